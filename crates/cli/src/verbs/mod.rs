@@ -1,0 +1,1 @@
+//! One file per verb. A verb reads its arguments, calls the rooms and prints.

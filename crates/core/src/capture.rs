@@ -1,0 +1,37 @@
+//! Everything that is known about one machine's sleep: devices, cycles, losses.
+
+use crate::cycle::Cycle;
+use crate::device::DeviceGraph;
+use crate::loss::Losses;
+use crate::names::{Names, Sym};
+use alloc::vec::Vec;
+
+/// What a source says of the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// Host name; empty if unknown.
+    pub host: Sym,
+    /// Vendor and model; empty if unknown.
+    pub model: Sym,
+    /// Kernel command line; empty if unknown.
+    pub command_line: Sym,
+    /// Number of CPUs, if known.
+    pub cpus: Option<u32>,
+    /// `/sys/power/pm_async` at the time.
+    pub pm_async: Option<bool>,
+}
+
+/// One or more cycles of one machine with the devices they refer to.
+#[derive(Clone, Debug, Default)]
+pub struct Capture {
+    /// Names that all symbols below refer to.
+    pub names: Names,
+    /// The machine.
+    pub machine: Machine,
+    /// The devices of all cycles.
+    pub graph: DeviceGraph,
+    /// Cycles in order of the input.
+    pub cycles: Vec<Cycle>,
+    /// What could not be read.
+    pub losses: Losses,
+}

@@ -1,0 +1,3 @@
+//! Readers of every log format, one folder per format.
+
+pub mod event;

@@ -1,0 +1,1 @@
+//! Writers of every output format. They compute nothing.

@@ -1,0 +1,2 @@
+//! Tasks behind the Makefile.
+fn main() {}
