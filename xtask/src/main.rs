@@ -1,2 +1,5 @@
-//! Tasks behind the Makefile.
-fn main() {}
+//! Checks of the source tree live in `tests/tidy.rs`; this binary only says so.
+
+fn main() {
+    println!("run: cargo test -p xtask");
+}

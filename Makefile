@@ -1,0 +1,52 @@
+# The menu. Every target sets up what it needs; `make` alone lists them.
+
+CARGO   ?= cargo
+PROFILE ?= release
+TARGET  := $(abspath target)
+VENV    := $(TARGET)/venv
+export DORMOUSE_DATA   ?= $(abspath ../shared/data)
+export DORMOUSE_PYTHON ?= $(VENV)/bin/python
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## List the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## Install what building and testing need (with apt where allowed)
+	@tools/setup
+
+.PHONY: build
+build: ## Build the dormouse command (target/release/dormouse)
+	@tools/setup rust
+	$(CARGO) build --release -p dormouse
+
+.PHONY: demo
+demo: build ## Show the project's own recordings and say what to attack first
+	@tools/demo
+
+.PHONY: test
+test: ## Format, lint and every test
+	@tools/setup
+	@tools/test
+
+.PHONY: lint
+lint: ## Formatting and clippy, warnings are errors
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+.PHONY: bench
+bench: ## Print speed, instructions per line, ratio to sleepgraph
+	@tools/setup bench
+	@tools/bench
+
+.PHONY: fuzz
+fuzz: ## Fuzz every reader (MINUTES=1 per target)
+	@tools/setup fuzz
+	@fuzz/run.sh $(MINUTES)
+
+.PHONY: static
+static: ## Static binaries for x86_64 and aarch64 (target/static/)
+	@tools/setup static
+	@tools/static
