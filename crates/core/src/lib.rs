@@ -21,4 +21,6 @@ pub mod device;
 pub mod loss;
 pub mod names;
 pub mod phase;
+pub mod random;
+pub mod statistics;
 pub mod time;
