@@ -17,6 +17,7 @@ extern crate alloc;
 pub mod board;
 pub mod capture;
 pub mod cycle;
+pub mod decide;
 pub mod device;
 pub mod loss;
 pub mod names;

@@ -1,0 +1,3 @@
+//! Decisions: is there a difference, what meets a budget, which flags to set.
+
+pub mod compare;
