@@ -141,4 +141,23 @@ impl DeviceGraph {
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = DeviceId> + use<> {
         (0..self.devices.len() as u32).map(DeviceId)
     }
+
+    /// A device that is its own ancestor, if there is one: such a graph has no
+    /// order and must not be walked.
+    pub fn parent_cycle(&self) -> Option<DeviceId> {
+        // 0 not seen, else the number of the walk that met the device first.
+        let mut seen = alloc::vec![0u32; self.devices.len()];
+        for (start, walk) in self.ids().zip(1u32..) {
+            let mut at = Some(start);
+            while let Some(id) = at {
+                match seen[id.index()] {
+                    0 => seen[id.index()] = walk,
+                    w if w == walk => return Some(id),
+                    _ => break,
+                }
+                at = self.get(id).parent;
+            }
+        }
+        None
+    }
 }

@@ -1,6 +1,14 @@
 //! A board: devices with the work of each callback. What the simulator runs,
 //! what the lab builds in a guest, and what a board file describes.
 
+mod read;
+mod words;
+mod write;
+
+pub use read::{BoardError, CALLBACKS, VERSION, parse};
+pub use words::{parse_duration, print_duration};
+pub use write::print;
+
 use crate::device::DeviceGraph;
 use crate::names::Names;
 use crate::phase::Phase;
