@@ -1,3 +1,4 @@
 //! Decisions: is there a difference, what meets a budget, which flags to set.
 
 pub mod compare;
+pub mod search;
