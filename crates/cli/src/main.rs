@@ -15,8 +15,19 @@ struct Args {
 }
 
 #[derive(Subcommand)]
-enum Verb {}
+enum Verb {
+    Board(verbs::board::BoardArgs),
+}
 
 fn main() -> ExitCode {
-    match Args::parse().verb {}
+    let result = match Args::parse().verb {
+        Verb::Board(args) => verbs::board::run(args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("dormouse: {e:#}");
+            ExitCode::FAILURE
+        }
+    }
 }

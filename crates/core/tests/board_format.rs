@@ -75,7 +75,10 @@ fn any_work() -> impl Strategy<Value = Option<Work>> {
     prop::option::of(work)
 }
 
-fn any_device() -> impl Strategy<Value = (Vec<String>, [bool; 7], u8, [Option<Work>; 8], usize)> {
+/// Texts, flags, options, work and parent of a device.
+type Parts = (Vec<String>, [bool; 7], u8, [Option<Work>; 8], usize);
+
+fn any_device() -> impl Strategy<Value = Parts> {
     (
         prop::collection::vec(any_name(), 12),
         any::<[bool; 7]>(),
@@ -85,11 +88,7 @@ fn any_device() -> impl Strategy<Value = (Vec<String>, [bool; 7], u8, [Option<Wo
     )
 }
 
-fn build(
-    parts: Vec<(Vec<String>, [bool; 7], u8, [Option<Work>; 8], usize)>,
-    links: Vec<(usize, usize, u8, bool)>,
-    cpus: u32,
-) -> Board {
+fn build(parts: Vec<Parts>, links: Vec<(usize, usize, u8, bool)>, cpus: u32) -> Board {
     let mut b = Board { cpus, pm_async: cpus.is_multiple_of(2), ..Board::default() };
     b.graph.order_known = cpus.is_multiple_of(3);
     b.graph.links_known = cpus.is_multiple_of(5);

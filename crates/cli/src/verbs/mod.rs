@@ -1,1 +1,3 @@
 //! One file per verb. A verb reads its arguments, calls the rooms and prints.
+
+pub mod board;

@@ -187,7 +187,7 @@ pub fn print_duration(time: Ns, out: &mut String) {
     }
     let &(name, scale) = UNITS.iter().find(|(_, scale)| n >= *scale).unwrap_or(&UNITS[3]);
     out.push_str(&format!("{}", n / scale));
-    if n % scale != 0 {
+    if !n.is_multiple_of(scale) {
         let width = scale.ilog10() as usize;
         let decimals = format!("{:0width$}", n % scale);
         out.push('.');

@@ -1,0 +1,322 @@
+//! `dormouse board`: make, convert and check board files.
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use dormouse_core::board::generate::{Durations, Options, generate};
+use dormouse_core::board::summary::{Summary, summarize};
+use dormouse_core::board::{Board, CALLBACKS, parse, parse_duration, print};
+use dormouse_core::phase::Phase;
+use dormouse_core::time::Ns;
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Make, convert and check board files (docs/board-format.md).
+#[derive(Args)]
+pub struct BoardArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Make a random board; the same options give the same bytes.
+    Generate(Box<GenerateArgs>),
+    /// Make a board from a file: a board file, or the JSON of worked cases
+    /// (then OUTPUT is a folder).
+    From(FromArgs),
+    /// Check a board file and say what is in it.
+    Check(CheckArgs),
+}
+
+/// Shares are percent.
+#[derive(Args)]
+struct GenerateArgs {
+    /// Which of the boards with these properties.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Number of devices.
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    devices: u32,
+    /// Number of CPUs.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    cpus: u32,
+    /// Longest chain of parents.
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    depth: u32,
+    /// Most children of a device (class children not counted).
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
+    fan_out: u32,
+    /// Links for each 100 devices.
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(0..=1_000))]
+    links: u32,
+    /// Share of links that are dormant.
+    #[arg(long, default_value_t = 0, value_parser = percent())]
+    dormant: u32,
+    /// Share of links that are sync_state_only.
+    #[arg(long, default_value_t = 0, value_parser = percent())]
+    sync_state_only: u32,
+    /// Share of asynchronous devices.
+    #[arg(long = "async", default_value_t = 60, value_parser = percent())]
+    async_share: u32,
+    /// Share of devices that are synchronous leaves without callbacks, such as
+    /// net, input and block devices.
+    #[arg(long, default_value_t = 20, value_parser = percent())]
+    class_children: u32,
+    /// Share of devices whose callbacks compute instead of sleeping.
+    #[arg(long, default_value_t = 0, value_parser = percent())]
+    computing: u32,
+    /// Share of devices with a wakeup source.
+    #[arg(long, default_value_t = 5, value_parser = percent())]
+    wakeup: u32,
+    /// Share of devices with late and early callbacks.
+    #[arg(long, default_value_t = 20, value_parser = percent())]
+    late: u32,
+    /// Share of devices with noirq callbacks.
+    #[arg(long, default_value_t = 20, value_parser = percent())]
+    noirq: u32,
+    /// Share of devices with prepare and complete callbacks.
+    #[arg(long, default_value_t = 0, value_parser = percent())]
+    prepare: u32,
+    /// Share of devices that are runtime-suspended and ask for direct-complete.
+    #[arg(long, default_value_t = 0, value_parser = percent())]
+    direct_complete: u32,
+    /// Share of devices whose callbacks hold one of the locks.
+    #[arg(long, default_value_t = 0, value_parser = percent())]
+    locked: u32,
+    /// Number of locks.
+    #[arg(long, default_value_t = 4)]
+    locks: u32,
+    /// Time of each callback, drawn log-uniformly.
+    #[arg(long, value_name = "LOW..HIGH", default_value = "5us..50ms", value_parser = durations)]
+    durations: Durations,
+    /// Where to write; the terminal if absent.
+    #[arg(short, long)]
+    output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct FromArgs {
+    /// What to make it from; `-` reads standard input.
+    input: PathBuf,
+    /// Where to write; the terminal if absent.
+    #[arg(short, long)]
+    output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct CheckArgs {
+    /// A board file; `-` reads standard input.
+    file: PathBuf,
+}
+
+fn percent() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(0..=100)
+}
+
+fn durations(text: &str) -> Result<Durations, String> {
+    let (low, high) = text.split_once("..").ok_or("write a range, such as 5us..50ms")?;
+    let durations = Durations { low: parse_duration(low)?, high: parse_duration(high)? };
+    if durations.low < Ns(1) || durations.high < durations.low {
+        return Err("the shorter time, at least 1ns, comes first: 5us..50ms".into());
+    }
+    Ok(durations)
+}
+
+/// Runs the verb.
+pub fn run(args: BoardArgs) -> Result<()> {
+    match args.action {
+        Action::Generate(a) => {
+            let options = options(&a);
+            let text = print(&generate(&options), &recipe(&options));
+            write(a.output.as_deref(), &text)
+        }
+        Action::From(a) => from(&a),
+        Action::Check(a) => {
+            let board = read_board(&a.file, &read(&a.file)?)?;
+            write(None, &describe(&board, &summarize(&board)))
+        }
+    }
+}
+
+fn options(a: &GenerateArgs) -> Options {
+    Options {
+        seed: a.seed,
+        devices: a.devices,
+        cpus: a.cpus,
+        depth: a.depth,
+        fan_out: a.fan_out,
+        links: a.links,
+        dormant: a.dormant,
+        sync_state_only: a.sync_state_only,
+        async_share: a.async_share,
+        class_children: a.class_children,
+        computing: a.computing,
+        wakeup: a.wakeup,
+        late: a.late,
+        noirq: a.noirq,
+        prepare: a.prepare,
+        direct_complete: a.direct_complete,
+        locked: a.locked,
+        locks: a.locks,
+        durations: a.durations,
+    }
+}
+
+/// The command that makes this board again, as the comment of its file.
+fn recipe(o: &Options) -> String {
+    let time = |t: Ns| {
+        let mut s = String::new();
+        dormouse_core::board::print_duration(t, &mut s);
+        s
+    };
+    format!(
+        "dormouse board generate --seed {} --devices {} --cpus {} --depth {} --fan-out {} \\\n\
+         \x20 --links {} --dormant {} --sync-state-only {} --async {} --class-children {} \\\n\
+         \x20 --computing {} --wakeup {} --late {} --noirq {} --prepare {} \\\n\
+         \x20 --direct-complete {} --locked {} --locks {} --durations {}..{}",
+        o.seed,
+        o.devices,
+        o.cpus,
+        o.depth,
+        o.fan_out,
+        o.links,
+        o.dormant,
+        o.sync_state_only,
+        o.async_share,
+        o.class_children,
+        o.computing,
+        o.wakeup,
+        o.late,
+        o.noirq,
+        o.prepare,
+        o.direct_complete,
+        o.locked,
+        o.locks,
+        time(o.durations.low),
+        time(o.durations.high)
+    )
+}
+
+fn from(a: &FromArgs) -> Result<()> {
+    let bytes = read(&a.input)?;
+    if bytes.trim_ascii_start().starts_with(b"{") {
+        return cases(a, &bytes);
+    }
+    let board = read_board(&a.input, &bytes)?;
+    write(a.output.as_deref(), &print(&board, ""))
+}
+
+/// One board file for each worked case, in the folder OUTPUT.
+fn cases(a: &FromArgs, json: &[u8]) -> Result<()> {
+    let cases = dormouse_read::cases::read(json)
+        .with_context(|| format!("cannot read {}", a.input.display()))?;
+    let Some(folder) = &a.output else {
+        bail!("{} cases make {0} files; name a folder with -o", cases.len());
+    };
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    for case in &cases {
+        let text = print(&case.board, &format!("{}: {}", case.id, case.title));
+        write(Some(&folder.join(format!("{}.board", case.id))), &text)?;
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
+    } else {
+        bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    }
+    Ok(bytes)
+}
+
+fn read_board(path: &Path, bytes: &[u8]) -> Result<Board> {
+    let text = str::from_utf8(bytes).map_err(|e| {
+        let line = bytes[..e.valid_up_to()].iter().filter(|&&b| b == b'\n').count() + 1;
+        anyhow::anyhow!("{}: line {line}: not UTF-8 text; is this a board file?", path.display())
+    })?;
+    parse(text).map_err(|e| anyhow::anyhow!("{}: {e}", path.display()))
+}
+
+fn write(path: Option<&Path>, text: &str) -> Result<()> {
+    match path {
+        Some(p) => fs::write(p, text).with_context(|| format!("cannot write {}", p.display())),
+        None => match io::stdout().lock().write_all(text.as_bytes()) {
+            // The reader had enough, as with `| head`.
+            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            other => other.context("cannot write to the terminal"),
+        },
+    }
+}
+
+fn describe(board: &Board, s: &Summary) -> String {
+    let mut out = String::new();
+    let mut line = |text: String| {
+        out.push_str(&text);
+        out.push('\n');
+    };
+    let visited = s.devices - s.no_pm;
+    let share = |n: u32| (n * 100 + visited / 2).checked_div(visited).unwrap_or(0);
+    line(format!(
+        "{} devices ({} roots, depth {}), {} CPUs, pm_async {}",
+        s.devices,
+        s.roots,
+        s.depth,
+        board.cpus,
+        u8::from(board.pm_async)
+    ));
+    line(format!(
+        "{} visited by the PM core: {} async ({} %), {} without callbacks ({} %); {} with a wakeup source",
+        visited,
+        s.asynchronous,
+        share(s.asynchronous),
+        s.no_callbacks,
+        share(s.no_callbacks),
+        s.wakeup
+    ));
+    let [stateless, active, dormant, sync_state_only] = s.links;
+    line(format!(
+        "{} links: {stateless} stateless, {active} active, {dormant} dormant, {sync_state_only} sync_state_only",
+        s.links.iter().sum::<u32>()
+    ));
+    if !board.graph.order_known {
+        line("The order of devices is a guess.".into());
+    }
+    if !board.graph.links_known {
+        line("There may be links that are not listed.".into());
+    }
+    let name = |id| board.names.get(board.graph.get(id).name);
+    if let Some(&first) = s.early_children.first() {
+        line(format!(
+            "Warning: {} devices stand before their parent, the first is `{}`; kernels register parents first. Move the parent's line up.",
+            s.early_children.len(),
+            name(first)
+        ));
+    }
+    if let Some(&first) = s.early_consumers.first() {
+        let link = board.graph.links[first as usize];
+        line(format!(
+            "Warning: {} links lead to a supplier further down, the first is `{}` to `{}`; some kernels do not wait for these, others may hang. Move the supplier's line up.",
+            s.early_consumers.len(),
+            name(link.consumer),
+            name(link.supplier)
+        ));
+    }
+    line(format!(
+        "{:<16}{:>10}{:>12}{:>12}{:>14}",
+        "phase", "callbacks", "sleeping", "computing", "at least"
+    ));
+    for phase in Phase::DEVICE {
+        let Some(i) = phase.device_index() else { continue };
+        let p = s.phases[i];
+        let bound = if phase.may_be_async() { p.bound } else { p.sleep + p.compute };
+        line(format!(
+            "{:<16}{:>10}{:>12}{:>12}{:>14}",
+            CALLBACKS[i], p.callbacks, p.sleep, p.compute, bound
+        ));
+    }
+    line("At least: the longest chain of callbacks that must follow each other; prepare and complete are serial.".into());
+    out
+}
