@@ -1,4 +1,29 @@
 //! Readers of every log format, one folder per format.
+//!
+//! The flow of one call of [`read`]:
+//!
+//! 1. [`container`]: files, folders and standard input become bytes; gzip, xz
+//!    and zstd are unpacked, plain files are mapped.
+//! 2. [`detect`]: what the bytes are, by content and never by name.
+//! 3. one folder per format ([`ftrace`], `klog`, …): finds the lines or records
+//!    that matter and hands them to a
+//! 4. [`track::Tracker`], which assembles cycles, devices and losses, and
+//! 5. `merge`, which joins the log and the trace of the same cycle.
+//!
+//! A new format is one folder with a function
+//! `parse(bytes: &[u8], tracker: &mut Tracker)`, one variant of
+//! [`detect::Format`], and one arm in `parse_one` below. Parsing never fails on
+//! a bad line: it counts a loss with advice.
 
 pub mod cases;
+pub mod container;
+pub mod detect;
 pub mod event;
+pub mod ftrace;
+pub mod track;
+
+mod error;
+mod read;
+
+pub use error::ReadError;
+pub use read::{Input, Limits, Options, Reading, read, read_bytes};

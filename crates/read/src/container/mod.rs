@@ -1,0 +1,135 @@
+//! From names to bytes: files, folders, standard input, compression.
+
+mod compress;
+mod map;
+
+use crate::error::ReadError;
+use crate::read::{Input, Limits};
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+pub use compress::{Unpacked, unpack};
+
+/// One input, unpacked.
+#[derive(Clone, Debug)]
+pub struct Source<'a> {
+    /// As shown to the user.
+    pub name: &'a str,
+    /// The folder in which it was found; empty if the caller named it.
+    pub group: &'a str,
+    /// Content.
+    pub bytes: &'a [u8],
+    /// Why `bytes` may be incomplete, if they may.
+    pub damage: Option<Cow<'static, str>>,
+}
+
+/// Deepest folder below the one that the caller named.
+const DEPTH: usize = 32;
+
+/// Calls `each` for every file behind `input`, in order of path. Only one
+/// input is in memory at a time.
+///
+/// # Errors
+/// If `input` itself cannot be read. Inside a folder, a file that cannot be
+/// read is handed on empty, with its damage.
+pub fn for_each(
+    input: &Input,
+    limits: &Limits,
+    each: &mut dyn FnMut(Source<'_>),
+) -> Result<(), ReadError> {
+    match input {
+        Input::Stdin => {
+            let path = Path::new("-");
+            let bytes = read_bounded(path, std::io::stdin().lock(), limits)?;
+            hand_on(path, "stdin", "", &bytes, limits, each)
+        }
+        Input::Path(path) => {
+            let meta = std::fs::metadata(path).map_err(|e| io(path, e))?;
+            if !meta.is_dir() {
+                return one(path, &path.display().to_string(), "", limits, each);
+            }
+            let mut files = Vec::new();
+            walk(path, 0, &mut files).map_err(|e| io(path, e))?;
+            files.sort();
+            for file in files {
+                let name = file.display().to_string();
+                let group = file.parent().unwrap_or(path).display().to_string();
+                if let Err(e) = one(&file, &name, &group, limits, each) {
+                    let damage = Some(Cow::Owned(e.to_string()));
+                    each(Source { name: &name, group: &group, bytes: b"", damage });
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+fn io(path: &Path, source: std::io::Error) -> ReadError {
+    ReadError::Io { path: path.to_owned(), source }
+}
+
+/// Regular files below `dir`. Symbolic links are not followed: a loop would
+/// never end.
+fn walk(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() && depth < DEPTH {
+            // A folder that may not be read must not hide the others.
+            let _ = walk(&entry.path(), depth + 1, files);
+        } else if kind.is_file() {
+            files.push(entry.path());
+        }
+    }
+    Ok(())
+}
+
+fn one(
+    path: &Path,
+    name: &str,
+    group: &str,
+    limits: &Limits,
+    each: &mut dyn FnMut(Source<'_>),
+) -> Result<(), ReadError> {
+    let file = File::open(path).map_err(|e| io(path, e))?;
+    let meta = file.metadata().map_err(|e| io(path, e))?;
+    let mapped;
+    let copied;
+    let bytes: &[u8] = if meta.is_file() && meta.len() > 0 {
+        mapped = map::map(&file).map_err(|e| io(path, e))?;
+        &mapped
+    } else {
+        // Pipes, /proc and tracefs files have no length to map.
+        copied = read_bounded(path, file, limits)?;
+        &copied
+    };
+    hand_on(path, name, group, bytes, limits, each)
+}
+
+fn hand_on(
+    path: &Path,
+    name: &str,
+    group: &str,
+    bytes: &[u8],
+    limits: &Limits,
+    each: &mut dyn FnMut(Source<'_>),
+) -> Result<(), ReadError> {
+    let Unpacked { bytes: unpacked, damage } = unpack(path, bytes, limits)?;
+    each(Source { name, group, bytes: unpacked.as_deref().unwrap_or(bytes), damage });
+    Ok(())
+}
+
+/// All of `reader`, at most the limit.
+fn read_bounded(path: &Path, reader: impl Read, limits: &Limits) -> Result<Vec<u8>, ReadError> {
+    let mut bytes = Vec::new();
+    reader
+        .take(limits.unpacked.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(|e| io(path, e))?;
+    if bytes.len() as u64 > limits.unpacked {
+        return Err(ReadError::TooLarge { path: path.to_owned(), limit: limits.unpacked });
+    }
+    Ok(bytes)
+}

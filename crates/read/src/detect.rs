@@ -1,0 +1,118 @@
+//! What an input is, by its content.
+
+use memchr::memmem;
+
+/// A format that a folder of this crate reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `trace`, `trace_pipe` or `trace-cmd report`, with or without the header
+    /// and footer of pm-graph.
+    Ftrace,
+    /// A kernel log in any of its dresses.
+    KernelLog,
+    /// `trace-cmd` binary, version 6 or 7.
+    TraceDat,
+    /// Perfetto protobuf.
+    Perfetto,
+    /// Nothing known.
+    Unknown,
+}
+
+/// How much of an input is looked at. Logs may carry pages of mail or boot
+/// messages before the first line that tells, so text is searched further.
+const HEAD: usize = 64 << 10;
+
+/// Recognises `bytes`.
+pub fn detect(bytes: &[u8]) -> Format {
+    if bytes.starts_with(b"\x17\x08\x44tracing") {
+        return Format::TraceDat;
+    }
+    let head = &bytes[..bytes.len().min(HEAD)];
+    if looks_like_perfetto(head) {
+        return Format::Perfetto;
+    }
+    if memmem::find(head, b"# tracer:").is_some() || has_trace_line(head) {
+        return Format::Ftrace;
+    }
+    if has_trace_line(bytes) {
+        return Format::Ftrace;
+    }
+    if is_mostly_text(head) { Format::KernelLog } else { Format::Unknown }
+}
+
+/// The host that a pm-graph header names.
+pub fn host(bytes: &[u8]) -> Option<&[u8]> {
+    let line = bytes.split(|&b| b == b'\n').take(8).find(|l| l.starts_with(b"# suspend-"))?;
+    line.split(|&b| b == b' ').nth(2).filter(|h| !h.is_empty())
+}
+
+/// Whether a line has the shape of a trace event that matters here.
+fn has_trace_line(bytes: &[u8]) -> bool {
+    [&b": suspend_resume: "[..], b": device_pm_callback_start: ", b": device_pm_callback_end: "]
+        .iter()
+        .any(|needle| memmem::find(bytes, needle).is_some())
+}
+
+/// Every Perfetto file is a sequence of `packet` fields: tag 1, length-delimited,
+/// so it begins with 0x0a and a length that leads to the next 0x0a.
+fn looks_like_perfetto(head: &[u8]) -> bool {
+    let mut at = 0;
+    let mut packets = 0;
+    while packets < 4 {
+        if head.get(at) != Some(&0x0a) {
+            return packets > 0 && at >= head.len();
+        }
+        let Some((length, used)) = varint(&head[at + 1..]) else { return false };
+        if length == 0 || (packets == 0 && is_mostly_text(&head[..head.len().min(512)])) {
+            return false;
+        }
+        at = at
+            .saturating_add(1 + used)
+            .saturating_add(usize::try_from(length).unwrap_or(usize::MAX));
+        packets += 1;
+        if at >= head.len() {
+            break;
+        }
+    }
+    true
+}
+
+fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
+    let mut value = 0u64;
+    for (i, &b) in bytes.iter().take(10).enumerate() {
+        value |= u64::from(b & 0x7f) << (7 * i);
+        if b < 0x80 {
+            return Some((value, i + 1));
+        }
+    }
+    None
+}
+
+/// Text may hold some noise; binary data is mostly noise.
+fn is_mostly_text(head: &[u8]) -> bool {
+    let odd = head.iter().filter(|&&b| b < 9 || (b > 13 && b < 32) || b == 127).count();
+    !head.is_empty() && odd * 10 <= head.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_told_apart_by_content() {
+        assert_eq!(detect(b"\x17\x08\x44tracing6\0"), Format::TraceDat);
+        assert_eq!(detect(b"# tracer: nop\n"), Format::Ftrace);
+        assert_eq!(detect(b" sh-1 [0] 1.0: suspend_resume: x[1] begin\n"), Format::Ftrace);
+        assert_eq!(detect(b"[    1.0] PM: suspend entry (deep)\n"), Format::KernelLog);
+        assert_eq!(detect(b"\x0a\x02\x08\x01\x0a\x02\x08\x02"), Format::Perfetto);
+        assert_eq!(detect(b"\n\nplain text"), Format::KernelLog);
+        assert_eq!(detect(b"\0\x01\x02\x03\x04\x05"), Format::Unknown);
+        assert_eq!(detect(b""), Format::Unknown);
+    }
+
+    #[test]
+    fn the_host_is_in_the_header() {
+        assert_eq!(host(b"# suspend-1-2 box mem 5.3\n"), Some(&b"box"[..]));
+        assert_eq!(host(b"[ 1.0] # suspend\n"), None);
+    }
+}

@@ -1,0 +1,72 @@
+//! The text of the three events that make a cycle.
+
+use crate::event::TraceEvent;
+use dormouse_core::phase::PmEvent;
+use memchr::memmem;
+
+/// `DRIVER DEVICE, parent: PARENT, OPS[EVENT]`. Driver and device may contain
+/// blanks; they are split at the last one here and put right at the end, when
+/// all names are known.
+pub fn start(text: &[u8]) -> Option<TraceEvent<'_>> {
+    // From the end, because names may contain anything: `]`, `[EVENT`, `, OPS`.
+    let rest = text.trim_ascii_end().strip_suffix(b"]")?;
+    let open = memchr::memrchr(b'[', rest)?;
+    let event = PmEvent::from_name(&rest[open + 1..])?;
+    let rest = &rest[..open];
+    let comma = memmem::rfind(rest, b", ")?;
+    let ops = &rest[comma + 2..];
+    let rest = &rest[..comma];
+    let parent = memmem::rfind(rest, b", parent: ")?;
+    let (driver, device) = split(&rest[..parent]);
+    let parent = &rest[parent + b", parent: ".len()..];
+    Some(TraceEvent::CallbackStart { driver, device, parent, ops, event })
+}
+
+/// `DRIVER DEVICE, err=N`.
+pub fn end(text: &[u8]) -> Option<TraceEvent<'_>> {
+    let text = text.trim_ascii_end();
+    let comma = memmem::rfind(text, b", err=")?;
+    let error = number(&text[comma + b", err=".len()..])?;
+    let (driver, device) = split(&text[..comma]);
+    Some(TraceEvent::CallbackEnd { driver, device, error: i32::try_from(error).ok()? })
+}
+
+/// `ACTION[VALUE] begin` or `… end`.
+pub fn step(text: &[u8]) -> Option<TraceEvent<'_>> {
+    let text = text.trim_ascii();
+    let (rest, begin) = match text.strip_suffix(b"] begin") {
+        Some(rest) => (rest, true),
+        None => (text.strip_suffix(b"] end")?, false),
+    };
+    let open = memchr::memrchr(b'[', rest)?;
+    let value = number(&rest[open + 1..])?;
+    Some(TraceEvent::SuspendResume { action: &rest[..open], value, begin })
+}
+
+/// Driver and device. `trace-cmd report` pads the text with blanks, and an
+/// empty driver leaves one: both are no part of a name.
+fn split(text: &[u8]) -> (&[u8], &[u8]) {
+    let text = text.trim_ascii_start();
+    match memchr::memrchr(b' ', text) {
+        Some(blank) => (&text[..blank], &text[blank + 1..]),
+        None => (b"", text),
+    }
+}
+
+fn number(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text.strip_prefix(b"-") {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    if digits.is_empty() || digits.len() > 18 {
+        return None;
+    }
+    let mut n = 0i64;
+    for d in digits {
+        if !d.is_ascii_digit() {
+            return None;
+        }
+        n = n * 10 + i64::from(d - b'0');
+    }
+    Some(if negative { -n } else { n })
+}

@@ -1,0 +1,135 @@
+//! Text of ftrace: `trace`, `trace_pipe`, and `trace-cmd report`.
+//!
+//! A line is `TASK-PID [(TGID)] [CPU] [FLAGS] TIME: EVENT: TEXT`. Columns come
+//! and go with tracer options, so they are recognised by shape, not position.
+//! Nothing is allocated per line, and lines of other events are left as soon
+//! as their event name is known.
+
+mod callback;
+mod line;
+
+use crate::event::{EventSink, Stamp, TraceEvent};
+use crate::track::Tracker;
+use dormouse_core::loss::Severity;
+use dormouse_core::time::Ns;
+use line::{Line, Unit};
+
+/// Reads a text trace.
+pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
+    tracker.set_split_by_blank();
+    let mut reader =
+        Reader { last: Ns(i64::MIN), ticks: 0, backwards: 0, unread: 0, first_unread: 0 };
+    let mut at = 0u64;
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let end = memchr::memchr(b'\n', rest);
+        let line = &rest[..end.unwrap_or(rest.len())];
+        at += 1;
+        reader.line(line, at, end.is_none(), tracker);
+        rest = end.map_or(&[][..], |e| &rest[e + 1..]);
+    }
+    reader.finish(tracker);
+}
+
+struct Reader {
+    last: Ns,
+    /// Lines whose clock is a bare counter.
+    ticks: u64,
+    backwards: u64,
+    unread: u64,
+    first_unread: u64,
+}
+
+impl Reader {
+    fn line(&mut self, line: &[u8], at: u64, cut: bool, tracker: &mut Tracker) {
+        if line.first() == Some(&b'#') {
+            return;
+        }
+        let Some(parsed) = line::parse(line) else {
+            if let Some(count) = line::lost(line) {
+                let stamp =
+                    Stamp { time: Ns::ZERO.max(self.last), pid: 0, comm: b"", cpu: u32::MAX, at };
+                tracker.event(stamp, TraceEvent::Lost { count });
+            } else if !line.trim_ascii().is_empty() && !line.starts_with(b"cpus=") {
+                self.unread += 1;
+                if self.first_unread == 0 {
+                    self.first_unread = at;
+                }
+            }
+            return;
+        };
+        let Some(event) = interesting(&parsed, cut, at, tracker) else { return };
+        let time = parsed.time;
+        if parsed.unit == Unit::Ticks {
+            self.ticks += 1;
+        }
+        if time < self.last {
+            self.backwards += 1;
+        }
+        self.last = self.last.max(time);
+        let stamp = Stamp { time, pid: parsed.pid, comm: parsed.comm, cpu: parsed.cpu, at };
+        tracker.event(stamp, event);
+    }
+
+    fn finish(self, tracker: &mut Tracker) {
+        let losses = tracker.losses();
+        losses.add(
+            "unread_line",
+            self.unread,
+            Severity::Info,
+            "lines that are no trace events; harmless if they are text around the trace",
+            Some(self.first_unread),
+        );
+        losses.add(
+            "time_backwards",
+            self.backwards,
+            Severity::Warning,
+            "time stamps run backwards: use the boot clock (echo boot > trace_clock)",
+            None,
+        );
+        losses.add(
+            "clock_without_unit",
+            self.ticks,
+            Severity::Error,
+            "the trace clock is a counter, so times are shown as if a tick were 1 ns: use the boot clock",
+            None,
+        );
+    }
+}
+
+/// The event of a line, if it matters here.
+fn interesting<'a>(
+    line: &Line<'a>,
+    cut: bool,
+    at: u64,
+    tracker: &mut Tracker,
+) -> Option<TraceEvent<'a>> {
+    let event = match line.event {
+        b"device_pm_callback_start" => callback::start(line.text),
+        b"device_pm_callback_end" => callback::end(line.text),
+        b"suspend_resume" => callback::step(line.text),
+        name if is_side_event(name) => {
+            return Some(TraceEvent::Other { name, text: line.text });
+        }
+        _ => return None,
+    };
+    if event.is_none() {
+        let (kind, advice) = if cut {
+            ("cut_line", "the input ends in the middle of a line: copy the file again")
+        } else {
+            (
+                "damaged_line",
+                "a line of a known event cannot be understood: compare it with the original",
+            )
+        };
+        tracker.losses().add(kind, 1, Severity::Warning, advice, Some(at));
+    }
+    event
+}
+
+/// Events that explain waits and worker counts.
+fn is_side_event(name: &[u8]) -> bool {
+    const PREFIXES: [&[u8]; 6] =
+        [b"sched_", b"workqueue_", b"rpm_", b"cpu_idle", b"block_", b"wakeup_source_"];
+    PREFIXES.iter().any(|p| name.starts_with(p))
+}

@@ -1,0 +1,394 @@
+//! The cycle being assembled.
+
+use super::devices::DeviceKey;
+use super::threads::{MAX_OPEN, Threads};
+use super::{CycleNote, MAX_CYCLES, Tracker, finish, rules};
+use crate::event::Stamp;
+use dormouse_core::cycle::{Callback, Cycle, Mode, PhaseSpan, SideEvent};
+use dormouse_core::device::DeviceId;
+use dormouse_core::loss::Severity;
+use dormouse_core::names::Sym;
+use dormouse_core::phase::{Direction, Phase, PmEvent};
+use dormouse_core::time::Ns;
+
+/// A callback that begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// Whose.
+    pub key: DeviceKey<'a>,
+    /// Function or kind of operation; may be empty.
+    pub function: &'a [u8],
+    /// For which event.
+    pub event: PmEvent,
+    /// In which phase.
+    pub phase: Phase,
+}
+
+/// A callback of the cycle being assembled, for sources that match the end of
+/// a callback to its begin by themselves. Stale once that cycle is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallRef {
+    pub(super) cycle: u64,
+    pub(super) index: u32,
+}
+
+/// Most phase brackets kept of one cycle: a few per CPU and per turn of the
+/// suspend-to-idle loop in practice.
+const MAX_SPANS: usize = 100_000;
+
+/// Most brackets open at once; deeper nesting is damage.
+const MAX_NESTED: usize = 8;
+
+/// Side events kept of one machine, beyond two for every callback.
+const MAX_SIDE_EVENTS: usize = 200_000;
+
+/// Bytes of different side event texts kept of one machine.
+const MAX_SIDE_TEXT: usize = 8 << 20;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Current {
+    pub cycle: Cycle,
+    pub threads: Threads,
+    /// Distinguishes cycles for [`CallRef`].
+    pub serial: u64,
+    /// Open brackets, outermost first: index into `cycle.phases`, and whether
+    /// its end is already fixed because another phase began inside it.
+    stack: Vec<(u32, bool)>,
+    /// The begin of the cycle was seen.
+    pub whole: bool,
+    /// Tasks run again: the next begin opens another cycle.
+    pub over: bool,
+    /// Time of the last event that belongs to the cycle.
+    pub last: Ns,
+    /// First failing callback on the way down.
+    pub failed: Option<(DeviceId, i32)>,
+    /// Events of hibernation were seen.
+    pub disk: bool,
+    /// Thaw began inside the freeze bracket: tasks would not freeze.
+    pub freeze_undone: bool,
+    /// What a kernel log says outright.
+    pub told: Told,
+    last_function: Option<Sym>,
+}
+
+/// What only a kernel log says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Told {
+    /// `suspend debug: Waiting for …`: this is `pm_test`.
+    pub pm_test: bool,
+    /// Freezing failed with this errno (0 if not given).
+    pub freeze_failed: Option<i32>,
+    /// A wakeup event stopped it.
+    pub wakeup: bool,
+    /// Some phase was aborted.
+    pub aborted: bool,
+    /// Times were made from durations.
+    pub no_times: bool,
+}
+
+impl Tracker {
+    /// Begins a cycle; an open one is closed. `whole` says that this really is
+    /// its first event.
+    pub fn open_cycle(&mut self, stamp: &Stamp<'_>, whole: bool) -> &mut Current {
+        self.close_cycle();
+        self.serial += 1;
+        let mut current = Box::<Current>::default();
+        current.serial = self.serial;
+        current.whole = whole;
+        current.cycle.source = self.source;
+        current.cycle.kernel = self.kernel;
+        current.cycle.mode = self.mode_hint.unwrap_or_default();
+        current.cycle.first_after_boot = std::mem::take(&mut self.after_boot);
+        current.cycle.start = stamp.time;
+        current.last = stamp.time;
+        self.devices.begin_phase();
+        self.current.insert(current)
+    }
+
+    /// The open cycle; a fragment's cycle begins with whatever came first.
+    pub(crate) fn cycle_at(&mut self, stamp: &Stamp<'_>) -> &mut Current {
+        if self.current.as_ref().is_none_or(|c| c.over) {
+            self.open_cycle(stamp, false);
+        }
+        let current = self.current.as_mut().expect("opened above");
+        current.last = current.last.max(stamp.time);
+        current
+    }
+
+    /// The open cycle, if there is one.
+    pub(crate) fn current(&mut self) -> Option<&mut Current> {
+        self.current.as_deref_mut()
+    }
+
+    /// An event of the cycle that says nothing else.
+    pub(crate) fn touch(&mut self, stamp: &Stamp<'_>) {
+        if let Some(c) = &mut self.current
+            && !c.over
+        {
+            c.last = c.last.max(stamp.time);
+        }
+    }
+
+    /// The sleep state, once events tell.
+    pub fn set_mode(&mut self, mode: Mode) {
+        if let Some(c) = &mut self.current
+            && mode != Mode::Unknown
+        {
+            c.cycle.mode = mode;
+        }
+    }
+
+    pub(super) fn note_hibernation(&mut self) {
+        if let Some(c) = &mut self.current {
+            c.disk = true;
+        }
+    }
+
+    /// The thread of `stamp` drives the cycle.
+    pub(crate) fn note_main(&mut self, stamp: &Stamp<'_>) {
+        if let Some(c) = &mut self.current
+            && stamp.pid != 0
+        {
+            let id = c.threads.id(stamp.pid, stamp.comm, &mut self.names);
+            c.threads.list[usize::from(id.0)].is_main = Some(true);
+        }
+    }
+
+    /// The device phase whose bracket is open now.
+    pub(super) fn bracket(&self) -> Option<Phase> {
+        let c = self.current.as_ref().filter(|c| !c.over)?;
+        let (index, _) = c.stack.last()?;
+        let phase = c.cycle.phases[*index as usize].phase;
+        phase.has_devices().then_some(phase)
+    }
+
+    /// A bracket begins. Phases never overlap: where the kernel undoes a failed
+    /// phase inside its own bracket (`dpm_resume_early` inside
+    /// `dpm_suspend_late`, before 4.18 also noirq), the outer one ends here.
+    pub fn begin_phase(&mut self, stamp: &Stamp<'_>, phase: Phase, event: PmEvent, cpu: u32) {
+        self.devices.begin_phase();
+        let current = self.cycle_at(stamp);
+        if rules::is_hibernation(event) {
+            current.disk = true;
+        }
+        if current.cycle.phases.is_empty()
+            && matches!(phase, Phase::Freeze | Phase::Sync)
+            && !current.whole
+        {
+            // Hibernation has no `suspend_enter`; it begins like this.
+            current.whole = true;
+        }
+        let mut undone = false;
+        for (index, fixed) in &mut current.stack {
+            let outer = &mut current.cycle.phases[*index as usize];
+            if !*fixed {
+                outer.end = stamp.time.max(outer.start);
+                *fixed = true;
+            }
+            undone |= outer.phase == Phase::Freeze && phase == Phase::Thaw;
+        }
+        current.freeze_undone |= undone;
+        if current.cycle.phases.len() >= MAX_SPANS {
+            self.lose(
+                "too_many_phases",
+                Severity::Warning,
+                "a cycle has more phase brackets than any real one; look at the input by hand",
+                stamp.at,
+            );
+            return;
+        }
+        if current.stack.len() >= MAX_NESTED {
+            current.stack.remove(0);
+        }
+        current.stack.push((current.cycle.phases.len() as u32, false));
+        current.cycle.phases.push(PhaseSpan {
+            phase,
+            event,
+            start: stamp.time,
+            end: stamp.time,
+            cpu,
+            complete: false,
+            printed: None,
+        });
+    }
+
+    /// A bracket ends. Without its begin it reaches back to the last thing
+    /// that is known, and is marked.
+    pub fn end_phase(&mut self, stamp: &Stamp<'_>, phase: Phase, event: PmEvent, cpu: u32) {
+        if let Some(c) = &mut self.current {
+            let found = c.stack.iter().rposition(|(index, _)| {
+                let span = &c.cycle.phases[*index as usize];
+                span.phase == phase && span.cpu == cpu
+            });
+            if let Some(at) = found {
+                let (index, fixed) = c.stack[at];
+                c.stack.truncate(at);
+                let span = &mut c.cycle.phases[index as usize];
+                span.complete = true;
+                if !fixed {
+                    span.end = stamp.time.max(span.start);
+                }
+                c.last = c.last.max(stamp.time);
+                if phase == Phase::Thaw {
+                    c.over = true;
+                }
+                return;
+            }
+        }
+        let current = self.cycle_at(stamp);
+        let start = current.cycle.phases.last().map_or(current.cycle.start, |p| p.end);
+        let start = start.min(stamp.time);
+        let span =
+            PhaseSpan { phase, event, start, end: stamp.time, cpu, complete: false, printed: None };
+        if current.cycle.phases.len() < MAX_SPANS {
+            current.cycle.phases.push(span);
+        }
+        current.over |= phase == Phase::Thaw;
+        self.lose(
+            "end_without_begin",
+            Severity::Warning,
+            "a phase ended whose begin is missing: start recording before the suspend",
+            stamp.at,
+        );
+    }
+
+    /// A callback begins.
+    pub fn start_callback(&mut self, stamp: &Stamp<'_>, call: &Call<'_>) -> CallRef {
+        self.cycle_at(stamp);
+        let Tracker { current, devices, graph, names, .. } = self;
+        let current = current.as_mut().expect("opened above");
+        let device = devices.resolve(&call.key, call.phase, graph, names);
+        let thread = current.threads.id(stamp.pid, stamp.comm, names);
+        let function = match current.last_function {
+            // Runs of the same operation are the rule: look it up once.
+            Some(f) if names.get(f).as_bytes() == call.function => f,
+            _ => names.add_bytes(call.function),
+        };
+        current.last_function = Some(function);
+        current.disk |= rules::is_hibernation(call.event);
+        let index = u32::try_from(current.cycle.callbacks.len()).unwrap_or(u32::MAX);
+        current.cycle.callbacks.push(Callback {
+            device,
+            phase: call.phase,
+            event: call.event,
+            thread,
+            function,
+            start: stamp.time,
+            end: stamp.time,
+            error: 0,
+            complete: false,
+        });
+        let open = &mut current.threads.open[usize::from(thread.0)];
+        if open.len() >= MAX_OPEN {
+            open.remove(0);
+        }
+        open.push(index);
+        CallRef { cycle: current.serial, index }
+    }
+
+    /// A callback ends: the innermost open one of the same thread and text.
+    pub fn end_callback(&mut self, stamp: &Stamp<'_>, driver: &[u8], device: &[u8], error: i32) {
+        let key = DeviceKey { driver, device, parent: b"" };
+        if let Some(c) = self.current.as_deref_mut() {
+            let thread = c.threads.id(stamp.pid, stamp.comm, &mut self.names);
+            let open = &mut c.threads.open[usize::from(thread.0)];
+            let found = open.iter().rposition(|&i| {
+                let d = self.graph.get(c.cycle.callbacks[i as usize].device);
+                super::devices::same_text(self.names.get(d.driver), self.names.get(d.name), &key)
+            });
+            if let Some(at) = found {
+                let index = open[at];
+                open.truncate(at);
+                c.complete(index, stamp.time, error);
+                return;
+            }
+        }
+        self.cycle_at(stamp);
+        self.lose(
+            "end_without_start",
+            Severity::Warning,
+            "a callback ended whose start is missing: start recording before the suspend",
+            stamp.at,
+        );
+    }
+
+    /// Ends a callback that the caller matched itself. `start` replaces the
+    /// begin where the source knows it better.
+    pub fn finish_callback(&mut self, call: CallRef, start: Option<Ns>, end: Ns, error: i32) {
+        let Some(c) = self.current.as_deref_mut().filter(|c| c.serial == call.cycle) else {
+            return;
+        };
+        let Some(callback) = c.cycle.callbacks.get_mut(call.index as usize) else { return };
+        callback.start = start.unwrap_or(callback.start);
+        let thread = usize::from(callback.thread.0);
+        c.threads.open[thread].retain(|&i| i != call.index);
+        c.complete(call.index, end, error);
+    }
+
+    /// Keeps an event beside the callbacks, as far as memory allows.
+    pub fn side_event(&mut self, stamp: &Stamp<'_>, name: &[u8], text: &[u8]) {
+        let Some(c) = self.current.as_deref_mut().filter(|c| !c.over) else { return };
+        let known = self.names.len();
+        let room = self.side_events < MAX_SIDE_EVENTS + 2 * c.cycle.callbacks.len()
+            && self.side_text < MAX_SIDE_TEXT;
+        if !room {
+            self.losses.add(
+                "side_events_dropped",
+                1,
+                Severity::Info,
+                "more scheduler, workqueue or runtime-PM events than are kept: record fewer kinds",
+                Some(stamp.at),
+            );
+            return;
+        }
+        let text_sym = self.names.add_bytes(text);
+        if self.names.len() > known {
+            self.side_text += text.len() + 96;
+        }
+        self.side_events += 1;
+        let thread = c.threads.id(stamp.pid, stamp.comm, &mut self.names);
+        c.cycle.events.push(SideEvent {
+            time: stamp.time,
+            name: self.names.add_bytes(name),
+            thread,
+            cpu: stamp.cpu,
+            text: text_sym,
+        });
+    }
+
+    /// Closes the open cycle as it stands.
+    pub fn close_cycle(&mut self) {
+        let Some(current) = self.current.take() else { return };
+        if self.done.len() >= MAX_CYCLES {
+            self.lose(
+                "too_many_cycles",
+                Severity::Warning,
+                "more cycles than are kept of one machine: give the inputs in smaller groups",
+                0,
+            );
+            return;
+        }
+        let cycle = finish::cycle(*current, &mut self.losses);
+        self.done.push(cycle);
+        self.notes.push(CycleNote {
+            kind: self.kind,
+            source: self.source_index,
+            stamp: self.stamp,
+            folder: self.folder,
+        });
+    }
+}
+
+impl Current {
+    fn complete(&mut self, index: u32, end: Ns, error: i32) {
+        let callback = &mut self.cycle.callbacks[index as usize];
+        callback.end = end.max(callback.start);
+        callback.error = error;
+        callback.complete = true;
+        self.last = self.last.max(end);
+        if error < 0 && callback.phase.direction() == Direction::Suspend && self.failed.is_none() {
+            self.failed = Some((callback.device, error));
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Which device an event means.
+//!
+//! A device is known by its driver, name and parent, all as the kernel prints
+//! them. Even that is not unique (two `net lo` of two network namespaces), so
+//! devices of the same key are told apart by order: the k-th in the prepare
+//! phase is the k-th in every forward walk and the k-th from the end in every
+//! backward walk.
+
+use dormouse_core::device::{Device, DeviceGraph, DeviceId};
+use dormouse_core::names::{Names, Sym};
+use dormouse_core::phase::{Direction, Phase};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+/// How an event names a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceKey<'a> {
+    /// Driver, else bus, else class, else empty.
+    pub driver: &'a [u8],
+    /// Device name.
+    pub device: &'a [u8],
+    /// Parent's name; empty or `none` without one.
+    pub parent: &'a [u8],
+}
+
+/// All devices of the same key.
+#[derive(Debug)]
+struct Group {
+    first: DeviceId,
+    /// Devices beyond the first.
+    twins: Vec<DeviceId>,
+    /// How many were met in the phase `epoch`.
+    seen: u32,
+    epoch: u32,
+    /// Next group with the same hash.
+    next: Option<u32>,
+}
+
+/// Finds devices by key.
+#[derive(Debug, Default)]
+pub struct Devices {
+    hasher: RandomState,
+    by_key: HashMap<u64, u32, BuildIdentity>,
+    groups: Vec<Group>,
+    /// Devices registered by name only.
+    by_name: HashMap<Sym, Option<DeviceId>>,
+    epoch: u32,
+}
+
+impl Devices {
+    /// A phase begins: occurrences are counted from zero.
+    pub fn begin_phase(&mut self) {
+        self.epoch = self.epoch.wrapping_add(1);
+    }
+
+    /// Makes a device of the graph findable.
+    pub fn register(&mut self, id: DeviceId, graph: &DeviceGraph, names: &Names) {
+        let d = graph.get(id);
+        if d.driver.is_empty() && d.parent_name.is_empty() {
+            self.by_name.entry(d.name).and_modify(|e| *e = None).or_insert(Some(id));
+            return;
+        }
+        let key = DeviceKey {
+            driver: names.get(d.driver).as_bytes(),
+            device: names.get(d.name).as_bytes(),
+            parent: names.get(d.parent_name).as_bytes(),
+        };
+        let hash = self.hash(&key);
+        match self.find(hash, &key, graph, names) {
+            Some(g) => self.groups[g as usize].twins.push(id),
+            None => {
+                self.insert(hash, id);
+            }
+        }
+    }
+
+    /// The device that `key` means now, in `phase`; a new one if none does.
+    pub fn resolve(
+        &mut self,
+        key: &DeviceKey<'_>,
+        phase: Phase,
+        graph: &mut DeviceGraph,
+        names: &mut Names,
+    ) -> DeviceId {
+        let key = &DeviceKey { parent: without_none(key.parent), ..*key };
+        let hash = self.hash(key);
+        let Some(at) = self.find(hash, key, graph, names) else {
+            let id = self.adopt(key, graph, names);
+            let at = self.insert(hash, id);
+            let group = &mut self.groups[at as usize];
+            group.epoch = self.epoch;
+            group.seen = 1;
+            return id;
+        };
+        let group = &mut self.groups[at as usize];
+        if group.epoch != self.epoch {
+            group.epoch = self.epoch;
+            group.seen = 0;
+        }
+        let k = group.seen as usize;
+        group.seen += 1;
+        let count = 1 + group.twins.len();
+        if k >= count && phase == Phase::Prepare {
+            // Prepare visits every device exactly once: this is one more.
+            let twin = graph.get(group.first);
+            let twin = Device {
+                name: twin.name,
+                driver: twin.driver,
+                parent_name: twin.parent_name,
+                ..Device::default()
+            };
+            let id = graph.push(twin);
+            group.twins.push(id);
+            return id;
+        }
+        if count == 1 {
+            return group.first;
+        }
+        let k = k % count;
+        let backward = phase == Phase::Complete
+            || (phase.direction() == Direction::Suspend && phase != Phase::Prepare);
+        match if backward { count - 1 - k } else { k } {
+            0 => group.first,
+            n => group.twins[n - 1],
+        }
+    }
+
+    fn hash(&self, key: &DeviceKey<'_>) -> u64 {
+        let mut h = self.hasher.build_hasher();
+        h.write(key.driver);
+        h.write_u8(b' ');
+        h.write(key.device);
+        h.write_u8(b'\n');
+        h.write(key.parent);
+        h.finish()
+    }
+
+    fn find(
+        &self,
+        hash: u64,
+        key: &DeviceKey<'_>,
+        graph: &DeviceGraph,
+        names: &Names,
+    ) -> Option<u32> {
+        let mut at = self.by_key.get(&hash).copied();
+        while let Some(g) = at {
+            let group = &self.groups[g as usize];
+            let d = graph.get(group.first);
+            if same(names.get(d.parent_name), key.parent)
+                && same_text(names.get(d.driver), names.get(d.name), key)
+            {
+                return Some(g);
+            }
+            at = group.next;
+        }
+        None
+    }
+
+    fn insert(&mut self, hash: u64, id: DeviceId) -> u32 {
+        let at = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
+        let next = self.by_key.insert(hash, at);
+        self.groups.push(Group { first: id, twins: Vec::new(), seen: 0, epoch: 0, next });
+        at
+    }
+
+    /// A device known by name only becomes this one; else a new device.
+    fn adopt(
+        &mut self,
+        key: &DeviceKey<'_>,
+        graph: &mut DeviceGraph,
+        names: &mut Names,
+    ) -> DeviceId {
+        let name = names.add_bytes(key.device);
+        let driver = names.add_bytes(key.driver);
+        let parent_name = names.add_bytes(key.parent);
+        if let Some(slot) = self.by_name.get_mut(&name)
+            && let Some(id) = slot.take()
+        {
+            let d = &mut graph.devices[id.index()];
+            d.driver = driver;
+            d.parent_name = parent_name;
+            return id;
+        }
+        graph.push(Device { name, driver, parent_name, ..Device::default() })
+    }
+}
+
+/// Whether the device `driver name` is printed as `key`. Sources that split a
+/// text with several blanks at different places still mean the same device.
+pub fn same_text(driver: &str, name: &str, key: &DeviceKey<'_>) -> bool {
+    if same(name, key.device) && same(driver, key.driver) {
+        return true;
+    }
+    let total = key.driver.len() + 1 + key.device.len();
+    if driver.len() + 1 + name.len() != total || name.len() == key.device.len() {
+        return false;
+    }
+    let left = driver.bytes().chain([b' ']).chain(name.bytes());
+    let right = key.driver.iter().copied().chain([b' ']).chain(key.device.iter().copied());
+    left.eq(right)
+}
+
+/// Whether interned `text` came from `bytes`.
+fn same(text: &str, bytes: &[u8]) -> bool {
+    if text.as_bytes() == bytes {
+        return true;
+    }
+    // Interning escapes what is not UTF-8; that only ever makes it longer.
+    if text.len() <= bytes.len() || std::str::from_utf8(bytes).is_ok() {
+        return false;
+    }
+    let mut scratch = Names::default();
+    let sym = scratch.add_bytes(bytes);
+    scratch.get(sym) == text
+}
+
+fn without_none(parent: &[u8]) -> &[u8] {
+    if parent == b"none" { b"" } else { parent }
+}
+
+/// Keys are already hashes with a random seed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BuildIdentity;
+
+/// See [`BuildIdentity`].
+#[derive(Debug, Default)]
+pub struct Identity(u64);
+
+impl BuildHasher for BuildIdentity {
+    type Hasher = Identity;
+    fn build_hasher(&self) -> Identity {
+        Identity(0)
+    }
+}
+
+impl Hasher for Identity {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &b in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(b);
+        }
+    }
+    fn write_u64(&mut self, n: u64) {
+        self.0 = n;
+    }
+}

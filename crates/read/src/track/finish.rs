@@ -1,0 +1,326 @@
+//! What can only be said when a cycle, or everything, was seen.
+
+use super::Tracker;
+use super::current::Current;
+use dormouse_core::capture::Capture;
+use dormouse_core::cycle::{Cycle, Mode, Outcome, PmTestLevel};
+use dormouse_core::device::{Device, DeviceId};
+use dormouse_core::loss::{Losses, Severity};
+use dormouse_core::names::Sym;
+use dormouse_core::phase::{Direction, Phase};
+use dormouse_core::time::Ns;
+use std::collections::HashMap;
+
+/// `pm_test` waits 5 seconds by default where it turns round; an abort turns
+/// round at once. Between the two lies this.
+const PM_TEST_WAIT: Ns = Ns(900_000_000);
+
+/// Turns the working state into a cycle.
+pub fn cycle(current: Current, losses: &mut Losses) -> Cycle {
+    let Current { mut cycle, threads, whole, over, last, failed, disk, told, .. } = current;
+    cycle.threads = threads.list;
+    if threads.overflow > 0 {
+        losses.add(
+            "too_many_threads",
+            threads.overflow,
+            Severity::Warning,
+            "more threads than can be told apart; some callbacks are filed under a wrong one",
+            None,
+        );
+    }
+    cycle.end = last.max(cycle.start);
+    close_spans(&mut cycle);
+    close_callbacks(&mut cycle, losses);
+    name_threads(&mut cycle);
+    sleep_bracket(&mut cycle);
+    if disk {
+        cycle.mode = Mode::Disk;
+    }
+    let freeze_undone = current.freeze_undone || told.freeze_failed.is_some();
+    let came_back = over && whole;
+    let reached = |phase: Phase| cycle.phases.iter().any(|p| p.phase == phase);
+    let turn = turning_wait(&cycle);
+    cycle.outcome = if freeze_undone {
+        Outcome::FreezeFailed { errno: told.freeze_failed.unwrap_or(0) }
+    } else if let Some((device, errno)) = failed
+        && cycle.asleep.is_none()
+    {
+        Outcome::AbortedByDevice { device: Some(device), errno }
+    } else if !came_back || told.no_times {
+        Outcome::Partial
+    } else if cycle.asleep.is_some() {
+        Outcome::Slept
+    } else if told.wakeup {
+        Outcome::AbortedByWakeup
+    } else if told.aborted {
+        Outcome::AbortedByDevice { device: None, errno: 0 }
+    } else if told.pm_test || turn.is_some_and(|(_, wait)| wait >= PM_TEST_WAIT) {
+        if let Some((level, _)) = turn {
+            cycle.mode = Mode::PmTest(level);
+        }
+        Outcome::Slept
+    } else if reached(Phase::Prepare) {
+        losses.add(
+            "abort_cause_unproven",
+            1,
+            Severity::Info,
+            "no callback failed, so a wakeup event is taken as the cause; the kernel log tells",
+            None,
+        );
+        Outcome::AbortedByWakeup
+    } else {
+        Outcome::FreezeFailed { errno: 0 }
+    };
+    cycle
+}
+
+/// Brackets without an end last until the next phase, or until the cycle ends.
+fn close_spans(cycle: &mut Cycle) {
+    if !cycle.phases.is_sorted_by_key(|p| p.start) {
+        cycle.phases.sort_by_key(|p| p.start);
+    }
+    let mut next = cycle.end;
+    for span in cycle.phases.iter_mut().rev() {
+        if !span.complete && span.end == span.start {
+            span.end = next.max(span.start);
+        }
+        next = span.start;
+    }
+}
+
+/// Callbacks without an end last until their phase ends: every phase waits for
+/// all its callbacks. Without a phase they last until the cycle ends.
+fn close_callbacks(cycle: &mut Cycle, losses: &mut Losses) {
+    let mut unfinished = 0;
+    for c in cycle.callbacks.iter_mut().filter(|c| !c.complete) {
+        unfinished += 1;
+        let at = cycle.phases.partition_point(|p| p.start <= c.start);
+        let span = cycle.phases[..at].iter().rev().take(4).find(|p| p.phase == c.phase);
+        c.end = span.map_or(cycle.end, |p| p.end).max(c.start);
+    }
+    losses.add(
+        "callback_without_end",
+        unfinished,
+        Severity::Warning,
+        "callbacks began and their end is missing; they are shown up to the end of their phase",
+        None,
+    );
+    if !cycle.callbacks.is_sorted_by_key(|c| c.start) {
+        cycle.callbacks.sort_by_key(|c| c.start);
+    }
+}
+
+/// Whoever is not the main thread is known not to be, once that one is known.
+fn name_threads(cycle: &mut Cycle) {
+    let known = cycle.threads.iter().any(|t| t.is_main == Some(true));
+    if !known {
+        // Prepare and complete run on the main thread only.
+        let serial = |p: Phase| matches!(p, Phase::Prepare | Phase::Complete);
+        if let Some(c) = cycle.callbacks.iter().find(|c| serial(c.phase))
+            && cycle.threads[usize::from(c.thread.0)].pid != 0
+        {
+            cycle.threads[usize::from(c.thread.0)].is_main = Some(true);
+        }
+    }
+    if cycle.threads.iter().any(|t| t.is_main == Some(true)) {
+        for t in &mut cycle.threads {
+            t.is_main = t.is_main.or(Some(false));
+        }
+    }
+}
+
+/// From the begin of the first turn to the end of the last.
+fn sleep_bracket(cycle: &mut Cycle) {
+    let mut turns = cycle.phases.iter().filter(|p| p.phase == Phase::Asleep && p.complete);
+    if let Some(first) = turns.next() {
+        let last = turns.next_back().unwrap_or(first);
+        cycle.asleep = Some((first.start, last.end));
+    }
+}
+
+/// Where a cycle that never slept turned round, and how long it stood there.
+fn turning_wait(cycle: &Cycle) -> Option<(PmTestLevel, Ns)> {
+    let down = cycle.phases.iter().rposition(|p| p.phase.direction() == Direction::Suspend)?;
+    let up = cycle.phases.get(down + 1)?;
+    let down = &cycle.phases[down];
+    let level = match down.phase {
+        Phase::Freeze | Phase::FreezeUser | Phase::FreezeKernel => PmTestLevel::Freezer,
+        Phase::Prepare | Phase::Suspend => PmTestLevel::Devices,
+        Phase::Late | Phase::Noirq => PmTestLevel::Platform,
+        Phase::CpuOff => PmTestLevel::Processors,
+        Phase::SyscoreSuspend => PmTestLevel::Core,
+        _ => return None,
+    };
+    // In the core test the wait lies inside the syscore bracket, or between.
+    let wait = up.start.since(down.end);
+    let wait = if level == PmTestLevel::Core { wait.max(down.duration()) } else { wait };
+    Some((level, wait))
+}
+
+/// Orders devices, finds parents, and hands everything over.
+pub fn capture(mut t: Tracker) -> Capture {
+    if t.split_seen {
+        rename_split_devices(&mut t);
+    }
+    order_devices(&mut t);
+    find_parents(&mut t);
+    prove_async(&mut t);
+    let Tracker { names, machine, graph, done, losses, .. } = t;
+    Capture { names, machine, graph, cycles: done, losses }
+}
+
+/// A device text with several blanks was split at the last one. Where another
+/// split gives a name that the source uses elsewhere as a device's (`Fixed
+/// MDIO bus.0` is the parent of `fixed-0`), that one is right; and a device
+/// without a driver on the platform bus is printed as `platform NAME`.
+fn rename_split_devices(t: &mut Tracker) {
+    let mut known: std::collections::HashSet<Sym> =
+        t.graph.devices.iter().map(|d| d.parent_name).filter(|s| !s.is_empty()).collect();
+    known.extend(t.listed.iter().copied());
+    for i in 0..t.graph.devices.len() {
+        let d = &t.graph.devices[i];
+        let driver = t.names.get(d.driver);
+        if known.contains(&d.name) || !driver.contains(' ') {
+            continue;
+        }
+        let text = format!("{driver} {}", t.names.get(d.name));
+        // Kernel names are short; a hostile text of blanks must not be quadratic.
+        let blanks = text.match_indices(' ').map(|(at, _)| at).take(8);
+        let split = blanks
+            .clone()
+            .find(|&at| t.names.find(&text[at + 1..]).is_some_and(|s| known.contains(&s)))
+            .or_else(|| text.starts_with("platform ").then_some("platform".len()));
+        if let Some(at) = split {
+            let driver = t.names.add(&text[..at]);
+            let name = t.names.add(&text[at + 1..]);
+            let d = &mut t.graph.devices[i];
+            d.driver = driver;
+            d.name = name;
+        }
+    }
+}
+
+/// The prepare phase walks `dpm_list` from head to tail, so the cycle that
+/// prepared the most devices shows the order; others follow as they were met.
+fn order_devices(t: &mut Tracker) {
+    let prepared = |c: &Cycle| c.callbacks.iter().filter(|b| b.phase == Phase::Prepare).count();
+    let Some((best, count)) = t.done.iter().map(prepared).enumerate().rev().max_by_key(|&(_, n)| n)
+    else {
+        return;
+    };
+    if count == 0 {
+        return;
+    }
+    t.graph.order_known = true;
+    let total = t.graph.devices.len();
+    let mut place = vec![u32::MAX; total];
+    let mut order: Vec<u32> = Vec::with_capacity(total);
+    let listed = t.done[best].callbacks.iter().filter(|b| b.phase == Phase::Prepare);
+    for id in listed.map(|b| b.device.0).chain(0..total as u32) {
+        if place[id as usize] == u32::MAX {
+            place[id as usize] = order.len() as u32;
+            order.push(id);
+        }
+    }
+    if order.is_sorted() {
+        return;
+    }
+    let mut devices: Vec<Device> = Vec::with_capacity(total);
+    for &id in &order {
+        let mut d = std::mem::take(&mut t.graph.devices[id as usize]);
+        d.parent = d.parent.map(|p| DeviceId(place[p.index()]));
+        devices.push(d);
+    }
+    t.graph.devices = devices;
+    for l in &mut t.graph.links {
+        l.consumer = DeviceId(place[l.consumer.index()]);
+        l.supplier = DeviceId(place[l.supplier.index()]);
+    }
+    for c in &mut t.done {
+        for b in &mut c.callbacks {
+            b.device = DeviceId(place[b.device.index()]);
+        }
+        if let Outcome::AbortedByDevice { device: Some(d), .. } = &mut c.outcome {
+            *d = DeviceId(place[d.index()]);
+        }
+    }
+}
+
+/// A parent's name means the nearest device of that name before the child:
+/// superiors stand before subordinates. In an unordered graph it means the
+/// only one of that name.
+fn find_parents(t: &mut Tracker) {
+    let mut before: HashMap<Sym, DeviceId> = HashMap::new();
+    let mut missing = Vec::new();
+    for id in t.graph.ids() {
+        let d = &mut t.graph.devices[id.index()];
+        if d.parent.is_none() && !d.parent_name.is_empty() {
+            match before.get(&d.parent_name) {
+                Some(&p) if t.graph.order_known => d.parent = Some(p),
+                _ => missing.push(id),
+            }
+        }
+        before.insert(d.name, id);
+    }
+    for id in missing {
+        let d = &t.graph.devices[id.index()];
+        let parent = before.get(&d.parent_name).copied().filter(|&p| p != id);
+        t.graph.devices[id.index()].parent = parent;
+    }
+    cut_loops(t);
+}
+
+/// Names guessed in an unordered graph may lead round in a circle.
+fn cut_loops(t: &mut Tracker) {
+    let total = t.graph.devices.len();
+    let mut seen = vec![0u32; total];
+    for start in 0..total {
+        let mark = start as u32 + 1;
+        let mut at = start;
+        loop {
+            if seen[at] == mark {
+                t.graph.devices[at].parent = None;
+                break;
+            }
+            if seen[at] != 0 {
+                break;
+            }
+            seen[at] = mark;
+            match t.graph.devices[at].parent {
+                Some(p) => at = p.index(),
+                None => break,
+            }
+        }
+    }
+}
+
+/// A callback in a worker proves that a device is async. One on the main
+/// thread in a phase that has workers proves that it is not, if the same
+/// capture shows workers at all (otherwise `pm_async` may be off).
+fn prove_async(t: &mut Tracker) {
+    let total = t.graph.devices.len();
+    let mut worker = vec![false; total];
+    let mut main = vec![false; total];
+    for c in &t.done {
+        for b in c.callbacks.iter().filter(|b| b.phase.may_be_async()) {
+            match c.threads[usize::from(b.thread.0)].is_main {
+                Some(true) => main[b.device.index()] = true,
+                Some(false) => worker[b.device.index()] = true,
+                None => {}
+            }
+        }
+    }
+    let any = worker.iter().any(|&w| w);
+    for (i, d) in t.graph.devices.iter_mut().enumerate() {
+        if d.async_flag.is_none() {
+            if worker[i] {
+                d.async_flag = Some(true);
+            } else if main[i] && any {
+                d.async_flag = Some(false);
+            }
+        }
+    }
+    if any && t.machine.pm_async.is_none() {
+        t.machine.pm_async = Some(true);
+    }
+}

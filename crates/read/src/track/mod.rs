@@ -1,0 +1,222 @@
+//! The assembler: turns events in order of time into cycles of one machine.
+//!
+//! Every reader feeds a [`Tracker`], trace formats through
+//! [`EventSink`], kernel logs through the lower-level calls
+//! ([`Tracker::begin_phase`], [`Tracker::start_callback`], …). The tracker knows
+//! nothing of text. Work is linear in events, memory in callbacks.
+
+mod current;
+mod devices;
+mod finish;
+mod rules;
+mod sink;
+mod threads;
+
+pub use current::{Call, CallRef};
+pub use devices::DeviceKey;
+
+use crate::event::{EventSink, Stamp, TraceEvent};
+use current::Current;
+use devices::Devices;
+use dormouse_core::capture::{Capture, Machine};
+use dormouse_core::cycle::Cycle;
+use dormouse_core::device::{Device, DeviceGraph, DeviceId};
+use dormouse_core::loss::{Losses, Severity};
+use dormouse_core::names::{Names, Sym};
+
+/// What kind of source a cycle came from; decides which of two descriptions of
+/// the same cycle is the base when they are merged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Trace events: exact brackets.
+    #[default]
+    Trace,
+    /// Kernel log lines.
+    Log,
+}
+
+/// What the tracker remembers of a finished cycle beside the cycle itself.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CycleNote {
+    pub kind: Kind,
+    /// Position in the order of inputs.
+    pub source: u32,
+    /// `# suspend-…` stamp of pm-graph, equal in the log and the trace of one run.
+    pub stamp: Sym,
+    /// The folder of the source.
+    pub folder: Sym,
+}
+
+/// Most cycles kept of one machine; more are counted as lost. A cycle takes
+/// seconds, so this is months of cycles.
+const MAX_CYCLES: usize = 100_000;
+
+/// Assembles the cycles of one machine from any number of sources.
+#[derive(Debug)]
+pub struct Tracker {
+    names: Names,
+    graph: DeviceGraph,
+    machine: Machine,
+    devices: Devices,
+    losses: Losses,
+    done: Vec<Cycle>,
+    notes: Vec<CycleNote>,
+    current: Option<Box<Current>>,
+    source: Sym,
+    source_index: u32,
+    folder: Sym,
+    stamp: Sym,
+    kernel: Sym,
+    mode_hint: Option<dormouse_core::cycle::Mode>,
+    kind: Kind,
+    split_seen: bool,
+    listed: Vec<Sym>,
+    after_boot: bool,
+    serial: u64,
+    side_events: usize,
+    side_text: usize,
+}
+
+impl Default for Tracker {
+    fn default() -> Tracker {
+        Tracker::new()
+    }
+}
+
+impl Tracker {
+    /// An empty tracker.
+    pub fn new() -> Tracker {
+        Tracker {
+            names: Names::default(),
+            graph: DeviceGraph::default(),
+            machine: Machine::default(),
+            devices: Devices::default(),
+            losses: Losses::default(),
+            done: Vec::new(),
+            notes: Vec::new(),
+            current: None,
+            source: Sym::EMPTY,
+            source_index: 0,
+            folder: Sym::EMPTY,
+            stamp: Sym::EMPTY,
+            kernel: Sym::EMPTY,
+            mode_hint: None,
+            kind: Kind::Trace,
+            split_seen: false,
+            listed: Vec::new(),
+            after_boot: false,
+            serial: 0,
+            side_events: 0,
+            side_text: 0,
+        }
+    }
+
+    /// A new input, shown as `name`, begins. What an earlier one said of
+    /// kernel and mode no longer holds.
+    pub fn begin_source(&mut self, name: &str) {
+        self.end_source();
+        self.source = self.names.add(name);
+        let folder = name.rfind('/').map_or("", |at| &name[..at]);
+        self.folder = self.names.add(folder);
+        self.source_index += 1;
+        self.stamp = Sym::EMPTY;
+        self.kernel = Sym::EMPTY;
+        self.mode_hint = None;
+        self.kind = Kind::Trace;
+        self.after_boot = false;
+    }
+
+    /// The input ends: an open cycle is closed as it stands.
+    pub fn end_source(&mut self) {
+        self.close_cycle();
+    }
+
+    /// The source is a kernel log, not a trace.
+    pub fn set_kind(&mut self, kind: Kind) {
+        self.kind = kind;
+    }
+
+    /// Device and driver names were told apart at the last blank of their
+    /// text, so a name that contains blanks must be found at the end.
+    pub fn set_split_by_blank(&mut self) {
+        self.split_seen = true;
+    }
+
+    /// A device of this name exists; helps to find names that contain blanks.
+    pub fn list_device_name(&mut self, name: &[u8]) {
+        let name = self.names.add_bytes(name);
+        self.listed.push(name);
+    }
+
+    /// The kernel release of the current source.
+    pub fn set_kernel(&mut self, release: &[u8]) {
+        self.kernel = self.names.add_bytes(release);
+    }
+
+    /// The run's own stamp, which the log and the trace of one run share.
+    pub fn set_stamp(&mut self, stamp: &[u8]) {
+        self.stamp = self.names.add_bytes(stamp);
+    }
+
+    /// What the source says of the sleep state in its header; events win.
+    pub fn set_mode_hint(&mut self, mode: dormouse_core::cycle::Mode) {
+        self.mode_hint = Some(mode);
+    }
+
+    /// The next cycle of this source is the first after boot, because the
+    /// source shows the boot.
+    pub fn set_after_boot(&mut self) {
+        self.after_boot = true;
+    }
+
+    /// Counts losses.
+    pub fn losses(&mut self) -> &mut Losses {
+        &mut self.losses
+    }
+
+    /// Facts of the machine, to be filled in by whoever knows them.
+    pub fn machine(&mut self) -> &mut Machine {
+        &mut self.machine
+    }
+
+    /// The table of names.
+    pub fn names(&mut self) -> &mut Names {
+        &mut self.names
+    }
+
+    /// Adds a device that another source than events knows (a capture's
+    /// topology, pm-graph's device table). Events that name the same driver,
+    /// device and parent refer to it; if only the name is known, give the
+    /// others empty: such a device is found by name if the name is unique.
+    pub fn add_device(&mut self, device: Device) -> DeviceId {
+        let id = self.graph.push(device);
+        self.devices.register(id, &self.graph, &self.names);
+        id
+    }
+
+    /// The graph, for links and facts of devices that were added.
+    pub fn graph_mut(&mut self) -> &mut DeviceGraph {
+        &mut self.graph
+    }
+
+    /// How many cycles are complete so far.
+    pub fn cycles(&self) -> usize {
+        self.done.len()
+    }
+
+    /// Everything, when all sources were read.
+    pub fn finish(mut self) -> Capture {
+        self.end_source();
+        finish::capture(self)
+    }
+
+    fn lose(&mut self, kind: &'static str, severity: Severity, advice: &'static str, at: u64) {
+        self.losses.add(kind, 1, severity, advice, (at > 0).then_some(at));
+    }
+}
+
+impl EventSink for Tracker {
+    fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>) {
+        sink::event(self, stamp, event);
+    }
+}

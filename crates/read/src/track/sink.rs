@@ -1,0 +1,71 @@
+//! Trace events to tracker calls.
+
+use super::current::Call;
+use super::{DeviceKey, Tracker, rules};
+use crate::event::{Stamp, TraceEvent};
+use dormouse_core::loss::Severity;
+use dormouse_core::phase::{Phase, PmEvent};
+use rules::Step;
+
+pub fn event(t: &mut Tracker, stamp: Stamp<'_>, event: TraceEvent<'_>) {
+    match event {
+        TraceEvent::SuspendResume { action, value, begin } => {
+            step(t, &stamp, action, value, begin);
+        }
+        TraceEvent::CallbackStart { driver, device, parent, ops, event } => {
+            let phase = t.bracket().unwrap_or_else(|| rules::phase_of(ops, event));
+            let key = DeviceKey { driver, device, parent };
+            let function = rules::operation(ops);
+            t.start_callback(&stamp, &Call { key, function, event, phase });
+        }
+        TraceEvent::CallbackEnd { driver, device, error } => {
+            t.end_callback(&stamp, driver, device, error);
+        }
+        TraceEvent::Other { name, text } => t.side_event(&stamp, name, text),
+        TraceEvent::Lost { count } => t.losses().add(
+            "lost_events",
+            count.unwrap_or(1),
+            Severity::Error,
+            "the trace buffer was too small: enlarge it (buffer_size_kb), or record fewer events",
+            (stamp.at > 0).then_some(stamp.at),
+        ),
+    }
+}
+
+fn step(t: &mut Tracker, stamp: &Stamp<'_>, action: &[u8], value: i64, begin: bool) {
+    match rules::step(action) {
+        Step::Enter if begin => {
+            t.open_cycle(stamp, true);
+            t.note_main(stamp);
+            t.set_mode(rules::mode(value));
+        }
+        Step::Enter => t.touch(stamp),
+        Step::Nested => t.touch(stamp),
+        Step::Unknown => t.lose(
+            "unknown_step",
+            Severity::Info,
+            "the kernel traced a step that this version does not know; its time shows as a gap",
+            stamp.at,
+        ),
+        Step::Phase(phase) => {
+            let (event, cpu) = match phase {
+                p if p.has_devices() => {
+                    (PmEvent::from_number(value).unwrap_or(rules::plain_event(p)), 0)
+                }
+                Phase::CpuOff | Phase::CpuOn => {
+                    (rules::plain_event(phase), u32::try_from(value).unwrap_or(0))
+                }
+                p => (rules::plain_event(p), 0),
+            };
+            if phase == Phase::Asleep && value == 4 {
+                t.note_hibernation();
+            }
+            if begin {
+                t.begin_phase(stamp, phase, event, cpu);
+            } else {
+                t.end_phase(stamp, phase, event, cpu);
+            }
+            t.note_main(stamp);
+        }
+    }
+}
