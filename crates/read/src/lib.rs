@@ -21,6 +21,7 @@ pub mod detect;
 pub mod event;
 pub mod ftrace;
 pub mod track;
+pub mod tracedat;
 
 mod error;
 mod read;
