@@ -20,8 +20,8 @@ pub mod container;
 pub mod detect;
 pub mod event;
 pub mod ftrace;
-pub mod track;
 pub mod tracedat;
+pub mod track;
 
 mod error;
 mod read;

@@ -3,7 +3,7 @@
 mod support;
 
 use dormouse_core::loss::Losses;
-use dormouse_read::tracedat;
+use dormouse_read::tracedat::{self, TraceDat};
 use std::path::Path;
 use std::process::Command;
 use support::Lines;
@@ -43,7 +43,7 @@ fn normal(line: &str) -> Option<String> {
 fn ours(file: &Path) -> (Vec<String>, Losses) {
     let data = std::fs::read(file).unwrap();
     let (mut lines, mut losses) = (Lines::default(), Losses::default());
-    tracedat::read(&data, &mut lines, &mut losses).unwrap();
+    TraceDat::open(&data, &mut losses).unwrap().events(&mut lines, &mut losses);
     let trimmed = lines.0.iter().filter_map(|l| normal(l)).collect();
     (trimmed, losses)
 }
@@ -112,10 +112,11 @@ fn every_shape_gives_the_events_that_were_written() {
     for shape in shapes() {
         let data = support::tracedat::write(&events, &shape);
         let (mut lines, mut losses) = (Lines::default(), Losses::default());
-        let info = tracedat::read(&data, &mut lines, &mut losses).unwrap();
+        let file = TraceDat::open(&data, &mut losses).unwrap();
+        assert_eq!(file.info().clock, "local", "{shape:?}");
+        file.events(&mut lines, &mut losses);
         assert_same(&lines.0, &expected, &format!("{shape:?}"));
         assert_eq!(losses.list, [], "{shape:?}");
-        assert_eq!(info.clock, "local", "{shape:?}");
     }
 }
 

@@ -1,6 +1,5 @@
 //! From a record to a [`TraceEvent`].
 
-use super::TraceDatError;
 use super::format::{EventFormat, Field, Kind};
 use super::header::Header;
 use super::printfmt::{self, Lookup, Machine, Printer};
@@ -69,11 +68,7 @@ impl Lookup for NameTables<'_> {
 
 impl<'a> Decoder<'a> {
     /// Takes the tables out of `header`.
-    pub fn new(
-        header: &mut Header<'a>,
-        budget: &mut Budget,
-        losses: &mut Losses,
-    ) -> Result<Decoder<'a>, TraceDatError> {
+    pub fn new(header: &mut Header<'a>, budget: &mut Budget, losses: &mut Losses) -> Decoder<'a> {
         let machine = Machine { endian: header.endian, long: header.page.long };
         let mut plans = Vec::new();
         let mut functions = false;
@@ -98,7 +93,7 @@ impl<'a> Decoder<'a> {
         } else {
             Symbols::default()
         };
-        Ok(Decoder {
+        Decoder {
             machine,
             common_type: header.common_type.clone(),
             common_pid: header.common_pid.clone(),
@@ -107,7 +102,7 @@ impl<'a> Decoder<'a> {
             comms: core::mem::take(&mut header.comms),
             names: NameTables { texts: core::mem::take(&mut header.texts), symbols },
             text: Vec::new(),
-        })
+        }
     }
 
     /// The stamp of a record; the name stays empty until it is needed.

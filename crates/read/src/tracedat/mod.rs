@@ -26,7 +26,8 @@ mod sections;
 mod symbols;
 mod unpack;
 
-use crate::event::EventSink;
+use crate::event::{EventSink, is_side_event};
+use crate::track::Tracker;
 use dormouse_core::loss::{Losses, Severity};
 use std::borrow::Cow;
 
@@ -101,40 +102,85 @@ pub fn is_trace_dat(head: &[u8]) -> bool {
     head.starts_with(header::MAGIC)
 }
 
-/// Whether events of this name are of use: power management, and what explains
-/// the time between its callbacks.
+/// Whether events of this name are of use.
 pub fn is_kept(name: &[u8]) -> bool {
-    matches!(
-        name,
-        b"suspend_resume" | b"device_pm_callback_start" | b"device_pm_callback_end" | b"cpu_idle"
-    ) || [&b"sched_"[..], b"workqueue_", b"rpm_", b"block_"].iter().any(|p| name.starts_with(p))
+    matches!(name, b"suspend_resume" | b"device_pm_callback_start" | b"device_pm_callback_end")
+        || is_side_event(name)
 }
 
-/// Reads a whole file and hands its events to `sink` in order of time.
-pub fn read<'a>(
-    data: &'a [u8],
-    sink: &mut dyn EventSink,
-    losses: &mut Losses,
-) -> Result<TraceInfo<'a>, TraceDatError> {
-    let mut header = header::read(data, losses)?;
-    let mut budget = unpack::Budget::for_file(data.len());
-    let mut decoder = decode::Decoder::new(&mut header, &mut budget, losses)?;
-    let counts_time = !matches!(&*header.clock, "counter" | "x86-tsc" | "ppc-tb");
-    if !counts_time && header.tsc.is_none() {
-        let advice = "the trace clock does not count nanoseconds, so all times are in its own \
-                      unit: record with trace-cmd record -C boot";
-        losses.add("clock_not_in_nanoseconds", 1, Severity::Error, advice, None);
-    }
-    let mut readers: Vec<_> = (header.cpus.iter())
-        .map(|c| ring::CpuReader::new(c, header.endian, header.page, header.tsc))
-        .collect();
-    merge::merge(&mut readers, &mut budget, losses, |r, losses| {
-        let current = r.current();
-        let at = r.file_offset();
-        if let Some(count) = current.lost {
-            decoder.lost(current.time, r.cpu, at, count, sink);
+/// Reads a whole file into cycles. A file that cannot be read at all is a loss
+/// like any other damage.
+pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
+    let mut losses = Losses::default();
+    match TraceDat::open(bytes, &mut losses) {
+        Ok(file) => {
+            let info = file.info().clone();
+            // `Linux HOST RELEASE MACHINE`, as uname(2) has them.
+            if let Some(release) = info.uname.split_whitespace().nth(2) {
+                tracker.set_kernel(release.as_bytes());
+            }
+            file.events(tracker, &mut losses);
+            if let Some(text) = info.text {
+                crate::ftrace::parse(&text, tracker);
+            }
         }
-        decoder.record(r.record(), (current.time, r.cpu, at), sink, losses);
-    });
-    Ok(TraceInfo { clock: header.clock, uname: header.uname, text: header.text })
+        Err(e) => {
+            losses.add("unreadable_trace_dat", 1, Severity::Error, e.to_string(), None);
+        }
+    }
+    tracker.losses().merge(losses);
+}
+
+/// A file whose tables were read.
+pub struct TraceDat<'a> {
+    info: TraceInfo<'a>,
+    readers: Vec<ring::CpuReader<'a>>,
+    decoder: decode::Decoder<'a>,
+    budget: unpack::Budget,
+}
+
+impl<'a> TraceDat<'a> {
+    /// Reads the tables of a file.
+    ///
+    /// # Errors
+    /// If the file is another one, or its tables are cut or damaged.
+    pub fn open(data: &'a [u8], losses: &mut Losses) -> Result<TraceDat<'a>, TraceDatError> {
+        let mut header = header::read(data, losses)?;
+        let mut budget = unpack::Budget::for_file(data.len());
+        let decoder = decode::Decoder::new(&mut header, &mut budget, losses);
+        let counts_time = !matches!(&*header.clock, "counter" | "x86-tsc" | "ppc-tb");
+        if !counts_time && header.tsc.is_none() {
+            let advice = "the trace clock is a counter, so times are shown as if a tick were 1 ns: \
+                          use the boot clock (trace-cmd record -C boot)";
+            losses.add("clock_without_unit", 1, Severity::Error, advice, None);
+        }
+        let readers = (header.cpus.iter())
+            .map(|c| ring::CpuReader::new(c, header.endian, header.page, header.tsc))
+            .collect();
+        let info = TraceInfo { clock: header.clock, uname: header.uname, text: header.text };
+        Ok(TraceDat { info, readers, decoder, budget })
+    }
+
+    /// What the file says beside its events.
+    pub fn info(&self) -> &TraceInfo<'a> {
+        &self.info
+    }
+
+    /// Hands all events to `sink` in order of time.
+    pub fn events(mut self, sink: &mut dyn EventSink, losses: &mut Losses) {
+        let (mut latest, mut backwards) = (0, 0);
+        let decoder = &mut self.decoder;
+        merge::merge(&mut self.readers, &mut self.budget, losses, |r, losses| {
+            let current = r.current();
+            backwards += u64::from(current.time < latest);
+            latest = latest.max(current.time);
+            let at = r.file_offset();
+            if let Some(count) = current.lost {
+                decoder.lost(current.time, r.cpu, at, count, sink);
+            }
+            decoder.record(r.record(), (current.time, r.cpu, at), sink, losses);
+        });
+        let advice = "time stamps run backwards: use the boot clock (trace-cmd record -C boot)";
+        losses.add("time_backwards", backwards, Severity::Warning, advice, None);
+    }
 }
