@@ -20,8 +20,8 @@ pub mod container;
 pub mod detect;
 pub mod event;
 pub mod ftrace;
-pub mod tracedat;
 pub mod track;
+pub mod udev;
 
 mod error;
 mod read;

@@ -2,11 +2,13 @@
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
+use dormouse_core::board::classes;
 use dormouse_core::board::generate::{Durations, Options, generate};
 use dormouse_core::board::summary::{Summary, summarize};
 use dormouse_core::board::{Board, CALLBACKS, parse, parse_duration, print};
 use dormouse_core::phase::Phase;
 use dormouse_core::time::Ns;
+use dormouse_read::udev::Imported;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -22,7 +24,8 @@ pub struct BoardArgs {
 enum Action {
     /// Make a random board; the same options give the same bytes.
     Generate(Box<GenerateArgs>),
-    /// Make a board from a file: a board file, or the JSON of worked cases
+    /// Make a board from a file, recognised by its content: the output of
+    /// `udevadm info --export-db`, a board file, or the JSON of worked cases
     /// (then OUTPUT is a folder).
     From(FromArgs),
     /// Check a board file and say what is in it.
@@ -102,6 +105,9 @@ struct FromArgs {
     /// Where to write; the terminal if absent.
     #[arg(short, long)]
     output: Option<PathBuf>,
+    /// Chooses the times where the input has none.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
 #[derive(Args)]
@@ -203,8 +209,29 @@ fn from(a: &FromArgs) -> Result<()> {
     if bytes.trim_ascii_start().starts_with(b"{") {
         return cases(a, &bytes);
     }
+    if dormouse_read::udev::recognise(&bytes) {
+        let made = dormouse_read::udev::read(&bytes, a.seed);
+        return imported(a, &made, "udevadm info --export-db");
+    }
     let board = read_board(&a.input, &bytes)?;
     write(a.output.as_deref(), &print(&board, ""))
+}
+
+/// Writes a board without measured times, and says so in the file and on the
+/// terminal.
+fn imported(a: &FromArgs, made: &Imported, source: &str) -> Result<()> {
+    let mut comment = format!("Made from `{source}`.\n{}\n", classes::assumption(a.seed));
+    for note in &made.notes {
+        comment += &format!("{note}\n");
+    }
+    for l in &made.losses.list {
+        let at = l.first_at.map_or(String::new(), |n| format!(" (first at line {n})"));
+        let text = format!("{}: {} times {}{at}: {}", l.severity.name(), l.count, l.kind, l.advice);
+        eprintln!("dormouse: {text}");
+        comment += &format!("{text}\n");
+    }
+    eprintln!("dormouse: the times in this board are assumed, not measured; see its first lines");
+    write(a.output.as_deref(), &print(&made.board, &comment))
 }
 
 /// One board file for each worked case, in the folder OUTPUT.

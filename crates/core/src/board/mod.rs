@@ -1,7 +1,9 @@
 //! A board: devices with the work of each callback. What the simulator runs,
 //! what the lab builds in a guest, and what a board file describes.
 
+pub mod classes;
 pub mod generate;
+pub mod order;
 mod read;
 pub mod summary;
 mod words;
