@@ -23,5 +23,6 @@ pub mod loss;
 pub mod names;
 pub mod phase;
 pub mod random;
+pub mod simulate;
 pub mod statistics;
 pub mod time;

@@ -75,3 +75,11 @@ pub trait EventSink {
     /// One event.
     fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>);
 }
+
+/// Whether events of this name explain waits, worker counts or idle time and
+/// are kept as [`TraceEvent::Other`]; the same for every trace format.
+pub fn is_side_event(name: &[u8]) -> bool {
+    const PREFIXES: [&[u8]; 6] =
+        [b"sched_", b"workqueue_", b"rpm_", b"cpu_idle", b"block_", b"wakeup_source_"];
+    PREFIXES.iter().any(|p| name.starts_with(p))
+}

@@ -20,6 +20,7 @@ pub mod container;
 pub mod detect;
 pub mod event;
 pub mod ftrace;
+pub mod tracedat;
 pub mod track;
 pub mod udev;
 

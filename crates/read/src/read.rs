@@ -137,6 +137,7 @@ impl Machines {
 fn parse_one(format: Format, bytes: &[u8], tracker: &mut Tracker) {
     match format {
         Format::Ftrace => crate::ftrace::parse(bytes, tracker),
-        Format::KernelLog | Format::TraceDat | Format::Perfetto | Format::Unknown => {}
+        Format::TraceDat => crate::tracedat::parse(bytes, tracker),
+        Format::KernelLog | Format::Perfetto | Format::Unknown => {}
     }
 }

@@ -8,7 +8,7 @@
 mod callback;
 mod line;
 
-use crate::event::{EventSink, Stamp, TraceEvent};
+use crate::event::{EventSink, Stamp, TraceEvent, is_side_event};
 use crate::track::Tracker;
 use dormouse_core::loss::Severity;
 use dormouse_core::time::Ns;
@@ -125,11 +125,4 @@ fn interesting<'a>(
         tracker.losses().add(kind, 1, Severity::Warning, advice, Some(at));
     }
     event
-}
-
-/// Events that explain waits and worker counts.
-fn is_side_event(name: &[u8]) -> bool {
-    const PREFIXES: [&[u8]; 6] =
-        [b"sched_", b"workqueue_", b"rpm_", b"cpu_idle", b"block_", b"wakeup_source_"];
-    PREFIXES.iter().any(|p| name.starts_with(p))
 }

@@ -1,0 +1,308 @@
+//! The main thread: first pass, walk and barrier of one phase.
+
+use super::super::policy::{Ends, Finished, FirstPass, Reached, Rest};
+use super::*;
+
+impl Engine<'_> {
+    pub(super) fn begin(&mut self) -> Flow {
+        let counted = self.walk.finished == Finished::StartReady;
+        let up_front = self.walk.first_pass != FirstPass::Nothing;
+        if counted {
+            self.count_missing();
+            for i in 0..self.order.len() {
+                self.clear(self.order[i], state::DONE);
+            }
+        }
+        let cost = self.costs.begin;
+        if matches!(self.walk.reached, Reached::InOrder | Reached::FirstReady) {
+            return self.go(MAIN, Step::First, cost);
+        }
+        let next = if up_front { Step::First } else { Step::Walk };
+        match self.lock(MAIN, LIST_LOCK, next) {
+            Flow::Go(c) => Flow::Go(c + cost),
+            Flow::Stop => Flow::Stop,
+        }
+    }
+
+    /// Counts what each device waits for.
+    fn count_missing(&mut self) {
+        let edges = self.dependencies();
+        self.ready_sync.clear();
+        for i in 0..self.order.len() {
+            let d = self.order[i];
+            let mut missing = 0;
+            for e in edges.of(d as usize) {
+                missing += u32::from(self.counts(d, *e));
+            }
+            self.devices[d as usize].missing = missing;
+        }
+    }
+
+    /// Whether the counter of `d` includes dependency `e`.
+    pub(super) fn counts(&self, d: u32, e: super::super::topology::Edge) -> bool {
+        e.is_in(self.wait_mask)
+            && self.devices[e.device()].flags & state::LISTED != 0
+            && (self.policy.counts_against_order
+                || match self.direction {
+                    Direction::Suspend => e.device() > d as usize,
+                    Direction::Resume => e.device() < d as usize,
+                })
+    }
+
+    /// One device of the first pass.
+    pub(super) fn first(&mut self) -> Flow {
+        let Some(&d) = self.order.get(self.cursor) else {
+            self.cursor = 0;
+            let next = match self.walk.reached {
+                Reached::InOrder => Step::InOrder,
+                Reached::FirstReady => Step::FirstReady,
+                _ => Step::Walk,
+            };
+            return self.go(MAIN, next, Ns::ZERO);
+        };
+        self.cursor += 1;
+        let mut cost = self.costs.walk;
+        match self.walk.first_pass {
+            FirstPass::Nothing => {}
+            FirstPass::QueueAll => {
+                self.clear(d, state::DONE | state::WIP);
+                if self.has(d, state::ASYNC) {
+                    self.set(d, state::WIP);
+                    self.queue(d);
+                    cost += self.costs.queue;
+                }
+            }
+            FirstPass::QueueEnds => {
+                self.clear(d, state::DONE | state::WIP);
+                if self.is_end(d) && self.claim(d) {
+                    cost += self.costs.queue;
+                }
+            }
+            FirstPass::StartReady => {
+                self.threads[0].home = Step::First;
+                if self.devices[d as usize].missing == 0 && self.start(MAIN, d, NONE) {
+                    return Flow::Go(cost);
+                }
+            }
+        }
+        Flow::Go(cost)
+    }
+
+    /// Leaf or root in the sense of the policy.
+    fn is_end(&self, d: u32) -> bool {
+        let (tree, link) = match self.direction {
+            Direction::Suspend => (fact::HAS_CHILD, fact::HAS_CONSUMER),
+            Direction::Resume => (fact::HAS_PARENT, fact::HAS_SUPPLIER),
+        };
+        let facts = self.topology.facts[d as usize];
+        match self.walk.ends {
+            Ends::Tree => facts & tree == 0,
+            Ends::TreeAndLinks => facts & (tree | link) == 0,
+            Ends::RootsAndChildren => {
+                facts & (tree | link) == 0
+                    || facts & link == 0
+                        && self.direction == Direction::Resume
+                        && facts & fact::CHILD_OF_ROOT != 0
+            }
+        }
+    }
+
+    /// Queues `d` if it is asynchronous and nobody did yet; true if it did.
+    pub(super) fn claim(&mut self, d: u32) -> bool {
+        if self.has(d, state::WIP) || !self.has(d, state::ASYNC) {
+            return false;
+        }
+        self.set(d, state::WIP);
+        self.queue(d);
+        true
+    }
+
+    /// One device of the walk, the list mutex held.
+    pub(super) fn walk_step(&mut self) -> Flow {
+        let Some(&d) = self.order.get(self.cursor) else {
+            self.unlock(LIST_LOCK);
+            return self.go(MAIN, Step::Barrier, self.costs.barrier);
+        };
+        self.cursor += 1;
+        let mut cost = self.costs.walk;
+        if self.walk.unlock_each {
+            self.unlock(LIST_LOCK);
+            return self.go(MAIN, Step::WalkUnlocked, cost);
+        }
+        let elsewhere = match self.walk.reached {
+            Reached::InitAndQueue => {
+                self.clear(d, state::DONE);
+                if self.claim(d) {
+                    cost += self.costs.queue;
+                    true
+                } else {
+                    false
+                }
+            }
+            Reached::Leave => self.has(d, state::WIP),
+            Reached::Claim => {
+                if self.claim(d) {
+                    cost += self.costs.queue;
+                }
+                self.has(d, state::WIP)
+            }
+            _ => self.has(d, state::ASYNC),
+        };
+        if elsewhere {
+            return Flow::Go(cost);
+        }
+        self.unlock(LIST_LOCK);
+        self.run_here(d, Step::WalkBack);
+        Flow::Go(cost)
+    }
+
+    /// The same with the list mutex released around every device.
+    pub(super) fn walk_unlocked(&mut self) -> Flow {
+        let d = self.order[self.cursor - 1];
+        self.clear(d, state::DONE);
+        if self.claim(d) {
+            return self.go(MAIN, Step::WalkBack, self.costs.queue);
+        }
+        self.run_here(d, Step::WalkBack);
+        GO
+    }
+
+    fn run_here(&mut self, d: u32, home: Step) {
+        self.devices[d as usize].caller = NONE;
+        let main = &mut self.threads[0];
+        main.device = d;
+        main.asynchronous = false;
+        main.home = home;
+        main.step = Step::Enter;
+    }
+
+    /// After a device the main thread ran itself: look for an error, take the
+    /// mutex again.
+    pub(super) fn walk_back(&mut self) -> Flow {
+        let ran = self.order.get(self.cursor.wrapping_sub(1)).copied();
+        let synchronous = ran.is_some_and(|d| !self.has(d, state::WIP));
+        if self.failed() && synchronous {
+            return self.give_up();
+        }
+        self.lock(MAIN, LIST_LOCK, Step::Walk)
+    }
+
+    /// An error on the way down is pending.
+    pub(super) fn failed(&self) -> bool {
+        self.direction == Direction::Suspend && self.error.is_some()
+    }
+
+    /// Leaves the walk after an error. The devices not reached are completed
+    /// so that nobody waits for them, where the kernel does so.
+    fn give_up(&mut self) -> Flow {
+        self.broke = true;
+        let mut woken = 0;
+        if self.policy.rest == Rest::Moves {
+            for i in self.cursor..self.order.len() {
+                let d = self.order[i];
+                if !self.has(d, state::WIP) {
+                    woken += self.complete_all(d);
+                }
+            }
+        }
+        self.go(MAIN, Step::Barrier, self.costs.barrier + times(self.costs.wake_one, woken))
+    }
+
+    /// Strict order: the next synchronous device with something to run.
+    pub(super) fn in_order(&mut self) -> Flow {
+        if self.failed() {
+            return self.give_up();
+        }
+        while let Some(&d) = self.order.get(self.cursor) {
+            if self.is_for_others(d) {
+                self.cursor += 1;
+                continue;
+            }
+            if self.devices[d as usize].missing > 0 {
+                self.set(d, state::AWAITED);
+                return self.main_sleeps();
+            }
+            self.cursor += 1;
+            self.set(d, state::WIP);
+            self.run_here(d, Step::InOrder);
+            return Flow::Go(self.costs.walk);
+        }
+        self.go(MAIN, Step::Barrier, self.costs.barrier)
+    }
+
+    /// Work-conserving: the first of the list that is ready.
+    pub(super) fn first_ready(&mut self) -> Flow {
+        if self.failed() {
+            return self.give_up();
+        }
+        while let Some(&d) = self.order.get(self.cursor) {
+            if !self.is_for_others(d) {
+                break;
+            }
+            self.cursor += 1;
+        }
+        if self.cursor == self.order.len() {
+            return self.go(MAIN, Step::Barrier, self.costs.barrier);
+        }
+        match self.ready_sync.pop() {
+            Some(Reverse(d)) => {
+                let d = self.position_to_device(d);
+                self.set(d, state::WIP);
+                self.run_here(d, Step::FirstReady);
+                Flow::Go(self.costs.walk)
+            }
+            None => self.main_sleeps(),
+        }
+    }
+
+    /// Whether the main thread of a counting policy has nothing to do with
+    /// `d`: it is asynchronous, without callback, or already taken.
+    fn is_for_others(&self, d: u32) -> bool {
+        self.has(d, state::ASYNC | state::DONE | state::WIP)
+            || self.topology.has[d as usize] & 1 << self.index == 0
+            || self.direction == Direction::Resume && !self.runs_something(d)
+    }
+
+    /// Devices are numbered in list order, so the number is the position.
+    pub(super) fn device_to_position(&self, d: u32) -> u32 {
+        match self.direction {
+            Direction::Suspend => u32::MAX - d,
+            Direction::Resume => d,
+        }
+    }
+
+    fn position_to_device(&self, p: u32) -> u32 {
+        match self.direction {
+            Direction::Suspend => u32::MAX - p,
+            Direction::Resume => p,
+        }
+    }
+
+    fn main_sleeps(&mut self) -> Flow {
+        self.main_waits = true;
+        self.tally.blocked_waits += 1;
+        self.block(MAIN);
+        Flow::Stop
+    }
+
+    /// Wakes the main thread if it waits for a device to become ready.
+    pub(super) fn call_main(&mut self) {
+        if core::mem::take(&mut self.main_waits) {
+            self.wake(MAIN);
+        }
+    }
+
+    /// Waits until no item is left.
+    pub(super) fn barrier(&mut self) -> Flow {
+        if self.pool.outstanding() == 0 {
+            return self.go(MAIN, Step::Finished, Ns::ZERO);
+        }
+        self.main_at_barrier = true;
+        self.block(MAIN);
+        Flow::Stop
+    }
+}
+
+pub(super) fn times(cost: Ns, n: u32) -> Ns {
+    Ns(cost.0.saturating_mul(i64::from(n)))
+}

@@ -1,0 +1,711 @@
+//! The mechanism: threads, CPUs, mutexes, completions, the worker pool and the
+//! event queue. Deterministic, integer time, and without allocation once a
+//! cycle runs.
+//!
+//! Every thread is a small state machine ([`Step`]); [`Engine::run_thread`]
+//! steps it until it blocks or until its time must pass. Ties are broken as
+//! follows: at equal time the main thread goes first; threads that were woken
+//! run in the order of their wake-ups; a completion wakes its waiters in the
+//! order in which they came; workers take items in the order of queueing.
+
+mod main_thread;
+mod pool;
+mod routine;
+mod serial;
+
+use super::cost::{Costs, Cpus};
+use super::counts::Tally;
+use super::policy::{Policy, Walk};
+use super::topology::{Edges, NONE, Topology, fact};
+use crate::cycle::{Callback, ThreadId};
+use crate::device::DeviceId;
+use crate::names::Sym;
+use crate::phase::{Direction, Phase, PmEvent};
+use crate::time::Ns;
+use alloc::collections::{BinaryHeap, VecDeque};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cmp::{Ordering, Reverse};
+use pool::Pool;
+
+/// The main thread's number.
+pub(super) const MAIN: u32 = 0;
+/// `dpm_list_mtx`; the board's own locks follow.
+const LIST_LOCK: u32 = 0;
+
+/// State of a device that phases change.
+pub(super) mod state {
+    /// Its completion is done.
+    pub(crate) const DONE: u16 = 1;
+    /// `work_in_progress`: queued, or claimed by the main thread.
+    pub(crate) const WIP: u16 = 2;
+    /// May run in a worker in this phase.
+    pub(crate) const ASYNC: u16 = 4;
+    /// On the list that this phase walks.
+    pub(crate) const LISTED: u16 = 8;
+    pub(crate) const SUSPENDED: u16 = 16;
+    pub(crate) const LATE: u16 = 32;
+    pub(crate) const NOIRQ: u16 = 64;
+    pub(crate) const DIRECT: u16 = 128;
+    pub(crate) const WAKEUP_PATH: u16 = 256;
+    /// The main thread sleeps until this device is ready.
+    pub(crate) const AWAITED: u16 = 512;
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Device {
+    flags: u16,
+    /// Which list it is on: 0 `dpm_list` … 4 `dpm_noirq_list`.
+    level: u8,
+    /// Position in its dependencies (waiting) or dependents (triggering).
+    at: u32,
+    /// Whose trigger runs this device in place; NONE if a thread's own.
+    caller: u32,
+    /// Dependencies that are not done.
+    missing: u32,
+    /// Threads that wait for its completion, first and last.
+    waiters: (u32, u32),
+}
+
+/// What a thread does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    // Main thread.
+    Begin,
+    First,
+    Walk,
+    WalkUnlocked,
+    WalkBack,
+    InOrder,
+    FirstReady,
+    Barrier,
+    Finished,
+    // The phase routine of one device, in any thread.
+    Enter,
+    WaitUnlock,
+    Waits,
+    Checks,
+    Callback,
+    Work,
+    Compute,
+    Sleep,
+    Slept,
+    CallbackEnd,
+    Complete,
+    Trigger,
+    TriggerTree,
+    TriggerLinks,
+    TriggerReady,
+    Return,
+    // Worker.
+    Idle,
+    Woken,
+    Recheck,
+    Created,
+    Take,
+    ItemDone,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Thread {
+    step: Step,
+    /// Where the routine returns to when nobody called it in place.
+    home: Step,
+    device: u32,
+    /// The routine runs for an asynchronous device.
+    asynchronous: bool,
+    /// The CPU it holds.
+    cpu: u32,
+    /// Next in the list of waiters it is on.
+    next: u32,
+    /// Index of the callback it runs.
+    record: u32,
+    /// Computing time left.
+    left: i64,
+    /// Has computed for a whole slice.
+    slice_over: bool,
+    /// Occupied by an item but waiting.
+    parked: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Lock {
+    owner: u32,
+    waiters: (u32, u32),
+}
+
+/// A moment at which a thread goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Event {
+    time: i64,
+    /// Main thread first, then in order of making.
+    order: u64,
+    thread: u32,
+}
+
+impl Ord for Event {
+    fn cmp(&self, o: &Event) -> Ordering {
+        // The heap gives the greatest first.
+        (o.time, o.order).cmp(&(self.time, self.order))
+    }
+}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, o: &Event) -> Option<Ordering> {
+        Some(self.cmp(o))
+    }
+}
+
+/// What a step leads to.
+enum Flow {
+    /// The next step, after this much computing.
+    Go(Ns),
+    /// The thread blocked, or an event will continue it.
+    Stop,
+}
+
+const GO: Flow = Flow::Go(Ns::ZERO);
+
+/// One machine on its way through a cycle.
+pub(super) struct Engine<'a> {
+    topology: &'a Topology,
+    policy: &'a Policy,
+    costs: &'a Costs,
+    /// Devices may run in workers.
+    asynchronous: bool,
+    slice: i64,
+    wakeup_at: Option<i64>,
+    /// Edge kinds that are waited for, a bit each.
+    wait_mask: u8,
+
+    pub(super) now: i64,
+    sequence: u64,
+    events: BinaryHeap<Event>,
+    ready: VecDeque<u32>,
+    main_ready: bool,
+    threads: Vec<Thread>,
+    devices: Vec<Device>,
+    locks: Vec<Lock>,
+    pool: Pool,
+
+    /// Speed of each CPU; empty for unlimited.
+    speeds: Vec<u32>,
+    idle_cpus: Vec<u64>,
+    cpu_queue: VecDeque<u32>,
+
+    // The phase that runs.
+    phase: Phase,
+    index: usize,
+    event: PmEvent,
+    direction: Direction,
+    walk: Walk,
+    order: Vec<u32>,
+    cursor: usize,
+    /// Synchronous devices with something to run that are ready, by position.
+    ready_sync: BinaryHeap<Reverse<u32>>,
+    main_waits: bool,
+    main_at_barrier: bool,
+    broke: bool,
+    pub(super) error: Option<Failure>,
+
+    pub(super) callbacks: Vec<Callback>,
+    pub(super) tally: Tally,
+}
+
+/// Why a phase failed first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    Device { device: u32, errno: i32 },
+    Wakeup,
+}
+
+/// No event is left and the phase has not ended: threads wait for one another.
+pub(super) struct Deadlock;
+
+impl<'a> Engine<'a> {
+    pub(super) fn new(
+        topology: &'a Topology,
+        policy: &'a Policy,
+        settings: &'a super::Settings,
+    ) -> Engine<'a> {
+        let n = topology.len();
+        let costs = &settings.profile.costs;
+        let speeds = match &settings.profile.cpus {
+            None | Some(Cpus::Unlimited) => Vec::new(),
+            Some(Cpus::List(list)) => list.iter().map(|&s| s.max(1)).collect(),
+        };
+        let asynchronous = policy.workers && settings.pm_async.unwrap_or(topology.pm_async);
+        let max_active = settings.profile.max_active.unwrap_or(u32::MAX).max(1);
+        let workers = if asynchronous {
+            n.min(max_active as usize) + settings.profile.idle_workers as usize + 2
+        } else {
+            1
+        };
+        let mut wait_mask = 1;
+        for kind in [
+            crate::device::LinkKind::Stateless,
+            crate::device::LinkKind::Active,
+            crate::device::LinkKind::Dormant,
+            crate::device::LinkKind::SyncStateOnly,
+        ] {
+            if policy.waits_for(kind) {
+                wait_mask |= 1 << super::topology::kind_number(kind);
+            }
+        }
+        let mut idle_cpus = vec![0u64; speeds.len().div_ceil(64)];
+        for cpu in 0..speeds.len() {
+            idle_cpus[cpu / 64] |= 1 << (cpu % 64);
+        }
+        let mut e = Engine {
+            topology,
+            policy,
+            costs,
+            asynchronous,
+            slice: settings.profile.slice.0,
+            wakeup_at: settings.wakeup_at.map(|t| t.0),
+            wait_mask,
+            now: 0,
+            sequence: 0,
+            events: BinaryHeap::with_capacity(workers + 1),
+            ready: VecDeque::with_capacity(workers + 1),
+            main_ready: false,
+            threads: Vec::with_capacity(workers + 1),
+            devices: vec![
+                Device {
+                    flags: state::DONE,
+                    level: 0,
+                    at: 0,
+                    caller: NONE,
+                    missing: 0,
+                    waiters: (NONE, NONE),
+                };
+                n
+            ],
+            locks: vec![Lock { owner: NONE, waiters: (NONE, NONE) }; topology.locks as usize + 1],
+            pool: Pool::new(n, workers, max_active),
+            speeds,
+            idle_cpus,
+            cpu_queue: VecDeque::with_capacity(workers + 1),
+            phase: Phase::Prepare,
+            index: 0,
+            event: PmEvent::Suspend,
+            direction: Direction::Suspend,
+            walk: policy.suspend,
+            order: Vec::with_capacity(n),
+            cursor: 0,
+            ready_sync: BinaryHeap::with_capacity(n),
+            main_waits: false,
+            main_at_barrier: false,
+            broke: false,
+            error: None,
+            callbacks: Vec::with_capacity(8 * topology.list.len()),
+            tally: Tally::default(),
+        };
+        e.threads.push(Thread::new(Step::Finished));
+        if !e.speeds.is_empty() {
+            e.threads[0].cpu = e.take_idle_cpu().unwrap_or(0);
+        }
+        for _ in 0..settings.profile.idle_workers {
+            e.add_worker();
+        }
+        e
+    }
+
+    /// Runs one of the six phases that may be asynchronous. Returns its begin.
+    pub(super) fn run_phase(&mut self, phase: Phase) -> Result<i64, Deadlock> {
+        self.enter_phase(phase);
+        let start = self.now;
+        self.threads[MAIN as usize].step = Step::Begin;
+        self.main_ready = true;
+        while self.threads[MAIN as usize].step != Step::Finished {
+            if self.main_ready {
+                self.main_ready = false;
+                self.run_thread(MAIN);
+            } else if let Some(t) = self.ready.pop_front() {
+                self.run_thread(t);
+            } else {
+                self.next_moment()?;
+            }
+        }
+        self.leave_phase();
+        Ok(start)
+    }
+
+    /// Advances to the next event and readies everything that happens then.
+    fn next_moment(&mut self) -> Result<(), Deadlock> {
+        let first = self.events.pop().ok_or(Deadlock)?;
+        self.now = self.now.max(first.time);
+        self.fire(first.thread);
+        while self.events.peek().is_some_and(|e| e.time <= self.now) {
+            if let Some(e) = self.events.pop() {
+                self.fire(e.thread);
+            }
+        }
+        Ok(())
+    }
+
+    /// A thread's time has come. One that slept must get a CPU first.
+    fn fire(&mut self, t: u32) {
+        if !self.speeds.is_empty() && self.threads[t as usize].cpu == NONE {
+            self.runnable(t, 0);
+        } else {
+            self.make_ready(t);
+        }
+    }
+
+    fn make_ready(&mut self, t: u32) {
+        if t == MAIN {
+            self.main_ready = true;
+        } else {
+            self.ready.push_back(t);
+        }
+    }
+
+    /// Lets `t` go on after `delay`.
+    fn after(&mut self, t: u32, delay: i64) {
+        if delay == 0 {
+            self.make_ready(t);
+            return;
+        }
+        self.sequence += 1;
+        let order = self.sequence | if t == MAIN { 0 } else { 1 << 63 };
+        self.events.push(Event { time: self.now.saturating_add(delay), order, thread: t });
+    }
+
+    /// Wakes a sleeping thread.
+    fn wake(&mut self, t: u32) {
+        self.tally.wakeups += 1;
+        self.runnable(t, self.costs.wake.0);
+    }
+
+    /// Gives `t` a CPU when there is one; it runs `latency` later.
+    fn runnable(&mut self, t: u32, latency: i64) {
+        if !self.speeds.is_empty() {
+            match self.take_idle_cpu() {
+                Some(cpu) => self.threads[t as usize].cpu = cpu,
+                None => {
+                    self.cpu_queue.push_back(t);
+                    return;
+                }
+            }
+        }
+        self.after(t, latency);
+    }
+
+    fn take_idle_cpu(&mut self) -> Option<u32> {
+        for (i, word) in self.idle_cpus.iter_mut().enumerate() {
+            if *word != 0 {
+                let bit = word.trailing_zeros();
+                *word &= *word - 1;
+                return Some(i as u32 * 64 + bit);
+            }
+        }
+        None
+    }
+
+    /// `t` leaves its CPU.
+    fn block(&mut self, t: u32) {
+        self.tally.context_switches += 1;
+        if self.speeds.is_empty() {
+            return;
+        }
+        let cpu = core::mem::replace(&mut self.threads[t as usize].cpu, NONE);
+        match self.cpu_queue.pop_front() {
+            Some(next) => {
+                self.threads[next as usize].cpu = cpu;
+                self.after(next, self.costs.switch.0);
+            }
+            None => self.idle_cpus[cpu as usize / 64] |= 1 << (cpu % 64),
+        }
+    }
+
+    /// Time that `work` of computing takes on the CPU of `t`.
+    fn on_cpu(&self, t: u32, work: i64) -> i64 {
+        if self.speeds.is_empty() {
+            return work;
+        }
+        match self.speeds[self.threads[t as usize].cpu as usize] {
+            1000 => work,
+            speed => (i128::from(work) * 1000 / i128::from(speed)) as i64,
+        }
+    }
+
+    /// Lets `t` compute. True if nothing can happen meanwhile, so that time has
+    /// simply been moved on.
+    fn spend(&mut self, t: u32, work: Ns) -> bool {
+        let time = self.on_cpu(t, work.0);
+        let end = self.now.saturating_add(time);
+        if self.ready.is_empty()
+            && !self.main_ready
+            && self.events.peek().is_none_or(|e| e.time > end)
+        {
+            self.now = end;
+            return true;
+        }
+        self.after(t, time);
+        false
+    }
+
+    fn run_thread(&mut self, t: u32) {
+        loop {
+            match self.step(t) {
+                Flow::Go(Ns(0)) => {}
+                Flow::Go(cost) => {
+                    if !self.spend(t, cost) {
+                        return;
+                    }
+                }
+                Flow::Stop => return,
+            }
+            if t == MAIN && self.threads[0].step == Step::Finished {
+                return;
+            }
+        }
+    }
+
+    fn step(&mut self, t: u32) -> Flow {
+        match self.threads[t as usize].step {
+            Step::Begin => self.begin(),
+            Step::First => self.first(),
+            Step::Walk => self.walk_step(),
+            Step::WalkUnlocked => self.walk_unlocked(),
+            Step::WalkBack => self.walk_back(),
+            Step::InOrder => self.in_order(),
+            Step::FirstReady => self.first_ready(),
+            Step::Barrier => self.barrier(),
+            Step::Finished => Flow::Stop,
+            Step::Enter => self.enter(t),
+            Step::WaitUnlock => self.wait_unlock(t),
+            Step::Waits => self.waits(t),
+            Step::Checks => self.checks(t),
+            Step::Callback => self.callback(t),
+            Step::Work => self.work(t),
+            Step::Compute => self.compute(t),
+            Step::Sleep => self.sleep(t),
+            Step::Slept => self.slept(t),
+            Step::CallbackEnd => self.callback_end(t),
+            Step::Complete => self.complete(t),
+            Step::Trigger => self.trigger(t),
+            Step::TriggerTree => self.trigger_tree(t),
+            Step::TriggerLinks => self.trigger_links(t),
+            Step::TriggerReady => self.trigger_ready(t),
+            Step::Return => self.routine_return(t),
+            Step::Idle => self.idle(t),
+            Step::Woken => self.woken(t),
+            Step::Recheck => self.recheck(t),
+            Step::Created => self.created(t),
+            Step::Take => self.take(t),
+            Step::ItemDone => self.item_done(t),
+        }
+    }
+
+    fn go(&mut self, t: u32, step: Step, cost: Ns) -> Flow {
+        self.threads[t as usize].step = step;
+        Flow::Go(cost)
+    }
+
+    /// Takes lock `l` and goes on with `step`, at once or when it is free.
+    fn lock(&mut self, t: u32, l: u32, step: Step) -> Flow {
+        self.threads[t as usize].step = step;
+        let lock = &mut self.locks[l as usize];
+        if lock.owner == NONE {
+            lock.owner = t;
+            return Flow::Go(self.costs.lock);
+        }
+        push_waiter(&mut lock.waiters, &mut self.threads, t);
+        if l == LIST_LOCK {
+            self.tally.blocked_on_list += 1;
+        } else {
+            self.tally.blocked_on_lock += 1;
+        }
+        self.park(t);
+        self.block(t);
+        Flow::Stop
+    }
+
+    /// Releases lock `l`, to the first that waits for it.
+    fn unlock(&mut self, l: u32) {
+        let lock = &mut self.locks[l as usize];
+        let next = pop_waiter(&mut lock.waiters, &self.threads);
+        lock.owner = next;
+        if next != NONE {
+            self.unpark(next);
+            self.tally.wakeups += 1;
+            self.runnable(next, self.costs.hand_over.0);
+        }
+    }
+
+    fn park(&mut self, t: u32) {
+        if t != MAIN {
+            self.threads[t as usize].parked = true;
+            self.tally.parked += 1;
+            self.tally.parked_at_once = self.tally.parked_at_once.max(self.tally.parked);
+        }
+    }
+
+    fn unpark(&mut self, t: u32) {
+        if core::mem::take(&mut self.threads[t as usize].parked) {
+            self.tally.parked -= 1;
+        }
+    }
+
+    fn has(&self, d: u32, flags: u16) -> bool {
+        self.devices[d as usize].flags & flags != 0
+    }
+
+    fn set(&mut self, d: u32, flags: u16) {
+        self.devices[d as usize].flags |= flags;
+    }
+
+    fn clear(&mut self, d: u32, flags: u16) {
+        self.devices[d as usize].flags &= !flags;
+    }
+
+    fn fact(&self, d: u32, facts: u16) -> bool {
+        self.topology.facts[d as usize] & facts != 0
+    }
+
+    /// What a device waits for in this direction.
+    fn dependencies(&self) -> &'a Edges {
+        match self.direction {
+            Direction::Suspend => &self.topology.subordinates,
+            Direction::Resume => &self.topology.superiors,
+        }
+    }
+
+    /// What waits for a device in this direction.
+    fn dependents(&self) -> &'a Edges {
+        match self.direction {
+            Direction::Suspend => &self.topology.superiors,
+            Direction::Resume => &self.topology.subordinates,
+        }
+    }
+
+    fn enter_phase(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.index = phase.device_index().unwrap_or(0);
+        self.direction = phase.direction();
+        self.event = match self.direction {
+            Direction::Suspend => PmEvent::Suspend,
+            Direction::Resume => PmEvent::Resume,
+        };
+        self.walk = *self.policy.walk(self.direction);
+        self.cursor = 0;
+        self.broke = false;
+        self.error = None;
+        self.main_waits = false;
+        self.order.clear();
+        let (from, _) = levels(phase);
+        for &d in &self.topology.list {
+            let device = &mut self.devices[d as usize];
+            device.flags &= !(state::WIP | state::ASYNC | state::LISTED | state::AWAITED);
+            device.caller = NONE;
+            if device.level == from {
+                device.flags |= state::LISTED;
+                if self.asynchronous && self.topology.facts[d as usize] & fact::ASYNC != 0 {
+                    device.flags |= state::ASYNC;
+                }
+                self.order.push(d);
+            }
+        }
+        if self.direction == Direction::Suspend {
+            self.order.reverse();
+        }
+    }
+
+    /// Moves the devices to their next list and marks all completions done.
+    fn leave_phase(&mut self) {
+        let (_, to) = levels(self.phase);
+        let moved = match self.policy.rest {
+            super::policy::Rest::Stays if self.broke => self.cursor,
+            _ => self.order.len(),
+        };
+        for (i, &d) in self.order.iter().enumerate() {
+            let device = &mut self.devices[d as usize];
+            device.flags |= state::DONE;
+            if i < moved {
+                device.level = to;
+            }
+        }
+    }
+
+    /// Records the begin of a callback.
+    fn record(&mut self, t: u32, d: u32) -> u32 {
+        let index = self.callbacks.len() as u32;
+        self.callbacks.push(Callback {
+            device: DeviceId(d),
+            phase: self.phase,
+            event: self.event,
+            thread: ThreadId(t.min(u32::from(u16::MAX)) as u16),
+            function: Sym::EMPTY,
+            start: Ns(self.now),
+            end: Ns(self.now),
+            error: 0,
+            complete: true,
+        });
+        index
+    }
+
+    /// The devices of the current phase in list order, with their state.
+    pub(super) fn pending(&self) -> impl Iterator<Item = (u32, u16)> {
+        self.topology
+            .list
+            .iter()
+            .map(|&d| (d, self.devices[d as usize].flags))
+            .filter(|&(_, flags)| flags & state::LISTED != 0)
+    }
+
+    /// How many threads there are, the main thread included.
+    pub(super) fn threads(&self) -> usize {
+        self.threads.len()
+    }
+}
+
+impl Thread {
+    fn new(step: Step) -> Thread {
+        Thread {
+            step,
+            home: Step::Finished,
+            device: NONE,
+            asynchronous: false,
+            cpu: NONE,
+            next: NONE,
+            record: NONE,
+            left: 0,
+            slice_over: false,
+            parked: false,
+        }
+    }
+}
+
+/// The lists between which a phase moves devices.
+fn levels(phase: Phase) -> (u8, u8) {
+    match phase {
+        Phase::Suspend => (1, 2),
+        Phase::Late => (2, 3),
+        Phase::Noirq => (3, 4),
+        Phase::ResumeNoirq => (4, 3),
+        Phase::ResumeEarly => (3, 2),
+        Phase::Resume => (2, 1),
+        Phase::Complete => (1, 0),
+        _ => (0, 1),
+    }
+}
+
+fn push_waiter(list: &mut (u32, u32), threads: &mut [Thread], t: u32) {
+    threads[t as usize].next = NONE;
+    if list.0 == NONE {
+        list.0 = t;
+    } else {
+        threads[list.1 as usize].next = t;
+    }
+    list.1 = t;
+}
+
+fn pop_waiter(list: &mut (u32, u32), threads: &[Thread]) -> u32 {
+    let t = list.0;
+    if t != NONE {
+        list.0 = threads[t as usize].next;
+    }
+    t
+}

@@ -1,0 +1,58 @@
+//! prepare and complete: strictly serial on the main thread, every device.
+
+use super::*;
+
+/// `-EAGAIN` from prepare asks for another try.
+const EAGAIN: i32 = -11;
+
+impl Engine<'_> {
+    /// Prepares the devices head to tail; stops at the first error.
+    pub(in crate::simulate) fn prepare(&mut self) {
+        self.enter_phase(Phase::Prepare);
+        let mut done = 0;
+        for i in 0..self.order.len() {
+            let d = self.order[i];
+            self.clear(d, state::DIRECT | state::WAKEUP_PATH);
+            let ret = self.one(d, self.costs.prepare);
+            if ret < 0 && ret != EAGAIN && !self.fact(d, fact::SYSCORE) {
+                self.error = Some(Failure::Device { device: d, errno: ret });
+                break;
+            }
+            let asked = ret > 0 || self.fact(d, fact::NO_CALLBACKS);
+            if asked && !self.fact(d, fact::NO_DIRECT | fact::SYSCORE) {
+                self.set(d, state::DIRECT);
+            }
+            done += 1;
+        }
+        for i in 0..done {
+            let d = self.order[i];
+            self.devices[d as usize].level = 1;
+        }
+    }
+
+    /// Completes the prepared devices tail to head.
+    pub(in crate::simulate) fn finish(&mut self) {
+        self.enter_phase(Phase::Complete);
+        for i in (0..self.order.len()).rev() {
+            let d = self.order[i];
+            self.one(d, self.costs.finish);
+            self.devices[d as usize].level = 0;
+        }
+    }
+
+    /// One device, in the main thread; traces show all of them here.
+    fn one(&mut self, d: u32, cost: Ns) -> i32 {
+        self.now = self.now.saturating_add(self.on_cpu(MAIN, cost.0));
+        let record = self.record(MAIN, d) as usize;
+        if self.topology.has[d as usize] & 1 << self.index == 0 || self.fact(d, fact::SYSCORE) {
+            return 0;
+        }
+        self.tally.callbacks += 1;
+        let work = self.topology.work[self.index][d as usize];
+        let time = self.on_cpu(MAIN, work.compute.0.max(0)).saturating_add(work.sleep.0.max(0));
+        self.now = self.now.saturating_add(time);
+        self.callbacks[record].end = Ns(self.now);
+        self.callbacks[record].error = work.ret.min(0);
+        work.ret
+    }
+}

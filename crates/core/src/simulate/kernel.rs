@@ -1,0 +1,190 @@
+//! Kernel releases and the generation of scheduling they have.
+
+use super::policy::{G0, G1, G1W, G2, G3, G4, Policy};
+use core::fmt;
+
+/// A kernel release, as far as scheduling needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kernel {
+    /// 6 of 6.12.117.
+    pub major: u32,
+    /// 12 of 6.12.117.
+    pub minor: u32,
+    /// 117 of 6.12.117; 0 where the release does not say.
+    pub patch: u32,
+    /// 47 of Debian's `6.1.0-47-amd64`, whose patch level is always 0.
+    pub abi: Option<u32>,
+}
+
+impl Kernel {
+    /// Reads a release such as `6.12`, `6.1.76`, `6.12.117+deb12-amd64`,
+    /// `6.1.0-47-amd64`, `7.3~rc7` or `Linux version 5.10.0 …`; `None` if it
+    /// does not begin with two numbers.
+    pub fn parse(text: &str) -> Option<Kernel> {
+        let text = text.trim();
+        let text = text.strip_prefix("Linux version ").unwrap_or(text);
+        let text = text.strip_prefix(['v', 'V']).unwrap_or(text);
+        let (major, rest) = number(text)?;
+        let (minor, rest) = number(rest.strip_prefix('.')?)?;
+        let (patch, rest) = match rest.strip_prefix('.').and_then(number) {
+            Some((p, r)) => (p, r),
+            None => (0, rest),
+        };
+        let abi = match rest.strip_prefix('-').and_then(number) {
+            // A Debian ABI number is followed by `-` or ends the release.
+            Some((n, r)) if patch == 0 && (r.is_empty() || r.starts_with('-')) => Some(n),
+            _ => None,
+        };
+        // Anything may follow, but not another digit run glued by a letter
+        // such as `6.12abc`: the release must end or continue with a mark.
+        match rest.chars().next() {
+            None => {}
+            Some(c) if !c.is_ascii_alphanumeric() => {}
+            Some(_) => return None,
+        }
+        Some(Kernel { major, minor, patch, abi })
+    }
+
+    /// The generation of scheduling this kernel has, with `pm_async` on.
+    pub fn policy(&self) -> &'static Policy {
+        match (self.major, self.minor, self.patch) {
+            // Asynchronous suspend came with 2.6.34 (2010).
+            (0..=1, ..) | (2, 0..=5, _) | (2, 6, 0..=33) => &G0,
+            (6, 1, 76..) | (6, 6, 15..) | (6, 8, _) => &G1W,
+            // Debian 12's ABI 18 is 6.1.76.
+            (6, 1, 0) if self.abi.is_some_and(|n| n >= 18) => &G1W,
+            (0..=5, ..) | (6, 0..=15, _) => &G1,
+            (6, 16, _) => &G2,
+            (6, 17, 0..=7) => &G3,
+            _ => &G4,
+        }
+    }
+
+    /// Newer than every kernel whose source the rules were read from.
+    pub fn is_beyond_knowledge(&self) -> bool {
+        (self.major, self.minor) > (7, 3)
+    }
+
+    /// Most async items that may be active at once, one NUMA node.
+    ///
+    /// Up to 6.8 they share `system_unbound_wq` (512, or four a CPU if that is
+    /// more); 6.9 gave them a queue of their own with 256, and 6.13 raised
+    /// `WQ_MAX_ACTIVE`, so that it has 1024.
+    pub fn max_active(&self, cpus: u32) -> u32 {
+        match (self.major, self.minor) {
+            (0..=5, _) | (6, 0..=8) => cpus.saturating_mul(4).max(512),
+            (6, 9..=12) => 256,
+            _ => 1024,
+        }
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)?;
+        if self.patch > 0 {
+            write!(f, ".{}", self.patch)?;
+        }
+        if let Some(abi) = self.abi {
+            write!(f, ".0-{abi}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A decimal number at the begin of `text`, and what follows.
+fn number(text: &str) -> Option<(u32, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    Some((text[..end].parse().ok()?, &text[end..]))
+}
+
+/// What `--kernel` names: a policy, or a release.
+///
+/// # Errors
+/// The text, if it is neither.
+pub fn choose(text: &str) -> Result<(&'static Policy, Option<Kernel>), UnknownKernel<'_>> {
+    if let Some(p) = Policy::find(text) {
+        return Ok((p, None));
+    }
+    match Kernel::parse(text) {
+        Some(k) => Ok((k.policy(), Some(k))),
+        None => Err(UnknownKernel(text)),
+    }
+}
+
+/// Neither a policy nor a release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownKernel<'a>(pub &'a str);
+
+impl fmt::Display for UnknownKernel<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "\"{}\" is no kernel release and no policy; give a release such as 6.12 or 6.17.8, or one of",
+            self.0
+        )?;
+        for p in super::policy::ALL {
+            write!(f, " {}", p.name)?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for UnknownKernel<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_map_to_generations() {
+        for (release, policy) in [
+            ("2.6.32", "G0"),
+            ("3.15.0-rc5", "G1"),
+            ("5.3.0", "G1"),
+            ("5.10.0-28-amd64", "G1"),
+            ("6.1", "G1"),
+            ("6.1.75", "G1"),
+            ("6.1.76", "G1w"),
+            ("6.1.192", "G1w"),
+            ("6.1.0-17-amd64", "G1"),
+            ("6.1.0-47-amd64", "G1w"),
+            ("6.6.14", "G1"),
+            ("6.6.15", "G1w"),
+            ("6.7", "G1"),
+            ("6.7.9", "G1"),
+            ("6.8", "G1w"),
+            ("6.8.0-31-generic", "G1w"),
+            ("6.9", "G1"),
+            ("6.12", "G1"),
+            ("6.12.117+deb12-amd64", "G1"),
+            ("6.15.11", "G1"),
+            ("6.16.12+deb14-amd64", "G2"),
+            ("6.17", "G3"),
+            ("6.17.7", "G3"),
+            ("6.17.8", "G4"),
+            ("6.17.13+deb14+1-amd64", "G4"),
+            ("6.18", "G4"),
+            ("7.3~rc7", "G4"),
+            ("7.2.12+deb14-amd64", "G4"),
+            ("7.3.4", "G4"),
+            ("Linux version 6.12.1 (gcc)", "G1"),
+        ] {
+            let kernel = Kernel::parse(release).expect(release);
+            assert_eq!(kernel.policy().name, policy, "{release}");
+        }
+        for bad in ["", "6", "six.one", "6.", "6.12x", "99999999999.1"] {
+            assert_eq!(Kernel::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn limits_follow_the_workqueue() {
+        let limit = |r: &str, cpus| Kernel::parse(r).expect(r).max_active(cpus);
+        assert_eq!(limit("6.1", 4), 512);
+        assert_eq!(limit("6.1", 256), 1024);
+        assert_eq!(limit("6.12.5", 4), 256);
+        assert_eq!(limit("6.16.12", 4), 1024);
+        assert_eq!(limit("7.2", 4), 1024);
+    }
+}

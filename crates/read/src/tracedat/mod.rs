@@ -1,0 +1,186 @@
+//! trace-cmd's binary `trace.dat`, versions 6 and 7.
+//!
+//! The file describes itself: byte order, word size, page layout and the
+//! format of every event come from the kernel that was traced. Reading is
+//!
+//! 1. [`header`] (version 7: [`sections`]): tables, and where each CPU's data lie;
+//! 2. [`ring`]: the records of one CPU, page by page (chunks unpacked on demand);
+//! 3. [`merge`]: all CPUs in order of time;
+//! 4. [`decode`]: a record becomes a [`crate::event::TraceEvent`]; events other
+//!    than those of power management keep the text that `trace` shows
+//!    ([`printfmt`]).
+//!
+//! Nothing is copied from an uncompressed file, and memory does not grow with
+//! the number of records. The format is documented in trace-cmd.dat.v6(5) and
+//! trace-cmd.dat.v7(5).
+
+mod bytes;
+mod decode;
+mod expr;
+mod format;
+mod header;
+mod merge;
+mod printfmt;
+mod ring;
+mod sections;
+mod symbols;
+mod unpack;
+
+use crate::event::{EventSink, is_side_event};
+use crate::track::Tracker;
+use dormouse_core::loss::{Losses, Severity};
+use std::borrow::Cow;
+
+/// Why a file cannot be read at all.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TraceDatError {
+    /// The first bytes are not trace-cmd's.
+    #[error("not a trace.dat file: it does not begin with trace-cmd's magic number")]
+    NotTraceDat,
+    /// Another version.
+    #[error(
+        "trace.dat version {0} is not supported (6 and 7 are): convert it with trace-cmd convert"
+    )]
+    Version(u32),
+    /// The tables at the begin are incomplete.
+    #[error(
+        "trace.dat ends at byte {at} within its {what}: copy the file again or record it again"
+    )]
+    Truncated {
+        /// What was being read.
+        what: &'static str,
+        /// Size of the file.
+        at: u64,
+    },
+    /// A number no real file has.
+    #[error("trace.dat is damaged: its {what} is {value}; copy the file again or record it again")]
+    Implausible {
+        /// What was being read.
+        what: &'static str,
+        /// The number.
+        value: u64,
+    },
+    /// A part is not where it must be.
+    #[error("trace.dat is damaged: its {what} is missing; copy the file again or record it again")]
+    Missing {
+        /// Which part.
+        what: &'static str,
+    },
+    /// Packed with something else.
+    #[error(
+        "trace.dat is compressed with {name:?} (zlib and zstd are known): convert it with \
+         trace-cmd convert --compression none"
+    )]
+    Compression {
+        /// Name in the file.
+        name: String,
+    },
+    /// Option sections refer to each other in a circle.
+    #[error("trace.dat is damaged: its options at byte {at} refer back to themselves")]
+    OptionLoop {
+        /// Offset in the file.
+        at: u64,
+    },
+    /// Kernels before 2.6.30.
+    #[error("trace.dat is from a kernel before 2.6.30, whose ring buffer format is not supported")]
+    OldRingBuffer,
+}
+
+/// What the file says beside its events.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TraceInfo<'a> {
+    /// The trace clock, such as `local` or `boot`; empty if not said.
+    pub clock: String,
+    /// `uname` of the machine; empty if not said.
+    pub uname: String,
+    /// A `trace` text in the file (latency tracers), for the reader of texts.
+    pub text: Option<Cow<'a, [u8]>>,
+}
+
+/// Whether `head`, the begin of a file, is trace-cmd's.
+pub fn is_trace_dat(head: &[u8]) -> bool {
+    head.starts_with(header::MAGIC)
+}
+
+/// Whether events of this name are of use.
+pub fn is_kept(name: &[u8]) -> bool {
+    matches!(name, b"suspend_resume" | b"device_pm_callback_start" | b"device_pm_callback_end")
+        || is_side_event(name)
+}
+
+/// Reads a whole file into cycles. A file that cannot be read at all is a loss
+/// like any other damage.
+pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
+    let mut losses = Losses::default();
+    match TraceDat::open(bytes, &mut losses) {
+        Ok(file) => {
+            let info = file.info().clone();
+            // `Linux HOST RELEASE MACHINE`, as uname(2) has them.
+            if let Some(release) = info.uname.split_whitespace().nth(2) {
+                tracker.set_kernel(release.as_bytes());
+            }
+            file.events(tracker, &mut losses);
+            if let Some(text) = info.text {
+                crate::ftrace::parse(&text, tracker);
+            }
+        }
+        Err(e) => {
+            losses.add("unreadable_trace_dat", 1, Severity::Error, e.to_string(), None);
+        }
+    }
+    tracker.losses().merge(losses);
+}
+
+/// A file whose tables were read.
+pub struct TraceDat<'a> {
+    info: TraceInfo<'a>,
+    readers: Vec<ring::CpuReader<'a>>,
+    decoder: decode::Decoder<'a>,
+    budget: unpack::Budget,
+}
+
+impl<'a> TraceDat<'a> {
+    /// Reads the tables of a file.
+    ///
+    /// # Errors
+    /// If the file is another one, or its tables are cut or damaged.
+    pub fn open(data: &'a [u8], losses: &mut Losses) -> Result<TraceDat<'a>, TraceDatError> {
+        let mut header = header::read(data, losses)?;
+        let mut budget = unpack::Budget::for_file(data.len());
+        let decoder = decode::Decoder::new(&mut header, &mut budget, losses);
+        let counts_time = !matches!(&*header.clock, "counter" | "x86-tsc" | "ppc-tb");
+        if !counts_time && header.tsc.is_none() {
+            let advice = "the trace clock is a counter, so times are shown as if a tick were 1 ns: \
+                          use the boot clock (trace-cmd record -C boot)";
+            losses.add("clock_without_unit", 1, Severity::Error, advice, None);
+        }
+        let readers = (header.cpus.iter())
+            .map(|c| ring::CpuReader::new(c, header.endian, header.page, header.tsc))
+            .collect();
+        let info = TraceInfo { clock: header.clock, uname: header.uname, text: header.text };
+        Ok(TraceDat { info, readers, decoder, budget })
+    }
+
+    /// What the file says beside its events.
+    pub fn info(&self) -> &TraceInfo<'a> {
+        &self.info
+    }
+
+    /// Hands all events to `sink` in order of time.
+    pub fn events(mut self, sink: &mut dyn EventSink, losses: &mut Losses) {
+        let (mut latest, mut backwards) = (0, 0);
+        let decoder = &mut self.decoder;
+        merge::merge(&mut self.readers, &mut self.budget, losses, |r, losses| {
+            let current = r.current();
+            backwards += u64::from(current.time < latest);
+            latest = latest.max(current.time);
+            let at = r.file_offset();
+            if let Some(count) = current.lost {
+                decoder.lost(current.time, r.cpu, at, count, sink);
+            }
+            decoder.record(r.record(), (current.time, r.cpu, at), sink, losses);
+        });
+        let advice = "time stamps run backwards: use the boot clock (trace-cmd record -C boot)";
+        losses.add("time_backwards", backwards, Severity::Warning, advice, None);
+    }
+}

@@ -1,0 +1,95 @@
+//! Binary traces and the text of the same events give the same cycles.
+
+mod support;
+
+use dormouse_core::capture::Capture;
+use dormouse_read::{Options, read_bytes};
+use support::tracedat::{BLANK_NAME, Ev, Shape, cycle, cycle_without_blanks, trace_text, write};
+
+fn capture(name: &str, bytes: &[u8]) -> Capture {
+    let mut reading = read_bytes(name, bytes, &Options::default()).unwrap();
+    assert_eq!(reading.captures.len(), 1);
+    reading.captures.remove(0)
+}
+
+/// Everything but the source's name and places in it, with names spelled out.
+fn facts(c: &Capture) -> String {
+    let n = |s| c.names.get(s);
+    let mut t = String::new();
+    for (i, d) in c.graph.devices.iter().enumerate() {
+        t += &format!("device {i} {} {} {:?}\n", n(d.name), n(d.driver), d.parent);
+    }
+    for y in &c.cycles {
+        t += &format!(
+            "cycle {:?} {:?} {:?} {:?} {:?}\n",
+            y.mode, y.outcome, y.start, y.end, y.asleep
+        );
+        t += &format!("{:?} {:?}\n", y.counts, y.first_after_boot);
+        for p in &y.phases {
+            t += &format!("{p:?}\n");
+        }
+        for k in &y.threads {
+            t += &format!("thread {} {} {:?}\n", k.pid, n(k.name), k.is_main);
+        }
+        for b in &y.callbacks {
+            t += &format!(
+                "{:?} {:?} {:?} {:?} {} {:?} {:?} {} {}\n",
+                b.device,
+                b.phase,
+                b.event,
+                b.thread,
+                n(b.function),
+                b.start,
+                b.end,
+                b.error,
+                b.complete
+            );
+        }
+        for e in &y.events {
+            t += &format!("{:?} {} {:?} {} {}\n", e.time, n(e.name), e.thread, e.cpu, n(e.text));
+        }
+    }
+    for l in &c.losses.list {
+        t += &format!("{} {} {:?}\n", l.kind, l.count, l.severity);
+    }
+    t
+}
+
+fn assert_same_facts(a: &str, b: &str, what: &str) {
+    for (i, (a, b)) in a.lines().zip(b.lines()).enumerate() {
+        assert_eq!(a, b, "{what}: line {i}");
+    }
+    assert_eq!(a.lines().count(), b.lines().count(), "{what}");
+}
+
+fn events() -> Vec<Ev> {
+    cycle_without_blanks(60)
+}
+
+#[test]
+fn trace_dat_gives_the_cycle_of_the_text() {
+    let events = events();
+    let text = capture("trace", trace_text(&events).as_bytes());
+    assert_eq!(text.cycles.len(), 1);
+    assert_eq!(text.cycles[0].callbacks.len(), 60 * 8);
+    assert_eq!(text.cycles[0].outcome.name(), "slept");
+    let expected = facts(&text);
+    for version in [6, 7] {
+        for big in [false, true] {
+            for long in [4, 8] {
+                let codec = if version == 7 && big { "zstd" } else { "none" };
+                let shape = Shape { version, big, long, codec, ..Shape::default() };
+                let binary = capture("trace.dat", &write(&events, &shape));
+                assert_same_facts(&facts(&binary), &expected, &format!("{shape:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_name_with_blanks_is_exact_in_binary() {
+    let binary = capture("trace.dat", &write(&cycle(9), &Shape::default()));
+    let device = &binary.graph.devices[1];
+    assert_eq!(binary.names.get(device.name), BLANK_NAME);
+    assert_eq!(binary.names.get(device.driver), "mdio_bus");
+}

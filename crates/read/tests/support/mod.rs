@@ -1,0 +1,81 @@
+//! What the tests of the binary readers share.
+#![allow(dead_code, reason = "every test file uses a part")]
+
+pub mod tracedat;
+
+use dormouse_read::event::{EventSink, Stamp, TraceEvent};
+use std::path::PathBuf;
+
+/// Keeps every event as one line of text.
+#[derive(Default)]
+pub struct Lines(pub Vec<String>);
+
+fn s(b: &[u8]) -> String {
+    String::from_utf8_lossy(b).into_owned()
+}
+
+/// `trace`'s text of an event: name and rest.
+pub fn text_of(event: TraceEvent<'_>) -> (String, String) {
+    match event {
+        TraceEvent::SuspendResume { action, value, begin } => (
+            "suspend_resume".into(),
+            format!("{}[{}] {}", s(action), value as u32, if begin { "begin" } else { "end" }),
+        ),
+        TraceEvent::CallbackStart { driver, device, parent, ops, event } => (
+            "device_pm_callback_start".into(),
+            format!(
+                "{} {}, parent: {}, {}[{}]",
+                s(driver),
+                s(device),
+                s(parent),
+                s(ops),
+                event.name()
+            ),
+        ),
+        TraceEvent::CallbackEnd { driver, device, error } => {
+            ("device_pm_callback_end".into(), format!("{} {}, err={error}", s(driver), s(device)))
+        }
+        TraceEvent::Other { name, text } => (s(name), s(text)),
+        TraceEvent::Lost { count } => ("LOST".into(), format!("{count:?}")),
+    }
+}
+
+impl EventSink for Lines {
+    fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>) {
+        let (name, text) = text_of(event);
+        self.0.push(format!(
+            "{}-{} [{:03}] {}.{:09}: {name}: {text}",
+            s(stamp.comm),
+            stamp.pid,
+            stamp.cpu,
+            stamp.time.0 / 1_000_000_000,
+            stamp.time.0 % 1_000_000_000,
+        ));
+    }
+}
+
+/// The folder of real logs, or `None` with a loud word.
+pub fn real_data() -> Option<PathBuf> {
+    let dir = std::env::var_os("DORMOUSE_DATA").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
+        PathBuf::from,
+    );
+    if dir.is_dir() {
+        return Some(dir);
+    }
+    println!("SKIPPED: no real logs at {} (set DORMOUSE_DATA)", dir.display());
+    None
+}
+
+/// A pseudo-random sequence (xorshift64*), the same on every machine.
+pub struct Random(pub u64);
+
+impl Random {
+    /// The next number below `n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % n.max(1)
+    }
+}
