@@ -1,1 +1,24 @@
-//! See ARCHITECTURE.md for what this room holds.
+//! The recorder: what happened in a sleep cycle, from tracefs, sysfs and the
+//! kernel log, and the guard that puts every knob back.
+//!
+//! [`recorder::record`] is the whole of it: it describes the machine
+//! ([`devices`], [`machine`]), sets knobs through the [`guard`], which announces
+//! each change in the [`journal`], makes an instance in tracefs ([`tracing`]),
+//! arms and checks a way to wake up ([`mod@wake`]), runs the cycles, and gives a
+//! [`recording::Recording`] that saves itself as a capture file ([`file`]).
+//! Every file of the kernel is named below a [`root::Root`], so all of it runs
+//! on a made-up tree as well.
+pub mod devices;
+pub mod file;
+pub mod guard;
+pub mod journal;
+pub mod kmsg;
+pub mod knob;
+pub mod machine;
+pub mod measure;
+pub mod options;
+pub mod recorder;
+pub mod recording;
+pub mod root;
+pub mod tracing;
+pub mod wake;

@@ -1,0 +1,153 @@
+//! The journal: what the recorder is about to change, on disk before it is
+//! changed, so that `dormouse restore` can undo it after any kind of end.
+//!
+//! Text, one JSON object a line. The first line carries the boot id: knobs do
+//! not survive a reboot, so a journal of an earlier boot is void. Every line is
+//! synced before the change it announces; a line cut off by a crash therefore
+//! announces a change that was not made.
+
+use crate::root::Root;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::PathBuf;
+
+/// Usual folder of the journal.
+pub const FOLDER: &str = "/run/dormouse";
+const FILE: &str = "journal";
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// Version of the journal's format.
+    pub dormouse_journal: u32,
+    /// `/proc/sys/kernel/random/boot_id`.
+    pub boot_id: String,
+    /// Process that wrote it.
+    pub pid: u32,
+}
+
+/// One announced change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum Entry {
+    /// A file's value.
+    Write {
+        /// Usual path.
+        path: String,
+        /// Value in force before.
+        old: String,
+        /// Value written.
+        new: String,
+    },
+    /// A folder made (a tracefs instance).
+    MakeDir {
+        /// Usual path.
+        path: String,
+    },
+}
+
+/// A journal of this boot, open and locked.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+}
+
+/// What was found in the journal's place.
+#[derive(Debug)]
+pub enum Found {
+    /// No journal.
+    Nothing,
+    /// One of an earlier boot: nothing of it is in force any more.
+    EarlierBoot,
+    /// One of this boot that nobody holds.
+    Left(Vec<Entry>),
+    /// One that a running process holds.
+    Held {
+        /// That process, 0 if the journal does not say.
+        pid: u32,
+    },
+}
+
+fn boot_id(root: &Root) -> String {
+    root.read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+}
+
+fn place(root: &Root, folder: &str) -> PathBuf {
+    root.resolve(folder).join(FILE)
+}
+
+/// Looks for a journal in `folder`.
+pub fn find(root: &Root, folder: &str) -> io::Result<Found> {
+    let file = match File::open(place(root, folder)) {
+        Ok(f) => f,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(e) => return Err(e),
+    };
+    // The holder's lock ends with its process, however that ended.
+    let held = file.try_lock_shared().is_err();
+    let mut lines = BufReader::new(&file).split(b'\n');
+    let head = lines.next().transpose()?.and_then(|l| serde_json::from_slice::<Head>(&l).ok());
+    if held {
+        return Ok(Found::Held { pid: head.map_or(0, |h| h.pid) });
+    }
+    let Some(head) = head else {
+        // The crash came while the first line was written: before any change.
+        return Ok(Found::Left(Vec::new()));
+    };
+    if head.boot_id != boot_id(root) {
+        return Ok(Found::EarlierBoot);
+    }
+    let mut entries = Vec::new();
+    for line in lines {
+        match serde_json::from_slice(&line?) {
+            Ok(entry) => entries.push(entry),
+            // Only the last line can be cut off.
+            Err(_) => break,
+        }
+    }
+    Ok(Found::Left(entries))
+}
+
+/// Removes a journal that is void or carried out.
+pub fn remove(root: &Root, folder: &str) -> io::Result<()> {
+    match fs::remove_file(place(root, folder)) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
+}
+
+impl Journal {
+    /// Makes a new journal in `folder`, which must hold none.
+    pub fn create(root: &Root, folder: &str) -> io::Result<Journal> {
+        let path = place(root, folder);
+        fs::create_dir_all(root.resolve(folder))?;
+        let file = OpenOptions::new().append(true).create_new(true).open(&path)?;
+        file.try_lock().map_err(io::Error::from)?;
+        let mut journal = Journal { file, path };
+        let head =
+            Head { dormouse_journal: 1, boot_id: boot_id(root), pid: std::process::id() };
+        journal.line(&head)?;
+        // The name of the file must be on disk as well.
+        File::open(root.resolve(folder))?.sync_all()?;
+        Ok(journal)
+    }
+
+    /// Announces a change. When it returns, the announcement is on disk.
+    pub fn announce(&mut self, entry: &Entry) -> io::Result<()> {
+        self.line(entry)
+    }
+
+    /// Ends the journal: everything in it was undone.
+    pub fn end(self) -> io::Result<()> {
+        fs::remove_file(&self.path)
+    }
+
+    fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(value)?;
+        line.push(b'\n');
+        self.file.write_all(&line)?;
+        self.file.sync_all()
+    }
+}

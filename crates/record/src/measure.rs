@@ -1,0 +1,81 @@
+//! Clocks and counters around one cycle.
+
+use crate::root::Root;
+use dormouse_read::capture_file::schema::{Clocks, KernelCounts};
+use rustix::time::{ClockId, clock_gettime};
+use std::collections::BTreeSet;
+
+fn now(clock: ClockId) -> i64 {
+    let t = clock_gettime(clock);
+    t.tv_sec.saturating_mul(1_000_000_000).saturating_add(t.tv_nsec)
+}
+
+/// The clocks now, as the readings before a cycle.
+pub fn clocks() -> Clocks {
+    Clocks {
+        monotonic_before: now(ClockId::Monotonic),
+        boottime_before: now(ClockId::Boottime),
+        realtime_before: now(ClockId::Realtime),
+        ..Clocks::default()
+    }
+}
+
+/// Adds the readings after the cycle.
+pub fn since(before: Clocks) -> Clocks {
+    Clocks {
+        monotonic_after: now(ClockId::Monotonic),
+        boottime_after: now(ClockId::Boottime),
+        realtime_after: now(ClockId::Realtime),
+        ..before
+    }
+}
+
+/// The kernel's own counters before a cycle.
+#[derive(Debug)]
+pub struct Counts {
+    workers: BTreeSet<String>,
+    switches: Option<u64>,
+    tasks: Option<u64>,
+}
+
+impl Counts {
+    /// Reads them.
+    pub fn begin(root: &Root) -> Counts {
+        Counts {
+            workers: workers(root),
+            switches: stat(root, "ctxt"),
+            tasks: stat(root, "processes"),
+        }
+    }
+
+    /// Reads them again and gives the differences.
+    pub fn end(&self, root: &Root) -> KernelCounts {
+        let switches = stat(root, "ctxt");
+        let tasks = stat(root, "processes");
+        let workers = workers(root);
+        let difference = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_sub(b?));
+        KernelCounts {
+            workers_created: (!workers.is_empty())
+                .then(|| workers.difference(&self.workers).count() as u64),
+            workers: (!workers.is_empty()).then_some(workers.len() as u64),
+            context_switches: difference(switches, self.switches),
+            tasks_created: difference(tasks, self.tasks),
+        }
+    }
+}
+
+fn stat(root: &Root, name: &str) -> Option<u64> {
+    let text = root.read("/proc/stat")?;
+    text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' '))?.trim().parse().ok()
+}
+
+/// Process ids of all `kworker` threads.
+fn workers(root: &Root) -> BTreeSet<String> {
+    root.list("/proc")
+        .into_iter()
+        .filter(|n| n.bytes().all(|b| b.is_ascii_digit()))
+        .filter(|n| {
+            root.read(&format!("/proc/{n}/comm")).is_some_and(|c| c.starts_with("kworker"))
+        })
+        .collect()
+}

@@ -1,0 +1,190 @@
+//! What to record, and how.
+
+use std::time::Duration;
+
+/// A group of events beyond those of suspend itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Detail {
+    /// Context switches, wake-ups and new tasks.
+    Sched,
+    /// Work items.
+    Workqueue,
+    /// Runtime power management.
+    Rpm,
+    /// CPU idle states.
+    CpuIdle,
+    /// Block requests.
+    Block,
+}
+
+impl Detail {
+    /// Every group.
+    pub const ALL: [Detail; 5] =
+        [Detail::Sched, Detail::Workqueue, Detail::Rpm, Detail::CpuIdle, Detail::Block];
+
+    /// The word on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Detail::Sched => "sched",
+            Detail::Workqueue => "workqueue",
+            Detail::Rpm => "rpm",
+            Detail::CpuIdle => "cpu_idle",
+            Detail::Block => "block",
+        }
+    }
+
+    /// The group called `name`.
+    pub fn find(name: &str) -> Option<Detail> {
+        Detail::ALL.into_iter().find(|d| d.name() == name)
+    }
+
+    /// Its events, as folders below `events` of tracefs.
+    pub fn events(self) -> &'static [&'static str] {
+        match self {
+            Detail::Sched => &[
+                "sched/sched_switch",
+                "sched/sched_waking",
+                "sched/sched_wakeup",
+                "sched/sched_process_fork",
+            ],
+            Detail::Workqueue => &[
+                "workqueue/workqueue_queue_work",
+                "workqueue/workqueue_activate_work",
+                "workqueue/workqueue_execute_start",
+                "workqueue/workqueue_execute_end",
+            ],
+            Detail::Rpm => &["rpm/rpm_suspend", "rpm/rpm_resume", "rpm/rpm_idle"],
+            Detail::CpuIdle => &["power/cpu_idle"],
+            Detail::Block => &["block/block_rq_issue", "block/block_rq_complete"],
+        }
+    }
+}
+
+/// What is written to `/sys/power/state`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// `mem`: whatever `mem_sleep` says.
+    #[default]
+    Mem,
+    /// `freeze`: suspend-to-idle.
+    Freeze,
+    /// `standby`.
+    Standby,
+}
+
+impl State {
+    /// The word the kernel takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Mem => "mem",
+            State::Freeze => "freeze",
+            State::Standby => "standby",
+        }
+    }
+}
+
+/// What wakes the machine. Only a `pm_test` comes back without.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// Alarm of the first clock that has one, so many seconds ahead.
+    Rtc {
+        /// Seconds from arming to the alarm.
+        seconds: u32,
+    },
+    /// Something outside: at least one device must be enabled to wake the
+    /// system. `enable` lists usual paths of devices that are enabled for it.
+    External {
+        /// Such as `/sys/devices/platform/i8042/serio0`.
+        enable: Vec<String>,
+    },
+    /// A driver that wakes the system by itself after `value` was written to
+    /// `path`, which must then read back as `armed` (the laboratory's board
+    /// module).
+    Timer {
+        /// Usual path.
+        path: String,
+        /// Written before each cycle.
+        value: String,
+        /// Text that the file must show afterwards.
+        armed: String,
+    },
+}
+
+impl Wake {
+    /// As the capture file says it.
+    pub fn name(&self) -> String {
+        match self {
+            Wake::Rtc { seconds } => format!("rtc:{seconds}"),
+            Wake::External { enable } if enable.is_empty() => "external".into(),
+            Wake::External { enable } => format!("external:{}", enable.join(",")),
+            Wake::Timer { path, .. } => format!("timer:{path}"),
+        }
+    }
+}
+
+/// Everything that can be asked of the recorder. The default is one suspend
+/// with `mem`, woken by the RTC after 15 seconds.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Cycles to record.
+    pub cycles: u32,
+    /// Sleep state.
+    pub state: State,
+    /// `deep`, `s2idle` or `shallow`; `None` leaves it alone.
+    pub mem_sleep: Option<String>,
+    /// Level of `pm_test`; `None` for a real sleep.
+    pub pm_test: Option<String>,
+    /// What wakes the machine; not needed with `pm_test`.
+    pub wake: Wake,
+    /// Pause between cycles.
+    pub interval: Duration,
+    /// Additional events.
+    pub detail: Vec<Detail>,
+    /// `/sys/power/pm_async`; `None` leaves it alone.
+    pub pm_async: Option<bool>,
+    /// `power/async` of single devices: usual path of the device, value.
+    pub device_async: Vec<(String, bool)>,
+    /// `/sys/power/sync_on_suspend`; `None` leaves it alone.
+    pub sync: Option<bool>,
+    /// `/sys/module/printk/parameters/console_suspend`; `None` leaves it alone.
+    pub console_suspend: Option<bool>,
+    /// Highest console log level while recording: a slow console costs
+    /// milliseconds a line. `None` leaves it alone.
+    pub console_level: Option<u8>,
+    /// Have the kernel log the time of each phase (`pm_debug_messages`).
+    pub debug_messages: bool,
+    /// Size of the trace buffer of each CPU in KiB; `None` computes it from
+    /// the number of devices.
+    pub buffer_kib: Option<u64>,
+    /// Folder of the journal.
+    pub journal: String,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            cycles: 1,
+            state: State::Mem,
+            mem_sleep: None,
+            pm_test: None,
+            wake: Wake::Rtc { seconds: 15 },
+            interval: Duration::from_secs(5),
+            detail: Vec::new(),
+            pm_async: None,
+            device_async: Vec::new(),
+            sync: None,
+            console_suspend: None,
+            console_level: Some(3),
+            debug_messages: true,
+            buffer_kib: None,
+            journal: crate::journal::FOLDER.into(),
+        }
+    }
+}
+
+impl Options {
+    /// Whether the machine really sleeps.
+    pub fn really_sleeps(&self) -> bool {
+        self.pm_test.as_deref().is_none_or(|l| l == "none")
+    }
+}

@@ -1,0 +1,89 @@
+//! Where the files of the kernel are: below a prefix, so that tests run on a
+//! made-up tree.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The place below which `/sys`, `/proc`, `/dev` and `/run` are looked for.
+///
+/// Everything else in this crate names files by their usual absolute path;
+/// only this type knows the prefix.
+#[derive(Clone, Debug)]
+pub struct Root {
+    prefix: PathBuf,
+}
+
+impl Root {
+    /// The running system.
+    pub fn real() -> Root {
+        Root { prefix: PathBuf::from("/") }
+    }
+
+    /// A tree below `prefix`.
+    pub fn below(prefix: &Path) -> Root {
+        // Links inside the tree resolve to their real place, so the prefix
+        // must be real as well to be taken off again.
+        Root { prefix: fs::canonicalize(prefix).unwrap_or_else(|_| prefix.into()) }
+    }
+
+    /// Where the file with the usual path `path` really is.
+    pub fn resolve(&self, path: &str) -> PathBuf {
+        self.prefix.join(path.trim_start_matches('/'))
+    }
+
+    /// The usual path of a place in the tree, after following links.
+    pub fn usual(&self, place: &Path) -> Option<String> {
+        let real = fs::canonicalize(place).ok()?;
+        let below = real.strip_prefix(&self.prefix).ok()?;
+        Some(format!("/{}", below.to_str()?))
+    }
+
+    /// The text of a file without blanks at the ends; `None` if it cannot be
+    /// read, which is common: many attributes answer with an error.
+    pub fn read(&self, path: &str) -> Option<String> {
+        let bytes = fs::read(self.resolve(path)).ok()?;
+        Some(String::from_utf8_lossy(&bytes).trim().to_string())
+    }
+
+    /// The same as a number.
+    pub fn read_number<T: std::str::FromStr>(&self, path: &str) -> Option<T> {
+        self.read(path)?.parse().ok()
+    }
+
+    /// Whether there is such a file or folder.
+    pub fn exists(&self, path: &str) -> bool {
+        self.resolve(path).exists()
+    }
+
+    /// Names in a folder, sorted; empty if it cannot be read.
+    pub fn list(&self, path: &str) -> Vec<String> {
+        let Ok(dir) = fs::read_dir(self.resolve(path)) else { return Vec::new() };
+        let mut names: Vec<String> =
+            dir.flatten().filter_map(|e| e.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Last part of what a link points to, such as the driver's name.
+    pub fn link_name(&self, path: &str) -> Option<String> {
+        let target = fs::read_link(self.resolve(path)).ok()?;
+        Some(target.file_name()?.to_str()?.to_string())
+    }
+
+    /// Writes `value` to a file that exists. Nothing in this crate but the
+    /// guard may call it for a knob.
+    pub(crate) fn write(&self, path: &str, value: &str) -> io::Result<()> {
+        use std::io::Write;
+        let mut file =
+            fs::OpenOptions::new().write(true).truncate(true).open(self.resolve(path))?;
+        file.write_all(value.as_bytes())
+    }
+
+    /// The folder of tracefs.
+    pub fn tracefs(&self) -> Option<&'static str> {
+        ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"]
+            .into_iter()
+            .find(|p| self.exists(&format!("{p}/instances")))
+    }
+}

@@ -1,0 +1,166 @@
+//! The recorder's own tracefs instance: events of suspend, the boot clock, and
+//! a buffer that holds a whole cycle.
+//!
+//! Other users of tracing are not disturbed. Nothing in the instance needs to
+//! be put back, because the instance is removed.
+
+use crate::guard::{Error, Guard};
+use crate::machine;
+use crate::options::{Detail, Options};
+use crate::root::Root;
+use std::collections::BTreeMap;
+use std::io;
+
+/// Events that every recording has.
+const EVENTS: [&str; 3] = [
+    "power/suspend_resume",
+    "power/device_pm_callback_start",
+    "power/device_pm_callback_end",
+];
+
+/// How trace text must look, whatever the system's own options are.
+const FORM: [&str; 8] = [
+    "context-info",
+    "irq-info",
+    "noraw",
+    "nohex",
+    "nobin",
+    "nostacktrace",
+    "nolatency-format",
+    "nosym-addr",
+];
+
+/// Clock of the time stamps: it goes on while the machine sleeps, which `mono`
+/// does not.
+pub const CLOCK: &str = "boot";
+
+/// A tracefs instance that records.
+#[derive(Debug)]
+pub struct Instance {
+    path: String,
+    /// Events that this kernel does not have.
+    pub missing: Vec<String>,
+}
+
+impl Instance {
+    /// Makes and configures the instance. It does not record yet.
+    pub fn make(
+        guard: &mut Guard<'_>,
+        root: &Root,
+        options: &Options,
+        devices: usize,
+    ) -> Result<Instance, Error> {
+        let tracefs = root.tracefs().ok_or(Error::Absent {
+            path: "/sys/kernel/tracing/instances".into(),
+            advice: "mount it with: mount -t tracefs nodev /sys/kernel/tracing",
+        })?;
+        // Names of 128 threads is the kernel's default; a suspend with many
+        // workers has more, and an async device is known by its worker's name.
+        let names = format!("{tracefs}/saved_cmdlines_size");
+        if root.read_number::<u64>(&names).is_some_and(|n| n < 4_096) {
+            guard.set(&names, "4096")?;
+        }
+        let path = format!("{tracefs}/instances/dormouse");
+        guard.make_dir(&path)?;
+        let mut instance = Instance { path, missing: Vec::new() };
+        let at = |file: &str| format!("{}/{file}", instance.path);
+        guard.write(&at("tracing_on"), "0")?;
+        guard.write(&at("trace_clock"), CLOCK)?;
+        for form in FORM {
+            // An option that a kernel does not have is no loss.
+            let _ = guard.write(&at("trace_options"), form);
+        }
+        let kib = options.buffer_kib.unwrap_or_else(|| buffer_kib(root, options, devices));
+        guard.write(&at("buffer_size_kb"), &kib.to_string())?;
+        for event in EVENTS {
+            guard.write(&at(&format!("events/{event}/enable")), "1")?;
+        }
+        for event in options.detail.iter().flat_map(|d| d.events()) {
+            if guard.write(&at(&format!("events/{event}/enable")), "1").is_err() {
+                instance.missing.push((*event).into());
+            }
+        }
+        Ok(instance)
+    }
+
+    /// Empties the buffer and starts recording.
+    pub fn start(&self, guard: &mut Guard<'_>) -> Result<(), Error> {
+        guard.write(&format!("{}/trace", self.path), "")?;
+        guard.write(&format!("{}/tracing_on", self.path), "1")
+    }
+
+    /// Stops recording.
+    pub fn stop(&self, guard: &mut Guard<'_>) -> Result<(), Error> {
+        guard.write(&format!("{}/tracing_on", self.path), "0")
+    }
+
+    /// The text of what was recorded.
+    pub fn text(&self, root: &Root) -> io::Result<Vec<u8>> {
+        std::fs::read(root.resolve(&format!("{}/trace", self.path)))
+    }
+
+    /// Events that each CPU's buffer has lost since it was made.
+    pub fn lost(&self, root: &Root) -> BTreeMap<String, u64> {
+        let folder = format!("{}/per_cpu", self.path);
+        root.list(&folder)
+            .into_iter()
+            .map(|cpu| {
+                let text = root.read(&format!("{folder}/{cpu}/stats")).unwrap_or_default();
+                (cpu, lost_in(&text))
+            })
+            .collect()
+    }
+}
+
+/// Sum of the three ways in which a ring buffer loses events.
+fn lost_in(stats: &str) -> u64 {
+    stats
+        .lines()
+        .filter_map(|l| l.split_once(':'))
+        .filter(|(name, _)| matches!(*name, "overrun" | "commit overrun" | "dropped events"))
+        .filter_map(|(_, n)| n.trim().parse::<u64>().ok())
+        .sum()
+}
+
+/// KiB for each CPU, so that one CPU can hold every event of a cycle: the main
+/// thread runs prepare, complete and all synchronous devices.
+fn buffer_kib(root: &Root, options: &Options, devices: usize) -> u64 {
+    // A pair of callback events takes about 200 bytes (four names, twice the
+    // header); a device has at most eight pairs.
+    let suspend = (devices as u64).saturating_mul(8 * 200) / 1_024;
+    let detail: u64 = options
+        .detail
+        .iter()
+        .map(|d| match d {
+            // A busy CPU switches some 10,000 times a second, 100 bytes each,
+            // for the seconds of a cycle.
+            Detail::Sched => 16_384,
+            Detail::CpuIdle | Detail::Workqueue => 4_096,
+            Detail::Rpm | Detail::Block => 2_048,
+        })
+        .sum();
+    let wanted = 1_024 + suspend + detail;
+    // All CPUs together take at most an eighth of what is free.
+    let cpus = machine::cpu_numbers(
+        &root.read("/sys/devices/system/cpu/possible").unwrap_or_default(),
+    )
+    .len()
+    .max(1) as u64;
+    match machine::meminfo(root, "MemAvailable") {
+        Some(free) => wanted.min((free / 8 / cpus / 1_024).max(256)),
+        None => wanted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_three_kinds_of_loss_are_counted() {
+        let stats = "entries: 12\noverrun: 3\ncommit overrun: 1\nbytes: 900\n\
+                     oldest event ts: 1.5\nnow ts: 2.5\ndropped events: 2\nread events: 7\n";
+        assert_eq!(lost_in(stats), 6);
+        assert_eq!(lost_in(""), 0);
+    }
+}

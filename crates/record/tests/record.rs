@@ -1,0 +1,194 @@
+//! What a recording holds, on a made-up tree.
+
+mod fake;
+
+use dormouse_read::capture_file;
+use dormouse_record::guard::{Observer, Step};
+use dormouse_record::options::{Options, Wake};
+use dormouse_record::recorder::{self, Error, NoWatch, Watch};
+use dormouse_record::{file, wake};
+use fake::{ALARM, Fake, Kernel};
+use std::time::Duration;
+
+fn pm_test() -> Options {
+    Options {
+        pm_test: Some("devices".into()),
+        interval: Duration::ZERO,
+        cycles: 3,
+        ..Options::default()
+    }
+}
+
+#[test]
+fn a_capture_comes_back_as_it_was_and_its_bytes_are_stable() {
+    let fake = Fake::new();
+    let mut kernel = Kernel::new(&fake);
+    let outcome = recorder::record(&fake.root, &pm_test(), &mut kernel, &mut NoWatch).unwrap();
+    assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    let one = file::encode(&outcome.recording, Vec::new()).unwrap();
+    let two = file::encode(&outcome.recording, Vec::new()).unwrap();
+    assert_eq!(one, two);
+    let path = fake.dir.path().join("out.tar.gz");
+    outcome.recording.save(&path).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), one);
+
+    let (read, losses) = capture_file::read(&one).unwrap();
+    assert!(losses.list.is_empty(), "{losses:?}");
+    let mut expected = outcome.recording.file.clone();
+    expected.document.cycles = 3;
+    expected.cycles = outcome.recording.cycles().map(Result::unwrap).collect();
+    assert_eq!(read, expected);
+    assert_eq!(read.cycles.len(), 3);
+    assert_eq!(read.cycles[1].dmesg, b"[    5.000000] PM: suspend exit\n");
+}
+
+#[test]
+fn devices_links_and_facts_are_listed() {
+    let fake = Fake::new();
+    let mut kernel = Kernel::new(&fake);
+    let outcome = recorder::record(&fake.root, &pm_test(), &mut kernel, &mut NoWatch).unwrap();
+    let f = &outcome.recording.file;
+    let get = |p: &str| f.devices.iter().find(|d| d.devpath == p).unwrap();
+    let rtc = get("/devices/platform/rtc_cmos/rtc/rtc0");
+    assert_eq!(rtc.parent, "/devices/platform/rtc_cmos");
+    assert_eq!(rtc.subsystem, "rtc");
+    let disk = get("/devices/platform/soc/vda");
+    assert_eq!((disk.driver.as_str(), disk.async_flag), ("virtio_blk", Some(true)));
+    assert_eq!(disk.of_fullname, "/n/devices/platform/soc/vda");
+    // The partition carries the root file system, and all above it.
+    for path in ["/devices/platform/soc/vda/vda1", "/devices/platform/soc", "/devices/platform"] {
+        assert_eq!(get(path).essential, "root", "{path}");
+    }
+    assert_eq!(get("/devices/platform/rtc_cmos").essential, "");
+    let wakeup = get("/devices/platform/soc/wakeup/wakeup3");
+    assert!(wakeup.no_pm);
+    assert_eq!(wakeup.parent, "/devices/platform/soc");
+    assert_eq!(f.links.len(), 1);
+    assert_eq!(f.links[0].supplier, "/devices/platform/soc");
+    assert_eq!(f.links[0].consumer, "/devices/platform/rtc_cmos");
+    assert_eq!((f.links[0].status.as_str(), f.links[0].runtime_pm), ("active", Some(true)));
+    let d = &f.document;
+    assert_eq!(d.kernel.release, "6.12.0-test");
+    assert_eq!(d.machine.topology.len(), 2);
+    assert_eq!(d.knobs_found["/sys/power/pm_print_times"], "1");
+    let changed: Vec<&str> = d.knobs_changed.iter().map(|k| k.path.as_str()).collect();
+    assert!(changed.contains(&"/sys/power/pm_test"), "{changed:?}");
+    let stats = outcome.recording.cycles().next().unwrap().unwrap().stats;
+    assert_eq!((stats.dirty_bytes, stats.writeback_bytes), (Some(12_288), Some(4_096)));
+    assert_eq!(stats.pm_test, "devices");
+    assert_eq!(stats.counts.workers, Some(1));
+    assert!(stats.clocks.boottime_after >= stats.clocks.boottime_before);
+    assert_eq!(stats.clocks.monotonic_stood_still() / 1_000_000_000, 0);
+}
+
+#[test]
+fn without_an_armed_wake_source_nothing_sleeps() {
+    let sleeps = |fake: &Fake, wake: Wake, broken_alarm| {
+        let mut kernel = Kernel::new(fake);
+        kernel.broken_alarm = broken_alarm;
+        let options = Options { wake, ..Options::default() };
+        let outcome = recorder::record(&fake.root, &options, &mut kernel, &mut NoWatch).unwrap();
+        (kernel.asleep, outcome.error)
+    };
+    let fake = Fake::new();
+    let before = fake.snapshot();
+    let (asleep, error) = sleeps(&fake, Wake::Rtc { seconds: 9 }, true);
+    assert!(matches!(error, Some(Error::Wake(wake::Error::NotArmed { .. }))), "{error:?}");
+    assert_eq!(asleep, 0);
+    assert_eq!(fake.snapshot(), before);
+    let (asleep, error) = sleeps(&fake, Wake::External { enable: vec![] }, false);
+    assert!(matches!(error, Some(Error::Wake(wake::Error::NothingEnabled))), "{error:?}");
+    assert_eq!(asleep, 0);
+    // An alarm one second ahead has rung before the machine sleeps.
+    let (asleep, error) = sleeps(&fake, Wake::Rtc { seconds: 1 }, false);
+    assert!(matches!(error, Some(Error::Wake(wake::Error::TooLate { .. }))), "{error:?}");
+    assert_eq!(asleep, 0);
+    std::fs::remove_file(fake.at("/sys/devices/platform/rtc_cmos/power/wakeup")).unwrap();
+    let (asleep, error) = sleeps(&fake, Wake::Rtc { seconds: 9 }, false);
+    assert!(matches!(error, Some(Error::Wake(wake::Error::NoClock))), "{error:?}");
+    assert_eq!(asleep, 0);
+    assert_eq!(fake.root.read(ALARM).unwrap(), "");
+}
+
+#[test]
+fn with_an_armed_wake_source_it_sleeps() {
+    let fake = Fake::new();
+    let mut kernel = Kernel::new(&fake);
+    let outcome =
+        recorder::record(&fake.root, &Options::default(), &mut kernel, &mut NoWatch).unwrap();
+    assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    assert_eq!(kernel.asleep, 1);
+    // The alarm is cleared, and the RTC may not wake the machine any more.
+    assert_eq!(fake.root.read("/sys/devices/platform/rtc_cmos/power/wakeup").unwrap(), "disabled");
+}
+
+#[test]
+fn a_failed_attempt_is_a_cycle_with_its_errno() {
+    let fake = Fake::new();
+    let mut kernel = Kernel::new(&fake);
+    kernel.sleep_result = Some(16);
+    let outcome = recorder::record(&fake.root, &pm_test(), &mut kernel, &mut NoWatch).unwrap();
+    assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    let results: Vec<i32> =
+        outcome.recording.cycles().map(|c| c.unwrap().stats.result).collect();
+    assert_eq!(results, [-16, -16, -16]);
+}
+
+#[test]
+fn a_request_to_stop_keeps_what_was_recorded() {
+    struct StopAfterOne(u32);
+    impl Watch for StopAfterOne {
+        fn progress(&mut self, p: recorder::Progress) {
+            if matches!(p, recorder::Progress::End { .. }) {
+                self.0 += 1;
+            }
+        }
+        fn stop(&self) -> bool {
+            self.0 >= 1
+        }
+    }
+    let fake = Fake::new();
+    let before = fake.snapshot();
+    let mut kernel = Kernel::new(&fake);
+    let outcome =
+        recorder::record(&fake.root, &pm_test(), &mut kernel, &mut StopAfterOne(0)).unwrap();
+    assert_eq!(outcome.recording.len(), 1);
+    assert_eq!(fake.snapshot(), before);
+}
+
+#[test]
+fn a_rehearsal_shows_every_write_and_makes_none() {
+    struct List(Vec<Step>);
+    impl Observer for List {
+        fn before(&mut self, step: &Step) -> std::io::Result<()> {
+            self.0.push(step.clone());
+            Ok(())
+        }
+    }
+    let fake = Fake::new();
+    let before = fake.snapshot();
+    let mut list = List(Vec::new());
+    recorder::rehearse(&fake.root, &Options::default(), &mut list).unwrap();
+    assert_eq!(fake.snapshot(), before);
+    assert!(!fake.at("/run").exists());
+
+    let mut kernel = Kernel::new(&fake);
+    recorder::record(&fake.root, &Options::default(), &mut kernel, &mut NoWatch).unwrap();
+    let writes = |steps: &[Step]| -> Vec<Step> {
+        steps.iter().filter(|s| matches!(s, Step::Write { .. })).cloned().collect()
+    };
+    let (shown, made) = (writes(&list.0), writes(&kernel.steps));
+    // Putting back follows at the end of the real one.
+    assert_eq!(shown, made[..shown.len()]);
+    assert!(shown.len() > 20);
+}
+
+#[test]
+fn a_sleep_state_that_is_not_offered_is_refused_before_anything_is_done() {
+    let fake = Fake::new();
+    let mut kernel = Kernel::new(&fake);
+    let options = Options { mem_sleep: Some("shallow".into()), ..Options::default() };
+    let error = recorder::record(&fake.root, &options, &mut kernel, &mut NoWatch).unwrap_err();
+    assert!(error.to_string().contains("shallow"), "{error}");
+    assert!(kernel.steps.is_empty());
+}
