@@ -14,6 +14,8 @@ pub enum Format {
     TraceDat,
     /// Perfetto protobuf.
     Perfetto,
+    /// A capture file of `dormouse record` or `dormouse lab`.
+    CaptureFile,
     /// Nothing known.
     Unknown,
 }
@@ -26,6 +28,9 @@ const HEAD: usize = 64 << 10;
 pub fn detect(bytes: &[u8]) -> Format {
     if bytes.starts_with(b"\x17\x08\x44tracing") {
         return Format::TraceDat;
+    }
+    if crate::capture_file::is_capture_tar(bytes) {
+        return Format::CaptureFile;
     }
     let head = &bytes[..bytes.len().min(HEAD)];
     if looks_like_perfetto(head) {

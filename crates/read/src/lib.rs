@@ -15,6 +15,7 @@
 //! [`detect::Format`], and one arm in `parse_one` below. Parsing never fails on
 //! a bad line: it counts a loss with advice.
 
+pub mod capture_file;
 pub mod cases;
 pub mod container;
 pub mod detect;

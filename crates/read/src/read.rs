@@ -97,16 +97,28 @@ pub fn read_bytes(name: &str, bytes: &[u8], options: &Options) -> Result<Reading
     Ok(machines.finish())
 }
 
-/// One tracker per machine, in order of first appearance.
+/// A machine whose inputs are still coming, or one that came whole.
+enum Slot {
+    Tracker(Box<Tracker>),
+    /// A capture file describes its machine alone.
+    Whole(Box<Capture>),
+}
+
+/// One slot per machine, in order of first appearance.
 #[derive(Default)]
 struct Machines {
-    trackers: Vec<Tracker>,
+    slots: Vec<Slot>,
     by_key: BTreeMap<String, usize>,
 }
 
 impl Machines {
     fn add(&mut self, source: Source<'_>) {
         let format = detect(source.bytes);
+        if format == Format::CaptureFile {
+            let capture = crate::capture_file::capture(source.name, source.bytes, source.damage);
+            self.slots.push(Slot::Whole(Box::new(capture)));
+            return;
+        }
         let host = crate::detect::host(source.bytes);
         // Inputs that do not name their host belong together if the caller named
         // them, and by folder if they were found.
@@ -114,12 +126,12 @@ impl Machines {
             Some(h) => format!("host {}", String::from_utf8_lossy(h)),
             None => format!("group {}", source.group),
         };
-        let trackers = &mut self.trackers;
+        let slots = &mut self.slots;
         let at = *self.by_key.entry(key).or_insert_with(|| {
-            trackers.push(Tracker::new());
-            trackers.len() - 1
+            slots.push(Slot::Tracker(Box::default()));
+            slots.len() - 1
         });
-        let tracker = &mut self.trackers[at];
+        let Slot::Tracker(tracker) = &mut self.slots[at] else { return };
         tracker.begin_source(source.name);
         if let Some(damage) = source.damage {
             tracker.losses().add("damaged_input", 1, Severity::Error, damage, None);
@@ -129,7 +141,11 @@ impl Machines {
     }
 
     fn finish(self) -> Reading {
-        Reading { captures: self.trackers.into_iter().map(Tracker::finish).collect() }
+        let finish = |slot| match slot {
+            Slot::Tracker(t) => t.finish(),
+            Slot::Whole(c) => *c,
+        };
+        Reading { captures: self.slots.into_iter().map(finish).collect() }
     }
 }
 
@@ -138,6 +154,8 @@ fn parse_one(format: Format, bytes: &[u8], tracker: &mut Tracker) {
     match format {
         Format::Ftrace => crate::ftrace::parse(bytes, tracker),
         Format::TraceDat => crate::tracedat::parse(bytes, tracker),
+        // A capture file has a tracker of its own, see above.
+        Format::CaptureFile => {}
         Format::KernelLog | Format::Perfetto | Format::Unknown => {}
     }
 }

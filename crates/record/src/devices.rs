@@ -128,8 +128,7 @@ pub fn links(root: &Root) -> Vec<LinkRow> {
             "0" => Some(false),
             _ => None,
         };
-        let order =
-            fs::metadata(root.resolve(&format!("{FOLDER}/{name}"))).map_or(0, |m| m.ino());
+        let order = fs::metadata(root.resolve(&format!("{FOLDER}/{name}"))).map_or(0, |m| m.ino());
         found.push((
             order,
             name.clone(),
@@ -159,8 +158,7 @@ pub fn mark_essential(root: &Root, devices: &mut [DeviceRow]) {
     for path in swap(root) {
         reasons.push((path, "swap"));
     }
-    for name in root.read("/sys/class/tty/console/active").unwrap_or_default().split_whitespace()
-    {
+    for name in root.read("/sys/class/tty/console/active").unwrap_or_default().split_whitespace() {
         if let Some(path) = device_of(root, &format!("/sys/class/tty/{name}")) {
             reasons.push((path, "console"));
         }
@@ -222,10 +220,10 @@ fn with_slaves(root: &Root, devpath: String) -> Vec<String> {
     while next < all.len() && all.len() < 1_000 {
         let folder = format!("/sys{}/slaves", all[next]);
         for name in root.list(&folder) {
-            if let Some(d) = device_of(root, &format!("{folder}/{name}")) {
-                if !all.contains(&d) {
-                    all.push(d);
-                }
+            if let Some(d) = device_of(root, &format!("{folder}/{name}"))
+                && !all.contains(&d)
+            {
+                all.push(d);
             }
         }
         next += 1;

@@ -75,7 +75,9 @@ pub enum Error {
         advice: &'static str,
     },
     /// The journal failed.
-    #[error("the journal in {folder} cannot be written: {source}; use --journal DIR to keep it elsewhere")]
+    #[error(
+        "the journal in {folder} cannot be written: {source}; use --journal DIR to keep it elsewhere"
+    )]
     Journal {
         /// Its folder.
         folder: String,
@@ -83,7 +85,9 @@ pub enum Error {
         source: io::Error,
     },
     /// Another recorder is at work.
-    #[error("another dormouse (process {pid}) is recording on this machine: wait until it has finished")]
+    #[error(
+        "another dormouse (process {pid}) is recording on this machine: wait until it has finished"
+    )]
     Held {
         /// That process.
         pid: u32,
@@ -273,11 +277,7 @@ impl Drop for Guard<'_> {
 }
 
 /// Undoes what a recorder that ended badly left in the journal of `folder`.
-pub fn restore(
-    root: &Root,
-    folder: &str,
-    observer: &mut dyn Observer,
-) -> Result<Restored, Error> {
+pub fn restore(root: &Root, folder: &str, observer: &mut dyn Observer) -> Result<Restored, Error> {
     let failed = |source| Error::Journal { folder: folder.into(), source };
     let mut restored = match journal::find(root, folder).map_err(failed)? {
         Found::Nothing => return Ok(Restored::default()),
@@ -313,11 +313,9 @@ fn put_back(root: &Root, entries: &[Entry], observer: &mut dyn Observer) -> Rest
         match result {
             Ok(true) => out.done.push((path.clone(), value)),
             Ok(false) => out.unchanged += 1,
-            Err(e) => out.failed.push(NotRestored {
-                path: path.clone(),
-                value,
-                reason: e.to_string(),
-            }),
+            Err(e) => {
+                out.failed.push(NotRestored { path: path.clone(), value, reason: e.to_string() })
+            }
         }
     }
     out

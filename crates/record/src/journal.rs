@@ -126,8 +126,7 @@ impl Journal {
         let file = OpenOptions::new().append(true).create_new(true).open(&path)?;
         file.try_lock().map_err(io::Error::from)?;
         let mut journal = Journal { file, path };
-        let head =
-            Head { dormouse_journal: 1, boot_id: boot_id(root), pid: std::process::id() };
+        let head = Head { dormouse_journal: 1, boot_id: boot_id(root), pid: std::process::id() };
         journal.line(&head)?;
         // The name of the file must be on disk as well.
         File::open(root.resolve(folder))?.sync_all()?;

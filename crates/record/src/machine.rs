@@ -60,10 +60,7 @@ fn cpu(root: &Root, n: u32) -> Cpu {
             .or_else(|| root.read(&format!("{at}/topology/thread_siblings_list")))
             .unwrap_or_default(),
         last_level_cache: last_level.unwrap_or_default(),
-        node: root
-            .list(&at)
-            .iter()
-            .find_map(|name| name.strip_prefix("node")?.parse().ok()),
+        node: root.list(&at).iter().find_map(|name| name.strip_prefix("node")?.parse().ok()),
         max_khz: root.read_number(&format!("{at}/cpufreq/cpuinfo_max_freq")),
         capacity: root.read_number(&format!("{at}/cpu_capacity")),
     }

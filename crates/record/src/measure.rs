@@ -74,8 +74,6 @@ fn workers(root: &Root) -> BTreeSet<String> {
     root.list("/proc")
         .into_iter()
         .filter(|n| n.bytes().all(|b| b.is_ascii_digit()))
-        .filter(|n| {
-            root.read(&format!("/proc/{n}/comm")).is_some_and(|c| c.starts_with("kworker"))
-        })
+        .filter(|n| root.read(&format!("/proc/{n}/comm")).is_some_and(|c| c.starts_with("kworker")))
         .collect()
 }

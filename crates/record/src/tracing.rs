@@ -12,11 +12,8 @@ use std::collections::BTreeMap;
 use std::io;
 
 /// Events that every recording has.
-const EVENTS: [&str; 3] = [
-    "power/suspend_resume",
-    "power/device_pm_callback_start",
-    "power/device_pm_callback_end",
-];
+const EVENTS: [&str; 3] =
+    ["power/suspend_resume", "power/device_pm_callback_start", "power/device_pm_callback_end"];
 
 /// How trace text must look, whatever the system's own options are.
 const FORM: [&str; 8] = [
@@ -141,11 +138,10 @@ fn buffer_kib(root: &Root, options: &Options, devices: usize) -> u64 {
         .sum();
     let wanted = 1_024 + suspend + detail;
     // All CPUs together take at most an eighth of what is free.
-    let cpus = machine::cpu_numbers(
-        &root.read("/sys/devices/system/cpu/possible").unwrap_or_default(),
-    )
-    .len()
-    .max(1) as u64;
+    let cpus =
+        machine::cpu_numbers(&root.read("/sys/devices/system/cpu/possible").unwrap_or_default())
+            .len()
+            .max(1) as u64;
     match machine::meminfo(root, "MemAvailable") {
         Some(free) => wanted.min((free / 8 / cpus / 1_024).max(256)),
         None => wanted,

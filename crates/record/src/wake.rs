@@ -31,7 +31,9 @@ pub enum Error {
         path: String,
     },
     /// The device may not wake the system.
-    #[error("{path} reads {found:?} instead of \"enabled\": the device cannot wake the machine, not sleeping")]
+    #[error(
+        "{path} reads {found:?} instead of \"enabled\": the device cannot wake the machine, not sleeping"
+    )]
     NotEnabled {
         /// Usual path.
         path: String,

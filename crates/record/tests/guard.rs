@@ -98,8 +98,7 @@ fn the_next_start_puts_back_what_was_left() {
     let _ = recorder::record(&fake.root, &everything(), &mut kernel, &mut NoWatch);
     assert_ne!(fake.snapshot(), before);
     let mut kernel = Kernel::new(&fake);
-    let outcome =
-        recorder::record(&fake.root, &a_test_level(), &mut kernel, &mut NoWatch).unwrap();
+    let outcome = recorder::record(&fake.root, &a_test_level(), &mut kernel, &mut NoWatch).unwrap();
     assert!(outcome.error.is_none());
     assert_eq!(fake.snapshot(), before);
 }

@@ -129,8 +129,7 @@ fn a_failed_attempt_is_a_cycle_with_its_errno() {
     kernel.sleep_result = Some(16);
     let outcome = recorder::record(&fake.root, &pm_test(), &mut kernel, &mut NoWatch).unwrap();
     assert!(outcome.error.is_none(), "{:?}", outcome.error);
-    let results: Vec<i32> =
-        outcome.recording.cycles().map(|c| c.unwrap().stats.result).collect();
+    let results: Vec<i32> = outcome.recording.cycles().map(|c| c.unwrap().stats.result).collect();
     assert_eq!(results, [-16, -16, -16]);
 }
 
@@ -191,4 +190,116 @@ fn a_sleep_state_that_is_not_offered_is_refused_before_anything_is_done() {
     let error = recorder::record(&fake.root, &options, &mut kernel, &mut NoWatch).unwrap_err();
     assert!(error.to_string().contains("shallow"), "{error}");
     assert!(kernel.steps.is_empty());
+}
+
+/// A trace of the made-up devices in which one works in each direction.
+fn made_up_trace() -> String {
+    let devices = [
+        (" platform", "none"),
+        ("rtc_cmos rtc_cmos", "platform"),
+        ("rtc rtc0", "rtc_cmos"),
+        ("platform soc", "platform"),
+        ("virtio_blk vda", "soc"),
+        ("block vda1", "vda"),
+    ];
+    let mut text = String::from("# tracer: nop\n");
+    let mut us = 5_000_000;
+    let mut line = |event: String| {
+        us += 250;
+        text.push_str(&format!(
+            "     dormouse-99      [001] .....     {}.{:06}: {event}\n",
+            us / 1_000_000,
+            us % 1_000_000
+        ));
+    };
+    let bracket = |name: &str, end: bool| {
+        format!("suspend_resume: {name} {}", ["begin", "end"][end as usize])
+    };
+    let both = |(d, p): (&str, &str), ops: &str| {
+        [
+            format!("device_pm_callback_start: {d}, parent: {p}, {ops}"),
+            format!("device_pm_callback_end: {d}, err=0"),
+        ]
+    };
+    line(bracket("suspend_enter[3]", false));
+    line(bracket("suspend_enter[3]", true));
+    line(bracket("dpm_prepare[2]", false));
+    devices.iter().flat_map(|d| both(*d, "[suspend]")).for_each(&mut line);
+    line(bracket("dpm_prepare[2]", true));
+    line(bracket("dpm_suspend[2]", false));
+    both(devices[4], "bus [suspend]").into_iter().for_each(&mut line);
+    line(bracket("dpm_suspend[2]", true));
+    line(bracket("dpm_resume[16]", false));
+    both(devices[4], "bus [resume]").into_iter().for_each(&mut line);
+    line(bracket("dpm_resume[16]", true));
+    line(bracket("dpm_complete[16]", false));
+    devices.iter().rev().flat_map(|d| both(*d, "[resume]")).for_each(&mut line);
+    line(bracket("dpm_complete[16]", true));
+    line(bracket("thaw_processes[0]", false));
+    line(bracket("thaw_processes[0]", true));
+    text
+}
+
+#[test]
+fn what_is_recorded_can_be_read() {
+    let fake = Fake::new();
+    let mut kernel = Kernel::new(&fake);
+    kernel.trace = made_up_trace();
+    let options = Options { cycles: 2, ..pm_test() };
+    let outcome = recorder::record(&fake.root, &options, &mut kernel, &mut NoWatch).unwrap();
+    let bytes = file::encode(&outcome.recording, Vec::new()).unwrap();
+    // To be run once for each new version of the format; the file is kept.
+    if let Some(path) = std::env::var_os("DORMOUSE_KEEP_CAPTURE") {
+        std::fs::write(path, &bytes).unwrap();
+    }
+    let reading = dormouse_read::read_bytes("x", &bytes, &Default::default()).unwrap();
+    let c = &reading.captures[0];
+    assert!(c.losses.list.is_empty(), "{:?}", c.losses);
+    assert_eq!(c.cycles.len(), 2);
+    assert_eq!(c.cycles[1].callbacks.len(), 2 * 6 + 2);
+    let worked = c.cycles[0].callbacks.iter().find(|b| c.names.get(b.function) == "bus").unwrap();
+    let device = c.graph.get(worked.device);
+    assert_eq!(c.names.get(device.facts.devpath), "/devices/platform/soc/vda");
+}
+
+#[test]
+fn nine_hundred_devices_take_at_most_200_kilobytes_a_cycle() {
+    // Names as long and as different as those of a laptop, all eight phases.
+    let mut trace = String::from("# tracer: nop\n");
+    let mut us = 77_000_000u64;
+    for phase in 0..8 {
+        for i in 0..900u64 {
+            let (driver, name) =
+                (["pcieport", "usb", "i2c_designware"][i as usize % 3], i * 7919 % 65_536);
+            let (parent, ops) =
+                (i * 31 % 900, ["", "bus ", "late bus ", "noirq driver "][phase % 4]);
+            us += 3 + (i * i + phase as u64) % 97;
+            let head = |us: u64| {
+                format!(
+                    "     dormouse-99      [{:03}] .....     {}.{:06}: ",
+                    i % 8,
+                    us / 1_000_000,
+                    us % 1_000_000
+                )
+            };
+            trace.push_str(&format!("{}device_pm_callback_start: {driver} 0000:{name:04x}:1f.{}, parent: 0000:{parent:04x}:00.0, {ops}[suspend]\n", head(us), i % 8));
+            us += (i * 17) % 911;
+            trace.push_str(&format!(
+                "{}device_pm_callback_end: {driver} 0000:{name:04x}:1f.{}, err=0\n",
+                head(us),
+                i % 8
+            ));
+        }
+    }
+    let size = |cycles: u32| {
+        let fake = Fake::new();
+        let mut kernel = Kernel::new(&fake);
+        kernel.trace = trace.clone();
+        let options = Options { cycles, ..pm_test() };
+        let outcome = recorder::record(&fake.root, &options, &mut kernel, &mut NoWatch).unwrap();
+        file::encode(&outcome.recording, Vec::new()).unwrap().len()
+    };
+    let each = size(2) - size(1);
+    println!("{each} bytes a cycle of 900 devices with all eight callbacks");
+    assert!(each <= 200 * 1_024, "{each} bytes a cycle");
 }

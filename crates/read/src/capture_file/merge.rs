@@ -1,11 +1,12 @@
 //! Joins what the recorder read from sysfs with what the trace showed.
 //!
 //! The trace gives names, parents and the order of `dpm_list`; the tables give
-//! everything else. A device is matched by name and parent, then by the word
-//! the trace prints for its driver (driver, else bus, else class), because
-//! names alone repeat on different buses.
+//! everything else. The tracker matches a device by its name, its parent and
+//! the word that a trace prints for its driver (driver, else bus, else class),
+//! because names alone repeat on different buses.
 
 use super::schema::{CaptureFile, CycleStats, DeviceRow, LinkRow};
+use crate::track::Tracker;
 use dormouse_core::capture::Capture;
 use dormouse_core::cycle::{Cycle, Mode, Outcome, PmTestLevel};
 use dormouse_core::device::{Device, DeviceGraph, DeviceId, Facts, Link, LinkKind};
@@ -14,13 +15,15 @@ use dormouse_core::names::{Names, Sym};
 use std::collections::{HashMap, HashSet};
 
 /// Adds the tables and the document of `file` to `capture`, whose cycles were
-/// read from the traces of the same file.
+/// read from the traces of the same file by a tracker that had
+/// [`add_devices`].
 pub fn merge(file: &CaptureFile, capture: &mut Capture) {
     machine(file, capture);
-    let rows = match_rows(file, capture);
-    let place = join(file, capture, &rows);
+    let place = join(file, capture);
     links(file, capture, &place);
     rename(file, capture);
+    // Each cycle has the kernel's own answer, so nothing is left to guess.
+    capture.losses.list.retain(|l| l.kind != "abort_cause_unproven");
     losses(file, &mut capture.losses);
 }
 
@@ -35,112 +38,111 @@ fn machine(file: &CaptureFile, capture: &mut Capture) {
     m.pm_async = file.cycles.iter().find_map(|c| c.stats.pm_async);
 }
 
-/// For each device of the trace the row of `devices.tsv` that is the same
-/// device.
-fn match_rows(file: &CaptureFile, capture: &Capture) -> Vec<Option<usize>> {
+/// Gives the tracker every device of the list, so that events find the right
+/// one. Each is known again by its `devpath`, which is unique.
+pub fn add_devices(file: &CaptureFile, tracker: &mut Tracker) {
     let by_path: HashMap<&str, usize> =
         file.devices.iter().enumerate().map(|(i, r)| (r.devpath.as_str(), i)).collect();
-    let parent_name = |r: &DeviceRow| -> String {
-        by_path.get(r.parent.as_str()).map_or_else(String::new, |&i| file.devices[i].name.clone())
-    };
-    let mut by_key: HashMap<(String, String), Vec<usize>> = HashMap::new();
-    // The last resort is the name alone: devices move to other parents.
-    let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (i, r) in file.devices.iter().enumerate() {
-        by_key.entry((r.name.clone(), parent_name(r))).or_default().push(i);
-        by_name.entry(&r.name).or_default().push(i);
+    for r in file.devices.iter().filter(|r| !r.no_pm) {
+        let parent = by_path.get(r.parent.as_str()).map_or("", |&i| &file.devices[i].name);
+        let mut device = device_of(r, tracker.names());
+        device.parent_name = tracker.names().add(parent);
+        device.facts.devpath = tracker.names().add(&r.devpath);
+        tracker.add_device(device);
     }
-    let mut used = HashSet::new();
-    let none = Vec::new();
-    capture
-        .graph
-        .devices
-        .iter()
-        .map(|d| {
-            let name = capture.names.get(d.name);
-            let parent = match capture.names.get(d.parent_name) {
-                "none" => "",
-                p => p,
-            };
-            let driver = capture.names.get(d.driver);
-            let exact = by_key.get(&(name.to_string(), parent.to_string())).unwrap_or(&none);
-            let loose = by_name.get(name).unwrap_or(&none);
-            let word = |r: &DeviceRow| {
-                if r.driver.is_empty() { r.subsystem.clone() } else { r.driver.clone() }
-            };
-            let free = |i: &usize| !used.contains(i);
-            let found = exact
-                .iter()
-                .copied()
-                .find(|i| free(i) && word(&file.devices[*i]) == driver)
-                .or_else(|| exact.iter().copied().find(free))
-                .or_else(|| loose.iter().copied().find(free).filter(|_| loose.len() == 1));
-            used.extend(found);
-            found
-        })
-        .collect()
 }
 
-/// Completes the graph: facts of the devices that were seen, and the devices
-/// that the trace did not show. Those which are superior to a seen device go
-/// in front of it, the rest to the tail, so that superiors stay before
-/// subordinates. Returns where each row's device is.
-fn join(file: &CaptureFile, capture: &mut Capture, rows: &[Option<usize>]) -> Vec<DeviceId> {
+/// For each device of the capture the row that it is, if an event met it; the
+/// listed devices that no event met are marked `false`.
+fn match_rows(file: &CaptureFile, capture: &Capture) -> (Vec<Option<usize>>, Vec<bool>) {
+    let by_path: HashMap<&str, usize> =
+        file.devices.iter().enumerate().map(|(i, r)| (r.devpath.as_str(), i)).collect();
+    let graph = &capture.graph;
+    let mut met = vec![false; graph.devices.len()];
+    for c in &capture.cycles {
+        for cb in &c.callbacks {
+            met[cb.device.index()] = true;
+        }
+        if let Outcome::AbortedByDevice { device: Some(d), .. } = c.outcome {
+            met[d.index()] = true;
+        }
+    }
+    let row_of = |d: &Device| by_path.get(capture.names.get(d.facts.devpath)).copied();
+    let mut rows: Vec<Option<usize>> =
+        graph.devices.iter().zip(&met).map(|(d, m)| row_of(d).filter(|_| *m)).collect();
+    // The trace names a device with another driver than sysfs did (it was
+    // bound in between) or another parent: its name alone tells, if unique.
+    let mut unmet: HashMap<Sym, Option<usize>> = HashMap::new();
+    for (d, _) in graph.devices.iter().zip(&met).filter(|(_, m)| !**m) {
+        let row = row_of(d);
+        unmet.entry(d.name).and_modify(|r| *r = None).or_insert(row);
+    }
+    for ((row, d), met) in rows.iter_mut().zip(&graph.devices).zip(&met) {
+        if row.is_none() && *met {
+            *row = unmet.get_mut(&d.name).and_then(Option::take);
+        }
+    }
+    // A device that is in no table stays, met or not.
+    let keep = graph.devices.iter().zip(&met).map(|(d, m)| *m || row_of(d).is_none()).collect();
+    (rows, keep)
+}
+
+/// Completes the graph: facts of the devices that were met, and those that were
+/// not. Of these, the ones superior to a met device go in front of it and the
+/// rest to the tail, so that superiors stay before subordinates. Returns where
+/// each row's device is.
+fn join(file: &CaptureFile, capture: &mut Capture) -> Vec<DeviceId> {
     let n = file.devices.len();
     let by_path: HashMap<&str, usize> =
         file.devices.iter().enumerate().map(|(i, r)| (r.devpath.as_str(), i)).collect();
-    // A damaged table may name a device as its own ancestor: a parent must come
-    // from a shorter path, which excludes loops.
+    // A damaged table may name a device as its own ancestor: a parent must have
+    // a shorter path, which excludes loops.
     let parent_row = |i: usize| {
         let r = &file.devices[i];
         by_path.get(r.parent.as_str()).copied().filter(|_| r.parent.len() < r.devpath.len())
     };
-    let seen: HashSet<usize> = rows.iter().flatten().copied().collect();
-    let old = std::mem::take(&mut capture.graph.devices);
+    let (rows, keep) = match_rows(file, capture);
+    let met: HashSet<usize> = rows.iter().flatten().copied().collect();
+    let old = std::mem::take(&mut capture.graph);
     let mut graph = DeviceGraph {
-        order_known: capture.graph.order_known,
-        links: std::mem::take(&mut capture.graph.links),
-        links_known: capture.graph.links_known,
+        order_known: old.order_known,
+        links_known: old.links_known,
         ..DeviceGraph::default()
     };
     let mut place: Vec<Option<DeviceId>> = vec![None; n];
-    let mut moved: Vec<DeviceId> = Vec::with_capacity(old.len());
+    let mut moved: Vec<Option<DeviceId>> = Vec::with_capacity(old.devices.len());
     let names = &mut capture.names;
-    let unseen_device = |row: usize, names: &mut Names| device_of(&file.devices[row], names);
 
-    for (device, row) in old.into_iter().zip(rows) {
-        if let Some(row) = *row {
-            let mut above = Vec::new();
-            let mut up = parent_row(row);
-            while let Some(p) = up {
-                if place[p].is_some() || seen.contains(&p) {
-                    break;
-                }
-                above.push(p);
-                up = parent_row(p);
-            }
-            for p in above.into_iter().rev() {
-                let d = unseen_device(p, names);
-                place[p] = Some(graph.push(d));
-            }
+    for ((device, row), keep) in old.devices.into_iter().zip(&rows).zip(keep) {
+        if !keep {
+            moved.push(None);
+            continue;
+        }
+        let mut above = Vec::new();
+        let mut up = row.and_then(parent_row);
+        while let Some(p) = up.filter(|p| place[*p].is_none() && !met.contains(p)) {
+            above.push(p);
+            up = parent_row(p);
+        }
+        for p in above.into_iter().rev() {
+            place[p] = Some(graph.push(device_of(&file.devices[p], names)));
         }
         let id = graph.push(device);
-        moved.push(id);
+        moved.push(Some(id));
         if let Some(row) = *row {
             place[row] = Some(id);
         }
     }
-    for row in 0..n {
-        if place[row].is_none() {
-            let d = unseen_device(row, names);
-            place[row] = Some(graph.push(d));
+    for (row, place) in place.iter_mut().enumerate() {
+        if place.is_none() {
+            *place = Some(graph.push(device_of(&file.devices[row], names)));
         }
     }
     let place: Vec<DeviceId> = place.into_iter().flatten().collect();
 
-    // Ids of the trace's devices changed: everything that refers to them.
+    let new_id = |old: DeviceId| moved.get(old.index()).copied().flatten();
     for d in &mut graph.devices {
-        d.parent = d.parent.and_then(|p| moved.get(p.index()).copied());
+        d.parent = d.parent.and_then(new_id);
     }
     for (row, &id) in place.iter().enumerate() {
         let r = &file.devices[row];
@@ -148,22 +150,17 @@ fn join(file: &CaptureFile, capture: &mut Capture, rows: &[Option<usize>]) -> Ve
         d.subsystem = names.add(&r.subsystem);
         d.async_flag = r.async_flag.or(d.async_flag);
         d.facts = facts(r, names);
-        if let Some(p) = parent_row(row) {
-            d.parent = Some(place[p]);
-            d.parent_name = names.add(&file.devices[p].name);
-        }
+        d.parent = parent_row(row).map(|p| place[p]);
+        d.parent_name = parent_row(row).map_or(Sym::EMPTY, |p| names.add(&file.devices[p].name));
     }
     for c in &mut capture.cycles {
         for cb in &mut c.callbacks {
-            cb.device = moved[cb.device.index()];
+            // Whatever has a callback was met, so it was kept.
+            cb.device = new_id(cb.device).unwrap_or(DeviceId(0));
         }
-        if let Outcome::AbortedByDevice { device: Some(d), .. } = &mut c.outcome {
-            *d = moved[d.index()];
+        if let Outcome::AbortedByDevice { device, .. } = &mut c.outcome {
+            *device = device.and_then(new_id);
         }
-    }
-    for l in &mut graph.links {
-        l.consumer = moved[l.consumer.index()];
-        l.supplier = moved[l.supplier.index()];
     }
     capture.graph = graph;
     place
@@ -202,12 +199,8 @@ fn link_kind(r: &LinkRow) -> LinkKind {
 }
 
 fn links(file: &CaptureFile, capture: &mut Capture, place: &[DeviceId]) {
-    let by_path: HashMap<&str, DeviceId> = file
-        .devices
-        .iter()
-        .zip(place)
-        .map(|(r, id)| (r.devpath.as_str(), *id))
-        .collect();
+    let by_path: HashMap<&str, DeviceId> =
+        file.devices.iter().zip(place).map(|(r, id)| (r.devpath.as_str(), *id)).collect();
     for r in &file.links {
         match (by_path.get(r.consumer.as_str()), by_path.get(r.supplier.as_str())) {
             (Some(&consumer), Some(&supplier)) => capture.graph.links.push(Link {
@@ -292,14 +285,16 @@ pub fn apply_stats(stats: &CycleStats, kernel: Sym, cycle: &mut Cycle) {
     counts.dirty_bytes = stats.dirty_bytes;
     counts.writeback_bytes = stats.writeback_bytes;
     counts.workers_created = counts.workers_created.or(stats.counts.workers_created);
+    // The kernel's answer to the write proves what a trace alone leaves open.
     const EBUSY: i32 = -16;
-    match (cycle.outcome, stats.result) {
-        (Outcome::Slept | Outcome::Partial, EBUSY) => cycle.outcome = Outcome::AbortedByWakeup,
-        (Outcome::Slept | Outcome::Partial, e) if e < 0 => {
-            cycle.outcome = Outcome::AbortedByDevice { device: None, errno: e };
-        }
-        (Outcome::Partial, 0) if !cycle.phases.is_empty() => cycle.outcome = Outcome::Slept,
-        _ => {}
+    let guessed =
+        matches!(cycle.outcome, Outcome::Slept | Outcome::Partial | Outcome::AbortedByWakeup);
+    if guessed && !cycle.phases.is_empty() {
+        cycle.outcome = match stats.result {
+            0 => Outcome::Slept,
+            EBUSY => Outcome::AbortedByWakeup,
+            errno => Outcome::AbortedByDevice { device: None, errno },
+        };
     }
 }
 

@@ -29,12 +29,18 @@ impl Fake {
             ("/proc/sys/kernel/hostname", "box\n"),
             ("/proc/sys/kernel/printk", "7\t4\t1\t7\n"),
             ("/proc/cmdline", "quiet root=/dev/vda1\n"),
-            ("/proc/meminfo", "MemTotal: 2048 kB\nMemAvailable: 80000000 kB\nDirty: 12 kB\nWriteback: 4 kB\n"),
+            (
+                "/proc/meminfo",
+                "MemTotal: 2048 kB\nMemAvailable: 80000000 kB\nDirty: 12 kB\nWriteback: 4 kB\n",
+            ),
             ("/proc/stat", "cpu 1 2\nctxt 100\nprocesses 50\n"),
             ("/proc/7/comm", "kworker/0:0\n"),
             ("/proc/8/comm", "bash\n"),
             ("/proc/swaps", "Filename\tType\tSize\n"),
-            ("/proc/self/mountinfo", "22 1 254:1 / / rw - ext4 /dev/vda1 rw\n23 22 0:5 / /proc rw - proc proc rw\n"),
+            (
+                "/proc/self/mountinfo",
+                "22 1 254:1 / / rw - ext4 /dev/vda1 rw\n23 22 0:5 / /proc rw - proc proc rw\n",
+            ),
             ("/sys/power/state", "freeze mem disk\n"),
             ("/sys/power/mem_sleep", "[s2idle] deep\n"),
             ("/sys/power/pm_test", "[none] core processors platform devices freezer\n"),
@@ -61,7 +67,10 @@ impl Fake {
         fake.device("/devices/platform/rtc_cmos/rtc/rtc0", "rtc", "", "disabled");
         fake.put("/sys/devices/platform/rtc_cmos/rtc/rtc0/wakealarm", "\n");
         fake.put("/sys/devices/platform/rtc_cmos/rtc/rtc0/since_epoch", "1000\n");
-        fake.link("/sys/devices/platform/rtc_cmos/rtc/rtc0/device", "/sys/devices/platform/rtc_cmos");
+        fake.link(
+            "/sys/devices/platform/rtc_cmos/rtc/rtc0/device",
+            "/sys/devices/platform/rtc_cmos",
+        );
         fake.link("/sys/class/rtc/rtc0", "/sys/devices/platform/rtc_cmos/rtc/rtc0");
         fake.device("/devices/platform/soc", "platform", "", "disabled");
         fake.device("/devices/platform/soc/vda", "block", "virtio_blk", "enabled");
@@ -101,7 +110,10 @@ impl Fake {
 
     pub fn device(&self, devpath: &str, subsystem: &str, driver: &str, async_flag: &str) {
         let at = |f: &str| format!("/sys{devpath}/{f}");
-        self.put(&at("uevent"), &format!("DRIVER={driver}\nMODALIAS=x:{driver}\nOF_FULLNAME=/n{devpath}\n"));
+        self.put(
+            &at("uevent"),
+            &format!("DRIVER={driver}\nMODALIAS=x:{driver}\nOF_FULLNAME=/n{devpath}\n"),
+        );
         self.put(&at("power/async"), &format!("{async_flag}\n"));
         self.put(&at("power/control"), "auto\n");
         self.put(&at("power/runtime_status"), "active\n");
@@ -204,7 +216,9 @@ impl Observer for Kernel<'_> {
     fn after(&mut self, step: &Step) {
         match step {
             Step::MakeDir(path) if path == INSTANCE => {
-                for file in ["tracing_on", "trace_clock", "trace_options", "buffer_size_kb", "trace"] {
+                for file in
+                    ["tracing_on", "trace_clock", "trace_options", "buffer_size_kb", "trace"]
+                {
                     self.fake.put(&format!("{path}/{file}"), "");
                 }
                 for event in
@@ -212,7 +226,8 @@ impl Observer for Kernel<'_> {
                 {
                     self.fake.put(&format!("{path}/events/power/{event}/enable"), "0");
                 }
-                self.fake.put(&format!("{path}/per_cpu/cpu0/stats"), "overrun: 0\ndropped events: 0\n");
+                self.fake
+                    .put(&format!("{path}/per_cpu/cpu0/stats"), "overrun: 0\ndropped events: 0\n");
             }
             Step::Write { path, value } if path == ALARM => {
                 let seconds: u64 = value.trim_start_matches('+').parse().unwrap();

@@ -1,0 +1,64 @@
+//! From a capture file to a capture.
+
+use super::container::read;
+use super::merge;
+use super::schema::CaptureFile;
+use crate::track::Tracker;
+use dormouse_core::capture::Capture;
+use dormouse_core::loss::{Losses, Severity};
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// Reads the bytes of a capture file, shown as `name`. A file that cannot be
+/// used gives a capture without cycles whose losses say why.
+pub fn capture(name: &str, bytes: &[u8], damage: Option<Cow<'static, str>>) -> Capture {
+    let mut losses = Losses::default();
+    if let Some(damage) = damage {
+        losses.add("damaged_input", 1, Severity::Error, damage, None);
+    }
+    match read(bytes) {
+        Ok((file, found)) => {
+            losses.merge(found);
+            assemble(name, &file, losses)
+        }
+        Err(e) => {
+            losses.add("capture_unreadable", 1, Severity::Error, e.to_string(), None);
+            Capture { losses, ..Capture::default() }
+        }
+    }
+}
+
+/// The cycles, devices and links of `file`.
+pub fn assemble(name: &str, file: &CaptureFile, losses: Losses) -> Capture {
+    let mut tracker = Tracker::new();
+    tracker.losses().merge(losses);
+    merge::add_devices(file, &mut tracker);
+    // Cycles are known again by their source after the tracker ordered them.
+    let mut numbers = HashMap::new();
+    for cycle in &file.cycles {
+        let source = format!("{name}#{}", cycle.stats.number);
+        let before = tracker.cycles();
+        tracker.begin_source(&source);
+        crate::ftrace::parse(&cycle.trace, &mut tracker);
+        tracker.end_source();
+        if tracker.cycles() == before {
+            tracker.losses().add(
+                "cycle_without_events",
+                1,
+                Severity::Warning,
+                "an attempt to sleep left no trace events; its stats.json has the error number",
+                Some(u64::from(cycle.stats.number)),
+            );
+        }
+        numbers.insert(source, &cycle.stats);
+    }
+    let mut capture = tracker.finish();
+    let kernel = capture.names.add(&file.document.kernel.release);
+    for cycle in &mut capture.cycles {
+        if let Some(stats) = numbers.get(capture.names.get(cycle.source)) {
+            merge::apply_stats(stats, kernel, cycle);
+        }
+    }
+    merge::merge(file, &mut capture);
+    capture
+}

@@ -1,0 +1,239 @@
+//! Capture files, version 1: put together here by hand with `tar`, so that the
+//! reader is not only held against the project's own writer, and one kept file
+//! that every later version must read.
+
+use dormouse_core::cycle::{Mode, Outcome, PmTestLevel};
+use dormouse_core::device::LinkKind;
+use dormouse_core::phase::Phase;
+use dormouse_read::{Options, read_bytes};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+const DEVICES: &str = "\
+devpath\tname\tparent\tsubsystem\tdriver\tasync\tno_pm\twakeup\tessential\tmodalias\n\
+/devices/platform\tplatform\t\t\t\t0\t0\t\t\t\n\
+/devices/hidden\thidden\t\tacpi\t\t\t1\t\t\t\n\
+/devices/platform/soc\tsoc\t/devices/platform\tplatform\tsimple-pm-bus\t0\t0\t\troot\t\n\
+/devices/platform/soc/a\ta\t/devices/platform/soc\tplatform\tadrv\t1\t0\t1\t\tof:a\n\
+/devices/platform/soc/Fixed MDIO bus.0\tFixed MDIO bus.0\t/devices/platform/soc\tplatform\t\t0\t0\t\t\t\n\
+/devices/hidden/late\tlate\t/devices/hidden\tplatform\tlatedrv\t0\t0\t\t\t\n\
+/devices/platform/soc/a/wakeup/wakeup0\twakeup0\t/devices/platform/soc/a\twakeup\t\t\t1\t\t\t\n";
+
+const LINKS: &str = "\
+supplier\tconsumer\tstatus\tsync_state_only\truntime_pm\n\
+/devices/platform/soc\t/devices/platform/soc/a\tactive\t0\t1\n\
+/devices/platform\t/devices/platform/soc/a\tnot tracked\t0\t0\n\
+/devices/platform/soc/a\t/devices/hidden/late\tdormant\t1\t0\n\
+/devices/platform/soc\t/devices/hidden/late\tavailable\t1\t0\n\
+/devices/gone\t/devices/hidden/late\tactive\t0\t0\n";
+
+fn trace() -> String {
+    let mut t = String::from("# tracer: nop\n#\n");
+    let mut us = 100_000_000;
+    let mut line = |task: &str, text: &str| {
+        us += 100;
+        t.push_str(&format!(
+            "{task:>16} [000] ..... {}.{:06}: {text}\n",
+            us / 1_000_000,
+            us % 1_000_000
+        ));
+    };
+    let list = [
+        (" platform", "none"),
+        ("simple-pm-bus soc", "platform"),
+        ("adrv a", "soc"),
+        ("platform Fixed MDIO bus.0", "soc"),
+        ("latedrv late", "hidden"),
+    ];
+    let main = "dormouse-77";
+    let step = |name: &str, v: i32, end: bool| {
+        format!("suspend_resume: {name}[{v}] {}", if end { "end" } else { "begin" })
+    };
+    line(main, &step("suspend_enter", 3, false));
+    line(main, &step("freeze_processes", 0, false));
+    line(main, &step("freeze_processes", 0, true));
+    line(main, &step("suspend_enter", 3, true));
+    line(main, &step("dpm_prepare", 2, false));
+    for (d, p) in list {
+        line(main, &format!("device_pm_callback_start: {d}, parent: {p}, [suspend]"));
+        line(main, &format!("device_pm_callback_end: {d}, err=0"));
+    }
+    line(main, &step("dpm_prepare", 2, true));
+    line(main, &step("dpm_suspend", 2, false));
+    line("kworker/u4:1-31", "device_pm_callback_start: adrv a, parent: soc, bus [suspend]");
+    line("kworker/u4:1-31", "device_pm_callback_end: adrv a, err=0");
+    line(main, &step("dpm_suspend", 2, true));
+    line(main, &step("dpm_resume", 16, false));
+    line("kworker/u4:1-31", "device_pm_callback_start: adrv a, parent: soc, bus [resume]");
+    line("kworker/u4:1-31", "device_pm_callback_end: adrv a, err=0");
+    line(main, &step("dpm_resume", 16, true));
+    line(main, &step("dpm_complete", 16, false));
+    for (d, p) in list.iter().rev() {
+        line(main, &format!("device_pm_callback_start: {d}, parent: {p}, [resume]"));
+        line(main, &format!("device_pm_callback_end: {d}, err=0"));
+    }
+    line(main, &step("dpm_complete", 16, true));
+    line(main, &step("thaw_processes", 0, false));
+    line(main, &step("thaw_processes", 0, true));
+    t
+}
+
+fn json(version: u32) -> String {
+    format!(
+        r#"{{"format": "dormouse-capture", "version": {version}, "recorder": "test 1",
+            "kernel": {{"release": "6.12.1-x", "command_line": "quiet"}},
+            "machine": {{"host": "box", "vendor": "V", "model": "M",
+                         "topology": [{{"cpu": 0}}, {{"cpu": 1}}]}},
+            "of the future": [1]}}"#
+    )
+}
+
+const STATS: &str = r#"{"number": 1, "state": "mem", "mem_sleep": "s2idle",
+    "pm_test": "devices", "pm_async": true, "suspends_before": 0,
+    "dirty_bytes": 4096, "lost_events": {"cpu1": 7}}"#;
+
+fn archive(members: &[(&str, &str)]) -> Vec<u8> {
+    let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    for (name, text) in members {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o644);
+        tar.append_data(&mut header, name, text.as_bytes()).unwrap();
+    }
+    tar.into_inner().unwrap().finish().unwrap()
+}
+
+fn whole(extra: &[(&str, &str)]) -> Vec<u8> {
+    let (json, trace) = (json(1), trace());
+    let mut members = vec![
+        ("capture.json", json.as_str()),
+        ("devices.tsv", DEVICES),
+        ("links.tsv", LINKS),
+        ("cycle-0001/stats.json", STATS),
+        ("cycle-0001/dmesg.txt", ""),
+        ("cycle-0001/trace.txt", &trace),
+        ("later/unknown.bin", "?"),
+    ];
+    members.extend(extra);
+    archive(&members)
+}
+
+#[test]
+fn tables_and_trace_become_one_capture() {
+    let reading = read_bytes("x.tar.gz", &whole(&[]), &Options::default()).unwrap();
+    assert_eq!(reading.captures.len(), 1);
+    let c = &reading.captures[0];
+    let n = |s| c.names.get(s);
+    let order: Vec<&str> = c.graph.devices.iter().map(|d| n(d.name)).collect();
+    // As prepared; `hidden`, which the PM core does not visit, in front of its
+    // child; what nobody saw at the tail.
+    assert_eq!(order, ["platform", "soc", "a", "Fixed MDIO bus.0", "hidden", "late", "wakeup0"]);
+    assert!(c.graph.order_known && c.graph.links_known);
+    let find = |name: &str| c.graph.ids().find(|&i| n(c.graph.get(i).name) == name).unwrap();
+    let (soc, a, late) = (find("soc"), find("a"), find("late"));
+    let d = c.graph.get(a);
+    assert_eq!((d.async_flag, d.parent, d.facts.wakeup), (Some(true), Some(soc), Some(true)));
+    assert_eq!((n(d.facts.modalias), n(d.subsystem), n(d.driver)), ("of:a", "platform", "adrv"));
+    assert_eq!(n(c.graph.get(soc).facts.essential), "root");
+    assert_eq!(c.graph.get(late).parent, Some(find("hidden")));
+    assert!(c.graph.get(find("hidden")).facts.no_pm && !c.graph.get(late).facts.no_pm);
+    let kinds: Vec<LinkKind> = c.graph.links.iter().map(|l| l.kind).collect();
+    assert_eq!(
+        kinds,
+        [LinkKind::Active, LinkKind::Stateless, LinkKind::Dormant, LinkKind::SyncStateOnly]
+    );
+    assert_eq!((c.graph.links[0].supplier, c.graph.links[0].consumer), (soc, a));
+    assert!(c.graph.links[0].pm_runtime);
+
+    assert_eq!(c.cycles.len(), 1);
+    let cycle = &c.cycles[0];
+    assert_eq!(n(cycle.kernel), "6.12.1-x");
+    assert_eq!(n(cycle.source), "x.tar.gz#1");
+    assert_eq!(cycle.mode, Mode::PmTest(PmTestLevel::Devices));
+    assert_eq!(cycle.outcome, Outcome::Slept);
+    assert!(cycle.first_after_boot);
+    assert_eq!(cycle.counts.dirty_bytes, Some(4_096));
+    let of_a: Vec<Phase> =
+        cycle.callbacks.iter().filter(|b| b.device == a).map(|b| b.phase).collect();
+    assert_eq!(of_a, [Phase::Prepare, Phase::Suspend, Phase::Resume, Phase::Complete]);
+    assert_eq!((c.machine.cpus, c.machine.pm_async), (Some(2), Some(true)));
+    assert_eq!((n(c.machine.host), n(c.machine.model)), ("box", "V M"));
+    assert_eq!(c.losses.count("recorder_lost_events"), 7);
+    assert_eq!(c.losses.count("capture_link_unknown_device"), 1);
+    assert_eq!(c.losses.count("capture_member_unknown"), 1);
+}
+
+#[test]
+fn a_replay_shows_the_recorded_names_and_marks_the_guest() {
+    let names = "guest\tname\tdriver\tsubsystem\tdevpath\n\
+                 soc\t0000:00:1f.0\tlpc\tpci\t/devices/pci0000:00/0000:00:1f.0\n\
+                 a\tPNP0C09:00\tec\tacpi\t\n";
+    let reading = read_bytes("x", &whole(&[("names.tsv", names)]), &Options::default()).unwrap();
+    let c = &reading.captures[0];
+    let n = |s| c.names.get(s);
+    let shown: Vec<(&str, &str, bool)> = c
+        .graph
+        .devices
+        .iter()
+        .map(|d| (n(d.name), n(d.parent_name), d.facts.guest))
+        .take(4)
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("platform", "", true),
+            ("0000:00:1f.0", "platform", false),
+            ("PNP0C09:00", "0000:00:1f.0", false),
+            ("Fixed MDIO bus.0", "0000:00:1f.0", true),
+        ]
+    );
+    assert_eq!(n(c.graph.devices[1].driver), "lpc");
+}
+
+#[test]
+fn other_versions_and_other_files_say_so() {
+    let newer = archive(&[("capture.json", &json(2))]);
+    let c = &read_bytes("x", &newer, &Options::default()).unwrap().captures[0];
+    assert_eq!(c.losses.count("capture_unreadable"), 1);
+    assert!(c.losses.list[0].advice.contains("format version 2"), "{:?}", c.losses.list);
+    assert!(c.losses.list[0].advice.contains("test 1"));
+    let other = archive(&[("capture.json", r#"{"format": "something"}"#)]);
+    let c = &read_bytes("x", &other, &Options::default()).unwrap().captures[0];
+    assert_eq!(c.losses.count("capture_unreadable"), 1);
+}
+
+#[test]
+fn damage_anywhere_is_counted_and_never_fatal() {
+    let bytes = whole(&[]);
+    for cut in (0..bytes.len()).step_by(7) {
+        let Ok(reading) = read_bytes("x", &bytes[..cut], &Options::default()) else { continue };
+        if cut > 600 {
+            let lost: usize = reading.captures.iter().map(|c| c.losses.list.len()).sum();
+            assert!(lost > 0, "cut at {cut} of {} went unnoticed", bytes.len());
+        }
+    }
+    // The tar itself, without compression, with any byte flipped.
+    let mut plain = Vec::new();
+    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut plain).unwrap();
+    for at in (0..plain.len()).step_by(61) {
+        let mut damaged = plain.clone();
+        damaged[at] ^= 0x5a;
+        let _ = read_bytes("x", &damaged, &Options::default());
+    }
+}
+
+#[test]
+fn the_kept_file_of_version_1_is_read() {
+    let bytes = include_bytes!("fixtures/capture-v1.tar.gz");
+    let c = &read_bytes("kept", bytes, &Options::default()).unwrap().captures[0];
+    let n = |s| c.names.get(s);
+    assert_eq!(c.cycles.len(), 2, "{:?}", c.losses);
+    assert!(c.losses.list.is_empty(), "{:?}", c.losses);
+    assert_eq!(c.cycles[0].mode, Mode::PmTest(PmTestLevel::Devices));
+    assert_eq!(n(c.cycles[0].kernel), "6.12.0-test");
+    assert_eq!(c.cycles[0].callbacks.len(), 14);
+    let disk = c.graph.devices.iter().find(|d| n(d.name) == "vda").unwrap();
+    assert_eq!(n(disk.facts.essential), "root");
+    assert_eq!(c.graph.links.len(), 1);
+    assert!(c.graph.order_known);
+}
