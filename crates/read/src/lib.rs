@@ -5,7 +5,7 @@
 //! 1. [`container`]: files, folders and standard input become bytes; gzip, xz
 //!    and zstd are unpacked, plain files are mapped.
 //! 2. [`detect`]: what the bytes are, by content and never by name.
-//! 3. one folder per format ([`ftrace`], `klog`, …): finds the lines or records
+//! 3. one folder per format ([`ftrace`], [`klog`], …): finds the lines or records
 //!    that matter and hands them to a
 //! 4. [`track::Tracker`], which assembles cycles, devices and losses, and
 //! 5. `merge`, which joins the log and the trace of the same cycle.
@@ -21,11 +21,14 @@ pub mod container;
 pub mod detect;
 pub mod event;
 pub mod ftrace;
+pub mod klog;
+pub mod pmgraph;
 pub mod tracedat;
 pub mod track;
 pub mod udev;
 
 mod error;
+mod merge;
 mod read;
 
 pub use error::ReadError;

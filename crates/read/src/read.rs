@@ -153,9 +153,10 @@ impl Machines {
 fn parse_one(format: Format, bytes: &[u8], tracker: &mut Tracker) {
     match format {
         Format::Ftrace => crate::ftrace::parse(bytes, tracker),
+        Format::KernelLog => crate::klog::parse(bytes, tracker),
         Format::TraceDat => crate::tracedat::parse(bytes, tracker),
         // A capture file has a tracker of its own, see above.
         Format::CaptureFile => {}
-        Format::KernelLog | Format::Perfetto | Format::Unknown => {}
+        Format::Perfetto | Format::Unknown => {}
     }
 }

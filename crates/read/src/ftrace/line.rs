@@ -32,7 +32,11 @@ pub struct Line<'a> {
 
 /// Takes a line apart; `None` if it has not the shape of an event.
 pub fn parse(line: &[u8]) -> Option<Line<'_>> {
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let mut line = line.strip_suffix(b"\r").unwrap_or(line);
+    // A reply quotes a trace with `> `.
+    while let Some(quoted) = line.strip_prefix(b">") {
+        line = quoted.trim_ascii_start();
+    }
     let (open, close, cpu) = cpu_column(line)?;
     let (comm, pid) = task(&line[..open])?;
     let mut rest = &line[close + 1..];

@@ -14,9 +14,13 @@ use dormouse_core::loss::Severity;
 use dormouse_core::time::Ns;
 use line::{Line, Unit};
 
+/// How far the clocks of two CPUs may lie apart.
+const JUMP: Ns = Ns(100_000_000);
+
 /// Reads a text trace.
 pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
     tracker.set_split_by_blank();
+    crate::pmgraph::header(bytes, tracker);
     let mut reader =
         Reader { last: Ns(i64::MIN), ticks: 0, backwards: 0, unread: 0, first_unread: 0 };
     let mut at = 0u64;
@@ -43,6 +47,9 @@ struct Reader {
 impl Reader {
     fn line(&mut self, line: &[u8], at: u64, cut: bool, tracker: &mut Tracker) {
         if line.first() == Some(&b'#') {
+            if let Some(rest) = line.strip_prefix(b"# platform-") {
+                crate::pmgraph::footer(rest, at, tracker);
+            }
             return;
         }
         let Some(parsed) = line::parse(line) else {
@@ -65,6 +72,12 @@ impl Reader {
         }
         if time < self.last {
             self.backwards += 1;
+            // CPUs disagree by microseconds. A jump is another trace pasted
+            // behind the first, unless a clock was reset in the middle of sleep.
+            if self.last - time > JUMP && !tracker.in_whole_cycle() {
+                tracker.close_cycle();
+                self.last = time;
+            }
         }
         self.last = self.last.max(time);
         let stamp = Stamp { time, pid: parsed.pid, comm: parsed.comm, cpu: parsed.cpu, at };

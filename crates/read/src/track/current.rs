@@ -2,7 +2,7 @@
 
 use super::devices::DeviceKey;
 use super::threads::{MAX_OPEN, Threads};
-use super::{CycleNote, MAX_CYCLES, Tracker, finish, rules};
+use super::{CycleNote, Kind, MAX_CYCLES, Tracker, finish, rules};
 use crate::event::Stamp;
 use dormouse_core::cycle::{Callback, Cycle, Mode, PhaseSpan, SideEvent};
 use dormouse_core::device::DeviceId;
@@ -77,14 +77,17 @@ pub struct Current {
 pub struct Told {
     /// `suspend debug: Waiting for …`: this is `pm_test`.
     pub pm_test: bool,
+    /// How long it says it waits.
+    pub pm_test_wait: Ns,
     /// Freezing failed with this errno (0 if not given).
     pub freeze_failed: Option<i32>,
     /// A wakeup event stopped it.
     pub wakeup: bool,
     /// Some phase was aborted.
     pub aborted: bool,
-    /// Times were made from durations.
-    pub no_times: bool,
+    /// The source is a kernel log, which prints why a cycle was given up: no
+    /// reason given means that there was none.
+    pub is_log: bool,
 }
 
 impl Tracker {
@@ -100,6 +103,7 @@ impl Tracker {
         current.cycle.kernel = self.kernel;
         current.cycle.mode = self.mode_hint.unwrap_or_default();
         current.cycle.first_after_boot = std::mem::take(&mut self.after_boot);
+        current.told.is_log = self.kind == Kind::Log;
         current.cycle.start = stamp.time;
         current.last = stamp.time;
         self.devices.begin_phase();
@@ -114,6 +118,11 @@ impl Tracker {
         let current = self.current.as_mut().expect("opened above");
         current.last = current.last.max(stamp.time);
         current
+    }
+
+    /// Whether a cycle is open whose begin was seen.
+    pub(crate) fn in_whole_cycle(&self) -> bool {
+        self.current.as_ref().is_some_and(|c| c.whole && !c.over)
     }
 
     /// The open cycle, if there is one.
@@ -289,7 +298,7 @@ impl Tracker {
 
     /// A callback ends: the innermost open one of the same thread and text.
     pub fn end_callback(&mut self, stamp: &Stamp<'_>, driver: &[u8], device: &[u8], error: i32) {
-        let key = DeviceKey { driver, device, parent: b"" };
+        let key = DeviceKey { driver, device, parent: b"", driver_known: true };
         if let Some(c) = self.current.as_deref_mut() {
             let thread = c.threads.id(stamp.pid, stamp.comm, &mut self.names);
             let open = &mut c.threads.open[usize::from(thread.0)];
@@ -355,6 +364,27 @@ impl Tracker {
             cpu: stamp.cpu,
             text: text_sym,
         });
+    }
+
+    /// The source itself names a device whose callback failed.
+    pub(crate) fn note_failure(&mut self, key: &DeviceKey<'_>, errno: i32) {
+        let Tracker { current, devices, graph, names, .. } = self;
+        if let Some(c) = current
+            && c.failed.is_none()
+        {
+            let device = devices.resolve(key, Phase::Suspend, graph, names);
+            c.failed = Some((device, errno));
+        }
+    }
+
+    /// Adds a bracket whose both ends are known at once.
+    pub(crate) fn push_span(&mut self, span: PhaseSpan) {
+        if let Some(c) = &mut self.current
+            && c.cycle.phases.len() < MAX_SPANS
+        {
+            c.last = c.last.max(span.end);
+            c.cycle.phases.push(span);
+        }
     }
 
     /// Closes the open cycle as it stands.

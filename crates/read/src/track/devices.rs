@@ -9,7 +9,7 @@
 use dormouse_core::device::{Device, DeviceGraph, DeviceId};
 use dormouse_core::names::{Names, Sym};
 use dormouse_core::phase::{Direction, Phase};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// How an event names a device.
@@ -21,6 +21,9 @@ pub struct DeviceKey<'a> {
     pub device: &'a [u8],
     /// Parent's name; empty or `none` without one.
     pub parent: &'a [u8],
+    /// The source tells the driver (or that there is none). The oldest kernel
+    /// logs do not.
+    pub driver_known: bool,
 }
 
 /// All devices of the same key.
@@ -42,8 +45,10 @@ pub struct Devices {
     hasher: RandomState,
     by_key: HashMap<u64, u32, BuildIdentity>,
     groups: Vec<Group>,
-    /// Devices registered by name only.
-    by_name: HashMap<Sym, Option<DeviceId>>,
+    /// The first device of a name, and whether it is the only one.
+    by_name: HashMap<Sym, (DeviceId, bool)>,
+    /// Devices of which only the name, perhaps the parent, is known.
+    vague: HashSet<u32>,
     epoch: u32,
 }
 
@@ -56,14 +61,16 @@ impl Devices {
     /// Makes a device of the graph findable.
     pub fn register(&mut self, id: DeviceId, graph: &DeviceGraph, names: &Names) {
         let d = graph.get(id);
+        self.by_name.entry(d.name).and_modify(|e| e.1 = false).or_insert((id, true));
         if d.driver.is_empty() && d.parent_name.is_empty() {
-            self.by_name.entry(d.name).and_modify(|e| *e = None).or_insert(Some(id));
+            self.vague.insert(id.0);
             return;
         }
         let key = DeviceKey {
             driver: names.get(d.driver).as_bytes(),
             device: names.get(d.name).as_bytes(),
             parent: names.get(d.parent_name).as_bytes(),
+            driver_known: true,
         };
         let hash = self.hash(&key);
         match self.find(hash, &key, graph, names) {
@@ -83,6 +90,9 @@ impl Devices {
         names: &mut Names,
     ) -> DeviceId {
         let key = &DeviceKey { parent: without_none(key.parent), ..*key };
+        if !key.driver_known {
+            return self.by_name_only(key, graph, names);
+        }
         let hash = self.hash(key);
         let Some(at) = self.find(hash, key, graph, names) else {
             let id = self.adopt(key, graph, names);
@@ -173,15 +183,55 @@ impl Devices {
         let name = names.add_bytes(key.device);
         let driver = names.add_bytes(key.driver);
         let parent_name = names.add_bytes(key.parent);
-        if let Some(slot) = self.by_name.get_mut(&name)
-            && let Some(id) = slot.take()
+        if let Some(&(id, true)) = self.by_name.get(&name)
+            && self.vague.contains(&id.0)
         {
             let d = &mut graph.devices[id.index()];
-            d.driver = driver;
-            d.parent_name = parent_name;
-            return id;
+            if d.parent_name.is_empty() || d.parent_name == parent_name {
+                self.vague.remove(&id.0);
+                d.driver = driver;
+                d.parent_name = parent_name;
+                return id;
+            }
         }
-        graph.push(Device { name, driver, parent_name, ..Device::default() })
+        self.push(Device { name, driver, parent_name, ..Device::default() }, graph)
+    }
+
+    /// For sources that do not tell the driver: the only device of that name,
+    /// if its parent does not contradict.
+    fn by_name_only(
+        &mut self,
+        key: &DeviceKey<'_>,
+        graph: &mut DeviceGraph,
+        names: &mut Names,
+    ) -> DeviceId {
+        let name = names.add_bytes(key.device);
+        let parent_name = names.add_bytes(key.parent);
+        if let Some(&(id, true)) = self.by_name.get(&name) {
+            let d = &mut graph.devices[id.index()];
+            let vague = self.vague.contains(&id.0);
+            if vague && d.parent_name.is_empty() {
+                d.parent_name = parent_name;
+            }
+            if parent_name.is_empty() || d.parent_name == parent_name {
+                return id;
+            }
+        }
+        let hash = self.hash(key);
+        if let Some(at) = self.find(hash, key, graph, names) {
+            return self.groups[at as usize].first;
+        }
+        let id = self.push(Device { name, parent_name, ..Device::default() }, graph);
+        self.vague.insert(id.0);
+        self.insert(hash, id);
+        id
+    }
+
+    fn push(&mut self, device: Device, graph: &mut DeviceGraph) -> DeviceId {
+        let name = device.name;
+        let id = graph.push(device);
+        self.by_name.entry(name).and_modify(|e| e.1 = false).or_insert((id, true));
+        id
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Tracker;
 use super::current::Current;
 use dormouse_core::capture::Capture;
-use dormouse_core::cycle::{Cycle, Mode, Outcome, PmTestLevel};
+use dormouse_core::cycle::{Cycle, Mode, Outcome, PhaseSpan, PmTestLevel};
 use dormouse_core::device::{Device, DeviceId};
 use dormouse_core::loss::{Losses, Severity};
 use dormouse_core::names::Sym;
@@ -29,6 +29,10 @@ pub fn cycle(current: Current, losses: &mut Losses) -> Cycle {
         );
     }
     cycle.end = last.max(cycle.start);
+    infer_spans(&mut cycle);
+    // A fragment begins with whatever it shows first.
+    let first = cycle.phases.iter().map(|p| p.start).chain(cycle.callbacks.iter().map(|c| c.start));
+    cycle.start = first.fold(cycle.start, Ns::min);
     close_spans(&mut cycle);
     close_callbacks(&mut cycle, losses);
     name_threads(&mut cycle);
@@ -46,7 +50,7 @@ pub fn cycle(current: Current, losses: &mut Losses) -> Cycle {
         && cycle.asleep.is_none()
     {
         Outcome::AbortedByDevice { device: Some(device), errno }
-    } else if !came_back || told.no_times {
+    } else if !came_back {
         Outcome::Partial
     } else if cycle.asleep.is_some() {
         Outcome::Slept
@@ -58,6 +62,8 @@ pub fn cycle(current: Current, losses: &mut Losses) -> Cycle {
         if let Some((level, _)) = turn {
             cycle.mode = Mode::PmTest(level);
         }
+        Outcome::Slept
+    } else if told.is_log {
         Outcome::Slept
     } else if reached(Phase::Prepare) {
         losses.add(
@@ -72,6 +78,31 @@ pub fn cycle(current: Current, losses: &mut Losses) -> Cycle {
         Outcome::FreezeFailed { errno: 0 }
     };
     cycle
+}
+
+/// A device phase without brackets spans its callbacks, and is marked.
+fn infer_spans(cycle: &mut Cycle) {
+    let mut missing: [Option<PhaseSpan>; 8] = [None; 8];
+    let absent: Vec<Phase> =
+        Phase::DEVICE.into_iter().filter(|&d| cycle.phases.iter().all(|p| p.phase != d)).collect();
+    if absent.is_empty() {
+        return;
+    }
+    for c in cycle.callbacks.iter().filter(|c| absent.contains(&c.phase)) {
+        let Some(index) = c.phase.device_index() else { continue };
+        let span = missing[index].get_or_insert(PhaseSpan {
+            phase: c.phase,
+            event: c.event,
+            start: c.start,
+            end: c.end,
+            cpu: 0,
+            complete: false,
+            printed: None,
+        });
+        span.start = span.start.min(c.start);
+        span.end = span.end.max(c.end);
+    }
+    cycle.phases.extend(missing.into_iter().flatten());
 }
 
 /// Brackets without an end last until the next phase, or until the cycle ends.
@@ -159,6 +190,8 @@ fn turning_wait(cycle: &Cycle) -> Option<(PmTestLevel, Ns)> {
 
 /// Orders devices, finds parents, and hands everything over.
 pub fn capture(mut t: Tracker) -> Capture {
+    let sources = t.source_index;
+    crate::merge::merge(&mut t.done, &mut t.notes, sources);
     if t.split_seen {
         rename_split_devices(&mut t);
     }
@@ -312,12 +345,13 @@ fn prove_async(t: &mut Tracker) {
     }
     let any = worker.iter().any(|&w| w);
     for (i, d) in t.graph.devices.iter_mut().enumerate() {
-        if d.async_flag.is_none() {
-            if worker[i] {
-                d.async_flag = Some(true);
-            } else if main[i] && any {
-                d.async_flag = Some(false);
-            }
+        if worker[i] {
+            d.async_flag = Some(true);
+        } else if d.async_flag.is_none() {
+            d.async_flag = t.async_by_name.get(&d.name).copied().flatten();
+        }
+        if d.async_flag.is_none() && main[i] && any {
+            d.async_flag = Some(false);
         }
     }
     if any && t.machine.pm_async.is_none() {

@@ -23,6 +23,7 @@ use dormouse_core::cycle::Cycle;
 use dormouse_core::device::{Device, DeviceGraph, DeviceId};
 use dormouse_core::loss::{Losses, Severity};
 use dormouse_core::names::{Names, Sym};
+use std::collections::HashMap;
 
 /// What kind of source a cycle came from; decides which of two descriptions of
 /// the same cycle is the base when they are merged.
@@ -71,6 +72,7 @@ pub struct Tracker {
     kind: Kind,
     split_seen: bool,
     listed: Vec<Sym>,
+    async_by_name: HashMap<Sym, Option<bool>>,
     after_boot: bool,
     serial: u64,
     side_events: usize,
@@ -104,6 +106,7 @@ impl Tracker {
             kind: Kind::Trace,
             split_seen: false,
             listed: Vec::new(),
+            async_by_name: HashMap::new(),
             after_boot: false,
             serial: 0,
             side_events: 0,
@@ -146,6 +149,21 @@ impl Tracker {
     pub fn list_device_name(&mut self, name: &[u8]) {
         let name = self.names.add_bytes(name);
         self.listed.push(name);
+    }
+
+    /// `power/async` of all devices of this name; contradictory ones cancel.
+    pub fn list_async(&mut self, name: &[u8], flag: bool) {
+        let name = self.names.add_bytes(name);
+        let entry = self.async_by_name.entry(name).or_insert(Some(flag));
+        if *entry != Some(flag) {
+            *entry = None;
+        }
+    }
+
+    /// Number of the open cycle, 0 if none is open; another number means that
+    /// another cycle began.
+    pub(crate) fn open_serial(&self) -> u64 {
+        self.current.as_ref().filter(|c| !c.over).map_or(0, |c| c.serial)
     }
 
     /// The kernel release of the current source.

@@ -14,7 +14,7 @@ pub fn event(t: &mut Tracker, stamp: Stamp<'_>, event: TraceEvent<'_>) {
         }
         TraceEvent::CallbackStart { driver, device, parent, ops, event } => {
             let phase = t.bracket().unwrap_or_else(|| rules::phase_of(ops, event));
-            let key = DeviceKey { driver, device, parent };
+            let key = DeviceKey { driver, device, parent, driver_known: true };
             let function = rules::operation(ops);
             t.start_callback(&stamp, &Call { key, function, event, phase });
         }

@@ -1,0 +1,264 @@
+//! `calling` and `returned` lines of four generations.
+//!
+//! | kernels | call | return |
+//! |---|---|---|
+//! | to 4.19 | `calling  DEV+ @ PID, parent: P` | `call DEV+ returned E after N usecs` |
+//! | 4.20 on | `DRV DEV: calling FN+0x0/0x10 [mod] @ PID, parent: P` | `DRV DEV: FN+0x0/0x10 [mod] returned E after N usecs` |
+//! | then | the same with `PM: ` before `calling` and before the function | |
+//! | 6.10 on | the same without offsets | |
+//!
+//! Before 5.14 the number is nanoseconds shifted right by ten, units of 1.024 us.
+
+use dormouse_core::time::Ns;
+use memchr::memmem;
+
+/// A line of either kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line<'a> {
+    /// A callback begins.
+    Call {
+        /// Driver; empty in the oldest form.
+        driver: &'a [u8],
+        /// Device.
+        device: &'a [u8],
+        /// Parent's name, `none` without one.
+        parent: &'a [u8],
+        /// Function without offset and module; empty in the oldest form.
+        function: &'a [u8],
+        /// Thread that runs it.
+        pid: i32,
+    },
+    /// A callback ended.
+    Return {
+        /// `DRV DEV`, or the device alone in the oldest form.
+        owner: &'a [u8],
+        /// As in the call.
+        function: &'a [u8],
+        /// Return value.
+        error: i32,
+        /// The number before `usecs`.
+        usecs: i64,
+        /// In which form the line is.
+        form: Form,
+    },
+    /// One of the two, but cut off: the next line may hold the rest.
+    Cut,
+}
+
+/// Which generation a line belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `calling  DEV+`.
+    Device,
+    /// `DRV DEV: FN`.
+    Function,
+    /// `DRV DEV: PM: FN`.
+    FunctionPm,
+}
+
+/// How long `usecs` of a line means. `version` is the kernel's, if known.
+pub fn duration(usecs: i64, form: Form, version: Option<(u32, u32)>) -> Ns {
+    let shifted = match version {
+        Some(v) => v < (5, 14),
+        None => form != Form::FunctionPm,
+    };
+    Ns(usecs.saturating_mul(if shifted { 1_024 } else { 1_000 }))
+}
+
+/// Recognises `text`; `None` for any other line.
+pub fn parse(text: &[u8]) -> Option<Line<'_>> {
+    if let Some(at) = memmem::rfind(text, b"calling ") {
+        let whole = at == 0 || text[..at].ends_with(b": ");
+        return if whole { call(text, at) } else { None };
+    }
+    if let Some(at) = memmem::rfind(text, b" returned ") {
+        return returned(text, at);
+    }
+    // Cut between the function and `returned`, or inside `calling`.
+    let ends = |tail: &[u8]| text.ends_with(tail);
+    let cut = ends(b" returned")
+        || ends(b": calling")
+        || ends(b": PM:")
+        || text == b"calling"
+        || (text.len() < 100 && memmem::find(text, b"+0x").is_some() && owned(text).is_some())
+        || (text.len() < 100 && memmem::find(text, b": PM: ").is_some())
+        || (text.starts_with(b"call ") && text.len() < 80);
+    cut.then_some(Line::Cut)
+}
+
+fn call(text: &[u8], at: usize) -> Option<Line<'_>> {
+    let rest = text[at + b"calling ".len()..].trim_ascii_start();
+    let Some(sign) = memmem::rfind(rest, b" @ ") else { return Some(Line::Cut) };
+    let (what, rest) = (&rest[..sign], &rest[sign + 3..]);
+    let Some(comma) = memmem::find(rest, b", parent: ") else { return Some(Line::Cut) };
+    let pid = i32::try_from(number(&rest[..comma])?).ok()?;
+    let parent = rest[comma + b", parent: ".len()..].trim_ascii();
+    if parent.is_empty() {
+        return Some(Line::Cut);
+    }
+    if at == 0 {
+        let device = what.strip_suffix(b"+")?;
+        return Some(Line::Call { driver: b"", device, parent, function: b"", pid });
+    }
+    let owner = text[..at].strip_suffix(b": ")?;
+    let owner = owner.strip_suffix(b": PM").unwrap_or(owner);
+    let (driver, device) = split(owner);
+    Some(Line::Call { driver, device, parent, function: bare(what), pid })
+}
+
+fn returned(text: &[u8], at: usize) -> Option<Line<'_>> {
+    let tail = &text[at + b" returned ".len()..];
+    let Some(after) = memmem::find(tail, b" after ") else {
+        // `returned 0` at the end of a wrapped line.
+        let digits = tail.strip_suffix(b" after").unwrap_or(tail);
+        return number(digits.trim_ascii()).map(|_| Line::Cut);
+    };
+    let error = i32::try_from(number(&tail[..after])?).ok()?;
+    let tail = tail[after + b" after ".len()..].trim_ascii();
+    let Some(digits) = tail.strip_suffix(b" usecs") else {
+        return (tail.is_empty() || number(tail).is_some() || tail.starts_with(b"usec"))
+            .then_some(Line::Cut);
+    };
+    let usecs = number(digits)?;
+    let head = &text[..at];
+    if let Some(device) = head.strip_prefix(b"call ") {
+        let owner = device.strip_suffix(b"+")?;
+        return Some(Line::Return { owner, function: b"", error, usecs, form: Form::Device });
+    }
+    let (owner, function, form) = owned(head)?;
+    Some(Line::Return { owner, function, error, usecs, form })
+}
+
+/// `DRV DEV: PM: FN` or `DRV DEV: FN` taken apart.
+fn owned(head: &[u8]) -> Option<(&[u8], &[u8], Form)> {
+    if let Some(at) = memmem::rfind(head, b": PM: ") {
+        return Some((&head[..at], bare(&head[at + b": PM: ".len()..]), Form::FunctionPm));
+    }
+    let at = memmem::rfind(head, b": ")?;
+    let function = &head[at + 2..];
+    // A function is one word, perhaps with a module.
+    let word = bare(function);
+    (!word.contains(&b' ')).then_some((&head[..at], word, Form::Function))
+}
+
+/// A function without `+0x0/0x10` and ` [module]`.
+fn bare(function: &[u8]) -> &[u8] {
+    let end = memchr::memchr(b'+', function).or_else(|| memmem::find(function, b" ["));
+    function[..end.unwrap_or(function.len())].trim_ascii()
+}
+
+/// Driver and device at the last blank; see the tracker for names with blanks.
+pub fn split(owner: &[u8]) -> (&[u8], &[u8]) {
+    let owner = owner.trim_ascii();
+    match memchr::memrchr(b' ', owner) {
+        Some(blank) => (&owner[..blank], &owner[blank + 1..]),
+        None => (b"", owner),
+    }
+}
+
+fn number(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text.strip_prefix(b"-") {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    if digits.is_empty() || digits.len() > 15 {
+        return None;
+    }
+    let n = digits
+        .iter()
+        .try_fold(0i64, |n, b| b.is_ascii_digit().then(|| n * 10 + i64::from(b - b'0')))?;
+    Some(if negative { -n } else { n })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call_of(text: &str) -> (String, String, String, String, i32) {
+        match parse(text.as_bytes()) {
+            Some(Line::Call { driver, device, parent, function, pid }) => {
+                let s = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
+                (s(driver), s(device), s(parent), s(function), pid)
+            }
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn four_generations_of_calls() {
+        let is =
+            |a: &str, b: &str, c: &str, d: &str, e| (a.into(), b.into(), c.into(), d.into(), e);
+        assert_eq!(
+            call_of("calling  usb1+ @ 7, parent: 0000:00:14.0"),
+            is("", "usb1", "0000:00:14.0", "", 7)
+        );
+        assert_eq!(
+            call_of("drv 1-1: calling f_s+0x0/0x1b0 [mod] @ 12, parent: usb1"),
+            is("drv", "1-1", "usb1", "f_s", 12)
+        );
+        assert_eq!(
+            call_of("drv 1-1: PM: calling f_s+0x0/0x1b0 @ 12, parent: usb1"),
+            is("drv", "1-1", "usb1", "f_s", 12)
+        );
+        assert_eq!(
+            call_of("drv 1-1: PM: calling f_s [mod] @ 12, parent: none"),
+            is("drv", "1-1", "none", "f_s", 12)
+        );
+        assert_eq!(
+            call_of("leds mmc1::: calling led_s+0x0/0x4c @ 7, parent: p"),
+            is("leds", "mmc1::", "p", "led_s", 7)
+        );
+    }
+
+    #[test]
+    fn four_generations_of_returns() {
+        let is = |text: &str| match parse(text.as_bytes()) {
+            Some(Line::Return { owner, function, error, usecs, form }) => (
+                String::from_utf8_lossy(owner).into_owned(),
+                String::from_utf8_lossy(function).into_owned(),
+                error,
+                usecs,
+                form,
+            ),
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(
+            is("call usb1+ returned 0 after 4567 usecs"),
+            ("usb1".into(), String::new(), 0, 4567, Form::Device)
+        );
+        assert_eq!(
+            is("drv 1-1: f_s+0x0/0x10 [m] returned -16 after 3 usecs"),
+            ("drv 1-1".into(), "f_s".into(), -16, 3, Form::Function)
+        );
+        assert_eq!(
+            is("drv 1-1: PM: f_s returned 0 after 3 usecs"),
+            ("drv 1-1".into(), "f_s".into(), 0, 3, Form::FunctionPm)
+        );
+    }
+
+    #[test]
+    fn cut_lines_ask_for_the_next() {
+        for text in [
+            "mt7921e 0000:01:00.0: PM: calling",
+            "drv 1-1: calling f_s+0x0/0x248 @ 96, parent:",
+            "drv 1-1: calling f_s+0x0/0x248 @",
+            "drv 1-1: f_s+0x0/0x248 returned 0 after",
+            "drv 1-1: f_s+0x0/0x248 returned",
+            "drv 1-1: PM: f_s+0x0/0x248",
+            "drv 1-1: PM:",
+            "drv 1-1: f_s+0x0/0x248 returned 0 after 12",
+        ] {
+            assert_eq!(parse(text.as_bytes()), Some(Line::Cut), "{text}");
+        }
+        assert_eq!(parse(b"usb 1-1: new high-speed USB device"), None);
+        assert_eq!(parse(b"PM: Calling mce_syscore_suspend+0x0/0x10"), None);
+    }
+
+    #[test]
+    fn old_microseconds_are_a_little_longer() {
+        assert_eq!(duration(1000, Form::Device, None), Ns(1_024_000));
+        assert_eq!(duration(1000, Form::FunctionPm, None), Ns(1_000_000));
+        assert_eq!(duration(1000, Form::FunctionPm, Some((5, 13))), Ns(1_024_000));
+        assert_eq!(duration(1000, Form::Function, Some((5, 14))), Ns(1_000_000));
+    }
+}

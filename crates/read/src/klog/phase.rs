@@ -1,0 +1,99 @@
+//! Which phase a callback line belongs to, while the line that would prove it
+//! has not come yet.
+
+use dormouse_core::phase::{Direction, Phase};
+
+/// What a function's name says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Hint {
+    direction: Option<Direction>,
+    noirq: bool,
+    /// `late` or `early`: drivers mix the two up, the direction decides.
+    middle: bool,
+}
+
+fn hint(function: &[u8]) -> Hint {
+    let has = |word: &[u8]| memchr::memmem::rfind(function, word);
+    let down =
+        [&b"suspend"[..], b"freeze", b"poweroff", b"hibernate"].into_iter().filter_map(has).max();
+    let up = [&b"resume"[..], b"thaw", b"restore"].into_iter().filter_map(has).max();
+    Hint {
+        direction: match (down, up) {
+            (None, None) => None,
+            (down, up) if down > up => Some(Direction::Suspend),
+            _ => Some(Direction::Resume),
+        },
+        noirq: has(b"noirq").is_some(),
+        middle: has(b"_late").is_some() || has(b"_early").is_some(),
+    }
+}
+
+/// The phase of a callback of `function`, if `now` is where the cycle was so
+/// far. `proven` says that lines of this cycle name their phases, so that a
+/// plain name decides nothing (`pm_runtime_force_suspend` serves three phases).
+pub fn of(function: &[u8], now: Phase, proven: bool) -> Phase {
+    let hint = hint(function);
+    let direction = hint.direction.unwrap_or(now.direction());
+    match (direction, hint.noirq, hint.middle) {
+        (Direction::Suspend, true, _) => Phase::Noirq,
+        (Direction::Resume, true, _) => Phase::ResumeNoirq,
+        (Direction::Suspend, _, true) => Phase::Late,
+        (Direction::Resume, _, true) => Phase::ResumeEarly,
+        (d, _, _) if d == now.direction() && (proven || hint.direction.is_none()) => now,
+        // Phases do not go back: a plain name in late is one more of late.
+        (Direction::Suspend, _, _) if now.direction() == Direction::Suspend => now,
+        (Direction::Suspend, _, _) => Phase::Suspend,
+        (Direction::Resume, _, _) => Phase::Resume,
+    }
+}
+
+/// The phase that follows when `phase` is over, or was given up.
+pub fn after(phase: Phase, aborted: bool) -> Phase {
+    match (phase, aborted) {
+        (Phase::Prepare, false) => Phase::Suspend,
+        (Phase::Suspend, false) => Phase::Late,
+        (Phase::Late, false) => Phase::Noirq,
+        (Phase::Noirq, _) => Phase::ResumeNoirq,
+        (Phase::Late, true) | (Phase::ResumeNoirq, _) => Phase::ResumeEarly,
+        (Phase::Prepare | Phase::Suspend, true) | (Phase::ResumeEarly, _) => Phase::Resume,
+        _ => Phase::Complete,
+    }
+}
+
+/// `suspend`, `late suspend`, `noirq resume`, … of a "complete after" line.
+/// `start suspend` is prepare and suspend together and gives `Prepare`.
+pub fn named(words: &[u8]) -> Option<(Phase, dormouse_core::phase::PmEvent)> {
+    let (step, verb) = match memchr::memrchr(b' ', words) {
+        Some(blank) => (&words[..blank], &words[blank + 1..]),
+        None => (&b""[..], words),
+    };
+    let event = dormouse_core::phase::PmEvent::from_name(verb)?;
+    let down = event.direction() == Direction::Suspend;
+    let phase = match (step, down) {
+        (b"", true) => Phase::Suspend,
+        (b"", false) => Phase::Resume,
+        (b"start", true) => Phase::Prepare,
+        (b"late", true) => Phase::Late,
+        (b"early", false) => Phase::ResumeEarly,
+        (b"noirq", true) => Phase::Noirq,
+        (b"noirq", false) => Phase::ResumeNoirq,
+        _ => return None,
+    };
+    Some((phase, event))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_decide_only_where_nothing_better_does() {
+        assert_eq!(of(b"pci_pm_suspend_noirq", Phase::Suspend, false), Phase::Noirq);
+        assert_eq!(of(b"x_resume_late", Phase::ResumeNoirq, false), Phase::ResumeEarly);
+        assert_eq!(of(b"pm_runtime_force_suspend", Phase::Late, true), Phase::Late);
+        assert_eq!(of(b"platform_pm_resume", Phase::Suspend, false), Phase::Resume);
+        assert_eq!(of(b"platform_pm_resume", Phase::ResumeNoirq, true), Phase::ResumeNoirq);
+        assert_eq!(of(b"platform_pm_resume", Phase::ResumeEarly, false), Phase::Resume);
+        assert_eq!(of(b"", Phase::Noirq, false), Phase::Noirq);
+    }
+}

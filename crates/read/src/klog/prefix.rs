@@ -1,0 +1,203 @@
+//! What stands before the message of a kernel log line.
+//!
+//! Quote marks of mail, then the dress of whoever kept the log (syslog,
+//! RFC 3339, journal, a script's logger), then the kernel's own: `<6>`,
+//! `[   12.345678]`, `[T123]` or `[  C0]`, and what vendors add.
+
+use dormouse_core::time::Ns;
+use memchr::memmem;
+
+/// One line without its prefix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// Time, if the line carries one that is finer than a second.
+    pub time: Option<Ns>,
+    /// Thread that printed it, if the line says so.
+    pub pid: Option<i32>,
+    /// Its name, if the line says so.
+    pub comm: &'a [u8],
+    /// CPU, if the line says so.
+    pub cpu: Option<u32>,
+    /// The message.
+    pub text: &'a [u8],
+    /// Some prefix was found, so this line is no continuation of another.
+    pub fresh: bool,
+}
+
+/// Takes the prefix off.
+pub fn strip(line: &[u8]) -> Record<'_> {
+    let mut r = Record::default();
+    let mut rest = quotes(line.trim_ascii_end());
+    if !matches!(rest.first(), Some(b'[' | b'<')) {
+        rest = keeper(rest, &mut r);
+    }
+    if rest.first() == Some(&b'<')
+        && let Some(end) = memchr::memchr(b'>', &rest[..rest.len().min(6)])
+        && end > 1
+        && rest[1..end].iter().all(u8::is_ascii_digit)
+    {
+        rest = &rest[end + 1..];
+        r.fresh = true;
+    }
+    while let Some(after) = bracket(rest, &mut r) {
+        rest = after;
+        r.fresh = true;
+    }
+    r.text = rest.trim_ascii_start();
+    r
+}
+
+/// `> > ` of replies.
+fn quotes(mut line: &[u8]) -> &[u8] {
+    loop {
+        let trimmed = line.trim_ascii_start();
+        match trimmed.strip_prefix(b">") {
+            Some(rest) => line = rest,
+            None => return trimmed,
+        }
+    }
+}
+
+/// The part of syslog, journal or a script.
+fn keeper<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
+    let head = &line[..line.len().min(120)];
+    if let Some(at) = memmem::find(head, b"kernel: ") {
+        r.fresh = true;
+        r.time = rfc3339(line);
+        return line[at + b"kernel: ".len()..].trim_ascii_start();
+    }
+    // `2024-09-20 20:39:41,992 DEBUG:<tab>…`: the time is that of the script
+    // which copied the log, not the kernel's.
+    if line.len() > 24
+        && line[..4].iter().all(u8::is_ascii_digit)
+        && line[4] == b'-'
+        && let Some(tab) = memchr::memchr(b'\t', head)
+    {
+        r.fresh = true;
+        return line[tab + 1..].trim_ascii_start();
+    }
+    line
+}
+
+/// One bracket, if it is part of the prefix.
+fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
+    let line = line.trim_ascii_start();
+    let inside = line.strip_prefix(b"[")?;
+    let end = memchr::memchr(b']', &inside[..inside.len().min(64)])?;
+    let (inside, rest) = (inside[..end].trim_ascii(), &inside[end + 1..]);
+    if let Some(time) = seconds(inside) {
+        if r.pid.is_some() {
+            return None;
+        }
+        r.time = Some(time);
+    } else if let Some(n) = inside.strip_prefix(b"T").and_then(number) {
+        r.pid = Some(n);
+    } else if inside.strip_prefix(b"C").and_then(number).is_some() {
+        // Printed by an interrupt on this CPU: no thread to name.
+    } else if let Some(fields) = inside.strip_prefix(b"pid:") {
+        let mut fields = fields.split(|&b| b == b',');
+        r.pid = Some(number(fields.next()?)?);
+        r.cpu = fields
+            .next()
+            .and_then(|f| number(f.strip_prefix(b"cpu")?))
+            .and_then(|n| u32::try_from(n).ok());
+        r.comm = fields.next().unwrap_or(b"");
+    } else if !is_date(inside) {
+        return None;
+    }
+    Some(rest)
+}
+
+/// `12.345678`.
+fn seconds(text: &[u8]) -> Option<Ns> {
+    let dot = memchr::memchr(b'.', text)?;
+    let (whole, fraction) = (&text[..dot], &text[dot + 1..]);
+    if whole.is_empty() || whole.len() > 9 || !(3..=9).contains(&fraction.len()) {
+        return None;
+    }
+    Some(Ns(decimal(whole)?.checked_mul(1_000_000_000)?.checked_add(scaled(fraction)?)?))
+}
+
+/// `2025:05:01 09:09:14` and its like.
+fn is_date(text: &[u8]) -> bool {
+    text.len() >= 10
+        && text[..4].iter().all(u8::is_ascii_digit)
+        && matches!(text[4], b':' | b'-' | b'/')
+        && text.iter().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'-' | b'/' | b' ' | b'.'))
+}
+
+/// `2024-02-06T04:26:01.376714Z`, as time since 1970; only with a fraction.
+fn rfc3339(line: &[u8]) -> Option<Ns> {
+    let field = |from: usize, to: usize| line.get(from..to).and_then(decimal);
+    if line.get(10) != Some(&b'T') || line.get(19) != Some(&b'.') {
+        return None;
+    }
+    let (y, m, d) = (field(0, 4)?, field(5, 7)?, field(8, 10)?);
+    let (h, min, s) = (field(11, 13)?, field(14, 16)?, field(17, 19)?);
+    let digits = line[20..].iter().take(9).take_while(|b| b.is_ascii_digit()).count();
+    let fraction = scaled(line.get(20..20 + digits)?)?;
+    // Days from civil, proleptic Gregorian calendar.
+    let y = if m <= 2 { y - 1 } else { y };
+    let day = (153 * (if m > 2 { m - 3 } else { m + 9 }) + 2) / 5 + d - 1;
+    let days = y * 365 + y / 4 - y / 100 + y / 400 + day - 719_468;
+    let seconds = ((days * 24 + h) * 60 + min) * 60 + s;
+    Some(Ns(seconds.checked_mul(1_000_000_000)?.checked_add(fraction)?))
+}
+
+/// A fraction of up to nine digits, in billionths.
+fn scaled(fraction: &[u8]) -> Option<i64> {
+    let mut n = decimal(fraction)?;
+    for _ in fraction.len()..9 {
+        n *= 10;
+    }
+    Some(n)
+}
+
+fn decimal(digits: &[u8]) -> Option<i64> {
+    if digits.is_empty() || digits.len() > 15 {
+        return None;
+    }
+    digits.iter().try_fold(0i64, |n, b| b.is_ascii_digit().then(|| n * 10 + i64::from(b - b'0')))
+}
+
+fn number(digits: &[u8]) -> Option<i32> {
+    decimal(digits.trim_ascii()).and_then(|n| i32::try_from(n).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(line: &str) -> (Option<i64>, Option<i32>, String) {
+        let r = strip(line.as_bytes());
+        (r.time.map(|t| t.0), r.pid, String::from_utf8_lossy(r.text).into_owned())
+    }
+
+    #[test]
+    fn every_dress_comes_off() {
+        let t = Some(12_345_678_000);
+        let m = || String::from("PM: x");
+        assert_eq!(text("[   12.345678] PM: x"), (t, None, m()));
+        assert_eq!(text("<6>[   12.345678] PM: x"), (t, None, m()));
+        assert_eq!(text("[   12.345678][T123] PM: x"), (t, Some(123), m()));
+        assert_eq!(text("[   12.345678][  C0] PM: x"), (t, None, m()));
+        assert_eq!(text("[   12.345678] [pid:9,cpu7,sh]PM: x"), (t, Some(9), m()));
+        assert_eq!(
+            text("[   12.345678] [2025:05:01 09:09:14][pid:9,cpu7,sh]PM: x"),
+            (t, Some(9), m())
+        );
+        assert_eq!(text("> > [   12.345678] PM: x"), (t, None, m()));
+        assert_eq!(text("Sep  1 10:11:12 box kernel: [   12.345678] PM: x"), (t, None, m()));
+        assert_eq!(text("Sep  1 10:11:12 box kernel: PM: x"), (None, None, m()));
+        assert_eq!(
+            text("2024-02-06T04:26:01.376714Z INFO kernel: [   12.345678] PM: x"),
+            (t, None, m())
+        );
+        assert_eq!(text("2024-09-20 20:39:41,992 DEBUG:\tPM: x"), (None, None, m()));
+        assert_eq!(text("PM: x"), (None, None, m()));
+        assert_eq!(
+            text("1970-01-02T00:00:01.5+00:00 box kernel: PM: x"),
+            (Some(86_401_500_000_000), None, m())
+        );
+    }
+}

@@ -1,0 +1,344 @@
+//! Where in a cycle the log is, and the callbacks it names.
+
+use super::calls::{self, Form, Line};
+use super::phase;
+use super::prefix::Record;
+use crate::event::Stamp;
+use crate::track::{Call, CallRef, DeviceKey, Tracker};
+use dormouse_core::cycle::{Mode, PhaseSpan};
+use dormouse_core::loss::Severity;
+use dormouse_core::phase::{Direction, Phase, PmEvent};
+use dormouse_core::time::Ns;
+use std::collections::HashMap;
+
+/// State while a log is read.
+pub struct Log<'t> {
+    pub t: &'t mut Tracker,
+    /// Kernel version, if known.
+    version: Option<(u32, u32)>,
+    /// Time of the last line; without time stamps, the sum of durations.
+    pub now: Ns,
+    /// The line has a time.
+    pub timed: bool,
+    untimed: u64,
+    first_untimed: u64,
+    /// What belongs to the open cycle only.
+    pub c: PerCycle,
+}
+
+/// Reset with every cycle.
+#[derive(Default)]
+pub struct PerCycle {
+    serial: u64,
+    /// The device phase that callbacks are in.
+    pub phase: Option<Phase>,
+    /// "complete after" lines name the phases of this cycle.
+    pub proven: bool,
+    /// First callback whose phase no such line has confirmed.
+    mark: usize,
+    /// When the device phase began, as far as is known.
+    pub base: Ns,
+    /// End of the last span of a device phase.
+    pub covered: Ns,
+    /// Per thread, when its last callback ended: makes times where there are
+    /// none.
+    cursors: HashMap<i32, Ns>,
+    /// Callbacks that have not ended, by the text of their owner.
+    open: HashMap<Vec<u8>, Vec<(CallRef, i32, Ns)>>,
+    /// A step that lasts until the next line of a step.
+    pub lasting: Option<Phase>,
+    /// But not longer than this, if its line says how long.
+    pub at_most: Ns,
+    /// Where the CPU step that comes next begins.
+    pub cpu_from: Option<Ns>,
+    /// First and last `Calling FN` of the system core.
+    pub syscore: Option<(Ns, Ns)>,
+    /// Last thing that happened on the way down.
+    pub sleep_from: Option<Ns>,
+    /// `suspend-to-idle` was printed, its end was not.
+    pub idle_from: Option<Ns>,
+    /// When it woke up.
+    pub woke: Option<Ns>,
+    /// Where the embedded controller stopped and started: marks sleep in logs
+    /// that have nothing better.
+    pub quiet: (Option<Ns>, Option<Ns>),
+    /// Tasks that would not freeze are being listed.
+    pub listing: bool,
+}
+
+impl<'t> Log<'t> {
+    pub fn new(t: &'t mut Tracker) -> Log<'t> {
+        Log {
+            t,
+            version: None,
+            now: Ns::ZERO,
+            timed: false,
+            untimed: 0,
+            first_untimed: 0,
+            c: PerCycle::default(),
+        }
+    }
+
+    /// The kernel release, such as `6.1.0-47-amd64`.
+    pub fn set_version(&mut self, release: &[u8]) {
+        let mut parts = release.split(|b| !b.is_ascii_digit());
+        let mut next = || parts.next().and_then(|p| std::str::from_utf8(p).ok()?.parse().ok());
+        if let (Some(major), Some(minor)) = (next(), next()) {
+            self.version = Some((major, minor));
+        }
+    }
+
+    /// One line; whether it meant anything.
+    pub fn line(&mut self, r: &Record<'_>, at: u64) -> bool {
+        self.timed = r.time.is_some();
+        if let Some(time) = r.time {
+            self.now = time;
+        }
+        if self.c.serial != self.t.open_serial() {
+            self.c =
+                PerCycle { serial: self.t.open_serial(), base: self.now, ..PerCycle::default() };
+        }
+        match calls::parse(r.text) {
+            Some(Line::Call { driver, device, parent, function, pid }) => {
+                self.count_untimed(at);
+                let driver_known = !function.is_empty();
+                let key = DeviceKey { driver, device, parent, driver_known };
+                self.call(r, at, &key, function, pid);
+                true
+            }
+            Some(Line::Return { owner, function, error, usecs, form }) => {
+                self.returned(owner, function, error, usecs, form, at);
+                true
+            }
+            Some(Line::Cut) | None => super::steps::line(self, r, at),
+        }
+    }
+
+    fn count_untimed(&mut self, at: u64) {
+        if !self.timed {
+            self.untimed += 1;
+            if self.first_untimed == 0 {
+                self.first_untimed = at;
+            }
+        }
+    }
+
+    pub fn stamp<'a>(&self, r: &Record<'a>, at: u64) -> Stamp<'a> {
+        Stamp {
+            time: self.now,
+            pid: r.pid.unwrap_or(0),
+            comm: r.comm,
+            cpu: r.cpu.unwrap_or(u32::MAX),
+            at,
+        }
+    }
+
+    /// The cycle may have been opened by the line itself.
+    pub fn sync(&mut self) {
+        if self.c.serial != self.t.open_serial() {
+            self.c =
+                PerCycle { serial: self.t.open_serial(), base: self.now, ..PerCycle::default() };
+        }
+    }
+
+    fn call(&mut self, r: &Record<'_>, at: u64, key: &DeviceKey<'_>, function: &[u8], pid: i32) {
+        let known = self.c.phase;
+        let phase = phase::of(function, known.unwrap_or(Phase::Suspend), self.c.proven);
+        let stamp = Stamp { pid, comm: b"", ..self.stamp(r, at) };
+        self.t.cycle_at(&stamp);
+        self.sync();
+        let up_then_down = self.c.phase.is_some_and(|p| p.direction() == Direction::Resume)
+            && phase.direction() == Direction::Suspend;
+        if up_then_down && self.t.current().is_some_and(|c| c.cycle.mode != Mode::Disk) {
+            // The lines between two cycles are missing.
+            self.t.open_cycle(&stamp, false);
+            self.sync();
+        }
+        if self.c.phase != Some(phase) {
+            self.enter(phase);
+        }
+        let start = if self.timed {
+            self.now
+        } else {
+            self.c.cursors.get(&pid).copied().unwrap_or(self.c.base)
+        };
+        let event = match phase.direction() {
+            Direction::Suspend => PmEvent::Suspend,
+            Direction::Resume => PmEvent::Resume,
+        };
+        let stamp = Stamp { time: start, ..stamp };
+        let call = self.t.start_callback(&stamp, &Call { key: *key, function, event, phase });
+        let mut owner = Vec::with_capacity(key.driver.len() + key.device.len() + 1);
+        if key.driver_known {
+            owner.extend_from_slice(key.driver);
+            owner.push(b' ');
+        }
+        owner.extend_from_slice(key.device);
+        self.c.open.entry(owner).or_default().push((call, pid, start));
+    }
+
+    fn returned(
+        &mut self,
+        owner: &[u8],
+        function: &[u8],
+        error: i32,
+        usecs: i64,
+        form: Form,
+        at: u64,
+    ) {
+        let took = calls::duration(usecs, form, self.version);
+        let spaced;
+        let owner = if form == Form::Device || owner.contains(&b' ') {
+            owner
+        } else {
+            spaced = [b" ", owner].concat();
+            &spaced[..]
+        };
+        let found = self.c.open.get_mut(owner).and_then(|list| {
+            let call = if list.is_empty() { None } else { Some(list.remove(0)) };
+            call.map(|c| (c, list.is_empty()))
+        });
+        let Some(((call, pid, start), last)) = found else {
+            let _ = function;
+            self.t.losses().add(
+                "end_without_start",
+                1,
+                Severity::Warning,
+                "a callback ended whose start is missing: save the log from before the suspend",
+                Some(at),
+            );
+            return;
+        };
+        if last {
+            self.c.open.remove(owner);
+        }
+        if self.timed {
+            // The kernel takes the time after it has printed the first line
+            // (which may take milliseconds on a serial console) and before it
+            // prints the second.
+            let end = self.now.max(start);
+            self.t.finish_callback(call, Some((end - took).max(start)), end, error);
+        } else {
+            let end = start + took;
+            self.t.finish_callback(call, None, end, error);
+            self.c.cursors.insert(pid, end);
+            self.now = self.now.max(end);
+        }
+    }
+
+    /// The device phase changes without a line that says when.
+    pub fn enter(&mut self, phase: Phase) {
+        self.c.phase = Some(phase);
+        self.c.base = self.now;
+        self.c.cursors.clear();
+    }
+
+    /// A "complete after" line: the phase ends now and took `took`.
+    pub fn phase_over(&mut self, phase: Phase, event: PmEvent, took: Ns, aborted: bool, at: u64) {
+        let start = if self.timed {
+            (self.now - took).max(self.c.covered)
+        } else {
+            self.count_untimed(at);
+            self.now = self.now.max(self.c.base + took);
+            self.c.base
+        };
+        if phase == Phase::ResumeNoirq {
+            self.wake(start);
+        }
+        self.t.push_span(PhaseSpan {
+            phase,
+            event,
+            start,
+            end: self.now,
+            cpu: 0,
+            complete: true,
+            printed: Some(took),
+        });
+        self.c.covered = self.now;
+        self.confirm(phase, event);
+        self.c.proven = true;
+        if phase == Phase::Noirq {
+            self.c.sleep_from = Some(self.now);
+        }
+        self.enter(phase::after(phase, aborted));
+    }
+
+    /// `start suspend of devices complete after`: prepare and suspend together.
+    pub fn prepare_over(&mut self, event: PmEvent, took: Ns, suspend: Option<Ns>) {
+        let Some(end) = suspend else { return };
+        if self.timed {
+            let start = (self.now - took).min(end);
+            self.t.push_span(PhaseSpan {
+                phase: Phase::Prepare,
+                event,
+                start,
+                end,
+                cpu: 0,
+                complete: true,
+                printed: None,
+            });
+        }
+    }
+
+    /// All callbacks of the same direction since the last such line were in
+    /// `phase`: every phase waits for its callbacks before it prints.
+    fn confirm(&mut self, phase: Phase, event: PmEvent) {
+        let mark = self.c.mark;
+        if let Some(c) = self.t.current() {
+            for b in c.cycle.callbacks.iter_mut().skip(mark) {
+                if b.phase.direction() == phase.direction() {
+                    b.phase = phase;
+                    b.event = event;
+                }
+            }
+            self.c.mark = c.cycle.callbacks.len();
+        }
+    }
+
+    /// The first sign of life after sleep, at `when`.
+    pub fn wake(&mut self, when: Ns) {
+        if self.c.woke.is_some() || self.c.idle_from.is_some() {
+            return;
+        }
+        let Some(from) = self.c.sleep_from else { return };
+        if self.t.current().is_some_and(|c| c.told.aborted || c.told.pm_test) {
+            // It turned round before it slept.
+            return;
+        }
+        self.c.woke = Some(when);
+        if let Some((first, last)) = self.c.syscore.take() {
+            self.plain(Phase::SyscoreSuspend, first, last, 0);
+        }
+        self.plain(Phase::Asleep, from.min(when), when, 0);
+    }
+
+    /// A phase without devices, both ends known.
+    pub fn plain(&mut self, phase: Phase, start: Ns, end: Ns, cpu: u32) {
+        let event = match phase.direction() {
+            Direction::Suspend => PmEvent::Suspend,
+            Direction::Resume => PmEvent::Resume,
+        };
+        self.t.push_span(PhaseSpan {
+            phase,
+            event,
+            start: start.min(end),
+            end,
+            cpu,
+            complete: true,
+            printed: None,
+        });
+    }
+
+    /// The log ends.
+    pub fn finish(self) {
+        if self.untimed > 0 {
+            self.t.losses().add(
+                "no_timestamps",
+                self.untimed,
+                Severity::Warning,
+                "no time stamps: times are laid out from the durations alone, so gaps and overlaps are guesses; boot with printk.time=1",
+                Some(self.first_untimed),
+            );
+        }
+    }
+}

@@ -1,0 +1,490 @@
+//! Lines of the steps of a cycle, from 3.15 to 7.3.
+
+use super::freeze;
+use super::phase;
+use super::prefix::Record;
+use super::state::Log;
+use crate::event::Stamp;
+use crate::track::DeviceKey;
+use dormouse_core::cycle::Mode;
+use dormouse_core::loss::Severity;
+use dormouse_core::phase::{Phase, PmEvent};
+use dormouse_core::time::Ns;
+use memchr::memmem;
+
+/// Handles `r`; whether it is a step.
+pub fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
+    let text = r.text.strip_prefix(b"PM: ").unwrap_or(r.text);
+    let stamp = log.stamp(r, at);
+    if text.starts_with(b"Linux version ") {
+        boot(log, text);
+        return true;
+    }
+    begin(log, text, &stamp)
+        || tasks(log, text, &stamp)
+        || devices(log, text, &stamp)
+        || machine(log, text)
+        || other(log, text, at)
+}
+
+/// The banner.
+fn boot(log: &mut Log<'_>, text: &[u8]) {
+    log.t.close_cycle();
+    let release = text.split(|&b| b == b' ').nth(2).unwrap_or(b"");
+    log.t.set_kernel(release);
+    log.set_version(release);
+    log.t.set_after_boot();
+}
+
+/// The entry of a cycle and its file-system sync.
+fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
+    if let Some(rest) = text.strip_prefix(b"suspend entry (") {
+        log.t.open_cycle(stamp, true);
+        log.t.note_main(stamp);
+        let word = rest.split(|&b| b == b')').next().unwrap_or(rest);
+        log.t.set_mode(mode(word));
+    } else if text.ends_with(b"hibernation entry") {
+        log.t.open_cycle(stamp, true);
+        log.t.note_main(stamp);
+        log.t.set_mode(Mode::Disk);
+    } else if text.starts_with(b"Syncing filesystems") {
+        // Before 4.12 nothing else announces a suspend.
+        if log.t.open_serial() == 0 || log.c.phase.is_some() {
+            log.t.open_cycle(stamp, true);
+            log.t.note_main(stamp);
+        }
+        log.sync();
+        lasting(log, Phase::Sync, stamp);
+    } else if let Some(rest) = text.strip_prefix(b"Filesystems sync: ") {
+        let took = seconds(rest).unwrap_or(Ns::ZERO);
+        advance(log, took);
+        log.t.touch(&log_stamp(log, stamp));
+        let start = log.now - took;
+        log.plain(Phase::Sync, start, log.now, 0);
+    } else if let Some(rest) = text.strip_prefix(b"Preparing system for ") {
+        settle(log, stamp);
+        let word = rest.strip_prefix(b"sleep (").unwrap_or(rest);
+        log.t.set_mode(mode(word.split(|&b| matches!(b, b' ' | b')')).next().unwrap_or(word)));
+    } else if text.starts_with(b"Suspending system (")
+        || (text.starts_with(b"Entering ") && text.ends_with(b" sleep"))
+    {
+        settle(log, stamp);
+    } else {
+        return false;
+    }
+    true
+}
+
+fn mode(word: &[u8]) -> Mode {
+    match word {
+        b"deep" | b"mem" => Mode::Deep,
+        b"s2idle" | b"freeze" => Mode::S2idle,
+        b"shallow" | b"standby" => Mode::Standby,
+        b"disk" => Mode::Disk,
+        _ => Mode::Unknown,
+    }
+}
+
+/// Freezing and thawing.
+fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
+    let user = text.strip_prefix(b"Freezing user space processes");
+    let kernel = text.strip_prefix(b"Freezing remaining freezable tasks");
+    if let Some(rest) = user.or(kernel) {
+        let phase = if user.is_some() { Phase::FreezeUser } else { Phase::FreezeKernel };
+        let rest = rest.trim_ascii();
+        if rest.starts_with(b"completed") {
+            let took = elapsed(rest);
+            advance(log, took.unwrap_or(Ns::ZERO));
+            end(log, phase, stamp);
+        } else if failed(log, rest) {
+            end(log, phase, stamp);
+        } else {
+            settle(log, stamp);
+            lasting(log, phase, stamp);
+            if let Some(took) = elapsed(rest) {
+                // Printed in whole milliseconds, cut off.
+                log.c.at_most = log.now + took + Ns::from_ms(1);
+                advance(log, took);
+            }
+        }
+        return true;
+    }
+    if let Some(rest) = text.strip_prefix(b"Freezing of tasks ") {
+        settle(log, stamp);
+        return failed(log, rest);
+    }
+    if log.c.listing
+        && let Some(name) = freeze::task(text)
+    {
+        let sym = log.t.names().add_bytes(name);
+        if let Some(c) = log.t.current()
+            && c.cycle.freeze_delays.len() < 64
+            && !c.cycle.freeze_delays.contains(&sym)
+        {
+            c.cycle.freeze_delays.push(sym);
+        }
+        return true;
+    }
+    if text.starts_with(b"OOM killer disabled") {
+        settle(log, stamp);
+    } else if text.starts_with(b"OOM killer enabled") {
+        settle(log, stamp);
+        log.c.listing = false;
+        if log.t.open_serial() != 0 {
+            quiet_sleep(log);
+            lasting(log, Phase::Thaw, stamp);
+        }
+    } else if text.starts_with(b"Restarting tasks") {
+        log.c.listing = false;
+        if log.t.open_serial() != 0 {
+            if log.c.lasting != Some(Phase::Thaw) {
+                settle(log, stamp);
+                quiet_sleep(log);
+                lasting(log, Phase::Thaw, stamp);
+            }
+            if text.ends_with(b"done.") || text.ends_with(b"Done") {
+                settle(log, stamp);
+            }
+        }
+    } else if (text == b"done." && log.c.lasting == Some(Phase::Thaw)) || text == b"suspend exit" {
+        settle(log, stamp);
+        if let Some(c) = log.t.current() {
+            c.over = true;
+        }
+    } else {
+        return false;
+    }
+    true
+}
+
+/// Freezing did not succeed; whether `rest` says so.
+fn failed(log: &mut Log<'_>, rest: &[u8]) -> bool {
+    let aborted = rest.starts_with(b"aborted after");
+    if !aborted && !rest.starts_with(b"failed after") {
+        return false;
+    }
+    if let Some(c) = log.t.current() {
+        if aborted {
+            c.told.wakeup = true;
+        } else {
+            // The only value the freezer returns.
+            c.told.freeze_failed = Some(-16);
+        }
+    }
+    log.c.listing = !aborted;
+    true
+}
+
+/// Device phases, and why they were given up.
+fn devices(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
+    if let Some(at) = memmem::find(text, b" of devices ") {
+        let (words, rest) = (&text[..at], &text[at + b" of devices ".len()..]);
+        let Some((phase, event)) = phase::named(words) else { return false };
+        let aborted = rest.starts_with(b"aborted");
+        let took = memmem::find(rest, b" after ").and_then(|a| msecs(&rest[a + 7..]));
+        if let Some(took) = took {
+            settle(log, stamp);
+            over(log, phase, event, took, aborted, stamp);
+        } else if !rest.starts_with(b"failed") {
+            return false;
+        }
+        if (aborted || rest.starts_with(b"failed"))
+            && let Some(c) = log.t.current()
+        {
+            c.told.aborted = true;
+        }
+        return true;
+    }
+    if text.starts_with(b"Suspending console(s)")
+        || text.starts_with(b"printk: Suspending console(s)")
+    {
+        settle(log, stamp);
+        log.c.phase = Some(Phase::Suspend);
+        log.c.base = log.now;
+        log.c.covered = log.now;
+    } else if text.starts_with(b"Some devices failed to suspend") {
+        if let Some(c) = log.t.current() {
+            c.told.aborted = true;
+        }
+    } else if text.starts_with(b"Wakeup pending") || text.starts_with(b"last active wakeup source")
+    {
+        if let Some(c) = log.t.current()
+            && text.starts_with(b"Wakeup pending")
+        {
+            c.told.wakeup = true;
+        }
+    } else if text.starts_with(b"suspend debug: Waiting for ") {
+        let wait = number(&text[b"suspend debug: Waiting for ".len()..]).unwrap_or(0);
+        if let Some(c) = log.t.current() {
+            c.told.pm_test = true;
+            c.told.pm_test_wait = Ns::from_ms(wait.saturating_mul(1000));
+        }
+    } else {
+        return failure(log, text);
+    }
+    true
+}
+
+fn over(
+    log: &mut Log<'_>,
+    phase: Phase,
+    event: PmEvent,
+    took: Ns,
+    aborted: bool,
+    stamp: &Stamp<'_>,
+) {
+    log.t.cycle_at(stamp);
+    log.sync();
+    if phase == Phase::Prepare {
+        let suspend = log.t.current().and_then(|c| {
+            c.cycle.phases.iter().rev().find(|p| p.phase == Phase::Suspend).map(|p| p.start)
+        });
+        log.prepare_over(event, took, suspend);
+    } else {
+        log.phase_over(phase, event, took, aborted, stamp.at);
+    }
+}
+
+/// `DRV DEV: PM: failed to suspend: error -16`, also `… async: error -5`, and
+/// the older `PM: Device DEV failed to suspend: error -16`.
+fn failure(log: &mut Log<'_>, text: &[u8]) -> bool {
+    let Some(at) = memmem::find(text, b"failed to ") else { return false };
+    let Some(sign) = memmem::find(&text[at..], b": error ") else { return false };
+    let Some(errno) = number(&text[at + sign + b": error ".len()..]) else { return false };
+    let Ok(errno) = i32::try_from(errno) else { return false };
+    let verb = &text[at + b"failed to ".len()..];
+    if ![&b"suspend"[..], b"freeze", b"prepare", b"poweroff", b"hibernate"]
+        .iter()
+        .any(|v| verb.starts_with(v))
+    {
+        return false;
+    }
+    let owner = text[..at].trim_ascii_end();
+    let (driver, device, driver_known) = if let Some(device) = owner.strip_prefix(b"Device ") {
+        (&b""[..], device, false)
+    } else {
+        let owner = owner.strip_suffix(b": PM:").or(owner.strip_suffix(b":")).unwrap_or(owner);
+        let (driver, device) = super::calls::split(owner);
+        (driver, device, false)
+    };
+    log.t.note_failure(&DeviceKey { driver, device, parent: b"", driver_known }, errno);
+    true
+}
+
+/// CPUs, system core, sleep.
+fn machine(log: &mut Log<'_>, text: &[u8]) -> bool {
+    let now = log.now;
+    if log.t.open_serial() == 0 {
+        return false;
+    }
+    if text.starts_with(b"Disabling non-boot CPUs") {
+        log.c.cpu_from = Some(now);
+        log.c.sleep_from = Some(now);
+    } else if text.starts_with(b"Enabling non-boot CPUs") {
+        log.wake(now);
+        if let Some(woke) = log.c.woke
+            && log.c.syscore.take().is_some()
+        {
+            log.plain(Phase::SyscoreResume, woke, now, 0);
+        }
+        log.c.cpu_from = Some(now);
+    } else if let Some(cpu) = offline(text) {
+        if let Some(from) = log.c.cpu_from {
+            log.plain(Phase::CpuOff, from, now, cpu);
+            log.c.cpu_from = Some(now);
+            log.c.sleep_from = Some(now);
+        }
+    } else if let Some(cpu) = text.strip_prefix(b"CPU").and_then(|t| t.strip_suffix(b" is up")) {
+        if let (Some(from), Some(cpu)) = (log.c.cpu_from, number(cpu)) {
+            log.plain(Phase::CpuOn, from, now, u32::try_from(cpu).unwrap_or(0));
+            log.c.cpu_from = Some(now);
+        }
+    } else if text.starts_with(b"Calling ") && memmem::find(text, b"+0x").is_some() {
+        if memmem::find(text, b"resume").is_some() {
+            log.wake(now);
+        }
+        log.c.syscore = Some((log.c.syscore.map_or(now, |s| s.0), now));
+        if log.c.woke.is_none() && log.c.sleep_from.is_some() {
+            log.c.sleep_from = Some(now);
+        }
+    } else if text == b"suspend-to-idle" {
+        log.c.idle_from = Some(now);
+    } else if text == b"resume from suspend-to-idle" {
+        if let Some(from) = log.c.idle_from.take() {
+            log.plain(Phase::Asleep, from, now, 0);
+            log.c.woke = Some(now);
+        }
+    } else if let Some(rest) =
+        text.strip_prefix(b"Timekeeping suspended for ").or(text.strip_prefix(b"Suspended for "))
+    {
+        let took = seconds(rest).unwrap_or(Ns::ZERO);
+        if let Some(c) = log.t.current() {
+            c.cycle.asleep_elsewhere = Some(c.cycle.asleep_elsewhere.unwrap_or_default() + took);
+        }
+        log.wake(now);
+    } else if text.starts_with(b"ACPI: Low-level resume complete")
+        || text.starts_with(b"ACPI: PM: Low-level resume complete")
+        || text.starts_with(b"ACPI: Waking up from system sleep")
+        || text.starts_with(b"ACPI: PM: Waking up from system sleep")
+    {
+        log.wake(now);
+    } else if text.ends_with(b"EC: interrupt blocked") {
+        log.c.quiet.0 = Some(now);
+    } else if text.ends_with(b"EC: interrupt unblocked") {
+        log.c.quiet.1 = Some(now);
+    } else {
+        return false;
+    }
+    true
+}
+
+/// `smpboot: CPU 3 is now offline`, `CPU3: shutdown`, `psci: CPU3 killed …`.
+fn offline(text: &[u8]) -> Option<u32> {
+    let text = text.strip_prefix(b"smpboot: ").or(text.strip_prefix(b"psci: ")).unwrap_or(text);
+    let rest = text.strip_prefix(b"CPU")?.trim_ascii_start();
+    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    let tail = &rest[digits..];
+    let known = tail.starts_with(b" is now offline")
+        || tail.starts_with(b": shutdown")
+        || tail.starts_with(b" killed");
+    known.then(|| number(&rest[..digits])).flatten().and_then(|n| u32::try_from(n).ok())
+}
+
+/// Without messages of the PM core about sleep, the embedded controller's tell
+/// roughly: it is silenced and woken inside the two noirq phases.
+fn quiet_sleep(log: &mut Log<'_>) {
+    if log.c.proven || log.c.woke.is_some() || !log.timed {
+        return;
+    }
+    if let (Some(from), Some(to)) = log.c.quiet
+        && from < to
+    {
+        log.plain(Phase::Asleep, from, to, 0);
+        log.c.woke = Some(to);
+        log.t.losses().add(
+            "sleep_inferred",
+            1,
+            Severity::Warning,
+            "begin and end of sleep are guessed from messages of the embedded controller: write 1 to /sys/power/pm_debug_messages",
+            None,
+        );
+    }
+}
+
+/// Lost messages, and the kernel version of an oops.
+fn other(log: &mut Log<'_>, text: &[u8], at: u64) -> bool {
+    if let Some(end) = memmem::find(text, b" printk messages dropped **") {
+        let digits = text[..end].iter().rposition(|b| !b.is_ascii_digit()).map_or(0, |p| p + 1);
+        let count = number(&text[digits..end]).and_then(|n| u64::try_from(n).ok()).unwrap_or(1);
+        log.t.losses().add(
+            "dropped_messages",
+            count,
+            Severity::Warning,
+            "the log buffer was too small: boot with a larger log_buf_len, or log less",
+            Some(at),
+        );
+        return true;
+    }
+    if let Some(a) = memmem::find(text, b"ainted")
+        && text.starts_with(b"CPU: ")
+    {
+        let release = text[a..]
+            .split(|&b| b == b' ')
+            .find(|w| w.first().is_some_and(u8::is_ascii_digit) && w.contains(&b'.'));
+        if let Some(release) = release {
+            log.set_version(release);
+            log.t.set_kernel(release);
+            let sym = log.t.names().add_bytes(release);
+            if let Some(c) = log.t.current()
+                && c.cycle.kernel.is_empty()
+            {
+                c.cycle.kernel = sym;
+            }
+        }
+        return true;
+    }
+    false
+}
+
+/// A step without its own end begins.
+fn lasting(log: &mut Log<'_>, phase: Phase, stamp: &Stamp<'_>) {
+    let event = if phase == Phase::Thaw { PmEvent::Resume } else { PmEvent::Suspend };
+    log.t.begin_phase(&log_stamp(log, stamp), phase, event, 0);
+    log.sync();
+    log.c.lasting = Some(phase);
+    log.c.at_most = Ns::MAX;
+}
+
+/// Such a step ends, because another one is announced.
+fn settle(log: &mut Log<'_>, stamp: &Stamp<'_>) {
+    if let Some(phase) = log.c.lasting {
+        end(log, phase, stamp);
+    }
+}
+
+fn end(log: &mut Log<'_>, phase: Phase, stamp: &Stamp<'_>) {
+    let event = if phase == Phase::Thaw { PmEvent::Resume } else { PmEvent::Suspend };
+    if log.c.lasting == Some(phase) {
+        log.c.lasting = None;
+        let time = log.now.min(log.c.at_most);
+        log.t.end_phase(&Stamp { time, ..*stamp }, phase, event, 0);
+    }
+}
+
+/// Without time stamps, durations move the clock.
+fn advance(log: &mut Log<'_>, took: Ns) {
+    if !log.timed {
+        log.now += took;
+    }
+}
+
+fn log_stamp<'a>(log: &Log<'_>, stamp: &Stamp<'a>) -> Stamp<'a> {
+    Stamp { time: log.now, ..*stamp }
+}
+
+/// `(elapsed 0.001 seconds)`.
+fn elapsed(text: &[u8]) -> Option<Ns> {
+    let at = memmem::find(text, b"(elapsed ")?;
+    seconds(&text[at + b"(elapsed ".len()..])
+}
+
+/// `0.055 seconds`.
+fn seconds(text: &[u8]) -> Option<Ns> {
+    decimal(text, 1_000_000_000)
+}
+
+/// `22.979 msecs`.
+fn msecs(text: &[u8]) -> Option<Ns> {
+    decimal(text, 1_000_000)
+}
+
+/// A decimal number with a fraction, in nanoseconds if one is `unit`.
+fn decimal(text: &[u8], unit: i64) -> Option<Ns> {
+    let end = text.iter().position(|b| !b.is_ascii_digit() && *b != b'.').unwrap_or(text.len());
+    let word = &text[..end];
+    let dot = memchr::memchr(b'.', word).unwrap_or(word.len());
+    let whole = number(&word[..dot])?.checked_mul(unit)?;
+    let mut fraction = 0;
+    let mut scale = unit;
+    for d in word.get(dot + 1..).unwrap_or(b"").iter().take(9) {
+        if !d.is_ascii_digit() {
+            return None;
+        }
+        scale /= 10;
+        fraction += i64::from(d - b'0') * scale;
+    }
+    whole.checked_add(fraction).map(Ns)
+}
+
+/// The number at the begin of `text`.
+fn number(text: &[u8]) -> Option<i64> {
+    let (sign, rest) = match text.strip_prefix(b"-") {
+        Some(rest) => (-1, rest),
+        None => (1, text),
+    };
+    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    if digits == 0 || digits > 15 {
+        return None;
+    }
+    Some(sign * rest[..digits].iter().fold(0i64, |n, b| n * 10 + i64::from(b - b'0')))
+}
