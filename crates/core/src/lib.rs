@@ -26,3 +26,4 @@ pub mod random;
 pub mod simulate;
 pub mod statistics;
 pub mod time;
+pub mod understand;
