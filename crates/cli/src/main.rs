@@ -3,6 +3,8 @@
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
+mod exit;
+mod terminal;
 mod verbs;
 
 /// A laboratory for Linux sleep states: see, predict, prove and improve the
@@ -16,18 +18,20 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Verb {
+    Show(verbs::show::ShowArgs),
     Board(verbs::board::BoardArgs),
 }
 
 fn main() -> ExitCode {
     let result = match Args::parse().verb {
+        Verb::Show(args) => verbs::show::run(args),
         Verb::Board(args) => verbs::board::run(args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("dormouse: {e:#}");
-            ExitCode::FAILURE
+            exit::code(&e)
         }
     }
 }

@@ -1,3 +1,4 @@
 //! One file per verb. A verb reads its arguments, calls the rooms and prints.
 
 pub mod board;
+pub mod show;

@@ -96,8 +96,8 @@ pub struct DeviceSpread<'a> {
     pub key: DeviceKey<'a>,
     /// Time of its callbacks in a cycle.
     pub busy: Spread,
-    /// Time on critical paths in a cycle.
-    pub on_path: Spread,
+    /// Time on critical paths in a cycle, by `Direction as usize`.
+    pub on_path: [Spread; 2],
     /// In how many cycles it was the device with the longest time on the path.
     pub led: u32,
 }
@@ -184,7 +184,7 @@ pub fn device_keys(capture: &Capture) -> Vec<DeviceKey<'_>> {
 #[derive(Default)]
 struct Series {
     busy: Vec<Ns>,
-    on_path: Vec<Ns>,
+    on_path: [Vec<Ns>; 2],
     led: u32,
 }
 
@@ -217,7 +217,8 @@ fn group<'a>(
         for (i, d) in v.ranking.devices.iter().enumerate() {
             let s = series.entry(&keys[c.0 as usize][d.device.index()]).or_default();
             s.busy.push(d.total_busy());
-            s.on_path.push(d.total_on_path());
+            s.on_path[0].push(d.on_path[0]);
+            s.on_path[1].push(d.on_path[1]);
             s.led += u32::from(leader == Some(&(i as u32)));
         }
     }
@@ -230,10 +231,20 @@ fn group<'a>(
             Spread::of(&mut present.map(|(_, t)| t[p as usize]).collect::<Vec<_>>())
         })
         .collect();
-    let medians: BTreeMap<&DeviceKey<'a>, Ns> = series
-        .iter_mut()
-        .map(|(k, s)| (*k, Spread::of(&mut s.on_path).unwrap_or_default().median))
+    // In order of the keys, so that an outlier can look its devices up.
+    let mut devices: Vec<DeviceSpread<'a>> = series
+        .into_iter()
+        .map(|(key, s)| DeviceSpread {
+            key: key.clone(),
+            busy: spread(&s.busy),
+            on_path: [spread(&s.on_path[0]), spread(&s.on_path[1])],
+            led: s.led,
+        })
         .collect();
+    let median = |key: &DeviceKey<'a>, half: usize| {
+        let at = devices.binary_search_by(|d| d.key.cmp(key));
+        at.map_or(Ns::ZERO, |at| devices[at].on_path[half].median)
+    };
 
     let mut outliers = Vec::new();
     for (at, c) in cycles.iter().enumerate() {
@@ -248,7 +259,7 @@ fn group<'a>(
                 .devices
                 .iter()
                 .map(|d| (&keys[c.0 as usize][d.device.index()], d))
-                .map(|(k, d)| (k, d.on_path[half].since(medians[k])))
+                .map(|(k, d)| (k, d.on_path[half].since(median(k, half))))
                 .max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(a.0)))
                 .filter(|(_, over)| *over > Ns::ZERO)
                 .map(|(k, over)| (k.clone(), over));
@@ -262,16 +273,7 @@ fn group<'a>(
         }
     }
 
-    let mut devices: Vec<DeviceSpread<'a>> = series
-        .into_iter()
-        .map(|(key, mut s)| DeviceSpread {
-            key: key.clone(),
-            busy: Spread::of(&mut s.busy).unwrap_or_default(),
-            on_path: Spread::of(&mut s.on_path).unwrap_or_default(),
-            led: s.led,
-        })
-        .collect();
-    devices.sort_by_key(|d| core::cmp::Reverse((d.on_path.median, d.busy.median)));
+    devices.sort_by_key(|d| core::cmp::Reverse((d.on_path[0].median + d.on_path[1].median, d.busy.median)));
     let phases = Phase::ALL
         .into_iter()
         .filter(|&p| p != Phase::Asleep)

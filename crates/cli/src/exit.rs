@@ -1,0 +1,51 @@
+//! Exit codes, the same for every verb. `docs/exit-codes.md` is the table for
+//! users; a test holds the two together.
+
+use dormouse_read::ReadError;
+use std::process::ExitCode;
+
+/// Done.
+pub const SUCCESS: u8 = 0;
+/// The input was read and holds nothing to analyse.
+pub const NOTHING: u8 = 1;
+/// The command line makes no sense.
+pub const USAGE: u8 = 2;
+/// An input cannot be read, or an output cannot be written.
+pub const INPUT: u8 = 3;
+
+/// Every code with its meaning, as documented.
+pub const ALL: [(u8, &str); 4] = [
+    (SUCCESS, "success"),
+    (NOTHING, "nothing to analyse in the input"),
+    (USAGE, "bad usage"),
+    (INPUT, "input cannot be read"),
+];
+
+/// The input holds nothing to analyse: says what was looked at.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing to analyse: {0}")]
+pub struct Nothing(pub String);
+
+/// An option is well-formed but cannot be followed.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Usage(pub String);
+
+/// The code for an error of a verb.
+pub fn code(error: &anyhow::Error) -> ExitCode {
+    let code = error
+        .chain()
+        .find_map(|e| {
+            if e.is::<Nothing>() {
+                Some(NOTHING)
+            } else if e.is::<Usage>() {
+                Some(USAGE)
+            } else if e.is::<ReadError>() || e.is::<std::io::Error>() {
+                Some(INPUT)
+            } else {
+                None
+            }
+        })
+        .unwrap_or(INPUT);
+    ExitCode::from(code)
+}

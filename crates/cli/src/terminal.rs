@@ -1,0 +1,37 @@
+//! Standard output: broken pipes and colour.
+
+use anyhow::{Context, Result};
+use std::io::{self, IsTerminal, Write};
+
+/// Writes `text` to standard output. A reader that has had enough, as with
+/// `| head`, is no error.
+///
+/// # Errors
+/// If it cannot be written for another reason.
+pub fn print(text: &str) -> Result<()> {
+    print_with(|out| out.write_all(text.as_bytes()))
+}
+
+/// As [`print`], for output that is written in pieces.
+///
+/// # Errors
+/// As [`print`].
+pub fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {
+            // What is left in the buffer cannot be written either.
+            let _ = out.into_parts();
+            Ok(())
+        }
+        other => other.context("cannot write to standard output"),
+    }
+}
+
+/// Colour only on a terminal that wants it: not if `NO_COLOR` is set to
+/// anything (no-color.org), nor on `TERM=dumb`.
+pub fn wants_colour() -> bool {
+    let no = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    let dumb = std::env::var_os("TERM").is_none_or(|t| t == "dumb");
+    !no && !dumb && io::stdout().is_terminal()
+}

@@ -1,0 +1,99 @@
+//! `dormouse show`: where the time of a suspend and resume went, and why.
+
+use crate::exit::{Nothing, Usage};
+use crate::terminal;
+use anyhow::{Result, bail};
+use clap::Args;
+use dormouse_core::phase::Phase;
+use dormouse_core::understand::explain;
+use dormouse_read::{Input, Options, read};
+use dormouse_write::{Explained, Selection, text};
+use std::path::PathBuf;
+
+/// Show where the time went, and why.
+///
+/// Reads kernel logs and traces of suspend and resume in any known format,
+/// compressed or not, and folders of them. The log and the trace of one cycle,
+/// given together, become one cycle.
+#[derive(Args)]
+pub struct ShowArgs {
+    /// Logs, traces, or folders; `-` is standard input.
+    #[arg(required = true)]
+    input: Vec<PathBuf>,
+    /// Everything, for programs (docs/show-json.md).
+    #[arg(long, group = "form")]
+    json: bool,
+    /// One line for each callback, for spreadsheets.
+    #[arg(long, group = "form")]
+    csv: bool,
+    /// Tables for a report or an issue.
+    #[arg(long, group = "form")]
+    markdown: bool,
+    /// Most entries in a list.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    top: usize,
+    /// Only this phase in detail, such as `resume`, `noirq` or
+    /// `resume:noirq`; may be repeated.
+    #[arg(long, value_name = "P", value_parser = phases)]
+    phase: Vec<Vec<Phase>>,
+    /// Only this cycle, counted from 1.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    cycle: Option<u32>,
+}
+
+fn phases(text: &str) -> Result<Vec<Phase>, String> {
+    let list = Selection::phases_called(text);
+    if list.is_empty() {
+        let mut names: Vec<&str> = Phase::ALL.iter().map(|p| p.name()).collect();
+        names.dedup();
+        return Err(format!("no such phase; the phases are: {}", names.join(", ")));
+    }
+    Ok(list)
+}
+
+/// Runs the verb.
+pub fn run(args: ShowArgs) -> Result<()> {
+    let inputs: Vec<Input> = args.input.iter().map(Input::from_arg).collect();
+    let reading = read(&inputs, &Options::default())?;
+    let all: Vec<Explained> = reading
+        .captures
+        .into_iter()
+        .map(|capture| Explained { views: explain(&capture), capture })
+        .collect();
+    let count: usize = all.iter().map(|e| e.views.len()).sum();
+    let selection = Selection {
+        top: args.top,
+        phases: args.phase.into_iter().flatten().collect(),
+        cycle: args.cycle.map(|n| n as usize),
+    };
+    if count == 0 {
+        return Err(Nothing(why_nothing(&args.input, &all)).into());
+    }
+    if let Some(n) = selection.cycle.filter(|&n| n > count) {
+        bail!(Usage(format!("there is no cycle {n}; the input has {count}")));
+    }
+    if args.json {
+        terminal::print_with(|out| dormouse_write::json::show(&all, &selection, out))
+    } else if args.csv {
+        terminal::print_with(|out| dormouse_write::csv::show(&all, &selection, out))
+    } else if args.markdown {
+        terminal::print(&dormouse_write::markdown::show(&all, &selection))
+    } else {
+        terminal::print(&text::show(&all, &selection, terminal::wants_colour()))
+    }
+}
+
+/// What was looked at, and what the readers say about it.
+fn why_nothing(inputs: &[PathBuf], all: &[Explained]) -> String {
+    let mut names: Vec<String> =
+        inputs.iter().take(3).map(|p| text::safe(&p.display().to_string()).into_owned()).collect();
+    if inputs.len() > 3 {
+        names.push(format!("and {} more", inputs.len() - 3));
+    }
+    let mut out = format!("no suspend or resume event in {}", names.join(", "));
+    for l in all.iter().flat_map(|e| &e.capture.losses.list).take(8) {
+        let kind = l.kind.replace('_', " ");
+        out.push_str(&format!("\n  {}: {kind}: {}", l.severity.name(), text::safe(&l.advice)));
+    }
+    out
+}

@@ -1,0 +1,103 @@
+//! Lines of at most 80 columns, with or without colour.
+
+use super::safe::{fit, width};
+
+/// Columns of a page.
+pub const WIDTH: usize = 80;
+
+/// A piece of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ink {
+    /// As it is.
+    Plain,
+    /// Stands out.
+    Strong,
+    /// Stands back.
+    Faint,
+    /// Costs most.
+    Hot,
+}
+
+/// Text that grows line by line.
+pub struct Page {
+    out: String,
+    colour: bool,
+}
+
+impl Page {
+    /// An empty page.
+    pub fn new(colour: bool) -> Page {
+        Page { out: String::new(), colour }
+    }
+
+    /// The text.
+    pub fn finish(self) -> String {
+        self.out
+    }
+
+    /// A line of pieces; what goes beyond the width is cut. Pieces must be
+    /// safe.
+    pub fn line(&mut self, pieces: &[(Ink, &str)]) {
+        let mut room = WIDTH;
+        let last = pieces.iter().rposition(|(_, t)| !t.trim_end().is_empty());
+        for (i, (ink, text)) in pieces.iter().enumerate() {
+            let text = if last == Some(i) { text.trim_end() } else { text };
+            if last.is_none_or(|l| i > l) {
+                break;
+            }
+            let text = fit(text, room);
+            room -= width(&text).min(room);
+            self.put(*ink, &text);
+        }
+        self.out.push('\n');
+    }
+
+    fn put(&mut self, ink: Ink, text: &str) {
+        let code = match ink {
+            Ink::Strong => "1",
+            Ink::Faint => "2",
+            Ink::Hot => "1;31",
+            Ink::Plain => "",
+        };
+        if self.colour && !code.is_empty() && !text.is_empty() {
+            self.out.push_str(&format!("\x1b[{code}m{text}\x1b[0m"));
+        } else {
+            self.out.push_str(text);
+        }
+    }
+
+    /// An empty line and a heading.
+    pub fn heading(&mut self, text: &str) {
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        self.line(&[(Ink::Strong, text)]);
+    }
+
+    /// Words wrapped at the width, all lines indented; lines after the first by
+    /// two more.
+    pub fn paragraph(&mut self, indent: usize, text: &str) {
+        self.wrapped(Ink::Plain, indent, indent + 2, text);
+    }
+
+    /// Words wrapped at the width.
+    pub fn wrapped(&mut self, ink: Ink, first: usize, rest: usize, text: &str) {
+        let mut line = " ".repeat(first);
+        let mut empty = true;
+        for word in text.split(' ').filter(|w| !w.is_empty()) {
+            if !empty && width(&line) + 1 + width(word) > WIDTH {
+                self.line(&[(ink, &line)]);
+                line = " ".repeat(rest);
+                empty = true;
+            }
+            if !empty {
+                line.push(' ');
+            }
+            line.push_str(word);
+            empty = false;
+        }
+        if !empty {
+            self.line(&[(ink, &line)]);
+        }
+    }
+}

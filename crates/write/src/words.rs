@@ -1,0 +1,178 @@
+//! Sentences and labels that several writers share.
+
+use dormouse_core::capture::Capture;
+use dormouse_core::device::DeviceId;
+use dormouse_core::phase::{Direction, Phase};
+use dormouse_core::time::Ns;
+use dormouse_core::understand::answer::{Half, Target};
+use dormouse_core::understand::decode::decode;
+use dormouse_core::understand::path::{Reason, Segment};
+use dormouse_core::understand::per_mille;
+use dormouse_core::understand::rows::{What, gap_content};
+
+/// `12.3 %`.
+pub fn percent(part: Ns, whole: Ns) -> String {
+    let p = per_mille(part, whole);
+    format!("{}.{} %", p / 10, p % 10)
+}
+
+/// Name of a device; the number of the device if the graph has none.
+pub fn name(capture: &Capture, id: DeviceId) -> &str {
+    let name = capture.graph.devices.get(id.index()).map_or("", |d| capture.names.get(d.name));
+    if name.is_empty() { "(no name)" } else { name }
+}
+
+/// Driver of a device, or what the source prints in its place.
+pub fn driver(capture: &Capture, id: DeviceId) -> &str {
+    capture.graph.devices.get(id.index()).map_or("", |d| capture.names.get(d.driver))
+}
+
+/// What the name means, if its form is known.
+pub fn meaning(capture: &Capture, id: DeviceId) -> Option<String> {
+    decode(name(capture, id), driver(capture, id)).map(|m| m.text())
+}
+
+/// `serio1 (psmouse; serio PS/2 port 1)`.
+pub fn device(capture: &Capture, id: DeviceId) -> String {
+    let (name, driver) = (name(capture, id), driver(capture, id));
+    match (driver, meaning(capture, id)) {
+        ("", None) => name.to_string(),
+        ("", Some(m)) => format!("{name} ({m})"),
+        (d, None) => format!("{name} ({d})"),
+        (d, Some(m)) => format!("{name} ({d}; {m})"),
+    }
+}
+
+/// `late suspend` or `noirq resume`: a phase with its direction where the name
+/// alone is not enough.
+pub fn phase(p: Phase) -> String {
+    match p {
+        Phase::Noirq | Phase::Late => format!("{} suspend", p.name()),
+        Phase::ResumeNoirq | Phase::ResumeEarly => format!("{} resume", p.name()),
+        p => p.name().to_string(),
+    }
+}
+
+/// What a row is called in a table.
+pub fn row(what: What, phases: &[dormouse_core::cycle::PhaseSpan]) -> String {
+    match what {
+        What::Phase(i) => {
+            let span = &phases[i as usize];
+            match span.phase {
+                Phase::CpuOff | Phase::CpuOn => format!("{} {}", span.phase.name(), span.cpu),
+                p => p.name().to_string(),
+            }
+        }
+        What::Gap { after, before } => format!("gap: {}", gap_content(after, before)),
+        What::Asleep { turns: 1 } => "asleep".into(),
+        What::Asleep { turns } => format!("asleep, {turns} turns"),
+        What::Turn => "pm_test waits".into(),
+    }
+}
+
+/// Why a segment did not start earlier, as a clause.
+pub fn reason(capture: &Capture, s: &Segment) -> String {
+    let who = s.waited_for.map_or("another device", |d| name(capture, d));
+    let mut text = match s.reason {
+        Reason::Child => format!("waited for its child {who}"),
+        Reason::Parent => format!("waited for its parent {who}"),
+        Reason::Consumer => format!("waited for its consumer {who}"),
+        Reason::Supplier => format!("waited for its supplier {who}"),
+        Reason::MainThread if s.is_gap() => "main thread between devices".into(),
+        Reason::MainThread if s.through_silent || s.waited_for.is_none() => {
+            format!("main thread was held by {who}")
+        }
+        Reason::MainThread => format!("main thread order, after {who}"),
+        Reason::Queue => format!("queued by the main thread only after {who}"),
+        Reason::WorkerStart => "worker thread starting".into(),
+        Reason::PhaseBegin => "first of the phase".into(),
+        Reason::PhaseEnd => "phase ends".into(),
+        Reason::Unexplained => "not explained by this log".into(),
+    };
+    if s.through_silent && matches!(s.reason, Reason::Child | Reason::Parent | Reason::Consumer | Reason::Supplier) {
+        text.push_str(", which has no callback here but passes the wait on");
+    }
+    if !s.proven && !s.is_gap() {
+        text.push_str(" (assumed)");
+    }
+    text
+}
+
+/// What to attack first in one half, as sentences.
+pub fn answer(capture: &Capture, half: &Half) -> String {
+    let mut text = format!("{} {}: ", capitalised(half.direction), half.total);
+    text.push_str(&target(capture, half, &half.largest));
+    if let Some(d) = &half.device {
+        text.push_str(" The device to attack first: ");
+        text.push_str(&target(capture, half, d));
+    }
+    text
+}
+
+fn target(capture: &Capture, half: &Half, t: &Target) -> String {
+    let share = percent(t.time(), half.total);
+    match *t {
+        Target::Device { device: d, phase: p, on_path, gain, waiter } => {
+            let wait = match waiter {
+                Some((w, r)) => format!(" {} {}.", name(capture, w), waits(r)),
+                None => format!(" The end of {} waits for it.", phase(p)),
+            };
+            let gained = if gain == on_path {
+                "all of it would be gained without it".to_string()
+            } else {
+                format!("{gain} would be gained without it")
+            };
+            format!(
+                "{share} is {} in {}: {on_path} on the critical path, {gained}.{wait}",
+                device(capture, d),
+                phase(p),
+            )
+        }
+        Target::Gap { after, before, time } => format!(
+            "{share} is a gap{}, {time}: {}.",
+            between(after, before),
+            gap_content(after, before)
+        ),
+        Target::Phase { phase: p, time } => {
+            format!("{share} is {}, {time}; no device is in it.", phase(p))
+        }
+        Target::Unexplained { phase: p, time } => {
+            format!("{share} is in {}, {time}, not explained by this log.", phase(p))
+        }
+    }
+}
+
+fn waits(r: Reason) -> &'static str {
+    match r {
+        Reason::Child => "waits for it as its child",
+        Reason::Parent => "waits for it as its parent",
+        Reason::Consumer => "waits for it as its consumer",
+        Reason::Supplier => "waits for it as its supplier",
+        Reason::MainThread => "waits for the main thread behind it",
+        Reason::Queue => "is queued only after it",
+        _ => "comes after it",
+    }
+}
+
+/// ` between X and Y`, as far as both are known.
+pub fn between(after: Option<Phase>, before: Option<Phase>) -> String {
+    match (after, before) {
+        (Some(a), Some(b)) => format!(" between {} and {}", phase(a), phase(b)),
+        (Some(a), None) => format!(" after {}", phase(a)),
+        (None, Some(b)) => format!(" before {}", phase(b)),
+        (None, None) => String::new(),
+    }
+}
+
+/// `Suspend` or `Resume`.
+pub fn capitalised(d: Direction) -> &'static str {
+    match d {
+        Direction::Suspend => "Suspend",
+        Direction::Resume => "Resume",
+    }
+}
+
+/// `1 device`, `2 devices`.
+pub fn plural(n: usize, one: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") }
+}
