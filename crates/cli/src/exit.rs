@@ -21,6 +21,12 @@ pub const ALL: [(u8, &str); 4] = [
     (INPUT, "input cannot be read"),
 ];
 
+/// The table as `--help` prints it.
+pub fn table() -> String {
+    let line = |(code, what): (u8, &str)| format!("\n  {code}  {what}");
+    format!("Exit codes:{}", ALL.into_iter().map(line).collect::<String>())
+}
+
 /// The input holds nothing to analyse: says what was looked at.
 #[derive(Debug, thiserror::Error)]
 #[error("nothing to analyse: {0}")]
@@ -48,4 +54,20 @@ pub fn code(error: &anyhow::Error) -> ExitCode {
         })
         .unwrap_or(INPUT);
     ExitCode::from(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documented_table_is_the_real_one() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/exit-codes.md");
+        let text = std::fs::read_to_string(file).expect("docs/exit-codes.md");
+        let rows: Vec<&str> = text.lines().filter(|l| l.starts_with("| ")).skip(1).collect();
+        assert_eq!(rows.len(), ALL.len(), "one row a code");
+        for (row, (code, what)) in rows.iter().zip(ALL) {
+            assert!(row.starts_with(&format!("| {code} | {what} |")), "{row}");
+        }
+    }
 }

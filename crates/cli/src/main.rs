@@ -10,7 +10,7 @@ mod verbs;
 /// A laboratory for Linux sleep states: see, predict, prove and improve the
 /// latency of suspend and resume.
 #[derive(Parser)]
-#[command(name = "dormouse", version, max_term_width = 80)]
+#[command(name = "dormouse", version, max_term_width = 80, after_help = exit::table())]
 struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("dormouse: {e:#}");
+            terminal::complain(&e);
             exit::code(&e)
         }
     }

@@ -28,6 +28,17 @@ pub fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resul
     }
 }
 
+/// Says on standard error what went wrong. Names in it may come from anywhere.
+pub fn complain(error: &anyhow::Error) {
+    let mut text = String::from("dormouse: ");
+    for line in format!("{error:#}").lines() {
+        text.push_str(&dormouse_write::text::safe(line));
+        text.push('\n');
+    }
+    // Nobody is left to be told if this fails.
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
 /// Colour only on a terminal that wants it: not if `NO_COLOR` is set to
 /// anything (no-color.org), nor on `TERM=dumb`.
 pub fn wants_colour() -> bool {

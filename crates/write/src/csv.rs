@@ -10,9 +10,25 @@ use std::io;
 
 /// The columns, in order.
 pub const COLUMNS: [&str; 19] = [
-    "cycle", "source", "kernel", "mode", "phase", "direction", "device", "driver", "parent",
-    "async", "function", "thread", "pid", "start_ns", "end_ns", "error", "complete",
-    "critical_ns", "reason",
+    "cycle",
+    "source",
+    "kernel",
+    "mode",
+    "phase",
+    "direction",
+    "device",
+    "driver",
+    "parent",
+    "async",
+    "function",
+    "thread",
+    "pid",
+    "start_ns",
+    "end_ns",
+    "error",
+    "complete",
+    "critical_ns",
+    "reason",
 ];
 
 /// Writes a heading and one line a callback.

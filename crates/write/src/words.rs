@@ -89,7 +89,9 @@ pub fn reason(capture: &Capture, s: &Segment) -> String {
         Reason::PhaseEnd => "phase ends".into(),
         Reason::Unexplained => "not explained by this log".into(),
     };
-    if s.through_silent && matches!(s.reason, Reason::Child | Reason::Parent | Reason::Consumer | Reason::Supplier) {
+    if s.through_silent
+        && matches!(s.reason, Reason::Child | Reason::Parent | Reason::Consumer | Reason::Supplier)
+    {
         text.push_str(", which has no callback here but passes the wait on");
     }
     if !s.proven && !s.is_gap() {

@@ -60,10 +60,8 @@ pub fn gains(s: &Structure, critical: &[u32], end: Ns) -> Vec<Ns> {
     let all = critical.len() as u32;
     for e in &s.edges {
         let to = &s.nodes[e.to as usize];
-        let way = s.nodes[e.from as usize].end
-            + to.lag
-            + to.end.since(to.start)
-            + tail[e.to as usize];
+        let way =
+            s.nodes[e.from as usize].end + to.lag + to.end.since(to.start) + tail[e.to as usize];
         bid(way, rank[e.from as usize + 1], rank[e.to as usize]);
     }
     for (i, node) in s.nodes.iter().enumerate() {

@@ -110,11 +110,8 @@ impl<'a> Builder<'a> {
         }
         // The path's callbacks do not overlap, so the one that runs longest
         // beside a hidden callback is found among those around it.
-        let path: Vec<(Ns, Ns, DeviceId)> = view
-            .path
-            .iter()
-            .filter_map(|x| x.device.map(|d| (x.start, x.end, d)))
-            .collect();
+        let path: Vec<(Ns, Ns, DeviceId)> =
+            view.path.iter().filter_map(|x| x.device.map(|d| (x.start, x.end, d))).collect();
         let longest = Longest::new(&path);
         for (&c, &on) in view.callbacks.iter().zip(&on_path) {
             let cb = cycle.callbacks[c as usize];
@@ -171,9 +168,8 @@ impl Longest {
         let mut width = 1;
         while width * 2 <= n {
             let below = &table[table.len() - 1];
-            let row = (0..=n - width * 2)
-                .map(|i| longer(path, below[i], below[i + width]))
-                .collect();
+            let row =
+                (0..=n - width * 2).map(|i| longer(path, below[i], below[i + width])).collect();
             table.push(row);
             width *= 2;
         }

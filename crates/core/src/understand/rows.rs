@@ -136,11 +136,7 @@ fn hole(cycle: &Cycle, begin: Ns, end: Ns) -> Option<Hole> {
     if let Some((down, up)) = cycle.asleep {
         let turns = cycle.phases.iter().filter(|p| p.phase == Phase::Asleep).count().max(1) as u32;
         let start = down.max(begin).min(end);
-        return Some(Hole {
-            what: What::Asleep { turns },
-            start,
-            end: up.max(start).min(end),
-        });
+        return Some(Hole { what: What::Asleep { turns }, start, end: up.max(start).min(end) });
     }
     let down = cycle.phases.iter().filter(|p| p.phase.direction() == Direction::Suspend);
     let up = cycle.phases.iter().filter(|p| p.phase.direction() == Direction::Resume);
@@ -276,9 +272,7 @@ pub fn gap_content(after: Option<Phase>, before: Option<Phase>) -> &'static str 
         (Some(Asleep), Some(SyscoreResume)) => "from the sleep state",
         (Some(SyscoreResume), Some(CpuOn)) => "interrupts on",
         (Some(CpuOn), Some(CpuOn)) => "between CPUs",
-        (Some(CpuOn | SyscoreResume | Asleep), Some(ResumeNoirq)) => {
-            "platform wake (firmware)"
-        }
+        (Some(CpuOn | SyscoreResume | Asleep), Some(ResumeNoirq)) => "platform wake (firmware)",
         (Some(ResumeNoirq), Some(ResumeEarly)) => "device interrupts on",
         (Some(ResumeEarly), Some(Resume)) => "platform finish",
         (Some(Resume), Some(Complete)) => "between resume and complete",

@@ -266,14 +266,18 @@ fn group<'a>(
             let phase = Phase::ALL
                 .into_iter()
                 .filter(|p| p.direction() == direction)
-                .filter_map(|p| Some((p, phases[at][p as usize].since(phase_spreads[p as usize]?.median))))
+                .filter_map(|p| {
+                    Some((p, phases[at][p as usize].since(phase_spreads[p as usize]?.median)))
+                })
                 .max_by_key(|&(p, over)| (over, core::cmp::Reverse(p)))
                 .filter(|&(_, over)| over > Ns::ZERO);
             outliers.push(Outlier { cycle: *c, direction, time, device, phase });
         }
     }
 
-    devices.sort_by_key(|d| core::cmp::Reverse((d.on_path[0].median + d.on_path[1].median, d.busy.median)));
+    devices.sort_by_key(|d| {
+        core::cmp::Reverse((d.on_path[0].median + d.on_path[1].median, d.busy.median))
+    });
     let phases = Phase::ALL
         .into_iter()
         .filter(|&p| p != Phase::Asleep)

@@ -165,15 +165,8 @@ impl Structure {
             let end = cb.end.max(start).min(span.end);
             let at = local.of_callback[c as usize];
             let device = (at != NONE).then_some(cb.device);
-            let node = Node {
-                device,
-                callback: Some(c),
-                start,
-                end,
-                main,
-                lag: Ns::ZERO,
-                binding: None,
-            };
+            let node =
+                Node { device, callback: Some(c), start, end, main, lag: Ns::ZERO, binding: None };
             let node = b.node(node, (start, end, c, 0));
             if main {
                 if previous_main != NONE {
@@ -374,7 +367,10 @@ impl Walk<'_> {
                 b.edge(m, i, Relation::Queue, false);
             }
         }
-        debug_assert!(self.cycle.callbacks.len() >= b.out.nodes.iter().filter(|n| n.callback.is_some()).count());
+        debug_assert!(
+            self.cycle.callbacks.len()
+                >= b.out.nodes.iter().filter(|n| n.callback.is_some()).count()
+        );
     }
 }
 

@@ -23,9 +23,8 @@ fn told(c: &Capture, p: Phase) -> Vec<(String, i64, i64, Reason, String)> {
     let name = |d: Option<DeviceId>| {
         d.map_or("-".to_string(), |d| c.names.get(c.graph.get(d).name).to_string())
     };
-    let row = |s: &Segment| {
-        (name(s.device), s.start.0 / MS, s.end.0 / MS, s.reason, name(s.waited_for))
-    };
+    let row =
+        |s: &Segment| (name(s.device), s.start.0 / MS, s.end.0 / MS, s.reason, name(s.waited_for));
     phase_view(c, p).path.iter().map(row).collect()
 }
 
@@ -49,10 +48,7 @@ fn a_parent_waits_for_its_slowest_child() {
     callback(&mut c, 0, Phase::Suspend, 3, 120 * MS, 160 * MS);
     assert_eq!(
         told(&c, Phase::Suspend),
-        [
-            row("C1", 0, 120, Reason::PhaseBegin, "-"),
-            row("P", 120, 160, Reason::Child, "C1"),
-        ]
+        [row("C1", 0, 120, Reason::PhaseBegin, "-"), row("P", 120, 160, Reason::Child, "C1"),]
     );
     let ranking = explain(&c).remove(0).ranking;
     // Without C1 the parent starts when C2 ends.
@@ -185,7 +181,10 @@ fn turns_of_suspend_to_idle_are_one_row() {
     let rows = rows::Rows::of(&c.cycles[0]);
     let asleep = rows.list.iter().find(|r| matches!(r.what, What::Asleep { .. })).unwrap();
     assert_eq!(asleep.what, What::Asleep { turns: 2 });
-    assert_eq!((rows.counted(Direction::Suspend), rows.counted(Direction::Resume)), (Ns(120), Ns(50)));
+    assert_eq!(
+        (rows.counted(Direction::Suspend), rows.counted(Direction::Resume)),
+        (Ns(120), Ns(50))
+    );
     assert_eq!(rows.not_counted, Ns(8880));
 }
 

@@ -14,7 +14,13 @@ use dormouse_core::understand::stall::Place;
 use dormouse_core::understand::{CycleView, per_mille};
 
 /// Everything about one cycle.
-pub fn show(page: &mut Page, e: &Explained, i: usize, selection: &Selection, number: Option<usize>) {
+pub fn show(
+    page: &mut Page,
+    e: &Explained,
+    i: usize,
+    selection: &Selection,
+    number: Option<usize>,
+) {
     let (capture, cycle, view) = (&e.capture, &e.capture.cycles[i], &e.views[i]);
     head(page, capture, cycle, view, number);
     answer(page, capture, view);
@@ -25,7 +31,13 @@ pub fn show(page: &mut Page, e: &Explained, i: usize, selection: &Selection, num
     counts(page, capture, cycle, view, selection);
 }
 
-fn head(page: &mut Page, capture: &Capture, cycle: &Cycle, view: &CycleView, number: Option<usize>) {
+fn head(
+    page: &mut Page,
+    capture: &Capture,
+    cycle: &Cycle,
+    view: &CycleView,
+    number: Option<usize>,
+) {
     let source = capture.names.get(cycle.source);
     let number = number.map_or(String::new(), |n| format!("cycle {n}: "));
     page.line(&[(Ink::Strong, &number), (Ink::Strong, &fit_end(source, WIDTH - number.len()))]);
@@ -147,7 +159,8 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView) {
 /// A run of CPU rows and the gaps between them: how many CPUs, how long, and
 /// the first row after.
 fn cpus(cycle: &Cycle, list: &[&Row], from: usize, phase: Phase) -> (usize, Ns, usize) {
-    let is_cpu = |r: &Row| matches!(r.what, What::Phase(i) if cycle.phases[i as usize].phase == phase);
+    let is_cpu =
+        |r: &Row| matches!(r.what, What::Phase(i) if cycle.phases[i as usize].phase == phase);
     let mut last = from;
     for (k, r) in list.iter().enumerate().skip(from) {
         match r.what {
@@ -178,7 +191,13 @@ fn line(page: &mut Page, label: &str, time: Ns, total: Ns, callbacks: Option<u32
 }
 
 /// Phases whose path is worth printing: chosen, or at least 2 % of their half.
-fn paths(page: &mut Page, capture: &Capture, cycle: &Cycle, view: &CycleView, selection: &Selection) {
+fn paths(
+    page: &mut Page,
+    capture: &Capture,
+    cycle: &Cycle,
+    view: &CycleView,
+    selection: &Selection,
+) {
     for r in &view.rows.list {
         let What::Phase(i) = r.what else { continue };
         let span = &cycle.phases[i as usize];
@@ -300,7 +319,9 @@ fn difference(
             words::phase(h.phase),
             name(capture, b)
         ),
-        None => format!("{} of {} cost nothing: nothing waited for it", h.time, words::phase(h.phase)),
+        None => {
+            format!("{} of {} cost nothing: nothing waited for it", h.time, words::phase(h.phase))
+        }
     })
 }
 
@@ -344,11 +365,22 @@ fn stalls(page: &mut Page, capture: &Capture, view: &CycleView, selection: &Sele
             },
         };
         let front = right(&s.duration().to_string(), 11);
-        page.wrapped(Ink::Plain, 0, 13, &format!("{}  {}", front.replace(' ', "\u{a0}"), safe(&text)));
+        page.wrapped(
+            Ink::Plain,
+            0,
+            13,
+            &format!("{}  {}", front.replace(' ', "\u{a0}"), safe(&text)),
+        );
     }
 }
 
-fn counts(page: &mut Page, capture: &Capture, cycle: &Cycle, view: &CycleView, selection: &Selection) {
+fn counts(
+    page: &mut Page,
+    capture: &Capture,
+    cycle: &Cycle,
+    view: &CycleView,
+    selection: &Selection,
+) {
     let c = &view.counts;
     if c.callbacks == 0 && cycle.freeze_delays.is_empty() {
         return;
@@ -356,8 +388,11 @@ fn counts(page: &mut Page, capture: &Capture, cycle: &Cycle, view: &CycleView, s
     page.heading("Behind the times");
     if let Some(main) = c.threads.iter().find(|t| t.main) {
         let rest: u32 = c.threads.iter().filter(|t| !t.main).map(|t| t.callbacks).sum();
-        let mut text =
-            format!("The main thread ran {} of {} callbacks", main.callbacks, main.callbacks + rest);
+        let mut text = format!(
+            "The main thread ran {} of {} callbacks",
+            main.callbacks,
+            main.callbacks + rest
+        );
         if rest > 0 {
             text.push_str(&format!(
                 "; {} ran {rest}, at most {} at the same moment",
@@ -368,34 +403,53 @@ fn counts(page: &mut Page, capture: &Capture, cycle: &Cycle, view: &CycleView, s
         page.paragraph(2, &(text + "."));
     }
     if c.waits > 0 {
-        page.paragraph(2, &format!("{} started just after a device they depend on.", plural(c.waits as usize, "callback")));
+        page.paragraph(
+            2,
+            &format!(
+                "{} started just after a device they depend on.",
+                plural(c.waits as usize, "callback")
+            ),
+        );
     }
     if c.failed > 0 {
         page.paragraph(2, &format!("{} returned an error.", plural(c.failed as usize, "callback")));
     }
     if let Some(list) = c.skipped.as_deref().filter(|l| !l.is_empty()) {
-        let text = format!("{} left asleep (direct-complete), though suspended in other cycles: {}.", plural(list.len(), "device"), some(capture, list, selection.top));
+        let text = format!(
+            "{} left asleep (direct-complete), though suspended in other cycles: {}.",
+            plural(list.len(), "device"),
+            some(capture, list, selection.top)
+        );
         page.paragraph(2, &safe(&text));
     }
     if let Some(list) = c.resumed_to_suspend.as_deref().filter(|l| !l.is_empty()) {
-        let text = format!("{} woken from runtime suspend only to be suspended: {}.", plural(list.len(), "device"), some(capture, list, selection.top));
+        let text = format!(
+            "{} woken from runtime suspend only to be suspended: {}.",
+            plural(list.len(), "device"),
+            some(capture, list, selection.top)
+        );
         page.paragraph(2, &safe(&text));
     }
     if c.contradictions > 0 {
-        let text = format!("{} of the log contradict its own times and were not used.", plural(c.contradictions as usize, "dependency").replace("ys", "ies"));
+        let text = format!(
+            "{} of the log contradict its own times and were not used.",
+            plural(c.contradictions as usize, "dependency").replace("ys", "ies")
+        );
         page.paragraph(2, &text);
     }
     if let Some(b) = cycle.counts.dirty_bytes {
         page.paragraph(2, &format!("{b} bytes were dirty before the sync."));
     }
     if !cycle.freeze_delays.is_empty() {
-        let list: Vec<&str> = cycle.freeze_delays.iter().take(selection.top).map(|&s| capture.names.get(s)).collect();
+        let list: Vec<&str> =
+            cycle.freeze_delays.iter().take(selection.top).map(|&s| capture.names.get(s)).collect();
         page.paragraph(2, &safe(&format!("Tasks that delayed freezing: {}.", list.join(", "))));
     }
 }
 
 fn some(capture: &Capture, list: &[dormouse_core::device::DeviceId], top: usize) -> String {
-    let mut text: Vec<String> = list.iter().take(top).map(|&d| name(capture, d).to_string()).collect();
+    let mut text: Vec<String> =
+        list.iter().take(top).map(|&d| name(capture, d).to_string()).collect();
     if list.len() > top {
         text.push(format!("and {} more", list.len() - top));
     }

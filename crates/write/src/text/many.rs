@@ -30,14 +30,25 @@ pub fn show(
 
 fn key(k: &DeviceKey<'_>) -> String {
     let meaning = decode(k.name, k.driver).map(|m| m.text());
-    let inside: Vec<&str> =
-        [k.driver, meaning.as_deref().unwrap_or("")].into_iter().filter(|s| !s.is_empty()).collect();
-    if inside.is_empty() { k.name.to_string() } else { format!("{} ({})", k.name, inside.join("; ")) }
+    let inside: Vec<&str> = [k.driver, meaning.as_deref().unwrap_or("")]
+        .into_iter()
+        .filter(|s| !s.is_empty())
+        .collect();
+    if inside.is_empty() {
+        k.name.to_string()
+    } else {
+        format!("{} ({})", k.name, inside.join("; "))
+    }
 }
 
 fn group(page: &mut Page, all: &[Explained], g: &Group<'_>, selection: &Selection) {
     let kernel = if g.kernel.is_empty() { "kernel unknown" } else { g.kernel };
-    page.heading(&format!("{}, {}: {}", safe(kernel), g.mode.name(), plural(g.cycles.len(), "cycle")));
+    page.heading(&format!(
+        "{}, {}: {}",
+        safe(kernel),
+        g.mode.name(),
+        plural(g.cycles.len(), "cycle")
+    ));
     for direction in [Direction::Suspend, Direction::Resume] {
         let half = direction as usize;
         let time = [g.suspend, g.resume][half];

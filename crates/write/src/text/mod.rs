@@ -42,6 +42,9 @@ fn losses(page: &mut Page, all: &[Explained]) {
         let times = if l.count == 1 { String::new() } else { format!(" ({} times)", l.count) };
         let place = l.first_at.map_or(String::new(), |at| format!(", first at {at}"));
         let kind = l.kind.replace('_', " ");
-        page.paragraph(2, &format!("{}: {kind}{times}{place}: {}", l.severity.name(), safe(&l.advice)));
+        page.paragraph(
+            2,
+            &format!("{}: {kind}{times}{place}: {}", l.severity.name(), safe(&l.advice)),
+        );
     }
 }

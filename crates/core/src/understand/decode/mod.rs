@@ -212,9 +212,9 @@ fn counted(name: &str) -> Option<Meaning> {
                 .all(|b| b.is_ascii_lowercase())
                 .then(|| rest.to_string())
                 .filter(|r| !r.is_empty() && r.len() < 5),
-            Form::Dotted => rest.split_once('.').and_then(|(a, b)| {
-                Some(format!("bus {}, select {}", number(a)?, number(b)?))
-            }),
+            Form::Dotted => rest
+                .split_once('.')
+                .and_then(|(a, b)| Some(format!("bus {}, select {}", number(a)?, number(b)?))),
             Form::Tail => (!rest.is_empty() && rest.len() < 40).then(|| rest.to_string()),
             Form::HexTail => hex(rest).map(|_| rest.to_string()),
         };
@@ -507,9 +507,26 @@ mod tests {
 
     #[test]
     fn what_has_no_known_form_has_no_meaning() {
-        for name in ["", "-", ":", "x", "1-", "-1", "1-1.", "1-0", "0000:00:20.0", "0000:00:1f.8",
-            "usb", "usb01", "ep_8", "\"><script>", "a\nb", "99999999999-0055", "é-é", "1-1:1"]
-        {
+        for name in [
+            "",
+            "-",
+            ":",
+            "x",
+            "1-",
+            "-1",
+            "1-1.",
+            "1-0",
+            "0000:00:20.0",
+            "0000:00:1f.8",
+            "usb",
+            "usb01",
+            "ep_8",
+            "\"><script>",
+            "a\nb",
+            "99999999999-0055",
+            "é-é",
+            "1-1:1",
+        ] {
             assert_eq!(decode(name, ""), None, "{name:?}");
         }
     }
