@@ -73,3 +73,68 @@ fn a_bad_board_is_refused_with_file_and_line() {
     let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
     assert!(said.contains("line 2: not UTF-8"), "{said}");
 }
+
+/// The commands of boards/README.md, first word of the command onwards.
+fn recipes() -> Vec<Vec<String>> {
+    let readme = fs::read_to_string(root().join("boards/README.md")).unwrap();
+    let rows = readme.lines().filter(|l| l.starts_with("| `"));
+    rows.filter_map(|row| {
+        let (_, command) = row.split_once("| `dormouse ")?;
+        Some(command.split_once('`')?.0.split(' ').map(String::from).collect())
+    })
+    .collect()
+}
+
+#[test]
+fn every_recipe_of_the_zoo_gives_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut files = 0;
+    for mut words in recipes() {
+        let kept = PathBuf::from(words.last().unwrap());
+        if kept == Path::new("boards/cases") {
+            continue;
+        }
+        let made = folder.path().join(kept.file_name().unwrap());
+        *words.last_mut().unwrap() = made.to_str().unwrap().into();
+        dormouse(&words.iter().map(String::as_str).collect::<Vec<_>>()).success();
+        let same = fs::read(&made).unwrap() == fs::read(root().join(&kept)).unwrap();
+        assert!(same, "{} is not what its command makes", kept.display());
+        files += 1;
+    }
+    // The three machines; the cases have a test of their own.
+    assert_eq!(files, 3);
+}
+
+#[test]
+fn every_board_of_the_zoo_is_in_order_and_documented() {
+    let readme = fs::read_to_string(root().join("boards/README.md")).unwrap();
+    let mut sizes = Vec::new();
+    for entry in fs::read_dir(root().join("boards")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|e| e != "board") {
+            continue;
+        }
+        let name = path.file_name().unwrap().to_str().unwrap().to_string();
+        assert!(readme.contains(&format!("`{name}`")), "boards/README.md does not name {name}");
+        assert!(fs::metadata(&path).unwrap().len() < 400_000, "{name} is large");
+        let text = stdout(&["board", "check", path.to_str().unwrap()]);
+        assert!(!text.contains("Warning"), "{name}: {text}");
+        let devices: u32 = text.split(' ').next().unwrap().parse().unwrap();
+        sizes.push((name, devices));
+    }
+    sizes.sort();
+    let near = |i: usize, want: u32| sizes[i].1.abs_diff(want) * 20 < want;
+    assert_eq!(sizes.len(), 4);
+    assert!(near(1, 900) && near(2, 800) && near(3, 4000), "{sizes:?}");
+}
+
+#[test]
+fn the_am335x_has_the_published_resume_times() {
+    let text = fs::read_to_string(root().join("boards/am335x.board")).unwrap();
+    let board = dormouse_core::board::parse(&text).unwrap();
+    let mut resume: Vec<i64> =
+        board.devices.iter().filter_map(|d| d.work[6]).map(|w| (w.sleep + w.compute).0).collect();
+    resume.sort_unstable_by(|a, b| b.cmp(a));
+    assert_eq!(resume[..4], [109_000_000, 61_000_000, 58_000_000, 16_000_000]);
+    assert!(resume[4] < 1_000_000, "no other device is slow");
+}

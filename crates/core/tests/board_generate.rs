@@ -118,3 +118,24 @@ const SEED_7: [&str; 6] = [
     "device d4 parent=d2 sync suspend=4.74ms late=9.59ms early=6.17ms resume=2.73ms",
     "link d4 d3 stateless",
 ];
+
+#[test]
+fn a_machine_keeps_its_shape_and_draws_its_times() {
+    use dormouse_core::board::machine::Kind;
+    for kind in Kind::ALL {
+        let (a, b) = (kind.make(1), kind.make(2));
+        assert_eq!(a.graph.devices.len(), b.graph.devices.len());
+        let parents = |m: &Board| m.graph.devices.iter().map(|d| d.parent).collect::<Vec<_>>();
+        assert_eq!(parents(&a), parents(&b), "{kind:?}");
+        assert_ne!(a.devices, b.devices, "{kind:?}");
+        // No two children of a parent with the same name on the same bus, as in sysfs.
+        let mut seen: Vec<_> =
+            a.graph.devices.iter().map(|d| (d.parent, d.subsystem, d.name)).collect();
+        seen.sort();
+        let count = seen.len();
+        seen.dedup();
+        assert_eq!(seen.len(), count, "{kind:?} has a device twice");
+        let s = summarize(&a);
+        assert!(s.early_children.is_empty() && s.early_consumers.is_empty());
+    }
+}

@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use dormouse_core::board::classes;
 use dormouse_core::board::generate::{Durations, Options, generate};
+use dormouse_core::board::machine::Kind;
 use dormouse_core::board::summary::{Summary, summarize};
 use dormouse_core::board::{Board, CALLBACKS, parse, parse_duration, print};
 use dormouse_core::phase::Phase;
@@ -24,6 +25,8 @@ pub struct BoardArgs {
 enum Action {
     /// Make a random board; the same options give the same bytes.
     Generate(Box<GenerateArgs>),
+    /// Make a machine that looks like a real one; times are drawn by class.
+    Machine(MachineArgs),
     /// Make a board from a file, recognised by its content: the output of
     /// `udevadm info --export-db`, a board file, or the JSON of worked cases
     /// (then OUTPUT is a folder).
@@ -99,6 +102,19 @@ struct GenerateArgs {
 }
 
 #[derive(Args)]
+struct MachineArgs {
+    /// laptop (about 900 devices), phone (800) or server (4,000).
+    #[arg(value_parser = kind)]
+    kind: Kind,
+    /// Chooses the times.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Where to write; the terminal if absent.
+    #[arg(short, long)]
+    output: Option<PathBuf>,
+}
+
+#[derive(Args)]
 struct FromArgs {
     /// What to make it from; `-` reads standard input.
     input: PathBuf,
@@ -120,6 +136,11 @@ fn percent() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(0..=100)
 }
 
+fn kind(text: &str) -> Result<Kind, String> {
+    let found = Kind::ALL.into_iter().find(|k| k.name() == text);
+    found.ok_or_else(|| "known are laptop, phone and server".into())
+}
+
 fn durations(text: &str) -> Result<Durations, String> {
     let (low, high) = text.split_once("..").ok_or("write a range, such as 5us..50ms")?;
     let durations = Durations { low: parse_duration(low)?, high: parse_duration(high)? };
@@ -136,6 +157,15 @@ pub fn run(args: BoardArgs) -> Result<()> {
             let options = options(&a);
             let text = print(&generate(&options), &recipe(&options));
             write(a.output.as_deref(), &text)
+        }
+        Action::Machine(a) => {
+            let comment = format!(
+                "dormouse board machine {} --seed {}\n\nAn invented machine with the shape of a real one.\n{}",
+                a.kind.name(),
+                a.seed,
+                classes::assumption(a.seed)
+            );
+            write(a.output.as_deref(), &print(&a.kind.make(a.seed), &comment))
         }
         Action::From(a) => from(&a),
         Action::Check(a) => {

@@ -110,7 +110,9 @@ fn class(d: &Described<'_>) -> (bool, &'static [Callback]) {
         "platform" | "amba" => (false, IDLE),
         "pnp" if bound => (false, &[(SUSPEND, 100, 200, 83 * US), (RESUME, 100, 200, 170 * US)]),
         "pnp" => (false, IDLE),
-        "acpi" if bound => (false, &[(SUSPEND, 50, 200, US), (RESUME, 50, US, 3 * MS)]),
+        "acpi" if bound && d.driver != "processor" => {
+            (false, &[(SUSPEND, 50, 200, US), (RESUME, 50, US, 3 * MS)])
+        }
         "serio" if bound => {
             (false, &[(SUSPEND, 100, 140 * US, 1700 * US), (RESUME, 100, US, 740 * US)])
         }
@@ -125,6 +127,9 @@ fn class(d: &Described<'_>) -> (bool, &'static [Callback]) {
         "mmc" => (true, &[(SUSPEND, 100, MS, 20 * MS), (RESUME, 100, 10 * MS, 60 * MS)]),
         "sdio" => (true, IDLE),
         "mdio_bus" if bound => (false, &[(SUSPEND, 100, 100 * US, MS), (RESUME, 100, MS, 50 * MS)]),
+        "scsi" if d.driver == "ufs_device_wlun" => {
+            (true, &[(SUSPEND, 100, 2 * MS, 15 * MS), (RESUME, 100, 2 * MS, 15 * MS)])
+        }
         "scsi" if d.devtype == "scsi_device" && bound => {
             (true, &[(SUSPEND, 100, 5 * MS, 500 * MS), (RESUME, 100, 10 * US, 10 * MS)])
         }

@@ -3,6 +3,7 @@
 
 pub mod classes;
 pub mod generate;
+pub mod machine;
 pub mod order;
 mod read;
 pub mod summary;
