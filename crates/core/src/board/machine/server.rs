@@ -85,7 +85,7 @@ fn root_complex(m: &mut Machine, number: u32) {
 
 /// A network card of two functions with 16 queues' worth of children each.
 fn network(m: &mut Machine, root: DeviceId, base: u32, number: u32) {
-    let port = m.port(root, base, 3, 1);
+    let port = m.port(root, base, 6, 1);
     for function in 0..2 {
         let card = m.add(port, bound("pci", "mlx5_core"), &Machine::slot(base + 2, 0, function));
         m.wakeup(card);
@@ -102,7 +102,7 @@ fn network(m: &mut Machine, root: DeviceId, base: u32, number: u32) {
 
 /// A SAS controller with 24 disks.
 fn shelf(m: &mut Machine, root: DeviceId, base: u32) {
-    let port = m.port(root, base, 3, 2);
+    let port = m.port(root, base, 6, 1);
     let sas = m.add(port, bound("pci", "mpt3sas"), &Machine::slot(base + 3, 0, 0));
     let host = m.add(sas, on("scsi"), "host0");
     m.add(host, on("scsi_host"), "host0");
