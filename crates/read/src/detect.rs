@@ -33,7 +33,7 @@ pub fn detect(bytes: &[u8]) -> Format {
         return Format::CaptureFile;
     }
     let head = &bytes[..bytes.len().min(HEAD)];
-    if looks_like_perfetto(head) {
+    if crate::perfetto::is_perfetto(head) {
         return Format::Perfetto;
     }
     if memmem::find(head, b"# tracer:").is_some() || has_trace_line(head) {
@@ -56,41 +56,6 @@ fn has_trace_line(bytes: &[u8]) -> bool {
     [&b": suspend_resume: "[..], b": device_pm_callback_start: ", b": device_pm_callback_end: "]
         .iter()
         .any(|needle| memmem::find(bytes, needle).is_some())
-}
-
-/// Every Perfetto file is a sequence of `packet` fields: tag 1, length-delimited,
-/// so it begins with 0x0a and a length that leads to the next 0x0a.
-fn looks_like_perfetto(head: &[u8]) -> bool {
-    let mut at = 0;
-    let mut packets = 0;
-    while packets < 4 {
-        if head.get(at) != Some(&0x0a) {
-            return packets > 0 && at >= head.len();
-        }
-        let Some((length, used)) = varint(&head[at + 1..]) else { return false };
-        if length == 0 || (packets == 0 && is_mostly_text(&head[..head.len().min(512)])) {
-            return false;
-        }
-        at = at
-            .saturating_add(1 + used)
-            .saturating_add(usize::try_from(length).unwrap_or(usize::MAX));
-        packets += 1;
-        if at >= head.len() {
-            break;
-        }
-    }
-    true
-}
-
-fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
-    let mut value = 0u64;
-    for (i, &b) in bytes.iter().take(10).enumerate() {
-        value |= u64::from(b & 0x7f) << (7 * i);
-        if b < 0x80 {
-            return Some((value, i + 1));
-        }
-    }
-    None
 }
 
 /// Text may hold some noise; binary data is mostly noise.

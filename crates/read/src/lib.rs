@@ -22,6 +22,7 @@ pub mod detect;
 pub mod event;
 pub mod ftrace;
 pub mod klog;
+pub mod perfetto;
 pub mod pmgraph;
 pub mod tracedat;
 pub mod track;

@@ -155,8 +155,8 @@ fn parse_one(format: Format, bytes: &[u8], tracker: &mut Tracker) {
         Format::Ftrace => crate::ftrace::parse(bytes, tracker),
         Format::KernelLog => crate::klog::parse(bytes, tracker),
         Format::TraceDat => crate::tracedat::parse(bytes, tracker),
+        Format::Perfetto => crate::perfetto::parse(bytes, tracker),
         // A capture file has a tracker of its own, see above.
-        Format::CaptureFile => {}
-        Format::Perfetto | Format::Unknown => {}
+        Format::CaptureFile | Format::Unknown => {}
     }
 }

@@ -4,6 +4,7 @@ mod support;
 
 use dormouse_core::capture::Capture;
 use dormouse_read::{Options, read_bytes};
+use support::perfetto::{self, Layout, shared};
 use support::tracedat::{BLANK_NAME, Ev, Shape, cycle, cycle_without_blanks, trace_text, write};
 
 fn capture(name: &str, bytes: &[u8]) -> Capture {
@@ -92,4 +93,19 @@ fn a_name_with_blanks_is_exact_in_binary() {
     let device = &binary.graph.devices[1];
     assert_eq!(binary.names.get(device.name), BLANK_NAME);
     assert_eq!(binary.names.get(device.driver), "mdio_bus");
+}
+
+#[test]
+fn perfetto_gives_the_cycle_of_the_text() {
+    let events = shared(&events());
+    let text = capture("trace", trace_text(&events).as_bytes());
+    assert_eq!(text.cycles[0].callbacks.len(), 60 * 8);
+    let expected = facts(&text);
+    for compress in [false, true] {
+        for bundle in [1, 37, 100_000] {
+            let layout = Layout { compress, bundle, ..Layout::default() };
+            let binary = capture("pftrace", &perfetto::write(&events, &layout));
+            assert_same_facts(&facts(&binary), &expected, &format!("{layout:?}"));
+        }
+    }
 }

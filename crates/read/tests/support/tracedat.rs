@@ -762,7 +762,7 @@ pub fn cycle(devices: usize) -> Vec<Ev> {
     let name = |d: usize| match d {
         0 => ("", "platform".to_string(), "none".to_string()),
         1 => ("mdio_bus", BLANK_NAME.into(), "platform".into()),
-        _ if d % 3 == 0 => ("ahci", format!("0000:00:1f.{d}"), "platform".into()),
+        _ if d.is_multiple_of(3) => ("ahci", format!("0000:00:1f.{d}"), "platform".into()),
         _ => ("i2c", format!("{}-0055", d), format!("4a{:06x}.i2c", d)),
     };
     mark(&mut now, &mut all, "suspend_enter", 3, true);

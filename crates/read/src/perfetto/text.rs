@@ -1,0 +1,152 @@
+//! Names and texts of the events that are kept beside power management, as
+//! `trace` prints them.
+//!
+//! Perfetto stores fields by number; the number of an event's field in
+//! `FtraceEvent` and those of its own fields are fixed by its public protos.
+
+use super::wire::Fields;
+use std::io::Write;
+
+/// Number in `FtraceEvent`, name, and text. In the text `{1s}` is field 1 as
+/// text; `d` signed, `u` unsigned, `c` CPU of three digits, `p` address, `b`
+/// block device, `t` task state, `r` runtime PM status.
+const EVENTS: [(u32, &str, &str); 19] = [
+    (
+        4,
+        "sched_switch",
+        "prev_comm={1s} prev_pid={2d} prev_prio={3d} prev_state={4t} ==> \
+         next_comm={5s} next_pid={6d} next_prio={7d}",
+    ),
+    (13, "cpu_idle", "state={1u} cpu_id={2u}"),
+    (17, "sched_wakeup", "comm={1s} pid={2d} prio={3d} target_cpu={5c}"),
+    (18, "sched_blocked_reason", "pid={1d} iowait={3u} caller={2p}"),
+    (20, "sched_waking", "comm={1s} pid={2d} prio={3d} target_cpu={5c}"),
+    (45, "block_rq_issue", "{1b} {5s} {4u} ({7s}) {2u} + {3u} [{6s}]"),
+    (56, "workqueue_activate_work", "work struct {1p}"),
+    (57, "workqueue_execute_end", "work struct {1p}: function {2p}"),
+    (58, "workqueue_execute_start", "work struct {1p}: function {2p}"),
+    (
+        59,
+        "workqueue_queue_work",
+        "work struct={1p} function={2p} workqueue={6s} req_cpu={4d} cpu={5d}",
+    ),
+    (114, "sched_wakeup_new", "comm={1s} pid={2d} prio={3d} target_cpu={5c}"),
+    (117, "block_bio_complete", "{1b} {5s} {2u} + {3u} [{4d}]"),
+    (119, "block_bio_queue", "{1b} {4s} {2u} + {3u} [{5s}]"),
+    (125, "block_rq_complete", "{1b} {5s} ({6s}) {2u} + {3u} [{7d}]"),
+    (126, "block_rq_insert", "{1b} {5s} {4u} ({7s}) {2u} + {3u} [{6s}]"),
+    (489, "rpm_status", "{1s} status={2r}"),
+    (491, "sched_migrate_task", "comm={1s} pid={2d} prio={3d} orig_cpu={4d} dest_cpu={5d}"),
+    (546, "block_io_start", "{1b} {6s} {4u} ({8s}) {2u} + {3u} [{7s}]"),
+    (547, "block_io_done", "{1b} {6s} {4u} ({8s}) {2u} + {3u} [{7s}]"),
+];
+
+/// Name and text template of an event that is kept.
+pub fn find(number: u32) -> Option<(&'static str, &'static str)> {
+    EVENTS.binary_search_by_key(&number, |e| e.0).ok().map(|i| (EVENTS[i].1, EVENTS[i].2))
+}
+
+/// Fills `template` from the fields of `message` into `out`, which is cleared.
+pub fn fill(template: &str, message: &[u8], out: &mut Vec<u8>) {
+    /// Field numbers that templates use are below this.
+    const SLOTS: usize = 9;
+    out.clear();
+    let mut numbers = [0u64; SLOTS];
+    let mut texts = [&b""[..]; SLOTS];
+    for (n, v) in Fields::new(message) {
+        if let Some(slot) = usize::try_from(n).ok().filter(|&n| n < SLOTS) {
+            (numbers[slot], texts[slot]) = (v.number(), v.bytes());
+        }
+    }
+    let mut rest = template.as_bytes();
+    while let Some(open) = memchr::memchr(b'{', rest) {
+        out.extend_from_slice(&rest[..open]);
+        let (slot, kind) = (usize::from(rest[open + 1] - b'0'), rest[open + 2]);
+        rest = &rest[open + 4..];
+        let n = numbers[slot];
+        // Writing to a Vec cannot fail.
+        let _ = match kind {
+            b's' => out.write_all(texts[slot]),
+            b'd' => write!(out, "{}", n as i64),
+            b'u' => write!(out, "{n}"),
+            b'c' => write!(out, "{:03}", n as i64),
+            b'p' => write!(out, "{n:016x}"),
+            b'b' => write!(out, "{},{}", major(n), minor(n)),
+            b't' => write!(out, "{}", task_state(n)),
+            _ => out.write_all(runtime_status(n as i64).as_bytes()),
+        };
+    }
+    out.extend_from_slice(rest);
+}
+
+/// Perfetto stores block devices as user space does (12 and 20 bits, split).
+fn major(dev: u64) -> u64 {
+    dev >> 8 & 0xfff | dev >> 32 & 0xffff_f000
+}
+
+fn minor(dev: u64) -> u64 {
+    dev & 0xff | dev >> 12 & 0xffff_ff00
+}
+
+/// Letters of the state's bits; `+` for a task that was preempted (4.14 and
+/// later: the bit above those that are reported).
+fn task_state(state: u64) -> String {
+    const LETTERS: &str = "SDTtXZPI";
+    let bits = state & 0xff;
+    let mut letters: Vec<String> = (LETTERS.chars().enumerate())
+        .filter(|(i, _)| bits >> i & 1 == 1)
+        .map(|(_, c)| c.to_string())
+        .collect();
+    if letters.is_empty() {
+        letters.push("R".into());
+    }
+    letters.join("|") + if state & 0x100 != 0 { "+" } else { "" }
+}
+
+fn runtime_status(status: i64) -> &'static str {
+    match status {
+        0 => "RPM_ACTIVE",
+        1 => "RPM_RESUMING",
+        2 => "RPM_SUSPENDED",
+        3 => "RPM_SUSPENDING",
+        _ => "RPM_INVALID",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::perfetto::wire::{put_bytes, put_number};
+
+    #[test]
+    fn the_table_is_sorted_and_its_templates_are_whole() {
+        assert!(EVENTS.is_sorted_by(|a, b| a.0 < b.0));
+        for (n, name, template) in EVENTS {
+            assert!(crate::event::is_side_event(name.as_bytes()), "{name}");
+            let mut out = Vec::new();
+            fill(template, b"", &mut out);
+            assert!(!out.contains(&b'{') && !out.contains(&b'}'), "{name}");
+            assert_eq!(find(n), Some((name, template)));
+        }
+        assert_eq!(find(5), None);
+    }
+
+    #[test]
+    fn fields_are_filled_in() {
+        let mut m = Vec::new();
+        put_bytes(&mut m, 1, b"a b");
+        put_number(&mut m, 2, 7);
+        put_number(&mut m, 3, -1i64 as u64);
+        put_number(&mut m, 4, 0x102);
+        put_bytes(&mut m, 5, b"swapper/1");
+        let mut out = Vec::new();
+        let (_, t) = find(4).unwrap();
+        fill(t, &m, &mut out);
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "prev_comm=a b prev_pid=7 prev_prio=-1 prev_state=D+ ==> \
+             next_comm=swapper/1 next_pid=0 next_prio=0"
+        );
+        assert_eq!((major(0x801), minor(0x801)), (8, 1));
+    }
+}
