@@ -24,43 +24,74 @@ pub struct Line<'a> {
     pub time: Ns,
     /// What `time` counts.
     pub unit: Unit,
+}
+
+/// A line of which only the event is known: most lines are of no interest, and
+/// their other columns are never looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Raw<'a> {
+    task: &'a [u8],
+    cpu: u32,
+    time: &'a [u8],
     /// Event name.
     pub event: &'a [u8],
     /// What follows the event name.
     pub text: &'a [u8],
 }
 
-/// Takes a line apart; `None` if it has not the shape of an event.
-pub fn parse(line: &[u8]) -> Option<Line<'_>> {
+/// Finds the columns; `None` if the line has not the shape of an event.
+pub fn scan(line: &[u8]) -> Option<Raw<'_>> {
     let mut line = line.strip_suffix(b"\r").unwrap_or(line);
     // A reply quotes a trace with `> `.
     while let Some(quoted) = line.strip_prefix(b">") {
         line = quoted.trim_ascii_start();
     }
     let (open, close, cpu) = cpu_column(line)?;
-    let (comm, pid) = task(&line[..open])?;
-    let mut rest = &line[close + 1..];
+    let mut at = close + 1;
     // At most three words may stand between CPU and time (flags, latency
     // columns); the time is the first that is a number with a colon.
     for _ in 0..4 {
-        rest = rest.trim_ascii_start();
-        let end = rest.iter().position(|&b| b == b' ')?;
-        let word = &rest[..end];
-        rest = &rest[end + 1..];
-        if let Some((time, unit)) = time(word) {
-            let colon = memchr::memchr(b':', rest)?;
-            let event = rest[..colon].trim_ascii_start();
-            if event.is_empty() || event.contains(&b' ') {
-                return None;
-            }
-            let mut text = &rest[colon + 1..];
-            // `trace` writes one blank, which is no part of the text; a driver
-            // may be empty, so a second one is. `trace-cmd` pads to a column.
-            text = text.strip_prefix(b" ").unwrap_or(text);
-            return Some(Line { comm, pid, cpu, time, unit, event, text });
+        while *line.get(at)? == b' ' {
+            at += 1;
         }
+        let begin = at;
+        while *line.get(at)? != b' ' {
+            at += 1;
+        }
+        if line[at - 1] != b':' || !line[begin].is_ascii_digit() {
+            continue;
+        }
+        let time = &line[begin..at - 1];
+        while *line.get(at)? == b' ' {
+            at += 1;
+        }
+        let name = at;
+        loop {
+            match *line.get(at)? {
+                b':' => break,
+                b' ' => return None,
+                _ => at += 1,
+            }
+        }
+        if at == name {
+            return None;
+        }
+        let text = &line[at + 1..];
+        // `trace` writes one blank, which is no part of the text; a driver
+        // may be empty, so a second one is. `trace-cmd` pads to a column.
+        let text = text.strip_prefix(b" ").unwrap_or(text);
+        return Some(Raw { task: &line[..open], cpu, time, event: &line[name..at], text });
     }
     None
+}
+
+impl<'a> Raw<'a> {
+    /// All columns.
+    pub fn line(&self) -> Option<Line<'a>> {
+        let (comm, pid) = task(self.task)?;
+        let (time, unit) = time(self.time)?;
+        Some(Line { comm, pid, cpu: self.cpu, time, unit })
+    }
 }
 
 /// `[003]`: where it begins and ends, and the number.
@@ -106,9 +137,8 @@ fn number(digits: &[u8]) -> Option<i64> {
     digits.iter().try_fold(0i64, |n, d| d.is_ascii_digit().then(|| n * 10 + i64::from(d - b'0')))
 }
 
-/// `123.456789:` or `123456:`.
+/// `123.456789` or `123456`.
 fn time(word: &[u8]) -> Option<(Ns, Unit)> {
-    let word = word.strip_suffix(b":")?;
     let Some(dot) = memchr::memchr(b'.', word) else {
         return Some((Ns(number(word)?), Unit::Ticks));
     };

@@ -12,7 +12,7 @@ use crate::event::{EventSink, Stamp, TraceEvent, is_side_event};
 use crate::track::Tracker;
 use dormouse_core::loss::Severity;
 use dormouse_core::time::Ns;
-use line::{Line, Unit};
+use line::{Raw, Unit};
 
 /// How far the clocks of two CPUs may lie apart.
 const JUMP: Ns = Ns(100_000_000);
@@ -52,7 +52,7 @@ impl Reader {
             }
             return;
         }
-        let Some(parsed) = line::parse(line) else {
+        let Some(raw) = line::scan(line) else {
             if let Some(count) = line::lost(line) {
                 let stamp =
                     Stamp { time: Ns::ZERO.max(self.last), pid: 0, comm: b"", cpu: u32::MAX, at };
@@ -65,7 +65,14 @@ impl Reader {
             }
             return;
         };
-        let Some(event) = interesting(&parsed, cut, at, tracker) else { return };
+        let Some(event) = interesting(&raw, cut, at, tracker) else { return };
+        let Some(parsed) = raw.line() else {
+            self.unread += 1;
+            if self.first_unread == 0 {
+                self.first_unread = at;
+            }
+            return;
+        };
         let time = parsed.time;
         if parsed.unit == Unit::Ticks {
             self.ticks += 1;
@@ -112,7 +119,7 @@ impl Reader {
 
 /// The event of a line, if it matters here.
 fn interesting<'a>(
-    line: &Line<'a>,
+    line: &Raw<'a>,
     cut: bool,
     at: u64,
     tracker: &mut Tracker,
