@@ -11,6 +11,9 @@ use dormouse_core::phase::{Direction, Phase, PmEvent};
 use dormouse_core::time::Ns;
 use std::collections::HashMap;
 
+/// Callbacks of one device that have not ended; more are damage.
+const MAX_OPEN: usize = 8;
+
 /// State while a log is read.
 pub struct Log<'t> {
     pub t: &'t mut Tracker,
@@ -174,7 +177,11 @@ impl<'t> Log<'t> {
             owner.push(b' ');
         }
         owner.extend_from_slice(key.device);
-        self.c.open.entry(owner).or_default().push((call, pid, start));
+        let list = self.c.open.entry(owner).or_default();
+        if list.len() >= MAX_OPEN {
+            list.remove(0);
+        }
+        list.push((call, pid, start));
     }
 
     fn returned(
@@ -194,12 +201,7 @@ impl<'t> Log<'t> {
             spaced = [b" ", owner].concat();
             &spaced[..]
         };
-        let found = self.c.open.get_mut(owner).and_then(|list| {
-            let call = if list.is_empty() { None } else { Some(list.remove(0)) };
-            call.map(|c| (c, list.is_empty()))
-        });
-        let Some(((call, pid, start), last)) = found else {
-            let _ = function;
+        let Some(((call, pid, start), last)) = self.take_open(owner, function) else {
             self.t.losses().add(
                 "end_without_start",
                 1,
@@ -224,6 +226,15 @@ impl<'t> Log<'t> {
             self.c.cursors.insert(pid, end);
             self.now = self.now.max(end);
         }
+    }
+
+    /// The latest open callback of `owner` that runs `function`, and whether it
+    /// was the only one.
+    fn take_open(&mut self, owner: &[u8], function: &[u8]) -> Option<((CallRef, i32, Ns), bool)> {
+        let list = self.c.open.get_mut(owner)?;
+        let at = list.iter().rposition(|(call, _, _)| self.t.function_of(*call) == function)?;
+        let found = list.remove(at);
+        Some((found, list.is_empty()))
     }
 
     /// The device phase changes without a line that says when.

@@ -267,7 +267,7 @@ impl Tracker {
         self.cycle_at(stamp);
         let Tracker { current, devices, graph, names, .. } = self;
         let current = current.as_mut().expect("opened above");
-        let device = devices.resolve(&call.key, call.phase, graph, names);
+        let (device, driver) = devices.resolve(&call.key, call.phase, graph, names);
         let thread = current.threads.id(stamp.pid, stamp.comm, names);
         let function = match current.last_function {
             // Runs of the same operation are the rule: look it up once.
@@ -292,7 +292,7 @@ impl Tracker {
         if open.len() >= MAX_OPEN {
             open.remove(0);
         }
-        open.push(index);
+        open.push((index, driver));
         CallRef { cycle: current.serial, index }
     }
 
@@ -302,12 +302,12 @@ impl Tracker {
         if let Some(c) = self.current.as_deref_mut() {
             let thread = c.threads.id(stamp.pid, stamp.comm, &mut self.names);
             let open = &mut c.threads.open[usize::from(thread.0)];
-            let found = open.iter().rposition(|&i| {
+            let found = open.iter().rposition(|&(i, driver)| {
                 let d = self.graph.get(c.cycle.callbacks[i as usize].device);
-                super::devices::same_text(self.names.get(d.driver), self.names.get(d.name), &key)
+                super::devices::same_text(self.names.get(driver), self.names.get(d.name), &key)
             });
             if let Some(at) = found {
-                let index = open[at];
+                let (index, _) = open[at];
                 open.truncate(at);
                 c.complete(index, stamp.time, error);
                 return;
@@ -331,8 +331,15 @@ impl Tracker {
         let Some(callback) = c.cycle.callbacks.get_mut(call.index as usize) else { return };
         callback.start = start.unwrap_or(callback.start);
         let thread = usize::from(callback.thread.0);
-        c.threads.open[thread].retain(|&i| i != call.index);
+        c.threads.open[thread].retain(|&(i, _)| i != call.index);
         c.complete(call.index, end, error);
+    }
+
+    /// The function that a callback runs; empty for a stale reference.
+    pub(crate) fn function_of(&self, call: CallRef) -> &[u8] {
+        let current = self.current.as_deref().filter(|c| c.serial == call.cycle);
+        let callback = current.and_then(|c| c.cycle.callbacks.get(call.index as usize));
+        callback.map_or(b"", |b| self.names.get(b.function).as_bytes())
     }
 
     /// Keeps an event beside the callbacks, as far as memory allows.
@@ -372,7 +379,7 @@ impl Tracker {
         if let Some(c) = current
             && c.failed.is_none()
         {
-            let device = devices.resolve(key, Phase::Suspend, graph, names);
+            let (device, _) = devices.resolve(key, Phase::Suspend, graph, names);
             c.failed = Some((device, errno));
         }
     }

@@ -29,6 +29,9 @@ pub struct DeviceKey<'a> {
 /// All devices of the same key.
 #[derive(Debug)]
 struct Group {
+    /// The driver of the key; a device may change its driver, and has another
+    /// group then.
+    driver: Sym,
     first: DeviceId,
     /// Devices beyond the first.
     twins: Vec<DeviceId>,
@@ -76,33 +79,36 @@ impl Devices {
         match self.find(hash, &key, graph, names) {
             Some(g) => self.groups[g as usize].twins.push(id),
             None => {
-                self.insert(hash, id);
+                self.insert(hash, d.driver, id);
             }
         }
     }
 
-    /// The device that `key` means now, in `phase`; a new one if none does.
+    /// The device that `key` means now, in `phase`; a new one if none does. Also
+    /// the driver by which the source calls it.
     pub fn resolve(
         &mut self,
         key: &DeviceKey<'_>,
         phase: Phase,
         graph: &mut DeviceGraph,
         names: &mut Names,
-    ) -> DeviceId {
+    ) -> (DeviceId, Sym) {
         let key = &DeviceKey { parent: without_none(key.parent), ..*key };
         if !key.driver_known {
-            return self.by_name_only(key, graph, names);
+            return (self.by_name_only(key, graph, names), Sym::EMPTY);
         }
         let hash = self.hash(key);
         let Some(at) = self.find(hash, key, graph, names) else {
-            let id = self.adopt(key, graph, names);
-            let at = self.insert(hash, id);
+            let driver = names.add_bytes(key.driver);
+            let id = self.adopt(key, driver, phase, graph, names);
+            let at = self.insert(hash, driver, id);
             let group = &mut self.groups[at as usize];
             group.epoch = self.epoch;
             group.seen = 1;
-            return id;
+            return (id, driver);
         };
         let group = &mut self.groups[at as usize];
+        let driver = group.driver;
         if group.epoch != self.epoch {
             group.epoch = self.epoch;
             group.seen = 0;
@@ -121,18 +127,19 @@ impl Devices {
             };
             let id = graph.push(twin);
             group.twins.push(id);
-            return id;
+            return (id, driver);
         }
         if count == 1 {
-            return group.first;
+            return (group.first, driver);
         }
         let k = k % count;
         let backward = phase == Phase::Complete
             || (phase.direction() == Direction::Suspend && phase != Phase::Prepare);
-        match if backward { count - 1 - k } else { k } {
+        let id = match if backward { count - 1 - k } else { k } {
             0 => group.first,
             n => group.twins[n - 1],
-        }
+        };
+        (id, driver)
     }
 
     fn hash(&self, key: &DeviceKey<'_>) -> u64 {
@@ -157,7 +164,7 @@ impl Devices {
             let group = &self.groups[g as usize];
             let d = graph.get(group.first);
             if same(names.get(d.parent_name), key.parent)
-                && same_text(names.get(d.driver), names.get(d.name), key)
+                && same_text(names.get(group.driver), names.get(d.name), key)
             {
                 return Some(g);
             }
@@ -166,31 +173,38 @@ impl Devices {
         None
     }
 
-    fn insert(&mut self, hash: u64, id: DeviceId) -> u32 {
+    fn insert(&mut self, hash: u64, driver: Sym, id: DeviceId) -> u32 {
         let at = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
         let next = self.by_key.insert(hash, at);
-        self.groups.push(Group { first: id, twins: Vec::new(), seen: 0, epoch: 0, next });
+        self.groups.push(Group { driver, first: id, twins: Vec::new(), seen: 0, epoch: 0, next });
         at
     }
 
-    /// A device known by name only becomes this one; else a new device.
+    /// A device known by name only becomes this one. Outside prepare, which
+    /// shows every device, a device of the same name and parent has only
+    /// changed its driver (a USB interface that lost it in resume). Else it is
+    /// a new device.
     fn adopt(
         &mut self,
         key: &DeviceKey<'_>,
+        driver: Sym,
+        phase: Phase,
         graph: &mut DeviceGraph,
         names: &mut Names,
     ) -> DeviceId {
         let name = names.add_bytes(key.device);
-        let driver = names.add_bytes(key.driver);
         let parent_name = names.add_bytes(key.parent);
-        if let Some(&(id, true)) = self.by_name.get(&name)
-            && self.vague.contains(&id.0)
-        {
+        if let Some(&(id, true)) = self.by_name.get(&name) {
             let d = &mut graph.devices[id.index()];
-            if d.parent_name.is_empty() || d.parent_name == parent_name {
+            if self.vague.contains(&id.0)
+                && (d.parent_name.is_empty() || d.parent_name == parent_name)
+            {
                 self.vague.remove(&id.0);
                 d.driver = driver;
                 d.parent_name = parent_name;
+                return id;
+            }
+            if phase != Phase::Prepare && d.parent_name == parent_name {
                 return id;
             }
         }
@@ -223,7 +237,7 @@ impl Devices {
         }
         let id = self.push(Device { name, parent_name, ..Device::default() }, graph);
         self.vague.insert(id.0);
-        self.insert(hash, id);
+        self.insert(hash, Sym::EMPTY, id);
         id
     }
 

@@ -9,7 +9,7 @@ use dormouse_core::loss::{Losses, Severity};
 use dormouse_core::names::Sym;
 use dormouse_core::phase::{Direction, Phase};
 use dormouse_core::time::Ns;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// `pm_test` waits 5 seconds by default where it turns round; an abort turns
 /// round at once. Between the two lies this.
@@ -110,11 +110,16 @@ fn close_spans(cycle: &mut Cycle) {
     if !cycle.phases.is_sorted_by_key(|p| p.start) {
         cycle.phases.sort_by_key(|p| p.start);
     }
+    let last = cycle.phases.iter().map(|p| p.end).max().unwrap_or(cycle.end);
+    cycle.end = cycle.end.max(last);
     let mut next = cycle.end;
     for span in cycle.phases.iter_mut().rev() {
         if !span.complete && span.end == span.start {
-            span.end = next.max(span.start);
+            span.end = next;
         }
+        // Phases never overlap. Brackets of a damaged input, or made from
+        // printed durations, may: the later begin is the surer of the two.
+        span.end = span.end.min(next).max(span.start);
         next = span.start;
     }
 }
@@ -207,28 +212,32 @@ pub fn capture(mut t: Tracker) -> Capture {
 /// MDIO bus.0` is the parent of `fixed-0`), that one is right; and a device
 /// without a driver on the platform bus is printed as `platform NAME`.
 fn rename_split_devices(t: &mut Tracker) {
-    let mut known: std::collections::HashSet<Sym> =
-        t.graph.devices.iter().map(|d| d.parent_name).filter(|s| !s.is_empty()).collect();
-    known.extend(t.listed.iter().copied());
+    let parents: HashSet<Sym> = t.graph.devices.iter().map(|d| d.parent_name).collect();
+    let listed: HashSet<Sym> = t.listed.iter().copied().collect();
     for i in 0..t.graph.devices.len() {
         let d = &t.graph.devices[i];
         let driver = t.names.get(d.driver);
-        if known.contains(&d.name) || !driver.contains(' ') {
+        if !driver.contains(' ') {
             continue;
         }
         let text = format!("{driver} {}", t.names.get(d.name));
         // Kernel names are short; a hostile text of blanks must not be quadratic.
-        let blanks = text.match_indices(' ').map(|(at, _)| at).take(8);
-        let split = blanks
-            .clone()
-            .find(|&at| t.names.find(&text[at + 1..]).is_some_and(|s| known.contains(&s)))
-            .or_else(|| text.starts_with("platform ").then_some("platform".len()));
+        let blanks: Vec<usize> = text.match_indices(' ').map(|(at, _)| at).take(8).collect();
+        let split_in = |set: &HashSet<Sym>| {
+            let known =
+                |at: &&usize| t.names.find(&text[*at + 1..]).is_some_and(|s| set.contains(&s));
+            blanks.iter().find(known).copied()
+        };
+        // A list made by splitting at blanks has the wrong names itself, so it
+        // proves less than the parent of another device.
+        let split = split_in(&parents)
+            .or_else(|| text.starts_with("platform ").then_some("platform".len()))
+            .or_else(|| split_in(&listed));
         if let Some(at) = split {
-            let driver = t.names.add(&text[..at]);
-            let name = t.names.add(&text[at + 1..]);
+            let (driver, name) = (text[..at].to_owned(), text[at + 1..].to_owned());
             let d = &mut t.graph.devices[i];
-            d.driver = driver;
-            d.name = name;
+            d.driver = t.names.add(&driver);
+            d.name = t.names.add(&name);
         }
     }
 }

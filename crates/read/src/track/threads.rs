@@ -1,7 +1,7 @@
 //! Threads of a cycle and what each of them is doing.
 
 use dormouse_core::cycle::{Thread, ThreadId};
-use dormouse_core::names::Names;
+use dormouse_core::names::{Names, Sym};
 use std::collections::HashMap;
 
 /// A thread nests at most this many callbacks that have not ended; a deeper
@@ -12,8 +12,9 @@ pub const MAX_OPEN: usize = 16;
 #[derive(Debug, Default)]
 pub struct Threads {
     pub list: Vec<Thread>,
-    /// Per thread, indexes of callbacks that have not ended.
-    pub open: Vec<Vec<u32>>,
+    /// Per thread, callbacks that have not ended, and the driver that their end
+    /// will name.
+    pub open: Vec<Vec<(u32, Sym)>>,
     by_pid: HashMap<i32, u16>,
     last: Option<(i32, u16)>,
     /// Threads beyond what a [`ThreadId`] can number share the last id.

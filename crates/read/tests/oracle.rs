@@ -1,0 +1,242 @@
+//! The readers against logs of real machines: counts and durations that were
+//! found in another way. Needs the data folder.
+
+#[path = "support/invariants.rs"]
+mod invariants;
+
+use dormouse_core::phase::Phase;
+use dormouse_read::{Input, Options, Reading, read};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+fn logs() -> Option<PathBuf> {
+    let root = std::env::var_os("DORMOUSE_DATA").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
+        PathBuf::from,
+    );
+    let logs = root.join("logs");
+    if logs.is_dir() {
+        return Some(logs);
+    }
+    eprintln!("SKIPPED: no logs of real machines at {} (set DORMOUSE_DATA)", logs.display());
+    None
+}
+
+fn files(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { files(&path, found) } else { found.push(path) }
+    }
+    found.sort();
+}
+
+fn all_files(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    files(dir, &mut found);
+    found
+}
+
+fn text(path: &Path) -> String {
+    let bytes = std::fs::read(path).unwrap();
+    let mut plain = Vec::new();
+    if path.extension().is_some_and(|e| e == "gz") {
+        flate2::read::GzDecoder::new(&bytes[..]).read_to_end(&mut plain).unwrap();
+    } else {
+        plain = bytes;
+    }
+    String::from_utf8_lossy(&plain).into_owned()
+}
+
+fn reading(path: &Path) -> Reading {
+    read(&[Input::Path(path.to_owned())], &Options::default()).unwrap()
+}
+
+/// Start lines whose end line follows, in the dumbest way: same thread, same
+/// text.
+fn matched_pairs(trace: &str) -> usize {
+    let mut open: Vec<(String, String)> = Vec::new();
+    let mut pairs = 0;
+    for line in trace.lines() {
+        let task = line.split(" [").next().unwrap();
+        let pid = task.trim().rsplit('-').next().unwrap().to_string();
+        if let Some((_, rest)) = line.split_once("device_pm_callback_start: ") {
+            let (owner, _) = rest.split_once(", parent: ").unwrap();
+            open.push((pid, owner.trim().to_string()));
+        } else if let Some((_, rest)) = line.split_once("device_pm_callback_end: ") {
+            let (owner, _) = rest.split_once(", err=").unwrap();
+            let wanted = (pid, owner.trim().to_string());
+            if let Some(at) = open.iter().rposition(|o| *o == wanted) {
+                open.remove(at);
+                pairs += 1;
+            }
+        }
+    }
+    pairs
+}
+
+#[test]
+fn every_trace_has_as_many_callbacks_as_matched_lines() {
+    let Some(logs) = logs() else { return };
+    let mut traces = 0;
+    let mut total = 0;
+    for path in all_files(&logs) {
+        let content = text(&path);
+        if !content.contains("device_pm_callback_start: ") {
+            continue;
+        }
+        let reading = reading(&path);
+        let callbacks: usize = reading
+            .captures
+            .iter()
+            .flat_map(|c| &c.cycles)
+            .map(|c| c.callbacks.iter().filter(|b| b.complete).count())
+            .sum();
+        assert_eq!(callbacks, matched_pairs(&content), "{}", path.display());
+        assert!(callbacks > 0, "{}", path.display());
+        traces += 1;
+        total += callbacks;
+    }
+    println!("{traces} traces, {total} callbacks, all equal to the independent count");
+    assert!(traces >= 49, "only {traces} traces found");
+}
+
+#[test]
+fn every_log_with_callback_lines_has_as_many_callbacks_as_calls() {
+    let Some(logs) = logs() else { return };
+    for path in all_files(&logs) {
+        let content = text(&path);
+        if content.contains("device_pm_callback_start: ") {
+            continue;
+        }
+        // Wrapped lines are broken inside these words too seldom to matter.
+        let calls = content.matches("calling ").count() + content.matches("calling\n").count();
+        let prose = content.matches("instead of calling").count()
+            + content.matches("Instead of calling").count()
+            + content.matches("which calling").count();
+        let callbacks: usize =
+            reading(&path).captures.iter().flat_map(|c| &c.cycles).map(|c| c.callbacks.len()).sum();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        println!("{name}: {callbacks} callbacks, {} lines with `calling`", calls - prose);
+        if content.contains("[    0.0") {
+            // A boot log also calls initcalls, whose lines have no parent.
+            let device_calls = content.lines().filter(|l| l.contains(", parent: ")).count();
+            assert_eq!(callbacks, device_calls, "{name}");
+        } else {
+            assert!(callbacks <= calls, "{name}");
+            assert!(callbacks + 2 >= calls.saturating_sub(prose), "{name}: {callbacks} of {calls}");
+        }
+    }
+}
+
+/// `suspend` → milliseconds, of the `complete after` lines of a kernel log.
+fn printed(log: &str) -> BTreeMap<&str, f64> {
+    log.lines()
+        .filter_map(|line| {
+            let (words, rest) = line.split_once(" of devices complete after ")?;
+            let name = words.rsplit("PM: ").next()?;
+            Some((name, rest.split(' ').next()?.parse().ok()?))
+        })
+        .collect()
+}
+
+#[test]
+fn phases_last_as_long_as_the_kernel_says() {
+    let Some(logs) = logs() else { return };
+    let names = [
+        ("suspend", Phase::Suspend),
+        ("late suspend", Phase::Late),
+        ("noirq suspend", Phase::Noirq),
+        ("noirq resume", Phase::ResumeNoirq),
+        ("early resume", Phase::ResumeEarly),
+        ("resume", Phase::Resume),
+    ];
+    let mut worst: BTreeMap<(&str, &str), f64> = BTreeMap::new();
+    let mut compared = 0;
+    for log in all_files(&logs.join("pm-graph")) {
+        let shown = log.to_string_lossy().into_owned();
+        if !shown.contains("dmesg") {
+            continue;
+        }
+        let trace = PathBuf::from(shown.replace("dmesg", "ftrace"));
+        let content = text(&log);
+        let said = printed(&content);
+        let reading = reading(&trace);
+        let cycle = &reading.captures[0].cycles[0];
+        let recent = shown.contains("-5.3/");
+        for (name, phase) in names {
+            let Some(ms) = said.get(name) else { continue };
+            let Some(span) = cycle.phase(phase) else {
+                panic!("{shown}: no phase {name}");
+            };
+            let off = (span.duration().0 as f64 / 1e3 - ms * 1e3).abs();
+            let limit = match (recent, phase) {
+                (true, Phase::Resume) => 200.0,
+                (true, _) => 25.0,
+                (false, _) => 2_000.0,
+            };
+            assert!(off <= limit, "{shown}: {name} differs by {off:.0} us");
+            let slot = worst.entry((if recent { "5.3" } else { "older" }, name)).or_default();
+            *slot = slot.max(off);
+            compared += 1;
+        }
+    }
+    println!("{compared} phases compared; largest differences:");
+    for ((kernel, name), off) in worst {
+        println!("  {kernel:6} {name:14} {off:6.0} us");
+    }
+    assert!(compared >= 240, "only {compared} phases compared");
+}
+
+#[test]
+fn every_file_gives_cycles_or_nothing_to_analyse() {
+    let Some(logs) = logs() else { return };
+    for path in all_files(&logs) {
+        let reading = reading(&path);
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let cycles: usize = reading.captures.iter().map(|c| c.cycles.len()).sum();
+        let expected = match name.as_str() {
+            "lenovo-2024-02-12.part0.txt" => 0,
+            "rogally-2024-s2idle.part0.txt" => 39,
+            "mt7921e-2024-08.part0.txt" | "sdhci-am57-2021-06.part0.txt" => 2,
+            "omap-2020-07.part0.txt" => 3,
+            _ => 1,
+        };
+        assert_eq!(cycles, expected, "{}", path.display());
+        assert_eq!(reading.is_empty(), expected == 0, "{}", path.display());
+        for c in &reading.captures {
+            invariants::check(c, &path.display().to_string());
+        }
+    }
+}
+
+#[test]
+fn a_folder_of_runs_is_one_machine_and_its_logs_join_its_traces() {
+    let Some(logs) = logs() else { return };
+    let reading = reading(&logs.join("pm-graph/multitest-5.3"));
+    assert_eq!(reading.captures.len(), 1);
+    let capture = &reading.captures[0];
+    invariants::check(capture, "multitest");
+    assert_eq!(capture.cycles.len(), 40);
+    let sources: Vec<&str> = capture.cycles.iter().map(|c| capture.names.get(c.source)).collect();
+    assert!(sources.is_sorted(), "stable order by path");
+    for c in &capture.cycles {
+        assert!(c.phase(Phase::Suspend).unwrap().printed.is_some(), "the log was joined");
+        assert!(c.asleep_elsewhere.is_some());
+    }
+    assert!(capture.graph.order_known);
+    let name = |s| capture.names.get(s);
+    let mdio = capture.graph.devices.iter().find(|d| name(d.name) == "Fixed MDIO bus.0").unwrap();
+    assert_eq!(name(mdio.driver), "platform");
+    let fixed = capture.graph.devices.iter().find(|d| name(d.name) == "fixed-0").unwrap();
+    assert_eq!(capture.graph.get(fixed.parent.unwrap()), mdio);
+    let kbd = capture.graph.devices.iter().find(|d| name(d.name) == "00:03").unwrap();
+    assert_eq!(name(kbd.driver), "i8042 kbd");
+    // Twins of one run are told apart: 906 devices under 863 names.
+    let one = self::reading(&logs.join("pm-graph/multitest-5.3/suspend-190921-145747"));
+    let graph = &one.captures[0].graph;
+    let mut names: Vec<_> = graph.devices.iter().map(|d| d.name).collect();
+    names.sort();
+    names.dedup();
+    assert_eq!((graph.devices.len(), names.len()), (906, 863));
+}
