@@ -2,6 +2,7 @@
 //! what the lab builds in a guest, and what a board file describes.
 
 pub mod classes;
+pub mod derive;
 pub mod generate;
 pub mod machine;
 pub mod order;

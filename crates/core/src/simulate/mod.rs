@@ -7,12 +7,15 @@
 //! costs. A schedule made here is a [`Cycle`] like any observed one.
 
 pub mod bounds;
+pub mod change;
 pub mod cost;
 pub mod counts;
 mod cycle;
 mod engine;
 pub mod kernel;
 pub mod policy;
+pub mod predict;
+pub mod profile;
 mod topology;
 
 pub use cost::{Costs, Cpus, Profile};

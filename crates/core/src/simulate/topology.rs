@@ -41,7 +41,7 @@ impl Edge {
 }
 
 /// Bit of a link kind in an edge mask; [`TREE`] has bit 0.
-pub(crate) fn kind_number(kind: LinkKind) -> u32 {
+pub(crate) const fn kind_number(kind: LinkKind) -> u32 {
     match kind {
         LinkKind::Stateless => 1,
         LinkKind::Active => 2,

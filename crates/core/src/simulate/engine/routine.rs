@@ -220,21 +220,16 @@ impl Engine<'_> {
         self.threads[t as usize].left = work.compute.0.max(0);
         self.threads[t as usize].slice_over = false;
         if work.lock > 0 {
-            return self.lock(t, work.lock, Step::Work);
+            return self.lock(t, work.lock, Step::Sleep);
         }
-        self.go(t, Step::Work, Ns::ZERO)
-    }
-
-    pub(super) fn work(&mut self, t: u32) -> Flow {
-        let next = if self.threads[t as usize].left > 0 { Step::Compute } else { Step::Sleep };
-        self.go(t, next, Ns::ZERO)
+        self.go(t, Step::Sleep, Ns::ZERO)
     }
 
     /// Computes, giving the CPU away after a slice if others wait for one.
     pub(super) fn compute(&mut self, t: u32) -> Flow {
         let left = self.threads[t as usize].left;
         if left == 0 {
-            return self.go(t, Step::Sleep, Ns::ZERO);
+            return self.go(t, Step::CallbackEnd, Ns::ZERO);
         }
         if self.speeds.is_empty() || self.slice <= 0 {
             self.threads[t as usize].left = 0;
@@ -252,11 +247,13 @@ impl Engine<'_> {
         Flow::Go(Ns(part))
     }
 
+    /// Callbacks sleep first and compute then, as the board module of the
+    /// laboratory does.
     pub(super) fn sleep(&mut self, t: u32) -> Flow {
         let d = self.threads[t as usize].device;
         let sleep = self.topology.work[self.index][d as usize].sleep;
         if sleep <= Ns::ZERO {
-            return self.go(t, Step::CallbackEnd, Ns::ZERO);
+            return self.go(t, Step::Compute, Ns::ZERO);
         }
         self.threads[t as usize].step = Step::Slept;
         self.block(t);
@@ -266,7 +263,7 @@ impl Engine<'_> {
 
     pub(super) fn slept(&mut self, t: u32) -> Flow {
         self.tally.wakeups += 1;
-        self.go(t, Step::CallbackEnd, Ns::ZERO)
+        self.go(t, Step::Compute, Ns::ZERO)
     }
 
     pub(super) fn callback_end(&mut self, t: u32) -> Flow {
