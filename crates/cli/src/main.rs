@@ -20,12 +20,14 @@ struct Args {
 enum Verb {
     Show(verbs::show::ShowArgs),
     Board(verbs::board::BoardArgs),
+    Predict(Box<verbs::predict::PredictArgs>),
 }
 
 fn main() -> ExitCode {
     let result = match Args::parse().verb {
         Verb::Show(args) => verbs::show::run(args),
         Verb::Board(args) => verbs::board::run(args),
+        Verb::Predict(args) => verbs::predict::run(*args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -40,7 +40,11 @@ fn main() {
     };
     let policies = match args.get(1) {
         Some(name) => vec![Policy::find(name).expect("a policy")],
-        None => vec![Policy::find("G1").unwrap(), Policy::find("G4").unwrap(), Policy::find("DC").unwrap()],
+        None => vec![
+            Policy::find("G1").unwrap(),
+            Policy::find("G4").unwrap(),
+            Policy::find("DC").unwrap(),
+        ],
     };
     for n in sizes {
         let repeats = args.get(2).and_then(|a| a.parse().ok()).unwrap_or((300_000 / n).max(3));

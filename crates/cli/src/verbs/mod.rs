@@ -1,4 +1,5 @@
 //! One file per verb. A verb reads its arguments, calls the rooms and prints.
 
 pub mod board;
+pub mod predict;
 pub mod show;

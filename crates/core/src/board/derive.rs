@@ -106,9 +106,8 @@ fn choose_cycles(capture: &Capture) -> Vec<&Cycle> {
 /// whether that changed anything.
 fn ordered(graph: &DeviceGraph) -> (DeviceGraph, Vec<u32>, bool) {
     let n = graph.devices.len();
-    let parent_of = |d: usize| {
-        graph.devices[d].parent.map(DeviceId::index).filter(|&p| p < n && p != d)
-    };
+    let parent_of =
+        |d: usize| graph.devices[d].parent.map(DeviceId::index).filter(|&p| p < n && p != d);
     // Depth first over parents; a circle of parents is cut where it closes.
     let mut order: Vec<u32> = Vec::with_capacity(n);
     let mut state = vec![0u8; n];

@@ -105,11 +105,8 @@ pub struct Changed {
 /// # Errors
 /// A sentence, if a pattern matches no device.
 pub fn apply(board: &Board, changes: &[Change]) -> Result<Changed, String> {
-    let mut c = Changed {
-        board: board.clone(),
-        origin: board.graph.ids().collect(),
-        notes: Vec::new(),
-    };
+    let mut c =
+        Changed { board: board.clone(), origin: board.graph.ids().collect(), notes: Vec::new() };
     for change in changes {
         match change {
             Change::PmAsync(on) => {
@@ -207,7 +204,10 @@ fn scale(c: &mut Changed, pattern: &str, ratio: Ratio) -> Result<(), String> {
     } else {
         format!("{}/{}", ratio.part, ratio.whole)
     };
-    c.notes.push(format!("{} take {factor} of their time.", naming(&c.board, &found).trim_end_matches(" is").trim_end_matches(" are")));
+    c.notes.push(format!(
+        "{} take {factor} of their time.",
+        naming(&c.board, &found).trim_end_matches(" is").trim_end_matches(" are")
+    ));
     Ok(())
 }
 
