@@ -1,1 +1,22 @@
-//! See ARCHITECTURE.md for what this room holds.
+//! The kernel laboratory: real kernels suspend real device graphs in QEMU.
+//!
+//! The flow: [`kernels`] brings a kernel and its headers into the cache,
+//! [`kmod`] builds the board module for it, [`describe`] turns a board into what
+//! the module reads, [`initramfs`] packs the guest, [`qemu`] runs it, [`guest`]
+//! is what runs inside (as process 1), and [`answer`] unpacks what it sent.
+//! [`run`] is all of that in one call.
+
+pub mod answer;
+pub mod cases;
+pub mod describe;
+pub mod error;
+pub mod guest;
+pub mod initramfs;
+pub mod kernels;
+pub mod kmod;
+pub mod plan;
+pub mod qemu;
+pub mod run;
+pub mod trace;
+
+pub use error::{Error, Result};

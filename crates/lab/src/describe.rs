@@ -1,0 +1,198 @@
+//! From a board to the text that the board module reads (kernel/README.md).
+
+use crate::{Error, Result};
+use dormouse_core::board::Board;
+use dormouse_core::device::{DeviceId, LinkKind};
+use dormouse_core::phase::Phase;
+use std::fmt::Write;
+
+/// A description and what it could not say.
+#[derive(Clone, Debug, Default)]
+pub struct Description {
+    /// The text for the module.
+    pub text: String,
+    /// The device of the board behind each guest name, by number: `d00000` is
+    /// `devices[0]`.
+    pub devices: Vec<DeviceId>,
+    /// What the guest does differently from the board, one sentence each.
+    pub differences: Vec<String>,
+}
+
+/// The name in the guest of the device made as number `n`. sysfs refuses two
+/// devices of one bus with the same name, and a real machine has many.
+pub fn guest_name(n: usize) -> String {
+    format!("d{n:05}")
+}
+
+/// The number behind a guest name, if it is one.
+pub fn guest_number(name: &str) -> Option<usize> {
+    let digits = name.strip_prefix('d')?;
+    (digits.len() == 5 && digits.bytes().all(|b| b.is_ascii_digit()))
+        .then(|| digits.parse().ok())
+        .flatten()
+}
+
+/// Words of the module's format for the callbacks.
+const CALLBACKS: [&str; 8] =
+    ["prepare", "suspend", "late", "noirq", "resume_noirq", "early", "resume", "complete"];
+
+/// Describes `board` to the module.
+pub fn describe(board: &Board) -> Result<Description> {
+    let order = superiors_first(board)?;
+    let mut place = vec![0; order.len()];
+    for (i, id) in order.iter().enumerate() {
+        place[id.index()] = i;
+    }
+    let mut d = Description { devices: order, ..Description::default() };
+    let moved = d.devices.iter().zip(board.graph.ids()).filter(|(a, b)| **a != *b).count();
+    if moved > 0 {
+        d.differences.push(format!(
+            "{moved} devices stand elsewhere in the list: a child stood before its parent"
+        ));
+    }
+    let bound = bound_devices(board);
+    // Links by the number of devices that must exist before.
+    let mut links: Vec<Vec<String>> = vec![Vec::new(); d.devices.len()];
+    let (mut dormant, mut sync_only, mut late) = (0, 0, 0);
+    for link in &board.graph.links {
+        let (c, s) = (place[link.consumer.index()], place[link.supplier.index()]);
+        let kind = match link.kind {
+            LinkKind::Stateless => "stateless",
+            LinkKind::Active => "active",
+            LinkKind::Dormant if bound[link.supplier.index()] => {
+                dormant += 1;
+                continue;
+            }
+            LinkKind::Dormant => "dormant",
+            LinkKind::SyncStateOnly if bound[link.consumer.index()] => {
+                sync_only += 1;
+                continue;
+            }
+            LinkKind::SyncStateOnly => "sync_state_only",
+        };
+        late += usize::from(s > c);
+        // The kernel takes this flag with every kind but the last.
+        let runtime = if link.pm_runtime && link.kind != LinkKind::SyncStateOnly {
+            " pm_runtime"
+        } else {
+            ""
+        };
+        links[c.max(s)].push(format!("link {c} {s} {kind}{runtime}"));
+    }
+    for (n, what) in [
+        (dormant, "dormant links left out: their supplier is bound because of another link"),
+        (
+            sync_only,
+            "sync_state_only links left out: their consumer is bound because of another link",
+        ),
+        (late, "links move their consumer to the end of the list: it stood before its supplier"),
+    ] {
+        if n > 0 {
+            d.differences.push(format!("{n} {what}"));
+        }
+    }
+    d.text.push_str("dormouse-board 1\n");
+    for (i, id) in d.devices.iter().enumerate() {
+        device_line(&mut d.text, board, *id, i, &place, bound[id.index()]);
+        for link in &links[i] {
+            d.text.push_str(link);
+            d.text.push('\n');
+        }
+    }
+    d.text.push_str("end\n");
+    Ok(d)
+}
+
+/// Devices in the order of the list, but every parent before its children: a
+/// parent that stands later is pulled forward.
+fn superiors_first(board: &Board) -> Result<Vec<DeviceId>> {
+    let n = board.graph.devices.len();
+    let mut out = Vec::with_capacity(n);
+    let mut placed = vec![false; n];
+    let mut chain = Vec::new();
+    for id in board.graph.ids() {
+        let mut next = Some(id);
+        while let Some(d) = next.filter(|d| !placed[d.index()]) {
+            if chain.len() > n {
+                return Err(Error::other(format!(
+                    "device {} is its own ancestor",
+                    board.names.get(board.graph.get(id).name)
+                )));
+            }
+            chain.push(d);
+            next = board.graph.get(d).parent;
+        }
+        while let Some(d) = chain.pop() {
+            placed[d.index()] = true;
+            out.push(d);
+        }
+    }
+    Ok(out)
+}
+
+/// Which devices need a driver, so that managed links get their status: both
+/// ends of an active one, the supplier of a `sync_state_only` one.
+fn bound_devices(board: &Board) -> Vec<bool> {
+    let mut bound = vec![false; board.graph.devices.len()];
+    for link in &board.graph.links {
+        match link.kind {
+            LinkKind::Active => {
+                bound[link.consumer.index()] = true;
+                bound[link.supplier.index()] = true;
+            }
+            LinkKind::SyncStateOnly => bound[link.supplier.index()] = true,
+            LinkKind::Stateless | LinkKind::Dormant => {}
+        }
+    }
+    bound
+}
+
+fn device_line(
+    text: &mut String,
+    board: &Board,
+    id: DeviceId,
+    number: usize,
+    place: &[usize],
+    bound: bool,
+) {
+    let device = board.graph.get(id);
+    let more = &board.devices[id.index()];
+    text.push_str("device ");
+    text.push_str(&guest_name(number));
+    if let Some(parent) = device.parent {
+        let _ = write!(text, " parent={}", place[parent.index()]);
+    }
+    if device.facts.no_pm {
+        // The PM core never calls it; the module takes no callbacks for it.
+        text.push_str(" no_pm\n");
+        return;
+    }
+    // `runtime active` matters only where prepare asks for direct-complete.
+    let asks = more.in_phase(Phase::Prepare).is_some_and(|w| w.ret > 0);
+    for (set, word) in [
+        (bound, "bound"),
+        (device.async_flag == Some(true), "async"),
+        (more.wakeup, "wakeup"),
+        (asks && !more.runtime_suspended, "active"),
+        (device.facts.syscore, "syscore"),
+        (more.no_direct_complete, "no_direct_complete"),
+    ] {
+        if set {
+            text.push(' ');
+            text.push_str(word);
+        }
+    }
+    for (word, work) in CALLBACKS.into_iter().zip(more.work) {
+        if let Some(w) = work {
+            let ret = if word == "complete" { 0 } else { w.ret };
+            let _ = write!(
+                text,
+                " {word}={},{},{ret},{}",
+                w.sleep.0.max(0),
+                w.compute.0.max(0),
+                w.lock
+            );
+        }
+    }
+    text.push('\n');
+}

@@ -1,0 +1,94 @@
+//! What runs inside the guest, as process 1: builds boards, lets the machine
+//! sleep, sends what it saw, powers off.
+//!
+//! Only here does the laboratory write `/sys/power/state`, and only after
+//! [`in_guest`] has said yes.
+
+mod out;
+mod sleep;
+mod system;
+
+use crate::plan::{DIRECTORY, MARKER, MODULE, PLAN, Plan};
+use out::Out;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+type Result<T> = std::result::Result<T, String>;
+
+/// Whether this process may put the machine to sleep: it is process 1 and the
+/// kernel was started by the laboratory. `/proc` must be mounted.
+fn in_guest() -> bool {
+    std::process::id() == 1
+        && fs::read_to_string("/proc/cmdline")
+            .is_ok_and(|line| line.split_whitespace().any(|w| w == MARKER))
+}
+
+/// Whether this process looks like a guest's process 1. Called first thing by
+/// `dormouse`, which then calls [`main`] instead of reading a command line.
+pub fn is_init() -> bool {
+    std::process::id() == 1 && Path::new(DIRECTORY).join(PLAN).exists()
+}
+
+/// Does the plan and powers off. Returns only where it refuses to work.
+pub fn main() -> ExitCode {
+    if std::process::id() != 1 {
+        eprintln!("dormouse-guest is process 1 of a laboratory guest and does nothing elsewhere");
+        return ExitCode::FAILURE;
+    }
+    if let Err(e) = system::mount_all() {
+        println!("dormouse guest: {e}");
+    } else if !in_guest() {
+        eprintln!("the kernel was not started by dormouse lab ({MARKER} is missing)");
+        return ExitCode::FAILURE;
+    } else if let Err(e) = run() {
+        println!("dormouse guest: {e}");
+    }
+    system::power_off()
+}
+
+fn run() -> Result<()> {
+    let dir = Path::new(DIRECTORY);
+    let plan: Plan = serde_json::from_slice(&system::read(&dir.join(PLAN))?)
+        .map_err(|e| format!("plan: {e}"))?;
+    let mut out = Out::open(&plan.results)?;
+    let result = do_plan(&plan, dir, &mut out);
+    if let Err(e) = &result {
+        out.send("error", e.as_bytes())?;
+    }
+    out.send("log", &system::kernel_log())?;
+    out.send("end", &[])?;
+    result
+}
+
+fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
+    if plan.module {
+        system::load_module(&dir.join(MODULE))?;
+        if plan.wake_ns != 0 {
+            system::write(sleep::WAKE, &plan.wake_ns.to_string())?;
+        }
+    }
+    sleep::prepare()?;
+    let mut board = None;
+    for step in &plan.steps {
+        if board != step.description {
+            let text = match &step.description {
+                Some(file) => system::read(&dir.join(file))?,
+                None => b"clear".to_vec(),
+            };
+            if plan.module {
+                system::build_board(&text).map_err(|e| format!("{}: {e}", step.name))?;
+            }
+            board.clone_from(&step.description);
+        }
+        let seen = sleep::cycles(step)?;
+        out.send(&format!("trace {}", step.name), &seen.trace)?;
+        out.send(&format!("facts {}", step.name), &seen.facts)?;
+    }
+    if plan.module {
+        // Unloading is part of what every run proves.
+        system::build_board(b"clear")?;
+        system::unload_module("dormouse_board")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! Cycles and what is seen of them.
+
+use super::Result;
+use super::system::{read, read_text, write};
+use crate::plan::{Sleep, Step};
+use std::fs;
+use std::path::Path;
+
+/// How long suspend-to-idle lasts (board module).
+pub const WAKE: &str = "/sys/kernel/debug/dormouse/wake_ns";
+
+const INSTANCE: &str = "/sys/kernel/tracing/instances/dormouse";
+const EVENTS: [&str; 3] = ["suspend_resume", "device_pm_callback_start", "device_pm_callback_end"];
+
+/// What one step gives.
+pub struct Seen {
+    /// The trace as text.
+    pub trace: Vec<u8>,
+    /// Lines `name value`.
+    pub facts: Vec<u8>,
+}
+
+/// Makes the own trace instance and removes pauses of the test mode.
+pub fn prepare() -> Result<()> {
+    fs::create_dir_all(INSTANCE).map_err(|e| format!("{INSTANCE}: {e}"))?;
+    // `mono` stands still while timekeeping is suspended.
+    write(&format!("{INSTANCE}/trace_clock"), "boot")?;
+    for event in EVENTS {
+        write(&format!("{INSTANCE}/events/power/{event}/enable"), "1")?;
+    }
+    write("/sys/module/suspend/parameters/pm_test_delay", "0")
+}
+
+/// Runs the cycles of a step.
+pub fn cycles(step: &Step) -> Result<Seen> {
+    write("/sys/power/pm_async", if step.pm_async { "1" } else { "0" })?;
+    write("/sys/power/pm_test", step.sleep.pm_test())?;
+    let deep = read_text("/sys/power/mem_sleep").contains("deep");
+    let state = match step.sleep {
+        Sleep::S2idle => "freeze",
+        Sleep::Deep if !deep => return Err("this guest has no deep sleep".into()),
+        _ if deep => {
+            write("/sys/power/mem_sleep", "deep")?;
+            "mem"
+        }
+        _ => "freeze",
+    };
+    write(&format!("{INSTANCE}/tracing_on"), "0")?;
+    write(&format!("{INSTANCE}/buffer_size_kb"), &step.buffer_kb.to_string())?;
+    clear()?;
+    write(&format!("{INSTANCE}/tracing_on"), "1")?;
+    let mut errors = String::new();
+    for n in 0..step.cycles {
+        // A board may hold a callback that fails on purpose, so a cycle that
+        // fails is a result, not the end.
+        if let Err(e) = write("/sys/power/state", state) {
+            errors.push_str(&format!("cycle_error {n} {e}\n"));
+        }
+    }
+    write(&format!("{INSTANCE}/tracing_on"), "0")?;
+    let trace = read(Path::new(&format!("{INSTANCE}/trace")))?;
+    let facts = format!(
+        "state {state}\nrelease {}\ncmdline {}\ncpus {}\nlost {}\n{errors}",
+        read_text("/proc/sys/kernel/osrelease"),
+        read_text("/proc/cmdline"),
+        read_text("/sys/devices/system/cpu/online"),
+        lost_events(),
+    );
+    Ok(Seen { trace, facts: facts.into_bytes() })
+}
+
+/// Empties the buffer: the kernel does it when the file is truncated.
+fn clear() -> Result<()> {
+    let path = format!("{INSTANCE}/trace");
+    fs::File::create(&path).map(drop).map_err(|e| format!("{path}: {e}"))
+}
+
+/// Events that did not fit into the buffer, over all CPUs.
+fn lost_events() -> u64 {
+    let Ok(cpus) = fs::read_dir(format!("{INSTANCE}/per_cpu")) else { return 0 };
+    cpus.flatten()
+        .map(|cpu| fs::read_to_string(cpu.path().join("stats")).unwrap_or_default())
+        .flat_map(|stats| {
+            stats
+                .lines()
+                .filter(|l| l.starts_with("overrun:") || l.starts_with("dropped events:"))
+                .filter_map(|l| l.rsplit(' ').next()?.parse::<u64>().ok())
+                .collect::<Vec<_>>()
+        })
+        .sum()
+}

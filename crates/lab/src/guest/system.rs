@@ -1,0 +1,102 @@
+//! Small dealings with the guest's kernel.
+
+use super::Result;
+use rustix::mount::{MountFlags, mount};
+use std::ffi::CString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+const BOARD: &str = "/sys/kernel/debug/dormouse/board";
+
+/// Mounts what the guest needs. Mount points are in the initramfs or made.
+pub fn mount_all() -> Result<()> {
+    for (what, at, kind) in [
+        ("proc", "/proc", "proc"),
+        ("sysfs", "/sys", "sysfs"),
+        ("devtmpfs", "/dev", "devtmpfs"),
+        ("debugfs", "/sys/kernel/debug", "debugfs"),
+        ("tracefs", "/sys/kernel/tracing", "tracefs"),
+        ("tmpfs", "/tmp", "tmpfs"),
+    ] {
+        let _ = fs::create_dir_all(at);
+        match mount(what, at, kind, MountFlags::empty(), None) {
+            // The kernel mounts devtmpfs itself if it is configured so.
+            Ok(()) | Err(rustix::io::Errno::BUSY) => {}
+            Err(e) => return Err(format!("mount {at}: {e}")),
+        }
+    }
+    Ok(())
+}
+
+/// Whole file.
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Text of a small file without the line end; empty if it cannot be read.
+pub fn read_text(path: &str) -> String {
+    fs::read_to_string(path).map(|s| s.trim_end().to_owned()).unwrap_or_default()
+}
+
+/// One write of the whole text.
+pub fn write(path: &str, text: &str) -> Result<()> {
+    let say = |e: std::io::Error| format!("{path}: {e} (writing {text})");
+    let mut f = OpenOptions::new().write(true).open(path).map_err(say)?;
+    f.write_all(text.as_bytes()).map_err(say)
+}
+
+/// Loads the module in `path`.
+pub fn load_module(path: &Path) -> Result<()> {
+    let say = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+    let file = File::open(path).map_err(|e| say(&e))?;
+    rustix::system::finit_module(&file, &CString::default(), 0).map_err(|e| say(&e))
+}
+
+/// Unloads a module.
+pub fn unload_module(name: &str) -> Result<()> {
+    let c = CString::new(name).map_err(|e| e.to_string())?;
+    rustix::system::delete_module(&c, rustix::fs::OFlags::NONBLOCK.bits() as i32)
+        .map_err(|e| format!("unload {name}: {e}"))
+}
+
+/// Gives a description to the module in one write, as it wants it.
+pub fn build_board(text: &[u8]) -> Result<()> {
+    let mut f = OpenOptions::new().write(true).open(BOARD).map_err(|e| format!("{BOARD}: {e}"))?;
+    match f.write(text) {
+        Ok(n) if n == text.len() => Ok(()),
+        Ok(n) => Err(format!("{BOARD}: took {n} of {} bytes", text.len())),
+        Err(e) => Err(format!("board refused: {} ({e})", read_text(BOARD))),
+    }
+}
+
+/// What the kernel has logged so far.
+pub fn kernel_log() -> Vec<u8> {
+    let mut log = Vec::new();
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
+        .open("/dev/kmsg");
+    let Ok(mut file) = file else { return log };
+    // One read is one record; 8 KB is the longest the kernel gives.
+    let mut record = vec![0; 8192];
+    loop {
+        match file.read(&mut record) {
+            Ok(n) if n > 0 => log.extend_from_slice(&record[..n]),
+            // Records were overwritten before they were read: go on.
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => {}
+            _ => return log,
+        }
+    }
+}
+
+/// Ends the guest.
+pub fn power_off() -> ! {
+    rustix::fs::sync();
+    let e = rustix::system::reboot(rustix::system::RebootCommand::PowerOff);
+    println!("dormouse guest: power off: {e:?}");
+    loop {
+        std::thread::park();
+    }
+}

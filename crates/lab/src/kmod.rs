@@ -1,0 +1,90 @@
+//! Builds the board module for a kernel, once per kernel and source.
+
+use crate::error::tail;
+use crate::kernels::{Kernel, cache, chroot};
+use crate::{Error, Result};
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The sources, so that an installed `dormouse` needs no repository.
+const SOURCES: [(&str, &str); 9] = [
+    ("Kbuild", include_str!("../../../kernel/Kbuild")),
+    ("Makefile", include_str!("../../../kernel/Makefile")),
+    ("board.h", include_str!("../../../kernel/board.h")),
+    ("callbacks.c", include_str!("../../../kernel/callbacks.c")),
+    ("devices.c", include_str!("../../../kernel/devices.c")),
+    ("main.c", include_str!("../../../kernel/main.c")),
+    ("parse.c", include_str!("../../../kernel/parse.c")),
+    ("wake.c", include_str!("../../../kernel/wake.c")),
+    ("COPYING", include_str!("../../../kernel/COPYING")),
+];
+
+/// The module for `kernel`; built if it is not in the cache.
+///
+/// # Errors
+/// When the kernel has no headers, or the build fails or warns: a warning of
+/// the compiler here is an interface that changed.
+pub fn module(kernel: &Kernel) -> Result<PathBuf> {
+    let Some(headers) = &kernel.headers else {
+        return Err(Error::other(format!(
+            "no headers are left in the archive for {}: it runs with the guest's own devices only (leave out --board)",
+            kernel.release
+        )));
+    };
+    let mut hash = DefaultHasher::new();
+    SOURCES.hash(&mut hash);
+    let dir = cache()?.join("modules").join(format!(
+        "{}-{}-{:016x}",
+        kernel.arch.name(),
+        kernel.release,
+        hash.finish()
+    ));
+    let module = dir.join("dormouse_board.ko");
+    if !module.exists() {
+        // A directory of its own until it is complete: two may build at once.
+        let work = cache()?.join("modules").join(format!("building-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&work);
+        fs::create_dir_all(&work).map_err(Error::file(&work))?;
+        for (name, text) in SOURCES {
+            fs::write(work.join(name), text).map_err(Error::file(work.join(name)))?;
+        }
+        make(kernel, headers, &work)?;
+        let _ = fs::remove_dir_all(&dir);
+        match fs::rename(&work, &dir) {
+            Ok(()) => {}
+            Err(_) if module.exists() => {}
+            Err(e) => return Err(Error::file(&dir)(e)),
+        }
+    }
+    Ok(module)
+}
+
+fn make(kernel: &Kernel, headers: &Path, work: &Path) -> Result<()> {
+    let mut command = match chroot::needed(kernel, headers)? {
+        None => {
+            let mut c = Command::new("make");
+            c.arg("-C").arg(work).arg(format!("KDIR={}", headers.display()));
+            c
+        }
+        Some(root) => root.make(headers, work)?,
+    };
+    let out = command.output().map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => {
+            Error::Missing { program: "make", advice: "install it (make lab-setup does)".into() }
+        }
+        _ => Error::file("make")(e),
+    })?;
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    let warned = said.lines().any(|l| l.contains(": warning: "));
+    if out.status.success() && !warned {
+        Ok(())
+    } else {
+        Err(Error::Program {
+            what: format!("building the board module for {}", kernel.release),
+            output: tail(&said, 40),
+        })
+    }
+}

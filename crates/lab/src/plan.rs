@@ -1,0 +1,90 @@
+//! What the host asks of the guest: written as JSON into the initramfs.
+
+use serde::{Deserialize, Serialize};
+
+/// Word on the kernel command line without which the guest does nothing.
+pub const MARKER: &str = "dormouse.lab=1";
+/// Directory of the guest that holds the plan, the module and the boards.
+pub const DIRECTORY: &str = "/lab";
+/// The plan, in [`DIRECTORY`].
+pub const PLAN: &str = "plan.json";
+/// The board module, in [`DIRECTORY`].
+pub const MODULE: &str = "dormouse_board.ko";
+
+/// How deep a cycle goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sleep {
+    /// `pm_test=devices`: prepare, suspend, resume, complete.
+    #[default]
+    Devices,
+    /// `pm_test=platform`: late, noirq and early too.
+    Platform,
+    /// `pm_test=core`: also CPUs off and system core.
+    Core,
+    /// Real suspend-to-idle, ended by a timer of the board module.
+    S2idle,
+    /// Real suspend-to-RAM, ended by QEMU.
+    Deep,
+}
+
+impl Sleep {
+    /// The word of the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sleep::Devices => "devices",
+            Sleep::Platform => "platform",
+            Sleep::Core => "core",
+            Sleep::S2idle => "s2idle",
+            Sleep::Deep => "deep",
+        }
+    }
+
+    /// The depth called `name`.
+    pub fn find(name: &str) -> Option<Sleep> {
+        [Sleep::Devices, Sleep::Platform, Sleep::Core, Sleep::S2idle, Sleep::Deep]
+            .into_iter()
+            .find(|s| s.name() == name)
+    }
+
+    /// What goes into `/sys/power/pm_test`.
+    pub fn pm_test(self) -> &'static str {
+        match self {
+            Sleep::Devices => "devices",
+            Sleep::Platform => "platform",
+            Sleep::Core => "core",
+            Sleep::S2idle | Sleep::Deep => "none",
+        }
+    }
+}
+
+/// One board, some cycles.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// Name that its results carry.
+    pub name: String,
+    /// File with the description in [`DIRECTORY`]; none runs with the guest's
+    /// own devices.
+    pub description: Option<String>,
+    /// How deep.
+    pub sleep: Sleep,
+    /// `/sys/power/pm_async`.
+    pub pm_async: bool,
+    /// How many cycles.
+    pub cycles: u32,
+    /// Size of the trace buffer of each CPU.
+    pub buffer_kb: u32,
+}
+
+/// Everything one boot does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Whether the board module is there and to be loaded.
+    pub module: bool,
+    /// Duration of suspend-to-idle in nanoseconds.
+    pub wake_ns: u64,
+    /// Terminal that takes the results.
+    pub results: String,
+    /// Steps in order.
+    pub steps: Vec<Step>,
+}

@@ -1,0 +1,303 @@
+//! One virtual machine: its command line, its time limit, its wake-up.
+//!
+//! What makes a run repeat itself bit for bit: one TCG thread, virtual time
+//! that advances by instructions and jumps over idle (`-icount`), a clock that
+//! starts at a fixed date and follows virtual time, a fixed seed for every
+//! random number QEMU hands out, and a kernel that takes no entropy from
+//! elsewhere and puts itself at its usual address.
+
+use crate::error::tail;
+use crate::plan::MARKER;
+use crate::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Processor architecture of a guest.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Arch {
+    /// x86-64.
+    #[default]
+    Amd64,
+    /// 64-bit Arm.
+    Arm64,
+}
+
+impl Arch {
+    /// Debian's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Arch::Amd64 => "amd64",
+            Arch::Arm64 => "arm64",
+        }
+    }
+
+    /// First part of a compiler's target.
+    pub fn machine(self) -> &'static str {
+        match self {
+            Arch::Amd64 => "x86_64",
+            Arch::Arm64 => "aarch64",
+        }
+    }
+
+    /// Name of the emulator.
+    pub fn qemu(self) -> &'static str {
+        match self {
+            Arch::Amd64 => "qemu-system-x86_64",
+            Arch::Arm64 => "qemu-system-aarch64",
+        }
+    }
+
+    /// The terminal that takes the results.
+    pub fn results(self) -> &'static str {
+        match self {
+            Arch::Amd64 => "/dev/ttyS1",
+            // `virt` has one UART of its own; this one is on the PCI bus.
+            Arch::Arm64 => "/dev/ttyS0",
+        }
+    }
+}
+
+/// How the guest's processor is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Accel {
+    /// Emulated, time counted in instructions: repeatable.
+    #[default]
+    Icount,
+    /// Emulated, one thread per processor, the host's time.
+    Tcg,
+    /// The host's processor.
+    Kvm,
+}
+
+impl Accel {
+    /// The word of the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Accel::Icount => "icount",
+            Accel::Tcg => "tcg",
+            Accel::Kvm => "kvm",
+        }
+    }
+
+    /// The accelerator called `name`.
+    pub fn find(name: &str) -> Option<Accel> {
+        [Accel::Icount, Accel::Tcg, Accel::Kvm].into_iter().find(|a| a.name() == name)
+    }
+}
+
+/// Everything that makes a virtual machine what it is; a capture keeps it, so
+/// that the run can be done again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Architecture.
+    pub arch: Arch,
+    /// How it runs.
+    pub accel: Accel,
+    /// Processors.
+    pub cpus: u32,
+    /// QEMU's name of the processor.
+    pub cpu: String,
+    /// Seed of QEMU's random numbers.
+    pub seed: u64,
+    /// Memory in MiB.
+    pub memory_mb: u32,
+    /// Whether QEMU wakes the guest from suspend-to-RAM.
+    pub wake_deep: bool,
+}
+
+impl Machine {
+    /// The usual machine for kernel release `release`.
+    pub fn new(arch: Arch, accel: Accel, cpus: u32, release: &str) -> Machine {
+        let cpu = match (arch, accel) {
+            (Arch::Arm64, _) => "cortex-a72",
+            (_, Accel::Kvm) => "host",
+            // 6.1 does not come up under instruction counting with `max`.
+            _ if release.starts_with("6.1.") => "qemu64",
+            _ => "max",
+        };
+        Machine { arch, accel, cpus, cpu: cpu.into(), seed: 1, memory_mb: 1024, wake_deep: false }
+    }
+
+    /// The kernel command line.
+    pub fn command_line(&self) -> String {
+        let console = match self.arch {
+            Arch::Amd64 => "ttyS0",
+            Arch::Arm64 => "ttyAMA0",
+        };
+        format!(
+            "console={console} quiet panic=-1 nokaslr norandmaps random.trust_cpu=off \
+             random.trust_bootloader=off no_console_suspend {MARKER}"
+        )
+    }
+
+    /// Arguments for QEMU; files go to `dir`.
+    fn arguments(&self, image: &Path, initrd: &Path, dir: &Path) -> Vec<OsString> {
+        let mut a: Vec<OsString> = Vec::new();
+        let mut add = |words: &[&str]| a.extend(words.iter().map(OsString::from));
+        match self.accel {
+            Accel::Icount => {
+                add(&["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]);
+                add(&["-rtc", "base=2026-01-01,clock=vm"]);
+            }
+            Accel::Tcg => add(&["-accel", "tcg,thread=multi"]),
+            Accel::Kvm => add(&["-accel", "kvm"]),
+        }
+        add(&["-seed", &self.seed.to_string()]);
+        if self.arch == Arch::Arm64 {
+            add(&["-machine", "virt"]);
+        }
+        add(&["-cpu", &self.cpu, "-smp", &self.cpus.to_string()]);
+        add(&["-m", &self.memory_mb.to_string()]);
+        add(&["-nodefaults", "-display", "none", "-no-reboot"]);
+        // One serial line for the console, one for the results.
+        add(&["-serial", &format!("file:{}", dir.join("console").display())]);
+        let results = dir.join("results");
+        match self.arch {
+            Arch::Amd64 => add(&["-serial", &format!("file:{}", results.display())]),
+            Arch::Arm64 => add(&[
+                "-chardev",
+                &format!("file,id=results,path={}", results.display()),
+                "-device",
+                "pci-serial,chardev=results",
+            ]),
+        }
+        if self.wake_deep {
+            let socket = dir.join("qmp");
+            add(&["-qmp", &format!("unix:{},server=on,wait=off", socket.display())]);
+        }
+        add(&["-append", &self.command_line()]);
+        a.push("-kernel".into());
+        a.push(image.into());
+        a.push("-initrd".into());
+        a.push(initrd.into());
+        a
+    }
+}
+
+/// What a finished machine leaves.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// Text of the console.
+    pub console: String,
+    /// Bytes of the results line.
+    pub results: Vec<u8>,
+    /// Wall time of the whole run.
+    pub took: Duration,
+}
+
+/// Boots `image` with `initrd` and waits until it powers off.
+///
+/// # Errors
+/// When QEMU is not there, does not start, or is still running after `limit`.
+pub fn boot(machine: &Machine, image: &Path, initrd: &[u8], limit: Duration) -> Result<Output> {
+    let dir = tempfile::tempdir().map_err(Error::file(std::env::temp_dir()))?;
+    let initrd_path = dir.path().join("initrd");
+    fs::write(&initrd_path, initrd).map_err(Error::file(&initrd_path))?;
+    let errors_path = dir.path().join("errors");
+    let errors = fs::File::create(&errors_path).map_err(Error::file(&errors_path))?;
+    let start = Instant::now();
+    let child = Command::new(machine.arch.qemu())
+        .args(machine.arguments(image, &initrd_path, dir.path()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(errors)
+        .spawn()
+        .map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => Error::Missing {
+                program: machine.arch.qemu(),
+                advice: "install QEMU (make lab-setup does, or the package qemu-system)".into(),
+            },
+            _ => Error::file(machine.arch.qemu())(e),
+        })?;
+    let mut child = Running(child);
+    let console_path = dir.path().join("console");
+    let console =
+        || String::from_utf8_lossy(&fs::read(&console_path).unwrap_or_default()).into_owned();
+    let mut waker = machine.wake_deep.then(|| Waker::new(dir.path().join("qmp")));
+    loop {
+        match child.0.try_wait().map_err(Error::file(machine.arch.qemu()))? {
+            Some(status) if status.success() => break,
+            Some(status) => {
+                return Err(Error::Program {
+                    what: format!("{} ({status})", machine.arch.qemu()),
+                    output: tail(&fs::read_to_string(&errors_path).unwrap_or_default(), 10),
+                });
+            }
+            None => {}
+        }
+        if start.elapsed() > limit {
+            return Err(Error::Guest {
+                what: format!("did not finish within {} s", limit.as_secs()),
+                console: tail(&console(), 30),
+            });
+        }
+        match &mut waker {
+            Some(w) => w.poll(),
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+    }
+    let results_path = dir.path().join("results");
+    Ok(Output {
+        console: console(),
+        results: fs::read(&results_path).map_err(Error::file(&results_path))?,
+        took: start.elapsed(),
+    })
+}
+
+/// A QEMU that never outlives the caller.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Answers QEMU's event SUSPEND with `system_wakeup`.
+struct Waker {
+    socket: PathBuf,
+    stream: Option<BufReader<UnixStream>>,
+}
+
+impl Waker {
+    fn new(socket: PathBuf) -> Waker {
+        Waker { socket, stream: None }
+    }
+
+    /// Waits at most a few milliseconds for an event and answers it. Errors
+    /// leave the guest asleep, and the time limit tells.
+    fn poll(&mut self) {
+        if self.stream.is_none() {
+            self.stream = self.connect().ok();
+        }
+        let Some(stream) = &mut self.stream else {
+            std::thread::sleep(Duration::from_millis(20));
+            return;
+        };
+        let mut line = String::new();
+        if stream.read_line(&mut line).is_ok() && line.contains("\"SUSPEND\"") {
+            let _ = stream.get_mut().write_all(b"{\"execute\":\"system_wakeup\"}\n");
+        }
+        if line.is_empty() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn connect(&self) -> std::io::Result<BufReader<UnixStream>> {
+        let mut s = UnixStream::connect(&self.socket)?;
+        s.set_read_timeout(Some(Duration::from_millis(20)))?;
+        s.write_all(b"{\"execute\":\"qmp_capabilities\"}\n")?;
+        Ok(BufReader::new(s))
+    }
+}

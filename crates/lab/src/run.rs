@@ -1,0 +1,194 @@
+//! Boards on a kernel: everything from the board to what the kernel did.
+
+use crate::answer::Answer;
+use crate::describe::{Description, describe};
+use crate::error::tail;
+use crate::initramfs::Initramfs;
+use crate::kernels::Kernel;
+use crate::plan::{DIRECTORY, MODULE, PLAN, Plan, Sleep, Step};
+use crate::qemu::{Arch, Machine, Output, boot};
+use crate::{Error, Result, kmod};
+use dormouse_core::board::Board;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A board and what is to be done with it.
+#[derive(Clone, Debug)]
+pub struct Job<'a> {
+    /// Name of the result, without blanks.
+    pub name: String,
+    /// The board; none for the guest's own devices.
+    pub board: Option<&'a Board>,
+    /// How deep.
+    pub sleep: Sleep,
+    /// `/sys/power/pm_async`.
+    pub pm_async: bool,
+    /// How many cycles.
+    pub cycles: u32,
+}
+
+/// What a job gave.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Name of the job.
+    pub name: String,
+    /// What the board module was told, and the map of names.
+    pub description: Description,
+    /// The trace as text.
+    pub trace: String,
+    /// Lines `name value` about the guest.
+    pub facts: String,
+}
+
+/// What a boot gave.
+#[derive(Clone, Debug)]
+pub struct Boot {
+    /// Outcomes in the order of the jobs.
+    pub outcomes: Vec<Outcome>,
+    /// The guest's kernel log, as records of `/dev/kmsg`.
+    pub log: String,
+    /// Wall time.
+    pub took: Duration,
+}
+
+/// How long suspend-to-idle lasts in the guest.
+const WAKE_NS: u64 = 200_000_000;
+
+/// Does the jobs in one boot of `kernel`.
+///
+/// # Errors
+/// When anything is missing, the guest does not come to its end within
+/// `limit`, refuses a board, or loses events.
+pub fn run(kernel: &Kernel, machine: &Machine, jobs: &[Job], limit: Duration) -> Result<Boot> {
+    let mut archive = Initramfs::default();
+    for dir in [DIRECTORY, "/proc", "/sys", "/dev", "/tmp"] {
+        archive.directory(dir);
+    }
+    // The kernel opens it before the guest mounts anything.
+    archive.device("/dev/console", 5, 1);
+    let init = fs::read(init_program(machine.arch)?).map_err(Error::file("init program"))?;
+    archive.file("/init", 0o755, &init);
+
+    let mut plan = Plan {
+        module: jobs.iter().any(|j| j.board.is_some()),
+        results: machine.arch.results().into(),
+        ..Plan::default()
+    };
+    let mut descriptions: Vec<Description> = Vec::new();
+    for (i, job) in jobs.iter().enumerate() {
+        // The same board again needs no second building.
+        let same = jobs[..i]
+            .iter()
+            .position(|j| matches!((j.board, job.board), (Some(a), Some(b)) if std::ptr::eq(a, b)));
+        let (description, file) = match (job.board, same) {
+            (None, _) => (Description::default(), None),
+            (_, Some(n)) => (descriptions[n].clone(), plan.steps[n].description.clone()),
+            (Some(board), None) => {
+                let d = describe(board)?;
+                let file = format!("board{i}");
+                archive.file(&format!("{DIRECTORY}/{file}"), 0o644, d.text.as_bytes());
+                (d, Some(file))
+            }
+        };
+        plan.steps.push(Step {
+            name: job.name.clone(),
+            buffer_kb: buffer_kb(description.devices.len(), job.cycles),
+            description: file,
+            sleep: job.sleep,
+            pm_async: job.pm_async,
+            cycles: job.cycles,
+        });
+        descriptions.push(description);
+    }
+    if plan.steps.iter().any(|s| s.sleep == Sleep::S2idle) {
+        plan.module = true;
+        plan.wake_ns = WAKE_NS;
+    }
+    if plan.module {
+        let ko = kmod::module(kernel)?;
+        let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
+        archive.file(&format!("{DIRECTORY}/{MODULE}"), 0o644, &bytes);
+    }
+    let json = serde_json::to_vec(&plan).map_err(|e| Error::other(e.to_string()))?;
+    archive.file(&format!("{DIRECTORY}/{PLAN}"), 0o644, &json);
+
+    let mut machine = machine.clone();
+    machine.wake_deep = plan.steps.iter().any(|s| s.sleep == Sleep::Deep);
+    let output = boot(&machine, &kernel.image, &archive.finish(), limit)?;
+    let answer = understand(&output)?;
+    let outcomes = plan
+        .steps
+        .iter()
+        .zip(descriptions)
+        .map(|(step, description)| outcome(&answer, step, description))
+        .collect::<Result<_>>()?;
+    Ok(Boot { outcomes, log: answer.text("log"), took: output.took })
+}
+
+fn understand(output: &Output) -> Result<Answer> {
+    let answer = Answer::parse(&output.results);
+    let failed = |what: String| Error::Guest { what, console: tail(&output.console, 30) };
+    match answer {
+        Ok(a) if a.get("error").is_some() => Err(failed(format!("said: {}", a.text("error")))),
+        Ok(a) if a.complete() => Ok(a),
+        Ok(_) => Err(failed("stopped before it had sent everything".into())),
+        Err(e) => Err(failed(format!("stopped: {e}"))),
+    }
+}
+
+fn outcome(answer: &Answer, step: &Step, description: Description) -> Result<Outcome> {
+    let facts = answer.text(&format!("facts {}", step.name));
+    let lost = facts.lines().find_map(|l| l.strip_prefix("lost ")).unwrap_or("?");
+    if lost != "0" {
+        return Err(Error::other(format!(
+            "{}: the guest's trace buffer lost {lost} events",
+            step.name
+        )));
+    }
+    Ok(Outcome {
+        name: step.name.clone(),
+        description,
+        trace: answer.text(&format!("trace {}", step.name)),
+        facts,
+    })
+}
+
+/// Room for every event of `cycles`: the guest has at most 300 devices of its
+/// own, a device has at most 16 events, and an event takes at most 128 bytes
+/// in the buffer of the one CPU that may have to hold all of them.
+fn buffer_kb(devices: usize, cycles: u32) -> u32 {
+    let bytes = (devices as u64 + 300) * 16 * 128 * u64::from(cycles);
+    u32::try_from(bytes / 1024 + 64).unwrap_or(u32::MAX)
+}
+
+/// A static binary that can be the guest's process 1: `DORMOUSE_INIT`, this
+/// program if it is static and of the right architecture, or a
+/// `dormouse-guest` beside it.
+fn init_program(arch: Arch) -> Result<PathBuf> {
+    if let Some(p) = std::env::var_os("DORMOUSE_INIT").filter(|v| !v.is_empty()) {
+        return Ok(p.into());
+    }
+    let me = std::env::current_exe().map_err(Error::file("/proc/self/exe"))?;
+    if cfg!(target_env = "musl") && std::env::consts::ARCH == arch.machine() {
+        return Ok(me);
+    }
+    // `target/debug/dormouse`, `target/debug/deps/test`: look for what
+    // `make guest` built.
+    let target = format!("{}-unknown-linux-musl", arch.machine());
+    me.ancestors()
+        .flat_map(|dir| {
+            [
+                dir.join(format!("dormouse-guest-{}", arch.machine())),
+                dir.join(&target).join("release/dormouse-guest"),
+            ]
+        })
+        .find(|p| p.is_file())
+        .ok_or_else(|| {
+            Error::other(format!(
+                "no static dormouse-guest for {} is beside {}; build it with \"make guest\" or name one in DORMOUSE_INIT",
+                arch.machine(),
+                me.display()
+            ))
+        })
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Devices on demand: what a description says, and the functions that turn it
+ * into devices. See README.md beside this file for the format.
+ */
+#ifndef DORMOUSE_BOARD_H
+#define DORMOUSE_BOARD_H
+
+#include <linux/device.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
+
+#define BOARD_MAX_DEVICES	65536
+#define BOARD_MAX_LINKS		262144
+#define BOARD_MAX_LOCKS		65536
+#define BOARD_MAX_TEXT		(64 << 20)
+#define BOARD_NAME_LEN		64
+/* One hour: longer is a mistake, and would look like a hang. */
+#define BOARD_MAX_NS		3600000000000ULL
+
+/* The callbacks in the order in which a sleep cycle calls them. */
+enum board_phase {
+	PHASE_PREPARE,
+	PHASE_SUSPEND,
+	PHASE_LATE,
+	PHASE_NOIRQ,
+	PHASE_RESUME_NOIRQ,
+	PHASE_EARLY,
+	PHASE_RESUME,
+	PHASE_COMPLETE,
+	PHASE_COUNT,
+};
+
+/* What one callback does: takes the lock, sleeps, computes, returns. */
+struct board_work {
+	u64 sleep_ns;
+	u64 compute_ns;
+	int ret;
+	u32 lock;		/* from 1; 0 is none */
+};
+
+struct board_device {
+	struct device dev;
+	struct board *board;
+	char name[BOARD_NAME_LEN];
+	unsigned int line;
+	int parent;		/* index, -1 without */
+	bool added;
+	bool is_class;
+	bool bound;
+	bool async;
+	bool wakeup;
+	bool active;
+	bool syscore;
+	bool no_pm;
+	bool no_direct_complete;
+	u8 present;		/* bit per callback that exists */
+	struct board_work work[PHASE_COUNT];
+};
+
+enum board_link_kind {
+	LINK_STATELESS,
+	LINK_DORMANT,
+	LINK_AVAILABLE,
+	LINK_ACTIVE,
+	LINK_SYNC_STATE_ONLY,
+};
+
+struct board_link {
+	unsigned int line;
+	unsigned int after;	/* made when so many devices exist */
+	unsigned int consumer;
+	unsigned int supplier;
+	enum board_link_kind kind;
+	bool pm_runtime;
+};
+
+struct board {
+	unsigned int n_devices;
+	unsigned int n_links;
+	unsigned int n_locks;
+	struct board_device **devices;
+	struct board_link *links;
+	struct mutex *locks;
+};
+
+/* Where and why a description was refused. */
+struct board_error {
+	unsigned int line;
+	char text[128];
+};
+
+__printf(3, 4)
+int board_refuse(struct board_error *err, unsigned int line,
+		 const char *fmt, ...);
+
+/* parse.c: changes @text; gives a board without devices in the system. */
+struct board *board_parse(char *text, struct board_error *err);
+void board_free(struct board *board);
+
+/* devices.c */
+int board_devices_init(void);
+void board_devices_exit(void);
+int board_add(struct board *board, struct board_error *err);
+void board_remove(struct board *board);
+
+/* callbacks.c */
+void board_callbacks_init(void);
+const struct device_type *board_type(u8 present);
+
+/* wake.c */
+extern u64 board_wake_ns;
+int board_wake_init(void);
+void board_wake_exit(void);
+
+static inline struct board_device *to_board_device(struct device *dev)
+{
+	return container_of(dev, struct board_device, dev);
+}
+
+#endif
