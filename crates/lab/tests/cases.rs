@@ -22,7 +22,7 @@ fn main_check(series: &str) {
             jobs.push(case.job(board, Pair::Normal, pm_async));
         }
     }
-    let boot = run(&kernel, &machine, &jobs, Duration::from_secs(300)).unwrap();
+    let boot = run(&kernel, &machine, &jobs, Duration::from_secs(900)).unwrap();
     println!("{series}: took {:?}", boot.took);
     std::fs::write(format!("/tmp/lab-{series}.log"), &boot.log).unwrap();
     let mut wrong = 0;

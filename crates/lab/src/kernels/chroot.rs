@@ -18,28 +18,22 @@ pub struct Chroot {
 /// None if the machine itself can build with `headers`: its C library runs
 /// the headers' programs, and it has the compiler they name.
 pub fn needed(kernel: &Kernel, headers: &Path) -> Result<Option<Chroot>> {
-    let compiler = compiler(headers)?;
-    if runs(&compiler, &["--version"]) && programs_run(headers) {
+    let gcc = compiler(headers)?;
+    let cross = format!("{}-linux-gnu-{gcc}", kernel.arch.machine());
+    if runs(&cross, &["--version"]) && programs_run(headers) {
         return Ok(None);
     }
-    let gcc = format!("gcc-{}", compiler.rsplit('-').next().unwrap_or("14"));
     let suite = if kernel.release.contains("+deb13") { "trixie" } else { "bookworm" };
     Ok(Some(Chroot::open(suite, &gcc)?))
 }
 
-/// The compiler that the headers ask for, such as `x86_64-linux-gnu-gcc-12`.
+/// The compiler that the headers ask for, such as `gcc-12`.
 fn compiler(headers: &Path) -> Result<String> {
     let path = headers.join(".kernelvariables");
     let text = fs::read_to_string(&path).map_err(Error::file(&path))?;
-    let value = |key: &str| {
-        text.lines()
-            .filter(|l| l.trim_start().trim_start_matches("override ").starts_with(key))
-            .find_map(|l| l.split_once('=').map(|(_, v)| v.trim().to_owned()))
-    };
-    let cross = value("CROSS_COMPILE").unwrap_or_default();
-    let cc = value("CC ").unwrap_or_default();
-    let gcc = cc.rsplit(')').next().unwrap_or("gcc");
-    Ok(format!("{cross}{gcc}"))
+    // `CC = $(…) $(CROSS_COMPILE)gcc-12`
+    let cc = text.lines().find(|l| l.starts_with("CC ")).unwrap_or_default();
+    Ok(cc.rsplit(')').next().unwrap_or_default().trim().to_owned())
 }
 
 fn runs(program: &str, arguments: &[&str]) -> bool {
@@ -62,7 +56,9 @@ impl Chroot {
     fn open(suite: &str, gcc: &str) -> Result<Chroot> {
         let root = cache()?.join("chroot").join(format!("{suite}-{gcc}"));
         if !root.join("usr/bin/make").exists() {
-            let new = root.with_extension(format!("new-{}", std::process::id()));
+            let parent = root.parent().unwrap_or(&root);
+            fs::create_dir_all(parent).map_err(Error::file(parent))?;
+            let new = parent.join(format!("{suite}-new-{}", std::process::id()));
             // Debian's time_t transition renamed the library in trixie.
             let elf = if suite == "bookworm" { "libelf1" } else { "libelf1t64" };
             let out = Command::new("mmdebstrap")

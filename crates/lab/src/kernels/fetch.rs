@@ -110,7 +110,7 @@ pub fn fetch(arch: Arch, series: &str) -> Result<Kernel> {
     }
 
     let dir = directory(arch, series)?;
-    let fresh = dir.with_extension(format!("new-{}", std::process::id()));
+    let fresh = directory(arch, &format!("{series}-new-{}", std::process::id()))?;
     let _ = fs::remove_dir_all(&fresh);
     let debs = apt.download(&names, &fresh.join("debs"))?;
     for deb in &debs {
@@ -203,11 +203,11 @@ fn find_image(dir: &Path, release: &str) -> Result<PathBuf> {
     })
 }
 
-/// The headers' Makefile names the shared part by its place after
-/// installation; here it lies in the cache.
+/// The headers' Makefile names its parts by their place after installation;
+/// here they lie in the cache.
 fn relocate(headers: &Path, root: &Path) -> Result<()> {
     let path = headers.join("Makefile");
     let text = fs::read_to_string(&path).map_err(Error::file(&path))?;
-    let text = text.replace(" /usr/src/", &format!(" {}/", root.join("usr/src").display()));
+    let text = text.replace("/usr/src/", &format!("{}/", root.join("usr/src").display()));
     fs::write(&path, text).map_err(Error::file(&path))
 }
