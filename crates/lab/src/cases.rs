@@ -6,10 +6,9 @@ use crate::plan::Sleep;
 use crate::run::{Job, Outcome};
 use crate::trace::cycles;
 use crate::{Error, Result};
-use dormouse_core::board::{Board, BoardDevice, Work};
-use dormouse_core::device::{Device, DeviceId, Link, LinkKind};
+use dormouse_core::board::Board;
 use dormouse_core::phase::Phase;
-use dormouse_core::time::Ns;
+use dormouse_read::cases::Case;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -21,23 +20,13 @@ struct Tables {
     resume: BTreeMap<String, [f64; 2]>,
 }
 
-/// The file of cases.
-#[derive(Debug, Deserialize)]
+/// The file of cases: graphs, and what each generation does with them.
+#[derive(Debug)]
 pub struct Cases {
     /// The graphs.
     pub cases: Vec<Case>,
     /// By case and generation.
     expected: BTreeMap<String, BTreeMap<String, Tables>>,
-}
-
-/// One graph. Devices: name, parent, flags, suspend ms, resume ms. Links:
-/// consumer, supplier, kind.
-#[derive(Debug, Deserialize)]
-pub struct Case {
-    /// Such as `c01`.
-    pub id: String,
-    devices: Vec<(String, String, String, i64, i64)>,
-    links: Vec<(String, String, String)>,
 }
 
 /// The pair of phases in which a board's callbacks run. The walk is the same
@@ -111,8 +100,15 @@ pub struct Verdict {
 
 impl Cases {
     /// Reads the file.
-    pub fn parse(json: &str) -> Result<Cases> {
-        serde_json::from_str(json).map_err(|e| Error::other(format!("cases: {e}")))
+    pub fn parse(json: &[u8]) -> Result<Cases> {
+        #[derive(Deserialize)]
+        struct File {
+            expected: BTreeMap<String, BTreeMap<String, Tables>>,
+        }
+        let say = |e: &dyn std::fmt::Display| Error::other(format!("cases: {e}"));
+        let file: File = serde_json::from_slice(json).map_err(|e| say(&e))?;
+        let cases = dormouse_read::cases::read(json).map_err(|e| say(&e))?;
+        Ok(Cases { cases, expected: file.expected })
     }
 
     /// Compares the first cycle of `outcome` with what `generation` does.
@@ -136,7 +132,8 @@ impl Cases {
         let (down, up) = pair.phases();
         let mut v = Verdict::default();
         for (phase, expected) in [(down, &table.suspend), (up, &table.resume)] {
-            for (i, (name, ..)) in case.devices.iter().enumerate() {
+            for (i, device) in case.board.graph.devices.iter().enumerate() {
+                let name = case.board.names.get(device.name);
                 let seen = cycle
                     .of
                     .get(&(phase, guest_name(i)))
@@ -151,7 +148,7 @@ impl Cases {
                 if off <= tolerance {
                     v.worst = v.worst.max(off);
                 } else {
-                    v.mismatches.push(Mismatch { phase, device: name.clone(), expected, seen });
+                    v.mismatches.push(Mismatch { phase, device: name.to_owned(), expected, seen });
                 }
             }
         }
@@ -159,67 +156,32 @@ impl Cases {
     }
 }
 
-impl Case {
-    /// Whether a suspend callback fails.
-    pub fn fails(&self) -> bool {
-        self.devices.iter().any(|d| d.2.contains('e'))
-    }
+/// Whether a callback of the case fails.
+pub fn fails(case: &Case) -> bool {
+    case.board.devices.iter().flat_map(|d| d.work).flatten().any(|w| w.ret < 0)
+}
 
-    /// The graph as a board whose callbacks run in the phases of `pair`.
-    pub fn board(&self, pair: Pair) -> Result<Board> {
-        let mut b = Board { cpus: 1, pm_async: true, ..Board::default() };
-        let id = |name: &str| {
-            self.devices
-                .iter()
-                .position(|d| d.0 == name)
-                .map(|i| DeviceId(i as u32))
-                .ok_or_else(|| Error::other(format!("{}: no device {name}", self.id)))
-        };
-        let (down, up) = pair.phases();
-        for (name, parent, flags, suspend, resume) in &self.devices {
-            let has = |flag| flags.contains(flag);
-            let mut device =
-                Device { name: b.names.add(name), async_flag: Some(has('a')), ..Device::default() };
-            if !parent.is_empty() {
-                device.parent = Some(id(parent)?);
-            }
-            b.graph.push(device);
-            let mut more = BoardDevice { wakeup: has('w'), ..BoardDevice::default() };
-            if !has('n') {
-                for (phase, ms, ret) in
-                    [(down, *suspend, if has('e') { -5 } else { 0 }), (up, *resume, 0)]
-                {
-                    let i = phase.device_index().expect("pairs hold device phases");
-                    more.work[i] = Some(Work { sleep: Ns::from_ms(ms), ret, ..Work::default() });
-                }
-            }
-            b.devices.push(more);
-        }
-        for (consumer, supplier, kind) in &self.links {
-            let kind = match kind.as_str() {
-                "s" => LinkKind::Stateless,
-                "d" => LinkKind::Dormant,
-                "y" => LinkKind::SyncStateOnly,
-                other => return Err(Error::other(format!("{}: link kind {other}", self.id))),
-            };
-            b.graph.links.push(Link {
-                consumer: id(consumer)?,
-                supplier: id(supplier)?,
-                kind,
-                pm_runtime: false,
-            });
-        }
-        Ok(b)
+/// The board of a case with its callbacks in the phases of `pair`.
+pub fn board(case: &Case, pair: Pair) -> Board {
+    let mut board = case.board.clone();
+    let place = |p: Phase| p.device_index().expect("pairs hold device phases");
+    let (down, up) = pair.phases();
+    for d in &mut board.devices {
+        let work = d.work;
+        d.work = [None; 8];
+        d.work[place(down)] = work[place(Phase::Suspend)];
+        d.work[place(up)] = work[place(Phase::Resume)];
     }
+    board
+}
 
-    /// The job that lets a kernel do the case.
-    pub fn job<'a>(&self, board: &'a Board, pair: Pair, pm_async: bool) -> Job<'a> {
-        Job {
-            name: format!("{}-{pair:?}-async{}", self.id, u8::from(pm_async)),
-            board: Some(board),
-            sleep: pair.sleep(),
-            pm_async,
-            cycles: 1,
-        }
+/// The job that lets a kernel do a case.
+pub fn job<'a>(case: &Case, board: &'a Board, pair: Pair, pm_async: bool) -> Job<'a> {
+    Job {
+        name: format!("{}-{pair:?}-async{}", case.id, u8::from(pm_async)),
+        board: Some(board),
+        sleep: pair.sleep(),
+        pm_async,
+        cycles: 1,
     }
 }

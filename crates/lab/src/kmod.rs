@@ -72,7 +72,7 @@ fn make(kernel: &Kernel, headers: &Path, work: &Path) -> Result<()> {
     };
     let out = command.output().map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => {
-            Error::Missing { program: "make", advice: "install it (make lab-setup does)".into() }
+            Error::Missing { program: "make", advice: "install it (tools/setup lab does)".into() }
         }
         _ => Error::file("make")(e),
     })?;

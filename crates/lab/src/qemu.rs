@@ -215,7 +215,7 @@ pub fn boot(machine: &Machine, image: &Path, initrd: &[u8], limit: Duration) -> 
         .map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound => Error::Missing {
                 program: machine.arch.qemu(),
-                advice: "install QEMU (make lab-setup does, or the package qemu-system)".into(),
+                advice: "install QEMU (tools/setup lab does, or the package qemu-system)".into(),
             },
             _ => Error::file(machine.arch.qemu())(e),
         })?;

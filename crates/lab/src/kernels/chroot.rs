@@ -72,7 +72,7 @@ impl Chroot {
                     std::io::ErrorKind::NotFound => Error::Missing {
                         program: "mmdebstrap",
                         advice: format!(
-                            "it makes a chroot with {gcc}, which this kernel's headers want; make lab-setup installs it"
+                            "it makes a chroot with {gcc}, which this kernel's headers want; tools/setup lab installs it"
                         ),
                     },
                     _ => Error::file(&new)(e),
