@@ -8,6 +8,7 @@
 
 pub mod contrast;
 pub mod figure;
+pub mod say;
 pub mod steady;
 pub mod why;
 
@@ -163,13 +164,11 @@ pub fn compare<'a>(
     let (devices, devices_tested) = devices(&cycles, &mut random);
     let why = cycles[1..]
         .iter()
-        .map(|b| {
-            [Direction::Suspend, Direction::Resume].map(|d| why::explain(d, &cycles[0], b))
-        })
+        .map(|b| [Direction::Suspend, Direction::Resume].map(|d| why::explain(d, &cycles[0], b)))
         .collect();
-    let different_machines = sides
-        .iter()
-        .any(|s| !s.machines.is_empty() && !sides[0].machines.is_empty() && s.machines != sides[0].machines);
+    let different_machines = sides.iter().any(|s| {
+        !s.machines.is_empty() && !sides[0].machines.is_empty() && s.machines != sides[0].machines
+    });
     Ok(Comparison { sides, rows, devices, devices_tested, why, different_machines })
 }
 
@@ -221,10 +220,8 @@ fn gather<'a>(subject: &Subject<'a>) -> (Side, Vec<Seen<'a>>) {
 }
 
 fn row(figure: Figure, cycles: &[Vec<Seen<'_>>], random: &mut Random) -> Row {
-    let samples: Vec<Vec<f64>> = cycles
-        .iter()
-        .map(|side| side.iter().filter_map(|s| figure.value(s)).collect())
-        .collect();
+    let samples: Vec<Vec<f64>> =
+        cycles.iter().map(|side| side.iter().filter_map(|s| figure.value(s)).collect()).collect();
     let contrasts = samples[1..].iter().map(|b| Contrast::new(&samples[0], b, random)).collect();
     let needed = samples[1..].iter().map(|b| cycles_needed(&samples[0], b, 0.02)).collect();
     Row { figure, samples, contrasts, needed }

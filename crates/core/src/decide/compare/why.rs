@@ -85,7 +85,9 @@ pub fn explain<'a>(direction: Direction, a: &[Seen<'a>], b: &[Seen<'a>]) -> Why<
         })
         .collect();
     parts.sort_by(|x, y| {
-        libm::fabs(y.difference()).total_cmp(&libm::fabs(x.difference())).then(x.cause.cmp(&y.cause))
+        libm::fabs(y.difference())
+            .total_cmp(&libm::fabs(x.difference()))
+            .then(x.cause.cmp(&y.cause))
     });
     let bound = longest(&on_path_a).and_then(|(device, time)| {
         let share_b = 100.0 * by_device(&on_path_b).get(&device).copied().unwrap_or(0.0) / after;
@@ -146,6 +148,7 @@ fn means<'a>(direction: Direction, side: &[Seen<'a>]) -> (Means<'a>, Means<'a>) 
         *on_path.entry(Cause::Between).or_default() += total.0 - explained;
     }
     let n = side.len().max(1) as f64;
-    let mean = |m: BTreeMap<Cause<'a>, i64>| m.into_iter().map(|(k, v)| (k, v as f64 / n)).collect();
+    let mean =
+        |m: BTreeMap<Cause<'a>, i64>| m.into_iter().map(|(k, v)| (k, v as f64 / n)).collect();
     (mean(on_path), mean(own))
 }
