@@ -12,13 +12,16 @@ pub const NOTHING: u8 = 1;
 pub const USAGE: u8 = 2;
 /// An input cannot be read, or an output cannot be written.
 pub const INPUT: u8 = 3;
+/// `compare --fail-if-slower`: slower than allowed, beyond doubt.
+pub const SLOWER: u8 = 4;
 
 /// Every code with its meaning, as documented.
-pub const ALL: [(u8, &str); 4] = [
+pub const ALL: [(u8, &str); 5] = [
     (SUCCESS, "success"),
     (NOTHING, "nothing to analyse in the input"),
     (USAGE, "bad usage"),
     (INPUT, "input cannot be read"),
+    (SLOWER, "slower than allowed"),
 ];
 
 /// The table as `--help` prints it.
@@ -37,6 +40,11 @@ pub struct Nothing(pub String);
 #[error("{0}")]
 pub struct Usage(pub String);
 
+/// A recording is slower than the caller allows.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Slower(pub String);
+
 /// The code for an error of a verb.
 pub fn code(error: &anyhow::Error) -> ExitCode {
     let code = error
@@ -46,6 +54,8 @@ pub fn code(error: &anyhow::Error) -> ExitCode {
                 Some(NOTHING)
             } else if e.is::<Usage>() {
                 Some(USAGE)
+            } else if e.is::<Slower>() {
+                Some(SLOWER)
             } else if e.is::<ReadError>() || e.is::<std::io::Error>() {
                 Some(INPUT)
             } else {

@@ -21,6 +21,7 @@ enum Verb {
     Show(verbs::show::ShowArgs),
     Board(verbs::board::BoardArgs),
     Predict(Box<verbs::predict::PredictArgs>),
+    Compare(verbs::compare::CompareArgs),
 }
 
 fn main() -> ExitCode {
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Verb::Show(args) => verbs::show::run(args),
         Verb::Board(args) => verbs::board::run(args),
         Verb::Predict(args) => verbs::predict::run(*args),
+        Verb::Compare(args) => verbs::compare::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

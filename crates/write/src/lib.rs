@@ -3,6 +3,7 @@
 //! [`text`] is for a terminal, [`json`] and [`csv`] for programs, [`markdown`]
 //! for a report. All take what [`dormouse_core::understand`] found.
 
+pub mod comparison;
 pub mod csv;
 pub mod json;
 pub mod markdown;

@@ -2,4 +2,5 @@
 
 pub mod board;
 pub mod predict;
+pub mod compare;
 pub mod show;

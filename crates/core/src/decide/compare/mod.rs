@@ -157,10 +157,14 @@ pub fn compare<'a>(
         return Err(Refusal::DifferentModes { modes });
     }
     let mut random = Random::new(1);
-    let rows = figure::figures(&cycles)
+    let mut rows: Vec<Row> = figure::figures(&cycles)
         .into_iter()
         .map(|figure| row(figure, &cycles, &mut random))
         .collect();
+    // Phases are one family of tests and counts another; the two totals are
+    // what was asked for and stay as they are.
+    correct(&mut rows, |f| matches!(f, Figure::Phase(_)));
+    correct(&mut rows, |f| matches!(f, Figure::Count(_)));
     let (devices, devices_tested) = devices(&cycles, &mut random);
     let why = cycles[1..]
         .iter()
@@ -225,6 +229,23 @@ fn row(figure: Figure, cycles: &[Vec<Seen<'_>>], random: &mut Random) -> Row {
     let contrasts = samples[1..].iter().map(|b| Contrast::new(&samples[0], b, random)).collect();
     let needed = samples[1..].iter().map(|b| cycles_needed(&samples[0], b, 0.02)).collect();
     Row { figure, samples, contrasts, needed }
+}
+
+/// Applies Holm's correction to the rows of one family, side by side.
+fn correct(rows: &mut [Row], family: impl Fn(Figure) -> bool) {
+    let sides = rows.first().map_or(0, |r| r.contrasts.len());
+    for side in 0..sides {
+        let mut members: Vec<&mut Contrast> = rows
+            .iter_mut()
+            .filter(|r| family(r.figure))
+            .map(|r| &mut r.contrasts[side])
+            .filter(|c| c.welch.is_some())
+            .collect();
+        let p: Vec<f64> = members.iter().map(|c| c.p_corrected).collect();
+        for (c, p) in members.iter_mut().zip(holm(&p)) {
+            c.correct(p);
+        }
+    }
 }
 
 /// Tests every device in every phase against the first side, corrects for

@@ -62,7 +62,8 @@ pub fn cautions(c: &Comparison<'_>) -> Vec<String> {
         }
         if s.warm_up > 0 {
             out.push(format!(
-                "{}: the first {} left out, as warm-up (cold worker pools, late work after boot).",
+                "{}: {} left out at the beginning, as warm-up (cold worker pools, late work after \
+                 boot).",
                 s.label,
                 cycles(s.warm_up)
             ));
@@ -100,16 +101,28 @@ fn verdict(direction: Direction, c: &Contrast, needed: Option<u64>, a: &Side, b:
     let percent = c.percent().map_or(String::new(), |p| format!(" ({:.1} %)", fabs(p)));
     match c.verdict {
         Verdict::Slower | Verdict::Faster => {
-            let interval = c.interval.map_or(String::new(), |(low, high)| {
-                format!("; 95 % interval {} to {}", signed(low), signed(high))
+            // The interval is the tested one, of the means; the medians' own
+            // may disagree when only some cycles differ, and that is said.
+            let interval = c.welch.map_or(String::new(), |w| {
+                let (low, high) = w.interval;
+                format!("; means differ by {} to {}", signed(low), signed(high))
             });
+            let some_only = match c.interval {
+                Some((low, high)) if low < 0.0 && high > 0.0 => format!(
+                    " The medians alone do not show it ({} to {}): it comes from some cycles, \
+                     not from all.",
+                    signed(low),
+                    signed(high)
+                ),
+                _ => String::new(),
+            };
             let p = match c.welch {
                 Some(_) if c.p_corrected < 0.0001 => ", p < 0.0001".to_string(),
                 Some(_) => format!(", p = {:.4}", c.p_corrected),
                 None => ", no cycle differs from the median".to_string(),
             };
             format!(
-                "{} {}s {}{percent} {} than {}: {after} instead of {before}{interval}{p}.",
+                "{} {}s {}{percent} {} than {}: {after} instead of {before}{interval}{p}.{some_only}",
                 b.label,
                 name,
                 time(fabs(c.difference())),

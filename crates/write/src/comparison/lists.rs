@@ -1,0 +1,43 @@
+//! The plain-text table in which suspend patches are discussed on the kernel
+//! lists: rows s/r, noRPM and noIRQ, a suspend and a resume column for each
+//! kernel, milliseconds.
+
+use super::text::plain_table;
+use dormouse_core::decide::compare::Comparison;
+use dormouse_core::decide::compare::figure::Figure;
+use dormouse_core::phase::Phase;
+
+const ROWS: [(&str, Phase, Phase); 3] = [
+    ("s/r", Phase::Suspend, Phase::Resume),
+    ("noRPM", Phase::Late, Phase::ResumeEarly),
+    ("noIRQ", Phase::Noirq, Phase::ResumeNoirq),
+];
+
+/// The table, with the median of every phase.
+pub fn lists(c: &Comparison<'_>) -> String {
+    let mut head = vec![String::new()];
+    for side in &c.sides {
+        head.push(format!("{} suspend", side.label));
+        head.push("resume".into());
+    }
+    let body = ROWS
+        .iter()
+        .map(|(name, down, up)| {
+            let mut row = vec![(*name).to_string()];
+            for side in 0..c.sides.len() {
+                row.extend([down, up].map(|p| cell(c, side, *p)));
+            }
+            row
+        })
+        .collect();
+    plain_table(head, body)
+}
+
+fn cell(c: &Comparison<'_>, side: usize, phase: Phase) -> String {
+    let Some(row) = c.rows.iter().find(|r| r.figure == Figure::Phase(phase)) else {
+        return "-".into();
+    };
+    let first = row.contrasts.first().map(|k| k.median_a);
+    let ns = if side == 0 { first } else { row.contrasts.get(side - 1).map(|k| k.median_b) };
+    ns.map_or("-".into(), |ns| format!("{:.1}", ns / 1e6))
+}

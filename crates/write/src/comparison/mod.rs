@@ -1,0 +1,5 @@
+//! A comparison as text, Markdown, the table of the kernel lists, and JSON.
+
+pub mod json;
+pub mod lists;
+pub mod text;
