@@ -22,6 +22,8 @@ enum Verb {
     Board(verbs::board::BoardArgs),
     Predict(Box<verbs::predict::PredictArgs>),
     Compare(verbs::compare::CompareArgs),
+    Record(Box<verbs::record::RecordArgs>),
+    Restore(verbs::restore::RestoreArgs),
 }
 
 fn main() -> ExitCode {
@@ -30,6 +32,8 @@ fn main() -> ExitCode {
         Verb::Board(args) => verbs::board::run(args),
         Verb::Predict(args) => verbs::predict::run(*args),
         Verb::Compare(args) => verbs::compare::run(&args),
+        Verb::Record(args) => verbs::record::run(*args),
+        Verb::Restore(args) => verbs::restore::run(args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

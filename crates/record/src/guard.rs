@@ -277,9 +277,33 @@ impl Drop for Guard<'_> {
 }
 
 /// Undoes what a recorder that ended badly left in the journal of `folder`.
+///
+/// # Errors
+/// If the journal cannot be read, or a running recorder holds it. A knob that
+/// cannot be put back is no error: it is in [`Restored::failed`], and the
+/// journal is kept.
 pub fn restore(root: &Root, folder: &str, observer: &mut dyn Observer) -> Result<Restored, Error> {
+    let found = journal::find(root, folder);
+    carry_out(root, folder, found, observer)
+}
+
+/// [`restore`] for a process that panics while it holds the journal itself.
+///
+/// # Errors
+/// As [`restore`].
+pub fn restore_own(root: &Root, folder: &str) -> Result<Restored, Error> {
+    let found = journal::find_own(root, folder);
+    carry_out(root, folder, found, &mut NoObserver)
+}
+
+fn carry_out(
+    root: &Root,
+    folder: &str,
+    found: io::Result<Found>,
+    observer: &mut dyn Observer,
+) -> Result<Restored, Error> {
     let failed = |source| Error::Journal { folder: folder.into(), source };
-    let mut restored = match journal::find(root, folder).map_err(failed)? {
+    let mut restored = match found.map_err(failed)? {
         Found::Nothing => return Ok(Restored::default()),
         Found::Held { pid } => return Err(Error::Held { pid }),
         Found::EarlierBoot => Restored { earlier_boot: true, ..Restored::default() },

@@ -80,6 +80,15 @@ fn place(root: &Root, folder: &str) -> PathBuf {
 
 /// Looks for a journal in `folder`.
 pub fn find(root: &Root, folder: &str) -> io::Result<Found> {
+    look(root, folder, false)
+}
+
+/// [`find`] in a process that is about to die and may hold the journal itself.
+pub fn find_own(root: &Root, folder: &str) -> io::Result<Found> {
+    look(root, folder, true)
+}
+
+fn look(root: &Root, folder: &str, own: bool) -> io::Result<Found> {
     let file = match File::open(place(root, folder)) {
         Ok(f) => f,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
@@ -89,8 +98,9 @@ pub fn find(root: &Root, folder: &str) -> io::Result<Found> {
     let held = file.try_lock_shared().is_err();
     let mut lines = BufReader::new(&file).split(b'\n');
     let head = lines.next().transpose()?.and_then(|l| serde_json::from_slice::<Head>(&l).ok());
-    if held {
-        return Ok(Found::Held { pid: head.map_or(0, |h| h.pid) });
+    let pid = head.as_ref().map_or(0, |h| h.pid);
+    if held && !(own && pid == std::process::id()) {
+        return Ok(Found::Held { pid });
     }
     let Some(head) = head else {
         // The crash came while the first line was written: before any change.

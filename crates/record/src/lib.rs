@@ -17,6 +17,7 @@ pub mod knob;
 pub mod machine;
 pub mod measure;
 pub mod options;
+pub mod process;
 pub mod recorder;
 pub mod recording;
 pub mod root;

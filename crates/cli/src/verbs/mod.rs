@@ -3,4 +3,6 @@
 pub mod board;
 pub mod predict;
 pub mod compare;
+pub mod record;
+pub mod restore;
 pub mod show;

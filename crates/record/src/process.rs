@@ -1,0 +1,48 @@
+//! This process: who it is, what signals it got, and how it may end.
+
+use crate::guard::{Observer, Step};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Whether this process may write knobs.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// A flag that becomes true at Ctrl-C, `kill` or the end of the terminal,
+/// none of which then ends the process.
+pub fn stop_on_signal() -> io::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&flag))?;
+    }
+    Ok(flag)
+}
+
+/// Test aid: kills this process with SIGKILL just before its step number `at`
+/// (from 0), to show that `dormouse restore` puts everything back.
+#[derive(Debug)]
+pub struct CrashAt {
+    at: u64,
+    seen: u64,
+}
+
+impl CrashAt {
+    /// Dies before step `at`.
+    pub fn new(at: u64) -> CrashAt {
+        CrashAt { at, seen: 0 }
+    }
+}
+
+impl Observer for CrashAt {
+    fn before(&mut self, _: &Step) -> io::Result<()> {
+        if self.seen == self.at {
+            let me = rustix::process::getpid();
+            let _ = rustix::process::kill_process(me, rustix::process::Signal::KILL);
+        }
+        self.seen += 1;
+        Ok(())
+    }
+}
