@@ -273,7 +273,8 @@ fn rehearse(root: &Root, options: &Options, asked: bool) -> Result<()> {
     }
     let what =
         if options.really_sleeps() { "put this machine to sleep" } else { "test suspending" };
-    let times = if options.cycles == 1 { "once".into() } else { format!("{} times", options.cycles) };
+    let times =
+        if options.cycles == 1 { "once".into() } else { format!("{} times", options.cycles) };
     Err(Usage(format!("the above would {what} {times}: add --yes to do it")).into())
 }
 
