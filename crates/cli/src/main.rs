@@ -4,6 +4,7 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 mod exit;
+mod machine;
 mod terminal;
 mod verbs;
 

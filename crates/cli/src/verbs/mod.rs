@@ -1,8 +1,8 @@
 //! One file per verb. A verb reads its arguments, calls the rooms and prints.
 
 pub mod board;
-pub mod predict;
 pub mod compare;
 pub mod record;
 pub mod restore;
+pub mod predict;
 pub mod show;

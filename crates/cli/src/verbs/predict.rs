@@ -1,23 +1,19 @@
 //! `dormouse predict`: what a machine's sleep would take if something changed.
 
-use anyhow::{Context, Result, anyhow, bail};
+use crate::machine;
+use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use dormouse_core::board;
-use dormouse_core::board::derive::{Derived, derive};
-use dormouse_core::capture::Capture;
+use dormouse_core::board::derive::Derived;
 use dormouse_core::phase::{Direction, Phase};
+use dormouse_core::simulate::Settings;
 use dormouse_core::simulate::change::{Change, Ratio};
-use dormouse_core::simulate::kernel::choose;
 use dormouse_core::simulate::policy::{self, Policy};
 use dormouse_core::simulate::predict::{
     Outlook, Prediction, Question, Scheduler, outlook, phase_words, predict,
 };
-use dormouse_core::simulate::{Profile, Settings, profile};
 use dormouse_core::time::Ns;
-use dormouse_read::{Input, Options};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
@@ -73,24 +69,15 @@ pub struct PredictArgs {
 
 /// Runs the verb.
 pub fn run(args: PredictArgs) -> Result<()> {
-    let (derived, release) = load(&args)?;
+    let (derived, release) = machine::load(&args.input)?;
     let mut settings =
-        Settings { profile: load_profile(&args.profile)?, pm_async: None, wakeup_at: None };
+        Settings { profile: machine::profile(&args.profile)?, pm_async: None, wakeup_at: None };
     if args.cpus.is_some() {
         // The asked number, also where the profile brings CPUs of its own.
         settings.profile.cpus = None;
     }
-    let (now, guess) = match &args.from_kernel {
-        Some(k) => (scheduler(k)?, None),
-        None => match scheduler(&release) {
-            Ok(s) => (s, None),
-            Err(_) => (
-                Scheduler { policy: &policy::G4, kernel: None },
-                Some("The input names no kernel; it is taken as 6.18 or later (--from-kernel V)."),
-            ),
-        },
-    };
-    let then = args.kernel.as_deref().map_or(Ok(now), scheduler)?;
+    let (now, guess) = machine::kernel_now(args.from_kernel.as_deref(), &release)?;
+    let then = args.kernel.as_deref().map_or(Ok(now), machine::scheduler)?;
     let changes = changes(&args)?;
     let text = if args.all_kernels {
         all_kernels(&args, &derived, &settings, &changes)?
@@ -114,55 +101,6 @@ pub fn run(args: PredictArgs) -> Result<()> {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other.context("writing the answer"),
     }
-}
-
-/// The board, its cycles, and the kernel release if known.
-fn load(args: &PredictArgs) -> Result<(Derived, String)> {
-    let path = args.input.display();
-    if args.input.is_file() {
-        let bytes = fs::read(&args.input).with_context(|| format!("cannot read {path}"))?;
-        if let Some(text) = board_text(&bytes) {
-            let board = board::parse(text).map_err(|e| anyhow!("{path}: {e}"))?;
-            return Ok((Derived { board, ..Derived::default() }, String::new()));
-        }
-    }
-    let inputs = [Input::from_arg(args.input.clone())];
-    let reading = dormouse_read::read(&inputs, &Options::default())?;
-    let mut captures: Vec<Capture> =
-        reading.captures.into_iter().filter(|c| !c.cycles.is_empty()).collect();
-    if captures.len() > 1 {
-        bail!("{path} holds recordings of {} machines; predict takes one", captures.len());
-    }
-    let Some(capture) = captures.pop() else {
-        bail!("{path}: no sleep cycle in the input; `dormouse show` says what was read");
-    };
-    let derived = derive(&capture).map_err(|e| anyhow!("{path}: {e}"))?;
-    let release =
-        capture.cycles.iter().map(|c| capture.names.get(c.kernel)).find(|k| !k.is_empty());
-    let release = release.unwrap_or("").to_string();
-    Ok((derived, release))
-}
-
-/// The text of a board file, which begins with `board N`.
-fn board_text(bytes: &[u8]) -> Option<&str> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    let first = text.lines().map(str::trim).find(|l| !l.is_empty() && !l.starts_with('#'))?;
-    first.strip_prefix("board")?.starts_with(char::is_whitespace).then_some(text)
-}
-
-fn load_profile(name: &str) -> Result<Profile> {
-    if let Some(p) = Profile::find(name) {
-        return Ok(p);
-    }
-    let text = fs::read_to_string(name).with_context(|| {
-        format!("cannot read the profile {name} (built in are x86, phone and zero)")
-    })?;
-    profile::parse(&text).map_err(|e| anyhow!("{name}: {e}"))
-}
-
-fn scheduler(text: &str) -> Result<Scheduler> {
-    let (policy, kernel) = choose(text).map_err(|e| anyhow!("{e}"))?;
-    Ok(Scheduler { policy, kernel })
 }
 
 fn changes(args: &PredictArgs) -> Result<Vec<Change>> {

@@ -1,0 +1,92 @@
+//! The machine that a verb is asked about: a board file, or what is recorded of
+//! a machine; with the kernel it runs and what that kernel's machinery costs.
+
+use crate::exit::Nothing;
+use anyhow::{Context, Result, anyhow, bail};
+use dormouse_core::board;
+use dormouse_core::board::derive::{Derived, derive};
+use dormouse_core::capture::Capture;
+use dormouse_core::simulate::kernel::choose;
+use dormouse_core::simulate::predict::Scheduler;
+use dormouse_core::simulate::{Profile, policy, profile as profiles};
+use dormouse_read::{Input, Options};
+use std::fs;
+use std::path::Path;
+
+/// The board with its cycles, and the kernel release if the input names one.
+///
+/// # Errors
+/// If the input cannot be read, holds no cycle, or holds several machines.
+pub fn load(input: &Path) -> Result<(Derived, String)> {
+    let path = input.display();
+    if input.is_file() {
+        let bytes = fs::read(input).with_context(|| format!("cannot read {path}"))?;
+        if let Some(text) = board_text(&bytes) {
+            let board = board::parse(text).map_err(|e| anyhow!("{path}: {e}"))?;
+            return Ok((Derived { board, ..Derived::default() }, String::new()));
+        }
+    }
+    let reading = dormouse_read::read(&[Input::from_arg(input)], &Options::default())?;
+    let mut captures: Vec<Capture> =
+        reading.captures.into_iter().filter(|c| !c.cycles.is_empty()).collect();
+    if captures.len() > 1 {
+        bail!("{path} holds recordings of {} machines; give one of them", captures.len());
+    }
+    let Some(capture) = captures.pop() else {
+        let advice = "no sleep cycle in it; `dormouse show` says what was read";
+        return Err(Nothing(format!("{path}: {advice}")).into());
+    };
+    let derived = derive(&capture).map_err(|e| anyhow!("{path}: {e}"))?;
+    let release =
+        capture.cycles.iter().map(|c| capture.names.get(c.kernel)).find(|k| !k.is_empty());
+    let release = release.unwrap_or("").to_string();
+    Ok((derived, release))
+}
+
+/// The text of a board file, which begins with `board N`.
+fn board_text(bytes: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let first = text.lines().map(str::trim).find(|l| !l.is_empty() && !l.starts_with('#'))?;
+    first.strip_prefix("board")?.starts_with(char::is_whitespace).then_some(text)
+}
+
+/// A built-in profile or one in a file.
+///
+/// # Errors
+/// If the file cannot be read or is no profile.
+pub fn profile(name: &str) -> Result<Profile> {
+    if let Some(p) = Profile::find(name) {
+        return Ok(p);
+    }
+    let text = fs::read_to_string(name).with_context(|| {
+        format!("cannot read the profile {name} (built in are x86, phone and zero)")
+    })?;
+    profiles::parse(&text).map_err(|e| anyhow!("{name}: {e}"))
+}
+
+/// The scheduling rules of a kernel release or of a policy by name.
+///
+/// # Errors
+/// If there is no such kernel or policy.
+pub fn scheduler(text: &str) -> Result<Scheduler> {
+    let (policy, kernel) = choose(text).map_err(|e| anyhow!("{e}"))?;
+    Ok(Scheduler { policy, kernel })
+}
+
+/// The rules of the kernel the machine runs now: as asked, else as recorded,
+/// else a guess that is returned as a sentence.
+///
+/// # Errors
+/// If the kernel asked for is not known.
+pub fn kernel_now(asked: Option<&str>, release: &str) -> Result<(Scheduler, Option<&'static str>)> {
+    if let Some(k) = asked {
+        return Ok((scheduler(k)?, None));
+    }
+    Ok(match scheduler(release) {
+        Ok(s) => (s, None),
+        Err(_) => (
+            Scheduler { policy: &policy::G4, kernel: None },
+            Some("The input names no kernel; it is taken as 6.18 or later (--from-kernel V)."),
+        ),
+    })
+}

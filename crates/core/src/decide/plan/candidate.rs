@@ -1,0 +1,266 @@
+//! Changes that a plan may offer, and what they do to a board.
+
+use crate::board::Board;
+use crate::decide::tune::evidence::evidence;
+use crate::device::{DeviceId, LinkKind};
+use crate::phase::{Direction, Phase};
+use crate::time::Ns;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Kind of change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// The device is not there (driver or node disabled), nor what needs it.
+    Remove,
+    /// `power/async` is set.
+    Async,
+    /// Its way up happens after the resume (a work item, first use).
+    Defer,
+    /// Its callbacks take half as long: work on the driver.
+    SpeedUp,
+}
+
+impl Kind {
+    /// Every kind, in the order of the command line.
+    pub const ALL: [Kind; 4] = [Kind::Remove, Kind::Async, Kind::Defer, Kind::SpeedUp];
+
+    /// The word of `--allow`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Remove => "remove",
+            Kind::Async => "async",
+            Kind::Defer => "defer",
+            Kind::SpeedUp => "speedup",
+        }
+    }
+}
+
+/// One change of one device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Candidate {
+    /// Whose.
+    pub device: DeviceId,
+    /// What.
+    pub kind: Kind,
+}
+
+/// Every device that goes when `device` goes: itself, its children and the
+/// consumers of live links, in list order.
+pub fn goes_with(board: &Board, device: DeviceId) -> Vec<DeviceId> {
+    let graph = &board.graph;
+    let mut gone = vec![false; graph.devices.len()];
+    gone[device.index()] = true;
+    // List order has superiors first, so passes beyond the first are rare.
+    loop {
+        let mut changed = false;
+        let mut take = |gone: &mut Vec<bool>, above: DeviceId, below: usize| {
+            if gone[above.index()] && !gone[below] {
+                gone[below] = true;
+                changed = true;
+            }
+        };
+        for (i, d) in graph.devices.iter().enumerate() {
+            if let Some(p) = d.parent {
+                take(&mut gone, p, i);
+            }
+        }
+        for l in &graph.links {
+            if matches!(l.kind, LinkKind::Stateless | LinkKind::Active) {
+                take(&mut gone, l.supplier, l.consumer.index());
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    graph.ids().filter(|d| gone[d.index()]).collect()
+}
+
+/// Devices that must stay: essential ones (root file system, console, …), wake
+/// sources, those of `keep`, and everything these need.
+pub fn essential(board: &Board, keep: &[bool]) -> Vec<bool> {
+    let graph = &board.graph;
+    let mut stay: Vec<bool> = graph
+        .devices
+        .iter()
+        .enumerate()
+        .map(|(i, d)| {
+            !d.facts.essential.is_empty()
+                || board.devices[i].wakeup
+                || keep.get(i).copied().unwrap_or(false)
+        })
+        .collect();
+    loop {
+        let mut changed = false;
+        let mut need = |stay: &mut Vec<bool>, above: DeviceId, below: usize| {
+            if stay[below] && !stay[above.index()] {
+                stay[above.index()] = true;
+                changed = true;
+            }
+        };
+        for (i, d) in graph.devices.iter().enumerate() {
+            if let Some(p) = d.parent {
+                need(&mut stay, p, i);
+            }
+        }
+        for l in &graph.links {
+            if matches!(l.kind, LinkKind::Stateless | LinkKind::Active) {
+                need(&mut stay, l.supplier, l.consumer.index());
+            }
+        }
+        if !changed {
+            return stay;
+        }
+    }
+}
+
+/// Devices that a board must not lose before a plan may offer anything: the
+/// changes worth looking at, at most `most`, of the kinds allowed. The devices
+/// with the longest callbacks come first; async is offered only where the
+/// careful mode of `tune` would.
+pub fn candidates(board: &Board, allow: &[Kind], keep: &[bool], most: usize) -> Vec<Candidate> {
+    let stay = essential(board, keep);
+    let support = evidence(board);
+    let mut list: Vec<(i64, Candidate)> = Vec::new();
+    for device in board.graph.ids() {
+        let i = device.index();
+        let time: i64 =
+            board.devices[i].work.iter().flatten().map(|w| (w.sleep + w.compute).0).sum();
+        if time < 50_000 {
+            continue;
+        }
+        let up: i64 = Phase::DEVICE
+            .into_iter()
+            .filter(|p| p.direction() == Direction::Resume)
+            .filter_map(|p| board.devices[i].in_phase(p))
+            .map(|w| (w.sleep + w.compute).0)
+            .sum();
+        for &kind in allow {
+            let worth = match kind {
+                Kind::Remove if !stay[i] => time,
+                Kind::Async
+                    if board.graph.get(device).async_flag != Some(true)
+                        && support[i].is_some_and(|e| e.is_careful()) =>
+                {
+                    time
+                }
+                Kind::Defer if !stay[i] && up > 50_000 => up,
+                Kind::SpeedUp => time / 2,
+                _ => continue,
+            };
+            list.push((worth, Candidate { device, kind }));
+        }
+    }
+    list.sort_by_key(|&(worth, c)| (-worth, c));
+    list.truncate(most);
+    let mut out: Vec<Candidate> = list.into_iter().map(|(_, c)| c).collect();
+    out.sort();
+    out
+}
+
+/// The board with `changes` made, and where each old device is in it.
+pub fn apply(board: &Board, changes: &[Candidate]) -> (Board, Vec<Option<DeviceId>>) {
+    let mut out = board.clone();
+    let mut gone = vec![false; board.devices.len()];
+    for c in changes {
+        let i = c.device.index();
+        match c.kind {
+            Kind::Remove => goes_with(board, c.device).iter().for_each(|d| gone[d.index()] = true),
+            Kind::Async => out.graph.devices[i].async_flag = Some(true),
+            Kind::Defer => {
+                for p in [Phase::ResumeNoirq, Phase::ResumeEarly, Phase::Resume] {
+                    if let Some(w) = p.device_index().and_then(|k| out.devices[i].work[k].as_mut())
+                    {
+                        (w.sleep, w.compute) = (Ns::ZERO, Ns::ZERO);
+                    }
+                }
+            }
+            Kind::SpeedUp => {
+                for w in out.devices[i].work.iter_mut().flatten() {
+                    (w.sleep, w.compute) = (Ns(w.sleep.0 / 2), Ns(w.compute.0 / 2));
+                }
+            }
+        }
+    }
+    let mut next = 0;
+    let place: Vec<Option<DeviceId>> = gone
+        .iter()
+        .map(|g| {
+            (!g).then(|| {
+                next += 1;
+                DeviceId(next - 1)
+            })
+        })
+        .collect();
+    if gone.contains(&true) {
+        let mut at = 0;
+        out.devices.retain(|_| {
+            at += 1;
+            !gone[at - 1]
+        });
+        let mut at = 0;
+        out.graph.devices.retain_mut(|d| {
+            at += 1;
+            d.parent = d.parent.and_then(|p| place[p.index()]);
+            !gone[at - 1]
+        });
+        out.graph.links.retain_mut(|l| {
+            match (place[l.consumer.index()], place[l.supplier.index()]) {
+                (Some(consumer), Some(supplier)) => {
+                    (l.consumer, l.supplier) = (consumer, supplier);
+                    true
+                }
+                _ => false,
+            }
+        });
+    }
+    (out, place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::parse;
+
+    const BOARD: &str = "board 1\ncpus 4\ndevice soc\n\
+        device bus parent=soc suspend=2ms resume=2ms\n\
+        device disk parent=bus essential=root suspend=5ms resume=50ms\n\
+        device wlan parent=bus suspend=5ms resume=80ms\n\
+        device antenna parent=soc resume=1ms\n\
+        link antenna wlan stateless\n";
+
+    fn find(board: &Board, name: &str) -> DeviceId {
+        board.graph.ids().find(|d| board.names.get(board.graph.get(*d).name) == name).unwrap()
+    }
+
+    #[test]
+    fn a_removal_takes_children_and_consumers_along() {
+        let board = parse(BOARD).unwrap();
+        let wlan = find(&board, "wlan");
+        assert_eq!(goes_with(&board, wlan), [wlan, find(&board, "antenna")]);
+        let (less, place) = apply(&board, &[Candidate { device: wlan, kind: Kind::Remove }]);
+        assert_eq!(less.devices.len(), 3);
+        assert!(less.graph.links.is_empty());
+        assert_eq!(place[wlan.index()], None);
+    }
+
+    #[test]
+    fn the_path_of_the_root_file_system_is_not_offered() {
+        let board = parse(BOARD).unwrap();
+        let list = candidates(&board, &[Kind::Remove], &[], 20);
+        let names: Vec<&str> =
+            list.iter().map(|c| board.names.get(board.graph.get(c.device).name)).collect();
+        assert_eq!(names, ["wlan", "antenna"]);
+    }
+
+    #[test]
+    fn deferring_leaves_the_way_down_alone() {
+        let board = parse(BOARD).unwrap();
+        let wlan = find(&board, "wlan");
+        let (b, _) = apply(&board, &[Candidate { device: wlan, kind: Kind::Defer }]);
+        let work = b.devices[wlan.index()];
+        assert_eq!(work.in_phase(Phase::Suspend).unwrap().sleep, Ns::from_ms(5));
+        assert_eq!(work.in_phase(Phase::Resume).unwrap().sleep, Ns::ZERO);
+    }
+}
