@@ -143,6 +143,7 @@ struct SegmentOut<'a> {
     proven: bool,
     waited_for: Option<&'a str>,
     through_silent: bool,
+    after: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -348,7 +349,7 @@ fn cycle<'a>(
         answer: [view.answer.suspend, view.answer.resume]
             .into_iter()
             .flatten()
-            .map(|h| answer(capture, &h))
+            .map(|h| answer(capture, view, &h))
             .collect(),
         rows: view.rows.list.iter().map(|r| row(cycle, r)).collect(),
         phases: cycle
@@ -376,7 +377,7 @@ fn cycle<'a>(
     }
 }
 
-fn answer<'a>(capture: &'a Capture, half: &Half) -> AnswerOut<'a> {
+fn answer<'a>(capture: &'a Capture, view: &CycleView, half: &Half) -> AnswerOut<'a> {
     let (kind, device, phase, gain) = match half.largest {
         Target::Device { device, phase, gain, .. } => {
             ("device", Some(name(capture, device)), Some(phase.name()), Some(gain.0))
@@ -393,7 +394,7 @@ fn answer<'a>(capture: &'a Capture, half: &Half) -> AnswerOut<'a> {
         phase,
         time_ns: half.largest.time().0,
         gain_ns: gain,
-        text: words::answer(capture, half),
+        text: words::answer(capture, view, half),
     }
 }
 
@@ -428,6 +429,7 @@ fn segment<'a>(capture: &'a Capture, cycle: &'a Cycle, s: &Segment) -> SegmentOu
         proven: s.proven,
         waited_for: s.waited_for.map(|d| name(capture, d)),
         through_silent: s.through_silent,
+        after: s.after.map(|d| name(capture, d)),
     }
 }
 
@@ -591,7 +593,7 @@ fn group_list(all: &[Explained]) -> Vec<GroupOut> {
                     cycle: number(&o.cycle),
                     direction: o.direction.name(),
                     time_ns: o.time.0,
-                    phase: o.phase.map(|p| p.0.name()),
+                    phase: o.phase.map(|p| p.0.map_or("gaps", |p| p.name())),
                     phase_over_ns: o.phase.map(|p| p.1.0),
                     device: o.device.as_ref().map(|d| key(&d.0)),
                     device_over_ns: o.device.as_ref().map(|d| d.1.0),

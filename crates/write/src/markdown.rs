@@ -30,7 +30,7 @@ fn cycle(
     let source = cell(capture.names.get(cycle.source));
     let _ = writeln!(out, "## Cycle {number}: {source}\n");
     for half in [view.answer.suspend, view.answer.resume].iter().flatten() {
-        let _ = writeln!(out, "{}\n", cell(&words::answer(capture, half)));
+        let _ = writeln!(out, "{}\n", cell(&words::answer(capture, view, half)));
     }
     let _ = writeln!(out, "| phase | direction | time | share |\n|---|---|---:|---:|");
     for r in &view.rows.list {

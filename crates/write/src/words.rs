@@ -7,8 +7,8 @@ use dormouse_core::time::Ns;
 use dormouse_core::understand::answer::{Half, Target};
 use dormouse_core::understand::decode::decode;
 use dormouse_core::understand::path::{Reason, Segment};
-use dormouse_core::understand::per_mille;
 use dormouse_core::understand::rows::{What, gap_content};
+use dormouse_core::understand::{CycleView, per_mille};
 
 /// `12.3 %`.
 pub fn percent(part: Ns, whole: Ns) -> String {
@@ -47,8 +47,10 @@ pub fn device(capture: &Capture, id: DeviceId) -> String {
 /// alone is not enough.
 pub fn phase(p: Phase) -> String {
     match p {
-        Phase::Noirq | Phase::Late => format!("{} suspend", p.name()),
-        Phase::ResumeNoirq | Phase::ResumeEarly => format!("{} resume", p.name()),
+        Phase::Noirq | Phase::Late | Phase::SyscoreSuspend => format!("{} suspend", p.name()),
+        Phase::ResumeNoirq | Phase::ResumeEarly | Phase::SyscoreResume => {
+            format!("{} resume", p.name())
+        }
         p => p.name().to_string(),
     }
 }
@@ -92,7 +94,10 @@ pub fn reason(capture: &Capture, s: &Segment) -> String {
     if s.through_silent
         && matches!(s.reason, Reason::Child | Reason::Parent | Reason::Consumer | Reason::Supplier)
     {
-        text.push_str(", which has no callback here but passes the wait on");
+        text.push_str(" (no callback itself)");
+        if let Some(a) = s.after.filter(|&a| Some(a) != s.waited_for) {
+            text.push_str(&format!(", which was held by {}", name(capture, a)));
+        }
     }
     if !s.proven && !s.is_gap() {
         text.push_str(" (assumed)");
@@ -101,31 +106,45 @@ pub fn reason(capture: &Capture, s: &Segment) -> String {
 }
 
 /// What to attack first in one half, as sentences.
-pub fn answer(capture: &Capture, half: &Half) -> String {
+pub fn answer(capture: &Capture, view: &CycleView, half: &Half) -> String {
     let mut text = format!("{} {}: ", capitalised(half.direction), half.total);
-    text.push_str(&target(capture, half, &half.largest));
-    if let Some(d) = &half.device {
+    text.push_str(&target(capture, view, half, &half.largest));
+    // A device that is next to nothing is no advice.
+    if let Some(d) = half.device.as_ref().filter(|d| per_mille(d.time(), half.total) >= 50) {
         text.push_str(" The device to attack first: ");
-        text.push_str(&target(capture, half, d));
+        text.push_str(&target(capture, view, half, d));
     }
     text
 }
 
-fn target(capture: &Capture, half: &Half, t: &Target) -> String {
+fn target(capture: &Capture, view: &CycleView, half: &Half, t: &Target) -> String {
     let share = percent(t.time(), half.total);
     match *t {
-        Target::Device { device: d, phase: p, on_path, gain, waiter } => {
+        Target::Device { device: d, phase: p, on_path, gain, waiter, delay, segment } => {
             let wait = match waiter {
                 Some((w, r)) => format!(" {} {}.", name(capture, w), waits(r)),
                 None => format!(" The end of {} waits for it.", phase(p)),
             };
-            let gained = if gain == on_path {
-                "all of it would be gained without it".to_string()
-            } else {
-                format!("{gain} would be gained without it")
+            let seen = view.phases.get(segment.0 as usize);
+            let rival = seen.and_then(|v| v.rival).filter(|r| r.0 == d).map(|r| r.1);
+            let gained = match rival {
+                _ if gain == on_path => "all of it would be gained without it".to_string(),
+                Some(r) => {
+                    format!("{gain} would be gained without it, then {} decides", name(capture, r))
+                }
+                None => format!("{gain} would be gained without it"),
+            };
+            let late = match seen.and_then(|v| v.path.get(segment.1 as usize)) {
+                Some(s)
+                    if per_mille(delay, half.total) >= 100
+                        && !matches!(s.reason, Reason::PhaseBegin | Reason::Unexplained) =>
+                {
+                    format!(" It began {delay} into the phase: {}.", reason(capture, s))
+                }
+                _ => String::new(),
             };
             format!(
-                "{share} is {} in {}: {on_path} on the critical path, {gained}.{wait}",
+                "{share} is {} in {}: {on_path} on the critical path, {gained}.{late}{wait}",
                 device(capture, d),
                 phase(p),
             )

@@ -24,6 +24,11 @@ pub enum Target {
         gain: Ns,
         /// What waited for it, and how: the next callback of the path.
         waiter: Option<(DeviceId, Reason)>,
+        /// How long after the begin of the phase it started.
+        delay: Ns,
+        /// Its longest piece of the path: index into the path of its phase's
+        /// view, and the view's index.
+        segment: (u32, u32),
     },
     /// A gap between phases.
     Gap {
@@ -164,25 +169,29 @@ fn device(
         .iter()
         .filter(|d| d.on_path[half] > Ns::ZERO)
         .max_by_key(|d| (d.on_path[half], core::cmp::Reverse(d.device)))?;
-    let mut place: Option<(Phase, Ns, Option<(DeviceId, Reason)>)> = None;
-    for (span, view) in cycle.phases.iter().zip(phases) {
+    let mut place: Option<(Ns, (u32, u32))> = None;
+    for (p, (span, view)) in cycle.phases.iter().zip(phases).enumerate() {
         if span.phase.direction() != direction {
             continue;
         }
         for (i, s) in view.path.iter().enumerate() {
-            if s.device == Some(best.device) && place.is_none_or(|p| s.duration() > p.1) {
-                let next = view.path[i + 1..].iter().find(|s| s.device.is_some());
-                let waiter = next.and_then(|n| n.device.map(|d| (d, n.reason)));
-                place = Some((span.phase, s.duration(), waiter));
+            if s.device == Some(best.device) && place.is_none_or(|p| s.duration() > p.0) {
+                place = Some((s.duration(), (p as u32, i as u32)));
             }
         }
     }
-    let (phase, _, waiter) = place?;
+    let (_, (p, i)) = place?;
+    let path = &phases[p as usize].path;
+    let span = &cycle.phases[p as usize];
+    let next = path[i as usize + 1..].iter().find(|s| s.device.is_some());
+    let waiter = next.and_then(|n| n.device.map(|d| (d, n.reason)));
     Some(Target::Device {
         device: best.device,
-        phase,
+        phase: span.phase,
         on_path: best.on_path[half],
         gain: best.gain[half],
         waiter,
+        delay: path[i as usize].start.since(span.start),
+        segment: (p, i),
     })
 }

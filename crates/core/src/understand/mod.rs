@@ -25,6 +25,7 @@ pub mod structure;
 
 use crate::capture::Capture;
 use crate::cycle::{Callback, Cycle};
+use crate::device::DeviceId;
 use crate::phase::Phase;
 use crate::time::Ns;
 use alloc::vec::Vec;
@@ -60,6 +61,9 @@ pub struct PhaseView {
     /// Known edges that the times contradict (a child that ended after its
     /// parent had started, for example); they were not used.
     pub contradictions: u32,
+    /// The device with the longest callback of the path, and the one that would
+    /// decide the phase in its stead.
+    pub rival: Option<(DeviceId, DeviceId)>,
     /// Callbacks that started within [`structure::JUST`] of the end of a
     /// device they depend on: waits that very likely blocked.
     pub waits: u32,
@@ -101,6 +105,7 @@ fn explain_cycle(
             view.waits = s.waits(cycle);
             view.workers_at_once = count::workers_at_once(cycle, &view.callbacks, &mains);
             let gains = gain::gains(&s, &critical, span.end);
+            view.rival = rival(&s, &critical, &gains);
             ranks.add(cycle, span, view, &s, &critical, &gains);
         } else if span.phase != Phase::Asleep {
             view.path = path::whole(span);
@@ -112,6 +117,21 @@ fn explain_cycle(
     let counts = count::Tally::of(capture, cycle, &phases, &local, &mains, known);
     let answer = answer::Answer::of(cycle, &rows, &phases, &ranking);
     CycleView { rows, phases, ranking, stalls, counts, answer }
+}
+
+fn rival(
+    s: &structure::Structure,
+    critical: &[u32],
+    gains: &gain::Gains,
+) -> Option<(DeviceId, DeviceId)> {
+    let time = |i: &usize| {
+        let node = &s.nodes[critical[*i] as usize];
+        (node.end.since(node.start), core::cmp::Reverse(*i))
+    };
+    let place = (0..critical.len()).max_by_key(time)?;
+    let device = s.nodes[critical[place] as usize].device?;
+    let rival = s.nodes[gains.rival(s, critical, place)? as usize].device?;
+    Some((device, rival))
 }
 
 /// Gives every callback to the phase span that it started in. Both lists are in

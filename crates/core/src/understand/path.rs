@@ -71,8 +71,11 @@ pub struct Segment {
     pub proven: bool,
     /// The device that was waited for, if the reason is one.
     pub waited_for: Option<DeviceId>,
-    /// That device has no callback here; it only passed the wait on.
+    /// A device without callback here passed the wait on: the device waited
+    /// for itself, or for the main thread one that lies between.
     pub through_silent: bool,
+    /// The device whose callback is before this one on the path.
+    pub after: Option<DeviceId>,
 }
 
 impl Segment {
@@ -112,6 +115,7 @@ pub fn segments(cycle: &Cycle, span: &PhaseSpan, s: &Structure, critical: &[u32]
     // it is what the next callback waited for, as far as edges say.
     let mut known = true;
     let mut seen_callback = false;
+    let mut after = None;
     for (k, &i) in critical.iter().enumerate() {
         let node = &s.nodes[i as usize];
         let edge = node.binding.map(|e| s.edges[e as usize]);
@@ -124,12 +128,15 @@ pub fn segments(cycle: &Cycle, span: &PhaseSpan, s: &Structure, critical: &[u32]
             let from = &s.nodes[e.from as usize];
             // A chain of silent devices on the main thread says no more than
             // the callback before it; a silent child or parent does.
-            through = from.callback.is_none();
+            through = from.callback.is_none() || (e.relation == Relation::MainThread && !from.main);
             waited_for = from.device;
             if through && matches!(e.relation, Relation::MainThread | Relation::Queue) {
                 let spoken = held_by(s, e.from);
                 waited_for = spoken.and_then(|n| s.nodes[n as usize].device);
-                through = spoken.is_some_and(|n| s.nodes[n as usize].callback.is_none());
+                through = spoken.is_some_and(|n| {
+                    let n = &s.nodes[n as usize];
+                    n.callback.is_none() || !n.main
+                });
             }
             reason = match e.relation {
                 Relation::Child => Reason::Child,
@@ -160,6 +167,7 @@ pub fn segments(cycle: &Cycle, span: &PhaseSpan, s: &Structure, critical: &[u32]
                 proven: gap <= JUST,
                 waited_for: None,
                 through_silent: false,
+                after,
             });
         }
         out.push(Segment {
@@ -172,8 +180,10 @@ pub fn segments(cycle: &Cycle, span: &PhaseSpan, s: &Structure, critical: &[u32]
             proven: known && gap <= JUST,
             waited_for,
             through_silent: through,
+            after,
         });
         at = node.end;
+        after = node.device;
         known = true;
         seen_callback = true;
     }
@@ -190,6 +200,7 @@ pub fn segments(cycle: &Cycle, span: &PhaseSpan, s: &Structure, critical: &[u32]
             proven: gap <= JUST,
             waited_for: None,
             through_silent: false,
+            after,
         });
     }
     out
@@ -223,5 +234,6 @@ pub fn whole(span: &PhaseSpan) -> Vec<Segment> {
         proven: false,
         waited_for: None,
         through_silent: false,
+        after: None,
     }]
 }

@@ -91,13 +91,13 @@ impl<'a> Builder<'a> {
         view: &PhaseView,
         s: &Structure,
         critical: &[u32],
-        gains: &[Ns],
+        gains: &super::gain::Gains,
     ) {
         let half = span.phase.direction() as usize;
         let mut on_path = alloc::vec![false; view.callbacks.len()];
         // Callbacks of a view ascend, so a binary search finds the place.
         let place = |c: u32| view.callbacks.binary_search(&c).ok();
-        for (&i, &gain) in critical.iter().zip(gains) {
+        for (&i, &gain) in critical.iter().zip(&gains.each) {
             let node = &s.nodes[i as usize];
             let Some(c) = node.callback else { continue };
             if let Some(p) = place(c) {

@@ -98,7 +98,7 @@ impl Rows {
                 nested: false,
             });
         }
-        list.sort_by_key(|r| (r.start, core::cmp::Reverse(r.end), order(r)));
+        list.sort_by_key(|r| (r.start, order(r), core::cmp::Reverse(r.end)));
         let not_counted = hole.map_or(Ns::ZERO, |h| h.end.since(h.start));
         Rows { list, total: end.since(begin) - not_counted, not_counted }
     }

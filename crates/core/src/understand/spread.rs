@@ -114,8 +114,9 @@ pub struct Outlier<'a> {
     /// The device whose time on the path grew most over its median, and by how
     /// much; `None` if no device's did.
     pub device: Option<(DeviceKey<'a>, Ns)>,
-    /// The phase (or gap, as `None`) that grew most over its median.
-    pub phase: Option<(Phase, Ns)>,
+    /// The phase that grew most over its median; `None` in its place stands
+    /// for all gaps between phases together.
+    pub phase: Option<(Option<Phase>, Ns)>,
 }
 
 /// Cycles that may be compared: same kernel, same sleep state, all slept.
@@ -241,10 +242,14 @@ fn group<'a>(
             led: s.led,
         })
         .collect();
+    // A device that most cycles do not have normally takes no time.
     let median = |key: &DeviceKey<'a>, half: usize| {
-        let at = devices.binary_search_by(|d| d.key.cmp(key));
-        at.map_or(Ns::ZERO, |at| devices[at].on_path[half].median)
+        let at = devices.binary_search_by(|d| d.key.cmp(key)).ok();
+        let common = at.map(|at| devices[at].on_path[half]).filter(|s| s.count as usize * 2 > n);
+        common.map_or(Ns::ZERO, |s| s.median)
     };
+    let gaps: Vec<[Ns; 2]> = cycles.iter().map(|c| gap_times(view(c))).collect();
+    let gap_medians = [0, 1].map(|h| spread(&gaps.iter().map(|g| g[h]).collect::<Vec<_>>()).median);
 
     let mut outliers = Vec::new();
     for (at, c) in cycles.iter().enumerate() {
@@ -263,12 +268,16 @@ fn group<'a>(
                 .max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(a.0)))
                 .filter(|(_, over)| *over > Ns::ZERO)
                 .map(|(k, over)| (k.clone(), over));
+            let over = |p: Phase| {
+                let usual = phase_spreads[p as usize].map_or(Ns::ZERO, |s| s.median);
+                (Some(p), phases[at][p as usize].since(usual))
+            };
+            let between = (None, gaps[at][half].since(gap_medians[half]));
             let phase = Phase::ALL
                 .into_iter()
                 .filter(|p| p.direction() == direction)
-                .filter_map(|p| {
-                    Some((p, phases[at][p as usize].since(phase_spreads[p as usize]?.median)))
-                })
+                .map(over)
+                .chain([between])
                 .max_by_key(|&(p, over)| (over, core::cmp::Reverse(p)))
                 .filter(|&(_, over)| over > Ns::ZERO);
             outliers.push(Outlier { cycle: *c, direction, time, device, phase });
@@ -291,6 +300,16 @@ fn phase_times(cycle: &crate::cycle::Cycle, view: &CycleView) -> [Ns; Phase::ALL
     for r in &view.rows.list {
         if let super::rows::What::Phase(i) = r.what {
             out[cycle.phases[i as usize].phase as usize] += r.counted;
+        }
+    }
+    out
+}
+
+fn gap_times(view: &CycleView) -> [Ns; 2] {
+    let mut out = [Ns::ZERO; 2];
+    for r in &view.rows.list {
+        if let super::rows::What::Gap { .. } = r.what {
+            out[r.direction as usize] += r.counted;
         }
     }
     out

@@ -184,7 +184,7 @@ impl Structure {
             }
         }
         if span.phase.may_be_async() && !callbacks.is_empty() {
-            let walk = Walk { capture, cycle, local, generation, first, last };
+            let walk = Walk { capture, local, generation, first, last };
             walk.run(&mut b);
         }
         b.finish()
@@ -194,7 +194,12 @@ impl Structure {
     /// phase back along the edge that held each node longest.
     pub fn critical_nodes(&self) -> Vec<u32> {
         let mut path = Vec::new();
-        let last = (0..self.nodes.len() as u32).max_by_key(|&i| (self.nodes[i as usize].end, i));
+        // Between nodes that end together, the one that began first says most.
+        let key = |i: &u32| {
+            let node = &self.nodes[*i as usize];
+            (node.end, node.callback.is_some(), core::cmp::Reverse(node.start), *i)
+        };
+        let last = (0..self.nodes.len() as u32).max_by_key(key);
         let mut at = last;
         while let Some(i) = at {
             path.push(i);
@@ -224,7 +229,6 @@ impl Structure {
 /// The walk over the device list of one phase.
 struct Walk<'a> {
     capture: &'a Capture,
-    cycle: &'a Cycle,
     local: &'a Local,
     generation: Generation,
     first: Vec<u32>,
@@ -269,8 +273,9 @@ impl Walk<'_> {
             }
         }
         if queues && !ordered {
-            self.queue_by_time(b);
+            queue_by_time(b);
         }
+        held_by_time(b);
     }
 
     /// Edges from the devices that `i` waits for to its callback `node`.
@@ -349,28 +354,54 @@ impl Walk<'_> {
             main.chain_known &= device.async_flag == Some(false);
         }
     }
+}
 
-    /// Without list order: an async device may have been queued after the
-    /// callback of the main thread that ended last before its start.
-    fn queue_by_time(&self, b: &mut Build<'_>) {
-        let mut main: Option<u32> = None;
-        for i in 0..b.out.nodes.len() as u32 {
-            let node = b.out.nodes[i as usize];
-            if node.callback.is_none() {
-                break;
-            }
-            if node.main {
-                main = Some(i);
-            } else if let Some(m) = main {
-                // The nodes of callbacks are in order of start, so `m` is the
-                // last that had started; it may still be running.
-                b.edge(m, i, Relation::Queue, false);
-            }
+/// Without list order: an async device may have been queued after the callback
+/// of the main thread that ended last before its start.
+fn queue_by_time(b: &mut Build<'_>) {
+    let mut main: Option<u32> = None;
+    for i in 0..b.out.nodes.len() as u32 {
+        let node = b.out.nodes[i as usize];
+        if node.callback.is_none() {
+            break;
         }
-        debug_assert!(
-            self.cycle.callbacks.len()
-                >= b.out.nodes.iter().filter(|n| n.callback.is_some()).count()
-        );
+        if node.main {
+            main = Some(i);
+        } else if let Some(m) = main {
+            // The nodes of callbacks are in order of start, so `m` is the last
+            // that had started; it may still be running, and then it does not
+            // fit.
+            b.edge(m, i, Relation::Queue, false);
+        }
+    }
+}
+
+/// The main thread stood still for longer than [`JUST`] and went on just after
+/// a worker's callback had ended. Nothing else that is known explains it, so it
+/// was held at a device that the log does not show (before 4.x, prepare shows
+/// only devices with a prepare callback) and that waits for this one.
+fn held_by_time(b: &mut Build<'_>) {
+    let callbacks = b.out.nodes.iter().take_while(|n| n.callback.is_some()).count();
+    let mut ready = alloc::vec![b.span.start; b.out.nodes.len()];
+    for e in &b.out.edges {
+        let r = &mut ready[e.to as usize];
+        *r = (*r).max(b.out.nodes[e.from as usize].end);
+    }
+    let mut ends: Vec<(Ns, u32)> = (0..callbacks as u32)
+        .map(|i| (b.out.nodes[i as usize].end, i))
+        .filter(|&(_, i)| !b.out.nodes[i as usize].main)
+        .collect();
+    ends.sort_unstable();
+    for i in 0..callbacks {
+        let node = b.out.nodes[i];
+        if !node.main || node.start.since(ready[i]) <= JUST {
+            continue;
+        }
+        let k = ends.partition_point(|e| e.0 <= node.start);
+        let Some(&(end, worker)) = k.checked_sub(1).and_then(|k| ends.get(k)) else { continue };
+        if node.start.since(end) <= JUST && end > ready[i] {
+            b.edge(worker, i as u32, Relation::MainThread, false);
+        }
     }
 }
 
@@ -436,7 +467,10 @@ impl Build<'_> {
     /// not be changed without it.
     fn rank(&self, e: Before) -> (Ns, bool, bool, u32) {
         let from = &self.out.nodes[e.from as usize];
-        let depends = !matches!(e.relation, Relation::MainThread | Relation::Queue);
+        // The main thread itself passed a silent synchronous device, so to the
+        // next device on the main thread it is one of many in order.
+        let own = from.callback.is_none() && from.main && self.out.nodes[e.to as usize].main;
+        let depends = !own && !matches!(e.relation, Relation::MainThread | Relation::Queue);
         (from.end, depends, e.known, e.from)
     }
 }

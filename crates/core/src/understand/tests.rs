@@ -293,7 +293,7 @@ proptest! {
             );
             let critical = s.critical_nodes();
             let gains = gain::gains(&s, &critical, span.end);
-            for (&i, &gain) in critical.iter().zip(&gains) {
+            for (&i, &gain) in critical.iter().zip(&gains.each) {
                 prop_assert_eq!(span.end - gain, retimed(&s, span, i));
             }
         }

@@ -67,7 +67,13 @@ pub fn facts(capture: &Capture, cycle: &Cycle) -> String {
         "" => "kernel unknown".to_string(),
         k => format!("kernel {}", safe(k)),
     };
-    let outcome = match cycle.outcome {
+    let first = if cycle.first_after_boot { ", first after boot" } else { "" };
+    format!("{kernel}, {}, {}{first}", cycle.mode.name(), outcome(capture, cycle))
+}
+
+/// How it ended, in words.
+pub fn outcome(capture: &Capture, cycle: &Cycle) -> String {
+    match cycle.outcome {
         Outcome::Slept => "slept".into(),
         Outcome::AbortedByDevice { device, errno } => {
             let by = device.map_or("a device", |d| name(capture, d));
@@ -78,9 +84,7 @@ pub fn facts(capture: &Capture, cycle: &Cycle) -> String {
         Outcome::FreezeFailed { errno: 0 } => "tasks would not freeze".into(),
         Outcome::FreezeFailed { errno } => format!("tasks would not freeze (error {errno})"),
         Outcome::Partial => "only part of a cycle".into(),
-    };
-    let first = if cycle.first_after_boot { ", first after boot" } else { "" };
-    format!("{kernel}, {}, {outcome}{first}", cycle.mode.name())
+    }
 }
 
 fn answer(page: &mut Page, capture: &Capture, view: &CycleView) {
@@ -89,8 +93,13 @@ fn answer(page: &mut Page, capture: &Capture, view: &CycleView) {
         return;
     }
     page.heading("What to attack first");
-    for half in halves.iter().flatten() {
-        page.paragraph(2, &safe(&words::answer(capture, half)));
+    halves_in_words(page, 2, capture, view);
+}
+
+/// The answer without its heading.
+pub fn halves_in_words(page: &mut Page, indent: usize, capture: &Capture, view: &CycleView) {
+    for half in [view.answer.suspend, view.answer.resume].iter().flatten() {
+        page.paragraph(indent, &safe(&words::answer(capture, view, half)));
     }
 }
 
@@ -128,7 +137,7 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView) {
                         line(page, &label, time, total, None, Ink::Plain);
                         continue;
                     }
-                    let count = phase.has_devices().then(|| view.phases[i as usize].completed);
+                    let count = Some(view.phases[i as usize].completed).filter(|&n| n > 0);
                     let inside = if r.nested { "    inside: " } else { "  " };
                     let label = format!("{inside}{}", phase.name());
                     line(page, &label, r.counted, total, count, Ink::Plain);
@@ -149,7 +158,8 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView) {
         }
         for r in after {
             let label = words::row(r.what, &cycle.phases);
-            let time = r.end.since(r.start).to_string();
+            let elsewhere = cycle.asleep_elsewhere.filter(|_| r.what != What::Turn);
+            let time = elsewhere.unwrap_or(r.end.since(r.start)).to_string();
             let text = format!("{}{}   not counted", left(&label, 36), right(&time, 11));
             page.line(&[(Ink::Faint, &text)]);
         }
@@ -190,7 +200,7 @@ fn line(page: &mut Page, label: &str, time: Ns, total: Ns, callbacks: Option<u32
     page.line(&[(ink, &text), (hot, &bar)]);
 }
 
-/// Phases whose path is worth printing: chosen, or at least 2 % of their half.
+/// Phases whose path is worth printing: chosen, or at least 5 % of their half.
 fn paths(
     page: &mut Page,
     capture: &Capture,
@@ -203,7 +213,7 @@ fn paths(
         let span = &cycle.phases[i as usize];
         let total = view.rows.counted(r.direction);
         let chosen = if selection.phases.is_empty() {
-            span.phase.has_devices() && per_mille(r.counted, total) >= 20
+            span.phase.has_devices() && per_mille(r.counted, total) >= 50
         } else {
             selection.phases.contains(&span.phase)
         };
@@ -220,7 +230,11 @@ fn path(page: &mut Page, capture: &Capture, cycle: &Cycle, path: &[Segment], tim
     let mut by: Vec<usize> = (0..path.len()).collect();
     by.sort_by_key(|&i| (std::cmp::Reverse(path[i].duration()), i));
     // Below half a percent nobody looks.
-    let worth = |i: &usize| per_mille(path[*i].duration(), time) >= 5;
+    let worth = |i: &usize| {
+        let s = &path[*i];
+        let explained = s.is_gap() && s.reason != Reason::Unexplained;
+        per_mille(s.duration(), time) >= if explained { 50 } else { 5 }
+    };
     let mut keep: Vec<usize> = by.into_iter().take(top.max(1)).filter(worth).collect();
     keep.sort_unstable();
     let mut at = 0;
@@ -236,12 +250,12 @@ fn path(page: &mut Page, capture: &Capture, cycle: &Cycle, path: &[Segment], tim
 fn folded(page: &mut Page, path: &[Segment], time: Ns) {
     let sum: Ns = path.iter().map(Segment::duration).sum();
     let callbacks = path.iter().filter(|s| !s.is_gap()).count();
-    if callbacks == 0 && per_mille(sum, time) < 1 {
+    if per_mille(sum, time) < if callbacks == 0 { 5 } else { 1 } {
         return;
     }
     let what = match callbacks {
         0 => "between".to_string(),
-        n => format!("{} shorter", plural(n, "callback")),
+        n => plural(n, "shorter callback"),
     };
     let text = format!("{}{}  {what}", right(&sum.to_string(), 11), right(&percent(sum, time), 9));
     page.line(&[(Ink::Faint, &text)]);
@@ -276,6 +290,17 @@ fn ranking(page: &mut Page, capture: &Capture, view: &CycleView, selection: &Sel
         if !list.contains(i) && list.len() < selection.top {
             list.push(*i);
         }
+    }
+    // Below half a percent nobody looks; but somebody is always first.
+    let total = view.rows.total;
+    let worth = |i: u32| {
+        let d = &r.devices[i as usize];
+        per_mille(d.total_busy().max(d.total_on_path()), total) >= 5
+    };
+    if list.iter().any(|&i| worth(i)) {
+        list.retain(|&i| worth(i));
+    } else {
+        list.truncate(1);
     }
     list.retain(|&i| r.devices[i as usize].total_busy() > Ns::ZERO);
     if list.is_empty() {

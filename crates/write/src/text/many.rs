@@ -1,6 +1,6 @@
 //! Several cycles: what they have in common, and which stand out.
 
-use super::cycle::facts;
+use super::cycle::{halves_in_words, outcome};
 use super::page::{Ink, Page, WIDTH};
 use super::safe::{fit_end, left, right, safe};
 use crate::words::{self, percent, plural};
@@ -10,7 +10,8 @@ use dormouse_core::phase::Direction;
 use dormouse_core::time::Ns;
 use dormouse_core::understand::CycleView;
 use dormouse_core::understand::decode::decode;
-use dormouse_core::understand::spread::{DeviceKey, Group, Spread, groups};
+use dormouse_core::understand::per_mille;
+use dormouse_core::understand::spread::{DeviceKey, DeviceSpread, Group, Spread, groups};
 
 /// All cycles: groups that may be compared, then one line a cycle.
 pub fn show(
@@ -22,10 +23,11 @@ pub fn show(
     page.line(&[(Ink::Strong, &format!("{} read", plural(cycles.len(), "cycle")))]);
     let pairs: Vec<(&Capture, &[CycleView])> =
         all.iter().map(|e| (&e.capture, e.views.as_slice())).collect();
-    for g in groups(&pairs) {
-        group(page, all, &g, selection);
+    let groups = groups(&pairs);
+    for g in &groups {
+        group(page, all, g, selection);
     }
-    list(page, cycles, selection);
+    list(page, cycles, selection, groups.is_empty());
 }
 
 fn key(k: &DeviceKey<'_>) -> String {
@@ -52,7 +54,8 @@ fn group(page: &mut Page, all: &[Explained], g: &Group<'_>, selection: &Selectio
     for direction in [Direction::Suspend, Direction::Resume] {
         let half = direction as usize;
         let time = [g.suspend, g.resume][half];
-        let best = g.devices.iter().max_by_key(|d| d.on_path[half].median);
+        let common = g.devices.iter().filter(|d| d.busy.count as usize * 2 > g.cycles.len());
+        let best = common.max_by_key(|d| d.on_path[half].median);
         if let Some(d) = best.filter(|d| d.on_path[half].median > Ns::ZERO) {
             let t = d.on_path[half].median;
             let text = format!(
@@ -71,17 +74,7 @@ fn group(page: &mut Page, all: &[Explained], g: &Group<'_>, selection: &Selectio
     for p in &g.phases {
         spread(page, &format!("    {}", words::phase(p.phase)), &p.time, Ink::Plain);
     }
-    columns(page, "On the critical path (median not 0)");
-    for d in g.devices.iter().take(selection.top) {
-        for half in [0, 1] {
-            let s = &d.on_path[half];
-            if s.median > Ns::ZERO {
-                let way = ["suspend", "resume"][half];
-                let label = format!("  {way} {}", key(&d.key));
-                spread(page, &label, s, Ink::Plain);
-            }
-        }
-    }
+    on_path(page, g, selection);
     for &(k, i) in &g.first {
         let c = &all[k as usize].views[i as usize];
         let text = format!(
@@ -96,19 +89,41 @@ fn group(page: &mut Page, all: &[Explained], g: &Group<'_>, selection: &Selectio
         let number = all[..k].iter().map(|e| e.views.len()).sum::<usize>() + i + 1;
         let mut text = format!("Cycle {number} stands out: {} {}", o.direction.name(), o.time);
         if let Some((p, over)) = o.phase {
-            text.push_str(&format!(", {over} more in {}", words::phase(p)));
+            let place = p.map_or("the gaps between phases".to_string(), words::phase);
+            text.push_str(&format!(", {over} more in {place}"));
         }
         match &o.device {
             Some((d, over)) => text.push_str(&format!("; {over} more by {}.", key(d))),
+            None if g.devices.is_empty() => text.push('.'),
             None => text.push_str("; no device made it so."),
         }
         page.paragraph(2, &safe(&text));
     }
 }
 
+/// Devices that most cycles have, with at least 1 % of a half.
+fn on_path(page: &mut Page, g: &Group<'_>, selection: &Selection) {
+    for half in [0, 1] {
+        let total = [g.suspend, g.resume][half].median;
+        let typical = |d: &&DeviceSpread<'_>| {
+            d.busy.count as usize * 2 > g.cycles.len()
+                && per_mille(d.on_path[half].median, total) >= 10
+        };
+        let mut list: Vec<&DeviceSpread<'_>> = g.devices.iter().filter(typical).collect();
+        list.sort_by_key(|d| std::cmp::Reverse(d.on_path[half].median));
+        if list.is_empty() {
+            continue;
+        }
+        columns(page, ["Critical path, suspend", "Critical path, resume"][half]);
+        for d in list.into_iter().take(selection.top) {
+            spread(page, &format!("    {}", key(&d.key)), &d.on_path[half], Ink::Plain);
+        }
+    }
+}
+
 fn columns(page: &mut Page, what: &str) {
-    let text = format!("  {}{}", left(what, 34), "     median        p95    +- (MAD)         max");
-    page.line(&[(Ink::Faint, &text.replace("    +- (MAD)         max", "     spread        max"))]);
+    let names: String = ["median", "p95", "spread", "max"].map(|n| right(n, 11)).concat();
+    page.line(&[(Ink::Faint, &format!("  {}{names}", left(what, 34)))]);
 }
 
 fn spread(page: &mut Page, label: &str, s: &Spread, ink: Ink) {
@@ -117,20 +132,32 @@ fn spread(page: &mut Page, label: &str, s: &Spread, ink: Ink) {
     page.line(&[(ink, &left(label, 36)), (Ink::Plain, &text)]);
 }
 
-fn list(page: &mut Page, cycles: &[(usize, &Explained, usize)], selection: &Selection) {
+/// One line a cycle; with its answer where no group gives one.
+fn list(
+    page: &mut Page,
+    cycles: &[(usize, &Explained, usize)],
+    selection: &Selection,
+    answers: bool,
+) {
     page.heading("Cycles (--cycle N shows one)");
     let most = selection.top.max(10);
     for (n, e, i) in cycles.iter().take(most) {
         let (c, v) = (&e.capture.cycles[*i], &e.views[*i]);
         let t = |d| right(&v.rows.counted(d).to_string(), 10);
         let front = format!("{n:>5}{}{}  ", t(Direction::Suspend), t(Direction::Resume));
+        let several = e.capture.cycles.iter().filter(|o| o.source == c.source).take(2).count() > 1;
+        let at = if several { format!("at {}: ", c.start) } else { String::new() };
+        let front = front + &at;
         let source = e.capture.names.get(c.source);
         let rest = if c.outcome == dormouse_core::cycle::Outcome::Slept {
             fit_end(source, WIDTH - front.len())
         } else {
-            facts(&e.capture, c)
+            outcome(&e.capture, c)
         };
         page.line(&[(Ink::Plain, &front), (Ink::Plain, &rest)]);
+        if answers {
+            halves_in_words(page, 7, &e.capture, v);
+        }
     }
     if cycles.len() > most {
         page.line(&[(Ink::Faint, &format!("      and {} more", cycles.len() - most))]);
