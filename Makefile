@@ -18,9 +18,14 @@ setup: ## Install what building and testing need (with apt where allowed)
 	@tools/setup
 
 .PHONY: build
-build: ## Build the dormouse command (target/release/dormouse)
+build: web ## Build the dormouse command (target/release/dormouse)
 	@tools/setup rust
-	$(CARGO) build --release -p dormouse
+	$(CARGO) build --release -p dormouse --features parquet
+
+.PHONY: web
+web: ## Build the page of the report (web/dist/page.html)
+	@tools/setup web
+	@tools/web
 
 .PHONY: demo
 demo: build ## Show the project's own recordings and say what to attack first

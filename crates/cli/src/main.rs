@@ -25,6 +25,8 @@ enum Verb {
     Compare(verbs::compare::CompareArgs),
     Record(Box<verbs::record::RecordArgs>),
     Restore(verbs::restore::RestoreArgs),
+    Report(verbs::report::ReportArgs),
+    Export(verbs::export::ExportArgs),
 }
 
 fn main() -> ExitCode {
@@ -35,6 +37,8 @@ fn main() -> ExitCode {
         Verb::Compare(args) => verbs::compare::run(&args),
         Verb::Record(args) => verbs::record::run(*args),
         Verb::Restore(args) => verbs::restore::run(args),
+        Verb::Report(args) => verbs::report::run(args),
+        Verb::Export(args) => verbs::export::run(args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,12 +1,16 @@
 //! Writers of every output format. They compute nothing.
 //!
 //! [`text`] is for a terminal, [`json`] and [`csv`] for programs, [`markdown`]
-//! for a report. All take what [`dormouse_core::understand`] found.
+//! for a report; [`perfetto`] and `parquet` (a feature) for other tools. All take
+//! what [`dormouse_core::understand`] found.
 
 pub mod comparison;
 pub mod csv;
 pub mod json;
 pub mod markdown;
+#[cfg(feature = "parquet")]
+pub mod parquet;
+pub mod perfetto;
 pub mod text;
 pub mod words;
 

@@ -5,4 +5,6 @@ pub mod compare;
 pub mod record;
 pub mod restore;
 pub mod predict;
+pub mod export;
+pub mod report;
 pub mod show;

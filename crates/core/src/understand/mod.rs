@@ -21,6 +21,7 @@ pub mod rank;
 pub mod rows;
 pub mod spread;
 pub mod stall;
+pub mod start;
 pub mod structure;
 
 use crate::capture::Capture;

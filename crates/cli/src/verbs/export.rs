@@ -1,0 +1,146 @@
+//! `dormouse export`: captures for other tools.
+
+use crate::exit::{Nothing, Usage};
+use crate::terminal;
+use crate::verbs::report::read_labelled;
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use dormouse_core::understand::start::starts;
+use dormouse_write::perfetto::{self, Group};
+use dormouse_write::{Explained, Selection};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+/// Write captures in a form that other tools read.
+///
+/// perfetto: a trace for ui.perfetto.dev (docs/perfetto.md). parquet: a table
+/// for DuckDB, pandas and the like (docs/parquet-schema.md). json, csv and
+/// markdown: as `show` prints them.
+#[derive(Args)]
+pub struct ExportArgs {
+    /// Logs, traces, folders of runs; `-` is standard input.
+    #[arg(required = true)]
+    input: Vec<PathBuf>,
+    /// Form to write.
+    #[arg(long, value_enum)]
+    to: Form,
+    /// File to write; `-` is standard output.
+    #[arg(short, long, default_value = "-")]
+    output: PathBuf,
+    /// Only this cycle, counted from 1 over all inputs.
+    #[arg(long, value_name = "N")]
+    cycle: Option<usize>,
+    /// Which table of parquet to write.
+    #[arg(long, value_enum, default_value = "callbacks")]
+    table: Table,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Form {
+    Perfetto,
+    Csv,
+    Json,
+    Parquet,
+    Markdown,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Table {
+    /// A row a callback.
+    Callbacks,
+    /// A row a phase or gap of a cycle.
+    Phases,
+}
+
+/// Runs the verb.
+pub fn run(args: ExportArgs) -> Result<()> {
+    let (labels, all): (Vec<String>, Vec<Explained>) =
+        read_labelled(&args.input, false)?.into_iter().unzip();
+    let count: usize = all.iter().map(|e| e.views.len()).sum();
+    if count == 0 {
+        bail!(Nothing("no suspend or resume event in the input".into()));
+    }
+    if let Some(n) = args.cycle.filter(|n| !(1..=count).contains(n)) {
+        bail!(Usage(format!("there is no cycle {n}; the input has {count}")));
+    }
+    let selection = Selection { cycle: args.cycle, ..Selection::default() };
+    let write = |out: &mut (dyn Write + Send)| -> io::Result<()> {
+        match args.to {
+            Form::Json => dormouse_write::json::show(&all, &selection, &mut &mut *out),
+            Form::Csv => dormouse_write::csv::show(&all, &selection, &mut &mut *out),
+            Form::Markdown => {
+                out.write_all(dormouse_write::markdown::show(&all, &selection).as_bytes())
+            }
+            Form::Perfetto => trace(&all, &selection, &mut &mut *out),
+            Form::Parquet => table(&labels, &all, args.table, out),
+        }
+    };
+    if args.output.as_os_str() == "-" {
+        return terminal::print_with(|out| {
+            let mut bytes = Vec::new();
+            write(&mut bytes)?;
+            out.write_all(&bytes)
+        });
+    }
+    let shown = args.output.display();
+    let file = File::create(&args.output).with_context(|| format!("{shown} cannot be written"))?;
+    let mut out = BufWriter::new(file);
+    write(&mut out).and_then(|()| out.flush()).with_context(|| format!("{shown} cannot be written"))
+}
+
+/// Every chosen cycle as a process of its own.
+fn trace(all: &[Explained], selection: &Selection, out: &mut dyn Write) -> io::Result<()> {
+    let mut names = Vec::new();
+    let mut reasons = Vec::new();
+    for (n, e, i) in selection.cycles(all) {
+        let cycle = &e.capture.cycles[i];
+        names.push(format!("cycle {n}: {}", e.capture.names.get(cycle.source)));
+        reasons.push(starts(&e.capture, cycle, &e.views[i]));
+    }
+    let groups: Vec<Group<'_>> = selection
+        .cycles(all)
+        .zip(names.iter().zip(&reasons))
+        .map(|((_, e, i), (name, starts))| Group {
+            name,
+            capture: &e.capture,
+            cycle: &e.capture.cycles[i],
+            view: &e.views[i],
+            starts,
+        })
+        .collect();
+    perfetto::write(&groups, out)
+}
+
+#[cfg(feature = "parquet")]
+fn table(
+    labels: &[String],
+    all: &[Explained],
+    table: Table,
+    out: &mut (dyn Write + Send),
+) -> io::Result<()> {
+    use dormouse_write::parquet::{Source, Table as Which, write};
+    let which = match table {
+        Table::Callbacks => Which::Callbacks,
+        Table::Phases => Which::Phases,
+    };
+    let sources: Vec<Source<'_>> = labels
+        .iter()
+        .zip(all)
+        .map(|(label, e)| Source { label, capture: &e.capture, views: &e.views })
+        .collect();
+    write(&sources, which, out).map_err(io::Error::other)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn table(
+    _labels: &[String],
+    _all: &[Explained],
+    table: Table,
+    _out: &mut (dyn Write + Send),
+) -> io::Result<()> {
+    Err(io::Error::other(format!(
+        "this dormouse was built without Parquet, so the table of {table:?} cannot be written: \
+         build it with `cargo build --release -p dormouse --features parquet`"
+    )))
+}

@@ -1,0 +1,337 @@
+//! Turns captures into the blocks of a report.
+
+pub mod cycle;
+pub mod names;
+pub mod stats;
+pub mod summary;
+
+use crate::block::Blocks;
+use crate::choose::{self, Kept};
+use crate::words::REASONS;
+use crate::{Labelled, Options};
+use dormouse_core::capture::Capture;
+use dormouse_core::cycle::{Cycle, Outcome};
+use dormouse_core::phase::{Direction, Phase};
+use dormouse_core::time::Ns;
+use dormouse_core::understand::CycleView;
+use dormouse_core::understand::decode::decode;
+use dormouse_core::understand::rows::What;
+use dormouse_core::understand::spread::{self, Group};
+use dormouse_write::words;
+use names::NameTable;
+use summary::*;
+
+/// All blocks of a report over `captures`.
+pub fn blocks(captures: &[Labelled<'_>], options: &Options) -> Blocks {
+    let mut blocks = Blocks::new();
+    let mut names = NameTable::default();
+    let mut left_out = Vec::new();
+    let mut room = options.callbacks;
+    let mut list = Vec::new();
+    for c in captures.iter().filter(|c| !c.capture.cycles.is_empty()) {
+        let mut maker = Maker {
+            capture: c.capture,
+            views: c.views,
+            names: &mut names,
+            blocks: &mut blocks,
+            left_out: &mut left_out,
+            options,
+            prefix: shared_folder(c.capture),
+        };
+        list.push(maker.capture(c.label, &mut room));
+    }
+    let compare = (list.len() > 1).then(|| compare(&list));
+    let phases = Phase::ALL.iter().map(|p| PhaseName {
+        name: p.name(),
+        label: words::phase(*p),
+        direction: p.direction().name(),
+        devices: p.has_devices(),
+    });
+    let reasons = REASONS.iter().map(|&(r, text)| ReasonName { name: r.name(), text });
+    let summary = Summary {
+        schema: "dormouse-report/1",
+        version: env!("CARGO_PKG_VERSION"),
+        title: options.title.clone(),
+        phases: phases.collect(),
+        reasons: reasons.collect(),
+        captures: list,
+        left_out,
+        compare,
+        names: names.into_list(),
+    };
+    blocks.set_summary(&summary);
+    blocks
+}
+
+/// What the parts of one capture need.
+struct Maker<'a> {
+    capture: &'a Capture,
+    views: &'a [CycleView],
+    names: &'a mut NameTable,
+    blocks: &'a mut Blocks,
+    left_out: &'a mut Vec<String>,
+    options: &'a Options,
+    /// Bytes of the folder that all sources of the capture share: where it lay
+    /// on the disk of its owner is nobody's business.
+    prefix: usize,
+}
+
+impl Maker<'_> {
+    fn capture(&mut self, label: &str, room: &mut usize) -> CaptureData {
+        let (capture, views) = (self.capture, self.views);
+        let counted = choose::counted(capture);
+        let median = choose::median_cycle(views, &counted);
+        let groups = spread::groups(&[(capture, views)]);
+        let outliers = outliers(&groups, capture.cycles.len());
+        let mut named: Vec<usize> =
+            (0..outliers.len()).filter(|&i| !outliers[i].is_empty()).collect();
+        named.extend((0..capture.cycles.len()).filter(|&i| capture.cycles[i].first_after_boot));
+        let kept = choose::devices(capture, self.options);
+        if kept.left_out > 0 {
+            self.left_out.push(format!(
+                "{label}: {} devices that took least time are left out; the totals of phases include them.",
+                kept.left_out
+            ));
+        }
+        let embedded = choose::embedded(capture, median, &named, room, self.options);
+        let without = embedded.iter().filter(|e| !**e).count();
+        if without > 0 {
+            self.left_out.push(format!(
+                "{label}: full detail is embedded for the median cycle and the outliers ({} of {} \
+                 cycles); the other {without} are in the distributions only.",
+                embedded.len() - without,
+                embedded.len()
+            ));
+        }
+        let cycles: Vec<CycleData> = (0..capture.cycles.len())
+            .map(|i| self.cycle(label, i, embedded[i], &kept, &outliers[i]))
+            .collect();
+        let text = |s| capture.names.get(s).to_string();
+        let places_block = Some(self.blocks.add(&stats::places(capture, views, &counted, &kept)));
+        CaptureData {
+            label: label.into(),
+            host: text(capture.machine.host),
+            model: text(capture.machine.model),
+            cpus: capture.machine.cpus,
+            pm_async: capture.machine.pm_async,
+            answer: cycles[median].answer.clone(),
+            devices: self.devices(&kept),
+            links: self.links(&kept),
+            order_known: capture.graph.order_known,
+            links_known: capture.graph.links_known,
+            cycles,
+            median_cycle: median,
+            phase_stats: stats::phases(capture, views, &counted),
+            device_stats: stats::devices(views, &counted, &kept),
+            places_block,
+            losses: losses(capture),
+            board_block: None,
+        }
+    }
+
+    fn cycle(
+        &mut self,
+        label: &str,
+        i: usize,
+        embed: bool,
+        kept: &Kept,
+        outlier: &str,
+    ) -> CycleData {
+        let (cycle, view) = (&self.capture.cycles[i], &self.views[i]);
+        let block = embed.then(|| {
+            let most = self.options.cycle_callbacks;
+            let list = choose::callbacks(cycle, &cycle::on_path(cycle, view), kept, most);
+            let missing = cycle.callbacks.len() - list.len();
+            if missing > 0 {
+                self.left_out.push(format!(
+                    "{label}, cycle {}: the {missing} shortest of {} callbacks are left out of the timeline; \
+                     every callback of the critical path and all totals are there.",
+                    i + 1,
+                    cycle.callbacks.len()
+                ));
+            }
+            let b = cycle::block(self.capture, cycle, view, &list, kept, self.names);
+            self.blocks.add(&b)
+        });
+        let text = |s| self.capture.names.get(s).to_string();
+        let at = |t: Ns| (t - cycle.start).0;
+        CycleData {
+            source: text(cycle.source)[self.prefix..].to_string(),
+            kernel: text(cycle.kernel),
+            mode: cycle.mode.name(),
+            outcome: cycle.outcome.name(),
+            outcome_detail: outcome_detail(self.capture, cycle),
+            suspend_ns: cycle.suspend_time().map(|t| t.0),
+            resume_ns: cycle.resume_time().map(|t| t.0),
+            asleep: hole(view, cycle).map(|(a, b)| (at(a), at(b))),
+            length_ns: cycle.end.since(cycle.start).0,
+            callbacks: cycle.callbacks.len(),
+            answer: answer(self.capture, view),
+            answers: [view.answer.suspend, view.answer.resume]
+                .map(|h| h.map_or(String::new(), |h| words::answer(self.capture, &h))),
+            outlier: outlier.into(),
+            first_after_boot: cycle.first_after_boot,
+            rows: rows(cycle, view),
+            block,
+        }
+    }
+
+    fn devices(&mut self, kept: &Kept) -> DeviceColumns {
+        let mut out = DeviceColumns::default();
+        for &old in &kept.old {
+            let d = &self.capture.graph.devices[old as usize];
+            out.name.push(self.names.add(self.capture.names.get(d.name)));
+            out.driver.push(self.names.add(self.capture.names.get(d.driver)));
+            out.about.push(self.names.add(&about(self.capture, old)));
+            out.parent.push(d.parent.and_then(|p| kept.get(p.index())).map_or(0, |p| p + 1));
+            out.async_flag.push(d.async_flag.map_or(0, |a| 1 + u8::from(a)));
+        }
+        out
+    }
+
+    fn links(&mut self, kept: &Kept) -> LinkColumns {
+        let mut out = LinkColumns::default();
+        for l in &self.capture.graph.links {
+            let ends = (kept.get(l.consumer.index()), kept.get(l.supplier.index()));
+            if let (Some(c), Some(s)) = ends {
+                out.consumer.push(c);
+                out.supplier.push(s);
+                out.kind.push(self.names.add(l.kind.name()));
+            }
+        }
+        out
+    }
+}
+
+/// Length of the folder that every source lies in, with its slash.
+fn shared_folder(capture: &Capture) -> usize {
+    let mut sources = capture.cycles.iter().map(|c| capture.names.get(c.source));
+    let Some(first) = sources.next() else { return 0 };
+    let mut shared = first.rfind('/').map_or(0, |i| i + 1);
+    for s in sources {
+        while shared > 0 && !s.starts_with(&first[..shared]) {
+            shared = first[..shared - 1].rfind('/').map_or(0, |i| i + 1);
+        }
+    }
+    shared
+}
+
+/// The stretch that is not latency.
+fn hole(view: &CycleView, cycle: &Cycle) -> Option<(Ns, Ns)> {
+    let row = view.rows.list.iter().find(|r| matches!(r.what, What::Asleep { .. } | What::Turn));
+    row.map(|r| (r.start, r.end)).or_else(|| {
+        // A cycle that turned back: nothing to fold, but the way up has a start.
+        let up = cycle.phases.iter().filter(|p| p.phase.direction() == Direction::Resume);
+        let start = up.map(|p| p.start).min()?;
+        Some((start, start))
+    })
+}
+
+fn rows(cycle: &Cycle, view: &CycleView) -> Vec<RowData> {
+    let row = |r: &dormouse_core::understand::rows::Row| {
+        let (phase, callbacks, cpu) = match r.what {
+            What::Phase(i) => {
+                let span = &cycle.phases[i as usize];
+                let cpu = matches!(span.phase, Phase::CpuOff | Phase::CpuOn);
+                let done = view.phases.get(i as usize).map_or(0, |p| p.completed);
+                (span.phase as i32, done, if cpu { i64::from(span.cpu) } else { -1 })
+            }
+            What::Gap { .. } => (-1, 0, -1),
+            What::Asleep { .. } | What::Turn => (Phase::Asleep as i32, 0, -1),
+        };
+        let label = words::row(r.what, &cycle.phases);
+        RowData {
+            phase,
+            label,
+            direction: r.direction.name(),
+            start_ns: (r.start - cycle.start).0,
+            duration_ns: r.counted.0,
+            callbacks,
+            cpu,
+        }
+    };
+    view.rows.list.iter().map(row).collect()
+}
+
+fn outcome_detail(capture: &Capture, cycle: &Cycle) -> String {
+    match cycle.outcome {
+        Outcome::AbortedByDevice { device, errno } => {
+            let name = device.and_then(|d| capture.graph.devices.get(d.index()));
+            let name = name.map_or("a device", |d| capture.names.get(d.name));
+            format!("{name} returned {errno}")
+        }
+        Outcome::FreezeFailed { errno } => format!("error {errno}"),
+        _ => String::new(),
+    }
+}
+
+/// Why each cycle stands out, by index.
+fn outliers(groups: &[Group<'_>], n: usize) -> Vec<String> {
+    let mut out = vec![String::new(); n];
+    for g in groups {
+        for o in &g.outliers {
+            let Some(text) = out.get_mut(o.cycle.1 as usize) else { continue };
+            let half = o.direction.name();
+            let over = o.time.since(if o.direction == Direction::Suspend {
+                g.suspend.median
+            } else {
+                g.resume.median
+            });
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(&format!("{half} took {}, {over} over the median", o.time));
+            if let Some((key, more)) = &o.device {
+                text.push_str(&format!(": {} was on the critical path {more} longer", key.name));
+            } else if let Some((phase, more)) = o.phase {
+                text.push_str(&format!(": {} took {more} longer", words::phase(phase)));
+            }
+            text.push('.');
+        }
+    }
+    out
+}
+
+fn losses(capture: &Capture) -> Vec<LossData> {
+    let loss = |l: &dormouse_core::loss::Loss| LossData {
+        kind: l.kind,
+        count: l.count,
+        severity: l.severity.name(),
+        advice: l.advice.to_string(),
+    };
+    capture.losses.list.iter().map(loss).collect()
+}
+
+/// The sentence that matters: the half with the largest thing to attack.
+fn answer(capture: &Capture, view: &CycleView) -> String {
+    match view.answer.worst() {
+        Some(half) => words::answer(capture, half),
+        None => "No phase of this cycle took any time.".into(),
+    }
+}
+
+/// What the name of a device means; empty if its form says nothing.
+fn about(capture: &Capture, device: u32) -> String {
+    let d = &capture.graph.devices[device as usize];
+    let name = capture.names.get(d.name);
+    decode(name, capture.names.get(d.driver)).map_or(String::new(), |m| m.text())
+}
+
+/// Medians side by side.
+fn compare(captures: &[CaptureData]) -> Comparison {
+    let mut rows: Vec<CompareRow> = Vec::new();
+    for (i, p) in Phase::ALL.iter().enumerate() {
+        let median =
+            |c: &CaptureData| c.phase_stats.iter().find(|s| s.phase == i).map(|s| s.median_ns);
+        let medians: Vec<Option<i64>> = captures.iter().map(median).collect();
+        if medians.iter().all(Option::is_none) || *p == Phase::Asleep {
+            continue;
+        }
+        let difference = match (medians[0], medians[1]) {
+            (Some(a), Some(b)) => format!("{}{}", if b > a { "+" } else { "" }, Ns(b - a)),
+            _ => String::new(),
+        };
+        rows.push(CompareRow { label: words::phase(*p), median_ns: medians, difference });
+    }
+    Comparison { sentences: Vec::new(), rows }
+}

@@ -1,0 +1,26 @@
+//! The page that `web/` builds, and the one place in it that takes the data.
+
+use crate::block::Blocks;
+use std::fmt::Write;
+
+const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
+const PLACE: &str = "<!--dormouse:data-->";
+
+/// Whether the crate was built with the page.
+pub fn is_built() -> bool {
+    cfg!(page_built) && PAGE.contains(PLACE)
+}
+
+/// The page with `blocks` in it. The title goes through the data, where it is
+/// text; here it would be markup.
+pub fn assemble(_title: &str, blocks: &Blocks) -> String {
+    let (head, tail) = PAGE.split_once(PLACE).unwrap_or((PAGE, ""));
+    let data: usize = blocks.list().iter().map(|b| b.len() + 64).sum();
+    let mut out = String::with_capacity(head.len() + tail.len() + data);
+    out.push_str(head);
+    for (i, b) in blocks.list().iter().enumerate() {
+        let _ = writeln!(out, "<script type=\"text/plain\" id=\"block-{i}\">{b}</script>");
+    }
+    out.push_str(tail);
+    out
+}

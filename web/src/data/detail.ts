@@ -1,0 +1,91 @@
+// The callbacks of one cycle as typed arrays.
+
+import type { CycleBlock } from "./format.ts";
+
+export interface Thread {
+  pid: number;
+  name: number;
+  main: boolean;
+}
+
+export interface PathStep {
+  phase: number;
+  /** -1 for a stretch without a callback. */
+  callback: number;
+  start: number;
+  end: number;
+  reason: number;
+}
+
+/** All callbacks of one cycle; times are nanoseconds from its start. */
+export interface Detail {
+  count: number;
+  device: Int32Array;
+  phase: Uint8Array;
+  thread: Uint16Array;
+  start: Float64Array;
+  end: Float64Array;
+  fn: Int32Array;
+  /** The callback that it waited for; -1 for none. */
+  cause: Int32Array;
+  reason: Uint8Array;
+  errors: Map<number, number>;
+  open: Set<number>;
+  threads: Thread[];
+  path: PathStep[];
+  /** For every callback: 1 if it is on the critical path. */
+  onPath: Uint8Array;
+  /** Callbacks of a device, in order of start. */
+  ofDevice: Map<number, number[]>;
+}
+
+/** Unpacks a block. */
+export function detail(block: CycleBlock): Detail {
+  const n = block.device.length;
+  const start = new Float64Array(n);
+  const end = new Float64Array(n);
+  const ofDevice = new Map<number, number[]>();
+  let ticks = 0;
+  for (let i = 0; i < n; i++) {
+    ticks += block.start[i] ?? 0;
+    start[i] = ticks * block.unit;
+    end[i] = (ticks + (block.length[i] ?? 0)) * block.unit;
+    const d = block.device[i] ?? 0;
+    const list = ofDevice.get(d);
+    if (list) list.push(i);
+    else ofDevice.set(d, [i]);
+  }
+  const onPath = new Uint8Array(n);
+  const path = block.path.start.map((from, i) => {
+    const callback = (block.path.callback[i] ?? 0) - 1;
+    if (callback >= 0) onPath[callback] = 1;
+    return {
+      phase: block.path.phase[i] ?? 0,
+      callback,
+      start: from * block.unit,
+      end: (from + (block.path.length[i] ?? 0)) * block.unit,
+      reason: block.path.reason[i] ?? 0,
+    };
+  });
+  return {
+    count: n,
+    device: Int32Array.from(block.device),
+    phase: Uint8Array.from(block.phase),
+    thread: Uint16Array.from(block.thread),
+    start,
+    end,
+    fn: Int32Array.from(block.function),
+    cause: Int32Array.from(block.cause, (c) => c - 1),
+    reason: Uint8Array.from(block.reason),
+    errors: new Map(block.errors),
+    open: new Set(block.open),
+    threads: block.threads.pid.map((pid, i) => ({
+      pid,
+      name: block.threads.name[i] ?? 0,
+      main: block.threads.main[i] === 2,
+    })),
+    path,
+    onPath,
+    ofDevice,
+  };
+}

@@ -1,0 +1,128 @@
+// The top of the page: the sentence that matters, the two totals, the phases.
+
+import { byId, h, s } from "../dom.ts";
+import type { CycleData, RowData } from "../data/format.ts";
+import type { Model } from "../data/model.ts";
+import { paint } from "../palette.ts";
+import type { State } from "../state.ts";
+import { percent, time } from "../text/time.ts";
+import { reveal, visible } from "../text/visible.ts";
+
+/** Draws the first screen for the chosen capture and cycle. */
+export function answer(model: Model, state: State, pick: (row: RowData) => void): void {
+  const capture = model.captures[state.capture];
+  if (!capture) return;
+  const cycle = capture.cycle(state.cycle);
+  const many = capture.data.cycles.length > 1;
+  byId("answer").textContent = reveal(cycle.answer || capture.data.answer).slice(0, 4000);
+  byId("machine").textContent = [
+    capture.data.model || capture.data.host,
+    cycle.kernel ? `kernel ${cycle.kernel}` : "",
+    cycle.mode === "unknown" ? "" : cycle.mode,
+    cycle.outcome === "slept" ? "" : `${cycle.outcome.replaceAll("_", " ")} ${cycle.outcome_detail}`.trim(),
+    capture.data.cpus ? `${capture.data.cpus} CPUs` : "",
+  ]
+    .filter((t) => t !== "")
+    .map((t) => visible(t))
+    .join(" · ");
+  byId("cycle-shown").textContent = many
+    ? `Cycle ${state.cycle + 1} of ${capture.data.cycles.length}${state.cycle === capture.data.median_cycle ? ", the one nearest to the median" : ""}: ${visible(cycle.source)}`
+    : visible(cycle.source);
+  byId("phases").replaceChildren(half(model, cycle, "suspend", pick), half(model, cycle, "resume", pick));
+}
+
+function half(model: Model, cycle: CycleData, direction: "suspend" | "resume", pick: (row: RowData) => void): HTMLElement {
+  const total = direction === "suspend" ? cycle.suspend_ns : cycle.resume_ns;
+  const rows = cycle.rows.filter((r) => r.direction === direction && model.summary.phases[r.phase]?.name !== "asleep");
+  const sentence = cycle.answers[direction === "suspend" ? 0 : 1];
+  const sum = rows.reduce((n, r) => n + r.duration_ns, 0);
+  return h(
+    "section",
+    { class: "half", "aria-label": direction },
+    h(
+      "h2",
+      {},
+      `${direction === "suspend" ? "Suspend" : "Resume"} `,
+      h("span", { class: "total", id: `total-${direction}`, "data-ns": total ?? "" }, total === null ? "not in this log" : time(total)),
+    ),
+    sentence ? h("p", { class: "sentence" }, reveal(sentence).slice(0, 4000)) : null,
+    rows.length > 0 ? bar(model, rows, sum) : h("p", { class: "quiet" }, "No phase of this half was recorded."),
+    rows.length > 0 ? table(model, rows, sum, pick) : null,
+  );
+}
+
+function bar(model: Model, rows: RowData[], sum: number): SVGElement {
+  const svg = s("svg", {
+    class: "bar",
+    viewBox: "0 0 1000 26",
+    preserveAspectRatio: "none",
+    role: "img",
+    "aria-label": rows.map((r) => `${r.label} ${time(r.duration_ns)}`).slice(0, 40).join(", "),
+  });
+  let x = 0;
+  for (const row of rows) {
+    const width = sum > 0 ? (1000 * row.duration_ns) / sum : 0;
+    const colour = paint(model.summary.phases[row.phase]);
+    const rect = s("rect", { x, y: 0, width: Math.max(width - 1, 0.4), height: 26, fill: colour.fill });
+    rect.append(s("title", {}, `${row.label}: ${time(row.duration_ns)}, ${percent(row.duration_ns, sum)}`));
+    svg.append(rect);
+    x += width;
+  }
+  return svg;
+}
+
+/** Rows shorter than this share of their half are folded into one. */
+const SMALL = 0.004;
+
+function table(model: Model, rows: RowData[], sum: number, pick: (row: RowData) => void): HTMLElement {
+  const body = h("tbody");
+  const small: RowData[] = [];
+  const add = (row: RowData, extra = ""): void => {
+    const swatch = s("svg", { class: "swatch", viewBox: "0 0 10 10", "aria-hidden": "true" });
+    swatch.append(s("rect", { width: 10, height: 10, fill: paint(model.summary.phases[row.phase]).fill }));
+    const name = h("button", { type: "button", class: "link", title: "Show it in the timeline" }, row.label);
+    name.addEventListener("click", () => pick(row));
+    body.append(
+      h(
+        "tr",
+        { "data-phase": row.label, "data-ns": row.duration_ns, class: extra },
+        h("th", { scope: "row" }, swatch, name),
+        h("td", {}, time(row.duration_ns)),
+        h("td", {}, percent(row.duration_ns, sum)),
+        h("td", {}, row.callbacks > 0 ? String(row.callbacks) : ""),
+      ),
+    );
+  };
+  for (const row of rows) {
+    if (row.duration_ns < sum * SMALL && rows.length > 6) small.push(row);
+    else add(row);
+  }
+  if (small.length > 0) {
+    const total = small.reduce((n, r) => n + r.duration_ns, 0);
+    const more = h("button", { type: "button", class: "link" }, `${small.length} shorter rows`);
+    const tr = h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, more),
+      h("td", {}, time(total)),
+      h("td", {}, percent(total, sum)),
+      h("td", {}, String(small.reduce((n, r) => n + r.callbacks, 0) || "")),
+    );
+    body.append(tr);
+    more.addEventListener("click", () => {
+      tr.remove();
+      small.forEach((r) => add(r, "small"));
+      (body.querySelector("tr.small button") as HTMLElement | null)?.focus();
+    });
+  }
+  return h(
+    "table",
+    { class: "rows" },
+    h(
+      "thead",
+      {},
+      h("tr", {}, h("th", { scope: "col" }, "Phase"), h("th", { scope: "col" }, "Time"), h("th", { scope: "col" }, "Share"), h("th", { scope: "col" }, "Callbacks")),
+    ),
+    body,
+  );
+}

@@ -1,0 +1,96 @@
+// The distribution over cycles: one dot a cycle; outliers are named and every
+// dot can be chosen.
+
+import { button, byId, h, s } from "../dom.ts";
+import type { CycleData } from "../data/format.ts";
+import type { Capture, Model } from "../data/model.ts";
+import type { State } from "../state.ts";
+import { tick, tickStep, time } from "../text/time.ts";
+import { reveal, visible } from "../text/visible.ts";
+
+/** Draws the distribution, or nothing for a single cycle. */
+export function cycles(model: Model, state: State, choose: (cycle: number) => void): void {
+  const capture = model.captures[state.capture];
+  const section = byId("cycles");
+  section.hidden = !capture || capture.data.cycles.length < 2;
+  if (!capture || section.hidden) return;
+  byId("cycle-dots").replaceChildren(
+    strip(capture, state, "Suspend", (c) => c.suspend_ns, choose),
+    strip(capture, state, "Resume", (c) => c.resume_ns, choose),
+  );
+  const outliers = capture.data.cycles
+    .map((c, i) => ({ c, i }))
+    .filter(({ c }) => c.outlier !== "" || c.first_after_boot);
+  byId("outliers").replaceChildren(
+    ...outliers.slice(0, 30).map(({ c, i }) =>
+      h(
+        "li",
+        {},
+        button(`Cycle ${i + 1}`, () => choose(i), { "aria-pressed": String(i === state.cycle), "data-cycle": i }),
+        ` ${c.first_after_boot ? "First cycle after boot, shown apart. " : ""}${reveal(c.outlier)}`,
+      ),
+    ),
+    h(
+      "li",
+      {},
+      button("Median cycle", () => choose(capture.data.median_cycle), {
+        "aria-pressed": String(state.cycle === capture.data.median_cycle),
+        "data-cycle": capture.data.median_cycle,
+      }),
+      outliers.length === 0 ? " No cycle differs enough to be called an outlier." : " The cycle nearest to the middle of all.",
+    ),
+  );
+  byId("phase-stats").replaceChildren(
+    ...capture.data.phase_stats.map((p) =>
+      h(
+        "tr",
+        { "data-phase": p.label },
+        h("th", { scope: "row" }, p.label),
+        ...[p.min_ns, p.median_ns, p.p95_ns, p.max_ns].map((t) => h("td", { "data-ns": t }, time(t))),
+        h("td", {}, String(p.cycles)),
+      ),
+    ),
+  );
+}
+
+const WIDTH = 1000;
+const HEIGHT = 64;
+
+function strip(
+  capture: Capture,
+  state: State,
+  title: string,
+  value: (c: CycleData) => number | null,
+  choose: (cycle: number) => void,
+): HTMLElement {
+  const all = capture.data.cycles.map((c, i) => ({ c, i, v: value(c) })).filter((p): p is { c: CycleData; i: number; v: number } => p.v !== null);
+  if (all.length === 0) return h("p", { class: "quiet" }, `${title}: no cycle has this half.`);
+  const sorted = all.map((p) => p.v).sort((a, b) => a - b);
+  const low = sorted[0] ?? 0;
+  const high = sorted[sorted.length - 1] ?? 1;
+  const margin = Math.max((high - low) * 0.06, high * 0.005, 1);
+  const x = (v: number): number => ((v - low + margin) / (high - low + 2 * margin)) * WIDTH;
+  const svg = s("svg", { class: "dots", viewBox: `0 0 ${WIDTH} ${HEIGHT + 22}`, role: "group", "aria-label": `${title} time of each cycle` });
+  const step = tickStep(high - low + 2 * margin, 8);
+  for (let t = Math.ceil((low - margin) / step) * step; t <= high + margin; t += step) {
+    svg.append(s("line", { class: "rule", x1: x(t), x2: x(t), y1: 0, y2: HEIGHT }));
+    svg.append(s("text", { class: "tick", x: x(t), y: HEIGHT + 17, "text-anchor": "middle" }, tick(t, step)));
+  }
+  const middle = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
+  svg.append(s("line", { class: "median", x1: x(middle), x2: x(middle), y1: 0, y2: HEIGHT }));
+  // Dots that would cover each other are stacked.
+  const columns = new Map<number, number>();
+  all.sort((a, b) => a.v - b.v);
+  for (const { c, i, v } of all) {
+    const column = Math.round(x(v) / 9);
+    const place = columns.get(column) ?? 0;
+    columns.set(column, place + 1);
+    const kind = i === state.cycle ? "dot chosen" : c.outlier || c.first_after_boot ? "dot out" : "dot";
+    const cy = HEIGHT - 7 - ((place * 9) % (HEIGHT - 9));
+    const dot = s("circle", { class: kind, cx: x(v), cy, r: 4.5 });
+    dot.append(s("title", {}, `Cycle ${i + 1}, ${title.toLowerCase()} ${time(v)}${c.outlier ? `: ${visible(c.outlier)}` : ""}`));
+    dot.addEventListener("click", () => choose(i));
+    svg.append(dot);
+  }
+  return h("figure", {}, h("figcaption", {}, `${title}: ${all.length} cycles, median ${time(middle)}, ${time(low)} to ${time(high)}`), svg);
+}

@@ -1,0 +1,28 @@
+// Compiles test/*.ts and runs them with Node's test runner:
+//   node test.mjs                     every test
+//   node test.mjs look REPORT FOLDER  screenshots for people
+
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import esbuild from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = join(here, "dist/test");
+const sources = readdirSync(join(here, "test")).filter((f) => f.endsWith(".ts"));
+await esbuild.build({
+  entryPoints: sources.map((f) => join(here, "test", f)),
+  outdir: out,
+  outExtension: { ".js": ".mjs" },
+  bundle: true,
+  packages: "external",
+  platform: "node",
+  format: "esm",
+  target: "node20",
+  sourcemap: "inline",
+});
+const [tool, ...rest] = process.argv.slice(2);
+const tests = sources.filter((f) => f.endsWith(".test.ts")).map((f) => join(out, f.replace(/\.ts$/, ".mjs")));
+const command = tool ? [join(out, `${tool}.mjs`), ...rest] : ["--test", "--test-concurrency=1", ...tests];
+process.exit(spawnSync(process.execPath, command, { stdio: "inherit" }).status ?? 1);
