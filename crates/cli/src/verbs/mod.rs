@@ -2,9 +2,9 @@
 
 pub mod board;
 pub mod compare;
-pub mod record;
-pub mod restore;
-pub mod predict;
 pub mod export;
+pub mod predict;
+pub mod record;
 pub mod report;
+pub mod restore;
 pub mod show;
