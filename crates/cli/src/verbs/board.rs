@@ -28,7 +28,7 @@ enum Action {
     /// Make a machine that looks like a real one; times are drawn by class.
     Machine(MachineArgs),
     /// Make a board from a file, recognised by its content: the output of
-    /// `udevadm info --export-db`, a board file, or the JSON of worked cases
+    /// `udevadm info --export-db`, a device tree blob, a board file, or the JSON of worked cases
     /// (then OUTPUT is a folder).
     From(FromArgs),
     /// Check a board file and say what is in it.
@@ -241,7 +241,12 @@ fn from(a: &FromArgs) -> Result<()> {
     }
     if dormouse_read::udev::recognise(&bytes) {
         let made = dormouse_read::udev::read(&bytes, a.seed);
-        return imported(a, &made, "udevadm info --export-db");
+        return imported(a, &made, "the output of udevadm info --export-db");
+    }
+    if dormouse_read::dtb::recognise(&bytes) {
+        let made = dormouse_read::dtb::read(&bytes, a.seed)
+            .with_context(|| format!("cannot read {}", a.input.display()))?;
+        return imported(a, &made, "a device tree blob");
     }
     let board = read_board(&a.input, &bytes)?;
     write(a.output.as_deref(), &print(&board, ""))
@@ -250,7 +255,7 @@ fn from(a: &FromArgs) -> Result<()> {
 /// Writes a board without measured times, and says so in the file and on the
 /// terminal.
 fn imported(a: &FromArgs, made: &Imported, source: &str) -> Result<()> {
-    let mut comment = format!("Made from `{source}`.\n{}\n", classes::assumption(a.seed));
+    let mut comment = format!("Made from {source}.\n{}\n", classes::assumption(a.seed));
     for note in &made.notes {
         comment += &format!("{note}\n");
     }
