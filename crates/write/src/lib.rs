@@ -6,6 +6,7 @@
 
 pub mod comparison;
 pub mod csv;
+pub mod decision;
 pub mod json;
 pub mod markdown;
 #[cfg(feature = "parquet")]

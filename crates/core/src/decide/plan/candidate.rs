@@ -36,6 +36,9 @@ impl Kind {
     }
 }
 
+/// Nanoseconds of callback time below which no change is worth a look.
+const WORTH_LOOKING: i64 = 50_000;
+
 /// One change of one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Candidate {
@@ -115,27 +118,35 @@ pub fn essential(board: &Board, keep: &[bool]) -> Vec<bool> {
     }
 }
 
-/// Devices that a board must not lose before a plan may offer anything: the
-/// changes worth looking at, at most `most`, of the kinds allowed. The devices
-/// with the longest callbacks come first; async is offered only where the
-/// careful mode of `tune` would.
-pub fn candidates(board: &Board, allow: &[Kind], keep: &[bool], most: usize) -> Vec<Candidate> {
+/// The changes worth looking at, at most `most`, of the kinds allowed: those of
+/// the devices with the longest callbacks in the `directions` that have a
+/// budget. Async is offered only where the careful mode of `tune` would.
+pub fn candidates(
+    board: &Board,
+    allow: &[Kind],
+    keep: &[bool],
+    directions: &[Direction],
+    most: usize,
+) -> Vec<Candidate> {
     let stay = essential(board, keep);
     let support = evidence(board);
     let mut list: Vec<(i64, Candidate)> = Vec::new();
     for device in board.graph.ids() {
         let i = device.index();
-        let time: i64 =
-            board.devices[i].work.iter().flatten().map(|w| (w.sleep + w.compute).0).sum();
-        if time < 50_000 {
+        let spent = |wanted: &[Direction]| -> i64 {
+            Phase::DEVICE
+                .into_iter()
+                .filter(|p| wanted.contains(&p.direction()))
+                .filter_map(|p| board.devices[i].in_phase(p))
+                .map(|w| (w.sleep + w.compute).0)
+                .sum()
+        };
+        let time = spent(directions);
+        if time < WORTH_LOOKING {
             continue;
         }
-        let up: i64 = Phase::DEVICE
-            .into_iter()
-            .filter(|p| p.direction() == Direction::Resume)
-            .filter_map(|p| board.devices[i].in_phase(p))
-            .map(|w| (w.sleep + w.compute).0)
-            .sum();
+        let on_resume = directions.contains(&Direction::Resume);
+        let up = if on_resume { spent(&[Direction::Resume]) } else { 0 };
         for &kind in allow {
             let worth = match kind {
                 Kind::Remove if !stay[i] => time,
@@ -145,7 +156,7 @@ pub fn candidates(board: &Board, allow: &[Kind], keep: &[bool], most: usize) -> 
                 {
                     time
                 }
-                Kind::Defer if !stay[i] && up > 50_000 => up,
+                Kind::Defer if !stay[i] && up > WORTH_LOOKING => up,
                 Kind::SpeedUp => time / 2,
                 _ => continue,
             };
@@ -154,9 +165,7 @@ pub fn candidates(board: &Board, allow: &[Kind], keep: &[bool], most: usize) -> 
     }
     list.sort_by_key(|&(worth, c)| (-worth, c));
     list.truncate(most);
-    let mut out: Vec<Candidate> = list.into_iter().map(|(_, c)| c).collect();
-    out.sort();
-    out
+    list.into_iter().map(|(_, c)| c).collect()
 }
 
 /// The board with `changes` made, and where each old device is in it.
@@ -248,7 +257,7 @@ mod tests {
     #[test]
     fn the_path_of_the_root_file_system_is_not_offered() {
         let board = parse(BOARD).unwrap();
-        let list = candidates(&board, &[Kind::Remove], &[], 20);
+        let list = candidates(&board, &[Kind::Remove], &[], &[Direction::Resume], 20);
         let names: Vec<&str> =
             list.iter().map(|c| board.names.get(board.graph.get(c.device).name)).collect();
         assert_eq!(names, ["wlan", "antenna"]);

@@ -42,6 +42,20 @@ pub struct Reached {
     pub ready: Vec<Ns>,
 }
 
+impl Goal {
+    /// The directions that have a budget.
+    pub fn directions(&self) -> Vec<Direction> {
+        let mut list = Vec::new();
+        if self.suspend.is_some() {
+            list.push(Direction::Suspend);
+        }
+        if self.resume.is_some() || !self.ready.is_empty() {
+            list.push(Direction::Resume);
+        }
+        list
+    }
+}
+
 impl Reached {
     /// How far this is over the goal, every part counted; minus the slack if
     /// all parts are met.
@@ -104,6 +118,33 @@ pub struct Plan {
 
 /// Up to this many candidates every set is judged.
 pub const EXHAUSTIVE: usize = 12;
+
+/// Of `candidates`, the `most` that help the goal most when made alone; among
+/// equals (two chains side by side, where neither helps alone) the order given
+/// decides.
+///
+/// # Errors
+///
+/// If the board cannot be simulated as it is.
+pub fn shortlist(
+    board: &Board,
+    policy: &Policy,
+    settings: &Settings,
+    goal: &Goal,
+    candidates: &[Candidate],
+    most: usize,
+) -> Result<Vec<Candidate>, Stuck> {
+    let trial = Trial { board, policy, settings, goal, candidates };
+    trial.reach(&[])?;
+    let mut list: Vec<(i64, usize)> = (0..candidates.len())
+        .map(|i| (trial.reach(&[i]).map_or(i64::MAX, |(r, _)| r.excess(goal)), i))
+        .collect();
+    list.sort_unstable();
+    list.truncate(most);
+    let mut out: Vec<Candidate> = list.into_iter().map(|(_, i)| candidates[i]).collect();
+    out.sort();
+    Ok(out)
+}
 
 /// Finds the smallest set of `candidates` that meets `goal`; the simulator may
 /// be asked `limit` times before it goes on best-first.

@@ -56,13 +56,14 @@ pub fn smallest(problem: &mut impl Budget, count: usize, limit: u64) -> Found {
             best.best_first(problem, count);
             return best.found(false, floor);
         }
-        if floor > 0 && size == 0 && count > 12 {
-            // Nothing meets the budget: looking for the closest set among all
-            // of them is not what an exact answer is for.
-            best.best_first(problem, count);
-            return best.found(true, floor);
+        if floor > 0 {
+            // Nothing meets the budget, and no further set need be looked at
+            // to know it.
+            break;
         }
     }
+    // Proven out of reach; the closest set that is worth its size remains.
+    best.best_first(problem, count);
     best.found(true, floor)
 }
 
@@ -149,7 +150,7 @@ impl Best {
             match next {
                 // A step that gains nothing may still prepare one that does
                 // (two equal chains side by side), so only a loss ends it.
-                Some((e, with)) if e <= excess => {
+                Some((e, with)) if e <= excess && chosen.len() < count => {
                     excess = e;
                     chosen = with;
                 }
@@ -161,19 +162,18 @@ impl Best {
             let mut without = chosen.clone();
             without.remove(i);
             let e = self.look(problem, &without);
-            if (excess <= 0 && e <= 0) || e <= excess {
+            // What brings less than a thousandth of what is missing is not
+            // worth making.
+            if (excess <= 0 && e <= 0) || e <= excess.saturating_add(excess.max(0) / 1000) {
                 chosen = without;
                 excess = e;
             } else {
                 i += 1;
             }
         }
-        let better = if excess <= 0 {
-            self.excess > 0 || chosen.len() < self.chosen.len()
-        } else {
-            excess <= self.excess
-        };
-        if better {
+        // Earlier looks may have met the budget with fewer changes; a set that
+        // does not meet it is replaced by the trimmed one.
+        if self.excess > 0 || (excess <= 0 && chosen.len() < self.chosen.len()) {
             self.chosen = chosen;
             self.excess = excess;
         }

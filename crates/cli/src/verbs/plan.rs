@@ -1,0 +1,171 @@
+//! `dormouse plan`: the smallest set of changes that meets a budget.
+
+use crate::exit::Usage;
+use crate::{machine, terminal};
+use anyhow::{Context, Result, anyhow};
+use clap::Args;
+use dormouse_core::board::{Board, parse_duration};
+use dormouse_core::decide::plan::candidate::{Kind, candidates};
+use dormouse_core::decide::plan::handover::{File, modprobe, overlay, udev_rules};
+use dormouse_core::decide::plan::{Goal, Plan, plan, shortlist};
+use dormouse_core::device::DeviceId;
+use dormouse_core::simulate::Settings;
+use dormouse_core::simulate::change::glob;
+use dormouse_core::time::Ns;
+use dormouse_write::decision::plan as written;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Find the smallest set of changes that meets a budget.
+///
+/// Every set is judged by simulation, because savings do not add up. What the
+/// root file system, consoles and wake sources need is never offered.
+#[derive(Args)]
+pub struct PlanArgs {
+    /// A capture or log, or a board file.
+    input: PathBuf,
+    /// Budget of all device phases on the way up, such as 250ms.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    resume: Option<Ns>,
+    /// Budget of all device phases on the way down.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    suspend: Option<Ns>,
+    /// A device must be ready this long after the begin of the way up; may be
+    /// repeated.
+    #[arg(long, value_name = "PATTERN=TIME", value_parser = ready)]
+    ready: Vec<(String, Ns)>,
+    /// Matching devices (and what they need) must stay; may be repeated.
+    #[arg(long, value_name = "PATTERN")]
+    keep: Vec<String>,
+    /// Kinds of change: remove, async, defer, speedup.
+    #[arg(long, value_name = "KINDS", value_delimiter = ',', value_parser = kind,
+          default_value = "remove,async")]
+    allow: Vec<Kind>,
+    /// Most candidates; up to 12 the answer is exact.
+    #[arg(long, value_name = "N", default_value_t = 12,
+          value_parser = clap::value_parser!(u16).range(1..=200))]
+    candidates: u16,
+    /// Kernel release such as 6.12 or 7.3, or a policy such as G1; by default
+    /// the recorded one.
+    #[arg(long, value_name = "V|POLICY")]
+    kernel: Option<String>,
+    /// Costs of the machinery: a file of `dormouse calibrate`, or x86, phone,
+    /// zero.
+    #[arg(long, value_name = "FILE", default_value = "x86")]
+    profile: String,
+    /// Write the files that make the changes into this folder.
+    #[arg(short, long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+fn time(text: &str) -> Result<Ns, String> {
+    parse_duration(text)
+}
+
+fn ready(text: &str) -> Result<(String, Ns), String> {
+    let (pattern, t) = text.rsplit_once('=').ok_or("write PATTERN=TIME, such as display=100ms")?;
+    Ok((pattern.to_string(), parse_duration(t)?))
+}
+
+fn kind(text: &str) -> Result<Kind, String> {
+    Kind::ALL
+        .into_iter()
+        .find(|k| k.name() == text)
+        .ok_or_else(|| format!("`{text}` is not one of remove, async, defer, speedup"))
+}
+
+/// Runs the verb.
+pub fn run(args: &PlanArgs) -> Result<()> {
+    let (derived, release) = machine::load(&args.input)?;
+    let board = &derived.board;
+    let (by, guess) = machine::kernel_now(args.kernel.as_deref(), &release)?;
+    let mut settings =
+        Settings { profile: machine::profile(&args.profile)?, pm_async: None, wakeup_at: None };
+    settings.complete(board, by.kernel.as_ref());
+    let goal = goal(board, args)?;
+    let keep: Vec<bool> = {
+        let mut keep = vec![false; board.devices.len()];
+        for p in &args.keep {
+            matching(board, p)?.iter().for_each(|d| keep[d.index()] = true);
+        }
+        keep
+    };
+    let most = usize::from(args.candidates);
+    let long = candidates(board, &args.allow, &keep, &goal.directions(), 8 * most);
+    let offered =
+        shortlist(board, by.policy, &settings, &goal, &long, most).map_err(|e| anyhow!("{e}"))?;
+    // A bound on work, not on time, so that the answer is the same everywhere.
+    let limit = 2_000_000 / board.devices.len().max(100) as u64;
+    let found =
+        plan(board, by.policy, &settings, &goal, &offered, limit).map_err(|e| anyhow!("{e}"))?;
+    let mut text = if args.json {
+        serde_json::to_string_pretty(&written::json(board, &goal, &found))? + "\n"
+    } else {
+        written::text(board, &goal, &found)
+    };
+    if let Some(folder) = &args.output {
+        let names = hand_over(folder, board, &found)?;
+        if !args.json {
+            text.push_str(&format!("\nWritten to {}: {}\n", folder.display(), names.join(", ")));
+        }
+    }
+    if let (Some(guess), false) = (guess, args.json) {
+        text.push_str(&format!("\nAssumed: {guess}\n"));
+    }
+    terminal::print(&text)
+}
+
+fn matching(board: &Board, pattern: &str) -> Result<Vec<DeviceId>> {
+    let found: Vec<DeviceId> = board
+        .graph
+        .ids()
+        .filter(|d| glob(pattern, board.names.get(board.graph.get(*d).name)))
+        .collect();
+    if found.is_empty() {
+        return Err(
+            Usage(format!("no device matches `{pattern}`; patterns match the whole name")).into()
+        );
+    }
+    Ok(found)
+}
+
+fn goal(board: &Board, args: &PlanArgs) -> Result<Goal> {
+    let mut goal = Goal { suspend: args.suspend, resume: args.resume, ready: Vec::new() };
+    for (pattern, t) in &args.ready {
+        goal.ready.extend(matching(board, pattern)?.into_iter().map(|d| (d, *t)));
+    }
+    if goal == Goal::default() {
+        return Err(Usage(
+            "no budget: give --resume 250ms, --suspend TIME or --ready PATTERN=TIME".into(),
+        )
+        .into());
+    }
+    Ok(goal)
+}
+
+fn hand_over(folder: &Path, board: &Board, found: &Plan) -> Result<Vec<&'static str>> {
+    let of = |kind: Kind| -> Vec<DeviceId> {
+        found
+            .steps
+            .iter()
+            .filter(|s| s.candidate.kind == kind)
+            .map(|s| s.candidate.device)
+            .collect()
+    };
+    let removed = of(Kind::Remove);
+    let flags: Vec<(DeviceId, bool)> = of(Kind::Async).into_iter().map(|d| (d, true)).collect();
+    let files: Vec<File> =
+        [overlay(board, &removed), modprobe(board, &removed), udev_rules(board, &flags)]
+            .into_iter()
+            .flatten()
+            .collect();
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    for f in &files {
+        let path = folder.join(f.name);
+        fs::write(&path, &f.text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(files.iter().map(|f| f.name).collect())
+}

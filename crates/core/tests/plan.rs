@@ -1,0 +1,86 @@
+//! Plans against every subset, judged by simulation.
+
+use dormouse_core::board::generate::{Options as BoardOptions, generate};
+use dormouse_core::decide::plan::candidate::{Candidate, Kind, apply, candidates};
+use dormouse_core::decide::plan::{Goal, plan, shortlist};
+use dormouse_core::phase::{Direction, Phase};
+use dormouse_core::simulate::policy::G4;
+use dormouse_core::simulate::{Settings, simulate};
+use dormouse_core::time::Ns;
+
+fn resume(board: &dormouse_core::board::Board) -> Ns {
+    let run = simulate(board, &G4, &Settings::zero_cost()).unwrap();
+    run.cycle
+        .phases
+        .iter()
+        .filter(|p| p.phase.has_devices() && p.phase > Phase::Asleep)
+        .map(|p| p.duration())
+        .sum()
+}
+
+#[test]
+fn the_set_is_the_smallest_there_is() {
+    let settings = Settings::zero_cost();
+    let mut met = 0;
+    for seed in 1..=6 {
+        let board = generate(&BoardOptions { seed, devices: 40, ..BoardOptions::default() });
+        let before = resume(&board);
+        let goal = Goal { resume: Some(Ns(before.0 * 7 / 10)), ..Goal::default() };
+        let long = candidates(
+            &board,
+            &[Kind::Remove, Kind::Async, Kind::SpeedUp],
+            &[],
+            &goal.directions(),
+            40,
+        );
+        let list: Vec<Candidate> = shortlist(&board, &G4, &settings, &goal, &long, 8).unwrap();
+        let found = plan(&board, &G4, &settings, &goal, &list, u64::MAX).unwrap();
+        assert!(found.exact);
+        let smallest = (0u32..1 << list.len())
+            .filter(|mask| {
+                let set: Vec<Candidate> =
+                    (0..list.len()).filter(|i| mask >> i & 1 == 1).map(|i| list[i]).collect();
+                resume(&apply(&board, &set).0) <= goal.resume.unwrap()
+            })
+            .map(|mask| mask.count_ones() as usize)
+            .min();
+        assert_eq!(found.met.then_some(found.steps.len()), smallest, "seed {seed}");
+        if found.met {
+            met += 1;
+            assert!(found.after.resume <= goal.resume.unwrap());
+            let saved: Ns = found.steps.iter().map(|s| s.now).sum();
+            let sum = |r: &dormouse_core::decide::plan::Reached| r.suspend + r.resume;
+            assert_eq!(saved, sum(&found.before) - sum(&found.after), "the staircase adds up");
+        }
+    }
+    assert!(met >= 2, "only {met} of the boards have a plan: the test says little");
+}
+
+#[test]
+fn a_device_can_be_ready_long_before_the_resume_is_over() {
+    let text = "board 1\ncpus 4\ndevice soc\n\
+        device display parent=soc async resume=40ms\n\
+        device disk parent=soc async resume=300ms\n";
+    let board = dormouse_core::board::parse(text).unwrap();
+    let display = board.graph.ids().nth(1).unwrap();
+    let goal = Goal { ready: vec![(display, Ns::from_ms(50))], ..Goal::default() };
+    let p = plan(&board, &G4, &Settings::zero_cost(), &goal, &[], u64::MAX).unwrap();
+    assert!(p.met);
+    assert_eq!(p.before.ready, [Ns::from_ms(40)]);
+    assert_eq!(p.before.resume, Ns::from_ms(300));
+    assert_eq!(goal.directions(), [Direction::Resume]);
+}
+
+#[test]
+fn what_is_out_of_reach_is_said_with_what_is_missing() {
+    let text = "board 1\ncpus 4\ndevice disk essential=root resume=300ms\n\
+        device wlan resume=20ms\n";
+    let board = dormouse_core::board::parse(text).unwrap();
+    let goal = Goal { resume: Some(Ns::from_ms(100)), ..Goal::default() };
+    let list = candidates(&board, &[Kind::Remove], &[], &goal.directions(), 9);
+    assert_eq!(list.len(), 1, "the disk is not offered");
+    let p = plan(&board, &G4, &Settings::zero_cost(), &goal, &list, u64::MAX).unwrap();
+    assert!(!p.met && p.exact);
+    assert_eq!(p.gap, Ns::from_ms(200));
+    assert_eq!(p.steps.len(), 1, "the closest set is shown");
+}

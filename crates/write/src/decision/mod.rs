@@ -1,0 +1,27 @@
+//! Decisions: a tuned set of flags and a plan, as text and JSON.
+
+pub mod plan;
+pub mod tune;
+
+use crate::text::safe;
+use dormouse_core::board::Board;
+use dormouse_core::device::DeviceId;
+
+/// The device as a person refers to it: name, and driver where it is known.
+pub(crate) fn device(board: &Board, id: DeviceId) -> String {
+    let d = board.graph.get(id);
+    let (name, driver) = (board.names.get(d.name), board.names.get(d.driver));
+    if driver.is_empty() || driver == name {
+        safe(name).into_owned()
+    } else {
+        format!("{} ({})", safe(name), safe(driver))
+    }
+}
+
+/// At most `width` characters, with a mark where something is missing.
+pub(crate) fn clip(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_string();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
