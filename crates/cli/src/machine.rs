@@ -1,7 +1,7 @@
 //! The machine that a verb is asked about: a board file, or what is recorded of
 //! a machine; with the kernel it runs and what that kernel's machinery costs.
 
-use crate::exit::Nothing;
+use crate::exit::{Nothing, Usage};
 use anyhow::{Context, Result, anyhow, bail};
 use dormouse_core::board;
 use dormouse_core::board::derive::{Derived, derive};
@@ -36,7 +36,7 @@ pub fn load(input: &Path) -> Result<(Derived, String)> {
         let advice = "no sleep cycle in it; `dormouse show` says what was read";
         return Err(Nothing(format!("{path}: {advice}")).into());
     };
-    let derived = derive(&capture).map_err(|e| anyhow!("{path}: {e}"))?;
+    let derived = derive(&capture).map_err(|e| Nothing(format!("{path}: {e}")))?;
     let release =
         capture.cycles.iter().map(|c| capture.names.get(c.kernel)).find(|k| !k.is_empty());
     let release = release.unwrap_or("").to_string();
@@ -69,7 +69,7 @@ pub fn profile(name: &str) -> Result<Profile> {
 /// # Errors
 /// If there is no such kernel or policy.
 pub fn scheduler(text: &str) -> Result<Scheduler> {
-    let (policy, kernel) = choose(text).map_err(|e| anyhow!("{e}"))?;
+    let (policy, kernel) = choose(text).map_err(|e| Usage(e.to_string()))?;
     Ok(Scheduler { policy, kernel })
 }
 

@@ -1,7 +1,8 @@
 //! `dormouse predict`: what a machine's sleep would take if something changed.
 
-use crate::machine;
-use anyhow::{Context, Result, anyhow};
+use crate::exit::Usage;
+use crate::{machine, terminal};
+use anyhow::Result;
 use clap::Args;
 use dormouse_core::board::derive::Derived;
 use dormouse_core::phase::{Direction, Phase};
@@ -12,9 +13,9 @@ use dormouse_core::simulate::predict::{
     Outlook, Prediction, Question, Scheduler, outlook, phase_words, predict,
 };
 use dormouse_core::time::Ns;
+use dormouse_core::understand::path::Reason;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 /// Predict suspend and resume times under changes.
@@ -91,16 +92,13 @@ pub fn run(args: PredictArgs) -> Result<()> {
             seed: args.seed,
             samples: args.samples,
         };
-        let mut p = predict(&question).map_err(|e| anyhow!(e))?;
+        let mut p = predict(&question).map_err(Usage)?;
         if let Some(guess) = guess {
             p.assumptions.insert(0, guess.into());
         }
         if args.json { to_json(&p, &derived)? } else { to_text(&p, &derived, &release) }
     };
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.context("writing the answer"),
-    }
+    terminal::print(&text)
 }
 
 fn changes(args: &PredictArgs) -> Result<Vec<Change>> {
@@ -110,10 +108,10 @@ fn changes(args: &PredictArgs) -> Result<Vec<Change>> {
     list.extend(args.asynchronous.iter().cloned().map(Change::Async));
     list.extend(args.sync.iter().cloned().map(Change::Sync));
     for s in &args.scale {
-        let (pattern, factor) = s
-            .rsplit_once('=')
-            .with_context(|| format!("--scale {s}: write PATTERN=FACTOR, such as 'usb*=0.5'"))?;
-        let ratio = Ratio::parse(factor).map_err(|e| anyhow!("--scale {s}: {e}"))?;
+        let (pattern, factor) = s.rsplit_once('=').ok_or_else(|| {
+            Usage(format!("--scale {s}: write PATTERN=FACTOR, such as 'usb*=0.5'"))
+        })?;
+        let ratio = Ratio::parse(factor).map_err(|e| Usage(format!("--scale {s}: {e}")))?;
         list.push(Change::Scale(pattern.into(), ratio));
     }
     list.extend(args.cpus.map(Change::Cpus));
@@ -226,9 +224,58 @@ fn to_text(p: &Prediction, derived: &Derived, release: &str) -> String {
     if p.after.range.is_some() {
         let _ = writeln!(out, "(in brackets: nine of ten resampled cycles)");
     }
+    path(&mut out, p);
     section(&mut out, "What changed", &p.notes);
     section(&mut out, "Assumed", &p.assumptions);
     out
+}
+
+/// The critical path after the change: pieces of at least one hundredth of
+/// their half.
+fn path(out: &mut String, p: &Prediction) {
+    let _ = writeln!(out, "\nCritical path then");
+    let board = &p.changed.board;
+    for direction in [Direction::Suspend, Direction::Resume] {
+        let half = p.after.half(direction);
+        let mut small = Ns::ZERO;
+        for piece in p.path.iter().filter(|s| s.phase.direction() == direction) {
+            let Some(device) = piece.device.filter(|_| piece.time.0 * 100 >= half.0) else {
+                small += piece.time;
+                continue;
+            };
+            let _ = writeln!(
+                out,
+                "  {:<14}{:>11}  {} ({})",
+                phase_words(piece.phase),
+                ms(piece.time),
+                dormouse_write::text::safe(board.names.get(board.graph.get(device).name)),
+                reason_words(piece.reason)
+            );
+        }
+        if small > Ns::ZERO {
+            let _ = writeln!(
+                out,
+                "  {:<14}{:>11}  smaller pieces and gaps",
+                direction.name(),
+                ms(small)
+            );
+        }
+    }
+}
+
+fn reason_words(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Child => "after a child",
+        Reason::Parent => "after its parent",
+        Reason::Consumer => "after a consumer",
+        Reason::Supplier => "after a supplier",
+        Reason::MainThread => "after the main thread's last device",
+        Reason::Queue => "queued late by the walk",
+        Reason::WorkerStart => "after its worker started",
+        Reason::PhaseBegin => "first of its phase",
+        Reason::PhaseEnd => "end of the phase",
+        Reason::Unexplained => "not explained",
+    }
 }
 
 fn caution(policy: &Policy) -> String {
@@ -436,11 +483,25 @@ fn to_json(p: &Prediction, derived: &Derived) -> Result<String> {
         })
         .collect();
     let observed: Vec<Option<i64>> = derived.observed.iter().map(|o| o.map(|t| t.0)).collect();
+    let path: Vec<Value> = p
+        .path
+        .iter()
+        .map(|s| {
+            json!({
+                "phase": s.phase.name(),
+                "direction": s.phase.direction().name(),
+                "device": s.device.map(|d| p.changed.board.names.get(p.changed.board.graph.get(d).name)),
+                "time_ns": s.time.0,
+                "reason": s.reason.name(),
+            })
+        })
+        .collect();
     let value = json!({
         "schema": "dormouse-predict/1",
         "observed_ns": observed,
         "before": outlook_json(&p.before),
         "after": outlook_json(&p.after),
+        "critical_path": path,
         "moved": moved,
         "notes": p.notes,
         "assumptions": p.assumptions,

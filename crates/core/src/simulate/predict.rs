@@ -7,11 +7,14 @@ use super::kernel::Kernel;
 use super::{Policy, Run, Settings, Stuck, Topology, run};
 use crate::board::Board;
 use crate::board::derive::Derived;
+use crate::capture::Capture;
 use crate::cycle::Cycle;
 use crate::device::DeviceId;
 use crate::phase::{Direction, Phase};
 use crate::random::Random;
 use crate::time::Ns;
+use crate::understand::explain;
+use crate::understand::path::Reason;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -71,6 +74,52 @@ pub struct Moved {
     pub after: (Ns, Ns),
 }
 
+/// A piece of a critical path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Which phase it belongs to.
+    pub phase: Phase,
+    /// Whose callback, by number on the board it was simulated on; `None` for
+    /// a gap in which no callback of the path ran.
+    pub device: Option<DeviceId>,
+    /// How long.
+    pub time: Ns,
+    /// Why it did not start earlier.
+    pub reason: Reason,
+}
+
+/// The critical path of the simulated cycle, phase by phase in order of time.
+/// It is found as for a recorded one, from times and dependencies alone.
+pub fn critical_path(board: &Board, outlook: &Outlook) -> Vec<Piece> {
+    let mut cycle = outlook.run.cycle.clone();
+    let mut names = board.names.clone();
+    // The reader of paths wants a release, to know which links are waited for.
+    let release = match outlook.scheduler.kernel {
+        Some(k) => k.to_string(),
+        None => String::from(match outlook.scheduler.policy.name {
+            "G0" | "G1" => "6.12",
+            "G1w" => "6.8",
+            "GS" | "G2" => "6.16",
+            "G3" => "6.17",
+            _ => "7.3",
+        }),
+    };
+    cycle.kernel = names.add(&release);
+    let capture =
+        Capture { names, graph: board.graph.clone(), cycles: vec![cycle], ..Capture::default() };
+    let Some(view) = explain(&capture).pop() else { return Vec::new() };
+    let mut pieces = Vec::new();
+    for (span, phase) in capture.cycles[0].phases.iter().zip(&view.phases) {
+        pieces.extend(phase.path.iter().map(|s| Piece {
+            phase: span.phase,
+            device: s.device,
+            time: s.duration(),
+            reason: s.reason,
+        }));
+    }
+    pieces
+}
+
 /// The answer to a what-if.
 #[derive(Clone, Debug)]
 pub struct Prediction {
@@ -80,6 +129,8 @@ pub struct Prediction {
     pub after: Outlook,
     /// The changed board.
     pub changed: Changed,
+    /// The critical path after the change.
+    pub path: Vec<Piece>,
     /// Devices that start elsewhere, by how much, the largest first.
     pub moved: Vec<Moved>,
     /// What was changed and why the result is what it is, as sentences.
@@ -126,7 +177,8 @@ pub fn predict(q: &Question<'_>) -> Result<Prediction, String> {
     let moved = moved(&before.run.cycle, &after.run.cycle, &changed.origin);
     let notes = notes(q, &before, &after, &changed, &moved);
     let assumptions = assumptions(q);
-    Ok(Prediction { before, after, changed, moved, notes, assumptions })
+    let path = critical_path(&changed.board, &after);
+    Ok(Prediction { before, after, changed, path, moved, notes, assumptions })
 }
 
 /// Runs `board` once.
