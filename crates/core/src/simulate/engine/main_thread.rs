@@ -235,24 +235,17 @@ impl Engine<'_> {
         if self.failed() {
             return self.give_up();
         }
-        while let Some(&d) = self.order.get(self.cursor) {
-            if !self.is_for_others(d) {
-                break;
-            }
+        if let Some(Reverse(p)) = self.ready_sync.pop() {
+            self.run_here(self.position_to_device(p), Step::FirstReady);
+            return Flow::Go(self.costs.walk);
+        }
+        while self.order.get(self.cursor).is_some_and(|&d| self.is_for_others(d)) {
             self.cursor += 1;
         }
         if self.cursor == self.order.len() {
             return self.go(MAIN, Step::Barrier, self.costs.barrier);
         }
-        match self.ready_sync.pop() {
-            Some(Reverse(d)) => {
-                let d = self.position_to_device(d);
-                self.set(d, state::WIP);
-                self.run_here(d, Step::FirstReady);
-                Flow::Go(self.costs.walk)
-            }
-            None => self.main_sleeps(),
-        }
+        self.main_sleeps()
     }
 
     /// Whether the main thread of a counting policy has nothing to do with

@@ -606,7 +606,8 @@ impl<'a> Engine<'a> {
                 self.order.push(d);
             }
         }
-        if self.direction == Direction::Suspend {
+        // prepare alone goes head to tail on the way down.
+        if self.direction == Direction::Suspend && phase != Phase::Prepare {
             self.order.reverse();
         }
     }

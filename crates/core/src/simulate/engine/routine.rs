@@ -136,11 +136,11 @@ impl Engine<'_> {
                 if syscore {
                     self.tally.early.syscore += 1;
                     true
-                } else if !self.has(d, flag) {
-                    self.tally.early.not_suspended += 1;
-                    true
                 } else if direct {
                     self.tally.early.direct_complete += 1;
+                    true
+                } else if !self.has(d, flag) {
+                    self.tally.early.not_suspended += 1;
                     true
                 } else {
                     false
@@ -437,6 +437,7 @@ impl Engine<'_> {
             return false;
         }
         if self.walk.reached == Reached::FirstReady {
+            self.set(x, state::WIP);
             let position = self.device_to_position(x);
             self.ready_sync.push(Reverse(position));
             self.call_main();
