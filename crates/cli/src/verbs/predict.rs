@@ -323,8 +323,7 @@ fn all_kernels(
     settings: &Settings,
     changes: &[Change],
 ) -> Result<String> {
-    let changed =
-        dormouse_core::simulate::change::apply(&derived.board, changes).map_err(|e| anyhow!(e))?;
+    let changed = dormouse_core::simulate::change::apply(&derived.board, changes).map_err(Usage)?;
     let mut rows = Vec::new();
     for p in policy::KERNELS.into_iter().chain([&policy::DC, &policy::DCW]) {
         let by = Scheduler { policy: p, kernel: None };
