@@ -168,7 +168,7 @@ impl Maker<'_> {
             callbacks: cycle.callbacks.len(),
             answer: answer(self.capture, view),
             answers: [view.answer.suspend, view.answer.resume]
-                .map(|h| h.map_or(String::new(), |h| words::answer(self.capture, &h))),
+                .map(|h| h.map_or(String::new(), |h| words::answer(self.capture, view, &h))),
             outlier: outlier.into(),
             first_after_boot: cycle.first_after_boot,
             rows: rows(cycle, view),
@@ -284,7 +284,8 @@ fn outliers(groups: &[Group<'_>], n: usize) -> Vec<String> {
             if let Some((key, more)) = &o.device {
                 text.push_str(&format!(": {} was on the critical path {more} longer", key.name));
             } else if let Some((phase, more)) = o.phase {
-                text.push_str(&format!(": {} took {more} longer", words::phase(phase)));
+                let what = phase.map_or("the gaps between phases".into(), words::phase);
+                text.push_str(&format!(": {what} took {more} longer"));
             }
             text.push('.');
         }
@@ -305,7 +306,7 @@ fn losses(capture: &Capture) -> Vec<LossData> {
 /// The sentence that matters: the half with the largest thing to attack.
 fn answer(capture: &Capture, view: &CycleView) -> String {
     match view.answer.worst() {
-        Some(half) => words::answer(capture, half),
+        Some(half) => words::answer(capture, view, half),
         None => "No phase of this cycle took any time.".into(),
     }
 }
