@@ -44,7 +44,7 @@ pub fn load(input: &Path) -> Result<(Derived, String)> {
 }
 
 /// The text of a board file, which begins with `board N`.
-fn board_text(bytes: &[u8]) -> Option<&str> {
+pub fn board_text(bytes: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(bytes).ok()?;
     let first = text.lines().map(str::trim).find(|l| !l.is_empty() && !l.starts_with('#'))?;
     first.strip_prefix("board")?.starts_with(char::is_whitespace).then_some(text)

@@ -138,3 +138,50 @@ fn the_am335x_has_the_published_resume_times() {
     assert_eq!(resume[..4], [109_000_000, 61_000_000, 58_000_000, 16_000_000]);
     assert!(resume[4] < 1_000_000, "no other device is slow");
 }
+
+/// A trace of one cycle, of which a board is made: two devices, one of them
+/// async, as the kernel writes it.
+const TRACE: &str = "\
+# tracer: nop
+     kworker/0:1-11    [000] ....    10.000000: suspend_resume: suspend_enter[3] begin
+           tool-900   [000] ....    10.000100: suspend_resume: suspend_enter[3] end
+           tool-900   [000] ....    10.001000: suspend_resume: dpm_prepare[2] begin
+           tool-900   [000] ....    10.001010: device_pm_callback_start: usb usb1, parent: none, [suspend]
+           tool-900   [000] ....    10.001011: device_pm_callback_end: usb usb1, err=0
+           tool-900   [000] ....    10.001020: device_pm_callback_start: hub 1-1, parent: usb1, [suspend]
+           tool-900   [000] ....    10.001021: device_pm_callback_end: hub 1-1, err=0
+           tool-900   [000] ....    10.001100: suspend_resume: dpm_prepare[2] end
+           tool-900   [000] ....    10.002000: suspend_resume: dpm_suspend[2] begin
+     kworker/u8:1-77   [001] ....    10.002100: device_pm_callback_start: hub 1-1, parent: usb1, type [suspend]
+     kworker/u8:1-77   [001] ....    10.014100: device_pm_callback_end: hub 1-1, err=0
+           tool-900   [000] ....    10.014200: device_pm_callback_start: usb usb1, parent: none, type [suspend]
+           tool-900   [000] ....    10.019200: device_pm_callback_end: usb usb1, err=0
+           tool-900   [000] ....    10.019300: suspend_resume: dpm_suspend[2] end
+           tool-900   [000] ....    10.020000: suspend_resume: machine_suspend[3] begin
+           tool-900   [000] ....    11.020000: suspend_resume: machine_suspend[3] end
+           tool-900   [000] ....    11.030000: suspend_resume: dpm_resume[16] begin
+           tool-900   [000] ....    11.030100: device_pm_callback_start: usb usb1, parent: none, type [resume]
+           tool-900   [000] ....    11.038100: device_pm_callback_end: usb usb1, err=0
+     kworker/u8:1-77   [001] ....    11.038200: device_pm_callback_start: hub 1-1, parent: usb1, type [resume]
+     kworker/u8:1-77   [001] ....    11.058200: device_pm_callback_end: hub 1-1, err=0
+           tool-900   [000] ....    11.058300: suspend_resume: dpm_resume[16] end
+           tool-900   [000] ....    11.059000: suspend_resume: thaw_processes[0] begin
+           tool-900   [000] ....    11.059100: suspend_resume: thaw_processes[0] end
+";
+
+#[test]
+fn a_recording_becomes_a_board() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace.txt");
+    fs::write(&trace, TRACE).unwrap();
+    let text = stdout(&["board", "from", trace.to_str().unwrap()]);
+    assert!(text.starts_with("# Made from a recording"), "{text}");
+    assert!(text.contains("# Assumed: "), "{text}");
+    let board = dormouse_core::board::parse(&text).unwrap();
+    let names: Vec<&str> = board.graph.devices.iter().map(|d| board.names.get(d.name)).collect();
+    assert_eq!(names, ["usb1", "1-1"]);
+    let sleep = |i: usize, phase: usize| board.devices[i].work[phase].unwrap().sleep.0 / 1_000_000;
+    assert_eq!([sleep(0, 1), sleep(1, 1), sleep(0, 6), sleep(1, 6)], [5, 12, 8, 20]);
+    assert_eq!(board.graph.devices[1].async_flag, Some(true));
+    assert_eq!(board.graph.devices[1].parent.map(|p| p.index()), Some(0));
+}

@@ -1,5 +1,6 @@
 //! `dormouse board`: make, convert and check board files.
 
+use crate::machine;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use dormouse_core::board::classes;
@@ -27,7 +28,8 @@ enum Action {
     Generate(Box<GenerateArgs>),
     /// Make a machine that looks like a real one; times are drawn by class.
     Machine(MachineArgs),
-    /// Make a board from a file, recognised by its content: the output of
+    /// Make a board from a file, recognised by its content: a recording or
+    /// log of sleep cycles (or a folder of them), the output of
     /// `udevadm info --export-db`, a device tree blob, a board file, or the JSON of worked cases
     /// (then OUTPUT is a folder).
     From(FromArgs),
@@ -235,6 +237,9 @@ fn recipe(o: &Options) -> String {
 }
 
 fn from(a: &FromArgs) -> Result<()> {
+    if a.input.is_dir() {
+        return recorded(a);
+    }
     let bytes = read(&a.input)?;
     if bytes.trim_ascii_start().starts_with(b"{") {
         return cases(a, &bytes);
@@ -248,8 +253,25 @@ fn from(a: &FromArgs) -> Result<()> {
             .with_context(|| format!("cannot read {}", a.input.display()))?;
         return imported(a, &made, "a device tree blob");
     }
+    if machine::board_text(&bytes).is_none() && a.input != Path::new("-") {
+        return recorded(a);
+    }
     let board = read_board(&a.input, &bytes)?;
     write(a.output.as_deref(), &print(&board, ""))
+}
+
+/// Writes the board of a recording, with what it does not say.
+fn recorded(a: &FromArgs) -> Result<()> {
+    let (derived, release) = machine::load(&a.input)?;
+    let kernel = if release.is_empty() { "a kernel that it does not name".into() } else { release };
+    let mut comment = format!(
+        "Made from a recording of {kernel}: each time is the median of {} cycles.\n",
+        derived.cycles.len()
+    );
+    for text in &derived.assumptions {
+        comment += &format!("Assumed: {text}\n");
+    }
+    write(a.output.as_deref(), &print(&derived.board, &comment))
 }
 
 /// Writes a board without measured times, and says so in the file and on the
