@@ -3,12 +3,10 @@
 pub mod board;
 pub mod compare;
 pub mod export;
-pub mod predict;
-pub mod record;
-pub mod report;
 pub mod plan;
 pub mod predict;
 pub mod record;
+pub mod report;
 pub mod restore;
 pub mod show;
 pub mod tune;
