@@ -21,30 +21,59 @@ impl Sym {
 
 /// A table of names. Bytes that are not UTF-8 are kept as `\xNN`, so a name is
 /// always text and two different names stay different.
+///
+/// All text lies in one piece, found by a hash table of indexes: a million
+/// names cost a million times their length and 20 bytes, and adding one does
+/// not slow down with their number. Names that would crowd one place of the
+/// table (a hostile input can choose them so) go to an ordered map instead.
 #[derive(Clone, Debug)]
 pub struct Names {
-    text: Vec<Box<str>>,
-    index: BTreeMap<Box<str>, Sym>,
+    text: String,
+    /// Where each name ends in `text`.
+    ends: Vec<u32>,
+    /// Hash and number + 1 of a name; 0 where nothing is. A power of two.
+    table: Vec<(u32, u32)>,
+    crowded: BTreeMap<Box<str>, Sym>,
 }
+
+/// A name is looked for in so many places of the table.
+const PROBES: usize = 32;
 
 impl Default for Names {
     fn default() -> Names {
-        let mut n = Names { text: Vec::new(), index: BTreeMap::new() };
+        let mut n = Names {
+            text: String::new(),
+            ends: Vec::new(),
+            table: alloc::vec![(0, 0); 64],
+            crowded: BTreeMap::new(),
+        };
         n.add("");
         n
     }
 }
 
 impl Names {
-    /// The id of `text`, which is added if it is new.
+    /// The id of `text`, which is added if it is new. Beyond 4 GB of text,
+    /// where an id could not tell names apart, the empty name.
     pub fn add(&mut self, text: &str) -> Sym {
-        if let Some(&s) = self.index.get(text) {
+        let hash = hash(text.as_bytes());
+        if let Some(s) = self.search(text, hash) {
             return s;
         }
-        let s = Sym(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
-        self.text.push(text.into());
-        self.index.insert(text.into(), s);
-        s
+        let end = self.text.len().checked_add(text.len()).and_then(|e| u32::try_from(e).ok());
+        let (Some(end), Ok(number)) = (end, u32::try_from(self.ends.len())) else {
+            return Sym::EMPTY;
+        };
+        if number == u32::MAX {
+            return Sym::EMPTY;
+        }
+        if self.ends.len() * 3 >= self.table.len() * 2 {
+            self.grow();
+        }
+        self.text.push_str(text);
+        self.ends.push(end);
+        self.place(hash, Sym(number));
+        Sym(number)
     }
 
     /// The id of bytes from a log.
@@ -66,23 +95,81 @@ impl Names {
 
     /// The text of `s`; empty for an id of another table.
     pub fn get(&self, s: Sym) -> &str {
-        self.text.get(s.0 as usize).map_or("", |t| t)
+        let at = s.0 as usize;
+        let Some(&end) = self.ends.get(at) else { return "" };
+        let begin = if at == 0 { 0 } else { self.ends[at - 1] };
+        self.text.get(begin as usize..end as usize).unwrap_or("")
     }
 
     /// The id of `text` if it is known.
     pub fn find(&self, text: &str) -> Option<Sym> {
-        self.index.get(text).copied()
+        self.search(text, hash(text.as_bytes()))
     }
 
     /// How many names there are, the empty one included.
     pub fn len(&self) -> usize {
-        self.text.len()
+        self.ends.len()
     }
 
     /// Never true: the empty name is always there.
     pub fn is_empty(&self) -> bool {
-        self.text.is_empty()
+        self.ends.is_empty()
     }
+
+    fn search(&self, text: &str, hash: u32) -> Option<Sym> {
+        let mask = self.table.len() - 1;
+        for probe in 0..PROBES {
+            let (h, n) = self.table[(hash as usize + probe) & mask];
+            if n == 0 {
+                return None;
+            }
+            if h == hash && self.get(Sym(n - 1)) == text {
+                return Some(Sym(n - 1));
+            }
+        }
+        self.crowded.get(text).copied()
+    }
+
+    fn place(&mut self, hash: u32, s: Sym) {
+        let mask = self.table.len() - 1;
+        for probe in 0..PROBES {
+            let slot = &mut self.table[(hash as usize + probe) & mask];
+            if slot.1 == 0 {
+                *slot = (hash, s.0 + 1);
+                return;
+            }
+        }
+        let text = self.get(s).into();
+        self.crowded.insert(text, s);
+    }
+
+    fn grow(&mut self) {
+        let old = core::mem::take(&mut self.table);
+        self.table = alloc::vec![(0, 0); old.len() * 2];
+        for (hash, n) in old.into_iter().filter(|e| e.1 != 0) {
+            self.place(hash, Sym(n - 1));
+        }
+    }
+}
+
+/// Eight bytes at a time, multiplied and folded. Not meant to withstand an
+/// attacker: [`Names`] does that by bounding the search.
+fn hash(bytes: &[u8]) -> u32 {
+    const K: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut h = bytes.len() as u64 ^ K;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for w in words {
+        h = fold(h ^ u64::from_le_bytes(*w));
+    }
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    h = fold(h ^ u64::from_le_bytes(last));
+    (h ^ (h >> 32)) as u32
+}
+
+fn fold(x: u64) -> u64 {
+    let m = u128::from(x ^ 0xa076_1d64_78bd_642f) * 0xe703_7ed1_a0b4_28db_u128;
+    (m as u64) ^ ((m >> 64) as u64)
 }
 
 #[cfg(test)]
@@ -97,5 +184,25 @@ mod tests {
         assert_eq!(n.get(Sym::EMPTY), "");
         let s = n.add_bytes(b"a\xff");
         assert_eq!(n.get(s), "a\\xff");
+    }
+
+    #[test]
+    fn many_names_and_crowded_ones_are_all_found() {
+        let mut n = Names::default();
+        let all: Vec<String> = (0..5_000).map(|i| alloc::format!("dev{i}")).collect();
+        let ids: Vec<Sym> = all.iter().map(|t| n.add(t)).collect();
+        for (t, &s) in all.iter().zip(&ids) {
+            assert_eq!(n.get(s), t);
+            assert_eq!(n.find(t), Some(s));
+            assert_eq!(n.add(t), s);
+        }
+        assert_eq!(n.find("nothing"), None);
+        assert_eq!(n.len(), 1 + all.len());
+        // As if a name had the hash of many others: it must not be lost.
+        for _ in 0..PROBES {
+            n.place(7, ids[0]);
+        }
+        assert!(n.crowded.contains_key("dev0"));
+        assert_eq!(n.crowded.get("dev0"), Some(&ids[0]));
     }
 }

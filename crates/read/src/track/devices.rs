@@ -48,8 +48,7 @@ pub struct Devices {
     hasher: RandomState,
     by_key: HashMap<u64, u32, BuildIdentity>,
     groups: Vec<Group>,
-    /// The first device of a name, and whether it is the only one.
-    by_name: HashMap<Sym, (DeviceId, bool)>,
+    by_name: ByName,
     /// Devices of which only the name, perhaps the parent, is known.
     vague: HashSet<u32>,
     epoch: u32,
@@ -64,7 +63,7 @@ impl Devices {
     /// Makes a device of the graph findable.
     pub fn register(&mut self, id: DeviceId, graph: &DeviceGraph, names: &Names) {
         let d = graph.get(id);
-        self.by_name.entry(d.name).and_modify(|e| e.1 = false).or_insert((id, true));
+        self.by_name.add(d.name, id);
         if d.driver.is_empty() && d.parent_name.is_empty() {
             self.vague.insert(id.0);
             return;
@@ -194,7 +193,7 @@ impl Devices {
     ) -> DeviceId {
         let name = names.add_bytes(key.device);
         let parent_name = names.add_bytes(key.parent);
-        if let Some(&(id, true)) = self.by_name.get(&name) {
+        if let Some(id) = self.by_name.only(name) {
             let d = &mut graph.devices[id.index()];
             if self.vague.contains(&id.0)
                 && (d.parent_name.is_empty() || d.parent_name == parent_name)
@@ -221,7 +220,7 @@ impl Devices {
     ) -> DeviceId {
         let name = names.add_bytes(key.device);
         let parent_name = names.add_bytes(key.parent);
-        if let Some(&(id, true)) = self.by_name.get(&name) {
+        if let Some(id) = self.by_name.only(name) {
             let d = &mut graph.devices[id.index()];
             let vague = self.vague.contains(&id.0);
             if vague && d.parent_name.is_empty() {
@@ -244,8 +243,30 @@ impl Devices {
     fn push(&mut self, device: Device, graph: &mut DeviceGraph) -> DeviceId {
         let name = device.name;
         let id = graph.push(device);
-        self.by_name.entry(name).and_modify(|e| e.1 = false).or_insert((id, true));
+        self.by_name.add(name, id);
         id
+    }
+}
+
+/// The only device of a name, by symbol: symbols are small numbers, so a plain
+/// array serves.
+#[derive(Debug, Default)]
+struct ByName(Vec<u32>);
+
+impl ByName {
+    const MANY: u32 = u32::MAX;
+
+    fn add(&mut self, name: Sym, id: DeviceId) {
+        let at = name.0 as usize;
+        if self.0.len() <= at {
+            self.0.resize(at + 1, 0);
+        }
+        self.0[at] = if self.0[at] == 0 { id.0 + 1 } else { ByName::MANY };
+    }
+
+    fn only(&self, name: Sym) -> Option<DeviceId> {
+        let n = self.0.get(name.0 as usize).copied().unwrap_or(0);
+        (n != 0 && n != ByName::MANY).then(|| DeviceId(n - 1))
     }
 }
 

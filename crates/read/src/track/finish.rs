@@ -9,7 +9,7 @@ use dormouse_core::loss::{Losses, Severity};
 use dormouse_core::names::Sym;
 use dormouse_core::phase::{Direction, Phase};
 use dormouse_core::time::Ns;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// `pm_test` waits 5 seconds by default where it turns round; an abort turns
 /// round at once. Between the two lies this.
@@ -212,6 +212,9 @@ pub fn capture(mut t: Tracker) -> Capture {
 /// MDIO bus.0` is the parent of `fixed-0`), that one is right; and a device
 /// without a driver on the platform bus is printed as `platform NAME`.
 fn rename_split_devices(t: &mut Tracker) {
+    if t.graph.devices.iter().all(|d| !t.names.get(d.driver).contains(' ')) {
+        return;
+    }
     let parents: HashSet<Sym> = t.graph.devices.iter().map(|d| d.parent_name).collect();
     let listed: HashSet<Sym> = t.listed.iter().copied().collect();
     for i in 0..t.graph.devices.len() {
@@ -292,21 +295,21 @@ fn order_devices(t: &mut Tracker) {
 /// superiors stand before subordinates. In an unordered graph it means the
 /// only one of that name.
 fn find_parents(t: &mut Tracker) {
-    let mut before: HashMap<Sym, DeviceId> = HashMap::new();
+    let mut before: Vec<Option<DeviceId>> = vec![None; t.names.len()];
     let mut missing = Vec::new();
     for id in t.graph.ids() {
         let d = &mut t.graph.devices[id.index()];
         if d.parent.is_none() && !d.parent_name.is_empty() {
-            match before.get(&d.parent_name) {
-                Some(&p) if t.graph.order_known => d.parent = Some(p),
+            match before[d.parent_name.0 as usize] {
+                Some(p) if t.graph.order_known => d.parent = Some(p),
                 _ => missing.push(id),
             }
         }
-        before.insert(d.name, id);
+        before[d.name.0 as usize] = Some(id);
     }
     for id in missing {
         let d = &t.graph.devices[id.index()];
-        let parent = before.get(&d.parent_name).copied().filter(|&p| p != id);
+        let parent = before[d.parent_name.0 as usize].filter(|&p| p != id);
         t.graph.devices[id.index()].parent = parent;
     }
     cut_loops(t);
