@@ -149,11 +149,9 @@ fn target(capture: &Capture, view: &CycleView, half: &Half, t: &Target) -> Strin
                 phase(p),
             )
         }
-        Target::Gap { after, before, time } => format!(
-            "{share} is a gap{}, {time}: {}.",
-            between(after, before),
-            gap_content(after, before)
-        ),
+        Target::Gap { after, before, time } => {
+            format!("{share}, {time}, is no phase: {}.", gap(after, before))
+        }
         Target::Phase { phase: p, time } => {
             format!("{share} is {}, {time}; no device is in it.", phase(p))
         }
@@ -172,6 +170,14 @@ fn waits(r: Reason) -> &'static str {
         Reason::MainThread => "waits for the main thread behind it",
         Reason::Queue => "is queued only after it",
         _ => "comes after it",
+    }
+}
+
+/// `platform wake (firmware) between cpu_on and noirq resume`.
+pub fn gap(after: Option<Phase>, before: Option<Phase>) -> String {
+    match gap_content(after, before) {
+        "between phases" => format!("gap{}", between(after, before)),
+        known => format!("{known}{}", between(after, before)),
     }
 }
 

@@ -359,11 +359,7 @@ fn stalls(page: &mut Page, capture: &Capture, view: &CycleView, selection: &Sele
     for s in view.stalls.iter().take(selection.top) {
         let waited = s.waited_for.map(name);
         let text = match s.place {
-            Place::Between { after, before } => format!(
-                "{}{}",
-                dormouse_core::understand::rows::gap_content(after, before),
-                words::between(after, before)
-            ),
+            Place::Between { after, before } => words::gap(after, before),
             Place::OnPath { phase, next } => {
                 let why = match s.reason {
                     Some(Reason::Unexplained) => "nothing in this log explains it",

@@ -1,0 +1,121 @@
+//! `show` on a terminal: what it says, and that nothing breaks its page.
+
+mod example;
+
+use dormouse_write::text::{WIDTH, show, width};
+use dormouse_write::{Explained, Selection, csv, markdown};
+use proptest::prelude::*;
+
+fn page(all: &[Explained], selection: &Selection) -> String {
+    show(all, selection, false)
+}
+
+#[test]
+fn one_cycle() {
+    let all = example::explained(example::board(0).finish());
+    insta::assert_snapshot!(page(&all, &Selection::default()));
+}
+
+#[test]
+fn many_cycles() {
+    let all = example::explained(example::everything());
+    insta::assert_snapshot!(page(&all, &Selection::default()));
+}
+
+#[test]
+fn a_cycle_with_all_counts() {
+    let all = example::explained(example::everything());
+    let selection = Selection { cycle: Some(2), ..Selection::default() };
+    let text = page(&all, &selection);
+    let tail = text.split("Long waits").nth(1).unwrap();
+    insta::assert_snapshot!(tail);
+}
+
+#[test]
+fn an_abort_names_the_device() {
+    let all = example::explained(example::everything());
+    let selection = Selection { cycle: Some(7), ..Selection::default() };
+    let text = page(&all, &selection);
+    assert!(text.contains("aborted by 0:0:0:0 (error -16)"), "{text}");
+}
+
+#[test]
+fn a_table_for_an_issue() {
+    let all = example::explained(example::board(0).finish());
+    insta::assert_snapshot!(markdown::show(&all, &Selection::default()));
+}
+
+#[test]
+fn a_line_for_each_callback() {
+    let all = example::explained(example::board(0).finish());
+    let mut out = Vec::new();
+    let selection =
+        Selection { phases: Selection::phases_called("suspend"), ..Selection::default() };
+    csv::show(&all, &selection, &mut out).unwrap();
+    insta::assert_snapshot!(String::from_utf8(out).unwrap().replace("\r\n", "\n"));
+}
+
+#[test]
+fn colour_changes_nothing_but_colour() {
+    let all = example::explained(example::everything());
+    let selection = Selection { cycle: Some(1), ..Selection::default() };
+    let mut plain = show(&all, &selection, true);
+    assert!(plain.contains("\x1b[1m"));
+    for code in ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[1;31m"] {
+        plain = plain.replace(code, "");
+    }
+    assert_eq!(plain, page(&all, &selection));
+}
+
+/// Names as a hostile log may have them.
+fn hostile() -> impl Strategy<Value = String> {
+    prop_oneof![
+        any::<String>(),
+        "[a-z]{0,200}",
+        Just("\"><script>alert(1)</script>".to_string()),
+        Just("a\nb\r\x1b[2Jc\u{202e}d\u{9b}".to_string()),
+        "[日本語한국어]{1,60}",
+        Just(String::new()),
+    ]
+}
+
+fn all_named(names: &[String], slow: i64) -> Vec<Explained> {
+    let mut b = example::board(slow);
+    for (i, name) in names.iter().enumerate() {
+        let name = b.capture.names.add(name);
+        match i {
+            0..4 => b.capture.graph.devices[i].name = name,
+            4..8 => b.capture.graph.devices[i - 3].driver = name,
+            8 => b.cycle.source = name,
+            9 => b.cycle.kernel = name,
+            10 => b.cycle.freeze_delays.push(name),
+            _ => b.cycle.threads[0].name = name,
+        }
+    }
+    example::explained(b.finish())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_name_breaks_the_page(
+        names in proptest::collection::vec(hostile(), 12),
+        slow in prop_oneof![Just(0i64), 0..10_000_000_000i64],
+        top in 0usize..12,
+    ) {
+        let mut all = all_named(&names, slow);
+        for several in [false, true] {
+            if several {
+                all.extend(all_named(&names, slow / 2));
+            }
+            let selection = Selection { top, ..Selection::default() };
+            let text = page(&all, &selection);
+            for line in text.lines() {
+                prop_assert!(width(line) <= WIDTH, "{} columns: {line}", width(line));
+                prop_assert!(!line.chars().any(char::is_control), "{line:?}");
+                prop_assert!(!line.contains(['\u{202e}', '\u{200f}', '\u{2028}']), "{line:?}");
+            }
+        }
+    }
+}
