@@ -12,6 +12,10 @@ use support::tracedat::{Shape, cycle};
 /// Lines of `trace-cmd report` for the events we read, in our own layout;
 /// `None` without trace-cmd.
 fn report(file: &Path) -> Option<Vec<String>> {
+    Some(raw_report(file)?.lines().filter_map(normal).collect())
+}
+
+fn raw_report(file: &Path) -> Option<String> {
     // -N: the kernel's print formats, not trace-cmd's plugins; -t: nanoseconds.
     let out = Command::new("trace-cmd").args(["report", "-N", "-t", "-i"]).arg(file).output();
     let Ok(out) = out else {
@@ -20,7 +24,7 @@ fn report(file: &Path) -> Option<Vec<String>> {
     };
     let text = String::from_utf8_lossy(&out.stdout);
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-    Some(text.lines().filter_map(normal).collect())
+    Some(text.into_owned())
 }
 
 /// `    comm-pid   [cpu] time: event:     text`
@@ -35,7 +39,12 @@ fn normal(line: &str) -> Option<String> {
     if !tracedat::is_kept(event.as_bytes()) {
         return None;
     }
-    Some(format!("{} [{cpu}] {}: {event}: {}", task.trim(), time.trim(), text.trim()))
+    // Of clocks that it does not know, such as boot, it prints nanoseconds.
+    let time = match time.trim().parse::<u64>() {
+        Ok(ns) => format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000),
+        Err(_) => time.trim().to_string(),
+    };
+    Some(format!("{} [{cpu}] {time}: {event}: {}", task.trim(), text.trim()))
 }
 
 /// trace-cmd fills up after the event's name, so the blank of an empty driver
@@ -143,4 +152,76 @@ fn trace_cmd_reads_the_written_files_alike() {
         compared += 1;
     }
     println!("{compared} shapes compared with trace-cmd report");
+}
+
+/// Lost events by CPU, and the other lines.
+fn without_lost(lines: Vec<String>) -> (Vec<String>, Vec<String>) {
+    lines.into_iter().partition(|l| l.contains("LOST:"))
+}
+
+#[test]
+fn lost_events_are_told_where_they_happened() {
+    let events = cycle(80);
+    for (stored, version) in [(Some(7), 6), (None, 6), (Some(9), 7)] {
+        let shape = Shape { lost: Some(stored), version, ..Shape::default() };
+        let data = support::tracedat::write(&events, &shape);
+        let (mut lines, mut losses) = (Lines::default(), Losses::default());
+        TraceDat::open(&data, &mut losses).unwrap().events(&mut lines, &mut losses);
+        let (lost, rest) = without_lost(lines.0);
+        assert_same(&rest, &support::tracedat::expected(&events), "lost");
+        // Every CPU that has a second page lost events before it.
+        assert!(lost.len() >= 2 && lost.len() <= 4, "{lost:?}");
+        for l in &lost {
+            assert!(l.ends_with(&format!("LOST: {stored:?}")) || l.ends_with("LOST: None"), "{l}");
+        }
+
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("trace.dat");
+        std::fs::write(&file, &data).unwrap();
+        let Some(theirs) = raw_report(&file) else { return };
+        let theirs: Vec<&str> = theirs
+            .lines()
+            .filter(|l| l.contains("EVENTS DROPPED") || l.contains("[LOST "))
+            .collect();
+        assert_eq!(lost.len(), theirs.len(), "{lost:?}\n{theirs:?}");
+        for (a, b) in lost.iter().zip(theirs) {
+            let cpu: u32 = a.split_once('[').unwrap().1[..3].parse().unwrap();
+            assert!(b.starts_with(&format!("CPU:{cpu} ")), "{a} {b}");
+            // `[7 EVENTS DROPPED]` or `[EVENTS DROPPED]`
+            let count = b.split_once('[').unwrap().1.split_once(" EVENTS").map(|w| w.0.to_string());
+            let ours = a.rsplit_once("Some(").map(|w| w.1.trim_end_matches(')').to_string());
+            assert_eq!(ours, count, "{a} {b}");
+        }
+    }
+}
+
+#[test]
+fn time_stamps_are_converted_as_trace_cmd_does() {
+    let events = cycle(3);
+    let dir = tempfile::tempdir().unwrap();
+    for version in [6, 7] {
+        for (tsc, offset, clock) in [
+            (None, Some("-1000000007"), "local"),
+            (None, Some("0x1234"), "boot"),
+            (Some((1_677_721_600, 32, 0)), None, "tsc2nsec"),
+            (Some((1_677_721_600, 32, 12_345_678)), Some("17"), "tsc2nsec"),
+        ] {
+            let shape = Shape { tsc, offset, clock, version, ..Shape::default() };
+            let file = dir.path().join("trace.dat");
+            std::fs::write(&file, support::tracedat::write(&events, &shape)).unwrap();
+            let Some(theirs) = report(&file) else { return };
+            let (ours, losses) = ours(&file);
+            assert_eq!(losses.list, []);
+            assert_same(&ours, &theirs, &format!("{shape:?}"));
+        }
+    }
+}
+
+#[test]
+fn a_counter_is_no_clock_and_that_is_said() {
+    let shape = Shape { clock: "counter", ..Shape::default() };
+    let mut losses = Losses::default();
+    let data = support::tracedat::write(&cycle(1), &shape);
+    TraceDat::open(&data, &mut losses).unwrap().events(&mut Lines::default(), &mut losses);
+    assert_eq!(losses.count("clock_without_unit"), 1);
 }

@@ -1,6 +1,7 @@
 //! What the tests of the binary readers share.
 #![allow(dead_code, reason = "every test file uses a part")]
 
+pub mod klog;
 pub mod perfetto;
 pub mod tracedat;
 
@@ -79,4 +80,11 @@ impl Random {
         self.0 ^= self.0 >> 27;
         (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % n.max(1)
     }
+}
+
+/// Bytes from hexadecimal digits.
+pub fn hex(digits: &str) -> Vec<u8> {
+    let digits: Vec<u8> = digits.bytes().filter(u8::is_ascii_hexdigit).collect();
+    let pair = |p: &[u8]| u8::from_str_radix(core::str::from_utf8(p).unwrap(), 16).unwrap();
+    digits.chunks(2).map(pair).collect()
 }

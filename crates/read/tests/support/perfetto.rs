@@ -305,3 +305,28 @@ pub fn write(events: &[Ev], layout: &Layout) -> Vec<u8> {
     });
     Trace { packet: outer.collect() }.encode_to_vec()
 }
+
+/// A sleep with compact scheduler events and the minimal event only.
+pub fn compact() -> Vec<u8> {
+    let event = |time: u64, start: u32| Event {
+        timestamp: Some(time),
+        pid: Some(77),
+        kind: Some(Kind::Minimal(Minimal { start: Some(start) })),
+    };
+    let sched = CompactSched {
+        switch_timestamp: vec![1_000, 500, 500],
+        switch_prev_state: vec![1, 2, 0],
+        switch_next_pid: vec![77, 0, 123],
+        switch_next_prio: vec![120, 120, 100],
+        intern_table: vec!["bash".into(), "swapper/0".into(), "kworker/u8:1".into()],
+        switch_next_comm_index: vec![0, 1, 2],
+    };
+    let bundle = Bundle {
+        cpu: Some(0),
+        event: vec![event(900, 1), event(5_000_000_000, 0)],
+        lost_events: None,
+        compact_sched: Some(sched),
+    };
+    Trace { packet: vec![TracePacket { ftrace_events: Some(bundle), ..Default::default() }] }
+        .encode_to_vec()
+}

@@ -1,0 +1,162 @@
+//! One function for every reader: feeds it bytes and checks what came out.
+//! Both the fuzz targets and the replay of the corpora on stable Rust
+//! (crates/read/tests/corpus.rs) run these.
+#![allow(dead_code, reason = "every target uses one")]
+
+use dormouse_core::capture::Capture;
+use dormouse_core::loss::Losses;
+use dormouse_core::understand::explain;
+use dormouse_read::event::{EventSink, Stamp, TraceEvent};
+use dormouse_read::perfetto::PerfettoTrace;
+use dormouse_read::tracedat::TraceDat;
+use dormouse_read::track::Tracker;
+use dormouse_read::{Limits, Options};
+use std::path::Path;
+
+/// Name and function of every reader.
+pub const ALL: [(&str, fn(&[u8])); 10] = [
+    ("container", container),
+    ("ftrace", ftrace),
+    ("pmgraph", pmgraph),
+    ("klog", klog),
+    ("tracedat", tracedat),
+    ("perfetto", perfetto),
+    ("capture_file", capture_file),
+    ("udev", udev),
+    ("board", board),
+    ("any", any),
+];
+
+/// What the largest input may unpack to here: small, so that a bomb costs
+/// little time.
+const LIMITS: Limits = Limits { unpacked: 4 << 20, ratio: 200 };
+
+/// gzip, xz, zstd.
+pub fn container(data: &[u8]) {
+    if let Ok(u) = dormouse_read::container::unpack(Path::new("fuzz"), data, &LIMITS)
+        && let Some(bytes) = u.bytes
+    {
+        assert!(bytes.len() as u64 <= LIMITS.unpacked);
+    }
+}
+
+fn track(read: impl FnOnce(&mut Tracker)) -> Capture {
+    let mut tracker = Tracker::new();
+    tracker.begin_source("fuzz");
+    read(&mut tracker);
+    tracker.end_source();
+    tracker.finish()
+}
+
+/// Text of ftrace.
+pub fn ftrace(data: &[u8]) {
+    check(&track(|t| dormouse_read::ftrace::parse(data, t)));
+}
+
+/// pm-graph's header before a trace or a log, and its footer.
+pub fn pmgraph(data: &[u8]) {
+    check(&track(|t| {
+        dormouse_read::pmgraph::header(data, t);
+        for (at, line) in data.split(|&b| b == b'\n').enumerate() {
+            let line = line.strip_prefix(b"# platform-").unwrap_or(line);
+            dormouse_read::pmgraph::footer(line, at as u64 + 1, t);
+        }
+    }));
+}
+
+/// Kernel logs.
+pub fn klog(data: &[u8]) {
+    check(&track(|t| dormouse_read::klog::parse(data, t)));
+}
+
+/// Counts events and looks at every byte they refer to.
+#[derive(Default)]
+struct Touch {
+    sum: u64,
+}
+
+impl EventSink for Touch {
+    fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>) {
+        let text = |b: &[u8]| b.iter().map(|&b| u64::from(b)).sum::<u64>();
+        self.sum = self.sum.wrapping_add(text(stamp.comm)).wrapping_add(match event {
+            TraceEvent::SuspendResume { action, .. } => text(action),
+            TraceEvent::CallbackStart { driver, device, parent, ops, .. } => {
+                text(driver) + text(device) + text(parent) + text(ops)
+            }
+            TraceEvent::CallbackEnd { driver, device, .. } => text(driver) + text(device),
+            TraceEvent::Other { name, text: t } => text(name) + text(t),
+            TraceEvent::Lost { .. } => 1,
+        });
+    }
+}
+
+/// trace-cmd's trace.dat.
+pub fn tracedat(data: &[u8]) {
+    let mut sink = Touch::default();
+    let mut losses = Losses::default();
+    if let Ok(file) = TraceDat::open(data, &mut losses) {
+        file.events(&mut sink, &mut losses);
+    }
+    check(&track(|t| dormouse_read::tracedat::parse(data, t)));
+}
+
+/// Perfetto.
+pub fn perfetto(data: &[u8]) {
+    dormouse_read::perfetto::is_perfetto(data);
+    let mut sink = Touch::default();
+    let mut losses = Losses::default();
+    PerfettoTrace::open(data, &mut losses).events(&mut sink, &mut losses);
+    check(&track(|t| dormouse_read::perfetto::parse(data, t)));
+}
+
+/// The capture file: a tar of texts.
+pub fn capture_file(data: &[u8]) {
+    check(&dormouse_read::capture_file::capture("fuzz", data, None));
+}
+
+/// `udevadm info --export-db`.
+pub fn udev(data: &[u8]) {
+    dormouse_read::udev::recognise(data);
+    dormouse_read::udev::read(data, 1);
+}
+
+/// Board files: what is printed reads back as the same board.
+pub fn board(data: &[u8]) {
+    let Ok(text) = core::str::from_utf8(data) else { return };
+    let Ok(board) = dormouse_core::board::parse(text) else { return };
+    let printed = dormouse_core::board::print(&board, "");
+    let again = dormouse_core::board::parse(&printed).expect("a printed board is readable");
+    assert_eq!(dormouse_core::board::print(&again, ""), printed);
+}
+
+/// The whole way: containers, detection, reading, and the explanation.
+pub fn any(data: &[u8]) {
+    let options = Options { limits: LIMITS };
+    let Ok(reading) = dormouse_read::read_bytes("fuzz", data, &options) else { return };
+    for capture in &reading.captures {
+        check(capture);
+        explain(capture);
+    }
+}
+
+/// What every capture must hold, whatever it was read from.
+fn check(capture: &Capture) {
+    let devices = capture.graph.devices.len();
+    for cycle in &capture.cycles {
+        assert!(cycle.end >= cycle.start, "a cycle ends before it begins");
+        for c in &cycle.callbacks {
+            assert!(c.device.index() < devices, "a callback of an unknown device");
+            assert!(usize::from(c.thread.0) < cycle.threads.len(), "an unknown thread");
+            assert!(c.end >= c.start, "a callback ends before it begins");
+        }
+        for p in &cycle.phases {
+            assert!(p.end >= p.start, "a phase ends before it begins");
+        }
+        for e in &cycle.events {
+            assert!(usize::from(e.thread.0) < cycle.threads.len(), "an unknown thread");
+        }
+    }
+    for link in &capture.graph.links {
+        assert!(link.consumer.index() < devices && link.supplier.index() < devices);
+    }
+}
