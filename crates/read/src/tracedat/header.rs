@@ -275,7 +275,8 @@ pub fn add_cpu<'a>(
     }
 }
 
-fn count_truncated(losses: &mut Losses, at: u64) {
+/// Data that the file announces and does not have.
+pub fn count_truncated(losses: &mut Losses, at: u64) {
     let advice = "the file ends before the data it announces; it was cut while being written or \
                   copied: copy it again, or record again and let trace-cmd finish";
     losses.add("tracedat_truncated", 1, Severity::Error, advice, Some(at + 1));

@@ -51,7 +51,9 @@ pub fn read<'a>(
         let packed = open(c, next, codec).ok_or(cut("options"))?;
         let body = unpacked(packed, next, &mut budget, losses);
         let mut o = Cursor { data: &body, at: 0, endian: c.endian };
+        let at = next;
         next = 0;
+        let mut complete = false;
         while let Some((id, data)) = next_option(&mut o) {
             options += 1;
             buffer_bytes += if matches!(id, 3 | 22) { data.len() } else { 0 };
@@ -61,7 +63,7 @@ pub fn read<'a>(
             let mut v = Cursor { data, at: 0, endian: c.endian };
             match id {
                 0 => {
-                    next = v.u64().unwrap_or(0);
+                    (next, complete) = (v.u64().unwrap_or(0), true);
                     break;
                 }
                 3 | 22 => buffers.push((id, data.to_vec())),
@@ -71,6 +73,10 @@ pub fn read<'a>(
                 HEADER_INFO..=CMDLINES => places[usize::from(id - HEADER_INFO)] = v.u64(),
                 _ => header::read_option(id, v, header, losses),
             }
+        }
+        if !complete {
+            // Every section of options ends with option 0.
+            header::count_truncated(losses, at);
         }
     }
 
