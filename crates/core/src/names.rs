@@ -149,6 +149,11 @@ impl Names {
         for (hash, n) in old.into_iter().filter(|e| e.1 != 0) {
             self.place(hash, Sym(n - 1));
         }
+        // A search ends at an empty place, so a name may stay with the crowded
+        // ones only while all of its places are taken.
+        for (text, s) in core::mem::take(&mut self.crowded) {
+            self.place(hash(text.as_bytes()), s);
+        }
     }
 }
 
@@ -184,6 +189,27 @@ mod tests {
         assert_eq!(n.get(Sym::EMPTY), "");
         let s = n.add_bytes(b"a\xff");
         assert_eq!(n.get(s), "a\\xff");
+    }
+
+    #[test]
+    fn a_crowded_name_is_found_after_the_table_grew() {
+        let mut n = Names::default();
+        let mut ids: Vec<(String, Sym)> = Vec::new();
+        let mut was_crowded = false;
+        for i in 0..60_000u32 {
+            let text = alloc::format!("serial8250:{}.{i}", i % 7);
+            let s = n.add(&text);
+            ids.push((text, s));
+            was_crowded |= !n.crowded.is_empty();
+            if n.ends.len() * 3 >= n.table.len() * 2 - 3 {
+                // The table grows with the next name: all stay known.
+                n.add("one more");
+                for (t, s) in &ids {
+                    assert_eq!(n.find(t), Some(*s), "{t}");
+                }
+            }
+        }
+        assert!(was_crowded, "the names never crowd: the test shows nothing");
     }
 
     #[test]
