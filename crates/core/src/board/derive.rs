@@ -19,6 +19,9 @@ pub type Times = Vec<[Option<Ns>; 8]>;
 pub struct Derived {
     /// The board, with median times.
     pub board: Board,
+    /// For every device of the capture its number on the board; empty for a
+    /// board that was not derived.
+    pub place: Vec<u32>,
     /// The times of each cycle used, parallel to `board.devices`.
     pub cycles: Vec<Times>,
     /// Median of each device phase as observed, by
@@ -82,6 +85,7 @@ pub fn derive(capture: &Capture) -> Result<Derived, String> {
     }
     fill_facts(&mut derived, capture, &in_worker, &on_main);
     say_rest(&mut derived, capture, cycles.len(), reordered);
+    derived.place = place;
     Ok(derived)
 }
 

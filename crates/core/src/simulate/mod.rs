@@ -7,6 +7,7 @@
 //! costs. A schedule made here is a [`Cycle`] like any observed one.
 
 pub mod bounds;
+pub mod calibrate;
 pub mod change;
 pub mod cost;
 pub mod counts;

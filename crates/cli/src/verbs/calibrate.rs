@@ -1,0 +1,97 @@
+//! `dormouse calibrate`: costs of the machinery from recordings.
+
+use crate::exit::{Nothing, Usage};
+use crate::{machine, terminal};
+use anyhow::{Context, Result};
+use clap::Args;
+use dormouse_core::simulate::Costs;
+use dormouse_core::simulate::calibrate::calibrate;
+use dormouse_core::simulate::profile;
+use dormouse_read::{Input, Options};
+use serde_json::json;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+/// Fit the costs of the kernel's machinery to recordings; write a profile.
+///
+/// Each cycle is simulated with its own callback times; the costs are changed
+/// until phase times and starts come closest to the recorded ones. The profile
+/// names the recordings: it holds for that machine, or for machines like it.
+#[derive(Args)]
+pub struct CalibrateArgs {
+    /// Captures or logs; their cycles share one set of costs.
+    #[arg(required = true)]
+    inputs: Vec<PathBuf>,
+    /// Profile to begin with: x86, phone or a file.
+    #[arg(long, default_value = "x86")]
+    from: String,
+    /// What the profile is of; the names of the inputs if absent.
+    #[arg(long)]
+    name: Option<String>,
+    /// Where to write the profile; the terminal if absent.
+    #[arg(short, long)]
+    output: Option<PathBuf>,
+    /// Print JSON instead of the profile.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the verb.
+pub fn run(args: CalibrateArgs) -> Result<()> {
+    let from = machine::profile(&args.from)?;
+    let mut captures = Vec::new();
+    for input in &args.inputs {
+        let reading = dormouse_read::read(&[Input::from_arg(input)], &Options::default())?;
+        captures.extend(reading.captures);
+    }
+    let name = args.name.clone().unwrap_or_else(|| {
+        let names: Vec<String> = args
+            .inputs
+            .iter()
+            .map(|i| i.file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned()))
+            .collect();
+        format!("fitted on {}", names.join(", "))
+    });
+    if name.contains(['\n', '"']) {
+        return Err(Usage("--name: quotes and line ends are not possible".into()).into());
+    }
+    let c = calibrate(&captures, &from, &name).map_err(Nothing)?;
+    if args.json {
+        let costs: Vec<_> = Costs::NAMES
+            .iter()
+            .zip(c.profile.costs.values())
+            .zip(c.profile.uncertainty)
+            .map(|(((name, meaning), value), spread)| {
+                json!({ "name": name, "meaning": meaning, "ns": value.0,
+                        "deviation_ns": spread.map(|s| s.0) })
+            })
+            .collect();
+        let value = json!({
+            "schema": "dormouse-calibrate/1",
+            "name": c.profile.name,
+            "cycles": c.cycles,
+            "phases": c.after.phases,
+            "phase_error_ns": { "before": c.before.phase.0, "after": c.after.phase.0 },
+            "start_error_ns": { "before": c.before.start.0, "after": c.after.start.0 },
+            "costs": costs,
+            "skipped": c.skipped,
+        });
+        return terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"));
+    }
+    let mut text = profile::print(&c.profile);
+    let _ = writeln!(
+        text,
+        "# fitted on {} phases of {} cycles; mean error of a phase {} (was {}),\n# of the start of a callback {} (was {})",
+        c.after.phases, c.cycles, c.after.phase, c.before.phase, c.after.start, c.before.start
+    );
+    for s in c.skipped.iter().take(20) {
+        let _ = writeln!(text, "# not used: {s}");
+    }
+    match &args.output {
+        Some(path) => {
+            fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+        }
+        None => terminal::print(&text),
+    }
+}

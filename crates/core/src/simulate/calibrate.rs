@@ -1,0 +1,367 @@
+//! Costs from recordings.
+//!
+//! Every recorded cycle is simulated again with its own callback times, and the
+//! costs are changed until the schedule comes closest to the recorded one:
+//! phase times and starts of callbacks. What can be read directly (prepare and
+//! complete, which are serial) is. No cost is fitted per board: all recordings
+//! given share one set.
+
+use super::cost::{Costs, Cpus, Profile};
+use super::kernel::Kernel;
+use super::policy::{G0, Policy};
+use super::{Settings, Topology, run};
+use crate::board::Board;
+use crate::board::derive::derive;
+use crate::capture::Capture;
+use crate::cycle::{Cycle, Outcome};
+use crate::phase::Phase;
+use crate::time::Ns;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// One recorded cycle, ready to be simulated.
+#[derive(Clone, Debug)]
+struct Sample {
+    topology: Topology,
+    policy: &'static Policy,
+    kernel: Option<Kernel>,
+    cpus: u32,
+    /// Idle workers at its begin.
+    idle: u32,
+    /// Phase, its time, and the start of each callback after its begin, by
+    /// device.
+    phases: Vec<(Phase, i64, Vec<Option<i64>>)>,
+    prepare: Option<i64>,
+    finish: Option<i64>,
+}
+
+/// How well a profile fits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Misfit {
+    /// Mean error of a phase's time.
+    pub phase: Ns,
+    /// Mean error of a callback's start, each at most 2 ms.
+    pub start: Ns,
+    /// Phases compared.
+    pub phases: u32,
+}
+
+/// The result of [`calibrate`].
+#[derive(Clone, Debug)]
+pub struct Calibration {
+    /// The fitted profile.
+    pub profile: Profile,
+    /// With the costs the fit began with.
+    pub before: Misfit,
+    /// With the fitted costs.
+    pub after: Misfit,
+    /// Cycles used.
+    pub cycles: u32,
+    /// Cycles that could not be used, with the reason.
+    pub skipped: Vec<String>,
+}
+
+/// Costs that are fitted, each by itself; the rest keeps its default because a
+/// recording cannot tell it from these.
+const FITTED: [&str; 11] = [
+    "callback",
+    "no_callback",
+    "queue",
+    "wake",
+    "create",
+    "item",
+    "walk",
+    "hand_over",
+    "switch",
+    "begin",
+    "barrier",
+];
+
+/// Factors that a cost is tried with, coarse ones first.
+const FACTORS: [(i64, i64); 6] = [(4, 1), (1, 4), (3, 2), (2, 3), (9, 8), (8, 9)];
+
+/// Rounds of the descent at most.
+const ROUNDS: u32 = 12;
+
+/// Largest error of a start that counts, in nanoseconds.
+const CLIP: i64 = 2_000_000;
+
+/// Most cycles that are used; more add little.
+const CYCLES: usize = 60;
+
+/// Fits the costs to `captures`, beginning with `from`. `name` says what the
+/// profile was fitted on.
+///
+/// # Errors
+/// A sentence, if no cycle can be used.
+pub fn calibrate(captures: &[Capture], from: &Profile, name: &str) -> Result<Calibration, String> {
+    let mut skipped = Vec::new();
+    let mut samples = Vec::new();
+    for capture in captures {
+        collect(capture, &mut samples, &mut skipped);
+    }
+    if samples.is_empty() {
+        return Err(match skipped.first() {
+            Some(s) => format!("no cycle can be used: {s}"),
+            None => "no cycle in the input".into(),
+        });
+    }
+    let mut profile = from.clone();
+    profile.name = name.into();
+    let before = misfit(&profile, &samples);
+    read_serial(&mut profile, &samples);
+    let mut best: Option<(i64, Profile)> = None;
+    for cpus in [profile.cpus.clone(), Some(Cpus::equal(1))] {
+        let mut p = profile.clone();
+        p.cpus = cpus;
+        let score = descend(&mut p, &samples, ROUNDS);
+        if best.as_ref().is_none_or(|(s, _)| score < *s) {
+            best = Some((score, p));
+        }
+    }
+    if let Some((_, p)) = best {
+        profile = p;
+    }
+    profile.uncertainty = uncertainty(&profile, &samples);
+    let after = misfit(&profile, &samples);
+    Ok(Calibration { profile, before, after, cycles: samples.len() as u32, skipped })
+}
+
+fn collect(capture: &Capture, samples: &mut Vec<Sample>, skipped: &mut Vec<String>) {
+    let mut workers_before: Option<u32> = None;
+    for (i, cycle) in capture.cycles.iter().enumerate() {
+        let idle = match workers_before {
+            Some(n) if !cycle.first_after_boot => n.max(2),
+            _ => 2,
+        };
+        workers_before = Some(workers(cycle).max(workers_before.unwrap_or(0)));
+        if samples.len() >= CYCLES {
+            continue;
+        }
+        match sample(capture, cycle, idle) {
+            Ok(s) => samples.push(s),
+            Err(why) => skipped.push(format!("cycle {}: {why}", i + 1)),
+        }
+    }
+}
+
+/// Worker threads that ran callbacks.
+fn workers(cycle: &Cycle) -> u32 {
+    let seen: BTreeSet<u16> = cycle
+        .callbacks
+        .iter()
+        .filter(|c| c.phase.may_be_async())
+        .filter(|c| {
+            cycle.threads.get(usize::from(c.thread.0)).is_some_and(|t| t.is_main == Some(false))
+        })
+        .map(|c| c.thread.0)
+        .collect();
+    seen.len() as u32
+}
+
+fn sample(capture: &Capture, cycle: &Cycle, idle: u32) -> Result<Sample, String> {
+    if !matches!(cycle.outcome, Outcome::Slept | Outcome::Partial) {
+        return Err("it was aborted".into());
+    }
+    let one = Capture {
+        names: capture.names.clone(),
+        machine: capture.machine.clone(),
+        graph: capture.graph.clone(),
+        cycles: vec![cycle.clone()],
+        ..Capture::default()
+    };
+    let derived = derive(&one)?;
+    let board: &Board = &derived.board;
+    let topology = Topology::new(board).map_err(|e| format!("{e}"))?;
+    let kernel = Kernel::parse(capture.names.get(cycle.kernel));
+    let policy = match kernel {
+        _ if !board.pm_async => &G0,
+        Some(k) => k.policy(),
+        None => return Err("the kernel is not known".into()),
+    };
+    let mut phases = Vec::new();
+    for span in &cycle.phases {
+        if !span.phase.may_be_async() || !span.complete {
+            continue;
+        }
+        let mut starts = vec![None; board.devices.len()];
+        for c in cycle.callbacks.iter().filter(|c| c.phase == span.phase) {
+            if c.start < span.start || c.end > span.end {
+                continue;
+            }
+            if let Some(&d) = derived.place.get(c.device.index()) {
+                starts[d as usize].get_or_insert((c.start - span.start).0);
+            }
+        }
+        phases.push((span.phase, span.duration().0, starts));
+    }
+    if phases.is_empty() {
+        return Err("it has no complete device phase".into());
+    }
+    Ok(Sample {
+        policy,
+        kernel,
+        cpus: board.cpus,
+        idle,
+        phases,
+        prepare: serial(cycle, Phase::Prepare, topology.list.len()),
+        finish: serial(cycle, Phase::Complete, topology.list.len()),
+        topology,
+    })
+}
+
+/// Time of a serial phase for each device, callbacks with work of their own
+/// taken out.
+fn serial(cycle: &Cycle, phase: Phase, devices: usize) -> Option<i64> {
+    let span = cycle.phase(phase).filter(|s| s.complete)?;
+    let own: i64 = cycle
+        .callbacks
+        .iter()
+        .filter(|c| c.phase == phase)
+        .map(|c| c.duration().0)
+        .filter(|&t| t >= 20_000)
+        .sum();
+    Some((span.duration().0 - own).max(0) / (devices as i64).max(1))
+}
+
+/// prepare and complete are serial: their cost is read, not searched.
+fn read_serial(profile: &mut Profile, samples: &[Sample]) {
+    let set = |values: Vec<i64>, field: &mut Ns| {
+        if let Some(m) = median(values) {
+            *field = Ns(m);
+        }
+    };
+    let costs = &mut profile.costs;
+    set(samples.iter().filter_map(|s| s.prepare).collect(), &mut costs.prepare);
+    set(samples.iter().filter_map(|s| s.finish).collect(), &mut costs.finish);
+}
+
+fn median(mut values: Vec<i64>) -> Option<i64> {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
+}
+
+fn settings(profile: &Profile, s: &Sample) -> Settings {
+    let mut profile = profile.clone();
+    profile.idle_workers = s.idle;
+    if profile.cpus.is_none() {
+        profile.cpus = Some(Cpus::equal(s.cpus));
+    }
+    if profile.max_active.is_none() {
+        profile.max_active = Some(s.kernel.map_or(1024, |k| k.max_active(s.cpus)));
+    }
+    Settings { profile, pm_async: None, wakeup_at: None }
+}
+
+/// Sums of errors over the phases of one sample: of phase times, of starts, and
+/// how many starts were compared.
+fn errors(profile: &Profile, s: &Sample) -> Option<(i64, i64, i64)> {
+    let r = run(&s.topology, s.policy, &settings(profile, s)).ok()?;
+    let mut sums = (0, 0, 0);
+    for (phase, time, starts) in &s.phases {
+        let Some(span) = r.cycle.phase(*phase) else { continue };
+        sums.0 += (span.duration().0 - time).abs();
+        for c in r.cycle.callbacks.iter().filter(|c| c.phase == *phase) {
+            if let Some(seen) = starts[c.device.index()] {
+                // What the model does not know (a lock, a late interrupt) makes
+                // errors of any size; they must not outweigh the rest.
+                sums.1 += ((c.start - span.start).0 - seen).abs().min(CLIP);
+                sums.2 += 1;
+            }
+        }
+    }
+    Some(sums)
+}
+
+/// What the descent makes small: the error of each phase's time plus the mean
+/// error of its starts, in nanoseconds.
+fn score(profile: &Profile, samples: &[Sample]) -> i64 {
+    samples
+        .iter()
+        .map(|s| match errors(profile, s) {
+            Some((phase, start, n)) => phase + 2 * start * s.phases.len() as i64 / n.max(1),
+            None => i64::MAX / 1_000_000,
+        })
+        .fold(0, i64::saturating_add)
+}
+
+fn misfit(profile: &Profile, samples: &[Sample]) -> Misfit {
+    let (mut phase, mut start, mut n, mut phases) = (0, 0, 0, 0);
+    for s in samples {
+        if let Some((p, st, c)) = errors(profile, s) {
+            phase += p;
+            start += st;
+            n += c;
+            phases += s.phases.len() as i64;
+        }
+    }
+    Misfit { phase: Ns(phase / phases.max(1)), start: Ns(start / n.max(1)), phases: phases as u32 }
+}
+
+/// Changes one cost after the other as long as that helps.
+fn descend(profile: &mut Profile, samples: &[Sample], rounds: u32) -> i64 {
+    let mut best = score(profile, samples);
+    let begin = profile.costs;
+    for _ in 0..rounds {
+        let before = best;
+        for name in FITTED {
+            for (part, whole) in FACTORS {
+                loop {
+                    let Some(field) = profile.costs.field(name) else { break };
+                    let old = *field;
+                    // A cost stays within a range around what the fit began with.
+                    let from = { begin }.field(name).map_or(1, |f| f.0);
+                    let (low, high) = ((from / 32).max(1), (from * 32).max(10_000));
+                    let new = Ns((old.0 * part / whole).clamp(low, high));
+                    if new == old {
+                        break;
+                    }
+                    *field = new;
+                    let now = score(profile, samples);
+                    if now >= best {
+                        if let Some(field) = profile.costs.field(name) {
+                            *field = old;
+                        }
+                        break;
+                    }
+                    best = now;
+                }
+            }
+        }
+        if (before - best) * 500 < before {
+            break;
+        }
+    }
+    best
+}
+
+/// Spread of each cost over fits to single cycles, as standard deviation of
+/// the mean; nothing with fewer than three cycles.
+fn uncertainty(profile: &Profile, samples: &[Sample]) -> [Option<Ns>; 19] {
+    let mut spread = [None; 19];
+    let used = samples.len().min(8);
+    if used < 3 {
+        return spread;
+    }
+    let step = samples.len() / used;
+    let fits: Vec<[Ns; 19]> = (0..used)
+        .map(|i| {
+            let mut p = profile.clone();
+            descend(&mut p, core::slice::from_ref(&samples[i * step]), 2);
+            read_serial(&mut p, core::slice::from_ref(&samples[i * step]));
+            p.costs.values()
+        })
+        .collect();
+    for (i, (name, _)) in Costs::NAMES.iter().enumerate() {
+        if !FITTED.contains(name) && !matches!(*name, "prepare" | "finish") {
+            continue;
+        }
+        let values: Vec<f64> = fits.iter().map(|f| f[i].0 as f64).collect();
+        let deviation = libm::sqrt(crate::statistics::describe::variance(&values) / used as f64);
+        spread[i] = Some(Ns(deviation as i64));
+    }
+    spread
+}
