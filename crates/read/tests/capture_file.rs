@@ -5,6 +5,7 @@
 use dormouse_core::cycle::{Mode, Outcome, PmTestLevel};
 use dormouse_core::device::LinkKind;
 use dormouse_core::phase::Phase;
+use dormouse_core::time::Ns;
 use dormouse_read::{Options, read_bytes};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -92,6 +93,14 @@ const STATS: &str = r#"{"number": 1, "state": "mem", "mem_sleep": "s2idle",
     "pm_test": "devices", "pm_async": true, "suspends_before": 0,
     "dirty_bytes": 4096, "lost_events": {"cpu1": 7}}"#;
 
+/// By a clock that stands still while the machine sleeps: 40 s behind.
+const LOG: &str = "[   60.000100] PM: suspend entry (s2idle)
+[   60.002000] PM: suspend of devices complete after 1.234 msecs
+[   60.003000] PM: suspend debug: Waiting for 0 second(s).
+[   60.004000] PM: resume of devices complete after 0.777 msecs
+[   60.005000] PM: suspend exit
+";
+
 fn archive(members: &[(&str, &str)]) -> Vec<u8> {
     let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     for (name, text) in members {
@@ -110,7 +119,7 @@ fn whole(extra: &[(&str, &str)]) -> Vec<u8> {
         ("devices.tsv", DEVICES),
         ("links.tsv", LINKS),
         ("cycle-0001/stats.json", STATS),
-        ("cycle-0001/dmesg.txt", ""),
+        ("cycle-0001/dmesg.txt", LOG),
         ("cycle-0001/trace.txt", &trace),
         ("later/unknown.bin", "?"),
     ];
@@ -156,6 +165,9 @@ fn tables_and_trace_become_one_capture() {
     let of_a: Vec<Phase> =
         cycle.callbacks.iter().filter(|b| b.device == a).map(|b| b.phase).collect();
     assert_eq!(of_a, [Phase::Prepare, Phase::Suspend, Phase::Resume, Phase::Complete]);
+    let printed = |phase| cycle.phase(phase).unwrap().printed;
+    assert_eq!(printed(Phase::Suspend), Some(Ns::from_us(1_234)));
+    assert_eq!(printed(Phase::Resume), Some(Ns::from_us(777)));
     assert_eq!((c.machine.cpus, c.machine.pm_async), (Some(2), Some(true)));
     assert_eq!((n(c.machine.host), n(c.machine.model)), ("box", "V M"));
     assert_eq!(c.losses.count("recorder_lost_events"), 7);

@@ -36,10 +36,19 @@ pub fn assemble(name: &str, file: &CaptureFile, losses: Losses) -> Capture {
     // Cycles are known again by their source after the tracker ordered them.
     let mut numbers = HashMap::new();
     for cycle in &file.cycles {
-        let source = format!("{name}#{}", cycle.stats.number);
+        let number = cycle.stats.number;
+        let trace = format!("{name}/cycle-{number:04}/trace.txt");
+        let log = format!("{name}/cycle-{number:04}/dmesg.txt");
+        // The clocks of the trace and the log part while the machine sleeps;
+        // the stamp says that they are of one cycle.
+        let stamp = format!("{name} {number}");
         let before = tracker.cycles();
-        tracker.begin_source(&source);
+        tracker.begin_source(&trace);
+        tracker.set_stamp(stamp.as_bytes());
         crate::ftrace::parse(&cycle.trace, &mut tracker);
+        tracker.begin_source(&log);
+        tracker.set_stamp(stamp.as_bytes());
+        crate::klog::parse(&cycle.dmesg, &mut tracker);
         tracker.end_source();
         if tracker.cycles() == before {
             tracker.losses().add(
@@ -47,16 +56,18 @@ pub fn assemble(name: &str, file: &CaptureFile, losses: Losses) -> Capture {
                 1,
                 Severity::Warning,
                 "an attempt to sleep left no trace events; its stats.json has the error number",
-                Some(u64::from(cycle.stats.number)),
+                Some(u64::from(number)),
             );
         }
-        numbers.insert(source, &cycle.stats);
+        numbers.insert(trace, &cycle.stats);
+        numbers.insert(log, &cycle.stats);
     }
     let mut capture = tracker.finish();
     let kernel = capture.names.add(&file.document.kernel.release);
     for cycle in &mut capture.cycles {
         if let Some(stats) = numbers.get(capture.names.get(cycle.source)) {
             merge::apply_stats(stats, kernel, cycle);
+            cycle.source = capture.names.add(&format!("{name}#{}", stats.number));
         }
     }
     merge::merge(file, &mut capture);
