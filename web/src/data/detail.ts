@@ -4,7 +4,7 @@ import type { CycleBlock } from "./format.ts";
 
 export interface Thread {
   pid: number;
-  name: number;
+  name: string;
   main: boolean;
 }
 
@@ -25,7 +25,8 @@ export interface Detail {
   thread: Uint16Array;
   start: Float64Array;
   end: Float64Array;
-  fn: Int32Array;
+  /** Name of the function of callback `i`. */
+  functionOf: (i: number) => string;
   /** The callback that it waited for; -1 for none. */
   cause: Int32Array;
   reason: Uint8Array;
@@ -39,8 +40,8 @@ export interface Detail {
   ofDevice: Map<number, number[]>;
 }
 
-/** Unpacks a block. */
-export function detail(block: CycleBlock): Detail {
+/** Unpacks a block whose names are in `names`. */
+export function detail(block: CycleBlock, names: string[]): Detail {
   const n = block.device.length;
   const start = new Float64Array(n);
   const end = new Float64Array(n);
@@ -74,14 +75,14 @@ export function detail(block: CycleBlock): Detail {
     thread: Uint16Array.from(block.thread),
     start,
     end,
-    fn: Int32Array.from(block.function),
+    functionOf: (i) => names[block.function[i] ?? 0] ?? "",
     cause: Int32Array.from(block.cause, (c) => c - 1),
     reason: Uint8Array.from(block.reason),
     errors: new Map(block.errors),
     open: new Set(block.open),
     threads: block.threads.pid.map((pid, i) => ({
       pid,
-      name: block.threads.name[i] ?? 0,
+      name: names[block.threads.name[i] ?? 0] ?? "",
       main: block.threads.main[i] === 2,
     })),
     path,

@@ -55,7 +55,7 @@ export class Capture {
     if (block === null) return null;
     let d = this.#details.get(index);
     if (!d) {
-      d = readBlock<CycleBlock>(block).then(detail);
+      d = readBlock<CycleBlock>(block).then((b) => detail(b, this.#summary.names));
       this.#details.set(index, d);
     }
     return d;

@@ -1,7 +1,7 @@
 // Which callback is drawn in which row.
 
 import type { Detail } from "../data/detail.ts";
-import type { Capture, Model } from "../data/model.ts";
+import type { Capture } from "../data/model.ts";
 import { visible } from "../text/visible.ts";
 
 /** A row of the timeline. */
@@ -32,7 +32,7 @@ export interface Layout {
 }
 
 /** Lays out all panes, one below the other. */
-export function layout(model: Model, panes: Pane[], by: "thread" | "tree"): Layout {
+export function layout(panes: Pane[], by: "thread" | "tree"): Layout {
   const rows: Row[] = [];
   const rowOf: Int32Array[] = [];
   panes.forEach((pane, index) => {
@@ -40,7 +40,7 @@ export function layout(model: Model, panes: Pane[], by: "thread" | "tree"): Layo
       rows.push({ label: pane.title, depth: 0, device: -1, heading: true, pane: index, callbacks: new Int32Array(0) });
     }
     const of = new Int32Array(pane.detail.count).fill(-1);
-    const more = by === "thread" ? threads(model, pane, index) : tree(pane, index);
+    const more = by === "thread" ? threads(pane, index) : tree(pane, index);
     for (const row of more) {
       for (const c of row.callbacks) of[c] = rows.length;
       rows.push(row);
@@ -52,7 +52,7 @@ export function layout(model: Model, panes: Pane[], by: "thread" | "tree"): Layo
 
 /** A row for each thread, the main thread first. Callbacks that overlap (a log
  * that does not name threads) get further rows. */
-function threads(model: Model, pane: Pane, index: number): Row[] {
+function threads(pane: Pane, index: number): Row[] {
   const d = pane.detail;
   const lanes: { ends: number[]; callbacks: number[][] }[] = d.threads.map(() => ({ ends: [], callbacks: [] }));
   for (let i = 0; i < d.count; i++) {
@@ -72,7 +72,7 @@ function threads(model: Model, pane: Pane, index: number): Row[] {
   order.sort((a, b) => Number(d.threads[b]?.main) - Number(d.threads[a]?.main) || work(b) - work(a) || a - b);
   return order.flatMap((i) => {
     const thread = d.threads[i];
-    const name = thread ? visible(model.name(thread.name)) : "";
+    const name = thread ? visible(thread.name) : "";
     const pid = thread?.pid ? ` [${thread.pid}]` : "";
     const label = (thread?.main ? "main thread " : "") + (name || (thread?.main ? "" : "thread")) + pid;
     return (lanes[i]?.callbacks ?? []).map((list, k) => ({

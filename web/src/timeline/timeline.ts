@@ -128,7 +128,7 @@ export class Timeline {
     });
     this.#scene = {
       panes: this.#panes,
-      layout: layout(this.#model, this.#panes, this.#store.state.rows),
+      layout: layout(this.#panes, this.#store.state.rows),
       folds: all.folds,
       length: all.length,
       strip: all.strip,

@@ -71,10 +71,10 @@ function callbacks(model: Model, store: Store, selection: Selection, capture: Ca
     });
     const thread = d.threads[d.thread[c] ?? 0];
     const error = d.errors.get(c);
-    const fn = visible(model.name(d.fn[c] ?? 0));
+    const fn = visible(d.functionOf(c));
     const notes = [
       fn,
-      thread ? `on ${thread.main ? "the main thread" : visible(model.name(thread.name)) || "thread"}${thread.pid ? ` [${thread.pid}]` : ""}` : "",
+      thread ? `on ${thread.main ? "the main thread" : visible(thread.name) || "thread"}${thread.pid ? ` [${thread.pid}]` : ""}` : "",
       error === undefined ? "" : `failed with ${error}`,
       d.open.has(c) ? "its end is not in the log" : "",
       d.onPath[c] ? "on the critical path" : "",

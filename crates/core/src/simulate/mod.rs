@@ -17,6 +17,7 @@ pub mod kernel;
 pub mod policy;
 pub mod predict;
 pub mod profile;
+pub mod resample;
 mod topology;
 
 pub use cost::{Costs, Cpus, Profile};

@@ -4,6 +4,7 @@ use super::bounds::{Bounds, bounds};
 use super::change::{Change, Changed, apply};
 use super::cost::Cpus;
 use super::kernel::Kernel;
+use super::resample::Resampling;
 use super::{Policy, Run, Settings, Stuck, Topology, run};
 use crate::board::Board;
 use crate::board::derive::Derived;
@@ -11,7 +12,6 @@ use crate::capture::Capture;
 use crate::cycle::Cycle;
 use crate::device::DeviceId;
 use crate::phase::{Direction, Phase};
-use crate::random::Random;
 use crate::time::Ns;
 use crate::understand::explain;
 use crate::understand::path::Reason;
@@ -196,7 +196,7 @@ pub fn outlook(board: &Board, by: Scheduler, settings: &Settings) -> Result<Outl
     Ok(Outlook { scheduler: by, run, bounds, pm_async, range: None })
 }
 
-fn hang(board: &Board, stuck: &Stuck) -> String {
+pub(super) fn hang(board: &Board, stuck: &Stuck) -> String {
     match stuck {
         Stuck::Deadlock { devices, .. } => {
             let names: Vec<&str> = devices
@@ -215,26 +215,12 @@ fn hang(board: &Board, stuck: &Stuck) -> String {
     }
 }
 
-/// 5th and 95th percentile of both halves, every device taking the times of a
-/// randomly chosen cycle.
 fn range(q: &Question<'_>, by: Scheduler, changes: &[Change]) -> Result<[(Ns, Ns); 2], String> {
-    let mut random = Random::new(q.seed);
-    let n = q.derived.cycles.len() as u64;
-    let mut down = Vec::with_capacity(q.samples as usize);
-    let mut up = Vec::with_capacity(q.samples as usize);
+    let mut r = Resampling::new(q.seed);
     for _ in 0..q.samples {
-        let board = q.derived.with_cycles(|| random.below(n) as usize);
-        let board = if changes.is_empty() { board } else { apply(&board, changes)?.board };
-        let o = outlook(&board, by, q.settings).map_err(|e| hang(&board, &e))?;
-        down.push(o.half(Direction::Suspend));
-        up.push(o.half(Direction::Resume));
+        r.step(q.derived, by, changes, q.settings)?;
     }
-    let ends = |values: &mut Vec<Ns>| {
-        values.sort_unstable();
-        let last = values.len() - 1;
-        (values[last * 5 / 100], values[last - last * 5 / 100])
-    };
-    Ok([ends(&mut down), ends(&mut up)])
+    Ok(r.range().unwrap_or_default())
 }
 
 fn moved(before: &Cycle, after: &Cycle, origin: &[DeviceId]) -> Vec<Moved> {

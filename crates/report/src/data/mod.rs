@@ -1,24 +1,26 @@
 //! Turns captures into the blocks of a report.
 
-pub mod cycle;
-pub mod names;
 pub mod stats;
 pub mod summary;
 
 use crate::block::Blocks;
 use crate::choose::{self, Kept};
-use crate::words::REASONS;
+use crate::words::reason;
 use crate::{Labelled, Options};
+use dormouse_core::board::derive::derive;
 use dormouse_core::capture::Capture;
 use dormouse_core::cycle::{Cycle, Outcome};
+use dormouse_core::device::DeviceId;
 use dormouse_core::phase::{Direction, Phase};
 use dormouse_core::time::Ns;
 use dormouse_core::understand::CycleView;
 use dormouse_core::understand::decode::decode;
 use dormouse_core::understand::rows::What;
 use dormouse_core::understand::spread::{self, Group};
+use dormouse_wasm::columns::{self, REASONS};
+use dormouse_wasm::machine;
+use dormouse_wasm::names::NameTable;
 use dormouse_write::words;
-use names::NameTable;
 use summary::*;
 
 /// All blocks of a report over `captures`.
@@ -47,7 +49,7 @@ pub fn blocks(captures: &[Labelled<'_>], options: &Options) -> Blocks {
         direction: p.direction().name(),
         devices: p.has_devices(),
     });
-    let reasons = REASONS.iter().map(|&(r, text)| ReasonName { name: r.name(), text });
+    let reasons = REASONS.iter().map(|&r| ReasonName { name: r.name(), text: reason(r) });
     let summary = Summary {
         schema: "dormouse-report/1",
         version: env!("CARGO_PKG_VERSION"),
@@ -107,6 +109,7 @@ impl Maker<'_> {
             .map(|i| self.cycle(label, i, embedded[i], &kept, &outliers[i]))
             .collect();
         let text = |s| capture.names.get(s).to_string();
+        let board_block = self.board(label, &kept);
         let places_block = Some(self.blocks.add(&stats::places(capture, views, &counted, &kept)));
         CaptureData {
             label: label.into(),
@@ -125,8 +128,36 @@ impl Maker<'_> {
             device_stats: stats::devices(views, &counted, &kept),
             places_block,
             losses: losses(capture),
-            board_block: None,
+            board_block,
         }
+    }
+
+    /// The machine that what-if starts from; `None` if no board can be made.
+    fn board(&mut self, label: &str, kept: &Kept) -> Option<u32> {
+        let derived = derive(self.capture).ok()?;
+        if derived.board.devices.len() > self.options.devices {
+            self.left_out.push(format!(
+                "{label}: what-if is left out, because the machine has more than {} devices; \
+                 `dormouse predict` has no such limit.",
+                self.options.devices
+            ));
+            return None;
+        }
+        // As `predict` does: the first release that the input names.
+        let kernels = self.capture.cycles.iter().map(|c| self.capture.names.get(c.kernel));
+        let kernel = kernels.into_iter().find(|k| !k.is_empty()).unwrap_or("");
+        let mut machine = machine::save(&derived, kernel, self.options.callbacks);
+        if machine.cycles.len() < machine.cycles_of {
+            self.left_out.push(format!(
+                "{label}: the range of a prediction is resampled from {} of {} cycles.",
+                machine.cycles.len(),
+                machine.cycles_of
+            ));
+        }
+        for d in &mut machine.origin {
+            *d = kept.get(*d as usize).unwrap_or(u32::MAX);
+        }
+        Some(self.blocks.add(&machine))
     }
 
     fn cycle(
@@ -140,7 +171,7 @@ impl Maker<'_> {
         let (cycle, view) = (&self.capture.cycles[i], &self.views[i]);
         let block = embed.then(|| {
             let most = self.options.cycle_callbacks;
-            let list = choose::callbacks(cycle, &cycle::on_path(cycle, view), kept, most);
+            let list = choose::callbacks(cycle, &columns::on_path(cycle, view), kept, most);
             let missing = cycle.callbacks.len() - list.len();
             if missing > 0 {
                 self.left_out.push(format!(
@@ -150,7 +181,8 @@ impl Maker<'_> {
                     cycle.callbacks.len()
                 ));
             }
-            let b = cycle::block(self.capture, cycle, view, &list, kept, self.names);
+            let number = |d: DeviceId| kept.get(d.index());
+            let b = columns::block(self.capture, cycle, view, &list, &number, self.names);
             self.blocks.add(&b)
         });
         let text = |s| self.capture.names.get(s).to_string();

@@ -1,12 +1,12 @@
 //! The callbacks of one cycle as columns.
 
-use super::names::NameTable;
-use crate::choose::Kept;
-use crate::words::reason_number;
+use crate::names::NameTable;
 use dormouse_core::capture::Capture;
 use dormouse_core::cycle::Cycle;
+use dormouse_core::device::DeviceId;
 use dormouse_core::time::Ns;
 use dormouse_core::understand::CycleView;
+use dormouse_core::understand::path::Reason;
 use serde::Serialize;
 
 /// Callbacks of one cycle, in order of start. Times are ticks of `unit`
@@ -78,13 +78,32 @@ pub fn on_path(cycle: &Cycle, view: &CycleView) -> Vec<bool> {
     on
 }
 
-/// The block of `cycle` with the callbacks `list`.
+/// Every reason in the order of its number in a block.
+pub const REASONS: [Reason; 10] = [
+    Reason::Unexplained,
+    Reason::Child,
+    Reason::Parent,
+    Reason::Consumer,
+    Reason::Supplier,
+    Reason::MainThread,
+    Reason::Queue,
+    Reason::WorkerStart,
+    Reason::PhaseBegin,
+    Reason::PhaseEnd,
+];
+
+fn reason_number(reason: Reason) -> u8 {
+    REASONS.iter().position(|r| *r == reason).unwrap_or(0) as u8
+}
+
+/// The block of `cycle` with the callbacks `list`; `number` says how a device
+/// is called there.
 pub fn block(
     capture: &Capture,
     cycle: &Cycle,
     view: &CycleView,
     list: &[u32],
-    kept: &Kept,
+    number: &dyn Fn(DeviceId) -> Option<u32>,
     names: &mut NameTable,
 ) -> CycleBlock {
     let zero = cycle.start;
@@ -127,7 +146,7 @@ pub fn block(
     for (k, &i) in list.iter().enumerate() {
         let cb = &cycle.callbacks[i as usize];
         let start = at(cb.start) / unit;
-        b.device.push(kept.get(cb.device.index()).unwrap_or(0));
+        b.device.push(number(cb.device).unwrap_or(0));
         b.phase.push(cb.phase as u8);
         b.thread.push(cb.thread.0);
         b.start.push(start - before);
@@ -156,7 +175,8 @@ pub fn block(
     b
 }
 
-fn gcd(a: i64, b: i64) -> i64 {
+/// The greatest common divisor; `gcd(0, n)` is `n`.
+pub fn gcd(a: i64, b: i64) -> i64 {
     let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
     while b != 0 {
         (a, b) = (b, a % b);

@@ -1,0 +1,364 @@
+//! Requests and answers.
+
+use crate::columns::{self, CycleBlock};
+use crate::machine::{Machine, load};
+use crate::names::NameTable;
+use dormouse_core::board::derive::Derived;
+use dormouse_core::capture::Capture;
+use dormouse_core::device::DeviceId;
+use dormouse_core::phase::{Direction, Phase};
+use dormouse_core::simulate::change::{Change, Ratio};
+use dormouse_core::simulate::kernel::choose;
+use dormouse_core::simulate::policy::{self, Evidence};
+use dormouse_core::simulate::predict::{Outlook, Prediction, Question, Scheduler, predict};
+use dormouse_core::simulate::resample::Resampling;
+use dormouse_core::simulate::{Profile, Settings};
+use dormouse_core::time::Ns;
+use dormouse_core::understand::explain;
+use serde::{Deserialize, Serialize};
+
+/// What a request asks.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+enum Request {
+    /// From now on answer for this machine.
+    Load {
+        /// The machine.
+        machine: Machine,
+    },
+    /// Predict a change.
+    Predict {
+        /// What changes.
+        change: Asked,
+    },
+    /// Resample the change of the last `Predict` a few more times.
+    Resample {
+        /// How often.
+        steps: usize,
+    },
+}
+
+/// The options of `dormouse predict`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Asked {
+    kernel: Option<String>,
+    from_kernel: Option<String>,
+    pm_async: Option<u8>,
+    #[serde(rename = "async")]
+    asynchronous: Vec<String>,
+    sync: Vec<String>,
+    without: Vec<String>,
+    scale: Vec<String>,
+    cpus: Option<u32>,
+    profile: Option<String>,
+}
+
+/// What stays between requests.
+#[derive(Debug, Default)]
+pub struct State {
+    machine: Option<Kept>,
+    asked: Option<Job>,
+}
+
+/// The machine that is asked about.
+#[derive(Debug)]
+struct Kept {
+    derived: Derived,
+    /// Kernel release that was recorded.
+    release: String,
+    /// For every device of the board its number on the page.
+    origin: Vec<u32>,
+}
+
+impl Kept {
+    fn on_page(&self, d: DeviceId) -> u32 {
+        self.origin.get(d.index()).copied().unwrap_or(d.0)
+    }
+}
+
+/// The change that is being resampled.
+#[derive(Debug)]
+struct Job {
+    changes: Vec<Change>,
+    settings: Settings,
+    now: Scheduler,
+    then: Scheduler,
+    before: Resampling,
+    after: Resampling,
+}
+
+/// The JSON answer to a JSON request: `{"ok": …}` or `{"error": "…"}`.
+pub fn answer(state: &mut State, request: &[u8]) -> String {
+    let result = serde_json::from_slice::<Request>(request)
+        .map_err(|e| format!("a request that cannot be read: {e}"))
+        .and_then(|r| match r {
+            Request::Load { machine } => state.load(&machine),
+            Request::Predict { change } => state.predict(&change),
+            Request::Resample { steps } => state.resample(steps),
+        });
+    match result {
+        Ok(json) => format!("{{\"ok\":{json}}}"),
+        Err(e) => serde_json::json!({ "error": e }).to_string(),
+    }
+}
+
+fn json(value: &impl Serialize) -> Result<String, String> {
+    serde_json::to_string(value).map_err(|e| e.to_string())
+}
+
+#[derive(Serialize)]
+struct Loaded {
+    devices: usize,
+    cpus: u32,
+    pm_async: bool,
+    kernels: Vec<KernelOut>,
+    /// Known to be asynchronous, by number of the device on the page.
+    asynchronous: Vec<u32>,
+}
+
+#[derive(Serialize)]
+struct KernelOut {
+    policy: &'static str,
+    title: &'static str,
+    evidence: String,
+}
+
+#[derive(Serialize)]
+struct Predicted {
+    before: OutlookOut,
+    after: OutlookOut,
+    notes: Vec<String>,
+    assumptions: Vec<String>,
+    moved: Vec<MovedOut>,
+    /// Names that `cycle` refers to.
+    names: Vec<String>,
+    /// The predicted schedule, devices by their number on the page.
+    cycle: CycleBlock,
+}
+
+#[derive(Serialize)]
+struct OutlookOut {
+    policy: &'static str,
+    kernel: Option<String>,
+    held_against_kernel: bool,
+    outcome: &'static str,
+    suspend_ns: i64,
+    resume_ns: i64,
+    phases: Vec<PhaseOut>,
+    workers_created: u64,
+    blocked_waits: u64,
+}
+
+#[derive(Serialize)]
+struct PhaseOut {
+    phase: u8,
+    start_ns: i64,
+    duration_ns: i64,
+    path_bound_ns: Option<i64>,
+    order_bound_ns: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct MovedOut {
+    device: u32,
+    phase: u8,
+    before_ns: (i64, i64),
+    after_ns: (i64, i64),
+}
+
+#[derive(Serialize)]
+struct RangeOut {
+    samples: usize,
+    before: Option<HalvesOut>,
+    after: Option<HalvesOut>,
+}
+
+#[derive(Serialize)]
+struct HalvesOut {
+    suspend_ns: (i64, i64),
+    resume_ns: (i64, i64),
+}
+
+impl State {
+    fn load(&mut self, machine: &Machine) -> Result<String, String> {
+        let kept = Kept {
+            derived: load(machine)?,
+            release: machine.kernel.clone(),
+            origin: machine.origin.clone(),
+        };
+        let derived = &kept.derived;
+        let kernel = |p: &&'static policy::Policy| KernelOut {
+            policy: p.name,
+            title: p.title,
+            evidence: match p.evidence {
+                Evidence::Kernel(k) => format!("ran on {k}"),
+                _ => "not held against a kernel".into(),
+            },
+        };
+        let flags = derived.board.graph.ids().zip(&derived.board.graph.devices);
+        let loaded = Loaded {
+            devices: derived.board.devices.len(),
+            cpus: derived.board.cpus,
+            pm_async: derived.board.pm_async,
+            kernels: policy::ALL.iter().map(kernel).collect(),
+            asynchronous: flags
+                .filter(|(_, d)| d.async_flag == Some(true))
+                .map(|(d, _)| kept.on_page(d))
+                .collect(),
+        };
+        let out = json(&loaded)?;
+        self.machine = Some(kept);
+        self.asked = None;
+        Ok(out)
+    }
+
+    fn predict(&mut self, asked: &Asked) -> Result<String, String> {
+        self.asked = None;
+        let kept = self.machine.as_ref().ok_or("no machine is loaded")?;
+        let (derived, release) = (&kept.derived, &kept.release);
+        let profile = asked.profile.as_deref().unwrap_or("x86");
+        let mut settings = Settings {
+            profile: Profile::find(profile).ok_or(format!("there is no profile {profile}"))?,
+            pm_async: None,
+            wakeup_at: None,
+        };
+        if asked.cpus.is_some() {
+            // The asked number, also where the profile brings CPUs of its own.
+            settings.profile.cpus = None;
+        }
+        let scheduler = |text: &str| -> Result<Scheduler, String> {
+            let (policy, kernel) = choose(text).map_err(|e| e.to_string())?;
+            Ok(Scheduler { policy, kernel })
+        };
+        let (now, guess) = match &asked.from_kernel {
+            Some(k) => (scheduler(k)?, false),
+            None => match scheduler(release) {
+                Ok(s) => (s, false),
+                Err(_) => (Scheduler { policy: &policy::G4, kernel: None }, true),
+            },
+        };
+        let then = asked.kernel.as_deref().map_or(Ok(now), scheduler)?;
+        let changes = changes(asked)?;
+        let question = Question {
+            derived,
+            now,
+            then,
+            changes: &changes,
+            settings: &settings,
+            seed: 1,
+            samples: 0,
+        };
+        let mut p = predict(&question)?;
+        if guess {
+            let text = "The input names no kernel; it is taken as 6.18 or later.";
+            p.assumptions.insert(0, text.into());
+        }
+        let out = json(&predicted(kept, p))?;
+        let fresh = Resampling::new(1);
+        self.asked =
+            Some(Job { changes, settings, now, then, before: fresh.clone(), after: fresh });
+        Ok(out)
+    }
+
+    fn resample(&mut self, steps: usize) -> Result<String, String> {
+        let derived = &self.machine.as_ref().ok_or("no machine is loaded")?.derived;
+        let job = self.asked.as_mut().ok_or("nothing was predicted")?;
+        if derived.cycles.len() < 2 {
+            return json(&RangeOut { samples: 0, before: None, after: None });
+        }
+        for _ in 0..steps {
+            job.before.step(derived, job.now, &[], &job.settings)?;
+            job.after.step(derived, job.then, &job.changes, &job.settings)?;
+        }
+        json(&RangeOut {
+            samples: job.after.samples(),
+            before: halves(job.before.clone().range()),
+            after: halves(job.after.clone().range()),
+        })
+    }
+}
+
+fn halves(range: Option<[(Ns, Ns); 2]>) -> Option<HalvesOut> {
+    let pair = |(a, b): (Ns, Ns)| (a.0, b.0);
+    range.map(|[down, up]| HalvesOut { suspend_ns: pair(down), resume_ns: pair(up) })
+}
+
+/// In the order of the command line, so that both do the same.
+fn changes(asked: &Asked) -> Result<Vec<Change>, String> {
+    let mut list = Vec::new();
+    list.extend(asked.without.iter().cloned().map(Change::Without));
+    list.extend(asked.pm_async.map(|on| Change::PmAsync(on == 1)));
+    list.extend(asked.asynchronous.iter().cloned().map(Change::Async));
+    list.extend(asked.sync.iter().cloned().map(Change::Sync));
+    for s in &asked.scale {
+        let (pattern, factor) =
+            s.rsplit_once('=').ok_or_else(|| format!("{s}: write PATTERN=FACTOR"))?;
+        list.push(Change::Scale(pattern.into(), Ratio::parse(factor)?));
+    }
+    list.extend(asked.cpus.map(Change::Cpus));
+    Ok(list)
+}
+
+fn outlook(o: &Outlook) -> OutlookOut {
+    let phases = o.run.cycle.phases.iter().map(|s| {
+        let b = o.bounds.phase(s.phase);
+        PhaseOut {
+            phase: s.phase as u8,
+            start_ns: s.start.0,
+            duration_ns: s.duration().0,
+            path_bound_ns: b.map(|b| b.path.0),
+            order_bound_ns: b.map(|b| b.order.0),
+        }
+    });
+    OutlookOut {
+        policy: o.scheduler.policy.name,
+        kernel: o.scheduler.kernel.map(|k| k.to_string()),
+        held_against_kernel: o.scheduler.policy.caution().is_none(),
+        outcome: o.run.cycle.outcome.name(),
+        suspend_ns: o.half(Direction::Suspend).0,
+        resume_ns: o.half(Direction::Resume).0,
+        phases: phases.collect(),
+        workers_created: o.run.tally.workers_created,
+        blocked_waits: o.run.tally.blocked_waits,
+    }
+}
+
+fn predicted(kept: &Kept, p: Prediction) -> Predicted {
+    let moved = p.moved.iter().take(20).map(|m| MovedOut {
+        device: kept.on_page(m.device),
+        phase: m.phase as u8,
+        before_ns: (m.before.0.0, m.before.1.0),
+        after_ns: (m.after.0.0, m.after.1.0),
+    });
+    let moved: Vec<MovedOut> = moved.collect();
+    let (before, after) = (outlook(&p.before), outlook(&p.after));
+    let changed = p.changed;
+    let capture = Capture {
+        names: changed.board.names,
+        graph: changed.board.graph,
+        cycles: vec![p.after.run.cycle],
+        ..Capture::default()
+    };
+    let views = explain(&capture);
+    let cycle = &capture.cycles[0];
+    let list: Vec<u32> = (0..cycle.callbacks.len() as u32).collect();
+    let mut names = NameTable::default();
+    // From the changed board to the board, and on to the page.
+    let number = |d: DeviceId| changed.origin.get(d.index()).map(|&d| kept.on_page(d));
+    let block = columns::block(&capture, cycle, &views[0], &list, &number, &mut names);
+    Predicted {
+        before,
+        after,
+        notes: p.notes,
+        assumptions: p.assumptions,
+        moved,
+        names: names.into_list(),
+        cycle: block,
+    }
+}
+
+/// Phases by number, for whoever reads an answer.
+pub fn phase_names() -> Vec<&'static str> {
+    Phase::ALL.iter().map(|p| p.name()).collect()
+}
