@@ -1,7 +1,8 @@
 //! `dormouse board`: make, convert and check board files.
 
-use crate::machine;
-use anyhow::{Context, Result, bail};
+use crate::exit::Usage;
+use crate::{machine, terminal};
+use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use dormouse_core::board::classes;
 use dormouse_core::board::generate::{Durations, Options, generate};
@@ -11,8 +12,9 @@ use dormouse_core::board::{Board, CALLBACKS, parse, parse_duration, print};
 use dormouse_core::phase::Phase;
 use dormouse_core::time::Ns;
 use dormouse_read::udev::Imported;
+use dormouse_write::text::safe;
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// Make, convert and check board files (docs/board-format.md).
@@ -28,10 +30,11 @@ enum Action {
     Generate(Box<GenerateArgs>),
     /// Make a machine that looks like a real one; times are drawn by class.
     Machine(MachineArgs),
-    /// Make a board from a file, recognised by its content: a recording or
-    /// log of sleep cycles (or a folder of them), the output of
-    /// `udevadm info --export-db`, a device tree blob, a board file, or the JSON of worked cases
-    /// (then OUTPUT is a folder).
+    /// Make a board from a file, recognised by its content.
+    ///
+    /// Known are recordings and logs of sleep cycles (or a folder of them),
+    /// the output of `udevadm info --export-db`, device tree blobs, board
+    /// files, and the JSON of worked cases (then OUTPUT is a folder).
     From(FromArgs),
     /// Check a board file and say what is in it.
     Check(CheckArgs),
@@ -271,7 +274,9 @@ fn recorded(a: &FromArgs) -> Result<()> {
     for text in &derived.assumptions {
         comment += &format!("Assumed: {text}\n");
     }
-    write(a.output.as_deref(), &print(&derived.board, &comment))
+    // A log may name anything as its kernel.
+    let comment: Vec<_> = comment.lines().map(safe).collect();
+    write(a.output.as_deref(), &print(&derived.board, &comment.join("\n")))
 }
 
 /// Writes a board without measured times, and says so in the file and on the
@@ -296,7 +301,8 @@ fn cases(a: &FromArgs, json: &[u8]) -> Result<()> {
     let cases = dormouse_read::cases::read(json)
         .with_context(|| format!("cannot read {}", a.input.display()))?;
     let Some(folder) = &a.output else {
-        bail!("{} cases make {0} files; name a folder with -o", cases.len());
+        let message = format!("{} cases make as many files; name a folder with -o", cases.len());
+        return Err(Usage(message).into());
     };
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     for case in &cases {
@@ -327,11 +333,7 @@ fn read_board(path: &Path, bytes: &[u8]) -> Result<Board> {
 fn write(path: Option<&Path>, text: &str) -> Result<()> {
     match path {
         Some(p) => fs::write(p, text).with_context(|| format!("cannot write {}", p.display())),
-        None => match io::stdout().lock().write_all(text.as_bytes()) {
-            // The reader had enough, as with `| head`.
-            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            other => other.context("cannot write to the terminal"),
-        },
+        None => terminal::print(text),
     }
 }
 
@@ -371,7 +373,7 @@ fn describe(board: &Board, s: &Summary) -> String {
     if !board.graph.links_known {
         line("There may be links that are not listed.".into());
     }
-    let name = |id| board.names.get(board.graph.get(id).name);
+    let name = |id| safe(board.names.get(board.graph.get(id).name));
     if let Some(&first) = s.early_children.first() {
         line(format!(
             "Warning: {} devices stand before their parent, the first is `{}`; kernels register parents first. Move the parent's line up.",
