@@ -13,8 +13,11 @@ use dormouse_read::track::Tracker;
 use dormouse_read::{Limits, Options};
 use std::path::Path;
 
-/// Name and function of every reader.
-pub const ALL: [(&str, fn(&[u8])); 10] = [
+/// Name and function of a reader.
+pub type Reader = (&'static str, fn(&[u8]));
+
+/// Every reader.
+pub const ALL: [Reader; 10] = [
     ("container", container),
     ("ftrace", ftrace),
     ("pmgraph", pmgraph),

@@ -135,3 +135,39 @@ fn files_written_here_are_read_alike_by_the_official_protobufs() {
     assert_eq!(ours.len(), 30 * 8);
     assert_eq!(ours, theirs);
 }
+
+#[test]
+fn the_minimal_event_brackets_the_sleep_and_compact_switches_are_rebuilt() {
+    let (lines, losses, _) = read(&support::perfetto::compact());
+    assert_eq!(losses.list, []);
+    assert_eq!(
+        lines,
+        [
+            "bash-77 [000] 0.000000900: suspend_resume: machine_suspend[0] begin",
+            "bash-77 [000] 0.000001500: sched_switch: prev_comm=bash prev_pid=77 prev_prio=120 \
+             prev_state=D ==> next_comm=swapper/0 next_pid=0 next_prio=120",
+            "<idle>-0 [000] 0.000002000: sched_switch: prev_comm=swapper/0 prev_pid=0 \
+             prev_prio=120 prev_state=R ==> next_comm=kworker/u8:1 next_pid=123 next_prio=100",
+            "bash-77 [000] 5.000000000: suspend_resume: machine_suspend[0] end",
+        ]
+    );
+}
+
+#[test]
+fn lost_events_of_a_bundle_come_before_its_events() {
+    let events = shared(&cycle(3));
+    let (whole, _, _) = read(&write(&events, &Layout { bundle: 20, ..Layout::default() }));
+    let layout = Layout { bundle: 20, lost_after: 2, ..Layout::default() };
+    let (lines, _, _) = read(&write(&events, &layout));
+    let (lost, rest): (Vec<&String>, Vec<&String>) =
+        lines.iter().partition(|l| l.contains("LOST: None"));
+    assert!(lost.len() > 2);
+    assert_eq!(rest, whole.iter().collect::<Vec<_>>());
+    for l in lost {
+        let at = lines.iter().position(|x| x == l).unwrap();
+        let cpu = &l[l.find('[').unwrap()..l.find(']').unwrap()];
+        let next = lines[at + 1..].iter().find(|x| x.contains(cpu)).unwrap();
+        let time = |l: &str| l.split("] ").nth(1).unwrap().split(": ").next().unwrap().to_string();
+        assert_eq!(time(l), time(next));
+    }
+}

@@ -109,3 +109,17 @@ fn perfetto_gives_the_cycle_of_the_text() {
         }
     }
 }
+
+#[test]
+fn a_text_inside_trace_dat_is_read_as_text() {
+    // Latency tracers: trace-cmd stores the text of `trace` in place of pages.
+    let text = trace_text(&cycle_without_blanks(5));
+    let mut file = write(&cycle(1), &Shape::default());
+    let at = file.windows(10).position(|w| w == b"options  \0").unwrap();
+    file.truncate(at);
+    file.extend_from_slice(b"latency  \0");
+    file.extend_from_slice(text.as_bytes());
+    let inside = capture("trace.dat", &file);
+    assert_eq!(inside.cycles[0].callbacks.len(), 5 * 8);
+    assert_same_facts(&facts(&inside), &facts(&capture("t", text.as_bytes())), "latency");
+}
