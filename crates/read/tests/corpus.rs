@@ -96,13 +96,13 @@ fn seeds() -> Vec<(&'static str, String, Vec<u8>)> {
     let zstd = ruzstd::encoding::CompressionLevel::Fastest;
     let packed = ruzstd::encoding::compress_to_vec(&b"hello hello hello"[..], zstd);
     all.push(("container", "zst".into(), packed));
-    // xz -9 of "hello hello hello\n".
+    // xz -0 (a dictionary of 256 KB: quick) of "hello hello hello\n".
     all.push((
         "container",
         "xz".into(),
         support::hex(
-            "fd377a585a000004e6d6b446020021011c00000010cf58cce00011000c5d00341949ee8de94f7e2121b0\
-         00001f01d9c887c143c800012812c96a628e1fb6f37d010000000004595a",
+            "fd377a585a000004e6d6b446020021010c0000008f98419ce00011000d5d00341949db855c67722b\
+         157d0000000000001f01d9c887c143c800012912885b79971fb6f37d010000000004595a",
         ),
     ));
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");

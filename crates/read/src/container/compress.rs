@@ -1,5 +1,6 @@
 //! gzip, xz and zstd, recognised by their first bytes and bounded.
 
+use super::frames::Frames;
 use crate::error::ReadError;
 use crate::read::Limits;
 use std::borrow::Cow;
@@ -37,10 +38,7 @@ pub fn unpack(path: &Path, bytes: &[u8], limits: &Limits) -> Result<Unpacked, Re
         } else if data.starts_with(b"\xfd7zXZ\0") {
             drain(path, "xz", data.len(), lzma_rust2::XzReader::new(data, true), limits)?
         } else if data.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-            let decoder = ruzstd::decoding::StreamingDecoder::new(data).map_err(|e| {
-                ReadError::Unpack { path: path.to_owned(), format: "zstd", detail: e.to_string() }
-            })?;
-            drain(path, "zstd", data.len(), decoder, limits)?
+            drain(path, "zstd", data.len(), Frames::new(data), limits)?
         } else {
             break;
         };

@@ -1,6 +1,7 @@
 //! From names to bytes: files, folders, standard input, compression.
 
 mod compress;
+mod frames;
 mod map;
 
 use crate::error::ReadError;
