@@ -23,6 +23,8 @@ enum Verb {
     Board(verbs::board::BoardArgs),
     Predict(Box<verbs::predict::PredictArgs>),
     Calibrate(verbs::calibrate::CalibrateArgs),
+    Lab(verbs::lab::LabArgs),
+    Replay(Box<verbs::replay::ReplayArgs>),
     Compare(verbs::compare::CompareArgs),
     Plan(Box<verbs::plan::PlanArgs>),
     Tune(Box<verbs::tune::TuneArgs>),
@@ -33,11 +35,17 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
+    // As process 1 of a laboratory guest there is no command line to read.
+    if dormouse_lab::guest::is_init() {
+        return dormouse_lab::guest::main();
+    }
     let result = match Args::parse().verb {
         Verb::Show(args) => verbs::show::run(args),
         Verb::Board(args) => verbs::board::run(args),
         Verb::Predict(args) => verbs::predict::run(*args),
         Verb::Calibrate(args) => verbs::calibrate::run(args),
+        Verb::Lab(args) => verbs::lab::run(args),
+        Verb::Replay(args) => verbs::replay::run(*args),
         Verb::Compare(args) => verbs::compare::run(&args),
         Verb::Plan(args) => verbs::plan::run(&args),
         Verb::Tune(args) => verbs::tune::run(&args),

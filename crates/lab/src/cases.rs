@@ -183,5 +183,6 @@ pub fn job<'a>(case: &Case, board: &'a Board, pair: Pair, pm_async: bool) -> Job
         sleep: pair.sleep(),
         pm_async,
         cycles: 1,
+        record: false,
     }
 }

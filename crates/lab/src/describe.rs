@@ -39,12 +39,17 @@ const CALLBACKS: [&str; 8] =
 /// Describes `board` to the module.
 pub fn describe(board: &Board) -> Result<Description> {
     let order = superiors_first(board)?;
-    let mut place = vec![0; order.len()];
-    for (i, id) in order.iter().enumerate() {
-        place[id.index()] = i;
+    let mut d = Description::default();
+    let moved = order.iter().zip(board.graph.ids()).filter(|(a, b)| **a != *b).count();
+    // The guest brings devices of its own: those that were recorded in another
+    // guest are not made again.
+    let mut place: Vec<Option<usize>> = vec![None; order.len()];
+    for id in order {
+        if !board.graph.get(id).facts.guest {
+            place[id.index()] = Some(d.devices.len());
+            d.devices.push(id);
+        }
     }
-    let mut d = Description { devices: order, ..Description::default() };
-    let moved = d.devices.iter().zip(board.graph.ids()).filter(|(a, b)| **a != *b).count();
     if moved > 0 {
         d.differences.push(format!(
             "{moved} devices stand elsewhere in the list: a child stood before its parent"
@@ -55,7 +60,10 @@ pub fn describe(board: &Board) -> Result<Description> {
     let mut links: Vec<Vec<String>> = vec![Vec::new(); d.devices.len()];
     let (mut dormant, mut sync_only, mut late) = (0, 0, 0);
     for link in &board.graph.links {
-        let (c, s) = (place[link.consumer.index()], place[link.supplier.index()]);
+        let (Some(c), Some(s)) = (place[link.consumer.index()], place[link.supplier.index()])
+        else {
+            continue;
+        };
         let kind = match link.kind {
             LinkKind::Stateless => "stateless",
             LinkKind::Active => "active",
@@ -152,15 +160,15 @@ fn device_line(
     board: &Board,
     id: DeviceId,
     number: usize,
-    place: &[usize],
+    place: &[Option<usize>],
     bound: bool,
 ) {
     let device = board.graph.get(id);
     let more = &board.devices[id.index()];
     text.push_str("device ");
     text.push_str(&guest_name(number));
-    if let Some(parent) = device.parent {
-        let _ = write!(text, " parent={}", place[parent.index()]);
+    if let Some(parent) = device.parent.and_then(|p| place[p.index()]) {
+        let _ = write!(text, " parent={parent}");
     }
     if device.facts.no_pm {
         // The PM core never calls it; the module takes no callbacks for it.

@@ -4,9 +4,11 @@
 //! [`kmod`] builds the board module for it, [`describe`] turns a board into what
 //! the module reads, [`initramfs`] packs the guest, [`qemu`] runs it, [`guest`]
 //! is what runs inside (as process 1), and [`answer`] unpacks what it sent.
-//! [`run`] is all of that in one call.
+//! [`run`] is all of that in one call, and [`capture`] makes the result a
+//! capture file like any other.
 
 pub mod answer;
+pub mod capture;
 pub mod cases;
 pub mod describe;
 pub mod error;
@@ -16,6 +18,7 @@ pub mod kernels;
 pub mod kmod;
 pub mod plan;
 pub mod qemu;
+pub mod repeat;
 pub mod run;
 pub mod trace;
 

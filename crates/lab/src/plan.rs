@@ -24,7 +24,7 @@ pub enum Sleep {
     Core,
     /// Real suspend-to-idle, ended by a timer of the board module.
     S2idle,
-    /// Real suspend-to-RAM, ended by QEMU.
+    /// Real suspend-to-RAM, ended by the alarm of the real-time clock.
     Deep,
 }
 
@@ -45,6 +45,11 @@ impl Sleep {
         [Sleep::Devices, Sleep::Platform, Sleep::Core, Sleep::S2idle, Sleep::Deep]
             .into_iter()
             .find(|s| s.name() == name)
+    }
+
+    /// Whether the kernel only tests the way down and up.
+    pub fn is_test(self) -> bool {
+        self.pm_test() != "none"
     }
 
     /// What goes into `/sys/power/pm_test`.
@@ -74,6 +79,8 @@ pub struct Step {
     pub cycles: u32,
     /// Size of the trace buffer of each CPU.
     pub buffer_kb: u32,
+    /// Record as `dormouse record` does; otherwise send the bare trace.
+    pub record: bool,
 }
 
 /// Everything one boot does.
@@ -81,8 +88,6 @@ pub struct Step {
 pub struct Plan {
     /// Whether the board module is there and to be loaded.
     pub module: bool,
-    /// Duration of suspend-to-idle in nanoseconds.
-    pub wake_ns: u64,
     /// Terminal that takes the results.
     pub results: String,
     /// Steps in order.

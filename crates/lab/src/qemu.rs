@@ -1,4 +1,4 @@
-//! One virtual machine: its command line, its time limit, its wake-up.
+//! One virtual machine: its command line, its time limit.
 //!
 //! What makes a run repeat itself bit for bit: one TCG thread, virtual time
 //! that advances by instructions and jumps over idle (`-icount`), a clock that
@@ -12,9 +12,7 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -111,8 +109,6 @@ pub struct Machine {
     pub seed: u64,
     /// Memory in MiB.
     pub memory_mb: u32,
-    /// Whether QEMU wakes the guest from suspend-to-RAM.
-    pub wake_deep: bool,
 }
 
 impl Machine {
@@ -125,7 +121,7 @@ impl Machine {
             _ if release.starts_with("6.1.") => "qemu64",
             _ => "max",
         };
-        Machine { arch, accel, cpus, cpu: cpu.into(), seed: 1, memory_mb: 1024, wake_deep: false }
+        Machine { arch, accel, cpus, cpu: cpu.into(), seed: 1, memory_mb: 1024 }
     }
 
     /// The kernel command line.
@@ -170,10 +166,6 @@ impl Machine {
                 "-device",
                 "pci-serial,chardev=results",
             ]),
-        }
-        if self.wake_deep {
-            let socket = dir.join("qmp");
-            add(&["-qmp", &format!("unix:{},server=on,wait=off", socket.display())]);
         }
         add(&["-append", &self.command_line()]);
         a.push("-kernel".into());
@@ -223,7 +215,6 @@ pub fn boot(machine: &Machine, image: &Path, initrd: &[u8], limit: Duration) -> 
     let console_path = dir.path().join("console");
     let console =
         || String::from_utf8_lossy(&fs::read(&console_path).unwrap_or_default()).into_owned();
-    let mut waker = machine.wake_deep.then(|| Waker::new(dir.path().join("qmp")));
     loop {
         match child.0.try_wait().map_err(Error::file(machine.arch.qemu()))? {
             Some(status) if status.success() => break,
@@ -241,10 +232,7 @@ pub fn boot(machine: &Machine, image: &Path, initrd: &[u8], limit: Duration) -> 
                 console: tail(&console(), 30),
             });
         }
-        match &mut waker {
-            Some(w) => w.poll(),
-            None => std::thread::sleep(Duration::from_millis(20)),
-        }
+        std::thread::sleep(Duration::from_millis(20));
     }
     let results_path = dir.path().join("results");
     Ok(Output {
@@ -261,43 +249,5 @@ impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
-    }
-}
-
-/// Answers QEMU's event SUSPEND with `system_wakeup`.
-struct Waker {
-    socket: PathBuf,
-    stream: Option<BufReader<UnixStream>>,
-}
-
-impl Waker {
-    fn new(socket: PathBuf) -> Waker {
-        Waker { socket, stream: None }
-    }
-
-    /// Waits at most a few milliseconds for an event and answers it. Errors
-    /// leave the guest asleep, and the time limit tells.
-    fn poll(&mut self) {
-        if self.stream.is_none() {
-            self.stream = self.connect().ok();
-        }
-        let Some(stream) = &mut self.stream else {
-            std::thread::sleep(Duration::from_millis(20));
-            return;
-        };
-        let mut line = String::new();
-        if stream.read_line(&mut line).is_ok() && line.contains("\"SUSPEND\"") {
-            let _ = stream.get_mut().write_all(b"{\"execute\":\"system_wakeup\"}\n");
-        }
-        if line.is_empty() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-
-    fn connect(&self) -> std::io::Result<BufReader<UnixStream>> {
-        let mut s = UnixStream::connect(&self.socket)?;
-        s.set_read_timeout(Some(Duration::from_millis(20)))?;
-        s.write_all(b"{\"execute\":\"qmp_capabilities\"}\n")?;
-        Ok(BufReader::new(s))
     }
 }

@@ -26,6 +26,8 @@ pub struct Job<'a> {
     pub pm_async: bool,
     /// How many cycles.
     pub cycles: u32,
+    /// Record in full; otherwise the outcome is the bare trace.
+    pub record: bool,
 }
 
 /// What a job gave.
@@ -35,10 +37,10 @@ pub struct Outcome {
     pub name: String,
     /// What the board module was told, and the map of names.
     pub description: Description,
-    /// The trace as text.
+    /// The bare trace as text, if the job was not to be recorded in full.
     pub trace: String,
-    /// Lines `name value` about the guest.
-    pub facts: String,
+    /// The capture file as the guest wrote it, if it was.
+    pub capture: Vec<u8>,
 }
 
 /// What a boot gave.
@@ -52,9 +54,6 @@ pub struct Boot {
     pub took: Duration,
 }
 
-/// How long suspend-to-idle lasts in the guest.
-const WAKE_NS: u64 = 200_000_000;
-
 /// Does the jobs in one boot of `kernel`.
 ///
 /// # Errors
@@ -62,7 +61,7 @@ const WAKE_NS: u64 = 200_000_000;
 /// `limit`, refuses a board, or loses events.
 pub fn run(kernel: &Kernel, machine: &Machine, jobs: &[Job], limit: Duration) -> Result<Boot> {
     let mut archive = Initramfs::default();
-    for dir in [DIRECTORY, "/proc", "/sys", "/dev", "/tmp"] {
+    for dir in [DIRECTORY, "/proc", "/sys", "/dev", "/run", "/tmp"] {
         archive.directory(dir);
     }
     // The kernel opens it before the guest mounts anything.
@@ -98,13 +97,12 @@ pub fn run(kernel: &Kernel, machine: &Machine, jobs: &[Job], limit: Duration) ->
             sleep: job.sleep,
             pm_async: job.pm_async,
             cycles: job.cycles,
+            record: job.record,
         });
         descriptions.push(description);
     }
-    if plan.steps.iter().any(|s| s.sleep == Sleep::S2idle) {
-        plan.module = true;
-        plan.wake_ns = WAKE_NS;
-    }
+    // The board module also ends suspend-to-idle.
+    plan.module |= plan.steps.iter().any(|s| s.sleep == Sleep::S2idle);
     if plan.module {
         let ko = kmod::module(kernel)?;
         let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
@@ -113,9 +111,7 @@ pub fn run(kernel: &Kernel, machine: &Machine, jobs: &[Job], limit: Duration) ->
     let json = serde_json::to_vec(&plan).map_err(|e| Error::other(e.to_string()))?;
     archive.file(&format!("{DIRECTORY}/{PLAN}"), 0o644, &json);
 
-    let mut machine = machine.clone();
-    machine.wake_deep = plan.steps.iter().any(|s| s.sleep == Sleep::Deep);
-    let output = boot(&machine, &kernel.image, &archive.finish(), limit)?;
+    let output = boot(machine, &kernel.image, &archive.finish(), limit)?;
     let answer = understand(&output)?;
     let outcomes = plan
         .steps
@@ -138,19 +134,21 @@ fn understand(output: &Output) -> Result<Answer> {
 }
 
 fn outcome(answer: &Answer, step: &Step, description: Description) -> Result<Outcome> {
-    let facts = answer.text(&format!("facts {}", step.name));
-    let lost = facts.lines().find_map(|l| l.strip_prefix("lost ")).unwrap_or("?");
-    if lost != "0" {
-        return Err(Error::other(format!(
-            "{}: the guest's trace buffer lost {lost} events",
-            step.name
-        )));
+    if !step.record {
+        let facts = answer.text(&format!("facts {}", step.name));
+        let lost = facts.lines().find_map(|l| l.strip_prefix("lost ")).unwrap_or("?");
+        if lost != "0" {
+            return Err(Error::other(format!(
+                "{}: the guest's trace buffer lost {lost} events",
+                step.name
+            )));
+        }
     }
     Ok(Outcome {
         name: step.name.clone(),
         description,
         trace: answer.text(&format!("trace {}", step.name)),
-        facts,
+        capture: answer.get(&format!("capture {}", step.name)).unwrap_or_default().to_vec(),
     })
 }
 

@@ -4,8 +4,9 @@
 //! Only here does the laboratory write `/sys/power/state`, and only after
 //! [`in_guest`] has said yes.
 
+mod bare;
 mod out;
-mod sleep;
+mod record;
 mod system;
 
 use crate::plan::{DIRECTORY, MARKER, MODULE, PLAN, Plan};
@@ -64,11 +65,7 @@ fn run() -> Result<()> {
 fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
     if plan.module {
         system::load_module(&dir.join(MODULE))?;
-        if plan.wake_ns != 0 {
-            system::write(sleep::WAKE, &plan.wake_ns.to_string())?;
-        }
     }
-    sleep::prepare()?;
     let mut board = None;
     for step in &plan.steps {
         if board != step.description {
@@ -81,9 +78,14 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
             }
             board.clone_from(&step.description);
         }
-        let seen = sleep::cycles(step)?;
-        out.send(&format!("trace {}", step.name), &seen.trace)?;
-        out.send(&format!("facts {}", step.name), &seen.facts)?;
+        if step.record {
+            let file = record::capture(step).map_err(|e| format!("{}: {e}", step.name))?;
+            out.send(&format!("capture {}", step.name), &file)?;
+        } else {
+            let seen = bare::cycles(step)?;
+            out.send(&format!("trace {}", step.name), &seen.trace)?;
+            out.send(&format!("facts {}", step.name), &seen.facts)?;
+        }
     }
     if plan.module {
         // Unloading is part of what every run proves.

@@ -10,7 +10,7 @@ use crate::qemu::Arch;
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A kernel in the cache.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,4 +73,34 @@ pub fn get(arch: Arch, series: &str) -> Result<Kernel> {
         return Ok(k);
     }
     fetch::fetch(arch, series)
+}
+
+/// A kernel of one's own: an image that QEMU boots, and headers if boards are
+/// to be built.
+pub fn own(arch: Arch, image: &Path, headers: Option<&Path>) -> Result<Kernel> {
+    let absolute = |p: &Path| std::path::absolute(p).map_err(Error::file(p));
+    let image = absolute(image)?;
+    let bytes = fs::read(&image).map_err(Error::file(&image))?;
+    let headers = headers.map(absolute).transpose()?;
+    let release = match (&headers, release_of(&bytes)) {
+        (Some(h), _) if h.join("include/config/kernel.release").exists() => {
+            let path = h.join("include/config/kernel.release");
+            fs::read_to_string(&path).map_err(Error::file(&path))?.trim().to_owned()
+        }
+        (_, Some(release)) => release,
+        _ => "own".into(),
+    };
+    Ok(Kernel { series: "own".into(), release, arch, image, headers, packages: Vec::new() })
+}
+
+/// The release in the header of a bzImage (Documentation/arch/x86/boot.rst:
+/// `kernel_version` at 0x20e points to it, counted from 0x200).
+fn release_of(image: &[u8]) -> Option<String> {
+    if image.get(0x202..0x206)? != b"HdrS" {
+        return None;
+    }
+    let at = u16::from_le_bytes([*image.get(0x20e)?, *image.get(0x20f)?]);
+    let text = image.get(usize::from(at) + 0x200..)?;
+    let end = text.iter().take(256).position(|&b| b == b' ' || b == 0)?;
+    Some(String::from_utf8_lossy(&text[..end]).into_owned())
 }

@@ -1,15 +1,13 @@
-//! Cycles and what is seen of them.
+//! Test cycles and their bare trace: for checks that run dozens of boards in
+//! one boot, where describing the machine each time would take longest.
 
 use super::Result;
 use super::system::{read, read_text, write};
-use crate::plan::{Sleep, Step};
+use crate::plan::Step;
 use std::fs;
 use std::path::Path;
 
-/// How long suspend-to-idle lasts (board module).
-pub const WAKE: &str = "/sys/kernel/debug/dormouse/wake_ns";
-
-const INSTANCE: &str = "/sys/kernel/tracing/instances/dormouse";
+const INSTANCE: &str = "/sys/kernel/tracing/instances/bare";
 const EVENTS: [&str; 3] = ["suspend_resume", "device_pm_callback_start", "device_pm_callback_end"];
 
 /// What one step gives.
@@ -21,7 +19,7 @@ pub struct Seen {
 }
 
 /// Makes the own trace instance and removes pauses of the test mode.
-pub fn prepare() -> Result<()> {
+fn prepare() -> Result<()> {
     fs::create_dir_all(INSTANCE).map_err(|e| format!("{INSTANCE}: {e}"))?;
     // `mono` stands still while timekeeping is suspended.
     write(&format!("{INSTANCE}/trace_clock"), "boot")?;
@@ -33,17 +31,17 @@ pub fn prepare() -> Result<()> {
 
 /// Runs the cycles of a step.
 pub fn cycles(step: &Step) -> Result<Seen> {
+    prepare()?;
     write("/sys/power/pm_async", if step.pm_async { "1" } else { "0" })?;
     write("/sys/power/pm_test", step.sleep.pm_test())?;
-    let deep = read_text("/sys/power/mem_sleep").contains("deep");
-    let state = match step.sleep {
-        Sleep::S2idle => "freeze",
-        Sleep::Deep if !deep => return Err("this guest has no deep sleep".into()),
-        _ if deep => {
-            write("/sys/power/mem_sleep", "deep")?;
-            "mem"
-        }
-        _ => "freeze",
+    if !step.sleep.is_test() {
+        return Err("a real sleep is recorded in full only".into());
+    }
+    let state = if read_text("/sys/power/mem_sleep").contains("deep") {
+        write("/sys/power/mem_sleep", "deep")?;
+        "mem"
+    } else {
+        "freeze"
     };
     write(&format!("{INSTANCE}/tracing_on"), "0")?;
     write(&format!("{INSTANCE}/buffer_size_kb"), &step.buffer_kb.to_string())?;

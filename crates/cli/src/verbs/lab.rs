@@ -1,0 +1,354 @@
+//! `dormouse lab`: real kernels suspend boards in QEMU.
+
+use crate::exit::Usage;
+use crate::terminal::print;
+use anyhow::{Context, Result, anyhow};
+use clap::{Args, Subcommand};
+use dormouse_core::board::{Board, parse};
+use dormouse_lab::capture::{Wish, capture, recipe};
+use dormouse_lab::kernels::{self, Kernel, fetch};
+use dormouse_lab::plan::Sleep;
+use dormouse_lab::qemu::{Accel, Arch, Machine};
+use dormouse_lab::repeat;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Run real kernels in QEMU, on any devices, repeatably.
+#[derive(Args)]
+pub struct LabArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// List the kernel series that Debian's archive has now.
+    Kernels(KernelsArgs),
+    /// Bring kernels and their headers into the cache, without installing.
+    Fetch(FetchArgs),
+    /// Let a kernel suspend and resume a board, and record it.
+    Run(Box<RunArgs>),
+    /// Make a capture of the laboratory again, from what it says of itself.
+    Rerun(RerunArgs),
+    /// Boot the same thing many times and count different recordings.
+    Repeat(Box<RepeatArgs>),
+}
+
+#[derive(Args)]
+struct KernelsArgs {
+    /// Architecture of the guest.
+    #[arg(long, value_parser = arch, default_value = "amd64")]
+    arch: Arch,
+}
+
+#[derive(Args)]
+struct FetchArgs {
+    /// Series such as 6.12; 7 is the newest 7.x with headers.
+    #[arg(required = true)]
+    series: Vec<String>,
+    /// Architecture of the guest.
+    #[arg(long, value_parser = arch, default_value = "amd64")]
+    arch: Arch,
+}
+
+/// The kernel and the virtual machine.
+#[derive(Args)]
+pub struct MachineArgs {
+    /// Kernel series such as 6.12 (fetched if it is not in the cache); 7 is
+    /// the newest 7.x with headers.
+    #[arg(long, value_name = "K", default_value = "6.12")]
+    pub kernel: String,
+    /// A kernel of your own (bzImage) instead.
+    #[arg(long, value_name = "FILE")]
+    pub image: Option<PathBuf>,
+    /// Its headers (a folder prepared to build modules).
+    #[arg(long, value_name = "DIR", requires = "image")]
+    pub headers: Option<PathBuf>,
+    /// Architecture of the guest.
+    #[arg(long, value_parser = arch, default_value = "amd64")]
+    pub arch: Arch,
+    /// CPUs of the guest; as many as the board has, at most 4, if absent.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub cpus: Option<u32>,
+    /// icount counts time in instructions and repeats bit for bit; tcg and kvm
+    /// take the host's time.
+    #[arg(long, value_parser = accel, default_value = "icount", value_name = "icount|tcg|kvm")]
+    pub accel: Accel,
+    /// Draws another sample: seed of every random number the guest gets.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Seconds after which a boot that has not finished is ended.
+    #[arg(long, default_value_t = 900, value_name = "S")]
+    pub limit: u64,
+}
+
+/// How the board sleeps.
+#[derive(Args)]
+pub struct SleepArgs {
+    /// devices, platform and core are test levels (pm_test); s2idle and deep
+    /// really sleep and wake up.
+    #[arg(long, value_parser = sleep, default_value = "devices",
+          value_name = "devices|platform|core|s2idle|deep")]
+    pub sleep: Sleep,
+    /// /sys/power/pm_async; what the board says, if absent.
+    #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u8).range(0..=1))]
+    pub pm_async: Option<u8>,
+    /// Cycles of each boot; the first after a boot is slower than the others.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub cycles: u32,
+    /// Boots, each with the next seed: the honest spread.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub samples: u32,
+}
+
+#[derive(Args)]
+struct RunArgs {
+    #[command(flatten)]
+    machine: MachineArgs,
+    #[command(flatten)]
+    sleep: SleepArgs,
+    /// Board file (docs/board-format.md); several make several captures, one
+    /// boot each. Without, the guest's own devices.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    board: Vec<PathBuf>,
+    /// Boots at the same time.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    jobs: u32,
+    /// Capture file to write; with several boards a folder.
+    #[arg(short, long)]
+    output: PathBuf,
+}
+
+#[derive(Args)]
+struct RerunArgs {
+    /// A capture that dormouse lab made.
+    capture: PathBuf,
+    /// Write the new capture here.
+    #[arg(short, long)]
+    output: Option<PathBuf>,
+}
+
+#[derive(Args)]
+struct RepeatArgs {
+    #[command(flatten)]
+    machine: MachineArgs,
+    #[command(flatten)]
+    sleep: SleepArgs,
+    /// Board file; a generated board of 200 devices if absent.
+    #[arg(long, value_name = "FILE")]
+    board: Option<PathBuf>,
+    /// Boots.
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=1_000))]
+    boots: u32,
+}
+
+fn arch(text: &str) -> Result<Arch, String> {
+    [Arch::Amd64, Arch::Arm64]
+        .into_iter()
+        .find(|a| a.name() == text)
+        .ok_or_else(|| "write amd64 or arm64".into())
+}
+
+fn accel(text: &str) -> Result<Accel, String> {
+    Accel::find(text).ok_or_else(|| "write icount, tcg or kvm".into())
+}
+
+fn sleep(text: &str) -> Result<Sleep, String> {
+    Sleep::find(text).ok_or_else(|| "write devices, platform, core, s2idle or deep".into())
+}
+
+/// Runs the verb.
+pub fn run(args: LabArgs) -> Result<()> {
+    match args.action {
+        Action::Kernels(a) => kernels(&a),
+        Action::Fetch(a) => a.series.iter().try_for_each(|s| {
+            let k = fetch::fetch(a.arch, s)?;
+            print(&describe(&k))
+        }),
+        Action::Run(a) => run_boards(&a),
+        Action::Rerun(a) => rerun(&a),
+        Action::Repeat(a) => run_repeat(&a),
+    }
+}
+
+fn kernels(a: &KernelsArgs) -> Result<()> {
+    let mut out = String::new();
+    for o in fetch::offers(a.arch)? {
+        let kind = if o.headers { "board module" } else { "image only" };
+        let cached = o.cached.map_or(String::new(), |r| format!("   in the cache: {r}"));
+        let _ = writeln!(out, "{:<6}{:<28}{kind:<14}{cached}", o.series, o.release);
+    }
+    out.push_str("image only: no headers are left in the archive, so it runs with the guest's own devices.\n");
+    print(&out)
+}
+
+fn describe(k: &Kernel) -> String {
+    let mut out = format!("{} {} in {}\n", k.series, k.release, k.image.display());
+    for p in &k.packages {
+        let _ = writeln!(out, "  {p}");
+    }
+    if k.headers.is_none() {
+        out.push_str("  image only: it runs with the guest's own devices\n");
+    }
+    out
+}
+
+/// The kernel that the arguments name.
+pub fn find_kernel(a: &MachineArgs) -> Result<Kernel> {
+    match &a.image {
+        None => {
+            eprintln!("dormouse: kernel {} for {}", a.kernel, a.arch.name());
+            Ok(kernels::get(a.arch, &a.kernel)?)
+        }
+        Some(image) => Ok(kernels::own(a.arch, image, a.headers.as_deref())?),
+    }
+}
+
+/// The machine that the arguments name, for `board`.
+pub fn make_machine(a: &MachineArgs, kernel: &Kernel, board: Option<&Board>) -> Machine {
+    let wanted = a.cpus.unwrap_or_else(|| board.map_or(1, |b| b.cpus.clamp(1, 4)));
+    // 6.1 comes up under instruction counting with one CPU only.
+    let one = a.cpus.is_none() && a.accel == Accel::Icount && kernel.release.starts_with("6.1.");
+    let mut m = Machine::new(a.arch, a.accel, if one { 1 } else { wanted }, &kernel.release);
+    m.seed = a.seed;
+    m
+}
+
+/// What the arguments wish for `board`.
+pub fn make_wish<'a>(m: &MachineArgs, s: &SleepArgs, board: Option<&'a Board>) -> Wish<'a> {
+    Wish {
+        board,
+        sleep: s.sleep,
+        pm_async: s.pm_async.map_or_else(|| board.is_none_or(|b| b.pm_async), |n| n == 1),
+        cycles: s.cycles,
+        samples: s.samples,
+        limit: Duration::from_secs(m.limit),
+    }
+}
+
+fn read_board(path: &Path) -> Result<Board> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    parse(&text).map_err(|e| anyhow!("{}: {e}", path.display()))
+}
+
+fn run_boards(a: &RunArgs) -> Result<()> {
+    let kernel = find_kernel(&a.machine)?;
+    let boards: Vec<(PathBuf, Option<Board>)> = match &a.board[..] {
+        [] => vec![(a.output.clone(), None)],
+        [one] => vec![(a.output.clone(), Some(read_board(one)?))],
+        many => {
+            fs::create_dir_all(&a.output)
+                .with_context(|| format!("cannot make {}", a.output.display()))?;
+            let mut out = Vec::new();
+            for path in many {
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                let to = a.output.join(format!("{stem}.tar.gz"));
+                if out.iter().any(|(other, _)| *other == to) {
+                    return Err(Usage(format!("two boards are called {stem}")).into());
+                }
+                out.push((to, Some(read_board(path)?)));
+            }
+            out
+        }
+    };
+    // Boots are independent: each worker takes the next board.
+    let next = AtomicUsize::new(0);
+    let worker = || -> Result<()> {
+        while let Some((to, board)) = boards.get(next.fetch_add(1, Ordering::Relaxed)) {
+            run_one(a, &kernel, board.as_ref(), to)?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> =
+            (0..(a.jobs as usize).min(boards.len())).map(|_| scope.spawn(worker)).collect();
+        workers
+            .into_iter()
+            .map(|w| w.join().unwrap_or_else(|_| Err(anyhow!("a boot panicked"))))
+            .collect::<Result<Vec<()>>>()
+    })?;
+    Ok(())
+}
+
+fn run_one(a: &RunArgs, kernel: &Kernel, board: Option<&Board>, to: &Path) -> Result<()> {
+    let machine = make_machine(&a.machine, kernel, board);
+    let recording = capture(kernel, &machine, &make_wish(&a.machine, &a.sleep, board))
+        .with_context(|| to.display().to_string())?;
+    recording.save(to).with_context(|| format!("cannot write {}", to.display()))?;
+    note_differences(&recording.file.document.lab);
+    eprintln!(
+        "dormouse: {}: {} cycles of {} on {} CPUs",
+        to.display(),
+        recording.len(),
+        kernel.release,
+        machine.cpus
+    );
+    Ok(())
+}
+
+/// Says what the guest does differently from the board.
+pub fn note_differences(lab: &Option<serde_json::Value>) {
+    let list = lab.as_ref().and_then(|l| l.get("differences")).and_then(|d| d.as_array());
+    for d in list.into_iter().flatten().filter_map(|d| d.as_str()) {
+        eprintln!("dormouse: the guest differs from the board: {d}");
+    }
+}
+
+fn rerun(a: &RerunArgs) -> Result<()> {
+    let path = a.capture.display();
+    let old = fs::read(&a.capture).with_context(|| format!("cannot read {path}"))?;
+    let r = recipe(&old).with_context(|| path.to_string())?;
+    let kernel = kernels::get(r.machine.arch, &r.series)?;
+    if kernel.release != r.release {
+        eprintln!(
+            "dormouse: recorded on {}, the cache has {}: the result may differ",
+            r.release, kernel.release
+        );
+    }
+    let board = match &r.board {
+        Some(text) => Some(parse(text).map_err(|e| anyhow!("{path}: its board: {e}"))?),
+        None => None,
+    };
+    let wish = Wish {
+        board: board.as_ref(),
+        sleep: r.sleep,
+        pm_async: r.pm_async,
+        cycles: r.cycles,
+        samples: r.samples,
+        limit: Duration::from_secs(900),
+    };
+    let recording = capture(&kernel, &r.machine, &wish)?;
+    let new = dormouse_record::file::encode(&recording, Vec::new())?;
+    if let Some(to) = &a.output {
+        recording.save(to).with_context(|| format!("cannot write {}", to.display()))?;
+    }
+    let word = if new == old { "the same, byte for byte" } else { "different" };
+    print(&format!("{path}: the recording made again is {word}\n"))
+}
+
+fn run_repeat(a: &RepeatArgs) -> Result<()> {
+    let board = match &a.board {
+        Some(path) => read_board(path)?,
+        None => repeat::board(),
+    };
+    let kernel = find_kernel(&a.machine)?;
+    let machine = make_machine(&a.machine, &kernel, Some(&board));
+    let wish = make_wish(&a.machine, &a.sleep, Some(&board));
+    let r = repeat::repeat(&kernel, &machine, &wish, a.boots)?;
+    print(&format!(
+        "{}, {} CPUs: {} of {} boots differ from the first ({} lines of trace)\n",
+        kernel.release,
+        machine.cpus,
+        r.different,
+        a.boots - 1,
+        r.lines
+    ))?;
+    for d in &r.first_differences {
+        print(&format!("  {d}\n"))?;
+    }
+    if r.different == 0 { Ok(()) } else { Err(anyhow!("the recordings are not all the same")) }
+}

@@ -1,0 +1,159 @@
+//! `dormouse replay`: a recorded machine on another kernel.
+
+use super::lab::{MachineArgs, find_kernel, make_machine, note_differences};
+use crate::exit::{Nothing, Usage};
+use crate::terminal::print;
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+use dormouse_core::board::derive::derive;
+use dormouse_core::capture::Capture;
+use dormouse_core::cycle::Cycle;
+use dormouse_core::phase::Phase;
+use dormouse_core::time::Ns;
+use dormouse_lab::capture::{Wish, capture};
+use dormouse_lab::plan::Sleep;
+use dormouse_read::{Input, Options, read, read_bytes};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Let another kernel suspend and resume the devices of a recorded machine.
+///
+/// Builds the recorded devices, links and times in a guest, records what the
+/// kernel does with them, and shows it beside the original. The result is a
+/// capture like any other, with the recorded names.
+#[derive(Args)]
+pub struct ReplayArgs {
+    /// The recording.
+    input: PathBuf,
+    #[command(flatten)]
+    machine: MachineArgs,
+    /// The cycle whose times to use, by number from 1; or the median of all.
+    #[arg(long, default_value = "median", value_name = "N|median")]
+    cycle: String,
+    /// devices, platform and core are test levels; s2idle and deep really
+    /// sleep. platform is the first that has all phases.
+    #[arg(long, value_parser = sleep, default_value = "platform",
+          value_name = "devices|platform|core|s2idle|deep")]
+    sleep: Sleep,
+    /// /sys/power/pm_async; what was recorded, if absent.
+    #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u8).range(0..=1))]
+    pm_async: Option<u8>,
+    /// Cycles of each boot; the first after a boot is slower than the others.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    cycles: u32,
+    /// Capture file to write.
+    #[arg(short, long)]
+    output: Option<PathBuf>,
+}
+
+fn sleep(text: &str) -> Result<Sleep, String> {
+    Sleep::find(text).ok_or_else(|| "write devices, platform, core, s2idle or deep".into())
+}
+
+/// Runs the verb.
+pub fn run(a: ReplayArgs) -> Result<()> {
+    let path = a.input.display();
+    let original = load(&a)?;
+    let derived = derive(&original).map_err(|e| anyhow!("{path}: {e}"))?;
+    for text in &derived.assumptions {
+        eprintln!("dormouse: assumed: {text}");
+    }
+    let board = derived.board;
+    let kernel = find_kernel(&a.machine)?;
+    let machine = make_machine(&a.machine, &kernel, Some(&board));
+    let wish = Wish {
+        board: Some(&board),
+        sleep: a.sleep,
+        pm_async: a.pm_async.map_or(board.pm_async, |n| n == 1),
+        cycles: a.cycles,
+        samples: 1,
+        limit: Duration::from_secs(a.machine.limit),
+    };
+    let recording = capture(&kernel, &machine, &wish)?;
+    note_differences(&recording.file.document.lab);
+    if let Some(to) = &a.output {
+        recording.save(to).with_context(|| format!("cannot write {}", to.display()))?;
+    }
+    let bytes = dormouse_record::file::encode(&recording, Vec::new())?;
+    let reading = read_bytes("replay", &bytes, &Options::default())?;
+    let Some(replayed) = reading.captures.into_iter().find(|c| !c.cycles.is_empty()) else {
+        bail!("the kernel was run, but its recording holds no cycle");
+    };
+    print(&beside(&original, &replayed, &kernel.release))
+}
+
+fn load(a: &ReplayArgs) -> Result<Capture> {
+    let path = a.input.display();
+    let reading = read(&[Input::from_arg(a.input.clone())], &Options::default())?;
+    let mut captures: Vec<Capture> =
+        reading.captures.into_iter().filter(|c| !c.cycles.is_empty()).collect();
+    if captures.len() > 1 {
+        return Err(Usage(format!(
+            "{path} holds recordings of {} machines; replay takes one",
+            captures.len()
+        ))
+        .into());
+    }
+    let Some(mut capture) = captures.pop() else {
+        return Err(Nothing(format!("{path} holds no sleep cycle")).into());
+    };
+    if a.cycle != "median" {
+        let n: usize =
+            a.cycle.parse().ok().filter(|n| (1..=capture.cycles.len()).contains(n)).ok_or_else(
+                || Usage(format!("--cycle is median or a number up to {}", capture.cycles.len())),
+            )?;
+        capture.cycles = vec![capture.cycles.swap_remove(n - 1)];
+    }
+    Ok(capture)
+}
+
+/// From the first begin to the last end of the machine's own devices: those
+/// of a guest are left out, because the original had others.
+fn span(capture: &Capture, cycle: &Cycle, phase: Phase) -> Option<(Ns, usize)> {
+    let own = || {
+        cycle
+            .callbacks
+            .iter()
+            .filter(|c| c.phase == phase && !capture.graph.get(c.device).facts.guest)
+    };
+    let begin = own().map(|c| c.start).min()?;
+    let end = own().map(|c| c.end).max()?;
+    Some((end.since(begin), own().count()))
+}
+
+fn middle(capture: &Capture, phase: Phase) -> Option<(Ns, usize)> {
+    let mut all: Vec<(Ns, usize)> =
+        capture.cycles.iter().filter_map(|c| span(capture, c, phase)).collect();
+    all.sort();
+    (!all.is_empty()).then(|| all[(all.len() - 1) / 2])
+}
+
+fn beside(original: &Capture, replayed: &Capture, release: &str) -> String {
+    let was = original.cycles.iter().map(|c| original.names.get(c.kernel)).find(|k| !k.is_empty());
+    let mut out = format!(
+        "{:<22}{:>14}{:>8}{:>14}{:>8}\n",
+        "from first to last", "recorded", "calls", "replayed", "calls"
+    );
+    for phase in Phase::DEVICE {
+        let (a, b) = (middle(original, phase), middle(replayed, phase));
+        if a.is_none() && b.is_none() {
+            continue;
+        }
+        let cells = |x: Option<(Ns, usize)>| match x {
+            Some((t, n)) => (t.to_string(), n.to_string()),
+            None => ("-".into(), "-".into()),
+        };
+        let ((t, n), (u, m)) = (cells(a), cells(b));
+        let name = format!("{} {}", phase.direction().name(), phase.name());
+        let _ = writeln!(out, "{name:<22}{t:>14}{n:>8}{u:>14}{m:>8}");
+    }
+    let _ = writeln!(
+        out,
+        "Recorded on {}, replayed on {release}; medians of {} and {} cycles, the guest's own devices left out.",
+        was.unwrap_or("an unknown kernel"),
+        original.cycles.len(),
+        replayed.cycles.len()
+    );
+    out
+}
