@@ -59,7 +59,7 @@ static: ## Static binaries for x86_64 and aarch64 (target/static/)
 .PHONY: guest
 guest: ## Build what runs inside the laboratory's guests
 	@tools/setup lab
-	$(CARGO) build --release --target x86_64-unknown-linux-musl -p dormouse-lab --bin dormouse-guest
+	$(CARGO) build --profile guest --target x86_64-unknown-linux-musl -p dormouse-lab --bin dormouse-guest
 
 .PHONY: lab-cases
 lab-cases: guest ## Boot 6.1, 6.12 and 7.x and check the worked cases on them

@@ -24,7 +24,7 @@ pub enum Sleep {
     Core,
     /// Real suspend-to-idle, ended by a timer of the board module.
     S2idle,
-    /// Real suspend-to-RAM, ended by the alarm of the real-time clock.
+    /// Real suspend-to-RAM, ended by QEMU.
     Deep,
 }
 

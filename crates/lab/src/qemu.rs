@@ -1,4 +1,4 @@
-//! One virtual machine: its command line, its time limit.
+//! One virtual machine: its command line, its time limit, its wake-up.
 //!
 //! What makes a run repeat itself bit for bit: one TCG thread, virtual time
 //! that advances by instructions and jumps over idle (`-icount`), a clock that
@@ -12,7 +12,9 @@ use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -187,19 +189,29 @@ pub struct Output {
     pub took: Duration,
 }
 
-/// Boots `image` with `initrd` and waits until it powers off.
+/// Boots `image` with `initrd` and waits until it powers off. With `wake` it is
+/// woken whenever it has suspended to RAM.
 ///
 /// # Errors
 /// When QEMU is not there, does not start, or is still running after `limit`.
-pub fn boot(machine: &Machine, image: &Path, initrd: &[u8], limit: Duration) -> Result<Output> {
+pub fn boot(
+    machine: &Machine,
+    image: &Path,
+    initrd: &[u8],
+    wake: bool,
+    limit: Duration,
+) -> Result<Output> {
     let dir = tempfile::tempdir().map_err(Error::file(std::env::temp_dir()))?;
     let initrd_path = dir.path().join("initrd");
     fs::write(&initrd_path, initrd).map_err(Error::file(&initrd_path))?;
     let errors_path = dir.path().join("errors");
     let errors = fs::File::create(&errors_path).map_err(Error::file(&errors_path))?;
+    let qmp = format!("unix:{},server=on,wait=off", dir.path().join("qmp").display());
+    let mut waker = wake.then(|| Waker::new(dir.path().join("qmp")));
     let start = Instant::now();
     let child = Command::new(machine.arch.qemu())
         .args(machine.arguments(image, &initrd_path, dir.path()))
+        .args(wake.then_some(["-qmp", &qmp]).into_iter().flatten())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(errors)
@@ -232,7 +244,10 @@ pub fn boot(machine: &Machine, image: &Path, initrd: &[u8], limit: Duration) -> 
                 console: tail(&console(), 30),
             });
         }
-        std::thread::sleep(Duration::from_millis(20));
+        match &mut waker {
+            Some(w) => w.poll(),
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
     }
     let results_path = dir.path().join("results");
     Ok(Output {
@@ -249,5 +264,47 @@ impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+/// Answers QEMU's event SUSPEND with `system_wakeup`: the machine is stopped
+/// in suspend-to-RAM, and virtual time with it, so no alarm of its own rings
+/// under instruction counting, and when the answer comes makes no difference.
+struct Waker {
+    socket: PathBuf,
+    stream: Option<BufReader<UnixStream>>,
+}
+
+impl Waker {
+    fn new(socket: PathBuf) -> Waker {
+        Waker { socket, stream: None }
+    }
+
+    /// Waits some milliseconds for an event and answers it. Errors leave the
+    /// guest asleep, and the time limit tells.
+    fn poll(&mut self) {
+        if self.stream.is_none() {
+            self.stream = self.connect().ok();
+        }
+        let Some(stream) = &mut self.stream else {
+            std::thread::sleep(Duration::from_millis(20));
+            return;
+        };
+        let mut line = String::new();
+        let read = stream.read_line(&mut line);
+        if line.contains("\"SUSPEND\"") {
+            let _ = stream.get_mut().write_all(b"{\"execute\":\"system_wakeup\"}\n");
+        }
+        if matches!(read, Ok(0)) {
+            // QEMU has closed the socket: it is about to end.
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn connect(&self) -> std::io::Result<BufReader<UnixStream>> {
+        let mut s = UnixStream::connect(&self.socket)?;
+        s.set_read_timeout(Some(Duration::from_millis(20)))?;
+        s.write_all(b"{\"execute\":\"qmp_capabilities\"}\n")?;
+        Ok(BufReader::new(s))
     }
 }

@@ -111,7 +111,8 @@ pub fn run(kernel: &Kernel, machine: &Machine, jobs: &[Job], limit: Duration) ->
     let json = serde_json::to_vec(&plan).map_err(|e| Error::other(e.to_string()))?;
     archive.file(&format!("{DIRECTORY}/{PLAN}"), 0o644, &json);
 
-    let output = boot(machine, &kernel.image, &archive.finish(), limit)?;
+    let deep = plan.steps.iter().any(|s| s.sleep == Sleep::Deep);
+    let output = boot(machine, &kernel.image, &archive.finish(), deep, limit)?;
     let answer = understand(&output)?;
     let outcomes = plan
         .steps
@@ -178,7 +179,7 @@ fn init_program(arch: Arch) -> Result<PathBuf> {
         .flat_map(|dir| {
             [
                 dir.join(format!("dormouse-guest-{}", arch.machine())),
-                dir.join(&target).join("release/dormouse-guest"),
+                dir.join(&target).join("guest/dormouse-guest"),
             ]
         })
         .find(|p| p.is_file())

@@ -68,6 +68,8 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
     }
     let mut board = None;
     for step in &plan.steps {
+        // Where a panic or a time limit ends it, this says how far it came.
+        println!("dormouse guest: {}", step.name);
         if board != step.description {
             let text = match &step.description {
                 Some(file) => system::read(&dir.join(file))?,

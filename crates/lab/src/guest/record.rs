@@ -13,9 +13,10 @@ use std::time::Duration;
 const WAKE: &str = "/sys/kernel/debug/dormouse/wake_ns";
 const WAKE_NS: &str = "200000000";
 
-/// Seconds to the alarm that ends suspend-to-RAM: later than the way down of
-/// any board in the zoo. They cost nothing, because time jumps over idle.
-const ALARM_S: u32 = 30;
+/// Seconds to the alarm that the recorder wants before suspend-to-RAM. QEMU
+/// wakes the guest before (`crate::qemu`); later than the way down of any board
+/// in the zoo.
+const ALARM_S: u32 = 60;
 
 /// Runs the cycles of a step and gives the bytes of a capture file.
 pub fn capture(step: &Step) -> Result<Vec<u8>> {
