@@ -6,6 +6,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use dormouse_core::board;
 use dormouse_core::board::derive::{Derived, derive};
 use dormouse_core::capture::Capture;
+use dormouse_core::simulate::infer;
 use dormouse_core::simulate::kernel::choose;
 use dormouse_core::simulate::predict::Scheduler;
 use dormouse_core::simulate::{Profile, policy, profile as profiles};
@@ -36,10 +37,13 @@ pub fn load(input: &Path) -> Result<(Derived, String)> {
         let advice = "no sleep cycle in it; `dormouse show` says what was read";
         return Err(Nothing(format!("{path}: {advice}")).into());
     };
-    let derived = derive(&capture).map_err(|e| Nothing(format!("{path}: {e}")))?;
+    let mut derived = derive(&capture).map_err(|e| Nothing(format!("{path}: {e}")))?;
     let release =
         capture.cycles.iter().map(|c| capture.names.get(c.kernel)).find(|k| !k.is_empty());
     let release = release.unwrap_or("").to_string();
+    if let Ok(by) = scheduler(&release) {
+        infer::links(&capture, &mut derived, by);
+    }
     Ok((derived, release))
 }
 

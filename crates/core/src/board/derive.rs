@@ -53,13 +53,18 @@ impl Derived {
 /// work of its own.
 const FRAME: Ns = Ns(20_000);
 
+/// For a device that is never called in between: an interrupt can make a frame
+/// this long, and to take it for a callback would make the device one that
+/// others wait for (it could no longer be direct-complete).
+const LONG_FRAME: Ns = Ns(1_000_000);
+
 /// Makes a board of the cycles of `capture` that went down and came back; of
 /// all others if there is none.
 ///
 /// # Errors
 /// A sentence, if no cycle has a device callback.
 pub fn derive(capture: &Capture) -> Result<Derived, String> {
-    let cycles = choose_cycles(capture);
+    let cycles = chosen_cycles(capture);
     if cycles.is_empty() {
         return Err("no cycle with device callbacks in the input; record one with \
                     pm_print_times or the power trace events on"
@@ -84,12 +89,14 @@ pub fn derive(capture: &Capture) -> Result<Derived, String> {
         derived.observed[index] = median(&mut seen);
     }
     fill_facts(&mut derived, capture, &in_worker, &on_main);
+    take_vanished(&mut derived, &cycles, &place);
     say_rest(&mut derived, capture, cycles.len(), reordered);
     derived.place = place;
     Ok(derived)
 }
 
-fn choose_cycles(capture: &Capture) -> Vec<&Cycle> {
+/// The cycles that [`derive`] uses, in order.
+pub fn chosen_cycles(capture: &Capture) -> Vec<&Cycle> {
     let has_devices = |c: &&Cycle| c.callbacks.iter().any(|c| c.phase.may_be_async());
     let usable: Vec<&Cycle> = capture.cycles.iter().filter(has_devices).collect();
     let whole: Vec<&Cycle> = usable
@@ -203,7 +210,8 @@ fn fill_work(derived: &mut Derived) {
                 continue;
             }
             let Some(time) = median(&mut seen) else { continue };
-            if matches!(index, 0 | 7) && time < FRAME {
+            let called = derived.cycles.iter().any(|c| c[d][1..7].iter().any(Option::is_some));
+            if matches!(index, 0 | 7) && time < if called { FRAME } else { LONG_FRAME } {
                 continue;
             }
             derived.board.devices[d].work[index] = Some(Work { sleep: time, ..Work::default() });
@@ -213,12 +221,20 @@ fn fill_work(derived: &mut Derived) {
 
 fn fill_facts(derived: &mut Derived, capture: &Capture, in_worker: &[bool], on_main: &[bool]) {
     let board = &mut derived.board;
+    let any_worker = in_worker.iter().any(|&w| w);
     let (mut seen, mut unknown) = (0u32, 0u32);
     for (d, device) in board.graph.devices.iter_mut().enumerate() {
         let b = &mut board.devices[d];
         b.wakeup = device.facts.wakeup == Some(true);
         b.runtime_suspended = capture.names.get(device.facts.runtime_status) == "suspended";
-        if device.async_flag.is_none() && !device.facts.no_pm {
+        // A list of flags by name can be wrong for devices that share a name;
+        // the thread a callback ran in cannot.
+        let contradicted = match device.async_flag {
+            Some(true) => any_worker && on_main[d] && !in_worker[d],
+            Some(false) => in_worker[d],
+            None => true,
+        };
+        if contradicted && !device.facts.no_pm {
             if in_worker[d] {
                 seen += 1;
                 device.async_flag = Some(true);
@@ -231,7 +247,6 @@ fn fill_facts(derived: &mut Derived, capture: &Capture, in_worker: &[bool], on_m
         }
     }
     board.cpus = capture.machine.cpus.filter(|&c| c > 0).unwrap_or(4);
-    let any_worker = in_worker.iter().any(|&w| w);
     board.pm_async = capture.machine.pm_async.unwrap_or(any_worker);
     let say = &mut derived.assumptions;
     if capture.machine.cpus.is_none() {
@@ -253,6 +268,46 @@ fn fill_facts(derived: &mut Derived, capture: &Capture, in_worker: &[bool], on_m
         say.push(format!(
             "The async flag of {unknown} devices cannot be seen (no callback in a known thread); \
              they are taken as synchronous."
+        ));
+    }
+}
+
+/// Devices that were prepared and never completed were unregistered on the way
+/// (a USB driver that is unbound in suspend takes its class devices with it).
+/// Nobody waits for them on the way up. The board has no word for that; a
+/// syscore device behaves so, and what is lost is their own short suspend.
+fn take_vanished(derived: &mut Derived, cycles: &[&Cycle], place: &[u32]) {
+    const SHORT: Ns = Ns(1_000_000);
+    let n = derived.board.devices.len();
+    let mut count = vec![(0u32, 0u32); n];
+    for cycle in cycles {
+        let whole = |p: Phase| cycle.phase(p).is_some_and(|s| s.complete);
+        if !whole(Phase::Prepare) || !whole(Phase::Complete) {
+            continue;
+        }
+        for c in &cycle.callbacks {
+            let Some(&d) = place.get(c.device.index()) else { continue };
+            match c.phase {
+                Phase::Prepare => count[d as usize].0 += 1,
+                Phase::Complete => count[d as usize].1 += 1,
+                _ => {}
+            }
+        }
+    }
+    let mut vanished = 0;
+    for (d, &(prepared, completed)) in count.iter().enumerate() {
+        let device = &mut derived.board.devices[d];
+        let own: Ns = device.work.iter().flatten().map(|w| w.sleep).sum();
+        if prepared > 0 && completed * 2 < prepared && own < SHORT {
+            device.work = [None; 8];
+            derived.board.graph.devices[d].facts.syscore = true;
+            vanished += 1;
+        }
+    }
+    if vanished > 0 {
+        derived.assumptions.push(format!(
+            "{vanished} devices vanish during the cycle (prepared, never completed); nothing waits \
+             for them on the way up."
         ));
     }
 }

@@ -309,8 +309,7 @@ fn descend(profile: &mut Profile, samples: &[Sample], rounds: u32) -> i64 {
         let before = best;
         for name in FITTED {
             for (part, whole) in FACTORS {
-                loop {
-                    let Some(field) = profile.costs.field(name) else { break };
+                while let Some(field) = profile.costs.field(name) {
                     let old = *field;
                     // A cost stays within a range around what the fit began with.
                     let from = { begin }.field(name).map_or(1, |f| f.0);

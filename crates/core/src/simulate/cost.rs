@@ -126,10 +126,13 @@ impl Costs {
         })
     }
 
-    /// A current x86 laptop or desktop. Estimates, not measurements.
+    /// A current x86 laptop or desktop. Estimates; what an XPS 13 9360 with
+    /// kernel 5.3 shows (a synchronous device without work every 0.9 us, a queued
+    /// one every 0.5 us, prepare 0.6 us and complete 1.2 us a device) lies
+    /// within a factor of two.
     pub const X86: Costs = Costs {
         walk: Ns(200),
-        queue: Ns(2_000),
+        queue: Ns(1_000),
         wake: Ns(10_000),
         create: Ns(60_000),
         switch: Ns(2_000),
@@ -137,15 +140,15 @@ impl Costs {
         wake_one: Ns(1_000),
         lock: Ns(30),
         hand_over: Ns(1_000),
-        callback: Ns(1_500),
-        no_callback: Ns(300),
+        callback: Ns(500),
+        no_callback: Ns(200),
         wait: Ns(100),
         trigger: Ns(100),
         item: Ns(500),
         begin: Ns(5_000),
         barrier: Ns(10_000),
-        prepare: Ns(2_000),
-        finish: Ns(2_000),
+        prepare: Ns(1_000),
+        finish: Ns(1_500),
         oversleep: Ns(0),
     };
 

@@ -1,6 +1,6 @@
 //! Kernel releases and the generation of scheduling they have.
 
-use super::policy::{G0, G1, G1W, G2, G3, G4, Policy};
+use super::policy::{G0, G1, G1_BEFORE_5_6, G1W, G2, G3, G4, Policy};
 use core::fmt;
 
 /// A kernel release, as far as scheduling needs it.
@@ -53,7 +53,8 @@ impl Kernel {
             (6, 1, 76..) | (6, 6, 15..) | (6, 8, _) => &G1W,
             // Debian 12's ABI 18 is 6.1.76.
             (6, 1, 0) if self.abi.is_some_and(|n| n >= 18) => &G1W,
-            (0..=5, ..) | (6, 0..=15, _) => &G1,
+            (0..=4, ..) | (5, 0..=5, _) => &G1_BEFORE_5_6,
+            (5, ..) | (6, 0..=15, _) => &G1,
             (6, 16, _) => &G2,
             (6, 17, 0..=7) => &G3,
             _ => &G4,

@@ -26,8 +26,10 @@ impl Engine<'_> {
         }
         match self.direction {
             // The parent is looked at under the list mutex.
-            Direction::Resume => self.lock(t, LIST_LOCK, Step::WaitUnlock),
-            Direction::Suspend => self.go(t, Step::Waits, self.costs.wait),
+            Direction::Resume if self.policy.parent_under_lock => {
+                self.lock(t, LIST_LOCK, Step::WaitUnlock)
+            }
+            _ => self.go(t, Step::Waits, self.costs.wait),
         }
     }
 

@@ -33,7 +33,13 @@ pub const G1: Policy = Policy {
         skip_empty_wait: false,
     },
     waits_sync_state_only: true,
+    parent_under_lock: true,
     rest: Rest::Stays,
     syscore_is_late: false,
     counts_against_order: false,
 };
+
+/// Before 5.6 a worker does not take the list mutex to wait for its superiors,
+/// so it starts while the first pass still queues others (seen in recordings of
+/// 5.3).
+pub const G1_BEFORE_5_6: Policy = Policy { parent_under_lock: false, ..G1 };

@@ -16,7 +16,7 @@ mod ideas;
 mod readiness;
 
 pub use g0::G0;
-pub use g1::G1;
+pub use g1::{G1, G1_BEFORE_5_6};
 pub use g1w::G1W;
 pub use g2::G2;
 pub use g3::G3;
@@ -147,6 +147,9 @@ pub struct Policy {
     pub resume: Walk,
     /// `SYNC_STATE_ONLY` links are waited for.
     pub waits_sync_state_only: bool,
+    /// The wait for superiors looks at the parent under the list mutex, to
+    /// survive devices that are deleted meanwhile (commit 0552e05fdfea, 5.6).
+    pub parent_under_lock: bool,
     /// Devices that an abort left behind.
     pub rest: Rest,
     /// A syscore device counts as late-suspended.

@@ -1,0 +1,5 @@
+//! Tables.
+use anyhow::Result;
+pub fn run(_args: &[String]) -> Result<()> {
+    Ok(())
+}
