@@ -249,3 +249,36 @@ fn the_kept_file_of_version_1_is_read() {
     assert_eq!(c.graph.links.len(), 1);
     assert!(c.graph.order_known);
 }
+
+/// Recorded in a guest of QEMU (`tools/check-restore`): a real suspend-to-RAM,
+/// woken by the RTC after 3.75 s.
+#[test]
+fn a_real_sleep_is_not_counted_as_latency() {
+    let bytes = include_bytes!("fixtures/capture-v1-deep-6.12.tar.gz");
+    let c = &read_bytes("deep", bytes, &Options::default()).unwrap().captures[0];
+    assert!(c.losses.list.is_empty(), "{:?}", c.losses);
+    let n = |s| c.names.get(s);
+    let cycle = &c.cycles[0];
+    assert_eq!((cycle.mode, cycle.outcome), (Mode::Deep, Outcome::Slept));
+    let (down, up) = cycle.asleep.unwrap();
+    // "Timekeeping suspended for 3.754 seconds"
+    assert_eq!(up.since(down).0 / 1_000_000, 3_754);
+    assert!(cycle.resume_time().unwrap() < Ns::from_ms(40), "{:?}", cycle.resume_time());
+    assert!(cycle.suspend_time().unwrap() < Ns::from_ms(40));
+    let core = cycle.phase(Phase::SyscoreResume).unwrap().duration();
+    assert!(core < Ns::from_ms(2), "{core}");
+    let suspend = cycle.phase(Phase::Suspend).unwrap();
+    assert_eq!(suspend.printed, Some(Ns::from_us(731)));
+    // Every device that the PM core visits was prepared, in the order of its
+    // list; the others were listed.
+    let prepared = cycle.callbacks.iter().filter(|b| b.phase == Phase::Prepare);
+    let ids: Vec<u32> = prepared.map(|b| b.device.0).collect();
+    let visited = c.graph.devices.iter().filter(|d| !d.facts.no_pm).count();
+    assert!(ids.is_sorted() && ids.len() == visited && visited == 230, "{} {visited}", ids.len());
+    for (i, d) in c.graph.devices.iter().enumerate() {
+        assert!(d.parent.is_none_or(|p| p.index() < i), "{} stands before its parent", n(d.name));
+        assert!(!d.facts.devpath.is_empty(), "{} is in no table", n(d.name));
+    }
+    let serial = c.graph.devices.iter().find(|d| n(d.name) == "ttyS0").unwrap();
+    assert_eq!(n(serial.facts.essential), "console");
+}

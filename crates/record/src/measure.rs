@@ -10,24 +10,32 @@ fn now(clock: ClockId) -> i64 {
     t.tv_sec.saturating_mul(1_000_000_000).saturating_add(t.tv_nsec)
 }
 
+/// Monotonic, boot and real time of one moment: the reading of several in which
+/// the monotonic clock advanced least.
+fn moment() -> (i64, i64, i64) {
+    let mut best = (i64::MAX, (0, 0, 0));
+    for _ in 0..5 {
+        let first = now(ClockId::Monotonic);
+        let boot = now(ClockId::Boottime);
+        let last = now(ClockId::Monotonic);
+        let width = last.saturating_sub(first);
+        if width < best.0 {
+            best = (width, (first + width / 2, boot, now(ClockId::Realtime)));
+        }
+    }
+    best.1
+}
+
 /// The clocks now, as the readings before a cycle.
 pub fn clocks() -> Clocks {
-    Clocks {
-        monotonic_before: now(ClockId::Monotonic),
-        boottime_before: now(ClockId::Boottime),
-        realtime_before: now(ClockId::Realtime),
-        ..Clocks::default()
-    }
+    let (monotonic_before, boottime_before, realtime_before) = moment();
+    Clocks { monotonic_before, boottime_before, realtime_before, ..Clocks::default() }
 }
 
 /// Adds the readings after the cycle.
 pub fn since(before: Clocks) -> Clocks {
-    Clocks {
-        monotonic_after: now(ClockId::Monotonic),
-        boottime_after: now(ClockId::Boottime),
-        realtime_after: now(ClockId::Realtime),
-        ..before
-    }
+    let (monotonic_after, boottime_after, realtime_after) = moment();
+    Clocks { monotonic_after, boottime_after, realtime_after, ..before }
 }
 
 /// The kernel's own counters before a cycle.

@@ -67,6 +67,9 @@ pub fn assemble(name: &str, file: &CaptureFile, losses: Losses) -> Capture {
     for cycle in &mut capture.cycles {
         if let Some(stats) = numbers.get(capture.names.get(cycle.source)) {
             merge::apply_stats(stats, kernel, cycle);
+            if file.document.trace_clock == "boot" {
+                merge::place_sleep(stats, cycle);
+            }
             cycle.source = capture.names.add(&format!("{name}#{}", stats.number));
         }
     }
