@@ -78,7 +78,7 @@ pub fn parse(text: &[u8]) -> Option<Line<'_>> {
     let ends = |tail: &[u8]| text.ends_with(tail);
     let cut = ends(b" returned")
         || ends(b": calling")
-        || ends(b": PM:")
+        || (ends(b":") && text.len() < 100 && text.contains(&b' '))
         || text == b"calling"
         || (text.len() < 100 && memmem::find(text, b"+0x").is_some() && owned(text).is_some())
         || (text.len() < 100 && memmem::find(text, b": PM: ").is_some())
@@ -246,6 +246,7 @@ mod tests {
             "drv 1-1: f_s+0x0/0x248 returned",
             "drv 1-1: PM: f_s+0x0/0x248",
             "drv 1-1: PM:",
+            "drv 1-1:",
             "drv 1-1: f_s+0x0/0x248 returned 0 after 12",
         ] {
             assert_eq!(parse(text.as_bytes()), Some(Line::Cut), "{text}");

@@ -71,24 +71,19 @@ pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
         if let Some(mut p) = pending.take() {
             if p.take(&record) {
                 match calls::parse(&p.text) {
-                    Some(calls::Line::Cut) if p.joined < MAX_JOINS => pending = Some(p),
-                    Some(calls::Line::Cut) | None => {
-                        if !log.line(&p.record(), p.at) {
-                            p.count(&mut cut, &mut first_cut);
-                        }
+                    Some(calls::Line::Cut) if p.joined < MAX_JOINS => {
+                        pending = Some(p);
+                        continue;
                     }
-                    Some(_) => {
-                        log.line(&p.record(), p.at);
-                    }
+                    // If they make no sense together, the line stands alone.
+                    _ if log.line(&p.record(), p.at) => continue,
+                    _ => {}
                 }
-                continue;
             }
             p.count(&mut cut, &mut first_cut);
         }
-        if calls::parse(record.text) == Some(calls::Line::Cut) && !log.line(&record, at) {
+        if !log.line(&record, at) && calls::parse(record.text) == Some(calls::Line::Cut) {
             pending = Some(Pending::new(&record, at));
-        } else {
-            log.line(&record, at);
         }
     }
     if let Some(p) = pending {

@@ -1,0 +1,106 @@
+"""Measures and prints; called by tools/bench-read."""
+
+import os
+import re
+import resource
+import subprocess
+
+THROUGHPUT = os.environ["THROUGHPUT"]
+WORK = os.environ["WORK"]
+SLEEPGRAPH = os.path.abspath("target/venv/bin/sleepgraph")
+
+
+def path(name):
+    return os.path.join(WORK, name)
+
+
+def throughput(repeats, *files):
+    """Milliseconds of CPU in the best run, and the line that says so."""
+    out = subprocess.run(
+        [THROUGHPUT, "-n", str(repeats), *files], check=True, capture_output=True, text=True
+    ).stdout
+    first = out.splitlines()[0]
+    peak = re.search(r"VmHWM:\s*(\d+)", out)
+    callbacks = int(re.search(r"(\d+) callbacks", first).group(1))
+    return float(re.search(r"([\d.]+) ms", first).group(1)), first, int(peak.group(1)), callbacks
+
+
+def instructions(file):
+    """Counted by callgrind; None if there is no valgrind."""
+    try:
+        err = subprocess.run(
+            ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
+             THROUGHPUT, "-n", "1", file],
+            check=True, capture_output=True, text=True,
+        ).stderr
+    except FileNotFoundError:
+        return None
+    return int(re.search(r"Collected : (\d+)", err).group(1))
+
+
+def cpu_of(command, cwd):
+    """Seconds of CPU that a command takes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, cwd=cwd, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def made(devices):
+    """A trace of one cycle of so many devices."""
+    lines, now = [], [100_000_000]
+
+    def line(text):
+        now[0] += 3
+        lines.append(f"     rtcwake-500   [001] .... {now[0] // 10**6}.{now[0] % 10**6:06}: {text}\n")
+
+    line("suspend_resume: suspend_enter[3] begin")
+    down, up = range(devices), range(devices - 1, -1, -1)
+    for action, order, ops, event in (
+        ("dpm_prepare[2]", down, "", "suspend"),
+        ("dpm_suspend[2]", up, "bus ", "suspend"),
+        ("machine_suspend[3]", (), "", ""),
+        ("dpm_resume[16]", down, "bus ", "resume"),
+        ("dpm_complete[16]", up, "", "resume"),
+        ("thaw_processes[0]", (), "", ""),
+    ):
+        line(f"suspend_resume: {action} begin")
+        for d in order:
+            parent = f"dev{(d - 1) // 4}" if d else "none"
+            line(f"device_pm_callback_start: drv{d % 9} dev{d}, parent: {parent}, {ops}[{event}]")
+            line(f"device_pm_callback_end: drv{d % 9} dev{d}, err=0")
+        line(f"suspend_resume: {action} end")
+    name = path(f"made-{devices}.txt")
+    with open(name, "w") as f:
+        f.writelines(lines)
+    return name
+
+
+def main():
+    whole = path("all.txt")
+    if os.path.exists(whole):
+        _, line, peak, callbacks = throughput(7, whole)
+        size = os.path.getsize(whole)
+        print(f"40 runs of a laptop in one file, mapped to explained: {line}")
+        limit = 64 * 1024 + 300 * callbacks // 1024
+        print(f"  memory beyond the mapped input: {peak - size // 1024} KB (bound {limit} KB)")
+        count = instructions(whole)
+        if count:
+            with open(whole, "rb") as f:
+                lines = sum(1 for _ in f)
+            print(f"  {count / lines:.0f} instructions per line ({lines} lines)")
+        trace, log = path("ftrace.txt"), path("dmesg.txt")
+        ours, _, _, _ = throughput(20, trace, log)
+        if os.path.exists(SLEEPGRAPH):
+            command = [SLEEPGRAPH, "-ftrace", "ftrace.txt", "-dmesg", "dmesg.txt"]
+            theirs = min(cpu_of(command, WORK) for _ in range(3)) * 1e3
+            print(f"largest run, trace and log: {ours:.1f} ms, sleepgraph {theirs:.0f} ms: {theirs / ours:.0f} times")
+    small, large = made(500), made(10_000)
+    a, b = instructions(small), instructions(large)
+    if a and b:
+        print(f"20 times the callbacks take {b / a:.2f} times the instructions (bound 21)")
+    else:
+        print("SKIPPED: valgrind is missing, so no instructions are counted")
+
+
+main()
