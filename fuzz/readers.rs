@@ -72,13 +72,13 @@ pub fn klog(data: &[u8]) {
     check(&track(|t| dormouse_read::klog::parse(data, t)));
 }
 
-/// Counts events and looks at every byte they refer to.
-#[derive(Default)]
-struct Touch {
+/// Looks at every byte an event refers to, and hands it on.
+struct Touch<'a> {
+    tracker: &'a mut Tracker,
     sum: u64,
 }
 
-impl EventSink for Touch {
+impl EventSink for Touch<'_> {
     fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>) {
         let text = |b: &[u8]| b.iter().map(|&b| u64::from(b)).sum::<u64>();
         self.sum = self.sum.wrapping_add(text(stamp.comm)).wrapping_add(match event {
@@ -90,26 +90,28 @@ impl EventSink for Touch {
             TraceEvent::Other { name, text: t } => text(name) + text(t),
             TraceEvent::Lost { .. } => 1,
         });
+        self.tracker.event(stamp, event);
     }
 }
 
 /// trace-cmd's trace.dat.
 pub fn tracedat(data: &[u8]) {
-    let mut sink = Touch::default();
-    let mut losses = Losses::default();
-    if let Ok(file) = TraceDat::open(data, &mut losses) {
-        file.events(&mut sink, &mut losses);
-    }
-    check(&track(|t| dormouse_read::tracedat::parse(data, t)));
+    check(&track(|tracker| {
+        let mut losses = Losses::default();
+        if let Ok(file) = TraceDat::open(data, &mut losses) {
+            file.events(&mut Touch { tracker, sum: 0 }, &mut losses);
+        }
+    }));
 }
 
 /// Perfetto.
 pub fn perfetto(data: &[u8]) {
     dormouse_read::perfetto::is_perfetto(data);
-    let mut sink = Touch::default();
-    let mut losses = Losses::default();
-    PerfettoTrace::open(data, &mut losses).events(&mut sink, &mut losses);
-    check(&track(|t| dormouse_read::perfetto::parse(data, t)));
+    check(&track(|tracker| {
+        let mut losses = Losses::default();
+        let trace = PerfettoTrace::open(data, &mut losses);
+        trace.events(&mut Touch { tracker, sum: 0 }, &mut losses);
+    }));
 }
 
 /// The capture file: a tar of texts.

@@ -4,8 +4,12 @@ mod support;
 
 use dormouse_core::capture::Capture;
 use dormouse_read::{Options, read_bytes};
+use std::io::Read;
 use support::perfetto::{self, Layout, shared};
-use support::tracedat::{BLANK_NAME, Ev, Shape, cycle, cycle_without_blanks, trace_text, write};
+use support::tracedat::{
+    BLANK_NAME, Ev, Shape, What, cycle, cycle_without_blanks, from_text, trace_text,
+    trace_text_named, write, write_named,
+};
 
 fn capture(name: &str, bytes: &[u8]) -> Capture {
     let mut reading = read_bytes(name, bytes, &Options::default()).unwrap();
@@ -122,4 +126,57 @@ fn a_text_inside_trace_dat_is_read_as_text() {
     let inside = capture("trace.dat", &file);
     assert_eq!(inside.cycles[0].callbacks.len(), 5 * 8);
     assert_same_facts(&facts(&inside), &facts(&capture("t", text.as_bytes())), "latency");
+}
+
+/// Every real trace of power management, written as trace.dat in turns of
+/// version, byte order and word size, and as Perfetto.
+#[test]
+fn real_traces_written_as_binary_give_the_cycles_of_their_text() {
+    let Some(dir) = support::real_data() else { return };
+    let mut files = support::files_under(&dir.join("logs"));
+    files.retain(|f| f.to_string_lossy().contains("ftrace"));
+    assert!(!files.is_empty());
+    let (mut traces, mut callbacks) = (0, 0);
+    for (i, file) in files.iter().enumerate() {
+        let bytes = std::fs::read(file).unwrap();
+        let mut text = String::new();
+        let read = match bytes.starts_with(&[0x1f, 0x8b]) {
+            true => flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text),
+            false => (&bytes[..]).read_to_string(&mut text),
+        };
+        if read.is_err() {
+            continue;
+        }
+        let (events, threads) = from_text(&text);
+        if events.len() < 100 {
+            continue;
+        }
+        let expected = capture("trace", trace_text_named(&events, &threads).as_bytes());
+        let starts = events.iter().filter(|e| matches!(e.what, What::Start { .. })).count();
+        let found: usize = expected.cycles.iter().map(|c| c.callbacks.len()).sum();
+        // A trace can begin within a callback; none may be lost.
+        assert!(found >= starts, "{}: {found} of {starts}", file.display());
+        let shape = Shape {
+            version: [6, 7][i % 2],
+            big: i % 4 >= 2,
+            long: [8, 4][i / 4 % 2],
+            codec: ["none", "zstd"][i % 2],
+            ..Shape::default()
+        };
+        let dat = capture("dat", &write_named(&events, &shape, &threads));
+        let expected = facts(&expected);
+        assert_same_facts(&exact(&facts(&dat)), &exact(&expected), &format!("{}", file.display()));
+        let layout = Layout { compress: i % 2 == 0, bundle: 500, ..Layout::default() };
+        let pf = capture("pf", &perfetto::write_named(&events, &layout, &threads));
+        assert_same_facts(&exact(&facts(&pf)), &exact(&expected), &format!("{}", file.display()));
+        traces += 1;
+        callbacks += found;
+    }
+    println!("{traces} real traces with {callbacks} callbacks are the same as text and binary");
+    assert!(traces >= 40, "{traces}");
+}
+
+/// Facts without losses that only text can have.
+fn exact(facts: &str) -> String {
+    facts.lines().filter(|l| !l.starts_with("unread_line")).map(|l| format!("{l}\n")).collect()
 }

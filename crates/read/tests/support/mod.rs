@@ -88,3 +88,17 @@ pub fn hex(digits: &str) -> Vec<u8> {
     let pair = |p: &[u8]| u8::from_str_radix(core::str::from_utf8(p).unwrap(), 16).unwrap();
     digits.chunks(2).map(pair).collect()
 }
+
+/// All files under `dir`, in order of path.
+pub fn files_under(dir: &std::path::Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut open = vec![dir.to_path_buf()];
+    while let Some(d) = open.pop() {
+        for e in std::fs::read_dir(d).unwrap() {
+            let path = e.unwrap().path();
+            if path.is_dir() { open.push(path) } else { files.push(path) }
+        }
+    }
+    files.sort();
+    files
+}

@@ -242,7 +242,7 @@ impl Default for Layout {
 }
 
 /// Packets as traced writes them: a bundle a CPU and period.
-pub fn packets(events: &[Ev], layout: &Layout) -> Vec<TracePacket> {
+pub fn packets(events: &[Ev], layout: &Layout, names: &[(i32, String)]) -> Vec<TracePacket> {
     let mut all = vec![
         TracePacket {
             system_info: Some(SystemInfo {
@@ -252,9 +252,9 @@ pub fn packets(events: &[Ev], layout: &Layout) -> Vec<TracePacket> {
         },
         TracePacket {
             process_tree: Some(ProcessTree {
-                threads: threads(events)
+                threads: names
                     .iter()
-                    .map(|t| Thread { tid: Some(t.0), name: Some(t.1.into()) })
+                    .map(|t| Thread { tid: Some(t.0), name: Some(t.1.clone()) })
                     .collect(),
             }),
             ..Default::default()
@@ -293,7 +293,13 @@ pub fn packets(events: &[Ev], layout: &Layout) -> Vec<TracePacket> {
 
 /// The whole trace.
 pub fn write(events: &[Ev], layout: &Layout) -> Vec<u8> {
-    let packets = packets(events, layout);
+    let names: Vec<_> = threads(events).iter().map(|t| (t.0, t.1.to_string())).collect();
+    write_named(events, layout, &names)
+}
+
+/// The whole trace, with these thread names.
+pub fn write_named(events: &[Ev], layout: &Layout, names: &[(i32, String)]) -> Vec<u8> {
+    let packets = packets(events, layout, names);
     if !layout.compress {
         return Trace { packet: packets }.encode_to_vec();
     }

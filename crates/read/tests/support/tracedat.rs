@@ -2,6 +2,7 @@
 //! list of events, and the `trace` text of the same events. Written from
 //! trace-cmd.dat.v6(5) and v7(5); `trace-cmd report` checks it.
 
+use dormouse_core::phase::PmEvent;
 use std::io::Write;
 
 /// What happened.
@@ -71,7 +72,7 @@ impl Default for Shape {
     }
 }
 
-const ACTIONS: [&str; 20] = [
+const ACTIONS: [&str; 23] = [
     "suspend_enter",
     "sync_filesystems",
     "freeze_processes",
@@ -92,6 +93,9 @@ const ACTIONS: [&str; 20] = [
     "dpm_complete",
     "resume_console",
     "thaw_processes",
+    "console_resume_all",
+    "freeze_filesystems",
+    "thaw_filesystems",
 ];
 /// A device of a real machine whose name contains blanks.
 pub const BLANK_NAME: &str = "Fixed MDIO bus.0";
@@ -514,8 +518,13 @@ fn printk() -> String {
     ACTIONS.iter().map(|a| format!("0x{:x} : \"{a}\"\n", action_address(a))).collect()
 }
 
-fn cmdlines() -> String {
-    THREADS.iter().map(|(p, c)| format!("{p} {c}\n")).collect()
+fn cmdlines(threads: &[(i32, String)]) -> String {
+    threads.iter().map(|(p, c)| format!("{p} {c}\n")).collect()
+}
+
+/// The threads of [`cycle`].
+fn own_threads() -> Vec<(i32, String)> {
+    THREADS.iter().map(|t| (t.0, t.1.to_string())).collect()
 }
 
 /// The events of every CPU, and which instance they go to.
@@ -531,21 +540,26 @@ fn by_cpu<'a>(events: &'a [Ev], s: &Shape) -> Vec<(u32, Vec<&'a Ev>, bool)> {
 
 /// The whole file.
 pub fn write(events: &[Ev], s: &Shape) -> Vec<u8> {
+    write_named(events, s, &own_threads())
+}
+
+/// The whole file, with these thread names.
+pub fn write_named(events: &[Ev], s: &Shape, threads: &[(i32, String)]) -> Vec<u8> {
     let mut o = Out { bytes: b"\x17\x08\x44tracing".to_vec(), big: s.big };
     o.z(if s.version == 6 { "6" } else { "7" });
     o.n(s.big.into(), 1).n(s.long as u64, 1).n(s.page as u64, 4);
     let cpus = by_cpu(events, s);
     if s.version == 6 {
-        write_v6(&mut o, &cpus, s)
+        write_v6(&mut o, &cpus, s, threads)
     } else {
-        write_v7(&mut o, &cpus, s)
+        write_v7(&mut o, &cpus, s, threads)
     }
     o.bytes
 }
 
-fn write_v6(o: &mut Out, cpus: &[(u32, Vec<&Ev>, bool)], s: &Shape) {
+fn write_v6(o: &mut Out, cpus: &[(u32, Vec<&Ev>, bool)], s: &Shape, threads: &[(i32, String)]) {
     o.s(&header_info(s)).s(&ftrace_formats(s)).s(&event_formats(s));
-    o.s(&sized(s, 4, &kallsyms())).s(&sized(s, 4, &printk())).s(&sized(s, 8, &cmdlines()));
+    o.s(&sized(s, 4, &kallsyms())).s(&sized(s, 4, &printk())).s(&sized(s, 8, &cmdlines(threads)));
     o.n(cpus.len() as u64, 4).z("options  ");
     let mut instance_at = None;
     if s.instance {
@@ -597,7 +611,7 @@ fn patch(o: &mut Out, at: usize, value: u64, size: usize) {
     o.bytes[at..at + size].copy_from_slice(&n.bytes);
 }
 
-fn write_v7(o: &mut Out, cpus: &[(u32, Vec<&Ev>, bool)], s: &Shape) {
+fn write_v7(o: &mut Out, cpus: &[(u32, Vec<&Ev>, bool)], s: &Shape, threads: &[(i32, String)]) {
     o.z(s.codec).z(if s.codec == "none" { "" } else { "1" });
     let first_options = o.bytes.len();
     o.n(0, 8);
@@ -608,7 +622,7 @@ fn write_v7(o: &mut Out, cpus: &[(u32, Vec<&Ev>, bool)], s: &Shape) {
         (18, event_formats(s)),
         (19, sized(s, 4, &kallsyms())),
         (20, sized(s, 4, &printk())),
-        (21, sized(s, 8, &cmdlines())),
+        (21, sized(s, 8, &cmdlines(threads))),
     ] {
         options.n(id, 2).n(8, 4).n(o.bytes.len() as u64, 8);
         section(o, id, &body, s);
@@ -684,11 +698,7 @@ fn plain_section(o: &mut Out, id: u64, body: &[u8], flags: u64) {
 
 /// What `trace` prints for an event: its name and its text.
 pub fn text_of(e: &Ev) -> (&'static str, String) {
-    let pm = |n: i32| match n {
-        2 => "suspend",
-        16 => "resume",
-        _ => "freeze",
-    };
+    let pm = |n: i32| PmEvent::from_number(n.into()).expect("a known number").name();
     match &e.what {
         What::SuspendResume { action, val, start } => (
             "suspend_resume",
@@ -882,13 +892,19 @@ pub fn cycle(devices: usize) -> Vec<Ev> {
 
 /// The same events as `trace` prints them, with nanoseconds.
 pub fn trace_text(events: &[Ev]) -> String {
+    trace_text_named(events, &own_threads())
+}
+
+/// The same, with these thread names.
+pub fn trace_text_named(events: &[Ev], threads: &[(i32, String)]) -> String {
     let mut t = String::from("# tracer: nop\n#\n");
     let mut sorted: Vec<&Ev> = events.iter().collect();
     sorted.sort_by_key(|e| (e.time, e.cpu));
     for e in sorted {
         let (name, text) = text_of(e);
         let (s, ns) = (e.time / 1_000_000_000, e.time % 1_000_000_000);
-        let task = format!("{}-{}", comm(e.pid), e.pid);
+        let thread = threads.iter().find(|t| t.0 == e.pid).map_or(comm(e.pid), |t| &t.1);
+        let task = format!("{thread}-{}", e.pid);
         t += &format!("{task:>22} [{:03}] .... {s:>5}.{ns:09}: {name}: {text}\n", e.cpu);
     }
     t
@@ -906,4 +922,65 @@ pub fn cycle_without_blanks(devices: usize) -> Vec<Ev> {
         }
     }
     events
+}
+
+/// The events of power management in a real `trace` text, and the first name
+/// of every thread. Times have microseconds; the order within one is kept by
+/// adding nanoseconds.
+pub fn from_text(text: &str) -> (Vec<Ev>, Vec<(i32, String)>) {
+    let (mut events, mut threads): (Vec<Ev>, Vec<(i32, String)>) = Default::default();
+    let mut last = 0;
+    for line in text.lines() {
+        let Some((head, rest)) = line.split_once("] ") else { continue };
+        let Some((task, cpu)) = head.rsplit_once('[') else { continue };
+        let Some((comm, pid)) = task.trim().rsplit_once('-') else { continue };
+        let Some((time, rest)) = rest.split_once(": ") else { continue };
+        let Some((name, body)) = rest.split_once(": ") else { continue };
+        let Some(what) = what(name, body) else { continue };
+        let (Ok(cpu), Ok(pid)) = (cpu.parse(), pid.parse()) else { continue };
+        let time = time.rsplit(' ').next().unwrap();
+        let Some((s, us)) = time.split_once('.') else { continue };
+        let us: u64 = us.parse().unwrap();
+        let time = s.parse::<u64>().unwrap() * 1_000_000_000 + us * 1_000;
+        last = if time > last { time } else { last + 1 };
+        if pid != 0 && threads.iter().all(|t| t.0 != pid) {
+            threads.push((pid, comm.to_string()));
+        }
+        events.push(Ev { time: last, cpu, pid, what });
+    }
+    (events, threads)
+}
+
+fn what(name: &str, body: &str) -> Option<What> {
+    // The one device of the real traces whose name has blanks.
+    let split = |s: &str| match s.strip_suffix(BLANK_NAME) {
+        Some(driver) => Some((driver.trim_end().to_string(), BLANK_NAME.to_string())),
+        None => s.rsplit_once(' ').map(|(a, b)| (a.to_string(), b.to_string())),
+    };
+    Some(match name {
+        "suspend_resume" => {
+            let (action, rest) = body.split_once('[')?;
+            let (val, word) = rest.split_once("] ")?;
+            let action = ACTIONS.iter().find(|a| **a == action)?;
+            What::SuspendResume { action, val: val.parse().ok()?, start: word.trim() == "begin" }
+        }
+        "device_pm_callback_start" => {
+            let (names, rest) = body.split_once(", parent: ")?;
+            let (driver, device) = split(names)?;
+            let (parent, rest) = rest.split_once(", ")?;
+            let (ops, word) = rest.rsplit_once('[')?;
+            let word = word.trim_end().trim_end_matches(']');
+            let event = (0..8)
+                .map(|b| 1 << b)
+                .find(|n| PmEvent::from_number(*n).is_some_and(|e| e.name() == word))?
+                as i32;
+            What::Start { driver, device, parent: parent.into(), ops: ops.into(), event }
+        }
+        "device_pm_callback_end" => {
+            let (names, error) = body.split_once(", err=")?;
+            let (driver, device) = split(names)?;
+            What::End { driver, device, error: error.trim().parse().ok()? }
+        }
+        _ => return None,
+    })
 }
