@@ -172,7 +172,31 @@ fn check() -> usize {
         bad += every_step("deep", &sleep);
     }
     bad += after_power_off();
+    bad += every_detail();
     bad
+}
+
+/// All additional events exist on this kernel, and the buffer holds them.
+fn every_detail() -> usize {
+    let before = knobs();
+    let ran = dormouse(
+        &[
+            "record",
+            "--yes",
+            "--pm-test",
+            "platform",
+            "--cycles",
+            "2",
+            "-o",
+            "/tmp/detail",
+            "--detail",
+            "sched,workqueue,rpm,cpu_idle,block",
+        ],
+        None,
+    );
+    print!("detail: {}", ran.text);
+    let complete = !ran.text.contains("lost") && !ran.text.contains("unavailable");
+    usize::from(!ran.success || !complete) + compare("detail", &before)
 }
 
 /// Kills `dormouse` with these arguments before its step 0, 1, 2 … until it

@@ -1,6 +1,7 @@
 //! From a capture file to a capture.
 
 use super::container::read;
+use super::count;
 use super::merge;
 use super::schema::CaptureFile;
 use crate::track::Tracker;
@@ -59,17 +60,23 @@ pub fn assemble(name: &str, file: &CaptureFile, losses: Losses) -> Capture {
                 Some(u64::from(number)),
             );
         }
-        numbers.insert(trace, &cycle.stats);
-        numbers.insert(log, &cycle.stats);
+        numbers.insert(trace, cycle);
+        numbers.insert(log, cycle);
     }
     let mut capture = tracker.finish();
     let kernel = capture.names.add(&file.document.kernel.release);
     for cycle in &mut capture.cycles {
-        if let Some(stats) = numbers.get(capture.names.get(cycle.source)) {
+        if let Some(members) = numbers.get(capture.names.get(cycle.source)) {
+            let stats = &members.stats;
             merge::apply_stats(stats, kernel, cycle);
             if file.document.trace_clock == "boot" {
                 merge::place_sleep(stats, cycle);
             }
+            let main = cycle.threads.iter().find(|t| t.is_main == Some(true));
+            let main = main.map_or("", |t| capture.names.get(t.name));
+            let scheduled = count::scheduled(&members.trace, main);
+            cycle.counts.wakeups = scheduled.wakeups;
+            cycle.counts.context_switches = scheduled.switches;
             cycle.source = capture.names.add(&format!("{name}#{}", stats.number));
         }
     }

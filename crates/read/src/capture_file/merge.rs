@@ -318,8 +318,8 @@ pub fn place_sleep(stats: &CycleStats, cycle: &mut Cycle) {
         return;
     }
     let caught_up = asleep.min(length);
-    cycle.phases[turn].end = cycle.phases[turn].end + caught_up;
-    cycle.phases[core].start = cycle.phases[core].start + caught_up;
+    cycle.phases[turn].end += caught_up;
+    cycle.phases[core].start += caught_up;
     if let Some((_, up)) = &mut cycle.asleep {
         *up += caught_up;
     }

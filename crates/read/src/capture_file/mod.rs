@@ -5,6 +5,7 @@
 
 mod assemble;
 pub mod container;
+mod count;
 pub mod merge;
 pub mod schema;
 pub mod table;
