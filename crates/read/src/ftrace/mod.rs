@@ -110,8 +110,8 @@ impl Reader {
         losses.add(
             "clock_without_unit",
             self.ticks,
-            Severity::Error,
-            "the trace clock is a counter, so times are shown as if a tick were 1 ns: use the boot clock",
+            Severity::Warning,
+            "the times are bare numbers and are taken as nanoseconds, which is right for the boot clock in trace-cmd report and wrong for x86-tsc or counter: record with the boot clock",
             None,
         );
     }

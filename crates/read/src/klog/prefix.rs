@@ -43,8 +43,19 @@ pub fn strip(line: &[u8]) -> Record<'_> {
         rest = after;
         r.fresh = true;
     }
-    r.text = rest.trim_ascii_start();
+    r.text = monotonic(rest.trim_ascii_start(), r.time);
     r
+}
+
+/// `journalctl -o short-monotonic` puts `HOST kernel: ` behind the time.
+fn monotonic(text: &[u8], time: Option<Ns>) -> &[u8] {
+    let head = &text[..text.len().min(80)];
+    match memmem::find(head, b" kernel: ") {
+        Some(at) if time.is_some() && !head[..at].contains(&b' ') => {
+            text[at + b" kernel: ".len()..].trim_ascii_start()
+        }
+        _ => text,
+    }
 }
 
 /// `> > ` of replies.
@@ -63,7 +74,7 @@ fn keeper<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
     let head = &line[..line.len().min(120)];
     if let Some(at) = memmem::find(head, b"kernel: ") {
         r.fresh = true;
-        r.time = rfc3339(line);
+        r.time = rfc3339(line).or_else(|| time_of_day(line));
         return line[at + b"kernel: ".len()..].trim_ascii_start();
     }
     // `2024-09-20 20:39:41,992 DEBUG:<tab>…`: the time is that of the script
@@ -144,6 +155,19 @@ fn rfc3339(line: &[u8]) -> Option<Ns> {
     Some(Ns(seconds.checked_mul(1_000_000_000)?.checked_add(fraction)?))
 }
 
+/// `Sep 01 10:11:12.123456` of `journalctl -o short-precise`, as time of day;
+/// only with a fraction.
+fn time_of_day(line: &[u8]) -> Option<Ns> {
+    let field = |from: usize, to: usize| line.get(from..to).and_then(decimal);
+    if line.get(9) != Some(&b':') || line.get(15) != Some(&b'.') {
+        return None;
+    }
+    let (h, min, s) = (field(7, 9)?, field(10, 12)?, field(13, 15)?);
+    let digits = line[16..].iter().take(9).take_while(|b| b.is_ascii_digit()).count();
+    let fraction = scaled(line.get(16..16 + digits)?)?;
+    Some(Ns(((h * 60 + min) * 60 + s) * 1_000_000_000 + fraction))
+}
+
 /// A fraction of up to nine digits, in billionths.
 fn scaled(fraction: &[u8]) -> Option<i64> {
     let mut n = decimal(fraction)?;
@@ -195,6 +219,11 @@ mod tests {
         );
         assert_eq!(text("2024-09-20 20:39:41,992 DEBUG:\tPM: x"), (None, None, m()));
         assert_eq!(text("PM: x"), (None, None, m()));
+        assert_eq!(text("[   12.345678] box kernel: PM: x"), (t, None, m()));
+        assert_eq!(
+            text("Sep 01 10:11:12.5 box kernel: PM: x"),
+            (Some(36_672_500_000_000), None, m())
+        );
         assert_eq!(
             text("1970-01-02T00:00:01.5+00:00 box kernel: PM: x"),
             (Some(86_401_500_000_000), None, m())
