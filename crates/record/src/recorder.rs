@@ -70,6 +70,14 @@ pub enum Error {
         /// What there is.
         offered: String,
     },
+    /// The test level did not read back, so the machine would really sleep.
+    #[error("/sys/power/pm_test was set to {asked:?} but reads {found:?}: not suspending")]
+    TestNotSet {
+        /// What was asked.
+        asked: String,
+        /// What was read.
+        found: String,
+    },
     /// No safe way to wake up.
     #[error(transparent)]
     Wake(#[from] wake::Error),
@@ -359,8 +367,8 @@ fn cycle(
     stats.dirty_bytes = machine::meminfo(root, "Dirty");
     stats.writeback_bytes = machine::meminfo(root, "Writeback");
     let counts = measure::Counts::begin(root);
-    if options.really_sleeps() && !guard.is_dry() {
-        wake::check(root, &options.wake, devices)?;
+    if !guard.is_dry() {
+        check_comes_back(root, options, devices)?;
     }
     let clocks = measure::clocks();
     let slept = guard.write("/sys/power/state", options.state.name());
@@ -392,6 +400,21 @@ fn cycle(
     let log = kmsg.map(|k| k.drain()).unwrap_or_default();
     stats.log_records_lost = log.lost;
     Ok(CycleMembers { trace, dmesg: log.text, stats })
+}
+
+/// Asked right before the write that sleeps: the machine will wake up.
+fn check_comes_back(root: &Root, options: &Options, devices: &[DeviceRow]) -> Result<(), Error> {
+    match &options.pm_test {
+        Some(asked) if !options.really_sleeps() => {
+            let found = in_force(root, "/sys/power/pm_test");
+            if found == *asked {
+                Ok(())
+            } else {
+                Err(Error::TestNotSet { asked: asked.clone(), found })
+            }
+        }
+        _ => Ok(wake::check(root, &options.wake, devices)?),
+    }
 }
 
 fn in_force(root: &Root, path: &str) -> String {

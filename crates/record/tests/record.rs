@@ -111,6 +111,16 @@ fn without_an_armed_wake_source_nothing_sleeps() {
 }
 
 #[test]
+fn a_test_level_that_does_not_take_is_not_mistaken_for_one() {
+    let fake = Fake::new();
+    let mut kernel = Kernel::new(&fake);
+    kernel.broken_test = true;
+    let outcome = recorder::record(&fake.root, &pm_test(), &mut kernel, &mut NoWatch).unwrap();
+    assert!(matches!(outcome.error, Some(Error::TestNotSet { .. })), "{:?}", outcome.error);
+    assert_eq!(kernel.asleep, 0);
+}
+
+#[test]
 fn with_an_armed_wake_source_it_sleeps() {
     let fake = Fake::new();
     let mut kernel = Kernel::new(&fake);

@@ -248,10 +248,10 @@ impl Observer for Print {
                     Some(old) => format!("   # was {old:?}"),
                     None => String::new(),
                 };
-                println!("echo '{value}' > '{path}'{was}");
+                say!("echo '{value}' > '{path}'{was}");
             }
-            Step::MakeDir(path) => println!("mkdir '{path}'"),
-            Step::RemoveDir(path) => println!("rmdir '{path}'"),
+            Step::MakeDir(path) => say!("mkdir '{path}'"),
+            Step::RemoveDir(path) => say!("rmdir '{path}'"),
             Step::OpenJournal | Step::CloseJournal => {}
         }
         Ok(())
@@ -264,9 +264,10 @@ fn rehearse(root: &Root, options: &Options, asked: bool) -> Result<()> {
     if let Some(e) = outcome.error {
         return Err(e.into());
     }
-    println!(
+    say!(
         "# {} writes a first cycle; then {} changes are put back, in reverse order. Nothing was done.",
-        print.writes, print.knobs
+        print.writes,
+        print.knobs
     );
     if asked {
         return Ok(());
@@ -331,7 +332,7 @@ fn finish(outcome: Outcome, path: &Path) -> Result<()> {
     if !recording.is_empty() {
         recording.save(path).with_context(|| format!("cannot write {}", path.display()))?;
         let size = std::fs::metadata(path).map_or(0, |m| m.len());
-        println!(
+        say!(
             "{}: {} cycles, {} devices, {} links, {} KB",
             path.display(),
             recording.len(),
@@ -372,17 +373,17 @@ fn say_what_was_seen(recording: &dormouse_record::recording::Recording) -> Resul
         }
     }
     for line in failed {
-        println!("{line}");
+        say!("{line}");
     }
     if lost > 0 {
-        println!("{lost} trace events were lost: record again with a larger --buffer");
+        say!("{lost} trace events were lost: record again with a larger --buffer");
     }
-    println!(
+    say!(
         "CLOCK_MONOTONIC stood still in {still} of {} cycles (the trace uses the boot clock)",
         recording.len()
     );
     for loss in &recording.file.document.losses {
-        println!("{}: {}", loss.kind, loss.advice);
+        say!("{}: {}", loss.kind, loss.advice);
     }
     Ok(())
 }

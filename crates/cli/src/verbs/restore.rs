@@ -24,14 +24,12 @@ pub struct RestoreArgs {
 pub fn run(args: RestoreArgs) -> Result<()> {
     let restored = guard::restore(&Root::below(&args.root), &args.journal, &mut NoObserver)?;
     if restored.earlier_boot {
-        println!(
-            "nothing to put back: the machine has been restarted since, which reset every knob"
-        );
+        say!("nothing to put back: the machine has been restarted since, which reset every knob");
     } else if restored.done.is_empty() && restored.failed.is_empty() {
-        println!("nothing to put back");
+        say!("nothing to put back");
     }
     for (path, value) in &restored.done {
-        println!("{path} = {value}");
+        say!("{path} = {value}");
     }
     complain(&restored)
 }

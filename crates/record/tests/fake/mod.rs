@@ -180,6 +180,8 @@ pub struct Kernel<'a> {
     pub asleep: u32,
     /// The alarm does not take.
     pub broken_alarm: bool,
+    /// `pm_test` does not take.
+    pub broken_test: bool,
 }
 
 impl<'a> Kernel<'a> {
@@ -192,6 +194,7 @@ impl<'a> Kernel<'a> {
             trace: "# tracer: nop\n".into(),
             asleep: 0,
             broken_alarm: false,
+            broken_test: false,
         }
     }
 
@@ -243,6 +246,9 @@ impl Observer for Kernel<'_> {
                     s => s.to_string(),
                 };
                 self.fake.put(path, if self.broken_alarm { "" } else { &text });
+            }
+            Step::Write { path, .. } if path == "/sys/power/pm_test" && self.broken_test => {
+                self.fake.put(path, "[none] core processors platform devices freezer\n");
             }
             Step::Write { path, .. } if path == "/sys/power/state" => {
                 self.asleep += 1;
