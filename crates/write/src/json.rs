@@ -85,6 +85,7 @@ struct CycleOut<'a> {
     total_ns: i64,
     not_counted_ns: i64,
     callbacks: u32,
+    verdict: Option<String>,
     answer: Vec<AnswerOut<'a>>,
     rows: Vec<RowOut>,
     phases: Vec<PhaseOut<'a>>,
@@ -346,6 +347,7 @@ fn cycle<'a>(
         total_ns: view.rows.total.0,
         not_counted_ns: view.rows.not_counted.0,
         callbacks: view.counts.callbacks,
+        verdict: words::verdict(capture, view),
         answer: [view.answer.suspend, view.answer.resume]
             .into_iter()
             .flatten()

@@ -105,6 +105,31 @@ pub fn reason(capture: &Capture, s: &Segment) -> String {
     text
 }
 
+/// What to attack first of all: the device and the wait, in one sentence.
+pub fn verdict(capture: &Capture, view: &CycleView) -> Option<String> {
+    let (half, target) = view.answer.first()?;
+    let Target::Device { device: d, phase: p, on_path, gain, waiter, segment, .. } = *target else {
+        return None;
+    };
+    if per_mille(on_path, half.total) < 20 {
+        return None;
+    }
+    let path = &view.phases.get(segment.0 as usize)?.path;
+    let before = path.get(segment.1 as usize).filter(|s| s.waited_for.is_some());
+    let before =
+        before.map_or(String::new(), |s| format!(" Its own wait: {}.", reason(capture, s)));
+    let after = match waiter {
+        Some((w, r)) => format!("{} {}", name(capture, w), waits(r)),
+        None => "the end of the phase waits for it".to_string(),
+    };
+    Some(format!(
+        "Attack first: {} in {}, {gain} to gain of {}; {after}.{before}",
+        device(capture, d),
+        phase(p),
+        half.total
+    ))
+}
+
 /// What to attack first in one half, as sentences.
 pub fn answer(capture: &Capture, view: &CycleView, half: &Half) -> String {
     let mut text = format!("{} {}: ", capitalised(half.direction), half.total);

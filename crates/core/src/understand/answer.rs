@@ -96,6 +96,25 @@ impl Answer {
         Answer { suspend: half(Direction::Suspend), resume: half(Direction::Resume) }
     }
 
+    /// Of both halves' devices the one that would gain most: what to attack
+    /// first, in the half that it belongs to.
+    pub fn first(&self) -> Option<(&Half, &Target)> {
+        let device = |h: &'_ Option<Half>| {
+            let h = h.as_ref()?;
+            let t = h.device.as_ref().unwrap_or(&h.largest);
+            match *t {
+                Target::Device { gain, on_path, .. } => Some((gain, on_path)),
+                _ => None,
+            }
+        };
+        let half = match (device(&self.suspend), device(&self.resume)) {
+            (None, None) => return None,
+            (s, r) if r > s => self.resume.as_ref(),
+            _ => self.suspend.as_ref(),
+        }?;
+        Some((half, half.device.as_ref().unwrap_or(&half.largest)))
+    }
+
     /// The half with the larger target.
     pub fn worst(&self) -> Option<&Half> {
         match (&self.suspend, &self.resume) {

@@ -465,13 +465,15 @@ impl Build<'_> {
     /// The edge that ended last holds; between edges that ended at once, the
     /// later node, then a dependency before the order of a thread, which could
     /// not be changed without it.
-    fn rank(&self, e: Before) -> (Ns, bool, bool, u32) {
+    fn rank(&self, e: Before) -> (Ns, bool, bool, bool, u32) {
         let from = &self.out.nodes[e.from as usize];
         // The main thread itself passed a silent synchronous device, so to the
         // next device on the main thread it is one of many in order.
-        let own = from.callback.is_none() && from.main && self.out.nodes[e.to as usize].main;
-        let depends = !own && !matches!(e.relation, Relation::MainThread | Relation::Queue);
-        (from.end, depends, e.known, e.from)
+        let order = matches!(e.relation, Relation::MainThread | Relation::Queue);
+        let own =
+            !order && from.callback.is_none() && from.main && self.out.nodes[e.to as usize].main;
+        let depends = !own && !order;
+        (from.end, depends, !own, e.known, e.from)
     }
 }
 

@@ -41,7 +41,11 @@ fn head(
     let source = capture.names.get(cycle.source);
     let number = number.map_or(String::new(), |n| format!("cycle {n}: "));
     page.line(&[(Ink::Strong, &number), (Ink::Strong, &fit_end(source, WIDTH - number.len()))]);
-    page.paragraph(0, &facts(capture, cycle));
+    let host = match capture.names.get(capture.machine.host) {
+        "" => String::new(),
+        h => format!("{}, ", safe(h)),
+    };
+    page.paragraph(0, &(host + &facts(capture, cycle)));
     let mut time = Vec::new();
     if let Some(t) = cycle.suspend_time() {
         time.push(format!("suspend {t}"));
@@ -100,6 +104,14 @@ fn answer(page: &mut Page, capture: &Capture, view: &CycleView) {
 pub fn halves_in_words(page: &mut Page, indent: usize, capture: &Capture, view: &CycleView) {
     for half in [view.answer.suspend, view.answer.resume].iter().flatten() {
         page.paragraph(indent, &safe(&words::answer(capture, view, half)));
+    }
+}
+
+/// The last lines of a long page: what to attack first.
+pub fn verdict(page: &mut Page, e: &Explained, i: usize) {
+    if let Some(text) = words::verdict(&e.capture, &e.views[i]) {
+        page.blank();
+        page.wrapped(Ink::Strong, 0, 2, &safe(&text));
     }
 }
 

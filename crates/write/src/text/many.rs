@@ -145,7 +145,8 @@ fn list(
         let (c, v) = (&e.capture.cycles[*i], &e.views[*i]);
         let t = |d| right(&v.rows.counted(d).to_string(), 10);
         let front = format!("{n:>5}{}{}  ", t(Direction::Suspend), t(Direction::Resume));
-        let several = e.capture.cycles.iter().filter(|o| o.source == c.source).take(2).count() > 1;
+        let near = [i.checked_sub(1), Some(i + 1)].into_iter().flatten();
+        let several = near.filter_map(|k| e.capture.cycles.get(k)).any(|o| o.source == c.source);
         let at = if several { format!("at {}: ", c.start) } else { String::new() };
         let front = front + &at;
         let source = e.capture.names.get(c.source);

@@ -19,10 +19,12 @@ pub fn show(all: &[Explained], selection: &Selection, colour: bool) -> String {
     if let [(number, e, i)] = cycles[..] {
         let total: usize = all.iter().map(|e| e.views.len()).sum();
         cycle::show(&mut page, e, i, selection, (total > 1).then_some(number));
+        losses(&mut page, all);
+        cycle::verdict(&mut page, e, i);
     } else {
         many::show(&mut page, all, &cycles, selection);
+        losses(&mut page, all);
     }
-    losses(&mut page, all);
     page.finish()
 }
 

@@ -66,6 +66,11 @@ impl Page {
         }
     }
 
+    /// An empty line.
+    pub fn blank(&mut self) {
+        self.out.push('\n');
+    }
+
     /// An empty line and a heading.
     pub fn heading(&mut self, text: &str) {
         if !self.out.is_empty() {
