@@ -46,6 +46,16 @@ bench: ## Print speed, instructions per line, ratio to sleepgraph
 	@tools/setup bench
 	@tools/bench
 
+.PHONY: accuracy
+accuracy: ## Print how far predictions are from recordings
+	@tools/setup rust
+	$(CARGO) run -q --release -p xtask -- accuracy
+
+.PHONY: tables
+tables: ## Make docs/published-tables.md: published figures beside predictions
+	@tools/setup rust
+	$(CARGO) run -q --release -p xtask -- tables
+
 .PHONY: fuzz
 fuzz: ## Fuzz every reader (MINUTES=1 per target)
 	@tools/setup fuzz

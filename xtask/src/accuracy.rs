@@ -198,11 +198,11 @@ fn order(
             let Some(predicted) = at[d as usize].take() else { continue };
             let seen = c.start - span.start;
             starts.push((predicted - seen).0.abs());
-            if let Some((seen_before, predicted_before)) = last {
-                if seen - seen_before > TIE {
-                    *pairs += 1;
-                    *wrong += u64::from(predicted_before - predicted > TIE);
-                }
+            if let Some((seen_before, predicted_before)) = last
+                && seen - seen_before > TIE
+            {
+                *pairs += 1;
+                *wrong += u64::from(predicted_before - predicted > TIE);
             }
             last = Some((seen, predicted));
         }

@@ -189,6 +189,8 @@ pub(super) struct Engine<'a> {
 
     /// Speed of each CPU; empty for unlimited.
     speeds: Vec<u32>,
+    /// CPUs differ in speed.
+    mixed: bool,
     idle_cpus: Vec<u64>,
     cpu_queue: VecDeque<u32>,
 
@@ -282,6 +284,7 @@ impl<'a> Engine<'a> {
             ],
             locks: vec![Lock { owner: NONE, waiters: (NONE, NONE) }; topology.locks as usize + 1],
             pool: Pool::new(n, workers, max_active),
+            mixed: speeds.windows(2).any(|w| w[0] != w[1]),
             speeds,
             idle_cpus,
             cpu_queue: VecDeque::with_capacity(workers + 1),
@@ -302,7 +305,7 @@ impl<'a> Engine<'a> {
         };
         e.threads.push(Thread::new(Step::Finished));
         if !e.speeds.is_empty() {
-            e.threads[0].cpu = e.take_idle_cpu().unwrap_or(0);
+            e.threads[0].cpu = e.take_idle_cpu(MAIN).unwrap_or(0);
         }
         for _ in 0..settings.profile.idle_workers {
             e.add_worker();
@@ -380,7 +383,7 @@ impl<'a> Engine<'a> {
     /// Gives `t` a CPU when there is one; it runs `latency` later.
     fn runnable(&mut self, t: u32, latency: i64) {
         if !self.speeds.is_empty() {
-            match self.take_idle_cpu() {
+            match self.take_idle_cpu(t) {
                 Some(cpu) => self.threads[t as usize].cpu = cpu,
                 None => {
                     self.cpu_queue.push_back(t);
@@ -391,7 +394,15 @@ impl<'a> Engine<'a> {
         self.after(t, latency);
     }
 
-    fn take_idle_cpu(&mut self) -> Option<u32> {
+    /// The first idle CPU of the list. The main thread is busy for most of a
+    /// cycle, so the scheduler knows its load and puts it on the fastest one.
+    fn take_idle_cpu(&mut self, t: u32) -> Option<u32> {
+        if t == MAIN && self.mixed {
+            let idle = |&c: &usize| self.idle_cpus[c / 64] & 1 << (c % 64) != 0;
+            let cpu = (0..self.speeds.len()).filter(idle).max_by_key(|&c| self.speeds[c])?;
+            self.idle_cpus[cpu / 64] &= !(1 << (cpu % 64));
+            return Some(cpu as u32);
+        }
         for (i, word) in self.idle_cpus.iter_mut().enumerate() {
             if *word != 0 {
                 let bit = word.trailing_zeros();
