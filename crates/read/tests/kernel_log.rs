@@ -294,3 +294,40 @@ fn prose_has_nothing_to_analyse() {
     let reading = read_bytes("mail", text.as_bytes(), &Options::default()).unwrap();
     assert!(reading.is_empty());
 }
+
+#[test]
+fn hibernation_is_one_cycle_with_its_own_verbs() {
+    let log = "\
+[   10.000000] PM: hibernation: hibernation entry
+[   10.010000] Filesystems sync: 0.005 seconds
+[   10.011000] Freezing user space processes
+[   10.012000] Freezing user space processes completed (elapsed 0.001 seconds)
+[   10.020000] printk: Suspending console(s) (use no_console_suspend to debug)
+[   10.030000] usb 1-1: PM: calling usb_dev_freeze @ 7, parent: usb1
+[   10.031000] usb 1-1: PM: usb_dev_freeze returned 0 after 900 usecs
+[   10.040000] PM: freeze of devices complete after 15.000 msecs
+[   10.050000] PM: late freeze of devices complete after 5.000 msecs
+[   10.060000] PM: noirq freeze of devices complete after 5.000 msecs
+[   10.061000] Disabling non-boot CPUs ...
+[   10.070000] PM: hibernation: Creating image:
+[   10.300000] Enabling non-boot CPUs ...
+[   10.320000] PM: noirq thaw of devices complete after 5.000 msecs
+[   10.330000] PM: early thaw of devices complete after 5.000 msecs
+[   10.338000] usb 1-1: PM: calling usb_dev_thaw @ 7, parent: usb1
+[   10.339000] usb 1-1: PM: usb_dev_thaw returned 0 after 900 usecs
+[   10.340000] PM: thaw of devices complete after 5.000 msecs
+[   11.000000] OOM killer enabled.
+[   11.000100] Restarting tasks ... done.
+[   11.010000] PM: hibernation: hibernation exit
+";
+    let c = capture(log);
+    assert_eq!(c.cycles.len(), 1);
+    let k = &c.cycles[0];
+    assert_eq!((k.mode, k.outcome), (Mode::Disk, Outcome::Slept));
+    use dormouse_core::phase::PmEvent;
+    let of = |p: Phase| k.callbacks.iter().find(|b| b.phase == p).map(|b| b.event);
+    assert_eq!(of(Phase::Suspend), Some(PmEvent::Freeze));
+    assert_eq!(of(Phase::Resume), Some(PmEvent::Thaw));
+    assert_eq!(k.phase(Phase::ResumeNoirq).unwrap().event, PmEvent::Thaw);
+    assert!(k.asleep.is_some());
+}

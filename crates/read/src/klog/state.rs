@@ -47,7 +47,7 @@ pub struct PerCycle {
     /// none.
     cursors: HashMap<i32, Ns>,
     /// Callbacks that have not ended, by the text of their owner.
-    open: HashMap<Vec<u8>, Vec<(CallRef, i32, Ns)>>,
+    open: HashMap<Box<[u8]>, Vec<(CallRef, i32, Ns)>>,
     /// A step that lasts until the next line of a step.
     pub lasting: Option<Phase>,
     /// But not longer than this, if its line says how long.
@@ -177,7 +177,7 @@ impl<'t> Log<'t> {
             owner.push(b' ');
         }
         owner.extend_from_slice(key.device);
-        let list = self.c.open.entry(owner).or_default();
+        let list = self.c.open.entry(owner.into()).or_insert_with(|| Vec::with_capacity(1));
         if list.len() >= MAX_OPEN {
             list.remove(0);
         }

@@ -146,7 +146,10 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
                 settle(log, stamp);
             }
         }
-    } else if (text == b"done." && log.c.lasting == Some(Phase::Thaw)) || text == b"suspend exit" {
+    } else if (text == b"done." && log.c.lasting == Some(Phase::Thaw))
+        || text == b"suspend exit"
+        || text.ends_with(b"hibernation exit")
+    {
         settle(log, stamp);
         if let Some(c) = log.t.current() {
             c.over = true;
