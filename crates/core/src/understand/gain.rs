@@ -130,13 +130,13 @@ pub fn gains(s: &Structure, critical: &[u32], end: Ns) -> Gains {
             i = find(&mut next, i + 1);
         }
     }
-    let gain = |(&c, avoid): (&u32, &Option<(Ns, (u32, u32))>)| {
+    let gain = |(place, &c): (usize, &u32)| {
         let node = &s.nodes[c as usize];
         let without = end - node.end.since(node.start);
-        end.since(avoid.map_or(without, |a| a.0.max(without)))
+        end.since(best[place].map_or(without, |(way, _)| way.max(without)))
     };
     Gains {
-        each: critical.iter().zip(&best).map(gain).collect(),
+        each: critical.iter().enumerate().map(gain).collect(),
         around: best.into_iter().map(|b| b.map(|b| b.1)).collect(),
         next: next_on,
     }

@@ -4,14 +4,16 @@
 //! async device queued by the main thread's walk, and therefore not before the
 //! synchronous devices that precede it in the walk had returned?
 
+use crate::simulate::Kernel;
+
 /// How a kernel queues its async devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generation {
     /// Suspend queues while walking; resume queues everything first. Up to
-    /// 6.7, and 6.9 to 6.15.
+    /// 6.7, and 6.9 to 6.15 (without async devices before 2.6.34).
     TwoPass,
-    /// Suspend and resume both queue while walking: 6.8, and the stable series
-    /// 6.1 from .76 and 6.6 from .15 on.
+    /// Suspend and resume both queue while walking: 6.8, and stable series that
+    /// took the change back.
     OnePass,
     /// Leaves and roots are queued first, others when the first device they
     /// depend on has finished: 6.16 and later.
@@ -22,23 +24,11 @@ pub enum Generation {
 
 impl Generation {
     /// From a release string such as `6.1.0-47-amd64`.
-    ///
-    /// Debian's package names hide the stable number (`6.1.0-47`), so a zero
-    /// there with a suffix counts as a late stable kernel only for 6.1, where
-    /// every Debian kernel still offered is at least 6.1.76.
     pub fn of(release: &str) -> Generation {
-        let mut parts = release.split(|c: char| !c.is_ascii_digit());
-        let mut number = || parts.next().and_then(|p| p.parse::<u32>().ok());
-        let (Some(major), Some(minor)) = (number(), number()) else {
-            return Generation::Unknown;
-        };
-        let patch = number().unwrap_or(0);
-        let debian = release.contains("-amd64") || release.contains("-arm64");
-        match (major, minor) {
-            (6, 8) => Generation::OnePass,
-            (6, 1) if patch >= 76 || (patch == 0 && debian) => Generation::OnePass,
-            (6, 6) if (15..76).contains(&patch) => Generation::OnePass,
-            (0..=5, _) | (6, 0..=15) => Generation::TwoPass,
+        let Some(kernel) = Kernel::parse(release) else { return Generation::Unknown };
+        match kernel.policy().name {
+            "G0" | "G1" => Generation::TwoPass,
+            "G1w" => Generation::OnePass,
             _ => Generation::Triggered,
         }
     }

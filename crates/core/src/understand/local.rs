@@ -2,7 +2,8 @@
 //!
 //! A capture may hold many devices and many cycles; looking at every device in
 //! every cycle would multiply the two. A cycle therefore works on the devices
-//! that occur in it and on what lies above them.
+//! that occur in it and on what lies above them; on all, if it shows no prepare
+//! phase and there are not many more devices than callbacks.
 
 use crate::cycle::Cycle;
 use crate::device::{DeviceGraph, DeviceId, LinkKind};
@@ -109,6 +110,14 @@ impl Local {
         for cb in &cycle.callbacks {
             if cb.device.index() < n {
                 note(cb.device, &mut ids, scratch);
+            }
+        }
+        // A source that shows no prepare phase does not show which devices are
+        // there, so all of them are, unless they are many more than callbacks.
+        let prepared = cycle.callbacks.iter().any(|c| c.phase == Phase::Prepare);
+        if !prepared && n <= cycle.callbacks.len() * 4 + 64 {
+            for id in graph.ids() {
+                note(id, &mut ids, scratch);
             }
         }
         // Superiors, transitively; a log that names more of them than it has

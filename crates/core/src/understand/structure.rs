@@ -250,6 +250,7 @@ impl Walk<'_> {
         let queue_known = queue_rule.is_some() && ordered;
         let n = self.local.ids.len();
         let mut main = Main { chain: NONE, chain_known: true, callback: NONE };
+        let mut reached: Vec<(u32, u32)> = Vec::new();
         for step in 0..n {
             let step = if suspend { n - 1 - step } else { step };
             let i = self.local.superior_first[step];
@@ -264,6 +265,8 @@ impl Walk<'_> {
                     b.edge(main.chain, node, Relation::MainThread, main.chain_known);
                 }
                 main = Main { chain: node, chain_known: true, callback: node };
+            } else if !queues && suspend && ordered && main.chain != NONE {
+                reached.push((main.chain, node));
             } else if queues && ordered && main.chain != NONE {
                 let known = queue_known && main.chain_known;
                 let fits = b.edge(main.chain, node, Relation::Queue, known);
@@ -275,7 +278,9 @@ impl Walk<'_> {
         if queues && !ordered {
             queue_by_time(b);
         }
-        held_by_time(b);
+        let ready = ready(b);
+        reached_by_time(b, &reached, &ready);
+        held_by_time(b, &ready);
     }
 
     /// Edges from the devices that `i` waits for to its callback `node`.
@@ -283,7 +288,7 @@ impl Walk<'_> {
         let edges = if suspend { self.local.subordinates(i) } else { self.local.superiors(i) };
         for e in edges {
             let from = self.last[e.to as usize];
-            let Some((relation, sure)) = relation(e.bond, suspend) else { continue };
+            let Some((relation, sure)) = self.relation(e.bond, suspend) else { continue };
             if from != NONE && !b.edge(from, node, relation, sure) {
                 let silent = b.out.nodes[from as usize].callback.is_none();
                 b.out.contradictions += u32::from(sure && !silent);
@@ -320,7 +325,7 @@ impl Walk<'_> {
         };
         for e in edges {
             let from = self.last[e.to as usize];
-            if from != NONE && relation(e.bond, suspend).is_some() {
+            if from != NONE && self.relation(e.bond, suspend).is_some() {
                 see(b, from);
             }
         }
@@ -341,7 +346,7 @@ impl Walk<'_> {
         let node = b.node(node, (t, t, sequence, forward));
         for e in edges {
             let from = self.last[e.to as usize];
-            if let (true, Some((r, sure))) = (from != NONE, relation(e.bond, suspend)) {
+            if let (true, Some((r, sure))) = (from != NONE, self.relation(e.bond, suspend)) {
                 b.edge(from, node, r, sure);
             }
         }
@@ -353,6 +358,19 @@ impl Walk<'_> {
             main.chain = node;
             main.chain_known &= device.async_flag == Some(false);
         }
+    }
+
+    /// Which relation an edge is, and whether this kernel surely waits for it:
+    /// `SYNC_STATE_ONLY` links were waited for up to 6.17.
+    fn relation(&self, bond: Bond, suspend: bool) -> Option<(Relation, bool)> {
+        let old = matches!(self.generation, Generation::TwoPass | Generation::OnePass);
+        Some(match (bond, suspend) {
+            (Bond::Parent, true) => (Relation::Child, true),
+            (Bond::Parent, false) => (Relation::Parent, true),
+            (Bond::Link(LinkKind::Dormant), _) => return None,
+            (Bond::Link(k), true) => (Relation::Consumer, k != LinkKind::SyncStateOnly || old),
+            (Bond::Link(k), false) => (Relation::Supplier, k != LinkKind::SyncStateOnly || old),
+        })
     }
 }
 
@@ -376,30 +394,50 @@ fn queue_by_time(b: &mut Build<'_>) {
     }
 }
 
-/// The main thread stood still for longer than [`JUST`] and went on just after
-/// a worker's callback had ended. Nothing else that is known explains it, so it
-/// was held at a device that the log does not show (before 4.x, prepare shows
-/// only devices with a prepare callback) and that waits for this one.
-fn held_by_time(b: &mut Build<'_>) {
-    let callbacks = b.out.nodes.iter().take_while(|n| n.callback.is_some()).count();
+/// When the last thing that each node waits for had ended, by the edges so far.
+fn ready(b: &Build<'_>) -> Vec<Ns> {
     let mut ready = alloc::vec![b.span.start; b.out.nodes.len()];
     for e in &b.out.edges {
         let r = &mut ready[e.to as usize];
         *r = (*r).max(b.out.nodes[e.from as usize].end);
     }
+    ready
+}
+
+/// From 6.16 on, suspend queues leaves first and others when a subordinate has
+/// finished. A device with a child that never runs (the `wakeupN` of every
+/// wakeup source) or with dormant consumers only is neither: the walk queues
+/// it. The log shows no such child, so this is assumed where nothing else
+/// explains a start just after the walk came by.
+fn reached_by_time(b: &mut Build<'_>, reached: &[(u32, u32)], ready: &[Ns]) {
+    for &(chain, node) in reached {
+        let (end, start) = (b.out.nodes[chain as usize].end, b.out.nodes[node as usize].start);
+        let ready = ready[node as usize];
+        if start.since(ready) > JUST && end > ready && start.since(end) <= JUST {
+            b.edge(chain, node, Relation::Queue, false);
+        }
+    }
+}
+
+/// The main thread stood still for longer than [`JUST`] and went on just after
+/// a worker's callback had ended. Nothing else that is known explains it, so it
+/// was held at a device that the log does not show (before 4.x, prepare shows
+/// only devices with a prepare callback) and that waits for this one.
+fn held_by_time(b: &mut Build<'_>, ready: &[Ns]) {
+    let callbacks = b.out.nodes.iter().take_while(|n| n.callback.is_some()).count();
     let mut ends: Vec<(Ns, u32)> = (0..callbacks as u32)
         .map(|i| (b.out.nodes[i as usize].end, i))
         .filter(|&(_, i)| !b.out.nodes[i as usize].main)
         .collect();
     ends.sort_unstable();
-    for i in 0..callbacks {
+    for (i, &ready) in ready.iter().enumerate().take(callbacks) {
         let node = b.out.nodes[i];
-        if !node.main || node.start.since(ready[i]) <= JUST {
+        if !node.main || node.start.since(ready) <= JUST {
             continue;
         }
         let k = ends.partition_point(|e| e.0 <= node.start);
         let Some(&(end, worker)) = k.checked_sub(1).and_then(|k| ends.get(k)) else { continue };
-        if node.start.since(end) <= JUST && end > ready[i] {
+        if node.start.since(end) <= JUST && end > ready {
             b.edge(worker, i as u32, Relation::MainThread, false);
         }
     }
@@ -413,17 +451,6 @@ struct Main {
     chain_known: bool,
     /// Last callback it ran.
     callback: u32,
-}
-
-/// Which relation an edge is, and whether every kernel waits for it.
-fn relation(bond: Bond, suspend: bool) -> Option<(Relation, bool)> {
-    Some(match (bond, suspend) {
-        (Bond::Parent, true) => (Relation::Child, true),
-        (Bond::Parent, false) => (Relation::Parent, true),
-        (Bond::Link(LinkKind::Dormant), _) => return None,
-        (Bond::Link(k), true) => (Relation::Consumer, k != LinkKind::SyncStateOnly),
-        (Bond::Link(k), false) => (Relation::Supplier, k != LinkKind::SyncStateOnly),
-    })
 }
 
 impl Build<'_> {

@@ -1,0 +1,139 @@
+//! `dormouse show` as a user runs it.
+
+use assert_cmd::Command;
+use std::io::{Read as _, Write as _};
+use std::process::{Command as Process, Stdio};
+
+/// A suspend of two devices, as `trace` prints it.
+const TRACE: &str = "\
+# tracer: nop
+#
+#           TASK-PID     CPU#  ||||    TIMESTAMP  FUNCTION
+              sh-12      [000] ....   100.000000: suspend_resume: suspend_enter[3] begin
+              sh-12      [000] ....   100.000010: suspend_resume: sync_filesystems[0] begin
+              sh-12      [000] ....   100.004010: suspend_resume: sync_filesystems[0] end
+              sh-12      [000] ....   100.005000: suspend_resume: suspend_enter[3] end
+              sh-12      [000] ....   100.005100: suspend_resume: dpm_prepare[2] begin
+              sh-12      [000] ....   100.005110: device_pm_callback_start: usb usb1, parent: 0000:00:14.0, [suspend]
+              sh-12      [000] ....   100.005111: device_pm_callback_end: usb usb1, err=0
+              sh-12      [000] ....   100.005112: device_pm_callback_start: usb 1-1, parent: usb1, [suspend]
+              sh-12      [000] ....   100.005113: device_pm_callback_end: usb 1-1, err=0
+              sh-12      [000] ....   100.005200: suspend_resume: dpm_prepare[2] end
+              sh-12      [000] ....   100.005210: suspend_resume: dpm_suspend[2] begin
+    kworker/u8:1-31      [001] ....   100.005230: device_pm_callback_start: usb 1-1, parent: usb1, type [suspend]
+    kworker/u8:1-31      [001] ....   100.105230: device_pm_callback_end: usb 1-1, err=0
+    kworker/u8:2-32      [000] ....   100.105250: device_pm_callback_start: usb usb1, parent: 0000:00:14.0, type [suspend]
+    kworker/u8:2-32      [000] ....   100.115250: device_pm_callback_end: usb usb1, err=0
+              sh-12      [000] ....   100.115300: suspend_resume: dpm_suspend[2] end
+              sh-12      [000] d...   100.116000: suspend_resume: machine_suspend[3] begin
+              sh-12      [000] d...   100.117000: suspend_resume: machine_suspend[3] end
+              sh-12      [000] ....   100.118000: suspend_resume: dpm_resume[16] begin
+              sh-12      [000] ....   100.119000: suspend_resume: dpm_resume[16] end
+              sh-12      [000] ....   100.119100: suspend_resume: thaw_processes[0] begin
+              sh-12      [000] ....   100.119900: suspend_resume: thaw_processes[0] end
+";
+
+fn dormouse() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_dormouse"))
+}
+
+fn stdout(command: &mut Command) -> String {
+    String::from_utf8(command.assert().success().get_output().stdout.clone()).unwrap()
+}
+
+#[test]
+fn a_trace_from_standard_input() {
+    let out = stdout(dormouse().args(["show", "-"]).write_stdin(TRACE));
+    assert!(out.contains("deep, slept"), "{out}");
+    assert!(out.contains("suspend 116.00 ms, resume 2.90 ms"), "{out}");
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("1-1 (usb; USB device bus 1 port 1) in suspend: 100.00 ms"), "{out}");
+    assert!(out.contains("waited for its child 1-1"), "{out}");
+    assert!(!out.contains('\x1b'), "no colour without a terminal");
+}
+
+#[test]
+fn json_has_what_a_script_needs() {
+    let out = stdout(dormouse().args(["show", "--json", "-"]).write_stdin(TRACE));
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(json["schema"], "dormouse-show/1");
+    let c = &json["cycles"][0];
+    assert_eq!((&c["mode"], &c["outcome"]), (&"deep".into(), &"slept".into()));
+    assert_eq!((&c["suspend_ns"], &c["resume_ns"]), (&116_000_000.into(), &2_900_000.into()));
+    assert_eq!(c["callbacks"], 4);
+    let suspend = c["phases"].as_array().unwrap().iter().find(|p| p["name"] == "suspend").unwrap();
+    let last =
+        suspend["critical_path"].as_array().unwrap().iter().rfind(|s| !s["device"].is_null());
+    assert_eq!(last.unwrap()["reason"], "child");
+    assert_eq!(last.unwrap()["proven"], true);
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    for form in ["--json", "--csv", "--markdown"] {
+        let run = || stdout(dormouse().args(["show", form, "-"]).write_stdin(TRACE));
+        assert_eq!(run(), run());
+    }
+}
+
+#[test]
+fn exit_codes() {
+    let code = |args: &[&str], input: &str| {
+        dormouse().args(args).write_stdin(input).assert().get_output().status.code().unwrap()
+    };
+    assert_eq!(code(&["show", "-"], TRACE), 0);
+    assert_eq!(code(&["show", "-"], "nothing of interest\n"), 1);
+    assert_eq!(code(&["show", "-"], ""), 1);
+    assert_eq!(code(&["show"], ""), 2);
+    assert_eq!(code(&["show", "--no-such-option", "-"], TRACE), 2);
+    assert_eq!(code(&["show", "--json", "--csv", "-"], TRACE), 2);
+    assert_eq!(code(&["show", "--phase", "lunch", "-"], TRACE), 2);
+    assert_eq!(code(&["show", "--cycle", "2", "-"], TRACE), 2);
+    assert_eq!(code(&["show", "/no/such/file"], ""), 3);
+}
+
+#[test]
+fn errors_say_what_where_and_what_to_do() {
+    let error = |args: &[&str], input: &str| {
+        let out = dormouse().args(args).write_stdin(input).assert().failure();
+        String::from_utf8(out.get_output().stderr.clone()).unwrap()
+    };
+    let e = error(&["show", "/no/such/file"], "");
+    assert!(e.contains("/no/such/file") && e.contains("check"), "{e}");
+    let e = error(&["show", "-"], "hello\n");
+    assert!(e.starts_with("dormouse: nothing to analyse"), "{e}");
+    let e = error(&["show", "--phase", "lunch", "-"], TRACE);
+    assert!(e.contains("no such phase") && e.contains("freeze_user"), "{e}");
+    let e = error(&["show", "/no/such\x1b[31m/file"], "");
+    assert!(!e.contains('\x1b'), "{e:?}");
+}
+
+/// `dormouse show … | head -1` must end quietly.
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("trace.txt");
+    // More output than a pipe holds.
+    std::fs::File::create(&file).unwrap().write_all(TRACE.repeat(2000).as_bytes()).unwrap();
+    let mut child = Process::new(env!("CARGO_BIN_EXE_dormouse"))
+        .args(["show", "--json"])
+        .arg(&file)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0u8; 16];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let out = child.wait_with_output().unwrap();
+    assert!(out.status.success(), "{:?}", out.status);
+    assert!(out.stderr.is_empty(), "{}", String::from_utf8_lossy(&out.stderr));
+}
+
+#[test]
+fn the_choice_of_phase_and_cycle() {
+    let out = stdout(dormouse().args(["show", "--phase", "prepare", "-"]).write_stdin(TRACE));
+    assert!(out.contains("Critical path of prepare") && !out.contains("Critical path of suspend"));
+    let twice = TRACE.repeat(2);
+    let out = stdout(dormouse().args(["show", "--cycle", "2", "-"]).write_stdin(twice));
+    assert!(out.starts_with("cycle 2: stdin"), "{out}");
+}
