@@ -1,5 +1,6 @@
 // Compiles test/*.ts and runs them with Node's test runner:
 //   node test.mjs                     every test
+//   node test.mjs only NAME…          page, safe, size, whatif
 //   node test.mjs look REPORT FOLDER  screenshots for people
 
 import { spawnSync } from "node:child_process";
@@ -23,6 +24,7 @@ await esbuild.build({
   sourcemap: "inline",
 });
 const [tool, ...rest] = process.argv.slice(2);
-const tests = sources.filter((f) => f.endsWith(".test.ts")).map((f) => join(out, f.replace(/\.ts$/, ".mjs")));
-const command = tool ? [join(out, `${tool}.mjs`), ...rest] : ["--test", "--test-concurrency=1", ...tests];
+const wanted = tool === "only" ? rest.map((name) => `${name}.test.ts`) : sources.filter((f) => f.endsWith(".test.ts"));
+const tests = wanted.map((f) => join(out, f.replace(/\.ts$/, ".mjs")));
+const command = tool && tool !== "only" ? [join(out, `${tool}.mjs`), ...rest] : ["--test", "--test-concurrency=1", ...tests];
 process.exit(spawnSync(process.execPath, command, { stdio: "inherit" }).status ?? 1);

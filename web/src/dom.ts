@@ -50,6 +50,7 @@ export function byId(id: string): HTMLElement {
 
 /** Copies `text` and says so on `source` for a moment. */
 export async function copy(text: string, source: HTMLButtonElement): Promise<void> {
+  source.dataset["copied"] = text;
   let done = true;
   try {
     await navigator.clipboard.writeText(text);
@@ -62,7 +63,6 @@ export async function copy(text: string, source: HTMLButtonElement): Promise<voi
     done = document.execCommand("copy");
     area.remove();
   }
-  source.dataset["copied"] = text;
   const before = source.textContent ?? "";
   source.textContent = done ? "Copied" : "Not copied: select and copy by hand";
   setTimeout(() => (source.textContent = before), 1500);

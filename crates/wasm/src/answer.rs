@@ -1,7 +1,7 @@
 //! Requests and answers.
 
 use crate::columns::{self, CycleBlock};
-use crate::machine::{Machine, load};
+use crate::machine::{Machine, load, on_page};
 use crate::names::NameTable;
 use dormouse_core::board::derive::Derived;
 use dormouse_core::capture::Capture;
@@ -185,7 +185,7 @@ impl State {
         let kept = Kept {
             derived: load(machine)?,
             release: machine.kernel.clone(),
-            origin: machine.origin.clone(),
+            origin: on_page(machine),
         };
         let derived = &kept.derived;
         let kernel = |p: &&'static policy::Policy| KernelOut {

@@ -17,8 +17,8 @@ pub struct CycleBlock {
     pub unit: i64,
     /// Threads.
     pub threads: Threads,
-    /// Index of the device.
-    pub device: Vec<u32>,
+    /// Index of the device, less that of the callback before.
+    pub device: Vec<i64>,
     /// Index of the phase.
     pub phase: Vec<u8>,
     /// Index of the thread.
@@ -29,8 +29,9 @@ pub struct CycleBlock {
     pub length: Vec<i64>,
     /// Name of the function.
     pub function: Vec<u32>,
-    /// Index of the callback it waited for, plus one.
-    pub cause: Vec<u32>,
+    /// How many callbacks before it in this list the one stands that it waited
+    /// for; 0 for none.
+    pub cause: Vec<i64>,
     /// Why it did not start earlier.
     pub reason: Vec<u8>,
     /// Index and errno of those that failed.
@@ -57,9 +58,10 @@ pub struct Threads {
 pub struct Path {
     /// Index of the phase.
     pub phase: Vec<u8>,
-    /// Index of the callback plus one; 0 for a gap.
-    pub callback: Vec<u32>,
-    /// Begin in ticks.
+    /// Index of the callback, less that of the callback before on the path
+    /// (-1 at first); 0 for a gap.
+    pub callback: Vec<i64>,
+    /// Ticks from the end of the segment before.
     pub start: Vec<i64>,
     /// Duration in ticks.
     pub length: Vec<i64>,
@@ -143,17 +145,21 @@ pub fn block(
     }
     let starts = dormouse_core::understand::start::starts(capture, cycle, view);
     let mut before = 0;
+    let mut last_device = 0;
     for (k, &i) in list.iter().enumerate() {
         let cb = &cycle.callbacks[i as usize];
         let start = at(cb.start) / unit;
-        b.device.push(number(cb.device).unwrap_or(0));
+        let device = i64::from(number(cb.device).unwrap_or(0));
+        b.device.push(device - last_device);
+        last_device = device;
         b.phase.push(cb.phase as u8);
         b.thread.push(cb.thread.0);
         b.start.push(start - before);
         b.length.push(at(cb.end).saturating_sub(at(cb.start)).max(0) / unit);
         b.function.push(names.add(capture.names.get(cb.function)));
         let s = starts.get(i as usize).copied().unwrap_or_default();
-        b.cause.push(s.after.map_or(0, |c| new[c as usize]));
+        let cause = s.after.map_or(0, |c| i64::from(new[c as usize]));
+        b.cause.push(if cause == 0 { 0 } else { k as i64 + 1 - cause });
         b.reason.push(s.reason.map_or(0, reason_number));
         if cb.error != 0 {
             b.errors.push((k as u32, cb.error));
@@ -163,11 +169,17 @@ pub fn block(
         }
         before = start;
     }
+    let (mut last_callback, mut last_end) = (-1, 0);
     for (span, p) in cycle.phases.iter().zip(&view.phases) {
         for s in &p.path {
             b.path.phase.push(span.phase as u8);
-            b.path.callback.push(s.callback.map_or(0, |c| new[c as usize]));
-            b.path.start.push(at(s.start) / unit);
+            let callback = s.callback.map_or(0, |c| i64::from(new[c as usize])) - 1;
+            b.path.callback.push(if callback < 0 { 0 } else { callback - last_callback });
+            if callback >= 0 {
+                last_callback = callback;
+            }
+            b.path.start.push(at(s.start) / unit - last_end);
+            last_end = at(s.start) / unit + s.duration().0 / unit;
             b.path.length.push(s.duration().0 / unit);
             b.path.reason.push(reason_number(s.reason));
         }

@@ -17,8 +17,9 @@ pub struct Machine {
     pub observed: [Option<i64>; 8],
     /// What was assumed.
     pub assumptions: Vec<String>,
-    /// Number of each board device in the capture.
-    pub origin: Vec<u32>,
+    /// Number of each board device on the page, each as the step from the one
+    /// before; [`NOWHERE`] for a device that is not there.
+    pub origin: Vec<i64>,
     /// Nanoseconds of a tick of `cycles`.
     pub unit: i64,
     /// The times of the cycles.
@@ -36,8 +37,17 @@ pub struct CycleTimes {
     pub time: Vec<i64>,
 }
 
-/// Saves at most `most` times of cycles, whole cycles only.
-pub fn save(derived: &Derived, kernel: &str, most: usize) -> Machine {
+/// The number of a device that is not on the page.
+pub const NOWHERE: u32 = u32::MAX;
+
+/// Saves at most `most` times of cycles, whole cycles only. `number` says how
+/// a device of the capture is called on the page.
+pub fn save(
+    derived: &Derived,
+    kernel: &str,
+    most: usize,
+    number: &dyn Fn(u32) -> Option<u32>,
+) -> Machine {
     let devices = &derived.board.devices;
     let mut cycles = Vec::new();
     let mut left = most;
@@ -69,7 +79,7 @@ pub fn save(derived: &Derived, kernel: &str, most: usize) -> Machine {
         kernel: kernel.into(),
         observed: derived.observed.map(|o| o.map(|t| t.0)),
         assumptions: derived.assumptions.clone(),
-        origin: origin(derived),
+        origin: steps(origin(derived).into_iter().map(|old| number(old).unwrap_or(NOWHERE))),
         unit,
         cycles,
         cycles_of: derived.cycles.len(),
@@ -85,6 +95,27 @@ fn origin(derived: &Derived) -> Vec<u32> {
         }
     }
     origin
+}
+
+fn steps(numbers: impl Iterator<Item = u32>) -> Vec<i64> {
+    let mut last = 0;
+    numbers
+        .map(|n| {
+            let step = i64::from(n) - last;
+            last = i64::from(n);
+            step
+        })
+        .collect()
+}
+
+/// Numbers of the board's devices on the page.
+pub fn on_page(m: &Machine) -> Vec<u32> {
+    let mut at = 0i64;
+    let number = |step: &i64| {
+        at = at.saturating_add(*step);
+        u32::try_from(at).unwrap_or(NOWHERE)
+    };
+    m.origin.iter().map(number).collect()
 }
 
 /// The machine that was saved.

@@ -45,38 +45,47 @@ export function detail(block: CycleBlock, names: string[]): Detail {
   const n = block.device.length;
   const start = new Float64Array(n);
   const end = new Float64Array(n);
+  const device = new Int32Array(n);
   const ofDevice = new Map<number, number[]>();
   let ticks = 0;
+  let d = 0;
   for (let i = 0; i < n; i++) {
     ticks += block.start[i] ?? 0;
     start[i] = ticks * block.unit;
     end[i] = (ticks + (block.length[i] ?? 0)) * block.unit;
-    const d = block.device[i] ?? 0;
+    d += block.device[i] ?? 0;
+    device[i] = d;
     const list = ofDevice.get(d);
     if (list) list.push(i);
     else ofDevice.set(d, [i]);
   }
   const onPath = new Uint8Array(n);
-  const path = block.path.start.map((from, i) => {
-    const callback = (block.path.callback[i] ?? 0) - 1;
+  let at = 0;
+  let last = -1;
+  const path = block.path.start.map((gap, i) => {
+    const step = block.path.callback[i] ?? 0;
+    if (step !== 0) last += step;
+    const callback = step === 0 ? -1 : last;
     if (callback >= 0) onPath[callback] = 1;
+    const from = at + gap;
+    at = from + (block.path.length[i] ?? 0);
     return {
       phase: block.path.phase[i] ?? 0,
       callback,
       start: from * block.unit,
-      end: (from + (block.path.length[i] ?? 0)) * block.unit,
+      end: at * block.unit,
       reason: block.path.reason[i] ?? 0,
     };
   });
   return {
     count: n,
-    device: Int32Array.from(block.device),
+    device,
     phase: Uint8Array.from(block.phase),
     thread: Uint16Array.from(block.thread),
     start,
     end,
     functionOf: (i) => names[block.function[i] ?? 0] ?? "",
-    cause: Int32Array.from(block.cause, (c) => c - 1),
+    cause: Int32Array.from(block.cause, (back, i) => (back === 0 ? -1 : i - back)),
     reason: Uint8Array.from(block.reason),
     errors: new Map(block.errors),
     open: new Set(block.open),

@@ -171,6 +171,7 @@ export interface CycleBlock {
   /** Nanoseconds of one tick; all times below are ticks. */
   unit: number;
   threads: { pid: number[]; name: number[]; main: number[] };
+  /** Index of the device, less that of the callback before. */
   device: number[];
   phase: number[];
   thread: number[];
@@ -178,7 +179,7 @@ export interface CycleBlock {
   start: number[];
   length: number[];
   function: number[];
-  /** Index of the callback that it waited for, plus one; 0 for none. */
+  /** How many callbacks before it the one stands that it waited for; 0 for none. */
   cause: number[];
   reason: number[];
   /** [index, errno] of callbacks that failed. */
@@ -187,8 +188,10 @@ export interface CycleBlock {
   open: number[];
   path: {
     phase: number[];
-    /** Index plus one; 0 for a stretch without a callback. */
+    /** Index, less that of the callback before on the path (-1 at first); 0
+     * for a stretch without a callback. */
     callback: number[];
+    /** Ticks from the end of the segment before. */
     start: number[];
     length: number[];
     reason: number[];

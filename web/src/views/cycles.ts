@@ -18,6 +18,13 @@ export function cycles(model: Model, state: State, choose: (cycle: number) => vo
     strip(capture, state, "Suspend", (c) => c.suspend_ns, choose),
     strip(capture, state, "Resume", (c) => c.resume_ns, choose),
   );
+  const pick = byId("cycle-pick") as HTMLSelectElement;
+  if (pick.options.length !== capture.data.cycles.length || pick.dataset["capture"] !== String(state.capture)) {
+    pick.dataset["capture"] = String(state.capture);
+    pick.replaceChildren(...capture.data.cycles.map((c, i) => h("option", { value: i }, `${i + 1}: ${visible(c.source)}`)));
+    pick.onchange = () => choose(Number(pick.value));
+  }
+  pick.value = String(state.cycle);
   const outliers = capture.data.cycles
     .map((c, i) => ({ c, i }))
     .filter(({ c }) => c.outlier !== "" || c.first_after_boot);
@@ -55,6 +62,8 @@ export function cycles(model: Model, state: State, choose: (cycle: number) => vo
 
 const WIDTH = 1000;
 const HEIGHT = 64;
+/** Width of a dot; dots stand in columns of this width. */
+const DOT = 9;
 
 function strip(
   capture: Capture,
@@ -82,12 +91,12 @@ function strip(
   const columns = new Map<number, number>();
   all.sort((a, b) => a.v - b.v);
   for (const { c, i, v } of all) {
-    const column = Math.round(x(v) / 9);
+    const column = Math.round(x(v) / DOT);
     const place = columns.get(column) ?? 0;
     columns.set(column, place + 1);
     const kind = i === state.cycle ? "dot chosen" : c.outlier || c.first_after_boot ? "dot out" : "dot";
-    const cy = HEIGHT - 7 - ((place * 9) % (HEIGHT - 9));
-    const dot = s("circle", { class: kind, cx: x(v), cy, r: 4.5 });
+    const cy = HEIGHT - 7 - ((place * DOT) % (HEIGHT - DOT));
+    const dot = s("circle", { class: kind, cx: column * DOT, cy, r: 4.5 });
     dot.append(s("title", {}, `Cycle ${i + 1}, ${title.toLowerCase()} ${time(v)}${c.outlier ? `: ${visible(c.outlier)}` : ""}`));
     dot.addEventListener("click", () => choose(i));
     svg.append(dot);

@@ -110,7 +110,9 @@ impl Maker<'_> {
             .collect();
         let text = |s| capture.names.get(s).to_string();
         let board_block = self.board(label, &kept);
-        let places_block = Some(self.blocks.add(&stats::places(capture, views, &counted, &kept)));
+        // One cycle is its own distribution.
+        let places_block = (capture.cycles.len() > 1)
+            .then(|| self.blocks.add(&stats::places(capture, views, &counted, &kept)));
         CaptureData {
             label: label.into(),
             host: text(capture.machine.host),
@@ -146,16 +148,14 @@ impl Maker<'_> {
         // As `predict` does: the first release that the input names.
         let kernels = self.capture.cycles.iter().map(|c| self.capture.names.get(c.kernel));
         let kernel = kernels.into_iter().find(|k| !k.is_empty()).unwrap_or("");
-        let mut machine = machine::save(&derived, kernel, self.options.callbacks);
+        let number = |old: u32| kept.get(old as usize);
+        let machine = machine::save(&derived, kernel, self.options.callbacks, &number);
         if machine.cycles.len() < machine.cycles_of {
             self.left_out.push(format!(
                 "{label}: the range of a prediction is resampled from {} of {} cycles.",
                 machine.cycles.len(),
                 machine.cycles_of
             ));
-        }
-        for d in &mut machine.origin {
-            *d = kept.get(*d as usize).unwrap_or(u32::MAX);
         }
         Some(self.blocks.add(&machine))
     }

@@ -1,0 +1,81 @@
+// Reports and figures for the tests, made by the dormouse command.
+
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+/** The repository; the tests run compiled, from web/dist/test. */
+export const ROOT = resolve(process.env["DORMOUSE_ROOT"] ?? join(process.cwd(), ".."));
+export const OUT = join(ROOT, "target/web-test");
+mkdirSync(OUT, { recursive: true });
+
+const BINARY = resolve(ROOT, process.env["DORMOUSE_BIN"] ?? "target/debug/dormouse");
+export const DATA = resolve(ROOT, process.env["DORMOUSE_DATA"] ?? "../shared/data");
+
+/** Forty runs of a laptop, if the data is there. */
+export const RUNS = join(DATA, "logs/pm-graph/multitest-5.3");
+
+export function haveData(): boolean {
+  const have = existsSync(RUNS);
+  if (!have) console.error(`SKIPPED: no real logs at ${RUNS}; set DORMOUSE_DATA`);
+  return have;
+}
+
+/** Runs dormouse and returns what it prints. */
+export function dormouse(...args: string[]): string {
+  const run = spawnSync(BINARY, args, { encoding: "utf8", maxBuffer: 1 << 30 });
+  if (run.error) throw run.error;
+  if (run.status !== 0) throw new Error(`dormouse ${args.join(" ")} ended with ${run.status}: ${run.stderr}`);
+  return run.stdout;
+}
+
+const made = new Map<string, string>();
+
+/** A report of `inputs`, made once. */
+export function report(name: string, ...inputs: string[]): string {
+  const file = join(OUT, `${name}.html`);
+  if (!made.has(file)) {
+    dormouse("report", ...inputs, "-o", file);
+    made.set(file, file);
+  }
+  return file;
+}
+
+/** Names that a log might hold to hurt its reader. */
+export const HOSTILE = [
+  `"><script>window.hurt=1</script>`,
+  `<img-src=x-onerror=window.hurt=1>`,
+  `&lt;b&gt;&amp;&#x27;`,
+  "abc\u202egnp.exe\u2066",
+  `javascript:window.hurt=1`,
+  `</script><!--`,
+  "x".repeat(10_240),
+  "{{data}}<!--dormouse:data-->",
+];
+
+/** An ftrace text of one cycle whose devices have hostile names. */
+export function hostileTrace(): string {
+  const line = (t: number, text: string): string => `     sh-100   [000] .... ${t.toFixed(6)}: ${text}\n`;
+  let t = 100;
+  let out = "# tracer: nop\n#\n";
+  const phase = (name: string, event: string, word: string, devices: string[]): void => {
+    out += line((t += 0.001), `suspend_resume: ${name}[${event}] begin`);
+    devices.forEach((d, i) => {
+      out += line((t += 0.001), `device_pm_callback_start: hostile ${d}, parent: none, bus [${word}]`);
+      out += line((t += 0.002 + i * 0.001), `device_pm_callback_end: hostile ${d}, err=0`);
+    });
+    out += line((t += 0.001), `suspend_resume: ${name}[${event}] end`);
+  };
+  out += line(t, "suspend_resume: suspend_enter[3] begin");
+  phase("dpm_prepare", "2", "suspend", []);
+  phase("dpm_suspend", "2", "suspend", [...HOSTILE].reverse());
+  out += line((t += 0.01), "suspend_resume: machine_suspend[3] begin");
+  out += line((t += 2), "suspend_resume: machine_suspend[3] end");
+  phase("dpm_resume", "16", "resume", HOSTILE);
+  phase("dpm_complete", "16", "resume", []);
+  out += line((t += 0.001), "suspend_resume: thaw_processes[0] begin");
+  out += line((t += 0.001), "suspend_resume: thaw_processes[0] end");
+  const file = join(OUT, "hostile.trace");
+  writeFileSync(file, out);
+  return file;
+}
