@@ -1,5 +1,6 @@
 //! gzip, xz and zstd, recognised by their first bytes and bounded.
 
+use super::dictionary;
 use super::frames::Frames;
 use crate::error::ReadError;
 use crate::read::Limits;
@@ -36,6 +37,13 @@ pub fn unpack(path: &Path, bytes: &[u8], limits: &Limits) -> Result<Unpacked, Re
         let next = if data.starts_with(&[0x1f, 0x8b, 8]) {
             drain(path, "gzip", data.len(), flate2::read::MultiGzDecoder::new(data), limits)?
         } else if data.starts_with(b"\xfd7zXZ\0") {
+            if dictionary::is_too_large(data) {
+                return Err(ReadError::Unpack {
+                    path: path.to_owned(),
+                    format: "xz",
+                    detail: "it asks for more than 64 MB of memory".into(),
+                });
+            }
             drain(path, "xz", data.len(), lzma_rust2::XzReader::new(data, true), limits)?
         } else if data.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
             drain(path, "zstd", data.len(), Frames::new(data), limits)?

@@ -1,6 +1,7 @@
 //! From names to bytes: files, folders, standard input, compression.
 
 mod compress;
+mod dictionary;
 mod frames;
 mod map;
 
