@@ -95,6 +95,9 @@ fn join(log: Cycle, trace: &mut Cycle) {
         (ours, _) => ours,
     };
     trace.asleep_elsewhere = trace.asleep_elsewhere.or(log.asleep_elsewhere);
+    if let Some(asleep) = trace.asleep_elsewhere {
+        place_sleep(asleep, trace);
+    }
     trace.first_after_boot |= log.first_after_boot;
     trace.freeze_delays.extend(log.freeze_delays.iter().copied());
     printed(&log, trace);
@@ -103,6 +106,35 @@ fn join(log: Cycle, trace: &mut Cycle) {
     } else {
         take_functions(&log, trace);
     }
+}
+
+/// Below this, time missing by one clock is not a sleep.
+const SHORTEST_SLEEP: Ns = Ns(1_000_000);
+
+/// Puts the time asleep where it was: `asleep` by a clock that kept running.
+///
+/// The boot clock stands still while timekeeping is suspended and catches up
+/// when it is resumed. In suspend-to-RAM that is inside the system core's
+/// bracket on the way up, which would then hold the sleep. In suspend-to-idle
+/// it is inside the sleep itself, and other clocks never catch up: then nothing
+/// is to be done.
+pub(crate) fn place_sleep(asleep: Ns, cycle: &mut Cycle) {
+    let last = |phase| cycle.phases.iter().rposition(|p| p.phase == phase && p.complete);
+    let (Some(turn), Some(core)) = (last(Phase::Asleep), last(Phase::SyscoreResume)) else {
+        return;
+    };
+    // Clocks are read, and logs print, at slightly other moments.
+    let length = cycle.phases[core].duration();
+    if asleep < SHORTEST_SLEEP || length + SHORTEST_SLEEP < asleep || turn > core {
+        return;
+    }
+    let caught_up = asleep.min(length);
+    cycle.phases[turn].end += caught_up;
+    cycle.phases[core].start += caught_up;
+    if let Some((_, up)) = &mut cycle.asleep {
+        *up += caught_up;
+    }
+    cycle.asleep_elsewhere = None;
 }
 
 /// The k-th time a phase is printed belongs to the k-th bracket.

@@ -250,6 +250,31 @@ fn the_kept_file_of_version_1_is_read() {
     assert!(c.graph.order_known);
 }
 
+/// The same sleep from the two files that anybody can save: the log rounds to
+/// milliseconds.
+#[test]
+fn a_trace_by_the_boot_clock_and_its_log_tell_the_sleep_apart() {
+    let bytes = include_bytes!("fixtures/capture-v1-deep-6.12.tar.gz");
+    let (file, _) = dormouse_read::capture_file::read(bytes).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("trace.txt"), &file.cycles[0].trace).unwrap();
+    // The log's clock lacks the sleeps before this one, 27.5057 s in all.
+    let mut log = String::new();
+    for line in String::from_utf8(file.cycles[0].dmesg.clone()).unwrap().lines() {
+        let (stamp, text) = line[1..].split_once(']').unwrap();
+        let seconds: f64 = stamp.trim().parse().unwrap();
+        log.push_str(&format!("[{:12.6}]{text}\n", seconds + 27.5057));
+    }
+    std::fs::write(dir.path().join("dmesg.txt"), log).unwrap();
+    let inputs =
+        ["trace.txt", "dmesg.txt"].map(|f| dormouse_read::Input::from_arg(dir.path().join(f)));
+    let reading = dormouse_read::read(&inputs, &Options::default()).unwrap();
+    let cycle = &reading.captures[0].cycles[0];
+    let (down, up) = cycle.asleep.unwrap();
+    assert_eq!(up.since(down).0 / 1_000_000, 3_754);
+    assert!(cycle.resume_time().unwrap() < Ns::from_ms(40));
+}
+
 /// Recorded in a guest of QEMU (`tools/check-restore`): a real suspend-to-RAM,
 /// woken by the RTC after 3.75 s.
 #[test]

@@ -4,9 +4,11 @@ use super::container::read;
 use super::count;
 use super::merge;
 use super::schema::CaptureFile;
+use crate::merge::place_sleep;
 use crate::track::Tracker;
 use dormouse_core::capture::Capture;
 use dormouse_core::loss::{Losses, Severity};
+use dormouse_core::time::Ns;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -70,7 +72,7 @@ pub fn assemble(name: &str, file: &CaptureFile, losses: Losses) -> Capture {
             let stats = &members.stats;
             merge::apply_stats(stats, kernel, cycle);
             if file.document.trace_clock == "boot" {
-                merge::place_sleep(stats, cycle);
+                place_sleep(Ns(stats.clocks.monotonic_stood_still()), cycle);
             }
             let main = cycle.threads.iter().find(|t| t.is_main == Some(true));
             let main = main.map_or("", |t| capture.names.get(t.name));

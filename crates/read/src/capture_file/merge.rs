@@ -12,8 +12,6 @@ use dormouse_core::cycle::{Cycle, Mode, Outcome, PmTestLevel};
 use dormouse_core::device::{Device, DeviceGraph, DeviceId, Facts, Link, LinkKind};
 use dormouse_core::loss::{Losses, Severity};
 use dormouse_core::names::{Names, Sym};
-use dormouse_core::phase::Phase;
-use dormouse_core::time::Ns;
 use std::collections::{HashMap, HashSet};
 
 /// Adds the tables and the document of `file` to `capture`, whose cycles were
@@ -299,35 +297,6 @@ pub fn apply_stats(stats: &CycleStats, kernel: Sym, cycle: &mut Cycle) {
         };
     }
 }
-
-/// Puts the time asleep where it was.
-///
-/// The boot clock stands still while timekeeping is suspended and catches up
-/// when it is resumed. In suspend-to-RAM that is inside the system core's
-/// bracket on the way up, which would then hold the sleep; in suspend-to-idle
-/// it is inside the sleep itself, and nothing is to be done.
-pub fn place_sleep(stats: &CycleStats, cycle: &mut Cycle) {
-    let asleep = Ns(stats.clocks.monotonic_stood_still());
-    let last = |phase| cycle.phases.iter().rposition(|p| p.phase == phase && p.complete);
-    let (Some(turn), Some(core)) = (last(Phase::Asleep), last(Phase::SyscoreResume)) else {
-        return;
-    };
-    // The readings are some microseconds apart from the kernel's own.
-    let length = cycle.phases[core].duration();
-    if asleep < SHORTEST_SLEEP || length + SHORTEST_SLEEP < asleep || turn > core {
-        return;
-    }
-    let caught_up = asleep.min(length);
-    cycle.phases[turn].end += caught_up;
-    cycle.phases[core].start += caught_up;
-    if let Some((_, up)) = &mut cycle.asleep {
-        *up += caught_up;
-    }
-    cycle.asleep_elsewhere = None;
-}
-
-/// Below this the difference of two clocks is not a sleep.
-const SHORTEST_SLEEP: Ns = Ns(1_000_000);
 
 fn mode(stats: &CycleStats) -> Mode {
     if let Some(level) = PmTestLevel::find(&stats.pm_test) {
