@@ -73,7 +73,11 @@ guest: ## Build what runs inside the laboratory's guests
 
 .PHONY: lab-cases
 lab-cases: guest ## Boot 6.1, 6.12 and 7.x and check the worked cases on them
-	$(CARGO) test -q -p dormouse-lab --test cases -- --ignored --nocapture --test-threads=1
+	$(CARGO) test -q -p dormouse-lab --test cases --test module -- --ignored --nocapture --test-threads=1
+
+.PHONY: lab-repeat
+lab-repeat: guest build ## Boot each kernel ten times and count recordings that differ
+	@tools/lab-repeat $(BOOTS)
 
 .PHONY: record-guest
 record-guest: ## Kill the recorder at every step in a guest, and restore (KERNEL=6.12)

@@ -90,6 +90,10 @@ pub struct Plan {
     pub module: bool,
     /// Terminal that takes the results.
     pub results: String,
+    /// Files in [`DIRECTORY`] that the board module is asked to build and to
+    /// take away again before anything else, to see what it says.
+    #[serde(default)]
+    pub probes: Vec<String>,
     /// Steps in order.
     pub steps: Vec<Step>,
 }

@@ -60,15 +60,7 @@ pub struct Boot {
 /// When anything is missing, the guest does not come to its end within
 /// `limit`, refuses a board, or loses events.
 pub fn run(kernel: &Kernel, machine: &Machine, jobs: &[Job], limit: Duration) -> Result<Boot> {
-    let mut archive = Initramfs::default();
-    for dir in [DIRECTORY, "/proc", "/sys", "/dev", "/run", "/tmp"] {
-        archive.directory(dir);
-    }
-    // The kernel opens it before the guest mounts anything.
-    archive.device("/dev/console", 5, 1);
-    let init = fs::read(init_program(machine.arch)?).map_err(Error::file("init program"))?;
-    archive.file("/init", 0o755, &init);
-
+    let mut archive = base(machine.arch)?;
     let mut plan = Plan {
         module: jobs.iter().any(|j| j.board.is_some()),
         results: machine.arch.results().into(),
@@ -103,24 +95,68 @@ pub fn run(kernel: &Kernel, machine: &Machine, jobs: &[Job], limit: Duration) ->
     }
     // The board module also ends suspend-to-idle.
     plan.module |= plan.steps.iter().any(|s| s.sleep == Sleep::S2idle);
-    if plan.module {
-        let ko = kmod::module(kernel)?;
-        let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
-        archive.file(&format!("{DIRECTORY}/{MODULE}"), 0o644, &bytes);
-    }
-    let json = serde_json::to_vec(&plan).map_err(|e| Error::other(e.to_string()))?;
-    archive.file(&format!("{DIRECTORY}/{PLAN}"), 0o644, &json);
-
-    let deep = plan.steps.iter().any(|s| s.sleep == Sleep::Deep);
-    let output = boot(machine, &kernel.image, &archive.finish(), deep, limit)?;
-    let answer = understand(&output)?;
+    let (answer, took) = play(kernel, machine, archive, &plan, limit)?;
     let outcomes = plan
         .steps
         .iter()
         .zip(descriptions)
         .map(|(step, description)| outcome(&answer, step, description))
         .collect::<Result<_>>()?;
-    Ok(Boot { outcomes, log: answer.text("log"), took: output.took })
+    Ok(Boot { outcomes, log: answer.text("log"), took })
+}
+
+/// Asks the board module to build each of `descriptions` and gives what it
+/// said, and the kernel log.
+pub fn probe(
+    kernel: &Kernel,
+    machine: &Machine,
+    descriptions: &[&str],
+    limit: Duration,
+) -> Result<(Vec<String>, String)> {
+    let mut archive = base(machine.arch)?;
+    let mut plan = Plan { module: true, results: machine.arch.results().into(), ..Plan::default() };
+    for (i, text) in descriptions.iter().enumerate() {
+        let file = format!("probe{i}");
+        archive.file(&format!("{DIRECTORY}/{file}"), 0o644, text.as_bytes());
+        plan.probes.push(file);
+    }
+    let (answer, _) = play(kernel, machine, archive, &plan, limit)?;
+    let said = plan.probes.iter().map(|f| answer.text(&format!("probe {f}"))).collect();
+    Ok((said, answer.text("log")))
+}
+
+/// The file system that every guest begins with.
+fn base(arch: Arch) -> Result<Initramfs> {
+    let mut archive = Initramfs::default();
+    for dir in [DIRECTORY, "/proc", "/sys", "/dev", "/run", "/tmp"] {
+        archive.directory(dir);
+    }
+    // The kernel opens it before the guest mounts anything.
+    archive.device("/dev/console", 5, 1);
+    let path = init_program(arch)?;
+    let init = fs::read(&path).map_err(Error::file(&path))?;
+    archive.file("/init", 0o755, &init);
+    Ok(archive)
+}
+
+/// Adds the module and the plan, boots, and unpacks the answer.
+fn play(
+    kernel: &Kernel,
+    machine: &Machine,
+    mut archive: Initramfs,
+    plan: &Plan,
+    limit: Duration,
+) -> Result<(Answer, Duration)> {
+    if plan.module {
+        let ko = kmod::module(kernel)?;
+        let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
+        archive.file(&format!("{DIRECTORY}/{MODULE}"), 0o644, &bytes);
+    }
+    let json = serde_json::to_vec(plan).map_err(|e| Error::other(e.to_string()))?;
+    archive.file(&format!("{DIRECTORY}/{PLAN}"), 0o644, &json);
+    let deep = plan.steps.iter().any(|s| s.sleep == Sleep::Deep);
+    let output = boot(machine, &kernel.image, &archive.finish(), deep, limit)?;
+    Ok((understand(&output)?, output.took))
 }
 
 fn understand(output: &Output) -> Result<Answer> {

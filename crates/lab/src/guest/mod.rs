@@ -66,6 +66,13 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
     if plan.module {
         system::load_module(&dir.join(MODULE))?;
     }
+    for file in &plan.probes {
+        let text = system::read(&dir.join(file))?;
+        let said = system::build_board(&text).err().unwrap_or_else(|| "built".into());
+        let left = system::board_devices();
+        out.send(&format!("probe {file}"), format!("{said}; {left} devices").as_bytes())?;
+        system::build_board(b"clear")?;
+    }
     let mut board = None;
     for step in &plan.steps {
         // Where a panic or a time limit ends it, this says how far it came.

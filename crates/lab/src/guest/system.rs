@@ -71,6 +71,15 @@ pub fn build_board(text: &[u8]) -> Result<()> {
     }
 }
 
+/// Devices of the board module that sysfs shows now.
+pub fn board_devices() -> usize {
+    ["/sys/bus/dormouse/devices", "/sys/class/dormouse"]
+        .iter()
+        .filter_map(|d| fs::read_dir(d).ok())
+        .map(Iterator::count)
+        .sum()
+}
+
 /// What the kernel has logged so far.
 pub fn kernel_log() -> Vec<u8> {
     let mut log = Vec::new();
