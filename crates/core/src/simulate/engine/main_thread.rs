@@ -19,8 +19,8 @@ impl Engine<'_> {
         }
         let next = if up_front { Step::First } else { Step::Walk };
         match self.lock(MAIN, LIST_LOCK, next) {
-            Flow::Go(c) => Flow::Go(c + cost),
             Flow::Stop => Flow::Stop,
+            Flow::Go(c) | Flow::Owe(c) => Flow::Go(c + cost),
         }
     }
 

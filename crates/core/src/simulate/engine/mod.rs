@@ -25,7 +25,7 @@ use crate::time::Ns;
 use alloc::collections::{BinaryHeap, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cmp::{Ordering, Reverse};
+use core::cmp::Reverse;
 use pool::Pool;
 
 /// The main thread's number.
@@ -121,6 +121,8 @@ struct Thread {
     record: u32,
     /// Computing time left.
     left: i64,
+    /// Computing that it has not paid for yet.
+    owed: Ns,
     /// Has computed for a whole slice.
     slice_over: bool,
     /// Occupied by an item but waiting.
@@ -133,25 +135,30 @@ struct Lock {
     waiters: (u32, u32),
 }
 
-/// A moment at which a thread goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Event {
-    time: i64,
-    /// Main thread first, then in order of making.
-    order: u64,
-    thread: u32,
-}
+/// A moment at which a thread goes on, in one comparable word: the time, then
+/// the main thread before others, then in order of making; the thread's number
+/// below that. Reversed, because the heap gives the greatest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Event(Reverse<u128>);
 
-impl Ord for Event {
-    fn cmp(&self, o: &Event) -> Ordering {
-        // The heap gives the greatest first.
-        (o.time, o.order).cmp(&(self.time, self.order))
+impl Event {
+    /// Bits of the thread's number, and of the sequence above it.
+    const THREAD: u32 = 24;
+    const SEQUENCE: u32 = 39;
+
+    fn new(time: i64, sequence: u64, thread: u32) -> Event {
+        let others = u64::from(thread != MAIN) << (Event::THREAD + Event::SEQUENCE);
+        let sequence = (sequence & ((1 << Event::SEQUENCE) - 1)) << Event::THREAD;
+        let order = others | sequence | u64::from(thread);
+        Event(Reverse(u128::from(time.max(0) as u64) << 64 | u128::from(order)))
     }
-}
 
-impl PartialOrd for Event {
-    fn partial_cmp(&self, o: &Event) -> Option<Ordering> {
-        Some(self.cmp(o))
+    fn time(self) -> i64 {
+        (self.0.0 >> 64) as i64
+    }
+
+    fn thread(self) -> u32 {
+        self.0.0 as u32 & ((1 << Event::THREAD) - 1)
     }
 }
 
@@ -159,6 +166,9 @@ impl PartialOrd for Event {
 enum Flow {
     /// The next step, after this much computing.
     Go(Ns),
+    /// The next step at once; the thread computes this much with its next `Go`.
+    /// For costs too small to be worth an event of their own.
+    Owe(Ns),
     /// The thread blocked, or an event will continue it.
     Stop,
 }
@@ -336,11 +346,11 @@ impl<'a> Engine<'a> {
     /// Advances to the next event and readies everything that happens then.
     fn next_moment(&mut self) -> Result<(), Deadlock> {
         let first = self.events.pop().ok_or(Deadlock)?;
-        self.now = self.now.max(first.time);
-        self.fire(first.thread);
-        while self.events.peek().is_some_and(|e| e.time <= self.now) {
+        self.now = self.now.max(first.time());
+        self.fire(first.thread());
+        while self.events.peek().is_some_and(|e| e.time() <= self.now) {
             if let Some(e) = self.events.pop() {
-                self.fire(e.thread);
+                self.fire(e.thread());
             }
         }
         Ok(())
@@ -370,8 +380,7 @@ impl<'a> Engine<'a> {
             return;
         }
         self.sequence += 1;
-        let order = self.sequence | if t == MAIN { 0 } else { 1 << 63 };
-        self.events.push(Event { time: self.now.saturating_add(delay), order, thread: t });
+        self.events.push(Event::new(self.now.saturating_add(delay), self.sequence, t));
     }
 
     /// Wakes a sleeping thread.
@@ -447,7 +456,7 @@ impl<'a> Engine<'a> {
         let end = self.now.saturating_add(time);
         if self.ready.is_empty()
             && !self.main_ready
-            && self.events.peek().is_none_or(|e| e.time > end)
+            && self.events.peek().is_none_or(|e| e.time() > end)
         {
             self.now = end;
             return true;
@@ -459,9 +468,11 @@ impl<'a> Engine<'a> {
     fn run_thread(&mut self, t: u32) {
         loop {
             match self.step(t) {
+                Flow::Owe(cost) => self.threads[t as usize].owed += cost,
                 Flow::Go(Ns(0)) => {}
                 Flow::Go(cost) => {
-                    if !self.spend(t, cost) {
+                    let owed = core::mem::take(&mut self.threads[t as usize].owed);
+                    if !self.spend(t, cost + owed) {
                         return;
                     }
                 }
@@ -513,13 +524,22 @@ impl<'a> Engine<'a> {
         Flow::Go(cost)
     }
 
+    fn owe(&mut self, t: u32, step: Step, cost: Ns) -> Flow {
+        self.threads[t as usize].step = step;
+        Flow::Owe(cost)
+    }
+
     /// Takes lock `l` and goes on with `step`, at once or when it is free.
     fn lock(&mut self, t: u32, l: u32, step: Step) -> Flow {
         self.threads[t as usize].step = step;
         let lock = &mut self.locks[l as usize];
         if lock.owner == NONE {
             lock.owner = t;
-            return Flow::Go(self.costs.lock);
+            // The list mutex is taken outside of callbacks, others inside.
+            return match l {
+                LIST_LOCK => Flow::Owe(self.costs.lock),
+                _ => Flow::Go(self.costs.lock),
+            };
         }
         push_waiter(&mut lock.waiters, &mut self.threads, t);
         if l == LIST_LOCK {
@@ -682,6 +702,7 @@ impl Thread {
             next: NONE,
             record: NONE,
             left: 0,
+            owed: Ns::ZERO,
             slice_over: false,
             parked: false,
         }

@@ -29,13 +29,13 @@ impl Engine<'_> {
             Direction::Resume if self.policy.parent_under_lock => {
                 self.lock(t, LIST_LOCK, Step::WaitUnlock)
             }
-            _ => self.go(t, Step::Waits, self.costs.wait),
+            _ => self.owe(t, Step::Waits, self.costs.wait),
         }
     }
 
     pub(super) fn wait_unlock(&mut self, t: u32) -> Flow {
         self.unlock(LIST_LOCK);
-        self.go(t, Step::Waits, self.costs.wait)
+        self.owe(t, Step::Waits, self.costs.wait)
     }
 
     /// A worker waits for every dependency; the main thread only for
@@ -295,7 +295,7 @@ impl Engine<'_> {
         let woken = self.complete_all(d);
         self.devices[d as usize].at = 0;
         let cost = self.costs.complete + times(self.costs.wake_one, woken);
-        self.go(t, Step::Trigger, cost)
+        self.owe(t, Step::Trigger, cost)
     }
 
     /// Marks `d` done and wakes who waits for it, in order.
@@ -333,8 +333,7 @@ impl Engine<'_> {
         match edges.get(at) {
             Some(e) if e.kind() == super::super::topology::TREE => {
                 self.devices[d as usize].at += 1;
-                let queued = self.claim(e.device() as u32);
-                Flow::Go(self.costs.trigger + if queued { self.costs.queue } else { Ns::ZERO })
+                self.offered(e.device() as u32)
             }
             _ => {
                 self.unlock(LIST_LOCK);
@@ -360,8 +359,15 @@ impl Engine<'_> {
         if e.kind() == dormant {
             return GO;
         }
-        let queued = self.claim(e.device() as u32);
-        Flow::Go(self.costs.trigger + if queued { self.costs.queue } else { Ns::ZERO })
+        self.offered(e.device() as u32)
+    }
+
+    fn offered(&mut self, d: u32) -> Flow {
+        if self.claim(d) {
+            Flow::Go(self.costs.trigger + self.costs.queue)
+        } else {
+            Flow::Owe(self.costs.trigger)
+        }
     }
 
     /// Takes one off the counters of the dependents; starts the ready ones.
