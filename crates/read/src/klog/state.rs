@@ -11,6 +11,9 @@ use dormouse_core::phase::{Direction, Phase, PmEvent};
 use dormouse_core::time::Ns;
 use std::collections::HashMap;
 
+/// A callback that has not ended: which, in what thread, since when.
+type OpenCall = (CallRef, i32, Ns);
+
 /// Callbacks of one device that have not ended; more are damage.
 const MAX_OPEN: usize = 8;
 
@@ -47,7 +50,7 @@ pub struct PerCycle {
     /// none.
     cursors: HashMap<i32, Ns>,
     /// Callbacks that have not ended, by the text of their owner.
-    open: HashMap<Box<[u8]>, Vec<(CallRef, i32, Ns)>>,
+    open: HashMap<Box<[u8]>, Vec<OpenCall>>,
     /// A step that lasts until the next line of a step.
     pub lasting: Option<Phase>,
     /// But not longer than this, if its line says how long.
@@ -230,7 +233,7 @@ impl<'t> Log<'t> {
 
     /// The latest open callback of `owner` that runs `function`, and whether it
     /// was the only one.
-    fn take_open(&mut self, owner: &[u8], function: &[u8]) -> Option<((CallRef, i32, Ns), bool)> {
+    fn take_open(&mut self, owner: &[u8], function: &[u8]) -> Option<(OpenCall, bool)> {
         let list = self.c.open.get_mut(owner)?;
         let at = list.iter().rposition(|(call, _, _)| self.t.function_of(*call) == function)?;
         let found = list.remove(at);
