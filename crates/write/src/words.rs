@@ -117,7 +117,7 @@ pub fn verdict(capture: &Capture, view: &CycleView) -> Option<String> {
     let path = &view.phases.get(segment.0 as usize)?.path;
     let before = path.get(segment.1 as usize).filter(|s| s.waited_for.is_some());
     let before =
-        before.map_or(String::new(), |s| format!(" Its own wait: {}.", reason(capture, s)));
+        before.map_or(String::new(), |s| format!(" Its own start: {}.", reason(capture, s)));
     let after = match waiter {
         Some((w, r)) => format!("{} {}", name(capture, w), waits(r)),
         None => "the end of the phase waits for it".to_string(),

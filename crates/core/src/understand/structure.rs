@@ -468,6 +468,9 @@ impl Build<'_> {
             e.from = place[e.from as usize];
             e.to = place[e.to as usize];
         }
+        // In order of the later node, so that the binding of the earlier one is
+        // known.
+        self.out.edges.sort_by_key(|e| e.to);
         for i in 0..self.out.edges.len() {
             let e = self.out.edges[i];
             let better = match self.out.nodes[e.to as usize].binding {
@@ -494,14 +497,22 @@ impl Build<'_> {
     /// not be changed without it.
     fn rank(&self, e: Before) -> (Ns, bool, bool, bool, u32) {
         let from = &self.out.nodes[e.from as usize];
-        // The main thread itself passed a silent synchronous device, so to the
-        // next device on the main thread it is one of many in order.
-        let order = matches!(e.relation, Relation::MainThread | Relation::Queue);
-        let own =
-            !order && from.callback.is_none() && from.main && self.out.nodes[e.to as usize].main;
+        // A silent synchronous device that the main thread passed without
+        // waiting is to the next device on the main thread one of many in order.
+        let order = is_order(e.relation);
+        let own = !order
+            && from.callback.is_none()
+            && from.main
+            && self.out.nodes[e.to as usize].main
+            && from.binding.is_none_or(|b| is_order(self.out.edges[b as usize].relation));
         let depends = !own && !order;
         (from.end, depends, !own, e.known, e.from)
     }
+}
+
+/// Order of a thread, not a wait for a device.
+fn is_order(r: Relation) -> bool {
+    matches!(r, Relation::MainThread | Relation::Queue)
 }
 
 /// Phases whose callbacks all run on the main thread.

@@ -42,7 +42,8 @@ fn head(
     let number = number.map_or(String::new(), |n| format!("cycle {n}: "));
     page.line(&[(Ink::Strong, &number), (Ink::Strong, &fit_end(source, WIDTH - number.len()))]);
     let host = match capture.names.get(capture.machine.host) {
-        "" => String::new(),
+        // What the kernel calls a machine without a name.
+        "" | "(none)" => String::new(),
         h => format!("{}, ", safe(h)),
     };
     page.paragraph(0, &(host + &facts(capture, cycle)));
@@ -398,12 +399,7 @@ fn stalls(page: &mut Page, capture: &Capture, view: &CycleView, selection: &Sele
             },
         };
         let front = right(&s.duration().to_string(), 11);
-        page.wrapped(
-            Ink::Plain,
-            0,
-            13,
-            &format!("{}  {}", front.replace(' ', "\u{a0}"), safe(&text)),
-        );
+        page.entry(&format!("{front}  "), &safe(&text));
     }
 }
 
@@ -470,7 +466,7 @@ fn counts(
         );
         page.paragraph(2, &text);
     }
-    if let Some(b) = cycle.counts.dirty_bytes {
+    if let Some(b) = cycle.counts.dirty_bytes.filter(|&b| b > 0) {
         page.paragraph(2, &format!("{b} bytes were dirty before the sync."));
     }
     if !cycle.freeze_delays.is_empty() {

@@ -85,6 +85,29 @@ impl Page {
         self.wrapped(Ink::Plain, indent, indent + 2, text);
     }
 
+    /// A front of fixed width and words beside it.
+    pub fn entry(&mut self, front: &str, text: &str) {
+        let indent = width(front);
+        let mut rest = String::new();
+        let mut lines = 0;
+        let mut flush = |page: &mut Page, line: &str| {
+            let front = if lines == 0 { front.to_string() } else { " ".repeat(indent) };
+            page.line(&[(Ink::Plain, &front), (Ink::Plain, line)]);
+            lines += 1;
+        };
+        for word in text.split(' ').filter(|w| !w.is_empty()) {
+            if !rest.is_empty() && indent + width(&rest) + 1 + width(word) > WIDTH {
+                flush(self, &rest);
+                rest.clear();
+            }
+            if !rest.is_empty() {
+                rest.push(' ');
+            }
+            rest.push_str(word);
+        }
+        flush(self, &rest);
+    }
+
     /// Words wrapped at the width.
     pub fn wrapped(&mut self, ink: Ink, first: usize, rest: usize, text: &str) {
         let mut line = " ".repeat(first);
