@@ -4,7 +4,7 @@
 use crate::exit::{Nothing, Usage};
 use anyhow::{Context, Result, anyhow, bail};
 use dormouse_core::board;
-use dormouse_core::board::derive::{Derived, derive};
+use dormouse_core::board::derive::Derived;
 use dormouse_core::capture::Capture;
 use dormouse_core::simulate::infer;
 use dormouse_core::simulate::kernel::choose;
@@ -37,14 +37,7 @@ pub fn load(input: &Path) -> Result<(Derived, String)> {
         let advice = "no sleep cycle in it; `dormouse show` says what was read";
         return Err(Nothing(format!("{path}: {advice}")).into());
     };
-    let mut derived = derive(&capture).map_err(|e| Nothing(format!("{path}: {e}")))?;
-    let release =
-        capture.cycles.iter().map(|c| capture.names.get(c.kernel)).find(|k| !k.is_empty());
-    let release = release.unwrap_or("").to_string();
-    if let Ok(by) = scheduler(&release) {
-        infer::links(&capture, &mut derived, by);
-    }
-    Ok((derived, release))
+    infer::machine(&capture).map_err(|e| Nothing(format!("{path}: {e}")).into())
 }
 
 /// The text of a board file, which begins with `board N`.

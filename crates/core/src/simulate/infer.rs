@@ -6,9 +6,10 @@
 //! audio controller that holds the graphics device, say). Such links are added
 //! to the board and said to be inferred.
 
+use super::kernel::choose;
 use super::predict::{Scheduler, outlook};
 use super::{Profile, Settings};
-use crate::board::derive::{Derived, chosen_cycles};
+use crate::board::derive::{Derived, chosen_cycles, derive};
 use crate::capture::Capture;
 use crate::cycle::Cycle;
 use crate::device::{DeviceId, Link, LinkKind};
@@ -16,6 +17,7 @@ use crate::phase::{Direction, Phase};
 use crate::time::Ns;
 use alloc::collections::BTreeMap;
 use alloc::format;
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -41,6 +43,22 @@ struct Late {
     late: usize,
     /// Devices that ended just before its start, with how often.
     ended: BTreeMap<u32, usize>,
+}
+
+/// The machine that `capture` shows: its board, with the links that its cycles
+/// show, and the kernel release that it names, empty if it names none. What
+/// every prediction starts from.
+///
+/// # Errors
+/// As [`derive`].
+pub fn machine(capture: &Capture) -> Result<(Derived, String), String> {
+    let mut derived = derive(capture)?;
+    let releases = capture.cycles.iter().map(|c| capture.names.get(c.kernel));
+    let release: String = releases.into_iter().find(|k| !k.is_empty()).unwrap_or("").into();
+    if let Ok((policy, kernel)) = choose(&release) {
+        links(capture, &mut derived, Scheduler { policy, kernel });
+    }
+    Ok((derived, release))
 }
 
 /// Adds the links that the cycles of `capture` show to the board derived from

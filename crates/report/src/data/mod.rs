@@ -1,5 +1,6 @@
 //! Turns captures into the blocks of a report.
 
+pub mod compare;
 pub mod stats;
 pub mod summary;
 
@@ -7,11 +8,11 @@ use crate::block::Blocks;
 use crate::choose::{self, Kept};
 use crate::words::reason;
 use crate::{Labelled, Options};
-use dormouse_core::board::derive::derive;
 use dormouse_core::capture::Capture;
 use dormouse_core::cycle::{Cycle, Outcome};
 use dormouse_core::device::DeviceId;
 use dormouse_core::phase::{Direction, Phase};
+use dormouse_core::simulate::infer;
 use dormouse_core::time::Ns;
 use dormouse_core::understand::CycleView;
 use dormouse_core::understand::decode::decode;
@@ -42,7 +43,9 @@ pub fn blocks(captures: &[Labelled<'_>], options: &Options) -> Blocks {
         };
         list.push(maker.capture(c.label, &mut room));
     }
-    let compare = (list.len() > 1).then(|| compare(&list));
+    let compared: Vec<Labelled<'_>> =
+        captures.iter().filter(|c| !c.capture.cycles.is_empty()).copied().collect();
+    let compare = (compared.len() > 1).then(|| compare::compare(&compared));
     let phases = Phase::ALL.iter().map(|p| PhaseName {
         name: p.name(),
         label: words::phase(*p),
@@ -136,7 +139,7 @@ impl Maker<'_> {
 
     /// The machine that what-if starts from; `None` if no board can be made.
     fn board(&mut self, label: &str, kept: &Kept) -> Option<u32> {
-        let derived = derive(self.capture).ok()?;
+        let (derived, kernel) = infer::machine(self.capture).ok()?;
         if derived.board.devices.len() > self.options.devices {
             self.left_out.push(format!(
                 "{label}: what-if is left out, because the machine has more than {} devices; \
@@ -145,11 +148,8 @@ impl Maker<'_> {
             ));
             return None;
         }
-        // As `predict` does: the first release that the input names.
-        let kernels = self.capture.cycles.iter().map(|c| self.capture.names.get(c.kernel));
-        let kernel = kernels.into_iter().find(|k| !k.is_empty()).unwrap_or("");
         let number = |old: u32| kept.get(old as usize);
-        let machine = machine::save(&derived, kernel, self.options.callbacks, &number);
+        let machine = machine::save(&derived, &kernel, self.options.callbacks, &number);
         if machine.cycles.len() < machine.cycles_of {
             self.left_out.push(format!(
                 "{label}: the range of a prediction is resampled from {} of {} cycles.",
@@ -348,23 +348,4 @@ fn about(capture: &Capture, device: u32) -> String {
     let d = &capture.graph.devices[device as usize];
     let name = capture.names.get(d.name);
     decode(name, capture.names.get(d.driver)).map_or(String::new(), |m| m.text())
-}
-
-/// Medians side by side.
-fn compare(captures: &[CaptureData]) -> Comparison {
-    let mut rows: Vec<CompareRow> = Vec::new();
-    for (i, p) in Phase::ALL.iter().enumerate() {
-        let median =
-            |c: &CaptureData| c.phase_stats.iter().find(|s| s.phase == i).map(|s| s.median_ns);
-        let medians: Vec<Option<i64>> = captures.iter().map(median).collect();
-        if medians.iter().all(Option::is_none) || *p == Phase::Asleep {
-            continue;
-        }
-        let difference = match (medians[0], medians[1]) {
-            (Some(a), Some(b)) => format!("{}{}", if b > a { "+" } else { "" }, Ns(b - a)),
-            _ => String::new(),
-        };
-        rows.push(CompareRow { label: words::phase(*p), median_ns: medians, difference });
-    }
-    Comparison { sentences: Vec::new(), rows }
 }

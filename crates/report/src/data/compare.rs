@@ -1,0 +1,62 @@
+//! How the captures of a report differ, in the words of `dormouse compare`.
+
+use super::summary::{CompareRow, Comparison};
+use crate::Labelled;
+use dormouse_core::decide::compare::contrast::{Contrast, Verdict};
+use dormouse_core::decide::compare::figure::Figure;
+use dormouse_core::decide::compare::say::{cautions, sentences};
+use dormouse_core::decide::compare::{Refusal, Subject, compare as core_compare};
+use dormouse_core::statistics::describe::median;
+use dormouse_core::time::Ns;
+use dormouse_write::words;
+
+/// Compares every further capture with the first.
+pub fn compare(captures: &[Labelled<'_>]) -> Comparison {
+    let subjects: Vec<Subject<'_>> = captures
+        .iter()
+        .map(|c| Subject { label: c.label.into(), captures: vec![(c.capture, c.views)] })
+        .collect();
+    let found = match core_compare(&subjects, false) {
+        Ok(c) => c,
+        Err(refusal) => {
+            let text = match refusal {
+                Refusal::NothingToCompare { label } => {
+                    format!("{label} has no complete cycle, so nothing is compared.")
+                }
+                Refusal::DifferentModes { modes } => format!(
+                    "The captures slept in different ways ({}), so their phases do not mean the \
+                     same and are not compared.",
+                    modes.join(", ")
+                ),
+            };
+            return Comparison { sentences: vec![text], rows: Vec::new() };
+        }
+    };
+    let mut said = cautions(&found);
+    for side in 1..found.sides.len() {
+        said.extend(sentences(&found, side));
+    }
+    let rows = found.rows.iter().filter(|r| r.figure.is_time()).map(|row| CompareRow {
+        label: match row.figure {
+            Figure::Total(d) => format!("all of {}", d.name()),
+            Figure::Phase(p) => words::phase(p),
+            Figure::Count(c) => c.name().into(),
+        },
+        median_ns: row.samples.iter().map(|s| (!s.is_empty()).then(|| median(s) as i64)).collect(),
+        difference: row.contrasts.iter().map(difference).collect::<Vec<_>>().join("; "),
+    });
+    Comparison { rows: rows.collect(), sentences: said }
+}
+
+fn difference(c: &Contrast) -> String {
+    let by = c.difference() as i64;
+    let sign = if by > 0 { "+" } else { "" };
+    let share = c.percent().map_or(String::new(), |p| format!(" ({p:+.1} %)"));
+    let verdict = match c.verdict {
+        Verdict::Slower => "slower",
+        Verdict::Faster => "faster",
+        Verdict::NoDifference => "no difference these cycles could show",
+        Verdict::Untested => "too few cycles to test",
+    };
+    format!("{sign}{}{share}, {verdict}", Ns(by))
+}
