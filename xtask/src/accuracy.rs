@@ -5,8 +5,8 @@
 //! what a user gets.
 
 use anyhow::{Context, Result, bail};
-use dormouse_core::board::Board;
 use dormouse_core::board::derive::{Derived, derive};
+use dormouse_core::board::{self, Board, Work};
 use dormouse_core::capture::Capture;
 use dormouse_core::cycle::Cycle;
 use dormouse_core::phase::Phase;
@@ -52,13 +52,24 @@ impl Errors {
     }
 }
 
-/// `accuracy [--profile FILE] [INPUT…]`.
+/// `accuracy [--profile FILE] [--guest CAPTURE] [INPUT…]`. An input written
+/// `BOARD=CAPTURE` is predicted from the board file: recorded times are used for
+/// the devices of the laboratory's guest only, and those come from the recording
+/// given with `--guest`.
 pub fn run(args: &[String]) -> Result<()> {
     let mut costs = Profile::x86();
     let mut inputs: Vec<PathBuf> = Vec::new();
+    let mut guest = Times::new();
+    let mut total: BTreeMap<Phase, Errors> = BTreeMap::new();
     let mut args = args.iter();
     while let Some(a) = args.next() {
-        if a == "--profile" {
+        if a == "--guest" {
+            let file = args.next().context("--guest needs a recording")?;
+            let reading = dormouse_read::read(&[Input::from_arg(file)], &Options::default())?;
+            for capture in &reading.captures {
+                guest.extend(times_by_name(&derive(capture).map_err(anyhow::Error::msg)?));
+            }
+        } else if a == "--profile" {
             let file = args.next().context("--profile needs a file")?;
             costs = match Profile::find(file) {
                 Some(p) => p,
@@ -79,6 +90,10 @@ pub fn run(args: &[String]) -> Result<()> {
     }
     for input in &inputs {
         println!("== {}, costs: {}", input.display(), costs.name);
+        if let Some((board, capture)) = input.to_str().and_then(|i| i.split_once('=')) {
+            from_board(board, capture, &costs, &guest, &mut total)?;
+            continue;
+        }
         let reading = dormouse_read::read(&[Input::from_arg(input)], &Options::default())?;
         for capture in &reading.captures {
             if !capture.cycles.is_empty() {
@@ -86,7 +101,101 @@ pub fn run(args: &[String]) -> Result<()> {
             }
         }
     }
+    if !total.is_empty() {
+        println!("== all boards");
+        show(&mut total);
+    }
     Ok(())
+}
+
+/// Work of the callbacks of a device, by its name.
+type Times = BTreeMap<String, [Option<Work>; 8]>;
+
+fn times_by_name(derived: &Derived) -> Times {
+    let board = &derived.board;
+    board
+        .graph
+        .devices
+        .iter()
+        .zip(&board.devices)
+        .map(|(d, b)| (board.names.get(d.name).to_string(), b.work))
+        .collect()
+}
+
+/// Predicts a recording of the laboratory from the board it was made from.
+fn from_board(
+    file: &str,
+    capture: &str,
+    costs: &Profile,
+    guest: &Times,
+    total: &mut BTreeMap<Phase, Errors>,
+) -> Result<()> {
+    let planned = board::parse(&fs::read_to_string(file)?)?;
+    let planned = times_by_name(&Derived { board: planned, ..Derived::default() });
+    let reading = dormouse_read::read(&[Input::from_arg(capture)], &Options::default())?;
+    let capture = reading.captures.first().context("the recording is empty")?;
+    let mut errors: BTreeMap<Phase, Errors> = BTreeMap::new();
+    let (mut pairs, mut wrong, mut starts) = (0, 0, Vec::new());
+    let mut left = 2;
+    for (i, cycle) in capture.cycles.iter().enumerate() {
+        let kernel = Kernel::parse(capture.names.get(cycle.kernel)).context("no kernel")?;
+        let by = Scheduler { policy: kernel.policy(), kernel: Some(kernel) };
+        let mut derived = derive(&only(capture, |n| n == i)).map_err(anyhow::Error::msg)?;
+        let board = &mut derived.board;
+        for (d, b) in board.graph.devices.iter().zip(&mut board.devices) {
+            let name = board.names.get(d.name);
+            if let Some(work) = planned.get(name) {
+                b.work = *work;
+            } else if let Some(work) = guest.get(name) {
+                b.work = *work;
+                for w in b.work.iter_mut().flatten() {
+                    // The guest's own callbacks compute; what was recorded as
+                    // long has the late end of a sleep in it already.
+                    if w.sleep < Ns(100_000) {
+                        w.compute = core::mem::take(&mut w.sleep);
+                    } else {
+                        w.sleep = w.sleep - costs.costs.oversleep;
+                    }
+                }
+            }
+        }
+        let mut profile = costs.clone();
+        profile.idle_workers = left;
+        let settings = Settings { profile, pm_async: None, wakeup_at: None };
+        let o = predict(&derived.board, by, &settings)?;
+        left = left.max(2 + o.run.tally.workers_created as u32);
+        compare(&o, cycle, &mut errors);
+        compare(&o, cycle, total);
+        order(&o, &derived, cycle, &mut pairs, &mut wrong, &mut starts);
+    }
+    println!("{} cycles, from the board: error of the phase time", capture.cycles.len());
+    show(&mut errors);
+    show_order(pairs, wrong, starts);
+    Ok(())
+}
+
+fn show(errors: &mut BTreeMap<Phase, Errors>) {
+    println!("{:<15}{:>8} {:>8} {:>11} {:>11}", "", "median %", "p95 %", "median", "p95");
+    for (phase, e) in errors.iter_mut() {
+        println!("{:<15}{}", phase_words(*phase), e.line());
+    }
+}
+
+fn show_order(pairs: u64, wrong: u64, mut starts: Vec<i64>) {
+    starts.sort_unstable();
+    if let Some(&m) = starts.get(starts.len() / 2) {
+        println!(
+            "starts of {} callbacks: median error {}, p95 {}",
+            starts.len(),
+            Ns(m),
+            Ns(starts[(starts.len() - 1) * 95 / 100])
+        );
+        println!(
+            "order: {wrong} of {pairs} neighbours in order of start are the other way round \
+             (ties of 50 us left out)"
+        );
+    }
+    println!();
 }
 
 fn judge(capture: &Capture, costs: &Profile) -> Result<()> {
@@ -132,25 +241,9 @@ fn judge(capture: &Capture, costs: &Profile) -> Result<()> {
             continue;
         }
         println!("from {title}: error of the phase time");
-        println!("{:<15}{:>8} {:>8} {:>11} {:>11}", "", "median %", "p95 %", "median", "p95");
-        for (phase, e) in errors.iter_mut() {
-            println!("{:<15}{}", phase_words(*phase), e.line());
-        }
+        show(errors);
     }
-    starts.sort_unstable();
-    if let Some(&m) = starts.get(starts.len() / 2) {
-        println!(
-            "starts of {} callbacks: median error {}, p95 {}",
-            starts.len(),
-            Ns(m),
-            Ns(starts[(starts.len() - 1) * 95 / 100])
-        );
-        println!(
-            "order: {wrong} of {pairs} neighbours in order of start are the other way round \
-             (ties of 50 us left out)"
-        );
-    }
-    println!();
+    show_order(pairs, wrong, starts);
     Ok(())
 }
 

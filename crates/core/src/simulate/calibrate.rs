@@ -16,7 +16,7 @@ use crate::capture::Capture;
 use crate::cycle::{Cycle, Outcome};
 use crate::phase::Phase;
 use crate::time::Ns;
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -146,6 +146,28 @@ fn collect(capture: &Capture, samples: &mut Vec<Sample>, skipped: &mut Vec<Strin
             Err(why) => skipped.push(format!("cycle {}: {why}", i + 1)),
         }
     }
+}
+
+/// How much longer callbacks took that only sleep than `board`, which the
+/// machine of `capture` was made from, says: the median. `None` if none is
+/// found by its name.
+pub fn oversleep(capture: &Capture, board: &Board) -> Option<Ns> {
+    let planned: BTreeMap<&str, usize> =
+        board.graph.devices.iter().enumerate().map(|(i, d)| (board.names.get(d.name), i)).collect();
+    let mut late = Vec::new();
+    for cycle in &capture.cycles {
+        for c in cycle.callbacks.iter().filter(|c| c.complete && c.phase.may_be_async()) {
+            let device = capture.graph.get(c.device);
+            let Some(&d) = planned.get(capture.names.get(device.name)) else { continue };
+            match board.devices[d].in_phase(c.phase) {
+                Some(w) if w.compute == Ns::ZERO && w.lock == 0 && w.sleep > Ns::ZERO => {
+                    late.push((c.duration() - w.sleep).0);
+                }
+                _ => {}
+            }
+        }
+    }
+    median(late).map(|m| Ns(m.max(0)))
 }
 
 /// Worker threads that ran callbacks.
