@@ -148,6 +148,8 @@ fn the_minimal_event_brackets_the_sleep_and_compact_switches_are_rebuilt() {
              prev_state=D ==> next_comm=swapper/0 next_pid=0 next_prio=120",
             "<idle>-0 [000] 0.000002000: sched_switch: prev_comm=swapper/0 prev_pid=0 \
              prev_prio=120 prev_state=R ==> next_comm=kworker/u8:1 next_pid=123 next_prio=100",
+            "kworker/u8:1-123 [000] 2.000000000: workqueue_execute_start: \
+             work struct 000000000000ffee: function async_run_entry_fn",
             "bash-77 [000] 5.000000000: suspend_resume: machine_suspend[0] end",
         ]
     );

@@ -56,7 +56,7 @@ fn one(
     };
     // All events known here have a name; an empty one is another event.
     if let Some((name, template)) = text::find(kind) {
-        text::fill(template, body, text);
+        text::fill(template, body, &found.functions, text);
         return sink.event(stamp, TraceEvent::Other { name: name.as_bytes(), text });
     }
     if kind == SUSPEND_RESUME_MINIMAL {

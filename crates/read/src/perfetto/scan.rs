@@ -71,6 +71,8 @@ pub struct Found {
     arena: Vec<u8>,
     /// Thread names by id.
     pub comms: HashMap<i32, Box<[u8]>>,
+    /// Names of kernel functions by the number that stands for them.
+    pub functions: HashMap<u64, Box<[u8]>>,
     /// Kernel release; empty if not said.
     pub release: Vec<u8>,
     /// Whether a full `suspend_resume` was among the events.
@@ -136,9 +138,14 @@ pub fn scan(file: &[u8], look: &Look, found: &mut Found, losses: &mut Losses) {
 
 /// One TracePacket.
 fn packet(p: &[u8], place: Place<'_>, look: &Look, found: &mut Found, losses: &mut Losses) {
+    let (mut interned, mut has_bundle) = (&b""[..], false);
     for (n, v) in Fields::new(p) {
         match n {
-            1 => bundle(v.bytes(), place, look, found, losses),
+            1 => {
+                has_bundle = true;
+                bundle(v.bytes(), place, look, found, losses);
+            }
+            12 => interned = v.bytes(),
             2 if matches!(look, Look::Power) => process_tree(v.bytes(), found),
             34 if matches!(look, Look::Power) => statistics(v.bytes(), found),
             45 if matches!(look, Look::Power) => {
@@ -151,6 +158,20 @@ fn packet(p: &[u8], place: Place<'_>, look: &Look, found: &mut Found, losses: &m
             // Packets within compressed packets are never compressed again.
             50 if place.in_file => compressed(v.bytes(), look, found, losses),
             _ => {}
+        }
+    }
+    // Names of kernel functions stand beside the bundle that first uses them.
+    if has_bundle && matches!(look, Look::Power) {
+        for (_, v) in Fields::new(interned).filter(|f| f.0 == 26) {
+            let (mut id, mut name) = (0, &b""[..]);
+            for (n, v) in Fields::new(v.bytes()) {
+                match n {
+                    1 => id = v.number(),
+                    2 => name = v.bytes(),
+                    _ => {}
+                }
+            }
+            found.functions.insert(id, name.into());
         }
     }
 }

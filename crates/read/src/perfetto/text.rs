@@ -5,11 +5,12 @@
 //! `FtraceEvent` and those of its own fields are fixed by its public protos.
 
 use super::wire::Fields;
+use std::collections::HashMap;
 use std::io::Write;
 
 /// Number in `FtraceEvent`, name, and text. In the text `{1s}` is field 1 as
-/// text; `d` signed, `u` unsigned, `c` CPU of three digits, `p` address, `b`
-/// block device, `t` task state, `r` runtime PM status.
+/// text; `d` signed, `u` unsigned, `c` CPU of three digits, `p` address, `f`
+/// function, `b` block device, `t` task state, `r` runtime PM status.
 const EVENTS: [(u32, &str, &str); 19] = [
     (
         4,
@@ -19,16 +20,16 @@ const EVENTS: [(u32, &str, &str); 19] = [
     ),
     (13, "cpu_idle", "state={1u} cpu_id={2u}"),
     (17, "sched_wakeup", "comm={1s} pid={2d} prio={3d} target_cpu={5c}"),
-    (18, "sched_blocked_reason", "pid={1d} iowait={3u} caller={2p}"),
+    (18, "sched_blocked_reason", "pid={1d} iowait={3u} caller={2f}"),
     (20, "sched_waking", "comm={1s} pid={2d} prio={3d} target_cpu={5c}"),
     (45, "block_rq_issue", "{1b} {5s} {4u} ({7s}) {2u} + {3u} [{6s}]"),
     (56, "workqueue_activate_work", "work struct {1p}"),
-    (57, "workqueue_execute_end", "work struct {1p}: function {2p}"),
-    (58, "workqueue_execute_start", "work struct {1p}: function {2p}"),
+    (57, "workqueue_execute_end", "work struct {1p}: function {2f}"),
+    (58, "workqueue_execute_start", "work struct {1p}: function {2f}"),
     (
         59,
         "workqueue_queue_work",
-        "work struct={1p} function={2p} workqueue={6s} req_cpu={4d} cpu={5d}",
+        "work struct={1p} function={2f} workqueue={6s} req_cpu={4d} cpu={5d}",
     ),
     (114, "sched_wakeup_new", "comm={1s} pid={2d} prio={3d} target_cpu={5c}"),
     (117, "block_bio_complete", "{1b} {5s} {2u} + {3u} [{4d}]"),
@@ -47,7 +48,15 @@ pub fn find(number: u32) -> Option<(&'static str, &'static str)> {
 }
 
 /// Fills `template` from the fields of `message` into `out`, which is cleared.
-pub fn fill(template: &str, message: &[u8], out: &mut Vec<u8>) {
+///
+/// Functions are numbers that `functions` names, if the trace has names; else
+/// they are addresses.
+pub fn fill(
+    template: &str,
+    message: &[u8],
+    functions: &HashMap<u64, Box<[u8]>>,
+    out: &mut Vec<u8>,
+) {
     /// Field numbers that templates use are below this.
     const SLOTS: usize = 9;
     out.clear();
@@ -70,7 +79,8 @@ pub fn fill(template: &str, message: &[u8], out: &mut Vec<u8>) {
             b'd' => write!(out, "{}", n as i64),
             b'u' => write!(out, "{n}"),
             b'c' => write!(out, "{:03}", n as i64),
-            b'p' => write!(out, "{n:016x}"),
+            b'f' if functions.contains_key(&n) => out.write_all(&functions[&n]),
+            b'p' | b'f' => write!(out, "{n:016x}"),
             b'b' => write!(out, "{},{}", major(n), minor(n)),
             b't' => write!(out, "{}", task_state(n)),
             _ => out.write_all(runtime_status(n as i64).as_bytes()),
@@ -124,7 +134,7 @@ mod tests {
         for (n, name, template) in EVENTS {
             assert!(crate::event::is_side_event(name.as_bytes()), "{name}");
             let mut out = Vec::new();
-            fill(template, b"", &mut out);
+            fill(template, b"", &HashMap::new(), &mut out);
             assert!(!out.contains(&b'{') && !out.contains(&b'}'), "{name}");
             assert_eq!(find(n), Some((name, template)));
         }
@@ -141,12 +151,17 @@ mod tests {
         put_bytes(&mut m, 5, b"swapper/1");
         let mut out = Vec::new();
         let (_, t) = find(4).unwrap();
-        fill(t, &m, &mut out);
+        fill(t, &m, &HashMap::new(), &mut out);
         assert_eq!(
-            String::from_utf8(out).unwrap(),
+            core::str::from_utf8(&out).unwrap(),
             "prev_comm=a b prev_pid=7 prev_prio=-1 prev_state=D+ ==> \
              next_comm=swapper/1 next_pid=0 next_prio=0"
         );
         assert_eq!((major(0x801), minor(0x801)), (8, 1));
+        let (_, t) = find(58).unwrap();
+        fill(t, &m, &HashMap::from([(7, b"run"[..].into())]), &mut out);
+        assert!(out.ends_with(b": function run"));
+        fill(t, &m, &HashMap::new(), &mut out);
+        assert!(out.ends_with(b": function 0000000000000007"));
     }
 }

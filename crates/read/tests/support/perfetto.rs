@@ -17,12 +17,36 @@ pub struct TracePacket {
     pub ftrace_events: Option<Bundle>,
     #[prost(message, optional, tag = "2")]
     pub process_tree: Option<ProcessTree>,
+    #[prost(message, optional, tag = "12")]
+    pub interned_data: Option<Interned>,
     #[prost(message, optional, tag = "45")]
     pub system_info: Option<SystemInfo>,
     #[prost(bytes = "vec", optional, tag = "50")]
     pub compressed_packets: Option<Vec<u8>>,
     #[prost(bytes = "vec", optional, tag = "99999")]
     pub filler: Option<Vec<u8>>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Interned {
+    #[prost(message, repeated, tag = "26")]
+    pub kernel_symbols: Vec<Symbol>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Symbol {
+    #[prost(uint64, optional, tag = "1")]
+    pub iid: Option<u64>,
+    #[prost(bytes = "vec", optional, tag = "2")]
+    pub str: Option<Vec<u8>>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Execute {
+    #[prost(uint64, optional, tag = "1")]
+    pub work: Option<u64>,
+    #[prost(uint64, optional, tag = "2")]
+    pub function: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -85,7 +109,7 @@ pub struct Event {
     pub timestamp: Option<u64>,
     #[prost(uint32, optional, tag = "2")]
     pub pid: Option<u32>,
-    #[prost(oneof = "Kind", tags = "4, 13, 113, 481, 504, 505")]
+    #[prost(oneof = "Kind", tags = "4, 13, 58, 113, 481, 504, 505")]
     pub kind: Option<Kind>,
 }
 
@@ -95,6 +119,8 @@ pub enum Kind {
     Switch(Switch),
     #[prost(message, tag = "13")]
     Idle(Idle),
+    #[prost(message, tag = "58")]
+    Execute(Execute),
     #[prost(message, tag = "113")]
     SuspendResume(SuspendResume),
     #[prost(message, tag = "481")]
@@ -329,10 +355,23 @@ pub fn compact() -> Vec<u8> {
     };
     let bundle = Bundle {
         cpu: Some(0),
-        event: vec![event(900, 1), event(5_000_000_000, 0)],
+        event: vec![
+            event(900, 1),
+            Event {
+                timestamp: Some(2_000_000_000),
+                pid: Some(123),
+                kind: Some(Kind::Execute(Execute { work: Some(0xffee), function: Some(3) })),
+            },
+            event(5_000_000_000, 0),
+        ],
         lost_events: None,
         compact_sched: Some(sched),
     };
-    Trace { packet: vec![TracePacket { ftrace_events: Some(bundle), ..Default::default() }] }
-        .encode_to_vec()
+    let names = vec![Symbol { iid: Some(3), str: Some(b"async_run_entry_fn".to_vec()) }];
+    let packet = TracePacket {
+        ftrace_events: Some(bundle),
+        interned_data: Some(Interned { kernel_symbols: names }),
+        ..Default::default()
+    };
+    Trace { packet: vec![packet] }.encode_to_vec()
 }
