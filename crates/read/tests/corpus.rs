@@ -139,7 +139,8 @@ E: SUBSYSTEM=ata_port\n\n"
 #[test]
 #[ignore = "writes into fuzz/corpus; run when a format or a generator changes"]
 fn write_seeds() {
-    for (target, name, data) in seeds() {
+    // A fuzzer learns little from an input that it cannot change as a whole.
+    for (target, name, data) in seeds().into_iter().filter(|s| s.2.len() <= 24 << 10) {
         let dir = fuzz().join("corpus").join(target);
         fs::create_dir_all(&dir).unwrap();
         fs::write(dir.join(format!("seed-{name}")), data).unwrap();
