@@ -84,6 +84,11 @@ pub enum Error {
         /// The system's answer.
         source: io::Error,
     },
+    /// An earlier recorder left a knob that cannot be put back.
+    #[error(
+        "an earlier recording left {} changed, and it cannot be set back to {:?}: {}; free it and run `dormouse restore`, or restart the machine", .0.path, .0.value, .0.reason
+    )]
+    LeftBehind(NotRestored),
     /// Another recorder is at work.
     #[error(
         "another dormouse (process {pid}) is recording on this machine: wait until it has finished"
@@ -138,7 +143,9 @@ impl<'o> Guard<'o> {
         observer: &'o mut dyn Observer,
     ) -> Result<Guard<'o>, Error> {
         let failed = |source| Error::Journal { folder: folder.into(), source };
-        restore(root, folder, observer)?;
+        if let Some(left) = restore(root, folder, observer)?.failed.into_iter().next() {
+            return Err(Error::LeftBehind(left));
+        }
         observer.before(&Step::OpenJournal).map_err(failed)?;
         let journal = Journal::create(root, folder).map_err(failed)?;
         observer.after(&Step::OpenJournal);

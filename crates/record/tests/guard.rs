@@ -104,6 +104,21 @@ fn the_next_start_puts_back_what_was_left() {
 }
 
 #[test]
+fn what_cannot_be_put_back_is_named_and_stays_in_the_journal() {
+    let fake = Fake::new();
+    let mut kernel = Kernel::new(&fake);
+    kernel.die_at = Some(30);
+    let _ = recorder::record(&fake.root, &everything(), &mut kernel, &mut NoWatch);
+    // Without the fake kernel's help a full folder cannot be removed, like an
+    // instance that someone holds open.
+    let again = guard::Guard::begin(&fake.root, journal::FOLDER, &mut NoObserver).err();
+    let text = again.expect("must refuse").to_string();
+    assert!(text.contains(INSTANCE) && text.contains("dormouse restore"), "{text}");
+    let restored = restore(&fake.root, journal::FOLDER, &mut Kernel::new(&fake)).unwrap();
+    assert!(restored.failed.is_empty(), "{restored:?}");
+}
+
+#[test]
 fn after_a_reboot_there_is_nothing_to_put_back() {
     let fake = Fake::new();
     let mut kernel = Kernel::new(&fake);
