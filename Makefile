@@ -47,9 +47,9 @@ bench: ## Print speed, instructions per line, ratio to sleepgraph
 	@tools/bench
 
 .PHONY: accuracy
-accuracy: ## Print how far predictions are from recordings
-	@tools/setup rust
-	$(CARGO) run -q --release -p xtask -- accuracy
+accuracy: guest ## Run boards on kernels and print how far predictions are (SEED=1 BOARDS=4)
+	$(CARGO) build -q --release -p dormouse -p xtask
+	@tools/accuracy
 
 .PHONY: tables
 tables: ## Make docs/published-tables.md: published figures beside predictions

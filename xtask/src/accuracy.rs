@@ -166,6 +166,13 @@ fn from_board(
         left = left.max(2 + o.run.tally.workers_created as u32);
         compare(&o, cycle, &mut errors);
         compare(&o, cycle, total);
+        for span in cycle.phases.iter().filter(|s| s.complete && s.phase.may_be_async()) {
+            let (is, was) = (o.phase(span.phase), span.duration());
+            let off = (is - was).0.abs();
+            if off > 100_000 && off * 20 > was.0 {
+                println!("cycle {}: {} took {was}, predicted {is}", i + 1, phase_words(span.phase));
+            }
+        }
         order(&o, &derived, cycle, &mut pairs, &mut wrong, &mut starts);
     }
     println!("{} cycles, from the board: error of the phase time", capture.cycles.len());
