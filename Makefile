@@ -73,7 +73,14 @@ guest: ## Build what runs inside the laboratory's guests
 
 .PHONY: lab-cases
 lab-cases: guest ## Boot 6.1, 6.12 and 7.x and check the worked cases on them
-	$(CARGO) test -q -p dormouse-lab --test cases --test module -- --ignored --nocapture --test-threads=1
+	$(CARGO) test -q -p dormouse-lab --test cases --test module -- --ignored --nocapture --test-threads=1 --skip arm64
+
+.PHONY: lab-arm64
+lab-arm64: ## Check the worked cases on an arm64 guest
+	@tools/setup arm64
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld \
+		$(CARGO) build --profile guest --target aarch64-unknown-linux-musl -p dormouse-lab --bin dormouse-guest
+	$(CARGO) test -q -p dormouse-lab --test cases -- --ignored --nocapture arm64
 
 .PHONY: lab-repeat
 lab-repeat: guest build ## Boot each kernel ten times and count recordings that differ

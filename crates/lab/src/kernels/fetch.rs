@@ -112,7 +112,13 @@ pub fn fetch(arch: Arch, series: &str) -> Result<Kernel> {
     let dir = directory(arch, series)?;
     let fresh = directory(arch, &format!("{series}-new-{}", std::process::id()))?;
     let _ = fs::remove_dir_all(&fresh);
-    let debs = apt.download(&names, &fresh.join("debs"))?;
+    // Programs that build modules must run here, whatever the guest is.
+    let (host, guest): (Vec<String>, Vec<String>) =
+        names.into_iter().partition(|n| n.starts_with("linux-kbuild-") && arch != Arch::Amd64);
+    let mut debs = apt.download(&guest, &fresh.join("debs"))?;
+    if !host.is_empty() {
+        debs.extend(Apt::open(Arch::Amd64)?.download(&host, &fresh.join("debs/host"))?);
+    }
     for deb in &debs {
         unpack(deb, &fresh)?;
     }
