@@ -5,6 +5,35 @@ use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use std::io::{Error, ErrorKind, Read, Result};
 
+/// First bytes of every frame.
+pub const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// The largest window that zstd itself accepts without being asked (`--long=27`).
+pub const LARGEST_WINDOW: u64 = 128 << 20;
+
+/// How many bytes a decoder of the frame at the begin of `data` must keep. It
+/// gives nothing out before it has that many, so a frame of 60 bytes that asks
+/// for terabytes would fill the memory, whatever limit is put behind it.
+///
+/// `None` if the header is cut. The header is: magic number (perhaps left out,
+/// see `magic`), descriptor, window (unless one segment), dictionary number,
+/// size of the content.
+pub fn window(data: &[u8], magic: bool) -> Option<u64> {
+    let at = if magic { 4 } else { 0 };
+    let descriptor = *data.get(at)?;
+    if descriptor & 0x20 == 0 {
+        let w = *data.get(at + 1)?;
+        let base = 1u64 << (10 + (w >> 3));
+        return Some(base + base / 8 * u64::from(w & 7));
+    }
+    // One segment: the window is the content.
+    let dictionary = [0, 1, 2, 4][usize::from(descriptor & 3)];
+    let bytes = 1usize << (descriptor >> 6);
+    let size = data.get(at + 1 + dictionary..)?.get(..bytes)?;
+    let n = size.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b));
+    Some(if bytes == 2 { n + 256 } else { n })
+}
+
 /// Reads the content of all frames, one behind the other.
 pub struct Frames<'a> {
     state: State<'a>,
@@ -30,6 +59,10 @@ impl Read for Frames<'_> {
                     let here = *rest;
                     if here.is_empty() || buffer.is_empty() {
                         return Ok(0);
+                    }
+                    if here.starts_with(&MAGIC) && window(here, true) > Some(LARGEST_WINDOW) {
+                        let detail = "it asks for more than 128 MB of memory";
+                        return Err(Error::new(ErrorKind::InvalidData, detail));
                     }
                     match StreamingDecoder::new(here) {
                         Ok(d) => self.state = State::Within(Box::new(d)),
@@ -69,10 +102,27 @@ mod tests {
         let mut out = String::new();
         Frames::new(&data).read_to_string(&mut out).unwrap();
         assert_eq!(out, "one two");
+        assert!(window(&data, true).unwrap() <= LARGEST_WINDOW);
         // Damage behind the first frame is an error, after what could be read.
         data.truncate(data.len() - 4);
         let mut out = Vec::new();
         assert!(Frames::new(&data).read_to_end(&mut out).is_err());
         assert!(out.starts_with(b"one "));
+    }
+
+    #[test]
+    fn a_frame_that_asks_for_terabytes_is_refused() {
+        // Window 0xf9 is 2 TB; then blocks of one repeated byte.
+        let mut bomb = MAGIC.to_vec();
+        bomb.extend_from_slice(&[0, 0xf9]);
+        for _ in 0..100_000 {
+            bomb.extend_from_slice(&[0x02, 0x00, 0x10, b'a']);
+        }
+        assert_eq!(window(&bomb, true), Some((1 << 41) + (1 << 38)));
+        let e = Frames::new(&bomb).read_to_end(&mut Vec::new()).unwrap_err();
+        assert!(e.to_string().contains("128 MB"));
+        // One segment of 300 bytes: sizes of two bytes start at 256.
+        assert_eq!(window(&[0x28, 0xb5, 0x2f, 0xfd, 0x60, 44, 0], true), Some(300));
+        assert_eq!(window(&[0x60, 44, 0], false), Some(300));
     }
 }

@@ -2,7 +2,7 @@
 
 mod compress;
 mod dictionary;
-mod frames;
+pub(crate) mod frames;
 mod map;
 
 use crate::error::ReadError;

@@ -1,5 +1,6 @@
 //! Decompression with a budget: a small file cannot make us work for ever.
 
+use crate::container::frames;
 use std::io::Read;
 
 /// How the sections and pages of a version 7 file are compressed.
@@ -73,8 +74,6 @@ pub fn unpack(
     budget: &mut Budget,
     out: &mut Vec<u8>,
 ) -> Result<(), UnpackError> {
-    /// First bytes of every Zstandard frame.
-    const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
     out.clear();
     let limit = claimed.min(PIECE_LIMIT).min(budget.total);
     let result = match codec {
@@ -85,7 +84,11 @@ pub fn unpack(
         Codec::Zlib => flate2::read::ZlibDecoder::new(input).take(limit).read_to_end(out),
         Codec::Zstd => {
             // trace-cmd can leave the magic number out to save four bytes.
-            let magic: &[u8] = if input.starts_with(&ZSTD_MAGIC) { &[] } else { &ZSTD_MAGIC };
+            let has_magic = input.starts_with(&frames::MAGIC);
+            let magic: &[u8] = if has_magic { &[] } else { &frames::MAGIC };
+            if frames::window(input, has_magic).is_some_and(|w| w > PIECE_LIMIT) {
+                return Err(UnpackError::TooLarge);
+            }
             match ruzstd::decoding::StreamingDecoder::new(magic.chain(input)) {
                 Ok(d) => d.take(limit).read_to_end(out),
                 Err(_) => return Err(UnpackError::Damaged),
