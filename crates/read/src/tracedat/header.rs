@@ -266,8 +266,10 @@ pub fn add_cpu<'a>(
         return;
     }
     let mut d = Cursor { at: usize::try_from(at).unwrap_or(usize::MAX), ..*c };
-    let (data, whole) = d.take_up_to(size);
-    if !whole {
+    // trace-cmd does not count the number of chunks that stands before them.
+    let more = if codec == Codec::None { 0 } else { 4 };
+    let (data, _) = d.take_up_to(size.saturating_add(more));
+    if (data.len() as u64) < size {
         count_truncated(losses, c.data.len() as u64);
     }
     if !data.is_empty() {

@@ -598,7 +598,9 @@ fn write_v7(o: &mut Out, cpus: &[(u32, Vec<&Ev>, bool)], s: &Shape, threads: &[(
                 }
                 data = c.bytes;
             }
-            body.n((*cpu).into(), 4).n(o.bytes.len() as u64, 8).n(data.len() as u64, 8);
+            // Like trace-cmd: the word that counts the chunks is not counted.
+            let size = data.len() as u64 - if packed == 1 { 4 } else { 0 };
+            body.n((*cpu).into(), 4).n(o.bytes.len() as u64, 8).n(size, 8);
             o.s(&data);
         }
         let size = (o.bytes.len() - at - header) as u64;
