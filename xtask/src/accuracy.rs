@@ -154,7 +154,7 @@ fn from_board(
                     if w.sleep < Ns(100_000) {
                         w.compute = core::mem::take(&mut w.sleep);
                     } else {
-                        w.sleep = w.sleep - costs.costs.oversleep;
+                        w.sleep -= costs.costs.oversleep;
                     }
                 }
             }

@@ -8,6 +8,7 @@ use dormouse_core::capture::Capture;
 use dormouse_core::device::DeviceId;
 use dormouse_core::phase::{Direction, Phase};
 use dormouse_core::simulate::change::{Change, Ratio};
+use dormouse_core::simulate::fingerprint::fingerprint;
 use dormouse_core::simulate::kernel::choose;
 use dormouse_core::simulate::policy::{self, Evidence};
 use dormouse_core::simulate::predict::{Outlook, Prediction, Question, Scheduler, predict};
@@ -30,6 +31,11 @@ enum Request {
     Predict {
         /// What changes.
         change: Asked,
+    },
+    /// One number for the schedules of generated boards, to compare builds.
+    Fingerprint {
+        /// How many boards.
+        boards: u64,
     },
     /// Resample the change of the last `Predict` a few more times.
     Resample {
@@ -96,6 +102,9 @@ pub fn answer(state: &mut State, request: &[u8]) -> String {
             Request::Load { machine } => state.load(&machine),
             Request::Predict { change } => state.predict(&change),
             Request::Resample { steps } => state.resample(steps),
+            Request::Fingerprint { boards } => {
+                json(&format!("{:016x}", fingerprint(boards.min(1_000))))
+            }
         });
     match result {
         Ok(json) => format!("{{\"ok\":{json}}}"),

@@ -13,6 +13,7 @@ pub mod cost;
 pub mod counts;
 mod cycle;
 mod engine;
+pub mod fingerprint;
 pub mod infer;
 pub mod kernel;
 pub mod policy;
