@@ -27,6 +27,11 @@ web: ## Build the page of the report (web/dist/page.html)
 	@tools/setup web
 	@tools/web
 
+.PHONY: report-demo
+report-demo: build ## Reports of every capture, with sizes and times measured in a browser
+	@tools/setup web browser
+	@tools/report-demo
+
 .PHONY: demo
 demo: build ## Show the project's own recordings and say what to attack first
 	@tools/demo

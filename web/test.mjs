@@ -1,7 +1,9 @@
 // Compiles test/*.ts and runs them with Node's test runner:
 //   node test.mjs                     every test
 //   node test.mjs only NAME…          page, safe, size, whatif
-//   node test.mjs look REPORT FOLDER  screenshots for people
+//   node test.mjs look REPORT FOLDER      screenshots to look at
+//   node test.mjs pictures REPORT FOLDER  pictures of the docs
+//   node test.mjs measure REPORT…         size and times in the browser
 
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";

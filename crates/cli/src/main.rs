@@ -3,6 +3,7 @@
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
+mod changes;
 mod exit;
 mod machine;
 mod terminal;

@@ -45,7 +45,7 @@ function half(model: Model, cycle: CycleData, direction: "suspend" | "resume", p
       `${direction === "suspend" ? "Suspend" : "Resume"} `,
       h("span", { class: "total", id: `total-${direction}`, "data-ns": total ?? "" }, total === null ? "not in this log" : time(total)),
     ),
-    sentence ? h("p", { class: "sentence" }, reveal(sentence).slice(0, 4000)) : null,
+    sentence && sentence !== cycle.answer ? h("p", { class: "sentence" }, reveal(sentence).slice(0, 4000)) : null,
     rows.length > 0 ? bar(model, rows, sum) : h("p", { class: "quiet" }, "No phase of this half was recorded."),
     rows.length > 0 ? table(model, rows, sum, pick) : null,
   );

@@ -1,11 +1,12 @@
 //! `dormouse export`: captures for other tools.
 
+use crate::changes::ChangeArgs;
 use crate::exit::{Nothing, Usage};
 use crate::terminal;
 use crate::verbs::report::read_labelled;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use dormouse_core::understand::start::starts;
+use dormouse_core::understand::start::{Start, starts};
 use dormouse_write::perfetto::{self, Group};
 use dormouse_write::{Explained, Selection};
 use std::fs::File;
@@ -34,9 +35,11 @@ pub struct ExportArgs {
     /// Which table of parquet to write.
     #[arg(long, value_enum, default_value = "callbacks")]
     table: Table,
+    #[command(flatten)]
+    change: ChangeArgs,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Form {
     Perfetto,
     Csv,
@@ -64,6 +67,20 @@ pub fn run(args: ExportArgs) -> Result<()> {
     if let Some(n) = args.cycle.filter(|n| !(1..=count).contains(n)) {
         bail!(Usage(format!("there is no cycle {n}; the input has {count}")));
     }
+    if !args.change.is_empty() && args.to != Form::Perfetto {
+        bail!(Usage("only --to perfetto shows a prediction beside the observed".into()));
+    }
+    if args.to == Form::Parquet && !cfg!(feature = "parquet") {
+        bail!(Usage(
+            "this dormouse was built without Parquet; build it with \
+             `cargo build --release -p dormouse --features parquet`"
+                .into()
+        ));
+    }
+    let predicted = match all.iter().find(|e| !e.views.is_empty()) {
+        Some(e) if !args.change.is_empty() => Some(args.change.predicted(&e.capture)?),
+        _ => None,
+    };
     let selection = Selection { cycle: args.cycle, ..Selection::default() };
     let write = |out: &mut (dyn Write + Send)| -> io::Result<()> {
         match args.to {
@@ -72,7 +89,7 @@ pub fn run(args: ExportArgs) -> Result<()> {
             Form::Markdown => {
                 out.write_all(dormouse_write::markdown::show(&all, &selection).as_bytes())
             }
-            Form::Perfetto => trace(&all, &selection, &mut &mut *out),
+            Form::Perfetto => trace(&all, &selection, predicted.as_ref(), &mut &mut *out),
             Form::Parquet => table(&labels, &all, args.table, out),
         }
     };
@@ -89,19 +106,30 @@ pub fn run(args: ExportArgs) -> Result<()> {
     write(&mut out).and_then(|()| out.flush()).with_context(|| format!("{shown} cannot be written"))
 }
 
-/// Every chosen cycle as a process of its own.
-fn trace(all: &[Explained], selection: &Selection, out: &mut dyn Write) -> io::Result<()> {
-    let mut names = Vec::new();
-    let mut reasons = Vec::new();
-    for (n, e, i) in selection.cycles(all) {
-        let cycle = &e.capture.cycles[i];
-        names.push(format!("cycle {n}: {}", e.capture.names.get(cycle.source)));
-        reasons.push(starts(&e.capture, cycle, &e.views[i]));
-    }
-    let groups: Vec<Group<'_>> = selection
+/// Every chosen cycle as a process of its own, then the predicted one.
+fn trace(
+    all: &[Explained],
+    selection: &Selection,
+    predicted: Option<&Explained>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut cycles: Vec<(String, &Explained, usize)> = selection
         .cycles(all)
-        .zip(names.iter().zip(&reasons))
-        .map(|((_, e, i), (name, starts))| Group {
+        .map(|(n, e, i)| {
+            let source = e.capture.names.get(e.capture.cycles[i].source);
+            let observed = if predicted.is_some() { "observed, " } else { "" };
+            (format!("{observed}cycle {n}: {source}"), e, i)
+        })
+        .collect();
+    cycles.extend(predicted.map(|e| ("predicted".to_string(), e, 0)));
+    let reasons: Vec<Vec<Start>> = cycles
+        .iter()
+        .map(|(_, e, i)| starts(&e.capture, &e.capture.cycles[*i], &e.views[*i]))
+        .collect();
+    let groups: Vec<Group<'_>> = cycles
+        .iter()
+        .zip(&reasons)
+        .map(|(&(ref name, e, i), starts)| Group {
             name,
             capture: &e.capture,
             cycle: &e.capture.cycles[i],
@@ -139,8 +167,5 @@ fn table(
     table: Table,
     _out: &mut (dyn Write + Send),
 ) -> io::Result<()> {
-    Err(io::Error::other(format!(
-        "this dormouse was built without Parquet, so the table of {table:?} cannot be written: \
-         build it with `cargo build --release -p dormouse --features parquet`"
-    )))
+    Err(io::Error::other(format!("the table of {table:?} needs the feature parquet")))
 }

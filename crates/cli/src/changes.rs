@@ -1,0 +1,102 @@
+//! Changes of a machine as options of a verb.
+
+use crate::exit::Usage;
+use crate::machine;
+use anyhow::Result;
+use clap::Args;
+use dormouse_core::capture::Capture;
+use dormouse_core::simulate::Settings;
+use dormouse_core::simulate::change::{Change, Ratio};
+use dormouse_core::simulate::infer;
+use dormouse_core::simulate::predict::{Question, predict};
+use dormouse_core::understand::explain;
+use dormouse_write::Explained;
+
+/// The same options as `predict` has.
+#[derive(Args)]
+#[command(next_help_heading = "Predicted beside the observed (perfetto)")]
+pub struct ChangeArgs {
+    /// Kernel release or policy.
+    #[arg(long, value_name = "V|POLICY")]
+    kernel: Option<String>,
+    /// /sys/power/pm_async.
+    #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u8).range(0..=1))]
+    pm_async: Option<u8>,
+    /// Make matching devices asynchronous.
+    #[arg(long = "async", value_name = "PATTERN")]
+    asynchronous: Vec<String>,
+    /// Make matching devices synchronous.
+    #[arg(long, value_name = "PATTERN")]
+    sync: Vec<String>,
+    /// Take matching devices away.
+    #[arg(long, value_name = "PATTERN")]
+    without: Vec<String>,
+    /// Multiply the times of matching devices.
+    #[arg(long, value_name = "PATTERN=F")]
+    scale: Vec<String>,
+    /// Number of CPUs.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    cpus: Option<u32>,
+}
+
+impl ChangeArgs {
+    /// Nothing was asked to change.
+    pub fn is_empty(&self) -> bool {
+        self.kernel.is_none() && self.pm_async.is_none() && self.cpus.is_none() && {
+            let lists = [&self.asynchronous, &self.sync, &self.without, &self.scale];
+            lists.iter().all(|l| l.is_empty())
+        }
+    }
+
+    /// The changes in the order in which `predict` applies them.
+    fn list(&self) -> Result<Vec<Change>> {
+        let mut list = Vec::new();
+        list.extend(self.without.iter().cloned().map(Change::Without));
+        list.extend(self.pm_async.map(|on| Change::PmAsync(on == 1)));
+        list.extend(self.asynchronous.iter().cloned().map(Change::Async));
+        list.extend(self.sync.iter().cloned().map(Change::Sync));
+        for s in &self.scale {
+            let (pattern, factor) = s
+                .rsplit_once('=')
+                .ok_or_else(|| Usage(format!("--scale {s}: write PATTERN=FACTOR")))?;
+            let ratio = Ratio::parse(factor).map_err(|e| Usage(format!("--scale {s}: {e}")))?;
+            list.push(Change::Scale(pattern.into(), ratio));
+        }
+        list.extend(self.cpus.map(Change::Cpus));
+        Ok(list)
+    }
+
+    /// The cycle that is predicted for the machine of `capture`, explained like
+    /// an observed one.
+    ///
+    /// # Errors
+    /// As `predict`.
+    pub fn predicted(&self, capture: &Capture) -> Result<Explained> {
+        let (derived, release) = infer::machine(capture).map_err(Usage)?;
+        let mut settings =
+            Settings { profile: machine::profile("x86")?, pm_async: None, wakeup_at: None };
+        if self.cpus.is_some() {
+            settings.profile.cpus = None;
+        }
+        let (now, _) = machine::kernel_now(None, &release)?;
+        let then = self.kernel.as_deref().map_or(Ok(now), machine::scheduler)?;
+        let changes = self.list()?;
+        let question = Question {
+            derived: &derived,
+            now,
+            then,
+            changes: &changes,
+            settings: &settings,
+            seed: 1,
+            samples: 0,
+        };
+        let p = predict(&question).map_err(Usage)?;
+        let capture = Capture {
+            names: p.changed.board.names,
+            graph: p.changed.board.graph,
+            cycles: vec![p.after.run.cycle],
+            ..Capture::default()
+        };
+        Ok(Explained { views: explain(&capture), capture })
+    }
+}
