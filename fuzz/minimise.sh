@@ -14,13 +14,16 @@ for target in ${*:-$all}; do
     mkdir -p "$work" target/small
     rm -rf "target/small/$target"
     mkdir -p "target/small/$target"
-    find "target/corpus/$target" -type f -size -5k -exec cp {} "target/small/$target/" \;
+    find "target/corpus/$target" -type f -size -5k -print0 |
+        xargs -0 -r cp -t "target/small/$target"
     # Sorting by size is libFuzzer's own: small inputs win.
     cargo +nightly fuzz run --fuzz-dir . --sanitizer none "$target" "$work" \
         "corpus/$target" "target/small/$target" -- -merge=1 >"target/$target.merge.log" 2>&1
-    find "corpus/$target" -type f ! -name 'seed-*' -delete
-    # The 80 smallest of those that are no seed are plenty for a replay.
-    find "$work" -type f -size -5k -printf '%s %f\n' | sort -n | head -80 |
+    find "corpus/$target" -type f ! -name 'seed-*' ! -name 'found-*' -delete
+    # 80 of them, spread over all sizes, are plenty for a replay.
+    count=$(find "$work" -type f -size -5k | wc -l)
+    find "$work" -type f -size -5k -printf '%s %f\n' | sort -n |
+        awk -v step=$((count / 80 + 1)) 'NR % step == 0' |
         while read -r _ name; do
             cp "$work/$name" "corpus/$target/"
         done
