@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use dormouse_core::board::derive::{Derived, derive};
 use dormouse_core::board::{self, Board, Work};
 use dormouse_core::capture::Capture;
-use dormouse_core::cycle::Cycle;
+use dormouse_core::cycle::{Cycle, PhaseSpan};
 use dormouse_core::phase::Phase;
 use dormouse_core::simulate::infer;
 use dormouse_core::simulate::kernel::Kernel;
@@ -167,7 +167,7 @@ fn from_board(
         compare(&o, cycle, &mut errors);
         compare(&o, cycle, total);
         for span in cycle.phases.iter().filter(|s| s.complete && s.phase.may_be_async()) {
-            let (is, was) = (o.phase(span.phase), span.duration());
+            let (is, was) = (o.phase(span.phase), observed(span).0);
             let off = (is - was).0.abs();
             if off > 100_000 && off * 20 > was.0 {
                 println!("cycle {}: {} took {was}, predicted {is}", i + 1, phase_words(span.phase));
@@ -270,9 +270,20 @@ fn predict(board: &Board, by: Scheduler, settings: &Settings) -> Result<Outlook>
     Ok(outlook(board, by, settings)?)
 }
 
+/// How long a phase took, and whether the trace's clock jumped inside it: the
+/// time asleep is added to the boot clock where the RTC driver resumes, which
+/// the kernel's own figure ("complete after") does not count.
+fn observed(span: &PhaseSpan) -> (Ns, bool) {
+    const JUMP: Ns = Ns(20_000_000);
+    match span.printed {
+        Some(p) if span.duration() - p > JUMP => (p, true),
+        _ => (span.duration(), false),
+    }
+}
+
 fn compare(o: &Outlook, cycle: &Cycle, errors: &mut BTreeMap<Phase, Errors>) {
     for span in cycle.phases.iter().filter(|s| s.complete && s.phase.has_devices()) {
-        errors.entry(span.phase).or_default().add(o.phase(span.phase), span.duration());
+        errors.entry(span.phase).or_default().add(o.phase(span.phase), observed(span).0);
     }
 }
 
@@ -288,6 +299,9 @@ fn order(
 ) {
     for span in cycle.phases.iter().filter(|s| s.phase.may_be_async() && s.complete) {
         let Some(simulated) = o.run.cycle.phase(span.phase) else { continue };
+        if observed(span).1 {
+            continue;
+        }
         let mut at = vec![None; derived.board.devices.len()];
         for c in o.run.cycle.callbacks.iter().filter(|c| c.phase == span.phase) {
             at[c.device.index()] = Some(c.start - simulated.start);

@@ -66,7 +66,7 @@ pub struct Calibration {
 
 /// Costs that are fitted, each by itself; the rest keeps its default because a
 /// recording cannot tell it from these.
-const FITTED: [&str; 11] = [
+const FITTED: [&str; 14] = [
     "callback",
     "no_callback",
     "queue",
@@ -78,6 +78,9 @@ const FITTED: [&str; 11] = [
     "switch",
     "begin",
     "barrier",
+    "wake_one",
+    "wait",
+    "trigger",
 ];
 
 /// Factors that a cost is tried with, coarse ones first.
