@@ -37,6 +37,10 @@ pub struct Recipe {
     pub cycles: u32,
     /// Boots, each with the next seed.
     pub samples: u32,
+    /// Checksum of the program that ran in the guest: another build of it takes
+    /// another number of instructions.
+    #[serde(default)]
+    pub program: String,
     /// What the guest does differently from the board.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
@@ -103,6 +107,7 @@ pub fn capture(kernel: &Kernel, machine: &Machine, wish: &Wish<'_>) -> Result<Re
         pm_async: wish.pm_async,
         cycles: wish.cycles,
         samples: wish.samples.max(1),
+        program: crate::run::program_checksum(machine.arch)?,
         differences: description.differences.clone(),
     };
     file.document.lab =

@@ -118,7 +118,8 @@ impl Machine {
     pub fn new(arch: Arch, accel: Accel, cpus: u32, release: &str) -> Machine {
         let cpu = match (arch, accel) {
             (Arch::Arm64, _) => "cortex-a72",
-            (_, Accel::Kvm) => "host",
+            // A host that is itself a guest may not take this register.
+            (_, Accel::Kvm) => "host,arch-capabilities=off",
             // 6.1 does not come up under instruction counting with `max`.
             _ if release.starts_with("6.1.") => "qemu64",
             _ => "max",

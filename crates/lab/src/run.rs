@@ -197,6 +197,14 @@ fn buffer_kb(devices: usize, cycles: u32) -> u32 {
     u32::try_from(bytes / 1024 + 64).unwrap_or(u32::MAX)
 }
 
+/// Checksum of the guest's program.
+pub fn program_checksum(arch: Arch) -> Result<String> {
+    let path = init_program(arch)?;
+    let mut crc = flate2::Crc::new();
+    crc.update(&fs::read(&path).map_err(Error::file(&path))?);
+    Ok(format!("{:08x}", crc.sum()))
+}
+
 /// A static binary that can be the guest's process 1: `DORMOUSE_INIT`, this
 /// program if it is static and of the right architecture, or a
 /// `dormouse-guest` beside it.

@@ -10,6 +10,7 @@ use dormouse_lab::kernels::{self, Kernel, fetch};
 use dormouse_lab::plan::Sleep;
 use dormouse_lab::qemu::{Accel, Arch, Machine};
 use dormouse_lab::repeat;
+use dormouse_lab::run::program_checksum;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -307,6 +308,11 @@ fn rerun(a: &RerunArgs) -> Result<()> {
         eprintln!(
             "dormouse: recorded on {}, the cache has {}: the result may differ",
             r.release, kernel.release
+        );
+    }
+    if program_checksum(r.machine.arch)? != r.program {
+        eprintln!(
+            "dormouse: recorded by another build of the guest's program: the result may differ"
         );
     }
     let board = match &r.board {
