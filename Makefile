@@ -67,7 +67,7 @@ fuzz: ## Fuzz every reader (MINUTES=1 per target)
 	@fuzz/run.sh $(MINUTES)
 
 .PHONY: static
-static: ## Static binaries for x86_64 and aarch64 (target/static/)
+static: web ## Static binaries for x86_64 and aarch64 (target/static/)
 	@tools/setup static
 	@tools/static
 
