@@ -3,6 +3,7 @@
 #
 #   fuzz/run.sh [MINUTES] [TARGET]...     default: 1 minute each, all targets
 #   RUNS=10000000 fuzz/run.sh 30 ftrace   at most so many executions
+#   MAX_LEN=384 fuzz/run.sh 30            short inputs: many more executions
 #
 # What is found goes to fuzz/artifacts/TARGET; new inputs worth keeping to
 # fuzz/target/corpus/TARGET, from where `fuzz/minimise.sh` takes the smallest
@@ -24,7 +25,8 @@ fi
 cargo +nightly fuzz build --fuzz-dir . --sanitizer none >&2
 
 limits() {
-    case $1 in
+    case ${MAX_LEN:+set}$1 in
+    set*) echo "-max_len=$MAX_LEN" ;;
     tracedat | any | capture_file) echo "-max_len=24576" ;;
     *) echo "-max_len=8192" ;;
     esac
