@@ -11,7 +11,7 @@ export DORMOUSE_PYTHON ?= $(VENV)/bin/python
 
 .PHONY: help
 help: ## List the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: ## Install what building and testing need (with apt where allowed)
