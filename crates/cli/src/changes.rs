@@ -5,38 +5,36 @@ use crate::machine;
 use anyhow::Result;
 use clap::Args;
 use dormouse_core::capture::Capture;
-use dormouse_core::simulate::Settings;
 use dormouse_core::simulate::change::{Change, Ratio};
 use dormouse_core::simulate::infer;
 use dormouse_core::simulate::predict::{Question, predict};
 use dormouse_core::understand::explain;
 use dormouse_write::Explained;
 
-/// The same options as `predict` has.
+/// What may be asked to change; several changes combine.
 #[derive(Args)]
-#[command(next_help_heading = "Predicted beside the observed (perfetto)")]
 pub struct ChangeArgs {
-    /// Kernel release or policy.
+    /// Kernel release such as 6.12 or 7.3, or a policy such as G1 or DC.
     #[arg(long, value_name = "V|POLICY")]
-    kernel: Option<String>,
+    pub kernel: Option<String>,
     /// /sys/power/pm_async.
     #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u8).range(0..=1))]
     pm_async: Option<u8>,
-    /// Make matching devices asynchronous.
+    /// Make matching devices asynchronous (name or DRIVER/NAME, * and ?).
     #[arg(long = "async", value_name = "PATTERN")]
     asynchronous: Vec<String>,
     /// Make matching devices synchronous.
     #[arg(long, value_name = "PATTERN")]
     sync: Vec<String>,
-    /// Take matching devices away.
+    /// Take matching devices away, with what depends on them.
     #[arg(long, value_name = "PATTERN")]
     without: Vec<String>,
-    /// Multiply the times of matching devices.
+    /// Multiply the times of matching devices, such as 'usb*=0.5'.
     #[arg(long, value_name = "PATTERN=F")]
     scale: Vec<String>,
     /// Number of CPUs.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=65_536))]
-    cpus: Option<u32>,
+    pub cpus: Option<u32>,
 }
 
 impl ChangeArgs {
@@ -48,17 +46,20 @@ impl ChangeArgs {
         }
     }
 
-    /// The changes in the order in which `predict` applies them.
-    fn list(&self) -> Result<Vec<Change>> {
+    /// The changes in the order in which they are applied.
+    ///
+    /// # Errors
+    /// If a factor is none.
+    pub fn list(&self) -> Result<Vec<Change>> {
         let mut list = Vec::new();
         list.extend(self.without.iter().cloned().map(Change::Without));
         list.extend(self.pm_async.map(|on| Change::PmAsync(on == 1)));
         list.extend(self.asynchronous.iter().cloned().map(Change::Async));
         list.extend(self.sync.iter().cloned().map(Change::Sync));
         for s in &self.scale {
-            let (pattern, factor) = s
-                .rsplit_once('=')
-                .ok_or_else(|| Usage(format!("--scale {s}: write PATTERN=FACTOR")))?;
+            let (pattern, factor) = s.rsplit_once('=').ok_or_else(|| {
+                Usage(format!("--scale {s}: write PATTERN=FACTOR, such as 'usb*=0.5'"))
+            })?;
             let ratio = Ratio::parse(factor).map_err(|e| Usage(format!("--scale {s}: {e}")))?;
             list.push(Change::Scale(pattern.into(), ratio));
         }
@@ -73,11 +74,7 @@ impl ChangeArgs {
     /// As `predict`.
     pub fn predicted(&self, capture: &Capture) -> Result<Explained> {
         let (derived, release) = infer::machine(capture).map_err(Usage)?;
-        let mut settings =
-            Settings { profile: machine::profile("x86")?, pm_async: None, wakeup_at: None };
-        if self.cpus.is_some() {
-            settings.profile.cpus = None;
-        }
+        let settings = machine::settings("x86", self.cpus)?;
         let (now, _) = machine::kernel_now(None, &release)?;
         let then = self.kernel.as_deref().map_or(Ok(now), machine::scheduler)?;
         let changes = self.list()?;

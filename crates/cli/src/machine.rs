@@ -9,7 +9,7 @@ use dormouse_core::capture::Capture;
 use dormouse_core::simulate::infer;
 use dormouse_core::simulate::kernel::choose;
 use dormouse_core::simulate::predict::Scheduler;
-use dormouse_core::simulate::{Profile, policy, profile as profiles};
+use dormouse_core::simulate::{Profile, Settings, policy, profile as profiles};
 use dormouse_read::{Input, Options};
 use std::fs;
 use std::path::Path;
@@ -59,6 +59,19 @@ pub fn profile(name: &str) -> Result<Profile> {
         format!("cannot read the profile {name} (built in are x86, phone and zero)")
     })?;
     profiles::parse(&text).map_err(|e| anyhow!("{name}: {e}"))
+}
+
+/// How to simulate: costs from a profile, and as many CPUs as asked for, also
+/// where the profile brings CPUs of its own.
+///
+/// # Errors
+/// As [`profile`].
+pub fn settings(profile_name: &str, cpus: Option<u32>) -> Result<Settings> {
+    let mut profile = profile(profile_name)?;
+    if cpus.is_some() {
+        profile.cpus = None;
+    }
+    Ok(Settings { profile, pm_async: None, wakeup_at: None })
 }
 
 /// The scheduling rules of a kernel release or of a policy by name.

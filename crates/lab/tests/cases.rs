@@ -88,7 +88,7 @@ fn check(arch: Arch, series: &str) -> usize {
 }
 
 #[test]
-#[ignore = "boots a guest"]
+#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
 fn linux_6_1_does_what_the_table_says() {
     assert_eq!(check(Arch::Amd64, "6.1"), 0);
 }
@@ -96,7 +96,7 @@ fn linux_6_1_does_what_the_table_says() {
 /// Also the negative control: were the comparison blind, 6.12 would agree with
 /// the table of 6.18 and later as well.
 #[test]
-#[ignore = "boots a guest"]
+#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
 fn linux_6_12_does_what_the_table_says_and_not_what_that_of_7_x_says() {
     let cases = Cases::parse(CASES).unwrap();
     let kernel = kernel(Arch::Amd64, "6.12");
@@ -108,7 +108,7 @@ fn linux_6_12_does_what_the_table_says_and_not_what_that_of_7_x_says() {
 }
 
 #[test]
-#[ignore = "boots a guest"]
+#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
 fn the_last_known_good_series_does_what_the_table_says() {
     assert_eq!(check(Arch::Amd64, LAST_KNOWN_GOOD), 0);
 }
@@ -116,14 +116,14 @@ fn the_last_known_good_series_does_what_the_table_says() {
 /// The walk is the same code on every architecture; suspend-to-idle tests are
 /// the only ones that this machine (`virt`) offers. `make lab-arm64`.
 #[test]
-#[ignore = "boots a guest"]
+#[ignore = "boots an arm64 guest, which takes a cross compiler: `make lab-arm64` runs it"]
 fn arm64_linux_6_12_does_what_the_table_says() {
     assert_eq!(check(Arch::Arm64, "6.12"), 0);
 }
 
 /// Reported, never an error: the archive may bring a kernel with new rules.
 #[test]
-#[ignore = "boots a guest"]
+#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
 fn a_newer_series_is_reported() {
     let offers = kernels::fetch::offers(Arch::Amd64).unwrap_or_else(|e| panic!("{e}"));
     let number = |s: &str| {

@@ -35,7 +35,7 @@ pub struct ExportArgs {
     /// Which table of parquet to write.
     #[arg(long, value_enum, default_value = "callbacks")]
     table: Table,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Predicted beside the observed (perfetto)")]
     change: ChangeArgs,
 }
 

@@ -9,7 +9,6 @@ use dormouse_core::decide::plan::candidate::{Kind, candidates};
 use dormouse_core::decide::plan::handover::{File, modprobe, overlay, udev_rules};
 use dormouse_core::decide::plan::{Goal, Plan, plan, shortlist};
 use dormouse_core::device::DeviceId;
-use dormouse_core::simulate::Settings;
 use dormouse_core::simulate::change::glob;
 use dormouse_core::time::Ns;
 use dormouse_write::decision::plan as written;
@@ -82,8 +81,7 @@ pub fn run(args: &PlanArgs) -> Result<()> {
     let (derived, release) = machine::load(&args.input)?;
     let board = &derived.board;
     let (by, guess) = machine::kernel_now(args.kernel.as_deref(), &release)?;
-    let mut settings =
-        Settings { profile: machine::profile(&args.profile)?, pm_async: None, wakeup_at: None };
+    let mut settings = machine::settings(&args.profile, None)?;
     settings.complete(board, by.kernel.as_ref());
     let goal = goal(board, args)?;
     let keep: Vec<bool> = {

@@ -1,5 +1,6 @@
 //! `dormouse predict`: what a machine's sleep would take if something changed.
 
+use crate::changes::ChangeArgs;
 use crate::exit::Usage;
 use crate::{machine, terminal};
 use anyhow::Result;
@@ -7,7 +8,7 @@ use clap::Args;
 use dormouse_core::board::derive::Derived;
 use dormouse_core::phase::{Direction, Phase};
 use dormouse_core::simulate::Settings;
-use dormouse_core::simulate::change::{Change, Ratio};
+use dormouse_core::simulate::change::Change;
 use dormouse_core::simulate::policy::{self, Policy};
 use dormouse_core::simulate::predict::{
     Outlook, Prediction, Question, Scheduler, outlook, phase_words, predict,
@@ -26,30 +27,11 @@ use std::path::PathBuf;
 pub struct PredictArgs {
     /// A capture or log, or a board file.
     input: PathBuf,
-    /// Kernel release such as 6.12 or 7.3, or a policy such as G1 or DC.
-    #[arg(long, value_name = "V|POLICY")]
-    kernel: Option<String>,
+    #[command(flatten)]
+    changes: ChangeArgs,
     /// Kernel that the input is taken to run now, where it does not say.
     #[arg(long, value_name = "V|POLICY")]
     from_kernel: Option<String>,
-    /// /sys/power/pm_async.
-    #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u8).range(0..=1))]
-    pm_async: Option<u8>,
-    /// Make matching devices asynchronous (name or DRIVER/NAME, * and ?).
-    #[arg(long = "async", value_name = "PATTERN")]
-    asynchronous: Vec<String>,
-    /// Make matching devices synchronous.
-    #[arg(long, value_name = "PATTERN")]
-    sync: Vec<String>,
-    /// Take matching devices away, with what depends on them.
-    #[arg(long, value_name = "PATTERN")]
-    without: Vec<String>,
-    /// Multiply the times of matching devices, such as 'usb*=0.5'.
-    #[arg(long, value_name = "PATTERN=F")]
-    scale: Vec<String>,
-    /// Number of CPUs.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=65_536))]
-    cpus: Option<u32>,
     /// Costs of the machinery: a file of `dormouse calibrate`, or x86, phone,
     /// zero.
     #[arg(long, value_name = "FILE", default_value = "x86")]
@@ -71,15 +53,10 @@ pub struct PredictArgs {
 /// Runs the verb.
 pub fn run(args: PredictArgs) -> Result<()> {
     let (derived, release) = machine::load(&args.input)?;
-    let mut settings =
-        Settings { profile: machine::profile(&args.profile)?, pm_async: None, wakeup_at: None };
-    if args.cpus.is_some() {
-        // The asked number, also where the profile brings CPUs of its own.
-        settings.profile.cpus = None;
-    }
+    let settings = machine::settings(&args.profile, args.changes.cpus)?;
     let (now, guess) = machine::kernel_now(args.from_kernel.as_deref(), &release)?;
-    let then = args.kernel.as_deref().map_or(Ok(now), machine::scheduler)?;
-    let changes = changes(&args)?;
+    let then = args.changes.kernel.as_deref().map_or(Ok(now), machine::scheduler)?;
+    let changes = args.changes.list()?;
     let text = if args.all_kernels {
         all_kernels(&args, &derived, &settings, &changes)?
     } else {
@@ -99,23 +76,6 @@ pub fn run(args: PredictArgs) -> Result<()> {
         if args.json { to_json(&p, &derived)? } else { to_text(&p, &derived, &release) }
     };
     terminal::print(&text)
-}
-
-fn changes(args: &PredictArgs) -> Result<Vec<Change>> {
-    let mut list = Vec::new();
-    list.extend(args.without.iter().cloned().map(Change::Without));
-    list.extend(args.pm_async.map(|on| Change::PmAsync(on == 1)));
-    list.extend(args.asynchronous.iter().cloned().map(Change::Async));
-    list.extend(args.sync.iter().cloned().map(Change::Sync));
-    for s in &args.scale {
-        let (pattern, factor) = s.rsplit_once('=').ok_or_else(|| {
-            Usage(format!("--scale {s}: write PATTERN=FACTOR, such as 'usb*=0.5'"))
-        })?;
-        let ratio = Ratio::parse(factor).map_err(|e| Usage(format!("--scale {s}: {e}")))?;
-        list.push(Change::Scale(pattern.into(), ratio));
-    }
-    list.extend(args.cpus.map(Change::Cpus));
-    Ok(list)
 }
 
 /// Milliseconds with three digits.

@@ -62,8 +62,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     let (derived, release) = machine::load(&args.input)?;
     let board = &derived.board;
     let (by, guess) = machine::kernel_now(args.kernel.as_deref(), &release)?;
-    let mut settings =
-        Settings { profile: machine::profile(&args.profile)?, pm_async: None, wakeup_at: None };
+    let mut settings = machine::settings(&args.profile, None)?;
     settings.complete(board, by.kernel.as_ref());
     let options = Options {
         bold: args.bold,

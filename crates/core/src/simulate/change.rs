@@ -213,82 +213,79 @@ fn scale(c: &mut Changed, pattern: &str, ratio: Ratio) -> Result<(), String> {
 
 fn without(c: &mut Changed, pattern: &str) -> Result<(), String> {
     let found = matching(&c.board, pattern)?;
-    let n = c.board.graph.devices.len();
-    let mut dependents: Vec<Vec<u32>> = vec![Vec::new(); n];
-    for (i, d) in c.board.graph.devices.iter().enumerate() {
-        if let Some(p) = d.parent.filter(|p| p.index() < n) {
-            dependents[p.index()].push(i as u32);
-        }
-    }
-    for l in &c.board.graph.links {
-        if matches!(l.kind, LinkKind::Stateless | LinkKind::Active)
-            && l.supplier.index() < n
-            && l.consumer.index() < n
-        {
-            dependents[l.supplier.index()].push(l.consumer.0);
-        }
-    }
-    let mut gone = vec![false; n];
-    let mut stack = found.clone();
-    for &i in &found {
-        gone[i] = true;
-    }
-    let mut also = Vec::new();
-    while let Some(i) = stack.pop() {
-        for &x in &dependents[i] {
-            if !core::mem::replace(&mut gone[x as usize], true) {
-                also.push(x as usize);
-                stack.push(x as usize);
-            }
-        }
-    }
-    also.sort_unstable();
+    let gone = dependents(&c.board, &found);
+    let also: Vec<usize> =
+        (0..gone.len()).filter(|i| gone[*i] && found.binary_search(i).is_err()).collect();
     c.notes.push(format!("{} taken away.", naming(&c.board, &found)));
     if !also.is_empty() {
         c.notes.push(format!("With it go what depends on it: {}.", names(&c.board, &also)));
     }
-    remove(c, &gone);
+    remove(&mut c.board, &gone);
+    let mut gone = gone.into_iter();
+    c.origin.retain(|_| gone.next() != Some(true));
     Ok(())
 }
 
-fn remove(c: &mut Changed, gone: &[bool]) {
-    let mut place = vec![None; gone.len()];
-    let mut next = 0;
-    for (i, &g) in gone.iter().enumerate() {
-        if !g {
-            place[i] = Some(DeviceId(next));
-            next += 1;
+/// Whether a device needs the supplier of a link of this kind to be there.
+pub fn is_needed(kind: LinkKind) -> bool {
+    matches!(kind, LinkKind::Stateless | LinkKind::Active)
+}
+
+/// Marks `devices` (positions in the list) and all that cannot be without them:
+/// children and consumers of live links, and theirs. Linear in devices and
+/// links.
+pub fn dependents(board: &Board, devices: &[usize]) -> Vec<bool> {
+    let n = board.graph.devices.len();
+    let mut below: Vec<Vec<u32>> = vec![Vec::new(); n];
+    for (i, d) in board.graph.devices.iter().enumerate() {
+        if let Some(p) = d.parent.filter(|p| p.index() < n) {
+            below[p.index()].push(i as u32);
         }
     }
-    let kept = |i: usize| place[i].is_some();
-    let mut i = 0;
-    c.board.devices.retain(|_| {
-        i += 1;
-        kept(i - 1)
-    });
-    let mut i = 0;
-    c.origin.retain(|_| {
-        i += 1;
-        kept(i - 1)
-    });
-    let graph = &mut c.board.graph;
-    let mut i = 0;
-    graph.devices.retain(|_| {
-        i += 1;
-        kept(i - 1)
-    });
-    let moved = |d: DeviceId| place.get(d.index()).copied().flatten();
-    for d in &mut graph.devices {
-        d.parent = d.parent.and_then(moved);
+    for l in &board.graph.links {
+        if is_needed(l.kind) && l.supplier.index() < n && l.consumer.index() < n {
+            below[l.supplier.index()].push(l.consumer.0);
+        }
     }
-    graph.links.retain_mut(|l| match (moved(l.consumer), moved(l.supplier)) {
+    let mut marked = vec![false; n];
+    let mut stack = devices.to_vec();
+    while let Some(i) = stack.pop() {
+        if !core::mem::replace(&mut marked[i], true) {
+            stack.extend(below[i].iter().map(|&x| x as usize));
+        }
+    }
+    marked
+}
+
+/// Takes the marked devices out of `board` and says where each old device is
+/// now. Their links go; a device whose parent went has none.
+pub fn remove(board: &mut Board, gone: &[bool]) -> Vec<Option<DeviceId>> {
+    let mut next = 0;
+    let place: Vec<Option<DeviceId>> = gone
+        .iter()
+        .map(|g| {
+            (!g).then(|| {
+                next += 1;
+                DeviceId(next - 1)
+            })
+        })
+        .collect();
+    let moved = |d: DeviceId| place.get(d.index()).copied().flatten();
+    let mut at = gone.iter();
+    board.devices.retain(|_| at.next() != Some(&true));
+    let mut at = gone.iter();
+    board.graph.devices.retain_mut(|d| {
+        d.parent = d.parent.and_then(moved);
+        at.next() != Some(&true)
+    });
+    board.graph.links.retain_mut(|l| match (moved(l.consumer), moved(l.supplier)) {
         (Some(consumer), Some(supplier)) => {
-            l.consumer = consumer;
-            l.supplier = supplier;
+            (l.consumer, l.supplier) = (consumer, supplier);
             true
         }
         _ => false,
     });
+    place
 }
 
 /// `a, b and 3 more are` or `a is`.

@@ -2,8 +2,9 @@
 
 use crate::board::Board;
 use crate::decide::tune::evidence::evidence;
-use crate::device::{DeviceId, LinkKind};
+use crate::device::DeviceId;
 use crate::phase::{Direction, Phase};
+use crate::simulate::change::{dependents, is_needed, remove};
 use crate::time::Ns;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -51,33 +52,8 @@ pub struct Candidate {
 /// Every device that goes when `device` goes: itself, its children and the
 /// consumers of live links, in list order.
 pub fn goes_with(board: &Board, device: DeviceId) -> Vec<DeviceId> {
-    let graph = &board.graph;
-    let mut gone = vec![false; graph.devices.len()];
-    gone[device.index()] = true;
-    // List order has superiors first, so passes beyond the first are rare.
-    loop {
-        let mut changed = false;
-        let mut take = |gone: &mut Vec<bool>, above: DeviceId, below: usize| {
-            if gone[above.index()] && !gone[below] {
-                gone[below] = true;
-                changed = true;
-            }
-        };
-        for (i, d) in graph.devices.iter().enumerate() {
-            if let Some(p) = d.parent {
-                take(&mut gone, p, i);
-            }
-        }
-        for l in &graph.links {
-            if matches!(l.kind, LinkKind::Stateless | LinkKind::Active) {
-                take(&mut gone, l.supplier, l.consumer.index());
-            }
-        }
-        if !changed {
-            break;
-        }
-    }
-    graph.ids().filter(|d| gone[d.index()]).collect()
+    let gone = dependents(board, &[device.index()]);
+    board.graph.ids().filter(|d| gone[d.index()]).collect()
 }
 
 /// Devices that must stay: essential ones (root file system, console, …), wake
@@ -94,28 +70,23 @@ pub fn essential(board: &Board, keep: &[bool]) -> Vec<bool> {
                 || keep.get(i).copied().unwrap_or(false)
         })
         .collect();
-    loop {
-        let mut changed = false;
-        let mut need = |stay: &mut Vec<bool>, above: DeviceId, below: usize| {
-            if stay[below] && !stay[above.index()] {
-                stay[above.index()] = true;
-                changed = true;
+    let n = stay.len();
+    let mut above: Vec<Vec<u32>> = vec![Vec::new(); n];
+    for (i, d) in graph.devices.iter().enumerate() {
+        above[i].extend(d.parent.map(|p| p.0));
+    }
+    for l in graph.links.iter().filter(|l| is_needed(l.kind)) {
+        above[l.consumer.index()].push(l.supplier.0);
+    }
+    let mut stack: Vec<usize> = (0..n).filter(|&i| stay[i]).collect();
+    while let Some(i) = stack.pop() {
+        for &a in &above[i] {
+            if !core::mem::replace(&mut stay[a as usize], true) {
+                stack.push(a as usize);
             }
-        };
-        for (i, d) in graph.devices.iter().enumerate() {
-            if let Some(p) = d.parent {
-                need(&mut stay, p, i);
-            }
-        }
-        for l in &graph.links {
-            if matches!(l.kind, LinkKind::Stateless | LinkKind::Active) {
-                need(&mut stay, l.supplier, l.consumer.index());
-            }
-        }
-        if !changed {
-            return stay;
         }
     }
+    stay
 }
 
 /// The changes worth looking at, at most `most`, of the kinds allowed: those of
@@ -171,11 +142,12 @@ pub fn candidates(
 /// The board with `changes` made, and where each old device is in it.
 pub fn apply(board: &Board, changes: &[Candidate]) -> (Board, Vec<Option<DeviceId>>) {
     let mut out = board.clone();
-    let mut gone = vec![false; board.devices.len()];
+    let removed: Vec<usize> =
+        changes.iter().filter(|c| c.kind == Kind::Remove).map(|c| c.device.index()).collect();
     for c in changes {
         let i = c.device.index();
         match c.kind {
-            Kind::Remove => goes_with(board, c.device).iter().for_each(|d| gone[d.index()] = true),
+            Kind::Remove => {}
             Kind::Async => out.graph.devices[i].async_flag = Some(true),
             Kind::Defer => {
                 for p in [Phase::ResumeNoirq, Phase::ResumeEarly, Phase::Resume] {
@@ -192,38 +164,7 @@ pub fn apply(board: &Board, changes: &[Candidate]) -> (Board, Vec<Option<DeviceI
             }
         }
     }
-    let mut next = 0;
-    let place: Vec<Option<DeviceId>> = gone
-        .iter()
-        .map(|g| {
-            (!g).then(|| {
-                next += 1;
-                DeviceId(next - 1)
-            })
-        })
-        .collect();
-    if gone.contains(&true) {
-        let mut at = 0;
-        out.devices.retain(|_| {
-            at += 1;
-            !gone[at - 1]
-        });
-        let mut at = 0;
-        out.graph.devices.retain_mut(|d| {
-            at += 1;
-            d.parent = d.parent.and_then(|p| place[p.index()]);
-            !gone[at - 1]
-        });
-        out.graph.links.retain_mut(|l| {
-            match (place[l.consumer.index()], place[l.supplier.index()]) {
-                (Some(consumer), Some(supplier)) => {
-                    (l.consumer, l.supplier) = (consumer, supplier);
-                    true
-                }
-                _ => false,
-            }
-        });
-    }
+    let place = remove(&mut out, &dependents(board, &removed));
     (out, place)
 }
 
