@@ -15,6 +15,8 @@ use dormouse_core::simulate::predict::{
 };
 use dormouse_core::time::Ns;
 use dormouse_core::understand::path::Reason;
+use dormouse_write::text::page::{Ink, Page};
+use dormouse_write::text::safe;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -255,26 +257,13 @@ fn section(out: &mut String, title: &str, lines: &[String]) {
     if lines.is_empty() {
         return;
     }
-    let _ = writeln!(out, "\n{title}");
+    let mut page = Page::new(false);
+    page.blank();
+    page.line(&[(Ink::Plain, title)]);
     for line in lines {
-        let mut column = 0;
-        for word in line.split(' ') {
-            let width = word.chars().count();
-            if column == 0 {
-                out.push_str("- ");
-                column = 2;
-            } else if column + 1 + width > 80 {
-                out.push_str("\n  ");
-                column = 2;
-            } else {
-                out.push(' ');
-                column += 1;
-            }
-            out.push_str(word);
-            column += width;
-        }
-        out.push('\n');
+        page.entry("- ", &safe(line));
     }
+    out.push_str(&page.finish());
 }
 
 fn all_kernels(

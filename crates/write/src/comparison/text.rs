@@ -1,6 +1,7 @@
 //! A comparison for a terminal (80 columns) and as Markdown.
 
 use super::lists::lists;
+use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, Table};
@@ -54,7 +55,7 @@ pub fn text(c: &Comparison<'_>) -> String {
             let _ = writeln!(out, "{} against {}:", safe(b), safe(a));
         }
         for s in say::sentences(c, i) {
-            wrap(&mut out, "  ", &safe(&s));
+            sentence(&mut out, &s);
         }
         out.push('\n');
         out.push_str(&plain_table(head(c, i), c.rows.iter().map(|r| line(r, i)).collect()));
@@ -66,7 +67,7 @@ pub fn text(c: &Comparison<'_>) -> String {
     if !cautions.is_empty() {
         out.push_str("\nBefore you believe this:\n");
         for s in cautions {
-            wrap(&mut out, "  ", &safe(&s));
+            sentence(&mut out, &s);
         }
     }
     out
@@ -211,23 +212,9 @@ fn escape(s: &str) -> String {
         .collect()
 }
 
-fn wrap(out: &mut String, indent: &str, text: &str) {
-    let mut width = 0;
-    for word in text.split(' ') {
-        let n = word.chars().count();
-        if width > 0 && width + 1 + n > 80 {
-            out.push('\n');
-            width = 0;
-        }
-        if width == 0 {
-            out.push_str(indent);
-            width = indent.len();
-        } else {
-            out.push(' ');
-            width += 1;
-        }
-        out.push_str(word);
-        width += n;
-    }
-    out.push('\n');
+/// A sentence of the comparison, wrapped like every other text.
+fn sentence(out: &mut String, text: &str) {
+    let mut page = Page::new(false);
+    page.wrapped(Ink::Plain, 2, 2, &safe(text));
+    out.push_str(&page.finish());
 }

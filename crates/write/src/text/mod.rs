@@ -2,7 +2,7 @@
 
 mod cycle;
 mod many;
-mod page;
+pub mod page;
 mod safe;
 
 pub use page::WIDTH;
