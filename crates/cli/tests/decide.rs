@@ -1,0 +1,118 @@
+//! The verbs that decide, as a user runs them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn dormouse(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dormouse"))
+        .args(args)
+        .current_dir(root())
+        .output()
+        .expect("dormouse runs")
+}
+
+fn text(out: &Output) -> String {
+    String::from_utf8(out.stdout.clone()).expect("text")
+}
+
+const LAPTOP_612: &str = "captures/laptop-6.12.tar.gz";
+const LAPTOP_73: &str = "captures/laptop-7.3.tar.gz";
+
+/// Every key of every object in `value`.
+fn keys(value: &serde_json::Value, found: &mut BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(map) => {
+            for (key, inner) in map {
+                found.insert(key.clone());
+                keys(inner, found);
+            }
+        }
+        serde_json::Value::Array(list) => list.iter().for_each(|v| keys(v, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_json_of_compare_is_documented() {
+    let out = dormouse(&["compare", "--json", LAPTOP_612, LAPTOP_73]);
+    assert!(out.status.success());
+    let value: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    assert_eq!(value["schema"], "dormouse.compare");
+    let mut found = BTreeSet::new();
+    keys(&value, &mut found);
+    assert!(found.len() > 30, "{found:?}");
+    let doc = std::fs::read_to_string(root().join("docs/compare-json.md")).expect("the page");
+    let unnamed: Vec<&String> = found
+        .iter()
+        .filter(|k| !doc.contains(&format!("`{k}`")) && !doc.contains(&format!(".{k}`")))
+        .filter(|k| !doc.contains(&format!("`{k}[]`")))
+        .collect();
+    assert!(unnamed.is_empty(), "docs/compare-json.md does not name {unnamed:?}");
+}
+
+#[test]
+fn a_side_against_itself_differs_in_nothing() {
+    let out = dormouse(&["compare", "--json", LAPTOP_612, LAPTOP_612]);
+    let value: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    for row in value["rows"].as_array().expect("rows") {
+        let contrast = &row["against_first"][0];
+        assert_eq!(contrast["difference"], 0.0, "{row}");
+        assert_eq!(contrast["verdict"], "no_difference", "{row}");
+    }
+    assert_eq!(value["devices"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn different_sleep_states_are_refused_unless_insisted_on() {
+    let board = "captures/am335x-6.12.tar.gz";
+    let out = dormouse(&["compare", LAPTOP_612, board]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&out.stderr).contains("--across-modes"));
+    let slower = ["compare", "--across-modes", "--fail-if-slower", "3%", board, LAPTOP_612];
+    assert_eq!(dormouse(&slower).status.code(), Some(4), "the laptop is slower than the board");
+    let faster = ["compare", "--across-modes", "--fail-if-slower", "3%", LAPTOP_612, board];
+    assert_eq!(dormouse(&faster).status.code(), Some(0));
+}
+
+#[test]
+fn a_plan_hands_over_files_for_what_it_removes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_str().expect("a path");
+    let out = dormouse(&[
+        "plan",
+        "boards/am335x.board",
+        "--kernel",
+        "6.12",
+        "--resume",
+        "105ms",
+        "--allow",
+        "remove,speedup",
+        "-o",
+        path,
+    ]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let said = text(&out);
+    assert!(said.lines().all(|l| l.chars().count() <= 80), "{said}");
+    assert!(said.contains("usb1"), "the longest device decides:\n{said}");
+    assert_eq!(dormouse(&["plan", "boards/am335x.board"]).status.code(), Some(2), "no budget");
+}
+
+#[test]
+fn tune_finds_the_flag_and_writes_the_rule() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rules = folder.path().join("90-dormouse-async.rules");
+    let case = "boards/cases/c25.board";
+    let arguments = ["tune", case, "--kernel", "7.3", "--profile", "zero", "--udev"];
+    let mut arguments = arguments.to_vec();
+    arguments.push(rules.to_str().expect("a path"));
+    let out = dormouse(&arguments);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    assert!(text(&out).contains("360.00 ms to 200.00 ms"), "{}", text(&out));
+    let rules = std::fs::read_to_string(rules).expect("the rules");
+    assert!(rules.contains("KERNEL==\"D\", ATTR{power/async}=\"enabled\""), "{rules}");
+}
