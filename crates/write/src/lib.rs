@@ -12,6 +12,7 @@ pub mod markdown;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod perfetto;
+pub mod prediction;
 pub mod text;
 pub mod words;
 

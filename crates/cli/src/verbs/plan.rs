@@ -2,7 +2,7 @@
 
 use crate::exit::Usage;
 use crate::{machine, terminal};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use clap::Args;
 use dormouse_core::board::{Board, parse_duration};
 use dormouse_core::decide::plan::candidate::{Kind, candidates};
@@ -10,6 +10,7 @@ use dormouse_core::decide::plan::handover::{File, modprobe, overlay, udev_rules}
 use dormouse_core::decide::plan::{Goal, Plan, plan, shortlist};
 use dormouse_core::device::DeviceId;
 use dormouse_core::simulate::change::glob;
+use dormouse_core::simulate::predict::hang;
 use dormouse_core::time::Ns;
 use dormouse_write::decision::plan as written;
 use std::fs;
@@ -55,7 +56,7 @@ pub struct PlanArgs {
     /// Write the files that make the changes into this folder.
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
-    /// Print JSON.
+    /// Print JSON (docs/plan-json.md).
     #[arg(long)]
     json: bool,
 }
@@ -93,12 +94,12 @@ pub fn run(args: &PlanArgs) -> Result<()> {
     };
     let most = usize::from(args.candidates);
     let long = candidates(board, &args.allow, &keep, &goal.directions(), 8 * most);
-    let offered =
-        shortlist(board, by.policy, &settings, &goal, &long, most).map_err(|e| anyhow!("{e}"))?;
+    let offered = shortlist(board, by.policy, &settings, &goal, &long, most)
+        .map_err(|e| Usage(hang(board, &e)))?;
     // A bound on work, not on time, so that the answer is the same everywhere.
     let limit = 2_000_000 / board.devices.len().max(100) as u64;
-    let found =
-        plan(board, by.policy, &settings, &goal, &offered, limit).map_err(|e| anyhow!("{e}"))?;
+    let found = plan(board, by.policy, &settings, &goal, &offered, limit)
+        .map_err(|e| Usage(hang(board, &e)))?;
     let mut text = if args.json {
         serde_json::to_string_pretty(&written::json(board, &goal, &found))? + "\n"
     } else {

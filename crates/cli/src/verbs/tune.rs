@@ -2,7 +2,7 @@
 
 use crate::exit::Usage;
 use crate::{machine, terminal};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use clap::Args;
 use dormouse_core::board::Board;
 use dormouse_core::decide::plan::handover::udev_rules;
@@ -11,7 +11,7 @@ use dormouse_core::device::DeviceId;
 use dormouse_core::phase::Direction;
 use dormouse_core::simulate::Settings;
 use dormouse_core::simulate::change::glob;
-use dormouse_core::simulate::predict::{Scheduler, outlook};
+use dormouse_core::simulate::predict::{Scheduler, hang, outlook};
 use dormouse_write::decision::tune as written;
 use std::fs;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ pub struct TuneArgs {
     /// Write the udev rule that makes it last.
     #[arg(long, value_name = "FILE")]
     udev: Option<PathBuf>,
-    /// Print JSON.
+    /// Print JSON (docs/tune-json.md).
     #[arg(long)]
     json: bool,
 }
@@ -71,7 +71,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         seed: args.seed,
         ..Options::new(board)
     };
-    let tuned = tune(board, by.policy, &settings, &options).map_err(|e| anyhow!("{e}"))?;
+    let tuned = tune(board, by.policy, &settings, &options).map_err(|e| Usage(hang(board, &e)))?;
     let bound = bound(board, by, &settings)?;
     if let Some(path) = &args.udev {
         write_rules(path, board, &tuned)?;
@@ -106,7 +106,7 @@ fn kept(board: &Board, allow: &[String], deny: &[String]) -> Result<Vec<bool>> {
 
 /// What no schedule of the board can beat.
 fn bound(board: &Board, by: Scheduler, settings: &Settings) -> Result<Cost> {
-    let o = outlook(board, by, settings).map_err(|e| anyhow!("{e}"))?;
+    let o = outlook(board, by, settings).map_err(|e| Usage(hang(board, &e)))?;
     Ok(Cost {
         suspend: o.bounds.path(Direction::Suspend),
         resume: o.bounds.path(Direction::Resume),

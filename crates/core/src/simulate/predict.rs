@@ -196,7 +196,8 @@ pub fn outlook(board: &Board, by: Scheduler, settings: &Settings) -> Result<Outl
     Ok(Outlook { scheduler: by, run, bounds, pm_async, range: None })
 }
 
-pub(super) fn hang(board: &Board, stuck: &Stuck) -> String {
+/// Why `board` has no schedule, with the names of the devices and what to do.
+pub fn hang(board: &Board, stuck: &Stuck) -> String {
     match stuck {
         Stuck::Deadlock { devices, .. } => {
             let names: Vec<&str> = devices

@@ -22,10 +22,11 @@ pub fn text(board: &Board, t: &Tuned, bound: Cost) -> String {
             t.before.suspend, t.before.resume
         );
     } else {
+        let n = t.flips.len();
         let _ = writeln!(
             out,
-            "{} flags to change: suspend {} to {}, resume {} to {}, together\n{} less ({percent:.1} %).",
-            t.flips.len(),
+            "{n} flag{} to change: suspend {} to {}, resume {} to {},\ntogether {} less ({percent:.1} %).",
+            if n == 1 { "" } else { "s" },
             t.before.suspend,
             t.after.suspend,
             t.before.resume,

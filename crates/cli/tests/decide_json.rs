@@ -1,0 +1,171 @@
+//! The JSON of `predict`, `plan` and `tune` against the pages that describe it:
+//! every field of real output is on its page with its type, and every field of
+//! the page occurs.
+
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+type Types = BTreeMap<String, BTreeSet<String>>;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn output(args: &[&str]) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
+    let out = command.args(args).arg("--json").current_dir(root()).output().expect("it runs");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    serde_json::from_slice(&out.stdout).expect("JSON")
+}
+
+/// A page: its tables of fields by heading, in lower case. The first table has
+/// no heading.
+struct Page {
+    tables: BTreeMap<String, Types>,
+    text: String,
+}
+
+impl Page {
+    fn read(name: &str) -> Page {
+        let text = std::fs::read_to_string(root().join("docs").join(name)).expect("the page");
+        let mut tables: BTreeMap<String, Types> = BTreeMap::new();
+        let mut heading = String::new();
+        let mut in_table = false;
+        for line in text.lines() {
+            if let Some(h) = line.strip_prefix("## ") {
+                heading = h.trim_start_matches("An ").to_lowercase();
+            }
+            in_table = line.starts_with("| path |") || (in_table && line.starts_with('|'));
+            let Some(row) = line.strip_prefix("| `").filter(|_| in_table) else { continue };
+            let cells: Vec<&str> = row.split(" | ").collect();
+            let types = cells[1].split(" or ").map(str::to_string).collect();
+            let path = cells[0].trim_end_matches('`').to_string();
+            let table = tables.entry(heading.clone()).or_default();
+            assert!(table.insert(path.clone(), types).is_none(), "{path} is there twice");
+        }
+        Page { tables, text }
+    }
+
+    /// The table `heading`, with what other tables say of the values that are
+    /// named after them.
+    fn whole(&self, heading: &str) -> Types {
+        let mut out = Types::new();
+        for (path, types) in &self.tables[heading] {
+            let mut plain = types.clone();
+            for (name, table) in &self.tables {
+                if plain.remove(name) {
+                    plain.insert("object".into());
+                    let inner = table.iter().map(|(p, t)| (format!("{path}.{p}"), t.clone()));
+                    out.extend(inner);
+                }
+            }
+            out.insert(path.clone(), plain);
+        }
+        out
+    }
+}
+
+/// Path and type of everything in `value` but lists and objects that the page
+/// describes by what is in them.
+fn paths(value: &Value, at: &str, out: &mut Types) {
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(n) if n.is_i64() || n.is_u64() => "integer",
+        Value::Number(_) => "float",
+        Value::String(_) => "string",
+        Value::Array(list) => {
+            list.iter().for_each(|v| paths(v, &format!("{at}[]"), out));
+            return;
+        }
+        Value::Object(map) => {
+            for (k, v) in map {
+                let at = if at.is_empty() { k.clone() } else { format!("{at}.{k}") };
+                paths(v, &at, out);
+            }
+            "object"
+        }
+    };
+    out.entry(at.to_string()).or_default().insert(kind.to_string());
+}
+
+/// `doc` and what is really put out agree.
+fn agree(doc: &Types, values: &[Value]) {
+    let mut real = Types::new();
+    values.iter().for_each(|v| paths(v, "", &mut real));
+    for (path, kinds) in &real {
+        match doc.get(path) {
+            Some(types) => assert!(kinds.is_subset(types), "{path}: {kinds:?}, said {types:?}"),
+            None => {
+                assert!(*kinds == BTreeSet::from(["object".into()]), "{path} is not on the page")
+            }
+        }
+    }
+    let never: Vec<&String> = doc.keys().filter(|p| !real.contains_key(*p)).collect();
+    assert!(never.is_empty(), "on the page, but never put out: {never:?}");
+}
+
+const LAPTOP: &str = "captures/laptop-6.12.tar.gz";
+const AM335X: &str = "boards/am335x.board";
+
+#[test]
+fn predict_is_as_its_page_says() {
+    let page = Page::read("predict-json.md");
+    let values = [
+        output(&["predict", LAPTOP, "--kernel", "7.3", "--async", "*"]),
+        output(&["predict", AM335X]),
+    ];
+    agree(&page.whole(""), &values);
+}
+
+#[test]
+fn all_kernels_is_as_its_page_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let board = folder.path().join("hangs.board");
+    // On the way up `a` waits for `b`, whose parent comes after `a` in the
+    // main thread's list: kernels that know no better never finish.
+    let text = "board 1\ndevice a resume=1ms\ndevice c resume=1ms\n\
+        device b parent=c async resume=1ms\nlink a b stateless\n";
+    std::fs::write(&board, text).expect("written");
+    let hangs = output(&["predict", board.to_str().expect("a path"), "--all-kernels"]);
+    assert!(hangs["kernels"].to_string().contains("would hang"));
+    let page = Page::read("predict-json.md");
+    let mut doc = page.whole("with `--all-kernels`");
+    let ranges: Vec<String> = doc.keys().filter(|p| p.contains(".range.")).cloned().collect();
+    // Cycles are not resampled for a table of kernels.
+    ranges.iter().for_each(|p| drop(doc.remove(p)));
+    agree(&doc, &[hangs, output(&["predict", LAPTOP, "--all-kernels"])]);
+}
+
+#[test]
+fn plan_is_as_its_page_says() {
+    let page = Page::read("plan-json.md");
+    let base = ["plan", AM335X, "--kernel", "6.12"];
+    let run = |more: &[&str]| output(&[&base[..], more].concat());
+    let values = [
+        run(&["--suspend", "15ms", "--ready", "eth0=100ms"]),
+        run(&["--resume", "105ms"]),
+        run(&["--resume", "90ms", "--allow", "defer,speedup"]),
+    ];
+    assert_eq!(values[1]["met"], false);
+    assert_eq!(values[2]["met"], true);
+    agree(&page.whole(""), &values);
+}
+
+#[test]
+fn tune_is_as_its_page_says() {
+    let page = Page::read("tune-json.md");
+    let careful = output(&["tune", AM335X, "--kernel", "7.3"]);
+    agree(
+        &page.whole(""),
+        &[careful.clone(), output(&["tune", LAPTOP, "--bold", "--simulations", "40"])],
+    );
+    use dormouse_core::decide::tune::evidence::Evidence::*;
+    for e in [AlreadyAsync, NothingRuns, DeclaredLinks, LikeOthers, GraphSaysFree, Hope] {
+        assert!(page.text.contains(&format!("| `{}` |", e.name())), "{}", e.name());
+        let bold = page.text.contains(&format!("| `{}` | only with `--bold`", e.name()));
+        assert_eq!(bold, !e.is_careful(), "{}", e.name());
+    }
+}

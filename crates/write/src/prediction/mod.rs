@@ -1,0 +1,11 @@
+//! What `dormouse predict` says, as text and JSON.
+
+pub mod json;
+pub mod text;
+
+use dormouse_core::simulate::Stuck;
+use dormouse_core::simulate::policy::Policy;
+use dormouse_core::simulate::predict::Outlook;
+
+/// One generation of kernels, and what it makes of the board.
+pub type KernelRow = (&'static Policy, Result<Outlook, Stuck>);
