@@ -117,3 +117,31 @@ fn tune_finds_the_flag_and_writes_the_rule() {
     let rules = std::fs::read_to_string(rules).expect("the rules");
     assert!(rules.contains("KERNEL==\"D\", ATTR{power/async}=\"enabled\""), "{rules}");
 }
+
+#[test]
+fn energy_is_refused_with_what_to_write() {
+    let base = ["plan", "boards/am335x.board", "--kernel", "6.12", "--resume", "200ms", "--energy"];
+    let whole = "suspending=1W,awake=1W,asleep=1mW,awake_for=1s,cycles_a_day=10";
+    assert_eq!(dormouse(&[&base[..], &[whole]].concat()).status.code(), Some(0));
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(
+        file.path(),
+        "suspending=1W\nawake=2 furlongs\nasleep=1mW\nawake_for=1s\n\
+        cycles_a_day=10\n",
+    )
+    .expect("written");
+    let path = file.path().to_str().expect("a path");
+    for (given, words) in [
+        (&*whole.replace("=10", "=100000"), "lower it"),
+        ("asleep=3", "`suspending` is missing"),
+        ("suspending=3,asleep=1mW", "W, mW or uW"),
+        (path, "`awake=2 furlongs`"),
+    ] {
+        let out = dormouse(&[&base[..], &[given]].concat());
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(2), "{given}: {said}");
+        assert!(said.contains(words), "{given}: {said}");
+    }
+    let out = dormouse(&[&base[..], &["/no/such/file"]].concat());
+    assert_eq!(out.status.code(), Some(3));
+}

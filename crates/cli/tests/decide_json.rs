@@ -139,6 +139,9 @@ fn all_kernels_is_as_its_page_says() {
     agree(&doc, &[hangs, output(&["predict", LAPTOP, "--all-kernels"])]);
 }
 
+const SENSOR: &str = "suspending=900mW,awake=600mW,asleep=4mW,awake_for=100ms,asleep_for=10s,\
+    other=200ms,battery=7.4Wh";
+
 #[test]
 fn plan_is_as_its_page_says() {
     let page = Page::read("plan-json.md");
@@ -147,11 +150,20 @@ fn plan_is_as_its_page_says() {
     let values = [
         run(&["--suspend", "15ms", "--ready", "eth0=100ms"]),
         run(&["--resume", "105ms"]),
-        run(&["--resume", "90ms", "--allow", "defer,speedup"]),
+        run(&["--resume", "90ms", "--allow", "defer,speedup", "--energy", SENSOR]),
+        run(&["--resume", "105ms", "--energy", &SENSOR.replace(",battery=7.4Wh", "")]),
     ];
     assert_eq!(values[1]["met"], false);
     assert_eq!(values[2]["met"], true);
     agree(&page.whole(""), &values);
+    let account = &values[2]["energy"]["after"];
+    let of = |key: &str| account[key].as_u64().expect(key);
+    let parts = ["suspend_nj", "resume_nj", "other_nj", "awake_nj", "asleep_nj"].map(of);
+    assert_eq!(parts.iter().sum::<u64>(), of("cycle_nj"));
+    assert_eq!(of("cycles_per_charge"), 26_640_000_000_000 / of("cycle_nj"));
+    // 900 mW for as many nanoseconds.
+    let resume = values[2]["after"]["resume_ns"].as_u64().expect("a time");
+    assert_eq!(of("resume_nj"), (resume * 9 + 5) / 10);
 }
 
 #[test]

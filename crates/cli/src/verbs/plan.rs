@@ -5,6 +5,7 @@ use crate::{machine, terminal};
 use anyhow::{Context, Result};
 use clap::Args;
 use dormouse_core::board::{Board, parse_duration};
+use dormouse_core::decide::energy::{Usage as Energy, Worth};
 use dormouse_core::decide::plan::candidate::{Kind, candidates};
 use dormouse_core::decide::plan::handover::{File, modprobe, overlay, udev_rules};
 use dormouse_core::decide::plan::{Goal, Plan, plan, shortlist};
@@ -12,7 +13,7 @@ use dormouse_core::device::DeviceId;
 use dormouse_core::simulate::change::glob;
 use dormouse_core::simulate::predict::hang;
 use dormouse_core::time::Ns;
-use dormouse_write::decision::plan as written;
+use dormouse_write::decision::{energy, plan as written};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -53,6 +54,11 @@ pub struct PlanArgs {
     /// zero.
     #[arg(long, value_name = "FILE", default_value = "x86")]
     profile: String,
+    /// What sleeping costs, as KEY=VALUE,… or a file of such lines: suspending,
+    /// resuming, awake, asleep (600mW), awake_for, asleep_for (20s) or
+    /// cycles_a_day, other (100ms), battery (7.4Wh). See docs/energy.md.
+    #[arg(long, value_name = "FILE|KEY=VALUE,…")]
+    energy: Option<String>,
     /// Write the files that make the changes into this folder.
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
@@ -79,6 +85,7 @@ fn kind(text: &str) -> Result<Kind, String> {
 
 /// Runs the verb.
 pub fn run(args: &PlanArgs) -> Result<()> {
+    let usage = args.energy.as_deref().map(usage).transpose()?;
     let (derived, release) = machine::load(&args.input)?;
     let board = &derived.board;
     let (by, guess) = machine::kernel_now(args.kernel.as_deref(), &release)?;
@@ -100,10 +107,18 @@ pub fn run(args: &PlanArgs) -> Result<()> {
     let limit = 2_000_000 / board.devices.len().max(100) as u64;
     let found = plan(board, by.policy, &settings, &goal, &offered, limit)
         .map_err(|e| Usage(hang(board, &e)))?;
+    let worth = usage
+        .map(|u| Worth::of(&u, &found).map_err(|e| Usage(format!("--energy: {e}"))))
+        .transpose()?;
     let mut text = if args.json {
-        serde_json::to_string_pretty(&written::json(board, &goal, &found))? + "\n"
+        let mut value = written::json(board, &goal, &found);
+        if let Some(worth) = &worth {
+            value["energy"] = energy::json(worth);
+        }
+        serde_json::to_string_pretty(&value)? + "\n"
     } else {
-        written::text(board, &goal, &found)
+        let account = worth.map_or(String::new(), |w| energy::text(board, &found, &w));
+        written::text(board, &goal, &found) + &account
     };
     if let Some(folder) = &args.output {
         let names = hand_over(folder, board, &found)?;
@@ -115,6 +130,17 @@ pub fn run(args: &PlanArgs) -> Result<()> {
         text.push_str(&format!("\nAssumed: {guess}\n"));
     }
     terminal::print(&text)
+}
+
+/// Power figures and pattern of use, given in the argument or in a file.
+fn usage(given: &str) -> Result<Energy> {
+    if given.contains('=') {
+        return Ok(Energy::parse(given).map_err(|e| Usage(format!("--energy: {e}")))?);
+    }
+    let text = fs::read_to_string(given).with_context(|| {
+        format!("--energy: cannot read {given} (give a file, or KEY=VALUE,…: docs/energy.md)")
+    })?;
+    Ok(Energy::parse(&text).map_err(|e| Usage(format!("{given}: {e}")))?)
 }
 
 fn matching(board: &Board, pattern: &str) -> Result<Vec<DeviceId>> {

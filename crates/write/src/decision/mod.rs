@@ -1,5 +1,7 @@
-//! Decisions: a tuned set of flags and a plan, as text and JSON.
+//! Decisions: a tuned set of flags, a plan and what it is worth in energy, as
+//! text and JSON.
 
+pub mod energy;
 pub mod plan;
 pub mod tune;
 

@@ -7,7 +7,8 @@ use dormouse_core::decide::plan::{Goal, Plan, Reached};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-fn change(board: &Board, c: Candidate) -> String {
+/// The change in words.
+pub(super) fn change(board: &Board, c: Candidate) -> String {
     let name = device(board, c.device);
     match c.kind {
         Kind::Remove => format!("remove {name}"),
