@@ -80,7 +80,7 @@ fn different_sleep_states_are_refused_unless_insisted_on() {
 }
 
 #[test]
-fn a_plan_hands_over_files_for_what_it_removes() {
+fn a_plan_hands_over_what_it_removes_and_names_what_is_in_the_way() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().to_str().expect("a path");
     let out = dormouse(&[
@@ -89,16 +89,26 @@ fn a_plan_hands_over_files_for_what_it_removes() {
         "--kernel",
         "6.12",
         "--resume",
-        "105ms",
-        "--allow",
-        "remove,speedup",
+        "80ms",
+        "--offer",
+        "usb1",
         "-o",
         path,
     ]);
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let said = text(&out);
     assert!(said.lines().all(|l| l.chars().count() <= 80), "{said}");
-    assert!(said.contains("usb1"), "the longest device decides:\n{said}");
+    assert!(said.contains("usb1"), "the longest device goes:\n{said}");
+    let overlay = std::fs::read_to_string(folder.path().join("dormouse.dtso")).expect("an overlay");
+    assert!(overlay.contains("target-path = \"/ocp/usb@47400000/usb@47401000\""), "{overlay}");
+
+    let out = dormouse(&["plan", "boards/am335x.board", "--kernel", "6.12", "--resume", "80ms"]);
+    let said = text(&out);
+    assert!(said.starts_with("No set of these changes meets the budget"), "{said}");
+    let (_, after) = said.split_once("In the way").expect("what is in the way");
+    let (way, withheld) = after.split_once("Not offered").expect("what is withheld");
+    assert!(way.contains("usb1 (usb)") && way.contains("109.00 ms in resume"), "{said}");
+    assert!(withheld.contains("wakes the machine"), "{said}");
     assert_eq!(dormouse(&["plan", "boards/am335x.board"]).status.code(), Some(2), "no budget");
 }
 

@@ -2,9 +2,12 @@
 
 use dormouse_core::board::generate::{Options as BoardOptions, generate};
 use dormouse_core::decide::plan::candidate::{Candidate, Kind, apply, candidates};
+use dormouse_core::decide::plan::essential::{Wishes, essential};
+use dormouse_core::decide::plan::obstacle::{Obstacle, obstacles};
 use dormouse_core::decide::plan::{Goal, plan, shortlist};
 use dormouse_core::phase::{Direction, Phase};
 use dormouse_core::simulate::policy::G4;
+use dormouse_core::simulate::predict::Scheduler;
 use dormouse_core::simulate::{Settings, simulate};
 use dormouse_core::time::Ns;
 
@@ -29,7 +32,7 @@ fn the_set_is_the_smallest_there_is() {
         let long = candidates(
             &board,
             &[Kind::Remove, Kind::Async, Kind::SpeedUp],
-            &[],
+            &essential(&board, &Wishes::default()),
             &goal.directions(),
             40,
         );
@@ -49,8 +52,8 @@ fn the_set_is_the_smallest_there_is() {
             met += 1;
             assert!(found.after.resume <= goal.resume.unwrap());
             let saved: Ns = found.steps.iter().map(|s| s.now).sum();
-            let sum = |r: &dormouse_core::decide::plan::Reached| r.suspend + r.resume;
-            assert_eq!(saved, sum(&found.before) - sum(&found.after), "the staircase adds up");
+            let all = found.before.resume - found.after.resume;
+            assert_eq!(saved, all, "the staircase adds up");
         }
     }
     assert!(met >= 2, "only {met} of the boards have a plan: the test says little");
@@ -77,10 +80,28 @@ fn what_is_out_of_reach_is_said_with_what_is_missing() {
         device wlan resume=20ms\n";
     let board = dormouse_core::board::parse(text).unwrap();
     let goal = Goal { resume: Some(Ns::from_ms(100)), ..Goal::default() };
-    let list = candidates(&board, &[Kind::Remove], &[], &goal.directions(), 9);
+    let stay = essential(&board, &Wishes::default());
+    let list = candidates(&board, &[Kind::Remove], &stay, &goal.directions(), 9);
     assert_eq!(list.len(), 1, "the disk is not offered");
     let p = plan(&board, &G4, &Settings::zero_cost(), &goal, &list, u64::MAX).unwrap();
     assert!(!p.met && p.exact);
     assert_eq!(p.gap, Ns::from_ms(200));
     assert_eq!(p.steps.len(), 1, "the closest set is shown");
+    let by = Scheduler { policy: &G4, kernel: None };
+    let in_the_way = obstacles(&board, by, &Settings::zero_cost(), &goal, &p, 3).unwrap();
+    let disk = board.graph.ids().next().unwrap();
+    let expected = Obstacle { device: disk, phase: Phase::Resume, time: Ns::from_ms(300) };
+    assert_eq!(in_the_way, [expected]);
+}
+
+#[test]
+fn what_hardly_helps_is_not_proposed_for_a_budget_out_of_reach() {
+    let text = "board 1\ncpus 4\ndevice disk essential=root resume=300ms\n\
+        device wlan resume=0.5ms\ndevice flash suspend=90ms\n";
+    let board = dormouse_core::board::parse(text).unwrap();
+    let goal = Goal { resume: Some(Ns::from_ms(100)), ..Goal::default() };
+    let stay = essential(&board, &Wishes::default());
+    let list = candidates(&board, &[Kind::Remove], &stay, &goal.directions(), 9);
+    let p = plan(&board, &G4, &Settings::zero_cost(), &goal, &list, u64::MAX).unwrap();
+    assert!(!p.met && p.steps.is_empty());
 }

@@ -7,7 +7,9 @@ use clap::Args;
 use dormouse_core::board::{Board, parse_duration};
 use dormouse_core::decide::energy::{Usage as Energy, Worth};
 use dormouse_core::decide::plan::candidate::{Kind, candidates};
+use dormouse_core::decide::plan::essential::{Wishes, essential, withheld};
 use dormouse_core::decide::plan::handover::{File, modprobe, overlay, udev_rules};
+use dormouse_core::decide::plan::obstacle::obstacles;
 use dormouse_core::decide::plan::{Goal, Plan, plan, shortlist};
 use dormouse_core::device::DeviceId;
 use dormouse_core::simulate::change::glob;
@@ -20,7 +22,8 @@ use std::path::{Path, PathBuf};
 /// Find the smallest set of changes that meets a budget.
 ///
 /// Every set is judged by simulation, because savings do not add up. What the
-/// root file system, consoles and wake sources need is never offered.
+/// root file system, consoles and wake sources need is not offered, unless you
+/// say so.
 #[derive(Args)]
 pub struct PlanArgs {
     /// A capture or log, or a board file.
@@ -38,6 +41,10 @@ pub struct PlanArgs {
     /// Matching devices (and what they need) must stay; may be repeated.
     #[arg(long, value_name = "PATTERN")]
     keep: Vec<String>,
+    /// Matching devices may go although they wake the machine or carry the
+    /// console or the root file system; may be repeated.
+    #[arg(long, value_name = "PATTERN")]
+    offer: Vec<String>,
     /// Kinds of change: remove, async, defer, speedup.
     #[arg(long, value_name = "KINDS", value_delimiter = ',', value_parser = kind,
           default_value = "remove,async")]
@@ -67,6 +74,9 @@ pub struct PlanArgs {
     json: bool,
 }
 
+/// How many devices are named that stand in the way, or are not offered.
+const SHOWN: usize = 5;
+
 fn time(text: &str) -> Result<Ns, String> {
     parse_duration(text)
 }
@@ -92,15 +102,16 @@ pub fn run(args: &PlanArgs) -> Result<()> {
     let mut settings = machine::settings(&args.profile, None)?;
     settings.complete(board, by.kernel.as_ref());
     let goal = goal(board, args)?;
-    let keep: Vec<bool> = {
-        let mut keep = vec![false; board.devices.len()];
-        for p in &args.keep {
-            matching(board, p)?.iter().for_each(|d| keep[d.index()] = true);
+    let marked = |patterns: &[String]| -> Result<Vec<bool>> {
+        let mut mark = vec![false; board.devices.len()];
+        for p in patterns {
+            matching(board, p)?.iter().for_each(|d| mark[d.index()] = true);
         }
-        keep
+        Ok(mark)
     };
+    let stay = essential(board, &Wishes { keep: marked(&args.keep)?, offer: marked(&args.offer)? });
     let most = usize::from(args.candidates);
-    let long = candidates(board, &args.allow, &keep, &goal.directions(), 8 * most);
+    let long = candidates(board, &args.allow, &stay, &goal.directions(), 8 * most);
     let offered = shortlist(board, by.policy, &settings, &goal, &long, most)
         .map_err(|e| Usage(hang(board, &e)))?;
     // A bound on work, not on time, so that the answer is the same everywhere.
@@ -110,20 +121,38 @@ pub fn run(args: &PlanArgs) -> Result<()> {
     let worth = usage
         .map(|u| Worth::of(&u, &found).map_err(|e| Usage(format!("--energy: {e}"))))
         .transpose()?;
+    let limits = written::Limits {
+        in_the_way: if found.met {
+            Vec::new()
+        } else {
+            obstacles(board, by, &settings, &goal, &found, SHOWN)
+                .map_err(|e| Usage(hang(board, &e)))?
+        },
+        withheld: if args.allow.iter().any(|k| matches!(k, Kind::Remove | Kind::Defer)) {
+            withheld(board, &stay, &goal.directions(), SHOWN)
+        } else {
+            Vec::new()
+        },
+    };
     let mut text = if args.json {
-        let mut value = written::json(board, &goal, &found);
+        let mut value = written::json(board, &goal, &found, &limits);
         if let Some(worth) = &worth {
             value["energy"] = energy::json(worth);
         }
         serde_json::to_string_pretty(&value)? + "\n"
     } else {
         let account = worth.map_or(String::new(), |w| energy::text(board, &found, &w));
-        written::text(board, &goal, &found) + &account
+        written::text(board, &goal, &found, &limits) + &account
     };
     if let Some(folder) = &args.output {
         let names = hand_over(folder, board, &found)?;
         if !args.json {
-            text.push_str(&format!("\nWritten to {}: {}\n", folder.display(), names.join(", ")));
+            text.push_str(&match names.is_empty() {
+                false => format!("\nWritten to {}: {}\n", folder.display(), names.join(", ")),
+                true => "\nNo file is written: the input names no device-tree node and no \
+                         module of what is\nto go (of= and module= in a board file).\n"
+                    .to_string(),
+            });
         }
     }
     if let (Some(guess), false) = (guess, args.json) {

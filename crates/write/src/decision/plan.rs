@@ -1,11 +1,39 @@
 //! What `dormouse plan` found.
 
 use super::{clip, device};
+use crate::text::safe;
 use dormouse_core::board::Board;
 use dormouse_core::decide::plan::candidate::{Candidate, Kind, goes_with};
+use dormouse_core::decide::plan::essential::Stays;
+use dormouse_core::decide::plan::obstacle::Obstacle;
 use dormouse_core::decide::plan::{Goal, Plan, Reached};
+use dormouse_core::device::DeviceId;
+use dormouse_core::simulate::predict::phase_words;
+use dormouse_core::time::Ns;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+
+/// What limits a plan, for its reader.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// What decides the time that is left, longest first, where the budget is
+    /// not met.
+    pub in_the_way: Vec<Obstacle>,
+    /// The longest devices that were not offered for removal, why, and how
+    /// long they take.
+    pub withheld: Vec<(DeviceId, Stays, Ns)>,
+}
+
+fn reason(board: &Board, id: DeviceId, why: Stays) -> String {
+    match why {
+        Stays::Essential => {
+            format!("essential: {}", safe(board.names.get(board.graph.get(id).facts.essential)))
+        }
+        Stays::WakeSource => "wakes the machine".into(),
+        Stays::Kept => "to be kept".into(),
+        Stays::NeededBy(d) => format!("needed by {}", device(board, d)),
+    }
+}
 
 /// The change in words.
 pub(super) fn change(board: &Board, c: Candidate) -> String {
@@ -33,7 +61,7 @@ fn goal_lines(board: &Board, goal: &Goal, is: &Reached) -> Vec<String> {
 }
 
 /// The plan for a terminal, 80 columns.
-pub fn text(board: &Board, goal: &Goal, p: &Plan) -> String {
+pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
     let mut out = String::new();
     let verdict = match (p.met, p.steps.len()) {
         (true, 0) => "The budget is met without any change.".to_string(),
@@ -102,6 +130,31 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan) -> String {
         )
     };
     out.push_str(&how);
+    if !limits.in_the_way.is_empty() {
+        out.push_str("\nIn the way, whatever of these is done:\n");
+        for o in &limits.in_the_way {
+            let _ = writeln!(
+                out,
+                "  {:<44}{:>9} ms in {}",
+                clip(&device(board, o.device), 43),
+                short(o.time.0),
+                phase_words(o.phase)
+            );
+        }
+    }
+    if !limits.withheld.is_empty() {
+        out.push_str("\nNot offered for removal (--offer PATTERN does):\n");
+        for &(d, why, t) in &limits.withheld {
+            let why = reason(board, d, why);
+            let _ = writeln!(
+                out,
+                "  {:<34}{:>9} ms  {}",
+                clip(&device(board, d), 33),
+                short(t.0),
+                clip(&why, 31)
+            );
+        }
+    }
     out
 }
 
@@ -113,7 +166,8 @@ fn short(ns: i64) -> String {
 }
 
 /// The same as JSON: schema `dormouse.plan`, version 1; nanoseconds.
-pub fn json(board: &Board, goal: &Goal, p: &Plan) -> Value {
+pub fn json(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> Value {
+    let name = |d: DeviceId| board.names.get(board.graph.get(d).name);
     let reached = |r: &Reached| {
         json!({
             "suspend_ns": r.suspend.0,
@@ -124,13 +178,13 @@ pub fn json(board: &Board, goal: &Goal, p: &Plan) -> Value {
     let candidate = |c: Candidate| {
         json!({
             "change": c.kind.name(),
-            "device": board.names.get(board.graph.get(c.device).name),
+            "device": name(c.device),
             "index": c.device.0,
             "takes_along": if c.kind == Kind::Remove {
                 goes_with(board, c.device)
                     .into_iter()
                     .filter(|&d| d != c.device)
-                    .map(|d| board.names.get(board.graph.get(d).name))
+                    .map(name)
                     .collect()
             } else {
                 Vec::new()
@@ -144,7 +198,7 @@ pub fn json(board: &Board, goal: &Goal, p: &Plan) -> Value {
             "suspend_ns": goal.suspend.map(|t| t.0),
             "resume_ns": goal.resume.map(|t| t.0),
             "ready": goal.ready.iter().map(|(d, t)| json!({
-                "device": board.names.get(board.graph.get(*d).name), "ns": t.0
+                "device": name(*d), "ns": t.0
             })).collect::<Vec<_>>(),
         },
         "met": p.met,
@@ -160,5 +214,12 @@ pub fn json(board: &Board, goal: &Goal, p: &Plan) -> Value {
         })).collect::<Vec<_>>(),
         "candidates": p.candidates.iter().map(|&c| candidate(c)).collect::<Vec<_>>(),
         "simulations": p.evaluated,
+        "in_the_way": limits.in_the_way.iter().map(|o| json!({
+            "device": name(o.device), "index": o.device.0,
+            "phase": o.phase.name(), "ns": o.time.0,
+        })).collect::<Vec<_>>(),
+        "withheld": limits.withheld.iter().map(|&(d, why, t)| json!({
+            "device": name(d), "index": d.0, "why": reason(board, d, why), "ns": t.0,
+        })).collect::<Vec<_>>(),
     })
 }

@@ -1,12 +1,12 @@
 //! Changes that a plan may offer, and what they do to a board.
 
+use super::essential::{Stays, spent};
 use crate::board::Board;
 use crate::decide::tune::evidence::evidence;
 use crate::device::DeviceId;
 use crate::phase::{Direction, Phase};
-use crate::simulate::change::{dependents, is_needed, remove};
+use crate::simulate::change::{dependents, remove};
 use crate::time::Ns;
-use alloc::vec;
 use alloc::vec::Vec;
 
 /// Kind of change.
@@ -37,8 +37,8 @@ impl Kind {
     }
 }
 
-/// Nanoseconds of callback time below which no change is worth a look.
-const WORTH_LOOKING: i64 = 50_000;
+/// Callback time below which no change is worth a look.
+pub(super) const WORTH_LOOKING: Ns = Ns(50_000);
 
 /// One change of one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,85 +56,44 @@ pub fn goes_with(board: &Board, device: DeviceId) -> Vec<DeviceId> {
     board.graph.ids().filter(|d| gone[d.index()]).collect()
 }
 
-/// Devices that must stay: essential ones (root file system, console, …), wake
-/// sources, those of `keep`, and everything these need.
-pub fn essential(board: &Board, keep: &[bool]) -> Vec<bool> {
-    let graph = &board.graph;
-    let mut stay: Vec<bool> = graph
-        .devices
-        .iter()
-        .enumerate()
-        .map(|(i, d)| {
-            !d.facts.essential.is_empty()
-                || board.devices[i].wakeup
-                || keep.get(i).copied().unwrap_or(false)
-        })
-        .collect();
-    let n = stay.len();
-    let mut above: Vec<Vec<u32>> = vec![Vec::new(); n];
-    for (i, d) in graph.devices.iter().enumerate() {
-        above[i].extend(d.parent.map(|p| p.0));
-    }
-    for l in graph.links.iter().filter(|l| is_needed(l.kind)) {
-        above[l.consumer.index()].push(l.supplier.0);
-    }
-    let mut stack: Vec<usize> = (0..n).filter(|&i| stay[i]).collect();
-    while let Some(i) = stack.pop() {
-        for &a in &above[i] {
-            if !core::mem::replace(&mut stay[a as usize], true) {
-                stack.push(a as usize);
-            }
-        }
-    }
-    stay
-}
-
 /// The changes worth looking at, at most `most`, of the kinds allowed: those of
 /// the devices with the longest callbacks in the `directions` that have a
-/// budget. Async is offered only where the careful mode of `tune` would.
+/// budget. What must `stay` is not removed nor deferred. Async is offered only
+/// where the careful mode of `tune` would.
 pub fn candidates(
     board: &Board,
     allow: &[Kind],
-    keep: &[bool],
+    stay: &[Option<Stays>],
     directions: &[Direction],
     most: usize,
 ) -> Vec<Candidate> {
-    let stay = essential(board, keep);
     let support = evidence(board);
-    let mut list: Vec<(i64, Candidate)> = Vec::new();
+    let mut list: Vec<(Ns, Candidate)> = Vec::new();
     for device in board.graph.ids() {
         let i = device.index();
-        let spent = |wanted: &[Direction]| -> i64 {
-            Phase::DEVICE
-                .into_iter()
-                .filter(|p| wanted.contains(&p.direction()))
-                .filter_map(|p| board.devices[i].in_phase(p))
-                .map(|w| (w.sleep + w.compute).0)
-                .sum()
-        };
-        let time = spent(directions);
+        let time = spent(board, device, directions);
         if time < WORTH_LOOKING {
             continue;
         }
         let on_resume = directions.contains(&Direction::Resume);
-        let up = if on_resume { spent(&[Direction::Resume]) } else { 0 };
+        let up = if on_resume { spent(board, device, &[Direction::Resume]) } else { Ns::ZERO };
         for &kind in allow {
             let worth = match kind {
-                Kind::Remove if !stay[i] => time,
+                Kind::Remove if stay[i].is_none() => time,
                 Kind::Async
                     if board.graph.get(device).async_flag != Some(true)
                         && support[i].is_some_and(|e| e.is_careful()) =>
                 {
                     time
                 }
-                Kind::Defer if !stay[i] && up > WORTH_LOOKING => up,
-                Kind::SpeedUp => time / 2,
+                Kind::Defer if stay[i].is_none() && up > WORTH_LOOKING => up,
+                Kind::SpeedUp => Ns(time.0 / 2),
                 _ => continue,
             };
             list.push((worth, Candidate { device, kind }));
         }
     }
-    list.sort_by_key(|&(worth, c)| (-worth, c));
+    list.sort_by_key(|&(worth, c)| (-worth.0, c));
     list.truncate(most);
     list.into_iter().map(|(_, c)| c).collect()
 }
@@ -170,6 +129,7 @@ pub fn apply(board: &Board, changes: &[Candidate]) -> (Board, Vec<Option<DeviceI
 
 #[cfg(test)]
 mod tests {
+    use super::super::essential::{Wishes, essential, withheld};
     use super::*;
     use crate::board::parse;
 
@@ -198,10 +158,22 @@ mod tests {
     #[test]
     fn the_path_of_the_root_file_system_is_not_offered() {
         let board = parse(BOARD).unwrap();
-        let list = candidates(&board, &[Kind::Remove], &[], &[Direction::Resume], 20);
+        let stay = essential(&board, &Wishes::default());
+        let list = candidates(&board, &[Kind::Remove], &stay, &[Direction::Resume], 20);
         let names: Vec<&str> =
             list.iter().map(|c| board.names.get(board.graph.get(c.device).name)).collect();
         assert_eq!(names, ["wlan", "antenna"]);
+        let disk = find(&board, "disk");
+        assert_eq!(stay[disk.index()], Some(Stays::Essential));
+        assert_eq!(stay[find(&board, "bus").index()], Some(Stays::NeededBy(disk)));
+        let longest = withheld(&board, &stay, &[Direction::Resume], 1);
+        assert_eq!(longest, [(disk, Stays::Essential, Ns::from_ms(50))]);
+
+        let mut wishes = Wishes { keep: Vec::new(), offer: alloc::vec![false; 5] };
+        wishes.offer[disk.index()] = true;
+        let stay = essential(&board, &wishes);
+        let list = candidates(&board, &[Kind::Remove], &stay, &[Direction::Resume], 20);
+        assert_eq!(list.len(), 4, "the user may offer it all the same");
     }
 
     #[test]

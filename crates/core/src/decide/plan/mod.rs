@@ -1,12 +1,15 @@
 //! The smallest set of changes that meets a budget.
 //!
 //! Savings do not add up, because the critical path moves: so every set is
-//! judged by simulating the board with exactly that set. [`candidate`] says
-//! what may be offered at all, `search::smallest` looks for the set, and
-//! [`handover`] writes the files that make the changes on a machine.
+//! judged by simulating the board with exactly that set. [`essential`] says what
+//! must stay, [`candidate`] what may be offered at all, `search::smallest` looks
+//! for the set, [`obstacle`] says what stands in the way of a budget that cannot
+//! be met, and [`handover`] writes the files that make the changes on a machine.
 
 pub mod candidate;
+pub mod essential;
 pub mod handover;
+pub mod obstacle;
 
 use super::search::smallest::{Budget, Found, smallest};
 use crate::board::Board;
@@ -57,6 +60,17 @@ impl Goal {
 }
 
 impl Reached {
+    /// Time of the directions that have a budget.
+    pub fn counted(&self, goal: &Goal) -> Ns {
+        goal.directions()
+            .into_iter()
+            .map(|d| match d {
+                Direction::Suspend => self.suspend,
+                Direction::Resume => self.resume,
+            })
+            .sum()
+    }
+
     /// How far this is over the goal, every part counted; minus the slack if
     /// all parts are met.
     fn excess(&self, goal: &Goal) -> i64 {
@@ -85,7 +99,7 @@ impl Reached {
 pub struct Step {
     /// The change.
     pub candidate: Candidate,
-    /// Suspend plus resume that it would save alone.
+    /// What it would save alone of the directions that have a budget.
     pub alone: Ns,
     /// What it saves after the steps above it.
     pub now: Ns,
@@ -118,6 +132,10 @@ pub struct Plan {
 
 /// Up to this many candidates every set is judged.
 pub const EXHAUSTIVE: usize = 12;
+
+/// Where the budget is out of reach, a step that closes less than this part of
+/// what was missing is not worth making.
+const WORTH_MAKING: i64 = 100;
 
 /// Of `candidates`, the `most` that help the goal most when made alone; among
 /// equals (two chains side by side, where neither helps alone) the order given
@@ -164,7 +182,18 @@ pub fn plan(
     let (before, _) = trial.reach(&[])?;
     let limit = if candidates.len() <= EXHAUSTIVE { u64::MAX } else { limit };
     let found: Found = smallest(&mut Asked(&trial), candidates.len(), limit);
-    let steps = trial.staircase(&found.chosen, &before)?;
+    let mut steps = trial.staircase(&found.chosen, &before)?;
+    if !found.met() {
+        let missing = before.excess(goal);
+        while let Some(last) = steps.last() {
+            let above = steps.len().checked_sub(2).map_or(&before, |i| &steps[i].reached);
+            let closed = above.excess(goal) - last.reached.excess(goal);
+            if closed * WORTH_MAKING >= missing {
+                break;
+            }
+            steps.pop();
+        }
+    }
     let after = steps.last().map_or_else(|| before.clone(), |s| s.reached.clone());
     Ok(Plan {
         met: found.met(),
@@ -231,7 +260,7 @@ impl Trial<'_> {
     }
 
     fn staircase(&self, chosen: &[usize], before: &Reached) -> Result<Vec<Step>, Stuck> {
-        let sum = |r: &Reached| r.suspend + r.resume;
+        let sum = |r: &Reached| r.counted(self.goal);
         let mut left: Vec<(usize, Ns)> = Vec::new();
         for &i in chosen {
             left.push((i, sum(before) - sum(&self.reach(&[i])?.0)));
