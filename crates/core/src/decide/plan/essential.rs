@@ -1,5 +1,6 @@
 //! What a plan does not offer to remove, and why.
 
+use super::candidate::WORTH_LOOKING;
 use crate::board::Board;
 use crate::device::DeviceId;
 use crate::phase::{Direction, Phase};
@@ -87,6 +88,9 @@ pub(super) fn spent(board: &Board, device: DeviceId, directions: &[Direction]) -
         .sum()
 }
 
+/// A device shorter than this part of the longest one is not worth a line.
+pub(super) const DECIDES: i64 = 20;
+
 /// The `most` devices with the longest callbacks in `directions` among those
 /// that must stay.
 pub fn withheld(
@@ -99,9 +103,11 @@ pub fn withheld(
         .graph
         .ids()
         .filter_map(|d| stay[d.index()].map(|why| (d, why, spent(board, d, directions))))
-        .filter(|(_, _, t)| *t >= super::candidate::WORTH_LOOKING)
+        .filter(|(_, _, t)| *t >= WORTH_LOOKING)
         .collect();
     list.sort_by_key(|&(d, _, t)| (-t.0, d));
+    let longest = list.first().map_or(0, |&(_, _, t)| t.0);
+    list.retain(|&(_, _, t)| t.0 * DECIDES >= longest);
     list.truncate(most);
     list
 }

@@ -1,6 +1,7 @@
 //! What stands in the way of a budget that no offered change meets.
 
 use super::candidate::{Candidate, apply};
+use super::essential::DECIDES;
 use super::{Goal, Plan};
 use crate::board::Board;
 use crate::device::DeviceId;
@@ -20,9 +21,6 @@ pub struct Obstacle {
     /// How long it is on the critical path there.
     pub time: Ns,
 }
-
-/// A piece shorter than this part of the longest decides nothing.
-const DECIDES: i64 = 20;
 
 /// The `most` longest pieces of the critical paths that remain with all steps
 /// of `plan` made, in the directions that have a budget.
