@@ -80,6 +80,10 @@ guest: ## Build what runs inside the laboratory's guests
 lab-cases: guest ## Boot 6.1, 6.12 and 7.x and check the worked cases on them
 	$(CARGO) test -q -p dormouse-lab --test cases --test module -- --ignored --nocapture --test-threads=1 --skip arm64
 
+.PHONY: lab-verify
+lab-verify: guest ## Let a real kernel confirm what tune predicts
+	$(CARGO) test -q -p dormouse --test decide -- --ignored --nocapture --test-threads=1
+
 .PHONY: lab-arm64
 lab-arm64: ## Check the worked cases on an arm64 guest
 	@tools/setup arm64

@@ -8,6 +8,7 @@ mod exit;
 mod machine;
 mod terminal;
 mod verbs;
+mod verify;
 
 /// A laboratory for Linux sleep states: see, predict, prove and improve the
 /// latency of suspend and resume.

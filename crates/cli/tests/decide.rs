@@ -155,3 +155,69 @@ fn energy_is_refused_with_what_to_write() {
     let out = dormouse(&[&base[..], &["/no/such/file"]].concat());
     assert_eq!(out.status.code(), Some(3));
 }
+
+#[test]
+fn verifying_needs_a_kernel_and_an_emulator_and_says_so_at_once() {
+    let board = "boards/am335x.board";
+    let policy = dormouse(&["tune", board, "--kernel", "G1", "--verify", "lab"]);
+    assert_eq!(policy.status.code(), Some(2));
+    let none = dormouse(&["tune", board, "--verify", "lab"]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&none.stderr).contains("--kernel 6.12"));
+    let bare = Command::new(env!("CARGO_BIN_EXE_dormouse"))
+        .args(["tune", board, "--kernel", "6.12", "--verify", "lab"])
+        .current_dir(root())
+        .env("PATH", "/nonexistent")
+        .output()
+        .expect("dormouse runs");
+    assert_eq!(bare.status.code(), Some(3));
+    let said = String::from_utf8_lossy(&bare.stderr);
+    assert!(said.contains("not possible here: qemu-system-x86_64 is not installed"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(bare.stdout.is_empty());
+}
+
+/// One boot a side: direction and size must be right. Boots guests, so it is
+/// ignored by default: `make lab-verify`.
+#[test]
+#[ignore = "boots guests"]
+fn tuning_is_verified_on_a_kernel() {
+    let case = "boards/cases/c25.board";
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = dormouse(&[
+        "tune",
+        case,
+        "--kernel",
+        "7.3",
+        "--verify",
+        "lab",
+        "--boots",
+        "1",
+        "--cycles",
+        "3",
+        "--keep-recordings",
+        folder.path().to_str().expect("a path"),
+        "--json",
+    ]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let value: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    let verified = &value["verified"];
+    assert_eq!(verified["outcome"], "held", "{verified:#}");
+    let mut found = BTreeSet::new();
+    keys(verified, &mut found);
+    let doc = std::fs::read_to_string(root().join("docs/lab.md")).expect("the page");
+    let unnamed: Vec<&String> = found
+        .iter()
+        .filter(|k| !doc.contains(&format!("`{k}`")) && !doc.contains(&format!("`{k}[]`")))
+        .collect();
+    assert!(unnamed.is_empty(), "docs/lab.md does not name {unnamed:?}");
+    let rows = verified["rows"].as_array().expect("rows");
+    let suspend = rows.iter().find(|r| r["part"] == "suspend").expect("the way down");
+    let gain = suspend["measured_before_ns"].as_f64().unwrap_or(0.0)
+        - suspend["measured_after_ns"].as_f64().unwrap_or(0.0);
+    assert!((155e6..165e6).contains(&gain), "160 ms of 360 ms: {gain}");
+    // The recordings are captures like any other.
+    let side = |name: &str| folder.path().join(name).display().to_string();
+    let compared = dormouse(&["compare", &side("before.tar.gz"), &side("after.tar.gz")]);
+    assert!(text(&compared).contains("faster"), "{}", text(&compared));
+}

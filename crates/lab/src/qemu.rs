@@ -179,6 +179,25 @@ impl Machine {
     }
 }
 
+/// Whether the emulator of `arch` can be started.
+///
+/// # Errors
+/// If it is not in `PATH`, with what to install.
+pub fn installed(arch: Arch) -> Result<()> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if std::env::split_paths(&path).any(|dir| dir.join(arch.qemu()).is_file()) {
+        return Ok(());
+    }
+    Err(missing(arch))
+}
+
+fn missing(arch: Arch) -> Error {
+    Error::Missing {
+        program: arch.qemu(),
+        advice: "install QEMU (tools/setup lab does, or the package qemu-system)".into(),
+    }
+}
+
 /// What a finished machine leaves.
 #[derive(Clone, Debug)]
 pub struct Output {
@@ -218,10 +237,7 @@ pub fn boot(
         .stderr(errors)
         .spawn()
         .map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound => Error::Missing {
-                program: machine.arch.qemu(),
-                advice: "install QEMU (tools/setup lab does, or the package qemu-system)".into(),
-            },
+            std::io::ErrorKind::NotFound => missing(machine.arch),
             _ => Error::file(machine.arch.qemu())(e),
         })?;
     let mut child = Running(child);

@@ -70,20 +70,7 @@ pub fn run(args: &CompareArgs) -> Result<()> {
         .collect();
     let comparison = match compare(&subjects, args.across_modes) {
         Ok(c) => c,
-        Err(Refusal::NothingToCompare { label }) => {
-            return Err(Nothing(format!(
-                "{label} has no complete cycle to compare; `dormouse show` says what is in it"
-            ))
-            .into());
-        }
-        Err(Refusal::DifferentModes { modes }) => {
-            return Err(Usage(format!(
-                "the recordings slept in different ways ({}), so their phases do not mean the \
-                 same; record the same state, or insist with --across-modes",
-                modes.join(", ")
-            ))
-            .into());
-        }
+        Err(refusal) => return Err(short_refusal(refusal)),
     };
     let out = if args.json {
         serde_json::to_string_pretty(&json::json(&comparison))? + "\n"
@@ -101,6 +88,22 @@ pub fn run(args: &CompareArgs) -> Result<()> {
         ))
         .into()),
         _ => Ok(()),
+    }
+}
+
+/// A refusal as the error of a verb, with what to do.
+pub fn short_refusal(refusal: Refusal) -> anyhow::Error {
+    match refusal {
+        Refusal::NothingToCompare { label } => Nothing(format!(
+            "{label} has no complete cycle to compare; `dormouse show` says what is in it"
+        ))
+        .into(),
+        Refusal::DifferentModes { modes } => Usage(format!(
+            "the recordings slept in different ways ({}), so their phases do not mean the \
+             same; record the same state, or insist with --across-modes",
+            modes.join(", ")
+        ))
+        .into(),
     }
 }
 

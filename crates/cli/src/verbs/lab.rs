@@ -210,12 +210,17 @@ pub fn find_kernel(a: &MachineArgs) -> Result<Kernel> {
 
 /// The machine that the arguments name, for `board`.
 pub fn make_machine(a: &MachineArgs, kernel: &Kernel, board: Option<&Board>) -> Machine {
-    let wanted = a.cpus.unwrap_or_else(|| board.map_or(1, |b| b.cpus.clamp(1, 4)));
-    // 6.1 comes up under instruction counting with one CPU only.
-    let one = a.cpus.is_none() && a.accel == Accel::Icount && kernel.release.starts_with("6.1.");
-    let mut m = Machine::new(a.arch, a.accel, if one { 1 } else { wanted }, &kernel.release);
+    let cpus = a.cpus.unwrap_or_else(|| usual_cpus(a.accel, kernel, board));
+    let mut m = Machine::new(a.arch, a.accel, cpus, &kernel.release);
     m.seed = a.seed;
     m
+}
+
+/// CPUs of a guest where nobody asked for a number.
+pub fn usual_cpus(accel: Accel, kernel: &Kernel, board: Option<&Board>) -> u32 {
+    // 6.1 comes up under instruction counting with one CPU only.
+    let one = accel == Accel::Icount && kernel.release.starts_with("6.1.");
+    if one { 1 } else { board.map_or(1, |b| b.cpus.clamp(1, 4)) }
 }
 
 /// What the arguments wish for `board`.

@@ -1,12 +1,13 @@
 //! `dormouse plan`: the smallest set of changes that meets a budget.
 
 use crate::exit::Usage;
+use crate::verify::VerifyArgs;
 use crate::{machine, terminal};
 use anyhow::{Context, Result};
 use clap::Args;
 use dormouse_core::board::{Board, parse_duration};
 use dormouse_core::decide::energy::{Usage as Energy, Worth};
-use dormouse_core::decide::plan::candidate::{Kind, candidates};
+use dormouse_core::decide::plan::candidate::{Candidate, Kind, apply, candidates};
 use dormouse_core::decide::plan::essential::{Wishes, essential, withheld};
 use dormouse_core::decide::plan::handover::{File, modprobe, overlay, udev_rules};
 use dormouse_core::decide::plan::obstacle::obstacles;
@@ -69,6 +70,8 @@ pub struct PlanArgs {
     /// Write the files that make the changes into this folder.
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    verify: VerifyArgs,
     /// Print JSON (docs/plan-json.md).
     #[arg(long)]
     json: bool,
@@ -98,7 +101,9 @@ pub fn run(args: &PlanArgs) -> Result<()> {
     let usage = args.energy.as_deref().map(usage).transpose()?;
     let (derived, release) = machine::load(&args.input)?;
     let board = &derived.board;
-    let (by, guess) = machine::kernel_now(args.kernel.as_deref(), &release)?;
+    let lab = args.verify.open(args.kernel.as_deref(), &release)?;
+    let kernel = lab.as_ref().map(|l| l.release()).or(args.kernel.as_deref());
+    let (by, guess) = machine::kernel_now(kernel, &release)?;
     let mut settings = machine::settings(&args.profile, None)?;
     settings.complete(board, by.kernel.as_ref());
     let goal = goal(board, args)?;
@@ -134,10 +139,20 @@ pub fn run(args: &PlanArgs) -> Result<()> {
             Vec::new()
         },
     };
+    let verified = match &lab {
+        Some(lab) => {
+            let changes: Vec<Candidate> = found.steps.iter().map(|s| s.candidate).collect();
+            Some(lab.verify(board, &apply(board, &changes).0, &args.profile)?)
+        }
+        None => None,
+    };
     let mut text = if args.json {
         let mut value = written::json(board, &goal, &found, &limits);
         if let Some(worth) = &worth {
             value["energy"] = energy::json(worth);
+        }
+        if let Some(v) = &verified {
+            value["verified"] = v.json.clone();
         }
         serde_json::to_string_pretty(&value)? + "\n"
     } else {
@@ -157,6 +172,9 @@ pub fn run(args: &PlanArgs) -> Result<()> {
     }
     if let (Some(guess), false) = (guess, args.json) {
         text.push_str(&format!("\nAssumed: {guess}\n"));
+    }
+    if let (Some(v), false) = (verified, args.json) {
+        text.push_str(&v.text);
     }
     terminal::print(&text)
 }

@@ -1,6 +1,7 @@
 //! `dormouse tune`: the async flags that make sleep shortest.
 
 use crate::exit::Usage;
+use crate::verify::VerifyArgs;
 use crate::{machine, terminal};
 use anyhow::{Context, Result};
 use clap::Args;
@@ -52,6 +53,8 @@ pub struct TuneArgs {
     /// Write the udev rule that makes it last.
     #[arg(long, value_name = "FILE")]
     udev: Option<PathBuf>,
+    #[command(flatten)]
+    verify: VerifyArgs,
     /// Print JSON (docs/tune-json.md).
     #[arg(long)]
     json: bool,
@@ -61,7 +64,9 @@ pub struct TuneArgs {
 pub fn run(args: &TuneArgs) -> Result<()> {
     let (derived, release) = machine::load(&args.input)?;
     let board = &derived.board;
-    let (by, guess) = machine::kernel_now(args.kernel.as_deref(), &release)?;
+    let lab = args.verify.open(args.kernel.as_deref(), &release)?;
+    let kernel = lab.as_ref().map(|l| l.release()).or(args.kernel.as_deref());
+    let (by, guess) = machine::kernel_now(kernel, &release)?;
     let mut settings = machine::settings(&args.profile, None)?;
     settings.complete(board, by.kernel.as_ref());
     let options = Options {
@@ -76,8 +81,15 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     if let Some(path) = &args.udev {
         write_rules(path, board, &tuned)?;
     }
+    let verified = match &lab {
+        Some(lab) => Some(lab.verify(board, &tuned.apply(board), &args.profile)?),
+        None => None,
+    };
     if args.json {
-        let value = written::json(board, &tuned, bound);
+        let mut value = written::json(board, &tuned, bound);
+        if let Some(v) = verified {
+            value["verified"] = v.json;
+        }
         return terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"));
     }
     let mut text = written::text(board, &tuned, bound);
@@ -86,6 +98,9 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     }
     if let Some(caution) = by.policy.caution() {
         text.push_str(&format!("\nPolicy {}: {caution}.\n", by.policy.name));
+    }
+    if let Some(v) = verified {
+        text.push_str(&v.text);
     }
     terminal::print(&text)
 }

@@ -1,7 +1,9 @@
-//! Decisions: is there a difference, what meets a budget, which flags to set.
+//! Decisions: is there a difference, what meets a budget, which flags to set;
+//! and whether a kernel then did what was predicted.
 
 pub mod compare;
 pub mod energy;
+pub mod hold;
 pub mod plan;
 pub mod search;
 pub mod tune;

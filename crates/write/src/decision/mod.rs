@@ -2,6 +2,7 @@
 //! text and JSON.
 
 pub mod energy;
+pub mod hold;
 pub mod plan;
 pub mod tune;
 

@@ -72,7 +72,8 @@ pub fn candidates(
     for device in board.graph.ids() {
         let i = device.index();
         let time = spent(board, device, directions);
-        if time < WORTH_LOOKING {
+        // What belongs to the guest of a recording is not the machine's.
+        if time < WORTH_LOOKING || board.graph.get(device).facts.guest {
             continue;
         }
         let on_resume = directions.contains(&Direction::Resume);

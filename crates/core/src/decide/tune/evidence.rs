@@ -62,7 +62,8 @@ impl Evidence {
 }
 
 /// The evidence for every device, parallel to the board's; `None` if the flag
-/// has no effect (not in the kernel's list, or a syscore device).
+/// has no effect (not in the kernel's list, or a syscore device), or the device
+/// belongs to the guest that the machine was recorded in.
 pub fn evidence(board: &Board) -> Vec<Option<Evidence>> {
     let linked: BTreeSet<DeviceId> =
         board.graph.links.iter().flat_map(|l| [l.consumer, l.supplier]).collect();
@@ -75,7 +76,7 @@ pub fn evidence(board: &Board) -> Vec<Option<Evidence>> {
         .iter()
         .zip(board.graph.ids())
         .map(|(d, id)| {
-            if d.facts.no_pm || d.facts.syscore {
+            if d.facts.no_pm || d.facts.syscore || d.facts.guest {
                 None
             } else if d.async_flag == Some(true) {
                 Some(Evidence::AlreadyAsync)

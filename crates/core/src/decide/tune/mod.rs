@@ -102,6 +102,18 @@ pub struct Tuned {
     pub evaluated: u64,
 }
 
+impl Tuned {
+    /// `board` as tuned.
+    pub fn apply(&self, board: &Board) -> Board {
+        let mut out = board.clone();
+        for f in &self.flips {
+            out.graph.devices[f.device.index()].async_flag = Some(f.to_async);
+        }
+        out.pm_async = self.pm_async.unwrap_or(board.pm_async);
+        out
+    }
+}
+
 /// Finds the flags. Deterministic for a board, policy, settings and options.
 ///
 /// # Errors
