@@ -33,6 +33,8 @@ pub enum Step {
     RemoveDir(String),
     /// The journal is removed.
     CloseJournal,
+    /// The journal is put aside: its changes stay.
+    KeepJournal,
 }
 
 /// Sees every step before and after it happens.
@@ -236,6 +238,27 @@ impl<'o> Guard<'o> {
         self.undo()
     }
 
+    /// Makes every change stay, until [`restore_kept`] undoes it, and says how
+    /// many there are. If that fails, they are undone.
+    ///
+    /// # Errors
+    /// If the journal cannot be put aside.
+    pub fn keep(mut self) -> Result<usize, Error> {
+        let count = self.entries.len();
+        if count == 0 {
+            return Ok(0);
+        }
+        let failed = |source| Error::Journal { folder: self.folder.clone(), source };
+        self.observer.before(&Step::KeepJournal).map_err(failed)?;
+        if let Some(journal) = &self.journal {
+            journal.keep(&self.root, &self.folder).map_err(failed)?;
+        }
+        // Nothing is left to undo when this is dropped.
+        self.journal = None;
+        self.observer.after(&Step::KeepJournal);
+        Ok(count)
+    }
+
     /// A change of the same file is announced once: only the first old value
     /// counts.
     fn announce(&mut self, entry: Entry) -> Result<(), Error> {
@@ -292,6 +315,50 @@ impl Drop for Guard<'_> {
 pub fn restore(root: &Root, folder: &str, observer: &mut dyn Observer) -> Result<Restored, Error> {
     let found = journal::find(root, folder);
     carry_out(root, folder, found, observer)
+}
+
+/// Undoes changes that were made to stay ([`Guard::keep`]), the last first.
+///
+/// # Errors
+/// As [`restore`].
+pub fn restore_kept(
+    root: &Root,
+    folder: &str,
+    observer: &mut dyn Observer,
+) -> Result<Restored, Error> {
+    let failed = |source| Error::Journal { folder: folder.into(), source };
+    let mut all = Restored::default();
+    for number in journal::kept(root, folder).into_iter().rev() {
+        let mut one = match journal::find_kept(root, folder, number).map_err(failed)? {
+            Found::Nothing => Restored::default(),
+            Found::Held { pid } => return Err(Error::Held { pid }),
+            Found::EarlierBoot => Restored { earlier_boot: true, ..Restored::default() },
+            Found::Left(entries) => put_back(root, &entries, observer),
+        };
+        if one.failed.is_empty() {
+            observer.before(&Step::CloseJournal).map_err(failed)?;
+            journal::remove_kept(root, folder, number).map_err(failed)?;
+            observer.after(&Step::CloseJournal);
+        }
+        all.done.append(&mut one.done);
+        all.unchanged += one.unchanged;
+        all.earlier_boot |= one.earlier_boot;
+        all.failed.append(&mut one.failed);
+        if !all.failed.is_empty() {
+            // What was kept before it goes back to values further in the past.
+            break;
+        }
+    }
+    Ok(all)
+}
+
+/// How many changes are kept since this boot.
+pub fn count_kept(root: &Root, folder: &str) -> usize {
+    let entries = |n| match journal::find_kept(root, folder, n) {
+        Ok(Found::Left(entries)) => entries.len(),
+        _ => 0,
+    };
+    journal::kept(root, folder).into_iter().map(entries).sum()
 }
 
 /// [`restore`] for a process that panics while it holds the journal itself.

@@ -10,11 +10,13 @@ use crate::root::Root;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Usual folder of the journal.
 pub const FOLDER: &str = "/run/dormouse";
 const FILE: &str = "journal";
+/// A journal whose changes stay: this and a number.
+const KEPT: &str = "kept-";
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,16 +82,39 @@ fn place(root: &Root, folder: &str) -> PathBuf {
 
 /// Looks for a journal in `folder`.
 pub fn find(root: &Root, folder: &str) -> io::Result<Found> {
-    look(root, folder, false)
+    look(root, &place(root, folder), false)
 }
 
 /// [`find`] in a process that is about to die and may hold the journal itself.
 pub fn find_own(root: &Root, folder: &str) -> io::Result<Found> {
-    look(root, folder, true)
+    look(root, &place(root, folder), true)
 }
 
-fn look(root: &Root, folder: &str, own: bool) -> io::Result<Found> {
-    let file = match File::open(place(root, folder)) {
+/// Numbers of the journals in `folder` whose changes were made to stay
+/// ([`Journal::keep`]), oldest first.
+pub fn kept(root: &Root, folder: &str) -> Vec<u32> {
+    let number = |name: &String| name.strip_prefix(KEPT)?.parse().ok();
+    let mut numbers: Vec<u32> = root.list(folder).iter().filter_map(number).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+/// [`find`] for a kept journal.
+pub fn find_kept(root: &Root, folder: &str, number: u32) -> io::Result<Found> {
+    look(root, &kept_place(root, folder, number), false)
+}
+
+/// Removes a kept journal that is void or carried out.
+pub fn remove_kept(root: &Root, folder: &str, number: u32) -> io::Result<()> {
+    gone(fs::remove_file(kept_place(root, folder, number)))
+}
+
+fn kept_place(root: &Root, folder: &str, number: u32) -> PathBuf {
+    root.resolve(folder).join(format!("{KEPT}{number}"))
+}
+
+fn look(root: &Root, place: &Path, own: bool) -> io::Result<Found> {
+    let file = match File::open(place) {
         Ok(f) => f,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
         Err(e) => return Err(e),
@@ -122,7 +147,12 @@ fn look(root: &Root, folder: &str, own: bool) -> io::Result<Found> {
 
 /// Removes a journal that is void or carried out.
 pub fn remove(root: &Root, folder: &str) -> io::Result<()> {
-    match fs::remove_file(place(root, folder)) {
+    gone(fs::remove_file(place(root, folder)))
+}
+
+/// A file that is not there needs no removal.
+fn gone(result: io::Result<()>) -> io::Result<()> {
+    match result {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
         _ => Ok(()),
     }
@@ -151,6 +181,14 @@ impl Journal {
     /// Ends the journal: everything in it was undone.
     pub fn end(self) -> io::Result<()> {
         fs::remove_file(&self.path)
+    }
+
+    /// Ends the journal: its changes stay until they are asked back. One rename,
+    /// so that after a crash they are either all undone or all kept.
+    pub fn keep(&self, root: &Root, folder: &str) -> io::Result<()> {
+        let number = kept(root, folder).last().map_or(1, |n| n.saturating_add(1));
+        fs::rename(&self.path, kept_place(root, folder, number))?;
+        File::open(root.resolve(folder))?.sync_all()
     }
 
     fn line(&mut self, value: &impl Serialize) -> io::Result<()> {

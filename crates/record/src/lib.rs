@@ -6,8 +6,10 @@
 //! each change in the [`journal`], makes an instance in tracefs ([`tracing`]),
 //! arms and checks a way to wake up ([`mod@wake`]), runs the cycles, and gives a
 //! [`recording::Recording`] that saves itself as a capture file ([`file`]).
+//! [`apply`] tries flags with it and keeps those that help.
 //! Every file of the kernel is named below a [`root::Root`], so all of it runs
 //! on a made-up tree as well.
+pub mod apply;
 pub mod devices;
 pub mod file;
 pub mod guard;

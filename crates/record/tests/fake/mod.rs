@@ -250,6 +250,15 @@ impl Observer for Kernel<'_> {
             Step::Write { path, .. } if path == "/sys/power/pm_test" && self.broken_test => {
                 self.fake.put(path, "[none] core processors platform devices freezer\n");
             }
+            // A selector shows all its words, with brackets around the one in
+            // force.
+            Step::Write { path, value } if path == "/sys/power/pm_test" => {
+                let all = "none core processors platform devices freezer";
+                self.fake.put(path, &(all.replace(value, &format!("[{value}]")) + "\n"));
+            }
+            Step::Write { path, value } if path == "/sys/power/mem_sleep" => {
+                self.fake.put(path, &("s2idle deep".replace(value, &format!("[{value}]")) + "\n"));
+            }
             Step::Write { path, .. } if path == "/sys/power/state" => {
                 self.asleep += 1;
                 self.fake.put(path, "freeze mem disk\n");
