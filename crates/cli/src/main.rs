@@ -6,7 +6,9 @@ use std::process::ExitCode;
 mod changes;
 mod exit;
 mod machine;
+#[macro_use]
 mod terminal;
+mod recording;
 mod verbs;
 mod verify;
 

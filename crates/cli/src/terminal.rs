@@ -3,6 +3,15 @@
 use anyhow::{Context, Result};
 use std::io::{self, IsTerminal, Write};
 
+/// Prints a line. A terminal that has gone or a pipe that was closed must not
+/// end a recording, so nobody is told if it fails.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stdout(), $($text)*);
+    }};
+}
+
 /// Writes `text` to standard output. A reader that has had enough, as with
 /// `| head`, is no error.
 ///

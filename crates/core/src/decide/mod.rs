@@ -4,6 +4,7 @@
 pub mod compare;
 pub mod energy;
 pub mod hold;
+pub mod keep;
 pub mod plan;
 pub mod search;
 pub mod tune;
