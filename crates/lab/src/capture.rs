@@ -5,7 +5,7 @@ use crate::describe::{Description, guest_name};
 use crate::kernels::Kernel;
 use crate::plan::Sleep;
 use crate::qemu::Machine;
-use crate::run::{Job, Outcome, run};
+use crate::run::{Job, run};
 use crate::{Error, Result};
 use dormouse_core::board::{self, Board};
 use dormouse_read::capture_file;
@@ -26,15 +26,13 @@ pub struct Recipe {
     pub packages: Vec<String>,
     /// The virtual machine; its seed is that of the first sample.
     pub machine: Machine,
-    /// The board file; absent for the guest's own devices.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub board: Option<String>,
-    /// How deep.
-    pub sleep: Sleep,
-    /// `/sys/power/pm_async`.
-    pub pm_async: bool,
-    /// Cycles of each boot.
-    pub cycles: u32,
+    /// What the boot did.
+    #[serde(flatten)]
+    pub task: Task,
+    /// What the same boot did before, in order: a kernel that has slept already
+    /// has warm worker pools and a later clock.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<Task>,
     /// Boots, each with the next seed.
     pub samples: u32,
     /// Checksum of the program that ran in the guest: another build of it takes
@@ -44,6 +42,28 @@ pub struct Recipe {
     /// What the guest does differently from the board.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
+}
+
+/// A board and what was done with it in a boot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// The board file; absent for the guest's own devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub board: Option<String>,
+    /// How deep.
+    pub sleep: Sleep,
+    /// `/sys/power/pm_async`.
+    pub pm_async: bool,
+    /// Cycles of each boot that the capture holds.
+    pub cycles: u32,
+    /// Cycles before them that were thrown away.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub warm_up: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 /// What to run for a capture.
@@ -63,60 +83,132 @@ pub struct Wish<'a> {
     pub limit: Duration,
 }
 
+/// What [`captures`] gives.
+#[derive(Debug)]
+pub struct Captures {
+    /// One for each wish, in order.
+    pub recordings: Vec<Recording>,
+    /// The kernel log of each boot from its first line on, as records of
+    /// `/dev/kmsg`.
+    pub logs: Vec<String>,
+}
+
 /// Boots `kernel` as often as wished and gives one recording with the cycles
 /// of all boots.
+///
+/// # Errors
+/// As [`captures`].
 pub fn capture(kernel: &Kernel, machine: &Machine, wish: &Wish<'_>) -> Result<Recording> {
-    let job = Job {
-        name: "board".into(),
-        board: wish.board,
-        sleep: wish.sleep,
-        pm_async: wish.pm_async,
-        cycles: wish.cycles,
-        record: true,
-    };
-    let mut file: Option<CaptureFile> = None;
-    let mut description = Description::default();
-    for sample in 0..wish.samples.max(1) {
+    let mut all = captures(kernel, machine, std::slice::from_ref(wish), 0)?;
+    all.recordings.pop().ok_or_else(|| Error::other("no recording"))
+}
+
+/// Does all `wishes` one after the other in the same boots of `kernel`: as many
+/// boots as the first wish has samples, each within the sum of their limits.
+/// The first `warm_up` cycles of each board are thrown away.
+///
+/// # Errors
+/// When a boot fails ([`run`]) or what it sends is not a capture.
+pub fn captures(
+    kernel: &Kernel,
+    machine: &Machine,
+    wishes: &[Wish<'_>],
+    warm_up: u32,
+) -> Result<Captures> {
+    let jobs: Vec<Job<'_>> = wishes
+        .iter()
+        .enumerate()
+        .map(|(i, wish)| Job {
+            name: format!("board{i}"),
+            board: wish.board,
+            sleep: wish.sleep,
+            pm_async: wish.pm_async,
+            cycles: wish.cycles + warm_up,
+            record: true,
+        })
+        .collect();
+    let samples = wishes.first().map_or(1, |w| w.samples.max(1));
+    let limit = wishes.iter().map(|w| w.limit).sum();
+    let mut files: Vec<(CaptureFile, Description)> = Vec::new();
+    let mut logs = Vec::new();
+    for sample in 0..samples {
         let mut machine = machine.clone();
         machine.seed += u64::from(sample);
-        let mut boot = run(kernel, &machine, std::slice::from_ref(&job), wish.limit)?;
-        let outcome: Outcome = boot.outcomes.pop().ok_or_else(|| Error::other("no outcome"))?;
-        let mut seen = read(&outcome.capture)?;
-        match &mut file {
-            None => {
-                description = outcome.description;
-                file = Some(seen);
-            }
-            Some(file) => {
-                let done = file.cycles.len() as u32;
-                for c in &mut seen.cycles {
-                    c.stats.number += done;
-                }
-                file.cycles.append(&mut seen.cycles);
+        let boot = run(kernel, &machine, &jobs, limit)?;
+        logs.push(boot.log);
+        for (i, outcome) in boot.outcomes.into_iter().enumerate() {
+            let mut seen = read(&outcome.capture)?;
+            seen.cycles.drain(..seen.cycles.len().min(warm_up as usize));
+            match files.get_mut(i) {
+                None => files.push((seen, outcome.description)),
+                Some((file, _)) => file.cycles.append(&mut seen.cycles),
             }
         }
     }
-    let mut file = file.ok_or_else(|| Error::other("no sample"))?;
-    let recipe = Recipe {
-        series: kernel.series.clone(),
-        release: kernel.release.clone(),
-        packages: kernel.packages.clone(),
-        machine: machine.clone(),
-        board: wish.board.map(|b| board::print(b, "")),
-        sleep: wish.sleep,
-        pm_async: wish.pm_async,
-        cycles: wish.cycles,
-        samples: wish.samples.max(1),
-        program: crate::run::program_checksum(machine.arch)?,
-        differences: description.differences.clone(),
-    };
-    file.document.lab =
-        Some(serde_json::to_value(recipe).map_err(|e| Error::other(e.to_string()))?);
-    file.document.settings.cycles = file.cycles.len() as u32;
-    if let Some(board) = wish.board {
-        file.names = names(board, &description);
+    let program = crate::run::program_checksum(machine.arch)?;
+    let mut before: Vec<Task> = Vec::new();
+    let mut recordings = Vec::new();
+    for (wish, (mut file, description)) in wishes.iter().zip(files) {
+        let task = Task {
+            board: wish.board.map(|b| board::print(b, "")),
+            sleep: wish.sleep,
+            pm_async: wish.pm_async,
+            cycles: wish.cycles,
+            warm_up,
+        };
+        for (n, c) in (1..).zip(&mut file.cycles) {
+            c.stats.number = n;
+        }
+        if let Some(board) = wish.board {
+            file.names = names(board, &description);
+        }
+        let recipe = Recipe {
+            series: kernel.series.clone(),
+            release: kernel.release.clone(),
+            packages: kernel.packages.clone(),
+            machine: machine.clone(),
+            task: task.clone(),
+            before: before.clone(),
+            samples,
+            program: program.clone(),
+            differences: description.differences,
+        };
+        before.push(task);
+        file.document.lab =
+            Some(serde_json::to_value(recipe).map_err(|e| Error::other(e.to_string()))?);
+        file.document.settings.cycles = file.cycles.len() as u32;
+        recordings.push(Recording::new(file).map_err(|e| Error::other(e.to_string()))?);
     }
-    Recording::new(file).map_err(|e| Error::other(e.to_string()))
+    Ok(Captures { recordings, logs })
+}
+
+/// Makes the recording of `recipe` again, with the same machine.
+///
+/// # Errors
+/// When a board of the recipe does not parse, and as [`captures`].
+pub fn rerun(kernel: &Kernel, recipe: &Recipe, limit: Duration) -> Result<Recording> {
+    let tasks: Vec<&Task> = recipe.before.iter().chain([&recipe.task]).collect();
+    let boards: Vec<Option<Board>> = tasks
+        .iter()
+        .map(|t| {
+            let parsed = t.board.as_deref().map(board::parse).transpose();
+            parsed.map_err(|e| Error::other(format!("the board in its recipe: {e}")))
+        })
+        .collect::<Result<_>>()?;
+    let wishes: Vec<Wish<'_>> = tasks
+        .iter()
+        .zip(&boards)
+        .map(|(t, board)| Wish {
+            board: board.as_ref(),
+            sleep: t.sleep,
+            pm_async: t.pm_async,
+            cycles: t.cycles,
+            samples: recipe.samples,
+            limit,
+        })
+        .collect();
+    let all = captures(kernel, &recipe.machine, &wishes, recipe.task.warm_up)?;
+    all.recordings.into_iter().next_back().ok_or_else(|| Error::other("no recording"))
 }
 
 /// The recipe in the bytes of a capture file.

@@ -16,6 +16,7 @@ pub mod guest;
 pub mod initramfs;
 pub mod kernels;
 pub mod kmod;
+pub mod lockstep;
 pub mod plan;
 pub mod qemu;
 pub mod repeat;

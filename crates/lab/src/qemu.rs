@@ -3,8 +3,9 @@
 //! What makes a run repeat itself bit for bit: one TCG thread, virtual time
 //! that advances by instructions and jumps over idle (`-icount`), a clock that
 //! starts at a fixed date and follows virtual time, a fixed seed for every
-//! random number QEMU hands out, and a kernel that takes no entropy from
-//! elsewhere and puts itself at its usual address.
+//! random number QEMU hands out, a kernel that takes no entropy from elsewhere
+//! and puts itself at its usual address, and threads of QEMU that keep in step
+//! ([`crate::lockstep`]).
 
 use crate::error::tail;
 use crate::plan::MARKER;
@@ -95,6 +96,18 @@ impl Accel {
     }
 }
 
+/// How a test disturbs QEMU under instruction counting (`lockstep.c`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Disturbance {
+    /// Not at all.
+    #[default]
+    None,
+    /// Its main loop wakes at random moments, thousands of times a second.
+    Jitter,
+    /// The same, and nothing keeps its threads in step.
+    JitterAlone,
+}
+
 /// Everything that makes a virtual machine what it is; a capture keeps it, so
 /// that the run can be done again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,6 +124,9 @@ pub struct Machine {
     pub seed: u64,
     /// Memory in MiB.
     pub memory_mb: u32,
+    /// Chance from the host, which must make no difference.
+    #[serde(skip)]
+    pub disturbance: Disturbance,
 }
 
 impl Machine {
@@ -124,7 +140,15 @@ impl Machine {
             _ if release.starts_with("6.1.") => "qemu64",
             _ => "max",
         };
-        Machine { arch, accel, cpus, cpu: cpu.into(), seed: 1, memory_mb: 1024 }
+        Machine {
+            arch,
+            accel,
+            cpus,
+            cpu: cpu.into(),
+            seed: 1,
+            memory_mb: 1024,
+            disturbance: Disturbance::None,
+        }
     }
 
     /// The kernel command line.
@@ -147,6 +171,8 @@ impl Machine {
             Accel::Icount => {
                 add(&["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]);
                 add(&["-rtc", "base=2026-01-01,clock=vm"]);
+                // By their names the threads are told apart.
+                add(&["-name", "dormouse,debug-threads=on"]);
             }
             Accel::Tcg => add(&["-accel", "tcg,thread=multi"]),
             Accel::Kvm => add(&["-accel", "kvm"]),
@@ -228,8 +254,18 @@ pub fn boot(
     let errors = fs::File::create(&errors_path).map_err(Error::file(&errors_path))?;
     let qmp = format!("unix:{},server=on,wait=off", dir.path().join("qmp").display());
     let mut waker = wake.then(|| Waker::new(dir.path().join("qmp")));
+    let lockstep = (machine.accel == Accel::Icount).then(crate::lockstep::library).transpose()?;
     let start = Instant::now();
     let child = Command::new(machine.arch.qemu())
+        .envs(lockstep.map(|library| ("LD_PRELOAD", library)))
+        .env(
+            "DORMOUSE_LOCKSTEP",
+            match machine.disturbance {
+                Disturbance::None => "",
+                Disturbance::Jitter => "jitter",
+                Disturbance::JitterAlone => "jitter-alone",
+            },
+        )
         .args(machine.arguments(image, &initrd_path, dir.path()))
         .args(wake.then_some(["-qmp", &qmp]).into_iter().flatten())
         .stdin(Stdio::null())

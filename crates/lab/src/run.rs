@@ -68,18 +68,16 @@ pub fn run(kernel: &Kernel, machine: &Machine, jobs: &[Job], limit: Duration) ->
     };
     let mut descriptions: Vec<Description> = Vec::new();
     for (i, job) in jobs.iter().enumerate() {
+        let description = job.board.map(describe).transpose()?.unwrap_or_default();
         // The same board again needs no second building.
-        let same = jobs[..i]
-            .iter()
-            .position(|j| matches!((j.board, job.board), (Some(a), Some(b)) if std::ptr::eq(a, b)));
-        let (description, file) = match (job.board, same) {
-            (None, _) => (Description::default(), None),
-            (_, Some(n)) => (descriptions[n].clone(), plan.steps[n].description.clone()),
-            (Some(board), None) => {
-                let d = describe(board)?;
+        let same = descriptions.iter().position(|d| d.text == description.text);
+        let file = match (job.board, same) {
+            (None, _) => None,
+            (Some(_), Some(n)) => plan.steps[n].description.clone(),
+            (Some(_), None) => {
                 let file = format!("board{i}");
-                archive.file(&format!("{DIRECTORY}/{file}"), 0o644, d.text.as_bytes());
-                (d, Some(file))
+                archive.file(&format!("{DIRECTORY}/{file}"), 0o644, description.text.as_bytes());
+                Some(file)
             }
         };
         plan.steps.push(Step {

@@ -5,15 +5,17 @@ use crate::terminal::print;
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
 use dormouse_core::board::{Board, parse};
-use dormouse_lab::capture::{Wish, capture, recipe};
+use dormouse_lab::capture;
+use dormouse_lab::capture::{Wish, captures, recipe};
 use dormouse_lab::kernels::{self, Kernel, fetch};
 use dormouse_lab::plan::Sleep;
-use dormouse_lab::qemu::{Accel, Arch, Machine};
+use dormouse_lab::qemu::{Accel, Arch, Disturbance, Machine};
 use dormouse_lab::repeat;
 use dormouse_lab::run::program_checksum;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -111,10 +113,24 @@ struct RunArgs {
     machine: MachineArgs,
     #[command(flatten)]
     sleep: SleepArgs,
-    /// Board file (docs/board-format.md); several make several captures, one
-    /// boot each. Without, the guest's own devices.
+    /// Board file (docs/board-format.md); several make several captures.
+    /// Without, the guest's own devices.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     board: Vec<PathBuf>,
+    /// Each board with pm_async 0 and with 1: captures NAME-async0 and
+    /// NAME-async1 in a folder.
+    #[arg(long, conflicts_with = "pm_async")]
+    both_async: bool,
+    /// Captures from one boot, which saves the time of booting. All but the
+    /// first meet a kernel that has slept already; --warm-up 1 makes them alike.
+    #[arg(long, default_value_t = 1, value_name = "N",
+          value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    per_boot: u32,
+    /// Cycles before the recorded ones, thrown away: the first cycle with a
+    /// board is slower than the others.
+    #[arg(long, default_value_t = 0, value_name = "N",
+          value_parser = clap::value_parser!(u32).range(0..=100))]
+    warm_up: u32,
     /// Boots at the same time.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     jobs: u32,
@@ -144,6 +160,10 @@ struct RepeatArgs {
     /// Boots.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=1_000))]
     boots: u32,
+    /// Disturb QEMU's threads on purpose in every boot but the first: the busiest
+    /// of machines, as it were. It must make no difference.
+    #[arg(long)]
+    jitter: bool,
 }
 
 fn arch(text: &str) -> Result<Arch, String> {
@@ -241,37 +261,72 @@ fn read_board(path: &Path) -> Result<Board> {
     parse(&text).map_err(|e| anyhow!("{}: {e}", path.display()))
 }
 
+/// A capture to be made.
+struct Order {
+    to: PathBuf,
+    board: Option<Arc<Board>>,
+    pm_async: Option<bool>,
+}
+
+/// What the arguments ask for: which board, how, and where to.
+fn orders(a: &RunArgs) -> Result<Vec<Order>> {
+    let folder = a.board.len() > 1 || a.both_async;
+    if folder {
+        fs::create_dir_all(&a.output)
+            .with_context(|| format!("cannot make {}", a.output.display()))?;
+    }
+    let mut boards: Vec<(String, Option<Arc<Board>>)> = Vec::new();
+    for path in &a.board {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if boards.iter().any(|(other, _)| *other == stem) {
+            return Err(Usage(format!("two boards are called {stem}")).into());
+        }
+        boards.push((stem, Some(Arc::new(read_board(path)?))));
+    }
+    if boards.is_empty() {
+        boards.push(("guest".into(), None));
+    }
+    let modes: &[Option<bool>] = if a.both_async { &[Some(false), Some(true)] } else { &[None] };
+    let mut out = Vec::new();
+    for (stem, board) in boards {
+        for &pm_async in modes {
+            let mode = pm_async.map_or(String::new(), |on| format!("-async{}", u8::from(on)));
+            let to = if folder {
+                a.output.join(format!("{stem}{mode}.tar.gz"))
+            } else {
+                a.output.clone()
+            };
+            out.push(Order { to, board: board.clone(), pm_async });
+        }
+    }
+    Ok(out)
+}
+
 fn run_boards(a: &RunArgs) -> Result<()> {
     let kernel = find_kernel(&a.machine)?;
-    let boards: Vec<(PathBuf, Option<Board>)> = match &a.board[..] {
-        [] => vec![(a.output.clone(), None)],
-        [one] => vec![(a.output.clone(), Some(read_board(one)?))],
-        many => {
-            fs::create_dir_all(&a.output)
-                .with_context(|| format!("cannot make {}", a.output.display()))?;
-            let mut out = Vec::new();
-            for path in many {
-                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-                let to = a.output.join(format!("{stem}.tar.gz"));
-                if out.iter().any(|(other, _)| *other == to) {
-                    return Err(Usage(format!("two boards are called {stem}")).into());
-                }
-                out.push((to, Some(read_board(path)?)));
+    let orders = orders(a)?;
+    // Only boards that want the same machine can share a boot.
+    let mut boots: Vec<(Machine, Vec<&Order>)> = Vec::new();
+    for order in &orders {
+        let machine = make_machine(&a.machine, &kernel, order.board.as_deref());
+        match boots.last_mut() {
+            Some((m, shared)) if *m == machine && shared.len() < a.per_boot as usize => {
+                shared.push(order);
             }
-            out
+            _ => boots.push((machine, vec![order])),
         }
-    };
-    // Boots are independent: each worker takes the next board.
+    }
+    // Boots are independent: each worker takes the next one.
     let next = AtomicUsize::new(0);
     let worker = || -> Result<()> {
-        while let Some((to, board)) = boards.get(next.fetch_add(1, Ordering::Relaxed)) {
-            run_one(a, &kernel, board.as_ref(), to)?;
+        while let Some((machine, shared)) = boots.get(next.fetch_add(1, Ordering::Relaxed)) {
+            run_boot(a, &kernel, machine, shared)?;
         }
         Ok(())
     };
     std::thread::scope(|scope| {
         let workers: Vec<_> =
-            (0..(a.jobs as usize).min(boards.len())).map(|_| scope.spawn(worker)).collect();
+            (0..(a.jobs as usize).min(boots.len())).map(|_| scope.spawn(worker)).collect();
         workers
             .into_iter()
             .map(|w| w.join().unwrap_or_else(|_| Err(anyhow!("a boot panicked"))))
@@ -280,19 +335,28 @@ fn run_boards(a: &RunArgs) -> Result<()> {
     Ok(())
 }
 
-fn run_one(a: &RunArgs, kernel: &Kernel, board: Option<&Board>, to: &Path) -> Result<()> {
-    let machine = make_machine(&a.machine, kernel, board);
-    let recording = capture(kernel, &machine, &make_wish(&a.machine, &a.sleep, board))
-        .with_context(|| to.display().to_string())?;
-    recording.save(to).with_context(|| format!("cannot write {}", to.display()))?;
-    note_differences(&recording.file.document.lab);
-    eprintln!(
-        "dormouse: {}: {} cycles of {} on {} CPUs",
-        to.display(),
-        recording.len(),
-        kernel.release,
-        machine.cpus
-    );
+fn run_boot(a: &RunArgs, kernel: &Kernel, machine: &Machine, orders: &[&Order]) -> Result<()> {
+    let wishes: Vec<Wish<'_>> = orders
+        .iter()
+        .map(|o| {
+            let mut wish = make_wish(&a.machine, &a.sleep, o.board.as_deref());
+            wish.pm_async = o.pm_async.unwrap_or(wish.pm_async);
+            wish
+        })
+        .collect();
+    let names = || orders.iter().map(|o| o.to.display().to_string()).collect::<Vec<_>>().join(", ");
+    let all = captures(kernel, machine, &wishes, a.warm_up).with_context(names)?;
+    for (recording, order) in all.recordings.iter().zip(orders) {
+        let to = order.to.display();
+        recording.save(&order.to).with_context(|| format!("cannot write {to}"))?;
+        note_differences(&recording.file.document.lab);
+        eprintln!(
+            "dormouse: {to}: {} cycles of {} on {} CPUs",
+            recording.len(),
+            kernel.release,
+            machine.cpus
+        );
+    }
     Ok(())
 }
 
@@ -320,19 +384,8 @@ fn rerun(a: &RerunArgs) -> Result<()> {
             "dormouse: recorded by another build of the guest's program: the result may differ"
         );
     }
-    let board = match &r.board {
-        Some(text) => Some(parse(text).map_err(|e| anyhow!("{path}: its board: {e}"))?),
-        None => None,
-    };
-    let wish = Wish {
-        board: board.as_ref(),
-        sleep: r.sleep,
-        pm_async: r.pm_async,
-        cycles: r.cycles,
-        samples: r.samples,
-        limit: Duration::from_secs(900),
-    };
-    let recording = capture(&kernel, &r.machine, &wish)?;
+    let recording =
+        capture::rerun(&kernel, &r, Duration::from_secs(900)).with_context(|| path.to_string())?;
     let new = dormouse_record::file::encode(&recording, Vec::new())?;
     if let Some(to) = &a.output {
         recording.save(to).with_context(|| format!("cannot write {}", to.display()))?;
@@ -349,17 +402,42 @@ fn run_repeat(a: &RepeatArgs) -> Result<()> {
     let kernel = find_kernel(&a.machine)?;
     let machine = make_machine(&a.machine, &kernel, Some(&board));
     let wish = make_wish(&a.machine, &a.sleep, Some(&board));
-    let r = repeat::repeat(&kernel, &machine, &wish, a.boots)?;
+    let shown = AtomicUsize::new(0);
+    let disturbance = if a.jitter { Disturbance::Jitter } else { Disturbance::None };
+    let r = repeat::repeat(&kernel, &machine, &wish, a.boots, disturbance, |so_far, boot| {
+        // Printed as it is found: all boots together take minutes.
+        for p in so_far.partings.iter().skip(shown.load(Ordering::Relaxed)) {
+            let _ = print(&parting(p));
+        }
+        shown.store(so_far.partings.len(), Ordering::Relaxed);
+        eprintln!("dormouse: boot {boot} of {}: {} differ", a.boots, so_far.different);
+    })?;
     print(&format!(
-        "{}, {} CPUs: {} of {} boots differ from the first ({} lines of trace)\n",
+        "{}, {} CPUs, {}: {} of {} boots differ from the first ({} lines of trace); \
+         {} of {} kernel logs differ\n",
         kernel.release,
         machine.cpus,
+        a.sleep.sleep.name(),
         r.different,
         a.boots - 1,
-        r.lines
+        r.lines,
+        r.logs_different,
+        a.boots - 1,
     ))?;
-    for d in &r.first_differences {
-        print(&format!("  {d}\n"))?;
-    }
     if r.different == 0 { Ok(()) } else { Err(anyhow!("the recordings are not all the same")) }
+}
+
+/// Where a boot parts from the first one, quoted.
+fn parting(p: &repeat::Parting) -> String {
+    let mut out = String::new();
+    for (what, d) in [("recording", &p.recording), ("kernel log", &p.log)] {
+        if let Some(d) = d {
+            let _ = writeln!(
+                out,
+                "  boot {}: the {what} parts in line {}:\n    was {}\n    is  {}",
+                p.boot, d.line, d.was, d.is
+            );
+        }
+    }
+    out
 }
