@@ -33,7 +33,7 @@ report-demo: build ## Reports of every capture, with sizes and times measured in
 	@tools/report-demo
 
 .PHONY: demo
-demo: build ## Show the project's own recordings and say what to attack first
+demo: build ## Record a board, explain, predict, tune, and let a real kernel confirm
 	@tools/demo
 
 .PHONY: test

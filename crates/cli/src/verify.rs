@@ -38,8 +38,8 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "N", default_value_t = 2, requires = "verify",
           value_parser = clap::value_parser!(u32).range(1..=100))]
     boots: u32,
-    /// Cycles of each boot; the first is left out, because it is slower.
-    #[arg(long, value_name = "N", default_value_t = 4, requires = "verify",
+    /// Cycles of each boot; the first ones are left out, because they are slower.
+    #[arg(long, value_name = "N", default_value_t = 8, requires = "verify",
           value_parser = clap::value_parser!(u32).range(2..=1_000))]
     cycles: u32,
     /// CPUs of the guest; as many as the machine has, at most 4, if absent.
