@@ -3,11 +3,12 @@
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
+#[macro_use]
+mod terminal;
+mod apply;
 mod changes;
 mod exit;
 mod machine;
-#[macro_use]
-mod terminal;
 mod recording;
 mod verbs;
 mod verify;

@@ -1,6 +1,7 @@
 //! Standard output: broken pipes and colour.
 
 use anyhow::{Context, Result};
+use dormouse_write::text::page::{Ink, Page};
 use std::io::{self, IsTerminal, Write};
 
 /// Prints a line. A terminal that has gone or a pipe that was closed must not
@@ -35,6 +36,13 @@ pub fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resul
         }
         other => other.context("cannot write to standard output"),
     }
+}
+
+/// A sentence in lines of at most 80 columns.
+pub fn wrapped(text: &str) -> String {
+    let mut page = Page::new(false);
+    page.wrapped(Ink::Plain, 0, 0, &dormouse_write::text::safe(text));
+    page.finish()
 }
 
 /// Says on standard error what went wrong. Names in it may come from anywhere.

@@ -170,3 +170,102 @@ fn after_a_restart_restore_says_so() {
     assert!(!dir.path().join("run/dormouse/journal").exists());
     assert!(dir.path().join(DEVICE).exists());
 }
+
+/// A board whose two devices gain by running side by side, one of them being
+/// the tree's only device.
+fn board(dir: &tempfile::TempDir, devpath: &str) -> String {
+    let path = dir.path().join("machine.board");
+    let text = format!(
+        "board 1\ncpus 2\ndevice b async suspend=20ms resume=20ms\n\
+         device a devpath={devpath} suspend=20ms resume=20ms\n"
+    );
+    fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+/// `tune --apply` on the tree, whose device is made synchronous first.
+fn apply(dir: &tempfile::TempDir, devpath: &str, more: &[&str]) -> Command {
+    fs::write(dir.path().join(DEVICE).join("power/async"), "disabled\n").unwrap();
+    let board = board(dir, devpath);
+    let mut args = vec!["tune", &board, "--bold", "--deny", "b", "--kernel", "6.12", "--apply"];
+    args.extend_from_slice(more);
+    dormouse(dir, &args)
+}
+
+const A: &str = "/devices/platform/a";
+
+#[test]
+fn apply_shows_every_write_first() {
+    let dir = tree();
+    let flag = "echo 'enabled' > '/sys/devices/platform/a/power/async'";
+    let out = apply(&dir, A, &["--dry-run", "--wake", "external"]).assert().success();
+    let said = String::from_utf8(out.get_output().stdout.clone()).unwrap();
+    assert_eq!(said.matches("echo 'mem' > '/sys/power/state'").count(), 2, "{said}");
+    // While recording, and to stay.
+    assert_eq!(said.matches(flag).count(), 2, "{said}");
+    assert!(said.contains("Nothing was done"), "{said}");
+    let before = files(&dir);
+    apply(&dir, A, &["--pm-test", "devices"])
+        .assert()
+        .failure()
+        .stdout(predicate::str::contains(flag))
+        .stderr(predicate::str::contains("would test suspending 20 times: add --yes"));
+    assert_eq!(files(&dir), before);
+}
+
+#[test]
+fn apply_refuses_flags_that_are_not_of_this_machine() {
+    let dir = tree();
+    for (devpath, words) in [
+        ("/devices/platform/gone", "gone/power/async is not on this machine"),
+        ("/devices/../kernel", "is not the folder of a device"),
+        ("/class/x", "is not the folder of a device"),
+        ("\"\"", "does not say where a is in sysfs"),
+    ] {
+        let said = apply(&dir, devpath, &["--yes", "--pm-test", "devices"]).assert().code(2);
+        said.stderr(predicate::str::contains(words));
+    }
+    let board = board(&dir, A);
+    let alone = dormouse(&dir, &["tune", &board, "--yes"]).assert().code(2);
+    alone.stderr(predicate::str::contains("are for --apply"));
+}
+
+/// As for a recording: the plain folder cannot become a tracefs instance.
+#[test]
+fn apply_puts_everything_back_after_an_error_and_after_a_kill() {
+    let dir = tree();
+    let args = ["--yes", "--pm-test", "devices"];
+    apply(&dir, A, &args)
+        .assert()
+        .failure()
+        .stderr(predicate::str::contains("every knob was put back"));
+    let before = files(&dir);
+    assert_eq!(before["sys/devices/platform/a/power/async"], "disabled");
+    for step in 0..6 {
+        apply(&dir, A, &args).env("DORMOUSE_CRASH_AT", step.to_string()).assert().interrupted();
+        dormouse(&dir, &["restore"]).assert().success();
+        assert_eq!(files(&dir), before, "killed before step {step}");
+    }
+}
+
+#[test]
+fn kept_flags_are_put_back_when_asked() {
+    let dir = tree();
+    let run = dir.path().join("run/dormouse");
+    fs::create_dir_all(&run).unwrap();
+    let journal = "{\"dormouse_journal\":1,\"boot_id\":\"b1\",\"pid\":9}\n\
+        {\"change\":\"write\",\"path\":\"/sys/devices/platform/a/power/async\",\
+        \"old\":\"disabled\",\"new\":\"enabled\"}\n";
+    fs::write(run.join("kept-1"), journal).unwrap();
+    dormouse(&dir, &["restore"]).assert().success().stdout(
+        predicate::str::contains("nothing to put back\n")
+            .and(predicate::str::contains("1 knob of `tune --apply` kept")),
+    );
+    assert_eq!(files(&dir)["sys/devices/platform/a/power/async"], "enabled");
+    dormouse(&dir, &["restore", "--kept"])
+        .assert()
+        .success()
+        .stdout("/sys/devices/platform/a/power/async = disabled\n");
+    assert_eq!(files(&dir)["sys/devices/platform/a/power/async"], "disabled");
+    dormouse(&dir, &["restore", "--kept"]).assert().success().stdout("nothing to put back\n");
+}

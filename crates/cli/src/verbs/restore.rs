@@ -7,11 +7,14 @@ use dormouse_record::journal;
 use dormouse_record::root::Root;
 use std::path::PathBuf;
 
-/// Put every knob back that `dormouse record` changed and could not put back
-/// itself, because it was killed. Needed at most once; the next recording does
-/// the same first.
+/// Put every knob back that `dormouse record` or `tune --apply` changed and could
+/// not put back itself, because it was killed. Needed at most once; the next
+/// recording does the same first.
 #[derive(Args)]
 pub struct RestoreArgs {
+    /// Also put back the flags that `tune --apply` kept.
+    #[arg(long)]
+    kept: bool,
     /// Folder of the journal.
     #[arg(long, value_name = "DIR", default_value = journal::FOLDER)]
     journal: String,
@@ -22,7 +25,14 @@ pub struct RestoreArgs {
 
 /// Runs the verb.
 pub fn run(args: RestoreArgs) -> Result<()> {
-    let restored = guard::restore(&Root::below(&args.root), &args.journal, &mut NoObserver)?;
+    let root = Root::below(&args.root);
+    let mut restored = guard::restore(&root, &args.journal, &mut NoObserver)?;
+    if args.kept {
+        let mut kept = guard::restore_kept(&root, &args.journal, &mut NoObserver)?;
+        restored.done.append(&mut kept.done);
+        restored.failed.append(&mut kept.failed);
+        restored.earlier_boot |= kept.earlier_boot;
+    }
     if restored.earlier_boot {
         say!("nothing to put back: the machine has been restarted since, which reset every knob");
     } else if restored.done.is_empty() && restored.failed.is_empty() {
@@ -30,6 +40,11 @@ pub fn run(args: RestoreArgs) -> Result<()> {
     }
     for (path, value) in &restored.done {
         say!("{path} = {value}");
+    }
+    let kept = guard::count_kept(&root, &args.journal);
+    if kept > 0 {
+        let s = if kept == 1 { "" } else { "s" };
+        say!("{kept} knob{s} of `tune --apply` kept; `dormouse restore --kept` puts back");
     }
     complain(&restored)
 }

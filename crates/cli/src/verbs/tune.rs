@@ -1,5 +1,6 @@
 //! `dormouse tune`: the async flags that make sleep shortest.
 
+use crate::apply::ApplyArgs;
 use crate::exit::Usage;
 use crate::verify::VerifyArgs;
 use crate::{machine, terminal};
@@ -15,7 +16,7 @@ use dormouse_core::simulate::change::glob;
 use dormouse_core::simulate::predict::{Scheduler, hang, outlook};
 use dormouse_write::decision::tune as written;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Choose the async flag of every device for the shortest suspend and resume.
 ///
@@ -58,10 +59,13 @@ pub struct TuneArgs {
     /// Print JSON (docs/tune-json.md).
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    apply: ApplyArgs,
 }
 
 /// Runs the verb.
 pub fn run(args: &TuneArgs) -> Result<()> {
+    let on_this_machine = args.apply.is_asked(args.json)?;
     let (derived, release) = machine::load(&args.input)?;
     let board = &derived.board;
     let lab = args.verify.open(args.kernel.as_deref(), &release)?;
@@ -78,7 +82,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     };
     let tuned = tune(board, by.policy, &settings, &options).map_err(|e| Usage(hang(board, &e)))?;
     let bound = bound(board, by, &settings)?;
-    if let Some(path) = &args.udev {
+    if let Some(path) = args.udev.as_ref().filter(|_| !on_this_machine) {
         write_rules(path, board, &tuned)?;
     }
     let verified = match &lab {
@@ -89,6 +93,12 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         let mut value = written::json(board, &tuned, bound);
         if let Some(v) = verified {
             value["verified"] = v.json;
+        }
+        if on_this_machine && let Some(done) = args.apply.run(board, &tuned)? {
+            if let (true, Some(path)) = (done.kept, &args.udev) {
+                write_rules(path, board, &tuned)?;
+            }
+            value["applied"] = done.json;
         }
         return terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"));
     }
@@ -102,7 +112,37 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     if let Some(v) = verified {
         text.push_str(&v.text);
     }
-    terminal::print(&text)
+    terminal::print(&text)?;
+    if on_this_machine && let Some(done) = args.apply.run(board, &tuned)? {
+        terminal::print(&done.text)?;
+        if done.kept {
+            terminal::print(&to_last(args.udev.as_deref(), board, &tuned)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// What makes kept flags last beyond the next start: the rule in its file, or
+/// as text.
+fn to_last(path: Option<&Path>, board: &Board, tuned: &Tuned) -> Result<String> {
+    let mut text = match path {
+        Some(path) => {
+            write_rules(path, board, tuned)?;
+            format!("{} makes it last; it says how.\n", path.display())
+        }
+        None => match udev_rules(board, &flags(tuned)) {
+            Some(file) => format!("\nA udev rule makes it last:\n\n{}", file.text),
+            None => String::new(),
+        },
+    };
+    if let Some(on) = tuned.pm_async {
+        let bit = u8::from(on);
+        text.push_str(&format!(
+            "For pm_async put this line into /etc/tmpfiles.d/dormouse.conf:\n\
+             w /sys/power/pm_async - - - - {bit}\n"
+        ));
+    }
+    Ok(text)
 }
 
 /// Which flags must stay.
@@ -128,9 +168,12 @@ fn bound(board: &Board, by: Scheduler, settings: &Settings) -> Result<Cost> {
     })
 }
 
-fn write_rules(path: &std::path::Path, board: &Board, tuned: &Tuned) -> Result<()> {
-    let flags: Vec<(DeviceId, bool)> = tuned.flips.iter().map(|f| (f.device, f.to_async)).collect();
-    let text = udev_rules(board, &flags)
+fn flags(tuned: &Tuned) -> Vec<(DeviceId, bool)> {
+    tuned.flips.iter().map(|f| (f.device, f.to_async)).collect()
+}
+
+fn write_rules(path: &Path, board: &Board, tuned: &Tuned) -> Result<()> {
+    let text = udev_rules(board, &flags(tuned))
         .map_or_else(|| "# dormouse: no flag needs to change.\n".to_string(), |f| f.text);
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
