@@ -99,3 +99,8 @@ lab-repeat: guest build ## Boot each kernel ten times and count recordings that 
 record-guest: ## Kill the recorder at every step in a guest, and restore (KERNEL=6.12)
 	@tools/setup static lab
 	@tools/check-restore $(or $(KERNEL),6.12)
+
+.PHONY: apply-guest
+apply-guest: ## Let tune --apply loose on boards in a guest, and kill it (KERNEL=6.12)
+	@tools/setup static lab
+	@tools/check-apply $(or $(KERNEL),6.12)

@@ -230,6 +230,23 @@ fn apply_refuses_flags_that_are_not_of_this_machine() {
     alone.stderr(predicate::str::contains("are for --apply"));
 }
 
+#[test]
+fn apply_has_nothing_to_try_where_the_flags_are_set() {
+    let dir = tree();
+    let mut command = apply(&dir, A, &["--yes", "--json", "--pm-test", "devices"]);
+    fs::write(dir.path().join(DEVICE).join("power/async"), "enabled\n").unwrap();
+    let before = files(&dir);
+    let out = command.assert().success();
+    let value: serde_json::Value = serde_json::from_slice(&out.get_output().stdout).unwrap();
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tune-json.md");
+    let page = fs::read_to_string(page).unwrap();
+    for key in value["applied"].as_object().unwrap().keys() {
+        assert!(page.contains(&format!("`applied.{key}`")), "{key}");
+    }
+    assert_eq!(value["applied"]["kept"], false);
+    assert_eq!(files(&dir), before);
+}
+
 /// As for a recording: the plain folder cannot become a tracefs instance.
 #[test]
 fn apply_puts_everything_back_after_an_error_and_after_a_kill() {
