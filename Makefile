@@ -78,7 +78,7 @@ guest: ## Build what runs inside the laboratory's guests
 
 .PHONY: lab-cases
 lab-cases: guest ## Boot 6.1, 6.12 and 7.x and check the worked cases on them
-	$(CARGO) test -q -p dormouse-lab --test cases --test module --test repeat -- --ignored --nocapture --test-threads=1 --skip arm64
+	$(CARGO) test -q -p dormouse-lab --test cases --test module --test repeat --test overhead -- --ignored --nocapture --test-threads=1 --skip arm64
 
 .PHONY: lab-verify
 lab-verify: guest ## Let a real kernel confirm what tune predicts

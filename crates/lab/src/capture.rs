@@ -125,6 +125,7 @@ pub fn captures(
             pm_async: wish.pm_async,
             cycles: wish.cycles + warm_up,
             record: true,
+            phases: false,
         })
         .collect();
     let samples = wishes.first().map_or(1, |w| w.samples.max(1));

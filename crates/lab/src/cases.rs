@@ -184,5 +184,6 @@ pub fn job<'a>(case: &Case, board: &'a Board, pair: Pair, pm_async: bool) -> Job
         pm_async,
         cycles: 1,
         record: false,
+        phases: false,
     }
 }

@@ -81,6 +81,10 @@ pub struct Step {
     pub buffer_kb: u32,
     /// Record as `dormouse record` does; otherwise send the bare trace.
     pub record: bool,
+    /// Let the bare trace hold nothing but when each phase began and ended, and
+    /// take it beside a recording too: what does recording cost?
+    #[serde(default)]
+    pub phases: bool,
 }
 
 /// Everything one boot does.

@@ -28,6 +28,9 @@ pub struct Job<'a> {
     pub cycles: u32,
     /// Record in full; otherwise the outcome is the bare trace.
     pub record: bool,
+    /// The bare trace has only the begin and end of phases, and comes beside a
+    /// recording too.
+    pub phases: bool,
 }
 
 /// What a job gave.
@@ -37,7 +40,8 @@ pub struct Outcome {
     pub name: String,
     /// What the board module was told, and the map of names.
     pub description: Description,
-    /// The bare trace as text, if the job was not to be recorded in full.
+    /// The bare trace as text, if the job was not to be recorded in full, or if
+    /// phases were to be timed.
     pub trace: String,
     /// The capture file as the guest wrote it, if it was.
     pub capture: Vec<u8>,
@@ -88,6 +92,7 @@ pub fn run(kernel: &Kernel, machine: &Machine, jobs: &[Job], limit: Duration) ->
             pm_async: job.pm_async,
             cycles: job.cycles,
             record: job.record,
+            phases: job.phases,
         });
         descriptions.push(description);
     }

@@ -22,6 +22,8 @@ pub struct Intervals {
     pub of: BTreeMap<(Phase, String), Interval>,
     /// Order of devices in the prepare phase, which is that of `dpm_list`.
     pub list: Vec<String>,
+    /// How long each phase of the PM core took.
+    pub phases: BTreeMap<Phase, Ns>,
 }
 
 /// Phase of an action such as `dpm_suspend_late`.
@@ -55,8 +57,10 @@ pub fn cycles(text: &str) -> Vec<Intervals> {
                 }
                 now = Some((p, time));
                 open.clear();
-            } else {
-                now = None;
+            } else if let (Some((q, begin)), Some(cycle)) = (now.take(), out.last_mut())
+                && p == q
+            {
+                cycle.phases.insert(p, time - begin);
             }
             continue;
         }
@@ -124,5 +128,6 @@ mod tests {
         assert_eq!(c[0].list, ["d00001"]);
         let i = c[0].of[&(Phase::Suspend, "d00001".to_owned())];
         assert_eq!(i, Interval { start: Ns(10_000), end: Ns(40_012_000) });
+        assert_eq!(c[0].phases[&Phase::Prepare], Ns(100_000));
     }
 }

@@ -119,6 +119,7 @@ fn ten_thousand_devices_sleep_and_wake() {
         pm_async: true,
         cycles: 1,
         record: false,
+        phases: false,
     };
     let boot = run(&kernel, &machine, &[job], LIMIT).unwrap_or_else(|e| panic!("{e}"));
     assert_quiet(&boot.log);

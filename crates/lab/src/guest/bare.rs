@@ -1,5 +1,6 @@
 //! Test cycles and their bare trace: for checks that run dozens of boards in
-//! one boot, where describing the machine each time would take longest.
+//! one boot, where describing the machine each time would take longest. Also
+//! the times of phases beside a recording, to see what recording costs.
 
 use super::Result;
 use super::system::{read, read_text, write};
@@ -18,20 +19,36 @@ pub struct Seen {
     pub facts: Vec<u8>,
 }
 
-/// Makes the own trace instance and removes pauses of the test mode.
-fn prepare() -> Result<()> {
-    fs::create_dir_all(INSTANCE).map_err(|e| format!("{INSTANCE}: {e}"))?;
-    // `mono` stands still while timekeeping is suspended.
-    write(&format!("{INSTANCE}/trace_clock"), "boot")?;
-    for event in EVENTS {
-        write(&format!("{INSTANCE}/events/power/{event}/enable"), "1")?;
+/// The own trace instance, at work.
+pub struct Bare;
+
+impl Bare {
+    /// Makes the instance, where it is not there yet, and starts it empty.
+    pub fn start(step: &Step) -> Result<Bare> {
+        fs::create_dir_all(INSTANCE).map_err(|e| format!("{INSTANCE}: {e}"))?;
+        // `mono` stands still while timekeeping is suspended.
+        write(&format!("{INSTANCE}/trace_clock"), "boot")?;
+        for (n, event) in EVENTS.into_iter().enumerate() {
+            let on = if n == 0 || !step.phases { "1" } else { "0" };
+            write(&format!("{INSTANCE}/events/power/{event}/enable"), on)?;
+        }
+        write(&format!("{INSTANCE}/tracing_on"), "0")?;
+        write(&format!("{INSTANCE}/buffer_size_kb"), &step.buffer_kb.to_string())?;
+        clear()?;
+        write(&format!("{INSTANCE}/tracing_on"), "1")?;
+        Ok(Bare)
     }
-    write("/sys/module/suspend/parameters/pm_test_delay", "0")
+
+    /// Stops it and gives the text.
+    pub fn stop(self) -> Result<Vec<u8>> {
+        write(&format!("{INSTANCE}/tracing_on"), "0")?;
+        read(Path::new(&format!("{INSTANCE}/trace")))
+    }
 }
 
 /// Runs the cycles of a step.
 pub fn cycles(step: &Step) -> Result<Seen> {
-    prepare()?;
+    write("/sys/module/suspend/parameters/pm_test_delay", "0")?;
     write("/sys/power/pm_async", if step.pm_async { "1" } else { "0" })?;
     write("/sys/power/pm_test", step.sleep.pm_test())?;
     if !step.sleep.is_test() {
@@ -43,10 +60,7 @@ pub fn cycles(step: &Step) -> Result<Seen> {
     } else {
         "freeze"
     };
-    write(&format!("{INSTANCE}/tracing_on"), "0")?;
-    write(&format!("{INSTANCE}/buffer_size_kb"), &step.buffer_kb.to_string())?;
-    clear()?;
-    write(&format!("{INSTANCE}/tracing_on"), "1")?;
+    let bare = Bare::start(step)?;
     let mut errors = String::new();
     for n in 0..step.cycles {
         // A board may hold a callback that fails on purpose, so a cycle that
@@ -55,8 +69,7 @@ pub fn cycles(step: &Step) -> Result<Seen> {
             errors.push_str(&format!("cycle_error {n} {e}\n"));
         }
     }
-    write(&format!("{INSTANCE}/tracing_on"), "0")?;
-    let trace = read(Path::new(&format!("{INSTANCE}/trace")))?;
+    let trace = bare.stop()?;
     let facts = format!(
         "state {state}\nrelease {}\ncmdline {}\ncpus {}\nlost {}\n{errors}",
         read_text("/proc/sys/kernel/osrelease"),

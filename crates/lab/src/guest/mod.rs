@@ -88,7 +88,11 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
             board.clone_from(&step.description);
         }
         if step.record {
+            let bare = step.phases.then(|| bare::Bare::start(step)).transpose()?;
             let file = record::capture(step).map_err(|e| format!("{}: {e}", step.name))?;
+            if let Some(bare) = bare {
+                out.send(&format!("trace {}", step.name), &bare.stop()?)?;
+            }
             out.send(&format!("capture {}", step.name), &file)?;
         } else {
             let seen = bare::cycles(step)?;
