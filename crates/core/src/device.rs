@@ -56,6 +56,8 @@ pub struct Facts {
     /// Why the device must not be taken away (root file system, console, wake
     /// source, …); empty if nothing is known to depend on it.
     pub essential: Sym,
+    /// Belongs to a class, not to a bus. The PM core treats both alike.
+    pub class: bool,
     /// Has no `power/` directory: the PM core never visits it.
     pub no_pm: bool,
     /// Registered with `dev_pm_syscore_device`.

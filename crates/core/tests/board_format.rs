@@ -76,12 +76,12 @@ fn any_work() -> impl Strategy<Value = Option<Work>> {
 }
 
 /// Texts, flags, options, work and parent of a device.
-type Parts = (Vec<String>, [bool; 7], u8, [Option<Work>; 8], usize);
+type Parts = (Vec<String>, [bool; 8], u8, [Option<Work>; 8], usize);
 
 fn any_device() -> impl Strategy<Value = Parts> {
     (
         prop::collection::vec(any_name(), 12),
-        any::<[bool; 7]>(),
+        any::<[bool; 8]>(),
         0..9u8,
         prop::array::uniform8(any_work()),
         any::<usize>(),
@@ -118,6 +118,7 @@ fn build(parts: Vec<Parts>, links: Vec<(usize, usize, u8, bool)>, cpus: u32) -> 
                 no_pm: flags[0],
                 syscore: flags[1],
                 guest: flags[2],
+                class: flags[7],
             },
         });
         b.devices.push(BoardDevice {

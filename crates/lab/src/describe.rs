@@ -56,6 +56,9 @@ pub fn describe(board: &Board) -> Result<Description> {
         ));
     }
     let bound = bound_devices(board);
+    let untied =
+        d.devices.iter().filter(|id| bound[id.index()] && board.graph.get(**id).facts.class);
+    let untied = untied.count();
     // Links by the number of devices that must exist before.
     let mut links: Vec<Vec<String>> = vec![Vec::new(); d.devices.len()];
     let (mut dormant, mut sync_only, mut late) = (0, 0, 0);
@@ -93,6 +96,7 @@ pub fn describe(board: &Board) -> Result<Description> {
             sync_only,
             "sync_state_only links left out: their consumer is bound because of another link",
         ),
+        (untied, "devices of a class stand on a bus, because a managed link wants them bound"),
         (late, "links move their consumer to the end of the list: it stood before its supplier"),
     ] {
         if n > 0 {
@@ -179,6 +183,7 @@ fn device_line(
     let asks = more.in_phase(Phase::Prepare).is_some_and(|w| w.ret > 0);
     for (set, word) in [
         (bound, "bound"),
+        (device.facts.class && !bound, "class"),
         (device.async_flag == Some(true), "async"),
         (more.wakeup, "wakeup"),
         (asks && !more.runtime_suspended, "active"),
@@ -203,4 +208,20 @@ fn device_line(
         }
     }
     text.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_device_stays_one_unless_a_managed_link_wants_it_bound() {
+        let text = "board 1\ndevice a\ndevice b class parent=a\ndevice c class\nlink c a active\n";
+        let d = describe(&dormouse_core::board::parse(text).unwrap()).unwrap();
+        let lines: Vec<&str> = d.text.lines().collect();
+        assert_eq!(lines[1], "device d00000 bound");
+        assert_eq!(lines[2], "device d00001 parent=0 class");
+        assert_eq!(lines[3], "device d00002 bound");
+        assert!(d.differences.iter().any(|t| t.starts_with("1 devices of a class")), "{d:?}");
+    }
 }

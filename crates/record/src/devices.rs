@@ -86,6 +86,7 @@ fn device(root: &Root, devpath: &str, parent: &str, no_pm: bool) -> DeviceRow {
             .filter(|p| !p.is_empty())
             .unwrap_or_else(|| link("firmware_node")),
         modalias: variable("MODALIAS"),
+        class: root.is_class(&at("subsystem")),
         ..DeviceRow::default()
     };
     if !no_pm {

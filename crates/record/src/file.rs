@@ -94,7 +94,7 @@ fn text(value: &str) -> Cow<'_, str> {
 }
 
 fn devices(rows: &[DeviceRow]) -> String {
-    const HEADER: [&str; 20] = [
+    const HEADER: [&str; 21] = [
         "devpath",
         "name",
         "parent",
@@ -115,10 +115,11 @@ fn devices(rows: &[DeviceRow]) -> String {
         "modalias",
         "essential",
         "guest",
+        "class",
     ];
     table::write(
         &HEADER,
-        rows.iter().map(|r| -> [Cow<'_, str>; 20] {
+        rows.iter().map(|r| -> [Cow<'_, str>; 21] {
             [
                 text(&r.devpath),
                 text(&r.name),
@@ -140,6 +141,7 @@ fn devices(rows: &[DeviceRow]) -> String {
                 text(&r.modalias),
                 text(&r.essential),
                 flag(Some(r.guest)),
+                flag(r.class),
             ]
         }),
     )

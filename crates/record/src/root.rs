@@ -71,6 +71,17 @@ impl Root {
         Some(target.file_name()?.to_str()?.to_string())
     }
 
+    /// Whether a device belongs to a class and not to a bus: where its link
+    /// `subsystem` points. `None` if it has none.
+    pub fn is_class(&self, subsystem: &str) -> Option<bool> {
+        let target = fs::read_link(self.resolve(subsystem)).ok()?;
+        match target.parent()?.file_name()?.to_str()? {
+            "class" => Some(true),
+            "bus" => Some(false),
+            _ => None,
+        }
+    }
+
     /// Writes `value` to a file that exists. Nothing in this crate but the
     /// guard may call it for a knob.
     pub(crate) fn write(&self, path: &str, value: &str) -> io::Result<()> {

@@ -362,7 +362,7 @@ const KEYS: [&str; 13] = [
 ];
 
 /// The words of a device line that stand alone.
-const FLAGS: [&str; 9] = [
+const FLAGS: [&str; 10] = [
     "async",
     "sync",
     "wakeup",
@@ -371,6 +371,7 @@ const FLAGS: [&str; 9] = [
     "direct_complete",
     "no_direct_complete",
     "runtime_suspended",
+    "class",
     "guest",
 ];
 
@@ -388,6 +389,7 @@ fn flag(text: &str, device: &mut Device, work: &mut BoardDevice) -> Result<(), S
         "direct_complete" => {}
         "no_direct_complete" => work.no_direct_complete = true,
         "runtime_suspended" => work.runtime_suspended = true,
+        "class" => device.facts.class = true,
         "guest" => device.facts.guest = true,
         _ => return Err(unknown(text, "word", &FLAGS)),
     }

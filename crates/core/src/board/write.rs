@@ -85,6 +85,7 @@ fn device(board: &Board, id: DeviceId, ordinals: &[u32], out: &mut String) {
         (" no_pm", f.no_pm),
         (" no_direct_complete", b.no_direct_complete),
         (" runtime_suspended", b.runtime_suspended),
+        (" class", f.class),
         (" guest", f.guest),
     ];
     for (flag, set) in flags {

@@ -236,6 +236,7 @@ fn devices(text: &str, losses: &mut Losses) -> Vec<DeviceRow> {
         modalias: r.text("modalias"),
         essential: r.text("essential"),
         guest: r.flag("guest") == Some(true),
+        class: r.flag("class"),
     })
 }
 

@@ -182,6 +182,7 @@ fn facts(r: &DeviceRow, names: &mut Names) -> Facts {
         runtime_status: names.add(&r.runtime_status),
         runtime_control: names.add(&r.control),
         essential: names.add(&r.essential),
+        class: r.class == Some(true),
         no_pm: r.no_pm,
         syscore: false,
         guest: r.guest,

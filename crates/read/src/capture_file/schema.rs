@@ -285,6 +285,8 @@ pub struct DeviceRow {
     pub essential: String,
     /// A device of the laboratory's guest, not of the machine it plays.
     pub guest: bool,
+    /// Belongs to a class (`Some(false)`: to a bus).
+    pub class: Option<bool>,
 }
 
 /// A row of `links.tsv`.
