@@ -1,8 +1,9 @@
-//! What `make accuracy` and `make tables` call. Checks of the source tree live
+//! What `make accuracy`, `make tables` and `make decide` call. Checks of the source tree live
 //! in `tests/tidy.rs`.
 
 mod accuracy;
 mod tables;
+mod zoo;
 
 use anyhow::{Result, bail};
 
@@ -11,6 +12,9 @@ fn main() -> Result<()> {
     match args.next().as_deref() {
         Some("accuracy") => accuracy::run(&args.collect::<Vec<_>>()),
         Some("tables") => tables::run(&args.collect::<Vec<_>>()),
-        _ => bail!("give a task: accuracy, tables; checks of the tree: cargo test -p xtask"),
+        Some("tune-zoo") => zoo::run(&args.collect::<Vec<_>>()),
+        _ => bail!(
+            "give a task: accuracy, tables, tune-zoo; checks of the tree: cargo test -p xtask"
+        ),
     }
 }

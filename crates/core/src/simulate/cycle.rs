@@ -1,6 +1,6 @@
 //! The phases of a cycle in their order, and what happens after an error.
 
-use super::engine::{Engine, Failure, MAIN, state};
+use super::engine::{Ended, Engine, Failure, MAIN, state};
 use super::{Policy, Run, Settings, Stuck, Topology};
 use crate::cycle::{Cycle, Mode, Outcome, PhaseSpan, Thread};
 use crate::device::DeviceId;
@@ -18,8 +18,22 @@ enum Depth {
     Asleep,
 }
 
-pub(super) fn run(topology: &Topology, policy: &Policy, settings: &Settings) -> Result<Run, Stuck> {
+/// Why there is no whole cycle.
+pub(super) enum NoRun {
+    Stuck(Stuck),
+    /// It takes longer than the limit.
+    Late,
+}
+
+/// Runs a cycle; gives up as soon as it takes longer than `limit`.
+pub(super) fn run(
+    topology: &Topology,
+    policy: &Policy,
+    settings: &Settings,
+    limit: Ns,
+) -> Result<Run, NoRun> {
     let mut e = Engine::new(topology, policy, settings);
+    e.limit = limit.0;
     let mut cycle = Cycle {
         mode: Mode::Simulated,
         outcome: Outcome::Slept,
@@ -88,13 +102,16 @@ pub(super) fn run(topology: &Topology, policy: &Policy, settings: &Settings) -> 
     Ok(Run { cycle, tally: e.tally })
 }
 
-fn middle(e: &mut Engine<'_>, cycle: &mut Cycle, phase: Phase) -> Result<(), Stuck> {
+fn middle(e: &mut Engine<'_>, cycle: &mut Cycle, phase: Phase) -> Result<(), NoRun> {
     match e.run_phase(phase) {
         Ok(start) => {
             span(cycle, phase, start, e.now);
             Ok(())
         }
-        Err(_) => Err(Stuck::Deadlock { phase, devices: e.not_done(20) }),
+        Err(Ended::Deadlock) => {
+            Err(NoRun::Stuck(Stuck::Deadlock { phase, devices: e.not_done(20) }))
+        }
+        Err(Ended::Late) => Err(NoRun::Late),
     }
 }
 

@@ -124,5 +124,28 @@ pub fn simulate(board: &Board, policy: &Policy, settings: &Settings) -> Result<R
 /// # Errors
 /// [`Stuck::Deadlock`].
 pub fn run(topology: &Topology, policy: &Policy, settings: &Settings) -> Result<Run, Stuck> {
-    cycle::run(topology, policy, settings)
+    match cycle::run(topology, policy, settings, Ns::MAX) {
+        Ok(run) => Ok(run),
+        Err(cycle::NoRun::Stuck(stuck)) => Err(stuck),
+        // Nothing lasts longer than this.
+        Err(cycle::NoRun::Late) => Err(Stuck::BadBoard { device: None }),
+    }
+}
+
+/// [`run`] for a search that knows a better schedule: `None` as soon as the
+/// cycle, device phases and the time between them, takes longer than `limit`.
+///
+/// # Errors
+/// [`Stuck::Deadlock`], if it is met before that.
+pub fn run_within(
+    topology: &Topology,
+    policy: &Policy,
+    settings: &Settings,
+    limit: Ns,
+) -> Result<Option<Run>, Stuck> {
+    match cycle::run(topology, policy, settings, limit) {
+        Ok(run) => Ok(Some(run).filter(|r| r.cycle.end <= limit)),
+        Err(cycle::NoRun::Late) => Ok(None),
+        Err(cycle::NoRun::Stuck(stuck)) => Err(stuck),
+    }
 }

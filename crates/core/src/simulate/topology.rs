@@ -2,7 +2,7 @@
 
 use super::Stuck;
 use crate::board::{Board, Work};
-use crate::device::LinkKind;
+use crate::device::{DeviceId, LinkKind};
 use crate::phase::Phase;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -173,7 +173,7 @@ impl Topology {
             }
             if let Some(p) = d.parent {
                 if p.index() >= n || p.index() == i {
-                    return Err(Stuck::BadBoard { device: Some(crate::device::DeviceId(me)) });
+                    return Err(Stuck::BadBoard { device: Some(DeviceId(me)) });
                 }
                 t.parent[i] = p.0;
                 f |= fact::HAS_PARENT;
@@ -238,6 +238,22 @@ impl Topology {
             }
         }
         self.locks = used.len() as u32;
+    }
+
+    /// Sets or clears `power/async` of a device, so that a search need not
+    /// compile its board again and again. A device that is not on `dpm_list` or
+    /// not there has no flag.
+    pub fn set_async(&mut self, device: DeviceId, on: bool) {
+        match self.facts.get_mut(device.index()) {
+            Some(f) if *f & fact::NO_PM == 0 && on => *f |= fact::ASYNC,
+            Some(f) => *f &= !fact::ASYNC,
+            None => {}
+        }
+    }
+
+    /// Sets `/sys/power/pm_async` and returns what it was.
+    pub fn set_pm_async(&mut self, on: bool) -> bool {
+        core::mem::replace(&mut self.pm_async, on)
     }
 
     /// Number of devices, `no_pm` ones included.

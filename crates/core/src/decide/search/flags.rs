@@ -29,8 +29,11 @@ pub struct Setting {
 /// ever smaller groups of flags, then single ones, then random pairs, until
 /// `limit` evaluations are used or nothing helps any more. Never worse than
 /// the best start; of equals the one seen first.
+///
+/// `cost` is also told the lowest cost so far: above it, any greater value will
+/// do, so it may stop early.
 pub fn best(
-    mut cost: impl FnMut(&[bool]) -> i64,
+    mut cost: impl FnMut(&[bool], i64) -> i64,
     starts: &[Vec<bool>],
     weight: &[i64],
     limit: u64,
@@ -89,9 +92,9 @@ impl Search {
         self.evaluated < self.limit
     }
 
-    fn look(&mut self, cost: &mut impl FnMut(&[bool]) -> i64, flags: &[bool]) -> bool {
+    fn look(&mut self, cost: &mut impl FnMut(&[bool], i64) -> i64, flags: &[bool]) -> bool {
         self.evaluated += 1;
-        let c = cost(flags);
+        let c = cost(flags, self.cost);
         let better = c < self.cost || self.flags.is_empty();
         if better {
             self.cost = c;
@@ -101,7 +104,7 @@ impl Search {
     }
 
     /// Flips a group three ways - invert, all on, all off - and keeps the best.
-    fn flip(&mut self, cost: &mut impl FnMut(&[bool]) -> i64, group: &[usize]) -> bool {
+    fn flip(&mut self, cost: &mut impl FnMut(&[bool], i64) -> i64, group: &[usize]) -> bool {
         let base = self.flags.clone();
         let mut seen = vec![base.clone()];
         let mut better = false;
@@ -128,7 +131,7 @@ mod tests {
     use super::*;
 
     /// Costs with pairwise interactions, so that flags do not stand alone.
-    fn rugged(seed: u64, count: usize) -> impl Fn(&[bool]) -> i64 {
+    fn rugged(seed: u64, count: usize) -> impl Fn(&[bool], i64) -> i64 {
         let mut r = Random::new(seed);
         let single: Vec<i64> = (0..count).map(|_| r.below(200) as i64 - 100).collect();
         let pairs: Vec<(usize, usize, i64)> = (0..count)
@@ -140,9 +143,12 @@ mod tests {
                 )
             })
             .collect();
-        move |f: &[bool]| {
+        move |f: &[bool], ceiling| {
             let s: i64 = f.iter().zip(&single).filter(|(b, _)| **b).map(|(_, c)| c).sum();
-            s + pairs.iter().filter(|(a, b, _)| f[*a] && f[*b]).map(|(_, _, c)| c).sum::<i64>()
+            let pairs = pairs.iter().filter(|(a, b, _)| f[*a] && f[*b]);
+            let sum = s + pairs.map(|(_, _, c)| c).sum::<i64>();
+            // As a caller may that gives up early.
+            if sum > ceiling { i64::MAX } else { sum }
         }
     }
 
@@ -150,8 +156,9 @@ mod tests {
     fn few_flags_are_solved_exactly() {
         let cost = rugged(1, 10);
         let found = best(&cost, &[vec![false; 10]], &[], u64::MAX, &mut Random::new(0));
-        let want =
-            (0..1024u32).map(|m| cost(&(0..10).map(|i| m >> i & 1 == 1).collect::<Vec<_>>())).min();
+        let want = (0..1024u32)
+            .map(|m| cost(&(0..10).map(|i| m >> i & 1 == 1).collect::<Vec<_>>(), i64::MAX))
+            .min();
         assert!(found.exact);
         assert_eq!(Some(found.cost), want);
     }
@@ -166,7 +173,7 @@ mod tests {
             assert!(found.evaluated <= 3_000);
             let mut r = Random::new(seed + 100);
             let random = (0..3_000)
-                .map(|_| cost(&(0..count).map(|_| r.chance(1, 2)).collect::<Vec<_>>()))
+                .map(|_| cost(&(0..count).map(|_| r.chance(1, 2)).collect::<Vec<_>>(), i64::MAX))
                 .min()
                 .unwrap();
             assert!(found.cost < random, "{} is not below {random}", found.cost);
@@ -177,7 +184,7 @@ mod tests {
     fn never_worse_than_the_best_start() {
         let cost = rugged(9, 30);
         let starts = [vec![false; 30], vec![true; 30]];
-        let floor = starts.iter().map(|s| cost(s)).min().unwrap();
+        let floor = starts.iter().map(|s| cost(s, i64::MAX)).min().unwrap();
         let found = best(&cost, &starts, &[], 2, &mut Random::new(0));
         assert!(found.cost <= floor);
     }

@@ -12,7 +12,7 @@ use crate::board::Board;
 use crate::device::DeviceId;
 use crate::phase::Phase;
 use crate::random::Random;
-use crate::simulate::{Policy, Settings, Stuck, simulate};
+use crate::simulate::{Policy, Settings, Stuck, Topology, run_within};
 use crate::time::Ns;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -126,8 +126,8 @@ pub fn tune(
     settings: &Settings,
     options: &Options,
 ) -> Result<Tuned, Stuck> {
-    let mut trial = Trial { board: board.clone(), policy, settings };
-    let before = trial.cost_now()?;
+    let mut trial = Trial { topology: Topology::new(board)?, policy, settings };
+    let before = trial.cost_now(Ns::MAX)?.unwrap_or_default();
     let free: Vec<(DeviceId, Evidence)> = board
         .graph
         .ids()
@@ -144,7 +144,7 @@ pub fn tune(
     let all_sync = trial.cost(&free, &all(false)).unwrap_or(before);
     let all_async = trial.cost(&free, &all(true)).unwrap_or(before);
     let found = flags::best(
-        |f| trial.score(&free, f, &as_came),
+        |f, ceiling| trial.score(&free, f, &as_came, ceiling),
         &starts(&as_came, &weight),
         &weight,
         options.limit,
@@ -153,7 +153,11 @@ pub fn tune(
     let random = random_search(&mut trial, &free, &as_came, found.evaluated, options.seed);
 
     let mut chosen = found.flags;
-    trial.give_back(&free, &as_came, &mut chosen, options.worthwhile);
+    // What is not worth a flag of its own must not add up to a result that is
+    // worse than a simpler choice.
+    let ceiling = [before, all_sync, all_async, random].map(Cost::total).into_iter().min();
+    let ceiling = ceiling.unwrap_or(before.total());
+    trial.give_back(&free, &as_came, &mut chosen, options.worthwhile, ceiling);
     let after_flags = trial.cost(&free, &chosen).unwrap_or(before);
     // Without asynchronous work at all nothing is queued: for a board of very
     // short callbacks that can be best.
@@ -178,16 +182,22 @@ pub fn tune(
     })
 }
 
+/// Bits of a score below the total, for the number of changes.
+const SHIFT: u32 = 20;
+
 /// A board whose flags are set again and again.
 struct Trial<'a> {
-    board: Board,
+    topology: Topology,
     policy: &'a Policy,
     settings: &'a Settings,
 }
 
 impl Trial<'_> {
-    fn cost_now(&mut self) -> Result<Cost, Stuck> {
-        let run = simulate(&self.board, self.policy, self.settings)?;
+    /// `None` if it takes longer than `limit`.
+    fn cost_now(&mut self, limit: Ns) -> Result<Option<Cost>, Stuck> {
+        let Some(run) = run_within(&self.topology, self.policy, self.settings, limit)? else {
+            return Ok(None);
+        };
         let mut cost = Cost::default();
         for p in &run.cycle.phases {
             match p.phase.device_index() {
@@ -196,41 +206,55 @@ impl Trial<'_> {
                 None => {}
             }
         }
-        Ok(cost)
+        Ok(Some(cost))
+    }
+
+    /// `None` if the kernel would hang, or if it takes longer than `limit`.
+    fn within(&mut self, free: &[(DeviceId, Evidence)], flags: &[bool], limit: Ns) -> Option<Cost> {
+        for ((d, _), &f) in free.iter().zip(flags) {
+            self.topology.set_async(*d, f);
+        }
+        self.cost_now(limit).ok().flatten()
     }
 
     fn cost(&mut self, free: &[(DeviceId, Evidence)], flags: &[bool]) -> Option<Cost> {
-        for ((d, _), &f) in free.iter().zip(flags) {
-            self.board.graph.devices[d.index()].async_flag = Some(f);
-        }
-        self.cost_now().ok()
+        self.within(free, flags, Ns::MAX)
     }
 
     /// The total, and among equals the setting with fewer changes. A hang is
-    /// worse than everything.
-    fn score(&mut self, free: &[(DeviceId, Evidence)], flags: &[bool], as_came: &[bool]) -> i64 {
+    /// worse than everything, and so is what is above `ceiling`.
+    fn score(
+        &mut self,
+        free: &[(DeviceId, Evidence)],
+        flags: &[bool],
+        as_came: &[bool],
+        ceiling: i64,
+    ) -> i64 {
         let changes = flags.iter().zip(as_came).filter(|(a, b)| a != b).count() as i64;
-        match self.cost(free, flags) {
-            Some(c) => c.total().0.saturating_mul(1 << 20).saturating_add(changes),
+        let limit = if ceiling == i64::MAX { Ns::MAX } else { Ns(ceiling >> SHIFT) };
+        match self.within(free, flags, limit) {
+            Some(c) => c.total().0.saturating_mul(1 << SHIFT).saturating_add(changes),
             None => i64::MAX,
         }
     }
 
     fn with_pm_async<T>(&mut self, value: bool, f: impl FnOnce(&mut Self) -> T) -> T {
-        let was = core::mem::replace(&mut self.board.pm_async, value);
+        let was = self.topology.set_pm_async(value);
         let result = f(self);
-        self.board.pm_async = was;
+        self.topology.set_pm_async(was);
         result
     }
 
     /// Takes back flips that are not worth making: first in halves, then one
-    /// by one, as long as the total does not grow by `worthwhile` a flip.
+    /// by one, as long as the total does not grow by `worthwhile` a flip, nor
+    /// beyond `ceiling`.
     fn give_back(
         &mut self,
         free: &[(DeviceId, Evidence)],
         as_came: &[bool],
         chosen: &mut [bool],
         worthwhile: Ns,
+        ceiling: Ns,
     ) {
         let Some(mut cost) = self.cost(free, chosen).map(Cost::total) else { return };
         let changed =
@@ -242,7 +266,8 @@ impl Trial<'_> {
                     chosen[i] = as_came[i];
                 }
                 let allowed = cost + Ns(worthwhile.0.saturating_mul(group.len() as i64));
-                match self.cost(free, chosen).map(Cost::total) {
+                let allowed = allowed.min(ceiling + Ns(1));
+                match self.within(free, chosen, allowed).map(Cost::total) {
                     Some(c) if c < allowed => cost = c.min(cost),
                     _ => {
                         for &i in group {
@@ -282,7 +307,8 @@ impl Trial<'_> {
             if left.len() <= FULL_ORDER {
                 for (at, &(i, _)) in left.iter().enumerate() {
                     flags[i] = chosen[i];
-                    let cost = self.cost(free, &flags).map_or(i64::MAX, |c| c.total().0);
+                    let limit = Ns(best.1);
+                    let cost = self.within(free, &flags, limit).map_or(i64::MAX, |c| c.total().0);
                     flags[i] = as_came[i];
                     if cost < best.1 {
                         best = (at, cost);
@@ -354,7 +380,7 @@ fn random_search(
     for _ in 0..looks {
         let share = random.below(101);
         let flags: Vec<bool> = free.iter().map(|_| random.chance(share, 100)).collect();
-        if let Some(c) = trial.cost(free, &flags)
+        if let Some(c) = trial.within(free, &flags, best.total())
             && c.total() < best.total()
         {
             best = c;

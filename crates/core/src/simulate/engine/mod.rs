@@ -186,6 +186,8 @@ pub(super) struct Engine<'a> {
     wakeup_at: Option<i64>,
     /// Edge kinds that are waited for, a bit each.
     wait_mask: u8,
+    /// A cycle that lasts longer is of no interest.
+    pub(super) limit: i64,
 
     pub(super) now: i64,
     sequence: u64,
@@ -230,8 +232,14 @@ pub(super) enum Failure {
     Wakeup,
 }
 
-/// No event is left and the phase has not ended: threads wait for one another.
-pub(super) struct Deadlock;
+/// Why a phase did not end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// No event is left: threads wait for one another.
+    Deadlock,
+    /// It takes longer than [`Engine::limit`].
+    Late,
+}
 
 impl<'a> Engine<'a> {
     pub(super) fn new(
@@ -275,6 +283,7 @@ impl<'a> Engine<'a> {
             slice: settings.profile.slice.0,
             wakeup_at: settings.wakeup_at.map(|t| t.0),
             wait_mask,
+            limit: i64::MAX,
             now: 0,
             sequence: 0,
             events: BinaryHeap::with_capacity(workers + 1),
@@ -324,7 +333,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Runs one of the six phases that may be asynchronous. Returns its begin.
-    pub(super) fn run_phase(&mut self, phase: Phase) -> Result<i64, Deadlock> {
+    pub(super) fn run_phase(&mut self, phase: Phase) -> Result<i64, Ended> {
         self.enter_phase(phase);
         let start = self.now;
         self.threads[MAIN as usize].step = Step::Begin;
@@ -344,9 +353,12 @@ impl<'a> Engine<'a> {
     }
 
     /// Advances to the next event and readies everything that happens then.
-    fn next_moment(&mut self) -> Result<(), Deadlock> {
-        let first = self.events.pop().ok_or(Deadlock)?;
+    fn next_moment(&mut self) -> Result<(), Ended> {
+        let first = self.events.pop().ok_or(Ended::Deadlock)?;
         self.now = self.now.max(first.time());
+        if self.now > self.limit {
+            return Err(Ended::Late);
+        }
         self.fire(first.thread());
         while self.events.peek().is_some_and(|e| e.time() <= self.now) {
             if let Some(e) = self.events.pop() {
