@@ -77,8 +77,9 @@ guest: ## Build what runs inside the laboratory's guests
 	$(CARGO) build --profile guest --target x86_64-unknown-linux-musl -p dormouse-lab --bin dormouse-guest
 
 .PHONY: lab-cases
-lab-cases: guest ## Boot 6.1, 6.12 and 7.x and check the worked cases on them
+lab-cases: guest ## Boot 6.1, 6.12 and 7.x: worked cases, repeatability, overhead, replays
 	$(CARGO) test -q -p dormouse-lab --test cases --test module --test repeat --test overhead -- --ignored --nocapture --test-threads=1 --skip arm64
+	$(CARGO) test -q -p dormouse --test replay -- --ignored --nocapture
 
 .PHONY: lab-verify
 lab-verify: guest ## Let a real kernel confirm what tune predicts

@@ -1,0 +1,71 @@
+//! Real laptops' logs replayed on other kernels: each run completes, resembles
+//! the original, and stands beside it. Boots guests, so ignored by default:
+//! `make lab-cases` runs it, and `make test` with it. Six boots take about 90 s
+//! of processor time.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Logs by the kernel they were recorded on.
+const LOGS: [&str; 3] = ["devtest-3.15", "i915-4.6", "multitest-5.3"];
+const KERNELS: [&str; 2] = ["6.12", "7"];
+
+fn data() -> PathBuf {
+    let usual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    std::env::var_os("DORMOUSE_DATA").map_or(usual, PathBuf::from)
+}
+
+fn dormouse(args: &[&str]) -> String {
+    let out = Command::new(env!("CARGO_BIN_EXE_dormouse")).args(args).output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success(), "dormouse {args:?}: {said}");
+    String::from_utf8(out.stdout).unwrap()
+}
+
+/// A row of the table: recorded time in ms and calls, replayed time and calls.
+fn row(table: &str, name: &str) -> Option<[f64; 4]> {
+    let line = table.lines().find(|l| l.starts_with(name))?;
+    let words: Vec<&str> = line[name.len()..].split_whitespace().collect();
+    let [a, a_unit, n, b, b_unit, m] = words[..] else { return None };
+    let ms = |t: &str, unit: &str| {
+        let scale = match unit {
+            "s" => 1_000.0,
+            "ms" => 1.0,
+            "us" => 0.001,
+            _ => return None,
+        };
+        Some(t.parse::<f64>().ok()? * scale)
+    };
+    Some([ms(a, a_unit)?, n.parse().ok()?, ms(b, b_unit)?, m.parse().ok()?])
+}
+
+#[test]
+#[ignore = "boots guests: `make lab-cases` runs it, and `make test` with it"]
+fn recorded_laptops_replay_on_other_kernels_and_stand_beside_the_original() {
+    let logs = data().join("logs/pm-graph");
+    if !logs.is_dir() {
+        println!("SKIPPED: {} is not there; set DORMOUSE_DATA", logs.display());
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for log in LOGS {
+        let original = logs.join(log);
+        let original = original.to_str().unwrap();
+        for kernel in KERNELS {
+            let capture = folder.path().join(format!("{log}-on-{kernel}.tar.gz"));
+            let capture = capture.to_str().unwrap();
+            let table = dormouse(&["replay", original, "--kernel", kernel, "-o", capture]);
+            println!("{log} on {kernel}\n{table}");
+            for name in ["suspend suspend", "resume resume"] {
+                let [was, calls, is, replayed] = row(&table, name).expect(name);
+                // Other rules, other times; but the same devices and callbacks.
+                assert!((0.5..2.0).contains(&(is / was)), "{name}: {was} ms, {is} ms");
+                assert!(replayed >= 0.7 * calls, "{name}: {replayed} of {calls} callbacks");
+            }
+            // A laptop that slept beside a guest that tests its way down and up.
+            let beside = dormouse(&["compare", "--across-modes", original, capture]);
+            assert!(beside.contains("total resume"), "{beside}");
+            assert!(dormouse(&["show", capture]).contains("6.12") || kernel != "6.12");
+        }
+    }
+}
