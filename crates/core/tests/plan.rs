@@ -6,9 +6,9 @@ use dormouse_core::decide::plan::essential::{Wishes, essential};
 use dormouse_core::decide::plan::obstacle::{Obstacle, obstacles};
 use dormouse_core::decide::plan::{Goal, plan, shortlist};
 use dormouse_core::phase::{Direction, Phase};
-use dormouse_core::simulate::policy::G4;
+use dormouse_core::simulate::policy::{G1, G4};
 use dormouse_core::simulate::predict::Scheduler;
-use dormouse_core::simulate::{Settings, simulate};
+use dormouse_core::simulate::{Profile, Settings, simulate};
 use dormouse_core::time::Ns;
 
 fn resume(board: &dormouse_core::board::Board) -> Ns {
@@ -104,4 +104,65 @@ fn what_hardly_helps_is_not_proposed_for_a_budget_out_of_reach() {
     let list = candidates(&board, &[Kind::Remove], &stay, &goal.directions(), 9);
     let p = plan(&board, &G4, &Settings::zero_cost(), &goal, &list, u64::MAX).unwrap();
     assert!(!p.met && p.steps.is_empty());
+}
+
+/// The bounds that leave sets out never leave out the answer: on boards with
+/// locks, links, direct-complete and little or much that is synchronous, for
+/// budgets from easy to out of reach.
+#[test]
+fn sets_that_were_left_out_were_none() {
+    let (mut met, mut missed) = (0, 0);
+    for seed in 1..=24 {
+        let board = generate(&BoardOptions {
+            seed,
+            devices: 30,
+            async_share: [10, 50, 90][seed as usize % 3],
+            direct_complete: [0, 30][seed as usize % 2],
+            links: 60,
+            computing: 30,
+            prepare: 30,
+            ..BoardOptions::default()
+        });
+        let settings = Settings { profile: Profile::x86(), pm_async: None, wakeup_at: None };
+        let policy = [&G4, &G1][seed as usize / 2 % 2];
+        let total = |b: &dormouse_core::board::Board| -> (Ns, Ns) {
+            let run = simulate(b, policy, &settings).unwrap();
+            let way = |down: bool| {
+                let phases = run.cycle.phases.iter().filter(|p| p.phase.has_devices());
+                phases.filter(|p| (p.phase < Phase::Asleep) == down).map(|p| p.duration()).sum()
+            };
+            (way(true), way(false))
+        };
+        let before = total(&board);
+        let part = |t: Ns, percent: i64| Ns(t.0 / 100 * percent);
+        let percent = [90, 75, 60, 40][seed as usize % 4];
+        let goal = Goal {
+            resume: Some(part(before.1, percent)),
+            suspend: (seed % 5 == 0).then(|| part(before.0, percent)),
+            ..Goal::default()
+        };
+        let long = candidates(
+            &board,
+            &Kind::ALL,
+            &essential(&board, &Wishes::default()),
+            &goal.directions(),
+            40,
+        );
+        let list = shortlist(&board, policy, &settings, &goal, &long, 7).unwrap();
+        let found = plan(&board, policy, &settings, &goal, &list, u64::MAX).unwrap();
+        assert!(found.exact, "seed {seed}");
+        let smallest = (0u32..1 << list.len())
+            .filter(|mask| {
+                let set: Vec<Candidate> =
+                    (0..list.len()).filter(|i| mask >> i & 1 == 1).map(|i| list[i]).collect();
+                let (down, up) = total(&apply(&board, &set).0);
+                goal.suspend.is_none_or(|t| down <= t) && goal.resume.is_none_or(|t| up <= t)
+            })
+            .map(|mask| mask.count_ones() as usize)
+            .min();
+        assert_eq!(found.met.then_some(found.steps.len()), smallest, "seed {seed}");
+        met += usize::from(found.met && !found.steps.is_empty());
+        missed += usize::from(!found.met);
+    }
+    assert!(met >= 6 && missed >= 3, "{met} met, {missed} not: the test says little");
 }

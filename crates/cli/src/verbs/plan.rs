@@ -50,7 +50,8 @@ pub struct PlanArgs {
     #[arg(long, value_name = "KINDS", value_delimiter = ',', value_parser = kind,
           default_value = "remove,async")]
     allow: Vec<Kind>,
-    /// Most candidates; up to 12 the answer is exact.
+    /// Most candidates; up to 12 the answer is exact, and beyond that where
+    /// bounds exclude enough sets (20 as a rule).
     #[arg(long, value_name = "N", default_value_t = 12,
           value_parser = clap::value_parser!(u16).range(1..=200))]
     candidates: u16,
@@ -120,7 +121,8 @@ pub fn run(args: &PlanArgs) -> Result<()> {
     let offered = shortlist(board, by.policy, &settings, &goal, &long, most)
         .map_err(|e| Usage(hang(board, &e)))?;
     // A bound on work, not on time, so that the answer is the same everywhere.
-    let limit = 2_000_000 / board.devices.len().max(100) as u64;
+    // At most half a minute on one core, whatever the board.
+    let limit = 30_000_000 / board.devices.len().max(100) as u64;
     let found = plan(board, by.policy, &settings, &goal, &offered, limit)
         .map_err(|e| Usage(hang(board, &e)))?;
     let worth = usage

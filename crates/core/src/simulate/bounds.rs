@@ -6,9 +6,9 @@
 //! with the list order.
 
 use super::cost::Cpus;
-use super::topology::{Topology, fact, kind_number};
+use super::topology::{NONE, Topology, fact, kind_number};
 use crate::cycle::Cycle;
-use crate::device::LinkKind;
+use crate::device::{DeviceId, LinkKind};
 use crate::phase::{Direction, Phase};
 use crate::time::Ns;
 use alloc::vec;
@@ -60,29 +60,14 @@ impl Bounds {
 /// The bounds of `cycle`, a run of `topology`. With `pm_async` off every device
 /// counts as synchronous.
 pub fn bounds(topology: &Topology, cycle: &Cycle, cpus: &Cpus, pm_async: bool) -> Bounds {
-    let speed = match cpus {
-        Cpus::Unlimited => 1000,
-        Cpus::List(list) => list.iter().copied().max().unwrap_or(1000).max(1),
-    };
-    let n = topology.len();
-    let mut times = vec![vec![0i64; n]; 8];
-    let mut ran = vec![0u8; n];
-    for c in &cycle.callbacks {
-        let Some(index) = c.phase.device_index() else { continue };
-        let d = c.device.index();
-        let work = topology.work[index][d];
-        let compute = i128::from(work.compute.0.max(0)) * 1000 / i128::from(speed);
-        times[index][d] = (compute as i64).saturating_add(work.sleep.0.max(0));
-        ran[d] |= 1 << index;
-    }
-    let walk = Walk { topology, times: &times, ran: &ran, pm_async };
+    let walk = Walk::new(topology, cycle, cpus, pm_async, |_, _| true);
     let mut phases = Vec::with_capacity(8);
     for span in &cycle.phases {
         let Some(index) = span.phase.device_index() else { continue };
         let (path, order) = if span.phase.may_be_async() {
             (walk.longest(&[index], false), walk.longest(&[index], true))
         } else {
-            let sum = Ns(times[index].iter().sum());
+            let sum = Ns(walk.times[index].iter().sum());
             (sum, sum)
         };
         phases.push(PhaseBound { phase: span.phase, path, order });
@@ -97,51 +82,162 @@ pub fn bounds(topology: &Topology, cycle: &Cycle, cpus: &Cpus, pm_async: bool) -
     }
 }
 
+/// A device on a longest chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Which.
+    pub device: DeviceId,
+    /// What its callback takes; zero if it has none and only passes waits on.
+    pub time: Ns,
+    /// It follows the link before it only because both are synchronous, not
+    /// because it depends on it.
+    pub by_order: bool,
+}
+
+/// The longest chain of each phase of `cycle` with the order of synchronous
+/// devices, first link first: [`PhaseBound::order`] taken apart. Only callbacks
+/// that `counted` accepts are counted. In prepare and complete every callback is
+/// on the chain.
+pub fn chains(
+    topology: &Topology,
+    cycle: &Cycle,
+    cpus: &Cpus,
+    pm_async: bool,
+    counted: impl Fn(DeviceId, Phase) -> bool,
+) -> Vec<(Phase, Vec<Link>)> {
+    let walk = Walk::new(topology, cycle, cpus, pm_async, counted);
+    let mut out = Vec::with_capacity(8);
+    for span in &cycle.phases {
+        let Some(index) = span.phase.device_index() else { continue };
+        let chain = if span.phase.may_be_async() {
+            walk.chain(index)
+        } else {
+            let all = topology.list.iter().map(|&d| (d, walk.times[index][d as usize]));
+            all.filter(|(_, t)| *t > 0)
+                .map(|(d, t)| Link { device: DeviceId(d), time: Ns(t), by_order: true })
+                .collect()
+        };
+        out.push((span.phase, chain));
+    }
+    out
+}
+
 struct Walk<'a> {
     topology: &'a Topology,
-    times: &'a [Vec<i64>],
-    ran: &'a [u8],
+    /// What each callback takes, by phase and device.
+    times: Vec<Vec<i64>>,
+    /// Which callbacks ran, a bit each.
+    ran: Vec<u8>,
     pm_async: bool,
 }
 
-impl Walk<'_> {
+/// Where a chain comes from.
+#[derive(Clone, Copy)]
+struct From {
+    device: u32,
+    by_order: bool,
+}
+
+const NOWHERE: From = From { device: NONE, by_order: false };
+
+impl<'a> Walk<'a> {
+    fn new(
+        topology: &'a Topology,
+        cycle: &Cycle,
+        cpus: &Cpus,
+        pm_async: bool,
+        counted: impl Fn(DeviceId, Phase) -> bool,
+    ) -> Walk<'a> {
+        let speed = match cpus {
+            Cpus::Unlimited => 1000,
+            Cpus::List(list) => list.iter().copied().max().unwrap_or(1000).max(1),
+        };
+        let n = topology.len();
+        let mut times = vec![vec![0i64; n]; 8];
+        let mut ran = vec![0u8; n];
+        for c in cycle.callbacks.iter().filter(|c| counted(c.device, c.phase)) {
+            let Some(index) = c.phase.device_index() else { continue };
+            let d = c.device.index();
+            let work = topology.work[index][d];
+            let compute = i128::from(work.compute.0.max(0)) * 1000 / i128::from(speed);
+            times[index][d] = (compute as i64).saturating_add(work.sleep.0.max(0));
+            ran[d] |= 1 << index;
+        }
+        Walk { topology, times, ran, pm_async }
+    }
+
     /// Longest chain through consecutive phases of one direction; with
     /// `ordered`, synchronous devices of the (single) phase also follow one
     /// another. prepare goes with superiors first, complete the other way.
     fn longest(&self, indices: &[usize], ordered: bool) -> Ns {
-        let t = self.topology;
-        let down = (1..=3).contains(&indices[0]) || indices[0] == 7;
-        let mut previous: Option<Vec<i64>> = None;
-        let mut last = 0;
+        let mut finish = None;
         for &index in indices {
-            let mut finish = vec![0i64; t.len()];
-            let mut main = 0;
-            let n = t.list.len();
-            for i in 0..n {
-                let d = t.list[if down { n - 1 - i } else { i }] as usize;
-                let mut start = previous.as_ref().map_or(0, |p| p[d]);
-                let edges = if down { &t.subordinates } else { &t.superiors };
-                for e in edges.of(d) {
-                    let o = e.device();
-                    if e.is_in(ALWAYS) && if down { o > d } else { o < d } {
-                        start = start.max(finish[o]);
-                    }
-                }
-                let runs = self.ran[d] & 1 << index != 0;
-                let synchronous = !self.pm_async || t.facts[d] & fact::ASYNC == 0;
-                let in_order = ordered && synchronous && runs;
-                if in_order {
-                    start = start.max(main);
-                }
-                finish[d] = start.saturating_add(self.times[index][d]);
-                if in_order {
-                    main = finish[d];
-                }
-                last = last.max(finish[d]);
-            }
-            previous = Some(finish);
+            finish = Some(self.pass(index, ordered, finish, &mut []));
         }
-        Ns(last)
+        Ns(finish.and_then(|f| f.into_iter().max()).unwrap_or(0))
+    }
+
+    /// The longest chain through one phase, with order.
+    fn chain(&self, index: usize) -> Vec<Link> {
+        let mut from = vec![NOWHERE; self.topology.len()];
+        let finish = self.pass(index, true, None, &mut from);
+        let last = self.topology.list.iter().copied().max_by_key(|&d| finish[d as usize]);
+        let mut at = last.unwrap_or(NONE);
+        let mut out = Vec::new();
+        while at != NONE {
+            let From { device, by_order } = from[at as usize];
+            let time = Ns(self.times[index][at as usize]);
+            out.push(Link { device: DeviceId(at), time, by_order });
+            at = device;
+        }
+        out.reverse();
+        out
+    }
+
+    /// When each device is finished in a phase, if it starts as soon as it can
+    /// after `before`; where it comes from is noted in `from`, unless that is
+    /// empty.
+    fn pass(
+        &self,
+        index: usize,
+        ordered: bool,
+        before: Option<Vec<i64>>,
+        from: &mut [From],
+    ) -> Vec<i64> {
+        let t = self.topology;
+        let down = (1..=3).contains(&index) || index == 7;
+        let mut finish = vec![0i64; t.len()];
+        let (mut main, mut last) = (0, NONE);
+        let n = t.list.len();
+        for i in 0..n {
+            let d = t.list[if down { n - 1 - i } else { i }] as usize;
+            let mut start = before.as_ref().map_or(0, |p| p[d]);
+            let mut origin = NOWHERE;
+            let edges = if down { &t.subordinates } else { &t.superiors };
+            for e in edges.of(d) {
+                let o = e.device();
+                let along = if down { o > d } else { o < d };
+                if e.is_in(ALWAYS) && along && finish[o] > start {
+                    start = finish[o];
+                    origin = From { device: o as u32, by_order: false };
+                }
+            }
+            let runs = self.ran[d] & 1 << index != 0;
+            let synchronous = !self.pm_async || t.facts[d] & fact::ASYNC == 0;
+            let in_order = ordered && synchronous && runs;
+            if in_order && main > start {
+                start = main;
+                origin = From { device: last, by_order: true };
+            }
+            finish[d] = start.saturating_add(self.times[index][d]);
+            if in_order {
+                (main, last) = (finish[d], d as u32);
+            }
+            if let Some(f) = from.get_mut(d) {
+                *f = origin;
+            }
+        }
+        finish
     }
 }
 

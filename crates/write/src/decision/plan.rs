@@ -114,8 +114,15 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
             "Milliseconds. alone: saved by this change only; now: after those above it.\n",
         );
     }
-    let how = if !p.met {
+    let how = if !p.met && p.exact {
         format!("\n{} candidates, {} simulations.\n", p.candidates.len(), p.evaluated)
+    } else if !p.met {
+        format!(
+            "\n{} candidates, {} simulations: no set of fewer than {} meets the budget;\nlarger ones were looked at best-first only.\n",
+            p.candidates.len(),
+            p.evaluated,
+            p.least
+        )
     } else if p.exact {
         format!(
             "\nNo smaller set of the {} candidates does it: every set was judged by\nsimulation or excluded by a bound ({} simulations).\n",
@@ -124,9 +131,11 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
         )
     } else {
         format!(
-            "\nFound best-first among {} candidates ({} simulations): a smaller set may exist.\n",
+            "\nFound best-first among {} candidates ({} simulations): at least {}\nchanges are needed, these are {}.\n",
             p.candidates.len(),
-            p.evaluated
+            p.evaluated,
+            p.least,
+            p.steps.len()
         )
     };
     out.push_str(&how);
@@ -203,6 +212,7 @@ pub fn json(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> Value {
         },
         "met": p.met,
         "exact": p.exact,
+        "least_changes": p.least,
         "gap_ns": p.gap.0,
         "before": reached(&p.before),
         "after": reached(&p.after),

@@ -10,16 +10,22 @@ pub mod candidate;
 pub mod essential;
 pub mod handover;
 pub mod obstacle;
+mod relief;
 
 use super::search::smallest::{Budget, Found, smallest};
 use crate::board::Board;
 use crate::device::DeviceId;
 use crate::phase::{Direction, Phase};
-use crate::simulate::bounds::bounds;
-use crate::simulate::{Policy, Run, Settings, Stuck, Topology, run};
+use crate::simulate::bounds::{bounds, chains};
+use crate::simulate::change::dependents;
+use crate::simulate::policy::KERNELS;
+use crate::simulate::{Cpus, Policy, Run, Settings, Stuck, Topology, run};
 use crate::time::Ns;
+use alloc::collections::BTreeMap;
+use alloc::vec;
 use alloc::vec::Vec;
-use candidate::{Candidate, apply};
+use candidate::{Candidate, Kind, apply};
+use relief::Chains;
 
 /// What must be met. At least one should be given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -121,6 +127,9 @@ pub struct Plan {
     /// No smaller set of the candidates meets the goal: every one was looked
     /// at or excluded by a bound.
     pub exact: bool,
+    /// No set of fewer candidates meets the goal: proven, also where `exact` is
+    /// false. More than there are candidates if none does.
+    pub least: usize,
     /// How far any set of the candidates must stay over the goal; zero if the
     /// bound does not exclude meeting it.
     pub gap: Ns,
@@ -181,7 +190,12 @@ pub fn plan(
     let trial = Trial { board, policy, settings, goal, candidates };
     let (before, _) = trial.reach(&[])?;
     let limit = if candidates.len() <= EXHAUSTIVE { u64::MAX } else { limit };
-    let found: Found = smallest(&mut Asked(&trial), candidates.len(), limit);
+    // The most helpful first: whatever leaves them out is soon excluded.
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_by_cached_key(|&i| trial.reach(&[i]).map_or(i64::MAX, |(r, _)| r.excess(goal)));
+    let mut asked = Asked::new(&trial, order);
+    let mut found: Found = smallest(&mut asked, candidates.len(), limit);
+    found.chosen = asked.named(&found.chosen);
     let mut steps = trial.staircase(&found.chosen, &before)?;
     if !found.met() {
         let missing = before.excess(goal);
@@ -201,6 +215,7 @@ pub fn plan(
         after,
         steps,
         exact: found.exact,
+        least: found.least,
         gap: Ns(found.bound.max(0)),
         candidates: candidates.to_vec(),
         evaluated: found.evaluated,
@@ -221,15 +236,21 @@ impl Trial<'_> {
         apply(self.board, &list)
     }
 
-    fn reach(&self, chosen: &[usize]) -> Result<(Reached, (Ns, Ns)), Stuck> {
+    fn reach(&self, chosen: &[usize]) -> Result<(Reached, Ran), Stuck> {
         let (board, place) = self.board_with(chosen);
         let topology = Topology::new(&board)?;
         let ran = run(&topology, self.policy, self.settings)?;
-        let cpus = self.settings.profile.cpus.clone();
-        let cpus = cpus.unwrap_or_else(|| crate::simulate::Cpus::equal(board.cpus));
-        let b = bounds(&topology, &ran.cycle, &cpus, board.pm_async);
-        let floor = (b.path(Direction::Suspend), b.path(Direction::Resume));
-        Ok((self.reached(&ran, &place), floor))
+        let reached = self.reached(&ran, &place);
+        Ok((reached, Ran { topology, run: ran, place }))
+    }
+
+    fn cpus(&self) -> Cpus {
+        self.settings.profile.cpus.clone().unwrap_or_else(|| Cpus::equal(self.board.cpus))
+    }
+
+    fn pm_async(&self) -> bool {
+        let asked = self.settings.pm_async.unwrap_or(self.board.pm_async);
+        self.policy.workers && asked
     }
 
     fn reached(&self, run: &Run, place: &[Option<DeviceId>]) -> Reached {
@@ -294,24 +315,161 @@ impl Trial<'_> {
     }
 }
 
+/// A simulated set of changes.
+struct Ran {
+    topology: Topology,
+    run: Run,
+    /// Where each device of the board is in it.
+    place: Vec<Option<DeviceId>>,
+}
+
 /// The search's view of a trial.
-struct Asked<'a, 'b>(&'a Trial<'b>);
+struct Asked<'a, 'b> {
+    trial: &'a Trial<'b>,
+    /// The candidates in the order in which the search numbers them.
+    order: Vec<usize>,
+    /// In that order.
+    candidates: Vec<Candidate>,
+    /// What goes with the removal of each.
+    gone: Vec<Vec<bool>>,
+    /// Callbacks that run whatever is changed, unless their device is removed:
+    /// a bit a phase for each device.
+    certain: Vec<u8>,
+    /// Chains of sets, asked for again and again.
+    chains: BTreeMap<Vec<usize>, Option<Chains>>,
+    /// Floors of everything that is still open, by the whole set.
+    floors: BTreeMap<Vec<usize>, i64>,
+}
+
+/// Most sets that are remembered; a bound on memory.
+const REMEMBERED: usize = 20_000;
+
+impl<'a, 'b> Asked<'a, 'b> {
+    fn new(trial: &'a Trial<'b>, order: Vec<usize>) -> Asked<'a, 'b> {
+        let candidates: Vec<Candidate> = order.iter().map(|&i| trial.candidates[i]).collect();
+        let gone = candidates
+            .iter()
+            .map(|c| match c.kind {
+                Kind::Remove => dependents(trial.board, &[c.device.index()]),
+                _ => Vec::new(),
+            })
+            .collect();
+        let all: Vec<usize> = (0..trial.candidates.len()).collect();
+        let certain = certain(trial, &all);
+        let (chains, floors) = (BTreeMap::new(), BTreeMap::new());
+        Asked { trial, order, candidates, gone, certain, chains, floors }
+    }
+
+    /// Numbers of the search as those of the trial, ascending.
+    fn named(&self, chosen: &[usize]) -> Vec<usize> {
+        let mut list: Vec<usize> = chosen.iter().map(|&i| self.order[i]).collect();
+        list.sort_unstable();
+        list
+    }
+
+    fn over(&self, (down, up): (Ns, Ns)) -> i64 {
+        let goal = self.trial.goal;
+        // Nothing is known of `ready`: it counts as met.
+        let over = |floor: Ns, goal: Option<Ns>| goal.map_or(0, |t| (floor - t).0.max(0));
+        over(down, goal.suspend).saturating_add(over(up, goal.resume))
+    }
+
+    /// Every kernel takes synchronous devices in the order of its list; a
+    /// proposal need not.
+    fn in_order(&self) -> bool {
+        KERNELS.iter().any(|p| p.name == self.trial.policy.name)
+    }
+
+    /// The chains of the schedule with `chosen`; `None` where the rules do not
+    /// keep synchronous devices in order.
+    fn make_chains(&self, chosen: &[usize]) -> Option<Chains> {
+        let trial = self.trial;
+        if !self.in_order() {
+            return None;
+        }
+        let (_, ran) = trial.reach(&self.named(chosen)).ok()?;
+        let mut origin = vec![DeviceId(0); ran.topology.len()];
+        for (old, new) in ran.place.iter().enumerate() {
+            if let Some(new) = new {
+                origin[new.index()] = DeviceId(old as u32);
+            }
+        }
+        let counted = |d: DeviceId, phase: Phase| {
+            let bit = phase.device_index().map_or(0, |i| 1 << i);
+            self.certain[origin[d.index()].index()] & bit != 0
+        };
+        let cycle = &ran.run.cycle;
+        let mut chains = chains(&ran.topology, cycle, &trial.cpus(), trial.pm_async(), counted);
+        for link in chains.iter_mut().flat_map(|(_, chain)| chain) {
+            link.device = origin[link.device.index()];
+        }
+        Some(Chains::new(&chains, &self.candidates, &self.gone))
+    }
+
+    /// What no part of `all` can beat, because chains only shrink when devices
+    /// go, get faster or leave the order.
+    fn floor(&mut self, all: Vec<usize>) -> i64 {
+        if let Some(&known) = self.floors.get(&all) {
+            return known;
+        }
+        let trial = self.trial;
+        let floor = match trial.reach(&self.named(&all)) {
+            Ok((_, ran)) => {
+                let (t, cycle) = (&ran.topology, &ran.run.cycle);
+                let b = bounds(t, cycle, &trial.cpus(), trial.pm_async());
+                let way = |d| if self.in_order() { b.order(d) } else { b.path(d) };
+                self.over((way(Direction::Suspend), way(Direction::Resume)))
+            }
+            Err(_) => 0,
+        };
+        if self.floors.len() < REMEMBERED {
+            self.floors.insert(all, floor);
+        }
+        floor
+    }
+}
+
+/// Callbacks that run with every change made, or whose device is then removed.
+/// Devices may be left suspended once others have gone, so a callback that runs
+/// now need not run then.
+fn certain(trial: &Trial<'_>, all: &[usize]) -> Vec<u8> {
+    let mut out = vec![0u8; trial.board.devices.len()];
+    let Ok((_, ran)) = trial.reach(all) else { return out };
+    let mut runs = vec![0u8; ran.topology.len()];
+    for c in &ran.run.cycle.callbacks {
+        runs[c.device.index()] |= c.phase.device_index().map_or(0, |i| 1 << i);
+    }
+    for (bits, place) in out.iter_mut().zip(&ran.place) {
+        *bits = place.map_or(u8::MAX, |d| runs[d.index()]);
+    }
+    out
+}
 
 impl Budget for Asked<'_, '_> {
     fn excess(&mut self, chosen: &[usize]) -> i64 {
         // A set under which the kernel would hang is not an answer.
-        self.0.reach(chosen).map_or(i64::MAX - 1, |(r, _)| r.excess(self.0.goal))
+        let reached = self.trial.reach(&self.named(chosen));
+        reached.map_or(i64::MAX - 1, |(r, _)| r.excess(self.trial.goal))
     }
 
-    fn bound(&mut self, chosen: &[usize], open: &[usize]) -> i64 {
+    fn bound(&mut self, chosen: &[usize], open: &[usize], size: usize) -> i64 {
+        if !self.chains.contains_key(chosen) {
+            let made = self.make_chains(chosen);
+            if self.chains.len() >= REMEMBERED {
+                self.chains.clear();
+            }
+            self.chains.insert(chosen.to_vec(), made);
+        }
+        let known = self.chains.get(chosen).and_then(Option::as_ref);
+        let by_chain = known.map_or(0, |c| self.over(c.floor(open, size)));
+        if by_chain > 0 {
+            return by_chain;
+        }
         let mut all: Vec<usize> = chosen.iter().chain(open).copied().collect();
         all.sort_unstable();
-        let Ok((_, (down, up))) = self.0.reach(&all) else { return i64::MIN };
-        // Critical paths only shrink when devices go or get faster, and
-        // async flags do not change them, so this holds for every part of
-        // `open`. Nothing is known of `ready`: it counts as met.
-        let over = |floor: Ns, goal: Option<Ns>| goal.map_or(0, |t| (floor - t).0.max(0));
-        let sum = over(down, self.0.goal.suspend) + over(up, self.0.goal.resume);
-        if sum > 0 { sum } else { i64::MIN }
+        match self.floor(all) {
+            0 => i64::MIN,
+            floor => floor,
+        }
     }
 }

@@ -8,10 +8,10 @@ pub trait Budget {
     /// Excess when exactly the changes of `chosen` (ascending) are made.
     fn excess(&mut self, chosen: &[usize]) -> i64;
 
-    /// A value that the excess of `chosen` together with *any* part of `open`
-    /// cannot go below. A weak bound is slow, a wrong one makes the answer
+    /// A value that the excess of `chosen` together with *any* `size` or fewer of
+    /// `open` cannot go below. A weak bound is slow, a wrong one makes the answer
     /// wrong.
-    fn bound(&mut self, chosen: &[usize], open: &[usize]) -> i64;
+    fn bound(&mut self, chosen: &[usize], open: &[usize], size: usize) -> i64;
 }
 
 /// Result of [`smallest`].
@@ -24,9 +24,12 @@ pub struct Found {
     /// No smaller set meets the budget (or none at all does): proven by
     /// looking at, or excluding by a bound, every set.
     pub exact: bool,
+    /// No set of fewer members meets the budget: proven. More than there are
+    /// candidates if no set at all does.
+    pub least: usize,
     /// No choice at all can have an excess below this.
     pub bound: i64,
-    /// Choices that were evaluated.
+    /// Choices that were evaluated, and bounds that were asked for.
     pub evaluated: u64,
 }
 
@@ -44,17 +47,19 @@ impl Found {
 /// exact and continues best-first from what it knows.
 pub fn smallest(problem: &mut impl Budget, count: usize, limit: u64) -> Found {
     let all: Vec<usize> = (0..count).collect();
-    let floor = problem.bound(&[], &all);
+    let floor = problem.bound(&[], &all, count);
     let mut best = Best { chosen: Vec::new(), excess: i64::MAX, evaluated: 0, limit };
     for size in 0..=count {
         let mut chosen = Vec::with_capacity(size);
         let finished = best.sets_of(problem, &all, size, &mut chosen);
         if best.excess <= 0 {
-            return best.found(finished, floor);
+            // All smaller sets were looked at, even if not all of this size.
+            return best.found(true, size, floor);
         }
         if !finished {
             best.best_first(problem, count);
-            return best.found(false, floor);
+            let exact = best.excess <= 0 && best.chosen.len() == size;
+            return best.found(exact, size, floor);
         }
         if floor > 0 {
             // Nothing meets the budget, and no further set need be looked at
@@ -64,7 +69,7 @@ pub fn smallest(problem: &mut impl Budget, count: usize, limit: u64) -> Found {
     }
     // Proven out of reach; the closest set that is worth its size remains.
     best.best_first(problem, count);
-    best.found(true, floor)
+    best.found(true, count + 1, floor)
 }
 
 struct Best {
@@ -75,11 +80,12 @@ struct Best {
 }
 
 impl Best {
-    fn found(self, exact: bool, bound: i64) -> Found {
+    fn found(self, exact: bool, least: usize, bound: i64) -> Found {
         Found {
             chosen: self.chosen,
             excess: self.excess,
             exact,
+            least,
             bound: bound.min(self.excess),
             evaluated: self.evaluated,
         }
@@ -113,10 +119,16 @@ impl Best {
             self.look(problem, chosen);
             return true;
         }
-        // A subtree in which not even everything open would meet the budget
-        // holds no answer.
-        if open.len() > size && problem.bound(chosen, open) > 0 {
-            return true;
+        // A subtree in which not even the best `size` of what is open would meet
+        // the budget holds no answer.
+        if open.len() > size {
+            if self.evaluated >= self.limit {
+                return false;
+            }
+            self.evaluated += 1;
+            if problem.bound(chosen, open, size) > 0 {
+                return true;
+            }
         }
         for i in 0..=open.len().saturating_sub(size) {
             if i >= open.len() {
@@ -206,7 +218,7 @@ mod tests {
             sum(&self.left, 0).max(sum(&self.right, n)) - self.budget
         }
 
-        fn bound(&mut self, chosen: &[usize], open: &[usize]) -> i64 {
+        fn bound(&mut self, chosen: &[usize], open: &[usize], _: usize) -> i64 {
             let mut all: Vec<usize> = chosen.iter().chain(open).copied().collect();
             all.sort_unstable();
             self.excess(&all)
@@ -236,6 +248,7 @@ mod tests {
             assert!(found.exact);
             let want = exhaustive(&mut p, 10);
             assert_eq!(found.met().then_some(found.chosen.len()), want);
+            assert_eq!(found.least, want.unwrap_or(11));
         }
     }
 
@@ -246,6 +259,7 @@ mod tests {
         assert!(!found.exact);
         assert!(found.met());
         assert_eq!(found.chosen.len(), 20, "ten of each chain");
+        assert!(found.least > 1 && found.least <= 20, "{found:?}");
     }
 
     #[test]
