@@ -166,3 +166,38 @@ fn sets_that_were_left_out_were_none() {
     }
     assert!(met >= 6 && missed >= 3, "{met} met, {missed} not: the test says little");
 }
+
+/// Twenty candidates are more than a million sets; the bounds leave so few that
+/// the answer is proven with a few thousand questions.
+#[test]
+fn twenty_candidates_are_proven_as_a_rule() {
+    let settings = Settings { profile: Profile::x86(), pm_async: None, wakeup_at: None };
+    let (mut proven, mut asked, mut sizes) = (0, 0, 0);
+    let boards = 12;
+    for seed in 1..=boards {
+        let share = [10, 50, 90][seed as usize % 3];
+        let board = generate(&BoardOptions {
+            seed: 40 + seed,
+            devices: 60,
+            async_share: share,
+            ..BoardOptions::default()
+        });
+        let percent = [85, 70, 55, 40][seed as usize % 4];
+        let run = simulate(&board, &G4, &settings).unwrap();
+        let phases = run.cycle.phases.iter().filter(|p| p.phase.has_devices());
+        let up: Ns = phases.filter(|p| p.phase > Phase::Asleep).map(|p| p.duration()).sum();
+        let goal = Goal { resume: Some(Ns(up.0 / 100 * percent)), ..Goal::default() };
+        let kinds = [Kind::Remove, Kind::Async, Kind::SpeedUp];
+        let stay = essential(&board, &Wishes::default());
+        let long = candidates(&board, &kinds, &stay, &goal.directions(), 80);
+        let list = shortlist(&board, &G4, &settings, &goal, &long, 20).unwrap();
+        assert_eq!(list.len(), 20);
+        let found = plan(&board, &G4, &settings, &goal, &list, 10_000).unwrap();
+        proven += usize::from(found.exact);
+        asked += found.evaluated;
+        sizes += found.steps.len();
+        assert!(!found.exact || !found.met || found.least == found.steps.len());
+    }
+    eprintln!("{proven} of {boards} proven, {asked} asked, {sizes} steps");
+    assert!(proven * 10 >= boards as usize * 8, "only {proven} of {boards}");
+}
