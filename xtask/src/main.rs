@@ -1,20 +1,32 @@
-//! What `make accuracy`, `make tables` and `make decide` call. Checks of the source tree live
+//! What `make accuracy`, `make decide` and `make tables` call. Checks of the source tree live
 //! in `tests/tidy.rs`.
 
 mod accuracy;
+mod decide;
 mod tables;
 mod zoo;
 
 use anyhow::{Result, bail};
+use std::process::ExitCode;
 
-fn main() -> Result<()> {
+fn main() -> Result<ExitCode> {
     let mut args = std::env::args().skip(1);
     match args.next().as_deref() {
-        Some("accuracy") => accuracy::run(&args.collect::<Vec<_>>()),
-        Some("tables") => tables::run(&args.collect::<Vec<_>>()),
-        Some("tune-zoo") => zoo::run(&args.collect::<Vec<_>>()),
-        _ => bail!(
-            "give a task: accuracy, tables, tune-zoo; checks of the tree: cargo test -p xtask"
-        ),
+        Some("accuracy") => accuracy::run(&args.collect::<Vec<_>>())?,
+        Some("tables") => tables::run(&args.collect::<Vec<_>>())?,
+        Some("tune-zoo") => zoo::run(&args.collect::<Vec<_>>())?,
+        Some("decide") => {
+            // The code of `dormouse compare --fail-if-slower`: a limit was missed.
+            const MISSED: u8 = 4;
+            if !decide::run(&args.collect::<Vec<_>>())? {
+                return Ok(ExitCode::from(MISSED));
+            }
+        }
+        _ => {
+            bail!(
+                "give a task: accuracy, decide, tables, tune-zoo; checks of the tree: cargo test -p xtask"
+            )
+        }
     }
+    Ok(ExitCode::SUCCESS)
 }

@@ -6,6 +6,7 @@
 //! audio controller that holds the graphics device, say). Such links are added
 //! to the board and said to be inferred.
 
+use super::contention::locks;
 use super::kernel::choose;
 use super::predict::{Scheduler, outlook};
 use super::{Profile, Settings};
@@ -45,8 +46,8 @@ struct Late {
     ended: BTreeMap<u32, usize>,
 }
 
-/// The machine that `capture` shows: its board, with the links that its cycles
-/// show, and the kernel release that it names, empty if it names none. What
+/// The machine that `capture` shows: its board, with the links and locks that
+/// its cycles show, and the kernel release that it names, empty if it names none. What
 /// every prediction starts from.
 ///
 /// # Errors
@@ -58,6 +59,7 @@ pub fn machine(capture: &Capture) -> Result<(Derived, String), String> {
     if let Ok((policy, kernel)) = choose(&release) {
         links(capture, &mut derived, Scheduler { policy, kernel });
     }
+    locks(capture, &mut derived);
     Ok((derived, release))
 }
 

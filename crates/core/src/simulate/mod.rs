@@ -9,6 +9,7 @@
 pub mod bounds;
 pub mod calibrate;
 pub mod change;
+pub mod contention;
 pub mod cost;
 pub mod counts;
 mod cycle;

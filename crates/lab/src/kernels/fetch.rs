@@ -109,6 +109,11 @@ pub fn fetch(arch: Arch, series: &str) -> Result<Kernel> {
         packages.push(format!("{name} {version}"));
     }
 
+    // Nothing newer: what is there stays, also for guests that run from it now.
+    if let Some(k) = cached(arch, series)?.filter(|k| k.packages == packages) {
+        return Ok(k);
+    }
+
     let dir = directory(arch, series)?;
     let fresh = directory(arch, &format!("{series}-new-{}", std::process::id()))?;
     let _ = fs::remove_dir_all(&fresh);
@@ -123,8 +128,11 @@ pub fn fetch(arch: Arch, series: &str) -> Result<Kernel> {
         unpack(deb, &fresh)?;
     }
     let _ = fs::remove_dir_all(fresh.join("debs"));
-    let _ = fs::remove_dir_all(&dir);
+    // Out of the way first: removing takes a while, in which there is no kernel.
+    let old = directory(arch, &format!("{series}-old-{}", std::process::id()))?;
+    let _ = fs::rename(&dir, &old);
     fs::rename(&fresh, &dir).map_err(Error::file(&dir))?;
+    let _ = fs::remove_dir_all(&old);
 
     let kernel = Kernel {
         series: release.series(),

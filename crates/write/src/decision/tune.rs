@@ -1,6 +1,7 @@
 //! What `dormouse tune` found.
 
 use super::{clip, device};
+use crate::text::page::{Ink, Page};
 use dormouse_core::board::Board;
 use dormouse_core::decide::tune::{Cost, Tuned};
 use dormouse_core::time::Ns;
@@ -33,6 +34,24 @@ pub fn text(board: &Board, t: &Tuned, bound: Cost) -> String {
             t.after.resume,
             gain
         );
+    }
+    if let Some(c) = t.if_exclusive {
+        let mut page = Page::new(false);
+        let left = (t.before.total() - c.total()).0;
+        let rest = match left {
+            ..=0 => format!("nothing is left of that, it becomes {} longer", Ns(-left)),
+            _ => format!("{} of that is left", Ns(left)),
+        };
+        page.wrapped(
+            Ink::Plain,
+            0,
+            0,
+            &format!(
+                "That counts on the devices that become async running beside one another: if \
+                 their drivers share a lock, which no graph shows, {rest}."
+            ),
+        );
+        out.push_str(&page.finish());
     }
     if t.pm_async == Some(false) {
         out.push_str("Set /sys/power/pm_async to 0: queueing costs more here than it saves.\n");
@@ -102,6 +121,7 @@ pub fn json(board: &Board, t: &Tuned, bound: Cost) -> Value {
         "after": cost(t.after),
         "all_sync": cost(t.all_sync),
         "all_async": cost(t.all_async),
+        "if_exclusive": t.if_exclusive.map(cost),
         "random": cost(t.random),
         "bound": cost(bound),
         "pm_async": t.pm_async,

@@ -84,6 +84,11 @@ pub struct Tuned {
     pub before: Cost,
     /// With the flips below (and `pm_async`).
     pub after: Cost,
+    /// As `after`, if all devices with callbacks that become async held one
+    /// lock: what is left of the gain should their drivers exclude one another,
+    /// which no graph and no recording of synchronous devices can show. `None`
+    /// with fewer than two of them.
+    pub if_exclusive: Option<Cost>,
     /// `pm_async`, if it should change.
     pub pm_async: Option<bool>,
     /// Flags to change, in the order in which they help most.
@@ -168,9 +173,11 @@ pub fn tune(
     } else {
         (after_flags, trial.staircase(&free, &as_came, &chosen, before))
     };
+    let if_exclusive = if_exclusive(board, policy, settings, &flips);
     Ok(Tuned {
         before,
         after,
+        if_exclusive,
         pm_async: off.then_some(false),
         flips,
         all_sync,
@@ -180,6 +187,37 @@ pub fn tune(
         exact: found.exact,
         evaluated: found.evaluated,
     })
+}
+
+/// The cost with `flips`, if those that become async held one lock.
+fn if_exclusive(
+    board: &Board,
+    policy: &Policy,
+    settings: &Settings,
+    flips: &[Flip],
+) -> Option<Cost> {
+    let mut board = board.clone();
+    let works = board.devices.iter().flat_map(|d| d.work).flatten();
+    let lock = works.map(|w| w.lock).max().unwrap_or(0).checked_add(1)?;
+    let mut holders = 0;
+    for f in flips {
+        let i = f.device.index();
+        board.graph.devices[i].async_flag = Some(f.to_async);
+        if f.to_async && !board.devices[i].no_callbacks() {
+            holders += 1;
+            for p in Phase::DEVICE.into_iter().filter(|p| p.may_be_async()) {
+                let work = p.device_index().and_then(|k| board.devices[i].work[k].as_mut());
+                if let Some(w) = work.filter(|w| w.lock == 0) {
+                    w.lock = lock;
+                }
+            }
+        }
+    }
+    if holders < 2 {
+        return None;
+    }
+    let mut trial = Trial { topology: Topology::new(&board).ok()?, policy, settings };
+    trial.cost_now(Ns::MAX).ok().flatten()
 }
 
 /// Bits of a score below the total, for the number of changes.
