@@ -56,6 +56,11 @@ accuracy: guest ## Run boards on kernels and print how far predictions are (SEED
 	$(CARGO) build -q --release -p dormouse -p xtask
 	@tools/accuracy
 
+.PHONY: decide
+decide: guest ## Tune and plan boards, and judge that on real kernels (SEED=1 BOARDS=20)
+	$(CARGO) build -q --release -p dormouse -p xtask
+	@tools/decide
+
 .PHONY: tables
 tables: ## Make docs/published-tables.md: published figures beside predictions
 	@tools/setup rust

@@ -4,6 +4,7 @@
 mod accuracy;
 mod decide;
 mod tables;
+mod undeclared;
 mod zoo;
 
 use anyhow::{Result, bail};

@@ -1,7 +1,7 @@
 //! What a recording shows without saying so.
 
 use dormouse_core::board::derive::derive;
-use dormouse_core::board::generate::{Options as BoardOptions, generate};
+use dormouse_core::board::generate::{Durations, Options as BoardOptions, generate};
 use dormouse_core::board::{Board, parse};
 use dormouse_core::capture::{Capture, Machine};
 use dormouse_core::decide::tune::{Options, Tuned, tune};
@@ -218,7 +218,9 @@ fn locks_are_not_invented_on_busy_boards() {
     let (mut all, mut invented) = (0, 0);
     for seed in 1..=6 {
         for locked in [0, 30] {
-            let options = BoardOptions { seed, devices: 120, locked, ..BoardOptions::default() };
+            let durations = Durations { low: Ns::from_us(400), high: Ns::from_ms(20) };
+            let base = BoardOptions { durations, ..BoardOptions::default() };
+            let options = BoardOptions { seed, devices: 120, locked, ..base };
             let original = generate(&options);
             let mut capture = Capture {
                 machine: Machine { cpus: Some(4), pm_async: Some(true), ..Machine::default() },

@@ -58,6 +58,15 @@ impl Recording {
         Ok(())
     }
 
+    /// Adds the cycles of `other`, a recording of the same machine under other
+    /// settings.
+    pub fn append(&mut self, other: Recording) {
+        for mut cycle in other.packed {
+            cycle.stats.number = self.packed.len() as u32 + 1;
+            self.packed.push(cycle);
+        }
+    }
+
     /// Number of cycles.
     pub fn len(&self) -> usize {
         self.packed.len()

@@ -27,6 +27,10 @@ const LONGER: Ns = Ns(200_000);
 /// Real work begins this close to the end of the one before.
 const CLOSE: Ns = Ns(100_000);
 
+/// Whoever works for less than this alone cannot be told from a device that
+/// ended by the same event, such as one tick of the timer.
+const WORK: Ns = Ns(500_000);
+
 /// A device must be seen waiting in so many cycles.
 const CYCLES: usize = 2;
 
@@ -127,7 +131,7 @@ fn look(cycles: &[&Cycle], place: &[u32], phase: Phase) -> Found {
     for (number, cycle) in spans.iter().enumerate() {
         for s in cycle {
             let own = alone[&s.device];
-            if !is_longer(s.time(), own) {
+            if own < WORK || !is_longer(s.time(), own) {
                 continue;
             }
             *longer.entry(s.device).or_default() += 1;

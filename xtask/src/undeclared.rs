@@ -1,0 +1,142 @@
+//! A machine with a dependency that nobody declared: what the tools say of it,
+//! and what a kernel does.
+//!
+//! Six sensors share a mutex in firmware. The laboratory builds it; the tools
+//! see a recording, in which it is not written down.
+
+use crate::decide::Bench;
+use anyhow::{Context, Result, anyhow};
+use dormouse_core::board::{Board, parse};
+use dormouse_core::decide::tune::{Options, Tuned};
+use dormouse_core::phase::Phase;
+use dormouse_core::simulate::infer;
+use dormouse_core::time::Ns;
+use dormouse_read::Reading;
+
+/// The machine as it is. `lock=1` is in no recording.
+const MACHINE: &str = "board 1\ncpus 4\npm_async 1\n\
+    device soc\n\
+    device rail parent=soc async suspend=0.1ms resume=0.2ms\n\
+    device disk parent=soc async suspend=9ms resume=35ms\n\
+    device light parent=soc FLAG suspend=6ms,lock=1 resume=9ms,lock=1\n\
+    device heat parent=soc FLAG suspend=7ms,lock=1 resume=8ms,lock=1\n\
+    device motion parent=soc FLAG suspend=8ms,lock=1 resume=11ms,lock=1\n\
+    device sound parent=soc FLAG suspend=6ms,lock=1 resume=10ms,lock=1\n\
+    device tilt parent=soc FLAG suspend=9ms,lock=1 resume=12ms,lock=1\n\
+    device touch parent=soc FLAG suspend=7ms,lock=1 resume=9ms,lock=1\n\
+    link light rail stateless\nlink heat rail stateless\n\
+    link motion rail stateless\nlink sound rail stateless\n\
+    link tilt rail stateless\nlink touch rail stateless\n";
+
+/// A claim and what a kernel did may be so far apart, as a share of the time
+/// before.
+const NEAR: f64 = 0.05;
+
+fn machine(flag: &str) -> Result<Board> {
+    parse(&MACHINE.replace("FLAG", flag)).map_err(|e| anyhow!("{e}"))
+}
+
+/// Prints what is said and what is so; true if nothing was claimed that the
+/// kernel does not give.
+///
+/// # Errors
+/// If a guest fails.
+pub fn run(bench: &Bench) -> Result<bool> {
+    println!("\nAn undeclared lock: six sensors that exclude one another");
+    let real = machine("sync")?;
+    let recorded = bench.record(&[&real])?;
+    let (seen, sentences) = as_seen(&recorded[0])?;
+    println!("\n1. Recorded with the sensors synchronous: nothing shows the lock.");
+    sentences.iter().for_each(|s| println!("   {s}"));
+    let first = judge(bench, &seen, &real, &recorded[0])?;
+
+    println!("\n2. Recorded with the sensors asynchronous, with pm_async 1 and 0.");
+    let on = machine("async")?;
+    let off = Board { pm_async: false, ..on.clone() };
+    let both = bench.record_as_one(&[&on, &off])?;
+    let (mut seen, sentences) = as_seen(&both)?;
+    sentences.iter().for_each(|s| println!("   {s}"));
+    let found = seen
+        .devices
+        .iter()
+        .filter(|d| d.in_phase(Phase::Resume).is_some_and(|w| w.lock > 0))
+        .count();
+    println!("   {found} of 6 sensors are known to share a lock");
+    // Asked again whether the sensors should be asynchronous.
+    for d in real.graph.ids() {
+        let name = real.names.get(real.graph.get(d).name);
+        set(&mut seen, name, real.graph.get(d).async_flag);
+    }
+    seen.pm_async = true;
+    let second = judge(bench, &seen, &real, &recorded[0])?;
+    Ok(first && second && found == 6)
+}
+
+/// The board that a recording shows, and what it says of dependencies.
+fn as_seen(recorded: &Reading) -> Result<(Board, Vec<String>)> {
+    let capture =
+        recorded.captures.iter().find(|c| !c.cycles.is_empty()).context("a recorded cycle")?;
+    let (derived, _) = infer::machine(capture).map_err(|e| anyhow!("{e}"))?;
+    let said =
+        derived.assumptions.iter().filter(|a| a.contains("lock ") || a.contains("waits for"));
+    Ok((derived.board.clone(), said.cloned().collect()))
+}
+
+fn set(board: &mut Board, name: &str, flag: Option<bool>) {
+    let found = board.graph.ids().find(|d| board.names.get(board.graph.get(*d).name) == name);
+    if let Some(d) = found {
+        board.graph.devices[d.index()].async_flag = flag;
+    }
+}
+
+/// Tunes what is `seen`, does that to the `real` machine, and compares.
+fn judge(bench: &Bench, seen: &Board, real: &Board, before: &Reading) -> Result<bool> {
+    let tuned = bench.tune(seen, &Options::new(seen))?;
+    let claimed = tuned.before.total() - tuned.after.total();
+    let left = tuned.if_exclusive.map(|c| tuned.before.total() - c.total());
+    println!("   tune: {} flags, {} less claimed", tuned.flips.len(), claimed);
+    if let Some(left) = left {
+        println!("   and: if their drivers share a lock, {left} of that is left");
+    }
+    let after = done(real, seen, &tuned);
+    let recorded = bench.record(&[&after])?;
+    let time = |r: &Reading| median_total(r).context("a recording without cycles");
+    let (a, b) = (time(before)?, time(&recorded[0])?);
+    println!("   the kernel: {} instead of {}, {} less", b, a, a - b);
+    let gained = (a - b).0 as f64;
+    let near = NEAR * a.0 as f64;
+    let low = left.unwrap_or(claimed).min(claimed).0 as f64;
+    let inside = gained >= low - near && gained <= claimed.0 as f64 + near;
+    println!(
+        "   {}",
+        if inside {
+            "what was said holds: the kernel gives no less than the said rest"
+        } else {
+            "MISSED: the kernel gives less than what was said"
+        }
+    );
+    Ok(inside)
+}
+
+/// `real` with what `tuned` proposes for the board `seen`.
+fn done(real: &Board, seen: &Board, tuned: &Tuned) -> Board {
+    let mut out = real.clone();
+    for f in &tuned.flips {
+        let name = seen.names.get(seen.graph.get(f.device).name);
+        set(&mut out, name, Some(f.to_async));
+    }
+    out.pm_async = tuned.pm_async.unwrap_or(real.pm_async);
+    out
+}
+
+/// Median over cycles of suspend plus resume, device phases only.
+fn median_total(r: &Reading) -> Option<Ns> {
+    let capture = r.captures.first()?;
+    let mut all: Vec<Ns> = capture
+        .cycles
+        .iter()
+        .map(|c| c.phases.iter().filter(|p| p.phase.has_devices()).map(|p| p.duration()).sum())
+        .collect();
+    all.sort_unstable();
+    all.get(all.len() / 2).copied()
+}
