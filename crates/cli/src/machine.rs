@@ -96,7 +96,7 @@ pub fn kernel_now(asked: Option<&str>, release: &str) -> Result<(Scheduler, Opti
         Ok(s) => (s, None),
         Err(_) => (
             Scheduler { policy: &policy::G4, kernel: None },
-            Some("The input names no kernel; it is taken as 6.18 or later (--from-kernel V)."),
+            Some("The input names no kernel; it is taken as 6.18 or later"),
         ),
     })
 }

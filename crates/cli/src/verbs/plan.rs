@@ -173,7 +173,7 @@ pub fn run(args: &PlanArgs) -> Result<()> {
         }
     }
     if let (Some(guess), false) = (guess, args.json) {
-        text.push_str(&format!("\nAssumed: {guess}\n"));
+        text.push_str(&format!("\nAssumed: {guess} (--kernel V).\n"));
     }
     if let (Some(v), false) = (verified, args.json) {
         text.push_str(&v.text);

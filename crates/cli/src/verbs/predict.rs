@@ -65,7 +65,7 @@ pub fn run(args: PredictArgs) -> Result<()> {
         };
         let mut p = predict(&question).map_err(Usage)?;
         if let Some(guess) = guess {
-            p.assumptions.insert(0, guess.into());
+            p.assumptions.insert(0, format!("{guess} (--from-kernel V)."));
         }
         if args.json {
             serde_json::to_string_pretty(&json::json(&p, &derived))? + "\n"

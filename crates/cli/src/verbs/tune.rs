@@ -104,7 +104,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     }
     let mut text = written::text(board, &tuned, bound);
     if let Some(guess) = guess {
-        text.push_str(&format!("\nAssumed: {guess}\n"));
+        text.push_str(&format!("\nAssumed: {guess} (--kernel V).\n"));
     }
     if let Some(caution) = by.policy.caution() {
         text.push_str(&format!("\nPolicy {}: {caution}.\n", by.policy.name));
