@@ -247,6 +247,9 @@ pub fn boot(
     wake: bool,
     limit: Duration,
 ) -> Result<Output> {
+    if machine.accel == Accel::Kvm {
+        usable(Path::new("/dev/kvm"))?;
+    }
     let dir = tempfile::tempdir().map_err(Error::file(std::env::temp_dir()))?;
     let initrd_path = dir.path().join("initrd");
     fs::write(&initrd_path, initrd).map_err(Error::file(&initrd_path))?;
@@ -310,6 +313,16 @@ pub fn boot(
     })
 }
 
+/// Whether this machine lets us use its own virtualisation.
+fn usable(kvm: &Path) -> Result<()> {
+    fs::File::options().read(true).write(true).open(kvm).map(drop).map_err(|e| {
+        Error::other(format!(
+            "{} cannot be used ({e}): take --accel tcg for the host's time without KVM, or icount, the default",
+            kvm.display()
+        ))
+    })
+}
+
 /// A QEMU that never outlives the caller.
 struct Running(Child);
 
@@ -359,5 +372,17 @@ impl Waker {
         s.set_read_timeout(Some(Duration::from_millis(20)))?;
         s.write_all(b"{\"execute\":\"qmp_capabilities\"}\n")?;
         Ok(BufReader::new(s))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_kvm_is_one_sentence_that_says_what_to_do() {
+        let said = usable(Path::new("/nowhere/kvm")).unwrap_err().to_string();
+        assert!(said.starts_with("/nowhere/kvm cannot be used (") && said.contains("--accel tcg"));
+        assert!(!said.contains('\n'), "{said}");
     }
 }

@@ -2,7 +2,11 @@
 //! go. Boots guests, so ignored by default: `make lab-cases` runs it too.
 
 use dormouse_core::board::generate::{Durations, Options, generate};
+use dormouse_core::board::parse;
+use dormouse_core::device::DeviceId;
+use dormouse_core::phase::Phase;
 use dormouse_core::time::Ns;
+use dormouse_lab::describe::guest_number;
 use dormouse_lab::kernels::{self, Kernel};
 use dormouse_lab::plan::Sleep;
 use dormouse_lab::qemu::{Accel, Arch, Machine};
@@ -128,4 +132,58 @@ fn ten_thousand_devices_sleep_and_wake() {
     let seen = cycles[0].list.iter().filter(|n| n.starts_with("d0")).count();
     assert_eq!(seen, made, "devices in the prepare phase");
     println!("{}: {made} devices in {:.1} s", kernel.release, boot.took.as_secs_f64());
+}
+
+/// The boards of the repository, several in one boot, each whole.
+fn zoo(series: &str) {
+    let (kernel, machine) = kernel(series);
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../boards");
+    let boards: Vec<_> = ["am335x", "phone", "laptop", "server"]
+        .into_iter()
+        .map(|name| {
+            let text = std::fs::read_to_string(folder.join(format!("{name}.board"))).unwrap();
+            (name, parse(&text).unwrap_or_else(|e| panic!("{name}: {e}")))
+        })
+        .collect();
+    let jobs: Vec<Job<'_>> = boards
+        .iter()
+        .map(|(name, board)| Job {
+            name: (*name).into(),
+            board: Some(board),
+            sleep: Sleep::Platform,
+            pm_async: board.pm_async,
+            cycles: 1,
+            record: false,
+            phases: false,
+        })
+        .collect();
+    let boot = run(&kernel, &machine, &jobs, LIMIT).unwrap_or_else(|e| panic!("{e}"));
+    assert_quiet(&boot.log);
+    println!("{}: the zoo in {:.1} s", kernel.release, boot.took.as_secs_f64());
+    for ((name, board), outcome) in boards.iter().zip(&boot.outcomes) {
+        let cycles = trace::cycles(&outcome.trace);
+        assert_eq!(cycles.len(), 1, "{name}");
+        let visited = |id: &DeviceId| !board.graph.get(*id).facts.no_pm;
+        let expected = outcome.description.devices.iter().filter(|id| visited(id)).count();
+        let seen = cycles[0].list.iter().filter(|n| guest_number(n).is_some()).count();
+        println!(
+            "  {name}: {} devices, {seen} met by the PM core, suspend {}, resume {}",
+            board.graph.devices.len(),
+            cycles[0].phases[&Phase::Suspend],
+            cycles[0].phases[&Phase::Resume],
+        );
+        assert_eq!(seen, expected, "{name}");
+    }
+}
+
+#[test]
+#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
+fn the_zoo_sleeps_and_wakes_on_6_12() {
+    zoo("6.12");
+}
+
+#[test]
+#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
+fn the_zoo_sleeps_and_wakes_on_7_3() {
+    zoo("7.3");
 }
