@@ -3,11 +3,14 @@
 //! does the same on every kernel with ten boots each.
 
 use dormouse_core::board::generate::{Options, generate};
-use dormouse_lab::capture::Wish;
+use dormouse_lab::capture::{Wish, captures, recipe, rerun};
+use dormouse_lab::describe::guest_number;
 use dormouse_lab::kernels;
 use dormouse_lab::plan::Sleep;
 use dormouse_lab::qemu::{Accel, Arch, Disturbance, Machine};
 use dormouse_lab::repeat::repeat;
+use dormouse_lab::trace::{Intervals, cycles};
+use dormouse_record::recording::Recording;
 use std::time::Duration;
 
 /// Four CPUs, because their turns are what chance changes first.
@@ -34,4 +37,52 @@ fn boots_are_the_same_on_a_disturbed_host_and_only_because_threads_keep_in_step(
     assert_eq!(boots(Disturbance::Jitter), 0);
     // Were nothing disturbed, or the comparison blind, this would be 0 as well.
     assert_eq!(boots(Disturbance::JitterAlone), 1);
+}
+
+/// A board that shares its boot with others gives what it gives alone, and its
+/// capture says enough to make it again.
+#[test]
+#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
+fn a_board_in_a_shared_boot_does_what_it_does_alone_and_can_be_made_again() {
+    let kernel = kernels::get(Arch::Amd64, "6.12").unwrap_or_else(|e| panic!("{e}"));
+    let machine = Machine::new(Arch::Amd64, Accel::Icount, 4, &kernel.release);
+    let boards =
+        [7, 8].map(|seed| generate(&Options { seed, devices: 40, cpus: 4, ..Options::default() }));
+    let wish = |n: usize| Wish {
+        board: Some(&boards[n]),
+        sleep: Sleep::Platform,
+        pm_async: true,
+        cycles: 1,
+        samples: 1,
+        limit: Duration::from_secs(900),
+    };
+    let made = |wishes: &[Wish<'_>]| {
+        let all = captures(&kernel, &machine, wishes, 1).unwrap_or_else(|e| panic!("{e}"));
+        all.recordings.into_iter().next_back().unwrap()
+    };
+    let (alone, shared) = (made(&[wish(1)]), made(&[wish(0), wish(1)]));
+    let cycle = |recording: &Recording| {
+        let members = recording.cycles().next().unwrap().unwrap();
+        assert_eq!(recording.len(), 1);
+        cycles(&String::from_utf8(members.trace).unwrap()).remove(0)
+    };
+    let (a, b) = (cycle(&alone), cycle(&shared));
+    // The guest's own devices may come and go.
+    let own = |c: &Intervals| {
+        let ours = |name: &String| guest_number(name).is_some();
+        let list: Vec<String> = c.list.iter().filter(|n| ours(n)).cloned().collect();
+        let called: Vec<_> = c.of.keys().filter(|(_, n)| ours(n)).cloned().collect();
+        (list, called)
+    };
+    assert_eq!(own(&a), own(&b), "dpm_list and callbacks");
+    for (phase, t) in &a.phases {
+        let off = (b.phases[phase].0 - t.0).abs();
+        println!("{phase:?}: {t} alone, {} shared", b.phases[phase]);
+        assert!(off <= (t.0 / 50).max(50_000), "{phase:?}");
+    }
+    let bytes = dormouse_record::file::encode(&shared, Vec::new()).unwrap();
+    let again = rerun(&kernel, &recipe(&bytes).unwrap(), Duration::from_secs(900))
+        .unwrap_or_else(|e| panic!("{e}"));
+    let again = dormouse_record::file::encode(&again, Vec::new()).unwrap();
+    assert!(again == bytes, "made again it is another capture");
 }
