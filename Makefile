@@ -88,7 +88,7 @@ lab-cases: guest ## Boot 6.1, 6.12 and 7.x: worked cases, repeatability, overhea
 
 .PHONY: lab-verify
 lab-verify: guest ## Let a real kernel confirm what tune predicts
-	$(CARGO) test -q -p dormouse --test decide -- --ignored --nocapture --test-threads=1
+	$(CARGO) test -q -p dormouse --test decide --test handover -- --ignored --nocapture --test-threads=1
 
 .PHONY: lab-arm64
 lab-arm64: ## Check the worked cases on an arm64 guest

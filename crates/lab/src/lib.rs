@@ -22,5 +22,6 @@ pub mod qemu;
 pub mod repeat;
 pub mod run;
 pub mod trace;
+pub mod udev;
 
 pub use error::{Error, Result};

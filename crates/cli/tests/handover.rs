@@ -1,0 +1,186 @@
+//! The files that `plan` and `tune` hand over, given to the programs that
+//! read them on a machine.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn dormouse(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
+    let out = command.args(args).current_dir(root()).output().expect("dormouse runs");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    out
+}
+
+/// Whether a program can be started; says so loudly if not.
+fn is_there(program: &str, argument: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg(argument).stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
+    let found = command.status().is_ok();
+    if !found {
+        println!("SKIPPED: {program} is not installed (tools/setup handover)");
+    }
+    found
+}
+
+fn run(program: &str, args: &[&str], folder: &Path) -> String {
+    let out = Command::new(program).args(args).current_dir(folder).output().expect("it runs");
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(out.status.success(), "{program} {args:?}: {said}");
+    assert!(!said.to_lowercase().contains("error"), "{program} {args:?}: {said}");
+    String::from_utf8(out.stdout).expect("text")
+}
+
+/// Three devices side by side that any budget below must take away one after
+/// the other.
+const BOARD: &str = "board 1\ncpus 4\ndevice ocp of=/ocp\n\
+    device 47401000.usb parent=ocp async of=/ocp/usb@47400000/usb@47401000 resume=109ms\n\
+    device 48060000.mmc parent=ocp async of=/ocp/mmc@48060000 resume=61ms\n\
+    device 4a100000.ethernet parent=ocp async of=/ocp/ethernet@4a100000 resume=58ms\n\
+    device 4a101000.mdio parent=4a100000.ethernet of=/ocp/ethernet@4a100000/mdio@4a101000\n\
+    device 49000000.edma parent=ocp essential=dma of=/ocp/edma@49000000 resume=9ms\n";
+
+/// A device tree of such a processor, written apart from the board.
+const BASE: &str = r#"/dts-v1/;
+/ {
+    compatible = "ti,am33xx";
+    #address-cells = <1>;
+    #size-cells = <1>;
+    ocp {
+        #address-cells = <1>;
+        #size-cells = <1>;
+        ranges;
+        edma@49000000 { reg = <0x49000000 0x10000>; status = "okay"; };
+        usb@47400000 {
+            reg = <0x47400000 0x1000>;
+            #address-cells = <1>;
+            #size-cells = <1>;
+            ranges;
+            status = "okay";
+            usb-phy@47401300 { reg = <0x47401300 0x100>; status = "okay"; };
+            usb@47401000 { reg = <0x47401000 0x1000>; status = "okay"; };
+        };
+        mmc@48060000 { reg = <0x48060000 0x1000>; status = "okay"; };
+        ethernet@4a100000 {
+            reg = <0x4a100000 0x800>;
+            #address-cells = <1>;
+            #size-cells = <1>;
+            ranges;
+            mdio@4a101000 { reg = <0x4a101000 0x100>; };
+        };
+        lcdc@4830e000 { reg = <0x4830e000 0x1000>; status = "okay"; };
+    };
+};
+"#;
+
+#[test]
+fn overlays_compile_and_disable_their_nodes_in_a_device_tree() {
+    if !is_there("dtc", "--version") || !is_there("fdtoverlay", "--help") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let dir = folder.path();
+    std::fs::write(dir.join("base.dts"), BASE).expect("written");
+    run("dtc", &["-q", "-@", "-I", "dts", "-O", "dtb", "-o", "base.dtb", "base.dts"], dir);
+    let path = dir.to_str().expect("a path");
+    let board = dir.join("small.board");
+    std::fs::write(&board, BOARD).expect("written");
+    let board = board.to_str().expect("a path");
+    for (budget, changes) in [("100ms", 1), ("60ms", 2), ("20ms", 3)] {
+        let rest = ["--allow", "remove", "--resume", budget, "-o", path];
+        dormouse(&[&["plan", board, "--kernel", "6.12"][..], &rest[..]].concat());
+        let source = std::fs::read_to_string(dir.join("dormouse.dtso")).expect("an overlay");
+        let targets: Vec<&str> = source
+            .lines()
+            .filter_map(|l| l.trim().strip_prefix("target-path = \"")?.strip_suffix("\";"))
+            .collect();
+        assert_eq!(targets.len(), changes, "{budget}: {targets:?}");
+        // As the file says.
+        run("dtc", &["-@", "-I", "dts", "-O", "dtb", "-o", "dormouse.dtbo", "dormouse.dtso"], dir);
+        run("fdtoverlay", &["-i", "base.dtb", "-o", "new.dtb", "dormouse.dtbo"], dir);
+        for node in
+            ["/ocp/edma@49000000", "/ocp/usb@47400000", "/ocp/mmc@48060000"].iter().chain(&targets)
+        {
+            let status = run("fdtget", &["new.dtb", node, "status"], dir);
+            let want = if targets.contains(node) { "disabled" } else { "okay" };
+            assert_eq!(status.trim(), want, "{budget}: {node}");
+        }
+    }
+}
+
+/// Rules of a tuned board, some with names that udev must take literally.
+fn rules(folder: &Path) -> PathBuf {
+    let rules = folder.join("90-dormouse-async.rules");
+    let to = rules.to_str().expect("a path");
+    dormouse(&[
+        "tune",
+        "boards/phone.board",
+        "--kernel",
+        "6.12",
+        "--simulations",
+        "50",
+        "--udev",
+        to,
+    ]);
+    rules
+}
+
+#[test]
+fn udev_rules_pass_udevadm_verify() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rules = rules(folder.path());
+    let text = std::fs::read_to_string(&rules).expect("the rules");
+    let set: Vec<&str> = text.lines().filter(|l| l.starts_with("ACTION")).collect();
+    assert!(set.len() > 100, "{}", set.len());
+    // What udev requires of every line, for machines without udevadm.
+    for line in &set {
+        let tokens: Vec<&str> = line.split(", ").collect();
+        assert_eq!(tokens[0], "ACTION==\"add|change\"", "{line}");
+        let last = tokens[tokens.len() - 1];
+        assert!(
+            ["enabled", "disabled"].iter().any(|v| last == format!("ATTR{{power/async}}=\"{v}\"")),
+            "{line}"
+        );
+        for token in &tokens[1..tokens.len() - 1] {
+            let (key, value) = token.split_once("==\"").expect("a match");
+            assert!(["DEVPATH", "SUBSYSTEM", "KERNEL"].contains(&key), "{line}");
+            assert!(value.ends_with('"') && !value[..value.len() - 1].contains('"'), "{line}");
+        }
+    }
+    let verify = |args: &[&str]| Command::new("udevadm").arg("verify").args(args).output();
+    match verify(&["--help"]) {
+        Err(e) => println!("SKIPPED: udevadm: {e} (make lab-verify brings its own)"),
+        Ok(out) if !out.status.success() => println!(
+            "SKIPPED: udevadm here cannot verify, it can from systemd 254 on (make lab-verify \
+             brings its own)"
+        ),
+        Ok(_) => {
+            let out = verify(&[rules.to_str().expect("a path")]).expect("it runs");
+            assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        }
+    }
+}
+
+/// With Debian 13's udev, whatever this machine has: `make lab-verify`.
+#[test]
+#[ignore = "fetches udev and needs chroot"]
+fn udev_rules_pass_udevadm_verify_of_debian_13() {
+    let udev = dormouse_lab::udev::root().expect("udev");
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::copy(rules(folder.path()), udev.join("tmp/dormouse.rules")).expect("copied");
+    let bad = "ACTION==\"add\", KERNEL==\"x\" ATTR{power/async}=\"enabled\n";
+    std::fs::write(udev.join("tmp/bad.rules"), bad).expect("written");
+    let verify = |file: &str| {
+        // A namespace of its own lets an ordinary user change the root.
+        let mut c = Command::new("unshare");
+        c.args(["--map-root-user", "chroot"]).arg(&udev).args(["udevadm", "verify", file]);
+        let out = c.output().expect("unshare runs");
+        println!("{}", String::from_utf8_lossy(&out.stdout));
+        out.status.success()
+    };
+    assert!(verify("/tmp/dormouse.rules"));
+    assert!(!verify("/tmp/bad.rules"), "it finds what is wrong");
+}
