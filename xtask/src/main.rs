@@ -13,7 +13,7 @@ use std::process::ExitCode;
 fn main() -> Result<ExitCode> {
     let mut args = std::env::args().skip(1);
     match args.next().as_deref() {
-        Some("accuracy") => accuracy::run(&args.collect::<Vec<_>>())?,
+        Some("accuracy") => return accuracy::run(&args.collect::<Vec<_>>()),
         Some("tables") => tables::run(&args.collect::<Vec<_>>())?,
         Some("tune-zoo") => zoo::run(&args.collect::<Vec<_>>())?,
         Some("decide") => {

@@ -55,7 +55,7 @@ fn known_costs_are_found_again() {
     .into_iter()
     .map(|(seed, share, policy, release)| recording(seed, share, policy, release, truth))
     .collect();
-    let c = calibrate(&captures, &Profile::x86(), "a test").expect("cycles");
+    let c = calibrate(&captures, &[], &Profile::x86(), "a test").expect("cycles");
     println!(
         "{:?} {:?} {}",
         c.before,
@@ -82,9 +82,11 @@ fn known_costs_are_found_again() {
 
 #[test]
 fn nothing_usable_is_an_error() {
-    assert!(calibrate(&[], &Profile::x86(), "").is_err());
+    assert!(calibrate(&[], &[], &Profile::x86(), "").is_err());
     let mut capture = recording(1, 50, "G1", "", Costs::X86);
-    assert!(calibrate(&[capture.clone()], &Profile::x86(), "").unwrap_err().contains("kernel"));
+    assert!(
+        calibrate(&[capture.clone()], &[], &Profile::x86(), "").unwrap_err().contains("kernel")
+    );
     capture.cycles.clear();
-    assert!(calibrate(&[capture], &Profile::x86(), "").is_err());
+    assert!(calibrate(&[capture], &[], &Profile::x86(), "").is_err());
 }

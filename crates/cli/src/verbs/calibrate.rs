@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use dormouse_core::board;
 use dormouse_core::simulate::Costs;
-use dormouse_core::simulate::calibrate::{calibrate, oversleep};
+use dormouse_core::simulate::calibrate::calibrate;
 use dormouse_core::simulate::profile;
 use dormouse_read::{Input, Options};
 use serde_json::json;
@@ -27,8 +27,9 @@ pub struct CalibrateArgs {
     /// Profile to begin with: x86, phone or a file.
     #[arg(long, default_value = "x86")]
     from: String,
-    /// The board that the laboratory made a recording's machine from, for how
-    /// late sleeps end; one for each input, in the same order.
+    /// The board that the laboratory made a recording's machine from: times are
+    /// then taken from there, and the CPUs may turn out to share one computing
+    /// thread. One for each input, in the same order.
     #[arg(long, value_name = "FILE")]
     board: Vec<PathBuf>,
     /// What the profile is of; the names of the inputs if absent.
@@ -61,22 +62,17 @@ pub fn run(args: CalibrateArgs) -> Result<()> {
     if name.contains(['\n', '"']) {
         return Err(Usage("--name: quotes and line ends are not possible".into()).into());
     }
-    let mut c = calibrate(&captures, &from, &name).map_err(Nothing)?;
-    if !args.board.is_empty() {
-        if args.board.len() != captures.len() {
-            let message = "--board: give one board for each recording, in the same order";
-            return Err(Usage(message.into()).into());
-        }
-        let mut late = Vec::new();
-        for (file, capture) in args.board.iter().zip(&captures) {
-            let text = fs::read_to_string(file)
-                .with_context(|| format!("cannot read {}", file.display()))?;
-            let board = board::parse(&text).map_err(|e| anyhow!("{}: {e}", file.display()))?;
-            late.extend(oversleep(capture, &board));
-        }
-        late.sort_unstable();
-        c.profile.costs.oversleep = late.get(late.len() / 2).copied().unwrap_or_default();
+    if !args.board.is_empty() && args.board.len() != captures.len() {
+        let message = "--board: give one board for each recording, in the same order";
+        return Err(Usage(message.into()).into());
     }
+    let mut boards = Vec::new();
+    for file in &args.board {
+        let text =
+            fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        boards.push(board::parse(&text).map_err(|e| anyhow!("{}: {e}", file.display()))?);
+    }
+    let c = calibrate(&captures, &boards, &from, &name).map_err(Nothing)?;
     if args.json {
         let costs: Vec<_> = Costs::NAMES
             .iter()

@@ -5,18 +5,24 @@
 //! phase times and starts of callbacks. What can be read directly (prepare and
 //! complete, which are serial) is. No cost is fitted per board: all recordings
 //! given share one set.
+//!
+//! With the boards that the laboratory made the machines from, the simulation
+//! takes the times from there, and what recorded callbacks took longer belongs
+//! to the machinery too.
 
 use super::cost::{Costs, Cpus, Profile};
 use super::kernel::Kernel;
+use super::planned::{self, Plan};
 use super::policy::{G0, Policy};
 use super::{Settings, Topology, run};
 use crate::board::Board;
 use crate::board::derive::derive;
 use crate::capture::Capture;
-use crate::cycle::{Cycle, Outcome};
+use crate::cycle::{Callback, Cycle, Outcome};
 use crate::phase::Phase;
+use crate::random::Random;
 use crate::time::Ns;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -74,17 +80,20 @@ const FITTED: [&str; 14] = [
     "create",
     "item",
     "walk",
-    "hand_over",
     "switch",
     "begin",
     "barrier",
     "wake_one",
     "wait",
     "trigger",
+    "oversleep",
 ];
 
 /// Factors that a cost is tried with, coarse ones first.
 const FACTORS: [(i64, i64); 6] = [(4, 1), (1, 4), (3, 2), (2, 3), (9, 8), (8, 9)];
+
+/// Random changes that [`wander`] tries.
+const TRIALS: u32 = 2_500;
 
 /// Rounds of the descent at most.
 const ROUNDS: u32 = 12;
@@ -95,16 +104,23 @@ const CLIP: i64 = 2_000_000;
 /// Most cycles that are used; more add little.
 const CYCLES: usize = 60;
 
-/// Fits the costs to `captures`, beginning with `from`. `name` says what the
-/// profile was fitted on.
+/// Fits the costs to `captures`, beginning with `from`. `boards` is empty, or
+/// holds for each capture the board that the laboratory made its machine from.
+/// `name` says what the profile was fitted on.
 ///
 /// # Errors
 /// A sentence, if no cycle can be used.
-pub fn calibrate(captures: &[Capture], from: &Profile, name: &str) -> Result<Calibration, String> {
+pub fn calibrate(
+    captures: &[Capture],
+    boards: &[Board],
+    from: &Profile,
+    name: &str,
+) -> Result<Calibration, String> {
     let mut skipped = Vec::new();
     let mut samples = Vec::new();
-    for capture in captures {
-        collect(capture, &mut samples, &mut skipped);
+    let plans: Vec<Plan> = boards.iter().map(planned::plan).collect();
+    for (i, capture) in captures.iter().enumerate() {
+        collect(capture, plans.get(i), &mut samples, &mut skipped);
     }
     if samples.is_empty() {
         return Err(match skipped.first() {
@@ -116,24 +132,41 @@ pub fn calibrate(captures: &[Capture], from: &Profile, name: &str) -> Result<Cal
     profile.name = name.into();
     let before = misfit(&profile, &samples);
     read_serial(&mut profile, &samples);
+    let laboratory = !boards.is_empty();
+    let mut starts = vec![profile.clone(), Profile { cpus: Some(Cpus::equal(1)), ..profile }];
+    if laboratory {
+        // Hardware computes on its CPUs at the same time; an emulator may not.
+        let oversleep = median(oversleeps(captures, &plans)).map_or(Ns::ZERO, Ns);
+        let first_tick = first_tick(captures, &plans, oversleep);
+        for p in &mut starts {
+            let Costs { prepare, finish, .. } = p.costs;
+            p.costs = Costs { prepare, finish, oversleep, ..Costs::COUNTED };
+            (p.cpus, p.shared, p.first_tick) = (None, true, first_tick);
+        }
+        starts.truncate(1);
+    }
     let mut best: Option<(i64, Profile)> = None;
-    for cpus in [profile.cpus.clone(), Some(Cpus::equal(1))] {
-        let mut p = profile.clone();
-        p.cpus = cpus;
-        let score = descend(&mut p, &samples, ROUNDS);
+    for mut p in starts {
+        let mut score = descend(&mut p, &samples, ROUNDS);
+        if laboratory {
+            score = wander(&mut p, &samples, score);
+        }
         if best.as_ref().is_none_or(|(s, _)| score < *s) {
             best = Some((score, p));
         }
     }
-    if let Some((_, p)) = best {
-        profile = p;
-    }
+    let Some((_, mut profile)) = best else { return Err("nothing to fit".into()) };
     profile.uncertainty = uncertainty(&profile, &samples);
     let after = misfit(&profile, &samples);
     Ok(Calibration { profile, before, after, cycles: samples.len() as u32, skipped })
 }
 
-fn collect(capture: &Capture, samples: &mut Vec<Sample>, skipped: &mut Vec<String>) {
+fn collect(
+    capture: &Capture,
+    plan: Option<&Plan>,
+    samples: &mut Vec<Sample>,
+    skipped: &mut Vec<String>,
+) {
     let mut workers_before: Option<u32> = None;
     for (i, cycle) in capture.cycles.iter().enumerate() {
         let idle = match workers_before {
@@ -144,35 +177,60 @@ fn collect(capture: &Capture, samples: &mut Vec<Sample>, skipped: &mut Vec<Strin
         if samples.len() >= CYCLES {
             continue;
         }
-        match sample(capture, cycle, idle) {
+        match sample(capture, cycle, plan, idle) {
             Ok(s) => samples.push(s),
             Err(why) => skipped.push(format!("cycle {}: {why}", i + 1)),
         }
     }
 }
 
-/// How much longer callbacks took that only sleep than `board`, which the
-/// machine of `capture` was made from, says: the lower quartile, because the
-/// larger values waited for a CPU, which the simulator knows by itself. `None`
-/// if none is found by its name.
-pub fn oversleep(capture: &Capture, board: &Board) -> Option<Ns> {
-    let planned: BTreeMap<&str, usize> =
-        board.graph.devices.iter().enumerate().map(|(i, d)| (board.names.get(d.name), i)).collect();
-    let mut late = Vec::new();
-    for cycle in &capture.cycles {
+/// Calls `see` with every callback of `capture` that only slept: its cycle,
+/// itself, and how long it was to sleep.
+fn sleepers(capture: &Capture, plan: &Plan, mut see: impl FnMut(usize, &Callback, Ns)) {
+    for (i, cycle) in capture.cycles.iter().enumerate() {
         for c in cycle.callbacks.iter().filter(|c| c.complete && c.phase.may_be_async()) {
-            let device = capture.graph.get(c.device);
-            let Some(&d) = planned.get(capture.names.get(device.name)) else { continue };
-            match board.devices[d].in_phase(c.phase) {
-                Some(w) if w.compute == Ns::ZERO && w.lock == 0 && w.sleep > Ns::ZERO => {
-                    late.push((c.duration() - w.sleep).0);
-                }
+            let name = capture.names.get(capture.graph.get(c.device).name);
+            let Some(index) = c.phase.device_index() else { continue };
+            match plan.get(name).and_then(|work| work[index]) {
+                Some(w) if planned::only_sleeps(&w) => see(i, c, w.sleep),
                 _ => {}
             }
         }
     }
-    late.sort_unstable();
-    late.get(late.len() / 4).map(|&m| Ns(m.max(0)))
+}
+
+/// For each capture how much longer callbacks took that only sleep than they
+/// were to: the lower quartile, because the larger values waited for a CPU,
+/// which the simulator knows by itself.
+fn oversleeps(captures: &[Capture], plans: &[Plan]) -> Vec<i64> {
+    let mut all = Vec::new();
+    for (capture, plan) in captures.iter().zip(plans) {
+        let mut late = Vec::new();
+        sleepers(capture, plan, |_, c, planned| late.push((c.duration() - planned).0.max(0)));
+        late.sort_unstable();
+        all.extend(late.get(late.len() / 4));
+    }
+    all
+}
+
+/// When the last CPU has its first tick: what sleeps on it in resume noirq ends
+/// then, and not before. The median over the cycles of the first end of a
+/// callback that is late by more than waiting for a CPU explains.
+fn first_tick(captures: &[Capture], plans: &[Plan], oversleep: Ns) -> Ns {
+    const LATE: Ns = Ns(300_000);
+    let mut ends = Vec::new();
+    for (capture, plan) in captures.iter().zip(plans) {
+        let mut first: Vec<Option<i64>> = vec![None; capture.cycles.len()];
+        sleepers(capture, plan, |i, c, planned| {
+            let Some(span) = capture.cycles[i].phase(c.phase) else { return };
+            if c.phase == Phase::ResumeNoirq && c.duration() - planned > LATE {
+                let end = (c.end - span.start - oversleep).0;
+                first[i] = Some(first[i].map_or(end, |f| f.min(end)));
+            }
+        });
+        ends.extend(first.into_iter().flatten());
+    }
+    median(ends).map_or(Ns::ZERO, Ns)
 }
 
 /// Worker threads that ran callbacks.
@@ -189,7 +247,12 @@ fn workers(cycle: &Cycle) -> u32 {
     seen.len() as u32
 }
 
-fn sample(capture: &Capture, cycle: &Cycle, idle: u32) -> Result<Sample, String> {
+fn sample(
+    capture: &Capture,
+    cycle: &Cycle,
+    plan: Option<&Plan>,
+    idle: u32,
+) -> Result<Sample, String> {
     if !matches!(cycle.outcome, Outcome::Slept | Outcome::Partial) {
         return Err("it was aborted".into());
     }
@@ -200,7 +263,11 @@ fn sample(capture: &Capture, cycle: &Cycle, idle: u32) -> Result<Sample, String>
         cycles: vec![cycle.clone()],
         ..Capture::default()
     };
-    let derived = derive(&one)?;
+    let mut derived = derive(&one)?;
+    if let Some(plan) = plan {
+        let own = planned::guest(&derived.board, plan);
+        planned::apply(&mut derived.board, &[plan, &own]);
+    }
     let board: &Board = &derived.board;
     let topology = Topology::new(board).map_err(|e| format!("{e}"))?;
     let kernel = Kernel::parse(capture.names.get(cycle.kernel));
@@ -277,6 +344,9 @@ fn settings(profile: &Profile, s: &Sample) -> Settings {
     if profile.cpus.is_none() {
         profile.cpus = Some(Cpus::equal(s.cpus));
     }
+    if profile.preempts.is_none() {
+        profile.preempts = Some(s.kernel.is_some_and(|k| k.wakeups_preempt()));
+    }
     if profile.max_active.is_none() {
         profile.max_active = Some(s.kernel.map_or(1024, |k| k.max_active(s.cpus)));
     }
@@ -335,6 +405,10 @@ fn descend(profile: &mut Profile, samples: &[Sample], rounds: u32) -> i64 {
     for _ in 0..rounds {
         let before = best;
         for name in FITTED {
+            // Recorded times have the late end of a sleep in them already.
+            if name == "oversleep" && begin.oversleep == Ns::ZERO {
+                continue;
+            }
             for (part, whole) in FACTORS {
                 while let Some(field) = profile.costs.field(name) {
                     let old = *field;
@@ -359,6 +433,29 @@ fn descend(profile: &mut Profile, samples: &[Sample], rounds: u32) -> i64 {
         }
         if (before - best) * 500 < before {
             break;
+        }
+    }
+    best
+}
+
+/// Costs make up for one another, and with computing shared the misfit is rough:
+/// changing one at a time gets stuck. Tries random changes of a few at once and
+/// keeps what is better.
+fn wander(profile: &mut Profile, samples: &[Sample], mut best: i64) -> i64 {
+    let mut random = Random::new(1);
+    for _ in 0..TRIALS {
+        let mut p = profile.clone();
+        for _ in 0..=random.below(3) {
+            let name = FITTED[random.below(FITTED.len() as u64) as usize];
+            let thousandths = random.between(600, 1700) as i64;
+            if let Some(field) = p.costs.field(name) {
+                *field = Ns((field.0 * thousandths / 1000).max(10));
+            }
+        }
+        let now = score(&p, samples);
+        if now < best {
+            best = now;
+            *profile = p;
         }
     }
     best

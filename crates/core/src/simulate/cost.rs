@@ -152,6 +152,22 @@ impl Costs {
         oversleep: Ns(0),
     };
 
+    /// A virtual machine in which an instruction takes a nanosecond, without
+    /// caches and idle states: where fits to the laboratory's recordings begin.
+    pub const COUNTED: Costs = Costs {
+        walk: Ns(20),
+        wake: Ns(8_000),
+        switch: Ns(3_000),
+        callback: Ns(4_000),
+        no_callback: Ns(1_000),
+        begin: Ns(150),
+        barrier: Ns(300),
+        prepare: Ns(2_000),
+        finish: Ns(2_000),
+        oversleep: Ns(6_000),
+        ..Costs::X86
+    };
+
     /// Little in-order cores at low clock: computing costs three times as much,
     /// and idle states are deeper.
     pub const PHONE: Costs = Costs {
@@ -204,6 +220,16 @@ pub struct Profile {
     pub costs: Costs,
     /// CPUs; `None` takes the board's number.
     pub cpus: Option<Cpus>,
+    /// All CPUs share one computing thread, as the virtual CPUs of an emulator
+    /// do that counts instructions: sleeps overlap, computing does not.
+    pub shared: bool,
+    /// A worker that slept for long interrupts the main thread that wakes it,
+    /// where computing is shared; `None` is as the kernel does: before 6.6.
+    pub preempts: Option<bool>,
+    /// How long into resume noirq timers of the CPU that came up last wait for
+    /// its first tick (CPUs begin with timers of low resolution); zero where
+    /// CPUs stay online (suspend-to-idle) or come up in time.
+    pub first_tick: Ns,
     /// A computing callback gives its CPU to a waiting thread after this time;
     /// zero never does.
     pub slice: Ns,
@@ -224,6 +250,9 @@ impl Profile {
             name: "zero".into(),
             costs: Costs::default(),
             cpus: Some(Cpus::Unlimited),
+            shared: false,
+            preempts: None,
+            first_tick: Ns::ZERO,
             slice: Ns::ZERO,
             idle_workers: 2,
             max_active: Some(u32::MAX),
@@ -237,6 +266,9 @@ impl Profile {
             name: "default: x86 (estimated, not fitted)".into(),
             costs: Costs::X86,
             cpus: None,
+            shared: false,
+            preempts: None,
+            first_tick: Ns::ZERO,
             slice: Ns::from_ms(3),
             idle_workers: 2,
             max_active: None,

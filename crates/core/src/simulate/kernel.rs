@@ -66,6 +66,12 @@ impl Kernel {
         (self.major, self.minor) > (7, 3)
     }
 
+    /// A woken thread that slept for long takes the CPU of the one that woke it:
+    /// CFS does so; EEVDF, since 6.6, lets that one finish its slice.
+    pub fn wakeups_preempt(&self) -> bool {
+        (self.major, self.minor) < (6, 6)
+    }
+
     /// Most async items that may be active at once, one NUMA node.
     ///
     /// Up to 6.8 they share `system_unbound_wq` (512, or four a CPU if that is

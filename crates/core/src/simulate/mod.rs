@@ -17,6 +17,7 @@ mod engine;
 pub mod fingerprint;
 pub mod infer;
 pub mod kernel;
+pub mod planned;
 pub mod policy;
 pub mod predict;
 pub mod profile;
@@ -59,6 +60,9 @@ impl Settings {
     pub fn complete(&mut self, board: &Board, kernel: Option<&Kernel>) {
         if self.profile.cpus.is_none() {
             self.profile.cpus = Some(Cpus::equal(board.cpus));
+        }
+        if self.profile.preempts.is_none() {
+            self.profile.preempts = Some(kernel.is_some_and(Kernel::wakeups_preempt));
         }
         if self.profile.max_active.is_none() {
             self.profile.max_active = Some(kernel.map_or(1024, |k| k.max_active(board.cpus)));

@@ -4,6 +4,8 @@
 //! profile 1
 //! name "qemu icount, 6.12.117, 4 CPUs"
 //! cpus 350 350 1000 1000      # speeds in thousandths; or: unlimited, board
+//! computing shared            # all CPUs share one computing thread; or: parallel
+//! first_tick 1.2ms            # timers of the last CPU wait so long in resume noirq
 //! slice 3ms
 //! idle_workers 2
 //! max_active kernel           # or a number
@@ -85,6 +87,14 @@ fn statement(profile: &mut Profile, line: &str, seen: &mut bool) -> Result<(), S
     match key {
         "name" => profile.name = rest.trim_matches('"').to_string(),
         "cpus" => profile.cpus = cpus(rest)?,
+        "computing" => {
+            profile.shared = match rest {
+                "shared" => true,
+                "parallel" => false,
+                _ => return Err("computing is `shared` or `parallel`".into()),
+            }
+        }
+        "first_tick" => profile.first_tick = parse_duration(rest)?,
         "slice" => profile.slice = parse_duration(rest)?,
         "idle_workers" => profile.idle_workers = count(rest)?.min(100_000),
         "max_active" if rest == "kernel" => profile.max_active = None,
@@ -153,6 +163,14 @@ pub fn print(profile: &Profile) -> String {
             out.push('\n');
         }
     }
+    if profile.shared {
+        out.push_str("computing shared\n");
+    }
+    if profile.first_tick > Ns::ZERO {
+        out.push_str("first_tick ");
+        print_duration(profile.first_tick, &mut out);
+        out.push('\n');
+    }
     out.push_str("slice ");
     print_duration(profile.slice, &mut out);
     out.push_str(&format!("\nidle_workers {}\n", profile.idle_workers));
@@ -182,6 +200,8 @@ mod tests {
         for name in ["zero", "x86", "phone"] {
             let mut p = Profile::find(name).expect(name);
             p.uncertainty[1] = Some(Ns(150));
+            p.shared = name == "phone";
+            p.first_tick = Ns(1_250_000);
             assert_eq!(parse(&print(&p)), Ok(p));
         }
     }

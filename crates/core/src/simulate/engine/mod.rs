@@ -12,6 +12,7 @@ mod main_thread;
 mod pool;
 mod routine;
 mod serial;
+mod shared;
 
 use super::cost::{Costs, Cpus};
 use super::counts::Tally;
@@ -27,6 +28,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use pool::Pool;
+use shared::Shared;
 
 /// The main thread's number.
 pub(super) const MAIN: u32 = 0;
@@ -103,6 +105,8 @@ enum Step {
     Created,
     Take,
     ItemDone,
+    // Any thread that found a mutex taken.
+    Relock,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -113,10 +117,13 @@ struct Thread {
     device: u32,
     /// The routine runs for an asynchronous device.
     asynchronous: bool,
-    /// The CPU it holds.
+    /// The CPU it holds, and the last one it held.
     cpu: u32,
+    last_cpu: u32,
     /// Next in the list of waiters it is on.
     next: u32,
+    /// The mutex it tries to get, and what it does then.
+    wants: (u32, Step),
     /// Index of the callback it runs.
     record: u32,
     /// Computing time left.
@@ -132,6 +139,8 @@ struct Thread {
 #[derive(Clone, Copy, Debug)]
 struct Lock {
     owner: u32,
+    /// The next release gives it to the first waiter, who missed it once.
+    hand_off: bool,
     waiters: (u32, u32),
 }
 
@@ -205,9 +214,15 @@ pub(super) struct Engine<'a> {
     mixed: bool,
     idle_cpus: Vec<u64>,
     cpu_queue: VecDeque<u32>,
+    /// All CPUs share one computing thread.
+    shared: Option<Shared>,
+    /// Timers of the last CPU wait for its first tick this long into resume
+    /// noirq.
+    first_tick: i64,
 
     // The phase that runs.
     phase: Phase,
+    phase_start: i64,
     index: usize,
     event: PmEvent,
     direction: Direction,
@@ -301,12 +316,18 @@ impl<'a> Engine<'a> {
                 };
                 n
             ],
-            locks: vec![Lock { owner: NONE, waiters: (NONE, NONE) }; topology.locks as usize + 1],
+            locks: vec![
+                Lock { owner: NONE, hand_off: false, waiters: (NONE, NONE) };
+                topology.locks as usize + 1
+            ],
             pool: Pool::new(n, workers, max_active),
             mixed: speeds.windows(2).any(|w| w[0] != w[1]),
             speeds,
             idle_cpus,
             cpu_queue: VecDeque::with_capacity(workers + 1),
+            shared: None,
+            first_tick: settings.profile.first_tick.0,
+            phase_start: 0,
             phase: Phase::Prepare,
             index: 0,
             event: PmEvent::Suspend,
@@ -324,7 +345,19 @@ impl<'a> Engine<'a> {
         };
         e.threads.push(Thread::new(Step::Finished));
         if !e.speeds.is_empty() {
-            e.threads[0].cpu = e.take_idle_cpu(MAIN).unwrap_or(0);
+            let cpu = e.take_idle_cpu(MAIN).unwrap_or(0);
+            e.threads[0].cpu = cpu;
+            if settings.profile.shared {
+                let cfs = settings.profile.preempts == Some(true);
+                let old_workers = if cfs && settings.profile.idle_workers > 2 {
+                    settings.profile.idle_workers + 1
+                } else {
+                    0
+                };
+                let mut shared = Shared::new(e.speeds.len(), workers, old_workers, cfs);
+                shared.put(cpu, MAIN, 0);
+                e.shared = Some(shared);
+            }
         }
         for _ in 0..settings.profile.idle_workers {
             e.add_worker();
@@ -336,14 +369,20 @@ impl<'a> Engine<'a> {
     pub(super) fn run_phase(&mut self, phase: Phase) -> Result<i64, Ended> {
         self.enter_phase(phase);
         let start = self.now;
+        self.phase_start = start;
         self.threads[MAIN as usize].step = Step::Begin;
         self.main_ready = true;
+        if let Some(shared) = &mut self.shared {
+            shared.give_turn(self.threads[MAIN as usize].cpu);
+        }
         while self.threads[MAIN as usize].step != Step::Finished {
             if self.main_ready {
                 self.main_ready = false;
                 self.run_thread(MAIN);
             } else if let Some(t) = self.ready.pop_front() {
                 self.run_thread(t);
+            } else if self.shared.is_some() {
+                self.take_turn()?;
             } else {
                 self.next_moment()?;
             }
@@ -370,7 +409,10 @@ impl<'a> Engine<'a> {
 
     /// A thread's time has come. One that slept must get a CPU first.
     fn fire(&mut self, t: u32) {
-        if !self.speeds.is_empty() && self.threads[t as usize].cpu == NONE {
+        if self.shared.is_some() {
+            self.runnable(t, self.costs.oversleep.0);
+            self.interrupt(t);
+        } else if !self.speeds.is_empty() && self.threads[t as usize].cpu == NONE {
             self.runnable(t, 0);
         } else {
             self.make_ready(t);
@@ -405,8 +447,18 @@ impl<'a> Engine<'a> {
     fn runnable(&mut self, t: u32, latency: i64) {
         if !self.speeds.is_empty() {
             match self.take_idle_cpu(t) {
-                Some(cpu) => self.threads[t as usize].cpu = cpu,
+                Some(cpu) => {
+                    self.threads[t as usize].cpu = cpu;
+                    if let Some(shared) = &mut self.shared {
+                        shared.put(cpu, t, latency);
+                        return;
+                    }
+                }
                 None => {
+                    if let Some(shared) = &mut self.shared {
+                        shared.wait_for_cpu(t, self.threads[t as usize].last_cpu);
+                        return;
+                    }
                     self.cpu_queue.push_back(t);
                     return;
                 }
@@ -415,7 +467,8 @@ impl<'a> Engine<'a> {
         self.after(t, latency);
     }
 
-    /// The first idle CPU of the list. The main thread is busy for most of a
+    /// The first idle CPU of the list, or the one it was on if computing is
+    /// shared and that is idle, as the kernel's scheduler does. The main thread is busy for most of a
     /// cycle, so the scheduler knows its load and puts it on the fastest one.
     fn take_idle_cpu(&mut self, t: u32) -> Option<u32> {
         if t == MAIN && self.mixed {
@@ -423,6 +476,14 @@ impl<'a> Engine<'a> {
             let cpu = (0..self.speeds.len()).filter(idle).max_by_key(|&c| self.speeds[c])?;
             self.idle_cpus[cpu / 64] &= !(1 << (cpu % 64));
             return Some(cpu as u32);
+        }
+        let last = self.threads[t as usize].last_cpu as usize;
+        if self.shared.is_some()
+            && let Some(word) = self.idle_cpus.get_mut(last / 64)
+            && *word & 1 << (last % 64) != 0
+        {
+            *word &= !(1 << (last % 64));
+            return Some(last as u32);
         }
         for (i, word) in self.idle_cpus.iter_mut().enumerate() {
             if *word != 0 {
@@ -441,12 +502,22 @@ impl<'a> Engine<'a> {
             return;
         }
         let cpu = core::mem::replace(&mut self.threads[t as usize].cpu, NONE);
-        match self.cpu_queue.pop_front() {
+        self.threads[t as usize].last_cpu = cpu;
+        let next = match &mut self.shared {
+            Some(shared) => shared.next_on(cpu),
+            None => self.cpu_queue.pop_front(),
+        };
+        match next {
             Some(next) => {
                 self.threads[next as usize].cpu = cpu;
-                self.after(next, self.costs.switch.0);
+                if self.shared.is_none() {
+                    self.after(next, self.costs.switch.0);
+                }
             }
             None => self.idle_cpus[cpu as usize / 64] |= 1 << (cpu % 64),
+        }
+        if let Some(shared) = &mut self.shared {
+            shared.put(cpu, next.unwrap_or(NONE), self.costs.switch.0);
         }
     }
 
@@ -465,6 +536,9 @@ impl<'a> Engine<'a> {
     /// simply been moved on.
     fn spend(&mut self, t: u32, work: Ns) -> bool {
         let time = self.on_cpu(t, work.0);
+        if self.shared.is_some() {
+            return self.spend_shared(t, time);
+        }
         let end = self.now.saturating_add(time);
         if self.ready.is_empty()
             && !self.main_ready
@@ -528,6 +602,7 @@ impl<'a> Engine<'a> {
             Step::Created => self.created(t),
             Step::Take => self.take(t),
             Step::ItemDone => self.item_done(t),
+            Step::Relock => self.relock(t),
         }
     }
 
@@ -553,6 +628,9 @@ impl<'a> Engine<'a> {
                 _ => Flow::Go(self.costs.lock),
             };
         }
+        if self.shared.is_some() {
+            return self.contend(t, l, step);
+        }
         push_waiter(&mut lock.waiters, &mut self.threads, t);
         if l == LIST_LOCK {
             self.tally.blocked_on_list += 1;
@@ -566,6 +644,9 @@ impl<'a> Engine<'a> {
 
     /// Releases lock `l`, to the first that waits for it.
     fn unlock(&mut self, l: u32) {
+        if self.shared.is_some() {
+            return self.unlock_shared(l);
+        }
         let lock = &mut self.locks[l as usize];
         let next = pop_waiter(&mut lock.waiters, &self.threads);
         lock.owner = next;
@@ -711,7 +792,9 @@ impl Thread {
             device: NONE,
             asynchronous: false,
             cpu: NONE,
+            last_cpu: NONE,
             next: NONE,
+            wants: (NONE, step),
             record: NONE,
             left: 0,
             owed: Ns::ZERO,

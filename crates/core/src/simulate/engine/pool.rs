@@ -128,6 +128,11 @@ impl Engine<'_> {
             if self.costs.create == Ns::ZERO {
                 return GO;
             }
+            if self.shared.is_some() {
+                // kthreadd computes meanwhile, on the same computing thread.
+                self.tally.wakeups += 1;
+                return Flow::Go(self.costs.create);
+            }
             self.block(t);
             self.tally.wakeups += 1;
             self.after(t, self.costs.create.0);
@@ -142,6 +147,11 @@ impl Engine<'_> {
         self.tally.workers_created += 1;
         self.pool.called[new as usize] = true;
         self.wake(new);
+        if self.shared.is_some() {
+            // It slept until kthreadd was done: another CPU had its turn.
+            self.threads[t as usize].step = Step::Recheck;
+            return self.pause(t);
+        }
         self.go(t, Step::Recheck, Ns::ZERO)
     }
 

@@ -237,9 +237,8 @@ impl Engine<'_> {
             self.threads[t as usize].left = 0;
             return Flow::Go(Ns(left));
         }
-        if core::mem::take(&mut self.threads[t as usize].slice_over) && !self.cpu_queue.is_empty() {
-            self.block(t);
-            self.cpu_queue.push_back(t);
+        if core::mem::take(&mut self.threads[t as usize].slice_over) && self.contended(t) {
+            self.queue_again(t);
             return Flow::Stop;
         }
         let part = left.min(self.slice);
@@ -258,9 +257,27 @@ impl Engine<'_> {
             return self.go(t, Step::Compute, Ns::ZERO);
         }
         self.threads[t as usize].step = Step::Slept;
+        let mut time = sleep.0;
+        if self.first_tick > 0 && self.phase == Phase::ResumeNoirq {
+            time = time.max(self.low_resolution(t));
+        }
         self.block(t);
-        self.after(t, (sleep + self.costs.oversleep).0);
+        if self.shared.is_none() {
+            time = time.saturating_add(self.costs.oversleep.0);
+        }
+        self.after(t, time);
         Flow::Stop
+    }
+
+    /// A CPU that came up has no high-resolution timers before its first tick:
+    /// what sleeps there sleeps at least until then. CPUs come up one after the
+    /// other, so when devices are resumed only the last one still waits.
+    fn low_resolution(&self, t: u32) -> i64 {
+        let last = self.speeds.len().wrapping_sub(1);
+        if last == 0 || self.threads[t as usize].cpu as usize != last {
+            return 0;
+        }
+        self.phase_start.saturating_add(self.first_tick).saturating_sub(self.now)
     }
 
     pub(super) fn slept(&mut self, t: u32) -> Flow {

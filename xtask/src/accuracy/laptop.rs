@@ -4,9 +4,10 @@
 //! scheduling model alone, and from the medians of the other cycles, which is
 //! what a user gets.
 
+use super::order::TIE;
 use anyhow::{Context, Result, bail};
+use dormouse_core::board::Board;
 use dormouse_core::board::derive::{Derived, derive};
-use dormouse_core::board::{self, Board, Work};
 use dormouse_core::capture::Capture;
 use dormouse_core::cycle::{Cycle, PhaseSpan};
 use dormouse_core::phase::Phase;
@@ -19,9 +20,6 @@ use dormouse_read::{Input, Options};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-
-/// Starts closer than this are ties.
-const TIE: Ns = Ns(50_000);
 
 /// Errors of one phase over all cycles.
 #[derive(Default)]
@@ -52,24 +50,13 @@ impl Errors {
     }
 }
 
-/// `accuracy [--profile FILE] [--guest CAPTURE] [INPUT…]`. An input written
-/// `BOARD=CAPTURE` is predicted from the board file: recorded times are used for
-/// the devices of the laboratory's guest only, and those come from the recording
-/// given with `--guest`.
+/// `accuracy [--profile FILE] [INPUT…]`.
 pub fn run(args: &[String]) -> Result<()> {
     let mut costs = Profile::x86();
     let mut inputs: Vec<PathBuf> = Vec::new();
-    let mut guest = Times::new();
-    let mut total: BTreeMap<Phase, Errors> = BTreeMap::new();
     let mut args = args.iter();
     while let Some(a) = args.next() {
-        if a == "--guest" {
-            let file = args.next().context("--guest needs a recording")?;
-            let reading = dormouse_read::read(&[Input::from_arg(file)], &Options::default())?;
-            for capture in &reading.captures {
-                guest.extend(times_by_name(&derive(capture).map_err(anyhow::Error::msg)?));
-            }
-        } else if a == "--profile" {
+        if a == "--profile" {
             let file = args.next().context("--profile needs a file")?;
             costs = match Profile::find(file) {
                 Some(p) => p,
@@ -90,10 +77,6 @@ pub fn run(args: &[String]) -> Result<()> {
     }
     for input in &inputs {
         println!("== {}, costs: {}", input.display(), costs.name);
-        if let Some((board, capture)) = input.to_str().and_then(|i| i.split_once('=')) {
-            from_board(board, capture, &costs, &guest, &mut total)?;
-            continue;
-        }
         let reading = dormouse_read::read(&[Input::from_arg(input)], &Options::default())?;
         for capture in &reading.captures {
             if !capture.cycles.is_empty() {
@@ -101,83 +84,6 @@ pub fn run(args: &[String]) -> Result<()> {
             }
         }
     }
-    if !total.is_empty() {
-        println!("== all boards");
-        show(&mut total);
-    }
-    Ok(())
-}
-
-/// Work of the callbacks of a device, by its name.
-type Times = BTreeMap<String, [Option<Work>; 8]>;
-
-fn times_by_name(derived: &Derived) -> Times {
-    let board = &derived.board;
-    board
-        .graph
-        .devices
-        .iter()
-        .zip(&board.devices)
-        .map(|(d, b)| (board.names.get(d.name).to_string(), b.work))
-        .collect()
-}
-
-/// Predicts a recording of the laboratory from the board it was made from.
-fn from_board(
-    file: &str,
-    capture: &str,
-    costs: &Profile,
-    guest: &Times,
-    total: &mut BTreeMap<Phase, Errors>,
-) -> Result<()> {
-    let planned = board::parse(&fs::read_to_string(file)?)?;
-    let planned = times_by_name(&Derived { board: planned, ..Derived::default() });
-    let reading = dormouse_read::read(&[Input::from_arg(capture)], &Options::default())?;
-    let capture = reading.captures.first().context("the recording is empty")?;
-    let mut errors: BTreeMap<Phase, Errors> = BTreeMap::new();
-    let (mut pairs, mut wrong, mut starts) = (0, 0, Vec::new());
-    let mut left = 2;
-    for (i, cycle) in capture.cycles.iter().enumerate() {
-        let kernel = Kernel::parse(capture.names.get(cycle.kernel)).context("no kernel")?;
-        let by = Scheduler { policy: kernel.policy(), kernel: Some(kernel) };
-        let mut derived = derive(&only(capture, |n| n == i)).map_err(anyhow::Error::msg)?;
-        let board = &mut derived.board;
-        for (d, b) in board.graph.devices.iter().zip(&mut board.devices) {
-            let name = board.names.get(d.name);
-            if let Some(work) = planned.get(name) {
-                b.work = *work;
-            } else if let Some(work) = guest.get(name) {
-                b.work = *work;
-                for w in b.work.iter_mut().flatten() {
-                    // The guest's own callbacks compute; what was recorded as
-                    // long has the late end of a sleep in it already.
-                    if w.sleep < Ns(100_000) {
-                        w.compute = core::mem::take(&mut w.sleep);
-                    } else {
-                        w.sleep -= costs.costs.oversleep;
-                    }
-                }
-            }
-        }
-        let mut profile = costs.clone();
-        profile.idle_workers = left;
-        let settings = Settings { profile, pm_async: None, wakeup_at: None };
-        let o = predict(&derived.board, by, &settings)?;
-        left = left.max(2 + o.run.tally.workers_created as u32);
-        compare(&o, cycle, &mut errors);
-        compare(&o, cycle, total);
-        for span in cycle.phases.iter().filter(|s| s.complete && s.phase.may_be_async()) {
-            let (is, was) = (o.phase(span.phase), observed(span).0);
-            let off = (is - was).0.abs();
-            if off > 100_000 && off * 20 > was.0 {
-                println!("cycle {}: {} took {was}, predicted {is}", i + 1, phase_words(span.phase));
-            }
-        }
-        order(&o, &derived, cycle, &mut pairs, &mut wrong, &mut starts);
-    }
-    println!("{} cycles, from the board: error of the phase time", capture.cycles.len());
-    show(&mut errors);
-    show_order(pairs, wrong, starts);
     Ok(())
 }
 

@@ -1,0 +1,251 @@
+//! One computing thread for all CPUs: how QEMU runs several virtual CPUs under
+//! instruction counting.
+//!
+//! Sleeps overlap, computing does not, not even that of the machinery: a
+//! wake-up on one CPU delays the callback that waits for the next. QEMU
+//! (`accel/tcg/tcg-accel-ops-rr.c`) lets a virtual CPU run until it halts or
+//! until the next timer of the machine is due, then the next CPU of the ring;
+//! after a timer it begins with the first CPU again. Interrupts from one CPU to
+//! another do not change the turn; the pause of a thread that spins does.
+//!
+//! Because only one CPU gets on at a time, two things matter here that the
+//! engine otherwise leaves out. A mutex that is released is free, and whoever
+//! runs takes it, before the thread that was woken for it comes: otherwise
+//! every worker would queue up behind a sleeping owner. And before 6.6 the
+//! scheduler (CFS) let a thread that had slept for long run before the one that
+//! woke it: workers left from the cycle before interrupt the main thread.
+
+use super::*;
+
+/// One turn of a spinning loop.
+const SPIN: i64 = 50;
+
+pub(super) struct Shared {
+    /// The thread that each CPU runs; NONE if it is idle.
+    on: Vec<u32>,
+    /// What it has still to compute before its next step.
+    left: Vec<i64>,
+    /// Whose turn it is.
+    turn: usize,
+    /// Workers with numbers below this interrupt the main thread.
+    old_workers: u32,
+    /// The scheduler is that of kernels before 6.6.
+    cfs: bool,
+    /// Threads that want to run on each CPU. The kernel moves them only when a
+    /// CPU is idle for longer than these moments.
+    queues: Vec<VecDeque<u32>>,
+    /// The main thread must give its CPU away at its next step.
+    interrupted: bool,
+    /// The CPU on which it waits until no worker wants to run.
+    main_last: u32,
+}
+
+impl Shared {
+    /// `old_workers`: workers up to this number may interrupt the main thread.
+    pub(super) fn new(cpus: usize, workers: usize, old_workers: u32, cfs: bool) -> Shared {
+        Shared {
+            on: vec![NONE; cpus],
+            left: vec![0; cpus],
+            turn: 0,
+            old_workers,
+            cfs,
+            queues: (0..cpus).map(|_| VecDeque::with_capacity(workers + 1)).collect(),
+            interrupted: false,
+            main_last: NONE,
+        }
+    }
+
+    /// `t`, which ran on `last` before, wants to run and no CPU is idle.
+    pub(super) fn wait_for_cpu(&mut self, t: u32, last: u32) {
+        let cpu = if last == NONE { self.turn } else { last as usize };
+        if t == MAIN {
+            self.main_last = cpu as u32;
+            return;
+        }
+        self.interrupted |= t < self.old_workers && self.on[cpu] == MAIN;
+        self.queues[cpu].push_back(t);
+    }
+
+    /// CFS has counted little time for a young worker that slept: it comes
+    /// before those that were just made.
+    fn favour(&mut self, cpu: u32, t: u32) {
+        if self.cfs && t >= self.old_workers && self.queues[cpu as usize].back() == Some(&t) {
+            self.queues[cpu as usize].rotate_right(1);
+        }
+    }
+
+    /// Who runs next on `cpu`.
+    pub(super) fn next_on(&mut self, cpu: u32) -> Option<u32> {
+        let next = self.queues[cpu as usize].pop_front();
+        if next.is_none() && self.main_last == cpu {
+            self.main_last = NONE;
+            return Some(MAIN);
+        }
+        next
+    }
+
+    /// `t` (or nobody) runs on `cpu`, after `first` of computing.
+    pub(super) fn put(&mut self, cpu: u32, t: u32, first: i64) {
+        self.on[cpu as usize] = t;
+        self.left[cpu as usize] = first;
+    }
+
+    /// It is the turn of `cpu`.
+    pub(super) fn give_turn(&mut self, cpu: u32) {
+        self.turn = cpu as usize;
+    }
+
+    /// The CPU that computes next: from the one whose turn it is, around.
+    fn next(&mut self) -> Option<usize> {
+        let n = self.on.len();
+        let cpu = (0..n).map(|i| (self.turn + i) % n).find(|&c| self.on[c] != NONE)?;
+        self.turn = cpu;
+        Some(cpu)
+    }
+}
+
+impl Engine<'_> {
+    /// Computes on the CPU whose turn it is, to the end of the step or to the
+    /// next timer.
+    pub(super) fn take_turn(&mut self) -> Result<(), Deadlock> {
+        let due = self.events.peek().map(|e| e.time().max(self.now));
+        let Some(shared) = &mut self.shared else { return Err(Deadlock) };
+        match (shared.next(), due) {
+            (None, None) => Err(Deadlock),
+            (None, Some(_)) => self.timers(),
+            (Some(cpu), Some(due)) if due < self.now.saturating_add(shared.left[cpu]) => {
+                shared.left[cpu] -= due - self.now;
+                self.timers()
+            }
+            (Some(cpu), _) => {
+                self.now = self.now.saturating_add(core::mem::take(&mut shared.left[cpu]));
+                let t = shared.on[cpu];
+                if t == MAIN && core::mem::take(&mut shared.interrupted) {
+                    if !shared.queues[cpu].is_empty() {
+                        shared.main_last = cpu as u32;
+                        self.block(MAIN);
+                    }
+                    return Ok(());
+                }
+                self.run_thread(t);
+                Ok(())
+            }
+        }
+    }
+
+    /// The timers that are due; the turn goes to the first CPU.
+    fn timers(&mut self) -> Result<(), Deadlock> {
+        self.next_moment()?;
+        if let Some(shared) = &mut self.shared {
+            shared.turn = 0;
+        }
+        Ok(())
+    }
+
+    /// Mutex `l` is taken. While its owner is on a CPU a thread spins, and
+    /// its pauses pass the turn on; otherwise it sleeps.
+    pub(super) fn contend(&mut self, t: u32, l: u32, step: Step) -> Flow {
+        let thread = &mut self.threads[t as usize];
+        thread.wants = (l, step);
+        thread.step = Step::Relock;
+        let owner = self.locks[l as usize].owner;
+        if self.threads[owner as usize].cpu != NONE {
+            return self.pause(t);
+        }
+        if l == LIST_LOCK {
+            self.tally.blocked_on_list += 1;
+        } else {
+            self.tally.blocked_on_lock += 1;
+        }
+        push_waiter(&mut self.locks[l as usize].waiters, &mut self.threads, t);
+        self.park(t);
+        self.block(t);
+        Flow::Stop
+    }
+
+    /// Whether somebody waits for the CPU of `t`.
+    pub(super) fn contended(&self, t: u32) -> bool {
+        match &self.shared {
+            Some(s) => !s.queues[self.threads[t as usize].cpu as usize].is_empty(),
+            None => !self.cpu_queue.is_empty(),
+        }
+    }
+
+    /// `t` gives its CPU to who waits for it, and waits for it then.
+    pub(super) fn queue_again(&mut self, t: u32) {
+        self.block(t);
+        match &mut self.shared {
+            Some(s) => s.wait_for_cpu(t, self.threads[t as usize].last_cpu),
+            None => self.cpu_queue.push_back(t),
+        }
+    }
+
+    /// The timer that ended the sleep of `t` interrupted its CPU, if that was
+    /// busy: what the late end of a sleep takes beyond the switch to `t`.
+    pub(super) fn interrupt(&mut self, t: u32) {
+        let thread = &self.threads[t as usize];
+        let cost = (self.costs.oversleep - self.costs.switch).0.max(0);
+        if thread.cpu == NONE
+            && let (Some(shared), false) = (&mut self.shared, thread.last_cpu == NONE)
+        {
+            shared.left[thread.last_cpu as usize] += cost;
+            shared.favour(thread.last_cpu, t);
+        }
+    }
+
+    /// `t` spins once: it stays on its CPU and the next one has its turn.
+    pub(super) fn pause(&mut self, t: u32) -> Flow {
+        let cpu = self.threads[t as usize].cpu as usize;
+        if let Some(shared) = &mut self.shared {
+            shared.left[cpu] = SPIN;
+            shared.turn = (cpu + 1) % shared.on.len();
+        }
+        Flow::Stop
+    }
+
+    /// Tries again to get the mutex.
+    pub(super) fn relock(&mut self, t: u32) -> Flow {
+        let (l, step) = self.threads[t as usize].wants;
+        let lock = &mut self.locks[l as usize];
+        if lock.owner == t || lock.owner == NONE {
+            lock.owner = t;
+            return self.owe(t, step, self.costs.lock);
+        }
+        if self.threads[lock.owner as usize].cpu == NONE {
+            // It came too late; the next release waits for it.
+            lock.hand_off = true;
+        }
+        self.contend(t, l, step)
+    }
+
+    /// Releases mutex `l` and wakes the first that sleeps for it.
+    pub(super) fn unlock_shared(&mut self, l: u32) {
+        let lock = &mut self.locks[l as usize];
+        lock.owner = NONE;
+        let next = pop_waiter(&mut lock.waiters, &self.threads);
+        if next == NONE {
+            return;
+        }
+        if core::mem::take(&mut lock.hand_off) {
+            lock.owner = next;
+        }
+        self.unpark(next);
+        self.wake(next);
+    }
+
+    /// Lets `t` compute. True if it could at once.
+    pub(super) fn spend_shared(&mut self, t: u32, time: i64) -> bool {
+        let cpu = self.threads[t as usize].cpu as usize;
+        let end = self.now.saturating_add(time);
+        let Some(shared) = &mut self.shared else { return true };
+        if shared.turn == cpu
+            && !(shared.interrupted && t == MAIN)
+            && self.events.peek().is_none_or(|e| e.time() >= end)
+        {
+            self.now = end;
+            return true;
+        }
+        shared.left[cpu] = time;
+        false
+    }
+}

@@ -1,0 +1,300 @@
+//! Recordings of the laboratory, predicted from the board files they were made
+//! from.
+
+use super::order::{Start, TIE, out_of_order};
+use super::verdict::{Sample, Table, spread};
+use anyhow::{Context, Result, bail};
+use dormouse_core::board::derive::{Derived, derive};
+use dormouse_core::board::{self, Board};
+use dormouse_core::capture::Capture;
+use dormouse_core::cycle::Cycle;
+use dormouse_core::device::DeviceId;
+use dormouse_core::phase::{Direction, Phase};
+use dormouse_core::simulate::kernel::Kernel;
+use dormouse_core::simulate::planned::{Plan, apply, guest, plan};
+use dormouse_core::simulate::predict::{Outlook, Scheduler, outlook, phase_words};
+use dormouse_core::simulate::{Profile, Settings, profile};
+use dormouse_core::time::Ns;
+use dormouse_read::{Input, Options};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+
+struct Args {
+    title: String,
+    costs: Profile,
+    guest: Plan,
+    apart: bool,
+    table: Option<String>,
+    /// Show every callback of this phase.
+    show: Option<String>,
+    pairs: Vec<(String, String)>,
+}
+
+fn parse(args: &[String]) -> Result<Args> {
+    let mut a = Args {
+        title: String::new(),
+        costs: Profile::x86(),
+        guest: Plan::new(),
+        apart: false,
+        table: None,
+        show: None,
+        pairs: Vec::new(),
+    };
+    let mut args = args.iter();
+    while let Some(word) = args.next() {
+        let mut value = || args.next().with_context(|| format!("{word} needs a value"));
+        match word.as_str() {
+            "--title" => a.title = value()?.clone(),
+            "--apart" => a.apart = true,
+            "--table" => a.table = Some(value()?.clone()),
+            "--show" => a.show = Some(value()?.clone()),
+            "--profile" => {
+                let file = value()?;
+                let text =
+                    fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
+                a.costs = profile::parse(&text).with_context(|| file.clone())?;
+            }
+            "--guest" => a.guest = plan(&whole(&read(value()?)?)?.board),
+            _ => match word.split_once('=') {
+                Some((board, capture)) => a.pairs.push((board.into(), capture.into())),
+                None => bail!("{word}: write BOARD=CAPTURE"),
+            },
+        }
+    }
+    Ok(a)
+}
+
+/// Predicts what is given and prints how far off that is.
+pub fn run(args: &[String]) -> Result<()> {
+    let args = parse(args)?;
+    let mut table = Table { title: args.title.clone(), judged: !args.apart, ..Table::default() };
+    println!("== {}, costs: {}", args.title, args.costs.name);
+    for (board, capture) in &args.pairs {
+        judge(board, capture, &args, &mut table)
+            .with_context(|| format!("{board} and {capture}"))?;
+    }
+    let mut out = String::new();
+    table.show(&mut out);
+    println!("{out}");
+    if let Some(file) = &args.table {
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(file)?;
+        file.write_all(table.write().as_bytes())?;
+    }
+    Ok(())
+}
+
+fn read(file: &str) -> Result<Capture> {
+    let reading = dormouse_read::read(&[Input::from_arg(file)], &Options::default())?;
+    reading.captures.into_iter().next().context("the recording is empty")
+}
+
+fn whole(capture: &Capture) -> Result<Derived> {
+    derive(capture).map_err(anyhow::Error::msg)
+}
+
+/// One recorded cycle and its prediction.
+struct Pair<'a> {
+    cycle: &'a Cycle,
+    derived: Derived,
+    outlook: Outlook,
+}
+
+fn judge(file: &str, capture: &str, args: &Args, table: &mut Table) -> Result<()> {
+    let text = fs::read_to_string(file)?;
+    let board = board::parse(&text).map_err(|e| anyhow::anyhow!("{e}"))?;
+    let name = std::path::Path::new(file).file_stem().unwrap_or_default().to_string_lossy();
+    let capture = read(capture)?;
+    let planned = plan(&board);
+    let pairs = predict(&capture, &planned, args)?;
+    println!("{name}: {} devices, {} cycles", board.devices.len(), pairs.len());
+    for phase in Phase::DEVICE {
+        let times: Vec<(Ns, Ns)> = pairs
+            .iter()
+            .filter_map(|p| {
+                let span = p.cycle.phase(phase).filter(|s| s.complete)?;
+                Some((p.outlook.phase(phase), span.duration()))
+            })
+            .collect();
+        // The first cycle after a boot has cold pools: it is no repeat.
+        let warm = if times.len() > 2 { &times[1..] } else { &times[..] };
+        let spread = spread(&warm.iter().map(|t| t.1).collect::<Vec<_>>());
+        for (i, &(predicted, observed)) in times.iter().enumerate() {
+            let sample = Sample { predicted, observed, spread };
+            if sample.beyond() {
+                println!(
+                    "  cycle {}: {} took {observed}, predicted {predicted}, repeats within {spread}",
+                    i + 1,
+                    phase_words(phase)
+                );
+            }
+            table.phases.entry(phase).or_default().push(sample);
+        }
+        if phase.may_be_async() {
+            order(phase, &pairs, &board, table);
+            if args.show.as_deref() == Some(&phase_words(phase)) {
+                show(phase, &pairs);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn predict<'a>(capture: &'a Capture, planned: &Plan, args: &Args) -> Result<Vec<Pair<'a>>> {
+    let mut left = 2;
+    let mut pairs = Vec::new();
+    for cycle in &capture.cycles {
+        let kernel = Kernel::parse(capture.names.get(cycle.kernel)).context("no kernel")?;
+        let by = Scheduler { policy: kernel.policy(), kernel: Some(kernel) };
+        let one = Capture { cycles: vec![cycle.clone()], ..capture.clone() };
+        let mut derived = whole(&one)?;
+        let own = guest(&derived.board, planned);
+        let elsewhere: Plan = args
+            .guest
+            .iter()
+            .filter(|(name, _)| own.contains_key(*name))
+            .map(|(name, work)| (name.clone(), *work))
+            .collect();
+        // The guest's own callbacks are taken from the recording of another
+        // board; what is not there, from this one.
+        apply(&mut derived.board, &[planned, &computing(elsewhere), &own]);
+        let mut profile = args.costs.clone();
+        profile.idle_workers = left;
+        let settings = Settings { profile, pm_async: None, wakeup_at: None };
+        let outlook = outlook(&derived.board, by, &settings)?;
+        left = left.max(2 + outlook.run.tally.workers_created as u32);
+        pairs.push(Pair { cycle, derived, outlook });
+    }
+    Ok(pairs)
+}
+
+/// The guest's own callbacks compute.
+fn computing(mut plan: Plan) -> Plan {
+    for work in plan.values_mut().flat_map(|w| w.iter_mut().flatten()) {
+        work.compute += core::mem::take(&mut work.sleep);
+    }
+    plan
+}
+
+/// Begin and end of each device's callback in `phase` of `cycle`, relative to
+/// the phase, by the number `place` gives.
+fn times(cycle: &Cycle, phase: Phase, place: impl Fn(DeviceId) -> Option<u32>) -> Times {
+    let Some(span) = cycle.phase(phase) else { return Times::new() };
+    cycle
+        .callbacks
+        .iter()
+        .filter(|c| c.phase == phase)
+        .filter_map(|c| Some((place(c.device)?, (c.start - span.start, c.end - span.start))))
+        .collect()
+}
+
+type Times = BTreeMap<u32, (Ns, Ns)>;
+
+impl Pair<'_> {
+    fn seen(&self, phase: Phase) -> Times {
+        times(self.cycle, phase, |d| self.derived.place.get(d.index()).copied())
+    }
+
+    fn predicted(&self, phase: Phase) -> Times {
+        times(&self.outlook.run.cycle, phase, |d| Some(d.0))
+    }
+
+    fn name(&self, d: u32) -> &str {
+        let board = &self.derived.board;
+        board.names.get(board.graph.get(DeviceId(d)).name)
+    }
+}
+
+/// Counts and lists the devices that start in another order than predicted.
+fn order(phase: Phase, pairs: &[Pair], board: &Board, table: &mut Table) {
+    let warm = if pairs.len() > 2 { &pairs[1..] } else { pairs };
+    let Some(last) = warm.last() else { return };
+    let seen: Vec<Times> = warm.iter().map(|p| p.seen(phase)).collect();
+    let predicted = last.predicted(phase);
+    let starts: Vec<Start> = predicted
+        .iter()
+        .filter_map(|(&device, &(start, _))| {
+            let seen: Option<Vec<Ns>> = seen.iter().map(|s| Some(s.get(&device)?.0)).collect();
+            Some(Start { device, seen: seen?, predicted: start })
+        })
+        .collect();
+    let wrong = out_of_order(&starts);
+    table.starts += starts.len() as u64;
+    table.wrong += wrong.len() as u64;
+    for w in wrong {
+        let s = &starts[w];
+        println!(
+            "  {}: {} started at {}, predicted at {}: {}",
+            phase_words(phase),
+            last.name(s.device),
+            s.usual(),
+            s.predicted,
+            reason(phase, s, &starts, last, board)
+        );
+    }
+}
+
+/// Why a device starts at another time than predicted, as far as the recording
+/// tells.
+fn reason(phase: Phase, s: &Start, starts: &[Start], last: &Pair, board: &Board) -> String {
+    let off = s.usual() - s.predicted;
+    let (seen, predicted) = (last.seen(phase), last.predicted(phase));
+    let graph = &last.derived.board.graph;
+    let d = DeviceId(s.device);
+    let mut before: Vec<DeviceId> = Vec::new();
+    match phase.direction() {
+        Direction::Resume => {
+            before.extend(graph.get(d).parent);
+            before.extend(graph.links.iter().filter(|l| l.consumer == d).map(|l| l.supplier));
+        }
+        Direction::Suspend => {
+            let children = (0..graph.devices.len() as u32).map(DeviceId);
+            before.extend(children.filter(|&c| graph.get(c).parent == Some(d)));
+            before.extend(graph.links.iter().filter(|l| l.supplier == d).map(|l| l.consumer));
+        }
+    }
+    let latest = before
+        .iter()
+        .filter_map(|b| Some((b.0, seen.get(&b.0)?.1, predicted.get(&b.0)?.1)))
+        .max_by_key(|b| b.1);
+    if let Some((b, end, expected)) = latest
+        && (end - expected).0.signum() == off.0.signum()
+        && (end - expected).0.abs() * 2 > off.0.abs()
+    {
+        return format!("what it waits for, {}, ended {} off", last.name(b), end - expected);
+    }
+    let near = starts.iter().filter(|o| (o.usual() - s.usual()).0.abs() < 4 * TIE.0).count();
+    if near > 4 {
+        return format!(
+            "{} of {} devices start within {} of it; the order in which CPUs and workers get to them is not known",
+            near - 1,
+            board.devices.len(),
+            Ns(4 * TIE.0)
+        );
+    }
+    "not explained".into()
+}
+
+/// Every callback of a phase in the last cycle, observed and predicted.
+fn show(phase: Phase, pairs: &[Pair]) {
+    for (i, pair) in pairs.iter().enumerate() {
+        let predicted = pair.predicted(phase);
+        let mut seen: Vec<_> = pair.seen(phase).into_iter().collect();
+        seen.sort_by_key(|s| s.1.0);
+        for (d, (start, end)) in seen {
+            let Some(&(s, e)) = predicted.get(&d) else { continue };
+            let us = |t: Ns| t.0 / 1000;
+            println!(
+                "    {} {:<14} start {:>7} {:>7} ({:>5})  end {:>7} {:>7}  longer {:>5}",
+                i + 1,
+                pair.name(d),
+                us(start),
+                us(s),
+                us(start - s),
+                us(end),
+                us(e),
+                us((end - start) - (e - s))
+            );
+        }
+    }
+}

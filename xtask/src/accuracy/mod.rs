@@ -1,0 +1,44 @@
+//! How far predictions are from kernels: boards that ran in the laboratory, and
+//! recordings of a real laptop.
+//!
+//! `accuracy` judges the laptop. `accuracy lab --title T --profile FILE --guest
+//! CAPTURE [--apart] [--table FILE] BOARD=CAPTURE…` predicts recordings of the
+//! laboratory from their board files and adds the figures to a table; `accuracy
+//! table FILE` prints it with the verdicts.
+
+mod lab;
+mod laptop;
+mod order;
+mod verdict;
+
+use anyhow::{Context, Result};
+use std::fs;
+use std::process::ExitCode;
+use verdict::Table;
+
+/// Something that was asked was missed.
+const MISSED: u8 = 4;
+
+/// Runs the task.
+pub fn run(args: &[String]) -> Result<ExitCode> {
+    match args.first().map(String::as_str) {
+        Some("lab") => lab::run(&args[1..]).map(|()| ExitCode::SUCCESS),
+        Some("table") => {
+            let file = args.get(1).context("table needs a file")?;
+            let text = fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
+            Ok(table(&Table::read(&text)))
+        }
+        _ => laptop::run(args).map(|()| ExitCode::SUCCESS),
+    }
+}
+
+fn table(tables: &[Table]) -> ExitCode {
+    let mut out = String::new();
+    let mut passed = !tables.is_empty();
+    for t in tables {
+        passed &= t.show(&mut out);
+    }
+    print!("{out}");
+    println!("\n{}", if passed { "PASS: all figures are met" } else { "MISSED: see above" });
+    if passed { ExitCode::SUCCESS } else { ExitCode::from(MISSED) }
+}
