@@ -132,7 +132,7 @@ fn judge(file: &str, capture: &str, args: &Args, table: &mut Table) -> Result<()
         }
         if phase.may_be_async() {
             order(phase, &pairs, &board, table);
-            if args.show.as_deref() == Some(&phase_words(phase)) {
+            if args.show.as_deref() == Some(phase_words(phase)) {
                 show(phase, &pairs);
             }
         }

@@ -193,7 +193,7 @@ mod tests {
         assert!(shown(&table(&[(100 * MS, 100 * MS, 0), (105 * MS, 100 * MS, 0)])));
         assert!(!shown(&table(&[(100 * MS, 100 * MS, 0), (106 * MS, 100 * MS, 0)])));
         // Twice the spread where that is larger; and never less than 100 us.
-        assert!(shown(&table(&[(108 * MS, 100 * MS, 4 * MS)])));
+        assert!(shown(&table(&[(112 * MS, 100 * MS, 6 * MS)])));
         assert!(!shown(&table(&[(104 * MS, 100 * MS, MS)])));
         assert!(shown(&table(&[(600_000, 500_000, 0)])));
         assert!(!shown(&table(&[(601_000, 500_000, 0)])));

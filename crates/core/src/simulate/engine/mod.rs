@@ -8,6 +8,7 @@
 //! run in the order of their wake-ups; a completion wakes its waiters in the
 //! order in which they came; workers take items in the order of queueing.
 
+mod locks;
 mod main_thread;
 mod pool;
 mod routine;
@@ -27,6 +28,7 @@ use alloc::collections::{BinaryHeap, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use locks::{pop_waiter, push_waiter};
 use pool::Pool;
 use shared::Shared;
 
@@ -467,8 +469,7 @@ impl<'a> Engine<'a> {
         self.after(t, latency);
     }
 
-    /// The first idle CPU of the list, or the one it was on if computing is
-    /// shared and that is idle, as the kernel's scheduler does. The main thread is busy for most of a
+    /// The first idle CPU of the list. The main thread is busy for most of a
     /// cycle, so the scheduler knows its load and puts it on the fastest one.
     fn take_idle_cpu(&mut self, t: u32) -> Option<u32> {
         if t == MAIN && self.mixed {
@@ -477,13 +478,10 @@ impl<'a> Engine<'a> {
             self.idle_cpus[cpu / 64] &= !(1 << (cpu % 64));
             return Some(cpu as u32);
         }
-        let last = self.threads[t as usize].last_cpu as usize;
-        if self.shared.is_some()
-            && let Some(word) = self.idle_cpus.get_mut(last / 64)
-            && *word & 1 << (last % 64) != 0
-        {
-            *word &= !(1 << (last % 64));
-            return Some(last as u32);
+        if let Some(shared) = &self.shared {
+            let cpu = shared.idle_for(self.threads[t as usize].last_cpu)?;
+            self.idle_cpus[cpu / 64] &= !(1 << (cpu % 64));
+            return Some(cpu as u32);
         }
         for (i, word) in self.idle_cpus.iter_mut().enumerate() {
             if *word != 0 {
@@ -614,61 +612,6 @@ impl<'a> Engine<'a> {
     fn owe(&mut self, t: u32, step: Step, cost: Ns) -> Flow {
         self.threads[t as usize].step = step;
         Flow::Owe(cost)
-    }
-
-    /// Takes lock `l` and goes on with `step`, at once or when it is free.
-    fn lock(&mut self, t: u32, l: u32, step: Step) -> Flow {
-        self.threads[t as usize].step = step;
-        let lock = &mut self.locks[l as usize];
-        if lock.owner == NONE {
-            lock.owner = t;
-            // The list mutex is taken outside of callbacks, others inside.
-            return match l {
-                LIST_LOCK => Flow::Owe(self.costs.lock),
-                _ => Flow::Go(self.costs.lock),
-            };
-        }
-        if self.shared.is_some() {
-            return self.contend(t, l, step);
-        }
-        push_waiter(&mut lock.waiters, &mut self.threads, t);
-        if l == LIST_LOCK {
-            self.tally.blocked_on_list += 1;
-        } else {
-            self.tally.blocked_on_lock += 1;
-        }
-        self.park(t);
-        self.block(t);
-        Flow::Stop
-    }
-
-    /// Releases lock `l`, to the first that waits for it.
-    fn unlock(&mut self, l: u32) {
-        if self.shared.is_some() {
-            return self.unlock_shared(l);
-        }
-        let lock = &mut self.locks[l as usize];
-        let next = pop_waiter(&mut lock.waiters, &self.threads);
-        lock.owner = next;
-        if next != NONE {
-            self.unpark(next);
-            self.tally.wakeups += 1;
-            self.runnable(next, self.costs.hand_over.0);
-        }
-    }
-
-    fn park(&mut self, t: u32) {
-        if t != MAIN {
-            self.threads[t as usize].parked = true;
-            self.tally.parked += 1;
-            self.tally.parked_at_once = self.tally.parked_at_once.max(self.tally.parked);
-        }
-    }
-
-    fn unpark(&mut self, t: u32) {
-        if core::mem::take(&mut self.threads[t as usize].parked) {
-            self.tally.parked -= 1;
-        }
     }
 
     fn has(&self, d: u32, flags: u16) -> bool {
@@ -816,22 +759,4 @@ fn levels(phase: Phase) -> (u8, u8) {
         Phase::Complete => (1, 0),
         _ => (0, 1),
     }
-}
-
-fn push_waiter(list: &mut (u32, u32), threads: &mut [Thread], t: u32) {
-    threads[t as usize].next = NONE;
-    if list.0 == NONE {
-        list.0 = t;
-    } else {
-        threads[list.1 as usize].next = t;
-    }
-    list.1 = t;
-}
-
-fn pop_waiter(list: &mut (u32, u32), threads: &[Thread]) -> u32 {
-    let t = list.0;
-    if t != NONE {
-        list.0 = threads[t as usize].next;
-    }
-    t
 }

@@ -95,6 +95,14 @@ impl Shared {
         self.turn = cpu as usize;
     }
 
+    /// The CPU a thread is woken on: the one it ran on last, or the one of who
+    /// wakes it, else the next idle one, as the kernel's scheduler looks for it.
+    pub(super) fn idle_for(&self, last: u32) -> Option<usize> {
+        let n = self.on.len();
+        let from = if last == NONE { self.turn } else { last as usize };
+        (0..n).map(|i| (from + i) % n).find(|&c| self.on[c] == NONE)
+    }
+
     /// The CPU that computes next: from the one whose turn it is, around.
     fn next(&mut self) -> Option<usize> {
         let n = self.on.len();
@@ -107,11 +115,11 @@ impl Shared {
 impl Engine<'_> {
     /// Computes on the CPU whose turn it is, to the end of the step or to the
     /// next timer.
-    pub(super) fn take_turn(&mut self) -> Result<(), Deadlock> {
+    pub(super) fn take_turn(&mut self) -> Result<(), Ended> {
         let due = self.events.peek().map(|e| e.time().max(self.now));
-        let Some(shared) = &mut self.shared else { return Err(Deadlock) };
+        let Some(shared) = &mut self.shared else { return Err(Ended::Deadlock) };
         match (shared.next(), due) {
-            (None, None) => Err(Deadlock),
+            (None, None) => Err(Ended::Deadlock),
             (None, Some(_)) => self.timers(),
             (Some(cpu), Some(due)) if due < self.now.saturating_add(shared.left[cpu]) => {
                 shared.left[cpu] -= due - self.now;
@@ -119,6 +127,9 @@ impl Engine<'_> {
             }
             (Some(cpu), _) => {
                 self.now = self.now.saturating_add(core::mem::take(&mut shared.left[cpu]));
+                if self.now > self.limit {
+                    return Err(Ended::Late);
+                }
                 let t = shared.on[cpu];
                 if t == MAIN && core::mem::take(&mut shared.interrupted) {
                     if !shared.queues[cpu].is_empty() {
@@ -134,7 +145,7 @@ impl Engine<'_> {
     }
 
     /// The timers that are due; the turn goes to the first CPU.
-    fn timers(&mut self) -> Result<(), Deadlock> {
+    fn timers(&mut self) -> Result<(), Ended> {
         self.next_moment()?;
         if let Some(shared) = &mut self.shared {
             shared.turn = 0;

@@ -1,0 +1,126 @@
+//! One computing thread for all CPUs: what an emulator that counts instructions
+//! does to a schedule.
+
+use dormouse_core::board::generate::{Durations, Options, generate};
+use dormouse_core::board::{Board, BoardDevice, Work};
+use dormouse_core::device::Device;
+use dormouse_core::phase::Phase;
+use dormouse_core::simulate::policy::{ALL, Policy};
+use dormouse_core::simulate::{Costs, Cpus, Profile, Run, Settings, simulate};
+use dormouse_core::time::Ns;
+
+fn emulator(cpus: u32) -> Profile {
+    Profile { costs: Costs::COUNTED, cpus: Some(Cpus::equal(cpus)), shared: true, ..Profile::x86() }
+}
+
+fn run(board: &Board, policy: &str, profile: Profile) -> Run {
+    let settings = Settings { profile, pm_async: None, wakeup_at: None };
+    simulate(board, Policy::find(policy).expect("a policy"), &settings).expect("a schedule")
+}
+
+/// `n` asynchronous devices without parents, with this work in `phase`.
+fn flat(n: usize, phase: Phase, work: Work) -> Board {
+    let mut board = Board { cpus: 4, pm_async: true, ..Board::default() };
+    for _ in 0..n {
+        board.graph.push(Device { async_flag: Some(true), ..Device::default() });
+        let mut d = BoardDevice::default();
+        d.work[phase.device_index().expect("a device phase")] = Some(work);
+        // A device without suspend is never suspended, so never resumed.
+        for w in &mut d.work[1..=6] {
+            w.get_or_insert_default();
+        }
+        board.devices.push(d);
+    }
+    board
+}
+
+fn time(run: &Run, phase: Phase) -> Ns {
+    run.cycle.phase(phase).expect("the phase").duration()
+}
+
+#[test]
+fn sleeps_overlap_and_computing_does_not() {
+    let ms = Ns::from_ms(1);
+    let sleeping = flat(4, Phase::Suspend, Work { sleep: ms, ..Work::default() });
+    let computing = flat(4, Phase::Suspend, Work { compute: ms, ..Work::default() });
+    for policy in ["G1", "G4", "DC"] {
+        let t = time(&run(&sleeping, policy, emulator(4)), Phase::Suspend);
+        assert!(t < Ns(1_500_000), "{policy}: {t}");
+        let t = time(&run(&computing, policy, emulator(4)), Phase::Suspend);
+        assert!(t > Ns::from_ms(4) && t < Ns(4_700_000), "{policy}: {t}");
+        let parallel = Profile { shared: false, ..emulator(4) };
+        let t = time(&run(&computing, policy, parallel), Phase::Suspend);
+        assert!(t < Ns::from_ms(2), "{policy} on four real CPUs: {t}");
+    }
+}
+
+#[test]
+fn every_policy_runs_everything_in_order() {
+    for seed in 0..24 {
+        let board = generate(&Options {
+            seed,
+            devices: 20 + (seed as u32 % 5) * 40,
+            computing: 30,
+            locked: 10,
+            async_share: 40 + (seed as u32 % 3) * 30,
+            durations: Durations { low: Ns::from_us(5), high: Ns::from_ms(2) },
+            ..Options::default()
+        });
+        for policy in ALL {
+            let mut profile = emulator(1 + seed as u32 % 4);
+            profile.preempts = Some(seed % 2 == 0);
+            profile.idle_workers = [2, 60][seed as usize % 2];
+            profile.first_tick = Ns::from_ms(1);
+            let settings = Settings { profile, pm_async: None, wakeup_at: None };
+            let first = simulate(&board, policy, &settings).expect("a schedule");
+            let again = simulate(&board, policy, &settings).expect("a schedule");
+            assert_eq!(first.cycle.callbacks, again.cycle.callbacks, "{} seed {seed}", policy.name);
+            let zero = simulate(&board, policy, &Settings::zero_cost()).expect("a schedule");
+            assert_eq!(
+                first.cycle.callbacks.len(),
+                zero.cycle.callbacks.len(),
+                "{} seed {seed}",
+                policy.name
+            );
+            for c in first.cycle.callbacks.iter().filter(|c| c.phase == Phase::Suspend) {
+                let Some(parent) = board.graph.get(c.device).parent else { continue };
+                let parent = first
+                    .cycle
+                    .callbacks
+                    .iter()
+                    .find(|p| p.device == parent && p.phase == Phase::Suspend);
+                assert!(parent.is_none_or(|p| p.start >= c.end), "{} seed {seed}", policy.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_last_cpu_wakes_nobody_before_its_first_tick() {
+    let short = Work { sleep: Ns::from_us(50), ..Work::default() };
+    let board = flat(8, Phase::ResumeNoirq, short);
+    let tick = Ns::from_ms(3);
+    let with = |profile: Profile| time(&run(&board, "G4", profile), Phase::ResumeNoirq);
+    assert!(with(emulator(4)) < Ns::from_ms(1));
+    let late = with(Profile { first_tick: tick, ..emulator(4) });
+    assert!(late >= tick && late < tick + Ns(100_000), "{late}");
+    // The first CPU is never offline.
+    assert!(with(Profile { first_tick: tick, ..emulator(1) }) < Ns::from_ms(1));
+}
+
+#[test]
+fn old_workers_interrupt_the_walk_before_6_6() {
+    let board = flat(60, Phase::Late, Work { sleep: Ns::from_us(5), ..Work::default() });
+    let first = |preempts, idle_workers| {
+        let profile = Profile { preempts: Some(preempts), idle_workers, ..emulator(1) };
+        let r = run(&board, "G1", profile);
+        let start = r.cycle.phase(Phase::Late).expect("late").start;
+        let calls = r.cycle.callbacks.iter().filter(|c| c.phase == Phase::Late);
+        calls.map(|c| c.start - start).min().expect("a callback")
+    };
+    let queue_all = Costs::COUNTED.queue.0 * 60;
+    assert!(first(true, 80).0 < queue_all / 2);
+    assert!(first(false, 80).0 >= queue_all);
+    // Workers made in this cycle have not slept for long.
+    assert!(first(true, 2).0 >= queue_all);
+}
