@@ -52,7 +52,7 @@ bench: ## Print speed, instructions per line, ratio to sleepgraph
 	@tools/bench
 
 .PHONY: accuracy
-accuracy: guest ## Run boards on kernels and print how far predictions are (SEED=1 BOARDS=4)
+accuracy: guest ## Run boards on kernels and judge predictions of them (SEED=1 BOARDS=5 CYCLES=4)
 	$(CARGO) build -q --release -p dormouse -p xtask
 	@tools/accuracy
 
