@@ -143,6 +143,12 @@ struct RunArgs {
 struct RerunArgs {
     /// A capture that dormouse lab made.
     capture: PathBuf,
+    /// The kernel of your own (bzImage) that it was made on.
+    #[arg(long, value_name = "FILE")]
+    image: Option<PathBuf>,
+    /// Its headers (a folder prepared to build modules).
+    #[arg(long, value_name = "DIR", requires = "image")]
+    headers: Option<PathBuf>,
     /// Write the new capture here.
     #[arg(short, long)]
     output: Option<PathBuf>,
@@ -372,7 +378,17 @@ fn rerun(a: &RerunArgs) -> Result<()> {
     let path = a.capture.display();
     let old = fs::read(&a.capture).with_context(|| format!("cannot read {path}"))?;
     let r = recipe(&old).with_context(|| path.to_string())?;
-    let kernel = kernels::get(r.machine.arch, &r.series)?;
+    let kernel = match &a.image {
+        Some(image) => kernels::own(r.machine.arch, image, a.headers.as_deref())?,
+        None if r.series == kernels::OWN => {
+            return Err(Usage(format!(
+                "{path} was made on a kernel of your own ({}): name it with --image and --headers",
+                r.release
+            ))
+            .into());
+        }
+        None => kernels::get(r.machine.arch, &r.series)?,
+    };
     if kernel.release != r.release {
         eprintln!(
             "dormouse: recorded on {}, the cache has {}: the result may differ",

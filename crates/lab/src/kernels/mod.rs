@@ -75,6 +75,9 @@ pub fn get(arch: Arch, series: &str) -> Result<Kernel> {
     fetch::fetch(arch, series)
 }
 
+/// The series of a kernel that is not from the archive.
+pub const OWN: &str = "own";
+
 /// A kernel of one's own: an image that QEMU boots, and headers if boards are
 /// to be built.
 pub fn own(arch: Arch, image: &Path, headers: Option<&Path>) -> Result<Kernel> {
@@ -90,7 +93,7 @@ pub fn own(arch: Arch, image: &Path, headers: Option<&Path>) -> Result<Kernel> {
         (_, Some(release)) => release,
         _ => "own".into(),
     };
-    Ok(Kernel { series: "own".into(), release, arch, image, headers, packages: Vec::new() })
+    Ok(Kernel { series: OWN.into(), release, arch, image, headers, packages: Vec::new() })
 }
 
 /// The release in the header of a bzImage (Documentation/arch/x86/boot.rst:
