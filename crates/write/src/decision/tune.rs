@@ -47,8 +47,8 @@ pub fn text(board: &Board, t: &Tuned, bound: Cost) -> String {
             0,
             0,
             &format!(
-                "That counts on the devices that become async running beside one another: if \
-                 their drivers share a lock, which no graph shows, {rest}."
+                "That counts on running beside one another what runs one after the other now: if \
+                 these drivers share a lock, which no graph shows, {rest}."
             ),
         );
         out.push_str(&page.finish());

@@ -84,10 +84,10 @@ pub struct Tuned {
     pub before: Cost,
     /// With the flips below (and `pm_async`).
     pub after: Cost,
-    /// As `after`, if all devices with callbacks that become async held one
-    /// lock: what is left of the gain should their drivers exclude one another,
-    /// which no graph and no recording of synchronous devices can show. `None`
-    /// with fewer than two of them.
+    /// As `after`, if all devices that are synchronous now held one lock: what
+    /// is left of the gain should their drivers exclude one another, which no
+    /// graph and no recording of synchronous devices can show. `None` if none
+    /// with callbacks becomes async.
     pub if_exclusive: Option<Cost>,
     /// `pm_async`, if it should change.
     pub pm_async: Option<bool>,
@@ -189,31 +189,34 @@ pub fn tune(
     })
 }
 
-/// The cost with `flips`, if those that become async held one lock.
+/// The cost with `flips`, if all devices that are synchronous now held one lock.
 fn if_exclusive(
-    board: &Board,
+    before: &Board,
     policy: &Policy,
     settings: &Settings,
     flips: &[Flip],
 ) -> Option<Cost> {
-    let mut board = board.clone();
+    let mut board = before.clone();
     let works = board.devices.iter().flat_map(|d| d.work).flatten();
     let lock = works.map(|w| w.lock).max().unwrap_or(0).checked_add(1)?;
-    let mut holders = 0;
+    let mut becoming = 0;
     for f in flips {
         let i = f.device.index();
         board.graph.devices[i].async_flag = Some(f.to_async);
-        if f.to_async && !board.devices[i].no_callbacks() {
-            holders += 1;
+        becoming += usize::from(f.to_async && !board.devices[i].no_callbacks());
+    }
+    // What is synchronous now runs one after the other, and goes on so.
+    for (was, device) in before.graph.devices.iter().zip(&mut board.devices) {
+        if was.async_flag != Some(true) {
             for p in Phase::DEVICE.into_iter().filter(|p| p.may_be_async()) {
-                let work = p.device_index().and_then(|k| board.devices[i].work[k].as_mut());
+                let work = p.device_index().and_then(|k| device.work[k].as_mut());
                 if let Some(w) = work.filter(|w| w.lock == 0) {
                     w.lock = lock;
                 }
             }
         }
     }
-    if holders < 2 {
+    if becoming == 0 {
         return None;
     }
     let mut trial = Trial { topology: Topology::new(&board).ok()?, policy, settings };
