@@ -94,6 +94,9 @@ pub struct Plan {
     pub module: bool,
     /// Terminal that takes the results.
     pub results: String,
+    /// Seconds to idle before the first step.
+    #[serde(default)]
+    pub settle: u64,
     /// Files in [`DIRECTORY`] that the board module is asked to build and to
     /// take away again before anything else, to see what it says.
     #[serde(default)]

@@ -6,7 +6,7 @@ use crate::error::tail;
 use crate::initramfs::Initramfs;
 use crate::kernels::Kernel;
 use crate::plan::{DIRECTORY, MODULE, PLAN, Plan, Sleep, Step};
-use crate::qemu::{Arch, Machine, Output, boot};
+use crate::qemu::{Accel, Arch, Machine, Output, boot};
 use crate::{Error, Result, kmod};
 use dormouse_core::board::Board;
 use std::fs;
@@ -58,6 +58,13 @@ pub struct Boot {
     pub took: Duration,
 }
 
+/// Seconds that a guest idles before it does anything. Kernels finish their boot
+/// in the background (deferred probes give up after ten seconds, ports are
+/// looked for again), and what still computes makes the callbacks of the first
+/// cycles late. Where instructions are counted idling is skipped, so that it
+/// costs no real time; elsewhere nothing would be gained beside the host's noise.
+const SETTLE: u64 = 12;
+
 /// Does the jobs in one boot of `kernel`.
 ///
 /// # Errors
@@ -68,6 +75,7 @@ pub fn run(kernel: &Kernel, machine: &Machine, jobs: &[Job], limit: Duration) ->
     let mut plan = Plan {
         module: jobs.iter().any(|j| j.board.is_some()),
         results: machine.arch.results().into(),
+        settle: if machine.accel == Accel::Icount { SETTLE } else { 0 },
         ..Plan::default()
     };
     let mut descriptions: Vec<Description> = Vec::new();

@@ -16,7 +16,7 @@ use dormouse_core::simulate::predict::{Outlook, Scheduler, outlook, phase_words}
 use dormouse_core::simulate::{Profile, Settings, profile};
 use dormouse_core::time::Ns;
 use dormouse_read::{Input, Options};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write as _;
 
@@ -205,14 +205,18 @@ impl Pair<'_> {
     }
 }
 
-/// Counts and lists the devices that start in another order than predicted.
+/// Counts and lists the devices of the board that start in another order than
+/// predicted. The guest's own are left out: some move in the kernel's list from
+/// one cycle to the next.
 fn order(phase: Phase, pairs: &[Pair], board: &Board, table: &mut Table) {
     let warm = if pairs.len() > 2 { &pairs[1..] } else { pairs };
     let Some(last) = warm.last() else { return };
     let seen: Vec<Times> = warm.iter().map(|p| p.seen(phase)).collect();
     let predicted = last.predicted(phase);
+    let own: BTreeSet<&str> = board.graph.devices.iter().map(|d| board.names.get(d.name)).collect();
     let starts: Vec<Start> = predicted
         .iter()
+        .filter(|(device, _)| own.contains(last.name(**device)))
         .filter_map(|(&device, &(start, _))| {
             let seen: Option<Vec<Ns>> = seen.iter().map(|s| Some(s.get(&device)?.0)).collect();
             Some(Start { device, seen: seen?, predicted: start })

@@ -14,6 +14,7 @@ use out::Out;
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -73,6 +74,7 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
         out.send(&format!("probe {file}"), format!("{said}; {left} devices").as_bytes())?;
         system::build_board(b"clear")?;
     }
+    std::thread::sleep(Duration::from_secs(plan.settle));
     let mut board = None;
     for step in &plan.steps {
         // Where a panic or a time limit ends it, this says how far it came.
