@@ -1,6 +1,7 @@
 //! Recordings of the laboratory, predicted from the board files they were made
 //! from.
 
+use super::laptop::observed;
 use super::order::{Start, TIE, out_of_order};
 use super::verdict::{Sample, Table, spread};
 use anyhow::{Context, Result, bail};
@@ -16,7 +17,7 @@ use dormouse_core::simulate::predict::{Outlook, Scheduler, outlook, phase_words}
 use dormouse_core::simulate::{Profile, Settings, profile};
 use dormouse_core::time::Ns;
 use dormouse_read::{Input, Options};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 
@@ -113,7 +114,7 @@ fn judge(file: &str, capture: &str, args: &Args, table: &mut Table) -> Result<()
             .iter()
             .filter_map(|p| {
                 let span = p.cycle.phase(phase).filter(|s| s.complete)?;
-                Some((p.outlook.phase(phase), span.duration()))
+                Some((p.outlook.phase(phase), observed(span).0))
             })
             .collect();
         // The first cycle after a boot has cold pools: it is no repeat.
@@ -152,8 +153,8 @@ fn predict<'a>(capture: &'a Capture, planned: &Plan, args: &Args) -> Result<Vec<
         let elsewhere: Plan = args
             .guest
             .iter()
-            .filter(|(name, _)| own.contains_key(*name))
-            .map(|(name, work)| (name.clone(), *work))
+            .filter(|(key, _)| own.contains_key(*key))
+            .map(|(key, work)| (key.clone(), *work))
             .collect();
         // The guest's own callbacks are taken from the recording of another
         // board; what is not there, from this one.
@@ -213,10 +214,10 @@ fn order(phase: Phase, pairs: &[Pair], board: &Board, table: &mut Table) {
     let Some(last) = warm.last() else { return };
     let seen: Vec<Times> = warm.iter().map(|p| p.seen(phase)).collect();
     let predicted = last.predicted(phase);
-    let own: BTreeSet<&str> = board.graph.devices.iter().map(|d| board.names.get(d.name)).collect();
+    let graph = &last.derived.board.graph;
     let starts: Vec<Start> = predicted
         .iter()
-        .filter(|(device, _)| own.contains(last.name(**device)))
+        .filter(|(device, _)| !graph.get(DeviceId(**device)).facts.guest)
         .filter_map(|(&device, &(start, _))| {
             let seen: Option<Vec<Ns>> = seen.iter().map(|s| Some(s.get(&device)?.0)).collect();
             Some(Start { device, seen: seen?, predicted: start })

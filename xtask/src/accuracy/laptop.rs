@@ -179,7 +179,7 @@ fn predict(board: &Board, by: Scheduler, settings: &Settings) -> Result<Outlook>
 /// How long a phase took, and whether the trace's clock jumped inside it: the
 /// time asleep is added to the boot clock where the RTC driver resumes, which
 /// the kernel's own figure ("complete after") does not count.
-fn observed(span: &PhaseSpan) -> (Ns, bool) {
+pub fn observed(span: &PhaseSpan) -> (Ns, bool) {
     const JUMP: Ns = Ns(20_000_000);
     match span.printed {
         Some(p) if span.duration() - p > JUMP => (p, true),

@@ -19,10 +19,9 @@ use libm::fabs;
 /// go or to come.
 pub const JUDGED: f64 = 0.02;
 
-/// And where it is more than this: short phases differ by as much from one
-/// cycle to the next (resume noirq of one board in the laboratory took 0.38 to
-/// 0.72 ms over ten cycles of one boot).
-pub const FLOOR: Ns = Ns(300_000);
+/// And where it is more than this: no more is asked of the prediction of a
+/// phase (docs/simulator.md, Accuracy).
+pub const FLOOR: Ns = Ns(100_000);
 
 /// How far the measured change may be from the predicted one, as a share of
 /// the measured time before.
@@ -235,7 +234,7 @@ mod tests {
         assert_eq!(outcome(&[little]), Outcome::NothingPredicted);
         let mut tiny = row((1, 0), (1.0, 2.0));
         tiny.predicted.1 = tiny.predicted.0 - FLOOR;
-        assert!(!tiny.is_judged(), "a third of a phase, but only 0.3 ms");
+        assert!(!tiny.is_judged(), "a tenth of a phase, but only 0.1 ms");
     }
 
     #[test]

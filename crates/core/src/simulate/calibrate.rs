@@ -187,11 +187,11 @@ fn collect(
 /// Calls `see` with every callback of `capture` that only slept: its cycle,
 /// itself, and how long it was to sleep.
 fn sleepers(capture: &Capture, plan: &Plan, mut see: impl FnMut(usize, &Callback, Ns)) {
+    let keys = planned::keys(&capture.names, &capture.graph);
     for (i, cycle) in capture.cycles.iter().enumerate() {
         for c in cycle.callbacks.iter().filter(|c| c.complete && c.phase.may_be_async()) {
-            let name = capture.names.get(capture.graph.get(c.device).name);
             let Some(index) = c.phase.device_index() else { continue };
-            match plan.get(name).and_then(|work| work[index]) {
+            match plan.get(&keys[c.device.index()]).and_then(|work| work[index]) {
                 Some(w) if planned::only_sleeps(&w) => see(i, c, w.sleep),
                 _ => {}
             }
