@@ -180,7 +180,7 @@ fn verifying_needs_a_kernel_and_an_emulator_and_says_so_at_once() {
 /// One boot a side: direction and size must be right. Boots guests, so it is
 /// ignored by default: `make lab-verify`.
 #[test]
-#[ignore = "boots guests"]
+#[ignore = "boots guests: `make lab-verify` runs it, and `make test` with it"]
 fn tuning_is_verified_on_a_kernel() {
     let case = "boards/cases/c25.board";
     let folder = tempfile::tempdir().expect("a folder");

@@ -166,7 +166,7 @@ fn udev_rules_pass_udevadm_verify() {
 
 /// With Debian 13's udev, whatever this machine has: `make lab-verify`.
 #[test]
-#[ignore = "fetches udev and needs chroot"]
+#[ignore = "fetches udev and needs chroot: `make lab-verify` runs it, and `make test` with it"]
 fn udev_rules_pass_udevadm_verify_of_debian_13() {
     let udev = dormouse_lab::udev::root().expect("udev");
     let folder = tempfile::tempdir().expect("a folder");

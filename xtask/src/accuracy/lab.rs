@@ -1,7 +1,7 @@
 //! Recordings of the laboratory, predicted from the board files they were made
 //! from.
 
-use super::laptop::observed;
+use super::observed;
 use super::order::{Start, TIE, out_of_order};
 use super::verdict::{Sample, Table, spread};
 use anyhow::{Context, Result, bail};

@@ -4,12 +4,13 @@
 //! scheduling model alone, and from the medians of the other cycles, which is
 //! what a user gets.
 
+use super::observed;
 use super::order::TIE;
 use anyhow::{Context, Result, bail};
 use dormouse_core::board::Board;
 use dormouse_core::board::derive::{Derived, derive};
 use dormouse_core::capture::Capture;
-use dormouse_core::cycle::{Cycle, PhaseSpan};
+use dormouse_core::cycle::Cycle;
 use dormouse_core::phase::Phase;
 use dormouse_core::simulate::infer;
 use dormouse_core::simulate::kernel::Kernel;
@@ -174,17 +175,6 @@ fn only(capture: &Capture, keep: impl Fn(usize) -> bool) -> Capture {
 
 fn predict(board: &Board, by: Scheduler, settings: &Settings) -> Result<Outlook> {
     Ok(outlook(board, by, settings)?)
-}
-
-/// How long a phase took, and whether the trace's clock jumped inside it: the
-/// time asleep is added to the boot clock where the RTC driver resumes, which
-/// the kernel's own figure ("complete after") does not count.
-pub fn observed(span: &PhaseSpan) -> (Ns, bool) {
-    const JUMP: Ns = Ns(20_000_000);
-    match span.printed {
-        Some(p) if span.duration() - p > JUMP => (p, true),
-        _ => (span.duration(), false),
-    }
 }
 
 fn compare(o: &Outlook, cycle: &Cycle, errors: &mut BTreeMap<Phase, Errors>) {

@@ -232,34 +232,16 @@ pub fn kernels(rows: &[KernelRow], notes: &[String], assumptions: &[String]) -> 
         }
     }
     if let Some((_, Ok(o))) = rows.iter().find(|(p, _)| p.name == "G4") {
-        let _ = writeln!(
-            out,
-            "{:<6}{:>12}{:>12}  longest chain, no schedule beats it",
-            "bound",
-            ms(o.bounds.path(Direction::Suspend)),
-            ms(o.bounds.path(Direction::Resume))
-        );
-        let _ = writeln!(
-            out,
-            "{:<6}{:>12}{:>12}  with synchronous devices in order",
-            "order",
-            ms(o.bounds.order(Direction::Suspend)),
-            ms(o.bounds.order(Direction::Resume))
-        );
-        let _ = writeln!(
-            out,
-            "{:<6}{:>12}{:>12}  what-if: phases overlap for each device",
-            "over",
-            ms(o.bounds.overlapped.0),
-            ms(o.bounds.overlapped.1)
-        );
-        let _ = writeln!(
-            out,
-            "{:<6}{:>12}{:>12}  what-if: prepare and complete in parallel",
-            "ends",
-            ms(o.bounds.parallel_ends.0),
-            ms(o.bounds.parallel_ends.1)
-        );
+        let b = &o.bounds;
+        let ways = |of: &dyn Fn(Direction) -> Ns| (of(Direction::Suspend), of(Direction::Resume));
+        for (name, (down, up), what) in [
+            ("bound", ways(&|d| b.path(d)), "longest chain, no schedule beats it"),
+            ("order", ways(&|d| b.order(d)), "with synchronous devices in order"),
+            ("over", b.overlapped, "what-if: phases overlap for each device"),
+            ("ends", b.parallel_ends, "what-if: prepare and complete in parallel"),
+        ] {
+            let _ = writeln!(out, "{name:<6}{:>12}{:>12}  {what}", ms(down), ms(up));
+        }
     }
     let _ = writeln!(out, "\n\"not held to\": not held against a kernel.");
     section(&mut out, "What changed", notes);

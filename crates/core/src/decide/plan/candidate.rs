@@ -128,6 +128,18 @@ pub fn apply(board: &Board, changes: &[Candidate]) -> (Board, Vec<Option<DeviceI
     (out, place)
 }
 
+/// Where each of the `count` devices of a changed board was before, from the
+/// places that [`apply`] gives.
+pub(super) fn origins(place: &[Option<DeviceId>], count: usize) -> Vec<DeviceId> {
+    let mut origin = alloc::vec![DeviceId(0); count];
+    for (old, new) in place.iter().enumerate() {
+        if let Some(new) = new {
+            origin[new.index()] = DeviceId(old as u32);
+        }
+    }
+    origin
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::essential::{Wishes, essential, withheld};

@@ -24,7 +24,7 @@ use crate::time::Ns;
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
-use candidate::{Candidate, Kind, apply};
+use candidate::{Candidate, Kind, apply, origins};
 use relief::Chains;
 
 /// What must be met. At least one should be given.
@@ -388,12 +388,7 @@ impl<'a, 'b> Asked<'a, 'b> {
             return None;
         }
         let (_, ran) = trial.reach(&self.named(chosen)).ok()?;
-        let mut origin = vec![DeviceId(0); ran.topology.len()];
-        for (old, new) in ran.place.iter().enumerate() {
-            if let Some(new) = new {
-                origin[new.index()] = DeviceId(old as u32);
-            }
-        }
+        let origin = origins(&ran.place, ran.topology.len());
         let counted = |d: DeviceId, phase: Phase| {
             let bit = phase.device_index().map_or(0, |i| 1 << i);
             self.certain[origin[d.index()].index()] & bit != 0

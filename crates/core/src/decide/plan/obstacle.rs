@@ -1,6 +1,6 @@
 //! What stands in the way of a budget that no offered change meets.
 
-use super::candidate::{Candidate, apply};
+use super::candidate::{Candidate, apply, origins};
 use super::essential::DECIDES;
 use super::{Goal, Plan};
 use crate::board::Board;
@@ -38,6 +38,7 @@ pub fn obstacles(
 ) -> Result<Vec<Obstacle>, Stuck> {
     let steps: Vec<Candidate> = plan.steps.iter().map(|s| s.candidate).collect();
     let (changed, place) = apply(board, &steps);
+    let origin = origins(&place, changed.devices.len());
     let ahead = outlook(&changed, by, settings)?;
     let directions = goal.directions();
     let mut list: Vec<Obstacle> = Vec::new();
@@ -46,8 +47,7 @@ pub fn obstacles(
         if !directions.contains(&piece.phase.direction()) {
             continue;
         }
-        let Some(was) = place.iter().position(|p| *p == Some(now)) else { continue };
-        list.push(Obstacle { device: DeviceId(was as u32), phase: piece.phase, time: piece.time });
+        list.push(Obstacle { device: origin[now.index()], phase: piece.phase, time: piece.time });
     }
     list.sort_by_key(|o| (-o.time.0, o.device));
     let longest = list.first().map_or(0, |o| o.time.0);
