@@ -5,7 +5,7 @@ use crate::machine;
 use anyhow::Result;
 use clap::Args;
 use dormouse_core::capture::Capture;
-use dormouse_core::simulate::change::{Change, Ratio};
+use dormouse_core::simulate::change::{Change, Wishes};
 use dormouse_core::simulate::infer;
 use dormouse_core::simulate::predict::{Question, predict};
 use dormouse_core::understand::explain;
@@ -51,20 +51,15 @@ impl ChangeArgs {
     /// # Errors
     /// If a factor is none.
     pub fn list(&self) -> Result<Vec<Change>> {
-        let mut list = Vec::new();
-        list.extend(self.without.iter().cloned().map(Change::Without));
-        list.extend(self.pm_async.map(|on| Change::PmAsync(on == 1)));
-        list.extend(self.asynchronous.iter().cloned().map(Change::Async));
-        list.extend(self.sync.iter().cloned().map(Change::Sync));
-        for s in &self.scale {
-            let (pattern, factor) = s.rsplit_once('=').ok_or_else(|| {
-                Usage(format!("--scale {s}: write PATTERN=FACTOR, such as 'usb*=0.5'"))
-            })?;
-            let ratio = Ratio::parse(factor).map_err(|e| Usage(format!("--scale {s}: {e}")))?;
-            list.push(Change::Scale(pattern.into(), ratio));
-        }
-        list.extend(self.cpus.map(Change::Cpus));
-        Ok(list)
+        let wishes = Wishes {
+            without: &self.without,
+            pm_async: self.pm_async.map(|on| on == 1),
+            asynchronous: &self.asynchronous,
+            sync: &self.sync,
+            scale: &self.scale,
+            cpus: self.cpus,
+        };
+        Ok(wishes.list().map_err(|e| Usage(format!("--scale {e}")))?)
     }
 
     /// The cycle that is predicted for the machine of `capture`, explained like

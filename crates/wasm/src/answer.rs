@@ -7,7 +7,7 @@ use dormouse_core::board::derive::Derived;
 use dormouse_core::capture::Capture;
 use dormouse_core::device::DeviceId;
 use dormouse_core::phase::{Direction, Phase};
-use dormouse_core::simulate::change::{Change, Ratio};
+use dormouse_core::simulate::change::{Change, Wishes};
 use dormouse_core::simulate::fingerprint::fingerprint;
 use dormouse_core::simulate::kernel::choose;
 use dormouse_core::simulate::policy::{self, Evidence};
@@ -58,6 +58,19 @@ pub struct Asked {
     scale: Vec<String>,
     cpus: Option<u32>,
     profile: Option<String>,
+}
+
+impl Asked {
+    fn wishes(&self) -> Wishes<'_> {
+        Wishes {
+            without: &self.without,
+            pm_async: self.pm_async.map(|on| on == 1),
+            asynchronous: &self.asynchronous,
+            sync: &self.sync,
+            scale: &self.scale,
+            cpus: self.cpus,
+        }
+    }
 }
 
 /// What stays between requests.
@@ -248,7 +261,7 @@ impl State {
             },
         };
         let then = asked.kernel.as_deref().map_or(Ok(now), scheduler)?;
-        let changes = changes(asked)?;
+        let changes = asked.wishes().list()?;
         let question = Question {
             derived,
             now,
@@ -291,22 +304,6 @@ impl State {
 fn halves(range: Option<[(Ns, Ns); 2]>) -> Option<HalvesOut> {
     let pair = |(a, b): (Ns, Ns)| (a.0, b.0);
     range.map(|[down, up]| HalvesOut { suspend_ns: pair(down), resume_ns: pair(up) })
-}
-
-/// In the order of the command line, so that both do the same.
-fn changes(asked: &Asked) -> Result<Vec<Change>, String> {
-    let mut list = Vec::new();
-    list.extend(asked.without.iter().cloned().map(Change::Without));
-    list.extend(asked.pm_async.map(|on| Change::PmAsync(on == 1)));
-    list.extend(asked.asynchronous.iter().cloned().map(Change::Async));
-    list.extend(asked.sync.iter().cloned().map(Change::Sync));
-    for s in &asked.scale {
-        let (pattern, factor) =
-            s.rsplit_once('=').ok_or_else(|| format!("{s}: write PATTERN=FACTOR"))?;
-        list.push(Change::Scale(pattern.into(), Ratio::parse(factor)?));
-    }
-    list.extend(asked.cpus.map(Change::Cpus));
-    Ok(list)
 }
 
 fn outlook(o: &Outlook) -> OutlookOut {

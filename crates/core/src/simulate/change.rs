@@ -57,6 +57,47 @@ impl Ratio {
     }
 }
 
+/// What is asked to change, as a person writes it. Command line and page fill
+/// it in, so that the same words mean the same machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wishes<'a> {
+    /// Patterns of devices to take away.
+    pub without: &'a [String],
+    /// `/sys/power/pm_async`.
+    pub pm_async: Option<bool>,
+    /// Patterns of devices to make asynchronous.
+    pub asynchronous: &'a [String],
+    /// Patterns of devices to make synchronous.
+    pub sync: &'a [String],
+    /// `PATTERN=FACTOR`.
+    pub scale: &'a [String],
+    /// Number of CPUs.
+    pub cpus: Option<u32>,
+}
+
+impl Wishes<'_> {
+    /// The changes in the order in which they are applied.
+    ///
+    /// # Errors
+    /// A sentence about the factor that is none.
+    pub fn list(&self) -> Result<Vec<Change>, String> {
+        let mut list = Vec::new();
+        list.extend(self.without.iter().cloned().map(Change::Without));
+        list.extend(self.pm_async.map(Change::PmAsync));
+        list.extend(self.asynchronous.iter().cloned().map(Change::Async));
+        list.extend(self.sync.iter().cloned().map(Change::Sync));
+        for s in self.scale {
+            let (pattern, factor) = s
+                .rsplit_once('=')
+                .ok_or_else(|| format!("{s}: write PATTERN=FACTOR, such as 'usb*=0.5'"))?;
+            let ratio = Ratio::parse(factor).map_err(|e| format!("{s}: {e}"))?;
+            list.push(Change::Scale(pattern.into(), ratio));
+        }
+        list.extend(self.cpus.map(Change::Cpus));
+        Ok(list)
+    }
+}
+
 /// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
