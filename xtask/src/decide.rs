@@ -167,6 +167,7 @@ impl Bench {
                 sleep: Sleep::Platform,
                 pm_async: b.pm_async,
                 cycles: CYCLES,
+                detail: Vec::new(),
                 samples: 1,
                 limit: LIMIT,
             })

@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use dormouse_record::guard::{self, NoObserver, Observer, Step};
 use dormouse_record::journal::{self, Entry};
-use dormouse_record::options::{Options, State, Wake};
+use dormouse_record::options::{Detail, Options, State, Wake};
 use dormouse_record::process::{CrashAt, is_root, stop_on_signal};
 use dormouse_record::recorder::{Progress, Watch};
 use dormouse_record::root::Root;
@@ -85,6 +85,15 @@ fn wake(text: &str) -> Result<Wake, String> {
         ("external", _) => Err("the device must be given as /sys/devices/…".into()),
         _ => Err("use rtc, rtc:SECONDS, external or external:/sys/devices/…".into()),
     }
+}
+
+/// A group of events.
+///
+/// # Errors
+/// The groups there are.
+pub fn detail(text: &str) -> Result<Detail, String> {
+    let all = Detail::ALL.map(Detail::name).join(", ");
+    Detail::find(text).ok_or_else(|| format!("use one or more of: {all}"))
 }
 
 /// `0` or `1`.

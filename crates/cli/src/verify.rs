@@ -212,6 +212,7 @@ impl Lab<'_> {
                 sleep: SLEEP,
                 pm_async: board.pm_async,
                 cycles: self.args.cycles,
+                detail: Vec::new(),
                 samples: self.args.boots,
                 limit: LIMIT,
             };

@@ -10,6 +10,7 @@ use crate::{Error, Result};
 use dormouse_core::board::{self, Board};
 use dormouse_read::capture_file;
 use dormouse_read::capture_file::schema::{CaptureFile, NameRow};
+use dormouse_record::options::Detail;
 use dormouse_record::recording::Recording;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -56,6 +57,9 @@ pub struct Task {
     pub pm_async: bool,
     /// Cycles of each boot that the capture holds.
     pub cycles: u32,
+    /// Events beyond those of suspend.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub detail: Vec<Detail>,
     /// Cycles before them that were thrown away.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub warm_up: u32,
@@ -77,6 +81,8 @@ pub struct Wish<'a> {
     pub pm_async: bool,
     /// Cycles of each boot.
     pub cycles: u32,
+    /// Events beyond those of suspend.
+    pub detail: Vec<Detail>,
     /// Boots, each with the next seed.
     pub samples: u32,
     /// Time limit of each boot.
@@ -124,6 +130,7 @@ pub fn captures(
             sleep: wish.sleep,
             pm_async: wish.pm_async,
             cycles: wish.cycles + warm_up,
+            detail: wish.detail.clone(),
             record: true,
             phases: false,
         })
@@ -155,6 +162,7 @@ pub fn captures(
             sleep: wish.sleep,
             pm_async: wish.pm_async,
             cycles: wish.cycles,
+            detail: wish.detail.clone(),
             warm_up,
         };
         for (n, c) in (1..).zip(&mut file.cycles) {
@@ -204,6 +212,7 @@ pub fn rerun(kernel: &Kernel, recipe: &Recipe, limit: Duration) -> Result<Record
             sleep: t.sleep,
             pm_async: t.pm_async,
             cycles: t.cycles,
+            detail: t.detail.clone(),
             samples: recipe.samples,
             limit,
         })

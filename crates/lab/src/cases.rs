@@ -183,6 +183,7 @@ pub fn job<'a>(case: &Case, board: &'a Board, pair: Pair, pm_async: bool) -> Job
         sleep: pair.sleep(),
         pm_async,
         cycles: 1,
+        detail: Vec::new(),
         record: false,
         phases: false,
     }

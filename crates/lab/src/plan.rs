@@ -1,5 +1,6 @@
 //! What the host asks of the guest: written as JSON into the initramfs.
 
+use dormouse_record::options::Detail;
 use serde::{Deserialize, Serialize};
 
 /// Word on the kernel command line without which the guest does nothing.
@@ -77,6 +78,9 @@ pub struct Step {
     pub pm_async: bool,
     /// How many cycles.
     pub cycles: u32,
+    /// Events beyond those of suspend, if it is recorded.
+    #[serde(default)]
+    pub detail: Vec<Detail>,
     /// Size of the trace buffer of each CPU.
     pub buffer_kb: u32,
     /// Record as `dormouse record` does; otherwise send the bare trace.

@@ -9,6 +9,7 @@ use crate::plan::{DIRECTORY, MODULE, PLAN, Plan, Sleep, Step};
 use crate::qemu::{Accel, Arch, Machine, Output, boot};
 use crate::{Error, Result, kmod};
 use dormouse_core::board::Board;
+use dormouse_record::options::Detail;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,6 +27,8 @@ pub struct Job<'a> {
     pub pm_async: bool,
     /// How many cycles.
     pub cycles: u32,
+    /// Events beyond those of suspend, if it is recorded in full.
+    pub detail: Vec<Detail>,
     /// Record in full; otherwise the outcome is the bare trace.
     pub record: bool,
     /// The bare trace has only the begin and end of phases, and comes beside a
@@ -94,11 +97,12 @@ pub fn run(kernel: &Kernel, machine: &Machine, jobs: &[Job], limit: Duration) ->
         };
         plan.steps.push(Step {
             name: job.name.clone(),
-            buffer_kb: buffer_kb(description.devices.len(), job.cycles),
+            buffer_kb: buffer_kb(description.devices.len(), job),
             description: file,
             sleep: job.sleep,
             pm_async: job.pm_async,
             cycles: job.cycles,
+            detail: job.detail.clone(),
             record: job.record,
             phases: job.phases,
         });
@@ -202,9 +206,11 @@ fn outcome(answer: &Answer, step: &Step, description: Description) -> Result<Out
 
 /// Room for every event of `cycles`: the guest has at most 300 devices of its
 /// own, a device has at most 16 events, and an event takes at most 128 bytes
-/// in the buffer of the one CPU that may have to hold all of them.
-fn buffer_kb(devices: usize, cycles: u32) -> u32 {
-    let bytes = (devices as u64 + 300) * 16 * 128 * u64::from(cycles);
+/// in the buffer of the one CPU that may have to hold all of them. Each group of
+/// detail adds about as much.
+fn buffer_kb(devices: usize, job: &Job<'_>) -> u32 {
+    let groups = 1 + job.detail.len() as u64;
+    let bytes = (devices as u64 + 300) * 16 * 128 * u64::from(job.cycles) * groups;
     u32::try_from(bytes / 1024 + 64).unwrap_or(u32::MAX)
 }
 

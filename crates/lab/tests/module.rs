@@ -122,6 +122,7 @@ fn ten_thousand_devices_sleep_and_wake() {
         sleep: Sleep::Devices,
         pm_async: true,
         cycles: 1,
+        detail: Vec::new(),
         record: false,
         phases: false,
     };
@@ -153,6 +154,7 @@ fn zoo(series: &str) {
             sleep: Sleep::Platform,
             pm_async: board.pm_async,
             cycles: 1,
+            detail: Vec::new(),
             record: false,
             phases: false,
         })

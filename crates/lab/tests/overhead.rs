@@ -40,6 +40,7 @@ fn job(board: &dormouse_core::board::Board, pm_async: bool, record: bool) -> Job
         sleep: Sleep::Platform,
         pm_async,
         cycles: 1,
+        detail: Vec::new(),
         record,
         phases: true,
     }

@@ -25,6 +25,7 @@ fn boots_are_the_same_on_a_disturbed_host_and_another_seed_is_another_sample() {
         sleep: Sleep::Platform,
         pm_async: true,
         cycles: 1,
+        detail: Vec::new(),
         samples: 1,
         limit: Duration::from_secs(900),
     };
@@ -61,6 +62,7 @@ fn a_board_in_a_shared_boot_does_what_it_does_alone_and_can_be_made_again() {
         sleep: Sleep::Platform,
         pm_async: true,
         cycles: 1,
+        detail: Vec::new(),
         samples: 1,
         limit: Duration::from_secs(900),
     };

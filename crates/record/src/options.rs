@@ -1,9 +1,11 @@
 //! What to record, and how.
 
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// A group of events beyond those of suspend itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Detail {
     /// Context switches, wake-ups and new tasks.
     Sched,

@@ -1,6 +1,7 @@
 //! `dormouse lab`: real kernels suspend boards in QEMU.
 
 use crate::exit::Usage;
+use crate::recording::detail;
 use crate::terminal::print;
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
@@ -12,6 +13,7 @@ use dormouse_lab::plan::Sleep;
 use dormouse_lab::qemu::{Accel, Arch, Disturbance, Machine};
 use dormouse_lab::repeat;
 use dormouse_lab::run::program_checksum;
+use dormouse_record::options::Detail;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -105,6 +107,10 @@ pub struct SleepArgs {
     /// Boots, each with the next seed: the honest spread.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub samples: u32,
+    /// More events, separated by commas, as for "dormouse record": sched,
+    /// workqueue, rpm, cpu_idle, block. Each event takes time of its own.
+    #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = detail)]
+    pub detail: Vec<Detail>,
 }
 
 #[derive(Args)]
@@ -256,6 +262,7 @@ pub fn make_wish<'a>(m: &MachineArgs, s: &SleepArgs, board: Option<&'a Board>) -
         sleep: s.sleep,
         pm_async: s.pm_async.map_or_else(|| board.is_none_or(|b| b.pm_async), |n| n == 1),
         cycles: s.cycles,
+        detail: s.detail.clone(),
         samples: s.samples,
         limit: Duration::from_secs(m.limit),
     }

@@ -2,7 +2,9 @@
 
 use super::restore;
 use crate::exit::Usage;
-use crate::recording::{Print, SleepArgs, Terminal, bit, observer, restore_on_panic, what_it_does};
+use crate::recording::{
+    Print, SleepArgs, Terminal, bit, detail, observer, restore_on_panic, what_it_does,
+};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use dormouse_record::options::{Detail, Options};
@@ -35,11 +37,6 @@ pub struct RecordArgs {
     /// The capture file [default: HOST-KERNEL.tar.gz, which must not exist].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-}
-
-fn detail(text: &str) -> Result<Detail, String> {
-    let all = Detail::ALL.map(Detail::name).join(", ");
-    Detail::find(text).ok_or_else(|| format!("use one or more of: {all}"))
 }
 
 fn device_async(text: &str) -> Result<(String, bool), String> {

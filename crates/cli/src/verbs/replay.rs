@@ -67,6 +67,7 @@ pub fn run(a: ReplayArgs) -> Result<()> {
         sleep: a.sleep,
         pm_async: a.pm_async.map_or(board.pm_async, |n| n == 1),
         cycles: a.cycles,
+        detail: Vec::new(),
         samples: 1,
         limit: Duration::from_secs(a.machine.limit),
     };

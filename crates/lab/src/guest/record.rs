@@ -39,6 +39,7 @@ pub fn capture(step: &Step) -> Result<Vec<u8>> {
             _ => Wake::Rtc { seconds: ALARM_S },
         },
         interval: Duration::ZERO,
+        detail: step.detail.clone(),
         pm_async: Some(step.pm_async),
         buffer_kib: Some(u64::from(step.buffer_kb)),
         ..Options::default()
