@@ -45,6 +45,7 @@ struct board_device {
 	char name[BOARD_NAME_LEN];
 	unsigned int line;
 	int parent;		/* index, -1 without */
+	int waits;		/* index of who is waited for, -1 for nobody */
 	bool added;
 	bool is_class;
 	bool bound;
@@ -99,6 +100,7 @@ struct board *board_parse(char *text, struct board_error *err);
 void board_free(struct board *board);
 
 /* devices.c */
+extern bool board_uevents;
 int board_devices_init(void);
 void board_devices_exit(void);
 int board_add(struct board *board, struct board_error *err);

@@ -10,6 +10,7 @@
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
+#include <linux/pm.h>
 #include <linux/sched.h>
 
 #include "board.h"
@@ -83,6 +84,11 @@ static int work(struct device *dev, enum board_phase phase)
 	const struct board_work *w = &d->work[phase];
 	struct mutex *lock = w->lock ? &d->board->locks[w->lock - 1] : NULL;
 
+	/* As a USB controller waits for its companions: no graph shows it. */
+	if (d->waits >= 0 && phase >= PHASE_RESUME_NOIRQ &&
+	    phase <= PHASE_RESUME)
+		device_pm_wait_for_dev(dev,
+				       &d->board->devices[d->waits]->dev);
 	if (lock)
 		mutex_lock(lock);
 	if (w->sleep_ns)

@@ -17,6 +17,9 @@
 
 #include "board.h"
 
+/* Whether the next board's devices are announced to user space. */
+bool board_uevents;
+
 /* Devices whose last reference is not gone yet. */
 static atomic_t alive = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(all_gone);
@@ -110,8 +113,8 @@ static int add_device(struct board *b, struct board_device *d,
 	if (d->async)
 		device_enable_async_suspend(dev);
 	dev_pm_syscore_device(dev, d->syscore);
-	/* Nobody listens, and ten thousand messages take time. */
-	dev_set_uevent_suppress(dev, 1);
+	/* As a rule nobody listens, and ten thousand messages take time. */
+	dev_set_uevent_suppress(dev, !board_uevents);
 
 	ret = dev_set_name(dev, "%s", d->name);
 	if (!ret)

@@ -3,10 +3,11 @@
  * dormouse_board: makes devices from a description, so that a real kernel can
  * be watched while it suspends and resumes any device graph.
  *
- * Two files in debugfs, below dormouse/:
+ * Three files in debugfs, below dormouse/:
  *   board    one write() is one description; it replaces the devices of the
  *            one before. "clear" takes them away. Reading tells the state, or
  *            the line and the reason of a refusal.
+ *   uevents  whether the devices of the next board are announced to udev
  *   wake_ns  how long suspend-to-idle lasts before a timer ends it; 0: for ever
  */
 #include <linux/debugfs.h>
@@ -126,6 +127,7 @@ static int __init board_init(void)
 	}
 	dir = debugfs_create_dir("dormouse", NULL);
 	debugfs_create_file("board", 0600, dir, NULL, &board_fops);
+	debugfs_create_bool("uevents", 0600, dir, &board_uevents);
 	debugfs_create_u64("wake_ns", 0600, dir, &board_wake_ns);
 	return 0;
 }

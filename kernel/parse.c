@@ -165,6 +165,14 @@ static int parse_device_word(struct parser *p, struct board_device *d,
 			d->parent = n;
 			return 0;
 		}
+		if (!strcmp(word, "waits")) {
+			if (kstrtouint(value, 10, &n) ||
+			    n >= p->board->n_devices - 1)
+				return board_refuse(p->err, p->line,
+						    "waits for no device above");
+			d->waits = n;
+			return 0;
+		}
 		for (i = 0; i < PHASE_COUNT; i++)
 			if (!strcmp(word, phase_words[i]))
 				return parse_work(p, d, i, value);
@@ -217,6 +225,7 @@ static int parse_device(struct parser *p, char *rest)
 	d->board = b;
 	d->line = p->line;
 	d->parent = -1;
+	d->waits = -1;
 	b->devices[b->n_devices++] = d;
 
 	ret = parse_name(p, d, next_word(&rest));

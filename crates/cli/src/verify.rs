@@ -209,6 +209,7 @@ impl Lab<'_> {
             }
             let wish = Wish {
                 board: Some(board),
+                waits: &[],
                 sleep: SLEEP,
                 pm_async: board.pm_async,
                 cycles: self.args.cycles,

@@ -1,6 +1,13 @@
 //! The files that `plan` and `tune` hand over, given to the programs that
 //! read them on a machine.
 
+use dormouse_core::decide::plan::handover::udev_rules;
+use dormouse_core::device::DeviceId;
+use dormouse_core::simulate::infer::machine;
+use dormouse_lab::plan::Sleep;
+use dormouse_lab::run::{Job, run as run_in_guest};
+use dormouse_lab::udev::{Flags, try_rules};
+use dormouse_read::{Options, read_bytes};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -183,4 +190,122 @@ fn udev_rules_pass_udevadm_verify_of_debian_13() {
     };
     assert!(verify("/tmp/dormouse.rules"));
     assert!(!verify("/tmp/bad.rules"), "it finds what is wrong");
+}
+
+/// The whole way on a kernel: what its devices do is recorded, tuned, and
+/// handed over as rules; udev runs in the guest, and every device that the
+/// rules name must have the flag that was chosen, and no other device another
+/// one. Rules for names and for the guest's own devices beside that.
+#[test]
+#[ignore = "boots guests: `make lab-verify` runs it, and `make test` with it"]
+fn udev_rules_set_the_flags_in_a_guest() {
+    for series in ["6.12", "7"] {
+        rules_at_work(series);
+    }
+}
+
+fn rules_at_work(series: &str) {
+    use dormouse_lab::qemu::{Accel, Arch, Machine};
+    let limit = std::time::Duration::from_secs(600);
+    let kernel = dormouse_lab::kernels::get(Arch::Amd64, series).expect("a kernel");
+    let machine = Machine::new(Arch::Amd64, Accel::Icount, 1, &kernel.release);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name).to_str().expect("a path").to_owned();
+
+    // Recorded without the map of names: to it the guest is the machine.
+    let text = std::fs::read_to_string(root().join("boards/am335x.board")).expect("a board");
+    let board = dormouse_core::board::parse(&text).expect("a board");
+    let job = Job {
+        name: "recorded".into(),
+        board: Some(&board),
+        waits: &[],
+        sleep: Sleep::Platform,
+        pm_async: true,
+        cycles: 2,
+        record: true,
+        phases: false,
+    };
+    let boot = run_in_guest(&kernel, &machine, &[job], limit).expect("a recording");
+    std::fs::write(file("guest.tar.gz"), &boot.outcomes[0].capture).expect("written");
+    let tune = |input: &str, name: &str| -> String {
+        let rest = ["--bold", "--simulations", "300", "--udev", &file(name)];
+        dormouse(&[&["tune", input, "--kernel", &kernel.release][..], &rest[..]].concat());
+        std::fs::read_to_string(file(name)).expect("rules")
+    };
+    let by_path = tune(&file("guest.tar.gz"), "path.rules");
+    // A board file with the guest's names has no paths, so rules match names.
+    let named = "board 1\ncpus 4\ndevice d00000 subsystem=dormouse\n\
+        device d00001 parent=d00000 subsystem=dormouse resume=30ms\n\
+        device d00002 parent=d00000 subsystem=dormouse resume=30ms\n";
+    std::fs::write(file("names.board"), named).expect("written");
+    let by_name = tune(&file("names.board"), "name.rules");
+    let wrong = by_path.replace("/devices/", "/devices/nowhere/");
+    let every = every_flag(&boot.outcomes[0].capture);
+
+    let all = ["# none\n", &wrong, &by_name, &by_path, &every];
+    let tried = try_rules(&kernel, &machine, &board, &all, limit).expect("udev ran");
+    for line in tried.iter().flat_map(|t| t.said.lines()) {
+        assert!(line.starts_with("Starting systemd-udevd"), "udev complains: {line}");
+    }
+    let [none, wrong, by_name_did, by_path_did, every_did] = &tried[..] else { panic!("five") };
+    assert_eq!(none.appeared, none.triggered);
+    assert_eq!(wrong.triggered, none.triggered, "rules for other paths change nothing");
+
+    let wanted = set_by(&by_path);
+    for (path, now) in &by_path_did.triggered {
+        let want = wanted.get(path).unwrap_or(&none.triggered[path]);
+        assert_eq!(now, want, "{path} on {}", kernel.release);
+        if path.starts_with("/devices/d0") {
+            assert_eq!(&by_path_did.appeared[path], want, "{path} as it appeared");
+        }
+    }
+    let missing: Vec<&String> =
+        wanted.keys().filter(|p| !by_path_did.triggered.contains_key(*p)).collect();
+    assert!(missing.is_empty(), "no such devices: {missing:?}");
+    let changed = |a: &Flags, b: &Flags| a.iter().filter(|(p, f)| b.get(*p) != Some(f)).count();
+    let flipped = changed(&none.triggered, &by_path_did.triggered);
+    assert_eq!(flipped, wanted.len(), "each rule changes a flag");
+    let names = by_name.lines().filter(|l| l.starts_with("ACTION")).count();
+    assert_eq!(changed(&none.triggered, &by_name_did.triggered), names, "{by_name}");
+    assert!(names >= 2 && by_name.contains("SUBSYSTEM==\"dormouse\", KERNEL==\"d00001\""));
+    // The guest's own devices, which are no sort of test device.
+    let turned = set_by(&every);
+    let own = turned.keys().filter(|p| !p.starts_with("/devices/d0")).count();
+    for (path, want) in &turned {
+        assert_eq!(every_did.triggered.get(path), Some(want), "{path} on {}", kernel.release);
+    }
+    let silent = every.lines().filter(|l| l.contains("/etc/tmpfiles.d: w /sys/")).count();
+    assert!(own > 100 && silent > 0, "{own} {silent}");
+    println!(
+        "{}: {} rules by path and {names} by name set power/async in the guest, of {} devices \
+         with that flag; without rules or with other paths nothing changes; {own} more rules turn \
+         the guest's own devices, {silent} of no subsystem are said to be out of reach",
+        kernel.release,
+        wanted.len(),
+        none.triggered.len()
+    );
+}
+
+/// Rules that turn the flag of every device in a capture.
+fn every_flag(capture: &[u8]) -> String {
+    let reading = read_bytes("guest", capture, &Options::default()).expect("a capture");
+    let (derived, _) = machine(&reading.captures[0]).expect("a board");
+    let board = &derived.board;
+    let all: Vec<(DeviceId, bool)> =
+        board.graph.ids().filter_map(|d| Some((d, !board.graph.get(d).async_flag?))).collect();
+    udev_rules(board, &all).expect("rules").text
+}
+
+/// What rules by path should set, read apart from what wrote them.
+fn set_by(rules: &str) -> Flags {
+    let between = |line: &str, before: &str| -> Option<String> {
+        Some(line.split_once(before)?.1.split_once('"')?.0.to_owned())
+    };
+    let lines = rules.lines().filter(|l| l.starts_with("ACTION"));
+    lines
+        .map(|l| {
+            let path = between(l, "DEVPATH==\"").unwrap_or_else(|| panic!("no path: {l}"));
+            (path, between(l, "power/async}=\"").unwrap_or_else(|| panic!("no value: {l}")))
+        })
+        .collect()
 }

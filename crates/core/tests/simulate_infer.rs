@@ -265,3 +265,60 @@ fn locks_are_not_invented_on_busy_boards() {
     // the holder. To take it for one is to claim less, not more.
     assert!(invented * 20 <= all, "{invented} beside {all}");
 }
+
+/// A controller waits inside its callback for a companion behind a slow hub.
+fn companions(cycles: usize) -> Capture {
+    let text = "board 1\ncpus 4\ndevice root\n\
+        device hub parent=root async resume=18ms\n\
+        device companion parent=hub async resume=12ms\n\
+        device controller parent=root async resume=26ms\n";
+    let mut capture = Capture {
+        machine: Machine { cpus: Some(4), pm_async: Some(true), ..Machine::default() },
+        ..Capture::default()
+    };
+    for cycle in 0..cycles {
+        let mut board = parse(text).expect("a board");
+        board.pm_async = cycle % 2 == 0;
+        let mut profile = Profile::x86();
+        profile.cpus = Some(Cpus::equal(4));
+        profile.max_active = Some(1024);
+        let settings = Settings { profile, pm_async: None, wakeup_at: None };
+        let mut run = simulate(&board, &G4, &settings).expect("a schedule");
+        let named = |c: &dormouse_core::cycle::Callback, n| {
+            c.phase == Phase::Resume && board.names.get(board.graph.get(c.device).name) == n
+        };
+        let callbacks = &mut run.cycle.callbacks;
+        let ended = callbacks.iter().find(|c| named(c, "companion")).expect("it ran").end;
+        let late = callbacks.iter_mut().find(|c| named(c, "controller")).expect("it ran");
+        if late.start < ended {
+            // As a kernel with this driver would have it.
+            late.end += ended - late.start;
+        }
+        run.cycle.kernel = board.names.add("7.3.4");
+        capture.names = board.names;
+        capture.graph = board.graph;
+        capture.cycles.push(run.cycle);
+    }
+    capture
+}
+
+#[test]
+fn a_wait_inside_a_callback_is_an_order_and_not_a_lock() {
+    let (derived, _) = infer::machine(&companions(6)).expect("cycles");
+    let board = &derived.board;
+    let name = |d| board.names.get(board.graph.get(d).name);
+    let links: Vec<(&str, &str)> =
+        board.graph.links.iter().map(|l| (name(l.consumer), name(l.supplier))).collect();
+    assert_eq!(links, [("controller", "companion")], "{:?}", derived.assumptions);
+    assert!(board.devices.iter().flat_map(|d| d.work).flatten().all(|w| w.lock == 0));
+    let said = derived.assumptions.iter().find(|a| a.contains("begins first")).expect("it is said");
+    assert!(said.starts_with("controller takes longer beside companion"), "{said}");
+    // 18, 12 and 26 one after the other, whichever flags it has.
+    assert!(total(board) > Ns::from_ms(56), "{}", total(board));
+    let mut free = board.clone();
+    free.graph.links.clear();
+    assert!(total(&free) < Ns::from_ms(32), "without the link: {}", total(&free));
+    // One cycle that shows it proves nothing.
+    let (derived, _) = infer::machine(&companions(2)).expect("cycles");
+    assert!(derived.board.graph.links.is_empty());
+}

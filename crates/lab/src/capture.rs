@@ -8,6 +8,7 @@ use crate::qemu::Machine;
 use crate::run::{Job, run};
 use crate::{Error, Result};
 use dormouse_core::board::{self, Board};
+use dormouse_core::device::DeviceId;
 use dormouse_read::capture_file;
 use dormouse_read::capture_file::schema::{CaptureFile, NameRow};
 use dormouse_record::options::Detail;
@@ -51,6 +52,9 @@ pub struct Task {
     /// The board file; absent for the guest's own devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub board: Option<String>,
+    /// Undeclared orders of the board, by number of the device.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<(u32, u32)>,
     /// How deep.
     pub sleep: Sleep,
     /// `/sys/power/pm_async`.
@@ -75,6 +79,9 @@ fn is_zero(n: &u32) -> bool {
 pub struct Wish<'a> {
     /// The board; none for the guest's own devices.
     pub board: Option<&'a Board>,
+    /// Who waits for whom inside the callbacks of the way up (waiter, awaited),
+    /// which neither the board nor the recording shows.
+    pub waits: &'a [(DeviceId, DeviceId)],
     /// How deep.
     pub sleep: Sleep,
     /// `/sys/power/pm_async`.
@@ -127,6 +134,7 @@ pub fn captures(
         .map(|(i, wish)| Job {
             name: format!("board{i}"),
             board: wish.board,
+            waits: wish.waits,
             sleep: wish.sleep,
             pm_async: wish.pm_async,
             cycles: wish.cycles + warm_up,
@@ -159,6 +167,7 @@ pub fn captures(
     for (wish, (mut file, description)) in wishes.iter().zip(files) {
         let task = Task {
             board: wish.board.map(|b| board::print(b, "")),
+            waits: wish.waits.iter().map(|(a, b)| (a.0, b.0)).collect(),
             sleep: wish.sleep,
             pm_async: wish.pm_async,
             cycles: wish.cycles,
@@ -204,11 +213,17 @@ pub fn rerun(kernel: &Kernel, recipe: &Recipe, limit: Duration) -> Result<Record
             parsed.map_err(|e| Error::other(format!("the board in its recipe: {e}")))
         })
         .collect::<Result<_>>()?;
+    let waits: Vec<Vec<(DeviceId, DeviceId)>> = tasks
+        .iter()
+        .map(|t| t.waits.iter().map(|&(a, b)| (DeviceId(a), DeviceId(b))).collect())
+        .collect();
     let wishes: Vec<Wish<'_>> = tasks
         .iter()
         .zip(&boards)
-        .map(|(t, board)| Wish {
+        .zip(&waits)
+        .map(|((t, board), waits)| Wish {
             board: board.as_ref(),
+            waits,
             sleep: t.sleep,
             pm_async: t.pm_async,
             cycles: t.cycles,

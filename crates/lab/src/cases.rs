@@ -180,6 +180,7 @@ pub fn job<'a>(case: &Case, board: &'a Board, pair: Pair, pm_async: bool) -> Job
     Job {
         name: format!("{}-{pair:?}-async{}", case.id, u8::from(pm_async)),
         board: Some(board),
+        waits: &[],
         sleep: pair.sleep(),
         pm_async,
         cycles: 1,

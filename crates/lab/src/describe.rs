@@ -36,8 +36,9 @@ pub fn guest_number(name: &str) -> Option<usize> {
 const CALLBACKS: [&str; 8] =
     ["prepare", "suspend", "late", "noirq", "resume_noirq", "early", "resume", "complete"];
 
-/// Describes `board` to the module.
-pub fn describe(board: &Board) -> Result<Description> {
+/// Describes `board` to the module, with orders that it does not declare
+/// (waiter, awaited).
+pub fn describe(board: &Board, waits: &[(DeviceId, DeviceId)]) -> Result<Description> {
     let order = superiors_first(board)?;
     let mut d = Description::default();
     let moved = order.iter().zip(board.graph.ids()).filter(|(a, b)| **a != *b).count();
@@ -106,6 +107,12 @@ pub fn describe(board: &Board) -> Result<Description> {
     d.text.push_str("dormouse-board 1\n");
     for (i, id) in d.devices.iter().enumerate() {
         device_line(&mut d.text, board, *id, i, &place, bound[id.index()]);
+        for (_, awaited) in waits.iter().filter(|(waiter, _)| waiter == id) {
+            if let Some(n) = place[awaited.index()] {
+                d.text.truncate(d.text.len() - 1);
+                let _ = writeln!(d.text, " waits={n}");
+            }
+        }
         for link in &links[i] {
             d.text.push_str(link);
             d.text.push('\n');
@@ -217,7 +224,7 @@ mod tests {
     #[test]
     fn a_class_device_stays_one_unless_a_managed_link_wants_it_bound() {
         let text = "board 1\ndevice a\ndevice b class parent=a\ndevice c class\nlink c a active\n";
-        let d = describe(&dormouse_core::board::parse(text).unwrap()).unwrap();
+        let d = describe(&dormouse_core::board::parse(text).unwrap(), &[]).unwrap();
         let lines: Vec<&str> = d.text.lines().collect();
         assert_eq!(lines[1], "device d00000 bound");
         assert_eq!(lines[2], "device d00001 parent=0 class");

@@ -91,6 +91,17 @@ pub struct Step {
     pub phases: bool,
 }
 
+/// udev at work on a board: it runs when the devices appear.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Name that its results carry.
+    pub name: String,
+    /// File with the description in [`DIRECTORY`].
+    pub description: String,
+    /// File with the rules in [`DIRECTORY`].
+    pub rules: String,
+}
+
 /// Everything one boot does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
@@ -105,6 +116,9 @@ pub struct Plan {
     /// take away again before anything else, to see what it says.
     #[serde(default)]
     pub probes: Vec<String>,
+    /// Boards and rules that udev is tried with before the first step.
+    #[serde(default)]
+    pub trials: Vec<Trial>,
     /// Steps in order.
     pub steps: Vec<Step>,
 }

@@ -9,6 +9,7 @@ use crate::plan::{DIRECTORY, MODULE, PLAN, Plan, Sleep, Step};
 use crate::qemu::{Accel, Arch, Machine, Output, boot};
 use crate::{Error, Result, kmod};
 use dormouse_core::board::Board;
+use dormouse_core::device::DeviceId;
 use dormouse_record::options::Detail;
 use std::fs;
 use std::path::PathBuf;
@@ -21,6 +22,9 @@ pub struct Job<'a> {
     pub name: String,
     /// The board; none for the guest's own devices.
     pub board: Option<&'a Board>,
+    /// Who waits for whom inside the callbacks of the way up (waiter, awaited),
+    /// which no graph shows.
+    pub waits: &'a [(DeviceId, DeviceId)],
     /// How deep.
     pub sleep: Sleep,
     /// `/sys/power/pm_async`.
@@ -83,7 +87,8 @@ pub fn run(kernel: &Kernel, machine: &Machine, jobs: &[Job], limit: Duration) ->
     };
     let mut descriptions: Vec<Description> = Vec::new();
     for (i, job) in jobs.iter().enumerate() {
-        let description = job.board.map(describe).transpose()?.unwrap_or_default();
+        let description =
+            job.board.map(|b| describe(b, job.waits)).transpose()?.unwrap_or_default();
         // The same board again needs no second building.
         let same = descriptions.iter().position(|d| d.text == description.text);
         let file = match (job.board, same) {
@@ -141,7 +146,7 @@ pub fn probe(
 }
 
 /// The file system that every guest begins with.
-fn base(arch: Arch) -> Result<Initramfs> {
+pub(crate) fn base(arch: Arch) -> Result<Initramfs> {
     let mut archive = Initramfs::default();
     for dir in [DIRECTORY, "/proc", "/sys", "/dev", "/run", "/tmp"] {
         archive.directory(dir);
@@ -155,7 +160,7 @@ fn base(arch: Arch) -> Result<Initramfs> {
 }
 
 /// Adds the module and the plan, boots, and unpacks the answer.
-fn play(
+pub(crate) fn play(
     kernel: &Kernel,
     machine: &Machine,
     mut archive: Initramfs,

@@ -119,6 +119,7 @@ fn ten_thousand_devices_sleep_and_wake() {
     let job = Job {
         name: "large".into(),
         board: Some(&board),
+        waits: &[],
         sleep: Sleep::Devices,
         pm_async: true,
         cycles: 1,
@@ -151,6 +152,7 @@ fn zoo(series: &str) {
         .map(|(name, board)| Job {
             name: (*name).into(),
             board: Some(board),
+            waits: &[],
             sleep: Sleep::Platform,
             pm_async: board.pm_async,
             cycles: 1,

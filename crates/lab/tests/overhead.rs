@@ -37,6 +37,7 @@ fn job(board: &dormouse_core::board::Board, pm_async: bool, record: bool) -> Job
     Job {
         name: String::new(),
         board: Some(board),
+        waits: &[],
         sleep: Sleep::Platform,
         pm_async,
         cycles: 1,

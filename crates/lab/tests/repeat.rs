@@ -22,6 +22,7 @@ fn boots_are_the_same_on_a_disturbed_host_and_another_seed_is_another_sample() {
     let board = generate(&Options { devices: 40, cpus: 4, ..Options::default() });
     let wish = Wish {
         board: Some(&board),
+        waits: &[],
         sleep: Sleep::Platform,
         pm_async: true,
         cycles: 1,
@@ -59,6 +60,7 @@ fn a_board_in_a_shared_boot_does_what_it_does_alone_and_can_be_made_again() {
         [7, 8].map(|seed| generate(&Options { seed, devices: 40, cpus: 4, ..Options::default() }));
     let wish = |n: usize| Wish {
         board: Some(&boards[n]),
+        waits: &[],
         sleep: Sleep::Platform,
         pm_async: true,
         cycles: 1,

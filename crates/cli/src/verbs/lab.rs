@@ -259,6 +259,7 @@ pub fn usual_cpus(accel: Accel, kernel: &Kernel, board: Option<&Board>) -> u32 {
 pub fn make_wish<'a>(m: &MachineArgs, s: &SleepArgs, board: Option<&'a Board>) -> Wish<'a> {
     Wish {
         board,
+        waits: &[],
         sleep: s.sleep,
         pm_async: s.pm_async.map_or_else(|| board.is_none_or(|b| b.pm_async), |n| n == 1),
         cycles: s.cycles,

@@ -64,6 +64,7 @@ pub fn run(a: ReplayArgs) -> Result<()> {
     let machine = make_machine(&a.machine, &kernel, Some(&board));
     let wish = Wish {
         board: Some(&board),
+        waits: &[],
         sleep: a.sleep,
         pm_async: a.pm_async.map_or(board.pm_async, |n| n == 1),
         cycles: a.cycles,

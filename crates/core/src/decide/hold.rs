@@ -20,7 +20,8 @@ use libm::fabs;
 pub const JUDGED: f64 = 0.02;
 
 /// And where it is more than this: no more is asked of the prediction of a
-/// phase (docs/simulator.md, Accuracy).
+/// phase (docs/simulator.md, Accuracy). For the same reason a size that is
+/// nearer than this is right, however short the phase.
 pub const FLOOR: Ns = Ns(100_000);
 
 /// How far the measured change may be from the predicted one, as a share of
@@ -81,9 +82,16 @@ impl Row {
         100.0 * (self.measured.difference() - self.predicted_change()) / before
     }
 
+    /// Whether the measured change is as large as the predicted one, within
+    /// [`TOLERANCE`] of the phase or [`FLOOR`].
+    pub fn right_size(&self) -> bool {
+        let apart = fabs(self.measured.difference() - self.predicted_change());
+        fabs(self.off()) <= 100.0 * TOLERANCE || apart <= FLOOR.0 as f64
+    }
+
     /// Whether the prediction held: always, where it is not judged.
     pub fn held(&self) -> bool {
-        !self.is_judged() || (self.right_direction() && fabs(self.off()) <= 100.0 * TOLERANCE)
+        !self.is_judged() || (self.right_direction() && self.right_size())
     }
 }
 
@@ -235,6 +243,11 @@ mod tests {
         let mut tiny = row((1, 0), (1.0, 2.0));
         tiny.predicted.1 = tiny.predicted.0 - FLOOR;
         assert!(!tiny.is_judged(), "a tenth of a phase, but only 0.1 ms");
+        let mut short = row((1, 0), (1.0, 0.75));
+        short.predicted.1 = short.predicted.0 - FLOOR - Ns(50_000);
+        assert!(short.is_judged() && short.off() < -9.0 && short.held(), "0.1 ms apart is near");
+        short.predicted.1 = short.predicted.0 - FLOOR - Ns(49_000);
+        assert_eq!(outcome(&[short]), Outcome::OtherSize, "and no more");
     }
 
     #[test]

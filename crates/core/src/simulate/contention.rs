@@ -1,4 +1,4 @@
-//! Locks that a recording shows but does not name.
+//! Locks and orders that a recording shows but does not name.
 //!
 //! Drivers share locks that no graph has: a bus behind a mutex, firmware that
 //! takes one command at a time. A callback that waits for such a lock has begun
@@ -8,11 +8,17 @@
 //! `pm_async` 0 and 1) that can be seen. Then the device works as long as
 //! alone, and a lock keeps the devices apart; without it a simulation would let
 //! them gain by running together what a kernel never gives.
+//!
+//! A driver may also wait for one other device, as a USB controller does for
+//! its companions. That looks the same but for one thing: it waits even where
+//! it began first, when a lock would still have been free. Such a device is
+//! given a link, because with a lock a simulation would let it go first.
 
 use crate::board::derive::{Derived, chosen_cycles};
 use crate::capture::Capture;
 use crate::cycle::Cycle;
-use crate::phase::Phase;
+use crate::device::{DeviceId, Link, LinkKind};
+use crate::phase::{Direction, Phase};
 use crate::time::Ns;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -55,11 +61,13 @@ impl Span {
 struct Found {
     phase: Phase,
     edges: Vec<(u32, u32)>,
+    /// Who waits for whom whoever began first: (waiter, awaited).
+    orders: Vec<(u32, u32)>,
     alone: BTreeMap<u32, Ns>,
 }
 
-/// Adds the locks that the cycles of `capture` show to the board derived from
-/// it, with the times that their holders take alone. Returns how many.
+/// Adds the locks and orders that the cycles of `capture` show to the board
+/// derived from it, with the times that devices take alone. Returns how many.
 pub fn locks(capture: &Capture, derived: &mut Derived) -> usize {
     let cycles = chosen_cycles(capture);
     if derived.place.is_empty() || cycles.len() != derived.cycles.len() || cycles.len() <= CYCLES {
@@ -69,8 +77,9 @@ pub fn locks(capture: &Capture, derived: &mut Derived) -> usize {
         .into_iter()
         .filter(|p| p.may_be_async())
         .map(|p| look(&cycles, &derived.place, p))
-        .filter(|f| !f.edges.is_empty())
+        .filter(|f| !f.edges.is_empty() || !f.orders.is_empty())
         .collect();
+    let ordered: usize = found.iter().map(|f| order(derived, f)).sum();
     let groups = groups(&found);
     let works = |d: &Derived| d.board.devices.iter().flat_map(|d| d.work).flatten().collect();
     let used: Vec<crate::board::Work> = works(derived);
@@ -86,17 +95,47 @@ pub fn locks(capture: &Capture, derived: &mut Derived) -> usize {
         }
         derived.assumptions.push(say(derived, group, &found));
     }
-    groups.len()
+    groups.len() + ordered
 }
 
-/// Gives a device the lock and the time it takes alone.
+/// Adds the orders of one phase as links. Returns how many.
+fn order(derived: &mut Derived, found: &Found) -> usize {
+    for &(waiter, awaited) in &found.orders {
+        hold_lock(derived, waiter, found, 0);
+        let (supplier, consumer) = ends(found.phase, waiter, awaited);
+        let board = &mut derived.board;
+        let name = |d: u32| board.names.get(board.graph.devices[d as usize].name);
+        let said = format!(
+            "{} takes longer beside {} than alone, although it begins first, and works only when \
+             that one has ended ({}): taken as a device link that the recording does not list.",
+            name(waiter),
+            name(awaited),
+            found.phase.name()
+        );
+        derived.assumptions.push(said);
+        let (supplier, consumer) = (DeviceId(supplier), DeviceId(consumer));
+        let kind = LinkKind::Stateless;
+        board.graph.links.push(Link { consumer, supplier, kind, pm_runtime: false });
+    }
+    found.orders.len()
+}
+
+/// The supplier and the consumer of a link that makes `waiter` wait.
+fn ends(phase: Phase, waiter: u32, awaited: u32) -> (u32, u32) {
+    match phase.direction() {
+        Direction::Suspend => (waiter, awaited),
+        Direction::Resume => (awaited, waiter),
+    }
+}
+
+/// Gives a device the lock (0 for none) and the time it takes alone.
 fn hold_lock(derived: &mut Derived, device: u32, found: &Found, number: u32) {
     let (Some(index), Some(&alone)) = (found.phase.device_index(), found.alone.get(&device)) else {
         return;
     };
     let d = device as usize;
     if let Some(w) = &mut derived.board.devices[d].work[index] {
-        w.lock = number;
+        w.lock = w.lock.max(number);
         w.sleep = w.sleep.min(alone);
     }
     for cycle in &mut derived.cycles {
@@ -151,6 +190,7 @@ fn look(cycles: &[&Cycle], place: &[u32], phase: Phase) -> Found {
         }
     }
     let mut edges = Vec::new();
+    let mut orders = Vec::new();
     for (&d, &n) in longer.iter().filter(|(_, n)| **n >= CYCLES) {
         let Some(seen) = after.get(&d) else { continue };
         let mut holders: Vec<(&u32, &BTreeSet<usize>)> =
@@ -168,13 +208,42 @@ fn look(cycles: &[&Cycle], place: &[u32], phase: Phase) -> Found {
                 found.push((d.min(o), d.max(o)));
             }
         }
-        if explained.len() * 10 >= n * 8 {
-            edges.extend(found);
+        if explained.len() * 10 < n * 8 {
+            continue;
+        }
+        for (a, b) in found {
+            let o = if a == d { b } else { a };
+            let (supplier, consumer) = ends(phase, d, o);
+            // Against the list the kernel makes no link.
+            if supplier < consumer && began_first(&spans, &seen[&o], d, o, close(alone[&d])) {
+                orders.push((d, o));
+            } else {
+                edges.push((a, b));
+            }
         }
     }
     edges.sort_unstable();
     edges.dedup();
-    Found { phase, edges, alone }
+    // One cause is enough for two devices.
+    edges.retain(|&(a, b)| !orders.contains(&(a, b)) && !orders.contains(&(b, a)));
+    Found { phase, edges, orders, alone }
+}
+
+/// Whether `waiter` began well before the `other` in enough of the cycles in
+/// which it worked after it: a lock would have been free for it.
+fn began_first(
+    spans: &[Vec<Span>],
+    times: &BTreeSet<usize>,
+    waiter: u32,
+    other: u32,
+    near: Ns,
+) -> bool {
+    let start = |cycle: usize, d: u32| spans[cycle].iter().find(|s| s.device == d).map(|s| s.start);
+    let first = times.iter().filter(|&&cycle| match (start(cycle, waiter), start(cycle, other)) {
+        (Some(w), Some(o)) => o > w + near,
+        _ => false,
+    });
+    first.count() >= CYCLES
 }
 
 /// The callbacks of one phase in order of their ends.

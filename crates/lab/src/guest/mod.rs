@@ -8,6 +8,7 @@ mod bare;
 mod out;
 mod record;
 mod system;
+mod udev;
 
 use crate::plan::{DIRECTORY, MARKER, MODULE, PLAN, Plan};
 use out::Out;
@@ -73,6 +74,9 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
         let left = system::board_devices();
         out.send(&format!("probe {file}"), format!("{said}; {left} devices").as_bytes())?;
         system::build_board(b"clear")?;
+    }
+    for trial in &plan.trials {
+        udev::run(trial, dir, out).map_err(|e| format!("{}: {e}", trial.name))?;
     }
     std::thread::sleep(Duration::from_secs(plan.settle));
     let mut board = None;

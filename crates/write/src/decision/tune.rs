@@ -37,18 +37,21 @@ pub fn text(board: &Board, t: &Tuned, bound: Cost) -> String {
     }
     if let Some(c) = t.if_exclusive {
         let mut page = Page::new(false);
-        let left = (t.before.total() - c.total()).0;
-        let rest = match left {
-            ..=0 => format!("nothing is left of that, it becomes {} longer", Ns(-left)),
-            _ => format!("{} of that is left", Ns(left)),
+        let left = |c: Cost| match (t.before.total() - c.total()).0 {
+            left @ ..=0 => format!("nothing is left of that, it becomes {} longer", Ns(-left)),
+            left => format!("{} of that is left", Ns(left)),
         };
+        let ordered = t
+            .if_ordered
+            .map_or(String::new(), |c| format!("; if each needs the one before it, {}", left(c)));
+        let rest = left(c);
         page.wrapped(
             Ink::Plain,
             0,
             0,
             &format!(
                 "That counts on running beside one another what runs one after the other now: if \
-                 these drivers share a lock, which no graph shows, {rest}."
+                 these drivers share a lock, which no graph shows, {rest}{ordered}."
             ),
         );
         out.push_str(&page.finish());
@@ -122,6 +125,7 @@ pub fn json(board: &Board, t: &Tuned, bound: Cost) -> Value {
         "all_sync": cost(t.all_sync),
         "all_async": cost(t.all_async),
         "if_exclusive": t.if_exclusive.map(cost),
+        "if_ordered": t.if_ordered.map(cost),
         "random": cost(t.random),
         "bound": cost(bound),
         "pm_async": t.pm_async,

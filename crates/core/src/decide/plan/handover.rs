@@ -50,6 +50,11 @@ pub fn udev_rules(board: &Board, flags: &[(DeviceId, bool)]) -> Option<File> {
             Some(m) => text.push_str(&format!(
                 "ACTION==\"add|change\", {m}, ATTR{{power/async}}=\"{value}\"\n"
             )),
+            None if is_silent(board, d) => text.push_str(&format!(
+                "# (the kernel tells udev nothing of a device without bus or class; a line for\n\
+                 #  /etc/tmpfiles.d: w {}/power/async - - - - {value})\n",
+                remark(board.names.get(d.facts.devpath))
+            )),
             None => text.push_str("# (udev cannot match this name; write power/async by hand)\n"),
         }
     }
@@ -60,8 +65,17 @@ fn word(on: bool) -> &'static str {
     if on { "enabled" } else { "disabled" }
 }
 
+/// Whether the place of the device is known, and that it is of no subsystem:
+/// such a device makes no events.
+fn is_silent(board: &Board, d: &Device) -> bool {
+    !board.names.get(d.facts.devpath).is_empty() && board.names.get(d.subsystem).is_empty()
+}
+
 fn rule_match(board: &Board, d: &Device) -> Option<String> {
     let get = |s| board.names.get(s);
+    if is_silent(board, d) {
+        return None;
+    }
     let path = udev_string(get(d.facts.devpath).trim_start_matches("/sys"));
     if let Some(path) = path {
         return Some(format!("DEVPATH==\"{path}\""));

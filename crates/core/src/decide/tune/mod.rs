@@ -9,7 +9,7 @@ pub mod evidence;
 
 use super::search::flags;
 use crate::board::Board;
-use crate::device::DeviceId;
+use crate::device::{DeviceId, Link, LinkKind};
 use crate::phase::Phase;
 use crate::random::Random;
 use crate::simulate::{Policy, Settings, Stuck, Topology, run_within};
@@ -89,6 +89,10 @@ pub struct Tuned {
     /// graph and no recording of synchronous devices can show. `None` if none
     /// with callbacks becomes async.
     pub if_exclusive: Option<Cost>,
+    /// As `after`, if each device that is synchronous now waited for the one
+    /// before it as it does now: what is left should one of their drivers need
+    /// another device that no graph names. `None` as `if_exclusive`.
+    pub if_ordered: Option<Cost>,
     /// `pm_async`, if it should change.
     pub pm_async: Option<bool>,
     /// Flags to change, in the order in which they help most.
@@ -173,11 +177,12 @@ pub fn tune(
     } else {
         (after_flags, trial.staircase(&free, &as_came, &chosen, before))
     };
-    let if_exclusive = if_exclusive(board, policy, settings, &flips);
+    let [if_exclusive, if_ordered] = at_worst(board, policy, settings, &flips);
     Ok(Tuned {
         before,
         after,
         if_exclusive,
+        if_ordered,
         pm_async: off.then_some(false),
         flips,
         all_sync,
@@ -189,38 +194,58 @@ pub fn tune(
     })
 }
 
-/// The cost with `flips`, if all devices that are synchronous now held one lock.
-fn if_exclusive(
+/// The cost with `flips`, if all devices that are synchronous now held one
+/// lock, and if they had to keep their order.
+fn at_worst(
     before: &Board,
     policy: &Policy,
     settings: &Settings,
     flips: &[Flip],
-) -> Option<Cost> {
+) -> [Option<Cost>; 2] {
     let mut board = before.clone();
-    let works = board.devices.iter().flat_map(|d| d.work).flatten();
-    let lock = works.map(|w| w.lock).max().unwrap_or(0).checked_add(1)?;
     let mut becoming = 0;
     for f in flips {
         let i = f.device.index();
         board.graph.devices[i].async_flag = Some(f.to_async);
         becoming += usize::from(f.to_async && !board.devices[i].no_callbacks());
     }
+    if becoming == 0 {
+        return [None, None];
+    }
+    let cost = |board: &Board| {
+        let mut trial = Trial { topology: Topology::new(board).ok()?, policy, settings };
+        trial.cost_now(Ns::MAX).ok().flatten()
+    };
     // What is synchronous now runs one after the other, and goes on so.
-    for (was, device) in before.graph.devices.iter().zip(&mut board.devices) {
-        if was.async_flag != Some(true) {
-            for p in Phase::DEVICE.into_iter().filter(|p| p.may_be_async()) {
-                let work = p.device_index().and_then(|k| device.work[k].as_mut());
-                if let Some(w) = work.filter(|w| w.lock == 0) {
-                    w.lock = lock;
-                }
+    let serial: Vec<DeviceId> = before
+        .graph
+        .ids()
+        .filter(|d| before.graph.get(*d).async_flag != Some(true))
+        .filter(|d| !before.devices[d.index()].no_callbacks())
+        .collect();
+    let exclusive = with_lock(board.clone(), &serial).and_then(|b| cost(&b));
+    for pair in serial.windows(2) {
+        let [supplier, consumer] = [pair[0], pair[1]];
+        let kind = LinkKind::Stateless;
+        board.graph.links.push(Link { consumer, supplier, kind, pm_runtime: false });
+    }
+    [exclusive, cost(&board)]
+}
+
+/// `board` with one lock more, which all callbacks of `holders` hold that hold
+/// none and may be asynchronous.
+fn with_lock(mut board: Board, holders: &[DeviceId]) -> Option<Board> {
+    let works = board.devices.iter().flat_map(|d| d.work).flatten();
+    let lock = works.map(|w| w.lock).max().unwrap_or(0).checked_add(1)?;
+    for d in holders {
+        for p in Phase::DEVICE.into_iter().filter(|p| p.may_be_async()) {
+            let work = p.device_index().and_then(|k| board.devices[d.index()].work[k].as_mut());
+            if let Some(w) = work.filter(|w| w.lock == 0) {
+                w.lock = lock;
             }
         }
     }
-    if becoming == 0 {
-        return None;
-    }
-    let mut trial = Trial { topology: Topology::new(&board).ok()?, policy, settings };
-    trial.cost_now(Ns::MAX).ok().flatten()
+    Some(board)
 }
 
 /// Bits of a score below the total, for the number of changes.
