@@ -274,12 +274,11 @@ fn rules_at_work(series: &str) {
     for (path, want) in &turned {
         assert_eq!(every_did.triggered.get(path), Some(want), "{path} on {}", kernel.release);
     }
-    let silent = every.lines().filter(|l| l.contains("/etc/tmpfiles.d: w /sys/")).count();
-    assert!(own > 100 && silent > 0, "{own} {silent}");
+    assert!(own > 100, "{own}");
     println!(
         "{}: {} rules by path and {names} by name set power/async in the guest, of {} devices \
          with that flag; without rules or with other paths nothing changes; {own} more rules turn \
-         the guest's own devices, {silent} of no subsystem are said to be out of reach",
+         the flags of the guest's own devices",
         kernel.release,
         wanted.len(),
         none.triggered.len()

@@ -52,8 +52,8 @@ pub fn udev_rules(board: &Board, flags: &[(DeviceId, bool)]) -> Option<File> {
             )),
             None if is_silent(board, d) => text.push_str(&format!(
                 "# (the kernel tells udev nothing of a device without bus or class; a line for\n\
-                 #  /etc/tmpfiles.d: w {}/power/async - - - - {value})\n",
-                remark(board.names.get(d.facts.devpath))
+                 #  /etc/tmpfiles.d: w /sys{}/power/async - - - - {value})\n",
+                remark(board.names.get(d.facts.devpath).trim_start_matches("/sys"))
             )),
             None => text.push_str("# (udev cannot match this name; write power/async by hand)\n"),
         }
@@ -158,6 +158,26 @@ pub fn modprobe(board: &Board, devices: &[DeviceId]) -> Option<File> {
 mod tests {
     use super::*;
     use crate::board::parse;
+
+    #[test]
+    fn a_device_of_no_subsystem_gets_no_rule() {
+        let mut board = parse("board 1\ndevice pci0000:00\ndevice nic subsystem=pci\n").unwrap();
+        for (i, path) in
+            ["/devices/pci0000:00", "/sys/devices/pci0000:00/0000:00:03.0"].into_iter().enumerate()
+        {
+            board.graph.devices[i].facts.devpath = board.names.add(path);
+        }
+        let flags: Vec<(DeviceId, bool)> = board.graph.ids().map(|d| (d, true)).collect();
+        let text = udev_rules(&board, &flags).unwrap().text;
+        let rules: Vec<&str> = text.lines().filter(|l| l.starts_with("ACTION")).collect();
+        let path = "DEVPATH==\"/devices/pci0000:00/0000:00:03.0\"";
+        assert_eq!(
+            rules,
+            [format!("ACTION==\"add|change\", {path}, ATTR{{power/async}}=\"enabled\"")]
+        );
+        let by_hand = "w /sys/devices/pci0000:00/power/async - - - - enabled";
+        assert!(text.contains(by_hand), "{text}");
+    }
 
     #[test]
     fn files_say_what_they_do_and_hostile_names_stay_text() {
