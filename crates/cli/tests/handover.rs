@@ -224,6 +224,7 @@ fn rules_at_work(series: &str) {
         cycles: 2,
         record: true,
         phases: false,
+        detail: Vec::new(),
     };
     let boot = run_in_guest(&kernel, &machine, &[job], limit).expect("a recording");
     std::fs::write(file("guest.tar.gz"), &boot.outcomes[0].capture).expect("written");
