@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Logs by the kernel they were recorded on.
 const LOGS: [&str; 3] = ["devtest-3.15", "i915-4.6", "multitest-5.3"];
-const KERNELS: [&str; 2] = ["6.12", "7"];
+const KERNELS: [&str; 2] = ["6.12", "7.3"];
 
 fn data() -> PathBuf {
     let usual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");

@@ -3,7 +3,7 @@
 
 use crate::describe::{Description, guest_name};
 use crate::kernels::Kernel;
-use crate::plan::Sleep;
+use crate::plan::{Record, Sleep};
 use crate::qemu::Machine;
 use crate::run::{Job, run};
 use crate::{Error, Result};
@@ -44,6 +44,10 @@ pub struct Recipe {
     /// What the guest does differently from the board.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
+    /// Nothing kept QEMU's threads in step (a QEMU that loads no library, or
+    /// names its threads otherwise), so the same again may differ.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub out_of_step: bool,
 }
 
 /// A board and what was done with it in a boot.
@@ -139,7 +143,7 @@ pub fn captures(
             pm_async: wish.pm_async,
             cycles: wish.cycles + warm_up,
             detail: wish.detail.clone(),
-            record: true,
+            record: Record::Full,
             phases: false,
         })
         .collect();
@@ -147,11 +151,13 @@ pub fn captures(
     let limit = wishes.iter().map(|w| w.limit).sum();
     let mut files: Vec<(CaptureFile, Description)> = Vec::new();
     let mut logs = Vec::new();
+    let mut out_of_step = false;
     for sample in 0..samples {
         let mut machine = machine.clone();
         machine.seed += u64::from(sample);
         let boot = run(kernel, &machine, &jobs, limit)?;
         logs.push(boot.log);
+        out_of_step |= boot.out_of_step;
         for (i, outcome) in boot.outcomes.into_iter().enumerate() {
             let mut seen = read(&outcome.capture)?;
             seen.cycles.drain(..seen.cycles.len().min(warm_up as usize));
@@ -190,6 +196,7 @@ pub fn captures(
             samples,
             program: program.clone(),
             differences: description.differences,
+            out_of_step,
         };
         before.push(task);
         file.document.lab =

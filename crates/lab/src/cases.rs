@@ -2,7 +2,7 @@
 //! a graph, beside what the rules of its generation say it must do.
 
 use crate::describe::guest_name;
-use crate::plan::Sleep;
+use crate::plan::{Record, Sleep};
 use crate::run::{Job, Outcome};
 use crate::trace::cycles;
 use crate::{Error, Result};
@@ -185,7 +185,7 @@ pub fn job<'a>(case: &Case, board: &'a Board, pair: Pair, pm_async: bool) -> Job
         pm_async,
         cycles: 1,
         detail: Vec::new(),
-        record: false,
+        record: Record::No,
         phases: false,
     }
 }

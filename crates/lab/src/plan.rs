@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// Word on the kernel command line without which the guest does nothing.
 pub const MARKER: &str = "dormouse.lab=1";
+/// How lines of the guest's program begin on the console.
+pub const GUEST_SPEAKS: &str = "dormouse guest: ";
 /// Directory of the guest that holds the plan, the module and the boards.
 pub const DIRECTORY: &str = "/lab";
 /// The plan, in [`DIRECTORY`].
@@ -64,6 +66,19 @@ impl Sleep {
     }
 }
 
+/// What a step sends back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Record {
+    /// The bare trace.
+    #[default]
+    No,
+    /// A capture, as `dormouse record` makes it.
+    Full,
+    /// The same without callbacks: `dormouse record --phases`.
+    Phases,
+}
+
 /// One board, some cycles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
@@ -83,8 +98,8 @@ pub struct Step {
     pub detail: Vec<Detail>,
     /// Size of the trace buffer of each CPU.
     pub buffer_kb: u32,
-    /// Record as `dormouse record` does; otherwise send the bare trace.
-    pub record: bool,
+    /// What to send.
+    pub record: Record,
     /// Let the bare trace hold nothing but when each phase began and ended, and
     /// take it beside a recording too: what does recording cost?
     #[serde(default)]

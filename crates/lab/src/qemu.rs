@@ -8,7 +8,7 @@
 //! ([`crate::lockstep`]).
 
 use crate::error::tail;
-use crate::plan::MARKER;
+use crate::plan::{GUEST_SPEAKS, MARKER};
 use crate::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -224,11 +224,34 @@ fn missing(arch: Arch) -> Error {
     }
 }
 
+/// How long a guest under KVM may take until its program speaks; it takes two
+/// or three seconds. Some hosts have `/dev/kvm` and yet run no guest: it hangs
+/// in its first instructions, or QEMU gives up.
+const KVM_COMES_UP: Duration = Duration::from_secs(30);
+
+/// What to say of a guest that KVM does not run; none while there is hope.
+fn hopeless(
+    machine: &Machine,
+    running: Duration,
+    console: impl FnOnce() -> String,
+) -> Option<String> {
+    (machine.accel == Accel::Kvm && running > KVM_COMES_UP && !console().contains(GUEST_SPEAKS))
+        .then(|| {
+            format!(
+                "did not come up within {} s: /dev/kvm is there, but this host does not run guests with it; take --accel tcg for the host's time without KVM, or icount, the default",
+                KVM_COMES_UP.as_secs()
+            )
+        })
+}
+
 /// What a finished machine leaves.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// Text of the console.
     pub console: String,
+    /// It was to count instructions, but nothing kept its threads in step
+    /// ([`crate::lockstep`]).
+    pub out_of_step: bool,
     /// Bytes of the results line.
     pub results: Vec<u8>,
     /// Wall time of the whole run.
@@ -258,9 +281,11 @@ pub fn boot(
     let qmp = format!("unix:{},server=on,wait=off", dir.path().join("qmp").display());
     let mut waker = wake.then(|| Waker::new(dir.path().join("qmp")));
     let lockstep = (machine.accel == Accel::Icount).then(crate::lockstep::library).transpose()?;
+    let sign = dir.path().join("in_step");
     let start = Instant::now();
     let child = Command::new(machine.arch.qemu())
         .envs(lockstep.map(|library| ("LD_PRELOAD", library)))
+        .env("DORMOUSE_LOCKSTEP_SIGN", &sign)
         .env(
             "DORMOUSE_LOCKSTEP",
             match machine.disturbance {
@@ -287,12 +312,20 @@ pub fn boot(
         match child.0.try_wait().map_err(Error::file(machine.arch.qemu()))? {
             Some(status) if status.success() => break,
             Some(status) => {
+                let mut output = tail(&fs::read_to_string(&errors_path).unwrap_or_default(), 10);
+                if machine.accel == Accel::Kvm {
+                    output.push_str("\nwithout KVM take --accel tcg, or icount, the default");
+                }
                 return Err(Error::Program {
                     what: format!("{} ({status})", machine.arch.qemu()),
-                    output: tail(&fs::read_to_string(&errors_path).unwrap_or_default(), 10),
+                    output,
                 });
             }
             None => {}
+        }
+        if let Some(what) = hopeless(machine, start.elapsed(), console) {
+            let console = Some(tail(&console(), 30)).filter(|c| !c.is_empty());
+            return Err(Error::Guest { what, console: console.unwrap_or("(nothing)".into()) });
         }
         if start.elapsed() > limit {
             return Err(Error::Guest {
@@ -308,6 +341,7 @@ pub fn boot(
     let results_path = dir.path().join("results");
     Ok(Output {
         console: console(),
+        out_of_step: machine.accel == Accel::Icount && !sign.exists(),
         results: fs::read(&results_path).map_err(Error::file(&results_path))?,
         took: start.elapsed(),
     })
@@ -378,6 +412,18 @@ impl Waker {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_guest_that_kvm_does_not_run_is_given_up_with_advice() {
+        let kvm = Machine::new(Arch::Amd64, Accel::Kvm, 1, "6.12");
+        let late = KVM_COMES_UP + Duration::from_secs(1);
+        let said = hopeless(&kvm, late, || "early console\n".into()).unwrap();
+        assert!(said.contains("does not run guests") && said.contains("--accel tcg"), "{said}");
+        assert_eq!(hopeless(&kvm, late, || "dormouse guest: board0\n".into()), None);
+        assert_eq!(hopeless(&kvm, Duration::from_secs(5), String::new), None);
+        let icount = Machine { accel: Accel::Icount, ..kvm };
+        assert_eq!(hopeless(&icount, late, String::new), None);
+    }
 
     #[test]
     fn missing_kvm_is_one_sentence_that_says_what_to_do() {

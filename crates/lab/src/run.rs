@@ -5,7 +5,7 @@ use crate::describe::{Description, describe};
 use crate::error::tail;
 use crate::initramfs::Initramfs;
 use crate::kernels::Kernel;
-use crate::plan::{DIRECTORY, MODULE, PLAN, Plan, Sleep, Step};
+use crate::plan::{DIRECTORY, MODULE, PLAN, Plan, Record, Sleep, Step};
 use crate::qemu::{Accel, Arch, Machine, Output, boot};
 use crate::{Error, Result, kmod};
 use dormouse_core::board::Board;
@@ -33,8 +33,8 @@ pub struct Job<'a> {
     pub cycles: u32,
     /// Events beyond those of suspend, if it is recorded in full.
     pub detail: Vec<Detail>,
-    /// Record in full; otherwise the outcome is the bare trace.
-    pub record: bool,
+    /// What the outcome is.
+    pub record: Record,
     /// The bare trace has only the begin and end of phases, and comes beside a
     /// recording too.
     pub phases: bool,
@@ -61,6 +61,8 @@ pub struct Boot {
     pub outcomes: Vec<Outcome>,
     /// The guest's kernel log, as records of `/dev/kmsg`.
     pub log: String,
+    /// Nothing kept QEMU's threads in step though it counted instructions.
+    pub out_of_step: bool,
     /// Wall time.
     pub took: Duration,
 }
@@ -115,14 +117,15 @@ pub fn run(kernel: &Kernel, machine: &Machine, jobs: &[Job], limit: Duration) ->
     }
     // The board module also ends suspend-to-idle.
     plan.module |= plan.steps.iter().any(|s| s.sleep == Sleep::S2idle);
-    let (answer, took) = play(kernel, machine, archive, &plan, limit)?;
+    let (answer, output) = play(kernel, machine, archive, &plan, limit)?;
     let outcomes = plan
         .steps
         .iter()
         .zip(descriptions)
         .map(|(step, description)| outcome(&answer, step, description))
         .collect::<Result<_>>()?;
-    Ok(Boot { outcomes, log: answer.text("log"), took })
+    let Output { took, out_of_step, .. } = output;
+    Ok(Boot { outcomes, log: answer.text("log"), out_of_step, took })
 }
 
 /// Asks the board module to build each of `descriptions` and gives what it
@@ -166,7 +169,7 @@ pub(crate) fn play(
     mut archive: Initramfs,
     plan: &Plan,
     limit: Duration,
-) -> Result<(Answer, Duration)> {
+) -> Result<(Answer, Output)> {
     if plan.module {
         let ko = kmod::module(kernel)?;
         let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
@@ -176,7 +179,7 @@ pub(crate) fn play(
     archive.file(&format!("{DIRECTORY}/{PLAN}"), 0o644, &json);
     let deep = plan.steps.iter().any(|s| s.sleep == Sleep::Deep);
     let output = boot(machine, &kernel.image, &archive.finish(), deep, limit)?;
-    Ok((understand(&output)?, output.took))
+    Ok((understand(&output)?, output))
 }
 
 fn understand(output: &Output) -> Result<Answer> {
@@ -191,7 +194,7 @@ fn understand(output: &Output) -> Result<Answer> {
 }
 
 fn outcome(answer: &Answer, step: &Step, description: Description) -> Result<Outcome> {
-    if !step.record {
+    if step.record == Record::No {
         let facts = answer.text(&format!("facts {}", step.name));
         let lost = facts.lines().find_map(|l| l.strip_prefix("lost ")).unwrap_or("?");
         if lost != "0" {

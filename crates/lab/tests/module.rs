@@ -8,7 +8,7 @@ use dormouse_core::phase::Phase;
 use dormouse_core::time::Ns;
 use dormouse_lab::describe::guest_number;
 use dormouse_lab::kernels::{self, Kernel};
-use dormouse_lab::plan::Sleep;
+use dormouse_lab::plan::{Record, Sleep};
 use dormouse_lab::qemu::{Accel, Arch, Machine};
 use dormouse_lab::run::{Job, probe, run};
 use dormouse_lab::trace;
@@ -124,7 +124,7 @@ fn ten_thousand_devices_sleep_and_wake() {
         pm_async: true,
         cycles: 1,
         detail: Vec::new(),
-        record: false,
+        record: Record::No,
         phases: false,
     };
     let boot = run(&kernel, &machine, &[job], LIMIT).unwrap_or_else(|e| panic!("{e}"));
@@ -157,7 +157,7 @@ fn zoo(series: &str) {
             pm_async: board.pm_async,
             cycles: 1,
             detail: Vec::new(),
-            record: false,
+            record: Record::No,
             phases: false,
         })
         .collect();

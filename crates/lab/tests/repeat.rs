@@ -93,8 +93,9 @@ fn a_board_in_a_shared_boot_does_what_it_does_alone_and_can_be_made_again() {
         assert!(off <= (t.0 / 50).max(50_000), "{phase:?}");
     }
     let bytes = dormouse_record::file::encode(&shared, Vec::new()).unwrap();
-    let again = rerun(&kernel, &recipe(&bytes).unwrap(), Duration::from_secs(900))
-        .unwrap_or_else(|e| panic!("{e}"));
+    let how = recipe(&bytes).unwrap();
+    assert!(!how.out_of_step, "QEMU's threads are in step");
+    let again = rerun(&kernel, &how, Duration::from_secs(900)).unwrap_or_else(|e| panic!("{e}"));
     let again = dormouse_record::file::encode(&again, Vec::new()).unwrap();
     assert!(again == bytes, "made again it is another capture");
 }

@@ -231,6 +231,43 @@ fn a_late_failure_is_mirrored_inside_its_bracket() {
     assert_eq!(k.callbacks[1].phase, Phase::ResumeEarly);
 }
 
+/// The worker's clock is 3 us ahead of the main thread's, and the phases follow
+/// each other within 2 us.
+#[test]
+fn a_callback_before_its_phase_belongs_to_the_phase_it_names() {
+    let line = |us: u32, thread: &str, text: &str| {
+        format!("  {thread}   [000] ....  10.{us:06}: {text}\n")
+    };
+    let (main, worker) = ("rtcwake-5", "kworker/u8:1-77");
+    let text = [
+        line(0, main, "suspend_resume: suspend_enter[3] begin"),
+        line(1, main, "suspend_resume: suspend_enter[3] end"),
+        line(5, main, "suspend_resume: dpm_prepare[2] begin"),
+        line(6, main, "device_pm_callback_start: a x, parent: none, [suspend]"),
+        line(7, main, "device_pm_callback_end: a x, err=0"),
+        line(8, main, "suspend_resume: dpm_prepare[2] end"),
+        line(10, main, "suspend_resume: dpm_suspend[2] begin"),
+        line(20, main, "device_pm_callback_start: a x, parent: none, bus [suspend]"),
+        line(30, main, "device_pm_callback_end: a x, err=0"),
+        line(99, worker, "device_pm_callback_start: a x, parent: none, late bus [suspend]"),
+        line(100, main, "suspend_resume: dpm_suspend[2] end"),
+        line(102, main, "suspend_resume: dpm_suspend_late[2] begin"),
+        line(150, worker, "device_pm_callback_end: a x, err=0"),
+        line(200, main, "suspend_resume: dpm_suspend_late[2] end"),
+        line(900, main, "suspend_resume: dpm_resume_early[16] begin"),
+        line(950, main, "suspend_resume: dpm_resume_early[16] end"),
+        line(951, worker, "device_pm_callback_start: a x, parent: none, bus [resume]"),
+        line(952, main, "suspend_resume: dpm_resume[16] begin"),
+        line(970, worker, "device_pm_callback_end: a x, err=0"),
+        line(980, main, "suspend_resume: dpm_resume[16] end"),
+    ]
+    .concat();
+    let c = capture(&text);
+    let phases: Vec<Phase> = c.cycles[0].callbacks.iter().map(|b| b.phase).collect();
+    assert_eq!(phases, [Phase::Prepare, Phase::Suspend, Phase::Late, Phase::Resume]);
+    assert!(c.losses.list.is_empty(), "{:?}", c.losses);
+}
+
 #[test]
 fn a_wakeup_and_a_test_differ_in_the_wait() {
     let abort = [

@@ -142,6 +142,8 @@ pub struct Options {
     pub interval: Duration,
     /// Additional events.
     pub detail: Vec<Detail>,
+    /// Only when each phase begins and ends, no callbacks.
+    pub phases_only: bool,
     /// `/sys/power/pm_async`; `None` leaves it alone.
     pub pm_async: Option<bool>,
     /// `power/async` of single devices: usual path of the device, value.
@@ -172,6 +174,7 @@ impl Default for Options {
             wake: Wake::Rtc { seconds: 15 },
             interval: Duration::from_secs(5),
             detail: Vec::new(),
+            phases_only: false,
             pm_async: None,
             device_async: Vec::new(),
             sync: None,

@@ -205,6 +205,7 @@ fn settings(o: &Options) -> Settings {
         interval_s: o.interval.as_secs(),
         cycles: o.cycles,
         detail: o.detail.iter().map(|d| d.name().to_string()).collect(),
+        phases_only: o.phases_only,
     }
 }
 

@@ -11,9 +11,13 @@ use crate::root::Root;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Events that every recording has.
-const EVENTS: [&str; 3] =
-    ["power/suspend_resume", "power/device_pm_callback_start", "power/device_pm_callback_end"];
+/// The event of phases, which every recording has.
+const PHASES: &str = "power/suspend_resume";
+
+/// The events of callbacks. In prepare and complete the kernel writes them for
+/// every device, and nothing spares that: triggers could only mute them, which
+/// still takes a tenth of their time.
+const CALLBACKS: [&str; 2] = ["power/device_pm_callback_start", "power/device_pm_callback_end"];
 
 /// How trace text must look, whatever the system's own options are.
 const FORM: [&str; 8] = [
@@ -69,7 +73,8 @@ impl Instance {
         }
         let kib = options.buffer_kib.unwrap_or_else(|| buffer_kib(root, options, devices));
         guard.write(&at("buffer_size_kb"), &kib.to_string())?;
-        for event in EVENTS {
+        let callbacks = CALLBACKS.iter().filter(|_| !options.phases_only);
+        for event in [PHASES].iter().chain(callbacks) {
             guard.write(&at(&format!("events/{event}/enable")), "1")?;
         }
         for event in options.detail.iter().flat_map(|d| d.events()) {
@@ -124,7 +129,8 @@ fn lost_in(stats: &str) -> u64 {
 fn buffer_kib(root: &Root, options: &Options, devices: usize) -> u64 {
     // A pair of callback events takes about 200 bytes (four names, twice the
     // header); a device has at most eight pairs.
-    let suspend = (devices as u64).saturating_mul(8 * 200) / 1_024;
+    let pairs = if options.phases_only { 0 } else { 8 };
+    let suspend = (devices as u64).saturating_mul(pairs * 200) / 1_024;
     let detail: u64 = options
         .detail
         .iter()

@@ -7,7 +7,7 @@ use dormouse_record::guard::{Observer, Step};
 use dormouse_record::options::{Options, Wake};
 use dormouse_record::recorder::{self, Error, NoWatch, Watch};
 use dormouse_record::{file, wake};
-use fake::{ALARM, Fake, Kernel};
+use fake::{ALARM, Fake, INSTANCE, Kernel};
 use std::time::Duration;
 
 fn pm_test() -> Options {
@@ -270,6 +270,35 @@ fn what_is_recorded_can_be_read() {
     let worked = c.cycles[0].callbacks.iter().find(|b| c.names.get(b.function) == "bus").unwrap();
     let device = c.graph.get(worked.device);
     assert_eq!(c.names.get(device.facts.devpath), "/devices/platform/soc/vda");
+}
+
+#[test]
+fn without_callbacks_only_phases_are_traced_and_the_capture_says_so() {
+    let fake = Fake::new();
+    let mut kernel = Kernel::new(&fake);
+    kernel.trace = made_up_trace().lines().filter(|l| !l.contains("callback")).fold(
+        String::new(),
+        |mut text, line| {
+            text.push_str(line);
+            text.push('\n');
+            text
+        },
+    );
+    let options = Options { phases_only: true, ..pm_test() };
+    let outcome = recorder::record(&fake.root, &options, &mut kernel, &mut NoWatch).unwrap();
+    let enabled =
+        |step: &&Step| matches!(step, Step::Write { path, .. } if path.contains("/events/"));
+    let events: Vec<&Step> = kernel.steps.iter().filter(enabled).collect();
+    let path = format!("{INSTANCE}/events/power/suspend_resume/enable");
+    assert_eq!(events, [&Step::Write { path, value: "1".into() }]);
+    let bytes = file::encode(&outcome.recording, Vec::new()).unwrap();
+    let (read, _) = capture_file::read(&bytes).unwrap();
+    assert!(read.document.settings.phases_only);
+    let reading = dormouse_read::read_bytes("x", &bytes, &Default::default()).unwrap();
+    let c = &reading.captures[0];
+    assert!(c.losses.list.is_empty(), "{:?}", c.losses);
+    assert_eq!((c.cycles.len(), c.cycles[1].callbacks.len()), (3, 0));
+    assert!(c.cycles[1].phases.len() >= 4, "{:?}", c.cycles[1].phases);
 }
 
 #[test]

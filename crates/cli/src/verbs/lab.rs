@@ -374,8 +374,14 @@ fn run_boot(a: &RunArgs, kernel: &Kernel, machine: &Machine, orders: &[&Order]) 
     Ok(())
 }
 
-/// Says what the guest does differently from the board.
+/// Says what the guest does differently from the board, and if its recording may
+/// not be the same again.
 pub fn note_differences(lab: &Option<serde_json::Value>) {
+    if lab.as_ref().and_then(|l| l.get("out_of_step")).is_some_and(|v| v == true) {
+        eprintln!(
+            "dormouse: the threads of this QEMU could not be kept in step (is it static, or a build of its own?): on a busy machine a run may differ from the next"
+        );
+    }
     let list = lab.as_ref().and_then(|l| l.get("differences")).and_then(|d| d.as_array());
     for d in list.into_iter().flatten().filter_map(|d| d.as_str()) {
         eprintln!("dormouse: the guest differs from the board: {d}");

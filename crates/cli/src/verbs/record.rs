@@ -28,6 +28,10 @@ pub struct RecordArgs {
     /// block.
     #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = detail)]
     detail: Vec<Detail>,
+    /// Only when each phase begins and ends: no devices and callbacks, and next
+    /// to no cost. Compared with a full recording it tells what that one cost.
+    #[arg(long)]
+    phases: bool,
     /// Set /sys/power/pm_async while recording.
     #[arg(long, value_name = "0|1", value_parser = bit)]
     pm_async: Option<bool>,
@@ -52,6 +56,7 @@ pub fn run(args: RecordArgs) -> Result<()> {
     let root = args.sleep.root();
     let options = Options {
         detail: args.detail,
+        phases_only: args.phases,
         pm_async: args.pm_async,
         device_async: args.device_async,
         ..args.sleep.options(args.cycles)

@@ -10,7 +10,7 @@ mod record;
 mod system;
 mod udev;
 
-use crate::plan::{DIRECTORY, MARKER, MODULE, PLAN, Plan};
+use crate::plan::{DIRECTORY, MARKER, MODULE, PLAN, Plan, Record};
 use out::Out;
 use std::fs;
 use std::path::Path;
@@ -93,7 +93,7 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
             }
             board.clone_from(&step.description);
         }
-        if step.record {
+        if step.record != Record::No {
             let bare = step.phases.then(|| bare::Bare::start(step)).transpose()?;
             let file = record::capture(step).map_err(|e| format!("{}: {e}", step.name))?;
             if let Some(bare) = bare {

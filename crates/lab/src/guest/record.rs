@@ -2,7 +2,7 @@
 
 use super::Result;
 use super::system::read_text;
-use crate::plan::{Sleep, Step};
+use crate::plan::{Record, Sleep, Step};
 use dormouse_record::guard::NoObserver;
 use dormouse_record::options::{Options, State, Wake};
 use dormouse_record::recorder::{NoWatch, record};
@@ -40,6 +40,7 @@ pub fn capture(step: &Step) -> Result<Vec<u8>> {
         },
         interval: Duration::ZERO,
         detail: step.detail.clone(),
+        phases_only: step.record == Record::Phases,
         pm_async: Some(step.pm_async),
         buffer_kib: Some(u64::from(step.buffer_kb)),
         ..Options::default()

@@ -132,6 +132,9 @@ pub struct Settings {
     pub cycles: u32,
     /// Groups of additional events.
     pub detail: Vec<String>,
+    /// Callbacks were left out on purpose.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub phases_only: bool,
 }
 
 /// A knob and what became of it.

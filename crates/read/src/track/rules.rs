@@ -94,6 +94,17 @@ pub fn phase_of(ops: &[u8], event: PmEvent) -> Phase {
     }
 }
 
+/// Whether a callback that says of itself that it is of phase `said` began a
+/// little before that phase, in the bracket of the one before: clocks of CPUs are
+/// not always alike, and the worker's may be ahead of the main thread's.
+pub fn early(bracket: Phase, said: Phase, ops: &[u8]) -> bool {
+    let next = |a: usize| matches!(said.device_index(), Some(b) if b == a + 1);
+    // Without ops, or with those of a device that has none, it says nothing.
+    !matches!(ops.trim_ascii(), b"" | b"none")
+        && bracket.direction() == said.direction()
+        && bracket.device_index().is_some_and(next)
+}
+
 /// The ops text without the words that only repeat the phase, so that
 /// `noirq bus ` and `preparing bus ` are both `bus`.
 pub fn operation(ops: &[u8]) -> &[u8] {

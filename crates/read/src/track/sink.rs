@@ -13,7 +13,8 @@ pub fn event(t: &mut Tracker, stamp: Stamp<'_>, event: TraceEvent<'_>) {
             step(t, &stamp, action, value, begin);
         }
         TraceEvent::CallbackStart { driver, device, parent, ops, event } => {
-            let phase = t.bracket().unwrap_or_else(|| rules::phase_of(ops, event));
+            let said = rules::phase_of(ops, event);
+            let phase = t.bracket().filter(|b| !rules::early(*b, said, ops)).unwrap_or(said);
             let key = DeviceKey { driver, device, parent, driver_known: true };
             let function = rules::operation(ops);
             t.start_callback(&stamp, &Call { key, function, event, phase });
