@@ -4,7 +4,7 @@
 use dormouse_core::decide::plan::handover::udev_rules;
 use dormouse_core::device::DeviceId;
 use dormouse_core::simulate::infer::machine;
-use dormouse_lab::plan::Sleep;
+use dormouse_lab::plan::{Record, Sleep};
 use dormouse_lab::run::{Job, run as run_in_guest};
 use dormouse_lab::udev::{Flags, try_rules};
 use dormouse_read::{Options, read_bytes};
@@ -222,7 +222,7 @@ fn rules_at_work(series: &str) {
         sleep: Sleep::Platform,
         pm_async: true,
         cycles: 2,
-        record: true,
+        record: Record::Full,
         phases: false,
         detail: Vec::new(),
     };
