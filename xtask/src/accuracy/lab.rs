@@ -29,7 +29,8 @@ struct Args {
     table: Option<String>,
     /// Show every callback of this phase.
     show: Option<String>,
-    pairs: Vec<(String, String)>,
+    /// A board file and its recordings, one a boot.
+    boards: Vec<(String, Vec<String>)>,
 }
 
 fn parse(args: &[String]) -> Result<Args> {
@@ -40,7 +41,7 @@ fn parse(args: &[String]) -> Result<Args> {
         apart: false,
         table: None,
         show: None,
-        pairs: Vec::new(),
+        boards: Vec::new(),
     };
     let mut args = args.iter();
     while let Some(word) = args.next() {
@@ -58,8 +59,10 @@ fn parse(args: &[String]) -> Result<Args> {
             }
             "--guest" => a.guest = plan(&whole(&read(value()?)?)?.board),
             _ => match word.split_once('=') {
-                Some((board, capture)) => a.pairs.push((board.into(), capture.into())),
-                None => bail!("{word}: write BOARD=CAPTURE"),
+                Some((board, captures)) => a
+                    .boards
+                    .push((board.into(), captures.split(',').map(String::from).collect())),
+                None => bail!("{word}: write BOARD=CAPTURE[,CAPTURE…], one for each boot"),
             },
         }
     }
@@ -71,9 +74,9 @@ pub fn run(args: &[String]) -> Result<()> {
     let args = parse(args)?;
     let mut table = Table { title: args.title.clone(), judged: !args.apart, ..Table::default() };
     println!("== {}, costs: {}", args.title, args.costs.name);
-    for (board, capture) in &args.pairs {
-        judge(board, capture, &args, &mut table)
-            .with_context(|| format!("{board} and {capture}"))?;
+    for (board, captures) in &args.boards {
+        judge(board, captures, &args, &mut table)
+            .with_context(|| format!("{board} and {}", captures.join(", ")))?;
     }
     let mut out = String::new();
     table.show(&mut out);
@@ -96,36 +99,52 @@ fn whole(capture: &Capture) -> Result<Derived> {
 
 /// One recorded cycle and its prediction.
 struct Pair<'a> {
+    /// Which boot it is of, and which cycle of that.
+    boot: usize,
+    number: usize,
     cycle: &'a Cycle,
     derived: Derived,
     outlook: Outlook,
 }
 
-fn judge(file: &str, capture: &str, args: &Args, table: &mut Table) -> Result<()> {
+fn judge(file: &str, captures: &[String], args: &Args, table: &mut Table) -> Result<()> {
     let text = fs::read_to_string(file)?;
     let board = board::parse(&text).map_err(|e| anyhow::anyhow!("{e}"))?;
     let name = std::path::Path::new(file).file_stem().unwrap_or_default().to_string_lossy();
-    let capture = read(capture)?;
     let planned = plan(&board);
-    let pairs = predict(&capture, &planned, args)?;
-    println!("{name}: {} devices, {} cycles", board.devices.len(), pairs.len());
+    let captures: Vec<Capture> = captures.iter().map(|c| read(c)).collect::<Result<_>>()?;
+    let mut pairs = Vec::new();
+    for (boot, capture) in captures.iter().enumerate() {
+        pairs.extend(predict(capture, boot, &planned, args)?);
+    }
+    println!(
+        "{name}: {} devices, {} cycles of {} boots",
+        board.devices.len(),
+        pairs.len(),
+        captures.len()
+    );
     for phase in Phase::DEVICE {
-        let times: Vec<(Ns, Ns)> = pairs
+        let times: Vec<(&Pair, Ns, Ns)> = pairs
             .iter()
             .filter_map(|p| {
                 let span = p.cycle.phase(phase).filter(|s| s.complete)?;
-                Some((p.outlook.phase(phase), observed(span).0))
+                Some((p, p.outlook.phase(phase), observed(span).0))
             })
             .collect();
-        // The first cycle after a boot has cold pools: it is no repeat.
-        let warm = if times.len() > 2 { &times[1..] } else { &times[..] };
-        let spread = spread(&warm.iter().map(|t| t.1).collect::<Vec<_>>());
-        for (i, &(predicted, observed)) in times.iter().enumerate() {
+        let repeats = |cold: bool| {
+            let alike = times.iter().filter(|t| t.0.cold(&pairs) == cold);
+            spread(&alike.map(|t| t.2).collect::<Vec<_>>())
+        };
+        let (warm, cold) = (repeats(false), repeats(true));
+        for &(pair, predicted, observed) in &times {
+            // With one boot there is one cold cycle, which has no repeat.
+            let spread = if pair.cold(&pairs) && captures.len() > 1 { cold } else { warm };
             let sample = Sample { predicted, observed, spread };
             if sample.beyond() {
                 println!(
-                    "  cycle {}: {} took {observed}, predicted {predicted}, repeats within {spread}",
-                    i + 1,
+                    "  boot {}, cycle {}: {} took {observed}, predicted {predicted}, repeats within {spread}",
+                    pair.boot + 1,
+                    pair.number + 1,
                     phase_words(phase)
                 );
             }
@@ -141,10 +160,15 @@ fn judge(file: &str, capture: &str, args: &Args, table: &mut Table) -> Result<()
     Ok(())
 }
 
-fn predict<'a>(capture: &'a Capture, planned: &Plan, args: &Args) -> Result<Vec<Pair<'a>>> {
+fn predict<'a>(
+    capture: &'a Capture,
+    boot: usize,
+    planned: &Plan,
+    args: &Args,
+) -> Result<Vec<Pair<'a>>> {
     let mut left = 2;
     let mut pairs = Vec::new();
-    for cycle in &capture.cycles {
+    for (number, cycle) in capture.cycles.iter().enumerate() {
         let kernel = Kernel::parse(capture.names.get(cycle.kernel)).context("no kernel")?;
         let by = Scheduler { policy: kernel.policy(), kernel: Some(kernel) };
         let one = Capture { cycles: vec![cycle.clone()], ..capture.clone() };
@@ -164,7 +188,7 @@ fn predict<'a>(capture: &'a Capture, planned: &Plan, args: &Args) -> Result<Vec<
         let settings = Settings { profile, pm_async: None, wakeup_at: None };
         let outlook = outlook(&derived.board, by, &settings)?;
         left = left.max(2 + outlook.run.tally.workers_created as u32);
-        pairs.push(Pair { cycle, derived, outlook });
+        pairs.push(Pair { boot, number, cycle, derived, outlook });
     }
     Ok(pairs)
 }
@@ -192,6 +216,12 @@ fn times(cycle: &Cycle, phase: Phase, place: impl Fn(DeviceId) -> Option<u32>) -
 type Times = BTreeMap<u32, (Ns, Ns)>;
 
 impl Pair<'_> {
+    /// The first cycle after a boot has cold pools: it is no repeat of the
+    /// others. With fewer than three there is nothing else to look at.
+    fn cold(&self, pairs: &[Pair]) -> bool {
+        self.number == 0 && pairs.iter().filter(|p| p.boot == self.boot).count() > 2
+    }
+
     fn seen(&self, phase: Phase) -> Times {
         times(self.cycle, phase, |d| self.derived.place.get(d.index()).copied())
     }
@@ -210,8 +240,8 @@ impl Pair<'_> {
 /// predicted. The guest's own are left out: some move in the kernel's list from
 /// one cycle to the next.
 fn order(phase: Phase, pairs: &[Pair], board: &Board, table: &mut Table) {
-    let warm = if pairs.len() > 2 { &pairs[1..] } else { pairs };
-    let Some(last) = warm.last() else { return };
+    let warm: Vec<&Pair> = pairs.iter().filter(|p| !p.cold(pairs)).collect();
+    let Some(&last) = warm.last() else { return };
     let seen: Vec<Times> = warm.iter().map(|p| p.seen(phase)).collect();
     let predicted = last.predicted(phase);
     let graph = &last.derived.board.graph;
