@@ -92,6 +92,7 @@ enum Step {
     Callback,
     Compute,
     Sleep,
+    Doze,
     Slept,
     CallbackEnd,
     Complete,
@@ -412,8 +413,7 @@ impl<'a> Engine<'a> {
     /// A thread's time has come. One that slept must get a CPU first.
     fn fire(&mut self, t: u32) {
         if self.shared.is_some() {
-            self.runnable(t, self.costs.oversleep.0);
-            self.interrupt(t);
+            self.timer(t);
         } else if !self.speeds.is_empty() && self.threads[t as usize].cpu == NONE {
             self.runnable(t, 0);
         } else {
@@ -447,20 +447,22 @@ impl<'a> Engine<'a> {
 
     /// Gives `t` a CPU when there is one; it runs `latency` later.
     fn runnable(&mut self, t: u32, latency: i64) {
+        let scans = self.looks_for_idle();
+        if let Some(shared) = &mut self.shared {
+            shared.scans = scans;
+            match shared.idle_for(t, self.threads[t as usize].last_cpu) {
+                Ok(cpu) => {
+                    self.threads[t as usize].cpu = cpu as u32;
+                    shared.put(cpu as u32, t, latency);
+                }
+                Err(cpu) => shared.wait_for_cpu(t, cpu as u32),
+            }
+            return;
+        }
         if !self.speeds.is_empty() {
             match self.take_idle_cpu(t) {
-                Some(cpu) => {
-                    self.threads[t as usize].cpu = cpu;
-                    if let Some(shared) = &mut self.shared {
-                        shared.put(cpu, t, latency);
-                        return;
-                    }
-                }
+                Some(cpu) => self.threads[t as usize].cpu = cpu,
                 None => {
-                    if let Some(shared) = &mut self.shared {
-                        shared.wait_for_cpu(t, self.threads[t as usize].last_cpu);
-                        return;
-                    }
                     self.cpu_queue.push_back(t);
                     return;
                 }
@@ -475,11 +477,6 @@ impl<'a> Engine<'a> {
         if t == MAIN && self.mixed {
             let idle = |&c: &usize| self.idle_cpus[c / 64] & 1 << (c % 64) != 0;
             let cpu = (0..self.speeds.len()).filter(idle).max_by_key(|&c| self.speeds[c])?;
-            self.idle_cpus[cpu / 64] &= !(1 << (cpu % 64));
-            return Some(cpu as u32);
-        }
-        if let Some(shared) = &self.shared {
-            let cpu = shared.idle_for(self.threads[t as usize].last_cpu)?;
             self.idle_cpus[cpu / 64] &= !(1 << (cpu % 64));
             return Some(cpu as u32);
         }
@@ -502,7 +499,7 @@ impl<'a> Engine<'a> {
         let cpu = core::mem::replace(&mut self.threads[t as usize].cpu, NONE);
         self.threads[t as usize].last_cpu = cpu;
         let next = match &mut self.shared {
-            Some(shared) => shared.next_on(cpu),
+            Some(shared) => shared.next_on(cpu, t, self.now),
             None => self.cpu_queue.pop_front(),
         };
         match next {
@@ -586,6 +583,7 @@ impl<'a> Engine<'a> {
             Step::Callback => self.callback(t),
             Step::Compute => self.compute(t),
             Step::Sleep => self.sleep(t),
+            Step::Doze => self.dozed(t),
             Step::Slept => self.slept(t),
             Step::CallbackEnd => self.callback_end(t),
             Step::Complete => self.complete(t),

@@ -258,14 +258,24 @@ impl Engine<'_> {
         }
         self.threads[t as usize].step = Step::Slept;
         let mut time = sleep.0;
+        let mut armed = true;
         if self.first_tick > 0 && self.phase == Phase::ResumeNoirq {
-            time = time.max(self.low_resolution(t));
+            let tick = self.low_resolution(t);
+            armed = tick <= 0;
+            time = time.max(tick);
+        }
+        if self.shared.is_some() {
+            return self.doze(t, time, armed);
         }
         self.block(t);
-        if self.shared.is_none() {
-            time = time.saturating_add(self.costs.oversleep.0);
-        }
-        self.after(t, time);
+        self.after(t, time.saturating_add(self.costs.oversleep.0));
+        Flow::Stop
+    }
+
+    /// A thread that armed its timer leaves the CPU.
+    pub(super) fn dozed(&mut self, t: u32) -> Flow {
+        self.threads[t as usize].step = Step::Slept;
+        self.block(t);
         Flow::Stop
     }
 
@@ -278,6 +288,15 @@ impl Engine<'_> {
             return 0;
         }
         self.phase_start.saturating_add(self.first_tick).saturating_sub(self.now)
+    }
+
+    /// Whether the scheduler looks for an idle CPU beyond the last two of a
+    /// thread. CPUs that come up make it build its domains anew, and since 6.0
+    /// (`SIS_UTIL`) it searches a domain only after the first balancing there,
+    /// with the first tick.
+    pub(super) fn looks_for_idle(&self) -> bool {
+        self.phase != Phase::ResumeNoirq
+            || self.now >= self.phase_start.saturating_add(self.first_tick)
     }
 
     pub(super) fn slept(&mut self, t: u32) -> Flow {

@@ -38,6 +38,16 @@ pub(super) struct Shared {
     interrupted: bool,
     /// The CPU on which it waits until no worker wants to run.
     main_last: u32,
+    /// The CPU that handles an interrupt, if that is what wakes a thread now.
+    interrupt: u32,
+    /// The CPU each thread ran on before its last one (`recent_used_cpu`).
+    recent: Vec<u32>,
+    /// The CPU that arms its next timer before anything else.
+    arms: u32,
+    /// When each thread left its CPU.
+    left_at: Vec<i64>,
+    /// Idle CPUs are looked for.
+    pub(super) scans: bool,
 }
 
 impl Shared {
@@ -52,13 +62,18 @@ impl Shared {
             queues: (0..cpus).map(|_| VecDeque::with_capacity(workers + 1)).collect(),
             interrupted: false,
             main_last: NONE,
+            interrupt: NONE,
+            arms: NONE,
+            recent: vec![NONE; workers + 2],
+            left_at: vec![0; workers + 2],
+            scans: true,
         }
     }
 
-    /// `t`, which ran on `last` before, wants to run and no CPU is idle.
+    /// `t` wants to run on `last`, which is busy.
     pub(super) fn wait_for_cpu(&mut self, t: u32, last: u32) {
-        let cpu = if last == NONE { self.turn } else { last as usize };
-        if t == MAIN {
+        let cpu = last as usize;
+        if t == MAIN && self.cfs {
             self.main_last = cpu as u32;
             return;
         }
@@ -74,14 +89,17 @@ impl Shared {
         }
     }
 
-    /// Who runs next on `cpu`.
-    pub(super) fn next_on(&mut self, cpu: u32) -> Option<u32> {
+    /// Who runs next on `cpu`, which `t` left.
+    pub(super) fn next_on(&mut self, cpu: u32, t: u32, now: i64) -> Option<u32> {
+        if let Some(at) = self.left_at.get_mut(t as usize) {
+            *at = now;
+        }
         let next = self.queues[cpu as usize].pop_front();
         if next.is_none() && self.main_last == cpu {
             self.main_last = NONE;
             return Some(MAIN);
         }
-        next
+        next.or_else(|| self.pull(now))
     }
 
     /// `t` (or nobody) runs on `cpu`, after `first` of computing.
@@ -95,20 +113,75 @@ impl Shared {
         self.turn = cpu as usize;
     }
 
-    /// The CPU a thread is woken on: the one it ran on last, or the one of who
-    /// wakes it, else the next idle one, as the kernel's scheduler looks for it.
-    pub(super) fn idle_for(&self, last: u32) -> Option<usize> {
+    /// The CPU that `t`, which ran on `last`, is woken on, as the scheduler
+    /// chooses it (`select_task_rq_fair`): its last one if that is idle; else
+    /// that or, if much less wants to run there, the waker's; the one before its
+    /// last; the next idle one. And whether it is idle.
+    fn place(&mut self, t: u32, last: u32) -> (usize, bool) {
         let n = self.on.len();
-        let from = if last == NONE { self.turn } else { last as usize };
-        (0..n).map(|i| (from + i) % n).find(|&c| self.on[c] == NONE)
+        let waker = if self.interrupt == NONE { self.turn } else { self.interrupt as usize };
+        if last == NONE {
+            let idle = (0..n).map(|i| (waker + i) % n).find(|&c| self.on[c] == NONE);
+            return (idle.unwrap_or(waker), idle.is_some());
+        }
+        let last = last as usize;
+        if self.on[last] == NONE {
+            return (last, true);
+        }
+        let target = if self.wanted(waker) + 1 < self.wanted(last) { waker } else { last };
+        if let Some(recent) = self.recent.get_mut(t as usize) {
+            let recent = core::mem::replace(recent, last as u32);
+            if recent != NONE && self.on[recent as usize] == NONE {
+                return (recent as usize, true);
+            }
+        }
+        if self.scans
+            && let Some(cpu) = (1..n).map(|i| (target + i) % n).find(|&c| self.on[c] == NONE)
+        {
+            return (cpu, true);
+        }
+        (target, false)
+    }
+
+    /// How many threads run or want to run on `cpu`.
+    fn wanted(&self, cpu: usize) -> usize {
+        usize::from(self.on[cpu] != NONE) + self.queues[cpu].len()
+    }
+
+    /// The idle CPU that `t` is woken on.
+    pub(super) fn idle_for(&mut self, t: u32, last: u32) -> Result<usize, usize> {
+        match self.place(t, last) {
+            (cpu, true) => Ok(cpu),
+            (cpu, false) => Err(cpu),
+        }
+    }
+
+    /// A thread that waits elsewhere, for a CPU that gets idle: the longest
+    /// queue gives the first thread that has not run for half a millisecond
+    /// (`sched_migration_cost`); others are hot in a cache.
+    fn pull(&mut self, now: i64) -> Option<u32> {
+        const HOT: i64 = 500_000;
+        let from = (0..self.on.len()).max_by_key(|&c| self.queues[c].len())?;
+        let cold = |&t: &u32| now - self.left_at.get(t as usize).copied().unwrap_or(now) >= HOT;
+        let at = self.queues[from].iter().take(32).position(cold)?;
+        self.queues[from].remove(at)
     }
 
     /// The CPU that computes next: from the one whose turn it is, around.
     fn next(&mut self) -> Option<usize> {
-        let n = self.on.len();
-        let cpu = (0..n).map(|i| (self.turn + i) % n).find(|&c| self.on[c] != NONE)?;
+        let mut cpu = self.busy(self.turn)?;
+        if self.arms == cpu as u32 {
+            self.arms = NONE;
+            cpu = self.busy(cpu + 1)?;
+        }
         self.turn = cpu;
         Some(cpu)
+    }
+
+    /// The next CPU that runs something, from `first` around.
+    fn busy(&self, first: usize) -> Option<usize> {
+        let n = self.on.len();
+        (0..n).map(|i| (first + i) % n).find(|&c| self.on[c] != NONE)
     }
 }
 
@@ -144,13 +217,24 @@ impl Engine<'_> {
         }
     }
 
-    /// The timers that are due; the turn goes to the first CPU.
+    /// The timers that are due; the turn goes to the first CPU. A CPU that
+    /// handles its timer arms its next one; if that is the next of the machine
+    /// it loses its turn as in [`Engine::doze`].
     fn timers(&mut self) -> Result<(), Ended> {
+        let cpu = self.next_timer();
         self.next_moment()?;
+        let next = self.next_timer();
         if let Some(shared) = &mut self.shared {
             shared.turn = 0;
+            shared.arms = if next == cpu || next == NONE { cpu } else { NONE };
         }
         Ok(())
+    }
+
+    /// The CPU whose timer is due next.
+    fn next_timer(&self) -> u32 {
+        let thread = self.events.peek().map(|e| &self.threads[e.thread() as usize]);
+        thread.map_or(NONE, |t| if t.cpu == NONE { t.last_cpu } else { t.cpu })
     }
 
     /// Mutex `l` is taken. While its owner is on a CPU a thread spins, and
@@ -189,6 +273,44 @@ impl Engine<'_> {
             Some(s) => s.wait_for_cpu(t, self.threads[t as usize].last_cpu),
             None => self.cpu_queue.push_back(t),
         }
+    }
+
+    /// `t` armed the timer of its sleep and goes to sleep now. If no timer of
+    /// the machine is due before, QEMU looks at its clock again, and the next
+    /// CPU has its turn.
+    pub(super) fn doze(&mut self, t: u32, time: i64, armed: bool) -> Flow {
+        let due = self.now.saturating_add(time);
+        let first = armed && self.events.peek().is_none_or(|e| e.time() > due);
+        self.after(t, time);
+        self.threads[t as usize].step = Step::Doze;
+        let cpu = self.threads[t as usize].cpu as usize;
+        match &mut self.shared {
+            Some(shared) if first => {
+                shared.left[cpu] = self.costs.switch.0;
+                shared.turn = (cpu + 1) % shared.on.len();
+                Flow::Stop
+            }
+            _ => Flow::Go(self.costs.switch),
+        }
+    }
+
+    /// The sleep of `t` is over. If it has not got around to leaving its CPU it
+    /// goes on.
+    pub(super) fn timer(&mut self, t: u32) {
+        let thread = &mut self.threads[t as usize];
+        let Some(shared) = &mut self.shared else { return };
+        if thread.cpu != NONE && thread.step == Step::Doze {
+            thread.step = Step::Slept;
+            let cost = (self.costs.oversleep - self.costs.switch).0.max(0);
+            shared.left[thread.cpu as usize] += cost;
+            return;
+        }
+        shared.interrupt = thread.last_cpu;
+        self.runnable(t, self.costs.oversleep.0);
+        if let Some(shared) = &mut self.shared {
+            shared.interrupt = NONE;
+        }
+        self.interrupt(t);
     }
 
     /// The timer that ended the sleep of `t` interrupted its CPU, if that was
