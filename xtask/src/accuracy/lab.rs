@@ -59,9 +59,9 @@ fn parse(args: &[String]) -> Result<Args> {
             }
             "--guest" => a.guest = plan(&whole(&read(value()?)?)?.board),
             _ => match word.split_once('=') {
-                Some((board, captures)) => a
-                    .boards
-                    .push((board.into(), captures.split(',').map(String::from).collect())),
+                Some((board, captures)) => {
+                    a.boards.push((board.into(), captures.split(',').map(String::from).collect()))
+                }
                 None => bail!("{word}: write BOARD=CAPTURE[,CAPTURE…], one for each boot"),
             },
         }

@@ -2,11 +2,13 @@
 //! instruction counting.
 //!
 //! Sleeps overlap, computing does not, not even that of the machinery: a
-//! wake-up on one CPU delays the callback that waits for the next. QEMU
-//! (`accel/tcg/tcg-accel-ops-rr.c`) lets a virtual CPU run until it halts or
-//! until the next timer of the machine is due, then the next CPU of the ring;
-//! after a timer it begins with the first CPU again. Interrupts from one CPU to
-//! another do not change the turn; the pause of a thread that spins does.
+//! wake-up on one CPU delays the callback that waits for the next. QEMU 7.2
+//! (`accel/tcg/tcg-accel-ops-rr.c`) lets a virtual CPU run until it halts, until
+//! the next timer of the machine is due, or until it arms one that is due before
+//! all others; then the next CPU of the ring. Interrupts from one CPU to another
+//! do not change the turn; the pause of a thread that spins does. Traces of 6.12
+//! and 7.3 show the same: after a timer it is the turn of the next CPU, not of
+//! the first or of the one whose timer it is.
 //!
 //! Because only one CPU gets on at a time, two things matter here that the
 //! engine otherwise leaves out. A mutex that is released is free, and whoever
@@ -217,15 +219,19 @@ impl Engine<'_> {
         }
     }
 
-    /// The timers that are due; the turn goes to the first CPU. A CPU that
+    /// The timers that are due; the turn goes to the next CPU. A CPU that
     /// handles its timer arms its next one; if that is the next of the machine
     /// it loses its turn as in [`Engine::doze`].
     fn timers(&mut self) -> Result<(), Ended> {
         let cpu = self.next_timer();
+        if let Some(shared) = &mut self.shared
+            && shared.on[shared.turn] != NONE
+        {
+            shared.turn = (shared.turn + 1) % shared.on.len();
+        }
         self.next_moment()?;
         let next = self.next_timer();
         if let Some(shared) = &mut self.shared {
-            shared.turn = 0;
             shared.arms = if next == cpu || next == NONE { cpu } else { NONE };
         }
         Ok(())
