@@ -132,8 +132,10 @@ fn as_seen(recorded: &Reading) -> Result<(Board, Vec<String>)> {
     let capture =
         recorded.captures.iter().find(|c| !c.cycles.is_empty()).context("a recorded cycle")?;
     let (derived, _) = infer::machine(capture).map_err(|e| anyhow!("{e}"))?;
-    let said =
-        derived.assumptions.iter().filter(|a| a.contains("lock ") || a.contains("waits for"));
+    let said = derived
+        .assumptions
+        .iter()
+        .filter(|a| a.contains("longer beside") || a.contains("waits for"));
     Ok((derived.board.clone(), said.cloned().collect()))
 }
 

@@ -3,12 +3,13 @@
 
 use crate::exit::{Nothing, Usage};
 use anyhow::{Context, Result, anyhow, bail};
-use dormouse_core::board;
 use dormouse_core::board::derive::Derived;
+use dormouse_core::board::{self, Board};
 use dormouse_core::capture::Capture;
+use dormouse_core::cycle::Outcome;
 use dormouse_core::simulate::infer;
 use dormouse_core::simulate::kernel::choose;
-use dormouse_core::simulate::predict::Scheduler;
+use dormouse_core::simulate::predict::{Scheduler, hang, outlook};
 use dormouse_core::simulate::{Profile, Settings, policy, profile as profiles};
 use dormouse_read::{Input, Options};
 use std::fs;
@@ -45,6 +46,24 @@ pub fn board_text(bytes: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(bytes).ok()?;
     let first = text.lines().map(str::trim).find(|l| !l.is_empty() && !l.starts_with('#'))?;
     first.strip_prefix("board")?.starts_with(char::is_whitespace).then_some(text)
+}
+
+/// That the machine sleeps at all: what comes after a failed suspend is short,
+/// and nothing that anybody wants to be shorter.
+///
+/// # Errors
+/// If a callback of `board` ends its way down, or the kernel would hang.
+pub fn sleeps(board: &Board, by: Scheduler, settings: &Settings) -> Result<()> {
+    let o = outlook(board, by, settings).map_err(|e| Usage(hang(board, &e)))?;
+    let Outcome::AbortedByDevice { device, errno } = o.run.cycle.outcome else { return Ok(()) };
+    let device = device.and_then(|d| board.graph.devices.get(d.index()));
+    let name = device.map_or("a device", |d| board.names.get(d.name));
+    Err(Nothing(format!(
+        "the suspend fails: a callback of {name} returns {errno}, so this machine does not sleep \
+         and there is no time to shorten. Mend that driver first, or take ret={errno} out of the \
+         board to see what would come after"
+    ))
+    .into())
 }
 
 /// A built-in profile or one in a file.

@@ -236,3 +236,14 @@ fn no_lock_is_seen_in_forty_cycles_of_a_real_laptop() {
     assert!(said.contains("Assumed"), "{said}");
     assert!(!said.contains("a lock"), "{said}");
 }
+
+#[test]
+fn a_machine_whose_suspend_fails_is_refused() {
+    let board = "boards/cases/c14.board";
+    for verb in [&["tune", board][..], &["plan", board, "--resume", "1ms"]] {
+        let out = dormouse(&[verb, &["--kernel", "6.12"]].concat());
+        assert_eq!(out.status.code(), Some(1), "{verb:?}: {}", text(&out));
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(said.contains("the suspend fails: a callback of F returns -5"), "{said}");
+    }
+}

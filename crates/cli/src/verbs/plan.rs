@@ -107,6 +107,7 @@ pub fn run(args: &PlanArgs) -> Result<()> {
     let (by, guess) = machine::kernel_now(kernel, &release)?;
     let mut settings = machine::settings(&args.profile, None)?;
     settings.complete(board, by.kernel.as_ref());
+    machine::sleeps(board, by, &settings)?;
     let goal = goal(board, args)?;
     let marked = |patterns: &[String]| -> Result<Vec<bool>> {
         let mut mark = vec![false; board.devices.len()];

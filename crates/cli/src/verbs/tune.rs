@@ -73,6 +73,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     let (by, guess) = machine::kernel_now(kernel, &release)?;
     let mut settings = machine::settings(&args.profile, None)?;
     settings.complete(board, by.kernel.as_ref());
+    machine::sleeps(board, by, &settings)?;
     let options = Options {
         bold: args.bold,
         keep: kept(board, &args.allow, &args.deny)?,
