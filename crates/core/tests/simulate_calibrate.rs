@@ -90,3 +90,62 @@ fn nothing_usable_is_an_error() {
     capture.cycles.clear();
     assert!(calibrate(&[capture], &[], &Profile::x86(), "").is_err());
 }
+
+#[test]
+fn costs_of_the_main_thread_are_read_from_its_gaps() {
+    let truth = Costs {
+        walk: Ns(20),
+        visit: Ns(110),
+        leaf: Ns(170),
+        wait: Ns(190),
+        look: Ns(120),
+        runtime: Ns(90),
+        no_callback: Ns(60),
+        callback: Ns(1_100),
+        begin: Ns(3_000),
+        barrier: Ns(800),
+        ..Costs::COUNTED
+    };
+    let mut captures = Vec::new();
+    let mut boards = Vec::new();
+    for (seed, class_children) in [(1, 20), (2, 85)] {
+        let mut board = generate(&Options {
+            seed,
+            devices: 100,
+            class_children,
+            durations: Durations { low: Ns::from_us(5), high: Ns::from_us(200) },
+            ..Options::default()
+        });
+        board.pm_async = false;
+        let profile = Profile { costs: truth, shared: true, ..Profile::x86() };
+        let mut settings = Settings { profile, pm_async: None, wakeup_at: None };
+        settings.complete(&board, None);
+        let policy = Policy::find("G4").expect("policy");
+        let mut cycle = simulate(&board, policy, &settings).expect("a schedule").cycle;
+        let mut names = board.names.clone();
+        cycle.kernel = names.add("7.2.12");
+        captures.push(Capture {
+            names,
+            machine: Machine { cpus: Some(4), pm_async: Some(false), ..Machine::default() },
+            graph: board.graph.clone(),
+            cycles: vec![cycle],
+            ..Capture::default()
+        });
+        boards.push(board);
+    }
+    let c = calibrate(&captures, &boards, &Profile::x86(), "a test").expect("cycles");
+    println!("{}", dormouse_core::simulate::profile::print(&c.profile));
+    let found = c.profile.costs;
+    for (name, found, real) in [
+        ("walk", found.walk, truth.walk),
+        ("visit", found.visit, truth.visit),
+        ("leaf", found.leaf, truth.leaf),
+        ("wait", found.wait, truth.wait),
+        ("look", found.look, truth.look),
+        ("runtime", found.runtime, truth.runtime),
+        ("callback", found.callback, truth.callback),
+        ("barrier", found.barrier, truth.barrier),
+    ] {
+        assert!((found.0 - real.0).abs() <= 10, "{name}: found {found}, is {real}");
+    }
+}

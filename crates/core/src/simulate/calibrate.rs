@@ -3,12 +3,15 @@
 //! Every recorded cycle is simulated again with its own callback times, and the
 //! costs are changed until the schedule comes closest to the recorded one:
 //! phase times and starts of callbacks. What can be read directly (prepare and
-//! complete, which are serial) is. No cost is fitted per board: all recordings
+//! complete, which are serial, and with `pm_async` 0 all that the main thread
+//! does) is. No cost is fitted per board: all recordings
 //! given share one set.
 //!
 //! With the boards that the laboratory made the machines from, the simulation
 //! takes the times from there, and what recorded callbacks took longer belongs
 //! to the machinery too.
+
+mod gaps;
 
 use super::cost::{Costs, Cpus, Profile};
 use super::kernel::Kernel;
@@ -27,6 +30,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
+use gaps::Gap;
 
 /// One recorded cycle, ready to be simulated.
 #[derive(Clone, Debug)]
@@ -42,6 +46,8 @@ struct Sample {
     phases: Vec<(Phase, i64, Vec<Option<i64>>)>,
     prepare: Option<i64>,
     finish: Option<i64>,
+    /// Between callbacks, where everything ran on the main thread.
+    gaps: Vec<Gap>,
 }
 
 /// How well a profile fits.
@@ -72,7 +78,7 @@ pub struct Calibration {
 
 /// Costs that are fitted, each by itself; the rest keeps its default because a
 /// recording cannot tell it from these.
-const FITTED: [&str; 14] = [
+const FITTED: [&str; 18] = [
     "callback",
     "no_callback",
     "queue",
@@ -80,12 +86,16 @@ const FITTED: [&str; 14] = [
     "create",
     "item",
     "walk",
+    "visit",
+    "leaf",
     "switch",
     "begin",
     "barrier",
     "wake_one",
     "wait",
+    "look",
     "trigger",
+    "runtime",
     "oversleep",
 ];
 
@@ -147,9 +157,11 @@ pub fn calibrate(
     }
     let mut best: Option<(i64, Profile)> = None;
     for mut p in starts {
-        let mut score = descend(&mut p, &samples, ROUNDS);
+        let read = gaps::read(&mut p, &samples);
+        let searched: Vec<&str> = FITTED.iter().copied().filter(|n| !read.contains(n)).collect();
+        let mut score = descend(&mut p, &samples, &searched, ROUNDS);
         if laboratory {
-            score = wander(&mut p, &samples, score);
+            score = wander(&mut p, &samples, &searched, score);
         }
         if best.as_ref().is_none_or(|(s, _)| score < *s) {
             best = Some((score, p));
@@ -272,8 +284,9 @@ fn sample(
     let topology = Topology::new(board).map_err(|e| format!("{e}"))?;
     let kernel = Kernel::parse(capture.names.get(cycle.kernel));
     let policy = match kernel {
-        _ if !board.pm_async => &G0,
+        // With pm_async 0 a kernel still looks for what it could start.
         Some(k) => k.policy(),
+        None if !board.pm_async => &G0,
         None => return Err("the kernel is not known".into()),
     };
     let mut phases = Vec::new();
@@ -303,6 +316,10 @@ fn sample(
         phases,
         prepare: serial(cycle, Phase::Prepare, topology.list.len()),
         finish: serial(cycle, Phase::Complete, topology.list.len()),
+        gaps: match topology.pm_async {
+            true => Vec::new(),
+            false => gaps::gaps(cycle, |d| derived.place.get(d.index()).copied()),
+        },
         topology,
     })
 }
@@ -399,12 +416,12 @@ fn misfit(profile: &Profile, samples: &[Sample]) -> Misfit {
 }
 
 /// Changes one cost after the other as long as that helps.
-fn descend(profile: &mut Profile, samples: &[Sample], rounds: u32) -> i64 {
+fn descend(profile: &mut Profile, samples: &[Sample], names: &[&str], rounds: u32) -> i64 {
     let mut best = score(profile, samples);
     let begin = profile.costs;
     for _ in 0..rounds {
         let before = best;
-        for name in FITTED {
+        for &name in names {
             // Recorded times have the late end of a sleep in them already.
             if name == "oversleep" && begin.oversleep == Ns::ZERO {
                 continue;
@@ -441,12 +458,12 @@ fn descend(profile: &mut Profile, samples: &[Sample], rounds: u32) -> i64 {
 /// Costs make up for one another, and with computing shared the misfit is rough:
 /// changing one at a time gets stuck. Tries random changes of a few at once and
 /// keeps what is better.
-fn wander(profile: &mut Profile, samples: &[Sample], mut best: i64) -> i64 {
+fn wander(profile: &mut Profile, samples: &[Sample], names: &[&str], mut best: i64) -> i64 {
     let mut random = Random::new(1);
     for _ in 0..TRIALS {
         let mut p = profile.clone();
         for _ in 0..=random.below(3) {
-            let name = FITTED[random.below(FITTED.len() as u64) as usize];
+            let name = names[random.below(names.len() as u64) as usize];
             let thousandths = random.between(600, 1700) as i64;
             if let Some(field) = p.costs.field(name) {
                 *field = Ns((field.0 * thousandths / 1000).max(10));
@@ -463,18 +480,22 @@ fn wander(profile: &mut Profile, samples: &[Sample], mut best: i64) -> i64 {
 
 /// Spread of each cost over fits to single cycles, as standard deviation of
 /// the mean; nothing with fewer than three cycles.
-fn uncertainty(profile: &Profile, samples: &[Sample]) -> [Option<Ns>; 19] {
-    let mut spread = [None; 19];
+fn uncertainty(profile: &Profile, samples: &[Sample]) -> [Option<Ns>; 23] {
+    let mut spread = [None; 23];
     let used = samples.len().min(8);
     if used < 3 {
         return spread;
     }
     let step = samples.len() / used;
-    let fits: Vec<[Ns; 19]> = (0..used)
+    let fits: Vec<[Ns; 23]> = (0..used)
         .map(|i| {
             let mut p = profile.clone();
-            descend(&mut p, core::slice::from_ref(&samples[i * step]), 2);
-            read_serial(&mut p, core::slice::from_ref(&samples[i * step]));
+            let one = core::slice::from_ref(&samples[i * step]);
+            let read = gaps::read(&mut p, one);
+            let searched: Vec<&str> =
+                FITTED.iter().copied().filter(|n| !read.contains(n)).collect();
+            descend(&mut p, one, &searched, 2);
+            read_serial(&mut p, one);
             p.costs.values()
         })
         .collect();

@@ -8,8 +8,15 @@ use alloc::vec::Vec;
 /// it and competes for CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
-    /// One step of a list walk: get and put the device, move it.
+    /// One step of a list walk.
     pub walk: Ns,
+    /// And for each device that the main thread runs itself: references, the
+    /// list mutex, and from 6.16 on a look at what could be started then. In
+    /// estimates this is part of `walk`.
+    pub visit: Ns,
+    /// From 6.16 on: whether a device is a leaf, asked before the walk. In
+    /// estimates this is part of `walk`.
+    pub leaf: Ns,
     /// Queue one item: allocation, `async_lock`, `queue_work`, wake IPI.
     pub queue: Ns,
     /// From a wake-up to running, on a CPU that was idle (idle exit latency
@@ -34,8 +41,14 @@ pub struct Costs {
     pub no_callback: Ns,
     /// Looking through the dependencies before a callback.
     pub wait: Ns,
+    /// And for each dependency looked at. In estimates this is part of `wait`.
+    pub look: Ns,
     /// One offer of a triggered device.
     pub trigger: Ns,
+    /// Runtime PM of one device is disabled (late, and in suspend if it is left
+    /// alone), enabled (early, and then in resume) or waited for (suspend). In
+    /// estimates this is part of `walk`.
+    pub runtime: Ns,
     /// End of an item: off the lists, wake the barrier.
     pub item: Ns,
     /// Start of a phase before the first device.
@@ -53,8 +66,10 @@ pub struct Costs {
 impl Costs {
     /// Names and meanings, in the order of [`Costs::values`]: what a profile
     /// file holds.
-    pub const NAMES: [(&'static str, &'static str); 19] = [
+    pub const NAMES: [(&'static str, &'static str); 23] = [
         ("walk", "one step of a device list"),
+        ("visit", "a device that the main thread runs"),
+        ("leaf", "whether a device is a leaf"),
         ("queue", "queue one work item"),
         ("wake", "wake-up to running on an idle CPU"),
         ("create", "create one worker"),
@@ -66,7 +81,9 @@ impl Costs {
         ("callback", "frame of a callback"),
         ("no_callback", "device without callback"),
         ("wait", "look through the dependencies"),
+        ("look", "look at one dependency"),
         ("trigger", "offer one dependent"),
+        ("runtime", "switch runtime PM of a device"),
         ("item", "end of a work item"),
         ("begin", "begin of a phase"),
         ("barrier", "end of a phase"),
@@ -76,9 +93,11 @@ impl Costs {
     ];
 
     /// All times in the order of [`Costs::NAMES`].
-    pub fn values(&self) -> [Ns; 19] {
+    pub fn values(&self) -> [Ns; 23] {
         [
             self.walk,
+            self.visit,
+            self.leaf,
             self.queue,
             self.wake,
             self.create,
@@ -90,7 +109,9 @@ impl Costs {
             self.callback,
             self.no_callback,
             self.wait,
+            self.look,
             self.trigger,
+            self.runtime,
             self.item,
             self.begin,
             self.barrier,
@@ -104,6 +125,8 @@ impl Costs {
     pub fn field(&mut self, name: &str) -> Option<&mut Ns> {
         Some(match name {
             "walk" => &mut self.walk,
+            "visit" => &mut self.visit,
+            "leaf" => &mut self.leaf,
             "queue" => &mut self.queue,
             "wake" => &mut self.wake,
             "create" => &mut self.create,
@@ -115,7 +138,9 @@ impl Costs {
             "callback" => &mut self.callback,
             "no_callback" => &mut self.no_callback,
             "wait" => &mut self.wait,
+            "look" => &mut self.look,
             "trigger" => &mut self.trigger,
+            "runtime" => &mut self.runtime,
             "item" => &mut self.item,
             "begin" => &mut self.begin,
             "barrier" => &mut self.barrier,
@@ -132,6 +157,8 @@ impl Costs {
     /// within a factor of two.
     pub const X86: Costs = Costs {
         walk: Ns(200),
+        visit: Ns(0),
+        leaf: Ns(0),
         queue: Ns(1_000),
         wake: Ns(10_000),
         create: Ns(60_000),
@@ -143,7 +170,9 @@ impl Costs {
         callback: Ns(500),
         no_callback: Ns(200),
         wait: Ns(100),
+        look: Ns(0),
         trigger: Ns(100),
+        runtime: Ns(0),
         item: Ns(500),
         begin: Ns(5_000),
         barrier: Ns(10_000),
@@ -156,10 +185,14 @@ impl Costs {
     /// caches and idle states: where fits to the laboratory's recordings begin.
     pub const COUNTED: Costs = Costs {
         walk: Ns(20),
+        visit: Ns(100),
+        leaf: Ns(100),
         wake: Ns(8_000),
         switch: Ns(3_000),
         callback: Ns(4_000),
         no_callback: Ns(1_000),
+        look: Ns(100),
+        runtime: Ns(100),
         begin: Ns(150),
         barrier: Ns(300),
         prepare: Ns(2_000),
@@ -172,6 +205,8 @@ impl Costs {
     /// and idle states are deeper.
     pub const PHONE: Costs = Costs {
         walk: Ns(600),
+        visit: Ns(0),
+        leaf: Ns(0),
         queue: Ns(6_000),
         wake: Ns(40_000),
         create: Ns(150_000),
@@ -183,7 +218,9 @@ impl Costs {
         callback: Ns(4_000),
         no_callback: Ns(1_000),
         wait: Ns(300),
+        look: Ns(0),
         trigger: Ns(300),
+        runtime: Ns(0),
         item: Ns(1_500),
         begin: Ns(15_000),
         barrier: Ns(40_000),
@@ -240,7 +277,7 @@ pub struct Profile {
     pub max_active: Option<u32>,
     /// One standard deviation of each time where it was fitted, in the order
     /// of [`Costs::NAMES`].
-    pub uncertainty: [Option<Ns>; 19],
+    pub uncertainty: [Option<Ns>; 23],
 }
 
 impl Profile {
@@ -256,7 +293,7 @@ impl Profile {
             slice: Ns::ZERO,
             idle_workers: 2,
             max_active: Some(u32::MAX),
-            uncertainty: [None; 19],
+            uncertainty: [None; 23],
         }
     }
 
@@ -272,7 +309,7 @@ impl Profile {
             slice: Ns::from_ms(3),
             idle_workers: 2,
             max_active: None,
-            uncertainty: [None; 19],
+            uncertainty: [None; 23],
         }
     }
 

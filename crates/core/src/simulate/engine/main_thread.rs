@@ -74,6 +74,9 @@ impl Engine<'_> {
             }
             FirstPass::QueueEnds => {
                 self.clear(d, state::DONE | state::WIP);
+                if self.direction == Direction::Suspend {
+                    cost += self.costs.leaf;
+                }
                 if self.is_end(d) && self.claim(d) {
                     cost += self.costs.queue;
                 }
@@ -170,6 +173,7 @@ impl Engine<'_> {
     fn run_here(&mut self, d: u32, home: Step) {
         self.devices[d as usize].caller = NONE;
         let main = &mut self.threads[0];
+        main.owed += self.costs.visit;
         main.device = d;
         main.asynchronous = false;
         main.home = home;

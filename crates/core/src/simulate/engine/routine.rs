@@ -14,7 +14,13 @@ impl Engine<'_> {
     pub(super) fn enter(&mut self, t: u32) -> Flow {
         let d = self.threads[t as usize].device;
         self.devices[d as usize].at = 0;
+        if self.phase == Phase::Late {
+            self.runtime_pm(t);
+        }
         if self.direction == Direction::Resume && self.returns_at_once(d) {
+            if self.phase == Phase::Resume && self.has(d, state::DIRECT) {
+                self.runtime_pm(t);
+            }
             self.clear(d, self.phase_flag());
             return self.go(t, Step::Complete, Ns::ZERO);
         }
@@ -29,13 +35,26 @@ impl Engine<'_> {
             Direction::Resume if self.policy.parent_under_lock => {
                 self.lock(t, LIST_LOCK, Step::WaitUnlock)
             }
-            _ => self.owe(t, Step::Waits, self.costs.wait),
+            _ => self.look_through(t),
         }
+    }
+
+    /// Runtime PM of the device of `t` is switched or waited for.
+    fn runtime_pm(&mut self, t: u32) {
+        self.threads[t as usize].owed += self.costs.runtime;
+    }
+
+    /// The cost of looking at everything the device of `t` may wait for; links
+    /// that nobody waits for and devices that are done are looked at too.
+    fn look_through(&mut self, t: u32) -> Flow {
+        let d = self.threads[t as usize].device;
+        let looks = times(self.costs.look, self.dependencies().of(d as usize).len() as u32);
+        self.owe(t, Step::Waits, self.costs.wait + looks)
     }
 
     pub(super) fn wait_unlock(&mut self, t: u32) -> Flow {
         self.unlock(LIST_LOCK);
-        self.owe(t, Step::Waits, self.costs.wait)
+        self.look_through(t)
     }
 
     /// A worker waits for every dependency; the main thread only for
@@ -81,7 +100,14 @@ impl Engine<'_> {
                 self.fail(Failure::Wakeup);
                 return self.go(t, Step::Complete, Ns::ZERO);
             }
+            let suspends = self.phase == Phase::Suspend;
+            if suspends {
+                self.runtime_pm(t);
+            }
             if self.returns_at_once(d) {
+                if suspends && self.has(d, state::DIRECT) {
+                    self.runtime_pm(t);
+                }
                 return self.go(t, Step::Complete, Ns::ZERO);
             }
         }
@@ -330,6 +356,9 @@ impl Engine<'_> {
         let d = self.threads[t as usize].device;
         let woken = self.complete_all(d);
         self.devices[d as usize].at = 0;
+        if self.phase == Phase::ResumeEarly {
+            self.runtime_pm(t);
+        }
         let cost = self.costs.complete + times(self.costs.wake_one, woken);
         self.owe(t, Step::Trigger, cost)
     }
