@@ -29,6 +29,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,6 +47,12 @@ static void *next(const char *name)
 	void *f = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
 
 	return f ? f : dlsym(RTLD_NEXT, name);
+}
+
+/* Who started QEMU takes it along when it is killed, too. */
+__attribute__((constructor)) static void end_with_parent(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
 /* Without this file afterwards, all of this had no effect: a static QEMU loads

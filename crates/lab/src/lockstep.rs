@@ -49,3 +49,44 @@ pub fn library() -> Result<PathBuf> {
     fs::rename(&built, &library).map_err(Error::file(&library))?;
     Ok(library)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+    use std::time::Duration;
+
+    #[test]
+    fn who_is_started_with_the_library_ends_when_its_starter_is_killed() {
+        let library = match library() {
+            Ok(l) => l,
+            Err(e) => return println!("SKIPPED: {e}"),
+        };
+        let mut starter = Command::new("sh")
+            .args(["-c", "LD_PRELOAD=$0 sleep 600 & echo $!; wait"])
+            .arg(&library)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(starter.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        // Not only begun, but the program itself.
+        let stat = PathBuf::from(format!("/proc/{}/stat", line.trim()));
+        let is = |what: &str| fs::read_to_string(&stat).is_ok_and(|s| s.contains(what));
+        let within = |done: &dyn Fn() -> bool| {
+            (0..500).any(|_| {
+                done() || {
+                    std::thread::sleep(Duration::from_millis(10));
+                    false
+                }
+            })
+        };
+        assert!(within(&|| is("(sleep)")));
+        std::thread::sleep(Duration::from_millis(100));
+        starter.kill().unwrap();
+        starter.wait().unwrap();
+        // A zombie that nobody has waited for yet has ended as well.
+        assert!(within(&|| !is("(sleep)") || is("(sleep) Z")), "{line} lives on");
+    }
+}

@@ -357,7 +357,7 @@ fn usable(kvm: &Path) -> Result<()> {
     })
 }
 
-/// A QEMU that never outlives the caller.
+/// A QEMU that never outlives the caller (killed by a signal: `lockstep.c`).
 struct Running(Child);
 
 impl Drop for Running {

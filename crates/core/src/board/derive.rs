@@ -67,7 +67,7 @@ pub fn derive(capture: &Capture) -> Result<Derived, String> {
     let cycles = chosen_cycles(capture);
     if cycles.is_empty() {
         return Err("no cycle with device callbacks in the input; record one with \
-                    pm_print_times or the power trace events on"
+                    pm_print_times or the power trace events on (dormouse record without --phases)"
             .into());
     }
     let mut derived = Derived::default();
