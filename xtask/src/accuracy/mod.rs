@@ -4,8 +4,10 @@
 //! `accuracy` judges the laptop. `accuracy lab --title T --profile FILE --guest
 //! CAPTURE [--apart] [--table FILE] BOARD=CAPTURE…` predicts recordings of the
 //! laboratory from their board files and adds the figures to a table; `accuracy
-//! table FILE` prints it with the verdicts.
+//! table FILE` prints it with the verdicts. `accuracy counts [--profile FILE]
+//! BOARD=CAPTURE… [--warm BOARD=CAPTURE…]` prints what the machinery did, recorded beside predicted.
 
+mod counts;
 mod lab;
 mod laptop;
 mod order;
@@ -24,6 +26,7 @@ const MISSED: u8 = 4;
 /// Runs the task.
 pub fn run(args: &[String]) -> Result<ExitCode> {
     match args.first().map(String::as_str) {
+        Some("counts") => counts::run(&args[1..]),
         Some("lab") => lab::run(&args[1..]).map(|()| ExitCode::SUCCESS),
         Some("table") => {
             let file = args.get(1).context("table needs a file")?;

@@ -46,6 +46,8 @@ pub struct Tally {
     pub blocked_on_list: u64,
     /// Waits for a lock of the board that blocked.
     pub blocked_on_lock: u64,
+    /// Waits of the main thread for what is still queued at the end of a phase.
+    pub blocked_at_barrier: u64,
     /// Threads woken.
     pub wakeups: u64,
     /// Threads that left a CPU to wait.

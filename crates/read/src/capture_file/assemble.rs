@@ -74,11 +74,15 @@ pub fn assemble(name: &str, file: &CaptureFile, losses: Losses) -> Capture {
             if file.document.trace_clock == "boot" {
                 place_sleep(Ns(stats.clocks.monotonic_stood_still()), cycle);
             }
-            let main = cycle.threads.iter().find(|t| t.is_main == Some(true));
-            let main = main.map_or("", |t| capture.names.get(t.name));
-            let scheduled = count::scheduled(&members.trace, main);
-            cycle.counts.wakeups = scheduled.wakeups;
-            cycle.counts.context_switches = scheduled.switches;
+            let seen = count::machinery(&members.trace);
+            let counts = &mut cycle.counts;
+            // The recorder's own figure is of the whole system.
+            counts.workers_created = seen.workers_created.or(counts.workers_created);
+            counts.workers_at_once = seen.workers_at_once;
+            counts.parked_at_once = seen.parked_at_once;
+            counts.blocked_waits = seen.blocked_waits;
+            counts.wakeups = seen.wakeups;
+            counts.context_switches = seen.switches;
             cycle.source = capture.names.add(&format!("{name}#{}", stats.number));
         }
     }

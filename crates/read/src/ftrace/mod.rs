@@ -6,7 +6,7 @@
 //! as their event name is known.
 
 mod callback;
-mod line;
+pub(crate) mod line;
 
 use crate::event::{EventSink, Stamp, TraceEvent, is_side_event};
 use crate::track::Tracker;

@@ -105,6 +105,7 @@ fn outlook(o: &Outlook) -> Value {
             "blocked_waits": t.blocked_waits,
             "blocked_on_list_mutex": t.blocked_on_list,
             "blocked_on_locks": t.blocked_on_lock,
+            "blocked_at_barrier": t.blocked_at_barrier,
             "wakeups": t.wakeups,
             "context_switches": t.context_switches,
             "early_returns": {

@@ -431,6 +431,18 @@ fn counts(
         }
         page.paragraph(2, &(text + "."));
     }
+    let traced = &cycle.counts;
+    if let (Some(waits), Some(parked)) = (traced.blocked_waits, traced.parked_at_once) {
+        page.paragraph(
+            2,
+            &format!(
+                "{} blocked, at most {} at the same moment; {} created.",
+                plural(waits as usize, "wait"),
+                plural(parked as usize, "worker"),
+                plural(traced.workers_created.unwrap_or(0) as usize, "worker"),
+            ),
+        );
+    }
     if c.waits > 0 {
         page.paragraph(
             2,

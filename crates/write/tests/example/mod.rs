@@ -157,7 +157,10 @@ pub fn everything() -> Capture {
     c.asleep_elsewhere = Some(Ns(7_700 * MS));
     c.counts = Counts {
         workers_created: Some(3),
+        workers_at_once: Some(5),
+        parked_at_once: Some(2),
         blocked_waits: Some(4),
+        wakeups: Some(25),
         context_switches: Some(5),
         dirty_bytes: Some(4096),
         writeback_bytes: Some(512),

@@ -295,6 +295,7 @@ impl Engine<'_> {
             return self.go(MAIN, Step::Finished, Ns::ZERO);
         }
         self.main_at_barrier = true;
+        self.tally.blocked_at_barrier += 1;
         self.block(MAIN);
         Flow::Stop
     }
