@@ -1,17 +1,19 @@
 //! Plans against every subset, judged by simulation.
 
+use dormouse_core::board::Board;
 use dormouse_core::board::generate::{Options as BoardOptions, generate};
 use dormouse_core::decide::plan::candidate::{Candidate, Kind, apply, candidates};
 use dormouse_core::decide::plan::essential::{Wishes, essential};
 use dormouse_core::decide::plan::obstacle::{Obstacle, obstacles};
 use dormouse_core::decide::plan::{Goal, plan, shortlist};
+use dormouse_core::device::DeviceId;
 use dormouse_core::phase::{Direction, Phase};
 use dormouse_core::simulate::policy::{G1, G4};
 use dormouse_core::simulate::predict::Scheduler;
 use dormouse_core::simulate::{Profile, Settings, simulate};
 use dormouse_core::time::Ns;
 
-fn resume(board: &dormouse_core::board::Board) -> Ns {
+fn resume(board: &Board) -> Ns {
     let run = simulate(board, &G4, &Settings::zero_cost()).unwrap();
     run.cycle
         .phases
@@ -200,4 +202,52 @@ fn twenty_candidates_are_proven_as_a_rule() {
     }
     eprintln!("{proven} of {boards} proven, {asked} asked, {sizes} steps");
     assert!(proven * 10 >= boards as usize * 8, "only {proven} of {boards}");
+}
+
+/// When `device` is ready after `changes`.
+fn ready(board: &Board, changes: &[Candidate], device: DeviceId) -> Ns {
+    let (board, place) = apply(board, changes);
+    let Some(now) = place[device.index()] else { return Ns::ZERO };
+    let cycle = simulate(&board, &G4, &Settings::zero_cost()).unwrap().cycle;
+    let up = cycle.phase(Phase::ResumeNoirq).expect("it comes up").start;
+    let phases = [Phase::ResumeNoirq, Phase::ResumeEarly, Phase::Resume];
+    let own = cycle.callbacks.iter().filter(|c| c.device == now && phases.contains(&c.phase));
+    own.map(|c| c.end).max().map_or(Ns::ZERO, |end| end - up)
+}
+
+#[test]
+fn a_device_that_no_set_makes_ready_is_known_not_to_be() {
+    let settings = Settings::zero_cost();
+    let mut bounded = 0;
+    for seed in 1..=8 {
+        let board = generate(&BoardOptions { seed, devices: 40, ..BoardOptions::default() });
+        let before = resume(&board);
+        let ends = |d: &DeviceId| {
+            board.devices[d.index()].in_phase(Phase::Resume).map_or(0, |w| (w.sleep + w.compute).0)
+        };
+        let device = board.graph.ids().max_by_key(ends).expect("a device");
+        for budget in [ends(&device) / 2, ends(&device), before.0 / 2] {
+            let goal = Goal { ready: vec![(device, Ns(budget))], ..Goal::default() };
+            let mut wishes = Wishes { keep: vec![false; 40], ..Wishes::default() };
+            wishes.keep[device.index()] = true;
+            let kinds = [Kind::Remove, Kind::Async, Kind::SpeedUp];
+            let stay = essential(&board, &wishes);
+            let long = candidates(&board, &kinds, &stay, &goal.directions(), 40);
+            let list = shortlist(&board, &G4, &settings, &goal, &long, 6).unwrap();
+            let found = plan(&board, &G4, &settings, &goal, &list, u64::MAX).unwrap();
+            // No subset is nearer than the bound says.
+            let nearest = (0u32..1 << list.len())
+                .map(|mask| {
+                    let set: Vec<Candidate> =
+                        (0..list.len()).filter(|i| mask >> i & 1 == 1).map(|i| list[i]).collect();
+                    (ready(&board, &set, device) - Ns(budget)).0.max(0)
+                })
+                .min()
+                .expect("a set");
+            assert!(found.gap.0 <= nearest, "seed {seed}: {} above {nearest}", found.gap);
+            assert_eq!(found.met, nearest == 0, "seed {seed}, {budget}");
+            bounded += usize::from(found.gap > Ns::ZERO);
+        }
+    }
+    assert!(bounded >= 4, "only {bounded} goals are known to be out of reach");
 }

@@ -280,6 +280,51 @@ impl Trial<'_> {
         r
     }
 
+    /// Before when `device` cannot be ready, as the schedule `ran` has it: the
+    /// phases before its last one, which end for all at once, and in that one
+    /// what its parents and itself take.
+    fn ready_floor(&self, ran: &Ran, device: DeviceId) -> Ns {
+        let cycle = &ran.run.cycle;
+        let way = |p: Phase| p.direction() == Direction::Resume && p != Phase::Complete;
+        let works = |d: DeviceId, phase: Phase| {
+            let now = ran.place.get(d.index()).copied().flatten();
+            cycle.callbacks.iter().any(|c| Some(c.device) == now && c.phase == phase)
+        };
+        let Some(last) = Phase::DEVICE.into_iter().filter(|&p| way(p) && works(device, p)).max()
+        else {
+            return Ns::ZERO;
+        };
+        let b = bounds(&ran.topology, cycle, &self.cpus(), self.pm_async());
+        let before = b.phases.iter().filter(|p| way(p.phase) && p.phase < last);
+        let mut floor: Ns = before.map(|p| p.path).sum();
+        let mut next = Some(device);
+        // Parents stand before their children; a description may say otherwise.
+        for _ in 0..self.board.devices.len() {
+            let Some(d) = next else { break };
+            let now = ran.place.get(d.index()).copied().flatten();
+            let took = cycle.callbacks.iter().find(|c| Some(c.device) == now && c.phase == last);
+            if took.is_some() {
+                floor += self.least(d, last, ran);
+            }
+            next = self.board.graph.get(d).parent;
+        }
+        floor
+    }
+
+    /// What a callback takes at least, on the fastest CPU.
+    fn least(&self, d: DeviceId, phase: Phase, ran: &Ran) -> Ns {
+        let speed = match self.cpus() {
+            Cpus::Unlimited => 1_000,
+            Cpus::List(list) => list.into_iter().max().unwrap_or(1_000).max(1),
+        };
+        let now = ran.place.get(d.index()).copied().flatten();
+        let work = phase.device_index().zip(now).map(|(i, now)| ran.topology.work[i][now.index()]);
+        work.map_or(Ns::ZERO, |w| {
+            let compute = i128::from(w.compute.0.max(0)) * 1_000 / i128::from(speed);
+            Ns(w.sleep.0.max(0).saturating_add(compute as i64))
+        })
+    }
+
     fn staircase(&self, chosen: &[usize], before: &Reached) -> Result<Vec<Step>, Stuck> {
         let sum = |r: &Reached| r.counted(self.goal);
         let mut left: Vec<(usize, Ns)> = Vec::new();
@@ -369,7 +414,7 @@ impl<'a, 'b> Asked<'a, 'b> {
 
     fn over(&self, (down, up): (Ns, Ns)) -> i64 {
         let goal = self.trial.goal;
-        // Nothing is known of `ready`: it counts as met.
+        // Chains say nothing of `ready`: it counts as met.
         let over = |floor: Ns, goal: Option<Ns>| goal.map_or(0, |t| (floor - t).0.max(0));
         over(down, goal.suspend).saturating_add(over(up, goal.resume))
     }
@@ -413,7 +458,11 @@ impl<'a, 'b> Asked<'a, 'b> {
                 let (t, cycle) = (&ran.topology, &ran.run.cycle);
                 let b = bounds(t, cycle, &trial.cpus(), trial.pm_async());
                 let way = |d| if self.in_order() { b.order(d) } else { b.path(d) };
-                self.over((way(Direction::Suspend), way(Direction::Resume)))
+                let whole = self.over((way(Direction::Suspend), way(Direction::Resume)));
+                let goals = trial.goal.ready.iter();
+                goals.fold(whole, |sum, &(d, t)| {
+                    sum.saturating_add((trial.ready_floor(&ran, d) - t).0.max(0))
+                })
             }
             Err(_) => 0,
         };
