@@ -267,6 +267,9 @@ pub struct Profile {
     /// its first tick (CPUs begin with timers of low resolution); zero where
     /// CPUs stay online (suspend-to-idle) or come up in time.
     pub first_tick: Ns,
+    /// Where computing is shared: which draw of what chance decides, the CPUs
+    /// that threads ran on before the cycle. Zero: they are new.
+    pub draw: u64,
     /// A computing callback gives its CPU to a waiting thread after this time;
     /// zero never does.
     pub slice: Ns,
@@ -290,6 +293,7 @@ impl Profile {
             shared: false,
             preempts: None,
             first_tick: Ns::ZERO,
+            draw: 0,
             slice: Ns::ZERO,
             idle_workers: 2,
             max_active: Some(u32::MAX),
@@ -306,6 +310,7 @@ impl Profile {
             shared: false,
             preempts: None,
             first_tick: Ns::ZERO,
+            draw: 0,
             slice: Ns::from_ms(3),
             idle_workers: 2,
             max_active: None,

@@ -365,6 +365,7 @@ impl<'a> Engine<'a> {
         for _ in 0..settings.profile.idle_workers {
             e.add_worker();
         }
+        e.draw(settings.profile.draw);
         e
     }
 

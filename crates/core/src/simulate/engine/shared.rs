@@ -18,6 +18,7 @@
 //! woke it: workers left from the cycle before interrupt the main thread.
 
 use super::*;
+use crate::random::Random;
 
 /// One turn of a spinning loop.
 const SPIN: i64 = 50;
@@ -188,6 +189,28 @@ impl Shared {
 }
 
 impl Engine<'_> {
+    /// Draws the CPUs that the main thread and the workers ran on before the
+    /// cycle: which they are is chance, and decides who meets whom.
+    pub(super) fn draw(&mut self, seed: u64) {
+        let Some(shared) = &mut self.shared else { return };
+        if seed == 0 {
+            return;
+        }
+        let mut random = Random::new(seed);
+        let mut any = || random.below(shared.on.len() as u64) as u32;
+        let main = self.threads[MAIN as usize].cpu;
+        for (t, thread) in self.threads.iter_mut().enumerate().skip(1) {
+            thread.last_cpu = any();
+            if let Some(recent) = shared.recent.get_mut(t) {
+                *recent = any();
+            }
+        }
+        let cpu = any();
+        shared.put(main, NONE, 0);
+        shared.put(cpu, MAIN, 0);
+        self.threads[MAIN as usize].cpu = cpu;
+    }
+
     /// Computes on the CPU whose turn it is, to the end of the step or to the
     /// next timer.
     pub(super) fn take_turn(&mut self) -> Result<(), Ended> {
