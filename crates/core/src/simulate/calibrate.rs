@@ -364,6 +364,9 @@ fn settings(profile: &Profile, s: &Sample) -> Settings {
     if profile.preempts.is_none() {
         profile.preempts = Some(s.kernel.is_some_and(|k| k.wakeups_preempt()));
     }
+    if profile.searches.is_none() {
+        profile.searches = Some(s.kernel.is_none_or(|k| k.searches_new_domains()));
+    }
     if profile.max_active.is_none() {
         profile.max_active = Some(s.kernel.map_or(1024, |k| k.max_active(s.cpus)));
     }

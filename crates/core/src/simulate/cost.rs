@@ -263,6 +263,9 @@ pub struct Profile {
     /// A worker that slept for long interrupts the main thread that wakes it,
     /// where computing is shared; `None` is as the kernel does: before 6.6.
     pub preempts: Option<bool>,
+    /// The scheduler looks for idle CPUs right after CPUs came up; what the
+    /// kernel does, if absent.
+    pub searches: Option<bool>,
     /// How long into resume noirq timers of the CPU that came up last wait for
     /// its first tick (CPUs begin with timers of low resolution); zero where
     /// CPUs stay online (suspend-to-idle) or come up in time.
@@ -292,6 +295,7 @@ impl Profile {
             cpus: Some(Cpus::Unlimited),
             shared: false,
             preempts: None,
+            searches: None,
             first_tick: Ns::ZERO,
             draw: 0,
             slice: Ns::ZERO,
@@ -309,6 +313,7 @@ impl Profile {
             cpus: None,
             shared: false,
             preempts: None,
+            searches: None,
             first_tick: Ns::ZERO,
             draw: 0,
             slice: Ns::from_ms(3),

@@ -72,6 +72,15 @@ impl Kernel {
         (self.major, self.minor) < (6, 6)
     }
 
+    /// Right after CPUs came up the scheduler looks for idle ones beyond those a
+    /// thread knows. From 6.0 on (`SIS_UTIL`) it searches a domain only after it
+    /// has balanced there once, and CPUs that come up make it build its domains
+    /// anew. Traces show that 6.12 does not search before the first tick, and
+    /// that 7.3 does.
+    pub fn searches_new_domains(&self) -> bool {
+        self.major < 6 || self.major >= 7
+    }
+
     /// Most async items that may be active at once, one NUMA node.
     ///
     /// Up to 6.8 they share `system_unbound_wq` (512, or four a CPU if that is

@@ -64,6 +64,9 @@ impl Settings {
         if self.profile.preempts.is_none() {
             self.profile.preempts = Some(kernel.is_some_and(Kernel::wakeups_preempt));
         }
+        if self.profile.searches.is_none() {
+            self.profile.searches = Some(kernel.is_none_or(Kernel::searches_new_domains));
+        }
         if self.profile.max_active.is_none() {
             self.profile.max_active = Some(kernel.map_or(1024, |k| k.max_active(board.cpus)));
         }

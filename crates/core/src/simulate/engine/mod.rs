@@ -222,6 +222,8 @@ pub(super) struct Engine<'a> {
     /// Timers of the last CPU wait for its first tick this long into resume
     /// noirq.
     first_tick: i64,
+    /// The scheduler looks for idle CPUs before that tick.
+    searches: bool,
 
     // The phase that runs.
     phase: Phase,
@@ -330,6 +332,7 @@ impl<'a> Engine<'a> {
             cpu_queue: VecDeque::with_capacity(workers + 1),
             shared: None,
             first_tick: settings.profile.first_tick.0,
+            searches: settings.profile.searches != Some(false),
             phase_start: 0,
             phase: Phase::Prepare,
             index: 0,

@@ -317,11 +317,10 @@ impl Engine<'_> {
     }
 
     /// Whether the scheduler looks for an idle CPU beyond the last two of a
-    /// thread. CPUs that come up make it build its domains anew, and since 6.0
-    /// (`SIS_UTIL`) it searches a domain only after the first balancing there,
-    /// with the first tick.
+    /// thread ([`super::super::Kernel::searches_new_domains`]).
     pub(super) fn looks_for_idle(&self) -> bool {
-        self.phase != Phase::ResumeNoirq
+        self.searches
+            || self.phase != Phase::ResumeNoirq
             || self.now >= self.phase_start.saturating_add(self.first_tick)
     }
 
