@@ -71,6 +71,8 @@ fn every_policy_runs_everything_in_order() {
             profile.preempts = Some(seed % 2 == 0);
             profile.idle_workers = [2, 60][seed as usize % 2];
             profile.first_tick = Ns::from_ms(1);
+            profile.searches = Some(seed % 3 == 0);
+            profile.draw = seed;
             let settings = Settings { profile, pm_async: None, wakeup_at: None };
             let first = simulate(&board, policy, &settings).expect("a schedule");
             let again = simulate(&board, policy, &settings).expect("a schedule");
@@ -123,4 +125,44 @@ fn old_workers_interrupt_the_walk_before_6_6() {
     assert!(first(false, 80).0 >= queue_all);
     // Workers made in this cycle have not slept for long.
     assert!(first(true, 2).0 >= queue_all);
+}
+
+#[test]
+fn a_due_timer_gives_the_turn_to_the_next_cpu() {
+    let mut board = flat(3, Phase::Resume, Work::default());
+    let resume = Phase::Resume.device_index().expect("a device phase");
+    let us = Ns::from_us;
+    for (d, (sleep, compute)) in [(300, 0), (100, 0), (0, 2000)].into_iter().enumerate() {
+        board.devices[d].work[resume] =
+            Some(Work { sleep: us(sleep), compute: us(compute), ..Work::default() });
+        board.graph.devices[d].async_flag = Some(d == 0);
+    }
+    for draw in 0..20 {
+        let r = run(&board, "G4", Profile { draw, ..emulator(4) });
+        let start = r.cycle.phase(Phase::Resume).expect("resume").start;
+        let ends: Vec<Ns> = (0..3)
+            .map(|d| {
+                let mut calls = r.cycle.callbacks.iter().filter(|c| c.phase == Phase::Resume);
+                calls.find(|c| c.device.index() == d).expect("a callback").end - start
+            })
+            .collect();
+        // The first sleeps beside the second and ends while the third computes.
+        assert!(ends[0] < us(450), "draw {draw}: {ends:?}");
+        assert!(ends[2] > us(2100), "draw {draw}: {ends:?}");
+    }
+}
+
+#[test]
+fn which_cpus_threads_ran_on_is_drawn() {
+    let board = generate(&Options {
+        seed: 7,
+        devices: 120,
+        async_share: 90,
+        durations: Durations { low: Ns::from_us(5), high: Ns::from_us(500) },
+        ..Options::default()
+    });
+    let draw = |draw| run(&board, "G4", Profile { draw, ..emulator(4) }).cycle.callbacks;
+    assert_eq!(draw(3), draw(3));
+    let first = draw(1);
+    assert!((2..6).any(|d| draw(d) != first));
 }

@@ -41,6 +41,9 @@ struct Sample {
     cpus: u32,
     /// Idle workers at its begin.
     idle: u32,
+    /// Which CPUs threads ran on before is chance: every cycle is another draw,
+    /// or the fit would follow a single one.
+    draw: u64,
     /// Phase, its time, and the start of each callback after its begin, by
     /// device.
     phases: Vec<(Phase, i64, Vec<Option<i64>>)>,
@@ -190,7 +193,7 @@ fn collect(
             continue;
         }
         match sample(capture, cycle, plan, idle) {
-            Ok(s) => samples.push(s),
+            Ok(s) => samples.push(Sample { draw: samples.len() as u64 + 1, ..s }),
             Err(why) => skipped.push(format!("cycle {}: {why}", i + 1)),
         }
     }
@@ -313,6 +316,7 @@ fn sample(
         kernel,
         cpus: board.cpus,
         idle,
+        draw: 0,
         phases,
         prepare: serial(cycle, Phase::Prepare, topology.list.len()),
         finish: serial(cycle, Phase::Complete, topology.list.len()),
@@ -358,6 +362,7 @@ fn median(mut values: Vec<i64>) -> Option<i64> {
 fn settings(profile: &Profile, s: &Sample) -> Settings {
     let mut profile = profile.clone();
     profile.idle_workers = s.idle;
+    profile.draw = s.draw;
     if profile.cpus.is_none() {
         profile.cpus = Some(Cpus::equal(s.cpus));
     }

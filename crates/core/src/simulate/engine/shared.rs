@@ -255,7 +255,7 @@ impl Engine<'_> {
         self.next_moment()?;
         let next = self.next_timer();
         if let Some(shared) = &mut self.shared {
-            shared.arms = if next == cpu || next == NONE { cpu } else { NONE };
+            shared.arms = if next == cpu { cpu } else { NONE };
         }
         Ok(())
     }
