@@ -56,6 +56,11 @@ accuracy: guest ## Run boards on kernels and judge predictions of them (SEED=1 B
 	$(CARGO) build -q --release -p dormouse -p xtask
 	@tools/accuracy
 
+.PHONY: counts
+counts: guest ## Workers, waits and wake-ups: the kernel's own count beside the predicted one
+	$(CARGO) build -q --release -p dormouse -p xtask
+	@tools/counts
+
 .PHONY: decide
 decide: guest ## Tune and plan boards, and judge that on real kernels (SEED=1 BOARDS=20)
 	$(CARGO) build -q --release -p dormouse -p xtask
