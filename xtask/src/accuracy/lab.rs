@@ -57,7 +57,7 @@ fn parse(args: &[String]) -> Result<Args> {
                     fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
                 a.costs = profile::parse(&text).with_context(|| file.clone())?;
             }
-            "--guest" => a.guest = plan(&whole(&read(value()?)?)?.board),
+            "--guest" => a.guest = guest(&whole(&read(value()?)?)?.board, &Plan::new()),
             _ => match word.split_once('=') {
                 Some((board, captures)) => {
                     a.boards.push((board.into(), captures.split(',').map(String::from).collect()))
@@ -187,7 +187,7 @@ fn predict<'a>(
             .collect();
         // The guest's own callbacks are taken from the recording of another
         // board; what is not there, from this one.
-        apply(&mut derived.board, &[planned, &computing(elsewhere), &own]);
+        apply(&mut derived.board, &[planned, &elsewhere, &own]);
         let mut profile = args.costs.clone();
         profile.idle_workers = left;
         let mut draws = Vec::new();
@@ -225,14 +225,6 @@ fn usual(draws: &[Outlook]) -> BTreeMap<Phase, (Ns, Times)> {
 fn median(mut values: Vec<Ns>) -> Ns {
     values.sort_unstable();
     values.get(values.len() / 2).copied().unwrap_or_default()
-}
-
-/// The guest's own callbacks compute.
-fn computing(mut plan: Plan) -> Plan {
-    for work in plan.values_mut().flat_map(|w| w.iter_mut().flatten()) {
-        work.compute += core::mem::take(&mut work.sleep);
-    }
-    plan
 }
 
 /// Begin and end of each device's callback in `phase` of `cycle`, relative to

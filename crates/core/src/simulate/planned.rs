@@ -36,15 +36,28 @@ pub fn plan(board: &Board) -> Plan {
     keys(&board.names, &board.graph).into_iter().zip(work).collect()
 }
 
+/// Driver of the guest's emulated serial ports. Each of their registers that is
+/// written arms one of the emulator's timers, and the emulator then gives the
+/// turn to another CPU: seen from the guest, others run inside the callback.
+const GIVES_TURN_AWAY: &str = "serial";
+
 /// What a recording of the guest says of the devices that are not of `board`:
-/// the guest's own. What they do is computing.
+/// the guest's own. What they do is computing, but for those that leave the
+/// computing thread to other CPUs meanwhile, which is what sleeping does.
 pub fn guest(recorded: &Board, board: &Plan) -> Plan {
-    let mut own = plan(recorded);
-    own.retain(|key, _| !board.contains_key(key));
-    for work in own.values_mut().flat_map(|w| w.iter_mut().flatten()) {
-        work.compute += core::mem::take(&mut work.sleep);
-    }
-    own
+    let keys = keys(&recorded.names, &recorded.graph);
+    let own = keys.into_iter().zip(&recorded.devices).zip(&recorded.graph.devices);
+    own.filter(|((key, _), _)| !board.contains_key(key))
+        .map(|((key, b), device)| {
+            let mut work = b.work;
+            if recorded.names.get(device.driver) != GIVES_TURN_AWAY {
+                for work in work.iter_mut().flatten() {
+                    work.compute += core::mem::take(&mut work.sleep);
+                }
+            }
+            (key, work)
+        })
+        .collect()
 }
 
 /// Gives the devices of `board`, which was derived from a recording, the work
@@ -61,4 +74,29 @@ pub fn apply(board: &mut Board, plans: &[&Plan]) {
 /// Whether `work` only sleeps.
 pub fn only_sleeps(work: &Work) -> bool {
     work.compute == Ns::ZERO && work.lock == 0 && work.sleep > Ns::ZERO
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::parse;
+
+    #[test]
+    fn only_serial_ports_let_others_compute_meanwhile() {
+        let text =
+            "board 1\ndevice a resume=5us\ndevice port resume=70us\ndevice mine resume=9us\n";
+        let mut recorded = parse(text).unwrap();
+        recorded.graph.devices[1].driver = recorded.names.add(GIVES_TURN_AWAY);
+        let board = plan(&parse("board 1\ndevice mine resume=9us\n").unwrap());
+        let own = guest(&recorded, &board);
+        let work = |name: &str| {
+            own.get(&(false, name.to_string(), 1)).map(|w| {
+                let w = w.iter().flatten().find(|w| w.sleep + w.compute > Ns::ZERO).unwrap();
+                (w.sleep, w.compute)
+            })
+        };
+        assert_eq!(work("a"), Some((Ns::ZERO, Ns(5_000))));
+        assert_eq!(work("port"), Some((Ns(70_000), Ns::ZERO)));
+        assert_eq!(work("mine"), None);
+    }
 }
