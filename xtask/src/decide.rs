@@ -5,7 +5,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use dormouse_core::board::{self, Board};
 use dormouse_core::cycle::Cycle;
 use dormouse_core::decide::compare::{Subject, compare};
-use dormouse_core::decide::hold::{FLOOR, Held, JUDGED, Outcome, Part, TOLERANCE, hold};
+use dormouse_core::decide::hold::{DRAWS, FLOOR, Held, JUDGED, Outcome, Part, TOLERANCE, hold};
 use dormouse_core::decide::plan::candidate::{Candidate, Kind, apply, candidates, goes_with};
 use dormouse_core::decide::plan::essential::{Wishes, essential};
 use dormouse_core::decide::plan::{Goal, plan, shortlist};
@@ -196,7 +196,17 @@ impl Bench {
     /// # Errors
     /// If a recording has no cycle to compare.
     pub fn hold(&self, before: &Board, after: &Board, recorded: [&Reading; 2]) -> Result<Held> {
-        let [a, b]: [Cycle; 2] = [self.outlook(before)?.run.cycle, self.outlook(after)?.run.cycle];
+        let draws = |board: &Board| -> Result<Vec<Cycle>> {
+            let mut settings = self.settings(board);
+            (1..=DRAWS)
+                .map(|draw| {
+                    settings.profile.draw = draw;
+                    let o = outlook(board, self.by, &settings).map_err(|e| anyhow!("{e}"))?;
+                    Ok(o.run.cycle)
+                })
+                .collect()
+        };
+        let (a, b) = (draws(before)?, draws(after)?);
         let views = recorded.map(|r| r.captures.iter().map(explain).collect::<Vec<_>>());
         let subjects: Vec<Subject<'_>> = ["before", "after"]
             .into_iter()

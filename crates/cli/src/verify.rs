@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use dormouse_core::board::Board;
 use dormouse_core::decide::compare::{Subject, compare};
-use dormouse_core::decide::hold::hold;
+use dormouse_core::decide::hold::{DRAWS, hold};
 use dormouse_core::simulate::kernel::Kernel as Release;
 use dormouse_core::simulate::predict::{Scheduler, outlook};
 use dormouse_core::simulate::{Cpus, Policy};
@@ -190,13 +190,20 @@ impl Lab<'_> {
         by: Scheduler,
         profile: &str,
         cpus: u32,
-    ) -> Result<dormouse_core::cycle::Cycle> {
+    ) -> Result<Vec<dormouse_core::cycle::Cycle>> {
         let mut settings = machine::settings(profile, None)?;
         if settings.profile.cpus.is_none() {
             settings.profile.cpus = Some(Cpus::equal(cpus));
         }
         settings.complete(board, by.kernel.as_ref());
-        Ok(outlook(board, by, &settings).map_err(|e| anyhow!("{e}"))?.run.cycle)
+        // Only where computing is shared is anything left to chance.
+        let draws = if settings.profile.shared { 1..=DRAWS } else { 0..=0 };
+        draws
+            .map(|draw| {
+                settings.profile.draw = draw;
+                Ok(outlook(board, by, &settings).map_err(|e| anyhow!("{e}"))?.run.cycle)
+            })
+            .collect()
     }
 
     fn run_both(&self, machine: &Machine, before: &Board, after: &Board) -> Result<[Recording; 2]> {

@@ -9,6 +9,7 @@ use dormouse_core::board::derive::{Derived, derive};
 use dormouse_core::board::{self, Board};
 use dormouse_core::capture::Capture;
 use dormouse_core::cycle::Cycle;
+use dormouse_core::decide::hold::DRAWS;
 use dormouse_core::device::DeviceId;
 use dormouse_core::phase::{Direction, Phase};
 use dormouse_core::simulate::kernel::Kernel;
@@ -107,10 +108,6 @@ struct Pair<'a> {
     /// Of each phase: how long it takes, and when each callback begins and ends.
     predicted: BTreeMap<Phase, (Ns, Times)>,
 }
-
-/// Cycles simulated for one prediction. Which CPUs threads ran on before a cycle
-/// is chance, in a kernel too; the medians are what is predicted.
-const DRAWS: u64 = 9;
 
 fn judge(file: &str, captures: &[String], args: &Args, table: &mut Table) -> Result<()> {
     let text = fs::read_to_string(file)?;

@@ -160,17 +160,26 @@ impl Held {
     }
 }
 
-/// Holds the simulated cycles `before` and `after` against the second side of
-/// `measured` compared with its first.
-pub fn hold(before: &Cycle, after: &Cycle, measured: &Comparison<'_>) -> Held {
+/// Cycles simulated for one prediction where chance decides a part of it: on
+/// which CPUs threads ran before. The medians are what is predicted.
+pub const DRAWS: u64 = 9;
+
+/// Holds the simulated cycles `before` and `after`, or the medians of several
+/// draws of each, against the second side of `measured` compared with its first.
+pub fn hold(before: &[Cycle], after: &[Cycle], measured: &Comparison<'_>) -> Held {
     let mut random = Random::new(1);
     let directions = [Direction::Suspend, Direction::Resume].map(Part::All);
     let rows = directions
         .into_iter()
         .chain(Phase::DEVICE.into_iter().map(Part::One))
         .filter_map(|part| {
-            let time = |c: &Cycle| -> Ns {
-                part.phases().filter_map(|p| c.phase(p)).map(|p| p.duration()).sum()
+            let time = |draws: &[Cycle]| -> Ns {
+                let sum = |c: &Cycle| -> Ns {
+                    part.phases().filter_map(|p| c.phase(p)).map(|p| p.duration()).sum()
+                };
+                let mut sums: Vec<Ns> = draws.iter().map(sum).collect();
+                sums.sort_unstable();
+                sums.get(sums.len() / 2).copied().unwrap_or_default()
             };
             let sides = [0, 1].map(|side| samples(measured, part, side));
             let [a, b] = sides;
