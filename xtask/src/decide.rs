@@ -3,9 +3,8 @@
 
 use anyhow::{Context, Result, anyhow, bail};
 use dormouse_core::board::{self, Board};
-use dormouse_core::cycle::Cycle;
 use dormouse_core::decide::compare::{Subject, compare};
-use dormouse_core::decide::hold::{DRAWS, FLOOR, Held, JUDGED, Outcome, Part, TOLERANCE, hold};
+use dormouse_core::decide::hold::{FLOOR, Held, JUDGED, Outcome, Part, TOLERANCE, hold};
 use dormouse_core::decide::plan::candidate::{Candidate, Kind, apply, candidates, goes_with};
 use dormouse_core::decide::plan::essential::{Wishes, essential};
 use dormouse_core::decide::plan::{Goal, plan, shortlist};
@@ -14,7 +13,7 @@ use dormouse_core::decide::tune::{Options, Tuned, tune};
 use dormouse_core::device::DeviceId;
 use dormouse_core::phase::Direction;
 use dormouse_core::simulate::kernel::Kernel as Release;
-use dormouse_core::simulate::predict::{Outlook, Scheduler, outlook};
+use dormouse_core::simulate::predict::{Outlook, Scheduler, draws, outlook};
 use dormouse_core::simulate::{Cpus, Profile, Settings, profile};
 use dormouse_core::time::Ns;
 use dormouse_core::understand::explain;
@@ -196,15 +195,8 @@ impl Bench {
     /// # Errors
     /// If a recording has no cycle to compare.
     pub fn hold(&self, before: &Board, after: &Board, recorded: [&Reading; 2]) -> Result<Held> {
-        let draws = |board: &Board| -> Result<Vec<Cycle>> {
-            let mut settings = self.settings(board);
-            (1..=DRAWS)
-                .map(|draw| {
-                    settings.profile.draw = draw;
-                    let o = outlook(board, self.by, &settings).map_err(|e| anyhow!("{e}"))?;
-                    Ok(o.run.cycle)
-                })
-                .collect()
+        let draws = |board: &Board| {
+            draws(board, self.by, &self.settings(board)).map_err(|e| anyhow!("{e}"))
         };
         let (a, b) = (draws(before)?, draws(after)?);
         let views = recorded.map(|r| r.captures.iter().map(explain).collect::<Vec<_>>());

@@ -8,9 +8,9 @@ use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use dormouse_core::board::Board;
 use dormouse_core::decide::compare::{Subject, compare};
-use dormouse_core::decide::hold::{DRAWS, hold};
+use dormouse_core::decide::hold::hold;
 use dormouse_core::simulate::kernel::Kernel as Release;
-use dormouse_core::simulate::predict::{Scheduler, outlook};
+use dormouse_core::simulate::predict::{Outlook, Scheduler, draws};
 use dormouse_core::simulate::{Cpus, Policy};
 use dormouse_core::understand::explain;
 use dormouse_lab::capture::{Wish, capture};
@@ -190,20 +190,13 @@ impl Lab<'_> {
         by: Scheduler,
         profile: &str,
         cpus: u32,
-    ) -> Result<Vec<dormouse_core::cycle::Cycle>> {
+    ) -> Result<Vec<Outlook>> {
         let mut settings = machine::settings(profile, None)?;
         if settings.profile.cpus.is_none() {
             settings.profile.cpus = Some(Cpus::equal(cpus));
         }
         settings.complete(board, by.kernel.as_ref());
-        // Only where computing is shared is anything left to chance.
-        let draws = if settings.profile.shared { 1..=DRAWS } else { 0..=0 };
-        draws
-            .map(|draw| {
-                settings.profile.draw = draw;
-                Ok(outlook(board, by, &settings).map_err(|e| anyhow!("{e}"))?.run.cycle)
-            })
-            .collect()
+        draws(board, by, &settings).map_err(|e| anyhow!("{e}"))
     }
 
     fn run_both(&self, machine: &Machine, before: &Board, after: &Board) -> Result<[Recording; 2]> {

@@ -9,12 +9,11 @@ use dormouse_core::board::derive::{Derived, derive};
 use dormouse_core::board::{self, Board};
 use dormouse_core::capture::Capture;
 use dormouse_core::cycle::Cycle;
-use dormouse_core::decide::hold::DRAWS;
 use dormouse_core::device::DeviceId;
 use dormouse_core::phase::{Direction, Phase};
 use dormouse_core::simulate::kernel::Kernel;
 use dormouse_core::simulate::planned::{Plan, apply, guest, plan};
-use dormouse_core::simulate::predict::{Outlook, Scheduler, outlook, phase_words};
+use dormouse_core::simulate::predict::{Outlook, Scheduler, draws, phase_words};
 use dormouse_core::simulate::{Profile, Settings, profile};
 use dormouse_core::time::Ns;
 use dormouse_read::{Input, Options};
@@ -187,12 +186,8 @@ fn predict<'a>(
         apply(&mut derived.board, &[planned, &elsewhere, &own]);
         let mut profile = args.costs.clone();
         profile.idle_workers = left;
-        let mut draws = Vec::new();
-        for draw in 1..=DRAWS {
-            let profile = Profile { draw, ..profile.clone() };
-            let settings = Settings { profile, pm_async: None, wakeup_at: None };
-            draws.push(outlook(&derived.board, by, &settings)?);
-        }
+        let settings = Settings { profile, pm_async: None, wakeup_at: None };
+        let draws = draws(&derived.board, by, &settings)?;
         let created = draws.iter().map(|d| d.run.tally.workers_created as i64);
         left = left.max(2 + median(created.map(Ns).collect()).0 as u32);
         pairs.push(Pair { boot, number, cycle, predicted: usual(&draws), derived });

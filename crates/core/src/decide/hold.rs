@@ -8,9 +8,9 @@
 use super::compare::Comparison;
 use super::compare::contrast::{Contrast, Verdict};
 use super::compare::figure::Figure;
-use crate::cycle::Cycle;
 use crate::phase::{Direction, Phase};
 use crate::random::Random;
+use crate::simulate::predict::Outlook;
 use crate::time::Ns;
 use alloc::vec::Vec;
 use libm::fabs;
@@ -160,23 +160,17 @@ impl Held {
     }
 }
 
-/// Cycles simulated for one prediction where chance decides a part of it: on
-/// which CPUs threads ran before. The medians are what is predicted.
-pub const DRAWS: u64 = 9;
-
-/// Holds the simulated cycles `before` and `after`, or the medians of several
-/// draws of each, against the second side of `measured` compared with its first.
-pub fn hold(before: &[Cycle], after: &[Cycle], measured: &Comparison<'_>) -> Held {
+/// Holds the medians of the simulated cycles `before` and `after`
+/// ([`draws`](crate::simulate::predict::draws)) against the second side of `measured` compared with its first.
+pub fn hold(before: &[Outlook], after: &[Outlook], measured: &Comparison<'_>) -> Held {
     let mut random = Random::new(1);
     let directions = [Direction::Suspend, Direction::Resume].map(Part::All);
     let rows = directions
         .into_iter()
         .chain(Phase::DEVICE.into_iter().map(Part::One))
         .filter_map(|part| {
-            let time = |draws: &[Cycle]| -> Ns {
-                let sum = |c: &Cycle| -> Ns {
-                    part.phases().filter_map(|p| c.phase(p)).map(|p| p.duration()).sum()
-                };
+            let time = |draws: &[Outlook]| -> Ns {
+                let sum = |o: &Outlook| -> Ns { part.phases().map(|p| o.phase(p)).sum() };
                 let mut sums: Vec<Ns> = draws.iter().map(sum).collect();
                 sums.sort_unstable();
                 sums.get(sums.len() / 2).copied().unwrap_or_default()

@@ -196,6 +196,27 @@ pub fn outlook(board: &Board, by: Scheduler, settings: &Settings) -> Result<Outl
     Ok(Outlook { scheduler: by, run, bounds, pm_async, range: None })
 }
 
+/// Cycles simulated for one prediction where chance decides a part of it.
+const DRAWS: u64 = 9;
+
+/// Runs `board` as often as chance asks for, whose medians are the prediction:
+/// where computing is shared with other starting CPUs each time, else once.
+///
+/// # Errors
+/// [`Stuck`].
+pub fn draws(board: &Board, by: Scheduler, settings: &Settings) -> Result<Vec<Outlook>, Stuck> {
+    if !settings.profile.shared {
+        return Ok(vec![outlook(board, by, settings)?]);
+    }
+    let mut settings = settings.clone();
+    (1..=DRAWS)
+        .map(|draw| {
+            settings.profile.draw = draw;
+            outlook(board, by, &settings)
+        })
+        .collect()
+}
+
 /// Why `board` has no schedule, with the names of the devices and what to do.
 pub fn hang(board: &Board, stuck: &Stuck) -> String {
     match stuck {
