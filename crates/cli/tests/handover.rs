@@ -1,15 +1,20 @@
 //! The files that `plan` and `tune` hand over, given to the programs that
 //! read them on a machine.
 
-use dormouse_core::decide::plan::handover::udev_rules;
+use dormouse_core::board::Board;
+use dormouse_core::decide::plan::candidate::{Candidate, Kind};
+use dormouse_core::decide::plan::handover::{files, pm_async_at_start, udev_rules};
 use dormouse_core::device::DeviceId;
 use dormouse_core::simulate::infer::machine;
+use dormouse_lab::modprobe::{Booted, try_loads};
 use dormouse_lab::plan::{Record, Sleep};
+use dormouse_lab::qemu::{Accel, Arch, Machine};
 use dormouse_lab::run::{Job, run as run_in_guest};
 use dormouse_lab::udev::{Flags, try_rules};
 use dormouse_read::{Options, read_bytes};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -205,8 +210,7 @@ fn udev_rules_set_the_flags_in_a_guest() {
 }
 
 fn rules_at_work(series: &str) {
-    use dormouse_lab::qemu::{Accel, Arch, Machine};
-    let limit = std::time::Duration::from_secs(600);
+    let limit = Duration::from_secs(600);
     let kernel = dormouse_lab::kernels::get(Arch::Amd64, series).expect("a kernel");
     let machine = Machine::new(Arch::Amd64, Accel::Icount, 1, &kernel.release);
     let folder = tempfile::tempdir().expect("a folder");
@@ -243,12 +247,16 @@ fn rules_at_work(series: &str) {
     let wrong = by_path.replace("/devices/", "/devices/nowhere/");
     let every = every_flag(&boot.outcomes[0].capture);
 
-    let all = ["# none\n", &wrong, &by_name, &by_path, &every];
+    let (unbind, taken) = unbind_own(&boot.outcomes[0].capture);
+
+    let all = ["# none\n", &wrong, &by_name, &by_path, &every, &unbind];
     let tried = try_rules(&kernel, &machine, &board, &all, limit).expect("udev ran");
     for line in tried.iter().flat_map(|t| t.said.lines()) {
         assert!(line.starts_with("Starting systemd-udevd"), "udev complains: {line}");
     }
-    let [none, wrong, by_name_did, by_path_did, every_did] = &tried[..] else { panic!("five") };
+    let [none, wrong, by_name_did, by_path_did, every_did, unbind_did] = &tried[..] else {
+        panic!("six")
+    };
     assert_eq!(none.appeared, none.triggered);
     assert_eq!(wrong.triggered, none.triggered, "rules for other paths change nothing");
 
@@ -276,6 +284,21 @@ fn rules_at_work(series: &str) {
         assert_eq!(every_did.triggered.get(path), Some(want), "{path} on {}", kernel.release);
     }
     assert!(own > 100, "{own}");
+    // Drivers that are part of the kernel, and one that drives others too.
+    assert_eq!(every_did.drivers, none.drivers, "flags take no device from its driver");
+    for (path, driver) in &none.drivers {
+        let bound = unbind_did.drivers.contains_key(path);
+        // What is below a device goes with it.
+        let goes = taken.iter().any(|t| path == t || path.starts_with(&format!("{t}/")));
+        assert_eq!(bound, !goes, "{path} of {driver} on {}", kernel.release);
+    }
+    assert!(taken.iter().all(|t| none.drivers.contains_key(t)), "{taken:?}");
+    println!(
+        "{}: {} rules take devices from their drivers, {} other devices keep theirs",
+        kernel.release,
+        taken.len(),
+        unbind_did.drivers.len()
+    );
     println!(
         "{}: {} rules by path and {names} by name set power/async in the guest, of {} devices \
          with that flag; without rules or with other paths nothing changes; {own} more rules turn \
@@ -294,6 +317,148 @@ fn every_flag(capture: &[u8]) -> String {
     let all: Vec<(DeviceId, bool)> =
         board.graph.ids().filter_map(|d| Some((d, !board.graph.get(d).async_flag?))).collect();
     udev_rules(board, &all).expect("rules").text
+}
+
+/// Drivers of the guest's kernel that allow unbinding, and some that do not, the
+/// board module's among them.
+const UNBINDS: [&str; 2] = ["atkbd", "alarmtimer"];
+const STAYS: [&str; 3] = ["i8042 kbd", "i8042 aux", "dormouse"];
+
+/// What is handed over to remove devices of these drivers, and the paths of those
+/// that should lose theirs.
+fn unbind_own(capture: &[u8]) -> (String, Vec<String>) {
+    let reading = read_bytes("guest", capture, &Options::default()).expect("a capture");
+    let (derived, _) = machine(&reading.captures[0]).expect("a board");
+    let board = &derived.board;
+    let device = |d: DeviceId| board.graph.get(d);
+    let driver = |d: DeviceId| board.names.get(device(d).driver);
+    // Newer kernels name a module for drivers that are part of them, too.
+    let named = board.graph.ids().find(|&d| !board.names.get(device(d).facts.module).is_empty());
+    assert_eq!(named, None, "modprobe has nothing to do with any driver of the guest");
+    let of = |drivers: &[&str]| -> Vec<DeviceId> {
+        board.graph.ids().filter(|&d| drivers.contains(&driver(d))).collect()
+    };
+    let (removed, stay) = (of(&UNBINDS), of(&STAYS));
+    assert!(removed.len() >= 2 && stay.len() > 2, "{removed:?} {stay:?}");
+    let (found, out_of_reach) = removing(board, &[&removed[..], &stay[..]].concat());
+    assert!(out_of_reach.is_empty() && found.len() == 1, "{found:?}");
+    let path = |d: &DeviceId| board.names.get(device(*d).facts.devpath).to_owned();
+    let taken = removed.iter().map(path).collect();
+    (found.into_iter().next().expect("rules").1, taken)
+}
+
+/// The files that remove devices, by name, and the devices that none reaches.
+fn removing(board: &Board, devices: &[DeviceId]) -> (Vec<(&'static str, String)>, Vec<DeviceId>) {
+    let changes: Vec<Candidate> =
+        devices.iter().map(|&device| Candidate { device, kind: Kind::Remove }).collect();
+    let (files, out_of_reach) = files(board, &changes);
+    (files.into_iter().map(|f| (f.name, f.text)).collect(), out_of_reach)
+}
+
+/// The two ways that are handed over for a module on real kernels: a file for
+/// modprobe, and words for the kernel command line. The module is the only one
+/// that the guest has, the laboratory's own.
+#[test]
+#[ignore = "boots guests: `make lab-verify` runs it, and `make test` with it"]
+fn modules_do_not_load_with_what_is_handed_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("a path").to_owned();
+    // Its file may be called with dashes; the kernel compares with underscores.
+    let text = "board 1\ncpus 4\ndevice soc\n\
+        device d1 parent=soc subsystem=pci driver=d module=dormouse-board resume=100ms\n";
+    std::fs::write(path("small.board"), text).expect("written");
+    let plan = ["plan", &path("small.board"), "--kernel", "6.12", "--resume", "50ms"];
+    let said = dormouse(&[&plan[..], &["--allow", "remove", "-o", &path("out")]].concat());
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(said.ends_with("out: dormouse.conf\n"), "{said}");
+    let conf = std::fs::read_to_string(path("out/dormouse.conf")).expect("it is written");
+    let word = |l: &str| {
+        Some(l.trim_start_matches(['#', ' ']).to_owned())
+            .filter(|w| w.starts_with("module_blacklist="))
+    };
+    let words = conf.lines().find_map(word).expect("words for the command line");
+    for series in ["6.12", "7"] {
+        let kernel = dormouse_lab::kernels::get(Arch::Amd64, series).expect("a kernel");
+        let boot = |words: &str, configurations: &[&str]| -> Booted {
+            let mut machine = Machine::new(Arch::Amd64, Accel::Icount, 1, &kernel.release);
+            machine.words = words.into();
+            try_loads(&kernel, &machine, configurations, Duration::from_secs(600)).expect("a boot")
+        };
+        // Of another module; and one that loads by way of a shell, which shows
+        // that `install` lines are obeyed at all.
+        let other = conf.replace("dormouse_board", "dormouse_lab");
+        let by_shell = "install dormouse_board /sbin/modprobe --ignore-install dormouse_board && /bin/sh -c :\n";
+        let free = boot("", &["", &other, by_shell, &conf]);
+        let [nothing, other, by_shell, with_file] = &free.loads[..] else { panic!("four") };
+        for loads in [nothing, other, by_shell] {
+            assert_eq!(loads, "modprobe: loaded \nkernel: loaded \n", "{}", kernel.release);
+        }
+        let (modprobe, by_kernel) = with_file.split_once('\n').expect("two lines");
+        assert!(modprobe.starts_with("modprobe: not loaded "), "{modprobe}");
+        // A file of modprobe's says nothing to the kernel.
+        assert_eq!(by_kernel, "kernel: loaded \n");
+
+        // And a driver of the kernel that is not to start, by hand.
+        let clock = free.drivers.iter().find(|(_, d)| *d == "rtc_cmos").expect("a clock").0;
+        let initcall = initcall(&free.initcalls, "rtc_cmos");
+        let held = boot(&format!("{words} initcall_blacklist={initcall}"), &["", by_shell]);
+        for loads in &held.loads {
+            let (modprobe, by_kernel) = loads.split_once('\n').expect("two lines");
+            assert!(modprobe.starts_with("modprobe: not loaded "), "{modprobe}");
+            assert!(by_kernel.starts_with("kernel: not loaded "), "{by_kernel}");
+        }
+        assert!(held.log.contains("Module dormouse_board is blacklisted"), "{}", held.log);
+        assert!(!held.drivers.contains_key(clock), "{clock} has a driver");
+        let others = free.drivers.iter().filter(|(path, _)| !path.starts_with(clock.as_str()));
+        for (path, driver) in others {
+            assert_eq!(held.drivers.get(path), Some(driver), "{path} on {}", kernel.release);
+        }
+        println!(
+            "{}: with dormouse.conf modprobe does not load the module, with {words} the kernel \
+             does not; with initcall_blacklist={initcall} rtc_cmos drives nothing",
+            kernel.release
+        );
+    }
+}
+
+/// The function that starts a driver which is part of the kernel, found as the
+/// rules say: `__initcall__kmod_MODULE__NUMBERS_FUNCTIONLEVEL`.
+fn initcall(symbols: &str, module: &str) -> String {
+    let found = symbols.lines().find_map(|l| {
+        let rest = l.split_once(&format!("__initcall__kmod_{module}__"))?.1;
+        Some(rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_').to_owned())
+    });
+    let found = found.unwrap_or_else(|| panic!("no initcall of {module}"));
+    found.trim_end_matches(['s', '0', '1', '2', '3', '4', '5', '6', '7']).to_owned()
+}
+
+/// Lines for what belongs to no device, or to one that makes no events: systemd
+/// writes them, here into a tree that stands for `/sys`.
+#[test]
+fn lines_of_tmpfiles_are_obeyed() {
+    if !is_there("systemd-tmpfiles", "--version") {
+        return;
+    }
+    let root = tempfile::tempdir().expect("a folder");
+    let at = |path: &str| root.path().join(path);
+    let mut board = dormouse_core::board::parse("board 1\ndevice pci0000:00\n").expect("a board");
+    board.graph.devices[0].facts.devpath = board.names.add("/devices/pci0000:00");
+    let rules = udev_rules(&board, &[(DeviceId(0), true)]).expect("rules").text;
+    let line = rules.lines().find_map(|l| l.strip_prefix("# ").filter(|l| l.starts_with("w /")));
+    let lines = format!("{}\n{}\n", line.expect("a line"), pm_async_at_start(false));
+    for (file, text) in [
+        ("etc/tmpfiles.d/dormouse.conf", &*lines),
+        ("sys/power/pm_async", "1\n"),
+        ("sys/devices/pci0000:00/power/async", "disabled\n"),
+    ] {
+        std::fs::create_dir_all(at(file).parent().expect("a folder")).expect("made");
+        std::fs::write(at(file), text).expect("written");
+    }
+    let folder = root.path().to_str().expect("a path");
+    run("systemd-tmpfiles", &["--create", "--root", folder, "dormouse.conf"], root.path());
+    let now = |file: &str| std::fs::read_to_string(at(file)).expect("it is there");
+    assert!(now("sys/power/pm_async").starts_with('0'));
+    assert!(now("sys/devices/pci0000:00/power/async").starts_with("enabled"));
 }
 
 /// What rules by path should set, read apart from what wrote them.

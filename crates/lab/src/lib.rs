@@ -17,6 +17,7 @@ pub mod initramfs;
 pub mod kernels;
 pub mod kmod;
 pub mod lockstep;
+pub mod modprobe;
 pub mod plan;
 pub mod qemu;
 pub mod repeat;

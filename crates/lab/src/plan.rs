@@ -117,6 +117,15 @@ pub struct Trial {
     pub rules: String,
 }
 
+/// modprobe at work on the board module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Load {
+    /// Name that its results carry.
+    pub name: String,
+    /// File with configuration of modprobe in [`DIRECTORY`].
+    pub configuration: String,
+}
+
 /// Everything one boot does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
@@ -134,6 +143,9 @@ pub struct Plan {
     /// Boards and rules that udev is tried with before the first step.
     #[serde(default)]
     pub trials: Vec<Trial>,
+    /// Configurations that modprobe is tried with before the first step.
+    #[serde(default)]
+    pub loads: Vec<Load>,
     /// Steps in order.
     pub steps: Vec<Step>,
 }

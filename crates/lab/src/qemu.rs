@@ -124,6 +124,9 @@ pub struct Machine {
     pub seed: u64,
     /// Memory in MiB.
     pub memory_mb: u32,
+    /// More words for the kernel command line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub words: String,
     /// Chance from the host, which must make no difference.
     #[serde(skip)]
     pub disturbance: Disturbance,
@@ -147,6 +150,7 @@ impl Machine {
             cpu: cpu.into(),
             seed: 1,
             memory_mb: 1024,
+            words: String::new(),
             disturbance: Disturbance::None,
         }
     }
@@ -157,10 +161,11 @@ impl Machine {
             Arch::Amd64 => "ttyS0",
             Arch::Arm64 => "ttyAMA0",
         };
-        format!(
+        let own = format!(
             "console={console} quiet panic=-1 nokaslr norandmaps random.trust_cpu=off \
              random.trust_bootloader=off no_console_suspend {MARKER}"
-        )
+        );
+        if self.words.is_empty() { own } else { format!("{own} {}", self.words) }
     }
 
     /// Arguments for QEMU; files go to `dir`.

@@ -1,5 +1,5 @@
-//! Debian's udev, unpacked below the cache: to check rules with it, and to let
-//! it run in a guest.
+//! Debian's udev (and modprobe, [`crate::modprobe`]), unpacked below the cache:
+//! to check rules with it, and to let it run in a guest.
 
 use crate::describe::describe;
 use crate::error::tail;
@@ -21,21 +21,26 @@ use std::time::Duration;
 /// The suite it is from: the first whose `udevadm` can verify rules.
 const SUITE: &str = "trixie";
 
-/// A directory with udev and the libraries it needs, made now if it is not in
+/// A directory with udev, kmod, a shell and the libraries they need, made now if it is not in
 /// the cache. Nothing of it is installed or configured.
 ///
 /// # Errors
 /// If mmdebstrap is missing, or the packages cannot be had.
 pub fn root() -> Result<PathBuf> {
-    let root = cache()?.join("chroot").join(format!("{SUITE}-udev"));
+    let root = cache()?.join("chroot").join(format!("{SUITE}-udev-kmod"));
     if root.join("usr/bin/udevadm").exists() {
         return Ok(root);
     }
     let parent = root.parent().unwrap_or(&root);
     fs::create_dir_all(parent).map_err(Error::file(parent))?;
-    let new = parent.join(format!("{SUITE}-udev-new-{}", std::process::id()));
+    let new = parent.join(format!("{SUITE}-udev-kmod-new-{}", std::process::id()));
     let out = Command::new("mmdebstrap")
-        .args(["--variant=extract", "--include=udev", "--architectures=amd64", SUITE])
+        .args([
+            "--variant=extract",
+            "--include=udev,kmod,dash,coreutils",
+            "--architectures=amd64",
+            SUITE,
+        ])
         .arg(&new)
         .arg(sources(&mirrors()?, &[(SUITE, false)]).trim_end())
         .stdin(Stdio::null())
@@ -73,6 +78,15 @@ pub fn root() -> Result<PathBuf> {
 /// What `power/async` of every device of a guest was, by path below `/sys`.
 pub type Flags = BTreeMap<String, String>;
 
+/// The driver of each device, by path below `/sys`.
+pub type Drivers = BTreeMap<String, String>;
+
+/// Lines of a path, a tab and words: drivers have names with blanks.
+pub(crate) fn by_path(text: &str) -> BTreeMap<String, String> {
+    let pairs = text.lines().filter_map(|l| l.rsplit_once('\t'));
+    pairs.map(|(path, word)| (path.to_owned(), word.to_owned())).collect()
+}
+
 /// What one set of rules did.
 #[derive(Clone, Debug)]
 pub struct Tried {
@@ -82,6 +96,8 @@ pub struct Tried {
     /// After `udevadm trigger` too, which also reaches devices that were there
     /// before udev.
     pub triggered: Flags,
+    /// The driver of every device that has one then, by path below `/sys`.
+    pub drivers: Drivers,
     /// What udev printed.
     pub said: String,
 }
@@ -100,7 +116,13 @@ pub fn try_rules(
     limit: Duration,
 ) -> Result<Vec<Tried>> {
     let mut archive = base(machine.arch)?;
-    pack(&mut archive)?;
+    // One program that does as it is called.
+    pack(
+        &mut archive,
+        "usr/bin/udevadm",
+        &["/usr/lib/systemd/systemd-udevd", "/usr/bin/udevadm"],
+        "/etc/udev/rules.d",
+    )?;
     let mut plan = Plan { module: true, results: machine.arch.results().into(), ..Plan::default() };
     let description = describe(board, &[])?.text;
     archive.file(&format!("{DIRECTORY}/board"), 0o644, description.as_bytes());
@@ -114,30 +136,31 @@ pub fn try_rules(
         });
     }
     let (answer, _) = play(kernel, machine, archive, &plan, limit)?;
-    let flags = |what: &str, name: &str| -> Flags {
-        let text = answer.text(&format!("{what} {name}"));
-        let pairs = text.lines().filter_map(|l| l.rsplit_once(' '));
-        pairs.map(|(path, flag)| (path.to_owned(), flag.to_owned())).collect()
-    };
+    let of = |what: &str, name: &str| by_path(&answer.text(&format!("{what} {name}")));
     let tried = plan.trials.iter().map(|t| Tried {
-        appeared: flags("appeared", &t.name),
-        triggered: flags("triggered", &t.name),
+        appeared: of("appeared", &t.name),
+        triggered: of("triggered", &t.name),
+        drivers: of("drivers", &t.name),
         said: answer.text(&format!("udev {}", t.name)),
     });
     Ok(tried.collect())
 }
 
-/// Puts the daemon, `udevadm` and what they are linked with into the archive;
-/// none of Debian's own rules, which load drivers and make names.
-fn pack(archive: &mut Initramfs) -> Result<()> {
+/// Puts a program of Debian's under each of `names`, what it is linked with, and
+/// the folder of its configuration into the archive; none of Debian's own
+/// configuration, which loads drivers and makes names.
+pub(crate) fn pack(
+    archive: &mut Initramfs,
+    program: &str,
+    names: &[&str],
+    configuration: &str,
+) -> Result<()> {
     let root = root()?;
     let read = |path: &Path| fs::read(path).map_err(Error::file(path));
-    let program = root.join("usr/bin/udevadm");
+    let program = root.join(program);
     let bytes = read(&program)?;
-    let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-    // One program that does as it is called.
-    files.insert("/usr/lib/systemd/systemd-udevd".into(), bytes.clone());
-    files.insert("/usr/bin/udevadm".into(), bytes);
+    let mut files: BTreeMap<String, Vec<u8>> =
+        names.iter().map(|n| ((*n).to_owned(), bytes.clone())).collect();
     let loader = "usr/lib64/ld-linux-x86-64.so.2";
     files.insert("/lib64/ld-linux-x86-64.so.2".into(), read(&root.join(loader))?);
     for path in libraries(&root, &program, loader)? {
@@ -147,8 +170,8 @@ fn pack(archive: &mut Initramfs) -> Result<()> {
     files.insert("/etc/passwd".into(), b"root:x:0:0::/:/bin/false\n".to_vec());
     files.insert("/etc/group".into(), b"root:x:0:\n".to_vec());
     let mut made: BTreeSet<PathBuf> = BTreeSet::new();
-    let rules = Path::new("/etc/udev/rules.d/");
-    for dir in files.keys().filter_map(|f| Path::new(f).parent()).chain([rules]) {
+    let folders = files.keys().filter_map(|f| Path::new(f).parent());
+    for dir in folders.chain([Path::new(configuration)]) {
         let above: Vec<&Path> = dir.ancestors().filter(|d| d.parent().is_some()).collect();
         for d in above.into_iter().rev() {
             if made.insert(d.to_owned()) {
@@ -174,7 +197,7 @@ fn libraries(root: &Path, program: &Path, loader: &str) -> Result<Vec<PathBuf>> 
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     if !out.status.success() {
         return Err(Error::Program {
-            what: "listing the libraries of udev".into(),
+            what: format!("listing the libraries of {}", program.display()),
             output: tail(&String::from_utf8_lossy(&out.stderr), 10),
         });
     }

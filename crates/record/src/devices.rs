@@ -60,6 +60,13 @@ pub fn devices(root: &Root) -> (Vec<DeviceRow>, u64) {
     (found.into_iter().map(|f| f.1).collect(), unreadable)
 }
 
+/// The name of a module, unless it is part of the kernel: sysfs has folders for
+/// both, but only what was loaded has a state.
+fn loadable(root: &Root, module: String) -> String {
+    let state = format!("/sys/module/{module}/initstate");
+    if module.is_empty() || root.read(&state).is_none() { String::new() } else { module }
+}
+
 fn device(root: &Root, devpath: &str, parent: &str, no_pm: bool) -> DeviceRow {
     let at = |file: &str| format!("/sys{devpath}/{file}");
     let text = |file: &str| root.read(&at(file)).unwrap_or_default();
@@ -78,7 +85,7 @@ fn device(root: &Root, devpath: &str, parent: &str, no_pm: bool) -> DeviceRow {
         parent: parent.into(),
         subsystem: link("subsystem"),
         driver: link("driver"),
-        module: link("driver/module"),
+        module: loadable(root, link("driver/module")),
         no_pm,
         of_fullname: variable("OF_FULLNAME"),
         firmware_node: root

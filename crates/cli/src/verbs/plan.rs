@@ -9,7 +9,7 @@ use dormouse_core::board::{Board, parse_duration};
 use dormouse_core::decide::energy::{Usage as Energy, Worth};
 use dormouse_core::decide::plan::candidate::{Candidate, Kind, apply, candidates};
 use dormouse_core::decide::plan::essential::{Wishes, essential, withheld};
-use dormouse_core::decide::plan::handover::{File, modprobe, overlay, udev_rules};
+use dormouse_core::decide::plan::handover;
 use dormouse_core::decide::plan::obstacle::obstacles;
 use dormouse_core::decide::plan::{Goal, Plan, plan, shortlist};
 use dormouse_core::device::DeviceId;
@@ -17,6 +17,7 @@ use dormouse_core::simulate::change::glob;
 use dormouse_core::simulate::predict::hang;
 use dormouse_core::time::Ns;
 use dormouse_write::decision::{energy, plan as written};
+use dormouse_write::text::safe;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -163,14 +164,9 @@ pub fn run(args: &PlanArgs) -> Result<()> {
         written::text(board, &goal, &found, &limits) + &account
     };
     if let Some(folder) = &args.output {
-        let names = hand_over(folder, board, &found)?;
+        let said = hand_over(folder, board, &found)?;
         if !args.json {
-            text.push_str(&match names.is_empty() {
-                false => format!("\nWritten to {}: {}\n", folder.display(), names.join(", ")),
-                true => "\nNo file is written: the input names no device-tree node and no \
-                         module of what is\nto go (of= and module= in a board file).\n"
-                    .to_string(),
-            });
+            text.push_str(&said);
         }
     }
     if let (Some(guess), false) = (guess, args.json) {
@@ -221,26 +217,35 @@ fn goal(board: &Board, args: &PlanArgs) -> Result<Goal> {
     Ok(goal)
 }
 
-fn hand_over(folder: &Path, board: &Board, found: &Plan) -> Result<Vec<&'static str>> {
-    let of = |kind: Kind| -> Vec<DeviceId> {
-        found
-            .steps
-            .iter()
-            .filter(|s| s.candidate.kind == kind)
-            .map(|s| s.candidate.device)
-            .collect()
-    };
-    let removed = of(Kind::Remove);
-    let flags: Vec<(DeviceId, bool)> = of(Kind::Async).into_iter().map(|d| (d, true)).collect();
-    let files: Vec<File> =
-        [overlay(board, &removed), modprobe(board, &removed), udev_rules(board, &flags)]
-            .into_iter()
-            .flatten()
-            .collect();
+/// Writes the files, and says which and what they leave to do by hand.
+fn hand_over(folder: &Path, board: &Board, found: &Plan) -> Result<String> {
+    let changes: Vec<Candidate> = found.steps.iter().map(|s| s.candidate).collect();
+    let (files, out_of_reach) = handover::files(board, &changes);
+    if changes.is_empty() {
+        return Ok("\nNo file is written: nothing is to change.\n".into());
+    }
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     for f in &files {
         let path = folder.join(f.name);
         fs::write(&path, &f.text).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    Ok(files.iter().map(|f| f.name).collect())
+    let names: Vec<&str> = files.iter().map(|f| f.name).collect();
+    let mut text = match names.is_empty() {
+        false => format!("\nWritten to {}: {}\n", folder.display(), names.join(", ")),
+        true => "\nNo file is written.\n".to_string(),
+    };
+    for d in &out_of_reach {
+        text.push_str(&format!(
+            "No file takes away {}: the input names no device-tree node, no\nmodule and no driver \
+             of it (of=, module=, driver= in a board file).\n",
+            safe(board.names.get(board.graph.get(*d).name))
+        ));
+    }
+    let by_hand = |k: Kind| matches!(k, Kind::Defer | Kind::SpeedUp);
+    if changes.iter().any(|c| by_hand(c.kind)) {
+        text.push_str(
+            "What is to be deferred or sped up is work on the driver; no file does it.\n",
+        );
+    }
+    Ok(text)
 }

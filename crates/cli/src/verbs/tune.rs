@@ -7,7 +7,7 @@ use crate::{machine, terminal};
 use anyhow::{Context, Result};
 use clap::Args;
 use dormouse_core::board::Board;
-use dormouse_core::decide::plan::handover::udev_rules;
+use dormouse_core::decide::plan::handover::{pm_async_at_start, udev_rules};
 use dormouse_core::decide::tune::{Cost, Options, Tuned, tune};
 use dormouse_core::device::DeviceId;
 use dormouse_core::phase::Direction;
@@ -123,6 +123,9 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     Ok(())
 }
 
+/// `/sys/power/pm_async` belongs to no device, so udev cannot set it.
+const FOR_PM_ASYNC: &str = "For pm_async put this line into /etc/tmpfiles.d/dormouse.conf:";
+
 /// What makes kept flags last beyond the next start: the rule in its file, or
 /// as text.
 fn to_last(path: Option<&Path>, board: &Board, tuned: &Tuned) -> Result<String> {
@@ -137,11 +140,7 @@ fn to_last(path: Option<&Path>, board: &Board, tuned: &Tuned) -> Result<String> 
         },
     };
     if let Some(on) = tuned.pm_async {
-        let bit = u8::from(on);
-        text.push_str(&format!(
-            "For pm_async put this line into /etc/tmpfiles.d/dormouse.conf:\n\
-             w /sys/power/pm_async - - - - {bit}\n"
-        ));
+        text.push_str(&format!("{FOR_PM_ASYNC}\n{}\n", pm_async_at_start(on)));
     }
     Ok(text)
 }
@@ -174,7 +173,10 @@ fn flags(tuned: &Tuned) -> Vec<(DeviceId, bool)> {
 }
 
 fn write_rules(path: &Path, board: &Board, tuned: &Tuned) -> Result<()> {
-    let text = udev_rules(board, &flags(tuned))
+    let mut text = udev_rules(board, &flags(tuned))
         .map_or_else(|| "# dormouse: no flag needs to change.\n".to_string(), |f| f.text);
+    if let Some(on) = tuned.pm_async {
+        text.push_str(&format!("\n# {FOR_PM_ASYNC}\n# {}\n", pm_async_at_start(on)));
+    }
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }

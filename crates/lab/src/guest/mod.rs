@@ -5,6 +5,7 @@
 //! [`in_guest`] has said yes.
 
 mod bare;
+mod kmod;
 mod out;
 mod record;
 mod system;
@@ -65,6 +66,7 @@ fn run() -> Result<()> {
 }
 
 fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
+    kmod::run(&plan.loads, dir, out)?;
     if plan.module {
         system::load_module(&dir.join(MODULE))?;
     }

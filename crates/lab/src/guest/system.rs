@@ -7,6 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 const BOARD: &str = "/sys/kernel/debug/dormouse/board";
 
@@ -78,6 +79,24 @@ pub fn board_devices() -> usize {
         .filter_map(|d| fs::read_dir(d).ok())
         .map(Iterator::count)
         .sum()
+}
+
+/// Runs a program to its end and gives what it printed.
+pub fn program(path: &str, args: &[&str]) -> Result<String> {
+    let say = |e: &dyn std::fmt::Display| format!("{path} {args:?}: {e}");
+    // To a file: the daemon would hold a pipe open for as long as it lives.
+    let log = "/run/said";
+    let file = fs::File::create(log).map_err(|e| say(&e))?;
+    let other = file.try_clone().map_err(|e| say(&e))?;
+    let status = Command::new(path)
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(file)
+        .stderr(other)
+        .status()
+        .map_err(|e| say(&e))?;
+    let text = fs::read_to_string(log).unwrap_or_default();
+    if status.success() { Ok(text) } else { Err(say(&format!("{status}: {text}"))) }
 }
 
 /// What the kernel has logged so far.

@@ -2,11 +2,10 @@
 
 use super::Result;
 use super::out::Out;
-use super::system;
+use super::system::{self, program};
 use crate::plan::Trial;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 const RULES: &str = "/etc/udev/rules.d/90-dormouse-async.rules";
 const DAEMON: &str = "/usr/lib/systemd/systemd-udevd";
@@ -26,33 +25,30 @@ pub fn run(trial: &Trial, dir: &Path, out: &mut Out) -> Result<()> {
     said += &program(ADMIN, &["trigger", "--action=add"])?;
     said += &program(ADMIN, &["settle"])?;
     out.send(&format!("triggered {}", trial.name), flags().as_bytes())?;
+    out.send(&format!("drivers {}", trial.name), drivers().as_bytes())?;
     said += &program(ADMIN, &["control", "--exit"])?;
     out.send(&format!("udev {}", trial.name), said.as_bytes())?;
     system::build_board(b"clear")?;
     system::write(ANNOUNCE, "0")
 }
 
-/// Runs a program to its end and gives what it printed.
-fn program(path: &str, args: &[&str]) -> Result<String> {
-    let say = |e: &dyn std::fmt::Display| format!("{path} {args:?}: {e}");
-    // To a file: the daemon would hold a pipe open for as long as it lives.
-    let log = "/run/said";
-    let file = fs::File::create(log).map_err(|e| say(&e))?;
-    let other = file.try_clone().map_err(|e| say(&e))?;
-    let status = Command::new(path)
-        .args(args)
-        .stdin(Stdio::null())
-        .stdout(file)
-        .stderr(other)
-        .status()
-        .map_err(|e| say(&e))?;
-    let text = fs::read_to_string(log).unwrap_or_default();
-    if status.success() { Ok(text) } else { Err(say(&format!("{status}: {text}"))) }
-}
-
-/// A line for each device that has the flag: its path below `/sys`, and the
+/// A line for each device that has the flag: its path below `/sys`, a tab, the
 /// flag.
 fn flags() -> String {
+    of_devices(|dir| Some(fs::read_to_string(dir.join("power/async")).ok()?.trim_end().to_owned()))
+}
+
+/// A line for each device that has a driver: its path below `/sys`, a tab, the
+/// driver.
+pub fn drivers() -> String {
+    of_devices(|dir| {
+        let driver = fs::read_link(dir.join("driver")).ok()?;
+        Some(driver.file_name()?.to_string_lossy().into_owned())
+    })
+}
+
+/// What is to be said of each device, by path.
+fn of_devices(say: impl Fn(&Path) -> Option<String>) -> String {
     let mut lines = Vec::new();
     let mut left = vec![Path::new("/sys/devices").to_owned()];
     while let Some(dir) = left.pop() {
@@ -61,9 +57,9 @@ fn flags() -> String {
                 left.push(entry.path());
             }
         }
-        if let Ok(flag) = fs::read_to_string(dir.join("power/async")) {
+        if let Some(word) = say(&dir) {
             let path = dir.to_string_lossy();
-            lines.push(format!("{} {}\n", path.trim_start_matches("/sys"), flag.trim_end()));
+            lines.push(format!("{}\t{word}\n", path.trim_start_matches("/sys")));
         }
     }
     lines.sort_unstable();
