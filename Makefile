@@ -32,6 +32,12 @@ report-demo: build ## Reports of every capture, with sizes and times measured in
 	@tools/setup web browser
 	@tools/report-demo
 
+.PHONY: pictures
+pictures: build ## Make the pictures of docs/images again
+	@tools/setup web browser
+	target/release/dormouse report captures/laptop-6.12.tar.gz -o target/laptop-6.12.html
+	cd web && node test.mjs pictures ../target/laptop-6.12.html ../docs/images
+
 .PHONY: demo
 demo: build ## Record a board, explain, predict, tune, and let a real kernel confirm
 	@tools/demo

@@ -190,7 +190,7 @@ export class WhatIf {
       h("option", { value: "0" }, "0"),
     );
     const cpus = h("input", { id: "what-if-cpus", type: "number", min: 1, max: 4096, placeholder: "as it is", size: 6 });
-    const pattern = h("input", { id: "what-if-device", list: "what-if-devices", placeholder: "device or pattern such as usb*", size: 24, autocomplete: "off", spellcheck: "false" });
+    const pattern = h("input", { id: "what-if-device", list: "what-if-devices", placeholder: "device or pattern such as usb*", size: 30, autocomplete: "off", spellcheck: "false" });
     const kind = h("select", { id: "what-if-kind", "aria-label": "Change of the device" });
     for (const [value, label] of Object.entries(KINDS)) kind.append(h("option", { value }, label));
     const factor = h("input", { id: "what-if-factor", value: "0.5", size: 5, "aria-label": "Factor" });
