@@ -1,9 +1,10 @@
 //! `tune-zoo`: what `tune` finds on every board of the zoo, beside simpler
 //! choices and what no schedule can beat.
 
+use crate::decide::read_board;
 use anyhow::{Context, Result, bail};
-use dormouse_core::board::generate::{Options as BoardOptions, generate};
-use dormouse_core::board::{Board, parse};
+use dormouse_core::board::Board;
+use dormouse_core::board::generate::{Options as BoardOptions, SHARES, generate};
 use dormouse_core::cycle::Outcome;
 use dormouse_core::decide::tune::{Options, tune};
 use dormouse_core::phase::Direction;
@@ -23,7 +24,7 @@ pub fn run(args: &[String]) -> Result<()> {
     let names: Vec<&String> = args.iter().filter(|a| !a.starts_with("--")).collect();
     let boards = match names.as_slice() {
         [] => everything()?,
-        names => names.iter().map(|n| read(Path::new(n))).collect::<Result<_>>()?,
+        names => names.iter().map(|n| read_board(Path::new(n))).collect::<Result<_>>()?,
     };
     println!(
         "Suspend plus resume in ms; {}; random: the best of as many settings as tune\n\
@@ -103,25 +104,10 @@ fn everything() -> Result<Vec<(String, Board)>> {
         files.retain(|p| p.extension().is_some_and(|e| e == "board"));
         files.sort();
         for file in files {
-            list.push(read(&file)?);
+            list.push(read_board(&file)?);
         }
     }
-    for share in [0, 30, 60, 90] {
-        let options = BoardOptions {
-            seed: 3,
-            devices: 1_000,
-            cpus: 8,
-            async_share: share,
-            ..BoardOptions::default()
-        };
-        list.push((format!("1000 {share}% async"), generate(&options)));
-    }
+    let large = |share| (format!("1000 {share}% async"), generate(&BoardOptions::large(share)));
+    list.extend(SHARES.map(large));
     Ok(list)
-}
-
-fn read(path: &Path) -> Result<(String, Board)> {
-    let text =
-        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let board = parse(&text).map_err(|e| anyhow::anyhow!("{}: {e}", path.display()))?;
-    Ok((path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), board))
 }

@@ -4,7 +4,7 @@
 //! `cargo bench -p dormouse-core --bench decide [SIMULATIONS]` prints seconds of
 //! computing; nothing is asserted, because machines differ.
 
-use dormouse_core::board::generate::{Options as BoardOptions, generate};
+use dormouse_core::board::generate::{Options as BoardOptions, SHARES, generate};
 use dormouse_core::board::{Board, parse};
 use dormouse_core::decide::tune::{Options, tune};
 use dormouse_core::simulate::policy::{G1, G4};
@@ -21,19 +21,10 @@ fn computed(begin: Instant) -> u64 {
 }
 
 fn boards() -> Vec<(String, Board)> {
-    let mut list: Vec<(String, Board)> = [0, 30, 60, 90]
-        .into_iter()
-        .map(|share| {
-            let options = BoardOptions {
-                seed: 3,
-                devices: 1_000,
-                cpus: 8,
-                async_share: share,
-                ..BoardOptions::default()
-            };
-            (format!("1,000 devices, {share} % async"), generate(&options))
-        })
-        .collect();
+    let large = |&share: &u32| {
+        (format!("1,000 devices, {share} % async"), generate(&BoardOptions::large(share)))
+    };
+    let mut list: Vec<(String, Board)> = SHARES.iter().map(large).collect();
     for name in ["am335x", "phone", "laptop", "server"] {
         let path = format!("{}/../../boards/{name}.board", env!("CARGO_MANIFEST_DIR"));
         if let Ok(text) = std::fs::read_to_string(path) {

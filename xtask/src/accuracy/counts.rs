@@ -1,15 +1,13 @@
 //! What the machinery did, counted by the kernel's own events and predicted:
 //! workers, waits, wake-ups. Times alone do not tell some generations apart.
 
+use super::recorded::{self, Machine};
+use crate::decide::read_board;
 use anyhow::{Context, Result, bail};
-use dormouse_core::board::{self, derive::derive};
-use dormouse_core::capture::Capture;
 use dormouse_core::cycle::Counts;
-use dormouse_core::simulate::kernel::Kernel;
-use dormouse_core::simulate::planned::{apply, guest, plan};
-use dormouse_core::simulate::predict::{Scheduler, outlook};
-use dormouse_core::simulate::{Profile, Settings, profile};
-use dormouse_read::{Input, Options};
+use dormouse_core::simulate::planned::{Plan, plan};
+use dormouse_core::simulate::predict::outlook;
+use dormouse_core::simulate::{Profile, profile};
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
@@ -73,8 +71,9 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
         let Some((board, capture)) = word.split_once('=') else {
             bail!("{word}: write BOARD=CAPTURE")
         };
-        let name = Path::new(board).file_stem().unwrap_or_default().to_string_lossy();
-        for (n, (recorded, predicted)) in (1..).zip(both(board, capture, &costs)?).skip(skip) {
+        let (name, board) = read_board(Path::new(board))?;
+        let cycles = both(&plan(&board), capture, &costs)?;
+        for (n, (recorded, predicted)) in (1..).zip(cycles).skip(skip) {
             print!("{:18}", format!("{name}, cycle {n}"));
             for (column, score) in COLUMNS.iter().zip(&mut scores) {
                 let recorded = (column.count)(&recorded).with_context(|| {
@@ -106,23 +105,13 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
     Ok(if met { ExitCode::SUCCESS } else { ExitCode::from(super::MISSED) })
 }
 
-fn both(board: &str, capture: &str, costs: &Profile) -> Result<Vec<(Counts, Counts)>> {
-    let text = fs::read_to_string(board).with_context(|| format!("cannot read {board}"))?;
-    let planned = plan(&board::parse(&text).map_err(|e| anyhow::anyhow!("{board}: {e}"))?);
-    let reading = dormouse_read::read(&[Input::from_arg(capture)], &Options::default())?;
-    let capture = reading.captures.into_iter().next().context("the recording is empty")?;
+fn both(planned: &Plan, capture: &str, costs: &Profile) -> Result<Vec<(Counts, Counts)>> {
+    let capture = recorded::capture(capture)?;
     let mut left = 2;
     let mut out = Vec::new();
     for cycle in &capture.cycles {
-        let kernel = Kernel::parse(capture.names.get(cycle.kernel)).context("no kernel")?;
-        let by = Scheduler { policy: kernel.policy(), kernel: Some(kernel) };
-        let one = Capture { cycles: vec![cycle.clone()], ..capture.clone() };
-        let mut derived = derive(&one).map_err(anyhow::Error::msg)?;
-        let own = guest(&derived.board, &planned);
-        apply(&mut derived.board, &[&planned, &own]);
-        let mut profile = costs.clone();
-        profile.idle_workers = left;
-        let settings = Settings { profile, pm_async: None, wakeup_at: None };
+        let Machine { derived, by, settings } =
+            recorded::machine(&capture, cycle, planned, &Plan::new(), costs, left)?;
         let tally = outlook(&derived.board, by, &settings)?.run.tally;
         left = left.max(2 + tally.workers_created as u32);
         let mut counts = tally.counts();

@@ -1,25 +1,25 @@
 //! Recordings of the laboratory, predicted from the board files they were made
 //! from.
 
-use super::observed;
 use super::order::{Start, TIE, out_of_order};
 use super::verdict::{Sample, Table, spread};
+use super::{observed, recorded};
+use crate::decide::read_board;
 use anyhow::{Context, Result, bail};
+use dormouse_core::board::Board;
 use dormouse_core::board::derive::{Derived, derive};
-use dormouse_core::board::{self, Board};
 use dormouse_core::capture::Capture;
 use dormouse_core::cycle::Cycle;
 use dormouse_core::device::DeviceId;
 use dormouse_core::phase::{Direction, Phase};
-use dormouse_core::simulate::kernel::Kernel;
-use dormouse_core::simulate::planned::{Plan, apply, guest, plan};
-use dormouse_core::simulate::predict::{Outlook, Scheduler, draws, phase_words};
-use dormouse_core::simulate::{Profile, Settings, profile};
+use dormouse_core::simulate::planned::{Plan, guest, plan};
+use dormouse_core::simulate::predict::{Outlook, draws, phase_words};
+use dormouse_core::simulate::{Profile, profile};
 use dormouse_core::time::Ns;
-use dormouse_read::{Input, Options};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
+use std::path::Path;
 
 struct Args {
     title: String,
@@ -57,7 +57,10 @@ fn parse(args: &[String]) -> Result<Args> {
                     fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
                 a.costs = profile::parse(&text).with_context(|| file.clone())?;
             }
-            "--guest" => a.guest = guest(&whole(&read(value()?)?)?.board, &Plan::new()),
+            "--guest" => {
+                let derived = derive(&recorded::capture(value()?)?).map_err(anyhow::Error::msg)?;
+                a.guest = guest(&derived.board, &Plan::new());
+            }
             _ => match word.split_once('=') {
                 Some((board, captures)) => {
                     a.boards.push((board.into(), captures.split(',').map(String::from).collect()))
@@ -88,15 +91,6 @@ pub fn run(args: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn read(file: &str) -> Result<Capture> {
-    let reading = dormouse_read::read(&[Input::from_arg(file)], &Options::default())?;
-    reading.captures.into_iter().next().context("the recording is empty")
-}
-
-fn whole(capture: &Capture) -> Result<Derived> {
-    derive(capture).map_err(anyhow::Error::msg)
-}
-
 /// One recorded cycle and its prediction.
 struct Pair<'a> {
     /// Which boot it is of, and which cycle of that.
@@ -109,11 +103,10 @@ struct Pair<'a> {
 }
 
 fn judge(file: &str, captures: &[String], args: &Args, table: &mut Table) -> Result<()> {
-    let text = fs::read_to_string(file)?;
-    let board = board::parse(&text).map_err(|e| anyhow::anyhow!("{e}"))?;
-    let name = std::path::Path::new(file).file_stem().unwrap_or_default().to_string_lossy();
+    let (name, board) = read_board(Path::new(file))?;
     let planned = plan(&board);
-    let captures: Vec<Capture> = captures.iter().map(|c| read(c)).collect::<Result<_>>()?;
+    let captures: Vec<Capture> =
+        captures.iter().map(|c| recorded::capture(c)).collect::<Result<_>>()?;
     let mut pairs = Vec::new();
     for (boot, capture) in captures.iter().enumerate() {
         pairs.extend(predict(capture, boot, &planned, args)?);
@@ -170,23 +163,8 @@ fn predict<'a>(
     let mut left = 2;
     let mut pairs = Vec::new();
     for (number, cycle) in capture.cycles.iter().enumerate() {
-        let kernel = Kernel::parse(capture.names.get(cycle.kernel)).context("no kernel")?;
-        let by = Scheduler { policy: kernel.policy(), kernel: Some(kernel) };
-        let one = Capture { cycles: vec![cycle.clone()], ..capture.clone() };
-        let mut derived = whole(&one)?;
-        let own = guest(&derived.board, planned);
-        let elsewhere: Plan = args
-            .guest
-            .iter()
-            .filter(|(key, _)| own.contains_key(*key))
-            .map(|(key, work)| (key.clone(), *work))
-            .collect();
-        // The guest's own callbacks are taken from the recording of another
-        // board; what is not there, from this one.
-        apply(&mut derived.board, &[planned, &elsewhere, &own]);
-        let mut profile = args.costs.clone();
-        profile.idle_workers = left;
-        let settings = Settings { profile, pm_async: None, wakeup_at: None };
+        let recorded::Machine { derived, by, settings } =
+            recorded::machine(capture, cycle, planned, &args.guest, &args.costs, left)?;
         let draws = draws(&derived.board, by, &settings)?;
         let created = draws.iter().map(|d| d.run.tally.workers_created as i64);
         left = left.max(2 + median(created.map(Ns).collect()).0 as u32);

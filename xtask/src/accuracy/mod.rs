@@ -11,6 +11,7 @@ mod counts;
 mod lab;
 mod laptop;
 mod order;
+mod recorded;
 mod verdict;
 
 use anyhow::{Context, Result};

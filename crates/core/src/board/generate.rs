@@ -83,6 +83,16 @@ pub struct Options {
     pub durations: Durations,
 }
 
+impl Options {
+    /// A large machine: the boards that `tune` is judged by and timed with.
+    pub fn large(async_share: u32) -> Options {
+        Options { seed: 3, devices: 1_000, cpus: 8, async_share, ..Options::default() }
+    }
+}
+
+/// Shares of asynchronous devices that large boards are looked at with.
+pub const SHARES: [u32; 4] = [0, 30, 60, 90];
+
 impl Default for Options {
     fn default() -> Options {
         Options {
