@@ -1,7 +1,13 @@
 //! Exit codes, the same for every verb. `docs/exit-codes.md` is the table for
 //! users; a test holds the two together.
 
+use crate::machine;
+use dormouse_core::capture::Capture;
+use dormouse_core::loss::Loss;
+use dormouse_lab::Error as LabError;
 use dormouse_read::ReadError;
+use dormouse_write::text::safe;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Done.
@@ -35,6 +41,37 @@ pub fn table() -> String {
 #[error("nothing to analyse: {0}")]
 pub struct Nothing(pub String);
 
+/// No sleep cycle is in `inputs`: what was looked at, what the readers say about
+/// it, and what would help.
+pub fn nothing_in<'a>(
+    inputs: &[PathBuf],
+    captures: impl IntoIterator<Item = &'a Capture>,
+) -> Nothing {
+    let mut names: Vec<String> =
+        inputs.iter().take(3).map(|p| safe(&p.display().to_string()).into_owned()).collect();
+    if inputs.len() > 3 {
+        names.push(format!("and {} more", inputs.len() - 3));
+    }
+    let mut out = format!("no suspend or resume event in {}", names.join(", "));
+    let losses: Vec<&Loss> = captures.into_iter().flat_map(|c| &c.losses.list).take(8).collect();
+    for l in &losses {
+        let kind = l.kind.replace('_', " ");
+        out.push_str(&format!("\n  {}: {kind}: {}", l.severity.name(), safe(&l.advice)));
+    }
+    if inputs.iter().any(|p| machine::is_board_file(p)) {
+        out.push_str(
+            "\n  a board file says what devices do, not what happened: give it to predict, plan, \
+             tune\n  or lab run",
+        );
+    } else if losses.is_empty() {
+        out.push_str(
+            "\n  give a kernel log (pm_print_times helps), a trace with power events, a run of \
+             pm-graph,\n  or a capture of `dormouse record`",
+        );
+    }
+    Nothing(out)
+}
+
 /// An option is well-formed but cannot be followed.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -52,7 +89,7 @@ pub fn code(error: &anyhow::Error) -> ExitCode {
         .find_map(|e| {
             if e.is::<Nothing>() {
                 Some(NOTHING)
-            } else if e.is::<Usage>() {
+            } else if e.is::<Usage>() || matches!(e.downcast_ref(), Some(LabError::NoKernel(_))) {
                 Some(USAGE)
             } else if e.is::<Slower>() {
                 Some(SLOWER)

@@ -13,6 +13,7 @@ use dormouse_core::simulate::predict::{Scheduler, hang, outlook};
 use dormouse_core::simulate::{Profile, Settings, policy, profile as profiles};
 use dormouse_read::{Input, Options};
 use std::fs;
+use std::io::Read as _;
 use std::path::Path;
 
 /// The board with its cycles, and the kernel release if the input names one.
@@ -46,6 +47,14 @@ pub fn board_text(bytes: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(bytes).ok()?;
     let first = text.lines().map(str::trim).find(|l| !l.is_empty() && !l.starts_with('#'))?;
     first.strip_prefix("board")?.starts_with(char::is_whitespace).then_some(text)
+}
+
+/// Whether a file can be read and is a board file.
+pub fn is_board_file(path: &Path) -> bool {
+    let mut begin = Vec::new();
+    let opened = path.is_file().then(|| fs::File::open(path).ok()).flatten();
+    opened.is_some_and(|f| f.take(4096).read_to_end(&mut begin).is_ok())
+        && board_text(String::from_utf8_lossy(&begin).as_bytes()).is_some()
 }
 
 /// That the machine sleeps at all: what comes after a failed suspend is short,

@@ -47,8 +47,18 @@ pub fn wrapped(text: &str) -> String {
 
 /// Says on standard error what went wrong. Names in it may come from anywhere.
 pub fn complain(error: &anyhow::Error) {
+    let mut whole = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        // Some errors name their cause themselves.
+        if !whole.contains(&cause) {
+            if !whole.is_empty() {
+                whole.push_str(": ");
+            }
+            whole.push_str(&cause);
+        }
+    }
     let mut text = String::from("dormouse: ");
-    for line in format!("{error:#}").lines() {
+    for line in whole.lines() {
         text.push_str(&dormouse_write::text::safe(line));
         text.push('\n');
     }

@@ -38,6 +38,9 @@ pub enum Error {
         /// Last lines of the guest's console.
         console: String,
     },
+    /// The archive has no such kernel; the sentence says which it has.
+    #[error("{0}")]
+    NoKernel(String),
     /// Anything else, in one sentence.
     #[error("{0}")]
     Other(String),

@@ -1,6 +1,6 @@
 //! `dormouse calibrate`: costs of the machinery from recordings.
 
-use crate::exit::{Nothing, Usage};
+use crate::exit::{Nothing, Usage, nothing_in};
 use crate::{machine, terminal};
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
@@ -50,6 +50,9 @@ pub fn run(args: CalibrateArgs) -> Result<()> {
     for input in &args.inputs {
         let reading = dormouse_read::read(&[Input::from_arg(input)], &Options::default())?;
         captures.extend(reading.captures);
+    }
+    if captures.iter().all(|c| c.cycles.is_empty()) {
+        return Err(nothing_in(&args.inputs, &captures).into());
     }
     let name = args.name.clone().unwrap_or_else(|| {
         let names: Vec<String> = args

@@ -1,7 +1,7 @@
 //! `dormouse export`: captures for other tools.
 
 use crate::changes::ChangeArgs;
-use crate::exit::{Nothing, Usage};
+use crate::exit::Usage;
 use crate::terminal;
 use crate::verbs::report::read_labelled;
 use anyhow::{Context, Result, bail};
@@ -61,9 +61,6 @@ pub fn run(args: ExportArgs) -> Result<()> {
     let (labels, all): (Vec<String>, Vec<Explained>) =
         read_labelled(&args.input, false)?.into_iter().unzip();
     let count: usize = all.iter().map(|e| e.views.len()).sum();
-    if count == 0 {
-        bail!(Nothing("no suspend or resume event in the input".into()));
-    }
     if let Some(n) = args.cycle.filter(|n| !(1..=count).contains(n)) {
         bail!(Usage(format!("there is no cycle {n}; the input has {count}")));
     }

@@ -1,9 +1,9 @@
 //! `dormouse replay`: a recorded machine on another kernel.
 
 use super::lab::{MachineArgs, find_kernel, make_machine, note_differences};
-use crate::exit::{Nothing, Usage};
+use crate::exit::{Nothing, Usage, nothing_in};
 use crate::terminal::print;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use dormouse_core::board::derive::derive;
 use dormouse_core::capture::Capture;
@@ -55,7 +55,7 @@ fn sleep(text: &str) -> Result<Sleep, String> {
 pub fn run(a: ReplayArgs) -> Result<()> {
     let path = a.input.display();
     let original = load(&a)?;
-    let derived = derive(&original).map_err(|e| anyhow!("{path}: {e}"))?;
+    let derived = derive(&original).map_err(|e| Nothing(format!("{path}: {e}")))?;
     for text in &derived.assumptions {
         eprintln!("dormouse: assumed: {text}");
     }
@@ -98,7 +98,7 @@ fn load(a: &ReplayArgs) -> Result<Capture> {
         .into());
     }
     let Some(mut capture) = captures.pop() else {
-        return Err(Nothing(format!("{path} holds no sleep cycle")).into());
+        return Err(nothing_in(std::slice::from_ref(&a.input), []).into());
     };
     if a.cycle != "median" {
         let n: usize =

@@ -1,11 +1,11 @@
 //! `dormouse report`: one HTML file that shows and explains captures.
 
-use crate::exit::Nothing;
+use crate::exit::nothing_in;
 use anyhow::{Context, Result};
 use clap::Args;
 use dormouse_core::understand::explain;
 use dormouse_read::{Input, Options as ReadOptions, read};
-use dormouse_report::{Error, Labelled, Options, render};
+use dormouse_report::{Labelled, Options, render};
 use dormouse_write::Explained;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,10 +41,7 @@ pub fn run(args: ReportArgs) -> Result<()> {
     let title = args.title.unwrap_or_else(|| {
         format!("dormouse report: {}", labelled.first().map_or("", |l| l.label))
     });
-    let html = match render(&labelled, &Options { title, ..Options::default() }) {
-        Err(e @ Error::NoCycle) => return Err(Nothing(e.to_string()).into()),
-        other => other?,
-    };
+    let html = render(&labelled, &Options { title, ..Options::default() })?;
     if args.output.as_os_str() == "-" {
         return crate::terminal::print(&html);
     }
@@ -58,7 +55,7 @@ pub fn run(args: ReportArgs) -> Result<()> {
 /// they are to be told `apart`.
 ///
 /// # Errors
-/// If an input cannot be read.
+/// If an input cannot be read, or no cycle is in any.
 pub fn read_labelled(inputs: &[PathBuf], apart: bool) -> Result<Vec<(String, Explained)>> {
     let groups: Vec<&[PathBuf]> = if apart { inputs.chunks(1).collect() } else { vec![inputs] };
     let mut out = Vec::new();
@@ -76,6 +73,9 @@ pub fn read_labelled(inputs: &[PathBuf], apart: bool) -> Result<Vec<(String, Exp
             };
             out.push((name, Explained { views: explain(&capture), capture }));
         }
+    }
+    if out.iter().all(|(_, e)| e.views.is_empty()) {
+        return Err(nothing_in(inputs, out.iter().map(|(_, e)| &e.capture)).into());
     }
     Ok(out)
 }

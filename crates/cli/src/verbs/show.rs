@@ -1,6 +1,6 @@
 //! `dormouse show`: where the time of a suspend and resume went, and why.
 
-use crate::exit::{Nothing, Usage};
+use crate::exit::{Usage, nothing_in};
 use crate::terminal;
 use anyhow::{Result, bail};
 use clap::Args;
@@ -44,8 +44,13 @@ pub struct ShowArgs {
 fn phases(text: &str) -> Result<Vec<Phase>, String> {
     let list = Selection::phases_called(text);
     if list.is_empty() {
-        let mut names: Vec<&str> = Phase::ALL.iter().map(|p| p.name()).collect();
-        names.dedup();
+        let mut names: Vec<&str> = Vec::new();
+        for p in Phase::ALL {
+            // Some are called alike on both ways.
+            if !names.contains(&p.name()) {
+                names.push(p.name());
+            }
+        }
         return Err(format!("no such phase; the phases are: {}", names.join(", ")));
     }
     Ok(list)
@@ -67,7 +72,7 @@ pub fn run(args: ShowArgs) -> Result<()> {
         cycle: args.cycle.map(|n| n as usize),
     };
     if count == 0 {
-        return Err(Nothing(why_nothing(&args.input, &all)).into());
+        return Err(nothing_in(&args.input, all.iter().map(|e| &e.capture)).into());
     }
     if let Some(n) = selection.cycle.filter(|&n| n > count) {
         bail!(Usage(format!("there is no cycle {n}; the input has {count}")));
@@ -81,19 +86,4 @@ pub fn run(args: ShowArgs) -> Result<()> {
     } else {
         terminal::print(&text::show(&all, &selection, terminal::wants_colour()))
     }
-}
-
-/// What was looked at, and what the readers say about it.
-fn why_nothing(inputs: &[PathBuf], all: &[Explained]) -> String {
-    let mut names: Vec<String> =
-        inputs.iter().take(3).map(|p| text::safe(&p.display().to_string()).into_owned()).collect();
-    if inputs.len() > 3 {
-        names.push(format!("and {} more", inputs.len() - 3));
-    }
-    let mut out = format!("no suspend or resume event in {}", names.join(", "));
-    for l in all.iter().flat_map(|e| &e.capture.losses.list).take(8) {
-        let kind = l.kind.replace('_', " ");
-        out.push_str(&format!("\n  {}: {kind}: {}", l.severity.name(), text::safe(&l.advice)));
-    }
-    out
 }

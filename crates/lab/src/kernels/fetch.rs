@@ -92,7 +92,7 @@ pub fn fetch(arch: Arch, series: &str) -> Result<Kernel> {
     }
     if found.is_empty() {
         let known: Vec<String> = all.keys().map(|(a, b)| format!("{a}.{b}")).collect();
-        return Err(Error::other(format!(
+        return Err(Error::NoKernel(format!(
             "the archive has no kernel of series {series} for {}; it has {}",
             arch.name(),
             known.join(", ")

@@ -19,7 +19,9 @@ const CYCLE_LIMIT: usize = 100_000;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Reading failed before anything useful was found.
-    #[error("the capture file cannot be read: {0}")]
+    #[error(
+        "the capture file cannot be read: {0}; is it whole, and of `dormouse record` or `lab`?"
+    )]
     Io(#[from] io::Error),
     /// No `capture.json`, or one of something else.
     #[error("this is no capture file of dormouse: {0}")]
