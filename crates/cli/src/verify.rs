@@ -12,6 +12,7 @@ use dormouse_core::decide::hold::hold;
 use dormouse_core::simulate::kernel::Kernel as Release;
 use dormouse_core::simulate::predict::{Outlook, Scheduler, draws};
 use dormouse_core::simulate::{Cpus, Policy};
+use dormouse_core::time::Ns;
 use dormouse_core::understand::explain;
 use dormouse_lab::capture::{Wish, capture};
 use dormouse_lab::kernels::{self, Kernel};
@@ -195,6 +196,8 @@ impl Lab<'_> {
         if settings.profile.cpus.is_none() {
             settings.profile.cpus = Some(Cpus::equal(cpus));
         }
+        // No CPU goes down at this level of sleep.
+        settings.profile.first_tick = Ns::ZERO;
         settings.complete(board, by.kernel.as_ref());
         draws(board, by, &settings).map_err(|e| anyhow!("{e}"))
     }

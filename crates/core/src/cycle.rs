@@ -143,6 +143,13 @@ impl PmTestLevel {
 }
 
 impl Mode {
+    /// Whether every CPU stays online, so that none has to come back up before
+    /// devices are resumed.
+    pub fn keeps_cpus(self) -> bool {
+        use PmTestLevel::{Devices, Freezer, Platform};
+        matches!(self, Mode::S2idle | Mode::PmTest(Freezer | Devices | Platform))
+    }
+
     /// `s2idle`, `standby`, `deep`, `disk`, `pm_test:LEVEL`, `simulated` or
     /// `unknown`.
     pub fn name(self) -> &'static str {

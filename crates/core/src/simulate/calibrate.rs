@@ -230,14 +230,18 @@ fn oversleeps(captures: &[Capture], plans: &[Plan]) -> Vec<i64> {
 
 /// When the last CPU has its first tick: what sleeps on it in resume noirq ends
 /// then, and not before. The median over the cycles of the first end of a
-/// callback that is late by more than waiting for a CPU explains.
+/// callback that is late by more than waiting for a CPU explains; where CPUs
+/// stayed online there is no such tick, whatever is late.
 fn first_tick(captures: &[Capture], plans: &[Plan], oversleep: Ns) -> Ns {
     const LATE: Ns = Ns(300_000);
     let mut ends = Vec::new();
     for (capture, plan) in captures.iter().zip(plans) {
         let mut first: Vec<Option<i64>> = vec![None; capture.cycles.len()];
         sleepers(capture, plan, |i, c, planned| {
-            let Some(span) = capture.cycles[i].phase(c.phase) else { return };
+            let cycle = &capture.cycles[i];
+            let Some(span) = cycle.phase(c.phase).filter(|_| !cycle.mode.keeps_cpus()) else {
+                return;
+            };
             if c.phase == Phase::ResumeNoirq && c.duration() - planned > LATE {
                 let end = (c.end - span.start - oversleep).0;
                 first[i] = Some(first[i].map_or(end, |f| f.min(end)));
