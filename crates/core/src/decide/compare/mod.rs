@@ -61,6 +61,10 @@ pub struct Side {
     pub modes: Vec<Mode>,
     /// Cycles that were compared.
     pub used: usize,
+    /// Which boot each of them is of, counted from the first: a capture begins
+    /// a boot, and so does a first cycle after boot. What is chance in a boot
+    /// stays for all its cycles, so only boots are independent.
+    pub boots: Vec<usize>,
     /// Cycles left out because they did not sleep or are incomplete.
     pub incomplete: usize,
     /// Cycles left out at the beginning: first after boot, warm-up.
@@ -183,6 +187,8 @@ fn gather<'a>(subject: &Subject<'a>) -> (Side, Vec<Seen<'a>>) {
     let mut machines = BTreeSet::new();
     let mut modes = BTreeSet::new();
     let mut seen = Vec::new();
+    let mut boots = Vec::new();
+    let mut boot = 0;
     for (nth_capture, (capture, views)) in subject.captures.iter().enumerate() {
         let name = |s| capture.names.get(s);
         let machine = [capture.machine.model, capture.machine.host]
@@ -190,7 +196,9 @@ fn gather<'a>(subject: &Subject<'a>) -> (Side, Vec<Seen<'a>>) {
             .map(name)
             .find(|n| !n.is_empty());
         machines.extend(machine.map(String::from));
+        boot += 1;
         for (cycle, view) in capture.cycles.iter().zip(views.iter()) {
+            boot += usize::from(cycle.first_after_boot);
             if cycle.outcome != Outcome::Slept {
                 side.incomplete += 1;
                 continue;
@@ -204,6 +212,7 @@ fn gather<'a>(subject: &Subject<'a>) -> (Side, Vec<Seen<'a>>) {
                 kernels.insert(String::from(name(cycle.kernel)));
             }
             seen.push(Seen { capture, nth_capture, cycle, view });
+            boots.push(boot);
         }
     }
     let totals = |d: Direction| -> Vec<f64> {
@@ -213,6 +222,7 @@ fn gather<'a>(subject: &Subject<'a>) -> (Side, Vec<Seen<'a>>) {
     let up = steadiness(&totals(Direction::Resume));
     let cold = down.warm_up.max(up.warm_up);
     seen.drain(..cold);
+    side.boots = boots.split_off(cold);
     side.warm_up += cold;
     side.drift_suspend = down.drift;
     side.drift_resume = up.drift;
