@@ -82,7 +82,7 @@ impl Case {
 ///
 /// # Errors
 /// If a guest fails.
-pub fn run(bench: &Bench) -> Result<usize> {
+pub fn run(bench: &Bench<'_>) -> Result<usize> {
     let mut missed = 0;
     for case in [&LOCK, &ORDER] {
         missed += usize::from(!one(bench, case)?);
@@ -90,7 +90,7 @@ pub fn run(bench: &Bench) -> Result<usize> {
     Ok(missed)
 }
 
-fn one(bench: &Bench, case: &Case) -> Result<bool> {
+fn one(bench: &Bench<'_>, case: &Case) -> Result<bool> {
     println!("\n{}", case.what);
     let real = case.machine("sync")?;
     let waits = case.waits(&real);
@@ -151,7 +151,7 @@ fn set(board: &mut Board, name: &str, flag: Option<bool>) {
 
 /// Tunes what is `seen`, does that to the `real` machine, and compares.
 fn judge(
-    bench: &Bench,
+    bench: &Bench<'_>,
     seen: &Board,
     (real, waits): (&Board, &[(DeviceId, DeviceId)]),
     before: &Reading,
