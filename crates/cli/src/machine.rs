@@ -111,6 +111,13 @@ pub fn scheduler(text: &str) -> Result<Scheduler> {
     Ok(Scheduler { policy, kernel })
 }
 
+/// What is assumed of the kernel, as lines under an answer: the guess of
+/// [`kernel_now`], and what no kernel was held against.
+pub fn kernel_notes(by: Scheduler, guess: Option<&str>) -> String {
+    let guess = guess.map(|g| format!("Assumed: {g} (--kernel V)."));
+    by.cautions().into_iter().chain(guess).map(|line| format!("\n{line}\n")).collect()
+}
+
 /// The rules of the kernel the machine runs now: as asked, else as recorded,
 /// else a guess that is returned as a sentence.
 ///

@@ -61,7 +61,14 @@ impl Watch for NoWatch {}
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The kernel has no such sleep state.
-    #[error("this kernel cannot sleep that way: {asked:?} is not in {path} ({offered})")]
+    #[error(
+        "this kernel cannot sleep that way: {asked:?} is not in {path}, which offers {}",
+        if .offered.is_empty() {
+            "nothing: it was built without suspend, or this is a container or a small virtual machine"
+        } else {
+            .offered
+        }
+    )]
     NotOffered {
         /// File.
         path: &'static str,

@@ -117,7 +117,8 @@ fn slower(c: &Comparison<'_>, limit: f64) -> bool {
         .any(|k| k.verdict == Verdict::Slower && k.percent().is_some_and(|p| p > limit))
 }
 
-/// Labels without the folders that all of them share.
+/// Labels without the folders that all of them share, nor the ending if all are
+/// capture files.
 fn short_labels(paths: Vec<&str>) -> Vec<String> {
     let split: Vec<Vec<&str>> =
         paths.iter().map(|p| p.trim_end_matches('/').split('/').collect()).collect();
@@ -125,7 +126,11 @@ fn short_labels(paths: Vec<&str>) -> Vec<String> {
     let shared = (0..shortest.saturating_sub(1))
         .take_while(|&i| split.iter().all(|s| s[i] == split[0][i]))
         .count();
-    split.iter().map(|s| s[shared..].join("/")).collect()
+    let labels: Vec<String> = split.iter().map(|s| s[shared..].join("/")).collect();
+    // Columns are narrow.
+    let bare: Option<Vec<String>> =
+        labels.iter().map(|l| Some(l.strip_suffix(".tar.gz")?.to_string())).collect();
+    bare.unwrap_or(labels)
 }
 
 #[cfg(test)]
@@ -137,6 +142,8 @@ mod tests {
         assert_eq!(short_labels(vec!["a/b/old", "a/b/new/"]), ["old", "new"]);
         assert_eq!(short_labels(vec!["x.log", "y.log"]), ["x.log", "y.log"]);
         assert_eq!(short_labels(vec!["a/x", "a/x"]), ["x", "x"]);
+        assert_eq!(short_labels(vec!["a/x.tar.gz", "a/y.tar.gz"]), ["x", "y"]);
+        assert_eq!(short_labels(vec!["a/x.tar.gz", "a/y"]), ["x.tar.gz", "y"]);
     }
 
     #[test]

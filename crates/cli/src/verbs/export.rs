@@ -10,7 +10,7 @@ use dormouse_core::understand::start::{Start, starts};
 use dormouse_write::perfetto::{self, Group};
 use dormouse_write::{Explained, Selection};
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::PathBuf;
 
 /// Write captures in a form that other tools read.
@@ -73,6 +73,10 @@ pub fn run(args: ExportArgs) -> Result<()> {
              `cargo build --release -p dormouse --features parquet`"
                 .into()
         ));
+    }
+    let binary = matches!(args.to, Form::Perfetto | Form::Parquet);
+    if binary && args.output.as_os_str() == "-" && io::stdout().is_terminal() {
+        bail!(Usage("what comes out is no text: give -o FILE, or send it on with |".into()));
     }
     let predicted = match all.iter().find(|e| !e.views.is_empty()) {
         Some(e) if !args.change.is_empty() => Some(args.change.predicted(&e.capture)?),

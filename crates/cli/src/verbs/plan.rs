@@ -69,7 +69,8 @@ pub struct PlanArgs {
     /// cycles_a_day, other (100ms), battery (7.4Wh). See docs/energy.md.
     #[arg(long, value_name = "FILE|KEY=VALUE,…")]
     energy: Option<String>,
-    /// Write the files that make the changes into this folder.
+    /// Write the files that make the changes into this folder
+    /// (docs/handover.md).
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -169,8 +170,8 @@ pub fn run(args: &PlanArgs) -> Result<()> {
             text.push_str(&said);
         }
     }
-    if let (Some(guess), false) = (guess, args.json) {
-        text.push_str(&format!("\nAssumed: {guess} (--kernel V).\n"));
+    if !args.json {
+        text.push_str(&machine::kernel_notes(by, guess));
     }
     if let (Some(v), false) = (verified, args.json) {
         text.push_str(&v.text);

@@ -104,12 +104,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         return terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"));
     }
     let mut text = written::text(board, &tuned, bound);
-    if let Some(guess) = guess {
-        text.push_str(&format!("\nAssumed: {guess} (--kernel V).\n"));
-    }
-    if let Some(caution) = by.policy.caution() {
-        text.push_str(&format!("\nPolicy {}: {caution}.\n", by.policy.name));
-    }
+    text.push_str(&machine::kernel_notes(by, guess));
     if let Some(v) = verified {
         text.push_str(&v.text);
     }

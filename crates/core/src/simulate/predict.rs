@@ -29,6 +29,19 @@ pub struct Scheduler {
     pub kernel: Option<Kernel>,
 }
 
+impl Scheduler {
+    /// What a reader should know of rules that no kernel was held against, in
+    /// sentences.
+    pub fn cautions(&self) -> Vec<String> {
+        let mut list = Vec::new();
+        if self.kernel.is_some_and(|k| k.is_beyond_knowledge()) {
+            list.push("Kernels after 7.3 are taken to schedule as 7.3 does.".into());
+        }
+        list.extend(self.policy.caution().map(|c| format!("{}: {c}.", self.policy.name)));
+        list
+    }
+}
+
 /// What is predicted of one machine under one scheduler.
 #[derive(Clone, Debug)]
 pub struct Outlook {
@@ -350,15 +363,9 @@ pub fn phase_words(phase: Phase) -> &'static str {
 fn assumptions(q: &Question<'_>) -> Vec<String> {
     let mut list = q.derived.assumptions.clone();
     list.push(format!("Costs of the machinery: {}.", q.settings.profile.name));
-    if q.then.kernel.is_some_and(|k| k.is_beyond_knowledge()) {
-        list.push("Kernels after 7.3 are taken to schedule as 7.3 does.".into());
-    }
-    for s in [&q.now, &q.then] {
-        if let Some(caution) = s.policy.caution() {
-            let line = format!("{}: {caution}.", s.policy.name);
-            if !list.contains(&line) {
-                list.push(line);
-            }
+    for line in q.now.cautions().into_iter().chain(q.then.cautions()) {
+        if !list.contains(&line) {
+            list.push(line);
         }
     }
     list
