@@ -3,7 +3,7 @@
 
 use crate::machine;
 use dormouse_core::capture::Capture;
-use dormouse_core::loss::Loss;
+use dormouse_core::loss::{Loss, Severity};
 use dormouse_lab::Error as LabError;
 use dormouse_read::ReadError;
 use dormouse_write::text::safe;
@@ -47,17 +47,9 @@ pub fn nothing_in<'a>(
     inputs: &[PathBuf],
     captures: impl IntoIterator<Item = &'a Capture>,
 ) -> Nothing {
-    let mut names: Vec<String> =
-        inputs.iter().take(3).map(|p| safe(&p.display().to_string()).into_owned()).collect();
-    if inputs.len() > 3 {
-        names.push(format!("and {} more", inputs.len() - 3));
-    }
-    let mut out = format!("no suspend or resume event in {}", names.join(", "));
-    let losses: Vec<&Loss> = captures.into_iter().flat_map(|c| &c.losses.list).take(8).collect();
-    for l in &losses {
-        let kind = l.kind.replace('_', " ");
-        out.push_str(&format!("\n  {}: {kind}: {}", l.severity.name(), safe(&l.advice)));
-    }
+    let mut out = format!("no suspend or resume event in {}", names(inputs));
+    let losses = losses_of(captures, Severity::Info);
+    out.push_str(&losses);
     if inputs.iter().any(|p| machine::is_board_file(p)) {
         out.push_str(
             "\n  a board file says what devices do, not what happened: give it to predict, plan, \
@@ -70,6 +62,32 @@ pub fn nothing_in<'a>(
         );
     }
     Nothing(out)
+}
+
+/// The inputs have cycles, but not what is asked for: why, and what the readers
+/// say that went wrong.
+pub fn nothing_of(inputs: &[PathBuf], captures: &[Capture], why: &str) -> Nothing {
+    Nothing(format!("{}: {why}{}", names(inputs), losses_of(captures, Severity::Error)))
+}
+
+/// The first of the inputs.
+fn names(inputs: &[PathBuf]) -> String {
+    let shown = inputs.iter().take(3).map(|p| safe(&p.display().to_string()).into_owned());
+    let mut names: Vec<String> = shown.collect();
+    if inputs.len() > 3 {
+        names.push(format!("and {} more", inputs.len() - 3));
+    }
+    names.join(", ")
+}
+
+/// The first losses that are at least so bad, a line each.
+fn losses_of<'a>(captures: impl IntoIterator<Item = &'a Capture>, least: Severity) -> String {
+    let all = captures.into_iter().flat_map(|c| &c.losses.list).filter(|l| l.severity >= least);
+    let line = |l: &Loss| {
+        let kind = l.kind.replace('_', " ");
+        format!("\n  {}: {kind}: {}", l.severity.name(), safe(&l.advice))
+    };
+    all.take(8).map(line).collect()
 }
 
 /// An option is well-formed but cannot be followed.

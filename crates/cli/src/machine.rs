@@ -1,7 +1,7 @@
 //! The machine that a verb is asked about: a board file, or what is recorded of
 //! a machine; with the kernel it runs and what that kernel's machinery costs.
 
-use crate::exit::{Nothing, Usage};
+use crate::exit::{Nothing, Usage, nothing_in, nothing_of};
 use anyhow::{Context, Result, anyhow, bail};
 use dormouse_core::board::derive::Derived;
 use dormouse_core::board::{self, Board};
@@ -22,6 +22,7 @@ use std::path::Path;
 /// If the input cannot be read, holds no cycle, or holds several machines.
 pub fn load(input: &Path) -> Result<(Derived, String)> {
     let path = input.display();
+    let inputs = [input.to_path_buf()];
     if input.is_file() {
         let bytes = fs::read(input).with_context(|| format!("cannot read {path}"))?;
         if let Some(text) = board_text(&bytes) {
@@ -30,16 +31,15 @@ pub fn load(input: &Path) -> Result<(Derived, String)> {
         }
     }
     let reading = dormouse_read::read(&[Input::from_arg(input)], &Options::default())?;
-    let mut captures: Vec<Capture> =
-        reading.captures.into_iter().filter(|c| !c.cycles.is_empty()).collect();
+    let (mut captures, empty): (Vec<Capture>, Vec<Capture>) =
+        reading.captures.into_iter().partition(|c| !c.cycles.is_empty());
     if captures.len() > 1 {
         bail!("{path} holds recordings of {} machines; give one of them", captures.len());
     }
     let Some(capture) = captures.pop() else {
-        let advice = "no sleep cycle in it; `dormouse show` says what was read";
-        return Err(Nothing(format!("{path}: {advice}")).into());
+        return Err(nothing_in(&inputs, &empty).into());
     };
-    infer::machine(&capture).map_err(|e| Nothing(format!("{path}: {e}")).into())
+    infer::machine(&capture).map_err(|e| nothing_of(&inputs, &[capture], &e).into())
 }
 
 /// The text of a board file, which begins with `board N`.

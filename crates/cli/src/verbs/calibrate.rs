@@ -1,6 +1,6 @@
 //! `dormouse calibrate`: costs of the machinery from recordings.
 
-use crate::exit::{Nothing, Usage, nothing_in};
+use crate::exit::{Usage, nothing_in, nothing_of};
 use crate::{machine, terminal};
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
@@ -75,7 +75,8 @@ pub fn run(args: CalibrateArgs) -> Result<()> {
             fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
         boards.push(board::parse(&text).map_err(|e| anyhow!("{}: {e}", file.display()))?);
     }
-    let c = calibrate(&captures, &boards, &from, &name).map_err(Nothing)?;
+    let c = calibrate(&captures, &boards, &from, &name)
+        .map_err(|e| nothing_of(&args.inputs, &captures, &e))?;
     if args.json {
         let costs: Vec<_> = Costs::NAMES
             .iter()

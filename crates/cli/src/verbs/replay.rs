@@ -1,7 +1,7 @@
 //! `dormouse replay`: a recorded machine on another kernel.
 
 use super::lab::{MachineArgs, find_kernel, make_machine, note_differences};
-use crate::exit::{Nothing, Usage, nothing_in};
+use crate::exit::{Usage, nothing_in, nothing_of};
 use crate::terminal::print;
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -15,6 +15,7 @@ use dormouse_lab::plan::Sleep;
 use dormouse_read::{Input, Options, read, read_bytes};
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::slice::from_ref;
 use std::time::Duration;
 
 /// Let another kernel suspend and resume the devices of a recorded machine.
@@ -53,9 +54,9 @@ fn sleep(text: &str) -> Result<Sleep, String> {
 
 /// Runs the verb.
 pub fn run(a: ReplayArgs) -> Result<()> {
-    let path = a.input.display();
     let original = load(&a)?;
-    let derived = derive(&original).map_err(|e| Nothing(format!("{path}: {e}")))?;
+    let derived =
+        derive(&original).map_err(|e| nothing_of(from_ref(&a.input), from_ref(&original), &e))?;
     for text in &derived.assumptions {
         eprintln!("dormouse: assumed: {text}");
     }
@@ -98,7 +99,7 @@ fn load(a: &ReplayArgs) -> Result<Capture> {
         .into());
     }
     let Some(mut capture) = captures.pop() else {
-        return Err(nothing_in(std::slice::from_ref(&a.input), []).into());
+        return Err(nothing_in(from_ref(&a.input), []).into());
     };
     if a.cycle != "median" {
         let n: usize =

@@ -1,0 +1,74 @@
+//! What every verb says of an input that it cannot use: what, where, and what to
+//! do, and the code that scripts see.
+
+use assert_cmd::Command;
+use std::path::Path;
+
+/// How each verb takes an input.
+const VERBS: [&[&str]; 9] = [
+    &["show"],
+    &["report", "-o", "-"],
+    &["export", "--to", "csv"],
+    &["predict"],
+    &["calibrate"],
+    &["replay", "--kernel", "6.12", "-o", "never"],
+    &["plan", "--resume", "10ms"],
+    &["tune"],
+    &["board", "from"],
+];
+
+fn said(verb: &[&str], input: &Path) -> (Option<i32>, String) {
+    let out = Command::cargo_bin("dormouse").expect("built").args(verb).arg(input).output();
+    let out = out.expect("it runs");
+    (out.status.code(), String::from_utf8(out.stderr).expect("text"))
+}
+
+#[test]
+fn an_input_that_holds_nothing_is_named_with_what_would_help() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = folder.path().join("letter.txt");
+    std::fs::write(&text, "Dear Sir or Madam,\n").expect("written");
+    let whole = include_bytes!("../../../captures/am335x-6.12.tar.gz");
+    let broken = folder.path().join("broken.tar.gz");
+    std::fs::write(&broken, &whole[..10_000]).expect("written");
+    for verb in VERBS {
+        for file in [&text, folder.path().join("empty").as_path()] {
+            if !file.exists() {
+                std::fs::write(file, "").expect("written");
+            }
+            let (code, message) = said(verb, file);
+            assert_eq!(code, Some(1), "{verb:?}: {message}");
+            let name = file.file_name().expect("a name").to_str().expect("text");
+            assert!(message.contains(name) && message.contains("give a kernel log"), "{message}");
+        }
+        // These show what there is.
+        if !["show", "report", "export"].contains(&verb[0]) {
+            let (code, message) = said(verb, &broken);
+            assert_eq!(code, Some(1), "{verb:?}: {message}");
+            assert!(message.contains("damaged input"), "{verb:?}: {message}");
+            assert!(message.contains("broken.tar.gz"), "{verb:?}: {message}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_said_once() {
+    for verb in VERBS {
+        let (code, message) = said(verb, Path::new("no/such/file"));
+        assert_eq!(code, Some(3), "{verb:?}: {message}");
+        assert!(message.contains("no/such/file"), "{verb:?}: {message}");
+        assert_eq!(message.matches("No such file").count(), 1, "{verb:?}: {message}");
+    }
+}
+
+#[test]
+fn a_board_file_is_sent_to_the_verbs_that_take_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let board = folder.path().join("small.board");
+    std::fs::write(&board, "# a board\nboard 1\ndevice a resume=1ms\n").expect("written");
+    for verb in &VERBS[..3] {
+        let (code, message) = said(verb, &board);
+        assert_eq!(code, Some(1), "{verb:?}: {message}");
+        assert!(message.contains("give it to predict, plan, tune"), "{verb:?}: {message}");
+    }
+}
