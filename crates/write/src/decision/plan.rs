@@ -111,7 +111,7 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
             }
         }
         out.push_str(
-            "Milliseconds. alone: saved by this change only; now: after those above it.\n",
+            "Milliseconds, less is better. alone: by this change only; now: after those\nabove it.\n",
         );
     }
     let how = if !p.met && p.exact {

@@ -104,7 +104,7 @@ pub fn text(board: &Board, t: &Tuned, bound: Cost) -> String {
             let _ = writeln!(out, "and {} more (--json lists all)", t.flips.len() - SHOWN);
         }
         out.push_str(
-            "\nalone: saved if only this flag changes; now: saved after those above it.\n",
+            "\nLess is better. alone: if only this flag changes; now: after those above it.\n",
         );
     }
     out
