@@ -11,7 +11,7 @@ mod counts;
 mod lab;
 mod laptop;
 mod order;
-mod recorded;
+pub mod recorded;
 mod verdict;
 
 use anyhow::{Context, Result};

@@ -1,10 +1,9 @@
 //! A kernel of the laboratory: how boards are simulated on it, and what it does
 //! with them.
 
+use crate::accuracy::recorded;
 use anyhow::{Context, Result, anyhow};
-use dormouse_core::board::derive::derive;
 use dormouse_core::board::{self, Board};
-use dormouse_core::capture::Capture;
 use dormouse_core::decide::compare::{Subject, compare};
 use dormouse_core::decide::hold::{Held, hold};
 use dormouse_core::decide::plan::candidate::{Candidate, Kind, candidates, goes_with};
@@ -273,8 +272,10 @@ impl Bench<'_> {
     /// # Errors
     /// If a recording has no cycle to compare.
     pub fn hold(&self, boards: [&Board; 2], recorded: [&[&Reading]; 2]) -> Result<Holds> {
-        let (now, known) = machine(recorded[0], boards[0], &Plan::new())?;
-        let (then, _) = machine(recorded[1], boards[1], &known)?;
+        // After the change, the guest's own devices do what they did before.
+        let now = machine(recorded[0], boards[0], &Plan::new())?;
+        let known = planned::guest(&now, &planned::plan(boards[0]));
+        let then = machine(recorded[1], boards[1], &known)?;
         let machines = [&now, &then];
         let mut settings = boards.map(|b| self.settings(b));
         let draws = |of: [&Board; 2], settings: &[Settings; 2]| -> Result<[Vec<Outlook>; 2]> {
@@ -314,18 +315,14 @@ pub struct Holds {
     pub alone: Held,
 }
 
-/// The machine that was recorded: the devices of `board`, which do what that
-/// says, and the guest's own, which do what is `known` of them, and if nothing
-/// is, what they did. Gives also what the guest's own do.
-fn machine(recorded: &[&Reading], board: &Board, known: &Plan) -> Result<(Board, Plan)> {
+/// The machine that was recorded: `board` and the guest's own devices, which do
+/// what is `known` of them.
+fn machine(recorded: &[&Reading], board: &Board, known: &Plan) -> Result<Board> {
     let capture = recorded.iter().flat_map(|r| &r.captures).next().context("an empty recording")?;
-    let first = capture.cycles.first().context("no cycle")?;
-    let one = Capture { cycles: vec![first.clone()], ..capture.clone() };
-    let mut derived = derive(&one).map_err(anyhow::Error::msg)?.board;
+    let cycle = capture.cycles.first().context("no cycle")?;
     let planned = planned::plan(board);
-    let own = planned::guest(&derived, &planned);
-    planned::apply(&mut derived, &[&planned, known, &own]);
-    Ok((derived, own))
+    // Only the devices are wanted; costs come from elsewhere.
+    Ok(recorded::machine(capture, cycle, &planned, known, &Profile::zero(), 0)?.derived.board)
 }
 
 fn reading(r: &Recording) -> Result<Reading> {

@@ -334,11 +334,13 @@ fn line(name: &str, board: &Board, c: &Change, held: &Held) -> String {
             Part::One(p) => phase_words(p).into(),
         };
         out.push_str(&format!(
-            "\n    {word}: {part}, {:.2} ms, predicted {:+.2}, real {:+.2}, boots differ by {:.2}",
+            "\n    {word}: {part}, {:.2} ms, predicted {:+.2}, real {:+.2}, boots differ by {:.2}, \
+             draws by {:.2}",
             r.measured.median_a / 1e6,
             r.predicted_change() / 1e6,
             r.measured.difference() / 1e6,
-            r.spread / 1e6
+            r.spread / 1e6,
+            r.drawn / 1e6
         ));
     }
     out

@@ -67,6 +67,9 @@ pub struct Row {
     pub part: Part,
     /// Predicted before and after.
     pub predicted: (Ns, Ns),
+    /// Standard deviation of the predicted change between draws of what chance
+    /// decides; zero where nothing is drawn. It allows nothing.
+    pub drawn: f64,
     /// Measured, after against before: a value a boot where there are several
     /// on both sides, else one a cycle.
     pub measured: Contrast,
@@ -207,11 +210,14 @@ pub fn hold(before: &[Outlook], after: &[Outlook], measured: &Comparison<'_>) ->
         .into_iter()
         .chain(Phase::DEVICE.into_iter().map(Part::One))
         .filter_map(|part| {
-            let time = |draws: &[Outlook]| -> Ns {
+            let drawn = [before, after].map(|draws| -> Vec<f64> {
                 let sum = |o: &Outlook| -> Ns { part.phases().map(|p| o.phase(p)).sum() };
-                let mut sums: Vec<Ns> = draws.iter().map(sum).collect();
-                sums.sort_unstable();
-                sums.get(sums.len() / 2).copied().unwrap_or_default()
+                draws.iter().map(|o| sum(o).0 as f64).collect()
+            });
+            let time = |drawn: &[f64]| -> Ns {
+                let mut sorted = drawn.to_vec();
+                sorted.sort_unstable_by(f64::total_cmp);
+                sorted.get(sorted.len() / 2).map_or(Ns::ZERO, |t| Ns(*t as i64))
             };
             let sides = [0, 1].map(|side| boots(measured, part, side));
             let [a, b] = &sides;
@@ -225,7 +231,10 @@ pub fn hold(before: &[Outlook], after: &[Outlook], measured: &Comparison<'_>) ->
             });
             Some(Row {
                 part,
-                predicted: (time(before), time(after)),
+                predicted: (time(&drawn[0]), time(&drawn[1])),
+                drawn: sqrt(
+                    drawn.iter().map(|d| if d.len() > 1 { variance(d) } else { 0.0 }).sum(),
+                ),
                 measured: Contrast::new(&a, &b, &mut random),
                 spread: if several { spread(&a, &b) } else { 0.0 },
             })
@@ -291,6 +300,7 @@ mod tests {
                 &mut Random::new(1),
             ),
             spread: 0.0,
+            drawn: 0.0,
         }
     }
 
