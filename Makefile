@@ -68,7 +68,7 @@ counts: guest ## Workers, waits and wake-ups: the kernel's own count beside the 
 	@tools/counts
 
 .PHONY: decide
-decide: guest ## Tune and plan boards, and judge that on real kernels (SEED=1 BOARDS=20)
+decide: guest ## Tune and plan boards, and judge that on real kernels (SEED=1 BOARDS=20 BOOTS=3)
 	$(CARGO) build -q --release -p dormouse -p xtask
 	@tools/decide
 
