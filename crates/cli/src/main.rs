@@ -6,6 +6,7 @@ use std::process::ExitCode;
 #[macro_use]
 mod terminal;
 mod apply;
+mod asked;
 mod changes;
 mod exit;
 mod machine;

@@ -1,7 +1,7 @@
 //! `dormouse plan`: the smallest set of changes that meets a budget.
 
+use crate::asked::{Asked, AskedArgs};
 use crate::exit::Usage;
-use crate::verify::VerifyArgs;
 use crate::{machine, terminal};
 use anyhow::{Context, Result};
 use clap::Args;
@@ -28,8 +28,6 @@ use std::path::{Path, PathBuf};
 /// say so.
 #[derive(Args)]
 pub struct PlanArgs {
-    /// A capture or log, or a board file.
-    input: PathBuf,
     /// Budget of all device phases on the way up, such as 250ms.
     #[arg(long, value_name = "TIME", value_parser = time)]
     resume: Option<Ns>,
@@ -56,14 +54,6 @@ pub struct PlanArgs {
     #[arg(long, value_name = "N", default_value_t = 12,
           value_parser = clap::value_parser!(u16).range(1..=200))]
     candidates: u16,
-    /// Kernel release such as 6.12 or 7.3, or a policy such as G1; by default
-    /// the recorded one.
-    #[arg(long, value_name = "V|POLICY")]
-    kernel: Option<String>,
-    /// Costs of the machinery: a file of `dormouse calibrate`, or x86, phone,
-    /// zero.
-    #[arg(long, value_name = "FILE", default_value = "x86")]
-    profile: String,
     /// What sleeping costs, as KEY=VALUE,… or a file of such lines: suspending,
     /// resuming, awake, asleep (600mW), awake_for, asleep_for (20s) or
     /// cycles_a_day, other (100ms), battery (7.4Wh). See docs/energy.md.
@@ -74,7 +64,7 @@ pub struct PlanArgs {
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    verify: VerifyArgs,
+    asked: AskedArgs,
     /// Print JSON (docs/plan-json.md).
     #[arg(long)]
     json: bool,
@@ -102,14 +92,8 @@ fn kind(text: &str) -> Result<Kind, String> {
 /// Runs the verb.
 pub fn run(args: &PlanArgs) -> Result<()> {
     let usage = args.energy.as_deref().map(usage).transpose()?;
-    let (derived, release) = machine::load(&args.input)?;
-    let board = &derived.board;
-    let lab = args.verify.open(args.kernel.as_deref(), &release)?;
-    let kernel = lab.as_ref().map(|l| l.release()).or(args.kernel.as_deref());
-    let (by, guess) = machine::kernel_now(kernel, &release)?;
-    let mut settings = machine::settings(&args.profile, None)?;
-    settings.complete(board, by.kernel.as_ref());
-    machine::sleeps(board, by, &settings)?;
+    let Asked { board, lab, by, guess, settings } = args.asked.open()?;
+    let board = &board;
     let goal = goal(board, args)?;
     let marked = |patterns: &[String]| -> Result<Vec<bool>> {
         let mut mark = vec![false; board.devices.len()];
@@ -147,7 +131,7 @@ pub fn run(args: &PlanArgs) -> Result<()> {
     let verified = match &lab {
         Some(lab) => {
             let changes: Vec<Candidate> = found.steps.iter().map(|s| s.candidate).collect();
-            Some(lab.verify(board, &apply(board, &changes).0, &args.profile)?)
+            Some(lab.verify(board, &apply(board, &changes).0, &args.asked.profile)?)
         }
         None => None,
     };

@@ -1,8 +1,8 @@
 //! `dormouse tune`: the async flags that make sleep shortest.
 
 use crate::apply::ApplyArgs;
+use crate::asked::{Asked, AskedArgs};
 use crate::exit::Usage;
-use crate::verify::VerifyArgs;
 use crate::{machine, terminal};
 use anyhow::{Context, Result};
 use clap::Args;
@@ -25,12 +25,6 @@ use std::path::{Path, PathBuf};
 /// declare what they need.
 #[derive(Args)]
 pub struct TuneArgs {
-    /// A capture or log, or a board file.
-    input: PathBuf,
-    /// Kernel release such as 6.12 or 7.3, or a policy such as G1; by default
-    /// the recorded one.
-    #[arg(long, value_name = "V|POLICY")]
-    kernel: Option<String>,
     /// Also propose async where only the absence of declared needs supports
     /// it, or nothing.
     #[arg(long)]
@@ -41,10 +35,6 @@ pub struct TuneArgs {
     /// Flags of matching devices stay as they are.
     #[arg(long, value_name = "PATTERN")]
     deny: Vec<String>,
-    /// Costs of the machinery: a file of `dormouse calibrate`, or x86, phone,
-    /// zero.
-    #[arg(long, value_name = "FILE", default_value = "x86")]
-    profile: String,
     /// Most simulations of the search.
     #[arg(long, value_name = "N", default_value_t = 2_000)]
     simulations: u64,
@@ -55,7 +45,7 @@ pub struct TuneArgs {
     #[arg(long, value_name = "FILE")]
     udev: Option<PathBuf>,
     #[command(flatten)]
-    verify: VerifyArgs,
+    asked: AskedArgs,
     /// Print JSON (docs/tune-json.md).
     #[arg(long)]
     json: bool,
@@ -66,14 +56,8 @@ pub struct TuneArgs {
 /// Runs the verb.
 pub fn run(args: &TuneArgs) -> Result<()> {
     let on_this_machine = args.apply.is_asked(args.json)?;
-    let (derived, release) = machine::load(&args.input)?;
-    let board = &derived.board;
-    let lab = args.verify.open(args.kernel.as_deref(), &release)?;
-    let kernel = lab.as_ref().map(|l| l.release()).or(args.kernel.as_deref());
-    let (by, guess) = machine::kernel_now(kernel, &release)?;
-    let mut settings = machine::settings(&args.profile, None)?;
-    settings.complete(board, by.kernel.as_ref());
-    machine::sleeps(board, by, &settings)?;
+    let Asked { board, lab, by, guess, settings } = args.asked.open()?;
+    let board = &board;
     let options = Options {
         bold: args.bold,
         keep: kept(board, &args.allow, &args.deny)?,
@@ -87,7 +71,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         write_rules(path, board, &tuned)?;
     }
     let verified = match &lab {
-        Some(lab) => Some(lab.verify(board, &tuned.apply(board), &args.profile)?),
+        Some(lab) => Some(lab.verify(board, &tuned.apply(board), &args.asked.profile)?),
         None => None,
     };
     if args.json {
