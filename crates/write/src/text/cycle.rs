@@ -5,7 +5,7 @@ use super::safe::{fit, fit_end, left, right, safe};
 use crate::words::{self, device, name, percent, plural};
 use crate::{Explained, Selection};
 use dormouse_core::capture::Capture;
-use dormouse_core::cycle::{Cycle, Outcome};
+use dormouse_core::cycle::{Cycle, Mode, Outcome};
 use dormouse_core::phase::{Direction, Phase};
 use dormouse_core::time::Ns;
 use dormouse_core::understand::path::{Reason, Segment};
@@ -73,7 +73,12 @@ pub fn facts(capture: &Capture, cycle: &Cycle) -> String {
         k => format!("kernel {}", safe(k)),
     };
     let first = if cycle.first_after_boot { ", first after boot" } else { "" };
-    format!("{kernel}, {}, {}{first}", cycle.mode.name(), outcome(capture, cycle))
+    format!("{kernel}, {}, {}{first}", state(cycle.mode), outcome(capture, cycle))
+}
+
+/// The sleep state, where "unknown" alone would not say what.
+pub fn state(mode: Mode) -> &'static str {
+    if mode == Mode::Unknown { "sleep state unknown" } else { mode.name() }
 }
 
 /// How it ended, in words.

@@ -1,6 +1,6 @@
 //! Several cycles: what they have in common, and which stand out.
 
-use super::cycle::{halves_in_words, outcome};
+use super::cycle::{halves_in_words, outcome, state};
 use super::page::{Ink, Page, WIDTH};
 use super::safe::{fit_end, left, right, safe};
 use crate::words::{self, percent, plural};
@@ -48,7 +48,7 @@ fn group(page: &mut Page, all: &[Explained], g: &Group<'_>, selection: &Selectio
     page.heading(&format!(
         "{}, {}: {}",
         safe(kernel),
-        g.mode.name(),
+        state(g.mode),
         plural(g.cycles.len(), "cycle")
     ));
     for direction in [Direction::Suspend, Direction::Resume] {
