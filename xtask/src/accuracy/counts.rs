@@ -5,7 +5,7 @@ use super::recorded::{self, Machine};
 use crate::decide::read_board;
 use anyhow::{Context, Result, bail};
 use dormouse_core::cycle::Counts;
-use dormouse_core::simulate::planned::{Plan, plan};
+use dormouse_core::simulate::planned::{Plan, alone, plan};
 use dormouse_core::simulate::predict::outlook;
 use dormouse_core::simulate::{Profile, profile};
 use std::fs;
@@ -107,11 +107,12 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
 
 fn both(planned: &Plan, capture: &str, costs: &Profile) -> Result<Vec<(Counts, Counts)>> {
     let capture = recorded::capture(capture)?;
+    let ports = alone(std::slice::from_ref(&capture));
     let mut left = 2;
     let mut out = Vec::new();
     for cycle in &capture.cycles {
         let Machine { derived, by, settings } =
-            recorded::machine(&capture, cycle, planned, &Plan::new(), costs, left)?;
+            recorded::machine(&capture, cycle, planned, &ports, costs, left)?;
         let tally = outlook(&derived.board, by, &settings)?.run.tally;
         left = left.max(2 + tally.workers_created as u32);
         let mut counts = tally.counts();

@@ -132,8 +132,10 @@ pub fn calibrate(
     let mut skipped = Vec::new();
     let mut samples = Vec::new();
     let plans: Vec<Plan> = boards.iter().map(planned::plan).collect();
+    let ports = planned::alone(captures);
     for (i, capture) in captures.iter().enumerate() {
-        collect(capture, plans.get(i), &mut samples, &mut skipped);
+        let plans = plans.get(i).map(|plan| [plan, &ports]);
+        collect(capture, plans, &mut samples, &mut skipped);
     }
     if samples.is_empty() {
         return Err(match skipped.first() {
@@ -178,7 +180,7 @@ pub fn calibrate(
 
 fn collect(
     capture: &Capture,
-    plan: Option<&Plan>,
+    plans: Option<[&Plan; 2]>,
     samples: &mut Vec<Sample>,
     skipped: &mut Vec<String>,
 ) {
@@ -192,7 +194,7 @@ fn collect(
         if samples.len() >= CYCLES {
             continue;
         }
-        match sample(capture, cycle, plan, idle) {
+        match sample(capture, cycle, plans, idle) {
             Ok(s) => samples.push(Sample { draw: samples.len() as u64 + 1, ..s }),
             Err(why) => skipped.push(format!("cycle {}: {why}", i + 1)),
         }
@@ -269,7 +271,7 @@ fn workers(cycle: &Cycle) -> u32 {
 fn sample(
     capture: &Capture,
     cycle: &Cycle,
-    plan: Option<&Plan>,
+    plans: Option<[&Plan; 2]>,
     idle: u32,
 ) -> Result<Sample, String> {
     if !matches!(cycle.outcome, Outcome::Slept | Outcome::Partial) {
@@ -283,9 +285,9 @@ fn sample(
         ..Capture::default()
     };
     let mut derived = derive(&one)?;
-    if let Some(plan) = plan {
+    if let Some([plan, ports]) = plans {
         let own = planned::guest(&derived.board, plan);
-        planned::apply(&mut derived.board, &[plan, &own]);
+        planned::apply(&mut derived.board, &[plan, ports, &own]);
     }
     let board: &Board = &derived.board;
     let topology = Topology::new(board).map_err(|e| format!("{e}"))?;

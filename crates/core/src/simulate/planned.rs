@@ -2,8 +2,10 @@
 //! them.
 
 use crate::board::{Board, Work};
+use crate::capture::Capture;
 use crate::device::DeviceGraph;
 use crate::names::Names;
+use crate::simulate::topology::GIVES_TURN_AWAY;
 use crate::time::Ns;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
@@ -36,28 +38,37 @@ pub fn plan(board: &Board) -> Plan {
     keys(&board.names, &board.graph).into_iter().zip(work).collect()
 }
 
-/// Driver of the guest's emulated serial ports. Each of their registers that is
-/// written arms one of the emulator's timers, and the emulator then gives the
-/// turn to another CPU: seen from the guest, others run inside the callback.
-const GIVES_TURN_AWAY: &str = "serial";
-
-/// A callback of that driver that is shorter writes no register.
-const WRITES_NOTHING: Ns = Ns(20_000);
+/// The callbacks of the guest's serial ports in `captures`, each as it was at
+/// its shortest. Others run inside them ([`GIVES_TURN_AWAY`]), so this is
+/// nearest to what they take by themselves.
+pub fn alone(captures: &[Capture]) -> Plan {
+    let mut alone = Plan::new();
+    for capture in captures {
+        let keys = keys(&capture.names, &capture.graph);
+        for c in capture.cycles.iter().flat_map(|c| &c.callbacks).filter(|c| c.complete) {
+            let device = capture.graph.get(c.device);
+            let Some(index) = c.phase.device_index() else { continue };
+            if !device.facts.guest || capture.names.get(device.driver) != GIVES_TURN_AWAY {
+                continue;
+            }
+            let took = c.end - c.start;
+            let work = alone.entry(keys[c.device.index()].clone()).or_default();
+            let work = work[index].get_or_insert(Work { compute: took, ..Work::default() });
+            work.compute = work.compute.min(took);
+        }
+    }
+    alone
+}
 
 /// What a recording of the guest says of the devices that are not of `board`:
-/// the guest's own. What they do is computing, but for those that leave the
-/// computing thread to other CPUs meanwhile, which is what sleeping does.
+/// the guest's own. All that they do is computing.
 pub fn guest(recorded: &Board, board: &Plan) -> Plan {
-    let keys = keys(&recorded.names, &recorded.graph);
-    let own = keys.into_iter().zip(&recorded.devices).zip(&recorded.graph.devices);
-    own.filter(|((key, _), _)| !board.contains_key(key))
-        .map(|((key, b), device)| {
-            let gives = recorded.cpus > 1 && recorded.names.get(device.driver) == GIVES_TURN_AWAY;
+    let own = keys(&recorded.names, &recorded.graph).into_iter().zip(&recorded.devices);
+    own.filter(|(key, _)| !board.contains_key(key))
+        .map(|(key, b)| {
             let mut work = b.work;
             for work in work.iter_mut().flatten() {
-                if !gives || work.sleep < WRITES_NOTHING {
-                    work.compute += core::mem::take(&mut work.sleep);
-                }
+                work.compute += core::mem::take(&mut work.sleep);
             }
             (key, work)
         })
@@ -84,12 +95,13 @@ pub fn only_sleeps(work: &Work) -> bool {
 mod tests {
     use super::*;
     use crate::board::parse;
+    use crate::phase::Phase;
+    use crate::understand::fixture;
 
     #[test]
-    fn only_serial_ports_let_others_compute_meanwhile() {
-        let text = "board 1\ncpus 4\ndevice a resume=5us\ndevice port suspend=3us resume=70us\ndevice mine resume=9us\n";
-        let mut recorded = parse(text).unwrap();
-        recorded.graph.devices[1].driver = recorded.names.add(GIVES_TURN_AWAY);
+    fn all_that_the_guests_own_devices_do_is_computing() {
+        let text = "board 1\ncpus 4\ndevice a resume=5us\ndevice mine resume=9us\n";
+        let recorded = parse(text).unwrap();
         let board = plan(&parse("board 1\ndevice mine resume=9us\n").unwrap());
         let own = guest(&recorded, &board);
         let work = |name: &str| {
@@ -99,7 +111,25 @@ mod tests {
             })
         };
         assert_eq!(work("a"), Some((Ns::ZERO, Ns(5_000))));
-        assert_eq!(work("port"), Some((Ns(70_000), Ns(3_000))));
         assert_eq!(work("mine"), None);
+    }
+
+    #[test]
+    fn a_serial_port_is_as_fast_as_it_was_at_its_fastest() {
+        let mut capture = fixture::capture(&[("port", None), ("port", None)], 0);
+        let driver = capture.names.add(GIVES_TURN_AWAY);
+        capture.graph.devices[0].facts.guest = true;
+        for device in 0..2 {
+            capture.graph.devices[device].driver = driver;
+            for (i, took) in (0..).zip([62_000, 13_000, 24_000]) {
+                let start = i * 100_000;
+                fixture::callback(&mut capture, device, Phase::Resume, 0, start, start + took);
+            }
+        }
+        let alone = alone(core::slice::from_ref(&capture));
+        assert_eq!(alone.len(), 1, "no board's device");
+        let index = Phase::Resume.device_index().unwrap();
+        let work = alone[&(true, "port".to_string(), 1)];
+        assert_eq!(work[index].map(|w| w.compute), Some(Ns(13_000)));
     }
 }

@@ -98,7 +98,15 @@ pub(crate) mod fact {
     pub(crate) const NO_DIRECT: u16 = 1024;
     /// The parent has no parent (and no supplier).
     pub(crate) const CHILD_OF_ROOT: u16 = 2048;
+    /// An emulated serial port of the laboratory's guest
+    /// ([`super::GIVES_TURN_AWAY`]).
+    pub(crate) const GIVES_TURN_AWAY: u16 = 4096;
 }
+
+/// Driver of the guest's emulated serial ports. The emulator gives the turn of
+/// its computing thread to other CPUs while their registers are written: seen
+/// from the guest, others run inside the callback.
+pub(crate) const GIVES_TURN_AWAY: &str = "serial";
 
 /// A board, compiled. Independent of policy and costs, so one compilation
 /// serves any number of runs.
@@ -161,6 +169,9 @@ impl Topology {
             }
             if b.no_callbacks() {
                 f |= fact::NO_CALLBACKS;
+            }
+            if d.facts.guest && board.names.get(d.driver) == GIVES_TURN_AWAY {
+                f |= fact::GIVES_TURN_AWAY;
             }
             if b.wakeup {
                 f |= fact::WAKEUP | fact::HAS_CHILD;

@@ -174,6 +174,6 @@ pub fn per_mille(part: Ns, whole: Ns) -> u32 {
 }
 
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 #[cfg(test)]
 mod tests;

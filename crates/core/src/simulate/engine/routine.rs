@@ -259,6 +259,11 @@ impl Engine<'_> {
         if left == 0 {
             return self.go(t, Step::CallbackEnd, Ns::ZERO);
         }
+        if self.shared.is_some()
+            && self.fact(self.threads[t as usize].device, fact::GIVES_TURN_AWAY)
+        {
+            return self.piece(t);
+        }
         if self.speeds.is_empty() || self.slice <= 0 {
             self.threads[t as usize].left = 0;
             return Flow::Go(Ns(left));

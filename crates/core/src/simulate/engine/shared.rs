@@ -23,6 +23,11 @@ use crate::random::Random;
 /// One turn of a spinning loop.
 const SPIN: i64 = 50;
 
+/// Between two moments at which an emulated serial port gives the turn away.
+/// Resuming the guest's takes 13 us when nobody else runs; in traces of 7.3 with
+/// the scheduler's events others get in about three times.
+const PIECE: i64 = 4_500;
+
 pub(super) struct Shared {
     /// The thread that each CPU runs; NONE if it is idle.
     on: Vec<u32>,
@@ -360,6 +365,23 @@ impl Engine<'_> {
         let cpu = self.threads[t as usize].cpu as usize;
         if let Some(shared) = &mut self.shared {
             shared.left[cpu] = SPIN;
+            shared.turn = (cpu + 1) % shared.on.len();
+        }
+        Flow::Stop
+    }
+
+    /// `t` runs the callback of a device that gives the turn away now and then:
+    /// at the end of each piece but the last.
+    pub(super) fn piece(&mut self, t: u32) -> Flow {
+        let thread = &mut self.threads[t as usize];
+        let part = thread.left.min(PIECE);
+        thread.left -= part;
+        let cpu = thread.cpu as usize;
+        if !core::mem::replace(&mut thread.slice_over, true) {
+            return Flow::Go(Ns(part));
+        }
+        if let Some(shared) = &mut self.shared {
+            shared.left[cpu] = part;
             shared.turn = (cpu + 1) % shared.on.len();
         }
         Flow::Stop
