@@ -105,8 +105,9 @@ const FITTED: [&str; 18] = [
 /// Factors that a cost is tried with, coarse ones first.
 const FACTORS: [(i64, i64); 6] = [(4, 1), (1, 4), (3, 2), (2, 3), (9, 8), (8, 9)];
 
-/// Random changes that [`wander`] tries.
-const TRIALS: u32 = 2_500;
+/// Random changes that [`wander`] tries: first half of them wide, then narrow
+/// ones.
+const TRIALS: u32 = 3_000;
 
 /// Rounds of the descent at most.
 const ROUNDS: u32 = 12;
@@ -487,11 +488,12 @@ fn descend(profile: &mut Profile, samples: &[Sample], names: &[&str], rounds: u3
 /// keeps what is better.
 fn wander(profile: &mut Profile, samples: &[Sample], names: &[&str], mut best: i64) -> i64 {
     let mut random = Random::new(1);
-    for _ in 0..TRIALS {
+    for trial in 0..TRIALS {
+        let (low, high) = if trial < TRIALS / 2 { (600, 1700) } else { (850, 1180) };
         let mut p = profile.clone();
         for _ in 0..=random.below(3) {
             let name = names[random.below(names.len() as u64) as usize];
-            let thousandths = random.between(600, 1700) as i64;
+            let thousandths = random.between(low, high) as i64;
             if let Some(field) = p.costs.field(name) {
                 *field = Ns((field.0 * thousandths / 1000).max(10));
             }

@@ -202,6 +202,8 @@ pub(super) struct Engine<'a> {
     pub(super) limit: i64,
 
     pub(super) now: i64,
+    /// The thread that takes its steps.
+    stepping: u32,
     sequence: u64,
     events: BinaryHeap<Event>,
     ready: VecDeque<u32>,
@@ -305,6 +307,7 @@ impl<'a> Engine<'a> {
             wait_mask,
             limit: i64::MAX,
             now: 0,
+            stepping: MAIN,
             sequence: 0,
             events: BinaryHeap::with_capacity(workers + 1),
             ready: VecDeque::with_capacity(workers + 1),
@@ -551,6 +554,7 @@ impl<'a> Engine<'a> {
     }
 
     fn run_thread(&mut self, t: u32) {
+        self.stepping = t;
         loop {
             match self.step(t) {
                 Flow::Owe(cost) => self.threads[t as usize].owed += cost,
