@@ -358,12 +358,7 @@ impl<'a> Engine<'a> {
             e.threads[0].cpu = cpu;
             if settings.profile.shared {
                 let cfs = settings.profile.preempts == Some(true);
-                let old_workers = if cfs && settings.profile.idle_workers > 2 {
-                    settings.profile.idle_workers + 1
-                } else {
-                    0
-                };
-                let mut shared = Shared::new(e.speeds.len(), workers, old_workers, cfs);
+                let mut shared = Shared::new(e.speeds.len(), workers, cfs);
                 shared.put(cpu, MAIN, 0);
                 e.shared = Some(shared);
             }

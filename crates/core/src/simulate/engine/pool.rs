@@ -147,6 +147,9 @@ impl Engine<'_> {
     pub(super) fn created(&mut self, t: u32) -> Flow {
         self.pool.manager = false;
         let new = self.add_worker();
+        if let Some(shared) = &mut self.shared {
+            shared.made(new);
+        }
         self.tally.workers_created += 1;
         self.pool.called[new as usize] = true;
         self.wake(new);

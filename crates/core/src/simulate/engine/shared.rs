@@ -28,6 +28,10 @@ const SPIN: i64 = 50;
 /// the scheduler's events others get in about three times.
 const PIECE: i64 = 4_500;
 
+/// How much the others compute before a new thread comes before them: its share
+/// of a period of 6 ms beside two others, and 1 ms.
+const DEBIT: i64 = 3_000_000;
+
 pub(super) struct Shared {
     /// The thread that each CPU runs; NONE if it is idle.
     on: Vec<u32>,
@@ -35,8 +39,10 @@ pub(super) struct Shared {
     left: Vec<i64>,
     /// Whose turn it is.
     turn: usize,
-    /// Workers with numbers below this interrupt the main thread.
-    old_workers: u32,
+    /// Computed since the cycle began.
+    computed: i64,
+    /// What was computed when each worker was made.
+    made_at: Vec<i64>,
     /// The scheduler is that of kernels before 6.6.
     cfs: bool,
     /// Threads that want to run on each CPU. The kernel moves them only when a
@@ -59,13 +65,13 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// `old_workers`: workers up to this number may interrupt the main thread.
-    pub(super) fn new(cpus: usize, workers: usize, old_workers: u32, cfs: bool) -> Shared {
+    pub(super) fn new(cpus: usize, workers: usize, cfs: bool) -> Shared {
         Shared {
             on: vec![NONE; cpus],
             left: vec![0; cpus],
             turn: 0,
-            old_workers,
+            computed: 0,
+            made_at: vec![i64::MIN / 2; workers + 2],
             cfs,
             queues: (0..cpus).map(|_| VecDeque::with_capacity(workers + 1)).collect(),
             interrupted: false,
@@ -85,14 +91,29 @@ impl Shared {
             self.main_last = cpu as u32;
             return;
         }
-        self.interrupted |= t < self.old_workers && self.on[cpu] == MAIN;
+        self.interrupted |= self.is_old(t) && self.on[cpu] == MAIN;
         self.queues[cpu].push_back(t);
+    }
+
+    /// Worker `t` was made.
+    pub(super) fn made(&mut self, t: u32) {
+        if let Some(at) = self.made_at.get_mut(t as usize) {
+            *at = self.computed;
+        }
+    }
+
+    /// Whether worker `t` interrupts the main thread. CFS lets a new thread begin
+    /// a slice behind the others (`START_DEBIT`): only when they have computed
+    /// for that slice and the granularity of a wake-up does it come before them.
+    fn is_old(&self, t: u32) -> bool {
+        let at = self.made_at.get(t as usize).copied().unwrap_or(0);
+        self.cfs && self.computed - at >= DEBIT
     }
 
     /// CFS has counted little time for a young worker that slept: it comes
     /// before those that were just made.
     fn favour(&mut self, cpu: u32, t: u32) {
-        if self.cfs && t >= self.old_workers && self.queues[cpu as usize].back() == Some(&t) {
+        if self.cfs && !self.is_old(t) && self.queues[cpu as usize].back() == Some(&t) {
             self.queues[cpu as usize].rotate_right(1);
         }
     }
@@ -226,10 +247,13 @@ impl Engine<'_> {
             (None, Some(_)) => self.timers(),
             (Some(cpu), Some(due)) if due < self.now.saturating_add(shared.left[cpu]) => {
                 shared.left[cpu] -= due - self.now;
+                shared.computed += due - self.now;
                 self.timers()
             }
             (Some(cpu), _) => {
-                self.now = self.now.saturating_add(core::mem::take(&mut shared.left[cpu]));
+                let time = core::mem::take(&mut shared.left[cpu]);
+                self.now = self.now.saturating_add(time);
+                shared.computed = shared.computed.saturating_add(time);
                 if self.now > self.limit {
                     return Err(Ended::Late);
                 }
@@ -427,6 +451,7 @@ impl Engine<'_> {
             && self.events.peek().is_none_or(|e| e.time() >= end)
         {
             self.now = end;
+            shared.computed = shared.computed.saturating_add(time);
             return true;
         }
         shared.left[cpu] = time;
