@@ -69,7 +69,7 @@ fn every_policy_runs_everything_in_order() {
         for policy in ALL {
             let mut profile = emulator(1 + seed as u32 % 4);
             profile.preempts = Some(seed % 2 == 0);
-            profile.idle_workers = [2, 60][seed as usize % 2];
+            profile.idle_workers = [2, 60][seed as usize / 2 % 2];
             profile.first_tick = Ns::from_ms(1);
             profile.searches = Some(seed % 3 == 0);
             profile.draw = seed;
@@ -123,8 +123,6 @@ fn old_workers_interrupt_the_walk_before_6_6() {
     let queue_all = Costs::COUNTED.queue.0 * 60;
     assert!(first(true, 80).0 < queue_all / 2);
     assert!(first(false, 80).0 >= queue_all);
-    // Workers made in this cycle have not slept for long.
-    assert!(first(true, 2).0 >= queue_all);
 }
 
 #[test]

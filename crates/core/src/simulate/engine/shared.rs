@@ -258,7 +258,9 @@ impl Engine<'_> {
                     return Err(Ended::Late);
                 }
                 let t = shared.on[cpu];
-                if t == MAIN && core::mem::take(&mut shared.interrupted) {
+                // Who is about to sleep leaves the CPU anyway.
+                let dozes = self.threads[t as usize].step == Step::Doze;
+                if t == MAIN && !dozes && core::mem::take(&mut shared.interrupted) {
                     if !shared.queues[cpu].is_empty() {
                         shared.main_last = cpu as u32;
                         self.block(MAIN);
@@ -456,5 +458,29 @@ impl Engine<'_> {
         }
         shared.left[cpu] = time;
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_workers_interrupt_once_others_have_computed_a_slice() {
+        let mut s = Shared::new(1, 4, true);
+        s.put(0, MAIN, 0);
+        s.made(3);
+        s.computed += DEBIT - 1;
+        s.wait_for_cpu(3, 0);
+        assert!(!s.interrupted);
+        s.wait_for_cpu(2, 0);
+        assert!(core::mem::take(&mut s.interrupted), "it was there before the cycle");
+        s.computed += 1;
+        s.wait_for_cpu(3, 0);
+        assert!(s.interrupted);
+        let mut fair = Shared::new(1, 4, false);
+        fair.put(0, MAIN, 0);
+        fair.wait_for_cpu(2, 0);
+        assert!(!fair.interrupted, "from 6.6 on nobody does");
     }
 }
