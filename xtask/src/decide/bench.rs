@@ -273,7 +273,8 @@ impl Bench<'_> {
     /// If a recording has no cycle to compare.
     pub fn hold(&self, boards: [&Board; 2], recorded: [&[&Reading]; 2]) -> Result<Holds> {
         // After the change, the guest's own devices do what they did before.
-        let now = machine(recorded[0], boards[0], &Plan::new())?;
+        let before: Vec<_> = recorded[0].iter().flat_map(|r| &r.captures).cloned().collect();
+        let now = machine(recorded[0], boards[0], &planned::alone(&before))?;
         let known = planned::guest(&now, &planned::plan(boards[0]));
         let then = machine(recorded[1], boards[1], &known)?;
         let machines = [&now, &then];
