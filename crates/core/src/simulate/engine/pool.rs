@@ -104,14 +104,17 @@ impl Engine<'_> {
 
     /// Wakes the most recently idle worker if there is work. That costs who
     /// does it as much as waking a waiter; nothing while the worker is on its
-    /// way, so only the first of a burst of items pays.
+    /// way, so only the first of a burst of items pays. Costs of hardware have
+    /// it in `queue`: no recording there tells the two apart.
     fn kick(&mut self) {
         let head = self.pool.idle_head;
         if head == NONE || self.pool.worklist.is_empty() || self.pool.called[head as usize] {
             return;
         }
         self.pool.called[head as usize] = true;
-        self.threads[self.stepping as usize].owed += self.costs.wake_one;
+        if self.shared.is_some() {
+            self.threads[self.stepping as usize].owed += self.costs.wake_one;
+        }
         self.wake(head);
     }
 
