@@ -165,9 +165,10 @@ pub fn calibrate(
     for mut p in starts {
         let read = gaps::read(&mut p, &samples);
         let searched: Vec<&str> = FITTED.iter().copied().filter(|n| !read.contains(n)).collect();
+        let begin = p.costs;
         let mut score = descend(&mut p, &samples, &searched, ROUNDS);
         if laboratory {
-            score = wander(&mut p, &samples, &searched, score);
+            score = wander(&mut p, &begin, &samples, &searched, score);
         }
         if best.as_ref().is_none_or(|(s, _)| score < *s) {
             best = Some((score, p));
@@ -419,15 +420,20 @@ fn errors(profile: &Profile, s: &Sample) -> Option<(i64, i64, i64)> {
 }
 
 /// What the descent makes small: the error of each phase's time plus the mean
-/// error of its starts, in nanoseconds.
-fn score(profile: &Profile, samples: &[Sample]) -> i64 {
-    samples
-        .iter()
-        .map(|s| match errors(profile, s) {
+/// error of its starts, in nanoseconds. What is not below `limit` is of no
+/// interest, and need not be looked at to its end.
+fn score(profile: &Profile, samples: &[Sample], limit: i64) -> i64 {
+    let mut sum = 0i64;
+    for s in samples {
+        sum = sum.saturating_add(match errors(profile, s) {
             Some((phase, start, n)) => phase + 2 * start * s.phases.len() as i64 / n.max(1),
             None => i64::MAX / 1_000_000,
-        })
-        .fold(0, i64::saturating_add)
+        });
+        if sum >= limit {
+            break;
+        }
+    }
+    sum
 }
 
 fn misfit(profile: &Profile, samples: &[Sample]) -> Misfit {
@@ -445,7 +451,7 @@ fn misfit(profile: &Profile, samples: &[Sample]) -> Misfit {
 
 /// Changes one cost after the other as long as that helps.
 fn descend(profile: &mut Profile, samples: &[Sample], names: &[&str], rounds: u32) -> i64 {
-    let mut best = score(profile, samples);
+    let mut best = score(profile, samples, i64::MAX);
     let begin = profile.costs;
     for _ in 0..rounds {
         let before = best;
@@ -465,7 +471,7 @@ fn descend(profile: &mut Profile, samples: &[Sample], names: &[&str], rounds: u3
                         break;
                     }
                     *field = new;
-                    let now = score(profile, samples);
+                    let now = score(profile, samples, best);
                     if now >= best {
                         if let Some(field) = profile.costs.field(name) {
                             *field = old;
@@ -485,20 +491,31 @@ fn descend(profile: &mut Profile, samples: &[Sample], names: &[&str], rounds: u3
 
 /// Costs make up for one another, and with computing shared the misfit is rough:
 /// changing one at a time gets stuck. Tries random changes of a few at once and
-/// keeps what is better.
-fn wander(profile: &mut Profile, samples: &[Sample], names: &[&str], mut best: i64) -> i64 {
+/// keeps what is better. Wide ones begin now and then from what the fit began
+/// with, or a cost that once fell to almost nothing would never come back.
+fn wander(
+    profile: &mut Profile,
+    begin: &Costs,
+    samples: &[Sample],
+    names: &[&str],
+    mut best: i64,
+) -> i64 {
     let mut random = Random::new(1);
     for trial in 0..TRIALS {
-        let (low, high) = if trial < TRIALS / 2 { (600, 1700) } else { (850, 1180) };
+        let wide = trial < TRIALS / 2;
+        let (low, high) = if wide { (600, 1700) } else { (850, 1180) };
         let mut p = profile.clone();
         for _ in 0..=random.below(3) {
             let name = names[random.below(names.len() as u64) as usize];
             let thousandths = random.between(low, high) as i64;
+            let again = wide && random.below(6) == 0;
+            let from = { *begin }.field(name).map_or(0, |f| f.0);
             if let Some(field) = p.costs.field(name) {
-                *field = Ns((field.0 * thousandths / 1000).max(10));
+                let from = if again { from } else { field.0 };
+                *field = Ns((from * thousandths / 1000).max(10));
             }
         }
-        let now = score(&p, samples);
+        let now = score(&p, samples, best);
         if now < best {
             best = now;
             *profile = p;
