@@ -214,11 +214,6 @@ pub fn hold(before: &[Outlook], after: &[Outlook], measured: &Comparison<'_>) ->
                 let sum = |o: &Outlook| -> Ns { part.phases().map(|p| o.phase(p)).sum() };
                 draws.iter().map(|o| sum(o).0 as f64).collect()
             });
-            let time = |drawn: &[f64]| -> Ns {
-                let mut sorted = drawn.to_vec();
-                sorted.sort_unstable_by(f64::total_cmp);
-                sorted.get(sorted.len() / 2).map_or(Ns::ZERO, |t| Ns(*t as i64))
-            };
             let sides = [0, 1].map(|side| boots(measured, part, side));
             let [a, b] = &sides;
             if a.is_empty() || b.is_empty() {
@@ -231,7 +226,7 @@ pub fn hold(before: &[Outlook], after: &[Outlook], measured: &Comparison<'_>) ->
             });
             Some(Row {
                 part,
-                predicted: (time(&drawn[0]), time(&drawn[1])),
+                predicted: (Ns(median(&drawn[0]) as i64), Ns(median(&drawn[1]) as i64)),
                 drawn: sqrt(
                     drawn.iter().map(|d| if d.len() > 1 { variance(d) } else { 0.0 }).sum(),
                 ),

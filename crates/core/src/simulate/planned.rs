@@ -5,7 +5,7 @@ use crate::board::{Board, Work};
 use crate::capture::Capture;
 use crate::device::DeviceGraph;
 use crate::names::Names;
-use crate::simulate::topology::GIVES_TURN_AWAY;
+use crate::simulate::topology::gives_turn_away;
 use crate::time::Ns;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
@@ -39,19 +39,18 @@ pub fn plan(board: &Board) -> Plan {
 }
 
 /// The callbacks of the guest's serial ports in `captures`, each as it was at
-/// its shortest. Others run inside them ([`GIVES_TURN_AWAY`]), so this is
-/// nearest to what they take by themselves.
+/// its shortest. Others run inside them, so this is nearest to what they take by
+/// themselves.
 pub fn alone(captures: &[Capture]) -> Plan {
     let mut alone = Plan::new();
     for capture in captures {
         let keys = keys(&capture.names, &capture.graph);
         for c in capture.cycles.iter().flat_map(|c| &c.callbacks).filter(|c| c.complete) {
-            let device = capture.graph.get(c.device);
             let Some(index) = c.phase.device_index() else { continue };
-            if !device.facts.guest || capture.names.get(device.driver) != GIVES_TURN_AWAY {
+            if !gives_turn_away(capture.graph.get(c.device), &capture.names) {
                 continue;
             }
-            let took = c.end - c.start;
+            let took = c.duration();
             let work = alone.entry(keys[c.device.index()].clone()).or_default();
             let work = work[index].get_or_insert(Work { compute: took, ..Work::default() });
             work.compute = work.compute.min(took);
@@ -117,7 +116,7 @@ mod tests {
     #[test]
     fn a_serial_port_is_as_fast_as_it_was_at_its_fastest() {
         let mut capture = fixture::capture(&[("port", None), ("port", None)], 0);
-        let driver = capture.names.add(GIVES_TURN_AWAY);
+        let driver = capture.names.add("serial");
         capture.graph.devices[0].facts.guest = true;
         for device in 0..2 {
             capture.graph.devices[device].driver = driver;

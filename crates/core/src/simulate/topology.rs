@@ -2,7 +2,8 @@
 
 use super::Stuck;
 use crate::board::{Board, Work};
-use crate::device::{DeviceId, LinkKind};
+use crate::device::{Device, DeviceId, LinkKind};
+use crate::names::Names;
 use crate::phase::Phase;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -99,14 +100,16 @@ pub(crate) mod fact {
     /// The parent has no parent (and no supplier).
     pub(crate) const CHILD_OF_ROOT: u16 = 2048;
     /// An emulated serial port of the laboratory's guest
-    /// ([`super::GIVES_TURN_AWAY`]).
+    /// ([`super::gives_turn_away`]).
     pub(crate) const GIVES_TURN_AWAY: u16 = 4096;
 }
 
-/// Driver of the guest's emulated serial ports. The emulator gives the turn of
-/// its computing thread to other CPUs while their registers are written: seen
-/// from the guest, others run inside the callback.
-pub(crate) const GIVES_TURN_AWAY: &str = "serial";
+/// Whether `device` is an emulated serial port of the laboratory's guest. The
+/// emulator gives the turn of its computing thread to other CPUs while their
+/// registers are written: seen from the guest, others run inside the callback.
+pub(crate) fn gives_turn_away(device: &Device, names: &Names) -> bool {
+    device.facts.guest && names.get(device.driver) == "serial"
+}
 
 /// A board, compiled. Independent of policy and costs, so one compilation
 /// serves any number of runs.
@@ -170,7 +173,7 @@ impl Topology {
             if b.no_callbacks() {
                 f |= fact::NO_CALLBACKS;
             }
-            if d.facts.guest && board.names.get(d.driver) == GIVES_TURN_AWAY {
+            if gives_turn_away(d, &board.names) {
                 f |= fact::GIVES_TURN_AWAY;
             }
             if b.wakeup {

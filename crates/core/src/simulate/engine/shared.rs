@@ -137,6 +137,12 @@ impl Shared {
         self.left[cpu as usize] = first;
     }
 
+    /// `cpu` has still to compute for `left`, after the next CPU has had its turn.
+    fn pass(&mut self, cpu: usize, left: i64) {
+        self.left[cpu] = left;
+        self.turn = (cpu + 1) % self.on.len();
+    }
+
     /// It is the turn of `cpu`.
     pub(super) fn give_turn(&mut self, cpu: u32) {
         self.turn = cpu as usize;
@@ -346,8 +352,7 @@ impl Engine<'_> {
         let cpu = self.threads[t as usize].cpu as usize;
         match &mut self.shared {
             Some(shared) if first => {
-                shared.left[cpu] = self.costs.switch.0;
-                shared.turn = (cpu + 1) % shared.on.len();
+                shared.pass(cpu, self.costs.switch.0);
                 Flow::Stop
             }
             _ => Flow::Go(self.costs.switch),
@@ -390,8 +395,7 @@ impl Engine<'_> {
     pub(super) fn pause(&mut self, t: u32) -> Flow {
         let cpu = self.threads[t as usize].cpu as usize;
         if let Some(shared) = &mut self.shared {
-            shared.left[cpu] = SPIN;
-            shared.turn = (cpu + 1) % shared.on.len();
+            shared.pass(cpu, SPIN);
         }
         Flow::Stop
     }
@@ -407,8 +411,7 @@ impl Engine<'_> {
             return Flow::Go(Ns(part));
         }
         if let Some(shared) = &mut self.shared {
-            shared.left[cpu] = part;
-            shared.turn = (cpu + 1) % shared.on.len();
+            shared.pass(cpu, part);
         }
         Flow::Stop
     }
