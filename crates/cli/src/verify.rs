@@ -197,7 +197,7 @@ impl Lab<'_> {
             settings.profile.cpus = Some(Cpus::equal(cpus));
         }
         // No CPU goes down at this level of sleep.
-        settings.profile.first_tick = Ns::ZERO;
+        settings.profile.first_tick = (Ns::ZERO, Ns::ZERO);
         settings.complete(board, by.kernel.as_ref());
         draws(board, by, &settings).map_err(|e| anyhow!("{e}"))
     }

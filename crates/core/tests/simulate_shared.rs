@@ -70,7 +70,7 @@ fn every_policy_runs_everything_in_order() {
             let mut profile = emulator(1 + seed as u32 % 4);
             profile.preempts = Some(seed % 2 == 0);
             profile.idle_workers = [2, 60][seed as usize / 2 % 2];
-            profile.first_tick = Ns::from_ms(1);
+            profile.first_tick = (Ns::from_ms(1), Ns::from_ms(1));
             profile.searches = Some(seed % 3 == 0);
             profile.draw = seed;
             let settings = Settings { profile, pm_async: None, wakeup_at: None };
@@ -104,10 +104,10 @@ fn the_last_cpu_wakes_nobody_before_its_first_tick() {
     let tick = Ns::from_ms(3);
     let with = |profile: Profile| time(&run(&board, "G4", profile), Phase::ResumeNoirq);
     assert!(with(emulator(4)) < Ns::from_ms(1));
-    let late = with(Profile { first_tick: tick, ..emulator(4) });
+    let late = with(Profile { first_tick: (tick, tick), ..emulator(4) });
     assert!(late >= tick && late < tick + Ns(100_000), "{late}");
     // The first CPU is never offline.
-    assert!(with(Profile { first_tick: tick, ..emulator(1) }) < Ns::from_ms(1));
+    assert!(with(Profile { first_tick: (tick, tick), ..emulator(1) }) < Ns::from_ms(1));
 }
 
 #[test]

@@ -232,11 +232,11 @@ fn oversleeps(captures: &[Capture], plans: &[Plan]) -> Vec<i64> {
     all
 }
 
-/// When the last CPU has its first tick: what sleeps on it in resume noirq ends
-/// then, and not before. The median over the cycles of the first end of a
-/// callback that is late by more than waiting for a CPU explains; where CPUs
-/// stayed online there is no such tick, whatever is late.
-fn first_tick(captures: &[Capture], plans: &[Plan], oversleep: Ns) -> Ns {
+/// When the last CPU has its first tick, between which times: what sleeps on it
+/// in resume noirq ends then, and not before. In each cycle the first end of a
+/// callback that is late by more than waiting for a CPU explains, without the
+/// outer tenths; where CPUs stayed online there is no such tick, whatever is late.
+fn first_tick(captures: &[Capture], plans: &[Plan], oversleep: Ns) -> (Ns, Ns) {
     const LATE: Ns = Ns(300_000);
     let mut ends = Vec::new();
     for (capture, plan) in captures.iter().zip(plans) {
@@ -253,7 +253,9 @@ fn first_tick(captures: &[Capture], plans: &[Plan], oversleep: Ns) -> Ns {
         });
         ends.extend(first.into_iter().flatten());
     }
-    median(ends).map_or(Ns::ZERO, Ns)
+    ends.sort_unstable();
+    let tenth = |n: usize| Ns(ends.get(ends.len() * n / 10).copied().unwrap_or(0));
+    (tenth(1), tenth(9))
 }
 
 /// Worker threads that ran callbacks.
@@ -391,7 +393,7 @@ fn settings(profile: &Profile, s: &Sample) -> Settings {
 /// millisecond or more. A fit led by that would make all else worse.
 fn chance(profile: &Profile, s: &Sample) -> bool {
     let several = matches!(&profile.cpus, Some(Cpus::List(l)) if l.len() > 1);
-    several && s.topology.pm_async && profile.first_tick > Ns::ZERO
+    several && s.topology.pm_async && profile.first_tick.1 > Ns::ZERO
 }
 
 /// Sums of errors over the phases of one sample that chance does not decide: of

@@ -186,15 +186,21 @@ impl Costs {
     pub const COUNTED: Costs = Costs {
         walk: Ns(20),
         visit: Ns(100),
-        leaf: Ns(100),
-        wake: Ns(8_000),
-        switch: Ns(3_000),
-        callback: Ns(4_000),
-        no_callback: Ns(1_000),
+        leaf: Ns(150),
+        queue: Ns(900),
+        wake: Ns(4_500),
+        create: Ns(3_000),
+        switch: Ns(5_000),
+        wake_one: Ns(1_300),
+        callback: Ns(1_000),
+        no_callback: Ns(50),
+        wait: Ns(100),
         look: Ns(100),
-        runtime: Ns(100),
-        begin: Ns(150),
-        barrier: Ns(300),
+        trigger: Ns(150),
+        runtime: Ns(80),
+        item: Ns(1_200),
+        begin: Ns(500),
+        barrier: Ns(6_500),
         prepare: Ns(2_000),
         finish: Ns(2_000),
         oversleep: Ns(6_000),
@@ -267,9 +273,10 @@ pub struct Profile {
     /// kernel does, if absent.
     pub searches: Option<bool>,
     /// How long into resume noirq timers of the CPU that came up last wait for
-    /// its first tick (CPUs begin with timers of low resolution); zero where
-    /// CPUs stay online (suspend-to-idle) or come up in time.
-    pub first_tick: Ns,
+    /// its first tick (CPUs begin with timers of low resolution), earliest and
+    /// latest: chance. Zero where CPUs stay online (suspend-to-idle) or come up
+    /// in time.
+    pub first_tick: (Ns, Ns),
     /// Where computing is shared: which draw of what chance decides, the CPUs
     /// that threads ran on before the cycle. Zero: they are new.
     pub draw: u64,
@@ -296,7 +303,7 @@ impl Profile {
             shared: false,
             preempts: None,
             searches: None,
-            first_tick: Ns::ZERO,
+            first_tick: (Ns::ZERO, Ns::ZERO),
             draw: 0,
             slice: Ns::ZERO,
             idle_workers: 2,
@@ -314,7 +321,7 @@ impl Profile {
             shared: false,
             preempts: None,
             searches: None,
-            first_tick: Ns::ZERO,
+            first_tick: (Ns::ZERO, Ns::ZERO),
             draw: 0,
             slice: Ns::from_ms(3),
             idle_workers: 2,

@@ -210,7 +210,7 @@ pub fn outlook(board: &Board, by: Scheduler, settings: &Settings) -> Result<Outl
 }
 
 /// Cycles simulated for one prediction where chance decides a part of it.
-const DRAWS: u64 = 9;
+const DRAWS: u64 = 31;
 
 /// Runs `board` as often as chance asks for, whose medians are the prediction:
 /// where computing is shared with other starting CPUs each time, else once.

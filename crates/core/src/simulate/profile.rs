@@ -5,7 +5,7 @@
 //! name "qemu icount, 6.12.117, 4 CPUs"
 //! cpus 350 350 1000 1000      # speeds in thousandths; or: unlimited, board
 //! computing shared            # all CPUs share one computing thread; or: parallel
-//! first_tick 1.2ms            # timers of the last CPU wait so long in resume noirq
+//! first_tick 800us 1.3ms      # timers of the last CPU wait so long in resume noirq
 //! slice 3ms
 //! idle_workers 2
 //! max_active kernel           # or a number
@@ -94,7 +94,10 @@ fn statement(profile: &mut Profile, line: &str, seen: &mut bool) -> Result<(), S
                 _ => return Err("computing is `shared` or `parallel`".into()),
             }
         }
-        "first_tick" => profile.first_tick = parse_duration(rest)?,
+        "first_tick" => {
+            let (first, last) = rest.split_once(char::is_whitespace).unwrap_or((rest, rest));
+            profile.first_tick = (parse_duration(first)?, parse_duration(last.trim())?);
+        }
         "slice" => profile.slice = parse_duration(rest)?,
         "idle_workers" => profile.idle_workers = count(rest)?.min(100_000),
         "max_active" if rest == "kernel" => profile.max_active = None,
@@ -166,9 +169,11 @@ pub fn print(profile: &Profile) -> String {
     if profile.shared {
         out.push_str("computing shared\n");
     }
-    if profile.first_tick > Ns::ZERO {
+    if profile.first_tick.1 > Ns::ZERO {
         out.push_str("first_tick ");
-        print_duration(profile.first_tick, &mut out);
+        print_duration(profile.first_tick.0, &mut out);
+        out.push(' ');
+        print_duration(profile.first_tick.1, &mut out);
         out.push('\n');
     }
     out.push_str("slice ");
@@ -201,7 +206,7 @@ mod tests {
             let mut p = Profile::find(name).expect(name);
             p.uncertainty[1] = Some(Ns(150));
             p.shared = name == "phone";
-            p.first_tick = Ns(1_250_000);
+            p.first_tick = (Ns(800_000), Ns(1_250_000));
             assert_eq!(parse(&print(&p)), Ok(p));
         }
     }

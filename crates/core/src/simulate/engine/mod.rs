@@ -334,7 +334,7 @@ impl<'a> Engine<'a> {
             idle_cpus,
             cpu_queue: VecDeque::with_capacity(workers + 1),
             shared: None,
-            first_tick: settings.profile.first_tick.0,
+            first_tick: (settings.profile.first_tick.0.0 + settings.profile.first_tick.1.0) / 2,
             searches: settings.profile.searches != Some(false),
             phase_start: 0,
             phase: Phase::Prepare,
@@ -366,13 +366,16 @@ impl<'a> Engine<'a> {
         for _ in 0..settings.profile.idle_workers {
             e.add_worker();
         }
-        e.draw(settings.profile.draw);
+        e.draw(settings.profile.draw, settings.profile.first_tick);
         e
     }
 
     /// Runs one of the six phases that may be asynchronous. Returns its begin.
     pub(super) fn run_phase(&mut self, phase: Phase) -> Result<i64, Ended> {
         self.enter_phase(phase);
+        if phase == Phase::ResumeNoirq && self.first_tick > 0 {
+            self.come_up();
+        }
         let start = self.now;
         self.phase_start = start;
         self.threads[MAIN as usize].step = Step::Begin;

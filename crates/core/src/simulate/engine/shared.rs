@@ -10,8 +10,10 @@
 //! and 7.3 show the same: after a timer it is the turn of the next CPU, not of
 //! the first or of the one whose timer it is.
 //!
-//! Because only one CPU gets on at a time, two things matter here that the
-//! engine otherwise leaves out. A mutex that is released is free, and whoever
+//! Because only one CPU gets on at a time, things matter here that the engine
+//! otherwise leaves out. A CPU that is called while it is idle sees that only
+//! when it has its turn, and until then nobody can take threads from it
+//! (`ttwu_queue_wakelist`); so it is with its timers. A mutex that is released is free, and whoever
 //! runs takes it, before the thread that was woken for it comes: otherwise
 //! every worker would queue up behind a sleeping owner. And before 6.6 the
 //! scheduler (CFS) let a thread that had slept for long run before the one that
@@ -37,6 +39,13 @@ pub(super) struct Shared {
     on: Vec<u32>,
     /// What it has still to compute before its next step.
     left: Vec<i64>,
+    /// CPUs that were idle, were given a thread, and have not had a turn since.
+    /// What they are to run is on a list of wake-ups (`ttwu_pending`), which
+    /// only they themselves look at.
+    called: Vec<bool>,
+    /// Threads of each CPU whose timers are due, which it sees when it has its
+    /// turn; to the others it is as idle as before.
+    due: Vec<VecDeque<u32>>,
     /// Whose turn it is.
     turn: usize,
     /// Computed since the cycle began.
@@ -69,6 +78,8 @@ impl Shared {
         Shared {
             on: vec![NONE; cpus],
             left: vec![0; cpus],
+            called: vec![false; cpus],
+            due: (0..cpus).map(|_| VecDeque::with_capacity(workers + 1)).collect(),
             turn: 0,
             computed: 0,
             made_at: vec![i64::MIN / 2; workers + 2],
@@ -178,15 +189,21 @@ impl Shared {
         (target, false)
     }
 
-    /// How many threads run or want to run on `cpu`.
+    /// How many threads run or want to run on `cpu`, as others see it.
     fn wanted(&self, cpu: usize) -> usize {
+        if self.called[cpu] {
+            return 0;
+        }
         usize::from(self.on[cpu] != NONE) + self.queues[cpu].len()
     }
 
     /// The idle CPU that `t` is woken on.
     pub(super) fn idle_for(&mut self, t: u32, last: u32) -> Result<usize, usize> {
         match self.place(t, last) {
-            (cpu, true) => Ok(cpu),
+            (cpu, true) => {
+                self.called[cpu] = true;
+                Ok(cpu)
+            }
             (cpu, false) => Err(cpu),
         }
     }
@@ -196,34 +213,29 @@ impl Shared {
     /// (`sched_migration_cost`); others are hot in a cache.
     fn pull(&mut self, now: i64) -> Option<u32> {
         const HOT: i64 = 500_000;
-        let from = (0..self.on.len()).max_by_key(|&c| self.queues[c].len())?;
+        let seen = (0..self.on.len()).filter(|&c| !self.called[c]);
+        let from = seen.max_by_key(|&c| self.queues[c].len())?;
         let cold = |&t: &u32| now - self.left_at.get(t as usize).copied().unwrap_or(now) >= HOT;
         let at = self.queues[from].iter().take(32).position(cold)?;
         self.queues[from].remove(at)
     }
 
-    /// The CPU that computes next: from the one whose turn it is, around.
+    /// The CPU that computes next: from the one whose turn it is, around. It
+    /// looks at its list of wake-ups first.
     fn next(&mut self) -> Option<usize> {
-        let mut cpu = self.busy(self.turn)?;
-        if self.arms == cpu as u32 {
-            self.arms = NONE;
-            cpu = self.busy(cpu + 1)?;
-        }
-        self.turn = cpu;
-        Some(cpu)
-    }
-
-    /// The next CPU that runs something, from `first` around.
-    fn busy(&self, first: usize) -> Option<usize> {
         let n = self.on.len();
-        (0..n).map(|i| (first + i) % n).find(|&c| self.on[c] != NONE)
+        let busy = |&c: &usize| self.on[c] != NONE || !self.due[c].is_empty();
+        let cpu = (0..n).map(|i| (self.turn + i) % n).find(busy)?;
+        self.turn = cpu;
+        self.called[cpu] = false;
+        Some(cpu)
     }
 }
 
 impl Engine<'_> {
-    /// Draws the CPUs that the main thread and the workers ran on before the
-    /// cycle: which they are is chance, and decides who meets whom.
-    pub(super) fn draw(&mut self, seed: u64) {
+    /// Draws what is chance: the CPUs that the main thread and the workers ran on
+    /// before the cycle, which decide who meets whom, and when the first tick is.
+    pub(super) fn draw(&mut self, seed: u64, tick: (Ns, Ns)) {
         let Some(shared) = &mut self.shared else { return };
         if seed == 0 {
             return;
@@ -241,14 +253,34 @@ impl Engine<'_> {
         shared.put(main, NONE, 0);
         shared.put(cpu, MAIN, 0);
         self.threads[MAIN as usize].cpu = cpu;
+        self.first_tick = random.between(tick.0.0 as u64, tick.1.0 as u64) as i64;
+    }
+
+    /// The other CPUs were down, so the main thread ran on the first for a
+    /// while. Workers slept through it: they are where they were.
+    pub(super) fn come_up(&mut self) {
+        let main = self.threads[MAIN as usize].cpu;
+        let Some(shared) = &mut self.shared else { return };
+        shared.recent[MAIN as usize] = 0;
+        let (other, left) = (shared.on[0], shared.left[0]);
+        if main == 0 || main == NONE {
+            return;
+        }
+        shared.put(main, other, left);
+        shared.put(0, MAIN, 0);
+        self.threads[MAIN as usize].cpu = 0;
+        if other != NONE {
+            self.threads[other as usize].cpu = main;
+        }
     }
 
     /// Computes on the CPU whose turn it is, to the end of the step or to the
     /// next timer.
     pub(super) fn take_turn(&mut self) -> Result<(), Ended> {
         let due = self.events.peek().map(|e| e.time().max(self.now));
+        let cpu = self.next_cpu();
         let Some(shared) = &mut self.shared else { return Err(Ended::Deadlock) };
-        match (shared.next(), due) {
+        match (cpu, due) {
             (None, None) => Err(Ended::Deadlock),
             (None, Some(_)) => self.timers(),
             (Some(cpu), Some(due)) if due < self.now.saturating_add(shared.left[cpu]) => {
@@ -276,6 +308,24 @@ impl Engine<'_> {
                 self.run_thread(t);
                 Ok(())
             }
+        }
+    }
+
+    /// The CPU that computes next. It handles its timers first, and may lose its
+    /// turn by that.
+    fn next_cpu(&mut self) -> Option<usize> {
+        loop {
+            let shared = self.shared.as_mut()?;
+            let cpu = shared.next()?;
+            while let Some(t) = self.shared.as_mut()?.due[cpu].pop_front() {
+                self.handle_timer(t, cpu as u32);
+            }
+            let shared = self.shared.as_mut()?;
+            if shared.arms != cpu as u32 {
+                return Some(cpu);
+            }
+            shared.arms = NONE;
+            shared.turn = (cpu + 1) % shared.on.len();
         }
     }
 
@@ -359,35 +409,39 @@ impl Engine<'_> {
         }
     }
 
-    /// The sleep of `t` is over. If it has not got around to leaving its CPU it
-    /// goes on.
+    /// The sleep of `t` is over: its CPU is interrupted when it has its turn.
     pub(super) fn timer(&mut self, t: u32) {
+        let thread = &self.threads[t as usize];
+        let cpu = if thread.cpu == NONE { thread.last_cpu } else { thread.cpu };
+        if let Some(shared) = &mut self.shared {
+            shared.due[cpu as usize].push_back(t);
+        }
+    }
+
+    /// `cpu` handles the timer that ends the sleep of `t`. If that has not got
+    /// around to leaving its CPU it goes on; if somebody was to run there, he
+    /// loses what the late end of a sleep takes beyond the switch to `t`.
+    fn handle_timer(&mut self, t: u32, cpu: u32) {
+        let cost = (self.costs.oversleep - self.costs.switch).0.max(0);
         let thread = &mut self.threads[t as usize];
         let Some(shared) = &mut self.shared else { return };
         if thread.cpu != NONE && thread.step == Step::Doze {
             thread.step = Step::Slept;
-            let cost = (self.costs.oversleep - self.costs.switch).0.max(0);
-            shared.left[thread.cpu as usize] += cost;
+            shared.left[cpu as usize] += cost;
             return;
         }
-        shared.interrupt = thread.last_cpu;
-        self.runnable(t, self.costs.oversleep.0);
+        let idle = shared.on[cpu as usize] == NONE;
+        shared.interrupt = cpu;
+        self.runnable(t, if idle { self.costs.oversleep.0 } else { self.costs.wake.0 });
         if let Some(shared) = &mut self.shared {
             shared.interrupt = NONE;
-        }
-        self.interrupt(t);
-    }
-
-    /// The timer that ended the sleep of `t` interrupted its CPU, if that was
-    /// busy: what the late end of a sleep takes beyond the switch to `t`.
-    pub(super) fn interrupt(&mut self, t: u32) {
-        let thread = &self.threads[t as usize];
-        let cost = (self.costs.oversleep - self.costs.switch).0.max(0);
-        if thread.cpu == NONE
-            && let (Some(shared), false) = (&mut self.shared, thread.last_cpu == NONE)
-        {
-            shared.left[thread.last_cpu as usize] += cost;
-            shared.favour(thread.last_cpu, t);
+            if idle {
+                // It sees at once whom it woke.
+                shared.called[cpu as usize] = false;
+            } else {
+                shared.left[cpu as usize] += cost;
+                shared.favour(cpu, t);
+            }
         }
     }
 
@@ -467,6 +521,34 @@ impl Engine<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wake_ups_that_a_cpu_has_not_seen_are_not_pulled_from_it() {
+        let mut s = Shared::new(2, 4, false);
+        s.put(0, MAIN, 0);
+        // Worker 2 is woken on idle CPU 1, then worker 3, which was there last.
+        assert_eq!(s.idle_for(2, 1), Ok(1));
+        s.put(1, 2, 0);
+        assert_eq!(s.idle_for(3, 1), Err(1));
+        s.wait_for_cpu(3, 1);
+        // CPU 0 has nothing left: to it, CPU 1 has nothing to give.
+        s.put(0, NONE, 0);
+        assert_eq!(s.pull(1_000_000), None);
+        // CPU 1 has its turn, and now runs one thread with another waiting.
+        assert_eq!(s.next(), Some(1));
+        assert_eq!(s.pull(1_000_000), Some(3));
+    }
+
+    #[test]
+    fn a_cpu_with_a_timer_due_is_idle_until_its_turn() {
+        let mut s = Shared::new(2, 4, false);
+        s.put(0, MAIN, 0);
+        s.due[1].push_back(2);
+        assert_eq!(s.idle_for(3, 1), Ok(1), "others take it for idle");
+        s.put(1, NONE, 0);
+        s.put(0, NONE, 0);
+        assert_eq!(s.next(), Some(1), "it has something to do");
+    }
 
     #[test]
     fn new_workers_interrupt_once_others_have_computed_a_slice() {
