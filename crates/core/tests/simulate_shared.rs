@@ -111,6 +111,31 @@ fn the_last_cpu_wakes_nobody_before_its_first_tick() {
 }
 
 #[test]
+fn the_main_thread_comes_up_on_the_first_cpu() {
+    let mut board = flat(8, Phase::ResumeNoirq, Work { sleep: Ns(50_000), ..Work::default() });
+    board.pm_async = false;
+    let tick = (Ns::from_ms(3), Ns::from_ms(5));
+    for draw in 0..40 {
+        let r = run(&board, "G4", Profile { first_tick: tick, draw, ..emulator(4) });
+        let t = time(&r, Phase::ResumeNoirq);
+        assert!(t < tick.0, "draw {draw}: {t}, so it slept on the last CPU");
+    }
+}
+
+#[test]
+fn when_the_first_tick_comes_is_drawn() {
+    let board = flat(8, Phase::ResumeNoirq, Work { sleep: Ns(50_000), ..Work::default() });
+    let tick = (Ns::from_ms(3), Ns::from_ms(5));
+    let late: Vec<Ns> = (1..=40)
+        .map(|draw| run(&board, "G4", Profile { first_tick: tick, draw, ..emulator(4) }))
+        .map(|r| time(&r, Phase::ResumeNoirq))
+        .filter(|t| *t >= tick.0)
+        .collect();
+    let (first, last) = (late.iter().min().expect("one"), late.iter().max().expect("one"));
+    assert!(*last < tick.1 + Ns(100_000) && *last - *first > Ns::from_ms(1), "{first} to {last}");
+}
+
+#[test]
 fn old_workers_interrupt_the_walk_before_6_6() {
     let board = flat(60, Phase::Late, Work { sleep: Ns::from_us(5), ..Work::default() });
     let first = |preempts, idle_workers| {
