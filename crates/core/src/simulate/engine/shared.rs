@@ -13,11 +13,12 @@
 //! Because only one CPU gets on at a time, things matter here that the engine
 //! otherwise leaves out. A CPU that is called while it is idle sees that only
 //! when it has its turn, and until then nobody can take threads from it
-//! (`ttwu_queue_wakelist`); so it is with its timers. A mutex that is released is free, and whoever
-//! runs takes it, before the thread that was woken for it comes: otherwise
-//! every worker would queue up behind a sleeping owner. And before 6.6 the
-//! scheduler (CFS) let a thread that had slept for long run before the one that
-//! woke it: workers left from the cycle before interrupt the main thread.
+//! (`ttwu_queue_wakelist`); so it is with its timers. A mutex that is released
+//! is free, and whoever runs takes it, before the thread that was woken for it
+//! comes: otherwise every worker would queue up behind a sleeping owner. And
+//! before 6.6 the scheduler (CFS) let a thread that had slept for long run
+//! before the one that woke it: workers left from the cycle before interrupt
+//! the main thread.
 
 use super::*;
 use crate::random::Random;
