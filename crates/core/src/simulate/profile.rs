@@ -212,6 +212,12 @@ mod tests {
     }
 
     #[test]
+    fn a_first_tick_may_be_one_time() {
+        let one = parse("profile 1\nfirst_tick 1ms").expect("a profile");
+        assert_eq!(one.first_tick, (Ns::from_ms(1), Ns::from_ms(1)));
+    }
+
+    #[test]
     fn every_cost_has_its_name() {
         let mut costs = Costs::default();
         for (i, (name, _)) in Costs::NAMES.iter().enumerate() {
