@@ -278,7 +278,8 @@ pub struct Profile {
     /// in time.
     pub first_tick: (Ns, Ns),
     /// Where computing is shared: which draw of what chance decides, the CPUs
-    /// that threads ran on before the cycle. Zero: they are new.
+    /// that threads ran on before the cycle and the first tick. Zero: threads
+    /// are new, and the tick is in the middle.
     pub draw: u64,
     /// A computing callback gives its CPU to a waiting thread after this time;
     /// zero never does.

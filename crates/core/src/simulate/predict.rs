@@ -213,7 +213,8 @@ pub fn outlook(board: &Board, by: Scheduler, settings: &Settings) -> Result<Outl
 const DRAWS: u64 = 31;
 
 /// Runs `board` as often as chance asks for, whose medians are the prediction:
-/// where computing is shared with other starting CPUs each time, else once.
+/// where computing is shared with other starting CPUs and another first tick
+/// each time, else once.
 ///
 /// # Errors
 /// [`Stuck`].

@@ -96,7 +96,14 @@ fn statement(profile: &mut Profile, line: &str, seen: &mut bool) -> Result<(), S
         }
         "first_tick" => {
             let (first, last) = rest.split_once(char::is_whitespace).unwrap_or((rest, rest));
-            profile.first_tick = (parse_duration(first)?, parse_duration(last.trim())?);
+            let (first, last) = (parse_duration(first)?, parse_duration(last.trim())?);
+            if first > last {
+                return Err("a first tick is given as the earliest time and the latest".into());
+            }
+            if last > LONGEST {
+                return Err("a first tick after ten seconds is none; check the unit".into());
+            }
+            profile.first_tick = (first, last);
         }
         "slice" => profile.slice = parse_duration(rest)?,
         "idle_workers" => profile.idle_workers = count(rest)?.min(100_000),
@@ -238,6 +245,8 @@ mod tests {
             ("profile 1\nqueue 2us 1us 3us", 2),
             ("profile 1\ncpus 0", 2),
             ("profile 1\nwake 3000s", 2),
+            ("profile 1\nfirst_tick 2ms 1ms", 2),
+            ("profile 1\nfirst_tick 1ms 9000000000s", 2),
         ] {
             assert_eq!(parse(text).expect_err(text).line, line, "{text}");
         }

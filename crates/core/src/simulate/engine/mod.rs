@@ -297,6 +297,7 @@ impl<'a> Engine<'a> {
         for cpu in 0..speeds.len() {
             idle_cpus[cpu / 64] |= 1 << (cpu % 64);
         }
+        let (earliest, latest) = settings.profile.first_tick;
         let mut e = Engine {
             topology,
             policy,
@@ -334,7 +335,7 @@ impl<'a> Engine<'a> {
             idle_cpus,
             cpu_queue: VecDeque::with_capacity(workers + 1),
             shared: None,
-            first_tick: (settings.profile.first_tick.0.0 + settings.profile.first_tick.1.0) / 2,
+            first_tick: earliest.0.midpoint(latest.0),
             searches: settings.profile.searches != Some(false),
             phase_start: 0,
             phase: Phase::Prepare,

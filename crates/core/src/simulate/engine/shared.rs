@@ -152,6 +152,11 @@ impl Shared {
     /// `cpu` has still to compute for `left`, after the next CPU has had its turn.
     fn pass(&mut self, cpu: usize, left: i64) {
         self.left[cpu] = left;
+        self.turn_after(cpu);
+    }
+
+    /// It is the turn of the CPU after `cpu`.
+    fn turn_after(&mut self, cpu: usize) {
         self.turn = (cpu + 1) % self.on.len();
     }
 
@@ -198,7 +203,8 @@ impl Shared {
         usize::from(self.on[cpu] != NONE) + self.queues[cpu].len()
     }
 
-    /// The idle CPU that `t` is woken on.
+    /// The idle CPU that `t` is woken on, which is called by that; else the busy
+    /// one on which it waits.
     pub(super) fn idle_for(&mut self, t: u32, last: u32) -> Result<usize, usize> {
         match self.place(t, last) {
             (cpu, true) => {
@@ -236,7 +242,7 @@ impl Shared {
 impl Engine<'_> {
     /// Draws what is chance: the CPUs that the main thread and the workers ran on
     /// before the cycle, which decide who meets whom, and when the first tick is.
-    pub(super) fn draw(&mut self, seed: u64, tick: (Ns, Ns)) {
+    pub(super) fn draw(&mut self, seed: u64, (earliest, latest): (Ns, Ns)) {
         let Some(shared) = &mut self.shared else { return };
         if seed == 0 {
             return;
@@ -254,7 +260,7 @@ impl Engine<'_> {
         shared.put(main, NONE, 0);
         shared.put(cpu, MAIN, 0);
         self.threads[MAIN as usize].cpu = cpu;
-        self.first_tick = random.between(tick.0.0 as u64, tick.1.0 as u64) as i64;
+        self.first_tick = random.between(earliest.0 as u64, latest.0 as u64) as i64;
     }
 
     /// The other CPUs were down, so the main thread ran on the first for a
@@ -263,10 +269,11 @@ impl Engine<'_> {
         let main = self.threads[MAIN as usize].cpu;
         let Some(shared) = &mut self.shared else { return };
         shared.recent[MAIN as usize] = 0;
-        let (other, left) = (shared.on[0], shared.left[0]);
-        if main == 0 || main == NONE {
+        if main == 0 {
             return;
         }
+        // Whoever has still to leave the first CPU does that on the other one.
+        let (other, left) = (shared.on[0], shared.left[0]);
         shared.put(main, other, left);
         shared.put(0, MAIN, 0);
         self.threads[MAIN as usize].cpu = 0;
@@ -326,7 +333,7 @@ impl Engine<'_> {
                 return Some(cpu);
             }
             shared.arms = NONE;
-            shared.turn = (cpu + 1) % shared.on.len();
+            shared.turn_after(cpu);
         }
     }
 
@@ -338,7 +345,7 @@ impl Engine<'_> {
         if let Some(shared) = &mut self.shared
             && shared.on[shared.turn] != NONE
         {
-            shared.turn = (shared.turn + 1) % shared.on.len();
+            shared.turn_after(shared.turn);
         }
         self.next_moment()?;
         let next = self.next_timer();
