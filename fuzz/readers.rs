@@ -3,14 +3,14 @@
 //! (crates/read/tests/corpus.rs) run these.
 #![allow(dead_code, reason = "every target uses one")]
 
-use dormouse_core::capture::Capture;
-use dormouse_core::loss::Losses;
-use dormouse_core::understand::explain;
+use dormouse_model::capture::Capture;
+use dormouse_model::loss::Losses;
 use dormouse_read::event::{EventSink, Stamp, TraceEvent};
 use dormouse_read::perfetto::PerfettoTrace;
 use dormouse_read::tracedat::TraceDat;
 use dormouse_read::track::Tracker;
 use dormouse_read::{Limits, Options};
+use dormouse_sleep::analyse::explain;
 use std::path::Path;
 
 /// Name and function of a reader.
@@ -128,10 +128,10 @@ pub fn udev(data: &[u8]) {
 /// Board files: what is printed reads back as the same board.
 pub fn board(data: &[u8]) {
     let Ok(text) = core::str::from_utf8(data) else { return };
-    let Ok(board) = dormouse_core::board::parse(text) else { return };
-    let printed = dormouse_core::board::print(&board, "");
-    let again = dormouse_core::board::parse(&printed).expect("a printed board is readable");
-    assert_eq!(dormouse_core::board::print(&again, ""), printed);
+    let Ok(board) = dormouse_board::parse(text) else { return };
+    let printed = dormouse_board::print(&board, "");
+    let again = dormouse_board::parse(&printed).expect("a printed board is readable");
+    assert_eq!(dormouse_board::print(&again, ""), printed);
 }
 
 /// The whole way: containers, detection, reading, and the explanation.

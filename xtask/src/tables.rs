@@ -4,16 +4,16 @@
 //! predicted number below is computed when this runs.
 
 use anyhow::{Context, Result};
-use dormouse_core::board::generate::{Options, generate};
-use dormouse_core::board::{Board, Work, parse};
-use dormouse_core::device::{Device, DeviceId};
-use dormouse_core::phase::{Direction, Phase};
-use dormouse_core::random::Random;
-use dormouse_core::simulate::cost::Costs;
-use dormouse_core::simulate::policy::Policy;
-use dormouse_core::simulate::predict::{Outlook, Scheduler, outlook};
-use dormouse_core::simulate::{Cpus, Profile, Settings};
-use dormouse_core::time::Ns;
+use dormouse_board::generate::{Options, generate};
+use dormouse_board::{Board, Work, parse};
+use dormouse_model::device::{Device, DeviceId};
+use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::time::Ns;
+use dormouse_sleep::simulate::cost::Costs;
+use dormouse_sleep::simulate::policy::Policy;
+use dormouse_sleep::simulate::predict::{Outlook, Scheduler, outlook};
+use dormouse_sleep::simulate::{Cpus, Profile, Settings};
+use dormouse_stats::random::Random;
 use std::fmt::Write as _;
 use std::fs;
 
@@ -103,7 +103,7 @@ fn phone_board(all_async: bool, percent: i64) -> Board {
             async_flag: Some(true),
             ..Device::default()
         });
-        let mut d = dormouse_core::board::BoardDevice::default();
+        let mut d = dormouse_board::BoardDevice::default();
         let work = Some(Work { sleep: Ns::from_ms(18), ..Work::default() });
         d.work[1] = work;
         d.work[6] = work;

@@ -6,13 +6,13 @@
 
 use crate::decide::Bench;
 use anyhow::{Context, Result, anyhow};
-use dormouse_core::board::{Board, parse};
-use dormouse_core::decide::tune::{Cost, Options, Tuned};
-use dormouse_core::device::DeviceId;
-use dormouse_core::phase::Phase;
-use dormouse_core::simulate::infer;
-use dormouse_core::time::Ns;
+use dormouse_board::{Board, parse};
+use dormouse_model::device::DeviceId;
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
 use dormouse_read::Reading;
+use dormouse_sleep::simulate::infer;
+use dormouse_sleep::tune::{Cost, Options, Tuned};
 
 /// A machine, and what of it is in no recording.
 struct Case {

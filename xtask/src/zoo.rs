@@ -3,15 +3,15 @@
 
 use crate::decide::read_board;
 use anyhow::{Context, Result, bail};
-use dormouse_core::board::Board;
-use dormouse_core::board::generate::{Options as BoardOptions, SHARES, generate};
-use dormouse_core::cycle::Outcome;
-use dormouse_core::decide::tune::{Options, tune};
-use dormouse_core::phase::Direction;
-use dormouse_core::simulate::kernel::choose;
-use dormouse_core::simulate::predict::{Scheduler, outlook};
-use dormouse_core::simulate::{Profile, Settings};
-use dormouse_core::time::Ns;
+use dormouse_board::Board;
+use dormouse_board::generate::{Options as BoardOptions, SHARES, generate};
+use dormouse_model::cycle::Outcome;
+use dormouse_model::phase::Direction;
+use dormouse_model::time::Ns;
+use dormouse_sleep::simulate::kernel::choose;
+use dormouse_sleep::simulate::predict::{Scheduler, outlook};
+use dormouse_sleep::simulate::{Profile, Settings};
+use dormouse_sleep::tune::{Options, tune};
 use std::fs;
 use std::path::Path;
 

@@ -35,28 +35,97 @@ fn is_text(p: &Path) -> bool {
         || p.parent().is_some_and(|d| d.ends_with("tools"))
 }
 
-#[test]
-fn core_is_pure() {
-    let manifest = fs::read_to_string(root().join("crates/core/Cargo.toml")).unwrap();
-    let deps = manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
-    let names: Vec<&str> = deps
+/// Every crate with the crates of the project that it may depend on. An arrow
+/// that is not here does not compile, because Cargo does not know of it; a new
+/// one belongs into ARCHITECTURE.md too.
+const ARROWS: [(&str, &[&str]); 12] = [
+    ("model", &[]),
+    ("stats", &[]),
+    ("board", &["model", "stats"]),
+    ("sleep", &["board", "model", "stats"]),
+    ("read", &["board", "model", "stats"]),
+    ("write", &["board", "model", "sleep"]),
+    ("record", &["read"]),
+    ("lab", &["board", "model", "read", "record"]),
+    ("wasm", &["board", "model", "sleep"]),
+    ("report", &["model", "sleep", "stats", "wasm", "write"]),
+    ("cli", &["board", "lab", "model", "read", "record", "report", "sleep", "write"]),
+    ("xtask", &["board", "lab", "model", "read", "record", "sleep", "stats"]),
+];
+
+/// Crates that only think: no I/O, no threads, no clock, no unsafe code, and
+/// nothing from the registry but `libm`.
+const PURE: [&str; 4] = ["model", "stats", "board", "sleep"];
+
+/// Names under `[dependencies]` of a manifest.
+fn dependencies(folder: &Path) -> Vec<String> {
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    let Some(list) = manifest.split("\n[dependencies]").nth(1) else { return Vec::new() };
+    list.split("\n[")
+        .next()
+        .unwrap()
         .lines()
-        .map(|l| l.split(['.', ' ', '=']).next().unwrap_or(""))
+        .map(|l| l.split(['.', ' ', '=']).next().unwrap_or("").to_string())
         .filter(|n| !n.is_empty() && !n.starts_with('#'))
+        .collect()
+}
+
+/// Folder of a crate of the project.
+fn folder(name: &str) -> PathBuf {
+    if name == "xtask" { root().join(name) } else { root().join("crates").join(name) }
+}
+
+#[test]
+fn crates_depend_only_along_the_allowed_arrows() {
+    let mut listed: Vec<String> = ARROWS.iter().map(|(name, _)| (*name).to_string()).collect();
+    let mut present: Vec<String> = fs::read_dir(root().join("crates"))
+        .unwrap()
+        .map(|d| d.unwrap().file_name().to_string_lossy().into_owned())
+        .chain(["xtask".to_string()])
         .collect();
-    assert_eq!(names, ["libm"], "core depends on nothing but libm");
-    let lib = fs::read_to_string(root().join("crates/core/src/lib.rs")).unwrap();
-    for promise in ["#![no_std]", "#![forbid(unsafe_code)]"] {
-        assert!(lib.contains(promise), "crates/core/src/lib.rs says {promise}");
+    listed.sort();
+    present.sort();
+    assert_eq!(listed, present, "every crate has a row in ARROWS");
+    let mut wrong = Vec::new();
+    for (name, allowed) in ARROWS {
+        for d in dependencies(&folder(name)) {
+            if let Some(other) = d.strip_prefix("dormouse-")
+                && !allowed.contains(&other)
+            {
+                wrong.push(format!("{name} -> {other}"));
+            }
+        }
     }
-    // no_std keeps I/O, threads and clocks out, unless std is named again.
-    for f in tracked().iter().filter(|p| p.starts_with(root().join("crates/core/src"))) {
-        let text = fs::read_to_string(f).unwrap_or_default();
-        assert!(
-            !text.contains("extern crate std") || text.contains("#[cfg(test)]"),
-            "{} names std outside tests",
-            f.display()
-        );
+    assert!(wrong.is_empty(), "arrows that ARCHITECTURE.md does not allow: {wrong:?}");
+    let doc = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    for (name, allowed) in ARROWS {
+        let mut row = format!("| `{name}` | ");
+        row += &if allowed.is_empty() { "nothing".into() } else { allowed.join(", ") };
+        assert!(doc.contains(&row), "ARCHITECTURE.md has no row {row:?} of allowed arrows");
+    }
+}
+
+#[test]
+fn pure_crates_are_pure() {
+    for name in PURE {
+        for d in dependencies(&folder(name)) {
+            let pure = d.strip_prefix("dormouse-").is_some_and(|d| PURE.contains(&d));
+            assert!(pure || d == "libm", "{name} depends on {d}");
+        }
+        let src = folder(name).join("src");
+        let lib = fs::read_to_string(src.join("lib.rs")).unwrap();
+        for promise in ["#![no_std]", "#![forbid(unsafe_code)]"] {
+            assert!(lib.contains(promise), "crates/{name}/src/lib.rs says {promise}");
+        }
+        // no_std keeps I/O, threads and clocks out, unless std is named again.
+        for f in tracked().iter().filter(|p| p.starts_with(&src)) {
+            let text = fs::read_to_string(f).unwrap_or_default();
+            assert!(
+                !text.contains("extern crate std") || text.contains("#[cfg(test)]"),
+                "{} names std outside tests",
+                f.display()
+            );
+        }
     }
 }
 

@@ -4,9 +4,9 @@ use crate::machine;
 use crate::verify::{Lab, VerifyArgs};
 use anyhow::Result;
 use clap::Args;
-use dormouse_core::board::Board;
-use dormouse_core::simulate::Settings;
-use dormouse_core::simulate::predict::Scheduler;
+use dormouse_board::Board;
+use dormouse_sleep::simulate::Settings;
+use dormouse_sleep::simulate::predict::Scheduler;
 use std::path::PathBuf;
 
 /// A machine, the kernel it runs and what that costs.

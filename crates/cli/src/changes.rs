@@ -4,11 +4,11 @@ use crate::exit::Usage;
 use crate::machine;
 use anyhow::Result;
 use clap::Args;
-use dormouse_core::capture::Capture;
-use dormouse_core::simulate::change::{Change, Wishes};
-use dormouse_core::simulate::infer;
-use dormouse_core::simulate::predict::{Question, predict};
-use dormouse_core::understand::explain;
+use dormouse_model::capture::Capture;
+use dormouse_sleep::analyse::explain;
+use dormouse_sleep::simulate::change::{Change, Wishes};
+use dormouse_sleep::simulate::infer;
+use dormouse_sleep::simulate::predict::{Question, predict};
 use dormouse_write::Explained;
 
 /// What may be asked to change; several changes combine.

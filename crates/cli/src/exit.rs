@@ -2,9 +2,9 @@
 //! users; a test holds the two together.
 
 use crate::machine;
-use dormouse_core::capture::Capture;
-use dormouse_core::loss::{Loss, Severity};
 use dormouse_lab::Error as LabError;
+use dormouse_model::capture::Capture;
+use dormouse_model::loss::{Loss, Severity};
 use dormouse_read::ReadError;
 use dormouse_write::text::safe;
 use std::path::PathBuf;

@@ -3,15 +3,15 @@
 
 use crate::exit::{Nothing, Usage, nothing_in, nothing_of};
 use anyhow::{Context, Result, anyhow, bail};
-use dormouse_core::board::derive::Derived;
-use dormouse_core::board::{self, Board};
-use dormouse_core::capture::Capture;
-use dormouse_core::cycle::Outcome;
-use dormouse_core::simulate::infer;
-use dormouse_core::simulate::kernel::choose;
-use dormouse_core::simulate::predict::{Scheduler, hang, outlook};
-use dormouse_core::simulate::{Profile, Settings, policy, profile as profiles};
+use dormouse_board::Board;
+use dormouse_board::derive::Derived;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::Outcome;
 use dormouse_read::{Input, Options};
+use dormouse_sleep::simulate::infer;
+use dormouse_sleep::simulate::kernel::choose;
+use dormouse_sleep::simulate::predict::{Scheduler, hang, outlook};
+use dormouse_sleep::simulate::{Profile, Settings, policy, profile as profiles};
 use std::fs;
 use std::io::Read as _;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub fn load(input: &Path) -> Result<(Derived, String)> {
     if input.is_file() {
         let bytes = fs::read(input).with_context(|| format!("cannot read {path}"))?;
         if let Some(text) = board_text(&bytes) {
-            let board = board::parse(text).map_err(|e| anyhow!("{path}: {e}"))?;
+            let board = dormouse_board::parse(text).map_err(|e| anyhow!("{path}: {e}"))?;
             return Ok((Derived { board, ..Derived::default() }, String::new()));
         }
     }

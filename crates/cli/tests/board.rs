@@ -20,7 +20,7 @@ fn stdout(args: &[&str]) -> String {
 fn the_documented_command_makes_the_cases_of_the_zoo() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
-    dormouse(&["board", "from", "crates/core/tests/fixtures/dpm-cases.json", "-o", out]).success();
+    dormouse(&["board", "from", "crates/sleep/tests/fixtures/dpm-cases.json", "-o", out]).success();
     let mut names: Vec<_> =
         fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     names.sort();
@@ -131,7 +131,7 @@ fn every_board_of_the_zoo_is_in_order_and_documented() {
 #[test]
 fn the_am335x_has_the_published_resume_times() {
     let text = fs::read_to_string(root().join("boards/am335x.board")).unwrap();
-    let board = dormouse_core::board::parse(&text).unwrap();
+    let board = dormouse_board::parse(&text).unwrap();
     let mut resume: Vec<i64> =
         board.devices.iter().filter_map(|d| d.work[6]).map(|w| (w.sleep + w.compute).0).collect();
     resume.sort_unstable_by(|a, b| b.cmp(a));
@@ -177,7 +177,7 @@ fn a_recording_becomes_a_board() {
     let text = stdout(&["board", "from", trace.to_str().unwrap()]);
     assert!(text.starts_with("# Made from a recording"), "{text}");
     assert!(text.contains("# Assumed: "), "{text}");
-    let board = dormouse_core::board::parse(&text).unwrap();
+    let board = dormouse_board::parse(&text).unwrap();
     let names: Vec<&str> = board.graph.devices.iter().map(|d| board.names.get(d.name)).collect();
     assert_eq!(names, ["usb1", "1-1"]);
     let sleep = |i: usize, phase: usize| board.devices[i].work[phase].unwrap().sleep.0 / 1_000_000;

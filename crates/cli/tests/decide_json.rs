@@ -174,7 +174,7 @@ fn tune_is_as_its_page_says() {
         &page.whole(""),
         &[careful.clone(), output(&["tune", LAPTOP, "--bold", "--simulations", "40"])],
     );
-    use dormouse_core::decide::tune::evidence::Evidence::*;
+    use dormouse_sleep::tune::evidence::Evidence::*;
     for e in [AlreadyAsync, NothingRuns, DeclaredLinks, LikeOthers, GraphSaysFree, Hope] {
         assert!(page.text.contains(&format!("| `{}` |", e.name())), "{}", e.name());
         let bold = page.text.contains(&format!("| `{}` | only with `--bold`", e.name()));

@@ -1,17 +1,17 @@
 //! The files that `plan` and `tune` hand over, given to the programs that
 //! read them on a machine.
 
-use dormouse_core::board::Board;
-use dormouse_core::decide::plan::candidate::{Candidate, Kind};
-use dormouse_core::decide::plan::handover::{files, pm_async_at_start, udev_rules};
-use dormouse_core::device::DeviceId;
-use dormouse_core::simulate::infer::machine;
+use dormouse_board::Board;
 use dormouse_lab::modprobe::{Booted, try_loads};
 use dormouse_lab::plan::{Record, Sleep};
 use dormouse_lab::qemu::{Accel, Arch, Machine};
 use dormouse_lab::run::{Job, run as run_in_guest};
 use dormouse_lab::udev::{Flags, try_rules};
+use dormouse_model::device::DeviceId;
 use dormouse_read::{Options, read_bytes};
+use dormouse_sleep::plan::candidate::{Candidate, Kind};
+use dormouse_sleep::plan::handover::{files, pm_async_at_start, udev_rules};
+use dormouse_sleep::simulate::infer::machine;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -218,7 +218,7 @@ fn rules_at_work(series: &str) {
 
     // Recorded without the map of names: to it the guest is the machine.
     let text = std::fs::read_to_string(root().join("boards/am335x.board")).expect("a board");
-    let board = dormouse_core::board::parse(&text).expect("a board");
+    let board = dormouse_board::parse(&text).expect("a board");
     let job = Job {
         name: "recorded".into(),
         board: Some(&board),
@@ -441,7 +441,7 @@ fn lines_of_tmpfiles_are_obeyed() {
     }
     let root = tempfile::tempdir().expect("a folder");
     let at = |path: &str| root.path().join(path);
-    let mut board = dormouse_core::board::parse("board 1\ndevice pci0000:00\n").expect("a board");
+    let mut board = dormouse_board::parse("board 1\ndevice pci0000:00\n").expect("a board");
     board.graph.devices[0].facts.devpath = board.names.add("/devices/pci0000:00");
     let rules = udev_rules(&board, &[(DeviceId(0), true)]).expect("rules").text;
     let line = rules.lines().find_map(|l| l.strip_prefix("# ").filter(|l| l.starts_with("w /")));

@@ -7,8 +7,8 @@ use crate::plan::{Record, Sleep};
 use crate::qemu::Machine;
 use crate::run::{Job, run};
 use crate::{Error, Result};
-use dormouse_core::board::{self, Board};
-use dormouse_core::device::DeviceId;
+use dormouse_board::Board;
+use dormouse_model::device::DeviceId;
 use dormouse_read::capture_file;
 use dormouse_read::capture_file::schema::{CaptureFile, NameRow};
 use dormouse_record::options::Detail;
@@ -172,7 +172,7 @@ pub fn captures(
     let mut recordings = Vec::new();
     for (wish, (mut file, description)) in wishes.iter().zip(files) {
         let task = Task {
-            board: wish.board.map(|b| board::print(b, "")),
+            board: wish.board.map(|b| dormouse_board::print(b, "")),
             waits: wish.waits.iter().map(|(a, b)| (a.0, b.0)).collect(),
             sleep: wish.sleep,
             pm_async: wish.pm_async,
@@ -216,7 +216,7 @@ pub fn rerun(kernel: &Kernel, recipe: &Recipe, limit: Duration) -> Result<Record
     let boards: Vec<Option<Board>> = tasks
         .iter()
         .map(|t| {
-            let parsed = t.board.as_deref().map(board::parse).transpose();
+            let parsed = t.board.as_deref().map(dormouse_board::parse).transpose();
             parsed.map_err(|e| Error::other(format!("the board in its recipe: {e}")))
         })
         .collect::<Result<_>>()?;

@@ -1,9 +1,9 @@
 //! From a board to the text that the board module reads (kernel/README.md).
 
 use crate::{Error, Result};
-use dormouse_core::board::Board;
-use dormouse_core::device::{DeviceId, LinkKind};
-use dormouse_core::phase::Phase;
+use dormouse_board::Board;
+use dormouse_model::device::{DeviceId, LinkKind};
+use dormouse_model::phase::Phase;
 use std::fmt::Write;
 
 /// A description and what it could not say.
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_class_device_stays_one_unless_a_managed_link_wants_it_bound() {
         let text = "board 1\ndevice a\ndevice b class parent=a\ndevice c class\nlink c a active\n";
-        let d = describe(&dormouse_core::board::parse(text).unwrap(), &[]).unwrap();
+        let d = describe(&dormouse_board::parse(text).unwrap(), &[]).unwrap();
         let lines: Vec<&str> = d.text.lines().collect();
         assert_eq!(lines[1], "device d00000 bound");
         assert_eq!(lines[2], "device d00001 parent=0 class");

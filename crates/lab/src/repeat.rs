@@ -5,9 +5,9 @@ use crate::capture::{Captures, Wish, captures};
 use crate::kernels::Kernel;
 use crate::qemu::{Disturbance, Machine};
 use crate::{Error, Result};
-use dormouse_core::board::Board;
-use dormouse_core::board::generate::{Durations, Options, generate};
-use dormouse_core::time::Ns;
+use dormouse_board::Board;
+use dormouse_board::generate::{Durations, Options, generate};
+use dormouse_model::time::Ns;
 
 /// What the boots showed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

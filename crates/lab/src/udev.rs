@@ -11,7 +11,7 @@ use crate::plan::{DIRECTORY, Plan, Trial};
 use crate::qemu::Machine;
 use crate::run::{base, play};
 use crate::{Error, Result};
-use dormouse_core::board::Board;
+use dormouse_board::Board;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

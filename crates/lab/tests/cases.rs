@@ -10,7 +10,7 @@ use dormouse_lab::run::{Outcome, run};
 use std::time::Duration;
 
 const TOLERANCE_MS: f64 = 2.0;
-const CASES: &[u8] = include_bytes!("../../core/tests/fixtures/dpm-cases.json");
+const CASES: &[u8] = include_bytes!("../../sleep/tests/fixtures/dpm-cases.json");
 
 /// The newest series that is known to pass. A newer one is tried and reported,
 /// but does not fail the build: the archive decides when it appears.

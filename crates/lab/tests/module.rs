@@ -1,17 +1,17 @@
 //! The board module in a real kernel: what it refuses, and how large it can
 //! go. Boots guests, so ignored by default: `make lab-cases` runs it too.
 
-use dormouse_core::board::generate::{Durations, Options, generate};
-use dormouse_core::board::parse;
-use dormouse_core::device::DeviceId;
-use dormouse_core::phase::Phase;
-use dormouse_core::time::Ns;
+use dormouse_board::generate::{Durations, Options, generate};
+use dormouse_board::parse;
 use dormouse_lab::describe::guest_number;
 use dormouse_lab::kernels::{self, Kernel};
 use dormouse_lab::plan::{Record, Sleep};
 use dormouse_lab::qemu::{Accel, Arch, Machine};
 use dormouse_lab::run::{Job, probe, run};
 use dormouse_lab::trace;
+use dormouse_model::device::DeviceId;
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(900);

@@ -8,16 +8,16 @@
 //! nothing but announce every device, so there the price is that of two events
 //! a device, and only this price is held.
 
-use dormouse_core::board::Board;
-use dormouse_core::board::generate::{Durations, Options, generate};
-use dormouse_core::phase::Phase;
-use dormouse_core::time::Ns;
+use dormouse_board::Board;
+use dormouse_board::generate::{Durations, Options, generate};
 use dormouse_lab::kernels;
 use dormouse_lab::plan::{Record, Sleep};
 use dormouse_lab::qemu::{Accel, Arch, Machine};
 use dormouse_lab::repeat;
 use dormouse_lab::run::{Job, run};
 use dormouse_lab::trace::{Intervals, cycles};
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 //! so ignored by default: `make lab-cases` runs it too, and `make lab-repeat`
 //! does the same on every kernel with ten boots each.
 
-use dormouse_core::board::generate::{Options, generate};
+use dormouse_board::generate::{Options, generate};
 use dormouse_lab::capture::{Wish, captures, recipe, rerun};
 use dormouse_lab::describe::guest_number;
 use dormouse_lab::kernels;

@@ -4,8 +4,8 @@
 //!
 //! `throughput [-n REPEATS] FILE…`
 
-use dormouse_core::understand::explain;
 use dormouse_read::{Input, Options, read};
+use dormouse_sleep::analyse::explain;
 
 /// Time on the CPU, so that other programs do not matter much.
 fn cpu_seconds() -> f64 {

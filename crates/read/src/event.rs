@@ -4,8 +4,8 @@
 //! format's parser only finds them and hands them to an [`EventSink`], which
 //! assembles cycles. Nothing here owns text: the hot path allocates nothing.
 
-use dormouse_core::phase::PmEvent;
-use dormouse_core::time::Ns;
+use dormouse_model::phase::PmEvent;
+use dormouse_model::time::Ns;
 
 /// Who recorded an event, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

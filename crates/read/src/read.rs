@@ -4,8 +4,8 @@ use crate::container::{self, Source};
 use crate::detect::{Format, detect};
 use crate::error::ReadError;
 use crate::track::Tracker;
-use dormouse_core::capture::Capture;
-use dormouse_core::loss::Severity;
+use dormouse_model::capture::Capture;
+use dormouse_model::loss::Severity;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -3,7 +3,7 @@
 
 mod support;
 
-use dormouse_core::loss::Losses;
+use dormouse_model::loss::Losses;
 use dormouse_read::perfetto::{self, PerfettoTrace};
 use dormouse_read::tracedat::{TraceDat, TraceDatError};
 use std::collections::HashSet;

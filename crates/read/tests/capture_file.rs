@@ -2,10 +2,10 @@
 //! reader is not only held against the project's own writer, and one kept file
 //! that every later version must read.
 
-use dormouse_core::cycle::{Mode, Outcome, PmTestLevel};
-use dormouse_core::device::LinkKind;
-use dormouse_core::phase::Phase;
-use dormouse_core::time::Ns;
+use dormouse_model::cycle::{Mode, Outcome, PmTestLevel};
+use dormouse_model::device::LinkKind;
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
 use dormouse_read::{Options, read_bytes};
 use flate2::Compression;
 use flate2::write::GzEncoder;

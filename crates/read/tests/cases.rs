@@ -1,8 +1,8 @@
 //! The worked cases in the zoo say the same as the table they come from. The
 //! table is read here a second time, without the reader under test.
 
-use dormouse_core::board::{Board, Work, parse};
-use dormouse_core::time::Ns;
+use dormouse_board::{Board, Work, parse};
+use dormouse_model::time::Ns;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ fn name(b: &Board, i: usize) -> &str {
 
 #[test]
 fn the_board_files_of_the_cases_equal_the_table() {
-    let json = fs::read(root().join("crates/core/tests/fixtures/dpm-cases.json")).unwrap();
+    let json = fs::read(root().join("crates/sleep/tests/fixtures/dpm-cases.json")).unwrap();
     let table: Value = serde_json::from_slice(&json).unwrap();
     let cases = table["cases"].as_array().unwrap();
     assert_eq!(cases.len(), 19);

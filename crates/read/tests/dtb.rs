@@ -1,8 +1,8 @@
 //! A device tree becomes a board.
 
-use dormouse_core::board::Board;
-use dormouse_core::board::{parse, print};
-use dormouse_core::device::LinkKind;
+use dormouse_board::Board;
+use dormouse_board::{parse, print};
+use dormouse_model::device::LinkKind;
 use dormouse_read::dtb;
 use std::path::{Path, PathBuf};
 use std::process::Command;

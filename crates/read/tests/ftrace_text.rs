@@ -6,10 +6,10 @@ mod invariants;
 #[path = "support/synthetic.rs"]
 mod synthetic;
 
-use dormouse_core::capture::Capture;
-use dormouse_core::cycle::{Mode, Outcome, PmTestLevel};
-use dormouse_core::phase::{Phase, PmEvent};
-use dormouse_core::time::Ns;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::{Mode, Outcome, PmTestLevel};
+use dormouse_model::phase::{Phase, PmEvent};
+use dormouse_model::time::Ns;
 use dormouse_read::{Input, Options, read, read_bytes};
 
 fn capture(text: &str) -> Capture {

@@ -6,10 +6,10 @@ mod invariants;
 #[path = "support/synthetic.rs"]
 mod synthetic;
 
-use dormouse_core::capture::Capture;
-use dormouse_core::cycle::{Cycle, Mode, Outcome, PmTestLevel};
-use dormouse_core::phase::Phase;
-use dormouse_core::time::Ns;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::{Cycle, Mode, Outcome, PmTestLevel};
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
 use dormouse_read::{Options, read_bytes};
 use synthetic::{Generation, stamped};
 
@@ -60,7 +60,7 @@ fn check_whole(capture: &Capture, generation: Generation) {
     let usb = capture.graph.devices.iter().find(|d| name(d.name) == "1-1").unwrap();
     assert_eq!(name(capture.graph.get(usb.parent.unwrap()).name), "usb1");
     let led = capture.graph.devices.iter().find(|d| name(d.name) == "mmc1::").unwrap();
-    assert_eq!(led.parent_name, dormouse_core::names::Sym::EMPTY);
+    assert_eq!(led.parent_name, dormouse_model::names::Sym::EMPTY);
     assert_eq!(c.asleep_elsewhere, Some(Ns::from_ms(9_000)));
 }
 
@@ -324,7 +324,7 @@ fn hibernation_is_one_cycle_with_its_own_verbs() {
     assert_eq!(c.cycles.len(), 1);
     let k = &c.cycles[0];
     assert_eq!((k.mode, k.outcome), (Mode::Disk, Outcome::Slept));
-    use dormouse_core::phase::PmEvent;
+    use dormouse_model::phase::PmEvent;
     let of = |p: Phase| k.callbacks.iter().find(|b| b.phase == p).map(|b| b.event);
     assert_eq!(of(Phase::Suspend), Some(PmEvent::Freeze));
     assert_eq!(of(Phase::Resume), Some(PmEvent::Thaw));

@@ -4,7 +4,7 @@
 #[path = "support/invariants.rs"]
 mod invariants;
 
-use dormouse_core::phase::Phase;
+use dormouse_model::phase::Phase;
 use dormouse_read::{Input, Options, Reading, read};
 use std::collections::BTreeMap;
 use std::io::Read;

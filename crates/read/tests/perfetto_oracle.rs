@@ -4,7 +4,7 @@
 
 mod support;
 
-use dormouse_core::loss::Losses;
+use dormouse_model::loss::Losses;
 use dormouse_read::perfetto::PerfettoTrace;
 use serde_json::json;
 use std::io::Write;

@@ -2,7 +2,7 @@
 
 mod support;
 
-use dormouse_core::capture::Capture;
+use dormouse_model::capture::Capture;
 use dormouse_read::{Options, read_bytes};
 use std::io::Read;
 use support::perfetto::{self, Layout, shared};

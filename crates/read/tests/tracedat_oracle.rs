@@ -2,7 +2,7 @@
 
 mod support;
 
-use dormouse_core::loss::Losses;
+use dormouse_model::loss::Losses;
 use dormouse_read::tracedat::{self, TraceDat};
 use std::path::Path;
 use std::process::Command;

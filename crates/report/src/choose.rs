@@ -1,10 +1,10 @@
 //! What goes into the page when not all of it can.
 
 use crate::Options;
-use dormouse_core::capture::Capture;
-use dormouse_core::cycle::{Cycle, Outcome};
-use dormouse_core::time::Ns;
-use dormouse_core::understand::CycleView;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::{Cycle, Outcome};
+use dormouse_model::time::Ns;
+use dormouse_sleep::analyse::CycleView;
 
 /// Cycles that statistics are made of: those that slept, without the first
 /// after boot; all of them if that leaves none.

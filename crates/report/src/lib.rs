@@ -1,7 +1,7 @@
 //! The HTML report: one file that holds the page, its data and the simulator.
 //!
 //! [`render`] chooses what to embed ([`choose`]), turns captures and what
-//! `understand` says of them into columns ([`data`]), compresses these into
+//! `analyse` says of them into columns ([`data`]), compresses these into
 //! blocks ([`block`]) and puts them into the page that `web/` builds
 //! ([`page`]). Nothing is computed here that `show` does not print too.
 
@@ -11,8 +11,8 @@ pub mod data;
 pub mod page;
 mod words;
 
-use dormouse_core::capture::Capture;
-use dormouse_core::understand::CycleView;
+use dormouse_model::capture::Capture;
+use dormouse_sleep::analyse::CycleView;
 use thiserror::Error;
 
 /// A capture as it is called in the report.

@@ -1,6 +1,6 @@
 //! Words of the page that are not figures.
 
-use dormouse_core::understand::path::Reason;
+use dormouse_sleep::analyse::path::Reason;
 
 /// A reason in words; those that end in "child", "after" and the like are
 /// followed by a device.

@@ -1,9 +1,9 @@
 //! A report as text: nothing of a log becomes markup, and the same input gives
 //! the same bytes. What the page does with it is tested in a browser (web/).
 
-use dormouse_core::understand::explain;
 use dormouse_read::{Options as ReadOptions, read_bytes};
 use dormouse_report::{Error, Labelled, Options, render};
+use dormouse_sleep::analyse::explain;
 
 const HURT: &str = "\"><script>alert(1)</script><!--";
 

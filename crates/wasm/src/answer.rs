@@ -3,19 +3,19 @@
 use crate::columns::{self, CycleBlock};
 use crate::machine::{Machine, load, on_page};
 use crate::names::NameTable;
-use dormouse_core::board::derive::Derived;
-use dormouse_core::capture::Capture;
-use dormouse_core::device::DeviceId;
-use dormouse_core::phase::{Direction, Phase};
-use dormouse_core::simulate::change::{Change, Wishes};
-use dormouse_core::simulate::fingerprint::fingerprint;
-use dormouse_core::simulate::kernel::choose;
-use dormouse_core::simulate::policy::{self, Evidence};
-use dormouse_core::simulate::predict::{Outlook, Prediction, Question, Scheduler, predict};
-use dormouse_core::simulate::resample::Resampling;
-use dormouse_core::simulate::{Profile, Settings};
-use dormouse_core::time::Ns;
-use dormouse_core::understand::explain;
+use dormouse_board::derive::Derived;
+use dormouse_model::capture::Capture;
+use dormouse_model::device::DeviceId;
+use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::time::Ns;
+use dormouse_sleep::analyse::explain;
+use dormouse_sleep::simulate::change::{Change, Wishes};
+use dormouse_sleep::simulate::fingerprint::fingerprint;
+use dormouse_sleep::simulate::kernel::choose;
+use dormouse_sleep::simulate::policy::{self, Evidence};
+use dormouse_sleep::simulate::predict::{Outlook, Prediction, Question, Scheduler, predict};
+use dormouse_sleep::simulate::resample::Resampling;
+use dormouse_sleep::simulate::{Profile, Settings};
 use serde::{Deserialize, Serialize};
 
 /// What a request asks.

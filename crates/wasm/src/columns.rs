@@ -1,12 +1,12 @@
 //! The callbacks of one cycle as columns.
 
 use crate::names::NameTable;
-use dormouse_core::capture::Capture;
-use dormouse_core::cycle::Cycle;
-use dormouse_core::device::DeviceId;
-use dormouse_core::time::Ns;
-use dormouse_core::understand::CycleView;
-use dormouse_core::understand::path::Reason;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::Cycle;
+use dormouse_model::device::DeviceId;
+use dormouse_model::time::Ns;
+use dormouse_sleep::analyse::CycleView;
+use dormouse_sleep::analyse::path::Reason;
 use serde::Serialize;
 
 /// Callbacks of one cycle, in order of start. Times are ticks of `unit`
@@ -143,7 +143,7 @@ pub fn block(
         b.threads.name.push(names.add(capture.names.get(t.name)));
         b.threads.main.push(t.is_main.map_or(0, |m| 1 + u8::from(m)));
     }
-    let starts = dormouse_core::understand::start::starts(capture, cycle, view);
+    let starts = dormouse_sleep::analyse::start::starts(capture, cycle, view);
     let mut before = 0;
     let mut last_device = 0;
     for (k, &i) in list.iter().enumerate() {

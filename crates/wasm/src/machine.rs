@@ -1,9 +1,9 @@
 //! A machine as a report keeps it: a board file, the times of each cycle, and
 //! how the page calls the devices.
 
-use dormouse_core::board::derive::{Derived, Times};
-use dormouse_core::board::{parse, print};
-use dormouse_core::time::Ns;
+use dormouse_board::derive::{Derived, Times};
+use dormouse_board::{parse, print};
+use dormouse_model::time::Ns;
 use serde::{Deserialize, Serialize};
 
 /// What [`Derived`] holds, in a form that packs well.

@@ -1,7 +1,7 @@
 //! The module computes the same schedules as the native library, to the bit:
 //! Node runs it and both print the fingerprint of the same boards.
 
-use dormouse_core::simulate::fingerprint::fingerprint;
+use dormouse_sleep::simulate::fingerprint::fingerprint;
 use std::path::Path;
 use std::process::Command;
 

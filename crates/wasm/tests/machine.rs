@@ -1,8 +1,8 @@
 //! A machine that a report kept predicts what the capture predicts.
 
-use dormouse_core::board::derive::Derived;
-use dormouse_core::board::generate::{Options, generate};
-use dormouse_core::time::Ns;
+use dormouse_board::derive::Derived;
+use dormouse_board::generate::{Options, generate};
+use dormouse_model::time::Ns;
 use dormouse_wasm::answer::{State, answer};
 use dormouse_wasm::machine::{load, save};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 fn derived() -> Derived {
     let board = generate(&Options { devices: 120, ..Options::default() });
     let times = |k: i64| {
-        let slow = |w: Option<dormouse_core::board::Work>| w.map(|w| Ns(w.sleep.0 + k * 1_000));
+        let slow = |w: Option<dormouse_board::Work>| w.map(|w| Ns(w.sleep.0 + k * 1_000));
         board.devices.iter().map(|d| d.work.map(slow)).collect()
     };
     Derived { cycles: (0..3).map(times).collect(), board, ..Derived::default() }

@@ -1,10 +1,10 @@
 //! `show --csv`: one line for each callback (RFC 4180).
 
 use crate::{Explained, Selection};
-use dormouse_core::capture::Capture;
-use dormouse_core::cycle::Cycle;
-use dormouse_core::device::DeviceId;
-use dormouse_core::understand::CycleView;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::Cycle;
+use dormouse_model::device::DeviceId;
+use dormouse_sleep::analyse::CycleView;
 use std::collections::HashMap;
 use std::io;
 

@@ -7,18 +7,18 @@
 
 use crate::words;
 use crate::{Explained, Selection};
-use dormouse_core::capture::Capture;
-use dormouse_core::cycle::{Callback, Cycle, Outcome};
-use dormouse_core::device::DeviceId;
-use dormouse_core::loss::Losses;
-use dormouse_core::names::Sym;
-use dormouse_core::phase::Direction;
-use dormouse_core::time::Ns;
-use dormouse_core::understand::CycleView;
-use dormouse_core::understand::answer::{Half, Target};
-use dormouse_core::understand::path::Segment;
-use dormouse_core::understand::rows::{What, gap_content};
-use dormouse_core::understand::spread::{self, DeviceKey, groups};
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::{Callback, Cycle, Outcome};
+use dormouse_model::device::DeviceId;
+use dormouse_model::loss::Losses;
+use dormouse_model::names::Sym;
+use dormouse_model::phase::Direction;
+use dormouse_model::time::Ns;
+use dormouse_sleep::analyse::CycleView;
+use dormouse_sleep::analyse::answer::{Half, Target};
+use dormouse_sleep::analyse::path::Segment;
+use dormouse_sleep::analyse::rows::{What, gap_content};
+use dormouse_sleep::analyse::spread::{self, DeviceKey, groups};
 use serde::Serialize;
 use serde::ser::{SerializeSeq, SerializeStruct, Serializer};
 use std::io;
@@ -403,7 +403,7 @@ fn answer<'a>(capture: &'a Capture, view: &CycleView, half: &Half) -> AnswerOut<
     }
 }
 
-fn row(cycle: &Cycle, r: &dormouse_core::understand::rows::Row) -> RowOut {
+fn row(cycle: &Cycle, r: &dormouse_sleep::analyse::rows::Row) -> RowOut {
     let (kind, name, turns) = match r.what {
         What::Phase(i) => ("phase", cycle.phases[i as usize].phase.name(), None),
         What::Gap { after, before } => ("gap", gap_content(after, before), None),
@@ -439,7 +439,7 @@ fn segment<'a>(capture: &'a Capture, cycle: &'a Cycle, s: &Segment) -> SegmentOu
 }
 
 fn devices<'a>(capture: &'a Capture, view: &'a CycleView) -> Vec<DeviceOut<'a>> {
-    let half = |d: &dormouse_core::understand::rank::DeviceTime, way: Direction| HalfOut {
+    let half = |d: &dormouse_sleep::analyse::rank::DeviceTime, way: Direction| HalfOut {
         time_ns: d.busy[way as usize].0,
         critical_ns: d.on_path[way as usize].0,
         gain_ns: d.gain[way as usize].0,
@@ -470,8 +470,8 @@ fn devices<'a>(capture: &'a Capture, view: &'a CycleView) -> Vec<DeviceOut<'a>> 
 }
 
 fn stalls<'a>(capture: &'a Capture, view: &CycleView) -> Vec<StallOut<'a>> {
-    use dormouse_core::understand::stall::Place;
-    let stall = |s: &dormouse_core::understand::stall::Stall| {
+    use dormouse_sleep::analyse::stall::Place;
+    let stall = |s: &dormouse_sleep::analyse::stall::Stall| {
         let (place, phase, content, before) = match s.place {
             Place::Between { after, before } => {
                 ("between_phases", None, Some(gap_content(after, before)), None)

@@ -2,7 +2,7 @@
 //!
 //! [`text`] is for a terminal, [`json`] and [`csv`] for programs, [`markdown`]
 //! for a report; [`perfetto`] and `parquet` (a feature) for other tools. All take
-//! what [`dormouse_core::understand`] found.
+//! what [`dormouse_sleep::analyse`] found.
 
 pub mod comparison;
 pub mod csv;
@@ -16,9 +16,9 @@ pub mod prediction;
 pub mod text;
 pub mod words;
 
-use dormouse_core::capture::Capture;
-use dormouse_core::phase::{Direction, Phase};
-use dormouse_core::understand::CycleView;
+use dormouse_model::capture::Capture;
+use dormouse_model::phase::{Direction, Phase};
+use dormouse_sleep::analyse::CycleView;
 
 /// A capture with what was understood of it.
 #[derive(Clone, Debug)]

@@ -2,11 +2,11 @@
 
 use crate::words::{self, percent};
 use crate::{Explained, Selection};
-use dormouse_core::capture::Capture;
-use dormouse_core::phase::Direction;
-use dormouse_core::time::Ns;
-use dormouse_core::understand::CycleView;
-use dormouse_core::understand::rows::What;
+use dormouse_model::capture::Capture;
+use dormouse_model::phase::Direction;
+use dormouse_model::time::Ns;
+use dormouse_sleep::analyse::CycleView;
+use dormouse_sleep::analyse::rows::What;
 use std::fmt::Write as _;
 
 /// One section a cycle.

@@ -1,14 +1,14 @@
 //! Sentences and labels that several writers share.
 
-use dormouse_core::capture::Capture;
-use dormouse_core::device::DeviceId;
-use dormouse_core::phase::{Direction, Phase};
-use dormouse_core::time::Ns;
-use dormouse_core::understand::answer::{Half, Target};
-use dormouse_core::understand::decode::decode;
-use dormouse_core::understand::path::{Reason, Segment};
-use dormouse_core::understand::rows::{What, gap_content};
-use dormouse_core::understand::{CycleView, per_mille};
+use dormouse_model::capture::Capture;
+use dormouse_model::device::DeviceId;
+use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::time::Ns;
+use dormouse_sleep::analyse::answer::{Half, Target};
+use dormouse_sleep::analyse::decode::decode;
+use dormouse_sleep::analyse::path::{Reason, Segment};
+use dormouse_sleep::analyse::rows::{What, gap_content};
+use dormouse_sleep::analyse::{CycleView, per_mille};
 
 /// `12.3 %`.
 pub fn percent(part: Ns, whole: Ns) -> String {
@@ -56,7 +56,7 @@ pub fn phase(p: Phase) -> String {
 }
 
 /// What a row is called in a table.
-pub fn row(what: What, phases: &[dormouse_core::cycle::PhaseSpan]) -> String {
+pub fn row(what: What, phases: &[dormouse_model::cycle::PhaseSpan]) -> String {
     match what {
         What::Phase(i) => {
             let span = &phases[i as usize];

@@ -107,7 +107,7 @@ fn no_field_is_always_null_in_the_example() {
 
 #[test]
 fn documented_reasons_are_all_reasons() {
-    use dormouse_core::understand::path::Reason::*;
+    use dormouse_sleep::analyse::path::Reason::*;
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/show-json.md");
     let text = std::fs::read_to_string(file).unwrap();
     for r in [

@@ -1,9 +1,9 @@
 //! The Perfetto trace of a simulated cycle: slices nest, flows have two ends.
 
-use dormouse_core::board::generate::{Options, generate};
-use dormouse_core::capture::Capture;
-use dormouse_core::simulate::{Settings, policy, simulate};
-use dormouse_core::understand::{explain, start::starts};
+use dormouse_board::generate::{Options, generate};
+use dormouse_model::capture::Capture;
+use dormouse_sleep::analyse::{explain, start::starts};
+use dormouse_sleep::simulate::{Settings, policy, simulate};
 use dormouse_write::perfetto::proto::Trace;
 use dormouse_write::perfetto::{Group, write};
 use prost::Message;

@@ -4,10 +4,10 @@
 use super::recorded::{self, Machine};
 use crate::decide::read_board;
 use anyhow::{Context, Result, bail};
-use dormouse_core::cycle::Counts;
-use dormouse_core::simulate::planned::{Plan, alone, plan};
-use dormouse_core::simulate::predict::outlook;
-use dormouse_core::simulate::{Profile, profile};
+use dormouse_model::cycle::Counts;
+use dormouse_sleep::simulate::planned::{Plan, alone, plan};
+use dormouse_sleep::simulate::predict::outlook;
+use dormouse_sleep::simulate::{Profile, profile};
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;

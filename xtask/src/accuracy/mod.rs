@@ -15,8 +15,8 @@ pub mod recorded;
 mod verdict;
 
 use anyhow::{Context, Result};
-use dormouse_core::cycle::PhaseSpan;
-use dormouse_core::time::Ns;
+use dormouse_model::cycle::PhaseSpan;
+use dormouse_model::time::Ns;
 use std::fs;
 use std::process::ExitCode;
 use verdict::Table;

@@ -7,7 +7,7 @@
 //! until no pair is wrong, those with most wrong pairs first: one device that
 //! comes late counts once, not with every device it should have come before.
 
-use dormouse_core::time::Ns;
+use dormouse_model::time::Ns;
 
 /// Starts closer than this are ties.
 pub const TIE: Ns = Ns(50_000);

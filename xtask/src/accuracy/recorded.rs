@@ -1,14 +1,14 @@
 //! A recording of the laboratory beside the board file it was made from.
 
 use anyhow::{Context, Result};
-use dormouse_core::board::derive::{Derived, derive};
-use dormouse_core::capture::Capture;
-use dormouse_core::cycle::Cycle;
-use dormouse_core::simulate::kernel::Kernel;
-use dormouse_core::simulate::planned::{Plan, apply, guest};
-use dormouse_core::simulate::predict::Scheduler;
-use dormouse_core::simulate::{Profile, Settings};
+use dormouse_board::derive::{Derived, derive};
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::Cycle;
 use dormouse_read::{Input, Options};
+use dormouse_sleep::simulate::kernel::Kernel;
+use dormouse_sleep::simulate::planned::{Plan, apply, guest};
+use dormouse_sleep::simulate::predict::Scheduler;
+use dormouse_sleep::simulate::{Profile, Settings};
 
 /// The recording in a file.
 pub fn capture(file: &str) -> Result<Capture> {

@@ -5,9 +5,9 @@
 //! deviation over the warm cycles of that board) is allowed; less than 100 us
 //! is never asked. One start in a thousand may be out of order.
 
-use dormouse_core::phase::Phase;
-use dormouse_core::simulate::predict::phase_words;
-use dormouse_core::time::Ns;
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
+use dormouse_sleep::simulate::predict::phase_words;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

@@ -3,29 +3,29 @@
 
 use crate::accuracy::recorded;
 use anyhow::{Context, Result, anyhow};
-use dormouse_core::board::{self, Board};
-use dormouse_core::decide::compare::{Subject, compare};
-use dormouse_core::decide::hold::{Held, hold};
-use dormouse_core::decide::plan::candidate::{Candidate, Kind, candidates, goes_with};
-use dormouse_core::decide::plan::essential::{Wishes, essential};
-use dormouse_core::decide::plan::{Goal, plan, shortlist};
-use dormouse_core::decide::tune::{Options, Tuned, tune};
-use dormouse_core::device::DeviceId;
-use dormouse_core::phase::Direction;
-use dormouse_core::simulate::kernel::Kernel as Release;
-use dormouse_core::simulate::planned::{self, Plan};
-use dormouse_core::simulate::predict::{Outlook, Scheduler, draws, outlook};
-use dormouse_core::simulate::{Cpus, Profile, Settings, profile};
-use dormouse_core::time::Ns;
-use dormouse_core::understand::explain;
+use dormouse_board::{self, Board};
 use dormouse_lab::capture::{Wish, captures};
 use dormouse_lab::kernels::{self, Kernel};
 use dormouse_lab::plan::Sleep;
 use dormouse_lab::qemu::{Accel, Arch, Machine};
 use dormouse_lab::run::program_checksum;
+use dormouse_model::device::DeviceId;
+use dormouse_model::phase::Direction;
+use dormouse_model::time::Ns;
 use dormouse_read::{Reading, read_bytes};
 use dormouse_record::file::encode;
 use dormouse_record::recording::Recording;
+use dormouse_sleep::analyse::explain;
+use dormouse_sleep::compare::{Subject, compare};
+use dormouse_sleep::plan::candidate::{Candidate, Kind, candidates, goes_with};
+use dormouse_sleep::plan::essential::{Wishes, essential};
+use dormouse_sleep::plan::{Goal, plan, shortlist};
+use dormouse_sleep::simulate::kernel::Kernel as Release;
+use dormouse_sleep::simulate::planned::{self, Plan};
+use dormouse_sleep::simulate::predict::{Outlook, Scheduler, draws, outlook};
+use dormouse_sleep::simulate::{Cpus, Profile, Settings, profile};
+use dormouse_sleep::tune::{Options, Tuned, tune};
+use dormouse_sleep::validate::{Held, hold};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -233,7 +233,7 @@ impl Bench<'_> {
     fn name(&self, boards: &[&Board], seed: u64) -> Result<String> {
         let mut hash = DefaultHasher::new();
         for b in boards {
-            board::print(b, "").hash(&mut hash);
+            dormouse_board::print(b, "").hash(&mut hash);
         }
         (WARM_UP, CYCLES, program_checksum(Arch::Amd64)?).hash(&mut hash);
         let cpus = boards.first().map_or(1, |b| Self::cpus(b));

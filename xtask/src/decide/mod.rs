@@ -8,16 +8,16 @@ pub use bench::Bench;
 
 use anyhow::{Context, Result, anyhow, bail};
 use bench::{Holds, Measuring, ProfileFile};
-use dormouse_core::board::{self, Board};
-use dormouse_core::decide::hold::{Held, Part};
-use dormouse_core::decide::plan::candidate::{Candidate, apply};
-use dormouse_core::decide::tune::evidence::evidence;
-use dormouse_core::decide::tune::{Options, Tuned};
-use dormouse_core::device::DeviceId;
-use dormouse_core::phase::Direction;
-use dormouse_core::simulate::predict::phase_words;
-use dormouse_core::time::Ns;
+use dormouse_board::{self, Board};
+use dormouse_model::device::DeviceId;
+use dormouse_model::phase::Direction;
+use dormouse_model::time::Ns;
 use dormouse_read::Reading;
+use dormouse_sleep::plan::candidate::{Candidate, apply};
+use dormouse_sleep::simulate::predict::phase_words;
+use dormouse_sleep::tune::evidence::evidence;
+use dormouse_sleep::tune::{Options, Tuned};
+use dormouse_sleep::validate::{Held, Part};
 use score::Score;
 use std::collections::BTreeMap;
 use std::fs;
@@ -86,7 +86,7 @@ pub fn run(args: &[String]) -> Result<bool> {
 /// A board file with the name of the board.
 pub fn read_board(path: &Path) -> Result<(String, Board)> {
     let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let board = board::parse(&text).map_err(|e| anyhow!("{}: {e}", path.display()))?;
+    let board = dormouse_board::parse(&text).map_err(|e| anyhow!("{}: {e}", path.display()))?;
     Ok((path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), board))
 }
 

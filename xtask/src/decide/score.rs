@@ -1,7 +1,7 @@
 //! What all judgements of a run come to.
 
 use super::bench::Holds;
-use dormouse_core::decide::hold::{FLOOR, JUDGED, Outcome, TOLERANCE};
+use dormouse_sleep::validate::{FLOOR, JUDGED, Outcome, TOLERANCE};
 use std::fmt::{Display, Formatter, Result};
 
 /// Judgements of all boards and kernels.

@@ -4,13 +4,13 @@ use crate::exit::Usage;
 use crate::{machine, terminal};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
-use dormouse_core::board::classes;
-use dormouse_core::board::generate::{Durations, Options, generate};
-use dormouse_core::board::machine::Kind;
-use dormouse_core::board::summary::{Summary, summarize};
-use dormouse_core::board::{Board, CALLBACKS, parse, parse_duration, print};
-use dormouse_core::phase::Phase;
-use dormouse_core::time::Ns;
+use dormouse_board::classes;
+use dormouse_board::generate::{Durations, Options, generate};
+use dormouse_board::machine::Kind;
+use dormouse_board::summary::{Summary, summarize};
+use dormouse_board::{Board, CALLBACKS, parse, parse_duration, print};
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
 use dormouse_read::udev::Imported;
 use dormouse_write::text::safe;
 use std::fs;
@@ -208,7 +208,7 @@ fn options(a: &GenerateArgs) -> Options {
 fn recipe(o: &Options) -> String {
     let time = |t: Ns| {
         let mut s = String::new();
-        dormouse_core::board::print_duration(t, &mut s);
+        dormouse_board::print_duration(t, &mut s);
         s
     };
     format!(

@@ -4,11 +4,10 @@ use crate::exit::{Usage, nothing_in, nothing_of};
 use crate::{machine, terminal};
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use dormouse_core::board;
-use dormouse_core::simulate::Costs;
-use dormouse_core::simulate::calibrate::calibrate;
-use dormouse_core::simulate::profile;
 use dormouse_read::{Input, Options};
+use dormouse_sleep::simulate::Costs;
+use dormouse_sleep::simulate::calibrate::calibrate;
+use dormouse_sleep::simulate::profile;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::fs;
@@ -73,7 +72,7 @@ pub fn run(args: CalibrateArgs) -> Result<()> {
     for file in &args.board {
         let text =
             fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        boards.push(board::parse(&text).map_err(|e| anyhow!("{}: {e}", file.display()))?);
+        boards.push(dormouse_board::parse(&text).map_err(|e| anyhow!("{}: {e}", file.display()))?);
     }
     let c = calibrate(&captures, &boards, &from, &name)
         .map_err(|e| nothing_of(&args.inputs, &captures, &e))?;

@@ -4,11 +4,11 @@ use crate::exit::{Nothing, Slower, Usage};
 use crate::terminal;
 use anyhow::Result;
 use clap::Args;
-use dormouse_core::decide::compare::contrast::Verdict;
-use dormouse_core::decide::compare::figure::Figure;
-use dormouse_core::decide::compare::{Comparison, Refusal, Subject, compare};
-use dormouse_core::understand::{CycleView, explain};
 use dormouse_read::{Input, Options, Reading, read};
+use dormouse_sleep::analyse::{CycleView, explain};
+use dormouse_sleep::compare::contrast::Verdict;
+use dormouse_sleep::compare::figure::Figure;
+use dormouse_sleep::compare::{Comparison, Refusal, Subject, compare};
 use dormouse_write::comparison::{json, lists, text};
 use std::path::PathBuf;
 

@@ -6,7 +6,7 @@ use crate::terminal;
 use crate::verbs::report::read_labelled;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use dormouse_core::understand::start::{Start, starts};
+use dormouse_sleep::analyse::start::{Start, starts};
 use dormouse_write::perfetto::{self, Group};
 use dormouse_write::{Explained, Selection};
 use std::fs::File;

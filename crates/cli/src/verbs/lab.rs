@@ -5,7 +5,7 @@ use crate::recording::detail;
 use crate::terminal::print;
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
-use dormouse_core::board::{Board, parse};
+use dormouse_board::{Board, parse};
 use dormouse_lab::capture;
 use dormouse_lab::capture::{Wish, captures, recipe};
 use dormouse_lab::kernels::{self, Kernel, fetch};

@@ -5,11 +5,11 @@ use crate::exit::Usage;
 use crate::{machine, terminal};
 use anyhow::Result;
 use clap::Args;
-use dormouse_core::board::derive::Derived;
-use dormouse_core::simulate::Settings;
-use dormouse_core::simulate::change::{Change, apply};
-use dormouse_core::simulate::policy;
-use dormouse_core::simulate::predict::{Question, Scheduler, outlook, predict};
+use dormouse_board::derive::Derived;
+use dormouse_sleep::simulate::Settings;
+use dormouse_sleep::simulate::change::{Change, apply};
+use dormouse_sleep::simulate::policy;
+use dormouse_sleep::simulate::predict::{Question, Scheduler, outlook, predict};
 use dormouse_write::prediction::{KernelRow, json, text as written};
 use std::path::PathBuf;
 

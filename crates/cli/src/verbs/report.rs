@@ -3,9 +3,9 @@
 use crate::exit::nothing_in;
 use anyhow::{Context, Result};
 use clap::Args;
-use dormouse_core::understand::explain;
 use dormouse_read::{Input, Options as ReadOptions, read};
 use dormouse_report::{Labelled, Options, render};
+use dormouse_sleep::analyse::explain;
 use dormouse_write::Explained;
 use std::fs;
 use std::path::{Path, PathBuf};

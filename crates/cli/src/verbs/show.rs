@@ -4,9 +4,9 @@ use crate::exit::{Usage, nothing_in};
 use crate::terminal;
 use anyhow::{Result, bail};
 use clap::Args;
-use dormouse_core::phase::Phase;
-use dormouse_core::understand::explain;
+use dormouse_model::phase::Phase;
 use dormouse_read::{Input, Options, read};
+use dormouse_sleep::analyse::explain;
 use dormouse_write::{Explained, Selection, text};
 use std::path::PathBuf;
 

@@ -6,9 +6,9 @@ use super::merge;
 use super::schema::CaptureFile;
 use crate::merge::place_sleep;
 use crate::track::Tracker;
-use dormouse_core::capture::Capture;
-use dormouse_core::loss::{Losses, Severity};
-use dormouse_core::time::Ns;
+use dormouse_model::capture::Capture;
+use dormouse_model::loss::{Losses, Severity};
+use dormouse_model::time::Ns;
 use std::borrow::Cow;
 use std::collections::HashMap;
 

@@ -7,11 +7,11 @@
 
 use super::schema::{CaptureFile, CycleStats, DeviceRow, LinkRow};
 use crate::track::Tracker;
-use dormouse_core::capture::Capture;
-use dormouse_core::cycle::{Cycle, Mode, Outcome, PmTestLevel};
-use dormouse_core::device::{Device, DeviceGraph, DeviceId, Facts, Link, LinkKind};
-use dormouse_core::loss::{Losses, Severity};
-use dormouse_core::names::{Names, Sym};
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::{Cycle, Mode, Outcome, PmTestLevel};
+use dormouse_model::device::{Device, DeviceGraph, DeviceId, Facts, Link, LinkKind};
+use dormouse_model::loss::{Losses, Severity};
+use dormouse_model::names::{Names, Sym};
 use std::collections::{HashMap, HashSet};
 
 /// Adds the tables and the document of `file` to `capture`, whose cycles were

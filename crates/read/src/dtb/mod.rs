@@ -9,13 +9,13 @@ pub mod fdt;
 mod suppliers;
 
 use crate::udev::Imported;
-use dormouse_core::board::classes::{self, Described};
-use dormouse_core::board::order::superiors_first;
-use dormouse_core::board::{Board, BoardDevice};
-use dormouse_core::device::{Device, DeviceId, Link, LinkKind};
-use dormouse_core::loss::Severity;
-use dormouse_core::names::Sym;
-use dormouse_core::random::Random;
+use dormouse_board::classes::{self, Described};
+use dormouse_board::order::superiors_first;
+use dormouse_board::{Board, BoardDevice};
+use dormouse_model::device::{Device, DeviceId, Link, LinkKind};
+use dormouse_model::loss::Severity;
+use dormouse_model::names::Sym;
+use dormouse_stats::random::Random;
 use fdt::{DtbError, Node, cells};
 use std::collections::{HashMap, HashSet};
 

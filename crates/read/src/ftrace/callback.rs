@@ -1,7 +1,7 @@
 //! The text of the three events that make a cycle.
 
 use crate::event::TraceEvent;
-use dormouse_core::phase::PmEvent;
+use dormouse_model::phase::PmEvent;
 use memchr::memmem;
 
 /// `DRIVER DEVICE, parent: PARENT, OPS[EVENT]`. Driver and device may contain

@@ -10,8 +10,8 @@ pub(crate) mod line;
 
 use crate::event::{EventSink, Stamp, TraceEvent, is_side_event};
 use crate::track::Tracker;
-use dormouse_core::loss::Severity;
-use dormouse_core::time::Ns;
+use dormouse_model::loss::Severity;
+use dormouse_model::time::Ns;
 use line::{Raw, Unit};
 
 /// How far the clocks of two CPUs may lie apart.

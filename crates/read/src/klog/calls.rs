@@ -9,7 +9,7 @@
 //!
 //! Before 5.14 the number is nanoseconds shifted right by ten, units of 1.024 us.
 
-use dormouse_core::time::Ns;
+use dormouse_model::time::Ns;
 use memchr::memmem;
 
 /// A line of either kind.

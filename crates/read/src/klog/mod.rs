@@ -12,7 +12,7 @@ mod state;
 mod steps;
 
 use crate::track::{Kind, Tracker};
-use dormouse_core::loss::Severity;
+use dormouse_model::loss::Severity;
 use prefix::Record;
 use state::Log;
 
@@ -101,7 +101,7 @@ pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
 
 /// A line that breaks off, waiting for the rest.
 struct Pending {
-    time: Option<dormouse_core::time::Ns>,
+    time: Option<dormouse_model::time::Ns>,
     pid: Option<i32>,
     text: Vec<u8>,
     at: u64,

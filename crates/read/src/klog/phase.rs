@@ -1,7 +1,7 @@
 //! Which phase a callback line belongs to, while the line that would prove it
 //! has not come yet.
 
-use dormouse_core::phase::{Direction, Phase};
+use dormouse_model::phase::{Direction, Phase};
 
 /// What a function's name says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,12 +62,12 @@ pub fn after(phase: Phase, aborted: bool) -> Phase {
 
 /// `suspend`, `late suspend`, `noirq resume`, … of a "complete after" line.
 /// `start suspend` is prepare and suspend together and gives `Prepare`.
-pub fn named(words: &[u8]) -> Option<(Phase, dormouse_core::phase::PmEvent)> {
+pub fn named(words: &[u8]) -> Option<(Phase, dormouse_model::phase::PmEvent)> {
     let (step, verb) = match memchr::memrchr(b' ', words) {
         Some(blank) => (&words[..blank], &words[blank + 1..]),
         None => (&b""[..], words),
     };
-    let event = dormouse_core::phase::PmEvent::from_name(verb)?;
+    let event = dormouse_model::phase::PmEvent::from_name(verb)?;
     let down = event.direction() == Direction::Suspend;
     let phase = match (step, down) {
         (b"", true) => Phase::Suspend,

@@ -4,7 +4,7 @@
 //! RFC 3339, journal, a script's logger), then the kernel's own: `<6>`,
 //! `[   12.345678]`, `[T123]` or `[  C0]`, and what vendors add.
 
-use dormouse_core::time::Ns;
+use dormouse_model::time::Ns;
 use memchr::memmem;
 
 /// One line without its prefix.

@@ -5,10 +5,10 @@ use super::phase;
 use super::prefix::Record;
 use crate::event::Stamp;
 use crate::track::{Call, CallRef, DeviceKey, Tracker};
-use dormouse_core::cycle::{Mode, PhaseSpan};
-use dormouse_core::loss::Severity;
-use dormouse_core::phase::{Direction, Phase, PmEvent};
-use dormouse_core::time::Ns;
+use dormouse_model::cycle::{Mode, PhaseSpan};
+use dormouse_model::loss::Severity;
+use dormouse_model::phase::{Direction, Phase, PmEvent};
+use dormouse_model::time::Ns;
 use std::collections::HashMap;
 
 /// A callback that has not ended: which, in what thread, since when.

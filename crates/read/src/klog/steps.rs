@@ -6,10 +6,10 @@ use super::prefix::Record;
 use super::state::Log;
 use crate::event::Stamp;
 use crate::track::DeviceKey;
-use dormouse_core::cycle::Mode;
-use dormouse_core::loss::Severity;
-use dormouse_core::phase::{Phase, PmEvent};
-use dormouse_core::time::Ns;
+use dormouse_model::cycle::Mode;
+use dormouse_model::loss::Severity;
+use dormouse_model::phase::{Phase, PmEvent};
+use dormouse_model::time::Ns;
 use memchr::memmem;
 
 /// Handles `r`; whether it is a step.

@@ -6,9 +6,9 @@ use super::scan::{
 use super::text;
 use super::wire::{Fields, Value};
 use crate::event::{EventSink, Stamp, TraceEvent};
-use dormouse_core::loss::{Losses, Severity};
-use dormouse_core::phase::PmEvent;
-use dormouse_core::time::Ns;
+use dormouse_model::loss::{Losses, Severity};
+use dormouse_model::phase::PmEvent;
+use dormouse_model::time::Ns;
 
 /// Hands all of `found` to `sink`.
 pub fn emit(found: &mut Found, file: &[u8], sink: &mut dyn EventSink, losses: &mut Losses) {

@@ -17,7 +17,7 @@ mod wire;
 
 use crate::event::EventSink;
 use crate::track::Tracker;
-use dormouse_core::loss::Losses;
+use dormouse_model::loss::Losses;
 
 /// Whether a file that begins with `head` is a Perfetto trace.
 ///

@@ -7,7 +7,7 @@
 
 use super::text;
 use super::wire::{Fields, Value, packed, put_bytes, put_number};
-use dormouse_core::loss::{Losses, Severity};
+use dormouse_model::loss::{Losses, Severity};
 use std::collections::HashMap;
 use std::io::Read;
 use std::ops::RangeInclusive;

@@ -7,9 +7,9 @@ use super::sections::unpacked;
 use super::symbols::Symbols;
 use super::unpack::Budget;
 use crate::event::{EventSink, Stamp, TraceEvent};
-use dormouse_core::loss::{Losses, Severity};
-use dormouse_core::phase::PmEvent;
-use dormouse_core::time::Ns;
+use dormouse_model::loss::{Losses, Severity};
+use dormouse_model::phase::PmEvent;
+use dormouse_model::time::Ns;
 use std::collections::HashMap;
 
 /// What to do with one kind of record.

@@ -8,7 +8,7 @@ use super::bytes::{Cursor, Endian};
 use super::format::{self, EventFormat, Field, Kind};
 use super::unpack::{Codec, UnpackError};
 use super::{TraceDatError, is_kept, sections};
-use dormouse_core::loss::{Losses, Severity};
+use dormouse_model::loss::{Losses, Severity};
 use std::borrow::Cow;
 use std::collections::HashMap;
 

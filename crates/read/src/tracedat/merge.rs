@@ -2,7 +2,7 @@
 
 use super::ring::CpuReader;
 use super::unpack::Budget;
-use dormouse_core::loss::Losses;
+use dormouse_model::loss::Losses;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -28,7 +28,7 @@ mod unpack;
 
 use crate::event::{EventSink, is_side_event};
 use crate::track::Tracker;
-use dormouse_core::loss::{Losses, Severity};
+use dormouse_model::loss::{Losses, Severity};
 use std::borrow::Cow;
 
 /// Why a file cannot be read at all.

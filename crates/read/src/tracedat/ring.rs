@@ -14,7 +14,7 @@
 use super::bytes::Endian;
 use super::header::{CpuData, PageFormat, Tsc, count_unpack_error};
 use super::unpack::{Budget, Codec, UnpackError, unpack};
-use dormouse_core::loss::{Losses, Severity};
+use dormouse_model::loss::{Losses, Severity};
 
 /// Top bit of `commit`: events were lost before this page.
 const MISSED: u64 = 1 << 31;

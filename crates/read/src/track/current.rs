@@ -4,12 +4,12 @@ use super::devices::DeviceKey;
 use super::threads::{MAX_OPEN, Threads};
 use super::{CycleNote, Kind, MAX_CYCLES, Tracker, finish, rules};
 use crate::event::Stamp;
-use dormouse_core::cycle::{Callback, Cycle, Mode, PhaseSpan, SideEvent};
-use dormouse_core::device::DeviceId;
-use dormouse_core::loss::Severity;
-use dormouse_core::names::Sym;
-use dormouse_core::phase::{Direction, Phase, PmEvent};
-use dormouse_core::time::Ns;
+use dormouse_model::cycle::{Callback, Cycle, Mode, PhaseSpan, SideEvent};
+use dormouse_model::device::DeviceId;
+use dormouse_model::loss::Severity;
+use dormouse_model::names::Sym;
+use dormouse_model::phase::{Direction, Phase, PmEvent};
+use dormouse_model::time::Ns;
 
 /// A callback that begins.
 #[derive(Clone, Copy, Debug)]

@@ -6,9 +6,9 @@
 //! phase is the k-th in every forward walk and the k-th from the end in every
 //! backward walk.
 
-use dormouse_core::device::{Device, DeviceGraph, DeviceId};
-use dormouse_core::names::{Names, Sym};
-use dormouse_core::phase::{Direction, Phase};
+use dormouse_model::device::{Device, DeviceGraph, DeviceId};
+use dormouse_model::names::{Names, Sym};
+use dormouse_model::phase::{Direction, Phase};
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher, RandomState};
 

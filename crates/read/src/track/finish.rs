@@ -2,13 +2,13 @@
 
 use super::Tracker;
 use super::current::Current;
-use dormouse_core::capture::Capture;
-use dormouse_core::cycle::{Cycle, Mode, Outcome, PhaseSpan, PmTestLevel};
-use dormouse_core::device::{Device, DeviceId};
-use dormouse_core::loss::{Losses, Severity};
-use dormouse_core::names::Sym;
-use dormouse_core::phase::{Direction, Phase};
-use dormouse_core::time::Ns;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::{Cycle, Mode, Outcome, PhaseSpan, PmTestLevel};
+use dormouse_model::device::{Device, DeviceId};
+use dormouse_model::loss::{Losses, Severity};
+use dormouse_model::names::Sym;
+use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::time::Ns;
 use std::collections::HashSet;
 
 /// `pm_test` waits 5 seconds by default where it turns round; an abort turns

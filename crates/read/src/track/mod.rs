@@ -18,11 +18,11 @@ pub use devices::DeviceKey;
 use crate::event::{EventSink, Stamp, TraceEvent};
 use current::Current;
 use devices::Devices;
-use dormouse_core::capture::{Capture, Machine};
-use dormouse_core::cycle::Cycle;
-use dormouse_core::device::{Device, DeviceGraph, DeviceId};
-use dormouse_core::loss::{Losses, Severity};
-use dormouse_core::names::{Names, Sym};
+use dormouse_model::capture::{Capture, Machine};
+use dormouse_model::cycle::Cycle;
+use dormouse_model::device::{Device, DeviceGraph, DeviceId};
+use dormouse_model::loss::{Losses, Severity};
+use dormouse_model::names::{Names, Sym};
 use std::collections::HashMap;
 
 /// What kind of source a cycle came from; decides which of two descriptions of
@@ -68,7 +68,7 @@ pub struct Tracker {
     folder: Sym,
     stamp: Sym,
     kernel: Sym,
-    mode_hint: Option<dormouse_core::cycle::Mode>,
+    mode_hint: Option<dormouse_model::cycle::Mode>,
     kind: Kind,
     split_seen: bool,
     listed: Vec<Sym>,
@@ -177,7 +177,7 @@ impl Tracker {
     }
 
     /// What the source says of the sleep state in its header; events win.
-    pub fn set_mode_hint(&mut self, mode: dormouse_core::cycle::Mode) {
+    pub fn set_mode_hint(&mut self, mode: dormouse_model::cycle::Mode) {
         self.mode_hint = Some(mode);
     }
 

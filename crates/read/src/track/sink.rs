@@ -3,8 +3,8 @@
 use super::current::Call;
 use super::{DeviceKey, Tracker, rules};
 use crate::event::{Stamp, TraceEvent};
-use dormouse_core::loss::Severity;
-use dormouse_core::phase::{Phase, PmEvent};
+use dormouse_model::loss::Severity;
+use dormouse_model::phase::{Phase, PmEvent};
 use rules::Step;
 
 pub fn event(t: &mut Tracker, stamp: Stamp<'_>, event: TraceEvent<'_>) {

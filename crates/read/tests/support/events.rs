@@ -1,6 +1,6 @@
 //! Events of sleep as tests make them, and the `trace` text of them.
 
-use dormouse_core::phase::PmEvent;
+use dormouse_model::phase::PmEvent;
 
 /// What happened.
 #[derive(Clone, Debug)]

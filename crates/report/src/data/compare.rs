@@ -2,12 +2,12 @@
 
 use super::summary::{CompareRow, Comparison};
 use crate::Labelled;
-use dormouse_core::decide::compare::contrast::{Contrast, Verdict};
-use dormouse_core::decide::compare::figure::Figure;
-use dormouse_core::decide::compare::say::{cautions, sentences};
-use dormouse_core::decide::compare::{Refusal, Subject, compare as core_compare};
-use dormouse_core::statistics::describe::median;
-use dormouse_core::time::Ns;
+use dormouse_model::time::Ns;
+use dormouse_sleep::compare::contrast::{Contrast, Verdict};
+use dormouse_sleep::compare::figure::Figure;
+use dormouse_sleep::compare::say::{cautions, sentences};
+use dormouse_sleep::compare::{Refusal, Subject, compare as core_compare};
+use dormouse_stats::describe::median;
 use dormouse_write::words;
 
 /// Compares every further capture with the first.

@@ -8,16 +8,16 @@ use crate::block::Blocks;
 use crate::choose::{self, Kept};
 use crate::words::reason;
 use crate::{Labelled, Options};
-use dormouse_core::capture::Capture;
-use dormouse_core::cycle::{Cycle, Outcome};
-use dormouse_core::device::DeviceId;
-use dormouse_core::phase::{Direction, Phase};
-use dormouse_core::simulate::infer;
-use dormouse_core::time::Ns;
-use dormouse_core::understand::CycleView;
-use dormouse_core::understand::decode::decode;
-use dormouse_core::understand::rows::What;
-use dormouse_core::understand::spread::{self, Group};
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::{Cycle, Outcome};
+use dormouse_model::device::DeviceId;
+use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::time::Ns;
+use dormouse_sleep::analyse::CycleView;
+use dormouse_sleep::analyse::decode::decode;
+use dormouse_sleep::analyse::rows::What;
+use dormouse_sleep::analyse::spread::{self, Group};
+use dormouse_sleep::simulate::infer;
 use dormouse_wasm::columns::{self, REASONS};
 use dormouse_wasm::machine;
 use dormouse_wasm::names::NameTable;
@@ -260,7 +260,7 @@ fn hole(view: &CycleView, cycle: &Cycle) -> Option<(Ns, Ns)> {
 }
 
 fn rows(cycle: &Cycle, view: &CycleView) -> Vec<RowData> {
-    let row = |r: &dormouse_core::understand::rows::Row| {
+    let row = |r: &dormouse_sleep::analyse::rows::Row| {
         let (phase, callbacks, cpu) = match r.what {
             What::Phase(i) => {
                 let span = &cycle.phases[i as usize];
@@ -326,7 +326,7 @@ fn outliers(groups: &[Group<'_>], n: usize) -> Vec<String> {
 }
 
 fn losses(capture: &Capture) -> Vec<LossData> {
-    let loss = |l: &dormouse_core::loss::Loss| LossData {
+    let loss = |l: &dormouse_model::loss::Loss| LossData {
         kind: l.kind,
         count: l.count,
         severity: l.severity.name(),

@@ -2,12 +2,12 @@
 
 use super::summary::{DeviceStats, PhaseStats};
 use crate::choose::Kept;
-use dormouse_core::capture::Capture;
-use dormouse_core::phase::Phase;
-use dormouse_core::time::Ns;
-use dormouse_core::understand::CycleView;
-use dormouse_core::understand::rows::What;
-use dormouse_core::understand::spread::Spread;
+use dormouse_model::capture::Capture;
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
+use dormouse_sleep::analyse::CycleView;
+use dormouse_sleep::analyse::rows::What;
+use dormouse_sleep::analyse::spread::Spread;
 use dormouse_write::words;
 use serde::Serialize;
 

@@ -1,8 +1,8 @@
 //! A comparison as JSON: schema `dormouse.compare`, version 1.
 
-use dormouse_core::decide::compare::contrast::Contrast;
-use dormouse_core::decide::compare::figure::Figure;
-use dormouse_core::decide::compare::{Comparison, say};
+use dormouse_sleep::compare::contrast::Contrast;
+use dormouse_sleep::compare::figure::Figure;
+use dormouse_sleep::compare::{Comparison, say};
 use serde_json::{Value, json};
 
 /// The whole comparison. Durations are nanoseconds.

@@ -3,9 +3,9 @@
 //! kernel, milliseconds.
 
 use super::text::plain_table;
-use dormouse_core::decide::compare::Comparison;
-use dormouse_core::decide::compare::figure::Figure;
-use dormouse_core::phase::Phase;
+use dormouse_model::phase::Phase;
+use dormouse_sleep::compare::Comparison;
+use dormouse_sleep::compare::figure::Figure;
 
 const ROWS: [(&str, Phase, Phase); 3] = [
     ("s/r", Phase::Suspend, Phase::Resume),

@@ -5,10 +5,10 @@ use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, Table};
-use dormouse_core::decide::compare::contrast::{Contrast, Verdict};
-use dormouse_core::decide::compare::figure::Figure;
-use dormouse_core::decide::compare::{Comparison, Row, say};
-use dormouse_core::time::Ns;
+use dormouse_model::time::Ns;
+use dormouse_sleep::compare::contrast::{Contrast, Verdict};
+use dormouse_sleep::compare::figure::Figure;
+use dormouse_sleep::compare::{Comparison, Row, say};
 use std::fmt::Write as _;
 
 /// How many devices a table lists.

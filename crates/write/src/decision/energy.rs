@@ -2,9 +2,9 @@
 
 use super::clip;
 use super::plan::change;
-use dormouse_core::board::Board;
-use dormouse_core::decide::energy::{Account, Worth};
-use dormouse_core::decide::plan::Plan;
+use dormouse_board::Board;
+use dormouse_sleep::energy::{Account, Worth};
+use dormouse_sleep::plan::Plan;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

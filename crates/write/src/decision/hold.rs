@@ -1,9 +1,9 @@
 //! What was predicted beside what a kernel did.
 
 use crate::text::page::{Ink, Page};
-use dormouse_core::decide::compare::contrast::Verdict;
-use dormouse_core::decide::hold::{FLOOR, Held, JUDGED, Outcome, Part, Row, TOLERANCE};
-use dormouse_core::simulate::predict::phase_words;
+use dormouse_sleep::compare::contrast::Verdict;
+use dormouse_sleep::simulate::predict::phase_words;
+use dormouse_sleep::validate::{FLOOR, Held, JUDGED, Outcome, Part, Row, TOLERANCE};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

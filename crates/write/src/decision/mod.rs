@@ -7,8 +7,8 @@ pub mod plan;
 pub mod tune;
 
 use crate::text::safe;
-use dormouse_core::board::Board;
-use dormouse_core::device::DeviceId;
+use dormouse_board::Board;
+use dormouse_model::device::DeviceId;
 
 /// The device as a person refers to it: name, and driver where it is known.
 pub(crate) fn device(board: &Board, id: DeviceId) -> String {

@@ -2,14 +2,14 @@
 
 use super::{clip, device};
 use crate::text::safe;
-use dormouse_core::board::Board;
-use dormouse_core::decide::plan::candidate::{Candidate, Kind, goes_with};
-use dormouse_core::decide::plan::essential::Stays;
-use dormouse_core::decide::plan::obstacle::Obstacle;
-use dormouse_core::decide::plan::{Goal, Plan, Reached};
-use dormouse_core::device::DeviceId;
-use dormouse_core::simulate::predict::phase_words;
-use dormouse_core::time::Ns;
+use dormouse_board::Board;
+use dormouse_model::device::DeviceId;
+use dormouse_model::time::Ns;
+use dormouse_sleep::plan::candidate::{Candidate, Kind, goes_with};
+use dormouse_sleep::plan::essential::Stays;
+use dormouse_sleep::plan::obstacle::Obstacle;
+use dormouse_sleep::plan::{Goal, Plan, Reached};
+use dormouse_sleep::simulate::predict::phase_words;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

@@ -2,9 +2,9 @@
 
 use super::{clip, device};
 use crate::text::page::{Ink, Page};
-use dormouse_core::board::Board;
-use dormouse_core::decide::tune::{Cost, Tuned};
-use dormouse_core::time::Ns;
+use dormouse_board::Board;
+use dormouse_model::time::Ns;
+use dormouse_sleep::tune::{Cost, Tuned};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

@@ -2,8 +2,8 @@
 
 use super::Kind::{Flag, Text, Whole};
 use super::{Cell, Columns, Rows, Source, Values};
-use dormouse_core::understand::decode::decode;
-use dormouse_core::understand::start::starts;
+use dormouse_sleep::analyse::decode::decode;
+use dormouse_sleep::analyse::start::starts;
 
 /// The columns in order; `docs/parquet-schema.md` says what they mean.
 pub const COLUMNS: Columns = &[
@@ -56,7 +56,7 @@ pub fn rows(source: &Source<'_>) -> Vec<Values> {
         }
         for (i, cb) in cycle.callbacks.iter().enumerate() {
             let device = c.graph.devices.get(cb.device.index());
-            let text = |f: fn(&dormouse_core::device::Device) -> dormouse_core::names::Sym| {
+            let text = |f: fn(&dormouse_model::device::Device) -> dormouse_model::names::Sym| {
                 device.map_or("", |d| name(f(d)))
             };
             let parent = device.and_then(|d| d.parent).and_then(|p| c.graph.devices.get(p.index()));

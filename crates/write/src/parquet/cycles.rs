@@ -2,8 +2,8 @@
 
 use super::Kind::{Flag, Text, Whole};
 use super::{Cell, Columns, Rows, Source, Values};
-use dormouse_core::phase::Phase;
-use dormouse_core::understand::rows::{What, gap_content};
+use dormouse_model::phase::Phase;
+use dormouse_sleep::analyse::rows::{What, gap_content};
 
 /// The columns in order; `docs/parquet-schema.md` says what they mean.
 pub const COLUMNS: Columns = &[

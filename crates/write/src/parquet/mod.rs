@@ -7,8 +7,8 @@
 mod callbacks;
 mod cycles;
 
-use dormouse_core::capture::Capture;
-use dormouse_core::understand::CycleView;
+use dormouse_model::capture::Capture;
+use dormouse_sleep::analyse::CycleView;
 use parquet::basic::Compression;
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;

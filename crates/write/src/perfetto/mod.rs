@@ -9,14 +9,14 @@
 pub mod proto;
 
 use crate::words;
-use dormouse_core::capture::Capture;
-use dormouse_core::cycle::{Callback, Cycle};
-use dormouse_core::phase::Phase;
-use dormouse_core::time::Ns;
-use dormouse_core::understand::CycleView;
-use dormouse_core::understand::decode::decode;
-use dormouse_core::understand::rows::{What, gap_content};
-use dormouse_core::understand::start::Start;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::{Callback, Cycle};
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
+use dormouse_sleep::analyse::CycleView;
+use dormouse_sleep::analyse::decode::decode;
+use dormouse_sleep::analyse::rows::{What, gap_content};
+use dormouse_sleep::analyse::start::Start;
 use proto::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};

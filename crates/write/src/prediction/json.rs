@@ -2,10 +2,10 @@
 //! `dormouse-predict-kernels/1`, described in docs/predict-json.md.
 
 use super::KernelRow;
-use dormouse_core::board::derive::Derived;
-use dormouse_core::device::DeviceId;
-use dormouse_core::phase::Direction;
-use dormouse_core::simulate::predict::{Outlook, Prediction};
+use dormouse_board::derive::Derived;
+use dormouse_model::device::DeviceId;
+use dormouse_model::phase::Direction;
+use dormouse_sleep::simulate::predict::{Outlook, Prediction};
 use serde_json::{Value, json};
 
 /// The whole prediction; nanoseconds.

@@ -3,12 +3,12 @@
 use super::KernelRow;
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
-use dormouse_core::board::derive::Derived;
-use dormouse_core::phase::{Direction, Phase};
-use dormouse_core::simulate::policy::{Evidence, Policy};
-use dormouse_core::simulate::predict::{Outlook, Prediction, phase_words};
-use dormouse_core::time::Ns;
-use dormouse_core::understand::path::Reason;
+use dormouse_board::derive::Derived;
+use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::time::Ns;
+use dormouse_sleep::analyse::path::Reason;
+use dormouse_sleep::simulate::policy::{Evidence, Policy};
+use dormouse_sleep::simulate::predict::{Outlook, Prediction, phase_words};
 use std::fmt::Write as _;
 
 /// Milliseconds with three digits.

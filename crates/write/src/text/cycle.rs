@@ -4,14 +4,14 @@ use super::page::{Ink, Page, WIDTH};
 use super::safe::{fit, fit_end, left, right, safe};
 use crate::words::{self, device, name, percent, plural};
 use crate::{Explained, Selection};
-use dormouse_core::capture::Capture;
-use dormouse_core::cycle::{Cycle, Mode, Outcome};
-use dormouse_core::phase::{Direction, Phase};
-use dormouse_core::time::Ns;
-use dormouse_core::understand::path::{Reason, Segment};
-use dormouse_core::understand::rows::{Row, What};
-use dormouse_core::understand::stall::Place;
-use dormouse_core::understand::{CycleView, per_mille};
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::{Cycle, Mode, Outcome};
+use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::time::Ns;
+use dormouse_sleep::analyse::path::{Reason, Segment};
+use dormouse_sleep::analyse::rows::{Row, What};
+use dormouse_sleep::analyse::stall::Place;
+use dormouse_sleep::analyse::{CycleView, per_mille};
 
 /// Everything about one cycle.
 pub fn show(
@@ -346,10 +346,7 @@ fn ranking(page: &mut Page, capture: &Capture, view: &CycleView, selection: &Sel
 }
 
 /// Why a device's own time is not its time on the path.
-fn difference(
-    capture: &Capture,
-    d: &dormouse_core::understand::rank::DeviceTime,
-) -> Option<String> {
+fn difference(capture: &Capture, d: &dormouse_sleep::analyse::rank::DeviceTime) -> Option<String> {
     let off = d.total_busy().since(d.total_on_path());
     if off.0 * 10 < d.total_busy().0 || off < Ns::from_us(100) {
         return None;
@@ -493,7 +490,7 @@ fn counts(
     }
 }
 
-fn some(capture: &Capture, list: &[dormouse_core::device::DeviceId], top: usize) -> String {
+fn some(capture: &Capture, list: &[dormouse_model::device::DeviceId], top: usize) -> String {
     let mut text: Vec<String> =
         list.iter().take(top).map(|&d| name(capture, d).to_string()).collect();
     if list.len() > top {

@@ -5,13 +5,13 @@ use super::page::{Ink, Page, WIDTH};
 use super::safe::{fit_end, left, right, safe};
 use crate::words::{self, percent, plural};
 use crate::{Explained, Selection};
-use dormouse_core::capture::Capture;
-use dormouse_core::phase::Direction;
-use dormouse_core::time::Ns;
-use dormouse_core::understand::CycleView;
-use dormouse_core::understand::decode::decode;
-use dormouse_core::understand::per_mille;
-use dormouse_core::understand::spread::{DeviceKey, DeviceSpread, Group, Spread, groups};
+use dormouse_model::capture::Capture;
+use dormouse_model::phase::Direction;
+use dormouse_model::time::Ns;
+use dormouse_sleep::analyse::CycleView;
+use dormouse_sleep::analyse::decode::decode;
+use dormouse_sleep::analyse::per_mille;
+use dormouse_sleep::analyse::spread::{DeviceKey, DeviceSpread, Group, Spread, groups};
 
 /// All cycles: groups that may be compared, then one line a cycle.
 pub fn show(
@@ -150,7 +150,7 @@ fn list(
         let at = if several { format!("at {}: ", c.start) } else { String::new() };
         let front = front + &at;
         let source = e.capture.names.get(c.source);
-        let rest = if c.outcome == dormouse_core::cycle::Outcome::Slept {
+        let rest = if c.outcome == dormouse_model::cycle::Outcome::Slept {
             fit_end(source, WIDTH - front.len())
         } else {
             outcome(&e.capture, c)

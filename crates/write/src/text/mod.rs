@@ -30,7 +30,7 @@ pub fn show(all: &[Explained], selection: &Selection, colour: bool) -> String {
 
 /// What could not be read, worst first.
 fn losses(page: &mut Page, all: &[Explained]) {
-    let mut merged = dormouse_core::loss::Losses::default();
+    let mut merged = dormouse_model::loss::Losses::default();
     for e in all {
         merged.merge(e.capture.losses.clone());
     }

@@ -1,13 +1,13 @@
 //! A machine with a few devices and five cycles that shows every field.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use dormouse_core::capture::Capture;
-use dormouse_core::cycle::*;
-use dormouse_core::device::*;
-use dormouse_core::loss::Severity;
-use dormouse_core::phase::{Phase, PmEvent};
-use dormouse_core::time::Ns;
-use dormouse_core::understand::explain;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::*;
+use dormouse_model::device::*;
+use dormouse_model::loss::Severity;
+use dormouse_model::phase::{Phase, PmEvent};
+use dormouse_model::time::Ns;
+use dormouse_sleep::analyse::explain;
 use dormouse_write::Explained;
 
 const MS: i64 = 1_000_000;

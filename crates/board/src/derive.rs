@@ -1,0 +1,367 @@
+//! A board from a capture: what the recorded machine would do again.
+
+use super::{Board, BoardDevice, Work};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::{Cycle, Outcome};
+use dormouse_model::device::{DeviceGraph, DeviceId};
+use dormouse_model::phase::{Phase, PmEvent};
+use dormouse_model::time::Ns;
+
+/// Times of the eight callbacks of every device in one cycle.
+pub type Times = Vec<[Option<Ns>; 8]>;
+
+/// A board and where its figures come from.
+#[derive(Clone, Debug, Default)]
+pub struct Derived {
+    /// The board, with median times.
+    pub board: Board,
+    /// For every device of the capture its number on the board; empty for a
+    /// board that was not derived.
+    pub place: Vec<u32>,
+    /// The times of each cycle used, parallel to `board.devices`.
+    pub cycles: Vec<Times>,
+    /// Median of each device phase as observed, by
+    /// [`Phase::device_index`]; `None` if never seen.
+    pub observed: [Option<Ns>; 8],
+    /// What the capture does not say and is assumed, as sentences.
+    pub assumptions: Vec<String>,
+}
+
+impl Derived {
+    /// The board with the times that `choose` takes from the cycles: it is
+    /// asked for a cycle number for every device.
+    pub fn with_cycles(&self, mut choose: impl FnMut() -> usize) -> Board {
+        let mut board = self.board.clone();
+        for (d, device) in board.devices.iter_mut().enumerate() {
+            let times = self.cycles.get(choose()).map(|c| c[d]);
+            for (index, work) in device.work.iter_mut().enumerate() {
+                let seen = times.and_then(|t| t[index]);
+                if let (Some(w), Some(t)) = (work.as_mut(), seen) {
+                    w.sleep = t;
+                }
+            }
+        }
+        board
+    }
+}
+
+/// Shorter calls of prepare and complete are the frame every device has, not
+/// work of its own.
+const FRAME: Ns = Ns(20_000);
+
+/// For a device that is never called in between: an interrupt can make a frame
+/// this long, and to take it for a callback would make the device one that
+/// others wait for (it could no longer be direct-complete).
+const LONG_FRAME: Ns = Ns(1_000_000);
+
+/// Makes a board of the cycles of `capture` that went down and came back; of
+/// all others if there is none.
+///
+/// # Errors
+/// A sentence, if no cycle has a device callback.
+pub fn derive(capture: &Capture) -> Result<Derived, String> {
+    let cycles = chosen_cycles(capture);
+    if cycles.is_empty() {
+        return Err("no cycle with device callbacks in the input; record one with \
+                    pm_print_times or the power trace events on (dormouse record without --phases)"
+            .into());
+    }
+    let mut derived = Derived::default();
+    let (graph, place, reordered) = ordered(&capture.graph);
+    let n = graph.devices.len();
+    derived.board.names = capture.names.clone();
+    derived.board.graph = graph;
+    derived.board.devices = vec![BoardDevice::default(); n];
+
+    let mut in_worker = vec![false; n];
+    let mut on_main = vec![false; n];
+    for cycle in &cycles {
+        derived.cycles.push(times(cycle, &place, n, &mut in_worker, &mut on_main));
+    }
+    fill_work(&mut derived);
+    for (index, phase) in Phase::DEVICE.into_iter().enumerate() {
+        let mut seen: Vec<Ns> =
+            cycles.iter().filter_map(|c| c.phase(phase)).map(|p| p.duration()).collect();
+        derived.observed[index] = median(&mut seen);
+    }
+    fill_facts(&mut derived, capture, &in_worker, &on_main);
+    take_vanished(&mut derived, &cycles, &place);
+    say_rest(&mut derived, capture, cycles.len(), reordered);
+    derived.place = place;
+    Ok(derived)
+}
+
+/// The cycles that [`derive`] uses, in order.
+pub fn chosen_cycles(capture: &Capture) -> Vec<&Cycle> {
+    let has_devices = |c: &&Cycle| c.callbacks.iter().any(|c| c.phase.may_be_async());
+    let usable: Vec<&Cycle> = capture.cycles.iter().filter(has_devices).collect();
+    let whole: Vec<&Cycle> = usable
+        .iter()
+        .copied()
+        .filter(|c| matches!(c.outcome, Outcome::Slept | Outcome::Partial))
+        .collect();
+    let usable = if whole.is_empty() { usable } else { whole };
+    // The first cycle after boot has cold pools and late work of its own.
+    if usable.iter().any(|c| !c.first_after_boot) {
+        usable.into_iter().filter(|c| !c.first_after_boot).collect()
+    } else {
+        usable
+    }
+}
+
+/// The graph with superiors before subordinates, where every device went, and
+/// whether that changed anything.
+fn ordered(graph: &DeviceGraph) -> (DeviceGraph, Vec<u32>, bool) {
+    let n = graph.devices.len();
+    let parent_of =
+        |d: usize| graph.devices[d].parent.map(DeviceId::index).filter(|&p| p < n && p != d);
+    // Depth first over parents; a circle of parents is cut where it closes.
+    let mut order: Vec<u32> = Vec::with_capacity(n);
+    let mut state = vec![0u8; n];
+    let mut stack = Vec::new();
+    for d in 0..n {
+        let mut at = d;
+        loop {
+            if state[at] != 0 {
+                break;
+            }
+            state[at] = 1;
+            stack.push(at);
+            match parent_of(at) {
+                Some(p) => at = p,
+                None => break,
+            }
+        }
+        while let Some(d) = stack.pop() {
+            order.push(d as u32);
+        }
+    }
+    let reordered = order.iter().enumerate().any(|(i, &d)| i as u32 != d);
+    let mut place = vec![0u32; n];
+    for (i, &d) in order.iter().enumerate() {
+        place[d as usize] = i as u32;
+    }
+    let moved = |d: DeviceId| DeviceId(place.get(d.index()).copied().unwrap_or(d.0));
+    let mut new = DeviceGraph {
+        devices: Vec::with_capacity(n),
+        links: graph.links.clone(),
+        order_known: graph.order_known && !reordered,
+        links_known: graph.links_known,
+    };
+    for (i, &d) in order.iter().enumerate() {
+        let mut device = graph.devices[d as usize].clone();
+        device.parent =
+            device.parent.filter(|p| p.index() < n).map(moved).filter(|p| p.index() < i);
+        new.devices.push(device);
+    }
+    new.links.retain(|l| l.consumer.index() < n && l.supplier.index() < n);
+    for l in &mut new.links {
+        l.consumer = moved(l.consumer);
+        l.supplier = moved(l.supplier);
+    }
+    new.links.retain(|l| l.consumer != l.supplier);
+    (new, place, reordered)
+}
+
+fn times(
+    cycle: &Cycle,
+    place: &[u32],
+    n: usize,
+    in_worker: &mut [bool],
+    on_main: &mut [bool],
+) -> Times {
+    let mut times = vec![[None; 8]; n];
+    for c in &cycle.callbacks {
+        let Some(index) = c.phase.device_index() else { continue };
+        // Hibernation runs a phase for several events; the first pair counts.
+        let counted =
+            matches!(c.event, PmEvent::Suspend | PmEvent::Freeze | PmEvent::Resume | PmEvent::Thaw);
+        let Some(&d) = place.get(c.device.index()) else { continue };
+        if !counted || !c.complete {
+            continue;
+        }
+        let d = d as usize;
+        let slot: &mut Option<Ns> = &mut times[d][index];
+        *slot = Some(slot.unwrap_or(Ns::ZERO) + c.duration());
+        if c.phase.may_be_async() {
+            match cycle.threads.get(usize::from(c.thread.0)).and_then(|t| t.is_main) {
+                Some(true) => on_main[d] = true,
+                Some(false) => in_worker[d] = true,
+                None => {}
+            }
+        }
+    }
+    times
+}
+
+fn fill_work(derived: &mut Derived) {
+    let n = derived.board.devices.len();
+    let mut seen: Vec<Ns> = Vec::with_capacity(derived.cycles.len());
+    for d in 0..n {
+        for index in 0..8 {
+            seen.clear();
+            seen.extend(derived.cycles.iter().filter_map(|c| c[d][index]));
+            // A callback that most cycles skipped is not expected again.
+            if seen.len() * 2 <= derived.cycles.len() && derived.cycles.len() > 1 {
+                continue;
+            }
+            let Some(time) = median(&mut seen) else { continue };
+            let called = derived.cycles.iter().any(|c| c[d][1..7].iter().any(Option::is_some));
+            if matches!(index, 0 | 7) && time < if called { FRAME } else { LONG_FRAME } {
+                continue;
+            }
+            derived.board.devices[d].work[index] = Some(Work { sleep: time, ..Work::default() });
+        }
+    }
+}
+
+fn fill_facts(derived: &mut Derived, capture: &Capture, in_worker: &[bool], on_main: &[bool]) {
+    let board = &mut derived.board;
+    let any_worker = in_worker.iter().any(|&w| w);
+    let (mut seen, mut unknown) = (0u32, 0u32);
+    for (d, device) in board.graph.devices.iter_mut().enumerate() {
+        let b = &mut board.devices[d];
+        b.wakeup = device.facts.wakeup == Some(true);
+        b.runtime_suspended = capture.names.get(device.facts.runtime_status) == "suspended";
+        // A list of flags by name can be wrong for devices that share a name;
+        // the thread a callback ran in cannot.
+        let contradicted = match device.async_flag {
+            Some(true) => any_worker && on_main[d] && !in_worker[d],
+            Some(false) => in_worker[d],
+            None => true,
+        };
+        if contradicted && !device.facts.no_pm {
+            if in_worker[d] {
+                seen += 1;
+                device.async_flag = Some(true);
+            } else if on_main[d] {
+                seen += 1;
+                device.async_flag = Some(false);
+            } else {
+                unknown += 1;
+            }
+        }
+    }
+    board.cpus = capture.machine.cpus.filter(|&c| c > 0).unwrap_or(4);
+    board.pm_async = capture.machine.pm_async.unwrap_or(any_worker);
+    let say = &mut derived.assumptions;
+    if capture.machine.cpus.is_none() {
+        say.push("The number of CPUs is not recorded; 4 are assumed (--cpus N).".into());
+    }
+    if capture.machine.pm_async.is_none() {
+        say.push(format!(
+            "pm_async is not recorded; it is taken as {}, because {} ran in worker threads.",
+            i32::from(any_worker),
+            if any_worker { "callbacks" } else { "no callback" }
+        ));
+    }
+    if seen > 0 {
+        say.push(format!(
+            "The async flag of {seen} devices is taken from the thread their callbacks ran in."
+        ));
+    }
+    if unknown > 0 {
+        say.push(format!(
+            "The async flag of {unknown} devices cannot be seen (no callback in a known thread); \
+             they are taken as synchronous."
+        ));
+    }
+}
+
+/// Devices that were prepared and never completed were unregistered on the way
+/// (a USB driver that is unbound in suspend takes its class devices with it).
+/// Nobody waits for them on the way up. The board has no word for that; a
+/// syscore device behaves so, and what is lost is their own short suspend.
+fn take_vanished(derived: &mut Derived, cycles: &[&Cycle], place: &[u32]) {
+    const SHORT: Ns = Ns(1_000_000);
+    let n = derived.board.devices.len();
+    let mut count = vec![(0u32, 0u32); n];
+    for cycle in cycles {
+        let whole = |p: Phase| cycle.phase(p).is_some_and(|s| s.complete);
+        if !whole(Phase::Prepare) || !whole(Phase::Complete) {
+            continue;
+        }
+        for c in &cycle.callbacks {
+            let Some(&d) = place.get(c.device.index()) else { continue };
+            match c.phase {
+                Phase::Prepare => count[d as usize].0 += 1,
+                Phase::Complete => count[d as usize].1 += 1,
+                _ => {}
+            }
+        }
+    }
+    let mut vanished = 0;
+    for (d, &(prepared, completed)) in count.iter().enumerate() {
+        let device = &mut derived.board.devices[d];
+        let own: Ns = device.work.iter().flatten().map(|w| w.sleep).sum();
+        if prepared > 0 && completed * 2 < prepared && own < SHORT {
+            device.work = [None; 8];
+            derived.board.graph.devices[d].facts.syscore = true;
+            vanished += 1;
+        }
+    }
+    if vanished > 0 {
+        derived.assumptions.push(format!(
+            "{vanished} devices vanish during the cycle (prepared, never completed); nothing waits \
+             for them on the way up."
+        ));
+    }
+}
+
+fn say_rest(derived: &mut Derived, capture: &Capture, cycles: usize, reordered: bool) {
+    let graph = &derived.board.graph;
+    let say = &mut derived.assumptions;
+    if !graph.order_known {
+        say.push(if reordered {
+            "The kernel's device order is not recorded; the order of the input is taken, with \
+             parents moved before their children."
+                .into()
+        } else {
+            "The kernel's device order is not recorded; the order of the input is taken.".into()
+        });
+    }
+    if !graph.links_known {
+        say.push(
+            "The capture does not list device links; only parents are waited for (dormouse \
+             record lists them)."
+                .into(),
+        );
+    }
+    let orphans = graph
+        .devices
+        .iter()
+        .filter(|d| d.parent.is_none() && !d.parent_name.is_empty())
+        .filter(|d| capture.names.get(d.parent_name) != "none")
+        .count();
+    if orphans > 0 {
+        say.push(format!(
+            "{orphans} devices name a parent without callbacks that the log does not list; they \
+             are taken as roots."
+        ));
+    }
+    say.push(
+        "Callbacks are taken to sleep: the log does not say how much of their time is computing."
+            .into(),
+    );
+    say.push(if cycles == 1 {
+        "Times are those of one cycle; record more for a range.".into()
+    } else {
+        format!("Times are medians over {cycles} cycles.")
+    });
+}
+
+fn median(values: &mut [Ns]) -> Option<Ns> {
+    values.sort_unstable();
+    match values.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(values[n / 2]),
+        n => {
+            let (a, b) = (values[n / 2 - 1].0, values[n / 2].0);
+            Some(Ns(a + (b - a) / 2))
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! A board: devices with the work of each callback. What the simulator runs,
+//! what the lab builds in a guest, and what a board file describes.
+#![no_std]
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+extern crate alloc;
+
+pub mod classes;
+pub mod derive;
+pub mod generate;
+pub mod machine;
+pub mod order;
+mod read;
+pub mod summary;
+mod words;
+mod write;
+
+pub use read::{BoardError, CALLBACKS, VERSION, parse};
+pub use words::{parse_duration, print_duration};
+pub use write::print;
+
+use alloc::vec::Vec;
+use dormouse_model::device::DeviceGraph;
+use dormouse_model::names::Names;
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
+
+/// What one callback does. Absent callbacks are `None` in [`BoardDevice::work`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Work {
+    /// Time spent sleeping (waiting for hardware): needs no CPU.
+    pub sleep: Ns,
+    /// Time spent computing on a CPU of speed 1.
+    pub compute: Ns,
+    /// Return value: 0, a negative errno, or positive from `prepare` to ask
+    /// for direct-complete.
+    pub ret: i32,
+    /// Lock (from 1) held for the whole callback; 0 for none. Callbacks with
+    /// the same lock exclude each other.
+    pub lock: u32,
+}
+
+/// What a board adds to a device of the graph.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BoardDevice {
+    /// Work of each callback by [`Phase::device_index`]: prepare, suspend,
+    /// late, noirq, noirq, early, resume, complete. All `None` is the kernel's
+    /// `no_pm_callbacks`.
+    pub work: [Option<Work>; 8],
+    /// Has a wakeup source: a `no_pm` child that counts in the leaf test from
+    /// 6.16 on (spec/dpm.md A.1, c21), and `device_may_wakeup`.
+    pub wakeup: bool,
+    /// Runtime-suspended when the cycle begins.
+    pub runtime_suspended: bool,
+    /// `DPM_FLAG_NO_DIRECT_COMPLETE`.
+    pub no_direct_complete: bool,
+}
+
+impl BoardDevice {
+    /// No system-sleep callback at all.
+    pub fn no_callbacks(&self) -> bool {
+        self.work.iter().all(Option::is_none)
+    }
+
+    /// The work of `phase`, if it has that callback.
+    pub fn in_phase(&self, phase: Phase) -> Option<Work> {
+        phase.device_index().and_then(|i| self.work[i])
+    }
+}
+
+/// A machine as the simulator sees it. `graph.devices[i]` and `devices[i]` are
+/// the same device; `graph` is in `dpm_list` order. A device's
+/// `async_flag: None` counts as synchronous.
+#[derive(Clone, Debug, Default)]
+pub struct Board {
+    /// Names that `graph` refers to.
+    pub names: Names,
+    /// Devices and links.
+    pub graph: DeviceGraph,
+    /// Work, parallel to `graph.devices`.
+    pub devices: Vec<BoardDevice>,
+    /// Number of CPUs.
+    pub cpus: u32,
+    /// `/sys/power/pm_async`.
+    pub pm_async: bool,
+}

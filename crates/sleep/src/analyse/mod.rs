@@ -1,0 +1,179 @@
+//! What happened in a cycle, and why it took as long as it did.
+//!
+//! [`explain`] takes a capture apart in three steps. [`rows`] cuts each half of
+//! a cycle into phases and gaps that add up to the total. [`structure`] builds,
+//! for each phase, what had to happen before what: the waits for superiors and
+//! subordinates, and the order of the main thread. [`path`] follows that
+//! structure from the end of the phase back to its start, and [`gain`] asks it
+//! how much shorter the phase would be without one device. The rest sums up:
+//! [`rank`], [`stall`], [`count`], [`answer`] for one cycle, [`spread`] for many.
+//!
+//! Everything is linear in callbacks, devices and links, but for sorting.
+
+pub mod answer;
+pub mod count;
+pub mod decode;
+pub mod gain;
+pub mod kernel;
+pub mod local;
+pub mod path;
+pub mod rank;
+pub mod rows;
+pub mod spread;
+pub mod stall;
+pub mod start;
+pub mod structure;
+
+use alloc::vec::Vec;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::{Callback, Cycle};
+use dormouse_model::device::DeviceId;
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
+
+/// Everything there is to say about one cycle.
+#[derive(Clone, Debug)]
+pub struct CycleView {
+    /// Phases and gaps that add up to the total.
+    pub rows: rows::Rows,
+    /// One entry a phase span, parallel to [`Cycle::phases`].
+    pub phases: Vec<PhaseView>,
+    /// Devices by time and by share of the critical path.
+    pub ranking: rank::Ranking,
+    /// Long waits.
+    pub stalls: Vec<stall::Stall>,
+    /// Counts behind the times.
+    pub counts: count::Tally,
+    /// What to attack first.
+    pub answer: answer::Answer,
+}
+
+/// One phase of one cycle.
+#[derive(Clone, Debug, Default)]
+pub struct PhaseView {
+    /// Indices into [`Cycle::callbacks`], in order of start.
+    pub callbacks: Vec<u32>,
+    /// How many of them ended inside the log.
+    pub completed: u32,
+    /// The critical path in order of time; its segments partition the phase.
+    pub path: Vec<path::Segment>,
+    /// Most worker threads that ran callbacks at the same moment.
+    pub workers_at_once: u32,
+    /// Known edges that the times contradict (a child that ended after its
+    /// parent had started, for example); they were not used.
+    pub contradictions: u32,
+    /// The device with the longest callback of the path, and the one that would
+    /// decide the phase in its stead.
+    pub rival: Option<(DeviceId, DeviceId)>,
+    /// Callbacks that started within [`structure::JUST`] of the end of a
+    /// device they depend on: waits that very likely blocked.
+    pub waits: u32,
+}
+
+/// Explains every cycle of `capture`.
+pub fn explain(capture: &Capture) -> Vec<CycleView> {
+    let mut scratch = local::Scratch::default();
+    let known = count::known_callbacks(capture);
+    capture.cycles.iter().map(|c| explain_cycle(capture, c, &known, &mut scratch)).collect()
+}
+
+fn explain_cycle(
+    capture: &Capture,
+    cycle: &Cycle,
+    known: &count::Known,
+    scratch: &mut local::Scratch,
+) -> CycleView {
+    let local = local::Local::of(&capture.graph, cycle, scratch);
+    let mains = structure::main_threads(cycle);
+    let generation = kernel::Generation::of(capture.names.get(cycle.kernel));
+    let mut phases = assign(cycle);
+    let mut ranks = rank::Builder::new(&local);
+    for (i, view) in phases.iter_mut().enumerate() {
+        let span = &cycle.phases[i];
+        if span.phase.has_devices() {
+            let s = structure::Structure::of(
+                capture,
+                cycle,
+                span,
+                &view.callbacks,
+                &local,
+                &mains,
+                generation,
+            );
+            let critical = s.critical_nodes();
+            view.path = path::segments(cycle, span, &s, &critical);
+            view.contradictions = s.contradictions;
+            view.waits = s.waits(cycle);
+            view.workers_at_once = count::workers_at_once(cycle, &view.callbacks, &mains);
+            let gains = gain::gains(&s, &critical, span.end);
+            view.rival = rival(&s, &critical, &gains);
+            ranks.add(cycle, span, view, &s, &critical, &gains);
+        } else if span.phase != Phase::Asleep {
+            view.path = path::whole(span);
+        }
+    }
+    let ranking = ranks.finish(cycle);
+    let rows = rows::Rows::of(cycle);
+    let stalls = stall::find(cycle, &rows, &phases, &mains);
+    let counts = count::Tally::of(capture, cycle, &phases, &local, &mains, known);
+    let answer = answer::Answer::of(cycle, &rows, &phases, &ranking);
+    CycleView { rows, phases, ranking, stalls, counts, answer }
+}
+
+fn rival(
+    s: &structure::Structure,
+    critical: &[u32],
+    gains: &gain::Gains,
+) -> Option<(DeviceId, DeviceId)> {
+    let time = |i: &usize| {
+        let node = &s.nodes[critical[*i] as usize];
+        (node.end.since(node.start), core::cmp::Reverse(*i))
+    };
+    let place = (0..critical.len()).max_by_key(time)?;
+    let device = s.nodes[critical[place] as usize].device?;
+    let rival = s.nodes[gains.rival(s, critical, place)? as usize].device?;
+    Some((device, rival))
+}
+
+/// Gives every callback to the phase span that it started in. Both lists are in
+/// order of start, so one pointer a phase is enough.
+fn assign(cycle: &Cycle) -> Vec<PhaseView> {
+    let mut views: Vec<PhaseView> = Vec::new();
+    views.resize_with(cycle.phases.len(), PhaseView::default);
+    let mut spans: [Vec<u32>; Phase::ALL.len()] = Default::default();
+    for (i, p) in cycle.phases.iter().enumerate() {
+        spans[p.phase as usize].push(i as u32);
+    }
+    let mut at = [0usize; Phase::ALL.len()];
+    for (i, cb) in cycle.callbacks.iter().enumerate() {
+        let list = &spans[cb.phase as usize];
+        let at = &mut at[cb.phase as usize];
+        while *at + 1 < list.len() && starts_by(cycle, list[*at + 1], cb) {
+            *at += 1;
+        }
+        if let Some(&s) = list.get(*at) {
+            let view = &mut views[s as usize];
+            view.callbacks.push(i as u32);
+            view.completed += u32::from(cb.complete);
+        }
+    }
+    views
+}
+
+fn starts_by(cycle: &Cycle, span: u32, cb: &Callback) -> bool {
+    cycle.phases[span as usize].start <= cb.start
+}
+
+/// `part` of `whole` in tenths of a percent, rounded.
+pub fn per_mille(part: Ns, whole: Ns) -> u32 {
+    if whole.0 <= 0 {
+        return 0;
+    }
+    let p = i128::from(part.0.max(0)) * 1000 + i128::from(whole.0) / 2;
+    u32::try_from(p / i128::from(whole.0)).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+pub(crate) mod fixture;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,21 @@
+//! System sleep: suspend, resume and hibernation.
+//!
+//! `analyse` explains the cycles of a capture; `simulate` makes new cycles of
+//! the same type from a [`dormouse_board::Board`]; `compare`, `plan` and `tune`
+//! decide. Like all pure crates this one does no I/O, spawns no thread, reads
+//! no clock and has no unsafe code, so it compiles to WebAssembly and gives the
+//! same bits there.
+#![no_std]
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+extern crate alloc;
+
+pub mod acceptance;
+pub mod analyse;
+pub mod compare;
+pub mod energy;
+pub mod plan;
+pub mod simulate;
+pub mod tune;
+pub mod validate;

@@ -1,0 +1,201 @@
+//! Changes that a plan may offer, and what they do to a board.
+
+use super::essential::{Stays, spent};
+use crate::simulate::change::{dependents, remove};
+use crate::tune::evidence::evidence;
+use alloc::vec::Vec;
+use dormouse_board::Board;
+use dormouse_model::device::DeviceId;
+use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::time::Ns;
+
+/// Kind of change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// The device is not there (driver or node disabled), nor what needs it.
+    Remove,
+    /// `power/async` is set.
+    Async,
+    /// Its way up happens after the resume (a work item, first use).
+    Defer,
+    /// Its callbacks take half as long: work on the driver.
+    SpeedUp,
+}
+
+impl Kind {
+    /// Every kind, in the order of the command line.
+    pub const ALL: [Kind; 4] = [Kind::Remove, Kind::Async, Kind::Defer, Kind::SpeedUp];
+
+    /// The word of `--allow`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Remove => "remove",
+            Kind::Async => "async",
+            Kind::Defer => "defer",
+            Kind::SpeedUp => "speedup",
+        }
+    }
+}
+
+/// Callback time below which no change is worth a look.
+pub(super) const WORTH_LOOKING: Ns = Ns(50_000);
+
+/// One change of one device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Candidate {
+    /// Whose.
+    pub device: DeviceId,
+    /// What.
+    pub kind: Kind,
+}
+
+/// Every device that goes when `device` goes: itself, its children and the
+/// consumers of live links, in list order.
+pub fn goes_with(board: &Board, device: DeviceId) -> Vec<DeviceId> {
+    let gone = dependents(board, &[device.index()]);
+    board.graph.ids().filter(|d| gone[d.index()]).collect()
+}
+
+/// The changes worth looking at, at most `most`, of the kinds allowed: those of
+/// the devices with the longest callbacks in the `directions` that have a
+/// budget. What must `stay` is not removed nor deferred. Async is offered only
+/// where the careful mode of `tune` would.
+pub fn candidates(
+    board: &Board,
+    allow: &[Kind],
+    stay: &[Option<Stays>],
+    directions: &[Direction],
+    most: usize,
+) -> Vec<Candidate> {
+    let support = evidence(board);
+    let mut list: Vec<(Ns, Candidate)> = Vec::new();
+    for device in board.graph.ids() {
+        let i = device.index();
+        let time = spent(board, device, directions);
+        // What belongs to the guest of a recording is not the machine's.
+        if time < WORTH_LOOKING || board.graph.get(device).facts.guest {
+            continue;
+        }
+        let on_resume = directions.contains(&Direction::Resume);
+        let up = if on_resume { spent(board, device, &[Direction::Resume]) } else { Ns::ZERO };
+        for &kind in allow {
+            let worth = match kind {
+                Kind::Remove if stay[i].is_none() => time,
+                Kind::Async
+                    if board.graph.get(device).async_flag != Some(true)
+                        && support[i].is_some_and(|e| e.is_careful()) =>
+                {
+                    time
+                }
+                Kind::Defer if stay[i].is_none() && up > WORTH_LOOKING => up,
+                Kind::SpeedUp => Ns(time.0 / 2),
+                _ => continue,
+            };
+            list.push((worth, Candidate { device, kind }));
+        }
+    }
+    list.sort_by_key(|&(worth, c)| (-worth.0, c));
+    list.truncate(most);
+    list.into_iter().map(|(_, c)| c).collect()
+}
+
+/// The board with `changes` made, and where each old device is in it.
+pub fn apply(board: &Board, changes: &[Candidate]) -> (Board, Vec<Option<DeviceId>>) {
+    let mut out = board.clone();
+    let removed: Vec<usize> =
+        changes.iter().filter(|c| c.kind == Kind::Remove).map(|c| c.device.index()).collect();
+    for c in changes {
+        let i = c.device.index();
+        match c.kind {
+            Kind::Remove => {}
+            Kind::Async => out.graph.devices[i].async_flag = Some(true),
+            Kind::Defer => {
+                for p in [Phase::ResumeNoirq, Phase::ResumeEarly, Phase::Resume] {
+                    if let Some(w) = p.device_index().and_then(|k| out.devices[i].work[k].as_mut())
+                    {
+                        (w.sleep, w.compute) = (Ns::ZERO, Ns::ZERO);
+                    }
+                }
+            }
+            Kind::SpeedUp => {
+                for w in out.devices[i].work.iter_mut().flatten() {
+                    (w.sleep, w.compute) = (Ns(w.sleep.0 / 2), Ns(w.compute.0 / 2));
+                }
+            }
+        }
+    }
+    let place = remove(&mut out, &dependents(board, &removed));
+    (out, place)
+}
+
+/// Where each of the `count` devices of a changed board was before, from the
+/// places that [`apply`] gives.
+pub(super) fn origins(place: &[Option<DeviceId>], count: usize) -> Vec<DeviceId> {
+    let mut origin = alloc::vec![DeviceId(0); count];
+    for (old, new) in place.iter().enumerate() {
+        if let Some(new) = new {
+            origin[new.index()] = DeviceId(old as u32);
+        }
+    }
+    origin
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::essential::{Wishes, essential, withheld};
+    use super::*;
+    use dormouse_board::parse;
+
+    const BOARD: &str = "board 1\ncpus 4\ndevice soc\n\
+        device bus parent=soc suspend=2ms resume=2ms\n\
+        device disk parent=bus essential=root suspend=5ms resume=50ms\n\
+        device wlan parent=bus suspend=5ms resume=80ms\n\
+        device antenna parent=soc resume=1ms\n\
+        link antenna wlan stateless\n";
+
+    fn find(board: &Board, name: &str) -> DeviceId {
+        board.graph.ids().find(|d| board.names.get(board.graph.get(*d).name) == name).unwrap()
+    }
+
+    #[test]
+    fn a_removal_takes_children_and_consumers_along() {
+        let board = parse(BOARD).unwrap();
+        let wlan = find(&board, "wlan");
+        assert_eq!(goes_with(&board, wlan), [wlan, find(&board, "antenna")]);
+        let (less, place) = apply(&board, &[Candidate { device: wlan, kind: Kind::Remove }]);
+        assert_eq!(less.devices.len(), 3);
+        assert!(less.graph.links.is_empty());
+        assert_eq!(place[wlan.index()], None);
+    }
+
+    #[test]
+    fn the_path_of_the_root_file_system_is_not_offered() {
+        let board = parse(BOARD).unwrap();
+        let stay = essential(&board, &Wishes::default());
+        let list = candidates(&board, &[Kind::Remove], &stay, &[Direction::Resume], 20);
+        let names: Vec<&str> =
+            list.iter().map(|c| board.names.get(board.graph.get(c.device).name)).collect();
+        assert_eq!(names, ["wlan", "antenna"]);
+        let disk = find(&board, "disk");
+        assert_eq!(stay[disk.index()], Some(Stays::Essential));
+        assert_eq!(stay[find(&board, "bus").index()], Some(Stays::NeededBy(disk)));
+        let longest = withheld(&board, &stay, &[Direction::Resume], 1);
+        assert_eq!(longest, [(disk, Stays::Essential, Ns::from_ms(50))]);
+
+        let mut wishes = Wishes { keep: Vec::new(), offer: alloc::vec![false; 5] };
+        wishes.offer[disk.index()] = true;
+        let stay = essential(&board, &wishes);
+        let list = candidates(&board, &[Kind::Remove], &stay, &[Direction::Resume], 20);
+        assert_eq!(list.len(), 4, "the user may offer it all the same");
+    }
+
+    #[test]
+    fn deferring_leaves_the_way_down_alone() {
+        let board = parse(BOARD).unwrap();
+        let wlan = find(&board, "wlan");
+        let (b, _) = apply(&board, &[Candidate { device: wlan, kind: Kind::Defer }]);
+        let work = b.devices[wlan.index()];
+        assert_eq!(work.in_phase(Phase::Suspend).unwrap().sleep, Ns::from_ms(5));
+        assert_eq!(work.in_phase(Phase::Resume).unwrap().sleep, Ns::ZERO);
+    }
+}

@@ -1,0 +1,519 @@
+//! The smallest set of changes that meets a budget.
+//!
+//! Savings do not add up, because the critical path moves: so every set is
+//! judged by simulating the board with exactly that set. [`essential`] says what
+//! must stay, [`candidate`] what may be offered at all, `search::smallest` looks
+//! for the set, [`obstacle`] says what stands in the way of a budget that cannot
+//! be met, and [`handover`] writes the files that make the changes on a machine.
+
+pub mod candidate;
+pub mod essential;
+pub mod handover;
+pub mod obstacle;
+mod relief;
+
+use crate::simulate::bounds::{bounds, chains};
+use crate::simulate::change::dependents;
+use crate::simulate::policy::KERNELS;
+use crate::simulate::{Cpus, Policy, Run, Settings, Stuck, Topology, run};
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+use candidate::{Candidate, Kind, apply, origins};
+use dormouse_board::Board;
+use dormouse_model::device::DeviceId;
+use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::time::Ns;
+use dormouse_stats::search::smallest::{Budget, Found, smallest};
+use relief::Chains;
+
+/// What must be met. At least one should be given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Goal {
+    /// All device phases on the way down.
+    pub suspend: Option<Ns>,
+    /// All device phases on the way up.
+    pub resume: Option<Ns>,
+    /// Devices that must be ready (their last resume callback done) this long
+    /// after the begin of the way up.
+    pub ready: Vec<(DeviceId, Ns)>,
+}
+
+/// What one board does, as far as goals are concerned.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reached {
+    /// All device phases on the way down.
+    pub suspend: Ns,
+    /// All device phases on the way up.
+    pub resume: Ns,
+    /// When each device of [`Goal::ready`] was ready; zero if it was removed
+    /// or has no callback on the way up.
+    pub ready: Vec<Ns>,
+}
+
+impl Goal {
+    /// The directions that have a budget.
+    pub fn directions(&self) -> Vec<Direction> {
+        let mut list = Vec::new();
+        if self.suspend.is_some() {
+            list.push(Direction::Suspend);
+        }
+        if self.resume.is_some() || !self.ready.is_empty() {
+            list.push(Direction::Resume);
+        }
+        list
+    }
+}
+
+impl Reached {
+    /// Time of the directions that have a budget.
+    pub fn counted(&self, goal: &Goal) -> Ns {
+        goal.directions()
+            .into_iter()
+            .map(|d| match d {
+                Direction::Suspend => self.suspend,
+                Direction::Resume => self.resume,
+            })
+            .sum()
+    }
+
+    /// How far this is over the goal, every part counted; minus the slack if
+    /// all parts are met.
+    fn excess(&self, goal: &Goal) -> i64 {
+        let mut over = 0i64;
+        let mut slack = i64::MAX;
+        let mut part = |is: Ns, want: Ns| {
+            let d = (is - want).0;
+            over = over.saturating_add(d.max(0));
+            slack = slack.min((-d).max(0));
+        };
+        if let Some(t) = goal.suspend {
+            part(self.suspend, t);
+        }
+        if let Some(t) = goal.resume {
+            part(self.resume, t);
+        }
+        for ((_, t), &is) in goal.ready.iter().zip(&self.ready) {
+            part(is, *t);
+        }
+        if over > 0 { over } else { -slack }
+    }
+}
+
+/// One step of the staircase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The change.
+    pub candidate: Candidate,
+    /// What it would save alone of the directions that have a budget.
+    pub alone: Ns,
+    /// What it saves after the steps above it.
+    pub now: Ns,
+    /// What is reached with it and the steps above it.
+    pub reached: Reached,
+}
+
+/// The plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Without any change.
+    pub before: Reached,
+    /// With all steps.
+    pub after: Reached,
+    /// Whether the goal is met.
+    pub met: bool,
+    /// The changes, those that help most first.
+    pub steps: Vec<Step>,
+    /// No smaller set of the candidates meets the goal: every one was looked
+    /// at or excluded by a bound.
+    pub exact: bool,
+    /// No set of fewer candidates meets the goal: proven, also where `exact` is
+    /// false. More than there are candidates if none does.
+    pub least: usize,
+    /// How far any set of the candidates must stay over the goal; zero if the
+    /// bound does not exclude meeting it.
+    pub gap: Ns,
+    /// What was offered to the search.
+    pub candidates: Vec<Candidate>,
+    /// Simulations of the search.
+    pub evaluated: u64,
+}
+
+/// Up to this many candidates every set is judged.
+pub const EXHAUSTIVE: usize = 12;
+
+/// Where the budget is out of reach, a step that closes less than this part of
+/// what was missing is not worth making.
+const WORTH_MAKING: i64 = 100;
+
+/// Of `candidates`, the `most` that help the goal most when made alone; among
+/// equals (two chains side by side, where neither helps alone) the order given
+/// decides.
+///
+/// # Errors
+///
+/// If the board cannot be simulated as it is.
+pub fn shortlist(
+    board: &Board,
+    policy: &Policy,
+    settings: &Settings,
+    goal: &Goal,
+    candidates: &[Candidate],
+    most: usize,
+) -> Result<Vec<Candidate>, Stuck> {
+    let trial = Trial { board, policy, settings, goal, candidates };
+    trial.reach(&[])?;
+    let mut list: Vec<(i64, usize)> = (0..candidates.len())
+        .map(|i| (trial.reach(&[i]).map_or(i64::MAX, |(r, _)| r.excess(goal)), i))
+        .collect();
+    list.sort_unstable();
+    list.truncate(most);
+    let mut out: Vec<Candidate> = list.into_iter().map(|(_, i)| candidates[i]).collect();
+    out.sort();
+    Ok(out)
+}
+
+/// Finds the smallest set of `candidates` that meets `goal`; the simulator may
+/// be asked `limit` times before it goes on best-first.
+///
+/// # Errors
+///
+/// If the board cannot be simulated as it is.
+pub fn plan(
+    board: &Board,
+    policy: &Policy,
+    settings: &Settings,
+    goal: &Goal,
+    candidates: &[Candidate],
+    limit: u64,
+) -> Result<Plan, Stuck> {
+    let trial = Trial { board, policy, settings, goal, candidates };
+    let (before, _) = trial.reach(&[])?;
+    let limit = if candidates.len() <= EXHAUSTIVE { u64::MAX } else { limit };
+    // The most helpful first: whatever leaves them out is soon excluded.
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_by_cached_key(|&i| trial.reach(&[i]).map_or(i64::MAX, |(r, _)| r.excess(goal)));
+    let mut asked = Asked::new(&trial, order);
+    let mut found: Found = smallest(&mut asked, candidates.len(), limit);
+    found.chosen = asked.named(&found.chosen);
+    let mut steps = trial.staircase(&found.chosen, &before)?;
+    if !found.met() {
+        let missing = before.excess(goal);
+        while let Some(last) = steps.last() {
+            let above = steps.len().checked_sub(2).map_or(&before, |i| &steps[i].reached);
+            let closed = above.excess(goal) - last.reached.excess(goal);
+            if closed * WORTH_MAKING >= missing {
+                break;
+            }
+            steps.pop();
+        }
+    }
+    let after = steps.last().map_or_else(|| before.clone(), |s| s.reached.clone());
+    Ok(Plan {
+        met: found.met(),
+        before,
+        after,
+        steps,
+        exact: found.exact,
+        least: found.least,
+        gap: Ns(found.bound.max(0)),
+        candidates: candidates.to_vec(),
+        evaluated: found.evaluated,
+    })
+}
+
+struct Trial<'a> {
+    board: &'a Board,
+    policy: &'a Policy,
+    settings: &'a Settings,
+    goal: &'a Goal,
+    candidates: &'a [Candidate],
+}
+
+impl Trial<'_> {
+    fn board_with(&self, chosen: &[usize]) -> (Board, Vec<Option<DeviceId>>) {
+        let list: Vec<Candidate> = chosen.iter().map(|&i| self.candidates[i]).collect();
+        apply(self.board, &list)
+    }
+
+    fn reach(&self, chosen: &[usize]) -> Result<(Reached, Ran), Stuck> {
+        let (board, place) = self.board_with(chosen);
+        let topology = Topology::new(&board)?;
+        let ran = run(&topology, self.policy, self.settings)?;
+        let reached = self.reached(&ran, &place);
+        Ok((reached, Ran { topology, run: ran, place }))
+    }
+
+    fn cpus(&self) -> Cpus {
+        self.settings.profile.cpus.clone().unwrap_or_else(|| Cpus::equal(self.board.cpus))
+    }
+
+    fn pm_async(&self) -> bool {
+        let asked = self.settings.pm_async.unwrap_or(self.board.pm_async);
+        self.policy.workers && asked
+    }
+
+    fn reached(&self, run: &Run, place: &[Option<DeviceId>]) -> Reached {
+        let mut r = Reached::default();
+        let mut up = None;
+        for p in run.cycle.phases.iter().filter(|p| p.phase.has_devices()) {
+            if p.phase < Phase::Asleep {
+                r.suspend += p.duration();
+            } else {
+                r.resume += p.duration();
+                up = up.or(Some(p.start));
+            }
+        }
+        let up = up.unwrap_or_default();
+        for (device, _) in &self.goal.ready {
+            let now = place.get(device.index()).copied().flatten();
+            let end = run
+                .cycle
+                .callbacks
+                .iter()
+                .filter(|c| Some(c.device) == now)
+                .filter(|c| c.phase.direction() == Direction::Resume && c.phase != Phase::Complete)
+                .map(|c| c.end)
+                .max();
+            r.ready.push(end.map_or(Ns::ZERO, |e| e.since(up)));
+        }
+        r
+    }
+
+    /// Before when `device` cannot be ready, as the schedule `ran` has it: the
+    /// phases before its last one, which end for all at once, and in that one
+    /// what its parents and itself take.
+    fn ready_floor(&self, ran: &Ran, device: DeviceId) -> Ns {
+        let cycle = &ran.run.cycle;
+        let way = |p: Phase| p.direction() == Direction::Resume && p != Phase::Complete;
+        let works = |d: DeviceId, phase: Phase| {
+            let now = ran.place.get(d.index()).copied().flatten();
+            cycle.callbacks.iter().any(|c| Some(c.device) == now && c.phase == phase)
+        };
+        let Some(last) = Phase::DEVICE.into_iter().filter(|&p| way(p) && works(device, p)).max()
+        else {
+            return Ns::ZERO;
+        };
+        let b = bounds(&ran.topology, cycle, &self.cpus(), self.pm_async());
+        let before = b.phases.iter().filter(|p| way(p.phase) && p.phase < last);
+        let mut floor: Ns = before.map(|p| p.path).sum();
+        let mut next = Some(device);
+        // Parents stand before their children; a description may say otherwise.
+        for _ in 0..self.board.devices.len() {
+            let Some(d) = next else { break };
+            let now = ran.place.get(d.index()).copied().flatten();
+            let took = cycle.callbacks.iter().find(|c| Some(c.device) == now && c.phase == last);
+            if took.is_some() {
+                floor += self.least(d, last, ran);
+            }
+            next = self.board.graph.get(d).parent;
+        }
+        floor
+    }
+
+    /// What a callback takes at least, on the fastest CPU.
+    fn least(&self, d: DeviceId, phase: Phase, ran: &Ran) -> Ns {
+        let speed = match self.cpus() {
+            Cpus::Unlimited => 1_000,
+            Cpus::List(list) => list.into_iter().max().unwrap_or(1_000).max(1),
+        };
+        let now = ran.place.get(d.index()).copied().flatten();
+        let work = phase.device_index().zip(now).map(|(i, now)| ran.topology.work[i][now.index()]);
+        work.map_or(Ns::ZERO, |w| {
+            let compute = i128::from(w.compute.0.max(0)) * 1_000 / i128::from(speed);
+            Ns(w.sleep.0.max(0).saturating_add(compute as i64))
+        })
+    }
+
+    fn staircase(&self, chosen: &[usize], before: &Reached) -> Result<Vec<Step>, Stuck> {
+        let sum = |r: &Reached| r.counted(self.goal);
+        let mut left: Vec<(usize, Ns)> = Vec::new();
+        for &i in chosen {
+            left.push((i, sum(before) - sum(&self.reach(&[i])?.0)));
+        }
+        let mut steps: Vec<Step> = Vec::new();
+        let mut done: Vec<usize> = Vec::new();
+        let mut last = before.clone();
+        while !left.is_empty() {
+            let mut best: Option<(usize, Reached)> = None;
+            for (at, &(i, _)) in left.iter().enumerate() {
+                let mut with = done.clone();
+                with.insert(with.partition_point(|&c| c < i), i);
+                let r = self.reach(&with)?.0;
+                let key = |r: &Reached| (r.excess(self.goal), sum(r));
+                if best.as_ref().is_none_or(|(_, b)| key(&r) < key(b)) {
+                    best = Some((at, r));
+                }
+            }
+            let Some((at, reached)) = best else { break };
+            let (i, alone) = left.remove(at);
+            done.insert(done.partition_point(|&c| c < i), i);
+            steps.push(Step {
+                candidate: self.candidates[i],
+                alone,
+                now: sum(&last) - sum(&reached),
+                reached: reached.clone(),
+            });
+            last = reached;
+        }
+        Ok(steps)
+    }
+}
+
+/// A simulated set of changes.
+struct Ran {
+    topology: Topology,
+    run: Run,
+    /// Where each device of the board is in it.
+    place: Vec<Option<DeviceId>>,
+}
+
+/// The search's view of a trial.
+struct Asked<'a, 'b> {
+    trial: &'a Trial<'b>,
+    /// The candidates in the order in which the search numbers them.
+    order: Vec<usize>,
+    /// In that order.
+    candidates: Vec<Candidate>,
+    /// What goes with the removal of each.
+    gone: Vec<Vec<bool>>,
+    /// Callbacks that run whatever is changed, unless their device is removed:
+    /// a bit a phase for each device.
+    certain: Vec<u8>,
+    /// Chains of sets, asked for again and again.
+    chains: BTreeMap<Vec<usize>, Option<Chains>>,
+    /// Floors of everything that is still open, by the whole set.
+    floors: BTreeMap<Vec<usize>, i64>,
+}
+
+/// Most sets that are remembered; a bound on memory.
+const REMEMBERED: usize = 20_000;
+
+impl<'a, 'b> Asked<'a, 'b> {
+    fn new(trial: &'a Trial<'b>, order: Vec<usize>) -> Asked<'a, 'b> {
+        let candidates: Vec<Candidate> = order.iter().map(|&i| trial.candidates[i]).collect();
+        let gone = candidates
+            .iter()
+            .map(|c| match c.kind {
+                Kind::Remove => dependents(trial.board, &[c.device.index()]),
+                _ => Vec::new(),
+            })
+            .collect();
+        let all: Vec<usize> = (0..trial.candidates.len()).collect();
+        let certain = certain(trial, &all);
+        let (chains, floors) = (BTreeMap::new(), BTreeMap::new());
+        Asked { trial, order, candidates, gone, certain, chains, floors }
+    }
+
+    /// Numbers of the search as those of the trial, ascending.
+    fn named(&self, chosen: &[usize]) -> Vec<usize> {
+        let mut list: Vec<usize> = chosen.iter().map(|&i| self.order[i]).collect();
+        list.sort_unstable();
+        list
+    }
+
+    fn over(&self, (down, up): (Ns, Ns)) -> i64 {
+        let goal = self.trial.goal;
+        // Chains say nothing of `ready`: it counts as met.
+        let over = |floor: Ns, goal: Option<Ns>| goal.map_or(0, |t| (floor - t).0.max(0));
+        over(down, goal.suspend).saturating_add(over(up, goal.resume))
+    }
+
+    /// Every kernel takes synchronous devices in the order of its list; a
+    /// proposal need not.
+    fn in_order(&self) -> bool {
+        KERNELS.iter().any(|p| p.name == self.trial.policy.name)
+    }
+
+    /// The chains of the schedule with `chosen`; `None` where the rules do not
+    /// keep synchronous devices in order.
+    fn make_chains(&self, chosen: &[usize]) -> Option<Chains> {
+        let trial = self.trial;
+        if !self.in_order() {
+            return None;
+        }
+        let (_, ran) = trial.reach(&self.named(chosen)).ok()?;
+        let origin = origins(&ran.place, ran.topology.len());
+        let counted = |d: DeviceId, phase: Phase| {
+            let bit = phase.device_index().map_or(0, |i| 1 << i);
+            self.certain[origin[d.index()].index()] & bit != 0
+        };
+        let cycle = &ran.run.cycle;
+        let mut chains = chains(&ran.topology, cycle, &trial.cpus(), trial.pm_async(), counted);
+        for link in chains.iter_mut().flat_map(|(_, chain)| chain) {
+            link.device = origin[link.device.index()];
+        }
+        Some(Chains::new(&chains, &self.candidates, &self.gone))
+    }
+
+    /// What no part of `all` can beat, because chains only shrink when devices
+    /// go, get faster or leave the order.
+    fn floor(&mut self, all: Vec<usize>) -> i64 {
+        if let Some(&known) = self.floors.get(&all) {
+            return known;
+        }
+        let trial = self.trial;
+        let floor = match trial.reach(&self.named(&all)) {
+            Ok((_, ran)) => {
+                let (t, cycle) = (&ran.topology, &ran.run.cycle);
+                let b = bounds(t, cycle, &trial.cpus(), trial.pm_async());
+                let way = |d| if self.in_order() { b.order(d) } else { b.path(d) };
+                let whole = self.over((way(Direction::Suspend), way(Direction::Resume)));
+                let goals = trial.goal.ready.iter();
+                goals.fold(whole, |sum, &(d, t)| {
+                    sum.saturating_add((trial.ready_floor(&ran, d) - t).0.max(0))
+                })
+            }
+            Err(_) => 0,
+        };
+        if self.floors.len() < REMEMBERED {
+            self.floors.insert(all, floor);
+        }
+        floor
+    }
+}
+
+/// Callbacks that run with every change made, or whose device is then removed.
+/// Devices may be left suspended once others have gone, so a callback that runs
+/// now need not run then.
+fn certain(trial: &Trial<'_>, all: &[usize]) -> Vec<u8> {
+    let mut out = vec![0u8; trial.board.devices.len()];
+    let Ok((_, ran)) = trial.reach(all) else { return out };
+    let mut runs = vec![0u8; ran.topology.len()];
+    for c in &ran.run.cycle.callbacks {
+        runs[c.device.index()] |= c.phase.device_index().map_or(0, |i| 1 << i);
+    }
+    for (bits, place) in out.iter_mut().zip(&ran.place) {
+        *bits = place.map_or(u8::MAX, |d| runs[d.index()]);
+    }
+    out
+}
+
+impl Budget for Asked<'_, '_> {
+    fn excess(&mut self, chosen: &[usize]) -> i64 {
+        // A set under which the kernel would hang is not an answer.
+        let reached = self.trial.reach(&self.named(chosen));
+        reached.map_or(i64::MAX - 1, |(r, _)| r.excess(self.trial.goal))
+    }
+
+    fn bound(&mut self, chosen: &[usize], open: &[usize], size: usize) -> i64 {
+        if !self.chains.contains_key(chosen) {
+            let made = self.make_chains(chosen);
+            if self.chains.len() >= REMEMBERED {
+                self.chains.clear();
+            }
+            self.chains.insert(chosen.to_vec(), made);
+        }
+        let known = self.chains.get(chosen).and_then(Option::as_ref);
+        let by_chain = known.map_or(0, |c| self.over(c.floor(open, size)));
+        if by_chain > 0 {
+            return by_chain;
+        }
+        let mut all: Vec<usize> = chosen.iter().chain(open).copied().collect();
+        all.sort_unstable();
+        match self.floor(all) {
+            0 => i64::MIN,
+            floor => floor,
+        }
+    }
+}

@@ -1,0 +1,389 @@
+//! Changes to a board: what `predict` asks "what if" about.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use dormouse_board::Board;
+use dormouse_model::device::{DeviceId, LinkKind};
+
+/// A factor as a ratio of integers, so that the same text gives the same bits
+/// everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ratio {
+    /// Numerator.
+    pub part: u64,
+    /// Denominator, never 0.
+    pub whole: u64,
+}
+
+impl Ratio {
+    /// Reads `2`, `0.5`, `1/3` or `50%`.
+    ///
+    /// # Errors
+    /// A sentence saying what is accepted.
+    pub fn parse(text: &str) -> Result<Ratio, String> {
+        let bad = || format!("`{text}` is not a factor; write for example 0.5, 1/3 or 50%");
+        let decimal = |s: &str| -> Option<(u64, u64)> {
+            let (whole, fraction) = s.split_once('.').unwrap_or((s, ""));
+            let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+            if s.is_empty() || fraction.len() > 9 || !digits(whole) || !digits(fraction) {
+                return None;
+            }
+            let scale = 10u64.pow(fraction.len() as u32);
+            let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+            let fraction: u64 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
+            Some((whole.checked_mul(scale)?.checked_add(fraction)?, scale))
+        };
+        let (part, whole) = if let Some((a, b)) = text.split_once('/') {
+            let ((a, as_), (b, bs)) = (decimal(a).ok_or_else(bad)?, decimal(b).ok_or_else(bad)?);
+            (a.checked_mul(bs).ok_or_else(bad)?, b.checked_mul(as_).ok_or_else(bad)?)
+        } else if let Some(p) = text.strip_suffix('%') {
+            let (p, s) = decimal(p).ok_or_else(bad)?;
+            (p, s.checked_mul(100).ok_or_else(bad)?)
+        } else {
+            decimal(text).ok_or_else(bad)?
+        };
+        if whole == 0 || u128::from(part) > u128::from(whole) * 1_000_000 {
+            return Err(bad());
+        }
+        Ok(Ratio { part, whole })
+    }
+
+    /// `value` times this, rounded down.
+    pub fn of(self, value: i64) -> i64 {
+        let product = i128::from(value) * i128::from(self.part) / i128::from(self.whole);
+        i64::try_from(product).unwrap_or(i64::MAX)
+    }
+}
+
+/// What is asked to change, as a person writes it. Command line and page fill
+/// it in, so that the same words mean the same machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wishes<'a> {
+    /// Patterns of devices to take away.
+    pub without: &'a [String],
+    /// `/sys/power/pm_async`.
+    pub pm_async: Option<bool>,
+    /// Patterns of devices to make asynchronous.
+    pub asynchronous: &'a [String],
+    /// Patterns of devices to make synchronous.
+    pub sync: &'a [String],
+    /// `PATTERN=FACTOR`.
+    pub scale: &'a [String],
+    /// Number of CPUs.
+    pub cpus: Option<u32>,
+}
+
+impl Wishes<'_> {
+    /// The changes in the order in which they are applied.
+    ///
+    /// # Errors
+    /// A sentence about the factor that is none.
+    pub fn list(&self) -> Result<Vec<Change>, String> {
+        let mut list = Vec::new();
+        list.extend(self.without.iter().cloned().map(Change::Without));
+        list.extend(self.pm_async.map(Change::PmAsync));
+        list.extend(self.asynchronous.iter().cloned().map(Change::Async));
+        list.extend(self.sync.iter().cloned().map(Change::Sync));
+        for s in self.scale {
+            let (pattern, factor) = s
+                .rsplit_once('=')
+                .ok_or_else(|| format!("{s}: write PATTERN=FACTOR, such as 'usb*=0.5'"))?;
+            let ratio = Ratio::parse(factor).map_err(|e| format!("{s}: {e}"))?;
+            list.push(Change::Scale(pattern.into(), ratio));
+        }
+        list.extend(self.cpus.map(Change::Cpus));
+        Ok(list)
+    }
+}
+
+/// One change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// `/sys/power/pm_async`.
+    PmAsync(bool),
+    /// Devices become asynchronous.
+    Async(String),
+    /// Devices become synchronous.
+    Sync(String),
+    /// Devices are taken away, with what depends on them.
+    Without(String),
+    /// Callback times are multiplied.
+    Scale(String, Ratio),
+    /// Number of CPUs.
+    Cpus(u32),
+}
+
+impl Change {
+    /// In the words of the command line.
+    pub fn text(&self) -> String {
+        match self {
+            Change::PmAsync(on) => format!("--pm-async {}", i32::from(*on)),
+            Change::Async(p) => format!("--async {p}"),
+            Change::Sync(p) => format!("--sync {p}"),
+            Change::Without(p) => format!("--without {p}"),
+            Change::Scale(p, r) if r.whole == 1 => format!("--scale {p}={}", r.part),
+            Change::Scale(p, r) => format!("--scale {p}={}/{}", r.part, r.whole),
+            Change::Cpus(n) => format!("--cpus {n}"),
+        }
+    }
+}
+
+/// A changed board.
+#[derive(Clone, Debug, Default)]
+pub struct Changed {
+    /// The board.
+    pub board: Board,
+    /// For every device of the new board its number in the old one.
+    pub origin: Vec<DeviceId>,
+    /// What was done, as sentences.
+    pub notes: Vec<String>,
+}
+
+/// Applies `changes` in order.
+///
+/// # Errors
+/// A sentence, if a pattern matches no device.
+pub fn apply(board: &Board, changes: &[Change]) -> Result<Changed, String> {
+    let mut c =
+        Changed { board: board.clone(), origin: board.graph.ids().collect(), notes: Vec::new() };
+    for change in changes {
+        match change {
+            Change::PmAsync(on) => {
+                c.board.pm_async = *on;
+                c.notes.push(format!("pm_async is {}.", i32::from(*on)));
+            }
+            Change::Cpus(n) => {
+                c.board.cpus = (*n).max(1);
+                c.notes.push(format!("The machine has {} CPUs.", c.board.cpus));
+            }
+            Change::Async(p) => set_async(&mut c, p, true)?,
+            Change::Sync(p) => set_async(&mut c, p, false)?,
+            Change::Scale(p, r) => scale(&mut c, p, *r)?,
+            Change::Without(p) => without(&mut c, p)?,
+        }
+    }
+    Ok(c)
+}
+
+/// Devices whose name, or `DRIVER/NAME`, matches `pattern`.
+fn matching(board: &Board, pattern: &str) -> Result<Vec<usize>, String> {
+    let with_driver = pattern.contains('/');
+    let mut found = Vec::new();
+    for (i, d) in board.graph.devices.iter().enumerate() {
+        let name = board.names.get(d.name);
+        if glob(pattern, name)
+            || with_driver && glob(pattern, &format!("{}/{name}", board.names.get(d.driver)))
+        {
+            found.push(i);
+        }
+    }
+    if found.is_empty() {
+        return Err(format!(
+            "no device matches `{pattern}`; patterns match the name, or DRIVER/NAME, with * and ?"
+        ));
+    }
+    Ok(found)
+}
+
+/// `*` is any text, `?` any one character. Linear in pattern times text.
+pub fn glob(pattern: &str, text: &str) -> bool {
+    let p: Vec<char> = pattern.chars().collect();
+    let t: Vec<char> = text.chars().collect();
+    let (mut i, mut j) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while j < t.len() {
+        if i < p.len() && (p[i] == '?' || p[i] == t[j]) && p[i] != '*' {
+            i += 1;
+            j += 1;
+        } else if i < p.len() && p[i] == '*' {
+            star = Some((i, j));
+            i += 1;
+        } else if let Some((si, sj)) = star {
+            i = si + 1;
+            j = sj + 1;
+            star = Some((si, sj + 1));
+        } else {
+            return false;
+        }
+    }
+    p[i..].iter().all(|&c| c == '*')
+}
+
+fn set_async(c: &mut Changed, pattern: &str, on: bool) -> Result<(), String> {
+    let found = matching(&c.board, pattern)?;
+    let word = if on { "asynchronous" } else { "synchronous" };
+    let mut changed = Vec::new();
+    for &i in &found {
+        let d = &mut c.board.graph.devices[i];
+        if d.async_flag.unwrap_or(false) != on {
+            changed.push(i);
+        }
+        d.async_flag = Some(on);
+    }
+    c.notes.push(match changed.len() {
+        0 => format!("`{pattern}` was {word} already."),
+        _ => format!("{} now {word}.", naming(&c.board, &changed)),
+    });
+    if on && !c.board.pm_async {
+        c.notes.push("pm_async is 0, so no device runs asynchronously.".into());
+    }
+    Ok(())
+}
+
+fn scale(c: &mut Changed, pattern: &str, ratio: Ratio) -> Result<(), String> {
+    let found = matching(&c.board, pattern)?;
+    for &i in &found {
+        for w in c.board.devices[i].work.iter_mut().flatten() {
+            w.sleep.0 = ratio.of(w.sleep.0);
+            w.compute.0 = ratio.of(w.compute.0);
+        }
+    }
+    let factor = if ratio.whole == 1 {
+        ratio.part.to_string()
+    } else {
+        format!("{}/{}", ratio.part, ratio.whole)
+    };
+    c.notes.push(format!(
+        "{} take {factor} of their time.",
+        naming(&c.board, &found).trim_end_matches(" is").trim_end_matches(" are")
+    ));
+    Ok(())
+}
+
+fn without(c: &mut Changed, pattern: &str) -> Result<(), String> {
+    let found = matching(&c.board, pattern)?;
+    let gone = dependents(&c.board, &found);
+    let also: Vec<usize> =
+        (0..gone.len()).filter(|i| gone[*i] && found.binary_search(i).is_err()).collect();
+    c.notes.push(format!("{} taken away.", naming(&c.board, &found)));
+    if !also.is_empty() {
+        c.notes.push(format!("With it go what depends on it: {}.", names(&c.board, &also)));
+    }
+    remove(&mut c.board, &gone);
+    let mut gone = gone.into_iter();
+    c.origin.retain(|_| gone.next() != Some(true));
+    Ok(())
+}
+
+/// Whether a device needs the supplier of a link of this kind to be there.
+pub fn is_needed(kind: LinkKind) -> bool {
+    matches!(kind, LinkKind::Stateless | LinkKind::Active)
+}
+
+/// Marks `devices` (positions in the list) and all that cannot be without them:
+/// children and consumers of live links, and theirs. Linear in devices and
+/// links.
+pub fn dependents(board: &Board, devices: &[usize]) -> Vec<bool> {
+    let n = board.graph.devices.len();
+    let mut below: Vec<Vec<u32>> = vec![Vec::new(); n];
+    for (i, d) in board.graph.devices.iter().enumerate() {
+        if let Some(p) = d.parent.filter(|p| p.index() < n) {
+            below[p.index()].push(i as u32);
+        }
+    }
+    for l in &board.graph.links {
+        if is_needed(l.kind) && l.supplier.index() < n && l.consumer.index() < n {
+            below[l.supplier.index()].push(l.consumer.0);
+        }
+    }
+    let mut marked = vec![false; n];
+    let mut stack = devices.to_vec();
+    while let Some(i) = stack.pop() {
+        if !core::mem::replace(&mut marked[i], true) {
+            stack.extend(below[i].iter().map(|&x| x as usize));
+        }
+    }
+    marked
+}
+
+/// Takes the marked devices out of `board` and says where each old device is
+/// now. Their links go; a device whose parent went has none.
+pub fn remove(board: &mut Board, gone: &[bool]) -> Vec<Option<DeviceId>> {
+    let mut next = 0;
+    let place: Vec<Option<DeviceId>> = gone
+        .iter()
+        .map(|g| {
+            (!g).then(|| {
+                next += 1;
+                DeviceId(next - 1)
+            })
+        })
+        .collect();
+    let moved = |d: DeviceId| place.get(d.index()).copied().flatten();
+    let mut at = gone.iter();
+    board.devices.retain(|_| at.next() != Some(&true));
+    let mut at = gone.iter();
+    board.graph.devices.retain_mut(|d| {
+        d.parent = d.parent.and_then(moved);
+        at.next() != Some(&true)
+    });
+    board.graph.links.retain_mut(|l| match (moved(l.consumer), moved(l.supplier)) {
+        (Some(consumer), Some(supplier)) => {
+            (l.consumer, l.supplier) = (consumer, supplier);
+            true
+        }
+        _ => false,
+    });
+    place
+}
+
+/// `a, b and 3 more are` or `a is`.
+fn naming(board: &Board, devices: &[usize]) -> String {
+    let verb = if devices.len() == 1 { "is" } else { "are" };
+    format!("{} {verb}", names(board, devices))
+}
+
+fn names(board: &Board, devices: &[usize]) -> String {
+    let name = |&i: &usize| board.names.get(board.graph.devices[i].name);
+    let shown: Vec<&str> = devices.iter().take(6).map(name).collect();
+    let mut text = shown.join(", ");
+    if devices.len() > shown.len() {
+        text.push_str(&format!(" and {} more", devices.len() - shown.len()));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dormouse_board::parse;
+
+    #[test]
+    fn globs_match_whole_names() {
+        assert!(glob("0000:00:*", "0000:00:1f.2"));
+        assert!(glob("*", ""));
+        assert!(glob("a*b?d", "axxbcd"));
+        assert!(!glob("a*b", "abc"));
+        assert!(!glob("", "a"));
+        assert!(!glob(&"*a".repeat(40), &"a".repeat(39)));
+    }
+
+    #[test]
+    fn ratios_are_exact() {
+        assert_eq!(Ratio::parse("0.1").map(|r| r.of(1_000_000_007)), Ok(100_000_000));
+        assert_eq!(Ratio::parse("1/3").map(|r| r.of(10)), Ok(3));
+        assert_eq!(Ratio::parse("50%").map(|r| r.of(9)), Ok(4));
+        assert_eq!(Ratio::parse("0").map(|r| r.of(9)), Ok(0));
+        for bad in ["", "x", "1/0", "-1", "1e3", "99999999999999999999", "0.0000000001"] {
+            assert!(Ratio::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn without_takes_children_and_consumers_along() {
+        let board = parse(
+            "board 1\ndevice r\ndevice p parent=r suspend=1ms\ndevice c parent=p\n\
+             device k parent=r suspend=2ms\ndevice z parent=r suspend=3ms\nlink k p active\n",
+        )
+        .expect("a board");
+        let c = apply(&board, &[Change::Without("p".into())]).expect("matches");
+        let left: Vec<&str> =
+            c.board.graph.devices.iter().map(|d| c.board.names.get(d.name)).collect();
+        assert_eq!(left, ["r", "z"]);
+        assert!(c.notes.iter().any(|n| n.contains("c, k")), "{:?}", c.notes);
+        assert_eq!(c.origin, [DeviceId(0), DeviceId(4)]);
+        assert!(apply(&board, &[Change::Sync("q*".into())]).is_err());
+    }
+}

@@ -1,0 +1,143 @@
+//! The phases of a cycle in their order, and what happens after an error.
+
+use super::engine::{Ended, Engine, Failure, MAIN, state};
+use super::{Policy, Run, Settings, Stuck, Topology};
+use dormouse_model::cycle::{Cycle, Mode, Outcome, PhaseSpan, Thread};
+use dormouse_model::device::DeviceId;
+use dormouse_model::names::Sym;
+use dormouse_model::phase::{Direction, Phase, PmEvent};
+use dormouse_model::time::Ns;
+
+/// How far down the cycle got.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Depth {
+    Prepare,
+    Suspend,
+    Late,
+    Noirq,
+    Asleep,
+}
+
+/// Why there is no whole cycle.
+pub(super) enum NoRun {
+    Stuck(Stuck),
+    /// It takes longer than the limit.
+    Late,
+}
+
+/// Runs a cycle; gives up as soon as it takes longer than `limit`.
+pub(super) fn run(
+    topology: &Topology,
+    policy: &Policy,
+    settings: &Settings,
+    limit: Ns,
+) -> Result<Run, NoRun> {
+    let mut e = Engine::new(topology, policy, settings);
+    e.limit = limit.0;
+    let mut cycle = Cycle {
+        mode: Mode::Simulated,
+        outcome: Outcome::Slept,
+        phases: alloc::vec::Vec::with_capacity(9),
+        ..Cycle::default()
+    };
+
+    e.prepare();
+    span(&mut cycle, Phase::Prepare, 0, e.now);
+    let mut depth = Depth::Prepare;
+    let mut failure = e.error;
+    for (phase, reached) in
+        [(Phase::Suspend, Depth::Suspend), (Phase::Late, Depth::Late), (Phase::Noirq, Depth::Noirq)]
+    {
+        if failure.is_some() {
+            break;
+        }
+        depth = reached;
+        middle(&mut e, &mut cycle, phase)?;
+        failure = e.error;
+    }
+    if failure.is_none() {
+        depth = Depth::Asleep;
+        // The noirq phase does not look for wakeup events; the last look is
+        // taken before the machine stops.
+        if settings.wakeup_at.is_some_and(|w| w.0 <= e.now) {
+            failure = Some(Failure::Wakeup);
+        } else {
+            cycle.asleep = Some((Ns(e.now), Ns(e.now)));
+        }
+    }
+    cycle.outcome = match failure {
+        None => Outcome::Slept,
+        Some(Failure::Wakeup) => Outcome::AbortedByWakeup,
+        Some(Failure::Device { device, errno }) => {
+            Outcome::AbortedByDevice { device: Some(DeviceId(device)), errno }
+        }
+    };
+
+    // A failed phase is undone from its own mirror on.
+    if depth >= Depth::Noirq {
+        middle(&mut e, &mut cycle, Phase::ResumeNoirq)?;
+    }
+    if depth >= Depth::Late {
+        let late_failed = depth == Depth::Late;
+        middle(&mut e, &mut cycle, Phase::ResumeEarly)?;
+        if late_failed {
+            // dpm_resume_early() runs inside the bracket of the failed phase.
+            let end = e.now;
+            if let Some(late) = cycle.phases.iter_mut().find(|p| p.phase == Phase::Late) {
+                late.end = Ns(end);
+            }
+        }
+    }
+    middle(&mut e, &mut cycle, Phase::Resume)?;
+    let start = e.now;
+    e.finish();
+    span(&mut cycle, Phase::Complete, start, e.now);
+
+    cycle.end = Ns(e.now);
+    cycle.counts = e.tally.counts();
+    cycle.threads = (0..e.threads().min(usize::from(u16::MAX) + 1))
+        .map(|i| Thread { pid: 0, name: Sym::EMPTY, is_main: Some(i == MAIN as usize) })
+        .collect();
+    cycle.callbacks = core::mem::take(&mut e.callbacks);
+    Ok(Run { cycle, tally: e.tally })
+}
+
+fn middle(e: &mut Engine<'_>, cycle: &mut Cycle, phase: Phase) -> Result<(), NoRun> {
+    match e.run_phase(phase) {
+        Ok(start) => {
+            span(cycle, phase, start, e.now);
+            Ok(())
+        }
+        Err(Ended::Deadlock) => {
+            Err(NoRun::Stuck(Stuck::Deadlock { phase, devices: e.not_done(20) }))
+        }
+        Err(Ended::Late) => Err(NoRun::Late),
+    }
+}
+
+fn span(cycle: &mut Cycle, phase: Phase, start: i64, end: i64) {
+    let event = match phase.direction() {
+        Direction::Suspend => PmEvent::Suspend,
+        Direction::Resume => PmEvent::Resume,
+    };
+    cycle.phases.push(PhaseSpan {
+        phase,
+        event,
+        start: Ns(start),
+        end: Ns(end),
+        cpu: 0,
+        complete: true,
+        printed: None,
+    });
+}
+
+impl Engine<'_> {
+    /// Devices of the current phase that are not done, at most `limit`.
+    fn not_done(&self, limit: usize) -> alloc::vec::Vec<DeviceId> {
+        self.pending()
+            .filter(|&(_, flags)| flags & state::DONE == 0)
+            .map(|(d, _)| DeviceId(d))
+            .take(limit)
+            .collect()
+    }
+}

@@ -1,0 +1,373 @@
+//! Before and after: a board, the same board changed, both simulated.
+
+use super::bounds::{Bounds, bounds};
+use super::change::{Change, Changed, apply};
+use super::cost::Cpus;
+use super::kernel::Kernel;
+use super::resample::Resampling;
+use super::{Policy, Run, Settings, Stuck, Topology, run};
+use crate::analyse::explain;
+use crate::analyse::path::Reason;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use dormouse_board::Board;
+use dormouse_board::derive::Derived;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::Cycle;
+use dormouse_model::device::DeviceId;
+use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::time::Ns;
+
+/// A policy and the kernel that was asked for, if it was one.
+#[derive(Clone, Copy, Debug)]
+pub struct Scheduler {
+    /// The rules.
+    pub policy: &'static Policy,
+    /// The release.
+    pub kernel: Option<Kernel>,
+}
+
+impl Scheduler {
+    /// What a reader should know of rules that no kernel was held against, in
+    /// sentences.
+    pub fn cautions(&self) -> Vec<String> {
+        let mut list = Vec::new();
+        if self.kernel.is_some_and(|k| k.is_beyond_knowledge()) {
+            list.push("Kernels after 7.3 are taken to schedule as 7.3 does.".into());
+        }
+        list.extend(self.policy.caution().map(|c| format!("{}: {c}.", self.policy.name)));
+        list
+    }
+}
+
+/// What is predicted of one machine under one scheduler.
+#[derive(Clone, Debug)]
+pub struct Outlook {
+    /// The rules.
+    pub scheduler: Scheduler,
+    /// The schedule.
+    pub run: Run,
+    /// What no schedule can beat.
+    pub bounds: Bounds,
+    /// `pm_async` was on.
+    pub pm_async: bool,
+    /// Range of the way down and up over resampled cycles: nine of ten fall
+    /// inside. `None` with less than two cycles.
+    pub range: Option<[(Ns, Ns); 2]>,
+}
+
+impl Outlook {
+    /// Time of one phase; zero if it did not run.
+    pub fn phase(&self, phase: Phase) -> Ns {
+        self.run.cycle.phase(phase).map_or(Ns::ZERO, |p| p.duration())
+    }
+
+    /// Time of the device phases of one direction.
+    pub fn half(&self, direction: Direction) -> Ns {
+        half(&self.run.cycle, direction)
+    }
+}
+
+fn half(cycle: &Cycle, direction: Direction) -> Ns {
+    cycle.phases.iter().filter(|p| p.phase.direction() == direction).map(|p| p.duration()).sum()
+}
+
+/// A device whose part in a phase changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Number on the board before.
+    pub device: DeviceId,
+    /// In which phase.
+    pub phase: Phase,
+    /// Begin and end before, relative to the phase.
+    pub before: (Ns, Ns),
+    /// And after.
+    pub after: (Ns, Ns),
+}
+
+/// A piece of a critical path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Which phase it belongs to.
+    pub phase: Phase,
+    /// Whose callback, by number on the board it was simulated on; `None` for
+    /// a gap in which no callback of the path ran.
+    pub device: Option<DeviceId>,
+    /// How long.
+    pub time: Ns,
+    /// Why it did not start earlier.
+    pub reason: Reason,
+}
+
+/// The critical path of the simulated cycle, phase by phase in order of time.
+/// It is found as for a recorded one, from times and dependencies alone.
+pub fn critical_path(board: &Board, outlook: &Outlook) -> Vec<Piece> {
+    let mut cycle = outlook.run.cycle.clone();
+    let mut names = board.names.clone();
+    // The reader of paths wants a release, to know which links are waited for.
+    let release = match outlook.scheduler.kernel {
+        Some(k) => k.to_string(),
+        None => String::from(match outlook.scheduler.policy.name {
+            "G0" | "G1" => "6.12",
+            "G1w" => "6.8",
+            "GS" | "G2" => "6.16",
+            "G3" => "6.17",
+            _ => "7.3",
+        }),
+    };
+    cycle.kernel = names.add(&release);
+    let capture =
+        Capture { names, graph: board.graph.clone(), cycles: vec![cycle], ..Capture::default() };
+    let Some(view) = explain(&capture).pop() else { return Vec::new() };
+    let mut pieces = Vec::new();
+    for (span, phase) in capture.cycles[0].phases.iter().zip(&view.phases) {
+        pieces.extend(phase.path.iter().map(|s| Piece {
+            phase: span.phase,
+            device: s.device,
+            time: s.duration(),
+            reason: s.reason,
+        }));
+    }
+    pieces
+}
+
+/// The answer to a what-if.
+#[derive(Clone, Debug)]
+pub struct Prediction {
+    /// The machine as it is.
+    pub before: Outlook,
+    /// The machine as changed.
+    pub after: Outlook,
+    /// The changed board.
+    pub changed: Changed,
+    /// The critical path after the change.
+    pub path: Vec<Piece>,
+    /// Devices that start elsewhere, by how much, the largest first.
+    pub moved: Vec<Moved>,
+    /// What was changed and why the result is what it is, as sentences.
+    pub notes: Vec<String>,
+    /// What was assumed.
+    pub assumptions: Vec<String>,
+}
+
+/// What to predict.
+#[derive(Clone, Debug)]
+pub struct Question<'a> {
+    /// The board, its cycles and its assumptions. A board that is not derived
+    /// has no cycles.
+    pub derived: &'a Derived,
+    /// What runs it now.
+    pub now: Scheduler,
+    /// What shall run it.
+    pub then: Scheduler,
+    /// Changes of the machine.
+    pub changes: &'a [Change],
+    /// Costs; where it says nothing of CPUs, the board's count.
+    pub settings: &'a Settings,
+    /// Seed of the resampling.
+    pub seed: u64,
+    /// How often to resample; 0 for no range.
+    pub samples: u32,
+}
+
+/// Answers `q`.
+///
+/// # Errors
+/// A sentence: a pattern without device, a board that is no machine, a graph
+/// on which the kernel would hang.
+pub fn predict(q: &Question<'_>) -> Result<Prediction, String> {
+    let board = &q.derived.board;
+    let changed = apply(board, q.changes)?;
+    let mut before = outlook(board, q.now, q.settings).map_err(|e| hang(board, &e))?;
+    let mut after =
+        outlook(&changed.board, q.then, q.settings).map_err(|e| hang(&changed.board, &e))?;
+    if q.samples > 0 && q.derived.cycles.len() > 1 {
+        before.range = Some(range(q, q.now, &[])?);
+        after.range = Some(range(q, q.then, q.changes)?);
+    }
+    let moved = moved(&before.run.cycle, &after.run.cycle, &changed.origin);
+    let notes = notes(q, &before, &after, &changed, &moved);
+    let assumptions = assumptions(q);
+    let path = critical_path(&changed.board, &after);
+    Ok(Prediction { before, after, changed, path, moved, notes, assumptions })
+}
+
+/// Runs `board` once.
+///
+/// # Errors
+/// [`Stuck`].
+pub fn outlook(board: &Board, by: Scheduler, settings: &Settings) -> Result<Outlook, Stuck> {
+    let mut settings = settings.clone();
+    settings.complete(board, by.kernel.as_ref());
+    let topology = Topology::new(board)?;
+    let run = run(&topology, by.policy, &settings)?;
+    let pm_async = by.policy.workers && settings.pm_async.unwrap_or(board.pm_async);
+    let cpus = settings.profile.cpus.as_ref().unwrap_or(&Cpus::Unlimited);
+    let bounds = bounds(&topology, &run.cycle, cpus, pm_async);
+    Ok(Outlook { scheduler: by, run, bounds, pm_async, range: None })
+}
+
+/// Cycles simulated for one prediction where chance decides a part of it.
+const DRAWS: u64 = 31;
+
+/// Runs `board` as often as chance asks for, whose medians are the prediction:
+/// where computing is shared with other starting CPUs and another first tick
+/// each time, else once.
+///
+/// # Errors
+/// [`Stuck`].
+pub fn draws(board: &Board, by: Scheduler, settings: &Settings) -> Result<Vec<Outlook>, Stuck> {
+    if !settings.profile.shared {
+        return Ok(vec![outlook(board, by, settings)?]);
+    }
+    let mut settings = settings.clone();
+    (1..=DRAWS)
+        .map(|draw| {
+            settings.profile.draw = draw;
+            outlook(board, by, &settings)
+        })
+        .collect()
+}
+
+/// Why `board` has no schedule, with the names of the devices and what to do.
+pub fn hang(board: &Board, stuck: &Stuck) -> String {
+    match stuck {
+        Stuck::Deadlock { devices, .. } => {
+            let names: Vec<&str> = devices
+                .iter()
+                .take(6)
+                .filter_map(|d| board.graph.devices.get(d.index()))
+                .map(|d| board.names.get(d.name))
+                .collect();
+            format!(
+                "{stuck}: {}. A dependency against the device order does this; see \
+                 `dormouse board check`",
+                names.join(", ")
+            )
+        }
+        _ => stuck.to_string(),
+    }
+}
+
+fn range(q: &Question<'_>, by: Scheduler, changes: &[Change]) -> Result<[(Ns, Ns); 2], String> {
+    let mut r = Resampling::new(q.seed);
+    for _ in 0..q.samples {
+        r.step(q.derived, by, changes, q.settings)?;
+    }
+    Ok(r.range().unwrap_or_default())
+}
+
+fn moved(before: &Cycle, after: &Cycle, origin: &[DeviceId]) -> Vec<Moved> {
+    let n = before.callbacks.iter().map(|c| c.device.index() + 1).max().unwrap_or(0);
+    let mut times: Vec<[Option<(Ns, Ns)>; 8]> = vec![[None; 8]; n];
+    for c in &before.callbacks {
+        let (Some(i), Some(span)) = (c.phase.device_index(), before.phase(c.phase)) else {
+            continue;
+        };
+        times[c.device.index()][i] = Some((c.start - span.start, c.end - span.start));
+    }
+    let mut list = Vec::new();
+    for c in after.callbacks.iter().filter(|c| c.phase.may_be_async()) {
+        let (Some(i), Some(span)) = (c.phase.device_index(), after.phase(c.phase)) else {
+            continue;
+        };
+        let Some(&device) = origin.get(c.device.index()) else { continue };
+        let Some(was) = times.get(device.index()).and_then(|t| t[i]) else { continue };
+        let is = (c.start - span.start, c.end - span.start);
+        if (is.0 - was.0).0.abs() >= 50_000 {
+            list.push(Moved { device, phase: c.phase, before: was, after: is });
+        }
+    }
+    list.sort_by_key(|m| (-(m.after.0 - m.before.0).0.abs(), m.device, m.phase));
+    list
+}
+
+fn notes(
+    q: &Question<'_>,
+    before: &Outlook,
+    after: &Outlook,
+    changed: &Changed,
+    moved: &[Moved],
+) -> Vec<String> {
+    let mut notes = changed.notes.clone();
+    if q.now.policy.name != q.then.policy.name {
+        notes.push(format!(
+            "Scheduling changes from {} ({}) to {} ({}).",
+            q.now.policy.name, q.now.policy.title, q.then.policy.name, q.then.policy.title
+        ));
+    }
+    let board = &q.derived.board;
+    for m in moved.iter().take(5) {
+        let name = board.names.get(board.graph.devices[m.device.index()].name);
+        let (earlier, by) = match m.after.0 - m.before.0 {
+            d if d < Ns::ZERO => ("earlier", -d),
+            d => ("later", d),
+        };
+        notes.push(format!("{name} starts {by} {earlier} in {}.", phase_words(m.phase)));
+    }
+    for direction in [Direction::Suspend, Direction::Resume] {
+        let (was, is) = (before.half(direction), after.half(direction));
+        if was == Ns::ZERO {
+            continue;
+        }
+        let floor = after.bounds.path(direction);
+        let order = after.bounds.order(direction);
+        let change = (is - was).0.abs();
+        if change * 100 < was.0 {
+            notes.push(why_not(direction, after, floor, order));
+        }
+    }
+    if before.run.tally.workers_created > 0 || after.run.tally.workers_created > 0 {
+        notes.push(format!(
+            "Workers created: {} before, {} after; parked at once: {} and {}; blocked waits: {} and {}.",
+            before.run.tally.workers_created,
+            after.run.tally.workers_created,
+            before.run.tally.parked_at_once,
+            after.run.tally.parked_at_once,
+            before.run.tally.blocked_waits,
+            after.run.tally.blocked_waits
+        ));
+    }
+    notes
+}
+
+/// Why a half stays as long as it is.
+fn why_not(direction: Direction, after: &Outlook, floor: Ns, order: Ns) -> String {
+    let is = after.half(direction);
+    let name = direction.name();
+    if floor.0 * 100 >= is.0 * 97 {
+        format!(
+            "{name} does not change: one chain of dependent devices ({floor}) is as long as the \
+             whole; no scheduler can shorten it, only faster callbacks."
+        )
+    } else if order.0 * 100 >= is.0 * 97 {
+        format!(
+            "{name} does not change: the synchronous devices, one after the other, need {order} \
+             of its {is}; marking slow ones asynchronous would help, a scheduler cannot."
+        )
+    } else {
+        format!("{name} does not change: what was changed is not on its critical path.")
+    }
+}
+
+/// `suspend noirq` and `resume noirq` share a name; say which.
+pub fn phase_words(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Noirq => "suspend noirq",
+        Phase::ResumeNoirq => "resume noirq",
+        other => other.name(),
+    }
+}
+
+fn assumptions(q: &Question<'_>) -> Vec<String> {
+    let mut list = q.derived.assumptions.clone();
+    list.push(format!("Costs of the machinery: {}.", q.settings.profile.name));
+    for line in q.now.cautions().into_iter().chain(q.then.cautions()) {
+        if !list.contains(&line) {
+            list.push(line);
+        }
+    }
+    list
+}

@@ -1,0 +1,282 @@
+//! A board as the engine walks it: flat arrays, no names.
+
+use super::Stuck;
+use alloc::vec;
+use alloc::vec::Vec;
+use dormouse_board::{Board, Work};
+use dormouse_model::device::{Device, DeviceId, LinkKind};
+use dormouse_model::names::Names;
+use dormouse_model::phase::Phase;
+
+/// No device, no thread.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A dependency: the other device and the kind of relation, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Edge(u32);
+
+/// Kind of relation beside the four kinds of links.
+pub(crate) const TREE: u32 = 0;
+
+impl Edge {
+    const SHIFT: u32 = 29;
+    /// More devices than an edge can name.
+    pub(crate) const LIMIT: usize = 1 << Edge::SHIFT;
+
+    fn new(device: u32, kind: u32) -> Edge {
+        Edge(device | kind << Edge::SHIFT)
+    }
+
+    pub(crate) fn device(self) -> usize {
+        (self.0 & ((1 << Edge::SHIFT) - 1)) as usize
+    }
+
+    pub(crate) fn kind(self) -> u32 {
+        self.0 >> Edge::SHIFT
+    }
+
+    /// Whether `mask` has the bit of this edge's kind.
+    pub(crate) fn is_in(self, mask: u8) -> bool {
+        mask >> self.kind() & 1 != 0
+    }
+}
+
+/// Bit of a link kind in an edge mask; [`TREE`] has bit 0.
+pub(crate) const fn kind_number(kind: LinkKind) -> u32 {
+    match kind {
+        LinkKind::Stateless => 1,
+        LinkKind::Active => 2,
+        LinkKind::Dormant => 3,
+        LinkKind::SyncStateOnly => 4,
+    }
+}
+
+/// Edges of every device, one after the other.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Edges {
+    start: Vec<u32>,
+    edges: Vec<Edge>,
+}
+
+impl Edges {
+    fn new(n: usize, list: &[(u32, Edge)]) -> Edges {
+        let mut start = vec![0u32; n + 1];
+        for &(d, _) in list {
+            start[d as usize + 1] += 1;
+        }
+        for i in 0..n {
+            start[i + 1] += start[i];
+        }
+        let mut at = start.clone();
+        let mut edges = vec![Edge(0); list.len()];
+        for &(d, e) in list {
+            edges[at[d as usize] as usize] = e;
+            at[d as usize] += 1;
+        }
+        Edges { start, edges }
+    }
+
+    pub(crate) fn of(&self, d: usize) -> &[Edge] {
+        &self.edges[self.start[d] as usize..self.start[d + 1] as usize]
+    }
+}
+
+/// Facts about a device that no phase changes.
+pub(crate) mod fact {
+    pub(crate) const HAS_PARENT: u16 = 1;
+    /// Also `no_pm` children and wakeup-source class devices.
+    pub(crate) const HAS_CHILD: u16 = 2;
+    /// In any state.
+    pub(crate) const HAS_SUPPLIER: u16 = 4;
+    /// In any state.
+    pub(crate) const HAS_CONSUMER: u16 = 8;
+    pub(crate) const ASYNC: u16 = 16;
+    pub(crate) const SYSCORE: u16 = 32;
+    pub(crate) const NO_CALLBACKS: u16 = 64;
+    pub(crate) const NO_PM: u16 = 128;
+    pub(crate) const WAKEUP: u16 = 256;
+    pub(crate) const RUNTIME_SUSPENDED: u16 = 512;
+    pub(crate) const NO_DIRECT: u16 = 1024;
+    /// The parent has no parent (and no supplier).
+    pub(crate) const CHILD_OF_ROOT: u16 = 2048;
+    /// An emulated serial port of the laboratory's guest
+    /// ([`super::gives_turn_away`]).
+    pub(crate) const GIVES_TURN_AWAY: u16 = 4096;
+}
+
+/// Whether `device` is an emulated serial port of the laboratory's guest. The
+/// emulator gives the turn of its computing thread to other CPUs while their
+/// registers are written: seen from the guest, others run inside the callback.
+pub(crate) fn gives_turn_away(device: &Device, names: &Names) -> bool {
+    device.facts.guest && names.get(device.driver) == "serial"
+}
+
+/// A board, compiled. Independent of policy and costs, so one compilation
+/// serves any number of runs.
+#[derive(Clone, Debug, Default)]
+pub struct Topology {
+    /// Devices on `dpm_list`, in its order.
+    pub(crate) list: Vec<u32>,
+    pub(crate) parent: Vec<u32>,
+    pub(crate) facts: Vec<u16>,
+    /// Parent, then suppliers in order of creation.
+    pub(crate) superiors: Edges,
+    /// Children in order of registration, then consumers.
+    pub(crate) subordinates: Edges,
+    /// Which of the eight callbacks exist, a bit each.
+    pub(crate) has: Vec<u8>,
+    /// Work by phase and device.
+    pub(crate) work: [Vec<Work>; 8],
+    /// How many locks `work` names.
+    pub(crate) locks: u32,
+    /// `/sys/power/pm_async` of the board.
+    pub(crate) pm_async: bool,
+}
+
+impl Topology {
+    /// Compiles `board`.
+    ///
+    /// # Errors
+    /// A parent or link that names a device which is not there, or itself;
+    /// more than 2^29 devices.
+    pub fn new(board: &Board) -> Result<Topology, Stuck> {
+        let devices = &board.graph.devices;
+        let n = devices.len();
+        if n >= Edge::LIMIT || board.devices.len() != n {
+            return Err(Stuck::BadBoard { device: None });
+        }
+        let mut t = Topology {
+            list: Vec::with_capacity(n),
+            parent: vec![NONE; n],
+            facts: vec![0; n],
+            has: vec![0; n],
+            pm_async: board.pm_async,
+            ..Topology::default()
+        };
+        let mut up = Vec::with_capacity(n + board.graph.links.len());
+        let mut down = Vec::with_capacity(n + board.graph.links.len());
+        for (i, d) in devices.iter().enumerate() {
+            let me = i as u32;
+            let b = &board.devices[i];
+            let mut f = 0;
+            if d.facts.no_pm {
+                f |= fact::NO_PM;
+            } else {
+                t.list.push(me);
+                if d.async_flag == Some(true) {
+                    f |= fact::ASYNC;
+                }
+            }
+            if d.facts.syscore {
+                f |= fact::SYSCORE;
+            }
+            if b.no_callbacks() {
+                f |= fact::NO_CALLBACKS;
+            }
+            if gives_turn_away(d, &board.names) {
+                f |= fact::GIVES_TURN_AWAY;
+            }
+            if b.wakeup {
+                f |= fact::WAKEUP | fact::HAS_CHILD;
+            }
+            if b.runtime_suspended {
+                f |= fact::RUNTIME_SUSPENDED;
+            }
+            if b.no_direct_complete {
+                f |= fact::NO_DIRECT;
+            }
+            if let Some(p) = d.parent {
+                if p.index() >= n || p.index() == i {
+                    return Err(Stuck::BadBoard { device: Some(DeviceId(me)) });
+                }
+                t.parent[i] = p.0;
+                f |= fact::HAS_PARENT;
+                up.push((me, Edge::new(p.0, TREE)));
+                down.push((p.0, Edge::new(me, TREE)));
+            }
+            t.facts[i] |= f;
+        }
+        for &(p, _) in &down {
+            t.facts[p as usize] |= fact::HAS_CHILD;
+        }
+        for l in &board.graph.links {
+            let (c, s) = (l.consumer, l.supplier);
+            if c.index() >= n || s.index() >= n || c == s {
+                return Err(Stuck::BadBoard { device: Some(c) });
+            }
+            let kind = kind_number(l.kind);
+            up.push((c.0, Edge::new(s.0, kind)));
+            down.push((s.0, Edge::new(c.0, kind)));
+            t.facts[c.index()] |= fact::HAS_SUPPLIER;
+            t.facts[s.index()] |= fact::HAS_CONSUMER;
+        }
+        for i in 0..n {
+            let p = t.parent[i];
+            if p != NONE && t.facts[p as usize] & (fact::HAS_PARENT | fact::HAS_SUPPLIER) == 0 {
+                t.facts[i] |= fact::CHILD_OF_ROOT;
+            }
+        }
+        t.superiors = Edges::new(n, &up);
+        t.subordinates = Edges::new(n, &down);
+        for (index, _) in Phase::DEVICE.iter().enumerate() {
+            let mut work = Vec::with_capacity(n);
+            for (i, b) in board.devices.iter().enumerate() {
+                work.push(match b.work[index] {
+                    Some(w) => {
+                        t.has[i] |= 1 << index;
+                        t.locks = t.locks.max(w.lock);
+                        w
+                    }
+                    None => Work::default(),
+                });
+            }
+            t.work[index] = work;
+        }
+        // Lock numbers are used as indices: a board that names lock 4000000000
+        // must not cost memory.
+        if t.locks > 0 {
+            t.number_locks();
+        }
+        Ok(t)
+    }
+
+    /// Renumbers locks densely, in order of their number.
+    fn number_locks(&mut self) {
+        let mut used: Vec<u32> =
+            self.work.iter().flatten().map(|w| w.lock).filter(|&l| l > 0).collect();
+        used.sort_unstable();
+        used.dedup();
+        for w in self.work.iter_mut().flatten() {
+            if w.lock > 0 {
+                w.lock = used.binary_search(&w.lock).map_or(0, |i| i as u32 + 1);
+            }
+        }
+        self.locks = used.len() as u32;
+    }
+
+    /// Sets or clears `power/async` of a device, so that a search need not
+    /// compile its board again and again. A device that is not on `dpm_list` or
+    /// not there has no flag.
+    pub fn set_async(&mut self, device: DeviceId, on: bool) {
+        match self.facts.get_mut(device.index()) {
+            Some(f) if *f & fact::NO_PM == 0 && on => *f |= fact::ASYNC,
+            Some(f) => *f &= !fact::ASYNC,
+            None => {}
+        }
+    }
+
+    /// Sets `/sys/power/pm_async` and returns what it was.
+    pub fn set_pm_async(&mut self, on: bool) -> bool {
+        core::mem::replace(&mut self.pm_async, on)
+    }
+
+    /// Number of devices, `no_pm` ones included.
+    pub fn len(&self) -> usize {
+        self.parent.len()
+    }
+
+    /// Whether there is no device.
+    pub fn is_empty(&self) -> bool {
+        self.parent.is_empty()
+    }
+}
