@@ -1,5 +1,6 @@
 //! A board from a capture: what the recorded machine would do again.
 
+use super::threads::main_threads;
 use super::{Board, BoardDevice, Work};
 use alloc::format;
 use alloc::string::String;
@@ -175,6 +176,8 @@ fn times(
     on_main: &mut [bool],
 ) -> Times {
     let mut times = vec![[None; 8]; n];
+    let mains = main_threads(cycle);
+    let threads = mains.contains(&true);
     for c in &cycle.callbacks {
         let Some(index) = c.phase.device_index() else { continue };
         // Hibernation runs a phase for several events; the first pair counts.
@@ -188,10 +191,10 @@ fn times(
         let slot: &mut Option<Ns> = &mut times[d][index];
         *slot = Some(slot.unwrap_or(Ns::ZERO) + c.duration());
         if c.phase.may_be_async() {
-            match cycle.threads.get(usize::from(c.thread.0)).and_then(|t| t.is_main) {
+            match mains.get(usize::from(c.thread.0)) {
                 Some(true) => on_main[d] = true,
-                Some(false) => in_worker[d] = true,
-                None => {}
+                Some(false) if threads => in_worker[d] = true,
+                _ => {}
             }
         }
     }

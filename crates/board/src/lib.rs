@@ -13,6 +13,7 @@ pub mod machine;
 pub mod order;
 mod read;
 pub mod summary;
+pub mod threads;
 mod words;
 mod write;
 

@@ -14,6 +14,7 @@
 use super::kernel::Generation;
 use super::local::{Bond, Local};
 use alloc::vec::Vec;
+pub use dormouse_board::threads::main_threads;
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Cycle, PhaseSpan};
 use dormouse_model::device::{DeviceId, LinkKind};
@@ -89,27 +90,6 @@ pub struct Structure {
     pub edges: Vec<Before>,
     /// Known edges that the times contradict.
     pub contradictions: u32,
-}
-
-/// Which threads are the main thread: as the reader proved, or else the one
-/// that ran most callbacks.
-pub fn main_threads(cycle: &Cycle) -> Vec<bool> {
-    let mut mains: Vec<bool> = cycle.threads.iter().map(|t| t.is_main == Some(true)).collect();
-    if !mains.contains(&true) && cycle.threads.iter().any(|t| t.is_main.is_none()) {
-        let mut load = alloc::vec![0u32; mains.len()];
-        for cb in &cycle.callbacks {
-            if let Some(l) = load.get_mut(usize::from(cb.thread.0)) {
-                *l += 1;
-            }
-        }
-        let most = (0..load.len())
-            .filter(|&i| cycle.threads[i].is_main.is_none())
-            .max_by_key(|&i| (load[i], core::cmp::Reverse(i)));
-        if let Some(i) = most {
-            mains[i] = true;
-        }
-    }
-    mains
 }
 
 /// Order of nodes: by time, then as the log has it, then as the walk goes.
