@@ -1,6 +1,7 @@
 //! A board from a capture: what the recorded machine would do again.
 
 use super::threads::main_threads;
+use super::walk::observed_order;
 use super::{Board, BoardDevice, Work};
 use alloc::format;
 use alloc::string::String;
@@ -72,7 +73,7 @@ pub fn derive(capture: &Capture) -> Result<Derived, String> {
             .into());
     }
     let mut derived = Derived::default();
-    let (graph, place, reordered) = ordered(&capture.graph);
+    let (graph, place, reordered) = ordered(&capture.graph, &cycles);
     let n = graph.devices.len();
     derived.board.names = capture.names.clone();
     derived.board.graph = graph;
@@ -116,16 +117,18 @@ pub fn chosen_cycles(capture: &Capture) -> Vec<&Cycle> {
 
 /// The graph with superiors before subordinates, where every device went, and
 /// whether that changed anything.
-fn ordered(graph: &DeviceGraph) -> (DeviceGraph, Vec<u32>, bool) {
+fn ordered(graph: &DeviceGraph, cycles: &[&Cycle]) -> (DeviceGraph, Vec<u32>, bool) {
     let n = graph.devices.len();
+    let seen: Vec<u32> =
+        if graph.order_known { (0..n as u32).collect() } else { observed_order(graph, cycles) };
     let parent_of =
         |d: usize| graph.devices[d].parent.map(DeviceId::index).filter(|&p| p < n && p != d);
     // Depth first over parents; a circle of parents is cut where it closes.
     let mut order: Vec<u32> = Vec::with_capacity(n);
     let mut state = vec![0u8; n];
     let mut stack = Vec::new();
-    for d in 0..n {
-        let mut at = d;
+    for d in seen {
+        let mut at = d as usize;
         loop {
             if state[at] != 0 {
                 break;

@@ -14,6 +14,7 @@ pub mod order;
 mod read;
 pub mod summary;
 pub mod threads;
+pub mod walk;
 mod words;
 mod write;
 
