@@ -1,0 +1,181 @@
+//! What a reduced recording alone foretells of a change, beside what the kernel
+//! then did.
+
+use super::graph::{Key, key};
+use super::log::log;
+use anyhow::{Context, Result, bail};
+use dormouse_core::capture::Capture;
+use dormouse_core::cycle::Cycle;
+use dormouse_core::phase::Phase;
+use dormouse_core::simulate::change::{Change, apply};
+use dormouse_core::simulate::infer::machine;
+use dormouse_core::simulate::kernel::{Kernel, choose};
+use dormouse_core::simulate::predict::{Scheduler, outlook};
+use dormouse_core::simulate::{Profile, Settings};
+use dormouse_core::time::Ns;
+use dormouse_read::Options;
+use std::collections::BTreeSet;
+
+/// A prediction is right if it is apart by at most so many percent …
+pub const PERCENT: i64 = 5;
+
+/// … or by at most this.
+pub const FLOOR: Ns = Ns(100_000);
+
+/// How the second recording differs from the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// `/sys/power/pm_async` is now so.
+    PmAsync(bool),
+    /// Another release.
+    Kernel(String),
+    /// These are gone.
+    Without(Vec<String>),
+}
+
+impl Question {
+    /// In words, for a table.
+    pub fn words(&self) -> String {
+        match self {
+            Question::PmAsync(on) => format!("pm_async {} to {}", i32::from(!on), i32::from(*on)),
+            Question::Kernel(release) => format!("kernel {release}"),
+            Question::Without(names) => format!("without {}", names.join(", ")),
+        }
+    }
+}
+
+/// One phase foretold.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub phase: Phase,
+    /// As recorded before the change.
+    pub now: Ns,
+    /// The same, simulated.
+    pub simulated: Ns,
+    /// Simulated with the change.
+    pub foretold: Ns,
+    /// What the kernel then did, and how far its cycles were apart.
+    pub then: Ns,
+    pub spread: Ns,
+    /// Why nothing is foretold.
+    pub refused: Option<String>,
+}
+
+impl Row {
+    /// How far the prediction is from what came.
+    pub fn apart(&self) -> Ns {
+        Ns((self.foretold - self.then).0.abs())
+    }
+
+    /// Right enough.
+    pub fn right(&self) -> bool {
+        self.apart() <= Ns((self.then.0 * PERCENT / 100).max(FLOOR.0))
+    }
+}
+
+/// Reads the kernel log of a recording as if it had come by mail.
+pub fn reduced(capture: &Capture, keep: impl Fn(usize) -> bool) -> Result<Capture> {
+    let text = log(capture, keep);
+    let reading = dormouse_read::read_bytes("reduced.dmesg", text.as_bytes(), &Options::default())?;
+    reading.captures.into_iter().next().context("the reduced log has no cycle")
+}
+
+/// What changed from `before` to `after`, found by comparing the recordings.
+pub fn question(before: &Capture, after: &Capture) -> Result<Question> {
+    let release = |c: &Capture| {
+        c.cycles.first().map(|y| c.names.get(y.kernel).to_owned()).unwrap_or_default()
+    };
+    if before.machine.pm_async != after.machine.pm_async {
+        return Ok(Question::PmAsync(after.machine.pm_async == Some(true)));
+    }
+    if release(before) != release(after) {
+        return Ok(Question::Kernel(release(after)));
+    }
+    let left: BTreeSet<Key> = after.graph.devices.iter().map(|d| key(&after.names, d)).collect();
+    let gone: Vec<bool> =
+        before.graph.devices.iter().map(|d| !left.contains(&key(&before.names, d))).collect();
+    // Only the topmost: what depends on it goes with it.
+    let top = before.graph.ids().filter(|id| gone[id.index()]).filter(|id| {
+        let parent = before.graph.get(*id).parent.is_some_and(|p| gone[p.index()]);
+        let mut links = before.graph.links.iter().filter(|l| l.consumer == *id);
+        !parent && !links.any(|l| gone[l.supplier.index()])
+    });
+    let names: Vec<String> =
+        top.map(|id| before.names.get(before.graph.get(id).name).to_owned()).collect();
+    if names.is_empty() {
+        bail!("the two recordings are of the same machine under the same kernel");
+    }
+    Ok(Question::Without(names))
+}
+
+/// The cycles that both sides are judged by: all but the first after boot, if
+/// there are others.
+pub fn warm(capture: &Capture) -> Vec<&Cycle> {
+    let warm: Vec<&Cycle> = capture.cycles.iter().filter(|c| !c.first_after_boot).collect();
+    if warm.is_empty() { capture.cycles.iter().collect() } else { warm }
+}
+
+/// Median and distance of the outermost of what `phase` took.
+fn times(cycles: &[&Cycle], phase: Phase) -> Option<(Ns, Ns)> {
+    let spans = cycles.iter().filter_map(|c| c.phase(phase)).filter(|p| p.complete);
+    let mut all: Vec<Ns> = spans.map(|p| p.duration()).collect();
+    all.sort_unstable();
+    let (&first, &last) = (all.first()?, all.last()?);
+    Some((all[all.len() / 2], last - first))
+}
+
+/// Answers the question that the two recordings ask, from the log of `before`
+/// alone.
+pub fn foretell(
+    before: &Capture,
+    after: &Capture,
+    keep: impl Fn(usize) -> bool,
+    costs: &Profile,
+) -> Result<(Question, Vec<Row>)> {
+    let question = question(before, after)?;
+    let seen = reduced(before, keep)?;
+    let (derived, release) = machine(&seen).map_err(anyhow::Error::msg)?;
+    let scheduler = |release: &str| -> Result<Scheduler> {
+        let (policy, kernel): (_, Option<Kernel>) =
+            choose(release).map_err(|e| anyhow::anyhow!("{e}"))?;
+        Ok(Scheduler { policy, kernel })
+    };
+    let now = scheduler(&release)?;
+    let (then, changes) = match &question {
+        Question::PmAsync(on) => (now, vec![Change::PmAsync(*on)]),
+        Question::Kernel(release) => (scheduler(release)?, Vec::new()),
+        Question::Without(names) => (now, names.iter().cloned().map(Change::Without).collect()),
+    };
+    let settings = Settings { profile: costs.clone(), pm_async: None, wakeup_at: None };
+    let simulated = outlook(&derived.board, now, &settings)?;
+    let changed = apply(&derived.board, &changes).map_err(anyhow::Error::msg)?;
+    let foretold = outlook(&changed.board, then, &settings)?;
+    let seen_cycles: Vec<&Cycle> = seen.cycles.iter().collect();
+    let mut rows = Vec::new();
+    for phase in Phase::DEVICE.into_iter().filter(|p| p.may_be_async()) {
+        let (Some((was, _)), Some((came, spread))) =
+            (times(&seen_cycles, phase), times(&warm(after), phase))
+        else {
+            continue;
+        };
+        let simulated = simulated.phase(phase);
+        rows.push(Row {
+            phase,
+            now: was,
+            simulated,
+            foretold: foretold.phase(phase),
+            then: came,
+            spread,
+            refused: refusal(was, simulated),
+        });
+    }
+    Ok((question, rows))
+}
+
+/// Nothing is foretold of a phase that is not reproduced as it was: within 10 %
+/// or 3 ms.
+fn refusal(recorded: Ns, simulated: Ns) -> Option<String> {
+    let apart = (recorded - simulated).0.abs();
+    (apart > (recorded.0 / 10).max(3_000_000))
+        .then(|| format!("took {recorded} and is simulated as {simulated}"))
+}

@@ -1,0 +1,269 @@
+//! Is what dormouse infers of a kernel log so? Recordings of the laboratory,
+//! whose machines are known in full, are reduced to what a kernel log has, and
+//! what is inferred from that log is held against the machine.
+//!
+//! Reproducing a recording proves little, because enough inferred waits
+//! reproduce anything. So each inferred flag and wait is judged, and so is what
+//! the log alone foretells of a change that a kernel then made.
+
+mod foretell;
+mod graph;
+mod hold;
+mod log;
+mod remove;
+
+use crate::accuracy::recorded;
+use anyhow::{Context, Result, bail};
+use dormouse_core::capture::Capture;
+use dormouse_core::cycle::Cycle;
+use dormouse_core::simulate::infer::machine;
+use dormouse_core::simulate::predict::phase_words;
+use dormouse_core::simulate::{Profile, profile};
+use foretell::{Question, Row, foretell, reduced};
+use hold::{Held, Score, hold};
+use std::fmt::Write as _;
+use std::fs;
+use std::process::ExitCode;
+
+/// At most so many percent of the predictions may be refused.
+const REFUSED: u64 = 20;
+
+/// What is asked for on the command line.
+struct Args {
+    /// Recordings whose flags and waits are inferred and held.
+    alone: Vec<String>,
+    /// The first foretells the second.
+    pairs: Vec<(String, String)>,
+    costs: Profile,
+    /// Show each false inference.
+    verbose: bool,
+}
+
+fn parse(args: &[String]) -> Result<Args> {
+    let mut a =
+        Args { alone: Vec::new(), pairs: Vec::new(), costs: Profile::x86(), verbose: false };
+    let mut args = args.iter();
+    while let Some(word) = args.next() {
+        match word.as_str() {
+            "-v" | "--verbose" => a.verbose = true,
+            "--profile" => {
+                let file = args.next().context("--profile needs a file")?;
+                a.costs = match Profile::find(file) {
+                    Some(p) => p,
+                    None => profile::parse(&fs::read_to_string(file).context(file.clone())?)?,
+                };
+            }
+            _ => match word.split_once('=') {
+                Some((before, after)) => a.pairs.push((before.into(), after.into())),
+                None => a.alone.push(word.clone()),
+            },
+        }
+    }
+    if a.alone.is_empty() && a.pairs.is_empty() {
+        bail!("give CAPTURE for what is inferred, BEFORE=AFTER for what is foretold, or both");
+    }
+    Ok(a)
+}
+
+/// `truth [-v] [--profile FILE] CAPTURE… BEFORE=AFTER…`, or
+/// `truth remove KERNEL BOARD OUT`.
+pub fn run(args: &[String]) -> Result<ExitCode> {
+    if let [word, rest @ ..] = args
+        && word == "remove"
+    {
+        remove::run(rest)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let args = parse(args)?;
+    println!("costs: {}", args.costs.name);
+    let mut out = String::new();
+    held_tables(&args, &mut out)?;
+    print!("{out}");
+    out.clear();
+    let met = foretold_tables(&args, &mut out)?;
+    print!("{out}");
+    Ok(if met { ExitCode::SUCCESS } else { ExitCode::from(crate::MISSED) })
+}
+
+/// The last cycle alone, and all cycles: what most people have, and more of it.
+fn views(capture: &Capture) -> Vec<(String, Vec<usize>)> {
+    let n = capture.cycles.len();
+    let mut views = vec![("1 cycle".to_owned(), vec![n - 1])];
+    if n > 1 {
+        views.push((format!("{n} cycles"), (0..n).collect()));
+    }
+    views
+}
+
+fn file_name(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.strip_suffix(".tar.gz").unwrap_or(name)
+}
+
+fn held_tables(args: &Args, out: &mut String) -> Result<()> {
+    if args.alone.is_empty() {
+        return Ok(());
+    }
+    let (mut flags, mut waits, mut shown) = <(Score, Score, Score)>::default();
+    let _ = writeln!(
+        out,
+        "\nInferred from the log alone, held against the board: percent right of what was \
+         inferred,\npercent found of what is so; `shown` are waits that delayed something in the \
+         recording.\n\n{:<30}{:<10}{:>8}{:>20}{:>20}{:>16}",
+        "recording", "log of", "devices", "async flags", "waits, of all", "waits shown"
+    );
+    for path in &args.alone {
+        let capture = recorded::capture(path)?;
+        for (title, keep) in views(&capture) {
+            let held = held(&capture, &keep).with_context(|| path.clone())?;
+            let _ = writeln!(
+                out,
+                "{:<30}{title:<10}{:>8}{:>20}{:>20}{:>16}",
+                file_name(path),
+                held.devices,
+                both(&held.flags),
+                both(&held.waits),
+                share(held.shown.found, held.shown.all),
+            );
+            if held.ambiguous > 0 {
+                let _ = writeln!(out, "  {} devices of equal name left out", held.ambiguous);
+            }
+            for line in held.wrong.iter().take(if args.verbose { usize::MAX } else { 0 }) {
+                let _ = writeln!(out, "  {line}");
+            }
+            flags.add(held.flags);
+            waits.add(held.waits);
+            shown.add(held.shown);
+        }
+    }
+    let _ = writeln!(
+        out,
+        "{:<48}{:>20}{:>20}{:>16}",
+        "all",
+        both(&flags),
+        both(&waits),
+        share(shown.found, shown.all)
+    );
+    Ok(())
+}
+
+/// What is inferred of the log of the cycles `keep`, held against the machine.
+fn held(capture: &Capture, keep: &[usize]) -> Result<Held> {
+    let seen = reduced(capture, |i| keep.contains(&i))?;
+    let (derived, _) = machine(&seen).map_err(anyhow::Error::msg)?;
+    let used: Vec<&Cycle> = keep.iter().filter_map(|&i| capture.cycles.get(i)).collect();
+    Ok(hold(capture, &used, &derived.board))
+}
+
+/// `right of inferred, found of all`.
+fn both(s: &Score) -> String {
+    format!("{}, {}", share(s.right, s.inferred), share(s.found, s.all))
+}
+
+fn share(part: u64, of: u64) -> String {
+    format!("{part}/{of}")
+}
+
+/// How the predictions of one kind of change came out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    right: u64,
+    wrong: u64,
+    refused: u64,
+}
+
+impl Tally {
+    fn add(&mut self, row: &Row) {
+        match (&row.refused, row.right()) {
+            (Some(_), _) => self.refused += 1,
+            (None, true) => self.right += 1,
+            (None, false) => self.wrong += 1,
+        }
+    }
+
+    fn all(&self) -> u64 {
+        self.right + self.wrong + self.refused
+    }
+
+    /// Nothing wrong and trusted, and little refused.
+    fn met(&self) -> bool {
+        self.wrong == 0 && self.refused * 100 <= self.all() * REFUSED
+    }
+}
+
+fn foretold_tables(args: &Args, out: &mut String) -> Result<bool> {
+    if args.pairs.is_empty() {
+        return Ok(true);
+    }
+    let _ = writeln!(
+        out,
+        "\nForetold from the log of one cycle before the change, beside what the kernel then did \
+         (right: {} %\nor {} apart at most).\n\n{:<26}{:<15}{:>10}{:>10}{:>10}{:>10}{:>9}",
+        foretell::PERCENT,
+        foretell::FLOOR,
+        "",
+        "",
+        "now",
+        "simulated",
+        "foretold",
+        "came",
+        "apart"
+    );
+    let mut kinds: [(&str, Tally); 4] = [
+        ("pm_async 1 to 0", Tally::default()),
+        ("pm_async 0 to 1", Tally::default()),
+        ("another kernel", Tally::default()),
+        ("a device removed", Tally::default()),
+    ];
+    for (before, after) in &args.pairs {
+        let (first, second) = (recorded::capture(before)?, recorded::capture(after)?);
+        let last = first.cycles.len() - 1;
+        let (question, rows) = foretell(&first, &second, |i| i == last, &args.costs)
+            .with_context(|| format!("{before}={after}"))?;
+        let kind = match question {
+            Question::PmAsync(false) => 0,
+            Question::PmAsync(true) => 1,
+            Question::Kernel(_) => 2,
+            Question::Without(_) => 3,
+        };
+        let _ = writeln!(out, "{}: {}", file_name(before), question.words());
+        for row in &rows {
+            kinds[kind].1.add(row);
+            let verdict = match (&row.refused, row.right()) {
+                (Some(why), _) => format!("refused: {why}"),
+                (None, true) => String::new(),
+                (None, false) => format!("WRONG (its own cycles are {} apart)", row.spread),
+            };
+            let _ = writeln!(
+                out,
+                "{:<26}{:<15}{:>10}{:>10}{:>10}{:>10}{:>9} {verdict}",
+                "",
+                phase_words(row.phase),
+                row.now.to_string(),
+                row.simulated.to_string(),
+                row.foretold.to_string(),
+                row.then.to_string(),
+                row.apart().to_string(),
+            );
+        }
+    }
+    let mut all = Tally::default();
+    let _ = writeln!(out, "\n{:<26}{:>8}{:>8}{:>9}", "", "right", "wrong", "refused");
+    for (title, t) in kinds.iter().filter(|(_, t)| t.all() > 0) {
+        let _ = writeln!(out, "{title:<26}{:>8}{:>8}{:>9}", t.right, t.wrong, t.refused);
+        all.right += t.right;
+        all.wrong += t.wrong;
+        all.refused += t.refused;
+    }
+    let _ = writeln!(out, "{:<26}{:>8}{:>8}{:>9}", "all", all.right, all.wrong, all.refused);
+    let met = all.met();
+    let _ = writeln!(
+        out,
+        "\n{}: none may be wrong and at most {REFUSED} % refused; {} of {} are wrong, {} refused",
+        if met { "PASS" } else { "MISSED" },
+        all.wrong,
+        all.all(),
+        all.refused
+    );
+    Ok(met)
+}
