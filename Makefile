@@ -62,6 +62,11 @@ accuracy: guest ## Run boards on kernels and judge predictions of them (SEED=1 B
 	$(CARGO) build -q --release -p dormouse -p xtask
 	@tools/accuracy
 
+.PHONY: truth
+truth: guest ## Hold what is inferred of kernel logs against machines that are known in full
+	$(CARGO) build -q --release -p dormouse -p xtask
+	@tools/truth
+
 .PHONY: counts
 counts: guest ## Workers, waits and wake-ups: the kernel's own count beside the predicted one
 	$(CARGO) build -q --release -p dormouse -p xtask

@@ -14,15 +14,13 @@ mod order;
 pub mod recorded;
 mod verdict;
 
+use crate::MISSED;
 use anyhow::{Context, Result};
 use dormouse_model::cycle::PhaseSpan;
 use dormouse_model::time::Ns;
 use std::fs;
 use std::process::ExitCode;
 use verdict::Table;
-
-/// Something that was asked was missed.
-const MISSED: u8 = 4;
 
 /// Runs the task.
 pub fn run(args: &[String]) -> Result<ExitCode> {

@@ -4,16 +4,16 @@
 use super::graph::{Key, key};
 use super::log::log;
 use anyhow::{Context, Result, bail};
-use dormouse_core::capture::Capture;
-use dormouse_core::cycle::Cycle;
-use dormouse_core::phase::Phase;
-use dormouse_core::simulate::change::{Change, apply};
-use dormouse_core::simulate::infer::machine;
-use dormouse_core::simulate::kernel::{Kernel, choose};
-use dormouse_core::simulate::predict::{Scheduler, outlook};
-use dormouse_core::simulate::{Profile, Settings};
-use dormouse_core::time::Ns;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::Cycle;
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
 use dormouse_read::Options;
+use dormouse_sleep::simulate::change::{Change, apply};
+use dormouse_sleep::simulate::infer::machine;
+use dormouse_sleep::simulate::kernel::{Kernel, choose};
+use dormouse_sleep::simulate::predict::{Scheduler, outlook};
+use dormouse_sleep::simulate::{Profile, Settings};
 use std::collections::BTreeSet;
 
 /// A prediction is right if it is apart by at most so many percent …

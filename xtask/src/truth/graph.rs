@@ -1,10 +1,10 @@
 //! The machine as the laboratory knows it: who waits for whom.
 
-use dormouse_core::capture::Capture;
-use dormouse_core::cycle::Cycle;
-use dormouse_core::device::{Device, DeviceId, LinkKind};
-use dormouse_core::names::Names;
-use dormouse_core::simulate::kernel::Kernel;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::Cycle;
+use dormouse_model::device::{Device, DeviceId, LinkKind};
+use dormouse_model::names::Names;
+use dormouse_sleep::simulate::kernel::Kernel;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a kernel log says of which device it means: driver, name, parent.

@@ -1,12 +1,13 @@
 //! What was inferred of a reduced recording, held against the board.
 
 use super::graph::{Truth, key};
-use dormouse_core::board::Board;
-use dormouse_core::capture::Capture;
-use dormouse_core::cycle::Cycle;
-use dormouse_core::device::DeviceId;
-use dormouse_core::phase::{Direction, Phase};
-use dormouse_core::time::Ns;
+use dormouse_board::Board;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::Cycle;
+use dormouse_model::device::DeviceId;
+use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::time::Ns;
+use dormouse_sleep::simulate::predict::phase_words;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A callback that begins so soon after another has ended may have waited for it.
@@ -27,16 +28,6 @@ pub struct Score {
 }
 
 impl Score {
-    /// Percent of what was inferred that is so; `None` if nothing was.
-    pub fn precision(&self) -> Option<f64> {
-        (self.inferred > 0).then(|| self.right as f64 * 100.0 / self.inferred as f64)
-    }
-
-    /// Percent of what is so that was found; `None` if there is nothing to find.
-    pub fn recall(&self) -> Option<f64> {
-        (self.all > 0).then(|| self.found as f64 * 100.0 / self.all as f64)
-    }
-
     pub fn add(&mut self, other: Score) {
         self.inferred += other.inferred;
         self.right += other.right;
@@ -149,11 +140,10 @@ fn waits(
                 held.shown.found += u64::from(found);
                 if !found {
                     held.wrong.push(format!(
-                        "missed: {} and {} wait for one another ({} after {} ms in {phase:?})",
+                        "missed: {} needs {}, which delayed one of them in {}: {long}",
                         name(t),
                         name(s),
-                        "just",
-                        long.0 as f64 / 1e6
+                        phase_words(*phase)
                     ));
                 }
             }

@@ -7,10 +7,10 @@
 //! device without callbacks but as the name of a parent. Times are cut to
 //! microseconds, as printk and the callback timer do.
 
-use dormouse_core::capture::Capture;
-use dormouse_core::cycle::{Callback, Cycle};
-use dormouse_core::phase::{Direction, Phase};
-use dormouse_core::time::Ns;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::{Callback, Cycle};
+use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::time::Ns;
 use std::fmt::Write as _;
 
 /// Where the clock of the log stands when the first cycle begins: a kernel does
@@ -119,7 +119,7 @@ fn phases(cycle: &Cycle, lines: &mut Lines) {
         let took = format!("{}.{:03}", us / 1000, us % 1000);
         lines.add(span.end, format!("PM: {what} of devices complete after {took} msecs"));
     }
-    let up = |p: &&dormouse_core::cycle::PhaseSpan| p.phase.direction() == Direction::Resume;
+    let up = |p: &&dormouse_model::cycle::PhaseSpan| p.phase.direction() == Direction::Resume;
     let end = cycle.phases.iter().filter(up).map(|p| p.end).max().unwrap_or(cycle.end);
     lines.add(end, "OOM killer enabled.");
     lines.add(end, "Restarting tasks ... done.");

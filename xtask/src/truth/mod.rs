@@ -14,11 +14,11 @@ mod remove;
 
 use crate::accuracy::recorded;
 use anyhow::{Context, Result, bail};
-use dormouse_core::capture::Capture;
-use dormouse_core::cycle::Cycle;
-use dormouse_core::simulate::infer::machine;
-use dormouse_core::simulate::predict::phase_words;
-use dormouse_core::simulate::{Profile, profile};
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::Cycle;
+use dormouse_sleep::simulate::infer::machine;
+use dormouse_sleep::simulate::predict::phase_words;
+use dormouse_sleep::simulate::{Profile, profile};
 use foretell::{Question, Row, foretell, reduced};
 use hold::{Held, Score, hold};
 use std::fmt::Write as _;
@@ -107,9 +107,8 @@ fn held_tables(args: &Args, out: &mut String) -> Result<()> {
     let (mut flags, mut waits, mut shown) = <(Score, Score, Score)>::default();
     let _ = writeln!(
         out,
-        "\nInferred from the log alone, held against the board: percent right of what was \
-         inferred,\npercent found of what is so; `shown` are waits that delayed something in the \
-         recording.\n\n{:<30}{:<10}{:>8}{:>20}{:>20}{:>16}",
+        "\nInferred from the log alone, held against the board: right of inferred, \
+         found of all.\nNo line names these waits; `shown` are those that delayed something in the recording.\n\n{:<30}{:<10}{:>8}{:>20}{:>20}{:>16}",
         "recording", "log of", "devices", "async flags", "waits, of all", "waits shown"
     );
     for path in &args.alone {
@@ -266,4 +265,135 @@ fn foretold_tables(args: &Args, out: &mut String) -> Result<bool> {
         all.refused
     );
     Ok(met)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dormouse_board::Board;
+    use dormouse_board::derive::derive;
+    use dormouse_model::device::DeviceId;
+    use dormouse_model::phase::Phase;
+    use dormouse_model::time::Ns;
+    use std::collections::BTreeSet;
+
+    fn captures() -> Vec<Capture> {
+        let of = |name: &str| {
+            let file = format!("{}/../captures/{name}.tar.gz", env!("CARGO_MANIFEST_DIR"));
+            recorded::capture(&file).expect("a capture of the repository")
+        };
+        ["am335x-6.12", "laptop-6.12", "laptop-7.3"].map(of).into()
+    }
+
+    /// All that is known of the machine, as if it had been inferred.
+    fn whole(capture: &Capture) -> Board {
+        derive(capture).expect("callbacks").board
+    }
+
+    fn compared(capture: &Capture, board: &Board) -> Held {
+        hold(capture, &capture.cycles.iter().collect::<Vec<_>>(), board)
+    }
+
+    #[test]
+    fn a_reduced_log_has_every_callback_and_nothing_that_a_kernel_does_not_print() {
+        for capture in captures() {
+            let seen = reduced(&capture, |_| true).unwrap();
+            assert!(seen.graph.links.is_empty() && !seen.graph.links_known);
+            assert_eq!(seen.cycles.len(), capture.cycles.len());
+            for (was, is) in capture.cycles.iter().zip(&seen.cycles) {
+                let spans = |c: &Cycle| -> Vec<(Phase, Ns)> {
+                    let middle = c.callbacks.iter().filter(|c| c.phase.may_be_async());
+                    let mut spans: Vec<(Phase, Ns)> =
+                        middle.map(|c| (c.phase, c.duration())).collect();
+                    spans.sort_unstable();
+                    spans
+                };
+                let (was, is) = (spans(was), spans(is));
+                assert_eq!(was.len(), is.len());
+                let apart = |(a, b): (&(Phase, Ns), &(Phase, Ns))| (a.1 - b.1).0.abs();
+                assert!(was.iter().zip(&is).all(|p| apart(p) < 2_000), "cut to microseconds");
+            }
+            let used: Vec<&Cycle> = capture.cycles.iter().collect();
+            let truth = graph::Truth::new(&capture, &used);
+            // What has the same name and parent may be one device that changed its driver.
+            let named = |key: &graph::Key| (key.1.clone(), key.2.clone());
+            let there: BTreeSet<_> = truth.place.keys().map(named).collect();
+            let devices = seen.graph.devices.iter();
+            let read: BTreeSet<_> = devices.map(|d| named(&graph::key(&seen.names, d))).collect();
+            assert_eq!(read, there, "no silent device");
+        }
+    }
+
+    #[test]
+    fn the_whole_truth_is_right_and_complete() {
+        for capture in captures() {
+            let held = compared(&capture, &whole(&capture));
+            let full = |s: Score| s.right == s.inferred && s.found == s.all;
+            assert!(full(held.flags) && full(held.waits), "{held:?}");
+            assert!(held.flags.all > 0 && held.waits.all > 0, "something is to be found");
+        }
+    }
+
+    #[test]
+    fn each_falsehood_is_counted() {
+        let capture = &captures()[1];
+        let mut board = whole(capture);
+        let before = compared(capture, &board);
+        let used: Vec<&Cycle> = capture.cycles.iter().collect();
+        let truth = graph::Truth::new(capture, &used);
+        // A flag turned off, a flag turned on.
+        let unique = |id: &DeviceId| {
+            let key = graph::key(&board.names, board.graph.get(*id));
+            truth.place.get(&key).is_some_and(Option::is_some)
+        };
+        let on = |want| {
+            let flag = |id: &DeviceId| board.graph.get(*id).async_flag == Some(want);
+            board.graph.ids().find(|id| unique(id) && flag(id)).expect("one of either kind")
+        };
+        let (was_on, was_off) = (on(true), on(false));
+        board.graph.devices[was_on.index()].async_flag = Some(false);
+        board.graph.devices[was_off.index()].async_flag = Some(true);
+        // No wait is found without its link; one the wrong way round is false.
+        let links = board.graph.links.len();
+        for l in &mut board.graph.links {
+            std::mem::swap(&mut l.consumer, &mut l.supplier);
+        }
+        let after = compared(capture, &board);
+        assert!(links > 0 && before.waits.inferred > 0);
+        assert_eq!(after.flags.right, before.flags.right - 1);
+        assert_eq!(after.flags.found, before.flags.found - 1);
+        assert_eq!(after.flags.inferred, before.flags.inferred);
+        assert_eq!(after.waits.right, 0);
+        assert!(after.waits.found < before.waits.found);
+    }
+
+    #[test]
+    fn the_question_is_read_off_the_recordings() {
+        let all = captures();
+        let (first, second) = (&all[1], &all[2]);
+        let release = second.names.get(second.cycles[0].kernel).to_owned();
+        assert_eq!(foretell::question(first, second).unwrap(), Question::Kernel(release));
+        assert!(foretell::question(first, first).is_err());
+        let mut other = first.clone();
+        other.machine.pm_async = first.machine.pm_async.map(|on| !on);
+        let flipped = first.machine.pm_async != Some(true);
+        assert_eq!(foretell::question(first, &other).unwrap(), Question::PmAsync(flipped));
+        let mut other = first.clone();
+        let gone = other.graph.devices.pop().expect("devices");
+        let name = first.names.get(gone.name).to_owned();
+        assert_eq!(foretell::question(first, &other).unwrap(), Question::Without(vec![name]));
+    }
+
+    #[test]
+    fn nothing_false_is_inferred_of_the_repositorys_recordings() {
+        for capture in captures() {
+            for (title, keep) in views(&capture) {
+                let held = held(&capture, &keep).unwrap();
+                assert!(held.devices > 50, "{title}: the log names devices");
+                let name = capture.names.get(capture.cycles[0].kernel);
+                assert_eq!(held.flags.right, held.flags.inferred, "{name}, {title}: {held:?}");
+                assert_eq!(held.waits.right, held.waits.inferred, "{name}, {title}: {held:?}");
+            }
+        }
+    }
 }

@@ -2,13 +2,13 @@
 //! kernel can say what comes of it.
 
 use anyhow::{Context, Result, anyhow, bail};
-use dormouse_core::board::{Board, parse, print};
-use dormouse_core::phase::Phase;
-use dormouse_core::simulate::change::{dependents, remove};
-use dormouse_core::simulate::kernel::choose;
-use dormouse_core::simulate::predict::{Outlook, Scheduler, outlook};
-use dormouse_core::simulate::{Profile, Settings};
-use dormouse_core::time::Ns;
+use dormouse_board::{Board, parse, print};
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
+use dormouse_sleep::simulate::change::{dependents, remove};
+use dormouse_sleep::simulate::kernel::choose;
+use dormouse_sleep::simulate::predict::{Outlook, Scheduler, outlook};
+use dormouse_sleep::simulate::{Profile, Settings};
 use std::fs;
 
 /// `remove KERNEL BOARD OUT`: takes away the device that shortens the phases
