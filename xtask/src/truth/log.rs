@@ -17,14 +17,19 @@ use std::fmt::Write as _;
 /// not sleep before it has come up.
 const UP: Ns = Ns(30_000_000_000);
 
-/// Lines of one moment come in the order in which they were added.
+/// Lines of one moment come in the order of their phases, those of the phase itself
+/// after its callbacks: recordings have microseconds, and many callbacks take none.
 struct Lines {
-    list: Vec<(Ns, String)>,
+    list: Vec<(Ns, Phase, bool, String)>,
 }
 
 impl Lines {
-    fn add(&mut self, at: Ns, text: impl Into<String>) {
-        self.list.push((at, text.into()));
+    fn add(&mut self, at: Ns, phase: Phase, text: impl Into<String>) {
+        self.list.push((at, phase, true, text.into()));
+    }
+
+    fn callback(&mut self, at: Ns, phase: Phase, text: String) {
+        self.list.push((at, phase, false, text));
     }
 }
 
@@ -42,8 +47,8 @@ pub fn log(capture: &Capture, keep: impl Fn(usize) -> bool) -> String {
         entry(cycle, &mut lines);
         callbacks(capture, cycle, &mut lines);
         phases(cycle, &mut lines);
-        lines.list.sort_by_key(|l| l.0);
-        for (at, text) in &lines.list {
+        lines.list.sort_by_key(|l| (l.0, l.1, l.2));
+        for (at, _, _, text) in &lines.list {
             let us = (*at - from + UP).0 / 1000;
             let _ = writeln!(out, "[{:5}.{:06}] {text}", us / 1_000_000, us % 1_000_000);
         }
@@ -53,14 +58,22 @@ pub fn log(capture: &Capture, keep: impl Fn(usize) -> bool) -> String {
 
 /// From the word of the user to the first callback.
 fn entry(cycle: &Cycle, lines: &mut Lines) {
-    lines.add(cycle.start, "PM: suspend entry (deep)");
+    lines.add(cycle.start, Phase::Sync, "PM: suspend entry (deep)");
     let devices = cycle.phases.iter().find(|p| p.phase.has_devices()).map(|p| p.start);
     let frozen = devices.unwrap_or(cycle.start);
-    lines.add(frozen, "Freezing user space processes");
-    lines.add(frozen, "Freezing user space processes completed (elapsed 0.000 seconds)");
-    lines.add(frozen, "OOM killer disabled.");
-    lines.add(frozen, "Freezing remaining freezable tasks");
-    lines.add(frozen, "Freezing remaining freezable tasks completed (elapsed 0.000 seconds)");
+    lines.add(frozen, Phase::Freeze, "Freezing user space processes");
+    lines.add(
+        frozen,
+        Phase::Freeze,
+        "Freezing user space processes completed (elapsed 0.000 seconds)",
+    );
+    lines.add(frozen, Phase::Freeze, "OOM killer disabled.");
+    lines.add(frozen, Phase::Freeze, "Freezing remaining freezable tasks");
+    lines.add(
+        frozen,
+        Phase::Freeze,
+        "Freezing remaining freezable tasks completed (elapsed 0.000 seconds)",
+    );
 }
 
 /// Both lines of each callback.
@@ -75,10 +88,14 @@ fn callbacks(capture: &Capture, cycle: &Cycle, lines: &mut Lines) {
             parent => parent,
         };
         let function = function(c);
-        lines.add(c.start, format!("{owner}: PM: calling {function} @ {pid}, parent: {parent}"));
+        lines.callback(
+            c.start,
+            c.phase,
+            format!("{owner}: PM: calling {function} @ {pid}, parent: {parent}"),
+        );
         let took = c.duration().0 / 1000;
         let returned = format!("{owner}: PM: {function} returned {} after {took} usecs", c.error);
-        lines.add(c.end, returned);
+        lines.callback(c.end, c.phase, returned);
     }
 }
 
@@ -106,22 +123,30 @@ fn phases(cycle: &Cycle, lines: &mut Lines) {
             Phase::ResumeEarly => "early resume",
             Phase::Resume => "resume",
             Phase::CpuOff => {
-                lines.add(span.end, format!("smpboot: CPU {} is now offline", span.cpu));
+                lines.add(
+                    span.end,
+                    span.phase,
+                    format!("smpboot: CPU {} is now offline", span.cpu),
+                );
                 continue;
             }
             Phase::CpuOn => {
-                lines.add(span.end, format!("CPU{} is up", span.cpu));
+                lines.add(span.end, span.phase, format!("CPU{} is up", span.cpu));
                 continue;
             }
             _ => continue,
         };
         let us = span.duration().0 / 1000;
         let took = format!("{}.{:03}", us / 1000, us % 1000);
-        lines.add(span.end, format!("PM: {what} of devices complete after {took} msecs"));
+        lines.add(
+            span.end,
+            span.phase,
+            format!("PM: {what} of devices complete after {took} msecs"),
+        );
     }
     let up = |p: &&dormouse_model::cycle::PhaseSpan| p.phase.direction() == Direction::Resume;
     let end = cycle.phases.iter().filter(up).map(|p| p.end).max().unwrap_or(cycle.end);
-    lines.add(end, "OOM killer enabled.");
-    lines.add(end, "Restarting tasks ... done.");
-    lines.add(end, "PM: suspend exit");
+    lines.add(end, Phase::Thaw, "OOM killer enabled.");
+    lines.add(end, Phase::Thaw, "Restarting tasks ... done.");
+    lines.add(end, Phase::Thaw, "PM: suspend exit");
 }
