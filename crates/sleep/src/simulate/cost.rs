@@ -272,10 +272,10 @@ pub struct Profile {
     /// The scheduler looks for idle CPUs right after CPUs came up; what the
     /// kernel does, if absent.
     pub searches: Option<bool>,
-    /// How long into resume noirq timers of the CPU that came up last wait for
-    /// its first tick (CPUs begin with timers of low resolution), earliest and
-    /// latest: chance. Zero where CPUs stay online (suspend-to-idle) or come up
-    /// in time.
+    /// Where computing is shared: how long into resume noirq timers of the CPU
+    /// that came up last wait for its first tick (CPUs begin with timers of low
+    /// resolution), earliest and latest: chance. Zero where CPUs stay online
+    /// (suspend-to-idle) or come up in time, as on hardware.
     pub first_tick: (Ns, Ns),
     /// Where computing is shared: which draw of what chance decides, the CPUs
     /// that threads ran on before the cycle and the first tick. Zero: threads

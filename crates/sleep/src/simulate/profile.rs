@@ -53,6 +53,13 @@ pub fn parse(text: &str) -> Result<Profile, ProfileError> {
         statement(&mut profile, line, &mut seen)
             .map_err(|message| ProfileError { line: i + 1, message })?;
     }
+    if let Some(i) = text.lines().position(|l| l.trim_start().starts_with("first_tick"))
+        && !profile.shared
+        && profile.first_tick.1 > Ns::ZERO
+    {
+        let message = "only a profile with `computing shared` has a first tick".into();
+        return Err(ProfileError { line: i + 1, message });
+    }
     if seen {
         return Ok(profile);
     }
@@ -213,14 +220,16 @@ mod tests {
             let mut p = Profile::find(name).expect(name);
             p.uncertainty[1] = Some(Ns(150));
             p.shared = name == "phone";
-            p.first_tick = (Ns(800_000), Ns(1_250_000));
+            if p.shared {
+                p.first_tick = (Ns(800_000), Ns(1_250_000));
+            }
             assert_eq!(parse(&print(&p)), Ok(p));
         }
     }
 
     #[test]
     fn a_first_tick_may_be_one_time() {
-        let one = parse("profile 1\nfirst_tick 1ms").expect("a profile");
+        let one = parse("profile 1\ncomputing shared\nfirst_tick 1ms").expect("a profile");
         assert_eq!(one.first_tick, (Ns::from_ms(1), Ns::from_ms(1)));
     }
 
@@ -247,6 +256,7 @@ mod tests {
             ("profile 1\nwake 3000s", 2),
             ("profile 1\nfirst_tick 2ms 1ms", 2),
             ("profile 1\nfirst_tick 1ms 9000000000s", 2),
+            ("profile 1\nfirst_tick 1ms", 2),
         ] {
             assert_eq!(parse(text).expect_err(text).line, line, "{text}");
         }

@@ -335,7 +335,7 @@ impl<'a> Engine<'a> {
             idle_cpus,
             cpu_queue: VecDeque::with_capacity(workers + 1),
             shared: None,
-            first_tick: earliest.0.midpoint(latest.0),
+            first_tick: if settings.profile.shared { earliest.0.midpoint(latest.0) } else { 0 },
             searches: settings.profile.searches != Some(false),
             phase_start: 0,
             phase: Phase::Prepare,
