@@ -1,5 +1,7 @@
 //! The phases of a cycle in their order, and what happens after an error.
 
+use super::cost::Cpus;
+use super::engine::cpu::{CpuModel, Icount, Smp, Unlimited};
 use super::engine::{Ended, Engine, Failure, MAIN, state};
 use super::{Policy, Run, Settings, Stuck, Topology};
 use dormouse_model::cycle::{Cycle, Mode, Outcome, PhaseSpan, Thread};
@@ -25,15 +27,32 @@ pub(super) enum NoRun {
     Late,
 }
 
-/// Runs a cycle; gives up as soon as it takes longer than `limit`.
+/// Runs a cycle on the CPUs of the profile; gives up as soon as it takes longer
+/// than `limit`.
 pub(super) fn run(
     topology: &Topology,
     policy: &Policy,
     settings: &Settings,
     limit: Ns,
 ) -> Result<Run, NoRun> {
-    let mut e = Engine::new(topology, policy, settings);
-    e.limit = limit.0;
+    let limited = matches!(&settings.profile.cpus, Some(Cpus::List(l)) if !l.is_empty());
+    if !limited {
+        run_on::<Unlimited>(topology, policy, settings, limit)
+    } else if settings.profile.shared {
+        run_on::<Icount>(topology, policy, settings, limit)
+    } else {
+        run_on::<Smp>(topology, policy, settings, limit)
+    }
+}
+
+fn run_on<C: CpuModel>(
+    topology: &Topology,
+    policy: &Policy,
+    settings: &Settings,
+    limit: Ns,
+) -> Result<Run, NoRun> {
+    let mut e = Engine::<C>::new(topology, policy, settings);
+    e.limit = limit;
     let mut cycle = Cycle {
         mode: Mode::Simulated,
         outcome: Outcome::Slept,
@@ -41,8 +60,8 @@ pub(super) fn run(
         ..Cycle::default()
     };
 
-    e.prepare();
-    span(&mut cycle, Phase::Prepare, 0, e.now);
+    e.dpm_prepare();
+    span(&mut cycle, Phase::Prepare, Ns::ZERO, e.now);
     let mut depth = Depth::Prepare;
     let mut failure = e.error;
     for (phase, reached) in
@@ -59,10 +78,10 @@ pub(super) fn run(
         depth = Depth::Asleep;
         // The noirq phase does not look for wakeup events; the last look is
         // taken before the machine stops.
-        if settings.wakeup_at.is_some_and(|w| w.0 <= e.now) {
+        if settings.wakeup_at.is_some_and(|w| w <= e.now) {
             failure = Some(Failure::Wakeup);
         } else {
-            cycle.asleep = Some((Ns(e.now), Ns(e.now)));
+            cycle.asleep = Some((e.now, e.now));
         }
     }
     cycle.outcome = match failure {
@@ -84,16 +103,16 @@ pub(super) fn run(
             // dpm_resume_early() runs inside the bracket of the failed phase.
             let end = e.now;
             if let Some(late) = cycle.phases.iter_mut().find(|p| p.phase == Phase::Late) {
-                late.end = Ns(end);
+                late.end = end;
             }
         }
     }
     middle(&mut e, &mut cycle, Phase::Resume)?;
     let start = e.now;
-    e.finish();
+    e.dpm_complete();
     span(&mut cycle, Phase::Complete, start, e.now);
 
-    cycle.end = Ns(e.now);
+    cycle.end = e.now;
     cycle.counts = e.tally.counts();
     cycle.threads = (0..e.threads().min(usize::from(u16::MAX) + 1))
         .map(|i| Thread { pid: 0, name: Sym::EMPTY, is_main: Some(i == MAIN as usize) })
@@ -102,7 +121,11 @@ pub(super) fn run(
     Ok(Run { cycle, tally: e.tally })
 }
 
-fn middle(e: &mut Engine<'_>, cycle: &mut Cycle, phase: Phase) -> Result<(), NoRun> {
+fn middle<C: CpuModel>(
+    e: &mut Engine<'_, C>,
+    cycle: &mut Cycle,
+    phase: Phase,
+) -> Result<(), NoRun> {
     match e.run_phase(phase) {
         Ok(start) => {
             span(cycle, phase, start, e.now);
@@ -115,7 +138,7 @@ fn middle(e: &mut Engine<'_>, cycle: &mut Cycle, phase: Phase) -> Result<(), NoR
     }
 }
 
-fn span(cycle: &mut Cycle, phase: Phase, start: i64, end: i64) {
+fn span(cycle: &mut Cycle, phase: Phase, start: Ns, end: Ns) {
     let event = match phase.direction() {
         Direction::Suspend => PmEvent::Suspend,
         Direction::Resume => PmEvent::Resume,
@@ -123,15 +146,15 @@ fn span(cycle: &mut Cycle, phase: Phase, start: i64, end: i64) {
     cycle.phases.push(PhaseSpan {
         phase,
         event,
-        start: Ns(start),
-        end: Ns(end),
+        start,
+        end,
         cpu: 0,
         complete: true,
         printed: None,
     });
 }
 
-impl Engine<'_> {
+impl<C: CpuModel> Engine<'_, C> {
     /// Devices of the current phase that are not done, at most `limit`.
     fn not_done(&self, limit: usize) -> alloc::vec::Vec<DeviceId> {
         self.pending()

@@ -100,14 +100,14 @@ pub(crate) mod fact {
     /// The parent has no parent (and no supplier).
     pub(crate) const CHILD_OF_ROOT: u16 = 2048;
     /// An emulated serial port of the laboratory's guest
-    /// ([`super::gives_turn_away`]).
-    pub(crate) const GIVES_TURN_AWAY: u16 = 4096;
+    /// ([`super::is_guest_serial`]).
+    pub(crate) const GUEST_SERIAL: u16 = 4096;
 }
 
 /// Whether `device` is an emulated serial port of the laboratory's guest. The
 /// emulator gives the turn of its computing thread to other CPUs while their
 /// registers are written: seen from the guest, others run inside the callback.
-pub(crate) fn gives_turn_away(device: &Device, names: &Names) -> bool {
+pub(crate) fn is_guest_serial(device: &Device, names: &Names) -> bool {
     device.facts.guest && names.get(device.driver) == "serial"
 }
 
@@ -173,8 +173,8 @@ impl Topology {
             if b.no_callbacks() {
                 f |= fact::NO_CALLBACKS;
             }
-            if gives_turn_away(d, &board.names) {
-                f |= fact::GIVES_TURN_AWAY;
+            if is_guest_serial(d, &board.names) {
+                f |= fact::GUEST_SERIAL;
             }
             if b.wakeup {
                 f |= fact::WAKEUP | fact::HAS_CHILD;

@@ -1,56 +1,93 @@
-//! The mechanism: threads, CPUs, mutexes, completions, the worker pool and the
-//! event queue. Deterministic, integer time, and without allocation once a
-//! cycle runs.
+//! The mechanism: the main thread, workers, mutexes, completions, CPUs and
+//! timers. Deterministic, integer time, and without allocation once a cycle
+//! runs.
 //!
-//! Every thread is a small state machine ([`Step`]); [`Engine::run_thread`]
-//! steps it until it blocks or until its time must pass. Ties are broken as
-//! follows: at equal time the main thread goes first; threads that were woken
-//! run in the order of their wake-ups; a completion wakes its waiters in the
-//! order in which they came; workers take items in the order of queueing.
+//! Every thread is a small state machine. A [`Step`] is a place at which it may
+//! have to wait or at which time passes; between two steps it runs plain
+//! functions, which carry the names of the kernel functions they stand for.
+//!
+//! | step, function here | function of the kernel | file | version |
+//! |---|---|---|---|
+//! | `DpmBegin`, `dpm_begin` | begin of `dpm_suspend()`, `dpm_resume()` and their late, noirq and early forms | drivers/base/power/main.c | all |
+//! | `DpmFirstPass`, `dpm_first_pass` | first loop over the list, with `dpm_async_fn()`; from 6.16 `dpm_leaf_device()`, `dpm_root_device()` | main.c | resume but in 6.8; both from 6.16 |
+//! | `DpmWalk`, `dpm_walk` | `while (!list_empty(...))`, `dpm_async_fn()` | main.c | all |
+//! | `DpmWalkUnlocked`, `dpm_walk_unlocked` | its body with `dpm_list_mtx` released around every device | main.c | 6.8, 6.1.76, 6.6.15 |
+//! | `DpmWalkRelock`, `dpm_walk_relock` | `mutex_lock()` at the end of that body | main.c | all |
+//! | `AsyncSynchronizeFull`, `async_synchronize_full` | the same | kernel/async.c | all |
+//! | `Device`, `device_suspend`, `device_resume` | the same and their late, noirq and early forms | main.c | all |
+//! | `DpmWaitForSuperior`, `dpm_wait_for_superior` | the same, under `dpm_list_mtx` | main.c | 5.6 |
+//! | `DpmWait`, `dpm_wait` | `dpm_wait()` of `dpm_wait_for_subordinate()`, `dpm_wait_for_suppliers()` | main.c | all |
+//! | `DpmRunCallback`, `dpm_run_callback` | the same | main.c | all |
+//! | `Callback`, `CallbackDozes`, `CallbackSlept` | what the driver does: it sleeps, then computes | drivers | |
+//! | `CompleteAll`, `complete_all` | `complete_all(&dev->power.completion)` | kernel/sched/completion.c | all |
+//! | `DpmAsyncTree`, `dpm_async_tree` | `dpm_async_suspend_parent()`, `dpm_async_resume_children()` | main.c | 6.16 |
+//! | `DpmAsyncLinks`, `dpm_async_links` | the second half of `dpm_async_suspend_superior()`, `dpm_async_resume_subordinate()` | main.c | 6.17 |
+//! | `StartReady`, `start_ready` | none: proposals that count dependencies | | |
+//! | `InOrder`, `FirstReady` | none: the main thread of these proposals | | |
+//! | `WorkerWoken`, `WorkerRecheck`, `WorkerSleep` | `woke_up:`, `recheck:` and `sleep:` of `worker_thread()` | kernel/workqueue.c | all |
+//! | `CreateWorker`, `create_worker` | the same, called by `maybe_create_worker()` | workqueue.c | all |
+//! | `ProcessOneWork`, `process_one_work` | the same, with `async_run_entry_fn()` | workqueue.c, async.c | all |
+//! | `MutexLock`, `mutex_lock` | `__mutex_lock()` of a mutex that was taken | kernel/locking/mutex.c | all |
+//!
+//! Ties are broken as follows: at equal time the main thread goes first; threads
+//! that were woken run in the order of their wake-ups; a completion wakes its
+//! waiters in the order in which they came; workers take items in the order of
+//! queueing.
+//!
+//! Where and when a thread computes is the part of a [`cpu::CpuModel`].
 
-mod locks;
-mod main_thread;
-mod pool;
-mod routine;
-mod serial;
-mod shared;
+mod callback;
+pub(super) mod cpu;
+mod device;
+mod dpm;
+mod event;
+mod mutex;
+mod prepare;
+mod trigger;
+mod workqueue;
 
-use super::cost::{Costs, Cpus};
+use super::cost::Costs;
 use super::counts::Tally;
-use super::policy::{Policy, Walk};
+use super::policy::{Policy, Rest, Walk};
 use super::topology::{Edges, NONE, Topology, fact};
 use alloc::collections::{BinaryHeap, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use cpu::CpuModel;
 use dormouse_model::cycle::{Callback, ThreadId};
-use dormouse_model::device::DeviceId;
+use dormouse_model::device::{DeviceId, LinkKind};
 use dormouse_model::names::Sym;
 use dormouse_model::phase::{Direction, Phase, PmEvent};
 use dormouse_model::time::Ns;
-use locks::{pop_waiter, push_waiter};
-use pool::Pool;
-use shared::Shared;
+use event::Events;
+use mutex::{Mutex, pop_waiter, push_waiter};
+use workqueue::WorkerPool;
 
 /// The main thread's number.
 pub(super) const MAIN: u32 = 0;
 /// `dpm_list_mtx`; the board's own locks follow.
-const LIST_LOCK: u32 = 0;
+const DPM_LIST_MTX: u32 = 0;
 
 /// State of a device that phases change.
 pub(super) mod state {
     /// Its completion is done.
     pub(crate) const DONE: u16 = 1;
-    /// `work_in_progress`: queued, or claimed by the main thread.
+    /// `power.work_in_progress`: queued, or claimed by the main thread.
     pub(crate) const WIP: u16 = 2;
     /// May run in a worker in this phase.
     pub(crate) const ASYNC: u16 = 4;
     /// On the list that this phase walks.
     pub(crate) const LISTED: u16 = 8;
+    /// `power.is_suspended`.
     pub(crate) const SUSPENDED: u16 = 16;
+    /// `power.is_late_suspended`.
     pub(crate) const LATE: u16 = 32;
+    /// `power.is_noirq_suspended`.
     pub(crate) const NOIRQ: u16 = 64;
+    /// `power.direct_complete`.
     pub(crate) const DIRECT: u16 = 128;
+    /// `power.wakeup_path`.
     pub(crate) const WAKEUP_PATH: u16 = 256;
     /// The main thread sleeps until this device is ready.
     pub(crate) const AWAITED: u16 = 512;
@@ -71,51 +108,46 @@ struct Device {
     waiters: (u32, u32),
 }
 
-/// What a thread does next.
+/// Where a thread goes on; the head of this file says what each stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+pub(super) enum Step {
     // Main thread.
-    Begin,
-    First,
-    Walk,
-    WalkUnlocked,
-    WalkBack,
+    DpmBegin,
+    DpmFirstPass,
+    DpmWalk,
+    DpmWalkUnlocked,
+    DpmWalkRelock,
     InOrder,
     FirstReady,
-    Barrier,
+    AsyncSynchronizeFull,
     Finished,
-    // The phase routine of one device, in any thread.
-    Enter,
-    WaitUnlock,
-    Waits,
-    Checks,
+    // One device, in any thread.
+    Device,
+    DpmWaitForSuperior,
+    DpmWait,
+    DpmRunCallback,
     Callback,
-    Compute,
-    Sleep,
-    Doze,
-    Slept,
-    CallbackEnd,
-    Complete,
-    Trigger,
-    TriggerTree,
-    TriggerLinks,
-    TriggerReady,
-    Return,
+    CallbackDozes,
+    CallbackSlept,
+    CallbackComputes,
+    CompleteAll,
+    DpmAsyncTree,
+    DpmAsyncLinks,
+    StartReady,
     // Worker.
-    Idle,
-    Woken,
-    Recheck,
-    Created,
-    Take,
-    ItemDone,
+    WorkerWoken,
+    WorkerRecheck,
+    WorkerSleep,
+    CreateWorker,
+    ProcessOneWork,
     // Any thread that found a mutex taken.
-    Relock,
+    MutexLock,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Thread {
     step: Step,
-    /// Where the routine returns to when nobody called it in place.
+    /// Where the main thread goes on after a device.
     home: Step,
     device: u32,
     /// The routine runs for an asynchronous device.
@@ -129,8 +161,8 @@ struct Thread {
     wants: (u32, Step),
     /// Index of the callback it runs.
     record: u32,
-    /// Computing time left.
-    left: i64,
+    /// Computing time left of its callback.
+    left: Ns,
     /// Computing that it has not paid for yet.
     owed: Ns,
     /// Has computed for a whole slice.
@@ -139,97 +171,45 @@ struct Thread {
     parked: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Lock {
-    owner: u32,
-    /// The next release gives it to the first waiter, who missed it once.
-    hand_off: bool,
-    waiters: (u32, u32),
-}
-
-/// A moment at which a thread goes on, in one comparable word: the time, then
-/// the main thread before others, then in order of making; the thread's number
-/// below that. Reversed, because the heap gives the greatest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Event(Reverse<u128>);
-
-impl Event {
-    /// Bits of the thread's number, and of the sequence above it.
-    const THREAD: u32 = 24;
-    const SEQUENCE: u32 = 39;
-
-    fn new(time: i64, sequence: u64, thread: u32) -> Event {
-        let others = u64::from(thread != MAIN) << (Event::THREAD + Event::SEQUENCE);
-        let sequence = (sequence & ((1 << Event::SEQUENCE) - 1)) << Event::THREAD;
-        let order = others | sequence | u64::from(thread);
-        Event(Reverse(u128::from(time.max(0) as u64) << 64 | u128::from(order)))
-    }
-
-    fn time(self) -> i64 {
-        (self.0.0 >> 64) as i64
-    }
-
-    fn thread(self) -> u32 {
-        self.0.0 as u32 & ((1 << Event::THREAD) - 1)
-    }
-}
-
 /// What a step leads to.
-enum Flow {
-    /// The next step, after this much computing.
+pub(super) enum Flow {
+    /// The thread's next step, after this much computing.
     Go(Ns),
-    /// The next step at once; the thread computes this much with its next `Go`.
-    /// For costs too small to be worth an event of their own.
-    Owe(Ns),
-    /// The thread blocked, or an event will continue it.
+    /// The thread waits, or an event will continue it.
     Stop,
 }
 
 const GO: Flow = Flow::Go(Ns::ZERO);
 
 /// One machine on its way through a cycle.
-pub(super) struct Engine<'a> {
+pub(super) struct Engine<'a, C> {
     topology: &'a Topology,
     policy: &'a Policy,
     costs: &'a Costs,
     /// Devices may run in workers.
     asynchronous: bool,
-    slice: i64,
-    wakeup_at: Option<i64>,
+    slice: Ns,
+    wakeup_at: Option<Ns>,
     /// Edge kinds that are waited for, a bit each.
     wait_mask: u8,
     /// A cycle that lasts longer is of no interest.
-    pub(super) limit: i64,
+    pub(super) limit: Ns,
 
-    pub(super) now: i64,
+    pub(super) now: Ns,
     /// The thread that takes its steps.
     stepping: u32,
-    sequence: u64,
-    events: BinaryHeap<Event>,
+    events: Events,
     ready: VecDeque<u32>,
     main_ready: bool,
     threads: Vec<Thread>,
     devices: Vec<Device>,
-    locks: Vec<Lock>,
-    pool: Pool,
-
-    /// Speed of each CPU; empty for unlimited.
-    speeds: Vec<u32>,
-    /// CPUs differ in speed.
-    mixed: bool,
-    idle_cpus: Vec<u64>,
-    cpu_queue: VecDeque<u32>,
-    /// All CPUs share one computing thread.
-    shared: Option<Shared>,
-    /// Timers of the last CPU wait for its first tick this long into resume
-    /// noirq.
-    first_tick: i64,
-    /// The scheduler looks for idle CPUs before that tick.
-    searches: bool,
+    mutexes: Vec<Mutex>,
+    pool: WorkerPool,
+    cpus: C,
 
     // The phase that runs.
     phase: Phase,
-    phase_start: i64,
+    phase_start: Ns,
     index: usize,
     event: PmEvent,
     direction: Direction,
@@ -263,82 +243,42 @@ pub(super) enum Ended {
     Late,
 }
 
-impl<'a> Engine<'a> {
+impl<'a, C: CpuModel> Engine<'a, C> {
     pub(super) fn new(
         topology: &'a Topology,
         policy: &'a Policy,
         settings: &'a super::Settings,
-    ) -> Engine<'a> {
+    ) -> Engine<'a, C> {
         let n = topology.len();
-        let costs = &settings.profile.costs;
-        let speeds = match &settings.profile.cpus {
-            None | Some(Cpus::Unlimited) => Vec::new(),
-            Some(Cpus::List(list)) => list.iter().map(|&s| s.max(1)).collect(),
-        };
+        let profile = &settings.profile;
         let asynchronous = policy.workers && settings.pm_async.unwrap_or(topology.pm_async);
-        let max_active = settings.profile.max_active.unwrap_or(u32::MAX).max(1);
+        let max_active = profile.max_active.unwrap_or(u32::MAX).max(1);
         let workers = if asynchronous {
-            n.min(max_active as usize) + settings.profile.idle_workers as usize + 2
+            n.min(max_active as usize) + profile.idle_workers as usize + 2
         } else {
             1
         };
-        let mut wait_mask = 1;
-        for kind in [
-            dormouse_model::device::LinkKind::Stateless,
-            dormouse_model::device::LinkKind::Active,
-            dormouse_model::device::LinkKind::Dormant,
-            dormouse_model::device::LinkKind::SyncStateOnly,
-        ] {
-            if policy.waits_for(kind) {
-                wait_mask |= 1 << super::topology::kind_number(kind);
-            }
-        }
-        let mut idle_cpus = vec![0u64; speeds.len().div_ceil(64)];
-        for cpu in 0..speeds.len() {
-            idle_cpus[cpu / 64] |= 1 << (cpu % 64);
-        }
-        let (earliest, latest) = settings.profile.first_tick;
         let mut e = Engine {
             topology,
             policy,
-            costs,
+            costs: &profile.costs,
             asynchronous,
-            slice: settings.profile.slice.0,
-            wakeup_at: settings.wakeup_at.map(|t| t.0),
-            wait_mask,
-            limit: i64::MAX,
-            now: 0,
+            slice: profile.slice,
+            wakeup_at: settings.wakeup_at,
+            wait_mask: wait_mask(policy),
+            limit: Ns::MAX,
+            now: Ns::ZERO,
             stepping: MAIN,
-            sequence: 0,
-            events: BinaryHeap::with_capacity(workers + 1),
+            events: Events::with_capacity(workers + 1),
             ready: VecDeque::with_capacity(workers + 1),
             main_ready: false,
             threads: Vec::with_capacity(workers + 1),
-            devices: vec![
-                Device {
-                    flags: state::DONE,
-                    level: 0,
-                    at: 0,
-                    caller: NONE,
-                    missing: 0,
-                    waiters: (NONE, NONE),
-                };
-                n
-            ],
-            locks: vec![
-                Lock { owner: NONE, hand_off: false, waiters: (NONE, NONE) };
-                topology.locks as usize + 1
-            ],
-            pool: Pool::new(n, workers, max_active),
-            mixed: speeds.windows(2).any(|w| w[0] != w[1]),
-            speeds,
-            idle_cpus,
-            cpu_queue: VecDeque::with_capacity(workers + 1),
-            shared: None,
-            first_tick: if settings.profile.shared { earliest.0.midpoint(latest.0) } else { 0 },
-            searches: settings.profile.searches != Some(false),
-            phase_start: 0,
+            devices: vec![Device::new(); n],
+            mutexes: vec![Mutex::new(); topology.locks as usize + 1],
+            pool: WorkerPool::new(n, workers, max_active),
+            cpus: C::new(profile, workers),
             phase: Phase::Prepare,
+            phase_start: Ns::ZERO,
             index: 0,
             event: PmEvent::Suspend,
             direction: Direction::Suspend,
@@ -354,79 +294,51 @@ impl<'a> Engine<'a> {
             tally: Tally::default(),
         };
         e.threads.push(Thread::new(Step::Finished));
-        if !e.speeds.is_empty() {
-            let cpu = e.take_idle_cpu(MAIN).unwrap_or(0);
-            e.threads[0].cpu = cpu;
-            if settings.profile.shared {
-                let cfs = settings.profile.preempts == Some(true);
-                let mut shared = Shared::new(e.speeds.len(), workers, cfs);
-                shared.put(cpu, MAIN, 0);
-                e.shared = Some(shared);
-            }
-        }
-        for _ in 0..settings.profile.idle_workers {
+        for _ in 0..profile.idle_workers {
             e.add_worker();
         }
-        e.draw(settings.profile.draw, settings.profile.first_tick);
+        C::begin_cycle(&mut e, profile);
         e
     }
 
     /// Runs one of the six phases that may be asynchronous. Returns its begin.
-    pub(super) fn run_phase(&mut self, phase: Phase) -> Result<i64, Ended> {
+    pub(super) fn run_phase(&mut self, phase: Phase) -> Result<Ns, Ended> {
         self.enter_phase(phase);
-        if phase == Phase::ResumeNoirq && self.first_tick > 0 {
-            self.come_up();
-        }
         let start = self.now;
         self.phase_start = start;
-        self.threads[MAIN as usize].step = Step::Begin;
+        self.threads[MAIN as usize].step = Step::DpmBegin;
         self.main_ready = true;
-        if let Some(shared) = &mut self.shared {
-            shared.give_turn(self.threads[MAIN as usize].cpu);
-        }
+        C::begin_phase(self);
         while self.threads[MAIN as usize].step != Step::Finished {
             if self.main_ready {
                 self.main_ready = false;
                 self.run_thread(MAIN);
             } else if let Some(t) = self.ready.pop_front() {
                 self.run_thread(t);
-            } else if self.shared.is_some() {
-                self.take_turn()?;
             } else {
-                self.next_moment()?;
+                C::advance(self)?;
             }
         }
         self.leave_phase();
         Ok(start)
     }
 
-    /// Advances to the next event and readies everything that happens then.
-    fn next_moment(&mut self) -> Result<(), Ended> {
-        let first = self.events.pop().ok_or(Ended::Deadlock)?;
-        self.now = self.now.max(first.time());
+    /// Moves time on to the next event and returns all that happens then, one
+    /// thread after the other, to `fire`.
+    fn next_moment(&mut self, fire: impl Fn(&mut Self, u32)) -> Result<(), Ended> {
+        let (time, first) = self.events.pop().ok_or(Ended::Deadlock)?;
+        self.now = self.now.max(time);
         if self.now > self.limit {
             return Err(Ended::Late);
         }
-        self.fire(first.thread());
-        while self.events.peek().is_some_and(|e| e.time() <= self.now) {
-            if let Some(e) = self.events.pop() {
-                self.fire(e.thread());
-            }
+        fire(self, first);
+        while let Some(t) = self.events.pop_until(self.now) {
+            fire(self, t);
         }
         Ok(())
     }
 
-    /// A thread's time has come. One that slept must get a CPU first.
-    fn fire(&mut self, t: u32) {
-        if self.shared.is_some() {
-            self.timer(t);
-        } else if !self.speeds.is_empty() && self.threads[t as usize].cpu == NONE {
-            self.runnable(t, 0);
-        } else {
-            self.make_ready(t);
-        }
-    }
-
+    /// `t` takes its steps as soon as others at this moment have taken theirs.
     fn make_ready(&mut self, t: u32) {
         if t == MAIN {
             self.main_ready = true;
@@ -436,176 +348,77 @@ impl<'a> Engine<'a> {
     }
 
     /// Lets `t` go on after `delay`.
-    fn after(&mut self, t: u32, delay: i64) {
-        if delay == 0 {
+    fn after(&mut self, t: u32, delay: Ns) {
+        if delay == Ns::ZERO {
             self.make_ready(t);
             return;
         }
-        self.sequence += 1;
-        self.events.push(Event::new(self.now.saturating_add(delay), self.sequence, t));
+        self.events.push(self.now + delay, t);
     }
 
     /// Wakes a sleeping thread.
     fn wake(&mut self, t: u32) {
         self.tally.wakeups += 1;
-        self.runnable(t, self.costs.wake.0);
+        C::wake(self, t, self.costs.wake);
     }
 
-    /// Gives `t` a CPU when there is one; it runs `latency` later.
-    fn runnable(&mut self, t: u32, latency: i64) {
-        let scans = self.looks_for_idle();
-        if let Some(shared) = &mut self.shared {
-            shared.scans = scans;
-            match shared.idle_for(t, self.threads[t as usize].last_cpu) {
-                Ok(cpu) => {
-                    self.threads[t as usize].cpu = cpu as u32;
-                    shared.put(cpu as u32, t, latency);
-                }
-                Err(cpu) => shared.wait_for_cpu(t, cpu as u32),
-            }
-            return;
-        }
-        if !self.speeds.is_empty() {
-            match self.take_idle_cpu(t) {
-                Some(cpu) => self.threads[t as usize].cpu = cpu,
-                None => {
-                    self.cpu_queue.push_back(t);
-                    return;
-                }
-            }
-        }
-        self.after(t, latency);
-    }
-
-    /// The first idle CPU of the list. The main thread is busy for most of a
-    /// cycle, so the scheduler knows its load and puts it on the fastest one.
-    fn take_idle_cpu(&mut self, t: u32) -> Option<u32> {
-        if t == MAIN && self.mixed {
-            let idle = |&c: &usize| self.idle_cpus[c / 64] & 1 << (c % 64) != 0;
-            let cpu = (0..self.speeds.len()).filter(idle).max_by_key(|&c| self.speeds[c])?;
-            self.idle_cpus[cpu / 64] &= !(1 << (cpu % 64));
-            return Some(cpu as u32);
-        }
-        for (i, word) in self.idle_cpus.iter_mut().enumerate() {
-            if *word != 0 {
-                let bit = word.trailing_zeros();
-                *word &= *word - 1;
-                return Some(i as u32 * 64 + bit);
-            }
-        }
-        None
-    }
-
-    /// `t` leaves its CPU.
+    /// `t` leaves its CPU to wait.
     fn block(&mut self, t: u32) {
         self.tally.context_switches += 1;
-        if self.speeds.is_empty() {
-            return;
-        }
-        let cpu = core::mem::replace(&mut self.threads[t as usize].cpu, NONE);
-        self.threads[t as usize].last_cpu = cpu;
-        let next = match &mut self.shared {
-            Some(shared) => shared.next_on(cpu, t, self.now),
-            None => self.cpu_queue.pop_front(),
-        };
-        match next {
-            Some(next) => {
-                self.threads[next as usize].cpu = cpu;
-                if self.shared.is_none() {
-                    self.after(next, self.costs.switch.0);
-                }
-            }
-            None => self.idle_cpus[cpu as usize / 64] |= 1 << (cpu % 64),
-        }
-        if let Some(shared) = &mut self.shared {
-            shared.put(cpu, next.unwrap_or(NONE), self.costs.switch.0);
-        }
+        C::block(self, t);
     }
 
-    /// Time that `work` of computing takes on the CPU of `t`.
-    fn on_cpu(&self, t: u32, work: i64) -> i64 {
-        if self.speeds.is_empty() {
-            return work;
-        }
-        match self.speeds[self.threads[t as usize].cpu as usize] {
-            1000 => work,
-            speed => (i128::from(work) * 1000 / i128::from(speed)) as i64,
-        }
-    }
-
-    /// Lets `t` compute. True if nothing can happen meanwhile, so that time has
-    /// simply been moved on.
-    fn spend(&mut self, t: u32, work: Ns) -> bool {
-        let time = self.on_cpu(t, work.0);
-        if self.shared.is_some() {
-            return self.spend_shared(t, time);
-        }
-        let end = self.now.saturating_add(time);
-        if self.ready.is_empty()
-            && !self.main_ready
-            && self.events.peek().is_none_or(|e| e.time() > end)
-        {
-            self.now = end;
-            return true;
-        }
-        self.after(t, time);
-        false
+    /// Whether nothing else happens before or at `end`, so that a thread may
+    /// compute until then without an event.
+    fn nothing_until(&self, end: Ns) -> bool {
+        self.ready.is_empty() && !self.main_ready && self.events.first().is_none_or(|t| t > end)
     }
 
     fn run_thread(&mut self, t: u32) {
         self.stepping = t;
         loop {
             match self.step(t) {
-                Flow::Owe(cost) => self.threads[t as usize].owed += cost,
-                Flow::Go(Ns(0)) => {}
+                Flow::Go(Ns::ZERO) => {}
                 Flow::Go(cost) => {
                     let owed = core::mem::take(&mut self.threads[t as usize].owed);
-                    if !self.spend(t, cost + owed) {
+                    if !C::compute(self, t, cost + owed) {
                         return;
                     }
                 }
                 Flow::Stop => return,
-            }
-            if t == MAIN && self.threads[0].step == Step::Finished {
-                return;
             }
         }
     }
 
     fn step(&mut self, t: u32) -> Flow {
         match self.threads[t as usize].step {
-            Step::Begin => self.begin(),
-            Step::First => self.first(),
-            Step::Walk => self.walk_step(),
-            Step::WalkUnlocked => self.walk_unlocked(),
-            Step::WalkBack => self.walk_back(),
+            Step::DpmBegin => self.dpm_begin(),
+            Step::DpmFirstPass => self.dpm_first_pass(),
+            Step::DpmWalk => self.dpm_walk(),
+            Step::DpmWalkUnlocked => self.dpm_walk_unlocked(),
+            Step::DpmWalkRelock => self.dpm_walk_relock(),
             Step::InOrder => self.in_order(),
             Step::FirstReady => self.first_ready(),
-            Step::Barrier => self.barrier(),
+            Step::AsyncSynchronizeFull => self.async_synchronize_full(),
             Step::Finished => Flow::Stop,
-            Step::Enter => self.enter(t),
-            Step::WaitUnlock => self.wait_unlock(t),
-            Step::Waits => self.waits(t),
-            Step::Checks => self.checks(t),
+            Step::Device => self.device(t),
+            Step::DpmWaitForSuperior => self.dpm_wait_for_superior(t),
+            Step::DpmWait => self.dpm_wait(t),
+            Step::DpmRunCallback => self.dpm_run_callback(t),
             Step::Callback => self.callback(t),
-            Step::Compute => self.compute(t),
-            Step::Sleep => self.sleep(t),
-            Step::Doze => self.dozed(t),
-            Step::Slept => self.slept(t),
-            Step::CallbackEnd => self.callback_end(t),
-            Step::Complete => self.complete(t),
-            Step::Trigger => self.trigger(t),
-            Step::TriggerTree => self.trigger_tree(t),
-            Step::TriggerLinks => self.trigger_links(t),
-            Step::TriggerReady => self.trigger_ready(t),
-            Step::Return => self.routine_return(t),
-            Step::Idle => self.idle(t),
-            Step::Woken => self.woken(t),
-            Step::Recheck => self.recheck(t),
-            Step::Created => self.created(t),
-            Step::Take => self.take(t),
-            Step::ItemDone => self.item_done(t),
-            Step::Relock => self.relock(t),
+            Step::CallbackDozes => self.callback_dozes(t),
+            Step::CallbackSlept => self.callback_slept(t),
+            Step::CallbackComputes => self.callback_computes(t),
+            Step::CompleteAll => self.complete(t),
+            Step::DpmAsyncTree => self.dpm_async_tree(t),
+            Step::DpmAsyncLinks => self.dpm_async_links(t),
+            Step::StartReady => self.start_ready(t),
+            Step::WorkerWoken => self.worker_woken(t),
+            Step::WorkerRecheck => self.worker_recheck(t),
+            Step::WorkerSleep => self.worker_sleep(t),
+            Step::CreateWorker => self.create_worker(t),
+            Step::ProcessOneWork => self.process_one_work(t),
+            Step::MutexLock => C::lock_again(self, t),
         }
     }
 
@@ -614,9 +427,10 @@ impl<'a> Engine<'a> {
         Flow::Go(cost)
     }
 
-    fn owe(&mut self, t: u32, step: Step, cost: Ns) -> Flow {
-        self.threads[t as usize].step = step;
-        Flow::Owe(cost)
+    /// `t` computes this much with what it computes next: for costs too small to
+    /// be worth an event of their own.
+    fn owe(&mut self, t: u32, cost: Ns) {
+        self.threads[t as usize].owed += cost;
     }
 
     fn has(&self, d: u32, flags: u16) -> bool {
@@ -633,6 +447,11 @@ impl<'a> Engine<'a> {
 
     fn fact(&self, d: u32, facts: u16) -> bool {
         self.topology.facts[d as usize] & facts != 0
+    }
+
+    /// Whether `d` has a callback in this phase.
+    fn has_callback(&self, d: u32) -> bool {
+        self.topology.has[d as usize] & 1 << self.index != 0
     }
 
     /// What a device waits for in this direction.
@@ -688,7 +507,7 @@ impl<'a> Engine<'a> {
     fn leave_phase(&mut self) {
         let (_, to) = levels(self.phase);
         let moved = match self.policy.rest {
-            super::policy::Rest::Stays if self.broke => self.cursor,
+            Rest::Stays if self.broke => self.cursor,
             _ => self.order.len(),
         };
         for (i, &d) in self.order.iter().enumerate() {
@@ -709,8 +528,8 @@ impl<'a> Engine<'a> {
             event: self.event,
             thread: ThreadId(t.min(u32::from(u16::MAX)) as u16),
             function: Sym::EMPTY,
-            start: Ns(self.now),
-            end: Ns(self.now),
+            start: self.now,
+            end: self.now,
             error: 0,
             complete: true,
         });
@@ -732,6 +551,19 @@ impl<'a> Engine<'a> {
     }
 }
 
+impl Device {
+    fn new() -> Device {
+        Device {
+            flags: state::DONE,
+            level: 0,
+            at: 0,
+            caller: NONE,
+            missing: 0,
+            waiters: (NONE, NONE),
+        }
+    }
+}
+
 impl Thread {
     fn new(step: Step) -> Thread {
         Thread {
@@ -744,12 +576,19 @@ impl Thread {
             next: NONE,
             wants: (NONE, step),
             record: NONE,
-            left: 0,
+            left: Ns::ZERO,
             owed: Ns::ZERO,
             slice_over: false,
             parked: false,
         }
     }
+}
+
+/// The edges that `policy` waits for, a bit for each kind.
+fn wait_mask(policy: &Policy) -> u8 {
+    let kinds = [LinkKind::Stateless, LinkKind::Active, LinkKind::Dormant, LinkKind::SyncStateOnly];
+    let links = kinds.into_iter().filter(|&k| policy.waits_for(k));
+    links.fold(1, |mask, k| mask | 1 << super::topology::kind_number(k))
 }
 
 /// The lists between which a phase moves devices.
@@ -764,4 +603,8 @@ fn levels(phase: Phase) -> (u8, u8) {
         Phase::Complete => (1, 0),
         _ => (0, 1),
     }
+}
+
+fn times(cost: Ns, n: u32) -> Ns {
+    Ns(cost.0.saturating_mul(i64::from(n)))
 }

@@ -1,13 +1,13 @@
-//! The main thread: first pass, walk and barrier of one phase.
+//! The main thread in one phase: `dpm_suspend()`, `dpm_resume()` and their late,
+//! noirq and early forms (drivers/base/power/main.c).
 
-use super::super::policy::{Ends, Finished, FirstPass, Reached, Rest};
+use super::super::policy::{Ends, Finished, FirstPass, Reached};
+use super::super::topology::Edge;
 use super::*;
 
-impl Engine<'_> {
-    pub(super) fn begin(&mut self) -> Flow {
-        let counted = self.walk.finished == Finished::StartReady;
-        let up_front = self.walk.first_pass != FirstPass::Nothing;
-        if counted {
+impl<C: CpuModel> Engine<'_, C> {
+    pub(super) fn dpm_begin(&mut self) -> Flow {
+        if self.walk.finished == Finished::StartReady {
             self.count_missing();
             for i in 0..self.order.len() {
                 self.clear(self.order[i], state::DONE);
@@ -15,13 +15,16 @@ impl Engine<'_> {
         }
         let cost = self.costs.begin;
         if matches!(self.walk.reached, Reached::InOrder | Reached::FirstReady) {
-            return self.go(MAIN, Step::First, cost);
+            return self.go(MAIN, Step::DpmFirstPass, cost);
         }
-        let next = if up_front { Step::First } else { Step::Walk };
-        match self.lock(MAIN, LIST_LOCK, next) {
-            Flow::Stop => Flow::Stop,
-            Flow::Go(c) | Flow::Owe(c) => Flow::Go(c + cost),
+        let next = match self.walk.first_pass {
+            FirstPass::Nothing => Step::DpmWalk,
+            _ => Step::DpmFirstPass,
+        };
+        if self.mutex_lock(MAIN, DPM_LIST_MTX, next) {
+            return self.go(MAIN, next, self.costs.lock + cost);
         }
+        Flow::Stop
     }
 
     /// Counts what each device waits for.
@@ -39,7 +42,7 @@ impl Engine<'_> {
     }
 
     /// Whether the counter of `d` includes dependency `e`.
-    pub(super) fn counts(&self, d: u32, e: super::super::topology::Edge) -> bool {
+    fn counts(&self, d: u32, e: Edge) -> bool {
         e.is_in(self.wait_mask)
             && self.devices[e.device()].flags & state::LISTED != 0
             && (self.policy.counts_against_order
@@ -50,13 +53,13 @@ impl Engine<'_> {
     }
 
     /// One device of the first pass.
-    pub(super) fn first(&mut self) -> Flow {
+    pub(super) fn dpm_first_pass(&mut self) -> Flow {
         let Some(&d) = self.order.get(self.cursor) else {
             self.cursor = 0;
             let next = match self.walk.reached {
                 Reached::InOrder => Step::InOrder,
                 Reached::FirstReady => Step::FirstReady,
-                _ => Step::Walk,
+                _ => Step::DpmWalk,
             };
             return self.go(MAIN, next, Ns::ZERO);
         };
@@ -65,24 +68,22 @@ impl Engine<'_> {
         match self.walk.first_pass {
             FirstPass::Nothing => {}
             FirstPass::QueueAll => {
-                self.clear(d, state::DONE | state::WIP);
-                if self.has(d, state::ASYNC) {
-                    self.set(d, state::WIP);
-                    self.queue(d);
+                self.dpm_clear_async_state(d);
+                if self.dpm_async_fn(d) {
                     cost += self.costs.queue;
                 }
             }
             FirstPass::QueueEnds => {
-                self.clear(d, state::DONE | state::WIP);
+                self.dpm_clear_async_state(d);
                 if self.direction == Direction::Suspend {
                     cost += self.costs.leaf;
                 }
-                if self.is_end(d) && self.claim(d) {
+                if self.is_end(d) && self.dpm_async_fn(d) {
                     cost += self.costs.queue;
                 }
             }
             FirstPass::StartReady => {
-                self.threads[0].home = Step::First;
+                self.threads[MAIN as usize].home = Step::DpmFirstPass;
                 if self.devices[d as usize].missing == 0 && self.start(MAIN, d, NONE) {
                     return Flow::Go(cost);
                 }
@@ -91,7 +92,12 @@ impl Engine<'_> {
         Flow::Go(cost)
     }
 
-    /// Leaf or root in the sense of the policy.
+    /// The completion of `d` is not done, and nobody has queued it.
+    fn dpm_clear_async_state(&mut self, d: u32) {
+        self.clear(d, state::DONE | state::WIP);
+    }
+
+    /// `dpm_leaf_device()` or `dpm_root_device()` in the sense of the policy.
     fn is_end(&self, d: u32) -> bool {
         let (tree, link) = match self.direction {
             Direction::Suspend => (fact::HAS_CHILD, fact::HAS_CONSUMER),
@@ -111,40 +117,40 @@ impl Engine<'_> {
     }
 
     /// Queues `d` if it is asynchronous and nobody did yet; true if it did.
-    pub(super) fn claim(&mut self, d: u32) -> bool {
-        if self.has(d, state::WIP) || !self.has(d, state::ASYNC) {
+    pub(super) fn dpm_async_fn(&mut self, d: u32) -> bool {
+        let flags = &mut self.devices[d as usize].flags;
+        if *flags & (state::WIP | state::ASYNC) != state::ASYNC {
             return false;
         }
-        self.set(d, state::WIP);
-        self.queue(d);
+        *flags |= state::WIP;
+        self.queue_work(d);
         true
     }
 
-    /// One device of the walk, the list mutex held.
-    pub(super) fn walk_step(&mut self) -> Flow {
+    /// One device of the walk, `dpm_list_mtx` held.
+    pub(super) fn dpm_walk(&mut self) -> Flow {
         let Some(&d) = self.order.get(self.cursor) else {
-            self.unlock(LIST_LOCK);
-            return self.go(MAIN, Step::Barrier, self.costs.barrier);
+            C::mutex_unlock(self, DPM_LIST_MTX);
+            return self.go(MAIN, Step::AsyncSynchronizeFull, self.costs.barrier);
         };
         self.cursor += 1;
         let mut cost = self.costs.walk;
         if self.walk.unlock_each {
-            self.unlock(LIST_LOCK);
-            return self.go(MAIN, Step::WalkUnlocked, cost);
+            C::mutex_unlock(self, DPM_LIST_MTX);
+            return self.go(MAIN, Step::DpmWalkUnlocked, cost);
         }
         let elsewhere = match self.walk.reached {
             Reached::InitAndQueue => {
                 self.clear(d, state::DONE);
-                if self.claim(d) {
+                let queued = self.dpm_async_fn(d);
+                if queued {
                     cost += self.costs.queue;
-                    true
-                } else {
-                    false
                 }
+                queued
             }
             Reached::Leave => self.has(d, state::WIP),
             Reached::Claim => {
-                if self.claim(d) {
+                if self.dpm_async_fn(d) {
                     cost += self.costs.queue;
                 }
                 self.has(d, state::WIP)
@@ -154,44 +160,48 @@ impl Engine<'_> {
         if elsewhere {
             return Flow::Go(cost);
         }
-        self.unlock(LIST_LOCK);
-        self.run_here(d, Step::WalkBack);
+        C::mutex_unlock(self, DPM_LIST_MTX);
+        self.run_here(d, Step::DpmWalkRelock);
         Flow::Go(cost)
     }
 
     /// The same with the list mutex released around every device.
-    pub(super) fn walk_unlocked(&mut self) -> Flow {
+    pub(super) fn dpm_walk_unlocked(&mut self) -> Flow {
         let d = self.order[self.cursor - 1];
         self.clear(d, state::DONE);
-        if self.claim(d) {
-            return self.go(MAIN, Step::WalkBack, self.costs.queue);
+        if self.dpm_async_fn(d) {
+            return self.go(MAIN, Step::DpmWalkRelock, self.costs.queue);
         }
-        self.run_here(d, Step::WalkBack);
+        self.run_here(d, Step::DpmWalkRelock);
         GO
     }
 
     fn run_here(&mut self, d: u32, home: Step) {
         self.devices[d as usize].caller = NONE;
-        let main = &mut self.threads[0];
+        let main = &mut self.threads[MAIN as usize];
         main.owed += self.costs.visit;
         main.device = d;
         main.asynchronous = false;
         main.home = home;
-        main.step = Step::Enter;
+        main.step = Step::Device;
     }
 
-    /// After a device the main thread ran itself: look for an error, take the
+    /// After a device the main thread ran itself: looks for an error, takes the
     /// mutex again.
-    pub(super) fn walk_back(&mut self) -> Flow {
+    pub(super) fn dpm_walk_relock(&mut self) -> Flow {
         let ran = self.order.get(self.cursor.wrapping_sub(1)).copied();
         let synchronous = ran.is_some_and(|d| !self.has(d, state::WIP));
         if self.failed() && synchronous {
             return self.give_up();
         }
-        self.lock(MAIN, LIST_LOCK, Step::Walk)
+        if !self.mutex_lock(MAIN, DPM_LIST_MTX, Step::DpmWalk) {
+            return Flow::Stop;
+        }
+        self.owe(MAIN, self.costs.lock);
+        self.go(MAIN, Step::DpmWalk, Ns::ZERO)
     }
 
-    /// An error on the way down is pending.
+    /// `async_error`: an error on the way down is pending.
     pub(super) fn failed(&self) -> bool {
         self.direction == Direction::Suspend && self.error.is_some()
     }
@@ -209,7 +219,8 @@ impl Engine<'_> {
                 }
             }
         }
-        self.go(MAIN, Step::Barrier, self.costs.barrier + times(self.costs.wake_one, woken))
+        let cost = self.costs.barrier + times(self.costs.wake_one, woken);
+        self.go(MAIN, Step::AsyncSynchronizeFull, cost)
     }
 
     /// Strict order: the next synchronous device with something to run.
@@ -231,7 +242,7 @@ impl Engine<'_> {
             self.run_here(d, Step::InOrder);
             return Flow::Go(self.costs.walk);
         }
-        self.go(MAIN, Step::Barrier, self.costs.barrier)
+        self.go(MAIN, Step::AsyncSynchronizeFull, self.costs.barrier)
     }
 
     /// Work-conserving: the first of the list that is ready.
@@ -247,7 +258,7 @@ impl Engine<'_> {
             self.cursor += 1;
         }
         if self.cursor == self.order.len() {
-            return self.go(MAIN, Step::Barrier, self.costs.barrier);
+            return self.go(MAIN, Step::AsyncSynchronizeFull, self.costs.barrier);
         }
         self.main_sleeps()
     }
@@ -256,7 +267,7 @@ impl Engine<'_> {
     /// `d`: it is asynchronous, without callback, or already taken.
     fn is_for_others(&self, d: u32) -> bool {
         self.has(d, state::ASYNC | state::DONE | state::WIP)
-            || self.topology.has[d as usize] & 1 << self.index == 0
+            || !self.has_callback(d)
             || self.direction == Direction::Resume && !self.runs_something(d)
     }
 
@@ -290,7 +301,7 @@ impl Engine<'_> {
     }
 
     /// Waits until no item is left.
-    pub(super) fn barrier(&mut self) -> Flow {
+    pub(super) fn async_synchronize_full(&mut self) -> Flow {
         if self.pool.outstanding() == 0 {
             return self.go(MAIN, Step::Finished, Ns::ZERO);
         }
@@ -299,8 +310,4 @@ impl Engine<'_> {
         self.block(MAIN);
         Flow::Stop
     }
-}
-
-pub(super) fn times(cost: Ns, n: u32) -> Ns {
-    Ns(cost.0.saturating_mul(i64::from(n)))
 }

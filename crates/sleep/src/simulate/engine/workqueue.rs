@@ -13,7 +13,7 @@
 use super::super::topology::NONE;
 use super::*;
 
-pub(super) struct Pool {
+pub(super) struct WorkerPool {
     /// Items that may run, and those above the limit of active ones.
     worklist: VecDeque<u32>,
     inactive: VecDeque<u32>,
@@ -32,9 +32,9 @@ pub(super) struct Pool {
     busy: u32,
 }
 
-impl Pool {
-    pub(super) fn new(items: usize, workers: usize, max_active: u32) -> Pool {
-        Pool {
+impl WorkerPool {
+    pub(super) fn new(items: usize, workers: usize, max_active: u32) -> WorkerPool {
+        WorkerPool {
             worklist: VecDeque::with_capacity(items),
             inactive: VecDeque::with_capacity(items),
             active: 0,
@@ -77,11 +77,11 @@ impl Pool {
     }
 }
 
-impl Engine<'_> {
+impl<C: CpuModel> Engine<'_, C> {
     /// Adds an idle, sleeping worker.
     pub(super) fn add_worker(&mut self) -> u32 {
         let t = self.threads.len() as u32;
-        self.threads.push(Thread::new(Step::Woken));
+        self.threads.push(Thread::new(Step::WorkerWoken));
         self.pool.links.resize(self.threads.len(), (NONE, NONE));
         self.pool.called.resize(self.threads.len(), false);
         self.pool.push_idle(t);
@@ -89,96 +89,88 @@ impl Engine<'_> {
     }
 
     /// Queues the routine of `d` for a worker.
-    pub(super) fn queue(&mut self, d: u32) {
+    pub(super) fn queue_work(&mut self, d: u32) {
         self.tally.items += 1;
         self.pool.outstanding += 1;
         if self.pool.active < self.pool.max_active {
             self.pool.active += 1;
             self.pool.worklist.push_back(d);
-            self.kick();
+            self.kick_pool();
         } else {
             self.pool.inactive.push_back(d);
             self.tally.above_limit += 1;
         }
     }
 
-    /// Wakes the most recently idle worker if there is work. That costs who
+    /// Wakes the most recently idle worker if there is work. That may cost who
     /// does it as much as waking a waiter; nothing while the worker is on its
     /// way, so only the first of a burst of items pays. Costs of hardware have
     /// it in `queue`: no recording there tells the two apart.
-    fn kick(&mut self) {
+    fn kick_pool(&mut self) {
         let head = self.pool.idle_head;
         if head == NONE || self.pool.worklist.is_empty() || self.pool.called[head as usize] {
             return;
         }
         self.pool.called[head as usize] = true;
-        if self.shared.is_some() {
-            self.threads[self.stepping as usize].owed += self.costs.wake_one;
+        if C::WAKING_A_WORKER_COSTS {
+            self.owe(self.stepping, self.costs.wake_one);
         }
         self.wake(head);
     }
 
-    pub(super) fn woken(&mut self, t: u32) -> Flow {
+    pub(super) fn worker_woken(&mut self, t: u32) -> Flow {
         self.pool.remove_idle(t);
-        self.go(t, Step::Recheck, Ns::ZERO)
+        self.worker_recheck(t)
     }
 
     /// Sleeps again without work; else makes sure of the reserve and works.
-    pub(super) fn recheck(&mut self, t: u32) -> Flow {
+    pub(super) fn worker_recheck(&mut self, t: u32) -> Flow {
         if self.pool.worklist.is_empty() {
-            return self.go(t, Step::Idle, Ns::ZERO);
+            return self.worker_sleep(t);
         }
-        if self.pool.idle_count == 0 && !self.pool.manager {
-            self.pool.manager = true;
-            self.threads[t as usize].step = Step::Created;
-            if self.costs.create == Ns::ZERO {
-                return GO;
-            }
-            if self.shared.is_some() {
-                // kthreadd computes meanwhile, on the same computing thread.
-                self.tally.wakeups += 1;
-                return Flow::Go(self.costs.create);
-            }
-            self.block(t);
-            self.tally.wakeups += 1;
-            self.after(t, self.costs.create.0);
-            return Flow::Stop;
+        if self.pool.idle_count > 0 || self.pool.manager {
+            return self.process_one_work(t);
         }
-        self.go(t, Step::Take, Ns::ZERO)
+        self.pool.manager = true;
+        if self.costs.create == Ns::ZERO {
+            return self.create_worker(t);
+        }
+        self.threads[t as usize].step = Step::CreateWorker;
+        self.tally.wakeups += 1;
+        C::wait_for_kthreadd(self, t, self.costs.create)
     }
 
-    pub(super) fn created(&mut self, t: u32) -> Flow {
+    /// kthreadd has made the thread.
+    pub(super) fn create_worker(&mut self, t: u32) -> Flow {
         self.pool.manager = false;
         let new = self.add_worker();
-        if let Some(shared) = &mut self.shared {
-            shared.made(new);
-        }
         self.tally.workers_created += 1;
         self.pool.called[new as usize] = true;
-        self.wake(new);
-        if self.shared.is_some() {
-            // It slept until kthreadd was done: another CPU had its turn.
-            self.threads[t as usize].step = Step::Recheck;
-            return self.pause(t);
-        }
-        self.go(t, Step::Recheck, Ns::ZERO)
+        self.threads[t as usize].step = Step::WorkerRecheck;
+        C::kthreadd_made(self, t, new)
     }
 
-    pub(super) fn take(&mut self, t: u32) -> Flow {
+    pub(super) fn process_one_work(&mut self, t: u32) -> Flow {
         let Some(d) = self.pool.worklist.pop_front() else {
-            return self.go(t, Step::Idle, Ns::ZERO);
+            return self.worker_sleep(t);
         };
-        self.kick();
+        self.kick_pool();
         self.pool.busy += 1;
         self.tally.workers_at_once = self.tally.workers_at_once.max(self.pool.busy);
+        self.async_run_entry_fn(t, d)
+    }
+
+    fn async_run_entry_fn(&mut self, t: u32, d: u32) -> Flow {
         let thread = &mut self.threads[t as usize];
         thread.device = d;
         thread.asynchronous = true;
-        thread.home = Step::ItemDone;
         self.devices[d as usize].caller = NONE;
-        self.go(t, Step::Enter, Ns::ZERO)
+        self.device(t)
     }
 
+    /// The end of `async_run_entry_fn()` and `process_one_work()`: the item goes
+    /// off the lists, and one above the limit may take its place
+    /// (`pwq_dec_nr_in_flight()`).
     pub(super) fn item_done(&mut self, t: u32) -> Flow {
         self.pool.busy -= 1;
         self.pool.outstanding -= 1;
@@ -191,17 +183,18 @@ impl Engine<'_> {
             self.main_at_barrier = false;
             self.wake(MAIN);
         }
-        let next = if self.pool.worklist.is_empty() { Step::Idle } else { Step::Take };
+        let empty = self.pool.worklist.is_empty();
+        let next = if empty { Step::WorkerSleep } else { Step::ProcessOneWork };
         self.go(t, next, self.costs.item)
     }
 
-    pub(super) fn idle(&mut self, t: u32) -> Flow {
+    pub(super) fn worker_sleep(&mut self, t: u32) -> Flow {
         if !self.pool.worklist.is_empty() {
             // Something was queued while the last item was cleaned up.
-            return self.go(t, Step::Take, Ns::ZERO);
+            return self.process_one_work(t);
         }
         self.pool.push_idle(t);
-        self.threads[t as usize].step = Step::Woken;
+        self.threads[t as usize].step = Step::WorkerWoken;
         self.block(t);
         Flow::Stop
     }

@@ -1,13 +1,14 @@
-//! prepare and complete: strictly serial on the main thread, every device.
+//! `dpm_prepare()` and `dpm_complete()` (drivers/base/power/main.c): strictly serial
+//! on the main thread, every device.
 
 use super::*;
 
 /// `-EAGAIN` from prepare asks for another try.
 const EAGAIN: i32 = -11;
 
-impl Engine<'_> {
+impl<C: CpuModel> Engine<'_, C> {
     /// Prepares the devices head to tail; stops at the first error.
-    pub(in crate::simulate) fn prepare(&mut self) {
+    pub(in crate::simulate) fn dpm_prepare(&mut self) {
         self.enter_phase(Phase::Prepare);
         let mut done = 0;
         for i in 0..self.order.len() {
@@ -31,7 +32,7 @@ impl Engine<'_> {
     }
 
     /// Completes the prepared devices tail to head.
-    pub(in crate::simulate) fn finish(&mut self) {
+    pub(in crate::simulate) fn dpm_complete(&mut self) {
         self.enter_phase(Phase::Complete);
         for i in (0..self.order.len()).rev() {
             let d = self.order[i];
@@ -42,16 +43,16 @@ impl Engine<'_> {
 
     /// One device, in the main thread; traces show all of them here.
     fn one(&mut self, d: u32, cost: Ns) -> i32 {
-        self.now = self.now.saturating_add(self.on_cpu(MAIN, cost.0));
+        self.now += self.computing_time(MAIN, cost);
         let record = self.record(MAIN, d) as usize;
-        if self.topology.has[d as usize] & 1 << self.index == 0 || self.fact(d, fact::SYSCORE) {
+        if !self.has_callback(d) || self.fact(d, fact::SYSCORE) {
             return 0;
         }
         self.tally.callbacks += 1;
         let work = self.topology.work[self.index][d as usize];
-        let time = self.on_cpu(MAIN, work.compute.0.max(0)).saturating_add(work.sleep.0.max(0));
-        self.now = self.now.saturating_add(time);
-        self.callbacks[record].end = Ns(self.now);
+        let compute = self.computing_time(MAIN, work.compute.max(Ns::ZERO));
+        self.now += compute + work.sleep.max(Ns::ZERO);
+        self.callbacks[record].end = self.now;
         self.callbacks[record].error = work.ret.min(0);
         work.ret
     }

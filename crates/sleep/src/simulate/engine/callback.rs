@@ -1,0 +1,110 @@
+//! The callback of one device and the end of its phase: `dpm_run_callback()` to
+//! `complete_all()` (drivers/base/power/main.c).
+
+use super::*;
+use dormouse_board::Work;
+
+impl<C: CpuModel> Engine<'_, C> {
+    pub(super) fn dpm_run_callback(&mut self, t: u32) -> Flow {
+        let d = self.threads[t as usize].device;
+        self.tally.callbacks += 1;
+        let record = self.record(t, d);
+        let work = &self.topology.work[self.index][d as usize];
+        let thread = &mut self.threads[t as usize];
+        thread.record = record;
+        thread.left = work.compute.max(Ns::ZERO);
+        thread.slice_over = false;
+        match work.lock {
+            0 => self.callback(t),
+            l if self.mutex_lock(t, l, Step::Callback) => {
+                self.go(t, Step::Callback, self.costs.lock)
+            }
+            _ => Flow::Stop,
+        }
+    }
+
+    /// Callbacks sleep first and compute then, as the board module of the
+    /// laboratory does.
+    pub(super) fn callback(&mut self, t: u32) -> Flow {
+        let d = self.threads[t as usize].device;
+        let sleep = self.topology.work[self.index][d as usize].sleep;
+        if sleep <= Ns::ZERO {
+            return self.callback_computes(t);
+        }
+        self.threads[t as usize].step = Step::CallbackSlept;
+        C::sleep(self, t, sleep)
+    }
+
+    /// A thread that armed its timer leaves the CPU.
+    pub(super) fn callback_dozes(&mut self, t: u32) -> Flow {
+        self.threads[t as usize].step = Step::CallbackSlept;
+        self.block(t);
+        Flow::Stop
+    }
+
+    pub(super) fn callback_slept(&mut self, t: u32) -> Flow {
+        self.tally.wakeups += 1;
+        self.callback_computes(t)
+    }
+
+    pub(super) fn callback_computes(&mut self, t: u32) -> Flow {
+        if self.threads[t as usize].left == Ns::ZERO {
+            return self.callback_end(t);
+        }
+        self.threads[t as usize].step = Step::CallbackComputes;
+        C::compute_callback(self, t)
+    }
+
+    fn callback_end(&mut self, t: u32) -> Flow {
+        let d = self.threads[t as usize].device;
+        let Work { lock, ret, .. } = self.topology.work[self.index][d as usize];
+        if lock > 0 {
+            C::mutex_unlock(self, lock);
+        }
+        let error = ret.min(0);
+        let record = &mut self.callbacks[self.threads[t as usize].record as usize];
+        record.end = self.now;
+        record.error = error;
+        if error < 0 {
+            // On the way up an error is only noted.
+            self.fail(Failure::Device { device: d, errno: error });
+            if self.direction == Direction::Resume {
+                self.clear(d, self.phase_flag());
+            }
+        } else {
+            self.succeed(d);
+        }
+        self.complete(t)
+    }
+
+    /// The device of `t` is done in this phase.
+    pub(super) fn complete(&mut self, t: u32) -> Flow {
+        let d = self.threads[t as usize].device;
+        let woken = self.complete_all(d);
+        self.devices[d as usize].at = 0;
+        let mut cost = self.costs.complete + times(self.costs.wake_one, woken);
+        if self.phase == Phase::ResumeEarly {
+            // Runtime PM is enabled again.
+            cost += self.costs.runtime;
+        }
+        self.owe(t, cost);
+        self.trigger(t)
+    }
+
+    /// Marks `d` done and wakes who waits for it, in order.
+    pub(super) fn complete_all(&mut self, d: u32) -> u32 {
+        self.set(d, state::DONE);
+        let mut list = self.devices[d as usize].waiters;
+        self.devices[d as usize].waiters = (NONE, NONE);
+        let mut woken = 0;
+        loop {
+            let t = pop_waiter(&mut list, &self.threads);
+            if t == NONE {
+                return woken;
+            }
+            woken += 1;
+            self.unpark(t);
+            self.wake(t);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! CPUs that compute at the same time, each at its speed. A thread that is woken
+//! runs on the first idle one of the list; if none is idle it waits in one queue
+//! for all. A computing callback gives its CPU away after a slice.
+
+use super::*;
+use crate::simulate::cost::Cpus;
+
+pub(in crate::simulate) struct Smp {
+    /// In thousandths.
+    speeds: Vec<u32>,
+    /// CPUs differ in speed.
+    mixed: bool,
+    /// A bit for each CPU.
+    idle: Vec<u64>,
+    /// Threads that wait for a CPU.
+    queue: VecDeque<u32>,
+}
+
+impl Smp {
+    /// The first idle CPU of the list. The main thread is busy for most of a
+    /// cycle, so the scheduler knows its load and puts it on the fastest one.
+    fn take_idle(&mut self, t: u32) -> Option<u32> {
+        if t == MAIN && self.mixed {
+            let idle = |&c: &usize| self.idle[c / 64] & 1 << (c % 64) != 0;
+            let cpu = (0..self.speeds.len()).filter(idle).max_by_key(|&c| self.speeds[c])?;
+            self.idle[cpu / 64] &= !(1 << (cpu % 64));
+            return Some(cpu as u32);
+        }
+        for (i, word) in self.idle.iter_mut().enumerate() {
+            if *word != 0 {
+                let bit = word.trailing_zeros();
+                *word &= *word - 1;
+                return Some(i as u32 * 64 + bit);
+            }
+        }
+        None
+    }
+}
+
+impl CpuModel for Smp {
+    fn new(profile: &Profile, workers: usize) -> Smp {
+        let speeds: Vec<u32> = match &profile.cpus {
+            Some(Cpus::List(list)) => list.iter().map(|&s| s.max(1)).collect(),
+            None | Some(Cpus::Unlimited) => Vec::new(),
+        };
+        let mut idle = vec![0u64; speeds.len().div_ceil(64)];
+        for cpu in 0..speeds.len() {
+            idle[cpu / 64] |= 1 << (cpu % 64);
+        }
+        Smp {
+            mixed: speeds.windows(2).any(|w| w[0] != w[1]),
+            speeds,
+            idle,
+            queue: VecDeque::with_capacity(workers + 1),
+        }
+    }
+
+    fn begin_cycle(e: &mut Engine<'_, Self>, _: &Profile) {
+        e.threads[MAIN as usize].cpu = e.cpus.take_idle(MAIN).unwrap_or(0);
+    }
+
+    fn time_on(&self, cpu: u32, work: Ns) -> Ns {
+        at_speed(work, self.speeds[cpu as usize])
+    }
+
+    fn wake(e: &mut Engine<'_, Self>, t: u32, latency: Ns) {
+        match e.cpus.take_idle(t) {
+            Some(cpu) => {
+                e.threads[t as usize].cpu = cpu;
+                e.after(t, latency);
+            }
+            None => e.cpus.queue.push_back(t),
+        }
+    }
+
+    fn block(e: &mut Engine<'_, Self>, t: u32) {
+        let cpu = core::mem::replace(&mut e.threads[t as usize].cpu, NONE);
+        match e.cpus.queue.pop_front() {
+            Some(next) => {
+                e.threads[next as usize].cpu = cpu;
+                e.after(next, e.costs.switch);
+            }
+            None => e.cpus.idle[cpu as usize / 64] |= 1 << (cpu % 64),
+        }
+    }
+
+    fn compute(e: &mut Engine<'_, Self>, t: u32, work: Ns) -> bool {
+        let time = e.computing_time(t, work);
+        e.compute_in_parallel(t, time)
+    }
+
+    fn compute_callback(e: &mut Engine<'_, Self>, t: u32) -> Flow {
+        e.compute_slice(
+            t,
+            |e| !e.cpus.queue.is_empty(),
+            |e| {
+                e.block(t);
+                e.cpus.queue.push_back(t);
+            },
+        )
+    }
+
+    /// Who slept must get a CPU first.
+    fn advance(e: &mut Engine<'_, Self>) -> Result<(), Ended> {
+        e.next_moment(|e, t| {
+            if e.threads[t as usize].cpu == NONE {
+                Smp::wake(e, t, Ns::ZERO);
+            } else {
+                e.make_ready(t);
+            }
+        })
+    }
+}

@@ -1,0 +1,266 @@
+//! One device in one phase, up to its callback: `device_suspend()`,
+//! `device_resume()` and their late, noirq and early forms
+//! (drivers/base/power/main.c).
+
+use super::super::policy::Reached;
+use super::*;
+
+impl<C: CpuModel> Engine<'_, C> {
+    pub(super) fn device(&mut self, t: u32) -> Flow {
+        match self.direction {
+            Direction::Suspend => self.device_suspend(t),
+            Direction::Resume => self.device_resume(t),
+        }
+    }
+
+    /// On the way down a device waits for what depends on it before every check.
+    fn device_suspend(&mut self, t: u32) -> Flow {
+        let d = self.threads[t as usize].device;
+        self.devices[d as usize].at = 0;
+        if self.phase == Phase::Late {
+            self.runtime_pm(t);
+        }
+        if self.need_not_wait(t, d) {
+            return self.checks(t);
+        }
+        self.dpm_wait_begin(t)
+    }
+
+    /// On the way up a device that was not suspended is completed at once,
+    /// without any wait; everything else waits for its superiors first.
+    fn device_resume(&mut self, t: u32) -> Flow {
+        let d = self.threads[t as usize].device;
+        self.devices[d as usize].at = 0;
+        if self.returns_at_once(d) {
+            if self.phase == Phase::Resume && self.has(d, state::DIRECT) {
+                self.runtime_pm(t);
+            }
+            self.clear(d, self.phase_flag());
+            return self.complete(t);
+        }
+        if self.need_not_wait(t, d) {
+            return self.checks(t);
+        }
+        if !self.policy.parent_under_lock {
+            return self.dpm_wait_begin(t);
+        }
+        // The parent is looked at under the list mutex.
+        if !self.mutex_lock(t, DPM_LIST_MTX, Step::DpmWaitForSuperior) {
+            return Flow::Stop;
+        }
+        self.owe(t, self.costs.lock);
+        self.dpm_wait_for_superior(t)
+    }
+
+    /// Whether the policy starts `d` in this thread only when it is ready.
+    fn need_not_wait(&self, t: u32, d: u32) -> bool {
+        matches!(self.walk.reached, Reached::InOrder | Reached::FirstReady)
+            || (self.threads[t as usize].asynchronous && !self.walk.workers_wait)
+            || (self.walk.skip_empty_wait && self.dependencies().of(d as usize).is_empty())
+    }
+
+    /// Runtime PM of the device of `t` is switched or waited for.
+    fn runtime_pm(&mut self, t: u32) {
+        self.owe(t, self.costs.runtime);
+    }
+
+    pub(super) fn dpm_wait_for_superior(&mut self, t: u32) -> Flow {
+        C::mutex_unlock(self, DPM_LIST_MTX);
+        self.dpm_wait_begin(t)
+    }
+
+    /// Looks at everything the device of `t` may wait for; links that nobody
+    /// waits for and devices that are done cost a look too.
+    fn dpm_wait_begin(&mut self, t: u32) -> Flow {
+        let d = self.threads[t as usize].device;
+        let looks = times(self.costs.look, self.dependencies().of(d as usize).len() as u32);
+        self.owe(t, self.costs.wait + looks);
+        self.dpm_wait(t)
+    }
+
+    /// A worker waits for every dependency; the main thread only for
+    /// asynchronous ones, the others being done by list order.
+    pub(super) fn dpm_wait(&mut self, t: u32) -> Flow {
+        let d = self.threads[t as usize].device;
+        let all = self.threads[t as usize].asynchronous;
+        let edges = self.dependencies().of(d as usize);
+        let mut at = self.devices[d as usize].at as usize;
+        while let Some(e) = edges.get(at) {
+            let other = e.device();
+            let flags = self.devices[other].flags;
+            if e.is_in(self.wait_mask)
+                && flags & state::DONE == 0
+                && (all || flags & state::ASYNC != 0)
+            {
+                self.devices[d as usize].at = at as u32;
+                self.threads[t as usize].step = Step::DpmWait;
+                push_waiter(&mut self.devices[other].waiters, &mut self.threads, t);
+                self.tally.blocked_waits += 1;
+                self.park(t);
+                self.block(t);
+                return Flow::Stop;
+            }
+            at += 1;
+        }
+        self.checks(t)
+    }
+
+    /// What stands between the wait and the callback.
+    fn checks(&mut self, t: u32) -> Flow {
+        let d = self.threads[t as usize].device;
+        if self.direction == Direction::Suspend {
+            let suspends = self.phase == Phase::Suspend;
+            let woken = self.phase != Phase::Noirq && self.wakeup_at.is_some_and(|w| self.now >= w);
+            if self.error.is_some() || woken {
+                if suspends {
+                    self.clear(d, state::DIRECT);
+                }
+                if self.error.is_some() {
+                    self.tally.early.error += 1;
+                } else {
+                    self.fail(Failure::Wakeup);
+                }
+                return self.complete(t);
+            }
+            if suspends {
+                self.runtime_pm(t);
+            }
+            if self.returns_at_once(d) {
+                if suspends && self.has(d, state::DIRECT) {
+                    self.runtime_pm(t);
+                }
+                return self.complete(t);
+            }
+        }
+        if !self.has_callback(d) {
+            self.tally.early.no_callback += 1;
+            self.succeed(d);
+            return self.go(t, Step::CompleteAll, self.costs.no_callback);
+        }
+        self.go(t, Step::DpmRunCallback, self.costs.callback)
+    }
+
+    /// Devices that a phase only completes, with the state this changes.
+    fn returns_at_once(&mut self, d: u32) -> bool {
+        let syscore = self.fact(d, fact::SYSCORE);
+        let early = &mut self.tally.early;
+        let direct = self.devices[d as usize].flags & state::DIRECT != 0;
+        match self.phase {
+            Phase::Suspend => {
+                if syscore {
+                    early.syscore += 1;
+                    return true;
+                }
+                let flags = self.devices[d as usize].flags;
+                if self.fact(d, fact::WAKEUP) || flags & state::WAKEUP_PATH != 0 {
+                    self.clear(d, state::DIRECT);
+                    return false;
+                }
+                if direct && self.fact(d, fact::RUNTIME_SUSPENDED | fact::NO_CALLBACKS) {
+                    self.set(d, state::SUSPENDED);
+                    self.tally.early.direct_complete += 1;
+                    return true;
+                }
+                self.clear(d, state::DIRECT);
+                false
+            }
+            Phase::Late | Phase::Noirq => {
+                if direct {
+                    early.direct_complete += 1;
+                    return true;
+                }
+                if syscore {
+                    early.syscore += 1;
+                    if self.phase == Phase::Late && self.policy.syscore_is_late {
+                        self.set(d, state::LATE);
+                    }
+                }
+                syscore
+            }
+            Phase::ResumeEarly if syscore && self.policy.syscore_is_late => {
+                !self.has(d, state::LATE)
+            }
+            _ => {
+                let flag = self.phase_flag();
+                if syscore {
+                    self.tally.early.syscore += 1;
+                    true
+                } else if direct {
+                    self.tally.early.direct_complete += 1;
+                    true
+                } else if !self.has(d, flag) {
+                    self.tally.early.not_suspended += 1;
+                    true
+                } else {
+                    false
+                }
+            }
+        }
+    }
+
+    /// Whether a device that may start now has a callback to run in this phase.
+    pub(super) fn runs_something(&self, d: u32) -> bool {
+        let flags = self.devices[d as usize].flags;
+        let facts = self.topology.facts[d as usize];
+        if !self.has_callback(d) || facts & fact::SYSCORE != 0 {
+            return false;
+        }
+        let direct = flags & state::DIRECT != 0;
+        match self.phase {
+            Phase::Suspend => {
+                !direct
+                    || facts & fact::WAKEUP != 0
+                    || flags & state::WAKEUP_PATH != 0
+                    || facts & (fact::RUNTIME_SUSPENDED | fact::NO_CALLBACKS) == 0
+            }
+            Phase::Late | Phase::Noirq => !direct,
+            _ => !direct && flags & self.phase_flag() != 0,
+        }
+    }
+
+    /// The flag that a suspend phase sets and its mirror takes back.
+    pub(super) fn phase_flag(&self) -> u16 {
+        match self.phase {
+            Phase::Noirq | Phase::ResumeNoirq => state::NOIRQ,
+            Phase::Late | Phase::ResumeEarly => state::LATE,
+            _ => state::SUSPENDED,
+        }
+    }
+
+    /// The callback returned 0, or there is none.
+    pub(super) fn succeed(&mut self, d: u32) {
+        let flag = self.phase_flag();
+        if self.direction == Direction::Resume {
+            self.clear(d, flag);
+            return;
+        }
+        self.set(d, flag);
+        if self.phase == Phase::Suspend {
+            self.dpm_clear_superiors_direct_complete(d);
+        }
+    }
+
+    /// A superior of a device that really suspended must be resumed properly;
+    /// links in any state count. The wakeup path goes up to the parent.
+    fn dpm_clear_superiors_direct_complete(&mut self, d: u32) {
+        let wakeup = self.fact(d, fact::WAKEUP) || self.has(d, state::WAKEUP_PATH);
+        let parent = self.topology.parent[d as usize];
+        if wakeup && parent != NONE {
+            self.set(parent, state::WAKEUP_PATH);
+        }
+        let topology = self.topology;
+        for e in topology.superiors.of(d as usize) {
+            self.devices[e.device()].flags &= !state::DIRECT;
+        }
+    }
+
+    /// The first error or wakeup event ends the way down.
+    pub(super) fn fail(&mut self, failure: Failure) {
+        if self.error.is_none() {
+            self.error = Some(failure);
+        }
+        if self.failed() {
+            self.call_main();
+        }
+    }
+}
