@@ -1,0 +1,12 @@
+//! CPU idle states (the kernel's cpuidle): which state a governor chooses, why,
+//! and what that costs.
+//!
+//! Times are integer nanoseconds (`i64`, as the kernel's `s64`), unless a name
+//! says otherwise. Nothing here does I/O.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod governors;
+pub mod state;

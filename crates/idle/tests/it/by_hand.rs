@@ -1,0 +1,171 @@
+//! Decisions worked out by hand from the rules, one reason each.
+
+use dormouse_idle::governors::{Decision, Governor, Kind, Outcome, Question, SleepLength, Version};
+use dormouse_idle::state::{State, StateSet, Table};
+
+const TICK: i64 = 4_000_000;
+const FREE: i64 = 2_000_000_000_000;
+const BOTH: [Version; 2] = [Version::V6_12, Version::V7_2];
+
+/// POLL, C1 (2/2 us), C6 (100/300 us).
+fn table() -> Table {
+    let state = |latency, residency, polls| State { latency, residency, polls, ..State::default() };
+    Table::new(vec![state(0, 0, true), state(2_000, 2_000, false), state(100_000, 300_000, false)])
+        .expect("three states")
+}
+
+fn ask(table: &Table, timer: i64, event: i64) -> Question<'_> {
+    Question {
+        table,
+        disabled: StateSet::NONE,
+        limit: FREE,
+        tick: TICK,
+        tick_stopped: false,
+        sleep: SleepLength { timer, event },
+        now: 0,
+    }
+}
+
+fn slept(entered: usize, residency: i64) -> Outcome {
+    Outcome { entered, residency, poll_limit: false, tick: false, now: 0 }
+}
+
+#[test]
+fn menu_without_memory_follows_the_next_timer() {
+    let t = table();
+    for version in BOTH {
+        for (timer, event, state, stop_tick) in [
+            // 10 ms to the next timer: the deepest state, without the tick.
+            (10_000_000, 2_000_000, 2, true),
+            // 100 us: C1 pays, C6 does not, and a tick costs nothing.
+            (100_000, 100_000, 1, false),
+            // 1 us: nothing pays, so it spins, and keeps the tick.
+            (1_000, 1_000, 0, false),
+            // The timer is late already.
+            (-5, -5, 0, false),
+            // 3 ms, below a tick: C6, and the tick at 200 us makes it C1.
+            (3_000_000, 200_000, 1, false),
+        ] {
+            let mut g = Governor::new(Kind::Menu, version, &t);
+            let want = Decision { state, stop_tick, asked: true };
+            assert_eq!(g.select(&ask(&t, timer, event)), want, "{version:?}, timer {timer}");
+        }
+    }
+}
+
+#[test]
+fn menu_learns_that_sleeps_end_early() {
+    // Eight sleeps of 50 us make 50 us typical, whatever the timers say.
+    let t = table();
+    for version in BOTH {
+        let mut g = Governor::new(Kind::Menu, version, &t);
+        for _ in 0..8 {
+            g.select(&ask(&t, 1_000_000_000, TICK));
+            g.reflect(&slept(1, 52_000));
+        }
+        let want = Decision { state: 1, stop_tick: false, asked: true };
+        assert_eq!(g.select(&ask(&t, 1_000_000_000, TICK)), want, "{version:?}");
+    }
+}
+
+#[test]
+fn menu_drops_a_short_sleep_only_in_7_2() {
+    // Seven sleeps of 600 us and one of 10 us: mean 526, variance 38,000, and
+    // 526 * 526 is less than 36 times that. 6.12 drops the longest, which are
+    // all seven, and takes the one of 10 us for typical. 7.2 drops that one:
+    // 600 us are typical, enough for C6.
+    let t = table();
+    let answer = |version| {
+        let mut g = Governor::new(Kind::Menu, version, &t);
+        for i in 0..8 {
+            g.select(&ask(&t, 5_000_000_000, TICK));
+            // C1's exit latency of 2 us is taken off.
+            g.reflect(&slept(1, if i == 3 { 12_000 } else { 602_000 }));
+        }
+        g.select(&ask(&t, 5_000_000_000, TICK))
+    };
+    assert_eq!(answer(Version::V6_12), Decision { state: 1, stop_tick: false, asked: false });
+    assert_eq!(answer(Version::V7_2), Decision { state: 2, stop_tick: false, asked: true });
+}
+
+#[test]
+fn a_limit_of_zero_leaves_state_0_only() {
+    let t = table();
+    for kind in Kind::ALL {
+        for version in BOTH {
+            let mut g = Governor::new(kind, version, &t);
+            let q = Question { limit: 0, ..ask(&t, 50_000_000, TICK) };
+            assert_eq!(g.select(&q).state, 0, "{} {version:?}", kind.name());
+        }
+    }
+}
+
+#[test]
+fn a_limit_excludes_what_takes_longer_to_leave() {
+    let t = table();
+    for kind in [Kind::Menu, Kind::Teo, Kind::Ladder] {
+        for version in BOTH {
+            let mut g = Governor::new(kind, version, &t);
+            for _ in 0..20 {
+                let q = Question { limit: 50_000, ..ask(&t, 50_000_000, TICK) };
+                let state = g.select(&q).state;
+                assert!(state <= 1, "{} {version:?}: state {state}", kind.name());
+                g.reflect(&slept(state, 10_000_000));
+            }
+        }
+    }
+}
+
+#[test]
+fn ladder_climbs_after_four_long_sleeps_and_falls_after_a_short_one() {
+    let t = table();
+    let mut g = Governor::new(Kind::Ladder, Version::V6_12, &t);
+    let q = ask(&t, 50_000_000, TICK);
+    let mut states = Vec::new();
+    for residency in [9_000, 9_000, 9_000, 9_000, 9_000, 50_000, 150_000, 150_000] {
+        let state = g.select(&q).state;
+        states.push(state);
+        g.reflect(&slept(state, residency));
+    }
+    // A sleep that never was counts as very long, so three of 9 us follow it.
+    // 50 us in C6 are less than its exit latency: unsigned, that is very long,
+    // so it stays; 150 us are 50 us beyond it, which is too short.
+    assert_eq!(states, [1, 1, 1, 2, 2, 2, 2, 1]);
+}
+
+#[test]
+fn haltpoll_polls_after_a_short_halt_and_gives_up_at_its_limit() {
+    let t = Table::new(table().states()[..2].to_vec()).expect("two states");
+    let mut g = Governor::new(Kind::Haltpoll, Version::V6_12, &t);
+    let q = ask(&t, 50_000_000, TICK);
+    assert_eq!(g.select(&q).state, 1, "no polling at first");
+    g.reflect(&slept(1, 30_000));
+    assert_eq!(g.select(&q).state, 0, "a halt of 30 us would have been seen by polling");
+    g.reflect(&Outcome { poll_limit: true, ..slept(0, 50_000) });
+    assert_eq!(g.select(&q).state, 1, "polling was in vain");
+    g.reflect(&slept(1, 300_000));
+    assert_eq!(g.select(&q).state, 1, "a long halt shrinks the limit to nothing");
+}
+
+#[test]
+fn teo_looks_at_the_timer_until_wakeups_come_early() {
+    let t = table();
+    for version in BOTH {
+        let mut g = Governor::new(Kind::Teo, version, &t);
+        let first = g.select(&ask(&t, 50_000_000, TICK));
+        // Both first learn from a sleep of no time that never was. 6.12 counts
+        // it as a hit of POLL, 7.2 as an intercept and as short, so it polls.
+        let want = match version {
+            Version::V6_12 => Decision { state: 2, stop_tick: true, asked: true },
+            Version::V7_2 => Decision { state: 0, stop_tick: false, asked: false },
+        };
+        assert_eq!(first, want, "{version:?}");
+        // Wake-ups after 20 us: C6 never pays, C1 does.
+        let mut state = first.state;
+        for _ in 0..20 {
+            g.reflect(&Outcome { now: 20_000, ..slept(state, 20_000) });
+            state = g.select(&Question { now: 0, ..ask(&t, 50_000_000, TICK) }).state;
+        }
+        assert_eq!(state, 1, "{version:?}");
+    }
+}

@@ -1,0 +1,6 @@
+//! Tests of the idle crate, one binary.
+
+mod by_hand;
+mod data;
+mod golden;
+mod recording;
