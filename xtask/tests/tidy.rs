@@ -38,16 +38,17 @@ fn is_text(p: &Path) -> bool {
 /// Every crate with the crates of the project that it may depend on. An arrow
 /// that is not here does not compile, because Cargo does not know of it; a new
 /// one belongs into ARCHITECTURE.md too.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("model", &[]),
     ("stats", &[]),
     ("board", &["model", "stats"]),
     ("sleep", &["board", "model", "stats"]),
+    ("idle", &[]),
     ("read", &["board", "model", "stats"]),
     ("write", &["board", "model", "sleep"]),
     ("record", &["read"]),
     ("lab", &["board", "model", "read", "record"]),
-    ("wasm", &["board", "model", "sleep"]),
+    ("wasm", &["board", "idle", "model", "sleep"]),
     ("report", &["model", "sleep", "stats", "wasm", "write"]),
     ("cli", &["board", "lab", "model", "read", "record", "report", "sleep", "write"]),
     ("xtask", &["board", "lab", "model", "read", "record", "sleep", "stats"]),
@@ -55,7 +56,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
 
 /// Crates that only think: no I/O, no threads, no clock, no unsafe code, and
 /// nothing from the registry but `libm`.
-const PURE: [&str; 4] = ["model", "stats", "board", "sleep"];
+const PURE: [&str; 5] = ["model", "stats", "board", "sleep", "idle"];
 
 /// Names under `[dependencies]` of a manifest.
 fn dependencies(folder: &Path) -> Vec<String> {

@@ -90,10 +90,9 @@ fn computed(begin: Instant) -> u64 {
 fn main() {
     let (table, episodes) = (table(), episodes());
     let words: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    let versions = [("6.12", Version::V6_12), ("7.2", Version::V7_2)];
     if let [governor, version, count] = &words[..] {
-        let kind = Kind::ALL.into_iter().find(|k| k.name() == governor).expect("a governor");
-        let (_, version) = versions.into_iter().find(|v| v.0 == version).expect("6.12 or 7.2");
+        let kind = Kind::named(governor).expect("a governor");
+        let version = Version::named(version).expect("6.12 or 7.2");
         let count = count.parse().expect("a number of decisions");
         black_box(decide(kind, version, &table, &episodes, count));
         return;
@@ -102,13 +101,14 @@ fn main() {
     println!("{:<10}{:>6}{:>24}{:>14}", "governor", "rules", "million decisions/s", "mean state");
     const COUNT: u64 = 20_000_000;
     for kind in Kind::ALL {
-        for (name, version) in versions {
+        for version in Version::ALL {
             let begin = computed(started);
             let sum = black_box(decide(kind, version, &table, &episodes, COUNT));
             let seconds = (computed(started) - begin) as f64 / 1e9;
             println!(
-                "{:<10}{name:>6}{:>24.1}{:>14.2}",
+                "{:<10}{:>6}{:>24.1}{:>14.2}",
                 kind.name(),
+                version.name(),
                 COUNT as f64 / seconds / 1e6,
                 sum as f64 / COUNT as f64
             );

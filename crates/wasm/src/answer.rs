@@ -1,6 +1,7 @@
 //! Requests and answers.
 
 use crate::columns::{self, CycleBlock};
+use crate::idle;
 use crate::machine::{Machine, load, on_page};
 use crate::names::NameTable;
 use dormouse_board::derive::Derived;
@@ -36,6 +37,11 @@ enum Request {
     Fingerprint {
         /// How many boards.
         boards: u64,
+    },
+    /// Let an idle governor decide.
+    Idle {
+        /// What it is asked.
+        ask: idle::Ask,
     },
     /// Resample the change of the last `Predict` a few more times.
     Resample {
@@ -114,6 +120,7 @@ pub fn answer(state: &mut State, request: &[u8]) -> String {
         .and_then(|r| match r {
             Request::Load { machine } => state.load(&machine),
             Request::Predict { change } => state.predict(&change),
+            Request::Idle { ask } => ask.decide().and_then(|d| json(&d)),
             Request::Resample { steps } => state.resample(steps),
             Request::Fingerprint { boards } => {
                 json(&format!("{:016x}", fingerprint(boards.min(1_000))))

@@ -9,5 +9,6 @@
 mod abi;
 pub mod answer;
 pub mod columns;
+pub mod idle;
 pub mod machine;
 pub mod names;

@@ -30,8 +30,26 @@ const UNKNOWN: i64 = i64::MAX;
 pub enum Version {
     /// 6.12 (read in 6.12.117).
     V6_12,
-    /// 7.2 (read in 7.2.12).
+    /// 7.2 (read in 7.2.12; the governors of 7.3-rc7 are the same files).
     V7_2,
+}
+
+impl Version {
+    /// Every version, oldest first.
+    pub const ALL: [Version; 2] = [Version::V6_12, Version::V7_2];
+
+    /// The version whose rules are called so.
+    pub fn named(name: &str) -> Option<Version> {
+        Version::ALL.into_iter().find(|v| v.name() == name)
+    }
+
+    /// The release that the rules were read in.
+    pub fn name(self) -> &'static str {
+        match self {
+            Version::V6_12 => "6.12",
+            Version::V7_2 => "7.2",
+        }
+    }
 }
 
 /// The governors that can be asked.
@@ -50,6 +68,11 @@ pub enum Kind {
 impl Kind {
     /// Every governor, in the order of their ratings.
     pub const ALL: [Kind; 4] = [Kind::Menu, Kind::Teo, Kind::Ladder, Kind::Haltpoll];
+
+    /// The governor of this name.
+    pub fn named(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|k| k.name() == name)
+    }
 
     /// The name in sysfs.
     pub fn name(self) -> &'static str {

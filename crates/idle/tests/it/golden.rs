@@ -24,15 +24,9 @@ fn table(header: &Value) -> Table {
 fn replay(name: &str, text: &str) -> usize {
     let mut lines = text.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
     let header = lines.next().expect("a header");
-    let kind = Kind::ALL
-        .into_iter()
-        .find(|k| header["governor"] == k.name())
-        .unwrap_or_else(|| panic!("governor of {name}"));
-    let version = match header["kernel"].as_str() {
-        Some("6.12") => Version::V6_12,
-        Some("7.2") => Version::V7_2,
-        other => panic!("kernel {other:?} of {name}"),
-    };
+    let word = |key: &str| header[key].as_str().unwrap_or_default().to_owned();
+    let kind = Kind::named(&word("governor")).unwrap_or_else(|| panic!("governor of {name}"));
+    let version = Version::named(&word("kernel")).unwrap_or_else(|| panic!("kernel of {name}"));
     let table = table(&header);
     let tick = integer(&header, "tick_ns");
     let mut governor = Governor::new(kind, version, &table);
