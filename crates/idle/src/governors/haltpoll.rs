@@ -57,7 +57,7 @@ impl Haltpoll {
             return;
         }
         if self.limit < o.residency && o.residency <= LONGEST {
-            self.limit = (self.limit * GROW).max(START).min(LONGEST);
+            self.limit = (self.limit * GROW).clamp(START, LONGEST);
         } else if o.residency > LONGEST {
             self.limit /= SHRINK;
             if self.limit < START {

@@ -352,14 +352,8 @@ enum Walk {
 
 /// Class of a sleep length, ns (`which_bucket`).
 fn bucket(ns: i64) -> usize {
-    match ns {
-        ..10_000 => 0,
-        ..100_000 => 1,
-        ..1_000_000 => 2,
-        ..10_000_000 => 3,
-        ..100_000_000 => 4,
-        _ => 5,
-    }
+    const ENDS: [i64; BUCKETS - 1] = [10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+    ENDS.iter().filter(|&&end| ns >= end).count()
 }
 
 /// `x / n` for 1 to 8 samples. Named divisors let the compiler multiply

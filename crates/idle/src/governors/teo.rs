@@ -128,7 +128,7 @@ impl Teo {
         let mut c = Count::default();
         let mut found = q.enabled(0);
         let (mut hits, mut intercepts, mut most) = (0u32, 0u32, 0u32);
-        for i in 1..states.len() {
+        for (i, s) in states.iter().enumerate().skip(1) {
             hits = hits.wrapping_add(self.hits[i - 1]);
             intercepts = intercepts.wrapping_add(self.intercepts[i - 1]);
             if self.intercepts[i - 1] >= most {
@@ -141,7 +141,7 @@ impl Teo {
                 (found, c.first) = (true, i);
             }
             c.state = i;
-            if states[i].latency <= q.limit {
+            if s.latency <= q.limit {
                 c.cap = i;
             }
             (c.intercepts, c.hits) = (intercepts, hits);
