@@ -38,7 +38,7 @@ fn is_text(p: &Path) -> bool {
 /// Every crate with the crates of the project that it may depend on. An arrow
 /// that is not here does not compile, because Cargo does not know of it; a new
 /// one belongs into ARCHITECTURE.md too.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("model", &[]),
     ("stats", &[]),
     ("board", &["model", "stats"]),
@@ -48,9 +48,10 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("write", &["board", "model", "sleep"]),
     ("record", &["read"]),
     ("lab", &["board", "model", "read", "record"]),
-    ("wasm", &["board", "idle", "model", "sleep"]),
+    ("app", &["board", "lab", "model", "read", "record", "sleep", "write"]),
+    ("wasm", &["app", "board", "idle", "model", "sleep"]),
     ("report", &["model", "sleep", "stats", "wasm", "write"]),
-    ("cli", &["board", "lab", "model", "read", "record", "report", "sleep", "write"]),
+    ("cli", &["app", "board", "lab", "model", "read", "record", "report", "sleep", "write"]),
     ("xtask", &["board", "lab", "model", "read", "record", "sleep", "stats"]),
 ];
 

@@ -1,12 +1,12 @@
 //! `tune --apply`: tries flags on this machine and keeps them if they help.
 
-use crate::exit::Usage;
 use crate::recording::{Print, SleepArgs, Terminal, observer, restore_on_panic, what_it_does};
 use crate::terminal;
-use crate::verbs::compare::short_refusal;
 use crate::verbs::restore;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
+use dormouse_app::compare::refused;
+use dormouse_app::failure::Usage;
 use dormouse_board::Board;
 use dormouse_read::{Options as Reader, read_bytes};
 use dormouse_record::apply::{self, Flags, Measured};
@@ -206,7 +206,7 @@ fn compared_sides(measured: &Measured) -> Result<(Judgement, String, Value)> {
             captures: captures.iter().zip(views).map(|(c, v)| (c, v.as_slice())).collect(),
         })
         .collect();
-    let comparison = compare(&subjects, false).map_err(short_refusal)?;
+    let comparison = compare(&subjects, false).map_err(refused)?;
     Ok((judge(&comparison), written::text(&comparison), compared::json(&comparison)))
 }
 

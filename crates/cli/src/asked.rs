@@ -1,12 +1,10 @@
 //! The machine that `plan` and `tune` are asked about.
 
-use crate::machine;
-use crate::verify::{Lab, VerifyArgs};
+use crate::verify::VerifyArgs;
 use anyhow::Result;
 use clap::Args;
-use dormouse_board::Board;
-use dormouse_sleep::simulate::Settings;
-use dormouse_sleep::simulate::predict::Scheduler;
+use dormouse_app::kernels::Now;
+use dormouse_app::machine::{self, Machine};
 use std::path::PathBuf;
 
 /// A machine, the kernel it runs and what that costs.
@@ -26,35 +24,19 @@ pub struct AskedArgs {
     verify: VerifyArgs,
 }
 
-/// What a question begins from.
-pub struct Asked<'a> {
-    /// The devices.
-    pub board: Board,
-    /// The laboratory, if it is to confirm the answer.
-    pub lab: Option<Lab<'a>>,
-    /// The rules of the kernel.
-    pub by: Scheduler,
-    /// What was assumed of it, if the input names none.
-    pub guess: Option<&'static str>,
-    /// Costs, complete for this board and kernel.
-    pub settings: Settings,
-}
-
 impl AskedArgs {
     /// Reads the machine and opens the laboratory.
     ///
     /// # Errors
-    /// If the input or the profile cannot be read, the kernel is not known, the
-    /// laboratory is asked for and not to be had, or the machine does not sleep.
-    pub fn open(&self) -> Result<Asked<'_>> {
-        let (derived, release) = machine::load(&self.input)?;
-        let board = derived.board;
-        let lab = self.verify.open(self.kernel.as_deref(), &release)?;
-        let kernel = lab.as_ref().map(|l| l.release()).or(self.kernel.as_deref());
-        let (by, guess) = machine::kernel_now(kernel, &release)?;
-        let mut settings = machine::settings(&self.profile, None)?;
-        settings.complete(&board, by.kernel.as_ref());
-        machine::sleeps(&board, by, &settings)?;
-        Ok(Asked { board, lab, by, guess, settings })
+    /// As [`machine::open`].
+    pub fn open(&self) -> Result<Machine> {
+        machine::open(&self.input, self.kernel.as_deref(), &self.profile, self.verify.how())
     }
+}
+
+/// What is assumed of the kernel, as lines under an answer: the guess, and what
+/// no kernel was held against.
+pub fn kernel_notes(now: &Now) -> String {
+    let guess = now.guess().map(|g| format!("Assumed: {g} (--kernel V)."));
+    now.by.cautions().into_iter().chain(guess).map(|line| format!("\n{line}\n")).collect()
 }

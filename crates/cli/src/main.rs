@@ -9,7 +9,6 @@ mod apply;
 mod asked;
 mod changes;
 mod exit;
-mod machine;
 mod recording;
 mod verbs;
 mod verify;

@@ -8,8 +8,10 @@
 //! ([`crate::lockstep`]).
 
 use crate::error::tail;
+use crate::kernels::Kernel;
 use crate::plan::{GUEST_SPEAKS, MARKER};
 use crate::{Error, Result};
+use dormouse_board::Board;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs;
@@ -208,6 +210,13 @@ impl Machine {
         a.push(initrd.into());
         a
     }
+}
+
+/// CPUs of a guest where nobody asked for a number.
+pub fn usual_cpus(accel: Accel, kernel: &Kernel, board: Option<&Board>) -> u32 {
+    // 6.1 comes up under instruction counting with one CPU only.
+    let one = accel == Accel::Icount && kernel.release.starts_with("6.1.");
+    if one { 1 } else { board.map_or(1, |b| b.cpus.clamp(1, 4)) }
 }
 
 /// Whether the emulator of `arch` can be started.

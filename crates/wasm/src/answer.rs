@@ -4,17 +4,18 @@ use crate::columns::{self, CycleBlock};
 use crate::idle;
 use crate::machine::{Machine, load, on_page};
 use crate::names::NameTable;
+use dormouse_app::changes::Changes;
+use dormouse_app::predict::{Ask, predict, settings};
 use dormouse_board::derive::Derived;
 use dormouse_model::capture::Capture;
 use dormouse_model::device::DeviceId;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::explain;
-use dormouse_sleep::simulate::change::{Change, Wishes};
+use dormouse_sleep::simulate::change::Change;
 use dormouse_sleep::simulate::fingerprint::fingerprint;
-use dormouse_sleep::simulate::kernel::choose;
 use dormouse_sleep::simulate::policy::{self, Evidence};
-use dormouse_sleep::simulate::predict::{Outlook, Prediction, Question, Scheduler, predict};
+use dormouse_sleep::simulate::predict::{Outlook, Prediction, Scheduler};
 use dormouse_sleep::simulate::resample::Resampling;
 use dormouse_sleep::simulate::{Profile, Settings};
 use serde::{Deserialize, Serialize};
@@ -67,13 +68,14 @@ pub struct Asked {
 }
 
 impl Asked {
-    fn wishes(&self) -> Wishes<'_> {
-        Wishes {
-            without: &self.without,
+    fn changes(&self) -> Changes {
+        Changes {
+            kernel: self.kernel.clone(),
             pm_async: self.pm_async.map(|on| on == 1),
-            asynchronous: &self.asynchronous,
-            sync: &self.sync,
-            scale: &self.scale,
+            asynchronous: self.asynchronous.clone(),
+            sync: self.sync.clone(),
+            without: self.without.clone(),
+            scale: self.scale.clone(),
             cpus: self.cpus,
         }
     }
@@ -246,43 +248,22 @@ impl State {
         self.asked = None;
         let kept = self.machine.as_ref().ok_or("no machine is loaded")?;
         let (derived, release) = (&kept.derived, &kept.release);
-        let profile = asked.profile.as_deref().unwrap_or("x86");
-        let mut settings = Settings {
-            profile: Profile::find(profile).ok_or(format!("there is no profile {profile}"))?,
-            pm_async: None,
-            wakeup_at: None,
-        };
-        if asked.cpus.is_some() {
-            // The asked number, also where the profile brings CPUs of its own.
-            settings.profile.cpus = None;
-        }
-        let scheduler = |text: &str| -> Result<Scheduler, String> {
-            let (policy, kernel) = choose(text).map_err(|e| e.to_string())?;
-            Ok(Scheduler { policy, kernel })
-        };
-        let (now, guess) = match &asked.from_kernel {
-            Some(k) => (scheduler(k)?, false),
-            None => match scheduler(release) {
-                Ok(s) => (s, false),
-                Err(_) => (Scheduler { policy: &policy::G4, kernel: None }, true),
-            },
-        };
-        let then = asked.kernel.as_deref().map_or(Ok(now), scheduler)?;
-        let changes = asked.wishes().list()?;
-        let question = Question {
+        let name = asked.profile.as_deref().unwrap_or("x86");
+        let profile = Profile::find(name).ok_or(format!("there is no profile {name}"))?;
+        let changes = asked.changes();
+        let settings = settings(profile, changes.cpus);
+        let ask = Ask {
             derived,
-            now,
-            then,
+            release,
+            from_kernel: asked.from_kernel.as_deref(),
             changes: &changes,
             settings: &settings,
-            seed: 1,
             samples: 0,
+            seed: 1,
         };
-        let mut p = predict(&question)?;
-        if guess {
-            let text = "The input names no kernel; it is taken as 6.18 or later.";
-            p.assumptions.insert(0, text.into());
-        }
+        let p = predict(&ask, "")?;
+        let (now, then, changes) = (p.now, p.then, p.changes);
+        let p = p.prediction;
         let out = json(&predicted(kept, p))?;
         let fresh = Resampling::new(1);
         self.asked =

@@ -1,9 +1,10 @@
 //! `dormouse board`: make, convert and check board files.
 
-use crate::exit::Usage;
-use crate::{machine, terminal};
+use crate::terminal;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
+use dormouse_app::failure::Usage;
+use dormouse_app::machine;
 use dormouse_board::classes;
 use dormouse_board::generate::{Durations, Options, generate};
 use dormouse_board::machine::Kind;

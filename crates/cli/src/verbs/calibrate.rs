@@ -1,9 +1,10 @@
 //! `dormouse calibrate`: costs of the machinery from recordings.
 
-use crate::exit::{Usage, nothing_in, nothing_of};
-use crate::{machine, terminal};
+use crate::terminal;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
+use dormouse_app::failure::{Usage, nothing_in, nothing_of};
+use dormouse_app::machine;
 use dormouse_read::{Input, Options};
 use dormouse_sleep::simulate::Costs;
 use dormouse_sleep::simulate::calibrate::calibrate;

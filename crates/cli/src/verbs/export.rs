@@ -1,11 +1,13 @@
 //! `dormouse export`: captures for other tools.
 
 use crate::changes::ChangeArgs;
-use crate::exit::Usage;
 use crate::terminal;
-use crate::verbs::report::read_labelled;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
+use dormouse_app::explain::labelled;
+use dormouse_app::failure::Usage;
+use dormouse_app::predict::predicted_capture;
+use dormouse_sleep::analyse::explain as analyse;
 use dormouse_sleep::analyse::start::{Start, starts};
 use dormouse_write::perfetto::{self, Group};
 use dormouse_write::{Explained, Selection};
@@ -59,12 +61,13 @@ enum Table {
 /// Runs the verb.
 pub fn run(args: ExportArgs) -> Result<()> {
     let (labels, all): (Vec<String>, Vec<Explained>) =
-        read_labelled(&args.input, false)?.into_iter().unzip();
+        labelled(&args.input, false)?.into_iter().unzip();
     let count: usize = all.iter().map(|e| e.views.len()).sum();
     if let Some(n) = args.cycle.filter(|n| !(1..=count).contains(n)) {
         bail!(Usage(format!("there is no cycle {n}; the input has {count}")));
     }
-    if !args.change.is_empty() && args.to != Form::Perfetto {
+    let changes = args.change.changes();
+    if !changes.is_empty() && args.to != Form::Perfetto {
         bail!(Usage("only --to perfetto shows a prediction beside the observed".into()));
     }
     if args.to == Form::Parquet && !cfg!(feature = "parquet") {
@@ -79,7 +82,10 @@ pub fn run(args: ExportArgs) -> Result<()> {
         bail!(Usage("what comes out is no text: give -o FILE, or send it on with |".into()));
     }
     let predicted = match all.iter().find(|e| !e.views.is_empty()) {
-        Some(e) if !args.change.is_empty() => Some(args.change.predicted(&e.capture)?),
+        Some(e) if !changes.is_empty() => {
+            let capture = predicted_capture(&e.capture, &changes).map_err(Usage)?;
+            Some(Explained { views: analyse(&capture), capture })
+        }
         _ => None,
     };
     let selection = Selection { cycle: args.cycle, ..Selection::default() };

@@ -1,16 +1,16 @@
 //! `dormouse lab`: real kernels suspend boards in QEMU.
 
-use crate::exit::Usage;
 use crate::recording::detail;
 use crate::terminal::print;
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
+use dormouse_app::failure::Usage;
 use dormouse_board::{Board, parse};
 use dormouse_lab::capture;
 use dormouse_lab::capture::{Wish, captures, recipe};
 use dormouse_lab::kernels::{self, Kernel, fetch};
 use dormouse_lab::plan::Sleep;
-use dormouse_lab::qemu::{Accel, Arch, Disturbance, Machine};
+use dormouse_lab::qemu::{Accel, Arch, Disturbance, Machine, usual_cpus};
 use dormouse_lab::repeat;
 use dormouse_lab::run::program_checksum;
 use dormouse_record::options::Detail;
@@ -246,13 +246,6 @@ pub fn make_machine(a: &MachineArgs, kernel: &Kernel, board: Option<&Board>) -> 
     let mut m = Machine::new(a.arch, a.accel, cpus, &kernel.release);
     m.seed = a.seed;
     m
-}
-
-/// CPUs of a guest where nobody asked for a number.
-pub fn usual_cpus(accel: Accel, kernel: &Kernel, board: Option<&Board>) -> u32 {
-    // 6.1 comes up under instruction counting with one CPU only.
-    let one = accel == Accel::Icount && kernel.release.starts_with("6.1.");
-    if one { 1 } else { board.map_or(1, |b| b.cpus.clamp(1, 4)) }
 }
 
 /// What the arguments wish for `board`.

@@ -1,24 +1,17 @@
 //! `dormouse plan`: the smallest set of changes that meets a budget.
 
-use crate::asked::{Asked, AskedArgs};
-use crate::exit::Usage;
-use crate::{machine, terminal};
-use anyhow::{Context, Result};
+use crate::asked::{AskedArgs, kernel_notes};
+use crate::terminal;
+use crate::verify::{progress, said};
+use anyhow::Result;
 use clap::Args;
+use dormouse_app::machine::Machine;
+use dormouse_app::plan::{Ask, Found, Handed, changed, energy as energy_of, hand_over, plan};
 use dormouse_board::{Board, parse_duration};
-use dormouse_model::device::DeviceId;
 use dormouse_model::time::Ns;
-use dormouse_sleep::energy::{Usage as Energy, Worth};
-use dormouse_sleep::plan::candidate::{Candidate, Kind, apply, candidates};
-use dormouse_sleep::plan::essential::{Wishes, essential, withheld};
-use dormouse_sleep::plan::handover;
-use dormouse_sleep::plan::obstacle::obstacles;
-use dormouse_sleep::plan::{Goal, Plan, plan, shortlist};
-use dormouse_sleep::simulate::change::glob;
-use dormouse_sleep::simulate::predict::hang;
+use dormouse_sleep::plan::candidate::Kind;
 use dormouse_write::decision::{energy, plan as written};
 use dormouse_write::text::safe;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Find the smallest set of changes that meets a budget.
@@ -70,9 +63,6 @@ pub struct PlanArgs {
     json: bool,
 }
 
-/// How many devices are named that stand in the way, or are not offered.
-const SHOWN: usize = 5;
-
 fn time(text: &str) -> Result<Ns, String> {
     parse_duration(text)
 }
@@ -91,146 +81,76 @@ fn kind(text: &str) -> Result<Kind, String> {
 
 /// Runs the verb.
 pub fn run(args: &PlanArgs) -> Result<()> {
-    let usage = args.energy.as_deref().map(usage).transpose()?;
-    let Asked { board, lab, by, guess, settings } = args.asked.open()?;
+    let usage = args.energy.as_deref().map(energy_of).transpose()?;
+    let Machine { board, lab, now, settings } = args.asked.open()?;
     let board = &board;
-    let goal = goal(board, args)?;
-    let marked = |patterns: &[String]| -> Result<Vec<bool>> {
-        let mut mark = vec![false; board.devices.len()];
-        for p in patterns {
-            matching(board, p)?.iter().for_each(|d| mark[d.index()] = true);
-        }
-        Ok(mark)
+    let ask = Ask {
+        resume: args.resume,
+        suspend: args.suspend,
+        ready: args.ready.clone(),
+        keep: args.keep.clone(),
+        offer: args.offer.clone(),
+        kinds: args.allow.clone(),
+        candidates: args.candidates,
+        energy: args.energy.clone(),
     };
-    let stay = essential(board, &Wishes { keep: marked(&args.keep)?, offer: marked(&args.offer)? });
-    let most = usize::from(args.candidates);
-    let long = candidates(board, &args.allow, &stay, &goal.directions(), 8 * most);
-    let offered = shortlist(board, by.policy, &settings, &goal, &long, most)
-        .map_err(|e| Usage(hang(board, &e)))?;
-    // A bound on work, not on time, so that the answer is the same everywhere.
-    // At most half a minute on one core, whatever the board.
-    let limit = 30_000_000 / board.devices.len().max(100) as u64;
-    let found = plan(board, by.policy, &settings, &goal, &offered, limit)
-        .map_err(|e| Usage(hang(board, &e)))?;
-    let worth = usage
-        .map(|u| Worth::of(&u, &found).map_err(|e| Usage(format!("--energy: {e}"))))
-        .transpose()?;
-    let limits = written::Limits {
-        in_the_way: if found.met {
-            Vec::new()
-        } else {
-            obstacles(board, by, &settings, &goal, &found, SHOWN)
-                .map_err(|e| Usage(hang(board, &e)))?
-        },
-        withheld: if args.allow.iter().any(|k| matches!(k, Kind::Remove | Kind::Defer)) {
-            withheld(board, &stay, &goal.directions(), SHOWN)
-        } else {
-            Vec::new()
-        },
-    };
+    let Found { goal, plan: found, limits, worth } =
+        plan(board, now.by, &settings, &ask, usage.as_ref())?;
     let verified = match &lab {
         Some(lab) => {
-            let changes: Vec<Candidate> = found.steps.iter().map(|s| s.candidate).collect();
-            Some(lab.verify(board, &apply(board, &changes).0, &args.asked.profile)?)
+            let after = changed(board, &found);
+            Some(said(&lab.verify(board, &after, &args.asked.profile, &progress)?)?)
         }
         None => None,
     };
-    let mut text = if args.json {
+    let handed = match &args.output {
+        Some(folder) => Some((folder, hand_over(folder, board, &found)?)),
+        None => None,
+    };
+    if args.json {
         let mut value = written::json(board, &goal, &found, &limits);
         if let Some(worth) = &worth {
             value["energy"] = energy::json(worth);
         }
-        if let Some(v) = &verified {
-            value["verified"] = v.json.clone();
+        if let Some((_, json)) = verified {
+            value["verified"] = json;
         }
-        serde_json::to_string_pretty(&value)? + "\n"
-    } else {
-        let account = worth.map_or(String::new(), |w| energy::text(board, &found, &w));
-        written::text(board, &goal, &found, &limits) + &account
-    };
-    if let Some(folder) = &args.output {
-        let said = hand_over(folder, board, &found)?;
-        if !args.json {
-            text.push_str(&said);
-        }
+        return terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"));
     }
-    if !args.json {
-        text.push_str(&machine::kernel_notes(by, guess));
+    let mut text = written::text(board, &goal, &found, &limits);
+    if let Some(worth) = &worth {
+        text.push_str(&energy::text(board, &found, worth));
     }
-    if let (Some(v), false) = (verified, args.json) {
-        text.push_str(&v.text);
+    if let Some((folder, handed)) = handed {
+        text.push_str(&handed_over(folder, board, handed.as_ref()));
+    }
+    text.push_str(&kernel_notes(&now));
+    if let Some((said, _)) = verified {
+        text.push_str(&said);
     }
     terminal::print(&text)
 }
 
-/// Power figures and pattern of use, given in the argument or in a file.
-fn usage(given: &str) -> Result<Energy> {
-    if given.contains('=') {
-        return Ok(Energy::parse(given).map_err(|e| Usage(format!("--energy: {e}")))?);
-    }
-    let text = fs::read_to_string(given).with_context(|| {
-        format!("--energy: cannot read {given} (give a file, or KEY=VALUE,…: docs/energy.md)")
-    })?;
-    Ok(Energy::parse(&text).map_err(|e| Usage(format!("{given}: {e}")))?)
-}
-
-fn matching(board: &Board, pattern: &str) -> Result<Vec<DeviceId>> {
-    let found: Vec<DeviceId> = board
-        .graph
-        .ids()
-        .filter(|d| glob(pattern, board.names.get(board.graph.get(*d).name)))
-        .collect();
-    if found.is_empty() {
-        return Err(
-            Usage(format!("no device matches `{pattern}`; patterns match the whole name")).into()
-        );
-    }
-    Ok(found)
-}
-
-fn goal(board: &Board, args: &PlanArgs) -> Result<Goal> {
-    let mut goal = Goal { suspend: args.suspend, resume: args.resume, ready: Vec::new() };
-    for (pattern, t) in &args.ready {
-        goal.ready.extend(matching(board, pattern)?.into_iter().map(|d| (d, *t)));
-    }
-    if goal == Goal::default() {
-        return Err(Usage(
-            "no budget: give --resume 250ms, --suspend TIME or --ready PATTERN=TIME".into(),
-        )
-        .into());
-    }
-    Ok(goal)
-}
-
-/// Writes the files, and says which and what they leave to do by hand.
-fn hand_over(folder: &Path, board: &Board, found: &Plan) -> Result<String> {
-    let changes: Vec<Candidate> = found.steps.iter().map(|s| s.candidate).collect();
-    let (files, out_of_reach) = handover::files(board, &changes);
-    if changes.is_empty() {
-        return Ok("\nNo file is written: nothing is to change.\n".into());
-    }
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    for f in &files {
-        let path = folder.join(f.name);
-        fs::write(&path, &f.text).with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    let names: Vec<&str> = files.iter().map(|f| f.name).collect();
-    let mut text = match names.is_empty() {
-        false => format!("\nWritten to {}: {}\n", folder.display(), names.join(", ")),
+/// Which files were written, and what they leave to do by hand.
+fn handed_over(folder: &Path, board: &Board, handed: Option<&Handed>) -> String {
+    let Some(handed) = handed else {
+        return "\nNo file is written: nothing is to change.\n".into();
+    };
+    let mut text = match handed.files.is_empty() {
+        false => format!("\nWritten to {}: {}\n", folder.display(), handed.files.join(", ")),
         true => "\nNo file is written.\n".to_string(),
     };
-    for d in &out_of_reach {
+    for d in &handed.out_of_reach {
         text.push_str(&format!(
             "No file takes away {}: the input names no device-tree node, no\nmodule and no driver \
              of it (of=, module=, driver= in a board file).\n",
             safe(board.names.get(board.graph.get(*d).name))
         ));
     }
-    let by_hand = |k: Kind| matches!(k, Kind::Defer | Kind::SpeedUp);
-    if changes.iter().any(|c| by_hand(c.kind)) {
+    if handed.by_hand {
         text.push_str(
             "What is to be deferred or sped up is work on the driver; no file does it.\n",
         );
     }
-    Ok(text)
+    text
 }

@@ -1,16 +1,13 @@
 //! `dormouse predict`: what a machine's sleep would take if something changed.
 
 use crate::changes::ChangeArgs;
-use crate::exit::Usage;
-use crate::{machine, terminal};
+use crate::terminal;
 use anyhow::Result;
 use clap::Args;
-use dormouse_board::derive::Derived;
-use dormouse_sleep::simulate::Settings;
-use dormouse_sleep::simulate::change::{Change, apply};
-use dormouse_sleep::simulate::policy;
-use dormouse_sleep::simulate::predict::{Question, Scheduler, outlook, predict};
-use dormouse_write::prediction::{KernelRow, json, text as written};
+use dormouse_app::failure::Usage;
+use dormouse_app::machine;
+use dormouse_app::predict::{Ask, all_kernels, predict};
+use dormouse_write::prediction::{json, text as written};
 use std::path::PathBuf;
 
 /// Predict suspend and resume times under changes.
@@ -47,26 +44,25 @@ pub struct PredictArgs {
 /// Runs the verb.
 pub fn run(args: PredictArgs) -> Result<()> {
     let (derived, release) = machine::load(&args.input)?;
-    let settings = machine::settings(&args.profile, args.changes.cpus)?;
-    let (now, guess) = machine::kernel_now(args.from_kernel.as_deref(), &release)?;
-    let then = args.changes.kernel.as_deref().map_or(Ok(now), machine::scheduler)?;
-    let changes = args.changes.list()?;
+    let changes = args.changes.changes();
+    let ask = Ask {
+        derived: &derived,
+        release: &release,
+        from_kernel: args.from_kernel.as_deref(),
+        changes: &changes,
+        settings: &machine::settings(&args.profile, changes.cpus)?,
+        samples: args.samples,
+        seed: args.seed,
+    };
     let text = if args.all_kernels {
-        all_kernels(&args, &derived, &settings, &changes)?
-    } else {
-        let question = Question {
-            derived: &derived,
-            now,
-            then,
-            changes: &changes,
-            settings: &settings,
-            seed: args.seed,
-            samples: args.samples,
-        };
-        let mut p = predict(&question).map_err(Usage)?;
-        if let Some(guess) = guess {
-            p.assumptions.insert(0, format!("{guess} (--from-kernel V)."));
+        let (rows, notes) = all_kernels(&ask).map_err(Usage)?;
+        if args.json {
+            serde_json::to_string_pretty(&json::kernels(&rows))? + "\n"
+        } else {
+            written::kernels(&rows, &notes, &derived.assumptions)
         }
+    } else {
+        let p = predict(&ask, " (--from-kernel V)").map_err(Usage)?.prediction;
         if args.json {
             serde_json::to_string_pretty(&json::json(&p, &derived))? + "\n"
         } else {
@@ -74,22 +70,4 @@ pub fn run(args: PredictArgs) -> Result<()> {
         }
     };
     terminal::print(&text)
-}
-
-fn all_kernels(
-    args: &PredictArgs,
-    derived: &Derived,
-    settings: &Settings,
-    changes: &[Change],
-) -> Result<String> {
-    let changed = apply(&derived.board, changes).map_err(Usage)?;
-    let rows: Vec<KernelRow> = policy::KERNELS
-        .into_iter()
-        .chain([&policy::DC, &policy::DCW])
-        .map(|p| (p, outlook(&changed.board, Scheduler { policy: p, kernel: None }, settings)))
-        .collect();
-    if args.json {
-        return Ok(serde_json::to_string_pretty(&json::kernels(&rows))? + "\n");
-    }
-    Ok(written::kernels(&rows, &changed.notes, &derived.assumptions))
 }

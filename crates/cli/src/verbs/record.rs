@@ -1,12 +1,12 @@
 //! `dormouse record`: record sleep cycles of this machine.
 
 use super::restore;
-use crate::exit::Usage;
 use crate::recording::{
     Print, SleepArgs, Terminal, bit, detail, observer, restore_on_panic, what_it_does,
 };
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use dormouse_app::failure::Usage;
 use dormouse_record::options::{Detail, Options};
 use dormouse_record::recorder::{self, Outcome};
 use dormouse_record::root::Root;

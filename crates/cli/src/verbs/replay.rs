@@ -1,16 +1,15 @@
 //! `dormouse replay`: a recorded machine on another kernel.
 
 use super::lab::{MachineArgs, find_kernel, make_machine, note_differences};
-use crate::exit::{Usage, nothing_in, nothing_of};
 use crate::terminal::print;
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use dormouse_app::failure::{Usage, nothing_in, nothing_of};
+use dormouse_app::replay::{Row, rows};
 use dormouse_board::derive::derive;
 use dormouse_lab::capture::{Wish, capture};
 use dormouse_lab::plan::Sleep;
 use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
 use dormouse_read::{Input, Options, read, read_bytes};
 use std::fmt::Write as _;
@@ -111,43 +110,18 @@ fn load(a: &ReplayArgs) -> Result<Capture> {
     Ok(capture)
 }
 
-/// From the first begin to the last end of the machine's own devices: those
-/// of a guest are left out, because the original had others.
-fn span(capture: &Capture, cycle: &Cycle, phase: Phase) -> Option<(Ns, usize)> {
-    let own = || {
-        cycle
-            .callbacks
-            .iter()
-            .filter(|c| c.phase == phase && !capture.graph.get(c.device).facts.guest)
-    };
-    let begin = own().map(|c| c.start).min()?;
-    let end = own().map(|c| c.end).max()?;
-    Some((end.since(begin), own().count()))
-}
-
-fn middle(capture: &Capture, phase: Phase) -> Option<(Ns, usize)> {
-    let mut all: Vec<(Ns, usize)> =
-        capture.cycles.iter().filter_map(|c| span(capture, c, phase)).collect();
-    all.sort();
-    (!all.is_empty()).then(|| all[(all.len() - 1) / 2])
-}
-
 fn beside(original: &Capture, replayed: &Capture, release: &str) -> String {
     let was = original.cycles.iter().map(|c| original.names.get(c.kernel)).find(|k| !k.is_empty());
     let mut out = format!(
         "{:<22}{:>14}{:>8}{:>14}{:>8}\n",
         "from first to last", "recorded", "calls", "replayed", "calls"
     );
-    for phase in Phase::DEVICE {
-        let (a, b) = (middle(original, phase), middle(replayed, phase));
-        if a.is_none() && b.is_none() {
-            continue;
-        }
+    for Row { phase, recorded, replayed } in rows(original, replayed) {
         let cells = |x: Option<(Ns, usize)>| match x {
             Some((t, n)) => (t.to_string(), n.to_string()),
             None => ("-".into(), "-".into()),
         };
-        let ((t, n), (u, m)) = (cells(a), cells(b));
+        let ((t, n), (u, m)) = (cells(recorded), cells(replayed));
         let name = format!("{} {}", phase.direction().name(), phase.name());
         let _ = writeln!(out, "{name:<22}{t:>14}{n:>8}{u:>14}{m:>8}");
     }

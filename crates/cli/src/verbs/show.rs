@@ -1,13 +1,12 @@
 //! `dormouse show`: where the time of a suspend and resume went, and why.
 
-use crate::exit::{Usage, nothing_in};
 use crate::terminal;
 use anyhow::{Result, bail};
 use clap::Args;
+use dormouse_app::explain;
+use dormouse_app::failure::Usage;
 use dormouse_model::phase::Phase;
-use dormouse_read::{Input, Options, read};
-use dormouse_sleep::analyse::explain;
-use dormouse_write::{Explained, Selection, text};
+use dormouse_write::{Selection, text};
 use std::path::PathBuf;
 
 /// Show where the time went, and why.
@@ -58,22 +57,13 @@ fn phases(text: &str) -> Result<Vec<Phase>, String> {
 
 /// Runs the verb.
 pub fn run(args: ShowArgs) -> Result<()> {
-    let inputs: Vec<Input> = args.input.iter().map(Input::from_arg).collect();
-    let reading = read(&inputs, &Options::default())?;
-    let all: Vec<Explained> = reading
-        .captures
-        .into_iter()
-        .map(|capture| Explained { views: explain(&capture), capture })
-        .collect();
+    let all = explain::inputs(&args.input)?;
     let count: usize = all.iter().map(|e| e.views.len()).sum();
     let selection = Selection {
         top: args.top,
         phases: args.phase.into_iter().flatten().collect(),
         cycle: args.cycle.map(|n| n as usize),
     };
-    if count == 0 {
-        return Err(nothing_in(&args.input, all.iter().map(|e| &e.capture)).into());
-    }
     if let Some(n) = selection.cycle.filter(|&n| n > count) {
         bail!(Usage(format!("there is no cycle {n}; the input has {count}")));
     }

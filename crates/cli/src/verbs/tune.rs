@@ -1,19 +1,16 @@
 //! `dormouse tune`: the async flags that make sleep shortest.
 
 use crate::apply::ApplyArgs;
-use crate::asked::{Asked, AskedArgs};
-use crate::exit::Usage;
-use crate::{machine, terminal};
+use crate::asked::{AskedArgs, kernel_notes};
+use crate::terminal;
+use crate::verify::{progress, said};
 use anyhow::{Context, Result};
 use clap::Args;
+use dormouse_app::machine::Machine;
+use dormouse_app::tune::{Ask, Found, rules, tune};
 use dormouse_board::Board;
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::Direction;
-use dormouse_sleep::plan::handover::{pm_async_at_start, udev_rules};
-use dormouse_sleep::simulate::Settings;
-use dormouse_sleep::simulate::change::glob;
-use dormouse_sleep::simulate::predict::{Scheduler, hang, outlook};
-use dormouse_sleep::tune::{Cost, Options, Tuned, tune};
+use dormouse_sleep::plan::handover::pm_async_at_start;
+use dormouse_sleep::tune::Tuned;
 use dormouse_write::decision::tune as written;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,28 +53,30 @@ pub struct TuneArgs {
 /// Runs the verb.
 pub fn run(args: &TuneArgs) -> Result<()> {
     let on_this_machine = args.apply.is_asked(args.json)?;
-    let Asked { board, lab, by, guess, settings } = args.asked.open()?;
+    let Machine { board, lab, now, settings } = args.asked.open()?;
     let board = &board;
-    let options = Options {
+    let ask = Ask {
         bold: args.bold,
-        keep: kept(board, &args.allow, &args.deny)?,
-        limit: args.simulations.max(1),
+        only: args.allow.clone(),
+        deny: args.deny.clone(),
+        simulations: args.simulations,
         seed: args.seed,
-        ..Options::new(board)
     };
-    let tuned = tune(board, by.policy, &settings, &options).map_err(|e| Usage(hang(board, &e)))?;
-    let bound = bound(board, by, &settings)?;
+    let Found { tuned, bound } = tune(board, now.by, &settings, &ask)?;
     if let Some(path) = args.udev.as_ref().filter(|_| !on_this_machine) {
         write_rules(path, board, &tuned)?;
     }
     let verified = match &lab {
-        Some(lab) => Some(lab.verify(board, &tuned.apply(board), &args.asked.profile)?),
+        Some(lab) => {
+            let after = tuned.apply(board);
+            Some(said(&lab.verify(board, &after, &args.asked.profile, &progress)?)?)
+        }
         None => None,
     };
     if args.json {
         let mut value = written::json(board, &tuned, bound);
-        if let Some(v) = verified {
-            value["verified"] = v.json;
+        if let Some((_, json)) = verified {
+            value["verified"] = json;
         }
         if on_this_machine && let Some(done) = args.apply.run(board, &tuned)? {
             if let (true, Some(path)) = (done.kept, &args.udev) {
@@ -88,9 +87,9 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         return terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"));
     }
     let mut text = written::text(board, &tuned, bound);
-    text.push_str(&machine::kernel_notes(by, guess));
-    if let Some(v) = verified {
-        text.push_str(&v.text);
+    text.push_str(&kernel_notes(&now));
+    if let Some((said, _)) = verified {
+        text.push_str(&said);
     }
     terminal::print(&text)?;
     if on_this_machine && let Some(done) = args.apply.run(board, &tuned)? {
@@ -113,8 +112,8 @@ fn to_last(path: Option<&Path>, board: &Board, tuned: &Tuned) -> Result<String> 
             write_rules(path, board, tuned)?;
             format!("{} makes it last; it says how.\n", path.display())
         }
-        None => match udev_rules(board, &flags(tuned)) {
-            Some(file) => format!("\nA udev rule makes it last:\n\n{}", file.text),
+        None => match rules(board, tuned) {
+            Some(text) => format!("\nA udev rule makes it last:\n\n{text}"),
             None => String::new(),
         },
     };
@@ -124,36 +123,9 @@ fn to_last(path: Option<&Path>, board: &Board, tuned: &Tuned) -> Result<String> 
     Ok(text)
 }
 
-/// Which flags must stay.
-fn kept(board: &Board, allow: &[String], deny: &[String]) -> Result<Vec<bool>> {
-    let names: Vec<&str> = board.graph.devices.iter().map(|d| board.names.get(d.name)).collect();
-    for p in allow.iter().chain(deny) {
-        if !names.iter().any(|n| glob(p, n)) {
-            return Err(
-                Usage(format!("no device matches `{p}`; patterns match the whole name")).into()
-            );
-        }
-    }
-    let any = |list: &[String], n: &str| list.iter().any(|p| glob(p, n));
-    Ok(names.iter().map(|n| any(deny, n) || (!allow.is_empty() && !any(allow, n))).collect())
-}
-
-/// What no schedule of the board can beat.
-fn bound(board: &Board, by: Scheduler, settings: &Settings) -> Result<Cost> {
-    let o = outlook(board, by, settings).map_err(|e| Usage(hang(board, &e)))?;
-    Ok(Cost {
-        suspend: o.bounds.path(Direction::Suspend),
-        resume: o.bounds.path(Direction::Resume),
-    })
-}
-
-fn flags(tuned: &Tuned) -> Vec<(DeviceId, bool)> {
-    tuned.flips.iter().map(|f| (f.device, f.to_async)).collect()
-}
-
 fn write_rules(path: &Path, board: &Board, tuned: &Tuned) -> Result<()> {
-    let mut text = udev_rules(board, &flags(tuned))
-        .map_or_else(|| "# dormouse: no flag needs to change.\n".to_string(), |f| f.text);
+    let mut text =
+        rules(board, tuned).unwrap_or_else(|| "# dormouse: no flag needs to change.\n".to_string());
     if let Some(on) = tuned.pm_async {
         text.push_str(&format!("\n# {FOR_PM_ASYNC}\n# {}\n", pm_async_at_start(on)));
     }

@@ -1,17 +1,21 @@
 //! The machine that a verb is asked about: a board file, or what is recorded of
 //! a machine; with the kernel it runs and what that kernel's machinery costs.
 
-use crate::exit::{Nothing, Usage, nothing_in, nothing_of};
+use crate::failure::{Nothing, Usage, nothing_in, nothing_of};
+use crate::kernels::Now;
+use crate::predict;
+use crate::verify::{How, Lab};
 use anyhow::{Context, Result, anyhow, bail};
 use dormouse_board::Board;
 use dormouse_board::derive::Derived;
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::Outcome;
+use dormouse_model::device::DeviceId;
 use dormouse_read::{Input, Options};
+use dormouse_sleep::simulate::change::glob;
 use dormouse_sleep::simulate::infer;
-use dormouse_sleep::simulate::kernel::choose;
 use dormouse_sleep::simulate::predict::{Scheduler, hang, outlook};
-use dormouse_sleep::simulate::{Profile, Settings, policy, profile as profiles};
+use dormouse_sleep::simulate::{Profile, Settings, profile as profiles};
 use std::fs;
 use std::io::Read as _;
 use std::path::Path;
@@ -89,49 +93,74 @@ pub fn profile(name: &str) -> Result<Profile> {
     profiles::parse(&text).map_err(|e| anyhow!("{name}: {e}"))
 }
 
-/// How to simulate: costs from a profile, and as many CPUs as asked for, also
-/// where the profile brings CPUs of its own.
+/// How to simulate: see [`predict::settings`].
 ///
 /// # Errors
 /// As [`profile`].
 pub fn settings(profile_name: &str, cpus: Option<u32>) -> Result<Settings> {
-    let mut profile = profile(profile_name)?;
-    if cpus.is_some() {
-        profile.cpus = None;
-    }
-    Ok(Settings { profile, pm_async: None, wakeup_at: None })
+    Ok(predict::settings(profile(profile_name)?, cpus))
 }
 
 /// The scheduling rules of a kernel release or of a policy by name.
 ///
 /// # Errors
-/// If there is no such kernel or policy.
+/// [`Usage`], if there is no such kernel or policy.
 pub fn scheduler(text: &str) -> Result<Scheduler> {
-    let (policy, kernel) = choose(text).map_err(|e| Usage(e.to_string()))?;
-    Ok(Scheduler { policy, kernel })
+    Ok(crate::kernels::scheduler(text).map_err(Usage)?)
 }
 
-/// What is assumed of the kernel, as lines under an answer: the guess of
-/// [`kernel_now`], and what no kernel was held against.
-pub fn kernel_notes(by: Scheduler, guess: Option<&str>) -> String {
-    let guess = guess.map(|g| format!("Assumed: {g} (--kernel V)."));
-    by.cautions().into_iter().chain(guess).map(|line| format!("\n{line}\n")).collect()
-}
-
-/// The rules of the kernel the machine runs now: as asked, else as recorded,
-/// else a guess that is returned as a sentence.
+/// The rules of the kernel the machine runs now: see [`Now::of`].
 ///
 /// # Errors
-/// If the kernel asked for is not known.
-pub fn kernel_now(asked: Option<&str>, release: &str) -> Result<(Scheduler, Option<&'static str>)> {
-    if let Some(k) = asked {
-        return Ok((scheduler(k)?, None));
+/// [`Usage`], if the kernel asked for is not known.
+pub fn kernel_now(asked: Option<&str>, release: &str) -> Result<Now> {
+    Ok(Now::of(asked, release).map_err(Usage)?)
+}
+
+/// What `plan` and `tune` start from.
+#[derive(Debug)]
+pub struct Machine {
+    /// The devices.
+    pub board: Board,
+    /// The laboratory, if it is to confirm the answer.
+    pub lab: Option<Lab>,
+    /// The rules of the kernel.
+    pub now: Now,
+    /// Costs, complete for this board and kernel.
+    pub settings: Settings,
+}
+
+/// Reads the machine and opens the laboratory if it is asked for.
+///
+/// # Errors
+/// If the input or the profile cannot be read, the kernel is not known, the
+/// laboratory is asked for and not to be had, or the machine does not sleep.
+pub fn open(
+    input: &Path,
+    kernel: Option<&str>,
+    profile_name: &str,
+    verify: Option<How>,
+) -> Result<Machine> {
+    let (derived, release) = load(input)?;
+    let board = derived.board;
+    let lab = verify.map(|how| Lab::open(how, kernel, &release)).transpose()?;
+    let now = kernel_now(lab.as_ref().map(Lab::release).or(kernel), &release)?;
+    let mut settings = settings(profile_name, None)?;
+    settings.complete(&board, now.by.kernel.as_ref());
+    sleeps(&board, now.by, &settings)?;
+    Ok(Machine { board, lab, now, settings })
+}
+
+/// The devices whose whole name matches `pattern`.
+///
+/// # Errors
+/// [`Usage`], if there is none.
+pub fn matching(board: &Board, pattern: &str) -> Result<Vec<DeviceId>> {
+    let name = |d: &DeviceId| board.names.get(board.graph.get(*d).name);
+    let found: Vec<DeviceId> = board.graph.ids().filter(|d| glob(pattern, name(d))).collect();
+    if found.is_empty() {
+        let text = format!("no device matches `{pattern}`; patterns match the whole name");
+        return Err(Usage(text).into());
     }
-    Ok(match scheduler(release) {
-        Ok(s) => (s, None),
-        Err(_) => (
-            Scheduler { policy: &policy::G4, kernel: None },
-            Some("The input names no kernel; it is taken as 6.18 or later"),
-        ),
-    })
+    Ok(found)
 }

@@ -1,0 +1,125 @@
+//! Recordings against each other.
+
+use crate::failure::{Nothing, Usage};
+use anyhow::Result;
+use dormouse_model::capture::Capture;
+use dormouse_read::{Input, Options, read, read_bytes};
+use dormouse_record::recording::Recording;
+use dormouse_sleep::analyse::{CycleView, explain};
+use dormouse_sleep::compare::contrast::Verdict;
+use dormouse_sleep::compare::figure::Figure;
+use dormouse_sleep::compare::{Comparison, Refusal, Subject, compare};
+use std::path::Path;
+
+/// One side of a comparison: captures with what is said of their cycles.
+#[derive(Debug)]
+pub struct Side {
+    label: String,
+    captures: Vec<(Capture, Vec<CycleView>)>,
+}
+
+impl Side {
+    /// Captures that are in memory.
+    pub fn new(label: &str, captures: Vec<Capture>) -> Side {
+        let captures = captures.into_iter().map(|c| {
+            let views = explain(&c);
+            (c, views)
+        });
+        Side { label: label.into(), captures: captures.collect() }
+    }
+
+    /// A capture, a log, or a folder of either.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read(label: &str, path: &Path) -> Result<Side> {
+        let reading = read(&[Input::from_arg(path)], &Options::default())?;
+        Ok(Side::new(label, reading.captures))
+    }
+
+    /// What was just recorded.
+    ///
+    /// # Errors
+    /// If a recording cannot be read back.
+    pub fn of_recordings(label: &str, recordings: &[Recording]) -> Result<Side> {
+        let mut captures = Vec::new();
+        for r in recordings {
+            let bytes = dormouse_record::file::encode(r, Vec::new())?;
+            captures.extend(read_bytes(label, &bytes, &Options::default())?.captures);
+        }
+        Ok(Side::new(label, captures))
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        Subject {
+            label: self.label.clone(),
+            captures: self.captures.iter().map(|(c, v)| (c, v.as_slice())).collect(),
+        }
+    }
+}
+
+/// Compares every further side with the first.
+///
+/// # Errors
+/// [`Nothing`] if a side has no complete cycle, [`Usage`] if the sides slept in
+/// different ways and `across_modes` does not insist.
+pub fn sides(sides: &[Side], across_modes: bool) -> Result<Comparison<'_>> {
+    let subjects: Vec<Subject<'_>> = sides.iter().map(Side::subject).collect();
+    compare(&subjects, across_modes).map_err(refused)
+}
+
+/// A refusal as an error, with what to do.
+pub fn refused(refusal: Refusal) -> anyhow::Error {
+    match refusal {
+        Refusal::NothingToCompare { label } => Nothing(format!(
+            "{label} has no complete cycle to compare; `dormouse show` says what is in it"
+        ))
+        .into(),
+        Refusal::DifferentModes { modes } => Usage(format!(
+            "the recordings slept in different ways ({}), so their phases do not mean the \
+             same; record the same state, or insist with --across-modes",
+            modes.join(", ")
+        ))
+        .into(),
+    }
+}
+
+/// Whether a total of any side is slower than the first by more than `limit`
+/// percent, and the difference is beyond doubt.
+pub fn is_slower(c: &Comparison<'_>, limit: f64) -> bool {
+    c.rows
+        .iter()
+        .filter(|r| matches!(r.figure, Figure::Total(_)))
+        .flat_map(|r| &r.contrasts)
+        .any(|k| k.verdict == Verdict::Slower && k.percent().is_some_and(|p| p > limit))
+}
+
+/// Labels without the folders that all of them share, nor the ending if all are
+/// capture files.
+pub fn short_labels(paths: &[&str]) -> Vec<String> {
+    let split: Vec<Vec<&str>> =
+        paths.iter().map(|p| p.trim_end_matches('/').split('/').collect()).collect();
+    let shortest = split.iter().map(Vec::len).min().unwrap_or(0);
+    let shared = (0..shortest.saturating_sub(1))
+        .take_while(|&i| split.iter().all(|s| s[i] == split[0][i]))
+        .count();
+    let labels: Vec<String> = split.iter().map(|s| s[shared..].join("/")).collect();
+    // Columns are narrow.
+    let bare: Option<Vec<String>> =
+        labels.iter().map(|l| Some(l.strip_suffix(".tar.gz")?.to_string())).collect();
+    bare.unwrap_or(labels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_lose_what_they_share() {
+        assert_eq!(short_labels(&["a/b/old", "a/b/new/"]), ["old", "new"]);
+        assert_eq!(short_labels(&["x.log", "y.log"]), ["x.log", "y.log"]);
+        assert_eq!(short_labels(&["a/x", "a/x"]), ["x", "x"]);
+        assert_eq!(short_labels(&["a/x.tar.gz", "a/y.tar.gz"]), ["x", "y"]);
+        assert_eq!(short_labels(&["a/x.tar.gz", "a/y"]), ["x.tar.gz", "y"]);
+    }
+}

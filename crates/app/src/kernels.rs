@@ -1,0 +1,48 @@
+//! Which scheduling rules a request means.
+
+use dormouse_sleep::simulate::kernel::choose;
+use dormouse_sleep::simulate::policy;
+use dormouse_sleep::simulate::predict::Scheduler;
+
+/// The scheduling rules of a kernel release or of a policy by name.
+///
+/// # Errors
+/// A sentence, if there is no such kernel or policy.
+pub fn scheduler(text: &str) -> Result<Scheduler, String> {
+    let (policy, kernel) = choose(text).map_err(|e| e.to_string())?;
+    Ok(Scheduler { policy, kernel })
+}
+
+/// The rules of the kernel that a machine runs now.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    /// The rules.
+    pub by: Scheduler,
+    /// Neither the request nor the recording names a kernel; the newest rules
+    /// are taken.
+    pub guessed: bool,
+}
+
+/// What a guess assumes, as a sentence without its end.
+pub const GUESS: &str = "The input names no kernel; it is taken as 6.18 or later";
+
+impl Now {
+    /// As asked, else as recorded, else a guess.
+    ///
+    /// # Errors
+    /// As [`scheduler`], for the kernel that was asked for.
+    pub fn of(asked: Option<&str>, release: &str) -> Result<Now, String> {
+        if let Some(k) = asked {
+            return Ok(Now { by: scheduler(k)?, guessed: false });
+        }
+        Ok(match scheduler(release) {
+            Ok(by) => Now { by, guessed: false },
+            Err(_) => Now { by: Scheduler { policy: &policy::G4, kernel: None }, guessed: true },
+        })
+    }
+
+    /// The guess as a sentence without its end, if there was one.
+    pub fn guess(&self) -> Option<&'static str> {
+        self.guessed.then_some(GUESS)
+    }
+}

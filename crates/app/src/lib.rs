@@ -1,0 +1,28 @@
+//! The use cases of dormouse, one function each.
+//!
+//! The command line and the page parse a request, call one function here and
+//! print what it returns; nothing here prints. The modules without the feature
+//! `host` are pure and run in the page too; the others read files, record, or
+//! boot guests of the laboratory.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod changes;
+pub mod kernels;
+pub mod predict;
+pub mod replay;
+
+#[cfg(feature = "host")]
+pub mod compare;
+#[cfg(feature = "host")]
+pub mod explain;
+#[cfg(feature = "host")]
+pub mod failure;
+#[cfg(feature = "host")]
+pub mod machine;
+#[cfg(feature = "host")]
+pub mod plan;
+#[cfg(feature = "host")]
+pub mod tune;
+#[cfg(feature = "host")]
+pub mod verify;

@@ -1,0 +1,180 @@
+//! The smallest set of changes that meets a budget.
+
+use crate::failure::Usage;
+use crate::machine::matching;
+use anyhow::{Context, Result};
+use dormouse_board::Board;
+use dormouse_model::device::DeviceId;
+use dormouse_model::time::Ns;
+use dormouse_sleep::energy::{Usage as Energy, Worth};
+use dormouse_sleep::plan::candidate::{Candidate, Kind, apply, candidates};
+use dormouse_sleep::plan::essential::{Wishes, essential, withheld};
+use dormouse_sleep::plan::handover;
+use dormouse_sleep::plan::obstacle::obstacles;
+use dormouse_sleep::plan::{Goal, Plan, plan as search, shortlist};
+use dormouse_sleep::simulate::Settings;
+use dormouse_sleep::simulate::predict::{Scheduler, hang};
+use dormouse_write::decision::plan::Limits;
+use std::fs;
+use std::path::Path;
+
+/// A budget and what may change to meet it.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Budget of all device phases of resume.
+    pub resume: Option<Ns>,
+    /// Budget of all device phases of suspend.
+    pub suspend: Option<Ns>,
+    /// Devices that must be ready so long after the start of resume.
+    pub ready: Vec<(String, Ns)>,
+    /// Devices that must stay, with what they need.
+    pub keep: Vec<String>,
+    /// Devices that may be removed although they wake the machine or carry the
+    /// console or the root file system.
+    pub offer: Vec<String>,
+    /// Kinds of change.
+    pub kinds: Vec<Kind>,
+    /// Most candidates.
+    pub candidates: u16,
+    /// Power figures and pattern of use: `KEY=VALUE,…` or a file of such lines.
+    pub energy: Option<String>,
+}
+
+/// A plan, what it does not reach, and what it is worth.
+#[derive(Debug)]
+pub struct Found {
+    /// The budget.
+    pub goal: Goal,
+    /// The changes.
+    pub plan: Plan,
+    /// What stands in the way, and what was not offered.
+    pub limits: Limits,
+    /// In a charge of the battery, if asked.
+    pub worth: Option<Worth>,
+}
+
+/// How many devices are named that stand in the way, or are not offered.
+const SHOWN: usize = 5;
+
+/// Simulations times devices of one search: a bound on work, not on time, so
+/// that the answer is the same everywhere. At most half a minute on one core.
+const WORK: u64 = 30_000_000;
+
+/// Power figures and pattern of use, given in the argument or in a file.
+///
+/// # Errors
+/// If the file cannot be read, or a figure is none.
+pub fn energy(given: &str) -> Result<Energy> {
+    if given.contains('=') {
+        return Ok(Energy::parse(given).map_err(|e| Usage(format!("--energy: {e}")))?);
+    }
+    let text = fs::read_to_string(given).with_context(|| {
+        format!("--energy: cannot read {given} (give a file, or KEY=VALUE,…: docs/energy.md)")
+    })?;
+    Ok(Energy::parse(&text).map_err(|e| Usage(format!("{given}: {e}")))?)
+}
+
+/// Finds the changes of `board`. `energy` is what [`energy`] made of the
+/// request, before anything was computed.
+///
+/// # Errors
+/// [`Usage`]: no budget, a pattern that no device matches, or a board without a
+/// schedule.
+pub fn plan(
+    board: &Board,
+    by: Scheduler,
+    settings: &Settings,
+    ask: &Ask,
+    energy: Option<&Energy>,
+) -> Result<Found> {
+    let goal = goal(board, ask)?;
+    let marked = |patterns: &[String]| -> Result<Vec<bool>> {
+        let mut mark = vec![false; board.devices.len()];
+        for p in patterns {
+            matching(board, p)?.iter().for_each(|d| mark[d.index()] = true);
+        }
+        Ok(mark)
+    };
+    let stay = essential(board, &Wishes { keep: marked(&ask.keep)?, offer: marked(&ask.offer)? });
+    let hangs = |e| Usage(hang(board, &e));
+    let most = usize::from(ask.candidates);
+    let long = candidates(board, &ask.kinds, &stay, &goal.directions(), 8 * most);
+    let offered = shortlist(board, by.policy, settings, &goal, &long, most).map_err(hangs)?;
+    let limit = WORK / board.devices.len().max(100) as u64;
+    let plan = search(board, by.policy, settings, &goal, &offered, limit).map_err(hangs)?;
+    let worth = energy
+        .map(|u| Worth::of(u, &plan).map_err(|e| Usage(format!("--energy: {e}"))))
+        .transpose()?;
+    let limits = Limits {
+        in_the_way: if plan.met {
+            Vec::new()
+        } else {
+            obstacles(board, by, settings, &goal, &plan, SHOWN).map_err(hangs)?
+        },
+        withheld: if ask.kinds.iter().any(|k| matches!(k, Kind::Remove | Kind::Defer)) {
+            withheld(board, &stay, &goal.directions(), SHOWN)
+        } else {
+            Vec::new()
+        },
+    };
+    Ok(Found { goal, plan, limits, worth })
+}
+
+fn goal(board: &Board, ask: &Ask) -> Result<Goal> {
+    let mut goal = Goal { suspend: ask.suspend, resume: ask.resume, ready: Vec::new() };
+    for (pattern, t) in &ask.ready {
+        goal.ready.extend(matching(board, pattern)?.into_iter().map(|d| (d, *t)));
+    }
+    if goal == Goal::default() {
+        return Err(Usage(
+            "no budget: give --resume 250ms, --suspend TIME or --ready PATTERN=TIME".into(),
+        )
+        .into());
+    }
+    Ok(goal)
+}
+
+/// The changes of a plan.
+pub fn changes(plan: &Plan) -> Vec<Candidate> {
+    plan.steps.iter().map(|s| s.candidate).collect()
+}
+
+/// The board with the changes of a plan.
+pub fn changed(board: &Board, plan: &Plan) -> Board {
+    apply(board, &changes(plan)).0
+}
+
+/// What [`hand_over`] wrote and what no file does.
+#[derive(Debug)]
+pub struct Handed {
+    /// Names of the files in the folder.
+    pub files: Vec<&'static str>,
+    /// Devices that no file can remove.
+    pub out_of_reach: Vec<DeviceId>,
+    /// Some changes are work on a driver.
+    pub by_hand: bool,
+}
+
+/// Writes the files that make the changes into `folder`. `None` if nothing is
+/// to change.
+///
+/// # Errors
+/// If they cannot be written.
+pub fn hand_over(folder: &Path, board: &Board, plan: &Plan) -> Result<Option<Handed>> {
+    let changes = changes(plan);
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    let (files, out_of_reach) = handover::files(board, &changes);
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    for f in &files {
+        let path = folder.join(f.name);
+        fs::write(&path, &f.text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let by_hand = |c: &Candidate| matches!(c.kind, Kind::Defer | Kind::SpeedUp);
+    Ok(Some(Handed {
+        files: files.iter().map(|f| f.name).collect(),
+        out_of_reach,
+        by_hand: changes.iter().any(by_hand),
+    }))
+}

@@ -1,0 +1,122 @@
+//! What a machine's sleep would take if something changed.
+
+use crate::changes::Changes;
+use crate::kernels::{Now, scheduler};
+use dormouse_board::derive::Derived;
+use dormouse_model::capture::Capture;
+use dormouse_sleep::simulate::change::{Change, apply};
+use dormouse_sleep::simulate::policy::{self, Policy};
+use dormouse_sleep::simulate::predict::{
+    Outlook, Prediction, Question, Scheduler, outlook, predict as simulate,
+};
+use dormouse_sleep::simulate::{Profile, Settings, Stuck, infer};
+
+/// How to simulate with the costs of `profile`: with as many CPUs as asked for,
+/// also where the profile brings CPUs of its own.
+pub fn settings(mut profile: Profile, cpus: Option<u32>) -> Settings {
+    if cpus.is_some() {
+        profile.cpus = None;
+    }
+    Settings { profile, pm_async: None, wakeup_at: None }
+}
+
+/// A machine and what is asked about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask<'a> {
+    /// The machine.
+    pub derived: &'a Derived,
+    /// The kernel release that was recorded; empty if none.
+    pub release: &'a str,
+    /// The kernel that the machine is taken to run now, instead.
+    pub from_kernel: Option<&'a str>,
+    /// What changes.
+    pub changes: &'a Changes,
+    /// How to simulate: see [`settings`].
+    pub settings: &'a Settings,
+    /// Cycles resampled for the range; 0 for none.
+    pub samples: u32,
+    /// Seed of the resampling.
+    pub seed: u64,
+}
+
+/// A prediction and what it rests on.
+#[derive(Debug)]
+pub struct Predicted {
+    /// Before and after. Its assumptions begin with the guess, if one was made.
+    pub prediction: Prediction,
+    /// The rules now.
+    pub now: Scheduler,
+    /// The rules after the change.
+    pub then: Scheduler,
+    /// The changes, in the order in which they were applied.
+    pub changes: Vec<Change>,
+}
+
+/// Simulates the machine before and after the change. `hint` is put behind the
+/// guess of a kernel, in brackets: how to name one.
+///
+/// # Errors
+/// A sentence: a kernel that is not known, a pattern that no device matches, or
+/// a board that has no schedule.
+pub fn predict(ask: &Ask<'_>, hint: &str) -> Result<Predicted, String> {
+    let now = Now::of(ask.from_kernel, ask.release)?;
+    let then = ask.changes.kernel.as_deref().map_or(Ok(now.by), scheduler)?;
+    let changes = ask.changes.list()?;
+    let question = Question {
+        derived: ask.derived,
+        now: now.by,
+        then,
+        changes: &changes,
+        settings: ask.settings,
+        seed: ask.seed,
+        samples: ask.samples,
+    };
+    let mut prediction = simulate(&question)?;
+    if let Some(guess) = now.guess() {
+        prediction.assumptions.insert(0, format!("{guess}{hint}."));
+    }
+    Ok(Predicted { prediction, now: now.by, then, changes })
+}
+
+/// One generation of kernels and what the machine would take on it.
+pub type KernelRow = (&'static Policy, Result<Outlook, Stuck>);
+
+/// The changed machine under the rules of every kernel generation and of the
+/// proposals, and what applying the changes had to note.
+///
+/// # Errors
+/// As [`predict`].
+pub fn all_kernels(ask: &Ask<'_>) -> Result<(Vec<KernelRow>, Vec<String>), String> {
+    let changed = apply(&ask.derived.board, &ask.changes.list()?)?;
+    let rows = policy::KERNELS
+        .into_iter()
+        .chain([&policy::DC, &policy::DCW])
+        .map(|p| (p, outlook(&changed.board, Scheduler { policy: p, kernel: None }, ask.settings)))
+        .collect();
+    Ok((rows, changed.notes))
+}
+
+/// The cycle that is predicted for the machine of `capture`, as a capture like
+/// an observed one.
+///
+/// # Errors
+/// As [`predict`], and if no cycle has a device callback.
+pub fn predicted_capture(capture: &Capture, changes: &Changes) -> Result<Capture, String> {
+    let (derived, release) = infer::machine(capture)?;
+    let ask = Ask {
+        derived: &derived,
+        release: &release,
+        from_kernel: None,
+        changes,
+        settings: &settings(Profile::x86(), changes.cpus),
+        samples: 0,
+        seed: 1,
+    };
+    let p = predict(&ask, "")?.prediction;
+    Ok(Capture {
+        names: p.changed.board.names,
+        graph: p.changed.board.graph,
+        cycles: vec![p.after.run.cycle],
+        ..Capture::default()
+    })
+}

@@ -1,0 +1,53 @@
+//! A recorded machine on another kernel: what is compared.
+
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::Cycle;
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
+
+/// A device phase as recorded and as replayed: time from the first begin to the
+/// last end, and callbacks.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The phase.
+    pub phase: Phase,
+    /// As recorded; `None` if it had no callback.
+    pub recorded: Option<(Ns, usize)>,
+    /// As the other kernel did it.
+    pub replayed: Option<(Ns, usize)>,
+}
+
+/// Every device phase that either side has.
+pub fn rows(recorded: &Capture, replayed: &Capture) -> Vec<Row> {
+    Phase::DEVICE
+        .into_iter()
+        .map(|phase| Row {
+            phase,
+            recorded: middle(recorded, phase),
+            replayed: middle(replayed, phase),
+        })
+        .filter(|r| r.recorded.is_some() || r.replayed.is_some())
+        .collect()
+}
+
+/// From the first begin to the last end of the machine's own devices: those
+/// of a guest are left out, because the original had others.
+fn span(capture: &Capture, cycle: &Cycle, phase: Phase) -> Option<(Ns, usize)> {
+    let own = || {
+        cycle
+            .callbacks
+            .iter()
+            .filter(|c| c.phase == phase && !capture.graph.get(c.device).facts.guest)
+    };
+    let begin = own().map(|c| c.start).min()?;
+    let end = own().map(|c| c.end).max()?;
+    Some((end.since(begin), own().count()))
+}
+
+/// The median cycle.
+fn middle(capture: &Capture, phase: Phase) -> Option<(Ns, usize)> {
+    let mut all: Vec<(Ns, usize)> =
+        capture.cycles.iter().filter_map(|c| span(capture, c, phase)).collect();
+    all.sort();
+    (!all.is_empty()).then(|| all[(all.len() - 1) / 2])
+}

@@ -1,0 +1,77 @@
+//! The async flags that make suspend and resume fastest.
+
+use crate::failure::Usage;
+use crate::machine::matching;
+use anyhow::Result;
+use dormouse_board::Board;
+use dormouse_model::device::DeviceId;
+use dormouse_model::phase::Direction;
+use dormouse_sleep::plan::handover::udev_rules;
+use dormouse_sleep::simulate::Settings;
+use dormouse_sleep::simulate::predict::{Scheduler, hang, outlook};
+use dormouse_sleep::tune::{Cost, Options, Tuned, tune as search};
+
+/// How to search.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Also propose async where only the absence of declared needs supports it.
+    pub bold: bool,
+    /// Only flags of devices that match one of these may change; all, if empty.
+    pub only: Vec<String>,
+    /// Flags of devices that match one of these stay.
+    pub deny: Vec<String>,
+    /// Most simulations.
+    pub simulations: u64,
+    /// Seed of the search.
+    pub seed: u64,
+}
+
+/// What was found, and what no schedule of the board can beat.
+#[derive(Debug)]
+pub struct Found {
+    /// The flags.
+    pub tuned: Tuned,
+    /// The longest chain of dependent devices.
+    pub bound: Cost,
+}
+
+/// Chooses the flags of `board`.
+///
+/// # Errors
+/// [`Usage`]: a pattern that no device matches, or a board without a schedule.
+pub fn tune(board: &Board, by: Scheduler, settings: &Settings, ask: &Ask) -> Result<Found> {
+    let options = Options {
+        bold: ask.bold,
+        keep: kept(board, &ask.only, &ask.deny)?,
+        limit: ask.simulations.max(1),
+        seed: ask.seed,
+        ..Options::new(board)
+    };
+    let hangs = |e| Usage(hang(board, &e));
+    let tuned = search(board, by.policy, settings, &options).map_err(hangs)?;
+    let o = outlook(board, by, settings).map_err(hangs)?;
+    let bound = Cost {
+        suspend: o.bounds.path(Direction::Suspend),
+        resume: o.bounds.path(Direction::Resume),
+    };
+    Ok(Found { tuned, bound })
+}
+
+/// Which flags must stay.
+fn kept(board: &Board, only: &[String], deny: &[String]) -> Result<Vec<bool>> {
+    let mark = |list: &[String]| -> Result<Vec<bool>> {
+        let mut mark = vec![false; board.devices.len()];
+        for p in list {
+            matching(board, p)?.iter().for_each(|d| mark[d.index()] = true);
+        }
+        Ok(mark)
+    };
+    let (may, must_not) = (mark(only)?, mark(deny)?);
+    Ok(may.iter().zip(&must_not).map(|(m, n)| *n || (!only.is_empty() && !m)).collect())
+}
+
+/// The udev rule that makes the flags last; `None` if no flag changes.
+pub fn rules(board: &Board, tuned: &Tuned) -> Option<String> {
+    let flags: Vec<(DeviceId, bool)> = tuned.flips.iter().map(|f| (f.device, f.to_async)).collect();
+    udev_rules(board, &flags).map(|f| f.text)
+}
