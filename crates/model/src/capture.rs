@@ -4,6 +4,7 @@ use crate::cycle::Cycle;
 use crate::device::DeviceGraph;
 use crate::loss::Losses;
 use crate::names::{Names, Sym};
+use crate::ranked::Ranking;
 use alloc::vec::Vec;
 
 /// What a source says of the machine.
@@ -32,6 +33,8 @@ pub struct Capture {
     pub graph: DeviceGraph,
     /// Cycles in order of the input.
     pub cycles: Vec<Cycle>,
+    /// Durations without a schedule, which belong to no cycle.
+    pub ranked: Vec<Ranking>,
     /// What could not be read.
     pub losses: Losses,
 }

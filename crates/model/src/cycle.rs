@@ -1,7 +1,9 @@
 //! One sleep cycle: observed in a log or made by the simulator. The same type,
 //! so that everything which explains, draws or compares one does it for both.
 
+use crate::complete::Lost;
 use crate::device::DeviceId;
+use crate::image::ImageStep;
 use crate::names::Sym;
 use crate::phase::{Direction, Phase, PmEvent};
 use crate::time::Ns;
@@ -279,6 +281,10 @@ pub struct Cycle {
     pub first_after_boot: bool,
     /// Tasks that delayed or refused freezing, as the log names them.
     pub freeze_delays: Vec<Sym>,
+    /// Steps of a hibernation image, in order of their ends.
+    pub image: Vec<ImageStep>,
+    /// What the source shows to have lost of this cycle.
+    pub lost: Vec<Lost>,
 }
 
 impl Cycle {

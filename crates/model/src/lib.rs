@@ -11,9 +11,12 @@
 extern crate alloc;
 
 pub mod capture;
+pub mod complete;
 pub mod cycle;
 pub mod device;
+pub mod image;
 pub mod loss;
 pub mod names;
 pub mod phase;
+pub mod ranked;
 pub mod time;

@@ -1,0 +1,40 @@
+//! What a hibernation does with its image.
+
+use crate::time::Ns;
+
+/// One of the long steps of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageWork {
+    /// Memory is freed and set aside for it.
+    Allocate,
+    /// It is written to the swap device.
+    Write,
+    /// It is read back.
+    Read,
+}
+
+impl ImageWork {
+    /// `allocate`, `write` or `read`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ImageWork::Allocate => "allocate",
+            ImageWork::Write => "write",
+            ImageWork::Read => "read",
+        }
+    }
+}
+
+/// A step of the image, as the kernel reports it when it is done
+/// (`swsusp_show_speed`, kernel/power/hibernate.c).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageStep {
+    /// Which.
+    pub work: ImageWork,
+    /// Begin: the end without the printed time, which has hundredths of a
+    /// second.
+    pub start: Ns,
+    /// End: when the line was printed.
+    pub end: Ns,
+    /// How much, in bytes.
+    pub bytes: u64,
+}
