@@ -100,6 +100,7 @@ fn join(log: Cycle, trace: &mut Cycle) {
     }
     trace.first_after_boot |= log.first_after_boot;
     trace.freeze_delays.extend(log.freeze_delays.iter().copied());
+    trace.image.extend(log.image.iter().copied());
     printed(&log, trace);
     if trace.callbacks.is_empty() {
         take_callbacks(log, trace);
@@ -151,6 +152,7 @@ fn printed(log: &Cycle, trace: &mut Cycle) {
 
 /// A trace of steps only gets the callbacks of the log, by the trace's clock.
 fn take_callbacks(log: Cycle, trace: &mut Cycle) {
+    trace.lost.extend(log.lost.iter().copied());
     let end_of = |c: &Cycle| {
         let mut ends = c.phases.iter().filter(|p| p.phase.has_devices() && p.complete);
         ends.find(|p| p.phase == Phase::Suspend).map(|p| p.end)

@@ -63,7 +63,7 @@ pub struct Reading {
 impl Reading {
     /// Whether there is nothing to analyse.
     pub fn is_empty(&self) -> bool {
-        self.captures.iter().all(|c| c.cycles.is_empty())
+        self.captures.iter().all(|c| c.cycles.is_empty() && c.ranked.is_empty())
     }
 }
 

@@ -7,7 +7,10 @@
 //! | then | the same with `PM: ` before `calling` and before the function | |
 //! | 6.10 on | the same without offsets | |
 //!
-//! Before 5.14 the number is nanoseconds shifted right by ten, units of 1.024 us.
+//! Before 5.14 the number is nanoseconds shifted right by ten, units of 1.024 us
+//! (`initcall_debug_report`, drivers/base/power/main.c; 75674eb06a28 changed it).
+//! Real logs agree: printed numbers over time stamps are 0.976 on 3.15, 5.4 and
+//! 5.9, and 1.000 on 5.15, 6.1 and 6.3.
 
 use dormouse_model::time::Ns;
 use memchr::memmem;
@@ -41,7 +44,19 @@ pub enum Line<'a> {
         /// In which form the line is.
         form: Form,
     },
-    /// One of the two, but cut off: the next line may hold the rest.
+    /// A row of a table that somebody made of such lines:
+    /// `call DEV+ N usecs`, `DRV DEV: FN+0x0/0x10 N usecs`.
+    Row {
+        /// As in a return.
+        owner: &'a [u8],
+        /// As in a return.
+        function: &'a [u8],
+        /// The number before `usecs`.
+        usecs: i64,
+        /// In which form the line is.
+        form: Form,
+    },
+    /// One of the first two, but cut off: the next line may hold the rest.
     Cut,
 }
 
@@ -74,20 +89,33 @@ pub fn parse(text: &[u8]) -> Option<Line<'_>> {
     if let Some(at) = memmem::rfind(text, b" returned ") {
         return returned(text, at);
     }
+    if let Some(row) = row(text) {
+        return Some(row);
+    }
     // Cut between the function and `returned`, or inside `calling`.
     let ends = |tail: &[u8]| text.ends_with(tail);
     let cut = ends(b" returned")
         || ends(b": calling")
         || (ends(b":") && text.len() < 100 && text.contains(&b' '))
         || text == b"calling"
-        || (text.len() < 100 && memmem::find(text, b"+0x").is_some() && owned(text).is_some())
+        || (text.len() < 100
+            && !ends(b" usecs")
+            && memmem::find(text, b"+0x").is_some()
+            && owned(text).is_some())
         || (text.len() < 100 && memmem::find(text, b": PM: ").is_some())
         || (text.starts_with(b"call ") && text.len() < 80);
     cut.then_some(Line::Cut)
 }
 
 fn call(text: &[u8], at: usize) -> Option<Line<'_>> {
-    let rest = text[at + b"calling ".len()..].trim_ascii_start();
+    let rest = &text[at + b"calling ".len()..];
+    // `calling  FN+0x0/0x10 @ 1` of do_one_initcall (init/main.c) and of
+    // pci_do_fixups (drivers/pci/quirks.c) are no callbacks of a device.
+    let other = rest.first() == Some(&b' ') && (at > 0 || memmem::find(rest, b"+0x").is_some());
+    if other {
+        return None;
+    }
+    let rest = rest.trim_ascii_start();
     let Some(sign) = memmem::rfind(rest, b" @ ") else { return Some(Line::Cut) };
     let (what, rest) = (&rest[..sign], &rest[sign + 3..]);
     let Some(comma) = memmem::find(rest, b", parent: ") else { return Some(Line::Cut) };
@@ -120,13 +148,42 @@ fn returned(text: &[u8], at: usize) -> Option<Line<'_>> {
             .then_some(Line::Cut);
     };
     let usecs = number(digits)?;
-    let head = &text[..at];
+    let head = unranked(&text[..at], digits);
     if let Some(device) = head.strip_prefix(b"call ") {
         let owner = device.strip_suffix(b"+")?;
         return Some(Line::Return { owner, function: b"", error, usecs, form: Form::Device });
     }
     let (owner, function, form) = owned(head)?;
     Some(Line::Return { owner, function, error, usecs, form })
+}
+
+/// A row of a table. Only what cannot be anything else is taken.
+fn row(text: &[u8]) -> Option<Line<'_>> {
+    let rest = text.strip_suffix(b" usecs")?;
+    let blank = memchr::memrchr(b' ', rest)?;
+    let digits = &rest[blank + 1..];
+    let usecs = number(digits)?;
+    let head = unranked(rest[..blank].trim_ascii_end(), digits);
+    if let Some(owner) = head.strip_prefix(b"call ").and_then(|d| d.strip_suffix(b"+")) {
+        return Some(Line::Row { owner, function: b"", usecs, form: Form::Device });
+    }
+    // `FN+0x0/0x10 took N usecs` is a fixup of a PCI device (do_one_fixup_debug,
+    // drivers/pci/quirks.c).
+    let offset = memmem::find(head, b"+0x")?;
+    let behind =
+        memchr::memchr(b' ', &head[offset..]).map_or(&b""[..], |b| &head[offset + b + 1..]);
+    let module = behind.starts_with(b"[") && behind.ends_with(b"]");
+    if !module && !behind.is_empty() {
+        return None;
+    }
+    let (owner, function, form) = owned(head)?;
+    Some(Line::Row { owner, function, usecs, form })
+}
+
+/// Sorting by duration puts the number in front once more.
+fn unranked<'a>(head: &'a [u8], digits: &[u8]) -> &'a [u8] {
+    let rest = head.strip_prefix(digits).and_then(|r| r.strip_prefix(b" "));
+    rest.map_or(head, |r| r.trim_ascii_start())
 }
 
 /// `DRV DEV: PM: FN` or `DRV DEV: FN` taken apart.
@@ -234,6 +291,36 @@ mod tests {
             is("drv 1-1: PM: f_s returned 0 after 3 usecs"),
             ("drv 1-1".into(), "f_s".into(), 0, 3, Form::FunctionPm)
         );
+    }
+
+    #[test]
+    fn rows_of_tables_are_no_returns() {
+        let row = |text: &str| match parse(text.as_bytes()) {
+            Some(Line::Row { owner, function, usecs, .. }) => {
+                let s = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
+                (s(owner), s(function), usecs)
+            }
+            other => panic!("{text}: {other:?}"),
+        };
+        let is = |a: &str, b: &str, n| (a.into(), b.into(), n);
+        assert_eq!(row("call usb1+ 4567 usecs"), is("usb1", "", 4567));
+        assert_eq!(row("drv 1-1: PM: f_s+0x0/0x10 4567 usecs"), is("drv 1-1", "f_s", 4567));
+        assert_eq!(row("4567 drv 1-1: f_s+0x0/0x10 4567 usecs"), is("drv 1-1", "f_s", 4567));
+        let text = b"4567 drv 1-1: f_s+0x0/0x10 returned 0 after 4567 usecs";
+        assert!(matches!(parse(text), Some(Line::Return { owner: b"drv 1-1", .. })));
+        assert_eq!(parse(b"tsc: it took 12 usecs"), None);
+        assert_eq!(parse(b"rtc: took 12 usecs"), None);
+        assert_eq!(parse(b"pci 0000:00:02.0: fixup_x+0x0/0x20 took 12 usecs"), None);
+        assert_eq!(row("drv 1-1: f_s+0x0/0x10 [m] 4567 usecs"), is("drv 1-1", "f_s", 4567));
+    }
+
+    #[test]
+    fn initcalls_and_fixups_are_no_callbacks() {
+        assert_eq!(parse(b"calling  x_init+0x0/0x1000 [x] @ 318"), None);
+        assert_eq!(parse(b"pci 0000:00:1c.0: calling  fixup_x+0x0/0x20 @ 1"), None);
+        assert_eq!(parse(b"initcall x_init+0x0/0x1000 [x] returned 0 after 6 usecs"), None);
+        assert_eq!(parse(b"probe of gadget.0 returned 0 after 6 usecs"), None);
+        assert_eq!(parse(b"probe of 0000:00:1f.2 returned 1 after 6 usecs"), None);
     }
 
     #[test]

@@ -6,14 +6,19 @@
 
 mod calls;
 mod freeze;
+mod journal;
 mod phase;
 mod prefix;
+mod ranking;
 mod state;
 mod steps;
 
 use crate::track::{Kind, Tracker};
+use dormouse_model::complete::LostKind;
 use dormouse_model::loss::Severity;
-use prefix::Record;
+use dormouse_model::time::Ns;
+use journal::{Collector, Step};
+pub use prefix::Record;
 use state::Log;
 
 /// A line is joined with at most this many that follow.
@@ -46,17 +51,66 @@ pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
     if let Some(release) = release {
         log.set_version(release);
     }
-    let mut pending: Option<Pending> = None;
-    let mut cut = 0u64;
-    let mut first_cut = 0u64;
+    let mut joiner = Joiner { log, pending: None, cut: 0, first_cut: 0 };
+    records(bytes, &mut |item, at| joiner.item(item, at));
+    joiner.finish();
+}
+
+/// What stands in a kernel log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Item<'a> {
+    /// A message, or a line that may be the rest of one.
+    Record(Record<'a>),
+    /// Another boot begins here.
+    Boot,
+    /// `grep` left lines out before the record that follows (`--`).
+    LeftOut,
+    /// A message that stood there just before.
+    Doubled(Record<'a>),
+    /// An entry of a journal that cannot be read.
+    Damaged,
+}
+
+/// Hands everything that stands in a kernel log to `take`, with the number of
+/// its line from 1. Records that a slow console fused into one line come one
+/// by one.
+pub fn records(bytes: &[u8], take: &mut dyn FnMut(Item<'_>, u64)) {
     let mut at = 0u64;
     let mut rest = bytes;
+    let mut journal = Collector::default();
+    let mut boot = String::new();
+    let mut recent = Recent::default();
+    // A separator counts between two records of the kernel: mails end with one.
+    let mut timed = false;
+    let mut left_out = None;
+    let mut whole = |step: Step, at: u64, take: &mut dyn FnMut(Item<'_>, u64)| match step {
+        Step::NotMine => false,
+        Step::Taken => true,
+        Step::Damaged => {
+            take(Item::Damaged, at);
+            true
+        }
+        Step::Whole(entry) => {
+            if !boot.is_empty() && !entry.boot.is_empty() && boot != entry.boot {
+                take(Item::Boot, at);
+            }
+            boot = entry.boot;
+            let text = entry.message.unwrap_or_default();
+            let text = &text[..text.len().min(MAX_LINE)];
+            let record = Record { time: entry.time, text, fresh: true, ..Record::default() };
+            take(Item::Record(record), at);
+            true
+        }
+    };
     while !rest.is_empty() {
         let end = memchr::memchr(b'\n', rest);
         let line = &rest[..end.unwrap_or(rest.len())];
         rest = end.map_or(&[][..], |e| &rest[e + 1..]);
         at += 1;
         if line.first() == Some(&b'#') {
+            continue;
+        }
+        if whole(journal.line(line), at, take) {
             continue;
         }
         let line = &line[..line.len().min(MAX_LINE)];
@@ -67,41 +121,172 @@ pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
         } else {
             line
         };
-        let record = prefix::strip(line);
-        if let Some(mut p) = pending.take() {
+        match line.trim_ascii() {
+            b"--" => left_out = timed.then_some(at),
+            b"" => {}
+            // `-- Boot 0123… --` and the older `-- Reboot --` of a journal.
+            l if l.starts_with(b"-- Boot ") || l == b"-- Reboot --" => take(Item::Boot, at),
+            _ => {
+                for piece in Pieces(Some(line)) {
+                    let record = prefix::strip(piece);
+                    timed = record.time.is_some();
+                    if let Some(at) = left_out.take().filter(|_| timed) {
+                        take(Item::LeftOut, at);
+                    }
+                    if recent.had(&record) {
+                        take(Item::Doubled(record), at);
+                    } else {
+                        take(Item::Record(record), at);
+                    }
+                }
+            }
+        }
+    }
+    whole(journal.finish(), at, take);
+}
+
+/// The records of one line: each begins at a time stamp of the kernel, the
+/// first where the line begins.
+struct Pieces<'a>(Option<&'a [u8]>);
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let line = self.0.take()?;
+        let Some((first, time)) = prefix::next_stamp(line, 0) else { return Some(line) };
+        let told = |part: &[u8]| {
+            let has = |word: &[u8]| memchr::memmem::find(part, word).is_some();
+            has(b" returned ") || has(b": calling ")
+        };
+        let cut = if first > 0 && told(&line[..first]) {
+            Some(first)
+        } else {
+            // A message that quotes an earlier time is no other record.
+            let second = prefix::next_stamp(line, first + 1);
+            second.filter(|&(_, t)| t >= time).map(|(at, _)| at)
+        };
+        let Some(cut) = cut else { return Some(line) };
+        self.0 = Some(&line[cut..]);
+        Some(&line[..cut])
+    }
+}
+
+/// The records that were read last. A console and a log kept side by side, or
+/// two cuts of one log that overlap, say the same line twice.
+#[derive(Default)]
+struct Recent {
+    last: [(Ns, u64); 4],
+    next: usize,
+}
+
+impl Recent {
+    /// Whether the same text came with the same time just before.
+    fn had(&mut self, record: &Record<'_>) -> bool {
+        let Some(time) = record.time else { return false };
+        let mut hash = std::hash::DefaultHasher::new();
+        std::hash::Hash::hash(record.text, &mut hash);
+        let key = (time, std::hash::Hasher::finish(&hash));
+        if self.last.contains(&key) && !record.text.is_empty() {
+            return true;
+        }
+        self.last[self.next] = key;
+        self.next = (self.next + 1) % self.last.len();
+        false
+    }
+}
+
+/// Joins lines that were torn apart, and hands them to the state machine.
+struct Joiner<'t> {
+    log: Log<'t>,
+    pending: Option<Pending>,
+    cut: u64,
+    first_cut: u64,
+}
+
+impl Joiner<'_> {
+    fn item(&mut self, item: Item<'_>, at: u64) {
+        let record = match item {
+            Item::Record(record) => record,
+            Item::Boot => return self.log.boot(),
+            Item::LeftOut => {
+                self.log.lose(LostKind::Places, 1);
+                return self.log.t.losses().add(
+                    "lines_left_out",
+                    1,
+                    Severity::Warning,
+                    "lines were left out, as grep does: attach the whole log",
+                    Some(at),
+                );
+            }
+            Item::Doubled(r) if calls::parse(r.text).is_none() => return,
+            Item::Doubled(_) => {
+                return self.log.t.losses().add(
+                    "doubled_line",
+                    1,
+                    Severity::Info,
+                    "the same line stood there twice and was read once",
+                    Some(at),
+                );
+            }
+            Item::Damaged => {
+                return self.log.t.losses().add(
+                    "unread_entry",
+                    1,
+                    Severity::Warning,
+                    "an entry of the journal is damaged or kept as bytes: use journalctl -k -o short-monotonic",
+                    Some(at),
+                );
+            }
+        };
+        if let Some(mut p) = self.pending.take() {
             if p.take(&record) {
                 match calls::parse(&p.text) {
                     Some(calls::Line::Cut) if p.joined < MAX_JOINS => {
-                        pending = Some(p);
-                        continue;
+                        self.pending = Some(p);
+                        return;
                     }
                     // If they make no sense together, the line stands alone.
-                    _ if log.line(&p.record(), p.at) => continue,
+                    _ if self.log.line(&p.record(), p.at) => return,
                     _ => {}
                 }
             }
-            p.count(&mut cut, &mut first_cut);
+            self.count(&p);
         }
-        if !log.line(&record, at) && calls::parse(record.text) == Some(calls::Line::Cut) {
-            pending = Some(Pending::new(&record, at));
+        if !self.log.line(&record, at) && calls::parse(record.text) == Some(calls::Line::Cut) {
+            self.pending = Some(Pending::new(&record, at));
         }
     }
-    if let Some(p) = pending {
-        p.count(&mut cut, &mut first_cut);
+
+    /// A line whose rest never came.
+    fn count(&mut self, p: &Pending) {
+        if p.certain {
+            self.cut += 1;
+            if self.first_cut == 0 {
+                self.first_cut = p.at;
+            }
+            self.log.lose(LostKind::Lines, 1);
+        }
     }
-    log.finish();
-    tracker.losses().add(
-        "cut_line",
-        cut,
-        Severity::Warning,
-        "callback lines are cut off or torn apart: save the log with dmesg > FILE and attach it",
-        Some(first_cut),
-    );
+
+    fn finish(mut self) {
+        if let Some(p) = self.pending.take() {
+            self.count(&p);
+        }
+        self.log.t.losses().add(
+            "cut_line",
+            self.cut,
+            Severity::Warning,
+            "callback lines are cut off or torn apart: save the log with dmesg > FILE and attach it",
+            Some(self.first_cut),
+        );
+        self.log.finish();
+    }
 }
 
 /// A line that breaks off, waiting for the rest.
 struct Pending {
-    time: Option<dormouse_model::time::Ns>,
+    time: Option<Ns>,
     pid: Option<i32>,
     text: Vec<u8>,
     at: u64,
@@ -141,15 +326,6 @@ impl Pending {
 
     fn record(&self) -> Record<'_> {
         Record { time: self.time, pid: self.pid, text: &self.text, ..Record::default() }
-    }
-
-    fn count(&self, cut: &mut u64, first: &mut u64) {
-        if self.certain {
-            *cut += 1;
-            if *first == 0 {
-                *first = self.at;
-            }
-        }
     }
 }
 

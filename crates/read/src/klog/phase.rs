@@ -1,7 +1,7 @@
 //! Which phase a callback line belongs to, while the line that would prove it
 //! has not come yet.
 
-use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::phase::{Direction, Phase, PmEvent};
 
 /// What a function's name says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +47,51 @@ pub fn of(function: &[u8], now: Phase, proven: bool) -> Phase {
     }
 }
 
+/// The event of hibernation that a function's name tells; `None` for the plain
+/// words, which serve every event of their direction.
+pub fn event(function: &[u8]) -> Option<PmEvent> {
+    [
+        (&b"freeze"[..], PmEvent::Freeze),
+        (b"thaw", PmEvent::Thaw),
+        (b"poweroff", PmEvent::Hibernate),
+        (b"restore", PmEvent::Restore),
+    ]
+    .into_iter()
+    .filter_map(|(word, event)| memchr::memmem::rfind(function, word).map(|at| (at, event)))
+    .max_by_key(|&(at, _)| at)
+    .map(|(_, event)| event)
+}
+
+/// Whether a bus or the core calls a function so, whose names for the events
+/// of hibernation mean just that.
+pub fn is_of_a_bus(function: &[u8]) -> bool {
+    const PREFIXES: [&[u8]; 8] = [
+        b"pci_pm_",
+        b"usb_dev_",
+        b"platform_pm_",
+        b"scsi_bus_",
+        b"ata_port_pm_",
+        b"acpi_subsys_",
+        b"pm_generic_",
+        b"pnp_bus_",
+    ];
+    PREFIXES.iter().any(|p| function.starts_with(p))
+}
+
+/// What a function's name alone says of direction and phase. A plain name says
+/// no phase: `pm_runtime_force_suspend` serves three.
+pub fn told(function: &[u8]) -> (Option<Direction>, Option<Phase>) {
+    let hint = hint(function);
+    let phase = match (hint.direction, hint.noirq, hint.middle) {
+        (Some(Direction::Suspend), true, _) => Some(Phase::Noirq),
+        (Some(Direction::Resume), true, _) => Some(Phase::ResumeNoirq),
+        (Some(Direction::Suspend), _, true) => Some(Phase::Late),
+        (Some(Direction::Resume), _, true) => Some(Phase::ResumeEarly),
+        _ => None,
+    };
+    (hint.direction, phase)
+}
+
 /// The phase that follows when `phase` is over, or was given up.
 pub fn after(phase: Phase, aborted: bool) -> Phase {
     match (phase, aborted) {
@@ -62,12 +107,12 @@ pub fn after(phase: Phase, aborted: bool) -> Phase {
 
 /// `suspend`, `late suspend`, `noirq resume`, … of a "complete after" line.
 /// `start suspend` is prepare and suspend together and gives `Prepare`.
-pub fn named(words: &[u8]) -> Option<(Phase, dormouse_model::phase::PmEvent)> {
+pub fn named(words: &[u8]) -> Option<(Phase, PmEvent)> {
     let (step, verb) = match memchr::memrchr(b' ', words) {
         Some(blank) => (&words[..blank], &words[blank + 1..]),
         None => (&b""[..], words),
     };
-    let event = dormouse_model::phase::PmEvent::from_name(verb)?;
+    let event = PmEvent::from_name(verb)?;
     let down = event.direction() == Direction::Suspend;
     let phase = match (step, down) {
         (b"", true) => Phase::Suspend,
@@ -95,5 +140,18 @@ mod tests {
         assert_eq!(of(b"platform_pm_resume", Phase::ResumeNoirq, true), Phase::ResumeNoirq);
         assert_eq!(of(b"platform_pm_resume", Phase::ResumeEarly, false), Phase::Resume);
         assert_eq!(of(b"", Phase::Noirq, false), Phase::Noirq);
+    }
+
+    #[test]
+    fn hibernation_has_its_own_words() {
+        assert_eq!(event(b"pci_pm_poweroff_late"), Some(PmEvent::Hibernate));
+        assert_eq!(event(b"usb_dev_thaw"), Some(PmEvent::Thaw));
+        assert_eq!(event(b"platform_pm_suspend"), None);
+        assert_eq!(
+            told(b"pci_pm_restore_noirq"),
+            (Some(Direction::Resume), Some(Phase::ResumeNoirq))
+        );
+        assert_eq!(told(b"pm_runtime_force_suspend"), (Some(Direction::Suspend), None));
+        assert_eq!(told(b"x"), (None, None));
     }
 }

@@ -1,8 +1,10 @@
 //! What stands before the message of a kernel log line.
 //!
 //! Quote marks of mail, then the dress of whoever kept the log (syslog,
-//! RFC 3339, journal, a script's logger), then the kernel's own: `<6>`,
-//! `[   12.345678]`, `[T123]` or `[  C0]`, and what vendors add.
+//! RFC 3339, journal, a script's logger, `dmesg --decode`), then the kernel's
+//! own: `<6>`, `[   12.345678]`, `[T123]` or `[  C0]`, and what vendors add.
+//! A dress that is not known comes off too if the kernel's own time stamp
+//! stands behind it.
 
 use dormouse_model::time::Ns;
 use memchr::memmem;
@@ -24,27 +26,109 @@ pub struct Record<'a> {
     pub fresh: bool,
 }
 
+/// A dress longer than this is none.
+const MAX_DRESS: usize = 120;
+
 /// Takes the prefix off.
 pub fn strip(line: &[u8]) -> Record<'_> {
     let mut r = Record::default();
-    let mut rest = quotes(line.trim_ascii_end());
+    let line = quotes(line.trim_ascii_end());
+    if let Some(text) = device_file(line, &mut r) {
+        r.text = text;
+        return r;
+    }
+    let mut rest = line;
     if !matches!(rest.first(), Some(b'[' | b'<')) {
         rest = keeper(rest, &mut r);
     }
-    if rest.first() == Some(&b'<')
-        && let Some(end) = memchr::memchr(b'>', &rest[..rest.len().min(6)])
-        && end > 1
-        && rest[1..end].iter().all(u8::is_ascii_digit)
+    rest = brackets(priority(rest, &mut r), &mut r);
+    if r.time.is_none()
+        && let Some((at, _)) = next_stamp(&line[..line.len().min(MAX_DRESS)], 0)
+        && at > 0
     {
-        rest = &rest[end + 1..];
-        r.fresh = true;
-    }
-    while let Some(after) = bracket(rest, &mut r) {
-        rest = after;
-        r.fresh = true;
+        rest = brackets(&line[at..], &mut r);
     }
     r.text = monotonic(rest.trim_ascii_start(), r.time);
     r
+}
+
+/// `<6>`.
+fn priority<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
+    if line.first() == Some(&b'<')
+        && let Some(end) = memchr::memchr(b'>', &line[..line.len().min(6)])
+        && end > 1
+        && line[1..end].iter().all(u8::is_ascii_digit)
+    {
+        r.fresh = true;
+        return &line[end + 1..];
+    }
+    line
+}
+
+/// All brackets that are part of the prefix.
+fn brackets<'a>(mut line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
+    while let Some(after) = bracket(line, r).or_else(|| mediatek(line, r)) {
+        line = after;
+        r.fresh = true;
+    }
+    line
+}
+
+/// ` <1>.(1)[2047:kworker/u4:3]` of MediaTek's kernels, behind the time: CPU,
+/// thread and its name.
+fn mediatek<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
+    r.time?;
+    let line = line.trim_ascii_start();
+    let head = &line[..line.len().min(12)];
+    let open = memchr::memchr(b'(', head)?;
+    let close = memchr::memchr(b')', head)?;
+    let odd = |b: &u8| !matches!(b, b'<' | b'>' | b'.' | b'-' | b'0'..=b'9');
+    let cpu = line.get(open + 1..close).and_then(number)?;
+    let inside = line[close + 1..].strip_prefix(b"[")?;
+    let end = memchr::memchr(b']', &inside[..inside.len().min(40)])?;
+    let colon = memchr::memchr(b':', &inside[..end])?;
+    if line[..open].iter().any(odd) {
+        return None;
+    }
+    r.pid = Some(number(&inside[..colon])?);
+    r.comm = &inside[colon + 1..end];
+    r.cpu = u32::try_from(cpu).ok();
+    Some(&inside[end + 1..])
+}
+
+/// `6,1234,12345678,-,caller=T123;message`, a record of `/dev/kmsg`: priority,
+/// number, microseconds, flags, and perhaps who printed it
+/// (Documentation/ABI/testing/dev-kmsg).
+fn device_file<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
+    if !line.first()?.is_ascii_digit() {
+        return None;
+    }
+    let end = memchr::memchr(b';', &line[..line.len().min(MAX_DRESS)])?;
+    let mut fields = line[..end].split(|&b| b == b',');
+    let (_, _) = (decimal(fields.next()?)?, decimal(fields.next()?)?);
+    let time = decimal(fields.next()?)?.checked_mul(1_000)?;
+    fields.next()?;
+    r.pid = fields.find_map(|f| number(f.strip_prefix(b"caller=T")?));
+    r.time = Some(Ns(time));
+    r.fresh = true;
+    Some(line[end + 1..].trim_ascii_start())
+}
+
+/// Where the kernel's own time stamp `[   12.345678]` begins at or after
+/// `from`, and what it says. Six digits, as `print_time` of
+/// kernel/printk/printk.c has them.
+pub fn next_stamp(line: &[u8], from: usize) -> Option<(usize, Ns)> {
+    let rest = line.get(from..)?;
+    memchr::memchr_iter(b'[', rest).find_map(|at| {
+        let inside = &rest[at + 1..];
+        if !matches!(inside.first(), Some(b' ' | b'0'..=b'9')) {
+            return None;
+        }
+        let end = memchr::memchr(b']', &inside[..inside.len().min(24)])?;
+        let inside = inside[..end].trim_ascii();
+        let exact = inside.len() > 7 && inside[inside.len() - 7] == b'.';
+        Some((from + at, seconds(inside).filter(|_| exact)?))
+    })
 }
 
 /// `journalctl -o short-monotonic` puts `HOST kernel: ` behind the time.
@@ -71,11 +155,22 @@ fn quotes(mut line: &[u8]) -> &[u8] {
 
 /// The part of syslog, journal or a script.
 fn keeper<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
-    let head = &line[..line.len().min(120)];
+    let head = &line[..line.len().min(MAX_DRESS)];
     if let Some(at) = memmem::find(head, b"kernel: ") {
         r.fresh = true;
-        r.time = rfc3339(line).or_else(|| time_of_day(line));
+        r.time = rfc3339(line).or_else(|| time_of_day(line)).or_else(|| unix(line));
         return line[at + b"kernel: ".len()..].trim_ascii_start();
+    }
+    if let Some(after) = decoded(line) {
+        r.fresh = true;
+        return after;
+    }
+    // `dmesg --time-format iso` writes no program's name, and a comma.
+    if let Some(time) = rfc3339(line) {
+        let blank = memchr::memchr(b' ', line).unwrap_or(line.len());
+        r.fresh = true;
+        r.time = Some(time);
+        return line[blank..].trim_ascii_start();
     }
     // `2024-09-20 20:39:41,992 DEBUG:<tab>…`: the time is that of the script
     // which copied the log, not the kernel's.
@@ -90,13 +185,41 @@ fn keeper<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
     line
 }
 
+/// `kern  :info  : ` of `dmesg --decode`: facility and level, each filled up to
+/// six columns (sys-utils/dmesg.c of util-linux).
+fn decoded(line: &[u8]) -> Option<&[u8]> {
+    const LEVELS: [&[u8]; 8] =
+        [b"emerg", b"alert", b"crit", b"err", b"warn", b"notice", b"info", b"debug"];
+    let first = memchr::memchr(b':', &line[..line.len().min(12)])?;
+    let rest = &line[first + 1..];
+    let second = memchr::memchr(b':', &rest[..rest.len().min(8)])?;
+    let facility = line[..first].trim_ascii_end();
+    let known = !facility.is_empty() && facility.iter().all(u8::is_ascii_alphanumeric);
+    (known && LEVELS.contains(&rest[..second].trim_ascii_end()))
+        .then(|| rest[second + 1..].trim_ascii_start())
+}
+
+/// `1756721472.123456 box kernel: …` of `journalctl -o short-unix`.
+fn unix(line: &[u8]) -> Option<Ns> {
+    let word = &line[..memchr::memchr(b' ', line)?];
+    let dot = memchr::memchr(b'.', word)?;
+    let (whole, fraction) = (decimal(&word[..dot])?, &word[dot + 1..]);
+    if fraction.len() != 6 || !(8..=10).contains(&dot) {
+        return None;
+    }
+    Some(Ns(whole * 1_000_000_000 + scaled(fraction)?))
+}
+
 /// One bracket, if it is part of the prefix.
 fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
     let line = line.trim_ascii_start();
     let inside = line.strip_prefix(b"[")?;
     let end = memchr::memchr(b']', &inside[..inside.len().min(64)])?;
     let (inside, rest) = (inside[..end].trim_ascii(), &inside[end + 1..]);
-    if let Some(time) = seconds(inside) {
+    // `dmesg --show-delta` and `journalctl -o short-delta` add the time since
+    // the line before: `[   12.345678 <    0.000012>]`.
+    let stamp = inside.split(|&b| b == b'<').next().unwrap_or(inside).trim_ascii_end();
+    if let Some(time) = seconds(stamp) {
         if r.pid.is_some() {
             return None;
         }
@@ -113,7 +236,7 @@ fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
             .and_then(|f| number(f.strip_prefix(b"cpu")?))
             .and_then(|n| u32::try_from(n).ok());
         r.comm = fields.next().unwrap_or(b"");
-    } else if !is_date(inside) {
+    } else if !is_date(inside) && !is_calendar(inside) && !is_relative(inside) {
         return None;
     }
     Some(rest)
@@ -137,10 +260,32 @@ fn is_date(text: &[u8]) -> bool {
         && text.iter().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'-' | b'/' | b' ' | b'.'))
 }
 
+/// `Thu Jan  1 00:00:12 2026` of `dmesg -T`: whole seconds, so no time.
+fn is_calendar(text: &[u8]) -> bool {
+    text.len() == 24
+        && text[3] == b' '
+        && text[7] == b' '
+        && text[13] == b':'
+        && text[16] == b':'
+        && text[20..].iter().all(u8::is_ascii_digit)
+}
+
+/// `Jan 1 00:00` and `  +0.000012` of `dmesg --reltime`: no time to count from.
+fn is_relative(text: &[u8]) -> bool {
+    let rest = text.strip_prefix(b"+").map(|t| t.iter().all(|b| b.is_ascii_digit() || *b == b'.'));
+    let minute = || {
+        (10..=12).contains(&text.len())
+            && text[..3].iter().all(u8::is_ascii_alphabetic)
+            && text[3] == b' '
+            && text[text.len() - 3] == b':'
+    };
+    rest.unwrap_or_else(minute)
+}
+
 /// `2024-02-06T04:26:01.376714Z`, as time since 1970; only with a fraction.
 fn rfc3339(line: &[u8]) -> Option<Ns> {
     let field = |from: usize, to: usize| line.get(from..to).and_then(decimal);
-    if line.get(10) != Some(&b'T') || line.get(19) != Some(&b'.') {
+    if line.get(10) != Some(&b'T') || !matches!(line.get(19), Some(b'.' | b',')) {
         return None;
     }
     let (y, m, d) = (field(0, 4)?, field(5, 7)?, field(8, 10)?);
@@ -219,6 +364,38 @@ mod tests {
         );
         assert_eq!(text("2024-09-20 20:39:41,992 DEBUG:\tPM: x"), (None, None, m()));
         assert_eq!(text("PM: x"), (None, None, m()));
+        assert_eq!(text("kern  :info  : [   12.345678] PM: x"), (t, None, m()));
+        assert_eq!(text("kern  :info  : [   12.345678][T12] PM: x"), (t, Some(12), m()));
+        assert_eq!(text("kern  :notice: PM: x"), (None, None, m()));
+        assert_eq!(text("local0:err   : PM: x"), (None, None, m()));
+        assert_eq!(text("^C[   12.345678] PM: x"), (t, None, m()));
+        assert_eq!(text("01-02 03:04:05.678  0  0 I  : [   12.345678] PM: x"), (t, None, m()));
+        assert_eq!(text("[   12.345678 <    0.000012>] PM: x"), (t, None, m()));
+        assert_eq!(text("[Thu Jan  1 00:00:12 2026] PM: x"), (None, None, m()));
+        assert_eq!(text("[Jan 1 00:00] PM: x"), (None, None, m()));
+        assert_eq!(text("[  +0.000012] PM: x"), (None, None, m()));
+        assert_eq!(text("[   12.345678] <1>.(1)[2047:kworker/u4:3]PM: x"), (t, Some(2047), m()));
+        assert_eq!(text("[   12.345678]  (0)[1:init]PM: x"), (t, Some(1), m()));
+        assert_eq!(text("6,812,12345678,-;PM: x"), (t, None, m()));
+        assert_eq!(text("6,812,12345678,-,caller=T12;PM: x"), (t, Some(12), m()));
+        assert_eq!(
+            text("1970-01-02T00:00:01,500000+00:00 PM: x"),
+            (Some(86_401_500_000_000), None, m())
+        );
+        assert_eq!(
+            text("86401.500000 box kernel: PM: x"),
+            (None, None, m()),
+            "no time of this century"
+        );
+        assert_eq!(
+            text("1756721472.500000 box kernel: PM: x"),
+            (Some(1_756_721_472_500_000_000), None, m())
+        );
+        assert_eq!(text("Thu 2026-01-01 00:00:12 UTC box kernel: PM: x"), (None, None, m()));
+        assert_eq!(
+            text("usb 1-1: took [12] of [3.5]"),
+            (None, None, "usb 1-1: took [12] of [3.5]".into())
+        );
         assert_eq!(text("[   12.345678] box kernel: PM: x"), (t, None, m()));
         assert_eq!(
             text("Sep 01 10:11:12.5 box kernel: PM: x"),

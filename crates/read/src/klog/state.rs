@@ -3,19 +3,25 @@
 use super::calls::{self, Form, Line};
 use super::phase;
 use super::prefix::Record;
+use super::ranking::Loose;
 use crate::event::Stamp;
 use crate::track::{Call, CallRef, DeviceKey, Tracker};
+use dormouse_model::complete::LostKind;
 use dormouse_model::cycle::{Mode, PhaseSpan};
 use dormouse_model::loss::Severity;
 use dormouse_model::phase::{Direction, Phase, PmEvent};
 use dormouse_model::time::Ns;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A callback that has not ended: which, in what thread, since when.
 type OpenCall = (CallRef, i32, Ns);
 
 /// Callbacks of one device that have not ended; more are damage.
 const MAX_OPEN: usize = 8;
+
+/// Where the same device runs the same callback again after a pause of this
+/// length, or time jumps back by it, the lines between two cycles are missing.
+const PAUSE: Ns = Ns(1_000_000_000);
 
 /// State while a log is read.
 pub struct Log<'t> {
@@ -28,6 +34,12 @@ pub struct Log<'t> {
     pub timed: bool,
     untimed: u64,
     first_untimed: u64,
+    /// The line before had a time.
+    was_timed: bool,
+    /// Ends of callbacks whose begin did not come.
+    pub(super) loose: Vec<Loose>,
+    /// `calling` lines since those were looked at last.
+    pub(super) called: u64,
     /// What belongs to the open cycle only.
     pub c: PerCycle,
 }
@@ -51,6 +63,13 @@ pub struct PerCycle {
     cursors: HashMap<i32, Ns>,
     /// Callbacks that have not ended, by the text of their owner.
     open: HashMap<Box<[u8]>, Vec<OpenCall>>,
+    /// Which callbacks of which devices ran in which phase.
+    ran: HashSet<u64>,
+    /// Time of the last `calling` line.
+    last_call: Ns,
+    /// The event of the callbacks of this direction, where one of their names
+    /// told, and the first callback of the direction.
+    event: (Option<PmEvent>, usize),
     /// A step that lasts until the next line of a step.
     pub lasting: Option<Phase>,
     /// But not longer than this, if its line says how long.
@@ -81,6 +100,9 @@ impl<'t> Log<'t> {
             timed: false,
             untimed: 0,
             first_untimed: 0,
+            was_timed: false,
+            loose: Vec::new(),
+            called: 0,
             c: PerCycle::default(),
         }
     }
@@ -98,8 +120,13 @@ impl<'t> Log<'t> {
     pub fn line(&mut self, r: &Record<'_>, at: u64) -> bool {
         self.timed = r.time.is_some();
         if let Some(time) = r.time {
+            if self.was_timed && time + PAUSE < self.now {
+                self.jump_back(at);
+            }
             self.now = time;
         }
+        // Prose between two excerpts has no time either.
+        self.was_timed |= self.timed;
         if self.c.serial != self.t.open_serial() {
             self.c =
                 PerCycle { serial: self.t.open_serial(), base: self.now, ..PerCycle::default() };
@@ -116,7 +143,51 @@ impl<'t> Log<'t> {
                 self.returned(owner, function, error, usecs, form, at);
                 true
             }
+            Some(Line::Row { owner, function, usecs, form }) => {
+                let took = calls::duration(usecs, form, self.version);
+                self.loose(owner, function, 0, took, true, at);
+                true
+            }
             Some(Line::Cut) | None => super::steps::line(self, r, at),
+        }
+    }
+
+    /// Time runs backwards: another excerpt of a log, or another boot. A
+    /// hibernation comes back with the clock of its image.
+    fn jump_back(&mut self, at: u64) {
+        let disk = self.t.current().is_some_and(|c| c.cycle.mode == Mode::Disk && !c.over);
+        if disk {
+            return;
+        }
+        if self.t.open_serial() != 0 {
+            self.t.losses().add(
+                "time_backwards",
+                1,
+                Severity::Warning,
+                "time runs backwards inside a cycle, so what follows is taken for another: give one log a file",
+                Some(at),
+            );
+        }
+        self.t.close_cycle();
+        self.settle_loose();
+    }
+
+    /// Another boot begins.
+    pub fn boot(&mut self) {
+        self.t.close_cycle();
+        self.settle_loose();
+        self.t.set_kernel(b"");
+        self.t.begin_boot();
+        self.version = None;
+        self.was_timed = false;
+    }
+
+    /// A callback line was torn, or lines were left out.
+    pub fn lose(&mut self, kind: LostKind, count: u64) {
+        let phase = if kind == LostKind::Places { None } else { self.c.phase };
+        let open = self.t.open_serial() != 0 && self.c.serial == self.t.open_serial();
+        if let Some(c) = self.t.current().filter(|_| open) {
+            c.cycle.lose(phase, kind, count);
         }
     }
 
@@ -150,9 +221,12 @@ impl<'t> Log<'t> {
     fn call(&mut self, r: &Record<'_>, at: u64, key: &DeviceKey<'_>, function: &[u8], pid: i32) {
         let known = self.c.phase;
         let phase = phase::of(function, known.unwrap_or(Phase::Suspend), self.c.proven);
-        let stamp = Stamp { pid, comm: b"", ..self.stamp(r, at) };
+        let comm = if r.pid == Some(pid) { r.comm } else { b"" };
+        let stamp = Stamp { pid, comm, ..self.stamp(r, at) };
+        self.called += 1;
         self.t.cycle_at(&stamp);
         self.sync();
+        self.again(key, function, phase, &stamp);
         let up_then_down = self.c.phase.is_some_and(|p| p.direction() == Direction::Resume)
             && phase.direction() == Direction::Suspend;
         if up_then_down && self.t.current().is_some_and(|c| c.cycle.mode != Mode::Disk) {
@@ -168,10 +242,7 @@ impl<'t> Log<'t> {
         } else {
             self.c.cursors.get(&pid).copied().unwrap_or(self.c.base)
         };
-        let event = match phase.direction() {
-            Direction::Suspend => PmEvent::Suspend,
-            Direction::Resume => PmEvent::Resume,
-        };
+        let event = self.event(function, phase);
         let stamp = Stamp { time: start, ..stamp };
         let call = self.t.start_callback(&stamp, &Call { key: *key, function, event, phase });
         let mut owner = Vec::with_capacity(key.driver.len() + key.device.len() + 1);
@@ -185,6 +256,58 @@ impl<'t> Log<'t> {
             list.remove(0);
         }
         list.push((call, pid, start));
+    }
+
+    /// The same callback of the same device after a pause begins another cycle,
+    /// except where suspend-to-idle goes round.
+    fn again(&mut self, key: &DeviceKey<'_>, function: &[u8], phase: Phase, stamp: &Stamp<'_>) {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let mut hash = DefaultHasher::new();
+        (key.driver, key.device, key.parent, function, phase).hash(&mut hash);
+        let new = self.c.ran.insert(hash.finish());
+        let paused = self.timed && self.c.last_call + PAUSE < self.now;
+        self.c.last_call = self.now;
+        let goes_round =
+            |m: Mode| matches!(m, Mode::S2idle | Mode::Disk) && phase != Phase::Suspend;
+        if !new && paused && !self.t.current().is_some_and(|c| goes_round(c.cycle.mode)) {
+            self.t.open_cycle(stamp, false);
+            self.sync();
+            self.c.ran.insert(hash.finish());
+        }
+    }
+
+    /// The event of a callback: what its name says, else what another name of
+    /// the same direction said. A later `complete after` line proves it.
+    fn event(&mut self, function: &[u8], phase: Phase) -> PmEvent {
+        let direction = phase.direction();
+        let plain = match direction {
+            Direction::Suspend => PmEvent::Suspend,
+            Direction::Resume => PmEvent::Resume,
+        };
+        let c = &mut self.c;
+        let Some(current) = self.t.current() else { return plain };
+        let callbacks = &mut current.cycle.callbacks;
+        let turned = callbacks.last().is_some_and(|b| b.phase.direction() != direction);
+        if turned {
+            c.event = (None, callbacks.len());
+        }
+        // Drivers call what they do in a plain suspend or resume by any name; only
+        // a cycle that may be a hibernation is asked.
+        let may = match current.cycle.mode {
+            Mode::Disk => true,
+            Mode::Unknown => phase::is_of_a_bus(function),
+            _ => false,
+        };
+        if let Some(said) = phase::event(function).filter(|e| may && e.direction() == direction)
+            && c.event.0.is_none()
+        {
+            c.event.0 = Some(said);
+            current.cycle.mode = Mode::Disk;
+            for b in callbacks.iter_mut().skip(c.event.1).filter(|b| b.event == plain) {
+                b.event = said;
+            }
+        }
+        c.event.0.unwrap_or(plain)
     }
 
     fn returned(
@@ -205,13 +328,7 @@ impl<'t> Log<'t> {
             &spaced[..]
         };
         let Some(((call, pid, start), last)) = self.take_open(owner, function) else {
-            self.t.losses().add(
-                "end_without_start",
-                1,
-                Severity::Warning,
-                "a callback ended whose start is missing: save the log from before the suspend",
-                Some(at),
-            );
+            self.loose(owner, function, error, took, false, at);
             return;
         };
         if last {
@@ -344,7 +461,8 @@ impl<'t> Log<'t> {
     }
 
     /// The log ends.
-    pub fn finish(self) {
+    pub fn finish(mut self) {
+        self.settle_loose();
         if self.untimed > 0 {
             self.t.losses().add(
                 "no_timestamps",

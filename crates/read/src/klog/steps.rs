@@ -6,7 +6,9 @@ use super::prefix::Record;
 use super::state::Log;
 use crate::event::Stamp;
 use crate::track::DeviceKey;
+use dormouse_model::complete::LostKind;
 use dormouse_model::cycle::Mode;
+use dormouse_model::image::{ImageStep, ImageWork};
 use dormouse_model::loss::Severity;
 use dormouse_model::phase::{Phase, PmEvent};
 use dormouse_model::time::Ns;
@@ -20,16 +22,36 @@ pub fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
         boot(log, text);
         return true;
     }
-    begin(log, text, &stamp)
-        || tasks(log, text, &stamp)
-        || devices(log, text, &stamp)
-        || machine(log, text)
-        || other(log, text, at)
+    if begin(log, text, &stamp) || tasks(log, text, &stamp) || devices(log, text, &stamp) {
+        only_main(log, text, &stamp);
+        return true;
+    }
+    machine(log, text) || image(log, text) || other(log, text, at)
+}
+
+/// Where the log names who printed a line (CONFIG_PRINTK_CALLER, vendors): the
+/// thread that wrote `/sys/power/state` prints these itself, in
+/// kernel/power/suspend.c, kernel/power/process.c and `dpm_show_time` of
+/// drivers/base/power/main.c.
+fn only_main(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) {
+    const BEGINS: [&[u8]; 5] = [
+        b"suspend entry (",
+        b"Freezing user space",
+        b"Freezing remaining",
+        b"OOM killer ",
+        b"Restarting tasks",
+    ];
+    if stamp.pid != 0
+        && (BEGINS.iter().any(|b| text.starts_with(b))
+            || memmem::find(text, b" of devices complete after ").is_some())
+    {
+        log.t.note_main(stamp);
+    }
 }
 
 /// The banner.
 fn boot(log: &mut Log<'_>, text: &[u8]) {
-    log.t.close_cycle();
+    log.boot();
     let release = text.split(|&b| b == b' ').nth(2).unwrap_or(b"");
     log.t.set_kernel(release);
     log.set_version(release);
@@ -39,11 +61,13 @@ fn boot(log: &mut Log<'_>, text: &[u8]) {
 /// The entry of a cycle and its file-system sync.
 fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     if let Some(rest) = text.strip_prefix(b"suspend entry (") {
+        log.settle_loose();
         log.t.open_cycle(stamp, true);
         log.t.note_main(stamp);
         let word = rest.split(|&b| b == b')').next().unwrap_or(rest);
         log.t.set_mode(mode(word));
     } else if text.ends_with(b"hibernation entry") {
+        log.settle_loose();
         log.t.open_cycle(stamp, true);
         log.t.note_main(stamp);
         log.t.set_mode(Mode::Disk);
@@ -379,6 +403,7 @@ fn other(log: &mut Log<'_>, text: &[u8], at: u64) -> bool {
     if let Some(end) = memmem::find(text, b" printk messages dropped **") {
         let digits = text[..end].iter().rposition(|b| !b.is_ascii_digit()).map_or(0, |p| p + 1);
         let count = number(&text[digits..end]).and_then(|n| u64::try_from(n).ok()).unwrap_or(1);
+        log.lose(LostKind::Messages, count);
         log.t.losses().add(
             "dropped_messages",
             count,
@@ -388,25 +413,77 @@ fn other(log: &mut Log<'_>, text: &[u8], at: u64) -> bool {
         );
         return true;
     }
-    if let Some(a) = memmem::find(text, b"ainted")
-        && text.starts_with(b"CPU: ")
-    {
-        let release = text[a..]
-            .split(|&b| b == b' ')
-            .find(|w| w.first().is_some_and(u8::is_ascii_digit) && w.contains(&b'.'));
-        if let Some(release) = release {
-            log.set_version(release);
-            log.t.set_kernel(release);
-            let sym = log.t.names().add_bytes(release);
-            if let Some(c) = log.t.current()
-                && c.cycle.kernel.is_empty()
-            {
-                c.cycle.kernel = sym;
-            }
-        }
+    if let Some(release) = release(text) {
+        log.set_version(release);
+        log.t.set_kernel_of_boot(release);
         return true;
     }
     false
+}
+
+/// The kernel release that a line names: an oops or warning (`CPU: 0 PID: 1 …
+/// Not tainted 6.1.44 #1`), `uname -a` at a prompt (`Linux box 6.1.44 #1 …`),
+/// the image that was booted, or the list of a bug reporter.
+fn release(text: &[u8]) -> Option<&[u8]> {
+    let mut words = text.split(|&b| b == b' ').filter(|w| !w.is_empty());
+    if text.starts_with(b"CPU: ") {
+        let at = memmem::find(text, b"ainted")?;
+        return text[at..].split(|&b| b == b' ').find(|w| is_release(w));
+    }
+    if words.next() == Some(b"Linux") {
+        let release = words.nth(1).filter(|w| is_release(w))?;
+        return words.next().is_some_and(|w| w.starts_with(b"#")).then_some(release);
+    }
+    if let Some(at) = memmem::find(text, b"BOOT_IMAGE=") {
+        let word = text[at..].split(|&b| b == b' ').next()?;
+        let file = word.rsplit(|&b| b == b'/').next()?;
+        let dash = memchr::memchr(b'-', file)?;
+        return Some(&file[dash + 1..]).filter(|w| is_release(w));
+    }
+    let rest = text.strip_prefix(b"Kernel release:")?;
+    Some(rest.trim_ascii()).filter(|w| is_release(w))
+}
+
+/// `6.1.44`, `5.9.0-rc1-00026-g3395`, `4.6.0-rc4+`.
+fn is_release(word: &[u8]) -> bool {
+    let mut parts = word.splitn(3, |&b| b == b'.');
+    let digits = |p: Option<&[u8]>| {
+        p.is_some_and(|p| (1..=3).contains(&p.len()) && p.iter().all(u8::is_ascii_digit))
+    };
+    let tail = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'+' | b'_' | b'~');
+    digits(parts.next())
+        && digits(parts.next())
+        && parts
+            .next()
+            .is_some_and(|p| p.first().is_some_and(u8::is_ascii_digit) && p.iter().all(tail))
+}
+
+/// What a hibernation says of its image, with `PM: ` before and, since 5.4,
+/// `hibernation: `.
+fn image(log: &mut Log<'_>, text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"hibernation: ").unwrap_or(text);
+    let works = [
+        (&b"Allocated "[..], ImageWork::Allocate),
+        (b"Wrote ", ImageWork::Write),
+        (b"Read ", ImageWork::Read),
+    ];
+    let found = works.iter().find_map(|(word, work)| Some((text.strip_prefix(*word)?, *work)));
+    let Some((rest, work)) = found else { return false };
+    let Some(at) = memmem::find(rest, b" kbytes in ") else { return false };
+    let (Some(kbytes), Some(took)) = (number(&rest[..at]), seconds(&rest[at + 11..])) else {
+        return false;
+    };
+    let (Ok(kbytes), now) = (u64::try_from(kbytes), log.now) else { return false };
+    if log.t.open_serial() == 0 {
+        return false;
+    }
+    if let Some(c) = log.t.current() {
+        let bytes = kbytes.saturating_mul(1_024);
+        c.cycle.image.push(ImageStep { work, start: now - took, end: now, bytes });
+        c.cycle.mode = Mode::Disk;
+        c.last = c.last.max(now);
+    }
+    true
 }
 
 /// A step without its own end begins.

@@ -2,8 +2,9 @@
 
 use super::Tracker;
 use super::current::Current;
+use super::rules;
 use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Cycle, Mode, Outcome, PhaseSpan, PmTestLevel};
+use dormouse_model::cycle::{Callback, Cycle, Mode, Outcome, PhaseSpan, PmTestLevel};
 use dormouse_model::device::{Device, DeviceId};
 use dormouse_model::loss::{Losses, Severity};
 use dormouse_model::names::Sym;
@@ -77,32 +78,78 @@ pub fn cycle(current: Current, losses: &mut Losses) -> Cycle {
     } else {
         Outcome::FreezeFailed { errno: 0 }
     };
+    if told.is_log && cycle.outcome == Outcome::Slept {
+        unmarked_sleep(&mut cycle, losses);
+    }
     cycle
 }
 
-/// A device phase without brackets spans its callbacks, and is marked.
-fn infer_spans(cycle: &mut Cycle) {
-    let mut missing: [Option<PhaseSpan>; 8] = [None; 8];
-    let absent: Vec<Phase> =
-        Phase::DEVICE.into_iter().filter(|&d| cycle.phases.iter().all(|p| p.phase != d)).collect();
-    if absent.is_empty() {
+/// A kernel log that shows both ways and nothing of the sleep between: it was
+/// somewhere between the last device down and the first device up.
+fn unmarked_sleep(cycle: &mut Cycle, losses: &mut Losses) {
+    if cycle.asleep.is_some() || matches!(cycle.mode, Mode::PmTest(_)) {
         return;
     }
-    for c in cycle.callbacks.iter().filter(|c| absent.contains(&c.phase)) {
-        let Some(index) = c.phase.device_index() else { continue };
-        let span = missing[index].get_or_insert(PhaseSpan {
-            phase: c.phase,
-            event: c.event,
-            start: c.start,
-            end: c.end,
+    let Some(at) = cycle.phases.iter().rposition(|p| p.phase.direction() == Direction::Suspend)
+    else {
+        return;
+    };
+    let (down, Some(up)) = (cycle.phases[at], cycle.phases.get(at + 1).copied()) else { return };
+    if !down.phase.has_devices() || !up.phase.has_devices() || up.start <= down.end {
+        return;
+    }
+    cycle.asleep = Some((down.end, up.start));
+    cycle.phases.insert(
+        at + 1,
+        PhaseSpan {
+            phase: Phase::Asleep,
+            event: rules::plain_event(Phase::Asleep),
+            start: down.end,
+            end: up.start,
             cpu: 0,
             complete: false,
             printed: None,
-        });
-        span.start = span.start.min(c.start);
-        span.end = span.end.max(c.end);
+        },
+    );
+    losses.add(
+        "sleep_unmarked",
+        1,
+        Severity::Warning,
+        "the log does not say when sleep began and ended; it is taken to last from the last device down to the first up: write 1 to /sys/power/pm_debug_messages",
+        None,
+    );
+}
+
+/// A device phase without brackets spans its callbacks, and is marked. A
+/// hibernation runs the same phase for several events.
+fn infer_spans(cycle: &mut Cycle) {
+    let mut missing: Vec<PhaseSpan> = Vec::new();
+    let absent: Vec<Phase> =
+        Phase::DEVICE.into_iter().filter(|&d| cycle.phases.iter().all(|p| p.phase != d)).collect();
+    let spanned = |c: &Callback| {
+        !absent.contains(&c.phase)
+            && (!rules::is_hibernation(c.event)
+                || cycle.phases.iter().any(|p| p.phase == c.phase && p.event == c.event))
+    };
+    for c in cycle.callbacks.iter().filter(|c| c.phase.has_devices() && !spanned(c)) {
+        let found = missing.iter_mut().find(|s| s.phase == c.phase && s.event == c.event);
+        if let Some(span) = found {
+            span.start = span.start.min(c.start);
+            span.end = span.end.max(c.end);
+        } else {
+            missing.push(PhaseSpan {
+                phase: c.phase,
+                event: c.event,
+                start: c.start,
+                end: c.end,
+                cpu: 0,
+                complete: false,
+                printed: None,
+            });
+        }
     }
-    cycle.phases.extend(missing.into_iter().flatten());
+    missing.sort_by_key(|s| s.phase);
+    cycle.phases.extend(missing);
 }
 
 /// Brackets without an end last until the next phase, or until the cycle ends.
@@ -203,8 +250,38 @@ pub fn capture(mut t: Tracker) -> Capture {
     order_devices(&mut t);
     find_parents(&mut t);
     prove_async(&mut t);
-    let Tracker { names, machine, graph, done, losses, .. } = t;
-    Capture { names, machine, graph, cycles: done, losses }
+    without_callbacks(&mut t);
+    let Tracker { names, machine, graph, done, ranked, losses, .. } = t;
+    Capture { names, machine, graph, cycles: done, ranked, losses }
+}
+
+/// A kernel log without callbacks can be had with them: name the knobs.
+fn without_callbacks(t: &mut Tracker) {
+    let mut totals = 0;
+    let mut nothing = 0;
+    for (cycle, note) in t.done.iter().zip(&t.notes) {
+        let asked = note.kind == super::Kind::Log && cycle.callbacks.is_empty();
+        let entered = cycle.phases.iter().any(|p| p.phase != Phase::Sync);
+        if asked && cycle.phases.iter().any(|p| p.phase.has_devices()) {
+            totals += 1;
+        } else if asked && entered {
+            nothing += 1;
+        }
+    }
+    t.losses.add(
+        "no_callbacks",
+        totals,
+        Severity::Warning,
+        "the log has totals of phases and no device: echo 1 > /sys/power/pm_print_times, then suspend again",
+        None,
+    );
+    t.losses.add(
+        "no_phases",
+        nothing,
+        Severity::Warning,
+        "the log tells neither devices nor phases: echo 1 > /sys/power/pm_print_times, echo 1 > /sys/power/pm_debug_messages, then suspend again",
+        None,
+    );
 }
 
 /// A device text with several blanks was split at the last one. Where another
@@ -280,6 +357,9 @@ fn order_devices(t: &mut Tracker) {
     for l in &mut t.graph.links {
         l.consumer = DeviceId(place[l.consumer.index()]);
         l.supplier = DeviceId(place[l.supplier.index()]);
+    }
+    for r in t.ranked.iter_mut().flat_map(|r| &mut r.rows) {
+        r.device = DeviceId(place[r.device.index()]);
     }
     for c in &mut t.done {
         for b in &mut c.callbacks {

@@ -23,6 +23,8 @@ use dormouse_model::cycle::Cycle;
 use dormouse_model::device::{Device, DeviceGraph, DeviceId};
 use dormouse_model::loss::{Losses, Severity};
 use dormouse_model::names::{Names, Sym};
+use dormouse_model::phase::Phase;
+use dormouse_model::ranked::Ranking;
 use std::collections::HashMap;
 
 /// What kind of source a cycle came from; decides which of two descriptions of
@@ -62,6 +64,7 @@ pub struct Tracker {
     losses: Losses,
     done: Vec<Cycle>,
     notes: Vec<CycleNote>,
+    ranked: Vec<Ranking>,
     current: Option<Box<Current>>,
     source: Sym,
     source_index: u32,
@@ -74,6 +77,8 @@ pub struct Tracker {
     listed: Vec<Sym>,
     async_by_name: HashMap<Sym, Option<bool>>,
     after_boot: bool,
+    /// First cycle of the boot that the source is in.
+    boot_from: usize,
     serial: u64,
     side_events: usize,
     side_text: usize,
@@ -96,6 +101,7 @@ impl Tracker {
             losses: Losses::default(),
             done: Vec::new(),
             notes: Vec::new(),
+            ranked: Vec::new(),
             current: None,
             source: Sym::EMPTY,
             source_index: 0,
@@ -108,6 +114,7 @@ impl Tracker {
             listed: Vec::new(),
             async_by_name: HashMap::new(),
             after_boot: false,
+            boot_from: 0,
             serial: 0,
             side_events: 0,
             side_text: 0,
@@ -127,6 +134,49 @@ impl Tracker {
         self.mode_hint = None;
         self.kind = Kind::Trace;
         self.after_boot = false;
+        self.begin_boot();
+    }
+
+    /// The source shows another boot: what follows may be of another kernel.
+    pub(crate) fn begin_boot(&mut self) {
+        self.boot_from = self.done.len();
+    }
+
+    /// A line names the kernel that printed it: so did it print what the
+    /// source showed of this boot before. What is known already stays.
+    pub(crate) fn set_kernel_of_boot(&mut self, release: &[u8]) {
+        if !self.kernel.is_empty() {
+            return;
+        }
+        self.set_kernel(release);
+        let kernel = self.kernel;
+        let current = self.current.iter_mut().map(|c| &mut c.cycle);
+        let done = self.done.iter_mut().skip(self.boot_from);
+        for cycle in done.chain(current).filter(|c| c.kernel.is_empty()) {
+            cycle.kernel = kernel;
+        }
+        for r in self.ranked.iter_mut().filter(|r| r.source == self.source) {
+            if r.kernel.is_empty() {
+                r.kernel = kernel;
+            }
+        }
+    }
+
+    /// The device that a source names without saying more: the only one of its
+    /// name, or a new one.
+    pub(crate) fn device(&mut self, key: &DeviceKey<'_>) -> DeviceId {
+        let Tracker { devices, graph, names, .. } = self;
+        let name = DeviceKey { driver: b"", driver_known: false, ..*key };
+        let (id, _) = devices.resolve(&name, Phase::Suspend, graph, names);
+        if graph.get(id).driver.is_empty() {
+            graph.devices[id.index()].driver = names.add_bytes(key.driver);
+        }
+        id
+    }
+
+    /// Durations without a schedule.
+    pub(crate) fn add_ranking(&mut self, ranking: Ranking) {
+        self.ranked.push(Ranking { source: self.source, kernel: self.kernel, ..ranking });
     }
 
     /// The input ends: an open cycle is closed as it stands.

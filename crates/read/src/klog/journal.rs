@@ -1,0 +1,206 @@
+//! Entries of `journalctl -o json`, `json-pretty`, `json-seq`, `json-sse` and
+//! `export`: fields, of which only a few matter here.
+//!
+//! The fields are those of systemd.journal-fields(7). A kernel message keeps the
+//! kernel's own time in `_SOURCE_MONOTONIC_TIMESTAMP`.
+
+use dormouse_model::time::Ns;
+use serde_json::{Map, Value};
+
+/// Longest entry that is looked at; a kernel message has at most 1 KiB.
+const MAX_ENTRY: usize = 64 << 10;
+
+/// One entry, as far as it matters.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// The message; `None` if it was kept in a form that is not read.
+    pub message: Option<Vec<u8>>,
+    /// The kernel's time, else the journal's.
+    pub time: Option<Ns>,
+    /// The boot it belongs to; empty if not said.
+    pub boot: String,
+    /// Not the kernel's.
+    foreign: bool,
+    exact: bool,
+}
+
+/// What a line did to the entry that is being collected.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The line is no part of an entry.
+    NotMine,
+    /// More to come, or nothing of the kernel.
+    Taken,
+    /// A message of the kernel.
+    Whole(Entry),
+    /// An entry that cannot be read.
+    Damaged,
+}
+
+/// Collects the lines of an entry.
+#[derive(Debug, Default)]
+pub struct Collector {
+    object: Option<Vec<u8>>,
+    export: Option<Entry>,
+}
+
+impl Collector {
+    /// One line of the input.
+    pub fn line(&mut self, line: &[u8]) -> Step {
+        // Text of other kinds has lone braces too.
+        let key = line.trim_ascii().starts_with(b"\"");
+        if !key && self.object.as_ref().is_some_and(|text| text.len() == 1) {
+            self.object = None;
+        }
+        if let Some(text) = &mut self.object {
+            let end = line.trim_ascii() == b"}" || line == b"},";
+            text.extend_from_slice(line);
+            if end || text.len() > MAX_ENTRY {
+                let text = self.object.take().unwrap_or_default();
+                return object(&text);
+            }
+            return Step::Taken;
+        }
+        if self.export.is_some() {
+            return self.field(line);
+        }
+        let start = line.strip_prefix(b"\x1e").unwrap_or(line);
+        let start = start.strip_prefix(b"data: ").unwrap_or(start).trim_ascii();
+        if start == b"{" {
+            self.object = Some(start.to_vec());
+            return Step::Taken;
+        }
+        if start.starts_with(b"{\"") && memchr::memmem::find(start, b"\"MESSAGE\"").is_some() {
+            return object(start);
+        }
+        if line.starts_with(b"__CURSOR=") {
+            self.export = Some(Entry::default());
+            return Step::Taken;
+        }
+        Step::NotMine
+    }
+
+    /// What is left when the input ends.
+    pub fn finish(&mut self) -> Step {
+        match self.export.take() {
+            Some(entry) => entry.done(),
+            None if self.object.take().is_some_and(|text| text.len() > 1) => Step::Damaged,
+            None => Step::NotMine,
+        }
+    }
+
+    /// `KEY=value`; an empty line ends the entry.
+    fn field(&mut self, line: &[u8]) -> Step {
+        let Some(entry) = &mut self.export else { return Step::NotMine };
+        if line.is_empty() {
+            return self.export.take().map_or(Step::Taken, Entry::done);
+        }
+        // A value with a line break or control characters is kept behind its
+        // length in binary; its key stands alone on the line.
+        if let Some(at) = memchr::memchr(b'=', line) {
+            entry.set(&line[..at], &line[at + 1..]);
+        }
+        Step::Taken
+    }
+}
+
+/// An entry as one JSON object.
+fn object(text: &[u8]) -> Step {
+    let text = text.strip_suffix(b",").unwrap_or(text);
+    let Ok(fields) = serde_json::from_slice::<Map<String, Value>>(text) else {
+        return Step::Damaged;
+    };
+    let mut entry = Entry::default();
+    for (key, value) in &fields {
+        match value {
+            Value::String(value) => entry.set(key.as_bytes(), value.as_bytes()),
+            // Bytes that are no UTF-8 are an array of numbers.
+            Value::Array(list) => {
+                let byte = |v: &Value| v.as_u64().and_then(|n| u8::try_from(n).ok());
+                if let Some(bytes) = list.iter().map(byte).collect::<Option<Vec<u8>>>() {
+                    entry.set(key.as_bytes(), &bytes);
+                }
+            }
+            _ => {}
+        }
+    }
+    entry.done()
+}
+
+impl Entry {
+    fn set(&mut self, key: &[u8], value: &[u8]) {
+        let micros = || {
+            let n: i64 = std::str::from_utf8(value).ok()?.parse().ok()?;
+            n.checked_mul(1_000).map(Ns)
+        };
+        match key {
+            b"MESSAGE" => self.message = Some(value.to_vec()),
+            b"_TRANSPORT" => self.foreign |= value != b"kernel",
+            b"_BOOT_ID" => self.boot = String::from_utf8_lossy(value).into_owned(),
+            b"_SOURCE_MONOTONIC_TIMESTAMP" => {
+                self.time = micros().or(self.time);
+                self.exact = true;
+            }
+            b"__MONOTONIC_TIMESTAMP" if !self.exact => self.time = micros(),
+            _ => {}
+        }
+    }
+
+    fn done(self) -> Step {
+        match self.message {
+            _ if self.foreign => Step::Taken,
+            Some(_) => Step::Whole(self),
+            None => Step::Damaged,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(text: &str) -> Vec<Step> {
+        let mut c = Collector::default();
+        let mut steps: Vec<Step> = text.split('\n').map(|l| c.line(l.as_bytes())).collect();
+        steps.push(c.finish());
+        steps.retain(|s| !matches!(s, Step::Taken | Step::NotMine));
+        steps
+    }
+
+    fn whole(message: &str, micros: i64) -> Step {
+        Step::Whole(Entry {
+            message: Some(message.into()),
+            time: Some(Ns(micros * 1_000)),
+            boot: "b1".into(),
+            foreign: false,
+            exact: true,
+        })
+    }
+
+    #[test]
+    fn json_in_all_its_forms() {
+        let line = r#"{"MESSAGE":"PM: x","_TRANSPORT":"kernel","__MONOTONIC_TIMESTAMP":"9","_SOURCE_MONOTONIC_TIMESTAMP":"7","_BOOT_ID":"b1"}"#;
+        assert_eq!(all(line), [whole("PM: x", 7)]);
+        assert_eq!(all(&format!("\u{1e}{line}")), [whole("PM: x", 7)]);
+        assert_eq!(all(&format!("data: {line}")), [whole("PM: x", 7)]);
+        let pretty = line.replace("{", "{\n\t").replace(",\"", ",\n\t\"").replace("}", "\n}");
+        assert_eq!(all(&pretty), [whole("PM: x", 7)]);
+        let bytes = line.replace("\"PM: x\"", "[80,77,58,32,120]");
+        assert_eq!(all(&bytes), [whole("PM: x", 7)]);
+    }
+
+    #[test]
+    fn export_ends_with_an_empty_line_or_the_input() {
+        let entry = "__CURSOR=c\n_SOURCE_MONOTONIC_TIMESTAMP=7\n__MONOTONIC_TIMESTAMP=9\n_BOOT_ID=b1\n_TRANSPORT=kernel\nMESSAGE=PM: x=y";
+        assert_eq!(all(&format!("{entry}\n\n{entry}")), [whole("PM: x=y", 7), whole("PM: x=y", 7)]);
+    }
+
+    #[test]
+    fn what_is_not_the_kernels_is_left_and_damage_is_told() {
+        assert_eq!(all(r#"{"MESSAGE":"hello","_TRANSPORT":"stdout"}"#), []);
+        assert_eq!(all(r#"{"MESSAGE":"PM: "#), [Step::Damaged]);
+        assert_eq!(all("{\n\"MESSAGE\":"), [Step::Damaged]);
+        assert_eq!(all("{\n}\nvoid f()\n{\n\treturn;\n}\n{"), []);
+        assert_eq!(all("__CURSOR=c\nMESSAGE\n_TRANSPORT=kernel\n"), [Step::Damaged]);
+    }
+}
