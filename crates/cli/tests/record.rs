@@ -74,8 +74,8 @@ fn a_dry_run_prints_every_write_and_makes_none() {
             "0",
             "--device-async",
             "/sys/devices/platform/a=0",
-            "--detail",
-            "sched,block",
+            "--with",
+            "sched,storage",
         ],
     )
     .assert()
@@ -116,7 +116,10 @@ fn what_the_machine_does_not_offer_is_refused() {
         (&["record", "--dry-run", "--wake", "rtc:9"][..], "no real-time clock"),
         (&["record", "--yes", "-o", "/"][..], "is a folder"),
         (&["record", "--yes", "--wake", "rtc:0"][..], "from 2 to 86400"),
-        (&["record", "--yes", "--detail", "x"][..], "sched, workqueue, rpm, cpu_idle, block"),
+        (
+            &["record", "--yes", "--with", "x"][..],
+            "sched, workqueue, rpm, idle, storage, freeze, sync",
+        ),
     ] {
         dormouse(&dir, args).assert().failure().stderr(predicate::str::contains(words));
     }

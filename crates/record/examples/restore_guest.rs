@@ -73,8 +73,8 @@ fn every_detail() -> usize {
             "2",
             "-o",
             "/tmp/detail",
-            "--detail",
-            "sched,workqueue,rpm,cpu_idle,block",
+            "--with",
+            "sched,workqueue,rpm,idle,storage",
         ],
         None,
     );

@@ -13,16 +13,30 @@ pub enum Detail {
     Workqueue,
     /// Runtime power management.
     Rpm,
-    /// CPU idle states.
-    CpuIdle,
-    /// Block requests.
-    Block,
+    /// CPU idle states, and what wakes CPUs.
+    #[serde(alias = "cpu_idle")]
+    Idle,
+    /// Requests, from submission to completion, and what can make one wait:
+    /// clocks, frequency scaling, runtime PM, UFS gating.
+    #[serde(alias = "block")]
+    Storage,
+    /// What tasks do while they are frozen.
+    Freeze,
+    /// What a sync waits for.
+    Sync,
 }
 
 impl Detail {
     /// Every group.
-    pub const ALL: [Detail; 5] =
-        [Detail::Sched, Detail::Workqueue, Detail::Rpm, Detail::CpuIdle, Detail::Block];
+    pub const ALL: [Detail; 7] = [
+        Detail::Sched,
+        Detail::Workqueue,
+        Detail::Rpm,
+        Detail::Idle,
+        Detail::Storage,
+        Detail::Freeze,
+        Detail::Sync,
+    ];
 
     /// The word on the command line.
     pub fn name(self) -> &'static str {
@@ -30,8 +44,10 @@ impl Detail {
             Detail::Sched => "sched",
             Detail::Workqueue => "workqueue",
             Detail::Rpm => "rpm",
-            Detail::CpuIdle => "cpu_idle",
-            Detail::Block => "block",
+            Detail::Idle => "idle",
+            Detail::Storage => "storage",
+            Detail::Freeze => "freeze",
+            Detail::Sync => "sync",
         }
     }
 
@@ -40,7 +56,8 @@ impl Detail {
         Detail::ALL.into_iter().find(|d| d.name() == name)
     }
 
-    /// Its events, as folders below `events` of tracefs.
+    /// Its events, as folders below `events` of tracefs. A kernel that lacks
+    /// some records the others.
     pub fn events(self) -> &'static [&'static str] {
         match self {
             Detail::Sched => &[
@@ -56,8 +73,55 @@ impl Detail {
                 "workqueue/workqueue_execute_end",
             ],
             Detail::Rpm => &["rpm/rpm_suspend", "rpm/rpm_resume", "rpm/rpm_idle"],
-            Detail::CpuIdle => &["power/cpu_idle"],
-            Detail::Block => &["block/block_rq_issue", "block/block_rq_complete"],
+            Detail::Idle => &[
+                "power/cpu_idle",
+                "power/cpu_idle_miss",
+                "power/pm_qos_update_target",
+                "irq/irq_handler_entry",
+                "irq/irq_handler_exit",
+                "irq/softirq_raise",
+                "ipi/ipi_entry",
+                "ipi/ipi_send_cpu",
+                "timer/timer_expire_entry",
+                "timer/hrtimer_expire_entry",
+                "timer/tick_stop",
+                "sched/sched_waking",
+            ],
+            Detail::Storage => &[
+                "block/block_bio_queue",
+                "block/block_rq_insert",
+                "block/block_rq_issue",
+                "block/block_rq_requeue",
+                "block/block_rq_complete",
+                "devfreq/devfreq_monitor",
+                "devfreq/devfreq_frequency",
+                "ufs/ufshcd_clk_gating",
+                "ufs/ufshcd_clk_scaling",
+                "ufs/ufshcd_command",
+                "scsi/scsi_dispatch_cmd_start",
+                "scsi/scsi_dispatch_cmd_done",
+                "nvme/nvme_setup_cmd",
+                "nvme/nvme_complete_rq",
+                "clk/clk_enable",
+                "clk/clk_disable",
+                "clk/clk_set_rate",
+                "rpm/rpm_suspend",
+                "rpm/rpm_resume",
+                "power/cpu_idle",
+            ],
+            Detail::Freeze => &[
+                "sched/sched_switch",
+                "sched/sched_waking",
+                "signal/signal_generate",
+                "signal/signal_deliver",
+            ],
+            Detail::Sync => &[
+                "writeback/writeback_start",
+                "writeback/writeback_written",
+                "writeback/writeback_wait",
+                "block/block_rq_issue",
+                "block/block_rq_complete",
+            ],
         }
     }
 }

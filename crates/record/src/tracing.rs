@@ -8,7 +8,7 @@ use crate::guard::{Error, Guard};
 use crate::machine;
 use crate::options::{Detail, Options};
 use crate::root::Root;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 /// The event of phases, which every recording has.
@@ -77,9 +77,12 @@ impl Instance {
         for event in [PHASES].iter().chain(callbacks) {
             guard.write(&at(&format!("events/{event}/enable")), "1")?;
         }
-        for event in options.detail.iter().flat_map(|d| d.events()) {
+        // Groups share events; each is switched on once.
+        let wanted: BTreeSet<&str> =
+            options.detail.iter().flat_map(|d| d.events()).copied().collect();
+        for event in wanted {
             if guard.write(&at(&format!("events/{event}/enable")), "1").is_err() {
-                instance.missing.push((*event).into());
+                instance.missing.push(event.into());
             }
         }
         Ok(instance)
@@ -137,9 +140,10 @@ fn buffer_kib(root: &Root, options: &Options, devices: usize) -> u64 {
         .map(|d| match d {
             // A busy CPU switches some 10,000 times a second, 100 bytes each,
             // for the seconds of a cycle.
-            Detail::Sched => 16_384,
-            Detail::CpuIdle | Detail::Workqueue => 4_096,
-            Detail::Rpm | Detail::Block => 2_048,
+            Detail::Sched | Detail::Freeze => 16_384,
+            Detail::Idle => 8_192,
+            Detail::Workqueue | Detail::Storage => 4_096,
+            Detail::Rpm | Detail::Sync => 2_048,
         })
         .sum();
     let wanted = 1_024 + suspend + detail;

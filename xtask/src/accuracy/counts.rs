@@ -42,7 +42,7 @@ struct Score {
     near: u64,
 }
 
-/// Recorded (`--detail sched,workqueue`) beside predicted, for each
+/// Recorded (`--with sched,workqueue`) beside predicted, for each
 /// `BOARD=CAPTURE`, cycle by cycle; of those after `--warm` only the cycles after
 /// the first.
 pub fn run(args: &[String]) -> Result<ExitCode> {
@@ -78,7 +78,7 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
             for (column, score) in COLUMNS.iter().zip(&mut scores) {
                 let recorded = (column.count)(&recorded).with_context(|| {
                     format!(
-                        "{capture}: no {}; record it with --detail sched,workqueue",
+                        "{capture}: no {}; record it with --with sched,workqueue",
                         column.heading
                     )
                 })?;

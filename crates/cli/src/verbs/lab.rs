@@ -108,9 +108,9 @@ pub struct SleepArgs {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub samples: u32,
     /// More events, separated by commas, as for "dormouse record": sched,
-    /// workqueue, rpm, cpu_idle, block. Each event takes time of its own.
-    #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = detail)]
-    pub detail: Vec<Detail>,
+    /// workqueue, rpm, idle, storage, freeze, sync. Each event takes time.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = detail)]
+    pub with: Vec<Detail>,
 }
 
 #[derive(Args)]
@@ -256,7 +256,7 @@ pub fn make_wish<'a>(m: &MachineArgs, s: &SleepArgs, board: Option<&'a Board>) -
         sleep: s.sleep,
         pm_async: s.pm_async.map_or_else(|| board.is_none_or(|b| b.pm_async), |n| n == 1),
         cycles: s.cycles,
-        detail: s.detail.clone(),
+        detail: s.with.clone(),
         samples: s.samples,
         limit: Duration::from_secs(m.limit),
     }

@@ -24,10 +24,10 @@ pub struct RecordArgs {
     cycles: u32,
     #[command(flatten)]
     sleep: SleepArgs,
-    /// More events, separated by commas: sched, workqueue, rpm, cpu_idle,
-    /// block.
-    #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = detail)]
-    detail: Vec<Detail>,
+    /// More events, separated by commas: sched, workqueue, rpm, idle, storage,
+    /// freeze, sync.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = detail)]
+    with: Vec<Detail>,
     /// Only when each phase begins and ends: no devices and callbacks, and next
     /// to no cost. Compared with a full recording it tells what that one cost.
     #[arg(long)]
@@ -55,7 +55,7 @@ fn device_async(text: &str) -> Result<(String, bool), String> {
 pub fn run(args: RecordArgs) -> Result<()> {
     let root = args.sleep.root();
     let options = Options {
-        detail: args.detail,
+        detail: args.with,
         phases_only: args.phases,
         pm_async: args.pm_async,
         device_async: args.device_async,

@@ -97,7 +97,7 @@ fn members(input: impl Read, losses: &mut Losses) -> Result<BTreeMap<String, Vec
                 "capture_member_too_large",
                 1,
                 Severity::Error,
-                "a member is larger than 256 MiB and was cut there: record fewer events with --detail",
+                "a member is larger than 256 MiB and was cut there: record fewer events with --with",
                 None,
             );
         }

@@ -1,5 +1,5 @@
 //! Counts what the machinery did from the scheduler's and the workqueue's own
-//! events, where a trace has them (`--detail sched,workqueue`).
+//! events, where a trace has them (`--with sched,workqueue`).
 
 use crate::ftrace::line::{Line, scan};
 use std::collections::{HashMap, HashSet};

@@ -264,7 +264,7 @@ fn losses(file: &CaptureFile, losses: &mut Losses) {
             "recorder_lost_events",
             c.stats.lost_events.values().sum(),
             Severity::Error,
-            "the kernel's trace buffer was too small: record again with a larger --buffer or fewer --detail events",
+            "the kernel's trace buffer was too small: record again with a larger --buffer or fewer events (--with)",
             None,
         );
         losses.add(
