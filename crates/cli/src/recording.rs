@@ -111,6 +111,16 @@ impl SleepArgs {
         Root::below(&self.root)
     }
 
+    /// Trace buffer of each CPU in KiB, if asked for.
+    pub fn buffer(&self) -> Option<u64> {
+        self.buffer
+    }
+
+    /// Folder of the journal.
+    pub fn journal(&self) -> &str {
+        &self.journal
+    }
+
     /// Whether this process may write the kernel's files.
     pub fn may_write(&self) -> bool {
         self.root != Path::new("/") || is_root()

@@ -125,6 +125,29 @@ fn what_the_machine_does_not_offer_is_refused() {
     }
 }
 
+#[test]
+fn awake_it_writes_to_tracefs_alone_and_takes_no_option_of_sleep() {
+    let dir = tree();
+    let before = files(&dir);
+    dormouse(&dir, &["record", "--with", "idle", "--for", "10s", "--dry-run"])
+        .assert()
+        .success()
+        .stdout(
+            predicate::str::contains("events/power/cpu_idle/enable")
+                .and(predicate::str::contains("/sys/power/").not())
+                .and(predicate::str::contains("Nothing was done")),
+        );
+    assert_eq!(files(&dir), before);
+    for (args, words) in [
+        (&["record", "--with", "idle", "--for", "10s", "--cycles", "2"][..], "cannot be used with"),
+        (&["record", "--with", "idle", "--for", "10s", "--yes"][..], "cannot be used with"),
+        (&["record", "--for", "10s"][..], "--with idle, storage"),
+        (&["record", "--with", "idle", "--for", "0s"][..], "longer than nothing"),
+    ] {
+        dormouse(&dir, args).assert().code(2).stderr(predicate::str::contains(words));
+    }
+}
+
 /// A plain folder cannot become a tracefs instance, so the recording fails in
 /// the middle: after the first knob was changed.
 #[test]

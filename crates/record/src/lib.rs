@@ -6,6 +6,7 @@
 //! each change in the [`journal`], makes an instance in tracefs ([`tracing`]),
 //! arms and checks a way to wake up ([`mod@wake`]), runs the cycles, and gives a
 //! [`recording::Recording`] that saves itself as a capture file ([`file`]).
+//! [`mod@watch`] records a machine that stays awake, with the same guard.
 //! [`apply`] tries flags with it and keeps those that help.
 //! Every file of the kernel is named below a [`root::Root`], so all of it runs
 //! on a made-up tree as well.
@@ -25,3 +26,4 @@ pub mod recording;
 pub mod root;
 pub mod tracing;
 pub mod wake;
+pub mod watch;

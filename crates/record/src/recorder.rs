@@ -94,6 +94,14 @@ pub enum Error {
     /// The trace could not be read, or memory for it not be had.
     #[error("the trace cannot be read: {0}")]
     Trace(std::io::Error),
+    /// The command of a watch could not be started.
+    #[error("cannot run {command}: {source}")]
+    Command {
+        /// The program.
+        command: String,
+        /// Why.
+        source: std::io::Error,
+    },
 }
 
 /// How a recording ended.
@@ -172,7 +180,7 @@ fn with_guard(
 }
 
 /// Everything that is read before anything is changed.
-fn describe(root: &Root, options: &Options) -> CaptureFile {
+pub(crate) fn describe(root: &Root, options: &Options) -> CaptureFile {
     let (mut devices, unreadable) = devices::devices(root);
     devices::mark_essential(root, &mut devices);
     let mut losses = Vec::new();
@@ -216,7 +224,7 @@ fn settings(o: &Options) -> Settings {
     }
 }
 
-fn changes(entries: &[Entry]) -> Vec<KnobChange> {
+pub(crate) fn changes(entries: &[Entry]) -> Vec<KnobChange> {
     entries
         .iter()
         .filter_map(|e| match e {
@@ -228,6 +236,25 @@ fn changes(entries: &[Entry]) -> Vec<KnobChange> {
         .collect()
 }
 
+/// Makes the instance, and notes the events that this kernel lacks.
+pub(crate) fn instance(
+    root: &Root,
+    options: &Options,
+    guard: &mut Guard<'_>,
+    recording: &mut Recording,
+) -> Result<Instance, Error> {
+    let devices = recording.file.devices.len();
+    let instance = Instance::make(guard, root, options, devices)?;
+    for event in &instance.missing {
+        recording.file.document.losses.push(RecordedLoss {
+            kind: "trace_unavailable".into(),
+            count: 1,
+            advice: format!("this kernel has no event {event}; the rest was recorded"),
+        });
+    }
+    Ok(instance)
+}
+
 fn run(
     root: &Root,
     options: &Options,
@@ -236,14 +263,7 @@ fn run(
     recording: &mut Recording,
 ) -> Result<(), Error> {
     let devices = recording.file.devices.clone();
-    let instance = Instance::make(guard, root, options, devices.len())?;
-    for event in &instance.missing {
-        recording.file.document.losses.push(RecordedLoss {
-            kind: "trace_unavailable".into(),
-            count: 1,
-            advice: format!("this kernel has no event {event}; the rest was recorded"),
-        });
-    }
+    let instance = instance(root, options, guard, recording)?;
     set_knobs(root, options, guard)?;
     let mut kmsg = Kmsg::open(root);
     if kmsg.is_none() && !guard.is_dry() {
@@ -431,7 +451,7 @@ fn in_force(root: &Root, path: &str) -> String {
 
 /// Emptying a buffer resets its counters on some kernels only, so a counter
 /// that went down counts from zero.
-fn newly_lost(
+pub(crate) fn newly_lost(
     before: &BTreeMap<String, u64>,
     after: BTreeMap<String, u64>,
 ) -> BTreeMap<String, u64> {

@@ -4,8 +4,9 @@ mod fake;
 
 use dormouse_read::capture_file;
 use dormouse_record::guard::{Observer, Step};
-use dormouse_record::options::{Options, Wake};
+use dormouse_record::options::{Detail, Options, Wake};
 use dormouse_record::recorder::{self, Error, NoWatch, Watch};
+use dormouse_record::watch::{self, Ask, Until};
 use dormouse_record::{file, wake};
 use fake::{ALARM, Fake, INSTANCE, Kernel};
 use std::time::Duration;
@@ -341,4 +342,73 @@ fn nine_hundred_devices_take_at_most_200_kilobytes_a_cycle() {
     let each = size(2) - size(1);
     println!("{each} bytes a cycle of 900 devices with all eight callbacks");
     assert!(each <= 200 * 1_024, "{each} bytes a cycle");
+}
+
+fn awake(until: Until) -> Ask {
+    Ask {
+        with: vec![Detail::Idle, Detail::Storage],
+        until,
+        buffer_kib: None,
+        journal: dormouse_record::journal::FOLDER.into(),
+    }
+}
+
+/// Notes every path that is written.
+#[derive(Default)]
+struct Paths(Vec<String>);
+
+impl Observer for Paths {
+    fn before(&mut self, step: &Step) -> std::io::Result<()> {
+        if let Step::Write { path, .. } = step {
+            self.0.push(path.clone());
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_watch_never_writes_to_power() {
+    let fake = Fake::new();
+    let mut paths = Paths::default();
+    let ask = awake(Until::After(Duration::from_millis(1)));
+    let outcome = watch::rehearse(&fake.root, &ask, &mut paths).unwrap();
+    assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    assert!(paths.0.len() > 10, "{:?}", paths.0);
+    for path in &paths.0 {
+        assert!(path.starts_with("/sys/kernel/tracing/"), "{path}");
+    }
+}
+
+#[test]
+fn a_watch_keeps_the_trace_and_the_commands_exit_code() {
+    let fake = Fake::new();
+    let mut kernel = Kernel::new(&fake);
+    let command = ["sh", "-c", "exit 3"].map(String::from).to_vec();
+    let ask = awake(Until::Ends(command.clone()));
+    let outcome = watch::record(&fake.root, &ask, &mut kernel, &mut NoWatch).unwrap();
+    assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    assert!(!fake.at(INSTANCE).exists(), "the instance is gone");
+    let stats = outcome.recording.cycles().next().unwrap().unwrap().stats;
+    let watched = stats.watched.expect("it was a watch");
+    assert_eq!((watched.command, watched.exit), (command, Some(3)));
+    assert!(watched.ns > 0);
+    assert_eq!(outcome.recording.file.document.settings.state, "");
+}
+
+#[test]
+fn a_watch_ends_a_command_that_takes_too_long_and_says_which_cannot_be_run() {
+    let fake = Fake::new();
+    let long = ["sleep", "60"].map(String::from).to_vec();
+    let ask = awake(Until::EndsWithin(long, Duration::from_millis(50)));
+    let begin = std::time::Instant::now();
+    let mut kernel = Kernel::new(&fake);
+    let outcome = watch::record(&fake.root, &ask, &mut kernel, &mut NoWatch).unwrap();
+    assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    // A minute would be the command's own end.
+    assert!(begin.elapsed() < Duration::from_secs(30));
+    let ask = awake(Until::Ends(vec!["no-such-program".into()]));
+    let mut kernel = Kernel::new(&fake);
+    let outcome = watch::record(&fake.root, &ask, &mut kernel, &mut NoWatch).unwrap();
+    assert!(matches!(outcome.error, Some(Error::Command { .. })), "{:?}", outcome.error);
+    assert!(!fake.at(INSTANCE).exists(), "the instance is gone");
 }

@@ -10,8 +10,10 @@ use dormouse_app::failure::Usage;
 use dormouse_record::options::{Detail, Options};
 use dormouse_record::recorder::{self, Outcome};
 use dormouse_record::root::Root;
+use dormouse_record::watch::{self, Ask, Until};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Let this machine sleep and record what happens, into one capture file
 /// (docs/capture-format.md). Needs root. Every knob that it changes is put back
@@ -38,9 +40,39 @@ pub struct RecordArgs {
     /// Set power/async of a device while recording; may be repeated.
     #[arg(long, value_name = "/sys/devices/…=0|1", value_parser = device_async)]
     device_async: Vec<(String, bool)>,
+    /// Record the machine awake for this long, such as 10s: it never sleeps.
+    #[arg(long = "for", value_name = "TIME", value_parser = time, conflicts_with_all = SLEEPS)]
+    span: Option<Duration>,
     /// The capture file [default: HOST-KERNEL.tar.gz, which must not exist].
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Record the machine awake while this command runs: it never sleeps.
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = SLEEPS)]
+    command: Vec<String>,
+}
+
+/// Options that ask for sleep, or say how; none goes with `--for` or a command.
+const SLEEPS: [&str; 12] = [
+    "cycles",
+    "mode",
+    "mem_sleep",
+    "pm_test",
+    "wake",
+    "interval",
+    "sync",
+    "phases",
+    "pm_async",
+    "device_async",
+    "verbose_console",
+    "yes",
+];
+
+fn time(text: &str) -> Result<Duration, String> {
+    let ns = dormouse_board::parse_duration(text)?;
+    match u64::try_from(ns.0) {
+        Ok(ns) if ns > 0 => Ok(Duration::from_nanos(ns)),
+        _ => Err("the time must be longer than nothing".into()),
+    }
 }
 
 fn device_async(text: &str) -> Result<(String, bool), String> {
@@ -54,6 +86,9 @@ fn device_async(text: &str) -> Result<(String, bool), String> {
 /// Runs the verb.
 pub fn run(args: RecordArgs) -> Result<()> {
     let root = args.sleep.root();
+    if let Some(until) = until(&args)? {
+        return watched(&args, &root, until);
+    }
     let options = Options {
         detail: args.with,
         phases_only: args.phases,
@@ -74,6 +109,69 @@ pub fn run(args: RecordArgs) -> Result<()> {
     let outcome = recorder::record(&root, &options, &mut *observer()?, &mut watch)?;
     watch.bar.finish_and_clear();
     finish(outcome, &path)
+}
+
+/// When a recording without sleep ends; `None` if the machine is to sleep.
+fn until(args: &RecordArgs) -> Result<Option<Until>> {
+    let command = || args.command.clone();
+    let until = match (args.span, args.command.is_empty()) {
+        (None, true) => return Ok(None),
+        (Some(d), true) => Until::After(d),
+        (None, false) => Until::Ends(command()),
+        (Some(d), false) => Until::EndsWithin(command(), d),
+    };
+    if args.with.is_empty() {
+        return Err(Usage("say what to record awake: --with idle, storage, rpm, …".into()).into());
+    }
+    Ok(Some(until))
+}
+
+/// Records the machine awake.
+fn watched(args: &RecordArgs, root: &Root, until: Until) -> Result<()> {
+    let ask = Ask {
+        with: args.with.clone(),
+        until,
+        buffer_kib: args.sleep.buffer(),
+        journal: args.sleep.journal().into(),
+    };
+    if args.sleep.dry_run {
+        let mut print = Print::default();
+        if let Some(e) = watch::rehearse(root, &ask, &mut print)?.error {
+            return Err(e.into());
+        }
+        say!("# {} writes, then the instance is removed. Nothing was done.", print.writes);
+        return Ok(());
+    }
+    if !args.sleep.may_write() {
+        let advice = "recording writes to tracefs: run it as root (sudo dormouse record …)";
+        return Err(Usage(advice.into()).into());
+    }
+    let path = output(root, args.output.clone())?;
+    restore_on_panic(root, &ask.journal);
+    let mut terminal = Terminal::new(1)?;
+    let Outcome { recording, restored, error } =
+        watch::record(root, &ask, &mut *observer()?, &mut terminal)?;
+    terminal.bar.finish_and_clear();
+    restore::complain(&restored)?;
+    if let Some(e) = error {
+        return Err(e).context("nothing was recorded; every knob was put back");
+    }
+    recording.save(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    let stats = recording.cycles().next().context("nothing was recorded")??.stats;
+    let watched = stats.watched.unwrap_or_default();
+    say!("Wrote {}: {:.1} s, the machine stayed awake.", path.display(), watched.ns as f64 / 1e9);
+    match watched.exit {
+        Some(0) | None => {}
+        Some(code) => say!("The command ended with exit code {code}."),
+    }
+    let lost: u64 = stats.lost_events.values().sum();
+    if lost > 0 {
+        say!("{lost} trace events were lost: record again with a larger --buffer");
+    }
+    for loss in &recording.file.document.losses {
+        say!("{}: {}", loss.kind, loss.advice);
+    }
+    Ok(())
 }
 
 /// Where the capture goes; checked before anything is done, because a

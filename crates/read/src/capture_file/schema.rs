@@ -199,6 +199,22 @@ pub struct CycleStats {
     pub log_records_lost: u64,
     /// The kernel's own counts over the cycle.
     pub counts: KernelCounts,
+    /// What was watched, if this is no sleep cycle but a recording of a machine
+    /// that stayed awake.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watched: Option<Watched>,
+}
+
+/// A recording of a machine that stays awake (`record --for` or `-- COMMAND`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Watched {
+    /// How long, in nanoseconds of the boot clock.
+    pub ns: u64,
+    /// The command that ran meanwhile, with its arguments; empty if none.
+    pub command: Vec<String>,
+    /// Its exit code; `None` without a command, or if a signal ended it.
+    pub exit: Option<i32>,
 }
 
 /// Counts over one cycle from `/proc`, whoever caused them.

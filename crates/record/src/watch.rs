@@ -1,0 +1,197 @@
+//! Recording a machine that stays awake: for a time, or while a command runs.
+//!
+//! Nothing here writes to `/sys/power`; only the recorder's own tracefs instance
+//! is made and removed, through the same guard and journal as for a sleep.
+
+use crate::guard::{Guard, Observer};
+use crate::measure;
+use crate::options::{Detail, Options};
+use crate::recorder::{
+    Error, NoWatch, Outcome, Progress, Watch, changes, describe, instance, newly_lost,
+};
+use crate::recording::Recording;
+use crate::root::Root;
+use dormouse_read::capture_file::schema::{CycleMembers, CycleStats, Watched};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// When a watch ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// After a time.
+    After(Duration),
+    /// When a command ends: program and arguments.
+    Ends(Vec<String>),
+    /// When a command ends, but after this time at the latest; the command is
+    /// then ended.
+    EndsWithin(Vec<String>, Duration),
+}
+
+/// What to watch.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Groups of events.
+    pub with: Vec<Detail>,
+    /// When it ends.
+    pub until: Until,
+    /// Trace buffer of each CPU in KiB; `None` for what the groups need.
+    pub buffer_kib: Option<u64>,
+    /// Folder of the journal.
+    pub journal: String,
+}
+
+impl Ask {
+    /// As options of the recorder: no knob is set, no callback is recorded.
+    fn options(&self) -> Options {
+        Options {
+            cycles: 0,
+            detail: self.with.clone(),
+            phases_only: true,
+            buffer_kib: self.buffer_kib,
+            journal: self.journal.clone(),
+            console_level: None,
+            debug_messages: false,
+            ..Options::default()
+        }
+    }
+}
+
+/// Records until the watch ends, or `watch` asks to stop. The instance is gone
+/// when this returns.
+///
+/// # Errors
+/// If not a single step could be done, as [`crate::recorder::record`].
+pub fn record(
+    root: &Root,
+    ask: &Ask,
+    observer: &mut dyn Observer,
+    watch: &mut dyn Watch,
+) -> Result<Outcome, Error> {
+    let options = ask.options();
+    let guard = Guard::begin(root, &options.journal, observer)?;
+    Ok(with_guard(root, ask, &options, guard, watch))
+}
+
+/// Shows `observer` every step that [`record`] would take, and takes none.
+///
+/// # Errors
+/// As [`record`].
+pub fn rehearse(root: &Root, ask: &Ask, observer: &mut dyn Observer) -> Result<Outcome, Error> {
+    let options = ask.options();
+    let guard = Guard::dry(root, &options.journal, observer);
+    Ok(with_guard(root, ask, &options, guard, &mut NoWatch))
+}
+
+fn with_guard(
+    root: &Root,
+    ask: &Ask,
+    options: &Options,
+    mut guard: Guard<'_>,
+    watch: &mut dyn Watch,
+) -> Outcome {
+    let mut recording = Recording::default();
+    recording.file = describe(root, options);
+    // No sleep was asked for.
+    recording.file.document.settings.state = String::new();
+    recording.file.document.settings.wake = String::new();
+    let error = run(root, ask, options, &mut guard, watch, &mut recording).err();
+    recording.file.document.knobs_changed = changes(guard.changes());
+    let restored = guard.end();
+    Outcome { recording, restored, error }
+}
+
+fn run(
+    root: &Root,
+    ask: &Ask,
+    options: &Options,
+    guard: &mut Guard<'_>,
+    watch: &mut dyn Watch,
+    recording: &mut Recording,
+) -> Result<(), Error> {
+    let instance = instance(root, options, guard, recording)?;
+    let file = &recording.file;
+    watch.progress(Progress::Ready { devices: file.devices.len(), links: file.links.len() });
+    let lost_before = instance.lost(root);
+    instance.start(guard)?;
+    if guard.is_dry() {
+        return instance.stop(guard).map_err(Error::from);
+    }
+    let counts = measure::Counts::begin(root);
+    let clocks = measure::clocks();
+    let begin = Instant::now();
+    let exit = wait(&ask.until, begin, watch);
+    let clocks = measure::since(clocks);
+    // The trace ends here, whatever became of the command.
+    instance.stop(guard)?;
+    let exit = exit?;
+    let command = match &ask.until {
+        Until::After(_) => Vec::new(),
+        Until::Ends(c) | Until::EndsWithin(c, _) => c.clone(),
+    };
+    let watched = (clocks.boottime_after - clocks.boottime_before).unsigned_abs();
+    let stats = CycleStats {
+        number: 1,
+        clocks,
+        counts: counts.end(root),
+        lost_events: newly_lost(&lost_before, instance.lost(root)),
+        watched: Some(Watched { ns: watched, command, exit }),
+        ..CycleStats::default()
+    };
+    let trace = instance.text(root).map_err(Error::Trace)?;
+    let members = CycleMembers { trace, stats, ..CycleMembers::default() };
+    recording.push(&members).map_err(Error::Trace)
+}
+
+/// How often a command and the wish to stop are looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Waits for the end. Returns the command's exit code, if it had one.
+fn wait(until: &Until, begin: Instant, watch: &mut dyn Watch) -> Result<Option<i32>, Error> {
+    let limit = match until {
+        Until::After(d) | Until::EndsWithin(_, d) => Some(*d),
+        Until::Ends(_) => None,
+    };
+    let mut child = match until {
+        Until::After(_) => None,
+        Until::Ends(c) | Until::EndsWithin(c, _) => Some(start(c)?),
+    };
+    loop {
+        if let Some(running) = &mut child
+            && let Some(status) = running.try_wait().map_err(Error::Trace)?
+        {
+            return Ok(status.code());
+        }
+        let left = limit.map(|d| d.saturating_sub(begin.elapsed()));
+        if watch.stop() || left == Some(Duration::ZERO) {
+            return Ok(child.map(end).unwrap_or_default());
+        }
+        std::thread::sleep(left.unwrap_or(LOOK).min(LOOK));
+    }
+}
+
+/// Starts a command that reads nothing.
+fn start(command: &[String]) -> Result<Child, Error> {
+    let program = command.first().map(String::as_str).unwrap_or_default();
+    Command::new(program)
+        .args(&command[1..])
+        .stdin(Stdio::null())
+        .spawn()
+        .map_err(|source| Error::Command { command: program.into(), source })
+}
+
+/// Ends a command that is still running: asks it, and kills it after a second.
+fn end(mut child: Child) -> Option<i32> {
+    if let Some(pid) = rustix::process::Pid::from_raw(child.id() as i32) {
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+    }
+    let asked = Instant::now();
+    while asked.elapsed() < Duration::from_secs(1) {
+        match child.try_wait() {
+            Ok(Some(status)) => return status.code(),
+            Ok(None) => std::thread::sleep(LOOK),
+            Err(_) => break,
+        }
+    }
+    let _ = child.kill();
+    child.wait().ok().and_then(|s| s.code())
+}
