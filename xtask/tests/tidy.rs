@@ -44,7 +44,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("board", &["model", "stats"]),
     ("sleep", &["board", "model", "stats"]),
     ("idle", &[]),
-    ("read", &["board", "model", "stats"]),
+    ("read", &["board", "idle", "model", "stats"]),
     ("write", &["board", "model", "sleep"]),
     ("record", &["read"]),
     ("lab", &["board", "model", "read", "record"]),

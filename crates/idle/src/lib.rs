@@ -8,5 +8,8 @@
 
 extern crate alloc;
 
+pub mod doubt;
 pub mod governors;
+pub mod snapshot;
 pub mod state;
+pub mod tally;

@@ -22,6 +22,7 @@ pub mod detect;
 pub mod dtb;
 pub mod event;
 pub mod ftrace;
+pub mod idle;
 pub mod klog;
 pub mod perfetto;
 pub mod pmgraph;

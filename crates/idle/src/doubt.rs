@@ -1,0 +1,80 @@
+//! What cannot be right in a table of idle states, or is not a measurement.
+
+use crate::snapshot::StateSeen;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+/// Something about a table that spoils what is derived from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// A target residency below the exit latency: the state cannot pay before
+    /// it is left again.
+    ResidencyBelowLatency {
+        /// Number of the state.
+        state: u32,
+    },
+    /// Deeper, but quicker to leave than an enabled shallower one.
+    LatencyOrder {
+        /// The shallower state.
+        shallow: u32,
+        /// The deeper state.
+        deep: u32,
+    },
+    /// Deeper, but pays earlier than a shallower one: the shallower one is never
+    /// the best.
+    ResidencyOrder {
+        /// The shallower state.
+        shallow: u32,
+        /// The deeper state.
+        deep: u32,
+    },
+    /// Deeper, with the figures of the state before it: governors cannot tell
+    /// them apart.
+    Same {
+        /// The shallower state.
+        shallow: u32,
+        /// The deeper state.
+        deep: u32,
+    },
+    /// Residencies are a multiple of the latencies, not measured: acpi_idle
+    /// doubles them (`acpi_processor_setup_cstates`, drivers/acpi/processor_idle.c),
+    /// intel_idle takes them three times below C1 for tables of ACPI
+    /// (`intel_idle_init_cstates_acpi`, drivers/idle/intel_idle.c).
+    Multiple {
+        /// 2 or 3.
+        factor: u64,
+    },
+}
+
+/// All doubts about a table, in order of its states.
+pub fn doubts(states: &BTreeMap<u32, StateSeen>) -> Vec<Doubt> {
+    let mut out = Vec::new();
+    let known: Vec<(u32, u64, u64)> =
+        states.iter().filter_map(|(&i, s)| Some((i, s.latency?, s.residency?))).collect();
+    for (at, &(state, latency, residency)) in known.iter().enumerate() {
+        if residency < latency {
+            out.push(Doubt::ResidencyBelowLatency { state });
+        }
+        let Some(&(shallow, l, r)) = at.checked_sub(1).and_then(|i| known.get(i)) else { continue };
+        let deep = state;
+        if (l, r) == (latency, residency) {
+            out.push(Doubt::Same { shallow, deep });
+        }
+        if latency < l {
+            out.push(Doubt::LatencyOrder { shallow, deep });
+        }
+        if residency < r {
+            out.push(Doubt::ResidencyOrder { shallow, deep });
+        }
+    }
+    // One state alone may happen to be a multiple.
+    let slow: Vec<(u64, u64)> = known.iter().filter(|s| s.1 > 0).map(|s| (s.1, s.2)).collect();
+    if slow.len() >= 2 {
+        if slow.iter().all(|&(l, r)| r == 2 * l) {
+            out.push(Doubt::Multiple { factor: 2 });
+        } else if slow[0].1 <= 3 * slow[0].0 && slow[1..].iter().all(|&(l, r)| r == 3 * l) {
+            out.push(Doubt::Multiple { factor: 3 });
+        }
+    }
+    out
+}

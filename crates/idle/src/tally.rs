@@ -1,0 +1,197 @@
+//! Counts over a trace: how often and how long each CPU was in each state, and
+//! whether another state had been better. Memory grows with CPUs and states,
+//! never with the length of the trace.
+
+use crate::state::{StateSet, Table};
+use alloc::collections::BTreeMap;
+
+/// Steps of the histogram in each doubling of a residency.
+const STEPS: usize = 4;
+/// Steps in all: residencies up to 2^63 ns.
+const BUCKETS: usize = 64 * STEPS;
+
+/// Residencies in steps of a quarter of a doubling.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    counts: [u64; BUCKETS],
+}
+
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram { counts: [0; BUCKETS] }
+    }
+}
+
+impl Histogram {
+    /// Counts one residency of `ns`.
+    pub fn add(&mut self, ns: i64) {
+        let ns = ns.max(0) as u64;
+        let top = 63 - (ns | 1).leading_zeros() as usize;
+        // The two bits below the highest one.
+        let step = if top >= 2 { (ns >> (top - 2)) as usize & 3 } else { 0 };
+        self.counts[top * STEPS + step] += 1;
+    }
+
+    /// The residency below which `per_mille` of all lie, ns, as the lower end of
+    /// its step (at most a fifth too small); `None` without residencies.
+    pub fn quantile(&self, per_mille: u64) -> Option<i64> {
+        let all: u64 = self.counts.iter().sum();
+        let wanted = (all * per_mille).div_ceil(1_000).max(1);
+        let mut sum = 0;
+        for (i, &n) in self.counts.iter().enumerate() {
+            sum += n;
+            if sum >= wanted {
+                let (top, step) = (i / STEPS, (i % STEPS) as i64);
+                let base = 1i64 << top.min(62);
+                return (all > 0).then_some(base + if top >= 2 { step * (base / 4) } else { 0 });
+            }
+        }
+        None
+    }
+}
+
+/// How a state served.
+#[derive(Clone, Debug, Default)]
+pub struct StateTally {
+    /// Sleeps that begin and end in the trace.
+    pub entries: u64,
+    /// Their time, ns.
+    pub time: i64,
+    /// The longest of them, ns.
+    pub longest: i64,
+    /// Residencies.
+    pub residencies: Histogram,
+    /// `cpu_idle_miss` of type above: the kernel says too deep.
+    pub said_above: u64,
+    /// `cpu_idle_miss` of type below: the kernel says too shallow.
+    pub said_below: u64,
+    /// By the kernel's rule, computed again from the time stamps: too deep.
+    pub above: u64,
+    /// The same: too shallow.
+    pub below: u64,
+    /// A shallower state had cost less energy: the wake-up came before this one
+    /// paid.
+    pub too_deep: u64,
+    /// A deeper one had cost less, which is not asked of the next one only.
+    pub too_shallow: u64,
+}
+
+/// How one CPU idled.
+#[derive(Clone, Debug, Default)]
+pub struct CpuTally {
+    /// By number of the state.
+    pub states: BTreeMap<u32, StateTally>,
+    /// Wake-ups whose sleep began before the trace.
+    pub unbegun: u64,
+    /// Sleeps that began while another was open: an event is missing.
+    pub overlaps: u64,
+    /// The sleep that is open: state, and when it began (ns).
+    pub open: Option<(u32, i64)>,
+    /// Wake-ups by what woke the CPU.
+    pub wakers: BTreeMap<u32, u64>,
+    /// Wake-ups of which nothing was seen on this CPU.
+    pub unexplained: u64,
+    /// The state that the last wake-up left, until its cause is seen.
+    woken: bool,
+}
+
+/// Counts over a trace.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// By CPU.
+    pub cpus: BTreeMap<u32, CpuTally>,
+    /// First and last event, ns.
+    pub span: Option<(i64, i64)>,
+    tables: BTreeMap<u32, (Table, StateSet)>,
+}
+
+impl Tally {
+    /// A tally that knows the table, and what is disabled, of some CPUs: only
+    /// for those it says whether a state was right.
+    pub fn with_tables(tables: BTreeMap<u32, (Table, StateSet)>) -> Tally {
+        Tally { tables, ..Tally::default() }
+    }
+
+    /// Is the table of any CPU known?
+    pub fn knows_tables(&self) -> bool {
+        !self.tables.is_empty()
+    }
+
+    /// An event of any kind at `time` (ns).
+    pub fn seen(&mut self, time: i64) {
+        let (first, last) = self.span.unwrap_or((time, time));
+        self.span = Some((first.min(time), last.max(time)));
+    }
+
+    /// `cpu_idle` with a state: `cpu` goes to sleep.
+    pub fn enter(&mut self, cpu: u32, time: i64, state: u32) {
+        let c = self.cpus.entry(cpu).or_default();
+        c.overlaps += u64::from(c.open.is_some());
+        c.unexplained += u64::from(core::mem::take(&mut c.woken));
+        c.open = Some((state, time));
+    }
+
+    /// `cpu_idle` with state 4294967295: `cpu` is awake.
+    pub fn exit(&mut self, cpu: u32, time: i64) {
+        let c = self.cpus.entry(cpu).or_default();
+        let Some((state, begin)) = c.open.take() else {
+            c.unbegun += 1;
+            return;
+        };
+        c.woken = true;
+        let slept = time.saturating_sub(begin);
+        let s = c.states.entry(state).or_default();
+        s.entries += 1;
+        s.time = s.time.saturating_add(slept);
+        s.longest = s.longest.max(slept);
+        s.residencies.add(slept);
+        if let Some((table, disabled)) = self.tables.get(&cpu) {
+            judge(s, table, *disabled, state as usize, slept);
+        }
+    }
+
+    /// `cpu_idle_miss`: the kernel says that the last sleep was too deep
+    /// (`above`) or too shallow.
+    pub fn miss(&mut self, cpu: u32, state: u32, above: bool) {
+        let s = self.cpus.entry(cpu).or_default().states.entry(state).or_default();
+        *(if above { &mut s.said_above } else { &mut s.said_below }) += 1;
+    }
+
+    /// The first thing that `cpu` does after a wake-up: `cause` is the caller's
+    /// number for it.
+    pub fn woken_by(&mut self, cpu: u32, cause: u32) {
+        let Some(c) = self.cpus.get_mut(&cpu) else { return };
+        if core::mem::take(&mut c.woken) {
+            *c.wakers.entry(cause).or_default() += 1;
+        }
+    }
+
+    /// Sleeps that begin and end in the trace.
+    pub fn sleeps(&self) -> u64 {
+        self.cpus.values().flat_map(|c| c.states.values()).map(|s| s.entries).sum()
+    }
+}
+
+/// Was `state` right for a sleep of `slept` ns?
+fn judge(s: &mut StateTally, table: &Table, disabled: StateSet, state: usize, slept: i64) {
+    let states = table.states();
+    let Some(entered) = states.get(state) else { return };
+    let enabled = |&i: &usize| !disabled.has(i);
+    // The kernel's rule (`cpuidle_enter_state`, drivers/cpuidle/cpuidle.c, 6.12).
+    if slept < entered.residency {
+        s.above += u64::from((0..state).any(|i| enabled(&i)));
+    } else if slept > entered.latency
+        && let Some(next) = (state + 1..states.len()).find(enabled)
+    {
+        s.below += u64::from(slept - entered.latency >= states[next].residency);
+    }
+    // Without its exit latency: the time from falling asleep to the wake-up,
+    // which the best state would have been chosen for.
+    let until = slept - entered.latency.min(slept);
+    let best = (0..states.len()).rev().filter(enabled).find(|&i| states[i].residency <= until);
+    match best {
+        Some(best) if best < state => s.too_deep += 1,
+        Some(best) if best > state => s.too_shallow += 1,
+        _ => {}
+    }
+}

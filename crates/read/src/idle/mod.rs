@@ -1,0 +1,220 @@
+//! CPU idle states: snapshots of tables and counters, and traces of sleeps.
+//!
+//! | file | reads |
+//! |---|---|
+//! | `sysfs` | `grep -r . /sys/devices/system/cpu/cpu*/cpuidle` in its dresses, and bare values |
+//! | `table` | `cpupower idle-info`, and tables with a line for each state (csv) |
+//! | `trace` | ftrace text and `trace.dat`: `cpu_idle`, `cpu_idle_miss`, what woke the CPU |
+//!
+//! Snapshots are read before traces, whatever their order, because a trace
+//! says no target residencies: with a snapshot of the machine beside it the
+//! choice of each state can be judged.
+
+mod sysfs;
+mod table;
+mod trace;
+
+use crate::container::{self, Source};
+use crate::{Input, Options, ReadError};
+use dormouse_idle::snapshot::Snapshot;
+use dormouse_idle::state::{State, StateSet, Table};
+use dormouse_idle::tally::Tally;
+use dormouse_model::loss::{Losses, Severity};
+use std::collections::BTreeMap;
+
+pub use trace::Sleeps;
+
+/// What inputs say of idle states.
+#[derive(Clone, Debug, Default)]
+pub struct IdleReading {
+    /// Every snapshot, in order of the inputs.
+    pub snapshots: Vec<Snapshot>,
+    /// Every trace with idle events, in order of the inputs.
+    pub traces: Vec<Sleeps>,
+    /// What could not be read, and what to do about it.
+    pub losses: Losses,
+}
+
+/// Reads `inputs`.
+///
+/// # Errors
+/// If an input named by the caller cannot be read or unpacked.
+pub fn read(inputs: &[Input], options: &Options) -> Result<IdleReading, ReadError> {
+    let mut out = IdleReading::default();
+    let mut traces = false;
+    for input in inputs {
+        container::for_each(input, &options.limits, &mut |source| {
+            out.damage(&source);
+            if is_tar(source.bytes) {
+                traces |= out.archive(&source, false);
+            } else if is_trace(source.bytes) {
+                traces = true;
+            } else {
+                out.snapshot(source.name, source.bytes);
+            }
+        })?;
+        // Standard input cannot be read a second time.
+        if *input == Input::Stdin && traces {
+            let advice = "a trace on standard input cannot be read here: save it to a file first";
+            out.losses.add("trace_on_stdin", 1, Severity::Error, advice, None);
+            traces = false;
+        }
+    }
+    if traces {
+        let tables = tables(&out.snapshots);
+        for input in inputs.iter().filter(|i| **i != Input::Stdin) {
+            container::for_each(input, &options.limits, &mut |source| {
+                if is_trace(source.bytes) {
+                    out.trace(source.name, source.bytes, &tables);
+                }
+            })?;
+        }
+    }
+    Ok(out)
+}
+
+/// Reads bytes that are in memory and shown as `name`: one snapshot text or one
+/// trace, unpacked.
+pub fn read_bytes(name: &str, bytes: &[u8]) -> IdleReading {
+    let mut out = IdleReading::default();
+    if is_tar(bytes) {
+        out.archive(&Source { name, group: "", bytes, damage: None }, true);
+    } else if is_trace(bytes) {
+        out.trace(name, bytes, &BTreeMap::new());
+    } else {
+        out.snapshot(name, bytes);
+    }
+    out
+}
+
+/// Table and disabled states of each CPU whose figures are all known, by the
+/// last snapshot that says them.
+pub fn tables(snapshots: &[Snapshot]) -> BTreeMap<u32, (Table, StateSet)> {
+    let mut out = BTreeMap::new();
+    for (&cpu, seen) in snapshots.iter().filter(|s| s.sum_of == 0).flat_map(|s| &s.cpus) {
+        let mut disabled = StateSet::NONE;
+        let mut states = Vec::new();
+        for (at, (&i, s)) in seen.iter().enumerate() {
+            let (Some(latency), Some(residency)) = (s.latency, s.residency) else { break };
+            if at as u32 != i {
+                break;
+            }
+            if s.disabled == Some(true) {
+                disabled = disabled.with(at);
+            }
+            let name = s.name.clone().unwrap_or_default();
+            let polls = name == "POLL" || name == "snooze";
+            let ns = |us: u64| i64::try_from(us.saturating_mul(1_000)).unwrap_or(i64::MAX);
+            states.push(State {
+                name,
+                latency: ns(latency),
+                residency: ns(residency),
+                polls,
+                stops_timer: false,
+            });
+        }
+        if states.len() == seen.len()
+            && let Ok(table) = Table::new(states)
+        {
+            out.insert(cpu, (table, disabled));
+        }
+    }
+    out
+}
+
+impl IdleReading {
+    fn damage(&mut self, source: &Source<'_>) {
+        if let Some(damage) = &source.damage {
+            self.losses.add("damaged_input", 1, Severity::Error, damage.to_string(), None);
+        }
+    }
+
+    fn snapshot(&mut self, name: &str, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
+        let before = self.snapshots.len();
+        if sysfs::is_sysfs(&text) {
+            sysfs::parse(name, &text, &mut self.snapshots, &mut self.losses);
+        } else if sysfs::is_bare(&text) {
+            sysfs::bare(name, &text, &mut self.snapshots, &mut self.losses);
+        }
+        // A mail may hold a dump and a table.
+        if table::is_idle_info(&text) {
+            table::idle_info(name, &text, &mut self.snapshots, &mut self.losses);
+        } else if table::is_csv(&text) {
+            table::csv(&text, &mut self.snapshots, &mut self.losses);
+        }
+        if self.snapshots.len() == before {
+            let advice = format!(
+                "{name} holds nothing about idle states that is known here; known are dumps of \
+                 /sys/devices/system/cpu/cpu*/cpuidle (grep -r .), cpupower idle-info, and traces \
+                 with the event cpu_idle"
+            );
+            self.losses.add("no_idle_data", 1, Severity::Warning, advice, None);
+        }
+    }
+
+    fn trace(&mut self, name: &str, bytes: &[u8], tables: &BTreeMap<u32, (Table, StateSet)>) {
+        let tally = Tally::with_tables(tables.clone());
+        let sleeps = trace::read(name, bytes, tally, &mut self.losses);
+        if sleeps.tally.sleeps() == 0 {
+            let advice = "a trace without idle events: record it with the event power:cpu_idle";
+            self.losses.add("no_idle_data", 1, Severity::Warning, advice, None);
+        }
+        self.traces.push(sleeps);
+    }
+
+    /// Reads the members of a tar; whether one of them is a trace.
+    fn archive(&mut self, source: &Source<'_>, with_traces: bool) -> bool {
+        let mut found = false;
+        let mut tree = String::new();
+        let mut archive = tar::Archive::new(source.bytes);
+        let Ok(entries) = archive.entries() else { return false };
+        for entry in entries {
+            let Ok(mut entry) = entry else {
+                let advice = "a tar archive that ends early: copy it again";
+                self.losses.add("damaged_input", 1, Severity::Error, advice, None);
+                break;
+            };
+            if !entry.header().entry_type().is_file() {
+                continue;
+            }
+            let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+            let mut bytes = Vec::new();
+            // A member is never longer than its archive.
+            let mut room = std::io::Read::take(&mut entry, source.bytes.len() as u64);
+            if std::io::Read::read_to_end(&mut room, &mut bytes).is_err() {
+                continue;
+            }
+            let name = format!("{}:{path}", source.name);
+            if path.contains("/cpuidle/") && sysfs::names_attribute(&path) {
+                // A copied tree: one file is one value.
+                let value = String::from_utf8_lossy(&bytes);
+                tree += &format!("{path}:{}\n", value.trim_end());
+            } else if is_trace(&bytes) {
+                found = true;
+                if with_traces {
+                    self.trace(&name, &bytes, &BTreeMap::new());
+                } else {
+                    let advice = "a trace inside a tar archive is not read here: unpack it first";
+                    self.losses.add("trace_in_tar", 1, Severity::Warning, advice, None);
+                }
+            } else {
+                self.snapshot(&name, &bytes);
+            }
+        }
+        if !tree.is_empty() {
+            sysfs::parse(source.name, &tree, &mut self.snapshots, &mut self.losses);
+        }
+        found
+    }
+}
+
+fn is_tar(bytes: &[u8]) -> bool {
+    bytes.get(257..262) == Some(b"ustar")
+}
+
+fn is_trace(bytes: &[u8]) -> bool {
+    crate::tracedat::is_trace_dat(bytes)
+        || memchr::memmem::find(bytes, b"cpu_idle: ").is_some()
+        || memchr::memmem::find(&bytes[..bytes.len().min(64 << 10)], b"# tracer:").is_some()
+}

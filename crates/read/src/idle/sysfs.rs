@@ -1,0 +1,300 @@
+//! Values of `/sys/devices/system/cpu/cpu*/cpuidle`, in the dresses that people
+//! post: `PATH:VALUE` (grep), `PATH:` with the value below, `==> PATH <==`
+//! (head), several values a line, any folder in front, quoted by a mail.
+
+use dormouse_idle::snapshot::{Snapshot, StateSeen};
+use dormouse_model::loss::{Losses, Severity};
+use std::collections::BTreeMap;
+
+/// Attributes of a state that are read or known to be of no use.
+const ATTRIBUTES: [&str; 14] = [
+    "above",
+    "below",
+    "default_status",
+    "desc",
+    "disable",
+    "latency",
+    "name",
+    "power",
+    "rejected",
+    "residency",
+    "s2idle/time",
+    "s2idle/usage",
+    "time",
+    "usage",
+];
+
+/// Whether a path ends in an attribute of cpuidle.
+pub fn names_attribute(path: &str) -> bool {
+    find(path).is_some()
+}
+
+/// Whether a text has such paths.
+pub fn is_sysfs(text: &str) -> bool {
+    text.lines().any(|l| find(l).is_some_and(|f| matches!(f.what, What::State { .. })))
+}
+
+/// What a path names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What<'a> {
+    State { cpu: Option<u32>, state: u32, attribute: &'a str },
+    Driver,
+    Governor,
+}
+
+/// A path in a line.
+struct Found<'a> {
+    /// What stands before the machine's own part: a folder of somebody's.
+    prefix: &'a str,
+    what: What<'a>,
+    /// What follows the path.
+    rest: &'a str,
+}
+
+fn number(text: &str) -> Option<(u32, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    Some((text[..end].parse().ok()?, &text[end..]))
+}
+
+/// The first path of a line that names something of cpuidle.
+fn find(line: &str) -> Option<Found<'_>> {
+    let start =
+        |at: usize| line[..at].rfind(|c: char| c.is_whitespace() || c == '>').map_or(0, |i| i + 1);
+    for (word, what) in [
+        ("cpuidle/current_driver", What::Driver),
+        ("cpuidle/current_governor_ro", What::Governor),
+        ("cpuidle/current_governor", What::Governor),
+        ("cpuidle/driver/name", What::Driver),
+    ] {
+        if let Some(at) = line.find(word) {
+            let rest = &line[at + word.len()..];
+            if ends(rest) {
+                return Some(Found { prefix: prefix(&line[start(at)..at]), what, rest });
+            }
+        }
+    }
+    let mut from = 0;
+    while let Some(at) = line[from..].find("state").map(|i| from + i) {
+        from = at + 5;
+        let before = &line[start(at)..at];
+        if !(before.is_empty() || before.ends_with('/')) {
+            continue;
+        }
+        let Some((state, rest)) = number(&line[from..]) else { continue };
+        let Some(rest) = rest.strip_prefix('/') else { continue };
+        let named = |a: &&&str| rest.strip_prefix(**a).is_some_and(ends);
+        let Some(attribute) = ATTRIBUTES.iter().find(named) else { continue };
+        let cpu = before.rfind("cpu").and_then(|_| {
+            let folder = before.strip_suffix("cpuidle/")?.strip_suffix('/')?;
+            let digits = folder.rfind("cpu").map(|i| &folder[i + 3..])?;
+            number(digits).filter(|(_, left)| left.is_empty()).map(|(n, _)| n)
+        });
+        let what = What::State { cpu, state, attribute };
+        return Some(Found { prefix: prefix(before), what, rest: &rest[attribute.len()..] });
+    }
+    None
+}
+
+/// A path ends where no further name follows.
+fn ends(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with(':') || rest.starts_with(" <==") || rest.starts_with('=')
+}
+
+/// What of a path is not the machine's own.
+fn prefix(path: &str) -> &str {
+    let end = path.find("sys/devices/system/cpu").or_else(|| path.find("cpu")).unwrap_or(0);
+    path[..end].trim_end_matches('/')
+}
+
+/// Reads a text of paths and values into one snapshot for each folder that the
+/// paths stand in; a value that comes a second time begins a new one.
+pub fn parse(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
+    let first = out.len();
+    let mut by_prefix: BTreeMap<String, usize> = BTreeMap::new();
+    let (mut nameless, mut unread) = (0, 0);
+    let mut lines = text.lines().peekable();
+    let mut seen: BTreeMap<(usize, u32, u32), u32> = BTreeMap::new();
+    while let Some(line) = lines.next() {
+        let mut rest = line;
+        while let Some(found) = find(rest) {
+            let value = value(found.rest, &mut lines);
+            // Several a line: the next path begins behind a blank.
+            let (value, next) =
+                match value.find("state").filter(|&i| i > 0).and_then(|_| split(value)) {
+                    Some((value, next)) => (value, next),
+                    None => (value, ""),
+                };
+            let mut at = *by_prefix.entry(found.prefix.to_owned()).or_insert_with(|| {
+                out.push(Snapshot { label: label(name, found.prefix), ..Snapshot::default() });
+                out.len() - 1
+            });
+            match found.what {
+                What::Driver => {
+                    out[at].driver.get_or_insert_with(|| value.to_owned());
+                }
+                What::Governor => {
+                    out[at].governor.get_or_insert_with(|| value.to_owned());
+                }
+                What::State { cpu: None, .. } => nameless += 1,
+                What::State { cpu: Some(cpu), state, attribute } => {
+                    let bit = 1u32 << ATTRIBUTES.iter().position(|a| *a == attribute).unwrap_or(0);
+                    if seen.get(&(at, cpu, state)).is_some_and(|s| s & bit != 0) {
+                        // The same value again: another moment.
+                        let (driver, governor) = (out[at].driver.clone(), out[at].governor.clone());
+                        let label = label(name, found.prefix);
+                        out.push(Snapshot { label, driver, governor, ..Snapshot::default() });
+                        at = out.len() - 1;
+                        by_prefix.insert(found.prefix.to_owned(), at);
+                    }
+                    *seen.entry((at, cpu, state)).or_default() |= bit;
+                    let s = out[at].cpus.entry(cpu).or_default().entry(state).or_default();
+                    unread += u64::from(!set(s, attribute, value));
+                }
+            }
+            rest = next;
+        }
+    }
+    // A folder that only said a driver, or nothing.
+    let mut i = first;
+    while i < out.len() {
+        if out[i].cpus.is_empty() {
+            out.remove(i);
+        } else {
+            i += 1;
+        }
+    }
+    let count = out.len() - first;
+    if count > 1 {
+        for (i, s) in out[first..].iter_mut().enumerate() {
+            s.label = format!("{} ({} of {count})", s.label, i + 1);
+        }
+    }
+    let advice = "values of states without a CPU in their path: give whole paths (grep -r . /sys/devices/system/cpu/cpu*/cpuidle)";
+    losses.add("unnamed_cpu", nameless, Severity::Warning, advice, None);
+    let advice = "values that are no numbers where one belongs: compare them with the original";
+    losses.add("unread_value", unread, Severity::Warning, advice, None);
+}
+
+fn label(name: &str, prefix: &str) -> String {
+    let prefix = prefix.trim_start_matches("./");
+    if prefix.is_empty() { name.to_owned() } else { format!("{name} {prefix}") }
+}
+
+/// The value behind a path: on its line, or on the next that is not blank and
+/// names no path.
+fn value<'a>(rest: &'a str, lines: &mut std::iter::Peekable<std::str::Lines<'a>>) -> &'a str {
+    let here = rest.trim_start_matches([':', '=']).trim();
+    if !here.is_empty() && here != "<==" {
+        return here;
+    }
+    while lines.next_if(|l| l.trim().is_empty()).is_some() {}
+    lines.next_if(|l| find(l).is_none()).map_or("", str::trim)
+}
+
+/// A value and the next path on the same line.
+fn split(text: &str) -> Option<(&str, &str)> {
+    let at =
+        text.match_indices(char::is_whitespace).find(|(i, _)| find(&text[i + 1..]).is_some())?.0;
+    Some((text[..at].trim(), &text[at + 1..]))
+}
+
+/// Sets one value; false if it is no number where one belongs.
+fn set(s: &mut StateSeen, attribute: &str, value: &str) -> bool {
+    let n: Option<u64> = value.parse().ok();
+    let c = &mut s.counters;
+    let place = match attribute {
+        "name" => {
+            s.name = Some(value.to_owned());
+            return true;
+        }
+        "desc" => {
+            s.desc = Some(value.to_owned());
+            return true;
+        }
+        // What the kernel did at the start, and a figure that no driver means.
+        "default_status" | "power" => return true,
+        "disable" => {
+            s.disabled = n.map(|n| n != 0);
+            return n.is_some();
+        }
+        "latency" => &mut s.latency,
+        "residency" => &mut s.residency,
+        "usage" => &mut c.usage,
+        "time" => &mut c.time,
+        "above" => &mut c.above,
+        "below" => &mut c.below,
+        "rejected" => &mut c.rejected,
+        "s2idle/usage" => &mut c.s2idle_usage,
+        "s2idle/time" => &mut c.s2idle_time,
+        _ => return false,
+    };
+    *place = n;
+    n.is_some()
+}
+
+/// Order of values in `cat cpu*/cpuidle/state*/*`.
+const BARE: [&str; 12] = [
+    "above",
+    "below",
+    "default_status",
+    "desc",
+    "disable",
+    "latency",
+    "name",
+    "power",
+    "rejected",
+    "residency",
+    "time",
+    "usage",
+];
+
+/// One state of bare values, or `None` if the lines are something else.
+fn bare_state(lines: &[&str]) -> Option<StateSeen> {
+    let mut s = StateSeen::default();
+    if lines.len() < BARE.len() || !matches!(lines[2], "enabled" | "disabled") {
+        return None;
+    }
+    lines[7].parse::<u64>().ok()?;
+    BARE.iter().zip(lines).all(|(a, v)| set(&mut s, a, v.trim())).then_some(s)
+}
+
+/// Whether a text is bare values, as `cat` of all attributes prints them.
+pub fn is_bare(text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().take(BARE.len()).collect();
+    bare_state(&lines).is_some()
+}
+
+/// Reads bare values. CPUs are not named, so they are numbered in order; a CPU
+/// begins where the name of the first state comes again.
+pub fn bare(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut snapshot = Snapshot { label: name.to_owned(), ..Snapshot::default() };
+    let (mut cpu, mut state, mut at) = (0, 0, 0);
+    let mut first: Option<String> = None;
+    while let Some(s) = lines.get(at..).and_then(bare_state) {
+        at += BARE.len();
+        if first.is_none() {
+            first.clone_from(&s.name);
+        } else if s.name == first {
+            (cpu, state) = (cpu + 1, 0);
+        }
+        snapshot.cpus.entry(cpu).or_default().insert(state, s);
+        state += 1;
+    }
+    let left = lines.len() - at;
+    losses.add(
+        "unread_line",
+        left as u64,
+        Severity::Warning,
+        "values after the last whole state: the text is cut, or has other attributes than a state",
+        Some(at as u64 + 1),
+    );
+    losses.add(
+        "unnamed_cpu",
+        1,
+        Severity::Info,
+        "bare values name no CPU: they are numbered in the order of the text, which is that of cat, not of the machine",
+        None,
+    );
+    out.push(snapshot);
+}

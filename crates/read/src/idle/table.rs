@@ -1,0 +1,162 @@
+//! Tables of idle states that programs print.
+
+use dormouse_idle::snapshot::{Counters, Snapshot, StateSeen};
+use dormouse_model::loss::{Losses, Severity};
+
+/// Whether a text has lines of `cpupower idle-info`.
+pub fn is_idle_info(text: &str) -> bool {
+    text.lines().any(|l| plain(l).starts_with("Flags/Description:"))
+}
+
+/// A line without the marks of a mail that quotes it.
+fn plain(line: &str) -> &str {
+    line.trim_start_matches(['>', ' ', '\t', '+']).trim_end()
+}
+
+/// Reads `cpupower idle-info`; each `CPUidle driver:` begins a snapshot.
+pub fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
+    let first = out.len();
+    let mut snapshot = Snapshot { label: name.to_owned(), ..Snapshot::default() };
+    let mut cpu: Option<u32> = None;
+    let (mut nameless, mut unread) = (0, 0);
+    let mut state: Option<StateSeen> = None;
+    let mut previous = "";
+    let mut keep = |snapshot: &mut Snapshot, cpu: Option<u32>, state: Option<StateSeen>| {
+        let Some(s) = state else { return };
+        nameless += u64::from(cpu.is_none());
+        let states = snapshot.cpus.entry(cpu.unwrap_or(0)).or_default();
+        states.insert(states.len() as u32, s);
+    };
+    for line in text.lines() {
+        let line = plain(line);
+        let after = |key: &str| line.strip_prefix(key).map(str::trim);
+        if let Some(driver) = after("CPUidle driver:") {
+            keep(&mut snapshot, cpu, state.take());
+            if !snapshot.cpus.is_empty() {
+                out.push(core::mem::take(&mut snapshot));
+            }
+            snapshot = Snapshot {
+                label: name.to_owned(),
+                driver: Some(driver.to_owned()),
+                ..Snapshot::default()
+            };
+            cpu = None;
+        } else if let Some(governor) = after("CPUidle governor:") {
+            snapshot.governor = Some(governor.to_owned());
+        } else if let Some(n) = after("analyzing CPU") {
+            keep(&mut snapshot, cpu, state.take());
+            cpu = n.trim_end_matches(':').parse().ok();
+        } else if let Some(desc) = after("Flags/Description:") {
+            keep(&mut snapshot, cpu, state.take());
+            let (name, disabled) = match previous.trim_end_matches([':', ' ']) {
+                n if n.ends_with("(DISABLED)") => (n.trim_end_matches("(DISABLED)").trim(), true),
+                n => (n, false),
+            };
+            state = Some(StateSeen {
+                name: Some(name.to_owned()),
+                desc: Some(desc.to_owned()),
+                disabled: Some(disabled),
+                ..StateSeen::default()
+            });
+        } else if let Some(s) = &mut state {
+            let place = match line.split_once(':').map(|(k, _)| k) {
+                Some("Latency") => &mut s.latency,
+                Some("Residency") => &mut s.residency,
+                Some("Usage") => &mut s.counters.usage,
+                Some("Duration") => &mut s.counters.time,
+                _ => {
+                    previous = line;
+                    continue;
+                }
+            };
+            *place = line.split_once(':').and_then(|(_, v)| v.trim().parse().ok());
+            unread += u64::from(place.is_none());
+        }
+        previous = line;
+    }
+    keep(&mut snapshot, cpu, state);
+    if !snapshot.cpus.is_empty() {
+        out.push(snapshot);
+    }
+    let count = out.len() - first;
+    if count > 1 {
+        for (i, s) in out[first..].iter_mut().enumerate() {
+            s.label = format!("{} ({} of {count})", s.label, i + 1);
+        }
+    }
+    let advice = "states of which the text does not say the CPU, or how many stand before them: they are shown as CPU 0, numbered from 0";
+    losses.add("unnamed_cpu", nameless, Severity::Warning, advice, None);
+    let advice = "values that are no numbers where one belongs: compare them with the original";
+    losses.add("unread_value", unread, Severity::Warning, advice, None);
+}
+
+/// Columns of a table with a line for each state of a machine.
+const COLUMNS: [&str; 15] = [
+    "machine",
+    "driver",
+    "governor",
+    "cpus",
+    "state",
+    "name",
+    "latency_us",
+    "residency_us",
+    "default_status",
+    "cpus_disabled",
+    "usage",
+    "time_us",
+    "above",
+    "below",
+    "rejected",
+];
+
+/// Whether a text begins with those columns.
+pub fn is_csv(text: &str) -> bool {
+    text.lines().next().is_some_and(|l| l.trim_end().split(',').eq(COLUMNS))
+}
+
+/// Reads such a table: a snapshot for each machine, whose figures are sums over
+/// its CPUs.
+pub fn csv(text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
+    let (mut damaged, mut first) = (0, None);
+    for (at, line) in text.lines().enumerate().skip(1) {
+        let cells: Vec<&str> = line.trim_end().split(',').collect();
+        let n = |i: usize| cells.get(i).and_then(|c| c.parse::<u64>().ok());
+        let state = n(4).and_then(|n| u32::try_from(n).ok());
+        let (true, Some(state)) = (cells.len() == COLUMNS.len(), state) else {
+            damaged += 1;
+            first.get_or_insert(at as u64 + 1);
+            continue;
+        };
+        if out.last().is_none_or(|s| s.label != cells[0]) {
+            let said = |c: &str| (!c.is_empty()).then(|| c.to_owned());
+            out.push(Snapshot {
+                label: cells[0].to_owned(),
+                driver: said(cells[1]),
+                governor: said(cells[2]),
+                sum_of: n(3).and_then(|n| u32::try_from(n).ok()).unwrap_or(1),
+                ..Snapshot::default()
+            });
+        }
+        let Some(snapshot) = out.last_mut() else { continue };
+        snapshot.cpus.entry(0).or_default().insert(
+            state,
+            StateSeen {
+                name: Some(cells[5].to_owned()),
+                desc: None,
+                latency: n(6),
+                residency: n(7),
+                disabled: n(9).map(|n| n > 0),
+                counters: Counters {
+                    usage: n(10),
+                    time: n(11),
+                    above: n(12),
+                    below: n(13),
+                    rejected: n(14),
+                    ..Counters::default()
+                },
+            },
+        );
+    }
+    let advice = "lines with another number of cells than the head: compare them with the original";
+    losses.add("damaged_line", damaged, Severity::Warning, advice, first);
+}

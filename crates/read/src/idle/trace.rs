@@ -1,0 +1,183 @@
+//! Sleeps in a trace.
+
+use crate::event::{EventSink, Stamp, TraceEvent};
+use crate::ftrace::line;
+use crate::tracedat::{TraceDat, is_trace_dat};
+use dormouse_idle::tally::Tally;
+use dormouse_model::loss::{Losses, Severity};
+use std::collections::HashMap;
+
+/// State of `cpu_idle` that says a CPU is awake (`PWR_EVENT_EXIT`, -1 as u32).
+const AWAKE: u64 = 4_294_967_295;
+
+/// Sleeps counted in one trace.
+#[derive(Clone, Debug, Default)]
+pub struct Sleeps {
+    /// As the user named it.
+    pub name: String,
+    /// Counts.
+    pub tally: Tally,
+    /// Names of causes of wake-ups, by their number in the tally.
+    pub wakers: Vec<String>,
+    /// Events that were read.
+    pub events: u64,
+    /// `cpu_idle_miss` was recorded.
+    pub has_misses: bool,
+    /// Kinds of event that say what woke a CPU were recorded.
+    pub has_wakers: bool,
+}
+
+/// Counts the sleeps of a trace.
+pub fn read(name: &str, bytes: &[u8], tally: Tally, losses: &mut Losses) -> Sleeps {
+    let mut sink =
+        Sink { out: Sleeps { name: name.into(), tally, ..Sleeps::default() }, ..Sink::default() };
+    if is_trace_dat(bytes) {
+        match TraceDat::open(bytes, losses) {
+            Ok(file) => file.events(&mut sink, losses),
+            Err(e) => losses.add("unreadable_trace_dat", 1, Severity::Error, e.to_string(), None),
+        }
+    } else {
+        text(bytes, &mut sink);
+    }
+    let advice = "lines of idle events that cannot be understood: compare them with the original";
+    losses.add("damaged_line", sink.damaged, Severity::Warning, advice, None);
+    let advice =
+        "the trace buffer was too small: enlarge it (buffer_size_kb), or record fewer events";
+    losses.add("lost_events", sink.lost, Severity::Error, advice, None);
+    sink.out
+}
+
+/// Lines of a text trace, also inside the HTML of systrace.
+fn text(bytes: &[u8], sink: &mut Sink) {
+    for (i, line) in bytes.split(|&b| b == b'\n').enumerate() {
+        let at = i as u64 + 1;
+        let Some(raw) = line::scan(line) else {
+            if let Some(count) = line::lost(line) {
+                sink.lost += count.unwrap_or(1);
+            }
+            continue;
+        };
+        sink.out.events += 1;
+        if !Sink::wants(raw.event) {
+            continue;
+        }
+        match raw.line() {
+            Some(l) => {
+                let stamp = Stamp { time: l.time, pid: l.pid, comm: l.comm, cpu: l.cpu, at };
+                sink.event(stamp, TraceEvent::Other { name: raw.event, text: raw.text });
+                // Counted above, as every line is.
+                sink.out.events -= 1;
+            }
+            None => sink.damaged += 1,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Sink {
+    out: Sleeps,
+    numbers: HashMap<Vec<u8>, u32>,
+    damaged: u64,
+    lost: u64,
+}
+
+impl Sink {
+    fn wants(event: &[u8]) -> bool {
+        matches!(
+            event,
+            b"cpu_idle"
+                | b"cpu_idle_miss"
+                | b"irq_handler_entry"
+                | b"ipi_entry"
+                | b"local_timer_entry"
+                | b"reschedule_entry"
+                | b"call_function_entry"
+                | b"call_function_single_entry"
+                | b"hrtimer_expire_entry"
+        )
+    }
+
+    /// The first thing that a CPU does after a sleep is taken for what woke it.
+    fn waker(&mut self, cpu: u32, cause: &[u8]) {
+        let next = self.numbers.len() as u32;
+        let number = match self.numbers.get(cause) {
+            Some(&n) => n,
+            None => {
+                self.numbers.insert(cause.to_vec(), next);
+                self.out.wakers.push(String::from_utf8_lossy(cause).into_owned());
+                next
+            }
+        };
+        self.out.has_wakers = true;
+        self.out.tally.woken_by(cpu, number);
+    }
+}
+
+impl EventSink for Sink {
+    fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>) {
+        let TraceEvent::Other { name, text } = event else {
+            if let TraceEvent::Lost { count } = event {
+                self.lost += count.unwrap_or(1);
+            }
+            return;
+        };
+        let time = stamp.time.0;
+        self.out.events += 1;
+        match name {
+            b"cpu_idle" => match (field(text, b"state"), field(text, b"cpu_id")) {
+                (Some(AWAKE), Some(cpu)) => {
+                    self.out.tally.seen(time);
+                    self.out.tally.exit(cpu as u32, time);
+                }
+                // The kernel has room for ten states; a driver numbers them.
+                (Some(state), Some(cpu)) if state < 64 => {
+                    self.out.tally.seen(time);
+                    self.out.tally.enter(cpu as u32, time, state as u32);
+                }
+                _ => self.damaged += 1,
+            },
+            b"cpu_idle_miss" => {
+                let above = word(text, b"type").map(|w| w == b"above");
+                match (field(text, b"state"), field(text, b"cpu_id"), above) {
+                    (Some(state), Some(cpu), Some(above)) if state < 64 => {
+                        self.out.has_misses = true;
+                        self.out.tally.miss(cpu as u32, state as u32, above);
+                    }
+                    _ => self.damaged += 1,
+                }
+            }
+            b"irq_handler_entry" => {
+                let name = word(text, b"name").unwrap_or(b"?");
+                self.waker(stamp.cpu, &[b"irq ", name].concat());
+            }
+            b"ipi_entry" => {
+                let name = text.trim_ascii().trim_ascii_start();
+                let name = name.strip_prefix(b"(").unwrap_or(name);
+                let name = name.strip_suffix(b")").unwrap_or(name);
+                self.waker(stamp.cpu, &[b"ipi ", name].concat());
+            }
+            b"local_timer_entry" => self.waker(stamp.cpu, b"local timer"),
+            b"reschedule_entry" => self.waker(stamp.cpu, b"ipi reschedule"),
+            b"call_function_entry" | b"call_function_single_entry" => {
+                self.waker(stamp.cpu, b"ipi call function");
+            }
+            b"hrtimer_expire_entry" => {
+                let function = word(text, b"function").unwrap_or(b"?");
+                self.waker(stamp.cpu, &[b"timer ", function].concat());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The word after `key=`.
+fn word<'a>(text: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+    let mut words = text.split(|b| b.is_ascii_whitespace());
+    words.find_map(|w| w.strip_prefix(key)?.strip_prefix(b"="))
+}
+
+/// The number after `key=`.
+fn field(text: &[u8], key: &[u8]) -> Option<u64> {
+    let digits = word(text, key)?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}

@@ -1,0 +1,336 @@
+//! Idle states: small texts in every dress, and dumps and traces of real
+//! machines with counts that were computed independently.
+
+use dormouse_idle::doubt::Doubt;
+use dormouse_idle::snapshot::{Counters, Snapshot};
+use dormouse_read::idle::{IdleReading, Sleeps, read, read_bytes};
+use dormouse_read::{Input, Options};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// A file of the data beside the repository; `None`, said loudly, without it.
+fn data(name: &str) -> Option<PathBuf> {
+    let root = std::env::var_os("DORMOUSE_DATA").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
+        PathBuf::from,
+    );
+    let path = root.join("idle").join(name);
+    if !path.exists() {
+        println!("SKIPPED: {} is not here; DORMOUSE_DATA names the folder", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+fn load(path: &Path) -> IdleReading {
+    read(&[Input::from_arg(path)], &Options::default()).expect("a readable file")
+}
+
+fn text(text: &str) -> Vec<Snapshot> {
+    read_bytes("text", text.as_bytes()).snapshots
+}
+
+#[test]
+fn one_dump_in_three_dresses_is_one_dump() {
+    let values = [
+        ("name", "C1"),
+        ("latency", "2"),
+        ("residency", "20"),
+        ("usage", "7"),
+        ("time", "900"),
+        ("above", "3"),
+        ("below", "1"),
+        ("disable", "1"),
+    ];
+    let path = |a: &str| format!("/sys/devices/system/cpu/cpu12/cpuidle/state1/{a}");
+    let grep: String = values.iter().map(|(a, v)| format!("{}:{v}\n", path(a))).collect();
+    let below: String = values.iter().map(|(a, v)| format!("{}:\n{v}\n\n", path(a))).collect();
+    let head: String =
+        values.iter().map(|(a, v)| format!("==> {} <==\n{v}\n\n", path(a))).collect();
+    let quoted: String =
+        values.iter().map(|(a, v)| format!("> > ./run-1{}:{v}\n", path(a))).collect();
+    let first = text(&grep);
+    assert_eq!(first.len(), 1);
+    let s = &first[0].cpus[&12][&1];
+    assert_eq!((s.latency, s.residency, s.disabled), (Some(2), Some(20), Some(true)));
+    assert_eq!((s.counters.usage, s.counters.time), (Some(7), Some(900)));
+    assert_eq!((s.counters.above, s.counters.below), (Some(3), Some(1)));
+    for other in [below, head, quoted] {
+        assert_eq!(text(&other)[0].cpus, first[0].cpus, "{other}");
+    }
+}
+
+#[test]
+fn a_value_that_comes_again_is_another_moment() {
+    let one = "/sys/devices/system/cpu/cpu0/cpuidle/state0/usage:5\n\
+               /sys/devices/system/cpu/cpu0/cpuidle/state0/time:100\n";
+    let two = one.replace(":5", ":8").replace(":100", ":90");
+    let both = text(&format!("{one}{two}"));
+    assert_eq!(both.len(), 2);
+    let (grown, backwards) = both[1].since(&both[0]).expect("one CPU is in both");
+    assert_eq!(grown.cpus[&0][&0].counters.usage, Some(3));
+    assert_eq!(grown.cpus[&0][&0].counters.time, None, "a counter that ran backwards is unknown");
+    assert_eq!(backwards, 1);
+}
+
+#[test]
+fn cpupower_idle_info_is_read() {
+    let s = text(
+        "CPUidle driver: intel_idle\nCPUidle governor: menu\nanalyzing CPU 3:\n\n\
+         Number of idle states: 2\nAvailable idle states: POLL C6\nPOLL:\n\
+         Flags/Description: CPUIDLE CORE POLL IDLE\nLatency: 0\nUsage: 4\nDuration: 50\n\
+         C6 (DISABLED) :\nFlags/Description: MWAIT 0x20\nLatency: 85\nResidency: 200\n\
+         Usage: 9\nDuration: 7000\n",
+    );
+    assert_eq!(s.len(), 1);
+    assert_eq!(
+        (s[0].driver.as_deref(), s[0].governor.as_deref()),
+        (Some("intel_idle"), Some("menu"))
+    );
+    let c6 = &s[0].cpus[&3][&1];
+    assert_eq!((c6.name.as_deref(), c6.latency, c6.residency), (Some("C6"), Some(85), Some(200)));
+    assert_eq!(c6.disabled, Some(true));
+    assert_eq!(s[0].cpus[&3][&0].residency, None);
+}
+
+#[test]
+fn sleeps_of_a_trace_are_counted_and_judged() {
+    let table = "cpu0/cpuidle/state0/latency:0\ncpu0/cpuidle/state0/residency:0\n\
+                 cpu0/cpuidle/state1/latency:50\ncpu0/cpuidle/state1/residency:100\n";
+    let trace = "\
+          <idle>-0     [000] d..1.     1.000000: cpu_idle: state=4294967295 cpu_id=0\n\
+          <idle>-0     [000] d..1.     1.000100: cpu_idle: state=1 cpu_id=0\n\
+          <idle>-0     [000] d..1.     1.000180: cpu_idle: state=4294967295 cpu_id=0\n\
+          <idle>-0     [000] d.h1.     1.000190: irq_handler_entry: irq=24 name=eth0\n\
+          <idle>-0     [000] d..1.     1.000200: cpu_idle: state=0 cpu_id=0\n\
+          <idle>-0     [000] d..1.     1.000500: cpu_idle: state=4294967295 cpu_id=0\n\
+          <idle>-0     [000] d..1.     1.000600: cpu_idle: state=0 cpu_id=0\n";
+    let dir = tempfile::tempdir().expect("a folder");
+    std::fs::write(dir.path().join("a.trace"), trace).expect("written");
+    std::fs::write(dir.path().join("b.txt"), table).expect("written");
+    let r = load(dir.path());
+    assert_eq!(r.snapshots.len(), 1);
+    let cpu = &r.traces[0].tally.cpus[&0];
+    assert_eq!((cpu.unbegun, cpu.overlaps), (1, 0));
+    assert_eq!(cpu.open, Some((0, 1_000_600_000)));
+    let (poll, c1) = (&cpu.states[&0], &cpu.states[&1]);
+    assert_eq!((poll.entries, poll.time), (1, 300_000));
+    assert_eq!((c1.entries, c1.time), (1, 80_000));
+    // 80 us are less than 100: too deep, by both rules.
+    assert_eq!((c1.above, c1.too_deep, c1.below), (1, 1, 0));
+    // 300 us would have paid for state 1.
+    assert_eq!((poll.below, poll.too_shallow, poll.above), (1, 1, 0));
+    let by: Vec<(&str, u64)> =
+        cpu.wakers.iter().map(|(&n, &c)| (&*r.traces[0].wakers[n as usize], c)).collect();
+    assert_eq!(by, [("irq eth0", 1)]);
+}
+
+/// Holds one trace against the counts of an independent program.
+fn agrees(name: &str, sleeps: &Sleeps, truth: &Value) {
+    let idle = &truth["idle"];
+    let mut pairs = 0;
+    let number = |v: &Value, cpu: u32, state: u32| {
+        v[cpu.to_string()][state.to_string()].as_i64().unwrap_or(0)
+    };
+    let object = |v: &Value| v.as_object().map_or(0, serde_json::Map::len);
+    for (&cpu, c) in &sleeps.tally.cpus {
+        for (&state, s) in &c.states {
+            let at = format!("{name}, CPU {cpu}, state {state}");
+            assert_eq!(s.entries as i64, number(&idle["pairs"], cpu, state), "{at}: entries");
+            assert_eq!(s.time, number(&idle["time_ns"], cpu, state), "{at}: time");
+            pairs += s.entries;
+            for (said, kind) in [(s.said_above, "above"), (s.said_below, "below")] {
+                let want = idle["miss"][cpu.to_string()][format!("{state}/{kind}")].as_u64();
+                assert_eq!(said, want.unwrap_or(0), "{at}: {kind}");
+            }
+        }
+        let key = cpu.to_string();
+        let unbegun = idle["exit_without_enter"][&key].as_u64().unwrap_or(0);
+        assert_eq!(c.unbegun, unbegun, "{name}, CPU {cpu}: unbegun");
+        let open = idle["open_at_end"][&key].as_u64();
+        assert_eq!(c.open.map(|o| u64::from(o.0)), open, "{name}, CPU {cpu}: open");
+        assert_eq!(c.overlaps, idle["enter_while_open"][&key].as_u64().unwrap_or(0));
+    }
+    assert_eq!(pairs, idle["total_pairs"].as_u64().expect("a total"), "{name}");
+    assert_eq!(sleeps.tally.cpus.len(), object(&idle["pairs"]), "{name}: CPUs");
+}
+
+#[test]
+fn traces_of_real_machines_are_counted_right() {
+    let Some(truth) = data("real/truth.json") else { return };
+    let truth: Value =
+        serde_json::from_str(&std::fs::read_to_string(truth).expect("text")).expect("JSON");
+    for name in [
+        "mt8196-612sleep.report.txt.gz",
+        "s-pixel-listjank.txt.gz",
+        "s-trappy-sf.html",
+        "s-xiaomi-launcher.txt.gz",
+    ] {
+        let Some(path) = data(&format!("real/{name}")) else { return };
+        let r = load(&path);
+        assert_eq!(r.traces.len(), 1, "{name}");
+        let truth = &truth[format!("idle/{name}")];
+        agrees(name, &r.traces[0], truth);
+        assert_eq!(r.traces[0].events, truth["events"].as_u64().expect("events"), "{name}");
+        assert_eq!(r.losses.count("damaged_line"), 0, "{name}");
+    }
+    // The binary form of the first: the same sleeps.
+    let Some(path) = data("real/mt8196-612sleep.dat") else { return };
+    let r = load(&path);
+    agrees("mt8196.dat", &r.traces[0], &truth["idle/mt8196-612sleep.report.txt.gz"]);
+}
+
+#[test]
+fn dumps_of_real_machines_have_their_states() {
+    for (name, cpus, states) in [
+        ("mt8196-612sleep-before.txt.gz", 8, 32),
+        ("mt8196-612sleep-after.txt.gz", 8, 32),
+        ("mt8196-cpuidle_6_6.txt.gz", 8, 32),
+        ("mt8196-cpuidle_6_12.txt.gz", 8, 32),
+    ] {
+        let Some(path) = data(&format!("real/{name}")) else { return };
+        let r = load(&path);
+        assert_eq!(r.snapshots.len(), 1, "{name}");
+        let s = &r.snapshots[0];
+        assert_eq!((s.cpus.len(), s.entries()), (cpus, states), "{name}");
+        assert_eq!(s.driver.as_deref(), Some("psci_idle"), "{name}");
+        for state in s.cpus.values().flat_map(|c| c.values()) {
+            assert!(state.residency.is_some() && state.counters.usage.is_some(), "{name}");
+        }
+        assert_eq!(r.losses.count("unread_value"), 0, "{name}");
+    }
+}
+
+#[test]
+fn the_trace_of_the_chromebook_agrees_with_its_counters() {
+    let names = ["before.txt.gz", "after.txt.gz", "report.txt.gz"];
+    let mut inputs = Vec::new();
+    for n in names {
+        let dot = if n.starts_with("report") { "." } else { "-" };
+        let Some(path) = data(&format!("real/mt8196-612sleep{dot}{n}")) else { return };
+        inputs.push(Input::from_arg(path));
+    }
+    let r = read(&inputs, &Options::default()).expect("readable files");
+    let (grown, backwards) = r.snapshots[1].since(&r.snapshots[0]).expect("a pair");
+    assert_eq!(backwards, 0);
+    let tally = &r.traces[0].tally;
+    let (mut said, mut again, mut deep) = ([0, 0], [0, 0], 0);
+    for (cpu, c) in &tally.cpus {
+        for (state, s) in &c.states {
+            said = [said[0] + s.said_above, said[1] + s.said_below];
+            again = [again[0] + s.above, again[1] + s.below];
+            deep += s.too_deep;
+            // The counters were read before the trace began and after it ended.
+            let counted = grown.cpus[cpu][state].counters.usage.expect("usage");
+            assert!(s.entries <= counted, "CPU {cpu} state {state}: {} > {counted}", s.entries);
+        }
+    }
+    println!("kernel {said:?}, from time stamps {again:?}, too deep by energy {deep}");
+    assert_eq!(said.iter().sum::<u64>(), 2_552, "as the trace has cpu_idle_miss");
+}
+
+#[test]
+fn all_machines_of_the_table_are_read_and_doubted() {
+    let Some(path) = data("pepc-cpuidle-tables.csv") else { return };
+    let r = load(&path);
+    assert!(r.losses.list.is_empty(), "{:?}", r.losses);
+    // The file has a line for the head, and machines without cpuidle have none.
+    assert_eq!(r.snapshots.len(), 45);
+    let doubts = |name: &str| -> Vec<Doubt> {
+        let s = r.snapshots.iter().find(|s| s.label == name).expect(name);
+        s.classes().iter().flat_map(|c| c.doubts()).collect()
+    };
+    assert!(doubts("milan0").contains(&Doubt::Multiple { factor: 2 }), "{:?}", doubts("milan0"));
+    for s in &r.snapshots {
+        let list = doubts(&s.label);
+        println!("{:<24}{:<12}{list:?}", s.label, s.driver.as_deref().unwrap_or("-"));
+    }
+}
+
+#[test]
+fn pairs_before_and_after_have_differences() {
+    let mut pairs = 0;
+    for machine in ["adl0", "bdwup0", "genoa0", "knl0", "milan0", "rpl0", "snr0"] {
+        let file = |when| data(&format!("stats-collect/{machine}-sys-cpuidle.{when}.raw.txt.gz"));
+        let (Some(before), Some(after)) = (file("before"), file("after")) else { return };
+        let (before, after) = (load(&before), load(&after));
+        assert_eq!((before.snapshots.len(), after.snapshots.len()), (1, 1), "{machine}");
+        let (grown, backwards) =
+            after.snapshots[0].since(&before.snapshots[0]).expect("the same CPUs");
+        assert_eq!(backwards, 0, "{machine}");
+        assert_eq!(grown.cpus.len(), before.snapshots[0].cpus.len(), "{machine}");
+        // A miss is a sleep. Over all states: the files of one state are not
+        // read at one moment, so genoa0 has a state with 10 sleeps, 11 too short.
+        let mut sum = Counters::default();
+        grown.cpus.values().flat_map(|c| c.values()).for_each(|s| sum.add(s.counters));
+        let misses = sum.above.unwrap_or(0) + sum.below.unwrap_or(0);
+        assert!(misses <= sum.usage.expect("usage"), "{machine}: {sum:?}");
+        pairs += 1;
+    }
+    assert_eq!(pairs, 7);
+}
+
+#[test]
+fn bare_values_of_the_server_are_read_by_their_order() {
+    let Some(path) = data("real/oracle-menu-before-after.tar.gz") else { return };
+    let r = load(&path);
+    // Four workloads, two kernels, before and after.
+    assert_eq!(
+        r.snapshots.len(),
+        16,
+        "{:?}",
+        r.snapshots.iter().map(|s| &s.label).collect::<Vec<_>>()
+    );
+    let find = |end: &str| r.snapshots.iter().find(|s| s.label.ends_with(end)).expect(end);
+    let before = find("fio/good-kernel/cpuidle_state.before");
+    assert_eq!((before.cpus.len(), before.entries()), (64, 256));
+    let c6 = &before.cpus[&0][&3];
+    assert_eq!((c6.name.as_deref(), c6.latency, c6.residency), (Some("C6"), Some(92), Some(276)));
+    assert_eq!((c6.counters.time, c6.counters.usage), (Some(138_291_811), Some(23_041)));
+    let (_, backwards) = find("fio/good-kernel/cpuidle_state.after").since(before).expect("a pair");
+    assert_eq!(backwards, 0);
+}
+
+#[test]
+fn whatever_people_post_is_read_or_refused_aloud() {
+    let Some(folder) = data("real") else { return };
+    let mut with_states = 0;
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if !(name.starts_with("m-") || name.starts_with("x-") || name.starts_with("ts-")) {
+            continue;
+        }
+        let r = load(&path);
+        let cpus: Vec<usize> = r.snapshots.iter().map(|s| s.entries()).collect();
+        println!(
+            "{name:<34}{cpus:?} {:?}",
+            r.losses.list.iter().map(|l| (l.kind, l.count)).collect::<Vec<_>>()
+        );
+        assert!(!r.snapshots.is_empty() || !r.losses.list.is_empty(), "{name}: silence");
+        with_states += usize::from(!r.snapshots.is_empty());
+    }
+    assert!(with_states >= 9, "{with_states} files with states");
+}
+
+proptest::proptest! {
+    /// Damage makes losses, never a panic.
+    #[test]
+    fn damaged_texts_do_not_panic(cut in 0usize..700, at in 0usize..700, byte in 0u8..=255) {
+        let seed = "> ./a/sys/devices/system/cpu/cpu0/cpuidle/state1/latency:2 state2/name:C6\n\
+            ==> cpu1/cpuidle/state0/usage <==\n99999999999999999999999\n\
+            CPUidle driver: none\nanalyzing CPU 1:\nC6 (DISABLED) :\nFlags/Description: x\nLatency: y\n\
+            a-1 [000] d..1. 1.000100: cpu_idle: state=1 cpu_id=0\n\
+            a-1 [000] d..1. 0.000180: cpu_idle: state=4294967295 cpu_id=0\n\
+            a-1 [000] d..1. 0.000190: cpu_idle_miss: cpu_id=7 state=99 type=above\n\
+            0\n59\nenabled\nPOLL\n0\n0\nPOLL\n4294967295\n0\n0\n1150\n59\n";
+        let mut bytes = seed.as_bytes().to_vec();
+        let n = bytes.len();
+        bytes[at % n] = byte;
+        bytes.rotate_left(cut % n);
+        bytes.truncate(n - cut % 50);
+        for part in [&bytes[..], &bytes[cut.min(bytes.len())..]] {
+            read_bytes("damaged", part);
+        }
+    }
+}
