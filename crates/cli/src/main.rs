@@ -1,6 +1,6 @@
 //! The `dormouse` command: parses the command line and calls one verb.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 #[macro_use]
@@ -37,6 +37,8 @@ enum Verb {
     Restore(verbs::restore::RestoreArgs),
     Report(verbs::report::ReportArgs),
     Export(verbs::export::ExportArgs),
+    Completions(verbs::completions::CompletionsArgs),
+    Man(verbs::man::ManArgs),
 }
 
 fn main() -> ExitCode {
@@ -58,6 +60,8 @@ fn main() -> ExitCode {
         Verb::Restore(args) => verbs::restore::run(args),
         Verb::Report(args) => verbs::report::run(args),
         Verb::Export(args) => verbs::export::run(args),
+        Verb::Completions(args) => verbs::completions::run(&args, Args::command()),
+        Verb::Man(args) => verbs::man::run(&args, Args::command()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

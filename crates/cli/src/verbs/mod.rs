@@ -3,8 +3,10 @@
 pub mod board;
 pub mod calibrate;
 pub mod compare;
+pub mod completions;
 pub mod export;
 pub mod lab;
+pub mod man;
 pub mod plan;
 pub mod predict;
 pub mod record;
