@@ -34,6 +34,14 @@ impl Ns {
         Ns(self.0.saturating_sub(earlier.0).max(0))
     }
 
+    /// Hundredths of a millisecond, rounded half up (away from zero): what a
+    /// table prints.
+    pub fn hundredths_of_ms(self) -> i64 {
+        let n = self.0.unsigned_abs();
+        let rounded = (n / 10_000 + u64::from(n % 10_000 >= 5_000)) as i64;
+        if self.0 < 0 { -rounded } else { rounded }
+    }
+
     /// Milliseconds as a float, for display and statistics only: no decision
     /// of the simulator passes through it.
     pub fn as_ms_f64(self) -> f64 {
@@ -80,21 +88,22 @@ impl Sum for Ns {
     }
 }
 
-/// Prints with the unit a reader would choose: `740 ns`, `12.3 us`, `4.56 ms`,
-/// `1.234 s`. Uses integer arithmetic, so the same on every machine.
+/// Prints as sentences do: milliseconds with three significant digits, at most
+/// two decimals, and seconds from one second on: `0.53 ms`, `4.57 ms`,
+/// `63.8 ms`, `113.7 ms`, `1.289 s`. What is not zero and rounds to it prints
+/// as `< 0.01 ms`. Every figure in text is rounded half up, here and in
+/// [`Ns::hundredths_of_ms`]; integer arithmetic, so the same on every machine.
 impl fmt::Display for Ns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
         let n = self.0.unsigned_abs();
-        let text = match n {
-            0..1_000 => alloc::format!("{sign}{n} ns"),
-            1_000..1_000_000 => alloc::format!("{sign}{}.{} us", n / 1_000, n / 100 % 10),
-            1_000_000..1_000_000_000 => {
-                alloc::format!("{sign}{}.{:02} ms", n / 1_000_000, n / 10_000 % 100)
-            }
-            _ => {
-                alloc::format!("{sign}{}.{:03} s", n / 1_000_000_000, n / 1_000_000 % 1_000)
-            }
+        let to = |unit: u64| n / unit + u64::from(n % unit >= unit / 2);
+        let text = match (to(10_000), to(100_000), to(1_000_000)) {
+            _ if n == 0 => alloc::string::String::from("0 ms"),
+            (0, ..) => alloc::string::String::from("< 0.01 ms"),
+            (c @ ..1_000, ..) => alloc::format!("{sign}{}.{:02} ms", c / 100, c % 100),
+            (_, t @ ..10_000, _) => alloc::format!("{sign}{}.{} ms", t / 10, t % 10),
+            (_, _, m) => alloc::format!("{sign}{}.{:03} s", m / 1_000, m % 1_000),
         };
         f.pad(&text)
     }
@@ -106,11 +115,25 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn display_chooses_the_unit() {
-        assert_eq!(Ns(740).to_string(), "740 ns");
-        assert_eq!(Ns(12_345).to_string(), "12.3 us");
-        assert_eq!(Ns(4_567_891).to_string(), "4.56 ms");
-        assert_eq!(Ns(-1_234_567_891).to_string(), "-1.234 s");
+    fn figures_are_rounded_half_up_and_keep_three_digits() {
+        for (ns, text) in [
+            (0, "0 ms"),
+            (740, "< 0.01 ms"),
+            (5_000, "0.01 ms"),
+            (4_564_999, "4.56 ms"),
+            (4_565_000, "4.57 ms"),
+            (9_994_999, "9.99 ms"),
+            (9_995_000, "10.0 ms"),
+            (112_495_000, "112.5 ms"),
+            (112_449_999, "112.4 ms"),
+            (999_949_999, "999.9 ms"),
+            (999_950_000, "1.000 s"),
+            (-1_234_567_891, "-1.235 s"),
+        ] {
+            assert_eq!(Ns(ns).to_string(), text);
+        }
+        assert_eq!(Ns(112_495_000).hundredths_of_ms(), 11_250);
+        assert_eq!(Ns(-5_000).hundredths_of_ms(), -1);
     }
 
     #[test]

@@ -9,7 +9,6 @@ pub mod block;
 pub mod choose;
 pub mod data;
 pub mod page;
-mod words;
 
 use dormouse_model::capture::Capture;
 use dormouse_sleep::analyse::CycleView;

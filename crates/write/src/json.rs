@@ -5,7 +5,7 @@
 //! not say is `null`. Cycles are written one after another, so memory does not
 //! grow with their number.
 
-use crate::words;
+use crate::wording::{self, bottleneck, trust};
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Callback, Cycle, Outcome};
@@ -15,7 +15,7 @@ use dormouse_model::names::Sym;
 use dormouse_model::phase::Direction;
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::CycleView;
-use dormouse_sleep::analyse::answer::{Half, Target};
+use dormouse_sleep::analyse::answer::{Half, Known, Other};
 use dormouse_sleep::analyse::path::Segment;
 use dormouse_sleep::analyse::rows::{What, gap_content};
 use dormouse_sleep::analyse::spread::{self, DeviceKey, groups};
@@ -86,6 +86,7 @@ struct CycleOut<'a> {
     not_counted_ns: i64,
     callbacks: u32,
     verdict: Option<String>,
+    clock_jump_ns: i64,
     answer: Vec<AnswerOut<'a>>,
     rows: Vec<RowOut>,
     phases: Vec<PhaseOut<'a>>,
@@ -98,6 +99,7 @@ struct CycleOut<'a> {
 struct AnswerOut<'a> {
     direction: &'static str,
     total_ns: i64,
+    known: &'static str,
     kind: &'static str,
     device: Option<&'a str>,
     phase: Option<&'static str>,
@@ -277,6 +279,8 @@ struct DeviceSpreadOut {
     time: SpreadOut,
     critical_suspend: SpreadOut,
     critical_resume: SpreadOut,
+    gain_suspend: SpreadOut,
+    gain_resume: SpreadOut,
 }
 
 #[derive(Serialize)]
@@ -284,6 +288,8 @@ struct OutlierOut {
     cycle: usize,
     direction: &'static str,
     time_ns: i64,
+    over_ns: i64,
+    devices_missing: bool,
     phase: Option<&'static str>,
     phase_over_ns: Option<i64>,
     device: Option<KeyOut>,
@@ -331,7 +337,6 @@ fn cycle<'a>(
         Outcome::FreezeFailed { errno } => (None, Some(errno)),
         _ => (None, None),
     };
-    let asleep = cycle.asleep_elsewhere.or(cycle.asleep.map(|(a, b)| b.since(a)));
     CycleOut {
         number: 0,
         source: text(capture, cycle.source),
@@ -344,17 +349,18 @@ fn cycle<'a>(
         first_after_boot: cycle.first_after_boot,
         start_ns: cycle.start.0,
         end_ns: cycle.end.0,
-        suspend_ns: cycle.suspend_time().map(|t| t.0),
-        resume_ns: cycle.resume_time().map(|t| t.0),
-        asleep_ns: asleep.map(|t| t.0),
+        suspend_ns: view.rows.half(Direction::Suspend).map(|t| t.0),
+        resume_ns: view.rows.half(Direction::Resume).map(|t| t.0),
+        asleep_ns: trust::asleep(cycle, view).map(|t| t.0),
         total_ns: view.rows.total.0,
         not_counted_ns: view.rows.not_counted.0,
         callbacks: view.counts.callbacks,
-        verdict: words::verdict(capture, view),
+        verdict: verdict(capture, cycle, view),
+        clock_jump_ns: view.rows.clock_jump.0,
         answer: [view.answer.suspend, view.answer.resume]
             .into_iter()
             .flatten()
-            .map(|h| answer(capture, view, &h))
+            .map(|h| answer(capture, cycle, view, &h))
             .collect(),
         rows: view.rows.list.iter().map(|r| row(cycle, r)).collect(),
         phases: cycle
@@ -377,38 +383,58 @@ fn cycle<'a>(
             })
             .collect(),
         devices: devices(capture, view),
-        stalls: stalls(capture, view),
+        stalls: stalls(capture, cycle, view),
         counts: counts(capture, cycle, view),
     }
 }
 
-fn answer<'a>(capture: &'a Capture, view: &CycleView, half: &Half) -> AnswerOut<'a> {
-    let (kind, device, phase, gain) = match half.largest {
-        Target::Device { device, phase, gain, .. } => {
-            ("device", Some(name(capture, device)), Some(phase.name()), Some(gain.0))
-        }
-        Target::Gap { .. } => ("gap", None, None, None),
-        Target::Phase { phase, .. } => ("phase", None, Some(phase.name()), None),
-        Target::Unexplained { phase, .. } => ("unexplained", None, Some(phase.name()), None),
+/// The sentences of the half whose device saves most.
+fn verdict(capture: &Capture, cycle: &Cycle, view: &CycleView) -> Option<String> {
+    let (half, _) = view.answer.bottleneck()?;
+    let open = bottleneck::Open { cycle, known: half.known };
+    Some(bottleneck::half(capture, cycle.mode, view, half, open).join(" ").trim_end().into())
+}
+
+fn answer<'a>(
+    capture: &'a Capture,
+    cycle: &Cycle,
+    view: &CycleView,
+    half: &Half,
+) -> AnswerOut<'a> {
+    let open = bottleneck::Open { cycle, known: half.known };
+    let text = bottleneck::half(capture, cycle.mode, view, half, open).join(" ");
+    let best = half.bottleneck();
+    let (kind, phase, time) = match (half.elsewhere(), best) {
+        (Some((Other::Gap { .. }, t)), _) => ("gap", None, t),
+        (Some((Other::Phase(p), t)), _) => ("phase", Some(p), t),
+        (Some((Other::Unexplained(p), t)), _) => ("unexplained", Some(p), t),
+        (None, Some(b)) => ("device", b.phase, b.on_path),
+        (None, None) => ("none", None, Ns::ZERO),
     };
     AnswerOut {
         direction: half.direction.name(),
         total_ns: half.total.0,
+        known: match half.known {
+            Known::Whole => "whole",
+            Known::AtLeast => "at_least",
+            Known::Not { .. } => "unknown",
+        },
         kind,
-        device,
-        phase,
-        time_ns: half.largest.time().0,
-        gain_ns: gain,
-        text: words::answer(capture, view, half),
+        device: best.map(|b| name(capture, b.device)),
+        phase: phase.map(|p| p.name()),
+        time_ns: time.0,
+        gain_ns: best.map(|b| b.gain.0),
+        text: text.trim_end().into(),
     }
 }
 
 fn row(cycle: &Cycle, r: &dormouse_sleep::analyse::rows::Row) -> RowOut {
     let (kind, name, turns) = match r.what {
         What::Phase(i) => ("phase", cycle.phases[i as usize].phase.name(), None),
-        What::Gap { after, before } => ("gap", gap_content(after, before), None),
+        What::Gap { after, before } => ("gap", gap_content(cycle.mode, after, before), None),
         What::Asleep { turns } => ("asleep", "asleep", Some(turns)),
         What::Turn => ("turn", "pm_test waits", None),
+        What::ClockJump => ("clock_jump", "clock jump of the RTC", None),
     };
     RowOut {
         kind,
@@ -452,7 +478,7 @@ fn devices<'a>(capture: &'a Capture, view: &'a CycleView) -> Vec<DeviceOut<'a>> 
             device: name(capture, d.device),
             driver: driver(capture, d.device),
             parent: parent(capture, d.device),
-            meaning: words::meaning(capture, d.device),
+            meaning: wording::meaning(capture, d.device),
             is_async: capture.graph.devices.get(d.device.index()).and_then(|d| d.async_flag),
             time_ns: d.total_busy().0,
             critical_ns: d.total_on_path().0,
@@ -469,12 +495,12 @@ fn devices<'a>(capture: &'a Capture, view: &'a CycleView) -> Vec<DeviceOut<'a>> 
         .collect()
 }
 
-fn stalls<'a>(capture: &'a Capture, view: &CycleView) -> Vec<StallOut<'a>> {
+fn stalls<'a>(capture: &'a Capture, cycle: &Cycle, view: &CycleView) -> Vec<StallOut<'a>> {
     use dormouse_sleep::analyse::stall::Place;
     let stall = |s: &dormouse_sleep::analyse::stall::Stall| {
         let (place, phase, content, before) = match s.place {
             Place::Between { after, before } => {
-                ("between_phases", None, Some(gap_content(after, before)), None)
+                ("between_phases", None, Some(gap_content(cycle.mode, after, before)), None)
             }
             Place::OnPath { phase, next } => ("critical_path", Some(phase), None, next),
             Place::MainThread { phase, next, .. } => ("main_thread", Some(phase), None, Some(next)),
@@ -592,6 +618,8 @@ fn group_list(all: &[Explained]) -> Vec<GroupOut> {
                     time: spread_out(&d.busy),
                     critical_suspend: spread_out(&d.on_path[0]),
                     critical_resume: spread_out(&d.on_path[1]),
+                    gain_suspend: spread_out(&d.gain[0]),
+                    gain_resume: spread_out(&d.gain[1]),
                 })
                 .collect(),
             outliers: g
@@ -601,6 +629,8 @@ fn group_list(all: &[Explained]) -> Vec<GroupOut> {
                     cycle: number(&o.cycle),
                     direction: o.direction.name(),
                     time_ns: o.time.0,
+                    over_ns: o.over.0,
+                    devices_missing: o.devices_missing,
                     phase: o.phase.map(|p| p.0.map_or("gaps", |p| p.name())),
                     phase_over_ns: o.phase.map(|p| p.1.0),
                     device: o.device.as_ref().map(|d| key(&d.0)),

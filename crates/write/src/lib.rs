@@ -1,4 +1,5 @@
-//! Writers of every output format. They compute nothing.
+//! Writers of every output format. They compute nothing. All wording lives in
+//! [`wording`].
 //!
 //! [`text`] is for a terminal, [`json`] and [`csv`] for programs, [`markdown`]
 //! for a report; [`perfetto`] and `parquet` (a feature) for other tools. All take
@@ -14,7 +15,7 @@ pub mod parquet;
 pub mod perfetto;
 pub mod prediction;
 pub mod text;
-pub mod words;
+pub mod wording;
 
 use dormouse_model::capture::Capture;
 use dormouse_model::phase::{Direction, Phase};

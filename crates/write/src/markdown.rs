@@ -1,6 +1,7 @@
 //! `show --markdown`: tables for a report or an issue.
 
-use crate::words::{self, percent};
+use crate::wording::number::ms;
+use crate::wording::{self, bottleneck, percent};
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
 use dormouse_model::phase::Direction;
@@ -29,43 +30,45 @@ fn cycle(
     let cycle = &capture.cycles[i];
     let source = cell(capture.names.get(cycle.source));
     let _ = writeln!(out, "## Cycle {number}: {source}\n");
-    for half in [view.answer.suspend, view.answer.resume].iter().flatten() {
-        let _ = writeln!(out, "{}\n", cell(&words::answer(capture, view, half)));
+    for half in view.answer.halves() {
+        let open = bottleneck::Open { cycle, known: half.known };
+        let text = bottleneck::half(capture, cycle.mode, view, half, open).join(" ");
+        let _ = writeln!(out, "{}\n", cell(text.trim_end()));
     }
-    let _ = writeln!(out, "| phase | direction | time | share |\n|---|---|---:|---:|");
+    let _ = writeln!(out, "| phase | direction | ms | share |\n|---|---|---:|---:|");
     for r in &view.rows.list {
-        if matches!(r.what, What::Asleep { .. } | What::Turn) {
+        if matches!(r.what, What::Asleep { .. } | What::Turn | What::ClockJump) {
             continue;
         }
         let total = view.rows.counted(r.direction);
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} |",
-            words::row(r.what, &cycle.phases),
+            wording::row(r.what, cycle.mode, &cycle.phases),
             r.direction.name(),
-            r.counted,
+            ms(r.counted),
             percent(r.counted, total)
         );
     }
     for d in [Direction::Suspend, Direction::Resume] {
         let total = view.rows.counted(d);
         if total > Ns::ZERO {
-            let _ = writeln!(out, "| **all** | {} | {total} | 100.0 % |", d.name());
+            let _ = writeln!(out, "| **total** | {} | {} | 100.0 % |", d.name(), ms(total));
         }
     }
     let _ = writeln!(
         out,
-        "\n| device | own time | on the critical path | gain without it |\n|---|---:|---:|---:|"
+        "\n| device | own, ms | on the critical path, ms | saving, ms |\n|---|---:|---:|---:|"
     );
     let list = view.ranking.by_path.iter().take(selection.top);
     for d in list.map(|&i| &view.ranking.devices[i as usize]) {
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} |",
-            cell(&words::device(capture, d.device)),
-            d.total_busy(),
-            d.total_on_path(),
-            d.total_gain()
+            cell(&wording::device(capture, d.device)),
+            ms(d.total_busy()),
+            ms(d.total_on_path()),
+            ms(d.total_gain())
         );
     }
     out.push('\n');

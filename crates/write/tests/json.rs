@@ -68,6 +68,8 @@ fn the_documentation_is_the_output() {
         "groups[].devices[].time",
         "groups[].devices[].critical_suspend",
         "groups[].devices[].critical_resume",
+        "groups[].devices[].gain_suspend",
+        "groups[].devices[].gain_resume",
     ];
     let mut seen = BTreeSet::new();
     for (path, kinds) in &real {

@@ -8,7 +8,7 @@ use dormouse_sleep::compare::figure::Figure;
 use dormouse_sleep::compare::say::{cautions, sentences};
 use dormouse_sleep::compare::{Refusal, Subject, compare as core_compare};
 use dormouse_stats::describe::median;
-use dormouse_write::words;
+use dormouse_write::wording;
 
 /// Compares every further capture with the first.
 pub fn compare(captures: &[Labelled<'_>]) -> Comparison {
@@ -38,8 +38,8 @@ pub fn compare(captures: &[Labelled<'_>]) -> Comparison {
     }
     let rows = found.rows.iter().filter(|r| r.figure.is_time()).map(|row| CompareRow {
         label: match row.figure {
-            Figure::Total(d) => format!("all of {}", d.name()),
-            Figure::Phase(p) => words::phase(p),
+            Figure::Total(d) => format!("total {}", d.name()),
+            Figure::Phase(p) => wording::phase(p),
             Figure::Count(c) => c.name().into(),
         },
         median_ns: row.samples.iter().map(|s| (!s.is_empty()).then(|| median(s) as i64)).collect(),

@@ -6,7 +6,7 @@ pub mod summary;
 
 use crate::block::Blocks;
 use crate::choose::{self, Kept};
-use crate::words::reason;
+use dormouse_write::wording::reason::stem as reason;
 use crate::{Labelled, Options};
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Cycle, Outcome};
@@ -14,6 +14,7 @@ use dormouse_model::device::DeviceId;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::CycleView;
+use dormouse_sleep::analyse::answer::Half;
 use dormouse_sleep::analyse::decode::decode;
 use dormouse_sleep::analyse::rows::What;
 use dormouse_sleep::analyse::spread::{self, Group};
@@ -21,7 +22,7 @@ use dormouse_sleep::simulate::infer;
 use dormouse_wasm::columns::{self, REASONS};
 use dormouse_wasm::machine;
 use dormouse_wasm::names::NameTable;
-use dormouse_write::words;
+use dormouse_write::wording::{self, bottleneck, common, losses as warnings, trust};
 use summary::*;
 
 /// All blocks of a report over `captures`.
@@ -48,7 +49,7 @@ pub fn blocks(captures: &[Labelled<'_>], options: &Options) -> Blocks {
     let compare = (compared.len() > 1).then(|| compare::compare(&compared));
     let phases = Phase::ALL.iter().map(|p| PhaseName {
         name: p.name(),
-        label: words::phase(*p),
+        label: wording::phase(*p),
         direction: p.direction().name(),
         devices: p.has_devices(),
     });
@@ -193,14 +194,14 @@ impl Maker<'_> {
             mode: cycle.mode.name(),
             outcome: cycle.outcome.name(),
             outcome_detail: outcome_detail(self.capture, cycle),
-            suspend_ns: cycle.suspend_time().map(|t| t.0),
-            resume_ns: cycle.resume_time().map(|t| t.0),
+            suspend_ns: view.rows.half(Direction::Suspend).map(|t| t.0),
+            resume_ns: view.rows.half(Direction::Resume).map(|t| t.0),
             asleep: hole(view, cycle).map(|(a, b)| (at(a), at(b))),
             length_ns: cycle.end.since(cycle.start).0,
             callbacks: cycle.callbacks.len(),
-            answer: answer(self.capture, view),
+            answer: answer(self.capture, cycle, view),
             answers: [view.answer.suspend, view.answer.resume]
-                .map(|h| h.map_or(String::new(), |h| words::answer(self.capture, view, &h))),
+                .map(|h| h.map_or(String::new(), |h| sentences(self.capture, cycle, view, &h))),
             outlier: outlier.into(),
             first_after_boot: cycle.first_after_boot,
             rows: rows(cycle, view),
@@ -269,9 +270,9 @@ fn rows(cycle: &Cycle, view: &CycleView) -> Vec<RowData> {
                 (span.phase as i32, done, if cpu { i64::from(span.cpu) } else { -1 })
             }
             What::Gap { .. } => (-1, 0, -1),
-            What::Asleep { .. } | What::Turn => (Phase::Asleep as i32, 0, -1),
+            What::Asleep { .. } | What::Turn | What::ClockJump => (Phase::Asleep as i32, 0, -1),
         };
-        let label = words::row(r.what, &cycle.phases);
+        let label = wording::row(r.what, cycle.mode, &cycle.phases);
         RowData {
             phase,
             label,
@@ -303,23 +304,10 @@ fn outliers(groups: &[Group<'_>], n: usize) -> Vec<String> {
     for g in groups {
         for o in &g.outliers {
             let Some(text) = out.get_mut(o.cycle.1 as usize) else { continue };
-            let half = o.direction.name();
-            let over = o.time.since(if o.direction == Direction::Suspend {
-                g.suspend.median
-            } else {
-                g.resume.median
-            });
             if !text.is_empty() {
                 text.push(' ');
             }
-            text.push_str(&format!("{half} took {}, {over} over the median", o.time));
-            if let Some((key, more)) = &o.device {
-                text.push_str(&format!(": {} was on the critical path {more} longer", key.name));
-            } else if let Some((phase, more)) = o.phase {
-                let what = phase.map_or("the gaps between phases".into(), words::phase);
-                text.push_str(&format!(": {what} took {more} longer"));
-            }
-            text.push('.');
+            text.push_str(&common::outlier(o, o.cycle.1 as usize + 1, g));
         }
     }
     out
@@ -330,15 +318,24 @@ fn losses(capture: &Capture) -> Vec<LossData> {
         kind: l.kind,
         count: l.count,
         severity: l.severity.name(),
-        advice: l.advice.to_string(),
+        advice: warnings::warning(l, &[capture]),
     };
-    capture.losses.list.iter().map(loss).collect()
+    trust::warnings(&[capture]).iter().map(loss).collect()
 }
 
-/// The sentence that matters: the half with the largest thing to attack.
-fn answer(capture: &Capture, view: &CycleView) -> String {
-    match view.answer.worst() {
-        Some(half) => words::answer(capture, view, half),
+/// The sentences of a half.
+fn sentences(capture: &Capture, cycle: &Cycle, view: &CycleView, h: &Half) -> String {
+    let open = bottleneck::Open { cycle, known: h.known };
+    bottleneck::half(capture, cycle.mode, view, h, open).join(" ").trim_end().to_string()
+}
+
+/// The sentences that matter: those of the half in which most can be saved.
+fn answer(capture: &Capture, cycle: &Cycle, view: &CycleView) -> String {
+    if cycle.callbacks.is_empty() {
+        return "No device callbacks in this log, so no device can be named.".into();
+    }
+    match view.answer.halves().next() {
+        Some(half) => sentences(capture, cycle, view, half),
         None => "No phase of this cycle took any time.".into(),
     }
 }

@@ -8,7 +8,7 @@ use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::CycleView;
 use dormouse_sleep::analyse::rows::What;
 use dormouse_sleep::analyse::spread::Spread;
-use dormouse_write::words;
+use dormouse_write::wording;
 use serde::Serialize;
 
 /// Distribution of each phase over the cycles `counted`.
@@ -30,7 +30,7 @@ pub fn phases(capture: &Capture, views: &[CycleView], counted: &[usize]) -> Vec<
         let s = Spread::of(list)?;
         Some(PhaseStats {
             phase: i,
-            label: words::phase(Phase::ALL[i]),
+            label: wording::phase(Phase::ALL[i]),
             cycles: s.count,
             min_ns: s.min.0,
             median_ns: s.median.0,

@@ -1,70 +1,84 @@
-//! What to attack first.
+//! What would shorten each half of a cycle, and how far that may be trusted.
+//!
+//! Devices are ranked by what their half would gain without them, never by
+//! their time on the critical path: a device may be on it for most of a phase
+//! while another way is nearly as long.
 
 use super::PhaseView;
 use super::path::{Reason, Segment};
-use super::rank::Ranking;
+use super::per_mille;
+use super::rank::{DeviceTime, Ranking};
 use super::rows::{Rows, What};
-use dormouse_model::cycle::Cycle;
+use alloc::vec::Vec;
+use dormouse_model::cycle::{Cycle, Outcome};
 use dormouse_model::device::DeviceId;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 
-/// The largest single thing in one half of a cycle.
+/// A saving below this share of its half, in tenths of a percent, is no help:
+/// two cycles of one machine differ by as much.
+pub const HELPS: u32 = 10;
+
+/// A saving below this share of its half does not help much.
+pub const HELPS_MUCH: u32 = 50;
+
+/// A figure of which this share rests on a guessed end is not known.
+pub const RESTS: u32 = 100;
+
+/// A callback below this share of its half is short.
+pub const SHORT: u32 = 20;
+
+/// A device of the critical path of one half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// A device's callback on the critical path.
-    Device {
-        /// The device.
-        device: DeviceId,
-        /// The phase of its longest piece of the path.
-        phase: Phase,
-        /// Its time on critical paths of this half.
-        on_path: Ns,
-        /// What the half would gain without it.
-        gain: Ns,
-        /// What waited for it, and how: the next callback of the path.
-        waiter: Option<(DeviceId, Reason)>,
-        /// How long after the begin of the phase it started.
-        delay: Ns,
-        /// Its longest piece of the path: index into the path of its phase's
-        /// view, and the view's index.
-        segment: (u32, u32),
-    },
+pub struct Suspect {
+    /// The device.
+    pub device: DeviceId,
+    /// The phase that all its time on the path is in; `None` if several.
+    pub phase: Option<Phase>,
+    /// Its time on critical paths of this half.
+    pub on_path: Ns,
+    /// What the half would gain without it.
+    pub gain: Ns,
+    /// What would be the bottleneck in its stead.
+    pub next: Option<DeviceId>,
+    /// What waited for it, and how: the next callback of the path.
+    pub waiter: Option<(DeviceId, Reason)>,
+    /// How long after the start of the phase it started.
+    pub delay: Ns,
+    /// Its longest piece of the path: the view of its phase, and the index into
+    /// that view's path.
+    pub segment: (u32, u32),
+}
+
+/// Time of a half that is no device's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Other {
     /// A gap between phases.
     Gap {
         /// Before it.
         after: Option<Phase>,
         /// After it.
         before: Option<Phase>,
-        /// How long.
-        time: Ns,
     },
     /// A phase without devices (sync, freeze, CPUs, thaw).
-    Phase {
-        /// Which.
-        phase: Phase,
-        /// How long, all spans of it together.
-        time: Ns,
-    },
-    /// Time inside a phase that no callback of this log explains.
-    Unexplained {
-        /// Which phase.
-        phase: Phase,
-        /// How long.
-        time: Ns,
-    },
+    Phase(Phase),
+    /// Time inside a phase of devices that no callback explains: the longest
+    /// such piece.
+    Unexplained(Phase),
 }
 
-impl Target {
-    /// How much of the half it is.
-    pub fn time(&self) -> Ns {
-        match *self {
-            Target::Device { on_path, .. } => on_path,
-            Target::Gap { time, .. }
-            | Target::Phase { time, .. }
-            | Target::Unexplained { time, .. } => time,
-        }
-    }
+/// How far the total of a half is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// As the source shows it.
+    Whole,
+    /// The source shows only part of the cycle.
+    AtLeast,
+    /// Most of it rests on a callback whose end is not in the log.
+    Not {
+        /// That callback: index into [`Cycle::callbacks`].
+        callback: u32,
+    },
 }
 
 /// One half of the answer.
@@ -74,13 +88,46 @@ pub struct Half {
     pub direction: Direction,
     /// What its rows add up to.
     pub total: Ns,
-    /// The largest thing in it.
-    pub largest: Target,
-    /// The device to attack first, where that is something else.
-    pub device: Option<Target>,
+    /// How far that is known.
+    pub known: Known,
+    /// Callbacks of this half that completed.
+    pub completed: u32,
+    /// Callbacks of this half whose end is not in the log: how many, and the
+    /// first. They are no suspects.
+    pub open: Option<(u32, u32)>,
+    /// The device without which the half would gain most.
+    pub best: Option<Suspect>,
+    /// The device that is longest on the path, if it is another.
+    pub busiest: Option<Suspect>,
+    /// The longest time that is no device's.
+    pub other: Option<(Other, Ns)>,
+    /// Callbacks of the path on the main thread that are short: how many, and
+    /// their time.
+    pub crowd: (u32, Ns),
 }
 
-/// What to attack first, for each half that took time.
+impl Half {
+    /// The best suspect, if it saves at least [`HELPS`].
+    pub fn bottleneck(&self) -> Option<&Suspect> {
+        let known = !matches!(self.known, Known::Not { .. });
+        self.best.as_ref().filter(|b| known && per_mille(b.gain, self.total) >= HELPS)
+    }
+
+    /// The time that is no device's, where it is longer than what the best
+    /// device saves and at least a tenth of the half.
+    pub fn elsewhere(&self) -> Option<(Other, Ns)> {
+        let gain = self.bottleneck().map_or(Ns::ZERO, |b| b.gain);
+        self.other.filter(|&(_, t)| t > gain && per_mille(t, self.total) >= 100)
+    }
+
+    /// What could be saved at most by mending one thing.
+    pub fn saving(&self) -> Ns {
+        let elsewhere = self.elsewhere().map_or(Ns::ZERO, |o| o.1);
+        self.bottleneck().map_or(Ns::ZERO, |b| b.gain).max(elsewhere)
+    }
+}
+
+/// The answer, for each half that took time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// On the way down.
@@ -90,38 +137,28 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Chooses by time; between equals, what comes first.
+    /// Chooses by saving; between equals, what comes first.
     pub fn of(cycle: &Cycle, rows: &Rows, phases: &[PhaseView], ranking: &Ranking) -> Answer {
         let half = |d| half(cycle, rows, phases, ranking, d);
         Answer { suspend: half(Direction::Suspend), resume: half(Direction::Resume) }
     }
 
-    /// Of both halves' devices the one that would gain most: what to attack
-    /// first, in the half that it belongs to.
-    pub fn first(&self) -> Option<(&Half, &Target)> {
-        let device = |h: &'_ Option<Half>| {
-            let h = h.as_ref()?;
-            let t = h.device.as_ref().unwrap_or(&h.largest);
-            match *t {
-                Target::Device { gain, on_path, .. } => Some((gain, on_path)),
-                _ => None,
-            }
+    /// Both halves, the one with the larger saving first.
+    pub fn halves(&self) -> impl Iterator<Item = &Half> {
+        let saving = |h: &Option<Half>| {
+            h.as_ref().map(|h| (!matches!(h.known, Known::Not { .. }), h.saving(), h.total))
         };
-        let half = match (device(&self.suspend), device(&self.resume)) {
-            (None, None) => return None,
-            (s, r) if r > s => self.resume.as_ref(),
-            _ => self.suspend.as_ref(),
-        }?;
-        Some((half, half.device.as_ref().unwrap_or(&half.largest)))
+        let swap = saving(&self.resume) > saving(&self.suspend);
+        let (a, b) = if swap { (&self.resume, &self.suspend) } else { (&self.suspend, &self.resume) };
+        a.iter().chain(b.iter())
     }
 
-    /// The half with the larger target.
-    pub fn worst(&self) -> Option<&Half> {
-        match (&self.suspend, &self.resume) {
-            (Some(s), Some(r)) if r.largest.time() > s.largest.time() => Some(r),
-            (Some(s), _) => Some(s),
-            (None, r) => r.as_ref(),
-        }
+    /// The device of both halves that saves most, with its half.
+    pub fn bottleneck(&self) -> Option<(&Half, &Suspect)> {
+        let of = |h: &'_ Option<Half>| h.as_ref().and_then(Half::bottleneck).map(|b| b.gain);
+        let half = if of(&self.resume) > of(&self.suspend) { &self.resume } else { &self.suspend };
+        let half = half.as_ref()?;
+        Some((half, half.bottleneck()?))
     }
 }
 
@@ -132,21 +169,81 @@ fn half(
     ranking: &Ranking,
     direction: Direction,
 ) -> Option<Half> {
-    let total = rows.counted(direction);
-    if total == Ns::ZERO {
-        return None;
+    let total = rows.half(direction).filter(|&t| t > Ns::ZERO)?;
+    let of_half = |c: &&(usize, &dormouse_model::cycle::Callback)| {
+        c.1.phase.direction() == direction && !c.1.complete
+    };
+    let callbacks: Vec<_> = cycle.callbacks.iter().enumerate().collect();
+    let open: Vec<u32> = callbacks.iter().filter(of_half).map(|c| c.0 as u32).collect();
+    let is_open = |d: DeviceId| open.iter().any(|&c| cycle.callbacks[c as usize].device == d);
+    let at = direction as usize;
+    let candidates = || {
+        let listed = ranking.devices.iter();
+        listed.filter(|d| d.on_path[at] > Ns::ZERO && !is_open(d.device))
+    };
+    let suspect = |d: &DeviceTime| suspect(cycle, phases, d, direction);
+    let first = |d: &&DeviceTime| core::cmp::Reverse(d.device);
+    let best = candidates().max_by_key(|d| (d.gain[at], d.on_path[at], first(d)));
+    let busiest = candidates().max_by_key(|d| (d.on_path[at], first(d)));
+    let busiest = busiest.filter(|d| best.is_none_or(|b| b.device != d.device));
+
+    let of_phases = || {
+        let all = cycle.phases.iter().zip(phases);
+        all.filter(|(span, _)| span.phase.direction() == direction)
+    };
+    let completed = of_phases().map(|(_, v)| v.completed).sum();
+    let rests = open.iter().copied().filter(|&c| {
+        let cb = &cycle.callbacks[c as usize];
+        let unseen = |(span, _): (&dormouse_model::cycle::PhaseSpan, &PhaseView)| {
+            span.phase == cb.phase && !span.complete
+        };
+        per_mille(cb.duration(), total) >= RESTS && of_phases().any(unseen)
+    });
+    let longest = rests.max_by_key(|&c| cycle.callbacks[c as usize].duration());
+    let known = match longest {
+        Some(callback) => Known::Not { callback },
+        None if cycle.outcome == Outcome::Partial => Known::AtLeast,
+        None => Known::Whole,
+    };
+    let short = |s: &&Segment| {
+        let main = s.thread.and_then(|t| cycle.threads.get(usize::from(t.0)));
+        let main = main.is_none_or(|t| t.is_main != Some(false));
+        !s.is_gap() && main && per_mille(s.duration(), total) < SHORT
+    };
+    let mut crowd = (0, Ns::ZERO);
+    for s in of_phases().flat_map(|(_, v)| &v.path).filter(short) {
+        crowd = (crowd.0 + 1, crowd.1 + s.duration());
     }
-    let device = device(cycle, phases, ranking, direction);
-    let mut largest = device;
-    let mut offer = |t: Target| {
-        if t.time() > Ns::ZERO && largest.is_none_or(|l| t.time() > l.time()) {
-            largest = Some(t);
+    Some(Half {
+        direction,
+        total,
+        known,
+        completed,
+        open: open.first().map(|&c| (open.len() as u32, c)),
+        best: best.and_then(suspect),
+        busiest: busiest.and_then(suspect),
+        other: other(cycle, rows, phases, direction),
+        crowd,
+    })
+}
+
+/// The longest time that is no device's.
+fn other(
+    cycle: &Cycle,
+    rows: &Rows,
+    phases: &[PhaseView],
+    direction: Direction,
+) -> Option<(Other, Ns)> {
+    let mut longest: Option<(Other, Ns)> = None;
+    let mut offer = |o: Other, t: Ns| {
+        if t > Ns::ZERO && longest.is_none_or(|l| t > l.1) {
+            longest = Some((o, t));
         }
     };
     let mut plain = [Ns::ZERO; Phase::ALL.len()];
     for r in rows.list.iter().filter(|r| r.direction == direction) {
         match r.what {
-            What::Gap { after, before } => offer(Target::Gap { after, before, time: r.counted }),
+            What::Gap { after, before } => offer(Other::Gap { after, before }, r.counted),
             What::Phase(i) => {
                 let phase = cycle.phases[i as usize].phase;
                 let view = &phases[i as usize];
@@ -154,19 +251,16 @@ fn half(
                     plain[phase as usize] += r.counted;
                 } else if let Some(s) = longest_unexplained(view) {
                     // Brackets without any device event count as a phase.
-                    let time = s.duration().min(r.counted);
-                    offer(Target::Unexplained { phase, time });
+                    offer(Other::Unexplained(phase), s.duration().min(r.counted));
                 }
             }
-            What::Asleep { .. } | What::Turn => {}
+            What::Asleep { .. } | What::Turn | What::ClockJump => {}
         }
     }
     for p in Phase::ALL {
-        offer(Target::Phase { phase: p, time: plain[p as usize] });
+        offer(Other::Phase(p), plain[p as usize]);
     }
-    let largest = largest?;
-    let device = device.filter(|_| !matches!(largest, Target::Device { .. }));
-    Some(Half { direction, total, largest, device })
+    longest
 }
 
 fn longest_unexplained(view: &PhaseView) -> Option<&Segment> {
@@ -176,41 +270,40 @@ fn longest_unexplained(view: &PhaseView) -> Option<&Segment> {
         .max_by_key(|s| (s.duration(), core::cmp::Reverse(s.start)))
 }
 
-fn device(
+fn suspect(
     cycle: &Cycle,
     phases: &[PhaseView],
-    ranking: &Ranking,
+    d: &DeviceTime,
     direction: Direction,
-) -> Option<Target> {
-    let half = direction as usize;
-    let best = ranking
-        .devices
-        .iter()
-        .filter(|d| d.on_path[half] > Ns::ZERO)
-        .max_by_key(|d| (d.on_path[half], core::cmp::Reverse(d.device)))?;
+) -> Option<Suspect> {
+    let at = direction as usize;
     let mut place: Option<(Ns, (u32, u32))> = None;
+    let mut seen: Option<Phase> = None;
+    let mut several = false;
     for (p, (span, view)) in cycle.phases.iter().zip(phases).enumerate() {
         if span.phase.direction() != direction {
             continue;
         }
-        for (i, s) in view.path.iter().enumerate() {
-            if s.device == Some(best.device) && place.is_none_or(|p| s.duration() > p.0) {
+        for (i, s) in view.path.iter().enumerate().filter(|(_, s)| s.device == Some(d.device)) {
+            several |= seen.is_some_and(|x| x != span.phase);
+            seen = Some(span.phase);
+            if place.is_none_or(|p| s.duration() > p.0) {
                 place = Some((s.duration(), (p as u32, i as u32)));
             }
         }
     }
     let (_, (p, i)) = place?;
-    let path = &phases[p as usize].path;
-    let span = &cycle.phases[p as usize];
-    let next = path[i as usize + 1..].iter().find(|s| s.device.is_some());
-    let waiter = next.and_then(|n| n.device.map(|d| (d, n.reason)));
-    Some(Target::Device {
-        device: best.device,
-        phase: span.phase,
-        on_path: best.on_path[half],
-        gain: best.gain[half],
-        waiter,
-        delay: path[i as usize].start.since(span.start),
+    let (span, view) = (&cycle.phases[p as usize], &phases[p as usize]);
+    let after = view.path[i as usize + 1..].iter().find(|s| s.device.is_some());
+    let rival = view.rival.filter(|r| r.0 == d.device && r.1 != d.device);
+    Some(Suspect {
+        device: d.device,
+        phase: seen.filter(|_| !several),
+        on_path: d.on_path[at],
+        gain: d.gain[at],
+        next: rival.map(|r| r.1),
+        waiter: after.and_then(|n| n.device.map(|x| (x, n.reason))),
+        delay: view.path[i as usize].start.since(span.start),
         segment: (p, i),
     })
 }

@@ -44,7 +44,7 @@ pub struct CycleView {
     pub stalls: Vec<stall::Stall>,
     /// Counts behind the times.
     pub counts: count::Tally,
-    /// What to attack first.
+    /// What would shorten each half.
     pub answer: answer::Answer,
 }
 
@@ -62,8 +62,8 @@ pub struct PhaseView {
     /// Known edges that the times contradict (a child that ended after its
     /// parent had started, for example); they were not used.
     pub contradictions: u32,
-    /// The device with the longest callback of the path, and the one that would
-    /// decide the phase in its stead.
+    /// The device of the path whose callback saves most, and the one that would
+    /// be the bottleneck in its stead.
     pub rival: Option<(DeviceId, DeviceId)>,
     /// Callbacks that started within [`structure::JUST`] of the end of a
     /// device they depend on: waits that very likely blocked.
@@ -125,11 +125,11 @@ fn rival(
     critical: &[u32],
     gains: &gain::Gains,
 ) -> Option<(DeviceId, DeviceId)> {
-    let time = |i: &usize| {
+    let saving = |i: &usize| {
         let node = &s.nodes[critical[*i] as usize];
-        (node.end.since(node.start), core::cmp::Reverse(*i))
+        (gains.each.get(*i).copied(), node.end.since(node.start), core::cmp::Reverse(*i))
     };
-    let place = (0..critical.len()).max_by_key(time)?;
+    let place = (0..critical.len()).max_by_key(saving)?;
     let device = s.nodes[critical[place] as usize].device?;
     let rival = s.nodes[gains.rival(s, critical, place)? as usize].device?;
     Some((device, rival))

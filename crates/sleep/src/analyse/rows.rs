@@ -6,7 +6,7 @@
 //! a gap if none does.
 
 use alloc::vec::Vec;
-use dormouse_model::cycle::{Cycle, Mode};
+use dormouse_model::cycle::{Cycle, Mode, Outcome};
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 
@@ -29,9 +29,14 @@ pub enum What {
         /// suspend-to-idle with wakeups that were not meant for it.
         turns: u32,
     },
-    /// A cycle that turned back before it slept: between its last suspend and
-    /// its first resume phase (`pm_test` waits here). Never counted.
+    /// Between the last suspend and the first resume phase: `pm_test` waits
+    /// here, and where the source does not show when the machine slept, the
+    /// sleep lies here. Never counted.
     Turn,
+    /// A test level never sleeps, yet its clock jumped over this time: the RTC
+    /// counts whole seconds, and what it seems to have counted is added to the
+    /// clock. Never counted.
+    ClockJump,
 }
 
 /// One line of the table of a cycle.
@@ -60,8 +65,10 @@ pub struct Rows {
     pub list: Vec<Row>,
     /// `end - start` of the cycle without [`Rows::not_counted`].
     pub total: Ns,
-    /// Time asleep, or spent turning round.
+    /// Time asleep, or spent turning round, or jumped over by the clock.
     pub not_counted: Ns,
+    /// How far the clock of a test level jumped; zero if it did not.
+    pub clock_jump: Ns,
 }
 
 impl Rows {
@@ -99,8 +106,16 @@ impl Rows {
             });
         }
         list.sort_by_key(|r| (r.start, order(r), core::cmp::Reverse(r.end)));
-        let not_counted = hole.map_or(Ns::ZERO, |h| h.end.since(h.start));
-        Rows { list, total: end.since(begin) - not_counted, not_counted }
+        let clock_jump = take_clock_jump(cycle, &mut list);
+        let not_counted = hole.map_or(Ns::ZERO, |h| h.end.since(h.start)) + clock_jump;
+        Rows { list, total: end.since(begin) - not_counted, not_counted, clock_jump }
+    }
+
+    /// The time of one half, which every screen prints: what its rows add up
+    /// to. `None` if the source shows no phase of it.
+    pub fn half(&self, direction: Direction) -> Option<Ns> {
+        let seen = |r: &Row| r.direction == direction && matches!(r.what, What::Phase(_));
+        self.list.iter().any(seen).then(|| self.counted(direction))
     }
 
     /// What the rows of one half add up to.
@@ -109,12 +124,33 @@ impl Rows {
     }
 }
 
+/// Takes the time that a test level's clock jumped over out of the row that
+/// holds it (`syscore_resume` runs `timekeeping_resume`), and gives it a row of
+/// its own. A jump that no such row is long enough for did not show in this
+/// clock.
+fn take_clock_jump(cycle: &Cycle, list: &mut Vec<Row>) -> Ns {
+    let (Mode::PmTest(_), Some(jump)) = (cycle.mode, cycle.asleep_elsewhere) else {
+        return Ns::ZERO;
+    };
+    let holds = |r: &Row| match r.what {
+        What::Phase(i) => cycle.phases[i as usize].phase == Phase::SyscoreResume,
+        _ => false,
+    };
+    let at = list.iter().position(|r| holds(r) && r.counted >= jump);
+    let (Some(at), true) = (at, jump > Ns::ZERO) else { return Ns::ZERO };
+    list[at].counted = list[at].counted - jump;
+    let row = list[at];
+    let start = (row.end - jump).max(row.start);
+    list.insert(at + 1, Row { what: What::ClockJump, start, counted: Ns::ZERO, nested: true, ..row });
+    jump
+}
+
 /// A gap that begins with a phase of no length is printed after it.
 fn order(r: &Row) -> u8 {
     match r.what {
         What::Phase(_) => 0,
         What::Gap { .. } => 1,
-        What::Asleep { .. } | What::Turn => 2,
+        What::Asleep { .. } | What::Turn | What::ClockJump => 2,
     }
 }
 
@@ -142,8 +178,11 @@ fn hole(cycle: &Cycle, begin: Ns, end: Ns) -> Option<Hole> {
     let up = cycle.phases.iter().filter(|p| p.phase.direction() == Direction::Resume);
     let down = down.map(|p| p.end).max()?.max(begin).min(end);
     let up = up.map(|p| p.start).min()?.max(begin).min(end);
-    // Without a test level the way back is part of what the user waits for.
-    (up > down && matches!(cycle.mode, Mode::PmTest(_))).then_some(Hole {
+    // A test level waits there, and a log without the bracket of the sleep hides
+    // it there. In an aborted cycle the way back is part of what the user waits
+    // for.
+    let hidden = matches!(cycle.outcome, Outcome::Slept | Outcome::Partial);
+    (up > down && hidden).then_some(Hole {
         what: What::Turn,
         start: down,
         end: up,
@@ -252,9 +291,12 @@ fn count(list: &mut [Row], cycle: &Cycle, begin: Ns, end: Ns, hole: Option<Hole>
 
 /// What the kernel does between two phases, for the gaps that have a known
 /// content (kernels 3.15 to 7.3).
-pub fn gap_content(after: Option<Phase>, before: Option<Phase>) -> &'static str {
+pub fn gap_content(mode: Mode, after: Option<Phase>, before: Option<Phase>) -> &'static str {
     use Phase::*;
     match (after, before) {
+        // hibernate_preallocate_memory() runs here (kernel/power/snapshot.c).
+        (Some(FreezeUser), Some(FreezeKernel)) if mode == Mode::Disk => "image memory allocated",
+        (Some(FreezeUser), Some(FreezeKernel)) if mode == Mode::Unknown => "between phases",
         (None, Some(Sync)) => "before sync",
         (None | Some(Sync), Some(Freeze | FreezeUser)) => "console switch, PM notifiers",
         (Some(FreezeUser), Some(FreezeKernel)) => "OOM killer off",

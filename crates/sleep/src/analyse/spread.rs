@@ -15,7 +15,8 @@ pub struct Spread {
     pub count: u32,
     /// Smallest.
     pub min: Ns,
-    /// Middle value; the mean of the middle two, rounded down.
+    /// Middle value; the mean of the middle two, rounded down to the
+    /// nanosecond.
     pub median: Ns,
     /// Smallest value that at least 95 % of the values do not exceed.
     pub p95: Ns,
@@ -64,6 +65,9 @@ fn middle(sorted: &[Ns]) -> Ns {
     a + Ns((b - a).0 / 2)
 }
 
+/// From so many cycles on a 95th percentile is another value than the largest.
+pub const PERCENTILES_FROM: usize = 20;
+
 /// A cycle: index of its capture, index in it.
 pub type CycleIndex = (u32, u32);
 
@@ -98,8 +102,14 @@ pub struct DeviceSpread<'a> {
     pub busy: Spread,
     /// Time on critical paths in a cycle, by `Direction as usize`.
     pub on_path: [Spread; 2],
+    /// What a cycle would gain without it, over all cycles of the group (zero
+    /// where it is not on the path), by `Direction as usize`.
+    pub gain: [Spread; 2],
     /// In how many cycles it was the device with the longest time on the path.
     pub led: u32,
+    /// In how many cycles no device's absence would save more, by `Direction as
+    /// usize`.
+    pub saves_most: [u32; 2],
 }
 
 /// A cycle that stands out.
@@ -111,6 +121,11 @@ pub struct Outlier<'a> {
     pub direction: Direction,
     /// How long the half took.
     pub time: Ns,
+    /// How much that is above the median.
+    pub over: Ns,
+    /// Most cycles of the group show phases of devices in this half; this one
+    /// shows none, so what it took longer for is not known.
+    pub devices_missing: bool,
     /// The device whose time on the path grew most over its median, and by how
     /// much; `None` if no device's did.
     pub device: Option<(DeviceKey<'a>, Ns)>,
@@ -136,7 +151,8 @@ pub struct Group<'a> {
     pub resume: Spread,
     /// By phase in order.
     pub phases: Vec<PhaseSpread>,
-    /// By device, longest median on the path first, then longest median time.
+    /// By device, the largest median gain first, then the longest median on the
+    /// path, then the longest median time.
     pub devices: Vec<DeviceSpread<'a>>,
     /// Cycles that stand out.
     pub outliers: Vec<Outlier<'a>>,
@@ -186,7 +202,9 @@ pub fn device_keys(capture: &Capture) -> Vec<DeviceKey<'_>> {
 struct Series {
     busy: Vec<Ns>,
     on_path: [Vec<Ns>; 2],
+    gain: [Vec<Ns>; 2],
     led: u32,
+    saves_most: [u32; 2],
 }
 
 fn group<'a>(
@@ -215,12 +233,19 @@ fn group<'a>(
         halves[1].push(v.rows.counted(Direction::Resume));
         phases.push(phase_times(cycle(c), v));
         let leader = v.ranking.by_path.first();
+        let best = [v.answer.suspend, v.answer.resume].map(|h| {
+            h.and_then(|h| h.bottleneck().map(|b| b.device))
+        });
         for (i, d) in v.ranking.devices.iter().enumerate() {
             let s = series.entry(&keys[c.0 as usize][d.device.index()]).or_default();
             s.busy.push(d.total_busy());
             s.on_path[0].push(d.on_path[0]);
             s.on_path[1].push(d.on_path[1]);
             s.led += u32::from(leader == Some(&(i as u32)));
+            for half in [0, 1] {
+                s.gain[half].push(d.gain[half]);
+                s.saves_most[half] += u32::from(best[half] == Some(d.device));
+            }
         }
     }
     let spread = |v: &[Ns]| Spread::of(&mut v.to_vec()).unwrap_or_default();
@@ -239,7 +264,12 @@ fn group<'a>(
             key: key.clone(),
             busy: spread(&s.busy),
             on_path: [spread(&s.on_path[0]), spread(&s.on_path[1])],
+            gain: s.gain.map(|mut gain| {
+                gain.resize(n, Ns::ZERO);
+                Spread::of(&mut gain).unwrap_or_default()
+            }),
             led: s.led,
+            saves_most: s.saves_most,
         })
         .collect();
     // A device that most cycles do not have normally takes no time.
@@ -280,12 +310,30 @@ fn group<'a>(
                 .chain([between])
                 .max_by_key(|&(p, over)| (over, core::cmp::Reverse(p)))
                 .filter(|&(_, over)| over > Ns::ZERO);
-            outliers.push(Outlier { cycle: *c, direction, time, device, phase });
+            let over = time.since([suspend, resume][half].median);
+            let shows = |c: &CycleIndex| {
+                let of_half = |p: &dormouse_model::cycle::PhaseSpan| {
+                    p.phase.has_devices() && p.phase.direction() == direction
+                };
+                cycle(c).phases.iter().any(of_half)
+            };
+            let usual = cycles.iter().filter(|c| shows(c)).count() * 2 > n;
+            let devices_missing = usual && !shows(c);
+            outliers.push(Outlier {
+                cycle: *c,
+                direction,
+                time,
+                over,
+                devices_missing,
+                device,
+                phase: phase.filter(|_| !devices_missing),
+            });
         }
     }
 
     devices.sort_by_key(|d| {
-        core::cmp::Reverse((d.on_path[0].median + d.on_path[1].median, d.busy.median))
+        let gain = d.gain[0].median + d.gain[1].median;
+        core::cmp::Reverse((gain, d.on_path[0].median + d.on_path[1].median, d.busy.median))
     });
     let phases = Phase::ALL
         .into_iter()

@@ -313,3 +313,11 @@ fn retimed(s: &structure::Structure, span: &PhaseSpan, without: u32) -> Ns {
     }
     end.into_iter().max().unwrap() + span.end.since(last)
 }
+
+#[test]
+fn the_gap_in_freeze_is_named_by_the_kind_of_sleep() {
+    let of = |mode| rows::gap_content(mode, Some(Phase::FreezeUser), Some(Phase::FreezeKernel));
+    assert_eq!(of(Mode::Disk), "image memory allocated");
+    assert_eq!(of(Mode::Deep), "OOM killer off");
+    assert_eq!(of(Mode::Unknown), "between phases");
+}

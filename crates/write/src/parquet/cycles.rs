@@ -2,7 +2,7 @@
 
 use super::Kind::{Flag, Text, Whole};
 use super::{Cell, Columns, Rows, Source, Values};
-use dormouse_model::phase::Phase;
+use dormouse_model::phase::{Direction, Phase};
 use dormouse_sleep::analyse::rows::{What, gap_content};
 
 /// The columns in order; `docs/parquet-schema.md` says what they mean.
@@ -43,9 +43,10 @@ pub fn rows(source: &Source<'_>) -> Vec<Values> {
                     let cpu = cpu.then_some(i64::from(span.cpu));
                     ("phase", span.phase.name(), "", cpu, done)
                 }
-                What::Gap { after, before } => ("gap", "", gap_content(after, before), None, None),
+                What::Gap { after, before } => ("gap", "", gap_content(cycle.mode, after, before), None, None),
                 What::Asleep { .. } => ("asleep", Phase::Asleep.name(), "", None, None),
                 What::Turn => ("turn", "", "", None, None),
+                What::ClockJump => ("clock_jump", "", "", None, None),
             };
             rows.push([
                 Cell::text(source.label),
@@ -57,8 +58,8 @@ pub fn rows(source: &Source<'_>) -> Vec<Values> {
                 Cell::Whole(Some(n as i64 + 1)),
                 Cell::text(name(cycle.source)),
                 Cell::Flag(Some(cycle.first_after_boot)),
-                Cell::Whole(cycle.suspend_time().map(|t| t.0)),
-                Cell::Whole(cycle.resume_time().map(|t| t.0)),
+                Cell::Whole(view.rows.half(Direction::Suspend).map(|t| t.0)),
+                Cell::Whole(view.rows.half(Direction::Resume).map(|t| t.0)),
                 Cell::text(kind),
                 Cell::text(phase),
                 Cell::text(r.direction.name()),

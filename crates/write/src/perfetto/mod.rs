@@ -8,7 +8,7 @@
 
 pub mod proto;
 
-use crate::words;
+use crate::wording;
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Callback, Cycle};
 use dormouse_model::phase::Phase;
@@ -194,7 +194,7 @@ impl GroupWriter<'_, '_, '_> {
                 let facts = Facts {
                     category: "critical_path",
                     text: vec![
-                        ("phase", words::phase(span.phase)),
+                        ("phase", wording::phase(span.phase)),
                         ("reason", s.reason.name().into()),
                         ("waited_for", waited),
                         ("proven", if s.proven { "yes" } else { "assumed" }.into()),
@@ -215,14 +215,14 @@ impl GroupWriter<'_, '_, '_> {
             let k = span.phase as usize;
             let track = self.base + 10 + k as u64;
             if !std::mem::replace(&mut named[k], true) {
-                self.child(track, &words::phase(span.phase), 1 + k as i32)?;
+                self.child(track, &wording::phase(span.phase), 1 + k as i32)?;
             }
             let mut facts = Facts { category: "phase", ..Facts::default() };
             facts.text.push(("direction", span.phase.direction().name().into()));
             if matches!(span.phase, Phase::CpuOff | Phase::CpuOn) {
                 facts.numbers.push(("cpu", i64::from(span.cpu)));
             }
-            self.slice(track, words::phase(span.phase), span.start, span.end, facts)?;
+            self.slice(track, wording::phase(span.phase), span.start, span.end, facts)?;
         }
         let gaps = self.base + 9;
         let mut first = true;
@@ -232,7 +232,8 @@ impl GroupWriter<'_, '_, '_> {
                 self.child(gaps, "between phases", 40)?;
             }
             let facts = Facts { category: "gap", ..Facts::default() };
-            self.slice(gaps, gap_content(after, before).into(), r.start, r.end, facts)?;
+            let mode = g.cycle.mode;
+            self.slice(gaps, gap_content(mode, after, before).into(), r.start, r.end, facts)?;
         }
         Ok(())
     }
@@ -280,7 +281,7 @@ impl GroupWriter<'_, '_, '_> {
             let mut facts = Facts {
                 category: "callback",
                 text: vec![
-                    ("phase", words::phase(cb.phase)),
+                    ("phase", wording::phase(cb.phase)),
                     ("driver", driver),
                     ("meaning", about),
                     ("function", g.capture.names.get(cb.function).into()),

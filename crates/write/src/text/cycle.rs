@@ -1,187 +1,195 @@
 //! One cycle.
 
 use super::page::{Ink, Page, WIDTH};
-use super::safe::{fit, fit_end, left, right, safe};
-use crate::words::{self, device, name, percent, plural};
+use super::safe::{fit, left, right, safe};
+use crate::wording::number::ms;
+use crate::wording::{self, bottleneck, device, name, next, percent, plural, trust};
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Cycle, Mode, Outcome};
+use dormouse_model::cycle::{Cycle, PhaseSpan};
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
+use dormouse_sleep::analyse::answer::Half;
 use dormouse_sleep::analyse::path::{Reason, Segment};
 use dormouse_sleep::analyse::rows::{Row, What};
-use dormouse_sleep::analyse::stall::Place;
+use dormouse_sleep::analyse::stall::{Place, Stall};
 use dormouse_sleep::analyse::{CycleView, per_mille};
 
-/// Everything about one cycle.
+/// Rows below this share of their half, in tenths of a percent, stand together.
+const SHORT_ROW: u32 = 10;
+
+/// Everything about one cycle: `number` of `of`, from 1.
 pub fn show(
     page: &mut Page,
     e: &Explained,
     i: usize,
     selection: &Selection,
-    number: Option<usize>,
+    (number, of): (usize, usize),
 ) {
     let (capture, cycle, view) = (&e.capture, &e.capture.cycles[i], &e.views[i]);
-    head(page, capture, cycle, view, number);
-    answer(page, capture, view);
-    table(page, cycle, view);
-    paths(page, capture, cycle, view, selection);
-    ranking(page, capture, view, selection);
-    stalls(page, capture, view, selection);
-    counts(page, capture, cycle, view, selection);
-}
-
-fn head(
-    page: &mut Page,
-    capture: &Capture,
-    cycle: &Cycle,
-    view: &CycleView,
-    number: Option<usize>,
-) {
-    let source = capture.names.get(cycle.source);
-    let number = number.map_or(String::new(), |n| format!("cycle {n}: "));
-    page.line(&[(Ink::Strong, &number), (Ink::Strong, &fit_end(source, WIDTH - number.len()))]);
+    answer(page, capture, cycle, view);
+    let cycle_of = if of > 1 { format!("Cycle {number} of {of}, ") } else { String::new() };
     let host = match capture.names.get(capture.machine.host) {
         // What the kernel calls a machine without a name.
         "" | "(none)" => String::new(),
         h => format!("{}, ", safe(h)),
     };
-    page.paragraph(0, &(host + &facts(capture, cycle)));
-    let mut time = Vec::new();
-    if let Some(t) = cycle.suspend_time() {
-        time.push(format!("suspend {t}"));
-    }
-    if let Some(t) = cycle.resume_time() {
-        time.push(format!("resume {t}"));
-    }
-    if time.is_empty() {
-        time.push(format!("{} seen", view.rows.total));
-    }
-    if let Some(t) = cycle.asleep_elsewhere {
-        time.push(format!("asleep {t}, not counted"));
-    } else if view.rows.not_counted > Ns::ZERO {
-        time.push(format!("asleep {}, not counted", view.rows.not_counted));
-    }
-    time.push(plural(view.counts.callbacks as usize, "callback"));
-    page.paragraph(0, &time.join(", "));
+    let facts = trust::facts(capture, cycle, view);
+    let warnings = trust::count_of_warnings(&[capture]);
+    let facts = format!("{cycle_of}{host}{facts}. {warnings}");
+    let first = facts[..1].to_uppercase();
+    page.wrapped(Ink::Plain, 0, 0, &(first + &facts[1..]));
+    table(page, cycle, view);
+    paths(page, capture, cycle, view, selection);
+    ranking(page, capture, view, selection);
+    stalls(page, capture, cycle, view, selection);
+    counts(page, capture, cycle, view, selection);
 }
 
-/// Kernel, mode and outcome in one line.
-pub fn facts(capture: &Capture, cycle: &Cycle) -> String {
-    let kernel = match capture.names.get(cycle.kernel) {
-        "" => "kernel unknown".to_string(),
-        k => format!("kernel {}", safe(k)),
-    };
-    let first = if cycle.first_after_boot { ", first after boot" } else { "" };
-    format!("{kernel}, {}, {}{first}", state(cycle.mode), outcome(capture, cycle))
-}
-
-/// The sleep state, where "unknown" alone would not say what.
-pub fn state(mode: Mode) -> &'static str {
-    if mode == Mode::Unknown { "sleep state unknown" } else { mode.name() }
-}
-
-/// How it ended, in words.
-pub fn outcome(capture: &Capture, cycle: &Cycle) -> String {
-    match cycle.outcome {
-        Outcome::Slept => "slept".into(),
-        Outcome::AbortedByDevice { device, errno } => {
-            let by = device.map_or("a device", |d| name(capture, d));
-            let errno = if errno == 0 { String::new() } else { format!(" (error {errno})") };
-            format!("aborted by {}{errno}", safe(by))
+/// Line 1 answers; line 2 says how far to trust it.
+fn answer(page: &mut Page, capture: &Capture, cycle: &Cycle, view: &CycleView) {
+    let mut caution = trust::caution(&[capture]);
+    if cycle.callbacks.is_empty() {
+        page.wrapped(Ink::Strong, 0, 2, next::NO_CALLBACKS);
+        for c in next::PRINT_TIMES {
+            page.line(&[(Ink::Strong, &format!("  {c}"))]);
         }
-        Outcome::AbortedByWakeup => "aborted by a wakeup event".into(),
-        Outcome::FreezeFailed { errno: 0 } => "tasks would not freeze".into(),
-        Outcome::FreezeFailed { errno } => format!("tasks would not freeze (error {errno})"),
-        Outcome::Partial => "only part of a cycle".into(),
+        page.wrapped(Ink::Plain, 0, 2, next::THEN_RECORD);
+    }
+    for h in view.answer.halves() {
+        let open = bottleneck::Open { cycle, known: h.known };
+        let [first, rest] = bottleneck::half(capture, cycle.mode, view, h, open);
+        page.wrapped(Ink::Strong, 0, 2, &safe(&first));
+        if let Some(c) = caution.take() {
+            page.wrapped(Ink::Hot, 0, 2, &safe(&c));
+        }
+        page.wrapped(Ink::Plain, 2, 2, &safe(&rest));
+        if let Some(each) = slow_console(cycle, view, h) {
+            let text = format!(
+                "About {each} pass for each line of the log: printing dominates (slow console?). \
+                 Boot without no_console_suspend or the serial console, and record again."
+            );
+            page.wrapped(Ink::Plain, 2, 2, &text);
+        }
+    }
+    if let Some(c) = caution {
+        page.wrapped(Ink::Hot, 0, 2, &safe(&c));
+    }
+    if view.answer.halves().next().is_none() {
+        let text = format!("No phase of this cycle can be timed; {} seen.", view.rows.total);
+        page.wrapped(Ink::Strong, 0, 2, &text);
     }
 }
 
-fn answer(page: &mut Page, capture: &Capture, view: &CycleView) {
-    let halves = [view.answer.suspend, view.answer.resume];
-    if halves.iter().all(Option::is_none) {
-        return;
+/// How long a printed line takes, where callbacks of the phase that most of the
+/// half goes into are apart by about the same time, whatever they do: at
+/// least four times, and for half of the phase.
+fn slow_console(cycle: &Cycle, view: &CycleView, h: &Half) -> Option<Ns> {
+    let of_half = |p: &PhaseSpan| p.phase.direction() == h.direction && p.phase.has_devices();
+    let longest = cycle.phases.iter().enumerate().filter(|(_, p)| of_half(p));
+    let (at, span) = longest.max_by_key(|(_, p)| p.duration())?;
+    if per_mille(span.duration(), h.total) < 500 {
+        return None;
     }
-    page.heading("What to attack first");
-    halves_in_words(page, 2, capture, view);
+    let mut waits: Vec<Ns> = view.phases[at]
+        .path
+        .iter()
+        .filter(|s| s.is_gap() && s.duration() >= Ns::from_ms(1))
+        .map(Segment::duration)
+        .collect();
+    let sum: Ns = waits.iter().copied().sum();
+    if waits.len() < 4 || sum.0 * 2 < span.duration().0 {
+        return None;
+    }
+    waits.sort_unstable();
+    // Two lines lie between two callbacks: the end of one, the start of the next.
+    Some(Ns(waits[waits.len() / 2].0 / 2))
 }
 
-/// The answer without its heading.
-pub fn halves_in_words(page: &mut Page, indent: usize, capture: &Capture, view: &CycleView) {
-    for half in [view.answer.suspend, view.answer.resume].iter().flatten() {
-        page.paragraph(indent, &safe(&words::answer(capture, view, half)));
-    }
-}
-
-/// The last lines of a long page: what to attack first.
-pub fn verdict(page: &mut Page, e: &Explained, i: usize) {
-    if let Some(text) = words::verdict(&e.capture, &e.views[i]) {
-        page.blank();
-        page.wrapped(Ink::Strong, 0, 2, &safe(&text));
-    }
-}
-
-const BAR: usize = 20;
+const BAR: usize = 16;
 
 fn table(page: &mut Page, cycle: &Cycle, view: &CycleView) {
     let rows = &view.rows;
     if rows.list.is_empty() {
         return;
     }
-    page.heading("Where the time went                        time    share  callbacks");
+    page.heading(&format!("{}{:>9}{:>9}  callbacks", left("Phase", 38), "ms", "share"));
+    let mut after: Vec<&Row> = Vec::new();
     for direction in [Direction::Suspend, Direction::Resume] {
         let total = rows.counted(direction);
-        let any = rows.list.iter().any(|r| r.direction == direction);
-        if !any {
+        let list: Vec<&Row> = rows.list.iter().filter(|r| r.direction == direction).collect();
+        after.extend(
+            list.iter().filter(|r| matches!(r.what, What::Asleep { .. } | What::Turn | What::ClockJump)),
+        );
+        if rows.half(direction).is_none() {
             continue;
         }
-        line(page, direction.name(), total, total, None, Ink::Strong);
-        let mut small = (0usize, Ns::ZERO);
-        let mut after: Vec<&Row> = Vec::new();
-        let list: Vec<&Row> = rows.list.iter().filter(|r| r.direction == direction).collect();
-        let mut k = 0;
-        while k < list.len() {
-            let r = list[k];
-            k += 1;
-            match r.what {
-                What::Phase(i) => {
-                    let phase = cycle.phases[i as usize].phase;
-                    if matches!(phase, Phase::CpuOff | Phase::CpuOn) {
-                        // Many cores would be many rows; what lies between
-                        // them is counted with them.
-                        let (n, time, next) = cpus(cycle, &list, k - 1, phase);
-                        k = next;
-                        let label = format!("  {} ({})", phase.name(), plural(n, "CPU"));
-                        line(page, &label, time, total, None, Ink::Plain);
-                        continue;
-                    }
-                    let count = Some(view.phases[i as usize].completed).filter(|&n| n > 0);
-                    let inside = if r.nested { "    inside: " } else { "  " };
-                    let label = format!("{inside}{}", phase.name());
-                    line(page, &label, r.counted, total, count, Ink::Plain);
-                }
-                What::Gap { .. } if per_mille(r.counted, total) < 2 => {
-                    small = (small.0 + 1, small.1 + r.counted);
-                }
-                What::Gap { .. } => {
-                    let label = format!("  {}", words::row(r.what, &cycle.phases));
-                    line(page, &label, r.counted, total, None, Ink::Plain);
-                }
-                What::Asleep { .. } | What::Turn => after.push(r),
-            }
+        line(page, &format!("total {}", direction.name()), total, total, None, Ink::Strong);
+        let lines = lines(cycle, view, &list);
+        let short = |l: &&Line| per_mille(l.time, total) < SHORT_ROW;
+        let folded = lines.iter().filter(short).count();
+        for l in lines.iter().filter(|l| folded < 2 || !short(l)) {
+            line(page, &format!("  {}", l.label), l.time, total, l.callbacks, Ink::Plain);
         }
-        if small.0 > 0 {
-            let label = format!("  {}", plural(small.0, "short gap"));
-            line(page, &label, small.1, total, None, Ink::Plain);
-        }
-        for r in after {
-            let label = words::row(r.what, &cycle.phases);
-            let elsewhere = cycle.asleep_elsewhere.filter(|_| r.what != What::Turn);
-            let time = elsewhere.unwrap_or(r.end.since(r.start)).to_string();
-            let text = format!("{}{}   not counted", left(&label, 36), right(&time, 11));
-            page.line(&[(Ink::Faint, &text)]);
+        if folded > 1 {
+            let time = lines.iter().filter(short).map(|l| l.time).sum();
+            let n: u32 = lines.iter().filter(short).filter_map(|l| l.callbacks).sum();
+            let label = format!("  {}", plural(folded, "short row"));
+            line(page, &label, time, total, (n > 0).then_some(n), Ink::Plain);
         }
     }
+    for r in after.iter().filter(|r| r.end.since(r.start).hundredths_of_ms() > 0) {
+        let label = wording::row(r.what, cycle.mode, &cycle.phases);
+        let time = match r.what {
+            What::Asleep { .. } => trust::asleep(cycle, view),
+            _ => Some(r.end.since(r.start)),
+        };
+        let text = match time {
+            Some(t) => format!("{}{}    not counted", left(&label, 38), right(&ms(t), 9)),
+            None => format!("{}    not known: this clock stops during sleep", left(&label, 14)),
+        };
+        page.line(&[(Ink::Faint, &text)]);
+    }
+}
+
+/// A row as it is printed.
+struct Line {
+    label: String,
+    time: Ns,
+    callbacks: Option<u32>,
+}
+
+fn lines(cycle: &Cycle, view: &CycleView, list: &[&Row]) -> Vec<Line> {
+    let mut out = Vec::new();
+    let mut k = 0;
+    while k < list.len() {
+        let r = list[k];
+        k += 1;
+        match r.what {
+            What::Phase(i) => {
+                let phase = cycle.phases[i as usize].phase;
+                if matches!(phase, Phase::CpuOff | Phase::CpuOn) {
+                    // Many cores would be many rows; what lies between them is
+                    // counted with them.
+                    let (n, time, next) = cpus(cycle, list, k - 1, phase);
+                    k = next;
+                    let which = if phase == Phase::CpuOff { "off" } else { "on" };
+                    out.push(Line { label: format!("CPUs {which} ({n})"), time, callbacks: None });
+                    continue;
+                }
+                let callbacks = Some(view.phases[i as usize].completed).filter(|&n| n > 0);
+                let inside = if r.nested { "inside: " } else { "" };
+                let label = format!("{inside}{}", wording::phase(phase));
+                out.push(Line { label, time: r.counted, callbacks });
+            }
+            What::Gap { .. } => {
+                let label = wording::row(r.what, cycle.mode, &cycle.phases);
+                out.push(Line { label, time: r.counted, callbacks: None });
+            }
+            What::Asleep { .. } | What::Turn | What::ClockJump => {}
+        }
+    }
+    out
 }
 
 /// A run of CPU rows and the gaps between them: how many CPUs, how long, and
@@ -207,13 +215,13 @@ fn line(page: &mut Page, label: &str, time: Ns, total: Ns, callbacks: Option<u32
     let count = callbacks.map_or(String::new(), |c| c.to_string());
     let text = format!(
         "{}{}{}{}  ",
-        left(label, 36),
-        right(&time.to_string(), 11),
+        left(label, 38),
+        right(&ms(time), 9),
         right(&percent(time, total), 9),
-        right(&count, 5)
+        right(&count, 6)
     );
-    let filled = (share as usize * (BAR - 3) + 500) / 1000;
-    let bar = if ink == Ink::Strong { String::new() } else { "█".repeat(filled.min(BAR - 3)) };
+    let filled = (share as usize * BAR + 500) / 1000;
+    let bar = if ink == Ink::Strong { String::new() } else { "█".repeat(filled.min(BAR)) };
     let hot = if share >= 300 { Ink::Hot } else { Ink::Plain };
     page.line(&[(ink, &text), (hot, &bar)]);
 }
@@ -237,7 +245,8 @@ fn paths(
         };
         if chosen && !view.phases[i as usize].callbacks.is_empty() {
             let time = span.duration();
-            page.heading(&format!("Critical path of {} ({time})", words::phase(span.phase)));
+            let what = wording::phase(span.phase);
+            page.heading(&format!("Critical path of {what}: {} ms", ms(time)));
             path(page, capture, cycle, &view.phases[i as usize].path, time, selection.top);
         }
     }
@@ -247,11 +256,10 @@ fn paths(
 fn path(page: &mut Page, capture: &Capture, cycle: &Cycle, path: &[Segment], time: Ns, top: usize) {
     let mut by: Vec<usize> = (0..path.len()).collect();
     by.sort_by_key(|&i| (std::cmp::Reverse(path[i].duration()), i));
-    // Below half a percent nobody looks.
     let worth = |i: &usize| {
         let s = &path[*i];
         let explained = s.is_gap() && s.reason != Reason::Unexplained;
-        per_mille(s.duration(), time) >= if explained { 50 } else { 5 }
+        per_mille(s.duration(), time) >= if explained { 50 } else { 10 }
     };
     let mut keep: Vec<usize> = by.into_iter().take(top.max(1)).filter(worth).collect();
     keep.sort_unstable();
@@ -268,140 +276,139 @@ fn path(page: &mut Page, capture: &Capture, cycle: &Cycle, path: &[Segment], tim
 fn folded(page: &mut Page, path: &[Segment], time: Ns) {
     let sum: Ns = path.iter().map(Segment::duration).sum();
     let callbacks = path.iter().filter(|s| !s.is_gap()).count();
-    if per_mille(sum, time) < if callbacks == 0 { 5 } else { 1 } {
+    if sum.hundredths_of_ms() == 0 {
         return;
     }
     let what = match callbacks {
-        0 => "between".to_string(),
+        0 => "gap".to_string(),
         n => plural(n, "shorter callback"),
     };
-    let text = format!("{}{}  {what}", right(&sum.to_string(), 11), right(&percent(sum, time), 9));
+    let text = format!("{}{}  {what}", right(&ms(sum), 10), right(&percent(sum, time), 9));
     page.line(&[(Ink::Faint, &text)]);
 }
 
 fn segment(page: &mut Page, capture: &Capture, cycle: &Cycle, s: &Segment, time: Ns) {
     let share = percent(s.duration(), time);
-    let front = format!("{}{}  ", right(&s.duration().to_string(), 11), right(&share, 9));
+    let front = format!("{}{}  ", right(&ms(s.duration()), 10), right(&share, 9));
     let room = WIDTH - front.len();
     let hot = if per_mille(s.duration(), time) >= 300 { Ink::Hot } else { Ink::Plain };
     let Some(d) = s.device.filter(|_| !s.is_gap()) else {
-        let text = if s.is_gap() { words::reason(capture, s) } else { "unknown device".into() };
+        let text = if s.is_gap() { wording::reason(capture, s) } else { "unknown device".into() };
         page.line(&[(hot, &front), (Ink::Plain, &fit(&text, room))]);
         return;
     };
-    page.line(&[(hot, &front), (Ink::Strong, &fit(&device(capture, d), room))]);
+    let open = s.callback.and_then(|c| cycle.callbacks.get(c as usize)).is_some_and(|c| !c.complete);
+    let mut label = device(capture, d);
+    if open {
+        label.push_str(": no end in this log");
+    }
+    page.line(&[(hot, &front), (Ink::Strong, &fit(&label, room))]);
     let main = s.thread.and_then(|t| cycle.threads.get(usize::from(t.0))).map(|t| t.is_main);
     let place = match main.flatten() {
         Some(true) if s.reason != Reason::MainThread => ", on the main thread",
         _ => "",
     };
-    let why = format!("{}{place}", words::reason(capture, s));
+    let why = format!("{}{place}", wording::reason(capture, s));
     page.wrapped(Ink::Faint, front.len() + 2, front.len() + 2, &safe(&why));
 }
 
 fn ranking(page: &mut Page, capture: &Capture, view: &CycleView, selection: &Selection) {
     let r = &view.ranking;
-    // The longest of both orders, in order of the path.
-    let mut list: Vec<u32> = Vec::new();
-    let half = selection.top.div_ceil(2);
-    for i in r.by_path.iter().take(half).chain(r.by_time.iter().take(selection.top)) {
-        if !list.contains(i) && list.len() < selection.top {
-            list.push(*i);
-        }
-    }
-    // Below half a percent nobody looks; but somebody is always first.
     let total = view.rows.total;
-    let worth = |i: u32| {
-        let d = &r.devices[i as usize];
-        per_mille(d.total_busy().max(d.total_on_path()), total) >= 5
+    let worth = |i: &u32| {
+        let d = &r.devices[*i as usize];
+        per_mille(d.total_busy().max(d.total_on_path()), total) >= 10
     };
-    if list.iter().any(|&i| worth(i)) {
-        list.retain(|&i| worth(i));
-    } else {
-        list.truncate(1);
-    }
-    list.retain(|&i| r.devices[i as usize].total_busy() > Ns::ZERO);
+    let mut list: Vec<u32> = (0..r.devices.len() as u32).filter(worth).collect();
+    list.sort_by_key(|&i| {
+        let d = &r.devices[i as usize];
+        std::cmp::Reverse((d.total_gain(), d.total_on_path(), d.total_busy()))
+    });
+    list.truncate(selection.top);
     if list.is_empty() {
         return;
     }
-    list.sort_by_key(|&i| {
-        let d = &r.devices[i as usize];
-        std::cmp::Reverse((d.total_on_path(), d.total_busy()))
-    });
-    page.heading("Devices                                 own time    on path  gain without it");
+    page.heading(&format!("{}{:>24}{:>24}", left("Devices", 32), "suspend, ms", "resume, ms"));
+    let columns: String = ["own", "path", "saving"].map(|n| right(n, 8)).concat();
+    page.line(&[(Ink::Faint, &format!("{}{columns}{columns}", left("", 32)))]);
     for i in list {
         let d = &r.devices[i as usize];
-        let label = device(capture, d.device);
-        let times = format!(
-            "{}{}{}",
-            right(&d.total_busy().to_string(), 11),
-            right(&d.total_on_path().to_string(), 11),
-            right(&d.total_gain().to_string(), 17)
-        );
-        page.line(&[(Ink::Plain, "  "), (Ink::Strong, &left(&label, 35)), (Ink::Plain, &times)]);
-        if let Some(why) = difference(capture, d) {
+        let label = format!("  {}", device(capture, d.device));
+        let times: String = [0, 1]
+            .map(|h| [d.busy[h], d.on_path[h], d.gain[h]].map(|t| right(&ms(t), 8)).concat())
+            .concat();
+        page.line(&[(Ink::Strong, &left(&label, 32)), (Ink::Plain, &times)]);
+        if let Some(why) = hidden(capture, d) {
             page.wrapped(Ink::Faint, 4, 4, &safe(&why));
         }
     }
+    page.line(&[(
+        Ink::Faint,
+        "  own: its callbacks; path: on the critical path; saving: without the device",
+    )]);
 }
 
 /// Why a device's own time is not its time on the path.
-fn difference(capture: &Capture, d: &dormouse_sleep::analyse::rank::DeviceTime) -> Option<String> {
+fn hidden(capture: &Capture, d: &dormouse_sleep::analyse::rank::DeviceTime) -> Option<String> {
     let off = d.total_busy().since(d.total_on_path());
     if off.0 * 10 < d.total_busy().0 || off < Ns::from_us(100) {
         return None;
     }
     let h = d.hidden?;
     Some(match h.behind {
-        Some(b) => format!(
-            "{} of {} cost nothing: it ran beside {}, which took longer",
-            h.time,
-            words::phase(h.phase),
-            name(capture, b)
-        ),
-        None => {
-            format!("{} of {} cost nothing: nothing waited for it", h.time, words::phase(h.phase))
+        Some(b) => {
+            format!("{} in {} hidden behind {}", h.time, wording::phase(h.phase), name(capture, b))
         }
+        None => format!("{} in {}: nothing waited for it", h.time, wording::phase(h.phase)),
     })
 }
 
-fn stalls(page: &mut Page, capture: &Capture, view: &CycleView, selection: &Selection) {
-    if view.stalls.is_empty() {
+fn stalls(
+    page: &mut Page,
+    capture: &Capture,
+    cycle: &Cycle,
+    view: &CycleView,
+    selection: &Selection,
+) {
+    // The main thread's wait and the gap on the path are often the same time.
+    let same = |a: &Stall, b: &Stall| a.end == b.end && a.direction == b.direction;
+    let says_less = |s: &&Stall| {
+        s.waited_for.is_none()
+            && view.stalls.iter().take_while(|o| !std::ptr::eq(*o, *s)).any(|o| same(o, s))
+            || s.waited_for.is_none()
+                && view.stalls.iter().any(|o| o.waited_for.is_some() && same(o, s))
+    };
+    let list: Vec<&Stall> = view.stalls.iter().filter(|s| !says_less(s)).collect();
+    if list.is_empty() {
         return;
     }
-    page.heading("Long waits");
+    page.heading(&format!("{:>10}  Long waits", "ms"));
     let name = |d| name(capture, d);
-    for s in view.stalls.iter().take(selection.top) {
-        let waited = s.waited_for.map(name);
+    for s in list.into_iter().take(selection.top) {
         let text = match s.place {
-            Place::Between { after, before } => words::gap(after, before),
+            Place::Between { after, before } => wording::gap(cycle.mode, after, before),
             Place::OnPath { phase, next } => {
                 let why = match s.reason {
-                    Some(Reason::Unexplained) => "nothing in this log explains it",
+                    Some(Reason::Unexplained) => "cause not in this log",
                     Some(Reason::WorkerStart) => "a worker thread was starting",
                     Some(Reason::MainThread) => "the main thread went through the list",
-                    _ => "start or end of the phase",
+                    Some(Reason::PhaseBegin) => "before the first callback",
+                    _ => "after the last callback",
                 };
                 match next {
-                    Some(d) => format!("{} before {}: {why}", words::phase(phase), name(d)),
-                    None => format!("end of {}: {why}", words::phase(phase)),
+                    Some(d) => format!("{}, before {}: {why}", wording::phase(phase), name(d)),
+                    None => format!("end of {}: {why}", wording::phase(phase)),
                 }
             }
-            Place::MainThread { phase, next, .. } => match waited {
-                Some(w) => format!(
-                    "{}: main thread waited for {w} before {}",
-                    words::phase(phase),
-                    name(next)
-                ),
-                None => format!(
-                    "{}: main thread stood still before {}, not explained by this log",
-                    words::phase(phase),
-                    name(next)
-                ),
-            },
+            Place::MainThread { phase, next, .. } => {
+                let why = match s.waited_for.map(name) {
+                    Some(w) => format!("the main thread waited for {w}"),
+                    None => "cause not in this log".into(),
+                };
+                format!("{}, before {}: {why}", wording::phase(phase), name(next))
+            }
         };
-        let front = right(&s.duration().to_string(), 11);
-        page.entry(&format!("{front}  "), &safe(&text));
+        page.entry(&format!("{}  ", right(&ms(s.duration()), 10)), &safe(&text));
     }
 }
 
@@ -416,41 +423,31 @@ fn counts(
     if c.callbacks == 0 && cycle.freeze_delays.is_empty() {
         return;
     }
-    page.heading("Behind the times");
+    page.heading("Threads and counts");
+    let open = cycle.callbacks.iter().filter(|c| !c.complete).count();
+    let begun = if open > 0 { format!(", {} without an end", open) } else { String::new() };
+    let mut text = format!("{} complete{begun}", plural(c.callbacks as usize, "callback"));
     if let Some(main) = c.threads.iter().find(|t| t.main) {
         let rest: u32 = c.threads.iter().filter(|t| !t.main).map(|t| t.callbacks).sum();
-        let mut text = format!(
-            "The main thread ran {} of {} callbacks",
-            main.callbacks,
-            main.callbacks + rest
-        );
+        text.push_str(&format!("; the main thread ran {}", main.callbacks));
         if rest > 0 {
-            text.push_str(&format!(
-                "; {} ran {rest}, at most {} at the same moment",
-                plural(c.workers as usize, "worker"),
-                c.workers_at_once
-            ));
+            let at_once = match c.workers_at_once {
+                0 | 1 => String::new(),
+                n => format!(", at most {n} at once"),
+            };
+            text.push_str(&format!(", {} {rest}{at_once}", plural(c.workers as usize, "worker")));
         }
-        page.paragraph(2, &(text + "."));
     }
+    page.paragraph(2, &(text + "."));
     let traced = &cycle.counts;
     if let (Some(waits), Some(parked)) = (traced.blocked_waits, traced.parked_at_once) {
         page.paragraph(
             2,
             &format!(
-                "{} blocked, at most {} at the same moment; {} created.",
+                "{} blocked, at most {} at once; {} created.",
                 plural(waits as usize, "wait"),
                 plural(parked as usize, "worker"),
                 plural(traced.workers_created.unwrap_or(0) as usize, "worker"),
-            ),
-        );
-    }
-    if c.waits > 0 {
-        page.paragraph(
-            2,
-            &format!(
-                "{} started just after a device they depend on.",
-                plural(c.waits as usize, "callback")
             ),
         );
     }
@@ -474,10 +471,9 @@ fn counts(
         page.paragraph(2, &safe(&text));
     }
     if c.contradictions > 0 {
-        let text = format!(
-            "{} of the log contradict its own times and were not used.",
-            plural(c.contradictions as usize, "dependency").replace("ys", "ies")
-        );
+        let n = c.contradictions as usize;
+        let verb = if n == 1 { "contradicts" } else { "contradict" };
+        let text = format!("{} {verb} the times and took no part.", plural(n, "dependency"));
         page.paragraph(2, &text);
     }
     if let Some(b) = cycle.counts.dirty_bytes.filter(|&b| b > 0) {
@@ -497,4 +493,20 @@ fn some(capture: &Capture, list: &[dormouse_model::device::DeviceId], top: usize
         text.push(format!("and {} more", list.len() - top));
     }
     text.join(", ")
+}
+
+/// The next command: what the best device is worth.
+pub fn next_command(e: &Explained, i: usize) -> Option<String> {
+    let view = &e.views[i];
+    if e.capture.cycles[i].callbacks.is_empty() {
+        return None;
+    }
+    let file = next::file([&e.capture]);
+    Some(match view.answer.bottleneck() {
+        Some((_, b)) => next::next(&format!(
+            "predict {file} --without {}",
+            next::word(name(&e.capture, b.device))
+        )),
+        None => next::next(&format!("report {file} -o report.html")),
+    })
 }

@@ -1,17 +1,26 @@
 //! Several cycles: what they have in common, and which stand out.
 
-use super::cycle::{halves_in_words, outcome, state};
 use super::page::{Ink, Page, WIDTH};
 use super::safe::{fit_end, left, right, safe};
-use crate::words::{self, percent, plural};
+use crate::wording::common::{half_of, key, order, outlier};
+use crate::wording::number::ms;
+use crate::wording::{self, bottleneck, next, plural, trust};
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
+use dormouse_model::cycle::Outcome;
 use dormouse_model::phase::Direction;
 use dormouse_model::time::Ns;
-use dormouse_sleep::analyse::CycleView;
-use dormouse_sleep::analyse::decode::decode;
-use dormouse_sleep::analyse::per_mille;
-use dormouse_sleep::analyse::spread::{DeviceKey, DeviceSpread, Group, Spread, groups};
+use dormouse_sleep::analyse::answer::HELPS;
+use dormouse_sleep::analyse::spread::{
+    DeviceSpread, Group, PERCENTILES_FROM, Spread, groups,
+};
+use dormouse_sleep::analyse::{CycleView, per_mille};
+
+/// A list of so many cycles or fewer is shown whole.
+const ALL_CYCLES: usize = 10;
+
+/// Of more, so many of the slowest.
+const SLOWEST: usize = 5;
 
 /// All cycles: groups that may be compared, then one line a cycle.
 pub fn show(
@@ -20,116 +29,194 @@ pub fn show(
     cycles: &[(usize, &Explained, usize)],
     selection: &Selection,
 ) {
-    page.line(&[(Ink::Strong, &format!("{} read", plural(cycles.len(), "cycle")))]);
+    let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
     let pairs: Vec<(&Capture, &[CycleView])> =
         all.iter().map(|e| (&e.capture, e.views.as_slice())).collect();
-    let groups = groups(&pairs);
+    let mut groups = groups(&pairs);
+    groups.sort_by_key(|g| std::cmp::Reverse(g.cycles.len()));
+    let silent = captures.iter().all(|c| c.cycles.iter().all(|c| c.callbacks.is_empty()));
+    if silent {
+        page.wrapped(Ink::Strong, 0, 2, next::NO_CALLBACKS);
+        for c in next::PRINT_TIMES {
+            page.line(&[(Ink::Strong, &format!("  {c}"))]);
+        }
+        page.wrapped(Ink::Plain, 0, 2, next::THEN_RECORD);
+    }
+    if groups.is_empty() {
+        alone(page, cycles, silent);
+        if let Some(c) = trust::caution(&captures) {
+            page.wrapped(Ink::Hot, 0, 2, &safe(&c));
+        }
+    }
+    for (n, g) in groups.iter().enumerate() {
+        if n > 0 {
+            page.blank();
+        }
+        let caution = (n == 0).then(|| trust::caution(&captures)).flatten();
+        answer(page, all, g, caution);
+    }
+    let warnings = trust::count_of_warnings(&captures);
+    page.wrapped(Ink::Plain, 0, 0, &format!("{}. {warnings}", plural(cycles.len(), "cycle")));
     for g in &groups {
-        group(page, all, g, selection);
+        group(page, all, g, selection, groups.len() > 1);
     }
     list(page, cycles, selection, groups.is_empty());
 }
 
-fn key(k: &DeviceKey<'_>) -> String {
-    let meaning = decode(k.name, k.driver).map(|m| m.text());
-    let inside: Vec<&str> = [k.driver, meaning.as_deref().unwrap_or("")]
-        .into_iter()
-        .filter(|s| !s.is_empty())
-        .collect();
-    if inside.is_empty() {
-        k.name.to_string()
-    } else {
-        format!("{} ({})", k.name, inside.join("; "))
+/// No two cycles may be compared: the answer is that of the one with the
+/// largest saving.
+fn alone(page: &mut Page, cycles: &[(usize, &Explained, usize)], silent: bool) {
+    let saving = |c: &&(usize, &Explained, usize)| {
+        c.1.views[c.2].answer.halves().next().map(|h| (h.saving(), h.total))
+    };
+    let Some((n, e, i)) = cycles.iter().max_by_key(|c| (saving(c), std::cmp::Reverse(c.0))) else {
+        return;
+    };
+    let (cycle, view) = (&e.capture.cycles[*i], &e.views[*i]);
+    if cycles.iter().all(|(_, e, i)| e.views[*i].rows.total == Ns::ZERO) {
+        let text = format!(
+            "{} found, none can be timed: the lines carry no times.",
+            plural(cycles.len(), "cycle")
+        );
+        page.wrapped(Ink::Strong, 0, 2, &text);
+    } else if let Some(h) = view.answer.halves().next().filter(|_| !silent) {
+        let open = bottleneck::Open { cycle, known: h.known };
+        let [first, rest] = bottleneck::half(&e.capture, cycle.mode, view, h, open);
+        page.wrapped(Ink::Strong, 0, 2, &safe(&format!("Cycle {n}: {first}")));
+        page.wrapped(Ink::Plain, 2, 2, &safe(&rest));
     }
 }
 
-fn group(page: &mut Page, all: &[Explained], g: &Group<'_>, selection: &Selection) {
+/// The first lines of a group.
+fn answer(page: &mut Page, all: &[Explained], g: &Group<'_>, mut caution: Option<String>) {
     let kernel = if g.kernel.is_empty() { "kernel unknown" } else { g.kernel };
-    page.heading(&format!(
-        "{}, {}: {}",
-        safe(kernel),
-        state(g.mode),
-        plural(g.cycles.len(), "cycle")
-    ));
-    for direction in [Direction::Suspend, Direction::Resume] {
-        let half = direction as usize;
-        let time = [g.suspend, g.resume][half];
-        let common = g.devices.iter().filter(|d| d.busy.count as usize * 2 > g.cycles.len());
-        let best = common.max_by_key(|d| d.on_path[half].median);
-        if let Some(d) = best.filter(|d| d.on_path[half].median > Ns::ZERO) {
-            let t = d.on_path[half].median;
-            let text = format!(
-                "{} {} in the middle: attack {} first, {t} ({}) on the critical path.",
-                words::capitalised(direction),
-                time.median,
-                key(&d.key),
-                percent(t, time.median)
-            );
-            page.paragraph(2, &safe(&text));
+    for direction in order(g) {
+        page.wrapped(Ink::Strong, 0, 2, &safe(&half_of(g, direction)));
+        if let Some(c) = caution.take() {
+            page.wrapped(Ink::Hot, 0, 2, &safe(&c));
         }
     }
-    columns(page, "Time of");
-    spread(page, "  suspend", &g.suspend, Ink::Strong);
-    spread(page, "  resume", &g.resume, Ink::Strong);
-    for p in &g.phases {
-        spread(page, &format!("    {}", words::phase(p.phase)), &p.time, Ink::Plain);
+    let first = match g.first.len() {
+        0 => String::new(),
+        n => format!(" ({n} left out: first after boot)"),
+    };
+    let text = format!(
+        "Median of {}{first}, kernel {}, {}.",
+        plural(g.cycles.len(), "cycle"),
+        safe(kernel.trim_start_matches("kernel ")),
+        trust::state(g.mode)
+    );
+    page.wrapped(Ink::Plain, 0, 2, &text);
+    jumps(page, all, g);
+}
+
+/// Cycles of a test level whose clock jumped.
+fn jumps(page: &mut Page, all: &[Explained], g: &Group<'_>) {
+    let mut jumped: Vec<(usize, Ns)> = g
+        .first
+        .iter()
+        .chain(&g.cycles)
+        .map(|c| (number(all, *c), all[c.0 as usize].views[c.1 as usize].rows.clock_jump))
+        .filter(|j| j.1 > Ns::ZERO)
+        .collect();
+    jumped.sort_unstable();
+    if jumped.is_empty() {
+        return;
     }
-    on_path(page, g, selection);
-    for &(k, i) in &g.first {
-        let c = &all[k as usize].views[i as usize];
-        let text = format!(
-            "First cycle after boot, not in these figures: suspend {}, resume {}.",
-            c.rows.counted(Direction::Suspend),
-            c.rows.counted(Direction::Resume)
-        );
-        page.paragraph(2, &text);
+    let list = |f: &dyn Fn(&(usize, Ns)) -> String| {
+        let list = jumped.iter().take(SLOWEST).map(f).collect::<Vec<_>>();
+        if list.len() == 2 { list.join(" and ") } else { list.join(", ") }
+    };
+    let more = if jumped.len() > SLOWEST { " and more" } else { "" };
+    let (s, v) = if jumped.len() == 1 { ("", "contains") } else { ("s", "contain") };
+    let text = format!(
+        "Cycle{s} {}{more} {v} a clock jump of the RTC ({} ms), left out.",
+        list(&|j| j.0.to_string()),
+        list(&|j| ms(j.1))
+    );
+    page.wrapped(Ink::Plain, 0, 2, &text);
+}
+
+fn number(all: &[Explained], (k, i): (u32, u32)) -> usize {
+    all[..k as usize].iter().map(|e| e.views.len()).sum::<usize>() + i as usize + 1
+}
+
+fn group(page: &mut Page, all: &[Explained], g: &Group<'_>, selection: &Selection, several: bool) {
+    let many = g.cycles.len() >= PERCENTILES_FROM;
+    if several {
+        let kernel = if g.kernel.is_empty() { "kernel unknown" } else { g.kernel };
+        let of = plural(g.cycles.len(), "cycle");
+        page.heading(&format!("{}, {}: {of}", safe(kernel), trust::state(g.mode)));
+    } else {
+        page.blank();
     }
+    let names: &[&str] = if many { &["median", "min", "max", "p95", "MAD"] } else { &["median", "min", "max"] };
+    let names: String = names.iter().map(|n| right(n, 9)).collect();
+    page.line(&[(Ink::Strong, &format!("{}{names}", left("Phase, ms", 34)))]);
+    for d in [Direction::Suspend, Direction::Resume] {
+        let total = [&g.suspend, &g.resume][d as usize];
+        if total.max == Ns::ZERO {
+            continue;
+        }
+        spread(page, &format!("total {}", d.name()), total, Ink::Strong, many);
+        let of_half = |p: &&dormouse_sleep::analyse::spread::PhaseSpread| p.phase.direction() == d;
+        let short = |p: &&dormouse_sleep::analyse::spread::PhaseSpread| {
+            per_mille(p.time.max, total.median) < 10
+        };
+        for p in g.phases.iter().filter(of_half).filter(|p| !short(p)) {
+            spread(page, &format!("  {}", wording::phase(p.phase)), &p.time, Ink::Plain, many);
+        }
+    }
+    let unit = if many { "MAD: typical distance. " } else { "" };
+    let note = format!("  {unit}Without gaps and rows under 1 %; medians do not add up.");
+    page.line(&[(Ink::Faint, &note)]);
+    devices(page, g, selection);
+    let mut said = false;
     for o in g.outliers.iter().take(selection.top) {
-        let (k, i) = (o.cycle.0 as usize, o.cycle.1 as usize);
-        let number = all[..k].iter().map(|e| e.views.len()).sum::<usize>() + i + 1;
-        let mut text = format!("Cycle {number} stands out: {} {}", o.direction.name(), o.time);
-        if let Some((p, over)) = o.phase {
-            let place = p.map_or("the gaps between phases".to_string(), words::phase);
-            text.push_str(&format!(", {over} more in {place}"));
+        if !said {
+            page.heading("Cycles that stand out");
+            said = true;
         }
-        match &o.device {
-            Some((d, over)) => text.push_str(&format!("; {over} more by {}.", key(d))),
-            None if g.devices.is_empty() => text.push('.'),
-            None => text.push_str("; no device made it so."),
-        }
-        page.paragraph(2, &safe(&text));
+        page.paragraph(2, &safe(&outlier(o, number(all, o.cycle), g)));
     }
 }
 
 /// Devices that most cycles have, with at least 1 % of a half.
-fn on_path(page: &mut Page, g: &Group<'_>, selection: &Selection) {
+fn devices(page: &mut Page, g: &Group<'_>, selection: &Selection) {
     for half in [0, 1] {
         let total = [g.suspend, g.resume][half].median;
-        let typical = |d: &&DeviceSpread<'_>| {
+        let worth = |d: &&DeviceSpread<'_>| {
             d.busy.count as usize * 2 > g.cycles.len()
-                && per_mille(d.on_path[half].median, total) >= 10
+                && per_mille(d.on_path[half].median.max(d.gain[half].median), total) >= 10
         };
-        let mut list: Vec<&DeviceSpread<'_>> = g.devices.iter().filter(typical).collect();
-        list.sort_by_key(|d| std::cmp::Reverse(d.on_path[half].median));
+        let mut list: Vec<&DeviceSpread<'_>> = g.devices.iter().filter(worth).collect();
+        list.sort_by_key(|d| std::cmp::Reverse((d.gain[half].median, d.on_path[half].median)));
         if list.is_empty() {
             continue;
         }
-        columns(page, ["Critical path, suspend", "Critical path, resume"][half]);
+        let names = ["path", "saving", "best in"].map(|n| right(n, 10)).concat();
+        let title = ["Devices in suspend, median ms", "Devices in resume, median ms"][half];
+        page.heading(&format!("{}{names}", left(title, 44)));
         for d in list.into_iter().take(selection.top) {
-            spread(page, &format!("    {}", key(&d.key)), &d.on_path[half], Ink::Plain);
+            let values = [ms(d.on_path[half].median), ms(d.gain[half].median)];
+            let values = values.map(|v| right(&v, 10)).concat();
+            let led = match d.saves_most[half] {
+                0 => String::new(),
+                n => right(&format!("{n}/{}", g.cycles.len()), 10),
+            };
+            let label = left(&format!("  {}", key(&d.key)), 44);
+            page.line(&[(Ink::Plain, &label), (Ink::Plain, &values), (Ink::Plain, &led)]);
         }
     }
 }
 
-fn columns(page: &mut Page, what: &str) {
-    let names: String = ["median", "p95", "spread", "max"].map(|n| right(n, 11)).concat();
-    page.line(&[(Ink::Faint, &format!("  {}{names}", left(what, 34)))]);
-}
-
-fn spread(page: &mut Page, label: &str, s: &Spread, ink: Ink) {
-    let text: String =
-        [s.median, s.p95, s.mad, s.max].iter().map(|t| right(&t.to_string(), 11)).collect();
-    page.line(&[(ink, &left(label, 36)), (Ink::Plain, &text)]);
+fn spread(page: &mut Page, label: &str, s: &Spread, ink: Ink, many: bool) {
+    let mut values = vec![s.median, s.min, s.max];
+    if many {
+        values.extend([s.p95, s.mad]);
+    }
+    let text: String = values.iter().map(|&t| right(&ms(t), 9)).collect();
+    page.line(&[(ink, &left(label, 34)), (Ink::Plain, &text)]);
 }
 
 /// One line a cycle; with its answer where no group gives one.
@@ -139,28 +226,71 @@ fn list(
     selection: &Selection,
     answers: bool,
 ) {
-    page.heading("Cycles (--cycle N shows one)");
-    let most = selection.top.max(10);
-    for (n, e, i) in cycles.iter().take(most) {
+    let total = |c: &(usize, &Explained, usize)| c.1.views[c.2].rows.total;
+    let whole = cycles.len() <= ALL_CYCLES.max(selection.top);
+    let mut shown: Vec<_> = cycles.iter().collect();
+    if !whole {
+        shown.sort_by_key(|c| (std::cmp::Reverse(total(c)), c.0));
+        shown.truncate(SLOWEST);
+    }
+    let columns = format!("{:>5}{:>10}{:>10}", "Cycle", "suspend", "resume");
+    let title = if whole { ", ms (--cycle N shows one)".into() } else {
+        format!(", ms: the {SLOWEST} slowest (all: --top {})", cycles.len())
+    };
+    page.heading(&format!("{columns}{title}"));
+    let source = |c: &(usize, &Explained, usize)| {
+        c.1.capture.names.get(c.1.capture.cycles[c.2].source).to_string()
+    };
+    let file = |s: &str| s.rsplit_once('#').map_or(s.to_string(), |(f, _)| f.to_string());
+    // A name that all share is said nowhere.
+    let shared = cycles.iter().all(|c| file(&source(c)) == file(&source(&cycles[0])));
+    for &(n, e, i) in &shown {
         let (c, v) = (&e.capture.cycles[*i], &e.views[*i]);
-        let t = |d| right(&v.rows.counted(d).to_string(), 10);
+        let t = |d| right(&v.rows.half(d).filter(|&t| t > Ns::ZERO).map_or("-".into(), ms), 10);
         let front = format!("{n:>5}{}{}  ", t(Direction::Suspend), t(Direction::Resume));
         let near = [i.checked_sub(1), Some(i + 1)].into_iter().flatten();
         let several = near.filter_map(|k| e.capture.cycles.get(k)).any(|o| o.source == c.source);
-        let at = if several { format!("at {}: ", c.start) } else { String::new() };
-        let front = front + &at;
-        let source = e.capture.names.get(c.source);
-        let rest = if c.outcome == dormouse_model::cycle::Outcome::Slept {
-            fit_end(source, WIDTH - front.len())
-        } else {
-            outcome(&e.capture, c)
-        };
-        page.line(&[(Ink::Plain, &front), (Ink::Plain, &rest)]);
+        let at = if several { format!("at {}.{:03} s", c.start.0 / 1_000_000_000, c.start.0 / 1_000_000 % 1_000) } else { String::new() };
+        let mut facts: Vec<String> = Vec::new();
+        if !at.is_empty() {
+            facts.push(at);
+        }
+        if c.first_after_boot {
+            facts.push("first after boot".into());
+        }
+        if c.outcome != Outcome::Slept {
+            facts.push(trust::outcome(&e.capture, c));
+        } else if !shared {
+            let used: usize = facts.iter().map(|f| f.len() + 2).sum();
+            let room = WIDTH.saturating_sub(front.len() + used);
+            facts.push(fit_end(&source(&(*n, e, *i)), room));
+        }
+        page.line(&[(Ink::Plain, &front), (Ink::Plain, &facts.join(", "))]);
         if answers {
-            halves_in_words(page, 7, &e.capture, v);
+            for h in v.answer.halves() {
+                let open = bottleneck::Open { cycle: c, known: h.known };
+                let [first, rest] = bottleneck::half(&e.capture, c.mode, v, h, open);
+                page.paragraph(7, &safe(&format!("{first} {rest}")));
+            }
         }
     }
-    if cycles.len() > most {
-        page.line(&[(Ink::Faint, &format!("      and {} more", cycles.len() - most))]);
-    }
+}
+
+/// The next command: the best device of the largest group, or one cycle.
+pub fn next_command(all: &[Explained]) -> String {
+    let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
+    let file = next::file(captures.iter().copied());
+    let pairs: Vec<(&Capture, &[CycleView])> =
+        all.iter().map(|e| (&e.capture, e.views.as_slice())).collect();
+    let groups = groups(&pairs);
+    let largest = groups.iter().max_by_key(|g| g.cycles.len());
+    let best = largest.and_then(|g| {
+        let gain = |d: &&DeviceSpread<'_>| d.gain[0].median + d.gain[1].median;
+        let total = g.suspend.median + g.resume.median;
+        g.devices.iter().max_by_key(gain).filter(|d| per_mille(gain(d), total) >= HELPS)
+    });
+    next::next(&match best {
+        Some(d) => format!("predict {file} --without {}", next::word(d.key.name)),
+        None => format!("show {file} --cycle 1"),
+    })
 }

@@ -8,45 +8,46 @@ mod safe;
 pub use page::WIDTH;
 pub use safe::{safe, width};
 
+use crate::wording::{losses, trust};
 use crate::{Explained, Selection};
-use page::Page;
+use dormouse_model::capture::Capture;
+use page::{Ink, Page};
 
 /// Everything about the selected cycles. With several cycles: what they have in
-/// common; with one: all of it.
+/// common; with one: all of it. The last line is the next command.
 pub fn show(all: &[Explained], selection: &Selection, colour: bool) -> String {
     let mut page = Page::new(colour);
     let cycles: Vec<_> = selection.cycles(all).collect();
     if let [(number, e, i)] = cycles[..] {
         let total: usize = all.iter().map(|e| e.views.len()).sum();
-        cycle::show(&mut page, e, i, selection, (total > 1).then_some(number));
-        losses(&mut page, all);
-        cycle::verdict(&mut page, e, i);
+        cycle::show(&mut page, e, i, selection, (number, total));
+        warnings(&mut page, &[&e.capture]);
+        last(&mut page, cycle::next_command(e, i));
     } else {
+        let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
         many::show(&mut page, all, &cycles, selection);
-        losses(&mut page, all);
+        warnings(&mut page, &captures);
+        last(&mut page, Some(many::next_command(all)));
     }
     page.finish()
 }
 
-/// What could not be read, worst first.
-fn losses(page: &mut Page, all: &[Explained]) {
-    let mut merged = dormouse_model::loss::Losses::default();
-    for e in all {
-        merged.merge(e.capture.losses.clone());
+/// The next command.
+fn last(page: &mut Page, command: Option<String>) {
+    if let Some(command) = command {
+        page.blank();
+        page.wrapped(Ink::Strong, 0, 2, &safe(&command));
     }
-    if merged.list.is_empty() {
+}
+
+/// What is wrong, what it spoils, and what cures it; worst first.
+fn warnings(page: &mut Page, captures: &[&Capture]) {
+    let list = trust::warnings(captures);
+    if list.is_empty() {
         return;
     }
-    let mut list = merged.list;
-    list.sort_by_key(|l| std::cmp::Reverse(l.severity));
-    page.heading("Not read, or not certain");
+    page.heading("Warnings");
     for l in &list {
-        let times = if l.count == 1 { String::new() } else { format!(" ({} times)", l.count) };
-        let place = l.first_at.map_or(String::new(), |at| format!(", first at {at}"));
-        let kind = l.kind.replace('_', " ");
-        page.paragraph(
-            2,
-            &format!("{}: {kind}{times}{place}: {}", l.severity.name(), safe(&l.advice)),
-        );
+        page.paragraph(2, &safe(&losses::warning(l, captures)));
     }
 }

@@ -18,6 +18,30 @@ pub enum Ink {
     Hot,
 }
 
+/// The words of `text`; a number and its unit are one.
+fn words(text: &str) -> Vec<&str> {
+    let mut out: Vec<&str> = Vec::new();
+    let mut start = 0;
+    for (at, word) in text.split(' ').scan(0, |at, w| {
+        let here = *at;
+        *at += w.len() + 1;
+        Some((here, w))
+    }) {
+        if word.is_empty() {
+            continue;
+        }
+        let unit = word.trim_end_matches([')', ',', '.', ';', ':']);
+        let number = out.last().is_some_and(|w: &&str| w.ends_with(|c: char| c.is_ascii_digit()));
+        if matches!(unit, "ms" | "s" | "%" | "J") && number {
+            out.pop();
+        } else {
+            start = at;
+        }
+        out.push(&text[start..at + word.len()]);
+    }
+    out
+}
+
 /// Text that grows line by line.
 pub struct Page {
     out: String,
@@ -95,7 +119,7 @@ impl Page {
             page.line(&[(Ink::Plain, &front), (Ink::Plain, line)]);
             lines += 1;
         };
-        for word in text.split(' ').filter(|w| !w.is_empty()) {
+        for word in words(text) {
             if !rest.is_empty() && indent + width(&rest) + 1 + width(word) > WIDTH {
                 flush(self, &rest);
                 rest.clear();
@@ -112,7 +136,7 @@ impl Page {
     pub fn wrapped(&mut self, ink: Ink, first: usize, rest: usize, text: &str) {
         let mut line = " ".repeat(first);
         let mut empty = true;
-        for word in text.split(' ').filter(|w| !w.is_empty()) {
+        for word in words(text) {
             if !empty && width(&line) + 1 + width(word) > WIDTH {
                 self.line(&[(ink, &line)]);
                 line = " ".repeat(rest);

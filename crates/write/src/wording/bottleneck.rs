@@ -1,0 +1,174 @@
+//! What would shorten a half: the sentence that every screen begins with.
+
+use super::device::{device, name};
+use super::number::{change, grouped, plural, share};
+use super::phase::{capitalised, gap, phase};
+use super::reason::late_start;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::Mode;
+use dormouse_model::time::Ns;
+use dormouse_sleep::analyse::answer::{HELPS_MUCH, Half, Known, Other, Suspect};
+use dormouse_sleep::analyse::path::Reason;
+use dormouse_sleep::analyse::{CycleView, per_mille};
+
+/// A device that saves less than this share of its half, in tenths of a percent,
+/// does not stand out beside many short callbacks that take longer together.
+const STANDS_OUT: u32 = 200;
+
+/// The first sentence of a half, and what follows from it.
+pub fn half(capture: &Capture, mode: Mode, view: &CycleView, h: &Half, cb: Open<'_>) -> [String; 2] {
+    let side = capitalised(h.direction);
+    let low = h.direction.name();
+    let total = match h.known {
+        Known::Not { .. } => {
+            return [format!("{side} time unknown: {}", cb.unknown(capture)), String::new()];
+        }
+        Known::AtLeast => format!("at least {}", h.total),
+        Known::Whole => h.total.to_string(),
+    };
+    let suspect = h.bottleneck();
+    let mut rest = Vec::new();
+    let first = match (h.elsewhere(), suspect) {
+        (Some((o, t)), best) => {
+            if let Some(b) = best {
+                rest.push(format!(
+                    "The device that matters most is {}: without it, {} less ({}).",
+                    device(capture, b.device),
+                    b.gain,
+                    share(b.gain, h.total)
+                ));
+            }
+            format!("{side} {total}: {}", elsewhere(o, t, h.total, mode))
+        }
+        (None, None) => {
+            if let Some(b) = &h.busiest {
+                rest.push(on_path(capture, h, b));
+            }
+            match h.open {
+                Some((n, _)) => format!(
+                    "{side} {total}: no bottleneck can be named; {} no end in this log.",
+                    have(n as usize, "callback")
+                ),
+                None if h.completed == 0 => {
+                    format!("{side} {total}: no device callback of it is in this log.")
+                }
+                None => format!("{side} {total}: no single device helps.{}", crowd(h)),
+            }
+        }
+        (None, Some(b)) if per_mille(b.gain, h.total) < STANDS_OUT && h.crowd.1 > b.gain => {
+            rest.push(format!(
+                "The best is {}: without it, {} less ({}).",
+                device(capture, b.device),
+                b.gain,
+                share(b.gain, h.total)
+            ));
+            format!("{side} {total}: no single device stands out.{}", crowd(h))
+        }
+        (None, Some(b)) if per_mille(b.gain, h.total) < HELPS_MUCH => {
+            rest.push(format!(
+                "The best is {}: without it, {} less ({}).",
+                device(capture, b.device),
+                b.gain,
+                share(b.gain, h.total)
+            ));
+            if let Some(other) = h.busiest.filter(|o| per_mille(o.on_path, h.total) >= 300) {
+                rest.push(on_path(capture, h, &other));
+            }
+            format!("{side} {total}: no single device helps much.{}", crowd(h))
+        }
+        (None, Some(b)) => {
+            let next = match b.next {
+                Some(n) => format!("; {} comes next", name(capture, n)),
+                None => String::new(),
+            };
+            rest.push(format!(
+                "Without it, {low} would take {} ({}){next}.",
+                h.total - b.gain,
+                change(h.total, h.total - b.gain)
+            ));
+            let segment = view.phases.get(b.segment.0 as usize);
+            let segment = segment.and_then(|v| v.path.get(b.segment.1 as usize));
+            if let Some(s) = segment
+                && per_mille(b.delay, h.total) >= 100
+                && !matches!(s.reason, Reason::PhaseBegin | Reason::Unexplained)
+            {
+                rest.push(late_start(capture, s, b.delay));
+            }
+            format!(
+                "{side} {total}: {} is the bottleneck, {} ({}).",
+                device(capture, b.device),
+                b.on_path,
+                share(b.on_path, h.total)
+            )
+        }
+    };
+    [first, rest.join(" ")]
+}
+
+/// The callback without an end that a half rests on.
+#[derive(Clone, Copy)]
+pub struct Open<'a> {
+    /// Its cycle.
+    pub cycle: &'a dormouse_model::cycle::Cycle,
+    /// How far the half is known.
+    pub known: Known,
+}
+
+impl Open<'_> {
+    fn unknown(&self, capture: &Capture) -> String {
+        let Known::Not { callback } = self.known else { return String::new() };
+        let Some(cb) = self.cycle.callbacks.get(callback as usize) else { return String::new() };
+        let us = cb.start.0 / 1_000;
+        format!(
+            "{} began its {} callback at {}.{:06} s and the log has no end for it (hang, or log \
+             cut).",
+            device(capture, cb.device),
+            cb.phase.name(),
+            us / 1_000_000,
+            us % 1_000_000
+        )
+    }
+}
+
+/// `1 callback has`, `16 callbacks have`.
+pub fn have(n: usize, one: &str) -> String {
+    format!("{} {}", plural(n, one), if n == 1 { "has" } else { "have" })
+}
+
+fn elsewhere(o: Other, t: Ns, total: Ns, mode: Mode) -> String {
+    let part = share(t, total);
+    match o {
+        Other::Gap { after, before } => {
+            let place = gap(mode, after, before);
+            format!("{t} ({part}) passed {place}.")
+        }
+        Other::Phase(p) => format!("{t} ({part}) went into {}, which has no devices.", phase(p)),
+        Other::Unexplained(p) => {
+            format!("{t} ({part}) in {} have no cause in this log.", phase(p))
+        }
+    }
+}
+
+fn on_path(capture: &Capture, h: &Half, b: &Suspect) -> String {
+    format!(
+        "{} takes {} ({}), but without it {} would be only {} shorter.",
+        device(capture, b.device),
+        b.on_path,
+        share(b.on_path, h.total),
+        h.direction.name(),
+        b.gain
+    )
+}
+
+/// Many short callbacks, where they are what takes the time.
+fn crowd(h: &Half) -> String {
+    let (n, t) = h.crowd;
+    if n < 10 || per_mille(t, h.total) < 200 {
+        return String::new();
+    }
+    format!(
+        " {} short callbacks on the main thread take {t} ({}).",
+        grouped(n as usize),
+        share(t, h.total)
+    )
+}

@@ -1,0 +1,120 @@
+//! Warnings: what is wrong, what it spoils, and the command that cures it.
+
+use super::bottleneck::have;
+use super::device::name;
+use super::number::{grouped, plural};
+use dormouse_model::capture::Capture;
+use dormouse_model::loss::{Loss, Severity};
+
+/// Whether the figures of the first lines rest on what was lost.
+pub fn touches_the_answer(l: &Loss) -> bool {
+    l.severity == Severity::Error
+        || matches!(
+            l.kind,
+            "no_timestamps"
+                | "dropped_messages"
+                | "lost_events"
+                | "recorder_lost_events"
+                | "recorder_lost_log_records"
+                | "damaged_input"
+                | "capture_truncated"
+                | "tracedat_truncated"
+                | "perfetto_cut"
+                | "perfetto_overrun"
+                | "tracedat_overrun"
+                | "clock_without_unit"
+                | "sleep_inferred"
+        )
+}
+
+/// One warning as sentences. `captures` are those that it may speak of.
+pub fn warning(l: &Loss, captures: &[&Capture]) -> String {
+    let n = l.count as usize;
+    // Its own recorder made the recording: advice on how to record is no help.
+    let recorded = captures.iter().all(|c| is_recording(c));
+    let cycles: usize = captures.iter().map(|c| c.cycles.len()).sum();
+    let at = l.first_at.map_or(String::new(), |at| format!(" (first at line {at})"));
+    let cure = |text: &str| if recorded { String::new() } else { format!(" {text}") };
+    match l.kind {
+        "callback_without_end" => {
+            let first = captures.iter().find_map(|c| first_open(c));
+            let first = first.map_or(String::new(), |f| format!(" (first: {f})"));
+            let their = if n == 1 { "Its time is an upper limit" } else { "Their times are upper limits" };
+            let take = if n == 1 { "takes" } else { "take" };
+            format!(
+                "{} no end{first}. {their} and {take} no part in the bottleneck.",
+                have(n, "callback")
+            )
+        }
+        "end_without_start" => format!(
+            "{} no start{at}.{}",
+            have(n, "callback"),
+            cure("Save the log from before the suspend.")
+        ),
+        "time_backwards" => format!(
+            "{} out of order; starts may be off by as much, totals are not.{}",
+            if n == 1 { "1 event is".into() } else { format!("{} events are", grouped(n)) },
+            cure("Record with the boot clock: echo boot > /sys/kernel/tracing/trace_clock"),
+        ),
+        "no_timestamps" => {
+            "No time stamps: order and gaps are guessed. Boot with printk.time=1.".into()
+        }
+        "dropped_messages" => format!(
+            "{} dropped{at}: devices may be missing. Boot with log_buf_len=16M.",
+            if n == 1 {
+                "1 log message was".into()
+            } else {
+                format!("{} log messages were", grouped(n))
+            }
+        ),
+        "cut_line" => format!(
+            "{} broken{at}, perhaps by a mail client. Use the unwrapped log: dmesg > FILE",
+            if n == 1 { "1 line is".into() } else { format!("{} lines are", grouped(n)) }
+        ),
+        "lost_events" | "recorder_lost_events" => format!(
+            "{} lost: devices may be missing.{}",
+            if n == 1 { "1 trace event was".into() } else { format!("{} trace events were", grouped(n)) },
+            if recorded {
+                " Record again with a larger --buffer."
+            } else {
+                " Enlarge the buffer: echo 65536 > /sys/kernel/tracing/buffer_size_kb"
+            }
+        ),
+        "damaged_input" | "capture_truncated" | "tracedat_truncated" => {
+            format!("The file is cut or damaged; {} read. Copy it again.", cycles_were(cycles))
+        }
+        "abort_cause_unproven" => format!(
+            "{} aborted, but no callback failed: probably a wakeup event; the kernel log tells.",
+            cycles_were(n)
+        ),
+        "sleep_inferred" => {
+            "When sleep began and ended is guessed. Run: echo 1 > /sys/power/pm_debug_messages"
+                .into()
+        }
+        kind => {
+            let kind = kind.replace('_', " ");
+            let mut first = kind.chars();
+            let kind = first.next().map_or(String::new(), |c| c.to_uppercase().collect::<String>());
+            let kind = kind + first.as_str();
+            let times = if n == 1 { String::new() } else { format!(", {}", plural(n, "time")) };
+            let text = l.advice.trim_end_matches('.');
+            format!("{kind}{times}{at}: {text}.")
+        }
+    }
+}
+
+fn cycles_were(n: usize) -> String {
+    if n == 1 { "1 cycle was".into() } else { format!("{} cycles were", grouped(n)) }
+}
+
+/// The first callback without an end.
+fn first_open(c: &Capture) -> Option<&str> {
+    let open = c.cycles.iter().flat_map(|c| &c.callbacks).find(|b| !b.complete)?;
+    Some(name(c, open.device))
+}
+
+/// Made by `dormouse record` or in the laboratory: only these list the devices
+/// with their links.
+pub fn is_recording(c: &Capture) -> bool {
+    c.graph.order_known && c.graph.links_known
+}

@@ -1,0 +1,114 @@
+//! How far an answer may be trusted: where it comes from, and what was wrong
+//! with it.
+
+use super::device::name;
+use super::losses::{touches_the_answer, warning};
+use super::number::plural;
+use crate::text::safe;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::{Cycle, Mode, Outcome};
+use dormouse_model::loss::{Loss, Losses};
+use dormouse_model::time::Ns;
+use dormouse_sleep::analyse::CycleView;
+
+/// A real sleep is longer: the firmware alone takes more. A bracket that is
+/// shorter was timed by a clock that stops during sleep.
+pub const SHORTEST_SLEEP: Ns = Ns::from_ms(10);
+
+/// How long the machine slept, where that is known.
+pub fn asleep(cycle: &Cycle, view: &CycleView) -> Option<Ns> {
+    if matches!(cycle.mode, Mode::PmTest(_) | Mode::Simulated) {
+        return None;
+    }
+    let bracket = cycle.asleep.map(|(down, up)| up.since(down));
+    let known = cycle.asleep_elsewhere.or(bracket.filter(|_| view.rows.not_counted > Ns::ZERO))?;
+    (known >= SHORTEST_SLEEP || cycle.mode == Mode::S2idle).then_some(known)
+}
+
+/// `15.0 ms asleep (not counted)`, or why that is not known.
+fn slept(cycle: &Cycle, view: &CycleView) -> Option<String> {
+    if view.rows.clock_jump > Ns::ZERO {
+        return Some(format!("{} clock jump left out", view.rows.clock_jump));
+    }
+    match asleep(cycle, view) {
+        Some(t) => Some(format!("{t} asleep (not counted)")),
+        None if cycle.asleep.is_some() && !matches!(cycle.mode, Mode::PmTest(_)) => {
+            Some("time asleep not known".into())
+        }
+        None => None,
+    }
+}
+
+/// Kernel, mode, outcome and sleep.
+pub fn facts(capture: &Capture, cycle: &Cycle, view: &CycleView) -> String {
+    let mut parts = vec![match capture.names.get(cycle.kernel) {
+        "" => "kernel unknown".to_string(),
+        k => format!("kernel {}", safe(k)),
+    }];
+    parts.push(state(cycle.mode).to_string());
+    if cycle.outcome != Outcome::Slept {
+        parts.push(outcome(capture, cycle));
+    }
+    if cycle.first_after_boot {
+        parts.push("first after boot".into());
+    }
+    parts.extend(slept(cycle, view));
+    parts.join(", ")
+}
+
+/// The sleep state, where "unknown" alone would not say what.
+pub fn state(mode: Mode) -> String {
+    match mode {
+        Mode::Unknown => "sleep state unknown".into(),
+        Mode::PmTest(level) => format!("pm_test={} (test, no real sleep)", level.name()),
+        m => m.name().into(),
+    }
+}
+
+/// How it ended.
+pub fn outcome(capture: &Capture, cycle: &Cycle) -> String {
+    match cycle.outcome {
+        Outcome::Slept => "slept".into(),
+        Outcome::AbortedByDevice { device: None, errno: 0 } => {
+            "aborted, cause not in this log".into()
+        }
+        Outcome::AbortedByDevice { device, errno } => {
+            let by = device.map_or("a device", |d| name(capture, d));
+            let errno = if errno == 0 { String::new() } else { format!(" (error {errno})") };
+            format!("aborted by {}{errno}", safe(by))
+        }
+        Outcome::AbortedByWakeup if capture.losses.count("abort_cause_unproven") > 0 => {
+            "aborted, probably by a wakeup event".into()
+        }
+        Outcome::AbortedByWakeup => "aborted by a wakeup event".into(),
+        Outcome::FreezeFailed { errno: 0 } => "tasks would not freeze".into(),
+        Outcome::FreezeFailed { errno } => format!("tasks would not freeze (error {errno})"),
+        Outcome::Partial => "only part of a cycle is in the log".into(),
+    }
+}
+
+/// What was wrong with all inputs, worst first.
+pub fn warnings(captures: &[&Capture]) -> Vec<Loss> {
+    let mut merged = Losses::default();
+    for c in captures {
+        merged.merge(c.losses.clone());
+    }
+    let mut list = merged.list;
+    list.sort_by_key(|l| (std::cmp::Reverse(touches_the_answer(l)), std::cmp::Reverse(l.severity)));
+    list
+}
+
+/// Line 2, where the answer rests on something uncertain.
+pub fn caution(captures: &[&Capture]) -> Option<String> {
+    let list = warnings(captures);
+    let worst = list.iter().find(|l| touches_the_answer(l))?;
+    Some(format!("Caution: {}", warning(worst, captures)))
+}
+
+/// `No warnings.`, `2 warnings below.`
+pub fn count_of_warnings(captures: &[&Capture]) -> String {
+    match warnings(captures).len() {
+        0 => "No warnings.".into(),
+        n => format!("{} below.", plural(n, "warning")),
+    }
+}
