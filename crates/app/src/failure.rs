@@ -12,33 +12,89 @@ use std::path::PathBuf;
 #[error("nothing to analyse: {0}")]
 pub struct Nothing(pub String);
 
-/// No sleep cycle is in `inputs`: what was looked at, what the readers say about
-/// it, and what would help.
+/// The input is cut or damaged, and nothing in it could be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Damaged(pub String);
+
+/// Losses that mean that bytes are missing or wrong.
+const DAMAGE: [&str; 7] = [
+    "damaged_input",
+    "capture_truncated",
+    "capture_unreadable",
+    "tracedat_truncated",
+    "unreadable_trace_dat",
+    "perfetto_cut",
+    "perfetto_damaged_bundle",
+];
+
+/// No sleep cycle is in `inputs`: [`Damaged`], or [`Nothing`] with what was
+/// looked at, what the readers say about it, and what would help.
 pub fn nothing_in<'a>(
     inputs: &[PathBuf],
     captures: impl IntoIterator<Item = &'a Capture>,
-) -> Nothing {
-    let mut out = format!("no suspend or resume event in {}", names(inputs));
+) -> anyhow::Error {
+    let captures: Vec<&Capture> = captures.into_iter().collect();
+    if let Some(damaged) = damaged(inputs, &captures) {
+        return damaged.into();
+    }
+    let mut out = what_is_there(inputs);
     let losses = losses_of(captures, Severity::Info);
     out.push_str(&losses);
     if inputs.iter().any(|p| machine::is_board_file(p)) {
         out.push_str(
             "\n  a board file says what devices do, not what happened: give it to predict, plan, \
-             tune\n  or lab run",
+             tune or lab run",
         );
     } else if losses.is_empty() {
         out.push_str(
             "\n  give a kernel log (pm_print_times helps), a trace with power events, a run of \
-             pm-graph,\n  or a capture of `dormouse record`",
+             pm-graph, or a capture of `dormouse record`",
         );
     }
-    Nothing(out)
+    Nothing(out).into()
 }
 
 /// The inputs have cycles, but not what is asked for: why, and what the readers
 /// say that went wrong.
-pub fn nothing_of(inputs: &[PathBuf], captures: &[Capture], why: &str) -> Nothing {
-    Nothing(format!("{}: {why}{}", names(inputs), losses_of(captures, Severity::Error)))
+pub fn nothing_of(inputs: &[PathBuf], captures: &[Capture], why: &str) -> anyhow::Error {
+    if let Some(damaged) = damaged(inputs, &captures.iter().collect::<Vec<_>>()) {
+        return damaged.into();
+    }
+    Nothing(format!("{}: {why}{}", names(inputs), losses_of(captures, Severity::Error))).into()
+}
+
+fn damaged(inputs: &[PathBuf], captures: &[&Capture]) -> Option<Damaged> {
+    let mut losses = captures.iter().flat_map(|c| &c.losses.list);
+    losses.any(|l| DAMAGE.contains(&l.kind)).then(|| {
+        Damaged(format!(
+            "{} is damaged or ends early, and no cycle of it can be used. Copy it again from where \
+             it was recorded.",
+            names(inputs)
+        ))
+    })
+}
+
+/// What kind of nothing a single input is.
+fn what_is_there(inputs: &[PathBuf]) -> String {
+    let name = names(inputs);
+    let [only] = inputs else { return format!("no suspend or resume event in {name}") };
+    if let Ok(mut list) = std::fs::read_dir(only) {
+        if list.next().is_none() {
+            return format!("the folder {name} is empty");
+        }
+        let links = std::fs::read_dir(only).map_or(0, |list| {
+            list.flatten().filter(|e| e.file_type().is_ok_and(|t| t.is_symlink())).count()
+        });
+        if links > 0 {
+            let were = if links == 1 { "1 link was" } else { &format!("{links} links were") };
+            return format!("no suspend or resume event in {name}; {were} not followed");
+        }
+    }
+    if std::fs::metadata(only).is_ok_and(|m| m.is_file() && m.len() == 0) {
+        return format!("{name} is empty");
+    }
+    format!("no suspend or resume event in {name}")
 }
 
 /// The first of the inputs.

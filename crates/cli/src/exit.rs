@@ -1,7 +1,7 @@
 //! Exit codes, the same for every verb. `docs/exit-codes.md` is the table for
 //! users; a test holds the two together.
 
-use dormouse_app::failure::{NotMet, Nothing, Usage};
+use dormouse_app::failure::{Damaged, NotMet, Nothing, Usage};
 use dormouse_lab::Error as LabError;
 use dormouse_read::ReadError;
 use std::process::ExitCode;
@@ -40,6 +40,8 @@ pub fn code(error: &anyhow::Error) -> ExitCode {
         .find_map(|e| {
             if e.is::<Nothing>() {
                 Some(NOTHING)
+            } else if e.is::<Damaged>() {
+                Some(INPUT)
             } else if e.is::<Usage>() || matches!(e.downcast_ref(), Some(LabError::NoKernel(_))) {
                 Some(USAGE)
             } else if e.is::<NotMet>() {

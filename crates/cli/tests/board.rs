@@ -55,7 +55,7 @@ fn check_says_what_is_in_a_board() {
     }
     let line = text.lines().find(|l| l.starts_with("suspend ")).unwrap();
     let words: Vec<&str> = line.split_whitespace().collect();
-    assert_eq!(words, ["suspend", "4", "400.00", "ms", "0", "ns", "200.00", "ms"]);
+    assert_eq!(words, ["suspend", "4", "400.0", "ms", "0", "ms", "200.0", "ms"]);
 }
 
 #[test]

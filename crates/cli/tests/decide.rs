@@ -122,7 +122,7 @@ fn tune_finds_the_flag_and_writes_the_rule() {
     arguments.push(rules.to_str().expect("a path"));
     let out = dormouse(&arguments);
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-    assert!(text(&out).contains("360.00 ms to 200.00 ms"), "{}", text(&out));
+    assert!(text(&out).contains("360.0 ms to 200.0 ms"), "{}", text(&out));
     assert!(text(&out).lines().all(|l| l.chars().count() <= 80), "{}", text(&out));
     let rules = std::fs::read_to_string(rules).expect("the rules");
     assert!(rules.contains("KERNEL==\"D\", ATTR{power/async}=\"enabled\""), "{rules}");

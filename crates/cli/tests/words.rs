@@ -137,7 +137,9 @@ const SCREENS: [(&str, &[&str]); 5] = [
 fn rules(name: &str, text: &str) {
     for line in text.lines() {
         let columns = line.chars().count();
-        assert!(columns <= 80, "{name}: {columns} columns: {line}");
+        // Errors are wrapped for a terminal; in a file they stay one line.
+        let error = line.starts_with("dormouse: ");
+        assert!(columns <= 80 || error, "{name}: {columns} columns: {line}");
         assert!(!line.contains(" 0 ns") && !line.contains(" us "), "{name}: {line}");
         for n in ["1 devices", "1 cycles", "1 callbacks", "1 workers", "1 flags", "1 changes"] {
             let at = line.find(n);
@@ -180,7 +182,10 @@ fn every_screen_is_as_reviewed() {
             totals(name, &text);
         }
         let name = name.replace(' ', "_");
-        insta::assert_snapshot!(name, format!("$ dormouse {}\n{text}exit {code:?}", args.join(" ")));
+        insta::assert_snapshot!(
+            name,
+            format!("$ dormouse {}\n{text}exit {code:?}", args.join(" "))
+        );
     }
 }
 

@@ -305,19 +305,20 @@ impl Worth {
 }
 
 impl core::fmt::Display for Nanojoules {
-    /// Four figures: `53.21 J`, `152.3 mJ`.
+    /// Four figures, rounded half up: `53.21 J`, `152.3 mJ`.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let units =
             [(1_000_000_000_000, "kJ"), (1_000_000_000, "J"), (1_000_000, "mJ"), (1_000, "uJ")];
         let Some((scale, unit)) = units.into_iter().find(|(s, _)| self.0 >= *s) else {
             return f.pad(&format!("{} nJ", self.0));
         };
-        let (whole, rest) = (self.0 / scale, self.0 % scale);
-        let digits = 3usize.saturating_sub(whole.to_string().len() - 1);
-        let fraction = format!("{:012}", rest * (1_000_000_000_000 / scale));
+        let digits = 4usize.saturating_sub((self.0 / scale).to_string().len());
+        let parts = 10u64.pow(digits as u32);
+        let step = (scale / parts).max(1);
+        let n = self.0 / step + u64::from(self.0 % step >= step.div_ceil(2));
         match digits {
-            0 => f.pad(&format!("{whole} {unit}")),
-            n => f.pad(&format!("{whole}.{} {unit}", &fraction[..n])),
+            0 => f.pad(&format!("{n} {unit}")),
+            _ => f.pad(&format!("{}.{:0digits$} {unit}", n / parts, n % parts)),
         }
     }
 }
@@ -401,7 +402,7 @@ mod tests {
         assert_eq!(Nanojoules::of(power, Ns::MAX), Nanojoules(u64::MAX));
         assert_eq!(Nanojoules::of(power, Ns(-5)), Nanojoules(0));
         assert_eq!(Nanojoules(999).to_string(), "999 nJ");
-        assert_eq!(Nanojoules(1_234_567).to_string(), "1.234 mJ");
-        assert_eq!(Nanojoules(123_456_000_000_000).to_string(), "123.4 kJ");
+        assert_eq!(Nanojoules(1_234_567).to_string(), "1.235 mJ");
+        assert_eq!(Nanojoules(123_456_000_000_000).to_string(), "123.5 kJ");
     }
 }

@@ -395,12 +395,7 @@ fn verdict(capture: &Capture, cycle: &Cycle, view: &CycleView) -> Option<String>
     Some(bottleneck::half(capture, cycle.mode, view, half, open).join(" ").trim_end().into())
 }
 
-fn answer<'a>(
-    capture: &'a Capture,
-    cycle: &Cycle,
-    view: &CycleView,
-    half: &Half,
-) -> AnswerOut<'a> {
+fn answer<'a>(capture: &'a Capture, cycle: &Cycle, view: &CycleView, half: &Half) -> AnswerOut<'a> {
     let open = bottleneck::Open { cycle, known: half.known };
     let text = bottleneck::half(capture, cycle.mode, view, half, open).join(" ");
     let best = half.bottleneck();

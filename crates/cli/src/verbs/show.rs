@@ -4,8 +4,9 @@ use crate::terminal;
 use anyhow::{Result, bail};
 use clap::Args;
 use dormouse_app::explain;
-use dormouse_app::failure::Usage;
+use dormouse_app::failure::{Nothing, Usage};
 use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
 use dormouse_write::{Selection, text};
 use std::path::PathBuf;
 
@@ -28,9 +29,9 @@ pub struct ShowArgs {
     /// Tables for a report or an issue.
     #[arg(long, group = "form")]
     markdown: bool,
-    /// Most entries in a list.
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    top: usize,
+    /// At most N entries per list [default: 8].
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
     /// Only this phase in detail, such as `resume`, `noirq` or
     /// `resume:noirq`; may be repeated.
     #[arg(long, value_name = "P", value_parser = phases)]
@@ -60,12 +61,19 @@ pub fn run(args: ShowArgs) -> Result<()> {
     let all = explain::inputs(&args.input)?;
     let count: usize = all.iter().map(|e| e.views.len()).sum();
     let selection = Selection {
-        top: args.top,
+        top: args.top.unwrap_or(Selection::default().top),
         phases: args.phase.into_iter().flatten().collect(),
         cycle: args.cycle.map(|n| n as usize),
     };
     if let Some(n) = selection.cycle.filter(|&n| n > count) {
         bail!(Usage(format!("there is no cycle {n}; the input has {count}")));
+    }
+    let text = !(args.json || args.csv || args.markdown);
+    if text && !selection.phases.is_empty() && selection.cycle.is_none() && count > 1 {
+        bail!(Usage(format!("--phase needs --cycle N here: the input has {count} cycles")));
+    }
+    if (args.json || args.csv) && args.top.is_some() {
+        bail!(Usage("--top has no effect with --json and --csv, which list everything".into()));
     }
     if args.json {
         terminal::print_with(|out| dormouse_write::json::show(&all, &selection, out))
@@ -74,6 +82,11 @@ pub fn run(args: ShowArgs) -> Result<()> {
     } else if args.markdown {
         terminal::print(&dormouse_write::markdown::show(&all, &selection))
     } else {
-        terminal::print(&text::show(&all, &selection, terminal::wants_colour()))
+        terminal::print(&text::show(&all, &selection, terminal::wants_colour()))?;
+        if all.iter().flat_map(|e| &e.views).all(|v| v.rows.total == Ns::ZERO) {
+            let text = "the lines of the input carry no times; boot with printk.time=1";
+            bail!(Nothing(text.into()));
+        }
+        Ok(())
     }
 }

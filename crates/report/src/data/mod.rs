@@ -6,7 +6,6 @@ pub mod summary;
 
 use crate::block::Blocks;
 use crate::choose::{self, Kept};
-use dormouse_write::wording::reason::stem as reason;
 use crate::{Labelled, Options};
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Cycle, Outcome};
@@ -22,6 +21,7 @@ use dormouse_sleep::simulate::infer;
 use dormouse_wasm::columns::{self, REASONS};
 use dormouse_wasm::machine;
 use dormouse_wasm::names::NameTable;
+use dormouse_write::wording::reason::stem as reason;
 use dormouse_write::wording::{self, bottleneck, common, losses as warnings, trust};
 use summary::*;
 

@@ -149,7 +149,8 @@ impl Answer {
             h.as_ref().map(|h| (!matches!(h.known, Known::Not { .. }), h.saving(), h.total))
         };
         let swap = saving(&self.resume) > saving(&self.suspend);
-        let (a, b) = if swap { (&self.resume, &self.suspend) } else { (&self.suspend, &self.resume) };
+        let (a, b) =
+            if swap { (&self.resume, &self.suspend) } else { (&self.suspend, &self.resume) };
         a.iter().chain(b.iter())
     }
 

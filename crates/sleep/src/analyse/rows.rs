@@ -138,10 +138,13 @@ fn take_clock_jump(cycle: &Cycle, list: &mut Vec<Row>) -> Ns {
     };
     let at = list.iter().position(|r| holds(r) && r.counted >= jump);
     let (Some(at), true) = (at, jump > Ns::ZERO) else { return Ns::ZERO };
-    list[at].counted = list[at].counted - jump;
+    list[at].counted -= jump;
     let row = list[at];
     let start = (row.end - jump).max(row.start);
-    list.insert(at + 1, Row { what: What::ClockJump, start, counted: Ns::ZERO, nested: true, ..row });
+    list.insert(
+        at + 1,
+        Row { what: What::ClockJump, start, counted: Ns::ZERO, nested: true, ..row },
+    );
     jump
 }
 
@@ -182,11 +185,7 @@ fn hole(cycle: &Cycle, begin: Ns, end: Ns) -> Option<Hole> {
     // it there. In an aborted cycle the way back is part of what the user waits
     // for.
     let hidden = matches!(cycle.outcome, Outcome::Slept | Outcome::Partial);
-    (up > down && hidden).then_some(Hole {
-        what: What::Turn,
-        start: down,
-        end: up,
-    })
+    (up > down && hidden).then_some(Hole { what: What::Turn, start: down, end: up })
 }
 
 /// Fills `counted` and `nested` by sweeping over all begins and ends; returns

@@ -233,9 +233,8 @@ fn group<'a>(
         halves[1].push(v.rows.counted(Direction::Resume));
         phases.push(phase_times(cycle(c), v));
         let leader = v.ranking.by_path.first();
-        let best = [v.answer.suspend, v.answer.resume].map(|h| {
-            h.and_then(|h| h.bottleneck().map(|b| b.device))
-        });
+        let best = [v.answer.suspend, v.answer.resume]
+            .map(|h| h.and_then(|h| h.bottleneck().map(|b| b.device)));
         for (i, d) in v.ranking.devices.iter().enumerate() {
             let s = series.entry(&keys[c.0 as usize][d.device.index()]).or_default();
             s.busy.push(d.total_busy());

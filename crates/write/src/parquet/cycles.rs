@@ -43,7 +43,9 @@ pub fn rows(source: &Source<'_>) -> Vec<Values> {
                     let cpu = cpu.then_some(i64::from(span.cpu));
                     ("phase", span.phase.name(), "", cpu, done)
                 }
-                What::Gap { after, before } => ("gap", "", gap_content(cycle.mode, after, before), None, None),
+                What::Gap { after, before } => {
+                    ("gap", "", gap_content(cycle.mode, after, before), None, None)
+                }
                 What::Asleep { .. } => ("asleep", Phase::Asleep.name(), "", None, None),
                 What::Turn => ("turn", "", "", None, None),
                 What::ClockJump => ("clock_jump", "", "", None, None),

@@ -119,7 +119,8 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView) {
         let total = rows.counted(direction);
         let list: Vec<&Row> = rows.list.iter().filter(|r| r.direction == direction).collect();
         after.extend(
-            list.iter().filter(|r| matches!(r.what, What::Asleep { .. } | What::Turn | What::ClockJump)),
+            list.iter()
+                .filter(|r| matches!(r.what, What::Asleep { .. } | What::Turn | What::ClockJump)),
         );
         if rows.half(direction).is_none() {
             continue;
@@ -297,7 +298,8 @@ fn segment(page: &mut Page, capture: &Capture, cycle: &Cycle, s: &Segment, time:
         page.line(&[(hot, &front), (Ink::Plain, &fit(&text, room))]);
         return;
     };
-    let open = s.callback.and_then(|c| cycle.callbacks.get(c as usize)).is_some_and(|c| !c.complete);
+    let open =
+        s.callback.and_then(|c| cycle.callbacks.get(c as usize)).is_some_and(|c| !c.complete);
     let mut label = device(capture, d);
     if open {
         label.push_str(": no end in this log");

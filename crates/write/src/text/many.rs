@@ -11,9 +11,7 @@ use dormouse_model::cycle::Outcome;
 use dormouse_model::phase::Direction;
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::answer::HELPS;
-use dormouse_sleep::analyse::spread::{
-    DeviceSpread, Group, PERCENTILES_FROM, Spread, groups,
-};
+use dormouse_sleep::analyse::spread::{DeviceSpread, Group, PERCENTILES_FROM, Spread, groups};
 use dormouse_sleep::analyse::{CycleView, per_mille};
 
 /// A list of so many cycles or fewer is shown whole.
@@ -150,7 +148,8 @@ fn group(page: &mut Page, all: &[Explained], g: &Group<'_>, selection: &Selectio
     } else {
         page.blank();
     }
-    let names: &[&str] = if many { &["median", "min", "max", "p95", "MAD"] } else { &["median", "min", "max"] };
+    let names: &[&str] =
+        if many { &["median", "min", "max", "p95", "MAD"] } else { &["median", "min", "max"] };
     let names: String = names.iter().map(|n| right(n, 9)).collect();
     page.line(&[(Ink::Strong, &format!("{}{names}", left("Phase, ms", 34)))]);
     for d in [Direction::Suspend, Direction::Resume] {
@@ -234,7 +233,9 @@ fn list(
         shown.truncate(SLOWEST);
     }
     let columns = format!("{:>5}{:>10}{:>10}", "Cycle", "suspend", "resume");
-    let title = if whole { ", ms (--cycle N shows one)".into() } else {
+    let title = if whole {
+        ", ms (--cycle N shows one)".into()
+    } else {
         format!(", ms: the {SLOWEST} slowest (all: --top {})", cycles.len())
     };
     page.heading(&format!("{columns}{title}"));
@@ -250,7 +251,11 @@ fn list(
         let front = format!("{n:>5}{}{}  ", t(Direction::Suspend), t(Direction::Resume));
         let near = [i.checked_sub(1), Some(i + 1)].into_iter().flatten();
         let several = near.filter_map(|k| e.capture.cycles.get(k)).any(|o| o.source == c.source);
-        let at = if several { format!("at {}.{:03} s", c.start.0 / 1_000_000_000, c.start.0 / 1_000_000 % 1_000) } else { String::new() };
+        let at = if several {
+            format!("at {}.{:03} s", c.start.0 / 1_000_000_000, c.start.0 / 1_000_000 % 1_000)
+        } else {
+            String::new()
+        };
         let mut facts: Vec<String> = Vec::new();
         if !at.is_empty() {
             facts.push(at);

@@ -16,7 +16,13 @@ use dormouse_sleep::analyse::{CycleView, per_mille};
 const STANDS_OUT: u32 = 200;
 
 /// The first sentence of a half, and what follows from it.
-pub fn half(capture: &Capture, mode: Mode, view: &CycleView, h: &Half, cb: Open<'_>) -> [String; 2] {
+pub fn half(
+    capture: &Capture,
+    mode: Mode,
+    view: &CycleView,
+    h: &Half,
+    cb: Open<'_>,
+) -> [String; 2] {
     let side = capitalised(h.direction);
     let low = h.direction.name();
     let total = match h.known {

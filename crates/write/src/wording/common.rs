@@ -47,7 +47,10 @@ pub fn half_of(g: &Group<'_>, direction: Direction) -> String {
     let gain = d.gain[h].median;
     let less = format!("without it, {gain} less ({})", share(gain, time.median));
     if per_mille(gain, time.median) < HELPS_MUCH {
-        return format!("{head}: no single device helps much. The best is {}: {less}.", key(&d.key));
+        return format!(
+            "{head}: no single device helps much. The best is {}: {less}.",
+            key(&d.key)
+        );
     }
     let second = g
         .devices
@@ -71,12 +74,8 @@ pub fn half_of(g: &Group<'_>, direction: Direction) -> String {
 /// `Cycle 1: resume 1.154 s, 335.0 ms above the median: 280.1 ms in gaps between
 /// phases; 82.9 ms by 0000:03:00.0 (thunderbolt).`
 pub fn outlier(o: &Outlier<'_>, number: usize, g: &Group<'_>) -> String {
-    let mut text = format!(
-        "Cycle {number}: {} {}, {} above the median",
-        o.direction.name(),
-        o.time,
-        o.over
-    );
+    let mut text =
+        format!("Cycle {number}: {} {}, {} above the median", o.direction.name(), o.time, o.over);
     if o.devices_missing {
         return text + "; its device phases are not in the log.";
     }
@@ -96,4 +95,3 @@ pub fn outlier(o: &Outlier<'_>, number: usize, g: &Group<'_>) -> String {
     }
     text + "."
 }
-

@@ -39,7 +39,8 @@ pub fn warning(l: &Loss, captures: &[&Capture]) -> String {
         "callback_without_end" => {
             let first = captures.iter().find_map(|c| first_open(c));
             let first = first.map_or(String::new(), |f| format!(" (first: {f})"));
-            let their = if n == 1 { "Its time is an upper limit" } else { "Their times are upper limits" };
+            let their =
+                if n == 1 { "Its time is an upper limit" } else { "Their times are upper limits" };
             let take = if n == 1 { "takes" } else { "take" };
             format!(
                 "{} no end{first}. {their} and {take} no part in the bottleneck.",
@@ -73,7 +74,11 @@ pub fn warning(l: &Loss, captures: &[&Capture]) -> String {
         ),
         "lost_events" | "recorder_lost_events" => format!(
             "{} lost: devices may be missing.{}",
-            if n == 1 { "1 trace event was".into() } else { format!("{} trace events were", grouped(n)) },
+            if n == 1 {
+                "1 trace event was".into()
+            } else {
+                format!("{} trace events were", grouped(n))
+            },
             if recorded {
                 " Record again with a larger --buffer."
             } else {

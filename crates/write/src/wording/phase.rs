@@ -43,8 +43,12 @@ pub fn gap(mode: Mode, after: Option<Phase>, before: Option<Phase>) -> String {
     let place = between(after, before);
     let place = place.trim_start();
     match gap_content(mode, after, before) {
-        "between phases" | "before sync" | "between CPUs" | "after thaw"
-        | "between prepare and suspend" | "between resume and complete" => place.to_string(),
+        "between phases"
+        | "before sync"
+        | "between CPUs"
+        | "after thaw"
+        | "between prepare and suspend"
+        | "between resume and complete" => place.to_string(),
         known => format!("{place}: {known}"),
     }
 }
