@@ -13,6 +13,7 @@ extern crate alloc;
 
 pub mod describe;
 pub mod distribution;
+pub mod paired;
 pub mod random;
 pub mod resample;
 pub mod search;

@@ -1,5 +1,6 @@
 //! Our statistics against SciPy on published and drawn samples.
 
+use dormouse_stats::paired::signed_rank;
 use dormouse_stats::random::Random;
 use dormouse_stats::test::{cohens_d, mann_whitney, welch};
 use std::io::Write;
@@ -88,5 +89,12 @@ fn agrees_with_scipy_to_1e_9() {
         close(m.p, want(6), "p of U");
         assert_eq!(m.exact, row[7].as_bool().unwrap());
         close(cohens_d(a, b), want(8), "d");
+        // All signs of twelve pairs are few enough to be tried one by one.
+        let pairs = a.iter().zip(b).take(12);
+        let differences: Vec<f64> = pairs.map(|(a, b)| ((b - a) * 1e9).round() / 1e9).collect();
+        let s = signed_rank(&differences);
+        close(s.positive, want(9), "signed ranks");
+        close(s.p_below, want(10), "p below");
+        close(s.p_above, want(11), "p above");
     }
 }
