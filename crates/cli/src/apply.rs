@@ -8,13 +8,17 @@ use clap::Args;
 use dormouse_app::compare::refused;
 use dormouse_app::failure::Usage;
 use dormouse_board::Board;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::Outcome;
+use dormouse_model::phase::Direction;
+use dormouse_model::time::Ns;
 use dormouse_read::{Options as Reader, read_bytes};
 use dormouse_record::apply::{self, Flags, Measured};
 use dormouse_record::guard::Restored;
 use dormouse_record::options::Options;
 use dormouse_record::recording::Recording;
 use dormouse_record::root::Root;
-use dormouse_sleep::acceptance::{Judgement, judge};
+use dormouse_sleep::acceptance::{Judgement, LEAST_PAIRS, Pair, Slept, judge, order};
 use dormouse_sleep::analyse::explain;
 use dormouse_sleep::compare::{Subject, compare};
 use dormouse_sleep::tune::Tuned;
@@ -32,11 +36,17 @@ pub struct ApplyArgs {
     /// back. Needs root and --yes, and a recording of this machine as input.
     #[arg(long)]
     apply: bool,
-    /// Sleeps without the flags, and as many with them.
+    /// Sleeps without the flags, and as many with them. They come in pairs, and
+    /// a coin decides for each which is first, so that a machine that gets
+    /// slower or faster meanwhile favours neither.
     #[arg(long, value_name = "N", default_value_t = 10, requires = "apply",
-          value_parser = clap::value_parser!(u32).range(5..=10_000))]
+          value_parser = clap::value_parser!(u32).range(LEAST_PAIRS as i64..=1_000))]
     sleeps: u32,
-    /// Save the recordings of both sides in this folder.
+    /// Number that the coin is made of; the same number gives the same order
+    /// [default: another one each time, and printed].
+    #[arg(long, value_name = "N", requires = "apply")]
+    order_seed: Option<u64>,
+    /// Save what was recorded in this folder: without.tar.gz and with.tar.gz.
     #[arg(short, long, value_name = "FOLDER", requires = "apply")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -91,7 +101,7 @@ impl ApplyArgs {
             let why = "this machine has every flag like that already, nothing to try".to_string();
             return Ok(Some(Applied {
                 kept: false,
-                json: json!({ "kept": false, "why": why, "comparison": null }),
+                json: json!({ "kept": false, "why": why, "pairs": null, "comparison": null }),
                 text: format!("\nNot tried: {why}.\n"),
             }));
         }
@@ -104,43 +114,58 @@ impl ApplyArgs {
         }
         restore_on_panic(&root, &options.journal);
         let mut observer = observer()?;
-        // Two recordings a side, so an odd number is rounded up.
-        let mut watch = Terminal::new(self.sleeps.div_ceil(2) * 4)?;
-        let measured = apply::measure(&root, &options, &flags, &mut *observer, &mut watch)?;
+        let seed = self.order_seed.unwrap_or_else(any_seed);
+        let with_first = order(self.sleeps as usize, seed);
+        let mut watch = Terminal::new(self.all_sleeps())?;
+        let measured =
+            apply::measure(&root, &options, &flags, &with_first, &mut *observer, &mut watch)?;
         watch.bar.finish_and_clear();
         if let Some(folder) = &self.output {
             save(folder, &measured)?;
         }
         whole(&measured)?;
-        let (judgement, text, comparison) = compared_sides(&measured)?;
+        let judgement = judge(&pairs(&measured)?);
+        let (text, comparison) = compared_sides(&measured)?;
         let mut kept = 0;
-        if judgement.keep {
+        if judgement.keep() {
             kept = apply::keep(&root, &options.journal, &flags, &mut *observer)
                 .context("it is faster, but the flags could not be kept; they were put back")?;
         }
         Ok(Some(Applied {
-            kept: judgement.keep,
-            text: format!("\n{text}\n{}", verdict(&judgement, kept)),
+            kept: judgement.keep(),
+            text: format!(
+                "\n{text}\n{}{}",
+                in_pairs(&judgement, &with_first, seed),
+                verdict(&judgement, kept)
+            ),
             json: json!({
-                "kept": judgement.keep,
-                "why": judgement.why,
+                "kept": judgement.keep(),
+                "why": judgement.why(),
+                "order_seed": seed,
+                "with_first": with_first,
+                "pairs": pairs_json(&judgement),
                 "comparison": comparison,
             }),
         }))
+    }
+
+    /// All the machine sleeps, with the warm-up.
+    fn all_sleeps(&self) -> u32 {
+        apply::sleeps(self.sleeps as usize) as u32
     }
 
     fn rehearse(&self, root: &Root, options: &Options, flags: &Flags) -> Result<()> {
         let mut print = Print::default();
         apply::rehearse(root, options, flags, &mut print)?;
         say!(
-            "# {} writes: a first cycle without the flags, one with them (every change is put back \
-             after\n# each recording), and the flags to stay, if it is faster. Nothing was done.",
+            "# {} writes: a cycle without the flags, one with them (every change is put back after \
+             each\n# cycle), and the flags to stay, if it is faster. Nothing was done.",
             print.writes
         );
         if self.sleep.dry_run {
             return Ok(());
         }
-        let what = what_it_does(options, self.sleeps.div_ceil(2) * 4);
+        let what = what_it_does(options, self.all_sleeps());
         Err(Usage(format!("the above would {what}: add --yes to do it")).into())
     }
 }
@@ -175,44 +200,128 @@ fn whole(measured: &Measured) -> Result<()> {
     Ok(())
 }
 
+/// A number that nobody has chosen, short, so that it can be typed again.
+fn any_seed() -> u64 {
+    let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    u64::from(time.unwrap_or_default().subsec_micros())
+}
+
 fn save(folder: &Path, measured: &Measured) -> Result<()> {
-    for (label, side) in [("before", &measured.before), ("after", &measured.after)] {
-        for (n, recording) in side.iter().filter(|r| !r.is_empty()).enumerate() {
-            let path = folder.join(format!("{label}-{}.tar.gz", n + 1));
-            recording.save(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    for (label, with_flags) in SIDES {
+        let side = measured.side(with_flags);
+        if !side.is_empty() {
+            let path = folder.join(format!("{label}.tar.gz"));
+            side.save(&path).with_context(|| format!("cannot write {}", path.display()))?;
         }
     }
     Ok(())
 }
 
-/// What the recordings say: the judgement, and the comparison as text and JSON.
-fn compared_sides(measured: &Measured) -> Result<(Judgement, String, Value)> {
-    let read = |label: &str, side: &[Recording]| -> Result<Vec<_>> {
-        let mut captures = Vec::new();
-        for r in side {
-            let bytes = dormouse_record::file::encode(r, Vec::new())?;
-            captures.extend(read_bytes(label, &bytes, &Reader::default())?.captures);
+const SIDES: [(&str, bool); 2] = [("without", false), ("with", true)];
+
+fn captures(label: &str, recording: &Recording) -> Result<Vec<Capture>> {
+    let bytes = dormouse_record::file::encode(recording, Vec::new())?;
+    Ok(read_bytes(label, &bytes, &Reader::default())?.captures)
+}
+
+/// The pairs as they slept.
+fn pairs(measured: &Measured) -> Result<Vec<Pair>> {
+    let mut pairs: Vec<Pair> = Vec::new();
+    for t in &measured.tries {
+        let Some(n) = t.pair else { continue };
+        pairs.resize(pairs.len().max(n + 1), Pair::default());
+        let slept = slept(&captures("try", &t.recording)?);
+        if t.with_flags {
+            pairs[n].with = slept;
+        } else {
+            pairs[n].without = slept;
         }
-        Ok(captures)
-    };
-    let sides = [read("before", &measured.before)?, read("after", &measured.after)?];
-    let views = sides.each_ref().map(|s| s.iter().map(explain).collect::<Vec<_>>());
-    let subjects: Vec<Subject<'_>> = ["before", "after"]
+    }
+    Ok(pairs)
+}
+
+/// The one cycle of a recording, if it is whole.
+fn slept(captures: &[Capture]) -> Option<Slept> {
+    let [capture] = captures else { return None };
+    let views = explain(capture);
+    let (Some(cycle), Some(view)) = (capture.cycles.first(), views.first()) else { return None };
+    let total = |d| Ns(view.rows.counted(d).0);
+    (capture.cycles.len() == 1 && cycle.outcome == Outcome::Slept)
+        .then(|| Slept { suspend: total(Direction::Suspend), resume: total(Direction::Resume) })
+}
+
+/// The two sides beside each other, as text and JSON.
+fn compared_sides(measured: &Measured) -> Result<(String, Value)> {
+    let mut sides = Vec::new();
+    for (label, with_flags) in SIDES {
+        sides.push(captures(label, &measured.side(with_flags))?);
+    }
+    let views: Vec<Vec<_>> = sides.iter().map(|s| s.iter().map(explain).collect()).collect();
+    let subjects: Vec<Subject<'_>> = SIDES
         .into_iter()
-        .zip(&sides)
-        .zip(&views)
-        .map(|((label, captures), views)| Subject {
+        .zip(sides.iter().zip(&views))
+        .map(|((label, _), (captures, views))| Subject {
             label: label.into(),
             captures: captures.iter().zip(views).map(|(c, v)| (c, v.as_slice())).collect(),
         })
         .collect();
     let comparison = compare(&subjects, false).map_err(refused)?;
-    Ok((judge(&comparison), written::text(&comparison), compared::json(&comparison)))
+    Ok((written::text(&comparison), compared::json(&comparison)))
+}
+
+/// What the pairs say, and in which order they slept.
+fn in_pairs(j: &Judgement, with_first: &[bool], seed: u64) -> String {
+    let order: String = with_first.iter().map(|first| if *first { 'w' } else { 'o' }).collect();
+    let mut text = format!(
+        "In {} pairs of sleeps, ordered by a coin (--order-seed {seed}: {order}, w = with the \
+         flags first, o = without them first)",
+        j.pairs
+    );
+    let time = |ns: f64| Ns(ns.abs() as i64);
+    let sign = |ns: f64| if ns < 0.0 { "-" } else { "+" };
+    let e = &j.effect;
+    if j.pairs > 0 {
+        let (name, p) = match e.test.estimate {
+            d if d < 0.0 => ("faster", e.test.p_below),
+            _ => ("slower", e.test.p_above),
+        };
+        text.push_str(&format!(
+            ", suspend plus resume took {} without and {} with the flags: {} {name}",
+            time(e.without),
+            time(e.with),
+            time(e.test.estimate)
+        ));
+        if let Some((low, high)) = e.interval {
+            text.push_str(&format!(
+                " ({}{} to {}{} at 99 %)",
+                sign(low),
+                time(low),
+                sign(high),
+                time(high)
+            ));
+        }
+        text.push_str(&format!(", p = {:.4} by the coin alone", (2.0 * p).min(1.0)));
+    }
+    terminal::wrapped(&(text + ".")) + "\n"
+}
+
+fn pairs_json(j: &Judgement) -> Value {
+    let e = &j.effect;
+    let number = |x: f64| if x.is_nan() { Value::Null } else { json!(x) };
+    json!({
+        "count": j.pairs,
+        "without": number(e.without),
+        "with": number(e.with),
+        "difference": number(e.test.estimate),
+        "interval_99": e.interval.map(|(low, high)| [low, high]),
+        "p_faster": e.test.p_below,
+        "p_slower": e.test.p_above,
+    })
 }
 
 fn verdict(judgement: &Judgement, kept: usize) -> String {
-    let why = &judgement.why;
-    if !judgement.keep {
+    let why = judgement.why();
+    if !judgement.keep() {
         return terminal::wrapped(&format!("Put back: {why}. Every flag is as it was."));
     }
     let flags = if kept == 1 { "One flag is".to_string() } else { format!("{kept} flags are") };

@@ -235,7 +235,7 @@ fn apply_shows_every_write_first() {
         .assert()
         .failure()
         .stdout(predicate::str::contains(flag))
-        .stderr(predicate::str::contains("would test suspending 20 times: add --yes"));
+        .stderr(predicate::str::contains("would test suspending 22 times: add --yes"));
     assert_eq!(files(&dir), before);
 }
 

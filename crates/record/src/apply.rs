@@ -1,8 +1,9 @@
 //! Flags tried on the running machine, and kept if they help.
 //!
-//! [`measure`] records cycles with the flags as they are and as proposed. The
-//! recorder's guard sets the proposed ones and puts them back after each
-//! recording, so whatever happens the machine has its own flags again. [`keep`]
+//! [`measure`] records sleeps with the flags as they are and as proposed, in
+//! pairs whose order the caller has drawn. The recorder's guard sets the
+//! proposed ones and puts them back after each sleep, so whatever happens the
+//! machine has its own flags again. [`keep`]
 //! then makes them stay: announced in the journal one by one, and committed by
 //! one rename when all are set. Killed before that, `dormouse restore` puts
 //! them back; afterwards `dormouse restore --kept` does.
@@ -92,13 +93,22 @@ fn is_device(path: &str) -> bool {
     })
 }
 
-/// What was recorded, two recordings a side.
+/// One sleep and how it was made.
+#[derive(Debug)]
+pub struct Try {
+    /// Which pair it is of, from 0; `None` is a warm-up.
+    pub pair: Option<usize>,
+    /// It had the proposed flags.
+    pub with_flags: bool,
+    /// What was recorded: one cycle.
+    pub recording: Recording,
+}
+
+/// What was recorded.
 #[derive(Debug, Default)]
 pub struct Measured {
-    /// With the flags as they are.
-    pub before: Vec<Recording>,
-    /// With those proposed.
-    pub after: Vec<Recording>,
+    /// Every sleep, in order.
+    pub tries: Vec<Try>,
     /// Knobs that could not be put back.
     pub failed: Vec<NotRestored>,
     /// What ended it early, if anything did.
@@ -112,20 +122,39 @@ impl Measured {
     pub fn is_whole(&self) -> bool {
         self.failed.is_empty() && self.error.is_none() && !self.stopped
     }
+
+    /// All sleeps of one side of the pairs as one recording.
+    pub fn side(&self, with_flags: bool) -> Recording {
+        let mut whole = Recording::default();
+        let of_side = |t: &&Try| t.pair.is_some() && t.with_flags == with_flags;
+        for (n, t) in self.tries.iter().filter(of_side).enumerate() {
+            if n == 0 {
+                whole = t.recording.clone();
+            } else {
+                whole.append(t.recording.clone());
+            }
+        }
+        whole
+    }
 }
 
-/// Which recordings have the proposed flags: as they are, proposed, proposed,
-/// as they are. A machine that gets slower or faster all the time favours
-/// neither.
-const ORDER: [bool; 4] = [false, true, true, false];
-
-/// Cycles of one recording, so that each side has at least `cycles`.
-fn cycles_each(cycles: u32) -> u32 {
-    cycles.div_ceil(2).max(1)
+/// Sleeps that [`measure`] takes for so many pairs.
+pub fn sleeps(pairs: usize) -> usize {
+    2 + 2 * pairs
 }
 
-/// Records `options.cycles` cycles with the flags as they are, and as many with
-/// `flags`. Every knob is put back before this returns.
+/// The sleeps in order: of which pair, and whether with the proposed flags. One
+/// of each kind comes first and counts for nothing: it makes the workers that
+/// the flags need, and takes what is only there in a first cycle after boot.
+fn plan(with_first: &[bool]) -> Vec<(Option<usize>, bool)> {
+    let pairs = with_first.iter().enumerate();
+    let of = |(n, first): (usize, &bool)| [(Some(n), *first), (Some(n), !*first)];
+    [(None, false), (None, true)].into_iter().chain(pairs.flat_map(of)).collect()
+}
+
+/// Sleeps in pairs, once with the flags as they are and once with `flags`, each
+/// a recording of its own; `with_first` says for each pair which comes first.
+/// Every knob is put back before this returns.
 ///
 /// # Errors
 /// If not a single step could be done, as [`recorder::record`].
@@ -133,28 +162,31 @@ pub fn measure(
     root: &Root,
     options: &Options,
     flags: &Flags,
+    with_first: &[bool],
     observer: &mut dyn Observer,
     watch: &mut dyn Watch,
 ) -> Result<Measured, recorder::Error> {
-    let options = Options { cycles: cycles_each(options.cycles), ..options.clone() };
+    let options = Options { cycles: 1, ..options.clone() };
     let proposed = flags.on_top(&options);
     let mut out = Measured::default();
-    for (part, with_flags) in ORDER.into_iter().enumerate() {
+    for (n, (pair, with_flags)) in plan(with_first).into_iter().enumerate() {
+        if n > 0 && !recorder::pause(options.interval, watch) {
+            out.stopped = true;
+            break;
+        }
         let options = if with_flags { &proposed } else { &options };
         let outcome = match recorder::record(root, options, observer, watch) {
             Ok(outcome) => outcome,
-            Err(e) if part == 0 => return Err(e),
+            Err(e) if n == 0 => return Err(e),
             Err(e) => {
                 out.error = Some(e);
-                return Ok(out);
+                break;
             }
         };
-        out.stopped = outcome.recording.len() < options.cycles as usize;
-        let side = if with_flags { &mut out.after } else { &mut out.before };
-        side.push(outcome.recording);
+        out.stopped = outcome.recording.is_empty() && outcome.error.is_none();
         out.failed = outcome.restored.failed;
         out.error = outcome.error;
-        out.stopped &= out.error.is_none();
+        out.tries.push(Try { pair, with_flags, recording: outcome.recording });
         if !out.is_whole() {
             break;
         }
@@ -232,7 +264,17 @@ mod tests {
     }
 
     #[test]
-    fn an_odd_number_of_cycles_is_rounded_up() {
-        assert_eq!([1, 2, 5, 10].map(cycles_each), [1, 1, 3, 5]);
+    fn a_pair_has_both_and_the_warm_up_is_of_none() {
+        let of = |pair, with| (pair, with);
+        let want = [
+            of(None, false),
+            of(None, true),
+            of(Some(0), true),
+            of(Some(0), false),
+            of(Some(1), false),
+            of(Some(1), true),
+        ];
+        assert_eq!(plan(&[true, false]), want);
+        assert_eq!(sleeps(2), want.len());
     }
 }

@@ -298,7 +298,7 @@ fn run(
 }
 
 /// Waits; `false` if asked to stop meanwhile.
-fn pause(interval: Duration, watch: &mut dyn Watch) -> bool {
+pub(crate) fn pause(interval: Duration, watch: &mut dyn Watch) -> bool {
     watch.progress(Progress::Pause(interval));
     let begin = Instant::now();
     while let Some(left) = interval.checked_sub(begin.elapsed()).filter(|l| !l.is_zero()) {

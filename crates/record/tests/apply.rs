@@ -2,7 +2,7 @@
 
 mod fake;
 
-use dormouse_record::apply::{Flags, Unfit, keep, measure, rehearse};
+use dormouse_record::apply::{Flags, Unfit, keep, measure, rehearse, sleeps};
 use dormouse_record::guard::{
     NoObserver, Observer, Restored, Step, count_kept, restore, restore_kept,
 };
@@ -57,18 +57,30 @@ impl Observer for Noting<'_> {
     }
 }
 
+/// One pair in each order.
+const ORDER: [bool; 2] = [true, false];
+
 #[test]
-fn each_side_is_measured_twice_and_the_machine_is_as_it_was() {
+fn pairs_are_measured_in_their_order_and_the_machine_is_as_it_was() {
     let fake = Fake::new();
     let before = fake.snapshot();
     assert_eq!(state(&fake), BEFORE);
     let mut noting = Noting { kernel: Kernel::new(&fake), slept_with: Vec::new() };
-    let m = measure(&fake.root, &options(), &flags(), &mut noting, &mut NoWatch).unwrap();
+    let m = measure(&fake.root, &options(), &flags(), &ORDER, &mut noting, &mut NoWatch).unwrap();
     assert!(m.is_whole(), "{m:?}");
-    assert_eq!(m.before.iter().map(|r| r.len()).collect::<Vec<_>>(), [2, 2]);
-    assert_eq!(m.after.iter().map(|r| r.len()).collect::<Vec<_>>(), [2, 2]);
-    let want = [BEFORE, BEFORE, AFTER, AFTER, AFTER, AFTER, BEFORE, BEFORE];
+    let pairs: Vec<_> = m.tries.iter().map(|t| (t.pair, t.with_flags)).collect();
+    let warm_up = [(None, false), (None, true)];
+    let counted = [(Some(0), true), (Some(0), false), (Some(1), false), (Some(1), true)];
+    assert_eq!(pairs, [&warm_up[..], &counted].concat());
+    assert!(m.tries.iter().all(|t| t.recording.len() == 1));
+    let want = [BEFORE, AFTER, AFTER, BEFORE, BEFORE, AFTER];
     assert_eq!(noting.slept_with, want);
+    assert_eq!(noting.slept_with.len(), sleeps(ORDER.len()));
+    for side in [false, true] {
+        let side = m.side(side);
+        let numbers: Vec<u32> = side.cycles().map(|c| c.unwrap().stats.number).collect();
+        assert_eq!(numbers, [1, 2]);
+    }
     assert_eq!(fake.snapshot(), before);
     assert_eq!(count_kept(&fake.root, FOLDER), 0);
 }
@@ -83,7 +95,8 @@ fn what_is_kept_survives_restore_and_recordings_until_asked_back() {
     let plain = restore(&fake.root, FOLDER, &mut NoObserver).unwrap();
     assert_eq!(plain, Restored::default());
     let mut kernel = Kernel::new(&fake);
-    let m = measure(&fake.root, &options(), &Flags::default(), &mut kernel, &mut NoWatch).unwrap();
+    let none = Flags::default();
+    let m = measure(&fake.root, &options(), &none, &ORDER, &mut kernel, &mut NoWatch).unwrap();
     assert!(m.is_whole(), "{m:?}");
     assert_eq!(state(&fake), AFTER);
     assert_eq!(count_kept(&fake.root, FOLDER), 3);
@@ -111,7 +124,7 @@ fn several_that_were_kept_go_back_to_the_first() {
 
 /// All of it, as the command does it.
 fn everything(fake: &Fake, kernel: &mut Kernel<'_>) -> bool {
-    match measure(&fake.root, &options(), &flags(), kernel, &mut NoWatch) {
+    match measure(&fake.root, &options(), &flags(), &ORDER, kernel, &mut NoWatch) {
         Ok(m) if m.is_whole() => keep(&fake.root, FOLDER, &flags(), kernel).is_ok(),
         _ => false,
     }
@@ -214,16 +227,16 @@ impl Watch for Impatient {
 fn stopped_or_failed_it_says_so_and_the_machine_is_as_it_was() {
     let fake = Fake::new();
     let before = fake.snapshot();
-    for cycles in 1..7 {
+    for cycles in 1..6 {
         let mut kernel = Kernel::new(&fake);
         let mut watch = Impatient(cycles);
-        let m = measure(&fake.root, &options(), &flags(), &mut kernel, &mut watch).unwrap();
+        let m = measure(&fake.root, &options(), &flags(), &ORDER, &mut kernel, &mut watch).unwrap();
         assert!(!m.is_whole() && m.error.is_none(), "{m:?}");
         assert_eq!(fake.snapshot(), before);
     }
     let mut kernel = Kernel::new(&fake);
     kernel.broken_test = true;
-    let m = measure(&fake.root, &options(), &flags(), &mut kernel, &mut NoWatch).unwrap();
+    let m = measure(&fake.root, &options(), &flags(), &ORDER, &mut kernel, &mut NoWatch).unwrap();
     assert!(m.error.is_some() && !m.stopped);
 }
 

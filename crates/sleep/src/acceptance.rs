@@ -1,155 +1,165 @@
 //! Whether a change that was tried on a machine is better beyond doubt.
+//!
+//! The machine sleeps in pairs, once without the change and once with it, and
+//! a coin decides which comes first ([`order`]). So whatever else changes
+//! meanwhile (heat, load, a job in the background) meets both sides alike, and
+//! the test of the differences ([`signed_rank`]) is exact without knowing how
+//! the machine drifts.
 
-use super::compare::Comparison;
-use super::compare::contrast::{Contrast, Verdict};
-use super::compare::figure::Figure;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use dormouse_model::phase::Direction;
+use dormouse_model::time::Ns;
+use dormouse_stats::describe::median;
+use dormouse_stats::paired::{SignedRank, interval, signed_rank};
 use dormouse_stats::random::Random;
 
-/// Fewest cycles a side: the order of four and four can happen by chance once
-/// in 35 times, that of five and five once in 126, which is below [`LEVEL`].
-pub const LEAST_CYCLES: usize = 5;
+/// Fewest pairs: seven fair coins fall alike once in 128 times on a given
+/// side, eight once in 256, which is below half of [`LEVEL`].
+pub const LEAST_PAIRS: usize = 8;
 
 /// Two-sided level at which a change is kept. Stricter than that of a
 /// comparison: what is kept stays.
 pub const LEVEL: f64 = 0.01;
 
+/// Two-sided level at which one direction alone is slower.
+const SLOWER_LEVEL: f64 = 0.05;
+
+/// One sleep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slept {
+    /// Total of suspend.
+    pub suspend: Ns,
+    /// Total of resume.
+    pub resume: Ns,
+}
+
+/// Two sleeps, one right after the other. `None` did not sleep, or not all of
+/// it was recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pair {
+    /// Without the change.
+    pub without: Option<Slept>,
+    /// With it.
+    pub with: Option<Slept>,
+}
+
+/// For each of `pairs` pairs, whether the sleep with the change comes first.
+pub fn order(pairs: usize, seed: u64) -> Vec<bool> {
+    let mut random = Random::new(seed);
+    (0..pairs).map(|_| random.below(2) == 1).collect()
+}
+
+/// Suspend plus resume of the pairs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effect {
+    /// Median without the change, nanoseconds; NaN without pairs.
+    pub without: f64,
+    /// Median with it.
+    pub with: f64,
+    /// The differences, with minus without, in nanoseconds.
+    pub test: SignedRank,
+    /// Where the difference lies, at `1 - LEVEL`; `None` with too few pairs.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// Why the change stays or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Suspend plus resume is faster.
+    Faster,
+    /// Fewer than [`LEAST_PAIRS`] pairs are whole.
+    TooFewPairs,
+    /// More sleeps failed with the change than without.
+    MoreFailures {
+        /// Without it.
+        without: usize,
+        /// With it.
+        with: usize,
+    },
+    /// This direction alone is slower.
+    DirectionSlower(Direction),
+    /// Suspend plus resume is slower.
+    Slower,
+    /// Neither can be told.
+    NotShown,
+}
+
 /// What was found, and why.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
+    /// Suspend plus resume.
+    pub effect: Effect,
+    /// Pairs in which both slept.
+    pub pairs: usize,
+    /// Why it stays or not.
+    pub reason: Reason,
+}
+
+impl Judgement {
     /// The change stays.
-    pub keep: bool,
-    /// Suspend plus resume of each cycle, before against after.
-    pub both: Contrast,
-    /// Why, as a sentence.
-    pub why: String,
-}
+    pub fn keep(&self) -> bool {
+        self.reason == Reason::Faster
+    }
 
-/// Judges the second side of `c` against the first. The change is kept if
-/// suspend plus resume together is faster beyond [`LEVEL`] by the means and by
-/// the order of the cycles, the interval of its difference lies below zero, and
-/// neither direction alone is slower.
-pub fn judge(c: &Comparison<'_>) -> Judgement {
-    let total = |d: Direction| {
-        let row = c.rows.iter().find(|r| r.figure == Figure::Total(d));
-        row.map(|r| (r.samples.as_slice(), r.contrasts.first()))
-    };
-    let (down, up) = (total(Direction::Suspend), total(Direction::Resume));
-    let side = |i: usize| -> Vec<f64> {
-        let of = |t: Option<(&[Vec<f64>], _)>| t.and_then(|(s, _)| s.get(i).cloned());
-        let (down, up) = (of(down).unwrap_or_default(), of(up).unwrap_or_default());
-        down.iter().zip(&up).map(|(a, b)| a + b).collect()
-    };
-    let slower =
-        [(Direction::Suspend, down), (Direction::Resume, up)].into_iter().find(|(_, t)| {
-            t.and_then(|(_, contrast)| contrast).is_some_and(|k| k.verdict == Verdict::Slower)
-        });
-    let both = Contrast::new(&side(0), &side(1), &mut Random::new(1));
-    let fewest = both.count_a.min(both.count_b);
-    let (keep, why) = if fewest < LEAST_CYCLES {
-        (
-            false,
-            format!(
-                "only {fewest} cycles a side can be compared; at least {LEAST_CYCLES} are needed"
+    /// Why, as a sentence without a full stop.
+    pub fn why(&self) -> String {
+        let pairs = self.pairs;
+        match self.reason {
+            Reason::Faster => "suspend and resume together are faster, beyond the 1 % level".into(),
+            Reason::TooFewPairs => format!(
+                "only {pairs} pairs of sleeps can be compared; at least {LEAST_PAIRS} are needed"
             ),
-        )
-    } else if let Some((d, _)) = slower {
-        (false, format!("{} is slower, beyond the 5 % level", d.name()))
-    } else if is_faster(&both) {
-        (true, String::from("suspend and resume together are faster, beyond the 1 % level"))
-    } else if both.verdict == Verdict::Slower {
-        (false, String::from("suspend and resume together are slower"))
-    } else {
-        (false, format!("{fewest} cycles a side do not show that it is faster, at the 1 % level"))
-    };
-    Judgement { keep, both, why }
-}
-
-fn is_faster(both: &Contrast) -> bool {
-    let below = both.interval.is_some_and(|(_, high)| high < 0.0);
-    let by_means = match both.welch {
-        Some(w) => w.difference < 0.0 && w.p < LEVEL,
-        // Constants on both sides need no test.
-        None => both.verdict == Verdict::Faster,
-    };
-    let by_order = match both.mann_whitney {
-        Some(m) => m.p < LEVEL,
-        None => both.welch.is_none(),
-    };
-    below && by_means && by_order
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::compare::Row;
-    use super::*;
-    use alloc::vec;
-
-    fn comparison(down: [Vec<f64>; 2], up: [Vec<f64>; 2]) -> Comparison<'static> {
-        let mut random = Random::new(1);
-        let mut row = |d, s: [Vec<f64>; 2]| Row {
-            figure: Figure::Total(d),
-            contrasts: vec![Contrast::new(&s[0], &s[1], &mut random)],
-            samples: s.to_vec(),
-            needed: vec![None],
-        };
-        let rows = vec![row(Direction::Suspend, down), row(Direction::Resume, up)];
-        Comparison {
-            sides: Vec::new(),
-            rows,
-            devices: Vec::new(),
-            devices_tested: 0,
-            why: Vec::new(),
-            different_machines: false,
+            Reason::MoreFailures { without, with } => format!(
+                "{with} sleeps with the flags failed or were not recorded, and {without} without"
+            ),
+            Reason::DirectionSlower(d) => format!("{} is slower, beyond the 5 % level", d.name()),
+            Reason::Slower => "suspend and resume together are slower".into(),
+            Reason::NotShown => {
+                format!("{pairs} pairs of sleeps do not show that it is faster, at the 1 % level")
+            }
         }
     }
+}
 
-    fn noisy(random: &mut Random, n: usize, mean: f64) -> Vec<f64> {
-        (0..n).map(|_| mean + (0..12).map(|_| random.unit()).sum::<f64>() - 6.0).collect()
-    }
-
-    #[test]
-    fn a_clear_gain_is_kept_and_nothing_else() {
-        let mut r = Random::new(7);
-        let mut n = |mean| noisy(&mut r, 8, mean);
-        let same = [n(100.0), n(100.0)];
-        let faster = [n(100.0), n(80.0)];
-        let slower = [n(100.0), n(110.0)];
-        assert!(judge(&comparison(same.clone(), faster.clone())).keep);
-        let j = judge(&comparison(slower.clone(), faster.clone()));
-        assert!(!j.keep && j.why.contains("suspend is slower"), "{j:?}");
-        assert!(!judge(&comparison(same.clone(), slower)).keep);
-        let few = faster.map(|s| s[..4].to_vec());
-        let j = judge(&comparison(few.clone(), few));
-        assert!(!j.keep && j.why.contains("only 4 cycles"), "{j:?}");
-        let empty = [Vec::new(), Vec::new()];
-        assert!(!judge(&comparison(empty.clone(), empty)).keep);
-    }
-
-    #[test]
-    fn constants_and_the_fewest_cycles_can_be_kept() {
-        let flat = |x| vec![x; 5];
-        assert!(judge(&comparison([flat(9.0), flat(9.0)], [flat(9.0), flat(5.0)])).keep);
-        assert!(!judge(&comparison([flat(9.0), flat(9.0)], [flat(5.0), flat(5.0)])).keep);
-        let mut r = Random::new(3);
-        let (a, b) = (noisy(&mut r, 5, 100.0), noisy(&mut r, 5, 50.0));
-        assert!(judge(&comparison([flat(9.0), flat(9.0)], [a, b])).keep);
-    }
-
-    #[test]
-    fn without_a_difference_hardly_anything_is_kept() {
-        let mut r = Random::new(21);
-        let draws = 120;
-        let kept = (0..draws)
-            .filter(|_| {
-                let mut n = || noisy(&mut r, 10, 100.0);
-                judge(&comparison([n(), n()], [n(), n()])).keep
-            })
-            .count();
-        // Half of 1 %, because only one direction is kept.
-        assert!(kept <= 3, "{kept} of {draws}");
-    }
+/// Judges the pairs. The change is kept if suspend plus resume together is
+/// faster beyond [`LEVEL`], and neither direction alone is slower.
+pub fn judge(pairs: &[Pair]) -> Judgement {
+    let whole: Vec<(Slept, Slept)> =
+        pairs.iter().filter_map(|p| Some((p.without?, p.with?))).collect();
+    let differences = |of: fn(Slept) -> Ns| -> Vec<f64> {
+        whole.iter().map(|(a, b)| of(*b).0 as f64 - of(*a).0 as f64).collect()
+    };
+    let both = |s: Slept| Ns(s.suspend.0.saturating_add(s.resume.0));
+    let side = |s: fn(&(Slept, Slept)) -> Slept| -> f64 {
+        let all: Vec<f64> = whole.iter().map(|p| both(s(p)).0 as f64).collect();
+        median(&all)
+    };
+    let together = differences(both);
+    let effect = Effect {
+        without: side(|p| p.0),
+        with: side(|p| p.1),
+        test: signed_rank(&together),
+        interval: interval(&together, LEVEL),
+    };
+    let slower = |of| signed_rank(&differences(of)).p_above <= SLOWER_LEVEL / 2.0;
+    let failed = |of: fn(&Pair) -> bool| pairs.iter().filter(|p| of(p)).count();
+    let (without, with) = (failed(|p| p.without.is_none()), failed(|p| p.with.is_none()));
+    let reason = if with > without {
+        Reason::MoreFailures { without, with }
+    } else if whole.len() < LEAST_PAIRS {
+        Reason::TooFewPairs
+    } else if slower(|s| s.suspend) {
+        Reason::DirectionSlower(Direction::Suspend)
+    } else if slower(|s| s.resume) {
+        Reason::DirectionSlower(Direction::Resume)
+    } else if effect.test.p_below <= LEVEL / 2.0 {
+        Reason::Faster
+    } else if effect.test.p_above <= SLOWER_LEVEL / 2.0 {
+        Reason::Slower
+    } else {
+        Reason::NotShown
+    };
+    Judgement { effect, pairs: whole.len(), reason }
 }
