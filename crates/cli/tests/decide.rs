@@ -55,6 +55,39 @@ fn the_json_of_compare_is_documented() {
     assert!(unnamed.is_empty(), "docs/compare-json.md does not name {unnamed:?}");
 }
 
+/// The times of a recording of a real machine say in which order the sides
+/// were recorded; a guest's own clock says nothing.
+#[test]
+fn sides_that_were_recorded_in_blocks_are_said() {
+    use dormouse_model::time::Ns;
+    use dormouse_sleep::compare::{Subject, compare, say};
+    let path = root().join("crates/read/tests/fixtures/capture-v1.tar.gz");
+    let bytes = std::fs::read(path).unwrap();
+    let read = |seconds: [i64; 2]| {
+        let mut all = dormouse_read::read_bytes("x", &bytes, &Default::default()).unwrap().captures;
+        for (cycle, s) in all[0].cycles.iter_mut().zip(seconds) {
+            assert!(cycle.began.is_some());
+            cycle.began = Some(Ns(s * 1_000_000_000));
+            cycle.first_after_boot = false;
+        }
+        all.remove(0)
+    };
+    let cautions = |a, b| {
+        let captures = [read(a), read(b)];
+        let views = captures.each_ref().map(dormouse_sleep::analyse::explain);
+        let subject = |n: usize| Subject {
+            label: ["old", "new"][n].into(),
+            captures: vec![(&captures[n], views[n].as_slice())],
+        };
+        say::cautions(&compare(&[subject(0), subject(1)], false).unwrap()).join("\n")
+    };
+    let words = "old and new were recorded one after the other";
+    assert!(cautions([1, 2], [3, 4]).contains(words));
+    assert!(!cautions([1, 3], [2, 4]).contains(words));
+    let guests = dormouse(&["compare", LAPTOP_612, LAPTOP_73]);
+    assert!(!text(&guests).contains("one after the other"));
+}
+
 #[test]
 fn a_side_against_itself_differs_in_nothing() {
     let out = dormouse(&["compare", "--json", LAPTOP_612, LAPTOP_612]);

@@ -261,6 +261,9 @@ pub struct Cycle {
     pub start: Ns,
     /// Thaw end (or the last line of the cycle).
     pub end: Ns,
+    /// Wall clock (Unix time) when the machine was told to sleep, where a real
+    /// machine's recording says so.
+    pub began: Option<Ns>,
     /// Begin and end of the bracket that goes to sleep: `machine_suspend`
     /// begin of the first and end of the last turn.
     pub asleep: Option<(Ns, Ns)>,

@@ -285,6 +285,7 @@ fn a_real_sleep_is_not_counted_as_latency() {
     let n = |s| c.names.get(s);
     let cycle = &c.cycles[0];
     assert_eq!((cycle.mode, cycle.outcome), (Mode::Deep, Outcome::Slept));
+    assert_eq!(cycle.began, Some(Ns(1_767_225_931_161_904_279)));
     let (down, up) = cycle.asleep.unwrap();
     // "Timekeeping suspended for 3.754 seconds"
     assert_eq!(up.since(down).0 / 1_000_000, 3_754);

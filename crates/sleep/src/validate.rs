@@ -364,6 +364,7 @@ mod tests {
             devices_tested: 0,
             why: Vec::new(),
             different_machines: false,
+            in_blocks: Vec::new(),
         };
         let late = |c: &Comparison<'_>| {
             let held = hold(&[], &[], c);

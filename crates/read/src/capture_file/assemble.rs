@@ -71,6 +71,9 @@ pub fn assemble(name: &str, file: &CaptureFile, losses: Losses) -> Capture {
         if let Some(members) = numbers.get(capture.names.get(cycle.source)) {
             let stats = &members.stats;
             merge::apply_stats(stats, kernel, cycle);
+            // A guest of the laboratory has a wall clock of its own.
+            let real = file.document.lab.is_none() && stats.clocks.realtime_before > 0;
+            cycle.began = real.then_some(Ns(stats.clocks.realtime_before));
             if file.document.trace_clock == "boot" {
                 place_sleep(Ns(stats.clocks.monotonic_stood_still()), cycle);
             }

@@ -10,6 +10,7 @@ pub mod contrast;
 pub mod figure;
 pub mod say;
 pub mod steady;
+pub mod turns;
 pub mod why;
 
 use crate::analyse::CycleView;
@@ -115,6 +116,9 @@ pub struct Comparison<'a> {
     pub why: Vec<[Why<'a>; 2]>,
     /// The sides are different machines: compare with care.
     pub different_machines: bool,
+    /// Further sides (from 1) that were recorded before or after the first, not
+    /// in turns with it: what changed meanwhile looks like a difference.
+    pub in_blocks: Vec<usize>,
 }
 
 /// Why two subjects cannot be compared.
@@ -177,7 +181,12 @@ pub fn compare<'a>(
     let different_machines = sides.iter().any(|s| {
         !s.machines.is_empty() && !sides[0].machines.is_empty() && s.machines != sides[0].machines
     });
-    Ok(Comparison { sides, rows, devices, devices_tested, why, different_machines })
+    let began = |side: &[Seen<'_>]| -> Vec<_> { side.iter().map(|s| s.cycle.began).collect() };
+    let first = began(&cycles[0]);
+    let in_blocks = (1..cycles.len())
+        .filter(|&i| turns::in_blocks(&first, &began(&cycles[i])) == Some(true))
+        .collect();
+    Ok(Comparison { sides, rows, devices, devices_tested, why, different_machines, in_blocks })
 }
 
 /// The cycles of a subject that may be compared, and what was left out.

@@ -52,6 +52,14 @@ pub fn cautions(c: &Comparison<'_>) -> Vec<String> {
             list.join("; ")
         ));
     }
+    for &side in &c.in_blocks {
+        out.push(format!(
+            "{} and {} were recorded one after the other: what changed meanwhile (heat, load, \
+             updates) looks like a difference, and no p-value knows of it. Record them in turns, \
+             a few cycles each, several times.",
+            c.sides[0].label, c.sides[side].label
+        ));
+    }
     for s in &c.sides {
         if s.incomplete > 0 {
             out.push(format!(
