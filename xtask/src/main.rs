@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod decide;
+mod guests;
 mod tables;
 mod truth;
 mod undeclared;
@@ -17,6 +18,11 @@ const MISSED: u8 = 4;
 fn main() -> Result<ExitCode> {
     let mut args = std::env::args().skip(1);
     match args.next().as_deref() {
+        Some("guest") => {
+            if !guests::run(&args.collect::<Vec<_>>())? {
+                return Ok(ExitCode::FAILURE);
+            }
+        }
         Some("accuracy") => return accuracy::run(&args.collect::<Vec<_>>()),
         Some("truth") => return truth::run(&args.collect::<Vec<_>>()),
         Some("tables") => tables::run(&args.collect::<Vec<_>>())?,
@@ -28,7 +34,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => {
             bail!(
-                "give a task: accuracy, decide, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, decide, guest, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
             )
         }
     }

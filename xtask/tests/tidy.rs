@@ -214,3 +214,44 @@ fn every_verb_is_documented() {
         }
     }
 }
+
+/// Times of a guest that does not count instructions are the load of the host.
+/// One place starts QEMU, and there is one way to ask it for the host's time,
+/// which only the command line may take.
+#[test]
+fn no_test_depends_on_the_load_of_the_host() {
+    // Written in pieces, so that this file passes its own test.
+    let emulator = concat!("qemu-", "system-");
+    let host_time = [
+        concat!("Accel::", "Tcg"),
+        concat!("Accel::", "Kvm"),
+        concat!("--accel ", "tcg"),
+        concat!("--accel ", "kvm"),
+        concat!("\"--accel\", \"", "tcg"),
+        concat!("\"--accel\", \"", "kvm"),
+    ];
+    let mut found = Vec::new();
+    for p in tracked().iter().filter(|p| is_text(p)) {
+        let name = p.strip_prefix(root()).unwrap().display().to_string();
+        // Packages are installed by that name, and documents are read.
+        if name == "crates/lab/src/qemu.rs" || name == "tools/setup" || name.ends_with(".md") {
+            continue;
+        }
+        let text = fs::read_to_string(p).unwrap_or_default();
+        // A test may expect the message of a missing QEMU.
+        let text = text.replace(concat!("qemu-", "system-x86_64 is not installed"), "");
+        if text.contains(emulator) {
+            found.push(format!("{name} names {emulator}: start guests with dormouse_lab::qemu"));
+        }
+        let judges = name.contains("/tests/")
+            || name.contains("/examples/")
+            || name.starts_with("tools/")
+            || name.starts_with("xtask/");
+        for word in host_time.iter().filter(|w| judges && text.contains(**w)) {
+            found.push(format!("{name} has {word}: guests that judge times count instructions"));
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    let qemu = fs::read_to_string(root().join("crates/lab/src/qemu.rs")).unwrap();
+    assert!(qemu.contains("\"-icount\", \"shift=0,sleep=off\""), "qemu.rs counts instructions");
+}

@@ -150,13 +150,12 @@ impl SleepArgs {
 }
 
 /// What an observer of really made steps does: nothing, or as a test aid kill
-/// this process before step N of DORMOUSE_CRASH_AT=N, see `tests/` of the
-/// recorder.
+/// this process where DORMOUSE_CRASH_AT says, see `tests/` of the recorder.
 pub fn observer() -> Result<Box<dyn Observer>> {
     Ok(match std::env::var("DORMOUSE_CRASH_AT") {
         Ok(n) => {
-            let at = n.parse().context("DORMOUSE_CRASH_AT must be a number")?;
-            Box::new(CrashAt::new(at))
+            let at = CrashAt::parse(&n).context("DORMOUSE_CRASH_AT must be N or JOURNAL.N")?;
+            Box::new(at)
         }
         Err(_) => Box::new(NoObserver),
     })

@@ -272,18 +272,24 @@ pub struct Output {
     pub took: Duration,
 }
 
-/// Boots `image` with `initrd` and waits until it powers off. With `wake` it is
-/// woken whenever it has suspended to RAM.
+/// How a machine is attended while it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Attend<'a> {
+    /// It is woken whenever it has suspended to RAM.
+    pub wake: bool,
+    /// Its power fails when this word stands on the console.
+    pub cut: Option<&'a str>,
+    /// Wall time after which it is given up.
+    pub limit: Duration,
+}
+
+/// Boots `image` with `initrd` and waits until it powers off, or its power
+/// fails as asked.
 ///
 /// # Errors
-/// When QEMU is not there, does not start, or is still running after `limit`.
-pub fn boot(
-    machine: &Machine,
-    image: &Path,
-    initrd: &[u8],
-    wake: bool,
-    limit: Duration,
-) -> Result<Output> {
+/// When QEMU is not there, does not start, or is still running after the limit.
+pub fn boot(machine: &Machine, image: &Path, initrd: &[u8], attend: Attend<'_>) -> Result<Output> {
+    let Attend { wake, cut, limit } = attend;
     if machine.accel == Accel::Kvm {
         usable(Path::new("/dev/kvm"))?;
     }
@@ -337,6 +343,9 @@ pub fn boot(
             }
             None => {}
         }
+        if cut.is_some_and(|word| console().contains(word)) {
+            break;
+        }
         if let Some(what) = hopeless(machine, start.elapsed(), console) {
             let console = Some(tail(&console(), 30)).filter(|c| !c.is_empty());
             return Err(Error::Guest { what, console: console.unwrap_or("(nothing)".into()) });
@@ -352,6 +361,7 @@ pub fn boot(
             None => std::thread::sleep(Duration::from_millis(20)),
         }
     }
+    drop(child);
     let results_path = dir.path().join("results");
     Ok(Output {
         console: console(),

@@ -6,7 +6,7 @@ use crate::error::tail;
 use crate::initramfs::Initramfs;
 use crate::kernels::Kernel;
 use crate::plan::{DIRECTORY, MODULE, PLAN, Plan, Record, Sleep, Step};
-use crate::qemu::{Accel, Arch, Machine, Output, boot};
+use crate::qemu::{Accel, Arch, Attend, Machine, Output, boot};
 use crate::{Error, Result, kmod};
 use dormouse_board::Board;
 use dormouse_model::device::DeviceId;
@@ -178,7 +178,8 @@ pub(crate) fn play(
     let json = serde_json::to_vec(plan).map_err(|e| Error::other(e.to_string()))?;
     archive.file(&format!("{DIRECTORY}/{PLAN}"), 0o644, &json);
     let deep = plan.steps.iter().any(|s| s.sleep == Sleep::Deep);
-    let output = boot(machine, &kernel.image, &archive.finish(), deep, limit)?;
+    let attend = Attend { wake: deep, cut: None, limit };
+    let output = boot(machine, &kernel.image, &archive.finish(), attend)?;
     Ok((understand(&output)?, output))
 }
 

@@ -22,7 +22,7 @@ const PLACE: &str = "/kept";
 const KNOBS: &str = "/kept/knobs";
 
 fn main() {
-    common::run(check, || {});
+    common::run(check);
 }
 
 fn check() -> usize {

@@ -25,24 +25,32 @@ pub fn stop_on_signal() -> io::Result<Arc<AtomicBool>> {
 /// (from 0), to show that `dormouse restore` puts everything back.
 #[derive(Debug)]
 pub struct CrashAt {
-    at: u64,
+    journal: u64,
+    step: u64,
+    opened: u64,
     seen: u64,
 }
 
 impl CrashAt {
-    /// Dies before step `at`.
-    pub fn new(at: u64) -> CrashAt {
-        CrashAt { at, seen: 0 }
+    /// Reads `STEP` or `JOURNAL.STEP`: dies before that step, from 0, after the
+    /// journal was opened so many times; without it, of all steps.
+    pub fn parse(text: &str) -> Option<CrashAt> {
+        let (journal, step) = text.split_once('.').unwrap_or(("0", text));
+        let (journal, step) = (journal.parse().ok()?, step.parse().ok()?);
+        Some(CrashAt { journal, step, opened: 0, seen: 0 })
     }
 }
 
 impl Observer for CrashAt {
-    fn before(&mut self, _: &Step) -> io::Result<()> {
-        if self.seen == self.at {
-            let me = rustix::process::getpid();
-            let _ = rustix::process::kill_process(me, rustix::process::Signal::KILL);
+    fn before(&mut self, step: &Step) -> io::Result<()> {
+        if self.opened >= self.journal {
+            if self.seen == self.step {
+                let me = rustix::process::getpid();
+                let _ = rustix::process::kill_process(me, rustix::process::Signal::KILL);
+            }
+            self.seen += 1;
         }
-        self.seen += 1;
+        self.opened += u64::from(*step == Step::OpenJournal);
         Ok(())
     }
 }

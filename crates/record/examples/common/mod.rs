@@ -12,9 +12,9 @@ use std::process::Command;
 const DORMOUSE: &str = "/dormouse";
 
 /// Runs `check`, which gives the number of findings, prints `PASSED` or
-/// `FAILED`, runs `after` and powers off. Does nothing outside a guest that was
-/// started for it.
-pub fn run(check: fn() -> usize, after: fn()) -> ! {
+/// `FAILED`, and powers off. Does nothing outside a guest that was started for
+/// it.
+pub fn run(check: fn() -> usize) -> ! {
     if std::process::id() != 1 {
         eprintln!("this is process 1 of a guest and does nothing elsewhere");
         std::process::exit(1);
@@ -34,7 +34,6 @@ pub fn run(check: fn() -> usize, after: fn()) -> ! {
     if fs::read_to_string("/proc/cmdline").is_ok_and(|l| l.contains("dormouse.lab=1")) {
         let bad = check();
         println!("{}", if bad == 0 { "PASSED" } else { "FAILED" });
-        after();
     }
     let _ = std::io::stdout().flush();
     rustix::fs::sync();
@@ -123,12 +122,13 @@ pub struct Ran {
     pub text: String,
 }
 
-/// Runs dormouse, which kills itself before its step `crash_at`.
-pub fn dormouse(args: &[&str], crash_at: Option<u32>) -> Ran {
+/// Runs dormouse, which kills itself before its step `crash_at`: `STEP`, or
+/// `JOURNAL.STEP`.
+pub fn dormouse(args: &[&str], crash_at: Option<&str>) -> Ran {
     let mut command = Command::new(DORMOUSE);
     command.args(args);
-    if let Some(n) = crash_at {
-        command.env("DORMOUSE_CRASH_AT", n.to_string());
+    if let Some(at) = crash_at {
+        command.env("DORMOUSE_CRASH_AT", at);
     }
     match command.output() {
         Ok(out) => Ran {

@@ -1,0 +1,87 @@
+//! Guests in which the recorder itself is tried: `guest apply`, `guest restore`.
+//! Their process 1 is an example of `crates/record`, which says what it found.
+//! Their time is counted in instructions, so the load of the host decides
+//! nothing.
+
+use anyhow::{Context, Result, bail, ensure};
+use dormouse_lab::initramfs::Initramfs;
+use dormouse_lab::kernels::{self, Kernel};
+use dormouse_lab::kmod;
+use dormouse_lab::qemu::{Accel, Arch, Attend, Machine, Output, boot};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Wall time after which a guest is given up; a busy host may take ten times
+/// as long as an idle one.
+const LIMIT: Duration = Duration::from_secs(3_000);
+
+/// `guest apply|restore PROGRAMS SERIES`: PROGRAMS is the folder with the static
+/// `dormouse` and the examples. False if a guest found something wrong.
+pub fn run(args: &[String]) -> Result<bool> {
+    let [what, programs, series] = args else { bail!("use: guest apply|restore PROGRAMS SERIES") };
+    let guests = Guests { kernel: kernels::get(Arch::Amd64, series)?, programs: programs.into() };
+    match what.as_str() {
+        "apply" => guests.passes("apply_guest", &[("/board.ko", &guests.module()?)]),
+        "restore" => Ok(guests.power_fails()? && guests.passes("restore_guest", &[])?),
+        other => bail!("there is no guest {other:?}"),
+    }
+}
+
+struct Guests {
+    kernel: Kernel,
+    programs: PathBuf,
+}
+
+impl Guests {
+    fn module(&self) -> Result<Vec<u8>> {
+        read(&kmod::module(&self.kernel)?)
+    }
+
+    /// Boots with `init` as process 1 and `files` beside it, and prints what it
+    /// said. One CPU: with more, not every kernel comes back from suspend-to-RAM.
+    fn boot(&self, init: &str, files: &[(&str, &[u8])], cut: Option<&str>) -> Result<Output> {
+        let mut archive = Initramfs::default();
+        for dir in ["/proc", "/sys", "/dev", "/run", "/tmp", "/kept"] {
+            archive.directory(dir);
+        }
+        archive.device("/dev/console", 5, 1);
+        archive.file("/dormouse", 0o755, &read(&self.programs.join("dormouse"))?);
+        archive.file("/init", 0o755, &read(&self.programs.join("examples").join(init))?);
+        for (path, content) in files {
+            archive.file(path, 0o644, content);
+        }
+        let machine = Machine::new(Arch::Amd64, Accel::Icount, 1, &self.kernel.release);
+        let attend = Attend { wake: true, cut, limit: LIMIT };
+        let output = boot(&machine, &self.kernel.image, &archive.finish(), attend)?;
+        let said: Vec<&str> = output.console.lines().filter(|l| !l.trim().is_empty()).collect();
+        println!("{}", said.join("\n"));
+        println!("{init} on {}: {:.0} s", self.kernel.release, output.took.as_secs_f64());
+        Ok(output)
+    }
+
+    fn passes(&self, init: &str, files: &[(&str, &Vec<u8>)]) -> Result<bool> {
+        let files: Vec<(&str, &[u8])> = files.iter().map(|(p, c)| (*p, c.as_slice())).collect();
+        let output = self.boot(init, &files, None)?;
+        Ok(output.console.lines().any(|l| l.trim() == "PASSED"))
+    }
+
+    /// The power fails while the recorder is at work: QEMU is killed. The next
+    /// guest finds the journal where it lay, and every knob must be as after any
+    /// boot.
+    fn power_fails(&self) -> Result<bool> {
+        let first = self.boot("power_guest", &[], Some("CUT"))?;
+        let text = String::from_utf8(first.results).context("what the guest sent")?;
+        let text = text.replace('\r', "");
+        let (journal, rest) = text.split_once("\n\n").context("the guest sent no journal")?;
+        let knobs = rest.split_once("END\n").context("the guest did not send every knob")?.0;
+        ensure!(!journal.is_empty() && !knobs.is_empty(), "the guest sent nothing");
+        let journal = format!("{journal}\n").into_bytes();
+        let kept = [("/kept/journal", &journal), ("/kept/knobs", &knobs.as_bytes().to_vec())];
+        self.passes("power_guest", &kept)
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}
