@@ -19,6 +19,8 @@ pub mod explain;
 #[cfg(feature = "host")]
 pub mod failure;
 #[cfg(feature = "host")]
+pub mod idle;
+#[cfg(feature = "host")]
 pub mod machine;
 #[cfg(feature = "host")]
 pub mod plan;

@@ -39,6 +39,7 @@ enum Verb {
     Export(verbs::export::ExportArgs),
     Completions(verbs::completions::CompletionsArgs),
     Man(verbs::man::ManArgs),
+    Idle(verbs::idle::IdleArgs),
 }
 
 fn main() -> ExitCode {
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         Verb::Export(args) => verbs::export::run(args),
         Verb::Completions(args) => verbs::completions::run(&args, Args::command()),
         Verb::Man(args) => verbs::man::run(&args, Args::command()),
+        Verb::Idle(args) => verbs::idle::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -138,3 +138,34 @@ fn the_choice_of_phase_and_cycle() {
     let out = stdout(dormouse().args(["show", "--cycle", "2", "-"]).write_stdin(twice));
     assert!(out.contains("Cycle 2 of 2, kernel unknown"), "{out}");
 }
+
+#[test]
+fn idle_states_of_a_trace_and_a_dump() {
+    let dir = tempfile::tempdir().unwrap();
+    let dump = dir.path().join("states.txt");
+    let path = "/sys/devices/system/cpu/cpu0/cpuidle";
+    std::fs::write(
+        &dump,
+        format!(
+            "{path}/state0/name:WFI\n{path}/state0/latency:1\n{path}/state0/residency:1\n\
+             {path}/state1/name:off\n{path}/state1/latency:50\n{path}/state1/residency:500\n"
+        ),
+    )
+    .unwrap();
+    let mut trace = String::new();
+    for i in 0..4 {
+        trace += &format!(
+            "  <idle>-0  [000] d..1.  1.{i}00000: cpu_idle: state=1 cpu_id=0\n  \
+               <idle>-0  [000] d..1.  1.{i}00200: cpu_idle: state=4294967295 cpu_id=0\n  \
+               <idle>-0  [000] d.h1.  1.{i}00210: irq_handler_entry: irq=9 name=eth0\n"
+        );
+    }
+    let mut command = dormouse();
+    let out = stdout(command.args(["idle", "show"]).arg(&dump).arg("-").write_stdin(trace));
+    let first = "off is too deep for 4 of its 4 sleeps (100 %): they ended before it paid.";
+    assert_eq!(out.lines().next(), Some(first), "{out}");
+    assert!(out.contains("irq eth0"), "{out}");
+    assert!(out.lines().last().is_some_and(|l| l.starts_with("Next: ")), "{out}");
+    // Nothing about idle states: an exit code and advice, not an empty page.
+    dormouse().args(["idle", "show", "-"]).write_stdin(TRACE).assert().code(1);
+}

@@ -10,6 +10,7 @@ extern crate alloc;
 
 pub mod doubt;
 pub mod governors;
+pub mod section;
 pub mod snapshot;
 pub mod state;
 pub mod tally;

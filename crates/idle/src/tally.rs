@@ -4,6 +4,61 @@
 
 use crate::state::{StateSet, Table};
 use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// Sleeps counted in one trace.
+#[derive(Clone, Debug, Default)]
+pub struct Sleeps {
+    /// As the user named it.
+    pub name: String,
+    /// Counts.
+    pub tally: Tally,
+    /// Names of causes of wake-ups, by their number in the tally.
+    pub wakers: Vec<String>,
+    /// Events that were read.
+    pub events: u64,
+    /// `cpu_idle_miss` was recorded.
+    pub has_misses: bool,
+    /// Kinds of event that say what woke a CPU were recorded.
+    pub has_wakers: bool,
+}
+
+/// How often something woke a CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waker<'a> {
+    /// What: `irq eth0`, `timer tick_nohz_handler`; none where nothing was seen.
+    pub name: Option<&'a str>,
+    /// Wake-ups.
+    pub count: u64,
+}
+
+impl Sleeps {
+    /// What woke CPUs, most often first.
+    pub fn wakers(&self) -> Vec<Waker<'_>> {
+        let mut counts = alloc::vec![0u64; self.wakers.len()];
+        let mut unexplained = 0u64;
+        for c in self.tally.cpus.values() {
+            unexplained += c.unexplained;
+            for (&n, &count) in &c.wakers {
+                if let Some(sum) = counts.get_mut(n as usize) {
+                    *sum += count;
+                }
+            }
+        }
+        let mut out: Vec<Waker> = self
+            .wakers
+            .iter()
+            .zip(counts)
+            .map(|(name, count)| Waker { name: Some(name), count })
+            .collect();
+        out.push(Waker { name: None, count: unexplained });
+        out.retain(|w| w.count > 0);
+        // Equal counts by name, so that the order is one.
+        out.sort_by(|a, b| b.count.cmp(&a.count).then(a.name.cmp(&b.name)));
+        out
+    }
+}
 
 /// Steps of the histogram in each doubling of a residency.
 const STEPS: usize = 4;
@@ -30,6 +85,13 @@ impl Histogram {
         // The two bits below the highest one.
         let step = if top >= 2 { (ns >> (top - 2)) as usize & 3 } else { 0 };
         self.counts[top * STEPS + step] += 1;
+    }
+
+    /// Adds what another counted.
+    pub fn merge(&mut self, other: &Histogram) {
+        for (a, b) in self.counts.iter_mut().zip(&other.counts) {
+            *a += b;
+        }
     }
 
     /// The residency below which `per_mille` of all lie, ns, as the lower end of
@@ -112,9 +174,32 @@ impl Tally {
         Tally { tables, ..Tally::default() }
     }
 
-    /// Is the table of any CPU known?
-    pub fn knows_tables(&self) -> bool {
-        !self.tables.is_empty()
+    /// The table of a CPU and what is disabled there, if known.
+    pub fn table(&self, cpu: u32) -> Option<&(Table, StateSet)> {
+        self.tables.get(&cpu)
+    }
+
+    /// How much exit latency sleeps paid, ns: the median, the 99th percentile
+    /// and the largest of the exit latencies of the states that were entered.
+    pub fn latency_paid(&self) -> Option<(i64, i64, i64)> {
+        let mut paid: BTreeMap<i64, u64> = BTreeMap::new();
+        for (cpu, c) in &self.cpus {
+            let (table, _) = self.tables.get(cpu)?;
+            for (&state, s) in &c.states {
+                let entered = table.states().get(state as usize)?;
+                *paid.entry(entered.latency).or_default() += s.entries;
+            }
+        }
+        let all: u64 = paid.values().sum();
+        let quantile = |per_mille: u64| {
+            let mut sum = 0;
+            paid.iter().find_map(|(&latency, &n)| {
+                sum += n;
+                (sum * 1_000 >= all * per_mille).then_some(latency)
+            })
+        };
+        let longest = *paid.iter().rfind(|p| *p.1 > 0)?.0;
+        Some((quantile(500)?, quantile(990)?, longest))
     }
 
     /// An event of any kind at `time` (ns).

@@ -3,7 +3,8 @@
 
 use dormouse_idle::doubt::Doubt;
 use dormouse_idle::snapshot::{Counters, Snapshot};
-use dormouse_read::idle::{IdleReading, Sleeps, read, read_bytes};
+use dormouse_idle::tally::Sleeps;
+use dormouse_read::idle::{IdleReading, read, read_bytes};
 use dormouse_read::{Input, Options};
 use serde_json::Value;
 use std::path::{Path, PathBuf};

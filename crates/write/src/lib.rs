@@ -8,6 +8,7 @@
 pub mod comparison;
 pub mod csv;
 pub mod decision;
+pub mod idle;
 pub mod json;
 pub mod markdown;
 #[cfg(feature = "parquet")]

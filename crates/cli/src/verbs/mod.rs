@@ -5,6 +5,7 @@ pub mod calibrate;
 pub mod compare;
 pub mod completions;
 pub mod export;
+pub mod idle;
 pub mod lab;
 pub mod man;
 pub mod plan;

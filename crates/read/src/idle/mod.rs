@@ -6,9 +6,9 @@
 //! | `table` | `cpupower idle-info`, and tables with a line for each state (csv) |
 //! | `trace` | ftrace text and `trace.dat`: `cpu_idle`, `cpu_idle_miss`, what woke the CPU |
 //!
-//! Snapshots are read before traces, whatever their order, because a trace
-//! says no target residencies: with a snapshot of the machine beside it the
-//! choice of each state can be judged.
+//! Snapshots are read before traces, because a trace says no target residencies:
+//! with a snapshot of the machine beside it the choice of each state can be
+//! judged. Only a trace on standard input is read in its place.
 
 mod sysfs;
 mod table;
@@ -18,11 +18,9 @@ use crate::container::{self, Source};
 use crate::{Input, Options, ReadError};
 use dormouse_idle::snapshot::Snapshot;
 use dormouse_idle::state::{State, StateSet, Table};
-use dormouse_idle::tally::Tally;
+use dormouse_idle::tally::{Sleeps, Tally};
 use dormouse_model::loss::{Losses, Severity};
 use std::collections::BTreeMap;
-
-pub use trace::Sleeps;
 
 /// What inputs say of idle states.
 #[derive(Clone, Debug, Default)]
@@ -48,17 +46,17 @@ pub fn read(inputs: &[Input], options: &Options) -> Result<IdleReading, ReadErro
             if is_tar(source.bytes) {
                 traces |= out.archive(&source, false);
             } else if is_trace(source.bytes) {
-                traces = true;
+                // Standard input comes once, so what follows it is not known.
+                if *input == Input::Stdin {
+                    let tables = tables(&out.snapshots);
+                    out.trace(source.name, source.bytes, &tables);
+                } else {
+                    traces = true;
+                }
             } else {
                 out.snapshot(source.name, source.bytes);
             }
         })?;
-        // Standard input cannot be read a second time.
-        if *input == Input::Stdin && traces {
-            let advice = "a trace on standard input cannot be read here: save it to a file first";
-            out.losses.add("trace_on_stdin", 1, Severity::Error, advice, None);
-            traces = false;
-        }
     }
     if traces {
         let tables = tables(&out.snapshots);

@@ -3,29 +3,12 @@
 use crate::event::{EventSink, Stamp, TraceEvent};
 use crate::ftrace::line;
 use crate::tracedat::{TraceDat, is_trace_dat};
-use dormouse_idle::tally::Tally;
+use dormouse_idle::tally::{Sleeps, Tally};
 use dormouse_model::loss::{Losses, Severity};
 use std::collections::HashMap;
 
 /// State of `cpu_idle` that says a CPU is awake (`PWR_EVENT_EXIT`, -1 as u32).
 const AWAKE: u64 = 4_294_967_295;
-
-/// Sleeps counted in one trace.
-#[derive(Clone, Debug, Default)]
-pub struct Sleeps {
-    /// As the user named it.
-    pub name: String,
-    /// Counts.
-    pub tally: Tally,
-    /// Names of causes of wake-ups, by their number in the tally.
-    pub wakers: Vec<String>,
-    /// Events that were read.
-    pub events: u64,
-    /// `cpu_idle_miss` was recorded.
-    pub has_misses: bool,
-    /// Kinds of event that say what woke a CPU were recorded.
-    pub has_wakers: bool,
-}
 
 /// Counts the sleeps of a trace.
 pub fn read(name: &str, bytes: &[u8], tally: Tally, losses: &mut Losses) -> Sleeps {

@@ -6,7 +6,7 @@ pub mod page;
 mod safe;
 
 pub use page::WIDTH;
-pub use safe::{safe, width};
+pub use safe::{fit, safe, width};
 
 use crate::wording::{losses, trust};
 use crate::{Explained, Selection};

@@ -1,0 +1,25 @@
+//! `dormouse idle`: CPU idle states.
+
+mod show;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+
+/// CPU idle states: what CPUs slept in, whether that was right, who woke them.
+#[derive(Args)]
+pub struct IdleArgs {
+    #[command(subcommand)]
+    verb: IdleVerb,
+}
+
+#[derive(Subcommand)]
+enum IdleVerb {
+    Show(show::ShowArgs),
+}
+
+/// Runs the verb.
+pub fn run(args: &IdleArgs) -> Result<()> {
+    match &args.verb {
+        IdleVerb::Show(args) => show::run(args),
+    }
+}

@@ -1,0 +1,40 @@
+//! `dormouse idle show`: how idle states served, and who woke CPUs.
+
+use crate::terminal;
+use anyhow::Result;
+use clap::Args;
+use dormouse_app::idle;
+use dormouse_write::idle::{Page, show};
+use std::path::PathBuf;
+
+/// Show how idle states served: too deep, too shallow, refused; who woke CPUs.
+///
+/// Reads dumps of /sys/devices/system/cpu/cpu*/cpuidle (grep -r ., head, tar),
+/// cpupower idle-info, csv tables, and traces with the event cpu_idle (text,
+/// trace.dat, systrace). Two dumps of one machine are shown as their difference.
+/// A trace and a dump together: each sleep is judged by the table.
+///
+/// Examples: dormouse idle show before.txt after.txt
+/// dormouse idle show trace.dat states.txt
+#[derive(Args)]
+pub struct ShowArgs {
+    /// Dumps, tables, traces, or folders of them; `-` is standard input.
+    #[arg(required = true)]
+    input: Vec<PathBuf>,
+    /// At most N entries per list.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    top: usize,
+}
+
+/// Runs the verb.
+pub fn run(args: &ShowArgs) -> Result<()> {
+    let shown = idle::show(&args.input)?;
+    let page = Page {
+        snapshots: &shown.reading.snapshots,
+        difference: shown.difference.as_ref(),
+        traces: &shown.reading.traces,
+        losses: &shown.reading.losses,
+        top: args.top,
+    };
+    terminal::print(&show(&page))
+}

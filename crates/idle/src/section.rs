@@ -1,0 +1,239 @@
+//! What to show of counters or of a trace: a row for each state, and what of it
+//! is worth attacking.
+
+use crate::doubt::Doubt;
+use crate::snapshot::{Class, Snapshot};
+use crate::tally::{CpuTally, Histogram, Sleeps};
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// Less than this part of idle time, in thousandths, is not worth a finding.
+pub const LITTLE: u64 = 10;
+
+/// One state of CPUs with one table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    /// Number of the state.
+    pub state: u32,
+    /// Its name, if said.
+    pub name: Option<String>,
+    /// Exit latency, us.
+    pub latency: Option<u64>,
+    /// Target residency, us.
+    pub residency: Option<u64>,
+    /// Sleeps in it.
+    pub sleeps: Option<u64>,
+    /// Time in it, ns.
+    pub time: Option<u64>,
+    /// Sleeps that ended before the target residency (the kernel's `above`).
+    pub too_deep: Option<u64>,
+    /// Sleeps in which the next deeper state would have paid (`below`).
+    pub too_shallow: Option<u64>,
+    /// Entries that the driver or firmware refused.
+    pub rejected: Option<u64>,
+    /// CPUs on which it is disabled.
+    pub disabled_on: u32,
+    /// Median and 99th percentile of residencies in a trace, ns.
+    pub residencies: Option<(i64, i64)>,
+}
+
+/// CPUs with one table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Section {
+    /// The CPUs, ascending.
+    pub cpus: Vec<u32>,
+    /// States, shallowest first.
+    pub rows: Vec<Row>,
+    /// What spoils conclusions from the table.
+    pub doubts: Vec<Doubt>,
+}
+
+/// What is worth attacking first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// Sleeps in this row ended before it paid.
+    TooDeep {
+        /// Section and row.
+        at: (usize, usize),
+        /// Such sleeps.
+        count: u64,
+        /// Sleeps in the state.
+        of: u64,
+        /// About how long such sleeps lasted, ns.
+        time: u64,
+    },
+    /// Sleeps in this row would have paid in a deeper state.
+    TooShallow {
+        /// Section and row.
+        at: (usize, usize),
+        /// Such sleeps.
+        count: u64,
+        /// Sleeps in the state.
+        of: u64,
+        /// About how long such sleeps lasted, ns.
+        time: u64,
+    },
+    /// Firmware or driver refuse this state.
+    Rejected {
+        /// Section and row.
+        at: (usize, usize),
+        /// Refused entries.
+        count: u64,
+        /// Entries that were not refused.
+        of: u64,
+    },
+    /// Misses are counted and few.
+    Fits,
+    /// The input counts no misses.
+    Unknown,
+}
+
+/// Sums over sections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Sleeps.
+    pub sleeps: u64,
+    /// Their time, ns.
+    pub time: u64,
+    /// Too deep.
+    pub too_deep: u64,
+    /// Too shallow.
+    pub too_shallow: u64,
+}
+
+/// Sections of a snapshot.
+pub fn of_snapshot(snapshot: &Snapshot) -> Vec<Section> {
+    snapshot.classes().iter().map(of_class).collect()
+}
+
+fn of_class(class: &Class) -> Section {
+    let row = |(&state, s): (&u32, &crate::snapshot::StateSeen)| Row {
+        state,
+        name: s.name.clone(),
+        latency: s.latency,
+        residency: s.residency,
+        sleeps: s.counters.usage,
+        time: s.counters.time.map(|us| us.saturating_mul(1_000)),
+        too_deep: s.counters.above,
+        too_shallow: s.counters.below,
+        rejected: s.counters.rejected,
+        disabled_on: class.disabled_on[state as usize % 64],
+        residencies: None,
+    };
+    Section {
+        cpus: class.cpus.clone(),
+        rows: class.states.iter().map(row).collect(),
+        doubts: class.doubts(),
+    }
+}
+
+/// Sections of a trace: CPUs with one table together, those without a table
+/// together.
+pub fn of_trace(sleeps: &Sleeps) -> Vec<Section> {
+    let mut groups: Vec<(Vec<u32>, Vec<&CpuTally>)> = Vec::new();
+    for (&cpu, c) in &sleeps.tally.cpus {
+        let table = sleeps.tally.table(cpu);
+        match groups.iter_mut().find(|g| sleeps.tally.table(g.0[0]) == table) {
+            Some(g) => {
+                g.0.push(cpu);
+                g.1.push(c);
+            }
+            None => groups.push((Vec::from([cpu]), Vec::from([c]))),
+        }
+    }
+    groups.into_iter().map(|(cpus, tallies)| of_cpus(sleeps, cpus, &tallies)).collect()
+}
+
+fn of_cpus(sleeps: &Sleeps, cpus: Vec<u32>, tallies: &[&CpuTally]) -> Section {
+    let table = sleeps.tally.table(cpus[0]);
+    let mut sums: BTreeMap<u32, (Row, Histogram)> = BTreeMap::new();
+    for (&state, s) in tallies.iter().flat_map(|c| &c.states) {
+        let (row, residencies) = sums.entry(state).or_default();
+        let add = |to: &mut Option<u64>, n: u64| *to = Some(to.unwrap_or(0).saturating_add(n));
+        add(&mut row.sleeps, s.entries);
+        add(&mut row.time, s.time.max(0) as u64);
+        // The kernel's own word is better than time stamps around the sleep.
+        if sleeps.has_misses {
+            add(&mut row.too_deep, s.said_above);
+            add(&mut row.too_shallow, s.said_below);
+        } else if table.is_some() {
+            add(&mut row.too_deep, s.above);
+            add(&mut row.too_shallow, s.below);
+        }
+        residencies.merge(&s.residencies);
+    }
+    let finish = |(state, (mut row, residencies)): (u32, (Row, Histogram))| {
+        row.state = state;
+        row.residencies = residencies.quantile(500).zip(residencies.quantile(990));
+        if let Some((table, disabled)) = table
+            && let Some(s) = table.states().get(state as usize)
+        {
+            row.name = Some(s.name.clone()).filter(|n| !n.is_empty());
+            row.latency = u64::try_from(s.latency / 1_000).ok();
+            row.residency = u64::try_from(s.residency / 1_000).ok();
+            row.disabled_on = if disabled.has(state as usize) { cpus.len() as u32 } else { 0 };
+        }
+        row
+    };
+    let rows = sums.into_iter().map(finish).collect();
+    Section { cpus, rows, doubts: Vec::new() }
+}
+
+/// Sums over sections.
+pub fn totals(sections: &[Section]) -> Totals {
+    let mut t = Totals::default();
+    for r in sections.iter().flat_map(|s| &s.rows) {
+        t.sleeps = t.sleeps.saturating_add(r.sleeps.unwrap_or(0));
+        t.time = t.time.saturating_add(r.time.unwrap_or(0));
+        t.too_deep = t.too_deep.saturating_add(r.too_deep.unwrap_or(0));
+        t.too_shallow = t.too_shallow.saturating_add(r.too_shallow.unwrap_or(0));
+    }
+    t
+}
+
+/// What to attack first: the state whose misses lasted longest, or one that is
+/// refused more often than entered.
+///
+/// A sleep that was too deep was shorter than the target residency. Sleeps that
+/// were too shallow are taken to last as long as the others in the state, which
+/// is too little.
+pub fn finding(sections: &[Section]) -> Finding {
+    let all = totals(sections).time;
+    let rows = || {
+        sections
+            .iter()
+            .enumerate()
+            .flat_map(|(i, s)| s.rows.iter().enumerate().map(move |(j, r)| ((i, j), r)))
+    };
+    for (at, r) in rows() {
+        let (count, of) = (r.rejected.unwrap_or(0), r.sleeps.unwrap_or(0));
+        if count > of {
+            return Finding::Rejected { at, count, of };
+        }
+    }
+    if rows().all(|(_, r)| r.too_deep.is_none() && r.too_shallow.is_none()) {
+        return Finding::Unknown;
+    }
+    let mut best = (0, Finding::Fits);
+    for (at, r) in rows() {
+        let (of, spent) = (r.sleeps.unwrap_or(0), r.time.unwrap_or(0));
+        let part = |count: u64| {
+            (u128::from(spent) * u128::from(count.min(of)) / u128::from(of.max(1))) as u64
+        };
+        let (deep, shallow) = (r.too_deep.unwrap_or(0), r.too_shallow.unwrap_or(0));
+        let short = r.residency.map_or(u64::MAX, |us| us.saturating_mul(1_000));
+        let time = short.saturating_mul(deep).min(part(deep));
+        if time > best.0 {
+            best = (time, Finding::TooDeep { at, count: deep, of, time });
+        }
+        let time = part(shallow);
+        if time > best.0 {
+            best = (time, Finding::TooShallow { at, count: shallow, of, time });
+        }
+    }
+    if u128::from(best.0) * 1_000 < u128::from(all) * u128::from(LITTLE) {
+        return Finding::Fits;
+    }
+    best.1
+}

@@ -1,0 +1,478 @@
+//! What `dormouse idle show` prints.
+
+use super::numbers::{grouped, percent, ranges, seconds, us};
+use crate::text::{WIDTH, fit, safe};
+use dormouse_idle::doubt::Doubt;
+use dormouse_idle::section::{Finding, Row, Section, finding, of_snapshot, of_trace, totals};
+use dormouse_idle::snapshot::Snapshot;
+use dormouse_idle::tally::Sleeps;
+use dormouse_model::loss::{Losses, Severity};
+use std::fmt::Write as _;
+
+/// With more snapshots than this each has one line.
+const FEW: usize = 3;
+
+/// What is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    /// Snapshots, none if `difference` stands for them.
+    pub snapshots: &'a [Snapshot],
+    /// What was counted between two snapshots.
+    pub difference: Option<&'a Snapshot>,
+    /// Traces.
+    pub traces: &'a [Sleeps],
+    /// What could not be read.
+    pub losses: &'a Losses,
+    /// Most entries in a list.
+    pub top: usize,
+}
+
+/// The page: an answer, how far to trust it, tables, what to do next.
+pub fn show(page: &Page) -> String {
+    let mut out = String::new();
+    let mut parts: Vec<String> = Vec::new();
+    for t in page.traces.iter().filter(|t| t.tally.sleeps() > 0) {
+        parts.push(trace(t, page.top));
+    }
+    if let Some(d) = page.difference {
+        parts.push(snapshot(d, true));
+    } else if page.snapshots.len() > FEW {
+        parts.push(list(page.snapshots));
+    } else {
+        // Beside a trace a dump only says the table.
+        let only_tables = !parts.is_empty();
+        parts.extend(page.snapshots.iter().filter(|_| !only_tables).map(|s| snapshot(s, false)));
+    }
+    out += &parts.join("\n");
+    for s in page.snapshots.iter().take(FEW).filter(|_| !page.traces.is_empty()) {
+        out += &doubts(&of_snapshot(s));
+    }
+    for l in page.losses.list.iter().filter(|l| l.severity > Severity::Info) {
+        let kind = l.kind.replace('_', " ");
+        let count = if l.count > 1 { format!(" ({})", grouped(l.count)) } else { String::new() };
+        out += &wrap(&format!("{}: {kind}{count}: {}.", l.severity.name(), safe(&l.advice)));
+    }
+    out += &next(page);
+    out
+}
+
+/// Words in lines of at most [`WIDTH`] columns, further ones set in by two.
+fn wrap(text: &str) -> String {
+    let (mut out, mut line) = (String::new(), String::new());
+    for word in text.split_whitespace() {
+        if line.trim().is_empty() {
+            line += word;
+        } else if line.chars().count() + 1 + word.chars().count() > WIDTH {
+            out += &line;
+            out.push('\n');
+            line = format!("  {word}");
+        } else {
+            line.push(' ');
+            line += word;
+        }
+    }
+    out + &line + "\n"
+}
+
+fn name(r: &Row) -> String {
+    match &r.name {
+        Some(n) => safe(n).into_owned(),
+        None => format!("state {}", r.state),
+    }
+}
+
+/// `CPU 7`, `CPUs 0-3`.
+fn cpus(list: &[u32]) -> String {
+    format!("CPU{} {}", if list.len() == 1 { "" } else { "s" }, ranges(list))
+}
+
+/// The first line: what is worth attacking.
+fn answer(sections: &[Section]) -> String {
+    let all = totals(sections);
+    let row = |at: (usize, usize)| name(&sections[at.0].rows[at.1]);
+    // Cores of two kinds may both have a state of this name.
+    let of = |at: (usize, usize)| match sections.len() {
+        1 => String::new(),
+        _ => format!(" of {}", cpus(&sections[at.0].cpus)),
+    };
+    let text = match finding(sections) {
+        Finding::TooDeep { at, count, of: sleeps, .. } => format!(
+            "{}{} is too deep for {} of its {} sleeps ({}): they ended before it paid.",
+            row(at),
+            of(at),
+            grouped(count),
+            grouped(sleeps),
+            percent(count, sleeps)
+        ),
+        Finding::TooShallow { at, count, of: sleeps, .. } => format!(
+            "{}{} is too shallow for {} of its {} sleeps ({}): the next state would have paid.",
+            row(at),
+            of(at),
+            grouped(count),
+            grouped(sleeps),
+            percent(count, sleeps)
+        ),
+        Finding::Rejected { at, count, of: sleeps } => format!(
+            "{}{} was refused {} times and entered {} times: firmware or driver do not let CPUs into it.",
+            row(at),
+            of(at),
+            grouped(count),
+            grouped(sleeps)
+        ),
+        Finding::Fits => format!(
+            "No state costs much: {} of {} sleeps were too deep and {} too shallow, less than 1 % of idle time each.",
+            grouped(all.too_deep),
+            grouped(all.sleeps),
+            grouped(all.too_shallow)
+        ),
+        Finding::Unknown => {
+            let most = sections.iter().flat_map(|s| &s.rows).max_by_key(|r| r.time);
+            match most.filter(|r| r.time > Some(0)) {
+                Some(r) => format!(
+                    "CPUs spent {} of their idle time in {}; whether that was right this input does not say.",
+                    percent(r.time.unwrap_or(0), all.time),
+                    name(r)
+                ),
+                None => "This input says which idle states there are, and not how they were used."
+                    .into(),
+            }
+        }
+    };
+    wrap(&text)
+}
+
+fn snapshot(s: &Snapshot, difference: bool) -> String {
+    let sections = of_snapshot(s);
+    let each: usize = sections.iter().map(|x| x.cpus.len()).sum();
+    let count = if s.sum_of > 0 { s.sum_of as usize } else { each };
+    let mut out = answer(&sections);
+    let said = |key: &str, v: &Option<String>| {
+        v.as_ref().map_or(String::new(), |v| format!(", {key} {}", safe(v)))
+    };
+    let when = if difference { "between two dumps" } else { "since boot" };
+    out += &wrap(&format!(
+        "Counters of {count} CPU{} {when}{}{}; misses are the kernel's own count.",
+        if count == 1 { "" } else { "s" },
+        said("driver", &s.driver),
+        said("governor", &s.governor)
+    ));
+    for section in &sections {
+        out.push('\n');
+        if sections.len() > 1 {
+            let _ = writeln!(out, "{}", cpus(&section.cpus));
+        }
+        out += &table(section);
+    }
+    out + &doubts(&sections)
+}
+
+/// A target residency; drivers give the largest number to a state that only
+/// suspend-to-idle may enter.
+fn pays(us: u64) -> String {
+    if us >= u64::from(u32::MAX) { "never".into() } else { grouped(us) }
+}
+
+/// States with their figures; a column that nobody filled is left out.
+fn table(section: &Section) -> String {
+    let all = totals(std::slice::from_ref(section));
+    let number = |v: Option<u64>| v.map_or("-".into(), grouped);
+    type Cell<'a> = (&'a str, usize, Box<dyn Fn(&Row) -> Option<String> + 'a>);
+    let columns: Vec<Cell> = vec![
+        ("exit us", 9, Box::new(move |r| r.latency.map(grouped))),
+        ("pays us", 9, Box::new(move |r| r.residency.map(pays))),
+        ("sleeps", 12, Box::new(move |r| r.sleeps.map(grouped))),
+        ("time s", 12, Box::new(|r| r.time.map(seconds))),
+        ("share", 7, Box::new(move |r| r.time.map(|t| percent(t, all.time)))),
+        ("too deep", 10, Box::new(|r| r.too_deep.map(grouped))),
+        ("shallow", 10, Box::new(|r| r.too_shallow.map(grouped))),
+    ];
+    let used: Vec<&Cell> =
+        columns.iter().filter(|c| section.rows.iter().any(|r| (c.2)(r).is_some())).collect();
+    let mut out = format!("{:<11}", "State");
+    for c in &used {
+        let _ = write!(out, "{:>w$}", c.0, w = c.1);
+    }
+    out.push('\n');
+    for r in &section.rows {
+        let off = if r.disabled_on > 0 { "*" } else { "" };
+        let _ = write!(out, "{:<11}", fit(&format!("{}{off}", name(r)), 10));
+        for c in &used {
+            let cell = (c.2)(r).unwrap_or_else(|| "-".into());
+            let _ = write!(out, "{cell:>w$}", w = c.1);
+        }
+        out.push('\n');
+    }
+    let off: Vec<String> = section
+        .rows
+        .iter()
+        .filter(|r| r.disabled_on > 0)
+        .map(|r| format!("{} on {} of {} CPUs", name(r), r.disabled_on, section.cpus.len()))
+        .collect();
+    if !off.is_empty() {
+        out += &wrap(&format!("* disabled: {}.", off.join(", ")));
+    }
+    for r in section.rows.iter().filter(|r| r.rejected > Some(0)) {
+        out += &wrap(&format!("{} was refused {} times.", name(r), number(r.rejected)));
+    }
+    out
+}
+
+/// One line for each doubt, named.
+fn doubts(sections: &[Section]) -> String {
+    let mut out = String::new();
+    for s in sections {
+        let name = |n: u32| s.rows.iter().find(|r| r.state == n).map_or(format!("state {n}"), name);
+        for d in &s.doubts {
+            let text = match *d {
+                Doubt::ResidencyBelowLatency { state } => format!(
+                    "Impossible table: {} is said to pay before it can be left (target residency below exit latency).",
+                    name(state)
+                ),
+                Doubt::LatencyOrder { shallow, deep } => format!(
+                    "Impossible table: {} is deeper than {} and said to be quicker to leave.",
+                    name(deep),
+                    name(shallow)
+                ),
+                Doubt::ResidencyOrder { shallow, deep } => format!(
+                    "Impossible table: {} is deeper than {} and said to pay earlier.",
+                    name(deep),
+                    name(shallow)
+                ),
+                Doubt::Same { shallow, deep } => format!(
+                    "{} and {} have the same figures: no governor can choose between them.",
+                    name(shallow),
+                    name(deep)
+                ),
+                Doubt::Multiple { factor } => format!(
+                    "Target residencies are {factor} times the exit latencies: ACPI's rule, not measured. \
+                     Too deep and too shallow are nominal."
+                ),
+            };
+            out += &wrap(&text);
+        }
+    }
+    out
+}
+
+/// One line a machine.
+fn list(snapshots: &[Snapshot]) -> String {
+    let all: Vec<Vec<Section>> = snapshots.iter().map(of_snapshot).collect();
+    let sums: Vec<_> = all.iter().map(|s| totals(s)).collect();
+    let missed = |i: usize| sums[i].too_deep + sums[i].too_shallow;
+    let worst = (0..snapshots.len())
+        .filter(|&i| sums[i].sleeps > 0)
+        .max_by_key(|&i| (u128::from(missed(i)) * 1_000_000 / u128::from(sums[i].sleeps), i));
+    let mut out = match worst {
+        Some(i) => wrap(&format!(
+            "Of {} machines, {} has most sleeps in a wrong state: {} of {}.",
+            snapshots.len(),
+            safe(&snapshots[i].label),
+            percent(missed(i), sums[i].sleeps),
+            grouped(sums[i].sleeps)
+        )),
+        None => wrap("No machine here counts its sleeps."),
+    };
+    out += "Counters since boot; misses are the kernel's own count.\n\n";
+    let _ = writeln!(
+        out,
+        "{:<31}{:>16}{:>10}{:>10}  Table",
+        "Machine", "sleeps", "too deep", "shallow"
+    );
+    for (i, s) in snapshots.iter().enumerate() {
+        let t = sums[i];
+        let doubtful = all[i].iter().flat_map(|s| &s.doubts).count();
+        let impossible = all[i]
+            .iter()
+            .flat_map(|s| &s.doubts)
+            .any(|d| !matches!(d, Doubt::Multiple { .. } | Doubt::Same { .. }));
+        let word = match (impossible, doubtful) {
+            (true, _) => "impossible",
+            (false, 0) => "",
+            _ => "nominal",
+        };
+        let line = format!(
+            "{:<31}{:>16}{:>10}{:>10}  {word}",
+            fit(&safe(&s.label), 30),
+            grouped(t.sleeps),
+            percent(t.too_deep, t.sleeps),
+            percent(t.too_shallow, t.sleeps)
+        );
+        out += line.trim_end();
+        out.push('\n');
+    }
+    out
+}
+
+fn trace(t: &Sleeps, top: usize) -> String {
+    let sections = of_trace(t);
+    let mut out = answer(&sections);
+    let judged = if t.has_misses {
+        "misses are the kernel's own events"
+    } else if sections.iter().all(|s| s.rows.iter().all(|r| r.residency.is_some())) {
+        "misses are computed from time stamps around each sleep"
+    } else {
+        "no target residencies are known, so no sleep can be judged"
+    };
+    let span = t.tally.span.map_or(0, |(a, b)| b.saturating_sub(a).max(0).unsigned_abs());
+    let count = t.tally.cpus.len();
+    out += &wrap(&format!(
+        "{} sleeps of {count} CPU{} in {} s, {}; {judged}.",
+        grouped(t.tally.sleeps()),
+        if count == 1 { "" } else { "s" },
+        seconds(span),
+        safe(t.name.rsplit('/').next().unwrap_or(&t.name))
+    ));
+    let cut: u64 = t.tally.cpus.values().map(|c| c.unbegun + u64::from(c.open.is_some())).sum();
+    let overlaps: u64 = t.tally.cpus.values().map(|c| c.overlaps).sum();
+    if overlaps > 0 {
+        out += &wrap(&format!(
+            "warning: {} sleeps have no end: events are missing. Enlarge the trace buffer.",
+            grouped(overlaps)
+        ));
+    }
+    for section in &sections {
+        out.push('\n');
+        if sections.len() > 1 {
+            let _ = writeln!(out, "{}", cpus(&section.cpus));
+        }
+        out += &table(section);
+    }
+    out += "\nResidency          p50 us      p99 us\n";
+    for section in &sections {
+        for r in &section.rows {
+            let Some((p50, p99)) = r.residencies else { continue };
+            let of = match sections.len() {
+                1 => String::new(),
+                _ => format!("  {}", cpus(&section.cpus)),
+            };
+            let _ = writeln!(out, "{:<13}{:>12}{:>12}{of}", fit(&name(r), 12), us(p50), us(p99));
+        }
+    }
+    if let Some((p50, p99, max)) = t.tally.latency_paid() {
+        out += &wrap(&format!(
+            "Exit latency of the states entered: p50 {} us, p99 {} us, at most {} us.",
+            us(p50),
+            us(p99),
+            us(max)
+        ));
+    }
+    if t.has_wakers {
+        out += "\nWoken by (the first event after a sleep)   wake-ups   share\n";
+        let sleeps = t.tally.sleeps();
+        let list = t.wakers();
+        for w in list.iter().take(top) {
+            let name = w.name.unwrap_or("nothing that was recorded");
+            let _ = writeln!(
+                out,
+                "{:<40}{:>11}{:>8}",
+                fit(&safe(name), 39),
+                grouped(w.count),
+                percent(w.count, sleeps)
+            );
+        }
+        let rest: u64 = list.iter().skip(top).map(|w| w.count).sum();
+        if rest > 0 {
+            let more = format!("{} others", list.len() - top);
+            let _ = writeln!(out, "{more:<40}{:>11}{:>8}", grouped(rest), percent(rest, sleeps));
+        }
+    }
+    if cut > 0 {
+        out += &wrap(&format!(
+            "{} sleeps are cut by the begin or the end of the trace and left out.",
+            grouped(cut)
+        ));
+    }
+    out
+}
+
+/// The last line: what to do next.
+fn next(page: &Page) -> String {
+    let known = page.traces.iter().any(|t| t.tally.latency_paid().is_some());
+    let text = if page.traces.is_empty() {
+        "Next: trace-cmd record -e cpu_idle -e cpu_idle_miss -e irq sleep 10"
+    } else if !known {
+        "Next: add a dump: grep -r . /sys/devices/system/cpu/cpu*/cpuidle > states.txt"
+    } else {
+        "Next: change one thing and compare dumps: dormouse idle show BEFORE AFTER"
+    };
+    format!("\n{}", wrap(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dormouse_idle::snapshot::{Counters, StateSeen};
+    use std::collections::BTreeMap;
+
+    fn snapshot(states: &[(&str, u64, u64, u64, u64, u64, u64)]) -> Snapshot {
+        let seen = |&(name, latency, residency, usage, time, above, below): &_| {
+            let name: &str = name;
+            StateSeen {
+                name: Some(name.into()),
+                latency: Some(latency),
+                residency: Some(residency),
+                disabled: Some(name == "C1"),
+                counters: Counters {
+                    usage: Some(usage),
+                    time: Some(time),
+                    above: Some(above),
+                    below: Some(below),
+                    rejected: Some(0),
+                    ..Counters::default()
+                },
+                ..StateSeen::default()
+            }
+        };
+        let states: BTreeMap<u32, StateSeen> = (0..).zip(states.iter().map(seen)).collect();
+        Snapshot {
+            label: "x".into(),
+            driver: Some("acpi_idle".into()),
+            cpus: BTreeMap::from([(0, states.clone()), (1, states)]),
+            ..Snapshot::default()
+        }
+    }
+
+    fn page(snapshots: &[Snapshot]) -> String {
+        let losses = Losses::default();
+        show(&Page { snapshots, difference: None, traces: &[], losses: &losses, top: 8 })
+    }
+
+    #[test]
+    fn the_answer_comes_first_and_the_next_command_last() {
+        let s = snapshot(&[
+            ("POLL", 0, 0, 10, 100, 0, 4),
+            ("C1", 1, 2, 500, 40_000, 100, 20),
+            ("C2", 400, 800, 1_000, 900_000, 600, 0),
+        ]);
+        let want = "\
+C2 is too deep for 1,200 of its 2,000 sleeps (60 %): they ended before it paid.
+Counters of 2 CPUs since boot, driver acpi_idle; misses are the kernel's own
+  count.
+
+State        exit us  pays us      sleeps      time s  share  too deep   shallow
+POLL               0        0          20        0.00 <0.1 %         0         8
+C1*                1        2       1,000        0.08    4 %       200        40
+C2               400      800       2,000        1.80   96 %     1,200         0
+* disabled: C1 on 2 of 2 CPUs.
+Target residencies are 2 times the exit latencies: ACPI's rule, not measured.
+  Too deep and too shallow are nominal.
+
+Next: trace-cmd record -e cpu_idle -e cpu_idle_miss -e irq sleep 10
+";
+        assert_eq!(page(&[s]), want);
+    }
+
+    #[test]
+    fn an_impossible_table_is_named() {
+        let s = snapshot(&[("C1", 2, 1, 5, 5, 0, 0), ("C6", 1, 0, 5, 5, 0, 0)]);
+        let text = page(&[s]);
+        for words in [
+            "Impossible table: C1 is said to pay before it can be left",
+            "Impossible table: C6 is deeper than C1 and said to be quicker to leave.",
+            "Impossible table: C6 is deeper than C1 and said to pay earlier.",
+        ] {
+            assert!(text.replace("\n  ", " ").contains(words), "{words}\n{text}");
+        }
+        assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
+    }
+}
