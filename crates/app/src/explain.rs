@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// If an input cannot be read, or [`crate::failure::Nothing`] if there is no
-/// cycle in any.
+/// cycle in any, and no list of durations.
 pub fn inputs(inputs: &[PathBuf]) -> Result<Vec<Explained>> {
     let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
     let reading = read(&list, &Options::default())?;
@@ -20,7 +20,7 @@ pub fn inputs(inputs: &[PathBuf]) -> Result<Vec<Explained>> {
         .into_iter()
         .map(|capture| Explained { views: explain(&capture), capture })
         .collect();
-    if all.iter().all(|e| e.views.is_empty()) {
+    if all.iter().all(|e| e.views.is_empty() && e.capture.ranked.is_empty()) {
         return Err(nothing_in(inputs, all.iter().map(|e| &e.capture)).into());
     }
     Ok(all)

@@ -38,10 +38,16 @@ pub fn nothing_in<'a>(
     if let Some(damaged) = damaged(inputs, &captures) {
         return damaged.into();
     }
+    let ranked = captures.iter().any(|c| !c.ranked.is_empty());
     let mut out = what_is_there(inputs);
     let losses = losses_of(captures, Severity::Info);
     out.push_str(&losses);
-    if inputs.iter().any(|p| machine::is_board_file(p)) {
+    if ranked {
+        out.push_str(
+            "\n  it lists ends of callbacks alone: `dormouse show` ranks them, all else needs the \
+             `calling` lines too",
+        );
+    } else if inputs.iter().any(|p| machine::is_board_file(p)) {
         out.push_str(
             "\n  a board file says what devices do, not what happened: give it to predict, plan, \
              tune or lab run",

@@ -169,3 +169,34 @@ fn idle_states_of_a_trace_and_a_dump() {
     // Nothing about idle states: an exit code and advice, not an empty page.
     dormouse().args(["idle", "show", "-"]).write_stdin(TRACE).assert().code(1);
 }
+
+/// What a mail quotes of a log: ends of callbacks alone.
+const ENDS: &str = "\
+> [  104.241129] ice 0000:86:00.0: PM: x_pm_resume returned 0 after 9415 usecs
+> [  104.251206] usb usb1: PM: y_resume_early returned 0 after 12443 usecs
+";
+
+#[test]
+fn ends_alone_are_ranked_and_nothing_is_predicted_from_them() {
+    let text = stdout(dormouse().args(["show", "-"]).write_stdin(ENDS));
+    assert!(text.contains("there is no schedule"), "{text}");
+    assert!(text.contains("removing saves at most"), "{text}");
+    assert!(text.find("usb1").unwrap() < text.find("0000:86:00.0").unwrap(), "{text}");
+    assert!(!text.contains("Critical path"), "{text}");
+    let json = stdout(dormouse().args(["show", "--json", "-"]).write_stdin(ENDS));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["cycles"].as_array().unwrap().len(), 0);
+    let list = &json["ranked"][0];
+    assert_eq!(list["callbacks"][0]["device"], "usb1");
+    assert_eq!(list["callbacks"][0]["phase"], "early");
+    assert_eq!(list["callbacks"][1]["phase"], serde_json::Value::Null);
+    assert_eq!(list["devices"][0]["saves_at_most_ns"], 12_443_000);
+    let markdown = stdout(dormouse().args(["show", "--markdown", "-"]).write_stdin(ENDS));
+    assert!(markdown.contains("| removing it saves at most |"), "{markdown}");
+    for verb in [&["show", "--csv", "-"][..], &["predict", "-", "--kernel", "6.12"]] {
+        let out = dormouse().args(verb).write_stdin(ENDS).output().unwrap();
+        assert_eq!(out.status.code(), Some(1), "{verb:?}");
+        let error = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(error.contains("`dormouse show` ranks them"), "{verb:?}: {error}");
+    }
+}

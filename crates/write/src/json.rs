@@ -5,11 +5,13 @@
 //! not say is `null`. Cycles are written one after another, so memory does not
 //! grow with their number.
 
+use crate::ranked;
 use crate::wording::{self, bottleneck, trust};
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Callback, Cycle, Outcome};
 use dormouse_model::device::DeviceId;
+use dormouse_model::image::ImageStep;
 use dormouse_model::loss::Losses;
 use dormouse_model::names::Sym;
 use dormouse_model::phase::Direction;
@@ -44,10 +46,11 @@ struct Document<'a> {
 
 impl Serialize for Document<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let mut d = s.serialize_struct("document", 4)?;
+        let mut d = s.serialize_struct("document", 5)?;
         d.serialize_field("schema", SCHEMA)?;
         d.serialize_field("cycles", &Cycles(self))?;
         d.serialize_field("groups", &group_list(self.all))?;
+        d.serialize_field("ranked", &ranked::list(self.all))?;
         d.serialize_field("losses", &loss_list(self.all))?;
         d.end()
     }
@@ -92,7 +95,16 @@ struct CycleOut<'a> {
     phases: Vec<PhaseOut<'a>>,
     devices: Vec<DeviceOut<'a>>,
     stalls: Vec<StallOut<'a>>,
+    image: Vec<ImageOut>,
     counts: CountsOut<'a>,
+}
+
+#[derive(Serialize)]
+struct ImageOut {
+    work: &'static str,
+    start_ns: i64,
+    duration_ns: i64,
+    bytes: u64,
 }
 
 #[derive(Serialize)]
@@ -129,6 +141,8 @@ struct PhaseOut<'a> {
     start_ns: i64,
     duration_ns: i64,
     complete: bool,
+    whole: bool,
+    missing: u64,
     printed_ns: Option<i64>,
     callbacks: u32,
     workers_at_once: u32,
@@ -367,8 +381,12 @@ fn cycle<'a>(
             .phases
             .iter()
             .zip(&view.phases)
-            .filter(|(s, _)| selection.phases.is_empty() || selection.phases.contains(&s.phase))
-            .map(|(span, v)| PhaseOut {
+            .enumerate()
+            .filter(|(_, (s, _))| {
+                selection.phases.is_empty() || selection.phases.contains(&s.phase)
+            })
+            .map(|(i, (span, v))| (cycle.completeness(i), span, v))
+            .map(|(known, span, v)| PhaseOut {
                 name: span.phase.name(),
                 direction: span.phase.direction().name(),
                 event: span.event.name(),
@@ -376,6 +394,8 @@ fn cycle<'a>(
                 start_ns: span.start.0,
                 duration_ns: span.duration().0,
                 complete: span.complete,
+                whole: known.is_complete(),
+                missing: known.unfinished + known.unstarted + known.lost,
                 printed_ns: span.printed.map(|t| t.0),
                 callbacks: v.completed,
                 workers_at_once: v.workers_at_once,
@@ -384,7 +404,17 @@ fn cycle<'a>(
             .collect(),
         devices: devices(capture, view),
         stalls: stalls(capture, cycle, view),
+        image: cycle.image.iter().map(image).collect(),
         counts: counts(capture, cycle, view),
+    }
+}
+
+fn image(step: &ImageStep) -> ImageOut {
+    ImageOut {
+        work: step.work.name(),
+        start_ns: step.start.0,
+        duration_ns: step.end.since(step.start).0,
+        bytes: step.bytes,
     }
 }
 

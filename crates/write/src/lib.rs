@@ -15,6 +15,7 @@ pub mod markdown;
 pub mod parquet;
 pub mod perfetto;
 pub mod prediction;
+mod ranked;
 pub mod text;
 pub mod wording;
 

@@ -5,6 +5,7 @@ use crate::wording::{self, bottleneck, percent};
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
 use dormouse_model::phase::Direction;
+use dormouse_model::ranked::Ranking;
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::CycleView;
 use dormouse_sleep::analyse::rows::What;
@@ -16,7 +17,29 @@ pub fn show(all: &[Explained], selection: &Selection) -> String {
     for (number, e, i) in selection.cycles(all) {
         cycle(&mut out, number, &e.capture, i, &e.views[i], selection);
     }
+    for e in all {
+        for list in &e.capture.ranked {
+            ranked(&mut out, &e.capture, list, selection);
+        }
+    }
     out
+}
+
+/// Durations without a schedule.
+fn ranked(out: &mut String, capture: &Capture, list: &Ranking, selection: &Selection) {
+    let source = cell(capture.names.get(list.source));
+    let _ = writeln!(out, "## Durations alone: {source}, line {}\n", list.at);
+    let _ = writeln!(out, "| callback of | function | ms |\n|---|---|---:|");
+    for r in list.rows.iter().take(selection.top) {
+        let (device, function) =
+            (wording::device(capture, r.device), capture.names.get(r.function));
+        let _ = writeln!(out, "| {} | {} | {} |", cell(&device), cell(function), ms(r.took));
+    }
+    let _ = writeln!(out, "\n| device | removing it saves at most, ms |\n|---|---:|");
+    for (id, bound) in list.devices().into_iter().take(selection.top) {
+        let _ = writeln!(out, "| {} | {} |", cell(&wording::device(capture, id)), ms(bound));
+    }
+    let _ = writeln!(out);
 }
 
 fn cycle(

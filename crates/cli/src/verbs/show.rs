@@ -75,6 +75,11 @@ pub fn run(args: ShowArgs) -> Result<()> {
     if (args.json || args.csv) && args.top.is_some() {
         bail!(Usage("--top has no effect with --json and --csv, which list everything".into()));
     }
+    if args.csv && count == 0 {
+        // A line of the table is a callback with its begin and end.
+        let captures = all.iter().map(|e| &e.capture);
+        return Err(dormouse_app::failure::nothing_in(&args.input, captures));
+    }
     if args.json {
         terminal::print_with(|out| dormouse_write::json::show(&all, &selection, out))
     } else if args.csv {
@@ -83,7 +88,7 @@ pub fn run(args: ShowArgs) -> Result<()> {
         terminal::print(&dormouse_write::markdown::show(&all, &selection))
     } else {
         terminal::print(&text::show(&all, &selection, terminal::wants_colour()))?;
-        if all.iter().flat_map(|e| &e.views).all(|v| v.rows.total == Ns::ZERO) {
+        if count > 0 && all.iter().flat_map(|e| &e.views).all(|v| v.rows.total == Ns::ZERO) {
             let text = "the lines of the input carry no times; boot with printk.time=1";
             bail!(Nothing(text.into()));
         }

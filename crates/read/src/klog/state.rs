@@ -161,7 +161,7 @@ impl<'t> Log<'t> {
         }
         if self.t.open_serial() != 0 {
             self.t.losses().add(
-                "time_backwards",
+                "another_excerpt",
                 1,
                 Severity::Warning,
                 "time runs backwards inside a cycle, so what follows is taken for another: give one log a file",

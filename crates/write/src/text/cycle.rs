@@ -6,6 +6,7 @@ use crate::wording::number::ms;
 use crate::wording::{self, bottleneck, device, name, next, percent, plural, trust};
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
+use dormouse_model::complete::Edge;
 use dormouse_model::cycle::{Cycle, PhaseSpan};
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
@@ -40,6 +41,8 @@ pub fn show(
     let first = facts[..1].to_uppercase();
     page.wrapped(Ink::Plain, 0, 0, &(first + &facts[1..]));
     table(page, cycle, view);
+    image(page, cycle);
+    parts(page, cycle);
     paths(page, capture, cycle, view, selection);
     ranking(page, capture, view, selection);
     stalls(page, capture, cycle, view, selection);
@@ -312,6 +315,57 @@ fn segment(page: &mut Page, capture: &Capture, cycle: &Cycle, s: &Segment, time:
     };
     let why = format!("{}{place}", wording::reason(capture, s));
     page.wrapped(Ink::Faint, front.len() + 2, front.len() + 2, &safe(&why));
+}
+
+/// What a hibernation did with its image.
+fn image(page: &mut Page, cycle: &Cycle) {
+    if cycle.image.is_empty() {
+        return;
+    }
+    page.heading("Hibernation image                            ms");
+    for step in &cycle.image {
+        let took = ms(step.end.since(step.start));
+        let kib = format!("{} KiB", step.bytes / 1_024);
+        page.line(&[
+            (Ink::Plain, "  "),
+            (Ink::Plain, &left(step.work.name(), 34)),
+            (Ink::Plain, &right(&took, 11)),
+            (Ink::Plain, &right(&kib, 20)),
+        ]);
+    }
+}
+
+/// Phases of which the source shows a part only.
+fn parts(page: &mut Page, cycle: &Cycle) {
+    let mut list = Vec::new();
+    for (i, p) in cycle.phases.iter().enumerate().filter(|(_, p)| p.phase.has_devices()) {
+        let c = cycle.completeness(i);
+        let mut why = Vec::new();
+        if c.begin == Edge::Missing {
+            why.push("begin not shown".to_string());
+        }
+        if c.end == Edge::Missing {
+            why.push("end not shown".to_string());
+        }
+        for (n, what) in [(c.unfinished, "without an end"), (c.unstarted, "without a begin")] {
+            if n > 0 {
+                why.push(format!("{} {what}", plural(n as usize, "callback")));
+            }
+        }
+        if c.lost > 0 {
+            let s = if c.lost == 1 { "" } else { "s" };
+            why.push(format!("{} line{s} or message{s} lost", c.lost));
+        }
+        if !why.is_empty() {
+            list.push(format!("{}: {}", wording::phase(p.phase), why.join(", ")));
+        }
+    }
+    if !list.is_empty() {
+        page.heading("Shown in part only");
+        for text in list {
+            page.paragraph(2, &text);
+        }
+    }
 }
 
 fn ranking(page: &mut Page, capture: &Capture, view: &CycleView, selection: &Selection) {

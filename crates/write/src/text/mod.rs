@@ -3,6 +3,7 @@
 mod cycle;
 mod many;
 pub mod page;
+mod ranked;
 mod safe;
 
 pub use page::WIDTH;
@@ -18,14 +19,20 @@ use page::{Ink, Page};
 pub fn show(all: &[Explained], selection: &Selection, colour: bool) -> String {
     let mut page = Page::new(colour);
     let cycles: Vec<_> = selection.cycles(all).collect();
-    if let [(number, e, i)] = cycles[..] {
+    if cycles.is_empty() {
+        let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
+        ranked::show(&mut page, all, selection);
+        warnings(&mut page, &captures);
+    } else if let [(number, e, i)] = cycles[..] {
         let total: usize = all.iter().map(|e| e.views.len()).sum();
         cycle::show(&mut page, e, i, selection, (number, total));
+        ranked::show(&mut page, all, selection);
         warnings(&mut page, &[&e.capture]);
         last(&mut page, cycle::next_command(e, i));
     } else {
         let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
         many::show(&mut page, all, &cycles, selection);
+        ranked::show(&mut page, all, selection);
         warnings(&mut page, &captures);
         last(&mut page, Some(many::next_command(all)));
     }

@@ -24,6 +24,7 @@ pub fn touches_the_answer(l: &Loss) -> bool {
                 | "tracedat_overrun"
                 | "clock_without_unit"
                 | "sleep_inferred"
+                | "sleep_unmarked"
         )
 }
 
@@ -96,6 +97,28 @@ pub fn warning(l: &Loss, captures: &[&Capture]) -> String {
             "When sleep began and ended is guessed. Run: echo 1 > /sys/power/pm_debug_messages"
                 .into()
         }
+        "sleep_unmarked" => {
+            "When sleep began and ended is not in the log; the time between the last device down \
+             and the first up is taken for it. Run: echo 1 > /sys/power/pm_debug_messages"
+                .into()
+        }
+        "lines_left_out" => format!(
+            "Lines were left out at {}{at}, as grep does. Use the whole log: dmesg > FILE",
+            plural(n, "place")
+        ),
+        "doubled_line" => format!(
+            "{} twice{at} and counted once.",
+            if n == 1 {
+                "1 line stands there".into()
+            } else {
+                format!("{} lines stand there", grouped(n))
+            }
+        ),
+        "another_excerpt" => format!(
+            "Time runs backwards inside {}{at}; what follows is read as another cycle. Give one \
+             log a file.",
+            plural(n, "cycle")
+        ),
         kind => {
             let kind = kind.replace('_', " ");
             let mut first = kind.chars();

@@ -94,6 +94,8 @@ pub fn warnings(captures: &[&Capture]) -> Vec<Loss> {
         merged.merge(c.losses.clone());
     }
     let mut list = merged.list;
+    // The first lines of a screen say these, with the commands.
+    list.retain(|l| !matches!(l.kind, "no_callbacks" | "no_phases"));
     list.sort_by_key(|l| (std::cmp::Reverse(touches_the_answer(l)), std::cmp::Reverse(l.severity)));
     list
 }

@@ -2,10 +2,13 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use dormouse_model::capture::Capture;
+use dormouse_model::complete::LostKind;
 use dormouse_model::cycle::*;
 use dormouse_model::device::*;
+use dormouse_model::image::{ImageStep, ImageWork};
 use dormouse_model::loss::Severity;
-use dormouse_model::phase::{Phase, PmEvent};
+use dormouse_model::phase::{Direction, Phase, PmEvent};
+use dormouse_model::ranked::{Ranked, Ranking};
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::explain;
 use dormouse_write::Explained;
@@ -174,5 +177,23 @@ pub fn everything() -> Capture {
     aborted.asleep = None;
     aborted.phases.retain(|p| p.phase <= Phase::Suspend);
     all.cycles.push(aborted);
+    all.cycles[1].image.push(ImageStep {
+        work: ImageWork::Write,
+        start: Ns(MS),
+        end: Ns(5 * MS),
+        bytes: 1 << 20,
+    });
+    all.cycles[1].lose(Some(Phase::Suspend), LostKind::Lines, 2);
+    let (source, kernel) = (all.names.add("list.txt"), all.names.add("6.1.44"));
+    let function = all.names.add("disk_suspend_late");
+    let row = |ms| Ranked {
+        device: disk,
+        function,
+        direction: Some(Direction::Suspend),
+        phase: Some(Phase::Late),
+        took: Ns(ms * MS),
+        error: 0,
+    };
+    all.ranked.push(Ranking { source, kernel, at: 3, rows: vec![row(7), row(4)] });
     all
 }

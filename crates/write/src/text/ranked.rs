@@ -1,0 +1,70 @@
+//! Durations without a schedule: a rank, never a time line.
+
+use super::page::{Ink, Page, WIDTH};
+use super::safe::{fit_end, left, right, safe};
+use crate::wording::number::{ms, plural};
+use crate::wording::{self, device};
+use crate::{Explained, Selection};
+use dormouse_model::capture::Capture;
+use dormouse_model::ranked::Ranking;
+
+/// Every list of every capture.
+pub fn show(page: &mut Page, all: &[Explained], selection: &Selection) {
+    let lists = all.iter().flat_map(|e| e.capture.ranked.iter().map(|list| (&e.capture, list)));
+    for (n, (capture, list)) in lists.enumerate() {
+        head(page, capture, list);
+        if n == 0 {
+            page.wrapped(
+                Ink::Plain,
+                0,
+                0,
+                "Only ends of callbacks are listed, without their begins. So the list tells how \
+                 long each took, and not who waited for whom: there is no schedule. Without a \
+                 device, suspend and resume together are shorter by at most what its callbacks \
+                 took.",
+            );
+        }
+        tables(page, capture, list, selection);
+    }
+}
+
+fn head(page: &mut Page, capture: &Capture, list: &Ranking) {
+    let source = fit_end(capture.names.get(list.source), WIDTH - 30);
+    page.heading(&format!("Durations alone: {source}, line {}", list.at));
+    let kernel = match capture.names.get(list.kernel) {
+        "" => "kernel unknown".to_string(),
+        k => format!("kernel {}", safe(k)),
+    };
+    let (callbacks, of) = (list.rows.len(), list.devices().len());
+    let facts = format!("{kernel}, {} of {}", plural(callbacks, "callback"), plural(of, "device"));
+    page.paragraph(0, &facts);
+}
+
+fn tables(page: &mut Page, capture: &Capture, list: &Ranking, selection: &Selection) {
+    page.heading("Longest callbacks                                                took, ms");
+    for r in list.rows.iter().take(selection.top) {
+        let what = match (capture.names.get(r.function), r.phase, r.direction) {
+            ("", None, None) => String::new(),
+            ("", None, Some(d)) => d.name().to_string(),
+            ("", Some(p), _) => wording::phase(p),
+            (f, ..) => f.to_string(),
+        };
+        let error = if r.error == 0 { String::new() } else { format!("  error {}", r.error) };
+        page.line(&[
+            (Ink::Plain, "  "),
+            (Ink::Strong, &left(&device(capture, r.device), 36)),
+            (Ink::Plain, " "),
+            (Ink::Faint, &left(&what, 22)),
+            (Ink::Plain, &right(&ms(r.took), 12)),
+            (Ink::Hot, &error),
+        ]);
+    }
+    page.heading("Devices                                        removing saves at most, ms");
+    for (id, bound) in list.devices().into_iter().take(selection.top) {
+        page.line(&[
+            (Ink::Plain, "  "),
+            (Ink::Strong, &left(&device(capture, id), 59)),
+            (Ink::Plain, &right(&ms(bound), 12)),
+        ]);
+    }
+}
