@@ -67,7 +67,7 @@ fn check_whole(capture: &Capture, generation: Generation) {
 #[test]
 fn every_generation_and_every_dress() {
     type Dress = (&'static str, fn(u64, &str) -> String);
-    let dresses: [Dress; 9] = [
+    let dresses: [Dress; 22] = [
         ("dmesg", stamped),
         ("caller", |us, t| stamped(us, t).replacen("] ", "][T300] ", 1)),
         ("interrupt", |us, t| stamped(us, t).replacen("] ", "][  C1] ", 1)),
@@ -79,6 +79,36 @@ fn every_generation_and_every_dress() {
         ("rfc3339", |us, t| format!("2024-02-06T04:26:01.376714Z INFO kernel: {}", stamped(us, t))),
         ("mail", |us, t| format!("> > {}", stamped(us, t))),
         ("windows", |us, t| format!("{}\r", stamped(us, t))),
+        ("decoded", |us, t| format!("kern  :info  : {}", stamped(us, t))),
+        ("raw device", |us, t| format!("6,{us},{us},-,caller=T300;{t}")),
+        ("delta", |us, t| stamped(us, t).replacen(']', " <    0.000010>]", 1)),
+        ("interrupted console", |us, t| format!("^C{}", stamped(us, t))),
+        ("logcat", |us, t| format!("07-10 01:19:52.487     0     0 I  : {}", stamped(us, t))),
+        ("mediatek", |us, t| stamped(us, t).replacen("] ", "] <1>.(1)[300:kworker/u4:3]", 1)),
+        ("short", |us, t| format!("Sep 01 10:11:12 box kernel: {}", stamped(us, t))),
+        ("short-monotonic", |us, t| stamped(us, t).replacen("] ", "] box kernel: ", 1)),
+        ("with-unit", |us, t| {
+            format!("Thu 2026-01-01 00:00:12 UTC box kernel: {}", stamped(us, t))
+        }),
+        ("deeply quoted", |us, t| format!(">> > >{}", stamped(us, t))),
+        ("json", |us, t| {
+            let t = t.replace('"', "\\\"");
+            format!(
+                "{{\"_BOOT_ID\":\"a\",\"MESSAGE\":\"{t}\",\"_TRANSPORT\":\"kernel\",\
+                 \"__MONOTONIC_TIMESTAMP\":\"1\",\"_SOURCE_MONOTONIC_TIMESTAMP\":\"{us}\"}}"
+            )
+        }),
+        ("json-pretty", |us, t| {
+            format!(
+                "{{\n\t\"MESSAGE\" : \"{t}\",\n\t\"_TRANSPORT\" : \"kernel\",\n\t\
+                 \"_SOURCE_MONOTONIC_TIMESTAMP\" : \"{us}\"\n}}"
+            )
+        }),
+        ("export", |us, t| {
+            format!(
+                "__CURSOR=s=1\n_TRANSPORT=kernel\nMESSAGE={t}\n_SOURCE_MONOTONIC_TIMESTAMP={us}\n"
+            )
+        }),
     ];
     for generation in Generation::ALL {
         for (name, dress) in dresses {
@@ -86,6 +116,244 @@ fn every_generation_and_every_dress() {
             check_whole(&capture(&synthetic::log(generation, dress)), generation);
         }
     }
+}
+
+#[test]
+fn times_of_a_journal_serve_where_the_kernels_are_missing() {
+    let precise = synthetic::log(Generation::Bare, |us, t| {
+        let s = us / 1_000_000;
+        format!("Sep 01 10:11:{:02}.{:06} box kernel: {t}", s % 60, us % 1_000_000)
+    });
+    check_whole(&capture(&precise), Generation::Bare);
+    let iso = synthetic::log(Generation::Bare, |us, t| {
+        let s = us / 1_000_000;
+        format!("2024-02-06T04:26:{:02},{:06}+01:00 {t}", s % 60, us % 1_000_000)
+    });
+    check_whole(&capture(&iso), Generation::Bare);
+}
+
+#[test]
+fn records_that_a_console_fused_are_read_one_by_one() {
+    for generation in Generation::ALL {
+        let log = synthetic::log(generation, stamped);
+        let fused = log.replace(" usecs\n[", " usecs[");
+        assert!(fused.lines().count() < log.lines().count());
+        check_whole(&capture(&fused), generation);
+        // A second time stamp of an earlier moment is part of the message.
+        let quoted = log.replace("OOM killer enabled.", "OOM killer enabled. [    1.000000] x");
+        check_whole(&capture(&quoted), generation);
+    }
+}
+
+#[test]
+fn lines_that_stand_there_twice_are_read_once() {
+    for generation in Generation::ALL {
+        let log = synthetic::log(generation, stamped);
+        let doubled: String = log.lines().map(|l| format!("{l}\n{l}\n")).collect();
+        let c = capture(&doubled);
+        check_whole(&c, generation);
+        assert_eq!(c.losses.count("doubled_line"), 48);
+    }
+}
+
+#[test]
+fn what_grep_left_out_makes_no_phase_whole() {
+    let log = synthetic::log(Generation::Bare, stamped);
+    let cut: Vec<&str> = log.lines().collect();
+    let cut = format!("{}\n--\n{}\n-- \n", cut[..30].join("\n"), cut[33..].join("\n"));
+    let c = capture(&cut);
+    assert_eq!(c.losses.count("lines_left_out"), 1, "a signature is none");
+    let cycle = &c.cycles[0];
+    assert!((0..cycle.phases.len()).all(|i| !cycle.completeness(i).is_complete()));
+}
+
+#[test]
+fn a_log_without_loss_is_whole_and_a_torn_line_is_not() {
+    let log = synthetic::log(Generation::Bare, stamped);
+    let whole = |c: &Cycle, phase| {
+        let at = c.phases.iter().position(|p| p.phase == phase).unwrap();
+        c.completeness(at).is_complete()
+    };
+    let c = capture(&log);
+    assert!(SIX.iter().all(|&p| whole(&c.cycles[0], p)));
+    // The begin of one line of late suspend is lost, and the end of another.
+    let at = log.find("usb_suspend_late [usb] @").unwrap();
+    let begin = log[..at].rfind('\n').unwrap() + 1;
+    let end = at + log[at..].find('\n').unwrap() + 1;
+    let torn = format!("{}{}", &log[..begin], &log[end..]);
+    let c = capture(&torn);
+    let bad = |c: &Capture| -> Vec<Phase> {
+        SIX.into_iter().filter(|&p| !whole(&c.cycles[0], p)).collect()
+    };
+    assert_eq!(bad(&c), [Phase::Late]);
+    assert_eq!(c.losses.count("end_without_start"), 1);
+    let cut = format!("{}\n{}", &log[..at + 10], &log[end..]);
+    let c = capture(&cut);
+    assert_eq!(bad(&c), [Phase::Late]);
+    // Without totals of phases, only what is cut off is not whole.
+    let plain: String =
+        log.lines().filter(|l| !l.contains("complete after")).map(|l| format!("{l}\n")).collect();
+    assert_eq!(bad(&capture(&plain)), []);
+    let half = &plain[plain.find("calling usb_suspend ").unwrap()..];
+    let half = &half[half.find('\n').unwrap() + 1..];
+    assert_eq!(bad(&capture(half)), [Phase::Suspend]);
+}
+
+#[test]
+fn ends_alone_are_ranked_and_have_no_cycle() {
+    let name = |c: &Capture, s| c.names.get(s).to_string();
+    let log: String = synthetic::log(Generation::Bare, stamped)
+        .lines()
+        .filter(|l| l.contains(" returned "))
+        .map(|l| format!("> {l}\n"))
+        .collect();
+    let c = capture(&log.replacen("1500", "2500", 1));
+    assert!(c.cycles.is_empty());
+    assert_eq!(c.ranked.len(), 1);
+    let r = &c.ranked[0];
+    assert_eq!((r.rows.len(), r.at), (24, 1));
+    assert_eq!(r.rows[0].took, Ns::from_us(2_500));
+    assert_eq!(name(&c, c.graph.get(r.devices()[0].0).name), "1-1");
+    assert_eq!(r.devices()[0].1, Ns::from_us(5 * 1_500 + 2_500));
+    let late = r.rows.iter().filter(|r| r.phase == Some(Phase::Late)).count();
+    assert_eq!(late, 4);
+    // The same measured twice is two lists.
+    assert_eq!(capture(&log.repeat(2)).ranked.len(), 2);
+}
+
+#[test]
+fn tables_that_people_sort_are_ranked() {
+    let c = capture("call usb1+ 109400 usecs\ncall 1-1+ 4000 usecs\ncall usb1+ 2500 usecs\n");
+    assert!(c.cycles.is_empty());
+    let r = &c.ranked[0];
+    let took: Vec<Ns> = r.rows.iter().map(|r| r.took).collect();
+    // Only the oldest kernels print this form, in units of 1,024 ns.
+    assert_eq!(took, [109_400, 4_000, 2_500].map(|us| Ns(us * 1_024)));
+    assert_eq!(r.rows[0].direction, None);
+    assert_eq!(r.devices().len(), 2);
+    let c = capture(
+        "4000 ahci 0000:00:1f.2: PM: pci_pm_resume returned 0 after 4000 usecs\n\
+         3000 ahci 0000:00:1f.2: PM: pci_pm_suspend+0x0/0x10 3000 usecs\n",
+    );
+    assert_eq!(c.ranked.len(), 1);
+    let d = c.graph.get(c.ranked[0].devices()[0].0);
+    assert_eq!((name_of(&c, d.driver), name_of(&c, d.name)), ("ahci", "0000:00:1f.2"));
+    assert_eq!(c.ranked[0].devices()[0].1, Ns::from_ms(7));
+}
+
+fn name_of(c: &Capture, s: dormouse_model::names::Sym) -> &str {
+    c.names.get(s)
+}
+
+#[test]
+fn initcalls_are_no_torn_lines() {
+    let boot = "\
+[    0.055404] calling  con_init+0x0/0x270 @ 0
+[    0.055418] initcall con_init+0x0/0x270 returned 0 after 14 usecs
+[    0.150000] pci 0000:00:1c.0: calling  fixup_bridge+0x0/0x20 @ 1
+[    0.150010] pci 0000:00:1c.0: fixup_bridge+0x0/0x20 took 9 usecs
+[    1.104474] probe of Fixed MDIO bus returned 0 after 2 usecs
+";
+    let log = format!("{boot}{}", synthetic::log(Generation::FunctionPm, stamped));
+    let c = capture(&log);
+    check_whole(&c, Generation::FunctionPm);
+    assert!(c.losses.list.is_empty(), "{:?}", c.losses.list);
+    assert!(c.ranked.is_empty());
+}
+
+#[test]
+fn who_prints_what_only_the_main_thread_prints_is_the_main_thread() {
+    let caller = |us, t: &str| {
+        let pid = t.split(" @ ").nth(1).and_then(|t| t.split(',').next()).unwrap_or("300");
+        stamped(us, t).replacen("] ", &format!("][  T{pid}] "), 1)
+    };
+    let main = |c: &Capture| -> Vec<(i32, Option<bool>)> {
+        let mut list: Vec<_> = c.cycles[0].threads.iter().map(|t| (t.pid, t.is_main)).collect();
+        list.sort();
+        list
+    };
+    let log = synthetic::log(Generation::Bare, caller);
+    assert_eq!(main(&capture(&log)), [(300, Some(true)), (301, Some(false))]);
+    // The line of the entry is lost: others tell as well.
+    let from = log.find("OOM").unwrap();
+    let from = log[..from].rfind('\n').unwrap() + 1;
+    assert_eq!(main(&capture(&log[from..])), [(300, Some(true)), (301, Some(false))]);
+    // Nothing tells: nothing is said.
+    let plain = synthetic::log(Generation::Bare, stamped);
+    assert_eq!(main(&capture(&plain)), [(300, None), (301, None)]);
+}
+
+#[test]
+fn the_kernel_is_named_by_whatever_line_names_it() {
+    let of = |log: &str| -> Vec<String> {
+        let c = capture(log);
+        c.cycles.iter().map(|k| c.names.get(k.kernel).to_string()).collect()
+    };
+    let log = synthetic::log(Generation::Bare, stamped);
+    assert_eq!(of(&log), [""]);
+    for line in [
+        "CPU: 1 PID: 19 Comm: migration/1 Tainted: G S         O       6.1.44-x-generic #242",
+        "CPU: 0 UID: 0 PID: 187 Comm: sh Not tainted 6.1.44-x-generic #79",
+        "Linux box 6.1.44-x-generic #1 SMP PREEMPT_DYNAMIC x86_64 GNU/Linux",
+        "Command line: BOOT_IMAGE=/boot/vmlinuz-6.1.44-x-generic root=/dev/sda1 ro",
+        "Kernel release:    6.1.44-x-generic",
+    ] {
+        assert_eq!(of(&format!("{log}{line}\n")), ["6.1.44-x-generic"], "{line}");
+        assert_eq!(of(&format!("{line}\n{log}")), ["6.1.44-x-generic"], "{line}");
+    }
+    for line in ["Linux is 5 years old", "vmlinuz-linux", "Not tainted 1.2.3", "Linux a 6.1 b"] {
+        assert_eq!(of(&format!("{line}\n{log}")), [""], "{line}");
+    }
+    // Another boot is another kernel.
+    let two = format!("{log}-- Boot 0123456789abcdef --\n{log}Kernel release: 6.2.1\n");
+    assert_eq!(of(&two), ["", "6.2.1"]);
+}
+
+#[test]
+fn excerpts_of_several_cycles_are_told_apart() {
+    let log = synthetic::log(Generation::Bare, stamped);
+    let only: String = log
+        .lines()
+        .filter(|l| l.contains("_suspend_noirq ") || l.contains("_resume_noirq "))
+        .map(|l| format!("{l}\n"))
+        .collect();
+    // Back in time, and forth by more than a pause.
+    assert_eq!(capture(&only.repeat(2)).cycles.len(), 2);
+    let up: String =
+        only.lines().filter(|l| l.contains("resume")).map(|l| format!("{l}\n")).collect();
+    let later = up.replace("[   50.", "[   70.");
+    assert_eq!(capture(&format!("{up}Here is the other:\n{later}")).cycles.len(), 2);
+    let journal = |id: &str| {
+        synthetic::log(Generation::Bare, |us, t| {
+            format!(
+                "{{\"_BOOT_ID\":\"{id}\",\"MESSAGE\":\"{t}\",\
+                 \"_SOURCE_MONOTONIC_TIMESTAMP\":\"{us}\"}}"
+            )
+        })
+    };
+    let c = capture(&format!("{}{}", journal("a"), journal("b")));
+    assert_eq!(c.cycles.len(), 2);
+    assert_eq!(c.losses.count("time_backwards"), 0);
+}
+
+#[test]
+fn logs_without_devices_name_the_knobs() {
+    let log = synthetic::log(Generation::Bare, stamped);
+    let keep = |f: &dyn Fn(&str) -> bool| -> String {
+        log.lines().filter(|l| f(l)).map(|l| format!("{l}\n")).collect()
+    };
+    let advice = |log: &str, kind: &str| {
+        let c = capture(log);
+        c.losses.list.iter().find(|l| l.kind == kind).map(|l| l.advice.to_string())
+    };
+    let totals = keep(&|l| !l.contains("calling") && !l.contains("returned"));
+    let text = advice(&totals, "no_callbacks").unwrap();
+    assert!(text.contains("echo 1 > /sys/power/pm_print_times"), "{text}");
+    let bare = keep(&|l| !l.contains("usecs") && !l.contains("calling") && !l.contains("msecs"));
+    let text = advice(&bare, "no_phases").unwrap();
+    assert!(text.contains("echo 1 > /sys/power/pm_debug_messages"), "{text}");
+    assert_eq!(advice(&log, "no_callbacks"), None);
+    assert_eq!(advice(&log, "no_phases"), None);
 }
 
 #[test]
@@ -330,4 +598,68 @@ fn hibernation_is_one_cycle_with_its_own_verbs() {
     assert_eq!(of(Phase::Resume), Some(PmEvent::Thaw));
     assert_eq!(k.phase(Phase::ResumeNoirq).unwrap().event, PmEvent::Thaw);
     assert!(k.asleep.is_some());
+}
+
+#[test]
+fn every_event_of_a_hibernation_has_phases_of_its_own() {
+    use dormouse_model::image::ImageWork;
+    use dormouse_model::phase::PmEvent;
+    let mut log = String::from("[   10.000000] PM: hibernation: hibernation entry\n");
+    let mut us = 10_100_000;
+    let mut say = |text: &str| {
+        us += 1_000;
+        log.push_str(&format!("{}\n", stamped(us, text)));
+    };
+    let runs = [
+        (["freeze", "freeze_late", "freeze_noirq"], "PM: hibernation: Creating image:"),
+        (
+            ["thaw_noirq", "thaw_early", "thaw"],
+            "PM: hibernation: Wrote 4096 kbytes in 0.02 seconds (204.80 MB/s)",
+        ),
+        (
+            ["poweroff", "poweroff_late", "poweroff_noirq"],
+            "PM: hibernation: Image restored successfully.",
+        ),
+        (
+            ["restore_noirq", "restore_early", "restore"],
+            "PM: hibernation: Read 4096 kbytes in 0.03 seconds (136.53 MB/s)",
+        ),
+    ];
+    for (words, then) in runs {
+        for word in words {
+            for device in ["0000:00:1f.2", "0000:00:02.0"] {
+                say(&format!("ahci {device}: PM: calling pci_pm_{word} @ 7, parent: pci0000:00"));
+                say(&format!("ahci {device}: PM: pci_pm_{word} returned 0 after 900 usecs"));
+                // A driver without a word of its own does the same in all.
+                say(&format!("x {device}-x: PM: calling x_suspend_resume @ 7, parent: {device}"));
+                say(&format!("x {device}-x: PM: x_suspend_resume returned 0 after 1 usecs"));
+            }
+        }
+        say(then);
+    }
+    say("OOM killer enabled.");
+    say("Restarting tasks ... done.");
+    say("PM: hibernation: hibernation exit");
+    let c = capture(&log);
+    assert_eq!(c.cycles.len(), 1);
+    let k = &c.cycles[0];
+    assert_eq!(k.mode, Mode::Disk);
+    for (event, phases) in [
+        (PmEvent::Freeze, [Phase::Suspend, Phase::Late, Phase::Noirq]),
+        (PmEvent::Thaw, [Phase::ResumeNoirq, Phase::ResumeEarly, Phase::Resume]),
+        (PmEvent::Hibernate, [Phase::Suspend, Phase::Late, Phase::Noirq]),
+        (PmEvent::Restore, [Phase::ResumeNoirq, Phase::ResumeEarly, Phase::Resume]),
+    ] {
+        for phase in phases {
+            let span = k.phases.iter().filter(|p| (p.phase, p.event) == (phase, event));
+            assert_eq!(span.count(), 1, "{event:?} {phase}");
+            let named = |b: &&dormouse_model::cycle::Callback| {
+                c.names.get(b.function).starts_with("pci") && (b.phase, b.event) == (phase, event)
+            };
+            assert_eq!(k.callbacks.iter().filter(named).count(), 2, "{event:?} {phase}");
+        }
+    }
+    let image: Vec<_> = k.image.iter().map(|s| (s.work, s.bytes)).collect();
+    assert_eq!(image, [(ImageWork::Write, 4 << 20), (ImageWork::Read, 4 << 20)]);
+    assert_eq!(k.image[0].end.since(k.image[0].start), Ns::from_ms(20));
 }

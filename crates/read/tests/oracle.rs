@@ -4,7 +4,11 @@
 #[path = "support/invariants.rs"]
 mod invariants;
 
-use dormouse_model::phase::Phase;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::{Cycle, Mode, Outcome};
+use dormouse_model::image::ImageWork;
+use dormouse_model::phase::{Direction, Phase, PmEvent};
+use dormouse_model::time::Ns;
 use dormouse_read::{Input, Options, Reading, read};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -290,4 +294,123 @@ fn a_folder_of_runs_is_one_machine_and_its_logs_join_its_traces() {
     names.sort();
     names.dedup();
     assert_eq!((graph.devices.len(), names.len()), (906, 863));
+}
+
+/// The only capture of a file below `logs/real` whose name begins so.
+fn real(logs: &Path, begin: &str) -> Capture {
+    let path = all_files(&logs.join("real"))
+        .into_iter()
+        .find(|p| p.file_name().unwrap().to_string_lossy().starts_with(begin))
+        .unwrap_or_else(|| panic!("no log {begin}"));
+    let mut captures = reading(&path).captures;
+    assert_eq!(captures.len(), 1, "{begin}");
+    captures.remove(0)
+}
+
+/// What of each device phase is known: complete or not.
+fn whole(cycle: &Cycle) -> Vec<(Phase, bool)> {
+    let all = cycle.phases.iter().enumerate().filter(|(_, p)| p.phase.has_devices());
+    all.map(|(i, p)| (p.phase, cycle.completeness(i).is_complete())).collect()
+}
+
+#[test]
+fn a_phone_that_would_not_sleep_and_then_did() {
+    let Some(logs) = logs() else { return };
+    let c = real(&logs, "pixel6-6.16-rc4");
+    let [aborted, slept] = &c.cycles[..] else { panic!("{} cycles", c.cycles.len()) };
+    let Outcome::AbortedByDevice { device: Some(d), errno } = aborted.outcome else {
+        panic!("{:?}", aborted.outcome)
+    };
+    assert_eq!((c.names.get(c.graph.get(d).name), errno), ("eeprom@2", -16));
+    // It hung there: what else would have run is not known.
+    assert_eq!(whole(aborted), [(Phase::Suspend, false)]);
+    assert_eq!((slept.mode, slept.outcome), (Mode::Deep, Outcome::Slept));
+    let printed = |p: Phase| slept.phase(p).unwrap().printed;
+    assert_eq!(printed(Phase::Suspend), Some(Ns::from_us(471_873)));
+    assert_eq!(printed(Phase::Late), Some(Ns::from_us(50_932)));
+    assert_eq!(printed(Phase::Resume), Some(Ns::from_us(430_625)));
+    // The console slept before the machine did: the end of noirq is torn off,
+    // noirq and early resume are missing, and the begin of resume.
+    assert_eq!(
+        whole(slept),
+        [
+            (Phase::Prepare, true),
+            (Phase::Suspend, true),
+            (Phase::Late, true),
+            (Phase::Noirq, false),
+            (Phase::Resume, false)
+        ]
+    );
+    // PRINTK_CALLER tells the main threads: one run has workers, the other none.
+    let workers = |k: &Cycle| k.threads.iter().filter(|t| t.is_main == Some(false)).count();
+    let main = |k: &Cycle| k.threads.iter().find(|t| t.is_main == Some(true)).map(|t| t.pid);
+    assert_eq!((main(aborted), main(slept)), (Some(10_732), Some(29_333)));
+    assert!(workers(aborted) >= 5, "{}", workers(aborted));
+    assert_eq!(workers(slept), 0);
+}
+
+#[test]
+fn a_hibernation_keeps_its_events_and_its_image() {
+    let Some(logs) = logs() else { return };
+    let files: Vec<Input> = all_files(&logs.join("real"))
+        .into_iter()
+        .filter(|p| p.to_string_lossy().contains("hibernate"))
+        .map(Input::Path)
+        .collect();
+    assert_eq!(files.len(), 2);
+    let reading = read(&files, &Options::default()).unwrap();
+    let cycles: Vec<&Cycle> = reading.captures.iter().flat_map(|c| &c.cycles).collect();
+    let [k] = cycles[..] else { panic!("{} cycles", cycles.len()) };
+    assert_eq!(k.mode, Mode::Disk);
+    assert!(k.image.iter().any(|s| s.work == ImageWork::Allocate && s.bytes == 1_086_672 << 10));
+    for b in &k.callbacks {
+        let down = b.phase.direction() == Direction::Suspend;
+        assert_eq!(b.event, if down { PmEvent::Freeze } else { PmEvent::Restore });
+    }
+    assert!(k.phase(Phase::Resume).unwrap().duration() > Ns::from_ms(1_380));
+}
+
+#[test]
+fn durations_agree_with_time_stamps_in_the_unit_of_the_kernel() {
+    let Some(logs) = logs() else { return };
+    // Medians of long callbacks; the printed number alone is 2.4 % off before 5.14.
+    let mut files: Vec<(&str, Capture)> = Vec::new();
+    for (kernel, name) in [("5.4", "xps13"), ("5.9", "lkp"), ("6.1", "dell"), ("6.3", "lenovo")] {
+        files.push((kernel, real(&logs, name)));
+    }
+    for path in all_files(&logs.join("pm-graph/devtest-3.15")) {
+        if path.to_string_lossy().contains("dmesg") {
+            files.push(("3.15", reading(&path).captures.remove(0)));
+        }
+    }
+    for (kernel, c) in files {
+        let text = text(Path::new(c.names.get(c.cycles[0].source)));
+        let mut ratio = Vec::new();
+        for b in c.cycles.iter().flat_map(|k| &k.callbacks) {
+            let took = b.duration();
+            if took < Ns::from_ms(10) || !b.complete {
+                continue;
+            }
+            // The line before it: `calling` of the same device and function.
+            let name = c.names.get(c.graph.get(b.device).name);
+            let function = c.names.get(b.function);
+            let calls = text
+                .lines()
+                .filter(|l| l.contains("calling ") && l.contains(function) && l.contains(name));
+            let at = calls.filter_map(stamp_of).filter(|&t| t <= b.end.0 / 1_000).max();
+            let Some(at) = at else { continue };
+            ratio.push(took.0 / ((b.end.0 / 1_000 - at).max(1)));
+        }
+        ratio.sort_unstable();
+        let middle = ratio[ratio.len() / 2];
+        println!("{kernel}: {} callbacks, median {middle} thousandths", ratio.len());
+        assert!((990..=1_010).contains(&middle), "{kernel}: {middle}");
+    }
+}
+
+/// Microseconds of the first `[ seconds.micros]`.
+fn stamp_of(line: &str) -> Option<i64> {
+    let inside = line.split_once('[')?.1.split_once(']')?.0.trim();
+    let (s, us) = inside.split_once('.')?;
+    Some(s.parse::<i64>().ok()? * 1_000_000 + us.parse::<i64>().ok()?)
 }

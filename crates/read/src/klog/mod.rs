@@ -219,7 +219,9 @@ impl Joiner<'_> {
                     Some(at),
                 );
             }
-            Item::Doubled(r) if calls::parse(r.text).is_none() => return,
+            Item::Doubled(r) if matches!(calls::parse(r.text), None | Some(calls::Line::Cut)) => {
+                return;
+            }
             Item::Doubled(_) => {
                 return self.log.t.losses().add(
                     "doubled_line",

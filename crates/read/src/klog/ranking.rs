@@ -3,7 +3,6 @@
 use super::phase;
 use super::state::Log;
 use crate::track::DeviceKey;
-use dormouse_model::complete::LostKind;
 use dormouse_model::loss::Severity;
 use dormouse_model::phase::Direction;
 use dormouse_model::ranked::{Ranked, Ranking};
@@ -53,7 +52,7 @@ impl Log<'_> {
         });
         // Only the open cycle can still be told what it lost.
         if !row {
-            self.lose(LostKind::Starts, 1);
+            self.lose_start(function);
         }
     }
 

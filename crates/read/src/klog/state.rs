@@ -182,9 +182,19 @@ impl<'t> Log<'t> {
         self.was_timed = false;
     }
 
-    /// A callback line was torn, or lines were left out.
+    /// A line was torn or dropped, or lines were left out.
     pub fn lose(&mut self, kind: LostKind, count: u64) {
         let phase = if kind == LostKind::Places { None } else { self.c.phase };
+        self.lose_in(phase, kind, count);
+    }
+
+    /// The begin of a callback of `function` is missing.
+    pub(super) fn lose_start(&mut self, function: &[u8]) {
+        let phase = self.c.phase.map(|now| phase::of(function, now, self.c.proven));
+        self.lose_in(phase, LostKind::Starts, 1);
+    }
+
+    fn lose_in(&mut self, phase: Option<Phase>, kind: LostKind, count: u64) {
         let open = self.t.open_serial() != 0 && self.c.serial == self.t.open_serial();
         if let Some(c) = self.t.current().filter(|_| open) {
             c.cycle.lose(phase, kind, count);

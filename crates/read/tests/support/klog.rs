@@ -36,7 +36,62 @@ pub fn logs() -> Vec<(&'static str, String)> {
              [   11.050000] PM: suspend exit\n"
         )
     };
+    let modern = new("PM: ", "");
+    let body = |line: &str| -> (String, String) {
+        let (stamp, text) = line[1..].split_once(']').unwrap();
+        (stamp.trim().to_string(), text.trim_start_matches(|c| c != ' ').trim().to_string())
+    };
+    let dressed = |dress: &dyn Fn(&str, &str) -> String| -> String {
+        modern.lines().map(body).map(|(s, t)| dress(&s, &t) + "\n").collect()
+    };
+    let micros = |stamp: &str| stamp.replace('.', "");
     vec![
+        ("decode", modern.lines().map(|l| format!("kern  :info  : {l}\n")).collect()),
+        ("fused", modern.replace(" usecs\n", " usecs")),
+        ("doubled", modern.lines().map(|l| format!("{l}\n{l}\n")).collect()),
+        ("grep", modern.replace("[   10.030000]", "--\n[   10.030000]")),
+        (
+            "ends",
+            modern
+                .lines()
+                .filter(|l| l.contains(" returned "))
+                .map(|l| format!("> {l}\n"))
+                .collect(),
+        ),
+        ("table", "call usb1+ 109400 usecs\ncall 1-1+ 4000 usecs\n".into()),
+        ("device", dressed(&|s, t| format!("6,1,{},-,caller=T7;{t}", micros(s)))),
+        ("mediatek", dressed(&|s, t| format!("[   {s}] <1>.(1)[7:sh]{t}"))),
+        (
+            "json",
+            dressed(&|s, t| {
+                format!(
+                    "{{\"_BOOT_ID\":\"a\",\"MESSAGE\":\"{t}\",\"_TRANSPORT\":\"kernel\",\
+                 \"_SOURCE_MONOTONIC_TIMESTAMP\":\"{}\"}}",
+                    micros(s)
+                )
+            }),
+        ),
+        (
+            "export",
+            dressed(&|s, t| {
+                format!(
+                    "__CURSOR=c\n_TRANSPORT=kernel\nMESSAGE={t}\n_SOURCE_MONOTONIC_TIMESTAMP={}\n",
+                    micros(s)
+                )
+            }),
+        ),
+        (
+            "hibernation",
+            modern
+                .replace("suspend entry (deep)", "hibernation: hibernation entry")
+                .replace("suspend exit", "hibernation: hibernation exit")
+                .replace("pm_suspend", "pm_freeze")
+                .replace("dev_resume", "dev_restore")
+                .replace(
+                    "PM: suspend-to-idle",
+                    "PM: hibernation: Allocated 4096 kbytes in 0.02 seconds (204.80 MB/s)",
+                ),
+        ),
         ("4.19", old("[   97.000123] ")),
         ("syslog", old("Nov 21 22:16:50 box kernel: [   97.000123] ")),
         ("rfc3339", old("2026-11-21T22:16:50.000001+01:00 box kernel: ")),
