@@ -5,6 +5,7 @@ use super::*;
 use dormouse_board::Work;
 
 impl<C: CpuModel> Engine<'_, C> {
+    #[inline]
     pub(super) fn dpm_run_callback(&mut self, t: u32) -> Flow {
         let d = self.threads[t as usize].device;
         self.tally.callbacks += 1;
@@ -25,6 +26,7 @@ impl<C: CpuModel> Engine<'_, C> {
 
     /// Callbacks sleep first and compute then, as the board module of the
     /// laboratory does.
+    #[inline]
     pub(super) fn callback(&mut self, t: u32) -> Flow {
         let d = self.threads[t as usize].device;
         let sleep = self.topology.work[self.index][d as usize].sleep;
@@ -42,6 +44,7 @@ impl<C: CpuModel> Engine<'_, C> {
         Flow::Stop
     }
 
+    #[inline]
     pub(super) fn callback_slept(&mut self, t: u32) -> Flow {
         self.tally.wakeups += 1;
         self.callback_computes(t)
@@ -55,6 +58,7 @@ impl<C: CpuModel> Engine<'_, C> {
         C::compute_callback(self, t)
     }
 
+    #[inline]
     fn callback_end(&mut self, t: u32) -> Flow {
         let d = self.threads[t as usize].device;
         let Work { lock, ret, .. } = self.topology.work[self.index][d as usize];
@@ -78,6 +82,7 @@ impl<C: CpuModel> Engine<'_, C> {
     }
 
     /// The device of `t` is done in this phase.
+    #[inline]
     pub(super) fn complete(&mut self, t: u32) -> Flow {
         let d = self.threads[t as usize].device;
         let woken = self.complete_all(d);
@@ -92,6 +97,7 @@ impl<C: CpuModel> Engine<'_, C> {
     }
 
     /// Marks `d` done and wakes who waits for it, in order.
+    #[inline]
     pub(super) fn complete_all(&mut self, d: u32) -> u32 {
         self.set(d, state::DONE);
         let mut list = self.devices[d as usize].waiters;

@@ -6,6 +6,7 @@ use super::super::policy::Reached;
 use super::*;
 
 impl<C: CpuModel> Engine<'_, C> {
+    #[inline]
     pub(super) fn device(&mut self, t: u32) -> Flow {
         match self.direction {
             Direction::Suspend => self.device_suspend(t),
@@ -14,6 +15,7 @@ impl<C: CpuModel> Engine<'_, C> {
     }
 
     /// On the way down a device waits for what depends on it before every check.
+    #[inline]
     fn device_suspend(&mut self, t: u32) -> Flow {
         let d = self.threads[t as usize].device;
         self.devices[d as usize].at = 0;
@@ -28,6 +30,7 @@ impl<C: CpuModel> Engine<'_, C> {
 
     /// On the way up a device that was not suspended is completed at once,
     /// without any wait; everything else waits for its superiors first.
+    #[inline]
     fn device_resume(&mut self, t: u32) -> Flow {
         let d = self.threads[t as usize].device;
         self.devices[d as usize].at = 0;
@@ -53,6 +56,7 @@ impl<C: CpuModel> Engine<'_, C> {
     }
 
     /// Whether the policy starts `d` in this thread only when it is ready.
+    #[inline]
     fn need_not_wait(&self, t: u32, d: u32) -> bool {
         matches!(self.walk.reached, Reached::InOrder | Reached::FirstReady)
             || (self.threads[t as usize].asynchronous && !self.walk.workers_wait)
@@ -64,6 +68,7 @@ impl<C: CpuModel> Engine<'_, C> {
         self.owe(t, self.costs.runtime);
     }
 
+    #[inline]
     pub(super) fn dpm_wait_for_superior(&mut self, t: u32) -> Flow {
         C::mutex_unlock(self, DPM_LIST_MTX);
         self.dpm_wait_begin(t)
@@ -71,6 +76,7 @@ impl<C: CpuModel> Engine<'_, C> {
 
     /// Looks at everything the device of `t` may wait for; links that nobody
     /// waits for and devices that are done cost a look too.
+    #[inline]
     fn dpm_wait_begin(&mut self, t: u32) -> Flow {
         let d = self.threads[t as usize].device;
         let looks = times(self.costs.look, self.dependencies().of(d as usize).len() as u32);
@@ -106,6 +112,7 @@ impl<C: CpuModel> Engine<'_, C> {
     }
 
     /// What stands between the wait and the callback.
+    #[inline]
     fn checks(&mut self, t: u32) -> Flow {
         let d = self.threads[t as usize].device;
         if self.direction == Direction::Suspend {
@@ -219,6 +226,7 @@ impl<C: CpuModel> Engine<'_, C> {
     }
 
     /// The flag that a suspend phase sets and its mirror takes back.
+    #[inline]
     pub(super) fn phase_flag(&self) -> u16 {
         match self.phase {
             Phase::Noirq | Phase::ResumeNoirq => state::NOIRQ,
@@ -228,6 +236,7 @@ impl<C: CpuModel> Engine<'_, C> {
     }
 
     /// The callback returned 0, or there is none.
+    #[inline]
     pub(super) fn succeed(&mut self, d: u32) {
         let flag = self.phase_flag();
         if self.direction == Direction::Resume {

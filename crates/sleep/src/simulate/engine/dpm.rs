@@ -117,6 +117,7 @@ impl<C: CpuModel> Engine<'_, C> {
     }
 
     /// Queues `d` if it is asynchronous and nobody did yet; true if it did.
+    #[inline]
     pub(super) fn dpm_async_fn(&mut self, d: u32) -> bool {
         let flags = &mut self.devices[d as usize].flags;
         if *flags & (state::WIP | state::ASYNC) != state::ASYNC {

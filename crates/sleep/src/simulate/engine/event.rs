@@ -7,47 +7,103 @@ use dormouse_model::time::Ns;
 
 /// A queue of moments: by time, at equal time the main thread's first, then in
 /// the order in which they were made.
+///
+/// Threads that compute go on within microseconds, and there are few of them;
+/// threads that sleep are many and wait for longer. So the next few moments are
+/// kept sorted, and only what does not fit there goes to a heap. Where a moment
+/// is kept does not change the order in which moments are taken.
 pub(super) struct Events {
-    heap: BinaryHeap<Reverse<u128>>,
+    /// The first `len` are used, the next moment last.
+    soon: [u128; SOON],
+    len: usize,
+    later: BinaryHeap<Reverse<u128>>,
+    /// The first of both.
+    first: u128,
+    /// When the first one is; [`Ns::MAX`] if there is none.
+    pub(super) next: Ns,
     made: u64,
 }
+
+/// Moments that are kept sorted.
+const SOON: usize = 12;
 
 /// Bits of the thread's number in a key, and of the sequence above it.
 const THREAD: u32 = 24;
 const SEQUENCE: u32 = 39;
 
+/// No moment is left.
+const NEVER: u128 = u128::MAX;
+
 impl Events {
     pub(super) fn with_capacity(n: usize) -> Events {
-        Events { heap: BinaryHeap::with_capacity(n), made: 0 }
+        let later = BinaryHeap::with_capacity(n);
+        Events { soon: [0; SOON], len: 0, later, first: NEVER, next: Ns::MAX, made: 0 }
     }
 
-    /// Thread `t` goes on at `time`.
-    pub(super) fn push(&mut self, time: Ns, t: u32) {
+    /// Thread `t`, which computes, goes on at `time`.
+    #[inline]
+    pub(super) fn push_soon(&mut self, time: Ns, t: u32) {
+        let key = self.key(time, t);
+        if self.len == SOON {
+            self.later.push(Reverse(key));
+            return;
+        }
+        let mut at = self.len;
+        while at > 0 && self.soon[at - 1] < key {
+            self.soon[at] = self.soon[at - 1];
+            at -= 1;
+        }
+        self.soon[at] = key;
+        self.len += 1;
+    }
+
+    /// Thread `t`, which sleeps, goes on at `time`.
+    pub(super) fn push_later(&mut self, time: Ns, t: u32) {
+        let key = self.key(time, t);
+        self.later.push(Reverse(key));
+    }
+
+    #[inline(always)]
+    fn key(&mut self, time: Ns, t: u32) -> u128 {
         self.made += 1;
         let others = u64::from(t != MAIN) << (THREAD + SEQUENCE);
         let sequence = (self.made & ((1 << SEQUENCE) - 1)) << THREAD;
         let order = others | sequence | u64::from(t);
-        self.heap.push(Reverse(u128::from(time.0.max(0) as u64) << 64 | u128::from(order)));
-    }
-
-    /// When the first one is.
-    pub(super) fn first(&self) -> Option<Ns> {
-        self.heap.peek().map(|e| time(e.0))
+        let key = u128::from(time.0.max(0) as u64) << 64 | u128::from(order);
+        if key < self.first {
+            self.first = key;
+            self.next = self.next.min(time);
+        }
+        key
     }
 
     /// Whose the first one is.
     pub(super) fn first_thread(&self) -> Option<u32> {
-        self.heap.peek().map(|e| thread(e.0))
+        (self.first != NEVER).then(|| thread(self.first))
     }
 
     /// Takes the first one.
     pub(super) fn pop(&mut self) -> Option<(Ns, u32)> {
-        self.heap.pop().map(|e| (time(e.0), thread(e.0)))
+        let key = self.first;
+        if key == NEVER {
+            return None;
+        }
+        if self.len > 0 && self.soon[self.len - 1] == key {
+            self.len -= 1;
+        } else {
+            self.later.pop();
+        }
+        let soon = if self.len > 0 { self.soon[self.len - 1] } else { NEVER };
+        let later = self.later.peek().map_or(NEVER, |e| e.0);
+        self.first = soon.min(later);
+        self.next = if self.first == NEVER { Ns::MAX } else { time(self.first) };
+        Some((time(key), thread(key)))
     }
 
     /// Takes the first one, if it is not after `now`.
+    #[inline]
     pub(super) fn pop_until(&mut self, now: Ns) -> Option<u32> {
-        if self.first()? > now {
+        if self.next > now {
             return None;
         }
         self.pop().map(|(_, t)| t)
@@ -60,4 +116,30 @@ fn time(key: u128) -> Ns {
 
 fn thread(key: u128) -> u32 {
     key as u32 & ((1 << THREAD) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use dormouse_stats::random::Random;
+
+    #[test]
+    fn moments_come_by_time_then_the_main_thread_then_in_order() {
+        let mut random = Random::new(3);
+        let mut events = Events::with_capacity(0);
+        let mut all = Vec::new();
+        for i in 0..500 {
+            let (time, t) = (Ns(random.below(40) as i64), random.below(9) as u32);
+            match random.below(2) {
+                0 => events.push_soon(time, t),
+                _ => events.push_later(time, t),
+            }
+            all.push((time, t != MAIN, i, t));
+        }
+        all.sort();
+        let taken: Vec<(Ns, u32)> = core::iter::from_fn(|| events.pop()).collect();
+        let expected: Vec<(Ns, u32)> = all.iter().map(|a| (a.0, a.3)).collect();
+        assert_eq!(taken, expected);
+    }
 }

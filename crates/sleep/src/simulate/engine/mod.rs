@@ -323,17 +323,35 @@ impl<'a, C: CpuModel> Engine<'a, C> {
         Ok(start)
     }
 
-    /// Moves time on to the next event and returns all that happens then, one
-    /// thread after the other, to `fire`.
-    fn next_moment(&mut self, fire: impl Fn(&mut Self, u32)) -> Result<(), Ended> {
-        let (time, first) = self.events.pop().ok_or(Ended::Deadlock)?;
+    /// Moves time on to the next event, and returns whose it is.
+    #[inline]
+    fn next_moment(&mut self) -> Result<u32, Ended> {
+        let (time, t) = self.events.pop().ok_or(Ended::Deadlock)?;
         self.now = self.now.max(time);
         if self.now > self.limit {
             return Err(Ended::Late);
         }
-        fire(self, first);
-        while let Some(t) = self.events.pop_until(self.now) {
-            fire(self, t);
+        Ok(t)
+    }
+
+    /// Moves time on to the next event. All who go on then take their steps, one
+    /// after the other, if `has_cpu` finds them one.
+    #[inline]
+    fn go_on(&mut self, has_cpu: impl Fn(&mut Self, u32) -> bool) -> Result<(), Ended> {
+        let first = self.next_moment()?;
+        if self.events.next > self.now {
+            // As a rule it is one thread.
+            if has_cpu(self, first) {
+                self.run_thread(first);
+            }
+            return Ok(());
+        }
+        let mut next = Some(first);
+        while let Some(t) = next {
+            if has_cpu(self, t) {
+                self.make_ready(t);
+            }
+            next = self.events.pop_until(self.now);
         }
         Ok(())
     }
@@ -347,13 +365,22 @@ impl<'a, C: CpuModel> Engine<'a, C> {
         }
     }
 
-    /// Lets `t` go on after `delay`.
+    /// Lets `t`, which computes, go on after `delay`.
     fn after(&mut self, t: u32, delay: Ns) {
         if delay == Ns::ZERO {
             self.make_ready(t);
-            return;
+        } else {
+            self.events.push_soon(self.now + delay, t);
         }
-        self.events.push(self.now + delay, t);
+    }
+
+    /// Lets `t`, which sleeps, go on after `delay`.
+    fn after_sleep(&mut self, t: u32, delay: Ns) {
+        if delay == Ns::ZERO {
+            self.make_ready(t);
+        } else {
+            self.events.push_later(self.now + delay, t);
+        }
     }
 
     /// Wakes a sleeping thread.
@@ -371,7 +398,7 @@ impl<'a, C: CpuModel> Engine<'a, C> {
     /// Whether nothing else happens before or at `end`, so that a thread may
     /// compute until then without an event.
     fn nothing_until(&self, end: Ns) -> bool {
-        self.ready.is_empty() && !self.main_ready && self.events.first().is_none_or(|t| t > end)
+        self.events.next > end && self.ready.is_empty() && !self.main_ready
     }
 
     fn run_thread(&mut self, t: u32) {

@@ -19,6 +19,7 @@ impl Mutex {
 impl<C: CpuModel> Engine<'_, C> {
     /// Takes mutex `l`: true if it was free. If not, `t` goes on with `step` when
     /// it has it.
+    #[inline]
     pub(super) fn mutex_lock(&mut self, t: u32, l: u32, step: Step) -> bool {
         let mutex = &mut self.mutexes[l as usize];
         if mutex.owner == NONE {
@@ -54,6 +55,7 @@ impl<C: CpuModel> Engine<'_, C> {
         }
     }
 
+    #[inline]
     pub(super) fn park(&mut self, t: u32) {
         if t != MAIN {
             self.threads[t as usize].parked = true;
@@ -62,6 +64,7 @@ impl<C: CpuModel> Engine<'_, C> {
         }
     }
 
+    #[inline]
     pub(super) fn unpark(&mut self, t: u32) {
         if core::mem::take(&mut self.threads[t as usize].parked) {
             self.tally.parked -= 1;

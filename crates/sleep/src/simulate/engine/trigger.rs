@@ -7,6 +7,7 @@ use super::super::topology::{Edge, TREE, kind_number};
 use super::*;
 
 impl<C: CpuModel> Engine<'_, C> {
+    #[inline]
     pub(super) fn trigger(&mut self, t: u32) -> Flow {
         match self.walk.finished {
             Finished::StartReady => self.go(t, Step::StartReady, Ns::ZERO),
@@ -63,6 +64,7 @@ impl<C: CpuModel> Engine<'_, C> {
     }
 
     /// Offers `d`: true if it was queued now.
+    #[inline]
     fn dpm_async_with_cleanup(&mut self, t: u32, d: u32) -> bool {
         if self.dpm_async_fn(d) {
             return true;
@@ -159,6 +161,7 @@ impl<C: CpuModel> Engine<'_, C> {
 
     /// The device of `t` is done: back to the trigger that ran it in place, or
     /// to what the thread did before.
+    #[inline]
     fn device_return(&mut self, t: u32) -> Flow {
         let d = self.threads[t as usize].device;
         let caller = core::mem::replace(&mut self.devices[d as usize].caller, NONE);

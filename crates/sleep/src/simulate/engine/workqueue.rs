@@ -89,6 +89,7 @@ impl<C: CpuModel> Engine<'_, C> {
     }
 
     /// Queues the routine of `d` for a worker.
+    #[inline]
     pub(super) fn queue_work(&mut self, d: u32) {
         self.tally.items += 1;
         self.pool.outstanding += 1;
@@ -106,6 +107,7 @@ impl<C: CpuModel> Engine<'_, C> {
     /// does it as much as waking a waiter; nothing while the worker is on its
     /// way, so only the first of a burst of items pays. Costs of hardware have
     /// it in `queue`: no recording there tells the two apart.
+    #[inline]
     fn kick_pool(&mut self) {
         let head = self.pool.idle_head;
         if head == NONE || self.pool.worklist.is_empty() || self.pool.called[head as usize] {
@@ -124,6 +126,7 @@ impl<C: CpuModel> Engine<'_, C> {
     }
 
     /// Sleeps again without work; else makes sure of the reserve and works.
+    #[inline]
     pub(super) fn worker_recheck(&mut self, t: u32) -> Flow {
         if self.pool.worklist.is_empty() {
             return self.worker_sleep(t);
@@ -160,6 +163,7 @@ impl<C: CpuModel> Engine<'_, C> {
         self.async_run_entry_fn(t, d)
     }
 
+    #[inline]
     fn async_run_entry_fn(&mut self, t: u32, d: u32) -> Flow {
         let thread = &mut self.threads[t as usize];
         thread.device = d;
@@ -171,6 +175,7 @@ impl<C: CpuModel> Engine<'_, C> {
     /// The end of `async_run_entry_fn()` and `process_one_work()`: the item goes
     /// off the lists, and one above the limit may take its place
     /// (`pwq_dec_nr_in_flight()`).
+    #[inline]
     pub(super) fn item_done(&mut self, t: u32) -> Flow {
         self.pool.busy -= 1;
         self.pool.outstanding -= 1;
@@ -188,6 +193,7 @@ impl<C: CpuModel> Engine<'_, C> {
         self.go(t, next, self.costs.item)
     }
 
+    #[inline]
     pub(super) fn worker_sleep(&mut self, t: u32) -> Flow {
         if !self.pool.worklist.is_empty() {
             // Something was queued while the last item was cleaned up.

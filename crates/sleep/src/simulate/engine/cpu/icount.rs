@@ -308,10 +308,7 @@ impl CpuModel for Icount {
         let time = e.computing_time(t, work);
         let cpu = e.threads[t as usize].cpu as usize;
         let end = e.now + time;
-        if e.cpus.turn == cpu
-            && !(e.cpus.interrupted && t == MAIN)
-            && e.events.first().is_none_or(|first| first >= end)
-        {
+        if e.cpus.turn == cpu && !(e.cpus.interrupted && t == MAIN) && e.events.next >= end {
             e.now = end;
             e.cpus.computed += time;
             return true;
@@ -345,8 +342,8 @@ impl CpuModel for Icount {
         let tick = e.low_resolution(t);
         let time = time.max(tick);
         let due = e.now + time;
-        let first = tick <= Ns::ZERO && e.events.first().is_none_or(|f| f > due);
-        e.after(t, time);
+        let first = tick <= Ns::ZERO && e.events.next > due;
+        e.after_sleep(t, time);
         e.threads[t as usize].step = Step::CallbackDozes;
         if !first {
             return Flow::Go(e.costs.switch);
@@ -418,12 +415,12 @@ impl CpuModel for Icount {
     /// Computes on the CPU whose turn it is, to the end of the step or to the
     /// next timer.
     fn advance(e: &mut Engine<'_, Self>) -> Result<(), Ended> {
-        let due = e.events.first().map(|time| time.max(e.now));
+        let due = e.events.next.max(e.now);
         let Some(cpu) = e.next_cpu() else {
-            return if due.is_some() { e.timers() } else { Err(Ended::Deadlock) };
+            return e.timers();
         };
         let left = e.cpus.left[cpu];
-        if let Some(due) = due.filter(|&due| due < e.now + left) {
+        if due < e.now + left {
             e.cpus.left[cpu] -= due - e.now;
             e.cpus.computed += due - e.now;
             return e.timers();
@@ -493,10 +490,12 @@ impl Engine<'_, Icount> {
             self.cpus.turn_after(self.cpus.turn);
         }
         // Its CPU is interrupted when it has its turn.
-        self.next_moment(|e, t| {
-            let cpu = e.timer_cpu(t) as usize;
-            e.cpus.due[cpu].push_back(t);
-        })?;
+        let mut next = Some(self.next_moment()?);
+        while let Some(t) = next {
+            let cpu = self.timer_cpu(t) as usize;
+            self.cpus.due[cpu].push_back(t);
+            next = self.events.pop_until(self.now);
+        }
         self.cpus.arms = if self.next_timer() == cpu { cpu } else { NONE };
         Ok(())
     }

@@ -59,7 +59,7 @@ pub(in crate::simulate) trait CpuModel: Sized {
     /// The callback of `t` sleeps for `time`; `t` goes on with its step.
     fn sleep(e: &mut Engine<'_, Self>, t: u32, time: Ns) -> Flow {
         e.block(t);
-        e.after(t, time + e.costs.oversleep);
+        e.after_sleep(t, time + e.costs.oversleep);
         Flow::Stop
     }
 
@@ -82,7 +82,7 @@ pub(in crate::simulate) trait CpuModel: Sized {
     /// Worker `t` has kthreadd make another one, which takes `time`.
     fn wait_for_kthreadd(e: &mut Engine<'_, Self>, t: u32, time: Ns) -> Flow {
         e.block(t);
-        e.after(t, time);
+        e.after_sleep(t, time);
         Flow::Stop
     }
 

@@ -19,6 +19,7 @@ pub(in crate::simulate) struct Smp {
 impl Smp {
     /// The first idle CPU of the list. The main thread is busy for most of a
     /// cycle, so the scheduler knows its load and puts it on the fastest one.
+    #[inline]
     fn take_idle(&mut self, t: u32) -> Option<u32> {
         if t == MAIN && self.mixed {
             let idle = |&c: &usize| self.idle[c / 64] & 1 << (c % 64) != 0;
@@ -64,12 +65,8 @@ impl CpuModel for Smp {
     }
 
     fn wake(e: &mut Engine<'_, Self>, t: u32, latency: Ns) {
-        match e.cpus.take_idle(t) {
-            Some(cpu) => {
-                e.threads[t as usize].cpu = cpu;
-                e.after(t, latency);
-            }
-            None => e.cpus.queue.push_back(t),
+        if e.find_cpu(t) {
+            e.after(t, latency);
         }
     }
 
@@ -101,13 +98,25 @@ impl CpuModel for Smp {
     }
 
     /// Who slept must get a CPU first.
+    #[inline]
     fn advance(e: &mut Engine<'_, Self>) -> Result<(), Ended> {
-        e.next_moment(|e, t| {
-            if e.threads[t as usize].cpu == NONE {
-                Smp::wake(e, t, Ns::ZERO);
-            } else {
-                e.make_ready(t);
+        e.go_on(|e, t| e.threads[t as usize].cpu != NONE || e.find_cpu(t))
+    }
+}
+
+impl Engine<'_, Smp> {
+    /// Gives `t` an idle CPU; without one it waits.
+    #[inline]
+    fn find_cpu(&mut self, t: u32) -> bool {
+        match self.cpus.take_idle(t) {
+            Some(cpu) => {
+                self.threads[t as usize].cpu = cpu;
+                true
             }
-        })
+            None => {
+                self.cpus.queue.push_back(t);
+                false
+            }
+        }
     }
 }
