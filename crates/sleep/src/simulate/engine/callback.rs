@@ -2,21 +2,19 @@
 //! `complete_all()` (drivers/base/power/main.c).
 
 use super::*;
-use dormouse_board::Work;
 
 impl<C: CpuModel> Engine<'_, C> {
     #[inline]
-    pub(super) fn dpm_run_callback(&mut self, t: u32) -> Flow {
-        let d = self.threads[t as usize].device;
+    pub(super) fn dpm_run_callback(&mut self, t: u32, d: u32) -> Flow {
         self.tally.callbacks += 1;
         let record = self.record(t, d);
-        let work = &self.topology.work[self.index][d as usize];
+        let work = &self.work[d as usize];
         let thread = &mut self.threads[t as usize];
         thread.record = record;
         thread.left = work.compute.max(Ns::ZERO);
         thread.slice_over = false;
         match work.lock {
-            0 => self.callback(t),
+            0 => self.callback(t, d),
             l if self.mutex_lock(t, l, Step::Callback) => {
                 self.go(t, Step::Callback, self.costs.lock)
             }
@@ -27,11 +25,10 @@ impl<C: CpuModel> Engine<'_, C> {
     /// Callbacks sleep first and compute then, as the board module of the
     /// laboratory does.
     #[inline]
-    pub(super) fn callback(&mut self, t: u32) -> Flow {
-        let d = self.threads[t as usize].device;
-        let sleep = self.topology.work[self.index][d as usize].sleep;
+    pub(super) fn callback(&mut self, t: u32, d: u32) -> Flow {
+        let sleep = self.work[d as usize].sleep;
         if sleep <= Ns::ZERO {
-            return self.callback_computes(t);
+            return self.callback_computes(t, d);
         }
         self.threads[t as usize].step = Step::CallbackSlept;
         C::sleep(self, t, sleep)
@@ -45,23 +42,22 @@ impl<C: CpuModel> Engine<'_, C> {
     }
 
     #[inline]
-    pub(super) fn callback_slept(&mut self, t: u32) -> Flow {
+    pub(super) fn callback_slept(&mut self, t: u32, d: u32) -> Flow {
         self.tally.wakeups += 1;
-        self.callback_computes(t)
+        self.callback_computes(t, d)
     }
 
-    pub(super) fn callback_computes(&mut self, t: u32) -> Flow {
+    pub(super) fn callback_computes(&mut self, t: u32, d: u32) -> Flow {
         if self.threads[t as usize].left == Ns::ZERO {
-            return self.callback_end(t);
+            return self.callback_end(t, d);
         }
         self.threads[t as usize].step = Step::CallbackComputes;
         C::compute_callback(self, t)
     }
 
     #[inline]
-    fn callback_end(&mut self, t: u32) -> Flow {
-        let d = self.threads[t as usize].device;
-        let Work { lock, ret, .. } = self.topology.work[self.index][d as usize];
+    fn callback_end(&mut self, t: u32, d: u32) -> Flow {
+        let Work { lock, ret, .. } = self.work[d as usize];
         if lock > 0 {
             C::mutex_unlock(self, lock);
         }
@@ -78,13 +74,12 @@ impl<C: CpuModel> Engine<'_, C> {
         } else {
             self.succeed(d);
         }
-        self.complete(t)
+        self.complete(t, d)
     }
 
     /// The device of `t` is done in this phase.
     #[inline]
-    pub(super) fn complete(&mut self, t: u32) -> Flow {
-        let d = self.threads[t as usize].device;
+    pub(super) fn complete(&mut self, t: u32, d: u32) -> Flow {
         let woken = self.complete_all(d);
         self.devices[d as usize].at = 0;
         let mut cost = self.costs.complete + times(self.costs.wake_one, woken);
@@ -93,7 +88,7 @@ impl<C: CpuModel> Engine<'_, C> {
             cost += self.costs.runtime;
         }
         self.owe(t, cost);
-        self.trigger(t)
+        self.trigger(t, d)
     }
 
     /// Marks `d` done and wakes who waits for it, in order.

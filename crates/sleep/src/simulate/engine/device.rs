@@ -7,52 +7,50 @@ use super::*;
 
 impl<C: CpuModel> Engine<'_, C> {
     #[inline]
-    pub(super) fn device(&mut self, t: u32) -> Flow {
+    pub(super) fn device(&mut self, t: u32, d: u32) -> Flow {
         match self.direction {
-            Direction::Suspend => self.device_suspend(t),
-            Direction::Resume => self.device_resume(t),
+            Direction::Suspend => self.device_suspend(t, d),
+            Direction::Resume => self.device_resume(t, d),
         }
     }
 
     /// On the way down a device waits for what depends on it before every check.
     #[inline]
-    fn device_suspend(&mut self, t: u32) -> Flow {
-        let d = self.threads[t as usize].device;
+    fn device_suspend(&mut self, t: u32, d: u32) -> Flow {
         self.devices[d as usize].at = 0;
         if self.phase == Phase::Late {
             self.runtime_pm(t);
         }
         if self.need_not_wait(t, d) {
-            return self.checks(t);
+            return self.checks(t, d);
         }
-        self.dpm_wait_begin(t)
+        self.dpm_wait_begin(t, d)
     }
 
     /// On the way up a device that was not suspended is completed at once,
     /// without any wait; everything else waits for its superiors first.
     #[inline]
-    fn device_resume(&mut self, t: u32) -> Flow {
-        let d = self.threads[t as usize].device;
+    fn device_resume(&mut self, t: u32, d: u32) -> Flow {
         self.devices[d as usize].at = 0;
         if self.returns_at_once(d) {
             if self.phase == Phase::Resume && self.has(d, state::DIRECT) {
                 self.runtime_pm(t);
             }
             self.clear(d, self.phase_flag());
-            return self.complete(t);
+            return self.complete(t, d);
         }
         if self.need_not_wait(t, d) {
-            return self.checks(t);
+            return self.checks(t, d);
         }
         if !self.policy.parent_under_lock {
-            return self.dpm_wait_begin(t);
+            return self.dpm_wait_begin(t, d);
         }
         // The parent is looked at under the list mutex.
         if !self.mutex_lock(t, DPM_LIST_MTX, Step::DpmWaitForSuperior) {
             return Flow::Stop;
         }
         self.owe(t, self.costs.lock);
-        self.dpm_wait_for_superior(t)
+        self.dpm_wait_for_superior(t, d)
     }
 
     /// Whether the policy starts `d` in this thread only when it is ready.
@@ -69,25 +67,23 @@ impl<C: CpuModel> Engine<'_, C> {
     }
 
     #[inline]
-    pub(super) fn dpm_wait_for_superior(&mut self, t: u32) -> Flow {
+    pub(super) fn dpm_wait_for_superior(&mut self, t: u32, d: u32) -> Flow {
         C::mutex_unlock(self, DPM_LIST_MTX);
-        self.dpm_wait_begin(t)
+        self.dpm_wait_begin(t, d)
     }
 
     /// Looks at everything the device of `t` may wait for; links that nobody
     /// waits for and devices that are done cost a look too.
     #[inline]
-    fn dpm_wait_begin(&mut self, t: u32) -> Flow {
-        let d = self.threads[t as usize].device;
+    fn dpm_wait_begin(&mut self, t: u32, d: u32) -> Flow {
         let looks = times(self.costs.look, self.dependencies().of(d as usize).len() as u32);
         self.owe(t, self.costs.wait + looks);
-        self.dpm_wait(t)
+        self.dpm_wait(t, d)
     }
 
     /// A worker waits for every dependency; the main thread only for
     /// asynchronous ones, the others being done by list order.
-    pub(super) fn dpm_wait(&mut self, t: u32) -> Flow {
-        let d = self.threads[t as usize].device;
+    pub(super) fn dpm_wait(&mut self, t: u32, d: u32) -> Flow {
         let all = self.threads[t as usize].asynchronous;
         let edges = self.dependencies().of(d as usize);
         let mut at = self.devices[d as usize].at as usize;
@@ -108,13 +104,12 @@ impl<C: CpuModel> Engine<'_, C> {
             }
             at += 1;
         }
-        self.checks(t)
+        self.checks(t, d)
     }
 
     /// What stands between the wait and the callback.
     #[inline]
-    fn checks(&mut self, t: u32) -> Flow {
-        let d = self.threads[t as usize].device;
+    fn checks(&mut self, t: u32, d: u32) -> Flow {
         if self.direction == Direction::Suspend {
             let suspends = self.phase == Phase::Suspend;
             let woken = self.phase != Phase::Noirq && self.wakeup_at.is_some_and(|w| self.now >= w);
@@ -127,7 +122,7 @@ impl<C: CpuModel> Engine<'_, C> {
                 } else {
                     self.fail(Failure::Wakeup);
                 }
-                return self.complete(t);
+                return self.complete(t, d);
             }
             if suspends {
                 self.runtime_pm(t);
@@ -136,7 +131,7 @@ impl<C: CpuModel> Engine<'_, C> {
                 if suspends && self.has(d, state::DIRECT) {
                     self.runtime_pm(t);
                 }
-                return self.complete(t);
+                return self.complete(t, d);
             }
         }
         if !self.has_callback(d) {

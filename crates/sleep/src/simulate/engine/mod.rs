@@ -55,6 +55,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use cpu::CpuModel;
+use dormouse_board::Work;
 use dormouse_model::cycle::{Callback, ThreadId};
 use dormouse_model::device::{DeviceId, LinkKind};
 use dormouse_model::names::Sym;
@@ -214,6 +215,8 @@ pub(super) struct Engine<'a, C> {
     event: PmEvent,
     direction: Direction,
     walk: Walk,
+    /// What each device does in it.
+    work: &'a [Work],
     order: Vec<u32>,
     cursor: usize,
     /// Synchronous devices with something to run that are ready, by position.
@@ -283,6 +286,7 @@ impl<'a, C: CpuModel> Engine<'a, C> {
             event: PmEvent::Suspend,
             direction: Direction::Suspend,
             walk: policy.suspend,
+            work: &topology.work[0],
             order: Vec::with_capacity(n),
             cursor: 0,
             ready_sync: BinaryHeap::with_capacity(n),
@@ -418,7 +422,8 @@ impl<'a, C: CpuModel> Engine<'a, C> {
     }
 
     fn step(&mut self, t: u32) -> Flow {
-        match self.threads[t as usize].step {
+        let Thread { step, device: d, .. } = self.threads[t as usize];
+        match step {
             Step::DpmBegin => self.dpm_begin(),
             Step::DpmFirstPass => self.dpm_first_pass(),
             Step::DpmWalk => self.dpm_walk(),
@@ -428,18 +433,18 @@ impl<'a, C: CpuModel> Engine<'a, C> {
             Step::FirstReady => self.first_ready(),
             Step::AsyncSynchronizeFull => self.async_synchronize_full(),
             Step::Finished => Flow::Stop,
-            Step::Device => self.device(t),
-            Step::DpmWaitForSuperior => self.dpm_wait_for_superior(t),
-            Step::DpmWait => self.dpm_wait(t),
-            Step::DpmRunCallback => self.dpm_run_callback(t),
-            Step::Callback => self.callback(t),
+            Step::Device => self.device(t, d),
+            Step::DpmWaitForSuperior => self.dpm_wait_for_superior(t, d),
+            Step::DpmWait => self.dpm_wait(t, d),
+            Step::DpmRunCallback => self.dpm_run_callback(t, d),
+            Step::Callback => self.callback(t, d),
             Step::CallbackDozes => self.callback_dozes(t),
-            Step::CallbackSlept => self.callback_slept(t),
-            Step::CallbackComputes => self.callback_computes(t),
-            Step::CompleteAll => self.complete(t),
-            Step::DpmAsyncTree => self.dpm_async_tree(t),
-            Step::DpmAsyncLinks => self.dpm_async_links(t),
-            Step::StartReady => self.start_ready(t),
+            Step::CallbackSlept => self.callback_slept(t, d),
+            Step::CallbackComputes => self.callback_computes(t, d),
+            Step::CompleteAll => self.complete(t, d),
+            Step::DpmAsyncTree => self.dpm_async_tree(t, d),
+            Step::DpmAsyncLinks => self.dpm_async_links(t, d),
+            Step::StartReady => self.start_ready(t, d),
             Step::WorkerWoken => self.worker_woken(t),
             Step::WorkerRecheck => self.worker_recheck(t),
             Step::WorkerSleep => self.worker_sleep(t),
@@ -500,6 +505,7 @@ impl<'a, C: CpuModel> Engine<'a, C> {
     fn enter_phase(&mut self, phase: Phase) {
         self.phase = phase;
         self.index = phase.device_index().unwrap_or(0);
+        self.work = &self.topology.work[self.index];
         self.direction = phase.direction();
         self.event = match self.direction {
             Direction::Suspend => PmEvent::Suspend,

@@ -49,7 +49,7 @@ impl<C: CpuModel> Engine<'_, C> {
             return 0;
         }
         self.tally.callbacks += 1;
-        let work = self.topology.work[self.index][d as usize];
+        let work = self.work[d as usize];
         let compute = self.computing_time(MAIN, work.compute.max(Ns::ZERO));
         self.now += compute + work.sleep.max(Ns::ZERO);
         self.callbacks[record].end = self.now;

@@ -8,7 +8,7 @@ use super::*;
 
 impl<C: CpuModel> Engine<'_, C> {
     #[inline]
-    pub(super) fn trigger(&mut self, t: u32) -> Flow {
+    pub(super) fn trigger(&mut self, t: u32, d: u32) -> Flow {
         match self.walk.finished {
             Finished::StartReady => self.go(t, Step::StartReady, Ns::ZERO),
             Finished::QueueTree | Finished::QueueTreeAndLinks if !self.failed() => {
@@ -16,15 +16,14 @@ impl<C: CpuModel> Engine<'_, C> {
                     return Flow::Stop;
                 }
                 self.owe(t, self.costs.lock);
-                self.dpm_async_tree(t)
+                self.dpm_async_tree(t, d)
             }
-            _ => self.device_return(t),
+            _ => self.device_return(t, d),
         }
     }
 
     /// Offers parent or children, under the list mutex.
-    pub(super) fn dpm_async_tree(&mut self, t: u32) -> Flow {
-        let d = self.threads[t as usize].device;
+    pub(super) fn dpm_async_tree(&mut self, t: u32, d: u32) -> Flow {
         let edges = self.dependents().of(d as usize);
         loop {
             match edges.get(self.devices[d as usize].at as usize) {
@@ -38,8 +37,8 @@ impl<C: CpuModel> Engine<'_, C> {
                 _ => {
                     C::mutex_unlock(self, DPM_LIST_MTX);
                     return match self.walk.finished {
-                        Finished::QueueTreeAndLinks => self.dpm_async_links(t),
-                        _ => self.device_return(t),
+                        Finished::QueueTreeAndLinks => self.dpm_async_links(t, d),
+                        _ => self.device_return(t, d),
                     };
                 }
             }
@@ -48,8 +47,7 @@ impl<C: CpuModel> Engine<'_, C> {
 
     /// Offers suppliers or consumers. Dormant links do not trigger; links that
     /// are not waited for do.
-    pub(super) fn dpm_async_links(&mut self, t: u32) -> Flow {
-        let d = self.threads[t as usize].device;
+    pub(super) fn dpm_async_links(&mut self, t: u32, d: u32) -> Flow {
         let edges = self.dependents().of(d as usize);
         while let Some(e) = edges.get(self.devices[d as usize].at as usize) {
             self.devices[d as usize].at += 1;
@@ -60,7 +58,7 @@ impl<C: CpuModel> Engine<'_, C> {
                 return self.go(t, Step::DpmAsyncLinks, self.costs.trigger + self.costs.queue);
             }
         }
-        self.device_return(t)
+        self.device_return(t, d)
     }
 
     /// Offers `d`: true if it was queued now.
@@ -74,13 +72,12 @@ impl<C: CpuModel> Engine<'_, C> {
     }
 
     /// Takes one off the counters of the dependents; starts the ready ones.
-    pub(super) fn start_ready(&mut self, t: u32) -> Flow {
-        let d = self.threads[t as usize].device;
+    pub(super) fn start_ready(&mut self, t: u32, d: u32) -> Flow {
         let edges = self.dependents().of(d as usize);
         loop {
             let at = self.devices[d as usize].at as usize;
             let Some(e) = edges.get(at) else {
-                return self.device_return(t);
+                return self.device_return(t, d);
             };
             self.devices[d as usize].at += 1;
             let x = e.device() as u32;
@@ -162,8 +159,7 @@ impl<C: CpuModel> Engine<'_, C> {
     /// The device of `t` is done: back to the trigger that ran it in place, or
     /// to what the thread did before.
     #[inline]
-    fn device_return(&mut self, t: u32) -> Flow {
-        let d = self.threads[t as usize].device;
+    fn device_return(&mut self, t: u32, d: u32) -> Flow {
         let caller = core::mem::replace(&mut self.devices[d as usize].caller, NONE);
         if caller != NONE {
             self.threads[t as usize].device = caller;

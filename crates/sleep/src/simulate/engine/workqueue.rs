@@ -169,7 +169,7 @@ impl<C: CpuModel> Engine<'_, C> {
         thread.device = d;
         thread.asynchronous = true;
         self.devices[d as usize].caller = NONE;
-        self.device(t)
+        self.device(t, d)
     }
 
     /// The end of `async_run_entry_fn()` and `process_one_work()`: the item goes

@@ -103,6 +103,7 @@ impl<C: CpuModel> Engine<'_, C> {
     }
 
     /// Lets `t` compute where other threads compute at the same time.
+    #[inline(always)]
     fn compute_in_parallel(&mut self, t: u32, time: Ns) -> bool {
         let end = self.now + time;
         if self.nothing_until(end) {
@@ -142,6 +143,7 @@ impl<C: CpuModel> Engine<'_, C> {
 }
 
 /// Time that `work` takes on a CPU of `speed` thousandths.
+#[inline(always)]
 fn at_speed(work: Ns, speed: u32) -> Ns {
     match speed {
         1000 => work,

@@ -60,16 +60,19 @@ impl CpuModel for Smp {
         e.threads[MAIN as usize].cpu = e.cpus.take_idle(MAIN).unwrap_or(0);
     }
 
+    #[inline(always)]
     fn time_on(&self, cpu: u32, work: Ns) -> Ns {
         at_speed(work, self.speeds[cpu as usize])
     }
 
+    #[inline]
     fn wake(e: &mut Engine<'_, Self>, t: u32, latency: Ns) {
         if e.find_cpu(t) {
             e.after(t, latency);
         }
     }
 
+    #[inline]
     fn block(e: &mut Engine<'_, Self>, t: u32) {
         let cpu = core::mem::replace(&mut e.threads[t as usize].cpu, NONE);
         match e.cpus.queue.pop_front() {
@@ -81,6 +84,7 @@ impl CpuModel for Smp {
         }
     }
 
+    #[inline(always)]
     fn compute(e: &mut Engine<'_, Self>, t: u32, work: Ns) -> bool {
         let time = e.computing_time(t, work);
         e.compute_in_parallel(t, time)
