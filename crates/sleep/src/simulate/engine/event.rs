@@ -1,8 +1,7 @@
 //! Moments at which threads go on.
 
 use super::MAIN;
-use alloc::collections::BinaryHeap;
-use core::cmp::Reverse;
+use alloc::vec::Vec;
 use dormouse_model::time::Ns;
 
 /// A queue of moments: by time, at equal time the main thread's first, then in
@@ -10,13 +9,13 @@ use dormouse_model::time::Ns;
 ///
 /// Threads that compute go on within microseconds, and there are few of them;
 /// threads that sleep are many and wait for longer. So the next few moments are
-/// kept sorted, and only what does not fit there goes to a heap. Where a moment
-/// is kept does not change the order in which moments are taken.
+/// kept sorted, and only what does not fit there goes to a heap. Where a
+/// moment is kept does not change the order in which moments are taken.
 pub(super) struct Events {
     /// The first `len` are used, the next moment last.
     soon: [u128; SOON],
     len: usize,
-    later: BinaryHeap<Reverse<u128>>,
+    later: Later,
     /// The first of both.
     first: u128,
     /// When the first one is; [`Ns::MAX`] if there is none.
@@ -36,7 +35,7 @@ const NEVER: u128 = u128::MAX;
 
 impl Events {
     pub(super) fn with_capacity(n: usize) -> Events {
-        let later = BinaryHeap::with_capacity(n);
+        let later = Later { heap: Vec::with_capacity(n) };
         Events { soon: [0; SOON], len: 0, later, first: NEVER, next: Ns::MAX, made: 0 }
     }
 
@@ -45,7 +44,7 @@ impl Events {
     pub(super) fn push_soon(&mut self, time: Ns, t: u32) {
         let key = self.key(time, t);
         if self.len == SOON {
-            self.later.push(Reverse(key));
+            self.later.push(key);
             return;
         }
         let mut at = self.len;
@@ -60,7 +59,7 @@ impl Events {
     /// Thread `t`, which sleeps, goes on at `time`.
     pub(super) fn push_later(&mut self, time: Ns, t: u32) {
         let key = self.key(time, t);
-        self.later.push(Reverse(key));
+        self.later.push(key);
     }
 
     #[inline(always)]
@@ -94,8 +93,7 @@ impl Events {
             self.later.pop();
         }
         let soon = if self.len > 0 { self.soon[self.len - 1] } else { NEVER };
-        let later = self.later.peek().map_or(NEVER, |e| e.0);
-        self.first = soon.min(later);
+        self.first = soon.min(self.later.first());
         self.next = if self.first == NEVER { Ns::MAX } else { time(self.first) };
         Some((time(key), thread(key)))
     }
@@ -108,6 +106,61 @@ impl Events {
         }
         self.pop().map(|(_, t)| t)
     }
+}
+
+/// A heap in which each moment has four behind it: half as deep as one of two,
+/// and the four lie side by side.
+struct Later {
+    heap: Vec<u128>,
+}
+
+impl Later {
+    fn first(&self) -> u128 {
+        self.heap.first().copied().unwrap_or(NEVER)
+    }
+
+    fn push(&mut self, key: u128) {
+        let mut at = self.heap.len();
+        self.heap.push(key);
+        while at > 0 {
+            let before = (at - 1) / 4;
+            if self.heap[before] <= key {
+                break;
+            }
+            self.heap[at] = self.heap[before];
+            at = before;
+        }
+        self.heap[at] = key;
+    }
+
+    /// Takes the first one away.
+    fn pop(&mut self) {
+        let Some(key) = self.heap.pop() else { return };
+        let heap = &mut self.heap[..];
+        let mut at = 0;
+        while let Some((least, next)) = least_of_four(heap, 4 * at + 1) {
+            if next >= key {
+                break;
+            }
+            heap[at] = next;
+            at = least;
+        }
+        if let Some(place) = heap.get_mut(at) {
+            *place = key;
+        }
+    }
+}
+
+/// The least of the up to four at `from`, and where it is.
+#[inline]
+fn least_of_four(heap: &[u128], from: usize) -> Option<(usize, u128)> {
+    if let Some(&[a, b, c, d]) = heap.get(from..from + 4) {
+        let ab = if b < a { (from + 1, b) } else { (from, a) };
+        let cd = if d < c { (from + 3, d) } else { (from + 2, c) };
+        return Some(if cd.1 < ab.1 { cd } else { ab });
+    }
+    let rest = heap.get(from..)?;
+    rest.iter().enumerate().min_by_key(|(_, k)| **k).map(|(i, k)| (from + i, *k))
 }
 
 fn time(key: u128) -> Ns {
@@ -129,8 +182,15 @@ mod tests {
         let mut random = Random::new(3);
         let mut events = Events::with_capacity(0);
         let mut all = Vec::new();
-        for i in 0..500 {
-            let (time, t) = (Ns(random.below(40) as i64), random.below(9) as u32);
+        let mut now = Ns::ZERO;
+        for i in 0..2_000 {
+            if random.below(3) == 0 && !all.is_empty() {
+                all.sort();
+                let (time, _, _, t) = all.remove(0);
+                assert_eq!(events.pop(), Some((time, t)));
+                now = time;
+            }
+            let (time, t) = (now + Ns(random.below(40) as i64), random.below(9) as u32);
             match random.below(2) {
                 0 => events.push_soon(time, t),
                 _ => events.push_later(time, t),
