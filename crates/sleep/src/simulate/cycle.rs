@@ -3,7 +3,7 @@
 use super::cost::Cpus;
 use super::engine::cpu::{CpuModel, Icount, Smp, Unlimited};
 use super::engine::{Ended, Engine, Failure, MAIN, state};
-use super::{Policy, Run, Settings, Stuck, Topology};
+use super::{Floor, Policy, Run, Settings, Stuck, Topology};
 use dormouse_model::cycle::{Cycle, Mode, Outcome, PhaseSpan, Thread};
 use dormouse_model::device::DeviceId;
 use dormouse_model::names::Sym;
@@ -33,15 +33,16 @@ pub(super) fn run(
     topology: &Topology,
     policy: &Policy,
     settings: &Settings,
+    floor: &Floor,
     limit: Ns,
 ) -> Result<Run, NoRun> {
     let limited = matches!(&settings.profile.cpus, Some(Cpus::List(l)) if !l.is_empty());
     if !limited {
-        run_on::<Unlimited>(topology, policy, settings, limit)
+        run_on::<Unlimited>(topology, policy, settings, floor, limit)
     } else if settings.profile.shared {
-        run_on::<Icount>(topology, policy, settings, limit)
+        run_on::<Icount>(topology, policy, settings, floor, limit)
     } else {
-        run_on::<Smp>(topology, policy, settings, limit)
+        run_on::<Smp>(topology, policy, settings, floor, limit)
     }
 }
 
@@ -49,10 +50,10 @@ fn run_on<C: CpuModel>(
     topology: &Topology,
     policy: &Policy,
     settings: &Settings,
+    floor: &Floor,
     limit: Ns,
 ) -> Result<Run, NoRun> {
     let mut e = Engine::<C>::new(topology, policy, settings);
-    e.limit = limit;
     let mut cycle = Cycle {
         mode: Mode::Simulated,
         outcome: Outcome::Slept,
@@ -71,6 +72,7 @@ fn run_on<C: CpuModel>(
             break;
         }
         depth = reached;
+        e.limit = limit - floor.after(phase);
         middle(&mut e, &mut cycle, phase)?;
         failure = e.error;
     }
@@ -94,10 +96,12 @@ fn run_on<C: CpuModel>(
 
     // A failed phase is undone from its own mirror on.
     if depth >= Depth::Noirq {
+        e.limit = limit - floor.after(Phase::ResumeNoirq);
         middle(&mut e, &mut cycle, Phase::ResumeNoirq)?;
     }
     if depth >= Depth::Late {
         let late_failed = depth == Depth::Late;
+        e.limit = limit - floor.after(Phase::ResumeEarly);
         middle(&mut e, &mut cycle, Phase::ResumeEarly)?;
         if late_failed {
             // dpm_resume_early() runs inside the bracket of the failed phase.
@@ -107,6 +111,7 @@ fn run_on<C: CpuModel>(
             }
         }
     }
+    e.limit = limit - floor.after(Phase::Resume);
     middle(&mut e, &mut cycle, Phase::Resume)?;
     let start = e.now;
     e.dpm_complete();

@@ -15,6 +15,7 @@ pub mod counts;
 mod cycle;
 mod engine;
 pub mod fingerprint;
+mod floor;
 pub mod infer;
 pub mod kernel;
 pub mod planned;
@@ -26,6 +27,7 @@ mod topology;
 
 pub use cost::{Costs, Cpus, Profile};
 pub use counts::{EarlyReturns, Tally};
+pub use floor::Floor;
 pub use kernel::Kernel;
 pub use policy::Policy;
 pub use topology::Topology;
@@ -132,7 +134,7 @@ pub fn simulate(board: &Board, policy: &Policy, settings: &Settings) -> Result<R
 /// # Errors
 /// [`Stuck::Deadlock`].
 pub fn run(topology: &Topology, policy: &Policy, settings: &Settings) -> Result<Run, Stuck> {
-    match cycle::run(topology, policy, settings, Ns::MAX) {
+    match cycle::run(topology, policy, settings, &Floor::default(), Ns::MAX) {
         Ok(run) => Ok(run),
         Err(cycle::NoRun::Stuck(stuck)) => Err(stuck),
         // Nothing lasts longer than this.
@@ -140,8 +142,9 @@ pub fn run(topology: &Topology, policy: &Policy, settings: &Settings) -> Result<
     }
 }
 
-/// [`run`] for a search that knows a better schedule: `None` as soon as the
-/// cycle, device phases and the time between them, takes longer than `limit`.
+/// [`run`] for a search that knows a better schedule: `None` as soon as it is
+/// certain that the cycle, device phases and the time between them, takes longer
+/// than `limit`. `floor` is of the same topology and settings.
 ///
 /// # Errors
 /// [`Stuck::Deadlock`], if it is met before that.
@@ -149,9 +152,10 @@ pub fn run_within(
     topology: &Topology,
     policy: &Policy,
     settings: &Settings,
+    floor: &Floor,
     limit: Ns,
 ) -> Result<Option<Run>, Stuck> {
-    match cycle::run(topology, policy, settings, limit) {
+    match cycle::run(topology, policy, settings, floor, limit) {
         Ok(run) => Ok(Some(run).filter(|r| r.cycle.end <= limit)),
         Err(cycle::NoRun::Late) => Ok(None),
         Err(cycle::NoRun::Stuck(stuck)) => Err(stuck),

@@ -7,7 +7,7 @@
 
 pub mod evidence;
 
-use crate::simulate::{Policy, Settings, Stuck, Topology, run_within};
+use crate::simulate::{Floor, Policy, Settings, Stuck, Topology, run_within};
 use alloc::vec;
 use alloc::vec::Vec;
 use dormouse_board::Board;
@@ -135,7 +135,7 @@ pub fn tune(
     settings: &Settings,
     options: &Options,
 ) -> Result<Tuned, Stuck> {
-    let mut trial = Trial { topology: Topology::new(board)?, policy, settings };
+    let mut trial = Trial::new(board, policy, settings)?;
     let before = trial.cost_now(Ns::MAX)?.unwrap_or_default();
     let free: Vec<(DeviceId, Evidence)> = board
         .graph
@@ -213,7 +213,7 @@ fn at_worst(
         return [None, None];
     }
     let cost = |board: &Board| {
-        let mut trial = Trial { topology: Topology::new(board).ok()?, policy, settings };
+        let mut trial = Trial::new(board, policy, settings).ok()?;
         trial.cost_now(Ns::MAX).ok().flatten()
     };
     // What is synchronous now runs one after the other, and goes on so.
@@ -256,12 +256,20 @@ struct Trial<'a> {
     topology: Topology,
     policy: &'a Policy,
     settings: &'a Settings,
+    floor: Floor,
 }
 
-impl Trial<'_> {
+impl<'a> Trial<'a> {
+    fn new(board: &Board, policy: &'a Policy, settings: &'a Settings) -> Result<Trial<'a>, Stuck> {
+        let topology = Topology::new(board)?;
+        let floor = Floor::new(&topology, settings);
+        Ok(Trial { topology, policy, settings, floor })
+    }
+
     /// `None` if it takes longer than `limit`.
     fn cost_now(&mut self, limit: Ns) -> Result<Option<Cost>, Stuck> {
-        let Some(run) = run_within(&self.topology, self.policy, self.settings, limit)? else {
+        let Some(run) = run_within(&self.topology, self.policy, self.settings, &self.floor, limit)?
+        else {
             return Ok(None);
         };
         let mut cost = Cost::default();
