@@ -6,6 +6,7 @@ use super::log::log;
 use anyhow::{Context, Result, bail};
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::Cycle;
+use dormouse_model::device::DeviceId;
 use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
 use dormouse_read::Options;
@@ -94,14 +95,23 @@ pub fn question(before: &Capture, after: &Capture) -> Result<Question> {
     let left: BTreeSet<Key> = after.graph.devices.iter().map(|d| key(&after.names, d)).collect();
     let gone: Vec<bool> =
         before.graph.devices.iter().map(|d| !left.contains(&key(&before.names, d))).collect();
-    // Only the topmost: what depends on it goes with it.
+    // Only the topmost: what depends on it goes with it. Of that, what a log names.
     let top = before.graph.ids().filter(|id| gone[id.index()]).filter(|id| {
         let parent = before.graph.get(*id).parent.is_some_and(|p| gone[p.index()]);
         let mut links = before.graph.links.iter().filter(|l| l.consumer == *id);
         !parent && !links.any(|l| gone[l.supplier.index()])
     });
-    let names: Vec<String> =
-        top.map(|id| before.names.get(before.graph.get(id).name).to_owned()).collect();
+    let called = |id: DeviceId| {
+        before
+            .cycles
+            .iter()
+            .flat_map(|c| &c.callbacks)
+            .any(|c| c.device == id && c.phase.may_be_async())
+    };
+    let names: Vec<String> = top
+        .filter(|id| !before.graph.get(*id).facts.no_pm && called(*id))
+        .map(|id| before.names.get(before.graph.get(id).name).to_owned())
+        .collect();
     if names.is_empty() {
         bail!("the two recordings are of the same machine under the same kernel");
     }
