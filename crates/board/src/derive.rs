@@ -10,8 +10,9 @@ use alloc::vec::Vec;
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Cycle, Outcome};
 use dormouse_model::device::{DeviceGraph, DeviceId};
-use dormouse_model::phase::{Phase, PmEvent};
+use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
+use dormouse_model::trip;
 
 /// Times of the eight callbacks of every device in one cycle.
 pub type Times = Vec<[Option<Ns>; 8]>;
@@ -77,6 +78,7 @@ pub fn derive(capture: &Capture) -> Result<Derived, String> {
     let n = graph.devices.len();
     derived.board.names = capture.names.clone();
     derived.board.graph = graph;
+    derived.board.trip = cycles.first().map(|c| trip::first(c)).unwrap_or_default();
     derived.board.devices = vec![BoardDevice::default(); n];
 
     let mut in_worker = vec![false; n];
@@ -107,6 +109,9 @@ pub fn chosen_cycles(capture: &Capture) -> Vec<&Cycle> {
         .filter(|c| matches!(c.outcome, Outcome::Slept | Outcome::Partial))
         .collect();
     let usable = if whole.is_empty() { usable } else { whole };
+    // A hibernation says nothing of a suspend's callbacks.
+    let trip = usable.first().map(|c| trip::first(c)).unwrap_or_default();
+    let usable: Vec<&Cycle> = usable.into_iter().filter(|c| trip::first(c) == trip).collect();
     // The first cycle after boot has cold pools and late work of its own.
     if usable.iter().any(|c| !c.first_after_boot) {
         usable.into_iter().filter(|c| !c.first_after_boot).collect()
@@ -179,15 +184,14 @@ fn times(
     on_main: &mut [bool],
 ) -> Times {
     let mut times = vec![[None; 8]; n];
+    // Of a hibernation that goes down twice only the first time counts (`trips`).
+    let (trip, one) = (trip::first(cycle), trip::count(cycle) == 1);
     let mains = main_threads(cycle);
     let threads = mains.contains(&true);
     for c in &cycle.callbacks {
         let Some(index) = c.phase.device_index() else { continue };
-        // Hibernation runs a phase for several events; the first pair counts.
-        let counted =
-            matches!(c.event, PmEvent::Suspend | PmEvent::Freeze | PmEvent::Resume | PmEvent::Thaw);
         let Some(&d) = place.get(c.device.index()) else { continue };
-        if !counted || !c.complete {
+        if !c.complete || !(one || c.event == trip.event(c.phase.direction())) {
             continue;
         }
         let d = d as usize;

@@ -14,6 +14,7 @@ pub mod order;
 mod read;
 pub mod summary;
 pub mod threads;
+pub mod trips;
 pub mod walk;
 mod words;
 mod write;
@@ -27,6 +28,7 @@ use dormouse_model::device::DeviceGraph;
 use dormouse_model::names::Names;
 use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
+use dormouse_model::trip::Trip;
 
 /// What one callback does. Absent callbacks are `None` in [`BoardDevice::work`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -86,4 +88,7 @@ pub struct Board {
     pub cpus: u32,
     /// `/sys/power/pm_async`.
     pub pm_async: bool,
+    /// Which callbacks `devices` has the work of: those of suspend and resume, or
+    /// of a part of a hibernation. A board file is of the first kind.
+    pub trip: Trip,
 }

@@ -20,3 +20,4 @@ pub mod names;
 pub mod phase;
 pub mod ranked;
 pub mod time;
+pub mod trip;

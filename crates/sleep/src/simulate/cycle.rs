@@ -7,8 +7,9 @@ use super::{Floor, Policy, Run, Settings, Stuck, Topology};
 use dormouse_model::cycle::{Cycle, Mode, Outcome, PhaseSpan, Thread};
 use dormouse_model::device::DeviceId;
 use dormouse_model::names::Sym;
-use dormouse_model::phase::{Direction, Phase, PmEvent};
+use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
+use dormouse_model::trip::Trip;
 
 /// How far down the cycle got.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,8 +62,9 @@ fn run_on<C: CpuModel>(
         ..Cycle::default()
     };
 
+    let trip = topology.trip;
     e.dpm_prepare();
-    span(&mut cycle, Phase::Prepare, Ns::ZERO, e.now);
+    span(&mut cycle, trip, Phase::Prepare, Ns::ZERO, e.now);
     let mut depth = Depth::Prepare;
     let mut failure = e.error;
     for (phase, reached) in
@@ -94,6 +96,10 @@ fn run_on<C: CpuModel>(
         }
     };
 
+    // Powered off, or another kernel's image takes over.
+    if trip.up.is_none() && failure.is_none() {
+        return Ok(finish(e, cycle));
+    }
     // A failed phase is undone from its own mirror on.
     if depth >= Depth::Noirq {
         e.limit = limit - floor.after(Phase::ResumeNoirq);
@@ -115,15 +121,19 @@ fn run_on<C: CpuModel>(
     middle(&mut e, &mut cycle, Phase::Resume)?;
     let start = e.now;
     e.dpm_complete();
-    span(&mut cycle, Phase::Complete, start, e.now);
+    span(&mut cycle, trip, Phase::Complete, start, e.now);
+    Ok(finish(e, cycle))
+}
 
+/// Everything that is known at the end.
+fn finish<C: CpuModel>(mut e: Engine<'_, C>, mut cycle: Cycle) -> Run {
     cycle.end = e.now;
     cycle.counts = e.tally.counts();
     cycle.threads = (0..e.threads().min(usize::from(u16::MAX) + 1))
         .map(|i| Thread { pid: 0, name: Sym::EMPTY, is_main: Some(i == MAIN as usize) })
         .collect();
     cycle.callbacks = core::mem::take(&mut e.callbacks);
-    Ok(Run { cycle, tally: e.tally })
+    Run { cycle, tally: e.tally }
 }
 
 fn middle<C: CpuModel>(
@@ -133,7 +143,7 @@ fn middle<C: CpuModel>(
 ) -> Result<(), NoRun> {
     match e.run_phase(phase) {
         Ok(start) => {
-            span(cycle, phase, start, e.now);
+            span(cycle, e.topology.trip, phase, start, e.now);
             Ok(())
         }
         Err(Ended::Deadlock) => {
@@ -143,11 +153,8 @@ fn middle<C: CpuModel>(
     }
 }
 
-fn span(cycle: &mut Cycle, phase: Phase, start: Ns, end: Ns) {
-    let event = match phase.direction() {
-        Direction::Suspend => PmEvent::Suspend,
-        Direction::Resume => PmEvent::Resume,
-    };
+fn span(cycle: &mut Cycle, trip: Trip, phase: Phase, start: Ns, end: Ns) {
+    let event = trip.event(phase.direction());
     cycle.phases.push(PhaseSpan {
         phase,
         event,

@@ -7,6 +7,7 @@ use dormouse_board::{Board, Work};
 use dormouse_model::device::{Device, DeviceId, LinkKind};
 use dormouse_model::names::Names;
 use dormouse_model::phase::Phase;
+use dormouse_model::trip::Trip;
 
 /// No device, no thread.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -131,6 +132,8 @@ pub struct Topology {
     pub(crate) locks: u32,
     /// `/sys/power/pm_async` of the board.
     pub(crate) pm_async: bool,
+    /// Which families of callbacks are called.
+    pub(crate) trip: Trip,
 }
 
 impl Topology {
@@ -151,6 +154,7 @@ impl Topology {
             facts: vec![0; n],
             has: vec![0; n],
             pm_async: board.pm_async,
+            trip: board.trip,
             ..Topology::default()
         };
         let mut up = Vec::with_capacity(n + board.graph.links.len());

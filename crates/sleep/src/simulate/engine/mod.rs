@@ -184,7 +184,7 @@ const GO: Flow = Flow::Go(Ns::ZERO);
 
 /// One machine on its way through a cycle.
 pub(super) struct Engine<'a, C> {
-    topology: &'a Topology,
+    pub(super) topology: &'a Topology,
     policy: &'a Policy,
     costs: &'a Costs,
     /// Devices may run in workers.
@@ -507,10 +507,7 @@ impl<'a, C: CpuModel> Engine<'a, C> {
         self.index = phase.device_index().unwrap_or(0);
         self.work = &self.topology.work[self.index];
         self.direction = phase.direction();
-        self.event = match self.direction {
-            Direction::Suspend => PmEvent::Suspend,
-            Direction::Resume => PmEvent::Resume,
-        };
+        self.event = self.topology.trip.event(self.direction);
         self.walk = *self.policy.walk(self.direction);
         self.cursor = 0;
         self.broke = false;

@@ -19,8 +19,10 @@ impl<C: CpuModel> Engine<'_, C> {
                 self.error = Some(Failure::Device { device: d, errno: ret });
                 break;
             }
+            // Only a suspend leaves devices alone (device_prepare, 6.1 to 7.3).
+            let may = !self.topology.trip.hibernates();
             let asked = ret > 0 || self.fact(d, fact::NO_CALLBACKS);
-            if asked && !self.fact(d, fact::NO_DIRECT | fact::SYSCORE) {
+            if may && asked && !self.fact(d, fact::NO_DIRECT | fact::SYSCORE) {
                 self.set(d, state::DIRECT);
             }
             done += 1;
