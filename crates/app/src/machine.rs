@@ -8,6 +8,7 @@ use crate::verify::{How, Lab};
 use anyhow::{Context, Result, anyhow, bail};
 use dormouse_board::Board;
 use dormouse_board::derive::Derived;
+use dormouse_board::trips::trips;
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::Outcome;
 use dormouse_model::device::DeviceId;
@@ -20,18 +21,29 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
-/// The board with its cycles, and the kernel release if the input names one.
+/// The board with its cycles, and the kernel release if the input names one. Of
+/// hibernations the first trip.
 ///
 /// # Errors
 /// If the input cannot be read, holds no cycle, or holds several machines.
 pub fn load(input: &Path) -> Result<(Derived, String)> {
+    // There is at least one.
+    Ok(load_trips(input)?.swap_remove(0))
+}
+
+/// The same for every trip that the recording shows: of a hibernation those that
+/// make the image, power off and restore are machines of their own.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_trips(input: &Path) -> Result<Vec<(Derived, String)>> {
     let path = input.display();
     let inputs = [input.to_path_buf()];
     if input.is_file() {
         let bytes = fs::read(input).with_context(|| format!("cannot read {path}"))?;
         if let Some(text) = board_text(&bytes) {
             let board = dormouse_board::parse(text).map_err(|e| anyhow!("{path}: {e}"))?;
-            return Ok((Derived { board, ..Derived::default() }, String::new()));
+            return Ok(vec![(Derived { board, ..Derived::default() }, String::new())]);
         }
     }
     let reading = dormouse_read::read(&[Input::from_arg(input)], &Options::default())?;
@@ -43,7 +55,9 @@ pub fn load(input: &Path) -> Result<(Derived, String)> {
     let Some(capture) = captures.pop() else {
         return Err(nothing_in(&inputs, &empty).into());
     };
-    infer::machine(&capture).map_err(|e| nothing_of(&inputs, &[capture], &e).into())
+    let all: Result<Vec<_>, String> =
+        trips(&capture).iter().map(|(_, part)| infer::machine(part)).collect();
+    all.map_err(|e| nothing_of(&inputs, &[capture], &e).into())
 }
 
 /// The text of a board file, which begins with `board N`.

@@ -4,9 +4,11 @@ use crate::changes::ChangeArgs;
 use crate::terminal;
 use anyhow::Result;
 use clap::Args;
+use dormouse_app::changes::Changes;
 use dormouse_app::failure::Usage;
 use dormouse_app::machine;
 use dormouse_app::predict::{Ask, all_kernels, predict};
+use dormouse_board::derive::Derived;
 use dormouse_write::prediction::{json, text as written};
 use std::path::PathBuf;
 
@@ -43,18 +45,38 @@ pub struct PredictArgs {
 
 /// Runs the verb.
 pub fn run(args: PredictArgs) -> Result<()> {
-    let (derived, release) = machine::load(&args.input)?;
+    let trips = machine::load_trips(&args.input)?;
     let changes = args.changes.changes();
+    let mut texts = Vec::new();
+    for (derived, release) in &trips {
+        texts.push(answer(&args, &changes, derived, release)?);
+    }
+    // One answer is an object, those of a hibernation that shows several are a list.
+    let text = match &texts[..] {
+        [one] => one.clone(),
+        _ if args.json => format!("[\n{}]\n", texts.join(",\n")),
+        _ => texts.join("\n"),
+    };
+    terminal::print(&text)
+}
+
+/// What is predicted of one trip.
+fn answer(
+    args: &PredictArgs,
+    changes: &Changes,
+    derived: &Derived,
+    release: &str,
+) -> Result<String> {
     let ask = Ask {
-        derived: &derived,
-        release: &release,
+        derived,
+        release,
         from_kernel: args.from_kernel.as_deref(),
-        changes: &changes,
+        changes,
         settings: &machine::settings(&args.profile, changes.cpus)?,
         samples: args.samples,
         seed: args.seed,
     };
-    let text = if args.all_kernels {
+    Ok(if args.all_kernels {
         let (rows, notes) = all_kernels(&ask).map_err(Usage)?;
         if args.json {
             serde_json::to_string_pretty(&json::kernels(&rows))? + "\n"
@@ -64,10 +86,9 @@ pub fn run(args: PredictArgs) -> Result<()> {
     } else {
         let p = predict(&ask, " (--from-kernel V)").map_err(Usage)?.prediction;
         if args.json {
-            serde_json::to_string_pretty(&json::json(&p, &derived))? + "\n"
+            serde_json::to_string_pretty(&json::json(&p, derived))? + "\n"
         } else {
-            written::text(&p, &derived, &release)
+            written::text(&p, derived, release)
         }
-    };
-    terminal::print(&text)
+    })
 }

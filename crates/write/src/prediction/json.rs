@@ -4,7 +4,7 @@
 use super::KernelRow;
 use dormouse_board::derive::Derived;
 use dormouse_model::device::DeviceId;
-use dormouse_model::phase::Direction;
+use dormouse_model::phase::{Direction, PmEvent};
 use dormouse_sleep::simulate::predict::{Outlook, Prediction};
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ pub fn json(p: &Prediction, derived: &Derived) -> Value {
             })
         })
         .collect();
-    json!({
+    let mut all = json!({
         "schema": "dormouse-predict/1",
         "observed_ns": observed,
         "before": outlook(&p.before),
@@ -47,7 +47,12 @@ pub fn json(p: &Prediction, derived: &Derived) -> Value {
         "moved": moved,
         "notes": p.notes,
         "assumptions": p.assumptions,
-    })
+    });
+    let trip = derived.board.trip;
+    if trip.hibernates() {
+        all["trip"] = json!({ "down": trip.down.name(), "up": trip.up.map(PmEvent::name) });
+    }
+    all
 }
 
 /// All generations of kernels; nanoseconds.

@@ -56,6 +56,10 @@ pub fn text(p: &Prediction, derived: &Derived, release: &str) -> String {
         if release.is_empty() { String::new() } else { format!(", recorded on {release}") }
     );
     let _ = writeln!(out, "then: {}{}", name(&p.after), caution(p.after.scheduler.policy));
+    let trip = derived.board.trip;
+    if trip.hibernates() {
+        let _ = writeln!(out, "of:   the part of a hibernation that calls {}", trip.name());
+    }
     let _ = writeln!(out);
     let observed = derived.observed.iter().any(Option::is_some);
     let _ = writeln!(
@@ -69,7 +73,9 @@ pub fn text(p: &Prediction, derived: &Derived, release: &str) -> String {
         "no less",
         "in order"
     );
-    for phase in Phase::DEVICE {
+    // A trip that ends below has no way up.
+    let runs = |d: Direction| d == Direction::Suspend || trip.up.is_some();
+    for phase in Phase::DEVICE.into_iter().filter(|p| runs(p.direction())) {
         let (was, is) = (p.before.phase(phase), p.after.phase(phase));
         let bound = p.after.bounds.phase(phase);
         let seen = phase.device_index().and_then(|i| derived.observed[i]);
@@ -85,7 +91,7 @@ pub fn text(p: &Prediction, derived: &Derived, release: &str) -> String {
             bound.map_or(String::new(), |b| ms(b.order)),
         );
     }
-    for direction in [Direction::Suspend, Direction::Resume] {
+    for direction in [Direction::Suspend, Direction::Resume].into_iter().filter(|d| runs(*d)) {
         let (was, is) = (p.before.half(direction), p.after.half(direction));
         let seen: Ns = Phase::DEVICE
             .iter()
@@ -107,7 +113,7 @@ pub fn text(p: &Prediction, derived: &Derived, release: &str) -> String {
     let _ = writeln!(out, "\nno less: longest chain of dependent devices, no schedule beats it;");
     let _ = writeln!(out, "in order: with synchronous devices one after the other as well.");
     let _ = writeln!(out);
-    for direction in [Direction::Suspend, Direction::Resume] {
+    for direction in [Direction::Suspend, Direction::Resume].into_iter().filter(|d| runs(*d)) {
         let _ = writeln!(
             out,
             "{:<8} {} now, {} then",
