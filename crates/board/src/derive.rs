@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Cycle, Outcome};
 use dormouse_model::device::{DeviceGraph, DeviceId};
+use dormouse_model::image::ImageStep;
 use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
 use dormouse_model::trip;
@@ -30,6 +31,9 @@ pub struct Derived {
     /// Median of each device phase as observed, by
     /// [`Phase::device_index`]; `None` if never seen.
     pub observed: [Option<Ns>; 8],
+    /// What was done with the image of a hibernation, in the first cycle that
+    /// says so: beside the callbacks, and no schedule shortens it.
+    pub image: Vec<ImageStep>,
     /// What the capture does not say and is assumed, as sentences.
     pub assumptions: Vec<String>,
 }
@@ -78,6 +82,8 @@ pub fn derive(capture: &Capture) -> Result<Derived, String> {
     let n = graph.devices.len();
     derived.board.names = capture.names.clone();
     derived.board.graph = graph;
+    let with_image = cycles.iter().find(|c| !c.image.is_empty());
+    derived.image = with_image.map(|c| c.image.clone()).unwrap_or_default();
     derived.board.trip = cycles.first().map(|c| trip::first(c)).unwrap_or_default();
     derived.board.devices = vec![BoardDevice::default(); n];
 

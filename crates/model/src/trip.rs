@@ -126,6 +126,7 @@ pub fn split(cycle: &Cycle) -> Vec<(Trip, Cycle)> {
             part.phases.retain(|p| inside(p.start));
             part.callbacks.retain(|c| inside(c.start));
             part.events.retain(|e| inside(e.time));
+            part.image.retain(|s| inside(s.start));
             part.asleep = cycle.asleep.filter(|a| inside(a.0));
             part.start = if i == 0 { cycle.start } else { from };
             if i != last {

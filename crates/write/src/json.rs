@@ -460,6 +460,7 @@ fn row(cycle: &Cycle, r: &dormouse_sleep::analyse::rows::Row) -> RowOut {
         What::Asleep { turns } => ("asleep", "asleep", Some(turns)),
         What::Turn => ("turn", "pm_test waits", None),
         What::ClockJump => ("clock_jump", "clock jump of the RTC", None),
+        What::Image(work) => ("image", work.name(), None),
     };
     RowOut {
         kind,

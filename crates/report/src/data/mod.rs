@@ -269,7 +269,7 @@ fn rows(cycle: &Cycle, view: &CycleView) -> Vec<RowData> {
                 let done = view.phases.get(i as usize).map_or(0, |p| p.completed);
                 (span.phase as i32, done, if cpu { i64::from(span.cpu) } else { -1 })
             }
-            What::Gap { .. } => (-1, 0, -1),
+            What::Gap { .. } | What::Image(_) => (-1, 0, -1),
             What::Asleep { .. } | What::Turn | What::ClockJump => (Phase::Asleep as i32, 0, -1),
         };
         let label = wording::row(r.what, cycle.mode, &cycle.phases);

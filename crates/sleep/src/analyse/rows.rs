@@ -7,6 +7,7 @@
 
 use alloc::vec::Vec;
 use dormouse_model::cycle::{Cycle, Mode, Outcome};
+use dormouse_model::image::ImageWork;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 
@@ -37,6 +38,8 @@ pub enum What {
     /// counts whole seconds, and what it seems to have counted is added to the
     /// clock. Never counted.
     ClockJump,
+    /// What a hibernation does with its image.
+    Image(ImageWork),
 }
 
 /// One line of the table of a cycle.
@@ -92,6 +95,19 @@ impl Rows {
                 nested: false,
             });
         }
+        // A trace may begin after the first steps that its log tells of.
+        let steps = cycle.image.iter().filter(|s| s.end > begin && s.start < end);
+        list.extend(steps.map(|step| Row {
+            what: What::Image(step.work),
+            direction: match step.work {
+                ImageWork::Allocate | ImageWork::Write => Direction::Suspend,
+                ImageWork::Read => Direction::Resume,
+            },
+            start: step.start.max(begin).min(end),
+            end: step.end.max(step.start).max(begin).min(end),
+            counted: Ns::ZERO,
+            nested: false,
+        }));
         list.sort_by_key(|r| (r.start, core::cmp::Reverse(r.end)));
         let gaps = count(&mut list, cycle, begin, end, hole);
         list.extend(gaps);
@@ -151,7 +167,7 @@ fn take_clock_jump(cycle: &Cycle, list: &mut Vec<Row>) -> Ns {
 /// A gap that begins with a phase of no length is printed after it.
 fn order(r: &Row) -> u8 {
     match r.what {
-        What::Phase(_) => 0,
+        What::Phase(_) | What::Image(_) => 0,
         What::Gap { .. } => 1,
         What::Asleep { .. } | What::Turn | What::ClockJump => 2,
     }

@@ -6,9 +6,11 @@ use super::path::{Reason, Segment};
 use super::rows::What;
 use super::*;
 use alloc::string::{String, ToString};
+use alloc::vec;
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::*;
 use dormouse_model::device::*;
+use dormouse_model::image::{ImageStep, ImageWork};
 use dormouse_model::phase::{Direction, Phase};
 use proptest::prelude::*;
 
@@ -320,4 +322,22 @@ fn the_gap_in_freeze_is_named_by_the_kind_of_sleep() {
     assert_eq!(of(Mode::Disk), "image memory allocated");
     assert_eq!(of(Mode::Deep), "OOM killer off");
     assert_eq!(of(Mode::Unknown), "between phases");
+}
+
+/// The steps of a hibernation's image are rows of their own, in the half in which
+/// somebody waits for them; what came before the first line is none.
+#[test]
+fn images_are_rows_and_rows_still_add_up() {
+    let mut c = capture(&[("P", None)], 0);
+    phase(&mut c, Phase::Resume, 100, 200);
+    phase(&mut c, Phase::Suspend, 900, 1000);
+    c.cycles[0].start = Ns(100);
+    let step = |work, start, end| ImageStep { work, start: Ns(start), end: Ns(end), bytes: 1 };
+    c.cycles[0].image = vec![step(ImageWork::Allocate, 10, 90), step(ImageWork::Write, 250, 850)];
+    let rows = rows::Rows::of(&c.cycles[0]);
+    let images: Vec<&rows::Row> =
+        rows.list.iter().filter(|r| matches!(r.what, What::Image(_))).collect();
+    assert_eq!(images.len(), 1);
+    assert_eq!((images[0].counted, images[0].direction), (Ns(600), Direction::Suspend));
+    assert_eq!(rows.list.iter().map(|r| r.counted).sum::<Ns>(), rows.total);
 }

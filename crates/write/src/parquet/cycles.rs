@@ -47,6 +47,7 @@ pub fn rows(source: &Source<'_>) -> Vec<Values> {
                     ("gap", "", gap_content(cycle.mode, after, before), None, None)
                 }
                 What::Asleep { .. } => ("asleep", Phase::Asleep.name(), "", None, None),
+                What::Image(work) => ("image", "", work.name(), None, None),
                 What::Turn => ("turn", "", "", None, None),
                 What::ClockJump => ("clock_jump", "", "", None, None),
             };

@@ -50,6 +50,10 @@ pub fn json(p: &Prediction, derived: &Derived) -> Value {
     });
     let trip = derived.board.trip;
     if trip.hibernates() {
+        let steps = derived.image.iter().map(|s| {
+            json!({ "work": s.work.name(), "time_ns": s.end.since(s.start).0, "bytes": s.bytes })
+        });
+        all["image"] = steps.collect();
         all["trip"] = json!({ "down": trip.down.name(), "up": trip.up.map(PmEvent::name) });
     }
     all

@@ -110,6 +110,16 @@ pub fn text(p: &Prediction, derived: &Derived, release: &str) -> String {
             ms(p.after.bounds.order(direction)),
         );
     }
+    for step in &derived.image {
+        let took = ms(step.end.since(step.start));
+        let _ = writeln!(
+            out,
+            "{:<15}{took:>10}{took:>10}{took:>10}{:>10}   {} MB",
+            format!("image {}", step.work.name()),
+            change(Ns::ZERO, Ns::ZERO),
+            step.bytes / 1_000_000
+        );
+    }
     let _ = writeln!(out, "\nno less: longest chain of dependent devices, no schedule beats it;");
     let _ = writeln!(out, "in order: with synchronous devices one after the other as well.");
     let _ = writeln!(out);

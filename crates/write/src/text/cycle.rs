@@ -186,7 +186,7 @@ fn lines(cycle: &Cycle, view: &CycleView, list: &[&Row]) -> Vec<Line> {
                 let label = format!("{inside}{}", wording::phase(phase));
                 out.push(Line { label, time: r.counted, callbacks });
             }
-            What::Gap { .. } => {
+            What::Gap { .. } | What::Image(_) => {
                 let label = wording::row(r.what, cycle.mode, &cycle.phases);
                 out.push(Line { label, time: r.counted, callbacks: None });
             }

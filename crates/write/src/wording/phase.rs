@@ -35,6 +35,7 @@ pub fn row(what: What, mode: Mode, phases: &[PhaseSpan]) -> String {
         What::Turn if matches!(mode, Mode::PmTest(_)) => "pm_test waits".into(),
         What::Turn => "between the halves".into(),
         What::ClockJump => "clock jump of the RTC".into(),
+        What::Image(work) => format!("image: {}", work.name()),
     }
 }
 
