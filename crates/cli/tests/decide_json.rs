@@ -113,10 +113,13 @@ const AM335X: &str = "boards/am335x.board";
 #[test]
 fn predict_is_as_its_page_says() {
     let page = Page::read("predict-json.md");
-    let values = [
+    let mut values = vec![
         output(&["predict", LAPTOP, "--kernel", "7.3", "--async", "*"]),
         output(&["predict", AM335X]),
     ];
+    // A list, one for each trip of a hibernation.
+    let trips = output(&["predict", "crates/cli/tests/fixtures/hibernate.dmesg"]);
+    values.extend(trips.as_array().expect("a list").iter().cloned());
     agree(&page.whole(""), &values);
 }
 

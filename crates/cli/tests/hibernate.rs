@@ -88,6 +88,16 @@ fn every_trip_has_its_own_callbacks() {
 }
 
 #[test]
+fn what_is_done_with_the_image_is_a_row_of_its_own() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/hibernate.dmesg");
+    let said = predict(file, &[]);
+    let row = |name: &str| said.lines().find(|l| l.starts_with(name)).unwrap_or_default();
+    assert!(row("image allocate").contains(" 250.000") && row("image write").contains(" 2000.000"));
+    let (first, second) = said.split_once("that calls poweroff").expect("two trips");
+    assert!(first.contains("image write") && !second.contains("image"), "{said}");
+}
+
+#[test]
 fn a_real_hibernation_is_reproduced() {
     let usual = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
     let data = std::env::var_os("DORMOUSE_DATA").map_or(usual, PathBuf::from);
