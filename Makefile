@@ -99,19 +99,19 @@ guest: ## Build what runs inside the laboratory's guests
 
 .PHONY: lab-cases
 lab-cases: guest ## Boot 6.1, 6.12 and 7.x: worked cases, repeatability, overhead, replays
-	$(CARGO) test -q -p dormouse-lab --test cases --test module --test repeat --test overhead -- --ignored --nocapture --test-threads=1 --skip arm64
-	$(CARGO) test -q -p dormouse --test replay -- --ignored --nocapture
+	$(CARGO) test -q -p dormouse-lab --test all -- --ignored --nocapture --test-threads=1 --skip arm64
+	$(CARGO) test -q -p dormouse --test all -- --ignored --nocapture replay::
 
 .PHONY: lab-verify
 lab-verify: guest ## Let a real kernel confirm what tune predicts
-	$(CARGO) test -q -p dormouse --test decide --test handover -- --ignored --nocapture --test-threads=1
+	$(CARGO) test -q -p dormouse --test all -- --ignored --nocapture --test-threads=1 decide:: handover::
 
 .PHONY: lab-arm64
 lab-arm64: ## Check the worked cases on an arm64 guest
 	@tools/setup arm64
 	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld \
 		$(CARGO) build --profile guest --target aarch64-unknown-linux-musl -p dormouse-lab --bin dormouse-guest
-	$(CARGO) test -q -p dormouse-lab --test cases -- --ignored --nocapture arm64
+	$(CARGO) test -q -p dormouse-lab --test all -- --ignored --nocapture arm64
 
 .PHONY: lab-repeat
 lab-repeat: guest build ## Boot each kernel ten times and count recordings that differ

@@ -255,3 +255,29 @@ fn no_test_depends_on_the_load_of_the_host() {
     let qemu = fs::read_to_string(root().join("crates/lab/src/qemu.rs")).unwrap();
     assert!(qemu.contains("\"-icount\", \"shift=0,sleep=off\""), "qemu.rs counts instructions");
 }
+
+/// Linking is most of the cost of a small test, so the tests of a crate are one
+/// program. A file that its `tests/all.rs` does not name would never run.
+#[test]
+fn the_tests_of_a_crate_are_one_binary() {
+    for dir in fs::read_dir(root().join("crates")).unwrap() {
+        let tests = dir.unwrap().path().join("tests");
+        let Ok(files) = fs::read_dir(&tests) else { continue };
+        let names: Vec<String> = files
+            .map(|f| f.unwrap().path())
+            .filter(|p| p.extension().is_some_and(|e| e == "rs"))
+            .map(|p| p.file_stem().unwrap().to_string_lossy().into_owned())
+            .collect();
+        if names.len() < 2 {
+            continue;
+        }
+        let all = fs::read_to_string(tests.join("all.rs")).unwrap_or_default();
+        for name in names.iter().filter(|n| *n != "all") {
+            assert!(
+                all.contains(&format!("mod {name};\n")),
+                "{} does not name {name}",
+                tests.join("all.rs").display()
+            );
+        }
+    }
+}

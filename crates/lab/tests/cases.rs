@@ -1,7 +1,7 @@
 //! Real kernels against worked cases: every start and end of a callback must
 //! be within 2 ms of the table of the kernel's generation (durations are 20 to
 //! 320 ms). Boots guests, so the tests are ignored by default:
-//! `make lab-cases`, or `cargo test -p dormouse-lab --test cases -- --ignored`.
+//! `make lab-cases`, or `cargo test -p dormouse-lab cases:: -- --ignored`.
 
 use dormouse_lab::cases::{Cases, Pair, Verdict, board, fails, generation, job};
 use dormouse_lab::kernels::{self, Kernel};

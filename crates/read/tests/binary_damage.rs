@@ -1,17 +1,17 @@
 //! Damaged and hostile binary traces: counted or refused, never a panic, never
 //! unbounded work.
 
-mod support;
+use crate::support;
 
+use crate::support::perfetto::{Layout, shared};
+use crate::support::tracedat::{Shape, cycle, write};
+use crate::support::{Lines, Random};
 use dormouse_model::loss::Losses;
 use dormouse_read::perfetto::{self, PerfettoTrace};
 use dormouse_read::tracedat::{TraceDat, TraceDatError};
 use std::collections::HashSet;
 use std::io::Write;
 use std::time::{Duration, Instant};
-use support::perfetto::{Layout, shared};
-use support::tracedat::{Shape, cycle, write};
-use support::{Lines, Random};
 
 /// Events and losses of a trace.dat; `None` if it was refused.
 fn dat(data: &[u8]) -> Option<(Vec<String>, Losses)> {

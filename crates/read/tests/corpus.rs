@@ -1,14 +1,13 @@
 //! Replays the fuzz corpora, and what fuzzing once found, on stable Rust.
 
-#[path = "../../../fuzz/readers.rs"]
-mod readers;
-mod support;
+use crate::readers;
+use crate::support;
 
+use crate::support::perfetto::{self, Layout, shared};
+use crate::support::tracedat::{Shape, cycle, trace_text, write};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use support::perfetto::{self, Layout, shared};
-use support::tracedat::{Shape, cycle, trace_text, write};
 
 fn fuzz() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
@@ -135,7 +134,7 @@ E: SUBSYSTEM=ata_port\n\n"
     all
 }
 
-/// Writes the seeds: `cargo test -p dormouse-read --test corpus -- --ignored`.
+/// Writes the seeds: `cargo test -p dormouse-read corpus:: -- --ignored`.
 #[test]
 #[ignore = "writes into fuzz/corpus; run when a format or a generator changes"]
 fn write_seeds() {

@@ -1,10 +1,7 @@
 //! Text traces in every dress, and cycles of every shape.
 
-#[path = "support/invariants.rs"]
-mod invariants;
-#[allow(dead_code)]
-#[path = "support/synthetic.rs"]
-mod synthetic;
+use crate::invariants;
+use crate::synthetic;
 
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Mode, Outcome, PmTestLevel};

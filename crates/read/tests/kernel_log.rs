@@ -1,17 +1,14 @@
 //! Kernel logs in every dress and of every generation say the same.
 
-#[path = "support/invariants.rs"]
-mod invariants;
-#[allow(dead_code)]
-#[path = "support/synthetic.rs"]
-mod synthetic;
+use crate::invariants;
+use crate::synthetic;
 
+use crate::synthetic::{Generation, stamped};
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Cycle, Mode, Outcome, PmTestLevel};
 use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
 use dormouse_read::{Options, read_bytes};
-use synthetic::{Generation, stamped};
 
 fn capture(log: &str) -> Capture {
     let reading = read_bytes("test", log.as_bytes(), &Options::default()).unwrap();

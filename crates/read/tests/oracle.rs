@@ -1,8 +1,7 @@
 //! The readers against logs of real machines: counts and durations that were
 //! found in another way. Needs the data folder.
 
-#[path = "support/invariants.rs"]
-mod invariants;
+use crate::invariants;
 
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Cycle, Mode, Outcome};

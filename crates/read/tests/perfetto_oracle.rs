@@ -2,16 +2,16 @@
 //! come with `pip install perfetto`; DORMOUSE_PYTHON names the interpreter
 //! that has them.
 
-mod support;
+use crate::support;
 
+use crate::support::Lines;
+use crate::support::perfetto::{Layout, shared, threads, write};
+use crate::support::tracedat::{Ev, What, cycle, expected};
 use dormouse_model::loss::Losses;
 use dormouse_read::perfetto::PerfettoTrace;
 use serde_json::json;
 use std::io::Write;
 use std::process::{Command, Stdio};
-use support::Lines;
-use support::perfetto::{Layout, shared, threads, write};
-use support::tracedat::{Ev, What, cycle, expected};
 
 /// Runs an oracle script; `None` (with a loud word) if it cannot run here.
 fn script(name: &str, input: &[u8]) -> Option<Vec<u8>> {

@@ -1,16 +1,13 @@
 //! Broken, cut, hostile and huge inputs: a counted loss or an error, never a
 //! panic, never work or memory out of proportion.
 
-#[path = "support/invariants.rs"]
-mod invariants;
-#[allow(dead_code)]
-#[path = "support/synthetic.rs"]
-mod synthetic;
+use crate::invariants;
+use crate::synthetic;
 
+use crate::synthetic::{Generation, Random, stamped};
 use dormouse_read::{Limits, Options, ReadError, Reading, read_bytes};
 use std::io::Write as _;
 use std::process::Command;
-use synthetic::{Generation, Random, stamped};
 
 fn reading(bytes: &[u8], what: &str) -> Reading {
     let reading = read_bytes("test", bytes, &Options::default()).expect("plain input is no error");

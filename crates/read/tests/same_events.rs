@@ -1,15 +1,15 @@
 //! Binary traces and the text of the same events give the same cycles.
 
-mod support;
+use crate::support;
 
-use dormouse_model::capture::Capture;
-use dormouse_read::{Options, read_bytes};
-use std::io::Read;
-use support::perfetto::{self, Layout, shared};
-use support::tracedat::{
+use crate::support::perfetto::{self, Layout, shared};
+use crate::support::tracedat::{
     BLANK_NAME, Ev, Shape, What, cycle, cycle_without_blanks, from_text, trace_text,
     trace_text_named, write, write_named,
 };
+use dormouse_model::capture::Capture;
+use dormouse_read::{Options, read_bytes};
+use std::io::Read;
 
 fn capture(name: &str, bytes: &[u8]) -> Capture {
     let mut reading = read_bytes(name, bytes, &Options::default()).unwrap();

@@ -1,13 +1,13 @@
 //! `trace-cmd report` is the oracle of the trace.dat reader.
 
-mod support;
+use crate::support;
 
+use crate::support::Lines;
+use crate::support::tracedat::{Shape, cycle};
 use dormouse_model::loss::Losses;
 use dormouse_read::tracedat::{self, TraceDat};
 use std::path::Path;
 use std::process::Command;
-use support::Lines;
-use support::tracedat::{Shape, cycle};
 
 /// Lines of `trace-cmd report` for the events we read, in our own layout;
 /// `None` without trace-cmd.

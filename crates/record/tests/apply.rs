@@ -1,7 +1,6 @@
 //! Trying flags and keeping them, on a made-up tree.
 
-mod fake;
-
+use crate::fake::{Fake, Kernel};
 use dormouse_record::apply::{Flags, Unfit, keep, measure, rehearse, sleeps};
 use dormouse_record::guard::{
     NoObserver, Observer, Restored, Step, count_kept, restore, restore_kept,
@@ -9,7 +8,6 @@ use dormouse_record::guard::{
 use dormouse_record::journal::FOLDER;
 use dormouse_record::options::Options;
 use dormouse_record::recorder::{NoWatch, Progress, Watch};
-use fake::{Fake, Kernel};
 use std::io;
 use std::time::Duration;
 

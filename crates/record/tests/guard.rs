@@ -1,13 +1,11 @@
 //! Stops the recorder between any two of its steps, as `kill -9` would, and
 //! checks that `restore` leaves the tree as it was.
 
-mod fake;
-
+use crate::fake::{ALARM, Fake, INSTANCE, Kernel};
 use dormouse_record::guard::{self, NoObserver, Step, restore};
 use dormouse_record::journal::{self, Entry};
 use dormouse_record::options::{Options, State, Wake};
 use dormouse_record::recorder::{self, NoWatch};
-use fake::{ALARM, Fake, INSTANCE, Kernel};
 use std::fs;
 use std::time::Duration;
 

@@ -1,14 +1,12 @@
 //! What a recording holds, on a made-up tree.
 
-mod fake;
-
+use crate::fake::{ALARM, Fake, INSTANCE, Kernel};
 use dormouse_read::capture_file;
 use dormouse_record::guard::{Observer, Step};
 use dormouse_record::options::{Detail, Options, Wake};
 use dormouse_record::recorder::{self, Error, NoWatch, Watch};
 use dormouse_record::watch::{self, Ask, Until};
 use dormouse_record::{file, wake};
-use fake::{ALARM, Fake, INSTANCE, Kernel};
 use std::time::Duration;
 
 fn pm_test() -> Options {

@@ -2,7 +2,7 @@
 //! them: every start is explained, and the gain that the analysis promises is
 //! the gain that the simulator gives.
 
-mod common;
+use crate::common;
 
 use dormouse_board::Board;
 use dormouse_model::capture::Capture;

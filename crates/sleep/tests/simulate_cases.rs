@@ -2,7 +2,7 @@
 //! exactly as in the table. The table agrees with kernels 6.1.192 (G1w),
 //! 6.12.111 (G1), 7.2.12 (G4) and with pm_async=0 on each (G0).
 
-mod common;
+use crate::common;
 
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;

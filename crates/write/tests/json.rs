@@ -1,6 +1,6 @@
 //! `show --json` against its documentation and its own laws.
 
-mod example;
+use crate::example;
 
 use dormouse_write::{Selection, json};
 use serde_json::Value;

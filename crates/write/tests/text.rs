@@ -1,6 +1,6 @@
 //! `show` on a terminal: what it says, and that nothing breaks its page.
 
-mod example;
+use crate::example;
 
 use dormouse_write::text::{WIDTH, show, width};
 use dormouse_write::{Explained, Selection, csv, markdown};

@@ -1,5 +1,4 @@
 //! What the tests of the binary readers share.
-#![allow(dead_code, reason = "every test file uses a part")]
 
 pub mod events;
 pub mod klog;

@@ -1,6 +1,5 @@
 //! A made-up `/sys`, `/proc` and `/dev` in a temporary folder, and a kernel
 //! that reacts to the recorder's steps where a plain folder cannot.
-#![allow(dead_code, reason = "each test file uses its own part")]
 
 use dormouse_record::guard::{Observer, Step};
 use dormouse_record::root::Root;

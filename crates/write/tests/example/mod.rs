@@ -1,5 +1,4 @@
 //! A machine with a few devices and five cycles that shows every field.
-#![allow(dead_code, reason = "each test file uses its own part")]
 
 use dormouse_model::capture::Capture;
 use dormouse_model::complete::LostKind;

@@ -1,0 +1,15 @@
+//! The command as a user runs it. One binary, because linking is most of the cost of a small
+//! test; each file is a module of it.
+
+mod bad_input;
+mod board;
+mod decide;
+mod decide_json;
+mod handover;
+mod manual;
+mod readme;
+mod record;
+mod replay;
+mod show;
+mod show_real;
+mod words;

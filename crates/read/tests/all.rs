@@ -1,0 +1,28 @@
+//! Readers. One binary, because linking is most of the cost of a small
+//! test; each file is a module of it.
+
+mod binary_damage;
+mod capture_file;
+mod cases;
+mod corpus;
+mod dtb;
+mod ftrace_text;
+mod idle;
+#[allow(dead_code, reason = "each module uses its own part")]
+#[path = "support/invariants.rs"]
+mod invariants;
+mod kernel_log;
+mod oracle;
+mod perfetto_oracle;
+#[allow(dead_code, reason = "each module uses its own part")]
+#[path = "../../../fuzz/readers.rs"]
+mod readers;
+mod robustness;
+mod same_events;
+#[allow(dead_code, reason = "each module uses its own part")]
+mod support;
+#[allow(dead_code, reason = "each module uses its own part")]
+#[path = "support/synthetic.rs"]
+mod synthetic;
+mod tracedat_oracle;
+mod udev;

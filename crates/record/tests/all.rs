@@ -1,0 +1,8 @@
+//! The recorder on a made-up tree. One binary, because linking is most of the cost of a small
+//! test; each file is a module of it.
+
+mod apply;
+#[allow(dead_code, reason = "each module uses its own part")]
+mod fake;
+mod guard;
+mod record;

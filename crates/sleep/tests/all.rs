@@ -1,0 +1,17 @@
+//! System sleep. One binary, because linking is most of the cost of a small
+//! test; each file is a module of it.
+
+mod acceptance;
+mod analyse_simulated;
+#[allow(dead_code, reason = "each module uses its own part")]
+mod common;
+mod energy;
+mod plan;
+mod simulate_aborts;
+mod simulate_calibrate;
+mod simulate_cases;
+mod simulate_infer;
+mod simulate_pool;
+mod simulate_properties;
+mod simulate_shared;
+mod tune;
