@@ -21,7 +21,7 @@ pub fn inputs(inputs: &[PathBuf]) -> Result<Vec<Explained>> {
         .map(|capture| Explained { views: explain(&capture), capture })
         .collect();
     if all.iter().all(|e| e.views.is_empty() && e.capture.ranked.is_empty()) {
-        return Err(nothing_in(inputs, all.iter().map(|e| &e.capture)).into());
+        return Err(nothing_in(inputs, all.iter().map(|e| &e.capture)));
     }
     Ok(all)
 }
@@ -50,7 +50,7 @@ pub fn labelled(paths: &[PathBuf], apart: bool) -> Result<Vec<(String, Explained
         }
     }
     if out.iter().all(|(_, e)| e.views.is_empty()) {
-        return Err(nothing_in(paths, out.iter().map(|(_, e)| &e.capture)).into());
+        return Err(nothing_in(paths, out.iter().map(|(_, e)| &e.capture)));
     }
     Ok(out)
 }

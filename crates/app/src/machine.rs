@@ -53,11 +53,11 @@ pub fn load_trips(input: &Path) -> Result<Vec<(Derived, String)>> {
         bail!("{path} holds recordings of {} machines; give one of them", captures.len());
     }
     let Some(capture) = captures.pop() else {
-        return Err(nothing_in(&inputs, &empty).into());
+        return Err(nothing_in(&inputs, &empty));
     };
     let all: Result<Vec<_>, String> =
         trips(&capture).iter().map(|(_, part)| infer::machine(part)).collect();
-    all.map_err(|e| nothing_of(&inputs, &[capture], &e).into())
+    all.map_err(|e| nothing_of(&inputs, &[capture], &e))
 }
 
 /// The text of a board file, which begins with `board N`.

@@ -14,7 +14,6 @@ mod invariants;
 mod kernel_log;
 mod oracle;
 mod perfetto_oracle;
-#[allow(dead_code, reason = "each module uses its own part")]
 #[path = "../../../fuzz/readers.rs"]
 mod readers;
 mod robustness;

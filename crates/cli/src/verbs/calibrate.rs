@@ -52,7 +52,7 @@ pub fn run(args: CalibrateArgs) -> Result<()> {
         captures.extend(reading.captures);
     }
     if captures.iter().all(|c| c.cycles.is_empty()) {
-        return Err(nothing_in(&args.inputs, &captures).into());
+        return Err(nothing_in(&args.inputs, &captures));
     }
     let name = args.name.clone().unwrap_or_else(|| {
         let names: Vec<String> = args

@@ -98,7 +98,7 @@ fn load(a: &ReplayArgs) -> Result<Capture> {
         .into());
     }
     let Some(mut capture) = captures.pop() else {
-        return Err(nothing_in(from_ref(&a.input), []).into());
+        return Err(nothing_in(from_ref(&a.input), []));
     };
     if a.cycle != "median" {
         let n: usize =
