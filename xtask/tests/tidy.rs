@@ -51,7 +51,10 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("app", &["board", "idle", "lab", "model", "read", "record", "sleep", "write"]),
     ("wasm", &["app", "board", "idle", "model", "sleep"]),
     ("report", &["model", "sleep", "stats", "wasm", "write"]),
-    ("cli", &["app", "board", "lab", "model", "read", "record", "report", "sleep", "write"]),
+    (
+        "cli",
+        &["app", "board", "idle", "lab", "model", "read", "record", "report", "sleep", "write"],
+    ),
     ("xtask", &["board", "lab", "model", "read", "record", "sleep", "stats"]),
 ];
 

@@ -139,6 +139,52 @@ fn the_choice_of_phase_and_cycle() {
     assert!(out.contains("Cycle 2 of 2, kernel unknown"), "{out}");
 }
 
+/// A dump of one CPU, and a trace in which it sleeps 20 times for 10 ms.
+fn idle_inputs(dir: &std::path::Path) -> [std::path::PathBuf; 2] {
+    let path = "/sys/devices/system/cpu/cpu0/cpuidle";
+    let dump = format!(
+        "/sys/devices/system/cpu/cpuidle/current_governor:menu\n\
+         {path}/state0/name:WFI\n{path}/state0/latency:1\n{path}/state0/residency:1\n\
+         {path}/state1/name:off\n{path}/state1/latency:50\n{path}/state1/residency:500\n"
+    );
+    let mut trace = String::new();
+    for i in 0..20 {
+        for (us, event) in [
+            (0, "cpu_idle: state=1 cpu_id=0"),
+            (10_050, "cpu_idle: state=4294967295 cpu_id=0"),
+            (10_060, "irq_handler_entry: irq=9 name=arch_timer"),
+        ] {
+            let at = 1_000_000 + i * 10_100 + us;
+            let (s, us) = (at / 1_000_000, at % 1_000_000);
+            trace += &format!("  <idle>-0  [000] d..1.  {s}.{us:06}: {event}\n");
+        }
+    }
+    let files = [dir.join("trace.txt"), dir.join("states.txt")];
+    std::fs::write(&files[0], trace).unwrap();
+    std::fs::write(&files[1], dump).unwrap();
+    files
+}
+
+#[test]
+fn idle_states_under_a_limit() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = idle_inputs(dir.path());
+    let predict = |more: &[&str]| {
+        let mut command = dormouse();
+        command.args(["idle", "predict"]).args(&files).args(more);
+        command
+    };
+    let out = stdout(&mut predict(&["--latency-limit", "20us"]));
+    assert!(out.contains("wake-up delay p99 50 -> 1 us"), "{out}");
+    assert!(out.contains("20 wake-ups of 1 CPU replayed"), "{out}");
+    let none = stdout(&mut predict(&[]));
+    assert!(none.starts_with("Nothing is changed"), "{none}");
+    predict(&["--disable", "C6"]).assert().code(2);
+    predict(&["--governor", "haltpoll", "--latency-limit", "20"]).assert().code(2);
+    // Without the dump there is no table.
+    dormouse().args(["idle", "predict", "--from-governor", "teo"]).arg(&files[0]).assert().code(1);
+}
+
 #[test]
 fn idle_states_of_a_trace_and_a_dump() {
     let dir = tempfile::tempdir().unwrap();

@@ -9,8 +9,11 @@
 extern crate alloc;
 
 pub mod doubt;
+pub mod energy;
 pub mod governors;
+pub mod predict;
 pub mod section;
 pub mod snapshot;
 pub mod state;
 pub mod tally;
+pub mod wake;

@@ -3,6 +3,7 @@
 //! never with the length of the trace.
 
 use crate::state::{StateSet, Table};
+use crate::wake::Episode;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,6 +15,8 @@ pub struct Sleeps {
     pub name: String,
     /// Counts.
     pub tally: Tally,
+    /// Every sleep by CPU, if they were to be kept.
+    pub episodes: BTreeMap<u32, Vec<Episode>>,
     /// Names of causes of wake-ups, by their number in the tally.
     pub wakers: Vec<String>,
     /// Events that were read.
@@ -216,12 +219,13 @@ impl Tally {
         c.open = Some((state, time));
     }
 
-    /// `cpu_idle` with state 4294967295: `cpu` is awake.
-    pub fn exit(&mut self, cpu: u32, time: i64) {
+    /// `cpu_idle` with state 4294967295: `cpu` is awake. State and begin of the
+    /// sleep, if it began in the trace.
+    pub fn exit(&mut self, cpu: u32, time: i64) -> Option<(u32, i64)> {
         let c = self.cpus.entry(cpu).or_default();
         let Some((state, begin)) = c.open.take() else {
             c.unbegun += 1;
-            return;
+            return None;
         };
         c.woken = true;
         let slept = time.saturating_sub(begin);
@@ -233,6 +237,7 @@ impl Tally {
         if let Some((table, disabled)) = self.tables.get(&cpu) {
             judge(s, table, *disabled, state as usize, slept);
         }
+        Some((state, begin))
     }
 
     /// `cpu_idle_miss`: the kernel says that the last sleep was too deep
@@ -242,13 +247,15 @@ impl Tally {
         *(if above { &mut s.said_above } else { &mut s.said_below }) += 1;
     }
 
-    /// The first thing that `cpu` does after a wake-up: `cause` is the caller's
-    /// number for it.
-    pub fn woken_by(&mut self, cpu: u32, cause: u32) {
-        let Some(c) = self.cpus.get_mut(&cpu) else { return };
-        if core::mem::take(&mut c.woken) {
+    /// Something that `cpu` does, which woke it if it is the first thing after
+    /// a sleep: then true. `cause` is the caller's number for it.
+    pub fn woken_by(&mut self, cpu: u32, cause: u32) -> bool {
+        let Some(c) = self.cpus.get_mut(&cpu) else { return false };
+        let first = core::mem::take(&mut c.woken);
+        if first {
             *c.wakers.entry(cause).or_default() += 1;
         }
+        first
     }
 
     /// Sleeps that begin and end in the trace.

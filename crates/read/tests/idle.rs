@@ -4,7 +4,7 @@
 use dormouse_idle::doubt::Doubt;
 use dormouse_idle::snapshot::{Counters, Snapshot};
 use dormouse_idle::tally::Sleeps;
-use dormouse_read::idle::{IdleReading, read, read_bytes};
+use dormouse_read::idle::{IdleReading, Keep, read, read_bytes};
 use dormouse_read::{Input, Options};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ fn data(name: &str) -> Option<PathBuf> {
 }
 
 fn load(path: &Path) -> IdleReading {
-    read(&[Input::from_arg(path)], &Options::default()).expect("a readable file")
+    read(&[Input::from_arg(path)], &Options::default(), Keep::Counts).expect("a readable file")
 }
 
 fn text(text: &str) -> Vec<Snapshot> {
@@ -211,7 +211,7 @@ fn the_trace_of_the_chromebook_agrees_with_its_counters() {
         let Some(path) = data(&format!("real/mt8196-612sleep{dot}{n}")) else { return };
         inputs.push(Input::from_arg(path));
     }
-    let r = read(&inputs, &Options::default()).expect("readable files");
+    let r = read(&inputs, &Options::default(), Keep::Counts).expect("readable files");
     let (grown, backwards) = r.snapshots[1].since(&r.snapshots[0]).expect("a pair");
     assert_eq!(backwards, 0);
     let tally = &r.traces[0].tally;

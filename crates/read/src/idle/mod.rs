@@ -31,14 +31,25 @@ pub struct IdleReading {
     pub traces: Vec<Sleeps>,
     /// What could not be read, and what to do about it.
     pub losses: Losses,
+    keep: Keep,
+}
+
+/// What is kept of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// Counts: memory does not grow with the trace.
+    #[default]
+    Counts,
+    /// Every sleep too.
+    Episodes,
 }
 
 /// Reads `inputs`.
 ///
 /// # Errors
 /// If an input named by the caller cannot be read or unpacked.
-pub fn read(inputs: &[Input], options: &Options) -> Result<IdleReading, ReadError> {
-    let mut out = IdleReading::default();
+pub fn read(inputs: &[Input], options: &Options, keep: Keep) -> Result<IdleReading, ReadError> {
+    let mut out = IdleReading { keep, ..IdleReading::default() };
     let mut traces = false;
     for input in inputs {
         container::for_each(input, &options.limits, &mut |source| {
@@ -97,7 +108,8 @@ pub fn tables(snapshots: &[Snapshot]) -> BTreeMap<u32, (Table, StateSet)> {
             if at as u32 != i {
                 break;
             }
-            if s.disabled == Some(true) {
+            // The largest number stands for "only by suspend-to-idle".
+            if s.disabled == Some(true) || residency >= u64::from(u32::MAX) {
                 disabled = disabled.with(at);
             }
             let name = s.name.clone().unwrap_or_default();
@@ -153,7 +165,7 @@ impl IdleReading {
 
     fn trace(&mut self, name: &str, bytes: &[u8], tables: &BTreeMap<u32, (Table, StateSet)>) {
         let tally = Tally::with_tables(tables.clone());
-        let sleeps = trace::read(name, bytes, tally, &mut self.losses);
+        let sleeps = trace::read(name, bytes, tally, self.keep, &mut self.losses);
         if sleeps.tally.sleeps() == 0 {
             let advice = "a trace without idle events: record it with the event power:cpu_idle";
             self.losses.add("no_idle_data", 1, Severity::Warning, advice, None);

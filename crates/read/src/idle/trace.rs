@@ -1,9 +1,11 @@
 //! Sleeps in a trace.
 
+use super::Keep;
 use crate::event::{EventSink, Stamp, TraceEvent};
 use crate::ftrace::line;
 use crate::tracedat::{TraceDat, is_trace_dat};
 use dormouse_idle::tally::{Sleeps, Tally};
+use dormouse_idle::wake::Episode;
 use dormouse_model::loss::{Losses, Severity};
 use std::collections::HashMap;
 
@@ -11,9 +13,12 @@ use std::collections::HashMap;
 const AWAKE: u64 = 4_294_967_295;
 
 /// Counts the sleeps of a trace.
-pub fn read(name: &str, bytes: &[u8], tally: Tally, losses: &mut Losses) -> Sleeps {
-    let mut sink =
-        Sink { out: Sleeps { name: name.into(), tally, ..Sleeps::default() }, ..Sink::default() };
+pub fn read(name: &str, bytes: &[u8], tally: Tally, keep: Keep, losses: &mut Losses) -> Sleeps {
+    let mut sink = Sink {
+        keep: keep == Keep::Episodes,
+        out: Sleeps { name: name.into(), tally, ..Sleeps::default() },
+        ..Sink::default()
+    };
     if is_trace_dat(bytes) {
         match TraceDat::open(bytes, losses) {
             Ok(file) => file.events(&mut sink, losses),
@@ -58,6 +63,7 @@ fn text(bytes: &[u8], sink: &mut Sink) {
 
 #[derive(Default)]
 struct Sink {
+    keep: bool,
     out: Sleeps,
     numbers: HashMap<Vec<u8>, u32>,
     damaged: u64,
@@ -92,7 +98,14 @@ impl Sink {
             }
         };
         self.out.has_wakers = true;
-        self.out.tally.woken_by(cpu, number);
+        let woke = self.out.tally.woken_by(cpu, number);
+        if woke
+            && self.keep
+            && memchr::memmem::find(cause, b"timer").is_some()
+            && let Some(e) = self.out.episodes.get_mut(&cpu).and_then(|l| l.last_mut())
+        {
+            e.timer = true;
+        }
     }
 }
 
@@ -110,7 +123,11 @@ impl EventSink for Sink {
             b"cpu_idle" => match (field(text, b"state"), field(text, b"cpu_id")) {
                 (Some(AWAKE), Some(cpu)) => {
                     self.out.tally.seen(time);
-                    self.out.tally.exit(cpu as u32, time);
+                    let slept = self.out.tally.exit(cpu as u32, time);
+                    if let Some((state, enter)) = slept.filter(|_| self.keep) {
+                        let e = Episode { enter, exit: time, state, timer: false };
+                        self.out.episodes.entry(cpu as u32).or_default().push(e);
+                    }
                 }
                 // The kernel has room for ten states; a driver numbers them.
                 (Some(state), Some(cpu)) if state < 64 => {

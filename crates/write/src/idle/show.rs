@@ -57,7 +57,7 @@ pub fn show(page: &Page) -> String {
 }
 
 /// Words in lines of at most [`WIDTH`] columns, further ones set in by two.
-fn wrap(text: &str) -> String {
+pub(super) fn wrap(text: &str) -> String {
     let (mut out, mut line) = (String::new(), String::new());
     for word in text.split_whitespace() {
         if line.trim().is_empty() {

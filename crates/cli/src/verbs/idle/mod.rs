@@ -1,5 +1,6 @@
 //! `dormouse idle`: CPU idle states.
 
+mod predict;
 mod show;
 
 use anyhow::Result;
@@ -15,11 +16,13 @@ pub struct IdleArgs {
 #[derive(Subcommand)]
 enum IdleVerb {
     Show(show::ShowArgs),
+    Predict(predict::PredictArgs),
 }
 
 /// Runs the verb.
 pub fn run(args: &IdleArgs) -> Result<()> {
     match &args.verb {
         IdleVerb::Show(args) => show::run(args),
+        IdleVerb::Predict(args) => predict::run(args),
     }
 }

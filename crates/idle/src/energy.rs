@@ -1,0 +1,58 @@
+//! Energy of sleeps. Power by state is given or assumed; what it costs to go
+//! into a state and back follows from its target residency.
+
+use crate::state::{StateSet, Table};
+use alloc::vec::Vec;
+
+/// Power of each state, in a unit of the caller's (mW, or thousandths of the
+/// power of state 0).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Powers {
+    power: Vec<i64>,
+    /// What entering and leaving costs more than state 0, power times ns.
+    transition: Vec<i128>,
+}
+
+impl Powers {
+    /// From the power of each state. `None` if there are not as many as states,
+    /// or a deeper one has more: then no residency is a break-even point.
+    pub fn given(table: &Table, power: &[i64]) -> Option<Powers> {
+        let falls = power.windows(2).all(|p| p[1] <= p[0]) && power.iter().all(|&p| p >= 0);
+        if power.len() != table.states().len() || !falls {
+            return None;
+        }
+        // Two neighbours break even exactly at the target residency of the
+        // deeper one: E_i = E_(i-1) + (P_(i-1) - P_i) * residency_i.
+        let mut transition = alloc::vec![0i128];
+        for (i, s) in table.states().iter().enumerate().skip(1) {
+            let saved = i128::from(power[i - 1] - power[i]);
+            transition.push(transition[i - 1] + saved * i128::from(s.residency));
+        }
+        Some(Powers { power: power.to_vec(), transition })
+    }
+
+    /// Assumed: 1,000 in state 0, and equal steps down to 0 in the deepest.
+    pub fn assumed(table: &Table) -> Powers {
+        let n = table.deepest() as i64;
+        let power: Vec<i64> =
+            (0..=n).map(|i| if n > 0 { 1_000 * (n - i) / n } else { 1_000 }).collect();
+        let empty = Powers { power: Vec::new(), transition: Vec::new() };
+        Powers::given(table, &power).unwrap_or(empty)
+    }
+
+    /// Energy of `ns` in `state`, in and out: power times ns.
+    pub fn of(&self, state: usize, ns: i64) -> i128 {
+        match (self.power.get(state), self.transition.get(state)) {
+            (Some(&p), Some(&e)) => e + i128::from(p) * i128::from(ns),
+            _ => 0,
+        }
+    }
+
+    /// The least energy of `ns` in one of the states that are allowed: what a
+    /// governor that knew the future would spend.
+    pub fn least(&self, table: &Table, disabled: StateSet, limit: i64, ns: i64) -> i128 {
+        let allowed =
+            |i: &usize| !disabled.has(*i) && (*i == 0 || table.states()[*i].latency <= limit);
+        (0..table.states().len()).filter(allowed).map(|i| self.of(i, ns)).min().unwrap_or(0)
+    }
+}

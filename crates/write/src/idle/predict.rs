@@ -1,0 +1,220 @@
+//! What `dormouse idle predict` prints.
+
+use super::numbers::{grouped, percent, seconds, us};
+use super::show::wrap;
+use crate::text::{fit, safe};
+use dormouse_idle::governors::{Kind, Version};
+use dormouse_idle::predict::{Account, Spent};
+use std::fmt::Write as _;
+
+/// A model that misses the recording by more than this part of idle time, in
+/// thousandths, predicts nothing.
+const TRUSTED: u64 = 100;
+
+/// What is printed.
+#[derive(Clone, Copy, Debug)]
+pub struct Outlook<'a> {
+    /// Names of states by number.
+    pub states: &'a [String],
+    /// As recorded.
+    pub recorded: &'a [Spent],
+    /// Governors, now and then.
+    pub governors: [(Kind, Version); 2],
+    /// The model of now, and of the change.
+    pub accounts: &'a [Account; 2],
+    /// With every wake-up foreseen, and with none.
+    pub bounds: &'a [[Account; 2]; 2],
+    /// Wake-ups, and those caused by a timer.
+    pub wakes: (u64, u64),
+    /// CPUs.
+    pub cpus: usize,
+    /// State and thousandths of idle time by which the model misses most.
+    pub error: Option<(usize, u64)>,
+    /// Was anything changed?
+    pub changed: bool,
+}
+
+/// The page.
+pub fn predict(o: &Outlook) -> String {
+    let [now, then] = o.accounts;
+    let mut out = String::new();
+    let (at, apart) = o.error.unwrap_or((0, 1_000));
+    let state = |i: usize| o.states.get(i).map_or(format!("state {i}"), |n| safe(n).into_owned());
+    let name = |g: (Kind, Version)| format!("{} of {}", g.0.name(), g.1.name());
+    let trusted = apart <= TRUSTED;
+    // No figure of a change rests on a model that misses the present.
+    let told = trusted && o.changed;
+    if !trusted {
+        out += &wrap(&format!(
+            "No prediction: the model of {} misses the recording by {} of idle time in {}.",
+            name(o.governors[0]),
+            points(apart),
+            state(at)
+        ));
+    } else if !o.changed {
+        out +=
+            &wrap("Nothing is changed: give --governor, --kernel, --latency-limit or --disable.");
+    } else {
+        out += &wrap(&format!(
+            "Energy {} (power assumed), wake-up delay p99 {} -> {} us, longest {} -> {} us.",
+            change(now.energy, then.energy),
+            delay(now, 990),
+            delay(then, 990),
+            delay(now, 1_000),
+            delay(then, 1_000)
+        ));
+    }
+    out += &wrap(&format!(
+        "{} wake-ups of {} CPU{} replayed; the model of now misses the recording by at most {} of \
+         idle time in a state.",
+        grouped(o.wakes.0),
+        o.cpus,
+        if o.cpus == 1 { "" } else { "s" },
+        points(apart)
+    ));
+    let mut columns = vec![("recorded", o.recorded), ("model now", &now.states[..])];
+    if told {
+        columns.push(("changed", &then.states[..]));
+    }
+    let _ = write!(out, "\n{:<14}", "");
+    for (title, _) in &columns {
+        let _ = write!(out, "{title:>21}");
+    }
+    let _ = write!(out, "\n{:<14}", "State");
+    for _ in &columns {
+        let _ = write!(out, "{:>13}{:>8}", "sleeps", "share");
+    }
+    out.push('\n');
+    for i in 0..o.states.len() {
+        let _ = write!(out, "{:<14}", fit(&state(i), 13));
+        for (_, c) in &columns {
+            let all: i64 = c.iter().map(|s| s.time).sum();
+            let s = c.get(i).copied().unwrap_or_default();
+            let share = percent(s.time.max(0).unsigned_abs(), all.max(0).unsigned_abs());
+            let _ = write!(out, "{:>13}{share:>8}", grouped(s.sleeps));
+        }
+        out.push('\n');
+    }
+    let mut row = |title: &str, f: &dyn Fn(&Account) -> String| {
+        let _ = write!(out, "{title:<34}{:>22}", f(now));
+        if told {
+            let _ = write!(out, "{:>21}", f(then));
+        }
+        out.push('\n');
+    };
+    row("too deep", &|a| grouped(a.too_deep));
+    row("too shallow", &|a| grouped(a.too_shallow));
+    row("ended by the tick", &|a| grouped(a.ticks));
+    row("time asleep, s", &|a| seconds(a.time().max(0).unsigned_abs()));
+    row("wake-up delay p50, us", &|a| delay(a, 500));
+    row("wake-up delay p99, us", &|a| delay(a, 990));
+    row("wake-up delay p99.9, us", &|a| delay(a, 999));
+    row("wake-up delay longest, us", &|a| delay(a, 1_000));
+    row("energy above the least possible", &|a| above(a));
+    if told {
+        out += "\nWhat the governor knows of the next timer bounds the result:\n";
+        for (title, i) in [("every wake-up foreseen", 0), ("no wake-up foreseen", 1)] {
+            let (n, t) = (&o.bounds[0][i], &o.bounds[1][i]);
+            let _ = writeln!(
+                out,
+                "  {title:<24}energy {:>9}, delay p99 {:>8} -> {:>6} us",
+                change(n.energy, t.energy),
+                delay(n, 990),
+                delay(t, 990)
+            );
+        }
+    }
+    out += &wrap(&format!(
+        "Of {} wake-ups {} are by a timer, as far as the trace says. Power is assumed: equal steps \
+         from the shallowest state to none in the deepest. Ticks of the recording are replayed \
+         as wake-ups.",
+        grouped(o.wakes.0),
+        grouped(o.wakes.1)
+    ));
+    out.push('\n');
+    out += match (trusted, o.changed) {
+        (false, _) => "Next: name what was in use: --from-governor, --from-kernel, --hz\n",
+        (true, false) => "Next: add --governor menu, --latency-limit 50us or --disable STATE\n",
+        (true, true) => "Next: make the change, then: dormouse idle show BEFORE AFTER\n",
+    };
+    out
+}
+
+/// Thousandths as points of a percentage.
+fn points(thousandths: u64) -> String {
+    format!("{}.{} points", thousandths / 10, thousandths % 10)
+}
+
+fn delay(a: &Account, per_mille: u64) -> String {
+    a.delay(per_mille).map_or("-".into(), us)
+}
+
+/// `-3.2 %`: a change.
+fn change(was: i128, is: i128) -> String {
+    if was == 0 {
+        return "unknown".into();
+    }
+    let tenths = (is - was) * 1_000 / was;
+    let sign = if tenths < 0 { "-" } else { "+" };
+    let n = tenths.unsigned_abs();
+    format!("{sign}{}.{} %", n / 10, n % 10)
+}
+
+fn above(a: &Account) -> String {
+    if a.least == 0 { "-".into() } else { change(a.least, a.energy) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn account(sleeps: u64, delay: i64, energy: i128) -> Account {
+        Account {
+            states: vec![Spent { sleeps, time: 1_000_000 }, Spent { sleeps: 1, time: 9_000_000 }],
+            delays: BTreeMap::from([(delay, sleeps)]),
+            energy,
+            least: 100,
+            ..Account::default()
+        }
+    }
+
+    fn page(error: u64, changed: bool) -> String {
+        let states = ["WFI".to_string(), "off".to_string()];
+        let accounts = [account(10, 50_000, 200), account(20, 1_000, 150)];
+        let recorded = accounts[0].states.clone();
+        let bounds = [accounts.clone(), accounts.clone()];
+        predict(&Outlook {
+            states: &states,
+            recorded: &recorded,
+            governors: [(Kind::Teo, Version::V6_12), (Kind::Menu, Version::V6_12)],
+            accounts: &accounts,
+            bounds: &bounds,
+            wakes: (10, 4),
+            cpus: 1,
+            error: Some((1, error)),
+            changed,
+        })
+    }
+
+    #[test]
+    fn a_change_is_told_first() {
+        let text = page(12, true);
+        let first =
+            "Energy -25.0 % (power assumed), wake-up delay p99 50 -> 1 us, longest 50 -> 1 us.";
+        let flowing = text.replace("\n  ", " ");
+        assert!(flowing.starts_with(first), "{text}");
+        assert!(flowing.contains("at most 1.2 points"), "{text}");
+        assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+        assert!(text.lines().last().is_some_and(|l| l.starts_with("Next: make the change")));
+    }
+
+    #[test]
+    fn a_model_that_misses_the_present_predicts_nothing() {
+        let text = page(101, true);
+        assert!(text.starts_with("No prediction: the model of teo of 6.12 misses"), "{text}");
+        for word in ["Energy", "changed", "->"] {
+            assert!(!text.contains(word), "{word}: {text}");
+        }
+    }
+}
