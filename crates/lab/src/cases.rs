@@ -60,20 +60,6 @@ impl Pair {
     }
 }
 
-/// The generation of rules that the kernel `release` follows (kernels 6.1.76
-/// and later of 6.1 resume in a single pass).
-pub fn generation(release: &str, pm_async: bool) -> &'static str {
-    let mut n = release.split(|c: char| !c.is_ascii_digit()).map(|w| w.parse().unwrap_or(0));
-    let version: (u32, u32) = (n.next().unwrap_or(0), n.next().unwrap_or(0));
-    match version {
-        _ if !pm_async => "G0",
-        (6, 1) => "G1w",
-        (..=5, _) | (6, ..=15) => "G1",
-        (6, 16) => "G2",
-        _ => "G4",
-    }
-}
-
 /// A callback that ran at another time than expected, or not, or unexpectedly.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mismatch {

@@ -3,10 +3,11 @@
 //! 320 ms). Boots guests, so the tests are ignored by default:
 //! `make lab-cases`, or `cargo test -p dormouse-lab cases:: -- --ignored`.
 
-use dormouse_lab::cases::{Cases, Pair, Verdict, board, fails, generation, job};
+use dormouse_lab::cases::{Cases, Pair, Verdict, board, fails, job};
 use dormouse_lab::kernels::{self, Kernel};
 use dormouse_lab::qemu::{Accel, Arch, Machine};
 use dormouse_lab::run::{Outcome, run};
+use dormouse_sleep::simulate::kernel::rules;
 use std::time::Duration;
 
 const TOLERANCE_MS: f64 = 2.0;
@@ -53,6 +54,12 @@ fn run_cases(kernel: &Kernel, cases: &Cases) -> Done {
     let boot = run(kernel, &machine, &jobs, LIMIT).unwrap_or_else(|e| panic!("{e}"));
     println!("{}: {} boards in {:.1} s", kernel.release, jobs.len(), boot.took.as_secs_f64());
     wanted.into_iter().zip(boot.outcomes).map(|((i, p, a, _), o)| (i, p, a, o)).collect()
+}
+
+/// The name of the rules that the kernel `release` follows.
+fn generation(release: &str, pm_async: bool) -> &'static str {
+    let policy = rules(release).unwrap_or_else(|| panic!("{release} is no kernel"));
+    if pm_async { policy.name } else { "G0" }
 }
 
 /// Compares with the tables of `generation` and prints a line for each pair of

@@ -14,7 +14,6 @@ pub mod answer;
 pub mod count;
 pub mod decode;
 pub mod gain;
-pub mod kernel;
 pub mod local;
 pub mod path;
 pub mod rank;
@@ -24,6 +23,8 @@ pub mod stall;
 pub mod start;
 pub mod structure;
 
+use crate::simulate::Policy;
+use crate::simulate::kernel::rules;
 use alloc::vec::Vec;
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Callback, Cycle};
@@ -70,22 +71,35 @@ pub struct PhaseView {
     pub waits: u32,
 }
 
-/// Explains every cycle of `capture`.
+/// Explains every cycle of `capture` by the rules of the kernel that it names.
 pub fn explain(capture: &Capture) -> Vec<CycleView> {
+    explain_all(capture, |c| rules(capture.names.get(c.kernel)))
+}
+
+/// Explains every cycle of `capture` by the rules of one kernel.
+pub fn explain_by(capture: &Capture, policy: &'static Policy) -> Vec<CycleView> {
+    explain_all(capture, |_| Some(policy))
+}
+
+fn explain_all(
+    capture: &Capture,
+    rules: impl Fn(&Cycle) -> Option<&'static Policy>,
+) -> Vec<CycleView> {
     let mut scratch = local::Scratch::default();
     let known = count::known_callbacks(capture);
-    capture.cycles.iter().map(|c| explain_cycle(capture, c, &known, &mut scratch)).collect()
+    let cycles = capture.cycles.iter();
+    cycles.map(|c| explain_cycle(capture, c, rules(c), &known, &mut scratch)).collect()
 }
 
 fn explain_cycle(
     capture: &Capture,
     cycle: &Cycle,
+    rules: Option<&'static Policy>,
     known: &count::Known,
     scratch: &mut local::Scratch,
 ) -> CycleView {
     let local = local::Local::of(&capture.graph, cycle, scratch);
     let mains = structure::main_threads(cycle);
-    let generation = kernel::Generation::of(capture.names.get(cycle.kernel));
     let mut phases = assign(cycle);
     let mut ranks = rank::Builder::new(&local);
     for (i, view) in phases.iter_mut().enumerate() {
@@ -98,7 +112,7 @@ fn explain_cycle(
                 &view.callbacks,
                 &local,
                 &mains,
-                generation,
+                rules,
             );
             let critical = s.critical_nodes();
             view.path = path::segments(cycle, span, &s, &critical);

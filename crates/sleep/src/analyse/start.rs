@@ -2,10 +2,10 @@
 //! the callbacks on it; a reader who selects any other asks the same.
 
 use super::CycleView;
-use super::kernel::Generation;
 use super::local::{Local, Scratch};
 use super::path::Reason;
 use super::structure::{JUST, Relation, Structure, main_threads};
+use crate::simulate::kernel::rules;
 use alloc::vec::Vec;
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::Cycle;
@@ -25,12 +25,12 @@ pub fn starts(capture: &Capture, cycle: &Cycle, view: &CycleView) -> Vec<Start> 
     let mut out = alloc::vec![Start::default(); cycle.callbacks.len()];
     let local = Local::of(&capture.graph, cycle, &mut Scratch::default());
     let mains = main_threads(cycle);
-    let generation = Generation::of(capture.names.get(cycle.kernel));
+    let rules = rules(capture.names.get(cycle.kernel));
     for (span, phase) in cycle.phases.iter().zip(&view.phases) {
         if !span.phase.has_devices() {
             continue;
         }
-        let s = Structure::of(capture, cycle, span, &phase.callbacks, &local, &mains, generation);
+        let s = Structure::of(capture, cycle, span, &phase.callbacks, &local, &mains, rules);
         // The callback that each node hangs on, through devices without one.
         // Edges lead forwards, so one pass is enough.
         let mut held: Vec<(Option<u32>, Option<Relation>)> = Vec::with_capacity(s.nodes.len());

@@ -11,8 +11,8 @@
 //! An edge is used only if the observed times agree with it; the others are
 //! counted as contradictions.
 
-use super::kernel::Generation;
 use super::local::{Bond, Local};
+use crate::simulate::Policy;
 use alloc::vec::Vec;
 pub use dormouse_board::threads::main_threads;
 use dormouse_model::capture::Capture;
@@ -131,7 +131,7 @@ impl Structure {
         callbacks: &[u32],
         local: &Local,
         mains: &[bool],
-        generation: Generation,
+        rules: Option<&'static Policy>,
     ) -> Structure {
         let mut b = Build { keys: Vec::new(), out: Structure::default(), span };
         // Last node of each device; the first callback's node takes the edges.
@@ -164,7 +164,7 @@ impl Structure {
             }
         }
         if span.phase.may_be_async() && !callbacks.is_empty() {
-            let walk = Walk { capture, local, generation, first, last };
+            let walk = Walk { capture, local, rules, first, last };
             walk.run(&mut b);
         }
         b.finish()
@@ -210,7 +210,7 @@ impl Structure {
 struct Walk<'a> {
     capture: &'a Capture,
     local: &'a Local,
-    generation: Generation,
+    rules: Option<&'static Policy>,
     first: Vec<u32>,
     last: Vec<u32>,
 }
@@ -220,11 +220,8 @@ impl Walk<'_> {
         let suspend = b.span.phase.direction() == Direction::Suspend;
         let graph = &self.capture.graph;
         let ordered = graph.order_known;
-        let queue_rule = if suspend {
-            self.generation.suspend_queues_in_walk()
-        } else {
-            self.generation.resume_queues_in_walk()
-        };
+        let direction = b.span.phase.direction();
+        let queue_rule = self.rules.map(|p| p.queues_in_walk(direction));
         // Without a known order or kernel the rule may only suggest.
         let queues = queue_rule.unwrap_or(suspend);
         let queue_known = queue_rule.is_some() && ordered;
@@ -343,7 +340,7 @@ impl Walk<'_> {
     /// Which relation an edge is, and whether this kernel surely waits for it:
     /// `SYNC_STATE_ONLY` links were waited for up to 6.17.
     fn relation(&self, bond: Bond, suspend: bool) -> Option<(Relation, bool)> {
-        let old = matches!(self.generation, Generation::TwoPass | Generation::OnePass);
+        let old = self.rules.is_some_and(|p| p.queues_in_walk(Direction::Suspend));
         Some(match (bond, suspend) {
             (Bond::Parent, true) => (Relation::Child, true),
             (Bond::Parent, false) => (Relation::Parent, true),

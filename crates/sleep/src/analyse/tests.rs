@@ -289,10 +289,10 @@ proptest! {
         let mut scratch = local::Scratch::default();
         let local = local::Local::of(&c.graph, cycle, &mut scratch);
         let mains = structure::main_threads(cycle);
-        let generation = kernel::Generation::of(c.names.get(cycle.kernel));
+        let rules = rules(c.names.get(cycle.kernel));
         for (span, view) in cycle.phases.iter().zip(explain(&c).remove(0).phases) {
             let s = structure::Structure::of(
-                &c, cycle, span, &view.callbacks, &local, &mains, generation,
+                &c, cycle, span, &view.callbacks, &local, &mains, rules,
             );
             let critical = s.critical_nodes();
             let gains = gain::gains(&s, &critical, span.end);

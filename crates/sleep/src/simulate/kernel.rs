@@ -128,6 +128,11 @@ pub fn choose(text: &str) -> Result<(&'static Policy, Option<Kernel>), UnknownKe
     }
 }
 
+/// The rules of the kernel `release`, if that is one.
+pub fn rules(release: &str) -> Option<&'static Policy> {
+    Kernel::parse(release).map(|k| k.policy())
+}
+
 /// Neither a policy nor a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownKernel<'a>(pub &'a str);
@@ -192,6 +197,25 @@ mod tests {
         for bad in ["", "6", "six.one", "6.", "6.12x", "99999999999.1"] {
             assert_eq!(Kernel::parse(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn rules_say_what_queues_in_the_walk() {
+        use dormouse_model::phase::Direction::{Resume, Suspend};
+        for (release, suspend, resume) in [
+            ("5.3.0+", true, false),
+            ("6.1.44", true, false),
+            ("6.1.0-47-amd64", true, true),
+            ("6.8.0-45-generic", true, true),
+            ("6.12.111", true, false),
+            ("6.16-rc4", false, false),
+            ("7.2.12", false, false),
+        ] {
+            let p = rules(release).expect(release);
+            let both = (p.queues_in_walk(Suspend), p.queues_in_walk(Resume));
+            assert_eq!(both, (suspend, resume), "{release}");
+        }
+        assert_eq!((rules(""), rules("linux")), (None, None));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::cost::Cpus;
 use super::kernel::Kernel;
 use super::resample::Resampling;
 use super::{Policy, Run, Settings, Stuck, Topology, run};
-use crate::analyse::explain;
+use crate::analyse::explain_by;
 use crate::analyse::path::Reason;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -104,23 +104,15 @@ pub struct Piece {
 /// The critical path of the simulated cycle, phase by phase in order of time.
 /// It is found as for a recorded one, from times and dependencies alone.
 pub fn critical_path(board: &Board, outlook: &Outlook) -> Vec<Piece> {
-    let mut cycle = outlook.run.cycle.clone();
-    let mut names = board.names.clone();
-    // The reader of paths wants a release, to know which links are waited for.
-    let release = match outlook.scheduler.kernel {
-        Some(k) => k.to_string(),
-        None => String::from(match outlook.scheduler.policy.name {
-            "G0" | "G1" => "6.12",
-            "G1w" => "6.8",
-            "GS" | "G2" => "6.16",
-            "G3" => "6.17",
-            _ => "7.3",
-        }),
+    let capture = Capture {
+        names: board.names.clone(),
+        graph: board.graph.clone(),
+        cycles: vec![outlook.run.cycle.clone()],
+        ..Capture::default()
     };
-    cycle.kernel = names.add(&release);
-    let capture =
-        Capture { names, graph: board.graph.clone(), cycles: vec![cycle], ..Capture::default() };
-    let Some(view) = explain(&capture).pop() else { return Vec::new() };
+    let Some(view) = explain_by(&capture, outlook.scheduler.policy).pop() else {
+        return Vec::new();
+    };
     let mut pieces = Vec::new();
     for (span, phase) in capture.cycles[0].phases.iter().zip(&view.phases) {
         pieces.extend(phase.path.iter().map(|s| Piece {

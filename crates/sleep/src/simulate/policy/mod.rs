@@ -169,6 +169,13 @@ impl Policy {
         }
     }
 
+    /// Whether an asynchronous device is queued only when the walk of the main
+    /// thread reaches it, and therefore not before the synchronous devices ahead
+    /// of it have returned.
+    pub fn queues_in_walk(&self, direction: Direction) -> bool {
+        self.walk(direction).reached == Reached::InitAndQueue
+    }
+
     /// Whether a link of this kind is waited for.
     pub fn waits_for(&self, kind: LinkKind) -> bool {
         match kind {
