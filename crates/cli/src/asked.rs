@@ -12,8 +12,8 @@ use std::path::PathBuf;
 pub struct AskedArgs {
     /// A capture or log, or a board file.
     input: PathBuf,
-    /// Kernel release such as 6.12 or 7.3, or a policy such as G1; by default
-    /// the recorded one.
+    /// Kernel release such as 6.12.100, or a series such as 6.12, which stands for
+    /// its newest release, or a policy such as G1; by default the recorded one.
     #[arg(long, value_name = "V|POLICY")]
     kernel: Option<String>,
     /// Costs of the machinery: a file of `dormouse calibrate`, or x86, phone,

@@ -6,7 +6,8 @@ use dormouse_app::changes::Changes;
 /// What may be asked to change; several changes combine.
 #[derive(Args)]
 pub struct ChangeArgs {
-    /// Kernel release such as 6.12 or 7.3, or a policy such as G1 or DC.
+    /// Kernel release such as 6.12.100, or a series such as 6.12, which stands for
+    /// its newest release, or a policy such as G1 or DC.
     #[arg(long, value_name = "V|POLICY")]
     kernel: Option<String>,
     /// /sys/power/pm_async.

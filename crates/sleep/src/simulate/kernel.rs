@@ -10,16 +10,17 @@ pub struct Kernel {
     pub major: u32,
     /// 12 of 6.12.117.
     pub minor: u32,
-    /// 117 of 6.12.117; 0 where the release does not say.
-    pub patch: u32,
+    /// 117 of 6.12.117; `None` of a series such as 6.12, which stands for its
+    /// newest release.
+    pub patch: Option<u32>,
     /// 47 of Debian's `6.1.0-47-amd64`, whose patch level is always 0.
     pub abi: Option<u32>,
 }
 
 impl Kernel {
-    /// Reads a release such as `6.12`, `6.1.76`, `6.12.117+deb12-amd64`,
-    /// `6.1.0-47-amd64`, `7.3~rc7` or `Linux version 5.10.0 …`; `None` if it
-    /// does not begin with two numbers.
+    /// Reads a release such as `6.1.76`, `6.12.117+deb12-amd64`,
+    /// `6.1.0-47-amd64`, `7.3~rc7` or `Linux version 5.10.0 …`, or a series such
+    /// as `6.12`; `None` if it does not begin with two numbers.
     pub fn parse(text: &str) -> Option<Kernel> {
         let text = text.trim();
         let text = text.strip_prefix("Linux version ").unwrap_or(text);
@@ -27,12 +28,13 @@ impl Kernel {
         let (major, rest) = number(text)?;
         let (minor, rest) = number(rest.strip_prefix('.')?)?;
         let (patch, rest) = match rest.strip_prefix('.').and_then(number) {
-            Some((p, r)) => (p, r),
-            None => (0, rest),
+            Some((p, r)) => (Some(p), r),
+            // A candidate such as 7.3~rc7 comes before the first release.
+            None => (Some(0).filter(|_| !rest.is_empty()), rest),
         };
         let abi = match rest.strip_prefix('-').and_then(number) {
             // A Debian ABI number is followed by `-` or ends the release.
-            Some((n, r)) if patch == 0 && (r.is_empty() || r.starts_with('-')) => Some(n),
+            Some((n, r)) if patch == Some(0) && (r.is_empty() || r.starts_with('-')) => Some(n),
             _ => None,
         };
         // Anything may follow, but not another digit run glued by a letter
@@ -47,7 +49,7 @@ impl Kernel {
 
     /// The generation of scheduling this kernel has, with `pm_async` on.
     pub fn policy(&self) -> &'static Policy {
-        match (self.major, self.minor, self.patch) {
+        match (self.major, self.minor, self.patch.unwrap_or(u32::MAX)) {
             // Asynchronous suspend came with 2.6.34 (2010).
             (0..=1, ..) | (2, 0..=5, _) | (2, 6, 0..=33) => &G0,
             (6, 1, 76..) | (6, 6, 15..) | (6, 8, _) => &G1W,
@@ -98,8 +100,8 @@ impl Kernel {
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.major, self.minor)?;
-        if self.patch > 0 {
-            write!(f, ".{}", self.patch)?;
+        if let Some(patch) = self.patch.filter(|&p| p > 0) {
+            write!(f, ".{patch}")?;
         }
         if let Some(abi) = self.abi {
             write!(f, ".0-{abi}")?;
@@ -164,7 +166,9 @@ mod tests {
             ("3.15.0-rc5", "G1"),
             ("5.3.0", "G1"),
             ("5.10.0-28-amd64", "G1"),
-            ("6.1", "G1"),
+            ("6.1", "G1w"),
+            ("6.1.0", "G1"),
+            ("6.1-rc3", "G1"),
             ("6.1.75", "G1"),
             ("6.1.76", "G1w"),
             ("6.1.192", "G1w"),
@@ -172,6 +176,8 @@ mod tests {
             ("6.1.0-47-amd64", "G1w"),
             ("6.6.14", "G1"),
             ("6.6.15", "G1w"),
+            ("6.6", "G1w"),
+            ("2.6", "G1"),
             ("6.7", "G1"),
             ("6.7.9", "G1"),
             ("6.8", "G1w"),
@@ -181,7 +187,9 @@ mod tests {
             ("6.12.117+deb12-amd64", "G1"),
             ("6.15.11", "G1"),
             ("6.16.12+deb14-amd64", "G2"),
-            ("6.17", "G3"),
+            ("6.17", "G4"),
+            ("6.17-rc1", "G3"),
+            ("6.17.0-5-generic", "G3"),
             ("6.17.7", "G3"),
             ("6.17.8", "G4"),
             ("6.17.13+deb14+1-amd64", "G4"),
