@@ -33,7 +33,7 @@ use libm::{fabs, sqrt};
 pub const JUDGED: f64 = 0.02;
 
 /// And where it is more than this: no more is asked of the prediction of a
-/// phase (docs/simulator.md, Accuracy). For the same reason a size that is
+/// phase (docs/validation/accuracy.md). For the same reason a size that is
 /// nearer than this is right, however short the phase.
 pub const FLOOR: Ns = Ns(100_000);
 
