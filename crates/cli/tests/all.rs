@@ -6,6 +6,7 @@ mod board;
 mod decide;
 mod decide_json;
 mod handover;
+mod hibernate;
 mod manual;
 mod readme;
 mod record;

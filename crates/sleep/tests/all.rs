@@ -14,4 +14,5 @@ mod simulate_infer;
 mod simulate_pool;
 mod simulate_properties;
 mod simulate_shared;
+mod simulate_trips;
 mod tune;
