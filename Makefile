@@ -77,6 +77,12 @@ decide: guest ## Tune and plan boards, and judge that on real kernels (SEED=1 BO
 	$(CARGO) build -q --release -p dormouse -p xtask
 	@tools/decide
 
+.PHONY: reality
+reality: ## Simulate every recorded log as it was: docs/validation/reality.md
+	@tools/setup rust
+	@mkdir -p docs/validation
+	$(CARGO) run -q --release -p xtask -- reality -o docs/validation/reality.md
+
 .PHONY: tables
 tables: ## Make docs/published-tables.md: published figures beside predictions
 	@tools/setup rust

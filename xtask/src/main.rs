@@ -4,6 +4,7 @@
 mod accuracy;
 mod decide;
 mod guests;
+mod reality;
 mod tables;
 mod truth;
 mod undeclared;
@@ -25,6 +26,7 @@ fn main() -> Result<ExitCode> {
         }
         Some("accuracy") => return accuracy::run(&args.collect::<Vec<_>>()),
         Some("truth") => return truth::run(&args.collect::<Vec<_>>()),
+        Some("reality") => reality::run(&args.collect::<Vec<_>>())?,
         Some("tables") => tables::run(&args.collect::<Vec<_>>())?,
         Some("tune-zoo") => zoo::run(&args.collect::<Vec<_>>())?,
         Some("decide") => {
@@ -34,7 +36,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => {
             bail!(
-                "give a task: accuracy, decide, guest, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, decide, guest, reality, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
             )
         }
     }

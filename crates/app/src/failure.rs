@@ -128,6 +128,11 @@ fn losses_of<'a>(captures: impl IntoIterator<Item = &'a Capture>, least: Severit
 #[error("{0}")]
 pub struct Usage(pub String);
 
+/// The simulation of a recording is too far from it to decide anything.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NotReproduced(pub String);
+
 /// What was asked for is not met: slower than allowed, or a prediction that a
 /// kernel did not confirm.
 #[derive(Debug, thiserror::Error)]

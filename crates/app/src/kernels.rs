@@ -41,6 +41,14 @@ impl Now {
         })
     }
 
+    /// The same, but instead of a guess what the times of the recording support.
+    pub fn or(self, shown: Option<Scheduler>) -> Now {
+        match shown {
+            Some(by) if self.guessed => Now { by, guessed: false },
+            _ => self,
+        }
+    }
+
     /// The guess as a sentence without its end, if there was one.
     pub fn guess(&self) -> Option<&'static str> {
         self.guessed.then_some(GUESS)

@@ -1,7 +1,7 @@
 //! The machine that a verb is asked about: a board file, or what is recorded of
 //! a machine; with the kernel it runs and what that kernel's machinery costs.
 
-use crate::failure::{Nothing, Usage, nothing_in, nothing_of};
+use crate::failure::{NotReproduced, Nothing, Usage, nothing_in, nothing_of};
 use crate::kernels::Now;
 use crate::predict;
 use crate::verify::{How, Lab};
@@ -13,22 +13,45 @@ use dormouse_model::capture::Capture;
 use dormouse_model::cycle::Outcome;
 use dormouse_model::device::DeviceId;
 use dormouse_read::{Input, Options};
+use dormouse_sleep::evidence::{self, Fidelity, Machine as Shown};
 use dormouse_sleep::simulate::change::glob;
-use dormouse_sleep::simulate::infer;
 use dormouse_sleep::simulate::predict::{Scheduler, hang, outlook};
 use dormouse_sleep::simulate::{Profile, Settings, profile as profiles};
+use dormouse_write::fidelity::reasons;
 use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
-/// The board with its cycles, and the kernel release if the input names one. Of
-/// hibernations the first trip.
+/// The machine that an input shows.
+#[derive(Debug)]
+pub struct Loaded {
+    /// Its board with its cycles.
+    pub derived: Derived,
+    /// The kernel release that the input names; empty if it names none.
+    pub release: String,
+    /// The rules that the times of a recording support which names no kernel.
+    pub shown: Option<Scheduler>,
+    /// What was recorded, and the machine made of it; `None` for a board file.
+    recorded: Option<(Capture, Shown)>,
+}
+
+impl Loaded {
+    /// The recording simulated as it was; empty for a board file.
+    pub fn fidelity(&self, settings: &Settings) -> Fidelity {
+        let recorded = self.recorded.as_ref();
+        recorded.map_or(Fidelity::default(), |(capture, shown)| shown.check(capture, settings))
+    }
+}
+
+/// Reads a machine; a recording by the rules of the kernel `asked` for, if
+/// there is one. Of hibernations the first trip.
 ///
 /// # Errors
-/// If the input cannot be read, holds no cycle, or holds several machines.
-pub fn load(input: &Path) -> Result<(Derived, String)> {
+/// If the input cannot be read, holds no cycle, or holds several machines; if
+/// the kernel asked for is not known.
+pub fn load(input: &Path, asked: Option<&str>) -> Result<Loaded> {
     // There is at least one.
-    Ok(load_trips(input)?.swap_remove(0))
+    Ok(load_trips(input, asked)?.swap_remove(0))
 }
 
 /// The same for every trip that the recording shows: of a hibernation those that
@@ -36,14 +59,17 @@ pub fn load(input: &Path) -> Result<(Derived, String)> {
 ///
 /// # Errors
 /// As [`load`].
-pub fn load_trips(input: &Path) -> Result<Vec<(Derived, String)>> {
+pub fn load_trips(input: &Path, asked: Option<&str>) -> Result<Vec<Loaded>> {
+    let asked = asked.map(scheduler).transpose()?;
     let path = input.display();
     let inputs = [input.to_path_buf()];
     if input.is_file() {
         let bytes = fs::read(input).with_context(|| format!("cannot read {path}"))?;
         if let Some(text) = board_text(&bytes) {
             let board = dormouse_board::parse(text).map_err(|e| anyhow!("{path}: {e}"))?;
-            return Ok(vec![(Derived { board, ..Derived::default() }, String::new())]);
+            let derived = Derived { board, ..Derived::default() };
+            let release = String::new();
+            return Ok(vec![Loaded { derived, release, shown: None, recorded: None }]);
         }
     }
     let reading = dormouse_read::read(&[Input::from_arg(input)], &Options::default())?;
@@ -55,8 +81,17 @@ pub fn load_trips(input: &Path) -> Result<Vec<(Derived, String)>> {
     let Some(capture) = captures.pop() else {
         return Err(nothing_in(&inputs, &empty));
     };
+    let shown = |part: Capture| {
+        let m = evidence::machine(&part, asked)?;
+        Ok(Loaded {
+            derived: m.derived.clone(),
+            release: m.release.clone(),
+            shown: m.supported.as_ref().map(|_| m.scheduler),
+            recorded: Some((part, m)),
+        })
+    };
     let all: Result<Vec<_>, String> =
-        trips(&capture).iter().map(|(_, part)| infer::machine(part)).collect();
+        trips(&capture).into_iter().map(|(_, part)| shown(part)).collect();
     all.map_err(|e| nothing_of(&inputs, &[capture], &e))
 }
 
@@ -142,27 +177,43 @@ pub struct Machine {
     pub now: Now,
     /// Costs, complete for this board and kernel.
     pub settings: Settings,
+    /// How well the recording is reproduced; empty for a board file.
+    pub fidelity: Fidelity,
 }
 
 /// Reads the machine and opens the laboratory if it is asked for.
 ///
 /// # Errors
 /// If the input or the profile cannot be read, the kernel is not known, the
-/// laboratory is asked for and not to be had, or the machine does not sleep.
+/// laboratory is asked for and not to be had, or the machine does not sleep;
+/// [`NotReproduced`], unless `force`.
 pub fn open(
     input: &Path,
     kernel: Option<&str>,
     profile_name: &str,
+    force: bool,
     verify: Option<How>,
 ) -> Result<Machine> {
-    let (derived, release) = load(input)?;
-    let board = derived.board;
-    let lab = verify.map(|how| Lab::open(how, kernel, &release)).transpose()?;
-    let now = kernel_now(lab.as_ref().map(Lab::release).or(kernel), &release)?;
+    let loaded = load(input, None)?;
+    let lab = verify.map(|how| Lab::open(how, kernel, &loaded.release)).transpose()?;
+    let now = kernel_now(lab.as_ref().map(Lab::release).or(kernel), &loaded.release)?;
+    let now = now.or(loaded.shown);
     let mut settings = settings(profile_name, None)?;
+    let fidelity = loaded.fidelity(&settings);
+    let reasons = reasons(&fidelity, &loaded.derived.board);
+    if !reasons.is_empty() && !force {
+        return Err(NotReproduced(format!(
+            "the simulation does not reproduce the recording, so what it would choose is about \
+             another machine:\n  {}\n  --force answers all the same; dormouse predict shows the \
+             self-check",
+            reasons.join("\n  ")
+        ))
+        .into());
+    }
+    let board = loaded.derived.board;
     settings.complete(&board, now.by.kernel.as_ref());
     sleeps(&board, now.by, &settings)?;
-    Ok(Machine { board, lab, now, settings })
+    Ok(Machine { board, lab, now, settings, fidelity })
 }
 
 /// The devices whose whole name matches `pattern`.

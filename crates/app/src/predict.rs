@@ -4,12 +4,13 @@ use crate::changes::Changes;
 use crate::kernels::{Now, scheduler};
 use dormouse_board::derive::Derived;
 use dormouse_model::capture::Capture;
+use dormouse_sleep::evidence::{self, Fidelity};
 use dormouse_sleep::simulate::change::{Change, apply};
 use dormouse_sleep::simulate::policy::{self, Policy};
 use dormouse_sleep::simulate::predict::{
     Outlook, Prediction, Question, Scheduler, outlook, predict as simulate,
 };
-use dormouse_sleep::simulate::{Profile, Settings, Stuck, infer};
+use dormouse_sleep::simulate::{Profile, Settings, Stuck};
 
 /// How to simulate with the costs of `profile`: with as many CPUs as asked for,
 /// also where the profile brings CPUs of its own.
@@ -29,6 +30,10 @@ pub struct Ask<'a> {
     pub release: &'a str,
     /// The kernel that the machine is taken to run now, instead.
     pub from_kernel: Option<&'a str>,
+    /// The rules that the times of the recording support, if it names no kernel.
+    pub shown: Option<Scheduler>,
+    /// How well the recording is reproduced.
+    pub fidelity: &'a Fidelity,
     /// What changes.
     pub changes: &'a Changes,
     /// How to simulate: see [`settings`].
@@ -59,7 +64,7 @@ pub struct Predicted {
 /// A sentence: a kernel that is not known, a pattern that no device matches, or
 /// a board that has no schedule.
 pub fn predict(ask: &Ask<'_>, hint: &str) -> Result<Predicted, String> {
-    let now = Now::of(ask.from_kernel, ask.release)?;
+    let now = Now::of(ask.from_kernel, ask.release)?.or(ask.shown);
     let then = ask.changes.kernel.as_deref().map_or(Ok(now.by), scheduler)?;
     let changes = ask.changes.list()?;
     let question = Question {
@@ -68,6 +73,7 @@ pub fn predict(ask: &Ask<'_>, hint: &str) -> Result<Predicted, String> {
         then,
         changes: &changes,
         settings: ask.settings,
+        fidelity: ask.fidelity,
         seed: ask.seed,
         samples: ask.samples,
     };
@@ -102,13 +108,16 @@ pub fn all_kernels(ask: &Ask<'_>) -> Result<(Vec<KernelRow>, Vec<String>), Strin
 /// # Errors
 /// As [`predict`], and if no cycle has a device callback.
 pub fn predicted_capture(capture: &Capture, changes: &Changes) -> Result<Capture, String> {
-    let (derived, release) = infer::machine(capture)?;
+    let machine = evidence::machine(capture, None)?;
+    let settings = settings(Profile::x86(), changes.cpus);
     let ask = Ask {
-        derived: &derived,
-        release: &release,
+        derived: &machine.derived,
+        release: &machine.release,
+        shown: machine.supported.as_ref().map(|_| machine.scheduler),
+        fidelity: &machine.check(capture, &settings),
         from_kernel: None,
         changes,
-        settings: &settings(Profile::x86(), changes.cpus),
+        settings: &settings,
         samples: 0,
         seed: 1,
     };

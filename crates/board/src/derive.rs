@@ -1,7 +1,8 @@
 //! A board from a capture: what the recorded machine would do again.
 
+use super::printing::lines;
 use super::threads::main_threads;
-use super::walk::observed_order;
+use super::walk::{observed_order, order_is_known};
 use super::{Board, BoardDevice, Work};
 use alloc::format;
 use alloc::string::String;
@@ -34,6 +35,10 @@ pub struct Derived {
     /// What was done with the image of a hibernation, in the first cycle that
     /// says so: beside the callbacks, and no schedule shortens it.
     pub image: Vec<ImageStep>,
+    /// What the lines of a kernel log cost each callback of each cycle, by
+    /// [`Phase::device_index`]: part of the times of `board` and `cycles`. Zero
+    /// for traces and recordings.
+    pub printing: Vec<[Ns; 8]>,
     /// What the capture does not say and is assumed, as sentences.
     pub assumptions: Vec<String>,
 }
@@ -53,6 +58,53 @@ impl Derived {
             }
         }
         board
+    }
+
+    /// The board as it was in one cycle: every callback takes the time it took
+    /// there, and one that was not called then is not there.
+    pub fn as_recorded(&self, cycle: usize) -> Board {
+        let mut board = self.board.clone();
+        let Some(times) = self.cycles.get(cycle) else { return board };
+        for (device, times) in board.devices.iter_mut().zip(times) {
+            for (work, time) in device.work.iter_mut().zip(times).take(7).skip(1) {
+                *work = time.map(|sleep| Work { sleep, ..work.unwrap_or_default() });
+            }
+        }
+        board
+    }
+
+    /// What the lines of a kernel log cost in one phase of a cycle: callbacks
+    /// in it times the cost of one. Where callbacks ran side by side this is
+    /// more than the phase would be shorter.
+    pub fn printed(&self, cycle: usize, index: usize) -> Ns {
+        let (Some(times), Some(line)) = (self.cycles.get(cycle), self.printing.get(cycle)) else {
+            return Ns::ZERO;
+        };
+        let n = times.iter().filter(|t| t[index].is_some()).count();
+        Ns(line[index].0.saturating_mul(i64::try_from(n).unwrap_or(i64::MAX)))
+    }
+
+    /// The same machine without the lines: no callback printed anything.
+    pub fn without_printing(&self) -> Derived {
+        let mut quiet = self.clone();
+        for (times, line) in quiet.cycles.iter_mut().zip(&self.printing) {
+            for t in times {
+                for (t, line) in t.iter_mut().zip(line) {
+                    *t = t.map(|t| (t - *line).max(Ns::ZERO));
+                }
+            }
+        }
+        for index in 0..8 {
+            let mut all: Vec<Ns> = self.printing.iter().map(|p| p[index]).collect();
+            let line = median(&mut all).unwrap_or_default();
+            for device in &mut quiet.board.devices {
+                if let Some(w) = &mut device.work[index] {
+                    w.sleep = (w.sleep - line).max(Ns::ZERO);
+                }
+            }
+        }
+        quiet.printing.clear();
+        quiet
     }
 }
 
@@ -78,7 +130,7 @@ pub fn derive(capture: &Capture) -> Result<Derived, String> {
             .into());
     }
     let mut derived = Derived::default();
-    let (graph, place, reordered) = ordered(&capture.graph, &cycles);
+    let (graph, place) = ordered(&capture.graph, &cycles);
     let n = graph.devices.len();
     derived.board.names = capture.names.clone();
     derived.board.graph = graph;
@@ -90,7 +142,15 @@ pub fn derive(capture: &Capture) -> Result<Derived, String> {
     let mut in_worker = vec![false; n];
     let mut on_main = vec![false; n];
     for cycle in &cycles {
-        derived.cycles.push(times(cycle, &place, n, &mut in_worker, &mut on_main));
+        let lines = lines(cycle);
+        let mut times = times(cycle, &place, n, &mut in_worker, &mut on_main);
+        for t in &mut times {
+            for (t, line) in t.iter_mut().zip(lines) {
+                *t = t.map(|t| t + line);
+            }
+        }
+        derived.cycles.push(times);
+        derived.printing.push(lines);
     }
     fill_work(&mut derived);
     for (index, phase) in Phase::DEVICE.into_iter().enumerate() {
@@ -100,7 +160,7 @@ pub fn derive(capture: &Capture) -> Result<Derived, String> {
     }
     fill_facts(&mut derived, capture, &in_worker, &on_main);
     take_vanished(&mut derived, &cycles, &place);
-    say_rest(&mut derived, capture, cycles.len(), reordered);
+    say_rest(&mut derived, capture, cycles.len());
     derived.place = place;
     Ok(derived)
 }
@@ -126,12 +186,12 @@ pub fn chosen_cycles(capture: &Capture) -> Vec<&Cycle> {
     }
 }
 
-/// The graph with superiors before subordinates, where every device went, and
-/// whether that changed anything.
-fn ordered(graph: &DeviceGraph, cycles: &[&Cycle]) -> (DeviceGraph, Vec<u32>, bool) {
+/// The graph with superiors before subordinates, and where every device went.
+fn ordered(graph: &DeviceGraph, cycles: &[&Cycle]) -> (DeviceGraph, Vec<u32>) {
     let n = graph.devices.len();
+    let known = order_is_known(graph, cycles);
     let seen: Vec<u32> =
-        if graph.order_known { (0..n as u32).collect() } else { observed_order(graph, cycles) };
+        if known { (0..n as u32).collect() } else { observed_order(graph, cycles) };
     let parent_of =
         |d: usize| graph.devices[d].parent.map(DeviceId::index).filter(|&p| p < n && p != d);
     // Depth first over parents; a circle of parents is cut where it closes.
@@ -164,7 +224,7 @@ fn ordered(graph: &DeviceGraph, cycles: &[&Cycle]) -> (DeviceGraph, Vec<u32>, bo
     let mut new = DeviceGraph {
         devices: Vec::with_capacity(n),
         links: graph.links.clone(),
-        order_known: graph.order_known && !reordered,
+        order_known: known && !reordered,
         links_known: graph.links_known,
     };
     for (i, &d) in order.iter().enumerate() {
@@ -179,7 +239,7 @@ fn ordered(graph: &DeviceGraph, cycles: &[&Cycle]) -> (DeviceGraph, Vec<u32>, bo
         l.supplier = moved(l.supplier);
     }
     new.links.retain(|l| l.consumer != l.supplier);
-    (new, place, reordered)
+    (new, place)
 }
 
 fn times(
@@ -263,7 +323,11 @@ fn fill_facts(derived: &mut Derived, capture: &Capture, in_worker: &[bool], on_m
         }
     }
     board.cpus = capture.machine.cpus.filter(|&c| c > 0).unwrap_or(4);
-    board.pm_async = capture.machine.pm_async.unwrap_or(any_worker);
+    // Asynchronous devices that ran on the main thread, and nothing in a worker:
+    // the switch was off in these cycles, whatever another one shows.
+    let off = !any_worker
+        && on_main.iter().zip(&board.graph.devices).any(|(&m, d)| m && d.async_flag == Some(true));
+    board.pm_async = !off && capture.machine.pm_async.unwrap_or(any_worker);
     let say = &mut derived.assumptions;
     if capture.machine.cpus.is_none() {
         say.push("The number of CPUs is not recorded; 4 are assumed (--cpus N).".into());
@@ -328,17 +392,15 @@ fn take_vanished(derived: &mut Derived, cycles: &[&Cycle], place: &[u32]) {
     }
 }
 
-fn say_rest(derived: &mut Derived, capture: &Capture, cycles: usize, reordered: bool) {
+fn say_rest(derived: &mut Derived, capture: &Capture, cycles: usize) {
     let graph = &derived.board.graph;
     let say = &mut derived.assumptions;
     if !graph.order_known {
-        say.push(if reordered {
-            "The kernel's device order is not recorded; the order of the input is taken, with \
-             parents moved before their children."
-                .into()
-        } else {
-            "The kernel's device order is not recorded; the order of the input is taken.".into()
-        });
+        say.push(
+            "The kernel's device order is not recorded; it is taken from what the main thread ran \
+             one after the other, with parents before their children."
+                .into(),
+        );
     }
     if !graph.links_known {
         say.push(

@@ -11,6 +11,7 @@ pub mod derive;
 pub mod generate;
 pub mod machine;
 pub mod order;
+pub mod printing;
 mod read;
 pub mod summary;
 pub mod threads;

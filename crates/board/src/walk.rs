@@ -34,7 +34,7 @@ pub fn observed_order(graph: &DeviceGraph, cycles: &[&Cycle]) -> Vec<u32> {
     };
     for cycle in cycles {
         let mains = main_threads(cycle);
-        for phase in Phase::DEVICE.into_iter().filter(|p| p.may_be_async()) {
+        for phase in Phase::DEVICE {
             observed_edges(cycle, &mains, phase, n, &mut edge);
         }
     }
@@ -70,6 +70,24 @@ pub fn observed_order(graph: &DeviceGraph, cycles: &[&Cycle]) -> Vec<u32> {
         }
     }
     order
+}
+
+/// Whether the order of `graph` is that of `dpm_list`. The prepare phase shows
+/// it if it shows every device; before 3.17 or so only those with a prepare
+/// callback had an event (`device_prepare`, drivers/base/power/main.c), and the
+/// others were then put behind them.
+pub fn order_is_known(graph: &DeviceGraph, cycles: &[&Cycle]) -> bool {
+    let n = graph.devices.len();
+    let (mut prepared, mut ran) = (vec![false; n], vec![false; n]);
+    for c in cycles.iter().flat_map(|c| &c.callbacks) {
+        let set = if c.phase == Phase::Prepare { &mut prepared } else { &mut ran };
+        if let Some(s) = set.get_mut(c.device.index()) {
+            *s = true;
+        }
+    }
+    let count = ran.iter().filter(|r| **r).count();
+    let both = (0..n).filter(|&d| ran[d] && prepared[d]).count();
+    graph.order_known && (!prepared.contains(&true) || both * 10 >= count * 9)
 }
 
 /// Where a device stands if nothing else says: by its first callback of the
@@ -127,7 +145,12 @@ fn observed_edges(
     n: usize,
     edge: &mut impl FnMut(u32, u32),
 ) {
-    let suspend = phase.direction() == Direction::Suspend;
+    // Prepare walks from the head as resume does, complete from the tail.
+    let suspend = match phase {
+        Phase::Prepare => false,
+        Phase::Complete => true,
+        other => other.direction() == Direction::Suspend,
+    };
     let on_main = |c: &Callback| mains.get(usize::from(c.thread.0)) == Some(&true);
     let inside = |c: &&Callback| c.phase == phase && c.device.index() < n;
     let main: Vec<&Callback> =
@@ -136,7 +159,7 @@ fn observed_edges(
         let (a, b) = (pair[0].device.0, pair[1].device.0);
         if suspend { edge(b, a) } else { edge(a, b) }
     }
-    if !suspend {
+    if !suspend || !phase.may_be_async() {
         return;
     }
     for c in cycle.callbacks.iter().filter(inside).filter(|c| !on_main(c)) {

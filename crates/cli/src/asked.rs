@@ -20,6 +20,9 @@ pub struct AskedArgs {
     /// zero.
     #[arg(long, value_name = "FILE", default_value = "x86")]
     pub profile: String,
+    /// Answer although the simulation does not reproduce the recording.
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     verify: VerifyArgs,
 }
@@ -30,7 +33,8 @@ impl AskedArgs {
     /// # Errors
     /// As [`machine::open`].
     pub fn open(&self) -> Result<Machine> {
-        machine::open(&self.input, self.kernel.as_deref(), &self.profile, self.verify.how())
+        let kernel = self.kernel.as_deref();
+        machine::open(&self.input, kernel, &self.profile, self.force, self.verify.how())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Exit codes, the same for every verb. `docs/exit-codes.md` is the table for
 //! users; a test holds the two together.
 
-use dormouse_app::failure::{Damaged, NotMet, Nothing, Usage};
+use dormouse_app::failure::{Damaged, NotMet, NotReproduced, Nothing, Usage};
 use dormouse_lab::Error as LabError;
 use dormouse_read::ReadError;
 use std::process::ExitCode;
@@ -17,14 +17,17 @@ pub const INPUT: u8 = 3;
 /// Asked and not met: slower than `compare --fail-if-slower` allows, or a
 /// prediction that `--verify` did not confirm.
 pub const NOT_MET: u8 = 4;
+/// `plan`, `tune`: the simulation does not reproduce the recording.
+pub const NOT_REPRODUCED: u8 = 5;
 
 /// Every code with its meaning, as documented.
-pub const ALL: [(u8, &str); 5] = [
+pub const ALL: [(u8, &str); 6] = [
     (SUCCESS, "success"),
     (NOTHING, "nothing to analyse in the input"),
     (USAGE, "bad usage"),
     (INPUT, "input cannot be read"),
     (NOT_MET, "asked and not met"),
+    (NOT_REPRODUCED, "recording not reproduced"),
 ];
 
 /// The table as `--help` prints it.
@@ -46,6 +49,8 @@ pub fn code(error: &anyhow::Error) -> ExitCode {
                 Some(USAGE)
             } else if e.is::<NotMet>() {
                 Some(NOT_MET)
+            } else if e.is::<NotReproduced>() {
+                Some(NOT_REPRODUCED)
             } else if e.is::<ReadError>() || e.is::<std::io::Error>() {
                 Some(INPUT)
             } else {

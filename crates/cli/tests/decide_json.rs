@@ -110,10 +110,49 @@ fn agree(doc: &Types, values: &[Value]) {
 const LAPTOP: &str = "captures/laptop-6.12.tar.gz";
 const AM335X: &str = "boards/am335x.board";
 
+/// A log whose main thread stands still for no reason that it names.
+const UNEXPLAINED: &str = "[    1.000000] PM: suspend entry (deep)
+[    1.100000] drv a: PM: calling f_suspend+0x0/0x10 @ 7, parent: platform
+[    1.100100] drv a: PM: f_suspend+0x0/0x10 returned 0 after 50 usecs
+[    1.180000] drv b: PM: calling f_suspend+0x0/0x10 @ 7, parent: platform
+[    1.180100] drv b: PM: f_suspend+0x0/0x10 returned 0 after 50 usecs
+[    1.260000] drv c: PM: calling f_suspend+0x0/0x10 @ 7, parent: platform
+[    1.260100] drv c: PM: f_suspend+0x0/0x10 returned 0 after 50 usecs
+[    1.270000] PM: suspend of devices complete after 180.000 msecs
+[    2.000000] PM: suspend exit
+";
+
+/// Writes it into `folder`.
+fn unexplained(folder: &Path) -> String {
+    let path = folder.join("unexplained.txt");
+    std::fs::write(&path, UNEXPLAINED).expect("written");
+    path.to_str().expect("a path").to_string()
+}
+
+#[test]
+fn what_is_not_reproduced_is_not_decided() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = unexplained(folder.path());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
+    let out = command.args(["tune", &log]).output().expect("it runs");
+    assert_eq!(out.status.code(), Some(5));
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(said.contains("suspend: 180.000 ms were recorded"), "{said}");
+    assert!(said.contains("--force"), "{said}");
+    let predicted = output(&["predict", &log, "--without", "b"]);
+    assert_eq!(predicted["fidelity"]["verdict"], "not_reproduced");
+    // Only the frame of one prepare less: the log has no lines of that phase.
+    let ns = |at: &str| predicted[at]["suspend_ns"].as_i64().expect("a time");
+    assert!((ns("before") - ns("claimed")).abs() < 10_000);
+    assert!(ns("before") - ns("after") > 40_000);
+}
+
 #[test]
 fn predict_is_as_its_page_says() {
     let page = Page::read("predict-json.md");
+    let folder = tempfile::tempdir().expect("a folder");
     let mut values = vec![
+        output(&["predict", &unexplained(folder.path())]),
         output(&["predict", LAPTOP, "--kernel", "7.3", "--async", "*"]),
         output(&["predict", AM335X]),
     ];
@@ -139,7 +178,8 @@ fn all_kernels_is_as_its_page_says() {
     let ranges: Vec<String> = doc.keys().filter(|p| p.contains(".range.")).cloned().collect();
     // Cycles are not resampled for a table of kernels.
     ranges.iter().for_each(|p| drop(doc.remove(p)));
-    agree(&doc, &[hangs, output(&["predict", LAPTOP, "--all-kernels"])]);
+    let log = output(&["predict", &unexplained(folder.path()), "--all-kernels"]);
+    agree(&doc, &[hangs, log, output(&["predict", LAPTOP, "--all-kernels"])]);
 }
 
 const SENSOR: &str = "suspending=900mW,awake=600mW,asleep=4mW,awake_for=100ms,asleep_for=10s,\
@@ -150,11 +190,14 @@ fn plan_is_as_its_page_says() {
     let page = Page::read("plan-json.md");
     let base = ["plan", AM335X, "--kernel", "6.12"];
     let run = |more: &[&str]| output(&[&base[..], more].concat());
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = unexplained(folder.path());
     let values = [
         run(&["--suspend", "15ms", "--ready", "eth0=100ms"]),
         run(&["--resume", "105ms"]),
         run(&["--resume", "90ms", "--allow", "defer,speedup", "--energy", SENSOR]),
         run(&["--resume", "105ms", "--energy", &SENSOR.replace(",battery=7.4Wh", "")]),
+        output(&["plan", &log, "--suspend", "1ms", "--force"]),
     ];
     assert_eq!(values[1]["met"], false);
     assert_eq!(values[2]["met"], true);
@@ -173,9 +216,11 @@ fn plan_is_as_its_page_says() {
 fn tune_is_as_its_page_says() {
     let page = Page::read("tune-json.md");
     let careful = output(&["tune", AM335X, "--kernel", "7.3"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = output(&["tune", &unexplained(folder.path()), "--force"]);
     agree(
         &page.whole(""),
-        &[careful.clone(), output(&["tune", LAPTOP, "--bold", "--simulations", "40"])],
+        &[careful.clone(), log, output(&["tune", LAPTOP, "--bold", "--simulations", "40"])],
     );
     use dormouse_sleep::tune::evidence::Evidence::*;
     for e in [AlreadyAsync, NothingRuns, DeclaredLinks, LikeOthers, GraphSaysFree, Hope] {

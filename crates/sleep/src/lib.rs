@@ -15,6 +15,7 @@ pub mod acceptance;
 pub mod analyse;
 pub mod compare;
 pub mod energy;
+pub mod evidence;
 pub mod plan;
 pub mod simulate;
 pub mod tune;

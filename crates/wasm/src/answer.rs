@@ -12,6 +12,7 @@ use dormouse_model::device::DeviceId;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::explain;
+use dormouse_sleep::evidence::Fidelity;
 use dormouse_sleep::simulate::change::Change;
 use dormouse_sleep::simulate::fingerprint::fingerprint;
 use dormouse_sleep::simulate::policy::{self, Evidence};
@@ -256,6 +257,9 @@ impl State {
             derived,
             release,
             from_kernel: asked.from_kernel.as_deref(),
+            shown: None,
+            // A machine that is not reproduced is not put on the page.
+            fidelity: &Fidelity::default(),
             changes: &changes,
             settings: &settings,
             samples: 0,

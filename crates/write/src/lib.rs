@@ -8,6 +8,7 @@
 pub mod comparison;
 pub mod csv;
 pub mod decision;
+pub mod fidelity;
 pub mod idle;
 pub mod json;
 pub mod markdown;

@@ -9,7 +9,7 @@
 mod foretell;
 mod graph;
 mod hold;
-mod log;
+pub mod log;
 mod remove;
 
 use crate::accuracy::recorded;

@@ -266,7 +266,7 @@ fn from(a: &FromArgs) -> Result<()> {
 
 /// Writes the board of a recording, with what it does not say.
 fn recorded(a: &FromArgs) -> Result<()> {
-    let (derived, release) = machine::load(&a.input)?;
+    let machine::Loaded { derived, release, .. } = machine::load(&a.input, None)?;
     let kernel = if release.is_empty() { "a kernel that it does not name".into() } else { release };
     let mut comment = format!(
         "Made from a recording of {kernel}: each time is the median of {} cycles.\n",

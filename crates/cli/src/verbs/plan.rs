@@ -11,6 +11,7 @@ use dormouse_board::{Board, parse_duration};
 use dormouse_model::time::Ns;
 use dormouse_sleep::plan::candidate::Kind;
 use dormouse_write::decision::{energy, plan as written};
+use dormouse_write::fidelity;
 use dormouse_write::text::safe;
 use std::path::{Path, PathBuf};
 
@@ -82,7 +83,7 @@ fn kind(text: &str) -> Result<Kind, String> {
 /// Runs the verb.
 pub fn run(args: &PlanArgs) -> Result<()> {
     let usage = args.energy.as_deref().map(energy_of).transpose()?;
-    let Machine { board, lab, now, settings } = args.asked.open()?;
+    let Machine { board, lab, now, settings, fidelity: checked } = args.asked.open()?;
     let board = &board;
     let ask = Ask {
         resume: args.resume,
@@ -115,6 +116,7 @@ pub fn run(args: &PlanArgs) -> Result<()> {
         if let Some((_, json)) = verified {
             value["verified"] = json;
         }
+        value["fidelity"] = fidelity::json(&checked, board);
         return terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"));
     }
     let mut text = written::text(board, &goal, &found, &limits);
@@ -124,6 +126,7 @@ pub fn run(args: &PlanArgs) -> Result<()> {
     if let Some((folder, handed)) = handed {
         text.push_str(&handed_over(folder, board, handed.as_ref()));
     }
+    text.push_str(&fidelity::text(&checked, board));
     text.push_str(&kernel_notes(&now));
     if let Some((said, _)) = verified {
         text.push_str(&said);

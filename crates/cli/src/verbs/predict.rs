@@ -8,7 +8,7 @@ use dormouse_app::changes::Changes;
 use dormouse_app::failure::Usage;
 use dormouse_app::machine;
 use dormouse_app::predict::{Ask, all_kernels, predict};
-use dormouse_board::derive::Derived;
+use dormouse_write::fidelity;
 use dormouse_write::prediction::{json, text as written};
 use std::path::PathBuf;
 
@@ -45,11 +45,11 @@ pub struct PredictArgs {
 
 /// Runs the verb.
 pub fn run(args: PredictArgs) -> Result<()> {
-    let trips = machine::load_trips(&args.input)?;
+    let trips = machine::load_trips(&args.input, args.from_kernel.as_deref())?;
     let changes = args.changes.changes();
     let mut texts = Vec::new();
-    for (derived, release) in &trips {
-        texts.push(answer(&args, &changes, derived, release)?);
+    for loaded in &trips {
+        texts.push(answer(&args, &changes, loaded)?);
     }
     // One answer is an object, those of a hibernation that shows several are a list.
     let text = match &texts[..] {
@@ -61,27 +61,30 @@ pub fn run(args: PredictArgs) -> Result<()> {
 }
 
 /// What is predicted of one trip.
-fn answer(
-    args: &PredictArgs,
-    changes: &Changes,
-    derived: &Derived,
-    release: &str,
-) -> Result<String> {
+fn answer(args: &PredictArgs, changes: &Changes, loaded: &machine::Loaded) -> Result<String> {
+    let settings = machine::settings(&args.profile, changes.cpus)?;
+    let checked = loaded.fidelity(&machine::settings(&args.profile, None)?);
+    let (derived, release) = (&loaded.derived, &loaded.release);
     let ask = Ask {
         derived,
         release,
+        shown: loaded.shown,
+        fidelity: &checked,
         from_kernel: args.from_kernel.as_deref(),
         changes,
-        settings: &machine::settings(&args.profile, changes.cpus)?,
+        settings: &settings,
         samples: args.samples,
         seed: args.seed,
     };
     Ok(if args.all_kernels {
         let (rows, notes) = all_kernels(&ask).map_err(Usage)?;
         if args.json {
-            serde_json::to_string_pretty(&json::kernels(&rows))? + "\n"
+            let mut value = json::kernels(&rows);
+            value["fidelity"] = fidelity::json(&checked, &derived.board);
+            serde_json::to_string_pretty(&value)? + "\n"
         } else {
-            written::kernels(&rows, &notes, &derived.assumptions)
+            let table = written::kernels(&rows, &notes, &derived.assumptions);
+            table + &fidelity::text(&checked, &derived.board)
         }
     } else {
         let p = predict(&ask, " (--from-kernel V)").map_err(Usage)?.prediction;

@@ -12,6 +12,7 @@ use dormouse_board::Board;
 use dormouse_sleep::plan::handover::pm_async_at_start;
 use dormouse_sleep::tune::Tuned;
 use dormouse_write::decision::tune as written;
+use dormouse_write::fidelity;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -53,7 +54,7 @@ pub struct TuneArgs {
 /// Runs the verb.
 pub fn run(args: &TuneArgs) -> Result<()> {
     let on_this_machine = args.apply.is_asked(args.json)?;
-    let Machine { board, lab, now, settings } = args.asked.open()?;
+    let Machine { board, lab, now, settings, fidelity: checked } = args.asked.open()?;
     let board = &board;
     let ask = Ask {
         bold: args.bold,
@@ -78,6 +79,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         if let Some((_, json)) = verified {
             value["verified"] = json;
         }
+        value["fidelity"] = fidelity::json(&checked, board);
         if on_this_machine && let Some(done) = args.apply.run(board, &tuned)? {
             if let (true, Some(path)) = (done.kept, &args.udev) {
                 write_rules(path, board, &tuned)?;
@@ -87,6 +89,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         return terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"));
     }
     let mut text = written::text(board, &tuned, bound);
+    text.push_str(&fidelity::text(&checked, board));
     text.push_str(&kernel_notes(&now));
     if let Some((said, _)) = verified {
         text.push_str(&said);

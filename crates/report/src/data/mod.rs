@@ -17,10 +17,12 @@ use dormouse_sleep::analyse::answer::Half;
 use dormouse_sleep::analyse::decode::decode;
 use dormouse_sleep::analyse::rows::What;
 use dormouse_sleep::analyse::spread::{self, Group};
-use dormouse_sleep::simulate::infer;
+use dormouse_sleep::evidence;
+use dormouse_sleep::simulate::{Profile, Settings};
 use dormouse_wasm::columns::{self, REASONS};
 use dormouse_wasm::machine;
 use dormouse_wasm::names::NameTable;
+use dormouse_write::fidelity;
 use dormouse_write::wording::reason::stem as reason;
 use dormouse_write::wording::{self, bottleneck, common, losses as warnings, trust};
 use summary::*;
@@ -140,7 +142,26 @@ impl Maker<'_> {
 
     /// The machine that what-if starts from; `None` if no board can be made.
     fn board(&mut self, label: &str, kept: &Kept) -> Option<u32> {
-        let (derived, kernel) = infer::machine(self.capture).ok()?;
+        let found = evidence::machine(self.capture, None).ok()?;
+        let settings = Settings { profile: Profile::x86(), pm_async: None, wakeup_at: None };
+        let checked = found.check(self.capture, &settings);
+        let (mut derived, mut kernel) = (found.derived, found.release);
+        if kernel.is_empty() {
+            kernel = found.scheduler.policy.name.into();
+        }
+        let reasons = fidelity::reasons(&checked, &derived.board);
+        if !reasons.is_empty() {
+            self.left_out.push(format!(
+                "{label}: what-if is left out, because the simulation does not reproduce the \
+                 recording. {}",
+                reasons.join(" ")
+            ));
+            return None;
+        }
+        derived.assumptions.push(format!(
+            "Self-check: simulated as it was, the recording is {}.",
+            checked.verdict().name()
+        ));
         if derived.board.devices.len() > self.options.devices {
             self.left_out.push(format!(
                 "{label}: what-if is left out, because the machine has more than {} devices; \

@@ -6,8 +6,6 @@
 //! audio controller that holds the graphics device, say). Such links are added
 //! to the board and said to be inferred.
 
-use super::contention::locks;
-use super::kernel::choose;
 use super::predict::{Scheduler, outlook};
 use super::{Profile, Settings};
 use alloc::collections::BTreeMap;
@@ -15,7 +13,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use dormouse_board::derive::{Derived, chosen_cycles, derive};
+use dormouse_board::derive::{Derived, chosen_cycles};
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::Cycle;
 use dormouse_model::device::{DeviceId, Link, LinkKind};
@@ -51,16 +49,10 @@ struct Late {
 /// every prediction starts from.
 ///
 /// # Errors
-/// As [`derive`].
+/// As [`dormouse_board::derive::derive`].
 pub fn machine(capture: &Capture) -> Result<(Derived, String), String> {
-    let mut derived = derive(capture)?;
-    let releases = capture.cycles.iter().map(|c| capture.names.get(c.kernel));
-    let release: String = releases.into_iter().find(|k| !k.is_empty()).unwrap_or("").into();
-    if let Ok((policy, kernel)) = choose(&release) {
-        links(capture, &mut derived, Scheduler { policy, kernel });
-    }
-    locks(capture, &mut derived);
-    Ok((derived, release))
+    let machine = crate::evidence::machine(capture, None)?;
+    Ok((machine.derived, machine.release))
 }
 
 /// Adds the links that the cycles of `capture` show to the board derived from

@@ -23,7 +23,7 @@ pub mod policy;
 pub mod predict;
 pub mod profile;
 pub mod resample;
-mod topology;
+pub(crate) mod topology;
 
 pub use cost::{Costs, Cpus, Profile};
 pub use counts::{EarlyReturns, Tally};

@@ -8,6 +8,7 @@ use super::resample::Resampling;
 use super::{Policy, Run, Settings, Stuck, Topology, run};
 use crate::analyse::explain_by;
 use crate::analyse::path::Reason;
+use crate::evidence::Fidelity;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -142,6 +143,27 @@ pub struct Prediction {
     pub notes: Vec<String>,
     /// What was assumed.
     pub assumptions: Vec<String>,
+    /// How well the recording is reproduced.
+    pub fidelity: Fidelity,
+}
+
+impl Prediction {
+    /// Whether the change of `phase` is claimed: the phase is reproduced, and
+    /// changes by more than it is off.
+    pub fn claims(&self, phase: Phase) -> bool {
+        let change = self.after.phase(phase) - self.before.phase(phase);
+        let guess = self.fidelity.blind && self.after.pm_async != self.before.pm_async;
+        change == Ns::ZERO || !guess && self.fidelity.allows(phase, change)
+    }
+
+    /// Time of the device phases of one direction after the change, as far as
+    /// it is claimed: other phases stay as they are.
+    pub fn claimed(&self, direction: Direction) -> Ns {
+        let phases = Phase::DEVICE.into_iter().filter(|p| p.direction() == direction);
+        let held = phases.filter(|p| !self.claims(*p));
+        let undo: Ns = held.map(|p| self.after.phase(p) - self.before.phase(p)).sum();
+        self.after.half(direction) - undo
+    }
 }
 
 /// What to predict.
@@ -158,6 +180,9 @@ pub struct Question<'a> {
     pub changes: &'a [Change],
     /// Costs; where it says nothing of CPUs, the board's count.
     pub settings: &'a Settings,
+    /// How well the recording is reproduced; empty for a board file. No gain
+    /// is claimed beyond it.
+    pub fidelity: &'a Fidelity,
     /// Seed of the resampling.
     pub seed: u64,
     /// How often to resample; 0 for no range.
@@ -179,11 +204,14 @@ pub fn predict(q: &Question<'_>) -> Result<Prediction, String> {
         before.range = Some(range(q, q.now, &[])?);
         after.range = Some(range(q, q.then, q.changes)?);
     }
-    let moved = moved(&before.run.cycle, &after.run.cycle, &changed.origin);
+    let mut moved = moved(&before.run.cycle, &after.run.cycle, &changed.origin);
+    let unknown: Vec<Phase> = q.fidelity.not_reproduced().iter().map(|c| c.phase).collect();
+    moved.retain(|m| !unknown.contains(&m.phase));
     let notes = notes(q, &before, &after, &changed, &moved);
     let assumptions = assumptions(q);
     let path = critical_path(&changed.board, &after);
-    Ok(Prediction { before, after, changed, path, moved, notes, assumptions })
+    let fidelity = q.fidelity.clone();
+    Ok(Prediction { before, after, changed, path, moved, notes, assumptions, fidelity })
 }
 
 /// Runs `board` once.
@@ -307,7 +335,8 @@ fn notes(
         let floor = after.bounds.path(direction);
         let order = after.bounds.order(direction);
         let change = (is - was).0.abs();
-        if change * 100 < was.0 {
+        let known = q.fidelity.not_reproduced().iter().all(|c| c.phase.direction() != direction);
+        if known && change * 100 < was.0 {
             notes.push(why_not(direction, after, floor, order));
         }
     }

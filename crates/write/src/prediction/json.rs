@@ -47,6 +47,11 @@ pub fn json(p: &Prediction, derived: &Derived) -> Value {
         "moved": moved,
         "notes": p.notes,
         "assumptions": p.assumptions,
+        "fidelity": crate::fidelity::json(&p.fidelity, &derived.board),
+        "claimed": {
+            "suspend_ns": p.claimed(Direction::Suspend).0,
+            "resume_ns": p.claimed(Direction::Resume).0,
+        },
     });
     let trip = derived.board.trip;
     if trip.hibernates() {

@@ -85,14 +85,14 @@ pub fn text(p: &Prediction, derived: &Derived, release: &str) -> String {
             phase_words(phase),
             seen.map_or(String::new(), ms),
             ms(was),
-            ms(is),
-            change(was, is),
+            if p.claims(phase) { ms(is) } else { "-".into() },
+            if p.claims(phase) { change(was, is) } else { "-".into() },
             bound.map_or(String::new(), |b| ms(b.path)),
             bound.map_or(String::new(), |b| ms(b.order)),
         );
     }
     for direction in [Direction::Suspend, Direction::Resume].into_iter().filter(|d| runs(*d)) {
-        let (was, is) = (p.before.half(direction), p.after.half(direction));
+        let (was, is) = (p.before.half(direction), p.claimed(direction));
         let seen: Ns = Phase::DEVICE
             .iter()
             .filter(|p| p.direction() == direction)
@@ -120,21 +120,29 @@ pub fn text(p: &Prediction, derived: &Derived, release: &str) -> String {
             step.bytes / 1_000_000
         );
     }
+    if Phase::DEVICE.into_iter().any(|phase| !p.claims(phase)) {
+        let _ =
+            writeln!(out, "\n-: no change is claimed there; the self-check below says why, and");
+        let _ = writeln!(out, "the sums take such a phase as it is now.");
+    }
     let _ = writeln!(out, "\nno less: longest chain of dependent devices, no schedule beats it;");
     let _ = writeln!(out, "in order: with synchronous devices one after the other as well.");
     let _ = writeln!(out);
     for direction in [Direction::Suspend, Direction::Resume].into_iter().filter(|d| runs(*d)) {
+        let whole = p.claimed(direction) == p.after.half(direction);
+        let then =
+            if whole { with_range(&p.after, direction) } else { short(p.claimed(direction)) };
         let _ = writeln!(
             out,
-            "{:<8} {} now, {} then",
+            "{:<8} {} now, {then} then",
             direction.name(),
             with_range(&p.before, direction),
-            with_range(&p.after, direction)
         );
     }
     if p.after.range.is_some() {
         let _ = writeln!(out, "(in brackets: nine of ten resampled cycles)");
     }
+    out.push_str(&crate::fidelity::text(&p.fidelity, &derived.board));
     path(&mut out, p);
     section(&mut out, "What changed", &p.notes);
     section(&mut out, "Assumed", &p.assumptions);

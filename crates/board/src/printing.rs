@@ -1,0 +1,63 @@
+//! What the lines of a kernel log cost while it was written.
+//!
+//! With `initcall_debug` or `pm_print_times` every callback prints a line
+//! before and one after (`initcall_debug_start`, `initcall_debug_report`,
+//! drivers/base/power/main.c), outside the time it reports. The thread that
+//! prints waits for the console: microseconds for a ring buffer, milliseconds
+//! for a serial line. Between two callbacks that the main thread runs one after
+//! the other lie one line of each, and little else.
+
+use super::threads::main_threads;
+use alloc::vec::Vec;
+use dormouse_model::cycle::Cycle;
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
+
+/// Fewer pairs of callbacks say nothing of a phase.
+const PAIRS: usize = 6;
+
+/// What the two lines of a callback cost, by [`Phase::device_index`]: the
+/// median time between callbacks that the main thread ran one after the other,
+/// of the phase itself where it has enough of them, else of all phases of the
+/// cycle. Zero for a cycle that no kernel log tells of.
+pub fn lines(cycle: &Cycle) -> [Ns; 8] {
+    let mut cost = [Ns::ZERO; 8];
+    // Traces show prepare and complete, logs never do.
+    let log = |c: &Cycle| {
+        !c.callbacks.iter().any(|c| matches!(c.phase, Phase::Prepare | Phase::Complete))
+    };
+    if !log(cycle) {
+        return cost;
+    }
+    let mains = main_threads(cycle);
+    let gaps = |phase: Phase| -> Vec<Ns> {
+        let main: Vec<_> = cycle
+            .callbacks
+            .iter()
+            .filter(|c| c.phase == phase && c.complete)
+            .filter(|c| mains.get(usize::from(c.thread.0)) == Some(&true))
+            .collect();
+        main.windows(2).map(|w| w[1].start - w[0].end).filter(|g| *g >= Ns::ZERO).collect()
+    };
+    let mut all: Vec<Ns> = Vec::new();
+    let mut own: [Option<Ns>; 8] = [None; 8];
+    for (index, phase) in Phase::DEVICE.into_iter().enumerate() {
+        let mut list = gaps(phase);
+        all.extend(&list);
+        if list.len() >= PAIRS {
+            own[index] = middle(&mut list);
+        }
+    }
+    let any = if all.len() >= PAIRS { middle(&mut all) } else { None };
+    for (index, phase) in Phase::DEVICE.into_iter().enumerate() {
+        if phase.may_be_async() {
+            cost[index] = own[index].or(any).unwrap_or_default();
+        }
+    }
+    cost
+}
+
+fn middle(values: &mut [Ns]) -> Option<Ns> {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
+}

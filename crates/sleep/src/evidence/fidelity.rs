@@ -1,0 +1,242 @@
+//! The self-check: the recording simulated as it was.
+//!
+//! A prediction changes something about a machine. If the machine without any
+//! change does not come out as it was recorded, the prediction is about another
+//! machine. So every device phase is simulated from its own callback times and
+//! held against its recorded duration.
+
+use super::late::{Late, late};
+use crate::simulate::Settings;
+use crate::simulate::predict::{Scheduler, outlook};
+use alloc::vec::Vec;
+use dormouse_board::BoardDevice;
+use dormouse_board::derive::Derived;
+use dormouse_model::cycle::{Cycle, PhaseSpan};
+use dormouse_model::device::Device;
+use dormouse_model::phase::{Phase, PmEvent};
+use dormouse_model::time::Ns;
+
+/// A phase that is shorter is always within the tolerance, and says nothing.
+pub const WORTH: Ns = Ns(2_000_000);
+
+/// So many unexplained waits are kept of a phase that is not reproduced.
+const WAITS: usize = 3;
+
+/// How well a phase, or a recording, is reproduced. The order is from good to
+/// bad.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// There is no recording: a board file.
+    #[default]
+    NotApplicable,
+    /// Within 3 % or 1 ms.
+    Reproduced,
+    /// Within 10 % or 3 ms.
+    Partly,
+    /// Further apart, or a part of the phase is missing.
+    NotReproduced,
+}
+
+impl Verdict {
+    /// The verdict on a phase that was `recorded` so long and comes out
+    /// `simulated` long.
+    pub fn on(recorded: Ns, simulated: Ns) -> Verdict {
+        let apart = (simulated - recorded).0.saturating_abs();
+        let within =
+            |ms: i64, percent: i64| apart <= ms * 1_000_000 || apart / percent <= recorded.0 / 100;
+        if within(1, 3) {
+            Verdict::Reproduced
+        } else if within(3, 10) {
+            Verdict::Partly
+        } else {
+            Verdict::NotReproduced
+        }
+    }
+
+    /// In words, as text shows it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::NotApplicable => "not applicable",
+            Verdict::Reproduced => "reproduced",
+            Verdict::Partly => "partly",
+            Verdict::NotReproduced => "not reproduced",
+        }
+    }
+
+    /// In JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::NotApplicable => "not_applicable",
+            Verdict::Reproduced => "reproduced",
+            Verdict::Partly => "partly",
+            Verdict::NotReproduced => "not_reproduced",
+        }
+    }
+}
+
+/// Why a phase cannot be held against its simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// Its begin or its end is not in the recording.
+    Bracket,
+    /// So many callbacks began whose end is missing.
+    Ends(u32),
+    /// No callback was recorded in it.
+    Callbacks,
+    /// It belongs to a hibernation and is not simulated.
+    Event(PmEvent),
+}
+
+/// One device phase of one cycle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// Number of the cycle among those used.
+    pub cycle: usize,
+    /// Which phase.
+    pub phase: Phase,
+    /// Which event it ran for.
+    pub event: PmEvent,
+    /// As recorded.
+    pub recorded: Ns,
+    /// As simulated from its own callback times.
+    pub simulated: Ns,
+    /// What printing cost all its callbacks together, of both times.
+    pub printing: Ns,
+    /// Callbacks in it.
+    pub callbacks: u32,
+    /// Whether they agree.
+    pub verdict: Verdict,
+    /// What is missing of the recording, if something is.
+    pub missing: Option<Missing>,
+    /// The largest waits that nothing explains, the largest first.
+    pub waits: Vec<Late>,
+}
+
+impl Check {
+    /// Simulated less recorded.
+    pub fn difference(&self) -> Ns {
+        self.simulated - self.recorded
+    }
+}
+
+/// The self-check of a recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fidelity {
+    /// By cycle and then by time.
+    pub checks: Vec<Check>,
+    /// `pm_async` was off, and the recording does not list the flags: nothing
+    /// says which devices are asynchronous.
+    pub blind: bool,
+}
+
+impl Fidelity {
+    /// Of the whole: the worst of its phases that are worth a look.
+    pub fn verdict(&self) -> Verdict {
+        let phases = Phase::DEVICE.into_iter().filter_map(|p| self.phase(p));
+        let worth = phases.filter(|c| c.recorded >= WORTH || c.verdict == Verdict::NotReproduced);
+        let worst = worth.map(|c| c.verdict).max();
+        match worst {
+            Some(v) => v,
+            None if self.checks.is_empty() => Verdict::NotApplicable,
+            None => Verdict::Reproduced,
+        }
+    }
+
+    /// The check that nine of ten cycles pass at least as well.
+    pub fn phase(&self, phase: Phase) -> Option<&Check> {
+        let mut list: Vec<&Check> = self.checks.iter().filter(|c| c.phase == phase).collect();
+        list.sort_by_key(|c| (c.verdict, c.difference().0.saturating_abs()));
+        let nine = (list.len() * 9).div_ceil(10);
+        list.get(nine.checked_sub(1)?).copied()
+    }
+
+    /// Whether a change of this phase may be claimed: it is larger than what the
+    /// self-check is off, and twice as large where the phase is reproduced only
+    /// partly.
+    pub fn allows(&self, phase: Phase, change: Ns) -> bool {
+        let Some(c) = self.phase(phase) else { return true };
+        let (change, off) = (change.0.saturating_abs(), c.difference().0.saturating_abs());
+        match c.verdict {
+            Verdict::NotReproduced => false,
+            Verdict::Partly => change >= off.saturating_mul(2),
+            _ => change >= off,
+        }
+    }
+
+    /// Phases that are not reproduced, in order of the cycle.
+    pub fn not_reproduced(&self) -> Vec<&Check> {
+        let all = Phase::DEVICE.into_iter().filter_map(|p| self.phase(p));
+        all.filter(|c| c.verdict == Verdict::NotReproduced).collect()
+    }
+}
+
+/// Checks `derived` against the `cycles` it was derived from, under the rules
+/// of `by`.
+pub fn check(cycles: &[&Cycle], derived: &Derived, by: Scheduler, settings: &Settings) -> Fidelity {
+    let mut checks = Vec::new();
+    for (number, cycle) in cycles.iter().enumerate().take(derived.cycles.len()) {
+        let board = derived.as_recorded(number);
+        let simulated = outlook(&board, by, settings).ok();
+        let line = derived.printing.get(number).copied().unwrap_or_default();
+        let mut found: Option<Vec<Late>> = None;
+        let mut seen = Vec::new();
+        for span in cycle.phases.iter().filter(|s| s.phase.may_be_async()) {
+            let Some(index) = span.phase.device_index() else { continue };
+            let missing = missing(cycle, span, seen.contains(&span.phase));
+            seen.push(span.phase);
+            let recorded = span.duration();
+            let time = simulated.as_ref().map_or(Ns::ZERO, |o| o.phase(span.phase));
+            let verdict = match missing {
+                // Nothing to reproduce but the walk, and nothing to gain.
+                Some(Missing::Callbacks) if recorded < WORTH => Verdict::Reproduced,
+                Some(_) => Verdict::NotReproduced,
+                None => Verdict::on(recorded, time),
+            };
+            let mut waits = Vec::new();
+            if verdict > Verdict::Reproduced {
+                let all = found
+                    .get_or_insert_with(|| late(cycle, derived, by.policy, &line, Ns(300_000)));
+                waits.extend(all.iter().filter(|l| l.phase == span.phase && l.by > Ns::ZERO));
+                waits.sort_by_key(|l: &Late| (core::cmp::Reverse(l.by), l.device));
+                waits.truncate(WAITS);
+            }
+            let callbacks = cycle.callbacks.iter().filter(|c| c.phase == span.phase);
+            checks.push(Check {
+                cycle: number,
+                phase: span.phase,
+                event: span.event,
+                recorded,
+                simulated: time,
+                printing: derived.printed(number, index),
+                callbacks: u32::try_from(callbacks.count()).unwrap_or(u32::MAX),
+                verdict,
+                missing,
+                waits,
+            });
+        }
+    }
+    let board = &derived.board;
+    let unlisted = |(d, b): (&Device, &BoardDevice)| {
+        d.async_flag.is_none() && b.work[1..7].iter().any(Option::is_some)
+    };
+    let blind = !board.pm_async && board.graph.devices.iter().zip(&board.devices).any(unlisted);
+    Fidelity { checks, blind }
+}
+
+/// What is missing of a recorded phase; `again` if the cycle had it before.
+fn missing(cycle: &Cycle, span: &PhaseSpan, again: bool) -> Option<Missing> {
+    let inside = |c: &&dormouse_model::cycle::Callback| c.phase == span.phase;
+    if again {
+        return Some(Missing::Event(span.event));
+    }
+    let open = cycle.callbacks.iter().filter(inside).filter(|c| !c.complete).count();
+    if !span.complete {
+        Some(Missing::Bracket)
+    } else if open > 0 {
+        Some(Missing::Ends(u32::try_from(open).unwrap_or(u32::MAX)))
+    } else if !cycle.callbacks.iter().any(|c| inside(&c)) {
+        Some(Missing::Callbacks)
+    } else {
+        None
+    }
+}

@@ -1,0 +1,160 @@
+//! The self-check of a recording, as text and as JSON: the same everywhere.
+
+use crate::text::page::{Ink, Page};
+use crate::text::safe;
+use dormouse_board::Board;
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
+use dormouse_sleep::evidence::{Check, Fidelity, Late, Missing, Verdict};
+use dormouse_sleep::simulate::predict::phase_words;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// Printing is worth a row of its own from here on.
+const PRINTING: Ns = Ns(5_000_000);
+
+fn ms(t: Ns) -> String {
+    format!("{:.3}", t.0 as f64 / 1e6)
+}
+
+/// What is missing of a phase, in words; empty if nothing is.
+pub fn missing(m: Option<Missing>) -> String {
+    match m {
+        None => String::new(),
+        Some(Missing::Bracket) => "its begin or end is not in the recording".into(),
+        Some(Missing::Ends(n)) => format!("the end of {n} callbacks is missing"),
+        Some(Missing::Callbacks) => "no callback is listed in it".into(),
+        Some(Missing::Event(e)) => format!("its {} callbacks are not simulated", e.name()),
+    }
+}
+
+fn name(board: &Board, device: u32) -> String {
+    let device = board.graph.devices.get(device as usize);
+    device.map_or("the begin".into(), |d| safe(board.names.get(d.name)).into_owned())
+}
+
+fn wait(board: &Board, l: &Late) -> String {
+    format!("{} begins {} ms after {}", name(board, l.device), ms(l.by), name(board, l.after))
+}
+
+/// The checks that stand for their phase, in order of the cycle.
+fn rows(f: &Fidelity) -> Vec<&Check> {
+    Phase::DEVICE.into_iter().filter_map(|p| f.phase(p)).collect()
+}
+
+/// The self-check as a section of text; empty for a board file.
+pub fn text(f: &Fidelity, board: &Board) -> String {
+    let mut out = String::new();
+    let rows = rows(f);
+    if rows.is_empty() {
+        return out;
+    }
+    let _ =
+        writeln!(out, "\nSelf-check: the recording simulated as it was: {}", f.verdict().name());
+    let _ =
+        writeln!(out, "{:<15}{:>12}{:>12}{:>12}  verdict", "ms", "recorded", "simulated", "apart");
+    for c in &rows {
+        let _ = writeln!(
+            out,
+            "{:<15}{:>12}{:>12}{:>12}  {}",
+            phase_words(c.phase),
+            ms(c.recorded),
+            ms(c.simulated),
+            ms(c.difference()),
+            c.verdict.name()
+        );
+    }
+    for c in rows.iter().filter(|c| c.printing >= PRINTING) {
+        let _ = writeln!(
+            out,
+            "{:<15}{:>12}  ms of this is printing ({} callbacks, two lines each)",
+            phase_words(c.phase),
+            ms(c.printing),
+            c.callbacks
+        );
+    }
+    let mut page = Page::new(false);
+    for line in reasons(f, board) {
+        page.entry("- ", &line);
+    }
+    let reasons = page.finish();
+    if !reasons.is_empty() {
+        page = Page::new(false);
+        page.line(&[(Ink::Plain, "No gain is claimed here:")]);
+        out.push_str(&page.finish());
+        out.push_str(&reasons);
+    }
+    out
+}
+
+/// Why phases are not reproduced and what recording would help, a sentence or
+/// two each.
+pub fn reasons(f: &Fidelity, board: &Board) -> Vec<String> {
+    let mut list = Vec::new();
+    for c in f.not_reproduced() {
+        let phase = phase_words(c.phase);
+        let mut line = match c.missing {
+            Some(_) => format!("{phase}: {}.", missing(c.missing)),
+            None => format!(
+                "{phase}: {} ms were recorded, and the simulation takes {} ms.",
+                ms(c.recorded),
+                ms(c.simulated)
+            ),
+        };
+        if c.missing.is_none() && !c.waits.is_empty() {
+            let waits: Vec<String> = c.waits.iter().map(|w| wait(board, w)).collect();
+            let _ = write!(line, " Nothing explains: {}.", waits.join("; "));
+        }
+        list.push(line);
+    }
+    if f.blind {
+        list.push(
+            "pm_async was off, so nothing in the recording says which devices are asynchronous; \
+             no gain of switching it on is claimed."
+                .into(),
+        );
+    }
+    if !list.is_empty() {
+        list.push(
+            "What helps: a recording of `dormouse record` (all devices, links and flags, and \
+             nothing printed), or the whole log with pm_debug_messages and pm_print_times on, and \
+             several cycles of it."
+                .into(),
+        );
+    }
+    list
+}
+
+/// The value of the key `fidelity`; nanoseconds.
+pub fn json(f: &Fidelity, board: &Board) -> Value {
+    let waits = |c: &Check| -> Vec<Value> {
+        let one = |l: &Late| {
+            let after = board.graph.devices.get(l.after as usize);
+            json!({
+                "device": name(board, l.device),
+                "late_ns": l.by.0,
+                "after": after.map(|d| board.names.get(d.name)),
+            })
+        };
+        c.waits.iter().map(one).collect()
+    };
+    let rows: Vec<Value> = rows(f)
+        .into_iter()
+        .map(|c| {
+            json!({
+                "phase": c.phase.name(),
+                "direction": c.phase.direction().name(),
+                "recorded_ns": c.recorded.0,
+                "simulated_ns": c.simulated.0,
+                "difference_ns": c.difference().0,
+                "printing_ns": c.printing.0,
+                "callbacks": c.callbacks,
+                "verdict": c.verdict.word(),
+                "gain_claimed": c.verdict != Verdict::NotReproduced,
+                "missing": c.missing.map(|m| missing(Some(m))),
+                "unexplained_waits": waits(c),
+            })
+        })
+        .collect();
+    json!({ "verdict": f.verdict().word(), "phases": rows, "reasons": reasons(f, board) })
+}
