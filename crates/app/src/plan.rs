@@ -95,7 +95,10 @@ pub fn plan(
         }
         Ok(mark)
     };
-    let stay = essential(board, &Wishes { keep: marked(&ask.keep)?, offer: marked(&ask.offer)? });
+    let mut keep = marked(&ask.keep)?;
+    // What must be ready must be there.
+    goal.ready.iter().for_each(|(d, _)| keep[d.index()] = true);
+    let stay = essential(board, &Wishes { keep, offer: marked(&ask.offer)? });
     let hangs = |e| Usage(hang(board, &e));
     let most = usize::from(ask.candidates);
     let long = candidates(board, &ask.kinds, &stay, &goal.directions(), 8 * most);

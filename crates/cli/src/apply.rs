@@ -266,7 +266,7 @@ fn compared_sides(measured: &Measured) -> Result<(String, Value)> {
         })
         .collect();
     let comparison = compare(&subjects, false).map_err(refused)?;
-    Ok((written::text(&comparison), compared::json(&comparison)))
+    Ok((written::text(&comparison, &[]), compared::json(&comparison)))
 }
 
 /// What the pairs say, and in which order they slept.

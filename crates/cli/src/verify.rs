@@ -67,7 +67,7 @@ pub fn said(verified: &Verified) -> Result<(String, Value)> {
     let text = format!(
         "\n{}\n{}\n{}",
         held_text::heading(place),
-        written::text(&comparison),
+        written::text(&comparison, &[]),
         held_text::text(&held, place)
     );
     Ok((text, held_text::json(&held, place)))

@@ -4,7 +4,7 @@ use crate::terminal;
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::compare::{Side, is_slower, short_labels, sides};
-use dormouse_app::failure::NotMet;
+use dormouse_app::failure::{NotMet, Usage};
 use dormouse_write::comparison::{json, lists, text};
 use std::path::PathBuf;
 
@@ -48,6 +48,12 @@ fn percent(text: &str) -> Result<f64, String> {
 /// Runs the verb.
 pub fn run(args: &CompareArgs) -> Result<()> {
     let paths: Vec<String> = args.inputs.iter().map(|p| p.display().to_string()).collect();
+    let real = |p: &PathBuf| p.canonicalize().ok();
+    if let [a, b] = &args.inputs[..]
+        && real(a).is_some_and(|a| Some(a) == real(b))
+    {
+        return Err(Usage("both inputs are the same file".into()).into());
+    }
     let labels = short_labels(&paths.iter().map(String::as_str).collect::<Vec<_>>());
     let read: Vec<Side> =
         labels.iter().zip(&args.inputs).map(|(l, p)| Side::read(l, p)).collect::<Result<_>>()?;
@@ -59,7 +65,7 @@ pub fn run(args: &CompareArgs) -> Result<()> {
     } else if args.lists {
         lists::lists(&comparison)
     } else {
-        text::text(&comparison)
+        text::text(&comparison, &paths)
     };
     terminal::print(&out)?;
     match args.fail_if_slower {

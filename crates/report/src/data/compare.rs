@@ -5,10 +5,10 @@ use crate::Labelled;
 use dormouse_model::time::Ns;
 use dormouse_sleep::compare::contrast::{Contrast, Verdict};
 use dormouse_sleep::compare::figure::Figure;
-use dormouse_sleep::compare::say::{cautions, sentences};
 use dormouse_sleep::compare::{Refusal, Subject, compare as core_compare};
 use dormouse_stats::describe::median;
-use dormouse_write::wording;
+use dormouse_write::wording::comparison::{cautions, sentences};
+use dormouse_write::wording::{self, number};
 
 /// Compares every further capture with the first.
 pub fn compare(captures: &[Labelled<'_>]) -> Comparison {
@@ -32,13 +32,14 @@ pub fn compare(captures: &[Labelled<'_>]) -> Comparison {
             return Comparison { sentences: vec![text], rows: Vec::new() };
         }
     };
-    let mut said = cautions(&found);
-    for side in 1..found.sides.len() {
-        said.extend(sentences(&found, side));
-    }
+    // The answer first, what limits it last.
+    let mut said: Vec<String> =
+        (1..found.sides.len()).flat_map(|side| sentences(&found, side)).collect();
+    said.extend(cautions(&found));
     let rows = found.rows.iter().filter(|r| r.figure.is_time()).map(|row| CompareRow {
         label: match row.figure {
             Figure::Total(d) => format!("total {}", d.name()),
+            Figure::Gaps(d) => format!("gaps in {}", d.name()),
             Figure::Phase(p) => wording::phase(p),
             Figure::Count(c) => c.name().into(),
         },
@@ -49,14 +50,14 @@ pub fn compare(captures: &[Labelled<'_>]) -> Comparison {
 }
 
 fn difference(c: &Contrast) -> String {
-    let by = c.difference() as i64;
-    let sign = if by > 0 { "+" } else { "" };
-    let share = c.percent().map_or(String::new(), |p| format!(" ({p:+.1} %)"));
+    let (was, is) = (Ns(c.median_a as i64), Ns(c.median_b as i64));
+    let share =
+        c.percent().map_or(String::new(), |p| format!(" ({})", wording::comparison::percent(p)));
     let verdict = match c.verdict {
         Verdict::Slower => "slower",
         Verdict::Faster => "faster",
-        Verdict::NoDifference => "no difference these cycles could show",
+        Verdict::NoDifference => "no significant change",
         Verdict::Untested => "too few cycles to test",
     };
-    format!("{sign}{}{share}, {verdict}", Ns(by))
+    format!("{}{share}, {verdict}", number::change(was, is))
 }

@@ -1,6 +1,7 @@
 //! The figures of a cycle that are compared: totals, phases, counts, devices.
 
 use super::{Seen, device_names};
+use crate::analyse::rows::{Row, What};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -73,8 +74,11 @@ impl Count {
 pub enum Figure {
     /// All of the way down or up, in nanoseconds.
     Total(Direction),
-    /// One phase, its spans added up, in nanoseconds.
+    /// What one phase adds to its total, its spans added up, in nanoseconds.
     Phase(Phase),
+    /// All gaps between the phases of one direction, in nanoseconds: with them
+    /// the phases add up to the total.
+    Gaps(Direction),
     /// A count.
     Count(Count),
 }
@@ -93,9 +97,18 @@ impl Figure {
         match self {
             Figure::Total(d) => Some(seen.view.rows.counted(d).0 as f64).filter(|&v| v > 0.0),
             Figure::Phase(phase) => {
-                let mut spans = seen.cycle.phases.iter().filter(|p| p.phase == phase).peekable();
-                spans.peek()?;
-                Some(spans.map(|p| p.duration()).sum::<Ns>().0 as f64)
+                let of = |r: &&Row| match r.what {
+                    What::Phase(i) => seen.cycle.phases[i as usize].phase == phase,
+                    _ => false,
+                };
+                let mut rows = seen.view.rows.list.iter().filter(of).peekable();
+                rows.peek()?;
+                Some(rows.map(|r| r.counted).sum::<Ns>().0 as f64)
+            }
+            Figure::Gaps(d) => {
+                let of = |r: &&Row| r.direction == d && matches!(r.what, What::Gap { .. });
+                let gaps: Ns = seen.view.rows.list.iter().filter(of).map(|r| r.counted).sum();
+                seen.view.rows.half(d).map(|_| gaps.0 as f64)
             }
             Figure::Count(c) => match c {
                 Count::Callbacks => Some(f64::from(tally.callbacks)),
@@ -125,11 +138,13 @@ pub fn figures(sides: &[Vec<Seen<'_>>]) -> Vec<Figure> {
         .filter(|&p| p != Phase::Asleep)
         .collect();
     all.extend(phases.into_iter().map(Figure::Phase));
+    all.extend([Figure::Gaps(Direction::Suspend), Figure::Gaps(Direction::Resume)]);
     all.extend(Count::ALL.into_iter().map(Figure::Count));
     all.retain(|f| {
         let known = |side: &Vec<Seen<'_>>| side.iter().any(|s| f.value(s).is_some());
         let zero = || sides.iter().flatten().all(|s| f.value(s) == Some(0.0));
-        sides.iter().all(known) && (f.is_time() || !zero())
+        let count = matches!(f, Figure::Count(_) | Figure::Gaps(_));
+        sides.iter().all(known) && (!count || !zero())
     });
     all
 }

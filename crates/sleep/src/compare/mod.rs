@@ -8,7 +8,6 @@
 
 pub mod contrast;
 pub mod figure;
-pub mod say;
 pub mod steady;
 pub mod turns;
 pub mod why;
@@ -169,9 +168,9 @@ pub fn compare<'a>(
         .into_iter()
         .map(|figure| row(figure, &cycles, &mut random))
         .collect();
-    // Phases are one family of tests and counts another; the two totals are
+    // Phases and gaps are one family of tests and counts another; the two totals are
     // what was asked for and stay as they are.
-    correct(&mut rows, |f| matches!(f, Figure::Phase(_)));
+    correct(&mut rows, |f| matches!(f, Figure::Phase(_) | Figure::Gaps(_)));
     correct(&mut rows, |f| matches!(f, Figure::Count(_)));
     let (devices, devices_tested) = devices(&cycles, &mut random);
     let why = cycles[1..]

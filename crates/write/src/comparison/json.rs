@@ -1,8 +1,9 @@
 //! A comparison as JSON: schema `dormouse.compare`, version 1.
 
+use crate::wording::comparison as say;
+use dormouse_sleep::compare::Comparison;
 use dormouse_sleep::compare::contrast::Contrast;
 use dormouse_sleep::compare::figure::Figure;
-use dormouse_sleep::compare::{Comparison, say};
 use serde_json::{Value, json};
 
 /// The whole comparison. Durations are nanoseconds.
@@ -73,6 +74,7 @@ pub fn json(c: &Comparison<'_>) -> Value {
 fn figure(f: Figure) -> Value {
     match f {
         Figure::Total(d) => json!({"figure": "total", "direction": d.name(), "unit": "ns"}),
+        Figure::Gaps(d) => json!({"figure": "gaps", "direction": d.name(), "unit": "ns"}),
         Figure::Phase(p) => json!({
             "figure": p.name(), "direction": p.direction().name(), "unit": "ns"
         }),

@@ -3,12 +3,13 @@
 use super::lists::lists;
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
+use crate::wording::{self, comparison as say, number};
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, Table};
 use dormouse_model::time::Ns;
-use dormouse_sleep::compare::contrast::{Contrast, Verdict};
+use dormouse_sleep::compare::contrast::Verdict;
 use dormouse_sleep::compare::figure::Figure;
-use dormouse_sleep::compare::{Comparison, Row, say};
+use dormouse_sleep::compare::{Comparison, Row};
 use std::fmt::Write as _;
 
 /// How many devices a table lists.
@@ -35,42 +36,82 @@ fn table(preset: &str, head: Vec<String>, body: Vec<Vec<String>>) -> String {
     out
 }
 
-/// The whole comparison as text.
-pub fn text(c: &Comparison<'_>) -> String {
+/// The whole comparison as text. `files` are what was given, for the last line;
+/// none if another verb prints this.
+pub fn text(c: &Comparison<'_>, files: &[String]) -> String {
     let mut out = String::new();
-    for side in &c.sides {
-        let _ = writeln!(
-            out,
-            "{}: {} cycles{}{}",
-            safe(&side.label),
-            side.used,
-            list(", kernel ", &side.kernels),
-            list(", ", &side.modes.iter().map(|m| m.name().to_string()).collect::<Vec<_>>()),
-        );
-    }
     for i in 1..c.sides.len() {
-        out.push('\n');
         if c.sides.len() > 2 {
             let (a, b) = (&c.sides[0].label, &c.sides[i].label);
             let _ = writeln!(out, "{} against {}:", safe(b), safe(a));
         }
+        let mut page = Page::new(false);
         for s in say::sentences(c, i) {
-            sentence(&mut out, &s);
+            page.wrapped(Ink::Plain, 0, 2, &safe(&s));
         }
-        out.push('\n');
-        out.push_str(&plain_table(head(c, i), c.rows.iter().map(|r| line(r, i)).collect()));
+        out.push_str(&page.finish());
     }
+    let mut page = Page::new(false);
+    for side in &c.sides {
+        page.wrapped(
+            Ink::Plain,
+            0,
+            2,
+            &format!(
+                "{}: {}{}{}.",
+                safe(&side.label),
+                number::plural(side.used, "cycle"),
+                list(", kernel ", &side.kernels),
+                list(
+                    ", ",
+                    &side.modes.iter().map(|m| wording::trust::state(*m)).collect::<Vec<_>>()
+                ),
+            ),
+        );
+    }
+    out.push_str(&page.finish());
+    for i in 1..c.sides.len() {
+        out.push('\n');
+        out.push_str(&plain_table(head(c, i), ordered(c).map(|r| line(r, i)).collect()));
+    }
+    out.push_str("Medians; change: second less first; *: beyond the 5 % level and 0.1 ms.\n");
     out.push_str(&devices(c, NOTHING));
-    out.push_str("\nMedians in ms, as on the kernel lists:\n");
+    out.push_str("\nTable for a kernel list (s/r = suspend/resume, noRPM = late/early), ms:\n");
     out.push_str(&lists(c));
     let cautions = say::cautions(c);
     if !cautions.is_empty() {
-        out.push_str("\nBefore you believe this:\n");
+        out.push_str("\nNotes:\n");
         for s in cautions {
             sentence(&mut out, &s);
         }
     }
-    out
+    if files.is_empty() {
+        return out;
+    }
+    let files: Vec<String> = files.iter().map(|f| wording::next::word(f)).collect();
+    let command = format!("report --compare {} -o report.html", files.join(" "));
+    let mut page = Page::new(false);
+    page.blank();
+    page.wrapped(Ink::Plain, 0, 2, &safe(&wording::next::next(&command)));
+    out + &page.finish()
+}
+
+/// Each half with its total, its phases and its gaps, so that rows add up;
+/// then counts.
+fn ordered<'a>(c: &'a Comparison<'_>) -> impl Iterator<Item = &'a Row> {
+    use dormouse_model::phase::Direction::{Resume, Suspend};
+    let place = |f: Figure| match f {
+        Figure::Total(Suspend) => 0,
+        Figure::Phase(p) if p.direction() == Suspend => 1,
+        Figure::Gaps(Suspend) => 2,
+        Figure::Total(Resume) => 3,
+        Figure::Phase(_) => 4,
+        Figure::Gaps(Resume) => 5,
+        Figure::Count(_) => 6,
+    };
+    let mut rows: Vec<&Row> = c.rows.iter().collect();
+    rows.sort_by_key(|r| place(r.figure));
+    rows.into_iter()
 }
 
 /// The same for a bug report or a merge request.
@@ -83,7 +124,7 @@ pub fn markdown(c: &Comparison<'_>) -> String {
             let _ = writeln!(out, "- {}", escape(&s));
         }
         out.push('\n');
-        let body = c.rows.iter().map(|r| line(r, i)).collect();
+        let body = ordered(c).map(|r| line(r, i)).collect();
         out.push_str(&table(ASCII_MARKDOWN, head(c, i), body));
         out.push('\n');
     }
@@ -95,36 +136,46 @@ pub fn markdown(c: &Comparison<'_>) -> String {
 }
 
 fn head(c: &Comparison<'_>, side: usize) -> Vec<String> {
-    let name = |s: &str| safe(s).chars().take(14).collect::<String>();
+    let name = |s: &str| safe(s).chars().take(11).collect::<String>();
     vec![
-        String::new(),
+        "ms".into(),
         name(&c.sides[0].label),
         name(&c.sides[side].label),
         "change".into(),
         "95 % interval".into(),
         "p".into(),
-        "".into(),
     ]
 }
 
 fn line(row: &Row, side: usize) -> Vec<String> {
     let c = &row.contrasts[side - 1];
-    let value = |v: f64| if row.figure.is_time() { time(v) } else { number(v) };
+    let time = row.figure.is_time();
+    let value = |v: f64| if time { ms(v) } else { number(v) };
+    let sign = |v: f64| if v < 0.0 { "" } else { "+" };
+    let signed = |v: f64| match value(v).as_str() {
+        "0.00" | "-0.00" | "0" | "-0" => "=".to_string(),
+        text => format!("{}{text}", sign(v)),
+    };
+    let d = c.difference();
+    let change = match c.percent().filter(|_| signed(d) != "=") {
+        Some(p) => format!("{} ({})", signed(d), say::percent(p)),
+        None => signed(d),
+    };
     let interval = c.interval.map_or(String::new(), |(low, high)| {
-        if row.figure.is_time() {
-            format!("{:+.2} .. {:+.2} ms", low / 1e6, high / 1e6)
-        } else {
-            format!("{low:+.1} .. {high:+.1}")
-        }
+        let (low, high) = (signed(low), signed(high));
+        if low == high { low } else { format!("{low} .. {high}") }
     });
+    let news = !time || d.abs() >= say::NEWS;
+    let differs = matches!(c.verdict, Verdict::Faster | Verdict::Slower);
+    let star = if differs && news { "*" } else { "" };
+    let p = c.welch.map_or(String::new(), |_| say::p_number(c.p_corrected));
     vec![
         figure(row.figure),
         value(c.median_a),
         value(c.median_b),
-        c.percent().map_or(String::new(), |p| format!("{p:+.1} %")),
+        change,
         interval,
-        c.welch.map_or(String::new(), |_| p_value(c.p_corrected)),
-        mark(row.figure, c),
+        format!("{p}{star}"),
     ]
 }
 
@@ -133,9 +184,10 @@ fn devices(c: &Comparison<'_>, preset: &str) -> String {
         return String::new();
     }
     let mut out = format!(
-        "\n{} of {} device times differ beyond the 5 % level (Holm's correction)",
+        "\n{} of {} device times {} beyond the 5 % level (Holm's correction)",
         c.devices.len(),
-        c.devices_tested
+        number::grouped(c.devices_tested),
+        if c.devices.len() == 1 { "differs" } else { "differ" }
     );
     if c.devices.is_empty() {
         return out + ".\n";
@@ -144,7 +196,7 @@ fn devices(c: &Comparison<'_>, preset: &str) -> String {
         let _ = write!(out, "; the {DEVICES} largest");
     }
     out.push_str(":\n\n");
-    let head = ["device", "phase", "before", "after", "change", "p"].map(String::from).to_vec();
+    let head = ["device, ms", "phase", "before", "after", "change", "p"].map(String::from).to_vec();
     let body = c
         .devices
         .iter()
@@ -154,10 +206,10 @@ fn devices(c: &Comparison<'_>, preset: &str) -> String {
             vec![
                 if preset == NOTHING { name.chars().take(28).collect() } else { escape(&name) },
                 figure(Figure::Phase(d.figure.phase)),
-                time(d.contrast.median_a),
-                time(d.contrast.median_b),
-                time(d.contrast.difference()),
-                p_value(d.contrast.p_corrected),
+                ms(d.contrast.median_a),
+                ms(d.contrast.median_b),
+                ms(d.contrast.difference()),
+                say::p_number(d.contrast.p_corrected),
             ]
         })
         .collect();
@@ -167,34 +219,18 @@ fn devices(c: &Comparison<'_>, preset: &str) -> String {
 fn figure(f: Figure) -> String {
     match f {
         Figure::Total(d) => format!("total {}", d.name()),
-        Figure::Phase(p) if matches!(p.name(), "noirq" | "syscore") => {
-            format!("{} {}", p.direction().name(), p.name())
-        }
-        Figure::Phase(p) => p.name().to_string(),
+        Figure::Phase(p) => wording::phase(p),
+        Figure::Gaps(_) => "gaps".into(),
         Figure::Count(n) => n.name().replace('_', " "),
     }
 }
 
-fn mark(figure: Figure, c: &Contrast) -> String {
-    match (c.verdict, figure.is_time()) {
-        (Verdict::NoDifference | Verdict::Untested, _) => "",
-        (Verdict::Slower, false) => "more",
-        (Verdict::Faster, false) => "fewer",
-        (v, true) => v.name(),
-    }
-    .to_string()
-}
-
-fn time(ns: f64) -> String {
-    Ns(ns.round() as i64).to_string()
+fn ms(ns: f64) -> String {
+    number::ms(Ns(ns.round() as i64))
 }
 
 fn number(n: f64) -> String {
     if n.fract() == 0.0 { format!("{n:.0}") } else { format!("{n:.1}") }
-}
-
-fn p_value(p: f64) -> String {
-    if p < 0.0001 { "<0.0001".into() } else { format!("{p:.4}") }
 }
 
 fn list(before: &str, items: &[String]) -> String {

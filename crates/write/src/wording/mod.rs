@@ -7,6 +7,7 @@
 
 pub mod bottleneck;
 pub mod common;
+pub mod comparison;
 pub mod device;
 pub mod losses;
 pub mod next;
