@@ -5,7 +5,7 @@ use anyhow::Result;
 use clap::Args;
 use dormouse_app::kernels::Now;
 use dormouse_app::machine::{self, Machine};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A machine, the kernel it runs and what that costs.
 #[derive(Args)]
@@ -28,6 +28,11 @@ pub struct AskedArgs {
 }
 
 impl AskedArgs {
+    /// What was given.
+    pub fn input(&self) -> &Path {
+        &self.input
+    }
+
     /// Reads the machine and opens the laboratory.
     ///
     /// # Errors

@@ -31,6 +31,7 @@ fn words(args: &[&str], input: &str) -> String {
 }
 
 const LAPTOP: &str = "captures/laptop-7.3.tar.gz";
+const AM335X: &str = "boards/am335x.board";
 const CLOCK: &str = "captures/laptop-6.12.tar.gz";
 
 #[test]
@@ -124,12 +125,28 @@ fn a_log_without_callbacks_says_so_first() {
     assert!(text.contains("\n  echo 1 > /sys/power/pm_debug_messages\n"), "{text}");
 }
 
+#[test]
+fn what_is_elsewhere_can_change() {
+    let text = words(&["compare", "captures/laptop-6.12.tar.gz", LAPTOP], "");
+    assert!(text.starts_with("Suspend: no significant change (+0.20 ms"), "{text}");
+    assert!(text.contains("the phase suspend is 5.16 ms faster"), "{text}");
+    assert!(text.contains("gaps between phases are 4.30 ms longer"), "{text}");
+    assert!(text.contains("takes 63 % of suspend on both sides."), "{text}");
+    assert!(!text.contains("cannot show"), "{text}");
+}
+
 /// Every screen that needs no kernel: its name and its arguments.
-const SCREENS: [(&str, &[&str]); 5] = [
+const SCREENS: [(&str, &[&str]); 11] = [
     ("show one cycle", &["show", "--cycle", "2", "captures/am335x-6.12.tar.gz"]),
     ("show many cycles", &["show", "captures/am335x-6.12.tar.gz"]),
     ("show a test level", &["show", "captures/laptop-6.12.tar.gz"]),
     ("show with warnings", &["show", "--cycle", "3", "captures/laptop-7.3.tar.gz"]),
+    ("compare", &["compare", "captures/laptop-6.12.tar.gz", "captures/laptop-7.3.tar.gz"]),
+    ("plan met", &["plan", AM335X, "--kernel", "6.12", "--resume", "90ms", "--offer", "usb1"]),
+    ("plan not met", &["plan", AM335X, "--kernel", "6.12", "--resume", "80ms"]),
+    ("plan ready", &["plan", AM335X, "--kernel", "6.12", "--ready", "4a100000.ethernet=50ms"]),
+    ("tune", &["tune", "boards/cases/c25.board", "--kernel", "7.3", "--profile", "zero"]),
+    ("tune nothing", &["tune", "boards/cases/c25.board", "--kernel", "7.3", "--deny", "*"]),
     ("show no file", &["show", "no/such/file"]),
 ];
 

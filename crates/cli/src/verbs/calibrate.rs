@@ -3,12 +3,14 @@
 use crate::terminal;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use dormouse_app::failure::{Usage, nothing_in, nothing_of};
+use dormouse_app::failure::{NotMet, Usage, nothing_in, nothing_of};
 use dormouse_app::machine;
 use dormouse_read::{Input, Options};
 use dormouse_sleep::simulate::Costs;
 use dormouse_sleep::simulate::calibrate::calibrate;
 use dormouse_sleep::simulate::profile;
+use dormouse_write::wording::next::{next, word};
+use dormouse_write::wording::plural;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::fs;
@@ -99,18 +101,39 @@ pub fn run(args: CalibrateArgs) -> Result<()> {
         });
         return terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"));
     }
-    let mut text = profile::print(&c.profile);
-    let _ = writeln!(
-        text,
-        "# fitted on {} phases of {} cycles; mean error of a phase {} (was {}),\n# of the start of a callback {} (was {})",
-        c.after.phases, c.cycles, c.after.phase, c.before.phase, c.after.start, c.before.start
+    if c.after.phase >= c.before.phase {
+        return Err(NotMet(format!(
+            "calibration failed: {} error per phase, no better than {} ({}); no profile is \
+             written. Record with `dormouse record`, and give more cycles",
+            c.after.phase, args.from, c.before.phase
+        ))
+        .into());
+    }
+    let of = format!(
+        "{} of {}",
+        plural(c.after.phases as usize, "phase"),
+        plural(c.cycles as usize, "cycle")
     );
+    let fit = format!(
+        "{} error per phase (was {}), {} per start of a callback (was {})",
+        c.after.phase, c.before.phase, c.after.start, c.before.start
+    );
+    let mut text = profile::print(&c.profile);
+    let _ = writeln!(text, "# fitted on {of}:\n# {fit}");
     for s in c.skipped.iter().take(20) {
         let _ = writeln!(text, "# not used: {s}");
     }
     match &args.output {
         Some(path) => {
-            fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+            fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+            let file = word(&path.display().to_string());
+            let input = word(&args.inputs[0].display().to_string());
+            let said = [
+                format!("Fitted on {of}: {fit}."),
+                format!("Wrote {}.", path.display()),
+                next(&format!("predict {input} --profile {file}")),
+            ];
+            terminal::print(&said.map(|s| terminal::wrapped(&s)).concat())
         }
         None => terminal::print(&text),
     }

@@ -3,16 +3,21 @@
 use crate::asked::{AskedArgs, kernel_notes};
 use crate::terminal;
 use crate::verify::{progress, said};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
+use dormouse_app::failure::NotMet;
 use dormouse_app::machine::Machine;
 use dormouse_app::plan::{Ask, Found, Handed, changed, energy as energy_of, hand_over, plan};
 use dormouse_board::{Board, parse_duration};
 use dormouse_model::time::Ns;
+use dormouse_sleep::plan::Plan;
 use dormouse_sleep::plan::candidate::Kind;
+use dormouse_sleep::plan::essential::Stays;
+use dormouse_write::decision::plan::Limits;
 use dormouse_write::decision::{energy, plan as written};
 use dormouse_write::fidelity;
 use dormouse_write::text::safe;
+use dormouse_write::wording::next::{next, word};
 use std::path::{Path, PathBuf};
 
 /// Find the smallest set of changes that meets a budget.
@@ -131,7 +136,34 @@ pub fn run(args: &PlanArgs) -> Result<()> {
     if let Some((said, _)) = verified {
         text.push_str(&said);
     }
-    terminal::print(&text)
+    text.push_str(&next_command(args, board, &found, &limits));
+    terminal::print(&text)?;
+    if !found.met {
+        bail!(NotMet("the budget is not met".into()));
+    }
+    Ok(())
+}
+
+/// What to ask next: the files of a plan, or for what was left out.
+fn next_command(args: &PlanArgs, board: &Board, found: &Plan, limits: &Limits) -> String {
+    let again: Vec<String> = std::env::args().skip(1).map(|a| word(&a)).collect();
+    let again = again.join(" ");
+    let left_out = limits.withheld.iter().find(|w| matches!(w.1, Stays::WakeSource));
+    let command = match (found.met, left_out) {
+        (true, _) if found.steps.is_empty() => {
+            format!("tune {}", word(&args.asked.input().display().to_string()))
+        }
+        (true, _) if args.output.is_none() => format!("{again} -o plan"),
+        (true, _) => return String::new(),
+        (false, Some(&(d, ..))) => {
+            format!("{again} --offer {}", word(board.names.get(board.graph.get(d).name)))
+        }
+        (false, None) if !args.allow.contains(&Kind::SpeedUp) => {
+            format!("{again} --allow remove,async,defer,speedup")
+        }
+        (false, None) => return String::new(),
+    };
+    format!("\n{}", terminal::wrapped(&next(&command)))
 }
 
 /// Which files were written, and what they leave to do by hand.
@@ -140,12 +172,12 @@ fn handed_over(folder: &Path, board: &Board, handed: Option<&Handed>) -> String 
         return "\nNo file is written: nothing is to change.\n".into();
     };
     let mut text = match handed.files.is_empty() {
-        false => format!("\nWritten to {}: {}\n", folder.display(), handed.files.join(", ")),
+        false => format!("\nWrote to {}: {}\n", folder.display(), handed.files.join(", ")),
         true => "\nNo file is written.\n".to_string(),
     };
     for d in &handed.out_of_reach {
         text.push_str(&format!(
-            "No file takes away {}: the input names no device-tree node, no\nmodule and no driver \
+            "No file removes {}: the input names no device-tree node, no\nmodule and no driver \
              of it (of=, module=, driver= in a board file).\n",
             safe(board.names.get(board.graph.get(*d).name))
         ));

@@ -13,6 +13,7 @@ use dormouse_sleep::plan::handover::pm_async_at_start;
 use dormouse_sleep::tune::Tuned;
 use dormouse_write::decision::tune as written;
 use dormouse_write::fidelity;
+use dormouse_write::wording::next::{next, word};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -94,6 +95,9 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     if let Some((said, _)) = verified {
         text.push_str(&said);
     }
+    if !on_this_machine {
+        text.push_str(&next_command(args, &tuned));
+    }
     terminal::print(&text)?;
     if on_this_machine && let Some(done) = args.apply.run(board, &tuned)? {
         terminal::print(&done.text)?;
@@ -102,6 +106,24 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Which file was written, and what to do next.
+fn next_command(args: &TuneArgs, tuned: &Tuned) -> String {
+    let mut text = match &args.udev {
+        Some(path) => format!("\nWrote {}.\n", path.display()),
+        None => String::new(),
+    };
+    let again: Vec<String> = std::env::args().skip(1).map(|a| word(&a)).collect();
+    let again = again.join(" ");
+    let nothing = tuned.flips.is_empty() && tuned.pm_async.is_none();
+    let command = match (nothing, args.udev.is_some()) {
+        (true, _) if !args.bold => format!("{again} --bold"),
+        (false, false) => format!("{again} --udev 90-dormouse-async.rules"),
+        _ => return text,
+    };
+    text.push_str(&format!("\n{}", terminal::wrapped(&next(&command))));
+    text
 }
 
 /// `/sys/power/pm_async` belongs to no device, so udev cannot set it.

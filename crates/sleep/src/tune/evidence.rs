@@ -51,12 +51,12 @@ impl Evidence {
     /// In words.
     pub fn explain(self) -> &'static str {
         match self {
-            Evidence::AlreadyAsync => "it is async now; synchronous only adds order",
-            Evidence::NothingRuns => "it has no callback, so nothing of it can run too early",
-            Evidence::DeclaredLinks => "device links declare what it needs beside its parent",
-            Evidence::LikeOthers => "devices of the same kind are async on this machine",
-            Evidence::GraphSaysFree => "no link and only its parent above it; check its driver",
-            Evidence::Hope => "nothing supports it; check its driver",
+            Evidence::AlreadyAsync => "it only adds order",
+            Evidence::NothingRuns => "it has no callback that could run too early",
+            Evidence::DeclaredLinks => "device links declare what it needs",
+            Evidence::LikeOthers => "devices of this kind are async on this machine",
+            Evidence::GraphSaysFree => "not proven: no link names it; check its driver",
+            Evidence::Hope => "not proven: nothing supports it; check its driver",
         }
     }
 }

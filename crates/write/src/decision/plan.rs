@@ -1,7 +1,9 @@
 //! What `dormouse plan` found.
 
 use super::{clip, device};
+use crate::text::page::{Ink, Page};
 use crate::text::safe;
+use crate::wording::number::{ms, plural};
 use dormouse_board::Board;
 use dormouse_model::device::DeviceId;
 use dormouse_model::time::Ns;
@@ -9,7 +11,6 @@ use dormouse_sleep::plan::candidate::{Candidate, Kind, goes_with};
 use dormouse_sleep::plan::essential::Stays;
 use dormouse_sleep::plan::obstacle::Obstacle;
 use dormouse_sleep::plan::{Goal, Plan, Reached};
-use dormouse_sleep::simulate::predict::phase_words;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -29,8 +30,8 @@ fn reason(board: &Board, id: DeviceId, why: Stays) -> String {
         Stays::Essential => {
             format!("essential: {}", safe(board.names.get(board.graph.get(id).facts.essential)))
         }
-        Stays::WakeSource => "wakes the machine".into(),
-        Stays::Kept => "to be kept".into(),
+        Stays::WakeSource => "it can wake the machine".into(),
+        Stays::Kept => "kept as asked (--keep, --ready)".into(),
         Stays::NeededBy(d) => format!("needed by {}", device(board, d)),
     }
 }
@@ -46,54 +47,66 @@ pub(super) fn change(board: &Board, c: Candidate) -> String {
     }
 }
 
-fn goal_lines(board: &Board, goal: &Goal, is: &Reached) -> Vec<String> {
+/// Each budget with what it is now and what it would be.
+fn goals(board: &Board, goal: &Goal, p: &Plan) -> Vec<String> {
+    let one = |what: String, was: Ns, is: Ns, budget: Ns| {
+        let over = if is > budget { format!(", {} over", is - budget) } else { String::new() };
+        if was == is {
+            format!("{what} stays at {is} (budget {budget}{over})")
+        } else {
+            format!("{what} {was} -> {is} (budget {budget}{over})")
+        }
+    };
     let mut out = Vec::new();
     if let Some(t) = goal.suspend {
-        out.push(format!("suspend {} (budget {t})", is.suspend));
+        out.push(one("suspend".into(), p.before.suspend, p.after.suspend, t));
     }
     if let Some(t) = goal.resume {
-        out.push(format!("resume {} (budget {t})", is.resume));
+        out.push(one("resume".into(), p.before.resume, p.after.resume, t));
     }
-    for ((d, t), at) in goal.ready.iter().zip(&is.ready) {
-        out.push(format!("{} ready after {at} (budget {t})", device(board, *d)));
+    let ready = p.before.ready.iter().zip(&p.after.ready);
+    for ((d, t), (was, is)) in goal.ready.iter().zip(ready) {
+        out.push(one(format!("{} ready after", device(board, *d)), *was, *is, *t));
     }
     out
 }
 
 /// The plan for a terminal, 80 columns.
 pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
-    let mut out = String::new();
+    let mut page = Page::new(false);
+    let goals = goals(board, goal, p).join("; ");
     let verdict = match (p.met, p.steps.len()) {
-        (true, 0) => "The budget is met without any change.".to_string(),
-        (true, 1) => "One change meets the budget.".to_string(),
-        (true, n) => format!("{n} changes meet the budget."),
-        (false, _) if p.gap.0 > 0 => format!(
-            "No set of these changes meets the budget: {} is missing whatever is done.",
-            p.gap
-        ),
-        (false, _) => "No set that was looked at meets the budget; this is the closest.".into(),
-    };
-    let _ = writeln!(out, "{verdict}");
-    for (title, reached) in [("now", &p.before), ("then", &p.after)] {
-        for (i, line) in goal_lines(board, goal, reached).into_iter().enumerate() {
-            let _ = writeln!(out, "  {:<6}{line}", if i == 0 { title } else { "" });
+        (true, 0) => format!("No change is needed: {goals}."),
+        (true, 1) => format!("1 change would meet the budget: {goals}."),
+        (true, n) => format!("{n} changes would meet the budget: {goals}."),
+        (false, _) if p.gap.0 > 0 => {
+            format!("Not possible: {goals}. Even in the best case {} over.", p.gap)
         }
-    }
+        (false, _) => format!("Not found: {goals}; this is the closest that was looked at."),
+    };
+    page.wrapped(Ink::Strong, 0, 2, &verdict);
+    page.wrapped(
+        Ink::Plain,
+        0,
+        2,
+        "Figures of the model, device phases only: firmware, CPUs and tasks come on top.",
+    );
+    let mut out = page.finish();
     if !p.steps.is_empty() {
         let _ = writeln!(
             out,
-            "\n{:<44}{:>9}{:>9}{:>9}{:>9}",
-            "change", "alone", "now", "suspend", "resume"
+            "\n{:<44}{:>18}{:>18}\n{:<44}{:>9}{:>9}{:>9}{:>9}",
+            "", "saves, ms", "after it, ms", "Change", "alone", "added", "suspend", "resume"
         );
         for s in &p.steps {
             let _ = writeln!(
                 out,
                 "{:<44}{:>9}{:>9}{:>9}{:>9}",
                 clip(&change(board, s.candidate), 43),
-                short(-s.alone.0),
-                short(-s.now.0),
-                short(s.reached.suspend.0),
-                short(s.reached.resume.0)
+                ms(s.alone),
+                ms(s.now),
+                ms(s.reached.suspend),
+                ms(s.reached.resume)
             );
             if s.candidate.kind == Kind::Remove {
                 let along = goes_with(board, s.candidate.device);
@@ -106,16 +119,18 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
                         .collect();
                     let more = along.len() - 1 - names.len();
                     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                    let _ = writeln!(out, "    takes along {}{more}", names.join(", "));
+                    let _ = writeln!(out, "    removes with it {}{more}", names.join(", "));
                 }
             }
         }
-        out.push_str(
-            "Milliseconds, less is better. alone: by this change only; now: after those\nabove it.\n",
-        );
+        out.push_str("alone: this change by itself; added: on top of those above it.\n");
     }
     let how = if !p.met && p.exact {
-        format!("\n{} candidates, {} simulations.\n", p.candidates.len(), p.evaluated)
+        format!(
+            "\n{}, {}.\n",
+            plural(p.candidates.len(), "candidate"),
+            plural(p.evaluated as usize, "simulation")
+        )
     } else if !p.met {
         format!(
             "\n{} candidates, {} simulations: no set of fewer than {} meets the budget;\nlarger ones were looked at best-first only.\n",
@@ -140,38 +155,31 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
     };
     out.push_str(&how);
     if !limits.in_the_way.is_empty() {
-        out.push_str("\nIn the way, whatever of these is done:\n");
+        let _ = writeln!(out, "\n{:<46}{:>9}", "What remains the bottleneck", "ms");
         for o in &limits.in_the_way {
             let _ = writeln!(
                 out,
-                "  {:<44}{:>9} ms in {}",
+                "  {:<44}{:>9}  {}",
                 clip(&device(board, o.device), 43),
-                short(o.time.0),
-                phase_words(o.phase)
+                ms(o.time),
+                crate::wording::phase(o.phase)
             );
         }
     }
     if !limits.withheld.is_empty() {
-        out.push_str("\nNot offered for removal (--offer PATTERN does):\n");
+        let _ = writeln!(out, "\n{:<36}{:>9}", "Left out (--offer NAME allows it)", "ms");
         for &(d, why, t) in &limits.withheld {
             let why = reason(board, d, why);
             let _ = writeln!(
                 out,
-                "  {:<34}{:>9} ms  {}",
+                "  {:<34}{:>9}  {}",
                 clip(&device(board, d), 33),
-                short(t.0),
-                clip(&why, 31)
+                ms(t),
+                clip(&why, 33)
             );
         }
     }
     out
-}
-
-/// Milliseconds with two decimals.
-fn short(ns: i64) -> String {
-    let sign = if ns < 0 { "-" } else { "" };
-    let n = ns.unsigned_abs() / 10_000;
-    format!("{sign}{}.{:02}", n / 100, n % 100)
 }
 
 /// The same as JSON: schema `dormouse.plan`, version 1; nanoseconds.

@@ -2,116 +2,166 @@
 
 use super::{clip, device};
 use crate::text::page::{Ink, Page};
+use crate::text::safe;
+use crate::wording::number::{ms, plural, share};
 use dormouse_board::Board;
 use dormouse_model::time::Ns;
-use dormouse_sleep::tune::{Cost, Tuned};
+use dormouse_sleep::analyse::per_mille;
+use dormouse_sleep::tune::{Cost, Flip, Tuned};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// How many flips a terminal shows.
 const SHOWN: usize = 20;
 
+/// A gain below this is no news: machines differ by more from cycle to cycle.
+const NEWS: Ns = Ns::from_us(100);
+
+/// A flip is worth a line if it alone, or on top of the others, brings this
+/// share of the whole gain, in tenths of a percent.
+const WORTH: u32 = 50;
+
 /// The result for a terminal, 80 columns. `bound` is what no schedule can beat.
 pub fn text(board: &Board, t: &Tuned, bound: Cost) -> String {
-    let mut out = String::new();
+    let mut page = Page::new(false);
     let gain = t.before.total() - t.after.total();
-    let percent = 100.0 * gain.0 as f64 / t.before.total().0.max(1) as f64;
-    if t.flips.is_empty() && t.pm_async.is_none() {
-        let _ = writeln!(
-            out,
-            "The flags are as good as they get: suspend {} and resume {}.",
-            t.before.suspend, t.before.resume
-        );
-    } else {
-        let n = t.flips.len();
-        let _ = writeln!(
-            out,
-            "{n} flag{} to change: suspend {} to {}, resume {} to {},\ntogether {} less ({percent:.1} %).",
-            if n == 1 { "" } else { "s" },
-            t.before.suspend,
-            t.after.suspend,
-            t.before.resume,
-            t.after.resume,
-            gain
-        );
+    let worth = |f: &&Flip| per_mille(f.now.max(f.alone), gain) >= WORTH;
+    let listed: Vec<&Flip> = t.flips.iter().filter(worth).take(SHOWN).collect();
+    let rest = t.flips.len() - listed.len();
+    for (i, line) in answer(board, t, gain, &listed).iter().enumerate() {
+        page.wrapped(if i == 0 { Ink::Strong } else { Ink::Plain }, 0, 2, line);
     }
-    if let Some(c) = t.if_exclusive {
-        let mut page = Page::new(false);
-        let left = |c: Cost| match (t.before.total() - c.total()).0 {
-            left @ ..=0 => format!("nothing is left of that, it becomes {} longer", Ns(-left)),
-            left => format!("{} of that is left", Ns(left)),
-        };
-        let ordered = t
-            .if_ordered
-            .map_or(String::new(), |c| format!("; if each needs the one before it, {}", left(c)));
-        let rest = left(c);
-        page.wrapped(
-            Ink::Plain,
-            0,
-            0,
-            &format!(
-                "That counts on running beside one another what runs one after the other now: if \
-                 these drivers share a lock, which no graph shows, {rest}{ordered}."
-            ),
-        );
-        out.push_str(&page.finish());
+    if t.free == 0 {
+        return page.finish();
     }
-    if t.pm_async == Some(false) {
-        out.push_str("Set /sys/power/pm_async to 0: queueing costs more here than it saves.\n");
-    }
-    let _ = writeln!(out, "\n{:<34}{:>11}{:>11}{:>11}", "", "suspend", "resume", "both");
+    page.wrapped(Ink::Plain, 0, 2, &how(t, bound));
+    let mut out = page.finish();
+    let _ = writeln!(
+        out,
+        "\n{:<38}{:>11}{:>11}{:>11}",
+        "Model, device phases, ms", "suspend", "resume", "both"
+    );
     for (what, cost) in [
-        ("as it is", t.before),
-        ("all synchronous", t.all_sync),
-        ("all asynchronous (where allowed)", t.all_async),
-        ("best of as many random settings", t.random),
-        ("tuned", t.after),
-        ("no schedule can beat", bound),
+        ("  today", t.before),
+        ("  all synchronous", t.all_sync),
+        ("  all asynchronous (where allowed)", t.all_async),
+        ("  best of random settings", t.random),
+        ("  tuned", t.after),
+        ("  floor (longest dependency chain)", bound),
     ] {
         let _ = writeln!(
             out,
-            "{what:<34}{:>11}{:>11}{:>11}",
-            cost.suspend.to_string(),
-            cost.resume.to_string(),
-            cost.total().to_string()
+            "{what:<38}{:>11}{:>11}{:>11}",
+            ms(cost.suspend),
+            ms(cost.resume),
+            ms(cost.total())
         );
     }
-    let how = if t.exact {
-        format!("Every setting of the {} free flags was looked at.", t.free)
-    } else {
-        let gap =
-            100.0 * (t.after.total() - bound.total()).0 as f64 / t.after.total().0.max(1) as f64;
-        format!(
-            "{} free flags, {} simulations; {gap:.1} % above the bound (which may be\nout of reach).",
-            t.free, t.evaluated
-        )
-    };
-    let _ = writeln!(out, "\n{how}");
-    if !t.flips.is_empty() {
-        let _ = writeln!(out, "\n{:<36}{:>6}{:>12}{:>12}  because", "device", "to", "alone", "now");
-        for f in t.flips.iter().take(SHOWN) {
+    if !listed.is_empty() {
+        let _ = writeln!(out, "\n{:<36}{:>8}{:>24}", "", "", "saves, ms");
+        let _ = writeln!(out, "{:<36}{:>8}{:>12}{:>12}", "Device", "to", "alone", "added");
+        for f in &listed {
             let _ = writeln!(
                 out,
-                "{:<36}{:>6}{:>12}{:>12}",
-                clip(&device(board, f.device), 35),
+                "{:<36}{:>8}{:>12}{:>12}",
+                clip(&format!("  {}", device(board, f.device)), 35),
                 if f.to_async { "async" } else { "sync" },
-                signed(f.alone),
-                signed(f.now)
+                ms(f.alone),
+                ms(f.now)
             );
-            let _ = writeln!(out, "    {}", f.evidence.explain());
+            let _ = writeln!(out, "    safe: {}", f.evidence.explain());
         }
-        if t.flips.len() > SHOWN {
-            let _ = writeln!(out, "and {} more (--json lists all)", t.flips.len() - SHOWN);
-        }
-        out.push_str(
-            "\nLess is better. alone: if only this flag changes; now: after those above it.\n",
+        out.push_str("alone: this flag by itself; added: on top of those above it.\n");
+    }
+    if rest > 0 {
+        let shown: Ns = listed.iter().map(|f| f.now).sum();
+        let _ = writeln!(
+            out,
+            "{} would save {} more together (--json lists all).",
+            plural(rest, "other flag"),
+            gain - shown
         );
     }
     out
 }
 
-fn signed(gain: Ns) -> String {
-    if gain.0 == 0 { "0".into() } else { (-gain).to_string() }
+/// The first lines: what to change, what it brings, and what it may cost.
+fn answer(board: &Board, t: &Tuned, gain: Ns, listed: &[&Flip]) -> Vec<String> {
+    if t.free == 0 {
+        return vec![
+            "Cannot tune: no async flag is free to change here.".into(),
+            "A log shows no async flags of devices whose callbacks it cannot place, and none is \
+             proposed without evidence. Record with dormouse record, or allow more with --bold."
+                .into(),
+        ];
+    }
+    let mut out = Vec::new();
+    if gain < NEWS {
+        let all = match gain {
+            Ns::ZERO => String::new(),
+            g => format!(" All {} together save {g}.", t.flips.len()),
+        };
+        out.push(format!(
+            "No flag is worth changing: suspend {}, resume {}.{all}",
+            t.before.suspend, t.before.resume
+        ));
+        return out;
+    }
+    let share = share(gain, t.before.total());
+    let names: Vec<String> = listed
+        .iter()
+        .take(3)
+        .map(|f| {
+            let to = if f.to_async { "async" } else { "sync" };
+            format!("{} {to}", safe(board.names.get(board.graph.get(f.device).name)))
+        })
+        .collect();
+    let more = if listed.len() > 3 { ", ..." } else { "" };
+    let what = match (listed.len(), t.pm_async) {
+        (0, Some(_)) => "Setting pm_async to 0 is worth it".to_string(),
+        (1, _) => format!("1 flag is worth changing ({})", names[0]),
+        (n, _) => format!("{n} flags are worth changing ({}{more})", names.join(", ")),
+    };
+    let risk = t.if_exclusive.filter(|c| c.total() > t.before.total());
+    match risk {
+        Some(c) => out.push(format!(
+            "{what}: {gain} less ({share}) if their drivers are independent, {} more if they \
+             share a lock. Test before you keep it (--apply).",
+            c.total() - t.before.total()
+        )),
+        None => out.push(format!(
+            "{what}: {gain} less ({share}); suspend {} -> {}, resume {} -> {}.",
+            t.before.suspend, t.after.suspend, t.before.resume, t.after.resume
+        )),
+    }
+    if let (None, Some(c)) = (risk, t.if_exclusive) {
+        let left = |c: Cost| Ns((t.before.total() - c.total()).0.max(0));
+        let ordered = t
+            .if_ordered
+            .map_or(String::new(), |c| format!(" If each needs the one before: {}.", left(c)));
+        out.push(format!(
+            "Assumes that these callbacks can run in parallel. If they share a lock: {} remain.\
+             {ordered}",
+            left(c)
+        ));
+    }
+    if t.pm_async == Some(false) && !listed.is_empty() {
+        out.push("Also set /sys/power/pm_async to 0: queueing costs more than it saves.".into());
+    }
+    out
+}
+
+/// How far the search went.
+fn how(t: &Tuned, bound: Cost) -> String {
+    if t.exact {
+        return format!("Every setting of {} was tried.", plural(t.free as usize, "free flag"));
+    }
+    format!(
+        "{}, {}; the result is {} above the floor, which may be out of reach.",
+        plural(t.free as usize, "free flag"),
+        plural(t.evaluated as usize, "simulation"),
+        share(t.after.total() - bound.total(), t.after.total())
+    )
 }
 
 /// The same as JSON: schema `dormouse.tune`, version 1; nanoseconds.
