@@ -16,8 +16,7 @@ pub struct AskedArgs {
     /// its newest release, or a policy such as G1; by default the recorded one.
     #[arg(long, value_name = "V|POLICY")]
     kernel: Option<String>,
-    /// Costs of the machinery: a file of `dormouse calibrate`, or x86, phone,
-    /// zero.
+    /// Kernel overhead: a file of `dormouse calibrate`, or x86, phone, zero.
     #[arg(long, value_name = "FILE", default_value = "x86")]
     pub profile: String,
     /// Answer although the simulation does not reproduce the recording.

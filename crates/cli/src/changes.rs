@@ -10,7 +10,7 @@ pub struct ChangeArgs {
     /// its newest release, or a policy such as G1 or DC.
     #[arg(long, value_name = "V|POLICY")]
     kernel: Option<String>,
-    /// /sys/power/pm_async.
+    /// Value of /sys/power/pm_async.
     #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u8).range(0..=1))]
     pm_async: Option<u8>,
     /// Make matching devices asynchronous (name or DRIVER/NAME, * and ?).
@@ -19,7 +19,7 @@ pub struct ChangeArgs {
     /// Make matching devices synchronous.
     #[arg(long, value_name = "PATTERN")]
     sync: Vec<String>,
-    /// Take matching devices away, with what depends on them.
+    /// Remove matching devices and what depends on them.
     #[arg(long, value_name = "PATTERN")]
     without: Vec<String>,
     /// Multiply the times of matching devices, such as 'usb*=0.5'.

@@ -73,3 +73,29 @@ fn main() -> ExitCode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// Every verb that takes an input shows two commands, and these are valid.
+    #[test]
+    fn each_verb_has_two_examples_that_parse() {
+        for verb in Args::command().get_subcommands() {
+            if ["completions", "man", "help", "idle"].contains(&verb.get_name()) {
+                continue;
+            }
+            let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let lines: Vec<&str> = help.lines().filter(|l| l.starts_with("  dormouse ")).collect();
+            assert!(lines.len() >= 2, "{}: {help}", verb.get_name());
+            for line in lines {
+                assert!(line.len() <= 80, "{line}");
+                let words = line.split_whitespace().map(|w| w.trim_matches('\''));
+                if let Err(e) = Args::try_parse_from(words) {
+                    panic!("{line}: {e}");
+                }
+            }
+        }
+    }
+}

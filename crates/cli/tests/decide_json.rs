@@ -195,7 +195,7 @@ fn plan_is_as_its_page_says() {
     let values = [
         run(&["--suspend", "15ms", "--ready", "eth0=100ms"]),
         run(&["--resume", "105ms"]),
-        run(&["--resume", "90ms", "--allow", "defer,speedup", "--energy", SENSOR]),
+        run(&["--resume", "90ms", "--change", "defer,speedup", "--energy", SENSOR]),
         run(&["--resume", "105ms", "--energy", &SENSOR.replace(",battery=7.4Wh", "")]),
         output(&["plan", &log, "--suspend", "1ms", "--force"]),
     ];

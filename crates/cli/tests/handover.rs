@@ -102,7 +102,7 @@ fn overlays_compile_and_disable_their_nodes_in_a_device_tree() {
     std::fs::write(&board, BOARD).expect("written");
     let board = board.to_str().expect("a path");
     for (budget, changes) in [("100ms", 1), ("60ms", 2), ("20ms", 3)] {
-        let rest = ["--allow", "remove", "--resume", budget, "-o", path];
+        let rest = ["--change", "remove", "--resume", budget, "-o", path];
         dormouse(&[&["plan", board, "--kernel", "6.12"][..], &rest[..]].concat());
         let source = std::fs::read_to_string(dir.join("dormouse.dtso")).expect("an overlay");
         let targets: Vec<&str> = source
@@ -368,7 +368,7 @@ fn modules_do_not_load_with_what_is_handed_over() {
         device d1 parent=soc subsystem=pci driver=d module=dormouse-board resume=100ms\n";
     std::fs::write(path("small.board"), text).expect("written");
     let plan = ["plan", &path("small.board"), "--kernel", "6.12", "--resume", "50ms"];
-    let said = dormouse(&[&plan[..], &["--allow", "remove", "-o", &path("out")]].concat());
+    let said = dormouse(&[&plan[..], &["--change", "remove", "-o", &path("out")]].concat());
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     assert!(said.ends_with("out: dormouse.conf\n"), "{said}");
     let conf = std::fs::read_to_string(path("out/dormouse.conf")).expect("it is written");

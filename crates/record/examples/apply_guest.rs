@@ -53,7 +53,7 @@ fn board(lock: &str) -> String {
 fn apply(crash_at: Option<&str>) -> Ran {
     let _ = fs::remove_file(RULES);
     let test = ["--pm-test", "devices", "--interval", "0"];
-    let what = ["tune", INPUT, "--bold", "--allow", "leaf*", "--udev", RULES];
+    let what = ["tune", INPUT, "--bold", "--only", "leaf*", "--udev", RULES];
     let how = ["--apply", "--yes", "--sleeps", "8", "--order-seed", "1", "-o", "/tmp/sides"];
     dormouse(&[&what[..], &how, &test].concat(), crash_at)
 }

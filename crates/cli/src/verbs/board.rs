@@ -20,6 +20,9 @@ use std::path::{Path, PathBuf};
 
 /// Make, convert and check board files (docs/board-format.md).
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse board from recording.tar.gz -o my.board\n  dormouse board check my.board"
+)]
 pub struct BoardArgs {
     #[command(subcommand)]
     action: Action,

@@ -22,6 +22,9 @@ use std::path::PathBuf;
 /// until phase times and starts come closest to the recorded ones. The profile
 /// names the recordings: it holds for that machine, or for machines like it.
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse calibrate recording.tar.gz -o my.profile\n  dormouse calibrate --from phone a.tar.gz b.tar.gz -o my.profile"
+)]
 pub struct CalibrateArgs {
     /// Captures or logs; their cycles share one set of costs.
     #[arg(required = true)]

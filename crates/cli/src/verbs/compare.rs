@@ -13,6 +13,9 @@ use std::path::PathBuf;
 /// Every further input is compared with the first. An input is a capture, a
 /// log, or a folder of either.
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse compare before.tar.gz after.tar.gz\n  dormouse compare --fail-if-slower 3% before.tar.gz after.tar.gz"
+)]
 pub struct CompareArgs {
     /// The recording to compare with, then those that are compared.
     #[arg(required = true, num_args = 2.., value_name = "INPUT")]

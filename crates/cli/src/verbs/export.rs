@@ -21,6 +21,9 @@ use std::path::PathBuf;
 /// for DuckDB, pandas and the like (docs/parquet-schema.md). json, csv and
 /// markdown: as `show` prints them.
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse export recording.tar.gz --to perfetto -o trace.pb\n  dormouse export recording.tar.gz --to csv -o callbacks.csv"
+)]
 pub struct ExportArgs {
     /// Logs, traces, folders of runs; `-` is standard input.
     #[arg(required = true)]

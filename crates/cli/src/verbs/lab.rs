@@ -23,6 +23,9 @@ use std::time::Duration;
 
 /// Run real kernels in QEMU, on any devices, repeatably.
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse lab kernels\n  dormouse lab run --board my.board --kernel 6.12 -o recording.tar.gz"
+)]
 pub struct LabArgs {
     #[command(subcommand)]
     action: Action,

@@ -26,30 +26,34 @@ use std::path::{Path, PathBuf};
 /// root file system, consoles and wake sources need is not offered, unless you
 /// say so.
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse plan recording.tar.gz --resume 250ms\n  dormouse plan recording.tar.gz --resume 250ms --keep usb1 -o files"
+)]
 pub struct PlanArgs {
-    /// Budget of all device phases on the way up, such as 250ms.
+    /// Budget of all device phases of resume, such as 250ms.
     #[arg(long, value_name = "TIME", value_parser = time)]
     resume: Option<Ns>,
-    /// Budget of all device phases on the way down.
+    /// Budget of all device phases of suspend.
     #[arg(long, value_name = "TIME", value_parser = time)]
     suspend: Option<Ns>,
-    /// A device must be ready this long after the begin of the way up; may be
-    /// repeated.
+    /// A device must be ready this long after the start of resume; it is never
+    /// removed. May be repeated.
     #[arg(long, value_name = "PATTERN=TIME", value_parser = ready)]
     ready: Vec<(String, Ns)>,
-    /// Matching devices (and what they need) must stay; may be repeated.
+    /// Never remove matching devices or what they need; may be repeated.
     #[arg(long, value_name = "PATTERN")]
     keep: Vec<String>,
-    /// Matching devices may go although they wake the machine or carry the
-    /// console or the root file system; may be repeated.
+    /// Allow to remove matching devices although they can wake the machine or
+    /// carry the console or the root file system; may be repeated.
     #[arg(long, value_name = "PATTERN")]
     offer: Vec<String>,
-    /// Kinds of change: remove, async, defer, speedup.
+    /// Kinds of change: remove (a device and what depends on it), async, defer
+    /// (resume it after the rest), speedup (assume half its time).
     #[arg(long, value_name = "KINDS", value_delimiter = ',', value_parser = kind,
           default_value = "remove,async")]
-    allow: Vec<Kind>,
-    /// Most candidates; up to 12 the answer is exact, and beyond that where
-    /// bounds exclude enough sets (20 as a rule).
+    change: Vec<Kind>,
+    /// Search at most N candidates. Up to 12, the result is proven minimal;
+    /// often up to 20.
     #[arg(long, value_name = "N", default_value_t = 12,
           value_parser = clap::value_parser!(u16).range(1..=200))]
     candidates: u16,
@@ -96,7 +100,7 @@ pub fn run(args: &PlanArgs) -> Result<()> {
         ready: args.ready.clone(),
         keep: args.keep.clone(),
         offer: args.offer.clone(),
-        kinds: args.allow.clone(),
+        kinds: args.change.clone(),
         candidates: args.candidates,
         energy: args.energy.clone(),
     };
@@ -158,8 +162,8 @@ fn next_command(args: &PlanArgs, board: &Board, found: &Plan, limits: &Limits) -
         (false, Some(&(d, ..))) => {
             format!("{again} --offer {}", word(board.names.get(board.graph.get(d).name)))
         }
-        (false, None) if !args.allow.contains(&Kind::SpeedUp) => {
-            format!("{again} --allow remove,async,defer,speedup")
+        (false, None) if !args.change.contains(&Kind::SpeedUp) => {
+            format!("{again} --change remove,async,defer,speedup")
         }
         (false, None) => return String::new(),
     };

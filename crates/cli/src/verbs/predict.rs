@@ -17,22 +17,24 @@ use std::path::PathBuf;
 /// Prints before and after for every phase, both bounds (what no schedule can
 /// beat; what synchronous devices in list order allow), what moved and why.
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse predict recording.tar.gz --without usb1\n  dormouse predict recording.tar.gz --kernel 7.3 --async 'usb*'"
+)]
 pub struct PredictArgs {
     /// A capture or log, or a board file.
     input: PathBuf,
     #[command(flatten)]
     changes: ChangeArgs,
-    /// Kernel that the input is taken to run now, where it does not say.
+    /// Kernel of the recording, if the file does not name it.
     #[arg(long, value_name = "V|POLICY")]
     from_kernel: Option<String>,
-    /// Costs of the machinery: a file of `dormouse calibrate`, or x86, phone,
-    /// zero.
+    /// Kernel overhead: a file of `dormouse calibrate`, or x86, phone, zero.
     #[arg(long, value_name = "FILE", default_value = "x86")]
     profile: String,
-    /// Compare all generations of kernels.
-    #[arg(long)]
+    /// Predict for every series of kernels.
+    #[arg(long, conflicts_with = "kernel")]
     all_kernels: bool,
-    /// Times the cycles are resampled for the range.
+    /// Resample the cycles N times for the range; 0 for none.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     samples: u32,
     /// Seed of the resampling.

@@ -20,6 +20,9 @@ use std::time::Duration;
 /// at the end, on errors and on Ctrl-C; after `kill -9`, `dormouse restore`
 /// does it.
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse record --yes -o recording.tar.gz\n  dormouse record --yes --pm-test devices --cycles 5 -o recording.tar.gz"
+)]
 pub struct RecordArgs {
     /// How many cycles. Ctrl-C ends after the current one.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]

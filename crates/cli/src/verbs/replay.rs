@@ -23,6 +23,9 @@ use std::time::Duration;
 /// kernel does with them, and shows it beside the original. The result is a
 /// capture like any other, with the recorded names.
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse replay recording.tar.gz --kernel 7.3 -o there.tar.gz\n  dormouse compare recording.tar.gz there.tar.gz"
+)]
 pub struct ReplayArgs {
     /// The recording.
     input: PathBuf,

@@ -12,6 +12,9 @@ use std::path::PathBuf;
 /// The file opens from disk in any browser, loads nothing from a network, and
 /// can be attached to a bug report. docs/reading-the-report.md explains it.
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse report recording.tar.gz -o report.html\n  dormouse report --compare before.tar.gz after.tar.gz -o report.html"
+)]
 pub struct ReportArgs {
     /// Logs, traces, folders of runs; `-` is standard input.
     #[arg(required = true)]

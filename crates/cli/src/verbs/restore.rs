@@ -11,6 +11,7 @@ use std::path::PathBuf;
 /// not put back itself, because it was killed. Needed at most once; the next
 /// recording does the same first.
 #[derive(Args)]
+#[command(after_help = "Examples:\n  dormouse restore\n  dormouse restore --kept")]
 pub struct RestoreArgs {
     /// Also put back the flags that `tune --apply` kept.
     #[arg(long)]

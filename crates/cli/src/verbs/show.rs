@@ -16,6 +16,9 @@ use std::path::PathBuf;
 /// compressed or not, and folders of them. The log and the trace of one cycle,
 /// given together, become one cycle.
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse show dmesg.txt\n  dormouse show --cycle 2 --top 20 recording.tar.gz"
+)]
 pub struct ShowArgs {
     /// Logs, traces, or folders; `-` is standard input.
     #[arg(required = true)]

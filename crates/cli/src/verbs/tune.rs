@@ -23,18 +23,21 @@ use std::path::{Path, PathBuf};
 /// of a kind that is async already on this machine, or whose device links
 /// declare what they need.
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse tune recording.tar.gz\n  dormouse tune recording.tar.gz --kernel 7.3 --udev 90-dormouse-async.rules"
+)]
 pub struct TuneArgs {
-    /// Also propose async where only the absence of declared needs supports
-    /// it, or nothing.
+    /// Also propose async without proof: where nothing says that a device needs
+    /// another.
     #[arg(long)]
     bold: bool,
     /// Only flags of matching devices may change (name, * and ?).
     #[arg(long, value_name = "PATTERN")]
-    allow: Vec<String>,
+    only: Vec<String>,
     /// Flags of matching devices stay as they are.
     #[arg(long, value_name = "PATTERN")]
     deny: Vec<String>,
-    /// Most simulations of the search.
+    /// At most N simulations.
     #[arg(long, value_name = "N", default_value_t = 2_000)]
     simulations: u64,
     /// Seed of the search.
@@ -59,7 +62,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     let board = &board;
     let ask = Ask {
         bold: args.bold,
-        only: args.allow.clone(),
+        only: args.only.clone(),
         deny: args.deny.clone(),
         simulations: args.simulations,
         seed: args.seed,

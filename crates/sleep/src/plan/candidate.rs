@@ -26,7 +26,7 @@ impl Kind {
     /// Every kind, in the order of the command line.
     pub const ALL: [Kind; 4] = [Kind::Remove, Kind::Async, Kind::Defer, Kind::SpeedUp];
 
-    /// The word of `--allow`.
+    /// The word of `--change`.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Remove => "remove",

@@ -154,11 +154,11 @@ fn answer(board: &Board, t: &Tuned, gain: Ns, listed: &[&Flip]) -> Vec<String> {
 /// How far the search went.
 fn how(t: &Tuned, bound: Cost) -> String {
     if t.exact {
-        return format!("Every setting of {} was tried.", plural(t.free as usize, "free flag"));
+        return format!("Every setting of {} was tried.", plural(t.free, "free flag"));
     }
     format!(
         "{}, {}; the result is {} above the floor, which may be out of reach.",
-        plural(t.free as usize, "free flag"),
+        plural(t.free, "free flag"),
         plural(t.evaluated as usize, "simulation"),
         share(t.after.total() - bound.total(), t.after.total())
     )
