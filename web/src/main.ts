@@ -48,8 +48,11 @@ async function start(): Promise<void> {
     for (const other of others) await add(other, model.captures[other]?.data.median_cycle ?? 0, visible(model.captures[other]?.data.label ?? ""));
     if (predicted) next.push(predicted);
     panes = next;
-    byId("timeline-missing").hidden = panes.length > 0;
-    byId("timeline-box").hidden = panes.length === 0;
+    // A cycle without callbacks has an empty timeline: say how to get some instead.
+    const silent = model.captures[c]?.cycle(cycle).callbacks === 0;
+    byId("timeline-silent").hidden = !silent;
+    byId("timeline-missing").hidden = silent || panes.length > 0;
+    byId("timeline-box").hidden = silent || panes.length === 0;
     timeline.show(panes, keepView);
     document.body.dataset["readyMs"] ??= performance.now().toFixed(0);
     document.body.dataset["ready"] = "true";

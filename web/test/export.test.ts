@@ -24,7 +24,7 @@ interface Shown {
 }
 
 function shown(input: string): Shown {
-  return JSON.parse(dormouse("show", "--json", "--top", "100000", input)) as Shown;
+  return JSON.parse(dormouse("show", "--json", input)) as Shown;
 }
 
 test("the official protobufs decode the trace", { skip: !haveData() || !havePython("perfetto") }, () => {

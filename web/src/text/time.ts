@@ -1,16 +1,18 @@
 // Durations in the words that the command line uses, so that a number on the
 // page and one in a terminal can be compared by eye.
 
-/** `740 ns`, `12.3 us`, `4.56 ms`, `1.234 s`: cut, not rounded, like the core. */
+/** `0.53 ms`, `4.57 ms`, `113.7 ms`, `1.289 s`: rounded half up, like the core. */
 export function time(ns: number): string {
   const sign = ns < 0 ? "-" : "";
   const n = Math.abs(Math.trunc(ns));
-  const part = (whole: number, step: number, digits: number): string =>
-    String(Math.floor((n % whole) / step)).padStart(digits, "0");
-  if (n < 1e3) return `${sign}${n} ns`;
-  if (n < 1e6) return `${sign}${Math.floor(n / 1e3)}.${part(1e3, 100, 1)} us`;
-  if (n < 1e9) return `${sign}${Math.floor(n / 1e6)}.${part(1e6, 1e4, 2)} ms`;
-  return `${sign}${Math.floor(n / 1e9)}.${part(1e9, 1e6, 3)} s`;
+  const to = (unit: number): number => Math.floor(n / unit) + (n % unit >= unit / 2 ? 1 : 0);
+  const part = (value: number, step: number, digits: number): string =>
+    `${Math.floor(value / step)}.${String(value % step).padStart(digits, "0")}`;
+  if (n === 0) return "0 ms";
+  if (to(1e4) === 0) return "< 0.01 ms";
+  if (to(1e4) < 1000) return `${sign}${part(to(1e4), 100, 2)} ms`;
+  if (to(1e5) < 10000) return `${sign}${part(to(1e5), 10, 1)} ms`;
+  return `${sign}${part(to(1e6), 1000, 3)} s`;
 }
 
 /** A share as `62 %`, with one digit more below ten. */

@@ -14,7 +14,9 @@ export function answer(model: Model, state: State, pick: (row: RowData) => void)
   if (!capture) return;
   const cycle = capture.cycle(state.cycle);
   const many = capture.data.cycles.length > 1;
-  byId("answer").textContent = reveal(cycle.answer || capture.data.answer).slice(0, 4000);
+  // The cycle shown first stands for all of them; any other speaks for itself.
+  const all = many && state.cycle === capture.data.median_cycle;
+  byId("answer").textContent = reveal(all ? capture.data.answer : cycle.answer || capture.data.answer).slice(0, 4000);
   byId("machine").textContent = [
     capture.data.model || capture.data.host,
     cycle.kernel ? `kernel ${cycle.kernel}` : "",

@@ -125,7 +125,7 @@ impl Maker<'_> {
             model: text(capture.machine.model),
             cpus: capture.machine.cpus,
             pm_async: capture.machine.pm_async,
-            answer: cycles[median].answer.clone(),
+            answer: head(&groups, &cycles[median]),
             devices: self.devices(&kept),
             links: self.links(&kept),
             order_known: capture.graph.order_known,
@@ -342,6 +342,21 @@ fn losses(capture: &Capture) -> Vec<LossData> {
         advice: warnings::warning(l, &[capture]),
     };
     trust::warnings(&[capture]).iter().map(loss).collect()
+}
+
+/// The first sentences of the page: of all cycles that may be compared, else of
+/// the one cycle shown.
+fn head(groups: &[Group<'_>], shown: &CycleData) -> String {
+    let Some(g) = groups.iter().max_by_key(|g| g.cycles.len()) else {
+        return shown.answer.clone();
+    };
+    let halves = common::order(g).map(|d| common::half_of(g, d));
+    let first = match g.first.len() {
+        0 => "",
+        1 => ", the first after boot left out",
+        _ => ", those first after boot left out",
+    };
+    format!("{} Median of {} cycles{first}.", halves.join(" "), g.cycles.len())
 }
 
 /// The sentences of a half.
