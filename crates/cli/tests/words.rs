@@ -126,6 +126,13 @@ fn a_log_without_callbacks_says_so_first() {
 }
 
 #[test]
+fn a_small_change_is_not_called_none() {
+    // The table says -0.07 ms for resume.
+    let text = words(&["predict", "captures/am335x-6.12.tar.gz", "--async", "musb*"], "");
+    assert!(text.contains("hardly changes") && !text.contains("does not change"), "{text}");
+}
+
+#[test]
 fn what_is_elsewhere_can_change() {
     let text = words(&["compare", "captures/laptop-6.12.tar.gz", LAPTOP], "");
     assert!(text.starts_with("Suspend: no significant change (+0.20 ms"), "{text}");

@@ -354,22 +354,22 @@ fn notes(
     notes
 }
 
-/// Why a half stays as long as it is.
+/// Why a half changes by less than 1 %.
 fn why_not(direction: Direction, after: &Outlook, floor: Ns, order: Ns) -> String {
     let is = after.half(direction);
     let name = direction.name();
     if floor.0 * 100 >= is.0 * 97 {
         format!(
-            "{name} does not change: one chain of dependent devices ({floor}) is as long as the \
-             whole; no scheduler can shorten it, only faster callbacks."
+            "{name} hardly changes: the longest chain of dependent devices takes {floor} of its \
+             {is}; no scheduler can shorten it, only faster callbacks."
         )
     } else if order.0 * 100 >= is.0 * 97 {
         format!(
-            "{name} does not change: the synchronous devices, one after the other, need {order} \
+            "{name} hardly changes: the synchronous devices, one after the other, need {order} \
              of its {is}; marking slow ones asynchronous would help, a scheduler cannot."
         )
     } else {
-        format!("{name} does not change: what was changed is not on its critical path.")
+        format!("{name} hardly changes: nothing that was changed is long on its critical path.")
     }
 }
 
