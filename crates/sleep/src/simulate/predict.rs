@@ -384,7 +384,10 @@ pub fn phase_words(phase: Phase) -> &'static str {
 
 fn assumptions(q: &Question<'_>) -> Vec<String> {
     let mut list = q.derived.assumptions.clone();
-    list.push(format!("Costs of the machinery: {}.", q.settings.profile.name));
+    list.push(format!(
+        "Kernel overhead: {}; dormouse calibrate measures yours.",
+        q.settings.profile.name.trim_start_matches("default: ")
+    ));
     for line in q.now.cautions().into_iter().chain(q.then.cautions()) {
         if !list.contains(&line) {
             list.push(line);

@@ -3,27 +3,55 @@
 use super::KernelRow;
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
+use crate::wording::comparison::percent;
+use crate::wording::number::{change as change_words, ms, ms_change as change};
+use crate::wording::reason::alone;
 use dormouse_board::derive::Derived;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
-use dormouse_sleep::analyse::path::Reason;
 use dormouse_sleep::simulate::policy::{Evidence, Policy};
 use dormouse_sleep::simulate::predict::{Outlook, Prediction, phase_words};
 use std::fmt::Write as _;
 
-/// Milliseconds with three digits.
-fn ms(t: Ns) -> String {
-    let us = (t.0 + 500) / 1000;
-    format!("{}.{:03}", us / 1000, us % 1000)
+/// In a sentence.
+fn short(t: Ns) -> String {
+    t.to_string()
 }
 
-/// `298 ms`, `29.8 ms`, `2.98 ms`: three figures.
-fn short(t: Ns) -> String {
-    let us = t.0.max(0) / 1000;
-    match us {
-        0..10_000 => format!("{}.{:02} ms", us / 1000, us % 1000 / 10),
-        10_000..100_000 => format!("{}.{} ms", us / 1000, us % 1000 / 100),
-        _ => format!("{} ms", (us + 500) / 1000),
+/// The answer: both halves, the one that changes more first.
+fn answer(p: &Prediction) -> String {
+    let half = |d: Direction| (p.before.half(d), p.claimed(d));
+    let by = |d: Direction| (half(d).1 - half(d).0).0.abs();
+    let mut order = [Direction::Resume, Direction::Suspend];
+    if by(order[1]) > by(order[0]) {
+        order.reverse();
+    }
+    let said = order.map(|d| {
+        let (was, is) = half(d);
+        match change_words(was, is) {
+            same if was == is => format!("{} stays at {was} ({same})", d.name()),
+            by => format!("{} {was} -> {is} ({by})", d.name()),
+        }
+    });
+    let text = said.join(", ");
+    text[..1].to_uppercase() + &text[1..] + "."
+}
+
+/// The second line: how far the model misses the recording as it was.
+fn trust(p: &Prediction, derived: &Derived) -> String {
+    let mut errors = Vec::new();
+    for d in [Direction::Resume, Direction::Suspend] {
+        let phases = Phase::DEVICE.iter().filter(|p| p.direction() == d);
+        let seen: Ns =
+            phases.filter_map(|p| p.device_index().and_then(|i| derived.observed[i])).sum();
+        if seen > Ns::ZERO {
+            let off = (p.before.half(d) - seen).0 as f64 / seen.0 as f64 * 100.0;
+            errors.push(format!("{} {}", d.name(), percent(off)));
+        }
+    }
+    match errors.is_empty() {
+        true => "Model, device phases only; there is no recording to check it against.".into(),
+        false => format!("Device phases only. Model error here: {}.", errors.join(", ")),
     }
 }
 
@@ -49,13 +77,23 @@ pub fn text(p: &Prediction, derived: &Derived, release: &str) -> String {
         Some(k) => format!("{k} ({})", o.scheduler.policy.name),
         None => o.scheduler.policy.name.to_string(),
     };
-    let _ = writeln!(
-        out,
-        "now:  {}{}",
-        name(&p.before),
-        if release.is_empty() { String::new() } else { format!(", recorded on {release}") }
+    let mut page = Page::new(false);
+    page.wrapped(Ink::Strong, 0, 2, &answer(p));
+    page.wrapped(Ink::Plain, 0, 2, &trust(p, derived));
+    let recorded =
+        if release.is_empty() { String::new() } else { format!(", recorded on {}", safe(release)) };
+    page.wrapped(
+        Ink::Plain,
+        0,
+        2,
+        &format!(
+            "Kernel {} -> {}{recorded}{}.",
+            name(&p.before),
+            name(&p.after),
+            caution(p.after.scheduler.policy)
+        ),
     );
-    let _ = writeln!(out, "then: {}{}", name(&p.after), caution(p.after.scheduler.policy));
+    out.push_str(&page.finish());
     let trip = derived.board.trip;
     if trip.hibernates() {
         let _ = writeln!(out, "of:   the part of a hibernation that calls {}", trip.name());
@@ -66,11 +104,11 @@ pub fn text(p: &Prediction, derived: &Derived, release: &str) -> String {
         out,
         "{:<15}{:>10}{:>10}{:>10}{:>10}{:>11}{:>10}",
         "ms",
-        if observed { "observed" } else { "" },
-        "now",
-        "then",
-        "change",
-        "no less",
+        if observed { "recorded" } else { "" },
+        "model",
+        "changed",
+        "diff",
+        "floor",
         "in order"
     );
     // A trip that ends below has no way up.
@@ -101,7 +139,7 @@ pub fn text(p: &Prediction, derived: &Derived, release: &str) -> String {
         let _ = writeln!(
             out,
             "{:<15}{:>10}{:>10}{:>10}{:>10}{:>11}{:>10}",
-            format!("all {}", direction.name()),
+            format!("total {}", direction.name()),
             if observed { ms(seen) } else { String::new() },
             ms(was),
             ms(is),
@@ -125,7 +163,7 @@ pub fn text(p: &Prediction, derived: &Derived, release: &str) -> String {
             writeln!(out, "\n-: no change is claimed there; the self-check below says why, and");
         let _ = writeln!(out, "the sums take such a phase as it is now.");
     }
-    let _ = writeln!(out, "\nno less: longest chain of dependent devices, no schedule beats it;");
+    let _ = writeln!(out, "\nBoth after the change. floor: longest chain of dependent devices;");
     let _ = writeln!(out, "in order: with synchronous devices one after the other as well.");
     let _ = writeln!(out);
     for direction in [Direction::Suspend, Direction::Resume].into_iter().filter(|d| runs(*d)) {
@@ -152,7 +190,7 @@ pub fn text(p: &Prediction, derived: &Derived, release: &str) -> String {
 /// The critical path after the change: pieces of at least one hundredth of
 /// their half.
 fn path(out: &mut String, p: &Prediction) {
-    let _ = writeln!(out, "\nCritical path then");
+    let _ = writeln!(out, "\nCritical path after the change, ms");
     let board = &p.changed.board;
     for direction in [Direction::Suspend, Direction::Resume] {
         let half = p.after.half(direction);
@@ -168,45 +206,17 @@ fn path(out: &mut String, p: &Prediction) {
                 phase_words(piece.phase),
                 ms(piece.time),
                 safe(board.names.get(board.graph.get(device).name)),
-                reason_words(piece.reason)
+                alone(piece.reason)
             );
         }
         if small > Ns::ZERO {
-            let _ = writeln!(
-                out,
-                "  {:<14}{:>11}  smaller pieces and gaps",
-                direction.name(),
-                ms(small)
-            );
+            let _ = writeln!(out, "  {:<14}{:>11}  rest of this half", direction.name(), ms(small));
         }
-    }
-}
-
-fn reason_words(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Child => "after a child",
-        Reason::Parent => "after its parent",
-        Reason::Consumer => "after a consumer",
-        Reason::Supplier => "after a supplier",
-        Reason::MainThread => "after the main thread's last device",
-        Reason::Queue => "queued late by the walk",
-        Reason::WorkerStart => "after its worker started",
-        Reason::PhaseBegin => "first of its phase",
-        Reason::PhaseEnd => "end of the phase",
-        Reason::Unexplained => "not explained",
     }
 }
 
 fn caution(policy: &Policy) -> String {
     policy.caution().map_or(String::new(), |c| format!(" - {c}"))
-}
-
-fn change(was: Ns, is: Ns) -> String {
-    if was == is {
-        return "=".into();
-    }
-    let d = is - was;
-    format!("{}{}", if d < Ns::ZERO { "-" } else { "+" }, ms(Ns(d.0.abs())))
 }
 
 /// A heading and sentences, wrapped at 80 columns.
