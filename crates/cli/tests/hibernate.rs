@@ -92,7 +92,7 @@ fn what_is_done_with_the_image_is_a_row_of_its_own() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/hibernate.dmesg");
     let said = predict(file, &[]);
     let row = |name: &str| said.lines().find(|l| l.starts_with(name)).unwrap_or_default();
-    assert!(row("image allocate").contains(" 250.000") && row("image write").contains(" 2000.000"));
+    assert!(row("image allocate").contains(" 250.00") && row("image write").contains(" 2000.00"));
     let (first, second) = said.split_once("that calls poweroff").expect("two trips");
     assert!(first.contains("image write") && !second.contains("image"), "{said}");
 }

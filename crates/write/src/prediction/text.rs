@@ -26,15 +26,17 @@ fn answer(p: &Prediction) -> String {
     if by(order[1]) > by(order[0]) {
         order.reverse();
     }
-    let said = order.map(|d| {
+    let shown = order.into_iter().filter(|d| half(*d) != (Ns::ZERO, Ns::ZERO));
+    let said = shown.map(|d| {
         let (was, is) = half(d);
-        match change_words(was, is) {
-            same if was == is => format!("{} stays at {was} ({same})", d.name()),
-            by => format!("{} {was} -> {is} ({by})", d.name()),
+        if was == is {
+            return format!("{} stays at {was}", d.name());
         }
+        format!("{} {was} -> {is} ({})", d.name(), change_words(was, is))
     });
-    let text = said.join(", ");
-    text[..1].to_uppercase() + &text[1..] + "."
+    let text = said.collect::<Vec<_>>().join(", ");
+    let Some(first) = text.get(..1) else { return "No phase of devices is simulated.".into() };
+    first.to_uppercase() + &text[1..] + "."
 }
 
 /// The second line: how far the model misses the recording as it was.
