@@ -168,7 +168,7 @@ fn rules(name: &str, text: &str) {
         for n in ["1 devices", "1 cycles", "1 callbacks", "1 workers", "1 flags", "1 changes"] {
             let at = line.find(n);
             let digit = |at: usize| at > 0 && line.as_bytes()[at - 1].is_ascii_digit();
-            assert!(at.is_none_or(|at| digit(at)), "{name}: {line}");
+            assert!(at.is_none_or(digit), "{name}: {line}");
         }
         for old in ["attack", "in the middle", "gained", "decides", "as it were"] {
             assert!(!line.to_lowercase().contains(old), "{name}: {old}: {line}");
