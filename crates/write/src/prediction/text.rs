@@ -29,6 +29,10 @@ fn answer(p: &Prediction) -> String {
     let shown = order.into_iter().filter(|d| half(*d) != (Ns::ZERO, Ns::ZERO));
     let said = shown.map(|d| {
         let (was, is) = half(d);
+        let held = Phase::DEVICE.iter().any(|x| x.direction() == d && !p.claims(*x));
+        if was == is && held {
+            return format!("{}: no change is claimed, the model misses the recording", d.name());
+        }
         if was == is {
             return format!("{} stays at {was}", d.name());
         }
