@@ -4,7 +4,7 @@ use crate::invariants;
 use crate::synthetic;
 
 use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Mode, Outcome, PmTestLevel};
+use dormouse_model::cycle::{Cycle, Mode, Outcome, PmTestLevel};
 use dormouse_model::phase::{Phase, PmEvent};
 use dormouse_model::time::Ns;
 use dormouse_read::{Input, Options, read, read_bytes};
@@ -106,6 +106,23 @@ fn other_lines_are_no_loss_but_lost_events_are() {
     text.insert_str(half, "##### CPU 2 buffer started ####\nCPU:3 [LOST 15 EVENTS]\nCPU:1 [7 EVENTS DROPPED]\n\n      rtcwake-500   [001] d..2 100.000200: irq_handler_entry: irq=1 name=x\n");
     let c = capture(&text);
     assert_eq!(c.losses.count("lost_events"), 22);
+    // Any phase may have lost them.
+    let whole = |k: &Cycle| -> Vec<bool> {
+        (0..k.phases.len()).map(|i| k.completeness(i).is_complete()).collect()
+    };
+    assert!(whole(&c.cycles[0]).iter().all(|w| !w));
+    let all = capture(&synthetic::trace(10));
+    assert!(whole(&all.cycles[0]).iter().all(|w| *w));
+    // The begin of one callback of suspend is missing.
+    let text = synthetic::trace(10);
+    let begin = text.find("dpm_suspend[2] begin").unwrap();
+    let begin = begin + text[begin..].find('\n').unwrap() + 1;
+    let end = begin + text[begin..].find('\n').unwrap() + 1;
+    let torn = capture(&format!("{}{}", &text[..begin], &text[end..]));
+    let k = &torn.cycles[0];
+    let parts: Vec<Phase> =
+        whole(k).iter().zip(&k.phases).filter(|(w, _)| !**w).map(|(_, p)| p.phase).collect();
+    assert_eq!(parts, [Phase::Suspend]);
     assert_eq!(c.losses.list.len(), 1, "{:?}", c.losses);
     assert_eq!(c.cycles[0].callbacks.len(), 14);
 }

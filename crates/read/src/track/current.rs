@@ -4,6 +4,7 @@ use super::devices::DeviceKey;
 use super::threads::{MAX_OPEN, Threads};
 use super::{CycleNote, Kind, MAX_CYCLES, Tracker, finish, rules};
 use crate::event::Stamp;
+use dormouse_model::complete::LostKind;
 use dormouse_model::cycle::{Callback, Cycle, Mode, PhaseSpan, SideEvent};
 use dormouse_model::device::DeviceId;
 use dormouse_model::loss::Severity;
@@ -136,6 +137,13 @@ impl Tracker {
             && !c.over
         {
             c.last = c.last.max(stamp.time);
+        }
+    }
+
+    /// The open cycle lost something of `phase`.
+    pub(crate) fn lose_of_cycle(&mut self, phase: Option<Phase>, kind: LostKind, count: u64) {
+        if let Some(c) = self.current.as_deref_mut().filter(|c| !c.over) {
+            c.cycle.lose(phase, kind, count);
         }
     }
 
@@ -314,6 +322,7 @@ impl Tracker {
             }
         }
         self.cycle_at(stamp);
+        self.lose_of_cycle(self.bracket(), LostKind::Starts, 1);
         self.lose(
             "end_without_start",
             Severity::Warning,

@@ -3,6 +3,7 @@
 use super::current::Call;
 use super::{DeviceKey, Tracker, rules};
 use crate::event::{Stamp, TraceEvent};
+use dormouse_model::complete::LostKind;
 use dormouse_model::loss::Severity;
 use dormouse_model::phase::{Phase, PmEvent};
 use rules::Step;
@@ -23,13 +24,19 @@ pub fn event(t: &mut Tracker, stamp: Stamp<'_>, event: TraceEvent<'_>) {
             t.end_callback(&stamp, driver, device, error);
         }
         TraceEvent::Other { name, text } => t.side_event(&stamp, name, text),
-        TraceEvent::Lost { count } => t.losses().add(
-            "lost_events",
-            count.unwrap_or(1),
-            Severity::Error,
-            "the trace buffer was too small: enlarge it (buffer_size_kb), or record fewer events",
-            (stamp.at > 0).then_some(stamp.at),
-        ),
+        TraceEvent::Lost { count } => {
+            let count = count.unwrap_or(1);
+            t.losses().add(
+                "lost_events",
+                count,
+                Severity::Error,
+                "the trace buffer was too small: enlarge it (buffer_size_kb), or record fewer events",
+                (stamp.at > 0).then_some(stamp.at),
+            );
+            // The buffer of one CPU says so when it is read: which phase it was
+            // is not known.
+            t.lose_of_cycle(None, LostKind::Messages, count);
+        }
     }
 }
 
