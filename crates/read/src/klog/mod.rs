@@ -176,21 +176,23 @@ impl<'a> Iterator for Pieces<'a> {
 /// two cuts of one log that overlap, say the same line twice.
 #[derive(Default)]
 struct Recent {
-    last: [(Ns, u64); 4],
+    last: [(Option<Ns>, Vec<u8>); 4],
     next: usize,
 }
 
 impl Recent {
     /// Whether the same text came with the same time just before.
     fn had(&mut self, record: &Record<'_>) -> bool {
-        let Some(time) = record.time else { return false };
-        let mut hash = std::hash::DefaultHasher::new();
-        std::hash::Hash::hash(record.text, &mut hash);
-        let key = (time, std::hash::Hasher::finish(&hash));
-        if self.last.contains(&key) && !record.text.is_empty() {
+        if record.time.is_none() || record.text.is_empty() {
+            return false;
+        }
+        if self.last.iter().any(|(time, text)| *time == record.time && text == record.text) {
             return true;
         }
-        self.last[self.next] = key;
+        let (time, text) = &mut self.last[self.next];
+        *time = record.time;
+        text.clear();
+        text.extend_from_slice(record.text);
         self.next = (self.next + 1) % self.last.len();
         false
     }

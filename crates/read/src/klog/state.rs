@@ -11,7 +11,7 @@ use dormouse_model::cycle::{Mode, PhaseSpan};
 use dormouse_model::loss::Severity;
 use dormouse_model::phase::{Direction, Phase, PmEvent};
 use dormouse_model::time::Ns;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// A callback that has not ended: which, in what thread, since when.
 type OpenCall = (CallRef, i32, Ns);
@@ -63,8 +63,6 @@ pub struct PerCycle {
     cursors: HashMap<i32, Ns>,
     /// Callbacks that have not ended, by the text of their owner.
     open: HashMap<Box<[u8]>, Vec<OpenCall>>,
-    /// Which callbacks of which devices ran in which phase.
-    ran: HashSet<u64>,
     /// Time of the last `calling` line.
     last_call: Ns,
     /// The event of the callbacks of this direction, where one of their names
@@ -271,18 +269,17 @@ impl<'t> Log<'t> {
     /// The same callback of the same device after a pause begins another cycle,
     /// except where suspend-to-idle goes round.
     fn again(&mut self, key: &DeviceKey<'_>, function: &[u8], phase: Phase, stamp: &Stamp<'_>) {
-        use std::hash::{DefaultHasher, Hash, Hasher};
-        let mut hash = DefaultHasher::new();
-        (key.driver, key.device, key.parent, function, phase).hash(&mut hash);
-        let new = self.c.ran.insert(hash.finish());
         let paused = self.timed && self.c.last_call + PAUSE < self.now;
         self.c.last_call = self.now;
+        if !paused {
+            return;
+        }
         let goes_round =
             |m: Mode| matches!(m, Mode::S2idle | Mode::Disk) && phase != Phase::Suspend;
-        if !new && paused && !self.t.current().is_some_and(|c| goes_round(c.cycle.mode)) {
+        let ran = self.t.ran_before(key, function, phase);
+        if ran && !self.t.current().is_some_and(|c| goes_round(c.cycle.mode)) {
             self.t.open_cycle(stamp, false);
             self.sync();
-            self.c.ran.insert(hash.finish());
         }
     }
 

@@ -140,6 +140,19 @@ impl Tracker {
         }
     }
 
+    /// Whether the open cycle has a callback of `function` of this device in
+    /// `phase`.
+    pub(crate) fn ran_before(&self, key: &DeviceKey<'_>, function: &[u8], phase: Phase) -> bool {
+        let Some(c) = self.current.as_deref() else { return false };
+        let bytes = |sym| self.names.get(sym).as_bytes();
+        c.cycle.callbacks.iter().filter(|b| b.phase == phase).any(|b| {
+            let d = self.graph.get(b.device);
+            bytes(b.function) == function
+                && bytes(d.name) == key.device
+                && (!key.driver_known || bytes(d.driver) == key.driver)
+        })
+    }
+
     /// The open cycle lost something of `phase`.
     pub(crate) fn lose_of_cycle(&mut self, phase: Option<Phase>, kind: LostKind, count: u64) {
         if let Some(c) = self.current.as_deref_mut().filter(|c| !c.over) {
