@@ -43,9 +43,14 @@ demo: build ## Record a board, explain, predict, tune, and let a real kernel con
 	@tools/demo
 
 .PHONY: test
-test: ## Format, lint and every test
+test: ## Format, lint, every test, one kernel in the laboratory; times at the end
 	@tools/setup
 	@tools/test
+
+.PHONY: prove
+prove: guest ## What takes longer: every kernel and board, tables kept in docs/validation (SUBJECT=cases)
+	@tools/setup static
+	@tools/prove $(SUBJECT)
 
 .PHONY: lint
 lint: ## Formatting and clippy, warnings are errors
@@ -104,9 +109,9 @@ guest: ## Build what runs inside the laboratory's guests
 	$(CARGO) build --profile guest --target x86_64-unknown-linux-musl -p dormouse-lab --bin dormouse-guest
 
 .PHONY: lab-cases
-lab-cases: guest ## Boot 6.1, 6.12 and 7.x: worked cases, repeatability, overhead, replays
-	$(CARGO) test -q -p dormouse-lab --test all -- --ignored --nocapture --test-threads=1 --skip arm64
-	$(CARGO) test -q -p dormouse --test all -- --ignored --nocapture replay::
+lab-cases: guest ## Boot 6.12: worked cases, repeatability, overhead, replays (make prove: every kernel)
+	$(CARGO) test -q -p dormouse-lab --test all -- --ignored --nocapture --test-threads=1 --skip arm64 6_12 ten_thousand repeat::
+	DORMOUSE_SERIES=6.12 $(CARGO) test -q -p dormouse --test all -- --ignored --nocapture replay::
 
 .PHONY: lab-verify
 lab-verify: guest ## Let a real kernel confirm what tune predicts

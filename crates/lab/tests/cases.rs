@@ -95,7 +95,7 @@ fn check(arch: Arch, series: &str) -> usize {
 }
 
 #[test]
-#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
 fn linux_6_1_does_what_the_table_says() {
     assert_eq!(check(Arch::Amd64, "6.1"), 0);
 }
@@ -103,7 +103,7 @@ fn linux_6_1_does_what_the_table_says() {
 /// Also the negative control: were the comparison blind, 6.12 would agree with
 /// the table of 6.18 and later as well.
 #[test]
-#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
 fn linux_6_12_does_what_the_table_says_and_not_what_that_of_7_x_says() {
     let cases = Cases::parse(CASES).unwrap();
     let kernel = kernel(Arch::Amd64, "6.12");
@@ -115,7 +115,7 @@ fn linux_6_12_does_what_the_table_says_and_not_what_that_of_7_x_says() {
 }
 
 #[test]
-#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
 fn the_last_known_good_series_does_what_the_table_says() {
     assert_eq!(check(Arch::Amd64, LAST_KNOWN_GOOD), 0);
 }
@@ -130,7 +130,7 @@ fn arm64_linux_6_12_does_what_the_table_says() {
 
 /// Reported, never an error: the archive may bring a kernel with new rules.
 #[test]
-#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
 fn a_newer_series_is_reported() {
     let offers = match kernels::fetch::offers(Arch::Amd64) {
         Ok(offers) => offers,

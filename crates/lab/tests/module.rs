@@ -88,26 +88,26 @@ fn refuses_with_the_line(series: &str) {
 }
 
 #[test]
-#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
 fn bad_descriptions_are_refused_with_the_line_on_6_1() {
     refuses_with_the_line("6.1");
 }
 
 #[test]
-#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
 fn bad_descriptions_are_refused_with_the_line_on_6_12() {
     refuses_with_the_line("6.12");
 }
 
 #[test]
-#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
 fn bad_descriptions_are_refused_with_the_line_on_7_3() {
     refuses_with_the_line("7.3");
 }
 
 /// Ten thousand devices suspend and resume, and the module unloads.
 #[test]
-#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
 fn ten_thousand_devices_sleep_and_wake() {
     let (kernel, machine) = kernel("6.12");
     let board = generate(&Options {
@@ -181,13 +181,13 @@ fn zoo(series: &str) {
 }
 
 #[test]
-#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
 fn the_zoo_sleeps_and_wakes_on_6_12() {
     zoo("6.12");
 }
 
 #[test]
-#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
 fn the_zoo_sleeps_and_wakes_on_7_3() {
     zoo("7.3");
 }

@@ -140,7 +140,7 @@ fn check(series: &str) {
 }
 
 #[test]
-#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
 fn recording_changes_no_phase_by_more_than_one_per_cent_on_6_12() {
     check("6.12");
 }

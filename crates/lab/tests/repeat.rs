@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// Four CPUs, because their turns are what chance changes first.
 #[test]
-#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
 fn boots_are_the_same_on_a_disturbed_host_and_another_seed_is_another_sample() {
     let kernel = kernels::get(Arch::Amd64, "6.12").unwrap_or_else(|e| panic!("{e}"));
     let machine = Machine::new(Arch::Amd64, Accel::Icount, 4, &kernel.release);
@@ -52,7 +52,7 @@ fn boots_are_the_same_on_a_disturbed_host_and_another_seed_is_another_sample() {
 /// A board that shares its boot with others gives what it gives alone, and its
 /// capture says enough to make it again.
 #[test]
-#[ignore = "boots a guest: `make lab-cases` runs it, and `make test` with it"]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
 fn a_board_in_a_shared_boot_does_what_it_does_alone_and_can_be_made_again() {
     let kernel = kernels::get(Arch::Amd64, "6.12").unwrap_or_else(|e| panic!("{e}"));
     let machine = Machine::new(Arch::Amd64, Accel::Icount, 4, &kernel.release);
