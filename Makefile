@@ -39,7 +39,8 @@ pictures: build ## Make the pictures of docs/images again
 	cd web && node test.mjs pictures ../target/laptop-6.12.html ../docs/images
 
 .PHONY: demo
-demo: build ## Record a board, explain, predict, tune, and let a real kernel confirm
+demo: ## Record a board, explain, predict, tune, and let a real kernel confirm
+	@tools/setup rust
 	@tools/demo
 
 .PHONY: test
