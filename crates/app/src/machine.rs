@@ -20,7 +20,7 @@ use dormouse_sleep::simulate::{Profile, Settings, profile as profiles};
 use dormouse_write::fidelity::reasons;
 use std::fs;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The machine that an input shows.
 #[derive(Debug)]
@@ -93,6 +93,21 @@ pub fn load_trips(input: &Path, asked: Option<&str>) -> Result<Vec<Loaded>> {
     let all: Result<Vec<_>, String> =
         trips(&capture).into_iter().map(|(_, part)| shown(part)).collect();
     all.map_err(|e| nothing_of(&inputs, &[capture], &e))
+}
+
+/// The machines that are recorded in `inputs`: those with cycles.
+///
+/// # Errors
+/// If an input cannot be read, or none holds a cycle.
+pub fn recordings(inputs: &[PathBuf]) -> Result<Vec<Capture>> {
+    let all: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
+    let reading = dormouse_read::read(&all, &Options::default())?;
+    let (captures, empty): (Vec<Capture>, Vec<Capture>) =
+        reading.captures.into_iter().partition(|c| !c.cycles.is_empty());
+    if captures.is_empty() {
+        return Err(nothing_in(inputs, &empty).into());
+    }
+    Ok(captures)
 }
 
 /// The text of a board file, which begins with `board N`.

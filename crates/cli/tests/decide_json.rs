@@ -1,4 +1,4 @@
-//! The JSON of `predict`, `plan` and `tune` against the pages that describe it:
+//! The JSON of `predict`, `evaluate`, `plan` and `tune` against the pages that describe it:
 //! every field of real output is on its page with its type, and every field of
 //! the page occurs.
 
@@ -160,6 +160,35 @@ fn predict_is_as_its_page_says() {
     let trips = output(&["predict", "crates/cli/tests/fixtures/hibernate.dmesg"]);
     values.extend(trips.as_array().expect("a list").iter().cloned());
     agree(&page.whole(""), &values);
+}
+
+#[test]
+fn evaluate_is_as_its_page_says() {
+    let page = Page::read("evaluate-json.md");
+    let mut values = Vec::new();
+    for file in [LAPTOP, "crates/cli/tests/fixtures/hibernate.dmesg"] {
+        let all = output(&["evaluate", file]);
+        values.extend(all.as_array().expect("a list").iter().cloned());
+    }
+    assert_eq!(values.len(), 3, "a laptop, and two trips of a hibernation");
+    agree(&page.whole(""), &values);
+}
+
+#[test]
+fn evaluate_says_by_its_code_whether_what_was_asked_is_met() {
+    let run = |ask: &str| {
+        let args = ["evaluate", "crates/cli/tests/fixtures/hibernate.dmesg", "--ask", ask];
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
+        command.args(args).current_dir(root()).output().expect("it runs")
+    };
+    // Its schedule is a chain, which every kernel runs alike.
+    assert_eq!(run("100").status.code(), Some(0));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
+    let args = ["evaluate", LAPTOP, "--ask", "100"];
+    let out = command.args(args).current_dir(root()).output().expect("it runs");
+    assert_eq!(out.status.code(), Some(4), "the guest's prepare takes longer than predicted");
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(said.contains("were asked for"), "{said}");
 }
 
 #[test]

@@ -16,6 +16,7 @@ pub mod analyse;
 pub mod compare;
 pub mod energy;
 pub mod evidence;
+pub mod evaluate;
 pub mod plan;
 pub mod simulate;
 pub mod tune;

@@ -8,6 +8,7 @@
 pub mod comparison;
 pub mod csv;
 pub mod decision;
+pub mod evaluation;
 pub mod fidelity;
 pub mod idle;
 pub mod json;

@@ -1,7 +1,7 @@
-//! How far predictions are from kernels: boards that ran in the laboratory, and
-//! recordings of a real laptop.
+//! How far predictions are from kernels: boards that ran in the laboratory.
+//! Recordings of real machines are judged by `dormouse evaluate`.
 //!
-//! `accuracy` judges the laptop. `accuracy lab --title T --profile FILE --guest
+//! `accuracy lab --title T --profile FILE --guest
 //! CAPTURE [--apart] [--table FILE] BOARD=CAPTURE…` predicts recordings of the
 //! laboratory from their board files and adds the figures to a table; `accuracy
 //! table FILE` prints it with the verdicts. `accuracy counts [--profile FILE]
@@ -9,13 +9,12 @@
 
 mod counts;
 mod lab;
-mod laptop;
 mod order;
 pub mod recorded;
 mod verdict;
 
 use crate::MISSED;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use dormouse_model::cycle::PhaseSpan;
 use dormouse_model::time::Ns;
 use std::fs;
@@ -32,7 +31,7 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
             let text = fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
             Ok(table(&Table::read(&text)))
         }
-        _ => laptop::run(args).map(|()| ExitCode::SUCCESS),
+        _ => bail!("give accuracy lab, table or counts; dormouse evaluate judges recordings"),
     }
 }
 

@@ -1,0 +1,61 @@
+//! How good is the model on the machine of a recording?
+
+use crate::failure::{Usage, nothing_of};
+use crate::kernels::Now;
+use crate::machine::recordings;
+use crate::predict::settings;
+use anyhow::Result;
+use dormouse_model::trip::Trip;
+use dormouse_sleep::evaluate::{Evaluation, evaluate as judge};
+use dormouse_sleep::simulate::Profile;
+use dormouse_sleep::simulate::infer;
+use std::path::PathBuf;
+
+/// The answer for one machine.
+#[derive(Debug)]
+pub struct Evaluated {
+    /// The host, or the input that it came from.
+    pub name: String,
+    /// The kernel release that was recorded; empty if none.
+    pub release: String,
+    /// Which callbacks: those of suspend and resume, or of a hibernation.
+    pub trip: Trip,
+    /// The answer.
+    pub evaluation: Evaluation,
+    /// What was assumed and inferred, as sentences.
+    pub assumptions: Vec<String>,
+}
+
+/// Evaluates every machine in `inputs`, each trip of hibernations apart.
+///
+/// # Errors
+/// If an input cannot be read or holds no cycle with callbacks, or the kernel
+/// would hang on the board.
+pub fn evaluate(
+    inputs: &[PathBuf],
+    profile: &Profile,
+    from_kernel: Option<&str>,
+) -> Result<Vec<Evaluated>> {
+    let mut all = Vec::new();
+    for capture in recordings(inputs)? {
+        for (trip, part) in dormouse_board::trips::trips(&capture) {
+            let machine = infer::machine(&part);
+            let (derived, release) =
+                machine.map_err(|e| nothing_of(inputs, std::slice::from_ref(&part), &e))?;
+            let now = Now::of(from_kernel, &release).map_err(Usage)?;
+            let settings = settings(profile.clone(), None);
+            let evaluation = judge(&part, &derived, now.by, &settings).map_err(Usage)?;
+            let mut assumptions = derived.assumptions;
+            if let Some(guess) = now.guess() {
+                assumptions.insert(0, format!("{guess} (--from-kernel V)."));
+            }
+            let name = match part.names.get(part.machine.host) {
+                "" | "(none)" => part.cycles.first().map_or("", |c| part.names.get(c.source)),
+                host => host,
+            };
+            let name = name.to_owned();
+            all.push(Evaluated { name, release, trip, evaluation, assumptions });
+        }
+    }
+    Ok(all)
+}

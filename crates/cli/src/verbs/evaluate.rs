@@ -1,0 +1,70 @@
+//! `dormouse evaluate`: how good is the model on this machine?
+
+use crate::terminal;
+use anyhow::Result;
+use clap::Args;
+use dormouse_app::evaluate::evaluate;
+use dormouse_app::failure::NotMet;
+use dormouse_app::machine;
+use dormouse_write::evaluation::{Subject, json, text};
+use std::path::PathBuf;
+
+/// Predict recorded cycles and say how far off that is.
+///
+/// Each cycle is predicted from its own callback times, which tests the
+/// scheduling model alone, and from the medians of the other cycles, which is
+/// what a prediction starts from. A phase is right within 3 % or 1 ms.
+#[derive(Args)]
+pub struct EvaluateArgs {
+    /// Captures or logs.
+    #[arg(required = true, value_name = "CAPTURE")]
+    inputs: Vec<PathBuf>,
+    /// Exit with 4 if less than so many percent of the phases are right, of
+    /// either kind of prediction.
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    ask: Option<u8>,
+    /// Kernel that the input was recorded on, where it does not say.
+    #[arg(long, value_name = "V|POLICY")]
+    from_kernel: Option<String>,
+    /// Costs of the machinery: a file of `dormouse calibrate`, or x86, phone,
+    /// zero.
+    #[arg(long, value_name = "FILE", default_value = "x86")]
+    profile: String,
+    /// Print JSON (docs/evaluate-json.md).
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the verb.
+pub fn run(args: &EvaluateArgs) -> Result<()> {
+    let profile = machine::profile(&args.profile)?;
+    let all = evaluate(&args.inputs, &profile, args.from_kernel.as_deref())?;
+    let mut texts = Vec::new();
+    let mut values = Vec::new();
+    for e in &all {
+        let subject = Subject {
+            name: &e.name,
+            release: &e.release,
+            trip: e.trip,
+            assumptions: &e.assumptions,
+        };
+        if args.json {
+            values.push(json(&subject, &e.evaluation));
+        } else {
+            texts.push(text(&subject, &e.evaluation));
+        }
+    }
+    if args.json {
+        terminal::print(&(serde_json::to_string_pretty(&values)? + "\n"))?;
+    } else {
+        terminal::print(&texts.join("\n"))?;
+    }
+    let asked = u64::from(args.ask.unwrap_or(0));
+    match all.iter().map(|e| (e.evaluation.percent(), &e.name)).min() {
+        Some((percent, name)) if percent < asked => Err(NotMet(format!(
+            "{name}: {percent} % of the phases are right, and {asked} % were asked for"
+        ))
+        .into()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,222 @@
+//! How good the model is on one machine: its recorded cycles, predicted.
+//!
+//! Each cycle is predicted twice: from its own callback times, which tests the
+//! scheduling model alone, and from the medians of the other cycles, which is what
+//! a prediction for tomorrow starts from. The structure (links, locks, flags) is
+//! that of all cycles.
+
+use crate::simulate::Settings;
+use crate::simulate::predict::{Outlook, Scheduler, outlook};
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use dormouse_board::Board;
+use dormouse_board::derive::{Derived, chosen_cycles};
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::{Cycle, PhaseSpan};
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
+
+/// A phase is right if it is apart by at most so many percent …
+pub const PERCENT: i64 = 3;
+
+/// … or by at most this.
+pub const FLOOR: Ns = Ns(1_000_000);
+
+/// Starts closer than this have no order.
+pub const TIE: Ns = Ns(50_000);
+
+/// A clock that jumped inside a phase shows in its printed time, by more than
+/// this: where the RTC driver resumes, the time asleep is added to the boot clock.
+const JUMP: Ns = Ns(20_000_000);
+
+/// How far predictions of one phase are from what was recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Errors {
+    /// How far apart, one a cycle, in ascending order.
+    pub apart: Vec<Ns>,
+    /// The same in millionths of the recorded time, in ascending order.
+    pub relative: Vec<i64>,
+    /// How many are right.
+    pub right: u64,
+}
+
+impl Errors {
+    fn add(&mut self, predicted: Ns, recorded: Ns) {
+        let apart = (predicted - recorded).0.abs();
+        self.right += u64::from(apart <= (recorded.0 / 100 * PERCENT).max(FLOOR.0));
+        self.apart.push(Ns(apart));
+        self.relative.push(apart.saturating_mul(1_000_000) / recorded.0.max(1));
+    }
+
+    fn sort(&mut self) {
+        self.apart.sort_unstable();
+        self.relative.sort_unstable();
+    }
+
+    /// The error that `percent` of the cycles do not exceed, in millionths;
+    /// `None` without cycles.
+    pub fn quantile(&self, percent: usize) -> Option<i64> {
+        let last = self.relative.len().checked_sub(1)?;
+        self.relative.get(last * percent.min(100) / 100).copied()
+    }
+}
+
+/// One phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PhaseError {
+    /// Which.
+    pub phase: Phase,
+    /// How long it took, one a cycle, in ascending order.
+    pub recorded: Vec<Ns>,
+    /// Predicted from the cycle's own callback times.
+    pub own: Errors,
+    /// Predicted from the medians of the other cycles; empty with one cycle.
+    pub others: Errors,
+}
+
+/// Order of starts in the six phases that may run in worker threads, from the
+/// own times.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Order {
+    /// Neighbours in the recorded order of start that are no tie.
+    pub pairs: u64,
+    /// Of these the prediction has so many the other way round.
+    pub wrong: u64,
+    /// How far each start is off, in ascending order.
+    pub starts: Vec<Ns>,
+}
+
+/// How good the model is on the machine of one recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Evaluation {
+    /// Cycles that were predicted.
+    pub cycles: usize,
+    /// Phases in the order in which they run.
+    pub phases: Vec<PhaseError>,
+    /// Which device begins when.
+    pub order: Order,
+}
+
+impl Evaluation {
+    /// Right and all predictions from the own times; from the other cycles.
+    pub fn right(&self) -> [(u64, u64); 2] {
+        let sum = |of: fn(&PhaseError) -> &Errors| {
+            self.phases
+                .iter()
+                .map(of)
+                .fold((0, 0), |(right, all), e| (right + e.right, all + e.relative.len() as u64))
+        };
+        [sum(|p| &p.own), sum(|p| &p.others)]
+    }
+
+    /// The lower share of right predictions in whole percent, rounded down; 0
+    /// without any.
+    pub fn percent(&self) -> u64 {
+        let shares = self.right();
+        let judged = shares.iter().filter(|s| s.1 > 0);
+        judged.map(|(right, all)| right * 100 / all).min().unwrap_or(0)
+    }
+}
+
+/// Predicts every cycle that `derived` was made of; `derived` is the machine of
+/// `capture`, and `by` the kernel that it ran.
+///
+/// # Errors
+/// A sentence, if the board has no schedule.
+pub fn evaluate(
+    capture: &Capture,
+    derived: &Derived,
+    by: Scheduler,
+    settings: &Settings,
+) -> Result<Evaluation, String> {
+    let cycles = chosen_cycles(capture);
+    let none = |phase| PhaseError {
+        phase,
+        recorded: Vec::new(),
+        own: Errors::default(),
+        others: Errors::default(),
+    };
+    let mut phases: Vec<PhaseError> = Phase::DEVICE.into_iter().map(none).collect();
+    let mut order = Order::default();
+    for (i, cycle) in cycles.iter().enumerate().take(derived.cycles.len()) {
+        let run = |board: &Board| outlook(board, by, settings).map_err(|e| e.to_string());
+        let own = run(&derived.with_cycles(|| i))?;
+        let others = if derived.cycles.len() > 1 { Some(run(&without(derived, i))?) } else { None };
+        for (phase, p) in Phase::DEVICE.into_iter().zip(&mut phases) {
+            let Some(span) = cycle.phase(phase).filter(|s| s.complete) else { continue };
+            let (took, jumped) = recorded(span);
+            p.recorded.push(took);
+            p.own.add(own.phase(phase), took);
+            if let Some(others) = &others {
+                p.others.add(others.phase(phase), took);
+            }
+            if phase.may_be_async() && !jumped {
+                starts(&own, derived, cycle, span, &mut order);
+            }
+        }
+    }
+    for p in &mut phases {
+        p.recorded.sort_unstable();
+        p.own.sort();
+        p.others.sort();
+    }
+    order.starts.sort_unstable();
+    phases.retain(|p| !p.recorded.is_empty());
+    Ok(Evaluation { cycles: cycles.len(), phases, order })
+}
+
+/// How long a phase took, and whether the clock jumped inside it.
+fn recorded(span: &PhaseSpan) -> (Ns, bool) {
+    match span.printed {
+        Some(p) if span.duration() - p > JUMP => (p, true),
+        _ => (span.duration(), false),
+    }
+}
+
+/// The board with the medians of all cycles but one.
+fn without(derived: &Derived, left_out: usize) -> Board {
+    let mut board = derived.board.clone();
+    let mut seen: Vec<Ns> = Vec::with_capacity(derived.cycles.len());
+    for (d, device) in board.devices.iter_mut().enumerate() {
+        for (index, work) in device.work.iter_mut().enumerate() {
+            let Some(work) = work else { continue };
+            let others = derived.cycles.iter().enumerate().filter(|(i, _)| *i != left_out);
+            seen.clear();
+            seen.extend(others.filter_map(|(_, c)| c[d][index]));
+            seen.sort_unstable();
+            // Of two the mean, as everywhere.
+            let middle = seen.len() / 2;
+            work.sleep = match seen.len() {
+                0 => work.sleep,
+                n if n % 2 == 1 => seen[middle],
+                _ => Ns(seen[middle - 1].0 + (seen[middle].0 - seen[middle - 1].0) / 2),
+            };
+        }
+    }
+    board
+}
+
+/// Neighbours in the recorded order of starts that the prediction has the other
+/// way round, and how far starts are off.
+fn starts(o: &Outlook, derived: &Derived, cycle: &Cycle, span: &PhaseSpan, order: &mut Order) {
+    let Some(simulated) = o.run.cycle.phase(span.phase) else { return };
+    let mut at: Vec<Option<Ns>> = vec![None; derived.board.devices.len()];
+    for c in o.run.cycle.callbacks.iter().filter(|c| c.phase == span.phase) {
+        at[c.device.index()] = Some(c.start - simulated.start);
+    }
+    let mut last: Option<(Ns, Ns)> = None;
+    for c in cycle.callbacks.iter().filter(|c| c.phase == span.phase) {
+        let Some(&d) = derived.place.get(c.device.index()) else { continue };
+        let Some(predicted) = at[d as usize].take() else { continue };
+        let seen = c.start - span.start;
+        order.starts.push(Ns((predicted - seen).0.abs()));
+        if let Some((seen_before, predicted_before)) = last
+            && seen - seen_before > TIE
+        {
+            order.pairs += 1;
+            order.wrong += u64::from(predicted_before - predicted > TIE);
+        }
+        last = Some((seen, predicted));
+    }
+}
