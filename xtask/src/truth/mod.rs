@@ -393,8 +393,11 @@ mod tests {
         let flipped = first.machine.pm_async != Some(true);
         assert_eq!(foretell::question(first, &other).unwrap(), Question::PmAsync(flipped));
         let mut other = first.clone();
-        let gone = other.graph.devices.pop().expect("devices");
-        let name = first.names.get(gone.name).to_owned();
+        // A device that the log names, so that it can be asked about.
+        let middle = first.cycles[0].callbacks.iter().find(|c| c.phase.may_be_async());
+        let gone = middle.expect("callbacks").device.index();
+        let name = first.names.get(first.graph.devices[gone].name).to_owned();
+        other.graph.devices[gone].name = other.names.add("another");
         assert_eq!(foretell::question(first, &other).unwrap(), Question::Without(vec![name]));
     }
 
