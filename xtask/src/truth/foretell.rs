@@ -10,8 +10,9 @@ use dormouse_model::device::DeviceId;
 use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
 use dormouse_read::Options;
+use dormouse_sleep::evidence::fidelity::{Fidelity, Verdict};
+use dormouse_sleep::evidence::machine;
 use dormouse_sleep::simulate::change::{Change, apply};
-use dormouse_sleep::simulate::infer::machine;
 use dormouse_sleep::simulate::kernel::{Kernel, choose};
 use dormouse_sleep::simulate::predict::{Scheduler, outlook};
 use dormouse_sleep::simulate::{Profile, Settings};
@@ -144,19 +145,21 @@ pub fn foretell(
 ) -> Result<(Question, Vec<Row>)> {
     let question = question(before, after)?;
     let seen = reduced(before, keep)?;
-    let (derived, release) = machine(&seen).map_err(anyhow::Error::msg)?;
+    let machine = machine(&seen, None).map_err(anyhow::Error::msg)?;
+    let (derived, release) = (&machine.derived, &machine.release);
     let scheduler = |release: &str| -> Result<Scheduler> {
         let (policy, kernel): (_, Option<Kernel>) =
             choose(release).map_err(|e| anyhow::anyhow!("{e}"))?;
         Ok(Scheduler { policy, kernel })
     };
-    let now = scheduler(&release)?;
+    let now = scheduler(release)?;
     let (then, changes) = match &question {
         Question::PmAsync(on) => (now, vec![Change::PmAsync(*on)]),
         Question::Kernel(release) => (scheduler(release)?, Vec::new()),
         Question::Without(names) => (now, names.iter().cloned().map(Change::Without).collect()),
     };
     let settings = Settings { profile: costs.clone(), pm_async: None, wakeup_at: None };
+    let fidelity = machine.check(&seen, &settings);
     let simulated = outlook(&derived.board, now, &settings)?;
     let changed = apply(&derived.board, &changes).map_err(anyhow::Error::msg)?;
     let foretold = outlook(&changed.board, then, &settings)?;
@@ -176,16 +179,19 @@ pub fn foretell(
             foretold: foretold.phase(phase),
             then: came,
             spread,
-            refused: refusal(was, simulated),
+            refused: refusal(&fidelity, phase, &question),
         });
     }
     Ok((question, rows))
 }
 
-/// Nothing is foretold of a phase that is not reproduced as it was: within 10 %
-/// or 3 ms.
-fn refusal(recorded: Ns, simulated: Ns) -> Option<String> {
-    let apart = (recorded - simulated).0.abs();
-    (apart > (recorded.0 / 10).max(3_000_000))
-        .then(|| format!("took {recorded} and is simulated as {simulated}"))
+/// As `dormouse predict` refuses: nothing is claimed of a phase that is not
+/// reproduced as it was, nor of flags that a log without workers cannot show.
+fn refusal(fidelity: &Fidelity, phase: Phase, question: &Question) -> Option<String> {
+    if fidelity.blind && *question == Question::PmAsync(true) {
+        return Some("nothing in the log says which devices are asynchronous".into());
+    }
+    let check = fidelity.phase(phase)?;
+    (check.verdict == Verdict::NotReproduced)
+        .then(|| format!("took {} and is simulated as {}", check.recorded, check.simulated))
 }
