@@ -105,7 +105,7 @@ pub fn recordings(inputs: &[PathBuf]) -> Result<Vec<Capture>> {
     let (captures, empty): (Vec<Capture>, Vec<Capture>) =
         reading.captures.into_iter().partition(|c| !c.cycles.is_empty());
     if captures.is_empty() {
-        return Err(nothing_in(inputs, &empty).into());
+        return Err(nothing_in(inputs, &empty));
     }
     Ok(captures)
 }
