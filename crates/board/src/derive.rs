@@ -314,7 +314,7 @@ fn fill_facts(derived: &mut Derived, capture: &Capture, in_worker: &[bool], on_m
             if in_worker[d] {
                 seen += 1;
                 device.async_flag = Some(true);
-            } else if on_main[d] {
+            } else if on_main[d] && any_worker {
                 seen += 1;
                 device.async_flag = Some(false);
             } else {
