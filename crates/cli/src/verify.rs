@@ -2,7 +2,9 @@
 
 use anyhow::Result;
 use clap::Args;
+use dormouse_app::failure::NotMet;
 use dormouse_app::verify::{How, Verified};
+use dormouse_sleep::validate::{Held, Outcome};
 use dormouse_write::comparison::text as written;
 use dormouse_write::decision::hold as held_text;
 use serde_json::Value;
@@ -57,11 +59,35 @@ pub fn progress(label: &str, boots: u32, release: &str) {
     }
 }
 
+/// What the kernel did, in words.
+pub struct Said {
+    /// For a terminal.
+    pub text: String,
+    /// For JSON.
+    pub json: Value,
+    held: Held,
+}
+
+impl Said {
+    /// An error if the kernel did something else than predicted.
+    ///
+    /// # Errors
+    /// [`NotMet`].
+    pub fn must_hold(&self) -> Result<()> {
+        match self.held.outcome() {
+            Outcome::Held | Outcome::NothingPredicted => Ok(()),
+            Outcome::OtherDirection | Outcome::OtherSize => {
+                Err(NotMet("the kernel did not confirm the prediction (--verify)".into()).into())
+            }
+        }
+    }
+}
+
 /// What the kernel did, for a terminal and for JSON.
 ///
 /// # Errors
 /// If a side has nothing to compare.
-pub fn said(verified: &Verified) -> Result<(String, Value)> {
+pub fn said(verified: &Verified) -> Result<Said> {
     let (comparison, held) = verified.judge()?;
     let place = &verified.place;
     let text = format!(
@@ -70,5 +96,5 @@ pub fn said(verified: &Verified) -> Result<(String, Value)> {
         written::text(&comparison, &[]),
         held_text::text(&held, place)
     );
-    Ok((text, held_text::json(&held, place)))
+    Ok(Said { text, json: held_text::json(&held, place), held })
 }

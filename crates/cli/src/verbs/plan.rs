@@ -2,7 +2,7 @@
 
 use crate::asked::{AskedArgs, kernel_notes};
 use crate::terminal;
-use crate::verify::{progress, said};
+use crate::verify::{Said, progress, said};
 use anyhow::{Result, bail};
 use clap::Args;
 use dormouse_app::failure::NotMet;
@@ -122,11 +122,12 @@ pub fn run(args: &PlanArgs) -> Result<()> {
         if let Some(worth) = &worth {
             value["energy"] = energy::json(worth);
         }
-        if let Some((_, json)) = verified {
-            value["verified"] = json;
+        if let Some(v) = &verified {
+            value["verified"] = v.json.clone();
         }
         value["fidelity"] = fidelity::json(&checked, board);
-        return terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"));
+        terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
+        return is_met(&found, verified.as_ref());
     }
     let mut text = written::text(board, &goal, &found, &limits);
     if let Some(worth) = &worth {
@@ -137,15 +138,20 @@ pub fn run(args: &PlanArgs) -> Result<()> {
     }
     text.push_str(&fidelity::text(&checked, board));
     text.push_str(&kernel_notes(&now));
-    if let Some((said, _)) = verified {
-        text.push_str(&said);
+    if let Some(v) = &verified {
+        text.push_str(&v.text);
     }
     text.push_str(&next_command(args, board, &found, &limits));
     terminal::print(&text)?;
+    is_met(&found, verified.as_ref())
+}
+
+/// An error if the budget is not met, or the kernel did not confirm the plan.
+fn is_met(found: &Plan, verified: Option<&Said>) -> Result<()> {
     if !found.met {
         bail!(NotMet("the budget is not met".into()));
     }
-    Ok(())
+    verified.map_or(Ok(()), Said::must_hold)
 }
 
 /// What to ask next: the files of a plan, or for what was left out.

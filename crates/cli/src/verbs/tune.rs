@@ -80,8 +80,8 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     };
     if args.json {
         let mut value = written::json(board, &tuned, bound);
-        if let Some((_, json)) = verified {
-            value["verified"] = json;
+        if let Some(v) = &verified {
+            value["verified"] = v.json.clone();
         }
         value["fidelity"] = fidelity::json(&checked, board);
         if on_this_machine && let Some(done) = args.apply.run(board, &tuned)? {
@@ -90,13 +90,14 @@ pub fn run(args: &TuneArgs) -> Result<()> {
             }
             value["applied"] = done.json;
         }
-        return terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"));
+        terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
+        return verified.map_or(Ok(()), |v| v.must_hold());
     }
     let mut text = written::text(board, &tuned, bound);
     text.push_str(&fidelity::text(&checked, board));
     text.push_str(&kernel_notes(&now));
-    if let Some((said, _)) = verified {
-        text.push_str(&said);
+    if let Some(v) = &verified {
+        text.push_str(&v.text);
     }
     if !on_this_machine {
         text.push_str(&next_command(args, &tuned));
@@ -108,7 +109,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
             terminal::print(&to_last(args.udev.as_deref(), board, &tuned)?)?;
         }
     }
-    Ok(())
+    verified.map_or(Ok(()), |v| v.must_hold())
 }
 
 /// Which file was written, and what to do next.
