@@ -7,9 +7,9 @@ use clap_complete::{Shell, generate};
 
 /// Print a completion script for a shell.
 ///
-/// For bash: dormouse completions bash >
-/// ~/.local/share/bash-completion/completions/dormouse
+/// bash reads it from ~/.local/share/bash-completion/completions/dormouse.
 #[derive(Args)]
+#[command(after_help = "Examples:\n  dormouse completions bash\n  dormouse completions zsh")]
 pub struct CompletionsArgs {
     /// The shell.
     #[arg(value_enum)]

@@ -15,6 +15,9 @@ use std::path::PathBuf;
 /// scheduling model alone, and from the medians of the other cycles, which is
 /// what a prediction starts from. A phase is right within 3 % or 1 ms.
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse evaluate captures/laptop-6.12.tar.gz\n  dormouse evaluate dmesg.txt --ask 90"
+)]
 pub struct EvaluateArgs {
     /// Captures or logs.
     #[arg(required = true, value_name = "CAPTURE")]

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 /// Print the manual page, or write one page a verb into a folder.
 ///
-/// To read it: dormouse man | man -l -
+/// The page on standard output is for `man -l -`.
 #[derive(Args)]
+#[command(after_help = "Examples:\n  dormouse man\n  dormouse man -o target/man")]
 pub struct ManArgs {
     /// Write dormouse.1 and a page for every verb into this folder.
     #[arg(short, long, value_name = "FOLDER")]
