@@ -153,7 +153,7 @@ fn does_not_help() -> usize {
     let ran = apply(None);
     print!("{}", ran.text);
     bad += expect("tune --apply succeeds", ran.success);
-    bad += expect("it had something to try", ran.text.contains("flags to change"));
+    bad += expect("it had something to try", !ran.text.contains("Not tried: "));
     bad += expect("it says that the flags are put back", ran.text.contains("Put back: "));
     bad += expect("there is no udev rule", fs::metadata(RULES).is_err());
     bad += expect("no leaf is async", async_leaves() == 0);
