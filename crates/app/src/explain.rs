@@ -13,13 +13,7 @@ use std::path::{Path, PathBuf};
 /// If an input cannot be read, or [`crate::failure::Nothing`] if there is no
 /// cycle in any, and no list of durations.
 pub fn inputs(inputs: &[PathBuf]) -> Result<Vec<Explained>> {
-    let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
-    let reading = read(&list, &Options::default())?;
-    let all: Vec<Explained> = reading
-        .captures
-        .into_iter()
-        .map(|capture| Explained { views: explain(&capture), capture })
-        .collect();
+    let all = explained(inputs)?;
     if all.iter().all(|e| e.views.is_empty() && e.capture.ranked.is_empty()) {
         return Err(nothing_in(inputs, all.iter().map(|e| &e.capture)));
     }
@@ -35,24 +29,33 @@ pub fn labelled(paths: &[PathBuf], apart: bool) -> Result<Vec<(String, Explained
     let groups: Vec<&[PathBuf]> = if apart { paths.chunks(1).collect() } else { vec![paths] };
     let mut out = Vec::new();
     for group in groups {
-        let list: Vec<Input> = group.iter().map(Input::from_arg).collect();
-        let reading = read(&list, &Options::default())?;
+        let captures = explained(group)?;
         let label = group.iter().map(|p| short(p)).collect::<Vec<_>>().join(", ");
-        let several = reading.captures.iter().filter(|c| !c.cycles.is_empty()).count() > 1;
-        for (i, capture) in reading.captures.into_iter().enumerate() {
-            let host = capture.names.get(capture.machine.host).to_string();
+        let several = captures.iter().filter(|e| !e.capture.cycles.is_empty()).count() > 1;
+        for (i, e) in captures.into_iter().enumerate() {
+            let host = e.capture.names.get(e.capture.machine.host).to_string();
             let name = match (several, host.is_empty()) {
                 (false, _) => label.clone(),
                 (true, false) => host,
                 (true, true) => format!("{label} ({})", i + 1),
             };
-            out.push((name, Explained { views: explain(&capture), capture }));
+            out.push((name, e));
         }
     }
     if out.iter().all(|(_, e)| e.views.is_empty()) {
         return Err(nothing_in(paths, out.iter().map(|(_, e)| &e.capture)));
     }
     Ok(out)
+}
+
+/// The captures of `inputs`, explained, with or without cycles.
+fn explained(inputs: &[PathBuf]) -> Result<Vec<Explained>> {
+    let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
+    let captures = read(&list, &Options::default())?.captures;
+    Ok(captures
+        .into_iter()
+        .map(|capture| Explained { views: explain(&capture), capture })
+        .collect())
 }
 
 /// The last part of a path: enough to recognise it, and safe to pass on.

@@ -36,8 +36,6 @@ pub struct Ask {
     pub kinds: Vec<Kind>,
     /// Most candidates.
     pub candidates: u16,
-    /// Power figures and pattern of use: `KEY=VALUE,…` or a file of such lines.
-    pub energy: Option<String>,
 }
 
 /// A plan, what it does not reach, and what it is worth.

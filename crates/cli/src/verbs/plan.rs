@@ -102,7 +102,6 @@ pub fn run(args: &PlanArgs) -> Result<()> {
         offer: args.offer.clone(),
         kinds: args.change.clone(),
         candidates: args.candidates,
-        energy: args.energy.clone(),
     };
     let Found { goal, plan: found, limits, worth } =
         plan(board, now.by, &settings, &ask, usage.as_ref())?;

@@ -186,7 +186,7 @@ fn devices(c: &Comparison<'_>, preset: &str) -> String {
     let mut out = format!(
         "\n{} of {} device times {} beyond the 5 % level (Holm's correction)",
         c.devices.len(),
-        number::grouped(c.devices_tested),
+        number::grouped(c.devices_tested as u64),
         if c.devices.len() == 1 { "differs" } else { "differ" }
     );
     if c.devices.is_empty() {

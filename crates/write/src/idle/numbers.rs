@@ -1,17 +1,6 @@
 //! Numbers as these pages print them.
 
-/// `12,345`.
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, d) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(d);
-    }
-    out
-}
+use crate::wording::number::grouped;
 
 /// `57 %`, rounded; `0.4 %` below one.
 pub fn percent(part: u64, whole: u64) -> String {
@@ -58,7 +47,6 @@ mod tests {
 
     #[test]
     fn numbers_are_rounded_and_grouped() {
-        assert_eq!((grouped(0), grouped(1_234_567)), ("0".into(), "1,234,567".into()));
         assert_eq!(
             (percent(1, 3), percent(1, 500), percent(0, 9)),
             ("33 %".into(), "0.2 %".into(), "0 %".into())

@@ -1,8 +1,9 @@
 //! What `dormouse idle predict` prints.
 
-use super::numbers::{grouped, percent, seconds, us};
+use super::numbers::{percent, seconds, us};
 use super::show::wrap;
 use crate::text::{fit, safe};
+use crate::wording::number::grouped;
 use dormouse_idle::governors::{Kind, Version};
 use dormouse_idle::predict::{Account, Spent};
 use std::fmt::Write as _;

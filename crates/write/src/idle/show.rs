@@ -1,7 +1,8 @@
 //! What `dormouse idle show` prints.
 
-use super::numbers::{grouped, percent, ranges, seconds, us};
+use super::numbers::{percent, ranges, seconds, us};
 use crate::text::{WIDTH, fit, safe};
+use crate::wording::number::grouped;
 use dormouse_idle::doubt::Doubt;
 use dormouse_idle::section::{Finding, Row, Section, finding, of_snapshot, of_trace, totals};
 use dormouse_idle::snapshot::Snapshot;

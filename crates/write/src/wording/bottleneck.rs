@@ -174,7 +174,7 @@ fn crowd(h: &Half) -> String {
     }
     format!(
         " {} short callbacks on the main thread take {t} ({}).",
-        grouped(n as usize),
+        grouped(u64::from(n)),
         share(t, h.total)
     )
 }

@@ -55,7 +55,7 @@ pub fn warning(l: &Loss, captures: &[&Capture]) -> String {
         ),
         "time_backwards" => format!(
             "{} out of order; starts may be off by as much, totals are not.{}",
-            if n == 1 { "1 event is".into() } else { format!("{} events are", grouped(n)) },
+            if n == 1 { "1 event is".into() } else { format!("{} events are", grouped(n as u64)) },
             cure("Record with the boot clock: echo boot > /sys/kernel/tracing/trace_clock"),
         ),
         "no_timestamps" => {
@@ -66,19 +66,19 @@ pub fn warning(l: &Loss, captures: &[&Capture]) -> String {
             if n == 1 {
                 "1 log message was".into()
             } else {
-                format!("{} log messages were", grouped(n))
+                format!("{} log messages were", grouped(n as u64))
             }
         ),
         "cut_line" => format!(
             "{} broken{at}, perhaps by a mail client. Use the unwrapped log: dmesg > FILE",
-            if n == 1 { "1 line is".into() } else { format!("{} lines are", grouped(n)) }
+            if n == 1 { "1 line is".into() } else { format!("{} lines are", grouped(n as u64)) }
         ),
         "lost_events" | "recorder_lost_events" => format!(
             "{} lost: devices may be missing.{}",
             if n == 1 {
                 "1 trace event was".into()
             } else {
-                format!("{} trace events were", grouped(n))
+                format!("{} trace events were", grouped(n as u64))
             },
             if recorded {
                 " Record again with a larger --buffer."
@@ -111,7 +111,7 @@ pub fn warning(l: &Loss, captures: &[&Capture]) -> String {
             if n == 1 {
                 "1 line stands there".into()
             } else {
-                format!("{} lines stand there", grouped(n))
+                format!("{} lines stand there", grouped(n as u64))
             }
         ),
         "another_excerpt" => format!(
@@ -132,7 +132,7 @@ pub fn warning(l: &Loss, captures: &[&Capture]) -> String {
 }
 
 fn cycles_were(n: usize) -> String {
-    if n == 1 { "1 cycle was".into() } else { format!("{} cycles were", grouped(n)) }
+    if n == 1 { "1 cycle was".into() } else { format!("{} cycles were", grouped(n as u64)) }
 }
 
 /// The first callback without an end.

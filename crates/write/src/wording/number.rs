@@ -51,13 +51,13 @@ pub fn share(part: Ns, whole: Ns) -> String {
 pub fn plural(n: usize, one: &str) -> String {
     match (n, one.strip_suffix('y')) {
         (1, _) => format!("1 {one}"),
-        (_, Some(stem)) => format!("{} {stem}ies", grouped(n)),
-        _ => format!("{} {one}s", grouped(n)),
+        (_, Some(stem)) => format!("{} {stem}ies", grouped(n as u64)),
+        _ => format!("{} {one}s", grouped(n as u64)),
     }
 }
 
 /// `1,814`.
-pub fn grouped(n: usize) -> String {
+pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, c) in digits.chars().enumerate() {
@@ -86,5 +86,6 @@ mod tests {
         assert_eq!(plural(1, "dependency"), "1 dependency");
         assert_eq!(plural(2, "dependency"), "2 dependencies");
         assert_eq!(plural(1814, "message"), "1,814 messages");
+        assert_eq!((grouped(0), grouped(1_234_567)), ("0".into(), "1,234,567".into()));
     }
 }
