@@ -181,8 +181,66 @@ fn idle_states_under_a_limit() {
     assert!(none.starts_with("Nothing is changed"), "{none}");
     predict(&["--disable", "C6"]).assert().code(2);
     predict(&["--governor", "haltpoll", "--latency-limit", "20"]).assert().code(2);
+    // A limit may hold for some CPUs alone, and for none that is not there.
+    let one = stdout(&mut predict(&["--latency-limit", "20us@0"]));
+    assert!(one.contains("wake-up delay p99 50 -> 1 us"), "{one}");
+    predict(&["--latency-limit", "20us@1"]).assert().code(2);
+    // 0 hands over to another driver, whose table nobody gave.
+    predict(&["--max-cstate", "0"]).assert().code(2);
+    let fewer = stdout(&mut predict(&["--max-cstate", "1", "--tick", "periodic"]));
+    assert!(fewer.contains("wake-up delay p99 50 -> 50 us"), "{fewer}");
+    // Powers of 10 mW and 1 mW: 9 * 500 us into off, 1 mW for 10 ms, 20 times.
+    let watts = stdout(&mut predict(&["--disable", "off", "--watts", "WFI=10mW,off=1mW"]));
+    assert!(watts.replace("\n  ", " ").contains("Power is as given (--watts)"), "{watts}");
+    assert!(watts.contains("0.29 mJ"), "{watts}");
+    predict(&["--watts", "WFI=10mW"]).assert().code(2);
+    predict(&["--watts", "WFI=1mW,off=10mW"]).assert().code(2);
+    let sweep = stdout(&mut predict(&["--sweep", "limit"]));
+    assert!(sweep.starts_with("2 limits make a difference: p99 from 1 us"), "{sweep}");
+    assert!(sweep.lines().all(|l| l.chars().count() <= 80), "{sweep}");
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(&mut predict(&["--sweep", "limit", "--json"]))).unwrap();
+    assert_eq!(json["schema"], "dormouse-idle-predict/1");
+    assert_eq!(json["trusted"], true);
+    assert_eq!(json["sweep"][1]["model"]["delay_ns"]["p99"], 50_000);
+    assert_eq!(json["recorded"][1]["sleeps"], 20);
     // Without the dump there is no table.
     dormouse().args(["idle", "predict", "--from-governor", "teo"]).arg(&files[0]).assert().code(1);
+}
+
+#[test]
+fn idle_settings_for_a_budget_are_handed_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = idle_inputs(dir.path());
+    let tune = |more: &[&str]| {
+        let mut command = dormouse();
+        command.args(["idle", "tune"]).args(&files).args(more);
+        command
+    };
+    let to = dir.path().join("changes");
+    let to = to.to_str().unwrap();
+    let out = stdout(&mut tune(&["--p99", "20us", "-o", to]));
+    assert!(out.starts_with("Set limit 1 us: p99 50 -> 1 us"), "{out}");
+    assert!(out.lines().all(|l| l.chars().count() <= 80), "{out}");
+    let conf = std::fs::read_to_string(format!("{to}/dormouse-idle.conf")).unwrap();
+    assert!(conf.contains("cpu0/power/pm_qos_resume_latency_us - - - - 1\n"), "{conf}");
+    let tuned = std::fs::read_to_string(format!("{to}/tuned.conf")).unwrap();
+    assert!(tuned.contains("force_latency=1\n"), "{tuned}");
+    // Met as it is, not to be met, and not to be judged.
+    let stays = stdout(&mut tune(&["--p99", "50us"]));
+    assert!(stays.starts_with("Change nothing: p99 50 us is met"), "{stays}");
+    tune(&["--p99", "0"]).assert().code(4);
+    tune(&["--power", "1W"]).assert().code(2);
+    tune(&[]).assert().code(2);
+    // 10 mW in WFI and 1 in off: 1.4 mW are met with off, 1 mW is not.
+    let watts = ["--watts", "WFI=10mW,off=1mW"];
+    let power = stdout(tune(&["--power", "1500uW"]).args(watts));
+    assert!(power.starts_with("Change nothing: 0.00 W is met"), "{power}");
+    tune(&["--power", "1mW"]).args(watts).assert().code(4);
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(&mut tune(&["--p99", "20us", "--json"]))).unwrap();
+    assert_eq!((&json["met"], &json["changed"]), (&true.into(), &true.into()));
+    assert_eq!(json["then"]["delay_ns"]["p99"], 1_000);
 }
 
 #[test]
@@ -212,6 +270,13 @@ fn idle_states_of_a_trace_and_a_dump() {
     assert_eq!(out.lines().next(), Some(first), "{out}");
     assert!(out.contains("irq eth0"), "{out}");
     assert!(out.lines().last().is_some_and(|l| l.starts_with("Next: ")), "{out}");
+    let trace = dir.path().join("again.txt");
+    std::fs::write(&trace, "  <idle>-0  [000] d..1.  1.0: cpu_idle: state=1 cpu_id=0\n").unwrap();
+    let json = stdout(dormouse().args(["idle", "show", "--json"]).args([&dump, &trace]));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["schema"], "dormouse-idle-show/1");
+    assert_eq!(json["snapshots"][0]["sections"][0]["states"][1]["target_residency_us"], 500);
+    assert_eq!(json["traces"][0]["cpus"][0]["open_at_end"], 1);
     // Nothing about idle states: an exit code and advice, not an empty page.
     dormouse().args(["idle", "show", "-"]).write_stdin(TRACE).assert().code(1);
 }

@@ -1,7 +1,7 @@
 //! Energy of sleeps. Power by state is given or assumed; what it costs to go
 //! into a state and back follows from its target residency.
 
-use crate::state::{StateSet, Table};
+use crate::state::Table;
 use alloc::vec::Vec;
 
 /// Power of each state, in a unit of the caller's (mW, or thousandths of the
@@ -48,11 +48,8 @@ impl Powers {
         }
     }
 
-    /// The least energy of `ns` in one of the states that are allowed: what a
-    /// governor that knew the future would spend.
-    pub fn least(&self, table: &Table, disabled: StateSet, limit: i64, ns: i64) -> i128 {
-        let allowed =
-            |i: &usize| !disabled.has(*i) && (*i == 0 || table.states()[*i].latency <= limit);
-        (0..table.states().len()).filter(allowed).map(|i| self.of(i, ns)).min().unwrap_or(0)
+    /// Power of a state, in the caller's unit.
+    pub fn power(&self, state: usize) -> i64 {
+        self.power.get(state).copied().unwrap_or(0)
     }
 }

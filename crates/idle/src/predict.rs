@@ -12,6 +12,7 @@
 
 use crate::energy::Powers;
 use crate::governors::{Governor, Kind, Outcome, Question, SleepLength, Version};
+use crate::oracle::Oracles;
 use crate::state::{StateSet, Table};
 use crate::wake::Wakes;
 use alloc::collections::BTreeMap;
@@ -32,6 +33,8 @@ pub struct Setup<'a> {
     pub kind: Kind,
     /// Its version.
     pub version: Version,
+    /// The tick is never stopped (`nohz=off`).
+    pub periodic: bool,
 }
 
 /// What a governor can know of the next timer when something else wakes the CPU.
@@ -73,8 +76,10 @@ pub struct Account {
     pub ticks: u64,
     /// Energy, power times ns.
     pub energy: i128,
-    /// The least that any choice could have spent on the same sleeps.
-    pub least: i128,
+    /// What others could have made of the same sleeps.
+    pub oracles: Oracles,
+    /// Time at work, ns.
+    pub work: i64,
 }
 
 impl Account {
@@ -93,7 +98,8 @@ impl Account {
         self.awake += other.awake;
         self.ticks += other.ticks;
         self.energy += other.energy;
-        self.least += other.least;
+        self.oracles.add(&other.oracles);
+        self.work = self.work.saturating_add(other.work);
     }
 
     /// The delay that `per_mille` of all wake-ups of a sleeping CPU do not
@@ -105,6 +111,16 @@ impl Account {
             sum += n;
             (u128::from(sum) * 1_000 >= u128::from(all) * u128::from(per_mille)).then_some(delay)
         })
+    }
+
+    /// Sum of all delays, ns: exit latencies that somebody waited for.
+    pub fn waited(&self) -> i128 {
+        self.delays.iter().map(|(&delay, &n)| i128::from(delay) * i128::from(n)).sum()
+    }
+
+    /// Wake-ups of a sleeping CPU that were delayed by more than `ns`.
+    pub fn later_than(&self, ns: i64) -> u64 {
+        self.delays.range(ns.saturating_add(1)..).map(|(_, n)| n).sum()
     }
 
     /// Time asleep, ns.
@@ -127,6 +143,7 @@ pub fn replay(wakes: &Wakes, setup: &Setup, timers: Timers, powers: &Powers) -> 
         governor: Governor::new(setup.kind, setup.version, setup.table),
         account: Account { states: alloc::vec![Spent::default(); n], ..Account::default() },
         now: wakes.start,
+        stopped: false,
     };
     // For each wake-up the next one that is foreseen, itself included.
     let mut ahead = alloc::vec![i64::MAX; wakes.list.len()];
@@ -146,6 +163,8 @@ pub fn replay(wakes: &Wakes, setup: &Setup, timers: Timers, powers: &Powers) -> 
             run.until(w.at, timer);
         }
         run.now = run.now.saturating_add(w.work);
+        run.stopped &= !w.leaves;
+        run.account.work = run.account.work.saturating_add(w.work);
     }
     run.account
 }
@@ -156,6 +175,9 @@ struct Run<'a> {
     governor: Governor,
     account: Account,
     now: i64,
+    /// The tick is stopped (`ts->tick_stopped`); it starts again when the idle
+    /// loop is left (`tick_nohz_idle_exit`), not at every wake-up.
+    stopped: bool,
 }
 
 impl Run<'_> {
@@ -163,30 +185,31 @@ impl Run<'_> {
     fn until(&mut self, at: i64, timer: i64) {
         let (table, tick) = (self.setup.table, self.setup.tick.max(1));
         let (disabled, limit) = (self.setup.disabled, self.setup.limit);
-        self.account.least += self.powers.least(table, disabled, limit, at - self.now);
-        let mut stopped = false;
+        self.account.oracles.see(self.powers, table, disabled, limit, at - self.now);
         loop {
             let begin = self.now;
             let next_tick = (begin.div_euclid(tick) + 1) * tick;
             // A timer that is never foreseen is far away, not at infinity.
             let to_timer = timer.saturating_sub(begin).min(i64::MAX / 4);
-            let to_event = if stopped { to_timer } else { to_timer.min(next_tick - begin) };
-            // While the tick runs, a timer within a tick is not told apart.
-            let length = if !stopped && to_timer <= tick { to_event } else { to_timer };
+            let to_event = if self.stopped { to_timer } else { to_timer.min(next_tick - begin) };
+            // While the tick runs, a timer within a tick is not told apart; a tick
+            // that may not be stopped hides every timer behind it.
+            let near = !self.stopped && to_timer <= tick;
+            let length = if near || self.setup.periodic { to_event } else { to_timer };
             let d = self.governor.select(&Question {
                 table,
                 disabled,
                 limit,
                 tick,
-                tick_stopped: stopped,
+                tick_stopped: self.stopped,
                 sleep: SleepLength { timer: length, event: to_event },
                 now: begin,
             });
-            stopped |= d.stop_tick && to_timer > tick;
+            self.stopped |= d.stop_tick && to_timer > tick && !self.setup.periodic;
             let state = &table.states()[d.state.min(table.deepest())];
             let mut end = at;
             let (mut by_tick, mut poll_limit) = (false, false);
-            if !stopped && next_tick < end {
+            if !self.stopped && next_tick < end {
                 (end, by_tick) = (next_tick, true);
             }
             if state.polls && end - begin > self.poll_time() {

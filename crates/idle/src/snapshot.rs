@@ -90,6 +90,8 @@ pub struct Snapshot {
     pub driver: Option<String>,
     /// The governor in use.
     pub governor: Option<String>,
+    /// Governors that this kernel has; empty if not said.
+    pub governors: Vec<String>,
     /// States by number, by CPU.
     pub cpus: BTreeMap<u32, BTreeMap<u32, StateSeen>>,
     /// How many CPUs the figures of an entry stand for; 0 if each for one.

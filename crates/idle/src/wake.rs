@@ -15,7 +15,14 @@ pub struct Episode {
     pub state: u32,
     /// A timer woke it. Without it, something else, or nobody knows.
     pub timer: bool,
+    /// A task ran between this sleep and the next; `None` where the recording
+    /// does not tell.
+    pub ran: Option<bool>,
 }
+
+/// Work of at least this long is taken for that of a task where the recording
+/// does not tell, ns: a handler alone is shorter.
+pub const TASK: i64 = 100_000;
 
 /// A wake-up and the work after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +33,9 @@ pub struct Wake {
     pub work: i64,
     /// The event was a timer.
     pub timer: bool,
+    /// A task ran after it: the CPU left the idle loop, which starts a stopped
+    /// tick again. After a handler alone it sleeps on without one.
+    pub leaves: bool,
 }
 
 /// The wake-ups of one CPU.
@@ -46,10 +56,12 @@ pub fn wakes(episodes: &[Episode], table: &Table) -> Wakes {
     let one = |(i, e): (usize, &Episode)| {
         let latency = table.states().get(e.state as usize).map_or(0, |s| s.latency);
         let next = episodes.get(i + 1).map_or(e.exit, |n| n.enter);
+        let work = next.saturating_sub(e.exit).max(0);
         Wake {
             at: e.exit.saturating_sub(latency).max(e.enter),
-            work: next.saturating_sub(e.exit).max(0),
+            work,
             timer: e.timer,
+            leaves: e.ran.unwrap_or(work >= TASK),
         }
     };
     Wakes {

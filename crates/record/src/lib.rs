@@ -14,6 +14,7 @@ pub mod apply;
 pub mod devices;
 pub mod file;
 pub mod guard;
+pub mod hold;
 pub mod journal;
 pub mod kmsg;
 pub mod knob;

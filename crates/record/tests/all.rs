@@ -5,4 +5,5 @@ mod apply;
 #[allow(dead_code, reason = "each module uses its own part")]
 mod fake;
 mod guard;
+mod hold;
 mod record;

@@ -3,8 +3,10 @@
 
 use dormouse_idle::energy::Powers;
 use dormouse_idle::governors::{Kind, Version};
+use dormouse_idle::oracle::{Bound, Oracles};
 use dormouse_idle::predict::{Account, Setup, Timers, replay};
 use dormouse_idle::state::{State, StateSet, Table};
+use dormouse_idle::tune::{Choice, NoAnswer, cheapest};
 use dormouse_idle::wake::{Episode, Wake, Wakes, wakes};
 use proptest::prelude::*;
 
@@ -19,7 +21,15 @@ fn table() -> Table {
 
 fn setup(table: &Table, kind: Kind) -> Setup<'_> {
     let version = Version::V6_12;
-    Setup { table, disabled: StateSet::NONE, limit: FREE, tick: TICK, kind, version }
+    Setup {
+        table,
+        disabled: StateSet::NONE,
+        limit: FREE,
+        tick: TICK,
+        kind,
+        version,
+        periodic: false,
+    }
 }
 
 fn run(wakes: &Wakes, setup: &Setup) -> Account {
@@ -28,21 +38,21 @@ fn run(wakes: &Wakes, setup: &Setup) -> Account {
 
 /// A timer every `period`, 50 us of work after each.
 fn periodic(period: i64, count: i64) -> Wakes {
-    let one = |i| Wake { at: (i + 1) * period, work: 50_000, timer: true };
+    let one = |i| Wake { at: (i + 1) * period, work: 50_000, timer: true, leaves: true };
     Wakes { start: 0, list: (0..count).map(one).collect() }
 }
 
 #[test]
 fn the_event_lies_an_exit_latency_before_the_wake_up() {
     let sleeps = [
-        Episode { enter: 1_000, exit: 601_000, state: 2, timer: true },
-        Episode { enter: 650_000, exit: 660_000, state: 2, timer: false },
+        Episode { enter: 1_000, exit: 601_000, state: 2, timer: true, ran: None },
+        Episode { enter: 650_000, exit: 660_000, state: 2, timer: false, ran: Some(true) },
     ];
     let w = wakes(&sleeps, &table());
     assert_eq!(w.start, 1_000);
-    assert_eq!(w.list[0], Wake { at: 501_000, work: 49_000, timer: true });
+    assert_eq!(w.list[0], Wake { at: 501_000, work: 49_000, timer: true, leaves: false });
     // Shorter than the exit latency: not before it fell asleep.
-    assert_eq!(w.list[1], Wake { at: 650_000, work: 0, timer: false });
+    assert_eq!(w.list[1], Wake { at: 650_000, work: 0, timer: false, leaves: true });
 }
 
 #[test]
@@ -69,9 +79,9 @@ fn a_kept_tick_wakes_the_cpu_in_between() {
 #[test]
 fn work_that_takes_too_long_needs_no_sleep() {
     let list = vec![
-        Wake { at: 1_000_000, work: 5_000_000, timer: true },
-        Wake { at: 2_000_000, work: 0, timer: true },
-        Wake { at: 9_000_000, work: 0, timer: true },
+        Wake { at: 1_000_000, work: 5_000_000, timer: true, leaves: true },
+        Wake { at: 2_000_000, work: 0, timer: true, leaves: true },
+        Wake { at: 9_000_000, work: 0, timer: true, leaves: true },
     ];
     let t = table();
     let account = run(&Wakes { start: 0, list }, &setup(&t, Kind::Menu));
@@ -79,16 +89,86 @@ fn work_that_takes_too_long_needs_no_sleep() {
     assert_eq!(account.delays.values().sum::<u64>(), 2);
 }
 
+#[test]
+fn a_handler_alone_does_not_start_the_tick_again() {
+    // Twice 1 ms, then 30 ms: with WFI alone the last sleep is as long as the
+    // tick lets it be.
+    let state = |latency, residency| State { latency, residency, ..State::default() };
+    let t = Table::new(vec![state(1_000, 1_000)]).expect("one state");
+    let ticks = |leaves, periodic| {
+        let one = |at| Wake { at, work: 1_000, timer: true, leaves };
+        let w = Wakes { start: 0, list: vec![one(10_000_000), one(11_000_000), one(41_000_000)] };
+        run(&w, &Setup { periodic, ..setup(&t, Kind::Menu) }).ticks
+    };
+    // Stopped at first, for 10 ms, and never started again.
+    assert_eq!(ticks(false, false), 0);
+    // Every multiple of 4 ms, but not where the event comes first.
+    assert_eq!(ticks(false, true), 10);
+}
+
+#[test]
+fn bounds_of_one_sleep_by_hand() {
+    // 100 us: C1 pays (2 us, from 10 us on), C6 does not. Power 1,000, 500, 0.
+    let t = table();
+    let powers = Powers::assumed(&t);
+    let mut o = Oracles::default();
+    o.see(&powers, &t, StateSet::NONE, FREE, 100_000);
+    // 500 * 10 us to go into C1, then 500 * 100 us.
+    let c1 = 500 * 10_000 + 500 * 100_000;
+    assert_eq!(o.select, Bound { energy: c1, waited: 2_000 });
+    assert_eq!(o.prewake, Bound { energy: c1 - 500 * 2_000, waited: 0 });
+    assert_eq!(o.shallowest, Bound { energy: 1_000 * 100_000, waited: 0 });
+    // Delay is dear at the end of the front.
+    assert_eq!(o.front[9], o.shallowest);
+}
+
+fn any_groups() -> impl Strategy<Value = Vec<Vec<Choice>>> {
+    let one = (0i128..50, -20i64..20).prop_map(|(cost, over)| Choice { cost, over });
+    proptest::collection::vec(proptest::collection::vec(one, 1..5), 1..6)
+}
+
 fn any_wakes() -> impl Strategy<Value = Wakes> {
-    let one = (1i64..20_000_000, 0i64..200_000, any::<bool>());
+    let one = (1i64..20_000_000, 0i64..200_000, any::<bool>(), any::<bool>());
     proptest::collection::vec(one, 1..80).prop_map(|list| {
         let mut at = 0;
-        let wake = |(gap, work, timer)| {
+        let wake = |(gap, work, timer, leaves)| {
             at += gap;
-            Wake { at, work, timer }
+            Wake { at, work, timer, leaves }
         };
         Wakes { start: 0, list: list.into_iter().map(wake).collect() }
     })
+}
+
+proptest! {
+    #[test]
+    fn the_search_finds_what_trying_everything_finds(groups in any_groups()) {
+        let mut best: Option<i128> = None;
+        let all: usize = groups.iter().map(Vec::len).product();
+        for mut n in 0..all {
+            let (mut cost, mut over) = (0, 0);
+            for g in &groups {
+                let c = g[n % g.len()];
+                n /= g.len();
+                cost += c.cost;
+                over += c.over;
+            }
+            if over <= 0 {
+                best = Some(best.map_or(cost, |b: i128| b.min(cost)));
+            }
+        }
+        let found = cheapest(&groups);
+        match best {
+            None => prop_assert_eq!(found, Err(NoAnswer::NotPossible)),
+            Some(best) => {
+                let found = found.expect("an answer");
+                let of = |f: fn(&Choice) -> i128| -> i128 {
+                    found.iter().zip(&groups).map(|(&i, g)| f(&g[i])).sum()
+                };
+                prop_assert_eq!(of(|c| c.cost), best);
+                prop_assert!(of(|c| i128::from(c.over)) <= 0);
+            }
+        }
+    }
 }
 
 proptest! {
@@ -128,8 +208,17 @@ proptest! {
                     // No delay beyond the limit, none below always polling.
                     let longest = a.delay(1_000).unwrap_or(0);
                     prop_assert!(longest <= s.limit.max(0), "{:?} {}", kind, longest);
+                    let o = &a.oracles;
+                    prop_assert_eq!(o.front[0].energy, o.select.energy);
+                    prop_assert!(o.shallowest.waited <= o.select.waited);
+                    let points = o.pareto();
+                    for p in points.windows(2) {
+                        prop_assert!(p[0].energy < p[1].energy && p[0].waited > p[1].waited);
+                    }
                     if s.disabled == StateSet::NONE {
-                        prop_assert!(a.least <= a.energy, "{:?}: {} > {}", kind, a.least, a.energy);
+                        let least = o.select.energy;
+                        prop_assert!(least <= a.energy, "{:?}: {} > {}", kind, least, a.energy);
+                        prop_assert!(o.shallowest.waited <= a.waited(), "{:?}", kind);
                     }
                 }
             }

@@ -40,6 +40,7 @@ enum What<'a> {
     State { cpu: Option<u32>, state: u32, attribute: &'a str },
     Driver,
     Governor,
+    Governors,
 }
 
 /// A path in a line.
@@ -65,6 +66,7 @@ fn find(line: &str) -> Option<Found<'_>> {
         ("cpuidle/current_governor_ro", What::Governor),
         ("cpuidle/current_governor", What::Governor),
         ("cpuidle/driver/name", What::Driver),
+        ("cpuidle/available_governors", What::Governors),
     ] {
         if let Some(at) = line.find(word) {
             let rest = &line[at + word.len()..];
@@ -135,14 +137,16 @@ pub fn parse(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losse
                 What::Governor => {
                     out[at].governor.get_or_insert_with(|| value.to_owned());
                 }
+                What::Governors => {
+                    out[at].governors = value.split_whitespace().map(str::to_owned).collect();
+                }
                 What::State { cpu: None, .. } => nameless += 1,
                 What::State { cpu: Some(cpu), state, attribute } => {
                     let bit = 1u32 << ATTRIBUTES.iter().position(|a| *a == attribute).unwrap_or(0);
                     if seen.get(&(at, cpu, state)).is_some_and(|s| s & bit != 0) {
                         // The same value again: another moment.
-                        let (driver, governor) = (out[at].driver.clone(), out[at].governor.clone());
-                        let label = label(name, found.prefix);
-                        out.push(Snapshot { label, driver, governor, ..Snapshot::default() });
+                        let cpus = BTreeMap::new();
+                        out.push(Snapshot { cpus, ..out[at].clone() });
                         at = out.len() - 1;
                         by_prefix.insert(found.prefix.to_owned(), at);
                     }

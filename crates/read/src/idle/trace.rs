@@ -32,7 +32,7 @@ pub fn read(name: &str, bytes: &[u8], tally: Tally, keep: Keep, losses: &mut Los
     let advice =
         "the trace buffer was too small: enlarge it (buffer_size_kb), or record fewer events";
     losses.add("lost_events", sink.lost, Severity::Error, advice, None);
-    sink.out
+    sink.finish()
 }
 
 /// Lines of a text trace, also inside the HTML of systrace.
@@ -46,6 +46,13 @@ fn text(bytes: &[u8], sink: &mut Sink) {
             continue;
         };
         sink.out.events += 1;
+        if sink.keep
+            && raw.event != b"cpu_idle"
+            && raw.event != b"cpu_idle_miss"
+            && let Some(l) = raw.line()
+        {
+            sink.task(l.cpu, l.pid, raw.event);
+        }
         if !Sink::wants(raw.event) {
             continue;
         }
@@ -68,6 +75,8 @@ struct Sink {
     numbers: HashMap<Vec<u8>, u32>,
     damaged: u64,
     lost: u64,
+    /// Task switches were recorded.
+    switches: bool,
 }
 
 impl Sink {
@@ -84,6 +93,28 @@ impl Sink {
                 | b"call_function_single_entry"
                 | b"hrtimer_expire_entry"
         )
+    }
+
+    /// Anything on a CPU while `pid` is its current task: if that is not the
+    /// idle task, the CPU left the idle loop after its last sleep.
+    fn task(&mut self, cpu: u32, pid: i32, event: &[u8]) {
+        self.switches |= event == b"sched_switch";
+        if pid == 0 {
+            return;
+        }
+        if let Some(e) = self.out.episodes.get_mut(&cpu).and_then(|l| l.last_mut()) {
+            e.ran = Some(true);
+        }
+    }
+
+    /// Where task switches were recorded, sleeps without one had none.
+    fn finish(mut self) -> Sleeps {
+        if self.switches {
+            for e in self.out.episodes.values_mut().flatten() {
+                e.ran.get_or_insert(false);
+            }
+        }
+        self.out
     }
 
     /// The first thing that a CPU does after a sleep is taken for what woke it.
@@ -119,13 +150,16 @@ impl EventSink for Sink {
         };
         let time = stamp.time.0;
         self.out.events += 1;
+        if self.keep && name != b"cpu_idle" && name != b"cpu_idle_miss" {
+            self.task(stamp.cpu, stamp.pid, name);
+        }
         match name {
             b"cpu_idle" => match (field(text, b"state"), field(text, b"cpu_id")) {
                 (Some(AWAKE), Some(cpu)) => {
                     self.out.tally.seen(time);
                     let slept = self.out.tally.exit(cpu as u32, time);
                     if let Some((state, enter)) = slept.filter(|_| self.keep) {
-                        let e = Episode { enter, exit: time, state, timer: false };
+                        let e = Episode { enter, exit: time, state, timer: false, ran: None };
                         self.out.episodes.entry(cpu as u32).or_default().push(e);
                     }
                 }

@@ -1,8 +1,13 @@
-//! CPU idle states for a terminal.
+//! CPU idle states for a terminal, for programs, and as files that set them.
 
+pub mod handover;
+pub mod json;
 mod numbers;
 mod predict;
+mod setting;
 mod show;
+pub mod tune;
 
-pub use predict::{Outlook, predict};
+pub use predict::{Outlook, TRUSTED, predict};
+pub use setting::words as setting_words;
 pub use show::{Page, show};

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 /// A model that misses the recording by more than this part of idle time, in
 /// thousandths, predicts nothing.
-const TRUSTED: u64 = 100;
+pub const TRUSTED: u64 = 100;
 
 /// What is printed.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +33,20 @@ pub struct Outlook<'a> {
     pub error: Option<(usize, u64)>,
     /// Was anything changed?
     pub changed: bool,
+    /// The one limit or set of disabled states with least energy, in words.
+    pub best: (&'a str, &'a Account),
+    /// Where power is from; none if it is assumed.
+    pub power: Option<&'a str>,
+    /// Every limit that makes a difference, ns, and what follows; empty unless
+    /// asked for.
+    pub sweep: &'a [(i64, Account)],
+}
+
+impl Outlook<'_> {
+    /// The model reproduces the recording well enough to predict from.
+    pub fn trusted(&self) -> bool {
+        self.error.is_some_and(|e| e.1 <= TRUSTED)
+    }
 }
 
 /// The page.
@@ -42,7 +56,7 @@ pub fn predict(o: &Outlook) -> String {
     let (at, apart) = o.error.unwrap_or((0, 1_000));
     let state = |i: usize| o.states.get(i).map_or(format!("state {i}"), |n| safe(n).into_owned());
     let name = |g: (Kind, Version)| format!("{} of {}", g.0.name(), g.1.name());
-    let trusted = apart <= TRUSTED;
+    let trusted = o.trusted();
     // No figure of a change rests on a model that misses the present.
     let told = trusted && o.changed;
     if !trusted {
@@ -52,13 +66,16 @@ pub fn predict(o: &Outlook) -> String {
             points(apart),
             state(at)
         ));
+    } else if !o.sweep.is_empty() {
+        out += &wrap(&sweep_answer(o));
     } else if !o.changed {
         out +=
             &wrap("Nothing is changed: give --governor, --kernel, --latency-limit or --disable.");
     } else {
         out += &wrap(&format!(
-            "Energy {} (power assumed), wake-up delay p99 {} -> {} us, longest {} -> {} us.",
+            "Energy {}{}, wake-up delay p99 {} -> {} us, longest {} -> {} us.",
             change(now.energy, then.energy),
+            if o.power.is_some() { "" } else { " (power assumed)" },
             delay(now, 990),
             delay(then, 990),
             delay(now, 1_000),
@@ -111,7 +128,14 @@ pub fn predict(o: &Outlook) -> String {
     row("wake-up delay p99, us", &|a| delay(a, 990));
     row("wake-up delay p99.9, us", &|a| delay(a, 999));
     row("wake-up delay longest, us", &|a| delay(a, 1_000));
+    row("energy", &|a| energy(o, a.energy));
     row("energy above the least possible", &|a| above(a));
+    if trusted {
+        out += &bounds_of(o, if o.changed { then } else { now });
+    }
+    if trusted && !o.sweep.is_empty() {
+        out += &sweep(o);
+    }
     if told {
         out += "\nWhat the governor knows of the next timer bounds the result:\n";
         for (title, i) in [("every wake-up foreseen", 0), ("no wake-up foreseen", 1)] {
@@ -126,11 +150,14 @@ pub fn predict(o: &Outlook) -> String {
         }
     }
     out += &wrap(&format!(
-        "Of {} wake-ups {} are by a timer, as far as the trace says. Power is assumed: equal steps \
-         from the shallowest state to none in the deepest. Ticks of the recording are replayed \
-         as wake-ups.",
+        "Of {} wake-ups {} are by a timer, as far as the trace says. Power is {}. Ticks of the \
+         recording are replayed as wake-ups.",
         grouped(o.wakes.0),
-        grouped(o.wakes.1)
+        grouped(o.wakes.1),
+        o.power.map_or(
+            "assumed: equal steps from the shallowest state to none in the deepest".into(),
+            |p| format!("as given ({})", safe(p))
+        )
     ));
     out.push('\n');
     out += match (trusted, o.changed) {
@@ -146,12 +173,12 @@ fn points(thousandths: u64) -> String {
     format!("{}.{} points", thousandths / 10, thousandths % 10)
 }
 
-fn delay(a: &Account, per_mille: u64) -> String {
+pub(super) fn delay(a: &Account, per_mille: u64) -> String {
     a.delay(per_mille).map_or("-".into(), us)
 }
 
 /// `-3.2 %`: a change.
-fn change(was: i128, is: i128) -> String {
+pub(super) fn change(was: i128, is: i128) -> String {
     if was == 0 {
         return "unknown".into();
     }
@@ -162,12 +189,103 @@ fn change(was: i128, is: i128) -> String {
 }
 
 fn above(a: &Account) -> String {
-    if a.least == 0 { "-".into() } else { change(a.least, a.energy) }
+    match a.oracles.select.energy {
+        0 => "-".into(),
+        least => change(least, a.energy),
+    }
+}
+
+/// Energy as mJ if power is given, else as ms of the shallowest state.
+fn energy(o: &Outlook, e: i128) -> String {
+    // Microwatts times ns are femtojoules.
+    let hundredths = match o.power {
+        Some(_) => (e + 5_000_000_000) / 10_000_000_000,
+        None => (e + 5_000_000) / 10_000_000,
+    };
+    let n = u64::try_from(hundredths.max(0)).unwrap_or(u64::MAX);
+    let unit = if o.power.is_some() { "mJ" } else { "ms of P0" };
+    format!("{}.{:02} {unit}", grouped(n / 100), n % 100)
+}
+
+/// How good any choice could have been on the same sleeps.
+fn bounds_of(o: &Outlook, a: &Account) -> String {
+    let served: u64 = a.delays.values().sum();
+    let mean = |waited: i128| {
+        let ns = waited / i128::from(served.max(1));
+        us(i64::try_from(ns).unwrap_or(i64::MAX))
+    };
+    let x = &a.oracles;
+    let of = if o.changed { "changed" } else { "model now" };
+    let mut out =
+        format!("\n{:<46}{:>20}{:>12}\n", "Bounds on the same sleeps", "energy", "delay us");
+    let rows = [
+        (of.to_string(), a.energy, a.waited()),
+        ("knows the future, obeys the limit".into(), x.select.energy, x.select.waited),
+        ("the same, wakes before the event".into(), x.prewake.energy, x.prewake.waited),
+        ("always the shallowest state".into(), x.shallowest.energy, x.shallowest.waited),
+        (format!("best static: {}", safe(o.best.0)), o.best.1.energy, o.best.1.waited()),
+    ];
+    for (title, e, waited) in rows {
+        let cell = energy(o, e);
+        let _ = writeln!(out, "{:<46}{cell:>20}{:>12}", fit(&title, 45), mean(waited));
+    }
+    // Points that hardly differ from the one before say nothing.
+    let mut shown = a.oracles.select.waited;
+    for p in x.pareto() {
+        if p.waited > shown - shown / 8 || p.waited == x.shallowest.waited {
+            continue;
+        }
+        shown = p.waited;
+        let title = "knows the future, trades energy for delay";
+        let cell = energy(o, p.energy);
+        let _ = writeln!(out, "{title:<46}{cell:>20}{:>12}", mean(p.waited));
+    }
+    out
+}
+
+fn sweep_answer(o: &Outlook) -> String {
+    let (Some(tight), Some(free)) = (o.sweep.first(), o.sweep.last()) else {
+        return String::new();
+    };
+    format!(
+        "{} limits make a difference: p99 from {} us ({} energy) to {} us without a limit.",
+        o.sweep.len(),
+        delay(&tight.1, 990),
+        change(free.1.energy, tight.1.energy),
+        delay(&free.1, 990)
+    )
+}
+
+fn sweep(o: &Outlook) -> String {
+    let Some((_, free)) = o.sweep.last() else { return String::new() };
+    let mut out = String::from("\nLimit, at least      energy  p50 us  p99 us p99.9 us  max us\n");
+    let most = o.sweep.iter().map(|(_, a)| a.energy).max().unwrap_or(1).max(1);
+    for (limit, a) in o.sweep {
+        let name = if *limit >= dormouse_idle::knob::UNLIMITED {
+            "none".into()
+        } else {
+            format!("{} us", us(*limit))
+        };
+        let bar = usize::try_from((a.energy * 14 / most).max(0)).unwrap_or(0);
+        let line = format!(
+            "{name:<18}{:>9}{:>8}{:>8}{:>9}{:>8}  {}",
+            change(free.energy, a.energy),
+            delay(a, 500),
+            delay(a, 990),
+            delay(a, 999),
+            delay(a, 1_000),
+            "#".repeat(bar)
+        );
+        out += line.trim_end();
+        out.push('\n');
+    }
+    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dormouse_idle::oracle::{Bound, Oracles};
     use std::collections::BTreeMap;
 
     fn account(sleeps: u64, delay: i64, energy: i128) -> Account {
@@ -175,7 +293,7 @@ mod tests {
             states: vec![Spent { sleeps, time: 1_000_000 }, Spent { sleeps: 1, time: 9_000_000 }],
             delays: BTreeMap::from([(delay, sleeps)]),
             energy,
-            least: 100,
+            oracles: Oracles { select: Bound { energy: 100, waited: 0 }, ..Oracles::default() },
             ..Account::default()
         }
     }
@@ -195,6 +313,9 @@ mod tests {
             cpus: 1,
             error: Some((1, error)),
             changed,
+            best: ("limit 100 us", &accounts[1]),
+            power: None,
+            sweep: &[],
         })
     }
 

@@ -1,7 +1,10 @@
 //! `dormouse idle`: CPU idle states.
 
+mod asked;
+mod hold;
 mod predict;
 mod show;
+mod tune;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -16,7 +19,9 @@ pub struct IdleArgs {
 #[derive(Subcommand)]
 enum IdleVerb {
     Show(show::ShowArgs),
-    Predict(predict::PredictArgs),
+    Predict(Box<predict::PredictArgs>),
+    Tune(Box<tune::TuneArgs>),
+    Hold(hold::HoldArgs),
 }
 
 /// Runs the verb.
@@ -24,5 +29,7 @@ pub fn run(args: &IdleArgs) -> Result<()> {
     match &args.verb {
         IdleVerb::Show(args) => show::run(args),
         IdleVerb::Predict(args) => predict::run(args),
+        IdleVerb::Tune(args) => tune::run(args),
+        IdleVerb::Hold(args) => hold::run(args),
     }
 }

@@ -1,11 +1,14 @@
 //! `dormouse idle predict`: sleeps under another governor, limit or table.
 
+use super::asked::{PresentArgs, WattsArgs, kind, limit, version};
 use crate::terminal;
 use anyhow::Result;
-use clap::Args;
-use dormouse_app::idle::{self, Asked};
+use clap::{Args, ValueEnum};
+use dormouse_app::failure::NotReproduced;
+use dormouse_app::idle::{self, Asked, Limit, Prediction, Setting};
 use dormouse_idle::governors::{Kind, Version};
-use dormouse_write::idle::{Outlook, predict};
+use dormouse_idle::predict::Account;
+use dormouse_write::idle::{Outlook, json, predict, setting_words};
 use std::path::PathBuf;
 
 /// Predict sleeps under another governor, latency limit or set of states.
@@ -13,10 +16,10 @@ use std::path::PathBuf;
 /// Replays the wake-ups of a trace: which state the governor would choose, how
 /// late each wake-up would be served, what that saves. Needs a trace with
 /// cpu_idle and a dump of the machine's idle states.
-///
-/// Examples: dormouse idle predict trace.txt states.txt --governor menu
-/// dormouse idle predict trace.txt states.txt --latency-limit 50us
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse idle predict trace.txt states.txt --governor menu\n  dormouse idle predict trace.txt states.txt --latency-limit 50us@2-3"
+)]
 pub struct PredictArgs {
     /// A trace with cpu_idle, and a dump of the machine.
     #[arg(required = true)]
@@ -27,68 +30,96 @@ pub struct PredictArgs {
     /// Kernel whose governors decide then: 6.12 or 7.2 (7.3 is the same).
     #[arg(long, value_name = "V", value_parser = version)]
     kernel: Option<Version>,
-    /// Largest exit latency then, such as 50us; 0 leaves state 0 only.
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    latency_limit: Option<i64>,
+    /// Largest exit latency then, such as 50us or 50us@2-3; 0 leaves state 0
+    /// only. The smallest that holds for a CPU counts.
+    #[arg(long, value_name = "TIME[@CPUS]", value_parser = limit)]
+    latency_limit: Vec<Limit>,
     /// State that is disabled then, by name; may be repeated.
     #[arg(long, value_name = "STATE")]
     disable: Vec<String>,
-    /// Governor of the recording, if the dump does not name it.
-    #[arg(long, value_name = "GOVERNOR", value_parser = kind)]
-    from_governor: Option<Kind>,
-    /// Kernel of the recording: 6.12 or 7.2.
-    #[arg(long, value_name = "V", value_parser = version, default_value = "6.12")]
-    from_kernel: Version,
-    /// Ticks a second (CONFIG_HZ).
-    #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u32).range(24..=10_000))]
-    hz: u32,
+    /// Deepest state then, by number (intel_idle.max_cstate).
+    #[arg(long, value_name = "N")]
+    max_cstate: Option<usize>,
+    /// Tick then: `nohz` stops it when a CPU sleeps long, `periodic` never.
+    #[arg(long, value_name = "TICK", default_value = "nohz")]
+    tick: Tick,
+    /// Try every value of a setting: latency against energy.
+    #[arg(long, value_name = "WHAT", conflicts_with = "latency_limit")]
+    sweep: Option<Swept>,
+    #[command(flatten)]
+    watts: WattsArgs,
+    #[command(flatten)]
+    present: PresentArgs,
+    /// Print JSON (docs/idle-json.md).
+    #[arg(long)]
+    json: bool,
 }
 
-fn kind(text: &str) -> Result<Kind, String> {
-    Kind::named(text).ok_or_else(|| "the governors are menu, teo, ladder, haltpoll".into())
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Tick {
+    Nohz,
+    Periodic,
 }
 
-fn version(text: &str) -> Result<Version, String> {
-    let known = if text.starts_with("7.3") { Some(Version::V7_2) } else { Version::named(text) };
-    known.ok_or_else(|| "the governors of these kernels are known: 6.12, 7.2".into())
-}
-
-/// `50us`, `1ms`, `300ns`, `0`: in ns.
-fn time(text: &str) -> Result<i64, String> {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let unit: i64 = match (&text[end..], &text[..end]) {
-        ("ns", _) | ("", "0") => 1,
-        ("us", _) => 1_000,
-        ("ms", _) => 1_000_000,
-        _ => return Err("a time with its unit, such as 50us".into()),
-    };
-    let n: i64 = text[..end].parse().map_err(|_| "a time with its unit, such as 50us")?;
-    n.checked_mul(unit).ok_or_else(|| "that is too long".into())
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Swept {
+    Limit,
 }
 
 /// Runs the verb.
 pub fn run(args: &PredictArgs) -> Result<()> {
-    let p = idle::predict(
-        &args.input,
-        &Asked {
-            from_governor: args.from_governor,
-            from_version: args.from_kernel,
-            governor: args.governor,
-            version: args.kernel,
-            limit: args.latency_limit,
-            disable: args.disable.clone(),
-            hz: args.hz,
-        },
-    )?;
-    terminal::print(&predict(&Outlook {
-        states: &p.states,
-        recorded: &p.recorded,
-        governors: p.governors,
+    let asked = Asked {
+        present: args.present.present(),
+        governor: args.governor,
+        version: args.kernel,
+        limits: args.latency_limit.clone(),
+        disable: args.disable.clone(),
+        max_cstate: args.max_cstate,
+        periodic: args.tick == Tick::Periodic,
+        watts: args.watts.read()?,
+    };
+    let (p, points) = match args.sweep {
+        Some(Swept::Limit) => {
+            let s = idle::sweep(&args.input, &asked)?;
+            (s.prediction, s.points)
+        }
+        None => (idle::predict(&args.input, &asked)?, Vec::new()),
+    };
+    print(&p, &points, args.json)
+}
+
+fn print(p: &Prediction, points: &[(i64, Account)], as_json: bool) -> Result<()> {
+    let best = words(&p.best.setting);
+    let o = Outlook {
+        states: &p.machine.states,
+        recorded: &p.machine.recorded,
+        governors: [p.settings[0].governor, p.settings[1].governor],
         accounts: &p.accounts,
         bounds: &p.bounds,
-        wakes: (p.wakes, p.timers),
-        cpus: p.cpus,
+        wakes: (p.machine.wakes(), p.machine.timers()),
+        cpus: p.machine.cpus.len(),
         error: p.error(),
-        changed: p.changed,
-    }))
+        changed: p.changed(),
+        best: (&best, &p.best.account),
+        power: p.watts.as_ref().map(|w| w.source()),
+        sweep: points,
+    };
+    if as_json {
+        let mut value = json::predict(&o);
+        value["losses"] = json::losses(&p.machine.losses);
+        terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
+    } else {
+        terminal::print(&predict(&o))?;
+    }
+    if o.trusted() {
+        return Ok(());
+    }
+    Err(NotReproduced("the model does not reproduce the recording: nothing is predicted".into())
+        .into())
+}
+
+/// A setting in words, without its governor.
+pub fn words(s: &Setting) -> String {
+    let limits: Vec<(i64, &[u32])> = s.limits.iter().map(|l| (l.ns, &l.cpus[..])).collect();
+    setting_words(&limits, &s.disable, s.max_cstate, s.periodic)
 }

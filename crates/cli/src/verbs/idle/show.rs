@@ -4,7 +4,7 @@ use crate::terminal;
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::idle;
-use dormouse_write::idle::{Page, show};
+use dormouse_write::idle::{Page, json, show};
 use std::path::PathBuf;
 
 /// Show how idle states served: too deep, too shallow, refused; who woke CPUs.
@@ -13,17 +13,20 @@ use std::path::PathBuf;
 /// cpupower idle-info, csv tables, and traces with the event cpu_idle (text,
 /// trace.dat, systrace). Two dumps of one machine are shown as their difference.
 /// A trace and a dump together: each sleep is judged by the table.
-///
-/// Examples: dormouse idle show before.txt after.txt
-/// dormouse idle show trace.dat states.txt
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse idle show before.txt after.txt\n  dormouse idle show trace.dat states.txt"
+)]
 pub struct ShowArgs {
     /// Dumps, tables, traces, or folders of them; `-` is standard input.
     #[arg(required = true)]
     input: Vec<PathBuf>,
     /// At most N entries per list.
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(long, value_name = "N", default_value_t = 8, conflicts_with = "json")]
     top: usize,
+    /// Everything, for programs (docs/idle-json.md).
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs the verb.
@@ -36,5 +39,8 @@ pub fn run(args: &ShowArgs) -> Result<()> {
         losses: &shown.reading.losses,
         top: args.top,
     };
+    if args.json {
+        return terminal::print(&(serde_json::to_string_pretty(&json::show(&page))? + "\n"));
+    }
     terminal::print(&show(&page))
 }

@@ -1,0 +1,13 @@
+//! What inputs say of CPU idle states, and what would be better.
+
+mod machine;
+mod predict;
+mod show;
+mod tune;
+mod watts;
+
+pub use machine::{Cpu, Machine, Present};
+pub use predict::{Asked, Limit, Outcome, Prediction, Setting, Sweep, predict, sweep};
+pub use show::{Shown, show};
+pub use tune::{Budget, Tuned, Wish, tune};
+pub use watts::{Watts, microwatts};

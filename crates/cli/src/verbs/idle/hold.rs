@@ -1,0 +1,64 @@
+//! `dormouse idle hold`: a limit while a command runs.
+
+use super::asked::{cpus, time};
+use crate::verbs::restore;
+use anyhow::Result;
+use clap::Args;
+use dormouse_idle::knob::{dma_latency, resume_latency};
+use dormouse_record::guard::NoObserver;
+use dormouse_record::hold::{Hold, hold};
+use dormouse_record::journal;
+use dormouse_record::process::stop_on_signal;
+use dormouse_record::root::Root;
+use std::path::PathBuf;
+
+/// Hold a limit on exit latencies while a command runs.
+///
+/// For the whole machine through /dev/cpu_dma_latency, or for the CPUs of a list
+/// through their power/pm_qos_resume_latency_us, which are put back afterwards;
+/// if this is killed, `dormouse restore` does it. Ends with the exit code of the
+/// command.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse idle hold --latency 20us -- cyclictest -m -p 80 -D 60\n  dormouse idle hold --latency 0 --cpus 2-3 -- ./control"
+)]
+pub struct HoldArgs {
+    /// Largest exit latency; 0 leaves state 0 only, which on x86 spins.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    latency: i64,
+    /// CPUs that it holds for, such as 2-3,7; all if absent.
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<String>,
+    /// The command.
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+    /// Folder of the journal.
+    #[arg(long, value_name = "DIR", default_value = journal::FOLDER)]
+    journal: String,
+    /// Look for /sys and /dev below DIR (for tests).
+    #[arg(long, hide = true, default_value = "/")]
+    root: PathBuf,
+}
+
+/// Runs the verb; does not return if the command failed.
+pub fn run(args: &HoldArgs) -> Result<()> {
+    let what = match &args.cpus {
+        None => Hold::Machine(dma_latency(args.latency)),
+        Some(list) => {
+            let usage = dormouse_app::failure::Usage;
+            Hold::Cpus(cpus(list).map_err(usage)?, resume_latency(args.latency))
+        }
+    };
+    let stop = stop_on_signal()?;
+    let root = Root::below(&args.root);
+    let (status, restored) =
+        hold(&root, &args.journal, &what, &args.command, &stop, &mut NoObserver)?;
+    if let Some(restored) = &restored {
+        restore::complain(restored)?;
+    }
+    match status.code() {
+        Some(0) => Ok(()),
+        // As a shell does for a command that a signal ended.
+        code => std::process::exit(code.unwrap_or(128 + 15)),
+    }
+}

@@ -1,0 +1,150 @@
+//! `dormouse idle tune`: the setting that meets a budget at least cost.
+
+use super::asked::{PresentArgs, WattsArgs, kind, time};
+use super::predict::words;
+use crate::terminal;
+use anyhow::{Context, Result};
+use clap::{ArgGroup, Args};
+use dormouse_app::failure::{NotMet, NotReproduced};
+use dormouse_app::idle::{self, Budget, Tuned, Wish, microwatts};
+use dormouse_idle::governors::Kind;
+use dormouse_write::idle::handover::Change;
+use dormouse_write::idle::tune as written;
+use dormouse_write::wording::next::word;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Choose governor, limits and disabled states for a budget, at least cost.
+///
+/// Replays the wake-ups of a trace under every setting there is: each governor
+/// of this kernel, every limit on every CPU, every set of disabled states. Needs
+/// a trace with cpu_idle and a dump of the machine's idle states.
+#[derive(Args)]
+#[command(
+    group = ArgGroup::new("budget").required(true).args(["p99", "power"]),
+    after_help = "Examples:\n  dormouse idle tune trace.txt states.txt --p99 60us\n  dormouse idle tune trace.txt states.txt --p99 60us -o changes/"
+)]
+pub struct TuneArgs {
+    /// A trace with cpu_idle, and a dump of the machine.
+    #[arg(required = true)]
+    input: Vec<PathBuf>,
+    /// 99 of 100 wake-ups are delayed by at most this, at least energy.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    p99: Option<i64>,
+    /// Mean power is at most this, at least delay; needs --watts.
+    #[arg(long, value_name = "POWER", value_parser = power)]
+    power: Option<i64>,
+    /// Governor to try, may be repeated; those of the dump if absent.
+    #[arg(long, value_name = "GOVERNOR", value_parser = kind)]
+    governor: Vec<Kind>,
+    /// Also try what needs a restart: intel_idle.max_cstate, nohz=off.
+    #[arg(long)]
+    boot: bool,
+    /// Write the files that set it into this folder.
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    watts: WattsArgs,
+    #[command(flatten)]
+    present: PresentArgs,
+    /// Print JSON (docs/idle-json.md).
+    #[arg(long)]
+    json: bool,
+}
+
+fn power(text: &str) -> Result<i64, String> {
+    microwatts(text).ok_or_else(|| "a power with its unit, such as 12W or 800mW".into())
+}
+
+/// Runs the verb.
+pub fn run(args: &TuneArgs) -> Result<()> {
+    let budget = match (args.p99, args.power) {
+        (Some(ns), _) => Budget::P99(ns),
+        (_, Some(uw)) => Budget::Power(uw),
+        (None, None) => unreachable!("clap asks for one of them"),
+    };
+    let wish = Wish {
+        present: args.present.present(),
+        budget,
+        governors: args.governor.clone(),
+        boot: args.boot,
+        watts: args.watts.read()?,
+    };
+    let t = idle::tune(&args.input, &wish)?;
+    let error = t.error.map_or(1_000, |e| e.1);
+    let trusted = error <= dormouse_write::idle::TRUSTED;
+    let stays = t.setting == idle::Setting::present(&t.machine);
+    let files = match &args.output {
+        Some(folder) if trusted && t.met && !stays => write_files(folder, &t)?,
+        _ => Vec::new(),
+    };
+    let again: Vec<String> = std::env::args().skip(1).map(|a| word(&a)).collect();
+    let budget = match budget {
+        Budget::P99(ns) => format!("p99 {} us", ns / 1_000),
+        Budget::Power(uw) => format!("{} W", written::watts(uw)),
+    };
+    let advice = written::Advice {
+        budget: &budget,
+        governors: [t.machine.governor.0.name(), t.setting.governor.0.name()],
+        setting: &words(&t.setting),
+        stays,
+        met: [t.met, t.holds[0], t.holds[1]],
+        accounts: [&t.present, &t.account],
+        power: t.power,
+        power_from: t.watts.as_ref().map(|w| w.source()),
+        error,
+        trusted,
+        tried: t.tried,
+        some_masks: t.some_masks,
+        written: &files,
+        again: &format!("{} -o changes/", again.join(" ")),
+    };
+    if args.json {
+        let mut value = written::json(&advice);
+        value["losses"] = dormouse_write::idle::json::losses(&t.machine.losses);
+        terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
+    } else {
+        terminal::print(&written::text(&advice))?;
+    }
+    if !trusted {
+        let why = "the model does not reproduce the recording: nothing is proposed";
+        return Err(NotReproduced(why.into()).into());
+    }
+    if !t.met {
+        return Err(NotMet("the budget is not met".into()).into());
+    }
+    Ok(())
+}
+
+/// The setting as files of sysfs and words of the command line.
+fn change(t: &Tuned) -> Change {
+    let (m, s) = (&t.machine, &t.setting);
+    let limited = !s.limits.is_empty();
+    let mut disable = Vec::new();
+    for cpu in &m.cpus {
+        for (i, state) in cpu.table.states().iter().enumerate() {
+            if s.disable.contains(&state.name) {
+                disable.push((cpu.number, i));
+            }
+        }
+    }
+    Change {
+        governor: (s.governor.0 != m.governor.0).then(|| s.governor.0.name().into()),
+        limits: m.cpus.iter().filter(|_| limited).map(|c| (c.number, s.limit(c.number))).collect(),
+        for_all: s.limits.iter().find(|l| l.cpus.is_empty()).map(|l| l.ns),
+        disable,
+        max_cstate: s.max_cstate,
+        periodic: s.periodic,
+    }
+}
+
+fn write_files(folder: &Path, t: &Tuned) -> Result<Vec<String>> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let mut out = Vec::new();
+    for (name, text) in change(t).files() {
+        let path = folder.join(name);
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        out.push(path.display().to_string());
+    }
+    Ok(out)
+}
