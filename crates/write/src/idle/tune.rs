@@ -1,9 +1,10 @@
 //! What `dormouse idle tune` prints.
 
-use super::numbers::{grouped, us};
+use super::numbers::us;
 use super::predict::{change, delay};
 use super::show::wrap;
 use crate::text::safe;
+use crate::wording::number::grouped;
 use dormouse_idle::predict::Account;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
