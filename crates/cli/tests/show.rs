@@ -244,6 +244,40 @@ fn idle_settings_for_a_budget_are_handed_over() {
 }
 
 #[test]
+fn settings_of_real_time_cpus_are_checked() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = dir.path().join("snapshot.txt");
+    let cpu = "/sys/devices/system/cpu";
+    std::fs::write(
+        &text,
+        format!(
+            "/proc/cmdline:isolcpus=1 nohz_full=1\n{cpu}/online:0-1\n\
+             /proc/irq/9/smp_affinity_list:0-1\n\
+             {cpu}/cpu1/power/pm_qos_resume_latency_us:0\n\
+             {cpu}/cpu1/cpuidle/state0/latency:0\n{cpu}/cpu1/cpuidle/state1/latency:133\n\
+             {cpu}/cpu1/cpuidle/state1/name:C6\n"
+        ),
+    )
+    .unwrap();
+    let script = dir.path().join("mend.sh");
+    let mut command = dormouse();
+    command.args(["idle", "check", "--realtime"]).arg(&text).arg("-o").arg(&script);
+    let out = command.assert().code(4).get_output().stdout.clone();
+    let out = String::from_utf8(out).unwrap();
+    let first = "2 settings may delay CPU 1; the worst that is known is 133 us: CPU 1 may sleep";
+    assert_eq!(out.lines().next().map(|l| first.starts_with(l)), Some(true), "{out}");
+    assert!(out.lines().all(|l| l.chars().count() <= 80), "{out}");
+    let script = std::fs::read_to_string(script).unwrap();
+    assert!(script.contains("echo 0 > /proc/irq/9/smp_affinity_list\n"), "{script}");
+    assert!(script.contains("echo 10 > /sys/devices/system/cpu/cpu1/power/"), "{script}");
+    // Nothing of the kind, and nothing at all.
+    std::fs::write(&text, "hello\n").unwrap();
+    dormouse().args(["idle", "check", "--realtime"]).arg(&text).assert().code(1);
+    std::fs::remove_file(&text).unwrap();
+    dormouse().args(["idle", "check", "--realtime"]).arg(&text).assert().code(3);
+}
+
+#[test]
 fn idle_states_of_a_trace_and_a_dump() {
     let dir = tempfile::tempdir().unwrap();
     let dump = dir.path().join("states.txt");

@@ -8,12 +8,14 @@
 
 extern crate alloc;
 
+pub mod cpulist;
 pub mod doubt;
 pub mod energy;
 pub mod governors;
 pub mod knob;
 pub mod oracle;
 pub mod predict;
+pub mod realtime;
 pub mod section;
 pub mod snapshot;
 pub mod state;

@@ -4,4 +4,5 @@ mod by_hand;
 mod data;
 mod golden;
 mod predict;
+mod realtime;
 mod recording;

@@ -2,6 +2,7 @@
 //!
 //! | file | reads |
 //! |---|---|
+//! | `files` | single files of /proc and /sys, for the check of real-time settings |
 //! | `sysfs` | `grep -r . /sys/devices/system/cpu/cpu*/cpuidle` in its dresses, and bare values |
 //! | `table` | `cpupower idle-info`, and tables with a line for each state (csv) |
 //! | `trace` | ftrace text and `trace.dat`: `cpu_idle`, `cpu_idle_miss`, what woke the CPU |
@@ -10,6 +11,7 @@
 //! with a snapshot of the machine beside it the choice of each state can be
 //! judged. Only a trace on standard input is read in its place.
 
+pub mod files;
 mod sysfs;
 mod table;
 mod trace;

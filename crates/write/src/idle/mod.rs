@@ -1,5 +1,6 @@
 //! CPU idle states for a terminal, for programs, and as files that set them.
 
+pub mod check;
 pub mod handover;
 pub mod json;
 mod numbers;

@@ -13,6 +13,7 @@ pub mod losses;
 pub mod next;
 pub mod number;
 pub mod phase;
+pub mod realtime;
 pub mod reason;
 pub mod trust;
 

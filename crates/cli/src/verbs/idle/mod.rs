@@ -1,6 +1,7 @@
 //! `dormouse idle`: CPU idle states.
 
 mod asked;
+mod check;
 mod hold;
 mod predict;
 mod show;
@@ -22,6 +23,7 @@ enum IdleVerb {
     Predict(Box<predict::PredictArgs>),
     Tune(Box<tune::TuneArgs>),
     Hold(hold::HoldArgs),
+    Check(check::CheckArgs),
 }
 
 /// Runs the verb.
@@ -31,5 +33,6 @@ pub fn run(args: &IdleArgs) -> Result<()> {
         IdleVerb::Predict(args) => predict::run(args),
         IdleVerb::Tune(args) => tune::run(args),
         IdleVerb::Hold(args) => hold::run(args),
+        IdleVerb::Check(args) => check::run(args),
     }
 }

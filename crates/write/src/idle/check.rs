@@ -1,0 +1,170 @@
+//! What `dormouse idle check --realtime` prints, and the script that mends it.
+
+use super::show::wrap;
+use crate::text::safe;
+use crate::wording::realtime::{command_line, fault, mend, named, worst};
+use dormouse_idle::realtime::{Fault, Report};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// Name and version of the schema.
+pub const SCHEMA: &str = "dormouse-idle-check/1";
+
+/// The page. `files` is how many values were read, `written` the script, `again`
+/// the command with a place for it.
+pub fn text(r: &Report, budget: i64, files: usize, written: Option<&str>, again: &str) -> String {
+    let us = |ns: i64| (ns + 500) / 1_000;
+    let mut out = String::new();
+    let deepest = r.faults.iter().find(|f| f.worst().is_some());
+    out += &wrap(&match (r.faults.len(), deepest) {
+        (0, _) => format!("{} follow the recipe for real-time CPUs.", named(&r.cpus)),
+        (n, Some(f)) => format!(
+            "{n} setting{} may delay {}; the worst that is known is {}: {}",
+            if n == 1 { "" } else { "s" },
+            named(&r.cpus),
+            worst(f),
+            fault(f)
+        ),
+        (n, None) => format!(
+            "{n} setting{} may delay {}; by how long at worst is not known. {}",
+            if n == 1 { "" } else { "s" },
+            named(&r.cpus),
+            r.faults.first().map_or(String::new(), fault)
+        ),
+    });
+    out += &wrap(&format!(
+        "{files} files were read; states that take more than {} us to leave count as too deep. \
+         Firmware (SMI) and drivers are not judged.",
+        us(budget)
+    ));
+    if !r.faults.is_empty() {
+        out += "\nat worst    what\n";
+        for f in &r.faults {
+            let text = wrap(&fault(f));
+            let mut lines = text.lines();
+            let _ = writeln!(out, "{:>9}   {}", worst(f), lines.next().unwrap_or_default());
+            for line in lines {
+                // Words that no longer fit move to the line after.
+                let _ = writeln!(out, "            {}", line.trim_start());
+            }
+        }
+        out = out.lines().map(narrow).collect();
+    }
+    if r.faults.iter().any(|f| matches!(f, Fault::DeepState { .. })) {
+        out += &wrap(
+            "What a flushed cache adds after a deep state is not known here: measure it (cyclictest \
+             before and after), and touch code and data before the critical phase.",
+        );
+    }
+    for (what, list) in [("Not understood", &r.unread), ("Not in the input", &r.missing)] {
+        for path in list.iter().take(4) {
+            out += &wrap(&format!("{what}: {}", safe(path)));
+        }
+        if list.len() > 4 {
+            out += &wrap(&format!("{what}: {} more.", list.len() - 4));
+        }
+    }
+    let words = command_line(r);
+    if !words.is_empty() {
+        out += &wrap(&format!("For the kernel command line: {words}"));
+    }
+    if let Some(path) = written {
+        let _ = writeln!(out, "Wrote {}.", safe(path));
+    }
+    out.push('\n');
+    out + &wrap(&match (r.faults.is_empty(), written) {
+        (true, _) => "Next: measure it: cyclictest -m -p 80 -D 10m".to_string(),
+        (false, None) => format!("Next: dormouse {again}"),
+        (false, Some(path)) => format!("Next: read {}, run it as root, check again", safe(path)),
+    })
+}
+
+/// A line of the list in at most 80 columns.
+fn narrow(line: &str) -> String {
+    let room = crate::text::WIDTH;
+    if line.chars().count() <= room {
+        return format!("{line}\n");
+    }
+    let cut = line.char_indices().take(room).filter(|c| c.1 == ' ').last().map_or(room, |c| c.0);
+    let rest = line[cut..].trim_start();
+    format!("{}\n            {rest}\n", line[..cut].trim_end())
+}
+
+/// A shell script that mends what can be mended without a restart, and says what
+/// needs one.
+pub fn script(r: &Report, budget: i64) -> String {
+    let mut out = String::from(
+        "#!/bin/sh\n# dormouse: settings for real-time CPUs. Run as root; they last until the next\n\
+         # start, which is also how to undo them.\nset -e\n",
+    );
+    for f in &r.faults {
+        if let Some(command) = mend(f, r, budget) {
+            let _ = writeln!(out, "{command}");
+        }
+    }
+    let words = command_line(r);
+    if !words.is_empty() {
+        let _ = writeln!(out, "# For the kernel command line, then restart:\n# {words}");
+    }
+    out
+}
+
+/// The same for programs.
+pub fn json(r: &Report, budget: i64) -> Value {
+    let one =
+        |f: &Fault| json!({ "what": fault(f), "worst_ns": f.worst(), "mend": mend(f, r, budget) });
+    json!({
+        "schema": SCHEMA,
+        "cpus": r.cpus,
+        "others": r.others,
+        "faults": r.faults.iter().map(one).collect::<Vec<_>>(),
+        "command_line": command_line(r),
+        "missing": r.missing,
+        "unread": r.unread,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn report(faults: Vec<Fault>) -> Report {
+        let (cpus, others) = (BTreeSet::from([2, 3]), BTreeSet::from([0, 1]));
+        Report { cpus, others, faults, ..Report::default() }
+    }
+
+    #[test]
+    fn the_worst_is_told_first_and_everything_is_mended() {
+        let two = BTreeSet::from([2]);
+        let r = report(vec![
+            Fault::DeepState {
+                cpu: 2,
+                state: "C6".into(),
+                latency: 133_000,
+                limit: dormouse_idle::knob::UNLIMITED,
+            },
+            Fault::Tick(two.clone()),
+            Fault::Interrupt { irq: 24, cpus: two },
+        ]);
+        let text = text(&r, 10_000, 40, None, "idle check --realtime -o mend.sh");
+        let flowing = text.replace("\n  ", " ");
+        assert!(
+            flowing.starts_with(
+                "3 settings may delay CPUs 2-3; the worst that is known is 133 us: CPU 2 may sleep in C6"
+            ),
+            "{text}"
+        );
+        assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+        assert!(text.ends_with("Next: dormouse idle check --realtime -o mend.sh\n"), "{text}");
+        let script = script(&r, 10_000);
+        for line in [
+            "echo 10 > /sys/devices/system/cpu/cpu2/power/pm_qos_resume_latency_us\n",
+            "echo 0-1 > /proc/irq/24/smp_affinity_list\n",
+            "# nohz_full=2-3\n",
+        ] {
+            assert!(script.contains(line), "{line}: {script}");
+        }
+        assert!(super::text(&report(vec![]), 10_000, 40, None, "").starts_with("CPUs 2-3 follow"));
+    }
+}
