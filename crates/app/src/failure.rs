@@ -105,7 +105,11 @@ fn what_is_there(inputs: &[PathBuf]) -> String {
 
 /// The first of the inputs.
 fn names(inputs: &[PathBuf]) -> String {
-    let shown = inputs.iter().take(3).map(|p| safe(&p.display().to_string()).into_owned());
+    let name = |p: &PathBuf| match p.to_str() {
+        Some("-") => "standard input".to_string(),
+        _ => safe(&p.display().to_string()).into_owned(),
+    };
+    let shown = inputs.iter().take(3).map(name);
     let mut names: Vec<String> = shown.collect();
     if inputs.len() > 3 {
         names.push(format!("and {} more", inputs.len() - 3));

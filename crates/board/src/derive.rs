@@ -341,13 +341,16 @@ fn fill_facts(derived: &mut Derived, capture: &Capture, in_worker: &[bool], on_m
     }
     if seen > 0 {
         say.push(format!(
-            "The async flag of {seen} devices is taken from the thread their callbacks ran in."
+            "The async flag of {} is taken from the thread of its callbacks.",
+            devices(seen)
         ));
     }
     if unknown > 0 {
         say.push(format!(
-            "The async flag of {unknown} devices cannot be seen (no callback in a known thread); \
-             they are taken as synchronous."
+            "The async flag of {} is not known (no callback in a known thread); {} taken as \
+             synchronous.",
+            devices(unknown),
+            if unknown == 1 { "it is" } else { "they are" }
         ));
     }
 }
@@ -386,8 +389,9 @@ fn take_vanished(derived: &mut Derived, cycles: &[&Cycle], place: &[u32]) {
     }
     if vanished > 0 {
         derived.assumptions.push(format!(
-            "{vanished} devices vanish during the cycle (prepared, never completed); nothing waits \
-             for them on the way up."
+            "{} during the cycle (prepared, never completed); no device waits for {} on the way up.",
+            if vanished == 1 { "1 device vanishes".into() } else { format!("{vanished} devices vanish") },
+            if vanished == 1 { "it" } else { "them" }
         ));
     }
 }
@@ -417,19 +421,24 @@ fn say_rest(derived: &mut Derived, capture: &Capture, cycles: usize) {
         .count();
     if orphans > 0 {
         say.push(format!(
-            "{orphans} devices name a parent without callbacks that the log does not list; they \
-             are taken as roots."
+            "{} a parent without callbacks that the log does not list; {} taken as {}.",
+            if orphans == 1 { "1 device names".into() } else { format!("{orphans} devices name") },
+            if orphans == 1 { "it is" } else { "they are" },
+            if orphans == 1 { "a root" } else { "roots" }
         ));
     }
     say.push(
         "Callbacks are taken to sleep: the log does not say how much of their time is computing."
             .into(),
     );
-    say.push(if cycles == 1 {
-        "Times are those of one cycle; record more for a range.".into()
-    } else {
-        format!("Times are medians over {cycles} cycles.")
-    });
+    if cycles == 1 {
+        say.push("One cycle is typical of all; record more for a range.".into());
+    }
+}
+
+/// `1 device`, `2 devices`.
+fn devices(n: u32) -> String {
+    if n == 1 { "1 device".into() } else { format!("{n} devices") }
 }
 
 fn median(values: &mut [Ns]) -> Option<Ns> {

@@ -1,5 +1,6 @@
 //! `tune --apply`: tries flags on this machine and keeps them if they help.
 
+use crate::number::{any, number};
 use crate::recording::{Print, SleepArgs, Terminal, observer, restore_on_panic, what_it_does};
 use crate::terminal;
 use crate::verbs::restore;
@@ -10,6 +11,7 @@ use dormouse_app::failure::Usage;
 use dormouse_board::Board;
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::Outcome;
+use dormouse_model::device::Device;
 use dormouse_model::phase::Direction;
 use dormouse_model::time::Ns;
 use dormouse_read::{Options as Reader, read_bytes};
@@ -25,30 +27,27 @@ use dormouse_sleep::tune::Tuned;
 use dormouse_write::comparison::{json as compared, text as written};
 use serde_json::{Value, json};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// How to try the flags.
 #[derive(Args)]
 #[command(next_help_heading = "With --apply")]
 pub struct ApplyArgs {
     /// Set the flags on this machine, let it sleep with and without them, and
-    /// keep them only if it is faster beyond doubt; otherwise every flag is put
+    /// keep them only if it is faster (p < 0.01); otherwise every flag is put
     /// back. Needs root and --yes, and a recording of this machine as input.
     #[arg(long)]
     apply: bool,
-    /// Sleeps without the flags, and as many with them. They come in pairs, and
-    /// a coin decides for each which is first, so that a machine that gets
+    /// Cycles without the flags, and as many with them. They come in pairs, and
+    /// a coin says for each which is first, so that a machine that gets
     /// slower or faster meanwhile favours neither.
     #[arg(long, value_name = "N", default_value_t = 10, requires = "apply",
-          value_parser = clap::value_parser!(u32).range(LEAST_PAIRS as i64..=1_000))]
-    sleeps: u32,
+          value_parser = number(LEAST_PAIRS as u32, 1_000))]
+    cycles: u32,
     /// Number that the coin is made of; the same number gives the same order
     /// [default: another one each time, and printed].
-    #[arg(long, value_name = "N", requires = "apply")]
+    #[arg(long, value_name = "N", requires = "apply", value_parser = any)]
     order_seed: Option<u64>,
-    /// Save what was recorded in this folder: without.tar.gz and with.tar.gz.
-    #[arg(short, long, value_name = "FOLDER", requires = "apply")]
-    output: Option<PathBuf>,
     #[command(flatten)]
     sleep: SleepArgs,
 }
@@ -87,14 +86,38 @@ impl ApplyArgs {
         Ok(true)
     }
 
-    /// Tries what `tuned` proposes for `board`. `None` after a dry run.
+    /// Whether the flags of `board` could be set on a machine: it says where its
+    /// devices are in sysfs.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub fn can_be_of_a_machine(board: &Board, input: &Path) -> Result<()> {
+        let known = |d: &Device| !board.names.get(d.facts.devpath).is_empty();
+        if board.graph.devices.iter().any(known) {
+            return Ok(());
+        }
+        Err(Usage(format!(
+            "--apply needs a recording of this machine (dormouse record); {} does not say where \
+             its devices are in sysfs: it is a board, a log, or from the laboratory",
+            input.display()
+        ))
+        .into())
+    }
+
+    /// Tries what `tuned` proposes for `board`, and saves the recordings in the
+    /// folder `keep`. `None` after a dry run.
     ///
     /// # Errors
     /// If the flags are not those of this machine, or recording fails. Every
     /// flag is as it was then.
-    pub fn run(&self, board: &Board, tuned: &Tuned) -> Result<Option<Applied>> {
+    pub fn run(
+        &self,
+        board: &Board,
+        tuned: &Tuned,
+        keep: Option<&Path>,
+    ) -> Result<Option<Applied>> {
         let root = self.sleep.root();
-        let options = self.sleep.options(self.sleeps);
+        let options = self.sleep.options(self.cycles);
         let flags = flags(board, tuned)?;
         let pending = flags.pending(&root).map_err(|e| Usage(e.to_string()))?;
         if pending.is_empty() {
@@ -108,21 +131,19 @@ impl ApplyArgs {
         if self.sleep.dry_run || !self.sleep.yes {
             return self.rehearse(&root, &options, &flags).map(|()| None);
         }
-        if let Some(folder) = &self.output {
+        if let Some(folder) = keep {
             fs::create_dir_all(folder)
                 .with_context(|| format!("cannot make {}", folder.display()))?;
         }
         restore_on_panic(&root, &options.journal);
         let mut observer = observer()?;
         let seed = self.order_seed.unwrap_or_else(any_seed);
-        let with_first = order(self.sleeps as usize, seed);
+        let with_first = order(self.cycles as usize, seed);
         let mut watch = Terminal::new(self.all_sleeps())?;
         let measured =
             apply::measure(&root, &options, &flags, &with_first, &mut *observer, &mut watch)?;
         watch.bar.finish_and_clear();
-        if let Some(folder) = &self.output {
-            save(folder, &measured)?;
-        }
+        let saved = keep.map_or(Ok(String::new()), |folder| save(folder, &measured))?;
         whole(&measured)?;
         let judgement = judge(&pairs(&measured)?);
         let (text, comparison) = compared_sides(&measured)?;
@@ -134,7 +155,7 @@ impl ApplyArgs {
         Ok(Some(Applied {
             kept: judgement.keep(),
             text: format!(
-                "\n{text}\n{}{}",
+                "\n{text}\n{saved}{}{}",
                 in_pairs(&judgement, &with_first, seed),
                 verdict(&judgement, kept)
             ),
@@ -151,7 +172,7 @@ impl ApplyArgs {
 
     /// All the machine sleeps, with the warm-up.
     fn all_sleeps(&self) -> u32 {
-        apply::sleeps(self.sleeps as usize) as u32
+        apply::sleeps(self.cycles as usize) as u32
     }
 
     fn rehearse(&self, root: &Root, options: &Options, flags: &Flags) -> Result<()> {
@@ -194,9 +215,9 @@ fn flags(board: &Board, tuned: &Tuned) -> Result<Flags> {
 fn whole(measured: &Measured) -> Result<()> {
     restore::complain(&Restored { failed: measured.failed.clone(), ..Restored::default() })?;
     if let Some(e) = &measured.error {
-        bail!("{e}; the flags were not kept, and every knob was put back");
+        bail!("{e}; the flags were not kept, and every setting was put back");
     }
-    ensure!(!measured.stopped, "stopped: the flags were not kept, and every knob was put back");
+    ensure!(!measured.stopped, "stopped: the flags were not kept, and every setting was put back");
     Ok(())
 }
 
@@ -206,15 +227,18 @@ fn any_seed() -> u64 {
     u64::from(time.unwrap_or_default().subsec_micros())
 }
 
-fn save(folder: &Path, measured: &Measured) -> Result<()> {
+/// Saves what was recorded; says to which files.
+fn save(folder: &Path, measured: &Measured) -> Result<String> {
+    let mut text = String::new();
     for (label, with_flags) in SIDES {
         let side = measured.side(with_flags);
         if !side.is_empty() {
             let path = folder.join(format!("{label}.tar.gz"));
             side.save(&path).with_context(|| format!("cannot write {}", path.display()))?;
+            text.push_str(&format!("Wrote {}.\n", path.display()));
         }
     }
-    Ok(())
+    Ok(text)
 }
 
 const SIDES: [(&str, bool); 2] = [("without", false), ("with", true)];

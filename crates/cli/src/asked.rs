@@ -3,6 +3,7 @@
 use crate::verify::VerifyArgs;
 use anyhow::Result;
 use clap::Args;
+use dormouse_app::failure::Usage;
 use dormouse_app::kernels::Now;
 use dormouse_app::machine::{self, Machine};
 use std::path::{Path, PathBuf};
@@ -23,13 +24,26 @@ pub struct AskedArgs {
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    verify: VerifyArgs,
+    pub verify: VerifyArgs,
 }
 
 impl AskedArgs {
     /// What was given.
     pub fn input(&self) -> &Path {
         &self.input
+    }
+
+    /// That recordings are kept only where there are some: `records` if this
+    /// machine is recorded.
+    ///
+    /// # Errors
+    /// If `--keep-recordings` would have no effect.
+    pub fn check(&self, records: bool) -> Result<()> {
+        if self.verify.keep_recordings().is_some() && !self.verify.is_asked() && !records {
+            let text = "--keep-recordings has no effect: nothing is recorded without --verify lab";
+            return Err(Usage(text.into()).into());
+        }
+        Ok(())
     }
 
     /// Reads the machine and opens the laboratory.

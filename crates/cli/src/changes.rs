@@ -1,5 +1,6 @@
 //! Changes of a machine as options of a verb.
 
+use crate::number::number;
 use clap::Args;
 use dormouse_app::changes::Changes;
 
@@ -11,7 +12,7 @@ pub struct ChangeArgs {
     #[arg(long, value_name = "V|POLICY")]
     kernel: Option<String>,
     /// Value of /sys/power/pm_async.
-    #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u8).range(0..=1))]
+    #[arg(long, value_name = "0|1", value_parser = number::<u8>(0, 1))]
     pm_async: Option<u8>,
     /// Make matching devices asynchronous (name or DRIVER/NAME, * and ?).
     #[arg(long = "async", value_name = "PATTERN")]
@@ -26,7 +27,7 @@ pub struct ChangeArgs {
     #[arg(long, value_name = "PATTERN=F")]
     scale: Vec<String>,
     /// Number of CPUs.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    #[arg(long, value_parser = number::<u32>(1, 65_536))]
     cpus: Option<u32>,
 }
 

@@ -9,6 +9,7 @@ mod apply;
 mod asked;
 mod changes;
 mod exit;
+mod number;
 mod recording;
 mod verbs;
 mod verify;

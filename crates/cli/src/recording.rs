@@ -1,6 +1,7 @@
 //! Letting this machine sleep as `record` and `tune --apply` do: how it sleeps,
 //! what is said meanwhile, and the ways out.
 
+use crate::number::{any, number};
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use dormouse_record::guard::{self, NoObserver, Observer, Step};
@@ -34,17 +35,17 @@ pub struct SleepArgs {
     #[arg(long, value_name = "SOURCE", default_value = "rtc:15", value_parser = wake)]
     wake: Wake,
     /// Seconds between cycles [default: 5, with --pm-test 1].
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = any)]
     interval: Option<u64>,
     /// Set /sys/power/sync_on_suspend while recording.
     #[arg(long, value_name = "0|1", value_parser = bit)]
-    sync: Option<bool>,
+    sync_on_suspend: Option<bool>,
     /// Leave the console's log level alone. A slow console costs milliseconds
     /// a line, but shows where a machine hangs.
     #[arg(long)]
     verbose_console: bool,
     /// Trace buffer of each CPU in KiB [default: enough for the devices].
-    #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(64..=4_194_304))]
+    #[arg(long, value_name = "KIB", value_parser = number::<u64>(64, 4_194_304))]
     buffer: Option<u64>,
     /// Really do it. Without, only say what would be done.
     #[arg(long)]
@@ -52,7 +53,7 @@ pub struct SleepArgs {
     /// Print every write that would be made, and make none.
     #[arg(long)]
     pub dry_run: bool,
-    /// Folder of the journal of changed knobs; keep it off disks that sleep.
+    /// Folder of the journal of changed settings; keep it off disks that sleep.
     #[arg(long, value_name = "DIR", default_value = journal::FOLDER)]
     journal: String,
     /// Look for /sys and /proc below DIR (for tests).
@@ -140,7 +141,7 @@ impl SleepArgs {
             pm_test: self.pm_test.clone(),
             wake: self.wake.clone(),
             interval: Duration::from_secs(interval),
-            sync: self.sync,
+            sync: self.sync_on_suspend,
             console_level: (!self.verbose_console).then_some(3),
             buffer_kib: self.buffer,
             journal: self.journal.clone(),
@@ -168,7 +169,7 @@ pub fn restore_on_panic(root: &Root, folder: &str) {
     std::panic::set_hook(Box::new(move |info| {
         before(info);
         if let Ok(r) = guard::restore_own(&root, &folder) {
-            eprintln!("dormouse: {} knobs were put back", r.done.len());
+            eprintln!("dormouse: settings put back: {}", r.done.len());
         }
     }));
 }

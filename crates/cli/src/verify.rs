@@ -1,5 +1,6 @@
 //! `--verify lab` as options, and what it says meanwhile and at the end.
 
+use crate::number::number;
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::failure::NotMet;
@@ -9,7 +10,7 @@ use dormouse_write::comparison::text as written;
 use dormouse_write::decision::hold as held_text;
 use serde_json::Value;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How to verify.
 #[derive(Args)]
@@ -20,31 +21,41 @@ pub struct VerifyArgs {
     verify: Option<String>,
     /// Boots on each side, each with another seed.
     #[arg(long, value_name = "N", default_value_t = 2, requires = "verify",
-          value_parser = clap::value_parser!(u32).range(1..=100))]
+          value_parser = number::<u32>(1, 100))]
     boots: u32,
     /// Cycles of each boot; the first ones are left out, because they are slower.
     #[arg(long, value_name = "N", default_value_t = 8, requires = "verify",
-          value_parser = clap::value_parser!(u32).range(2..=1_000))]
-    cycles: u32,
+          value_parser = number::<u32>(2, 1_000))]
+    lab_cycles: u32,
     /// CPUs of the guest; as many as the machine has, at most 4, if absent.
     #[arg(long, value_name = "N", requires = "verify",
-          value_parser = clap::value_parser!(u32).range(1..=64))]
+          value_parser = number::<u32>(1, 64))]
     cpus: Option<u32>,
     /// Guests at the same time, 1 or 2.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "verify",
-          value_parser = clap::value_parser!(u32).range(1..=2))]
+          value_parser = number::<u32>(1, 2))]
     jobs: u32,
-    /// Keep the two recordings in this folder.
-    #[arg(long, value_name = "FOLDER", requires = "verify")]
+    /// Keep the recordings of both sides in this folder.
+    #[arg(long, value_name = "FOLDER")]
     keep_recordings: Option<PathBuf>,
 }
 
 impl VerifyArgs {
+    /// Where the recordings of both sides are kept.
+    pub fn keep_recordings(&self) -> Option<&Path> {
+        self.keep_recordings.as_deref()
+    }
+
+    /// Whether a kernel is asked.
+    pub fn is_asked(&self) -> bool {
+        self.verify.is_some()
+    }
+
     /// How to verify, if it was asked for.
     pub fn how(&self) -> Option<How> {
         self.verify.as_ref().map(|_| How {
             boots: self.boots,
-            cycles: self.cycles,
+            cycles: self.lab_cycles,
             cpus: self.cpus,
             jobs: self.jobs,
             keep: self.keep_recordings.clone(),

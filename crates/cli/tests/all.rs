@@ -11,6 +11,7 @@ mod manual;
 mod readme;
 mod record;
 mod replay;
+mod screens;
 mod show;
 mod show_real;
 mod words;

@@ -249,7 +249,7 @@ fn tuning_is_verified_on_a_kernel() {
         "lab",
         "--boots",
         "1",
-        "--cycles",
+        "--lab-cycles",
         "3",
         "--keep-recordings",
         folder.path().to_str().expect("a path"),

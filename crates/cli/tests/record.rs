@@ -111,8 +111,14 @@ fn without_yes_it_says_what_it_would_do_and_fails() {
 fn what_the_machine_does_not_offer_is_refused() {
     let dir = tree();
     for (args, words) in [
-        (&["record", "--yes", "--mode", "standby"][..], "\"standby\" is not in /sys/power/state"),
-        (&["record", "--yes", "--pm-test", "core"][..], "\"core\" is not in /sys/power/pm_test"),
+        (
+            &["record", "--yes", "--mode", "standby"][..],
+            "cannot suspend: \"standby\" is not in /sys/power/state",
+        ),
+        (
+            &["record", "--yes", "--pm-test", "core"][..],
+            "cannot suspend: \"core\" is not in /sys/power/pm_test",
+        ),
         (&["record", "--dry-run", "--wake", "rtc:9"][..], "no real-time clock"),
         (&["record", "--yes", "-o", "/"][..], "is a folder"),
         (&["record", "--yes", "--wake", "rtc:0"][..], "from 2 to 86400"),
@@ -158,7 +164,7 @@ fn an_error_on_the_way_puts_everything_back() {
         .assert()
         .failure()
         .stderr(predicate::str::contains("instances/dormouse/tracing_on"))
-        .stderr(predicate::str::contains("every knob was put back"));
+        .stderr(predicate::str::contains("every setting was put back"));
     assert_eq!(files(&dir), before);
     assert!(!dir.path().join("sys/kernel/tracing/instances/dormouse").exists());
 }
@@ -246,7 +252,7 @@ fn apply_refuses_flags_that_are_not_of_this_machine() {
         ("/devices/platform/gone", "gone/power/async is not on this machine"),
         ("/devices/../kernel", "is not the folder of a device"),
         ("/class/x", "is not the folder of a device"),
-        ("\"\"", "does not say where a is in sysfs"),
+        ("\"\"", "does not say where"),
     ] {
         let said = apply(&dir, devpath, &["--yes", "--pm-test", "devices"]).assert().code(2);
         said.stderr(predicate::str::contains(words));
@@ -281,7 +287,7 @@ fn apply_puts_everything_back_after_an_error_and_after_a_kill() {
     apply(&dir, A, &args)
         .assert()
         .failure()
-        .stderr(predicate::str::contains("every knob was put back"));
+        .stderr(predicate::str::contains("every setting was put back"));
     let before = files(&dir);
     assert_eq!(before["sys/devices/platform/a/power/async"], "disabled");
     for step in 0..6 {
@@ -302,7 +308,7 @@ fn kept_flags_are_put_back_when_asked() {
     fs::write(run.join("kept-1"), journal).unwrap();
     dormouse(&dir, &["restore"]).assert().success().stdout(
         predicate::str::contains("nothing to put back\n")
-            .and(predicate::str::contains("1 knob of `tune --apply` kept")),
+            .and(predicate::str::contains("1 setting of `tune --apply` kept")),
     );
     assert_eq!(files(&dir)["sys/devices/platform/a/power/async"], "enabled");
     dormouse(&dir, &["restore", "--kept"])

@@ -247,9 +247,10 @@ pub fn rerun(kernel: &Kernel, recipe: &Recipe, limit: Duration) -> Result<Record
 pub fn recipe(bytes: &[u8]) -> Result<Recipe> {
     let file = read(bytes)?;
     let lab = file.document.lab.ok_or_else(|| {
-        Error::other("not made by dormouse lab: nothing in it says how to make it again")
+        Error::other("recorded on a machine, not by dormouse lab: it cannot be made again")
     })?;
-    serde_json::from_value(lab).map_err(|e| Error::other(format!("its recipe: {e}")))
+    serde_json::from_value(lab)
+        .map_err(|_| Error::other("made by another version of dormouse lab: its recipe is unknown"))
 }
 
 fn read(bytes: &[u8]) -> Result<CaptureFile> {
@@ -261,16 +262,18 @@ fn read(bytes: &[u8]) -> Result<CaptureFile> {
         flate2::read::GzDecoder::new(bytes)
             .take(4 << 30)
             .read_to_end(&mut out)
-            .map_err(|e| Error::other(format!("capture: {e}")))?;
+            .map_err(|_| Error::other("damaged, or no capture of dormouse lab"))?;
         tar = out;
         &tar[..]
     } else {
         bytes
     };
-    let (file, losses) = capture_file::read(bytes).map_err(|e| Error::other(e.to_string()))?;
+    // What is wrong with it in detail would quote the file, which may be anything.
+    let (file, losses) = capture_file::read(bytes)
+        .map_err(|_| Error::other("no capture of dormouse record or lab"))?;
     match losses.list.first() {
         None => Ok(file),
-        Some(l) => Err(Error::other(format!("capture: {} ({})", l.kind, l.advice))),
+        Some(_) => Err(Error::other("damaged: copy the capture again")),
     }
 }
 

@@ -54,7 +54,16 @@ fn apply(crash_at: Option<&str>) -> Ran {
     let _ = fs::remove_file(RULES);
     let test = ["--pm-test", "devices", "--interval", "0"];
     let what = ["tune", INPUT, "--bold", "--only", "leaf*", "--udev", RULES];
-    let how = ["--apply", "--yes", "--sleeps", "8", "--order-seed", "1", "-o", "/tmp/sides"];
+    let how = [
+        "--apply",
+        "--yes",
+        "--cycles",
+        "8",
+        "--order-seed",
+        "1",
+        "--keep-recordings",
+        "/tmp/sides",
+    ];
     dormouse(&[&what[..], &how, &test].concat(), crash_at)
 }
 

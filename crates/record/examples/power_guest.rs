@@ -34,7 +34,16 @@ fn before_the_cut() -> usize {
     let before = knobs();
     fs::create_dir_all(PLACE).unwrap();
     let recorder = Command::new("/dormouse")
-        .args(["record", "--yes", "--pm-test", "platform", "--pm-async", "0", "--sync", "0"])
+        .args([
+            "record",
+            "--yes",
+            "--pm-test",
+            "platform",
+            "--pm-async",
+            "0",
+            "--sync-on-suspend",
+            "0",
+        ])
         .args(["--cycles", "2", "--interval", "3600", "--journal", PLACE, "-o", "/tmp/c"])
         .stderr(fs::File::create("/tmp/said").unwrap())
         .spawn();

@@ -37,7 +37,7 @@ fn check() -> usize {
     let now = fs::read_to_string(device.join("power/async")).unwrap();
     let other = if now.trim() == "enabled" { "0" } else { "1" };
     let async_arg = format!("{}={other}", device.display());
-    let common = ["record", "--yes", "-o", CAPTURE, "--pm-async", "0", "--sync", "0"];
+    let common = ["record", "--yes", "-o", CAPTURE, "--pm-async", "0", "--sync-on-suspend", "0"];
     let mut bad = 0;
     let test: Vec<&str> =
         common.into_iter().chain(["--pm-test", "devices", "--device-async", &async_arg]).collect();

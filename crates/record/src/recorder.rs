@@ -57,18 +57,21 @@ pub trait Watch {
 pub struct NoWatch;
 impl Watch for NoWatch {}
 
+fn not_offered(path: &str, asked: &str, offered: &str) -> String {
+    if offered.is_empty() {
+        return format!(
+            "cannot suspend: {path} is empty. This kernel has no suspend support, or this is a \
+             container or a virtual machine"
+        );
+    }
+    format!("cannot suspend: {asked:?} is not in {path}, which has: {offered}")
+}
+
 /// Why nothing could be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The kernel has no such sleep state.
-    #[error(
-        "this kernel cannot sleep that way: {asked:?} is not in {path}, which offers {}",
-        if .offered.is_empty() {
-            "nothing: it was built without suspend, or this is a container or a small virtual machine"
-        } else {
-            .offered
-        }
-    )]
+    #[error("{}", not_offered(path, asked, offered))]
     NotOffered {
         /// File.
         path: &'static str,

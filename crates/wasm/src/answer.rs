@@ -225,7 +225,7 @@ impl State {
             title: p.title,
             evidence: match p.evidence {
                 Evidence::Kernel(k) => format!("ran on {k}"),
-                _ => "not held against a kernel".into(),
+                _ => "not verified on a kernel".into(),
             },
         };
         let flags = derived.board.graph.ids().zip(&derived.board.graph.devices);

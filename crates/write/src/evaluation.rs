@@ -1,6 +1,8 @@
 //! How good the model is on a machine: a table, or JSON (docs/evaluate-json.md).
 
+use crate::text::page::{Ink, Page};
 use crate::text::safe;
+use crate::wording::number::{grouped, ms, plural};
 use crate::wording::phase::phase;
 use dormouse_model::time::Ns;
 use dormouse_model::trip::Trip;
@@ -27,77 +29,104 @@ fn at(sorted: &[Ns], percent: usize) -> Ns {
     sorted.get(last * percent / 100).copied().unwrap_or_default()
 }
 
-/// `0.25` of 2,500 millionths; empty for none.
+/// `0.25` of 2,500 millionths, rounded half up; empty for none.
 fn percent(millionths: Option<i64>) -> String {
-    millionths.map_or(String::new(), |m| format!("{}.{:02}", m / 10_000, m % 10_000 / 100))
+    let hundredths = |m: i64| (m + 50) / 100;
+    millionths.map(hundredths).map_or(String::new(), |h| format!("{}.{:02}", h / 100, h % 100))
 }
 
 /// Three columns of one kind of prediction.
-fn columns(e: &Errors) -> String {
+fn columns(e: &Errors, high: usize) -> String {
     if e.relative.is_empty() {
         return String::new();
     }
     let right = format!("{} of {}", e.right, e.relative.len());
-    format!("{:>8} {:>8} {right:>11}", percent(e.quantile(50)), percent(e.quantile(95)))
+    format!("{:>8}{:>8}{right:>11}", percent(e.quantile(50)), percent(e.quantile(high)))
+}
+
+/// The answer: how many phases are right, from what a prediction starts from
+/// where there is more than one cycle.
+fn answer(s: &Subject<'_>, e: &Evaluation) -> String {
+    let [own, others] = e.right();
+    let ((right, all), from) = match others.1 {
+        0 => (own, "predicted from its own callback times"),
+        _ => (others, "predicted from the other cycles"),
+    };
+    let word = match (right * 100).checked_div(all).unwrap_or(0) {
+        90.. => "good",
+        50.. => "fair",
+        _ => "poor",
+    };
+    format!(
+        "{}: the model is {word}; {right} of {} {} right, {from}.",
+        safe(s.name.split('#').next().unwrap_or_default()),
+        plural(all as usize, "phase"),
+        if right == 1 { "is" } else { "are" }
+    )
 }
 
 /// The table of one machine.
 pub fn text(s: &Subject<'_>, e: &Evaluation) -> String {
     let mut out = String::new();
-    let kernel = if s.release.is_empty() { "an unknown kernel" } else { s.release };
+    let kernel = if s.release.is_empty() { "kernel unknown" } else { s.release };
     let trip = if s.trip.hibernates() { format!(", {}", s.trip.name()) } else { String::new() };
-    let _ = writeln!(
-        out,
-        "{}, {}{trip}: {} cycle{}",
-        safe(s.name),
+    let mut page = Page::new(false);
+    page.wrapped(Ink::Strong, 0, 2, &answer(s, e));
+    let facts = format!(
+        "Right: at most {PERCENT} % or {} ms off. {}{trip}, {}.",
+        FLOOR.0 / 1_000_000,
         safe(kernel),
-        e.cycles,
-        if e.cycles == 1 { "" } else { "s" }
+        plural(e.cycles, "cycle")
     );
+    page.wrapped(Ink::Plain, 0, 2, &facts);
+    out.push_str(&page.finish());
+    // Of few cycles the 95th percentile is none.
+    let (word, high) = if e.cycles >= 20 { ("p95", 95) } else { ("max", 100) };
     let _ = writeln!(
         out,
-        "\nerror in %      recorded   own callback times            other cycles\n\
-         {:<15}{:>9}   {:>8} {:>8} {:>11}{:>8} {:>8} {:>11}",
-        "", "ms", "median", "p95", "right", "median", "p95", "right"
+        "\nerror in %      recorded    own callback times          other cycles\n\
+         {:<15}{:>9}{:>8}{:>8}{:>11}{:>8}{:>8}{:>11}",
+        "", "ms", "median", word, "right", "median", word, "right"
     );
     for p in &e.phases {
-        let middle = at(&p.recorded, 50).0;
-        let _ = writeln!(
-            out,
-            "{:<15}{:>9}   {}{}",
+        let line = format!(
+            "{:<15}{:>9}{}{}",
             phase(p.phase),
-            format!("{}.{:03}", middle / 1_000_000, middle % 1_000_000 / 1_000),
-            columns(&p.own),
-            columns(&p.others),
+            ms(at(&p.recorded, 50)),
+            columns(&p.own, high),
+            columns(&p.others, high),
         );
+        let _ = writeln!(out, "{}", line.trim_end());
     }
     let [own, others] = e.right();
-    let _ = writeln!(
-        out,
-        "\nRight are {} of {} phases from their own callback times: at most {PERCENT} % or {FLOOR} \
-         apart.",
-        own.0, own.1
+    let mut page = Page::new(false);
+    page.blank();
+    let own = format!(
+        "From its own callback times (which tests the scheduling alone) {} of {} {} right.",
+        own.0,
+        plural(own.1 as usize, "phase"),
+        if own.0 == 1 { "is" } else { "are" }
     );
-    match others.1 {
-        0 => out.push_str("With one cycle none can be predicted from others; record more.\n"),
-        all => {
-            let _ =
-                writeln!(out, "From the medians of the other cycles {} of {all} are.", others.0);
-        }
+    page.wrapped(Ink::Plain, 0, 0, &own);
+    if others.1 == 0 {
+        let text = "With one cycle none can be predicted from others; record more.";
+        page.wrapped(Ink::Plain, 0, 0, text);
     }
     let order = &e.order;
     if !order.starts.is_empty() {
-        let _ = writeln!(
-            out,
-            "Of {} neighbours in order of start {} are the other way round (ties of 50 us left \
-             out);\nhalf of the {} starts are at most {} off, 19 of 20 at most {}.",
-            order.pairs,
-            order.wrong,
-            order.starts.len(),
+        let text = format!(
+            "{} of {} in order of start {} the other way round (ties of 0.05 ms left out); half of \
+             the {} are at most {} off, 19 of 20 at most {}.",
+            grouped(order.wrong as usize),
+            plural(order.pairs as usize, "neighbour"),
+            if order.wrong == 1 { "is" } else { "are" },
+            plural(order.starts.len(), "start"),
             at(&order.starts, 50),
             at(&order.starts, 95),
         );
+        page.wrapped(Ink::Plain, 0, 0, &text);
     }
+    out.push_str(&page.finish());
     out
 }
 

@@ -5,6 +5,7 @@
 //! for a report; [`perfetto`] and `parquet` (a feature) for other tools. All take
 //! what [`dormouse_sleep::analyse`] found.
 
+pub mod board;
 pub mod comparison;
 pub mod csv;
 pub mod decision;

@@ -63,6 +63,9 @@ fn cycle(
         if matches!(r.what, What::Asleep { .. } | What::Turn | What::ClockJump) {
             continue;
         }
+        if r.counted.hundredths_of_ms() == 0 {
+            continue;
+        }
         let total = view.rows.counted(r.direction);
         let _ = writeln!(
             out,

@@ -1,5 +1,6 @@
 //! `dormouse board`: make, convert and check board files.
 
+use crate::number::{any, number};
 use crate::terminal;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
@@ -8,12 +9,14 @@ use dormouse_app::machine;
 use dormouse_board::classes;
 use dormouse_board::generate::{Durations, Options, generate};
 use dormouse_board::machine::Kind;
-use dormouse_board::summary::{Summary, summarize};
-use dormouse_board::{Board, CALLBACKS, parse, parse_duration, print};
-use dormouse_model::phase::Phase;
+use dormouse_board::summary::summarize;
+use dormouse_board::{Board, parse, parse_duration, print};
 use dormouse_model::time::Ns;
 use dormouse_read::udev::Imported;
+use dormouse_write::board::described;
 use dormouse_write::text::safe;
+use dormouse_write::wording::next::{next, word};
+use dormouse_write::wording::plural;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -48,22 +51,22 @@ enum Action {
 #[derive(Args)]
 struct GenerateArgs {
     /// Which of the boards with these properties.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = any)]
     seed: u64,
     /// Number of devices.
-    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, default_value_t = 200, value_parser = number::<u32>(1, 1_000_000))]
     devices: u32,
     /// Number of CPUs.
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    #[arg(long, default_value_t = 4, value_parser = number::<u32>(1, 65_536))]
     cpus: u32,
     /// Longest chain of parents.
-    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, default_value_t = 6, value_parser = number::<u32>(1, 10_000))]
     depth: u32,
     /// Most children of a device (class children not counted).
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 4, value_parser = number::<u32>(1, u32::MAX))]
     fan_out: u32,
     /// Links for each 100 devices.
-    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(0..=1_000))]
+    #[arg(long, default_value_t = 30, value_parser = number::<u32>(0, 1_000))]
     links: u32,
     /// Share of links that are dormant.
     #[arg(long, default_value_t = 0, value_parser = percent())]
@@ -100,7 +103,7 @@ struct GenerateArgs {
     #[arg(long, default_value_t = 0, value_parser = percent())]
     locked: u32,
     /// Number of locks.
-    #[arg(long, default_value_t = 4)]
+    #[arg(long, default_value_t = 4, value_parser = number::<u32>(0, u32::MAX))]
     locks: u32,
     /// Time of each callback, drawn log-uniformly.
     #[arg(long, value_name = "LOW..HIGH", default_value = "5us..50ms", value_parser = durations)]
@@ -116,7 +119,7 @@ struct MachineArgs {
     #[arg(value_parser = kind)]
     kind: Kind,
     /// Chooses the times.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = any)]
     seed: u64,
     /// Where to write; the terminal if absent.
     #[arg(short, long)]
@@ -131,7 +134,7 @@ struct FromArgs {
     #[arg(short, long)]
     output: Option<PathBuf>,
     /// Chooses the times where the input has none.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = any)]
     seed: u64,
 }
 
@@ -141,8 +144,8 @@ struct CheckArgs {
     file: PathBuf,
 }
 
-fn percent() -> clap::builder::RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(0..=100)
+fn percent() -> impl Fn(&str) -> Result<u32, String> + Clone + Send + Sync {
+    number::<u32>(0, 100)
 }
 
 fn kind(text: &str) -> Result<Kind, String> {
@@ -179,7 +182,13 @@ pub fn run(args: BoardArgs) -> Result<()> {
         Action::From(a) => from(&a),
         Action::Check(a) => {
             let board = read_board(&a.file, &read(&a.file)?)?;
-            write(None, &describe(&board, &summarize(&board)))
+            let text = described(&board, &summarize(&board));
+            let file = match a.file.to_str() {
+                None | Some("-") => "FILE".into(),
+                Some(f) => word(f),
+            };
+            let command = next(&format!("predict {file} --all-kernels"));
+            write(None, &format!("{text}\n{}", terminal::wrapped(&command)))
         }
     }
 }
@@ -272,8 +281,8 @@ fn recorded(a: &FromArgs) -> Result<()> {
     let machine::Loaded { derived, release, .. } = machine::load(&a.input, None)?;
     let kernel = if release.is_empty() { "a kernel that it does not name".into() } else { release };
     let mut comment = format!(
-        "Made from a recording of {kernel}: each time is the median of {} cycles.\n",
-        derived.cycles.len()
+        "Made from a recording of {kernel}: each time is the median of {}.\n",
+        plural(derived.cycles.len(), "cycle")
     );
     for text in &derived.assumptions {
         comment += &format!("Assumed: {text}\n");
@@ -292,7 +301,9 @@ fn imported(a: &FromArgs, made: &Imported, source: &str) -> Result<()> {
     }
     for l in &made.losses.list {
         let at = l.first_at.map_or(String::new(), |n| format!(" (first at line {n})"));
-        let text = format!("{}: {} times {}{at}: {}", l.severity.name(), l.count, l.kind, l.advice);
+        let times = plural(l.count as usize, "time");
+        let kind = l.kind.replace('_', " ");
+        let text = format!("{}: {kind}, {times}{at}: {}", l.severity.name(), l.advice);
         eprintln!("dormouse: {text}");
         comment += &format!("{text}\n");
     }
@@ -336,77 +347,11 @@ fn read_board(path: &Path, bytes: &[u8]) -> Result<Board> {
 
 fn write(path: Option<&Path>, text: &str) -> Result<()> {
     match path {
-        Some(p) => fs::write(p, text).with_context(|| format!("cannot write {}", p.display())),
+        Some(p) => {
+            fs::write(p, text).with_context(|| format!("cannot write {}", p.display()))?;
+            terminal::wrote(p, "");
+            Ok(())
+        }
         None => terminal::print(text),
     }
-}
-
-fn describe(board: &Board, s: &Summary) -> String {
-    let mut out = String::new();
-    let mut line = |text: String| {
-        out.push_str(&text);
-        out.push('\n');
-    };
-    let visited = s.devices - s.no_pm;
-    let share = |n: u32| (n * 100 + visited / 2).checked_div(visited).unwrap_or(0);
-    line(format!(
-        "{} devices ({} roots, depth {}), {} CPUs, pm_async {}",
-        s.devices,
-        s.roots,
-        s.depth,
-        board.cpus,
-        u8::from(board.pm_async)
-    ));
-    line(format!(
-        "{} visited by the PM core: {} async ({} %), {} without callbacks ({} %); {} with a wakeup source",
-        visited,
-        s.asynchronous,
-        share(s.asynchronous),
-        s.no_callbacks,
-        share(s.no_callbacks),
-        s.wakeup
-    ));
-    let [stateless, active, dormant, sync_state_only] = s.links;
-    line(format!(
-        "{} links: {stateless} stateless, {active} active, {dormant} dormant, {sync_state_only} sync_state_only",
-        s.links.iter().sum::<u32>()
-    ));
-    if !board.graph.order_known {
-        line("The order of devices is a guess.".into());
-    }
-    if !board.graph.links_known {
-        line("There may be links that are not listed.".into());
-    }
-    let name = |id| safe(board.names.get(board.graph.get(id).name));
-    if let Some(&first) = s.early_children.first() {
-        line(format!(
-            "Warning: {} devices stand before their parent, the first is `{}`; kernels register parents first. Move the parent's line up.",
-            s.early_children.len(),
-            name(first)
-        ));
-    }
-    if let Some(&first) = s.early_consumers.first() {
-        let link = board.graph.links[first as usize];
-        line(format!(
-            "Warning: {} links lead to a supplier further down, the first is `{}` to `{}`; some kernels do not wait for these, others may hang. Move the supplier's line up.",
-            s.early_consumers.len(),
-            name(link.consumer),
-            name(link.supplier)
-        ));
-    }
-    line(format!(
-        "{:<16}{:>10}{:>12}{:>12}{:>14}",
-        "phase", "callbacks", "sleeping", "computing", "at least"
-    ));
-    for phase in Phase::DEVICE {
-        let Some(i) = phase.device_index() else { continue };
-        let p = s.phases[i];
-        let bound = if phase.may_be_async() { p.bound } else { p.sleep + p.compute };
-        line(format!(
-            "{:<16}{:>10}{:>12}{:>12}{:>14}",
-            CALLBACKS[i], p.callbacks, p.sleep, p.compute, bound
-        ));
-    }
-    line("At least: the longest chain of callbacks that must follow each other; prepare and complete are serial.".into());
-    out
 }

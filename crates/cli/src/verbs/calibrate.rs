@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-/// Fit the costs of the kernel's machinery to recordings; write a profile.
+/// Measure the kernel's overhead from recordings; write a profile.
 ///
 /// Each cycle is simulated with its own callback times; the costs are changed
 /// until phase times and starts come closest to the recorded ones. The profile
@@ -122,7 +122,10 @@ pub fn run(args: CalibrateArgs) -> Result<()> {
         c.after.phase, c.before.phase, c.after.start, c.before.start
     );
     let mut text = profile::print(&c.profile);
-    let _ = writeln!(text, "# fitted on {of}:\n# {fit}");
+    let _ = writeln!(text, "# fitted on {of}:");
+    for line in terminal::wrapped(&fit).lines() {
+        let _ = writeln!(text, "# {line}");
+    }
     for s in c.skipped.iter().take(20) {
         let _ = writeln!(text, "# not used: {s}");
     }

@@ -8,7 +8,7 @@ use dormouse_app::failure::{NotMet, Usage};
 use dormouse_write::comparison::{json, lists, text};
 use std::path::PathBuf;
 
-/// Compare recordings: is there a difference, how sure is it, and why.
+/// Compare recordings: is there a difference, how sure, and why.
 ///
 /// Every further input is compared with the first. An input is a capture, a
 /// log, or a folder of either.

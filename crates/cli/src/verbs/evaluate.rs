@@ -1,5 +1,6 @@
 //! `dormouse evaluate`: how good is the model on this machine?
 
+use crate::number::number;
 use crate::terminal;
 use anyhow::Result;
 use clap::Args;
@@ -7,6 +8,7 @@ use dormouse_app::evaluate::evaluate;
 use dormouse_app::failure::NotMet;
 use dormouse_app::machine;
 use dormouse_write::evaluation::{Subject, json, text};
+use dormouse_write::wording::next::{next, word};
 use std::path::PathBuf;
 
 /// Predict recorded cycles and say how far off that is.
@@ -24,13 +26,12 @@ pub struct EvaluateArgs {
     inputs: Vec<PathBuf>,
     /// Exit with 4 if less than so many percent of the phases are right, of
     /// either kind of prediction.
-    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    #[arg(long, value_name = "PERCENT", value_parser = number::<u8>(0, 100))]
     ask: Option<u8>,
-    /// Kernel that the input was recorded on, where it does not say.
+    /// Kernel of the recording, if the file does not name it.
     #[arg(long, value_name = "V|POLICY")]
     from_kernel: Option<String>,
-    /// Costs of the machinery: a file of `dormouse calibrate`, or x86, phone,
-    /// zero.
+    /// Kernel overhead: a file of `dormouse calibrate`, or x86, phone, zero.
     #[arg(long, value_name = "FILE", default_value = "x86")]
     profile: String,
     /// Print JSON (docs/evaluate-json.md).
@@ -60,12 +61,15 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
     if args.json {
         terminal::print(&(serde_json::to_string_pretty(&values)? + "\n"))?;
     } else {
-        terminal::print(&texts.join("\n"))?;
+        let file = word(&args.inputs[0].display().to_string());
+        let last = terminal::wrapped(&next(&format!("predict {file} --all-kernels")));
+        terminal::print(&format!("{}\n{last}", texts.join("\n")))?;
     }
     let asked = u64::from(args.ask.unwrap_or(0));
     match all.iter().map(|e| (e.evaluation.percent(), &e.name)).min() {
         Some((percent, name)) if percent < asked => Err(NotMet(format!(
-            "{name}: {percent} % of the phases are right, and {asked} % were asked for"
+            "{}: {percent} % of the phases are right, and {asked} % were asked for",
+            name.split('#').next().unwrap_or_default()
         ))
         .into()),
         _ => Ok(()),

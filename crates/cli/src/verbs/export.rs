@@ -37,9 +37,9 @@ pub struct ExportArgs {
     /// Only this cycle, counted from 1 over all inputs.
     #[arg(long, value_name = "N")]
     cycle: Option<usize>,
-    /// Which table of parquet to write.
-    #[arg(long, value_enum, default_value = "callbacks")]
-    table: Table,
+    /// Which table of parquet to write [default: callbacks].
+    #[arg(long, value_enum)]
+    table: Option<Table>,
     #[command(flatten, next_help_heading = "Predicted beside the observed (perfetto)")]
     change: ChangeArgs,
 }
@@ -69,6 +69,9 @@ pub fn run(args: ExportArgs) -> Result<()> {
     if let Some(n) = args.cycle.filter(|n| !(1..=count).contains(n)) {
         bail!(Usage(format!("there is no cycle {n}; the input has {count}")));
     }
+    if args.table.is_some() && args.to != Form::Parquet {
+        bail!(Usage("--table has no effect without --to parquet".into()));
+    }
     let changes = args.change.changes();
     if !changes.is_empty() && args.to != Form::Perfetto {
         bail!(Usage("only --to perfetto shows a prediction beside the observed".into()));
@@ -82,7 +85,7 @@ pub fn run(args: ExportArgs) -> Result<()> {
     }
     let binary = matches!(args.to, Form::Perfetto | Form::Parquet);
     if binary && args.output.as_os_str() == "-" && io::stdout().is_terminal() {
-        bail!(Usage("what comes out is no text: give -o FILE, or send it on with |".into()));
+        bail!(Usage("the output is binary: use -o FILE or a pipe".into()));
     }
     let predicted = match all.iter().find(|e| !e.views.is_empty()) {
         Some(e) if !changes.is_empty() => {
@@ -100,7 +103,7 @@ pub fn run(args: ExportArgs) -> Result<()> {
                 out.write_all(dormouse_write::markdown::show(&all, &selection).as_bytes())
             }
             Form::Perfetto => trace(&all, &selection, predicted.as_ref(), &mut &mut *out),
-            Form::Parquet => table(&labels, &all, args.table, out),
+            Form::Parquet => table(&labels, &all, args.table.unwrap_or(Table::Callbacks), out),
         }
     };
     if args.output.as_os_str() == "-" {
@@ -113,7 +116,10 @@ pub fn run(args: ExportArgs) -> Result<()> {
     let shown = args.output.display();
     let file = File::create(&args.output).with_context(|| format!("{shown} cannot be written"))?;
     let mut out = BufWriter::new(file);
-    write(&mut out).and_then(|()| out.flush()).with_context(|| format!("{shown} cannot be written"))
+    let wrote = write(&mut out).and_then(|()| out.flush());
+    wrote.with_context(|| format!("{shown} cannot be written"))?;
+    terminal::wrote(&args.output, "");
+    Ok(())
 }
 
 /// Every chosen cycle as a process of its own, then the predicted one.

@@ -1,7 +1,8 @@
 //! `dormouse lab`: real kernels suspend boards in QEMU.
 
+use crate::number::{any, number};
 use crate::recording::detail;
-use crate::terminal::print;
+use crate::terminal::{print, wrapped, wrote};
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
 use dormouse_app::failure::Usage;
@@ -14,6 +15,8 @@ use dormouse_lab::qemu::{Accel, Arch, Disturbance, Machine, usual_cpus};
 use dormouse_lab::repeat;
 use dormouse_lab::run::program_checksum;
 use dormouse_record::options::Detail;
+use dormouse_write::wording::next::{next, word};
+use dormouse_write::wording::plural;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -79,17 +82,17 @@ pub struct MachineArgs {
     #[arg(long, value_parser = arch, default_value = "amd64")]
     pub arch: Arch,
     /// CPUs of the guest; as many as the board has, at most 4, if absent.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_parser = number::<u32>(1, 64))]
     pub cpus: Option<u32>,
     /// icount counts time in instructions and repeats bit for bit; tcg and kvm
     /// take the host's time.
     #[arg(long, value_parser = accel, default_value = "icount", value_name = "icount|tcg|kvm")]
     pub accel: Accel,
     /// Draws another sample: seed of every random number the guest gets.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = any)]
     pub seed: u64,
     /// Seconds after which a boot that has not finished is ended.
-    #[arg(long, default_value_t = 900, value_name = "S")]
+    #[arg(long, default_value_t = 900, value_name = "S", value_parser = any)]
     pub limit: u64,
 }
 
@@ -102,13 +105,13 @@ pub struct SleepArgs {
           value_name = "devices|platform|core|s2idle|deep")]
     pub sleep: Sleep,
     /// /sys/power/pm_async; what the board says, if absent.
-    #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u8).range(0..=1))]
+    #[arg(long, value_name = "0|1", value_parser = number::<u8>(0, 1))]
     pub pm_async: Option<u8>,
     /// Cycles of each boot; the first after a boot is slower than the others.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, default_value_t = 1, value_parser = number::<u32>(1, 10_000))]
     pub cycles: u32,
-    /// Boots, each with the next seed: the honest spread.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    /// Boots, each with the next seed, so that chance is part of the spread.
+    #[arg(long, default_value_t = 1, value_parser = number::<u32>(1, 1_000))]
     pub samples: u32,
     /// More events, separated by commas, as for "dormouse record": sched,
     /// workqueue, rpm, idle, storage, freeze, sync. Each event takes time.
@@ -133,15 +136,15 @@ struct RunArgs {
     /// Captures from one boot, which saves the time of booting. All but the
     /// first meet a kernel that has slept already; --warm-up 1 makes them alike.
     #[arg(long, default_value_t = 1, value_name = "N",
-          value_parser = clap::value_parser!(u32).range(1..=1_000))]
+          value_parser = number::<u32>(1, 1_000))]
     per_boot: u32,
     /// Cycles before the recorded ones, thrown away: the first cycle with a
     /// board is slower than the others.
     #[arg(long, default_value_t = 0, value_name = "N",
-          value_parser = clap::value_parser!(u32).range(0..=100))]
+          value_parser = number::<u32>(0, 100))]
     warm_up: u32,
     /// Boots at the same time.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long, default_value_t = 1, value_parser = number::<u32>(1, 256))]
     jobs: u32,
     /// Capture file to write; with several boards a folder.
     #[arg(short, long)]
@@ -173,10 +176,10 @@ struct RepeatArgs {
     #[arg(long, value_name = "FILE")]
     board: Option<PathBuf>,
     /// Boots.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=1_000))]
+    #[arg(long, default_value_t = 10, value_parser = number::<u32>(2, 1_000))]
     boots: u32,
-    /// Disturb QEMU's threads on purpose in every boot but the first: the busiest
-    /// of machines, as it were. It must make no difference.
+    /// Disturb QEMU's threads on purpose in every boot but the first, as a busy
+    /// machine does. It must make no difference.
     #[arg(long)]
     jitter: bool,
 }
@@ -217,7 +220,14 @@ fn kernels(a: &KernelsArgs) -> Result<()> {
         let cached = o.cached.map_or(String::new(), |r| format!("   in the cache: {r}"));
         let _ = writeln!(out, "{:<6}{:<28}{kind:<14}{cached}", o.series, o.release);
     }
-    out.push_str("image only: no headers are left in the archive, so it runs with the guest's own devices.\n");
+    out.push_str(
+        "board module: it runs boards. image only: no headers are left in the archive,\nso it \
+         runs with the guest's own devices.\n",
+    );
+    out.push_str(&format!(
+        "\n{}\n",
+        next("lab run --kernel 6.12 --board FILE -o recording.tar.gz")
+    ));
     print(&out)
 }
 
@@ -360,12 +370,17 @@ fn run_boot(a: &RunArgs, kernel: &Kernel, machine: &Machine, orders: &[&Order]) 
         let to = order.to.display();
         recording.save(&order.to).with_context(|| format!("cannot write {to}"))?;
         note_differences(&recording.file.document.lab);
-        eprintln!(
-            "dormouse: {to}: {} cycles of {} on {} CPUs",
-            recording.len(),
+        let what = format!(
+            ": {} of {} on {}.",
+            plural(recording.len(), "cycle"),
             kernel.release,
-            machine.cpus
+            plural(machine.cpus as usize, "CPU")
         );
+        wrote(&order.to, &what);
+    }
+    if let [order] = orders {
+        let file = word(&order.to.display().to_string());
+        eprint!("{}", wrapped(&next(&format!("show {file}"))));
     }
     Ok(())
 }
@@ -374,13 +389,17 @@ fn run_boot(a: &RunArgs, kernel: &Kernel, machine: &Machine, orders: &[&Order]) 
 /// not be the same again.
 pub fn note_differences(lab: &Option<serde_json::Value>) {
     if lab.as_ref().and_then(|l| l.get("out_of_step")).is_some_and(|v| v == true) {
-        eprintln!(
-            "dormouse: the threads of this QEMU could not be kept in step (is it static, or a build of its own?): on a busy machine a run may differ from the next"
+        eprint!(
+            "{}",
+            wrapped(
+                "dormouse: the threads of this QEMU could not be kept in step (is it static, or a \
+                 build of its own?): on a busy machine a run may differ from the next"
+            )
         );
     }
     let list = lab.as_ref().and_then(|l| l.get("differences")).and_then(|d| d.as_array());
     for d in list.into_iter().flatten().filter_map(|d| d.as_str()) {
-        eprintln!("dormouse: the guest differs from the board: {d}");
+        eprint!("{}", wrapped(&format!("dormouse: the guest differs from the board: {d}")));
     }
 }
 
@@ -415,9 +434,10 @@ fn rerun(a: &RerunArgs) -> Result<()> {
     let new = dormouse_record::file::encode(&recording, Vec::new())?;
     if let Some(to) = &a.output {
         recording.save(to).with_context(|| format!("cannot write {}", to.display()))?;
+        wrote(to, "");
     }
-    let word = if new == old { "the same, byte for byte" } else { "different" };
-    print(&format!("{path}: the recording made again is {word}\n"))
+    let same = if new == old { "the same, byte for byte" } else { "different" };
+    print(&format!("{path}: the recording made again is {same}.\n"))
 }
 
 fn run_repeat(a: &RepeatArgs) -> Result<()> {
@@ -438,18 +458,17 @@ fn run_repeat(a: &RepeatArgs) -> Result<()> {
         shown.store(so_far.partings.len(), Ordering::Relaxed);
         eprintln!("dormouse: boot {boot} of {}: {} differ", a.boots, so_far.different);
     })?;
-    print(&format!(
-        "{}, {} CPUs, {}: {} of {} boots differ from the first ({} lines of trace); \
-         {} of {} kernel logs differ\n",
+    print(&wrapped(&format!(
+        "{}, {}, {}: {} of {} differ from the first ({} of trace); {} of {} differ.",
         kernel.release,
-        machine.cpus,
+        plural(machine.cpus as usize, "CPU"),
         a.sleep.sleep.name(),
         r.different,
-        a.boots - 1,
-        r.lines,
+        plural(a.boots as usize - 1, "boot"),
+        plural(r.lines, "line"),
         r.logs_different,
-        a.boots - 1,
-    ))?;
+        plural(a.boots as usize - 1, "kernel log"),
+    )))?;
     if r.different == 0 { Ok(()) } else { Err(anyhow!("the recordings are not all the same")) }
 }
 

@@ -1,6 +1,7 @@
 //! `dormouse plan`: the smallest set of changes that meets a budget.
 
 use crate::asked::{AskedArgs, kernel_notes};
+use crate::number::number;
 use crate::terminal;
 use crate::verify::{Said, progress, said};
 use anyhow::{Result, bail};
@@ -55,7 +56,7 @@ pub struct PlanArgs {
     /// Search at most N candidates. Up to 12, the result is proven minimal;
     /// often up to 20.
     #[arg(long, value_name = "N", default_value_t = 12,
-          value_parser = clap::value_parser!(u16).range(1..=200))]
+          value_parser = number::<u16>(1, 200))]
     candidates: u16,
     /// What sleeping costs, as KEY=VALUE,… or a file of such lines: suspending,
     /// resuming, awake, asleep (600mW), awake_for, asleep_for (20s) or
@@ -91,6 +92,7 @@ fn kind(text: &str) -> Result<Kind, String> {
 
 /// Runs the verb.
 pub fn run(args: &PlanArgs) -> Result<()> {
+    args.asked.check(false)?;
     let usage = args.energy.as_deref().map(energy_of).transpose()?;
     let Machine { board, lab, now, settings, fidelity: checked } = args.asked.open()?;
     let board = &board;
@@ -172,7 +174,7 @@ fn next_command(args: &PlanArgs, board: &Board, found: &Plan, limits: &Limits) -
         }
         (false, None) => return String::new(),
     };
-    format!("\n{}", terminal::wrapped(&next(&command)))
+    format!("\n{}", terminal::command(&next(&command)))
 }
 
 /// Which files were written, and what they leave to do by hand.

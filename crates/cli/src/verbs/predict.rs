@@ -1,15 +1,18 @@
 //! `dormouse predict`: what a machine's sleep would take if something changed.
 
 use crate::changes::ChangeArgs;
+use crate::number::{any, number};
 use crate::terminal;
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::changes::Changes;
 use dormouse_app::failure::Usage;
+use dormouse_app::kernels::Now;
 use dormouse_app::machine;
 use dormouse_app::predict::{Ask, all_kernels, predict};
 use dormouse_write::fidelity;
 use dormouse_write::prediction::{json, text as written};
+use dormouse_write::wording::next::{next, word};
 use std::path::PathBuf;
 
 /// Predict suspend and resume times under changes.
@@ -35,10 +38,10 @@ pub struct PredictArgs {
     #[arg(long, conflicts_with = "kernel")]
     all_kernels: bool,
     /// Resample the cycles N times for the range; 0 for none.
-    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    #[arg(long, default_value_t = 200, value_parser = number::<u32>(0, 100_000))]
     samples: u32,
     /// Seed of the resampling.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = any)]
     seed: u64,
     /// Print JSON (docs/predict-json.md).
     #[arg(long)]
@@ -85,15 +88,25 @@ fn answer(args: &PredictArgs, changes: &Changes, loaded: &machine::Loaded) -> Re
             value["fidelity"] = fidelity::json(&checked, &derived.board);
             serde_json::to_string_pretty(&value)? + "\n"
         } else {
-            let table = written::kernels(&rows, &notes, &derived.assumptions);
-            table + &fidelity::text(&checked, &derived.board)
+            let now = Now::of(args.from_kernel.as_deref(), release).map_err(Usage)?;
+            let now = now.or(loaded.shown).by;
+            let table = written::kernels(&rows, now, &notes, &derived.assumptions);
+            let file = word(&args.input.display().to_string());
+            let last = terminal::wrapped(&next(&format!("tune {file} --kernel 7.3")));
+            format!("{table}{}\n{last}", fidelity::text(&checked, &derived.board))
         }
     } else {
         let p = predict(&ask, " (--from-kernel V)").map_err(Usage)?.prediction;
         if args.json {
             serde_json::to_string_pretty(&json::json(&p, derived))? + "\n"
         } else {
-            written::text(&p, derived, release)
+            let question = written::Question {
+                release,
+                asked: !changes.is_empty(),
+                input: &args.input.display().to_string(),
+                kernel: changes.kernel.as_deref(),
+            };
+            written::text(&p, derived, &question)
         }
     })
 }

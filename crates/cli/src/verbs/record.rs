@@ -1,6 +1,7 @@
 //! `dormouse record`: record sleep cycles of this machine.
 
 use super::restore;
+use crate::number::number;
 use crate::recording::{
     Print, SleepArgs, Terminal, bit, detail, observer, restore_on_panic, what_it_does,
 };
@@ -11,12 +12,15 @@ use dormouse_record::options::{Detail, Options};
 use dormouse_record::recorder::{self, Outcome};
 use dormouse_record::root::Root;
 use dormouse_record::watch::{self, Ask, Until};
+use dormouse_write::wording::next::{next, word};
+use dormouse_write::wording::plural;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Let this machine sleep and record what happens, into one capture file
-/// (docs/capture-format.md). Needs root. Every knob that it changes is put back
+/// Let this machine sleep and record it (needs root and --yes).
+///
+/// What happens goes into one capture file (docs/capture-format.md). Every setting that it changes is put back
 /// at the end, on errors and on Ctrl-C; after `kill -9`, `dormouse restore`
 /// does it.
 #[derive(Args)]
@@ -25,7 +29,7 @@ use std::time::Duration;
 )]
 pub struct RecordArgs {
     /// How many cycles. Ctrl-C ends after the current one.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<u32>(1, 100_000))]
     cycles: u32,
     #[command(flatten)]
     sleep: SleepArgs,
@@ -62,7 +66,7 @@ const SLEEPS: [&str; 12] = [
     "pm_test",
     "wake",
     "interval",
-    "sync",
+    "sync_on_suspend",
     "phases",
     "pm_async",
     "device_async",
@@ -157,7 +161,7 @@ fn watched(args: &RecordArgs, root: &Root, until: Until) -> Result<()> {
     terminal.bar.finish_and_clear();
     restore::complain(&restored)?;
     if let Some(e) = error {
-        return Err(e).context("nothing was recorded; every knob was put back");
+        return Err(e).context("nothing was recorded; every setting was put back");
     }
     recording.save(&path).with_context(|| format!("cannot write {}", path.display()))?;
     let stats = recording.cycles().next().context("nothing was recorded")??.stats;
@@ -169,7 +173,7 @@ fn watched(args: &RecordArgs, root: &Root, until: Until) -> Result<()> {
     }
     let lost: u64 = stats.lost_events.values().sum();
     if lost > 0 {
-        say!("{lost} trace events were lost: record again with a larger --buffer");
+        say!("{}", lost_events(lost));
     }
     for loss in &recording.file.document.losses {
         say!("{}: {}", loss.kind, loss.advice);
@@ -210,9 +214,12 @@ fn rehearse(root: &Root, options: &Options, asked: bool) -> Result<()> {
         return Err(e.into());
     }
     say!(
-        "# {} writes a first cycle; then {} changes are put back, in reverse order. Nothing was done.",
+        "# {} writes a first cycle; then {} put back, in reverse order.\n# Nothing was done.",
         print.writes,
-        print.knobs
+        match print.knobs {
+            1 => "1 change is".into(),
+            n => format!("{n} changes are"),
+        }
     );
     if asked {
         return Ok(());
@@ -228,19 +235,20 @@ fn finish(outcome: Outcome, path: &Path) -> Result<()> {
         recording.save(path).with_context(|| format!("cannot write {}", path.display()))?;
         let size = std::fs::metadata(path).map_or(0, |m| m.len());
         say!(
-            "{}: {} cycles, {} devices, {} links, {} KB",
+            "Wrote {}: {}, {}, {}, {} KB.",
             path.display(),
-            recording.len(),
-            recording.file.devices.len(),
-            recording.file.links.len(),
+            plural(recording.len(), "cycle"),
+            plural(recording.file.devices.len(), "device"),
+            plural(recording.file.links.len(), "link"),
             size.div_ceil(1_024)
         );
         say_what_was_seen(&recording)?;
+        say!("{}", next(&format!("show {}", word(&path.display().to_string()))));
     }
     let complaint = restore::complain(&restored);
     match error {
         Some(e) if complaint.is_ok() => {
-            Err(e).context("the recording ended early; every knob was put back")
+            Err(e).context("the recording ended early; every setting was put back")
         }
         Some(e) => complaint.context(e.to_string()),
         None => {
@@ -249,6 +257,11 @@ fn finish(outcome: Outcome, path: &Path) -> Result<()> {
             Ok(())
         }
     }
+}
+
+fn lost_events(n: u64) -> String {
+    let were = if n == 1 { "1 trace event was".into() } else { format!("{n} trace events were") };
+    format!("{were} lost: record again with a larger --buffer.")
 }
 
 fn say_what_was_seen(recording: &dormouse_record::recording::Recording) -> Result<()> {
@@ -271,11 +284,11 @@ fn say_what_was_seen(recording: &dormouse_record::recording::Recording) -> Resul
         say!("{line}");
     }
     if lost > 0 {
-        say!("{lost} trace events were lost: record again with a larger --buffer");
+        say!("{}", lost_events(lost));
     }
     say!(
-        "CLOCK_MONOTONIC stood still in {still} of {} cycles (the trace uses the boot clock)",
-        recording.len()
+        "CLOCK_MONOTONIC stood still in {still} of {} (the trace uses the boot clock).",
+        plural(recording.len(), "cycle")
     );
     for loss in &recording.file.document.losses {
         say!("{}: {}", loss.kind, loss.advice);

@@ -1,7 +1,8 @@
 //! `dormouse replay`: a recorded machine on another kernel.
 
 use super::lab::{MachineArgs, find_kernel, make_machine, note_differences};
-use crate::terminal::print;
+use crate::number::number;
+use crate::terminal::{print, wrapped, wrote};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dormouse_app::failure::{Usage, nothing_in, nothing_of};
@@ -12,12 +13,14 @@ use dormouse_lab::plan::Sleep;
 use dormouse_model::capture::Capture;
 use dormouse_model::time::Ns;
 use dormouse_read::{Input, Options, read, read_bytes};
+use dormouse_write::wording::next::{next, word};
+use dormouse_write::wording::number::{ms, plural};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::slice::from_ref;
 use std::time::Duration;
 
-/// Let another kernel suspend and resume the devices of a recorded machine.
+/// Let another kernel suspend a recorded machine, in QEMU.
 ///
 /// Builds the recorded devices, links and times in a guest, records what the
 /// kernel does with them, and shows it beside the original. The result is a
@@ -40,10 +43,10 @@ pub struct ReplayArgs {
           value_name = "devices|platform|core|s2idle|deep")]
     sleep: Sleep,
     /// /sys/power/pm_async; what was recorded, if absent.
-    #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u8).range(0..=1))]
+    #[arg(long, value_name = "0|1", value_parser = number::<u8>(0, 1))]
     pm_async: Option<u8>,
     /// Cycles of each boot; the first after a boot is slower than the others.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(long, default_value_t = 2, value_parser = number::<u32>(1, 1_000))]
     cycles: u32,
     /// Capture file to write.
     #[arg(short, long)]
@@ -60,7 +63,7 @@ pub fn run(a: ReplayArgs) -> Result<()> {
     let derived =
         derive(&original).map_err(|e| nothing_of(from_ref(&a.input), from_ref(&original), &e))?;
     for text in &derived.assumptions {
-        eprintln!("dormouse: assumed: {text}");
+        eprint!("{}", wrapped(&format!("dormouse: assumed: {text}")));
     }
     let board = derived.board;
     let kernel = find_kernel(&a.machine)?;
@@ -79,13 +82,19 @@ pub fn run(a: ReplayArgs) -> Result<()> {
     note_differences(&recording.file.document.lab);
     if let Some(to) = &a.output {
         recording.save(to).with_context(|| format!("cannot write {}", to.display()))?;
+        wrote(to, "");
     }
     let bytes = dormouse_record::file::encode(&recording, Vec::new())?;
     let reading = read_bytes("replay", &bytes, &Options::default())?;
     let Some(replayed) = reading.captures.into_iter().find(|c| !c.cycles.is_empty()) else {
         bail!("the kernel was run, but its recording holds no cycle");
     };
-    print(&beside(&original, &replayed, &kernel.release))
+    let mut text = beside(&original, &replayed, &kernel.release);
+    if let Some(to) = &a.output {
+        let [was, is] = [&a.input, to].map(|p| word(&p.display().to_string()));
+        text.push_str(&format!("\n{}", wrapped(&next(&format!("compare {was} {is}")))));
+    }
+    print(&text)
 }
 
 fn load(a: &ReplayArgs) -> Result<Capture> {
@@ -115,25 +124,26 @@ fn load(a: &ReplayArgs) -> Result<Capture> {
 
 fn beside(original: &Capture, replayed: &Capture, release: &str) -> String {
     let was = original.cycles.iter().map(|c| original.names.get(c.kernel)).find(|k| !k.is_empty());
-    let mut out = format!(
-        "{:<22}{:>14}{:>8}{:>14}{:>8}\n",
-        "from first to last", "recorded", "calls", "replayed", "calls"
+    let mut out = wrapped(&format!(
+        "Recorded on {}, replayed on {release}; medians of {} and {}, the guest's own devices left \
+         out.",
+        was.unwrap_or("an unknown kernel"),
+        plural(original.cycles.len(), "cycle"),
+        plural(replayed.cycles.len(), "cycle")
+    ));
+    let _ = writeln!(
+        out,
+        "\n{:<22}{:>14}{:>8}{:>14}{:>8}",
+        "First to last, ms", "recorded", "calls", "replayed", "calls"
     );
     for Row { phase, recorded, replayed } in rows(original, replayed) {
         let cells = |x: Option<(Ns, usize)>| match x {
-            Some((t, n)) => (t.to_string(), n.to_string()),
+            Some((t, n)) => (ms(t), n.to_string()),
             None => ("-".into(), "-".into()),
         };
         let ((t, n), (u, m)) = (cells(recorded), cells(replayed));
         let name = format!("{} {}", phase.direction().name(), phase.name());
         let _ = writeln!(out, "{name:<22}{t:>14}{n:>8}{u:>14}{m:>8}");
     }
-    let _ = writeln!(
-        out,
-        "Recorded on {}, replayed on {release}; medians of {} and {} cycles, the guest's own devices left out.",
-        was.unwrap_or("an unknown kernel"),
-        original.cycles.len(),
-        replayed.cycles.len()
-    );
     out
 }

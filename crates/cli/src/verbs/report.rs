@@ -47,6 +47,7 @@ pub fn run(args: ReportArgs) -> Result<()> {
     }
     let shown = args.output.display();
     fs::write(&args.output, &html).with_context(|| format!("{shown} cannot be written"))?;
-    eprintln!("{shown}: {} KB", html.len().div_ceil(1024));
+    let size = html.len().div_ceil(1024);
+    crate::terminal::wrote(&args.output, &format!(" ({size} KB). Open it in a browser."));
     Ok(())
 }

@@ -5,10 +5,12 @@ use clap::Args;
 use dormouse_record::guard::{self, NoObserver, Restored};
 use dormouse_record::journal;
 use dormouse_record::root::Root;
+use dormouse_write::wording::plural;
 use std::path::PathBuf;
 
-/// Put every knob back that `dormouse record` or `tune --apply` changed and could
-/// not put back itself, because it was killed. Needed at most once; the next
+/// Put back the settings that a killed recording left changed.
+///
+/// They put everything back themselves unless they are killed. Needed at most once; the next
 /// recording does the same first.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  dormouse restore\n  dormouse restore --kept")]
@@ -35,7 +37,7 @@ pub fn run(args: RestoreArgs) -> Result<()> {
         restored.earlier_boot |= kept.earlier_boot;
     }
     if restored.earlier_boot {
-        say!("nothing to put back: the machine has been restarted since, which reset every knob");
+        say!("nothing to put back: the machine has been restarted since, which reset everything");
     } else if restored.done.is_empty() && restored.failed.is_empty() {
         say!("nothing to put back");
     }
@@ -44,8 +46,10 @@ pub fn run(args: RestoreArgs) -> Result<()> {
     }
     let kept = guard::count_kept(&root, &args.journal);
     if kept > 0 {
-        let s = if kept == 1 { "" } else { "s" };
-        say!("{kept} knob{s} of `tune --apply` kept; `dormouse restore --kept` puts back");
+        say!(
+            "{} of `tune --apply` kept; `dormouse restore --kept` puts back",
+            plural(kept, "setting")
+        );
     }
     complain(&restored)
 }
@@ -61,8 +65,8 @@ pub fn complain(restored: &Restored) -> Result<()> {
     bail!(
         "{} not put back: run `dormouse restore` again as root, or restart the machine",
         match restored.failed.len() {
-            1 => "one knob was".to_string(),
-            n => format!("{n} knobs were"),
+            1 => "one setting was".to_string(),
+            n => format!("{n} settings were"),
         }
     )
 }

@@ -1,5 +1,6 @@
 //! `dormouse show`: where the time of a suspend and resume went, and why.
 
+use crate::number::number;
 use crate::terminal;
 use anyhow::{Result, bail};
 use clap::Args;
@@ -40,7 +41,7 @@ pub struct ShowArgs {
     #[arg(long, value_name = "P", value_parser = phases)]
     phase: Vec<Vec<Phase>>,
     /// Only this cycle, counted from 1.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1, u32::MAX))]
     cycle: Option<u32>,
 }
 

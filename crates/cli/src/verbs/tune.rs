@@ -1,7 +1,8 @@
-//! `dormouse tune`: the async flags that make sleep shortest.
+//! `dormouse tune`: the async flags that make suspend and resume fastest.
 
 use crate::apply::ApplyArgs;
 use crate::asked::{AskedArgs, kernel_notes};
+use crate::number::any;
 use crate::terminal;
 use crate::verify::{progress, said};
 use anyhow::{Context, Result};
@@ -17,7 +18,7 @@ use dormouse_write::wording::next::{next, word};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Choose the async flag of every device for the shortest suspend and resume.
+/// Choose the async flags that make suspend and resume fastest.
 ///
 /// Careful by default: async is proposed only for devices without callbacks,
 /// of a kind that is async already on this machine, or whose device links
@@ -38,13 +39,13 @@ pub struct TuneArgs {
     #[arg(long, value_name = "PATTERN")]
     deny: Vec<String>,
     /// At most N simulations.
-    #[arg(long, value_name = "N", default_value_t = 2_000)]
+    #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = any)]
     simulations: u64,
     /// Seed of the search.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = any)]
     seed: u64,
     /// Write the udev rule that makes it last.
-    #[arg(long, value_name = "FILE")]
+    #[arg(short = 'o', long, value_name = "FILE")]
     udev: Option<PathBuf>,
     #[command(flatten)]
     asked: AskedArgs,
@@ -58,8 +59,12 @@ pub struct TuneArgs {
 /// Runs the verb.
 pub fn run(args: &TuneArgs) -> Result<()> {
     let on_this_machine = args.apply.is_asked(args.json)?;
+    args.asked.check(on_this_machine)?;
     let Machine { board, lab, now, settings, fidelity: checked } = args.asked.open()?;
     let board = &board;
+    if on_this_machine {
+        ApplyArgs::can_be_of_a_machine(board, args.asked.input())?;
+    }
     let ask = Ask {
         bold: args.bold,
         only: args.only.clone(),
@@ -84,7 +89,10 @@ pub fn run(args: &TuneArgs) -> Result<()> {
             value["verified"] = v.json.clone();
         }
         value["fidelity"] = fidelity::json(&checked, board);
-        if on_this_machine && let Some(done) = args.apply.run(board, &tuned)? {
+        if on_this_machine
+            && let Some(done) =
+                args.apply.run(board, &tuned, args.asked.verify.keep_recordings())?
+        {
             if let (true, Some(path)) = (done.kept, &args.udev) {
                 write_rules(path, board, &tuned)?;
             }
@@ -103,7 +111,9 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         text.push_str(&next_command(args, &tuned));
     }
     terminal::print(&text)?;
-    if on_this_machine && let Some(done) = args.apply.run(board, &tuned)? {
+    if on_this_machine
+        && let Some(done) = args.apply.run(board, &tuned, args.asked.verify.keep_recordings())?
+    {
         terminal::print(&done.text)?;
         if done.kept {
             terminal::print(&to_last(args.udev.as_deref(), board, &tuned)?)?;
@@ -126,7 +136,7 @@ fn next_command(args: &TuneArgs, tuned: &Tuned) -> String {
         (false, false) => format!("{again} --udev 90-dormouse-async.rules"),
         _ => return text,
     };
-    text.push_str(&format!("\n{}", terminal::wrapped(&next(&command))));
+    text.push_str(&format!("\n{}", terminal::command(&next(&command))));
     text
 }
 
@@ -139,7 +149,7 @@ fn to_last(path: Option<&Path>, board: &Board, tuned: &Tuned) -> Result<String> 
     let mut text = match path {
         Some(path) => {
             write_rules(path, board, tuned)?;
-            format!("{} makes it last; it says how.\n", path.display())
+            format!("Wrote {}. It makes the flags last, and says how.\n", path.display())
         }
         None => match rules(board, tuned) {
             Some(text) => format!("\nA udev rule makes it last:\n\n{text}"),

@@ -196,7 +196,12 @@ fn hole(cycle: &Cycle, begin: Ns, end: Ns) -> Option<Hole> {
     let down = cycle.phases.iter().filter(|p| p.phase.direction() == Direction::Suspend);
     let up = cycle.phases.iter().filter(|p| p.phase.direction() == Direction::Resume);
     let down = down.map(|p| p.end).max()?.max(begin).min(end);
-    let up = up.map(|p| p.start).min()?.max(begin).min(end);
+    let up = up.map(|p| p.start).min();
+    // A log that ends on the way down: how much of the rest was sleep is unknown.
+    let up = match up {
+        None if cycle.outcome == Outcome::Partial => end,
+        up => up?.max(begin).min(end),
+    };
     // A test level waits there, and a log without the bracket of the sleep hides
     // it there. In an aborted cycle the way back is part of what the user waits
     // for.

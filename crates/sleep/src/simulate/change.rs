@@ -50,6 +50,16 @@ impl Ratio {
         Ok(Ratio { part, whole })
     }
 
+    /// In its lowest terms: `2`, `1/3`.
+    pub fn text(self) -> String {
+        let (mut a, mut b) = (self.part, self.whole);
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        let (part, whole) = (self.part / a.max(1), self.whole / a.max(1));
+        if whole == 1 { part.to_string() } else { format!("{part}/{whole}") }
+    }
+
     /// `value` times this, rounded down.
     pub fn of(self, value: i64) -> i64 {
         let product = i128::from(value) * i128::from(self.part) / i128::from(self.whole);
@@ -61,7 +71,7 @@ impl Ratio {
 /// it in, so that the same words mean the same machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wishes<'a> {
-    /// Patterns of devices to take away.
+    /// Patterns of devices to remove.
     pub without: &'a [String],
     /// `/sys/power/pm_async`.
     pub pm_async: Option<bool>,
@@ -107,7 +117,7 @@ pub enum Change {
     Async(String),
     /// Devices become synchronous.
     Sync(String),
-    /// Devices are taken away, with what depends on them.
+    /// Devices are removed, with what depends on them.
     Without(String),
     /// Callback times are multiplied.
     Scale(String, Ratio),
@@ -123,8 +133,7 @@ impl Change {
             Change::Async(p) => format!("--async {p}"),
             Change::Sync(p) => format!("--sync {p}"),
             Change::Without(p) => format!("--without {p}"),
-            Change::Scale(p, r) if r.whole == 1 => format!("--scale {p}={}", r.part),
-            Change::Scale(p, r) => format!("--scale {p}={}/{}", r.part, r.whole),
+            Change::Scale(p, r) => format!("--scale {p}={}", r.text()),
             Change::Cpus(n) => format!("--cpus {n}"),
         }
     }
@@ -156,7 +165,8 @@ pub fn apply(board: &Board, changes: &[Change]) -> Result<Changed, String> {
             }
             Change::Cpus(n) => {
                 c.board.cpus = (*n).max(1);
-                c.notes.push(format!("The machine has {} CPUs.", c.board.cpus));
+                let s = if c.board.cpus == 1 { "" } else { "s" };
+                c.notes.push(format!("The machine has {} CPU{s}.", c.board.cpus));
             }
             Change::Async(p) => set_async(&mut c, p, true)?,
             Change::Sync(p) => set_async(&mut c, p, false)?,
@@ -240,14 +250,10 @@ fn scale(c: &mut Changed, pattern: &str, ratio: Ratio) -> Result<(), String> {
             w.compute.0 = ratio.of(w.compute.0);
         }
     }
-    let factor = if ratio.whole == 1 {
-        ratio.part.to_string()
-    } else {
-        format!("{}/{}", ratio.part, ratio.whole)
-    };
     c.notes.push(format!(
-        "{} take {factor} of their time.",
-        naming(&c.board, &found).trim_end_matches(" is").trim_end_matches(" are")
+        "Callback times of {}: multiplied by {}.",
+        names(&c.board, &found),
+        ratio.text()
     ));
     Ok(())
 }
@@ -257,10 +263,11 @@ fn without(c: &mut Changed, pattern: &str) -> Result<(), String> {
     let gone = dependents(&c.board, &found);
     let also: Vec<usize> =
         (0..gone.len()).filter(|i| gone[*i] && found.binary_search(i).is_err()).collect();
-    c.notes.push(format!("{} taken away.", naming(&c.board, &found)));
-    if !also.is_empty() {
-        c.notes.push(format!("With it go what depends on it: {}.", names(&c.board, &also)));
-    }
+    let and = match also[..] {
+        [] => String::new(),
+        _ => format!(", and what depends on it: {}", names(&c.board, &also)),
+    };
+    c.notes.push(format!("Removed: {}{and}.", names(&c.board, &found)));
     remove(&mut c.board, &gone);
     let mut gone = gone.into_iter();
     c.origin.retain(|_| gone.next() != Some(true));
@@ -366,6 +373,8 @@ mod tests {
         assert_eq!(Ratio::parse("1/3").map(|r| r.of(10)), Ok(3));
         assert_eq!(Ratio::parse("50%").map(|r| r.of(9)), Ok(4));
         assert_eq!(Ratio::parse("0").map(|r| r.of(9)), Ok(0));
+        let words = ["0.5", "2", "0", "50%", "0.75"].map(|t| Ratio::parse(t).map(Ratio::text));
+        assert_eq!(words, ["1/2", "2", "0", "1/2", "3/4"].map(|t| Ok(t.into())));
         for bad in ["", "x", "1/0", "-1", "1e3", "99999999999999999999", "0.0000000001"] {
             assert!(Ratio::parse(bad).is_err(), "{bad}");
         }

@@ -8,6 +8,7 @@
 
 pub mod bounds;
 pub mod calibrate;
+mod cause;
 pub mod change;
 pub mod contention;
 pub mod cost;

@@ -1,6 +1,7 @@
 //! Before and after: a board, the same board changed, both simulated.
 
 use super::bounds::{Bounds, bounds};
+use super::cause;
 use super::change::{Change, Changed, apply};
 use super::cost::Cpus;
 use super::kernel::Kernel;
@@ -38,7 +39,9 @@ impl Scheduler {
         if self.kernel.is_some_and(|k| k.is_beyond_knowledge()) {
             list.push("Kernels after 7.3 are taken to schedule as 7.3 does.".into());
         }
-        list.extend(self.policy.caution().map(|c| format!("{}: {c}.", self.policy.name)));
+        let policy = self.policy;
+        let rules = |c| format!("The rules of {} ({}) are {c}.", policy.name, policy.kernels);
+        list.extend(policy.caution().map(rules));
         list
     }
 }
@@ -100,6 +103,10 @@ pub struct Piece {
     pub time: Ns,
     /// Why it did not start earlier.
     pub reason: Reason,
+    /// When it started, from the start of its phase.
+    pub start: Ns,
+    /// What was waited for, if the reason is a device.
+    pub waited_for: Option<DeviceId>,
 }
 
 /// The critical path of the simulated cycle, phase by phase in order of time.
@@ -121,6 +128,8 @@ pub fn critical_path(board: &Board, outlook: &Outlook) -> Vec<Piece> {
             device: s.device,
             time: s.duration(),
             reason: s.reason,
+            start: s.start.since(span.start),
+            waited_for: s.waited_for,
         }));
     }
     pieces
@@ -207,9 +216,10 @@ pub fn predict(q: &Question<'_>) -> Result<Prediction, String> {
     let mut moved = moved(&before.run.cycle, &after.run.cycle, &changed.origin);
     let unknown: Vec<Phase> = q.fidelity.not_reproduced().iter().map(|c| c.phase).collect();
     moved.retain(|m| !unknown.contains(&m.phase));
-    let notes = notes(q, &before, &after, &changed, &moved);
-    let assumptions = assumptions(q);
     let path = critical_path(&changed.board, &after);
+    let was = critical_path(board, &before);
+    let notes = notes(q, &before, &after, &changed, [&was, &path]);
+    let assumptions = assumptions(q);
     let fidelity = q.fidelity.clone();
     Ok(Prediction { before, after, changed, path, moved, notes, assumptions, fidelity })
 }
@@ -309,47 +319,30 @@ fn notes(
     before: &Outlook,
     after: &Outlook,
     changed: &Changed,
-    moved: &[Moved],
+    [was, is]: [&[Piece]; 2],
 ) -> Vec<String> {
     let mut notes = changed.notes.clone();
-    if q.now.policy.name != q.then.policy.name {
+    let (now, then) = (q.now.policy, q.then.policy);
+    if now.name != then.name {
         notes.push(format!(
-            "Scheduling changes from {} ({}) to {} ({}).",
-            q.now.policy.name, q.now.policy.title, q.then.policy.name, q.then.policy.title
+            "Scheduling: {} ({}: {}), then {} ({}: {}).",
+            now.name, now.kernels, now.title, then.name, then.kernels, then.title
         ));
-    }
-    let board = &q.derived.board;
-    for m in moved.iter().take(5) {
-        let name = board.names.get(board.graph.devices[m.device.index()].name);
-        let (earlier, by) = match m.after.0 - m.before.0 {
-            d if d < Ns::ZERO => ("earlier", -d),
-            d => ("later", d),
-        };
-        notes.push(format!("{name} starts {by} {earlier} in {}.", phase_words(m.phase)));
     }
     for direction in [Direction::Suspend, Direction::Resume] {
-        let (was, is) = (before.half(direction), after.half(direction));
-        if was == Ns::ZERO {
+        let (old, new) = (before.half(direction), after.half(direction));
+        let known = q.fidelity.not_reproduced().iter().all(|c| c.phase.direction() != direction);
+        // Nothing was asked, or nothing is claimed.
+        if old == Ns::ZERO || !known || q.changes.is_empty() && now.name == then.name {
             continue;
         }
-        let floor = after.bounds.path(direction);
-        let order = after.bounds.order(direction);
-        let change = (is - was).0.abs();
-        let known = q.fidelity.not_reproduced().iter().all(|c| c.phase.direction() != direction);
-        if known && change * 100 < was.0 {
+        if (new - old).0.abs() * 100 < old.0 {
+            let (floor, order) = (after.bounds.path(direction), after.bounds.order(direction));
             notes.push(why_not(direction, after, floor, order));
+        } else {
+            let board = &q.derived.board;
+            notes.extend(cause::of(direction, board, was, is, &changed.origin));
         }
-    }
-    if before.run.tally.workers_created > 0 || after.run.tally.workers_created > 0 {
-        notes.push(format!(
-            "Workers created: {} before, {} after; parked at once: {} and {}; blocked waits: {} and {}.",
-            before.run.tally.workers_created,
-            after.run.tally.workers_created,
-            before.run.tally.parked_at_once,
-            after.run.tally.parked_at_once,
-            before.run.tally.blocked_waits,
-            after.run.tally.blocked_waits
-        ));
     }
     notes
 }

@@ -125,32 +125,31 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
         }
         out.push_str("alone: this change by itself; added: on top of those above it.\n");
     }
-    let how = if !p.met && p.exact {
-        format!(
-            "\n{}, {}.\n",
-            plural(p.candidates.len(), "candidate"),
-            plural(p.evaluated as usize, "simulation")
-        )
+    let tried = format!(
+        "{}, {}",
+        plural(p.candidates.len(), "candidate"),
+        plural(p.evaluated as usize, "simulation")
+    );
+    let how = if p.met && p.steps.is_empty() {
+        String::new()
+    } else if !p.met && p.exact {
+        format!("\n{tried}.\n")
     } else if !p.met {
         format!(
-            "\n{} candidates, {} simulations: no set of fewer than {} meets the budget;\nlarger ones were looked at best-first only.\n",
-            p.candidates.len(),
-            p.evaluated,
-            p.least
+            "\n{tried}: no set of fewer than {} meets the budget;\nof larger sets only the likely \
+             ones were tried.\n",
+            plural(p.least, "change")
         )
     } else if p.exact {
         format!(
-            "\nNo smaller set of the {} candidates does it: every set was judged by\nsimulation or excluded by a bound ({} simulations).\n",
-            p.candidates.len(),
-            p.evaluated
+            "\nNo smaller set does it ({tried}): every set was judged by\nsimulation or excluded by \
+             a bound.\n"
         )
     } else {
         format!(
-            "\nFound best-first among {} candidates ({} simulations): at least {}\nchanges are needed, these are {}.\n",
-            p.candidates.len(),
-            p.evaluated,
-            p.least,
-            p.steps.len()
+            "\nThe likely sets were tried ({tried}): at least {}\nneeded, here {}.\n",
+            if p.least == 1 { "1 change is".into() } else { format!("{} changes are", p.least) },
+            if p.steps.len() == 1 { "1 is".into() } else { format!("{} are", p.steps.len()) }
         )
     };
     out.push_str(&how);

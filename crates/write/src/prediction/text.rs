@@ -4,22 +4,19 @@ use super::KernelRow;
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use crate::wording::comparison::percent;
+use crate::wording::next::{next, word};
 use crate::wording::number::{change as change_words, ms, ms_change as change};
+use crate::wording::phase::kernel;
 use crate::wording::reason::alone;
 use dormouse_board::derive::Derived;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 use dormouse_sleep::simulate::policy::{Evidence, Policy};
-use dormouse_sleep::simulate::predict::{Outlook, Prediction, phase_words};
+use dormouse_sleep::simulate::predict::{Outlook, Prediction, Scheduler, phase_words};
 use std::fmt::Write as _;
 
-/// In a sentence.
-fn short(t: Ns) -> String {
-    t.to_string()
-}
-
 /// The answer: both halves, the one that changes more first.
-fn answer(p: &Prediction) -> String {
+fn answer(p: &Prediction, derived: &Derived) -> String {
     let half = |d: Direction| (p.before.half(d), p.claimed(d));
     let by = |d: Direction| (half(d).1 - half(d).0).0.abs();
     let mut order = [Direction::Resume, Direction::Suspend];
@@ -29,27 +26,56 @@ fn answer(p: &Prediction) -> String {
     let shown = order.into_iter().filter(|d| half(*d) != (Ns::ZERO, Ns::ZERO));
     let said = shown.map(|d| {
         let (was, is) = half(d);
-        let held = Phase::DEVICE.iter().any(|x| x.direction() == d && !p.claims(*x));
-        if was == is && held {
-            return format!("{}: no change is claimed, the model misses the recording", d.name());
+        let mut phases = Phase::DEVICE.iter().filter(|x| x.direction() == d && !p.claims(**x));
+        if let Some(off) = missed(p, derived, d) {
+            return format!("{}: no figure, the model misses the recording by {off}", d.name());
         }
-        if was == is {
-            return format!("{} stays at {was}", d.name());
+        if was != is {
+            return format!("{} {was} -> {is} ({})", d.name(), change_words(was, is));
         }
-        format!("{} {was} -> {is} ({})", d.name(), change_words(was, is))
+        match phases.next() {
+            None => format!("{} stays at {was}", d.name()),
+            Some(_) if p.fidelity.not_reproduced().iter().any(|c| c.phase.direction() == d) => {
+                format!("{}: no change is claimed, the model misses the recording", d.name())
+            }
+            Some(_) => format!("{} stays at {was}, within the model's error", d.name()),
+        }
     });
-    let text = said.collect::<Vec<_>>().join(", ");
+    let said: Vec<String> = said.collect();
+    const WITHIN: &str = ", within the model's error";
+    let text = match said.iter().all(|s| s.ends_with(WITHIN)) && said.len() > 1 {
+        true => said.join(", ").replacen(WITHIN, "", said.len() - 1),
+        false => said.join(", "),
+    };
     let Some(first) = text.get(..1) else { return "No phase of devices is simulated.".into() };
     first.to_uppercase() + &text[1..] + "."
+}
+
+/// By how much the model misses the recording of a half, if that is too much to
+/// go by.
+fn missed(p: &Prediction, derived: &Derived, d: Direction) -> Option<String> {
+    let seen = recorded(derived, d);
+    let off = p.before.half(d) - seen;
+    let wide = off.0.abs() * 100 > seen.0 * TRUSTED && off.0.abs() > 1_000_000;
+    (seen > Ns::ZERO && wide).then(|| {
+        percent(off.0 as f64 / seen.0 as f64 * 100.0).trim_start_matches(['+', '-']).into()
+    })
+}
+
+/// A model that is off by more percent of the recording is no help.
+const TRUSTED: i64 = 10;
+
+/// The device phases of a half as recorded, median.
+fn recorded(derived: &Derived, d: Direction) -> Ns {
+    let phases = Phase::DEVICE.iter().filter(|p| p.direction() == d);
+    phases.filter_map(|p| p.device_index().and_then(|i| derived.observed[i])).sum()
 }
 
 /// The second line: how far the model misses the recording as it was.
 fn trust(p: &Prediction, derived: &Derived) -> String {
     let mut errors = Vec::new();
     for d in [Direction::Resume, Direction::Suspend] {
-        let phases = Phase::DEVICE.iter().filter(|p| p.direction() == d);
-        let seen: Ns =
-            phases.filter_map(|p| p.device_index().and_then(|i| derived.observed[i])).sum();
+        let seen = recorded(derived, d);
         if seen > Ns::ZERO {
             let off = (p.before.half(d) - seen).0 as f64 / seen.0 as f64 * 100.0;
             errors.push(format!("{} {}", d.name(), percent(off)));
@@ -61,142 +87,226 @@ fn trust(p: &Prediction, derived: &Derived) -> String {
     }
 }
 
-fn with_range(o: &Outlook, direction: Direction) -> String {
-    let mut text = short(o.half(direction));
-    if let Some(r) = o.range {
-        let (low, high) = r[usize::from(direction == Direction::Resume)];
-        let _ = write!(
-            text,
-            " ({} to {})",
-            short(low).trim_end_matches(" ms"),
-            short(high).trim_end_matches(" ms")
-        );
+/// Where nine of ten resampled cycles are, if they are not all alike.
+fn spread(p: &Prediction, direction: Direction) -> Option<String> {
+    let range = |o: &Outlook| o.range.map(|r| r[usize::from(direction == Direction::Resume)]);
+    // Less than one hundredth is no news.
+    let same = |(low, high): (Ns, Ns)| (high - low).0 * 100 < high.0;
+    let words = |(low, high): (Ns, Ns)| format!("{} to {}", ms(low), ms(high));
+    let (was, is) = (range(&p.before)?, range(&p.after)?);
+    if same(was) && same(is) {
+        return None;
     }
-    text
+    let whole = p.claimed(direction) == p.after.half(direction);
+    let then = if whole && was != is { format!(", changed {}", words(is)) } else { String::new() };
+    Some(format!("{} {}{then}", direction.name(), words(was)))
 }
 
-/// Before and after, bounds, the critical path and why. `release` is the kernel
-/// that was recorded, empty if none was.
-pub fn text(p: &Prediction, derived: &Derived, release: &str) -> String {
+/// What a screen says beside the prediction.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The kernel that was recorded, empty if none was.
+    pub release: &'a str,
+    /// Something was asked to change.
+    pub asked: bool,
+    /// The input as it was typed.
+    pub input: &'a str,
+    /// The kernel that was asked for.
+    pub kernel: Option<&'a str>,
+}
+
+/// Cells of the table of phases.
+struct Row {
+    name: String,
+    seen: String,
+    was: String,
+    is: String,
+    diff: String,
+    floor: String,
+    order: String,
+}
+
+impl Row {
+    /// A line; without a recording or a change their columns are empty.
+    fn line(&self, asked: bool) -> String {
+        let Row { name, seen, was, is, diff, floor, order } = self;
+        let (is, diff) = if asked { (is.as_str(), diff.as_str()) } else { ("", "") };
+        let text = match asked {
+            true => {
+                format!("{name:<15}{seen:>10}{was:>10}{is:>10}{diff:>10}{floor:>11}{order:>10}")
+            }
+            false => format!("{name:<15}{seen:>10}{was:>10}{floor:>11}{order:>10}"),
+        };
+        text.trim_end().to_string() + "\n"
+    }
+}
+
+/// Before and after, bounds, the critical path and why.
+pub fn text(p: &Prediction, derived: &Derived, q: &Question<'_>) -> String {
     let mut out = String::new();
-    let name = |o: &Outlook| match o.scheduler.kernel {
-        Some(k) => format!("{k} ({})", o.scheduler.policy.name),
-        None => o.scheduler.policy.name.to_string(),
-    };
     let mut page = Page::new(false);
-    page.wrapped(Ink::Strong, 0, 2, &answer(p));
+    if q.asked {
+        page.wrapped(Ink::Strong, 0, 2, &answer(p, derived));
+    } else {
+        page.wrapped(Ink::Strong, 0, 2, NOTHING_ASKED);
+    }
     page.wrapped(Ink::Plain, 0, 2, &trust(p, derived));
-    let recorded =
-        if release.is_empty() { String::new() } else { format!(", recorded on {}", safe(release)) };
-    page.wrapped(
-        Ink::Plain,
-        0,
-        2,
-        &format!(
-            "Kernel {} -> {}{recorded}{}.",
-            name(&p.before),
-            name(&p.after),
-            caution(p.after.scheduler.policy)
-        ),
-    );
-    out.push_str(&page.finish());
+    let recorded = |s: Scheduler| match s.kernel {
+        Some(k) if q.release.starts_with(&k.to_string()) => {
+            format!("{} ({})", safe(q.release), s.policy.name)
+        }
+        _ if q.release.is_empty() => kernel(s),
+        _ => format!("{}, recorded on {}", kernel(s), safe(q.release)),
+    };
+    let (was, is) = (recorded(p.before.scheduler), kernel(p.after.scheduler));
+    let kernels = if kernel(p.before.scheduler) == is { was } else { format!("{was} -> {is}") };
+    let median = match derived.cycles.len() {
+        0 | 1 => String::new(),
+        n => format!(", median of {n} cycles"),
+    };
+    let unsure = p.after.scheduler.policy.caution();
+    let unsure = unsure.map_or(String::new(), |c| format!(" Its rules are {c}."));
+    page.wrapped(Ink::Plain, 0, 2, &format!("Kernel {kernels}{median}.{unsure}"));
     let trip = derived.board.trip;
     if trip.hibernates() {
-        let _ = writeln!(out, "of:   the part of a hibernation that calls {}", trip.name());
+        let part = format!("The part of a hibernation that calls {}.", trip.name());
+        page.wrapped(Ink::Plain, 0, 2, &part);
     }
-    let _ = writeln!(out);
+    page.blank();
+    out.push_str(&page.finish());
+    table(&mut out, p, derived, q.asked);
+    if Phase::DEVICE.into_iter().any(|phase| !p.claims(phase)) {
+        let _ = writeln!(
+            out,
+            "\n-: no change is claimed: it is within the model's error there, or the model"
+        );
+        let _ =
+            writeln!(out, "misses the phase (self-check below). Totals take the phase as it is.");
+    }
+    let after = if q.asked { " after the change" } else { "" };
+    let _ = writeln!(out, "\nfloor: longest chain of dependent devices{after};");
+    let _ = writeln!(out, "in order: with synchronous devices one after the other as well.");
+    let ranges = [Direction::Suspend, Direction::Resume].map(|d| spread(p, d));
+    let ranges: Vec<String> = ranges.into_iter().flatten().collect();
+    let mut page = Page::new(false);
+    if !ranges.is_empty() {
+        let text = format!("Nine of ten resampled cycles, ms: {}.", ranges.join("; "));
+        page.wrapped(Ink::Plain, 0, 2, &text);
+    }
+    out.push_str(&page.finish());
+    out.push_str(&crate::fidelity::text(&p.fidelity, &derived.board));
+    path(&mut out, p, if q.asked { " after the change" } else { "" });
+    section(&mut out, "What changed", &p.notes);
+    section(&mut out, "Assumed", &p.assumptions);
+    let mut page = Page::new(false);
+    page.blank();
+    page.wrapped(Ink::Plain, 0, 0, &safe(&next(&next_command(p, q))));
+    out.push_str(&page.finish());
+    out
+}
+
+/// Line 1, where no change was asked for.
+const NOTHING_ASKED: &str =
+    "Nothing to predict: add --kernel, --pm-async, --async, --sync, --without, --scale or --cpus.";
+
+/// A line a phase, and the totals.
+fn table(out: &mut String, p: &Prediction, derived: &Derived, asked: bool) {
+    let trip = derived.board.trip;
     let observed = derived.observed.iter().any(Option::is_some);
-    let _ = writeln!(
-        out,
-        "{:<15}{:>10}{:>10}{:>10}{:>10}{:>11}{:>10}",
-        "ms",
-        if observed { "recorded" } else { "" },
-        "model",
-        "changed",
-        "diff",
-        "floor",
-        "in order"
-    );
+    let head = ["ms", if observed { "recorded" } else { "" }, "model", "changed", "diff"];
+    let [name, seen, was, is, diff] = head.map(String::from);
+    let head = Row { name, seen, was, is, diff, floor: "floor".into(), order: "in order".into() };
+    out.push_str(&head.line(asked));
     // A trip that ends below has no way up.
     let runs = |d: Direction| d == Direction::Suspend || trip.up.is_some();
     for phase in Phase::DEVICE.into_iter().filter(|p| runs(p.direction())) {
         let (was, is) = (p.before.phase(phase), p.after.phase(phase));
         let bound = p.after.bounds.phase(phase);
         let seen = phase.device_index().and_then(|i| derived.observed[i]);
-        let _ = writeln!(
-            out,
-            "{:<15}{:>10}{:>10}{:>10}{:>10}{:>11}{:>10}",
-            phase_words(phase),
-            seen.map_or(String::new(), ms),
-            ms(was),
-            if p.claims(phase) { ms(is) } else { "-".into() },
-            if p.claims(phase) { change(was, is) } else { "-".into() },
-            bound.map_or(String::new(), |b| ms(b.path)),
-            bound.map_or(String::new(), |b| ms(b.order)),
-        );
+        let claims = p.claims(phase);
+        let row = Row {
+            name: phase_words(phase).into(),
+            seen: seen.map_or(String::new(), ms),
+            was: ms(was),
+            is: if claims { ms(is) } else { "-".into() },
+            diff: if claims { change(was, is) } else { "-".into() },
+            floor: bound.map_or(String::new(), |b| ms(b.path)),
+            order: bound.map_or(String::new(), |b| ms(b.order)),
+        };
+        out.push_str(&row.line(asked));
     }
     for direction in [Direction::Suspend, Direction::Resume].into_iter().filter(|d| runs(*d)) {
         let (was, is) = (p.before.half(direction), p.claimed(direction));
-        let seen: Ns = Phase::DEVICE
-            .iter()
-            .filter(|p| p.direction() == direction)
-            .filter_map(|p| p.device_index().and_then(|i| derived.observed[i]))
-            .sum();
-        let _ = writeln!(
-            out,
-            "{:<15}{:>10}{:>10}{:>10}{:>10}{:>11}{:>10}",
-            format!("total {}", direction.name()),
-            if observed { ms(seen) } else { String::new() },
-            ms(was),
-            ms(is),
-            change(was, is),
-            ms(p.after.bounds.path(direction)),
-            ms(p.after.bounds.order(direction)),
-        );
+        let seen = recorded(derived, direction);
+        let row = Row {
+            name: format!("total {}", direction.name()),
+            seen: if observed { ms(seen) } else { String::new() },
+            was: ms(was),
+            is: ms(is),
+            diff: change(was, is),
+            floor: ms(p.after.bounds.path(direction)),
+            order: ms(p.after.bounds.order(direction)),
+        };
+        out.push_str(&row.line(asked));
     }
     for step in &derived.image {
         let took = ms(step.end.since(step.start));
-        let _ = writeln!(
-            out,
-            "{:<15}{took:>10}{took:>10}{took:>10}{:>10}   {} MB",
-            format!("image {}", step.work.name()),
-            change(Ns::ZERO, Ns::ZERO),
-            step.bytes / 1_000_000
-        );
+        let row = Row {
+            name: format!("image {}", step.work.name()),
+            seen: took.clone(),
+            was: took.clone(),
+            is: took,
+            diff: change(Ns::ZERO, Ns::ZERO),
+            floor: format!("{} MB", step.bytes / 1_000_000),
+            order: String::new(),
+        };
+        out.push_str(&row.line(asked));
     }
-    if Phase::DEVICE.into_iter().any(|phase| !p.claims(phase)) {
-        let _ =
-            writeln!(out, "\n-: no change is claimed there; the self-check below says why, and");
-        let _ = writeln!(out, "the sums take such a phase as it is now.");
+}
+
+/// What to ask next.
+fn next_command(p: &Prediction, q: &Question<'_>) -> String {
+    let file = if matches!(q.input, "-" | "") { "FILE".into() } else { word(q.input) };
+    if !p.fidelity.not_reproduced().is_empty() {
+        return format!("evaluate {file}");
     }
-    let _ = writeln!(out, "\nBoth after the change. floor: longest chain of dependent devices;");
-    let _ = writeln!(out, "in order: with synchronous devices one after the other as well.");
-    let _ = writeln!(out);
-    for direction in [Direction::Suspend, Direction::Resume].into_iter().filter(|d| runs(*d)) {
-        let whole = p.claimed(direction) == p.after.half(direction);
-        let then =
-            if whole { with_range(&p.after, direction) } else { short(p.claimed(direction)) };
-        let _ = writeln!(
-            out,
-            "{:<8} {} now, {then} then",
-            direction.name(),
-            with_range(&p.before, direction),
-        );
+    let on = q.kernel.map_or(String::new(), |k| format!(" --kernel {}", word(k)));
+    let board = &p.changed.board;
+    if !q.asked {
+        let way = if p.after.half(Direction::Resume) > Ns::ZERO {
+            Direction::Resume
+        } else {
+            Direction::Suspend
+        };
+        let longest = p
+            .path
+            .iter()
+            .filter(|s| s.phase.direction() == way && s.device.is_some())
+            .max_by_key(|s| s.time)
+            .and_then(|s| s.device);
+        return match longest {
+            Some(d) => {
+                format!(
+                    "predict {file} --without {}",
+                    word(board.names.get(board.graph.get(d).name))
+                )
+            }
+            None => format!("tune {file}"),
+        };
     }
-    if p.after.range.is_some() {
-        let _ = writeln!(out, "(in brackets: nine of ten resampled cycles)");
+    // The smallest set of changes that gets there as well.
+    let (was, is) = (p.before.half(Direction::Resume), p.claimed(Direction::Resume));
+    if (was - is).0 * 100 >= was.0 && was > is {
+        let budget = (is.0 + 999_999) / 1_000_000;
+        return format!("plan {file} --resume {budget}ms{on}");
     }
-    out.push_str(&crate::fidelity::text(&p.fidelity, &derived.board));
-    path(&mut out, p);
-    section(&mut out, "What changed", &p.notes);
-    section(&mut out, "Assumed", &p.assumptions);
-    out
+    format!("tune {file}{on}")
 }
 
 /// The critical path after the change: pieces of at least one hundredth of
 /// their half.
-fn path(out: &mut String, p: &Prediction) {
-    let _ = writeln!(out, "\nCritical path after the change, ms");
+fn path(out: &mut String, p: &Prediction, after: &str) {
+    let _ = writeln!(out, "\nCritical path{after}, ms");
     let board = &p.changed.board;
     for direction in [Direction::Suspend, Direction::Resume] {
         let half = p.after.half(direction);
@@ -221,10 +331,6 @@ fn path(out: &mut String, p: &Prediction) {
     }
 }
 
-fn caution(policy: &Policy) -> String {
-    policy.caution().map_or(String::new(), |c| format!(" - {c}"))
-}
-
 /// A heading and sentences, wrapped at 80 columns.
 fn section(out: &mut String, title: &str, lines: &[String]) {
     if lines.is_empty() {
@@ -239,52 +345,84 @@ fn section(out: &mut String, title: &str, lines: &[String]) {
     out.push_str(&page.finish());
 }
 
-/// One line a generation of kernels, the bounds, and what was changed.
-pub fn kernels(rows: &[KernelRow], notes: &[String], assumptions: &[String]) -> String {
-    let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "{:<6}{:>12}{:>12}{:>9}{:>9}{:>9}  evidence",
-        "policy", "suspend ms", "resume ms", "workers", "parked", "waits"
-    );
+/// One line a generation of kernels, what no schedule beats, and what was
+/// changed. `now` is the generation that was recorded.
+pub fn kernels(
+    rows: &[KernelRow],
+    now: Scheduler,
+    notes: &[String],
+    assumptions: &[String],
+) -> String {
+    let mut page = Page::new(false);
+    page.wrapped(Ink::Strong, 0, 2, &fastest(rows, now));
+    page.wrapped(Ink::Plain, 0, 2, "Model, device phases only.");
+    page.blank();
+    let mut out = page.finish();
+    let _ = writeln!(out, "{:<46}{:>9}{:>9}  verified on", "Kernels, ms", "suspend", "resume");
     for (p, o) in rows {
+        let name = format!("{} ({})", p.kernels, p.name);
         match o {
             Ok(o) => {
-                let t = &o.run.tally;
-                let _ = writeln!(
-                    out,
-                    "{:<6}{:>12}{:>12}{:>9}{:>9}{:>9}  {}",
-                    p.name,
-                    ms(o.half(Direction::Suspend)),
-                    ms(o.half(Direction::Resume)),
-                    t.workers_at_once,
-                    t.parked_at_once,
-                    t.blocked_waits,
-                    match p.evidence {
-                        Evidence::Kernel(k) => format!("ran on {k}"),
-                        _ => "not held to".into(),
-                    }
-                );
+                let verified = match p.evidence {
+                    Evidence::Kernel(k) => k,
+                    Evidence::NotHeld(_) => "no kernel",
+                    Evidence::Proposal => "-",
+                };
+                let (down, up) = (o.half(Direction::Suspend), o.half(Direction::Resume));
+                let _ = writeln!(out, "{name:<46}{:>9}{:>9}  {verified}", ms(down), ms(up));
             }
             Err(e) => {
-                let _ = writeln!(out, "{:<6}{e}", p.name);
+                let mut page = Page::new(false);
+                page.wrapped(Ink::Plain, 0, 4, &format!("{name}: {}", safe(&e.to_string())));
+                out.push_str(&page.finish());
             }
         }
     }
     if let Some((_, Ok(o))) = rows.iter().find(|(p, _)| p.name == "G4") {
         let b = &o.bounds;
         let ways = |of: &dyn Fn(Direction) -> Ns| (of(Direction::Suspend), of(Direction::Resume));
-        for (name, (down, up), what) in [
-            ("bound", ways(&|d| b.path(d)), "longest chain, no schedule beats it"),
-            ("order", ways(&|d| b.order(d)), "with synchronous devices in order"),
-            ("over", b.overlapped, "what-if: phases overlap for each device"),
-            ("ends", b.parallel_ends, "what-if: prepare and complete in parallel"),
+        let _ =
+            writeln!(out, "\n{:<46}{:>9}{:>9}", "What no schedule beats, ms", "suspend", "resume");
+        for (name, (down, up)) in [
+            ("floor (longest chain)", ways(&|d| b.path(d))),
+            ("floor, synchronous devices in list order", ways(&|d| b.order(d))),
+            ("what if phases overlapped for each device", b.overlapped),
+            ("prepare and complete alone, if parallel", b.parallel_ends),
         ] {
-            let _ = writeln!(out, "{name:<6}{:>12}{:>12}  {what}", ms(down), ms(up));
+            if (down, up) == (Ns::ZERO, Ns::ZERO) {
+                continue;
+            }
+            let _ = writeln!(out, "{name:<46}{:>9}{:>9}", ms(down), ms(up));
         }
     }
-    let _ = writeln!(out, "\n\"not held to\": not held against a kernel.");
     section(&mut out, "What changed", notes);
     section(&mut out, "Assumed", assumptions);
     out
+}
+
+/// The answer of the table: which kernels resume fastest, and today's.
+fn fastest(rows: &[KernelRow], now: Scheduler) -> String {
+    // Kernels with workers; a series that was never merged is none.
+    let real =
+        |p: &&KernelRow| p.0.evidence != Evidence::Proposal && p.0.workers && p.0.name != "GS";
+    let both = |o: &Outlook| o.half(Direction::Suspend) + o.half(Direction::Resume);
+    let times = rows.iter().filter(real).filter_map(|(p, o)| o.as_ref().ok().map(|o| (p, both(o))));
+    let times: Vec<(&Policy, Ns)> = times.map(|(p, t)| (*p, t)).collect();
+    let today = times.iter().find(|(p, _)| p.name == now.policy.name);
+    let (Some(best), Some(worst)) =
+        (times.iter().min_by_key(|(_, t)| *t), times.iter().max_by_key(|(_, t)| *t))
+    else {
+        return "No kernel gets through this graph.".into();
+    };
+    let now = match today {
+        Some((p, t)) => format!(" Today ({}): {t}.", p.kernels),
+        None => String::new(),
+    };
+    if ms(best.1) == ms(worst.1) {
+        return format!("Suspend plus resume take {} on every kernel.", best.1);
+    }
+    format!(
+        "Suspend plus resume are shortest on {} ({}), longest on {} ({}).{now}",
+        best.0.kernels, best.1, worst.0.kernels, worst.1
+    )
 }

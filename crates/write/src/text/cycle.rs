@@ -10,7 +10,7 @@ use dormouse_model::complete::Edge;
 use dormouse_model::cycle::{Cycle, PhaseSpan};
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
-use dormouse_sleep::analyse::answer::Half;
+use dormouse_sleep::analyse::answer::{Half, Known};
 use dormouse_sleep::analyse::path::{Reason, Segment};
 use dormouse_sleep::analyse::rows::{Row, What};
 use dormouse_sleep::analyse::stall::{Place, Stall};
@@ -128,18 +128,23 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView) {
         if rows.half(direction).is_none() {
             continue;
         }
-        line(page, &format!("total {}", direction.name()), total, total, None, Ink::Strong);
+        // A total that rests on a missing end is no figure.
+        let half = view.answer.halves().find(|h| h.direction == direction);
+        let known = half.is_none_or(|h| !matches!(h.known, Known::Not { .. }));
+        let unknown = if known { "" } else { " (upper limit, an end is missing)" };
+        let sum = Line::of(&format!("total {}{unknown}", direction.name()), total, None);
+        line(page, &sum, total, Ink::Strong);
         let lines = lines(cycle, view, &list);
         let short = |l: &&Line| per_mille(l.time, total) < SHORT_ROW;
         let folded = lines.iter().filter(short).count();
         for l in lines.iter().filter(|l| folded < 2 || !short(l)) {
-            line(page, &format!("  {}", l.label), l.time, total, l.callbacks, Ink::Plain);
+            line(page, l, total, Ink::Plain);
         }
         if folded > 1 {
             let time = lines.iter().filter(short).map(|l| l.time).sum();
             let n: u32 = lines.iter().filter(short).filter_map(|l| l.callbacks).sum();
             let label = format!("  {}", plural(folded, "short row"));
-            line(page, &label, time, total, (n > 0).then_some(n), Ink::Plain);
+            line(page, &Line::of(&label, time, (n > 0).then_some(n)), total, Ink::Plain);
         }
     }
     for r in after.iter().filter(|r| r.end.since(r.start).hundredths_of_ms() > 0) {
@@ -161,6 +166,28 @@ struct Line {
     label: String,
     time: Ns,
     callbacks: Option<u32>,
+    /// The source says it in whole milliseconds.
+    whole: bool,
+}
+
+impl Line {
+    fn of(label: &str, time: Ns, callbacks: Option<u32>) -> Line {
+        Line { label: label.into(), time, callbacks, whole: false }
+    }
+
+    /// The time without digits that the source lacks.
+    fn cell(&self) -> String {
+        if self.whole { format!("{}   ", self.time.0 / 1_000_000) } else { ms(self.time) }
+    }
+}
+
+/// A kernel log has the time of these in words only, to a thousandth of a second
+/// (`Filesystems sync: 0.033 seconds`), and no line where they end. A trace has
+/// microseconds, of which one in a thousand is a whole millisecond.
+fn is_in_whole_ms(phase: Phase, time: Ns) -> bool {
+    matches!(phase, Phase::Sync | Phase::FreezeUser | Phase::FreezeKernel)
+        && time > Ns::ZERO
+        && time.0 % 1_000_000 == 0
 }
 
 fn lines(cycle: &Cycle, view: &CycleView, list: &[&Row]) -> Vec<Line> {
@@ -178,17 +205,18 @@ fn lines(cycle: &Cycle, view: &CycleView, list: &[&Row]) -> Vec<Line> {
                     let (n, time, next) = cpus(cycle, list, k - 1, phase);
                     k = next;
                     let which = if phase == Phase::CpuOff { "off" } else { "on" };
-                    out.push(Line { label: format!("CPUs {which} ({n})"), time, callbacks: None });
+                    out.push(Line::of(&format!("  CPUs {which} ({n})"), time, None));
                     continue;
                 }
                 let callbacks = Some(view.phases[i as usize].completed).filter(|&n| n > 0);
                 let inside = if r.nested { "inside: " } else { "" };
-                let label = format!("{inside}{}", wording::phase(phase));
-                out.push(Line { label, time: r.counted, callbacks });
+                let label = format!("  {inside}{}", wording::phase(phase));
+                let whole = is_in_whole_ms(phase, r.counted);
+                out.push(Line { label, time: r.counted, callbacks, whole });
             }
             What::Gap { .. } | What::Image(_) => {
-                let label = wording::row(r.what, cycle.mode, &cycle.phases);
-                out.push(Line { label, time: r.counted, callbacks: None });
+                let label = format!("  {}", wording::row(r.what, cycle.mode, &cycle.phases));
+                out.push(Line::of(&label, r.counted, None));
             }
             What::Asleep { .. } | What::Turn | What::ClockJump => {}
         }
@@ -214,14 +242,14 @@ fn cpus(cycle: &Cycle, list: &[&Row], from: usize, phase: Phase) -> (usize, Ns, 
     (n, run.iter().map(|r| r.counted).sum(), last + 1)
 }
 
-fn line(page: &mut Page, label: &str, time: Ns, total: Ns, callbacks: Option<u32>, ink: Ink) {
-    let share = per_mille(time, total);
-    let count = callbacks.map_or(String::new(), |c| c.to_string());
+fn line(page: &mut Page, l: &Line, total: Ns, ink: Ink) {
+    let share = per_mille(l.time, total);
+    let count = l.callbacks.map_or(String::new(), |c| c.to_string());
     let text = format!(
         "{}{}{}{}  ",
-        left(label, 38),
-        right(&ms(time), 9),
-        right(&percent(time, total), 9),
+        left(&l.label, 38),
+        right(&l.cell(), 9),
+        right(&percent(l.time, total), 9),
         right(&count, 6)
     );
     let filled = (share as usize * BAR + 500) / 1000;
@@ -342,7 +370,7 @@ fn parts(page: &mut Page, cycle: &Cycle) {
         let c = cycle.completeness(i);
         let mut why = Vec::new();
         if c.begin == Edge::Missing {
-            why.push("begin not shown".to_string());
+            why.push("start not shown".to_string());
         }
         if c.end == Edge::Missing {
             why.push("end not shown".to_string());
@@ -384,16 +412,18 @@ fn ranking(page: &mut Page, capture: &Capture, view: &CycleView, selection: &Sel
     if list.is_empty() {
         return;
     }
-    page.heading(&format!("{}{:>24}{:>24}", left("Devices", 32), "suspend, ms", "resume, ms"));
-    let columns: String = ["own", "path", "saving"].map(|n| right(n, 8)).concat();
-    page.line(&[(Ink::Faint, &format!("{}{columns}{columns}", left("", 32)))]);
+    // A zero says less than nothing does.
+    let cell = |t: Ns| if t.hundredths_of_ms() == 0 { "-".into() } else { ms(t) };
+    page.heading(&format!("{}{:>27}{:>27}", left("Devices", 26), "suspend, ms", "resume, ms"));
+    let columns: String = ["own", "path", "saving"].map(|n| right(n, 9)).concat();
+    page.line(&[(Ink::Faint, &format!("{}{columns}{columns}", left("", 26)))]);
     for i in list {
         let d = &r.devices[i as usize];
         let label = format!("  {}", device(capture, d.device));
         let times: String = [0, 1]
-            .map(|h| [d.busy[h], d.on_path[h], d.gain[h]].map(|t| right(&ms(t), 8)).concat())
+            .map(|h| [d.busy[h], d.on_path[h], d.gain[h]].map(|t| right(&cell(t), 9)).concat())
             .concat();
-        page.line(&[(Ink::Strong, &left(&label, 32)), (Ink::Plain, &times)]);
+        page.line(&[(Ink::Strong, &left(&label, 26)), (Ink::Plain, &times)]);
         if let Some(why) = hidden(capture, d) {
             page.wrapped(Ink::Faint, 4, 4, &safe(&why));
         }
@@ -555,10 +585,11 @@ fn some(capture: &Capture, list: &[dormouse_model::device::DeviceId], top: usize
 pub fn next_command(e: &Explained, i: usize) -> Option<String> {
     let view = &e.views[i];
     if e.capture.cycles[i].callbacks.is_empty() {
-        return None;
+        return Some(next::next("record --yes -o recording.tar.gz"));
     }
     let file = next::file([&e.capture]);
-    Some(match view.answer.bottleneck() {
+    let named = view.answer.bottleneck().filter(|_| e.capture.losses.count("no_timestamps") == 0);
+    Some(match named {
         Some((_, b)) => next::next(&format!(
             "predict {file} --without {}",
             next::word(name(&e.capture, b.device))

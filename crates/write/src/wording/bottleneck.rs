@@ -33,6 +33,18 @@ pub fn half(
         Known::Whole => h.total.to_string(),
     };
     let suspect = h.bottleneck();
+    if capture.losses.count("no_timestamps") > 0 {
+        // Order and gaps are guessed, so nobody knows what an absence saves.
+        let first = match suspect {
+            Some(b) => format!(
+                "{side} {total}: {} took longest, {}.",
+                device(capture, b.device),
+                b.on_path
+            ),
+            None => format!("{side} {total}: no bottleneck can be named."),
+        };
+        return [first, String::new()];
+    }
     let mut rest = Vec::new();
     let first = match (h.elsewhere(), suspect) {
         (Some((o, t)), best) => {
@@ -87,11 +99,14 @@ pub fn half(
                 Some(n) => format!("; {} comes next", name(capture, n)),
                 None => String::new(),
             };
-            rest.push(format!(
-                "Without it, {low} would take {} ({}){next}.",
-                h.total - b.gain,
-                change(h.total, h.total - b.gain)
-            ));
+            let left = h.total - b.gain;
+            rest.push(match left.hundredths_of_ms() {
+                0 => format!("Nothing else of {low} is in the log."),
+                _ => format!(
+                    "Without it, {low} would take {left} ({}){next}.",
+                    change(h.total, left)
+                ),
+            });
             let segment = view.phases.get(b.segment.0 as usize);
             let segment = segment.and_then(|v| v.path.get(b.segment.1 as usize));
             if let Some(s) = segment

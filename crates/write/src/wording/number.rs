@@ -27,7 +27,7 @@ pub fn change(was: Ns, is: Ns) -> String {
         return "no change".into();
     }
     if (is - was).hundredths_of_ms() == 0 {
-        return "< 0.01 ms".into();
+        return "less than 0.01 ms".into();
     }
     let sign = if is > was { "+" } else { "-" };
     format!("{sign}{}", Ns((is - was).0.abs()))

@@ -1,8 +1,18 @@
-//! Phases and the gaps between them.
+//! Phases, the gaps between them, and the kernels that walk them.
 
 use dormouse_model::cycle::{Mode, PhaseSpan};
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_sleep::analyse::rows::{What, gap_content};
+use dormouse_sleep::simulate::predict::Scheduler;
+
+/// `6.12.117 (G1)`, or where only rules are named the kernels that have them:
+/// `6.17.8 to 7.3 (G4)`.
+pub fn kernel(s: Scheduler) -> String {
+    match s.kernel {
+        Some(k) => format!("{k} ({})", s.policy.name),
+        None => format!("{} ({})", s.policy.kernels, s.policy.name),
+    }
+}
 
 /// As the kernel prints it, with its half where the name alone is not enough:
 /// `noirq suspend`, `early resume`.
@@ -33,6 +43,9 @@ pub fn row(what: What, mode: Mode, phases: &[PhaseSpan]) -> String {
         What::Asleep { turns: 1 } => "asleep".into(),
         What::Asleep { turns } => format!("asleep, {turns} turns"),
         What::Turn if matches!(mode, Mode::PmTest(_)) => "pm_test waits".into(),
+        What::Turn if phases.iter().all(|p| p.phase.direction() == Direction::Suspend) => {
+            "after the last phase of the log".into()
+        }
         What::Turn => "between the halves".into(),
         What::ClockJump => "clock jump of the RTC".into(),
         What::Image(work) => format!("image: {}", work.name()),

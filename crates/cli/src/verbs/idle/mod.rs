@@ -10,7 +10,7 @@ mod tune;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-/// CPU idle states: what CPUs slept in, whether that was right, who woke them.
+/// Show and predict the idle states of CPUs.
 #[derive(Args)]
 pub struct IdleArgs {
     #[command(subcommand)]

@@ -10,6 +10,7 @@ use super::{Evidence, G1, Policy};
 /// `pm_async` = 0.
 pub const G0: Policy = Policy {
     name: "G0",
+    kernels: "every kernel with pm_async 0",
     title: "fully synchronous (pm_async=0)",
     source: "every kernel, is_async() in drivers/base/power/main.c",
     evidence: Evidence::Kernel("6.1, 6.12, 7.2"),

@@ -10,6 +10,7 @@ use super::{Ends, Evidence, Finished, FirstPass, Policy, Reached, Rest, Walk};
 /// Two-pass resume.
 pub const G1: Policy = Policy {
     name: "G1",
+    kernels: "up to 6.7, 6.9 to 6.15",
     title: "queued while walking; resume queues all first",
     source: "mainline up to 6.7 and 6.9 to 6.15, Debian 6.12; commit 3e999770ac1c",
     evidence: Evidence::Kernel("6.12"),

@@ -10,6 +10,7 @@ use super::{FirstPass, G1, Policy, Reached, Walk};
 /// Single-pass resume.
 pub const G1W: Policy = Policy {
     name: "G1w",
+    kernels: "6.8, 6.1.76 and later, 6.6.15 and later",
     title: "queued while walking, in both directions",
     source: "mainline 6.8, stable 6.1.76 and later and 6.6.15 and later; commit 7839d0078e0d",
     evidence: super::Evidence::Kernel("6.1.192"),

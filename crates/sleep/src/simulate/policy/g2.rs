@@ -12,6 +12,7 @@ use super::{Ends, Evidence, Finished, FirstPass, G1, Policy, Reached, Rest, Walk
 /// Triggers along the tree.
 pub const G2: Policy = Policy {
     name: "G2",
+    kernels: "6.16",
     title: "leaves and roots first, a finished device queues parent or children",
     source: "mainline 6.16; commits 0cbef962ce1f, aa7a9275ab81, 443046d1ad66, ebd6884167ea",
     evidence: Evidence::NotHeld("read in a disassembly of 6.16.12"),

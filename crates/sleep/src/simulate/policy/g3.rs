@@ -10,6 +10,7 @@ use super::{Ends, Evidence, Finished, G2, Policy, Walk};
 /// Triggers along tree and links.
 pub const G3: Policy = Policy {
     name: "G3",
+    kernels: "6.17 up to 6.17.7",
     title: "as G2, and along device links",
     source: "mainline 6.17 up to 6.17.7; commits ed18738fff02, 06799631d522",
     evidence: Evidence::NotHeld("read in source; no kernel package without the later fix exists"),

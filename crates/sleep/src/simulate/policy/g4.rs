@@ -10,6 +10,7 @@ use super::{Evidence, G3, Policy};
 /// No wait on `SYNC_STATE_ONLY` links.
 pub const G4: Policy = Policy {
     name: "G4",
+    kernels: "6.17.8 to 7.3",
     title: "as G3, without waiting on sync_state_only links",
     source: "mainline 6.18 to 7.3, stable 6.17.8 and later; commit 632d31067be2",
     evidence: Evidence::Kernel("7.2"),

@@ -23,6 +23,7 @@ const BREADTH_FIRST: Walk = Walk {
 /// Breadth first.
 pub const GS: Policy = Policy {
     name: "GS",
+    kernels: "a series that was never merged",
     title: "Kannan's breadth-first series, only ready devices are queued",
     source: "lore.kernel.org 20241114220921.2529905-1-saravanak@google.com, patch 4/5",
     evidence: Evidence::NotHeld("read in the patch; never merged"),

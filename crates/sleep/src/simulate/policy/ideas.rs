@@ -7,6 +7,7 @@ use super::{Ends, Evidence, Finished, G4, Policy, Walk};
 /// everything else is queued when the walk reaches it.
 pub const LEAVES_ONLY: Policy = Policy {
     name: "leaves-only",
+    kernels: "idea, in no kernel",
     title: "G4 that starts leaves up front but triggers no parents",
     source: "idea: the first half of the 6.16 suspend series alone",
     evidence: Evidence::Proposal,
@@ -18,6 +19,7 @@ pub const LEAVES_ONLY: Policy = Policy {
 /// little to start; here it takes the children of roots as well.
 pub const ROOTS_AND_CHILDREN: Policy = Policy {
     name: "roots-and-children",
+    kernels: "idea, in no kernel",
     title: "G4 that starts roots and their children up front on resume",
     source: "idea: widen the first pass of the 6.16 resume series",
     evidence: Evidence::Proposal,
@@ -29,6 +31,7 @@ pub const ROOTS_AND_CHILDREN: Policy = Policy {
 /// not look.
 pub const NO_LEAF_WAIT: Policy = Policy {
     name: "no-leaf-wait",
+    kernels: "idea, in no kernel",
     title: "G4 that skips the wait of a leaf without consumers",
     source: "idea: test before dpm_wait_for_subordinate()",
     evidence: Evidence::Proposal,
@@ -40,6 +43,7 @@ pub const NO_LEAF_WAIT: Policy = Policy {
 /// them.
 pub const ROOT_TEST: Policy = Policy {
     name: "root-test",
+    kernels: "idea, in no kernel",
     title: "G4 that tests for a root inside the wait for superiors",
     source: "idea: test before the mutex in dpm_wait_for_superior()",
     evidence: Evidence::Proposal,

@@ -133,6 +133,8 @@ pub enum Rest {
 pub struct Policy {
     /// Short name such as `G4`.
     pub name: &'static str,
+    /// Which kernels have these rules, by their releases.
+    pub kernels: &'static str,
     /// What it is, in a phrase.
     pub title: &'static str,
     /// Which kernels, commits or messages the rules come from.
@@ -189,7 +191,7 @@ impl Policy {
     pub fn caution(&self) -> Option<&'static str> {
         match self.evidence {
             Evidence::Kernel(_) => None,
-            Evidence::NotHeld(_) | Evidence::Proposal => Some("not held against a kernel"),
+            Evidence::NotHeld(_) | Evidence::Proposal => Some("not verified on a kernel"),
         }
     }
 

@@ -26,6 +26,7 @@ const COUNTED: Walk = Walk {
 /// Dependency counters, synchronous devices in strict list order.
 pub const DC: Policy = Policy {
     name: "DC",
+    kernels: "proposal, in no kernel",
     title: "dependency counters, list order for synchronous devices",
     source: "proposal of this project",
     evidence: Evidence::Proposal,

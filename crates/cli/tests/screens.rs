@@ -1,0 +1,418 @@
+//! Every screen as it was reviewed, and the rules that hold for all of them.
+
+use super::words::{AM335X, CLOCK, HANG, LAPTOP, root, said, silent};
+use std::fs;
+use std::process::Command;
+
+const SMALL: &str = "captures/am335x-6.12.tar.gz";
+
+/// A log whose main thread stands still for no reason that it names.
+const STANDS_STILL: &str = "\
+[    1.000000] PM: suspend entry (deep)
+[    1.033000] PM: Filesystems sync: 0.033 seconds
+[    1.100000] drv a: PM: calling f_suspend+0x0/0x10 @ 7, parent: platform
+[    1.100100] drv a: PM: f_suspend+0x0/0x10 returned 0 after 50 usecs
+[    1.180000] drv b: PM: calling f_suspend+0x0/0x10 @ 7, parent: platform
+[    1.180100] drv b: PM: f_suspend+0x0/0x10 returned 0 after 50 usecs
+[    1.260000] drv c: PM: calling f_suspend+0x0/0x10 @ 7, parent: platform
+[    1.260100] drv c: PM: f_suspend+0x0/0x10 returned 0 after 50 usecs
+[    1.270000] PM: suspend of devices complete after 180.000 msecs
+[    2.000000] PM: suspend exit
+";
+
+/// The lines of a log without any time, as mail clients leave them.
+const NO_TIMES: &str = "\
+PM: suspend entry (deep)
+calling  a+ @ 9, parent: platform
+call a+ returned 0 after 50 usecs
+PM: suspend exit
+";
+
+/// Every screen that needs no kernel: its name, its arguments and its standard
+/// input.
+fn screens() -> Vec<(&'static str, Vec<&'static str>, String)> {
+    let silent = silent();
+    let list: Vec<(&str, &[&str], &str)> = vec![
+        ("show one cycle", &["show", "--cycle", "2", SMALL], ""),
+        ("show many cycles", &["show", SMALL], ""),
+        ("show a test level", &["show", CLOCK], ""),
+        ("show with warnings", &["show", "--cycle", "3", LAPTOP], ""),
+        ("show a phase", &["show", "--cycle", "2", "--phase", "noirq", LAPTOP], ""),
+        ("show markdown", &["show", "--markdown", "--cycle", "2", SMALL], ""),
+        ("show no callbacks", &["show", "-"], &silent),
+        ("show a hang", &["show", "-"], HANG),
+        ("show whole milliseconds", &["show", "-"], STANDS_STILL),
+        ("show no times", &["show", "-"], NO_TIMES),
+        ("show no file", &["show", "no/such/file"], ""),
+        ("show a board", &["show", AM335X], ""),
+        ("show no log", &["show", "README.md"], ""),
+        ("show nothing", &["show", "-"], ""),
+        ("show phase of many", &["show", "--phase", "resume", SMALL], ""),
+        ("show no such cycle", &["show", "--cycle", "9", SMALL], ""),
+        ("show cycle zero", &["show", "--cycle", "0", SMALL], ""),
+        ("predict without", &["predict", SMALL, "--without", "usb1"], ""),
+        ("predict async", &["predict", SMALL, "--async", "musb*"], ""),
+        ("predict kernel", &["predict", CLOCK, "--kernel", "7.3", "--scale", "phy0=0.5"], ""),
+        ("predict nothing", &["predict", SMALL], ""),
+        ("predict all kernels", &["predict", CLOCK, "--all-kernels"], ""),
+        ("predict a board", &["predict", AM335X, "--kernel", "6.12", "--cpus", "2"], ""),
+        ("predict not reproduced", &["predict", "-", "--without", "b"], STANDS_STILL),
+        ("predict no device", &["predict", SMALL, "--without", "nosuch"], ""),
+        ("predict no callbacks", &["predict", "-"], &silent),
+        ("predict unknown kernel", &["predict", SMALL, "--kernel", "99x"], ""),
+        (
+            "plan met",
+            &["plan", AM335X, "--kernel", "6.12", "--resume", "90ms", "--offer", "usb1"],
+            "",
+        ),
+        ("plan not met", &["plan", AM335X, "--kernel", "6.12", "--resume", "80ms"], ""),
+        ("plan met already", &["plan", AM335X, "--kernel", "6.12", "--resume", "200ms"], ""),
+        (
+            "plan ready",
+            &["plan", AM335X, "--kernel", "6.12", "--ready", "4a100000.ethernet=50ms"],
+            "",
+        ),
+        ("plan no budget", &["plan", AM335X, "--kernel", "6.12"], ""),
+        ("plan not reproduced", &["plan", "-", "--suspend", "50ms"], STANDS_STILL),
+        ("tune", &["tune", "boards/cases/c25.board", "--kernel", "7.3", "--profile", "zero"], ""),
+        ("tune nothing", &["tune", "boards/cases/c25.board", "--kernel", "7.3", "--deny", "*"], ""),
+        ("tune apply", &["tune", AM335X, "--kernel", "7.3", "--apply", "--dry-run"], ""),
+        ("tune yes alone", &["tune", AM335X, "--kernel", "7.3", "--yes"], ""),
+        ("tune keep nothing", &["tune", AM335X, "--kernel", "7.3", "--keep-recordings", "x"], ""),
+        ("compare", &["compare", CLOCK, LAPTOP], ""),
+        ("compare same", &["compare", SMALL, SMALL], ""),
+        ("calibrate", &["calibrate", CLOCK], ""),
+        ("calibrate no log", &["calibrate", "README.md"], ""),
+        ("evaluate", &["evaluate", CLOCK], ""),
+        ("evaluate not met", &["evaluate", CLOCK, "--ask", "99"], ""),
+        ("board check", &["board", "check", AM335X], ""),
+        ("board check no board", &["board", "check", "Cargo.toml"], ""),
+        ("export table", &["export", SMALL, "--to", "csv", "--table", "phases"], ""),
+        ("export no cycle", &["export", SMALL, "--to", "csv", "--cycle", "9"], ""),
+        ("report no log", &["report", "README.md"], ""),
+        ("replay a board", &["replay", AM335X], ""),
+        ("lab rerun no capture", &["lab", "rerun", "README.md"], ""),
+    ];
+    list.into_iter().map(|(name, args, input)| (name, args.to_vec(), input.into())).collect()
+}
+
+/// The rules that hold for each line of each screen.
+fn rules(name: &str, text: &str) {
+    let mut error = false;
+    for line in text.lines() {
+        let columns = line.chars().count();
+        // Errors are wrapped for a terminal; in a file they stay one line.
+        error |= line.starts_with("dormouse: ") || line.starts_with("error: ");
+        // A table for an issue is as wide as it is.
+        let free = error || name.contains("markdown");
+        assert!(columns <= 80 || free, "{name}: {columns} columns: {line}");
+        assert!(!line.contains(" 0 ns") && !line.contains(" us "), "{name}: {line}");
+        assert!(!line.contains("-0.00 "), "{name}: {line}");
+        for old in [
+            "attack",
+            "in the middle",
+            "gained",
+            "decides",
+            "as it were",
+            "taken away",
+            "knob",
+            "held against",
+            "not held",
+            "per cent",
+            "the zoo",
+        ] {
+            assert!(!line.to_lowercase().contains(old), "{name}: {old}: {line}");
+        }
+        plural(name, line);
+    }
+}
+
+/// One is one: `1 devices` and `2 device` are wrong, in any place of a line.
+fn plural(name: &str, line: &str) {
+    let nouns = [
+        "device",
+        "cycle",
+        "callback",
+        "worker",
+        "flag",
+        "change",
+        "phase",
+        "link",
+        "root",
+        "line",
+        "message",
+        "event",
+        "boot",
+        "CPU",
+        "warning",
+        "simulation",
+        "candidate",
+        "kernel",
+        "start",
+        "neighbour",
+        "machine",
+        "second",
+        "wake-up",
+        "column",
+        "write",
+        "level",
+    ];
+    let words: Vec<&str> = line
+        .split_whitespace()
+        .map(|w| w.trim_matches(|c: char| !c.is_ascii_alphanumeric() && c != '-'))
+        .collect();
+    for pair in words.windows(2) {
+        let [number, word] = pair else { continue };
+        let Ok(n) = number.replace(',', "").parse::<u64>() else { continue };
+        for noun in nouns {
+            let many = format!("{noun}s");
+            assert!(n != 1 || *word != many, "{name}: {n} {word}: {line}");
+        }
+    }
+}
+
+/// Rows of a table of phases add up to their total, up to their rounding.
+fn totals(name: &str, text: &str) -> usize {
+    let value = |line: &str| -> Option<f64> {
+        let rest: String = line.chars().skip(38).collect();
+        rest.split_whitespace().next()?.parse().ok()
+    };
+    let head = |l: &&str| l.starts_with("Phase  ") && l.contains("share");
+    let mut lines = text.lines().skip_while(|l| !head(l)).skip(1).peekable();
+    let mut tables = 0;
+    while let Some(total) = lines.next().filter(|l| l.starts_with("total ")) {
+        let mut rows = Vec::new();
+        while let Some(row) = lines.next_if(|l| l.starts_with("  ")) {
+            rows.push(value(row).unwrap_or_else(|| panic!("{name}: {row}")));
+        }
+        let (sum, total) = (rows.iter().sum::<f64>(), value(total).expect("a total"));
+        let rounding = 0.005 * (rows.len() + 1) as f64 + 1e-9;
+        assert!((sum - total).abs() <= rounding, "{name}: {sum} is not {total}");
+        tables += 1;
+    }
+    tables
+}
+
+/// The columns of a prediction add up, and line 1 says what they say.
+fn predictions(name: &str, text: &str) -> usize {
+    let Some(head) = text.lines().find(|l| l.starts_with("ms  ") && l.contains("in order")) else {
+        return 0;
+    };
+    let ends: Vec<(String, usize)> = ["recorded", "model", "changed", "diff", "floor", "in order"]
+        .iter()
+        .filter_map(|c| head.find(c).map(|at| (c.to_string(), at + c.len())))
+        .collect();
+    let cells = |line: &str| -> Vec<String> {
+        let mut from = 15;
+        let chars: Vec<char> = line.chars().collect();
+        let mut out = Vec::new();
+        for (_, end) in &ends {
+            let cell: String = chars.iter().take(*end).skip(from).collect();
+            out.push(cell.trim().to_string());
+            from = *end;
+        }
+        out
+    };
+    let column = |name: &str| ends.iter().position(|(c, _)| c == name);
+    let (model, changed, diff) =
+        (column("model").expect("a model"), column("changed"), column("diff"));
+    let number = |row: &[String], at: usize| -> f64 {
+        match row[at].as_str() {
+            // What is not claimed stays as it is.
+            "-" if Some(at) == changed => row[model].parse().expect("a time"),
+            "" | "=" | "-" => 0.0,
+            text => text.parse().unwrap_or_else(|e| panic!("{name}: {text}: {e}")),
+        }
+    };
+    let start = text.lines().position(|l| l == head).expect("the table") + 1;
+    let rows: Vec<&str> = text.lines().skip(start).take_while(|l| !l.is_empty()).collect();
+    let down = ["prepare", "suspend", "late", "suspend noirq"];
+    let mut found = 0;
+    for half in ["suspend", "resume"] {
+        let total = rows.iter().find(|l| l.starts_with(&format!("total {half}")));
+        let Some(total) = total.map(|l| cells(l)) else { continue };
+        let phases: Vec<Vec<String>> = rows
+            .iter()
+            .filter(|l| !l.starts_with("total ") && !l.starts_with("image "))
+            .filter(|l| {
+                let name: String = l.chars().take(15).collect();
+                down.contains(&name.trim()) == (half == "suspend")
+            })
+            .map(|l| cells(l))
+            .collect();
+        for (at, (column, _)) in ends.iter().enumerate() {
+            let sum: f64 = phases.iter().map(|r| number(r, at)).sum();
+            let rounding = 0.005 * (phases.len() + 1) as f64 + 1e-9;
+            let said = number(&total, at);
+            assert!((sum - said).abs() <= rounding, "{name}: {half} {}: {sum}, not {said}", column);
+        }
+        if let (Some(changed), Some(diff)) = (changed, diff) {
+            let by = number(&total, changed) - number(&total, model);
+            assert!((by - number(&total, diff)).abs() <= 0.011, "{name}: {half}: {total:?}");
+            // The first sentence: `resume 112.5 ms -> 77.9 ms`.
+            let first = text.split("Device phases only").next().unwrap_or_default();
+            let first = first.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+            let words: Vec<&str> = first.split(' ').collect();
+            let arrow = words.windows(6).find(|w| w[0] == half && w[3] == "->");
+            match arrow {
+                Some(w) => {
+                    // Three digits of the figures in the table.
+                    for (text, at) in [(w[1], model), (w[4], changed)] {
+                        let said: f64 = text.parse().expect("a time");
+                        let exact = number(&total, at);
+                        let digits = if exact >= 10.0 { 0.05 } else { 0.005 };
+                        assert!((said - exact).abs() <= digits + 0.006, "{name}: {first}");
+                    }
+                }
+                None => {
+                    let none = ["stays at", "no change", "no figure"];
+                    assert!(none.iter().any(|n| first.contains(n)), "{name}: {first}");
+                }
+            }
+        }
+        found += 1;
+    }
+    found
+}
+
+/// `both` of a table of `tune` is suspend plus resume.
+fn both(name: &str, text: &str) -> usize {
+    let mut lines = text.lines().skip_while(|l| !l.starts_with("Model, device phases, ms"));
+    let rows: Vec<&str> = lines.by_ref().skip(1).take_while(|l| l.starts_with("  ")).collect();
+    for row in &rows {
+        let mut cells = row.split_whitespace().rev().map(|c| c.parse::<f64>().expect("a time"));
+        let mut next = || cells.next().expect("a cell");
+        let (both, resume, suspend) = (next(), next(), next());
+        assert!((suspend + resume - both).abs() <= 0.011, "{name}: {row}");
+    }
+    rows.len()
+}
+
+#[test]
+fn every_screen_is_as_reviewed() {
+    for (name, args, input) in screens() {
+        let (code, text) = said(&args, &input);
+        let name = name.replace(' ', "_");
+        insta::assert_snapshot!(
+            name,
+            format!("$ dormouse {}\n{text}exit {code:?}", args.join(" "))
+        );
+    }
+}
+
+/// Over all golden files, those of other tests too.
+#[test]
+fn the_rules_hold_on_every_golden_screen() {
+    let folder = root().join("crates/cli/tests/snapshots");
+    let (mut files, mut tables, mut predicted, mut tuned) = (0, 0, 0, 0);
+    for entry in fs::read_dir(folder).expect("golden files").flatten() {
+        let whole = fs::read_to_string(entry.path()).expect("text");
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let text = whole.splitn(3, "---\n").nth(2).expect("a golden file");
+        // The first line is the command.
+        let screen = text.split_once('\n').map_or("", |t| t.1);
+        rules(&name, screen);
+        tables += totals(&name, screen);
+        predicted += predictions(&name, screen);
+        tuned += both(&name, screen);
+        files += 1;
+    }
+    println!(
+        "{files} golden files, {tables} tables of phases, {predicted} predicted halves, {tuned} rows of tune"
+    );
+    assert!(files >= 50 && tables >= 6 && predicted >= 10 && tuned >= 5);
+}
+
+/// What `show` says a device saves is what the simulator says: its callbacks
+/// take no time, all else stays.
+#[test]
+fn the_saving_of_a_headline_is_the_simulators() {
+    for (file, cycle) in [(SMALL, "2"), (CLOCK, "2"), (LAPTOP, "3")] {
+        let (_, json) = said(&["show", "--json", "--cycle", cycle, file], "");
+        let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        for a in json["cycles"][0]["answer"].as_array().expect("answers") {
+            let (Some(gain), Some(half)) = (a["gain_ns"].as_i64(), a["direction"].as_str()) else {
+                continue;
+            };
+            let device = a["device"].as_str().expect("a device");
+            let scale = format!("{device}=0");
+            let (_, json) = said(&["predict", file, "--scale", &scale, "--json"], "");
+            let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+            let time = |at: &str| json[at][format!("{half}_ns")].as_i64().expect("a time");
+            let (whole, saved) = (time("before"), time("before") - time("after"));
+            // `show` takes one cycle, the simulator the median of several.
+            let apart = (saved - gain).abs() as f64 / whole as f64;
+            assert!(apart < 0.005, "{file}: {device}: {gain} and {saved} of {whole}");
+        }
+    }
+}
+
+/// Help: 80 columns, no jargon, a summary of one line.
+#[test]
+fn the_rules_hold_in_help() {
+    let help = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
+        let out = command.args(args).arg("--help").env("COLUMNS", "80").output().expect("it runs");
+        String::from_utf8(out.stdout).expect("text")
+    };
+    let verbs = |text: &str| -> Vec<String> {
+        let list = text.lines().skip_while(|l| !l.starts_with("Commands:")).skip(1);
+        let list = list.take_while(|l| !l.is_empty()).filter(|l| !l.starts_with("   "));
+        list.filter_map(|l| l.split_whitespace().next()).map(String::from).collect()
+    };
+    let main = help(&[]);
+    rules("help", &main);
+    let all = verbs(&main);
+    assert!(all.len() >= 16, "{main}");
+    for line in main.lines().skip_while(|l| !l.starts_with("Commands:")).skip(1) {
+        if line.is_empty() {
+            break;
+        }
+        assert!(!line.starts_with("     "), "a summary takes two lines: {line}");
+    }
+    for verb in all.iter().filter(|v| *v != "help") {
+        let text = help(&[verb]);
+        rules(verb, &text);
+        for sub in verbs(&text).iter().filter(|v| *v != "help") {
+            rules(&format!("{verb} {sub}"), &help(&[verb, sub]));
+        }
+    }
+}
+
+/// Each file that is written is confirmed.
+#[test]
+fn every_file_written_is_confirmed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str| folder.path().join(name).to_str().expect("a path").to_string();
+    let out = ["a.html", "a.csv", "a.pb", "a.board", "a.profile", "a.rules", "plan", "b.board"];
+    let [report, csv, trace, board, profile, rules, plan, made] = out.map(file);
+    let commands: [(&str, Vec<&str>); 8] = [
+        (&report, vec!["report", SMALL, "-o", &report]),
+        (&csv, vec!["export", SMALL, "--to", "csv", "-o", &csv]),
+        (&trace, vec!["export", SMALL, "--to", "perfetto", "-o", &trace]),
+        (&board, vec!["board", "from", SMALL, "-o", &board]),
+        (&profile, vec!["calibrate", SMALL, "-o", &profile]),
+        (&rules, vec!["tune", AM335X, "--kernel", "7.3", "-o", &rules]),
+        (
+            &plan,
+            vec![
+                "plan", AM335X, "--kernel", "6.12", "--resume", "90ms", "--offer", "usb1", "-o",
+                &plan,
+            ],
+        ),
+        (&made, vec!["board", "generate", "--devices", "5", "-o", &made]),
+    ];
+    for (path, args) in commands {
+        let (code, text) = said(&args, "");
+        if text.contains("built without the page of the report") {
+            println!("SKIPPED: the page is not built (make web)");
+            continue;
+        }
+        assert_eq!(code, Some(0), "{args:?}: {text}");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let confirmed =
+            text.contains(&format!("Wrote {path}")) || text.contains(&format!("Wrote to {path}"));
+        assert!(confirmed, "{args:?}: {text}");
+        assert!(fs::metadata(path).is_ok(), "{path}");
+    }
+}
