@@ -21,7 +21,11 @@ pub fn described(board: &Board, s: &Summary) -> String {
         warnings.push(format!(
             "Warning: {} before {} parent, the first is `{}`; kernels register parents first. Move \
              the parent's line up.",
-            if n == 1 { "1 device stands".into() } else { format!("{} devices stand", grouped(n)) },
+            if n == 1 {
+                "1 device stands".into()
+            } else {
+                format!("{} devices stand", grouped(n as u64))
+            },
             if n == 1 { "its" } else { "their" },
             name(first)
         ));
@@ -32,7 +36,7 @@ pub fn described(board: &Board, s: &Summary) -> String {
         warnings.push(format!(
             "Warning: {} to a supplier further down, the first is `{}` to `{}`; some kernels do not \
              wait for these, others may hang. Move the supplier's line up.",
-            if n == 1 { "1 link leads".into() } else { format!("{} links lead", grouped(n)) },
+            if n == 1 { "1 link leads".into() } else { format!("{} links lead", grouped(n as u64)) },
             name(link.consumer),
             name(link.supplier)
         ));

@@ -117,7 +117,7 @@ pub fn text(s: &Subject<'_>, e: &Evaluation) -> String {
         let text = format!(
             "{} of {} in order of start {} the other way round (ties of 0.05 ms left out); half of \
              the {} are at most {} off, 19 of 20 at most {}.",
-            grouped(order.wrong as usize),
+            grouped(order.wrong),
             plural(order.pairs as usize, "neighbour"),
             if order.wrong == 1 { "is" } else { "are" },
             plural(order.starts.len(), "start"),
