@@ -38,17 +38,18 @@ fn is_text(p: &Path) -> bool {
 /// Every crate with the crates of the project that it may depend on. An arrow
 /// that is not here does not compile, because Cargo does not know of it; a new
 /// one belongs into ARCHITECTURE.md too.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("model", &[]),
     ("stats", &[]),
     ("board", &["model", "stats"]),
     ("sleep", &["board", "model", "stats"]),
     ("idle", &[]),
-    ("read", &["board", "idle", "model", "stats"]),
-    ("write", &["board", "idle", "model", "sleep"]),
+    ("doctor", &["model"]),
+    ("read", &["board", "doctor", "idle", "model", "stats"]),
+    ("write", &["board", "doctor", "idle", "model", "sleep"]),
     ("record", &["read"]),
     ("lab", &["board", "model", "read", "record"]),
-    ("app", &["board", "idle", "lab", "model", "read", "record", "sleep", "write"]),
+    ("app", &["board", "doctor", "idle", "lab", "model", "read", "record", "sleep", "write"]),
     ("wasm", &["app", "board", "idle", "model", "sleep"]),
     ("report", &["model", "sleep", "stats", "wasm", "write"]),
     (
@@ -60,7 +61,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
 
 /// Crates that only think: no I/O, no threads, no clock, no unsafe code, and
 /// nothing from the registry but `libm`.
-const PURE: [&str; 5] = ["model", "stats", "board", "sleep", "idle"];
+const PURE: [&str; 6] = ["model", "stats", "board", "sleep", "idle", "doctor"];
 
 /// Names under `[dependencies]` of a manifest.
 fn dependencies(folder: &Path) -> Vec<String> {

@@ -19,6 +19,7 @@ pub mod capture_file;
 pub mod cases;
 pub mod container;
 pub mod detect;
+pub mod doctor;
 pub mod dtb;
 pub mod event;
 pub mod ftrace;

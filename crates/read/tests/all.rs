@@ -5,6 +5,7 @@ mod binary_damage;
 mod capture_file;
 mod cases;
 mod corpus;
+mod doctor;
 mod dtb;
 mod ftrace_text;
 mod idle;

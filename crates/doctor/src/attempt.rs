@@ -1,0 +1,105 @@
+//! Attempts to sleep: from `suspend entry` to `suspend exit`.
+//!
+//! kernel/power/suspend.c:pm_suspend (5.0 on) and hibernate.c:hibernate print
+//! both lines. Where the first is missing an attempt begins with the freezing
+//! of user space (power/process.c:freeze_processes).
+
+use crate::message::{Message, seconds};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use dormouse_model::time::Ns;
+
+/// One attempt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attempt {
+    /// `s2idle`, `deep`, `hibernation`; empty if the text does not say.
+    pub mode: String,
+    /// Its first message.
+    pub first: usize,
+    /// Behind its last message.
+    pub end: usize,
+    /// Time of the entry line.
+    pub entry: Option<Ns>,
+    /// Time of the exit line.
+    pub exit: Option<Ns>,
+    /// The exit line is there.
+    pub closed: bool,
+    /// Another attempt was under way when this one began: two writers.
+    pub inside: bool,
+    /// What the kernel's sync took, and the message that says so.
+    pub sync: Option<(Ns, usize)>,
+    /// The console was switched off, so devices were on their way down.
+    pub devices: bool,
+}
+
+/// The mode of an entry line.
+fn entry(m: &Message) -> Option<String> {
+    if let Some(rest) = m.says("suspend entry").then(|| m.after("suspend entry")).flatten() {
+        let mode = rest.trim().trim_start_matches('(');
+        return Some(mode.split(')').next().unwrap_or("").to_string());
+    }
+    m.says("hibernation entry").then(|| "hibernation".to_string())
+}
+
+/// Attempts of `messages`.
+pub fn split(messages: &[Message]) -> Vec<Attempt> {
+    let mut out: Vec<Attempt> = Vec::new();
+    let mut open = false;
+    for (i, m) in messages.iter().enumerate() {
+        if let Some(mode) = entry(m) {
+            // Android prints the entry once more, with the date in place of the mode.
+            if mode.starts_with(|c: char| c.is_ascii_digit()) {
+                if !open {
+                    out.push(Attempt { first: i, end: i + 1, entry: m.time, ..Attempt::default() });
+                    open = true;
+                }
+                continue;
+            }
+            // Within a tenth of a second nobody got out again.
+            let inside = open
+                && out.last().is_some_and(|a| match (a.entry, m.time) {
+                    (Some(a), Some(b)) => b >= a && b.0 - a.0 < 100_000_000,
+                    _ => false,
+                });
+            if let Some(a) = out.last_mut().filter(|_| open) {
+                a.end = i;
+            }
+            out.push(Attempt {
+                mode,
+                first: i,
+                end: i + 1,
+                entry: m.time,
+                inside,
+                ..Attempt::default()
+            });
+            open = true;
+        } else if m.says("suspend exit") || m.says("hibernation exit") {
+            if let Some(a) = out.last_mut().filter(|_| open) {
+                (a.end, a.exit, a.closed) = (i + 1, m.time, true);
+            }
+            open = false;
+        } else if m.says("Freezing user space processes") {
+            if !open {
+                out.push(Attempt { first: i, end: i + 1, ..Attempt::default() });
+                open = true;
+            }
+        } else if let Some(a) = out.last_mut().filter(|_| open) {
+            a.end = i + 1;
+            if m.says("Filesystems sync: ") {
+                a.sync = took(m, a.entry).map(|t| (t, i));
+            }
+            a.devices |= m.has("Suspending console(s)") || m.has("suspend of devices complete");
+        }
+    }
+    out
+}
+
+/// What a sync took. A line whose value is longer than the attempt so far is of
+/// an earlier attempt (sync is abortable since 6.19 and goes on).
+fn took(m: &Message, entry: Option<Ns>) -> Option<Ns> {
+    let value = m.after("Filesystems sync: ").and_then(seconds)?;
+    match (entry, m.time) {
+        (Some(a), Some(b)) if b >= a && value.0 > b.0 - a.0 + 1_000_000 => None,
+        _ => Some(value),
+    }
+}

@@ -1,0 +1,324 @@
+//! What ended an attempt: a device, a wakeup, or it cannot be told.
+
+use super::{found, lines};
+use crate::Case;
+use crate::attempt::Attempt;
+use crate::finding::{Advice, Area, Confidence, Finding, Level};
+use crate::message::Message;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use dormouse_model::time::Ns;
+
+/// A device that failed (drivers/base/power/main.c:pm_dev_err):
+/// `DRIVER DEVICE: PM: failed to suspend async: error -16`, before 5.10
+/// `PM: Device DEVICE failed to suspend async: error -16`.
+pub struct Failed<'a> {
+    pub device: &'a str,
+    /// Its driver; empty if the line does not say.
+    driver: &'a str,
+    pub error: i32,
+    /// It failed on the way up, which ends no sleep.
+    up: bool,
+}
+
+pub fn failed(m: &Message) -> Option<Failed<'_>> {
+    let (before, rest) = m.text.split_once("failed to ")?;
+    let is = |verbs: &[&str]| verbs.iter().any(|v| rest.starts_with(v));
+    let up = is(&["resume", "restore", "thaw"]);
+    (up || is(&["suspend", "freeze", "poweroff"])).then_some(())?;
+    let error = rest.split_once("error ")?.1.trim();
+    let end = error.find(|c: char| c != '-' && !c.is_ascii_digit()).unwrap_or(error.len());
+    let error = error[..end].parse().ok()?;
+    let before = before.trim_end();
+    let (driver, device) = match before.strip_prefix("PM: Device ") {
+        Some(device) => ("", device),
+        None => {
+            let owner = before.strip_suffix(": PM:")?;
+            owner.rsplit_once(' ').unwrap_or(("", owner))
+        }
+    };
+    (!device.is_empty() && !device.contains(' ')).then_some(Failed { device, driver, error, up })
+}
+
+/// The name of an error, and what it means here.
+fn error(n: i32) -> (&'static str, &'static str) {
+    match n {
+        -16 => ("EBUSY", "it was busy, or a wakeup was pending"),
+        -22 => ("EINVAL", "it cannot do what was asked"),
+        -110 => ("ETIMEDOUT", "it did not answer in time"),
+        -108 => ("ESHUTDOWN", "its bus was suspended already"),
+        -121 => ("EREMOTEIO", "it did not answer on its bus"),
+        -6 => ("ENXIO", "it could not be reached"),
+        -5 => ("EIO", "an I/O error"),
+        -11 => ("EAGAIN", "try again"),
+        -13 => ("EACCES", "it may not be used now"),
+        -71 => ("EPROTO", "it answered wrongly on its bus"),
+        -19 => ("ENODEV", "it is gone"),
+        -95 => ("EOPNOTSUPP", "it cannot do that"),
+        _ => ("", ""),
+    }
+}
+
+/// Whether the text shows what the failed callback was: USB host controllers
+/// return EBUSY while a port below has a wakeup pending
+/// (drivers/usb/core/hcd-pci.c:suspend_common, drivers/usb/core/hcd.c:hcd_bus_suspend).
+fn is_usb(case: &Case, device: &str) -> bool {
+    let root = device.strip_prefix("usb").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
+    root || case.messages.iter().any(|m| m.has("hcd_pci_suspend") && m.has("returns -16"))
+}
+
+pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+    devices(case, out);
+    wakeups(case, out);
+    unknown(case, out);
+    retries(case, out);
+}
+
+/// Failures of one device with one error.
+struct Group<'a> {
+    device: &'a str,
+    driver: &'a str,
+    error: i32,
+    up: bool,
+    messages: Vec<&'a Message>,
+}
+
+fn devices(case: &Case, out: &mut Vec<Finding>) {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for m in &case.messages {
+        let Some(f) = failed(m) else { continue };
+        // Alarms have rules of their own.
+        if f.device.starts_with("alarmtimer") {
+            continue;
+        }
+        let same = |g: &&mut Group<'_>| g.device == f.device && g.error == f.error && g.up == f.up;
+        match groups.iter_mut().find(same) {
+            Some(g) => g.messages.push(m),
+            None => groups.push(Group {
+                device: f.device,
+                driver: f.driver,
+                error: f.error,
+                up: f.up,
+                messages: Vec::from([m]),
+            }),
+        }
+    }
+    for g in groups.iter().filter(|g| !g.up) {
+        out.push(ended(case, g));
+    }
+    lost(&groups, out);
+}
+
+/// `0000:00:14.0 (xhci_hcd)`.
+fn named(g: &Group<'_>) -> String {
+    if g.driver.is_empty() || g.driver.contains(' ') {
+        g.device.to_string()
+    } else {
+        format!("{} ({})", g.device, g.driver)
+    }
+}
+
+/// `error -16 (EBUSY: it was busy, or a wakeup was pending)`.
+fn told(n: i32) -> String {
+    match error(n) {
+        ("", _) => format!("error {n}"),
+        (name, what) => format!("error {n} ({name}: {what})"),
+    }
+}
+
+/// A device that ended an attempt.
+fn ended(case: &Case, g: &Group<'_>) -> Finding {
+    let (device, n) = (named(g), g.error);
+    let times = match g.messages.len() {
+        1 => String::new(),
+        n => format!(" {n} times"),
+    };
+    let (sentence, advice) = if n > 0 {
+        (
+            format!("{device} ended the sleep{times}: its callback returned {n}. Only 0 is success, so the kernel takes a positive value as an error."),
+            "The driver must return 0; pm_runtime_resume() as a callback of system sleep returns 1.".to_string(),
+        )
+    } else if n == -16 && is_usb(case, g.device) {
+        (
+            format!(
+                "{device} ended the sleep{times}: error {n} (EBUSY). The usual cause is a wakeup pending at a USB port below it; the text does not say which."
+            ),
+            format!(
+                "Find the device that wakes: switch its power/wakeup off, one device at a time, beginning with {}.",
+                g.device
+            ),
+        )
+    } else {
+        (
+            format!("{device} ended the sleep{times}: {}.", told(n)),
+            format!("Look at the messages of {}'s driver before that line.", g.device),
+        )
+    };
+    let of = ("device-failed", Area::Abort, Level::Broken);
+    let mut f = found(of, Confidence::Certain, sentence, lines(g.messages.iter().copied()))
+        .with(Advice::look(advice));
+    // Only the error is proven; that its bus went first is one reading.
+    if matches!(n, -6 | -108 | -121) {
+        f.advice.push(Advice::look(
+            "One reading: what it is behind was suspended before it. Check the order (device link, parent).",
+        ));
+    }
+    f
+}
+
+/// Devices that failed on the way up, one finding an error.
+fn lost(groups: &[Group<'_>], out: &mut Vec<Finding>) {
+    let mut errors: Vec<i32> = groups.iter().filter(|g| g.up).map(|g| g.error).collect();
+    errors.sort_unstable();
+    errors.dedup();
+    for n in errors {
+        let same: Vec<&Group<'_>> = groups.iter().filter(|g| g.up && g.error == n).collect();
+        let names = match &same[..] {
+            [one] => named(one),
+            [one, two] => format!("{} and {}", named(one), named(two)),
+            many => format!("{} and {} others", named(many[0]), many.len() - 1),
+        };
+        out.push(
+            found(
+                ("device-not-resumed", Area::Abort, Level::Broken),
+                Confidence::Certain,
+                format!("{names} failed to resume: {}.", told(n)),
+                lines(same.iter().flat_map(|g| g.messages.iter().copied())),
+            )
+            .with(Advice::look("Look at the messages of their drivers before those lines; a device that was found anew afterwards works again.")),
+        );
+    }
+}
+
+/// `PM: Wakeup pending, aborting suspend` and the sources that were active
+/// (drivers/base/power/wakeup.c:pm_wakeup_pending, pm_print_active_wakeup_sources).
+fn wakeups(case: &Case, out: &mut Vec<Finding>) {
+    let said: Vec<&Message> =
+        case.messages.iter().filter(|m| m.says("Wakeup pending, aborting")).collect();
+    let frozen = case.messages.iter().filter(|m| m.says("Freezing ") && m.has("aborted after"));
+    let said: Vec<&Message> = said.into_iter().chain(frozen).collect();
+    if said.is_empty() {
+        return;
+    }
+    let mut sources: Vec<&str> = Vec::new();
+    let mut evidence = lines(said.iter().copied());
+    for m in &case.messages {
+        let name =
+            m.after("active wakeup source: ").or_else(|| m.after("last active wakeup source: "));
+        if let Some(name) = name.map(str::trim)
+            && !sources.contains(&name)
+        {
+            sources.push(name);
+            evidence.extend(lines([m]));
+        }
+    }
+    let mut sentence = String::from("A wakeup ended the sleep while it was armed (wakeup_count): ");
+    sentence += &match &sources[..] {
+        [] => "the text does not name its source (switch pm_debug_messages on).".to_string(),
+        [one] => format!("wakeup source {one}."),
+        many => format!("wakeup sources {}.", many.join(", ")),
+    };
+    // A source that a driver's own suspend callback sets off is its fault.
+    let own = case
+        .messages
+        .iter()
+        .position(|m| m.has("pm_wakeup_ws_event") || m.has("pm_wakeup_dev_event"));
+    if own.is_some()
+        && case.messages.iter().any(|m| m.has("device_suspend") || m.has("dpm_run_callback"))
+    {
+        sentence +=
+            " The functions listed show that it was set off inside a driver's suspend callback.";
+    }
+    out.push(
+        found(("abort-wakeup", Area::Abort, Level::Risk), Confidence::Certain, sentence, evidence).with(
+            Advice::look("If nobody touched the machine: look at that source's driver, or switch its power/wakeup off."),
+        ),
+    );
+}
+
+/// `Some devices failed to suspend, or early wake event detected`, and nothing
+/// that tells which of the two.
+fn unknown(case: &Case, out: &mut Vec<Finding>) {
+    let told = |a: &[Message]| a.iter().any(|m| failed(m).is_some() || m.says("Wakeup pending"));
+    let blind = |m: &&Message| m.says("Some devices failed to suspend");
+    let spans = case.attempts.iter().map(|a| case.of(a)).filter(|a| !told(a));
+    let said: Vec<&Message> = spans.flat_map(|a| a.iter().filter(blind)).collect();
+    if !said.is_empty() {
+        out.push(
+            found(
+                ("abort-unknown", Area::Abort, Level::Broken),
+                Confidence::Certain,
+                format!(
+                    "{} ended by a device or a wakeup; the text does not say which.",
+                    if said.len() == 1 {
+                        "A sleep was".to_string()
+                    } else {
+                        format!("{} sleeps were", said.len())
+                    }
+                ),
+                lines(said),
+            )
+            .with(Advice::look("Switch on what names it: echo 1 > /sys/power/pm_debug_messages.")),
+        );
+    }
+}
+
+/// Whether the attempt failed before it slept.
+fn ended_early(case: &Case, a: &Attempt) -> bool {
+    case.of(a).iter().any(|m| {
+        failed(m).is_some()
+            || m.says("Some devices failed")
+            || m.says("Wakeup pending")
+            || m.says("Freezing ") && (m.has("failed after") || m.has("aborted after"))
+            || m.has("pages short")
+    })
+}
+
+/// Somebody tried again in another mode within a second: systemd's
+/// `SuspendState=mem standby freeze` does (sleep.c:write_state).
+fn retries(case: &Case, out: &mut Vec<Finding>) {
+    for pair in case.attempts.windows(2) {
+        let [a, b] = pair else { continue };
+        let (Some(exit), Some(entry)) = (a.exit, b.entry) else { continue };
+        let soon = entry >= exit && entry.0 - exit.0 < 1_000_000_000;
+        if !soon || b.inside || a.mode == b.mode || a.mode.is_empty() || !ended_early(case, a) {
+            continue;
+        }
+        let gap = Ns(entry.0 - exit.0);
+        let slept = !ended_early(case, b);
+        let evidence = lines([&case.messages[a.end - 1], &case.messages[b.first]]);
+        out.push(
+            found(
+                ("sync-retry-s2idle", Area::Abort, Level::Risk),
+                Confidence::Certain,
+                format!(
+                    "The sleep as {} failed, and {} later the machine was put to sleep as {} instead{}.",
+                    a.mode,
+                    if gap.0 < 1_000_000 { format!("{} us", gap.0 / 1_000) } else { format!("{} ms", gap.0 / 1_000_000) },
+                    b.mode,
+                    if slept { "" } else { ", which failed too" }
+                ),
+                evidence,
+            )
+            .with(Advice {
+                text: "If it shall only sleep as deep: SuspendState=mem in sleep.conf of systemd.".to_string(),
+                undo: "Remove the line again.",
+                risk: "A failed attempt then leaves the machine awake.",
+            }),
+        );
+        break;
+    }
+    let twice: Vec<&Attempt> = case.attempts.iter().filter(|a| a.inside).collect();
+    if !twice.is_empty() {
+        out.push(
+            found(
+                ("two-writers", Area::Abort, Level::Risk),
+                Confidence::Certain,
+                "A second sleep was asked for while one was under way: two programs write to /sys/power/state.".to_string(),
+                lines(twice.iter().map(|a| &case.messages[a.first])),
+            )
+            .with(Advice::look("Let one program decide: logind, or the script, not both.")),
+        );
+    }
+}

@@ -1,0 +1,305 @@
+//! Whether the machine really slept, and what woke it.
+//!
+//! Counters, in order of trust: residencies of the platform (intel_pmc_core,
+//! amd_pmc, `low_power_idle_*`), what those drivers print, and how long time
+//! stood still (kernel/time/timekeeping_debug.c).
+
+use super::{found, lines};
+use crate::Case;
+use crate::attempt::Attempt;
+use crate::finding::{Advice, Area, Confidence, Evidence, Finding, Level};
+use crate::message::{Message, seconds, thousandths};
+use crate::value::Value;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use dormouse_model::time::Ns;
+
+/// Files that count time asleep in hardware, of the whole system.
+const SYSTEM: [&str; 3] =
+    ["slp_s0_residency_usec", "low_power_idle_system_residency_us", "last_hw_sleep"];
+
+fn number(v: &Value) -> Option<u64> {
+    v.value.parse().ok()
+}
+
+fn is_s2idle(a: &&Attempt) -> bool {
+    a.mode == "s2idle"
+}
+
+/// Whether the text has any counter of sleep in hardware.
+pub fn has_counters(case: &Case) -> bool {
+    case.values.iter().any(|v| SYSTEM.contains(&v.name()))
+        || case.messages.iter().any(|m| {
+            m.has("in deepest state for")
+                || m.has("reach deepest state")
+                || m.has("SLP_S0!!!")
+                || m.has("S0ix residency after S2idle")
+                || m.has("Time (in us) in S0i3")
+        })
+}
+
+pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+    printed(case, out);
+    deepest(case, out);
+    counted(case, out);
+    selftest(case, out);
+    wakes(case, out);
+    turns(case, out);
+}
+
+/// drivers/platform/x86/amd/pmc/pmc.c: `Last suspend didn't reach deepest state`;
+/// drivers/platform/x86/intel/pmc/core.c: `CPU did not enter SLP_S0!!!`.
+fn printed(case: &Case, out: &mut Vec<Finding>) {
+    let is = |m: &&Message| {
+        m.has("Last suspend didn't reach deepest state") || m.has("CPU did not enter SLP_S0!!!")
+    };
+    let said: Vec<&Message> = case.messages.iter().filter(is).collect();
+    if said.is_empty() {
+        return;
+    }
+    out.push(
+        found(
+            ("mode-name-only", Area::Mode, Level::Risk),
+            Confidence::Certain,
+            format!(
+                "The machine slept in name only{}: its power management unit never reached the deepest state. The text does not say what kept it.",
+                if said.len() == 1 { String::new() } else { format!(", {} times", said.len()) }
+            ),
+            lines(said),
+        )
+        .with(Advice::look(WHY)),
+    );
+}
+
+/// Where to look, in order.
+const WHY: &str = "Look for a CPU state that is switched off, a device that is not in D3, and events inside the sleep; pm_debug_messages lists the constraints that were not met.";
+
+/// `Last suspend in deepest state for 758373565us`, against how long it slept.
+fn deepest(case: &Case, out: &mut Vec<Finding>) {
+    for a in &case.attempts {
+        let messages = case.of(a);
+        partial(messages, out);
+    }
+    // Excerpts begin inside a sleep.
+    if case.attempts.is_empty() {
+        partial(&case.messages, out);
+    }
+}
+
+fn partial(messages: &[Message], out: &mut Vec<Finding>) {
+    let Some((m, us)) = messages.iter().find_map(|m| {
+        let rest = m.after("in deepest state for")?.trim_start();
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        Some((m, rest[..end].parse::<i64>().ok()?))
+    }) else {
+        return;
+    };
+    let stood: i64 = messages.iter().filter_map(timekeeping).map(|t| t.0).sum();
+    let deep = us.saturating_mul(1_000);
+    if stood < 10_000_000_000 {
+        return;
+    }
+    let share = i128::from(deep) * 100 / i128::from(stood);
+    if share >= 90 {
+        return;
+    }
+    let (id, how) = if share >= 5 {
+        ("mode-partial", "only a part of the time")
+    } else {
+        ("mode-name-only", "in name only")
+    };
+    let mut evidence = lines([m]);
+    evidence.extend(lines(messages.iter().filter(|m| timekeeping(m).is_some())));
+    out.push(
+        found(
+            (id, Area::Mode, Level::Risk),
+            Confidence::Certain,
+            format!(
+                "The hardware slept {how}: {} s of {} s ({share} %).",
+                deep / 1_000_000_000,
+                stood / 1_000_000_000
+            ),
+            evidence,
+        )
+        .with(Advice::look("Each further `Timekeeping suspended` line is a wake-up inside the sleep: find what interrupts it (the lines between name IRQs and GPEs).")),
+    );
+}
+
+/// `Timekeeping suspended for 759.694 seconds`.
+fn timekeeping(m: &Message) -> Option<Ns> {
+    m.after("Timekeeping suspended for ").and_then(seconds)
+}
+
+/// Values of counters that stand in the text.
+fn counted(case: &Case, out: &mut Vec<Finding>) {
+    let mut zero: Vec<&Value> = Vec::new();
+    let mut counts = false;
+    for v in case.values.iter().filter(|v| SYSTEM.contains(&v.name())) {
+        match number(v) {
+            Some(0) => zero.push(v),
+            Some(_) => counts = true,
+            None => {}
+        }
+    }
+    // After a deep sleep `last_hw_sleep` is 0 by rule: it counts s2idle alone.
+    let deep_only = !case.attempts.is_empty() && !case.attempts.iter().any(|a| is_s2idle(&a));
+    if zero.is_empty() || counts || deep_only {
+        return;
+    }
+    // The processor's side counted, so somebody counts: the platform did not sleep.
+    let processor = case.values.iter().find(|v| {
+        v.name() == "low_power_idle_cpu_residency_us" && number(v).is_some_and(|n| n > 0)
+    });
+    let package = case.messages.iter().find(|m| {
+        m.after("Package C10 : ").is_some_and(|n| n.trim().parse::<u64>().is_ok_and(|n| n > 0))
+    });
+    let shown = |v: &&Value| Evidence {
+        line: v.line,
+        time: None,
+        text: format!("{}: {}", v.path, v.value),
+        doubtful: false,
+    };
+    let mut evidence: Vec<Evidence> = zero.iter().map(shown).take(3).collect();
+    if processor.is_some() || package.is_some() {
+        evidence.extend(processor.iter().map(shown));
+        evidence.extend(lines(package));
+        out.push(
+            found(
+                ("mode-name-only", Area::Mode, Level::Risk),
+                Confidence::Likely,
+                "The machine sleeps in name only: the processor reaches its deepest package state, and the platform never counted any sleep.".to_string(),
+                evidence,
+            )
+            .with(Advice::look("The fault is outside the processor: firmware, or a device that keeps its part on (pmc_core: ltr_show, slp_s0_debug_status).")),
+        );
+    } else if case.attempts.iter().any(|a| is_s2idle(&a)) {
+        out.push(
+            found(
+                ("mode-not-counted", Area::Mode, Level::Risk),
+                Confidence::Likely,
+                "The platform counted no sleep in hardware. Either it slept in name only, or this counter does not work here: the text has no sleep that it counted.".to_string(),
+                evidence,
+            )
+            .with(Advice::look("See whether the counter ever moves (other sleeps, other kernels), and whether package state C10 is reached.")),
+        );
+    }
+}
+
+/// `S0ix residency after S2idle is: 92.12`, per cent of a measured interval
+/// that holds entering and leaving too (S0ixSelftestTool).
+fn selftest(case: &Case, out: &mut Vec<Finding>) {
+    let read = |word: &str| {
+        let said = case.messages.iter().filter_map(|m| Some((m, thousandths(m.after(word)?)?)));
+        said.max_by_key(|s| s.1)
+    };
+    let Some((m, s0ix)) = read("S0ix residency after S2idle is: ") else { return };
+    if s0ix >= 50_000 {
+        return;
+    }
+    let package = read("Package C-state 10 residency after S2idle is: ");
+    let mut evidence = lines([m]);
+    evidence.extend(lines(package.map(|p| p.0)));
+    let percent = |n: u64| format!("{}.{:02} %", n / 1_000, n % 1_000 / 10);
+    let words = match package.map(|p| p.1) {
+        Some(0) => " The processor's package never reached C10, so the cause is on the processor's side or a device that asks for low latency.".to_string(),
+        Some(n) => format!(" The processor's package was in C10 for {}.", percent(n)),
+        None => String::new(),
+    };
+    // The test prints these lines on a terminal, without the prefix of a log.
+    for (e, said) in evidence.iter_mut().zip([Some(m), package.map(|p| p.0)].into_iter().flatten())
+    {
+        e.doubtful = said.trust == crate::message::Trust::Quoted;
+    }
+    let (id, how) = if s0ix < 5_000 {
+        ("mode-name-only", "in name only")
+    } else {
+        ("mode-partial", "only a part of the time")
+    };
+    out.push(
+        found(
+            (id, Area::Mode, Level::Risk),
+            Confidence::Certain,
+            format!("The machine slept {how}: S0ix for {} of the test.{words}", percent(s0ix)),
+            evidence,
+        )
+        .with(Advice::look(WHY)),
+    );
+}
+
+/// What woke an s2idle sleep: `PM: Triggering wakeup from IRQ 9`
+/// (kernel/power/wakeup.c:pm_system_irq_wakeup) and the GPEs that follow.
+fn wakes(case: &Case, out: &mut Vec<Finding>) {
+    let mut irqs: Vec<(String, usize, &Message)> = Vec::new();
+    let mut last = None;
+    for (i, m) in case.messages.iter().enumerate() {
+        let irq = m.after("Triggering wakeup from IRQ ").or_else(|| m.after("IRQ wakeup: IRQ "));
+        let Some(irq) = irq.and_then(|r| r.split_whitespace().next()) else { continue };
+        // A patch that is quoted has the format in place of the number.
+        if !irq.bytes().all(|b| b.is_ascii_digit()) {
+            continue;
+        }
+        last = Some(i);
+        match irqs.iter_mut().find(|e| e.0 == irq) {
+            Some(e) => e.1 += 1,
+            None => irqs.push((irq.to_string(), 1, m)),
+        }
+    }
+    let Some(last) = last else { return };
+    let mut evidence = lines(irqs.iter().map(|e| e.2));
+    let mut sentence = String::from("Woken by ");
+    for (i, (irq, n, _)) in irqs.iter().enumerate() {
+        let times = if *n == 1 { String::new() } else { format!(" ({n} times)") };
+        sentence += &format!("{}IRQ {irq}{times}", if i == 0 { "" } else { ", " });
+    }
+    let gpe: Vec<&Message> = case.messages[..]
+        .iter()
+        .skip(irqs.first().map_or(last, |_| 0))
+        .filter(|m| m.has("ACPI: GPE event 0x"))
+        .collect();
+    if let Some(non_ec) = case.messages.iter().find(|m| m.has("non-EC GPE wakeup")) {
+        sentence += "; an ACPI event that is not the embedded controller's";
+        evidence.extend(lines([non_ec]));
+    }
+    let mut numbers: Vec<&str> = Vec::new();
+    for m in &gpe {
+        let n = m.after("GPE event ").and_then(|r| r.split_whitespace().next()).unwrap_or("");
+        if !numbers.contains(&n) {
+            numbers.push(n);
+        }
+    }
+    if !numbers.is_empty() {
+        sentence += &format!(" (GPE {})", numbers.join(", "));
+        evidence.extend(lines(gpe));
+    }
+    sentence += ". Which device raised it is not in the text.";
+    out.push(
+        found(("mode-wake-source", Area::Mode, Level::Note), Confidence::Certain, sentence, evidence)
+            .with(Advice::look("If nobody touched the machine: /proc/acpi/wakeup and the _PRW of the ACPI tables name the device of a GPE; switch its wakeup off to try.")),
+    );
+}
+
+/// Many short turns of the s2idle loop in one sleep.
+fn turns(case: &Case, out: &mut Vec<Finding>) {
+    let spans: Vec<&[Message]> = if case.attempts.is_empty() {
+        Vec::from([&case.messages[..]])
+    } else {
+        case.attempts.iter().map(|a| case.of(a)).collect()
+    };
+    let turns = |s: &&[Message]| s.iter().filter(|m| timekeeping(m).is_some()).count();
+    let Some(most) = spans.iter().max_by_key(|s| turns(s)).filter(|s| turns(s) >= 3) else {
+        return;
+    };
+    out.push(
+        found(
+            ("mode-turns", Area::Mode, Level::Note),
+            Confidence::Certain,
+            format!(
+                "Something interrupted one sleep {} times without waking the machine.",
+                turns(most) - 1
+            ),
+            lines(most.iter().filter(|m| timekeeping(m).is_some())),
+        )
+        .with(Advice::look("Each turn costs energy: compare /proc/interrupts before and after.")),
+    );
+}

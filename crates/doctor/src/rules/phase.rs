@@ -1,0 +1,240 @@
+//! A bus that is used while it is suspended, and devices that do not come back.
+
+use super::{found, lines, stack};
+use crate::Case;
+use crate::finding::{Advice, Area, Confidence, Finding, Level};
+use crate::message::Message;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+    transfers(case, out);
+    timeouts(case, out);
+    unfinished(case, out);
+    lost(case, out);
+}
+
+/// Functions of a bus itself: the first one that is none of these used it.
+fn is_of_the_bus(f: &str) -> bool {
+    let bus = [
+        "__i2c",
+        "i2c_",
+        "_regmap",
+        "regmap_",
+        "spi_",
+        "__spi",
+        "dump_",
+        "show_",
+        "__warn",
+        "warn_",
+        "report_bug",
+        "unwind",
+        "__dev",
+        "ret_from",
+        "el1",
+        "el0",
+        "do_",
+        "handle_",
+        "invalid_op",
+        "exc_",
+        "asm_exc",
+    ];
+    bus.iter().any(|b| f.starts_with(b))
+}
+
+/// Whether a message stands inside an attempt to sleep.
+fn inside(case: &Case, at: usize) -> bool {
+    case.attempts.iter().any(|a| (a.first..a.end).contains(&at))
+}
+
+/// `i2c i2c-2: Transfer while suspended` (drivers/i2c/i2c-core.h:__i2c_check_suspended).
+fn transfers(case: &Case, out: &mut Vec<Finding>) {
+    let is = |m: &Message| m.has("Transfer while suspended") || m.has("call while suspended");
+    let mut seen: Vec<(&str, Vec<usize>)> = Vec::new();
+    for (i, m) in case.messages.iter().enumerate().filter(|(_, m)| is(m)) {
+        let Some((device, _)) = m.text.rsplit_once(": ") else { continue };
+        let device = device.rsplit(' ').next().unwrap_or(device).trim_matches('"');
+        match seen.iter_mut().find(|s| s.0 == device) {
+            Some(s) => s.1.push(i),
+            None => seen.push((device, Vec::from([i]))),
+        }
+    }
+    for (device, at) in seen {
+        // A line with a call trace tells more than one that a person quotes.
+        let first =
+            *at.iter().find(|i| case.messages[**i].trust.is_of_a_kernel()).unwrap_or(&at[0]);
+        // The worker is named before the functions, or the line before it.
+        let near = &case.messages[first.saturating_sub(3)..case.messages.len().min(first + 40)];
+        // Callbacks of asynchronous devices run in a worker of the core's own.
+        let worker = near
+            .iter()
+            .find_map(|m| m.text.strip_prefix("Workqueue: ").map(|w| (m, w)))
+            .filter(|(_, w)| !w.contains("async_run_entry_fn"));
+        let frames = stack::frames(&case.messages, first, 80);
+        let user = frames.iter().find(|f| !is_of_the_bus(f));
+        let mut evidence = lines([&case.messages[first]]);
+        let who = match (worker, user) {
+            (Some((m, w)), _) => {
+                evidence.extend(lines([m]));
+                let name = w.split_whitespace().nth(1).unwrap_or(w);
+                format!("work item {name} used it, not a callback of power management")
+            }
+            _ if frames.contains(&"i2c_acpi_space_handler") => {
+                "ACPI code used it (an operation region of the firmware)".to_string()
+            }
+            (None, Some(f)) => format!("{f} used it"),
+            (None, None) => "the text does not say who used it".to_string(),
+        };
+        // Mails rarely have the whole sleep around a warning.
+        let awake = !case.attempts.is_empty() && !inside(case, first)
+            || case.attempts.is_empty()
+                && frames.iter().any(|f| f.starts_with("drm_mode") || f.ends_with("_shutdown"));
+        let (sentence, advice) = if awake {
+            (
+                format!(
+                    "Bus {device} was used while it was marked as suspended, outside any sleep: {who}."
+                ),
+                "Something marked the bus as suspended and did not take it back (a shutdown callback, or a failed resume).",
+            )
+        } else if worker.is_some() {
+            (
+                format!("Bus {device} was used while it was suspended: {who}."),
+                "Put that work on a freezable workqueue (system_freezable_wq), or cancel it in the driver's suspend.",
+            )
+        } else {
+            (
+                format!("Bus {device} was used while it was suspended: {who}."),
+                "Suspend the bus later (noirq) or its user earlier, and add the device link from the user to the bus.",
+            )
+        };
+        out.push(
+            found(
+                ("phase-noirq-bus-gone", Area::Phase, Level::Broken),
+                Confidence::Certain,
+                sentence,
+                evidence,
+            )
+            .with(Advice::look(advice)),
+        );
+    }
+}
+
+/// A bus that times out while CPUs come back: interrupts of devices are still off
+/// (kernel/irq/pm.c:suspend_device_irqs).
+fn timeouts(case: &Case, out: &mut Vec<Finding>) {
+    let mut off = false;
+    let mut late: Vec<&Message> = Vec::new();
+    for m in &case.messages {
+        if m.has("Enabling non-boot CPUs") || m.has("Disabling non-boot CPUs") {
+            off = true;
+        } else if m.has("suspend exit") || m.has("Restarting tasks") || m.says("noirq resume of") {
+            off = false;
+        } else if off && m.has("timed out") {
+            late.push(m);
+        }
+    }
+    let Some(m) = late.first() else { return };
+    let device = m.text.split(':').next().unwrap_or("").rsplit(' ').next().unwrap_or("");
+    out.push(
+        found(
+            ("phase-noirq-bus-gone", Area::Phase, Level::Broken),
+            Confidence::Likely,
+            format!(
+                "{device} timed out {} while CPUs were switched off or on. Interrupts of devices are off there, so whoever used it then could not be served; the text does not name the user.",
+                if late.len() == 1 { "once".to_string() } else { format!("{} times", late.len()) }
+            ),
+            lines(late),
+        )
+        .with(Advice::look("Look for what sets voltages or clocks over that bus when a CPU comes up (cpufreq, regulators).")),
+    );
+}
+
+/// A sleep that begins before the disks of the last resume are back.
+fn unfinished(case: &Case, out: &mut Vec<Finding>) {
+    let link = |m: &Message| {
+        let name = m.text.split(':').next()?;
+        (m.text.starts_with("ata") && m.has("SATA link up")).then(|| name.to_string())
+    };
+    for pair in case.attempts.windows(2) {
+        let [a, b] = pair else { continue };
+        let (Some(exit), Some(entry)) = (a.exit, b.entry) else { continue };
+        if entry < exit || entry.0 - exit.0 > 5_000_000_000 {
+            continue;
+        }
+        let up: Vec<String> = case.messages[a.first..b.first].iter().filter_map(link).collect();
+        let messages = case.of(b);
+        let down =
+            messages.iter().position(|m| m.has("suspend devices took")).unwrap_or(messages.len());
+        let late = messages[..down].iter().find(|m| link(m).is_some_and(|n| !up.contains(&n)));
+        if let Some(m) = late {
+            out.push(
+                found(
+                    ("phase-resume-unfinished", Area::Phase, Level::Risk),
+                    Confidence::Likely,
+                    format!(
+                        "The next sleep began {} ms after the last one ended, while {} was still coming back. Disks resume in the background after `suspend exit`.",
+                        (entry.0 - exit.0) / 1_000_000,
+                        m.text.split(':').next().unwrap_or("a disk")
+                    ),
+                    lines([&case.messages[a.end - 1], &case.messages[b.first], m]),
+                )
+                .with(Advice::look("Wait for the disks between two sleeps (a test loop: 5 s), or look at the order of disk resume in this kernel.")),
+            );
+            return;
+        }
+    }
+}
+
+/// Messages that say that a device or its driver is gone.
+const GONE: [&str; 8] = [
+    "detected stalls on CPUs",
+    "I/O error, dev",
+    "rejecting I/O to offline device",
+    "HC died",
+    "not responding, assume dead",
+    "controller is down; will reset",
+    "Host not accessible, reset failed",
+    "blocked for more than",
+];
+
+/// How long after a sleep such a message counts as its consequence.
+const AFTER: i64 = 300_000_000_000;
+
+fn lost(case: &Case, out: &mut Vec<Finding>) {
+    let gone = |m: &Message| GONE.iter().any(|w| m.has(w));
+    // A machine that had it before did not get it from sleeping.
+    let Some(first) = case.messages.iter().position(gone) else { return };
+    for a in &case.attempts {
+        let Some(exit) = a.exit else { continue };
+        let after = &case.messages[a.end..];
+        let next =
+            after.iter().position(|m| m.says("suspend entry") || m.says("hibernation entry"));
+        let after = &after[..next.unwrap_or(after.len())];
+        let near = |m: &Message| m.time.is_some_and(|t| t >= exit && t.0 - exit.0 < AFTER);
+        let Some(at) = after.iter().position(|m| near(m) && gone(m)) else { continue };
+        if a.end + at != first {
+            return;
+        }
+        let m = &after[at];
+        let seconds = m.time.map_or(0, |t| (t.0 - exit.0) / 1_000_000_000);
+        // The last driver that reported errors before it.
+        let driver =
+            after[..at].iter().rev().take(30).find(|m| m.has("error handler") || m.has("reset"));
+        let mut evidence = lines([m]);
+        evidence.extend(lines(driver));
+        let near = driver.map_or(String::new(), |d| {
+            format!(" Just before, this was reported: {}.", d.text.trim_end_matches('.'))
+        });
+        out.push(
+            found(
+                ("phase-device-lost", Area::Phase, Level::Broken),
+                Confidence::Likely,
+                format!("A device did not survive the sleep: {seconds} s after it the kernel reports trouble that it had not before.{near}"),
+                evidence,
+            )
+            .with(Advice::look("Look whether its driver has suspend and resume callbacks; unload it before sleep to try.")),
+        );
+        return;
+    }
+}

@@ -1,0 +1,99 @@
+//! Runtime power management, from the `power/` folders that a text shows
+//! (Documentation/ABI/testing/sysfs-devices-power).
+
+use super::found;
+use crate::Case;
+use crate::finding::{Advice, Area, Confidence, Evidence, Finding, Level};
+use crate::value::Value;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// The values of one dump of one folder.
+struct Folder<'a> {
+    path: &'a str,
+    values: Vec<&'a Value>,
+}
+
+impl<'a> Folder<'a> {
+    fn value(&self, name: &str) -> Option<&'a Value> {
+        self.values.iter().copied().find(|v| v.name() == name)
+    }
+
+    fn is(&self, name: &str, value: &str) -> bool {
+        self.value(name).is_some_and(|v| v.value == value)
+    }
+}
+
+/// Dumps of `power/` folders; a value that comes again begins another dump.
+fn folders(case: &Case) -> Vec<Folder<'_>> {
+    let mut out: Vec<Folder<'_>> = Vec::new();
+    for v in case.values.iter().filter(|v| v.folder().ends_with("/power")) {
+        match out.last_mut() {
+            Some(f) if f.path == v.folder() && f.value(v.name()).is_none() => f.values.push(v),
+            _ => out.push(Folder { path: v.folder(), values: Vec::from([v]) }),
+        }
+    }
+    out
+}
+
+pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+    for f in folders(case) {
+        let suspended: u64 =
+            f.value("runtime_suspended_time").and_then(|v| v.value.parse().ok()).unwrap_or(0);
+        let active: u64 =
+            f.value("runtime_active_time").and_then(|v| v.value.parse().ok()).unwrap_or(0);
+        let awake = f.is("runtime_status", "active") && f.is("runtime_enabled", "enabled");
+        let delay = f.value("autosuspend_delay_ms").and_then(|v| v.value.parse::<i64>().ok());
+        // A minute awake is no idle moment between two uses.
+        let long =
+            active > 60_000 && delay.is_none_or(|d| d >= 0 && active > 10 * d.unsigned_abs());
+        if !(awake && long) || f.value("runtime_active_kids").is_some_and(|v| v.value != "0") {
+            continue;
+        }
+        let device = f.path.trim_end_matches("/power").rsplit('/').next().unwrap_or(f.path);
+        let evidence = |names: &[&str]| -> Vec<Evidence> {
+            let seen = names.iter().filter_map(|n| f.value(n));
+            seen.map(|v| Evidence {
+                line: v.line,
+                time: None,
+                text: format!("{}: {}", v.path, v.value),
+                doubtful: false,
+            })
+            .collect()
+        };
+        let share = active * 100 / (active + suspended).max(1);
+        if f.is("control", "on") {
+            out.push(
+                found(
+                    ("rpm-forbidden", Area::Rpm, Level::Risk),
+                    Confidence::Likely,
+                    format!("Device {device} may not suspend at run time: its control is on. It was awake {share} % of its time."),
+                    evidence(&["control", "runtime_status", "runtime_active_time"]),
+                )
+                .with(Advice {
+                    text: format!("echo auto > {}/control", f.path),
+                    undo: "echo on to the same file",
+                    risk: "A device whose driver is not ready for it may stop working.",
+                }),
+            );
+        } else if f.is("control", "auto") {
+            let used = f.value("runtime_usage").filter(|v| v.value != "0");
+            let why = match used {
+                Some(v) => format!("its usage count is {}: somebody holds it", v.value),
+                None => String::from(
+                    "nobody holds it (usage 0, no active children), so its driver or a quirk keeps it awake",
+                ),
+            };
+            out.push(
+                found(
+                    ("rpm-usage-held", Area::Rpm, Level::Note),
+                    Confidence::Guess,
+                    format!("Device {device} does not suspend at run time though it may: {why}. That is not by itself a leak."),
+                    evidence(&["control", "runtime_status", "runtime_usage", "runtime_active_time"]),
+                )
+                .with(Advice::look("Look at the device's quirks file and its driver: USB devices with the RESET_RESUME quirk that must wake the machine never suspend.")),
+            );
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Kernel messages and values of files in a text of any kind: a whole kernel
+//! log, a part of one in a mail, a ticket with excerpts.
+
+use crate::container;
+use crate::klog::{Item, records};
+use crate::{Input, Options, ReadError};
+use dormouse_doctor::Case;
+use dormouse_doctor::message::{Message, Trust};
+use dormouse_model::loss::{Losses, Severity};
+use std::borrow::Cow;
+
+/// One text.
+#[derive(Clone, Debug, Default)]
+pub struct Text {
+    /// As the user named it.
+    pub name: String,
+    /// What it says.
+    pub case: Case,
+    /// What could not be read.
+    pub losses: Losses,
+}
+
+/// A message keeps this much of its text.
+const LONGEST: usize = 400;
+
+/// Mail programs wrap lines of this length and more.
+const WRAPPED: usize = 56;
+
+/// A message goes on over at most this many further lines.
+const JOINS: usize = 2;
+
+/// Reads `inputs`, a text each.
+///
+/// # Errors
+/// If an input that the caller named cannot be read or unpacked.
+pub fn read(inputs: &[Input], options: &Options) -> Result<Vec<Text>, ReadError> {
+    let mut out = Vec::new();
+    for input in inputs {
+        container::for_each(input, &options.limits, &mut |source| {
+            let mut text = read_bytes(source.name, source.bytes);
+            if let Some(why) = &source.damage {
+                text.losses.add(
+                    "damaged_input",
+                    1,
+                    Severity::Warning,
+                    format!("{}: {why}; copy it again", source.name),
+                    None,
+                );
+            }
+            out.push(text);
+        })?;
+    }
+    Ok(out)
+}
+
+/// Reads bytes that are in memory and shown as `name`.
+pub fn read_bytes(name: &str, bytes: &[u8]) -> Text {
+    let mut losses = Losses::default();
+    if bytes[..bytes.len().min(4096)].contains(&0) {
+        losses.add(
+            "not_text",
+            1,
+            Severity::Warning,
+            format!("{name} is no text: give a kernel log (dmesg > FILE); recordings are for dormouse show"),
+            None,
+        );
+        return Text { name: name.into(), case: Case::default(), losses };
+    }
+    let mut messages = Vec::new();
+    let mut damaged = 0u64;
+    let mut joining = Joining::default();
+    let lines = Lines::new(bytes);
+    records(bytes, &mut |item, at| {
+        let record = match item {
+            Item::Record(r) => r,
+            Item::Damaged => {
+                damaged += 1;
+                return;
+            }
+            Item::Boot | Item::LeftOut | Item::Doubled(_) => return,
+        };
+        let raw = lines.at(at);
+        if !record.fresh && joining.take(&mut messages, record.text, at, raw) {
+            return;
+        }
+        let trust = if record.fresh { Trust::Logged } else { trust(raw) };
+        // A diff or a patch program marks new lines with a plus.
+        let text = record.text.strip_prefix(b"+").unwrap_or(record.text);
+        let text = readable(&text[..text.len().min(LONGEST)]).into_owned();
+        joining.begin(record.fresh, at, raw);
+        messages.push(Message { line: at, time: record.time, text, trust });
+    });
+    if damaged > 0 {
+        losses.add(
+            "unread_entry",
+            damaged,
+            Severity::Warning,
+            "entries of the journal are damaged or kept as bytes: use journalctl -k -o short-monotonic",
+            None,
+        );
+    }
+    Text { name: name.into(), case: Case::new(messages), losses }
+}
+
+fn readable(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes.trim_ascii_end())
+}
+
+/// What a line without the prefix of a log is.
+fn trust(raw: &[u8]) -> Trust {
+    let set_off = raw.starts_with(b"  ") || raw.starts_with(b"\t");
+    match raw.first() {
+        Some(b'>') => Trust::Quoted,
+        _ if set_off => Trust::Shown,
+        _ => Trust::Prose,
+    }
+}
+
+/// Lines by their number.
+struct Lines<'a> {
+    bytes: &'a [u8],
+    ends: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(bytes: &'a [u8]) -> Lines<'a> {
+        Lines { bytes, ends: memchr::memchr_iter(b'\n', bytes).collect() }
+    }
+
+    /// Line `at`, from 1; empty if there is none.
+    fn at(&self, at: u64) -> &'a [u8] {
+        let i = usize::try_from(at).unwrap_or(usize::MAX);
+        let begin = match i {
+            0 => return b"",
+            1 => 0,
+            _ => match self.ends.get(i - 2) {
+                Some(e) => e + 1,
+                None => return b"",
+            },
+        };
+        let end = self.ends.get(i - 1).copied().unwrap_or(self.bytes.len());
+        &self.bytes[begin..end]
+    }
+}
+
+/// Puts lines that a mail program wrapped together again.
+#[derive(Default)]
+struct Joining {
+    /// The message may go on.
+    open: bool,
+    last: u64,
+    joined: usize,
+}
+
+impl Joining {
+    fn begin(&mut self, fresh: bool, at: u64, raw: &[u8]) {
+        *self = Joining { open: fresh && raw.len() >= WRAPPED, last: at, joined: 0 };
+    }
+
+    /// Whether the line was the rest of the last message.
+    fn take(&mut self, messages: &mut [Message], text: &[u8], at: u64, raw: &[u8]) -> bool {
+        let next = self.open && at == self.last + 1 && self.joined < JOINS;
+        // Quoted lines go on with quoted ones; what is set off is no rest.
+        let fits = next && !text.is_empty() && !raw.starts_with(b"\t");
+        let Some(m) = messages.last_mut().filter(|_| fits && raw.len() < 120) else {
+            self.open = false;
+            return false;
+        };
+        if m.text.len() + text.len() < LONGEST {
+            m.text.push(' ');
+            m.text.push_str(&readable(text));
+        }
+        self.last = at;
+        self.joined += 1;
+        // Only a full line is wrapped once more.
+        self.open = raw.len() >= WRAPPED;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrapped_lines_are_one_and_prose_is_none_of_the_kernels() {
+        let text = "did you see a line like this?\n\
+            amd_pmc AMDI000A:00: Last suspend didn't reach deepest state\n\
+            \n\
+            [  102.441187] Freezing of tasks failed after 20.000 seconds (1 tasks\n\
+            refusing to freeze, wq_busy=0):\n\
+            > [   34.475130] PM: Device 6-002c failed to suspend: error -6\n\
+            \x20   PM: Wakeup pending, aborting suspend\n";
+        let case = read_bytes("mail", text.as_bytes()).case;
+        let said: Vec<(&str, Trust)> =
+            case.messages.iter().map(|m| (m.text.as_str(), m.trust)).collect();
+        assert_eq!(said[1].1, Trust::Prose);
+        assert_eq!(
+            said[2],
+            (
+                "Freezing of tasks failed after 20.000 seconds (1 tasks refusing to freeze, wq_busy=0):",
+                Trust::Logged
+            )
+        );
+        assert_eq!(said[3], ("PM: Device 6-002c failed to suspend: error -6", Trust::Logged));
+        assert_eq!(said[4], ("PM: Wakeup pending, aborting suspend", Trust::Shown));
+    }
+
+    #[test]
+    fn a_binary_file_is_said_to_be_none() {
+        let text = read_bytes("trace.dat", b"\x17\x08\x44tracing\0\0");
+        assert!(text.case.messages.is_empty());
+        assert_eq!(text.losses.list.len(), 1);
+    }
+}

@@ -1,0 +1,263 @@
+//! The doctor against cases with the verdict of experts, and against damage.
+
+use dormouse_doctor::Report;
+use dormouse_doctor::finding::{Confidence, Level};
+use dormouse_doctor::judge;
+use dormouse_read::doctor::{read, read_bytes};
+use dormouse_read::{Input, Options};
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+
+/// What the experts' verdict on a case means for the doctor.
+#[derive(Clone, Copy)]
+enum Verdict {
+    /// The file proves it: this rule must find it, and be sure.
+    Proven(&'static [&'static str]),
+    /// The file makes it likely: it may be suspected, by this rule alone.
+    Suspected(&'static [&'static str]),
+    /// Healthy, or nothing in the file proves anything.
+    Silent,
+    /// The file proves it, and no rule here finds it.
+    Missed,
+}
+use Verdict::{Missed, Proven, Silent, Suspected};
+
+/// Each case, and the rules that its verdict stands for.
+const CASES: [(&str, Verdict); 61] = [
+    ("ab-alarmtimer-chromeos", Suspected(&["clock-alarm-refused"])),
+    ("ab-alarmtimer-cmos", Proven(&["clock-alarm-refused"])),
+    ("ab-ata-second-suspend", Proven(&["phase-resume-unfinished", "device-failed"])),
+    ("ab-hp-proone-wake-commitmsg", Proven(&["device-failed"])),
+    ("ab-renesas-gpt-pwm", Proven(&["device-failed"])),
+    ("ab-rmi4-reorder-5.11", Proven(&["device-failed"])),
+    ("ab-rtsx-wakeup-count", Proven(&["abort-wakeup"])),
+    ("ab-tegra-clk", Proven(&["device-failed"])),
+    ("ab-xhci-ebusy-bug216601", Proven(&["device-failed"])),
+    ("fz-ext4-fastcommit-5.16", Proven(&["freeze-failed"])),
+    ("fz-fstrim-ext4-xps9310", Proven(&["freeze-failed"])),
+    ("fz-kernelci-rk3288-rock2", Proven(&["freeze-retry-loop", "two-writers"])),
+    ("fz-kthread-idleinject-imx8mq", Proven(&["freeze-failed"])),
+    ("fz-udev-osmo-usbstorage", Proven(&["freeze-failed"])),
+    ("fz-wqbusy-veyron-dwc2", Proven(&["freeze-failed"])),
+    ("fz-xps9360-sd-probe-mail", Proven(&["freeze-failed", "device-failed"])),
+    (
+        "fz-xps9360-sd-probe-then-s2idle",
+        Proven(&["freeze-failed", "sync-retry-s2idle", "freeze-slow"]),
+    ),
+    ("hib-blockflush", Proven(&["hib-load-failed"])),
+    ("hib-kexec-kasan", Suspected(&["hib-crash"])),
+    ("hib-lz4-speeds", Silent),
+    ("hib-mvsas", Proven(&["phase-device-lost"])),
+    ("hib-ucsi-good", Silent),
+    ("hib-xps9360-image-short-dmesg", Proven(&["hib-image-short", "sync-retry-s2idle"])),
+    ("hib-xps9360-image-short-mail", Proven(&["hib-image-short", "sync-retry-s2idle"])),
+    ("is-ab-usb2-surface-399", Proven(&["device-failed"])),
+    ("is-fz-autofs-lkrg-464", Proven(&["freeze-failed"])),
+    ("is-fz-cpuhog-systemd-19308", Proven(&["freeze-failed"])),
+    ("is-fz-fuse-keybase-4112", Proven(&["freeze-failed"])),
+    ("is-fz-fuse-syncthing-5020", Proven(&["freeze-failed"])),
+    ("is-fz-pagefault-zulip-37590", Proven(&["freeze-failed"])),
+    // A tool's list of prerequisites, all green: the fault is not in it.
+    ("is-s2-amd-t14g3-579", Silent),
+    ("is-s2-darp8-506", Proven(&["mode-name-only"])),
+    ("is-s2-selftest-latitude-36", Silent),
+    ("rpm-btusb-qca-dump-a", Suspected(&["rpm-usage-held"])),
+    ("rpm-btusb-qca-powertop", Silent),
+    ("rpm-ddr5-spd-dump", Silent),
+    ("rpm-renesas-sdhi-trace", Silent),
+    ("rpm-rk3399-supplier", Silent),
+    ("rpm-usbc-adapter-powertop", Silent),
+    // The order of two calls of a driver, which no rule here judges.
+    ("rpm-xhci-cdns3-a", Missed),
+    ("rpm-xhci-cdns3-b", Missed),
+    ("s2-amd-ec-cpufreq", Suspected(&["mode-name-only"])),
+    ("s2-asus-b1400-vmd", Silent),
+    ("s2-ec-wake-2019", Proven(&["mode-wake-source"])),
+    ("s2-elitebook845-timekeeping", Proven(&["mode-partial", "mode-turns"])),
+    ("s2-hp-x360n-2019", Proven(&["mode-name-only"])),
+    ("s2-lenovo-gpe-wake", Proven(&["mode-wake-source"])),
+    ("s2-nvme-hostmanaged-a", Silent),
+    ("s2-r8169-aspm", Suspected(&["mode-name-only"])),
+    ("s2-strixhalo-firmware", Proven(&["mode-name-only"])),
+    ("s2-surfacelaptop4-smu", Silent),
+    ("s2-xps9360-hwsleep-zero", Suspected(&["mode-not-counted"])),
+    ("s2-xps9360-s0ixselftest", Proven(&["mode-name-only"])),
+    ("s2-xps9360-slps0-zero", Suspected(&["mode-not-counted"])),
+    ("s2-xps9370-good-s0ixselftest", Silent),
+    ("sync-rockchip-4x", Proven(&["sync-share", "freeze-slow"])),
+    ("tw-koelsch-cpufreq-a", Proven(&["phase-noirq-bus-gone"])),
+    ("tw-ntp-rtc-commitmsg", Proven(&["phase-noirq-bus-gone"])),
+    ("tw-qcom-geni-shutdown", Proven(&["phase-noirq-bus-gone"])),
+    ("tw-t100ta-lpss", Proven(&["phase-noirq-bus-gone"])),
+    ("tw-x13s-ps8830", Proven(&["phase-noirq-bus-gone"])),
+];
+
+fn data() -> Option<PathBuf> {
+    let root = std::env::var_os("DORMOUSE_DATA").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
+        PathBuf::from,
+    );
+    let path = root.join("doctor");
+    if !path.exists() {
+        println!("SKIPPED: {} is not here; DORMOUSE_DATA names the folder", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+fn of(path: &Path) -> Report {
+    let texts = read(&[Input::from_arg(path)], &Options::default()).expect("a readable file");
+    judge(&texts[0].case)
+}
+
+/// Prints a row for each case, and fails where the doctor and the verdict part:
+/// something proven is not found, or something is claimed that is not there.
+#[test]
+fn cases_with_the_verdict_of_experts() {
+    let Some(folder) = data() else { return };
+    let mut wrong = Vec::new();
+    println!("| case | found | verdict | agree |");
+    println!("|---|---|---|---|");
+    let (mut proven, mut missed) = (0, 0);
+    for (name, verdict) in &CASES {
+        let report = of(&folder.join(format!("{name}.txt")));
+        let ids: Vec<&str> = report.findings.iter().map(|f| f.id).collect();
+        let claims = |f: &&dormouse_doctor::finding::Finding| {
+            f.level != Level::Note && f.confidence != Confidence::Guess
+        };
+        let (agree, words) = match verdict {
+            Proven(rules) => {
+                let found = rules.iter().all(|r| {
+                    report.findings.iter().any(|f| f.id == *r && f.confidence != Confidence::Guess)
+                });
+                let more = report.findings.iter().filter(claims).any(|f| !rules.contains(&f.id));
+                proven += 1;
+                missed += usize::from(!found);
+                (found && !more, "proven")
+            }
+            Missed => {
+                proven += 1;
+                missed += 1;
+                (!report.findings.iter().any(|f| claims(&f)), "proven, no rule for it")
+            }
+            Suspected(rules) => {
+                let sure =
+                    |f: &&dormouse_doctor::finding::Finding| f.confidence == Confidence::Certain;
+                let more = report.findings.iter().filter(claims).any(|f| !rules.contains(&f.id));
+                (!more && !report.findings.iter().any(|f| sure(&f)), "suspected")
+            }
+            Silent => (!report.findings.iter().any(|f| claims(&f)), "silent"),
+        };
+        println!(
+            "| {name} | {} | {words} | {} |",
+            if ids.is_empty() { "-".into() } else { ids.join(", ") },
+            match (agree, verdict) {
+                (true, Missed) => "missed",
+                (true, _) => "yes",
+                (false, _) => "NO",
+            }
+        );
+        if !agree {
+            wrong.push(*name);
+        }
+    }
+    println!("\n{} of {proven} proven cases found, {} cases.", proven - missed, CASES.len());
+    assert!(missed * 10 <= proven, "less than 90 % of what is proven is found");
+    assert!(wrong.is_empty(), "the doctor parts from the experts on {wrong:?}");
+}
+
+/// Rules that a few lines prove.
+fn ids(text: &str) -> Vec<&'static str> {
+    judge(&read_bytes("text", text.as_bytes()).case).findings.iter().map(|f| f.id).collect()
+}
+
+#[test]
+fn each_rule_and_its_healthy_twin() {
+    let sick_and_healthy = [
+        (
+            "freeze-failed",
+            "[ 1.0] PM: suspend entry (deep)\n[   21.000000] Freezing user space processes failed after 20.003 seconds (1 tasks refusing to freeze, wq_busy=0):\n[   21.000001] task:a state:D stack:0 pid:7 ppid:1\n[   21.000002]  request_wait_answer+0x1/0x2 [fuse]\n",
+            "[    1.000000] PM: suspend entry (deep)\n[    1.100000] Freezing user space processes completed (elapsed 0.003 seconds)\n[    2.000000] PM: suspend exit\n",
+        ),
+        (
+            "device-failed",
+            "[    1.000000] xhci_hcd 0000:00:14.0: PM: failed to suspend async: error -16\n",
+            "[    1.000000] xhci_hcd 0000:00:14.0: PM: calling pci_pm_suspend @ 7, parent: pci0000:00\n",
+        ),
+        (
+            "clock-alarm-abort",
+            "[    1.000000] alarmtimer alarmtimer.0.auto: PM: failed to suspend: error -16\n",
+            "[    1.000000] alarmtimer alarmtimer.0.auto: PM: platform_pm_suspend returned 0 after 3 usecs\n",
+        ),
+        (
+            "clock-alarm-refused",
+            "[    1.000000] alarmtimer alarmtimer.0.auto: PM: failed to suspend: error -22\n",
+            "[    1.000000] alarmtimer alarmtimer.0.auto: PM: failed to suspend: error -16\n",
+        ),
+        (
+            "hib-image-short",
+            "[    1.000000] PM: hibernation: Image allocation is 28906 pages short\n",
+            "[    1.000000] PM: hibernation: Allocated 369227 pages for snapshot\n",
+        ),
+        (
+            "mode-name-only",
+            "[    1.000000] amd_pmc AMDI0005:00: Last suspend didn't reach deepest state\n",
+            "[    1.000000] amd_pmc AMDI0005:00: Last suspend in deepest state for 758373565us\n",
+        ),
+        (
+            "phase-noirq-bus-gone",
+            "[    1.000000] i2c i2c-2: Transfer while suspended\n",
+            "[    1.000000] i2c i2c-2: adapter registered\n",
+        ),
+        (
+            "sync-share",
+            "[    1.000000] PM: suspend entry (deep)\n[    5.000000] Filesystems sync: 3.900 seconds\n[    6.000000] PM: suspend exit\n",
+            "[    1.000000] PM: suspend entry (deep)\n[    1.100000] Filesystems sync: 0.090 seconds\n[    6.000000] PM: suspend exit\n",
+        ),
+    ];
+    for (rule, sick, healthy) in sick_and_healthy {
+        assert!(ids(sick).contains(&rule), "{rule} does not find {:?}", ids(sick));
+        assert!(!ids(healthy).contains(&rule), "{rule} finds a fault in health");
+    }
+}
+
+#[test]
+fn a_sync_line_of_an_earlier_attempt_is_not_counted_twice() {
+    let text = "[    1.000000] PM: suspend entry (s2idle)\n\
+        [    1.500000] Filesystems sync: 6.899 seconds\n\
+        [    9.000000] PM: suspend exit\n";
+    assert!(!ids(text).contains(&"sync-share"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever the bytes are, the doctor answers.
+    #[test]
+    fn damage_is_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
+        let _ = judge(&read_bytes("noise", &bytes).case);
+    }
+
+    /// Lines of logs in any order, cut anywhere.
+    #[test]
+    fn shuffled_lines_are_no_panic(
+        lines in proptest::collection::vec(0usize..10, 0..40),
+        cut in 0usize..4000,
+    ) {
+        const LINES: [&str; 10] = [
+            "[    9.000000] PM: suspend entry (deep)",
+            "[    1.000000] PM: suspend exit",
+            "[    5.000000] Freezing of tasks failed after 99999999999999999.0 seconds (99999999 tasks refusing to freeze, wq_busy=1):",
+            "[    5.100000] task:x state:D stack:0 pid:99999999999 ppid:2",
+            "[    5.200000] Timekeeping suspended for 9223372036854775807.999 seconds",
+            "[    5.300000] amd_pmc: Last suspend in deepest state for 9223372036854775807us",
+            "[    5.400000] x y: PM: failed to suspend: error -99999999999",
+            "[    5.500000] i2c: Transfer while suspended",
+            "/sys/devices/a/power/runtime_active_time:18446744073709551615",
+            "PM: hibernation: hibernation entry",
+        ];
+        let text: String = lines.iter().flat_map(|i| [LINES[*i], "\n"]).collect();
+        let text = &text.as_bytes()[..cut.min(text.len())];
+        let _ = judge(&read_bytes("shuffled", text).case);
+    }
+}
