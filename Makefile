@@ -68,6 +68,11 @@ accuracy: guest ## Run boards on kernels and judge predictions of them (SEED=1 B
 	$(CARGO) build -q --release -p dormouse -p xtask
 	@tools/accuracy
 
+.PHONY: doctor
+doctor: ## Hold the doctor against logs whose cause experts found (docs/validation/doctor.md)
+	@tools/setup rust
+	@tools/prove doctor
+
 .PHONY: truth
 truth: guest ## Hold what is inferred of kernel logs against machines that are known in full
 	$(CARGO) build -q --release -p dormouse -p xtask

@@ -15,6 +15,8 @@ pub mod replay;
 #[cfg(feature = "host")]
 pub mod compare;
 #[cfg(feature = "host")]
+pub mod doctor;
+#[cfg(feature = "host")]
 pub mod evaluate;
 #[cfg(feature = "host")]
 pub mod explain;

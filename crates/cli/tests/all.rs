@@ -5,6 +5,7 @@ mod bad_input;
 mod board;
 mod decide;
 mod decide_json;
+mod doctor;
 mod handover;
 mod hibernate;
 mod manual;

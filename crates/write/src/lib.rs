@@ -9,6 +9,7 @@ pub mod board;
 pub mod comparison;
 pub mod csv;
 pub mod decision;
+pub mod doctor;
 pub mod evaluation;
 pub mod fidelity;
 pub mod idle;

@@ -4,6 +4,7 @@ pub mod board;
 pub mod calibrate;
 pub mod compare;
 pub mod completions;
+pub mod doctor;
 pub mod evaluate;
 pub mod export;
 pub mod idle;

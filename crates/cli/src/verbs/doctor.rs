@@ -1,0 +1,52 @@
+//! `dormouse doctor`: what is wrong with the sleep of a machine.
+
+use crate::terminal;
+use anyhow::Result;
+use clap::Args;
+use dormouse_app::doctor::doctor;
+use dormouse_write::doctor::{Subject, json, next, text};
+use std::path::PathBuf;
+
+/// Say what is wrong with a machine's sleep, with the lines that show it.
+///
+/// Reads kernel logs, and mails or tickets that quote them. Finds sleeps that
+/// failed or were ended, tasks that would not freeze, sleep in name only,
+/// buses used while suspended, slow sync, failed hibernations. What the text
+/// does not prove is called a guess; what it cannot show is listed. It reads
+/// texts alone: nothing of the running machine is looked at or changed.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse doctor dmesg.txt\n  journalctl -k | dormouse doctor --json -"
+)]
+pub struct DoctorArgs {
+    /// Texts, or folders of them; `-` is standard input.
+    #[arg(required = true, value_name = "LOG")]
+    inputs: Vec<PathBuf>,
+    /// Print JSON (docs/doctor-json.md).
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the verb.
+pub fn run(args: &DoctorArgs) -> Result<()> {
+    let judged = doctor(&args.inputs)?;
+    let subjects =
+        judged.iter().map(|j| Subject { name: &j.name, report: &j.report, losses: &j.losses });
+    if args.json {
+        let texts: Vec<_> = subjects.map(|s| json(&s)).collect();
+        let value = serde_json::json!({ "schema": "dormouse-doctor/1", "texts": texts });
+        return terminal::print(&format!("{value:#}\n"));
+    }
+    let several = judged.len() > 1;
+    let pages: Vec<String> =
+        subjects.map(|s| text(&s, several, terminal::wants_colour())).collect();
+    let mut out = pages.join("\n");
+    if let [one] = &args.inputs[..]
+        && !several
+        && judged.iter().any(|j| j.report.attempts > 0)
+        && one.as_os_str() != "-"
+    {
+        out += &next(&one.display().to_string());
+    }
+    terminal::print(&out)
+}

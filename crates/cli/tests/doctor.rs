@@ -1,0 +1,116 @@
+//! `dormouse doctor`: the screen, the JSON and the exit codes.
+
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+const LOG: &str = "\
+[   98.803081] PM: suspend entry (deep)
+[   98.813999] Filesystems sync: 0.010 seconds
+[   98.819226] Freezing user space processes
+[  118.822270] Freezing user space processes failed after 20.003 seconds (1 tasks refusing to freeze, wq_busy=0):
+[  118.822281] task:syncthing       state:D stack:0     pid:474   tgid:474   ppid:1
+[  118.822285] Call Trace:
+[  118.822290]  schedule+0x27/0xd0
+[  118.822291]  request_wait_answer+0xa1/0x210 [fuse]
+[  118.856308] PM: suspend exit
+[  118.856371] PM: suspend entry (s2idle)
+[  139.856371] PM: suspend exit
+/sys/bus/usb/devices/1-3/power/control:on
+/sys/bus/usb/devices/1-3/power/runtime_enabled:enabled
+/sys/bus/usb/devices/1-3/power/runtime_status:active
+/sys/bus/usb/devices/1-3/power/runtime_active_time:119060567
+";
+
+const SCREEN: &str = "\
+Broken: syncthing (pid 474) did not freeze in 20.0 s: it waited for the server
+  of a FUSE file system; if that server was frozen first, nobody answers.
+The kernel said so. The text has 2 attempts to sleep. 2 further findings below.
+  rule freeze-failed, certain
+    line 4 at 118.822270 s: Freezing user space processes failed after 20.003
+    seconds (1 tasks refusing to freeze, wq_busy=0):
+    line 5 at 118.822281 s: task:syncthing state:D stack:0 pid:474 tgid:474
+    ppid:1
+  Do: Stop the server or its user before sleep, or run the server as a system
+      service outside user.slice.
+
+Risk: The sleep as deep failed, and 63 us later the machine was put to sleep as
+  s2idle instead.
+";
+
+fn dormouse(args: &[&str]) -> (i32, String, String) {
+    let out = Command::new(env!("CARGO_BIN_EXE_dormouse")).args(args).output().expect("it runs");
+    let text = |b: Vec<u8>| String::from_utf8(b).expect("text");
+    (out.status.code().expect("a code"), text(out.stdout), text(out.stderr))
+}
+
+fn log(dir: &Path, text: &str) -> String {
+    let path = dir.join("dmesg.txt");
+    std::fs::write(&path, text).expect("a file");
+    path.display().to_string()
+}
+
+#[test]
+fn the_screen_answers_first_and_fits() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (code, out, _) = dormouse(&["doctor", &log(dir.path(), LOG)]);
+    assert_eq!(code, 0);
+    assert!(out.starts_with(SCREEN), "{out}");
+    assert!(out.lines().rev().take(1).all(|l| l.starts_with("Next: dormouse show ")), "{out}");
+    let wide: Vec<&str> =
+        out.lines().filter(|l| l.chars().count() > 80 && !l.starts_with("Next")).collect();
+    assert!(wide.is_empty(), "{wide:?}");
+}
+
+#[test]
+fn a_text_about_something_else_is_nothing_and_a_binary_is_said_to_be_one() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (code, _, error) = dormouse(&["doctor", &log(dir.path(), "Dear list,\nhello\n")]);
+    assert_eq!(code, 1);
+    assert!(error.contains("give a kernel log"), "{error}");
+    let (code, _, error) = dormouse(&["doctor", &log(dir.path(), "\u{17}\0\0tracing")]);
+    assert_eq!(code, 1);
+    assert!(error.contains("is no text"), "{error}");
+    assert_eq!(dormouse(&["doctor", "/nowhere/at/all"]).0, 3);
+}
+
+/// Paths of a JSON value, lists as `[]`.
+fn paths(v: &Value, at: &str, out: &mut BTreeSet<String>) {
+    match v {
+        Value::Object(m) => {
+            for (k, v) in m {
+                let at = if at.is_empty() { k.clone() } else { format!("{at}.{k}") };
+                paths(v, &at, out);
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|v| paths(v, &format!("{at}[]"), out)),
+        _ => {
+            out.insert(at.to_string());
+        }
+    }
+}
+
+#[test]
+fn the_json_is_what_the_page_says() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut seen = BTreeSet::new();
+    let truncated = LOG.to_string() + "{\"MESSAGE\" : [1, 2], \"_TRANSPORT\" : \"kernel\"\n";
+    for text in [LOG, truncated.as_str()] {
+        let (code, out, _) = dormouse(&["doctor", "--json", &log(dir.path(), text)]);
+        assert_eq!(code, 0);
+        assert_eq!(dormouse(&["doctor", "--json", &log(dir.path(), text)]).1, out);
+        paths(&serde_json::from_str(&out).expect("JSON"), "", &mut seen);
+    }
+    let (_, out, _) = dormouse(&[
+        "doctor",
+        "--json",
+        &log(dir.path(), LOG),
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/laptop-6.12.tar.gz"),
+    ]);
+    paths(&serde_json::from_str(&out).expect("JSON"), "", &mut seen);
+    let page = include_str!("../../../docs/doctor-json.md");
+    let rows = page.lines().filter_map(|l| l.strip_prefix("| `")?.split('`').next());
+    let said: BTreeSet<String> = rows.map(str::to_string).collect();
+    assert_eq!(seen, said);
+}

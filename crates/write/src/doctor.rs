@@ -1,0 +1,162 @@
+//! What `dormouse doctor` prints.
+
+use crate::text::page::{Ink, Page};
+use crate::text::safe;
+use crate::wording::number::plural;
+use dormouse_doctor::Report;
+use dormouse_doctor::finding::{Confidence, Evidence, Finding, Level};
+use dormouse_model::loss::{Losses, Severity};
+use serde_json::{Value, json};
+
+/// One judged text.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// As the user named it.
+    pub name: &'a str,
+    /// What was found.
+    pub report: &'a Report,
+    /// What could not be read.
+    pub losses: &'a Losses,
+}
+
+/// How a level begins a sentence.
+fn word(level: Level) -> &'static str {
+    match level {
+        Level::Broken => "Broken",
+        Level::Slow => "Slow",
+        Level::Risk => "Risk",
+        Level::Note => "Note",
+    }
+}
+
+/// `1 attempt to sleep`.
+fn attempts(n: usize) -> String {
+    if n == 1 { "1 attempt to sleep".into() } else { format!("{n} attempts to sleep") }
+}
+
+/// The first line: the worst finding, or that there is none.
+fn answer(report: &Report) -> String {
+    let sleeps = match report.attempts {
+        0 => "the text shows no whole sleep".to_string(),
+        n => attempts(n),
+    };
+    match report.findings.first() {
+        None => format!("Nothing found: {sleeps}, and no line that tells of a fault."),
+        Some(f) => format!("{}: {}", word(f.level), f.sentence),
+    }
+}
+
+/// The second line: how sure that is, and what else there is.
+fn trust(report: &Report) -> String {
+    let sure = match report.findings.first().map(|f| f.confidence) {
+        None => return "That proves no health: see what was not checked.".to_string(),
+        Some(Confidence::Certain) => "The kernel said so.",
+        Some(Confidence::Likely) => "That is the one reading that fits the lines below.",
+        Some(Confidence::Guess) => {
+            "That is a suspicion: the lines may be about another machine, or not prove it."
+        }
+    };
+    let rest = report.findings.len() - 1;
+    let in_text = match report.attempts {
+        0 => String::new(),
+        n => format!(" The text has {}.", attempts(n)),
+    };
+    match rest {
+        0 => format!("{sure}{in_text}"),
+        n => format!("{sure}{in_text} {} below.", plural(n, "further finding")),
+    }
+}
+
+/// `line 123, at 45.678901 s: text`.
+fn shown(e: &Evidence) -> String {
+    let time = e.time.map_or(String::new(), |t| {
+        format!(" at {}.{:06} s", t.0 / 1_000_000_000, t.0 % 1_000_000_000 / 1_000)
+    });
+    format!("line {}{time}: {}", e.line, safe(&e.text))
+}
+
+fn finding(page: &mut Page, f: &Finding, with_sentence: bool) {
+    if with_sentence {
+        page.blank();
+        page.wrapped(Ink::Strong, 0, 2, &safe(&format!("{}: {}", word(f.level), f.sentence)));
+    }
+    page.paragraph(2, &format!("rule {}, {}", f.id, f.confidence.name()));
+    for e in &f.evidence {
+        page.entry("    ", &shown(e));
+    }
+    for a in &f.advice {
+        page.entry("  Do: ", &safe(&a.text));
+        if !a.undo.is_empty() {
+            page.entry("      ", &format!("Undo: {}", a.undo));
+        }
+        if !a.risk.is_empty() {
+            page.entry("      ", &format!("Risk: {}", a.risk));
+        }
+    }
+}
+
+/// The page of one text. `named` where there are several.
+pub fn text(s: &Subject<'_>, named: bool, colour: bool) -> String {
+    let mut page = Page::new(colour);
+    if named {
+        page.line(&[(Ink::Faint, &safe(s.name))]);
+    }
+    page.wrapped(Ink::Strong, 0, 2, &safe(&answer(s.report)));
+    page.wrapped(Ink::Plain, 0, 2, &trust(s.report));
+    for (i, f) in s.report.findings.iter().enumerate() {
+        finding(&mut page, f, i > 0);
+    }
+    if !s.report.unchecked.is_empty() {
+        page.blank();
+        page.line(&[(Ink::Plain, "Not checked")]);
+        for u in &s.report.unchecked {
+            page.entry("  - ", &format!("{}: {}", u.what, u.why));
+        }
+    }
+    for l in s.losses.list.iter().filter(|l| l.severity > Severity::Info) {
+        page.entry("Caution: ", &safe(&l.advice));
+    }
+    page.finish()
+}
+
+/// The last line of the screen.
+pub fn next(name: &str) -> String {
+    format!("\nNext: dormouse show {}\n", safe(name))
+}
+
+/// The same as JSON (docs/doctor-json.md).
+pub fn json(s: &Subject<'_>) -> Value {
+    let evidence = |e: &Evidence| {
+        json!({
+            "line": e.line,
+            "time_ns": e.time.map(|t| t.0),
+            "text": e.text,
+            "doubtful": e.doubtful,
+        })
+    };
+    let finding = |f: &Finding| {
+        json!({
+            "id": f.id,
+            "area": f.area.name(),
+            "level": f.level.name(),
+            "confidence": f.confidence.name(),
+            "sentence": f.sentence,
+            "costs_ns": f.costs.map(|t| t.0),
+            "evidence": f.evidence.iter().map(evidence).collect::<Vec<_>>(),
+            "advice": f.advice.iter().map(|a| json!({
+                "text": a.text, "undo": a.undo, "risk": a.risk,
+            })).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "name": s.name,
+        "sleeps": s.report.attempts,
+        "findings": s.report.findings.iter().map(finding).collect::<Vec<_>>(),
+        "not_checked": s.report.unchecked.iter().map(|u| json!({
+            "what": u.what, "why": u.why,
+        })).collect::<Vec<_>>(),
+        "losses": s.losses.list.iter().map(|l| json!({
+            "kind": l.kind, "count": l.count, "advice": l.advice,
+        })).collect::<Vec<_>>(),
+    })
+}
