@@ -8,6 +8,7 @@
 
 extern crate alloc;
 
+pub mod contrast;
 pub mod cpulist;
 pub mod doubt;
 pub mod energy;
@@ -20,5 +21,7 @@ pub mod section;
 pub mod snapshot;
 pub mod state;
 pub mod tally;
+pub mod together;
 pub mod tune;
+pub mod turbostat;
 pub mod wake;

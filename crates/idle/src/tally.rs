@@ -3,6 +3,7 @@
 //! never with the length of the trace.
 
 use crate::state::{StateSet, Table};
+use crate::together::Together;
 use crate::wake::Episode;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -167,6 +168,8 @@ pub struct Tally {
     pub cpus: BTreeMap<u32, CpuTally>,
     /// First and last event, ns.
     pub span: Option<(i64, i64)>,
+    /// When all CPUs slept at once.
+    pub together: Together,
     tables: BTreeMap<u32, (Table, StateSet)>,
 }
 
@@ -213,6 +216,7 @@ impl Tally {
 
     /// `cpu_idle` with a state: `cpu` goes to sleep.
     pub fn enter(&mut self, cpu: u32, time: i64, state: u32) {
+        self.together.change(cpu, time, true);
         let c = self.cpus.entry(cpu).or_default();
         c.overlaps += u64::from(c.open.is_some());
         c.unexplained += u64::from(core::mem::take(&mut c.woken));
@@ -222,6 +226,7 @@ impl Tally {
     /// `cpu_idle` with state 4294967295: `cpu` is awake. State and begin of the
     /// sleep, if it began in the trace.
     pub fn exit(&mut self, cpu: u32, time: i64) -> Option<(u32, i64)> {
+        self.together.change(cpu, time, false);
         let c = self.cpus.entry(cpu).or_default();
         let Some((state, begin)) = c.open.take() else {
             c.unbegun += 1;

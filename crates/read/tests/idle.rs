@@ -308,7 +308,8 @@ fn whatever_people_post_is_read_or_refused_aloud() {
             "{name:<34}{cpus:?} {:?}",
             r.losses.list.iter().map(|l| (l.kind, l.count)).collect::<Vec<_>>()
         );
-        assert!(!r.snapshots.is_empty() || !r.losses.list.is_empty(), "{name}: silence");
+        let said = !r.snapshots.is_empty() || !r.runs.is_empty() || !r.losses.list.is_empty();
+        assert!(said, "{name}: silence");
         with_states += usize::from(!r.snapshots.is_empty());
     }
     assert!(with_states >= 9, "{with_states} files with states");
@@ -333,5 +334,187 @@ proptest::proptest! {
         for part in [&bytes[..], &bytes[cut.min(bytes.len())..]] {
             read_bytes("damaged", part);
         }
+    }
+}
+
+#[test]
+fn turbostat_is_read_and_what_does_not_fit_is_counted() {
+    let text = "turbostat version 1\n\
+        Core\tCPU\tAvg_MHz\tBusy%\tC1\tC1%\tCPU%c6\tPkg%pc2\tPkgWatt\tMSR\n\
+        -\t-\t10\t1.50\t20\t2.25\t90.00\t44.10\t6.08\t0x01\n\
+        0\t0\t10\t1.50\t20\t2.25\t90.00\t44.10\t6.08\t0x01\n\
+        0\t1\t10\t1.50\t20\t2.25\n\
+        1\t2\t3\t4\t5\t6\t7\t8\t9\t10\t11\t12\n";
+    let r = read_bytes("t", text.as_bytes());
+    assert_eq!((r.runs.len(), r.losses.count("unread_line")), (1, 1));
+    let run = &r.runs[0];
+    assert_eq!((run.intervals.len(), run.intervals[0].cpus.len()), (1, 2));
+    assert_eq!(
+        (run.mean("C1%"), run.sum("C1"), run.mean("PkgWatt")),
+        (Some(2_250), Some(20), Some(6_080))
+    );
+    assert_eq!((run.states(), run.package_states()), (vec!["C1%"], vec!["Pkg%pc2"]));
+    // The same wrapped by a mail client: the machine's line is joined.
+    let wrapped = "> Core CPU Avg_MHz Busy% TSC_MHz C1%\n> CPU%c6 Pkg%pc2 PkgWatt\n\
+        > - - 10 1.50 20 2.25\n> 90.00 44.10 6.08\n> 0 0 10 1.50 20 2.25\n> 90.00 44.10 6.08\n";
+    let r = read_bytes("w", wrapped.as_bytes());
+    assert_eq!((r.runs.len(), r.runs[0].intervals.len()), (1, 1));
+    assert_eq!(r.runs[0].mean("PkgWatt"), Some(6_080));
+    // Shares that exceed the whole are left out aloud.
+    let odd = text.replace("2.25\t90.00", "2.25\t190.00");
+    let r = read_bytes("o", odd.as_bytes());
+    assert_eq!((r.runs.len(), r.losses.count("impossible_line")), (0, 3));
+    // Words about it are no table.
+    let r = read_bytes("n", b"Busy% and PkgWatt and CPU%c6 are columns.\nThey matter.\n");
+    assert_eq!(r.runs.len(), 0);
+}
+
+#[test]
+fn watts_of_states_are_told_only_where_they_can_be() {
+    use dormouse_idle::turbostat::{NotTold, watts};
+    // 20 W at work, 5 W in C1, 1 W in C6, a little noise.
+    let table = |noise: fn(i64) -> i64| {
+        let mut text = String::from("CPU Busy% C1% C6% PkgWatt Avg_MHz\n");
+        for i in 0..24i64 {
+            let (busy, c1) = (i * 7 % 24, i * 5 % 31);
+            let c6 = 100 - busy - c1;
+            let mw = 200 * busy + 50 * c1 + 10 * c6 + noise(i);
+            text += &format!("- {busy} {c1} {c6} {}.{:03} 1\n", mw / 1_000, mw % 1_000);
+        }
+        let r = read_bytes("t", text.as_bytes());
+        watts(&r.runs[0])
+    };
+    let told = table(|i| i % 3 * 10).expect("told");
+    let near = |c: &str, w: f64| {
+        let found = told.watts.iter().find(|t| t.0 == c).expect(c).1;
+        assert!((found - w).abs() < 0.1, "{c}: {found}");
+    };
+    near("Busy%", 20.0);
+    near("C1%", 5.0);
+    near("C6%", 1.0);
+    assert!(told.error < 0.02 && told.error_of_mean > 1.0, "{told:?}");
+    // Power that has nothing to do with the shares.
+    assert!(table(|i| 1_000_000 + i * 7_919 % 104_729 * 900).is_err());
+    // All of it in every interval of an idle machine: nothing to tell.
+    for name in ["adl0", "bdwup0", "genoa0", "knl0", "milan0", "snr0"] {
+        let Some(path) = data(&format!("stats-collect/{name}-turbostat.raw.txt.gz")) else {
+            return;
+        };
+        let r = load(&path);
+        assert_eq!(r.losses.count("unread_line"), 0, "{name}");
+        let run = &r.runs[0];
+        assert!(run.intervals.len() >= 23, "{name}: {}", run.intervals.len());
+        let answer = watts(run);
+        println!("{name}: {answer:?}");
+        assert_eq!(answer, Err(NotTold::NoVariation), "{name}");
+    }
+}
+
+#[test]
+fn jasper_lake_before_and_after_the_revert() {
+    let mut means = Vec::new();
+    for name in ["base", "revert"] {
+        let Some(path) = data(&format!("real/ts-jsl61-{name}.txt.gz")) else { return };
+        let r = load(&path);
+        let run = &r.runs[0];
+        let mean = |c| run.mean(c).expect(c);
+        println!("{name}: {} intervals, C3ACPI {}", run.intervals.len(), mean("C3ACPI%"));
+        means.push((mean("C3ACPI%"), mean("C1ACPI%"), mean("PkgWatt")));
+    }
+    // With the commit reverted the deepest state is used more, at more power.
+    assert!(means[1].0 > means[0].0 && means[1].1 < means[0].1 && means[1].2 > means[0].2);
+}
+
+#[test]
+fn turbostat_in_mails_is_read_or_named() {
+    for (name, runs) in [
+        ("ts-rpl-throttle.txt", 1),
+        ("ts-perf-on.txt", 1),
+        ("m-turbostat-amd7840.txt", 1),
+        ("m-turbostat-icl.txt", 1),
+    ] {
+        let Some(path) = data(&format!("real/{name}")) else { return };
+        let r = load(&path);
+        assert!(r.runs.len() >= runs, "{name}: {} runs, {:?}", r.runs.len(), r.losses);
+    }
+}
+
+#[test]
+fn the_worse_kernel_of_the_server_is_named_with_its_reason() {
+    use dormouse_idle::contrast::{contrast, pairs};
+    let Some(path) = data("real/oracle-menu-before-after.tar.gz") else { return };
+    let r = load(&path);
+    let pairs = pairs(&r.snapshots);
+    assert_eq!(pairs.len(), 8);
+    let c = contrast(&pairs).expect("two kernels under four workloads");
+    assert_eq!(c.sides, ["bad-kernel", "good-kernel"]);
+    // Sorted as the archive has them; sums by awk over the same files.
+    let names: Vec<&str> = c.workloads.iter().map(|w| w.name.as_str()).collect();
+    assert_eq!(names.len(), 4);
+    let fio = c.workloads.iter().find(|w| w.name == "fio").expect("fio");
+    assert_eq!((fio.sums[0].sleeps, fio.sums[0].deepest), (2_596_161, 2_455_784));
+    assert_eq!((fio.sums[1].sleeps, fio.sums[1].deepest), (3_955_565, 3_209_648));
+    assert_eq!((fio.sums[0].too_deep, fio.sums[1].too_deep), (573_713, 856_764));
+    // The bad kernel takes C6 where the good one takes C1E, whatever runs.
+    assert_eq!(c.slower(), Some(0));
+    for w in &c.workloads {
+        let share = |s: usize| w.sums[s].deepest * 1_000 / w.sums[s].sleeps;
+        println!("{:<18} C6 {} and {} thousandths of sleeps", w.name, share(0), share(1));
+        assert!(share(0) > share(1), "{}", w.name);
+    }
+}
+
+#[test]
+fn a_state_for_suspend_to_idle_alone_misleads_teo_of_6_12() {
+    use dormouse_idle::energy::Powers;
+    use dormouse_idle::governors::{Kind, Version};
+    use dormouse_idle::predict::{Account, Setup, Timers, replay};
+    use dormouse_idle::state::StateSet;
+    use dormouse_idle::wake::wakes;
+    let Some(trace) = data("real/mt8196-612sleep.report.txt.gz") else { return };
+    let Some(dump) = data("real/mt8196-612sleep-before.txt.gz") else { return };
+    let inputs = [Input::from_arg(trace), Input::from_arg(dump)];
+    let r = read(&inputs, &Options::default(), Keep::Episodes).expect("readable files");
+    let tables = dormouse_read::idle::tables(&r.snapshots);
+    // Thousandths of idle time in WFI, on the same wake-ups.
+    let shallow = |version, s2idle_counts: bool| {
+        let mut all = Account::default();
+        for (cpu, episodes) in &r.traces[0].episodes {
+            let (table, disabled) = &tables[cpu];
+            let disabled = if s2idle_counts { StateSet::NONE } else { *disabled };
+            let setup = Setup {
+                table,
+                disabled,
+                limit: 2_000_000_000_000,
+                tick: 4_000_000,
+                kind: Kind::Teo,
+                version,
+                periodic: false,
+            };
+            let powers = Powers::assumed(table);
+            all.add(&replay(&wakes(episodes, table), &setup, Timers::Recorded, &powers));
+        }
+        all.states[0].time * 1_000 / all.time()
+    };
+    let [without, with] = [false, true].map(|s| shallow(Version::V6_12, s));
+    let newer = shallow(Version::V7_2, true);
+    println!(
+        "WFI, thousandths of idle time: 6.12 {without}, with s2idle as a candidate {with}, 7.2 {newer}"
+    );
+    // With a deepest state that no sleep can pay for, hits of the others count
+    // against it: any early wake-up is a majority, and WFI is taken.
+    assert!(without < 50 && with > 400 && newer < with, "{without} {with} {newer}");
+    // The dumps of that machine since boot: WFI alone on 6.12, and refusals.
+    for (name, mostly) in [("6_6", false), ("6_12", true)] {
+        let Some(path) = data(&format!("real/mt8196-cpuidle_{name}.txt.gz")) else { return };
+        let s = &load(&path).snapshots[0];
+        let sum = |f: fn(&Counters) -> Option<u64>, wanted: fn(u32) -> bool| -> u64 {
+            let states = s.cpus.values().flatten().filter(|(i, _)| wanted(**i));
+            states.filter_map(|(_, s)| f(&s.counters)).sum()
+        };
+        let wfi = sum(|c| c.time, |i| i == 0) * 1_000 / sum(|c| c.time, |_| true);
+        let s2idle = sum(|c| c.rejected, |i| i == 3);
+        println!("{name}: WFI {wfi} thousandths, s2idle refused {s2idle} times");
+        assert_eq!((wfi > 990, s2idle > 10_000), (mostly, mostly), "{name}");
     }
 }

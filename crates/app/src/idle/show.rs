@@ -25,7 +25,8 @@ pub struct Shown {
 pub fn show(inputs: &[PathBuf]) -> Result<Shown> {
     let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
     let reading = read(&list, &Options::default(), Keep::Counts)?;
-    if reading.snapshots.is_empty() && reading.traces.iter().all(|t| t.tally.sleeps() == 0) {
+    let none = reading.snapshots.is_empty() && reading.runs.is_empty();
+    if none && reading.traces.iter().all(|t| t.tally.sleeps() == 0) {
         let mut why = String::from("no idle states in the input");
         for l in &reading.losses.list {
             why += &format!("\n  {}: {}", l.severity.name(), safe(&l.advice));

@@ -5,6 +5,7 @@
 //! | `files` | single files of /proc and /sys, for the check of real-time settings |
 //! | `sysfs` | `grep -r . /sys/devices/system/cpu/cpu*/cpuidle` in its dresses, and bare values |
 //! | `table` | `cpupower idle-info`, and tables with a line for each state (csv) |
+//! | `turbostat` | tables of turbostat |
 //! | `trace` | ftrace text and `trace.dat`: `cpu_idle`, `cpu_idle_miss`, what woke the CPU |
 //!
 //! Snapshots are read before traces, because a trace says no target residencies:
@@ -15,12 +16,14 @@ pub mod files;
 mod sysfs;
 mod table;
 mod trace;
+mod turbostat;
 
 use crate::container::{self, Source};
 use crate::{Input, Options, ReadError};
 use dormouse_idle::snapshot::Snapshot;
 use dormouse_idle::state::{State, StateSet, Table};
 use dormouse_idle::tally::{Sleeps, Tally};
+use dormouse_idle::turbostat::Run;
 use dormouse_model::loss::{Losses, Severity};
 use std::collections::BTreeMap;
 
@@ -29,6 +32,8 @@ use std::collections::BTreeMap;
 pub struct IdleReading {
     /// Every snapshot, in order of the inputs.
     pub snapshots: Vec<Snapshot>,
+    /// Every run of turbostat, in order of the inputs.
+    pub runs: Vec<Run>,
     /// Every trace with idle events, in order of the inputs.
     pub traces: Vec<Sleeps>,
     /// What could not be read, and what to do about it.
@@ -155,10 +160,14 @@ impl IdleReading {
         } else if table::is_csv(&text) {
             table::csv(&text, &mut self.snapshots, &mut self.losses);
         }
-        if self.snapshots.len() == before {
+        let runs = self.runs.len();
+        if turbostat::is_turbostat(&text) {
+            turbostat::read(name, &text, &mut self.runs, &mut self.losses);
+        }
+        if self.snapshots.len() == before && self.runs.len() == runs {
             let advice = format!(
                 "{name} holds nothing about idle states that is known here; known are dumps of \
-                 /sys/devices/system/cpu/cpu*/cpuidle (grep -r .), cpupower idle-info, and traces \
+                 /sys/devices/system/cpu/cpu*/cpuidle (grep -r .), cpupower idle-info, tables of turbostat, and traces \
                  with the event cpu_idle"
             );
             self.losses.add("no_idle_data", 1, Severity::Warning, advice, None);

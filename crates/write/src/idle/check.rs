@@ -40,15 +40,8 @@ pub fn text(r: &Report, budget: i64, files: usize, written: Option<&str>, again:
     if !r.faults.is_empty() {
         out += "\nat worst    what\n";
         for f in &r.faults {
-            let text = wrap(&fault(f));
-            let mut lines = text.lines();
-            let _ = writeln!(out, "{:>9}   {}", worst(f), lines.next().unwrap_or_default());
-            for line in lines {
-                // Words that no longer fit move to the line after.
-                let _ = writeln!(out, "            {}", line.trim_start());
-            }
+            out += &item(&worst(f), &fault(f));
         }
-        out = out.lines().map(narrow).collect();
     }
     if r.faults.iter().any(|f| matches!(f, Fault::DeepState { .. })) {
         out += &wrap(
@@ -79,15 +72,25 @@ pub fn text(r: &Report, budget: i64, files: usize, written: Option<&str>, again:
     })
 }
 
-/// A line of the list in at most 80 columns.
-fn narrow(line: &str) -> String {
-    let room = crate::text::WIDTH;
-    if line.chars().count() <= room {
-        return format!("{line}\n");
+/// A line of the list, its text in a column of its own.
+fn item(head: &str, text: &str) -> String {
+    const INDENT: usize = 12;
+    let mut out = format!("{head:>9}   ");
+    let mut room = crate::text::WIDTH - INDENT;
+    for (i, word) in text.split_whitespace().enumerate() {
+        let length = word.chars().count() + usize::from(i > 0);
+        if i > 0 && length > room {
+            out += &format!("\n{:INDENT$}{word}", "");
+            room = crate::text::WIDTH.saturating_sub(INDENT + word.chars().count());
+            continue;
+        }
+        if i > 0 {
+            out.push(' ');
+        }
+        out += word;
+        room = room.saturating_sub(length);
     }
-    let cut = line.char_indices().take(room).filter(|c| c.1 == ' ').last().map_or(room, |c| c.0);
-    let rest = line[cut..].trim_start();
-    format!("{}\n            {rest}\n", line[..cut].trim_end())
+    out + "\n"
 }
 
 /// A shell script that mends what can be mended without a restart, and says what

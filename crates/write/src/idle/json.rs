@@ -2,12 +2,14 @@
 //! `docs/idle-json.md`.
 
 use super::{Outlook, Page};
+use dormouse_idle::contrast::{Contrast, contrast, pairs};
 use dormouse_idle::doubt::Doubt;
 use dormouse_idle::oracle::Bound;
 use dormouse_idle::predict::Account;
 use dormouse_idle::section::{Finding, Section, finding, of_snapshot, of_trace, totals};
 use dormouse_idle::snapshot::Snapshot;
 use dormouse_idle::tally::Sleeps;
+use dormouse_idle::turbostat::{Run, watts};
 use dormouse_model::loss::Losses;
 use serde_json::{Value, json};
 
@@ -23,8 +25,40 @@ pub fn show(page: &Page) -> Value {
         "schema": SHOW,
         "snapshots": page.snapshots.iter().map(snapshot).collect::<Vec<_>>(),
         "difference": page.difference.map(snapshot),
+        "contrast": contrast(&pairs(page.snapshots)).map(|c| both(&c)),
         "traces": page.traces.iter().map(trace).collect::<Vec<_>>(),
+        "turbostat": page.runs.iter().map(run).collect::<Vec<_>>(),
         "losses": losses(page.losses),
+    })
+}
+
+fn both(c: &Contrast) -> Value {
+    let workload = |w: &dormouse_idle::contrast::Workload| {
+        let sums = w.sums.iter().map(|s| {
+            json!({
+                "sleeps": s.sleeps,
+                "in_deepest": s.deepest,
+                "too_deep": s.too_deep,
+                "too_shallow": s.too_shallow,
+                "mean_exit_latency_ns": s.mean_latency(),
+            })
+        });
+        json!({ "name": w.name, "sides": sums.collect::<Vec<_>>() })
+    };
+    json!({
+        "sides": c.sides,
+        "slower": c.slower().map(|s| &c.sides[s]),
+        "workloads": c.workloads.iter().map(workload).collect::<Vec<_>>(),
+    })
+}
+
+fn run(r: &Run) -> Value {
+    let means = r.columns.iter().filter_map(|c| Some((c.clone(), Value::from(r.mean(c)?))));
+    json!({
+        "label": r.label,
+        "intervals": r.intervals.len(),
+        "mean_thousandths": means.collect::<serde_json::Map<_, _>>(),
+        "watts": watts(r).ok().map(|t| t.watts.into_iter().collect::<std::collections::BTreeMap<_, _>>()),
     })
 }
 
@@ -92,6 +126,14 @@ fn trace(t: &Sleeps) -> Value {
         "answer": answer(&sections),
         "sections": sections.iter().map(section).collect::<Vec<_>>(),
         "cpus": t.tally.cpus.iter().map(cpu).collect::<Vec<_>>(),
+        "together": {
+            "cpus": t.tally.together.cpus(),
+            "span_ns": t.tally.together.span(),
+            "all_asleep_ns": t.tally.together.all,
+            "times": t.tally.together.times,
+            "longest_ns": t.tally.together.longest,
+            "alone_awake_ns": t.tally.together.alone,
+        },
         "exit_latency_ns": paid.map(|(p50, p99, max)| json!({ "p50": p50, "p99": p99, "max": max })),
         "wakers": t.wakers().iter().map(|w| json!({ "name": w.name, "wakeups": w.count }))
             .collect::<Vec<_>>(),

@@ -1,6 +1,7 @@
 //! CPU idle states for a terminal, for programs, and as files that set them.
 
 pub mod check;
+mod contrast;
 pub mod handover;
 pub mod json;
 mod numbers;
@@ -8,6 +9,7 @@ mod predict;
 mod setting;
 mod show;
 pub mod tune;
+mod turbostat;
 
 pub use predict::{Outlook, TRUSTED, predict};
 pub use setting::words as setting_words;

@@ -3,10 +3,12 @@
 use super::numbers::{percent, ranges, seconds, us};
 use crate::text::{WIDTH, fit, safe};
 use crate::wording::number::grouped;
+use dormouse_idle::contrast::{contrast, pairs};
 use dormouse_idle::doubt::Doubt;
 use dormouse_idle::section::{Finding, Row, Section, finding, of_snapshot, of_trace, totals};
 use dormouse_idle::snapshot::Snapshot;
 use dormouse_idle::tally::Sleeps;
+use dormouse_idle::turbostat::Run;
 use dormouse_model::loss::{Losses, Severity};
 use std::fmt::Write as _;
 
@@ -22,6 +24,8 @@ pub struct Page<'a> {
     pub difference: Option<&'a Snapshot>,
     /// Traces.
     pub traces: &'a [Sleeps],
+    /// Runs of turbostat.
+    pub runs: &'a [Run],
     /// What could not be read.
     pub losses: &'a Losses,
     /// Most entries in a list.
@@ -37,6 +41,8 @@ pub fn show(page: &Page) -> String {
     }
     if let Some(d) = page.difference {
         parts.push(snapshot(d, true));
+    } else if let Some(c) = contrast(&pairs(page.snapshots)) {
+        parts.push(super::contrast::text(&c));
     } else if page.snapshots.len() > FEW {
         parts.push(list(page.snapshots));
     } else {
@@ -44,6 +50,7 @@ pub fn show(page: &Page) -> String {
         let only_tables = !parts.is_empty();
         parts.extend(page.snapshots.iter().filter(|_| !only_tables).map(|s| snapshot(s, false)));
     }
+    parts.extend(page.runs.iter().map(super::turbostat::text));
     out += &parts.join("\n");
     for s in page.snapshots.iter().take(FEW).filter(|_| !page.traces.is_empty()) {
         out += &doubts(&of_snapshot(s));
@@ -357,6 +364,7 @@ fn trace(t: &Sleeps, top: usize) -> String {
             us(max)
         ));
     }
+    out += &together(t);
     if t.has_wakers {
         out += "\nWoken by (the first event after a sleep)   wake-ups   share\n";
         let sleeps = t.tally.sleeps();
@@ -384,6 +392,30 @@ fn trace(t: &Sleeps, top: usize) -> String {
         ));
     }
     out
+}
+
+/// When all CPUs slept at once, and which of them prevented it.
+fn together(t: &Sleeps) -> String {
+    let all = &t.tally.together;
+    if all.cpus() < 2 || all.span() == 0 {
+        return String::new();
+    }
+    let ns = |n: i64| n.max(0).unsigned_abs();
+    let mut text = format!(
+        "All {} CPUs slept at once for {} s of {} ({}), {} times, {} us at most: only then can the \
+         package sleep.",
+        all.cpus(),
+        seconds(ns(all.all)),
+        seconds(ns(all.span())),
+        percent(ns(all.all), ns(all.span())),
+        grouped(all.times),
+        us(all.longest)
+    );
+    if let Some((cpu, time)) = all.preventer().filter(|p| p.1 > 0) {
+        text +=
+            &format!(" CPU {cpu} alone was awake for {} s, most of all CPUs.", seconds(ns(time)));
+    }
+    wrap(&text)
 }
 
 /// The last line: what to do next.
@@ -435,7 +467,7 @@ mod tests {
 
     fn page(snapshots: &[Snapshot]) -> String {
         let losses = Losses::default();
-        show(&Page { snapshots, difference: None, traces: &[], losses: &losses, top: 8 })
+        show(&Page { snapshots, difference: None, traces: &[], runs: &[], losses: &losses, top: 8 })
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// Show how idle states served: too deep, too shallow, refused; who woke CPUs.
 ///
 /// Reads dumps of /sys/devices/system/cpu/cpu*/cpuidle (grep -r ., head, tar),
-/// cpupower idle-info, csv tables, and traces with the event cpu_idle (text,
+/// cpupower idle-info, tables of turbostat, csv tables, and traces with the event cpu_idle (text,
 /// trace.dat, systrace). Two dumps of one machine are shown as their difference.
 /// A trace and a dump together: each sleep is judged by the table.
 #[derive(Args)]
@@ -36,6 +36,7 @@ pub fn run(args: &ShowArgs) -> Result<()> {
         snapshots: &shown.reading.snapshots,
         difference: shown.difference.as_ref(),
         traces: &shown.reading.traces,
+        runs: &shown.reading.runs,
         losses: &shown.reading.losses,
         top: args.top,
     };
