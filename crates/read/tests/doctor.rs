@@ -175,6 +175,51 @@ fn ids(text: &str) -> Vec<&'static str> {
 fn each_rule_and_its_healthy_twin() {
     let sick_and_healthy = [
         (
+            "abort-wakeup",
+            "[    1.000000] PM: Wakeup pending. Abort CPU freeze\n",
+            "[    1.000000] PM: last active wakeup source: eventpoll\n",
+        ),
+        (
+            "abort-wakeup",
+            "[    1.000000] Abort: Last active Wakeup Source: eventpoll\n",
+            "[    1.000000] PM: resume from suspend-to-idle\n",
+        ),
+        (
+            "device-hang",
+            "[    1.000000] nvme 0000:01:00.0: **** DPM device timeout ****\n",
+            "[    1.000000] nvme 0000:01:00.0: timeout, completion polled\n",
+        ),
+        (
+            "cpu-not-off",
+            "[    1.000000] Error taking CPU3 down: -110\n",
+            "[    1.000000] Error taking CPU3 down: -16\n",
+        ),
+        (
+            "hib-no-swap",
+            "[    1.000000] PM: Cannot find swap device, try swapon -a\n",
+            "[    1.000000] PM: Image not found (code -22)\n",
+        ),
+        (
+            "hib-other-kernel",
+            "[    1.000000] PM: Image mismatch: version\n",
+            "[    1.000000] PM: hibernation: Image created (1048969 pages copied)\n",
+        ),
+        (
+            "rpm-underflow",
+            "[    1.000000] i2c_hid 1-002c: Runtime PM usage count underflow!\n",
+            "[    1.000000] i2c_hid 1-002c: probed\n",
+        ),
+        (
+            "rpm-parent-off",
+            "[    1.000000] usb usb2: runtime PM trying to activate child device usb2 but parent (7ffb0000.ohci) is not active\n",
+            "[    1.000000] usb usb2: root hub lost power or was reset\n",
+        ),
+        (
+            "sync-hung",
+            "[    1.000000] PM: suspend entry (deep)\n[  123.000000] INFO: task systemd-sleep:77 blocked for more than 120 seconds.\n[  123.000001]  sync_inodes_sb+0x1/0x2\n",
+            "[    1.000000] PM: suspend entry (deep)\n[  123.000000] INFO: task systemd-sleep:77 blocked for more than 120 seconds.\n[  123.000001]  nvme_wait+0x1/0x2\n",
+        ),
+        (
             "freeze-failed",
             "[ 1.0] PM: suspend entry (deep)\n[   21.000000] Freezing user space processes failed after 20.003 seconds (1 tasks refusing to freeze, wq_busy=0):\n[   21.000001] task:a state:D stack:0 pid:7 ppid:1\n[   21.000002]  request_wait_answer+0x1/0x2 [fuse]\n",
             "[    1.000000] PM: suspend entry (deep)\n[    1.100000] Freezing user space processes completed (elapsed 0.003 seconds)\n[    2.000000] PM: suspend exit\n",

@@ -73,6 +73,44 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     wakeups(case, out);
     unknown(case, out);
     retries(case, out);
+    stuck(case, out);
+    processors(case, out);
+}
+
+/// A callback that never returned (drivers/base/power/main.c:dpm_watchdog_handler).
+fn stuck(case: &Case, out: &mut Vec<Finding>) {
+    let said: Vec<&Message> =
+        case.messages.iter().filter(|m| m.has("**** DPM device timeout")).collect();
+    let Some(m) = said.first() else { return };
+    let device = m.text.split(": ").next().unwrap_or("").rsplit(' ').next().unwrap_or("");
+    out.push(
+        found(
+            ("device-hang", Area::Abort, Level::Broken),
+            Confidence::Certain,
+            format!("A callback of {device} never returned, so the watchdog of device sleep stopped the kernel."),
+            lines(said),
+        )
+        .with(Advice::look("The functions after that line show where the callback waits.")),
+    );
+}
+
+/// A CPU that could not be switched off (kernel/cpu.c:freeze_secondary_cpus).
+fn processors(case: &Case, out: &mut Vec<Finding>) {
+    let is = |m: &&Message| m.says("Error taking CPU") && m.has(" down: ");
+    // A wakeup ends that step too, and has its own rule.
+    let said: Vec<&Message> =
+        case.messages.iter().filter(is).filter(|m| !m.has("down: -16")).collect();
+    let Some(m) = said.first() else { return };
+    let cpu = m.after("taking ").and_then(|r| r.split(' ').next()).unwrap_or("a CPU");
+    out.push(
+        found(
+            ("cpu-not-off", Area::Abort, Level::Broken),
+            Confidence::Certain,
+            format!("{cpu} could not be switched off, so the machine did not sleep."),
+            lines(said),
+        )
+        .with(Advice::look("Try it awake: echo 0 > /sys/devices/system/cpu/cpuN/online. Pinned real-time or deadline tasks and faulty CPU hotplug drivers do this.")),
+    );
 }
 
 /// Failures of one device with one error.
@@ -193,9 +231,26 @@ fn lost(groups: &[Group<'_>], out: &mut Vec<Finding>) {
 
 /// `PM: Wakeup pending, aborting suspend` and the sources that were active
 /// (drivers/base/power/wakeup.c:pm_wakeup_pending, pm_print_active_wakeup_sources).
+///
+/// kernel/cpu.c:freeze_secondary_cpus prints a text of its own, and Android
+/// (drivers/base/power/wakeup.c:pm_get_active_wakeup_sources) another.
+fn pending(m: &Message) -> bool {
+    m.says("Wakeup pending, aborting")
+        || m.says("Wakeup pending. Abort CPU freeze")
+        || m.text.contains("Abort: Pending Wakeup Sources: ")
+        || m.text.contains("Abort: Last active Wakeup Source: ")
+}
+
+/// What stands before the name of a source.
+const SOURCES: [&str; 4] = [
+    "last active wakeup source: ",
+    "active wakeup source: ",
+    "Pending Wakeup Sources: ",
+    "Last active Wakeup Source: ",
+];
+
 fn wakeups(case: &Case, out: &mut Vec<Finding>) {
-    let said: Vec<&Message> =
-        case.messages.iter().filter(|m| m.says("Wakeup pending, aborting")).collect();
+    let said: Vec<&Message> = case.messages.iter().filter(|m| pending(m)).collect();
     let frozen = case.messages.iter().filter(|m| m.says("Freezing ") && m.has("aborted after"));
     let said: Vec<&Message> = said.into_iter().chain(frozen).collect();
     if said.is_empty() {
@@ -204,9 +259,10 @@ fn wakeups(case: &Case, out: &mut Vec<Finding>) {
     let mut sources: Vec<&str> = Vec::new();
     let mut evidence = lines(said.iter().copied());
     for m in &case.messages {
-        let name =
-            m.after("active wakeup source: ").or_else(|| m.after("last active wakeup source: "));
-        if let Some(name) = name.map(str::trim)
+        let name = SOURCES.iter().find_map(|word| m.after(word));
+        // Vendors go on with counters behind the name.
+        let name = name.map(|n| n.split(',').next().unwrap_or(n).trim());
+        if let Some(name) = name
             && !sources.contains(&name)
         {
             sources.push(name);
@@ -240,7 +296,7 @@ fn wakeups(case: &Case, out: &mut Vec<Finding>) {
 /// `Some devices failed to suspend, or early wake event detected`, and nothing
 /// that tells which of the two.
 fn unknown(case: &Case, out: &mut Vec<Finding>) {
-    let told = |a: &[Message]| a.iter().any(|m| failed(m).is_some() || m.says("Wakeup pending"));
+    let told = |a: &[Message]| a.iter().any(|m| failed(m).is_some() || pending(m));
     let blind = |m: &&Message| m.says("Some devices failed to suspend");
     let spans = case.attempts.iter().map(|a| case.of(a)).filter(|a| !told(a));
     let said: Vec<&Message> = spans.flat_map(|a| a.iter().filter(blind)).collect();
@@ -269,7 +325,7 @@ fn ended_early(case: &Case, a: &Attempt) -> bool {
     case.of(a).iter().any(|m| {
         failed(m).is_some()
             || m.says("Some devices failed")
-            || m.says("Wakeup pending")
+            || pending(m)
             || m.says("Freezing ") && (m.has("failed after") || m.has("aborted after"))
             || m.has("pages short")
     })

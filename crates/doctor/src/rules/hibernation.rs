@@ -30,6 +30,39 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
             }),
         );
     }
+    let swap: Vec<&Message> = case
+        .messages
+        .iter()
+        .filter(|m| m.says("Cannot find swap device") || m.says("Not enough free swap"))
+        .collect();
+    if !swap.is_empty() {
+        out.push(
+            found(
+                ("hib-no-swap", Area::Hibernation, Level::Broken),
+                Confidence::Certain,
+                if swap[0].says("Cannot") {
+                    "Hibernation failed: the kernel found no swap to write the image to."
+                } else {
+                    "Hibernation failed: swap had no room for the image."
+                }
+                .to_string(),
+                lines(swap),
+            )
+            .with(Advice::look("See swapon --show, and that resume= (and resume_offset= of a swap file) name that swap.")),
+        );
+    }
+    let other = all("Image mismatch: ");
+    if !other.is_empty() {
+        out.push(
+            found(
+                ("hib-other-kernel", Area::Hibernation, Level::Broken),
+                Confidence::Certain,
+                "The image was made by another kernel or on another machine, so it was not read.".to_string(),
+                lines(other),
+            )
+            .with(Advice::look("Boot the kernel that hibernated; after an update of the kernel, reboot before hibernating.")),
+        );
+    }
     let load: Vec<&Message> = case
         .messages
         .iter()

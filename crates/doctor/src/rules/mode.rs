@@ -33,7 +33,7 @@ pub fn has_counters(case: &Case) -> bool {
         || case.messages.iter().any(|m| {
             m.has("in deepest state for")
                 || m.has("reach deepest state")
-                || m.has("SLP_S0!!!")
+                || m.has("CPU did not enter ")
                 || m.has("S0ix residency after S2idle")
                 || m.has("Time (in us) in S0i3")
         })
@@ -49,10 +49,13 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
 }
 
 /// drivers/platform/x86/amd/pmc/pmc.c: `Last suspend didn't reach deepest state`;
-/// drivers/platform/x86/intel/pmc/core.c: `CPU did not enter SLP_S0!!!`.
+/// drivers/platform/x86/intel/pmc/core.c: `CPU did not enter SLP_S0!!!`,
+/// and `CPU did not enter PC10!!!` where the processor is what stayed awake.
 fn printed(case: &Case, out: &mut Vec<Finding>) {
     let is = |m: &&Message| {
-        m.has("Last suspend didn't reach deepest state") || m.has("CPU did not enter SLP_S0!!!")
+        m.has("Last suspend didn't reach deepest state")
+            || m.has("CPU did not enter SLP_S0!!!")
+            || m.has("CPU did not enter PC10!!!")
     };
     let said: Vec<&Message> = case.messages.iter().filter(is).collect();
     if said.is_empty() {

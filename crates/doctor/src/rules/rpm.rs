@@ -38,6 +38,55 @@ fn folders(case: &Case) -> Vec<Folder<'_>> {
 }
 
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+    faults(case, out);
+    held(case, out);
+}
+
+/// What drivers/base/power/runtime.c complains of.
+const FAULTS: [(&str, &str, &str, &str); 3] = [
+    (
+        "rpm-underflow",
+        "Runtime PM usage count underflow!",
+        "was put more often than it was got: its driver calls pm_runtime_put once too often",
+        "Look for an error path of the driver that puts without a get.",
+    ),
+    (
+        "rpm-parent-off",
+        "runtime PM trying to activate child device",
+        "was called active while its parent was suspended, so its state is not what the core thinks",
+        "The driver must resume the parent first (pm_runtime_get_sync), then set the device active.",
+    ),
+    (
+        "rpm-unbalanced",
+        "Unbalanced pm_runtime_enable!",
+        "had runtime power management enabled twice",
+        "Look for a probe or resume that enables it a second time.",
+    ),
+];
+
+fn faults(case: &Case, out: &mut Vec<Finding>) {
+    for (id, words, what, advice) in FAULTS {
+        let said: Vec<_> = case.messages.iter().filter(|m| m.has(words)).collect();
+        let Some(m) = said.first() else { continue };
+        let owner = m.text.split(words).next().unwrap_or("").trim_end().trim_end_matches(':');
+        let device = owner.rsplit(' ').next().unwrap_or(owner);
+        if device.is_empty() || !m.text.contains(": ") {
+            continue;
+        }
+        out.push(
+            found(
+                (id, Area::Rpm, Level::Risk),
+                Confidence::Certain,
+                format!("{device} {what}."),
+                super::lines(said),
+            )
+            .with(Advice::look(advice)),
+        );
+    }
+}
+
+/// Devices that stay awake.
+fn held(case: &Case, out: &mut Vec<Finding>) {
     for f in folders(case) {
         let suspended: u64 =
             f.value("runtime_suspended_time").and_then(|v| v.value.parse().ok()).unwrap_or(0);

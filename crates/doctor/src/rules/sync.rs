@@ -1,6 +1,6 @@
 //! Writing of dirty data before the sleep (kernel/power/main.c:ksys_sync_helper).
 
-use super::{found, lines};
+use super::{found, lines, stack};
 use crate::Case;
 use crate::finding::{Advice, Area, Confidence, Finding, Level};
 use alloc::format;
@@ -15,6 +15,50 @@ fn s(t: Ns) -> alloc::string::String {
 }
 
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+    hung(case, out);
+    long(case, out);
+}
+
+/// A sync that does not end: the task that writes, or since 6.19 a worker of the
+/// queue `pm_fs_sync`, is reported as hung (kernel/hung_task.c).
+fn hung(case: &Case, out: &mut Vec<Finding>) {
+    let waits = |f: &&str| {
+        ["ksys_sync", "sync_inodes_sb", "wb_wait_for_completion", "fuse_sync_fs"].contains(f)
+    };
+    for a in &case.attempts {
+        let messages = case.of(a);
+        let frozen = messages.iter().position(|m| m.says("Freezing ")).unwrap_or(messages.len());
+        let at = messages[..frozen].iter().position(|m| m.has("blocked for more than"));
+        let Some(at) = at else { continue };
+        let frames = stack::frames(messages, at, 60);
+        if !frames.iter().any(|f| waits(f)) {
+            continue;
+        }
+        let fuse = frames.iter().any(|f| f.starts_with("fuse_"));
+        let who = if fuse {
+            " It waits for the server of a FUSE file system; a server that is frozen never answers."
+        } else {
+            ""
+        };
+        out.push(
+            found(
+                ("sync-hung", Area::Sync, Level::Broken),
+                Confidence::Certain,
+                format!("Writing dirty data before the sleep did not end in time.{who}"),
+                lines([&messages[at]]),
+            )
+            .with(Advice::look(if fuse {
+                "Unmount it before sleep, or run its server as a system service outside user.slice."
+            } else {
+                "Look for the disk or server that does not take the data (errors and resets in the lines around)."
+            })),
+        );
+        return;
+    }
+}
+
+/// A sync that takes long.
+fn long(case: &Case, out: &mut Vec<Finding>) {
     let mut syncs: Vec<(Ns, usize)> = case.attempts.iter().filter_map(|a| a.sync).collect();
     syncs.sort_by_key(|s| core::cmp::Reverse(s.0));
     let Some(&(worst, _)) = syncs.first() else { return };
