@@ -39,6 +39,165 @@ pub struct Raw<'a> {
     pub text: &'a [u8],
 }
 
+/// Bytes at the begin of a line that are compared with the line before.
+const HEAD: usize = 64;
+
+/// Where the columns of the line before stood. The next line has them at the
+/// same places nearly always; then comparing replaces searching. A line that
+/// differs is searched, so both ways find the same columns.
+#[derive(Clone, Debug)]
+pub struct Columns {
+    /// For each byte of the head, 1 where a blank stood between the CPU and the
+    /// event name.
+    blank: [u8; HEAD],
+    /// 1 where `blank` must be equal.
+    between: [u8; HEAD],
+    /// 1 before the CPU column: no bracket may stand there.
+    before: [u8; HEAD],
+    open: usize,
+    close: usize,
+    /// First and one past the last byte of the words before the time.
+    flags: [(usize, usize); 3],
+    words: usize,
+    time: (usize, usize),
+    /// Where the event name begins; 0 if no line was seen.
+    name: usize,
+}
+
+impl Default for Columns {
+    fn default() -> Columns {
+        let none = [0; HEAD];
+        Columns {
+            blank: none,
+            between: none,
+            before: none,
+            open: 0,
+            close: 0,
+            flags: [(0, 0); 3],
+            words: 0,
+            time: (0, 0),
+            name: 0,
+        }
+    }
+}
+
+impl Columns {
+    /// [`scan`], quicker for a line that is laid out like the one before.
+    pub fn scan<'a>(&mut self, line: &'a [u8]) -> Option<Raw<'a>> {
+        if let Some(name) = line.first_chunk().and_then(|head| self.same(head)) {
+            let end = colon(line, name.begin)?;
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            let text = line.get(end + 1..).unwrap_or(b"");
+            return Some(Raw {
+                task: &line[..self.open],
+                cpu: name.cpu,
+                time: &line[self.time.0..self.time.1],
+                event: &line[name.begin..end],
+                text: text.strip_prefix(b" ").unwrap_or(text),
+            });
+        }
+        let found = scan(line);
+        if let (Some(raw), true) = (&found, line.len() >= HEAD) {
+            self.learn(line, raw);
+        }
+        found
+    }
+
+    /// Whether the head has the columns of the line before, byte for byte where
+    /// they begin and end.
+    fn same(&self, head: &[u8; HEAD]) -> Option<Name> {
+        let mut differs = 0;
+        for (i, &b) in head.iter().enumerate() {
+            let blank = (u8::from(b == b' ') ^ self.blank[i]) & self.between[i];
+            differs |= blank | (u8::from(b == b'[') & self.before[i]);
+        }
+        let (open, close, (from, to)) = (self.open, self.close, self.time);
+        let fits = self.name > 0
+            && differs == 0
+            && head[0] != b'>'
+            && head[open - 1] == b' '
+            && head[open] == b'['
+            && head[close] == b']'
+            && head[from].is_ascii_digit()
+            && head[to] == b':'
+            // A name follows at once.
+            && head[self.name] != b':'
+            && head[self.name] != b' '
+            && self.flags[..self.words]
+                .iter()
+                .all(|&(a, z)| head[z - 1] != b':' || !head[a].is_ascii_digit());
+        if !fits {
+            return None;
+        }
+        let mut cpu = 0u32;
+        for &d in &head[open + 1..close] {
+            if !d.is_ascii_digit() {
+                return None;
+            }
+            cpu = cpu.saturating_mul(10).saturating_add(u32::from(d - b'0'));
+        }
+        Some(Name { begin: self.name, cpu })
+    }
+
+    /// Remembers where the columns of `line` stand, if all are in its head.
+    fn learn(&mut self, line: &[u8], raw: &Raw<'_>) {
+        *self = Columns::default();
+        let place = |part: &[u8]| part.as_ptr() as usize - line.as_ptr() as usize;
+        let name = place(raw.event);
+        let time = (place(raw.time), place(raw.time) + raw.time.len());
+        let open = place(raw.task) + raw.task.len();
+        // A quoted line has its columns elsewhere.
+        if name + 1 >= HEAD || place(raw.task) != 0 {
+            return;
+        }
+        let Some(close) = line[open..name].iter().position(|&b| b == b']') else { return };
+        let close = open + close;
+        self.before[..open].fill(1);
+        for i in close + 1..name {
+            self.between[i] = 1;
+            self.blank[i] = u8::from(line[i] == b' ');
+        }
+        let mut at = close + 1;
+        while at < time.0 {
+            let blanks = line[at..].iter().take_while(|&&b| b == b' ').count();
+            let begin = at + blanks;
+            let end = begin + line[begin..].iter().take_while(|&&b| b != b' ').count();
+            if begin < time.0 {
+                let Some(word) = self.flags.get_mut(self.words) else { return };
+                *word = (begin, end);
+                self.words += 1;
+            }
+            at = end;
+        }
+        (self.open, self.close, self.time, self.name) = (open, close, time, name);
+    }
+}
+
+/// Where the event name of a line begins, and its CPU.
+struct Name {
+    begin: usize,
+    cpu: u32,
+}
+
+/// The first colon from `at` on; `None` if a blank or the end comes first.
+fn colon(line: &[u8], mut at: usize) -> Option<usize> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = ONES << 7;
+    let zero = |x: u64| x.wrapping_sub(ONES) & !x & HIGH;
+    while let Some(chunk) = line.get(at..).and_then(|l| l.first_chunk::<8>()) {
+        let x = u64::from_le_bytes(*chunk);
+        // The lowest bit set is exact, those above it need not be.
+        let found = zero(x ^ (ONES * u64::from(b':'))) | zero(x ^ (ONES * u64::from(b' ')));
+        if found != 0 {
+            at += found.trailing_zeros() as usize / 8;
+            return (line[at] == b':').then_some(at);
+        }
+        at += 8;
+    }
+    let found = line.get(at..)?.iter().position(|&b| b == b':' || b == b' ')?;
+    (line[at + found] == b':').then_some(at + found)
+}
+
 /// Finds the columns; `None` if the line has not the shape of an event.
 pub fn scan(line: &[u8]) -> Option<Raw<'_>> {
     let mut line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -125,7 +284,7 @@ fn task(column: &[u8]) -> Option<(&[u8], i32)> {
         let open = memchr::memrchr(b'(', column)?;
         column = column[..open].trim_ascii_end();
     }
-    let dash = memchr::memrchr(b'-', column)?;
+    let dash = column.iter().rposition(|&b| b == b'-')?;
     let pid = number(&column[dash + 1..])?;
     Some((&column[..dash], i32::try_from(pid).ok()?))
 }
@@ -134,12 +293,35 @@ fn number(digits: &[u8]) -> Option<i64> {
     if digits.is_empty() || digits.len() > 18 {
         return None;
     }
-    digits.iter().try_fold(0i64, |n, d| d.is_ascii_digit().then(|| n * 10 + i64::from(d - b'0')))
+    // 18 digits fit, so nothing overflows.
+    let mut n = 0u64;
+    for d in digits {
+        let d = d.wrapping_sub(b'0');
+        if d > 9 {
+            return None;
+        }
+        n = n.wrapping_mul(10).wrapping_add(u64::from(d));
+    }
+    i64::try_from(n).ok()
 }
+
+/// Powers of ten: what a digit of a fraction of a second is worth.
+const POWERS: [i64; 10] = [
+    1,
+    10,
+    100,
+    1_000,
+    10_000,
+    100_000,
+    1_000_000,
+    10_000_000,
+    100_000_000,
+    1_000_000_000,
+];
 
 /// `123.456789` or `123456`.
 fn time(word: &[u8]) -> Option<(Ns, Unit)> {
-    let Some(dot) = memchr::memchr(b'.', word) else {
+    let Some(dot) = word.iter().position(|&b| b == b'.') else {
         return Some((Ns(number(word)?), Unit::Ticks));
     };
     let seconds = number(&word[..dot])?;
@@ -147,10 +329,7 @@ fn time(word: &[u8]) -> Option<(Ns, Unit)> {
     if fraction.len() > 9 {
         return None;
     }
-    let mut ns = number(fraction)?;
-    for _ in fraction.len()..9 {
-        ns *= 10;
-    }
+    let ns = number(fraction)?.wrapping_mul(POWERS[9 - fraction.len()]);
     Some((Ns(seconds.saturating_mul(1_000_000_000).saturating_add(ns)), Unit::Seconds))
 }
 
@@ -169,4 +348,48 @@ pub fn lost(line: &[u8]) -> Option<Option<u64>> {
     }
     let rest = inside.strip_suffix(b"EVENTS DROPPED")?;
     Some(count(rest.trim_ascii()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines as `trace` and `trace-cmd report` write them, and near misses.
+    const LINES: [&str; 9] = [
+        "      sleepgraph-1977  [002] ....    25.425076: device_pm_callback_start: sound pcmC0D7p, parent: card0, type [suspend]",
+        "           <...>-160   [001] d...    25.425079: schedule_timeout_ret: (wait_for_completion+0xba/0x140) arg1=0x7f",
+        "           <...>-160   [001] d..5.   25.425079: schedule_timeout_ret: (wait_for_completion+0xba/0x140) arg1=0x7f",
+        "  kworker/u8:3-1234  (-----) [003] d.h2   125.425079: suspend_resume: dpm_suspend[2] begin and more of the text",
+        "     kworker/0:1-12    [000]  1234.567890123: suspend_resume:       dpm_suspend[2] begin, with a time of nine digits",
+        "     [x] thread-12     [000]  1234.567890: cpu_idle:             state=1 cpu_id=0                                 ",
+        "     kworker/0:1-12    [000] 12:  34.567890: cpu_idle: state=1 cpu_id=0  a word before the time that is like one",
+        "> > sleepgraph-1977  [002] ....    25.425076: device_pm_callback_end: sound pcmC0D7p, err=0                       ",
+        "just a text that is long enough to be looked at, with a [000] 12.5: in it and more words than there may be: there",
+    ];
+
+    fn columns<'a>(raw: &Option<Raw<'a>>) -> Option<(&'a [u8], u32, &'a [u8], &'a [u8], &'a [u8])> {
+        raw.map(|r| (r.task, r.cpu, r.time, r.event, r.text))
+    }
+
+    #[test]
+    fn comparing_with_the_line_before_finds_what_searching_finds() {
+        let mut compared = 0;
+        for first in LINES {
+            for second in LINES {
+                // Each byte of the second line becomes each byte that means
+                // something somewhere.
+                for at in 0..second.len() {
+                    for &b in b" [].:0-d>\r\t" {
+                        let mut line = second.as_bytes().to_vec();
+                        line[at] = b;
+                        let mut c = Columns::default();
+                        c.scan(first.as_bytes());
+                        compared += u32::from(line.first_chunk().is_some_and(|h| c.same(h).is_some()));
+                        assert_eq!(columns(&c.scan(&line)), columns(&scan(&line)), "{first}\n{line:?}");
+                    }
+                }
+            }
+        }
+        assert!(compared > 1000, "lines are hardly ever compared: the test shows nothing");
+    }
 }

@@ -12,7 +12,7 @@ use crate::event::{EventSink, Stamp, TraceEvent, is_side_event};
 use crate::track::Tracker;
 use dormouse_model::loss::Severity;
 use dormouse_model::time::Ns;
-use line::{Raw, Unit};
+use line::{Columns, Raw, Unit};
 
 /// How far the clocks of two CPUs may lie apart.
 const JUMP: Ns = Ns(100_000_000);
@@ -21,8 +21,14 @@ const JUMP: Ns = Ns(100_000_000);
 pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
     tracker.set_split_by_blank();
     crate::pmgraph::header(bytes, tracker);
-    let mut reader =
-        Reader { last: Ns(i64::MIN), ticks: 0, backwards: 0, unread: 0, first_unread: 0 };
+    let mut reader = Reader {
+        columns: Columns::default(),
+        last: Ns(i64::MIN),
+        ticks: 0,
+        backwards: 0,
+        unread: 0,
+        first_unread: 0,
+    };
     let mut at = 0u64;
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -36,6 +42,7 @@ pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
 }
 
 struct Reader {
+    columns: Columns,
     last: Ns,
     /// Lines whose clock is a bare counter.
     ticks: u64,
@@ -52,7 +59,7 @@ impl Reader {
             }
             return;
         }
-        let Some(raw) = line::scan(line) else {
+        let Some(raw) = self.columns.scan(line) else {
             if let Some(count) = line::lost(line) {
                 let stamp =
                     Stamp { time: Ns::ZERO.max(self.last), pid: 0, comm: b"", cpu: u32::MAX, at };

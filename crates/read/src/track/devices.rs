@@ -52,6 +52,8 @@ pub struct Devices {
     /// Devices of which only the name, perhaps the parent, is known.
     vague: HashSet<u32>,
     epoch: u32,
+    /// The group that was found last.
+    last: u32,
 }
 
 impl Devices {
@@ -96,16 +98,22 @@ impl Devices {
         if !key.driver_known {
             return (self.by_name_only(key, graph, names), Sym::EMPTY);
         }
-        let hash = self.hash(key);
-        let Some(at) = self.find(hash, key, graph, names) else {
+        let backward = phase == Phase::Complete
+            || (phase.direction() == Direction::Suspend && phase != Phase::Prepare);
+        let found = self.neighbour(backward, key, graph, names).ok_or_else(|| self.hash(key));
+        let found = found.or_else(|hash| self.find(hash, key, graph, names).ok_or(hash));
+        let at = found.unwrap_or_else(|hash| {
             let driver = names.add_bytes(key.driver);
             let id = self.adopt(key, driver, phase, graph, names);
-            let at = self.insert(hash, driver, id);
+            self.insert(hash, driver, id)
+        });
+        self.last = at;
+        if found.is_err() {
             let group = &mut self.groups[at as usize];
             group.epoch = self.epoch;
             group.seen = 1;
-            return (id, driver);
-        };
+            return (group.first, group.driver);
+        }
         let group = &mut self.groups[at as usize];
         let driver = group.driver;
         if group.epoch != self.epoch {
@@ -132,8 +140,6 @@ impl Devices {
             return (group.first, driver);
         }
         let k = k % count;
-        let backward = phase == Phase::Complete
-            || (phase.direction() == Direction::Suspend && phase != Phase::Prepare);
         let id = match if backward { count - 1 - k } else { k } {
             0 => group.first,
             n => group.twins[n - 1],
@@ -151,6 +157,28 @@ impl Devices {
         h.finish()
     }
 
+    /// The group beside the last one, if it is that of `key`: groups stand in the
+    /// order of the walk that showed them first, and walks go through the same
+    /// list forwards and backwards.
+    fn neighbour(
+        &self,
+        backward: bool,
+        key: &DeviceKey<'_>,
+        graph: &DeviceGraph,
+        names: &Names,
+    ) -> Option<u32> {
+        let step = if backward { self.last.checked_sub(1) } else { self.last.checked_add(1) };
+        step.filter(|&g| self.is(g, key, graph, names))
+    }
+
+    /// Whether `key` means the group `g`.
+    fn is(&self, g: u32, key: &DeviceKey<'_>, graph: &DeviceGraph, names: &Names) -> bool {
+        let Some(group) = self.groups.get(g as usize) else { return false };
+        let d = graph.get(group.first);
+        same_text(names.get(group.driver), names.get(d.name), key)
+            && same(names.get(d.parent_name), key.parent)
+    }
+
     fn find(
         &self,
         hash: u64,
@@ -160,14 +188,10 @@ impl Devices {
     ) -> Option<u32> {
         let mut at = self.by_key.get(&hash).copied();
         while let Some(g) = at {
-            let group = &self.groups[g as usize];
-            let d = graph.get(group.first);
-            if same(names.get(d.parent_name), key.parent)
-                && same_text(names.get(group.driver), names.get(d.name), key)
-            {
+            if self.is(g, key, graph, names) {
                 return Some(g);
             }
-            at = group.next;
+            at = self.groups[g as usize].next;
         }
         None
     }

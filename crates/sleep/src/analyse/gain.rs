@@ -71,20 +71,17 @@ pub fn gains(s: &Structure, critical: &[u32], end: Ns) -> Gains {
     let last = s.nodes.iter().map(|x| x.end).max().unwrap_or(Ns::ZERO);
     let after = end.since(last);
 
-    // Longest way from the end of a node to the end of the phase. Edges are
-    // visited from the last node to the first.
-    let mut by_from: Vec<u32> = (0..s.edges.len() as u32).collect();
-    by_from.sort_unstable_by_key(|&e| core::cmp::Reverse(s.edges[e as usize].from));
+    // Longest way from the end of a node to the end of the phase. Edges stand in
+    // order of their later node and lead forwards, so from the last edge to the
+    // first every way onwards is known before it is used.
     let mut tail = alloc::vec![after; n];
     let mut next_on = alloc::vec![NONE; n];
-    for &e in &by_from {
-        let e = s.edges[e as usize];
-        let e_to = e.to;
+    for e in s.edges.iter().rev() {
         let to = &s.nodes[e.to as usize];
         let way = to.lag + to.end.since(to.start) + tail[e.to as usize];
         if way > tail[e.from as usize] {
             tail[e.from as usize] = way;
-            next_on[e.from as usize] = e_to;
+            next_on[e.from as usize] = e.to;
         }
     }
 
@@ -97,35 +94,29 @@ pub fn gains(s: &Structure, critical: &[u32], end: Ns) -> Gains {
         rank[i + 1] += rank[i];
     }
 
-    // (length of the way, first and one past the last critical node jumped,
-    // the edge)
-    let mut bids: Vec<(Ns, u32, u32, (u32, u32))> = Vec::with_capacity(s.edges.len() + 2 * n);
-    let mut bid = |way: Ns, from: u32, to: u32, edge: (u32, u32)| {
-        if from < to {
-            bids.push((way, from, to, edge));
-        }
-    };
-    let all = critical.len() as u32;
+    let mut best = ways_to_the_ends(s, &rank, &tail, after, critical.len());
+    let mut bids: Vec<(Ns, u32, u32, (u32, u32))> = Vec::new();
     for e in &s.edges {
-        let to = &s.nodes[e.to as usize];
-        let way =
-            s.nodes[e.from as usize].end + to.lag + to.end.since(to.start) + tail[e.to as usize];
-        bid(way, rank[e.from as usize + 1], rank[e.to as usize], (e.from, e.to));
-    }
-    for (i, node) in s.nodes.iter().enumerate() {
-        if node.binding.is_none() {
-            bid(node.end + tail[i], 0, rank[i], (NONE, i as u32));
+        // First and one past the last critical node that the edge jumps over.
+        let (from, to) = (rank[e.from as usize + 1], rank[e.to as usize]);
+        if from < to {
+            let node = &s.nodes[e.to as usize];
+            let way = s.nodes[e.from as usize].end
+                + node.lag
+                + node.end.since(node.start)
+                + tail[e.to as usize];
+            bids.push((way, from, to, (e.from, e.to)));
         }
-        bid(node.end + after, rank[i + 1], all, (i as u32, NONE));
     }
     bids.sort_unstable_by_key(|&(way, ..)| core::cmp::Reverse(way));
-
-    let mut best: Vec<Option<(Ns, (u32, u32))>> = alloc::vec![None; critical.len()];
-    let mut next: Vec<u32> = (0..=all).collect();
+    let mut next: Vec<u32> = (0..=critical.len() as u32).collect();
     for (way, from, to, edge) in bids {
         let mut i = find(&mut next, from);
         while i < to {
-            best[i as usize] = Some((way, edge));
+            let best = &mut best[i as usize];
+            if best.is_none_or(|(w, _)| way > w) {
+                *best = Some((way, edge));
+            }
             next[i as usize] = i + 1;
             i = find(&mut next, i + 1);
         }
@@ -140,6 +131,49 @@ pub fn gains(s: &Structure, critical: &[u32], end: Ns) -> Gains {
         around: best.into_iter().map(|b| b.map(|b| b.1)).collect(),
         next: next_on,
     }
+}
+
+/// A way through the phase: its length, and the edge that jumps over a node.
+type Way = (Ns, (u32, u32));
+
+/// The best way around each critical node that begins with a node that waits
+/// for nothing, or ends with one that nothing has to wait for.
+fn ways_to_the_ends(
+    s: &Structure,
+    rank: &[u32],
+    tail: &[Ns],
+    after: Ns,
+    critical: usize,
+) -> Vec<Option<Way>> {
+    let longer = |a: Option<Way>, b: Option<Way>| match (a, b) {
+        (Some(x), Some(y)) if y.0 > x.0 => b,
+        (None, _) => b,
+        _ => a,
+    };
+    // What ends before a critical node goes around it and all that follow.
+    let mut best: Vec<Option<Way>> = alloc::vec![None; critical + 1];
+    let mut first: Vec<Option<Way>> = alloc::vec![None; critical + 1];
+    for (i, node) in s.nodes.iter().enumerate() {
+        let place = &mut best[rank[i + 1] as usize];
+        *place = longer(*place, Some((node.end + after, (i as u32, NONE))));
+        if node.binding.is_none() {
+            let place = &mut first[rank[i] as usize];
+            *place = longer(*place, Some((node.end + tail[i], (NONE, i as u32))));
+        }
+    }
+    let mut so_far = None;
+    for place in &mut best {
+        so_far = longer(so_far, *place);
+        *place = so_far;
+    }
+    // What begins after a critical node goes around it and all before it.
+    let mut so_far = None;
+    for (place, first) in best.iter_mut().zip(first.iter().skip(1)).rev() {
+        so_far = longer(so_far, *first);
+        *place = longer(so_far, *place);
+    }
+    best.truncate(critical);
+    best
 }
 
 /// First position at or after `i` that has no bid yet; halves the way as it

@@ -112,10 +112,15 @@ impl<'a> Builder<'a> {
         // beside a hidden callback is found among those around it.
         let path: Vec<(Ns, Ns, DeviceId)> =
             view.path.iter().filter_map(|x| x.device.map(|d| (x.start, x.end, d))).collect();
-        let longest = Longest::new(&path);
+        let mut longest = None;
         for (&c, &on) in view.callbacks.iter().zip(&on_path) {
             let cb = cycle.callbacks[c as usize];
-            let behind = if on { None } else { longest.beside(&path, cb.start, cb.end) };
+            let behind = if on {
+                None
+            } else {
+                let longest = longest.get_or_insert_with(|| Longest::new(&path));
+                longest.beside(&path, cb.start, cb.end)
+            };
             if let Some(d) = self.slot(cycle, c) {
                 let time = cb.duration();
                 d.busy[half] += time;
@@ -156,15 +161,21 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Longest segment of any range of the path, by doubling ranges.
+/// Longest segment of any range of the path, by doubling ranges of blocks.
 struct Longest {
+    /// The longest of 1, 2, 4, ... blocks from each block on.
     table: Vec<Vec<u32>>,
 }
 
+/// Segments in a block; within one they are looked at one by one.
+const BLOCK: usize = 8;
+
 impl Longest {
     fn new(path: &[(Ns, Ns, DeviceId)]) -> Longest {
-        let n = path.len();
-        let mut table: Vec<Vec<u32>> = alloc::vec![(0..n as u32).collect()];
+        let starts = (0..path.len() / BLOCK).map(|b| b * BLOCK);
+        let blocks: Vec<u32> = starts.map(|b| among(path, b, b + BLOCK)).collect();
+        let n = blocks.len();
+        let mut table = alloc::vec![blocks];
         let mut width = 1;
         while width * 2 <= n {
             let below = &table[table.len() - 1];
@@ -174,6 +185,24 @@ impl Longest {
             width *= 2;
         }
         Longest { table }
+    }
+
+    /// The first of the longest segments of `from..to`, which is not empty.
+    fn of(&self, path: &[(Ns, Ns, DeviceId)], from: usize, to: usize) -> u32 {
+        let (a, b) = (from.div_ceil(BLOCK), to / BLOCK);
+        if a >= b {
+            return among(path, from, to);
+        }
+        let level = (b - a).ilog2();
+        let row = &self.table[level as usize];
+        let mut best = longer(path, row[a], row[b - (1 << level)]);
+        if from < a * BLOCK {
+            best = longer(path, among(path, from, a * BLOCK), best);
+        }
+        if b * BLOCK < to {
+            best = longer(path, best, among(path, b * BLOCK, to));
+        }
+        best
     }
 
     /// The segment that overlaps `start..end` longest.
@@ -187,16 +216,18 @@ impl Longest {
         // Only the outer two can be cut off by the range.
         let mut best = if overlap(to - 1) > overlap(from) { to - 1 } else { from };
         if to - from > 2 {
-            let (a, b) = (from + 1, to - 1);
-            let level = usize::BITS - 1 - (b - a).leading_zeros();
-            let row = &self.table[level as usize];
-            let inner = longer(path, row[a], row[b - (1 << level)]) as usize;
+            let inner = self.of(path, from + 1, to - 1) as usize;
             if overlap(inner) > overlap(best) {
                 best = inner;
             }
         }
         Some(path[best].2)
     }
+}
+
+/// The first of the longest segments of `from..to`, one by one.
+fn among(path: &[(Ns, Ns, DeviceId)], from: usize, to: usize) -> u32 {
+    (from as u32 + 1..to as u32).fold(from as u32, |best, i| longer(path, best, i))
 }
 
 fn longer(path: &[(Ns, Ns, DeviceId)], a: u32, b: u32) -> u32 {

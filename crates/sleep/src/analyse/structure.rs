@@ -134,6 +134,11 @@ impl Structure {
         rules: Option<&'static Policy>,
     ) -> Structure {
         let mut b = Build { keys: Vec::new(), out: Structure::default(), span };
+        let walks = span.phase.may_be_async() && !callbacks.is_empty();
+        let nodes = callbacks.len().max(if walks { local.ids.len() } else { 0 });
+        b.keys.reserve(nodes);
+        b.out.nodes.reserve(nodes);
+        b.out.edges.reserve(if walks { nodes * 2 } else { nodes });
         // Last node of each device; the first callback's node takes the edges.
         let mut first = alloc::vec![NONE; local.ids.len()];
         let mut last = alloc::vec![NONE; local.ids.len()];
@@ -163,7 +168,7 @@ impl Structure {
                 last[at as usize] = node;
             }
         }
-        if span.phase.may_be_async() && !callbacks.is_empty() {
+        if walks {
             let walk = Walk { capture, local, rules, first, last };
             walk.run(&mut b);
         }
@@ -434,20 +439,25 @@ impl Build<'_> {
     /// Sorts the nodes, renumbers the edges, finds what held each node longest.
     fn finish(mut self) -> Structure {
         let n = self.out.nodes.len();
-        let mut order: Vec<u32> = (0..n as u32).collect();
-        order.sort_unstable_by_key(|&i| self.keys[i as usize]);
-        let mut place = alloc::vec![0u32; n];
-        for (new, &old) in order.iter().enumerate() {
-            place[old as usize] = new as u32;
-        }
-        self.out.nodes = order.iter().map(|&i| self.out.nodes[i as usize]).collect();
-        for e in &mut self.out.edges {
-            e.from = place[e.from as usize];
-            e.to = place[e.to as usize];
+        // Callbacks are sorted already, and so are most devices without.
+        if !self.keys.is_sorted() {
+            let mut order: Vec<u32> = (0..n as u32).collect();
+            order.sort_by_key(|&i| self.keys[i as usize]);
+            let mut place = alloc::vec![0u32; n];
+            for (new, &old) in order.iter().enumerate() {
+                place[old as usize] = new as u32;
+            }
+            self.out.nodes = order.iter().map(|&i| self.out.nodes[i as usize]).collect();
+            for e in &mut self.out.edges {
+                e.from = place[e.from as usize];
+                e.to = place[e.to as usize];
+            }
         }
         // In order of the later node, so that the binding of the earlier one is
         // known.
-        self.out.edges.sort_by_key(|e| e.to);
+        if !self.out.edges.is_sorted_by_key(|e| e.to) {
+            self.out.edges = by_later_node(&self.out.edges, n);
+        }
         for i in 0..self.out.edges.len() {
             let e = self.out.edges[i];
             let better = match self.out.nodes[e.to as usize].binding {
@@ -485,6 +495,24 @@ impl Build<'_> {
         let depends = !own && !order;
         (from.end, depends, !own, e.known, e.from)
     }
+}
+
+/// The edges by their later node, those of one node in the order they had.
+fn by_later_node(edges: &[Before], nodes: usize) -> Vec<Before> {
+    let mut at = alloc::vec![0u32; nodes + 1];
+    for e in edges {
+        at[e.to as usize + 1] += 1;
+    }
+    for i in 0..nodes {
+        at[i + 1] += at[i];
+    }
+    let mut out = edges.to_vec();
+    for e in edges {
+        let place = &mut at[e.to as usize];
+        out[*place as usize] = *e;
+        *place += 1;
+    }
+    out
 }
 
 /// Order of a thread, not a wait for a device.
