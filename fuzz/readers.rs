@@ -136,7 +136,7 @@ pub fn board(data: &[u8]) {
 
 /// The whole way: containers, detection, reading, and the explanation.
 pub fn any(data: &[u8]) {
-    let options = Options { limits: LIMITS };
+    let options = Options { limits: LIMITS, ..Options::default() };
     let Ok(reading) = dormouse_read::read_bytes("fuzz", data, &options) else { return };
     for capture in &reading.captures {
         check(capture);

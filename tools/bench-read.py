@@ -7,6 +7,7 @@ import subprocess
 
 THROUGHPUT = os.environ["THROUGHPUT"]
 WORK = os.environ["WORK"]
+BASELINE = os.environ.get("BASELINE")
 SLEEPGRAPH = os.path.abspath("target/venv/bin/sleepgraph")
 
 
@@ -14,10 +15,11 @@ def path(name):
     return os.path.join(WORK, name)
 
 
-def throughput(repeats, *files):
-    """Milliseconds of CPU in the best run, and the line that says so."""
+def throughput(repeats, *files, threads=None, binary=THROUGHPUT):
+    """Milliseconds in the best run, and the line that says so."""
+    more = ["-j", str(threads)] if threads else []
     out = subprocess.run(
-        [THROUGHPUT, "-n", str(repeats), *files], check=True, capture_output=True, text=True
+        [binary, "-n", str(repeats), *more, *files], check=True, capture_output=True, text=True
     ).stdout
     first = out.splitlines()[0]
     peak = re.search(r"VmHWM:\s*(\d+)", out)
@@ -25,12 +27,23 @@ def throughput(repeats, *files):
     return float(re.search(r"([\d.]+) ms", first).group(1)), first, int(peak.group(1)), callbacks
 
 
-def instructions(file):
+def beside(repeats, file):
+    """The same with the baseline, in words; empty without one."""
+    if not BASELINE:
+        return ""
+    ours, theirs = [], []
+    for _ in range(3):
+        theirs.append(throughput(repeats, file, binary=BASELINE)[0])
+        ours.append(throughput(repeats, file)[0])
+    return f"; baseline {min(theirs):.1f} ms, {min(theirs) / min(ours):.2f} times as long"
+
+
+def instructions(file, binary=THROUGHPUT):
     """Counted by callgrind; None if there is no valgrind."""
     try:
         err = subprocess.run(
             ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
-             THROUGHPUT, "-n", "1", file],
+             binary, "-n", "1", file],
             check=True, capture_output=True, text=True,
         ).stderr
     except FileNotFoundError:
@@ -46,8 +59,9 @@ def cpu_of(command, cwd):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def made(devices):
-    """A trace of one cycle of so many devices."""
+def made(devices, prepare=True):
+    """A trace of one cycle of so many devices, with or without the phases
+    prepare and complete."""
     lines, now = [], [100_000_000]
 
     def line(text):
@@ -64,13 +78,15 @@ def made(devices):
         ("dpm_complete[16]", up, "", "resume"),
         ("thaw_processes[0]", (), "", ""),
     ):
+        if not prepare and action.startswith(("dpm_prepare", "dpm_complete")):
+            continue
         line(f"suspend_resume: {action} begin")
         for d in order:
             parent = f"dev{(d - 1) // 4}" if d else "none"
             line(f"device_pm_callback_start: drv{d % 9} dev{d}, parent: {parent}, {ops}[{event}]")
             line(f"device_pm_callback_end: drv{d % 9} dev{d}, err=0")
         line(f"suspend_resume: {action} end")
-    name = path(f"made-{devices}.txt")
+    name = path(f"made-{devices}{'' if prepare else '-middle'}.txt")
     with open(name, "w") as f:
         f.writelines(lines)
     return name
@@ -81,20 +97,35 @@ def main():
     if os.path.exists(whole):
         _, line, peak, callbacks = throughput(7, whole)
         size = os.path.getsize(whole)
-        print(f"40 runs of a laptop in one file, mapped to explained: {line}")
+        print(f"40 runs of a laptop in one file, mapped to explained: {line}{beside(7, whole)}")
         limit = 64 * 1024 + 300 * callbacks // 1024
         print(f"  memory beyond the mapped input: {peak - size // 1024} KB (bound {limit} KB)")
         count = instructions(whole)
         if count:
             with open(whole, "rb") as f:
                 lines = sum(1 for _ in f)
-            print(f"  {count / lines:.0f} instructions per line ({lines} lines)")
+            before = instructions(whole, BASELINE) if BASELINE else None
+            more = f"; baseline {before / lines:.0f}" if before else ""
+            print(f"  {count / lines:.0f} instructions per line ({lines} lines){more}")
+        runs = path("runs")
+        one, two = (min(throughput(5, runs, threads=n)[0] for _ in range(2)) for n in ("1", "2"))
+        print(f"  as 40 files: {one:.1f} ms of CPU on one core, {two:.1f} ms pass on two: {one / two:.2f} times")
         trace, log = path("ftrace.txt"), path("dmesg.txt")
         ours, _, _, _ = throughput(20, trace, log)
         if os.path.exists(SLEEPGRAPH):
             command = [SLEEPGRAPH, "-ftrace", "ftrace.txt", "-dmesg", "dmesg.txt"]
             theirs = min(cpu_of(command, WORK) for _ in range(3)) * 1e3
             print(f"largest run, trace and log: {ours:.1f} ms, sleepgraph {theirs:.0f} ms: {theirs / ours:.0f} times")
+    for prepare in (True, False):
+        few, many = made(40_000, prepare), made(400_000, prepare)
+        # The best of runs that take turns: caches are shared with others.
+        times = [(throughput(3, few)[0], throughput(1, many)[0]) for _ in range(4)]
+        few_ms, many_ms = (min(t[i] for t in times) for i in (0, 1))
+        size = os.path.getsize(many)
+        print(
+            f"40,000 devices {few_ms:.0f} ms, 400,000 ({size / 1e6:.0f} MB) {many_ms:.0f} ms, "
+            f"{size / many_ms / 1e3:.0f} MB/s: {many_ms / few_ms:.1f} times (bound 11.5){beside(1, many)}"
+        )
     small, large = made(500), made(10_000)
     a, b = instructions(small), instructions(large)
     if a and b:

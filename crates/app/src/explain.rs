@@ -2,9 +2,11 @@
 
 use crate::failure::nothing_in;
 use anyhow::Result;
+use dormouse_model::capture::Capture;
 use dormouse_read::{Input, Options, read};
-use dormouse_sleep::analyse::explain;
+use dormouse_sleep::analyse::Explainer;
 use dormouse_write::Explained;
+use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
 /// The captures of `inputs`, explained. Inputs of one machine are joined.
@@ -52,10 +54,17 @@ pub fn labelled(paths: &[PathBuf], apart: bool) -> Result<Vec<(String, Explained
 fn explained(inputs: &[PathBuf]) -> Result<Vec<Explained>> {
     let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
     let captures = read(&list, &Options::default())?.captures;
-    Ok(captures
-        .into_iter()
-        .map(|capture| Explained { views: explain(&capture), capture })
-        .collect())
+    Ok(captures.into_iter().map(on_every_cpu).collect())
+}
+
+/// `capture` with its views: a few parts for each CPU, because cycles are not
+/// equally long.
+fn on_every_cpu(capture: Capture) -> Explained {
+    let explainer = Explainer::new(&capture);
+    let part = capture.cycles.len().div_ceil(4 * rayon::current_num_threads()).max(1);
+    let parts = capture.cycles.par_chunks(part);
+    let views = parts.flat_map_iter(|cycles| explainer.explain(cycles)).collect();
+    Explained { views, capture }
 }
 
 /// The last part of a path: enough to recognise it, and safe to pass on.

@@ -37,4 +37,7 @@ pub struct Capture {
     pub ranked: Vec<Ranking>,
     /// What could not be read.
     pub losses: Losses,
+    /// Trace events that were read and that nothing here uses: of other
+    /// subjects, or outside every cycle. No loss.
+    pub unused_events: u64,
 }

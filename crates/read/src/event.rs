@@ -1,8 +1,10 @@
 //! What every trace format turns its records into, and who takes them.
 //!
 //! Text traces, `trace.dat` and Perfetto all carry the same kernel events; a
-//! format's parser only finds them and hands them to an [`EventSink`], which
-//! assembles cycles. Nothing here owns text: the hot path allocates nothing.
+//! format's parser only finds them and hands them to an [`EventSink`]. Each
+//! subject has one: [`crate::track`] assembles cycles of system sleep,
+//! [`crate::idle`] counts sleeps of CPUs. A [`Fan`] feeds several at once.
+//! Nothing here owns text: the hot path allocates nothing.
 
 use dormouse_model::phase::PmEvent;
 use dormouse_model::time::Ns;
@@ -70,16 +72,175 @@ pub enum TraceEvent<'a> {
     },
 }
 
-/// Takes events in the order of their time stamps.
-pub trait EventSink {
-    /// One event.
-    fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>);
+impl<'a> TraceEvent<'a> {
+    /// The part of the kernel that it is of; `None` for lost events.
+    pub fn kind(&self) -> Option<Kind> {
+        match self {
+            TraceEvent::Other { name, .. } => Some(Kind::of(name)),
+            TraceEvent::Lost { .. } => None,
+            _ => Some(Kind::Power),
+        }
+    }
+
+    /// The kernel's name of the event; empty for lost events.
+    pub fn name(&self) -> &'a [u8] {
+        match self {
+            TraceEvent::SuspendResume { .. } => b"suspend_resume",
+            TraceEvent::CallbackStart { .. } => b"device_pm_callback_start",
+            TraceEvent::CallbackEnd { .. } => b"device_pm_callback_end",
+            TraceEvent::Other { name, .. } => name,
+            TraceEvent::Lost { .. } => b"",
+        }
+    }
 }
 
-/// Whether events of this name explain waits, worker counts or idle time and
-/// are kept as [`TraceEvent::Other`]; the same for every trace format.
+/// The part of the kernel that an event is of. The names are those of the
+/// folders in `include/trace/events` where there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// `suspend_resume` and `device_pm_callback_*`: system sleep.
+    Power,
+    /// `cpu_idle` and `cpu_idle_miss`.
+    Idle,
+    /// `cpu_frequency` and its limits.
+    Frequency,
+    /// Interrupts of devices, between CPUs and of local timers.
+    Irq,
+    /// `hrtimer_*`, `timer_*` and `tick_stop`.
+    Timer,
+    /// `sched_*`.
+    Sched,
+    /// `workqueue_*`.
+    Workqueue,
+    /// Runtime power management, `rpm_*`.
+    Rpm,
+    /// `block_*`.
+    Block,
+    /// `scsi_*`.
+    Scsi,
+    /// `devfreq_*`.
+    Devfreq,
+    /// `ufshcd_*`.
+    Ufs,
+    /// `clk_*`, and `clock_*` of older kernels.
+    Clk,
+    /// Power domains: `power_domain_*`, `psci_domain_*` and `genpd_*`.
+    Genpd,
+    /// `regulator_*`.
+    Regulator,
+    /// Wakeup sources and quality of service.
+    Wakeup,
+    /// None of these.
+    Unknown,
+}
+
+impl Kind {
+    /// The kind of the event that the kernel calls `name`.
+    pub fn of(name: &[u8]) -> Kind {
+        /// Begins of names, none of them the begin of another.
+        const PREFIXES: [(&[u8], Kind); 31] = [
+            (b"suspend_resume", Kind::Power),
+            (b"device_pm_callback_", Kind::Power),
+            (b"cpu_idle", Kind::Idle),
+            (b"cpu_frequency", Kind::Frequency),
+            (b"irq_handler_", Kind::Irq),
+            (b"softirq_", Kind::Irq),
+            (b"ipi_", Kind::Irq),
+            (b"local_timer_", Kind::Irq),
+            (b"reschedule_", Kind::Irq),
+            (b"call_function_", Kind::Irq),
+            (b"hrtimer_", Kind::Timer),
+            (b"timer_", Kind::Timer),
+            (b"tick_stop", Kind::Timer),
+            (b"sched_", Kind::Sched),
+            (b"workqueue_", Kind::Workqueue),
+            (b"rpm_", Kind::Rpm),
+            (b"block_", Kind::Block),
+            (b"scsi_", Kind::Scsi),
+            (b"devfreq_", Kind::Devfreq),
+            (b"ufshcd_", Kind::Ufs),
+            (b"clk_", Kind::Clk),
+            (b"clock_enable", Kind::Clk),
+            (b"clock_disable", Kind::Clk),
+            (b"clock_set_rate", Kind::Clk),
+            (b"power_domain_", Kind::Genpd),
+            (b"psci_domain_", Kind::Genpd),
+            (b"genpd_", Kind::Genpd),
+            (b"regulator_", Kind::Regulator),
+            (b"wakeup_source_", Kind::Wakeup),
+            (b"pm_qos_", Kind::Wakeup),
+            (b"dev_pm_qos_", Kind::Wakeup),
+        ];
+        let found = PREFIXES.iter().find(|(p, _)| name.starts_with(p));
+        found.map_or(Kind::Unknown, |p| p.1)
+    }
+}
+
+/// Takes events in the order of their time stamps: one for each subject.
+pub trait EventSink {
+    /// Whether events of this name are of use here. What nobody wants is passed
+    /// as quickly as a format allows, and counted as [`EventSink::unused`].
+    fn wants(&self, name: &[u8]) -> bool {
+        Kind::of(name) == Kind::Power || is_side_event(name)
+    }
+
+    /// Whether events outside system sleep are of use. Where not, those far from
+    /// every cycle may be passed.
+    fn wants_all_times(&self) -> bool {
+        false
+    }
+
+    /// One event that is wanted, or a loss.
+    fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>);
+
+    /// So many events were passed because nobody wants them: no loss.
+    fn unused(&mut self, _count: u64) {}
+}
+
+/// Hands every event to each of several subjects that wants it.
+pub struct Fan<'a, 'b>(pub &'a mut [&'b mut dyn EventSink]);
+
+impl EventSink for Fan<'_, '_> {
+    fn wants(&self, name: &[u8]) -> bool {
+        self.0.iter().any(|s| s.wants(name))
+    }
+
+    fn wants_all_times(&self) -> bool {
+        self.0.iter().any(|s| s.wants_all_times())
+    }
+
+    fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>) {
+        let name = event.name();
+        // Every subject must know of a loss.
+        for sink in self.0.iter_mut().filter(|s| name.is_empty() || s.wants(name)) {
+            sink.event(stamp, event);
+        }
+    }
+
+    fn unused(&mut self, count: u64) {
+        for sink in &mut *self.0 {
+            sink.unused(count);
+        }
+    }
+}
+
+/// The word after `key=` in the text of an event.
+pub fn word<'a>(text: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+    let mut words = text.split(|b| b.is_ascii_whitespace());
+    words.find_map(|w| w.strip_prefix(key)?.strip_prefix(b"="))
+}
+
+/// The number after `key=` in the text of an event.
+pub fn number(text: &[u8], key: &[u8]) -> Option<u64> {
+    std::str::from_utf8(word(text, key)?).ok()?.parse().ok()
+}
+
+/// Whether the tracker keeps events of this name beside the callbacks, because
+/// they explain waits, worker counts or idle time; the same for every format.
 pub fn is_side_event(name: &[u8]) -> bool {
     const PREFIXES: [&[u8]; 6] =
         [b"sched_", b"workqueue_", b"rpm_", b"cpu_idle", b"block_", b"wakeup_source_"];
-    PREFIXES.iter().any(|p| name.starts_with(p))
+    // Most names are told apart by their first letter.
+    matches!(name.first(), Some(b's' | b'w' | b'r' | b'c' | b'b'))
+        && PREFIXES.iter().any(|p| name.starts_with(p))
 }

@@ -31,9 +31,12 @@ pub mod tracedat;
 pub mod track;
 pub mod udev;
 
+mod ahead;
 mod error;
 mod merge;
 mod read;
 
 pub use error::ReadError;
-pub use read::{Input, Limits, Options, Reading, read, read_bytes};
+pub use read::{
+    Input, Limits, MOST_THREADS, Options, Reading, events, read, read_bytes, read_with,
+};

@@ -1,11 +1,15 @@
 //! From inputs to captures.
 
+use crate::ahead;
 use crate::container::{self, Source};
 use crate::detect::{Format, detect};
 use crate::error::ReadError;
+use crate::event::EventSink;
+use crate::perfetto::PerfettoTrace;
+use crate::tracedat::TraceDat;
 use crate::track::Tracker;
 use dormouse_model::capture::Capture;
-use dormouse_model::loss::Severity;
+use dormouse_model::loss::{Losses, Severity};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -48,7 +52,13 @@ impl Default for Limits {
 pub struct Options {
     /// Bounds.
     pub limits: Limits,
+    /// How many files are read at once; 0 is one for each CPU, at most
+    /// [`MOST_THREADS`]. What comes out is the same for every number.
+    pub threads: usize,
 }
+
+/// Most files that are unpacked and read at once, which bounds the memory.
+pub const MOST_THREADS: usize = 8;
 
 /// All that was read.
 #[derive(Clone, Debug, Default)]
@@ -73,9 +83,40 @@ impl Reading {
 /// If an input named by the caller cannot be read or unpacked. Files found
 /// inside a folder that cannot be read are counted as losses instead.
 pub fn read(inputs: &[Input], options: &Options) -> Result<Reading, ReadError> {
+    let mut files = Vec::new();
+    for input in inputs {
+        files.extend(container::files(input)?);
+    }
+    let threads = match options.threads {
+        0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
+        n => n,
+    };
+    let mut machines = Machines::default();
+    if threads.min(files.len()) < 2 {
+        for file in &files {
+            file.open(&options.limits, &mut |source| machines.add(source, None))?;
+        }
+    } else {
+        ahead::read(&files, &options.limits, threads.min(MOST_THREADS), &mut machines)?;
+    }
+    Ok(machines.finish())
+}
+
+/// Reads `inputs`, one after another, and hands the events of every trace to
+/// `others` too: one pass serves several subjects.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with(
+    inputs: &[Input],
+    options: &Options,
+    others: &mut dyn EventSink,
+) -> Result<Reading, ReadError> {
     let mut machines = Machines::default();
     for input in inputs {
-        container::for_each(input, &options.limits, &mut |source| machines.add(source))?;
+        container::for_each(input, &options.limits, &mut |source| {
+            machines.add_with(source, None, Some(&mut *others));
+        })?;
     }
     Ok(machines.finish())
 }
@@ -88,12 +129,15 @@ pub fn read(inputs: &[Input], options: &Options) -> Result<Reading, ReadError> {
 pub fn read_bytes(name: &str, bytes: &[u8], options: &Options) -> Result<Reading, ReadError> {
     let mut machines = Machines::default();
     let unpacked = container::unpack(std::path::Path::new(name), bytes, &options.limits)?;
-    machines.add(Source {
-        name,
-        group: "",
-        bytes: unpacked.bytes.as_deref().unwrap_or(bytes),
-        damage: unpacked.damage,
-    });
+    machines.add(
+        Source {
+            name,
+            group: "",
+            bytes: unpacked.bytes.as_deref().unwrap_or(bytes),
+            damage: unpacked.damage,
+        },
+        None,
+    );
     Ok(machines.finish())
 }
 
@@ -106,17 +150,27 @@ enum Slot {
 
 /// One slot per machine, in order of first appearance.
 #[derive(Default)]
-struct Machines {
+pub(crate) struct Machines {
     slots: Vec<Slot>,
     by_key: BTreeMap<String, usize>,
 }
 
 impl Machines {
-    fn add(&mut self, source: Source<'_>) {
-        let format = detect(source.bytes);
-        if format == Format::CaptureFile {
-            let capture = crate::capture_file::capture(source.name, source.bytes, source.damage);
-            self.slots.push(Slot::Whole(Box::new(capture)));
+    /// Adds what `source` says; `found` is what [`look`] found in it, if that
+    /// was done already.
+    pub(crate) fn add(&mut self, source: Source<'_>, found: Option<Found<'_>>) {
+        self.add_with(source, found, None);
+    }
+
+    fn add_with(
+        &mut self,
+        source: Source<'_>,
+        found: Option<Found<'_>>,
+        others: Option<&mut dyn EventSink>,
+    ) {
+        let Found { format, content } = found.unwrap_or_else(|| recognise(&source));
+        if let Content::Whole(capture) = content {
+            self.slots.push(Slot::Whole(capture));
             return;
         }
         let host = crate::detect::host(source.bytes);
@@ -136,7 +190,10 @@ impl Machines {
         if let Some(damage) = source.damage {
             tracker.losses().add("damaged_input", 1, Severity::Error, damage, None);
         }
-        parse_one(format, source.bytes, tracker);
+        match content {
+            Content::Trace(lines) => crate::ftrace::assemble(source.bytes, lines, tracker),
+            _ => parse_one(format, source.bytes, tracker, others),
+        }
         tracker.end_source();
     }
 
@@ -149,14 +206,83 @@ impl Machines {
     }
 }
 
+/// What can be said of a source without knowing the others.
+pub(crate) struct Found<'a> {
+    format: Format,
+    content: Content<'a>,
+}
+
+enum Content<'a> {
+    /// Nothing yet: its bytes are read in its turn.
+    Bytes,
+    /// The lines of a text trace that matter.
+    Trace(crate::ftrace::Scanned<'a>),
+    /// A capture file describes its machine alone.
+    Whole(Box<Capture>),
+}
+
+fn recognise<'a>(source: &Source<'a>) -> Found<'a> {
+    let format = detect(source.bytes);
+    let content = if format == Format::CaptureFile {
+        let damage = source.damage.clone();
+        let capture = crate::capture_file::capture(source.name, source.bytes, damage);
+        Content::Whole(Box::new(capture))
+    } else {
+        Content::Bytes
+    };
+    Found { format, content }
+}
+
+/// Does as much of the work on a source as needs no other source.
+pub(crate) fn look<'a>(source: &Source<'a>) -> Found<'a> {
+    let mut found = recognise(source);
+    if found.format == Format::Ftrace {
+        found.content = Content::Trace(crate::ftrace::scanned(source.bytes));
+    }
+    found
+}
+
 /// The one place that knows all formats.
-fn parse_one(format: Format, bytes: &[u8], tracker: &mut Tracker) {
-    match format {
-        Format::Ftrace => crate::ftrace::parse(bytes, tracker),
-        Format::KernelLog => crate::klog::parse(bytes, tracker),
-        Format::TraceDat => crate::tracedat::parse(bytes, tracker),
-        Format::Perfetto => crate::perfetto::parse(bytes, tracker),
+fn parse_one(
+    format: Format,
+    bytes: &[u8],
+    tracker: &mut Tracker,
+    others: Option<&mut dyn EventSink>,
+) {
+    match (format, others) {
+        (Format::Ftrace, None) => crate::ftrace::parse(bytes, tracker),
+        (Format::Ftrace, Some(o)) => crate::ftrace::parse_with(bytes, tracker, o),
+        (Format::KernelLog, _) => crate::klog::parse(bytes, tracker),
+        (Format::TraceDat, None) => crate::tracedat::parse(bytes, tracker),
+        (Format::TraceDat, Some(o)) => crate::tracedat::parse_with(bytes, tracker, o),
+        (Format::Perfetto, None) => crate::perfetto::parse(bytes, tracker),
+        (Format::Perfetto, Some(o)) => crate::perfetto::parse_with(bytes, tracker, o),
         // A capture file has a tracker of its own, see above.
+        (Format::CaptureFile | Format::Unknown, _) => {}
+    }
+}
+
+/// Hands the events of a trace to `sink`, whatever its format; nothing if
+/// `bytes` are none. For a subject that wants no cycles of system sleep.
+pub fn events(bytes: &[u8], sink: &mut dyn EventSink, losses: &mut Losses) {
+    match detect(bytes) {
+        Format::TraceDat => {
+            let opened = TraceDat::open_for(bytes, &|name| sink.wants(name), losses);
+            match opened {
+                Ok(file) => file.events(sink, losses),
+                Err(e) => {
+                    losses.add("unreadable_trace_dat", 1, Severity::Error, e.to_string(), None);
+                }
+            }
+        }
+        Format::Perfetto => {
+            let all_times = sink.wants_all_times();
+            let wants = |name: &[u8]| sink.wants(name);
+            let trace = PerfettoTrace::open_for(bytes, &wants, all_times, losses);
+            trace.events(sink, losses);
+        }
+        // Traces without system sleep look like any text.
+        Format::Ftrace | Format::KernelLog => crate::ftrace::events(bytes, sink, losses),
         Format::CaptureFile | Format::Unknown => {}
     }
 }

@@ -1,6 +1,7 @@
 //! Readers. One binary, because linking is most of the cost of a small
 //! test; each file is a module of it.
 
+mod ahead;
 mod binary_damage;
 mod capture_file;
 mod cases;
@@ -19,6 +20,7 @@ mod perfetto_oracle;
 mod readers;
 mod robustness;
 mod same_events;
+mod subjects;
 #[allow(dead_code, reason = "each module uses its own part")]
 mod support;
 #[allow(dead_code, reason = "each module uses its own part")]

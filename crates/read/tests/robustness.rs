@@ -161,14 +161,16 @@ fn compressed_bombs_are_bounded_and_damage_is_told() {
         gz.write_all(bytes).unwrap();
         gz.finish().unwrap()
     };
-    let small = Options { limits: Limits { unpacked: 1 << 20, ..Limits::default() } };
+    let small =
+        Options { limits: Limits { unpacked: 1 << 20, ..Limits::default() }, ..Options::default() };
     let bomb = pack(&vec![b'\n'; 8 << 20]);
     assert!(bomb.len() < 20_000);
     let error = read_bytes("bomb.gz", &bomb, &small).unwrap_err();
     assert!(matches!(error, ReadError::TooLarge { limit, .. } if limit == 1 << 20), "{error}");
     let twice = pack(&bomb);
     assert!(matches!(read_bytes("twice.gz", &twice, &small), Err(ReadError::TooLarge { .. })));
-    let ratio = Options { limits: Limits { ratio: 100, ..Limits::default() } };
+    let ratio =
+        Options { limits: Limits { ratio: 100, ..Limits::default() }, ..Options::default() };
     let large = pack(&vec![b'\n'; 80 << 20]);
     assert!(matches!(read_bytes("ratio.gz", &large, &ratio), Err(ReadError::TooLarge { .. })));
 

@@ -8,7 +8,6 @@ mod map;
 use crate::error::ReadError;
 use crate::read::{Input, Limits};
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -41,30 +40,63 @@ pub fn for_each(
     limits: &Limits,
     each: &mut dyn FnMut(Source<'_>),
 ) -> Result<(), ReadError> {
-    match input {
-        Input::Stdin => {
-            let path = Path::new("-");
-            let bytes = read_bounded(path, std::io::stdin().lock(), limits)?;
-            hand_on(path, "stdin", "", &bytes, limits, each)
-        }
-        Input::Path(path) => {
-            let meta = std::fs::metadata(path).map_err(|e| io(path, e))?;
-            if !meta.is_dir() {
-                return one(path, &path.display().to_string(), "", limits, each);
+    files(input)?.iter().try_for_each(|file| file.open(limits, each))
+}
+
+/// A file that is still to be opened.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// `-` is standard input.
+    path: PathBuf,
+    /// Where it was found; `None` if the caller named it.
+    folder: Option<PathBuf>,
+}
+
+/// Every file behind `input`, in order of path.
+///
+/// # Errors
+/// If `input` cannot be found or listed.
+pub fn files(input: &Input) -> Result<Vec<File>, ReadError> {
+    let path = match input {
+        Input::Stdin => return Ok(vec![File { path: "-".into(), folder: None }]),
+        Input::Path(path) => path,
+    };
+    if !std::fs::metadata(path).map_err(|e| io(path, e))?.is_dir() {
+        return Ok(vec![File { path: path.clone(), folder: None }]);
+    }
+    let mut found = Vec::new();
+    walk(path, 0, &mut found).map_err(|e| io(path, e))?;
+    found.sort();
+    let folder = |file: &PathBuf| Some(file.parent().unwrap_or(path).to_owned());
+    Ok(found.into_iter().map(|file| File { folder: folder(&file), path: file }).collect())
+}
+
+impl File {
+    /// Hands the content to `each`.
+    ///
+    /// # Errors
+    /// If the caller named the file and it cannot be read.
+    pub fn open(&self, limits: &Limits, each: &mut dyn FnMut(Source<'_>)) -> Result<(), ReadError> {
+        let path = self.path.as_path();
+        let Some(folder) = &self.folder else {
+            if path.as_os_str() == "-" {
+                let bytes = read_bounded(path, std::io::stdin().lock(), limits)?;
+                return hand_on(path, "stdin", "", &bytes, limits, each);
             }
-            let mut files = Vec::new();
-            walk(path, 0, &mut files).map_err(|e| io(path, e))?;
-            files.sort();
-            for file in files {
-                let name = file.display().to_string();
-                let group = file.parent().unwrap_or(path).display().to_string();
-                if let Err(e) = one(&file, &name, &group, limits, each) {
-                    let damage = Some(Cow::Owned(e.to_string()));
-                    each(Source { name: &name, group: &group, bytes: b"", damage });
-                }
-            }
-            Ok(())
+            return one(path, &path.display().to_string(), "", limits, each);
+        };
+        let name = path.display().to_string();
+        let group = folder.display().to_string();
+        if let Err(e) = one(path, &name, &group, limits, each) {
+            let damage = Some(Cow::Owned(e.to_string()));
+            each(Source { name: &name, group: &group, bytes: b"", damage });
         }
+        Ok(())
+    }
+
+    /// Its size on disk; 0 if that is not known.
+    pub fn size(&self) -> u64 {
+        std::fs::metadata(&self.path).map_or(0, |m| m.len())
     }
 }
 
@@ -95,7 +127,7 @@ fn one(
     limits: &Limits,
     each: &mut dyn FnMut(Source<'_>),
 ) -> Result<(), ReadError> {
-    let file = File::open(path).map_err(|e| io(path, e))?;
+    let file = std::fs::File::open(path).map_err(|e| io(path, e))?;
     let meta = file.metadata().map_err(|e| io(path, e))?;
     let mapped;
     let copied;

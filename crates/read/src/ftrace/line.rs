@@ -28,7 +28,7 @@ pub struct Line<'a> {
 
 /// A line of which only the event is known: most lines are of no interest, and
 /// their other columns are never looked at.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raw<'a> {
     task: &'a [u8],
     cpu: u32,
@@ -42,23 +42,25 @@ pub struct Raw<'a> {
 /// Bytes at the begin of a line that are compared with the line before.
 const HEAD: usize = 64;
 
+/// A byte that no line holds: what is compared with it always differs.
+const NEVER: u8 = b'\n';
+
 /// Where the columns of the line before stood. The next line has them at the
 /// same places nearly always; then comparing replaces searching. A line that
 /// differs is searched, so both ways find the same columns.
 #[derive(Clone, Debug)]
 pub struct Columns {
-    /// For each byte of the head, 1 where a blank stood between the CPU and the
-    /// event name.
-    blank: [u8; HEAD],
-    /// 1 where `blank` must be equal.
-    between: [u8; HEAD],
-    /// 1 before the CPU column: no bracket may stand there.
-    before: [u8; HEAD],
+    /// What a byte of the head must be, where `must` has all bits set: the
+    /// brackets, the colon behind the time, the blanks between columns.
+    want: [u8; HEAD],
+    must: [u8; HEAD],
+    /// What a byte must not be: a blank inside a column.
+    inside: [u8; HEAD],
+    /// What a byte must not be either: a bracket before that of the CPU, or a
+    /// colon before that of the time.
+    early: [u8; HEAD],
     open: usize,
     close: usize,
-    /// First and one past the last byte of the words before the time.
-    flags: [(usize, usize); 3],
-    words: usize,
     time: (usize, usize),
     /// Where the event name begins; 0 if no line was seen.
     name: usize,
@@ -66,15 +68,13 @@ pub struct Columns {
 
 impl Default for Columns {
     fn default() -> Columns {
-        let none = [0; HEAD];
         Columns {
-            blank: none,
-            between: none,
-            before: none,
+            want: [0; HEAD],
+            must: [0; HEAD],
+            inside: [NEVER; HEAD],
+            early: [NEVER; HEAD],
             open: 0,
             close: 0,
-            flags: [(0, 0); 3],
-            words: 0,
             time: (0, 0),
             name: 0,
         }
@@ -83,16 +83,17 @@ impl Default for Columns {
 
 impl Columns {
     /// [`scan`], quicker for a line that is laid out like the one before.
+    #[inline(always)]
     pub fn scan<'a>(&mut self, line: &'a [u8]) -> Option<Raw<'a>> {
-        if let Some(name) = line.first_chunk().and_then(|head| self.same(head)) {
-            let end = colon(line, name.begin)?;
+        if let Some(cpu) = line.first_chunk().and_then(|head| self.same(head)) {
+            let end = colon(line, self.name)?;
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             let text = line.get(end + 1..).unwrap_or(b"");
             return Some(Raw {
                 task: &line[..self.open],
-                cpu: name.cpu,
+                cpu,
                 time: &line[self.time.0..self.time.1],
-                event: &line[name.begin..end],
+                event: &line[self.name..end],
                 text: text.strip_prefix(b" ").unwrap_or(text),
             });
         }
@@ -103,40 +104,33 @@ impl Columns {
         found
     }
 
-    /// Whether the head has the columns of the line before, byte for byte where
-    /// they begin and end.
-    fn same(&self, head: &[u8; HEAD]) -> Option<Name> {
+    /// The CPU, if the head has the columns of the line before.
+    #[inline(always)]
+    fn same(&self, head: &[u8; HEAD]) -> Option<u32> {
+        // Simple enough for the compiler to look at 16 bytes at once.
         let mut differs = 0;
         for (i, &b) in head.iter().enumerate() {
-            let blank = (u8::from(b == b' ') ^ self.blank[i]) & self.between[i];
-            differs |= blank | (u8::from(b == b'[') & self.before[i]);
+            differs |= (b ^ self.want[i]) & self.must[i];
+            differs |= if b == self.inside[i] { 0xff } else { 0 };
+            differs |= if b == self.early[i] { 0xff } else { 0 };
         }
-        let (open, close, (from, to)) = (self.open, self.close, self.time);
-        let fits = self.name > 0
-            && differs == 0
-            && head[0] != b'>'
-            && head[open - 1] == b' '
-            && head[open] == b'['
-            && head[close] == b']'
-            && head[from].is_ascii_digit()
-            && head[to] == b':'
-            // A name follows at once.
-            && head[self.name] != b':'
-            && head[self.name] != b' '
-            && self.flags[..self.words]
-                .iter()
-                .all(|&(a, z)| head[z - 1] != b':' || !head[a].is_ascii_digit());
-        if !fits {
+        if differs != 0 || self.name == 0 {
+            return None;
+        }
+        // A time begins with a digit, and a name with neither of these.
+        let time = head.get(self.time.0)?;
+        let name = head.get(self.name)?;
+        if !time.is_ascii_digit() || matches!(name, b':' | b' ') {
             return None;
         }
         let mut cpu = 0u32;
-        for &d in &head[open + 1..close] {
+        for &d in head.get(self.open + 1..self.close)? {
             if !d.is_ascii_digit() {
                 return None;
             }
             cpu = cpu.saturating_mul(10).saturating_add(u32::from(d - b'0'));
         }
-        Some(Name { begin: self.name, cpu })
+        Some(cpu)
     }
 
     /// Remembers where the columns of `line` stand, if all are in its head.
@@ -144,42 +138,36 @@ impl Columns {
         *self = Columns::default();
         let place = |part: &[u8]| part.as_ptr() as usize - line.as_ptr() as usize;
         let name = place(raw.event);
-        let time = (place(raw.time), place(raw.time) + raw.time.len());
+        let (begin, end) = (place(raw.time), place(raw.time) + raw.time.len());
         let open = place(raw.task) + raw.task.len();
-        // A quoted line has its columns elsewhere.
-        if name + 1 >= HEAD || place(raw.task) != 0 {
+        // A line that begins with `>` has its columns where they may not be.
+        if name >= HEAD || place(raw.task) != 0 || line[0] == b'>' {
             return;
         }
         let Some(close) = line[open..name].iter().position(|&b| b == b']') else { return };
         let close = open + close;
-        self.before[..open].fill(1);
-        for i in close + 1..name {
-            self.between[i] = 1;
-            self.blank[i] = u8::from(line[i] == b' ');
+        // Such words are rare, and then every line is searched.
+        if line[close..begin].contains(&b':') {
+            return;
         }
-        let mut at = close + 1;
-        while at < time.0 {
-            let blanks = line[at..].iter().take_while(|&&b| b == b' ').count();
-            let begin = at + blanks;
-            let end = begin + line[begin..].iter().take_while(|&&b| b != b' ').count();
-            if begin < time.0 {
-                let Some(word) = self.flags.get_mut(self.words) else { return };
-                *word = (begin, end);
-                self.words += 1;
+        self.early[..open].fill(b'[');
+        self.early[close..begin].fill(b':');
+        for i in [open - 1, open, close, end].into_iter().chain(close + 1..name) {
+            let column = i > close && i != end && line[i] != b' ';
+            if column {
+                self.inside[i] = b' ';
+            } else {
+                (self.want[i], self.must[i]) = (line[i], 0xff);
             }
-            at = end;
         }
-        (self.open, self.close, self.time, self.name) = (open, close, time, name);
+        // Quotes of replies are looked for in the first byte alone.
+        self.inside[0] = b'>';
+        (self.open, self.close, self.time, self.name) = (open, close, (begin, end), name);
     }
 }
 
-/// Where the event name of a line begins, and its CPU.
-struct Name {
-    begin: usize,
-    cpu: u32,
-}
-
 /// The first colon from `at` on; `None` if a blank or the end comes first.
+#[inline(always)]
 fn colon(line: &[u8], mut at: usize) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = ONES << 7;
@@ -306,18 +294,8 @@ fn number(digits: &[u8]) -> Option<i64> {
 }
 
 /// Powers of ten: what a digit of a fraction of a second is worth.
-const POWERS: [i64; 10] = [
-    1,
-    10,
-    100,
-    1_000,
-    10_000,
-    100_000,
-    1_000_000,
-    10_000_000,
-    100_000_000,
-    1_000_000_000,
-];
+const POWERS: [i64; 10] =
+    [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
 /// `123.456789` or `123456`.
 fn time(word: &[u8]) -> Option<(Ns, Unit)> {
@@ -367,10 +345,6 @@ mod tests {
         "just a text that is long enough to be looked at, with a [000] 12.5: in it and more words than there may be: there",
     ];
 
-    fn columns<'a>(raw: &Option<Raw<'a>>) -> Option<(&'a [u8], u32, &'a [u8], &'a [u8], &'a [u8])> {
-        raw.map(|r| (r.task, r.cpu, r.time, r.event, r.text))
-    }
-
     #[test]
     fn comparing_with_the_line_before_finds_what_searching_finds() {
         let mut compared = 0;
@@ -384,8 +358,9 @@ mod tests {
                         line[at] = b;
                         let mut c = Columns::default();
                         c.scan(first.as_bytes());
-                        compared += u32::from(line.first_chunk().is_some_and(|h| c.same(h).is_some()));
-                        assert_eq!(columns(&c.scan(&line)), columns(&scan(&line)), "{first}\n{line:?}");
+                        let head = line.first_chunk();
+                        compared += u32::from(head.is_some_and(|h| c.same(h).is_some()));
+                        assert_eq!(c.scan(&line), scan(&line), "{first}\n{line:?}");
                     }
                 }
             }

@@ -8,104 +8,201 @@
 mod callback;
 pub(crate) mod line;
 
-use crate::event::{EventSink, Stamp, TraceEvent, is_side_event};
+use crate::event::{EventSink, Fan, Stamp, TraceEvent, is_side_event};
 use crate::track::Tracker;
-use dormouse_model::loss::Severity;
+use dormouse_model::loss::{Losses, Severity};
 use dormouse_model::time::Ns;
-use line::{Columns, Raw, Unit};
+use line::{Columns, Line, Raw, Unit};
 
 /// How far the clocks of two CPUs may lie apart.
 const JUMP: Ns = Ns(100_000_000);
 
 /// Reads a text trace.
 pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
-    tracker.set_split_by_blank();
-    crate::pmgraph::header(bytes, tracker);
-    let mut reader = Reader {
-        columns: Columns::default(),
-        last: Ns(i64::MIN),
-        ticks: 0,
-        backwards: 0,
-        unread: 0,
-        first_unread: 0,
-    };
+    let mut assembler = Assembler::begin(bytes, tracker, None);
+    let unread = scan(bytes, &mut assembler);
+    assembler.finish(&unread);
+}
+
+/// The same, and hands to `others` what they want.
+pub fn parse_with(bytes: &[u8], tracker: &mut Tracker, others: &mut dyn EventSink) {
+    let mut assembler = Assembler::begin(bytes, tracker, Some(others));
+    let unread = scan(bytes, &mut assembler);
+    assembler.finish(&unread);
+}
+
+/// Hands the events of a text trace to `sink` as the lines come. Lines that
+/// cannot be understood are losses; lines that are no events are none.
+pub fn events(bytes: &[u8], sink: &mut dyn EventSink, losses: &mut Losses) {
+    let mut plain = Plain { sink, last: Ns::ZERO, damaged: 0 };
+    let unread = scan(bytes, &mut plain);
+    let Plain { sink, damaged, .. } = plain;
+    sink.unused(unread.unused);
+    let advice = "lines of known events that cannot be understood: compare them with the original";
+    losses.add("damaged_line", damaged + unread.columns, Severity::Warning, advice, None);
+}
+
+/// The lines of a text trace that matter, in order: what can be found without
+/// knowing anything of other inputs, so on another thread.
+#[derive(Debug)]
+pub struct Scanned<'a> {
+    items: Vec<Item<'a>>,
+    unread: Unread,
+}
+
+/// Finds the lines that matter.
+pub fn scanned(bytes: &[u8]) -> Scanned<'_> {
+    let mut items = Vec::new();
+    let unread = scan(bytes, &mut items);
+    Scanned { items, unread }
+}
+
+/// Does with the lines of `bytes` what [`parse`] does.
+pub fn assemble(bytes: &[u8], scanned: Scanned<'_>, tracker: &mut Tracker) {
+    let mut assembler = Assembler::begin(bytes, tracker, None);
+    for item in scanned.items {
+        match item {
+            Item::Event { line, at, event } => assembler.event(&line, at, event),
+            Item::Lost { count, at } => assembler.lost(count, at),
+            Item::Platform { rest, at } => assembler.platform(rest, at),
+            Item::Damaged { cut, at } => assembler.damaged(cut, at),
+        }
+    }
+    assembler.finish(&scanned.unread);
+}
+
+/// Who takes the lines that matter.
+trait Take<'a> {
+    /// Whether events of this name beside system sleep are.
+    fn wants(&self, name: &[u8]) -> bool;
+    fn event(&mut self, line: &Line<'a>, at: u64, event: TraceEvent<'a>);
+    fn lost(&mut self, count: Option<u64>, at: u64);
+    /// What stands behind `# platform-`.
+    fn platform(&mut self, rest: &'a [u8], at: u64);
+    /// An event that cannot be understood; `cut` if the input ends in it.
+    fn damaged(&mut self, cut: bool, at: u64);
+}
+
+impl<'a> Take<'a> for Vec<Item<'a>> {
+    fn wants(&self, name: &[u8]) -> bool {
+        is_side_event(name)
+    }
+    fn event(&mut self, line: &Line<'a>, at: u64, event: TraceEvent<'a>) {
+        self.push(Item::Event { line: *line, at, event });
+    }
+    fn lost(&mut self, count: Option<u64>, at: u64) {
+        self.push(Item::Lost { count, at });
+    }
+    fn platform(&mut self, rest: &'a [u8], at: u64) {
+        self.push(Item::Platform { rest, at });
+    }
+    fn damaged(&mut self, cut: bool, at: u64) {
+        self.push(Item::Damaged { cut, at });
+    }
+}
+
+/// A call of [`Take`], kept.
+#[derive(Clone, Copy, Debug)]
+enum Item<'a> {
+    Event { line: Line<'a>, at: u64, event: TraceEvent<'a> },
+    Lost { count: Option<u64>, at: u64 },
+    Platform { rest: &'a [u8], at: u64 },
+    Damaged { cut: bool, at: u64 },
+}
+
+/// Lines that are no trace events.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unread {
+    count: u64,
+    first: u64,
+    /// Those among them that are events but for their columns.
+    columns: u64,
+    /// Events that nobody wants.
+    unused: u64,
+}
+
+impl Unread {
+    fn add(&mut self, at: u64) {
+        self.count += 1;
+        if self.first == 0 {
+            self.first = at;
+        }
+    }
+}
+
+/// Hands the lines that matter to `out`.
+fn scan<'a>(bytes: &'a [u8], out: &mut impl Take<'a>) -> Unread {
+    let mut columns = Columns::default();
+    let mut unread = Unread::default();
     let mut at = 0u64;
     let mut rest = bytes;
     while !rest.is_empty() {
         let end = memchr::memchr(b'\n', rest);
         let line = &rest[..end.unwrap_or(rest.len())];
-        at += 1;
-        reader.line(line, at, end.is_none(), tracker);
         rest = end.map_or(&[][..], |e| &rest[e + 1..]);
+        at += 1;
+        if line.first() == Some(&b'#') {
+            if let Some(rest) = line.strip_prefix(b"# platform-") {
+                out.platform(rest, at);
+            }
+            continue;
+        }
+        let Some(raw) = columns.scan(line) else {
+            if let Some(count) = line::lost(line) {
+                out.lost(count, at);
+            } else if !line.trim_ascii().is_empty() && !line.starts_with(b"cpus=") {
+                unread.add(at);
+            }
+            continue;
+        };
+        match interesting(&raw, out) {
+            Interest::None => unread.unused += 1,
+            Interest::Damaged => out.damaged(end.is_none(), at),
+            Interest::Event(event) => match raw.line() {
+                Some(line) => out.event(&line, at, event),
+                None => {
+                    unread.add(at);
+                    unread.columns += 1;
+                }
+            },
+        }
     }
-    reader.finish(tracker);
+    unread
 }
 
-struct Reader {
-    columns: Columns,
+/// Hands the lines of one input to the tracker.
+struct Assembler<'t> {
+    tracker: &'t mut Tracker,
+    others: Option<&'t mut dyn EventSink>,
     last: Ns,
     /// Lines whose clock is a bare counter.
     ticks: u64,
     backwards: u64,
-    unread: u64,
-    first_unread: u64,
 }
 
-impl Reader {
-    fn line(&mut self, line: &[u8], at: u64, cut: bool, tracker: &mut Tracker) {
-        if line.first() == Some(&b'#') {
-            if let Some(rest) = line.strip_prefix(b"# platform-") {
-                crate::pmgraph::footer(rest, at, tracker);
-            }
-            return;
-        }
-        let Some(raw) = self.columns.scan(line) else {
-            if let Some(count) = line::lost(line) {
-                let stamp =
-                    Stamp { time: Ns::ZERO.max(self.last), pid: 0, comm: b"", cpu: u32::MAX, at };
-                tracker.event(stamp, TraceEvent::Lost { count });
-            } else if !line.trim_ascii().is_empty() && !line.starts_with(b"cpus=") {
-                self.unread += 1;
-                if self.first_unread == 0 {
-                    self.first_unread = at;
-                }
-            }
-            return;
-        };
-        let Some(event) = interesting(&raw, cut, at, tracker) else { return };
-        let Some(parsed) = raw.line() else {
-            self.unread += 1;
-            if self.first_unread == 0 {
-                self.first_unread = at;
-            }
-            return;
-        };
-        let time = parsed.time;
-        if parsed.unit == Unit::Ticks {
-            self.ticks += 1;
-        }
-        if time < self.last {
-            self.backwards += 1;
-            // CPUs disagree by microseconds. A jump is another trace pasted
-            // behind the first, unless a clock was reset in the middle of sleep.
-            if self.last - time > JUMP && !tracker.in_whole_cycle() {
-                tracker.close_cycle();
-                self.last = time;
-            }
-        }
-        self.last = self.last.max(time);
-        let stamp = Stamp { time, pid: parsed.pid, comm: parsed.comm, cpu: parsed.cpu, at };
-        tracker.event(stamp, event);
+impl Assembler<'_> {
+    fn begin<'t>(
+        bytes: &[u8],
+        tracker: &'t mut Tracker,
+        others: Option<&'t mut dyn EventSink>,
+    ) -> Assembler<'t> {
+        tracker.set_split_by_blank();
+        crate::pmgraph::header(bytes, tracker);
+        Assembler { tracker, others, last: Ns(i64::MIN), ticks: 0, backwards: 0 }
     }
 
-    fn finish(self, tracker: &mut Tracker) {
-        let losses = tracker.losses();
+    fn finish(self, unread: &Unread) {
+        self.tracker.unused(unread.unused);
+        if let Some(others) = self.others {
+            others.unused(unread.unused);
+        }
+        let losses = self.tracker.losses();
         losses.add(
             "unread_line",
-            self.unread,
+            unread.count,
             Severity::Info,
             "lines that are no trace events; harmless if they are text around the trace",
-            Some(self.first_unread),
+            Some(unread.first),
         );
         losses.add(
             "time_backwards",
@@ -124,23 +221,45 @@ impl Reader {
     }
 }
 
-/// The event of a line, if it matters here.
-fn interesting<'a>(
-    line: &Raw<'a>,
-    cut: bool,
-    at: u64,
-    tracker: &mut Tracker,
-) -> Option<TraceEvent<'a>> {
-    let event = match line.event {
-        b"device_pm_callback_start" => callback::start(line.text),
-        b"device_pm_callback_end" => callback::end(line.text),
-        b"suspend_resume" => callback::step(line.text),
-        name if is_side_event(name) => {
-            return Some(TraceEvent::Other { name, text: line.text });
+impl<'a> Take<'a> for Assembler<'_> {
+    fn wants(&self, name: &[u8]) -> bool {
+        is_side_event(name) || self.others.as_ref().is_some_and(|o| o.wants(name))
+    }
+
+    fn event(&mut self, line: &Line<'a>, at: u64, event: TraceEvent<'a>) {
+        let time = line.time;
+        if line.unit == Unit::Ticks {
+            self.ticks += 1;
         }
-        _ => return None,
-    };
-    if event.is_none() {
+        if time < self.last {
+            self.backwards += 1;
+            // CPUs disagree by microseconds. A jump is another trace pasted
+            // behind the first, unless a clock was reset in the middle of sleep.
+            if self.last - time > JUMP && !self.tracker.in_whole_cycle() {
+                self.tracker.close_cycle();
+                self.last = time;
+            }
+        }
+        self.last = self.last.max(time);
+        let stamp = Stamp { time, pid: line.pid, comm: line.comm, cpu: line.cpu, at };
+        let Some(others) = &mut self.others else { return self.tracker.event(stamp, event) };
+        Fan(&mut [&mut *self.tracker, &mut **others]).event(stamp, event);
+    }
+
+    fn lost(&mut self, count: Option<u64>, at: u64) {
+        let time = Ns::ZERO.max(self.last);
+        let stamp = Stamp { time, pid: 0, comm: b"", cpu: u32::MAX, at };
+        self.tracker.event(stamp, TraceEvent::Lost { count });
+        if let Some(others) = &mut self.others {
+            others.event(stamp, TraceEvent::Lost { count });
+        }
+    }
+
+    fn platform(&mut self, rest: &'a [u8], at: u64) {
+        crate::pmgraph::footer(rest, at, self.tracker);
+    }
+
+    fn damaged(&mut self, cut: bool, at: u64) {
         let (kind, advice) = if cut {
             ("cut_line", "the input ends in the middle of a line: copy the file again")
         } else {
@@ -149,7 +268,58 @@ fn interesting<'a>(
                 "a line of a known event cannot be understood: compare it with the original",
             )
         };
-        tracker.losses().add(kind, 1, Severity::Warning, advice, Some(at));
+        self.tracker.losses().add(kind, 1, Severity::Warning, advice, Some(at));
     }
-    event
+}
+
+/// Hands lines to a sink without a tracker.
+struct Plain<'s> {
+    sink: &'s mut dyn EventSink,
+    last: Ns,
+    damaged: u64,
+}
+
+impl<'a> Take<'a> for Plain<'_> {
+    fn wants(&self, name: &[u8]) -> bool {
+        self.sink.wants(name)
+    }
+
+    fn event(&mut self, line: &Line<'a>, at: u64, event: TraceEvent<'a>) {
+        self.last = line.time;
+        if !self.sink.wants(event.name()) {
+            return self.sink.unused(1);
+        }
+        let (time, pid, comm, cpu) = (line.time, line.pid, line.comm, line.cpu);
+        self.sink.event(Stamp { time, pid, comm, cpu, at }, event);
+    }
+
+    fn lost(&mut self, count: Option<u64>, at: u64) {
+        let stamp = Stamp { time: self.last, pid: 0, comm: b"", cpu: u32::MAX, at };
+        self.sink.event(stamp, TraceEvent::Lost { count });
+    }
+
+    fn platform(&mut self, _: &'a [u8], _: u64) {}
+
+    fn damaged(&mut self, _: bool, _: u64) {
+        self.damaged += 1;
+    }
+}
+
+/// Whether a line matters here.
+enum Interest<'a> {
+    None,
+    Event(TraceEvent<'a>),
+    Damaged,
+}
+
+/// The event of a line, if it matters here.
+fn interesting<'a>(line: &Raw<'a>, out: &impl Take<'a>) -> Interest<'a> {
+    let event = match line.event {
+        b"device_pm_callback_start" => callback::start(line.text),
+        b"device_pm_callback_end" => callback::end(line.text),
+        b"suspend_resume" => callback::step(line.text),
+        name if out.wants(name) => Some(TraceEvent::Other { name, text: line.text }),
+        _ => return Interest::None,
+    };
+    event.map_or(Interest::Damaged, Interest::Event)
 }

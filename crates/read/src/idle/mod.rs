@@ -6,7 +6,7 @@
 //! | `sysfs` | `grep -r . /sys/devices/system/cpu/cpu*/cpuidle` in its dresses, and bare values |
 //! | `table` | `cpupower idle-info`, and tables with a line for each state (csv) |
 //! | `turbostat` | tables of turbostat |
-//! | `trace` | ftrace text and `trace.dat`: `cpu_idle`, `cpu_idle_miss`, what woke the CPU |
+//! | `trace` | ftrace text, `trace.dat` and Perfetto: `cpu_idle`, `cpu_idle_miss`, what woke the CPU |
 //!
 //! Snapshots are read before traces, because a trace says no target residencies:
 //! with a snapshot of the machine beside it the choice of each state can be
@@ -236,6 +236,7 @@ fn is_tar(bytes: &[u8]) -> bool {
 
 fn is_trace(bytes: &[u8]) -> bool {
     crate::tracedat::is_trace_dat(bytes)
+        || crate::perfetto::is_perfetto(&bytes[..bytes.len().min(64 << 10)])
         || memchr::memmem::find(bytes, b"cpu_idle: ").is_some()
         || memchr::memmem::find(&bytes[..bytes.len().min(64 << 10)], b"# tracer:").is_some()
 }

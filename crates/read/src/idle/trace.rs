@@ -1,9 +1,7 @@
 //! Sleeps in a trace.
 
 use super::Keep;
-use crate::event::{EventSink, Stamp, TraceEvent};
-use crate::ftrace::line;
-use crate::tracedat::{TraceDat, is_trace_dat};
+use crate::event::{EventSink, Kind, Stamp, TraceEvent, number, word};
 use dormouse_idle::tally::{Sleeps, Tally};
 use dormouse_idle::wake::Episode;
 use dormouse_model::loss::{Losses, Severity};
@@ -19,53 +17,13 @@ pub fn read(name: &str, bytes: &[u8], tally: Tally, keep: Keep, losses: &mut Los
         out: Sleeps { name: name.into(), tally, ..Sleeps::default() },
         ..Sink::default()
     };
-    if is_trace_dat(bytes) {
-        match TraceDat::open(bytes, losses) {
-            Ok(file) => file.events(&mut sink, losses),
-            Err(e) => losses.add("unreadable_trace_dat", 1, Severity::Error, e.to_string(), None),
-        }
-    } else {
-        text(bytes, &mut sink);
-    }
+    crate::events(bytes, &mut sink, losses);
     let advice = "lines of idle events that cannot be understood: compare them with the original";
     losses.add("damaged_line", sink.damaged, Severity::Warning, advice, None);
     let advice =
         "the trace buffer was too small: enlarge it (buffer_size_kb), or record fewer events";
     losses.add("lost_events", sink.lost, Severity::Error, advice, None);
     sink.finish()
-}
-
-/// Lines of a text trace, also inside the HTML of systrace.
-fn text(bytes: &[u8], sink: &mut Sink) {
-    for (i, line) in bytes.split(|&b| b == b'\n').enumerate() {
-        let at = i as u64 + 1;
-        let Some(raw) = line::scan(line) else {
-            if let Some(count) = line::lost(line) {
-                sink.lost += count.unwrap_or(1);
-            }
-            continue;
-        };
-        sink.out.events += 1;
-        if sink.keep
-            && raw.event != b"cpu_idle"
-            && raw.event != b"cpu_idle_miss"
-            && let Some(l) = raw.line()
-        {
-            sink.task(l.cpu, l.pid, raw.event);
-        }
-        if !Sink::wants(raw.event) {
-            continue;
-        }
-        match raw.line() {
-            Some(l) => {
-                let stamp = Stamp { time: l.time, pid: l.pid, comm: l.comm, cpu: l.cpu, at };
-                sink.event(stamp, TraceEvent::Other { name: raw.event, text: raw.text });
-                // Counted above, as every line is.
-                sink.out.events -= 1;
-            }
-            None => sink.damaged += 1,
-        }
-    }
 }
 
 #[derive(Default)]
@@ -80,21 +38,6 @@ struct Sink {
 }
 
 impl Sink {
-    fn wants(event: &[u8]) -> bool {
-        matches!(
-            event,
-            b"cpu_idle"
-                | b"cpu_idle_miss"
-                | b"irq_handler_entry"
-                | b"ipi_entry"
-                | b"local_timer_entry"
-                | b"reschedule_entry"
-                | b"call_function_entry"
-                | b"call_function_single_entry"
-                | b"hrtimer_expire_entry"
-        )
-    }
-
     /// Anything on a CPU while `pid` is its current task: if that is not the
     /// idle task, the CPU left the idle loop after its last sleep.
     fn task(&mut self, cpu: u32, pid: i32, event: &[u8]) {
@@ -141,20 +84,44 @@ impl Sink {
 }
 
 impl EventSink for Sink {
+    fn wants(&self, event: &[u8]) -> bool {
+        // Whatever a task does shows that a CPU left the idle loop.
+        self.keep
+            || matches!(
+                event,
+                b"cpu_idle"
+                    | b"cpu_idle_miss"
+                    | b"irq_handler_entry"
+                    | b"ipi_entry"
+                    | b"local_timer_entry"
+                    | b"reschedule_entry"
+                    | b"call_function_entry"
+                    | b"call_function_single_entry"
+                    | b"hrtimer_expire_entry"
+            )
+    }
+
+    fn wants_all_times(&self) -> bool {
+        true
+    }
+
+    fn unused(&mut self, count: u64) {
+        self.out.events += count;
+    }
+
     fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>) {
-        let TraceEvent::Other { name, text } = event else {
-            if let TraceEvent::Lost { count } = event {
-                self.lost += count.unwrap_or(1);
-            }
+        if let TraceEvent::Lost { count } = event {
+            self.lost += count.unwrap_or(1);
             return;
-        };
-        let time = stamp.time.0;
-        self.out.events += 1;
-        if self.keep && name != b"cpu_idle" && name != b"cpu_idle_miss" {
-            self.task(stamp.cpu, stamp.pid, name);
         }
+        self.out.events += 1;
+        if self.keep && Kind::of(event.name()) != Kind::Idle {
+            self.task(stamp.cpu, stamp.pid, event.name());
+        }
+        let TraceEvent::Other { name, text } = event else { return };
+        let time = stamp.time.0;
         match name {
-            b"cpu_idle" => match (field(text, b"state"), field(text, b"cpu_id")) {
+            b"cpu_idle" => match (number(text, b"state"), number(text, b"cpu_id")) {
                 (Some(AWAKE), Some(cpu)) => {
                     self.out.tally.seen(time);
                     let slept = self.out.tally.exit(cpu as u32, time);
@@ -172,7 +139,7 @@ impl EventSink for Sink {
             },
             b"cpu_idle_miss" => {
                 let above = word(text, b"type").map(|w| w == b"above");
-                match (field(text, b"state"), field(text, b"cpu_id"), above) {
+                match (number(text, b"state"), number(text, b"cpu_id"), above) {
                     (Some(state), Some(cpu), Some(above)) if state < 64 => {
                         self.out.has_misses = true;
                         self.out.tally.miss(cpu as u32, state as u32, above);
@@ -202,16 +169,4 @@ impl EventSink for Sink {
             _ => {}
         }
     }
-}
-
-/// The word after `key=`.
-fn word<'a>(text: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
-    let mut words = text.split(|b| b.is_ascii_whitespace());
-    words.find_map(|w| w.strip_prefix(key)?.strip_prefix(b"="))
-}
-
-/// The number after `key=`.
-fn field(text: &[u8], key: &[u8]) -> Option<u64> {
-    let digits = word(text, key)?;
-    std::str::from_utf8(digits).ok()?.parse().ok()
 }

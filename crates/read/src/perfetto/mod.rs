@@ -15,7 +15,7 @@ mod scan;
 mod text;
 mod wire;
 
-use crate::event::EventSink;
+use crate::event::{EventSink, Fan, is_side_event};
 use crate::track::Tracker;
 use dormouse_model::loss::Losses;
 
@@ -54,13 +54,31 @@ pub struct PerfettoTrace<'a> {
 }
 
 impl<'a> PerfettoTrace<'a> {
-    /// Finds the events in a trace. Damage is counted, never fatal.
+    /// Finds the events in a trace that matter for system sleep. Damage is
+    /// counted, never fatal.
     pub fn open(file: &'a [u8], losses: &mut Losses) -> PerfettoTrace<'a> {
+        PerfettoTrace::open_for(file, &is_side_event, false, losses)
+    }
+
+    /// Finds the events of power management and those beside it that somebody
+    /// `wants`; between the first and the last of the former, or at `all_times`.
+    pub fn open_for(
+        file: &'a [u8],
+        wants: &dyn Fn(&[u8]) -> bool,
+        all_times: bool,
+        losses: &mut Losses,
+    ) -> PerfettoTrace<'a> {
         let mut found = scan::Found::default();
         scan::scan(file, &scan::Look::Power, &mut found, losses);
         let times = found.items.iter().map(|i| i.time);
-        if let (Some(first), Some(last)) = (times.clone().min(), times.max()) {
-            scan::scan(file, &scan::Look::Side(first..=last), &mut found, losses);
+        let times = match (times.clone().min(), times.max()) {
+            _ if all_times => Some(0..=u64::MAX),
+            (Some(first), Some(last)) => Some(first..=last),
+            _ => None,
+        };
+        if let Some(times) = times {
+            let wanted = text::wanted(wants);
+            scan::scan(file, &scan::Look::Side { times, wanted, all_times }, &mut found, losses);
         }
         PerfettoTrace { file, found }
     }
@@ -72,17 +90,32 @@ impl<'a> PerfettoTrace<'a> {
 
     /// Hands all events to `sink` in order of time.
     pub fn events(mut self, sink: &mut dyn EventSink, losses: &mut Losses) {
+        sink.unused(self.found.unused());
         events::emit(&mut self.found, self.file, sink, losses);
     }
 }
 
 /// Reads a whole trace into cycles.
 pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
+    whole(bytes, tracker, None);
+}
+
+/// The same, and hands to `others` what they want.
+pub fn parse_with(bytes: &[u8], tracker: &mut Tracker, others: &mut dyn EventSink) {
+    whole(bytes, tracker, Some(others));
+}
+
+fn whole(bytes: &[u8], tracker: &mut Tracker, others: Option<&mut dyn EventSink>) {
     let mut losses = Losses::default();
-    let trace = PerfettoTrace::open(bytes, &mut losses);
+    let wants = |name: &[u8]| is_side_event(name) || others.as_ref().is_some_and(|o| o.wants(name));
+    let all_times = others.as_ref().is_some_and(|o| o.wants_all_times());
+    let trace = PerfettoTrace::open_for(bytes, &wants, all_times, &mut losses);
     if !trace.release().is_empty() {
         tracker.set_kernel(trace.release());
     }
-    trace.events(tracker, &mut losses);
+    match others {
+        Some(others) => trace.events(&mut Fan(&mut [tracker, others]), &mut losses),
+        None => trace.events(tracker, &mut losses),
+    }
     tracker.losses().merge(losses);
 }

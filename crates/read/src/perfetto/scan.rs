@@ -29,8 +29,15 @@ pub const GENERIC: u32 = 327;
 pub enum Look {
     /// Power management, thread names, kernel release.
     Power,
-    /// Other events within these times.
-    Side(RangeInclusive<u64>),
+    /// Other events.
+    Side {
+        /// Within these times.
+        times: RangeInclusive<u64>,
+        /// Which of [`text::find`], by its place.
+        wanted: Vec<bool>,
+        /// Far from system sleep too: more of them are kept.
+        all_times: bool,
+    },
 }
 
 /// One event, by place.
@@ -58,6 +65,8 @@ const MAX_UNPACKED: u64 = 16 << 20;
 /// Side events: at most so many, and so many bytes of them copied.
 const MAX_SIDE: usize = 1 << 20;
 const MAX_SIDE_BYTES: usize = 32 << 20;
+/// So many times as many where events outside system sleep are asked for.
+const MORE_AT_ALL_TIMES: usize = 16;
 /// Bytes held for events of power management: millions of callbacks.
 const MAX_HELD: usize = 1 << 30;
 
@@ -77,6 +86,8 @@ pub struct Found {
     pub release: Vec<u8>,
     /// Whether a full `suspend_resume` was among the events.
     pub has_steps: bool,
+    /// Events in the file.
+    seen: u64,
     side: usize,
     side_bytes: usize,
     /// The task each CPU switched to last, for compact scheduler events.
@@ -96,6 +107,12 @@ impl Found {
         };
         let at = usize::try_from(at).ok()?;
         data.get(at..at.checked_add(item.len as usize)?)
+    }
+
+    /// Events that were passed.
+    pub fn unused(&self) -> u64 {
+        let listed = self.items.iter().filter(|i| i.len != LOST).count();
+        self.seen.saturating_sub(listed as u64)
     }
 
     /// Where in the file an item is; 0 if it was compressed.
@@ -258,6 +275,7 @@ fn event(
     let time = time?;
     match look {
         Look::Power => {
+            found.seen += 1;
             name_threads(kind, body, found);
             let power = matches!(
                 kind,
@@ -272,9 +290,10 @@ fn event(
                 list(e, time, cpu, place, found);
             }
         }
-        Look::Side(times) => {
-            if times.contains(&time) && text::find(kind).is_some() {
-                list_side(e, time, cpu, place, found, losses);
+        Look::Side { times, wanted, all_times } => {
+            let place_of = text::place(kind).filter(|&i| wanted.get(i).copied().unwrap_or(false));
+            if times.contains(&time) && place_of.is_some() {
+                list_side(e, time, cpu, place, (found, *all_times), losses);
             }
         }
     }
@@ -308,11 +327,12 @@ fn list_side(
     time: u64,
     cpu: u32,
     place: Place<'_>,
-    found: &mut Found,
+    (found, all_times): (&mut Found, bool),
     losses: &mut Losses,
 ) {
     let bytes = if place.in_file { 0 } else { e.len() };
-    if found.side >= MAX_SIDE || found.side_bytes + bytes > MAX_SIDE_BYTES {
+    let times = if all_times { MORE_AT_ALL_TIMES } else { 1 };
+    if found.side >= MAX_SIDE * times || found.side_bytes + bytes > MAX_SIDE_BYTES * times {
         let advice = "more scheduler, workqueue or block events than are kept: record fewer kinds";
         losses.add("side_events_dropped", 1, Severity::Info, advice, None);
         return;
@@ -419,8 +439,15 @@ fn compact(c: &[u8], cpu: u32, look: &Look, found: &mut Found, losses: &mut Loss
         let name = comms.next().and_then(|i| names.get(usize::try_from(i).ok()?).copied());
         let name = name.unwrap_or_default();
         match look {
-            Look::Power => name_thread(pid, name, found),
-            Look::Side(times) => {
+            Look::Power => {
+                found.seen += 1;
+                name_thread(pid, name, found);
+            }
+            Look::Side { times, wanted, all_times } => {
+                let switch = text::place(4).and_then(|i| wanted.get(i)).copied();
+                if switch != Some(true) {
+                    continue;
+                }
                 let before = found.running.insert(cpu, (pid, prio, name.into()));
                 if !times.contains(&time) {
                     continue;
@@ -438,7 +465,8 @@ fn compact(c: &[u8], cpu: u32, look: &Look, found: &mut Found, losses: &mut Loss
                 put_number(&mut e, 1, time);
                 put_number(&mut e, 2, prev as u32 as u64);
                 put_bytes(&mut e, 4, &body);
-                list_side(&e, time, cpu, Place { data: b"", in_file: false }, found, losses);
+                let place = Place { data: b"", in_file: false };
+                list_side(&e, time, cpu, place, (found, *all_times), losses);
             }
         }
     }

@@ -80,7 +80,8 @@ impl<'a> Decoder<'a> {
                 losses.add("tracedat_format", 1, Severity::Error, advice, None);
                 continue;
             };
-            functions |= event.name.starts_with("workqueue") || event.name.starts_with("rpm");
+            let named = ["workqueue", "rpm", "hrtimer", "timer"];
+            functions |= named.iter().any(|n| event.name.starts_with(n));
             if plans.len() <= id {
                 plans.resize_with(id + 1, || None);
             }
@@ -126,7 +127,9 @@ impl<'a> Decoder<'a> {
     ) {
         let endian = self.machine.endian;
         let id = self.common_type.number(endian, record).unwrap_or(0) as u16;
-        let Some(Some((format, plan))) = self.plans.get(usize::from(id)) else { return };
+        let Some(Some((format, plan))) = self.plans.get(usize::from(id)) else {
+            return sink.unused(1);
+        };
         let Some(pid) = self.common_pid.number(endian, record) else {
             return count_short(losses, at);
         };

@@ -7,10 +7,13 @@
 use super::bytes::{Cursor, Endian};
 use super::format::{self, EventFormat, Field, Kind};
 use super::unpack::{Codec, UnpackError};
-use super::{TraceDatError, is_kept, sections};
+use super::{TraceDatError, sections};
 use dormouse_model::loss::{Losses, Severity};
 use std::borrow::Cow;
 use std::collections::HashMap;
+
+/// Whether events of a name are of use to somebody.
+pub type Wants<'w> = &'w dyn Fn(&[u8]) -> bool;
 
 /// First bytes of every trace.dat.
 pub const MAGIC: &[u8] = b"\x17\x08\x44tracing";
@@ -114,7 +117,11 @@ pub fn count_unpack_error(e: UnpackError, losses: &mut Losses, at: u64) {
 }
 
 /// Reads everything but the pages.
-pub fn read<'a>(data: &'a [u8], losses: &mut Losses) -> Result<Header<'a>, TraceDatError> {
+pub fn read<'a>(
+    data: &'a [u8],
+    wants: Wants<'_>,
+    losses: &mut Losses,
+) -> Result<Header<'a>, TraceDatError> {
     let mut c = Cursor { data, at: 0, endian: Endian::Little };
     if c.take(MAGIC.len() as u64) != Some(MAGIC) {
         return Err(TraceDatError::NotTraceDat);
@@ -152,9 +159,9 @@ pub fn read<'a>(data: &'a [u8], losses: &mut Losses) -> Result<Header<'a>, Trace
         text: None,
     };
     if version == 6 {
-        read_v6(&mut c, &mut header, losses)?;
+        read_v6(&mut c, &mut header, wants, losses)?;
     } else {
-        sections::read(&mut c, &mut header, losses)?;
+        sections::read(&mut c, &mut header, wants, losses)?;
     }
     limit_cpu_data(&mut header, data.len(), losses);
     Ok(header)
@@ -176,13 +183,14 @@ fn number_field(name: &str, offset: usize, size: usize, signed: bool) -> Field {
 fn read_v6<'a>(
     c: &mut Cursor<'a>,
     header: &mut Header<'a>,
+    wants: Wants<'_>,
     losses: &mut Losses,
 ) -> Result<(), TraceDatError> {
     let data = c.data;
     let cut = |what| TraceDatError::Truncated { what, at: data.len() as u64 };
     read_header_info(c, header)?;
     read_ftrace_formats(c, header)?;
-    read_event_formats(c, header, losses)?;
+    read_event_formats(c, header, wants, losses)?;
     let n = c.u32().ok_or(cut("kallsyms"))?;
     let symbols = c.take(n.into()).ok_or(cut("kallsyms"))?;
     header.kallsyms = Packed { data: symbols, codec: Codec::None, size: n.into() };
@@ -371,10 +379,11 @@ pub fn read_ftrace_formats(
     Ok(())
 }
 
-/// Formats of all systems' events; those we read are kept.
+/// Formats of all systems' events; those that somebody wants are kept.
 pub fn read_event_formats(
     c: &mut Cursor<'_>,
     header: &mut Header<'_>,
+    wants: Wants<'_>,
     losses: &mut Losses,
 ) -> Result<(), TraceDatError> {
     let end = c.data.len() as u64;
@@ -392,7 +401,7 @@ pub fn read_event_formats(
                 take_common(text, header);
                 first = false;
             }
-            if !format::name_of(text).is_some_and(is_kept) {
+            if !format::name_of(text).is_some_and(wants) {
                 continue;
             }
             match format::parse(text) {

@@ -26,7 +26,7 @@ mod sections;
 mod symbols;
 mod unpack;
 
-use crate::event::{EventSink, is_side_event};
+use crate::event::{EventSink, Fan, Kind, is_side_event};
 use crate::track::Tracker;
 use dormouse_model::loss::{Losses, Severity};
 use std::borrow::Cow;
@@ -102,26 +102,40 @@ pub fn is_trace_dat(head: &[u8]) -> bool {
     head.starts_with(header::MAGIC)
 }
 
-/// Whether events of this name are of use.
+/// Whether events of this name are of use for system sleep.
 pub fn is_kept(name: &[u8]) -> bool {
-    matches!(name, b"suspend_resume" | b"device_pm_callback_start" | b"device_pm_callback_end")
-        || is_side_event(name)
+    Kind::of(name) == Kind::Power || is_side_event(name)
 }
 
 /// Reads a whole file into cycles. A file that cannot be read at all is a loss
 /// like any other damage.
 pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
+    whole(bytes, tracker, None);
+}
+
+/// The same, and hands to `others` what they want.
+pub fn parse_with(bytes: &[u8], tracker: &mut Tracker, others: &mut dyn EventSink) {
+    whole(bytes, tracker, Some(others));
+}
+
+fn whole(bytes: &[u8], tracker: &mut Tracker, mut others: Option<&mut dyn EventSink>) {
     let mut losses = Losses::default();
-    match TraceDat::open(bytes, &mut losses) {
+    let wants = |name: &[u8]| is_kept(name) || others.as_ref().is_some_and(|o| o.wants(name));
+    match TraceDat::open_for(bytes, &wants, &mut losses) {
         Ok(file) => {
             let info = file.info().clone();
             // `Linux HOST RELEASE MACHINE`, as uname(2) has them.
             if let Some(release) = info.uname.split_whitespace().nth(2) {
                 tracker.set_kernel(release.as_bytes());
             }
-            file.events(tracker, &mut losses);
-            if let Some(text) = info.text {
-                crate::ftrace::parse(&text, tracker);
+            match &mut others {
+                Some(o) => file.events(&mut Fan(&mut [tracker, &mut **o]), &mut losses),
+                None => file.events(tracker, &mut losses),
+            }
+            match (info.text, others) {
+                (Some(text), Some(o)) => crate::ftrace::parse_with(&text, tracker, o),
+                (Some(text), None) => crate::ftrace::parse(&text, tracker),
+                (None, _) => {}
             }
         }
         Err(e) => {
@@ -145,7 +159,19 @@ impl<'a> TraceDat<'a> {
     /// # Errors
     /// If the file is another one, or its tables are cut or damaged.
     pub fn open(data: &'a [u8], losses: &mut Losses) -> Result<TraceDat<'a>, TraceDatError> {
-        let mut header = header::read(data, losses)?;
+        TraceDat::open_for(data, &is_kept, losses)
+    }
+
+    /// The same, for events that somebody `wants`.
+    ///
+    /// # Errors
+    /// As [`TraceDat::open`].
+    pub fn open_for(
+        data: &'a [u8],
+        wants: &dyn Fn(&[u8]) -> bool,
+        losses: &mut Losses,
+    ) -> Result<TraceDat<'a>, TraceDatError> {
+        let mut header = header::read(data, wants, losses)?;
         let mut budget = unpack::Budget::for_file(data.len());
         let decoder = decode::Decoder::new(&mut header, &mut budget, losses);
         let counts_time = !matches!(&*header.clock, "counter" | "x86-tsc" | "ppc-tb");

@@ -26,6 +26,7 @@ const CMDLINES: u16 = 21;
 pub fn read<'a>(
     c: &mut Cursor<'a>,
     header: &mut Header<'a>,
+    wants: header::Wants<'_>,
     losses: &mut Losses,
 ) -> Result<(), TraceDatError> {
     let end = c.data.len() as u64;
@@ -98,7 +99,7 @@ pub fn read<'a>(
         match id {
             HEADER_INFO => header::read_header_info(&mut s, header)?,
             FTRACE_FORMATS => header::read_ftrace_formats(&mut s, header)?,
-            EVENT_FORMATS => header::read_event_formats(&mut s, header, losses)?,
+            EVENT_FORMATS => header::read_event_formats(&mut s, header, wants, losses)?,
             PRINTK => {
                 let n = s.u32().unwrap_or(0);
                 header::read_texts(s.take_up_to(n.into()).0, header);

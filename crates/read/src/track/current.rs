@@ -366,7 +366,10 @@ impl Tracker {
 
     /// Keeps an event beside the callbacks, as far as memory allows.
     pub fn side_event(&mut self, stamp: &Stamp<'_>, name: &[u8], text: &[u8]) {
-        let Some(c) = self.current.as_deref_mut().filter(|c| !c.over) else { return };
+        let Some(c) = self.current.as_deref_mut().filter(|c| !c.over) else {
+            self.unused_events = self.unused_events.saturating_add(1);
+            return;
+        };
         let known = self.names.len();
         let room = self.side_events < MAX_SIDE_EVENTS + 2 * c.cycle.callbacks.len()
             && self.side_text < MAX_SIDE_TEXT;

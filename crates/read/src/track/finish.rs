@@ -251,8 +251,8 @@ pub fn capture(mut t: Tracker) -> Capture {
     find_parents(&mut t);
     prove_async(&mut t);
     without_callbacks(&mut t);
-    let Tracker { names, machine, graph, done, ranked, losses, .. } = t;
-    Capture { names, machine, graph, cycles: done, ranked, losses }
+    let Tracker { names, machine, graph, done, ranked, losses, unused_events, .. } = t;
+    Capture { names, machine, graph, cycles: done, ranked, losses, unused_events }
 }
 
 /// A kernel log without callbacks can be had with them: name the knobs.

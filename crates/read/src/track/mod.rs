@@ -82,6 +82,7 @@ pub struct Tracker {
     serial: u64,
     side_events: usize,
     side_text: usize,
+    unused_events: u64,
 }
 
 impl Default for Tracker {
@@ -118,6 +119,7 @@ impl Tracker {
             serial: 0,
             side_events: 0,
             side_text: 0,
+            unused_events: 0,
         }
     }
 
@@ -286,5 +288,9 @@ impl Tracker {
 impl EventSink for Tracker {
     fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>) {
         sink::event(self, stamp, event);
+    }
+
+    fn unused(&mut self, count: u64) {
+        self.unused_events = self.unused_events.saturating_add(count);
     }
 }

@@ -73,22 +73,43 @@ pub struct PhaseView {
 
 /// Explains every cycle of `capture` by the rules of the kernel that it names.
 pub fn explain(capture: &Capture) -> Vec<CycleView> {
-    explain_all(capture, |c| rules(capture.names.get(c.kernel)))
+    Explainer::new(capture).all()
 }
 
 /// Explains every cycle of `capture` by the rules of one kernel.
 pub fn explain_by(capture: &Capture, policy: &'static Policy) -> Vec<CycleView> {
-    explain_all(capture, |_| Some(policy))
+    Explainer { policy: Some(policy), ..Explainer::new(capture) }.all()
 }
 
-fn explain_all(
-    capture: &Capture,
-    rules: impl Fn(&Cycle) -> Option<&'static Policy>,
-) -> Vec<CycleView> {
-    let mut scratch = local::Scratch::default();
-    let known = count::known_callbacks(capture);
-    let cycles = capture.cycles.iter();
-    cycles.map(|c| explain_cycle(capture, c, rules(c), &known, &mut scratch)).collect()
+/// Explains cycles of a capture. No cycle needs the views of another, so a
+/// caller with threads may hand out parts.
+pub struct Explainer<'a> {
+    capture: &'a Capture,
+    known: count::Known,
+    /// `None`: that of the kernel which each cycle names.
+    policy: Option<&'static Policy>,
+}
+
+impl<'a> Explainer<'a> {
+    /// By the rules of the kernel that `capture` names.
+    pub fn new(capture: &'a Capture) -> Explainer<'a> {
+        Explainer { capture, known: count::known_callbacks(capture), policy: None }
+    }
+
+    /// The views of these cycles, which must be some of the capture's.
+    pub fn explain(&self, cycles: &[Cycle]) -> Vec<CycleView> {
+        let mut scratch = local::Scratch::default();
+        let one = |c: &Cycle| {
+            let named = || rules(self.capture.names.get(c.kernel));
+            let policy = self.policy.or_else(named);
+            explain_cycle(self.capture, c, policy, &self.known, &mut scratch)
+        };
+        cycles.iter().map(one).collect()
+    }
+
+    fn all(&self) -> Vec<CycleView> {
+        self.explain(&self.capture.cycles)
+    }
 }
 
 fn explain_cycle(

@@ -458,14 +458,14 @@ impl Build<'_> {
         if !self.out.edges.is_sorted_by_key(|e| e.to) {
             self.out.edges = by_later_node(&self.out.edges, n);
         }
+        let mut best = None;
         for i in 0..self.out.edges.len() {
             let e = self.out.edges[i];
-            let better = match self.out.nodes[e.to as usize].binding {
-                None => true,
-                Some(b) => self.rank(e) > self.rank(self.out.edges[b as usize]),
-            };
-            if better {
+            let rank = self.rank(e);
+            let first = self.out.nodes[e.to as usize].binding.is_none();
+            if first || best.is_none_or(|b| rank > b) {
                 self.out.nodes[e.to as usize].binding = Some(i as u32);
+                best = Some(rank);
             }
         }
         for i in 0..n {

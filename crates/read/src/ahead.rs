@@ -1,0 +1,99 @@
+//! Several files at once, with the result of one after another.
+//!
+//! Each thread takes the next file, unpacks it and finds the lines that matter,
+//! which is most of the work. Then it waits for its turn and adds them to the
+//! machines, so that they come in order of the files whatever the threads do.
+
+use crate::container::File;
+use crate::error::ReadError;
+use crate::read::{Limits, Machines, look};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Larger files are opened only in their turn, so that at most one of them is
+/// in memory.
+const LARGE: u64 = 64 << 20;
+
+/// Reads `files` on so many threads.
+///
+/// # Errors
+/// The first, in order of the files.
+pub fn read(
+    files: &[File],
+    limits: &Limits,
+    threads: usize,
+    machines: &mut Machines,
+) -> Result<(), ReadError> {
+    let next = AtomicUsize::new(0);
+    let turns = Turns {
+        state: Mutex::new(State { turn: 0, failed: None, machines }),
+        moved: Condvar::new(),
+    };
+    let work = || {
+        while let Some((at, file)) = next_of(files, &next) {
+            let turn = Turn { turns: &turns, at };
+            // What has no size (a pipe, standard input) may be as large as it likes.
+            let large = !(1..=LARGE).contains(&file.size());
+            if large {
+                drop(turn.wait());
+            }
+            let result = file.open(limits, &mut |source| {
+                let found = (!large).then(|| look(&source));
+                let mut state = turn.wait();
+                if state.failed.is_none() {
+                    state.machines.add(source, found);
+                }
+            });
+            if let Err(e) = result {
+                turn.wait().failed.get_or_insert(e);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.min(files.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let state = turns.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    state.failed.map_or(Ok(()), Err)
+}
+
+fn next_of<'a>(files: &'a [File], next: &AtomicUsize) -> Option<(usize, &'a File)> {
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    files.get(at).map(|file| (at, file))
+}
+
+struct State<'a> {
+    /// The file whose turn it is.
+    turn: usize,
+    failed: Option<ReadError>,
+    machines: &'a mut Machines,
+}
+
+struct Turns<'a> {
+    state: Mutex<State<'a>>,
+    moved: Condvar,
+}
+
+/// The turn of one file. It ends when this is dropped, even by a panic: the
+/// others must not wait for ever.
+struct Turn<'a, 'b> {
+    turns: &'a Turns<'b>,
+    at: usize,
+}
+
+impl<'b> Turn<'_, 'b> {
+    fn wait(&self) -> MutexGuard<'_, State<'b>> {
+        let state = self.turns.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let early = |s: &mut State<'_>| s.turn < self.at;
+        self.turns.moved.wait_while(state, early).unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Turn<'_, '_> {
+    fn drop(&mut self) {
+        self.wait().turn += 1;
+        self.turns.moved.notify_all();
+    }
+}
