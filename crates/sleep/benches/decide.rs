@@ -1,8 +1,9 @@
 //! How long `tune` takes on one core: generated boards of 1,000 devices at
 //! several shares of async devices, and the machines of the zoo.
 //!
-//! `cargo bench -p dormouse-sleep --bench decide [SIMULATIONS]` prints seconds of
-//! computing; nothing is asserted, because machines differ.
+//! `cargo bench -p dormouse-sleep --bench decide [SIMULATIONS [BOARD [POLICY]]]`
+//! prints seconds of computing; nothing is asserted, because machines differ.
+//! BOARD is the begin of a name in the first column.
 
 use dormouse_board::generate::{Options as BoardOptions, SHARES, generate};
 use dormouse_board::{Board, parse};
@@ -36,13 +37,18 @@ fn boards() -> Vec<(String, Board)> {
 
 fn main() {
     let started = Instant::now();
-    let given = std::env::args().skip(1).find_map(|a| a.parse().ok());
+    let args: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    let given = args.first().and_then(|a| a.parse().ok());
+    let wanted = args.get(1).map_or("", String::as_str);
     println!(
         "{:<28}{:>6}{:>9}{:>13}{:>9}{:>13}",
         "board", "rules", "devices", "simulations", "seconds", "tuned"
     );
-    for (name, board) in boards() {
+    for (name, board) in boards().into_iter().filter(|(name, _)| name.starts_with(wanted)) {
         for policy in [&G1, &G4] {
+            if args.get(2).is_some_and(|p| p != policy.name) {
+                continue;
+            }
             let mut settings =
                 Settings { profile: Profile::x86(), pm_async: None, wakeup_at: None };
             settings.complete(&board, None);

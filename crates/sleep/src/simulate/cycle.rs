@@ -28,22 +28,37 @@ pub(super) enum NoRun {
     Late,
 }
 
-/// Runs a cycle on the CPUs of the profile; gives up as soon as it takes longer
-/// than `limit`.
+/// What a search knows of the cycle it asks for.
+#[derive(Clone, Copy)]
+pub(super) struct Search<'a> {
+    /// Of the same topology and settings.
+    pub(super) floor: &'a Floor,
+    /// Longer cycles do not matter.
+    pub(super) limit: Ns,
+}
+
+impl Search<'_> {
+    /// How late `phase` may end at most.
+    fn limit(search: Option<Search<'_>>, phase: Phase) -> Ns {
+        search.map_or(Ns::MAX, |s| s.limit - s.floor.after(phase))
+    }
+}
+
+/// Runs a cycle on the CPUs of the profile. For a `search` it gives up as soon
+/// as it takes longer than that allows, and records no callbacks.
 pub(super) fn run(
     topology: &Topology,
     policy: &Policy,
     settings: &Settings,
-    floor: &Floor,
-    limit: Ns,
+    search: Option<Search<'_>>,
 ) -> Result<Run, NoRun> {
     let limited = matches!(&settings.profile.cpus, Some(Cpus::List(l)) if !l.is_empty());
     if !limited {
-        run_on::<Unlimited>(topology, policy, settings, floor, limit)
+        run_on::<Unlimited>(topology, policy, settings, search)
     } else if settings.profile.shared {
-        run_on::<Icount>(topology, policy, settings, floor, limit)
+        run_on::<Icount>(topology, policy, settings, search)
     } else {
-        run_on::<Smp>(topology, policy, settings, floor, limit)
+        run_on::<Smp>(topology, policy, settings, search)
     }
 }
 
@@ -51,10 +66,9 @@ fn run_on<C: CpuModel>(
     topology: &Topology,
     policy: &Policy,
     settings: &Settings,
-    floor: &Floor,
-    limit: Ns,
+    search: Option<Search<'_>>,
 ) -> Result<Run, NoRun> {
-    let mut e = Engine::<C>::new(topology, policy, settings);
+    let mut e = Engine::<C>::new(topology, policy, settings, search.is_none());
     let mut cycle = Cycle {
         mode: Mode::Simulated,
         outcome: Outcome::Slept,
@@ -74,7 +88,7 @@ fn run_on<C: CpuModel>(
             break;
         }
         depth = reached;
-        e.limit = limit - floor.after(phase);
+        e.limit = Search::limit(search, phase);
         middle(&mut e, &mut cycle, phase)?;
         failure = e.error;
     }
@@ -102,12 +116,12 @@ fn run_on<C: CpuModel>(
     }
     // A failed phase is undone from its own mirror on.
     if depth >= Depth::Noirq {
-        e.limit = limit - floor.after(Phase::ResumeNoirq);
+        e.limit = Search::limit(search, Phase::ResumeNoirq);
         middle(&mut e, &mut cycle, Phase::ResumeNoirq)?;
     }
     if depth >= Depth::Late {
         let late_failed = depth == Depth::Late;
-        e.limit = limit - floor.after(Phase::ResumeEarly);
+        e.limit = Search::limit(search, Phase::ResumeEarly);
         middle(&mut e, &mut cycle, Phase::ResumeEarly)?;
         if late_failed {
             // dpm_resume_early() runs inside the bracket of the failed phase.
@@ -117,7 +131,7 @@ fn run_on<C: CpuModel>(
             }
         }
     }
-    e.limit = limit - floor.after(Phase::Resume);
+    e.limit = Search::limit(search, Phase::Resume);
     middle(&mut e, &mut cycle, Phase::Resume)?;
     let start = e.now;
     e.dpm_complete();
@@ -129,10 +143,12 @@ fn run_on<C: CpuModel>(
 fn finish<C: CpuModel>(mut e: Engine<'_, C>, mut cycle: Cycle) -> Run {
     cycle.end = e.now;
     cycle.counts = e.tally.counts();
-    cycle.threads = (0..e.threads().min(usize::from(u16::MAX) + 1))
-        .map(|i| Thread { pid: 0, name: Sym::EMPTY, is_main: Some(i == MAIN as usize) })
-        .collect();
-    cycle.callbacks = core::mem::take(&mut e.callbacks);
+    if e.records {
+        cycle.threads = (0..e.threads().min(usize::from(u16::MAX) + 1))
+            .map(|i| Thread { pid: 0, name: Sym::EMPTY, is_main: Some(i == MAIN as usize) })
+            .collect();
+        cycle.callbacks = core::mem::take(&mut e.callbacks);
+    }
     Run { cycle, tally: e.tally }
 }
 

@@ -135,7 +135,7 @@ pub fn simulate(board: &Board, policy: &Policy, settings: &Settings) -> Result<R
 /// # Errors
 /// [`Stuck::Deadlock`].
 pub fn run(topology: &Topology, policy: &Policy, settings: &Settings) -> Result<Run, Stuck> {
-    match cycle::run(topology, policy, settings, &Floor::default(), Ns::MAX) {
+    match cycle::run(topology, policy, settings, None) {
         Ok(run) => Ok(run),
         Err(cycle::NoRun::Stuck(stuck)) => Err(stuck),
         // Nothing lasts longer than this.
@@ -145,7 +145,8 @@ pub fn run(topology: &Topology, policy: &Policy, settings: &Settings) -> Result<
 
 /// [`run`] for a search that knows a better schedule: `None` as soon as it is
 /// certain that the cycle, device phases and the time between them, takes longer
-/// than `limit`. `floor` is of the same topology and settings.
+/// than `limit`. `floor` is of the same topology and settings. The cycle has its
+/// phases, but neither callbacks nor threads.
 ///
 /// # Errors
 /// [`Stuck::Deadlock`], if it is met before that.
@@ -156,7 +157,7 @@ pub fn run_within(
     floor: &Floor,
     limit: Ns,
 ) -> Result<Option<Run>, Stuck> {
-    match cycle::run(topology, policy, settings, floor, limit) {
+    match cycle::run(topology, policy, settings, Some(cycle::Search { floor, limit })) {
         Ok(run) => Ok(Some(run).filter(|r| r.cycle.end <= limit)),
         Err(cycle::NoRun::Late) => Ok(None),
         Err(cycle::NoRun::Stuck(stuck)) => Err(stuck),

@@ -62,9 +62,11 @@ impl<C: CpuModel> Engine<'_, C> {
             C::mutex_unlock(self, lock);
         }
         let error = ret.min(0);
-        let record = &mut self.callbacks[self.threads[t as usize].record as usize];
-        record.end = self.now;
-        record.error = error;
+        let record = self.threads[t as usize].record as usize;
+        if let Some(record) = self.callbacks.get_mut(record) {
+            record.end = self.now;
+            record.error = error;
+        }
         if error < 0 {
             // On the way up an error is only noted.
             self.fail(Failure::Device { device: d, errno: error });
@@ -95,8 +97,11 @@ impl<C: CpuModel> Engine<'_, C> {
     #[inline]
     pub(super) fn complete_all(&mut self, d: u32) -> u32 {
         self.set(d, state::DONE);
-        let mut list = self.devices[d as usize].waiters;
-        self.devices[d as usize].waiters = (NONE, NONE);
+        let waiters = &mut self.devices[d as usize].waiters;
+        if waiters.0 == NONE {
+            return 0;
+        }
+        let mut list = core::mem::replace(waiters, (NONE, NONE));
         let mut woken = 0;
         loop {
             let t = pop_waiter(&mut list, &self.threads);

@@ -32,8 +32,9 @@ impl<C: CpuModel> Engine<'_, C> {
     #[inline]
     fn device_resume(&mut self, t: u32, d: u32) -> Flow {
         self.devices[d as usize].at = 0;
-        if self.returns_at_once(d) {
-            if self.phase == Phase::Resume && self.has(d, state::DIRECT) {
+        let flags = self.flags[d as usize];
+        if self.returns_at_once(d, flags) {
+            if self.phase == Phase::Resume && flags & state::DIRECT != 0 {
                 self.runtime_pm(t);
             }
             self.clear(d, self.phase_flag());
@@ -89,7 +90,7 @@ impl<C: CpuModel> Engine<'_, C> {
         let mut at = self.devices[d as usize].at as usize;
         while let Some(e) = edges.get(at) {
             let other = e.device();
-            let flags = self.devices[other].flags;
+            let flags = self.flags[other];
             if e.is_in(self.wait_mask)
                 && flags & state::DONE == 0
                 && (all || flags & state::ASYNC != 0)
@@ -127,7 +128,7 @@ impl<C: CpuModel> Engine<'_, C> {
             if suspends {
                 self.runtime_pm(t);
             }
-            if self.returns_at_once(d) {
+            if self.returns_at_once(d, self.flags[d as usize]) {
                 if suspends && self.has(d, state::DIRECT) {
                     self.runtime_pm(t);
                 }
@@ -143,22 +144,23 @@ impl<C: CpuModel> Engine<'_, C> {
     }
 
     /// Devices that a phase only completes, with the state this changes.
-    fn returns_at_once(&mut self, d: u32) -> bool {
-        let syscore = self.fact(d, fact::SYSCORE);
+    #[inline]
+    fn returns_at_once(&mut self, d: u32, flags: u16) -> bool {
+        let facts = self.topology.facts[d as usize];
+        let syscore = facts & fact::SYSCORE != 0;
         let early = &mut self.tally.early;
-        let direct = self.devices[d as usize].flags & state::DIRECT != 0;
+        let direct = flags & state::DIRECT != 0;
         match self.phase {
             Phase::Suspend => {
                 if syscore {
                     early.syscore += 1;
                     return true;
                 }
-                let flags = self.devices[d as usize].flags;
-                if self.fact(d, fact::WAKEUP) || flags & state::WAKEUP_PATH != 0 {
-                    self.clear(d, state::DIRECT);
+                if !direct {
                     return false;
                 }
-                if direct && self.fact(d, fact::RUNTIME_SUSPENDED | fact::NO_CALLBACKS) {
+                let stays = facts & (fact::RUNTIME_SUSPENDED | fact::NO_CALLBACKS) != 0;
+                if stays && facts & fact::WAKEUP == 0 && flags & state::WAKEUP_PATH == 0 {
                     self.set(d, state::SUSPENDED);
                     self.tally.early.direct_complete += 1;
                     return true;
@@ -180,17 +182,16 @@ impl<C: CpuModel> Engine<'_, C> {
                 syscore
             }
             Phase::ResumeEarly if syscore && self.policy.syscore_is_late => {
-                !self.has(d, state::LATE)
+                flags & state::LATE == 0
             }
             _ => {
-                let flag = self.phase_flag();
                 if syscore {
                     self.tally.early.syscore += 1;
                     true
                 } else if direct {
                     self.tally.early.direct_complete += 1;
                     true
-                } else if !self.has(d, flag) {
+                } else if flags & self.phase_flag() == 0 {
                     self.tally.early.not_suspended += 1;
                     true
                 } else {
@@ -202,7 +203,7 @@ impl<C: CpuModel> Engine<'_, C> {
 
     /// Whether a device that may start now has a callback to run in this phase.
     pub(super) fn runs_something(&self, d: u32) -> bool {
-        let flags = self.devices[d as usize].flags;
+        let flags = self.flags[d as usize];
         let facts = self.topology.facts[d as usize];
         if !self.has_callback(d) || facts & fact::SYSCORE != 0 {
             return false;
@@ -247,14 +248,15 @@ impl<C: CpuModel> Engine<'_, C> {
     /// A superior of a device that really suspended must be resumed properly;
     /// links in any state count. The wakeup path goes up to the parent.
     fn dpm_clear_superiors_direct_complete(&mut self, d: u32) {
-        let wakeup = self.fact(d, fact::WAKEUP) || self.has(d, state::WAKEUP_PATH);
-        let parent = self.topology.parent[d as usize];
-        if wakeup && parent != NONE {
-            self.set(parent, state::WAKEUP_PATH);
+        if self.fact(d, fact::WAKEUP) || self.has(d, state::WAKEUP_PATH) {
+            let parent = self.topology.parent[d as usize];
+            if parent != NONE {
+                self.set(parent, state::WAKEUP_PATH);
+            }
         }
         let topology = self.topology;
         for e in topology.superiors.of(d as usize) {
-            self.devices[e.device()].flags &= !state::DIRECT;
+            self.flags[e.device()] &= !state::DIRECT;
         }
     }
 

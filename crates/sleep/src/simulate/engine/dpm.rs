@@ -31,20 +31,21 @@ impl<C: CpuModel> Engine<'_, C> {
     fn count_missing(&mut self) {
         let edges = self.dependencies();
         self.ready_sync.clear();
+        self.missing.resize(self.topology.len(), 0);
         for i in 0..self.order.len() {
             let d = self.order[i];
             let mut missing = 0;
             for e in edges.of(d as usize) {
                 missing += u32::from(self.counts(d, *e));
             }
-            self.devices[d as usize].missing = missing;
+            self.missing[d as usize] = missing;
         }
     }
 
     /// Whether the counter of `d` includes dependency `e`.
     fn counts(&self, d: u32, e: Edge) -> bool {
         e.is_in(self.wait_mask)
-            && self.devices[e.device()].flags & state::LISTED != 0
+            && self.flags[e.device()] & state::LISTED != 0
             && (self.policy.counts_against_order
                 || match self.direction {
                     Direction::Suspend => e.device() > d as usize,
@@ -84,7 +85,7 @@ impl<C: CpuModel> Engine<'_, C> {
             }
             FirstPass::StartReady => {
                 self.threads[MAIN as usize].home = Step::DpmFirstPass;
-                if self.devices[d as usize].missing == 0 && self.start(MAIN, d, NONE) {
+                if self.missing[d as usize] == 0 && self.start(MAIN, d, NONE) {
                     return Flow::Go(cost);
                 }
             }
@@ -119,7 +120,7 @@ impl<C: CpuModel> Engine<'_, C> {
     /// Queues `d` if it is asynchronous and nobody did yet; true if it did.
     #[inline]
     pub(super) fn dpm_async_fn(&mut self, d: u32) -> bool {
-        let flags = &mut self.devices[d as usize].flags;
+        let flags = &mut self.flags[d as usize];
         if *flags & (state::WIP | state::ASYNC) != state::ASYNC {
             return false;
         }
@@ -178,7 +179,6 @@ impl<C: CpuModel> Engine<'_, C> {
     }
 
     fn run_here(&mut self, d: u32, home: Step) {
-        self.devices[d as usize].caller = NONE;
         let main = &mut self.threads[MAIN as usize];
         main.owed += self.costs.visit;
         main.device = d;
@@ -234,7 +234,7 @@ impl<C: CpuModel> Engine<'_, C> {
                 self.cursor += 1;
                 continue;
             }
-            if self.devices[d as usize].missing > 0 {
+            if self.missing[d as usize] > 0 {
                 self.set(d, state::AWAITED);
                 return self.main_sleeps();
             }

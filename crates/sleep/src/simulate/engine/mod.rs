@@ -92,19 +92,23 @@ pub(super) mod state {
     pub(crate) const WAKEUP_PATH: u16 = 256;
     /// The main thread sleeps until this device is ready.
     pub(crate) const AWAITED: u16 = 512;
+    /// From this bit on: which list it is on, 0 `dpm_list` … 4 `dpm_noirq_list`.
+    pub(crate) const LIST: u32 = 12;
+
+    /// `flags` of a device that moves to another list.
+    pub(crate) fn on_list(flags: u16, list: u16) -> u16 {
+        flags & ((1 << LIST) - 1) | list << LIST
+    }
 }
 
+/// What else phases change. The flags are apart from it, because a walk looks at
+/// those of every device: they stay in the nearest cache.
 #[derive(Clone, Copy, Debug)]
 struct Device {
-    flags: u16,
-    /// Which list it is on: 0 `dpm_list` … 4 `dpm_noirq_list`.
-    level: u8,
     /// Position in its dependencies (waiting) or dependents (triggering).
     at: u32,
     /// Whose trigger runs this device in place; NONE if a thread's own.
     caller: u32,
-    /// Dependencies that are not done.
-    missing: u32,
     /// Threads that wait for its completion, first and last.
     waiters: (u32, u32),
 }
@@ -145,7 +149,9 @@ pub(super) enum Step {
     MutexLock,
 }
 
+/// One line of a cache each.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Thread {
     step: Step,
     /// Where the main thread goes on after a device.
@@ -203,7 +209,11 @@ pub(super) struct Engine<'a, C> {
     ready: VecDeque<u32>,
     main_ready: bool,
     threads: Vec<Thread>,
+    /// [`state`] of each device.
+    flags: Vec<u16>,
     devices: Vec<Device>,
+    /// Dependencies of each device that are not done, if the policy counts them.
+    missing: Vec<u32>,
     mutexes: Vec<Mutex>,
     pool: WorkerPool,
     cpus: C,
@@ -226,6 +236,8 @@ pub(super) struct Engine<'a, C> {
     broke: bool,
     pub(super) error: Option<Failure>,
 
+    /// Callbacks are recorded; a search wants their sum alone.
+    pub(super) records: bool,
     pub(super) callbacks: Vec<Callback>,
     pub(super) tally: Tally,
 }
@@ -251,6 +263,7 @@ impl<'a, C: CpuModel> Engine<'a, C> {
         topology: &'a Topology,
         policy: &'a Policy,
         settings: &'a super::Settings,
+        records: bool,
     ) -> Engine<'a, C> {
         let n = topology.len();
         let profile = &settings.profile;
@@ -276,7 +289,9 @@ impl<'a, C: CpuModel> Engine<'a, C> {
             ready: VecDeque::with_capacity(workers + 1),
             main_ready: false,
             threads: Vec::with_capacity(workers + 1),
+            flags: vec![state::DONE; n],
             devices: vec![Device::new(); n],
+            missing: Vec::new(),
             mutexes: vec![Mutex::new(); topology.locks as usize + 1],
             pool: WorkerPool::new(n, workers, max_active),
             cpus: C::new(profile, workers),
@@ -294,7 +309,8 @@ impl<'a, C: CpuModel> Engine<'a, C> {
             main_at_barrier: false,
             broke: false,
             error: None,
-            callbacks: Vec::with_capacity(8 * topology.list.len()),
+            records,
+            callbacks: Vec::with_capacity(if records { 8 * topology.list.len() } else { 0 }),
             tally: Tally::default(),
         };
         e.threads.push(Thread::new(Step::Finished));
@@ -466,15 +482,15 @@ impl<'a, C: CpuModel> Engine<'a, C> {
     }
 
     fn has(&self, d: u32, flags: u16) -> bool {
-        self.devices[d as usize].flags & flags != 0
+        self.flags[d as usize] & flags != 0
     }
 
     fn set(&mut self, d: u32, flags: u16) {
-        self.devices[d as usize].flags |= flags;
+        self.flags[d as usize] |= flags;
     }
 
     fn clear(&mut self, d: u32, flags: u16) {
-        self.devices[d as usize].flags &= !flags;
+        self.flags[d as usize] &= !flags;
     }
 
     fn fact(&self, d: u32, facts: u16) -> bool {
@@ -515,14 +531,14 @@ impl<'a, C: CpuModel> Engine<'a, C> {
         self.main_waits = false;
         self.order.clear();
         let (from, _) = levels(phase);
+        let workers = if self.asynchronous { fact::ASYNC } else { 0 };
         for &d in &self.topology.list {
-            let device = &mut self.devices[d as usize];
-            device.flags &= !(state::WIP | state::ASYNC | state::LISTED | state::AWAITED);
-            device.caller = NONE;
-            if device.level == from {
-                device.flags |= state::LISTED;
-                if self.asynchronous && self.topology.facts[d as usize] & fact::ASYNC != 0 {
-                    device.flags |= state::ASYNC;
+            let flags = &mut self.flags[d as usize];
+            *flags &= !(state::WIP | state::ASYNC | state::LISTED | state::AWAITED);
+            if *flags >> state::LIST == from {
+                *flags |= state::LISTED;
+                if self.topology.facts[d as usize] & workers != 0 {
+                    *flags |= state::ASYNC;
                 }
                 self.order.push(d);
             }
@@ -541,16 +557,19 @@ impl<'a, C: CpuModel> Engine<'a, C> {
             _ => self.order.len(),
         };
         for (i, &d) in self.order.iter().enumerate() {
-            let device = &mut self.devices[d as usize];
-            device.flags |= state::DONE;
+            let flags = &mut self.flags[d as usize];
+            *flags |= state::DONE;
             if i < moved {
-                device.level = to;
+                *flags = state::on_list(*flags, to);
             }
         }
     }
 
-    /// Records the begin of a callback.
+    /// Records the begin of a callback, if callbacks are recorded.
     fn record(&mut self, t: u32, d: u32) -> u32 {
+        if !self.records {
+            return NONE;
+        }
         let index = self.callbacks.len() as u32;
         self.callbacks.push(Callback {
             device: DeviceId(d),
@@ -571,7 +590,7 @@ impl<'a, C: CpuModel> Engine<'a, C> {
         self.topology
             .list
             .iter()
-            .map(|&d| (d, self.devices[d as usize].flags))
+            .map(|&d| (d, self.flags[d as usize]))
             .filter(|&(_, flags)| flags & state::LISTED != 0)
     }
 
@@ -583,14 +602,7 @@ impl<'a, C: CpuModel> Engine<'a, C> {
 
 impl Device {
     fn new() -> Device {
-        Device {
-            flags: state::DONE,
-            level: 0,
-            at: 0,
-            caller: NONE,
-            missing: 0,
-            waiters: (NONE, NONE),
-        }
+        Device { at: 0, caller: NONE, waiters: (NONE, NONE) }
     }
 }
 
@@ -622,7 +634,7 @@ fn wait_mask(policy: &Policy) -> u8 {
 }
 
 /// The lists between which a phase moves devices.
-fn levels(phase: Phase) -> (u8, u8) {
+fn levels(phase: Phase) -> (u16, u16) {
     match phase {
         Phase::Suspend => (1, 2),
         Phase::Late => (2, 3),

@@ -29,7 +29,7 @@ impl<C: CpuModel> Engine<'_, C> {
         }
         for i in 0..done {
             let d = self.order[i];
-            self.devices[d as usize].level = 1;
+            self.flags[d as usize] = state::on_list(self.flags[d as usize], 1);
         }
     }
 
@@ -39,23 +39,25 @@ impl<C: CpuModel> Engine<'_, C> {
         for i in (0..self.order.len()).rev() {
             let d = self.order[i];
             self.one(d, self.costs.finish);
-            self.devices[d as usize].level = 0;
+            self.flags[d as usize] = state::on_list(self.flags[d as usize], 0);
         }
     }
 
     /// One device, in the main thread; traces show all of them here.
     fn one(&mut self, d: u32, cost: Ns) -> i32 {
-        self.now += self.computing_time(MAIN, cost);
+        self.now += C::computing_time(self, MAIN, cost);
         let record = self.record(MAIN, d) as usize;
         if !self.has_callback(d) || self.fact(d, fact::SYSCORE) {
             return 0;
         }
         self.tally.callbacks += 1;
         let work = self.work[d as usize];
-        let compute = self.computing_time(MAIN, work.compute.max(Ns::ZERO));
+        let compute = C::computing_time(self, MAIN, work.compute.max(Ns::ZERO));
         self.now += compute + work.sleep.max(Ns::ZERO);
-        self.callbacks[record].end = self.now;
-        self.callbacks[record].error = work.ret.min(0);
+        if let Some(record) = self.callbacks.get_mut(record) {
+            record.end = self.now;
+            record.error = work.ret.min(0);
+        }
         work.ret
     }
 }

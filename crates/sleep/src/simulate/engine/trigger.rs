@@ -25,36 +25,36 @@ impl<C: CpuModel> Engine<'_, C> {
     /// Offers parent or children, under the list mutex.
     pub(super) fn dpm_async_tree(&mut self, t: u32, d: u32) -> Flow {
         let edges = self.dependents().of(d as usize);
-        loop {
-            match edges.get(self.devices[d as usize].at as usize) {
-                Some(e) if e.kind() == TREE => {
-                    self.devices[d as usize].at += 1;
-                    if self.dpm_async_with_cleanup(t, e.device() as u32) {
-                        let cost = self.costs.trigger + self.costs.queue;
-                        return self.go(t, Step::DpmAsyncTree, cost);
-                    }
-                }
-                _ => {
-                    C::mutex_unlock(self, DPM_LIST_MTX);
-                    return match self.walk.finished {
-                        Finished::QueueTreeAndLinks => self.dpm_async_links(t, d),
-                        _ => self.device_return(t, d),
-                    };
-                }
+        let mut at = self.devices[d as usize].at;
+        while let Some(e) = edges.get(at as usize)
+            && e.kind() == TREE
+        {
+            at += 1;
+            if self.dpm_async_with_cleanup(t, e.device() as u32) {
+                self.devices[d as usize].at = at;
+                return self.go(t, Step::DpmAsyncTree, self.costs.trigger + self.costs.queue);
             }
         }
+        C::mutex_unlock(self, DPM_LIST_MTX);
+        if self.walk.finished == Finished::QueueTreeAndLinks && (at as usize) < edges.len() {
+            self.devices[d as usize].at = at;
+            return self.dpm_async_links(t, d);
+        }
+        self.device_return(t, d)
     }
 
     /// Offers suppliers or consumers. Dormant links do not trigger; links that
     /// are not waited for do.
     pub(super) fn dpm_async_links(&mut self, t: u32, d: u32) -> Flow {
         let edges = self.dependents().of(d as usize);
-        while let Some(e) = edges.get(self.devices[d as usize].at as usize) {
-            self.devices[d as usize].at += 1;
+        let mut at = self.devices[d as usize].at;
+        while let Some(e) = edges.get(at as usize) {
+            at += 1;
             if e.kind() == kind_number(LinkKind::Dormant) {
                 continue;
             }
             if self.dpm_async_with_cleanup(t, e.device() as u32) {
+                self.devices[d as usize].at = at;
                 return self.go(t, Step::DpmAsyncLinks, self.costs.trigger + self.costs.queue);
             }
         }
@@ -84,7 +84,7 @@ impl<C: CpuModel> Engine<'_, C> {
             if !self.counted_by(d, x, *e) {
                 continue;
             }
-            let missing = &mut self.devices[x as usize].missing;
+            let missing = &mut self.missing[x as usize];
             *missing = missing.saturating_sub(1);
             if *missing > 0 || self.failed() {
                 continue;
@@ -160,10 +160,12 @@ impl<C: CpuModel> Engine<'_, C> {
     /// to what the thread did before.
     #[inline]
     fn device_return(&mut self, t: u32, d: u32) -> Flow {
-        let caller = core::mem::replace(&mut self.devices[d as usize].caller, NONE);
-        if caller != NONE {
-            self.threads[t as usize].device = caller;
-            return self.go(t, Step::StartReady, Ns::ZERO);
+        if self.walk.finished == Finished::StartReady {
+            let caller = core::mem::replace(&mut self.devices[d as usize].caller, NONE);
+            if caller != NONE {
+                self.threads[t as usize].device = caller;
+                return self.go(t, Step::StartReady, Ns::ZERO);
+            }
         }
         if t == MAIN {
             return self.go(MAIN, self.threads[MAIN as usize].home, Ns::ZERO);

@@ -168,7 +168,6 @@ impl<C: CpuModel> Engine<'_, C> {
         let thread = &mut self.threads[t as usize];
         thread.device = d;
         thread.asynchronous = true;
-        self.devices[d as usize].caller = NONE;
         self.device(t, d)
     }
 

@@ -279,8 +279,8 @@ impl CpuModel for Icount {
         e.cpus.turn = e.threads[MAIN as usize].cpu as usize;
     }
 
-    fn time_on(&self, cpu: u32, work: Ns) -> Ns {
-        at_speed(work, self.speeds[cpu as usize])
+    fn computing_time(e: &Engine<'_, Self>, t: u32, work: Ns) -> Ns {
+        at_speed(work, e.cpus.speeds[e.threads[t as usize].cpu as usize])
     }
 
     fn wake(e: &mut Engine<'_, Self>, t: u32, latency: Ns) {
@@ -305,7 +305,7 @@ impl CpuModel for Icount {
     }
 
     fn compute(e: &mut Engine<'_, Self>, t: u32, work: Ns) -> bool {
-        let time = e.computing_time(t, work);
+        let time = Icount::computing_time(e, t, work);
         let cpu = e.threads[t as usize].cpu as usize;
         let end = e.now + time;
         if e.cpus.turn == cpu && !(e.cpus.interrupted && t == MAIN) && e.events.next >= end {

@@ -40,8 +40,8 @@ pub(in crate::simulate) trait CpuModel: Sized {
     /// A phase begins, with the main thread about to run.
     fn begin_phase(_e: &mut Engine<'_, Self>) {}
 
-    /// Time that `work` of computing takes on `cpu`.
-    fn time_on(&self, cpu: u32, work: Ns) -> Ns;
+    /// Time that `work` of computing takes on the CPU of `t`.
+    fn computing_time(e: &Engine<'_, Self>, t: u32, work: Ns) -> Ns;
 
     /// `t` sleeps and shall run; on a CPU that is idle it does so `latency` later.
     fn wake(e: &mut Engine<'_, Self>, t: u32, latency: Ns);
@@ -97,11 +97,6 @@ pub(in crate::simulate) trait CpuModel: Sized {
 }
 
 impl<C: CpuModel> Engine<'_, C> {
-    /// Time that `work` of computing takes on the CPU of `t`.
-    pub(super) fn computing_time(&self, t: u32, work: Ns) -> Ns {
-        self.cpus.time_on(self.threads[t as usize].cpu, work)
-    }
-
     /// Lets `t` compute where other threads compute at the same time.
     #[inline(always)]
     fn compute_in_parallel(&mut self, t: u32, time: Ns) -> bool {

@@ -10,6 +10,8 @@ pub(in crate::simulate) struct Smp {
     speeds: Vec<u32>,
     /// CPUs differ in speed.
     mixed: bool,
+    /// All have the speed that times are for.
+    standard: bool,
     /// A bit for each CPU.
     idle: Vec<u64>,
     /// Threads that wait for a CPU.
@@ -50,6 +52,7 @@ impl CpuModel for Smp {
         }
         Smp {
             mixed: speeds.windows(2).any(|w| w[0] != w[1]),
+            standard: speeds.iter().all(|&s| s == 1000),
             speeds,
             idle,
             queue: VecDeque::with_capacity(workers + 1),
@@ -61,8 +64,11 @@ impl CpuModel for Smp {
     }
 
     #[inline(always)]
-    fn time_on(&self, cpu: u32, work: Ns) -> Ns {
-        at_speed(work, self.speeds[cpu as usize])
+    fn computing_time(e: &Engine<'_, Self>, t: u32, work: Ns) -> Ns {
+        if e.cpus.standard {
+            return work;
+        }
+        at_speed(work, e.cpus.speeds[e.threads[t as usize].cpu as usize])
     }
 
     #[inline]
@@ -86,7 +92,7 @@ impl CpuModel for Smp {
 
     #[inline(always)]
     fn compute(e: &mut Engine<'_, Self>, t: u32, work: Ns) -> bool {
-        let time = e.computing_time(t, work);
+        let time = Smp::computing_time(e, t, work);
         e.compute_in_parallel(t, time)
     }
 

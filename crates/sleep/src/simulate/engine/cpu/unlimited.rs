@@ -11,7 +11,7 @@ impl CpuModel for Unlimited {
 
     fn begin_cycle(_: &mut Engine<'_, Self>, _: &Profile) {}
 
-    fn time_on(&self, _: u32, work: Ns) -> Ns {
+    fn computing_time(_: &Engine<'_, Self>, _: u32, work: Ns) -> Ns {
         work
     }
 
