@@ -9,7 +9,6 @@ use dormouse_lab::capture::{Wish, capture};
 use dormouse_lab::kernels::{self, Kernel};
 use dormouse_lab::plan::Sleep;
 use dormouse_lab::qemu::{Accel, Arch, Machine, installed, usual_cpus};
-use dormouse_model::time::Ns;
 use dormouse_record::recording::Recording;
 use dormouse_sleep::compare::Comparison;
 use dormouse_sleep::simulate::kernel::Kernel as Release;
@@ -175,7 +174,7 @@ impl Lab {
             settings.profile.cpus = Some(Cpus::equal(cpus));
         }
         // No CPU goes down at this level of sleep.
-        settings.profile.first_tick = (Ns::ZERO, Ns::ZERO);
+        settings.profile.keep_cpus();
         settings.complete(board, by.kernel.as_ref());
         draws(board, by, &settings).map_err(|e| anyhow!("{e}"))
     }

@@ -5,7 +5,7 @@ use dormouse_model::capture::{Capture, Machine};
 use dormouse_model::time::Ns;
 use dormouse_sleep::simulate::calibrate::calibrate;
 use dormouse_sleep::simulate::policy::Policy;
-use dormouse_sleep::simulate::{Costs, Cpus, Profile, Settings, simulate};
+use dormouse_sleep::simulate::{Costs, Cpus, Emulator, Profile, Settings, simulate};
 
 /// What a recorder would have written on a machine with these costs.
 fn recording(seed: u64, share: u32, policy: &str, release: &str, costs: Costs) -> Capture {
@@ -118,7 +118,8 @@ fn costs_of_the_main_thread_are_read_from_its_gaps() {
             ..Options::default()
         });
         board.pm_async = false;
-        let profile = Profile { costs: truth, shared: true, ..Profile::x86() };
+        let emulator = Some(Emulator::default());
+        let profile = Profile { costs: truth, emulator, ..Profile::x86() };
         let mut settings = Settings { profile, pm_async: None, wakeup_at: None };
         settings.complete(&board, None);
         let policy = Policy::find("G4").expect("policy");

@@ -7,10 +7,20 @@ use dormouse_model::device::Device;
 use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
 use dormouse_sleep::simulate::policy::{ALL, Policy};
-use dormouse_sleep::simulate::{Costs, Cpus, Profile, Run, Settings, simulate};
+use dormouse_sleep::simulate::{Costs, Cpus, Emulator, Profile, Run, Settings, simulate};
 
 fn emulator(cpus: u32) -> Profile {
-    Profile { costs: Costs::COUNTED, cpus: Some(Cpus::equal(cpus)), shared: true, ..Profile::x86() }
+    with(cpus, Emulator::default())
+}
+
+fn with(cpus: u32, emulator: Emulator) -> Profile {
+    let (cpus, emulator) = (Some(Cpus::equal(cpus)), Some(emulator));
+    Profile { costs: Costs::COUNTED, cpus, emulator, ..Profile::x86() }
+}
+
+/// The last CPU has its first tick at some time in `first_tick`.
+fn late(cpus: u32, first_tick: (Ns, Ns), draw: u64) -> Profile {
+    with(cpus, Emulator { first_tick, draw, ..Emulator::default() })
 }
 
 fn run(board: &Board, policy: &str, profile: Profile) -> Run {
@@ -48,7 +58,7 @@ fn sleeps_overlap_and_computing_does_not() {
         assert!(t < Ns(1_500_000), "{policy}: {t}");
         let t = time(&run(&computing, policy, emulator(4)), Phase::Suspend);
         assert!(t > Ns::from_ms(4) && t < Ns(4_700_000), "{policy}: {t}");
-        let parallel = Profile { shared: false, ..emulator(4) };
+        let parallel = Profile { emulator: None, ..emulator(4) };
         let t = time(&run(&computing, policy, parallel), Phase::Suspend);
         assert!(t < Ns::from_ms(2), "{policy} on four real CPUs: {t}");
     }
@@ -67,12 +77,14 @@ fn every_policy_runs_everything_in_order() {
             ..Options::default()
         });
         for policy in ALL {
-            let mut profile = emulator(1 + seed as u32 % 4);
-            profile.preempts = Some(seed % 2 == 0);
+            let emulator = Emulator {
+                preempts: Some(seed % 2 == 0),
+                searches: Some(seed % 3 == 0),
+                first_tick: (Ns::from_ms(1), Ns::from_ms(1)),
+                draw: seed,
+            };
+            let mut profile = with(1 + seed as u32 % 4, emulator);
             profile.idle_workers = [2, 60][seed as usize / 2 % 2];
-            profile.first_tick = (Ns::from_ms(1), Ns::from_ms(1));
-            profile.searches = Some(seed % 3 == 0);
-            profile.draw = seed;
             let settings = Settings { profile, pm_async: None, wakeup_at: None };
             let first = simulate(&board, policy, &settings).expect("a schedule");
             let again = simulate(&board, policy, &settings).expect("a schedule");
@@ -102,12 +114,16 @@ fn the_last_cpu_wakes_nobody_before_its_first_tick() {
     let short = Work { sleep: Ns::from_us(50), ..Work::default() };
     let board = flat(8, Phase::ResumeNoirq, short);
     let tick = Ns::from_ms(3);
-    let with = |profile: Profile| time(&run(&board, "G4", profile), Phase::ResumeNoirq);
-    assert!(with(emulator(4)) < Ns::from_ms(1));
-    let late = with(Profile { first_tick: (tick, tick), ..emulator(4) });
-    assert!(late >= tick && late < tick + Ns(100_000), "{late}");
+    let noirq = |profile: Profile| time(&run(&board, "G4", profile), Phase::ResumeNoirq);
+    assert!(noirq(emulator(4)) < Ns::from_ms(1));
+    let mut four = late(4, (tick, tick), 0);
+    let took = noirq(four.clone());
+    assert!(took >= tick && took < tick + Ns(100_000), "{took}");
     // The first CPU is never offline.
-    assert!(with(Profile { first_tick: (tick, tick), ..emulator(1) }) < Ns::from_ms(1));
+    assert!(noirq(late(1, (tick, tick), 0)) < Ns::from_ms(1));
+    // Nor is the last one at a level of sleep that keeps all.
+    four.keep_cpus();
+    assert!(noirq(four) < Ns::from_ms(1));
 }
 
 #[test]
@@ -116,7 +132,7 @@ fn the_main_thread_comes_up_on_the_first_cpu() {
     board.pm_async = false;
     let tick = (Ns::from_ms(3), Ns::from_ms(5));
     for draw in 0..40 {
-        let r = run(&board, "G4", Profile { first_tick: tick, draw, ..emulator(4) });
+        let r = run(&board, "G4", late(4, tick, draw));
         let t = time(&r, Phase::ResumeNoirq);
         assert!(t < tick.0, "draw {draw}: {t}, so it slept on the last CPU");
     }
@@ -126,12 +142,12 @@ fn the_main_thread_comes_up_on_the_first_cpu() {
 fn when_the_first_tick_comes_is_drawn() {
     let board = flat(8, Phase::ResumeNoirq, Work { sleep: Ns(50_000), ..Work::default() });
     let tick = (Ns::from_ms(3), Ns::from_ms(5));
-    let late: Vec<Ns> = (1..=40)
-        .map(|draw| run(&board, "G4", Profile { first_tick: tick, draw, ..emulator(4) }))
+    let ends: Vec<Ns> = (1..=40)
+        .map(|draw| run(&board, "G4", late(4, tick, draw)))
         .map(|r| time(&r, Phase::ResumeNoirq))
         .filter(|t| *t >= tick.0)
         .collect();
-    let (first, last) = (late.iter().min().expect("one"), late.iter().max().expect("one"));
+    let (first, last) = (ends.iter().min().expect("one"), ends.iter().max().expect("one"));
     assert!(*last < tick.1 + Ns(100_000) && *last - *first > Ns::from_ms(1), "{first} to {last}");
 }
 
@@ -139,8 +155,8 @@ fn when_the_first_tick_comes_is_drawn() {
 fn old_workers_interrupt_the_walk_before_6_6() {
     let board = flat(60, Phase::Late, Work { sleep: Ns::from_us(5), ..Work::default() });
     let first = |preempts, idle_workers| {
-        let profile = Profile { preempts: Some(preempts), idle_workers, ..emulator(1) };
-        let r = run(&board, "G1", profile);
+        let emulator = Emulator { preempts: Some(preempts), ..Emulator::default() };
+        let r = run(&board, "G1", Profile { idle_workers, ..with(1, emulator) });
         let start = r.cycle.phase(Phase::Late).expect("late").start;
         let calls = r.cycle.callbacks.iter().filter(|c| c.phase == Phase::Late);
         calls.map(|c| c.start - start).min().expect("a callback")
@@ -161,7 +177,7 @@ fn a_due_timer_gives_the_turn_to_the_next_cpu() {
         board.graph.devices[d].async_flag = Some(d == 0);
     }
     for draw in 0..20 {
-        let r = run(&board, "G4", Profile { draw, ..emulator(4) });
+        let r = run(&board, "G4", with(4, Emulator { draw, ..Emulator::default() }));
         let start = r.cycle.phase(Phase::Resume).expect("resume").start;
         let ends: Vec<Ns> = (0..3)
             .map(|d| {
@@ -184,7 +200,8 @@ fn which_cpus_threads_ran_on_is_drawn() {
         durations: Durations { low: Ns::from_us(5), high: Ns::from_us(500) },
         ..Options::default()
     });
-    let draw = |draw| run(&board, "G4", Profile { draw, ..emulator(4) }).cycle.callbacks;
+    let draw =
+        |draw| run(&board, "G4", with(4, Emulator { draw, ..Emulator::default() })).cycle.callbacks;
     assert_eq!(draw(3), draw(3));
     let first = draw(1);
     assert!((2..6).any(|d| draw(d) != first));

@@ -127,7 +127,7 @@ impl Bench<'_> {
         let mut profile = fits.unwrap_or(&self.profiles[0]).1.clone();
         profile.cpus = profile.cpus.or_else(|| Some(Cpus::equal(Self::cpus(board))));
         // No CPU goes down at this level of sleep.
-        profile.first_tick = (Ns::ZERO, Ns::ZERO);
+        profile.keep_cpus();
         let mut settings = Settings { profile, pm_async: None, wakeup_at: None };
         settings.complete(board, self.by.kernel.as_ref());
         settings

@@ -157,7 +157,8 @@ pub fn calibrate(
         for p in &mut starts {
             let Costs { prepare, finish, .. } = p.costs;
             p.costs = Costs { prepare, finish, oversleep, ..Costs::COUNTED };
-            (p.cpus, p.shared, p.first_tick) = (None, true, first_tick);
+            p.cpus = None;
+            p.emulator.get_or_insert_default().first_tick = first_tick;
         }
         starts.truncate(1);
     }
@@ -372,15 +373,12 @@ fn median(mut values: Vec<i64>) -> Option<i64> {
 fn settings(profile: &Profile, s: &Sample) -> Settings {
     let mut profile = profile.clone();
     profile.idle_workers = s.idle;
-    profile.draw = s.draw;
     if profile.cpus.is_none() {
         profile.cpus = Some(Cpus::equal(s.cpus));
     }
-    if profile.preempts.is_none() {
-        profile.preempts = Some(s.kernel.is_some_and(|k| k.wakeups_preempt()));
-    }
-    if profile.searches.is_none() {
-        profile.searches = Some(s.kernel.is_none_or(|k| k.searches_new_domains()));
+    if let Some(emulator) = &mut profile.emulator {
+        emulator.draw = s.draw;
+        emulator.complete(s.kernel.as_ref());
     }
     if profile.max_active.is_none() {
         profile.max_active = Some(s.kernel.map_or(1024, |k| k.max_active(s.cpus)));
@@ -393,7 +391,9 @@ fn settings(profile: &Profile, s: &Sample) -> Settings {
 /// millisecond or more. A fit led by that would make all else worse.
 fn chance(profile: &Profile, s: &Sample) -> bool {
     let several = matches!(&profile.cpus, Some(Cpus::List(l)) if l.len() > 1);
-    several && s.topology.pm_async && profile.first_tick.1 > Ns::ZERO
+    several
+        && s.topology.pm_async
+        && profile.emulator.as_ref().is_some_and(|e| e.first_tick.1 > Ns::ZERO)
 }
 
 /// Sums of errors over the phases of one sample that chance does not decide: of

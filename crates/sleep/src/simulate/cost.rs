@@ -1,5 +1,6 @@
 //! What the machinery around the callbacks costs.
 
+use super::Emulator;
 use alloc::vec::Vec;
 use dormouse_model::time::Ns;
 
@@ -263,24 +264,8 @@ pub struct Profile {
     pub costs: Costs,
     /// CPUs; `None` takes the board's number.
     pub cpus: Option<Cpus>,
-    /// All CPUs share one computing thread, as the virtual CPUs of an emulator
-    /// do that counts instructions: sleeps overlap, computing does not.
-    pub shared: bool,
-    /// A worker that slept for long interrupts the main thread that wakes it,
-    /// where computing is shared; `None` is as the kernel does: before 6.6.
-    pub preempts: Option<bool>,
-    /// The scheduler looks for idle CPUs right after CPUs came up; what the
-    /// kernel does, if absent.
-    pub searches: Option<bool>,
-    /// Where computing is shared: how long into resume noirq timers of the CPU
-    /// that came up last wait for its first tick (CPUs begin with timers of low
-    /// resolution), earliest and latest: chance. Zero where CPUs stay online
-    /// (suspend-to-idle) or come up in time, as on hardware.
-    pub first_tick: (Ns, Ns),
-    /// Where computing is shared: which draw of what chance decides, the CPUs
-    /// that threads ran on before the cycle and the first tick. Zero: threads
-    /// are new, and the tick is in the middle.
-    pub draw: u64,
+    /// The machine is a guest whose CPUs take turns. Hardware has no such thing.
+    pub emulator: Option<Emulator>,
     /// A computing callback gives its CPU to a waiting thread after this time;
     /// zero never does.
     pub slice: Ns,
@@ -301,11 +286,7 @@ impl Profile {
             name: "zero".into(),
             costs: Costs::default(),
             cpus: Some(Cpus::Unlimited),
-            shared: false,
-            preempts: None,
-            searches: None,
-            first_tick: (Ns::ZERO, Ns::ZERO),
-            draw: 0,
+            emulator: None,
             slice: Ns::ZERO,
             idle_workers: 2,
             max_active: Some(u32::MAX),
@@ -319,11 +300,7 @@ impl Profile {
             name: "default: x86 (estimated, not fitted)".into(),
             costs: Costs::X86,
             cpus: None,
-            shared: false,
-            preempts: None,
-            searches: None,
-            first_tick: (Ns::ZERO, Ns::ZERO),
-            draw: 0,
+            emulator: None,
             slice: Ns::from_ms(3),
             idle_workers: 2,
             max_active: None,
@@ -339,6 +316,13 @@ impl Profile {
             costs: Costs::PHONE,
             cpus: Some(Cpus::List(alloc::vec![350, 350, 350, 350, 750, 750, 1000, 1000])),
             ..Profile::x86()
+        }
+    }
+
+    /// For a level of sleep at which no CPU goes down: none has to come up.
+    pub fn keep_cpus(&mut self) {
+        if let Some(emulator) = &mut self.emulator {
+            emulator.first_tick = (Ns::ZERO, Ns::ZERO);
         }
     }
 

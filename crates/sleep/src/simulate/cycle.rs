@@ -55,7 +55,7 @@ pub(super) fn run(
     let limited = matches!(&settings.profile.cpus, Some(Cpus::List(l)) if !l.is_empty());
     if !limited {
         run_on::<Unlimited>(topology, policy, settings, search)
-    } else if settings.profile.shared {
+    } else if settings.profile.emulator.is_some() {
         run_on::<Icount>(topology, policy, settings, search)
     } else {
         run_on::<Smp>(topology, policy, settings, search)

@@ -14,6 +14,7 @@ pub mod contention;
 pub mod cost;
 pub mod counts;
 mod cycle;
+mod emulator;
 mod engine;
 pub mod fingerprint;
 mod floor;
@@ -28,6 +29,7 @@ pub(crate) mod topology;
 
 pub use cost::{Costs, Cpus, Profile};
 pub use counts::{EarlyReturns, Tally};
+pub use emulator::Emulator;
 pub use floor::Floor;
 pub use kernel::Kernel;
 pub use policy::Policy;
@@ -64,11 +66,8 @@ impl Settings {
         if self.profile.cpus.is_none() {
             self.profile.cpus = Some(Cpus::equal(board.cpus));
         }
-        if self.profile.preempts.is_none() {
-            self.profile.preempts = Some(kernel.is_some_and(Kernel::wakeups_preempt));
-        }
-        if self.profile.searches.is_none() {
-            self.profile.searches = Some(kernel.is_none_or(Kernel::searches_new_domains));
+        if let Some(emulator) = &mut self.profile.emulator {
+            emulator.complete(kernel);
         }
         if self.profile.max_active.is_none() {
             self.profile.max_active = Some(kernel.map_or(1024, |k| k.max_active(board.cpus)));

@@ -1,7 +1,7 @@
 //! Boards whose work is known because the laboratory made the machine from
 //! them.
 
-use crate::simulate::topology::is_guest_serial;
+use crate::simulate::emulator::gives_turn_away;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -47,7 +47,7 @@ pub fn alone(captures: &[Capture]) -> Plan {
         let keys = keys(&capture.names, &capture.graph);
         for c in capture.cycles.iter().flat_map(|c| &c.callbacks).filter(|c| c.complete) {
             let Some(index) = c.phase.device_index() else { continue };
-            if !is_guest_serial(capture.graph.get(c.device), &capture.names) {
+            if !gives_turn_away(capture.graph.get(c.device), &capture.names) {
                 continue;
             }
             let took = c.duration();

@@ -243,19 +243,21 @@ pub fn outlook(board: &Board, by: Scheduler, settings: &Settings) -> Result<Outl
 const DRAWS: u64 = 31;
 
 /// Runs `board` as often as chance asks for, whose medians are the prediction:
-/// where computing is shared with other starting CPUs and another first tick
+/// in an emulator with other starting CPUs and another first tick
 /// each time, else once.
 ///
 /// # Errors
 /// [`Stuck`].
 pub fn draws(board: &Board, by: Scheduler, settings: &Settings) -> Result<Vec<Outlook>, Stuck> {
-    if !settings.profile.shared {
+    if settings.profile.emulator.is_none() {
         return Ok(vec![outlook(board, by, settings)?]);
     }
     let mut settings = settings.clone();
     (1..=DRAWS)
         .map(|draw| {
-            settings.profile.draw = draw;
+            if let Some(emulator) = &mut settings.profile.emulator {
+                emulator.draw = draw;
+            }
             outlook(board, by, &settings)
         })
         .collect()

@@ -12,6 +12,7 @@
 //! queue 2us 0.1us             # a time and its standard deviation
 //! ```
 
+use super::Emulator;
 use super::cost::{Costs, Cpus, Profile};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -45,20 +46,23 @@ pub fn parse(text: &str) -> Result<Profile, ProfileError> {
     let mut profile = Profile::x86();
     profile.name = "unnamed profile".into();
     let mut seen = false;
+    let mut first_tick = (Ns::ZERO, Ns::ZERO);
     for (i, line) in text.lines().enumerate() {
         let line = strip_comment(line).trim();
         if line.is_empty() {
             continue;
         }
-        statement(&mut profile, line, &mut seen)
+        statement(&mut profile, &mut first_tick, line, &mut seen)
             .map_err(|message| ProfileError { line: i + 1, message })?;
     }
-    if let Some(i) = text.lines().position(|l| l.trim_start().starts_with("first_tick"))
-        && !profile.shared
-        && profile.first_tick.1 > Ns::ZERO
-    {
-        let message = "only a profile with `computing shared` has a first tick".into();
-        return Err(ProfileError { line: i + 1, message });
+    match &mut profile.emulator {
+        Some(emulator) => emulator.first_tick = first_tick,
+        None if first_tick.1 > Ns::ZERO => {
+            let at = text.lines().position(|l| l.trim_start().starts_with("first_tick"));
+            let message = "only a profile with `computing shared` has a first tick".into();
+            return Err(ProfileError { line: at.unwrap_or(0) + 1, message });
+        }
+        None => {}
     }
     if seen {
         return Ok(profile);
@@ -78,7 +82,12 @@ fn strip_comment(line: &str) -> &str {
     line
 }
 
-fn statement(profile: &mut Profile, line: &str, seen: &mut bool) -> Result<(), String> {
+fn statement(
+    profile: &mut Profile,
+    first_tick: &mut (Ns, Ns),
+    line: &str,
+    seen: &mut bool,
+) -> Result<(), String> {
     let (key, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
     if !*seen {
@@ -95,9 +104,9 @@ fn statement(profile: &mut Profile, line: &str, seen: &mut bool) -> Result<(), S
         "name" => profile.name = rest.trim_matches('"').to_string(),
         "cpus" => profile.cpus = cpus(rest)?,
         "computing" => {
-            profile.shared = match rest {
-                "shared" => true,
-                "parallel" => false,
+            profile.emulator = match rest {
+                "shared" => Some(Emulator::default()),
+                "parallel" => None,
                 _ => return Err("computing is `shared` or `parallel`".into()),
             }
         }
@@ -110,7 +119,7 @@ fn statement(profile: &mut Profile, line: &str, seen: &mut bool) -> Result<(), S
             if last > LONGEST {
                 return Err("a first tick after ten seconds is none; check the unit".into());
             }
-            profile.first_tick = (first, last);
+            *first_tick = (first, last);
         }
         "slice" => profile.slice = parse_duration(rest)?,
         "idle_workers" => profile.idle_workers = count(rest)?.min(100_000),
@@ -180,15 +189,15 @@ pub fn print(profile: &Profile) -> String {
             out.push('\n');
         }
     }
-    if profile.shared {
+    if let Some(emulator) = &profile.emulator {
         out.push_str("computing shared\n");
-    }
-    if profile.first_tick.1 > Ns::ZERO {
-        out.push_str("first_tick ");
-        print_duration(profile.first_tick.0, &mut out);
-        out.push(' ');
-        print_duration(profile.first_tick.1, &mut out);
-        out.push('\n');
+        if emulator.first_tick.1 > Ns::ZERO {
+            out.push_str("first_tick ");
+            print_duration(emulator.first_tick.0, &mut out);
+            out.push(' ');
+            print_duration(emulator.first_tick.1, &mut out);
+            out.push('\n');
+        }
     }
     out.push_str("slice ");
     print_duration(profile.slice, &mut out);
@@ -219,9 +228,9 @@ mod tests {
         for name in ["zero", "x86", "phone"] {
             let mut p = Profile::find(name).expect(name);
             p.uncertainty[1] = Some(Ns(150));
-            p.shared = name == "phone";
-            if p.shared {
-                p.first_tick = (Ns(800_000), Ns(1_250_000));
+            if name == "phone" {
+                let first_tick = (Ns(800_000), Ns(1_250_000));
+                p.emulator = Some(Emulator { first_tick, ..Emulator::default() });
             }
             assert_eq!(parse(&print(&p)), Ok(p));
         }
@@ -230,7 +239,8 @@ mod tests {
     #[test]
     fn a_first_tick_may_be_one_time() {
         let one = parse("profile 1\ncomputing shared\nfirst_tick 1ms").expect("a profile");
-        assert_eq!(one.first_tick, (Ns::from_ms(1), Ns::from_ms(1)));
+        let emulator = one.emulator.expect("an emulator");
+        assert_eq!(emulator.first_tick, (Ns::from_ms(1), Ns::from_ms(1)));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! A board as the engine walks it: flat arrays, no names.
 
 use super::Stuck;
+use super::emulator::gives_turn_away;
 use alloc::vec;
 use alloc::vec::Vec;
 use dormouse_board::{Board, Work};
-use dormouse_model::device::{Device, DeviceId, LinkKind};
-use dormouse_model::names::Names;
+use dormouse_model::device::{DeviceId, LinkKind};
 use dormouse_model::phase::Phase;
 use dormouse_model::trip::Trip;
 
@@ -100,16 +100,8 @@ pub(crate) mod fact {
     pub(crate) const NO_DIRECT: u16 = 1024;
     /// The parent has no parent (and no supplier).
     pub(crate) const CHILD_OF_ROOT: u16 = 2048;
-    /// An emulated serial port of the laboratory's guest
-    /// ([`super::is_guest_serial`]).
-    pub(crate) const GUEST_SERIAL: u16 = 4096;
-}
-
-/// Whether `device` is an emulated serial port of the laboratory's guest. The
-/// emulator gives the turn of its computing thread to other CPUs while their
-/// registers are written: seen from the guest, others run inside the callback.
-pub(crate) fn is_guest_serial(device: &Device, names: &Names) -> bool {
-    device.facts.guest && names.get(device.driver) == "serial"
+    /// See [`super::gives_turn_away`].
+    pub(crate) const GIVES_TURN_AWAY: u16 = 4096;
 }
 
 /// A board, compiled. Independent of policy and costs, so one compilation
@@ -177,8 +169,8 @@ impl Topology {
             if b.no_callbacks() {
                 f |= fact::NO_CALLBACKS;
             }
-            if is_guest_serial(d, &board.names) {
-                f |= fact::GUEST_SERIAL;
+            if gives_turn_away(d, &board.names) {
+                f |= fact::GIVES_TURN_AWAY;
             }
             if b.wakeup {
                 f |= fact::WAKEUP | fact::HAS_CHILD;

@@ -235,13 +235,14 @@ impl CpuModel for Icount {
             Some(Cpus::List(list)) => list.iter().map(|&s| s.max(1)).collect(),
             None | Some(Cpus::Unlimited) => Vec::new(),
         };
-        let sched = match profile.preempts {
+        let emulator = profile.emulator.clone().unwrap_or_default();
+        let sched = match emulator.preempts {
             Some(true) => Sched::Cfs(Cfs::new(workers + 2)),
             _ => Sched::Eevdf(Eevdf),
         };
         Icount {
-            searches: profile.searches != Some(false),
-            first_tick: Ns(profile.first_tick.0.0.midpoint(profile.first_tick.1.0)),
+            searches: emulator.searches != Some(false),
+            first_tick: Ns(emulator.first_tick.0.0.midpoint(emulator.first_tick.1.0)),
             ..Icount::with(speeds, workers, sched)
         }
     }
@@ -255,8 +256,8 @@ impl CpuModel for Icount {
         let mixed = speeds.windows(2).any(|w| w[0] != w[1]);
         let fastest = (0..speeds.len()).max_by_key(|&c| speeds[c]).filter(|_| mixed);
         let mut cpu = fastest.unwrap_or(0) as u32;
-        if profile.draw != 0 {
-            let mut random = Random::new(profile.draw);
+        if let Some(emulator) = profile.emulator.as_ref().filter(|e| e.draw != 0) {
+            let mut random = Random::new(emulator.draw);
             let mut any = || random.below(e.cpus.on.len() as u64) as u32;
             for (t, thread) in e.threads.iter_mut().enumerate().skip(1) {
                 thread.last_cpu = any();
@@ -265,7 +266,7 @@ impl CpuModel for Icount {
                 }
             }
             cpu = any();
-            let (earliest, latest) = profile.first_tick;
+            let (earliest, latest) = emulator.first_tick;
             e.cpus.first_tick = Ns(random.between(earliest.0 as u64, latest.0 as u64) as i64);
         }
         e.threads[MAIN as usize].cpu = cpu;
@@ -321,7 +322,7 @@ impl CpuModel for Icount {
     /// each piece but the last. The emulator does so while its registers are
     /// written: seen from the guest, others run inside the callback.
     fn compute_callback(e: &mut Engine<'_, Self>, t: u32) -> Flow {
-        if !e.fact(e.threads[t as usize].device, fact::GUEST_SERIAL) {
+        if !e.fact(e.threads[t as usize].device, fact::GIVES_TURN_AWAY) {
             return e.compute_slice(t, |e| e.wanted_by_others(t), |e| e.give_way(t));
         }
         let thread = &mut e.threads[t as usize];
