@@ -7,7 +7,7 @@ use dormouse_app::doctor::doctor;
 use dormouse_write::doctor::{Subject, json, next, text};
 use std::path::PathBuf;
 
-/// Say what is wrong with a machine's sleep, with the lines that show it.
+/// Say what is wrong with a machine's sleep, by its kernel log.
 ///
 /// Reads kernel logs, and mails or tickets that quote them. Finds sleeps that
 /// failed or were ended, tasks that would not freeze, sleep in name only,

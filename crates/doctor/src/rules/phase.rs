@@ -130,7 +130,7 @@ fn timeouts(case: &Case, out: &mut Vec<Finding>) {
             off = true;
         } else if m.has("suspend exit") || m.has("Restarting tasks") || m.says("noirq resume of") {
             off = false;
-        } else if off && m.has("timed out") {
+        } else if off && m.has("timed out") && (m.has("ransfer") || m.text.starts_with("i2c")) {
             late.push(m);
         }
     }

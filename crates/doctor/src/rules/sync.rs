@@ -31,7 +31,7 @@ fn hung(case: &Case, out: &mut Vec<Finding>) {
         let at = messages[..frozen].iter().position(|m| m.has("blocked for more than"));
         let Some(at) = at else { continue };
         let frames = stack::frames(messages, at, 60);
-        if !frames.iter().any(|f| waits(f)) {
+        if !frames.iter().any(waits) {
             continue;
         }
         let fuse = frames.iter().any(|f| f.starts_with("fuse_"));
