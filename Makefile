@@ -99,6 +99,13 @@ tables: ## Make docs/published-tables.md: published figures beside predictions
 	@tools/setup rust
 	$(CARGO) run -q --release -p xtask -- tables
 
+.PHONY: idle-tables
+idle-tables: ## Idle states of recorded machines: docs/validation/idle.md
+	@tools/setup rust
+	@mkdir -p docs/validation
+	$(CARGO) build -q --release -p dormouse
+	@tools/idle-tables >docs/validation/idle.md
+
 .PHONY: fuzz
 fuzz: ## Fuzz every reader (MINUTES=1 per target)
 	@tools/setup fuzz

@@ -17,7 +17,7 @@ use std::path::Path;
 pub type Reader = (&'static str, fn(&[u8]));
 
 /// Every reader.
-pub const ALL: [Reader; 10] = [
+pub const ALL: [Reader; 11] = [
     ("container", container),
     ("ftrace", ftrace),
     ("pmgraph", pmgraph),
@@ -28,6 +28,7 @@ pub const ALL: [Reader; 10] = [
     ("udev", udev),
     ("board", board),
     ("any", any),
+    ("idle", idle),
 ];
 
 /// What the largest input may unpack to here: small, so that a bomb costs
@@ -49,6 +50,29 @@ fn track(read: impl FnOnce(&mut Tracker)) -> Capture {
     read(&mut tracker);
     tracker.end_source();
     tracker.finish()
+}
+
+/// Idle states: dumps, tables, turbostat, traces with idle events.
+pub fn idle(data: &[u8]) {
+    let r = dormouse_read::idle::read_bytes("fuzz", data);
+    for s in &r.snapshots {
+        assert!(!s.cpus.is_empty());
+        let in_classes: usize = s.classes().iter().map(|c| c.cpus.len()).sum();
+        assert_eq!(in_classes, s.cpus.len(), "every CPU is in one class");
+        dormouse_idle::section::finding(&dormouse_idle::section::of_snapshot(s));
+        dormouse_idle::contrast::Sums::of(s);
+    }
+    for t in &r.traces {
+        dormouse_idle::section::finding(&dormouse_idle::section::of_trace(t));
+        assert!(t.tally.together.all <= t.tally.together.span());
+    }
+    for run in &r.runs {
+        assert!(!run.intervals.is_empty());
+        let _ = dormouse_idle::turbostat::watts(run);
+    }
+    let (files, _) = dormouse_read::idle::files::of_text(&String::from_utf8_lossy(data));
+    dormouse_idle::realtime::check(&files, None, 10_000);
+    dormouse_idle::contrast::contrast(&dormouse_idle::contrast::pairs(&r.snapshots));
 }
 
 /// Text of ftrace.

@@ -124,6 +124,24 @@ P: /devices/pci0000:00/0000:00:1f.2/ata1\nE: DEVPATH=/devices/pci0000:00/0000:00
 E: SUBSYSTEM=ata_port\n\n"
             .to_vec(),
     ));
+    let cpu = "/sys/devices/system/cpu";
+    let dump = format!(
+        "{cpu}/cpuidle/current_governor:menu\n{cpu}/cpu0/cpuidle/state0/name:POLL\n\
+         {cpu}/cpu0/cpuidle/state0/latency:0\n{cpu}/cpu0/cpuidle/state1/latency:133\n\
+         {cpu}/cpu0/cpuidle/state1/residency:400\n{cpu}/cpu0/cpuidle/state1/usage:7\n\
+         {cpu}/cpu0/power/pm_qos_resume_latency_us:n/a\n/proc/cmdline:isolcpus=domain,0\n\
+         /proc/irq/9/smp_affinity_list:0-3:1/2\n"
+    );
+    all.push(("idle", "dump".into(), dump.into_bytes()));
+    let lines = "analyzing CPU 0:\nC6 (DISABLED) :\nFlags/Description: x\nLatency: 85\nUsage: 9\n";
+    all.push(("idle", "cpupower".into(), lines.into()));
+    let lines = "CPU\tBusy%\tC1\tC1%\tCPU%c6\tPkgWatt\n-\t1.5\t2\t3.25\t90\t6.08\n0\t1.5\n";
+    all.push(("idle", "turbostat".into(), lines.into()));
+    let lines = "  <idle>-0  [000] d..1.  1.000100: cpu_idle: state=1 cpu_id=0\n  \
+                 <idle>-0  [000] d..1.  1.000900: cpu_idle: state=4294967295 cpu_id=0\n  \
+                 <idle>-0  [000] d.h1.  1.000910: irq_handler_entry: irq=9 name=eth0\n  \
+                 <idle>-0  [000] d..1.  1.000920: cpu_idle_miss: cpu_id=0 state=1 type=above\n";
+    all.push(("idle", "trace".into(), lines.into()));
     let boards = fuzz().join("../boards/cases");
     let mut paths: Vec<_> = fs::read_dir(boards).unwrap().map(|e| e.unwrap().path()).collect();
     paths.sort();

@@ -7,17 +7,26 @@ use crate::wording::number::grouped;
 use dormouse_idle::contrast::Contrast;
 use std::fmt::Write as _;
 
+/// In every workload a larger part of the sleeps of `side` was too deep.
+fn pays_less(c: &Contrast, side: usize) -> bool {
+    let part = |a: u64, b: u64| u128::from(a) * u128::from(b);
+    c.workloads.iter().all(|w| {
+        let (s, o) = (&w.sums[side], &w.sums[1 - side]);
+        part(s.too_deep, o.sleeps) > part(o.too_deep, s.sleeps)
+    })
+}
+
 /// The page's part.
 pub fn text(c: &Contrast) -> String {
     let [a, b] = [0, 1].map(|i| safe(&c.sides[i]).into_owned());
     let n = c.workloads.len();
     let mut out = wrap(&match c.slower() {
         Some(s) => format!(
-            "{} wakes from deeper states than {} in {}: a wake-up takes longer, and more sleeps end \
-             before they paid.",
+            "{} wakes from deeper states than {} in {}: a wake-up takes longer{}.",
             safe(&c.sides[s]),
             safe(&c.sides[1 - s]),
-            if n == 1 { "the one workload".into() } else { format!("all {n} workloads") }
+            if n == 1 { "the one workload".into() } else { format!("all {n} workloads") },
+            if pays_less(c, s) { ", and more sleeps end before they paid" } else { "" }
         ),
         None => format!("Neither {a} nor {b} wakes from deeper states in every workload."),
     });
