@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The eight callbacks of a board device. Each has the presence, the times, the
- * result and the lock that the description gives it.
+ * result and the lock that the description gives it. Those of a hibernation
+ * are the same functions.
  *
  * The PM core decides by the presence of a callback what it does with a device
  * (a device without any is direct-complete), so presence must be real: there is
@@ -148,18 +149,40 @@ void board_callbacks_init(void)
 	for (i = 1; i < ARRAY_SIZE(types); i++) {
 		if (i & BIT(PHASE_PREPARE))
 			ops[i].prepare = do_prepare;
-		if (i & BIT(PHASE_SUSPEND))
+		/*
+		 * A hibernation does the same work: freeze and poweroff that
+		 * of suspend, thaw and restore that of resume.
+		 */
+		if (i & BIT(PHASE_SUSPEND)) {
 			ops[i].suspend = do_suspend;
-		if (i & BIT(PHASE_LATE))
+			ops[i].freeze = do_suspend;
+			ops[i].poweroff = do_suspend;
+		}
+		if (i & BIT(PHASE_LATE)) {
 			ops[i].suspend_late = do_late;
-		if (i & BIT(PHASE_NOIRQ))
+			ops[i].freeze_late = do_late;
+			ops[i].poweroff_late = do_late;
+		}
+		if (i & BIT(PHASE_NOIRQ)) {
 			ops[i].suspend_noirq = do_noirq;
-		if (i & BIT(PHASE_RESUME_NOIRQ))
+			ops[i].freeze_noirq = do_noirq;
+			ops[i].poweroff_noirq = do_noirq;
+		}
+		if (i & BIT(PHASE_RESUME_NOIRQ)) {
 			ops[i].resume_noirq = do_resume_noirq;
-		if (i & BIT(PHASE_EARLY))
+			ops[i].thaw_noirq = do_resume_noirq;
+			ops[i].restore_noirq = do_resume_noirq;
+		}
+		if (i & BIT(PHASE_EARLY)) {
 			ops[i].resume_early = do_early;
-		if (i & BIT(PHASE_RESUME))
+			ops[i].thaw_early = do_early;
+			ops[i].restore_early = do_early;
+		}
+		if (i & BIT(PHASE_RESUME)) {
 			ops[i].resume = do_resume;
+			ops[i].thaw = do_resume;
+			ops[i].restore = do_resume;
+		}
 		if (i & BIT(PHASE_COMPLETE))
 			ops[i].complete = do_complete;
 		types[i].pm = &ops[i];

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Ends suspend-to-idle a given time after it began. A wake-up that comes from
- * inside happens at the same virtual moment in every run; one that the host
- * sends does not.
+ * Ends suspend-to-idle a given time after it began, and undoes a hibernation
+ * when every device is ready for power-off: the kernel then rolls it back, and
+ * its trace survives. A wake-up that comes from inside happens at the same
+ * virtual moment in every run; one that the host sends does not.
  */
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
+#include <linux/pm.h>
 #include <linux/string.h>
 #include <linux/suspend.h>
 #include <linux/tracepoint.h>
@@ -14,7 +16,10 @@
 
 #include "board.h"
 
-/* Nanoseconds of suspend-to-idle; 0 leaves the wake-up to others. */
+/*
+ * Nanoseconds of suspend-to-idle; 0 leaves the wake-up to others. Any other
+ * value also undoes hibernations.
+ */
 u64 board_wake_ns;
 
 static struct hrtimer timer;
@@ -33,6 +38,10 @@ static void on_suspend_resume(void *unused, const char *action, int val,
 	if (ns && start && val == (__force int)PM_SUSPEND_TO_IDLE &&
 	    !strcmp(action, "machine_suspend"))
 		hrtimer_start(&timer, ns_to_ktime(ns), HRTIMER_MODE_REL);
+	/* hibernation_platform_enter() asks once more after this phase. */
+	if (ns && !start && val == PM_EVENT_HIBERNATE &&
+	    !strcmp(action, "dpm_suspend_noirq"))
+		pm_system_wakeup();
 }
 
 int board_wake_init(void)

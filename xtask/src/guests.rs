@@ -52,7 +52,7 @@ impl Guests {
             archive.file(path, 0o644, content);
         }
         let machine = Machine::new(Arch::Amd64, Accel::Icount, 1, &self.kernel.release);
-        let attend = Attend { wake: true, cut, limit: LIMIT };
+        let attend = Attend { wake: true, cut, disk_mb: None, limit: LIMIT };
         let output = boot(&machine, &self.kernel.image, &archive.finish(), attend)?;
         let said: Vec<&str> = output.console.lines().filter(|l| !l.trim().is_empty()).collect();
         println!("{}", said.join("\n"));

@@ -13,6 +13,8 @@ pub const DIRECTORY: &str = "/lab";
 pub const PLAN: &str = "plan.json";
 /// The board module, in [`DIRECTORY`].
 pub const MODULE: &str = "dormouse_board.ko";
+/// The kernel's own driver of the swap disk, in [`DIRECTORY`].
+pub const DISK_MODULE: &str = "virtio_blk.ko";
 
 /// How deep a cycle goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,9 +31,26 @@ pub enum Sleep {
     S2idle,
     /// Real suspend-to-RAM, ended by QEMU.
     Deep,
+    /// Hibernation that restores its own image (`/sys/power/disk` =
+    /// `test_resume`). The restored kernel remembers freeze and restore alone.
+    Hibernate,
+    /// Hibernation that a wake-up event undoes when every device is off, by the
+    /// board module: freeze, thaw, poweroff and restore, all remembered.
+    Rollback,
 }
 
 impl Sleep {
+    /// Every depth.
+    pub const ALL: [Sleep; 7] = [
+        Sleep::Devices,
+        Sleep::Platform,
+        Sleep::Core,
+        Sleep::S2idle,
+        Sleep::Deep,
+        Sleep::Hibernate,
+        Sleep::Rollback,
+    ];
+
     /// The word of the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -40,14 +59,23 @@ impl Sleep {
             Sleep::Core => "core",
             Sleep::S2idle => "s2idle",
             Sleep::Deep => "deep",
+            Sleep::Hibernate => "hibernate",
+            Sleep::Rollback => "rollback",
         }
     }
 
     /// The depth called `name`.
     pub fn find(name: &str) -> Option<Sleep> {
-        [Sleep::Devices, Sleep::Platform, Sleep::Core, Sleep::S2idle, Sleep::Deep]
-            .into_iter()
-            .find(|s| s.name() == name)
+        Sleep::ALL.into_iter().find(|s| s.name() == name)
+    }
+
+    /// What is written to `/sys/power/disk`; none for a suspend.
+    pub fn disk(self) -> Option<&'static str> {
+        match self {
+            Sleep::Hibernate => Some("test_resume"),
+            Sleep::Rollback => Some("platform"),
+            _ => None,
+        }
     }
 
     /// Whether the kernel only tests the way down and up.
@@ -61,7 +89,7 @@ impl Sleep {
             Sleep::Devices => "devices",
             Sleep::Platform => "platform",
             Sleep::Core => "core",
-            Sleep::S2idle | Sleep::Deep => "none",
+            Sleep::S2idle | Sleep::Deep | Sleep::Hibernate | Sleep::Rollback => "none",
         }
     }
 }
@@ -131,6 +159,9 @@ pub struct Load {
 pub struct Plan {
     /// Whether the board module is there and to be loaded.
     pub module: bool,
+    /// Whether there is a disk for swap, and [`DISK_MODULE`] for it.
+    #[serde(default)]
+    pub swap: bool,
     /// Terminal that takes the results.
     pub results: String,
     /// Seconds to idle before the first step.

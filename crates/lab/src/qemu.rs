@@ -279,6 +279,8 @@ pub struct Attend<'a> {
     pub wake: bool,
     /// Its power fails when this word stands on the console.
     pub cut: Option<&'a str>,
+    /// Size of an empty virtio disk in MiB, if it has one.
+    pub disk_mb: Option<u32>,
     /// Wall time after which it is given up.
     pub limit: Duration,
 }
@@ -289,13 +291,14 @@ pub struct Attend<'a> {
 /// # Errors
 /// When QEMU is not there, does not start, or is still running after the limit.
 pub fn boot(machine: &Machine, image: &Path, initrd: &[u8], attend: Attend<'_>) -> Result<Output> {
-    let Attend { wake, cut, limit } = attend;
+    let Attend { wake, cut, disk_mb, limit } = attend;
     if machine.accel == Accel::Kvm {
         usable(Path::new("/dev/kvm"))?;
     }
     let dir = tempfile::tempdir().map_err(Error::file(std::env::temp_dir()))?;
     let initrd_path = dir.path().join("initrd");
     fs::write(&initrd_path, initrd).map_err(Error::file(&initrd_path))?;
+    let disk = disk_mb.map(|mb| empty_disk(dir.path(), mb)).transpose()?;
     let errors_path = dir.path().join("errors");
     let errors = fs::File::create(&errors_path).map_err(Error::file(&errors_path))?;
     let qmp = format!("unix:{},server=on,wait=off", dir.path().join("qmp").display());
@@ -316,6 +319,7 @@ pub fn boot(machine: &Machine, image: &Path, initrd: &[u8], attend: Attend<'_>) 
         )
         .args(machine.arguments(image, &initrd_path, dir.path()))
         .args(wake.then_some(["-qmp", &qmp]).into_iter().flatten())
+        .args(disk.into_iter().flatten())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(errors)
@@ -369,6 +373,16 @@ pub fn boot(machine: &Machine, image: &Path, initrd: &[u8], attend: Attend<'_>) 
         results: fs::read(&results_path).map_err(Error::file(&results_path))?,
         took: start.elapsed(),
     })
+}
+
+/// Makes the file of an empty disk and gives QEMU's arguments for it.
+fn empty_disk(dir: &Path, mb: u32) -> Result<[String; 4]> {
+    let path = dir.join("disk");
+    let file = fs::File::create(&path).map_err(Error::file(&path))?;
+    file.set_len(u64::from(mb) << 20).map_err(Error::file(&path))?;
+    // Nothing on it outlives the guest: no flush has to reach the host's disk.
+    let drive = format!("file={},if=none,id=disk,format=raw,cache=unsafe", path.display());
+    Ok(["-drive".into(), drive, "-device".into(), "virtio-blk-pci,drive=disk".into()])
 }
 
 /// Whether this machine lets us use its own virtualisation.

@@ -4,8 +4,8 @@ use crate::answer::Answer;
 use crate::describe::{Description, describe};
 use crate::error::tail;
 use crate::initramfs::Initramfs;
-use crate::kernels::Kernel;
-use crate::plan::{DIRECTORY, MODULE, PLAN, Plan, Record, Sleep, Step};
+use crate::kernels::{self, Kernel};
+use crate::plan::{DIRECTORY, DISK_MODULE, MODULE, PLAN, Plan, Record, Sleep, Step};
 use crate::qemu::{Accel, Arch, Attend, Machine, Output, boot};
 use crate::{Error, Result, kmod};
 use dormouse_board::Board;
@@ -115,8 +115,9 @@ pub fn run(kernel: &Kernel, machine: &Machine, jobs: &[Job], limit: Duration) ->
         });
         descriptions.push(description);
     }
-    // The board module also ends suspend-to-idle.
-    plan.module |= plan.steps.iter().any(|s| s.sleep == Sleep::S2idle);
+    // The board module also ends suspend-to-idle and undoes a hibernation.
+    plan.module |= plan.steps.iter().any(|s| matches!(s.sleep, Sleep::S2idle | Sleep::Rollback));
+    plan.swap = plan.steps.iter().any(|s| s.sleep.disk().is_some());
     let (answer, output) = play(kernel, machine, archive, &plan, limit)?;
     let outcomes = plan
         .steps
@@ -175,10 +176,16 @@ pub(crate) fn play(
         let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
         archive.file(&format!("{DIRECTORY}/{MODULE}"), 0o644, &bytes);
     }
+    if plan.swap {
+        let driver = kernels::modules::module(kernel, "virtio_blk")?;
+        archive.file(&format!("{DIRECTORY}/{DISK_MODULE}"), 0o644, &driver);
+    }
     let json = serde_json::to_vec(plan).map_err(|e| Error::other(e.to_string()))?;
     archive.file(&format!("{DIRECTORY}/{PLAN}"), 0o644, &json);
     let deep = plan.steps.iter().any(|s| s.sleep == Sleep::Deep);
-    let attend = Attend { wake: deep, cut: None, limit };
+    // Twice the memory: no image is larger, and the disk is a sparse file.
+    let disk_mb = plan.swap.then_some(2 * machine.memory_mb);
+    let attend = Attend { wake: deep, cut: None, disk_mb, limit };
     let output = boot(machine, &kernel.image, &archive.finish(), attend)?;
     Ok((understand(&output)?, output))
 }

@@ -136,6 +136,8 @@ pub enum State {
     Freeze,
     /// `standby`.
     Standby,
+    /// `disk`: hibernation, as `/sys/power/disk` says.
+    Disk,
 }
 
 impl State {
@@ -145,6 +147,7 @@ impl State {
             State::Mem => "mem",
             State::Freeze => "freeze",
             State::Standby => "standby",
+            State::Disk => "disk",
         }
     }
 }
@@ -198,6 +201,9 @@ pub struct Options {
     pub state: State,
     /// `deep`, `s2idle` or `shallow`; `None` leaves it alone.
     pub mem_sleep: Option<String>,
+    /// `/sys/power/disk`, what a hibernation does once its image is written:
+    /// `platform`, `shutdown`, `test_resume` and others; `None` leaves it alone.
+    pub disk: Option<String>,
     /// Level of `pm_test`; `None` for a real sleep.
     pub pm_test: Option<String>,
     /// What wakes the machine; not needed with `pm_test`.
@@ -234,6 +240,7 @@ impl Default for Options {
             cycles: 1,
             state: State::Mem,
             mem_sleep: None,
+            disk: None,
             pm_test: None,
             wake: Wake::Rtc { seconds: 15 },
             interval: Duration::from_secs(5),
@@ -255,5 +262,13 @@ impl Options {
     /// Whether the machine really sleeps.
     pub fn really_sleeps(&self) -> bool {
         self.pm_test.as_deref().is_none_or(|l| l == "none")
+    }
+
+    /// Whether it sleeps so that something has to wake it: neither a test nor a
+    /// hibernation that restores its own image (`test_resume` in
+    /// kernel/power/hibernate.c).
+    pub fn must_be_woken(&self) -> bool {
+        let restores_itself = self.disk.as_deref() == Some("test_resume");
+        self.really_sleeps() && !(self.state == State::Disk && restores_itself)
     }
 }

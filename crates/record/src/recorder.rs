@@ -88,6 +88,14 @@ pub enum Error {
         /// What was read.
         found: String,
     },
+    /// The mode of hibernation did not read back, so the machine would power off.
+    #[error("/sys/power/disk was set to {asked:?} but reads {found:?}: not hibernating")]
+    DiskNotSet {
+        /// What was asked.
+        asked: String,
+        /// What was read.
+        found: String,
+    },
     /// No safe way to wake up.
     #[error(transparent)]
     Wake(#[from] wake::Error),
@@ -154,6 +162,9 @@ fn check_offered(root: &Root, options: &Options) -> Result<(), Error> {
     if let Some(m) = &options.mem_sleep {
         wanted.push(("/sys/power/mem_sleep", m));
     }
+    if let Some(d) = &options.disk {
+        wanted.push(("/sys/power/disk", d));
+    }
     if let Some(l) = &options.pm_test {
         wanted.push(("/sys/power/pm_test", l));
     }
@@ -219,7 +230,7 @@ fn settings(o: &Options) -> Settings {
         state: o.state.name().into(),
         mem_sleep: o.mem_sleep.clone().unwrap_or_default(),
         pm_test: o.pm_test.clone().unwrap_or_default(),
-        wake: if o.really_sleeps() { o.wake.name() } else { String::new() },
+        wake: if o.must_be_woken() { o.wake.name() } else { String::new() },
         interval_s: o.interval.as_secs(),
         cycles: o.cycles,
         detail: o.detail.iter().map(|d| d.name().to_string()).collect(),
@@ -338,6 +349,9 @@ fn set_knobs(root: &Root, o: &Options, guard: &mut Guard<'_>) -> Result<(), Erro
     if let Some(m) = &o.mem_sleep {
         guard.set("/sys/power/mem_sleep", m)?;
     }
+    if let Some(d) = &o.disk {
+        guard.set("/sys/power/disk", d)?;
+    }
     match &o.pm_test {
         Some(level) => {
             // The pause of 5 s before coming back tells nothing.
@@ -392,7 +406,7 @@ fn cycle(
     let lost_before = instance.lost(root);
     let wakeups_before = machine::wakeup_counts(root);
     instance.start(guard)?;
-    if options.really_sleeps() {
+    if options.must_be_woken() {
         wake::arm(guard, root, &options.wake, devices)?;
     }
     stats.dirty_bytes = machine::meminfo(root, "Dirty");
@@ -443,6 +457,11 @@ fn check_comes_back(root: &Root, options: &Options, devices: &[DeviceRow]) -> Re
             } else {
                 Err(Error::TestNotSet { asked: asked.clone(), found })
             }
+        }
+        _ if !options.must_be_woken() => {
+            // Any other mode would power the machine off.
+            let (asked, found) = ("test_resume".into(), in_force(root, "/sys/power/disk"));
+            if found == asked { Ok(()) } else { Err(Error::DiskNotSet { asked, found }) }
         }
         _ => Ok(wake::check(root, &options.wake, devices)?),
     }

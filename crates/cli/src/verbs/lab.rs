@@ -100,9 +100,10 @@ pub struct MachineArgs {
 #[derive(Args)]
 pub struct SleepArgs {
     /// devices, platform and core are test levels (pm_test); s2idle and deep
-    /// really sleep and wake up.
+    /// really sleep and wake up. hibernate writes an image to a swap disk and
+    /// restores it; rollback is a hibernation undone by a wake-up at the end.
     #[arg(long, value_parser = sleep, default_value = "devices",
-          value_name = "devices|platform|core|s2idle|deep")]
+          value_name = "devices|platform|core|s2idle|deep|hibernate|rollback")]
     pub sleep: Sleep,
     /// /sys/power/pm_async; what the board says, if absent.
     #[arg(long, value_name = "0|1", value_parser = number::<u8>(0, 1))]
@@ -196,7 +197,10 @@ fn accel(text: &str) -> Result<Accel, String> {
 }
 
 fn sleep(text: &str) -> Result<Sleep, String> {
-    Sleep::find(text).ok_or_else(|| "write devices, platform, core, s2idle or deep".into())
+    Sleep::find(text).ok_or_else(|| {
+        let names: Vec<&str> = Sleep::ALL.iter().map(|s| s.name()).collect();
+        format!("write one of {}", names.join(", "))
+    })
 }
 
 /// Runs the verb.

@@ -8,6 +8,7 @@ mod bare;
 mod kmod;
 mod out;
 mod record;
+mod swap;
 mod system;
 mod udev;
 
@@ -69,6 +70,9 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
     kmod::run(&plan.loads, dir, out)?;
     if plan.module {
         system::load_module(&dir.join(MODULE))?;
+    }
+    if plan.swap {
+        swap::on(dir)?;
     }
     for file in &plan.probes {
         let text = system::read(&dir.join(file))?;

@@ -9,7 +9,8 @@ use dormouse_record::recorder::{NoWatch, record};
 use dormouse_record::root::Root;
 use std::time::Duration;
 
-/// How long suspend-to-idle lasts before the board module ends it.
+/// How long suspend-to-idle lasts before the board module ends it; armed, it also
+/// undoes a hibernation that is about to power off.
 const WAKE: &str = "/sys/kernel/debug/dormouse/wake_ns";
 const WAKE_NS: &str = "200000000";
 
@@ -22,6 +23,7 @@ const ALARM_S: u32 = 60;
 pub fn capture(step: &Step) -> Result<Vec<u8>> {
     let deep = read_text("/sys/power/mem_sleep").contains("deep");
     let (state, mem_sleep) = match step.sleep {
+        Sleep::Hibernate | Sleep::Rollback => (State::Disk, None),
         Sleep::S2idle => (State::Freeze, None),
         Sleep::Deep if !deep => return Err("this guest has no suspend-to-RAM".into()),
         _ if deep => (State::Mem, Some("deep".to_owned())),
@@ -31,9 +33,10 @@ pub fn capture(step: &Step) -> Result<Vec<u8>> {
         cycles: step.cycles,
         state,
         mem_sleep,
+        disk: step.sleep.disk().map(str::to_owned),
         pm_test: step.sleep.is_test().then(|| step.sleep.pm_test().to_owned()),
         wake: match step.sleep {
-            Sleep::S2idle => {
+            Sleep::S2idle | Sleep::Rollback => {
                 Wake::Timer { path: WAKE.into(), value: WAKE_NS.into(), armed: WAKE_NS.into() }
             }
             _ => Wake::Rtc { seconds: ALARM_S },

@@ -4,6 +4,7 @@ pub mod apt;
 pub mod chroot;
 pub mod fetch;
 pub mod mirror;
+pub mod modules;
 pub mod release;
 
 use crate::qemu::Arch;

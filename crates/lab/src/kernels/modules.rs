@@ -1,0 +1,123 @@
+//! Single modules of a fetched kernel. Packages hold thousands; what a guest
+//! needs is taken out when it is first asked for.
+
+use super::apt::Apt;
+use super::{Kernel, OWN, cache};
+use crate::error::tail;
+use crate::{Error, Result};
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// No module of a kernel is larger.
+const LARGEST: u64 = 256 << 20;
+
+/// The bytes of module `name` (such as `virtio_blk`) of `kernel`, not
+/// compressed; from the cache, else from the archive.
+///
+/// # Errors
+/// If the kernel is not from the archive, or the archive no longer has its
+/// release, or that has no such module.
+pub fn module(kernel: &Kernel, name: &str) -> Result<Vec<u8>> {
+    let dir = cache()?.join("drivers").join(format!("{}-{}", kernel.arch.name(), kernel.release));
+    let path = dir.join(format!("{name}.ko"));
+    if let Ok(bytes) = fs::read(&path) {
+        return Ok(bytes);
+    }
+    if kernel.series == OWN {
+        return Err(Error::other(format!(
+            "{} is a kernel of your own: its {name} must lie in {}",
+            kernel.release,
+            path.display()
+        )));
+    }
+    let bytes = fetch(kernel, name)?;
+    fs::create_dir_all(&dir).map_err(Error::file(&dir))?;
+    // Two may fetch at once: the file appears when it is complete.
+    let fresh = dir.join(format!("{name}-{}", std::process::id()));
+    fs::write(&fresh, &bytes).map_err(Error::file(&fresh))?;
+    fs::rename(&fresh, &path).map_err(Error::file(&path))?;
+    Ok(bytes)
+}
+
+/// From 6.19 on modules are in `linux-modules-*`, before in `linux-image-*`.
+fn fetch(kernel: &Kernel, name: &str) -> Result<Vec<u8>> {
+    let apt = Apt::open(kernel.arch)?;
+    let mut package = None;
+    for prefix in ["linux-modules", "linux-image"] {
+        let candidate = format!("{prefix}-{}", kernel.release);
+        if package.is_none() && apt.show(&candidate)?.is_some() {
+            package = Some(candidate);
+        }
+    }
+    let Some(package) = package else {
+        return Err(Error::NoKernel(format!(
+            "the archive no longer has {}, whose {name} is needed; fetch the series {} again",
+            kernel.release, kernel.series
+        )));
+    };
+    let dir = tempfile::tempdir().map_err(Error::file(std::env::temp_dir()))?;
+    let missing = || Error::other(format!("{package} has no module {name}"));
+    for deb in apt.download(&[package.clone()], dir.path())? {
+        unpack(&deb, dir.path(), name)?;
+    }
+    find(dir.path(), name).ok_or_else(missing)?
+}
+
+/// Unpacks the files of module `name` from `deb` into `dir`.
+fn unpack(deb: &Path, dir: &Path, name: &str) -> Result<()> {
+    let mut tar = Command::new("dpkg-deb")
+        .arg("--fsys-tarfile")
+        .arg(deb)
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(Error::file("dpkg-deb"))?;
+    let stdin = tar.stdout.take().expect("stdout is piped");
+    let out = Command::new("tar")
+        .args(["-x", "--wildcards", "-C"])
+        .arg(dir)
+        .arg(format!("*/{name}.ko*"))
+        .stdin(stdin)
+        .output()
+        .map_err(Error::file("tar"))?;
+    let status = tar.wait().map_err(Error::file("dpkg-deb"))?;
+    if status.success() && out.status.success() {
+        return Ok(());
+    }
+    Err(Error::Program {
+        what: format!("taking {name} out of {}", deb.display()),
+        output: tail(&String::from_utf8_lossy(&out.stderr), 5),
+    })
+}
+
+/// The module below `dir`, unpacked.
+fn find(dir: &Path, name: &str) -> Option<Result<Vec<u8>>> {
+    for entry in fs::read_dir(dir).ok()?.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            if let Some(found) = find(&path, name) {
+                return Some(found);
+            }
+            continue;
+        }
+        let file = entry.file_name().to_string_lossy().into_owned();
+        let Some(packing) = file.strip_prefix(name).and_then(|r| r.strip_prefix(".ko")) else {
+            continue;
+        };
+        let packed = fs::read(&path).map_err(Error::file(&path));
+        return Some(packed.and_then(|bytes| match packing {
+            "" => Ok(bytes),
+            ".xz" => {
+                let mut out = Vec::new();
+                lzma_rust2::XzReader::new(&bytes[..], true)
+                    .take(LARGEST)
+                    .read_to_end(&mut out)
+                    .map_err(Error::file(&path))?;
+                Ok(out)
+            }
+            other => Err(Error::other(format!("{file}: compression {other} is not known"))),
+        }));
+    }
+    None
+}
