@@ -438,3 +438,49 @@ fn a_log_and_a_trace_become_one_cycle() {
     let reading = read(&[Input::Path(dir.path().to_owned())], &Options::default()).unwrap();
     assert_eq!(reading.captures[0].cycles.len(), 2);
 }
+
+/// Lines of the main thread at these milliseconds.
+fn at(lines: &[(u64, &str)]) -> String {
+    let line = |(ms, t): &(u64, &str)| {
+        format!("  init-1   [000] ....  {}.{:03}000: {t}\n", ms / 1000, ms % 1000)
+    };
+    lines.iter().map(line).collect()
+}
+
+/// As 7.3 records it: 388 ms of copying stay in the stamps until the next page of
+/// the ring buffer, in the middle of a callback.
+#[test]
+fn a_clock_that_falls_back_after_the_image_was_made_is_mended() {
+    let text = at(&[
+        (15_704, "suspend_resume: dpm_suspend[1] begin"),
+        (15_728, "suspend_resume: dpm_suspend[1] end"),
+        (15_729, "suspend_resume: syscore_suspend[0] begin"),
+        (15_729, "suspend_resume: syscore_suspend[0] end"),
+        (15_729, "suspend_resume: machine_suspend[4] begin"),
+        (16_117, "suspend_resume: machine_suspend[4] end"),
+        (16_117, "suspend_resume: dpm_resume[32] begin"),
+        (16_118, "device_pm_callback_start: i8042 kbd 00:00, parent: pnp0, bus [thaw]"),
+        (15_733, "device_pm_callback_end: i8042 kbd 00:00, err=0"),
+        (15_868, "suspend_resume: dpm_resume[32] end"),
+        (15_868, "suspend_resume: dpm_complete[32] begin"),
+        (15_869, "suspend_resume: dpm_complete[32] end"),
+    ]);
+    let c = capture(&text);
+    assert_eq!(c.cycles.len(), 1);
+    let ms = |phase| c.cycles[0].phase(phase).map(|p| p.duration().0 / 1_000_000);
+    assert_eq!(ms(Phase::Suspend), Some(24));
+    assert_eq!(ms(Phase::Asleep), Some(0));
+    assert_eq!(ms(Phase::Resume), Some(139));
+    let call = &c.cycles[0].callbacks[0];
+    assert_eq!((call.start, call.end), (Ns(15_730_000_000), Ns(15_733_000_000)));
+    assert_eq!(c.losses.count("time_backwards"), 0);
+    // A suspend's clock does not fall: what comes behind is another trace.
+    let text = text
+        .replace("[1]", "[2]")
+        .replace("[32]", "[16]")
+        .replace("machine_suspend[4]", "machine_suspend[3]");
+    let text = text.replace("[thaw]", "[resume]");
+    let suspend = read_bytes("test", text.as_bytes(), &Options::default()).unwrap();
+    assert_eq!(suspend.captures[0].cycles.len(), 2);
+    assert_eq!(suspend.captures[0].losses.count("time_backwards"), 1);
+}

@@ -235,7 +235,10 @@ impl<'a> Take<'a> for Assembler<'_> {
             self.backwards += 1;
             // CPUs disagree by microseconds. A jump is another trace pasted
             // behind the first, unless a clock was reset in the middle of sleep.
-            if self.last - time > JUMP && !self.tracker.in_whole_cycle() {
+            if self.tracker.clock_fell(self.last, time) {
+                self.backwards -= 1;
+                self.last = time;
+            } else if self.last - time > JUMP && !self.tracker.in_whole_cycle() {
                 self.tracker.close_cycle();
                 self.last = time;
             }

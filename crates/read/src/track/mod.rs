@@ -5,6 +5,7 @@
 //! ([`Tracker::begin_phase`], [`Tracker::start_callback`], …). The tracker knows
 //! nothing of text. Work is linear in events, memory in callbacks.
 
+mod clock;
 mod current;
 mod devices;
 mod finish;
