@@ -35,6 +35,10 @@ impl Ladder {
         Ladder { first, last: first, up: [0; STATES_MAX], residency: 0 }
     }
 
+    pub(super) fn carry(&mut self, residency: i64) {
+        self.residency = residency;
+    }
+
     pub(super) fn select(&mut self, q: &Question) -> Decision {
         let state = self.next(q);
         if state != self.last || q.limit == 0 {

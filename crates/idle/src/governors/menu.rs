@@ -77,6 +77,10 @@ impl Menu {
         }
     }
 
+    pub(super) fn carry(&mut self, residency: i64) {
+        self.residency = residency;
+    }
+
     pub(super) fn select(&mut self, q: &Question) -> Decision {
         let states = q.states();
         if self.pending {

@@ -192,6 +192,18 @@ impl Governor {
         }
     }
 
+    /// How long the CPU slept last, before this governor was selected: the kernel
+    /// keeps that with the CPU, not with the governor (`last_residency_ns` of
+    /// `struct cpuidle_device`). Without, it has never slept.
+    pub fn carry(&mut self, residency: i64) {
+        match self {
+            Governor::Menu(g) => g.carry(residency),
+            Governor::Ladder(g) => g.carry(residency),
+            // They do not look at it before they have decided once.
+            Governor::Teo(_) | Governor::Haltpoll(_) => {}
+        }
+    }
+
     /// Which state to enter.
     pub fn select(&mut self, q: &Question) -> Decision {
         match self {
