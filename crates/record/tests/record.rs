@@ -3,7 +3,7 @@
 use crate::fake::{ALARM, Fake, INSTANCE, Kernel};
 use dormouse_read::capture_file;
 use dormouse_record::guard::{Observer, Step};
-use dormouse_record::options::{Detail, Options, Wake};
+use dormouse_record::options::{Detail, Options, State, Wake};
 use dormouse_record::recorder::{self, Error, NoWatch, Watch};
 use dormouse_record::watch::{self, Ask, Until};
 use dormouse_record::{file, wake};
@@ -117,6 +117,34 @@ fn a_test_level_that_does_not_take_is_not_mistaken_for_one() {
     let outcome = recorder::record(&fake.root, &pm_test(), &mut kernel, &mut NoWatch).unwrap();
     assert!(matches!(outcome.error, Some(Error::TestNotSet { .. })), "{:?}", outcome.error);
     assert_eq!(kernel.asleep, 0);
+}
+
+#[test]
+fn a_hibernation_needs_no_alarm_only_if_it_restores_itself() {
+    let hibernates = |disk: &str, wake: Wake, broken_test: bool| {
+        let fake = Fake::new();
+        let before = fake.snapshot();
+        let mut kernel = Kernel::new(&fake);
+        kernel.broken_test = broken_test;
+        let disk = Some(disk.to_owned());
+        let options = Options { state: State::Disk, disk, wake, ..Options::default() };
+        let outcome = recorder::record(&fake.root, &options, &mut kernel, &mut NoWatch).unwrap();
+        // Put back.
+        let now = fake.root.read("/sys/power/disk").unwrap();
+        assert!(now == "platform" || now.starts_with("[platform]"), "{now}");
+        assert!(kernel.asleep > 0 || fake.snapshot() == before);
+        (kernel.asleep, outcome.error)
+    };
+    let nobody = || Wake::External { enable: vec![] };
+    let (asleep, error) = hibernates("test_resume", nobody(), false);
+    assert!(asleep == 1 && error.is_none(), "{error:?}");
+    // Any other mode powers the machine off.
+    let (asleep, error) = hibernates("platform", nobody(), false);
+    assert!(matches!(error, Some(Error::Wake(wake::Error::NothingEnabled))), "{error:?}");
+    assert_eq!(asleep, 0);
+    let (asleep, error) = hibernates("test_resume", nobody(), true);
+    assert!(matches!(error, Some(Error::DiskNotSet { .. })), "{error:?}");
+    assert_eq!(asleep, 0);
 }
 
 #[test]

@@ -48,6 +48,7 @@ impl Fake {
             ),
             ("/sys/power/state", "freeze mem disk\n"),
             ("/sys/power/mem_sleep", "[s2idle] deep\n"),
+            ("/sys/power/disk", "[platform] shutdown reboot suspend test_resume\n"),
             ("/sys/power/pm_test", "[none] core processors platform devices freezer\n"),
             ("/sys/power/pm_async", "1\n"),
             ("/sys/power/pm_print_times", "1\n"),
@@ -179,7 +180,7 @@ pub struct Kernel<'a> {
     pub asleep: u32,
     /// The alarm does not take.
     pub broken_alarm: bool,
-    /// `pm_test` does not take.
+    /// `pm_test` and `disk` do not take.
     pub broken_test: bool,
 }
 
@@ -253,6 +254,13 @@ impl Observer for Kernel<'_> {
             // force.
             Step::Write { path, value } if path == "/sys/power/pm_test" => {
                 let all = "none core processors platform devices freezer";
+                self.fake.put(path, &(all.replace(value, &format!("[{value}]")) + "\n"));
+            }
+            Step::Write { path, .. } if path == "/sys/power/disk" && self.broken_test => {
+                self.fake.put(path, "[platform] shutdown reboot suspend test_resume\n");
+            }
+            Step::Write { path, value } if path == "/sys/power/disk" => {
+                let all = "platform shutdown reboot suspend test_resume";
                 self.fake.put(path, &(all.replace(value, &format!("[{value}]")) + "\n"));
             }
             Step::Write { path, value } if path == "/sys/power/mem_sleep" => {
