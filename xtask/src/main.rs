@@ -4,7 +4,10 @@
 mod accuracy;
 mod decide;
 mod guests;
+mod hibernate;
+mod idle;
 mod reality;
+mod replayed;
 mod tables;
 mod truth;
 mod undeclared;
@@ -25,6 +28,9 @@ fn main() -> Result<ExitCode> {
             }
         }
         Some("accuracy") => return accuracy::run(&args.collect::<Vec<_>>()),
+        Some("hibernate") => return hibernate::run(&args.collect::<Vec<_>>()),
+        Some("replay") => return replayed::run(&args.collect::<Vec<_>>()),
+        Some("idle") => return idle::run(&args.collect::<Vec<_>>()),
         Some("truth") => return truth::run(&args.collect::<Vec<_>>()),
         Some("reality") => reality::run(&args.collect::<Vec<_>>())?,
         Some("tables") => tables::run(&args.collect::<Vec<_>>())?,
@@ -36,7 +42,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => {
             bail!(
-                "give a task: accuracy, decide, guest, reality, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, decide, guest, hibernate, idle, reality, replay, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
             )
         }
     }

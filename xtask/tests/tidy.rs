@@ -56,7 +56,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
         "cli",
         &["app", "board", "idle", "lab", "model", "read", "record", "report", "sleep", "write"],
     ),
-    ("xtask", &["board", "lab", "model", "read", "record", "sleep", "stats"]),
+    ("xtask", &["board", "idle", "lab", "model", "read", "record", "sleep", "stats"]),
 ];
 
 /// Crates that only think: no I/O, no threads, no clock, no unsafe code, and

@@ -1,4 +1,4 @@
-//! Builds the board module for a kernel, once per kernel and source.
+//! Builds the laboratory's modules for a kernel, once per kernel and source.
 
 use crate::error::tail;
 use crate::kernels::{Kernel, cache, chroot};
@@ -8,25 +8,57 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The sources, so that an installed `dormouse` needs no repository.
-const SOURCES: [(&str, &str); 9] = [
-    ("Kbuild", include_str!("../../../kernel/Kbuild")),
-    ("Makefile", include_str!("../../../kernel/Makefile")),
-    ("board.h", include_str!("../../../kernel/board.h")),
-    ("callbacks.c", include_str!("../../../kernel/callbacks.c")),
-    ("devices.c", include_str!("../../../kernel/devices.c")),
-    ("main.c", include_str!("../../../kernel/main.c")),
-    ("parse.c", include_str!("../../../kernel/parse.c")),
-    ("wake.c", include_str!("../../../kernel/wake.c")),
-    ("COPYING", include_str!("../../../kernel/COPYING")),
-];
+/// A module with its sources, so that an installed `dormouse` needs no
+/// repository.
+#[derive(Hash)]
+struct Source {
+    name: &'static str,
+    files: &'static [(&'static str, &'static str)],
+}
 
-/// The module for `kernel`; built if it is not in the cache.
+const BOARD: Source = Source {
+    name: "dormouse_board",
+    files: &[
+        ("Kbuild", include_str!("../../../kernel/Kbuild")),
+        ("Makefile", include_str!("../../../kernel/Makefile")),
+        ("board.h", include_str!("../../../kernel/board.h")),
+        ("callbacks.c", include_str!("../../../kernel/callbacks.c")),
+        ("devices.c", include_str!("../../../kernel/devices.c")),
+        ("main.c", include_str!("../../../kernel/main.c")),
+        ("parse.c", include_str!("../../../kernel/parse.c")),
+        ("wake.c", include_str!("../../../kernel/wake.c")),
+        ("COPYING", include_str!("../../../kernel/COPYING")),
+    ],
+};
+
+const IDLE: Source = Source {
+    name: "dormouse_idle",
+    files: &[
+        ("Kbuild", include_str!("../../../kernel/idle/Kbuild")),
+        ("Makefile", include_str!("../../../kernel/idle/Makefile")),
+        ("main.c", include_str!("../../../kernel/idle/main.c")),
+        ("COPYING", include_str!("../../../kernel/COPYING")),
+    ],
+};
+
+/// The board module for `kernel`; built if it is not in the cache.
+///
+/// # Errors
+/// As [`idle`].
+pub fn module(kernel: &Kernel) -> Result<PathBuf> {
+    build(&BOARD, kernel)
+}
+
+/// The module with idle states for `kernel`; built if it is not in the cache.
 ///
 /// # Errors
 /// When the kernel has no headers, or the build fails or warns: a warning of
 /// the compiler here is an interface that changed.
-pub fn module(kernel: &Kernel) -> Result<PathBuf> {
+pub fn idle(kernel: &Kernel) -> Result<PathBuf> {
+    build(&IDLE, kernel)
+}
+
+fn build(source: &Source, kernel: &Kernel) -> Result<PathBuf> {
     let Some(headers) = &kernel.headers else {
         return Err(Error::other(format!(
             "no headers are left in the archive for {}: it runs with the guest's own devices only (leave out --board)",
@@ -34,20 +66,20 @@ pub fn module(kernel: &Kernel) -> Result<PathBuf> {
         )));
     };
     let mut hash = DefaultHasher::new();
-    SOURCES.hash(&mut hash);
+    source.hash(&mut hash);
     let dir = cache()?.join("modules").join(format!(
         "{}-{}-{:016x}",
         kernel.arch.name(),
         kernel.release,
         hash.finish()
     ));
-    let module = dir.join("dormouse_board.ko");
+    let module = dir.join(format!("{}.ko", source.name));
     if !module.exists() {
         // A directory of its own until it is complete: two may build at once.
         let work = cache()?.join("modules").join(format!("building-{}", std::process::id()));
         let _ = fs::remove_dir_all(&work);
         fs::create_dir_all(&work).map_err(Error::file(&work))?;
-        for (name, text) in SOURCES {
+        for (name, text) in source.files {
             fs::write(work.join(name), text).map_err(Error::file(work.join(name)))?;
         }
         make(kernel, headers, &work)?;
@@ -83,7 +115,7 @@ fn make(kernel: &Kernel, headers: &Path, work: &Path) -> Result<()> {
         Ok(())
     } else {
         Err(Error::Program {
-            what: format!("building the board module for {}", kernel.release),
+            what: format!("building a module for {}", kernel.release),
             output: tail(&said, 40),
         })
     }

@@ -13,6 +13,8 @@ pub const DIRECTORY: &str = "/lab";
 pub const PLAN: &str = "plan.json";
 /// The board module, in [`DIRECTORY`].
 pub const MODULE: &str = "dormouse_board.ko";
+/// The module with idle states, in [`DIRECTORY`].
+pub const IDLE_MODULE: &str = "dormouse_idle.ko";
 /// The kernel's own driver of the swap disk, in [`DIRECTORY`].
 pub const DISK_MODULE: &str = "virtio_blk.ko";
 
@@ -154,6 +156,23 @@ pub struct Load {
     pub configuration: String,
 }
 
+/// Idle governors at work on made-up states.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Idle {
+    /// Name that its results carry.
+    pub name: String,
+    /// `LATENCY:RESIDENCY,...` in microseconds, after the polling state.
+    pub states: String,
+    /// Exit latencies vary by so many percent.
+    pub jitter: u32,
+    /// Of exit latencies and workloads.
+    pub seed: u64,
+    /// Governors by name.
+    pub governors: Vec<String>,
+    /// Decisions of each governor, at least.
+    pub decisions: u64,
+}
+
 /// Everything one boot does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
@@ -177,6 +196,9 @@ pub struct Plan {
     /// Configurations that modprobe is tried with before the first step.
     #[serde(default)]
     pub loads: Vec<Load>,
+    /// Idle states and governors that are tried before the first step.
+    #[serde(default)]
+    pub idle: Vec<Idle>,
     /// Steps in order.
     pub steps: Vec<Step>,
 }

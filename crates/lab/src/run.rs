@@ -5,7 +5,7 @@ use crate::describe::{Description, describe};
 use crate::error::tail;
 use crate::initramfs::Initramfs;
 use crate::kernels::{self, Kernel};
-use crate::plan::{DIRECTORY, DISK_MODULE, MODULE, PLAN, Plan, Record, Sleep, Step};
+use crate::plan::{DIRECTORY, DISK_MODULE, IDLE_MODULE, MODULE, PLAN, Plan, Record, Sleep, Step};
 use crate::qemu::{Accel, Arch, Attend, Machine, Output, boot};
 use crate::{Error, Result, kmod};
 use dormouse_board::Board;
@@ -175,6 +175,11 @@ pub(crate) fn play(
         let ko = kmod::module(kernel)?;
         let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
         archive.file(&format!("{DIRECTORY}/{MODULE}"), 0o644, &bytes);
+    }
+    if !plan.idle.is_empty() {
+        let ko = kmod::idle(kernel)?;
+        let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
+        archive.file(&format!("{DIRECTORY}/{IDLE_MODULE}"), 0o644, &bytes);
     }
     if plan.swap {
         let driver = kernels::modules::module(kernel, "virtio_blk")?;

@@ -9,7 +9,7 @@
 
 mod counts;
 mod lab;
-mod order;
+pub mod order;
 pub mod recorded;
 mod verdict;
 

@@ -10,7 +10,7 @@ use dormouse_board::{Board, parse};
 use dormouse_lab::capture;
 use dormouse_lab::capture::{Wish, captures, recipe};
 use dormouse_lab::kernels::{self, Kernel, fetch};
-use dormouse_lab::plan::Sleep;
+use dormouse_lab::plan::{Idle, Sleep};
 use dormouse_lab::qemu::{Accel, Arch, Disturbance, Machine, usual_cpus};
 use dormouse_lab::repeat;
 use dormouse_lab::run::program_checksum;
@@ -42,6 +42,9 @@ enum Action {
     Fetch(FetchArgs),
     /// Let a kernel suspend and resume a board, and record it.
     Run(Box<RunArgs>),
+    /// Let the idle governors of a kernel decide on made-up idle states, and
+    /// record what they were told and what they decided.
+    Idle(Box<IdleArgs>),
     /// Make a capture of the laboratory again, from what it says of itself.
     Rerun(RerunArgs),
     /// Boot the same thing many times and count different recordings.
@@ -153,6 +156,30 @@ struct RunArgs {
 }
 
 #[derive(Args)]
+struct IdleArgs {
+    #[command(flatten)]
+    machine: MachineArgs,
+    /// Idle states after polling: exit latency and target residency in
+    /// microseconds.
+    #[arg(long, value_name = "LAT:RES,…", default_value = "2:4,100:400,800:3000")]
+    states: String,
+    /// Exit latencies vary by so many percent up and down.
+    #[arg(long, default_value_t = 20, value_name = "PERCENT",
+          value_parser = clap::value_parser!(u32).range(0..=100))]
+    jitter: u32,
+    /// Governors, separated by commas.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "menu,ladder")]
+    governors: Vec<String>,
+    /// Decisions of each governor, at least.
+    #[arg(long, default_value_t = 3_000, value_name = "N",
+          value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
+    decisions: u64,
+    /// File to write.
+    #[arg(short, long)]
+    output: PathBuf,
+}
+
+#[derive(Args)]
 struct RerunArgs {
     /// A capture that dormouse lab made.
     capture: PathBuf,
@@ -212,6 +239,7 @@ pub fn run(args: LabArgs) -> Result<()> {
             print(&describe(&k))
         }),
         Action::Run(a) => run_boards(&a),
+        Action::Idle(a) => run_idle(&a),
         Action::Rerun(a) => rerun(&a),
         Action::Repeat(a) => run_repeat(&a),
     }
@@ -386,6 +414,30 @@ fn run_boot(a: &RunArgs, kernel: &Kernel, machine: &Machine, orders: &[&Order]) 
         let file = word(&order.to.display().to_string());
         eprint!("{}", wrapped(&next(&format!("show {file}"))));
     }
+    Ok(())
+}
+
+fn run_idle(a: &IdleArgs) -> Result<()> {
+    let kernel = find_kernel(&a.machine)?;
+    let machine = make_machine(&a.machine, &kernel, None);
+    let wish = Idle {
+        name: "idle".into(),
+        states: a.states.clone(),
+        jitter: a.jitter,
+        seed: a.machine.seed,
+        governors: a.governors.clone(),
+        decisions: a.decisions,
+    };
+    let limit = Duration::from_secs(a.machine.limit);
+    let texts = dormouse_lab::idle::record(&kernel, &machine, &[wish], limit)?;
+    let text = texts.first().map_or("", String::as_str);
+    let to = a.output.display();
+    fs::write(&a.output, text).with_context(|| format!("cannot write {to}"))?;
+    let decisions = text.lines().filter(|l| l.starts_with("d ")).count();
+    eprintln!(
+        "dormouse: {to}: {decisions} decisions of {} on {} CPUs",
+        kernel.release, machine.cpus
+    );
     Ok(())
 }
 

@@ -54,7 +54,10 @@ pub struct ReplayArgs {
 }
 
 fn sleep(text: &str) -> Result<Sleep, String> {
-    Sleep::find(text).ok_or_else(|| "write devices, platform, core, s2idle or deep".into())
+    // A hibernation has several trips; the comparison is of one.
+    Sleep::find(text)
+        .filter(|s| s.disk().is_none())
+        .ok_or_else(|| "write devices, platform, core, s2idle or deep".into())
 }
 
 /// Runs the verb.

@@ -5,6 +5,7 @@
 //! [`in_guest`] has said yes.
 
 mod bare;
+mod idle;
 mod kmod;
 mod out;
 mod record;
@@ -73,6 +74,10 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
     }
     if plan.swap {
         swap::on(dir)?;
+    }
+    for idle in &plan.idle {
+        let recording = idle::record(idle, dir).map_err(|e| format!("{}: {e}", idle.name))?;
+        out.send(&format!("idle {}", idle.name), recording.as_bytes())?;
     }
     for file in &plan.probes {
         let text = system::read(&dir.join(file))?;

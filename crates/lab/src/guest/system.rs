@@ -50,9 +50,15 @@ pub fn write(path: &str, text: &str) -> Result<()> {
 
 /// Loads the module in `path`.
 pub fn load_module(path: &Path) -> Result<()> {
+    load_module_with(path, "")
+}
+
+/// Loads the module in `path` with these parameters.
+pub fn load_module_with(path: &Path, parameters: &str) -> Result<()> {
     let say = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
     let file = File::open(path).map_err(|e| say(&e))?;
-    rustix::system::finit_module(&file, &CString::default(), 0).map_err(|e| say(&e))
+    let parameters = CString::new(parameters).map_err(|e| say(&e))?;
+    rustix::system::finit_module(&file, &parameters, 0).map_err(|e| say(&e))
 }
 
 /// Unloads a module.

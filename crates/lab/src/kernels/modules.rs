@@ -59,7 +59,7 @@ fn fetch(kernel: &Kernel, name: &str) -> Result<Vec<u8>> {
     };
     let dir = tempfile::tempdir().map_err(Error::file(std::env::temp_dir()))?;
     let missing = || Error::other(format!("{package} has no module {name}"));
-    for deb in apt.download(&[package.clone()], dir.path())? {
+    for deb in apt.download(std::slice::from_ref(&package), dir.path())? {
         unpack(&deb, dir.path(), name)?;
     }
     find(dir.path(), name).ok_or_else(missing)?

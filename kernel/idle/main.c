@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dormouse_idle: idle states on demand, so that the kernel's own governors
+ * decide on CPUs that have none. State 0 polls; each other state halts the CPU
+ * and then keeps it busy for its exit latency, drawn anew each time.
+ *
+ * An emulated CPU wakes by running the handler of its interrupt at once, so the
+ * exit latency comes after the handler, and before the task that it woke.
+ */
+#include <linux/cpuidle.h>
+#include <linux/cpumask.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/prandom.h>
+#include <linux/sched/idle.h>
+#include <linux/stop_machine.h>
+#include <linux/string.h>
+#include <linux/version.h>
+
+/* What enter functions may and must do has changed before and will again. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0) || \
+	LINUX_VERSION_CODE >= KERNEL_VERSION(7, 4, 0)
+#error "dormouse_idle knows kernels 6.12 to 7.3 only"
+#endif
+
+#define MAX_US	1000000
+
+static char *states = "2:4,100:400,800:3000";
+module_param(states, charp, 0444);
+MODULE_PARM_DESC(states, "LATENCY:RESIDENCY,... in microseconds, after polling");
+
+static unsigned int jitter;
+module_param(jitter, uint, 0444);
+MODULE_PARM_DESC(jitter, "exit latencies vary by so many percent up and down");
+
+static unsigned long seed = 1;
+module_param(seed, ulong, 0444);
+MODULE_PARM_DESC(seed, "of the exit latencies");
+
+static DEFINE_PER_CPU(struct rnd_state, random);
+
+/*
+ * No owner: a driver with one would be held for as long as its devices are
+ * registered, and could never be unloaded. idle_exit() takes care instead.
+ */
+static struct cpuidle_driver driver = {
+	.name = "dormouse_idle",
+};
+
+/* The exit latency of this time. */
+static u64 draw(const struct cpuidle_state *state)
+{
+	u64 most = div_u64(state->exit_latency_ns * jitter, 100);
+	u32 r = prandom_u32_state(this_cpu_ptr(&random));
+
+	return state->exit_latency_ns - most + mul_u64_u32_shr(2 * most, r, 32);
+}
+
+static int enter(struct cpuidle_device *dev, struct cpuidle_driver *drv,
+		 int index)
+{
+	u64 end;
+
+	if (current_clr_polling_and_test())
+		return index;
+	ct_cpuidle_enter();
+	arch_cpu_idle();
+	ct_cpuidle_exit();
+	end = ktime_get_mono_fast_ns() + draw(&drv->states[index]);
+	while (ktime_get_mono_fast_ns() < end)
+		cpu_relax();
+	return index;
+}
+
+static int add_state(char *text)
+{
+	struct cpuidle_state *s = &driver.states[driver.state_count];
+	char *latency = strsep(&text, ":");
+	unsigned int lat, res;
+
+	if (driver.state_count == CPUIDLE_STATE_MAX) {
+		pr_err("dormouse_idle: more than %d states\n",
+		       CPUIDLE_STATE_MAX - 1);
+		return -EINVAL;
+	}
+	if (!text || kstrtouint(latency, 10, &lat) ||
+	    kstrtouint(text, 10, &res) || !lat || lat > MAX_US ||
+	    res > MAX_US) {
+		pr_err("dormouse_idle: state %d is not LATENCY:RESIDENCY, 1 to %d us\n",
+		       driver.state_count, MAX_US);
+		return -EINVAL;
+	}
+	snprintf(s->name, sizeof(s->name), "D%d", driver.state_count);
+	snprintf(s->desc, sizeof(s->desc), "%u us", lat);
+	s->exit_latency = lat;
+	s->target_residency = res;
+	/* RCU may not look while a CPU halts, but must while it exits. */
+	s->flags = CPUIDLE_FLAG_RCU_IDLE;
+	s->enter = enter;
+	driver.state_count++;
+	return 0;
+}
+
+static int nothing(void *unused)
+{
+	return 0;
+}
+
+static int __init idle_init(void)
+{
+	char *copy, *rest, *word;
+	int ret = 0, cpu;
+
+	if (jitter > 100) {
+		pr_err("dormouse_idle: jitter is at most 100 percent\n");
+		return -EINVAL;
+	}
+	for_each_possible_cpu(cpu)
+		prandom_seed_state(per_cpu_ptr(&random, cpu),
+				   seed * num_possible_cpus() + cpu);
+	cpuidle_poll_state_init(&driver);
+	driver.state_count = 1;
+	copy = kstrdup(states, GFP_KERNEL);
+	if (!copy)
+		return -ENOMEM;
+	rest = copy;
+	while (!ret && (word = strsep(&rest, ",")))
+		ret = add_state(word);
+	kfree(copy);
+	return ret ? ret : cpuidle_register(&driver, NULL);
+}
+
+static void __exit idle_exit(void)
+{
+	cpuidle_unregister(&driver);
+	/*
+	 * A CPU may still be on its way out of enter(). One that runs another
+	 * task has left it.
+	 */
+	stop_machine(nothing, NULL, cpu_online_mask);
+}
+
+module_init(idle_init);
+module_exit(idle_exit);
+
+MODULE_DESCRIPTION("Idle states on demand, to watch the kernel's governors");
+MODULE_LICENSE("GPL");
