@@ -22,6 +22,7 @@ use dormouse_sleep::simulate::planned::{Key, keys};
 use dormouse_sleep::simulate::predict::{Scheduler, outlook, phase_words};
 use dormouse_sleep::simulate::{Profile, Settings};
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -75,10 +76,17 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
 fn one(log: &Path, kernels: &[Kernel]) -> Result<(usize, usize)> {
     let name = log.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let original = crate::accuracy::recorded::capture(&log.display().to_string())?;
+    let cycle = middle(&original).context("no cycle")?.clone();
+    let cycles = original.cycles.len();
+    let original = Capture { cycles: vec![cycle], ..original };
+    let cycle = &original.cycles[0];
     let machine = evidence::machine(&original, None).map_err(|e| anyhow!(e))?;
     let board = &machine.derived.board;
-    let cycle = original.cycles.first().context("no cycle")?;
-    println!("\n== {name}, recorded on {}: {} devices", machine.release, board.devices.len());
+    println!(
+        "\n== {name}, recorded on {}: {} devices, the middle one of {cycles} cycles",
+        machine.release,
+        board.devices.len()
+    );
     let recorded = PHASES.map(|p| seen(&original, cycle, p));
     let by = machine.scheduler;
     let now = [told(board, by, PHASES[0])?, told(board, by, PHASES[1])?];
@@ -102,6 +110,14 @@ fn one(log: &Path, kernels: &[Kernel]) -> Result<(usize, usize)> {
         devices(phase, &recorded[at], &columns, at);
     }
     Ok(gains)
+}
+
+/// The cycle whose phases together take the median time: each prediction and each
+/// replay is of one cycle's times.
+fn middle(capture: &Capture) -> Option<&Cycle> {
+    let mut all: Vec<&Cycle> = capture.cycles.iter().collect();
+    all.sort_by_key(|c| PHASES.map(|p| span(&seen(capture, c, p))).into_iter().sum::<Ns>());
+    all.get(all.len().saturating_sub(1) / 2).copied()
 }
 
 /// Phase by phase: predicted and replayed, and whether the gain holds.
@@ -190,7 +206,10 @@ fn devices(phase: Phase, recorded: &Times, columns: &[Column], at: usize) {
 
 /// The devices of `board` as `kernel` runs them.
 fn replay(name: &str, board: &Board, kernel: &Kernel) -> Result<Capture> {
-    let path = PathBuf::from(KEPT).join(format!("{name}-on-{}.tar.gz", kernel.release));
+    let mut hash = DefaultHasher::new();
+    dormouse_board::print(board, "").hash(&mut hash);
+    let file = format!("{name}-on-{}-{:016x}.tar.gz", kernel.release, hash.finish());
+    let path = PathBuf::from(KEPT).join(file);
     if !path.is_file() {
         let cpus = usual_cpus(Accel::Icount, kernel, Some(board));
         let machine = Machine::new(Arch::Amd64, Accel::Icount, cpus, &kernel.release);
