@@ -459,6 +459,7 @@ fn row(cycle: &Cycle, r: &dormouse_sleep::analyse::rows::Row) -> RowOut {
         What::Gap { after, before } => ("gap", gap_content(cycle.mode, after, before), None),
         What::Asleep { turns } => ("asleep", "asleep", Some(turns)),
         What::Turn => ("turn", "pm_test waits", None),
+        What::Rest => ("rest", "after the last phase of the log", None),
         What::ClockJump => ("clock_jump", "clock jump of the RTC", None),
         What::Image(work) => ("image", work.name(), None),
     };

@@ -60,7 +60,7 @@ fn cycle(
     }
     let _ = writeln!(out, "| phase | direction | ms | share |\n|---|---|---:|---:|");
     for r in &view.rows.list {
-        if matches!(r.what, What::Asleep { .. } | What::Turn | What::ClockJump) {
+        if matches!(r.what, What::Asleep { .. } | What::Turn | What::Rest | What::ClockJump) {
             continue;
         }
         if r.counted.hundredths_of_ms() == 0 {

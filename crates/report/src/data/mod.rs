@@ -291,7 +291,9 @@ fn rows(cycle: &Cycle, view: &CycleView) -> Vec<RowData> {
                 (span.phase as i32, done, if cpu { i64::from(span.cpu) } else { -1 })
             }
             What::Gap { .. } | What::Image(_) => (-1, 0, -1),
-            What::Asleep { .. } | What::Turn | What::ClockJump => (Phase::Asleep as i32, 0, -1),
+            What::Asleep { .. } | What::Turn | What::Rest | What::ClockJump => {
+                (Phase::Asleep as i32, 0, -1)
+            }
         };
         let label = wording::row(r.what, cycle.mode, &cycle.phases);
         RowData {

@@ -255,7 +255,7 @@ fn other(
                     offer(Other::Unexplained(phase), s.duration().min(r.counted));
                 }
             }
-            What::Asleep { .. } | What::Turn | What::ClockJump | What::Image(_) => {}
+            What::Asleep { .. } | What::Turn | What::Rest | What::ClockJump | What::Image(_) => {}
         }
     }
     for p in Phase::ALL {

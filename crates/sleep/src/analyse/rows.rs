@@ -34,6 +34,8 @@ pub enum What {
     /// here, and where the source does not show when the machine slept, the
     /// sleep lies here. Never counted.
     Turn,
+    /// After the last phase of a log that breaks off.
+    Rest,
     /// A test level never sleeps, yet its clock jumped over this time: the RTC
     /// counts whole seconds, and what it seems to have counted is added to the
     /// clock. Never counted.
@@ -109,7 +111,8 @@ impl Rows {
             nested: false,
         }));
         list.sort_by_key(|r| (r.start, core::cmp::Reverse(r.end)));
-        let gaps = count(&mut list, cycle, begin, end, hole);
+        let mut gaps = count(&mut list, cycle, begin, end, hole);
+        let rest = take_rest(cycle, &mut gaps);
         list.extend(gaps);
         if let Some(h) = hole {
             list.push(Row {
@@ -123,7 +126,7 @@ impl Rows {
         }
         list.sort_by_key(|r| (r.start, order(r), core::cmp::Reverse(r.end)));
         let clock_jump = take_clock_jump(cycle, &mut list);
-        let not_counted = hole.map_or(Ns::ZERO, |h| h.end.since(h.start)) + clock_jump;
+        let not_counted = hole.map_or(Ns::ZERO, |h| h.end.since(h.start)) + rest + clock_jump;
         Rows { list, total: end.since(begin) - not_counted, not_counted, clock_jump }
     }
 
@@ -138,6 +141,24 @@ impl Rows {
     pub fn counted(&self, direction: Direction) -> Ns {
         self.list.iter().filter(|r| r.direction == direction).map(|r| r.counted).sum()
     }
+}
+
+/// Takes the time after the last phase out of the gaps of a cycle whose log
+/// breaks off: it may be sleep, or belong to another excerpt. A whole cycle ends
+/// with what the log says of its end.
+fn take_rest(cycle: &Cycle, gaps: &mut [Row]) -> Ns {
+    if cycle.outcome != Outcome::Partial {
+        return Ns::ZERO;
+    }
+    let Some(last) = cycle.phases.iter().map(|p| p.end).max() else { return Ns::ZERO };
+    let mut rest = Ns::ZERO;
+    for g in gaps.iter_mut().filter(|g| g.start >= last) {
+        if matches!(g.what, What::Gap { before: None, .. }) {
+            rest += g.counted;
+            (g.what, g.counted) = (What::Rest, Ns::ZERO);
+        }
+    }
+    rest
 }
 
 /// Takes the time that a test level's clock jumped over out of the row that
@@ -169,7 +190,7 @@ fn order(r: &Row) -> u8 {
     match r.what {
         What::Phase(_) | What::Image(_) => 0,
         What::Gap { .. } => 1,
-        What::Asleep { .. } | What::Turn | What::ClockJump => 2,
+        What::Asleep { .. } | What::Turn | What::Rest | What::ClockJump => 2,
     }
 }
 
@@ -196,12 +217,7 @@ fn hole(cycle: &Cycle, begin: Ns, end: Ns) -> Option<Hole> {
     let down = cycle.phases.iter().filter(|p| p.phase.direction() == Direction::Suspend);
     let up = cycle.phases.iter().filter(|p| p.phase.direction() == Direction::Resume);
     let down = down.map(|p| p.end).max()?.max(begin).min(end);
-    let up = up.map(|p| p.start).min();
-    // A log that ends on the way down: how much of the rest was sleep is unknown.
-    let up = match up {
-        None if cycle.outcome == Outcome::Partial => end,
-        up => up?.max(begin).min(end),
-    };
+    let up = up.map(|p| p.start).min()?.max(begin).min(end);
     // A test level waits there, and a log without the bracket of the sleep hides
     // it there. In an aborted cycle the way back is part of what the user waits
     // for.

@@ -3,7 +3,9 @@
 //! kernel, milliseconds.
 
 use super::text::plain_table;
+use crate::wording::number::tenths;
 use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
 use dormouse_sleep::compare::Comparison;
 use dormouse_sleep::compare::figure::Figure;
 
@@ -39,5 +41,5 @@ fn cell(c: &Comparison<'_>, side: usize, phase: Phase) -> String {
     };
     let first = row.contrasts.first().map(|k| k.median_a);
     let ns = if side == 0 { first } else { row.contrasts.get(side - 1).map(|k| k.median_b) };
-    ns.map_or("-".into(), |ns| format!("{:.1}", ns / 1e6))
+    ns.map_or("-".into(), |ns| tenths(Ns(ns.round() as i64)))
 }

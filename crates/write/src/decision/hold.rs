@@ -1,6 +1,8 @@
 //! What was predicted beside what a kernel did.
 
 use crate::text::page::{Ink, Page};
+use crate::wording::number::{ms, signed_ms};
+use dormouse_model::time::Ns;
 use dormouse_sleep::compare::contrast::Verdict;
 use dormouse_sleep::simulate::predict::phase_words;
 use dormouse_sleep::validate::{FLOOR, Held, JUDGED, Outcome, Part, Row, TOLERANCE};
@@ -71,7 +73,7 @@ pub fn text(held: &Held, place: &Place) -> String {
 }
 
 fn line(r: &Row) -> String {
-    let signed = |ns: f64| format!("{:+.2}", ns / 1e6);
+    let signed = signed_ms;
     let interval = match r.measured.interval {
         Some((low, high)) => format!("{} .. {}", signed(low), signed(high)),
         None => String::new(),
@@ -79,7 +81,7 @@ fn line(r: &Row) -> String {
     format!(
         "{:<15}{:>9}{:>11}{:>10}{interval:>19}{:>8}{}",
         name(r.part),
-        format!("{:.2}", r.measured.median_a / 1e6),
+        ms(Ns(r.measured.median_a.round() as i64)),
         signed(r.predicted_change()),
         signed(r.measured.difference()),
         format!("{:.1} %", r.off().abs()),
@@ -99,9 +101,9 @@ pub fn name(part: Part) -> String {
 pub fn verdict(held: &Held) -> String {
     let (predicted, measured) = held.total();
     let both = format!(
-        "predicted {:+.2} ms, measured {:+.2} ms for suspend and resume together",
-        predicted / 1e6,
-        measured / 1e6
+        "predicted {} ms, measured {} ms for suspend and resume together",
+        signed_ms(predicted),
+        signed_ms(measured)
     );
     let doubt = if held.beyond_doubt() {
         ""

@@ -119,7 +119,10 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
                         .collect();
                     let more = along.len() - 1 - names.len();
                     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                    let _ = writeln!(out, "    removes with it {}{more}", names.join(", "));
+                    let mut page = Page::new(false);
+                    let text = format!("removes with it {}{more}", names.join(", "));
+                    page.wrapped(Ink::Plain, 4, 6, &text);
+                    out.push_str(&page.finish());
                 }
             }
         }

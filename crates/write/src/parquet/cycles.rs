@@ -49,6 +49,7 @@ pub fn rows(source: &Source<'_>) -> Vec<Values> {
                 What::Asleep { .. } => ("asleep", Phase::Asleep.name(), "", None, None),
                 What::Image(work) => ("image", "", work.name(), None, None),
                 What::Turn => ("turn", "", "", None, None),
+                What::Rest => ("rest", "", "", None, None),
                 What::ClockJump => ("clock_jump", "", "", None, None),
             };
             rows.push([

@@ -30,7 +30,7 @@ fn answer(p: &Prediction, derived: &Derived) -> String {
         if let Some(off) = missed(p, derived, d) {
             return format!("{}: no figure, the model misses the recording by {off}", d.name());
         }
-        if was != is {
+        if (is - was).hundredths_of_ms() != 0 {
             return format!("{} {was} -> {is} ({})", d.name(), change_words(was, is));
         }
         match phases.next() {

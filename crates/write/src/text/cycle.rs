@@ -121,17 +121,16 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView) {
     for direction in [Direction::Suspend, Direction::Resume] {
         let total = rows.counted(direction);
         let list: Vec<&Row> = rows.list.iter().filter(|r| r.direction == direction).collect();
-        after.extend(
-            list.iter()
-                .filter(|r| matches!(r.what, What::Asleep { .. } | What::Turn | What::ClockJump)),
-        );
+        after.extend(list.iter().filter(|r| {
+            matches!(r.what, What::Asleep { .. } | What::Turn | What::Rest | What::ClockJump)
+        }));
         if rows.half(direction).is_none() {
             continue;
         }
         // A total that rests on a missing end is no figure.
         let half = view.answer.halves().find(|h| h.direction == direction);
         let known = half.is_none_or(|h| !matches!(h.known, Known::Not { .. }));
-        let unknown = if known { "" } else { " (upper limit, an end is missing)" };
+        let unknown = if known { "" } else { " (an end is missing)" };
         let sum = Line::of(&format!("total {}{unknown}", direction.name()), total, None);
         line(page, &sum, total, Ink::Strong);
         let lines = lines(cycle, view, &list);
@@ -218,7 +217,7 @@ fn lines(cycle: &Cycle, view: &CycleView, list: &[&Row]) -> Vec<Line> {
                 let label = format!("  {}", wording::row(r.what, cycle.mode, &cycle.phases));
                 out.push(Line::of(&label, r.counted, None));
             }
-            What::Asleep { .. } | What::Turn | What::ClockJump => {}
+            What::Asleep { .. } | What::Turn | What::Rest | What::ClockJump => {}
         }
     }
     out

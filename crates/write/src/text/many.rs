@@ -99,8 +99,11 @@ fn answer(page: &mut Page, all: &[Explained], g: &Group<'_>, mut caution: Option
         n => format!(" ({n} left out: first after boot)"),
     };
     let text = format!(
-        "Median of {}{first}, kernel {}, {}.",
-        plural(g.cycles.len(), "cycle"),
+        "{}{first}, kernel {}, {}.",
+        match g.cycles.len() {
+            1 => "One cycle".into(),
+            n => format!("Median of {}", plural(n, "cycle")),
+        },
         safe(kernel.trim_start_matches("kernel ")),
         trust::state(g.mode)
     );

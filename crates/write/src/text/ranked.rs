@@ -12,19 +12,31 @@ use dormouse_model::ranked::Ranking;
 pub fn show(page: &mut Page, all: &[Explained], selection: &Selection) {
     let lists = all.iter().flat_map(|e| e.capture.ranked.iter().map(|list| (&e.capture, list)));
     for (n, (capture, list)) in lists.enumerate() {
-        head(page, capture, list);
         if n == 0 {
+            answer(page, capture, list);
             page.wrapped(
                 Ink::Plain,
                 0,
                 0,
-                "Only ends of callbacks are listed, without their begins. So the list tells how \
+                "Only ends of callbacks are listed, without their starts. So the list tells how \
                  long each took, and not who waited for whom: there is no schedule. Without a \
                  device, suspend and resume together are shorter by at most what its callbacks \
                  took.",
             );
         }
+        head(page, capture, list);
         tables(page, capture, list, selection);
+    }
+}
+
+/// The device that cannot matter more than any other, and by how much at most.
+fn answer(page: &mut Page, capture: &Capture, list: &Ranking) {
+    if let Some(&(id, bound)) = list.devices().first() {
+        let text = format!(
+            "{} took longest, {bound}: removing it saves no more than that.",
+            device(capture, id)
+        );
+        page.wrapped(Ink::Strong, 0, 2, &safe(&text));
     }
 }
 

@@ -12,6 +12,19 @@ pub fn ms(t: Ns) -> String {
     format!("{sign}{}.{:02}", c / 100, c % 100)
 }
 
+/// `113.7`: a cell with one decimal, as the tables on kernel lists have.
+pub fn tenths(t: Ns) -> String {
+    let n = (t.0.unsigned_abs() + 50_000) / 100_000;
+    let sign = if t < Ns::ZERO && n > 0 { "-" } else { "" };
+    format!("{sign}{}.{}", n / 10, n % 10)
+}
+
+/// `+0.07`, `-34.55`, `+0.00`: a change in a table in ms, of computed ns.
+pub fn signed_ms(ns: f64) -> String {
+    let text = ms(Ns(ns.round() as i64));
+    if text.starts_with('-') { text } else { format!("+{text}") }
+}
+
 /// `-34.55`, `+0.07`, `=`: a change in a table in ms.
 pub fn ms_change(was: Ns, is: Ns) -> String {
     if (is - was).hundredths_of_ms() == 0 {
@@ -78,6 +91,10 @@ mod tests {
         assert_eq!(ms(Ns(113_722_000)), "113.72");
         assert_eq!(ms(Ns(112_495_000)), "112.50");
         assert_eq!(ms(Ns(-4_000)), "0.00");
+        assert_eq!(tenths(Ns(158_750_000)), "158.8");
+        assert_eq!(tenths(Ns(-49_999)), "0.0");
+        assert_eq!(signed_ms(-34_545_000.4), "-34.55");
+        assert_eq!(signed_ms(71_000.0), "+0.07");
         assert_eq!(ms_change(Ns(100), Ns(200)), "=");
         assert_eq!(ms_change(Ns(0), Ns(71_000)), "+0.07");
         assert_eq!(change(Ns::from_ms(100), Ns::from_ms(90)), "-10.0 ms");

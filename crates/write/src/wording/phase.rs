@@ -43,9 +43,7 @@ pub fn row(what: What, mode: Mode, phases: &[PhaseSpan]) -> String {
         What::Asleep { turns: 1 } => "asleep".into(),
         What::Asleep { turns } => format!("asleep, {turns} turns"),
         What::Turn if matches!(mode, Mode::PmTest(_)) => "pm_test waits".into(),
-        What::Turn if phases.iter().all(|p| p.phase.direction() == Direction::Suspend) => {
-            "after the last phase of the log".into()
-        }
+        What::Rest => "after the last phase of the log".into(),
         What::Turn => "between the halves".into(),
         What::ClockJump => "clock jump of the RTC".into(),
         What::Image(work) => format!("image: {}", work.name()),
