@@ -122,14 +122,14 @@ test("totals, rows and the table are those of show --json", { skip }, async () =
 
 test("cycles, outliers and the median can be chosen", { skip }, async () => {
   const { page } = await open(browser, report("runs", RUNS));
-  assert.equal(await page.locator("#cycle-dots circle").count(), 80);
+  assert.equal(await page.locator("#cycle-dots .dots circle").count(), 80);
   const first = page.locator("#outliers button").first();
   const number = Number(await first.getAttribute("data-cycle"));
   await first.click();
   await page.waitForFunction((n) => document.getElementById("cycle-shown")?.textContent?.startsWith(`Cycle ${n + 1} of 40`), number);
   const shown = JSON.parse(dormouse("show", "--json", RUNS)) as { cycles: ShownCycle[] };
   assert.equal(Number(await page.getAttribute("#total-resume", "data-ns")), shown.cycles[number]?.resume_ns);
-  await page.locator("#cycle-dots circle").nth(3).click();
+  await page.locator("#cycle-dots .dots circle").nth(3).click();
   assert.match((await page.textContent("#cycle-shown")) ?? "", /^Cycle \d+ of 40/);
   await page.selectOption("#cycle-pick", "6");
   assert.match((await page.textContent("#cycle-shown")) ?? "", /^Cycle 7 of 40/);

@@ -2,7 +2,7 @@
 
 import { byId, h, s } from "../dom.ts";
 import type { CycleData, RowData } from "../data/format.ts";
-import type { Model } from "../data/model.ts";
+import type { Capture, Model } from "../data/model.ts";
 import { paint } from "../palette.ts";
 import type { State } from "../state.ts";
 import { percent, time } from "../text/time.ts";
@@ -16,7 +16,9 @@ export function answer(model: Model, state: State, pick: (row: RowData) => void)
   const many = capture.data.cycles.length > 1;
   // The cycle shown first stands for all of them; any other speaks for itself.
   const all = many && state.cycle === capture.data.median_cycle;
-  byId("answer").textContent = reveal(all ? capture.data.answer : cycle.answer || capture.data.answer).slice(0, 4000);
+  const own = all ? capture.data.answer : cycle.answer || capture.data.answer;
+  byId("answer").textContent = reveal(compared(model) ?? own).slice(0, 4000);
+  caution(capture);
   byId("machine").textContent = [
     capture.data.model || capture.data.host,
     cycle.kernel ? `kernel ${cycle.kernel}` : "",
@@ -27,10 +29,27 @@ export function answer(model: Model, state: State, pick: (row: RowData) => void)
     .filter((t) => t !== "")
     .map((t) => visible(t))
     .join(" · ");
+  const which = model.captures.length > 1 ? `Drawn: ${visible(capture.data.label)}. ` : "";
   byId("cycle-shown").textContent = many
-    ? `Cycle ${state.cycle + 1} of ${capture.data.cycles.length}${state.cycle === capture.data.median_cycle ? ", the one nearest to the median" : ""}: ${visible(cycle.source)}`
-    : visible(cycle.source);
+    ? `${which}Cycle ${state.cycle + 1} of ${capture.data.cycles.length}${state.cycle === capture.data.median_cycle ? ", the one nearest to the median" : ""}: ${visible(cycle.source)}`
+    : which + visible(cycle.source);
   byId("phases").replaceChildren(half(model, cycle, "suspend", pick), half(model, cycle, "resume", pick));
+}
+
+/** The two halves of a comparison in a sentence each: it is what was asked. */
+function compared(model: Model): string | null {
+  const said = model.summary.compare?.sentences.filter((t) => /^(Suspend|Resume):/.test(t)).slice(0, 2) ?? [];
+  // The first sentence of each; the rest stands below.
+  const halves = said.map((t) => `${(t.split(". ")[0] ?? "").replace(/\.$/, "")}.`);
+  if (halves.length === 0) return null;
+  return `${model.captures.map((c) => c.data.label).join(" → ")}: ${halves.join(" ")}`;
+}
+
+/** What makes the answer uncertain stands under it, not at the end of the page. */
+function caution(capture: Capture): void {
+  const worst = capture.data.losses.filter((l) => l.severity !== "info");
+  byId("caution").hidden = worst.length === 0;
+  byId("caution").replaceChildren(...worst.slice(0, 3).map((l) => h("p", {}, `Caution: ${reveal(l.advice)}`)));
 }
 
 function half(model: Model, cycle: CycleData, direction: "suspend" | "resume", pick: (row: RowData) => void): HTMLElement {

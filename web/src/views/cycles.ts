@@ -17,6 +17,7 @@ export function cycles(model: Model, state: State, choose: (cycle: number) => vo
   byId("cycle-dots").replaceChildren(
     strip(capture, state, "Suspend", (c) => c.suspend_ns, choose),
     strip(capture, state, "Resume", (c) => c.resume_ns, choose),
+    legend(),
   );
   const pick = byId("cycle-pick") as HTMLSelectElement;
   if (pick.options.length !== capture.data.cycles.length || pick.dataset["capture"] !== String(state.capture)) {
@@ -44,7 +45,7 @@ export function cycles(model: Model, state: State, choose: (cycle: number) => vo
         "aria-pressed": String(state.cycle === capture.data.median_cycle),
         "data-cycle": capture.data.median_cycle,
       }),
-      outliers.length === 0 ? " No cycle differs enough to be called an outlier." : " The cycle nearest to the middle of all.",
+      outliers.length === 0 ? " No cycle differs enough to be called an outlier." : " The cycle nearest to the median of all.",
     ),
   );
   byId("phase-stats").replaceChildren(
@@ -58,6 +59,23 @@ export function cycles(model: Model, state: State, choose: (cycle: number) => vo
       ),
     ),
   );
+}
+
+/** As the command line computes it: the mean of the two in the middle. */
+function median(sorted: number[]): number {
+  const at = Math.floor(sorted.length / 2);
+  const high = sorted[at] ?? 0;
+  return sorted.length % 2 === 1 ? high : Math.floor(((sorted[at - 1] ?? high) + high) / 2);
+}
+
+/** What the colours of the dots mean. */
+function legend(): HTMLElement {
+  const entry = (kind: string, text: string): HTMLElement => {
+    const svg = s("svg", { viewBox: "0 0 10 10", "aria-hidden": "true" });
+    svg.append(s("circle", { class: kind, cx: 5, cy: 5, r: 4.5 }));
+    return h("span", {}, svg, text);
+  };
+  return h("p", { class: "quiet legend" }, entry("key chosen", "shown"), entry("key out", "first after boot, or outlier"), entry("key", "other cycles"));
 }
 
 const WIDTH = 1000;
@@ -83,9 +101,15 @@ function strip(
   const step = tickStep(high - low + 2 * margin, 8);
   for (let t = Math.ceil((low - margin) / step) * step; t <= high + margin; t += step) {
     svg.append(s("line", { class: "rule", x1: x(t), x2: x(t), y1: 0, y2: HEIGHT }));
-    svg.append(s("text", { class: "tick", x: x(t), y: HEIGHT + 17, "text-anchor": "middle" }, tick(t, step)));
+    // A label at an edge stays inside.
+    const anchor = x(t) < 40 ? "start" : x(t) > WIDTH - 40 ? "end" : "middle";
+    svg.append(s("text", { class: "tick", x: x(t), y: HEIGHT + 17, "text-anchor": anchor }, tick(t, step)));
   }
-  const middle = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
+  // As everywhere: the first cycle after boot is no part of the median.
+  const usual = all.filter((p) => !p.c.first_after_boot);
+  const counted = usual.length > 0 ? usual : all;
+  const middle = median(counted.map((p) => p.v).sort((a, b) => a - b));
+  const left = all.length - counted.length;
   svg.append(s("line", { class: "median", x1: x(middle), x2: x(middle), y1: 0, y2: HEIGHT }));
   // Dots that would cover each other are stacked.
   const columns = new Map<number, number>();
@@ -101,5 +125,5 @@ function strip(
     dot.addEventListener("click", () => choose(i));
     svg.append(dot);
   }
-  return h("figure", {}, h("figcaption", {}, `${title}: ${all.length} cycles, median ${time(middle)}, ${time(low)} to ${time(high)}`), svg);
+  return h("figure", {}, h("figcaption", {}, `${title}: median ${time(middle)} of ${counted.length} cycles${left > 0 ? ` (${left} left out: first after boot)` : ""}; all ${time(low)} to ${time(high)}`), svg);
 }

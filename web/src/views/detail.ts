@@ -71,7 +71,9 @@ function callbacks(model: Model, store: Store, selection: Selection, capture: Ca
     });
     const thread = d.threads[d.thread[c] ?? 0];
     const error = d.errors.get(c);
-    const fn = visible(d.functionOf(c));
+    // A trace names the type of a callback where a log names the function.
+    const name = visible(d.functionOf(c));
+    const fn = /^(type|class|bus|driver|power domain|noirq|early|late)$/.test(name) ? `the ${name}'s callback` : name;
     const notes = [
       fn,
       thread ? `on ${thread.main ? "the main thread" : visible(thread.name) || "thread"}${thread.pid ? ` [${thread.pid}]` : ""}` : "",

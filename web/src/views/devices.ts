@@ -32,10 +32,10 @@ const COLUMNS: Column[] = [
   { key: "name", title: "Device", help: "Name, driver, and what the name means", value: (e, c) => c.deviceName(e.device) },
   { key: "suspend", title: "Suspend", help: "Time of its suspend callbacks, median over cycles", value: (e) => time(e.suspend) },
   { key: "resume", title: "Resume", help: "Time of its resume callbacks, median over cycles", value: (e) => time(e.resume) },
-  { key: "path", title: "On critical path", help: "How much of that time the phases waited for it alone", value: (e) => `${time(e.path)} (${percent(e.path, e.suspend + e.resume)})` },
-  { key: "gain", title: "Gain without it", help: "How much shorter the cycle would be if the device took no time, all else equal", value: (e) => (e.gain < 0 ? "not known" : time(e.gain)) },
-  { key: "spread", title: "Spread", help: "95th percentile minus the shortest, over cycles", value: (e) => (e.cycles > 1 ? time(e.spread) : "") },
-  { key: "max", title: "Worst", help: "Longest total in one cycle", value: (e) => time(e.max) },
+  { key: "path", title: "On the critical path", help: "How much of that time the phases waited for it alone", value: (e) => `${time(e.path)} (${percent(e.path, e.suspend + e.resume)} of its own)` },
+  { key: "gain", title: "Saving without it", help: "How much shorter the cycle would be if the device took no time, all else equal", value: (e) => (e.gain < 0 ? "not known" : time(e.gain)) },
+  { key: "spread", title: "95 % − least", help: "95th percentile of the total time minus the shortest, over cycles", value: (e) => (e.cycles > 1 ? time(e.spread) : "") },
+  { key: "max", title: "Longest", help: "Longest total in one cycle", value: (e) => time(e.max) },
 ];
 
 const PAGE = 40;
@@ -43,7 +43,7 @@ const PAGE = 40;
 export class DeviceTable {
   readonly #model: Model;
   readonly #store: Store;
-  #sort: Key = "path";
+  #sort: Key = "gain";
   #down = true;
   #shown = PAGE;
 
@@ -154,7 +154,7 @@ export class DeviceTable {
 }
 
 /** What a column is sorted by. A share of the critical path counts as often as
- * the device ran: one bad cycle of forty is not the device to attack first. */
+ * the device ran: one bad cycle of forty is not the device to mend first. */
 function weight(e: Entry, key: Exclude<Key, "name">): number {
   return key === "path" || key === "gain" ? e[key] * e.cycles : e[key];
 }

@@ -76,7 +76,7 @@ export class WhatIf {
     const name = capture.deviceName(device);
     const off = this.#change.without.includes(name);
     return [
-      button(off ? "Put back" : "What if off", () => void this.#set(off ? null : "without", name), { "data-whatif": "without" }),
+      button(off ? "Put back" : "What if removed", () => void this.#set(off ? null : "without", name), { "data-whatif": "without" }),
       button("What if async", () => void this.#set("async", name), { "data-whatif": "async" }),
       button("What if sync", () => void this.#set("sync", name), { "data-whatif": "sync" }),
       button("What if half the time", () => void this.#set("scale", name, "0.5"), { "data-whatif": "scale" }),
@@ -267,10 +267,10 @@ export class WhatIf {
     const label = this.#capture?.data.label ?? "CAPTURE";
     const line = commandLine(this.#change, label, shellQuote);
     const copied = button("Copy the command", () => void copy(line, copied), { id: "what-if-copy" });
-    const head = ["", "Observed", "Simulated as it is", "Predicted", "Change", "No less than"].map((t) => h("th", { scope: "col" }, t));
+    const head = ["", "Recorded", "Model", "Changed", "Difference", "Floor"].map((t) => h("th", { scope: "col" }, t));
     result.replaceChildren(
       h("div", { class: "halves" }, this.#half("Suspend", "suspend_ns", p), this.#half("Resume", "resume_ns", p)),
-      ...(p.after.held_against_kernel ? [] : [h("p", { class: "quiet" }, `The rules of ${p.after.policy} were not held against a running kernel.`)]),
+      ...(p.after.held_against_kernel ? [] : [h("p", { class: "quiet" }, `The rules of ${p.after.policy} were not verified on a running kernel.`)]),
       h("ul", { id: "what-if-notes" }, ...p.notes.map((n) => h("li", {}, reveal(n).slice(0, 2000)))),
       h(
         "details",
@@ -286,11 +286,14 @@ export class WhatIf {
 
   #half(title: string, key: "suspend_ns" | "resume_ns", p: Predicted): HTMLElement {
     const [was, is] = [p.before[key], p.after[key]];
+    const capture = this.#capture;
+    const whole = capture?.cycle(capture.data.median_cycle)[key] ?? null;
     return h(
       "div",
       { class: "half" },
       h("h3", {}, title),
-      h("p", {}, h("span", { class: "total", "data-ns": is, id: `what-if-${key}` }, time(is)), ` instead of ${time(was)} (${signed(is - was)})`),
+      h("p", {}, "Model, device phases: ", `${time(was)} → `, h("span", { class: "total", "data-ns": is, id: `what-if-${key}` }, time(is)), ` (${signed(is - was)})`),
+      whole === null || is === was ? null : h("p", { class: "quiet" }, `The whole ${title.toLowerCase()} took ${time(whole)}; it would take about ${time(whole + is - was)}.`),
       h("p", { class: "quiet", id: `what-if-range-${key}` }, ""),
     );
   }
