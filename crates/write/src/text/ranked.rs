@@ -13,6 +13,9 @@ pub fn show(page: &mut Page, all: &[Explained], selection: &Selection) {
     let lists = all.iter().flat_map(|e| e.capture.ranked.iter().map(|list| (&e.capture, list)));
     for (n, (capture, list)) in lists.enumerate() {
         if n == 0 {
+            if all.iter().any(|e| !e.views.is_empty()) {
+                page.blank();
+            }
             answer(page, capture, list);
             page.wrapped(
                 Ink::Plain,
