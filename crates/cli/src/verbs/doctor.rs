@@ -15,9 +15,7 @@ use std::path::PathBuf;
 /// does not prove is called a guess; what it cannot show is listed. It reads
 /// texts alone: nothing of the running machine is looked at or changed.
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  dormouse doctor dmesg.txt\n  journalctl -k | dormouse doctor --json -"
-)]
+#[command(after_help = "Examples:\n  dormouse doctor dmesg.txt\n  dormouse doctor --json mail.txt")]
 pub struct DoctorArgs {
     /// Texts, or folders of them; `-` is standard input.
     #[arg(required = true, value_name = "LOG")]
