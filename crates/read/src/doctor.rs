@@ -148,20 +148,29 @@ impl<'a> Lines<'a> {
 struct Joining {
     /// The message may go on.
     open: bool,
+    /// How its line is marked off: quoted, set off, or neither.
+    mark: Option<Trust>,
     last: u64,
     joined: usize,
 }
 
 impl Joining {
     fn begin(&mut self, fresh: bool, at: u64, raw: &[u8]) {
-        *self = Joining { open: fresh && raw.len() >= WRAPPED, last: at, joined: 0 };
+        let open = fresh && raw.len() >= WRAPPED;
+        *self = Joining { open, mark: Some(trust(raw)), last: at, joined: 0 };
     }
 
     /// Whether the line was the rest of the last message.
     fn take(&mut self, messages: &mut [Message], text: &[u8], at: u64, raw: &[u8]) -> bool {
         let next = self.open && at == self.last + 1 && self.joined < JOINS;
-        // Quoted lines go on with quoted ones; what is set off is no rest.
-        let fits = next && !text.is_empty() && !raw.starts_with(b"\t");
+        // Quoted lines go on with quoted ones. A line that is set off is no rest
+        // of one that is not; the other way round mail programs wrap so.
+        let rest = match (self.mark, trust(raw)) {
+            (Some(a), b) if a == b => true,
+            (Some(Trust::Shown), Trust::Prose) => true,
+            _ => false,
+        };
+        let fits = next && !text.is_empty() && rest;
         let Some(m) = messages.last_mut().filter(|_| fits && raw.len() < 120) else {
             self.open = false;
             return false;
