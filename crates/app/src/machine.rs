@@ -215,20 +215,29 @@ pub fn open(
     let now = now.or(loaded.shown);
     let mut settings = settings(profile_name, None)?;
     let fidelity = loaded.fidelity(&settings);
-    let reasons = reasons(&fidelity, &loaded.derived.board);
-    if !reasons.is_empty() && !force {
-        return Err(NotReproduced(format!(
-            "the simulation does not reproduce the recording, so what it would choose is about \
-             another machine:\n  {}\n  --force answers all the same; dormouse predict shows the \
-             self-check",
-            reasons.join("\n  ")
-        ))
-        .into());
-    }
+    reproduced(&fidelity, &loaded.derived.board, force)?;
     let board = loaded.derived.board;
     settings.complete(&board, now.by.kernel.as_ref());
     sleeps(&board, now.by, &settings)?;
     Ok(Machine { board, lab, now, settings, fidelity })
+}
+
+/// That the simulation reproduces the recording that `board` was made of, or
+/// that the user wants an answer all the same.
+///
+/// # Errors
+/// [`NotReproduced`], unless `force`: which phases, why, and what would help.
+pub fn reproduced(fidelity: &Fidelity, board: &Board, force: bool) -> Result<()> {
+    let reasons = reasons(fidelity, board);
+    if reasons.is_empty() || force {
+        return Ok(());
+    }
+    Err(NotReproduced(format!(
+        "the simulation does not reproduce the recording, so any answer would be about another \
+         machine:\n  {}\n  --force answers all the same; dormouse predict shows the self-check",
+        reasons.join("\n  ")
+    ))
+    .into())
 }
 
 /// The devices whose whole name matches `pattern`.

@@ -133,6 +133,67 @@ fn unexplained(folder: &Path) -> String {
     path.to_str().expect("a path").to_string()
 }
 
+/// `tune`, `plan` and `replay` answer nothing for `log`, and say how to insist.
+fn refused(log: &str) {
+    for args in [
+        &["tune", log][..],
+        &["plan", log, "--suspend", "1ms"],
+        &["replay", log, "--kernel", "6.12", "-o", "never"],
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
+        let out = command.args(args).output().expect("it runs");
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.code(), Some(5), "{args:?}: {said}");
+        assert!(said.contains("--force"), "{said}");
+    }
+}
+
+/// A log of `n` devices one after the other, whose lines cost half a millisecond.
+fn printed(n: usize) -> String {
+    let mut out = String::from("[    1.000000] PM: suspend entry (deep)\n");
+    let mut us = 1_100_000;
+    let mut line = |us: usize, text: String| {
+        out += &format!("[{:5}.{:06}] {text}\n", us / 1_000_000, us % 1_000_000);
+    };
+    for i in 0..n {
+        let who = format!("drv d{i}: PM:");
+        line(us, format!("{who} calling f_suspend+0x0/0x10 @ 7, parent: none"));
+        line(us + 100, format!("{who} f_suspend+0x0/0x10 returned 0 after 100 usecs"));
+        us += 600;
+    }
+    let took = format!("{}.{:03}", n * 600 / 1000, n * 600 % 1000);
+    line(us, format!("PM: suspend of devices complete after {took} msecs"));
+    line(2_000_000, "PM: suspend exit".into());
+    out
+}
+
+#[test]
+fn a_log_with_lines_missing_is_not_decided() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("log.txt");
+    let log = file.to_str().expect("a path");
+    let whole = printed(20);
+    std::fs::write(&file, &whole).expect("written");
+    let verdict = || output(&["predict", log])["fidelity"]["verdict"].clone();
+    assert_eq!(verdict(), "reproduced");
+    let lines: Vec<&str> = whole.lines().collect();
+    let without = |gone: &dyn Fn(&str) -> bool| -> String {
+        lines.iter().filter(|l| !gone(l)).map(|l| format!("{l}\n")).collect()
+    };
+    for bad in [
+        // The kernel's buffer ran over; a callback has no start; one has no end;
+        // the phase has no end.
+        whole.replacen("drv d3: PM: calling", "** 9 printk messages dropped **", 1),
+        without(&|l| l.contains("d4: PM: calling")),
+        without(&|l| l.contains("d4: PM: f_suspend")),
+        without(&|l| l.contains("of devices complete")),
+    ] {
+        std::fs::write(&file, &bad).expect("written");
+        assert_eq!(verdict(), "not_reproduced", "{bad}");
+        refused(log);
+    }
+}
+
 #[test]
 fn what_is_not_reproduced_is_not_decided() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -141,8 +202,9 @@ fn what_is_not_reproduced_is_not_decided() {
     let out = command.args(["tune", &log]).output().expect("it runs");
     assert_eq!(out.status.code(), Some(5));
     let said = String::from_utf8_lossy(&out.stderr);
-    assert!(said.contains("suspend: 180.000 ms were recorded"), "{said}");
+    assert!(said.contains("suspend: 180.00 ms were recorded"), "{said}");
     assert!(said.contains("--force"), "{said}");
+    refused(&log);
     let predicted = output(&["predict", &log, "--without", "b"]);
     assert_eq!(predicted["fidelity"]["verdict"], "not_reproduced");
     // Only the frame of one prepare less: the log has no lines of that phase.

@@ -2,6 +2,7 @@
 
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
+use crate::wording::number::{ms, plural};
 use dormouse_board::Board;
 use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
@@ -13,28 +14,38 @@ use std::fmt::Write as _;
 /// Printing is worth a row of its own from here on.
 const PRINTING: Ns = Ns(5_000_000);
 
-fn ms(t: Ns) -> String {
-    format!("{:.3}", t.0 as f64 / 1e6)
-}
-
 /// What is missing of a phase, in words; empty if nothing is.
 pub fn missing(m: Option<Missing>) -> String {
     match m {
         None => String::new(),
-        Some(Missing::Bracket) => "its begin or end is not in the recording".into(),
-        Some(Missing::Ends(n)) => format!("the end of {n} callbacks is missing"),
+        Some(Missing::Bracket) => "its start or end is not in the recording".into(),
+        Some(Missing::Ends(n)) => format!("{} no end", have(n as usize, "callback")),
+        Some(Missing::Lost(n)) => format!(
+            "{} cut, dropped or without a start, and may be a callback of it",
+            are(n as usize, "line")
+        ),
         Some(Missing::Callbacks) => "no callback is listed in it".into(),
         Some(Missing::Event(e)) => format!("its {} callbacks are not simulated", e.name()),
     }
 }
 
+/// `1 callback has`, `2 callbacks have`.
+fn have(n: usize, one: &str) -> String {
+    format!("{} {}", plural(n, one), if n == 1 { "has" } else { "have" })
+}
+
+/// `1 line is`, `2 lines are`.
+fn are(n: usize, one: &str) -> String {
+    format!("{} {}", plural(n, one), if n == 1 { "is" } else { "are" })
+}
+
 fn name(board: &Board, device: u32) -> String {
     let device = board.graph.devices.get(device as usize);
-    device.map_or("the begin".into(), |d| safe(board.names.get(d.name)).into_owned())
+    device.map_or("the start".into(), |d| safe(board.names.get(d.name)).into_owned())
 }
 
 fn wait(board: &Board, l: &Late) -> String {
-    format!("{} begins {} ms after {}", name(board, l.device), ms(l.by), name(board, l.after))
+    format!("{} starts {} ms after {}", name(board, l.device), ms(l.by), name(board, l.after))
 }
 
 /// The checks that stand for their phase, in order of the cycle.

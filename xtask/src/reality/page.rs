@@ -112,6 +112,7 @@ fn reason(m: Missing) -> &'static str {
     match m {
         Missing::Bracket => "the begin or the end of the phase is not in the log",
         Missing::Ends(_) => "callbacks began and their end is missing",
+        Missing::Lost(_) => "lines are cut, dropped, left out or without a start",
         Missing::Callbacks => "no callback is listed in the phase",
         Missing::Event(_) => "a phase of a hibernation that is not simulated",
     }

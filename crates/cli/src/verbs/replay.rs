@@ -6,15 +6,18 @@ use crate::terminal::{print, wrapped, wrote};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dormouse_app::failure::{Usage, nothing_in, nothing_of};
+use dormouse_app::machine::{reproduced, settings};
 use dormouse_app::replay::{Row, rows};
-use dormouse_board::derive::derive;
 use dormouse_lab::capture::{Wish, capture};
 use dormouse_lab::plan::Sleep;
 use dormouse_model::capture::Capture;
 use dormouse_model::time::Ns;
 use dormouse_read::{Input, Options, read, read_bytes};
+use dormouse_sleep::evidence::machine;
+use dormouse_write::fidelity;
 use dormouse_write::wording::next::{next, word};
 use dormouse_write::wording::number::{ms, plural};
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::slice::from_ref;
@@ -51,6 +54,12 @@ pub struct ReplayArgs {
     /// Capture file to write.
     #[arg(short, long)]
     output: Option<PathBuf>,
+    /// Replay also a recording that the simulation does not reproduce.
+    #[arg(long)]
+    force: bool,
+    /// Print JSON (docs/replay-json.md).
+    #[arg(long)]
+    json: bool,
 }
 
 fn sleep(text: &str) -> Result<Sleep, String> {
@@ -63,12 +72,14 @@ fn sleep(text: &str) -> Result<Sleep, String> {
 /// Runs the verb.
 pub fn run(a: ReplayArgs) -> Result<()> {
     let original = load(&a)?;
-    let derived =
-        derive(&original).map_err(|e| nothing_of(from_ref(&a.input), from_ref(&original), &e))?;
-    for text in &derived.assumptions {
+    let shown = machine(&original, None)
+        .map_err(|e| nothing_of(from_ref(&a.input), from_ref(&original), &e))?;
+    for text in &shown.derived.assumptions {
         eprint!("{}", wrapped(&format!("dormouse: assumed: {text}")));
     }
-    let board = derived.board;
+    let fidelity = shown.check(&original, &settings("x86", None)?);
+    let board = shown.derived.board;
+    reproduced(&fidelity, &board, a.force)?;
     let kernel = find_kernel(&a.machine)?;
     let machine = make_machine(&a.machine, &kernel, Some(&board));
     let wish = Wish {
@@ -92,7 +103,13 @@ pub fn run(a: ReplayArgs) -> Result<()> {
     let Some(replayed) = reading.captures.into_iter().find(|c| !c.cycles.is_empty()) else {
         bail!("the kernel was run, but its recording holds no cycle");
     };
+    if a.json {
+        let mut value = json(&original, &replayed, &kernel.release);
+        value["fidelity"] = fidelity::json(&fidelity, &board);
+        return print(&(serde_json::to_string_pretty(&value)? + "\n"));
+    }
     let mut text = beside(&original, &replayed, &kernel.release);
+    text.push_str(&fidelity::text(&fidelity, &board));
     if let Some(to) = &a.output {
         let [was, is] = [&a.input, to].map(|p| word(&p.display().to_string()));
         text.push_str(&format!("\n{}", wrapped(&next(&format!("compare {was} {is}")))));
@@ -125,12 +142,40 @@ fn load(a: &ReplayArgs) -> Result<Capture> {
     Ok(capture)
 }
 
+/// The kernel that was recorded; empty if none is named.
+fn recorded_on(original: &Capture) -> &str {
+    let mut all = original.cycles.iter().map(|c| original.names.get(c.kernel));
+    all.find(|k| !k.is_empty()).unwrap_or("")
+}
+
+/// The table as JSON: schema `dormouse-replay/1`, nanoseconds.
+fn json(original: &Capture, replayed: &Capture, release: &str) -> Value {
+    let side = |x: Option<(Ns, usize)>| x.map(|(t, n)| json!({ "time_ns": t.0, "callbacks": n }));
+    let phases: Vec<Value> = rows(original, replayed)
+        .into_iter()
+        .map(|r| {
+            json!({
+                "phase": r.phase.name(),
+                "direction": r.phase.direction().name(),
+                "recorded": side(r.recorded),
+                "replayed": side(r.replayed),
+            })
+        })
+        .collect();
+    json!({
+        "schema": "dormouse-replay/1",
+        "recorded_on": recorded_on(original),
+        "replayed_on": release,
+        "phases": phases,
+    })
+}
+
 fn beside(original: &Capture, replayed: &Capture, release: &str) -> String {
-    let was = original.cycles.iter().map(|c| original.names.get(c.kernel)).find(|k| !k.is_empty());
+    let was = recorded_on(original);
     let mut out = wrapped(&format!(
         "Recorded on {}, replayed on {release}; medians of {} and {}, the guest's own devices left \
          out.",
-        was.unwrap_or("an unknown kernel"),
+        if was.is_empty() { "an unknown kernel" } else { was },
         plural(original.cycles.len(), "cycle"),
         plural(replayed.cycles.len(), "cycle")
     ));

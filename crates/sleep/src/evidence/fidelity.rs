@@ -11,7 +11,8 @@ use crate::simulate::predict::{Scheduler, outlook};
 use alloc::vec::Vec;
 use dormouse_board::BoardDevice;
 use dormouse_board::derive::Derived;
-use dormouse_model::cycle::{Cycle, PhaseSpan};
+use dormouse_model::complete::Edge;
+use dormouse_model::cycle::Cycle;
 use dormouse_model::device::Device;
 use dormouse_model::phase::{Phase, PmEvent};
 use dormouse_model::time::Ns;
@@ -81,6 +82,9 @@ pub enum Missing {
     Bracket,
     /// So many callbacks began whose end is missing.
     Ends(u32),
+    /// So many lines are torn, dropped or left out, or ends have no begin: what
+    /// they said may be a callback of this phase.
+    Lost(u32),
     /// No callback was recorded in it.
     Callbacks,
     /// It belongs to a hibernation and is not simulated.
@@ -180,9 +184,10 @@ pub fn check(cycles: &[&Cycle], derived: &Derived, by: Scheduler, settings: &Set
         let line = derived.printing.get(number).copied().unwrap_or_default();
         let mut found: Option<Vec<Late>> = None;
         let mut seen = Vec::new();
-        for span in cycle.phases.iter().filter(|s| s.phase.may_be_async()) {
+        let spans = cycle.phases.iter().enumerate().filter(|(_, s)| s.phase.may_be_async());
+        for (place, span) in spans {
             let Some(index) = span.phase.device_index() else { continue };
-            let missing = missing(cycle, span, seen.contains(&span.phase));
+            let missing = missing(cycle, place, seen.contains(&span.phase));
             seen.push(span.phase);
             let recorded = span.duration();
             let time = simulated.as_ref().map_or(Ns::ZERO, |o| o.phase(span.phase));
@@ -223,18 +228,22 @@ pub fn check(cycles: &[&Cycle], derived: &Derived, by: Scheduler, settings: &Set
     Fidelity { checks, blind }
 }
 
-/// What is missing of a recorded phase; `again` if the cycle had it before.
-fn missing(cycle: &Cycle, span: &PhaseSpan, again: bool) -> Option<Missing> {
-    let inside = |c: &&dormouse_model::cycle::Callback| c.phase == span.phase;
+/// What is missing of the phase with index `place` of a recorded cycle; `again`
+/// if the cycle had it before. A phase whose begin or end is only shown by what
+/// lies beyond has no duration that a simulation could be held against.
+fn missing(cycle: &Cycle, place: usize, again: bool) -> Option<Missing> {
+    let span = &cycle.phases[place];
+    let few = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+    let known = cycle.completeness(place);
     if again {
-        return Some(Missing::Event(span.event));
-    }
-    let open = cycle.callbacks.iter().filter(inside).filter(|c| !c.complete).count();
-    if !span.complete {
+        Some(Missing::Event(span.event))
+    } else if known.begin != Edge::Said || known.end != Edge::Said {
         Some(Missing::Bracket)
-    } else if open > 0 {
-        Some(Missing::Ends(u32::try_from(open).unwrap_or(u32::MAX)))
-    } else if !cycle.callbacks.iter().any(|c| inside(&c)) {
+    } else if known.unfinished > 0 {
+        Some(Missing::Ends(few(known.unfinished)))
+    } else if known.unstarted + known.lost > 0 {
+        Some(Missing::Lost(few(known.unstarted + known.lost)))
+    } else if !cycle.callbacks.iter().any(|c| c.phase == span.phase) {
         Some(Missing::Callbacks)
     } else {
         None
