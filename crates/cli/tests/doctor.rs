@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-const LOG: &str = "\
+/// A log with three faults.
+pub const SICK: &str = "\
 [   98.803081] PM: suspend entry (deep)
 [   98.813999] Filesystems sync: 0.010 seconds
 [   98.819226] Freezing user space processes
@@ -23,6 +24,15 @@ const LOG: &str = "\
 /sys/bus/usb/devices/1-3/power/runtime_active_time:119060567
 ";
 
+/// A log of a machine that sleeps well.
+pub const WELL: &str = "\
+[   98.803081] PM: suspend entry (deep)
+[   98.813999] Filesystems sync: 0.010 seconds
+[   98.819226] Freezing user space processes
+[   98.822270] Freezing user space processes completed (elapsed 0.003 seconds)
+[   99.856308] PM: suspend exit
+";
+
 const SCREEN: &str = "\
 Broken: syncthing (pid 474) did not freeze in 20.0 s: it waited for the server
   of a FUSE file system; if that server was frozen first, nobody answers.
@@ -35,8 +45,8 @@ The kernel said so. The text has 2 attempts to sleep. 2 further findings below.
   Do: Stop the server or its user before sleep, or run the server as a system
       service outside user.slice.
 
-Risk: The sleep as deep failed, and 63 us later the machine was put to sleep as
-  s2idle instead.
+Risk: The sleep as deep failed, and 0.06 ms later the machine was put to sleep
+  as s2idle instead.
 ";
 
 fn dormouse(args: &[&str]) -> (i32, String, String) {
@@ -54,7 +64,7 @@ fn log(dir: &Path, text: &str) -> String {
 #[test]
 fn the_screen_answers_first_and_fits() {
     let dir = tempfile::tempdir().expect("a folder");
-    let (code, out, _) = dormouse(&["doctor", &log(dir.path(), LOG)]);
+    let (code, out, _) = dormouse(&["doctor", &log(dir.path(), SICK)]);
     assert_eq!(code, 0);
     assert!(out.starts_with(SCREEN), "{out}");
     assert!(out.lines().rev().take(1).all(|l| l.starts_with("Next: dormouse show ")), "{out}");
@@ -95,8 +105,8 @@ fn paths(v: &Value, at: &str, out: &mut BTreeSet<String>) {
 fn the_json_is_what_the_page_says() {
     let dir = tempfile::tempdir().expect("a folder");
     let mut seen = BTreeSet::new();
-    let truncated = LOG.to_string() + "{\"MESSAGE\" : [1, 2], \"_TRANSPORT\" : \"kernel\"\n";
-    for text in [LOG, truncated.as_str()] {
+    let truncated = SICK.to_string() + "{\"MESSAGE\" : [1, 2], \"_TRANSPORT\" : \"kernel\"\n";
+    for text in [SICK, truncated.as_str()] {
         let (code, out, _) = dormouse(&["doctor", "--json", &log(dir.path(), text)]);
         assert_eq!(code, 0);
         assert_eq!(dormouse(&["doctor", "--json", &log(dir.path(), text)]).1, out);
@@ -105,7 +115,7 @@ fn the_json_is_what_the_page_says() {
     let (_, out, _) = dormouse(&[
         "doctor",
         "--json",
-        &log(dir.path(), LOG),
+        &log(dir.path(), SICK),
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/laptop-6.12.tar.gz"),
     ]);
     paths(&serde_json::from_str(&out).expect("JSON"), "", &mut seen);

@@ -1,5 +1,6 @@
 //! Every screen as it was reviewed, and the rules that hold for all of them.
 
+use super::doctor::{SICK, WELL};
 use super::words::{AM335X, CLOCK, HANG, LAPTOP, root, said, silent};
 use std::fs;
 use std::process::Command;
@@ -27,6 +28,11 @@ calling  a+ @ 9, parent: platform
 call a+ returned 0 after 50 usecs
 PM: suspend exit
 ";
+
+/// Idle states of two CPUs, and a trace in which one is woken by a timer and
+/// one by its network card.
+const STATES: &str = "crates/cli/tests/fixtures/idle-states.txt";
+const SLEEPS: &str = "crates/cli/tests/fixtures/idle-trace.txt";
 
 /// Every screen that needs no kernel: its name, its arguments and its standard
 /// input.
@@ -91,6 +97,19 @@ fn screens() -> Vec<(&'static str, Vec<&'static str>, String)> {
         ("export no cycle", &["export", SMALL, "--to", "csv", "--cycle", "9"], ""),
         ("report no log", &["report", "README.md"], ""),
         ("replay a board", &["replay", AM335X], ""),
+        ("doctor", &["doctor", "-"], SICK),
+        ("doctor healthy", &["doctor", "-"], WELL),
+        ("doctor a recording", &["doctor", SMALL], ""),
+        ("doctor nothing", &["doctor", "-"], "Dear list,\n"),
+        ("idle show states", &["idle", "show", STATES], ""),
+        ("idle show sleeps", &["idle", "show", SLEEPS, STATES], ""),
+        ("idle show nothing", &["idle", "show", "README.md"], ""),
+        ("idle predict", &["idle", "predict", SLEEPS, STATES, "--latency-limit", "50us"], ""),
+        ("idle predict nothing", &["idle", "predict", SLEEPS, STATES], ""),
+        ("idle predict sweep", &["idle", "predict", SLEEPS, STATES, "--sweep", "limit"], ""),
+        ("idle predict no states", &["idle", "predict", SLEEPS], ""),
+        ("idle tune", &["idle", "tune", SLEEPS, STATES, "--p99", "60us"], ""),
+        ("idle tune not met", &["idle", "tune", SLEEPS, STATES, "--power", "1mW"], ""),
         ("lab rerun no capture", &["lab", "rerun", "README.md"], ""),
     ];
     list.into_iter().map(|(name, args, input)| (name, args.to_vec(), input.into())).collect()
@@ -106,7 +125,9 @@ fn rules(name: &str, text: &str) {
         // A table for an issue is as wide as it is.
         let free = error || name.contains("markdown");
         assert!(columns <= 80 || free, "{name}: {columns} columns: {line}");
-        assert!(!line.contains(" 0 ns") && !line.contains(" us "), "{name}: {line}");
+        // Idle states are told in microseconds, everywhere.
+        let us = line.contains(" us ") && !name.contains("idle_");
+        assert!(!line.contains(" 0 ns") && !us, "{name}: {line}");
         assert!(!line.contains("-0.00 "), "{name}: {line}");
         for old in [
             "attack",

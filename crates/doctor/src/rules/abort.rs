@@ -331,6 +331,12 @@ fn ended_early(case: &Case, a: &Attempt) -> bool {
     })
 }
 
+/// `0.06 ms`, rounded half up.
+fn ms(t: Ns) -> String {
+    let hundredths = (t.0 + 5_000) / 10_000;
+    format!("{}.{:02} ms", hundredths / 100, hundredths % 100)
+}
+
 /// Somebody tried again in another mode within a second: systemd's
 /// `SuspendState=mem standby freeze` does (sleep.c:write_state).
 fn retries(case: &Case, out: &mut Vec<Finding>) {
@@ -351,7 +357,7 @@ fn retries(case: &Case, out: &mut Vec<Finding>) {
                 format!(
                     "The sleep as {} failed, and {} later the machine was put to sleep as {} instead{}.",
                     a.mode,
-                    if gap.0 < 1_000_000 { format!("{} us", gap.0 / 1_000) } else { format!("{} ms", gap.0 / 1_000_000) },
+                    ms(gap),
                     b.mode,
                     if slept { "" } else { ", which failed too" }
                 ),

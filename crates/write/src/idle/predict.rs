@@ -155,7 +155,7 @@ pub fn predict(o: &Outlook) -> String {
         grouped(o.wakes.0),
         grouped(o.wakes.1),
         o.power.map_or(
-            "assumed: equal steps from the shallowest state to none in the deepest".into(),
+            "assumed: equal steps from the shallowest state (P0) to none in the deepest".into(),
             |p| format!("as given ({})", safe(p))
         )
     ));
