@@ -4,6 +4,7 @@
 //! |---|---|
 //! | what a kernel log says, message by message | `message` |
 //! | which messages belong to which attempt to sleep | `attempt` |
+//! | tasks and what they wait in, as a dump shows them | `stack` |
 //! | values of sysfs and debugfs files that a text shows | `value` |
 //! | rules, a file an area | `rules/` |
 //! | the result | `finding` |
@@ -18,7 +19,9 @@ extern crate alloc;
 pub mod attempt;
 pub mod finding;
 pub mod message;
+mod number;
 mod rules;
+pub mod stack;
 pub mod value;
 
 use alloc::vec::Vec;

@@ -250,6 +250,11 @@ fn each_rule_and_its_healthy_twin() {
             "[    1.000000] amd_pmc AMDI0005:00: Last suspend in deepest state for 758373565us\n",
         ),
         (
+            "mode-name-only",
+            "[    1.000000] intel_pmc_core INT33A1:00: CPU did not enter Package C10!!! (Package C10 cnt=0x0)\n",
+            "[    1.000000] intel_pmc_core INT33A1:00:  initialized\n",
+        ),
+        (
             "phase-noirq-bus-gone",
             "[    1.000000] i2c i2c-2: Transfer while suspended\n",
             "[    1.000000] i2c i2c-2: adapter registered\n",

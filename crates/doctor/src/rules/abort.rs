@@ -5,6 +5,8 @@ use crate::Case;
 use crate::attempt::Attempt;
 use crate::finding::{Advice, Area, Confidence, Finding, Level};
 use crate::message::Message;
+use crate::number::ms;
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -60,12 +62,14 @@ fn error(n: i32) -> (&'static str, &'static str) {
     }
 }
 
-/// Whether the text shows what the failed callback was: USB host controllers
-/// return EBUSY while a port below has a wakeup pending
-/// (drivers/usb/core/hcd-pci.c:suspend_common, drivers/usb/core/hcd.c:hcd_bus_suspend).
-fn is_usb(case: &Case, device: &str) -> bool {
-    let root = device.strip_prefix("usb").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
-    root || case.messages.iter().any(|m| m.has("hcd_pci_suspend") && m.has("returns -16"))
+/// A USB host controller or its root hub: they return EBUSY while a port below
+/// has a wakeup pending (drivers/usb/core/hcd-pci.c:suspend_common,
+/// drivers/usb/core/hcd.c:hcd_bus_suspend).
+fn is_usb(g: &Group<'_>) -> bool {
+    let bus = g.device.strip_prefix("usb");
+    let controllers = ["xhci", "ehci", "ohci", "uhci"];
+    bus.is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
+        || controllers.iter().any(|c| g.driver.starts_with(c))
 }
 
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -124,26 +128,28 @@ struct Group<'a> {
 
 fn devices(case: &Case, out: &mut Vec<Finding>) {
     let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut places: BTreeMap<(&str, i32, bool), usize> = BTreeMap::new();
     for m in &case.messages {
         let Some(f) = failed(m) else { continue };
         // Alarms have rules of their own.
         if f.device.starts_with("alarmtimer") {
             continue;
         }
-        let same = |g: &&mut Group<'_>| g.device == f.device && g.error == f.error && g.up == f.up;
-        match groups.iter_mut().find(same) {
-            Some(g) => g.messages.push(m),
-            None => groups.push(Group {
+        let at = *places.entry((f.device, f.error, f.up)).or_insert(groups.len());
+        if at == groups.len() {
+            let messages = Vec::new();
+            groups.push(Group {
                 device: f.device,
                 driver: f.driver,
                 error: f.error,
                 up: f.up,
-                messages: Vec::from([m]),
-            }),
+                messages,
+            });
         }
+        groups[at].messages.push(m);
     }
     for g in groups.iter().filter(|g| !g.up) {
-        out.push(ended(case, g));
+        out.push(ended(g));
     }
     lost(&groups, out);
 }
@@ -166,7 +172,7 @@ fn told(n: i32) -> String {
 }
 
 /// A device that ended an attempt.
-fn ended(case: &Case, g: &Group<'_>) -> Finding {
+fn ended(g: &Group<'_>) -> Finding {
     let (device, n) = (named(g), g.error);
     let times = match g.messages.len() {
         1 => String::new(),
@@ -177,7 +183,7 @@ fn ended(case: &Case, g: &Group<'_>) -> Finding {
             format!("{device} ended the sleep{times}: its callback returned {n}. Only 0 is success, so the kernel takes a positive value as an error."),
             "The driver must return 0; pm_runtime_resume() as a callback of system sleep returns 1.".to_string(),
         )
-    } else if n == -16 && is_usb(case, g.device) {
+    } else if n == -16 && is_usb(g) {
         (
             format!(
                 "{device} ended the sleep{times}: error {n} (EBUSY). The usual cause is a wakeup pending at a USB port below it; the text does not say which."
@@ -329,12 +335,6 @@ fn ended_early(case: &Case, a: &Attempt) -> bool {
             || m.says("Freezing ") && (m.has("failed after") || m.has("aborted after"))
             || m.has("pages short")
     })
-}
-
-/// `0.06 ms`, rounded half up.
-fn ms(t: Ns) -> String {
-    let hundredths = (t.0 + 5_000) / 10_000;
-    format!("{}.{:02} ms", hundredths / 100, hundredths % 100)
 }
 
 /// Somebody tried again in another mode within a second: systemd's

@@ -1,10 +1,11 @@
 //! Who would not freeze, and why (kernel/power/process.c:try_to_freeze_tasks).
 
-use super::stack::{self, Task};
 use super::{found, lines};
 use crate::Case;
 use crate::finding::{Advice, Area, Confidence, Evidence, Finding, Level};
 use crate::message::{Message, seconds};
+use crate::number::s;
+use crate::stack::{self, Task};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -206,12 +207,6 @@ struct Refusal {
 
 fn who(t: &Task) -> String {
     if t.pid == 0 { t.name.clone() } else { format!("{} (pid {})", t.name, t.pid) }
-}
-
-/// `20.0 s`.
-fn s(t: Ns) -> String {
-    let tenths = (t.0 + 50_000_000) / 100_000_000;
-    format!("{}.{} s", tenths / 10, tenths % 10)
 }
 
 fn times(n: usize) -> String {

@@ -7,7 +7,6 @@ mod hibernation;
 mod mode;
 mod phase;
 mod rpm;
-mod stack;
 mod sync;
 
 use crate::Case;

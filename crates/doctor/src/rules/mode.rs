@@ -8,7 +8,8 @@ use super::{found, lines};
 use crate::Case;
 use crate::attempt::Attempt;
 use crate::finding::{Advice, Area, Confidence, Evidence, Finding, Level};
-use crate::message::{Message, seconds, thousandths};
+use crate::message::{Message, Trust, seconds, thousandths};
+use crate::number::percent;
 use crate::value::Value;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -31,9 +32,8 @@ fn is_s2idle(a: &&Attempt) -> bool {
 pub fn has_counters(case: &Case) -> bool {
     case.values.iter().any(|v| SYSTEM.contains(&v.name()))
         || case.messages.iter().any(|m| {
-            m.has("in deepest state for")
-                || m.has("reach deepest state")
-                || m.has("CPU did not enter ")
+            refused(m).is_some()
+                || m.has("in deepest state for")
                 || m.has("S0ix residency after S2idle")
                 || m.has("Time (in us) in S0i3")
         })
@@ -48,26 +48,36 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     turns(case, out);
 }
 
-/// drivers/platform/x86/amd/pmc/pmc.c: `Last suspend didn't reach deepest state`;
-/// drivers/platform/x86/intel/pmc/core.c: `CPU did not enter SLP_S0!!!`,
-/// and `CPU did not enter PC10!!!` where the processor is what stayed awake.
+/// What the power management unit said of the sleep before
+/// (drivers/platform/x86/amd/pmc/pmc.c:amd_pmc_validate_deepest,
+/// drivers/platform/x86/intel/pmc/core.c:pmc_core_resume_common, 6.12): the platform
+/// stayed awake, or already the processor did.
+fn refused(m: &Message) -> Option<bool> {
+    if m.has("Last suspend didn't reach deepest state") {
+        return Some(false);
+    }
+    // `SLP_S0`, or the deepest state of the package: `PC10`, `Package C10`.
+    let what = m.after("CPU did not enter ")?.split("!!!").next()?;
+    m.has("!!!").then_some(what != "SLP_S0")
+}
+
 fn printed(case: &Case, out: &mut Vec<Finding>) {
-    let is = |m: &&Message| {
-        m.has("Last suspend didn't reach deepest state")
-            || m.has("CPU did not enter SLP_S0!!!")
-            || m.has("CPU did not enter PC10!!!")
-    };
-    let said: Vec<&Message> = case.messages.iter().filter(is).collect();
+    let said: Vec<&Message> = case.messages.iter().filter(|m| refused(m).is_some()).collect();
     if said.is_empty() {
         return;
     }
+    let times = if said.len() == 1 { String::new() } else { format!(", {} times", said.len()) };
+    let who = if said.iter().all(|m| refused(m) == Some(true)) {
+        "the processor never reached its deepest state, so the platform could not"
+    } else {
+        "its power management unit never reached the deepest state"
+    };
     out.push(
         found(
             ("mode-name-only", Area::Mode, Level::Risk),
             Confidence::Certain,
             format!(
-                "The machine slept in name only{}: its power management unit never reached the deepest state. The text does not say what kept it.",
-                if said.len() == 1 { String::new() } else { format!(", {} times", said.len()) }
+                "The machine slept in name only{times}: {who}. The text does not say what kept it."
             ),
             lines(said),
         )
@@ -203,7 +213,6 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) {
     let package = read("Package C-state 10 residency after S2idle is: ");
     let mut evidence = lines([m]);
     evidence.extend(lines(package.map(|p| p.0)));
-    let percent = |n: u64| format!("{}.{:02} %", n / 1_000, n % 1_000 / 10);
     let words = match package.map(|p| p.1) {
         Some(0) => " The processor's package never reached C10, so the cause is on the processor's side or a device that asks for low latency.".to_string(),
         Some(n) => format!(" The processor's package was in C10 for {}.", percent(n)),
@@ -212,7 +221,7 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) {
     // The test prints these lines on a terminal, without the prefix of a log.
     for (e, said) in evidence.iter_mut().zip([Some(m), package.map(|p| p.0)].into_iter().flatten())
     {
-        e.doubtful = said.trust == crate::message::Trust::Quoted;
+        e.doubtful = said.trust == Trust::Quoted;
     }
     let (id, how) = if s0ix < 5_000 {
         ("mode-name-only", "in name only")
@@ -231,35 +240,32 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) {
 }
 
 /// What woke an s2idle sleep: `PM: Triggering wakeup from IRQ 9`
-/// (kernel/power/wakeup.c:pm_system_irq_wakeup) and the GPEs that follow.
+/// (drivers/base/power/wakeup.c:pm_system_irq_wakeup) and the GPEs that follow.
 fn wakes(case: &Case, out: &mut Vec<Finding>) {
     let mut irqs: Vec<(String, usize, &Message)> = Vec::new();
-    let mut last = None;
-    for (i, m) in case.messages.iter().enumerate() {
+    let mut gpe: Vec<&Message> = Vec::new();
+    for m in &case.messages {
         let irq = m.after("Triggering wakeup from IRQ ").or_else(|| m.after("IRQ wakeup: IRQ "));
-        let Some(irq) = irq.and_then(|r| r.split_whitespace().next()) else { continue };
         // A patch that is quoted has the format in place of the number.
-        if !irq.bytes().all(|b| b.is_ascii_digit()) {
-            continue;
-        }
-        last = Some(i);
-        match irqs.iter_mut().find(|e| e.0 == irq) {
-            Some(e) => e.1 += 1,
-            None => irqs.push((irq.to_string(), 1, m)),
+        let number = |irq: &&str| irq.bytes().all(|b| b.is_ascii_digit());
+        if let Some(irq) = irq.and_then(|r| r.split_whitespace().next()).filter(number) {
+            match irqs.iter_mut().find(|e| e.0 == irq) {
+                Some(e) => e.1 += 1,
+                None => irqs.push((irq.to_string(), 1, m)),
+            }
+        } else if !irqs.is_empty() && m.has("ACPI: GPE event 0x") {
+            gpe.push(m);
         }
     }
-    let Some(last) = last else { return };
+    if irqs.is_empty() {
+        return;
+    }
     let mut evidence = lines(irqs.iter().map(|e| e.2));
     let mut sentence = String::from("Woken by ");
     for (i, (irq, n, _)) in irqs.iter().enumerate() {
         let times = if *n == 1 { String::new() } else { format!(" ({n} times)") };
         sentence += &format!("{}IRQ {irq}{times}", if i == 0 { "" } else { ", " });
     }
-    let gpe: Vec<&Message> = case.messages[..]
-        .iter()
-        .skip(irqs.first().map_or(last, |_| 0))
-        .filter(|m| m.has("ACPI: GPE event 0x"))
-        .collect();
     if let Some(non_ec) = case.messages.iter().find(|m| m.has("non-EC GPE wakeup")) {
         sentence += "; an ACPI event that is not the embedded controller's";
         evidence.extend(lines([non_ec]));

@@ -1,9 +1,10 @@
 //! A bus that is used while it is suspended, and devices that do not come back.
 
-use super::{found, lines, stack};
+use super::{found, lines};
 use crate::Case;
 use crate::finding::{Advice, Area, Confidence, Finding, Level};
 use crate::message::Message;
+use crate::stack;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

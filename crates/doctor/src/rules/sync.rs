@@ -1,18 +1,16 @@
 //! Writing of dirty data before the sleep (kernel/power/main.c:ksys_sync_helper).
 
-use super::{found, lines, stack};
+use super::{found, lines};
 use crate::Case;
 use crate::finding::{Advice, Area, Confidence, Finding, Level};
+use crate::number::s;
+use crate::stack;
 use alloc::format;
 use alloc::vec::Vec;
 use dormouse_model::time::Ns;
 
 /// From here on the median sync is worth a finding.
 const LONG: Ns = Ns(500_000_000);
-
-fn s(t: Ns) -> alloc::string::String {
-    format!("{}.{} s", t.0 / 1_000_000_000, t.0 % 1_000_000_000 / 100_000_000)
-}
 
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     hung(case, out);

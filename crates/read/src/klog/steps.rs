@@ -140,7 +140,7 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     if log.c.listing
         && let Some(name) = freeze::task(text)
     {
-        let sym = log.t.names().add_bytes(name);
+        let sym = log.t.names().add(&name);
         if let Some(c) = log.t.current()
             && c.cycle.freeze_delays.len() < 64
             && !c.cycle.freeze_delays.contains(&sym)

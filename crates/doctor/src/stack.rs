@@ -22,7 +22,7 @@ pub struct Task {
 
 /// The task that a line names: `task:NAME state:D stack:0 pid:12 …` (5.11 on),
 /// `NAME D 0 1301 1273 0x00000004` before.
-fn task(text: &str) -> Option<Task> {
+pub fn task(text: &str) -> Option<Task> {
     if let Some(rest) = text.strip_prefix("task:") {
         let (name, rest) = rest.split_once(" state:")?;
         let pid = rest.split_once(" pid:").or_else(|| rest.split_once("pid:"));
