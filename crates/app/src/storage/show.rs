@@ -1,0 +1,37 @@
+//! What inputs say of storage.
+
+use crate::failure::Nothing;
+use anyhow::Result;
+use dormouse_read::storage::{StorageReading, read};
+use dormouse_read::{Input, Options};
+use dormouse_storage::summary::{DiskSummary, summarise};
+use dormouse_write::text::safe;
+use std::path::PathBuf;
+
+/// Inputs, read.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// All that was read.
+    pub reading: StorageReading,
+    /// The disks of each trace, those with most latency first.
+    pub disks: Vec<Vec<DiskSummary>>,
+}
+
+/// Reads what `inputs` say of storage.
+///
+/// # Errors
+/// If an input cannot be read, or [`Nothing`] if none speaks of storage.
+pub fn show(inputs: &[PathBuf]) -> Result<Shown> {
+    let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
+    let reading = read(&list, &Options::default())?;
+    if !reading.speaks() {
+        let mut why = String::from("no storage events or tables in the input");
+        for l in &reading.losses.list {
+            why += &format!("\n  {}: {}", l.severity.name(), safe(&l.advice));
+        }
+        return Err(Nothing(why).into());
+    }
+    let disks =
+        reading.traces.iter().map(|t| summarise(&t.requests, &t.spans, t.watched)).collect();
+    Ok(Shown { reading, disks })
+}

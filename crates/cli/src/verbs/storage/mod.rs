@@ -1,0 +1,28 @@
+//! `dormouse storage`: storage power states.
+
+mod predict;
+mod show;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+
+/// Show and predict which waits make requests to storage slow.
+#[derive(Args)]
+pub struct StorageArgs {
+    #[command(subcommand)]
+    verb: StorageVerb,
+}
+
+#[derive(Subcommand)]
+enum StorageVerb {
+    Show(show::ShowArgs),
+    Predict(predict::PredictArgs),
+}
+
+/// Runs the verb.
+pub fn run(args: &StorageArgs) -> Result<()> {
+    match &args.verb {
+        StorageVerb::Show(args) => show::run(args),
+        StorageVerb::Predict(args) => predict::run(args),
+    }
+}

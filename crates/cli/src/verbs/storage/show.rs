@@ -1,0 +1,48 @@
+//! `dormouse storage show`: which wait made requests slow.
+
+use crate::terminal;
+use anyhow::Result;
+use clap::Args;
+use dormouse_app::storage;
+use dormouse_write::storage::{Page, json, show};
+use std::path::PathBuf;
+
+/// Show which wait made requests slow: a gated clock, a resume, a queue, the drive.
+///
+/// Reads traces with the events block, rpm, ufs, devfreq and workqueue (text,
+/// trace.dat, systrace, Perfetto), files of blktrace and text of blkparse, JSON
+/// of fio, power states of nvme id-ctrl, and trans_stat of devfreq devices.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse storage show trace.dat\n  dormouse storage show sda.blktrace.0 sda.blktrace.1"
+)]
+pub struct ShowArgs {
+    /// Traces, tables, or folders of them; `-` is standard input.
+    #[arg(required = true)]
+    input: Vec<PathBuf>,
+    /// At most N entries per list.
+    #[arg(long, value_name = "N", default_value_t = 5, conflicts_with = "json")]
+    top: usize,
+    /// Everything, for programs (docs/storage-json.md).
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the verb.
+pub fn run(args: &ShowArgs) -> Result<()> {
+    let shown = storage::show(&args.input)?;
+    let r = &shown.reading;
+    let page = Page {
+        traces: &r.traces,
+        disks: &shown.disks,
+        drives: &r.drives,
+        transitions: &r.transitions,
+        jobs: &r.jobs,
+        losses: &r.losses,
+        top: args.top,
+    };
+    if args.json {
+        return terminal::print(&(serde_json::to_string_pretty(&json(&page))? + "\n"));
+    }
+    terminal::print(&show(&page, terminal::wants_colour()))
+}

@@ -1,0 +1,118 @@
+//! The text of `block_*` events (include/trace/events/block.h, 3.10 to 7.3).
+//!
+//! The forms differ in what stands between the letters of the operation and the
+//! sector (bytes, a command in brackets), and in a priority after the sectors:
+//! `8,0 RA 16384 () 6500840 + 32 be,0,6 [name]`.
+
+use dormouse_storage::ledger::Event;
+use dormouse_storage::request::{Disk, Operation};
+
+/// A block event's text, read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// Disk, operation and place; the time is the caller's.
+    pub event: Event,
+    /// Number in the brackets at the end: an error.
+    pub error: i32,
+    /// Sector after `/`, where a bio was split.
+    pub split: Option<u64>,
+}
+
+/// Reads the text of an event at `time`; `None` if it is not understood.
+pub fn read(time: i64, text: &[u8]) -> Option<Text> {
+    let text = text.trim_ascii();
+    let (disk, rest) = word(text)?;
+    let disk = disk_of(disk)?;
+    let (letters, rest) = word(rest)?;
+    if letters.is_empty() || !letters.iter().all(u8::is_ascii_uppercase) {
+        return None;
+    }
+    let operation = Operation::of(letters);
+    // The command in brackets may hold anything.
+    let rest = match memchr::memchr(b')', rest) {
+        Some(close) if memchr::memchr(b'(', &rest[..close]).is_some() && !arrow(&rest[..close]) => {
+            &rest[close + 1..]
+        }
+        _ => rest,
+    };
+    let sign = rest.windows(3).position(|w| w == b" + " || w == b" / ")?;
+    let sector = number(rest[..sign].trim_ascii().rsplit(|b| *b == b' ').next()?)?;
+    let after = &rest[sign + 3..];
+    let (second, after) = word(after).unwrap_or((after, b""));
+    let second = number(second)?;
+    let error = after
+        .iter()
+        .rposition(|b| *b == b'[')
+        .and_then(|at| after[at + 1..].strip_suffix(b"]"))
+        .and_then(|n| std::str::from_utf8(n).ok()?.trim().parse().ok());
+    let splits = rest[sign + 1] == b'/';
+    let sectors = if splits { 0 } else { u32::try_from(second).ok()? };
+    Some(Text {
+        event: Event { time, disk, operation, sector, sectors },
+        error: error.unwrap_or(0),
+        split: splits.then_some(second),
+    })
+}
+
+/// Whether the bracket belongs to `<- (8,1) 50`, where the bio came from.
+fn arrow(text: &[u8]) -> bool {
+    memchr::memmem::find(text, b"<-").is_some()
+}
+
+/// `8,0`.
+pub fn disk_of(text: &[u8]) -> Option<Disk> {
+    let comma = memchr::memchr(b',', text)?;
+    let part = |b: &[u8]| u32::try_from(number(b)?).ok();
+    Some(Disk { major: part(&text[..comma])?, minor: part(&text[comma + 1..])? })
+}
+
+/// The first word, and what follows it.
+pub fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let text = text.trim_ascii_start();
+    let end = memchr::memchr(b' ', text).unwrap_or(text.len());
+    (end > 0).then(|| (&text[..end], &text[end..]))
+}
+
+/// A decimal number and nothing else.
+pub fn number(text: &[u8]) -> Option<u64> {
+    if text.is_empty() || text.len() > 20 {
+        return None;
+    }
+    text.iter().try_fold(0_u64, |n, b| {
+        let digit = b.is_ascii_digit().then(|| u64::from(b - b'0'))?;
+        n.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_several_kernels() {
+        type Case = (&'static str, u64, u32, i32, Option<u64>);
+        let cases: [Case; 8] = [
+            ("8,0 R 73728 () 5345064 + 144 [surfaceflinger]", 5_345_064, 144, 0, None),
+            ("8,0 RA 16384 () 6500840 + 32 be,0,6 [binder:815_3]", 6_500_840, 32, 0, None),
+            ("8,0 RA () 6500840 + 32 be,0,6 [0]", 6_500_840, 32, 0, None),
+            ("8,0 WS () 0 + 0 [-5]", 0, 0, -5, None),
+            ("8,0 FF () 18446744073709551615 + 0 [0]", u64::MAX, 0, 0, None),
+            ("8,0 FWS 0 + 0 [rep]", 0, 0, 0, None),
+            ("259,0 N 36 (12 01 00 00 24 00 ..) 0 + 0 [a + b]", 0, 0, 0, None),
+            ("8,0 R 100 / 116 [x]", 100, 0, 0, Some(116)),
+        ];
+        for (text, sector, sectors, error, split) in cases {
+            let t = read(7, text.as_bytes()).expect(text);
+            assert_eq!(
+                (t.event.sector, t.event.sectors, t.error, t.split),
+                (sector, sectors, error, split),
+                "{text}"
+            );
+        }
+        let t = read(0, b"8,0 R 300 + 8 <- (8,1) 252").unwrap();
+        assert_eq!((t.event.disk, t.event.sector), (Disk { major: 8, minor: 0 }, 300));
+        for text in ["", "8 R 1 + 2", "8,0", "8,0 R", "8,0 R x + 1 [y]", "8,0 r 1 + 2 [y]"] {
+            assert_eq!(read(0, text.as_bytes()), None, "{text}");
+        }
+    }
+}

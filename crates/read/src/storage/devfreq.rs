@@ -1,0 +1,109 @@
+//! `trans_stat` of devfreq devices: a table of changes from clock to clock.
+
+use dormouse_model::loss::{Losses, Severity};
+use dormouse_storage::levels::{Level, Transitions};
+
+/// Reads every table of a text.
+pub fn read(name: &str, bytes: &[u8], out: &mut Vec<Transitions>, losses: &mut Losses) {
+    if memchr::memmem::find(bytes, b"time(ms)").is_none() {
+        return;
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let short = name.rsplit('/').next().unwrap_or(name);
+    let mut damaged = 0;
+    let mut said: Option<String> = None;
+    let mut open: Option<(Vec<u64>, Transitions)> = None;
+    let first = out.len();
+    for line in text.lines() {
+        let line = line.trim_start_matches(['>', ' ', '\t']).trim_end();
+        if let Some(at) = line.find("/trans_stat") {
+            let device = line[..at].rsplit(['/', ' ']).next().unwrap_or("");
+            said = (!device.is_empty()).then(|| device.into());
+        }
+        if let Some(head) = line.strip_prefix(':').filter(|l| l.ends_with("time(ms)")) {
+            finish(&mut open, out, &mut damaged);
+            let words = head.split_whitespace().filter(|w| *w != "time(ms)");
+            let clocks: Option<Vec<u64>> = words.map(|w| w.parse().ok()).collect();
+            let count = out.len() - first + 1;
+            let name = said.take().unwrap_or_else(|| match count {
+                1 => short.into(),
+                n => format!("{short}, table {n}"),
+            });
+            match clocks {
+                Some(c) if !c.is_empty() => {
+                    open = Some((c, Transitions { name, ..Transitions::default() }));
+                }
+                _ => damaged += 1,
+            }
+            continue;
+        }
+        let Some((clocks, table)) = &mut open else { continue };
+        if let Some(total) = line.strip_prefix("Total transition") {
+            table.total = total.trim_start_matches([' ', ':']).trim().parse().ok();
+            finish(&mut open, out, &mut damaged);
+        } else if let Some(l) = level(line, clocks.len()) {
+            table.levels.push(l);
+        } else if !table.levels.is_empty() {
+            // The table ended without its last line.
+            finish(&mut open, out, &mut damaged);
+        }
+    }
+    finish(&mut open, out, &mut damaged);
+    let advice = "tables of devfreq that are not whole: compare them with the original";
+    losses.add("damaged_table", damaged, Severity::Warning, advice, None);
+}
+
+fn finish(
+    open: &mut Option<(Vec<u64>, Transitions)>,
+    out: &mut Vec<Transitions>,
+    damaged: &mut u64,
+) {
+    let Some((clocks, table)) = open.take() else { return };
+    let lines: Vec<u64> = table.levels.iter().map(|l| l.frequency).collect();
+    // A table that lost its first lines is still worth its times.
+    *damaged += u64::from(lines != clocks);
+    if !table.levels.is_empty() {
+        out.push(table);
+    }
+}
+
+/// `* 637500000:       640      1272         0   5186796`.
+fn level(line: &str, columns: usize) -> Option<Level> {
+    let now = line.starts_with('*');
+    let (clock, rest) = line.trim_start_matches(['*', ' ']).split_once(':')?;
+    let cells: Option<Vec<u64>> = rest.split_whitespace().map(|w| w.parse().ok()).collect();
+    let mut cells = cells.filter(|c| c.len() == columns + 1)?;
+    let time = cells.pop()?;
+    Some(Level { frequency: clock.trim().parse().ok()?, to: cells, time, now })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_with_and_without_their_ends() {
+        let text = b"\
+root@target:~# cat /sys/class/devfreq/devfreq2/trans_stat
+     From  :   To
+           :  88700000 532000000   time(ms)
+*  88700000:         0         1     77030
+  532000000:         1         0    513100
+Total transition : 2
+
+> 543000000:         0         0     48970
+           : 165000000 206000000   time(ms)
+  206000000:         5         0     57780
+";
+        let (mut out, mut losses) = (Vec::new(), Losses::default());
+        read("mail.txt", text, &mut out, &mut losses);
+        assert_eq!(out.len(), 2);
+        assert_eq!(
+            (out[0].name.as_str(), out[0].total, out[0].counted()),
+            ("devfreq2", Some(2), 2)
+        );
+        assert!(out[0].levels[0].now && !out[0].levels[1].now);
+        assert_eq!((out[1].name.as_str(), out[1].time()), ("mail.txt, table 2", 57_780));
+        assert_eq!(losses.count("damaged_table"), 1, "the second lacks a line");
+    }
+}

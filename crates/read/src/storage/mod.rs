@@ -1,0 +1,171 @@
+//! Storage: requests of the block layer with what disks did meanwhile, and
+//! tables of their levels.
+//!
+//! | file | reads |
+//! |---|---|
+//! | `block` | the text of `block_*` events |
+//! | `trace` | ftrace text, `trace.dat`, Perfetto: block, rpm, ufs, devfreq and clk events |
+//! | `blktrace` | blktrace's binary files, one a CPU |
+//! | `blkparse` | what blkparse prints |
+//! | `wrapped` | traces whose lines a mail client broke |
+//! | `lttng` | LTTng's events as babeltrace prints them |
+//! | `nvme` | power states as `nvme id-ctrl` prints them |
+//! | `devfreq` | `trans_stat` of devfreq devices |
+//! | `fio` | JSON of fio |
+
+mod blkparse;
+mod blktrace;
+mod block;
+mod devfreq;
+mod fio;
+mod lttng;
+mod nvme;
+mod trace;
+mod wrapped;
+
+use crate::container;
+use crate::{Input, Options, ReadError};
+use dormouse_model::loss::{Losses, Severity};
+use dormouse_storage::levels::{Drive, Transitions};
+use dormouse_storage::load::Job;
+use dormouse_storage::recording::Trace;
+use std::collections::BTreeMap;
+
+/// What inputs say of storage.
+#[derive(Clone, Debug, Default)]
+pub struct StorageReading {
+    /// Traces, in order of the inputs.
+    pub traces: Vec<Trace>,
+    /// NVMe drives.
+    pub drives: Vec<Drive>,
+    /// Tables of devfreq.
+    pub transitions: Vec<Transitions>,
+    /// Jobs of fio.
+    pub jobs: Vec<Job>,
+    /// What could not be read, and what to do about it.
+    pub losses: Losses,
+}
+
+impl StorageReading {
+    /// Whether anything was found.
+    pub fn speaks(&self) -> bool {
+        self.traces.iter().any(Trace::speaks)
+            || !self.drives.is_empty()
+            || !self.transitions.is_empty()
+            || !self.jobs.is_empty()
+    }
+}
+
+/// Reads `inputs`.
+///
+/// # Errors
+/// If an input named by the caller cannot be read or unpacked.
+pub fn read(inputs: &[Input], options: &Options) -> Result<StorageReading, ReadError> {
+    let mut out = StorageReading::default();
+    // blktrace writes a file a CPU: a request may end on another than it began.
+    let mut parts: BTreeMap<String, blktrace::Records> = BTreeMap::new();
+    for input in inputs {
+        container::for_each(input, &options.limits, &mut |source| {
+            if let Some(damage) = &source.damage {
+                out.losses.add("damaged_input", 1, Severity::Error, damage.to_string(), None);
+            }
+            if container::is_tar(source.bytes) {
+                out.archive(source.name, source.bytes);
+            } else if blktrace::is_blktrace(source.bytes) {
+                let part = parts.entry(blktrace::series(source.name)).or_default();
+                part.read(source.bytes, &mut out.losses);
+            } else {
+                out.add(source.name, source.bytes);
+            }
+        })?;
+    }
+    for (name, records) in parts {
+        out.traces.push(records.trace(name));
+    }
+    Ok(out)
+}
+
+/// Reads bytes that are in memory and shown as `name`.
+pub fn read_bytes(name: &str, bytes: &[u8]) -> StorageReading {
+    let mut out = StorageReading::default();
+    if container::is_tar(bytes) {
+        out.archive(name, bytes);
+    } else if blktrace::is_blktrace(bytes) {
+        let mut records = blktrace::Records::default();
+        records.read(bytes, &mut out.losses);
+        out.traces.push(records.trace(name.into()));
+    } else {
+        out.add(name, bytes);
+    }
+    out
+}
+
+impl StorageReading {
+    fn add(&mut self, name: &str, bytes: &[u8]) {
+        let before =
+            (self.traces.len(), self.drives.len(), self.transitions.len(), self.jobs.len());
+        if fio::is_fio(bytes) {
+            fio::read(name, bytes, &mut self.jobs, &mut self.losses);
+        } else if crate::tracedat::is_trace_dat(bytes)
+            || crate::perfetto::is_perfetto(&bytes[..bytes.len().min(64 << 10)])
+        {
+            self.trace(name, bytes);
+        } else {
+            // A mail may quote a trace and a table.
+            nvme::read(name, bytes, &mut self.drives, &mut self.losses);
+            devfreq::read(name, bytes, &mut self.transitions, &mut self.losses);
+            if blkparse::is_blkparse(bytes) {
+                self.traces.push(blkparse::read(name, bytes, &mut self.losses));
+            } else {
+                self.trace(name, bytes);
+            }
+        }
+        let after = (self.traces.len(), self.drives.len(), self.transitions.len(), self.jobs.len());
+        if before == after {
+            let advice = format!(
+                "{name} holds nothing about storage that is known here; known are traces with the \
+                 events block, rpm, ufs or devfreq, blktrace, fio's JSON, nvme id-ctrl and devfreq's trans_stat"
+            );
+            self.losses.add("no_storage_data", 1, Severity::Warning, advice, None);
+        }
+    }
+
+    /// The traces of a recording made by `dormouse record --with storage`, or of
+    /// another archive.
+    fn archive(&mut self, name: &str, bytes: &[u8]) {
+        let before = self.traces.len();
+        let mut archive = tar::Archive::new(bytes);
+        for entry in archive.entries().into_iter().flatten() {
+            let Ok(mut entry) = entry else {
+                let advice = "a tar archive that ends early: copy it again";
+                self.losses.add("damaged_input", 1, Severity::Error, advice, None);
+                break;
+            };
+            let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+            if !entry.header().entry_type().is_file() || !path.contains("trace") {
+                continue;
+            }
+            let mut member = Vec::new();
+            // A member is never longer than its archive.
+            let mut room = std::io::Read::take(&mut entry, bytes.len() as u64);
+            if std::io::Read::read_to_end(&mut room, &mut member).is_ok() {
+                self.trace(&format!("{name}:{path}"), &member);
+            }
+        }
+        if self.traces.len() == before {
+            let advice = format!(
+                "{name} holds no trace with events of storage: dormouse record --with storage makes one"
+            );
+            self.losses.add("no_storage_data", 1, Severity::Warning, advice, None);
+        }
+    }
+
+    fn trace(&mut self, name: &str, bytes: &[u8]) {
+        let mut losses = Losses::default();
+        let trace = trace::read(name, bytes, &mut losses);
+        if trace.speaks() {
+            self.traces.push(trace);
+            self.losses.merge(losses);
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Traces: requests, and what disks did while they waited.
+
+use super::{block, lttng, wrapped};
+use crate::babeltrace;
+use crate::event::{EventSink, Kind, Stamp, TraceEvent, number, word};
+use dormouse_model::loss::{Losses, Severity};
+use dormouse_storage::ledger::Ledger;
+use dormouse_storage::recording::{ClockChange, Trace};
+use dormouse_storage::runtime::{Function, Runtime};
+use dormouse_storage::wait::{Cause, Family, Span, Watched};
+use std::collections::{BTreeMap, HashMap};
+
+/// The work item that switches the clocks of UFS on.
+const UNGATE: &[u8] = b"ufshcd_ungate_work";
+/// The one that switches them off, queued when the delay has passed.
+const GATE: &[u8] = b"=ufshcd_gate_work";
+
+/// Reads a trace of any format.
+pub fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Trace {
+    let mut sink = Sink::default();
+    crate::events(bytes, &mut sink, losses);
+    if !sink.found() || sink.damaged > 0 {
+        // A mail client may have broken the lines, or another tracer made them.
+        let mut other = Sink::default();
+        if babeltrace::begins_as_babeltrace(bytes) {
+            lttng::read(bytes, &mut other, losses);
+        } else {
+            wrapped::read(bytes, &mut other);
+        }
+        if other.found() && other.damaged < sink.damaged.max(1) {
+            sink = other;
+        }
+    }
+    let advice =
+        "lines of storage events that cannot be understood: compare them with the original";
+    losses.add("damaged_line", sink.damaged, Severity::Warning, advice, None);
+    let advice =
+        "the trace buffer was too small: enlarge it (buffer_size_kb), or record fewer events";
+    losses.add("lost_events", sink.lost, Severity::Error, advice, None);
+    sink.finish(name)
+}
+
+#[derive(Default)]
+struct Sink {
+    ledger: Ledger,
+    runtime: Runtime,
+    spans: Vec<Span>,
+    changes: Vec<ClockChange>,
+    events: BTreeMap<Vec<u8>, u64>,
+    /// When the work item of each address was queued, and when it began.
+    ungating: HashMap<Vec<u8>, (i64, Option<i64>)>,
+    ungates: Vec<i64>,
+    gates: Vec<i64>,
+    /// When the clocks of a device were asked for.
+    clocks_asked: HashMap<Vec<u8>, i64>,
+    watched: Watched,
+    unused: u64,
+    damaged: u64,
+    lost: u64,
+}
+
+/// The word after `words`, without what ends it.
+fn after<'a>(text: &'a [u8], words: &[u8]) -> Option<&'a [u8]> {
+    let at = memchr::memmem::find(text, words)? + words.len();
+    let rest = &text[at..];
+    let end = rest.iter().position(|b| b.is_ascii_whitespace() || *b == b':' || *b == b',');
+    Some(&rest[..end.unwrap_or(rest.len())])
+}
+
+/// The address of a work item: `work struct=ADDR` or `work struct ADDR: …`.
+fn work(text: &[u8]) -> Option<&[u8]> {
+    after(text, b"work struct=").or_else(|| after(text, b"work struct "))
+}
+
+impl Sink {
+    /// Whether anything was understood.
+    fn found(&self) -> bool {
+        self.ledger.issues + self.ledger.completions > 0
+            || !self.runtime.devices.is_empty()
+            || !self.changes.is_empty()
+    }
+
+    fn block(&mut self, stamp: &Stamp<'_>, name: &[u8], text: &[u8]) {
+        let known = matches!(
+            name,
+            b"block_bio_queue"
+                | b"block_bio_backmerge"
+                | b"block_bio_frontmerge"
+                | b"block_split"
+                | b"block_getrq"
+                | b"block_rq_insert"
+                | b"block_rq_issue"
+                | b"block_rq_complete"
+        );
+        if !known {
+            return;
+        }
+        let Some(t) = block::read(stamp.time.0, text) else {
+            self.damaged += 1;
+            return;
+        };
+        let l = &mut self.ledger;
+        match name {
+            b"block_bio_queue" => l.queue(t.event),
+            b"block_bio_backmerge" | b"block_bio_frontmerge" => l.merge(t.event),
+            b"block_split" => {
+                if let Some(at) = t.split {
+                    l.split(t.event, at);
+                }
+            }
+            b"block_getrq" => l.admit(t.event),
+            b"block_rq_insert" => l.insert(t.event),
+            b"block_rq_issue" => l.issue(t.event),
+            _ => l.complete(t.event, t.error, stamp.cpu),
+        }
+    }
+
+    /// `rpm_resume: mmc0:0001 flags-4 cnt-1  dep-0 …` and
+    /// `rpm_return_int: rpm_resume+0x124/0x6d8:mmc0:0001 ret=0`.
+    fn rpm(&mut self, stamp: &Stamp<'_>, name: &[u8], text: &[u8]) -> Option<()> {
+        let text = std::str::from_utf8(text).ok()?.trim();
+        let (time, pid) = (stamp.time.0, stamp.pid);
+        let function = |name: &str| match name {
+            "rpm_idle" => Some(Function::Idle),
+            "rpm_suspend" => Some(Function::Suspend),
+            "rpm_resume" => Some(Function::Resume),
+            _ => None,
+        };
+        if name == b"rpm_return_int" {
+            let (head, ret) = text.rsplit_once(" ret=")?;
+            let (call, device) = head.split_once(':')?;
+            let ret = ret.trim().parse().ok()?;
+            // Without symbols the kernel prints an address.
+            match function(call.split('+').next()?) {
+                Some(f) => self.runtime.returned(time, pid, f, device, ret),
+                None => self.runtime.returned_any(time, pid, device, ret),
+            }
+            return Some(());
+        }
+        if name == b"rpm_status" {
+            let (device, status) = text.split_once(" status=")?;
+            self.runtime.status(time, device, status.trim());
+            return Some(());
+        }
+        let Some(f) = function(std::str::from_utf8(name).ok()?) else { return Some(()) };
+        let (device, rest) = text.split_once(" flags-")?;
+        let flags = u32::from_str_radix(rest.split_whitespace().next()?, 16).ok()?;
+        let usage =
+            rest.split_once("cnt-").and_then(|(_, n)| n.split_whitespace().next()?.parse().ok());
+        self.runtime.call(time, pid, f, device.trim(), flags, usage);
+        Some(())
+    }
+
+    fn workqueue(&mut self, time: i64, name: &[u8], text: &[u8]) {
+        match name {
+            b"workqueue_queue_work" if memchr::memmem::find(text, UNGATE).is_some() => {
+                self.watched.gating = true;
+                if let Some(w) = work(text) {
+                    self.ungating.insert(w.to_vec(), (time, None));
+                }
+            }
+            b"workqueue_queue_work" if memchr::memmem::find(text, GATE).is_some() => {
+                self.gates.push(time);
+            }
+            b"workqueue_execute_start" if memchr::memmem::find(text, UNGATE).is_some() => {
+                self.watched.gating = true;
+                if let Some(w) = work(text) {
+                    self.ungating.entry(w.to_vec()).or_insert((time, None)).1 = Some(time);
+                }
+            }
+            b"workqueue_execute_end" if !self.ungating.is_empty() => {
+                let Some((queued, begun)) = work(text).and_then(|w| self.ungating.remove(w)) else {
+                    return;
+                };
+                let begun = begun.unwrap_or(time);
+                self.ungates.push(time - begun);
+                self.span(queued, begun, Cause::UngateWorker);
+                self.span(begun, time, Cause::Ungate);
+            }
+            _ => {}
+        }
+    }
+
+    fn span(&mut self, begin: i64, end: i64, cause: Cause) {
+        self.spans.push(Span { family: Family::Scsi, begin, end, cause });
+    }
+
+    /// `1d84000.ufshc: gating state changed to REQ_CLKS_ON`;
+    /// `1d84000.ufshc: scale_up: took 512 usecs, err 0`.
+    fn ufs(&mut self, time: i64, name: &[u8], text: &[u8]) -> Option<()> {
+        let colon = memchr::memchr(b':', text)?;
+        let device = text[..colon].trim_ascii();
+        match name {
+            b"ufshcd_clk_gating" => {
+                self.watched.gating = true;
+                let state = after(text, b"changed to ")?;
+                if state == b"REQ_CLKS_ON" {
+                    self.clocks_asked.insert(device.to_vec(), time);
+                } else if state == b"CLKS_ON"
+                    && let Some(asked) = self.clocks_asked.remove(device)
+                {
+                    // The work item's own events say more.
+                    if self.ungating.is_empty() {
+                        self.ungates.push(time - asked);
+                        self.span(asked, time, Cause::Ungate);
+                    }
+                }
+            }
+            b"ufshcd_profile_clk_scaling" => {
+                self.watched.switching = true;
+                let us: i64 = std::str::from_utf8(after(text, b"took ")?).ok()?.parse().ok()?;
+                let took = us.checked_mul(1_000)?;
+                self.span(time.checked_sub(took)?, time, Cause::Switch);
+            }
+            b"ufshcd_runtime_resume" | b"ufshcd_wl_runtime_resume" => {
+                self.watched.runtime = true;
+                let us: i64 = std::str::from_utf8(after(text, b"took ")?).ok()?.parse().ok()?;
+                self.span(time.checked_sub(us.checked_mul(1_000)?)?, time, Cause::Resume);
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn devfreq(&mut self, time: i64, text: &[u8]) -> Option<()> {
+        let device = String::from_utf8_lossy(word(text, b"dev_name")?).into_owned();
+        let (frequency, before) = (number(text, b"freq")?, number(text, b"prev_freq")?);
+        self.changes.push(ClockChange { time, device, frequency, before });
+        Some(())
+    }
+
+    fn finish(mut self, name: &str) -> Trace {
+        self.runtime.settle();
+        let mut spans = self.spans;
+        spans.extend(self.runtime.spans());
+        let mut watched = self.watched;
+        watched.runtime |= !self.runtime.devices.is_empty();
+        let (issues, completions) = (self.ledger.issues, self.ledger.completions);
+        let unissued = self.ledger.unissued;
+        let text = |b: Vec<u8>| String::from_utf8_lossy(&b).into_owned();
+        Trace {
+            name: name.into(),
+            requests: self.ledger.finish(),
+            spans,
+            watched,
+            runtime: self.runtime,
+            changes: self.changes,
+            issues,
+            completions,
+            unissued,
+            events: self.events.into_iter().map(|(k, n)| (text(k), n)).collect(),
+            unused: self.unused,
+            ungates: self.ungates,
+            gates: self.gates,
+        }
+    }
+}
+
+impl EventSink for Sink {
+    fn wants(&self, name: &[u8]) -> bool {
+        matches!(
+            Kind::of(name),
+            Kind::Block | Kind::Rpm | Kind::Ufs | Kind::Devfreq | Kind::Scsi | Kind::Clk
+        ) || matches!(
+            name,
+            b"workqueue_queue_work" | b"workqueue_execute_start" | b"workqueue_execute_end"
+        )
+    }
+
+    fn wants_all_times(&self) -> bool {
+        true
+    }
+
+    fn unused(&mut self, _: Kind, count: u64) {
+        self.unused += count;
+    }
+
+    fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>) {
+        let (name, text) = match event {
+            TraceEvent::Lost { count } => {
+                self.lost += count.unwrap_or(1);
+                return;
+            }
+            TraceEvent::Other { name, text } => (name, text),
+            _ => return,
+        };
+        let time = stamp.time.0;
+        let kind = Kind::of(name);
+        if kind == Kind::Workqueue {
+            self.workqueue(time, name, text);
+            return;
+        }
+        match self.events.get_mut(name) {
+            Some(n) => *n += 1,
+            None => {
+                self.events.insert(name.to_vec(), 1);
+            }
+        }
+        let read = match kind {
+            Kind::Block => {
+                self.block(&stamp, name, text);
+                Some(())
+            }
+            Kind::Rpm => self.rpm(&stamp, name, text),
+            Kind::Ufs => self.ufs(time, name, text),
+            Kind::Devfreq if name == b"devfreq_frequency" => self.devfreq(time, text),
+            _ => Some(()),
+        };
+        self.damaged += u64::from(read.is_none());
+    }
+}

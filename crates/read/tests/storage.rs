@@ -1,0 +1,220 @@
+//! Storage: counts and latencies of recorded machines, held against counts that
+//! another program made of the same files.
+
+use crate::support::real_data;
+use dormouse_read::storage::{StorageReading, read};
+use dormouse_read::{Input, Options};
+use dormouse_storage::request::Request;
+use dormouse_storage::runtime::Function;
+use dormouse_storage::summary::{Latency, summarise};
+use dormouse_storage::wait::Cause;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// A file of the data beside the repository; `None`, said loudly, without it.
+fn data_file(name: &str) -> Option<PathBuf> {
+    let path = real_data()?.join(name);
+    if !path.exists() {
+        println!("SKIPPED: {} is not here", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+fn load(path: &Path) -> StorageReading {
+    read(&[Input::from_arg(path)], &Options::default()).expect("a readable file")
+}
+
+fn truth() -> Option<Value> {
+    let text = std::fs::read_to_string(data_file("idle/real/truth.json")?).expect("text");
+    Some(serde_json::from_str(&text).expect("JSON"))
+}
+
+/// Requests that were issued and completed.
+fn paired(r: &[Request]) -> Vec<&Request> {
+    r.iter().filter(|r| r.issues > 0 && r.completed.is_some()).collect()
+}
+
+#[test]
+fn requests_of_real_machines_are_counted_and_timed_right() {
+    let Some(truth) = truth() else { return };
+    println!("\n| recording | issued | completed | requests | open | put back | p50 us | max us |");
+    println!("|---|---|---|---|---|---|---|---|");
+    for name in [
+        "idle/s-pixel-listjank.txt.gz",
+        "storage/s-pixel-flutter.txt.gz",
+        "storage/s-nand-aw.html.gz",
+        "storage/m-f2fs-ipu-ftrace.txt",
+        "storage/m-flush-err-ftrace.txt",
+        "storage/blktrace-sample.blkparse.txt.gz",
+        "storage/blktrace-sample.blktrace.0",
+        "storage/m-ublk-blkparse.txt",
+        "storage/m-zoned-blkparse.txt",
+        "storage/m-discard-blkparse-2019.txt",
+    ] {
+        let path = name.replacen('/', "/real/", 1);
+        let Some(path) = data_file(&path) else { return };
+        let r = load(&path);
+        let [t] = &r.traces[..] else { panic!("{name}: {} traces", r.traces.len()) };
+        let want = &truth[name]["block"];
+        let number = |key: &str| want[key].as_u64().unwrap_or_else(|| panic!("{name}: {key}"));
+        let pairs = paired(&t.requests);
+        let open: u64 =
+            t.requests.iter().filter(|r| r.completed.is_none()).map(|r| u64::from(r.issues)).sum();
+        let again: u64 = pairs.iter().map(|r| u64::from(r.issues) - 1).sum();
+        let errors = t.requests.iter().filter(|r| r.error != 0).count() as u64;
+        // blkparse prints errors as 16 bits without a sign, which the other
+        // program takes for none.
+        let errors = if name.contains("zoned") { errors - 1 } else { errors };
+        let seen = [t.issues, t.completions, pairs.len() as u64, t.unissued, open, again, errors];
+        let keys = [
+            "issued",
+            "completed",
+            "paired",
+            "complete_without_issue",
+            "left_open",
+            "reissued",
+            "error_nonzero",
+        ];
+        assert_eq!(seen, keys.map(number), "{name}: {keys:?}");
+        let mut latencies: Vec<i64> =
+            pairs.iter().filter_map(|r| Some(r.completed? - r.issued?)).collect();
+        let l = Latency::of(&mut latencies);
+        let us = |ns: i64| ns as f64 / 1e3;
+        println!(
+            "| {} | {} | {} | {} | {open} | {again} | {:.1} | {:.1} |",
+            name.rsplit('/').next().unwrap_or(name),
+            t.issues,
+            t.completions,
+            pairs.len(),
+            us(l.p50),
+            us(l.max)
+        );
+        let Some(most) = want["lat_us_max"].as_f64() else { continue };
+        // The other program joins by sector alone: it takes the end of the
+        // request that asked for this flush for the end of the flush.
+        if name.contains("m-flush-err") {
+            continue;
+        }
+        assert!((us(l.max) - most).abs() < 0.002, "{name}: {} {most}", us(l.max));
+        let p50 = want["lat_us_p50"].as_f64().expect("p50");
+        assert!((us(l.p50) - p50).abs() < 0.002, "{name}: {} {p50}", us(l.p50));
+    }
+}
+
+#[test]
+fn reads_that_waited_for_gated_clocks_are_named_one_by_one() {
+    let Some(truth) = truth() else { return };
+    let Some(path) = data_file("idle/real/s-pixel-listjank.txt.gz") else { return };
+    let r = load(&path);
+    let t = &r.traces[0];
+    let want = &truth["idle/s-pixel-listjank.txt.gz"]["ufs_ungate"];
+    let mut ungates: Vec<i64> = t.ungates.iter().map(|n| n / 1_000).collect();
+    ungates.sort_unstable();
+    let theirs: Vec<i64> = want["ungate_us"]
+        .as_array()
+        .expect("list")
+        .iter()
+        .map(|n| n.as_f64().unwrap() as i64)
+        .collect();
+    assert_eq!(ungates, theirs);
+    let disks = summarise(&t.requests, &t.spans, t.watched);
+    let [disk] = &disks[..] else { panic!("{disks:?}") };
+    for q in want["requests"].as_array().expect("list") {
+        let key = q["req"].as_str().expect("key");
+        let begin = q["first_issue_us"].as_f64().expect("time") as i64;
+        let found = disk.requests.iter().find(|x| {
+            let r = &x.request;
+            r.issued.is_some_and(|t| t / 1_000 == begin)
+                && key.starts_with(&format!("{} {} ", r.disk, r.sector.unwrap_or(u64::MAX)))
+        });
+        let x = found.unwrap_or_else(|| panic!("{key} at {begin}"));
+        assert_eq!(u64::from(x.request.issues), q["issues"].as_u64().unwrap(), "{key}");
+        assert_eq!(x.slices.total() / 1_000, q["total_us"].as_f64().unwrap() as i64, "{key}");
+        // Only what the driver put back waited for the clock.
+        let waited = x.slices.get(Cause::Ungate).unwrap_or(0) > 0;
+        assert_eq!(waited, x.request.issues > 1, "{key}");
+        if waited {
+            let last = q["from_last_issue_us"].as_f64().unwrap() as i64;
+            assert_eq!(x.slices.get(Cause::Served).unwrap() / 1_000, last, "{key}");
+        }
+    }
+}
+
+#[test]
+fn a_card_reader_that_takes_22_ms_to_resume() {
+    let Some(path) = data_file("storage/real/m-sdhi-rpm-ftrace.txt") else { return };
+    let r = load(&path);
+    let t = &r.traces[0];
+    let calls = ["rpm_resume", "rpm_idle", "rpm_suspend", "rpm_return_int"].map(|e| t.events[e]);
+    assert_eq!(calls, [5, 5, 8, 18]);
+    let card = t.runtime.devices.iter().find(|d| d.name == "mmc0:0001").expect("the card");
+    let [resume] = &card.resumes[..] else { panic!("{:?}", card.resumes) };
+    assert_eq!(resume.end - resume.begin, 22_629_000);
+    let host = t.runtime.devices.iter().find(|d| d.name == "ee140000.mmc").expect("the host");
+    assert_eq!(host.resumes[0].end - host.resumes[0].begin, 22_395_000);
+    let soc = t.runtime.devices.iter().find(|d| d.name == "soc").expect("the bus");
+    assert_eq!(soc.errors[&(Function::Idle, -13)], 2, "its runtime PM is switched off");
+}
+
+#[test]
+fn tables_of_drives_clocks_and_loads() {
+    let Some(path) = data_file("storage/real/nvme-ps-tables.txt") else { return };
+    let r = load(&path);
+    let states: Vec<usize> = r.drives.iter().map(|d| d.states.len()).collect();
+    assert_eq!(states, [5, 5, 6, 5, 5, 5, 5, 5], "{:?}", r.drives);
+    let odd: Vec<&str> = r
+        .drives
+        .iter()
+        .filter(|d| !d.doubts().is_empty())
+        .map(|d| d.name.split([' ', ',']).next().unwrap_or(""))
+        .collect();
+    assert_eq!(odd, ["T-FORCE", "drive"]);
+    for (name, tables) in [
+        ("m-devfreq-exynos5422.txt", 16),
+        ("m-devfreq-lima.txt", 2),
+        ("m-devfreq-odroidxu3.txt", 6),
+    ] {
+        let Some(path) = data_file(&format!("storage/real/{name}")) else { return };
+        let r = load(&path);
+        assert_eq!(r.transitions.len(), tables, "{name}");
+        for t in r.transitions.iter().filter(|t| t.total.is_some()) {
+            // The table of the kernel counts what it saw; its total may count
+            // changes to a clock that it has no column for.
+            assert!(t.counted() <= t.total.unwrap(), "{name}: {t:?}");
+        }
+    }
+    let Some(path) = data_file("storage/real/fio-lkp-sdb.json.gz") else { return };
+    let r = load(&path);
+    let [job] = &r.jobs[..] else { panic!("{:?}", r.jobs) };
+    assert_eq!(
+        (job.direction.as_str(), job.requests, job.bandwidth),
+        ("write", 1_907_151, 26_013_908)
+    );
+}
+
+#[test]
+fn traces_that_mail_broke_and_another_tracer_wrote() {
+    let Some(truth) = truth() else { return };
+    let Some(path) = data_file("storage/real/m-ata-scsi-block-ftrace.txt") else { return };
+    let r = load(&path);
+    let latencies: Vec<i64> =
+        paired(&r.traces[0].requests).iter().filter_map(|r| r.latency()).collect();
+    let hand = &truth["storage/m-ata-scsi-block-ftrace.txt"]["by_hand"];
+    let direct = hand["direct_io"]["lat_us"].as_f64().unwrap() as i64;
+    assert_eq!(latencies[0], direct * 1_000, "{latencies:?}");
+    let Some(path) = data_file("storage/real/m-sdasync-ftrace.txt") else { return };
+    let r = load(&path);
+    assert_eq!((r.traces[0].issues, r.traces[0].completions, r.traces[0].unissued), (2, 2, 0));
+    let Some(path) = data_file("storage/real/lttng-scp_src.bt.txt.gz") else { return };
+    let r = load(&path);
+    let t = &r.traces[0];
+    assert_eq!((t.issues, t.completions, t.unissued), (9, 9, 0));
+    let most = t.requests.iter().filter_map(|r| Some(r.completed? - r.issued?)).max();
+    assert_eq!(most, Some(1_156_841));
+    let Some(path) = data_file("storage/real/lttng-bug446190-rpm.bt.txt.gz") else { return };
+    let r = load(&path);
+    let calls =
+        ["rpm_resume", "rpm_idle", "rpm_suspend", "rpm_return_int"].map(|e| r.traces[0].events[e]);
+    assert_eq!(calls, [2, 4, 1, 7]);
+}

@@ -1,0 +1,297 @@
+//! Requests from the block layer's events.
+//!
+//! A request has no number in a trace: its events are joined by disk and first
+//! sector. Only the driver's side must be recorded; what comes before it (bio,
+//! admission, insertion) is taken where it is there.
+
+use crate::request::{Disk, Operation, Request};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+/// What an event of the block layer says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When, ns.
+    pub time: i64,
+    /// The disk.
+    pub disk: Disk,
+    /// What the request does.
+    pub operation: Operation,
+    /// First sector of 512 bytes.
+    pub sector: u64,
+    /// Sectors of 512 bytes.
+    pub sectors: u32,
+}
+
+/// Sectors of a request that has none: -1 as the kernel prints it.
+const NO_SECTOR: u64 = u64::MAX;
+
+/// What carries data, what carries none (the request that asked for a flush),
+/// flushes and commands of the driver, which have no sector: found apart from
+/// each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Load {
+    Data,
+    Empty,
+    Flush,
+    Command,
+}
+
+/// Where requests are found again.
+type Place = (Disk, Load, u64);
+
+fn place(e: &Event) -> Place {
+    match e.operation {
+        Operation::Flush => (e.disk, Load::Flush, NO_SECTOR),
+        Operation::Other if e.sectors == 0 => (e.disk, Load::Command, NO_SECTOR),
+        _ if e.sectors == 0 => (e.disk, Load::Empty, e.sector),
+        _ => (e.disk, Load::Data, e.sector),
+    }
+}
+
+/// Joins events to requests.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    open: BTreeMap<Place, Vec<Request>>,
+    done: Vec<Request>,
+    /// `block_rq_issue` events.
+    pub issues: u64,
+    /// `block_rq_complete` events.
+    pub completions: u64,
+    /// Completions of requests whose issue is not in the trace.
+    pub unissued: u64,
+}
+
+impl Ledger {
+    /// `block_bio_queue`.
+    pub fn queue(&mut self, e: Event) {
+        let mut r = blank(&e);
+        r.queued = Some(e.time);
+        self.open.entry(place(&e)).or_default().push(r);
+    }
+
+    /// `block_bio_backmerge` and `block_bio_frontmerge`: the bio at `e` is now
+    /// part of a request that starts elsewhere.
+    pub fn merge(&mut self, e: Event) {
+        let at = place(&e);
+        if let Some(list) = self.open.get_mut(&at)
+            && let Some(i) = list.iter().position(|r| r.admitted.is_none() && r.issues == 0)
+        {
+            list.remove(i);
+            if list.is_empty() {
+                self.open.remove(&at);
+            }
+        }
+        // The request that grew: one that ends where this begins, or begins
+        // where this ends.
+        let end = e.sector.saturating_add(u64::from(e.sectors));
+        if let Some(r) = self.open.get_mut(&(e.disk, Load::Data, end)).and_then(|l| l.first_mut()) {
+            r.sector = Some(e.sector);
+            r.sectors += e.sectors;
+            r.merged += 1;
+            let r = *r;
+            take_first(&mut self.open, (e.disk, Load::Data, end));
+            self.open.entry((e.disk, Load::Data, e.sector)).or_default().push(r);
+            return;
+        }
+        let before =
+            self.open.range_mut((e.disk, Load::Data, 0)..(e.disk, Load::Data, e.sector)).rev();
+        for (_, list) in before.take(8) {
+            let grows = |r: &&mut Request| {
+                r.sector.is_some_and(|s| s + u64::from(r.sectors) == e.sector) && r.issues == 0
+            };
+            if let Some(r) = list.iter_mut().find(grows) {
+                r.sectors += e.sectors;
+                r.merged += 1;
+                return;
+            }
+        }
+    }
+
+    /// `block_split`: the bio at `e` ends at `at`, and another begins there.
+    pub fn split(&mut self, e: Event, at: u64) {
+        let Some(list) = self.open.get_mut(&(e.disk, Load::Data, e.sector)) else { return };
+        let Some(r) = list.iter_mut().find(|r| r.admitted.is_none() && r.issues == 0) else {
+            return;
+        };
+        let Some(first) = at.checked_sub(e.sector).and_then(|n| u32::try_from(n).ok()) else {
+            return;
+        };
+        let rest = r.sectors.saturating_sub(first);
+        r.sectors = first;
+        if rest > 0 {
+            let r = Request { sector: Some(at), sectors: rest, ..*r };
+            self.open.entry((e.disk, Load::Data, at)).or_default().push(r);
+        }
+    }
+
+    /// `block_getrq`.
+    pub fn admit(&mut self, e: Event) {
+        self.step(e, |r| &mut r.admitted);
+    }
+
+    /// `block_rq_insert`.
+    pub fn insert(&mut self, e: Event) {
+        self.step(e, |r| &mut r.inserted);
+    }
+
+    /// `block_rq_issue`.
+    pub fn issue(&mut self, e: Event) {
+        self.issues += 1;
+        let list = self.open.entry(place(&e)).or_default();
+        // One that waits to be issued, else one that the driver put back. What
+        // is issued again at the same or an earlier time is of another
+        // recording, as in a mail that quotes two.
+        let at = list
+            .iter()
+            .position(|r| r.issues == 0)
+            .or_else(|| list.iter().position(|r| r.sectors == e.sectors && r.taken < Some(e.time)));
+        let at = at.unwrap_or_else(|| {
+            list.push(blank(&e));
+            list.len() - 1
+        });
+        let r = &mut list[at];
+        r.issued.get_or_insert(e.time);
+        r.taken = Some(e.time);
+        r.issues += 1;
+        r.sectors = e.sectors;
+    }
+
+    /// `block_rq_complete` with its error (a negative errno, or 0), on a CPU.
+    pub fn complete(&mut self, e: Event, error: i32, cpu: u32) {
+        self.completions += 1;
+        let at = place(&e);
+        let best = self.open.get(&at).and_then(|list| {
+            // Several at one sector: the one of the same size that the driver has.
+            let fits = |r: &Request| {
+                (r.issues > 0 && r.taken <= Some(e.time), r.issues > 0, r.sectors == e.sectors)
+            };
+            (0..list.len()).max_by_key(|&i| (fits(&list[i]), core::cmp::Reverse(i)))
+        });
+        let mut r = match best {
+            Some(i) => {
+                let list = self.open.get_mut(&at).expect("it was just found");
+                let r = list.remove(i);
+                if list.is_empty() {
+                    self.open.remove(&at);
+                }
+                r
+            }
+            None => blank(&e),
+        };
+        self.unissued += u64::from(r.issues == 0);
+        r.completed = Some(e.time);
+        r.error = error;
+        r.cpu = cpu;
+        self.done.push(r);
+    }
+
+    /// Requests in the order of their completion, then those that are open.
+    pub fn finish(self) -> Vec<Request> {
+        let mut out = self.done;
+        out.extend(self.open.into_values().flatten());
+        out
+    }
+
+    /// Notes a moment before the issue, for the first request that lacks it.
+    fn step(&mut self, e: Event, moment: impl Fn(&mut Request) -> &mut Option<i64>) {
+        let list = self.open.entry(place(&e)).or_default();
+        let at = list.iter_mut().position(|r| r.issues == 0 && moment(r).is_none());
+        let at = at.unwrap_or_else(|| {
+            list.push(blank(&e));
+            list.len() - 1
+        });
+        *moment(&mut list[at]) = Some(e.time);
+    }
+}
+
+fn take_first(open: &mut BTreeMap<Place, Vec<Request>>, at: Place) {
+    if let Some(list) = open.get_mut(&at) {
+        list.remove(0);
+        if list.is_empty() {
+            open.remove(&at);
+        }
+    }
+}
+
+fn blank(e: &Event) -> Request {
+    let nowhere = matches!(place(e).1, Load::Flush | Load::Command) || e.sector == NO_SECTOR;
+    Request {
+        disk: e.disk,
+        operation: e.operation,
+        sector: (!nowhere).then_some(e.sector),
+        sectors: e.sectors,
+        queued: None,
+        admitted: None,
+        inserted: None,
+        issued: None,
+        taken: None,
+        issues: 0,
+        completed: None,
+        error: 0,
+        merged: 0,
+        cpu: u32::MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(time: i64, operation: Operation, sector: u64, sectors: u32) -> Event {
+        Event { time, disk: Disk { major: 8, minor: 0 }, operation, sector, sectors }
+    }
+
+    #[test]
+    fn a_request_that_the_driver_put_back_is_one_request() {
+        let mut l = Ledger::default();
+        for t in [10, 20, 30, 40] {
+            l.issue(event(t, Operation::Read, 100, 8));
+        }
+        l.complete(event(50, Operation::Read, 100, 8), 0, 1);
+        assert_eq!((l.issues, l.completions, l.unissued), (4, 1, 0));
+        let all = l.finish();
+        let [r] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((r.issued, r.taken, r.issues, r.latency()), (Some(10), Some(40), 4, Some(40)));
+    }
+
+    #[test]
+    fn a_flush_is_found_again_though_its_sector_is_not() {
+        let mut l = Ledger::default();
+        l.queue(event(1, Operation::Write, 0, 0));
+        l.admit(event(2, Operation::Write, 0, 0));
+        l.issue(event(3, Operation::Flush, 0, 0));
+        l.complete(event(4, Operation::Flush, NO_SECTOR, 0), 0, 1);
+        l.complete(event(5, Operation::Write, 0, 0), -5, 1);
+        assert_eq!(l.unissued, 1, "the request that asked for the flush is never issued itself");
+        let all = l.finish();
+        assert_eq!(all.len(), 2);
+        assert_eq!(
+            (all[0].operation, all[0].sector, all[0].latency()),
+            (Operation::Flush, None, Some(1))
+        );
+        assert_eq!((all[1].error, all[1].latency()), (-5, Some(4)));
+    }
+
+    #[test]
+    fn merged_and_split_bios() {
+        let mut l = Ledger::default();
+        l.queue(event(1, Operation::Write, 0, 8));
+        l.admit(event(2, Operation::Write, 0, 8));
+        l.queue(event(3, Operation::Write, 8, 8));
+        l.merge(event(4, Operation::Write, 8, 8));
+        l.issue(event(5, Operation::Write, 0, 16));
+        l.complete(event(9, Operation::Write, 0, 16), 0, 0);
+        l.queue(event(10, Operation::Write, 100, 32));
+        l.split(event(11, Operation::Write, 100, 0), 116);
+        for s in [100, 116] {
+            l.admit(event(12, Operation::Write, s, 16));
+            l.issue(event(13, Operation::Write, s, 16));
+            l.complete(event(20, Operation::Write, s, 16), 0, 0);
+        }
+        assert_eq!(l.unissued, 0);
+        let all = l.finish();
+        let seen: Vec<_> = all.iter().map(|r| (r.queued, r.sectors, r.merged)).collect();
+        assert_eq!(seen, [(Some(1), 16, 1), (Some(10), 16, 0), (Some(10), 16, 0)]);
+    }
+}

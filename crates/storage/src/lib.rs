@@ -1,0 +1,30 @@
+//! Storage power states: which wait made a request slow, and what the kernel's
+//! rules for clocks and runtime power management would do with other settings.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `request` | a request, what it does, and the moments of its life |
+//! | `ledger` | requests from the block layer's events |
+//! | `wait` | what a disk was doing while requests waited, and the slices of one |
+//! | `summary` | which wait costs most over all requests |
+//! | `runtime` | runtime power management of devices from `rpm_*` events |
+//! | `levels` | power states of NVMe drives and statistics of devfreq |
+//! | `recording` | what a trace holds |
+//! | `load` | what a load measured by itself |
+//! | `simulate` | devfreq, UFS clocks, autosuspend and service as integer arithmetic |
+//!
+//! Times are integer nanoseconds (`i64`), unless a name says otherwise.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod ledger;
+pub mod levels;
+pub mod load;
+pub mod recording;
+pub mod request;
+pub mod runtime;
+pub mod simulate;
+pub mod summary;
+pub mod wait;

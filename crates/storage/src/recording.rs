@@ -1,0 +1,60 @@
+//! What a trace says of storage.
+
+use crate::request::Request;
+use crate::runtime::Runtime;
+use crate::wait::{Span, Watched};
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// A change of a device's clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClockChange {
+    /// When, ns.
+    pub time: i64,
+    /// Whose.
+    pub device: String,
+    /// Clock after it, Hz.
+    pub frequency: u64,
+    /// Clock before it, Hz.
+    pub before: u64,
+}
+
+/// What a trace says of storage.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// As the user named it.
+    pub name: String,
+    /// Requests, complete ones first.
+    pub requests: Vec<Request>,
+    /// Times in which disks could not serve.
+    pub spans: Vec<Span>,
+    /// What was recorded at all.
+    pub watched: Watched,
+    /// Runtime power management.
+    pub runtime: Runtime,
+    /// Changes by devfreq.
+    pub changes: Vec<ClockChange>,
+    /// `block_rq_issue` events.
+    pub issues: u64,
+    /// `block_rq_complete` events.
+    pub completions: u64,
+    /// Completions of requests that were not issued in the trace.
+    pub unissued: u64,
+    /// Events of storage by name.
+    pub events: BTreeMap<String, u64>,
+    /// Events of other subjects.
+    pub unused: u64,
+    /// Times that UFS clocks were switched on, and how long that took, ns.
+    pub ungates: Vec<i64>,
+    /// When the delay before gating UFS clocks had passed, ns: the work item that
+    /// gates them was queued.
+    pub gates: Vec<i64>,
+}
+
+impl Trace {
+    /// Whether it says anything of storage.
+    pub fn speaks(&self) -> bool {
+        !self.requests.is_empty() || !self.runtime.devices.is_empty() || !self.changes.is_empty()
+    }
+}

@@ -1,0 +1,137 @@
+//! A request to a disk, and the moments of its life.
+
+use core::fmt;
+
+/// A disk by its device number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Disk {
+    /// Major number.
+    pub major: u32,
+    /// Minor number.
+    pub minor: u32,
+}
+
+impl fmt::Display for Disk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{},{}", self.major, self.minor)
+    }
+}
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operation {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Discards, or erases securely.
+    Discard,
+    /// Empties the drive's write cache.
+    Flush,
+    /// Anything else: zone commands, passthrough.
+    Other,
+}
+
+impl Operation {
+    /// `read`, `write`, ….
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Read => "read",
+            Operation::Write => "write",
+            Operation::Discard => "discard",
+            Operation::Flush => "flush",
+            Operation::Other => "other",
+        }
+    }
+
+    /// The operation in the letters of a trace, such as `WFS` or `FF`
+    /// (`blk_fill_rwbs`, kernel/trace/blktrace.c of 6.12): an optional `F` for a
+    /// flush before it, the operation, then `F` (FUA), `A`, `S`, `M`.
+    pub fn of(letters: &[u8]) -> Operation {
+        let op = match letters {
+            [b'F', op @ (b'W' | b'R' | b'D' | b'F' | b'N'), ..] => op,
+            [op, ..] => op,
+            [] => &b'N',
+        };
+        match op {
+            b'R' => Operation::Read,
+            b'W' => Operation::Write,
+            b'D' => Operation::Discard,
+            b'F' => Operation::Flush,
+            _ => Operation::Other,
+        }
+    }
+}
+
+/// One request. Moments are ns of the trace's clock; `None` if the trace has no
+/// event for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The disk.
+    pub disk: Disk,
+    /// What it does.
+    pub operation: Operation,
+    /// First sector of 512 bytes; `None` for a flush, which has none.
+    pub sector: Option<u64>,
+    /// Sectors of 512 bytes.
+    pub sectors: u32,
+    /// `block_bio_queue`: somebody asked for it. It comes before the wait for a
+    /// suspended queue.
+    pub queued: Option<i64>,
+    /// `block_getrq`: it may enter the queue and has a request.
+    pub admitted: Option<i64>,
+    /// `block_rq_insert`: a scheduler has it.
+    pub inserted: Option<i64>,
+    /// First `block_rq_issue`: the driver was asked to take it.
+    pub issued: Option<i64>,
+    /// Last `block_rq_issue`: the driver took it.
+    pub taken: Option<i64>,
+    /// How often it was issued: more than once if the driver put it back.
+    pub issues: u32,
+    /// `block_rq_complete`.
+    pub completed: Option<i64>,
+    /// Its error, a negative errno, or 0.
+    pub error: i32,
+    /// Bios that were merged into it.
+    pub merged: u32,
+    /// CPU of the completion; `u32::MAX` if the trace does not say.
+    pub cpu: u32,
+}
+
+impl Request {
+    /// When its life begins: the first moment that was recorded.
+    pub fn begin(&self) -> Option<i64> {
+        self.queued.or(self.admitted).or(self.inserted).or(self.issued)
+    }
+
+    /// From its first recorded moment to its completion, ns.
+    pub fn latency(&self) -> Option<i64> {
+        Some((self.completed? - self.begin()?).max(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Operation;
+
+    #[test]
+    fn letters_of_the_block_layer() {
+        let cases: [(&[u8], Operation); 12] = [
+            (b"R", Operation::Read),
+            (b"RA", Operation::Read),
+            (b"FRS", Operation::Read),
+            (b"W", Operation::Write),
+            (b"WFS", Operation::Write),
+            (b"FWFS", Operation::Write),
+            (b"FF", Operation::Flush),
+            (b"F", Operation::Flush),
+            (b"FS", Operation::Flush),
+            (b"DS", Operation::Discard),
+            (b"DE", Operation::Discard),
+            (b"N", Operation::Other),
+        ];
+        for (letters, want) in cases {
+            assert_eq!(Operation::of(letters), want, "{letters:?}");
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Which wait costs most over all requests of a disk.
+
+use crate::request::{Disk, Operation, Request};
+use crate::wait::{CAUSES, Cause, Family, Slices, Span, Timeline, Watched, slices};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+/// A disk that had no request for so long was idle, ns: five times the shortest
+/// delay after which UFS gates its clock (10 ms, drivers/ufs/core/ufshcd.c).
+pub const IDLE_GAP: i64 = 50_000_000;
+
+/// Percent of all latency that a wait must cost to be named before the drive.
+const WORTH: i128 = 10;
+
+/// One cause over the requests of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Which.
+    pub cause: Cause,
+    /// Requests that waited for it at all.
+    pub requests: u64,
+    /// Requests of which it is known whether they did.
+    pub known: u64,
+    /// Time, ns.
+    pub total: i64,
+    /// Longest, ns.
+    pub longest: i64,
+}
+
+/// Latencies of some requests, ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Latency {
+    /// Requests.
+    pub count: u64,
+    /// Mean, rounded down.
+    pub mean: i64,
+    /// Middle.
+    pub p50: i64,
+    /// 99 of 100 are at most this.
+    pub p99: i64,
+    /// Longest.
+    pub max: i64,
+}
+
+impl Latency {
+    /// Of a sample, which is sorted on the way. Quantiles are values of the
+    /// sample: the smallest that at least that share does not exceed.
+    pub fn of(sample: &mut [i64]) -> Latency {
+        sample.sort_unstable();
+        let n = sample.len();
+        if n == 0 {
+            return Latency::default();
+        }
+        let at = |percent: usize| sample[(n * percent).div_ceil(100).max(1) - 1];
+        let sum: i128 = sample.iter().map(|x| i128::from(*x)).sum();
+        Latency {
+            count: n as u64,
+            mean: (sum / n as i128) as i64,
+            p50: at(50),
+            p99: at(99),
+            max: sample[n - 1],
+        }
+    }
+}
+
+/// A request with its slices.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    /// The request.
+    pub request: Request,
+    /// Its latency by cause.
+    pub slices: Slices,
+    /// It came after the disk had been idle for [`IDLE_GAP`].
+    pub after_idle: bool,
+}
+
+/// What happened on one disk.
+#[derive(Clone, Debug)]
+pub struct DiskSummary {
+    /// Which.
+    pub disk: Disk,
+    /// Complete requests, taken apart, in order of completion.
+    pub requests: Vec<Taken>,
+    /// Requests without a completion.
+    pub open: u64,
+    /// Completions without anything before them.
+    pub unbegun: u64,
+    /// Requests that ended with an error.
+    pub errors: u64,
+    /// Requests that the driver put back at least once.
+    pub refused: u64,
+    /// By cause, those that cost most first; without those that cost nothing.
+    pub shares: Vec<Share>,
+    /// Of all complete requests.
+    pub all: Latency,
+    /// Of those after an idle gap.
+    pub after_idle: Latency,
+    /// Of the others.
+    pub busy: Latency,
+    /// By operation.
+    pub operations: BTreeMap<Operation, Latency>,
+    /// Bytes of complete requests.
+    pub bytes: u64,
+    /// From the first moment to the last, ns.
+    pub span: i64,
+}
+
+impl DiskSummary {
+    /// The cause other than service that costs most, if it costs at least
+    /// [`WORTH`] of all latency.
+    pub fn worst(&self) -> Option<&Share> {
+        let found = self.shares.iter().filter(|s| s.cause != Cause::Served);
+        let worth = |s: &&Share| i128::from(s.total) * 100 >= i128::from(self.total()) * WORTH;
+        found.max_by_key(|s| s.total).filter(worth)
+    }
+
+    /// Of all latency, ns.
+    pub fn total(&self) -> i64 {
+        self.requests.iter().map(|t| t.slices.total()).sum()
+    }
+}
+
+/// Sums up the requests of each disk; disks with most latency first.
+pub fn summarise(requests: &[Request], spans: &[Span], watched: Watched) -> Vec<DiskSummary> {
+    let mut disks: BTreeMap<Disk, Vec<Request>> = BTreeMap::new();
+    for r in requests {
+        disks.entry(r.disk).or_default().push(*r);
+    }
+    let mut lines: BTreeMap<Family, Timeline> = BTreeMap::new();
+    let mut out: Vec<DiskSummary> = Vec::new();
+    for (disk, list) in disks {
+        let family = Family::of_disk(disk);
+        if let Some(f) = family {
+            lines.entry(f).or_insert_with(|| Timeline::of(spans, f));
+        }
+        out.push(one(disk, &list, family.and_then(|f| lines.get(&f)), watched));
+    }
+    out.sort_by_key(|d| (core::cmp::Reverse(d.total()), d.disk));
+    out
+}
+
+fn one(disk: Disk, list: &[Request], timeline: Option<&Timeline>, watched: Watched) -> DiskSummary {
+    let mut begun: Vec<(i64, i64)> =
+        list.iter().filter_map(|r| Some((r.begin()?, r.completed?))).collect();
+    begun.sort_unstable();
+    // Begins of requests before which no request was under way for long.
+    let mut rested = Vec::new();
+    let mut busy_until: Option<i64> = None;
+    for &(begin, end) in &begun {
+        if busy_until.is_some_and(|t| begin - t >= IDLE_GAP) {
+            rested.push(begin);
+        }
+        busy_until = Some(busy_until.map_or(end, |t| t.max(end)));
+    }
+    let mut requests = Vec::new();
+    let (mut open, mut unbegun) = (0, 0);
+    for r in list {
+        match (r.begin(), r.completed) {
+            (Some(begin), Some(_)) => {
+                let Some(slices) = slices(r, timeline, watched) else { continue };
+                let after_idle = rested.binary_search(&begin).is_ok();
+                requests.push(Taken { request: *r, slices, after_idle });
+            }
+            (Some(_), None) => open += 1,
+            _ => unbegun += 1,
+        }
+    }
+    let latency = |keep: &dyn Fn(&Taken) -> bool| {
+        let mut l: Vec<i64> =
+            requests.iter().filter(|t| keep(t)).map(|t| t.slices.total()).collect();
+        Latency::of(&mut l)
+    };
+    let mut shares: Vec<Share> = CAUSES
+        .iter()
+        .map(|&cause| {
+            let times = requests.iter().filter_map(|t| t.slices.get(cause));
+            let mut s = Share { cause, requests: 0, known: 0, total: 0, longest: 0 };
+            for t in times {
+                s.known += 1;
+                s.requests += u64::from(t > 0);
+                s.total += t;
+                s.longest = s.longest.max(t);
+            }
+            s
+        })
+        .filter(|s| s.total > 0)
+        .collect();
+    shares.sort_by_key(|s| (core::cmp::Reverse(s.total), s.cause));
+    let mut operations = BTreeMap::new();
+    for r in &requests {
+        let op = r.request.operation;
+        operations.entry(op).or_insert_with(|| latency(&|t: &Taken| t.request.operation == op));
+    }
+    let first = begun.first().map_or(0, |b| b.0);
+    let last = begun.iter().map(|b| b.1).max().unwrap_or(first);
+    DiskSummary {
+        disk,
+        open,
+        unbegun,
+        errors: requests.iter().filter(|t| t.request.error != 0).count() as u64,
+        refused: requests.iter().filter(|t| t.request.issues > 1).count() as u64,
+        shares,
+        all: latency(&|_| true),
+        after_idle: latency(&|t| t.after_idle),
+        busy: latency(&|t| !t.after_idle),
+        operations,
+        bytes: requests.iter().map(|t| u64::from(t.request.sectors) * 512).sum(),
+        span: last - first,
+        requests,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::{Event, Ledger};
+
+    #[test]
+    fn the_first_request_after_a_rest_is_apart() {
+        let disk = Disk { major: 8, minor: 0 };
+        let mut l = Ledger::default();
+        let mut ask = |sector: u64, begin: i64, end: i64| {
+            let e = Event { time: begin, disk, operation: Operation::Read, sector, sectors: 8 };
+            l.issue(e);
+            l.complete(Event { time: end, ..e }, 0, 0);
+        };
+        ask(0, 0, 100);
+        ask(8, 200, 300);
+        ask(16, 300 + IDLE_GAP, 1_300 + IDLE_GAP);
+        ask(24, 1_400 + IDLE_GAP, 1_500 + IDLE_GAP);
+        let span = Span {
+            family: Family::Scsi,
+            begin: 310 + IDLE_GAP,
+            end: 1_210 + IDLE_GAP,
+            cause: Cause::Ungate,
+        };
+        let watched = Watched { gating: true, ..Watched::default() };
+        let all = summarise(&l.finish(), &[span], watched);
+        let [d] = &all[..] else { panic!() };
+        assert_eq!((d.after_idle.count, d.after_idle.mean), (1, 1_000));
+        assert_eq!((d.busy.count, d.busy.max), (3, 100));
+        let worst = d.worst().unwrap();
+        assert_eq!((worst.cause, worst.requests, worst.total), (Cause::Ungate, 1, 900));
+        let sum: i64 = d.shares.iter().map(|s| s.total).sum();
+        assert_eq!((sum, d.total()), (1_300, 1_300));
+    }
+
+    #[test]
+    fn quantiles_are_values_of_the_sample() {
+        let mut x: Vec<i64> = (1..=200).rev().collect();
+        let l = Latency::of(&mut x);
+        assert_eq!((l.count, l.mean, l.p50, l.p99, l.max), (200, 100, 100, 198, 200));
+        assert_eq!(Latency::of(&mut []), Latency::default());
+    }
+}

@@ -1,0 +1,369 @@
+//! What a disk was doing while requests waited, and the slices of a request.
+//!
+//! A slice that no event tells of is unknown, never zero. Those that are known
+//! add up to the request's latency.
+
+use crate::request::{Disk, Request};
+use alloc::vec::Vec;
+
+/// Why a request was not being served, or that it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// Runtime resume of the disk or its host was asked for and a worker had not
+    /// begun it.
+    ResumeWorker,
+    /// The disk or its host was being resumed.
+    Resume,
+    /// The work item that switches the UFS clocks on had not begun
+    /// (`ufshcd_ungate_work`, drivers/ufs/core/ufshcd.c).
+    UngateWorker,
+    /// UFS clocks were being switched on.
+    Ungate,
+    /// The clock was being changed; new requests wait meanwhile
+    /// (`ufshcd_devfreq_scale`).
+    Switch,
+    /// From `block_bio_queue` to `block_getrq`: no free request, or a queue that
+    /// lets nobody in.
+    Entry,
+    /// From `block_getrq` to the first `block_rq_issue`: plugging, the scheduler.
+    Queue,
+    /// From the first to the last `block_rq_issue`: the driver put it back.
+    Refused,
+    /// From the last `block_rq_issue` to `block_rq_complete`.
+    Served,
+}
+
+/// Every cause, in the order of a request's life.
+pub const CAUSES: [Cause; 9] = [
+    Cause::ResumeWorker,
+    Cause::Resume,
+    Cause::UngateWorker,
+    Cause::Ungate,
+    Cause::Switch,
+    Cause::Entry,
+    Cause::Queue,
+    Cause::Refused,
+    Cause::Served,
+];
+
+impl Cause {
+    /// Its place in [`CAUSES`].
+    pub fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Whether the storage was asleep or changing its speed.
+    pub fn is_sleep(self) -> bool {
+        self <= Cause::Switch
+    }
+}
+
+/// Disks and hosts whose events belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// SCSI: UFS, SATA, USB.
+    Scsi,
+    /// MMC and SD cards.
+    Mmc,
+    /// NVMe.
+    Nvme,
+    /// The laboratory's own disk.
+    Pdisk,
+}
+
+impl Family {
+    /// By the major numbers of Documentation/admin-guide/devices.txt. NVMe disks
+    /// have a dynamic number: 259, which others share.
+    pub fn of_disk(disk: Disk) -> Option<Family> {
+        match disk.major {
+            8 | 65..=71 | 128..=135 => Some(Family::Scsi),
+            179 => Some(Family::Mmc),
+            259 => Some(Family::Nvme),
+            240..=254 => Some(Family::Pdisk),
+            _ => None,
+        }
+    }
+
+    /// By the name of a device in a trace.
+    pub fn of_device(name: &str) -> Option<Family> {
+        let has = |w: &str| name.contains(w);
+        let scsi_address = || {
+            name.split(':').count() == 4
+                && name.split(':').all(|p| !p.is_empty() && p.bytes().all(|b| b.is_ascii_digit()))
+        };
+        if has("pdisk") {
+            Some(Family::Pdisk)
+        } else if has("ufs")
+            || has("sata")
+            || has("ahci")
+            || name.starts_with("ata")
+            || numbered(name, "host")
+            || numbered(name, "target")
+            || scsi_address()
+        {
+            Some(Family::Scsi)
+        } else if has("mmc") || has("sdhci") || has("sdhi") {
+            Some(Family::Mmc)
+        } else if has("nvme") {
+            Some(Family::Nvme)
+        } else {
+            None
+        }
+    }
+}
+
+fn numbered(name: &str, word: &str) -> bool {
+    name.strip_prefix(word).is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Time in which the disks of a family could not serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    /// Whose.
+    pub family: Family,
+    /// From, ns.
+    pub begin: i64,
+    /// To, ns.
+    pub end: i64,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// Which kinds of events a recording has: what is not watched is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Watched {
+    /// `rpm_*`.
+    pub runtime: bool,
+    /// Gating of UFS clocks.
+    pub gating: bool,
+    /// Changes of the clock.
+    pub switching: bool,
+}
+
+/// Spans without overlap, in order of time, for one family.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    spans: Vec<Span>,
+}
+
+impl Timeline {
+    /// Of the spans of `family`: where two overlap, the one that is nearer the
+    /// beginning of [`CAUSES`] counts.
+    pub fn of(spans: &[Span], family: Family) -> Timeline {
+        let mut list: Vec<Span> =
+            spans.iter().copied().filter(|s| s.family == family && s.end > s.begin).collect();
+        list.sort_by_key(|s| (s.begin, s.cause, s.end));
+        let mut edges: Vec<i64> = list.iter().flat_map(|s| [s.begin, s.end]).collect();
+        edges.sort_unstable();
+        edges.dedup();
+        let mut out: Vec<Span> = Vec::new();
+        let mut active: Vec<Span> = Vec::new();
+        let mut next = 0;
+        for pair in edges.windows(2) {
+            let (a, b) = (pair[0], pair[1]);
+            active.retain(|s| s.end > a);
+            while let Some(s) = list.get(next).filter(|s| s.begin <= a) {
+                active.push(*s);
+                next += 1;
+            }
+            let Some(s) = active.iter().min_by_key(|s| s.cause) else { continue };
+            match out.last_mut() {
+                Some(last) if last.end == a && last.cause == s.cause => last.end = b,
+                _ => out.push(Span { begin: a, end: b, ..*s }),
+            }
+        }
+        Timeline { spans: out }
+    }
+
+    /// Spans that overlap the time from `begin` to `end`, cut to it.
+    fn within(&self, begin: i64, end: i64) -> impl Iterator<Item = Cut> {
+        let first = self.spans.partition_point(|s| s.end <= begin);
+        self.spans[first..].iter().take_while(move |s| s.begin < end).map(move |s| Cut {
+            cause: s.cause,
+            length: s.end.min(end) - s.begin.max(begin),
+            whole_begin: s.begin,
+        })
+    }
+}
+
+/// The part of a span that lies in a stage.
+struct Cut {
+    cause: Cause,
+    length: i64,
+    whole_begin: i64,
+}
+
+/// The latency of a request by cause: `None` where no event tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slices {
+    of: [Option<i64>; CAUSES.len()],
+}
+
+impl Slices {
+    /// Time by `cause`, ns.
+    pub fn get(&self, cause: Cause) -> Option<i64> {
+        self.of[cause.index()]
+    }
+
+    /// Sum of what is known, ns: the latency of the request.
+    pub fn total(&self) -> i64 {
+        self.of.iter().flatten().sum()
+    }
+
+    /// Time in which the storage slept or changed its speed, ns.
+    pub fn asleep(&self) -> i64 {
+        CAUSES.iter().filter(|c| c.is_sleep()).filter_map(|c| self.get(*c)).sum()
+    }
+}
+
+/// Takes a completed request apart; `None` if it is not complete.
+pub fn slices(r: &Request, timeline: Option<&Timeline>, watched: Watched) -> Option<Slices> {
+    let end = r.completed?;
+    let mut out = Slices::default();
+    let known = [
+        (Cause::ResumeWorker, watched.runtime),
+        (Cause::Resume, watched.runtime),
+        (Cause::UngateWorker, watched.gating),
+        (Cause::Ungate, watched.gating),
+        (Cause::Switch, watched.switching),
+    ];
+    for (cause, known) in known {
+        out.of[cause.index()] = known.then_some(0);
+    }
+    let issued = r.issued.unwrap_or(end);
+    // Where one moment is missing, the stage before it reaches to the next.
+    let mut at = r.begin()?;
+    let mut stage = |cause: Cause, to: i64, out: &mut Slices| {
+        let to = to.clamp(at, end);
+        let mut own = to - at;
+        for s in timeline.into_iter().flat_map(|t| t.within(at, to)) {
+            // What the driver takes while clocks are being switched on finds
+            // them on: the work item itself sends the requests that waited
+            // (ufshcd_ungate_work), and goes on for a while.
+            if cause == Cause::Served && s.whole_begin < at {
+                continue;
+            }
+            let slot = &mut out.of[s.cause.index()];
+            *slot = Some(slot.unwrap_or(0) + s.length);
+            own -= s.length;
+        }
+        out.of[cause.index()] = Some(own);
+        at = to;
+    };
+    if let (Some(_), Some(admitted)) = (r.queued, r.admitted) {
+        stage(Cause::Entry, admitted, &mut out);
+    }
+    if r.queued.or(r.admitted).or(r.inserted).is_some() {
+        stage(Cause::Queue, issued, &mut out);
+    }
+    if r.issues > 0 {
+        stage(Cause::Refused, r.taken.unwrap_or(issued), &mut out);
+        stage(Cause::Served, end, &mut out);
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Operation;
+    use proptest::prelude::*;
+
+    fn request(moments: [Option<i64>; 5], issues: u32) -> Request {
+        let [queued, admitted, issued, taken, completed] = moments;
+        Request {
+            disk: Disk { major: 8, minor: 0 },
+            operation: Operation::Read,
+            sector: Some(0),
+            sectors: 8,
+            queued,
+            admitted,
+            inserted: None,
+            issued,
+            taken,
+            issues,
+            completed,
+            error: 0,
+            merged: 0,
+            cpu: 0,
+        }
+    }
+
+    fn span(begin: i64, end: i64, cause: Cause) -> Span {
+        Span { family: Family::Scsi, begin, end, cause }
+    }
+
+    #[test]
+    fn a_wait_for_a_clock_is_cut_out_of_the_stage_that_it_lengthened() {
+        let spans = [span(12, 20, Cause::UngateWorker), span(20, 60, Cause::Ungate)];
+        let t = Timeline::of(&spans, Family::Scsi);
+        let w = Watched { gating: true, ..Watched::default() };
+        let r = request([None, None, Some(10), Some(55), Some(100)], 3);
+        let s = slices(&r, Some(&t), w).unwrap();
+        assert_eq!(s.get(Cause::UngateWorker), Some(8));
+        assert_eq!(s.get(Cause::Ungate), Some(35));
+        assert_eq!(s.get(Cause::Refused), Some(2));
+        assert_eq!(s.get(Cause::Served), Some(45), "the work item's end is no wait");
+        assert_eq!(
+            (s.get(Cause::Entry), s.get(Cause::Queue), s.get(Cause::Resume)),
+            (None, None, None)
+        );
+        assert_eq!((s.total(), s.asleep()), (90, 43));
+    }
+
+    #[test]
+    fn of_two_reasons_at_once_the_deeper_one_counts() {
+        let spans =
+            [span(0, 50, Cause::Switch), span(10, 20, Cause::Resume), span(30, 70, Cause::Switch)];
+        let t = Timeline::of(&spans, Family::Scsi);
+        let seen: Vec<_> = t.spans.iter().map(|s| (s.begin, s.end, s.cause)).collect();
+        assert_eq!(
+            seen,
+            [(0, 10, Cause::Switch), (10, 20, Cause::Resume), (20, 70, Cause::Switch)]
+        );
+    }
+
+    #[test]
+    fn names_of_devices() {
+        for (name, want) in [
+            ("1d84000.ufshc", Some(Family::Scsi)),
+            ("0:0:0:49488", Some(Family::Scsi)),
+            ("host0", Some(Family::Scsi)),
+            ("ee140000.mmc", Some(Family::Mmc)),
+            ("mmc0:0001", Some(Family::Mmc)),
+            ("nvme0", Some(Family::Nvme)),
+            ("hostess", None),
+            ("usb1", None),
+            ("1-0:1.0", None),
+        ] {
+            assert_eq!(Family::of_device(name), want, "{name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn slices_add_up(
+            gaps in proptest::array::uniform5(0_i64..50),
+            has in proptest::array::uniform2(any::<bool>()),
+            issues in 0_u32..3,
+            spans in proptest::collection::vec((0_i64..300, 1_i64..60, 0_usize..5), 0..12),
+        ) {
+            let mut t = 0;
+            let mut at = gaps.map(|g| { t += g; Some(t) });
+            for (moment, has) in at.iter_mut().zip(has) {
+                if !has { *moment = None; }
+            }
+            if issues == 0 { at[2] = None; at[3] = None; }
+            let spans: Vec<Span> =
+                spans.into_iter().map(|(b, n, c)| span(b, b + n, CAUSES[c])).collect();
+            let t = Timeline::of(&spans, Family::Scsi);
+            let r = request(at, issues);
+            if let Some(s) = slices(&r, Some(&t), Watched::default()) {
+                if r.issues > 0 || r.begin().is_some() {
+                    prop_assert_eq!(s.total(), r.latency().unwrap());
+                }
+                prop_assert!(s.of.iter().flatten().all(|n| *n >= 0));
+            }
+        }
+    }
+}

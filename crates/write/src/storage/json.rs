@@ -1,0 +1,146 @@
+//! The same as JSON (docs/storage-json.md). Times are ns, unless a key says
+//! otherwise.
+
+use super::Page;
+use dormouse_storage::recording::Trace;
+use dormouse_storage::summary::{DiskSummary, Latency};
+use dormouse_storage::wait::{CAUSES, Cause};
+use serde_json::{Map, Value, json};
+
+/// A cause as a key.
+fn key(cause: Cause) -> &'static str {
+    match cause {
+        Cause::ResumeWorker => "resume_worker",
+        Cause::Resume => "resume",
+        Cause::UngateWorker => "ungate_worker",
+        Cause::Ungate => "ungate",
+        Cause::Switch => "clock_switch",
+        Cause::Entry => "entry",
+        Cause::Queue => "queue",
+        Cause::Refused => "refused",
+        Cause::Served => "served",
+    }
+}
+
+fn latency(l: &Latency) -> Value {
+    json!({ "requests": l.count, "mean": l.mean, "p50": l.p50, "p99": l.p99, "max": l.max })
+}
+
+fn disk(d: &DiskSummary) -> Value {
+    let requests: Vec<Value> = d
+        .requests
+        .iter()
+        .map(|t| {
+            let r = &t.request;
+            let slices: Map<String, Value> =
+                CAUSES.iter().map(|c| (key(*c).into(), json!(t.slices.get(*c)))).collect();
+            json!({
+                "operation": r.operation.name(),
+                "sector": r.sector,
+                "sectors": r.sectors,
+                "queued": r.queued,
+                "admitted": r.admitted,
+                "inserted": r.inserted,
+                "issued": r.issued,
+                "taken": r.taken,
+                "completed": r.completed,
+                "issues": r.issues,
+                "error": r.error,
+                "after_idle": t.after_idle,
+                "latency": t.slices.total(),
+                "slices": slices,
+            })
+        })
+        .collect();
+    json!({
+        "disk": d.disk.to_string(),
+        "all": latency(&d.all),
+        "after_idle": latency(&d.after_idle),
+        "busy": latency(&d.busy),
+        "operations": d.operations.iter().map(|(o, l)| (o.name().to_string(), latency(l)))
+            .collect::<Map<String, Value>>(),
+        "causes": d.shares.iter().map(|s| json!({
+            "cause": key(s.cause),
+            "total": s.total,
+            "requests": s.requests,
+            "known": s.known,
+            "longest": s.longest,
+        })).collect::<Vec<_>>(),
+        "worst": d.worst().map(|s| key(s.cause)),
+        "open": d.open,
+        "unbegun": d.unbegun,
+        "errors": d.errors,
+        "refused": d.refused,
+        "bytes": d.bytes,
+        "requests": requests,
+    })
+}
+
+fn trace(t: &Trace, disks: &[DiskSummary]) -> Value {
+    let devices: Vec<Value> = t
+        .runtime
+        .devices
+        .iter()
+        .map(|d| {
+            json!({
+                "name": d.name,
+                "events": d.events(),
+                "resumes": d.resumes.iter().map(|r| json!({
+                    "asked": r.asked, "begin": r.begin, "end": r.end,
+                    "parents": r.parents, "asleep": r.asleep,
+                })).collect::<Vec<_>>(),
+                "already_awake": d.already_awake,
+                "usage": d.usage,
+                "errors": d.errors.iter().map(|((f, e), n)| json!({
+                    "function": f.name(), "error": e, "count": n,
+                })).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    json!({
+        "source": t.name,
+        "issued": t.issues,
+        "completed": t.completions,
+        "completed_without_issue": t.unissued,
+        "events": t.events,
+        "unused_events": t.unused,
+        "ungates": t.ungates,
+        "disks": disks.iter().map(disk).collect::<Vec<_>>(),
+        "devices": devices,
+        "clock_changes": t.changes.iter().map(|c| json!({
+            "time": c.time, "device": c.device, "hz": c.frequency, "hz_before": c.before,
+        })).collect::<Vec<_>>(),
+    })
+}
+
+/// Everything that was read.
+pub fn json(page: &Page<'_>) -> Value {
+    json!({
+        "schema": "dormouse-storage/1",
+        "traces": page.traces.iter().zip(page.disks).map(|(t, d)| trace(t, d)).collect::<Vec<_>>(),
+        "drives": page.drives.iter().map(|d| json!({
+            "name": d.name,
+            "states": d.states.iter().map(|s| json!({
+                "number": s.number, "most_uw": s.most, "operational": s.operational,
+                "entry_us": s.entry, "exit_us": s.exit, "idle_uw": s.idle, "active_uw": s.active,
+            })).collect::<Vec<_>>(),
+            "doubts": d.doubts().into_iter().map(crate::wording::storage::doubt).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+        "devfreq": page.transitions.iter().map(|t| json!({
+            "name": t.name,
+            "total": t.total,
+            "counted": t.counted(),
+            "levels": t.levels.iter().map(|l| json!({
+                "hz": l.frequency, "to": l.to, "ms": l.time, "now": l.now,
+            })).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+        "fio": page.jobs.iter().map(|j| json!({
+            "name": j.name, "direction": j.direction, "requests": j.requests,
+            "bytes_per_second": j.bandwidth, "mean": j.mean, "min": j.least, "max": j.most,
+            "p50": j.quantiles[0], "p99": j.quantiles[1], "p999": j.quantiles[2],
+        })).collect::<Vec<_>>(),
+        "losses": page.losses.list.iter().map(|l| json!({
+            "kind": l.kind, "count": l.count, "severity": l.severity.name(), "advice": l.advice,
+        })).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,33 @@
+//! Storage power states: pages, sentences and JSON.
+
+mod json;
+pub mod predict;
+mod show;
+
+pub use json::json;
+pub use show::show;
+
+use dormouse_model::loss::Losses;
+use dormouse_storage::levels::{Drive, Transitions};
+use dormouse_storage::load::Job;
+use dormouse_storage::recording::Trace;
+use dormouse_storage::summary::DiskSummary;
+
+/// What is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    /// Traces.
+    pub traces: &'a [Trace],
+    /// The disks of each trace, those with most latency first.
+    pub disks: &'a [Vec<DiskSummary>],
+    /// NVMe drives.
+    pub drives: &'a [Drive],
+    /// Tables of devfreq.
+    pub transitions: &'a [Transitions],
+    /// Jobs of fio.
+    pub jobs: &'a [Job],
+    /// What could not be read.
+    pub losses: &'a Losses,
+    /// Most entries in a list.
+    pub top: usize,
+}

@@ -1,0 +1,146 @@
+//! What `dormouse storage predict` prints.
+
+use crate::idle::numbers::{percent, seconds};
+use crate::text::page::{Ink, Page};
+use crate::wording::next;
+use crate::wording::number::{grouped, plural};
+use crate::wording::storage::{ms3, time};
+use dormouse_storage::summary::Latency;
+use serde_json::{Value, json};
+
+/// One column: latencies, wakes, and time asleep in ns, where it is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Side {
+    /// Latencies.
+    pub latency: Latency,
+    /// Times that requests had to wait for a waking storage.
+    pub wakes: u64,
+    /// Time asleep, ns.
+    pub asleep: Option<i64>,
+}
+
+/// What is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'a> {
+    /// The recording.
+    pub source: &'a str,
+    /// The setting, in the kernel's word: `clkgate_delay_ms`.
+    pub setting: &'static str,
+    /// The delay asked for, ns; `None` for never.
+    pub delay: Option<i64>,
+    /// The delay in force is longer than the first, at most the second, ns.
+    pub present: (i64, i64),
+    /// The delay that the model takes, ns.
+    pub taken: i64,
+    /// One wait, ns.
+    pub wake: i64,
+    /// As recorded.
+    pub recorded: Side,
+    /// The model of the recording.
+    pub model: Side,
+    /// The model with the delay asked for.
+    pub changed: Side,
+    /// From the first request to the last completion, ns.
+    pub span: i64,
+}
+
+/// The page.
+pub fn predict(a: &Answer<'_>, colour: bool) -> String {
+    let mut p = Page::new(colour);
+    let delay = a.delay.map_or("never".to_string(), time);
+    let (was, is) = (a.model.latency.mean, a.changed.latency.mean);
+    let change = match is - was {
+        0 => "no change".to_string(),
+        d if d > 0 => format!("+{}", time(d)),
+        d => format!("-{}", time(-d)),
+    };
+    let text = if time(is) == time(was) {
+        format!(
+            "{} at {delay} changes nothing for these requests: {} on average.",
+            a.setting,
+            time(is)
+        )
+    } else {
+        format!(
+            "With {} at {delay} requests would take {} on average, not {} ({change}).",
+            a.setting,
+            time(is),
+            time(was)
+        )
+    };
+    p.wrapped(Ink::Strong, 0, 2, &text);
+    p.wrapped(
+        Ink::Plain,
+        0,
+        2,
+        &format!(
+            "Model against the recording: {} on average, recorded {}. The delay in force was between \
+             {} and {}; the model takes {}. One wait takes {}.",
+            time(was),
+            time(a.recorded.latency.mean),
+            time(a.present.0),
+            time(a.present.1),
+            time(a.taken),
+            time(a.wake)
+        ),
+    );
+    p.blank();
+    let head = format!("{:<28}{:>14}{:>14}{:>14}", "ms", "recorded", "model", "changed");
+    p.line(&[(Ink::Strong, &head)]);
+    let sides = [&a.recorded, &a.model, &a.changed];
+    let mut row = |name: &str, cell: &dyn Fn(&Side) -> String| {
+        let [r, m, c] = sides.map(cell);
+        p.line(&[(Ink::Plain, &format!("  {name:<26}{r:>14}{m:>14}{c:>14}"))]);
+    };
+    row("mean latency", &|s| ms3(s.latency.mean));
+    row("p50", &|s| ms3(s.latency.p50));
+    if a.recorded.latency.count >= 100 {
+        row("p99", &|s| ms3(s.latency.p99));
+    }
+    row("max", &|s| ms3(s.latency.max));
+    row("requests that woke it", &|s| grouped(s.wakes));
+    row("asleep, s", &|s| s.asleep.map_or("-".into(), |t| seconds(t.max(0).unsigned_abs())));
+    row("asleep, share", &|s| {
+        s.asleep
+            .map_or("-".into(), |t| percent(t.max(0).unsigned_abs(), a.span.max(0).unsigned_abs()))
+    });
+    p.blank();
+    p.wrapped(
+        Ink::Plain,
+        0,
+        2,
+        &format!(
+            "{}: arrivals and service are the recorded ones, and only the time at which the storage \
+             falls asleep is decided again. Energy is not known from a trace.",
+            plural(a.recorded.latency.count as usize, "request")
+        ),
+    );
+    p.blank();
+    p.verbatim(Ink::Plain, &next::next(&format!("storage show {}", next::word(a.source))));
+    p.finish()
+}
+
+/// The same as JSON (docs/storage-json.md).
+pub fn json(a: &Answer<'_>) -> Value {
+    let side = |s: &Side| {
+        json!({
+            "mean": s.latency.mean, "p50": s.latency.p50, "p99": s.latency.p99,
+            "max": s.latency.max, "requests": s.latency.count, "wakes": s.wakes,
+            "asleep": s.asleep,
+        })
+    };
+    json!({
+        "schema": "dormouse-storage-predict/1",
+        "source": a.source,
+        "setting": a.setting,
+        "delay": a.delay,
+        "present_above": a.present.0,
+        "present_at_most": a.present.1,
+        "taken": a.taken,
+        "wake": a.wake,
+        "span": a.span,
+        "recorded": side(&a.recorded),
+        "model": side(&a.model),
+        "changed": side(&a.changed),
+    })
+}

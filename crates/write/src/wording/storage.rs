@@ -1,0 +1,94 @@
+//! Storage: causes of waits, and doubts about tables.
+
+use dormouse_model::time::Ns;
+use dormouse_storage::levels::Doubt;
+use dormouse_storage::runtime::Function;
+use dormouse_storage::wait::Cause;
+
+/// A cause as a row of a table.
+pub fn row(cause: Cause) -> &'static str {
+    match cause {
+        Cause::ResumeWorker => "runtime resume, worker not begun",
+        Cause::Resume => "runtime resume",
+        Cause::UngateWorker => "UFS clock off, worker not begun",
+        Cause::Ungate => "UFS clock being switched on",
+        Cause::Switch => "clock being changed",
+        Cause::Entry => "no free request",
+        Cause::Queue => "plug and scheduler",
+        Cause::Refused => "put back by the driver",
+        Cause::Served => "served by the drive",
+    }
+}
+
+/// What requests waited for: `… waited for the UFS clock to be switched on`.
+pub fn waited_for(cause: Cause) -> &'static str {
+    match cause {
+        Cause::ResumeWorker => "waited for a worker to begin the runtime resume",
+        Cause::Resume => "waited for the runtime resume of the storage",
+        Cause::UngateWorker => {
+            "waited for the worker that switches the UFS clock on (ufshcd_ungate_work)"
+        }
+        Cause::Ungate => "waited for the UFS clock to be switched on (ufshcd_ungate_work)",
+        Cause::Switch => "waited for a change of the clock",
+        Cause::Entry => "waited for a free request",
+        Cause::Queue => "waited in the plug or the scheduler",
+        Cause::Refused => "were put back by the driver and issued again",
+        Cause::Served => "were served",
+    }
+}
+
+/// What can be done about a cause.
+pub fn cure(cause: Cause) -> Option<&'static str> {
+    Some(match cause {
+        Cause::ResumeWorker | Cause::Resume => {
+            "Let the storage sleep later: raise power/autosuspend_delay_ms of the device above the \
+             usual gap between requests."
+        }
+        Cause::UngateWorker | Cause::Ungate => {
+            "Gate the clock later: raise clkgate_delay_ms of the UFS host above the usual gap \
+             between requests."
+        }
+        Cause::Switch => {
+            "Change the clock less often: raise min_freq or polling_interval of the devfreq device."
+        }
+        Cause::Entry => "Allow more requests: raise queue/nr_requests of the disk.",
+        Cause::Queue => "Compare with another scheduler: queue/scheduler of the disk.",
+        Cause::Refused => {
+            "Find out why the driver put them back: its clock was off, or it had no room. The events \
+             ufs and workqueue tell."
+        }
+        Cause::Served => return None,
+    })
+}
+
+/// A doubt about the power states of a drive.
+pub fn doubt(d: Doubt) -> String {
+    match d {
+        Doubt::Power { shallow, deep } => {
+            format!("state {deep} takes more power than state {shallow}")
+        }
+        Doubt::Entry { shallow, deep } => {
+            format!("state {deep} is said to be quicker to enter than state {shallow}")
+        }
+        Doubt::Exit { shallow, deep } => {
+            format!("state {deep} is said to be quicker to leave than state {shallow}")
+        }
+        Doubt::Gap { number } => format!("state {number} is missing"),
+    }
+}
+
+/// An error of runtime power management: `rpm_resume returned -5`.
+pub fn error(function: Function, error: i32) -> String {
+    format!("{} returned {error}", function.name())
+}
+
+/// `1.47`: us with two decimals would be noise; ms with three.
+pub fn ms3(ns: i64) -> String {
+    let us = (ns.max(0).unsigned_abs() + 500) / 1_000;
+    format!("{}.{:03}", us / 1_000, us % 1_000)
+}
+
+/// In a sentence.
+pub fn time(ns: i64) -> String {
+    Ns(ns).to_string()
+}
