@@ -92,6 +92,12 @@ static int add_state(char *text)
 		       driver.state_count, MAX_US);
 		return -EINVAL;
 	}
+	/* Governors take a state with a larger number for a deeper one. */
+	if (lat < s[-1].exit_latency || res < s[-1].target_residency) {
+		pr_err("dormouse_idle: state %d is shallower than the one before it\n",
+		       driver.state_count);
+		return -EINVAL;
+	}
 	snprintf(s->name, sizeof(s->name), "D%d", driver.state_count);
 	snprintf(s->desc, sizeof(s->desc), "%u us", lat);
 	s->exit_latency = lat;
@@ -106,6 +112,16 @@ static int add_state(char *text)
 static int nothing(void *unused)
 {
 	return 0;
+}
+
+/*
+ * Returns once no CPU is in enter(): one may still be on its way out when its
+ * device is gone, also where some devices were registered and then one was
+ * refused. A CPU that runs another task has left it.
+ */
+static void leave(void)
+{
+	stop_machine(nothing, NULL, cpu_online_mask);
 }
 
 static int __init idle_init(void)
@@ -129,17 +145,18 @@ static int __init idle_init(void)
 	while (!ret && (word = strsep(&rest, ",")))
 		ret = add_state(word);
 	kfree(copy);
-	return ret ? ret : cpuidle_register(&driver, NULL);
+	if (ret)
+		return ret;
+	ret = cpuidle_register(&driver, NULL);
+	if (ret)
+		leave();
+	return ret;
 }
 
 static void __exit idle_exit(void)
 {
 	cpuidle_unregister(&driver);
-	/*
-	 * A CPU may still be on its way out of enter(). One that runs another
-	 * task has left it.
-	 */
-	stop_machine(nothing, NULL, cpu_online_mask);
+	leave();
 }
 
 module_init(idle_init);

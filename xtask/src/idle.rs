@@ -129,6 +129,7 @@ fn judge(text: &str) -> Result<(String, Scores)> {
                     tick_stopped: number(3)? == 1,
                     sleep,
                     now: 0,
+                    iowait: 0,
                 });
                 let stop = match words.get(7) {
                     Some(&"-") => is.stop_tick,

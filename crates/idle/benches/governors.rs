@@ -64,6 +64,7 @@ fn decide(kind: Kind, version: Version, table: &Table, episodes: &[Episode], cou
             tick_stopped: false,
             sleep: e.sleep,
             now,
+            iowait: 0,
         });
         now += e.residency;
         sum += d.state as u64;

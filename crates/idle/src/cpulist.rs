@@ -2,6 +2,9 @@
 //! lib/bitmap-str.c, 6.12).
 
 use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 /// More CPUs than any kernel is built for (`CONFIG_NR_CPUS`).
 const MOST: u32 = 8_192;
@@ -40,6 +43,19 @@ pub fn parse(text: &str, last: u32) -> Option<BTreeSet<u32>> {
     Some(out)
 }
 
+/// `0-3,8`: numbers that ascend, as the kernel prints them.
+pub fn text<'a>(numbers: impl IntoIterator<Item = &'a u32>) -> String {
+    let mut out: Vec<(u32, u32)> = Vec::new();
+    for &n in numbers {
+        match out.last_mut() {
+            Some(r) if r.1.checked_add(1) == Some(n) => r.1 = n,
+            _ => out.push((n, n)),
+        }
+    }
+    let one = |&(a, b): &(u32, u32)| if a == b { a.to_string() } else { format!("{a}-{b}") };
+    out.iter().map(one).collect::<Vec<_>>().join(",")
+}
+
 /// A mask of hexadecimal words, `ff,00000003`, as `/proc/irq/default_smp_affinity`
 /// has it.
 pub fn parse_mask(text: &str) -> Option<BTreeSet<u32>> {
@@ -55,8 +71,6 @@ pub fn parse_mask(text: &str) -> Option<BTreeSet<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
-
     fn list(text: &str) -> Option<Vec<u32>> {
         parse(text, 7).map(|s| s.into_iter().collect())
     }
@@ -71,6 +85,7 @@ mod tests {
         for bad in ["3-1", "x", "1-", "0-99999999", "0-3:2/0", "0-3:5/4"] {
             assert_eq!(list(bad), None, "{bad}");
         }
+        assert_eq!(text(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
         let mask = parse_mask("1,00000003").map(|s| s.into_iter().collect::<Vec<_>>());
         assert_eq!(mask, Some([0, 1, 32].to_vec()));
         assert_eq!(parse_mask("xyz"), None);

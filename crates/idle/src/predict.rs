@@ -1,8 +1,10 @@
 //! Sleeps under another governor, limit or set of states: a closed loop.
 //!
 //! The wake-ups of a recording are replayed, not its residencies. A deeper state
-//! wakes later, what follows is delayed, a tick that is kept wakes the CPU in
-//! between, and a wake-up that comes while the CPU still works needs no sleep.
+//! wakes later, what follows is delayed (a timer that the delayed work arms comes
+//! later too), a tick that is kept wakes the CPU in between, a timer with slack is
+//! served by an interrupt that comes anyway, and a wake-up that comes while the
+//! CPU still works needs no sleep.
 //!
 //! | step | kernel function (6.12) |
 //! |---|---|
@@ -15,7 +17,7 @@ use crate::governors::{Governor, Kind, Outcome, Question, SleepLength, Version};
 use crate::oracle::Oracles;
 use crate::state::{StateSet, Table};
 use crate::wake::Wakes;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 /// What decides.
@@ -35,6 +37,9 @@ pub struct Setup<'a> {
     pub version: Version,
     /// The tick is never stopped (`nohz=off`).
     pub periodic: bool,
+    /// Also say what others could have made of the same sleeps, which costs more
+    /// than the replay.
+    pub oracles: bool,
 }
 
 /// What a governor can know of the next timer when something else wakes the CPU.
@@ -76,10 +81,13 @@ pub struct Account {
     pub ticks: u64,
     /// Energy, power times ns.
     pub energy: i128,
-    /// What others could have made of the same sleeps.
+    /// What others could have made of the same sleeps, if asked for.
     pub oracles: Oracles,
     /// Time at work, ns.
     pub work: i64,
+    /// Time that was replayed, ns, of all CPUs: shorter than the recording where
+    /// what would follow was not recorded.
+    pub span: i64,
 }
 
 impl Account {
@@ -100,6 +108,7 @@ impl Account {
         self.energy += other.energy;
         self.oracles.add(&other.oracles);
         self.work = self.work.saturating_add(other.work);
+        self.span = self.span.saturating_add(other.span);
     }
 
     /// The delay that `per_mille` of all wake-ups of a sleeping CPU do not
@@ -140,61 +149,298 @@ pub fn replay(wakes: &Wakes, setup: &Setup, timers: Timers, powers: &Powers) -> 
     let mut run = Run {
         setup,
         powers,
+        wakes,
+        mode: timers,
         governor: Governor::new(setup.kind, setup.version, setup.table),
         account: Account { states: alloc::vec![Spent::default(); n], ..Account::default() },
+        queue: Queue::new(wakes),
+        exits: Exits::new(wakes, setup.table),
         now: wakes.start,
         stopped: false,
+        over: false,
     };
-    // For each wake-up the next one that is foreseen, itself included.
-    let mut ahead = alloc::vec![i64::MAX; wakes.list.len()];
-    let mut next = i64::MAX;
-    for (i, w) in wakes.list.iter().enumerate().rev() {
-        match timers {
-            Timers::Recorded if w.timer => next = w.at,
-            Timers::Foreseen => next = w.at,
-            _ => {}
-        }
-        ahead[i] = next;
-    }
-    for (w, &timer) in wakes.list.iter().zip(&ahead) {
-        if w.at <= run.now {
-            run.account.awake += 1;
-        } else {
-            run.until(w.at, timer);
-        }
-        run.now = run.now.saturating_add(w.work);
-        run.stopped &= !w.leaves;
-        run.account.work = run.account.work.saturating_add(w.work);
-    }
+    run.all();
+    run.account.span = run.now.min(run.last()).saturating_sub(wakes.start);
     run.account
+}
+
+/// What is to come.
+struct Queue<'a> {
+    wakes: &'a Wakes,
+    /// Timers by the time that they expire at the latest.
+    timers: BTreeSet<(i64, u32)>,
+    /// Everything else.
+    others: BTreeSet<(i64, u32)>,
+    /// For each wake-up the first that follows it, and the next with its cause.
+    first: Vec<u32>,
+    next: Vec<u32>,
+    /// Timers of nobody that are known now, by when they expire.
+    pending: BTreeSet<(i64, i64)>,
+    /// How many of them were known so far.
+    seen: usize,
+}
+
+/// No wake-up.
+const NONE: u32 = u32::MAX;
+
+impl Queue<'_> {
+    fn new(wakes: &Wakes) -> Queue<'_> {
+        let n = wakes.list.len();
+        let mut q = Queue {
+            wakes,
+            timers: BTreeSet::new(),
+            others: BTreeSet::new(),
+            first: alloc::vec![NONE; n],
+            next: alloc::vec![NONE; n],
+            pending: BTreeSet::new(),
+            seen: 0,
+        };
+        for (i, w) in wakes.list.iter().enumerate().rev() {
+            // A cause comes before what follows it; anything else has none.
+            match w.after.filter(|a| (a.wake as usize) < i) {
+                Some(a) => {
+                    q.next[i] = q.first[a.wake as usize];
+                    q.first[a.wake as usize] = i as u32;
+                }
+                None => q.add(i as u32, 0),
+            }
+        }
+        q
+    }
+
+    /// An event comes `shift` later than it was recorded.
+    fn add(&mut self, i: u32, shift: i64) {
+        let w = &self.wakes.list[i as usize];
+        let at = w.at.saturating_add(shift);
+        if w.timer {
+            self.timers.insert((at, i));
+        } else {
+            self.others.insert((at, i));
+        }
+    }
+
+    /// The next event and when it comes.
+    fn first(&self) -> Option<(i64, u32)> {
+        match (self.timers.first(), self.others.first()) {
+            (Some(a), Some(b)) => Some(*a.min(b)),
+            (a, b) => a.or(b).copied(),
+        }
+    }
+
+    fn remove(&mut self, (at, i): (i64, u32)) {
+        if self.wakes.list[i as usize].timer {
+            self.timers.remove(&(at, i));
+        } else {
+            self.others.remove(&(at, i));
+        }
+    }
+
+    /// A timer that a timer interrupt at `now` serves, before its time or not.
+    /// They are looked at in the order of their last times, and the first that
+    /// may not be served yet ends it; one of them is the tick, which comes next
+    /// at `tick` (`__hrtimer_run_queues`, kernel/time/hrtimer.c, 6.12).
+    fn early(&self, now: i64, tick: i64) -> Option<(i64, u32)> {
+        let &(at, i) = self.timers.first().filter(|t| t.0 <= tick)?;
+        let soft = at.saturating_sub(self.wakes.list[i as usize].slack);
+        (soft <= now).then_some((at, i))
+    }
+
+    /// What follows `i`, whose work ended at `now`.
+    fn follow(&mut self, i: u32, now: i64) {
+        let done = self.wakes.list[i as usize].done;
+        let mut child = self.first[i as usize];
+        while child != NONE {
+            let moves = self.wakes.list[child as usize].after.is_some_and(|a| a.moves);
+            self.add(child, if moves { now.saturating_sub(done) } else { 0 });
+            child = self.next[child as usize];
+        }
+    }
+
+    /// When the next timer expires that a governor knows of at `now`, and whether
+    /// it is of the timer wheel.
+    fn foreseen(&mut self, now: i64, mode: Timers) -> Option<(i64, bool)> {
+        let event = match mode {
+            Timers::Recorded => self.timers.first().copied(),
+            Timers::Foreseen => self.first(),
+            Timers::Unforeseen => return None,
+        };
+        let event = event.map(|(at, i)| (at, self.wakes.list[i as usize].wheel));
+        while let Some(p) = self.wakes.pending.get(self.seen).filter(|p| p.from <= now) {
+            self.pending.insert((p.at, p.until));
+            self.seen += 1;
+        }
+        while let Some(&gone) = self.pending.first().filter(|p| p.1 <= now || p.0 <= now) {
+            self.pending.remove(&gone);
+        }
+        let other = self.pending.first().map(|p| (p.0, false));
+        match (event, other) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+}
+
+/// How long CPUs take to wake: as measured, in an order that is the same each
+/// time and favours no length.
+struct Exits<'a> {
+    /// By state, after a tick and after other events, whose handlers are shorter:
+    /// what was measured, and the latency of the state that it was measured of,
+    /// if that is another.
+    by_state: Vec<[(&'a [i64], i64); 2]>,
+    /// How long an interrupt's handler takes, ns.
+    handler: i64,
+    turn: u64,
+}
+
+/// Fewer measured exits than this say nothing of a state.
+pub const FEW: usize = 8;
+
+impl Exits<'_> {
+    fn new<'a>(wakes: &'a Wakes, table: &Table) -> Exits<'a> {
+        let states = table.states();
+        let latency = |j: usize| states[j].latency;
+        let [events, ticks] = [&wakes.exits, &wakes.tick_exits]
+            .map(|lists| move |i: usize| lists.get(i).filter(|e| e.len() >= FEW).map(|e| &e[..]));
+        let like = |of: &dyn Fn(usize) -> Option<&'a [i64]>, i: usize| {
+            // Never entered: as much off its table as the state most like it.
+            let near = (0..states.len())
+                .filter(|&j| of(j).is_some() && !states[j].polls)
+                .min_by_key(|&j| (latency(i) - latency(j)).abs())?;
+            Some((of(near)?, latency(near)))
+        };
+        let own = |found: Option<&'a [i64]>| found.map(|e| (e, 0));
+        let one = |i: usize| {
+            let (event, tick) = (own(events(i)), own(ticks(i)));
+            let other = || like(&events, i).or_else(|| like(&ticks, i)).unwrap_or((&[], 0));
+            [event.or(tick).unwrap_or_else(other), tick.or(event).unwrap_or_else(other)]
+        };
+        // What is left of the shortest exit is the handler's.
+        let handler = (0..states.len())
+            .filter(|&i| !states[i].polls)
+            .find_map(|i| Some(events(i)?[events(i)?.len() / 2] - latency(i)))
+            .map_or(0, |ns| ns.max(0));
+        Exits { by_state: (0..states.len()).map(one).collect(), handler, turn: 0 }
+    }
+
+    /// The next exit latency of `state`, whose table says `latency`.
+    fn draw(&mut self, state: usize, latency: i64, tick: bool) -> i64 {
+        let found = self.by_state.get(state).map(|e| e[usize::from(tick)]);
+        let Some((list, like)) = found.filter(|e| !e.0.is_empty()) else {
+            return latency;
+        };
+        // Fractions of the golden ratio fill any interval evenly.
+        self.turn = self.turn.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let at = (u128::from(self.turn) * list.len() as u128) >> 64;
+        let measured = list[at as usize];
+        if like == 0 {
+            return measured;
+        }
+        // The spread grows with the latency, an interrupt's handler does not.
+        let exit = i128::from((measured - self.handler).max(0)) * i128::from(latency);
+        self.handler + (exit / i128::from(like)) as i64
+    }
 }
 
 struct Run<'a> {
     setup: &'a Setup<'a>,
     powers: &'a Powers,
+    wakes: &'a Wakes,
+    mode: Timers,
     governor: Governor,
     account: Account,
+    queue: Queue<'a>,
+    exits: Exits<'a>,
     now: i64,
     /// The tick is stopped (`ts->tick_stopped`); it starts again when the idle
     /// loop is left (`tick_nohz_idle_exit`), not at every wake-up.
     stopped: bool,
+    /// What follows was not recorded.
+    over: bool,
+}
+
+/// What ended a sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Event(i64, u32),
+    /// A timer with slack, served by the tick.
+    Early(i64, u32),
+    Tick,
+    PollLimit,
 }
 
 impl Run<'_> {
-    /// Sleeps until the event at `at`; the next timer expires at `timer`.
-    fn until(&mut self, at: i64, timer: i64) {
+    fn all(&mut self) {
+        let last = self.last();
+        while self.now < last && !self.over {
+            // What came while the CPU worked needs no sleep.
+            let mut left = false;
+            while let Some(event) = self.queue.first().filter(|e| e.0 <= self.now) {
+                self.account.awake += 1;
+                left |= self.serve(event);
+            }
+            if left {
+                self.now = self.now.saturating_add(self.wakes.costs.end);
+                continue;
+            }
+            let Some((at, _)) = self.queue.first().filter(|e| e.0 < last) else { return };
+            self.idle(at);
+        }
+    }
+
+    /// When the recording ends.
+    fn last(&self) -> i64 {
+        if self.wakes.end > 0 { self.wakes.end } else { i64::MAX }
+    }
+
+    /// Works for an event, and for timers that its interrupt serves too; whether
+    /// a task ran.
+    fn serve(&mut self, event: (i64, u32)) -> bool {
+        let w = &self.wakes.list[event.1 as usize];
+        self.queue.remove(event);
+        // Before its task starts the tick again.
+        let tick = self.tick_after(event.0);
+        let mut left = self.work(event.1);
+        while w.timer
+            && let Some(other) = self.queue.early(event.0, tick)
+        {
+            self.queue.remove(other);
+            left |= self.work(other.1);
+        }
+        left
+    }
+
+    fn work(&mut self, i: u32) -> bool {
+        let w = &self.wakes.list[i as usize];
+        self.over |= w.open;
+        self.now = self.now.saturating_add(w.work);
+        self.account.work = self.account.work.saturating_add(w.work);
+        self.stopped &= !w.leaves;
+        self.queue.follow(i, self.now);
+        w.leaves
+    }
+
+    /// The idle loop, from the wish to sleep until a task runs. The next event
+    /// comes at `at`.
+    fn idle(&mut self, at: i64) {
         let (table, tick) = (self.setup.table, self.setup.tick.max(1));
         let (disabled, limit) = (self.setup.disabled, self.setup.limit);
-        self.account.oracles.see(self.powers, table, disabled, limit, at - self.now);
+        if self.setup.oracles {
+            self.account.oracles.see(self.powers, table, disabled, limit, at - self.now);
+        }
         loop {
             let begin = self.now;
-            let next_tick = (begin.div_euclid(tick) + 1) * tick;
+            let next_tick = self.next_tick(begin);
+            let (to_timer, wheel) = match self.queue.foreseen(begin, self.mode) {
+                Some((at, wheel)) => (at.saturating_sub(begin), wheel),
+                None => (i64::MAX, false),
+            };
             // A timer that is never foreseen is far away, not at infinity.
-            let to_timer = timer.saturating_sub(begin).min(i64::MAX / 4);
+            let to_timer = to_timer.min(i64::MAX / 4);
             let to_event = if self.stopped { to_timer } else { to_timer.min(next_tick - begin) };
-            // While the tick runs, a timer within a tick is not told apart; a tick
-            // that may not be stopped hides every timer behind it.
-            let near = !self.stopped && to_timer <= tick;
+            // While the tick runs, a timer of the wheel within a tick is not told
+            // apart; a tick that may not be stopped hides every timer behind it
+            // (tick_nohz_get_sleep_length, kernel/time/tick-sched.c).
+            let near = !self.stopped && wheel && to_timer <= tick;
             let length = if near || self.setup.periodic { to_event } else { to_timer };
             let d = self.governor.select(&Question {
                 table,
@@ -204,36 +450,130 @@ impl Run<'_> {
                 tick_stopped: self.stopped,
                 sleep: SleepLength { timer: length, event: to_event },
                 now: begin,
+                iowait: 0,
             });
-            self.stopped |= d.stop_tick && to_timer > tick && !self.setup.periodic;
+            // Timers with a clock of their own do not need the tick
+            // (tick_nohz_next_event, kernel/time/tick-sched.c, 6.12).
+            self.stopped |= d.stop_tick && !(wheel && to_timer <= tick) && !self.setup.periodic;
             let state = &table.states()[d.state.min(table.deepest())];
-            let mut end = at;
-            let (mut by_tick, mut poll_limit) = (false, false);
-            if !self.stopped && next_tick < end {
-                (end, by_tick) = (next_tick, true);
-            }
-            if state.polls && end - begin > self.poll_time() {
-                (end, by_tick, poll_limit) = (begin + self.poll_time(), false, true);
-            }
+            let (end, by, ticked) = if state.polls { self.poll(begin) } else { self.halt(begin) };
+            let ticks = matches!(by, End::Tick | End::Early(..));
+            let latency = self.exits.draw(d.state, state.latency, ticks);
             let asleep = end - begin;
-            self.now = end.saturating_add(state.latency);
-            self.judge(d.state, asleep, at - begin);
+            self.now = end.saturating_add(latency);
+            let event = self.queue.first().map_or(end, |e| e.0);
+            self.judge(d.state, asleep, event - begin);
             let spent = &mut self.account.states[d.state];
             spent.sleeps += 1;
-            spent.time = spent.time.saturating_add(asleep + state.latency);
-            self.account.ticks += u64::from(by_tick);
+            spent.time = spent.time.saturating_add(asleep + latency);
+            self.account.ticks += u64::from(by == End::Tick);
             self.account.energy += self.powers.of(d.state, asleep);
             self.governor.reflect(&Outcome {
                 entered: d.state,
-                residency: asleep + state.latency,
-                poll_limit,
-                tick: by_tick,
+                residency: asleep + latency,
+                poll_limit: by == End::PollLimit,
+                tick: ticked,
                 now: self.now,
             });
-            // The event may also come while the CPU leaves the state after a tick.
-            if at <= self.now {
-                *self.account.delays.entry(self.now - at).or_default() += 1;
-                return;
+            // The event may also come while the CPU leaves the state.
+            let by = match by {
+                End::Tick | End::PollLimit => match self.queue.first() {
+                    Some((at, i)) if at <= self.now => End::Event(at, i),
+                    _ => by,
+                },
+                by => by,
+            };
+            let left = match by {
+                End::Event(at, i) => {
+                    *self.account.delays.entry(self.now - at).or_default() += 1;
+                    self.after(i);
+                    self.serve((at, i))
+                }
+                End::Early(at, i) => {
+                    *self.account.delays.entry(latency).or_default() += 1;
+                    self.after(i);
+                    self.queue.remove((at, i));
+                    let tick = self.tick_after(end);
+                    let mut left = self.work(i);
+                    while let Some(other) = self.queue.early(end, tick) {
+                        self.queue.remove(other);
+                        left |= self.work(other.1);
+                    }
+                    left
+                }
+                End::Tick | End::PollLimit => {
+                    self.now = self.now.saturating_add(self.wakes.costs.again);
+                    if self.now >= self.last() || self.queue.first().is_none_or(|e| e.0 <= self.now)
+                    {
+                        return;
+                    }
+                    continue;
+                }
+            };
+            let costs = self.wakes.costs;
+            self.now = self.now.saturating_add(if left { costs.end } else { costs.again });
+            return;
+        }
+    }
+
+    /// The way from a sleep to the task of a wake-up.
+    fn after(&mut self, i: u32) {
+        if self.wakes.list[i as usize].leaves {
+            self.now = self.now.saturating_add(self.wakes.costs.begin);
+        }
+    }
+
+    /// The first tick after `now`, if ticks come.
+    fn tick_after(&self, now: i64) -> i64 {
+        if self.stopped { i64::MAX } else { self.next_tick(now) }
+    }
+
+    fn next_tick(&self, now: i64) -> i64 {
+        let (tick, phase) = (self.setup.tick.max(1), self.wakes.phase);
+        phase
+            .saturating_add(((now.saturating_sub(phase)).div_euclid(tick) + 1).saturating_mul(tick))
+    }
+
+    /// Halts until an interrupt: when it comes, what it is, and whether it is the
+    /// tick.
+    fn halt(&self, begin: i64) -> (i64, End, bool) {
+        let tick = self.next_tick(begin);
+        match self.queue.first() {
+            Some((at, i)) if self.stopped || at <= tick => (at, End::Event(at, i), false),
+            None if self.stopped => (begin, End::Tick, false),
+            _ => match self.queue.early(tick, self.tick_after(tick)) {
+                Some((at, i)) => (tick, End::Early(at, i), true),
+                None => (tick, End::Tick, true),
+            },
+        }
+    }
+
+    /// Spins until a task is to run or the limit is over; what needs no task does
+    /// not end it (`poll_idle`, drivers/cpuidle/poll_state.c).
+    fn poll(&mut self, begin: i64) -> (i64, End, bool) {
+        let limit = begin + self.poll_time();
+        let (mut now, mut ticked) = (begin, false);
+        loop {
+            let tick = self.tick_after(now);
+            let event = self.queue.first().filter(|e| e.0 <= tick);
+            match event {
+                Some((at, i)) if at <= limit => {
+                    if self.wakes.list[i as usize].leaves {
+                        return (at, End::Event(at, i), ticked);
+                    }
+                    self.account.awake += 1;
+                    self.queue.remove((at, i));
+                    self.queue.follow(i, at);
+                    now = now.max(at);
+                }
+                None if tick <= limit => {
+                    ticked = true;
+                    if let Some((at, i)) = self.queue.early(tick, self.tick_after(tick)) {
+                        return (tick, End::Early(at, i), true);
+                    }
+                    now = tick;
+                }
+                _ => return (limit, End::PollLimit, ticked),
             }
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::cpulist::{parse, parse_mask};
 use crate::knob::{UNLIMITED, read_resume_latency};
+use crate::state::ONLY_S2IDLE;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -26,10 +27,18 @@ pub enum Fault {
     RcuCallbacks(BTreeSet<u32>),
     /// New interrupts may go to these CPUs (`irqaffinity=`).
     NewInterrupts(BTreeSet<u32>),
-    /// An interrupt may go to these CPUs.
+    /// An interrupt goes to these CPUs, or may where the files do not say where
+    /// it goes.
     Interrupt {
         /// Its number.
         irq: u32,
+        /// The CPUs.
+        cpus: BTreeSet<u32>,
+    },
+    /// Interrupts that go elsewhere now, and may be moved to these CPUs.
+    Movable {
+        /// Their numbers.
+        irqs: BTreeSet<u32>,
         /// The CPUs.
         cpus: BTreeSet<u32>,
     },
@@ -129,21 +138,21 @@ pub fn check(files: &Files, asked: Option<&BTreeSet<u32>>, budget: i64) -> Repor
     look.last = online.last().copied().unwrap_or(look.last);
     let line = look.text("/proc/cmdline").map(ToString::to_string).unwrap_or_default();
     let option = |look: &mut Look, key: &str| -> BTreeSet<u32> {
-        let Some(text) = word(&line, key) else { return BTreeSet::new() };
-        // Flags may stand before the list: isolcpus=nohz,domain,2-3.
-        let list: Vec<&str> =
-            text.split(',').filter(|w| !["nohz", "domain", "managed_irq"].contains(w)).collect();
-        match parse(&list.join(","), look.last) {
-            Some(cpus) => cpus,
-            None => {
-                look.report.unread.push(format!("/proc/cmdline: {key}={text}"));
-                BTreeSet::new()
-            }
-        }
+        word(&line, key).map_or_else(BTreeSet::new, |text| look.option(key, text, text))
     };
-    let isolated = option(&mut look, "isolcpus");
-    let full = option(&mut look, "nohz_full");
+    let mut full = option(&mut look, "nohz_full");
     let nocbs = option(&mut look, "rcu_nocbs");
+    let mut isolated = BTreeSet::new();
+    for text in words(&line, "isolcpus") {
+        let (flags, list) = flags(text);
+        let cpus = look.option("isolcpus", list, text);
+        if flags.domain {
+            isolated.extend(&cpus);
+        }
+        if flags.tick {
+            full.extend(&cpus);
+        }
+    }
     let wanted = match asked {
         Some(cpus) => cpus.clone(),
         None => isolated.union(&full).copied().collect(),
@@ -203,6 +212,14 @@ impl Look<'_> {
         self.value(path, |t| parse(t, last))
     }
 
+    /// CPUs of an option of the command line, of which `list` names them.
+    fn option(&mut self, key: &str, list: &str, text: &str) -> BTreeSet<u32> {
+        parse(list, self.last).unwrap_or_else(|| {
+            self.report.unread.push(format!("/proc/cmdline: {key}={text}"));
+            BTreeSet::new()
+        })
+    }
+
     fn interrupts(&mut self, cpus: &BTreeSet<u32>) -> Vec<Fault> {
         let mut out = Vec::new();
         let shared =
@@ -214,19 +231,26 @@ impl Look<'_> {
         }
         let irqs: BTreeSet<u32> =
             self.files.keys().filter_map(|path| number_after(path, "/proc/irq/")).collect();
+        let mut movable: (BTreeSet<u32>, BTreeSet<u32>) = Default::default();
         for irq in irqs {
+            let mut of = |name: &str| {
+                let path = format!("/proc/irq/{irq}/{name}");
+                if self.files.contains_key(&path) { self.list(&path) } else { None }
+            };
+            let allowed = of("smp_affinity_list").unwrap_or_default();
             // Where it really goes, if said; what is allowed is more.
-            let effective = format!("/proc/irq/{irq}/effective_affinity_list");
-            let allowed = format!("/proc/irq/{irq}/smp_affinity_list");
-            let path = if self.files.contains_key(&allowed) { allowed } else { effective };
-            if !self.files.contains_key(&path) {
-                continue;
+            let goes = of("effective_affinity_list");
+            let now = shared(goes.as_ref().unwrap_or(&allowed));
+            let later = shared(&allowed);
+            if !now.is_empty() {
+                out.push(Fault::Interrupt { irq, cpus: now });
+            } else if !later.is_empty() {
+                movable.0.insert(irq);
+                movable.1.extend(later);
             }
-            if let Some(set) = self.list(&path)
-                && !shared(&set).is_empty()
-            {
-                out.push(Fault::Interrupt { irq, cpus: shared(&set) });
-            }
+        }
+        if !movable.0.is_empty() {
+            out.push(Fault::Movable { irqs: movable.0, cpus: movable.1 });
         }
         out
     }
@@ -282,7 +306,9 @@ impl Look<'_> {
                 let us = self.value(&format!("{folder}/latency"), |t| t.parse::<i64>().ok());
                 let Some(latency) = us.and_then(|us| us.checked_mul(1_000)) else { continue };
                 let residency = self.files.get(&format!("{folder}/residency"));
-                let only_s2idle = residency.is_some_and(|t| t.trim() == "4294967295");
+                let only_s2idle = residency
+                    .and_then(|t| t.trim().parse().ok())
+                    .is_some_and(|us: u64| us >= ONLY_S2IDLE);
                 let off =
                     self.files.get(&format!("{folder}/disable")).is_some_and(|t| t.trim() != "0");
                 if off || only_s2idle {
@@ -329,7 +355,43 @@ fn number_after(path: &str, prefix: &str) -> Option<u32> {
     rest.split_once('/')?.0.parse().ok()
 }
 
-/// The value of an option of a command line; the last one counts.
+/// The values of an option of a command line.
+fn words<'a>(line: &'a str, key: &str) -> impl DoubleEndedIterator<Item = &'a str> {
+    line.split_whitespace().filter_map(move |w| w.strip_prefix(key)?.strip_prefix('='))
+}
+
+/// The value of an option of which the last one counts.
 fn word<'a>(line: &'a str, key: &str) -> Option<&'a str> {
-    line.split_whitespace().rev().find_map(|w| w.strip_prefix(key)?.strip_prefix('='))
+    words(line, key).next_back()
+}
+
+/// What `isolcpus=` does to the CPUs of its list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Flags {
+    /// They are kept out of the scheduler's domains: no task is moved there.
+    domain: bool,
+    /// The tick stops beside a single task, as with `nohz_full=`.
+    tick: bool,
+}
+
+/// Flags before the list, and the list: `nohz,domain,2-3`. Only without any known
+/// flag the CPUs are isolated from the scheduler by default; a word that is no
+/// flag is skipped (`housekeeping_isolcpus_setup`, kernel/sched/isolation.c, 6.12).
+fn flags(text: &str) -> (Flags, &str) {
+    let (mut out, mut any) = (Flags { domain: false, tick: false }, false);
+    let mut rest = text;
+    while rest.starts_with(|c: char| c.is_ascii_alphabetic())
+        && let Some((flag, more)) = rest.split_once(',')
+        && flag.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_')
+    {
+        match flag {
+            "domain" => out.domain = true,
+            "nohz" => out.tick = true,
+            _ => {}
+        }
+        any |= matches!(flag, "domain" | "nohz" | "managed_irq");
+        rest = more;
+    }
+    out.domain |= !any;
+    (out, rest)
 }

@@ -105,6 +105,10 @@ pub enum NotAPair {
     Driver(String, String),
     /// No CPU is in both.
     NoCommonCpu,
+    /// A state of this number has another name: another table.
+    Table(u32),
+    /// Neither counts anything.
+    NoCounters,
 }
 
 impl Snapshot {
@@ -123,6 +127,11 @@ impl Snapshot {
             let mut left = BTreeMap::new();
             for (i, s) in states {
                 let Some(o) = old.get(i) else { continue };
+                if let (Some(a), Some(b)) = (&o.name, &s.name)
+                    && a != b
+                {
+                    return Err(NotAPair::Table(*i));
+                }
                 let counters = s.counters.since(o.counters, &mut backwards);
                 left.insert(*i, StateSeen { counters, ..s.clone() });
             }
@@ -130,6 +139,10 @@ impl Snapshot {
         }
         if out.cpus.is_empty() {
             return Err(NotAPair::NoCommonCpu);
+        }
+        let mut states = out.cpus.values().flat_map(BTreeMap::values);
+        if states.all(|s| s.counters == Counters::default()) && backwards == 0 {
+            return Err(NotAPair::NoCounters);
         }
         Ok((out, backwards))
     }

@@ -6,6 +6,10 @@ use alloc::vec::Vec;
 /// Most states a driver can register (`CPUIDLE_STATE_MAX`, include/linux/cpuidle.h).
 pub const STATES_MAX: usize = 10;
 
+/// Target residency, in us, of a state that suspend-to-idle alone may enter:
+/// drivers give it the largest number there is, and no sleep pays.
+pub const ONLY_S2IDLE: u64 = u32::MAX as u64;
+
 /// One idle state (`struct cpuidle_state`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct State {

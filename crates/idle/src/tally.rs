@@ -2,9 +2,10 @@
 //! whether another state had been better. Memory grows with CPUs and states,
 //! never with the length of the trace.
 
+use crate::decided::Step;
 use crate::state::{StateSet, Table};
 use crate::together::Together;
-use crate::wake::Episode;
+use crate::wake::{Episode, Wakes};
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -18,6 +19,12 @@ pub struct Sleeps {
     pub tally: Tally,
     /// Every sleep by CPU, if they were to be kept.
     pub episodes: BTreeMap<u32, Vec<Episode>>,
+    /// Causes of wake-ups by CPU, where timers and task switches were recorded and
+    /// every sleep was kept.
+    pub wakes: BTreeMap<u32, Wakes>,
+    /// What a governor was told and decided, by CPU and in order of time, where
+    /// that was recorded and every sleep was kept.
+    pub steps: Vec<(u32, Step)>,
     /// Names of causes of wake-ups, by their number in the tally.
     pub wakers: Vec<String>,
     /// Events that were read.
@@ -142,6 +149,17 @@ pub struct StateTally {
     pub too_shallow: u64,
 }
 
+/// Which sleep something ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woke {
+    /// None.
+    No,
+    /// The one that is still open.
+    Open,
+    /// The last one that is over.
+    Last,
+}
+
 /// How one CPU idled.
 #[derive(Clone, Debug, Default)]
 pub struct CpuTally {
@@ -151,14 +169,19 @@ pub struct CpuTally {
     pub unbegun: u64,
     /// Sleeps that began while another was open: an event is missing.
     pub overlaps: u64,
+    /// Sleeps that were open where the tracer lost events of the CPU: nobody
+    /// knows whether the next end is theirs.
+    pub torn: u64,
     /// The sleep that is open: state, and when it began (ns).
     pub open: Option<(u32, i64)>,
     /// Wake-ups by what woke the CPU.
     pub wakers: BTreeMap<u32, u64>,
     /// Wake-ups of which nothing was seen on this CPU.
     pub unexplained: u64,
-    /// The state that the last wake-up left, until its cause is seen.
+    /// A CPU is awake, and the cause of that is not seen yet.
     woken: bool,
+    /// What ends the open sleep was seen already.
+    explained: bool,
 }
 
 /// Counts over a trace.
@@ -178,6 +201,11 @@ impl Tally {
     /// for those it says whether a state was right.
     pub fn with_tables(tables: BTreeMap<u32, (Table, StateSet)>) -> Tally {
         Tally { tables, ..Tally::default() }
+    }
+
+    /// Table and disabled states of every CPU that is known.
+    pub fn tables(&self) -> &BTreeMap<u32, (Table, StateSet)> {
+        &self.tables
     }
 
     /// The table of a CPU and what is disabled there, if known.
@@ -221,6 +249,7 @@ impl Tally {
         c.overlaps += u64::from(c.open.is_some());
         c.unexplained += u64::from(core::mem::take(&mut c.woken));
         c.open = Some((state, time));
+        c.explained = false;
     }
 
     /// `cpu_idle` with state 4294967295: `cpu` is awake. State and begin of the
@@ -232,7 +261,7 @@ impl Tally {
             c.unbegun += 1;
             return None;
         };
-        c.woken = true;
+        c.woken = !c.explained;
         let slept = time.saturating_sub(begin);
         let s = c.states.entry(state).or_default();
         s.entries += 1;
@@ -245,6 +274,26 @@ impl Tally {
         Some((state, begin))
     }
 
+    /// The tracer lost events of `cpu`, or of any CPU: what sleeps there is not
+    /// known until the next event.
+    pub fn lost(&mut self, cpu: Option<u32>) {
+        for (_, c) in self.cpus.iter_mut().filter(|c| cpu.is_none_or(|cpu| *c.0 == cpu)) {
+            c.torn += u64::from(c.open.take().is_some());
+            c.woken = false;
+        }
+    }
+
+    /// Adds what was counted of other CPUs of the same machine, in a trace of
+    /// their own. When all slept at once is then not known.
+    pub fn join(&mut self, other: Tally) {
+        self.together = Together::default();
+        self.cpus.extend(other.cpus);
+        if let Some((first, last)) = other.span {
+            self.seen(first);
+            self.seen(last);
+        }
+    }
+
     /// `cpu_idle_miss`: the kernel says that the last sleep was too deep
     /// (`above`) or too shallow.
     pub fn miss(&mut self, cpu: u32, state: u32, above: bool) {
@@ -253,14 +302,17 @@ impl Tally {
     }
 
     /// Something that `cpu` does, which woke it if it is the first thing after
-    /// a sleep: then true. `cause` is the caller's number for it.
-    pub fn woken_by(&mut self, cpu: u32, cause: u32) -> bool {
-        let Some(c) = self.cpus.get_mut(&cpu) else { return false };
-        let first = core::mem::take(&mut c.woken);
-        if first {
-            *c.wakers.entry(cause).or_default() += 1;
+    /// a sleep. Where a CPU halts with interrupts on, the handler comes before the
+    /// end of the sleep. `cause` is the caller's number for it.
+    pub fn woken_by(&mut self, cpu: u32, cause: u32) -> Woke {
+        let Some(c) = self.cpus.get_mut(&cpu) else { return Woke::No };
+        let inside = c.open.is_some() && !core::mem::replace(&mut c.explained, true);
+        let after = core::mem::take(&mut c.woken);
+        if !(inside || after) {
+            return Woke::No;
         }
-        first
+        *c.wakers.entry(cause).or_default() += 1;
+        if inside { Woke::Open } else { Woke::Last }
     }
 
     /// Sleeps that begin and end in the trace.

@@ -47,6 +47,29 @@ impl Run {
         self.columns.iter().filter(package).map(String::as_str).collect()
     }
 
+    /// The CPU that worked most and its share of time, by its mean over intervals,
+    /// thousandths of a per cent: the package can sleep only for the rest.
+    pub fn busiest(&self) -> Option<(u32, i64)> {
+        let mut sums: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
+        for row in self.intervals.iter().flat_map(|i| &i.cpus) {
+            if let (Some(&cpu), Some(&busy)) = (row.get("CPU"), row.get("Busy%")) {
+                let s = sums.entry(cpu).or_default();
+                *s = (s.0.saturating_add(busy), s.1 + 1);
+            }
+        }
+        let mean =
+            |(cpu, (sum, n)): (i64, (i64, i64))| Some((u32::try_from(cpu / 1_000).ok()?, sum / n));
+        sums.into_iter().filter_map(mean).max_by_key(|&(cpu, busy)| (busy, core::cmp::Reverse(cpu)))
+    }
+
+    /// Share of time in any package state, by its mean, thousandths of a per cent;
+    /// `None` without such columns.
+    pub fn package_asleep(&self) -> Option<i64> {
+        let states = self.package_states();
+        let sum = states.iter().filter_map(|c| self.mean(c)).fold(0i64, i64::saturating_add);
+        (!states.is_empty()).then_some(sum)
+    }
+
     /// Mean of a column of the machine, thousandths.
     pub fn mean(&self, column: &str) -> Option<i64> {
         let all: Vec<i64> =
@@ -96,6 +119,9 @@ pub struct Told {
 /// what it adds would be a guess, extrapolated to 100.
 const STILL: f64 = 5.0;
 
+/// Twice the fewest unknowns: one state, and what does not change.
+const FEWEST: usize = 4;
+
 /// Power by state, by least squares over intervals: what `PkgWatt` adds for each
 /// per cent of a state over the deepest. Each interval is foretold from all
 /// others, and that must beat their mean.
@@ -120,16 +146,25 @@ pub fn watts(run: &Run) -> Result<Told, NotTold> {
         all().fold(0.0, f64::max) - all().fold(100.0, f64::min) >= STILL
     };
     let used: Vec<usize> = (0..last).filter(varies).collect();
+    // Whether shares vary is only told by some intervals.
+    if rows.len() < FEWEST {
+        return Err(NotTold::TooFew);
+    }
     if used.is_empty() {
         return Err(NotTold::NoVariation);
-    }
-    if rows.len() < 2 * (used.len() + 1) {
-        return Err(NotTold::TooFew);
     }
     let design = |r: &(Vec<f64>, f64)| -> Vec<f64> {
         core::iter::once(1.0).chain(used.iter().map(|&k| r.0[k])).collect()
     };
     let table: Vec<(Vec<f64>, f64)> = rows.iter().map(|r| (design(r), r.1)).collect();
+    let all: Vec<&(Vec<f64>, f64)> = table.iter().collect();
+    // Shares that go together stay so, however many intervals follow.
+    if table.len() > used.len() && solve(&all).is_none() {
+        return Err(NotTold::NoVariation);
+    }
+    if rows.len() < 2 * (used.len() + 1) {
+        return Err(NotTold::TooFew);
+    }
     let (mut model, mut plain) = (0.0, 0.0);
     for out in 0..table.len() {
         let rest: Vec<&(Vec<f64>, f64)> =
@@ -145,7 +180,6 @@ pub fn watts(run: &Run) -> Result<Told, NotTold> {
     if model >= plain {
         return Err(NotTold::NoBetterThanMean);
     }
-    let all: Vec<&(Vec<f64>, f64)> = table.iter().collect();
     let fit = solve(&all).ok_or(NotTold::NoVariation)?;
     let mut told = Vec::new();
     for (&k, d) in used.iter().zip(&fit[1..]) {

@@ -1,7 +1,7 @@
 //! What wakes a CPU, and when: the part of a recording that does not depend on
 //! the idle state that was chosen.
 
-use crate::state::Table;
+use crate::state::{STATES_MAX, Table};
 use alloc::vec::Vec;
 
 /// One sleep as recorded.
@@ -24,18 +24,63 @@ pub struct Episode {
 /// does not tell, ns: a handler alone is shorter.
 pub const TASK: i64 = 100_000;
 
-/// A wake-up and the work after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Something that wakes a CPU and the work that it brings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wake {
-    /// When the event came that woke the CPU, ns.
+    /// When the event comes, ns: for a timer, when the clock event is programmed.
     pub at: i64,
-    /// How long the CPU then worked before it wanted to sleep again, ns.
+    /// So much earlier, ns, a timer may be served if a timer interrupt comes
+    /// anyway (`softexpires`).
+    pub slack: i64,
+    /// How long the CPU then worked for it, ns.
     pub work: i64,
     /// The event was a timer.
     pub timer: bool,
+    /// A timer of the timer wheel, which is served by the tick.
+    pub wheel: bool,
     /// A task ran after it: the CPU left the idle loop, which starts a stopped
     /// tick again. After a handler alone it sleeps on without one.
     pub leaves: bool,
+    /// It came after the recording: what followed is not known, and a replay that
+    /// gets there sooner ends.
+    pub open: bool,
+    /// When its work was over in the recording, ns; 0 if nothing came of it.
+    pub done: i64,
+    /// What it follows: no event comes before its cause.
+    pub after: Option<After>,
+}
+
+/// The cause of an event: work that armed a timer, or asked a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct After {
+    /// Number of the wake-up whose work that was.
+    pub wake: u32,
+    /// The event moves with the end of that work: the timer was relative, or the
+    /// disk answers after a time. Others come when they come.
+    pub moves: bool,
+}
+
+/// A timer that was armed and did not wake the CPU, because it was cancelled or
+/// is of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// From here on a governor knew of it, ns …
+    pub from: i64,
+    /// … up to here.
+    pub until: i64,
+    /// When it would have expired, ns.
+    pub at: i64,
+}
+
+/// What the idle loop itself costs, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// From the end of a sleep until a task runs.
+    pub begin: i64,
+    /// From the last task until the CPU sleeps.
+    pub end: i64,
+    /// From the end of a sleep until the next, if no task runs.
+    pub again: i64,
 }
 
 /// The wake-ups of one CPU.
@@ -43,8 +88,37 @@ pub struct Wake {
 pub struct Wakes {
     /// When the CPU first wanted to sleep, ns.
     pub start: i64,
-    /// In order of time.
+    /// When the recording ends, ns; 0: with the last of them.
+    pub end: i64,
+    /// Each after its cause.
     pub list: Vec<Wake>,
+    /// Timers that woke nobody, by [`Pending::from`].
+    pub pending: Vec<Pending>,
+    /// Time from an event until the CPU was awake as measured, ns, by number of
+    /// the state, each in order.
+    pub exits: Vec<Vec<i64>>,
+    /// The same after ticks.
+    pub tick_exits: Vec<Vec<i64>>,
+    /// Time from an event other than the tick until the CPU was awake, ns: one for
+    /// each sleep that it ended.
+    pub delays: Vec<i64>,
+    /// A tick comes at this time, ns, and whole ticks before and after.
+    pub phase: i64,
+    /// The idle loop.
+    pub costs: Costs,
+}
+
+impl Wakes {
+    /// A CPU took `ns` to leave `state` after a tick or another event; numbers
+    /// that no driver has are left out.
+    pub fn measured(&mut self, state: u32, ns: i64, tick: bool) {
+        let (i, lists) =
+            (state as usize, if tick { &mut self.tick_exits } else { &mut self.exits });
+        if i < STATES_MAX {
+            lists.resize(lists.len().max(i + 1), Vec::new());
+            lists[i].push(ns);
+        }
+    }
 }
 
 /// Wake-ups behind recorded sleeps of one CPU, which are in order of time.
@@ -62,10 +136,13 @@ pub fn wakes(episodes: &[Episode], table: &Table) -> Wakes {
             work,
             timer: e.timer,
             leaves: e.ran.unwrap_or(work >= TASK),
+            done: next,
+            ..Wake::default()
         }
     };
     Wakes {
         start: episodes.first().map_or(0, |e| e.enter),
         list: episodes.iter().enumerate().map(one).collect(),
+        ..Wakes::default()
     }
 }

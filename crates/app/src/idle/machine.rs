@@ -1,9 +1,11 @@
 //! A recorded machine whose wake-ups can be replayed.
 
+use super::verify::version_of;
 use crate::failure::{Nothing, Usage};
 use anyhow::Result;
+use dormouse_idle::decided::{Again, Rules, again};
 use dormouse_idle::governors::{Kind, Version};
-use dormouse_idle::predict::Spent;
+use dormouse_idle::predict::{FEW, Spent};
 use dormouse_idle::state::{StateSet, Table};
 use dormouse_idle::wake::{Wakes, wakes};
 use dormouse_model::loss::Losses;
@@ -16,8 +18,8 @@ use std::path::PathBuf;
 pub struct Present {
     /// Governor; that of the dump if absent.
     pub governor: Option<Kind>,
-    /// Its version.
-    pub version: Version,
+    /// Its version; that of the recorded kernel if absent.
+    pub version: Option<Version>,
     /// Ticks a second.
     pub hz: u32,
 }
@@ -33,6 +35,8 @@ pub struct Cpu {
     pub disabled: StateSet,
     /// What woke it.
     pub wakes: Wakes,
+    /// Sleeps as recorded, by number of the state.
+    pub recorded: Vec<Spent>,
 }
 
 /// A recorded machine.
@@ -48,14 +52,51 @@ pub struct Machine {
     pub governor: (Kind, Version),
     /// Governors that this kernel has; empty if the input does not say.
     pub available: Vec<Kind>,
+    /// The kernel's release, if said.
+    pub release: Option<String>,
     /// The driver, if said.
     pub driver: Option<String>,
     /// Length of a tick, ns.
     pub tick: i64,
     /// Length of the recording, ns.
     pub span: i64,
+    /// Decisions that were recorded with what the governor was told, made again.
+    pub again: Again,
     /// Losses of reading.
     pub losses: Losses,
+}
+
+/// CPUs that hardly entered a state take its exit latencies from those with the
+/// same table: a governor that prefers it would meet them.
+fn share_exits(cpus: &mut [Cpu]) {
+    let pooled = |pick: fn(&Wakes) -> &Vec<Vec<i64>>, table: &Table| -> Vec<Vec<i64>> {
+        let mut out: Vec<Vec<i64>> = Vec::new();
+        for cpu in cpus.iter().filter(|c| c.table == *table) {
+            let lists = pick(&cpu.wakes);
+            out.resize(out.len().max(lists.len()), Vec::new());
+            for (all, own) in out.iter_mut().zip(lists) {
+                all.extend(own);
+            }
+        }
+        for list in &mut out {
+            list.sort_unstable();
+        }
+        out
+    };
+    let all: Vec<[Vec<Vec<i64>>; 2]> = cpus
+        .iter()
+        .map(|c| [pooled(|w| &w.exits, &c.table), pooled(|w| &w.tick_exits, &c.table)])
+        .collect();
+    for (cpu, [events, ticks]) in cpus.iter_mut().zip(all) {
+        for (own, all) in [(&mut cpu.wakes.exits, events), (&mut cpu.wakes.tick_exits, ticks)] {
+            own.resize(own.len().max(all.len()), Vec::new());
+            for (own, all) in own.iter_mut().zip(all) {
+                if own.len() < FEW {
+                    *own = all;
+                }
+            }
+        }
+    }
 }
 
 impl Machine {
@@ -72,20 +113,29 @@ impl Machine {
             let why = "no sleeps to replay: give a trace with the event cpu_idle";
             return Err(Nothing(why.into()).into());
         };
+        // Without a table nothing can be replayed, whoever decided.
+        if !sleeps.episodes.keys().any(|cpu| tables.contains_key(cpu)) {
+            let why = "no table of the traced CPUs: give a dump of the machine too \
+                       (grep -r . /sys/devices/system/cpu/cpu*/cpuidle > states.txt)";
+            return Err(Nothing(why.into()).into());
+        }
         let said = || reading.snapshots.iter().find_map(|s| Kind::named(s.governor.as_deref()?));
         let Some(governor) = present.governor.or_else(said) else {
             let why = "the input does not say which governor was in use: give --from-governor";
             return Err(Usage(why.into()).into());
         };
+        let release = || version_of(reading.release.as_deref());
         let mut out = Machine {
             cpus: Vec::new(),
             states: Vec::new(),
             recorded: Vec::new(),
-            governor: (governor, present.version),
+            governor: (governor, present.version.unwrap_or_else(release)),
+            release: reading.release.clone(),
             available: Vec::new(),
             driver: reading.snapshots.iter().find_map(|s| s.driver.clone()),
             tick: 1_000_000_000 / i64::from(present.hz.max(1)),
             span: sleeps.tally.span.map_or(0, |(a, b)| b.saturating_sub(a)),
+            again: Again::default(),
             losses: reading.losses.clone(),
         };
         let known = reading.snapshots.iter().flat_map(|s| &s.governors);
@@ -103,21 +153,28 @@ impl Machine {
                     Some(_) => {}
                 }
             }
+            let mut recorded = Vec::new();
             for e in episodes {
-                let i = e.state as usize;
-                out.recorded.resize(out.recorded.len().max(i + 1), Spent::default());
-                out.recorded[i].sleeps += 1;
-                out.recorded[i].time = out.recorded[i].time.saturating_add(e.exit - e.enter);
+                for list in [&mut recorded, &mut out.recorded] {
+                    let i = e.state as usize;
+                    list.resize(list.len().max(i + 1), Spent::default());
+                    list[i].sleeps += 1;
+                    list[i].time = list[i].time.saturating_add(e.exit - e.enter);
+                }
             }
             let (table, disabled) = (table.clone(), *disabled);
-            let wakes = wakes(episodes, &table);
-            out.cpus.push(Cpu { number, table, disabled, wakes });
+            let known = sleeps.wakes.get(&number).cloned();
+            let wakes = known.unwrap_or_else(|| wakes(episodes, &table));
+            out.cpus.push(Cpu { number, table, disabled, wakes, recorded });
         }
-        if out.cpus.is_empty() {
-            let why = "no table of the traced CPUs: give a dump of the machine too \
-                       (grep -r . /sys/devices/system/cpu/cpu*/cpuidle)";
-            return Err(Nothing(why.into()).into());
-        }
+        share_exits(&mut out.cpus);
+        let rules = Rules {
+            kind: out.governor.0,
+            version: out.governor.1,
+            tick: out.tick,
+            tables: &tables,
+        };
+        out.again = again(&sleeps.steps, &rules);
         Ok(out)
     }
 
@@ -150,5 +207,33 @@ impl Machine {
             return Ok(());
         }
         Err(Usage(format!("no state is called {name}: {}", self.states.join(", "))).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dormouse_idle::state::State;
+
+    #[test]
+    fn a_cpu_that_never_entered_a_state_learns_its_exits_from_others() {
+        let state = |latency| State { latency, residency: latency, ..State::default() };
+        let table = |deepest| Table::new(vec![state(0), state(deepest)]).expect("two states");
+        let cpu = |number, table, exits: Vec<i64>| Cpu {
+            number,
+            table,
+            disabled: StateSet::NONE,
+            wakes: Wakes { exits: vec![vec![], exits], ..Wakes::default() },
+            recorded: Vec::new(),
+        };
+        let many: Vec<i64> = (100..120).collect();
+        let mut cpus = [
+            cpu(0, table(100), many.clone()),
+            cpu(1, table(100), vec![]),
+            cpu(2, table(900), vec![]),
+        ];
+        share_exits(&mut cpus);
+        assert_eq!(cpus[1].wakes.exits[1], many);
+        assert!(cpus[2].wakes.exits.iter().all(Vec::is_empty), "another table");
     }
 }

@@ -4,10 +4,11 @@ mod machine;
 mod predict;
 mod show;
 mod tune;
+pub mod verify;
 mod watts;
 
 pub use machine::{Cpu, Machine, Present};
 pub use predict::{Asked, Limit, Outcome, Prediction, Setting, Sweep, predict, sweep};
-pub use show::{Shown, show};
+pub use show::{Shown, show, show_sleeps};
 pub use tune::{Budget, Tuned, Wish, tune};
 pub use watts::{Watts, microwatts};

@@ -71,8 +71,19 @@ impl Setting {
     }
 }
 
-/// What becomes of one CPU.
+/// What becomes of one CPU; without [`Account::oracles`].
 pub fn of_cpu(m: &Machine, cpu: &Cpu, s: &Setting, timers: Timers, powers: &Powers) -> Account {
+    run_cpu(m, cpu, s, timers, powers, false)
+}
+
+fn run_cpu(
+    m: &Machine,
+    cpu: &Cpu,
+    s: &Setting,
+    timers: Timers,
+    powers: &Powers,
+    oracles: bool,
+) -> Account {
     let (table, disabled) = s.table(cpu);
     let setup = Setup {
         table: &table,
@@ -82,15 +93,26 @@ pub fn of_cpu(m: &Machine, cpu: &Cpu, s: &Setting, timers: Timers, powers: &Powe
         kind: s.governor.0,
         version: s.governor.1,
         periodic: s.periodic,
+        oracles,
     };
     replay(&cpu.wakes, &setup, timers, powers)
 }
 
-/// What becomes of the machine.
+/// What becomes of the machine; without [`Account::oracles`].
 pub fn of_machine(m: &Machine, s: &Setting, timers: Timers, powers: &[Powers]) -> Account {
+    run_machine(m, s, timers, powers, false)
+}
+
+fn run_machine(
+    m: &Machine,
+    s: &Setting,
+    timers: Timers,
+    powers: &[Powers],
+    oracles: bool,
+) -> Account {
     let cpus: Vec<(&Cpu, &Powers)> = m.cpus.iter().zip(powers).collect();
     let each: Vec<Account> =
-        cpus.into_par_iter().map(|(cpu, powers)| of_cpu(m, cpu, s, timers, powers)).collect();
+        cpus.into_par_iter().map(|(c, p)| run_cpu(m, c, s, timers, p, oracles)).collect();
     let mut out = Account::default();
     for a in &each {
         out.add(a);
@@ -226,7 +248,7 @@ fn setting(m: &Machine, asked: &Asked) -> Result<Setting> {
 }
 
 /// With more states than this only one of them is tried disabled.
-const FEW_STATES: usize = 7;
+pub const FEW_STATES: usize = 7;
 
 /// Sets of states that could be disabled, the empty one first; state 0 never is.
 /// All of them if there are few states.
@@ -263,27 +285,40 @@ pub fn names(m: &Machine) -> Vec<String> {
 /// # Errors
 /// As [`Machine::open`], or [`Usage`] for what cannot be asked.
 pub fn predict(inputs: &[PathBuf], asked: &Asked) -> Result<Prediction> {
+    Ok(predict_and_limits(inputs, asked)?.0)
+}
+
+/// The same, with the account of every limit that makes a difference.
+fn predict_and_limits(
+    inputs: &[PathBuf],
+    asked: &Asked,
+) -> Result<(Prediction, Vec<(i64, Account)>)> {
     let machine = Machine::open(inputs, &asked.present)?;
     let then = setting(&machine, asked)?;
     let powers = powers(&machine, asked.watts.as_ref())?;
     let settings = [Setting::present(&machine), then];
     let run = |s: &Setting, timers| of_machine(&machine, s, timers, &powers);
-    let accounts = [&settings[0], &settings[1]].map(|s| run(s, Timers::Recorded));
+    let with_oracles = |s: &Setting, timers| run_machine(&machine, s, timers, &powers, true);
+    let accounts = [&settings[0], &settings[1]].map(|s| with_oracles(s, Timers::Recorded));
     let bounds = [&settings[0], &settings[1]]
-        .map(|s| [Timers::Foreseen, Timers::Unforeseen].map(|timers| run(s, timers)));
-    let mut tries: Vec<Setting> = Vec::new();
-    for ns in limits(&machine, settings[1].governor.1) {
-        tries.push(Setting { limits: vec![Limit { ns, cpus: Vec::new() }], ..settings[1].clone() });
-    }
+        .map(|s| [Timers::Foreseen, Timers::Unforeseen].map(|timers| with_oracles(s, timers)));
+    let limited =
+        |ns| Setting { limits: vec![Limit { ns, cpus: Vec::new() }], ..settings[1].clone() };
+    let by_limit: Vec<(i64, Account)> = limits(&machine, settings[1].governor.1)
+        .into_iter()
+        .map(|ns| (ns, run(&limited(ns), Timers::Recorded)))
+        .collect();
+    let mut tried: Vec<(Account, Setting)> =
+        by_limit.iter().map(|(ns, a)| (a.clone(), limited(*ns))).collect();
     for disable in masks(&names(&machine)) {
-        tries.push(Setting { limits: Vec::new(), disable, ..settings[1].clone() });
+        let s = Setting { limits: Vec::new(), disable, ..settings[1].clone() };
+        tried.push((run(&s, Timers::Recorded), s));
     }
-    let tried = tries.into_iter().map(|s| (run(&s, Timers::Recorded), s));
-    let least = tried.min_by_key(|(a, _)| (a.energy, a.waited()));
+    let least = tried.into_iter().min_by_key(|(a, _)| (a.energy, a.waited()));
     let (account, best) = least.unwrap_or_else(|| (accounts[1].clone(), settings[1].clone()));
     let best = Outcome { setting: best, account };
     let watts = asked.watts.clone();
-    Ok(Prediction { machine, settings, accounts, bounds, best, watts })
+    Ok((Prediction { machine, settings, accounts, bounds, best, watts }, by_limit))
 }
 
 /// Latency against energy for every limit that makes a difference.
@@ -300,14 +335,9 @@ pub struct Sweep {
 /// # Errors
 /// As [`predict`].
 pub fn sweep(inputs: &[PathBuf], asked: &Asked) -> Result<Sweep> {
-    let prediction = predict(inputs, asked)?;
-    let m = &prediction.machine;
-    let powers = powers(m, asked.watts.as_ref())?;
+    let (prediction, by_limit) = predict_and_limits(inputs, asked)?;
     let mut points: Vec<(i64, Account)> = Vec::new();
-    for ns in limits(m, prediction.settings[1].governor.1) {
-        let limit = Limit { ns, cpus: Vec::new() };
-        let s = Setting { limits: vec![limit], ..prediction.settings[1].clone() };
-        let account = of_machine(m, &s, Timers::Recorded, &powers);
+    for (ns, account) in by_limit {
         // Where nothing changes the looser of two limits says more.
         if points.last().is_some_and(|(_, before)| *before == account) {
             points.pop();

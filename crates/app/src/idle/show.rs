@@ -1,8 +1,12 @@
 //! What inputs say of idle states.
 
-use crate::failure::Nothing;
+use crate::failure::{Nothing, Usage};
 use anyhow::Result;
+use dormouse_idle::pack::{Packed, pack, steps};
 use dormouse_idle::snapshot::Snapshot;
+use dormouse_idle::state::Table;
+use dormouse_idle::tally::Sleeps;
+use dormouse_idle::wake::{Wakes, wakes};
 use dormouse_read::idle::{IdleReading, Keep, read};
 use dormouse_read::{Input, Options};
 use dormouse_write::text::safe;
@@ -16,15 +20,53 @@ pub struct Shown {
     /// What was counted between the two snapshots, if there are two and the
     /// second is the later one of the same machine.
     pub difference: Option<Snapshot>,
+    /// What work comes to on fewer CPUs, by trace; empty if not asked for.
+    pub packed: Vec<Vec<Packed>>,
 }
 
-/// Reads what `inputs` say of idle states.
+/// Without a table a sleep of the whole package counts as deep from here on, ns:
+/// what the deepest states of today's CPUs must last.
+const DEEP: i64 = 1_000_000;
+
+fn packed(t: &Sleeps) -> Vec<Packed> {
+    let unknown = Table::default();
+    let of = |cpu: u32| t.tally.table(cpu).map_or(&unknown, |t| &t.0);
+    let all: Vec<Wakes> = t.episodes.iter().map(|(&cpu, e)| wakes(e, of(cpu))).collect();
+    // The deepest state that a sleep alone can reach.
+    let pays = |cpu: &u32| {
+        let (table, off) = t.tally.table(*cpu)?;
+        let states = table.states().iter().enumerate().filter(|(i, _)| !off.has(*i));
+        states.map(|s| s.1.residency).max()
+    };
+    let pays = t.episodes.keys().filter_map(pays).max().unwrap_or(DEEP);
+    steps(all.len()).into_iter().map(|n| pack(&all, n, pays)).collect()
+}
+
+/// Reads what `inputs` say of idle states. With `packing` it also says what the
+/// work of all CPUs comes to on fewer of them; memory then grows with the trace.
 ///
 /// # Errors
 /// If an input cannot be read, or [`Nothing`] if none speaks of idle states.
-pub fn show(inputs: &[PathBuf]) -> Result<Shown> {
+pub fn show(inputs: &[PathBuf], packing: bool) -> Result<Shown> {
+    let keep = if packing { Keep::Episodes } else { Keep::Counts };
+    shown(inputs, packing, keep)
+}
+
+/// The same with every sleep, for the page of the report.
+///
+/// # Errors
+/// As [`show`].
+pub fn show_sleeps(inputs: &[PathBuf]) -> Result<Shown> {
+    shown(inputs, false, Keep::Episodes)
+}
+
+fn shown(inputs: &[PathBuf], packing: bool, keep: Keep) -> Result<Shown> {
     let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
-    let reading = read(&list, &Options::default(), Keep::Counts)?;
+    let reading = read(&list, &Options::default(), keep)?;
+    if packing && reading.traces.iter().all(|t| t.episodes.len() < 2) {
+        let why = "--pack needs a trace with the sleeps of several CPUs";
+        return Err(Usage(why.into()).into());
+    }
     let none = reading.snapshots.is_empty() && reading.runs.is_empty();
     if none && reading.traces.iter().all(|t| t.tally.sleeps() == 0) {
         let mut why = String::from("no idle states in the input");
@@ -40,5 +82,7 @@ pub fn show(inputs: &[PathBuf]) -> Result<Shown> {
         }
         _ => None,
     };
-    Ok(Shown { reading, difference })
+    let traces = reading.traces.iter().filter(|_| packing);
+    let packed = traces.map(packed).collect();
+    Ok(Shown { reading, difference, packed })
 }

@@ -1,7 +1,9 @@
 //! The setting that meets a budget at least cost.
 
 use super::machine::{Cpu, Machine, Present};
-use super::predict::{Limit, Setting, error, limits, masks, names, of_cpu, of_machine, powers};
+use super::predict::{
+    FEW_STATES, Limit, Setting, error, limits, masks, names, of_cpu, of_machine, powers,
+};
 use super::watts::Watts;
 use crate::failure::Usage;
 use anyhow::Result;
@@ -59,7 +61,8 @@ pub struct Tuned {
     pub tried: usize,
     /// Sets of disabled states were left out, because there are too many.
     pub some_masks: bool,
-    /// Mean power of present and setting, microwatts, if watts are given.
+    /// Mean power of present and setting, microwatts, if watts are given, those
+    /// of work too.
     pub power: Option<[i64; 2]>,
     /// Where power is from.
     pub watts: Option<Watts>,
@@ -77,9 +80,18 @@ type Frame = Setting;
 /// As [`Machine::open`]; [`Usage`] for what cannot be asked.
 pub fn tune(inputs: &[PathBuf], wish: &Wish) -> Result<Tuned> {
     let machine = Machine::open(inputs, &wish.present)?;
-    if matches!(wish.budget, Budget::Power(_)) && wish.watts.is_none() {
-        let why = "--power needs the power of each state: --watts POLL=3W,C1=800mW,...";
-        return Err(Usage(why.into()).into());
+    if matches!(wish.budget, Budget::Power(_)) {
+        // Work without a power would count as none, and any budget be met.
+        let why = match &wish.watts {
+            None => "--power needs the power of each state: --watts POLL=3W,C1=800mW,active=4W,...",
+            Some(w) if w.active().is_none() => {
+                "--power counts work too: add active=, the power of a CPU at work, to --watts"
+            }
+            Some(_) => "",
+        };
+        if !why.is_empty() {
+            return Err(Usage(why.into()).into());
+        }
     }
     let powers = powers(&machine, wish.watts.as_ref())?;
     let limits = limits(&machine, machine.governor.1);
@@ -108,8 +120,9 @@ pub fn tune(inputs: &[PathBuf], wish: &Wish) -> Result<Tuned> {
     let account = run(&setting, Timers::Recorded);
     let holds = [Timers::Foreseen, Timers::Unforeseen]
         .map(|timers| meets(&machine, wish, &run(&setting, timers)));
-    let power =
-        wish.watts.as_ref().map(|w| [&present, &account].map(|a| mean_power(&machine, w, a)));
+    // Without the power of work the mean is that of sleep alone, and misleads.
+    let known = wish.watts.as_ref().filter(|w| w.active().is_some());
+    let power = known.map(|w| [&present, &account].map(|a| mean_power(&machine, w, a)));
     let error = error(&machine, &present);
     let watts = wish.watts.clone();
     Ok(Tuned {
@@ -177,7 +190,7 @@ fn frames(m: &Machine, wish: &Wish, limits: usize) -> Result<(Vec<Frame>, bool)>
     masks.sort_by_key(Vec::len);
     let each = m.wakes().saturating_mul((limits * kinds.len() * boots.len()) as u64).max(1);
     let room = (MOST_DECISIONS / each).max(1) as usize;
-    let some_masks = masks.len() > room || names(m).len() > 7;
+    let some_masks = masks.len() > room || names(m).len() > FEW_STATES;
     masks.truncate(room);
     let mut out = Vec::new();
     for &(max_cstate, periodic) in &boots {

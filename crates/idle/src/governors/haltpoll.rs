@@ -1,13 +1,13 @@
 //! `haltpoll`: a guest spins for a while before it halts, because leaving a halt
 //! costs a trip through the host (drivers/cpuidle/governors/haltpoll.c; 6.12 and
-//! 7.2 decide alike). State 0 polls, state 1 halts.
+//! 7.2 decide alike, 6.1 shrinks polling otherwise). State 0 polls, state 1 halts.
 //!
 //! | step | function |
 //! |---|---|
 //! | poll, halt or not | `haltpoll_select` |
 //! | how long to poll next time | `adjust_poll_limit` |
 
-use super::{Decision, Outcome, Question};
+use super::{Decision, Outcome, Question, Version};
 
 /// Longest polling, ns (`guest_halt_poll_ns`).
 const LONGEST: i64 = 200_000;
@@ -19,8 +19,9 @@ const START: i64 = 50_000;
 const SHRINK: i64 = 2;
 
 /// Memory of one CPU.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Haltpoll {
+    version: Version,
     /// How long state 0 may spin, ns (`poll_limit_ns`).
     limit: i64,
     /// State of the last episode.
@@ -33,8 +34,8 @@ pub struct Haltpoll {
 
 impl Haltpoll {
     /// Without memory: does not poll.
-    pub fn new() -> Haltpoll {
-        Haltpoll::default()
+    pub fn new(version: Version) -> Haltpoll {
+        Haltpoll { version, limit: 0, last: 0, chosen: 0, gave_up: false }
     }
 
     /// How long the next polling may take, ns.
@@ -60,7 +61,8 @@ impl Haltpoll {
             self.limit = (self.limit * GROW).clamp(START, LONGEST);
         } else if o.residency > LONGEST {
             self.limit /= SHRINK;
-            if self.limit < START {
+            // 6.1 goes on with what is left.
+            if self.limit < START && self.version != Version::V6_1 {
                 self.limit = 0;
             }
         }

@@ -1,6 +1,6 @@
 //! `ladder`: one step deeper after four sleeps that were long enough, one
 //! shallower after one that was too short (drivers/cpuidle/governors/ladder.c;
-//! 6.12 and 7.2 decide alike). It compares with exit latencies: target
+//! 6.1, 6.12 and 7.2 decide alike). It compares with exit latencies: target
 //! residencies play no part, and the tick is always allowed to stop.
 //!
 //! | step | function |

@@ -10,16 +10,21 @@
 //!
 //! 6.12 and 7.2 differ in three places, marked there: which samples a typical
 //! interval leaves out, how it rounds the variance, and when a stopped tick
-//! overrules a short prediction.
+//! overrules a short prediction. 6.1 looks at the timers first, corrects apart
+//! while tasks wait for I/O, and lets no state take longer to leave than a part of
+//! the prediction.
 
 use super::{Decision, Outcome, Question, SHALLOW, UNKNOWN, Version};
+use crate::state::State;
 
 /// Sleeps that are remembered (`INTERVALS`).
 const INTERVALS: usize = 8;
 /// With so many samples or fewer none more is left out.
 const FEWEST: u32 = 3 * INTERVALS as u32 / 4;
-/// Classes of sleep length with a correction each (`BUCKETS`).
+/// Classes of sleep length with a correction each.
 const BUCKETS: usize = 6;
+/// 6.1 has them twice: without and with tasks that wait for I/O (`BUCKETS`).
+const ALL_BUCKETS: usize = 2 * BUCKETS;
 /// Unit of a correction factor (`RESOLUTION`) …
 const RESOLUTION: u64 = 1024;
 /// … which is kept this many times as large, to forget slowly (`DECAY`).
@@ -37,7 +42,7 @@ const NONE: u32 = u32::MAX;
 pub struct Menu {
     version: Version,
     /// Correction by bucket, in units of `RESOLUTION * DECAY`.
-    factor: [u32; BUCKETS],
+    factor: [u32; ALL_BUCKETS],
     /// Last sleeps, us.
     intervals: [u32; INTERVALS],
     /// Sums over those that count as samples.
@@ -63,7 +68,7 @@ impl Menu {
     pub fn new(version: Version) -> Menu {
         Menu {
             version,
-            factor: [(RESOLUTION * DECAY) as u32; BUCKETS],
+            factor: [(RESOLUTION * DECAY) as u32; ALL_BUCKETS],
             intervals: [0; INTERVALS],
             all: Samples { n: INTERVALS as u32, sum: 0, squares: 0 },
             place: 0,
@@ -89,6 +94,9 @@ impl Menu {
         } else if self.residency == 0 {
             self.remember(NONE);
         }
+        if self.version == Version::V6_1 {
+            return self.select_6_1(q);
+        }
 
         let mut predicted = i64::from(self.typical()) * 1_000;
         let asked = predicted > SHALLOW || q.tick_stopped;
@@ -105,7 +113,7 @@ impl Menu {
             // A tick that is stopped will not end a sleep which was predicted
             // too short. 7.2 leaves that alone if a timer is near anyway.
             let far = match self.version {
-                Version::V6_12 => true,
+                Version::V6_1 | Version::V6_12 => true,
                 Version::V7_2 => self.next_timer > q.tick.saturating_mul(2),
             };
             if q.tick_stopped && predicted < q.tick && far {
@@ -116,18 +124,104 @@ impl Menu {
             self.bucket = BUCKETS - 1;
         }
 
-        // Looked up as the kernel does, even where state 1 is disabled.
-        let first_blocked = || {
-            let deeper = &states[1];
-            self.next_timer < deeper.residency || q.limit < deeper.latency
-        };
-        if states.len() == 1 || q.limit == 0 || (q.enabled(0) && first_blocked()) {
+        if self.only_first(q) {
             return Decision { state: 0, stop_tick: !states[0].polls, asked };
         }
         match self.walk(q, &mut predicted, event) {
             Walk::Settled(state) => Decision { state, stop_tick: true, asked },
             Walk::Found(state) => self.with_tick(q, state, predicted, event, asked),
         }
+    }
+
+    /// State 0 is taken whatever is predicted. State 1 is looked up as the kernel
+    /// does, even where it is disabled.
+    fn only_first(&self, q: &Question) -> bool {
+        let states = q.states();
+        let blocked =
+            |deeper: &State| self.next_timer < deeper.residency || q.limit < deeper.latency;
+        states.len() == 1 || q.limit == 0 || (q.enabled(0) && blocked(&states[1]))
+    }
+
+    fn select_6_1(&mut self, q: &Question) -> Decision {
+        let states = q.states();
+        let known = q.sleep.timer >= 0;
+        self.next_timer = if known { q.sleep.timer } else { 0 };
+        let event = if known { q.sleep.event } else { 0 };
+        self.bucket = bucket(self.next_timer) + if q.iowait > 0 { BUCKETS } else { 0 };
+        if self.only_first(q) {
+            return Decision { state: 0, stop_tick: !states[0].polls, asked: true };
+        }
+        let timer = self.corrected();
+        let typical = self.typical_6_1(timer as u32);
+        let mut predicted = timer.min(i64::from(typical)) * 1_000;
+        let mut limit = q.limit;
+        if !q.tick_stopped {
+            // Leaving may take a part of the sleep, less while others wait.
+            limit = limit.min(predicted / (1 + 10 * i64::from(q.iowait)));
+        } else if predicted < q.tick {
+            predicted = self.next_timer;
+        }
+        match self.walk_6_1(q, &mut predicted, limit, event) {
+            Walk::Settled(state) => Decision { state, stop_tick: true, asked: true },
+            Walk::Found(state) => self.with_tick(q, state, predicted, event, true),
+        }
+    }
+
+    /// 6.1: the limit counts only for states that pay.
+    fn walk_6_1(&self, q: &Question, predicted: &mut i64, limit: i64, event: i64) -> Walk {
+        let states = q.states();
+        let mut found: Option<usize> = None;
+        for (i, s) in states.iter().enumerate().filter(|(i, _)| q.enabled(*i)) {
+            let taken = *found.get_or_insert(i);
+            if s.residency <= *predicted {
+                if s.latency > limit {
+                    break;
+                }
+                found = Some(i);
+                continue;
+            }
+            let sleeps =
+                states[taken].polls && s.latency <= limit && s.residency <= self.next_timer;
+            if sleeps {
+                *predicted = s.residency;
+                found = Some(i);
+                break;
+            }
+            if *predicted < q.tick {
+                break;
+            }
+            if !q.tick_stopped {
+                *predicted = states[taken].residency;
+                break;
+            }
+            let deeper = states[taken].residency < q.tick && s.residency <= event;
+            return Walk::Settled(if deeper { i } else { taken });
+        }
+        Walk::Found(found.unwrap_or(0))
+    }
+
+    /// 6.1: none either where the shortest sample is no shorter than the time to
+    /// the next timer, us; sleeps of no length are samples like others.
+    fn typical_6_1(&self, timer: u32) -> u32 {
+        let mut kept = self.all;
+        let mut most = self.longest();
+        while kept.n > 0 {
+            let (min, max) = self.extremes(0, most);
+            if min >= timer {
+                return NONE;
+            }
+            let mean = divide(kept.sum, kept.n);
+            if agrees(mean, self.variance(&kept, mean), kept.n) {
+                return mean as u32;
+            }
+            if kept.n <= FEWEST {
+                return NONE;
+            }
+            most = max - 1;
+            let times = self.intervals.iter().map(|&x| u32::from(x == max)).sum();
+            kept.drop_some(max, times);
+        }
+        NONE
     }
 
     /// The deepest state that the prediction and the limit allow.
@@ -234,7 +328,7 @@ impl Menu {
     /// Longer than this is no sample, us.
     fn longest(&self) -> u32 {
         match self.version {
-            Version::V6_12 => i32::MAX as u32,
+            Version::V6_1 | Version::V6_12 => i32::MAX as u32,
             Version::V7_2 => NONE - 1,
         }
     }
@@ -284,7 +378,7 @@ impl Menu {
     fn variance(&self, s: &Samples, mean: u64) -> u64 {
         let square = mean.wrapping_mul(mean);
         match self.version {
-            Version::V6_12 => {
+            Version::V6_1 | Version::V6_12 => {
                 let spread = s
                     .squares
                     .wrapping_sub(s.sum.wrapping_mul(2 * mean))

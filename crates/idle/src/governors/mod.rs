@@ -9,6 +9,7 @@ mod haltpoll;
 mod ladder;
 mod menu;
 mod teo;
+mod teo_6_1;
 
 use crate::state::{State, StateSet, Table};
 
@@ -28,6 +29,8 @@ const UNKNOWN: i64 = i64::MAX;
 /// these versions; a governor's file names each difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Version {
+    /// 6.1 (read in 6.1.192). Not held against a kernel: worked out by hand alone.
+    V6_1,
     /// 6.12 (read in 6.12.117).
     V6_12,
     /// 7.2 (read in 7.2.12; the governors of 7.3-rc7 are the same files).
@@ -36,7 +39,7 @@ pub enum Version {
 
 impl Version {
     /// Every version, oldest first.
-    pub const ALL: [Version; 2] = [Version::V6_12, Version::V7_2];
+    pub const ALL: [Version; 3] = [Version::V6_1, Version::V6_12, Version::V7_2];
 
     /// The version whose rules are called so.
     pub fn named(name: &str) -> Option<Version> {
@@ -46,9 +49,15 @@ impl Version {
     /// The release that the rules were read in.
     pub fn name(self) -> &'static str {
         match self {
+            Version::V6_1 => "6.1",
             Version::V6_12 => "6.12",
             Version::V7_2 => "7.2",
         }
+    }
+
+    /// Decisions were held against those of this kernel.
+    pub fn is_verified(self) -> bool {
+        self != Version::V6_1
     }
 }
 
@@ -112,8 +121,11 @@ pub struct Question<'a> {
     /// What the timer code would answer. A governor need not look:
     /// [`Decision::asked`] tells.
     pub sleep: SleepLength,
-    /// Local clock, ns. Only teo of 6.12 looks.
+    /// Local clock, ns. Only teo of 6.1 and 6.12 looks.
     pub now: i64,
+    /// Tasks that slept on this CPU and wait for I/O (`nr_iowait_cpu`). Only menu
+    /// of 6.1 looks.
+    pub iowait: u32,
 }
 
 impl Question<'_> {
@@ -164,7 +176,7 @@ pub struct Outcome {
     pub poll_limit: bool,
     /// The tick interrupt woke the CPU (`tick_nohz_idle_got_tick`).
     pub tick: bool,
-    /// Local clock afterwards, ns. Only teo of 6.12 looks.
+    /// Local clock afterwards, ns. Only teo of 6.1 and 6.12 looks.
     pub now: i64,
 }
 
@@ -188,7 +200,7 @@ impl Governor {
             Kind::Menu => Governor::Menu(Menu::new(version)),
             Kind::Teo => Governor::Teo(Teo::new(version)),
             Kind::Ladder => Governor::Ladder(Ladder::new(table)),
-            Kind::Haltpoll => Governor::Haltpoll(Haltpoll::new()),
+            Kind::Haltpoll => Governor::Haltpoll(Haltpoll::new(version)),
         }
     }
 

@@ -10,15 +10,18 @@
 //!
 //! A wake-up at the timer is a hit of the state that the timer asked for; one
 //! before it is an intercept of the deepest state it would still have paid for.
-//! The two versions learn differently and share the counting over states.
+//! 6.12 and 7.2 learn differently and share the counting over states. 6.1 looks at
+//! the timers first, counts the last nine intercepts too, and expects a sleep in
+//! the middle between two states; it is in `teo_6_1`.
 
+use super::teo_6_1::Recent;
 use super::{Decision, Outcome, Question, SHALLOW, UNKNOWN, Version};
 use crate::state::{STATES_MAX, State};
 
 /// What one wake-up adds to a metric (`PULSE`).
-const PULSE: u32 = 1024;
+pub(super) const PULSE: u32 = 1024;
 /// Metrics lose this part of themselves at each wake-up: an eighth (`DECAY_SHIFT`).
-const DECAY: u32 = 3;
+pub(super) const DECAY: u32 = 3;
 /// A latency limit below this asks for a quick answer, ns (7.2: half of
 /// `RESIDENCY_THRESHOLD_NS`).
 const QUICK: i64 = SHALLOW / 2;
@@ -26,13 +29,13 @@ const QUICK: i64 = SHALLOW / 2;
 /// Memory of one CPU.
 #[derive(Clone, Debug)]
 pub struct Teo {
-    version: Version,
-    hits: [u32; STATES_MAX],
-    intercepts: [u32; STATES_MAX],
+    pub(super) version: Version,
+    pub(super) hits: [u32; STATES_MAX],
+    pub(super) intercepts: [u32; STATES_MAX],
     /// Sum of all metrics.
-    total: u32,
+    pub(super) total: u32,
     /// Sleep length at the last decision, ns.
-    sleep_length: i64,
+    pub(super) sleep_length: i64,
     /// State of an episode that has not been learned from.
     last: Option<usize>,
     residency: i64,
@@ -52,6 +55,8 @@ pub struct Teo {
     woken_by_tick: bool,
     /// Polling ended at its limit in the last episode.
     poll_limit: bool,
+    /// 6.1: the last wake-ups.
+    pub(super) recent: Recent,
 }
 
 /// What the counting over states found.
@@ -94,6 +99,7 @@ impl Teo {
             tick_wakeups: 0,
             woken_by_tick: false,
             poll_limit: false,
+            recent: Recent::default(),
         }
     }
 
@@ -101,11 +107,15 @@ impl Teo {
         if let Some(last) = self.last.take() {
             let last = last.min(q.table.deepest());
             match self.version {
+                Version::V6_1 => self.learn_6_1(q, last),
                 Version::V6_12 => self.learn_6_12(q, last),
                 Version::V7_2 => self.learn_7_2(q.states(), q.tick, last),
             }
         }
         self.selected_at = q.now;
+        if self.version == Version::V6_1 {
+            return self.choose_6_1(q);
+        }
         self.sleep_length = UNKNOWN;
         let keep = |state, asked| Decision { state, stop_tick: false, asked };
         if self.version == Version::V6_12 && q.states().len() < 2 {
@@ -117,7 +127,7 @@ impl Teo {
             return with_tick(q, &count, count.state, duration, q.tick / 2, false);
         }
         match self.version {
-            Version::V6_12 => self.choose_6_12(q, &count),
+            Version::V6_1 | Version::V6_12 => self.choose_6_12(q, &count),
             Version::V7_2 => self.choose_7_2(q, &count),
         }
     }
@@ -249,20 +259,25 @@ impl Teo {
         with_tick(q, c, state, duration, q.sleep.event, true)
     }
 
+    /// 6.1 and 6.12: how long the last sleep was, ns, up to the largest number for
+    /// one that the timer ended.
+    pub(super) fn slept(&self, q: &Question, last: usize) -> u64 {
+        // Woken by a tick that should have been stopped, or polling to its
+        // limit, counts as woken by the timer.
+        let at_timer = self.poll_limit || (self.woken_by_tick && self.sleep_length > q.tick);
+        if at_timer || self.span >= self.sleep_length {
+            return u64::MAX;
+        }
+        let latency = q.states()[last].latency;
+        let r = self.residency;
+        (if r >= latency { r - latency / 2 } else { r / 2 }) as u64
+    }
+
     fn learn_6_12(&mut self, q: &Question, last: usize) {
         let states = q.states();
         let n = states.len();
         let sleep_length = self.sleep_length;
-        // Woken by a tick that should have been stopped, or polling to its
-        // limit, counts as woken by the timer.
-        let at_timer = self.poll_limit || (self.woken_by_tick && sleep_length > q.tick);
-        let slept = if at_timer || self.span >= sleep_length {
-            u64::MAX
-        } else {
-            let latency = states[last].latency;
-            let r = self.residency;
-            (if r >= latency { r - latency / 2 } else { r / 2 }) as u64
-        };
+        let slept = self.slept(q, last);
         self.total = 0;
         let (mut timer, mut paid) = (0, 0);
         for (i, s) in states.iter().enumerate() {

@@ -41,6 +41,7 @@ fn replay(name: &str, text: &str) -> usize {
             tick_stopped: integer(&v, "ts") == 1,
             sleep: SleepLength { timer: integer(&v, "sl"), event: integer(&v, "dt") },
             now,
+            iowait: 0,
         };
         if let Governor::Haltpoll(h) = &governor {
             assert_eq!(h.poll_limit(), integer(&v, "plim"), "{name}, decision {i}: {v}");

@@ -29,6 +29,7 @@ fn setup(table: &Table, kind: Kind) -> Setup<'_> {
         kind,
         version,
         periodic: false,
+        oracles: true,
     }
 }
 
@@ -38,8 +39,14 @@ fn run(wakes: &Wakes, setup: &Setup) -> Account {
 
 /// A timer every `period`, 50 us of work after each.
 fn periodic(period: i64, count: i64) -> Wakes {
-    let one = |i| Wake { at: (i + 1) * period, work: 50_000, timer: true, leaves: true };
-    Wakes { start: 0, list: (0..count).map(one).collect() }
+    let one = |i| Wake {
+        at: (i + 1) * period,
+        work: 50_000,
+        timer: true,
+        leaves: true,
+        ..Wake::default()
+    };
+    Wakes { list: (0..count).map(one).collect(), ..Wakes::default() }
 }
 
 #[test]
@@ -50,9 +57,11 @@ fn the_event_lies_an_exit_latency_before_the_wake_up() {
     ];
     let w = wakes(&sleeps, &table());
     assert_eq!(w.start, 1_000);
-    assert_eq!(w.list[0], Wake { at: 501_000, work: 49_000, timer: true, leaves: false });
+    let first = Wake { at: 501_000, work: 49_000, timer: true, done: 650_000, ..Wake::default() };
+    assert_eq!(w.list[0], first);
     // Shorter than the exit latency: not before it fell asleep.
-    assert_eq!(w.list[1], Wake { at: 650_000, work: 0, timer: false, leaves: true });
+    let second = Wake { at: 650_000, leaves: true, done: 660_000, ..Wake::default() };
+    assert_eq!(w.list[1], second);
 }
 
 #[test]
@@ -79,12 +88,12 @@ fn a_kept_tick_wakes_the_cpu_in_between() {
 #[test]
 fn work_that_takes_too_long_needs_no_sleep() {
     let list = vec![
-        Wake { at: 1_000_000, work: 5_000_000, timer: true, leaves: true },
-        Wake { at: 2_000_000, work: 0, timer: true, leaves: true },
-        Wake { at: 9_000_000, work: 0, timer: true, leaves: true },
+        Wake { at: 1_000_000, work: 5_000_000, timer: true, leaves: true, ..Wake::default() },
+        Wake { at: 2_000_000, timer: true, leaves: true, ..Wake::default() },
+        Wake { at: 9_000_000, timer: true, leaves: true, ..Wake::default() },
     ];
     let t = table();
-    let account = run(&Wakes { start: 0, list }, &setup(&t, Kind::Menu));
+    let account = run(&Wakes { list, ..Wakes::default() }, &setup(&t, Kind::Menu));
     assert_eq!(account.awake, 1);
     assert_eq!(account.delays.values().sum::<u64>(), 2);
 }
@@ -96,8 +105,9 @@ fn a_handler_alone_does_not_start_the_tick_again() {
     let state = |latency, residency| State { latency, residency, ..State::default() };
     let t = Table::new(vec![state(1_000, 1_000)]).expect("one state");
     let ticks = |leaves, periodic| {
-        let one = |at| Wake { at, work: 1_000, timer: true, leaves };
-        let w = Wakes { start: 0, list: vec![one(10_000_000), one(11_000_000), one(41_000_000)] };
+        let one = |at| Wake { at, work: 1_000, timer: true, leaves, ..Wake::default() };
+        let list = vec![one(10_000_000), one(11_000_000), one(41_000_000)];
+        let w = Wakes { list, ..Wakes::default() };
         run(&w, &Setup { periodic, ..setup(&t, Kind::Menu) }).ticks
     };
     // Stopped at first, for 10 ms, and never started again.
@@ -133,9 +143,9 @@ fn any_wakes() -> impl Strategy<Value = Wakes> {
         let mut at = 0;
         let wake = |(gap, work, timer, leaves)| {
             at += gap;
-            Wake { at, work, timer, leaves }
+            Wake { at, work, timer, leaves, ..Wake::default() }
         };
-        Wakes { start: 0, list: list.into_iter().map(wake).collect() }
+        Wakes { list: list.into_iter().map(wake).collect(), ..Wakes::default() }
     })
 }
 

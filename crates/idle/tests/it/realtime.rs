@@ -62,6 +62,17 @@ fn each_departure_from_the_recipe_is_one_fault() {
     assert_eq!(faults(&line("nohz_full=2-3")), [Fault::NotIsolated(set([2, 3]))]);
     let irq = faults(&[("/proc/irq/24/smp_affinity_list", "0-2")]);
     assert_eq!(irq, [Fault::Interrupt { irq: 24, cpus: set([2]) }]);
+    // Where it goes is known, and that it may be moved.
+    let both = |goes| {
+        faults(&[
+            ("/proc/irq/24/smp_affinity_list", "0-3"),
+            ("/proc/irq/24/effective_affinity_list", goes),
+        ])
+    };
+    assert_eq!(both("3"), [Fault::Interrupt { irq: 24, cpus: set([3]) }]);
+    assert_eq!(both("0"), [Fault::Movable { irqs: set([24]), cpus: set([2, 3]) }]);
+    // An interrupt that nobody asked for goes nowhere.
+    assert_eq!(both(""), [Fault::Movable { irqs: set([24]), cpus: set([2, 3]) }]);
     assert_eq!(
         faults(&[("/proc/irq/default_smp_affinity", "f")]),
         [Fault::NewInterrupts(set([2, 3]))]
@@ -82,6 +93,23 @@ fn each_departure_from_the_recipe_is_one_fault() {
         faults(&[("/proc/sys/kernel/sched_rt_runtime_us", "950000")]),
         [Fault::Throttled { stopped: 50_000_000, period: 1_000_000_000 }]
     );
+}
+
+#[test]
+fn only_some_flags_of_isolcpus_keep_tasks_away() {
+    let of = |isolcpus: &'static str| {
+        let line = format!("isolcpus={isolcpus} nohz_full=2-3 irqaffinity=0-1");
+        faults(&[("/proc/cmdline", &line)])
+    };
+    let not = [Fault::NotIsolated(set([2, 3]))];
+    for list in ["2-3", "domain,2-3", "nohz,domain,managed_irq,2-3", "unknown_flag,2-3"] {
+        assert_eq!(of(list), [], "{list}");
+    }
+    for list in ["managed_irq,2-3", "nohz,2-3", "nohz,managed_irq,2-3"] {
+        assert_eq!(of(list), not, "{list}");
+    }
+    // Both count, and `nohz` is what nohz_full is.
+    assert_eq!(faults(&[("/proc/cmdline", "isolcpus=2-3 isolcpus=nohz,managed_irq,2-3")]), []);
 }
 
 #[test]

@@ -107,6 +107,7 @@ fn replay(steps: &[Step], version: Version, table: &Table) -> (usize, usize) {
                     tick_stopped,
                     sleep: sleep.unwrap_or(SleepLength { timer: -1, event: -1 }),
                     now: 0,
+                    iowait: 0,
                 });
                 let want = Decision {
                     state,

@@ -2,27 +2,34 @@
 //!
 //! | file | reads |
 //! |---|---|
+//! | `corefreq` | CoreFreq's table of states |
+//! | `causes` | what woke CPUs and what they did for it: timers, interrupts, task switches |
+//! | `decisions` | what a governor was told and decided, from function probes |
 //! | `files` | single files of /proc and /sys, for the check of real-time settings |
 //! | `sysfs` | `grep -r . /sys/devices/system/cpu/cpu*/cpuidle` in its dresses, and bare values |
-//! | `table` | `cpupower idle-info`, and tables with a line for each state (csv) |
-//! | `turbostat` | tables of turbostat |
+//! | `table` | `cpupower idle-info`, and tables with a line for each state |
+//! | `turbostat` | tables of turbostat, and of `cpupower monitor` |
 //! | `trace` | ftrace text, `trace.dat` and Perfetto: `cpu_idle`, `cpu_idle_miss`, what woke the CPU |
 //!
 //! Snapshots are read before traces, because a trace says no target residencies:
 //! with a snapshot of the machine beside it the choice of each state can be
 //! judged. Only a trace on standard input is read in its place.
 
+mod causes;
+mod corefreq;
+mod decisions;
 pub mod files;
 mod sysfs;
 mod table;
 mod trace;
 mod turbostat;
 
+use crate::capture_file::{self, container::is_capture_tar};
 use crate::container::{self, Source};
 use crate::{Input, Options, ReadError};
 use dormouse_idle::snapshot::Snapshot;
-use dormouse_idle::state::{State, StateSet, Table};
-use dormouse_idle::tally::{Sleeps, Tally};
+use dormouse_idle::state::{ONLY_S2IDLE, State, StateSet, Table};
+use dormouse_idle::tally::Sleeps;
 use dormouse_idle::turbostat::Run;
 use dormouse_model::loss::{Losses, Severity};
 use std::collections::BTreeMap;
@@ -36,6 +43,8 @@ pub struct IdleReading {
     pub runs: Vec<Run>,
     /// Every trace with idle events, in order of the inputs.
     pub traces: Vec<Sleeps>,
+    /// The kernel that a recording of dormouse is of.
+    pub release: Option<String>,
     /// What could not be read, and what to do about it.
     pub losses: Losses,
     keep: Keep,
@@ -61,7 +70,15 @@ pub fn read(inputs: &[Input], options: &Options, keep: Keep) -> Result<IdleReadi
     for input in inputs {
         container::for_each(input, &options.limits, &mut |source| {
             out.damage(&source);
-            if is_tar(source.bytes) {
+            if is_capture_tar(source.bytes) {
+                out.capture(&source, &BTreeMap::new(), false);
+                if *input == Input::Stdin {
+                    let tables = tables(&out.snapshots);
+                    out.capture(&source, &tables, true);
+                } else {
+                    traces = true;
+                }
+            } else if container::is_tar(source.bytes) {
                 traces |= out.archive(&source, false);
             } else if is_trace(source.bytes) {
                 // Standard input comes once, so what follows it is not known.
@@ -80,7 +97,9 @@ pub fn read(inputs: &[Input], options: &Options, keep: Keep) -> Result<IdleReadi
         let tables = tables(&out.snapshots);
         for input in inputs.iter().filter(|i| **i != Input::Stdin) {
             container::for_each(input, &options.limits, &mut |source| {
-                if is_trace(source.bytes) {
+                if is_capture_tar(source.bytes) {
+                    out.capture(&source, &tables, true);
+                } else if is_trace(source.bytes) {
                     out.trace(source.name, source.bytes, &tables);
                 }
             })?;
@@ -93,7 +112,7 @@ pub fn read(inputs: &[Input], options: &Options, keep: Keep) -> Result<IdleReadi
 /// trace, unpacked.
 pub fn read_bytes(name: &str, bytes: &[u8]) -> IdleReading {
     let mut out = IdleReading::default();
-    if is_tar(bytes) {
+    if container::is_tar(bytes) {
         out.archive(&Source { name, group: "", bytes, damage: None }, true);
     } else if is_trace(bytes) {
         out.trace(name, bytes, &BTreeMap::new());
@@ -115,8 +134,7 @@ pub fn tables(snapshots: &[Snapshot]) -> BTreeMap<u32, (Table, StateSet)> {
             if at as u32 != i {
                 break;
             }
-            // The largest number stands for "only by suspend-to-idle".
-            if s.disabled == Some(true) || residency >= u64::from(u32::MAX) {
+            if s.disabled == Some(true) || residency >= ONLY_S2IDLE {
                 disabled = disabled.with(at);
             }
             let name = s.name.clone().unwrap_or_default();
@@ -157,10 +175,17 @@ impl IdleReading {
         // A mail may hold a dump and a table.
         if table::is_idle_info(&text) {
             table::idle_info(name, &text, &mut self.snapshots, &mut self.losses);
+        } else if table::is_posted(&text) {
+            table::posted(name, &text, &mut self.snapshots, &mut self.losses);
+        } else if corefreq::is_corefreq(&text) {
+            corefreq::read(name, &text, &mut self.snapshots, &mut self.losses);
         } else if table::is_csv(&text) {
             table::csv(&text, &mut self.snapshots, &mut self.losses);
         }
         let runs = self.runs.len();
+        if turbostat::is_monitor(&text) {
+            turbostat::monitor(name, &text, &mut self.runs, &mut self.losses);
+        }
         if turbostat::is_turbostat(&text) {
             turbostat::read(name, &text, &mut self.runs, &mut self.losses);
         }
@@ -175,13 +200,46 @@ impl IdleReading {
     }
 
     fn trace(&mut self, name: &str, bytes: &[u8], tables: &BTreeMap<u32, (Table, StateSet)>) {
-        let tally = Tally::with_tables(tables.clone());
-        let sleeps = trace::read(name, bytes, tally, self.keep, &mut self.losses);
-        if sleeps.tally.sleeps() == 0 {
+        let traces = trace::read(name, bytes, tables, self.keep, &mut self.losses);
+        if traces.iter().all(|t| t.tally.sleeps() == 0) {
             let advice = "a trace without idle events: record it with the event power:cpu_idle";
             self.losses.add("no_idle_data", 1, Severity::Warning, advice, None);
         }
-        self.traces.push(sleeps);
+        self.traces.extend(traces);
+    }
+
+    /// Reads a recording of dormouse: what sysfs said, or its traces.
+    fn capture(
+        &mut self,
+        source: &Source<'_>,
+        tables: &BTreeMap<u32, (Table, StateSet)>,
+        traces: bool,
+    ) {
+        let (file, losses) = match capture_file::read(source.bytes) {
+            Ok(read) => read,
+            Err(e) => {
+                self.losses.add("damaged_input", 1, Severity::Error, e.to_string(), None);
+                return;
+            }
+        };
+        if traces {
+            for cycle in &file.cycles {
+                self.trace(source.name, &cycle.trace, tables);
+            }
+            return;
+        }
+        self.losses.merge(losses);
+        let release = file.document.kernel.release.clone();
+        self.release = Some(release).filter(|r| !r.is_empty()).or(self.release.take());
+        for cycle in &file.cycles {
+            for (when, text) in ["before", "after"].iter().zip(&cycle.idle) {
+                if !text.is_empty() {
+                    let text = String::from_utf8_lossy(text);
+                    let name = format!("{} {when}", source.name);
+                    sysfs::parse(&name, &text, &mut self.snapshots, &mut self.losses);
+                }
+            }
+        }
     }
 
     /// Reads the members of a tar; whether one of them is a trace.
@@ -228,10 +286,6 @@ impl IdleReading {
         }
         found
     }
-}
-
-fn is_tar(bytes: &[u8]) -> bool {
-    bytes.get(257..262) == Some(b"ustar")
 }
 
 fn is_trace(bytes: &[u8]) -> bool {

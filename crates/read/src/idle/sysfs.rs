@@ -1,6 +1,7 @@
 //! Values of `/sys/devices/system/cpu/cpu*/cpuidle`, in the dresses that people
-//! post: `PATH:VALUE` (grep), `PATH:` with the value below, `==> PATH <==`
-//! (head), several values a line, any folder in front, quoted by a mail.
+//! post: `PATH:VALUE` (grep, also with line numbers or colours), `PATH VALUE`,
+//! `PATH:` with the value below, `==> PATH <==` (head), several values a line, any
+//! folder in front, quoted by a mail.
 
 use dormouse_idle::snapshot::{Snapshot, StateSeen};
 use dormouse_model::loss::{Losses, Severity};
@@ -31,7 +32,12 @@ pub fn names_attribute(path: &str) -> bool {
 
 /// Whether a text has such paths.
 pub fn is_sysfs(text: &str) -> bool {
-    text.lines().any(|l| find(l).is_some_and(|f| matches!(f.what, What::State { .. })))
+    let plain = without_colours(text);
+    plain
+        .as_deref()
+        .unwrap_or(text)
+        .lines()
+        .any(|l| find(l).is_some_and(|f| matches!(f.what, What::State { .. })))
 }
 
 /// What a path names.
@@ -57,8 +63,48 @@ fn number(text: &str) -> Option<(u32, &str)> {
     Some((text[..end].parse().ok()?, &text[end..]))
 }
 
-/// The first path of a line that names something of cpuidle.
+/// The first path of a line that names something of cpuidle and may have a value.
 fn find(line: &str) -> Option<Found<'_>> {
+    let found = path(line)?;
+    let before = &line[..found.start];
+    let words = before.trim_matches(|c: char| c.is_whitespace() || matches!(c, '>' | '|' | '+'));
+    // What is written into a file is not what it holds.
+    if words.ends_with("echo") || before.contains("echo ") {
+        return None;
+    }
+    // A listing has the path last, and no value; a command has its output below.
+    let rest = found.found.rest.trim();
+    if rest.is_empty() && !words.is_empty() {
+        let shown = ["cat", "head", "tail", "more", "less", "==>", "$", "#"];
+        if !shown.iter().any(|s| before.contains(s)) {
+            return None;
+        }
+    }
+    // Behind a blank stands a value, or a sentence goes on.
+    if found.found.rest.starts_with([' ', '\t']) && !rest.starts_with(['<', ':', '=']) {
+        let is_value = match found.found.what {
+            What::State { attribute: "name" | "desc" | "default_status", .. } => words.is_empty(),
+            What::State { .. } => rest.split_whitespace().next().is_some_and(is_number),
+            _ => words.is_empty(),
+        };
+        if !is_value {
+            return None;
+        }
+    }
+    Some(found.found)
+}
+
+fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// A path and where it begins.
+struct At<'a> {
+    found: Found<'a>,
+    start: usize,
+}
+
+fn path(line: &str) -> Option<At<'_>> {
     let start =
         |at: usize| line[..at].rfind(|c: char| c.is_whitespace() || c == '>').map_or(0, |i| i + 1);
     for (word, what) in [
@@ -71,7 +117,8 @@ fn find(line: &str) -> Option<Found<'_>> {
         if let Some(at) = line.find(word) {
             let rest = &line[at + word.len()..];
             if ends(rest) {
-                return Some(Found { prefix: prefix(&line[start(at)..at]), what, rest });
+                let found = Found { prefix: prefix(&line[start(at)..at]), what, rest };
+                return Some(At { found, start: start(at) });
             }
         }
     }
@@ -92,14 +139,15 @@ fn find(line: &str) -> Option<Found<'_>> {
             number(digits).filter(|(_, left)| left.is_empty()).map(|(n, _)| n)
         });
         let what = What::State { cpu, state, attribute };
-        return Some(Found { prefix: prefix(before), what, rest: &rest[attribute.len()..] });
+        let found = Found { prefix: prefix(before), what, rest: &rest[attribute.len()..] };
+        return Some(At { found, start: start(at) });
     }
     None
 }
 
 /// A path ends where no further name follows.
 fn ends(rest: &str) -> bool {
-    rest.is_empty() || rest.starts_with(':') || rest.starts_with(" <==") || rest.starts_with('=')
+    rest.is_empty() || rest.starts_with([':', '=', ' ', '\t', '\r'])
 }
 
 /// What of a path is not the machine's own.
@@ -111,6 +159,12 @@ fn prefix(path: &str) -> &str {
 /// Reads a text of paths and values into one snapshot for each folder that the
 /// paths stand in; a value that comes a second time begins a new one.
 pub fn parse(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
+    let plain = without_colours(text);
+    let text = plain.as_deref().unwrap_or(text);
+    // Only where no path has a CPU the values are those of one.
+    let named = text
+        .lines()
+        .any(|l| find(l).is_some_and(|f| matches!(f.what, What::State { cpu: Some(_), .. })));
     let first = out.len();
     let mut by_prefix: BTreeMap<String, usize> = BTreeMap::new();
     let (mut nameless, mut unread) = (0, 0);
@@ -140,8 +194,10 @@ pub fn parse(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losse
                 What::Governors => {
                     out[at].governors = value.split_whitespace().map(str::to_owned).collect();
                 }
-                What::State { cpu: None, .. } => nameless += 1,
-                What::State { cpu: Some(cpu), state, attribute } => {
+                What::State { cpu: None, .. } if named => nameless += 1,
+                What::State { cpu, state, attribute } => {
+                    nameless += u64::from(cpu.is_none());
+                    let cpu = cpu.unwrap_or(0);
                     let bit = 1u32 << ATTRIBUTES.iter().position(|a| *a == attribute).unwrap_or(0);
                     if seen.get(&(at, cpu, state)).is_some_and(|s| s & bit != 0) {
                         // The same value again: another moment.
@@ -173,7 +229,11 @@ pub fn parse(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losse
             s.label = format!("{} ({} of {count})", s.label, i + 1);
         }
     }
-    let advice = "values of states without a CPU in their path: give whole paths (grep -r . /sys/devices/system/cpu/cpu*/cpuidle)";
+    let advice = if named {
+        "values of states without a CPU in their path are left out: give whole paths (grep -r . /sys/devices/system/cpu/cpu*/cpuidle)"
+    } else {
+        "no path names a CPU, so all values are shown as CPU 0: give whole paths (grep -r . /sys/devices/system/cpu/cpu*/cpuidle)"
+    };
     losses.add("unnamed_cpu", nameless, Severity::Warning, advice, None);
     let advice = "values that are no numbers where one belongs: compare them with the original";
     losses.add("unread_value", unread, Severity::Warning, advice, None);
@@ -187,7 +247,7 @@ fn label(name: &str, prefix: &str) -> String {
 /// The value behind a path: on its line, or on the next that is not blank and
 /// names no path.
 fn value<'a>(rest: &'a str, lines: &mut std::iter::Peekable<std::str::Lines<'a>>) -> &'a str {
-    let here = rest.trim_start_matches([':', '=']).trim();
+    let here = rest.trim_start_matches([':', '=', ' ', '\t']).trim();
     if !here.is_empty() && here != "<==" {
         return here;
     }
@@ -202,8 +262,30 @@ fn split(text: &str) -> Option<(&str, &str)> {
     Some((text[..at].trim(), &text[at + 1..]))
 }
 
+/// The text without the sequences that colour a terminal, if it has any.
+fn without_colours(text: &str) -> Option<String> {
+    if !text.contains('\u{1b}') {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\u{1b}') {
+        out += &rest[..at];
+        rest = &rest[at + 1..];
+        let end = rest.find(|c: char| c.is_ascii_alphabetic()).map_or(rest.len(), |i| i + 1);
+        rest = &rest[end..];
+    }
+    Some(out + rest)
+}
+
+/// A value without the number of its line, which `grep -n` puts in front.
+fn without_line(value: &str) -> &str {
+    value.strip_prefix("1:").unwrap_or(value)
+}
+
 /// Sets one value; false if it is no number where one belongs.
 fn set(s: &mut StateSeen, attribute: &str, value: &str) -> bool {
+    let value = without_line(value);
     let n: Option<u64> = value.parse().ok();
     let c = &mut s.counters;
     let place = match attribute {
@@ -236,47 +318,92 @@ fn set(s: &mut StateSeen, attribute: &str, value: &str) -> bool {
     n.is_some()
 }
 
-/// Order of values in `cat cpu*/cpuidle/state*/*`.
-const BARE: [&str; 12] = [
-    "above",
-    "below",
-    "default_status",
-    "desc",
-    "disable",
-    "latency",
-    "name",
-    "power",
-    "rejected",
-    "residency",
-    "time",
-    "usage",
+/// Orders of values in `cat cpu*/cpuidle/state*/*`, that of today's kernels first:
+/// older ones lack one attribute after another.
+const BARE: [&[&str]; 5] = [
+    &[
+        "above",
+        "below",
+        "default_status",
+        "desc",
+        "disable",
+        "latency",
+        "name",
+        "power",
+        "rejected",
+        "residency",
+        "time",
+        "usage",
+    ],
+    &[
+        "above",
+        "below",
+        "default_status",
+        "desc",
+        "disable",
+        "latency",
+        "name",
+        "power",
+        "residency",
+        "time",
+        "usage",
+    ],
+    &[
+        "above",
+        "below",
+        "desc",
+        "disable",
+        "latency",
+        "name",
+        "power",
+        "residency",
+        "time",
+        "usage",
+    ],
+    &["desc", "disable", "latency", "name", "power", "residency", "time", "usage"],
+    &["desc", "disable", "latency", "name", "power", "time", "usage"],
 ];
 
 /// One state of bare values, or `None` if the lines are something else.
-fn bare_state(lines: &[&str]) -> Option<StateSeen> {
+fn bare_state(order: &[&str], lines: &[&str]) -> Option<StateSeen> {
     let mut s = StateSeen::default();
-    if lines.len() < BARE.len() || !matches!(lines[2], "enabled" | "disabled") {
-        return None;
-    }
-    lines[7].parse::<u64>().ok()?;
-    BARE.iter().zip(lines).all(|(a, v)| set(&mut s, a, v.trim())).then_some(s)
+    let fits = |(attribute, line): (&&str, &&str)| {
+        let value = line.trim();
+        match *attribute {
+            "default_status" => matches!(value, "enabled" | "disabled"),
+            "name" | "desc" => !is_number(value) && set(&mut s, attribute, value),
+            "power" => is_number(value),
+            _ => set(&mut s, attribute, value),
+        }
+    };
+    (lines.len() >= order.len() && order.iter().zip(lines).all(fits)).then_some(s)
+}
+
+/// The order in which a text has its values, if it is bare values.
+fn order(lines: &[&str]) -> Option<&'static [&'static str]> {
+    BARE.into_iter().find(|order| {
+        let next = lines.get(order.len()..).unwrap_or_default();
+        bare_state(order, lines).is_some()
+            && (next.len() < order.len() || bare_state(order, next).is_some())
+    })
 }
 
 /// Whether a text is bare values, as `cat` of all attributes prints them.
 pub fn is_bare(text: &str) -> bool {
-    let lines: Vec<&str> = text.lines().take(BARE.len()).collect();
-    bare_state(&lines).is_some()
+    let lines: Vec<&str> = text.lines().take(2 * BARE[0].len()).collect();
+    order(&lines).is_some()
 }
 
 /// Reads bare values. CPUs are not named, so they are numbered in order; a CPU
 /// begins where the name of the first state comes again.
 pub fn bare(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
     let lines: Vec<&str> = text.lines().collect();
+    let Some(order) = order(&lines) else { return };
     let mut snapshot = Snapshot { label: name.to_owned(), ..Snapshot::default() };
     let (mut cpu, mut state, mut at) = (0, 0, 0);
     let mut first: Option<String> = None;
-    while let Some(s) = lines.get(at..).and_then(bare_state) {
-        at += BARE.len();
+    while let Some(s) = lines.get(at..).and_then(|l| bare_state(order, l)) {
+        at += order.len();
         if first.is_none() {
             first.clone_from(&s.name);
         } else if s.name == first {

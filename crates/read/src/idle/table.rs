@@ -5,7 +5,27 @@ use dormouse_model::loss::{Losses, Severity};
 
 /// Whether a text has lines of `cpupower idle-info`.
 pub fn is_idle_info(text: &str) -> bool {
-    text.lines().any(|l| plain(l).starts_with("Flags/Description:"))
+    text.lines().map(plain).any(|l| l.starts_with("Flags/Description:") || old_state(l).is_some())
+}
+
+/// One state as `cpupower idle-info --proc` prints it, like the file of ACPI that
+/// old kernels had: `C2: type[C2] promotion[--] latency[001] usage[00000219]
+/// duration[00000000000000013370]`.
+fn old_state(line: &str) -> Option<StateSeen> {
+    let (name, rest) = line.split_once(':')?;
+    let value = |key: &str| -> Option<&str> {
+        let at = rest.find(key)? + key.len();
+        rest[at..].strip_prefix('[')?.split(']').next()
+    };
+    value("type")?;
+    let n = |key: &str| value(key)?.parse().ok();
+    Some(StateSeen {
+        name: Some(name.trim_start_matches('*').trim().to_owned()),
+        latency: n("latency"),
+        residency: n("residency"),
+        counters: Counters { usage: n("usage"), time: n("duration"), ..Counters::default() },
+        ..StateSeen::default()
+    })
 }
 
 /// A line without the marks of a mail that quotes it.
@@ -21,6 +41,8 @@ pub fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut L
     let (mut nameless, mut unread) = (0, 0);
     let mut state: Option<StateSeen> = None;
     let mut previous = "";
+    // What stands between two CPUs tells whether they are of one call.
+    let mut apart = false;
     let mut keep = |snapshot: &mut Snapshot, cpu: Option<u32>, state: Option<StateSeen>| {
         let Some(s) = state else { return };
         nameless += u64::from(cpu.is_none());
@@ -32,9 +54,15 @@ pub fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut L
         let after = |key: &str| line.strip_prefix(key).map(str::trim);
         if let Some(driver) = after("CPUidle driver:") {
             keep(&mut snapshot, cpu, state.take());
+            // With several CPUs the driver is named before each.
+            if !apart && snapshot.driver.as_deref() == Some(driver) && !snapshot.cpus.is_empty() {
+                cpu = None;
+                continue;
+            }
             if !snapshot.cpus.is_empty() {
                 out.push(core::mem::take(&mut snapshot));
             }
+            apart = false;
             snapshot = Snapshot {
                 label: name.to_owned(),
                 driver: Some(driver.to_owned()),
@@ -43,9 +71,17 @@ pub fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut L
             cpu = None;
         } else if let Some(governor) = after("CPUidle governor:") {
             snapshot.governor = Some(governor.to_owned());
-        } else if let Some(n) = after("analyzing CPU") {
+        } else if let Some(n) = after("analyzing CPU").or(after("Analyzing CPU")) {
             keep(&mut snapshot, cpu, state.take());
             cpu = n.trim_end_matches(':').parse().ok();
+            // The same CPU again: another moment.
+            if cpu.is_some_and(|cpu| snapshot.cpus.contains_key(&cpu)) {
+                let next = Snapshot { cpus: Default::default(), ..snapshot.clone() };
+                out.push(core::mem::replace(&mut snapshot, next));
+            }
+        } else if let Some(s) = old_state(line) {
+            keep(&mut snapshot, cpu, state.take());
+            keep(&mut snapshot, cpu, Some(s));
         } else if let Some(desc) = after("Flags/Description:") {
             keep(&mut snapshot, cpu, state.take());
             let (name, disabled) = match previous.trim_end_matches([':', ' ']) {
@@ -65,6 +101,7 @@ pub fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut L
                 Some("Usage") => &mut s.counters.usage,
                 Some("Duration") => &mut s.counters.time,
                 _ => {
+                    apart |= !line.is_empty() && !line.ends_with(':');
                     previous = line;
                     continue;
                 }
@@ -88,6 +125,97 @@ pub fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut L
     losses.add("unnamed_cpu", nameless, Severity::Warning, advice, None);
     let advice = "values that are no numbers where one belongs: compare them with the original";
     losses.add("unread_value", unread, Severity::Warning, advice, None);
+}
+
+/// Whether a line is the head of a table that people make of the counters:
+/// `State Ratio Avg(ms) Count Over-pred Under-pred`.
+fn is_posted_head(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    words.first() == Some(&"State")
+        && words.contains(&"Count")
+        && words.iter().any(|w| matches!(*w, "Over-pred" | "Under-pred" | "Avg(ms)"))
+}
+
+/// Whether a text has such a table.
+pub fn is_posted(text: &str) -> bool {
+    text.lines().any(|l| is_posted_head(plain(l)))
+}
+
+/// Reads such tables, each a snapshot of one CPU; a share with a number in
+/// brackets is that number.
+pub fn posted(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
+    let first = out.len();
+    let mut columns: Vec<&str> = Vec::new();
+    let mut unread = 0;
+    for line in text.lines().map(plain) {
+        if is_posted_head(line) {
+            columns = line.split_whitespace().collect();
+            out.push(Snapshot { label: name.to_owned(), ..Snapshot::default() });
+            continue;
+        }
+        if line.is_empty() || line.bytes().all(|b| b == b'-') {
+            // A blank line ends a table that has begun.
+            if out[first..].last().is_some_and(|s| !s.cpus.is_empty()) && line.is_empty() {
+                columns.clear();
+            }
+            continue;
+        }
+        let Some(snapshot) = out[first..].last_mut().filter(|_| !columns.is_empty()) else {
+            continue;
+        };
+        match posted_state(&columns, line) {
+            Some(s) => {
+                let states = snapshot.cpus.entry(0).or_default();
+                states.insert(states.len() as u32, s);
+            }
+            None => unread += 1,
+        }
+    }
+    let mut i = 0;
+    out.retain(|s| {
+        i += 1;
+        i <= first || !s.cpus.is_empty()
+    });
+    let count = out.len() - first;
+    if count > 1 {
+        for (i, s) in out[first..].iter_mut().enumerate() {
+            s.label = format!("{} ({} of {count})", s.label, i + 1);
+        }
+    }
+    let advice = "lines of a table of states that do not fit its head: they are left out";
+    losses.add("unread_line", unread, Severity::Warning, advice, None);
+}
+
+fn posted_state(columns: &[&str], line: &str) -> Option<StateSeen> {
+    // `52.7% (89450)` is one cell, and so is `30.4%  (7)`.
+    let mut cells: Vec<&str> = Vec::new();
+    for word in line.split_whitespace() {
+        match word.strip_prefix('(').and_then(|w| w.strip_suffix(')')) {
+            Some(n) => *cells.last_mut()? = n,
+            None => cells.push(word),
+        }
+    }
+    if cells.len() != columns.len() {
+        return None;
+    }
+    let cell = |key: &str| columns.iter().position(|c| *c == key).map(|i| cells[i]);
+    let n = |key: &str| cell(key).and_then(|c| c.parse::<u64>().ok());
+    let usage = n("Count")?;
+    let hundredths = cell("Avg(ms)").and_then(|c| {
+        let (whole, part) = c.split_once('.').unwrap_or((c, ""));
+        format!("{whole}{:0<2}", part.get(..2).unwrap_or(part)).parse::<u64>().ok()
+    });
+    Some(StateSeen {
+        name: Some(cells[0].to_owned()),
+        counters: Counters {
+            usage: Some(usage),
+            time: hundredths.and_then(|h| h.checked_mul(10)?.checked_mul(usage)),
+            above: n("Over-pred"),
+            below: n("Under-pred"),
+            ..Counters::default()
+        },
+        ..StateSeen::default()
+    })
 }
 
 /// Columns of a table with a line for each state of a machine.

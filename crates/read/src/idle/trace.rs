@@ -1,23 +1,58 @@
 //! Sleeps in a trace.
 
 use super::Keep;
+use super::causes::Causes;
+use super::decisions::Decisions;
+use crate::babeltrace;
 use crate::event::{EventSink, Kind, Stamp, TraceEvent, number, word};
-use dormouse_idle::tally::{Sleeps, Tally};
+use dormouse_idle::state::{StateSet, Table};
+use dormouse_idle::tally::{Sleeps, Tally, Woke};
 use dormouse_idle::wake::Episode;
 use dormouse_model::loss::{Losses, Severity};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// State of `cpu_idle` that says a CPU is awake (`PWR_EVENT_EXIT`, -1 as u32).
-const AWAKE: u64 = 4_294_967_295;
+/// State of `cpu_idle` that says a CPU is awake (`PWR_EVENT_EXIT`, -1 as u32, which
+/// some programs print as they please).
+pub fn is_awake(state: &[u8]) -> bool {
+    matches!(state, b"4294967295" | b"-1" | b"18446744073709551615" | b"0xffffffff")
+}
 
-/// Counts the sleeps of a trace.
-pub fn read(name: &str, bytes: &[u8], tally: Tally, keep: Keep, losses: &mut Losses) -> Sleeps {
+/// Time may run back by so much within one trace, ns: clocks of CPUs differ, and
+/// buffers are merged late.
+const BACKWARDS: i64 = 1_000_000_000;
+
+/// Tables by CPU, with the states that are disabled.
+pub type Tables = BTreeMap<u32, (Table, StateSet)>;
+
+/// Counts the sleeps of a text or file: one trace, or several one after another.
+pub fn read(
+    name: &str,
+    bytes: &[u8],
+    tables: &Tables,
+    keep: Keep,
+    losses: &mut Losses,
+) -> Vec<Sleeps> {
     let mut sink = Sink {
+        name,
+        tables,
         keep: keep == Keep::Episodes,
-        out: Sleeps { name: name.into(), tally, ..Sleeps::default() },
-        ..Sink::default()
+        part: Part::new(name, tables),
+        done: Vec::new(),
+        damaged: 0,
+        lost: 0,
     };
-    crate::events(bytes, &mut sink, losses);
+    let unescaped = inside_json(bytes);
+    let bytes = unescaped.as_deref().unwrap_or(bytes);
+    if babeltrace::is_babeltrace(bytes) {
+        babeltrace::events(bytes, &mut sink, losses);
+    } else if crate::tracedat::is_trace_dat(bytes) || crate::perfetto::is_perfetto(head(bytes)) {
+        crate::events(bytes, &mut sink, losses);
+    } else {
+        for part in parts(bytes) {
+            crate::events(part, &mut sink, losses);
+            sink.next();
+        }
+    }
     let advice = "lines of idle events that cannot be understood: compare them with the original";
     losses.add("damaged_line", sink.damaged, Severity::Warning, advice, None);
     let advice =
@@ -26,28 +61,71 @@ pub fn read(name: &str, bytes: &[u8], tally: Tally, keep: Keep, losses: &mut Los
     sink.finish()
 }
 
-#[derive(Default)]
-struct Sink {
-    keep: bool,
-    out: Sleeps,
-    numbers: HashMap<Vec<u8>, u32>,
-    damaged: u64,
-    lost: u64,
-    /// Task switches were recorded.
-    switches: bool,
+/// As much as formats are told apart by.
+fn head(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len().min(64 << 10)]
 }
 
-impl Sink {
-    /// Anything on a CPU while `pid` is its current task: if that is not the
-    /// idle task, the CPU left the idle loop after its last sleep.
-    fn task(&mut self, cpu: u32, pid: i32, event: &[u8]) {
-        self.switches |= event == b"sched_switch";
-        if pid == 0 {
-            return;
+/// Traces that were written one behind another: a head begins the next one if
+/// the one before has sleeps.
+fn parts(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut out = Vec::new();
+    let mut begin = 0;
+    for at in memchr::memmem::find_iter(bytes, b"\n# tracer:") {
+        if memchr::memmem::find(&bytes[begin..at], b"cpu_idle: ").is_some() {
+            out.push(&bytes[begin..=at]);
+            begin = at + 1;
         }
-        if let Some(e) = self.out.episodes.get_mut(&cpu).and_then(|l| l.last_mut()) {
-            e.ran = Some(true);
+    }
+    out.push(&bytes[begin..]);
+    out
+}
+
+/// The text of ftrace inside a JSON trace of a browser, where it is one string.
+fn inside_json(bytes: &[u8]) -> Option<Vec<u8>> {
+    const KEY: &[u8] = b"\"systemTraceEvents\"";
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return None;
+    }
+    let at = memchr::memmem::find(bytes, KEY)? + KEY.len();
+    let open = at + memchr::memchr(b'"', &bytes[at..])? + 1;
+    let mut out = Vec::with_capacity(bytes.len() - open);
+    let mut rest = bytes[open..].iter();
+    while let Some(&b) = rest.next() {
+        match b {
+            b'"' => break,
+            b'\\' => out.push(match rest.next()? {
+                b'n' => b'\n',
+                b't' => b'\t',
+                other => *other,
+            }),
+            b => out.push(b),
         }
+    }
+    Some(out)
+}
+
+/// One trace.
+#[derive(Default)]
+struct Part {
+    out: Sleeps,
+    numbers: HashMap<Vec<u8>, u32>,
+    /// Task switches were recorded.
+    switches: bool,
+    /// The latest time, ns.
+    last: Option<i64>,
+    /// CPUs whose open sleep a timer has ended already.
+    timer_in: BTreeSet<u32>,
+    causes: Causes,
+    decisions: Decisions,
+}
+
+impl Part {
+    fn new(name: &str, tables: &Tables) -> Part {
+        let tally = Tally::with_tables(tables.clone());
+        let causes = Causes::new(tables.clone());
+        let out = Sleeps { name: name.into(), tally, ..Sleeps::default() };
+        Part { out, causes, ..Part::default() }
     }
 
     /// Where task switches were recorded, sleeps without one had none.
@@ -57,33 +135,127 @@ impl Sink {
                 e.ran.get_or_insert(false);
             }
         }
+        self.out.wakes = self.causes.finish();
+        self.out.steps = self.decisions.steps;
         self.out
+    }
+}
+
+struct Sink<'a> {
+    name: &'a str,
+    tables: &'a Tables,
+    keep: bool,
+    part: Part,
+    done: Vec<Sleeps>,
+    damaged: u64,
+    lost: u64,
+}
+
+impl Sink<'_> {
+    /// Anything on a CPU while `pid` is its current task: if that is not the
+    /// idle task, the CPU left the idle loop after its last sleep.
+    fn task(&mut self, cpu: u32, pid: i32, event: &[u8]) {
+        self.part.switches |= event == b"sched_switch";
+        if pid == 0 {
+            return;
+        }
+        if let Some(e) = self.part.out.episodes.get_mut(&cpu).and_then(|l| l.last_mut()) {
+            e.ran = Some(true);
+        }
+    }
+
+    /// What follows is another trace.
+    fn next(&mut self) {
+        let part = core::mem::replace(&mut self.part, Part::new(self.name, self.tables));
+        self.damaged += part.decisions.damaged;
+        let sleeps = part.finish();
+        if sleeps.tally.cpus.is_empty() {
+            // Nothing but what stands around a trace.
+            self.part.out.events = sleeps.events;
+        } else {
+            self.done.push(sleeps);
+        }
+    }
+
+    /// Every trace; those that are the CPUs of one machine are joined.
+    fn finish(mut self) -> Vec<Sleeps> {
+        let rest = core::mem::take(&mut self.part).finish();
+        let mut out: Vec<Sleeps> = Vec::new();
+        for s in self.done.into_iter().chain([rest]) {
+            if s.tally.cpus.is_empty() && !out.is_empty() {
+                out[0].events += s.events;
+                continue;
+            }
+            match out.last_mut().filter(|o| is_other_cpu(o, &s)) {
+                Some(o) => join(o, s),
+                None => out.push(s),
+            }
+        }
+        let count = out.len();
+        if count > 1 {
+            for (i, s) in out.iter_mut().enumerate() {
+                s.name = format!("{} ({} of {count})", s.name, i + 1);
+            }
+        }
+        out
     }
 
     /// The first thing that a CPU does after a sleep is taken for what woke it.
     fn waker(&mut self, cpu: u32, cause: &[u8]) {
-        let next = self.numbers.len() as u32;
-        let number = match self.numbers.get(cause) {
+        let next = self.part.numbers.len() as u32;
+        let number = match self.part.numbers.get(cause) {
             Some(&n) => n,
             None => {
-                self.numbers.insert(cause.to_vec(), next);
-                self.out.wakers.push(String::from_utf8_lossy(cause).into_owned());
+                self.part.numbers.insert(cause.to_vec(), next);
+                self.part.out.wakers.push(String::from_utf8_lossy(cause).into_owned());
                 next
             }
         };
-        self.out.has_wakers = true;
-        let woke = self.out.tally.woken_by(cpu, number);
-        if woke
-            && self.keep
-            && memchr::memmem::find(cause, b"timer").is_some()
-            && let Some(e) = self.out.episodes.get_mut(&cpu).and_then(|l| l.last_mut())
-        {
-            e.timer = true;
+        self.part.out.has_wakers = true;
+        let woke = self.part.out.tally.woken_by(cpu, number);
+        if !self.keep || memchr::memmem::find(cause, b"timer").is_none() {
+            return;
+        }
+        match woke {
+            Woke::No => {}
+            Woke::Open => {
+                self.part.timer_in.insert(cpu);
+            }
+            Woke::Last => {
+                if let Some(e) = self.part.out.episodes.get_mut(&cpu).and_then(|l| l.last_mut()) {
+                    e.timer = true;
+                }
+            }
         }
     }
 }
 
-impl EventSink for Sink {
+/// Whether `b` is of other CPUs than `a`, at the same time: the buffers of one
+/// machine, written one behind another.
+fn is_other_cpu(a: &Sleeps, b: &Sleeps) -> bool {
+    let (Some((a0, a1)), Some((b0, b1))) = (a.tally.span, b.tally.span) else { return false };
+    let disjoint = b.tally.cpus.keys().all(|cpu| !a.tally.cpus.contains_key(cpu));
+    disjoint && a0 <= b1 && b0 <= a1
+}
+
+/// Adds the CPUs of `b` to `a`.
+fn join(a: &mut Sleeps, mut b: Sleeps) {
+    let offset = a.wakers.len() as u32;
+    for c in b.tally.cpus.values_mut() {
+        c.wakers =
+            core::mem::take(&mut c.wakers).into_iter().map(|(n, k)| (n + offset, k)).collect();
+    }
+    a.wakers.append(&mut b.wakers);
+    a.episodes.append(&mut b.episodes);
+    a.wakes.append(&mut b.wakes);
+    a.steps.append(&mut b.steps);
+    a.events += b.events;
+    a.has_misses |= b.has_misses;
+    a.has_wakers |= b.has_wakers;
+    a.tally.join(b.tally);
+}
+
+impl EventSink for Sink<'_> {
     fn wants(&self, event: &[u8]) -> bool {
         // Whatever a task does shows that a CPU left the idle loop.
         self.keep
@@ -105,44 +277,59 @@ impl EventSink for Sink {
         true
     }
 
-    fn unused(&mut self, count: u64) {
-        self.out.events += count;
+    fn unused(&mut self, _: Kind, count: u64) {
+        self.part.out.events += count;
     }
 
     fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>) {
         if let TraceEvent::Lost { count } = event {
             self.lost += count.unwrap_or(1);
+            self.part.out.tally.lost((stamp.cpu != u32::MAX).then_some(stamp.cpu));
             return;
         }
-        self.out.events += 1;
+        let now = stamp.time.0;
+        if self.part.last.is_some_and(|last| now.saturating_add(BACKWARDS) < last) {
+            self.next();
+        }
+        self.part.last = Some(self.part.last.map_or(now, |last| last.max(now)));
+        self.part.out.events += 1;
+        if self.keep {
+            self.part.causes.event(stamp, event);
+            self.part.decisions.event(stamp, event);
+        }
         if self.keep && Kind::of(event.name()) != Kind::Idle {
             self.task(stamp.cpu, stamp.pid, event.name());
         }
         let TraceEvent::Other { name, text } = event else { return };
         let time = stamp.time.0;
+        // Lines of a string of a script, as early systraces have them.
+        let text = text.strip_suffix(b"\\n\\").unwrap_or(text);
         match name {
             b"cpu_idle" => match (number(text, b"state"), number(text, b"cpu_id")) {
-                (Some(AWAKE), Some(cpu)) => {
-                    self.out.tally.seen(time);
-                    let slept = self.out.tally.exit(cpu as u32, time);
+                (_, Some(cpu)) if word(text, b"state").is_some_and(is_awake) => {
+                    self.part.out.tally.seen(time);
+                    let slept = self.part.out.tally.exit(cpu as u32, time);
                     if let Some((state, enter)) = slept.filter(|_| self.keep) {
-                        let e = Episode { enter, exit: time, state, timer: false, ran: None };
-                        self.out.episodes.entry(cpu as u32).or_default().push(e);
+                        let timer = self.part.timer_in.remove(&(cpu as u32));
+                        let e = Episode { enter, exit: time, state, timer, ran: None };
+                        self.part.out.episodes.entry(cpu as u32).or_default().push(e);
                     }
                 }
                 // The kernel has room for ten states; a driver numbers them.
                 (Some(state), Some(cpu)) if state < 64 => {
-                    self.out.tally.seen(time);
-                    self.out.tally.enter(cpu as u32, time, state as u32);
+                    self.part.out.tally.seen(time);
+                    self.part.out.tally.enter(cpu as u32, time, state as u32);
                 }
                 _ => self.damaged += 1,
             },
+            // While a governor is exchanged CPUs sleep without one.
+            b"idle_en" => self.part.out.episodes.clear(),
             b"cpu_idle_miss" => {
                 let above = word(text, b"type").map(|w| w == b"above");
                 match (number(text, b"state"), number(text, b"cpu_id"), above) {
                     (Some(state), Some(cpu), Some(above)) if state < 64 => {
-                        self.out.has_misses = true;
-                        self.out.tally.miss(cpu as u32, state as u32, above);
+                        self.part.out.has_misses = true;
+                        self.part.out.tally.miss(cpu as u32, state as u32, above);
                     }
                     _ => self.damaged += 1,
                 }

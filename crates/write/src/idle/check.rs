@@ -2,7 +2,8 @@
 
 use super::show::wrap;
 use crate::text::safe;
-use crate::wording::realtime::{command_line, fault, mend, named, worst};
+use crate::wording::next::{next, run, word};
+use crate::wording::realtime::{command, command_line, fault, mend, named, worst};
 use dormouse_idle::realtime::{Fault, Report};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -65,11 +66,12 @@ pub fn text(r: &Report, budget: i64, files: usize, written: Option<&str>, again:
         let _ = writeln!(out, "Wrote {}.", safe(path));
     }
     out.push('\n');
-    out + &wrap(&match (r.faults.is_empty(), written) {
-        (true, _) => "Next: measure it: cyclictest -m -p 80 -D 10m".to_string(),
-        (false, None) => format!("Next: dormouse {again}"),
-        (false, Some(path)) => format!("Next: read {}, run it as root, check again", safe(path)),
-    })
+    out + &match (r.faults.is_empty(), written) {
+        (true, _) => run("cyclictest -m -p 80 -D 10m"),
+        (false, None) => next(again),
+        // Whoever runs a script as root reads it first.
+        (false, Some(path)) => run(&format!("less {0}; sudo sh {0}", word(path))),
+    }
 }
 
 /// A line of the list, its text in a column of its own.
@@ -98,24 +100,34 @@ fn item(head: &str, text: &str) -> String {
 pub fn script(r: &Report, budget: i64) -> String {
     let mut out = String::from(
         "#!/bin/sh\n# dormouse: settings for real-time CPUs. Run as root; they last until the next\n\
-         # start, which is also how to undo them.\nset -e\n",
+         # start, which is also how to undo them. What the kernel refuses is named, and\n\
+         # the rest is set: it refuses interrupts that it spreads over CPUs itself\n\
+         # (isolcpus=managed_irq keeps those away).\n\
+         refused=0\n\
+         put() {\n    { echo \"$1\" >\"$2\"; } 2>/dev/null && return\n    \
+         echo \"refused: $1 in $2\" >&2\n    refused=1\n}\n",
     );
-    for f in &r.faults {
-        if let Some(command) = mend(f, r, budget) {
-            let _ = writeln!(out, "{command}");
+    let mut seen = std::collections::BTreeSet::new();
+    for (path, value) in r.faults.iter().flat_map(|f| mend(f, r, budget)) {
+        // Two faults may have one cure.
+        if seen.insert(path.clone()) {
+            let _ = writeln!(out, "put {value} {path}");
         }
     }
     let words = command_line(r);
     if !words.is_empty() {
         let _ = writeln!(out, "# For the kernel command line, then restart:\n# {words}");
     }
-    out
+    out + "exit $refused\n"
 }
 
 /// The same for programs.
 pub fn json(r: &Report, budget: i64) -> Value {
-    let one =
-        |f: &Fault| json!({ "what": fault(f), "worst_ns": f.worst(), "mend": mend(f, r, budget) });
+    let mends = |f: &Fault| -> Option<String> {
+        let list: Vec<String> = mend(f, r, budget).iter().map(command).collect();
+        (!list.is_empty()).then(|| list.join("; "))
+    };
+    let one = |f: &Fault| json!({ "what": fault(f), "worst_ns": f.worst(), "mend": mends(f) });
     json!({
         "schema": SCHEMA,
         "cpus": r.cpus,
@@ -162,12 +174,30 @@ mod tests {
         assert!(text.ends_with("Next: dormouse idle check --realtime -o mend.sh\n"), "{text}");
         let script = script(&r, 10_000);
         for line in [
-            "echo 10 > /sys/devices/system/cpu/cpu2/power/pm_qos_resume_latency_us\n",
-            "echo 0-1 > /proc/irq/24/smp_affinity_list\n",
+            "put 10 /sys/devices/system/cpu/cpu2/power/pm_qos_resume_latency_us\n",
+            "put 0-1 /proc/irq/24/smp_affinity_list\n",
             "# nohz_full=2-3\n",
         ] {
             assert!(script.contains(line), "{line}: {script}");
         }
         assert!(super::text(&report(vec![]), 10_000, 40, None, "").starts_with("CPUs 2-3 follow"));
+    }
+
+    /// A shell runs the script on files that stand for the kernel's.
+    #[test]
+    fn the_script_goes_on_after_what_is_refused_and_names_it() {
+        let dir = std::env::temp_dir().join(format!("dormouse-mend-{}", std::process::id()));
+        std::fs::create_dir_all(dir.join("proc/irq/25")).expect("a folder");
+        let irq = |irq| Fault::Interrupt { irq, cpus: BTreeSet::from([2]) };
+        let script = script(&report(vec![irq(24), irq(25)]), 10_000);
+        let script = script.replace("/proc/", &format!("{}/proc/", dir.display()));
+        let run = std::process::Command::new("sh").arg("-c").arg(&script).output().expect("sh");
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        let file = dir.join("proc/irq/25/smp_affinity_list");
+        assert_eq!(std::fs::read_to_string(file).expect("set"), "0-1\n");
+        assert_eq!(run.status.code(), Some(1), "{said}");
+        let refused = format!("refused: 0-1 in {}/proc/irq/24/smp_affinity_list\n", dir.display());
+        assert_eq!(said, refused);
+        std::fs::remove_dir_all(&dir).expect("removed");
     }
 }

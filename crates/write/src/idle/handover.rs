@@ -9,6 +9,8 @@ use std::fmt::Write as _;
 pub struct Change {
     /// Governor, if another.
     pub governor: Option<String>,
+    /// The governor before that, to undo the change.
+    pub governor_before: Option<String>,
     /// Limit of each CPU, ns; CPUs without one are left alone.
     pub limits: Vec<(u32, i64)>,
     /// One limit for all CPUs, ns.
@@ -40,13 +42,16 @@ impl Change {
         out
     }
 
-    /// What undoes each write. What the governor was is not known here.
+    /// What undoes each write, the last one first. A limit or a disabled state
+    /// is lifted; the governor is as it was, if that is known.
     fn undo(&self) -> Vec<(String, String)> {
         let back = |(path, _): (String, String)| {
-            let value = "0".to_string();
-            (!path.ends_with("current_governor")).then_some((path, value))
+            if path.ends_with("current_governor") {
+                return Some((path, self.governor_before.clone()?));
+            }
+            Some((path, "0".to_string()))
         };
-        self.writes().into_iter().filter_map(back).collect()
+        self.writes().into_iter().rev().filter_map(back).collect()
     }
 
     /// Words for the kernel command line; empty if none is needed.
@@ -190,6 +195,7 @@ mod tests {
     fn files_say_what_they_write_and_how_to_undo_it() {
         let c = Change {
             governor: Some("menu".into()),
+            governor_before: Some("ladder".into()),
             limits: vec![(2, 0), (3, 50_000), (4, UNLIMITED)],
             disable: vec![(2, 3)],
             max_cstate: Some(2),
@@ -217,6 +223,13 @@ mod tests {
         assert!(unit.contains(
             "ExecStop=/bin/sh -c 'echo 0 > /sys/devices/system/cpu/cpu2/cpuidle/state3/disable'"
         ));
+        assert!(
+            unit.contains(
+                "ExecStop=/bin/sh -c 'echo ladder > /sys/devices/system/cpu/cpuidle/current_governor'"
+            ),
+            "{unit}"
+        );
+        assert_eq!(unit.matches("ExecStart=").count(), unit.matches("ExecStop=").count());
         assert!(text("cmdline").ends_with("\nintel_idle.max_cstate=2\n"));
         assert!(text("tuned.conf").contains("cmdline_dormouse=intel_idle.max_cstate=2"));
     }

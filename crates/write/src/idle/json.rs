@@ -4,7 +4,8 @@
 use super::{Outlook, Page};
 use dormouse_idle::contrast::{Contrast, contrast, pairs};
 use dormouse_idle::doubt::Doubt;
-use dormouse_idle::oracle::Bound;
+use dormouse_idle::oracle::{Bound, Oracles};
+use dormouse_idle::pack::Packed;
 use dormouse_idle::predict::Account;
 use dormouse_idle::section::{Finding, Section, finding, of_snapshot, of_trace, totals};
 use dormouse_idle::snapshot::Snapshot;
@@ -27,8 +28,23 @@ pub fn show(page: &Page) -> Value {
         "difference": page.difference.map(snapshot),
         "contrast": contrast(&pairs(page.snapshots)).map(|c| both(&c)),
         "traces": page.traces.iter().map(trace).collect::<Vec<_>>(),
+        "packed": page.packed.iter().map(|t| t.iter().map(packed).collect()).collect::<Vec<Vec<_>>>(),
         "turbostat": page.runs.iter().map(run).collect::<Vec<_>>(),
         "losses": losses(page.losses),
+    })
+}
+
+fn packed(p: &Packed) -> Value {
+    json!({
+        "cpus": p.cpus,
+        "wakeups": p.wakes,
+        "all_asleep_ns": p.asleep,
+        "deep_ns": p.deep,
+        "longest_ns": p.longest,
+        "pieces": p.pieces,
+        "delayed": p.delayed,
+        "waited_ns": i64::try_from(p.waited).ok(),
+        "longest_wait_ns": p.most,
     })
 }
 
@@ -114,6 +130,7 @@ fn trace(t: &Sleeps) -> Value {
             "began_before_trace": c.unbegun,
             "open_at_end": c.open.map(|o| o.0),
             "without_end": c.overlaps,
+            "torn_by_lost_events": c.torn,
         })
     };
     json!({
@@ -258,11 +275,12 @@ fn account(o: &Outlook, a: &Account) -> Value {
         },
         "waited_ns": whole(a.waited()),
         "energy": energy(given, a.energy),
-        "bounds": {
+        // Not computed for settings that were only tried.
+        "bounds": (a.oracles != Oracles::default()).then(|| json!({
             "clairvoyant": bound(a.oracles.select),
             "clairvoyant_prewake": bound(a.oracles.prewake),
             "shallowest": bound(a.oracles.shallowest),
             "front": a.oracles.pareto().into_iter().map(bound).collect::<Vec<_>>(),
-        },
+        })),
     })
 }

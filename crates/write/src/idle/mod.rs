@@ -4,13 +4,16 @@ pub mod check;
 mod contrast;
 pub mod handover;
 pub mod json;
-mod numbers;
+pub(crate) mod numbers;
+mod pack;
 mod predict;
 mod setting;
 mod show;
 pub mod tune;
 mod turbostat;
+mod verdict;
 
 pub use predict::{Outlook, TRUSTED, predict};
 pub use setting::words as setting_words;
 pub use show::{Page, show};
+pub use verdict::verdicts;

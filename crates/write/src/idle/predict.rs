@@ -3,6 +3,7 @@
 use super::numbers::{percent, seconds, us};
 use super::show::wrap;
 use crate::text::{fit, safe};
+use crate::wording::next::next;
 use crate::wording::number::grouped;
 use dormouse_idle::governors::{Kind, Version};
 use dormouse_idle::predict::{Account, Spent};
@@ -40,6 +41,10 @@ pub struct Outlook<'a> {
     /// Every limit that makes a difference, ns, and what follows; empty unless
     /// asked for.
     pub sweep: &'a [(i64, Account)],
+    /// The input as it was typed.
+    pub input: &'a str,
+    /// Options that say how it was recorded, each behind a blank.
+    pub present: &'a str,
 }
 
 impl Outlook<'_> {
@@ -90,6 +95,12 @@ pub fn predict(o: &Outlook) -> String {
         if o.cpus == 1 { "" } else { "s" },
         points(apart)
     ));
+    if o.governors.iter().any(|g| !g.1.is_verified()) {
+        out += &wrap(
+            "Caution: the rules of 6.1 are read in its source and worked out by hand, not verified \
+             on a kernel; no task is taken to wait for I/O.",
+        );
+    }
     let mut columns = vec![("recorded", o.recorded), ("model now", &now.states[..])];
     if told {
         columns.push(("changed", &then.states[..]));
@@ -159,13 +170,30 @@ pub fn predict(o: &Outlook) -> String {
             |p| format!("as given ({})", safe(p))
         )
     ));
+    if !trusted {
+        out += &wrap(NAME_WHAT_WAS);
+    }
     out.push('\n');
-    out += match (trusted, o.changed) {
-        (false, _) => "Next: name what was in use: --from-governor, --from-kernel, --hz\n",
-        (true, false) => "Next: add --governor menu, --latency-limit 50us or --disable STATE\n",
-        (true, true) => "Next: make the change, then: dormouse idle show BEFORE AFTER\n",
-    };
-    out
+    out + &next(&match (trusted, o.changed) {
+        (false, _) => {
+            format!("idle predict {} --from-governor {}", o.input, other(o.governors[0].0.name()))
+        }
+        (true, false) => format!("idle predict {}{} --latency-limit 50us", o.input, o.present),
+        // What it reaches, as a budget: is there a cheaper way?
+        (true, true) => {
+            let p99 = then.delay(990).unwrap_or(0).max(0).unsigned_abs().div_ceil(1_000);
+            format!("idle tune {}{} --p99 {p99}us", o.input, o.present)
+        }
+    })
+}
+
+/// Why a model may miss its recording.
+pub(super) const NAME_WHAT_WAS: &str =
+    "Name what was in use when it was recorded: --from-governor, --from-kernel, --hz.";
+
+/// A governor that may have been in use, if this one was not.
+pub(super) fn other(governor: &str) -> &'static str {
+    if governor == Kind::Menu.name() { Kind::Teo.name() } else { Kind::Menu.name() }
 }
 
 /// Thousandths as points of a percentage.
@@ -316,6 +344,8 @@ mod tests {
             best: ("limit 100 us", &accounts[1]),
             power: None,
             sweep: &[],
+            input: "t.txt s.txt",
+            present: " --from-governor teo",
         })
     }
 
@@ -328,7 +358,12 @@ mod tests {
         assert!(flowing.starts_with(first), "{text}");
         assert!(flowing.contains("at most 1.2 points"), "{text}");
         assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
-        assert!(text.lines().last().is_some_and(|l| l.starts_with("Next: make the change")));
+        assert!(
+            text.ends_with(
+                "\n\nNext: dormouse idle tune t.txt s.txt --from-governor teo --p99 1us\n"
+            ),
+            "{text}"
+        );
     }
 
     #[test]

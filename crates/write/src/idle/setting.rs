@@ -1,7 +1,8 @@
 //! Settings of CPU idle in words.
 
-use super::numbers::{ranges, us};
+use super::numbers::us;
 use crate::text::safe;
+use dormouse_idle::cpulist;
 use dormouse_idle::knob::UNLIMITED;
 
 /// `limit 50 us on CPUs 2-3, C6 disabled`; limits are in ns, with the CPUs that
@@ -17,7 +18,7 @@ pub fn words(
         let of = match cpus {
             [] => String::new(),
             [one] => format!(" on CPU {one}"),
-            _ => format!(" on CPUs {}", ranges(cpus)),
+            _ => format!(" on CPUs {}", cpulist::text(cpus)),
         };
         out.push(format!("limit {} us{of}", us(ns)));
     }

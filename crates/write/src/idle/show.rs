@@ -1,12 +1,17 @@
 //! What `dormouse idle show` prints.
 
-use super::numbers::{percent, ranges, seconds, us};
+use super::numbers::{percent, seconds, us};
 use crate::text::{WIDTH, fit, safe};
+use crate::wording::next::{next as next_line, run};
 use crate::wording::number::grouped;
 use dormouse_idle::contrast::{contrast, pairs};
+use dormouse_idle::cpulist;
 use dormouse_idle::doubt::Doubt;
+use dormouse_idle::governors::Kind;
+use dormouse_idle::pack::Packed;
 use dormouse_idle::section::{Finding, Row, Section, finding, of_snapshot, of_trace, totals};
 use dormouse_idle::snapshot::Snapshot;
+use dormouse_idle::state::ONLY_S2IDLE;
 use dormouse_idle::tally::Sleeps;
 use dormouse_idle::turbostat::Run;
 use dormouse_model::loss::{Losses, Severity};
@@ -28,16 +33,22 @@ pub struct Page<'a> {
     pub runs: &'a [Run],
     /// What could not be read.
     pub losses: &'a Losses,
+    /// What the work of all CPUs would come to on fewer of them, by trace; none if
+    /// not asked for.
+    pub packed: &'a [Vec<Packed>],
     /// Most entries in a list.
     pub top: usize,
+    /// The input as it was typed.
+    pub input: &'a str,
 }
 
 /// The page: an answer, how far to trust it, tables, what to do next.
 pub fn show(page: &Page) -> String {
     let mut out = String::new();
     let mut parts: Vec<String> = Vec::new();
-    for t in page.traces.iter().filter(|t| t.tally.sleeps() > 0) {
-        parts.push(trace(t, page.top));
+    for (i, t) in page.traces.iter().enumerate().filter(|(_, t)| t.tally.sleeps() > 0) {
+        let packed = page.packed.get(i).map_or(String::new(), |p| super::pack::text(p));
+        parts.push(trace(t, page.top) + &packed + &measured(t, page.runs));
     }
     if let Some(d) = page.difference {
         parts.push(snapshot(d, true));
@@ -60,7 +71,7 @@ pub fn show(page: &Page) -> String {
         let count = if l.count > 1 { format!(" ({})", grouped(l.count)) } else { String::new() };
         out += &wrap(&format!("{}: {kind}{count}: {}.", l.severity.name(), safe(&l.advice)));
     }
-    out += &next(page);
+    out += &follow(page);
     out
 }
 
@@ -91,7 +102,7 @@ fn name(r: &Row) -> String {
 
 /// `CPU 7`, `CPUs 0-3`.
 fn cpus(list: &[u32]) -> String {
-    format!("CPU{} {}", if list.len() == 1 { "" } else { "s" }, ranges(list))
+    format!("CPU{} {}", if list.len() == 1 { "" } else { "s" }, cpulist::text(list))
 }
 
 /// The first line: what is worth attacking.
@@ -177,7 +188,7 @@ fn snapshot(s: &Snapshot, difference: bool) -> String {
 /// A target residency; drivers give the largest number to a state that only
 /// suspend-to-idle may enter.
 fn pays(us: u64) -> String {
-    if us >= u64::from(u32::MAX) { "never".into() } else { grouped(us) }
+    if us >= ONLY_S2IDLE { "never".into() } else { grouped(us) }
 }
 
 /// States with their figures; a column that nobody filled is left out.
@@ -205,7 +216,11 @@ fn table(section: &Section) -> String {
         let off = if r.disabled_on > 0 { "*" } else { "" };
         let _ = write!(out, "{:<11}", fit(&format!("{}{off}", name(r)), 10));
         for c in &used {
-            let cell = (c.2)(r).unwrap_or_else(|| "-".into());
+            let mut cell = (c.2)(r).unwrap_or_else(|| "-".into());
+            // Billions have no room for their commas.
+            if cell.len() >= c.1 {
+                cell.retain(|c| c != ',');
+            }
             let _ = write!(out, "{cell:>w$}", w = c.1);
         }
         out.push('\n');
@@ -338,6 +353,13 @@ fn trace(t: &Sleeps, top: usize) -> String {
             grouped(overlaps)
         ));
     }
+    let torn: u64 = t.tally.cpus.values().map(|c| c.torn).sum();
+    if torn > 0 {
+        out += &wrap(&format!(
+            "warning: {} sleeps were open where the tracer lost events, and are left out.",
+            grouped(torn)
+        ));
+    }
     for section in &sections {
         out.push('\n');
         if sections.len() > 1 {
@@ -394,6 +416,26 @@ fn trace(t: &Sleeps, top: usize) -> String {
     out
 }
 
+/// What the hardware counted, beside what the trace says.
+fn measured(t: &Sleeps, runs: &[Run]) -> String {
+    let all = &t.tally.together;
+    let [run] = runs else { return String::new() };
+    let Some(slept) = run.package_asleep().filter(|_| all.cpus() > 1 && all.span() > 0) else {
+        return String::new();
+    };
+    let ns = |n: i64| n.max(0).unsigned_abs();
+    wrap(&format!(
+        "All CPUs slept at once for {} of the trace; turbostat counted {} in package states{}.",
+        percent(ns(all.all), ns(all.span())),
+        super::turbostat::percent(slept),
+        if i128::from(slept) * i128::from(all.span()) < i128::from(all.all) * 90_000 {
+            ": a device or firmware kept the package awake, or the sleeps were too short"
+        } else {
+            ""
+        }
+    ))
+}
+
 /// When all CPUs slept at once, and which of them prevented it.
 fn together(t: &Sleeps) -> String {
     let all = &t.tally.together;
@@ -419,16 +461,20 @@ fn together(t: &Sleeps) -> String {
 }
 
 /// The last line: what to do next.
-fn next(page: &Page) -> String {
+fn follow(page: &Page) -> String {
     let known = page.traces.iter().any(|t| t.tally.latency_paid().is_some());
     let text = if page.traces.is_empty() {
-        "Next: trace-cmd record -e cpu_idle -e cpu_idle_miss -e irq sleep 10"
+        run("trace-cmd record -e cpu_idle -e cpu_idle_miss -e irq sleep 10")
     } else if !known {
-        "Next: add a dump: grep -r . /sys/devices/system/cpu/cpu*/cpuidle > states.txt"
+        run("grep -r . /sys/devices/system/cpu/cpu*/cpuidle > states.txt")
     } else {
-        "Next: change one thing and compare dumps: dormouse idle show BEFORE AFTER"
+        // A trace does not say who decided, and a dump need not.
+        let mut dumps = page.snapshots.iter().chain(page.difference);
+        let said = dumps.any(|s| s.governor.as_deref().and_then(Kind::named).is_some());
+        let from = if said { "" } else { " --from-governor menu" };
+        next_line(&format!("idle predict {} --sweep limit{from}", page.input))
     };
-    format!("\n{}", wrap(text))
+    format!("\n{text}")
 }
 
 #[cfg(test)]
@@ -467,7 +513,16 @@ mod tests {
 
     fn page(snapshots: &[Snapshot]) -> String {
         let losses = Losses::default();
-        show(&Page { snapshots, difference: None, traces: &[], runs: &[], losses: &losses, top: 8 })
+        show(&Page {
+            snapshots,
+            difference: None,
+            traces: &[],
+            runs: &[],
+            packed: &[],
+            losses: &losses,
+            top: 8,
+            input: "x",
+        })
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! What `dormouse idle tune` prints.
 
 use super::numbers::us;
-use super::predict::{change, delay};
+use super::predict::{NAME_WHAT_WAS, change, delay, other};
 use super::show::wrap;
 use crate::text::safe;
+use crate::wording::next::next;
 use crate::wording::number::grouped;
 use dormouse_idle::predict::Account;
 use serde_json::{Value, json};
@@ -42,8 +43,14 @@ pub struct Advice<'a> {
     pub some_masks: bool,
     /// Files that were written.
     pub written: &'a [String],
-    /// The command again, with a place for the files.
+    /// The command line again.
     pub again: &'a str,
+    /// What needs a restart was tried too.
+    pub boot: bool,
+    /// The input as it was typed.
+    pub input: &'a str,
+    /// Options that say how it was recorded, each behind a blank.
+    pub present: &'a str,
 }
 
 /// The page.
@@ -126,15 +133,20 @@ pub fn text(a: &Advice) -> String {
     for path in a.written {
         let _ = writeln!(out, "Wrote {}.", safe(path));
     }
+    if !a.trusted {
+        out += &wrap(NAME_WHAT_WAS);
+    } else if !a.written.is_empty() {
+        out += &wrap("Install one of the files, and compare dumps of before and after.");
+    }
     out.push('\n');
-    let next = match (a.trusted, a.met[0], a.stays, a.written.is_empty()) {
-        (false, ..) => "name what was in use: --from-governor, --from-kernel, --hz".to_string(),
-        (_, false, ..) => "allow more, or give --governor and --boot".into(),
-        (_, _, true, _) => "dormouse idle show TRACE DUMP".into(),
-        (_, _, _, true) => format!("dormouse {}", a.again),
-        _ => "install one of the files, record again, and compare with dormouse idle show".into(),
-    };
-    out + &wrap(&format!("Next: {next}"))
+    out + &next(&match (a.trusted, a.met[0], a.stays, a.written.is_empty()) {
+        (false, ..) => format!("{} --from-governor {}", a.again, other(a.governors[0])),
+        (_, false, ..) if !a.boot => format!("{} --boot", a.again),
+        (_, false, ..) => format!("idle predict {}{} --sweep limit", a.input, a.present),
+        (_, _, true, _) => format!("idle show {}", a.input),
+        (_, _, _, true) => format!("{} -o changes/", a.again),
+        _ => "idle show before.txt after.txt".into(),
+    })
 }
 
 /// Microwatts as watts with two places.

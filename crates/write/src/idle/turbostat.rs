@@ -7,7 +7,7 @@ use dormouse_idle::turbostat::{NotTold, Run, watts};
 use std::fmt::Write as _;
 
 /// Thousandths of a per cent as `12.3 %`.
-fn percent(thousandths: i64) -> String {
+pub(super) fn percent(thousandths: i64) -> String {
     let tenths = (thousandths.max(0) + 50) / 100;
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
@@ -41,6 +41,15 @@ pub fn text(r: &Run) -> String {
         if n == 1 { "" } else { "s" },
         safe(r.label.rsplit('/').next().unwrap_or(&r.label))
     ));
+    if let (Some(slept), Some((cpu, busy))) = (r.package_asleep(), r.busiest()) {
+        out += &wrap(&format!(
+            "CPU {cpu} worked most, for {}: the package could sleep for {} of the time at most, and \
+             did for {}.",
+            percent(busy),
+            percent(100_000 - busy),
+            percent(slept)
+        ));
+    }
     let _ = writeln!(out, "\n{:<14}{:>10}{:>14}", "State", "share", "entries");
     let mut row = |name: &str, share: i64, entries: Option<i64>| {
         let entries = entries.map_or("-".into(), |e| grouped(e.max(0).unsigned_abs()));

@@ -1,9 +1,13 @@
 //! Options of `dormouse idle` that several verbs have, and their values.
 
+use crate::number::number;
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::idle::{Limit, Present, Watts};
+use dormouse_idle::cpulist;
 use dormouse_idle::governors::{Kind, Version};
+use dormouse_write::wording::next::typed;
+use std::path::PathBuf;
 
 /// How the input was recorded.
 #[derive(Args)]
@@ -11,15 +15,31 @@ pub struct PresentArgs {
     /// Governor of the recording, if the dump does not name it.
     #[arg(long, value_name = "GOVERNOR", value_parser = kind)]
     from_governor: Option<Kind>,
-    /// Kernel of the recording: 6.12 or 7.2.
-    #[arg(long, value_name = "V", value_parser = version, default_value = "6.12")]
-    from_kernel: Version,
+    /// Kernel of the recording: 6.1, 6.12 or 7.2; what the recording says, else
+    /// 6.12, if absent.
+    #[arg(long, value_name = "V", value_parser = version)]
+    from_kernel: Option<Version>,
     /// Ticks a second (CONFIG_HZ).
-    #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u32).range(24..=10_000))]
+    #[arg(long, default_value_t = 250, value_parser = number::<u32>(24, 10_000))]
     hz: u32,
 }
 
 impl PresentArgs {
+    /// The options as they were typed, each behind a blank; defaults are left out.
+    pub fn typed(&self) -> String {
+        let mut out = String::new();
+        if let Some(governor) = self.from_governor {
+            out += &format!(" --from-governor {}", governor.name());
+        }
+        if let Some(version) = self.from_kernel {
+            out += &format!(" --from-kernel {}", version.name());
+        }
+        if self.hz != 250 {
+            out += &format!(" --hz {}", self.hz);
+        }
+        out
+    }
+
     /// As the use cases take it.
     pub fn present(&self) -> Present {
         Present { governor: self.from_governor, version: self.from_kernel, hz: self.hz }
@@ -45,9 +65,14 @@ impl WattsArgs {
     }
 }
 
+/// Inputs as words of a next command.
+pub fn typed_all(paths: &[PathBuf]) -> String {
+    paths.iter().map(|p| typed(&p.display().to_string())).collect::<Vec<_>>().join(" ")
+}
+
 /// A governor by name.
 pub fn kind(text: &str) -> Result<Kind, String> {
-    Kind::named(text).ok_or_else(|| "the governors are menu, teo, ladder, haltpoll".into())
+    Kind::named(text).ok_or_else(|| "write menu, teo, ladder or haltpoll".into())
 }
 
 /// A kernel whose governors are known.
@@ -66,9 +91,9 @@ pub fn time(text: &str) -> Result<i64, String> {
         ("ns", _) | ("", "0") => 1,
         ("us", _) => 1_000,
         ("ms", _) => 1_000_000,
-        _ => return Err("a time with its unit, such as 50us".into()),
+        _ => return Err("write a time with its unit, such as 50us".into()),
     };
-    let n: i64 = text[..end].parse().map_err(|_| "a time with its unit, such as 50us")?;
+    let n: i64 = text[..end].parse().map_err(|_| "write a time with its unit, such as 50us")?;
     n.checked_mul(unit).ok_or_else(|| "that is too long".into())
 }
 
@@ -79,23 +104,12 @@ pub fn limit(text: &str) -> Result<Limit, String> {
     Ok(Limit { ns: time(ns)?, cpus })
 }
 
-/// `0-3,8`.
+/// `0-3,8`, `0-15:1/4`. `all` and `N` ask for a machine, which is not known here.
 pub fn cpus(text: &str) -> Result<Vec<u32>, String> {
-    /// As many as a kernel is built for (`CONFIG_NR_CPUS_RANGE_END`, x86).
-    const MOST: u32 = 8_192;
     let odd = || format!("CPUs are listed as 0-3,8: {text}");
-    let mut out = Vec::new();
-    for part in text.split(',') {
-        let (a, b) = part.split_once('-').unwrap_or((part, part));
-        let (a, b): (u32, u32) = (a.parse().map_err(|_| odd())?, b.parse().map_err(|_| odd())?);
-        if a > b || b >= MOST {
-            return Err(odd());
-        }
-        out.extend(a..=b);
-    }
-    out.sort_unstable();
-    out.dedup();
-    Ok(out)
+    let named = text.chars().any(char::is_alphabetic) || text.split(',').any(str::is_empty);
+    let list = if named { None } else { cpulist::parse(text, 0) };
+    Ok(list.ok_or_else(odd)?.into_iter().collect())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `dormouse idle check`: settings held against a recipe.
+//! `dormouse idle check`: settings compared with a recipe.
 
 use super::asked::{cpus, time};
 use crate::terminal;
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
     after_help = "Examples:\n  dormouse idle check --realtime\n  dormouse idle check --realtime snapshot.txt --cpus 2-3 -o mend.sh"
 )]
 pub struct CheckArgs {
-    /// Hold it against the recipe for real-time CPUs.
+    /// Compare with the recipe for real-time CPUs.
     #[arg(long, required = true)]
     realtime: bool,
     /// A copied tree or a text of grep; this machine if absent.

@@ -10,14 +10,16 @@ use dormouse_record::hold::{Hold, hold};
 use dormouse_record::journal;
 use dormouse_record::process::stop_on_signal;
 use dormouse_record::root::Root;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 
 /// Hold a limit on exit latencies while a command runs.
 ///
 /// For the whole machine through /dev/cpu_dma_latency, or for the CPUs of a list
 /// through their power/pm_qos_resume_latency_us, which are put back afterwards;
 /// if this is killed, `dormouse restore` does it. Ends with the exit code of the
-/// command.
+/// command, or 128 and the signal that ended it.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  dormouse idle hold --latency 20us -- cyclictest -m -p 80 -D 60\n  dormouse idle hold --latency 0 --cpus 2-3 -- ./control"
@@ -56,9 +58,28 @@ pub fn run(args: &HoldArgs) -> Result<()> {
     if let Some(restored) = &restored {
         restore::complain(restored)?;
     }
-    match status.code() {
-        Some(0) => Ok(()),
-        // As a shell does for a command that a signal ended.
-        code => std::process::exit(code.unwrap_or(128 + 15)),
+    match exit_code(status) {
+        0 => Ok(()),
+        code => std::process::exit(code),
+    }
+}
+
+/// As a shell says how a command ended: its exit code, or 128 and the signal
+/// that ended it (POSIX, shell command language, 2.8.2).
+fn exit_code(status: ExitStatus) -> i32 {
+    status.code().or_else(|| status.signal().map(|s| 128 + s)).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_a_signal_ends_has_the_code_that_a_shell_gives() {
+        // wait(2): the low seven bits are the signal, the next eight the code.
+        assert_eq!(exit_code(ExitStatus::from_raw(0)), 0);
+        assert_eq!(exit_code(ExitStatus::from_raw(3 << 8)), 3);
+        assert_eq!(exit_code(ExitStatus::from_raw(9)), 137);
+        assert_eq!(exit_code(ExitStatus::from_raw(2)), 130);
     }
 }

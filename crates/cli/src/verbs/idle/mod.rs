@@ -1,11 +1,12 @@
 //! `dormouse idle`: CPU idle states.
 
-mod asked;
+pub(super) mod asked;
 mod check;
 mod hold;
 mod predict;
 mod show;
 mod tune;
+mod verify;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -24,6 +25,7 @@ enum IdleVerb {
     Tune(Box<tune::TuneArgs>),
     Hold(hold::HoldArgs),
     Check(check::CheckArgs),
+    Verify(verify::VerifyArgs),
 }
 
 /// Runs the verb.
@@ -34,5 +36,6 @@ pub fn run(args: &IdleArgs) -> Result<()> {
         IdleVerb::Tune(args) => tune::run(args),
         IdleVerb::Hold(args) => hold::run(args),
         IdleVerb::Check(args) => check::run(args),
+        IdleVerb::Verify(args) => verify::run(args),
     }
 }

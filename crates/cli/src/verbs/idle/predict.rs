@@ -1,6 +1,7 @@
 //! `dormouse idle predict`: sleeps under another governor, limit or table.
 
-use super::asked::{PresentArgs, WattsArgs, kind, limit, version};
+use super::asked::{PresentArgs, WattsArgs, kind, limit, typed_all, version};
+use crate::number::number;
 use crate::terminal;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -27,7 +28,7 @@ pub struct PredictArgs {
     /// Governor then: menu, teo, ladder or haltpoll.
     #[arg(long, value_parser = kind)]
     governor: Option<Kind>,
-    /// Kernel whose governors decide then: 6.12 or 7.2 (7.3 is the same).
+    /// Kernel whose governors decide then: 6.1, 6.12 or 7.2 (7.3 is the same).
     #[arg(long, value_name = "V", value_parser = version)]
     kernel: Option<Version>,
     /// Largest exit latency then, such as 50us or 50us@2-3; 0 leaves state 0
@@ -38,7 +39,7 @@ pub struct PredictArgs {
     #[arg(long, value_name = "STATE")]
     disable: Vec<String>,
     /// Deepest state then, by number (intel_idle.max_cstate).
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<usize>(0, 99))]
     max_cstate: Option<usize>,
     /// Tick then: `nohz` stops it when a CPU sleeps long, `periodic` never.
     #[arg(long, value_name = "TICK", default_value = "nohz")]
@@ -85,10 +86,10 @@ pub fn run(args: &PredictArgs) -> Result<()> {
         }
         None => (idle::predict(&args.input, &asked)?, Vec::new()),
     };
-    print(&p, &points, args.json)
+    print(&p, &points, args)
 }
 
-fn print(p: &Prediction, points: &[(i64, Account)], as_json: bool) -> Result<()> {
+fn print(p: &Prediction, points: &[(i64, Account)], args: &PredictArgs) -> Result<()> {
     let best = words(&p.best.setting);
     let o = Outlook {
         states: &p.machine.states,
@@ -103,8 +104,10 @@ fn print(p: &Prediction, points: &[(i64, Account)], as_json: bool) -> Result<()>
         best: (&best, &p.best.account),
         power: p.watts.as_ref().map(|w| w.source()),
         sweep: points,
+        input: &typed_all(&args.input),
+        present: &args.present.typed(),
     };
-    if as_json {
+    if args.json {
         let mut value = json::predict(&o);
         value["losses"] = json::losses(&p.machine.losses);
         terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"))?;

@@ -1,5 +1,7 @@
 //! `dormouse idle show`: how idle states served, and who woke CPUs.
 
+use super::asked::typed_all;
+use crate::number::number;
 use crate::terminal;
 use anyhow::Result;
 use clap::Args;
@@ -10,8 +12,9 @@ use std::path::PathBuf;
 /// Show how idle states served: too deep, too shallow, refused; who woke CPUs.
 ///
 /// Reads dumps of /sys/devices/system/cpu/cpu*/cpuidle (grep -r ., head, tar),
-/// cpupower idle-info, tables of turbostat, csv tables, and traces with the event cpu_idle (text,
-/// trace.dat, systrace). Two dumps of one machine are shown as their difference.
+/// cpupower idle-info, tables of turbostat, csv tables, and traces with the event
+/// cpu_idle (text, trace.dat, systrace, Perfetto), which say what woke CPUs if
+/// interrupts were recorded. Two dumps of one machine are shown as their difference.
 /// A trace and a dump together: each sleep is judged by the table.
 #[derive(Args)]
 #[command(
@@ -22,8 +25,12 @@ pub struct ShowArgs {
     #[arg(required = true)]
     input: Vec<PathBuf>,
     /// At most N entries per list.
-    #[arg(long, value_name = "N", default_value_t = 8, conflicts_with = "json")]
+    #[arg(long, value_name = "N", default_value_t = 8, conflicts_with = "json",
+          value_parser = number::<usize>(1, usize::MAX))]
     top: usize,
+    /// What the package would gain if the work of all CPUs ran on fewer of them.
+    #[arg(long)]
+    pack: bool,
     /// Everything, for programs (docs/idle-json.md).
     #[arg(long)]
     json: bool,
@@ -31,14 +38,16 @@ pub struct ShowArgs {
 
 /// Runs the verb.
 pub fn run(args: &ShowArgs) -> Result<()> {
-    let shown = idle::show(&args.input)?;
+    let shown = idle::show(&args.input, args.pack)?;
     let page = Page {
         snapshots: &shown.reading.snapshots,
         difference: shown.difference.as_ref(),
         traces: &shown.reading.traces,
         runs: &shown.reading.runs,
         losses: &shown.reading.losses,
+        packed: &shown.packed,
         top: args.top,
+        input: &typed_all(&args.input),
     };
     if args.json {
         return terminal::print(&(serde_json::to_string_pretty(&json::show(&page))? + "\n"));

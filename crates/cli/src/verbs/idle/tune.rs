@@ -1,6 +1,6 @@
 //! `dormouse idle tune`: the setting that meets a budget at least cost.
 
-use super::asked::{PresentArgs, WattsArgs, kind, time};
+use super::asked::{PresentArgs, WattsArgs, kind, time, typed_all};
 use super::predict::words;
 use crate::terminal;
 use anyhow::{Context, Result};
@@ -97,7 +97,10 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         tried: t.tried,
         some_masks: t.some_masks,
         written: &files,
-        again: &format!("{} -o changes/", again.join(" ")),
+        input: &typed_all(&args.input),
+        present: &args.present.typed(),
+        again: &again.join(" "),
+        boot: args.boot,
     };
     if args.json {
         let mut value = written::json(&advice);
@@ -129,6 +132,7 @@ fn change(t: &Tuned) -> Change {
         }
     }
     Change {
+        governor_before: Some(m.governor.0.name().into()),
         governor: (s.governor.0 != m.governor.0).then(|| s.governor.0.name().into()),
         limits: m.cpus.iter().filter(|_| limited).map(|c| (c.number, s.limit(c.number))).collect(),
         for_all: s.limits.iter().find(|l| l.cpus.is_empty()).map(|l| l.ns),

@@ -1,0 +1,189 @@
+//! Predictions of a change of idle settings held against recordings of it.
+
+use super::machine::{Machine, Present};
+use super::predict::{Limit, Setting, of_machine, powers};
+use crate::failure::Usage;
+use anyhow::{Context, Result};
+use dormouse_idle::decided::Again;
+use dormouse_idle::energy::Powers;
+use dormouse_idle::governors::{Kind, Version};
+use dormouse_idle::predict::{Account, Timers};
+use dormouse_idle::verdict::{Figures, Row};
+use std::path::{Path, PathBuf};
+
+/// The same work recorded under one setting.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// What woke the CPUs.
+    pub work: String,
+    /// The setting, as it is named.
+    pub setting: String,
+    /// What was recorded.
+    pub path: PathBuf,
+}
+
+/// Predictions of one kernel.
+#[derive(Clone, Debug)]
+pub struct Verified {
+    /// Its release.
+    pub kernel: String,
+    /// One for each recording.
+    pub rows: Vec<Row>,
+    /// Decisions of all recordings, made again.
+    pub again: Again,
+}
+
+impl Verified {
+    /// Every prediction is right.
+    pub fn met(&self) -> bool {
+        !self.rows.is_empty()
+            && self.rows.iter().all(Row::met)
+            && self.again.equal == self.again.decisions
+    }
+}
+
+/// Recordings of `dormouse lab idle --work` in a folder: `WORK-SETTING.tar.gz`,
+/// by work, and `first` before the other settings.
+fn recordings(folder: &Path, first: &str) -> Result<Vec<Recorded>> {
+    let mut out = Vec::new();
+    let list = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    for entry in list {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let Some((work, setting)) =
+            name.strip_suffix(".tar.gz").and_then(|name| name.split_once('-'))
+        else {
+            continue;
+        };
+        out.push(Recorded { work: work.into(), setting: setting.into(), path: path.clone() });
+    }
+    out.sort_by(|a, b| {
+        let key = |r: &Recorded| (r.work.clone(), r.setting != first, r.setting.clone());
+        key(a).cmp(&key(b))
+    });
+    Ok(out)
+}
+
+/// Predicts each recording of a folder from the one of the same work under the
+/// setting called `first`, that one included.
+///
+/// # Errors
+/// If a recording cannot be read, or there is none under `first`.
+pub fn verify(folder: &Path, first: &str) -> Result<Verified> {
+    let list = recordings(folder, first)?;
+    let mut out = Verified { kernel: String::new(), rows: Vec::new(), again: Again::default() };
+    let mut before: Option<(String, Machine, Figures)> = None;
+    for r in &list {
+        let machine = open(&r.path).with_context(|| r.path.display().to_string())?;
+        let powers = powers(&machine, None)?;
+        let after = recorded(&machine, &powers);
+        out.again.add(&machine.again);
+        if before.as_ref().is_none_or(|b| b.0 != r.work) {
+            if r.setting != first {
+                let why = format!("{}: no recording of {} under {first}", folder.display(), r.work);
+                return Err(Usage(why).into());
+            }
+            out.kernel = machine.release.clone().unwrap_or_default();
+            before = Some((r.work.clone(), machine.clone(), after.clone()));
+        }
+        let Some((_, from, figures)) = &before else { continue };
+        let setting = setting(from, &r.setting)?;
+        let account = of_machine(from, &setting, Timers::Recorded, &powers);
+        out.rows.push(Row {
+            work: r.work.clone(),
+            settings: [first.into(), r.setting.clone()],
+            before: figures.clone(),
+            predicted: predicted(&account),
+            after,
+        });
+    }
+    if out.rows.is_empty() {
+        let why = format!("{}: no recordings of dormouse lab idle --work", folder.display());
+        return Err(Usage(why).into());
+    }
+    Ok(out)
+}
+
+fn open(path: &Path) -> Result<Machine> {
+    Machine::open(&[path.to_owned()], &Present { governor: None, version: None, hz: 250 })
+}
+
+/// The setting of this name (`dormouse_lab::plan::IdleSetting`), as a change of a
+/// recording without a limit or disabled states.
+fn setting(m: &Machine, name: &str) -> Result<Setting> {
+    let odd = || Usage(format!("no setting is called {name}"));
+    let mut words = name.split('-');
+    let kind = words.next().and_then(Kind::named).ok_or_else(odd)?;
+    let mut out = Setting { governor: (kind, m.governor.1), ..Setting::present(m) };
+    for word in words {
+        if let Some(us) = word.strip_prefix("limit").and_then(|w| w.strip_suffix("us")) {
+            let us: i64 = us.parse().map_err(|_| odd())?;
+            out.limits.push(Limit { ns: us * 1_000, cpus: Vec::new() });
+        } else {
+            let i = word.strip_prefix("without").and_then(|w| w.parse::<usize>().ok());
+            let state = i.and_then(|i| m.states.get(i)).ok_or_else(odd)?;
+            out.disable.push(state.clone());
+        }
+    }
+    Ok(out)
+}
+
+/// Time that all CPUs were watched, ns.
+fn span(m: &Machine) -> i64 {
+    m.cpus.iter().map(|c| c.wakes.end - c.wakes.start).sum::<i64>().max(1)
+}
+
+/// What a recording says itself.
+pub fn recorded(m: &Machine, powers: &[Powers]) -> Figures {
+    let span = span(m);
+    let mut delays: Vec<i64> = m.cpus.iter().flat_map(|c| &c.wakes.delays).copied().collect();
+    delays.sort_unstable();
+    let quantile = |per_mille: usize| {
+        let at = (delays.len() * per_mille).div_ceil(1_000).max(1) - 1;
+        delays.get(at).copied().unwrap_or(0)
+    };
+    let mut energy: i128 = 0;
+    for (cpu, powers) in m.cpus.iter().zip(powers) {
+        for (i, s) in cpu.recorded.iter().enumerate() {
+            // Without what it took to leave, as the model counts.
+            let lists = [&cpu.wakes.exits, &cpu.wakes.tick_exits];
+            let exits = || lists.iter().filter_map(|l| l.get(i)).flatten();
+            let nominal = cpu.table.states().get(i).map_or(0, |s| s.latency);
+            let exit = match exits().count() as i64 {
+                0 => nominal,
+                n => exits().sum::<i64>() / n,
+            };
+            let asleep = s.time - exit * s.sleeps as i64;
+            energy += powers.of(i, 0) * i128::from(s.sleeps)
+                + i128::from(powers.power(i)) * i128::from(asleep);
+        }
+    }
+    Figures {
+        shares: m.recorded.iter().map(|s| s.time * 10_000 / span).collect(),
+        p50: quantile(500),
+        p99: quantile(990),
+        energy: (energy / i128::from(span)) as i64,
+        sleeps: m.recorded.iter().map(|s| s.sleeps).sum(),
+    }
+}
+
+/// What the model says.
+fn predicted(a: &Account) -> Figures {
+    let span = a.span.max(1);
+    Figures {
+        shares: a.states.iter().map(|s| s.time * 10_000 / span).collect(),
+        p50: a.delay(500).unwrap_or(0),
+        p99: a.delay(990).unwrap_or(0),
+        energy: (a.energy / i128::from(span)) as i64,
+        sleeps: a.sleeps(),
+    }
+}
+
+/// The rules of a kernel, by its release; those of 6.12 for one that says none.
+pub fn version_of(release: Option<&str>) -> Version {
+    match release.and_then(|r| r.split('.').next()?.parse::<u32>().ok()) {
+        Some(major) if major >= 7 => Version::V7_2,
+        _ if release.is_some_and(|r| r.starts_with("6.1.")) => Version::V6_1,
+        _ => Version::V6_12,
+    }
+}

@@ -1,0 +1,39 @@
+//! `dormouse idle verify`: predictions of a change beside recordings of it.
+
+use crate::terminal;
+use anyhow::Result;
+use clap::Args;
+use dormouse_app::failure::NotMet;
+use dormouse_app::idle::verify::{Verified, verify};
+use dormouse_write::idle::verdicts;
+use std::path::PathBuf;
+
+/// Hold predictions of a changed setting against recordings of that change.
+///
+/// Reads what `dormouse lab idle --work` wrote: the same work recorded under
+/// several settings. Each is predicted from the recording under the first
+/// setting, which is predicted from its own wake-ups too.
+#[derive(Args)]
+#[command(
+    after_help = "Example:\n  dormouse lab idle --kernel 6.12 --cpus 2 --work bursts,mixed -o loops/\n  dormouse idle verify loops/"
+)]
+pub struct VerifyArgs {
+    /// Folders of recordings.
+    #[arg(required = true)]
+    folder: Vec<PathBuf>,
+    /// Setting that the others are predicted from.
+    #[arg(long, value_name = "SETTING", default_value = "menu")]
+    from: String,
+}
+
+/// Runs the verb.
+pub fn run(args: &VerifyArgs) -> Result<()> {
+    let all =
+        args.folder.iter().map(|f| verify(f, &args.from)).collect::<Result<Vec<Verified>>>()?;
+    let kernels: Vec<_> = all.iter().map(|v| (v.kernel.as_str(), &v.rows[..], v.again)).collect();
+    terminal::print(&verdicts(&kernels))?;
+    if all.iter().all(Verified::met) {
+        return Ok(());
+    }
+    Err(NotMet("not every prediction is right".into()).into())
+}

@@ -1,0 +1,155 @@
+//! Decisions of a real governor, made again from what it was told.
+
+use crate::governors::{Decision, Governor, Kind, Outcome, Question, SleepLength, Version};
+use crate::state::{StateSet, Table};
+use alloc::collections::BTreeMap;
+
+/// Something that a governor was told or did, on one CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It begins with an empty history, on every CPU.
+    Forgets,
+    /// It decided.
+    Decides {
+        /// Largest exit latency allowed, ns.
+        limit: i64,
+        /// The tick was stopped.
+        tick_stopped: bool,
+        /// What the timer code said, if it asked.
+        sleep: Option<SleepLength>,
+        /// The state that it chose.
+        state: usize,
+        /// Whether the tick may be stopped, if it says so.
+        stop_tick: Option<bool>,
+    },
+    /// What became of it.
+    Learns {
+        /// The state that was entered; negative if work came first.
+        entered: i64,
+        /// How long the CPU slept, ns.
+        residency: i64,
+        /// Polling ended at its limit.
+        poll_limit: bool,
+        /// The tick woke the CPU.
+        tick: bool,
+    },
+}
+
+/// How many decisions were recorded, and how many of them are made again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Again {
+    /// Decisions of a governor whose history is known from its begin.
+    pub decisions: u64,
+    /// Those that come out equal: state, tick, and whether timers were asked.
+    pub equal: u64,
+    /// Decisions before that.
+    pub unknown: u64,
+}
+
+impl Again {
+    /// Adds those of another recording.
+    pub fn add(&mut self, other: &Again) {
+        self.decisions += other.decisions;
+        self.equal += other.equal;
+        self.unknown += other.unknown;
+    }
+}
+
+/// Rules, and what they are about.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules<'a> {
+    /// Governor.
+    pub kind: Kind,
+    /// Its version.
+    pub version: Version,
+    /// Length of a tick, ns.
+    pub tick: i64,
+    /// Table of each CPU, and what is disabled.
+    pub tables: &'a BTreeMap<u32, (Table, StateSet)>,
+}
+
+/// Makes the decisions of `steps` (CPU and step, in order of time) again.
+pub fn again(steps: &[(u32, Step)], rules: &Rules) -> Again {
+    let mut out = Again::default();
+    let mut governors: BTreeMap<u32, Governor> = BTreeMap::new();
+    let mut slept: BTreeMap<u32, i64> = BTreeMap::new();
+    let mut known = false;
+    for (cpu, step) in steps {
+        match *step {
+            Step::Forgets => {
+                governors.clear();
+                known = true;
+            }
+            Step::Decides { .. } if !known => out.unknown += 1,
+            Step::Decides { limit, tick_stopped, sleep, state, stop_tick } => {
+                let Some((table, disabled)) = rules.tables.get(cpu) else {
+                    out.unknown += 1;
+                    continue;
+                };
+                let governor = governors.entry(*cpu).or_insert_with(|| {
+                    let mut new = Governor::new(rules.kind, rules.version, table);
+                    // The kernel keeps the last residency with the CPU.
+                    new.carry(slept.get(cpu).copied().unwrap_or(0));
+                    new
+                });
+                let is = governor.select(&Question {
+                    table,
+                    disabled: *disabled,
+                    limit,
+                    tick: rules.tick,
+                    tick_stopped,
+                    sleep: sleep.unwrap_or(SleepLength { timer: -1, event: -1 }),
+                    now: 0,
+                    // Only 6.1 looks, whose arguments no probe can read.
+                    iowait: 0,
+                });
+                let stop_tick = stop_tick.unwrap_or(is.stop_tick);
+                out.decisions += 1;
+                out.equal += u64::from(is == Decision { state, stop_tick, asked: sleep.is_some() });
+            }
+            Step::Learns { entered, residency, poll_limit, tick } => {
+                slept.insert(*cpu, residency);
+                let Some(governor) = governors.get_mut(cpu) else { continue };
+                match usize::try_from(entered) {
+                    Ok(entered) => {
+                        let now = 0;
+                        governor.reflect(&Outcome { entered, residency, poll_limit, tick, now });
+                    }
+                    Err(_) => governor.reject(poll_limit),
+                }
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::State;
+
+    #[test]
+    fn only_what_follows_an_empty_history_is_judged() {
+        let state = |latency, residency| State { latency, residency, ..State::default() };
+        let table = Table::new(alloc::vec![state(0, 0), state(100_000, 400_000)]).expect("two");
+        let tables = BTreeMap::from([(0, (table, StateSet::NONE))]);
+        let rules =
+            Rules { kind: Kind::Menu, version: Version::V6_12, tick: 4_000_000, tables: &tables };
+        let decides = |state| {
+            let sleep = Some(SleepLength { timer: 50_000_000, event: 50_000_000 });
+            (
+                0,
+                Step::Decides {
+                    limit: 2_000_000_000_000,
+                    tick_stopped: false,
+                    sleep,
+                    state,
+                    stop_tick: Some(true),
+                },
+            )
+        };
+        let steps = [decides(1), (0, Step::Forgets), decides(1), decides(0), (7, decides(1).1)];
+        // The last is of a CPU without a table; the one before it is another state.
+        assert_eq!(again(&steps, &rules), Again { decisions: 2, equal: 1, unknown: 2 });
+    }
+}
