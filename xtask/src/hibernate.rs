@@ -19,7 +19,7 @@ use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
 use dormouse_model::trip::split;
 use dormouse_sleep::simulate::planned::{Plan, guest, plan};
-use dormouse_sleep::simulate::predict::{outlook, phase_words};
+use dormouse_sleep::simulate::predict::outlook;
 use dormouse_sleep::simulate::{Profile, profile};
 use std::collections::BTreeMap;
 use std::fs;
@@ -152,7 +152,7 @@ fn judge(
         let ms = |t: Ns| t.0 as f64 / 1e6;
         println!(
             "{title:22} {trip:22} {:13} {:9.2} {:9.2} {:+8.2}  {order:12}{}",
-            phase_words(phase),
+            phase.title(),
             ms(seen),
             ms(predicted),
             ms(apart),

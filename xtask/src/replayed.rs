@@ -19,7 +19,7 @@ use dormouse_model::time::Ns;
 use dormouse_sleep::evidence;
 use dormouse_sleep::simulate::kernel::Kernel as Release;
 use dormouse_sleep::simulate::planned::{Key, keys};
-use dormouse_sleep::simulate::predict::{Scheduler, outlook, phase_words};
+use dormouse_sleep::simulate::predict::{Scheduler, outlook};
 use dormouse_sleep::simulate::{Profile, Settings};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -131,7 +131,7 @@ fn table(
     let was = span(recorded);
     println!(
         "\n{} from first start to last end, ms: recorded {}, simulated as recorded {}",
-        phase_words(phase),
+        phase.title(),
         ms(was),
         ms(span(now))
     );
@@ -163,12 +163,7 @@ fn table(
 
 /// Device by device: when each starts.
 fn devices(phase: Phase, recorded: &Times, columns: &[Column], at: usize) {
-    print!(
-        "\n{:34} {:>9} {:>9}",
-        format!("{}, start in ms", phase_words(phase)),
-        "takes",
-        "recorded"
-    );
+    print!("\n{:34} {:>9} {:>9}", format!("{}, start in ms", phase.title()), "takes", "recorded");
     for c in columns {
         print!(" {:>9} {:>9}", format!("{} said", c.label), format!("{} did", c.label));
     }
@@ -233,7 +228,7 @@ fn replay(name: &str, board: &Board, kernel: &Kernel) -> Result<Capture> {
 /// What is predicted of `phase`.
 fn told(board: &Board, by: Scheduler, phase: Phase) -> Result<Times> {
     let mut settings = Settings { profile: Profile::x86(), pm_async: None, wakeup_at: None };
-    settings.complete(board, by.kernel.as_ref());
+    settings.complete(board.cpus, by.kernel.as_ref());
     let o = outlook(board, by, &settings)?;
     Ok(times(&keys(&board.names, &board.graph), &o.run.cycle, phase))
 }

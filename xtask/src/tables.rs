@@ -344,11 +344,11 @@ to match: the synchronous PS/2 touchpad `serio1` takes 298 ms (it varied from 0 
         "The NVMe disk (127.6 ms) is asynchronous; before 6.16 it is queued only when the walk has passed the touchpad, so its time\n\
          is added. From 6.16 on it can start as soon as its children are done, and one of them, the class device `nvme0`, is\n\
          synchronous and has no callback: only the main thread can complete it. If `nvme0` was registered after `serio1`, the walk\n\
-         meets it first and the disk runs beside the touchpad: {} ms gained (published 133). If it was registered before, as in\n\
-         the recording of 5.3 (positions 649 and 683 of the list: a race of two drivers at boot), nothing is gained: {} ms. So the\n\
+         meets it first and the disk runs beside the touchpad: {} ms saved (published 133). If it was registered before, as in\n\
+         the recording of 5.3 (positions 649 and 683 of the list: a race of two drivers at boot), nothing is saved: {} ms. So the\n\
          published gain is what the other outcome of that race gives; the simulator cannot know the outcome, but it says what decides. A\n\
          readiness scheduler (DC) completes `nvme0` in place and gains in both cases.\n\n\
-         In noirq the synchronous pin controller INT344B (2.5 ms) stands before the PCI devices: {} ms gained (published 3).\n\
+         In noirq the synchronous pin controller INT344B (2.5 ms) stands before the PCI devices: {} ms saved (published 3).\n\
          Resume is one chain of USB root hub and device (164 and 285 ms in the recording, not chosen; published 449 ms for\n\
          the whole), which no scheduler shortens; late is one device.\n",
         signed(gains[0]),

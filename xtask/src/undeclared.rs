@@ -6,6 +6,7 @@
 
 use crate::decide::Bench;
 use anyhow::{Context, Result, anyhow};
+use dormouse_board::assumed::Assumed;
 use dormouse_board::{Board, parse};
 use dormouse_model::device::DeviceId;
 use dormouse_model::phase::Phase;
@@ -13,6 +14,7 @@ use dormouse_model::time::Ns;
 use dormouse_read::Reading;
 use dormouse_sleep::simulate::infer;
 use dormouse_sleep::tune::{Cost, Options, Tuned};
+use dormouse_stats::describe::middle;
 
 /// A machine, and what of it is in no recording.
 struct Case {
@@ -135,8 +137,17 @@ fn as_seen(recorded: &Reading) -> Result<(Board, Vec<String>)> {
     let said = derived
         .assumptions
         .iter()
-        .filter(|a| a.contains("longer beside") || a.contains("waits for"));
-    Ok((derived.board.clone(), said.cloned().collect()))
+        .filter(|a| {
+            matches!(
+                a,
+                Assumed::Lock { .. }
+                    | Assumed::WorksAfter { .. }
+                    | Assumed::Waits { .. }
+                    | Assumed::WaitsAlways { .. }
+            )
+        })
+        .map(|a| format!("{a:?}"));
+    Ok((derived.board.clone(), said.collect()))
 }
 
 fn named(board: &Board, name: &str) -> Option<DeviceId> {
@@ -206,6 +217,5 @@ fn median_total(r: &Reading) -> Option<Ns> {
         .iter()
         .map(|c| c.phases.iter().filter(|p| p.phase.has_devices()).map(|p| p.duration()).sum())
         .collect();
-    all.sort_unstable();
-    all.get(all.len() / 2).copied()
+    middle(&mut all, Ns::mean)
 }

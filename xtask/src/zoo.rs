@@ -65,7 +65,7 @@ pub fn run(args: &[String]) -> Result<()> {
 fn row(name: &str, board: &Board, kernel: &str, bold: bool) -> Result<usize> {
     let (policy, kernel) = choose(kernel).map_err(|e| anyhow::anyhow!("{e}"))?;
     let mut settings = Settings { profile: Profile::x86(), pm_async: None, wakeup_at: None };
-    settings.complete(board, kernel.as_ref());
+    settings.complete(board.cpus, kernel.as_ref());
     let by = Scheduler { policy, kernel };
     let now = outlook(board, by, &settings).with_context(|| name.to_string())?;
     if now.run.cycle.outcome != Outcome::Slept {

@@ -38,30 +38,37 @@ fn is_text(p: &Path) -> bool {
 /// Every crate with the crates of the project that it may depend on. An arrow
 /// that is not here does not compile, because Cargo does not know of it; a new
 /// one belongs into ARCHITECTURE.md too.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("model", &[]),
     ("stats", &[]),
     ("board", &["model", "stats"]),
     ("sleep", &["board", "model", "stats"]),
     ("idle", &[]),
     ("doctor", &["model"]),
-    ("read", &["board", "doctor", "idle", "model", "stats"]),
-    ("write", &["board", "doctor", "idle", "model", "sleep"]),
+    ("storage", &[]),
+    ("read", &["board", "doctor", "idle", "model", "stats", "storage"]),
+    ("write", &["board", "doctor", "idle", "model", "sleep", "storage"]),
     ("record", &["read"]),
     ("lab", &["board", "model", "read", "record"]),
-    ("app", &["board", "doctor", "idle", "lab", "model", "read", "record", "sleep", "write"]),
+    (
+        "app",
+        &["board", "doctor", "idle", "lab", "model", "read", "record", "sleep", "storage", "write"],
+    ),
     ("wasm", &["app", "board", "idle", "model", "sleep"]),
-    ("report", &["model", "sleep", "stats", "wasm", "write"]),
+    ("report", &["idle", "model", "sleep", "stats", "wasm", "write"]),
     (
         "cli",
-        &["app", "board", "idle", "lab", "model", "read", "record", "report", "sleep", "write"],
+        &[
+            "app", "board", "idle", "lab", "model", "read", "record", "report", "sleep", "storage",
+            "write",
+        ],
     ),
     ("xtask", &["board", "idle", "lab", "model", "read", "record", "sleep", "stats"]),
 ];
 
 /// Crates that only think: no I/O, no threads, no clock, no unsafe code, and
 /// nothing from the registry but `libm`.
-const PURE: [&str; 6] = ["model", "stats", "board", "sleep", "idle", "doctor"];
+const PURE: [&str; 7] = ["model", "stats", "board", "sleep", "idle", "doctor", "storage"];
 
 /// Names under `[dependencies]` of a manifest.
 fn dependencies(folder: &Path) -> Vec<String> {

@@ -1,10 +1,11 @@
 //! A board from a capture: what the recorded machine would do again.
 
+use super::assumed::Assumed;
+use super::parents;
 use super::printing::lines;
 use super::threads::main_threads;
 use super::walk::{observed_order, order_is_known};
 use super::{Board, BoardDevice, Work};
-use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -15,6 +16,7 @@ use dormouse_model::image::ImageStep;
 use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
 use dormouse_model::trip;
+use dormouse_stats::describe::middle;
 
 /// Times of the eight callbacks of every device in one cycle.
 pub type Times = Vec<[Option<Ns>; 8]>;
@@ -40,7 +42,7 @@ pub struct Derived {
     /// for traces and recordings.
     pub printing: Vec<[Ns; 8]>,
     /// What the capture does not say and is assumed, as sentences.
-    pub assumptions: Vec<String>,
+    pub assumptions: Vec<Assumed>,
 }
 
 impl Derived {
@@ -130,7 +132,11 @@ pub fn derive(capture: &Capture) -> Result<Derived, String> {
             .into());
     }
     let mut derived = Derived::default();
-    let (graph, place) = ordered(&capture.graph, &cycles);
+    let mut graph = capture.graph.clone();
+    if !graph.links_known {
+        parents::settle(&mut graph, &cycles);
+    }
+    let (graph, place) = ordered(&graph, &cycles);
     let n = graph.devices.len();
     derived.board.names = capture.names.clone();
     derived.board.graph = graph;
@@ -330,28 +336,16 @@ fn fill_facts(derived: &mut Derived, capture: &Capture, in_worker: &[bool], on_m
     board.pm_async = !off && capture.machine.pm_async.unwrap_or(any_worker);
     let say = &mut derived.assumptions;
     if capture.machine.cpus.is_none() {
-        say.push("The number of CPUs is not recorded; 4 are assumed (--cpus N).".into());
+        say.push(Assumed::Cpus(board.cpus));
     }
     if capture.machine.pm_async.is_none() {
-        say.push(format!(
-            "pm_async is not recorded; it is taken as {}, because {} ran in worker threads.",
-            i32::from(any_worker),
-            if any_worker { "callbacks" } else { "no callback" }
-        ));
+        say.push(Assumed::PmAsync(any_worker));
     }
     if seen > 0 {
-        say.push(format!(
-            "The async flag of {} is taken from the thread of its callbacks.",
-            devices(seen)
-        ));
+        say.push(Assumed::FlagsOfThreads(seen));
     }
     if unknown > 0 {
-        say.push(format!(
-            "The async flag of {} is not known (no callback in a known thread); {} taken as \
-             synchronous.",
-            devices(unknown),
-            if unknown == 1 { "it is" } else { "they are" }
-        ));
+        say.push(Assumed::FlagsUnknown(unknown));
     }
 }
 
@@ -388,11 +382,7 @@ fn take_vanished(derived: &mut Derived, cycles: &[&Cycle], place: &[u32]) {
         }
     }
     if vanished > 0 {
-        derived.assumptions.push(format!(
-            "{} during the cycle (prepared, never completed); no device waits for {} on the way up.",
-            if vanished == 1 { "1 device vanishes".into() } else { format!("{vanished} devices vanish") },
-            if vanished == 1 { "it" } else { "them" }
-        ));
+        derived.assumptions.push(Assumed::Vanished(vanished));
     }
 }
 
@@ -400,18 +390,10 @@ fn say_rest(derived: &mut Derived, capture: &Capture, cycles: usize) {
     let graph = &derived.board.graph;
     let say = &mut derived.assumptions;
     if !graph.order_known {
-        say.push(
-            "The kernel's device order is not recorded; it is taken from what the main thread ran \
-             one after the other, with parents before their children."
-                .into(),
-        );
+        say.push(Assumed::Order);
     }
     if !graph.links_known {
-        say.push(
-            "The capture does not list device links; only parents are waited for (dormouse \
-             record lists them)."
-                .into(),
-        );
+        say.push(Assumed::Links);
     }
     let orphans = graph
         .devices
@@ -420,35 +402,14 @@ fn say_rest(derived: &mut Derived, capture: &Capture, cycles: usize) {
         .filter(|d| capture.names.get(d.parent_name) != "none")
         .count();
     if orphans > 0 {
-        say.push(format!(
-            "{} a parent without callbacks that the log does not list; {} taken as {}.",
-            if orphans == 1 { "1 device names".into() } else { format!("{orphans} devices name") },
-            if orphans == 1 { "it is" } else { "they are" },
-            if orphans == 1 { "a root" } else { "roots" }
-        ));
+        say.push(Assumed::Orphans(orphans));
     }
-    say.push(
-        "Callbacks are taken to sleep: the log does not say how much of their time is computing."
-            .into(),
-    );
+    say.push(Assumed::CallbacksSleep);
     if cycles == 1 {
-        say.push("One cycle is typical of all; record more for a range.".into());
+        say.push(Assumed::OneCycle);
     }
-}
-
-/// `1 device`, `2 devices`.
-fn devices(n: u32) -> String {
-    if n == 1 { "1 device".into() } else { format!("{n} devices") }
 }
 
 fn median(values: &mut [Ns]) -> Option<Ns> {
-    values.sort_unstable();
-    match values.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(values[n / 2]),
-        n => {
-            let (a, b) = (values[n / 2 - 1].0, values[n / 2].0);
-            Some(Ns(a + (b - a) / 2))
-        }
-    }
+    middle(values, Ns::mean)
 }

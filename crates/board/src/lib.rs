@@ -6,11 +6,13 @@
 
 extern crate alloc;
 
+pub mod assumed;
 pub mod classes;
 pub mod derive;
 pub mod generate;
 pub mod machine;
 pub mod order;
+mod parents;
 pub mod printing;
 mod read;
 pub mod summary;

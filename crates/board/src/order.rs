@@ -145,6 +145,19 @@ fn rings(below: &[Vec<(u32, Option<u32>)>]) -> Vec<u32> {
     ring
 }
 
+/// Puts the devices of `board` in `order`, a permutation of their numbers.
+pub fn in_order(board: &mut Board, order: &[u32]) {
+    let mut place: Vec<Option<u32>> = vec![None; board.graph.devices.len()];
+    for (new, &old) in order.iter().enumerate() {
+        if let Some(p) = place.get_mut(old as usize) {
+            *p = Some(new as u32);
+        }
+    }
+    if order.len() == place.len() && place.iter().all(Option::is_some) {
+        rearrange(board, order, &place);
+    }
+}
+
 /// Moves every device to its new place and follows the references.
 fn rearrange(board: &mut Board, order: &[u32], place: &[Option<u32>]) {
     let new = |id: DeviceId| DeviceId(place[id.index()].unwrap_or(id.0));

@@ -37,7 +37,20 @@ pub fn lines(cycle: &Cycle) -> [Ns; 8] {
             .filter(|c| c.phase == phase && c.complete)
             .filter(|c| mains.get(usize::from(c.thread.0)) == Some(&true))
             .collect();
-        main.windows(2).map(|w| w[1].start - w[0].end).filter(|g| *g >= Ns::ZERO).collect()
+        // A gap in which a worker's callback ended may be a wait for that one.
+        let mut ends: Vec<Ns> = cycle
+            .callbacks
+            .iter()
+            .filter(|c| c.phase == phase)
+            .filter(|c| mains.get(usize::from(c.thread.0)) != Some(&true))
+            .map(|c| c.end)
+            .collect();
+        ends.sort_unstable();
+        let waited = |from: Ns, to: Ns| {
+            ends.get(ends.partition_point(|e| *e < from)).is_some_and(|e| *e <= to)
+        };
+        let pairs = main.windows(2).map(|w| (w[0].end, w[1].start));
+        pairs.filter(|&(from, to)| to >= from && !waited(from, to)).map(|(a, b)| b - a).collect()
     };
     let mut all: Vec<Ns> = Vec::new();
     let mut own: [Option<Ns>; 8] = [None; 8];

@@ -153,8 +153,15 @@ fn observed_edges(
     };
     let on_main = |c: &Callback| mains.get(usize::from(c.thread.0)) == Some(&true);
     let inside = |c: &&Callback| c.phase == phase && c.device.index() < n;
+    // What was called twice is two devices of one name, and stands in two places.
+    let mut calls = vec![0u8; n];
+    for c in cycle.callbacks.iter().filter(inside) {
+        let count = &mut calls[c.device.index()];
+        *count = count.saturating_add(1);
+    }
+    let once = |c: &&Callback| calls[c.device.index()] == 1;
     let main: Vec<&Callback> =
-        cycle.callbacks.iter().filter(inside).filter(|c| on_main(c)).collect();
+        cycle.callbacks.iter().filter(inside).filter(|c| on_main(c)).filter(once).collect();
     for pair in main.windows(2) {
         let (a, b) = (pair[0].device.0, pair[1].device.0);
         if suspend { edge(b, a) } else { edge(a, b) }

@@ -5,6 +5,7 @@ use crate::device::DeviceGraph;
 use crate::loss::Losses;
 use crate::names::{Names, Sym};
 use crate::ranked::Ranking;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 /// What a source says of the machine.
@@ -37,7 +38,8 @@ pub struct Capture {
     pub ranked: Vec<Ranking>,
     /// What could not be read.
     pub losses: Losses,
-    /// Trace events that were read and that nothing here uses: of other
-    /// subjects, or outside every cycle. No loss.
-    pub unused_events: u64,
+    /// Trace events that were read and that nothing here uses, because they are
+    /// of other subjects or outside every cycle: how many, by the part of the
+    /// kernel (`idle`, `block`, …). No loss.
+    pub unused_events: BTreeMap<&'static str, u64>,
 }

@@ -81,7 +81,22 @@ impl PhaseSpan {
     pub fn duration(&self) -> Ns {
         self.end.since(self.start)
     }
+
+    /// How long it took, and whether the clock of the trace jumped inside it: the
+    /// time asleep is added to the boot clock where the RTC driver resumes
+    /// (`rtc_resume()` in `drivers/rtc/class.c`), which the kernel's own figure
+    /// does not count.
+    pub fn measured(&self) -> (Ns, bool) {
+        match self.printed {
+            Some(printed) if self.duration() - printed > JUMP => (printed, true),
+            _ => (self.duration(), false),
+        }
+    }
 }
+
+/// A clock that jumped makes a phase longer than the kernel printed by more than
+/// this.
+const JUMP: Ns = Ns(20_000_000);
 
 /// Which sleep state was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -127,6 +127,20 @@ impl Phase {
         }
     }
 
+    /// As the kernel prints it, with its half where the name alone is not
+    /// enough: `noirq suspend`, `early resume`.
+    pub fn title(self) -> &'static str {
+        match self {
+            Phase::Late => "late suspend",
+            Phase::Noirq => "noirq suspend",
+            Phase::SyscoreSuspend => "syscore suspend",
+            Phase::SyscoreResume => "syscore resume",
+            Phase::ResumeNoirq => "noirq resume",
+            Phase::ResumeEarly => "early resume",
+            other => other.name(),
+        }
+    }
+
     /// Which half of the cycle the phase belongs to (`Asleep` ends the first).
     pub fn direction(self) -> Direction {
         if self <= Phase::Asleep { Direction::Suspend } else { Direction::Resume }

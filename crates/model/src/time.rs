@@ -34,6 +34,12 @@ impl Ns {
         Ns(self.0.saturating_sub(earlier.0).max(0))
     }
 
+    /// Half way between two moments or durations, of which `low` is not the later;
+    /// towards it where there is half a nanosecond.
+    pub fn mean(low: Ns, high: Ns) -> Ns {
+        Ns(low.0 + high.0.saturating_sub(low.0) / 2)
+    }
+
     /// Hundredths of a millisecond, rounded half up (away from zero): what a
     /// table prints.
     pub fn hundredths_of_ms(self) -> i64 {

@@ -51,7 +51,7 @@ fn main() {
             }
             let mut settings =
                 Settings { profile: Profile::x86(), pm_async: None, wakeup_at: None };
-            settings.complete(&board, None);
+            settings.complete(board.cpus, None);
             let usual = Options::new(&board);
             let options = Options { bold: true, limit: given.unwrap_or(usual.limit), ..usual };
             let begin = computed(started);

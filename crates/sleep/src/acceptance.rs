@@ -6,8 +6,6 @@
 //! the test of the differences ([`signed_rank`]) is exact without knowing how
 //! the machine drifts.
 
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use dormouse_model::phase::Direction;
 use dormouse_model::time::Ns;
@@ -101,25 +99,6 @@ impl Judgement {
     /// The change stays.
     pub fn keep(&self) -> bool {
         self.reason == Reason::Faster
-    }
-
-    /// Why, as a sentence without a full stop.
-    pub fn why(&self) -> String {
-        let pairs = self.pairs;
-        match self.reason {
-            Reason::Faster => "suspend and resume together are faster, beyond the 1 % level".into(),
-            Reason::TooFewPairs => format!(
-                "only {pairs} pairs of sleeps can be compared; at least {LEAST_PAIRS} are needed"
-            ),
-            Reason::MoreFailures { without, with } => format!(
-                "{with} sleeps with the flags failed or were not recorded, and {without} without"
-            ),
-            Reason::DirectionSlower(d) => format!("{} is slower, beyond the 5 % level", d.name()),
-            Reason::Slower => "suspend and resume together are slower".into(),
-            Reason::NotShown => {
-                format!("{pairs} pairs of sleeps do not show that it is faster, at the 1 % level")
-            }
-        }
     }
 }
 

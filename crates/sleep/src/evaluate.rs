@@ -5,6 +5,7 @@
 //! a prediction for tomorrow starts from. The structure (links, locks, flags) is
 //! that of all cycles.
 
+use crate::evidence::fidelity::refused;
 use crate::simulate::Settings;
 use crate::simulate::predict::{Outlook, Scheduler, outlook};
 use alloc::string::{String, ToString};
@@ -16,6 +17,7 @@ use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Cycle, PhaseSpan};
 use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
+use dormouse_stats::describe::middle;
 
 /// A phase is right if it is apart by at most so many percent …
 pub const PERCENT: i64 = 3;
@@ -25,10 +27,6 @@ pub const FLOOR: Ns = Ns(1_000_000);
 
 /// Starts closer than this have no order.
 pub const TIE: Ns = Ns(50_000);
-
-/// A clock that jumped inside a phase shows in its printed time, by more than
-/// this: where the RTC driver resumes, the time asleep is added to the boot clock.
-const JUMP: Ns = Ns(20_000_000);
 
 /// How far predictions of one phase are from what was recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -144,8 +142,13 @@ pub fn evaluate(
         let own = run(&derived.with_cycles(|| i))?;
         let others = if derived.cycles.len() > 1 { Some(run(&without(derived, i))?) } else { None };
         for (phase, p) in Phase::DEVICE.into_iter().zip(&mut phases) {
-            let Some(span) = cycle.phase(phase).filter(|s| s.complete) else { continue };
-            let (took, jumped) = recorded(span);
+            let Some(place) = cycle.phases.iter().position(|s| s.phase == phase) else { continue };
+            // What the self-check does not believe says nothing of the model.
+            let span = &cycle.phases[place];
+            let (took, jumped) = span.measured();
+            if !span.complete || phase.may_be_async() && refused(cycle, place) {
+                continue;
+            }
             p.recorded.push(took);
             p.own.add(own.phase(phase), took);
             if let Some(others) = &others {
@@ -166,14 +169,6 @@ pub fn evaluate(
     Ok(Evaluation { cycles: cycles.len(), phases, order })
 }
 
-/// How long a phase took, and whether the clock jumped inside it.
-fn recorded(span: &PhaseSpan) -> (Ns, bool) {
-    match span.printed {
-        Some(p) if span.duration() - p > JUMP => (p, true),
-        _ => (span.duration(), false),
-    }
-}
-
 /// The board with the medians of all cycles but one.
 fn without(derived: &Derived, left_out: usize) -> Board {
     let mut board = derived.board.clone();
@@ -184,14 +179,7 @@ fn without(derived: &Derived, left_out: usize) -> Board {
             let others = derived.cycles.iter().enumerate().filter(|(i, _)| *i != left_out);
             seen.clear();
             seen.extend(others.filter_map(|(_, c)| c[d][index]));
-            seen.sort_unstable();
-            // Of two the mean, as everywhere.
-            let middle = seen.len() / 2;
-            work.sleep = match seen.len() {
-                0 => work.sleep,
-                n if n % 2 == 1 => seen[middle],
-                _ => Ns(seen[middle - 1].0 + (seen[middle].0 - seen[middle - 1].0) / 2),
-            };
+            work.sleep = middle(&mut seen, Ns::mean).unwrap_or(work.sleep);
         }
     }
     board

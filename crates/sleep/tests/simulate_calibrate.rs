@@ -121,7 +121,7 @@ fn costs_of_the_main_thread_are_read_from_its_gaps() {
         let emulator = Some(Emulator::default());
         let profile = Profile { costs: truth, emulator, ..Profile::x86() };
         let mut settings = Settings { profile, pm_async: None, wakeup_at: None };
-        settings.complete(&board, None);
+        settings.complete(board.cpus, None);
         let policy = Policy::find("G4").expect("policy");
         let mut cycle = simulate(&board, policy, &settings).expect("a schedule").cycle;
         let mut names = board.names.clone();

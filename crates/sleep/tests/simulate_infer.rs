@@ -1,5 +1,6 @@
 //! What a recording shows without saying so.
 
+use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::derive;
 use dormouse_board::generate::{Durations, Options as BoardOptions, generate};
 use dormouse_board::{Board, parse};
@@ -85,7 +86,7 @@ fn medians_flags_and_vanished_devices_come_from_the_cycles() {
         derived.board.graph.devices.iter().map(|d| d.async_flag).collect();
     assert_eq!(flags[1..4], [Some(true), Some(false), Some(true)]);
     assert!(derived.board.graph.get(other).facts.syscore, "vanished");
-    assert!(derived.assumptions.iter().any(|a| a.contains("vanish")));
+    assert!(derived.assumptions.contains(&Assumed::Vanished(1)));
     // 10, 17, 24, 31, 38, 45 ms.
     let audio = derived.board.devices[3].in_phase(Phase::Suspend).expect("it has one");
     assert_eq!(audio.sleep, Ns(27_500_000));
@@ -140,14 +141,14 @@ fn sensors(lock: u32, modes: &[bool]) -> (Board, Capture) {
 
 fn total(board: &Board) -> Ns {
     let mut settings = Settings { profile: Profile::x86(), pm_async: None, wakeup_at: None };
-    settings.complete(board, None);
+    settings.complete(board.cpus, None);
     let run = simulate(board, &G4, &settings).expect("a schedule");
     run.cycle.phases.iter().filter(|p| p.phase.has_devices()).map(|p| p.duration()).sum()
 }
 
 fn tuned(board: &Board) -> Tuned {
     let mut settings = Settings { profile: Profile::x86(), pm_async: None, wakeup_at: None };
-    settings.complete(board, None);
+    settings.complete(board.cpus, None);
     tune(board, &G4, &settings, &Options::new(board)).expect("a schedule")
 }
 
@@ -179,8 +180,11 @@ fn a_lock_that_a_recording_shows_is_found_and_nothing_is_claimed() {
         .map(|d| board.names.get(board.graph.get(d).name))
         .collect();
     assert_eq!(holders, ["light", "heat", "motion"]);
-    let said = derived.assumptions.iter().find(|a| a.contains("lock")).expect("it is said");
-    assert!(said.starts_with("light, heat and motion take longer beside one another"), "{said}");
+    let said = derived.assumptions.iter().find_map(|a| match a {
+        Assumed::Lock { devices, .. } => Some(devices.join(" ")),
+        _ => None,
+    });
+    assert_eq!(said.as_deref(), Some("light heat motion"));
     // The times are those alone, so that a prediction is right in both modes.
     for on in [true, false] {
         let mut real = real.clone();
@@ -239,7 +243,7 @@ fn locks_are_not_invented_on_busy_boards() {
                 }
                 let mut settings =
                     Settings { profile: Profile::x86(), pm_async: None, wakeup_at: None };
-                settings.complete(&board, None);
+                settings.complete(board.cpus, None);
                 let mut run = simulate(&board, &G4, &settings).expect("a schedule");
                 run.cycle.kernel = kernel;
                 capture.cycles.push(run.cycle);
@@ -311,8 +315,11 @@ fn a_wait_inside_a_callback_is_an_order_and_not_a_lock() {
         board.graph.links.iter().map(|l| (name(l.consumer), name(l.supplier))).collect();
     assert_eq!(links, [("controller", "companion")], "{:?}", derived.assumptions);
     assert!(board.devices.iter().flat_map(|d| d.work).flatten().all(|w| w.lock == 0));
-    let said = derived.assumptions.iter().find(|a| a.contains("begins first")).expect("it is said");
-    assert!(said.starts_with("controller takes longer beside companion"), "{said}");
+    let said = derived.assumptions.iter().find_map(|a| match a {
+        Assumed::WorksAfter { waiter, awaited, .. } => Some((&waiter[..], &awaited[..])),
+        _ => None,
+    });
+    assert_eq!(said, Some(("controller", "companion")));
     // 18, 12 and 26 one after the other, whichever flags it has.
     assert!(total(board) > Ns::from_ms(56), "{}", total(board));
     let mut free = board.clone();

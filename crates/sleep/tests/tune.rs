@@ -73,7 +73,7 @@ fn a_callback_less_child_is_made_async_without_being_bold() {
 fn beats_simple_choices(name: &str, board: &Board, limit: u64, profile: Profile) {
     for policy in [&G1, &G4] {
         let mut settings = Settings { profile: profile.clone(), pm_async: None, wakeup_at: None };
-        settings.complete(board, None);
+        settings.complete(board.cpus, None);
         for bold in [false, true] {
             let options = Options { bold, limit, ..Options::new(board) };
             let t = tune(board, policy, &settings, &options).unwrap();

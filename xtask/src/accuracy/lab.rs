@@ -1,9 +1,9 @@
 //! Recordings of the laboratory, predicted from the board files they were made
 //! from.
 
-use super::order::{Start, TIE, out_of_order};
+use super::order::{Start, out_of_order};
+use super::recorded;
 use super::verdict::{Sample, Table, spread};
-use super::{observed, recorded};
 use crate::decide::read_board;
 use anyhow::{Context, Result, bail};
 use dormouse_board::Board;
@@ -13,9 +13,11 @@ use dormouse_model::cycle::Cycle;
 use dormouse_model::device::DeviceId;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
+use dormouse_sleep::evaluate::TIE;
 use dormouse_sleep::simulate::planned::{Plan, guest, plan};
-use dormouse_sleep::simulate::predict::{Outlook, draws, phase_words};
+use dormouse_sleep::simulate::predict::{Outlook, draws};
 use dormouse_sleep::simulate::{Profile, profile};
+use dormouse_stats::describe::middle;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
@@ -122,7 +124,7 @@ fn judge(file: &str, captures: &[String], args: &Args, table: &mut Table) -> Res
             .iter()
             .filter_map(|p| {
                 let span = p.cycle.phase(phase).filter(|s| s.complete)?;
-                Some((p, p.predicted.get(&phase)?.0, observed(span).0))
+                Some((p, p.predicted.get(&phase)?.0, span.measured().0))
             })
             .collect();
         let repeats = |cold: bool| {
@@ -139,14 +141,14 @@ fn judge(file: &str, captures: &[String], args: &Args, table: &mut Table) -> Res
                     "  boot {}, cycle {}: {} took {observed}, predicted {predicted}, repeats within {spread}",
                     pair.boot + 1,
                     pair.number + 1,
-                    phase_words(phase)
+                    phase.title()
                 );
             }
             table.phases.entry(phase).or_default().push(sample);
         }
         if phase.may_be_async() {
             order(phase, &pairs, &board, table);
-            if args.show.as_deref() == Some(phase_words(phase)) {
+            if args.show.as_deref() == Some(phase.title()) {
                 show(phase, &pairs);
             }
         }
@@ -193,8 +195,7 @@ fn usual(draws: &[Outlook]) -> BTreeMap<Phase, (Ns, Times)> {
 }
 
 fn median(mut values: Vec<Ns>) -> Ns {
-    values.sort_unstable();
-    values.get(values.len() / 2).copied().unwrap_or_default()
+    middle(&mut values, Ns::mean).unwrap_or_default()
 }
 
 /// Begin and end of each device's callback in `phase` of `cycle`, relative to
@@ -256,7 +257,7 @@ fn order(phase: Phase, pairs: &[Pair], board: &Board, table: &mut Table) {
         let s = &starts[w];
         println!(
             "  {}: {} started at {}, predicted at {}: {}",
-            phase_words(phase),
+            phase.title(),
             last.name(s.device),
             s.usual(),
             s.predicted,

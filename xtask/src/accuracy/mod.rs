@@ -15,8 +15,6 @@ mod verdict;
 
 use crate::MISSED;
 use anyhow::{Context, Result, bail};
-use dormouse_model::cycle::PhaseSpan;
-use dormouse_model::time::Ns;
 use std::fs;
 use std::process::ExitCode;
 use verdict::Table;
@@ -44,15 +42,4 @@ fn table(tables: &[Table]) -> ExitCode {
     print!("{out}");
     println!("\n{}", if passed { "PASS: all figures are met" } else { "MISSED: see above" });
     if passed { ExitCode::SUCCESS } else { ExitCode::from(MISSED) }
-}
-
-/// How long a phase took, and whether the trace's clock jumped inside it: the
-/// time asleep is added to the boot clock where the RTC driver resumes, which
-/// the kernel's own figure ("complete after") does not count.
-fn observed(span: &PhaseSpan) -> (Ns, bool) {
-    const JUMP: Ns = Ns(20_000_000);
-    match span.printed {
-        Some(p) if span.duration() - p > JUMP => (p, true),
-        _ => (span.duration(), false),
-    }
 }

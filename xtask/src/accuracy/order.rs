@@ -8,9 +8,7 @@
 //! comes late counts once, not with every device it should have come before.
 
 use dormouse_model::time::Ns;
-
-/// Starts closer than this are ties.
-pub const TIE: Ns = Ns(50_000);
+use dormouse_sleep::evaluate::TIE;
 
 /// A start of one device in one phase, relative to the phase.
 pub struct Start {

@@ -7,7 +7,6 @@
 
 use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
-use dormouse_sleep::simulate::predict::phase_words;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -91,7 +90,7 @@ impl Table {
                 out,
                 "{:<34}{:<14}{:>6} {:>9.2} {:>7.2} {:>9} {:>9} {:>8.2} {:>8.2}  {}",
                 "",
-                phase_words(*phase),
+                phase.title(),
                 samples.len(),
                 of(&relative, 50) as f64 / 1e4,
                 of(&relative, 95) as f64 / 1e4,

@@ -129,7 +129,7 @@ impl Bench<'_> {
         // No CPU goes down at this level of sleep.
         profile.keep_cpus();
         let mut settings = Settings { profile, pm_async: None, wakeup_at: None };
-        settings.complete(board, self.by.kernel.as_ref());
+        settings.complete(board.cpus, self.by.kernel.as_ref());
         settings
     }
 

@@ -14,7 +14,6 @@ use dormouse_model::phase::Direction;
 use dormouse_model::time::Ns;
 use dormouse_read::Reading;
 use dormouse_sleep::plan::candidate::{Candidate, apply};
-use dormouse_sleep::simulate::predict::phase_words;
 use dormouse_sleep::tune::evidence::evidence;
 use dormouse_sleep::tune::{Options, Tuned};
 use dormouse_sleep::validate::{Held, Part};
@@ -331,7 +330,7 @@ fn line(name: &str, board: &Board, c: &Change, held: &Held) -> String {
         };
         let part = match r.part {
             Part::All(d) => d.name().to_string(),
-            Part::One(p) => phase_words(p).into(),
+            Part::One(p) => p.title().into(),
         };
         out.push_str(&format!(
             "\n    {word}: {part}, {:.2} ms, predicted {:+.2}, real {:+.2}, boots differ by {:.2}, \

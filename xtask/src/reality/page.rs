@@ -203,8 +203,13 @@ fn series(out: &mut String, judged: &[Judged]) {
     }
 }
 
+/// Why a log with this message is not reproduced.
+const PM_TRACE: &str = "pm_trace was on: the kernel set the real-time clock at every device, also at silent \
+     ones (generate_pm_trace, drivers/base/power/trace.c), and how many of these stand between two \
+     callbacks no line says; the largest waits: ";
+
 fn causes(out: &mut String, judged: &[Judged]) {
-    out.push_str("\n## What is not reproduced, and why\n\n| log | phase | recorded | simulated | largest waits that nothing explains |\n|---|---|---|---|---|\n");
+    out.push_str("\n## What is not reproduced, and why\n\n| log | phase | recorded | simulated | cause, or the largest waits that nothing explains |\n|---|---|---|---|---|\n");
     for j in judged {
         let board = &j.machine.derived.board;
         let text = |d: u32| {
@@ -217,10 +222,12 @@ fn causes(out: &mut String, judged: &[Judged]) {
                 .iter()
                 .map(|w| format!("{} {} ms after {}", text(w.device), ms(w.by), text(w.after)))
                 .collect();
+            let traced = j.capture.losses.list.iter().any(|l| l.kind == "pm_trace");
+            let cause = if traced { PM_TRACE } else { "" };
             let waits = if waits.is_empty() { "none of 0.3 ms".into() } else { waits.join("; ") };
             let _ = writeln!(
                 out,
-                "| {} | {} ({}) | {} | {} | {waits} |",
+                "| {} | {} ({}) | {} | {} | {cause}{waits} |",
                 j.name,
                 name(c.phase),
                 c.verdict.name(),

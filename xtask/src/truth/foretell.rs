@@ -11,7 +11,7 @@ use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
 use dormouse_read::Options;
 use dormouse_sleep::evidence::fidelity::{Fidelity, Verdict};
-use dormouse_sleep::evidence::machine;
+use dormouse_sleep::evidence::{Doubt, machine};
 use dormouse_sleep::simulate::change::{Change, apply};
 use dormouse_sleep::simulate::kernel::{Kernel, choose};
 use dormouse_sleep::simulate::predict::{Scheduler, outlook};
@@ -46,27 +46,19 @@ impl Question {
     }
 }
 
-/// One phase foretold.
+/// One phase foretold, and what came.
 #[derive(Clone, Debug)]
 pub struct Row {
-    pub phase: Phase,
-    /// As recorded before the change.
-    pub now: Ns,
-    /// The same, simulated.
-    pub simulated: Ns,
-    /// Simulated with the change.
-    pub foretold: Ns,
+    pub told: Told,
     /// What the kernel then did, and how far its cycles were apart.
     pub then: Ns,
     pub spread: Ns,
-    /// Why nothing is foretold.
-    pub refused: Option<String>,
 }
 
 impl Row {
     /// How far the prediction is from what came.
     pub fn apart(&self) -> Ns {
-        Ns((self.foretold - self.then).0.abs())
+        Ns((self.told.foretold - self.then).0.abs())
     }
 
     /// Right enough.
@@ -135,6 +127,66 @@ fn times(cycles: &[&Cycle], phase: Phase) -> Option<(Ns, Ns)> {
     Some((all[all.len() / 2], last - first))
 }
 
+/// What the log of `before` alone says of one phase.
+#[derive(Clone, Debug)]
+pub struct Told {
+    pub phase: Phase,
+    pub now: Ns,
+    pub simulated: Ns,
+    pub foretold: Ns,
+    pub refused: Option<String>,
+}
+
+/// The rules of a release.
+pub fn scheduler(release: &str) -> Result<Scheduler> {
+    let (policy, kernel): (_, Option<Kernel>) =
+        choose(release).map_err(|e| anyhow::anyhow!("{e}"))?;
+    Ok(Scheduler { policy, kernel })
+}
+
+/// The rules and changes that `question` asks about, of a machine that runs `now`.
+pub fn asked(question: &Question, now: Scheduler) -> Result<(Scheduler, Vec<Change>)> {
+    Ok(match question {
+        Question::PmAsync(on) => (now, vec![Change::PmAsync(*on)]),
+        Question::Kernel(release) => (scheduler(release)?, Vec::new()),
+        Question::Without(names) => (now, names.iter().cloned().map(Change::Without).collect()),
+    })
+}
+
+/// Answers `question` from the log of `before` alone.
+pub fn tell(
+    before: &Capture,
+    question: &Question,
+    keep: impl Fn(usize) -> bool,
+    costs: &Profile,
+) -> Result<Vec<Told>> {
+    let seen = reduced(before, keep)?;
+    let machine = machine(&seen, None).map_err(anyhow::Error::msg)?;
+    let (derived, now) = (&machine.derived, scheduler(&machine.release)?);
+    let (then, changes) = asked(question, now)?;
+    let settings = Settings { profile: costs.clone(), pm_async: None, wakeup_at: None };
+    let fidelity = machine.check(&seen, &settings);
+    let simulated = outlook(&derived.board, now, &settings)?;
+    let changed = apply(&derived.board, &changes).map_err(anyhow::Error::msg)?;
+    let foretold = outlook(&changed.board, then, &settings)?;
+    let doubt = machine.doubt(&seen, then, &changes, &settings);
+    let cycles: Vec<&Cycle> = seen.cycles.iter().collect();
+    let mut told = Vec::new();
+    for phase in Phase::DEVICE.into_iter().filter(|p| p.may_be_async()) {
+        let Some((now, _)) = times(&cycles, phase) else { continue };
+        let simulated = simulated.phase(phase);
+        told.push(Told {
+            phase,
+            now,
+            simulated,
+            // What nothing explains stays as it was.
+            foretold: now + (foretold.phase(phase) - simulated),
+            refused: refusal(&fidelity, &doubt, phase, question),
+        });
+    }
+    Ok(told)
+}
+
 /// Answers the question that the two recordings ask, from the log of `before`
 /// alone.
 pub fn foretell(
@@ -144,54 +196,29 @@ pub fn foretell(
     costs: &Profile,
 ) -> Result<(Question, Vec<Row>)> {
     let question = question(before, after)?;
-    let seen = reduced(before, keep)?;
-    let machine = machine(&seen, None).map_err(anyhow::Error::msg)?;
-    let (derived, release) = (&machine.derived, &machine.release);
-    let scheduler = |release: &str| -> Result<Scheduler> {
-        let (policy, kernel): (_, Option<Kernel>) =
-            choose(release).map_err(|e| anyhow::anyhow!("{e}"))?;
-        Ok(Scheduler { policy, kernel })
-    };
-    let now = scheduler(release)?;
-    let (then, changes) = match &question {
-        Question::PmAsync(on) => (now, vec![Change::PmAsync(*on)]),
-        Question::Kernel(release) => (scheduler(release)?, Vec::new()),
-        Question::Without(names) => (now, names.iter().cloned().map(Change::Without).collect()),
-    };
-    let settings = Settings { profile: costs.clone(), pm_async: None, wakeup_at: None };
-    let fidelity = machine.check(&seen, &settings);
-    let simulated = outlook(&derived.board, now, &settings)?;
-    let changed = apply(&derived.board, &changes).map_err(anyhow::Error::msg)?;
-    let foretold = outlook(&changed.board, then, &settings)?;
-    let seen_cycles: Vec<&Cycle> = seen.cycles.iter().collect();
     let mut rows = Vec::new();
-    for phase in Phase::DEVICE.into_iter().filter(|p| p.may_be_async()) {
-        let (Some((was, _)), Some((came, spread))) =
-            (times(&seen_cycles, phase), times(&warm(after), phase))
-        else {
-            continue;
-        };
-        let simulated = simulated.phase(phase);
-        rows.push(Row {
-            phase,
-            now: was,
-            simulated,
-            foretold: foretold.phase(phase),
-            then: came,
-            spread,
-            refused: refusal(&fidelity, phase, &question),
-        });
+    for told in tell(before, &question, keep, costs)? {
+        let Some((then, spread)) = times(&warm(after), told.phase) else { continue };
+        rows.push(Row { told, then, spread });
     }
     Ok((question, rows))
 }
 
 /// As `dormouse predict` refuses: nothing is claimed of a phase that is not
 /// reproduced as it was, nor of flags that a log without workers cannot show.
-fn refusal(fidelity: &Fidelity, phase: Phase, question: &Question) -> Option<String> {
+fn refusal(
+    fidelity: &Fidelity,
+    doubt: &Doubt,
+    phase: Phase,
+    question: &Question,
+) -> Option<String> {
     if fidelity.blind && *question == Question::PmAsync(true) {
         return Some("nothing in the log says which devices are asynchronous".into());
     }
     let check = fidelity.phase(phase)?;
-    (check.verdict == Verdict::NotReproduced)
-        .then(|| format!("took {} and is simulated as {}", check.recorded, check.simulated))
+    if check.verdict == Verdict::NotReproduced {
+        return Some(format!("took {} and is simulated as {}", check.recorded, check.simulated));
+    }
+    let range = phase.device_index().and_then(|i| doubt.range[i]).filter(|_| !doubt.agrees(phase));
+    range.map(|(low, high)| format!("{} machines say {low} to {high}", doubt.machines))
 }

@@ -7,7 +7,6 @@ use dormouse_model::cycle::Cycle;
 use dormouse_model::device::DeviceId;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
-use dormouse_sleep::simulate::predict::phase_words;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A callback that begins so soon after another has ended may have waited for it.
@@ -143,7 +142,7 @@ fn waits(
                         "missed: {} needs {}, which delayed one of them in {}: {long}",
                         name(t),
                         name(s),
-                        phase_words(*phase)
+                        phase.title()
                     ));
                 }
             }

@@ -62,8 +62,8 @@ pub enum Other {
     },
     /// A phase without devices (sync, freeze, CPUs, thaw).
     Phase(Phase),
-    /// Time inside a phase of devices that no callback explains: the longest
-    /// such piece.
+    /// Time inside a phase of devices that no callback explains: all such pieces
+    /// of its critical path together.
     Unexplained(Phase),
 }
 
@@ -250,9 +250,9 @@ fn other(
                 let view = &phases[i as usize];
                 if !phase.has_devices() {
                     plain[phase as usize] += r.counted;
-                } else if let Some(s) = longest_unexplained(view) {
+                } else {
                     // Brackets without any device event count as a phase.
-                    offer(Other::Unexplained(phase), s.duration().min(r.counted));
+                    offer(Other::Unexplained(phase), unexplained(view).min(r.counted));
                 }
             }
             What::Asleep { .. } | What::Turn | What::Rest | What::ClockJump | What::Image(_) => {}
@@ -264,11 +264,9 @@ fn other(
     longest
 }
 
-fn longest_unexplained(view: &PhaseView) -> Option<&Segment> {
-    view.path
-        .iter()
-        .filter(|s| s.reason == Reason::Unexplained)
-        .max_by_key(|s| (s.duration(), core::cmp::Reverse(s.start)))
+fn unexplained(view: &PhaseView) -> Ns {
+    let pieces = view.path.iter().filter(|s| s.reason == Reason::Unexplained);
+    pieces.fold(Ns::ZERO, |sum, s| sum + s.duration())
 }
 
 fn suspect(

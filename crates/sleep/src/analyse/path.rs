@@ -34,6 +34,20 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// All, in the order of their numbers.
+    pub const ALL: [Reason; 10] = [
+        Reason::Child,
+        Reason::Parent,
+        Reason::Consumer,
+        Reason::Supplier,
+        Reason::MainThread,
+        Reason::Queue,
+        Reason::WorkerStart,
+        Reason::PhaseBegin,
+        Reason::PhaseEnd,
+        Reason::Unexplained,
+    ];
+
     /// The word used in JSON and CSV.
     pub fn name(self) -> &'static str {
         match self {

@@ -5,8 +5,10 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Mode, Outcome};
+use dormouse_model::names::Sym;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
+use dormouse_stats::describe::middle;
 
 /// Order statistics of one quantity over cycles, exact in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,21 +31,16 @@ pub struct Spread {
 impl Spread {
     /// Of `values`, which are sorted in place.
     pub fn of(values: &mut [Ns]) -> Option<Spread> {
-        if values.is_empty() {
-            return None;
-        }
-        values.sort_unstable();
-        let median = middle(values);
+        let median = middle(values, Ns::mean)?;
         let n = values.len();
         let mut distance: Vec<Ns> = values.iter().map(|&v| Ns((v - median).0.abs())).collect();
-        distance.sort_unstable();
         Some(Spread {
             count: n as u32,
             min: values[0],
             median,
             p95: values[(n * 95).div_ceil(100).saturating_sub(1)],
             max: values[n - 1],
-            mad: middle(&distance),
+            mad: middle(&mut distance, Ns::mean)?,
         })
     }
 
@@ -57,12 +54,6 @@ impl Spread {
             && over.0 > self.median.0 / 20
             && over > Ns(1_000_000)
     }
-}
-
-fn middle(sorted: &[Ns]) -> Ns {
-    let n = sorted.len();
-    let (a, b) = (sorted[(n - 1) / 2], sorted[n / 2]);
-    a + Ns((b - a).0 / 2)
 }
 
 /// From so many cycles on a 95th percentile is another value than the largest.
@@ -169,29 +160,31 @@ pub fn groups<'a>(all: &[(&'a Capture, &'a [CycleView])]) -> Vec<Group<'a>> {
             }
         }
     }
+    by.retain(|_, list| list.len() > 1);
+    if by.is_empty() {
+        return Vec::new();
+    }
     let keys: Vec<Vec<DeviceKey<'a>>> = all.iter().map(|(c, _)| device_keys(c)).collect();
-    by.into_iter()
-        .filter(|(_, list)| list.len() > 1)
-        .map(|((kernel, mode), list)| group(all, &keys, kernel, mode, list))
-        .collect()
+    by.into_iter().map(|((kernel, mode), list)| group(all, &keys, kernel, mode, list)).collect()
 }
 
 /// Every device of a capture as it is recognised in others.
 pub fn device_keys(capture: &Capture) -> Vec<DeviceKey<'_>> {
-    let mut seen: BTreeMap<(&str, &str, &str), u32> = BTreeMap::new();
-    let get = |s| capture.names.get(s);
+    // Equal names of a capture are one symbol.
+    let mut seen: BTreeMap<[Sym; 3], u32> = BTreeMap::new();
     capture
         .graph
         .devices
         .iter()
         .map(|d| {
             let parent = match d.parent.filter(|p| p.index() < capture.graph.devices.len()) {
-                Some(p) => get(capture.graph.get(p).name),
-                None => get(d.parent_name),
+                Some(p) => capture.graph.get(p).name,
+                None => d.parent_name,
             };
-            let (name, driver) = (get(d.name), get(d.driver));
-            let n = seen.entry((name, driver, parent)).or_default();
+            let symbols = [d.name, d.driver, parent];
+            let n = seen.entry(symbols).or_default();
             *n += 1;
+            let [name, driver, parent] = symbols.map(|s| capture.names.get(s));
             DeviceKey { name, driver, parent, nth: *n }
         })
         .collect()

@@ -189,12 +189,11 @@ pub fn check(cycles: &[&Cycle], derived: &Derived, by: Scheduler, settings: &Set
             let Some(index) = span.phase.device_index() else { continue };
             let missing = missing(cycle, place, seen.contains(&span.phase));
             seen.push(span.phase);
-            let recorded = span.duration();
+            let (recorded, _) = span.measured();
             let time = simulated.as_ref().map_or(Ns::ZERO, |o| o.phase(span.phase));
             let verdict = match missing {
-                // Nothing to reproduce but the walk, and nothing to gain.
-                Some(Missing::Callbacks) if recorded < WORTH => Verdict::Reproduced,
-                Some(_) => Verdict::NotReproduced,
+                Some(missing) if refuses(missing, recorded) => Verdict::NotReproduced,
+                Some(_) => Verdict::Reproduced,
                 None => Verdict::on(recorded, time),
             };
             let mut waits = Vec::new();
@@ -226,6 +225,20 @@ pub fn check(cycles: &[&Cycle], derived: &Derived, by: Scheduler, settings: &Set
     };
     let blind = !board.pm_async && board.graph.devices.iter().zip(&board.devices).any(unlisted);
     Fidelity { checks, blind }
+}
+
+/// Whether a phase that lacks this and took so long cannot be reproduced. Where no
+/// callback ran in a short one, there is nothing to reproduce but the walk, and
+/// nothing to gain.
+fn refuses(missing: Missing, recorded: Ns) -> bool {
+    missing != Missing::Callbacks || recorded >= WORTH
+}
+
+/// Whether the phase with index `place`, the first of its kind in the cycle, lacks
+/// what a simulation could be held against.
+pub(crate) fn refused(cycle: &Cycle, place: usize) -> bool {
+    let (recorded, _) = cycle.phases[place].measured();
+    missing(cycle, place, false).is_some_and(|m| refuses(m, recorded))
 }
 
 /// What is missing of the phase with index `place` of a recorded cycle; `again`

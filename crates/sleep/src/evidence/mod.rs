@@ -8,6 +8,7 @@
 //! it was ([`fidelity`]), so that nobody has to trust a prediction whose start
 //! is wrong.
 
+pub mod doubt;
 mod expected;
 pub mod fidelity;
 pub mod flags;
@@ -15,8 +16,10 @@ pub mod generation;
 pub mod late;
 mod say;
 pub mod subsystem;
+mod unseen;
 pub mod waits;
 
+pub use doubt::{Doubt, doubt};
 pub use fidelity::{Check, Fidelity, Missing, Verdict, check};
 pub use flags::{Flag, FlagProof};
 pub use generation::Supported;
@@ -24,6 +27,7 @@ pub use late::{Late, late};
 pub use waits::Wait;
 
 use crate::simulate::Settings;
+use crate::simulate::change::Change;
 use crate::simulate::contention::locks;
 use crate::simulate::infer::links;
 use crate::simulate::kernel::choose;
@@ -58,6 +62,20 @@ impl Machine {
     pub fn check(&self, capture: &Capture, settings: &Settings) -> Fidelity {
         check(&chosen_cycles(capture), &self.derived, self.scheduler, settings)
     }
+
+    /// What this machine and others that explain `capture` as well, which it was
+    /// made from, say of `changes` under `then`: see [`doubt`](mod@doubt).
+    pub fn doubt(
+        &self,
+        capture: &Capture,
+        then: Scheduler,
+        changes: &[Change],
+        settings: &Settings,
+    ) -> Doubt {
+        let (cycles, now) = (chosen_cycles(capture), self.scheduler);
+        let others = doubt::others(&cycles, &self.derived, &self.flags, now, changes, settings);
+        doubt(&others, &self.derived, now, then, changes, settings)
+    }
 }
 
 /// The machine that `capture` shows, under the rules of `asked`, else of the
@@ -82,6 +100,7 @@ pub fn machine(capture: &Capture, asked: Option<Scheduler>) -> Result<Machine, S
     let rules = if derived.board.pm_async { scheduler.policy } else { &policy::G0 };
     let flags = flags::decide(&cycles, &mut derived, rules, scheduler.kernel.as_ref());
     let inferred = waits::infer(&cycles, &mut derived, rules);
+    let inferred = waits::confirmed(inferred, &mut derived, scheduler);
     links(capture, &mut derived, scheduler);
     locks(capture, &mut derived);
     say::say(&mut derived, supported.as_ref(), &flags, &inferred);

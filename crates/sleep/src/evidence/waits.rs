@@ -10,8 +10,11 @@
 use super::expected::Recorded;
 use super::late::{each_phase, late};
 use crate::simulate::policy::Policy;
+use crate::simulate::predict::{Scheduler, outlook};
+use crate::simulate::{Profile, Settings};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use dormouse_board::Board;
 use dormouse_board::derive::Derived;
 use dormouse_model::cycle::Cycle;
 use dormouse_model::device::{DeviceId, Link, LinkKind};
@@ -118,6 +121,41 @@ pub(super) fn infer(cycles: &[&Cycle], derived: &mut Derived, policy: &Policy) -
         });
     }
     waits
+}
+
+/// A wait that makes the machine miss its recording by more than this than it did
+/// without is none.
+const WORSE: Ns = Ns(200_000);
+
+/// Takes back the `waits` without which the machine comes closer to what was
+/// recorded of a phase, and no phase further from it.
+pub(super) fn confirmed(waits: Vec<Wait>, derived: &mut Derived, by: Scheduler) -> Vec<Wait> {
+    let settings = Settings { profile: Profile::x86(), pm_async: None, wakeup_at: None };
+    let misses = |board: &Board| -> Option<Vec<Ns>> {
+        let o = outlook(board, by, &settings).ok()?;
+        let phases = Phase::DEVICE.into_iter().zip(&derived.observed);
+        let miss = |(p, seen): (Phase, &Option<Ns>)| Some(Ns((o.phase(p) - (*seen)?).0.abs()));
+        Some(phases.filter_map(miss).collect())
+    };
+    let mut board = derived.board.clone();
+    let Some(mut with) = misses(&board) else { return waits };
+    let mut kept = Vec::new();
+    for w in waits {
+        let (supplier, consumer) = ends(w.phase, w.waiter, w.awaited);
+        let mut less = board.clone();
+        less.graph.links.retain(|l| l.supplier.0 != supplier || l.consumer.0 != consumer);
+        let Some(without) = misses(&less) else { continue };
+        let pairs = || with.iter().zip(&without);
+        let worse = pairs().any(|(with, without)| *with > *without + WORSE);
+        let better = pairs().any(|(with, without)| *with + WORSE < *without);
+        if worse && !better {
+            (board, with) = (less, without);
+        } else {
+            kept.push(w);
+        }
+    }
+    derived.board = board;
+    kept
 }
 
 /// The latest of the waits that four of five late begins of one device in one

@@ -52,7 +52,7 @@ pub struct Reached {
 }
 
 impl Goal {
-    /// The directions that have a budget.
+    /// The directions that a budget is about.
     pub fn directions(&self) -> Vec<Direction> {
         let mut list = Vec::new();
         if self.suspend.is_some() {
@@ -66,20 +66,20 @@ impl Goal {
 }
 
 impl Reached {
-    /// Time of the directions that have a budget.
+    /// What the budgets are about: the halves that have one, and until when
+    /// devices are ready where resume as a whole has none.
     pub fn counted(&self, goal: &Goal) -> Ns {
-        goal.directions()
-            .into_iter()
-            .map(|d| match d {
-                Direction::Suspend => self.suspend,
-                Direction::Resume => self.resume,
-            })
-            .sum()
+        let down = goal.suspend.map_or(Ns::ZERO, |_| self.suspend);
+        let up = match goal.resume {
+            Some(_) => self.resume,
+            None => self.ready.iter().copied().sum(),
+        };
+        down + up
     }
 
     /// How far this is over the goal, every part counted; minus the slack if
-    /// all parts are met.
-    fn excess(&self, goal: &Goal) -> i64 {
+    /// all parts are met. Nanoseconds.
+    pub fn excess(&self, goal: &Goal) -> i64 {
         let mut over = 0i64;
         let mut slack = i64::MAX;
         let mut part = |is: Ns, want: Ns| {
@@ -105,7 +105,7 @@ impl Reached {
 pub struct Step {
     /// The change.
     pub candidate: Candidate,
-    /// What it would save alone of the directions that have a budget.
+    /// What it would save alone of what is [counted](Reached::counted).
     pub alone: Ns,
     /// What it saves after the steps above it.
     pub now: Ns,
@@ -144,7 +144,7 @@ pub const EXHAUSTIVE: usize = 12;
 
 /// Where the budget is out of reach, a step that closes less than this part of
 /// what was missing is not worth making.
-const WORTH_MAKING: i64 = 100;
+pub const WORTH_MAKING: i64 = 100;
 
 /// Of `candidates`, the `most` that help the goal most when made alone; among
 /// equals (two chains side by side, where neither helps alone) the order given

@@ -3,12 +3,12 @@
 use super::candidate::{Candidate, apply, origins};
 use super::essential::DECIDES;
 use super::{Goal, Plan};
-use crate::simulate::predict::{Scheduler, critical_path, outlook};
+use crate::simulate::predict::{Outlook, Scheduler, critical_path, outlook};
 use crate::simulate::{Settings, Stuck};
 use alloc::vec::Vec;
 use dormouse_board::Board;
 use dormouse_model::device::DeviceId;
-use dormouse_model::phase::Phase;
+use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 
 /// A device that decides how long a phase takes, whatever the plan does.
@@ -23,7 +23,8 @@ pub struct Obstacle {
 }
 
 /// The `most` longest pieces of the critical paths that remain with all steps
-/// of `plan` made, in the directions that have a budget.
+/// of `plan` made, to the end of what has a budget that is not met: a half, or
+/// the last callback of a device that must be ready.
 ///
 /// # Errors
 ///
@@ -40,18 +41,50 @@ pub fn obstacles(
     let (changed, place) = apply(board, &steps);
     let origin = origins(&place, changed.devices.len());
     let ahead = outlook(&changed, by, settings)?;
-    let directions = goal.directions();
     let mut list: Vec<Obstacle> = Vec::new();
-    for piece in critical_path(&changed, &ahead) {
-        let Some(now) = piece.device else { continue };
-        if !directions.contains(&piece.phase.direction()) {
-            continue;
+    let mut add = |way: Direction, ahead: &Outlook| {
+        for piece in critical_path(&changed, ahead) {
+            let Some(now) = piece.device.filter(|_| piece.phase.direction() == way) else {
+                continue;
+            };
+            let (device, phase) = (origin[now.index()], piece.phase);
+            match list.iter_mut().find(|o| (o.device, o.phase) == (device, phase)) {
+                Some(o) => o.time = o.time.max(piece.time),
+                None => list.push(Obstacle { device, phase, time: piece.time }),
+            }
         }
-        list.push(Obstacle { device: origin[now.index()], phase: piece.phase, time: piece.time });
+    };
+    let over = |budget: Option<Ns>, is: Ns| budget.is_some_and(|t| is > t);
+    if over(goal.suspend, plan.after.suspend) {
+        add(Direction::Suspend, &ahead);
+    }
+    if over(goal.resume, plan.after.resume) {
+        add(Direction::Resume, &ahead);
+    }
+    for ((device, budget), &is) in goal.ready.iter().zip(&plan.after.ready) {
+        if is > *budget
+            && let Some(now) = place[device.index()]
+        {
+            add(Direction::Resume, &until_ready(&ahead, now));
+        }
     }
     list.sort_by_key(|o| (-o.time.0, o.device));
     let longest = list.first().map_or(0, |o| o.time.0);
     list.retain(|o| o.time.0 * DECIDES >= longest);
     list.truncate(most);
     Ok(list)
+}
+
+/// The same schedule as far as `device` is ready: what ends later, and the
+/// phases after its last callback, keep nobody waiting.
+fn until_ready(ahead: &Outlook, device: DeviceId) -> Outlook {
+    let mut out = ahead.clone();
+    let cycle = &mut out.run.cycle;
+    let way = |p: Phase| p.direction() == Direction::Resume && p != Phase::Complete;
+    let of_it = cycle.callbacks.iter().filter(|c| c.device == device && way(c.phase));
+    let Some((end, last)) = of_it.map(|c| (c.end, c.phase)).max() else { return out };
+    cycle.callbacks.retain(|c| c.phase < last || c.phase == last && c.end <= end);
+    cycle.phases.retain(|p| p.phase <= last);
+    cycle.phases.iter_mut().filter(|p| p.phase == last).for_each(|p| p.end = end);
+    out
 }

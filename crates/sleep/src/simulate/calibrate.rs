@@ -29,6 +29,7 @@ use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Callback, Cycle, Outcome};
 use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
+use dormouse_stats::describe::middle;
 use dormouse_stats::random::Random;
 use gaps::Gap;
 
@@ -366,24 +367,18 @@ fn read_serial(profile: &mut Profile, samples: &[Sample]) {
 }
 
 fn median(mut values: Vec<i64>) -> Option<i64> {
-    values.sort_unstable();
-    values.get(values.len() / 2).copied()
+    middle(&mut values, |low, high| low + (high - low) / 2)
 }
 
 fn settings(profile: &Profile, s: &Sample) -> Settings {
     let mut profile = profile.clone();
     profile.idle_workers = s.idle;
-    if profile.cpus.is_none() {
-        profile.cpus = Some(Cpus::equal(s.cpus));
-    }
     if let Some(emulator) = &mut profile.emulator {
         emulator.draw = s.draw;
-        emulator.complete(s.kernel.as_ref());
     }
-    if profile.max_active.is_none() {
-        profile.max_active = Some(s.kernel.map_or(1024, |k| k.max_active(s.cpus)));
-    }
-    Settings { profile, pm_async: None, wakeup_at: None }
+    let mut settings = Settings { profile, pm_async: None, wakeup_at: None };
+    settings.complete(s.cpus, s.kernel.as_ref());
+    settings
 }
 
 /// Whether which CPU each worker happened to run on last decides resume noirq:

@@ -1,10 +1,10 @@
 //! Why a half is shorter or longer after a change: what left its critical path,
 //! what entered it, and who no longer waits for whom.
 
+use super::note::Note;
 use super::predict::Piece;
 use crate::analyse::path::Reason;
-use alloc::format;
-use alloc::string::String;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use dormouse_board::Board;
@@ -20,16 +20,16 @@ const WORTH_SAYING: Ns = Ns(10_000);
 /// another one than before, is named.
 const MOVED: Ns = Ns(50_000);
 
-/// At most two sentences about one half. `was` and `is` are the critical paths
+/// At most two facts about one half. `was` and `is` are the critical paths
 /// before and after; `origin` says for each device of the changed board which it
-/// was on `board`. Linear in the paths, but for the sorting.
+/// was on `board`. Linear in the paths, but for sorting their devices.
 pub fn of(
     direction: Direction,
     board: &Board,
     was: &[Piece],
     is: &[Piece],
     origin: &[DeviceId],
-) -> Vec<String> {
+) -> Vec<Note> {
     let half = |p: &&Piece| p.phase.direction() == direction;
     let was: Vec<Piece> = was.iter().filter(half).cloned().collect();
     let old = |d: Option<DeviceId>| d.and_then(|d| origin.get(d.index()).copied());
@@ -38,7 +38,7 @@ pub fn of(
         .filter(half)
         .map(|p| Piece { device: old(p.device), waited_for: old(p.waited_for), ..p.clone() })
         .collect();
-    let mut out: Vec<String> = shares(direction, board, &was, &is).into_iter().collect();
+    let mut out: Vec<Note> = shares(direction, board, &was, &is).into_iter().collect();
     let left = |d: DeviceId| origin.contains(&d);
     out.extend(wait(direction, board, &was, &is, &left));
     out
@@ -49,40 +49,24 @@ fn name(board: &Board, d: DeviceId) -> &str {
 }
 
 /// Whose part of the path changed, the largest parts first.
-fn shares(direction: Direction, board: &Board, was: &[Piece], is: &[Piece]) -> Option<String> {
-    let mut parts: Vec<(Option<DeviceId>, Ns, Ns)> = Vec::new();
-    for (list, after) in [(was, false), (is, true)] {
+fn shares(direction: Direction, board: &Board, was: &[Piece], is: &[Piece]) -> Option<Note> {
+    let mut times: BTreeMap<Option<DeviceId>, [Ns; 2]> = BTreeMap::new();
+    for (list, after) in [(was, 0), (is, 1)] {
         for p in list {
-            let at = match parts.iter().position(|(d, ..)| *d == p.device) {
-                Some(at) => at,
-                None => {
-                    parts.push((p.device, Ns::ZERO, Ns::ZERO));
-                    parts.len() - 1
-                }
-            };
-            let slot = if after { &mut parts[at].2 } else { &mut parts[at].1 };
-            *slot += p.time;
+            times.entry(p.device).or_default()[after] += p.time;
         }
     }
+    let mut parts: Vec<_> = times.into_iter().map(|(d, [old, new])| (d, old, new)).collect();
     let sum = |list: &[Piece]| list.iter().map(|p| p.time).sum::<Ns>();
     let least = WORTH_SAYING.0.max((sum(is) - sum(was)).0.abs() / 20);
     parts.retain(|(_, old, new)| (*new - *old).0.abs() >= least);
     parts.sort_by_key(|(d, old, new)| (Reverse((*new - *old).0.abs()), *d));
-    let shown: Vec<String> = parts
+    let shown: Vec<_> = parts
         .iter()
         .take(3)
-        .map(|(d, old, new)| {
-            let who = d.map_or("time between callbacks", |d| name(board, d));
-            match (*old, *new) {
-                (t, Ns::ZERO) => format!("{who} leaves it ({t})"),
-                (Ns::ZERO, t) => format!("{who} enters it ({t})"),
-                (old, new) => format!("{who} {old} -> {new}"),
-            }
-        })
+        .map(|&(d, old, new)| (d.map(|d| name(board, d).into()), old, new))
         .collect();
-    (!shown.is_empty()).then(|| {
-        format!("The critical path of {} changes: {}.", direction.name(), shown.join(", "))
-    })
+    (!shown.is_empty()).then_some(Note::Path(direction, shown))
 }
 
 /// The device on both paths that starts at another time because it waits for
@@ -93,8 +77,8 @@ fn wait(
     was: &[Piece],
     is: &[Piece],
     left: &dyn Fn(DeviceId) -> bool,
-) -> Option<String> {
-    let mut best: Option<(Ns, String)> = None;
+) -> Option<Note> {
+    let mut best: Option<(Ns, Note)> = None;
     let whole: Ns = is.iter().map(|p| p.time).sum();
     for new in is.iter().filter(|p| p.device.is_some() && p.time.0 * 100 >= whole.0) {
         let same = |p: &&Piece| p.device == new.device && p.phase == new.phase;
@@ -108,23 +92,16 @@ fn wait(
         if best.as_ref().is_some_and(|(most, _)| most.0.abs() >= by.0.abs()) {
             continue;
         }
-        let word = if by < Ns::ZERO { "earlier" } else { "later" };
-        let wait = match old.reason {
-            Reason::MainThread | Reason::Queue => "waits its turn behind",
-            _ => "waits for",
-        };
-        best = Some((
+        let note = Note::NoLonger {
+            half: direction,
+            device: name(board, d).into(),
+            awaited: name(board, w).into(),
+            turn: matches!(old.reason, Reason::MainThread | Reason::Queue),
             by,
-            format!(
-                "In {}, {} no longer {wait} {} and starts {} {word}.",
-                direction.name(),
-                name(board, d),
-                name(board, w),
-                Ns(by.0.abs())
-            ),
-        ));
+        };
+        best = Some((by, note));
     }
-    best.map(|(_, text)| text)
+    best.map(|(_, note)| note)
 }
 
 #[cfg(test)]
@@ -152,13 +129,16 @@ mod tests {
         let is = [piece(0, 0, 7, None)];
         let both = [DeviceId(1), DeviceId(0)];
         let say = of(Direction::Resume, &board, &was, &is, &both);
-        assert_eq!(
-            say,
-            [
-                "The critical path of resume changes: a leaves it (5.00 ms).",
-                "In resume, b no longer waits its turn behind a and starts 5.00 ms earlier."
-            ]
-        );
+        let five = Ns::from_ms(5);
+        let [
+            Note::Path(Direction::Resume, parts),
+            Note::NoLonger { device, awaited, turn, by, .. },
+        ] = &say[..]
+        else {
+            panic!("{say:?}")
+        };
+        assert_eq!(parts[..], [(Some("a".into()), five, Ns::ZERO)]);
+        assert_eq!((&device[..], &awaited[..], *turn, *by), ("b", "a", true, Ns(-five.0)));
         assert!(of(Direction::Suspend, &board, &was, &is, &both).is_empty());
         let removed = of(Direction::Resume, &board, &was, &is, &both[..1]);
         assert_eq!(removed.len(), 1, "nobody waits for what is not there");

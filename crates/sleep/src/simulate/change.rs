@@ -1,5 +1,6 @@
 //! Changes to a board: what `predict` asks "what if" about.
 
+use super::note::Note;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
@@ -146,8 +147,8 @@ pub struct Changed {
     pub board: Board,
     /// For every device of the new board its number in the old one.
     pub origin: Vec<DeviceId>,
-    /// What was done, as sentences.
-    pub notes: Vec<String>,
+    /// What was done.
+    pub notes: Vec<Note>,
 }
 
 /// Applies `changes` in order.
@@ -161,12 +162,11 @@ pub fn apply(board: &Board, changes: &[Change]) -> Result<Changed, String> {
         match change {
             Change::PmAsync(on) => {
                 c.board.pm_async = *on;
-                c.notes.push(format!("pm_async is {}.", i32::from(*on)));
+                c.notes.push(Note::PmAsync(*on));
             }
             Change::Cpus(n) => {
                 c.board.cpus = (*n).max(1);
-                let s = if c.board.cpus == 1 { "" } else { "s" };
-                c.notes.push(format!("The machine has {} CPU{s}.", c.board.cpus));
+                c.notes.push(Note::Cpus(c.board.cpus));
             }
             Change::Async(p) => set_async(&mut c, p, true)?,
             Change::Sync(p) => set_async(&mut c, p, false)?,
@@ -223,7 +223,6 @@ pub fn glob(pattern: &str, text: &str) -> bool {
 
 fn set_async(c: &mut Changed, pattern: &str, on: bool) -> Result<(), String> {
     let found = matching(&c.board, pattern)?;
-    let word = if on { "asynchronous" } else { "synchronous" };
     let mut changed = Vec::new();
     for &i in &found {
         let d = &mut c.board.graph.devices[i];
@@ -232,12 +231,10 @@ fn set_async(c: &mut Changed, pattern: &str, on: bool) -> Result<(), String> {
         }
         d.async_flag = Some(on);
     }
-    c.notes.push(match changed.len() {
-        0 => format!("`{pattern}` was {word} already."),
-        _ => format!("{} now {word}.", naming(&c.board, &changed)),
-    });
+    let changed = names(&c.board, &changed);
+    c.notes.push(Note::Flags { changed, on, pattern: pattern.into() });
     if on && !c.board.pm_async {
-        c.notes.push("pm_async is 0, so no device runs asynchronously.".into());
+        c.notes.push(Note::NothingRunsAsync);
     }
     Ok(())
 }
@@ -250,11 +247,7 @@ fn scale(c: &mut Changed, pattern: &str, ratio: Ratio) -> Result<(), String> {
             w.compute.0 = ratio.of(w.compute.0);
         }
     }
-    c.notes.push(format!(
-        "Callback times of {}: multiplied by {}.",
-        names(&c.board, &found),
-        ratio.text()
-    ));
+    c.notes.push(Note::Scaled { devices: names(&c.board, &found), by: ratio });
     Ok(())
 }
 
@@ -263,11 +256,8 @@ fn without(c: &mut Changed, pattern: &str) -> Result<(), String> {
     let gone = dependents(&c.board, &found);
     let also: Vec<usize> =
         (0..gone.len()).filter(|i| gone[*i] && found.binary_search(i).is_err()).collect();
-    let and = match also[..] {
-        [] => String::new(),
-        _ => format!(", and what depends on it: {}", names(&c.board, &also)),
-    };
-    c.notes.push(format!("Removed: {}{and}.", names(&c.board, &found)));
+    let (devices, also) = (names(&c.board, &found), names(&c.board, &also));
+    c.notes.push(Note::Removed { devices, also });
     remove(&mut c.board, &gone);
     let mut gone = gone.into_iter();
     c.origin.retain(|_| gone.next() != Some(true));
@@ -336,20 +326,8 @@ pub fn remove(board: &mut Board, gone: &[bool]) -> Vec<Option<DeviceId>> {
     place
 }
 
-/// `a, b and 3 more are` or `a is`.
-fn naming(board: &Board, devices: &[usize]) -> String {
-    let verb = if devices.len() == 1 { "is" } else { "are" };
-    format!("{} {verb}", names(board, devices))
-}
-
-fn names(board: &Board, devices: &[usize]) -> String {
-    let name = |&i: &usize| board.names.get(board.graph.devices[i].name);
-    let shown: Vec<&str> = devices.iter().take(6).map(name).collect();
-    let mut text = shown.join(", ");
-    if devices.len() > shown.len() {
-        text.push_str(&format!(" and {} more", devices.len() - shown.len()));
-    }
-    text
+fn names(board: &Board, devices: &[usize]) -> Vec<String> {
+    devices.iter().map(|&i| board.names.get(board.graph.devices[i].name).into()).collect()
 }
 
 #[cfg(test)]
@@ -391,7 +369,8 @@ mod tests {
         let left: Vec<&str> =
             c.board.graph.devices.iter().map(|d| c.board.names.get(d.name)).collect();
         assert_eq!(left, ["r", "z"]);
-        assert!(c.notes.iter().any(|n| n.contains("c, k")), "{:?}", c.notes);
+        let removed = |n: &Note| matches!(n, Note::Removed { also, .. } if also[..] == ["c", "k"]);
+        assert!(c.notes.iter().any(removed), "{:?}", c.notes);
         assert_eq!(c.origin, [DeviceId(0), DeviceId(4)]);
         assert!(apply(&board, &[Change::Sync("q*".into())]).is_err());
     }

@@ -15,10 +15,9 @@
 //! given a link, because with a lock a simulation would let it go first.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
-use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
+use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::{Derived, chosen_cycles};
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::Cycle;
@@ -93,7 +92,7 @@ pub fn locks(capture: &Capture, derived: &mut Derived) -> usize {
                 hold_lock(derived, d, f, number);
             }
         }
-        derived.assumptions.push(say(derived, group, &found));
+        derived.assumptions.push(lock(derived, group, &found));
     }
     groups.len() + ordered
 }
@@ -105,14 +104,11 @@ fn order(derived: &mut Derived, found: &Found) -> usize {
         let (supplier, consumer) = ends(found.phase, waiter, awaited);
         let board = &mut derived.board;
         let name = |d: u32| board.names.get(board.graph.devices[d as usize].name);
-        let said = format!(
-            "{} takes longer beside {} than alone, although it begins first, and works only when \
-             that one has ended ({}): taken as a device link that the recording does not list.",
-            name(waiter),
-            name(awaited),
-            found.phase.name()
-        );
-        derived.assumptions.push(said);
+        derived.assumptions.push(Assumed::WorksAfter {
+            waiter: name(waiter).into(),
+            awaited: name(awaited).into(),
+            phase: found.phase,
+        });
         let (supplier, consumer) = (DeviceId(supplier), DeviceId(consumer));
         let kind = LinkKind::Stateless;
         board.graph.links.push(Link { consumer, supplier, kind, pm_runtime: false });
@@ -305,26 +301,13 @@ fn groups(found: &[Found]) -> Vec<BTreeSet<u32>> {
     out
 }
 
-/// What was seen of one group, as a sentence.
-fn say(derived: &Derived, group: &BTreeSet<u32>, found: &[Found]) -> String {
-    const NAMED: usize = 5;
+/// The devices of a group and the phases in which they exclude each other.
+fn lock(derived: &Derived, group: &BTreeSet<u32>, found: &[Found]) -> Assumed {
     let board = &derived.board;
-    let name = |d: u32| board.names.get(board.graph.devices[d as usize].name).to_string();
-    let mut names: Vec<String> = group.iter().take(NAMED).map(|&d| name(d)).collect();
-    if group.len() > NAMED {
-        names.push(format!("{} more", group.len() - NAMED));
+    let name = |d: u32| board.names.get(board.graph.devices[d as usize].name).into();
+    let shared = found.iter().filter(|f| f.edges.iter().any(|(a, _)| group.contains(a)));
+    Assumed::Lock {
+        devices: group.iter().map(|&d| name(d)).collect(),
+        phases: shared.map(|f| f.phase).collect(),
     }
-    let last = names.pop().unwrap_or_default();
-    let phases: Vec<String> = found
-        .iter()
-        .filter(|f| f.edges.iter().any(|(a, _)| group.contains(a)))
-        .map(|f| f.phase.name().to_string())
-        .collect();
-    format!(
-        "{} and {last} take longer beside one another than alone, and each works only when \
-         another has ended ({}): taken as a lock that the recording does not name. Running them \
-         at the same time gains nothing.",
-        names.join(", "),
-        phases.join(", ")
-    )
 }

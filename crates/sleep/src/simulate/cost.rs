@@ -297,7 +297,7 @@ impl Profile {
     /// The default for x86 machines.
     pub fn x86() -> Profile {
         Profile {
-            name: "default: x86 (estimated, not fitted)".into(),
+            name: "default: estimated on x86, not fitted; this machine's is not known".into(),
             costs: Costs::X86,
             cpus: None,
             emulator: None,
@@ -312,7 +312,7 @@ impl Profile {
     /// energy-aware scheduler fills the little ones first.
     pub fn phone() -> Profile {
         Profile {
-            name: "default: phone, little CPUs first (estimated, not fitted)".into(),
+            name: "default: a phone's, little CPUs first (estimated, not fitted); this machine's is not known".into(),
             costs: Costs::PHONE,
             cpus: Some(Cpus::List(alloc::vec![350, 350, 350, 350, 750, 750, 1000, 1000])),
             ..Profile::x86()

@@ -9,10 +9,10 @@
 use super::predict::{Scheduler, outlook};
 use super::{Profile, Settings};
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
+use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::{Derived, chosen_cycles};
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::Cycle;
@@ -72,15 +72,15 @@ pub fn links(capture: &Capture, derived: &mut Derived, by: Scheduler) -> usize {
             break;
         }
         added += new.len();
-        for (supplier, consumer, times) in new {
+        for (supplier, consumer, phase, seen) in new {
             let graph = &mut derived.board.graph;
             let name = |d: DeviceId| derived.board.names.get(graph.devices[d.index()].name);
-            derived.assumptions.push(format!(
-                "{} waits for {} in {times}, by the times alone: taken as a device link that the \
-                 recording does not list.",
-                name(consumer),
-                name(supplier),
-            ));
+            derived.assumptions.push(Assumed::WaitsAlways {
+                waiter: name(consumer).into(),
+                awaited: name(supplier).into(),
+                phase,
+                seen,
+            });
             graph.links.push(Link {
                 consumer,
                 supplier,
@@ -97,7 +97,7 @@ fn round(
     cycles: &[&Cycle],
     derived: &Derived,
     by: Scheduler,
-) -> Vec<(DeviceId, DeviceId, alloc::string::String)> {
+) -> Vec<(DeviceId, DeviceId, Phase, (usize, usize))> {
     let step = cycles.len().div_ceil(CYCLES_AT_MOST);
     let settings = Settings { profile: Profile::x86(), pm_async: None, wakeup_at: None };
     let mut seen: [BTreeMap<u32, Late>; 2] = [BTreeMap::new(), BTreeMap::new()];
@@ -138,11 +138,11 @@ fn round(
             if known || core::mem::replace(&mut taken[x as usize], true) {
                 continue;
             }
-            new.push((
-                supplier,
-                consumer,
-                format!("{} of {used} {} phases", l.late, direction.name()),
-            ));
+            let phase = match direction {
+                Direction::Suspend => Phase::Suspend,
+                Direction::Resume => Phase::Resume,
+            };
+            new.push((supplier, consumer, phase, (l.late, used)));
         }
     }
     new.dedup_by_key(|n| (n.0, n.1));

@@ -20,6 +20,7 @@ pub mod fingerprint;
 mod floor;
 pub mod infer;
 pub mod kernel;
+pub mod note;
 pub mod planned;
 pub mod policy;
 pub mod predict;
@@ -60,17 +61,17 @@ impl Settings {
         Settings { profile: Profile::zero(), pm_async: None, wakeup_at: None }
     }
 
-    /// With the CPUs of `board` and the limit of `kernel`, where the profile
-    /// does not say.
-    pub fn complete(&mut self, board: &Board, kernel: Option<&Kernel>) {
+    /// With so many CPUs, those of the board, and the limit of `kernel`, where the
+    /// profile does not say.
+    pub fn complete(&mut self, cpus: u32, kernel: Option<&Kernel>) {
         if self.profile.cpus.is_none() {
-            self.profile.cpus = Some(Cpus::equal(board.cpus));
+            self.profile.cpus = Some(Cpus::equal(cpus));
         }
         if let Some(emulator) = &mut self.profile.emulator {
             emulator.complete(kernel);
         }
         if self.profile.max_active.is_none() {
-            self.profile.max_active = Some(kernel.map_or(1024, |k| k.max_active(board.cpus)));
+            self.profile.max_active = Some(kernel.map_or(1024, |k| k.max_active(cpus)));
         }
     }
 }

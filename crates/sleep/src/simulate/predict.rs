@@ -5,16 +5,19 @@ use super::cause;
 use super::change::{Change, Changed, apply};
 use super::cost::Cpus;
 use super::kernel::Kernel;
+use super::note::{Limit, Note};
 use super::resample::Resampling;
 use super::{Policy, Run, Settings, Stuck, Topology, run};
 use crate::analyse::explain_by;
 use crate::analyse::path::Reason;
-use crate::evidence::Fidelity;
+use crate::evidence::Verdict::NotReproduced;
+use crate::evidence::{Doubt, Fidelity};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 use dormouse_board::Board;
+use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::Derived;
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::Cycle;
@@ -32,16 +35,16 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// What a reader should know of rules that no kernel was held against, in
-    /// sentences.
-    pub fn cautions(&self) -> Vec<String> {
+    /// What a reader should know of rules that were verified on no kernel.
+    pub fn cautions(&self) -> Vec<Assumed> {
         let mut list = Vec::new();
         if self.kernel.is_some_and(|k| k.is_beyond_knowledge()) {
-            list.push("Kernels after 7.3 are taken to schedule as 7.3 does.".into());
+            list.push(Assumed::BeyondKnowledge);
         }
         let policy = self.policy;
-        let rules = |c| format!("The rules of {} ({}) are {c}.", policy.name, policy.kernels);
-        list.extend(policy.caution().map(rules));
+        if !policy.is_verified() {
+            list.push(Assumed::Unverified(policy.name, policy.kernels));
+        }
         list
     }
 }
@@ -148,30 +151,58 @@ pub struct Prediction {
     pub path: Vec<Piece>,
     /// Devices that start elsewhere, by how much, the largest first.
     pub moved: Vec<Moved>,
-    /// What was changed and why the result is what it is, as sentences.
-    pub notes: Vec<String>,
+    /// What was changed and why the result is what it is.
+    pub notes: Vec<Note>,
     /// What was assumed.
-    pub assumptions: Vec<String>,
+    pub assumptions: Vec<Assumed>,
     /// How well the recording is reproduced.
     pub fidelity: Fidelity,
+    /// What other machines answer that explain the recording too.
+    pub doubt: Doubt,
 }
 
 impl Prediction {
-    /// Whether the change of `phase` is claimed: the phase is reproduced, and
-    /// changes by more than it is off.
+    /// Whether the change of `phase` is claimed: all machines that explain the
+    /// recording answer alike, the phase is reproduced, and it changes by more
+    /// than it is off.
     pub fn claims(&self, phase: Phase) -> bool {
         let change = self.after.phase(phase) - self.before.phase(phase);
         let guess = self.fidelity.blind && self.after.pm_async != self.before.pm_async;
-        change == Ns::ZERO || !guess && self.fidelity.allows(phase, change)
+        let sure = self.doubt.agrees(phase);
+        sure && (change == Ns::ZERO || !guess && self.fidelity.allows(phase, change))
     }
 
-    /// Time of the device phases of one direction after the change, as far as
-    /// it is claimed: other phases stay as they are.
-    pub fn claimed(&self, direction: Direction) -> Ns {
+    /// Phases of a half that may become anything: machines that explain the
+    /// recording differ there, or it is not reproduced, or the flags are not
+    /// known. Only those of more than one hundredth of the half. A change that
+    /// is within the model's error is none of them: the phase stays as it is.
+    pub fn open(&self, direction: Direction) -> Vec<Phase> {
+        let whole = self.after.half(direction).max(self.before.half(direction));
+        let open = |p: &Phase| {
+            let (was, is) = (self.before.phase(*p), self.after.phase(*p));
+            let guess = self.fidelity.blind && self.after.pm_async != self.before.pm_async;
+            let missed = self.fidelity.phase(*p).is_some_and(|c| c.verdict == NotReproduced);
+            let unknown = !self.doubt.agrees(*p) || was != is && (guess || missed);
+            unknown && was.max(is).0 * 100 > whole.0
+        };
+        Phase::DEVICE.into_iter().filter(|p| p.direction() == direction).filter(open).collect()
+    }
+
+    /// Time of the device phases of one direction after the change, if it is
+    /// claimed: no phase of it is open. Phases whose change is within the
+    /// model's error stay as they are, unless their sum would then be less than
+    /// what no schedule beats.
+    pub fn claimed(&self, direction: Direction) -> Option<Ns> {
+        if self.doubt.open(direction).is_some() || !self.open(direction).is_empty() {
+            return None;
+        }
         let phases = Phase::DEVICE.into_iter().filter(|p| p.direction() == direction);
         let held = phases.filter(|p| !self.claims(*p));
         let undo: Ns = held.map(|p| self.after.phase(p) - self.before.phase(p)).sum();
-        self.after.half(direction) - undo
+        let claimed = self.after.half(direction) - undo;
+        let bounds = &self.after.bounds;
+        let least = bounds.path(direction).max(bounds.order(direction));
+        (undo <= Ns::ZERO || claimed >= least).then_some(claimed)
     }
 }
 
@@ -192,6 +223,9 @@ pub struct Question<'a> {
     /// How well the recording is reproduced; empty for a board file. No gain
     /// is claimed beyond it.
     pub fidelity: &'a Fidelity,
+    /// What other machines answer that explain the recording too; empty for a
+    /// board file.
+    pub doubt: &'a Doubt,
     /// Seed of the resampling.
     pub seed: u64,
     /// How often to resample; 0 for no range.
@@ -220,8 +254,8 @@ pub fn predict(q: &Question<'_>) -> Result<Prediction, String> {
     let was = critical_path(board, &before);
     let notes = notes(q, &before, &after, &changed, [&was, &path]);
     let assumptions = assumptions(q);
-    let fidelity = q.fidelity.clone();
-    Ok(Prediction { before, after, changed, path, moved, notes, assumptions, fidelity })
+    let (fidelity, doubt) = (q.fidelity.clone(), q.doubt.clone());
+    Ok(Prediction { before, after, changed, path, moved, notes, assumptions, fidelity, doubt })
 }
 
 /// Runs `board` once.
@@ -230,7 +264,7 @@ pub fn predict(q: &Question<'_>) -> Result<Prediction, String> {
 /// [`Stuck`].
 pub fn outlook(board: &Board, by: Scheduler, settings: &Settings) -> Result<Outlook, Stuck> {
     let mut settings = settings.clone();
-    settings.complete(board, by.kernel.as_ref());
+    settings.complete(board.cpus, by.kernel.as_ref());
     let topology = Topology::new(board)?;
     let run = run(&topology, by.policy, &settings)?;
     let pm_async = by.policy.workers && settings.pm_async.unwrap_or(board.pm_async);
@@ -322,14 +356,11 @@ fn notes(
     after: &Outlook,
     changed: &Changed,
     [was, is]: [&[Piece]; 2],
-) -> Vec<String> {
+) -> Vec<Note> {
     let mut notes = changed.notes.clone();
     let (now, then) = (q.now.policy, q.then.policy);
     if now.name != then.name {
-        notes.push(format!(
-            "Scheduling: {} ({}: {}), then {} ({}: {}).",
-            now.name, now.kernels, now.title, then.name, then.kernels, then.title
-        ));
+        notes.push(Note::Scheduling(now, then));
     }
     for direction in [Direction::Suspend, Direction::Resume] {
         let (old, new) = (before.half(direction), after.half(direction));
@@ -350,39 +381,21 @@ fn notes(
 }
 
 /// Why a half changes by less than 1 %.
-fn why_not(direction: Direction, after: &Outlook, floor: Ns, order: Ns) -> String {
-    let is = after.half(direction);
-    let name = direction.name();
-    if floor.0 * 100 >= is.0 * 97 {
-        format!(
-            "{name} hardly changes: the longest chain of dependent devices takes {floor} of its \
-             {is}; no scheduler can shorten it, only faster callbacks."
-        )
+fn why_not(half: Direction, after: &Outlook, floor: Ns, order: Ns) -> Note {
+    let is = after.half(half);
+    let why = if floor.0 * 100 >= is.0 * 97 {
+        Limit::Chain(floor)
     } else if order.0 * 100 >= is.0 * 97 {
-        format!(
-            "{name} hardly changes: the synchronous devices, one after the other, need {order} \
-             of its {is}; marking slow ones asynchronous would help, a scheduler cannot."
-        )
+        Limit::Synchronous(order)
     } else {
-        format!("{name} hardly changes: nothing that was changed is long on its critical path.")
-    }
+        Limit::OffPath
+    };
+    Note::Hardly { half, is, why }
 }
 
-/// `suspend noirq` and `resume noirq` share a name; say which.
-pub fn phase_words(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Noirq => "suspend noirq",
-        Phase::ResumeNoirq => "resume noirq",
-        other => other.name(),
-    }
-}
-
-fn assumptions(q: &Question<'_>) -> Vec<String> {
+fn assumptions(q: &Question<'_>) -> Vec<Assumed> {
     let mut list = q.derived.assumptions.clone();
-    list.push(format!(
-        "Kernel overhead: {}; dormouse calibrate measures yours.",
-        q.settings.profile.name.trim_start_matches("default: ")
-    ));
+    list.push(Assumed::Overhead(q.settings.profile.name.clone()));
     for line in q.now.cautions().into_iter().chain(q.then.cautions()) {
         if !list.contains(&line) {
             list.push(line);

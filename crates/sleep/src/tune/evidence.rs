@@ -47,18 +47,6 @@ impl Evidence {
             Evidence::Hope => "none",
         }
     }
-
-    /// In words.
-    pub fn explain(self) -> &'static str {
-        match self {
-            Evidence::AlreadyAsync => "it only adds order",
-            Evidence::NothingRuns => "it has no callback that could run too early",
-            Evidence::DeclaredLinks => "device links declare what it needs",
-            Evidence::LikeOthers => "devices of this kind are async on this machine",
-            Evidence::GraphSaysFree => "not proven: no link names it; check its driver",
-            Evidence::Hope => "not proven: nothing supports it; check its driver",
-        }
-    }
 }
 
 /// The evidence for every device, parallel to the board's; `None` if the flag

@@ -105,6 +105,10 @@ pub struct Tuned {
     pub random: Cost,
     /// How many flags were free.
     pub free: usize,
+    /// How many more would have been, were they not asked to stay.
+    pub kept: usize,
+    /// How many more a bold search would look at.
+    pub if_bold: usize,
     /// Every setting of the free flags was looked at.
     pub exact: bool,
     /// Simulations of the search.
@@ -137,14 +141,17 @@ pub fn tune(
 ) -> Result<Tuned, Stuck> {
     let mut trial = Trial::new(board, policy, settings)?;
     let before = trial.cost_now(Ns::MAX)?.unwrap_or_default();
-    let free: Vec<(DeviceId, Evidence)> = board
-        .graph
-        .ids()
-        .zip(evidence(board))
-        .filter_map(|(d, e)| e.map(|e| (d, e)))
-        .filter(|(d, _)| !options.keep.get(d.index()).copied().unwrap_or(false))
-        .filter(|(_, e)| options.bold || e.is_careful())
-        .collect();
+    let flags = board.graph.ids().zip(evidence(board)).filter_map(|(d, e)| e.map(|e| (d, e)));
+    let stays = |d: DeviceId| options.keep.get(d.index()).copied().unwrap_or(false);
+    let (mut free, mut kept, mut if_bold) = (Vec::new(), 0, 0);
+    for (d, e) in flags {
+        match (stays(d), options.bold || e.is_careful()) {
+            (false, true) => free.push((d, e)),
+            (true, true) => kept += 1,
+            (false, false) => if_bold += 1,
+            (true, false) => {}
+        }
+    }
     let as_came: Vec<bool> =
         free.iter().map(|(d, _)| board.graph.get(*d).async_flag == Some(true)).collect();
     let weight: Vec<i64> = free.iter().map(|(d, _)| weight(board, *d)).collect();
@@ -189,6 +196,8 @@ pub fn tune(
         all_async,
         random,
         free: free.len(),
+        kept,
+        if_bold,
         exact: found.exact,
         evaluated: found.evaluated,
     })

@@ -76,6 +76,8 @@ fn pci(name: &str) -> Option<Meaning> {
         let (domain, bus) = (hex(domain)?, hex_of(bus, 2)?);
         return Some(Meaning::new("PCI", format!("domain {domain}, bus {bus}"), "host bridge"));
     }
+    // Most names have no colon.
+    name.find(':')?;
     if let Some(bus) = name.strip_prefix("0000:").filter(|b| b.len() == 2) {
         return Some(Meaning::new("PCI", format!("domain 0, bus {}", hex(bus)?), "bus"));
     }

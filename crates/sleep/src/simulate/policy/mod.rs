@@ -187,12 +187,9 @@ impl Policy {
         }
     }
 
-    /// The sentence that must stand beside a prediction, if there is one.
-    pub fn caution(&self) -> Option<&'static str> {
-        match self.evidence {
-            Evidence::Kernel(_) => None,
-            Evidence::NotHeld(_) | Evidence::Proposal => Some("not verified on a kernel"),
-        }
+    /// Whether running kernels agree with these rules.
+    pub fn is_verified(&self) -> bool {
+        matches!(self.evidence, Evidence::Kernel(_))
     }
 
     /// The policy called `name`, in any case.

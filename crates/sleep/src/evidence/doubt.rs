@@ -1,0 +1,234 @@
+//! Other machines that explain a recording as well.
+//!
+//! That a machine reproduces its recording is not enough, because many do. So
+//! several are made that differ in what the recording does not say
+//! ([`super::unseen`]) and in what the machinery costs, and simulate to the
+//! recording all the same. A prediction is claimed only where all of them answer
+//! alike.
+
+use super::unseen::{Rates, Unseen};
+use super::{Flag, Verdict};
+use crate::simulate::Settings;
+use crate::simulate::change::{Change, apply};
+use crate::simulate::cost::{Costs, Profile};
+use crate::simulate::predict::{Outlook, Scheduler, outlook};
+use alloc::vec::Vec;
+use dormouse_board::Board;
+use dormouse_board::derive::Derived;
+use dormouse_model::cycle::Cycle;
+use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::time::Ns;
+use dormouse_stats::random::Random;
+
+/// So many machines beside the claimed one.
+const MACHINES: u64 = 24;
+
+/// How often a machine that does not explain the recording is drawn again, with
+/// less that is unseen.
+const TRIES: u32 = 4;
+
+/// Machines agree on a phase if they are apart by at most so many percent …
+const PERCENT: i64 = 4;
+
+/// … or by at most this.
+const LEAST: Ns = Ns(80_000);
+
+/// Two machines explain a recording alike if they miss it by this or less …
+const ALIKE: Ns = Ns(200_000);
+
+/// … or by at most one of so many parts of it.
+const ALIKE_PART: i64 = 100;
+
+/// A machine that explains the recording too.
+#[derive(Clone, Debug)]
+pub struct Other {
+    board: Board,
+    /// Costs of the machinery, in halves of those of the settings.
+    halves: i64,
+    /// Simulated as it was.
+    before: [Ns; 8],
+}
+
+/// What all machines together say of the changed phases.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Doubt {
+    /// How many machines answered.
+    pub machines: usize,
+    /// The shortest and the longest answer by [`Phase::device_index`], the
+    /// recorded time and what the change makes of it.
+    pub range: [Option<(Ns, Ns)>; 8],
+    /// What the claimed machine answers.
+    pub claim: [Option<Ns>; 8],
+    /// The same of the whole way down and the whole way up.
+    pub half: [Option<(Ns, Ns)>; 2],
+}
+
+impl Doubt {
+    /// Whether all machines answer alike of `phase`.
+    pub fn agrees(&self, phase: Phase) -> bool {
+        phase.device_index().is_none_or(|i| alike(self.claim[i], self.range[i]))
+    }
+
+    /// The shortest and the longest answer of a half, if machines differ there.
+    pub fn open(&self, direction: Direction) -> Option<(Ns, Ns)> {
+        let phases = Phase::DEVICE.iter().filter(|p| p.direction() == direction);
+        let claim = phases.filter_map(|p| p.device_index().and_then(|i| self.claim[i])).sum();
+        let range = self.half[usize::from(direction == Direction::Resume)];
+        range.filter(|_| !alike(Some(claim), range))
+    }
+
+    fn note(&mut self, answers: &[Option<(Ns, Ns)>; 8]) {
+        self.machines += 1;
+        let wider = |to: &mut Option<(Ns, Ns)>, (low, high): (Ns, Ns)| {
+            let range = to.get_or_insert((low, high));
+            *range = (range.0.min(low), range.1.max(high));
+        };
+        let mut halves: [Option<(Ns, Ns)>; 2] = [None; 2];
+        for (phase, answer) in Phase::DEVICE.into_iter().zip(answers) {
+            let (Some(i), Some((low, high))) = (phase.device_index(), *answer) else { continue };
+            // The claimed machine comes first.
+            self.claim[i].get_or_insert(Ns(low.0 + (high - low).0 / 2));
+            wider(&mut self.range[i], (low, high));
+            let half = &mut halves[usize::from(phase.direction() == Direction::Resume)];
+            let sum = half.get_or_insert((Ns::ZERO, Ns::ZERO));
+            *sum = (sum.0 + low, sum.1 + high);
+        }
+        for (to, half) in self.half.iter_mut().zip(halves) {
+            half.into_iter().for_each(|h| wider(to, h));
+        }
+    }
+}
+
+fn alike(claim: Option<Ns>, range: Option<(Ns, Ns)>) -> bool {
+    claim.zip(range).is_none_or(|(claim, (low, high))| {
+        let off = (high - claim).max(claim - low);
+        off.0 <= (claim.0 * PERCENT / 100).max(LEAST.0)
+    })
+}
+
+fn times(o: &Outlook) -> [Ns; 8] {
+    let mut all = [Ns::ZERO; 8];
+    for phase in Phase::DEVICE {
+        if let Some(i) = phase.device_index() {
+            all[i] = o.phase(phase);
+        }
+    }
+    all
+}
+
+/// `settings` with costs of so many halves.
+fn with_costs(settings: &Settings, halves: i64) -> Settings {
+    let mut settings = settings.clone();
+    if halves != 2 {
+        let profile: &mut Profile = &mut settings.profile;
+        for (name, _) in Costs::NAMES {
+            if let Some(cost) = profile.costs.field(name) {
+                cost.0 = cost.0 * halves / 2;
+            }
+        }
+    }
+    settings
+}
+
+/// Machines that explain `cycles` as well as `derived`, the claimed one first, for
+/// a question about `changes`. Only the claimed one where the recording lists
+/// links.
+pub fn others(
+    cycles: &[&Cycle],
+    derived: &Derived,
+    flags: &[Flag],
+    by: Scheduler,
+    changes: &[Change],
+    settings: &Settings,
+) -> Vec<Other> {
+    let mut list = Vec::new();
+    let Ok(claimed) = outlook(&derived.board, by, settings) else { return list };
+    let before = times(&claimed);
+    list.push(Other { board: derived.board.clone(), halves: 2, before });
+    if derived.board.graph.links_known {
+        return list;
+    }
+    let misses = |index: usize, time: Ns| derived.observed[index].map(|o| (time - o).0.abs());
+    // A phase that the claimed machine does not reproduce tells nothing.
+    let told: Vec<usize> = (1..7)
+        .filter(|&i| {
+            derived.observed[i].is_some_and(|o| Verdict::on(o, before[i]) != Verdict::NotReproduced)
+        })
+        .collect();
+    let explains = |times: &[Ns; 8]| {
+        told.iter().all(|&i| {
+            let (Some(is), Some(was), Some(seen)) =
+                (misses(i, times[i]), misses(i, before[i]), derived.observed[i])
+            else {
+                return true;
+            };
+            is <= was + ALIKE.0.max(seen.0 / ALIKE_PART)
+        })
+    };
+    let mut gone = alloc::vec![false; derived.board.devices.len()];
+    if let Ok(changed) = apply(&derived.board, changes) {
+        gone.fill(true);
+        changed.origin.iter().for_each(|d| gone[d.index()] = false);
+    }
+    let unseen = Unseen::new(cycles, derived, flags, by.policy);
+    let may_go = unseen.may_go(&gone);
+    for number in 0..MACHINES {
+        let halves = [2, 1, 4][(number % 3) as usize];
+        let settings = with_costs(settings, halves);
+        let mut r = Random::new(number);
+        // One device that goes too, or several.
+        let from = may_go.len().min(number as usize);
+        let several = if number % 2 == 0 { 1 } else { 4 };
+        let certain = &may_go[from..may_go.len().min(from + several)];
+        for attempt in 0..TRIES {
+            let rates = Rates::USUAL.times(1 + number % 4, 2 << attempt);
+            let devices = unseen.apart(rates, &mut r);
+            let mut again = r.clone();
+            let as_seen = &derived.board.devices;
+            let board = unseen.draw(rates, as_seen, certain, &gone, &mut r);
+            let Ok(o) = outlook(&board, by, &settings) else { continue };
+            let before = times(&o);
+            if explains(&before) {
+                let board = unseen.draw(rates, &devices, certain, &gone, &mut again);
+                list.push(Other { board, halves, before });
+                break;
+            }
+        }
+    }
+    list
+}
+
+/// What `others`, which run `now`, say of `changes` under `then`. What of a phase
+/// nothing explains may change: by all of it on another kernel, by half of it if other
+/// threads run the callbacks, else by a quarter.
+pub fn doubt(
+    others: &[Other],
+    derived: &Derived,
+    now: Scheduler,
+    then: Scheduler,
+    changes: &[Change],
+    settings: &Settings,
+) -> Doubt {
+    let mut doubt = Doubt::default();
+    let part = match now.policy.name == then.policy.name {
+        false => 1,
+        true if changes.iter().any(|c| matches!(c, Change::PmAsync(_))) => 2,
+        true => 4,
+    };
+    for other in others {
+        let Ok(changed) = apply(&other.board, changes) else { continue };
+        let settings = with_costs(settings, other.halves);
+        let Ok(o) = outlook(&changed.board, then, &settings) else { continue };
+        let mut answers = [None; 8];
+        for (i, (after, before)) in times(&o).into_iter().zip(other.before).enumerate() {
+            let seen = derived.observed[i].filter(|_| (1..7).contains(&i));
+            answers[i] = seen.map(|seen| {
+                let answer = seen + (after - before);
+                let rest = Ns((seen - before).0.abs() / part);
+                ((answer - rest).max(Ns::ZERO), answer + rest)
+            });
+        }
+        doubt.note(&answers);
+    }
+    doubt
+}

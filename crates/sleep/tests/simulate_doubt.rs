@@ -1,0 +1,169 @@
+//! Machines that explain a recording alike answer differently.
+
+use dormouse_board::derive::Derived;
+use dormouse_board::parse;
+use dormouse_model::capture::{Capture, Machine};
+use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::time::Ns;
+use dormouse_sleep::evidence::{Doubt, Fidelity, machine};
+use dormouse_sleep::simulate::change::Change;
+use dormouse_sleep::simulate::kernel::choose;
+use dormouse_sleep::simulate::predict::{Prediction, Question, Scheduler, predict};
+use dormouse_sleep::simulate::{Profile, Settings, simulate};
+
+fn settings() -> Settings {
+    Settings { profile: Profile::x86(), pm_async: None, wakeup_at: None }
+}
+
+fn scheduler(release: &str) -> Scheduler {
+    let (policy, kernel) = choose(release).expect("a kernel");
+    Scheduler { policy, kernel }
+}
+
+/// What a kernel log of the machine `devices` has: those with callbacks, and their
+/// threads.
+fn log(devices: &str, release: &str, listed: bool) -> Capture {
+    let mut board = parse(&format!("board 1\ncpus 4\n{devices}")).expect("a board");
+    let mut run = simulate(&board, scheduler(release).policy, &settings()).expect("a schedule");
+    run.cycle.kernel = board.names.add(release);
+    if !listed {
+        board.graph.links.clear();
+        board.graph.links_known = false;
+        board.graph.devices.iter_mut().for_each(|d| d.async_flag = None);
+        run.cycle.callbacks.retain(|c| c.phase.may_be_async());
+    }
+    let machine = Machine { cpus: Some(4), pm_async: Some(true), ..Machine::default() };
+    Capture {
+        machine,
+        names: board.names,
+        graph: board.graph,
+        cycles: vec![run.cycle],
+        ..Capture::default()
+    }
+}
+
+fn doubt(capture: &Capture, then: &str, changes: &[Change]) -> Doubt {
+    let found = machine(capture, None).expect("callbacks");
+    found.doubt(capture, scheduler(then), changes, &settings())
+}
+
+/// Two long devices, the second asynchronous, after a short one.
+const TWO: &str = "device root\n\
+    device bus parent=root suspend=1ms resume=1ms\n\
+    device disk parent=root suspend=30ms resume=30ms\n\
+    device radio parent=root async suspend=20ms resume=25ms\n";
+
+#[test]
+fn a_recording_that_lists_links_leaves_nothing_open() {
+    let whole = log(TWO, "6.12.1", true);
+    let d = doubt(&whole, "6.12.1", &[Change::Without("bus".into())]);
+    assert_eq!(d.machines, 1);
+    assert!(Phase::DEVICE.into_iter().all(|p| d.agrees(p)), "{d:?}");
+    assert_eq!(d.open(Direction::Suspend), None);
+}
+
+#[test]
+fn a_device_that_may_go_with_a_removed_one_leaves_its_phases_open() {
+    let d = doubt(&log(TWO, "6.12.1", false), "6.12.1", &[Change::Without("bus".into())]);
+    assert!(d.machines > 10, "{d:?}");
+    // The disk begins after the bus has ended and may need it.
+    let (low, high) = d.range[6].expect("resume");
+    assert!(!d.agrees(Phase::Resume) && low < Ns::from_ms(28), "{d:?}");
+    assert!(high >= Ns::from_ms(29), "or it stays: {d:?}");
+    let (low, high) = d.open(Direction::Resume).expect("the half is open too");
+    assert!(low < high);
+}
+
+#[test]
+fn what_the_recording_refutes_is_not_open() {
+    // The radio began to resume before the disk had ended, so it needs no disk; and
+    // the phase is the disk and the bus one after the other, whoever goes.
+    let d = doubt(&log(TWO, "6.12.1", false), "6.12.1", &[Change::Without("radio".into())]);
+    assert!(d.agrees(Phase::Resume), "{d:?}");
+}
+
+#[test]
+fn one_after_the_other_is_the_same_in_every_machine() {
+    let d = doubt(&log(TWO, "6.12.1", false), "6.12.1", &[Change::PmAsync(false)]);
+    let (low, high) = d.range[6].expect("resume");
+    assert!(d.agrees(Phase::Resume), "{d:?}");
+    assert!(low > Ns::from_ms(55) && high < Ns::from_ms(57), "{d:?}");
+}
+
+#[test]
+fn a_later_kernel_may_start_a_leaf_first_unless_something_unseen_hangs_on_it() {
+    // Up to 6.15 the radio is queued when the walk comes to it; from 6.16 on before,
+    // if it is a leaf. The log does not say whether it has a class device.
+    let order = "device root\n\
+        device radio parent=root async suspend=20ms resume=1ms\n\
+        device disk parent=root suspend=30ms resume=1ms\n";
+    let capture = log(order, "6.12.1", false);
+    let d = doubt(&capture, "7.3.4", &[]);
+    let (low, high) = d.range[1].expect("suspend");
+    assert!(low < Ns::from_ms(33) && high > Ns::from_ms(48), "{d:?}");
+    assert!(!d.agrees(Phase::Suspend));
+    // The same twice: nothing is left to chance.
+    assert_eq!(doubt(&capture, "7.3.4", &[]), d);
+}
+
+#[test]
+fn what_nothing_explains_is_left_open() {
+    // A phase of which a tenth is explained by no callback.
+    let mut capture = log(TWO, "6.12.1", false);
+    let spans = &mut capture.cycles[0].phases;
+    let at = spans.iter().position(|s| s.phase == Phase::Resume).expect("resume");
+    spans[at].end += Ns::from_ms(2);
+    for s in &mut spans[at + 1..] {
+        (s.start, s.end) = (s.start + Ns::from_ms(2), s.end + Ns::from_ms(2));
+    }
+    let d = doubt(&capture, "7.3.4", &[]);
+    assert!(!d.agrees(Phase::Resume), "{d:?}");
+}
+
+/// Disk and radio without workers: suspend gets longer, late suspend stays short,
+/// and noirq suspend is as open as `doubt` says.
+fn one_by_one(doubt: &Doubt) -> Prediction {
+    let text = "board 1\ncpus 4\npm_async 1\ndevice root\n\
+        device disk parent=root async suspend=30ms noirq=40ms late=10us resume=30ms\n\
+        device radio parent=root async suspend=20ms noirq=40ms resume=25ms\n";
+    let derived = Derived { board: parse(text).expect("a board"), ..Derived::default() };
+    let changes = [Change::PmAsync(false)];
+    let question = Question {
+        derived: &derived,
+        now: scheduler("6.12.1"),
+        then: scheduler("6.12.1"),
+        changes: &changes,
+        settings: &settings(),
+        fidelity: &Fidelity::default(),
+        doubt,
+        seed: 1,
+        samples: 0,
+    };
+    predict(&question).expect("a schedule")
+}
+
+#[test]
+fn a_half_with_an_open_phase_has_no_total() {
+    let sure = one_by_one(&Doubt::default());
+    for d in [Direction::Suspend, Direction::Resume] {
+        let claimed = sure.claimed(d).expect("nothing is open");
+        assert_eq!(claimed, sure.after.half(d));
+        assert!(claimed >= sure.after.bounds.order(d), "{claimed} is below the floor");
+    }
+    let open = |phase: Phase| {
+        let (i, is) = (phase.device_index().expect("a device phase"), sure.after.phase(phase));
+        let mut d = Doubt { machines: 25, ..Doubt::default() };
+        d.claim[i] = Some(is);
+        d.range[i] = Some((is, is + is + Ns::from_ms(1)));
+        one_by_one(&d)
+    };
+    // As it was, noirq suspend would make the total shorter than the floor.
+    let noirq = open(Phase::Noirq);
+    assert_eq!(noirq.open(Direction::Suspend), [Phase::Noirq]);
+    assert_eq!(noirq.claimed(Direction::Suspend), None);
+    assert_eq!(noirq.claimed(Direction::Resume), sure.claimed(Direction::Resume));
+    // Less than a hundredth of the half does not matter.
+    let late = open(Phase::Late);
+    assert!(!late.claims(Phase::Late));
+    assert!(late.claimed(Direction::Suspend).is_some());
+}
