@@ -1,4 +1,4 @@
-// Builds dist/page.html: the whole page but for its data. Usage:
+// Builds dist/page.html and dist/idle.html: whole pages but for their data. Usage:
 //   node build.mjs [simulator.wasm]
 // The one placeholder left is <!--dormouse:data-->, which crates/report fills.
 
@@ -12,38 +12,49 @@ import esbuild from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const source = (name) => readFileSync(join(here, "src", name), "utf8").trim();
 
-const bundle = await esbuild.build({
-  entryPoints: [join(here, "src/main.ts")],
-  bundle: true,
-  write: false,
-  minify: true,
-  format: "iife",
-  target: ["chrome111", "firefox115", "safari16.4"],
-  charset: "utf8",
-  legalComments: "none",
-});
-const script = bundle.outputFiles[0].text.trim();
-// Inside <script>, these two would end or confuse the element.
-if (/<\/script|<!--/i.test(script)) throw new Error("the script holds text that HTML would misread");
+async function bundled(entry) {
+  const bundle = await esbuild.build({
+    entryPoints: [join(here, entry)],
+    bundle: true,
+    write: false,
+    minify: true,
+    format: "iife",
+    target: ["chrome111", "firefox115", "safari16.4"],
+    charset: "utf8",
+    legalComments: "none",
+  });
+  const script = bundle.outputFiles[0].text.trim();
+  // Inside <script>, these two would end or confuse the element.
+  if (/<\/script|<!--/i.test(script)) throw new Error("the script holds text that HTML would misread");
+  return script;
+}
 const css = (await esbuild.transform(source("style/page.css"), { loader: "css", minify: true })).code.trim();
 
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-const csp = [
-  "default-src 'none'",
-  `script-src ${hash(script)} 'wasm-unsafe-eval'`,
-  `style-src ${hash(css)}`,
-  "img-src data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-].join("; ");
+const policy = (script) =>
+  [
+    "default-src 'none'",
+    `script-src ${hash(script)} 'wasm-unsafe-eval'`,
+    `style-src ${hash(css)}`,
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
 
 let wasm = "";
 if (process.argv[2]) {
   const packed = deflateSync(readFileSync(process.argv[2]), { level: 9 }).toString("base64");
   wasm = `<script type="text/plain" id="simulator">${packed}</script>\n`;
 }
-const parts = { csp, css, script, howto: source("howto.html"), data: `${wasm}<!--dormouse:data-->` };
-const page = source("index.html").replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
 mkdirSync(join(here, "dist"), { recursive: true });
-writeFileSync(join(here, "dist/page.html"), `${page}\n`);
-console.log(`page without data: ${page.length} bytes (script ${script.length}, style ${css.length}, simulator ${wasm.length})`);
+for (const [skeleton, entry] of [
+  ["page.html", "src/main.ts"],
+  ["idle.html", "src/idle/main.ts"],
+]) {
+  const script = await bundled(entry);
+  const parts = { csp: policy(script), css, script, howto: source("howto.html"), data: `${wasm}<!--dormouse:data-->` };
+  const from = skeleton === "page.html" ? "index.html" : skeleton;
+  const page = source(from).replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
+  writeFileSync(join(here, "dist", skeleton), `${page}\n`);
+  console.log(`${skeleton} without data: ${page.length} bytes (script ${script.length}, style ${css.length}, simulator ${wasm.length})`);
+}

@@ -29,6 +29,20 @@ export function dormouse(...args: string[]): string {
   return run.stdout;
 }
 
+type Row = unknown[];
+
+/** What every output of `show --json` has at its head. */
+export interface Head {
+  columns: Record<string, string[]>;
+  devices: Row[];
+}
+
+/** Rows of the list at `path` as objects, by the columns at the head. */
+export function objects<T>(head: Head, path: string, rows: Row[]): T[] {
+  const names = head.columns[path] ?? [];
+  return rows.map((row) => Object.fromEntries(names.map((n, i) => [n, row[i]])) as T);
+}
+
 const made = new Map<string, string>();
 
 /** A report of `inputs`, made once. */

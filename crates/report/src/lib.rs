@@ -8,6 +8,7 @@
 pub mod block;
 pub mod choose;
 pub mod data;
+pub mod idle;
 pub mod page;
 
 use dormouse_model::capture::Capture;
@@ -57,8 +58,10 @@ pub enum Error {
         "this dormouse was built without the page of the report: run `make web`, then build again"
     )]
     NoPage,
-    /// No capture has a cycle.
-    #[error("nothing to report: no suspend or resume was found in the input")]
+    /// No capture has a cycle, and no trace the sleeps of CPUs.
+    #[error(
+        "nothing to report: no suspend or resume was found in the input, and no sleep of a CPU"
+    )]
     NoCycle,
 }
 

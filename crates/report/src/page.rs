@@ -4,6 +4,7 @@ use crate::block::Blocks;
 use std::fmt::Write;
 
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
+const IDLE: &str = include_str!(concat!(env!("OUT_DIR"), "/idle.html"));
 const PLACE: &str = "<!--dormouse:data-->";
 
 /// Whether the crate was built with the page.
@@ -14,7 +15,16 @@ pub fn is_built() -> bool {
 /// The page with `blocks` in it. The title goes through the data, where it is
 /// text; here it would be markup.
 pub fn assemble(_title: &str, blocks: &Blocks) -> String {
-    let (head, tail) = PAGE.split_once(PLACE).unwrap_or((PAGE, ""));
+    fill(PAGE, blocks)
+}
+
+/// The page of idle states with `blocks` in it.
+pub fn assemble_idle(blocks: &Blocks) -> String {
+    fill(IDLE, blocks)
+}
+
+fn fill(page: &str, blocks: &Blocks) -> String {
+    let (head, tail) = page.split_once(PLACE).unwrap_or((page, ""));
     let data: usize = blocks.list().iter().map(|b| b.len() + 64).sum();
     let mut out = String::with_capacity(head.len() + tail.len() + data);
     out.push_str(head);

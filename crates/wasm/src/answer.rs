@@ -4,8 +4,10 @@ use crate::columns::{self, CycleBlock};
 use crate::idle;
 use crate::machine::{Machine, load, on_page};
 use crate::names::NameTable;
+use crate::replay;
 use dormouse_app::changes::Changes;
 use dormouse_app::predict::{Ask, predict, settings};
+use dormouse_app::words;
 use dormouse_board::derive::Derived;
 use dormouse_model::capture::Capture;
 use dormouse_model::device::DeviceId;
@@ -44,6 +46,11 @@ enum Request {
     Idle {
         /// What it is asked.
         ask: idle::Ask,
+    },
+    /// Replay the wake-ups of CPUs.
+    IdleReplay {
+        /// Under what.
+        ask: replay::Ask,
     },
     /// Resample the change of the last `Predict` a few more times.
     Resample {
@@ -124,6 +131,7 @@ pub fn answer(state: &mut State, request: &[u8]) -> String {
             Request::Load { machine } => state.load(&machine),
             Request::Predict { change } => state.predict(&change),
             Request::Idle { ask } => ask.decide().and_then(|d| json(&d)),
+            Request::IdleReplay { ask } => ask.replay().and_then(|a| json(&a)),
             Request::Resample { steps } => state.resample(steps),
             Request::Fingerprint { boards } => {
                 json(&format!("{:016x}", fingerprint(boards.min(1_000))))
@@ -225,6 +233,7 @@ impl State {
             title: p.title,
             evidence: match p.evidence {
                 Evidence::Kernel(k) => format!("ran on {k}"),
+                _ if p.is_verified() => String::new(),
                 _ => "not verified on a kernel".into(),
             },
         };
@@ -260,12 +269,14 @@ impl State {
             shown: None,
             // A machine that is not reproduced is not put on the page.
             fidelity: &Fidelity::default(),
+            // The page has one machine, and says so.
+            recorded: None,
             changes: &changes,
             settings: &settings,
             samples: 0,
             seed: 1,
         };
-        let p = predict(&ask, "")?;
+        let p = predict(&ask, None)?;
         let (now, then, changes) = (p.now, p.then, p.changes);
         let p = p.prediction;
         let out = json(&predicted(kept, p))?;
@@ -312,7 +323,7 @@ fn outlook(o: &Outlook) -> OutlookOut {
     OutlookOut {
         policy: o.scheduler.policy.name,
         kernel: o.scheduler.kernel.map(|k| k.to_string()),
-        held_against_kernel: o.scheduler.policy.caution().is_none(),
+        held_against_kernel: o.scheduler.policy.is_verified(),
         outcome: o.run.cycle.outcome.name(),
         suspend_ns: o.half(Direction::Suspend).0,
         resume_ns: o.half(Direction::Resume).0,
@@ -348,8 +359,8 @@ fn predicted(kept: &Kept, p: Prediction) -> Predicted {
     Predicted {
         before,
         after,
-        notes: p.notes,
-        assumptions: p.assumptions,
+        notes: words::notes(&p.notes),
+        assumptions: words::assumed(&p.assumptions),
         moved,
         names: names.into_list(),
         cycle: block,

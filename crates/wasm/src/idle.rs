@@ -27,6 +27,8 @@ struct Episode {
     timer: i64,
     event: i64,
     now: i64,
+    #[serde(default)]
+    iowait: u32,
     /// State that the driver entered; none if it refused.
     entered: Option<usize>,
     residency: i64,
@@ -64,6 +66,7 @@ impl Ask {
                 tick_stopped: e.tick_stopped,
                 sleep: SleepLength { timer: e.timer, event: e.event },
                 now: e.now,
+                iowait: e.iowait,
             });
             match e.entered {
                 None => governor.reject(e.poll_limit),

@@ -12,3 +12,4 @@ pub mod columns;
 pub mod idle;
 pub mod machine;
 pub mod names;
+pub mod replay;

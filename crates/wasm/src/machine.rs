@@ -1,6 +1,7 @@
 //! A machine as a report keeps it: a board file, the times of each cycle, and
 //! how the page calls the devices.
 
+use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::{Derived, Times};
 use dormouse_board::{parse, print};
 use dormouse_model::time::Ns;
@@ -40,10 +41,11 @@ pub struct CycleTimes {
 /// The number of a device that is not on the page.
 pub const NOWHERE: u32 = u32::MAX;
 
-/// Saves at most `most` times of cycles, whole cycles only. `number` says how
-/// a device of the capture is called on the page.
+/// Saves at most `most` times of cycles, whole cycles only, and `assumptions` in
+/// words. `number` says how a device of the capture is called on the page.
 pub fn save(
     derived: &Derived,
+    assumptions: Vec<String>,
     kernel: &str,
     most: usize,
     number: &dyn Fn(u32) -> Option<u32>,
@@ -78,7 +80,7 @@ pub fn save(
         board: print(&derived.board, ""),
         kernel: kernel.into(),
         observed: derived.observed.map(|o| o.map(|t| t.0)),
-        assumptions: derived.assumptions.clone(),
+        assumptions,
         origin: steps(origin(derived).into_iter().map(|old| number(old).unwrap_or(NOWHERE))),
         unit,
         cycles,
@@ -139,7 +141,7 @@ pub fn load(m: &Machine) -> Result<Derived, String> {
     Ok(Derived {
         cycles: m.cycles.iter().map(cycle).collect(),
         observed: m.observed.map(|o| o.map(Ns)),
-        assumptions: m.assumptions.clone(),
+        assumptions: m.assumptions.iter().cloned().map(Assumed::Said).collect(),
         board,
         ..Derived::default()
     })

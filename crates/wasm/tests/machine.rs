@@ -25,7 +25,7 @@ fn ask(state: &mut State, request: &Value) -> Value {
 #[test]
 fn what_is_saved_comes_back() {
     let before = derived();
-    let kept = save(&before, "6.12", usize::MAX, &Some);
+    let kept = save(&before, Vec::new(), "6.12", usize::MAX, &Some);
     let after = load(&kept).expect("a board");
     assert_eq!(after.board.devices, before.board.devices);
     assert_eq!(after.board.graph.links, before.board.graph.links);
@@ -34,9 +34,9 @@ fn what_is_saved_comes_back() {
 
 #[test]
 fn cycles_beyond_the_limit_are_left_out_whole() {
-    let all = save(&derived(), "", usize::MAX, &Some);
+    let all = save(&derived(), Vec::new(), "", usize::MAX, &Some);
     let one = all.cycles[0].at.len();
-    let kept = save(&derived(), "", one + 1, &Some);
+    let kept = save(&derived(), Vec::new(), "", one + 1, &Some);
     assert_eq!((kept.cycles.len(), kept.cycles_of), (1, 3));
 }
 
@@ -45,7 +45,7 @@ fn a_page_can_load_predict_and_resample() {
     let mut state = State::default();
     let refused = ask(&mut state, &json!({ "do": "predict", "change": {} }));
     assert_eq!(refused["error"], "no machine is loaded");
-    let machine = save(&derived(), "6.12", usize::MAX, &Some);
+    let machine = save(&derived(), Vec::new(), "6.12", usize::MAX, &Some);
     let loaded = ask(&mut state, &json!({ "do": "load", "machine": machine }));
     assert_eq!(loaded["ok"]["devices"], derived().board.devices.len());
     let same = ask(&mut state, &json!({ "do": "predict", "change": {} }));

@@ -2,7 +2,7 @@
 
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Cycle;
+use dormouse_model::cycle::{Callback, Cycle};
 use dormouse_model::device::DeviceId;
 use dormouse_sleep::analyse::CycleView;
 use std::collections::HashMap;
@@ -62,7 +62,7 @@ fn cycle(
             continue;
         }
         let on = path.get(&(c as u32));
-        let (thread, pid) = crate::json::thread(capture, cycle, cb);
+        let (thread, pid) = thread(capture, cycle, cb);
         let device = capture.graph.devices.get(cb.device.index());
         let fields = [
             number.to_string(),
@@ -73,10 +73,10 @@ fn cycle(
             cb.phase.direction().name().to_string(),
             cell(name(capture, cb.device)),
             cell(device.map_or("", |d| capture.names.get(d.driver))),
-            cell(crate::json::parent(capture, cb.device).unwrap_or("")),
+            cell(parent(capture, cb.device).unwrap_or("")),
             device.and_then(|d| d.async_flag).map_or(String::new(), |a| a.to_string()),
             cell(capture.names.get(cb.function).trim_end()),
-            cell(thread.as_deref().unwrap_or("")),
+            cell(thread),
             if pid == 0 { String::new() } else { pid.to_string() },
             cb.start.0.to_string(),
             cb.end.0.to_string(),
@@ -92,6 +92,19 @@ fn cycle(
 
 fn name(capture: &Capture, id: DeviceId) -> &str {
     capture.graph.devices.get(id.index()).map_or("", |d| capture.names.get(d.name))
+}
+
+/// Name of the parent, as the graph or the source has it.
+fn parent(capture: &Capture, id: DeviceId) -> Option<&str> {
+    let d = capture.graph.devices.get(id.index())?;
+    let graph = d.parent.map(|p| name(capture, p));
+    graph.filter(|n| !n.is_empty()).or_else(|| Some(capture.names.get(d.parent_name)))
+}
+
+/// Name and pid of the thread of `cb`; empty and 0 if the source has none.
+fn thread<'a>(capture: &'a Capture, cycle: &Cycle, cb: &Callback) -> (&'a str, i32) {
+    let thread = cycle.threads.get(usize::from(cb.thread.0));
+    thread.map_or(("", 0), |t| (capture.names.get(t.name), t.pid))
 }
 
 /// Quoted where it must be. A name that a spreadsheet would run as a formula

@@ -2,6 +2,7 @@
 
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
+use crate::wording::next::{self, typed};
 use crate::wording::number::plural;
 use dormouse_doctor::Report;
 use dormouse_doctor::finding::{Confidence, Evidence, Finding, Level};
@@ -119,9 +120,14 @@ pub fn text(s: &Subject<'_>, named: bool, colour: bool) -> String {
     page.finish()
 }
 
-/// The last line of the screen.
-pub fn next(name: &str) -> String {
-    format!("\nNext: dormouse show {}\n", safe(name))
+/// The last line of the screen: what the one text that was read says of times,
+/// if it shows a sleep; else a recording.
+pub fn next(name: Option<&str>) -> String {
+    let command = match name {
+        Some(name) => format!("show {}", typed(name)),
+        None => "record --yes -o recording.tar.gz".into(),
+    };
+    format!("\n{}", next::next(&command))
 }
 
 /// The same as JSON (docs/doctor-json.md).

@@ -2,8 +2,11 @@
 
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
+use crate::wording::assumed::sentences;
+use crate::wording::next::file_of;
 use crate::wording::number::{grouped, ms, plural};
 use crate::wording::phase::phase;
+use dormouse_board::assumed::Assumed;
 use dormouse_model::time::Ns;
 use dormouse_model::trip::Trip;
 use dormouse_sleep::evaluate::{Errors, Evaluation, FLOOR, PERCENT};
@@ -19,8 +22,8 @@ pub struct Subject<'a> {
     pub release: &'a str,
     /// Which callbacks.
     pub trip: Trip,
-    /// What was assumed, as sentences.
-    pub assumptions: &'a [String],
+    /// What was assumed.
+    pub assumptions: &'a [Assumed],
 }
 
 /// The value that `percent` of `sorted` do not exceed.
@@ -46,20 +49,22 @@ fn columns(e: &Errors, high: usize) -> String {
 
 /// The answer: how many phases are right, from what a prediction starts from
 /// where there is more than one cycle.
-fn answer(s: &Subject<'_>, e: &Evaluation) -> String {
+fn answer(e: &Evaluation) -> String {
     let [own, others] = e.right();
     let ((right, all), from) = match others.1 {
         0 => (own, "predicted from its own callback times"),
         _ => (others, "predicted from the other cycles"),
     };
+    if all == 0 {
+        return "Nothing can be judged: of no phase start, end and callbacks are all there.".into();
+    }
     let word = match (right * 100).checked_div(all).unwrap_or(0) {
         90.. => "good",
         50.. => "fair",
         _ => "poor",
     };
     format!(
-        "{}: the model is {word}; {right} of {} {} right, {from}.",
-        safe(s.name.split('#').next().unwrap_or_default()),
+        "The model is {word} here: {right} of {} {} right, {from}.",
         plural(all as usize, "phase"),
         if right == 1 { "is" } else { "are" }
     )
@@ -71,12 +76,13 @@ pub fn text(s: &Subject<'_>, e: &Evaluation) -> String {
     let kernel = if s.release.is_empty() { "kernel unknown" } else { s.release };
     let trip = if s.trip.hibernates() { format!(", {}", s.trip.name()) } else { String::new() };
     let mut page = Page::new(false);
-    page.wrapped(Ink::Strong, 0, 2, &answer(s, e));
+    page.wrapped(Ink::Strong, 0, 2, &answer(e));
     let facts = format!(
-        "Right: at most {PERCENT} % or {} ms off. {}{trip}, {}.",
-        FLOOR.0 / 1_000_000,
+        "{}: {}{trip}, {}. Right: at most {PERCENT} % or {} ms off.",
+        safe(file_of(s.name)),
         safe(kernel),
-        plural(e.cycles, "cycle")
+        plural(e.cycles, "cycle"),
+        FLOOR.0 / 1_000_000
     );
     page.wrapped(Ink::Plain, 0, 2, &facts);
     out.push_str(&page.finish());
@@ -173,6 +179,6 @@ pub fn json(s: &Subject<'_>, e: &Evaluation) -> Value {
             "p95_ns": (!e.order.starts.is_empty()).then(|| at(&e.order.starts, 95).0),
         },
         "percent": e.percent(),
-        "assumptions": s.assumptions,
+        "assumptions": sentences(s.assumptions),
     })
 }

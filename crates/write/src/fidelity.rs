@@ -7,7 +7,6 @@ use dormouse_board::Board;
 use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
 use dormouse_sleep::evidence::{Check, Fidelity, Late, Missing, Verdict};
-use dormouse_sleep::simulate::predict::phase_words;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -60,15 +59,22 @@ pub fn text(f: &Fidelity, board: &Board) -> String {
     if rows.is_empty() {
         return out;
     }
-    let _ =
-        writeln!(out, "\nSelf-check: the recording simulated as it was: {}", f.verdict().name());
-    let _ =
-        writeln!(out, "{:<15}{:>12}{:>12}{:>12}  verdict", "ms", "recorded", "simulated", "apart");
+    let cycles = f.checks.iter().map(|c| c.cycle).max().unwrap_or(0) + 1;
+    let (which, column) = match cycles {
+        1 => ("the recording, simulated as it was".into(), "recorded"),
+        2..10 => (format!("the worst of {cycles} cycles, each simulated as it was"), "worst cycle"),
+        n => (format!("the worst of nine tenths of {n} cycles, simulated as they were"), "cycle"),
+    };
+    let mut page = Page::new(false);
+    page.blank();
+    page.wrapped(Ink::Plain, 0, 2, &format!("Self-check ({which}): {}", f.verdict().name()));
+    out.push_str(&page.finish());
+    let _ = writeln!(out, "{:<15}{:>12}{:>12}{:>12}  verdict", "ms", column, "simulated", "apart");
     for c in &rows {
         let _ = writeln!(
             out,
             "{:<15}{:>12}{:>12}{:>12}  {}",
-            phase_words(c.phase),
+            c.phase.title(),
             ms(c.recorded),
             ms(c.simulated),
             ms(c.difference()),
@@ -79,7 +85,7 @@ pub fn text(f: &Fidelity, board: &Board) -> String {
         let _ = writeln!(
             out,
             "{:<15}{:>12}  ms of this is printing ({} callbacks, two lines each)",
-            phase_words(c.phase),
+            c.phase.title(),
             ms(c.printing),
             c.callbacks
         );
@@ -103,7 +109,7 @@ pub fn text(f: &Fidelity, board: &Board) -> String {
 pub fn reasons(f: &Fidelity, board: &Board) -> Vec<String> {
     let mut list = Vec::new();
     for c in f.not_reproduced() {
-        let phase = phase_words(c.phase);
+        let phase = c.phase.title();
         let mut line = match c.missing {
             Some(_) => format!("{phase}: {}.", missing(c.missing)),
             None => format!(

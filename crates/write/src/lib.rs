@@ -14,12 +14,14 @@ pub mod evaluation;
 pub mod fidelity;
 pub mod idle;
 pub mod json;
+pub mod lab;
 pub mod markdown;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod perfetto;
 pub mod prediction;
-mod ranked;
+pub mod recorded;
+pub mod storage;
 pub mod text;
 pub mod wording;
 

@@ -1,5 +1,7 @@
 //! `show --markdown`: tables for a report or an issue.
 
+use crate::wording::bottleneck::OWN_PATH_SAVING;
+use crate::wording::next::file_of;
 use crate::wording::number::ms;
 use crate::wording::{self, bottleneck, percent};
 use crate::{Explained, Selection};
@@ -51,7 +53,7 @@ fn cycle(
     selection: &Selection,
 ) {
     let cycle = &capture.cycles[i];
-    let source = cell(capture.names.get(cycle.source));
+    let source = cell(file_of(capture.names.get(cycle.source)));
     let _ = writeln!(out, "## Cycle {number}: {source}\n");
     for half in view.answer.halves() {
         let open = bottleneck::Open { cycle, known: half.known };
@@ -84,19 +86,18 @@ fn cycle(
     }
     let _ = writeln!(
         out,
-        "\n| device | own, ms | on the critical path, ms | saving, ms |\n|---|---:|---:|---:|"
+        "\n| device | suspend, ms: own | path | saving | resume, ms: own | path | saving |\n\
+         |---|---:|---:|---:|---:|---:|---:|"
     );
+    // A zero says less than nothing does.
+    let time = |t: Ns| if t.hundredths_of_ms() == 0 { "-".into() } else { ms(t) };
     let list = view.ranking.by_path.iter().take(selection.top);
     for d in list.map(|&i| &view.ranking.devices[i as usize]) {
-        let _ = writeln!(
-            out,
-            "| {} | {} | {} | {} |",
-            cell(&wording::device(capture, d.device)),
-            ms(d.total_busy()),
-            ms(d.total_on_path()),
-            ms(d.total_gain())
-        );
+        let half = |h: usize| [d.busy[h], d.on_path[h], d.gain[h]].map(time).join(" | ");
+        let name = cell(&wording::device(capture, d.device));
+        let _ = writeln!(out, "| {name} | {} | {} |", half(0), half(1));
     }
+    let _ = writeln!(out, "\n{}", cell(OWN_PATH_SAVING));
     out.push('\n');
 }
 

@@ -5,4 +5,5 @@
 mod example;
 mod json;
 mod perfetto;
+mod rows;
 mod text;

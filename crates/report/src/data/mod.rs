@@ -23,6 +23,7 @@ use dormouse_wasm::columns::{self, REASONS};
 use dormouse_wasm::machine;
 use dormouse_wasm::names::NameTable;
 use dormouse_write::fidelity;
+use dormouse_write::wording::assumed;
 use dormouse_write::wording::reason::stem as reason;
 use dormouse_write::wording::{self, bottleneck, common, losses as warnings, trust};
 use summary::*;
@@ -145,7 +146,7 @@ impl Maker<'_> {
         let found = evidence::machine(self.capture, None).ok()?;
         let settings = Settings { profile: Profile::x86(), pm_async: None, wakeup_at: None };
         let checked = found.check(self.capture, &settings);
-        let (mut derived, mut kernel) = (found.derived, found.release);
+        let (derived, mut kernel) = (found.derived, found.release);
         if kernel.is_empty() {
             kernel = found.scheduler.policy.name.into();
         }
@@ -158,10 +159,6 @@ impl Maker<'_> {
             ));
             return None;
         }
-        derived.assumptions.push(format!(
-            "Self-check: simulated as it was, the recording is {}.",
-            checked.verdict().name()
-        ));
         if derived.board.devices.len() > self.options.devices {
             self.left_out.push(format!(
                 "{label}: what-if is left out, because the machine has more than {} devices; \
@@ -171,7 +168,12 @@ impl Maker<'_> {
             return None;
         }
         let number = |old: u32| kept.get(old as usize);
-        let machine = machine::save(&derived, &kernel, self.options.callbacks, &number);
+        let mut known = assumed::sentences(&derived.assumptions);
+        known.push(assumed::self_check(checked.verdict()));
+        if !derived.board.graph.links_known {
+            known.push(assumed::ONE_OF_SEVERAL.into());
+        }
+        let machine = machine::save(&derived, known, &kernel, self.options.callbacks, &number);
         if machine.cycles.len() < machine.cycles_of {
             self.left_out.push(format!(
                 "{label}: the range of a prediction is resampled from {} of {} cycles.",

@@ -1,14 +1,13 @@
 //! A comparison for a terminal (80 columns) and as Markdown.
 
-use super::lists::lists;
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use crate::wording::{self, comparison as say, number};
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, Table};
 use dormouse_model::time::Ns;
-use dormouse_sleep::compare::contrast::Verdict;
-use dormouse_sleep::compare::figure::Figure;
+use dormouse_sleep::compare::contrast::{Contrast, Verdict};
+use dormouse_sleep::compare::figure::{Count, Figure};
 use dormouse_sleep::compare::{Comparison, Row};
 use std::fmt::Write as _;
 
@@ -43,7 +42,7 @@ pub fn text(c: &Comparison<'_>, files: &[String]) -> String {
     for i in 1..c.sides.len() {
         if c.sides.len() > 2 {
             let (a, b) = (&c.sides[0].label, &c.sides[i].label);
-            let _ = writeln!(out, "{} against {}:", safe(b), safe(a));
+            let _ = writeln!(out, "{} compared with {}:", safe(b), safe(a));
         }
         let mut page = Page::new(false);
         for s in say::sentences(c, i) {
@@ -71,13 +70,19 @@ pub fn text(c: &Comparison<'_>, files: &[String]) -> String {
     }
     out.push_str(&page.finish());
     for i in 1..c.sides.len() {
-        out.push('\n');
-        out.push_str(&plain_table(head(c, i), ordered(c).map(|r| line(r, i)).collect()));
+        for (unit, counts) in UNITS {
+            let rows = lines(c, i, counts);
+            if !rows.is_empty() {
+                out.push('\n');
+                out.push_str(&plain_table(head(c, i, unit), rows));
+            }
+        }
     }
     out.push_str("Medians; change: second less first; *: beyond the 5 % level and 0.1 ms.\n");
+    if !files.is_empty() {
+        out.push_str("For a mail to a kernel list: dormouse compare --lists\n");
+    }
     out.push_str(&devices(c, NOTHING));
-    out.push_str("\nTable for a kernel list (s/r = suspend/resume, noRPM = late/early), ms:\n");
-    out.push_str(&lists(c));
     let cautions = say::cautions(c);
     if !cautions.is_empty() {
         out.push_str("\nNotes:\n");
@@ -88,12 +93,9 @@ pub fn text(c: &Comparison<'_>, files: &[String]) -> String {
     if files.is_empty() {
         return out;
     }
-    let files: Vec<String> = files.iter().map(|f| wording::next::word(f)).collect();
+    let files: Vec<String> = files.iter().map(|f| wording::next::typed(f)).collect();
     let command = format!("report --compare {} -o report.html", files.join(" "));
-    let mut page = Page::new(false);
-    page.blank();
-    page.wrapped(Ink::Plain, 0, 2, &safe(&wording::next::next(&command)));
-    out + &page.finish()
+    out + "\n" + &wording::next::next(&command)
 }
 
 /// Each half with its total, its phases and its gaps, so that rows add up;
@@ -119,14 +121,18 @@ pub fn markdown(c: &Comparison<'_>) -> String {
     let mut out = String::new();
     for i in 1..c.sides.len() {
         let (a, b) = (&c.sides[0].label, &c.sides[i].label);
-        let _ = writeln!(out, "### {} against {}\n", escape(b), escape(a));
+        let _ = writeln!(out, "### {} compared with {}\n", escape(b), escape(a));
         for s in say::sentences(c, i) {
             let _ = writeln!(out, "- {}", escape(&s));
         }
         out.push('\n');
-        let body = ordered(c).map(|r| line(r, i)).collect();
-        out.push_str(&table(ASCII_MARKDOWN, head(c, i), body));
-        out.push('\n');
+        for (unit, counts) in UNITS {
+            let rows = lines(c, i, counts);
+            if !rows.is_empty() {
+                out.push_str(&table(ASCII_MARKDOWN, head(c, i, unit), rows));
+                out.push('\n');
+            }
+        }
     }
     out.push_str(&devices(c, ASCII_MARKDOWN));
     for s in say::cautions(c) {
@@ -135,10 +141,13 @@ pub fn markdown(c: &Comparison<'_>) -> String {
     out
 }
 
-fn head(c: &Comparison<'_>, side: usize) -> Vec<String> {
+/// A table has one unit: times, then counts.
+const UNITS: [(&str, bool); 2] = [("ms", false), ("count", true)];
+
+fn head(c: &Comparison<'_>, side: usize, unit: &str) -> Vec<String> {
     let name = |s: &str| safe(s).chars().take(11).collect::<String>();
     vec![
-        "ms".into(),
+        unit.into(),
         name(&c.sides[0].label),
         name(&c.sides[side].label),
         "change".into(),
@@ -147,17 +156,60 @@ fn head(c: &Comparison<'_>, side: usize) -> Vec<String> {
     ]
 }
 
+/// The lines of one table. Phases that are no news on either side stand
+/// together, after the others of their half.
+fn lines(c: &Comparison<'_>, side: usize, counts: bool) -> Vec<Vec<String>> {
+    let mut out = Vec::new();
+    let mut short: Vec<&Row> = Vec::new();
+    let is_short = |r: &Row| {
+        let k = &r.contrasts[side - 1];
+        matches!(r.figure, Figure::Phase(_)) && k.median_a < say::NEWS && k.median_b < say::NEWS
+    };
+    for row in ordered(c).filter(|r| r.figure.is_time() != counts) {
+        if is_short(row) {
+            short.push(row);
+            continue;
+        }
+        // Gaps are the last of their half.
+        if matches!(row.figure, Figure::Gaps(_)) && !short.is_empty() {
+            out.push(folded(&short, side));
+            short.clear();
+        }
+        out.push(line(row, side));
+    }
+    out.extend(short.into_iter().map(|r| line(r, side)));
+    out
+}
+
+/// Short rows as one, if there are several.
+fn folded(short: &[&Row], side: usize) -> Vec<String> {
+    if let [one] = short {
+        return line(one, side);
+    }
+    let sum = |of: fn(&Contrast) -> f64| -> f64 {
+        short.iter().map(|r| of(&r.contrasts[side - 1])).sum()
+    };
+    let (a, b) = (sum(|k| k.median_a), sum(|k| k.median_b));
+    let name = number::plural(short.len(), "short row");
+    vec![name, ms(a), ms(b), signed(ms(b - a)), String::new(), String::new()]
+}
+
+/// A difference with its sign, `=` if it is none.
+fn signed(text: String) -> String {
+    match text.as_str() {
+        "0.00" | "-0.00" | "0" | "-0" => "=".into(),
+        t if t.starts_with('-') => text,
+        _ => format!("+{text}"),
+    }
+}
+
 fn line(row: &Row, side: usize) -> Vec<String> {
     let c = &row.contrasts[side - 1];
     let time = row.figure.is_time();
     let value = |v: f64| if time { ms(v) } else { number(v) };
-    let sign = |v: f64| if v < 0.0 { "" } else { "+" };
-    let signed = |v: f64| match value(v).as_str() {
-        "0.00" | "-0.00" | "0" | "-0" => "=".to_string(),
-        text => format!("{}{text}", sign(v)),
-    };
+    let signed = |v: f64| signed(value(v));
     let d = c.difference();
-    let change = match c.percent().filter(|_| signed(d) != "=") {
+    let change = match c.percent().filter(|p| signed(d) != "=" && p.abs() >= 0.05) {
         Some(p) => format!("{} ({})", signed(d), say::percent(p)),
         None => signed(d),
     };
@@ -221,7 +273,24 @@ fn figure(f: Figure) -> String {
         Figure::Total(d) => format!("total {}", d.name()),
         Figure::Phase(p) => wording::phase(p),
         Figure::Gaps(_) => "gaps".into(),
-        Figure::Count(n) => n.name().replace('_', " "),
+        Figure::Count(n) => count(n).into(),
+    }
+}
+
+/// What is counted, in words.
+fn count(n: Count) -> &'static str {
+    match n {
+        Count::Callbacks => "callbacks that ended",
+        Count::Failed => "callbacks that failed",
+        Count::Workers => "worker threads used",
+        Count::WorkersAtOnce => "workers busy at once",
+        Count::Waits => "starts after a wait",
+        Count::WorkersCreated => "workers created",
+        Count::ParkedAtOnce => "workers parked at once",
+        Count::BlockedWaits => "waits that blocked",
+        Count::Wakeups => "wake-ups",
+        Count::ContextSwitches => "context switches",
+        Count::EarlyReturns => "early returns",
     }
 }
 

@@ -4,7 +4,6 @@ use crate::text::page::{Ink, Page};
 use crate::wording::number::{ms, signed_ms};
 use dormouse_model::time::Ns;
 use dormouse_sleep::compare::contrast::Verdict;
-use dormouse_sleep::simulate::predict::phase_words;
 use dormouse_sleep::validate::{FLOOR, Held, JUDGED, Outcome, Part, Row, TOLERANCE};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -93,7 +92,7 @@ fn line(r: &Row) -> String {
 pub fn name(part: Part) -> String {
     match part {
         Part::All(d) => d.name().to_string(),
-        Part::One(p) => format!(" {}", phase_words(p)),
+        Part::One(p) => format!(" {}", p.title()),
     }
 }
 
@@ -147,7 +146,7 @@ pub fn json(held: &Held, place: &Place) -> Value {
         .map(|r| {
             let (kind, part) = match r.part {
                 Part::All(d) => ("direction", d.name().to_string()),
-                Part::One(p) => ("phase", phase_words(p).to_string()),
+                Part::One(p) => ("phase", p.title().to_string()),
             };
             json!({
                 "kind": kind,

@@ -1,6 +1,7 @@
 //! Decisions: a tuned set of flags, a plan and what it is worth in energy, as
 //! text and JSON.
 
+pub mod apply;
 pub mod energy;
 pub mod hold;
 pub mod plan;

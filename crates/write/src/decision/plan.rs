@@ -23,6 +23,9 @@ pub struct Limits {
     /// The longest devices that were not offered for removal, why, and how
     /// long they take.
     pub withheld: Vec<(DeviceId, Stays, Ns)>,
+    /// Nothing was left out of the search: no device, no candidate, no kind of
+    /// change.
+    pub all_searched: bool,
 }
 
 fn reason(board: &Board, id: DeviceId, why: Stays) -> String {
@@ -71,6 +74,110 @@ fn goals(board: &Board, goal: &Goal, p: &Plan) -> Vec<String> {
     out
 }
 
+/// The last columns of the steps: what is reached in the directions that the
+/// goal is about, or until when the first device is ready.
+fn after(goal: &Goal, r: &Reached) -> [(&'static str, Ns); 2] {
+    match r.ready.first() {
+        Some(&t) if !goal.ready.is_empty() => [("resume", r.resume), ("ready", t)],
+        _ => [("suspend", r.suspend), ("resume", r.resume)],
+    }
+}
+
+/// Every budget in a row of its own, where the first sentence holds several or a
+/// device that must be ready.
+fn budgets(board: &Board, goal: &Goal, p: &Plan) -> String {
+    let mut rows: Vec<(String, Ns, Ns, Ns)> = Vec::new();
+    if let Some(t) = goal.suspend {
+        rows.push(("suspend".into(), p.before.suspend, p.after.suspend, t));
+    }
+    if let Some(t) = goal.resume {
+        rows.push(("resume".into(), p.before.resume, p.after.resume, t));
+    }
+    for ((d, t), (was, is)) in goal.ready.iter().zip(p.before.ready.iter().zip(&p.after.ready)) {
+        rows.push((format!("{} ready", device(board, *d)), *was, *is, *t));
+    }
+    if rows.len() < 2 && goal.ready.is_empty() {
+        return String::new();
+    }
+    let head = ["today", "after", "budget", "over"].map(|h| format!("{h:>9}")).concat();
+    let mut out = format!("\n{:<44}{head}\n", "Budget, ms");
+    for (what, was, is, budget) in rows {
+        let over = if is > budget { ms(is - budget) } else { "-".into() };
+        let cells = [ms(was), ms(is), ms(budget), over].map(|c| format!("{c:>9}")).concat();
+        let _ = writeln!(out, "  {:<42}{cells}", clip(&what, 41));
+    }
+    out
+}
+
+/// How many devices a line of [`losses`] names.
+const NAMED: usize = 4;
+
+/// What the machine no longer does without the devices that the plan removes.
+fn losses(board: &Board, p: &Plan) -> Vec<String> {
+    let mut gone: Vec<DeviceId> = p
+        .steps
+        .iter()
+        .filter(|s| s.candidate.kind == Kind::Remove)
+        .flat_map(|s| goes_with(board, s.candidate.device))
+        .collect();
+    gone.sort_unstable();
+    gone.dedup();
+    let name = |d: DeviceId| board.names.get(board.graph.get(d).name);
+    let driver = |d: DeviceId| board.names.get(board.graph.get(d).driver);
+    let essential = |d: DeviceId| board.names.get(board.graph.get(d).facts.essential);
+    let list = |which: &dyn Fn(DeviceId) -> bool| -> Option<String> {
+        let found: Vec<DeviceId> = gone.iter().copied().filter(|&d| which(d)).collect();
+        let names: Vec<String> =
+            found.iter().take(NAMED).map(|&d| safe(name(d)).to_string()).collect();
+        let more = found.len() - names.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!found.is_empty()).then(|| format!("{}{more}", names.join(", ")))
+    };
+    let mut out = Vec::new();
+    if let Some(names) = list(&|d| board.devices[d.index()].wakeup) {
+        out.push(format!("You lose: wake-up by {names}."));
+    }
+    let mut carried: Vec<&str> = gone.iter().map(|&d| essential(d)).collect();
+    carried.retain(|what| !what.is_empty());
+    carried.sort_unstable();
+    carried.dedup();
+    for what in carried {
+        if let Some(names) = list(&|d| essential(d) == what) {
+            out.push(format!("You lose: {} ({names}).", safe(what)));
+        }
+    }
+    let network = |d: DeviceId| is_network(name(d), driver(d));
+    if let Some(names) = list(&network) {
+        out.push(format!("You lose: the network at {names}."));
+    }
+    let root_known = board.graph.ids().any(|d| essential(d).contains("root"));
+    // A wire may lead to it; nobody starts over the air.
+    let wired = |d: DeviceId| network(d) && driver(d) != "ieee80211";
+    let may_hold_root = |d: DeviceId| is_disk(name(d), driver(d)) || wired(d);
+    if let Some(names) = list(&may_hold_root).filter(|_| !root_known) {
+        out.push(format!(
+            "The input does not name the root disk: check that it is not on {names}."
+        ));
+    }
+    out
+}
+
+/// Drivers of what carries block devices, or the names of these.
+fn is_disk(name: &str, driver: &str) -> bool {
+    let drivers = ["mmcblk", "nvme", "ahci", "sd", "uas", "usb-storage", "ufshcd", "virtio_blk"];
+    let named = ["mmcblk", "nvme"].iter().any(|n| name.starts_with(n));
+    named || drivers.contains(&driver) || driver.starts_with("ufshcd")
+}
+
+/// Ethernet and wireless, by the names that the kernel and device trees give.
+fn is_network(name: &str, driver: &str) -> bool {
+    let counted = |prefix: &str| {
+        let rest = name.strip_prefix(prefix).unwrap_or_default();
+        !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit())
+    };
+    driver == "ieee80211" || name.ends_with(".ethernet") || counted("eth")
+}
+
 /// The plan for a terminal, 80 columns.
 pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
     let mut page = Page::new(false);
@@ -79,12 +186,21 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
         (true, 0) => format!("No change is needed: {goals}."),
         (true, 1) => format!("1 change would meet the budget: {goals}."),
         (true, n) => format!("{n} changes would meet the budget: {goals}."),
-        (false, _) if p.gap.0 > 0 => {
+        (false, _) if p.gap.0 > 0 && limits.all_searched => {
             format!("Not possible: {goals}. Even in the best case {} over.", p.gap)
         }
-        (false, _) => format!("Not found: {goals}; this is the closest that was looked at."),
+        (false, _) => {
+            let searched = match p.candidates.len() {
+                0 => ", and no change was left to search".into(),
+                n => format!(" with the {} searched", plural(n, "change")),
+            };
+            format!("Not met{searched}: {goals}.")
+        }
     };
     page.wrapped(Ink::Strong, 0, 2, &verdict);
+    for line in losses(board, p) {
+        page.wrapped(Ink::Plain, 0, 2, &line);
+    }
     page.wrapped(
         Ink::Plain,
         0,
@@ -92,11 +208,13 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
         "Figures of the model, device phases only: firmware, CPUs and tasks come on top.",
     );
     let mut out = page.finish();
+    out.push_str(&budgets(board, goal, p));
     if !p.steps.is_empty() {
+        let [a, b] = after(goal, &p.after).map(|c| c.0);
         let _ = writeln!(
             out,
-            "\n{:<44}{:>18}{:>18}\n{:<44}{:>9}{:>9}{:>9}{:>9}",
-            "", "saves, ms", "after it, ms", "Change", "alone", "added", "suspend", "resume"
+            "\n{:<44}{:>18}{:>18}\n{:<44}{:>9}{:>9}{a:>9}{b:>9}",
+            "", "saves, ms", "after it, ms", "Change", "alone", "added"
         );
         for s in &p.steps {
             let _ = writeln!(
@@ -105,8 +223,8 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
                 clip(&change(board, s.candidate), 43),
                 ms(s.alone),
                 ms(s.now),
-                ms(s.reached.suspend),
-                ms(s.reached.resume)
+                ms(after(goal, &s.reached)[0].1),
+                ms(after(goal, &s.reached)[1].1)
             );
             if s.candidate.kind == Kind::Remove {
                 let along = goes_with(board, s.candidate.device);

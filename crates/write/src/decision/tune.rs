@@ -7,6 +7,7 @@ use crate::wording::number::{ms, plural, share};
 use dormouse_board::Board;
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::per_mille;
+use dormouse_sleep::tune::evidence::Evidence;
 use dormouse_sleep::tune::{Cost, Flip, Tuned};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -15,7 +16,7 @@ use std::fmt::Write as _;
 const SHOWN: usize = 20;
 
 /// A gain below this is no news: machines differ by more from cycle to cycle.
-const NEWS: Ns = Ns::from_us(100);
+pub const NEWS: Ns = Ns::from_us(100);
 
 /// A flip is worth a line if it alone, or on top of the others, brings this
 /// share of the whole gain, in tenths of a percent.
@@ -25,10 +26,8 @@ const WORTH: u32 = 50;
 pub fn text(board: &Board, t: &Tuned, bound: Cost) -> String {
     let mut page = Page::new(false);
     let gain = t.before.total() - t.after.total();
-    let worth = |f: &&Flip| per_mille(f.now.max(f.alone), gain) >= WORTH;
-    let listed: Vec<&Flip> = t.flips.iter().filter(worth).take(SHOWN).collect();
-    let rest = t.flips.len() - listed.len();
-    for (i, line) in answer(board, t, gain, &listed).iter().enumerate() {
+    let (listed, rest) = rows(&t.flips, gain);
+    for (i, line) in answer(board, t, gain).iter().enumerate() {
         page.wrapped(if i == 0 { Ink::Strong } else { Ink::Plain }, 0, 2, line);
     }
     if t.free == 0 {
@@ -60,46 +59,120 @@ pub fn text(board: &Board, t: &Tuned, bound: Cost) -> String {
     if !listed.is_empty() {
         let _ = writeln!(out, "\n{:<36}{:>8}{:>24}", "", "", "saves, ms");
         let _ = writeln!(out, "{:<36}{:>8}{:>12}{:>12}", "Device", "to", "alone", "added");
-        for f in &listed {
-            let _ = writeln!(
-                out,
-                "{:<36}{:>8}{:>12}{:>12}",
-                clip(&format!("  {}", device(board, f.device)), 35),
-                if f.to_async { "async" } else { "sync" },
-                ms(f.alone),
-                ms(f.now)
-            );
-            let _ = writeln!(out, "    safe: {}", f.evidence.explain());
-        }
+        listed.iter().for_each(|group| out.push_str(&row(board, group)));
         out.push_str("alone: this flag by itself; added: on top of those above it.\n");
     }
-    if rest > 0 {
-        let shown: Ns = listed.iter().map(|f| f.now).sum();
+    if !rest.is_empty() {
+        let more: Ns = rest.iter().map(|f| f.now).sum();
         let _ = writeln!(
             out,
-            "{} would save {} more together (--json lists all).",
-            plural(rest, "other flag"),
-            gain - shown
+            "{} {} {more} more together (--json lists all).",
+            plural(rest.len(), "other flag"),
+            if rest.len() == 1 { "saves" } else { "save" },
         );
     }
     out
 }
 
+/// The flips in the order in which they are made, cut behind each that brings
+/// what is worth a line: what stands before it and brings nothing by itself goes
+/// with it, because what it brings was only ever simulated on top of them. Then
+/// what is left over.
+fn rows(flips: &[Flip], gain: Ns) -> (Vec<&[Flip]>, &[Flip]) {
+    let (mut listed, mut from) = (Vec::new(), 0);
+    for (i, f) in flips.iter().enumerate() {
+        if listed.len() < SHOWN && per_mille(f.now, gain) >= WORTH {
+            listed.push(&flips[from..=i]);
+            from = i + 1;
+        }
+    }
+    (listed, &flips[from..])
+}
+
+/// A flag, or flags that were only found to help together, in the table.
+fn row(board: &Board, group: &[Flip]) -> String {
+    let Some((f, with)) = group.split_last() else { return String::new() };
+    let to = |f: &Flip| if f.to_async { "async" } else { "sync" };
+    let mut out = String::new();
+    let name = device(board, f.device);
+    let (what, alone) = match with.len() {
+        0 => (format!("  {name}"), ms(f.alone)),
+        n => {
+            let more = format!(" and {n} more");
+            (format!("  {}{more}", clip(&name, 33 - more.len())), "-".into())
+        }
+    };
+    let added: Ns = group.iter().map(|f| f.now).sum();
+    let _ = writeln!(out, "{:<36}{:>8}{alone:>12}{:>12}", clip(&what, 35), to(f), ms(added));
+    if !with.is_empty() {
+        let names: Vec<String> = with
+            .iter()
+            .take(SHOWN)
+            .map(|w| {
+                let name = safe(board.names.get(board.graph.get(w.device).name)).to_string();
+                if w.to_async == f.to_async { name } else { format!("{name} {}", to(w)) }
+            })
+            .collect();
+        let more = with.len() - names.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let mut page = Page::new(false);
+        let text = format!("together with {}{more}", names.join(", "));
+        page.wrapped(Ink::Plain, 4, 6, &text);
+        out.push_str(&page.finish());
+    }
+    let mut reasons: Vec<&str> = Vec::new();
+    for why in group.iter().map(|f| safe_because(f.evidence)) {
+        if !reasons.contains(&why) {
+            reasons.push(why);
+        }
+    }
+    for why in reasons {
+        let _ = writeln!(out, "    safe: {why}");
+    }
+    out
+}
+
+/// Why a flag may be changed.
+fn safe_because(e: Evidence) -> &'static str {
+    match e {
+        Evidence::AlreadyAsync => "it only adds order",
+        Evidence::NothingRuns => "it has no callback that could run too early",
+        Evidence::DeclaredLinks => "device links declare what it needs",
+        Evidence::LikeOthers => "devices of this kind are async on this machine",
+        Evidence::GraphSaysFree => "not proven: no link names it; check its driver",
+        Evidence::Hope => "not proven: nothing supports it; check its driver",
+    }
+}
+
+/// Why no flag is free, and what would free one.
+fn nothing_free(t: &Tuned) -> String {
+    match (t.kept, t.if_bold) {
+        (n @ 1.., _) => format!(
+            "--deny and --only leave none of the {} that could change.",
+            plural(n, "async flag")
+        ),
+        (0, n @ 1..) => format!(
+            "Nothing supports a change of the other {}: --bold tries them all the same. A log \
+             does not show flags; a recording of dormouse record does.",
+            plural(n, "async flag")
+        ),
+        (0, 0) => "No device of it is in the list that the kernel walks with a flag that matters. \
+                   Record with dormouse record: a log does not show flags."
+            .into(),
+    }
+}
+
 /// The first lines: what to change, what it brings, and what it may cost.
-fn answer(board: &Board, t: &Tuned, gain: Ns, listed: &[&Flip]) -> Vec<String> {
+fn answer(board: &Board, t: &Tuned, gain: Ns) -> Vec<String> {
     if t.free == 0 {
-        return vec![
-            "Cannot tune: no async flag is free to change here.".into(),
-            "A log shows no async flags of devices whose callbacks it cannot place, and none is \
-             proposed without evidence. Record with dormouse record, or allow more with --bold."
-                .into(),
-        ];
+        return vec!["Cannot tune: no async flag is free to change here.".into(), nothing_free(t)];
     }
     let mut out = Vec::new();
     if gain < NEWS {
-        let all = match gain {
-            Ns::ZERO => String::new(),
-            g => format!(" All {} together save {g}.", t.flips.len()),
+        let all = match (gain, t.flips.len()) {
+            (Ns::ZERO, _) | (_, 0) => String::new(),
+            (g, 1) => format!(" The best change saves {g}."),
+            (g, n) => format!(" The best {n} changes together save {g}."),
         };
         out.push(format!(
             "No flag is worth changing: suspend {}, resume {}.{all}",
@@ -108,7 +181,10 @@ fn answer(board: &Board, t: &Tuned, gain: Ns, listed: &[&Flip]) -> Vec<String> {
         return out;
     }
     let share = share(gain, t.before.total());
-    let names: Vec<String> = listed
+    // Those that bring most, wherever they stand.
+    let mut most: Vec<&Flip> = t.flips.iter().collect();
+    most.sort_by_key(|f| -f.now.0);
+    let names: Vec<String> = most
         .iter()
         .take(3)
         .map(|f| {
@@ -116,11 +192,11 @@ fn answer(board: &Board, t: &Tuned, gain: Ns, listed: &[&Flip]) -> Vec<String> {
             format!("{} {to}", safe(board.names.get(board.graph.get(f.device).name)))
         })
         .collect();
-    let more = if listed.len() > 3 { ", ..." } else { "" };
-    let what = match (listed.len(), t.pm_async) {
+    let more = if most.len() > 3 { ", ..." } else { "" };
+    let what = match (most.len(), t.pm_async) {
         (0, Some(_)) => "Setting pm_async to 0 is worth it".to_string(),
         (1, _) => format!("1 flag is worth changing ({})", names[0]),
-        (n, _) => format!("{n} flags are worth changing ({}{more})", names.join(", ")),
+        (n, _) => format!("{n} flags together ({}{more})", names.join(", ")),
     };
     let risk = t.if_exclusive.filter(|c| c.total() > t.before.total());
     match risk {
@@ -145,7 +221,7 @@ fn answer(board: &Board, t: &Tuned, gain: Ns, listed: &[&Flip]) -> Vec<String> {
             left(c)
         ));
     }
-    if t.pm_async == Some(false) && !listed.is_empty() {
+    if t.pm_async == Some(false) && !t.flips.is_empty() {
         out.push("Also set /sys/power/pm_async to 0: queueing costs more than it saves.".into());
     }
     out

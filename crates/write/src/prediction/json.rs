@@ -2,9 +2,10 @@
 //! `dormouse-predict-kernels/1`, described in docs/predict-json.md.
 
 use super::KernelRow;
+use crate::wording::{assumed, note};
 use dormouse_board::derive::Derived;
 use dormouse_model::device::DeviceId;
-use dormouse_model::phase::{Direction, PmEvent};
+use dormouse_model::phase::{Direction, Phase, PmEvent};
 use dormouse_sleep::simulate::predict::{Outlook, Prediction};
 use serde_json::{Value, json};
 
@@ -45,12 +46,13 @@ pub fn json(p: &Prediction, derived: &Derived) -> Value {
         "after": outlook(&p.after),
         "critical_path": path,
         "moved": moved,
-        "notes": p.notes,
-        "assumptions": p.assumptions,
+        "notes": note::sentences(&p.notes),
+        "assumptions": assumed::sentences(&p.assumptions),
+        "doubt": doubt(p),
         "fidelity": crate::fidelity::json(&p.fidelity, &derived.board),
         "claimed": {
-            "suspend_ns": p.claimed(Direction::Suspend).0,
-            "resume_ns": p.claimed(Direction::Resume).0,
+            "suspend_ns": p.claimed(Direction::Suspend).map(|t| t.0),
+            "resume_ns": p.claimed(Direction::Resume).map(|t| t.0),
         },
     });
     let trip = derived.board.trip;
@@ -62,6 +64,22 @@ pub fn json(p: &Prediction, derived: &Derived) -> Value {
         all["trip"] = json!({ "down": trip.down.name(), "up": trip.up.map(PmEvent::name) });
     }
     all
+}
+
+/// What machines that explain the recording too answer; nanoseconds.
+fn doubt(p: &Prediction) -> Value {
+    let phases = Phase::DEVICE.into_iter().filter_map(|phase| {
+        let (low, high) = phase.device_index().and_then(|i| p.doubt.range[i])?;
+        Some(json!({
+            "phase": phase.name(),
+            "direction": phase.direction().name(),
+            "shortest_ns": low.0,
+            "longest_ns": high.0,
+            "alike": p.doubt.agrees(phase),
+        }))
+    });
+    let phases: Vec<Value> = phases.collect();
+    json!({ "machines": p.doubt.machines, "phases": phases })
 }
 
 /// All generations of kernels; nanoseconds.
@@ -104,7 +122,7 @@ fn outlook(o: &Outlook) -> Value {
     json!({
         "policy": o.scheduler.policy.name,
         "kernel": o.scheduler.kernel.map(|k| k.to_string()),
-        "held_against_kernel": o.scheduler.policy.caution().is_none(),
+        "held_against_kernel": o.scheduler.policy.is_verified(),
         "outcome": o.run.cycle.outcome.name(),
         "suspend_ns": o.half(Direction::Suspend).0,
         "resume_ns": o.half(Direction::Resume).0,

@@ -4,20 +4,24 @@ use super::KernelRow;
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use crate::wording::comparison::percent;
-use crate::wording::next::{next, word};
+use crate::wording::doubt::{doubt, open};
+use crate::wording::next::{next, typed, word};
 use crate::wording::number::{change as change_words, ms, ms_change as change};
 use crate::wording::phase::kernel;
 use crate::wording::reason::alone;
+use crate::wording::{assumed, note};
+use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::Derived;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
+use dormouse_sleep::simulate::note::Note;
 use dormouse_sleep::simulate::policy::{Evidence, Policy};
-use dormouse_sleep::simulate::predict::{Outlook, Prediction, Scheduler, phase_words};
+use dormouse_sleep::simulate::predict::{Outlook, Prediction, Scheduler};
 use std::fmt::Write as _;
 
 /// The answer: both halves, the one that changes more first.
 fn answer(p: &Prediction, derived: &Derived) -> String {
-    let half = |d: Direction| (p.before.half(d), p.claimed(d));
+    let half = |d: Direction| (p.before.half(d), p.claimed(d).unwrap_or(p.before.half(d)));
     let by = |d: Direction| (half(d).1 - half(d).0).0.abs();
     let mut order = [Direction::Resume, Direction::Suspend];
     if by(order[1]) > by(order[0]) {
@@ -30,25 +34,48 @@ fn answer(p: &Prediction, derived: &Derived) -> String {
         if let Some(off) = missed(p, derived, d) {
             return format!("{}: no figure, the model misses the recording by {off}", d.name());
         }
+        if p.claimed(d).is_none() {
+            return unclaimed(p, d);
+        }
         if (is - was).hundredths_of_ms() != 0 {
             return format!("{} {was} -> {is} ({})", d.name(), change_words(was, is));
         }
         match phases.next() {
             None => format!("{} stays at {was}", d.name()),
-            Some(_) if p.fidelity.not_reproduced().iter().any(|c| c.phase.direction() == d) => {
-                format!("{}: no change is claimed, the model misses the recording", d.name())
-            }
             Some(_) => format!("{} stays at {was}, within the model's error", d.name()),
         }
     });
     let said: Vec<String> = said.collect();
     const WITHIN: &str = ", within the model's error";
-    let text = match said.iter().all(|s| s.ends_with(WITHIN)) && said.len() > 1 {
+    const MISSED: &str = ": no change is claimed, the model misses the recording";
+    let all = |end: &str| said.iter().all(|s| s.ends_with(end)) && said.len() > 1;
+    let text = match all(WITHIN) {
+        _ if all(MISSED) => said.join(" and ").replacen(MISSED, "", said.len() - 1),
         true => said.join(", ").replacen(WITHIN, "", said.len() - 1),
         false => said.join(", "),
     };
     let Some(first) = text.get(..1) else { return "No phase of devices is simulated.".into() };
     first.to_uppercase() + &text[1..] + "."
+}
+
+/// Why no total of a half is claimed, and how far it is known.
+fn unclaimed(p: &Prediction, d: Direction) -> String {
+    let phases = p.open(d);
+    let missed = p.fidelity.not_reproduced();
+    if phases.iter().any(|x| missed.iter().any(|c| c.phase == *x)) {
+        return format!("{}: no change is claimed, the model misses the recording", d.name());
+    }
+    let guess = p.fidelity.blind && p.before.pm_async != p.after.pm_async;
+    let range = p.doubt.half[usize::from(d == Direction::Resume)];
+    if let Some(range) = range.filter(|(low, high)| low < high && !guess) {
+        return open(d, range);
+    }
+    let names: Vec<&str> = phases.iter().map(|x| x.title()).collect();
+    match &names[..] {
+        [] => format!("no figure for {}: its open phases are too long for one", d.name()),
+        [one] => format!("no figure for {}: {one} is open", d.name()),
+        _ => format!("no figure for {}: {} are open", d.name(), names.join(" and ")),
+    }
 }
 
 /// By how much the model misses the recording of a half, if that is too much to
@@ -83,7 +110,12 @@ fn trust(p: &Prediction, derived: &Derived) -> String {
     }
     match errors.is_empty() {
         true => "Model, device phases only; there is no recording to check it against.".into(),
-        false => format!("Device phases only. Model error here: {}.", errors.join(", ")),
+        false => {
+            let halves = [Direction::Resume, Direction::Suspend];
+            let far = halves.iter().any(|d| missed(p, derived, *d).is_some());
+            let far = if far { ": too far off to predict from" } else { "" };
+            format!("Device phases only. Model error here: {}{far}.", errors.join(", "))
+        }
     }
 }
 
@@ -97,7 +129,7 @@ fn spread(p: &Prediction, direction: Direction) -> Option<String> {
     if same(was) && same(is) {
         return None;
     }
-    let whole = p.claimed(direction) == p.after.half(direction);
+    let whole = p.claimed(direction) == Some(p.after.half(direction));
     let then = if whole && was != is { format!(", changed {}", words(is)) } else { String::new() };
     Some(format!("{} {}{then}", direction.name(), words(was)))
 }
@@ -113,6 +145,11 @@ pub struct Question<'a> {
     pub input: &'a str,
     /// The kernel that was asked for.
     pub kernel: Option<&'a str>,
+    /// Devices that were removed, and that a plan removes only if they are
+    /// offered to it.
+    pub offer: &'a [String],
+    /// Cycles of this prediction, and of all that the input gets.
+    pub cycles: (usize, usize),
 }
 
 /// Cells of the table of phases.
@@ -133,9 +170,9 @@ impl Row {
         let (is, diff) = if asked { (is.as_str(), diff.as_str()) } else { ("", "") };
         let text = match asked {
             true => {
-                format!("{name:<15}{seen:>10}{was:>10}{is:>10}{diff:>10}{floor:>11}{order:>10}")
+                format!("{name:<15}{seen:>10}{was:>10}{is:>10}{diff:>10}{floor:>10}{order:>12}")
             }
-            false => format!("{name:<15}{seen:>10}{was:>10}{floor:>11}{order:>10}"),
+            false => format!("{name:<15}{seen:>10}{was:>10}{floor:>10}{order:>12}"),
         };
         text.trim_end().to_string() + "\n"
     }
@@ -164,10 +201,20 @@ pub fn text(p: &Prediction, derived: &Derived, q: &Question<'_>) -> String {
         0 | 1 => String::new(),
         n => format!(", median of {n} cycles"),
     };
-    let unsure = p.after.scheduler.policy.caution();
-    let unsure = unsure.map_or(String::new(), |c| format!(" Its rules are {c}."));
+    let verified = p.after.scheduler.policy.is_verified();
+    let unsure = if verified { "" } else { " Its rules are not verified on a kernel." };
     page.wrapped(Ink::Plain, 0, 2, &format!("Kernel {kernels}{median}.{unsure}"));
     let trip = derived.board.trip;
+    let (here, all) = q.cycles;
+    if here < all && !trip.hibernates() {
+        let which = match trip.up {
+            None => "ended on the way down",
+            Some(_) => "went down and up",
+        };
+        let ones = if here == 1 { "one".into() } else { here.to_string() };
+        let text = format!("Of {all} cycles this predicts the {ones} that {which}.");
+        page.wrapped(Ink::Plain, 0, 2, &text);
+    }
     if trip.hibernates() {
         let part = format!("The part of a hibernation that calls {}.", trip.name());
         page.wrapped(Ink::Plain, 0, 2, &part);
@@ -175,17 +222,7 @@ pub fn text(p: &Prediction, derived: &Derived, q: &Question<'_>) -> String {
     page.blank();
     out.push_str(&page.finish());
     table(&mut out, p, derived, q.asked);
-    if Phase::DEVICE.into_iter().any(|phase| !p.claims(phase)) {
-        let _ = writeln!(
-            out,
-            "\n-: no change is claimed: it is within the model's error there, or the model"
-        );
-        let _ =
-            writeln!(out, "misses the phase (self-check below). Totals take the phase as it is.");
-    }
-    let after = if q.asked { " after the change" } else { "" };
-    let _ = writeln!(out, "\nfloor: longest chain of dependent devices{after};");
-    let _ = writeln!(out, "in order: with synchronous devices one after the other as well.");
+    out.push_str(&legend(p, derived, q.asked));
     let ranges = [Direction::Suspend, Direction::Resume].map(|d| spread(p, d));
     let ranges: Vec<String> = ranges.into_iter().flatten().collect();
     let mut page = Page::new(false);
@@ -195,14 +232,41 @@ pub fn text(p: &Prediction, derived: &Derived, q: &Question<'_>) -> String {
     }
     out.push_str(&page.finish());
     out.push_str(&crate::fidelity::text(&p.fidelity, &derived.board));
-    path(&mut out, p, if q.asked { " after the change" } else { "" });
-    section(&mut out, "What changed", &p.notes);
-    section(&mut out, "Assumed", &p.assumptions);
+    section(&mut out, "What the recording leaves open", &doubt(&p.doubt, &p.fidelity));
+    path(&mut out, p, derived, if q.asked { " after the change" } else { "" });
+    section(&mut out, "What changed", &note::sentences(&p.notes));
+    section(&mut out, "Assumed", &assumed::sentences(&p.assumptions));
+    out + "\n" + &next(&next_command(p, q))
+}
+
+/// What the columns and the dashes of the table mean.
+fn legend(p: &Prediction, derived: &Derived, asked: bool) -> String {
     let mut page = Page::new(false);
     page.blank();
-    page.wrapped(Ink::Plain, 0, 0, &safe(&next(&next_command(p, q))));
-    out.push_str(&page.finish());
-    out
+    let n = derived.cycles.len();
+    if n > 1 {
+        let text = format!("recorded: median of {n} cycles; model: the same, simulated.");
+        page.wrapped(Ink::Plain, 0, 2, &text);
+    }
+    let after = if asked { " after the change" } else { "" };
+    let floor = format!(
+        "floor: the longest chain of devices that wait for each other{after}; no scheduler can \
+         beat it."
+    );
+    page.wrapped(Ink::Plain, 0, 2, &floor);
+    let text = "sync floor: the floor as long as synchronous devices run one after the other.";
+    page.wrapped(Ink::Plain, 0, 2, text);
+    let halves = [Direction::Suspend, Direction::Resume];
+    if halves.iter().any(|d| missed(p, derived, *d).is_some()) {
+        let text = "-: no figure, because the model misses the recording (self-check below).";
+        page.wrapped(Ink::Plain, 0, 2, text);
+    } else if Phase::DEVICE.into_iter().any(|phase| !p.claims(phase)) {
+        let text = "-: no change is claimed: it is within the model's error there, the model \
+                    misses the phase, or the recording leaves it open. Totals take a phase within \
+                    the error as it is, and have no figure where one is open.";
+        page.wrapped(Ink::Plain, 0, 2, text);
+    }
+    page.finish()
 }
 
 /// Line 1, where no change was asked for.
@@ -215,7 +279,7 @@ fn table(out: &mut String, p: &Prediction, derived: &Derived, asked: bool) {
     let observed = derived.observed.iter().any(Option::is_some);
     let head = ["ms", if observed { "recorded" } else { "" }, "model", "changed", "diff"];
     let [name, seen, was, is, diff] = head.map(String::from);
-    let head = Row { name, seen, was, is, diff, floor: "floor".into(), order: "in order".into() };
+    let head = Row { name, seen, was, is, diff, floor: "floor".into(), order: "sync floor".into() };
     out.push_str(&head.line(asked));
     // A trip that ends below has no way up.
     let runs = |d: Direction| d == Direction::Suspend || trip.up.is_some();
@@ -223,29 +287,39 @@ fn table(out: &mut String, p: &Prediction, derived: &Derived, asked: bool) {
         let (was, is) = (p.before.phase(phase), p.after.phase(phase));
         let bound = p.after.bounds.phase(phase);
         let seen = phase.device_index().and_then(|i| derived.observed[i]);
-        let claims = p.claims(phase);
+        let missed = missed(p, derived, phase.direction()).is_some();
+        // A phase that was not recorded, of a half that comes out wrong.
+        if missed && seen.is_none() {
+            continue;
+        }
+        let claims = p.claims(phase) && !missed;
+        let dash = |text: String| if missed { "-".to_string() } else { text };
         let row = Row {
-            name: phase_words(phase).into(),
+            name: phase.title().into(),
             seen: seen.map_or(String::new(), ms),
             was: ms(was),
             is: if claims { ms(is) } else { "-".into() },
             diff: if claims { change(was, is) } else { "-".into() },
-            floor: bound.map_or(String::new(), |b| ms(b.path)),
-            order: bound.map_or(String::new(), |b| ms(b.order)),
+            floor: dash(bound.map_or(String::new(), |b| ms(b.path))),
+            order: dash(bound.map_or(String::new(), |b| ms(b.order))),
         };
         out.push_str(&row.line(asked));
     }
     for direction in [Direction::Suspend, Direction::Resume].into_iter().filter(|d| runs(*d)) {
         let (was, is) = (p.before.half(direction), p.claimed(direction));
+        let known = |text: &dyn Fn(Ns) -> String| is.map_or("-".into(), text);
         let seen = recorded(derived, direction);
+        // A total of what the model misses is no figure.
+        let missed = missed(p, derived, direction).is_some();
+        let cell = |text: String| if missed { "-".to_string() } else { text };
         let row = Row {
             name: format!("total {}", direction.name()),
             seen: if observed { ms(seen) } else { String::new() },
-            was: ms(was),
-            is: ms(is),
-            diff: change(was, is),
-            floor: ms(p.after.bounds.path(direction)),
-            order: ms(p.after.bounds.order(direction)),
+            was: cell(ms(was)),
+            is: cell(known(&ms)),
+            diff: cell(known(&|is| change(was, is))),
+            floor: cell(ms(p.after.bounds.path(direction))),
+            order: cell(ms(p.after.bounds.order(direction))),
         };
         out.push_str(&row.line(asked));
     }
@@ -266,7 +340,7 @@ fn table(out: &mut String, p: &Prediction, derived: &Derived, asked: bool) {
 
 /// What to ask next.
 fn next_command(p: &Prediction, q: &Question<'_>) -> String {
-    let file = if matches!(q.input, "-" | "") { "FILE".into() } else { word(q.input) };
+    let file = typed(q.input);
     if !p.fidelity.not_reproduced().is_empty() {
         return format!("evaluate {file}");
     }
@@ -296,19 +370,30 @@ fn next_command(p: &Prediction, q: &Question<'_>) -> String {
     }
     // The smallest set of changes that gets there as well.
     let (was, is) = (p.before.half(Direction::Resume), p.claimed(Direction::Resume));
+    let is = is.unwrap_or(was);
     if (was - is).0 * 100 >= was.0 && was > is {
         let budget = (is.0 + 999_999) / 1_000_000;
-        return format!("plan {file} --resume {budget}ms{on}");
+        let offer: String = match q.offer.len() {
+            0..=4 => q.offer.iter().map(|d| format!(" --offer {}", word(d))).collect(),
+            _ => format!(" --offer {}", word("*")),
+        };
+        return format!("plan {file} --resume {budget}ms{on}{offer}");
     }
     format!("tune {file}{on}")
 }
 
 /// The critical path after the change: pieces of at least one hundredth of
 /// their half.
-fn path(out: &mut String, p: &Prediction, after: &str) {
-    let _ = writeln!(out, "\nCritical path{after}, ms");
+fn path(out: &mut String, p: &Prediction, derived: &Derived, after: &str) {
     let board = &p.changed.board;
-    for direction in [Direction::Suspend, Direction::Resume] {
+    let halves = [Direction::Suspend, Direction::Resume];
+    // Of a half that comes out wrong nobody knows the path.
+    let known = halves.into_iter().filter(|d| missed(p, derived, *d).is_none());
+    let known: Vec<Direction> = known.filter(|d| p.after.half(*d) > Ns::ZERO).collect();
+    if !known.is_empty() {
+        let _ = writeln!(out, "\nCritical path{after}, ms");
+    }
+    for direction in known {
         let half = p.after.half(direction);
         let mut small = Ns::ZERO;
         for piece in p.path.iter().filter(|s| s.phase.direction() == direction) {
@@ -319,7 +404,7 @@ fn path(out: &mut String, p: &Prediction, after: &str) {
             let _ = writeln!(
                 out,
                 "  {:<14}{:>11}  {} ({})",
-                phase_words(piece.phase),
+                piece.phase.title(),
                 ms(piece.time),
                 safe(board.names.get(board.graph.get(device).name)),
                 alone(piece.reason)
@@ -350,12 +435,12 @@ fn section(out: &mut String, title: &str, lines: &[String]) {
 pub fn kernels(
     rows: &[KernelRow],
     now: Scheduler,
-    notes: &[String],
-    assumptions: &[String],
+    notes: &[Note],
+    assumptions: &[Assumed],
 ) -> String {
     let mut page = Page::new(false);
     page.wrapped(Ink::Strong, 0, 2, &fastest(rows, now));
-    page.wrapped(Ink::Plain, 0, 2, "Model, device phases only.");
+    page.wrapped(Ink::Plain, 0, 2, COMPARED);
     page.blank();
     let mut out = page.finish();
     let _ = writeln!(out, "{:<46}{:>9}{:>9}  verified on", "Kernels, ms", "suspend", "resume");
@@ -385,7 +470,7 @@ pub fn kernels(
             writeln!(out, "\n{:<46}{:>9}{:>9}", "What no schedule beats, ms", "suspend", "resume");
         for (name, (down, up)) in [
             ("floor (longest chain)", ways(&|d| b.path(d))),
-            ("floor, synchronous devices in list order", ways(&|d| b.order(d))),
+            ("sync floor (synchronous devices one by one)", ways(&|d| b.order(d))),
             ("what if phases overlapped for each device", b.overlapped),
             ("prepare and complete alone, if parallel", b.parallel_ends),
         ] {
@@ -395,9 +480,28 @@ pub fn kernels(
             let _ = writeln!(out, "{name:<46}{:>9}{:>9}", ms(down), ms(up));
         }
     }
-    section(&mut out, "What changed", notes);
-    section(&mut out, "Assumed", assumptions);
+    section(&mut out, "What changed", &note::sentences(notes));
+    section(&mut out, "Assumed", &assumed::sentences(assumptions));
     out
+}
+
+/// What line 1 of the table of kernels compares.
+const COMPARED: &str = "Model, device phases only. Line 1 compares released kernels with pm_async 1, no \
+                        proposals.";
+
+/// The rows that take as long as `time`, to a hundredth of a millisecond; one
+/// range if they are the newest.
+fn alike(times: &[(&Policy, Ns)], time: Ns) -> String {
+    let same = |(_, t): &&(&Policy, Ns)| t.hundredths_of_ms() == time.hundredths_of_ms();
+    let names: Vec<&str> = times.iter().filter(same).map(|(p, _)| p.kernels).collect();
+    let newest = times.iter().rev().take_while(same).count();
+    // `6.17 up to 6.17.7` begins with 6.17.
+    let first = names.first().and_then(|n| n.split(' ').next()).unwrap_or("");
+    let release = first.starts_with(|c: char| c.is_ascii_digit()) && !first.ends_with(',');
+    match names.len() {
+        n if n > 1 && n == newest && release => format!("{first} and later"),
+        _ => names.join(", "),
+    }
 }
 
 /// The answer of the table: which kernels resume fastest, and today's.
@@ -409,8 +513,8 @@ fn fastest(rows: &[KernelRow], now: Scheduler) -> String {
     let times = rows.iter().filter(real).filter_map(|(p, o)| o.as_ref().ok().map(|o| (p, both(o))));
     let times: Vec<(&Policy, Ns)> = times.map(|(p, t)| (*p, t)).collect();
     let today = times.iter().find(|(p, _)| p.name == now.policy.name);
-    let (Some(best), Some(worst)) =
-        (times.iter().min_by_key(|(_, t)| *t), times.iter().max_by_key(|(_, t)| *t))
+    let key = |(_, t): &&(&Policy, Ns)| t.hundredths_of_ms();
+    let (Some(best), Some(worst)) = (times.iter().min_by_key(key), times.iter().max_by_key(key))
     else {
         return "No kernel gets through this graph.".into();
     };
@@ -418,11 +522,35 @@ fn fastest(rows: &[KernelRow], now: Scheduler) -> String {
         Some((p, t)) => format!(" Today ({}): {t}.", p.kernels),
         None => String::new(),
     };
-    if ms(best.1) == ms(worst.1) {
+    if key(&best) == key(&worst) {
         return format!("Suspend plus resume take {} on every kernel.", best.1);
     }
     format!(
         "Suspend plus resume are shortest on {} ({}), longest on {} ({}).{now}",
-        best.0.kernels, best.1, worst.0.kernels, worst.1
+        alike(&times, best.1),
+        best.1,
+        alike(&times, worst.1),
+        worst.1
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dormouse_sleep::simulate::policy::KERNELS;
+
+    #[test]
+    fn kernels_that_are_alike_are_one_range() {
+        let times = |ms: &[(&str, i64)]| -> Vec<(&'static Policy, Ns)> {
+            let of = |name: &str| KERNELS.into_iter().find(|p| p.name == name).expect("a kernel");
+            ms.iter().map(|(name, us)| (of(name), Ns(us * 1_000))).collect()
+        };
+        let all = times(&[("G1", 900_000), ("G2", 800_001), ("G3", 800_002), ("G4", 800_000)]);
+        assert_eq!(alike(&all, all[3].1), "6.16 and later");
+        assert_eq!(alike(&all, all[0].1), all[0].0.kernels);
+        // Not the newest: each is named.
+        let all = times(&[("G2", 800_000), ("G3", 800_000), ("G4", 700_000)]);
+        assert_eq!(alike(&all, all[0].1), "6.16, 6.17 up to 6.17.7");
+        assert_eq!(alike(&all, all[2].1), "6.17.8 to 7.3");
+    }
 }

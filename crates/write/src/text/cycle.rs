@@ -52,6 +52,9 @@ pub fn show(
 /// Line 1 answers; line 2 says how far to trust it.
 fn answer(page: &mut Page, capture: &Capture, cycle: &Cycle, view: &CycleView) {
     let mut caution = trust::caution(&[capture]);
+    if let Some(text) = trust::failed(capture, cycle) {
+        page.wrapped(Ink::Strong, 0, 2, &safe(&text));
+    }
     if cycle.callbacks.is_empty() {
         page.wrapped(Ink::Strong, 0, 2, next::NO_CALLBACKS);
         for c in next::PRINT_TIMES {
@@ -129,10 +132,13 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView) {
         }
         // A total that rests on a missing end is no figure.
         let half = view.answer.halves().find(|h| h.direction == direction);
-        let known = half.is_none_or(|h| !matches!(h.known, Known::Not { .. }));
-        let unknown = if known { "" } else { " (an end is missing)" };
-        let sum = Line::of(&format!("total {}{unknown}", direction.name()), total, None);
-        line(page, &sum, total, Ink::Strong);
+        let name = direction.name();
+        if half.is_some_and(|h| matches!(h.known, Known::Not { .. })) {
+            let text = format!("total {name} not known: an end is missing");
+            page.line(&[(Ink::Strong, &text)]);
+        } else {
+            line(page, &Line::of(&format!("total {name}"), total, None), total, Ink::Strong);
+        }
         let lines = lines(cycle, view, &list);
         let short = |l: &&Line| per_mille(l.time, total) < SHORT_ROW;
         let folded = lines.iter().filter(short).count();
@@ -374,7 +380,7 @@ fn parts(page: &mut Page, cycle: &Cycle) {
         if c.end == Edge::Missing {
             why.push("end not shown".to_string());
         }
-        for (n, what) in [(c.unfinished, "without an end"), (c.unstarted, "without a begin")] {
+        for (n, what) in [(c.unfinished, "without an end"), (c.unstarted, "without a start")] {
             if n > 0 {
                 why.push(format!("{} {what}", plural(n as usize, "callback")));
             }
@@ -398,6 +404,13 @@ fn parts(page: &mut Page, cycle: &Cycle) {
 fn ranking(page: &mut Page, capture: &Capture, view: &CycleView, selection: &Selection) {
     let r = &view.ranking;
     let total = view.rows.total;
+    // What rests on a missing end or a guessed clock saves nobody knows what.
+    let guessed = capture.losses.count("no_timestamps") > 0;
+    let halves = [Direction::Suspend, Direction::Resume];
+    let saves = halves.map(|d| {
+        let half = view.answer.halves().find(|h| h.direction == d);
+        !guessed && half.is_none_or(|h| !matches!(h.known, Known::Not { .. }))
+    });
     let worth = |i: &u32| {
         let d = &r.devices[*i as usize];
         per_mille(d.total_busy().max(d.total_on_path()), total) >= 10
@@ -420,17 +433,17 @@ fn ranking(page: &mut Page, capture: &Capture, view: &CycleView, selection: &Sel
         let d = &r.devices[i as usize];
         let label = format!("  {}", device(capture, d.device));
         let times: String = [0, 1]
-            .map(|h| [d.busy[h], d.on_path[h], d.gain[h]].map(|t| right(&cell(t), 9)).concat())
+            .map(|h| {
+                let gain = if saves[h] { d.gain[h] } else { Ns::ZERO };
+                [d.busy[h], d.on_path[h], gain].map(|t| right(&cell(t), 9)).concat()
+            })
             .concat();
         page.line(&[(Ink::Strong, &left(&label, 26)), (Ink::Plain, &times)]);
         if let Some(why) = hidden(capture, d) {
             page.wrapped(Ink::Faint, 4, 4, &safe(&why));
         }
     }
-    page.line(&[(
-        Ink::Faint,
-        "  own: its callbacks; path: on the critical path; saving: without the device",
-    )]);
+    page.wrapped(Ink::Faint, 2, 2, bottleneck::OWN_PATH_SAVING);
 }
 
 /// Why a device's own time is not its time on the path.
@@ -514,13 +527,16 @@ fn counts(
     let mut text = format!("{} complete{begun}", plural(c.callbacks as usize, "callback"));
     if let Some(main) = c.threads.iter().find(|t| t.main) {
         let rest: u32 = c.threads.iter().filter(|t| !t.main).map(|t| t.callbacks).sum();
-        text.push_str(&format!("; the main thread ran {}", main.callbacks));
+        let main = wording::number::grouped(u64::from(main.callbacks));
+        text.push_str(&format!(": {main} on the main thread"));
         if rest > 0 {
             let at_once = match c.workers_at_once {
                 0 | 1 => String::new(),
-                n => format!(", at most {n} at once"),
+                n => format!(" (at most {n} busy at once)"),
             };
-            text.push_str(&format!(", {} {rest}{at_once}", plural(c.workers as usize, "worker")));
+            let workers = plural(c.workers as usize, "worker thread");
+            let rest = wording::number::grouped(u64::from(rest));
+            text.push_str(&format!(", {rest} on {workers}{at_once}"));
         }
     }
     page.paragraph(2, &(text + "."));
@@ -583,7 +599,10 @@ fn some(capture: &Capture, list: &[dormouse_model::device::DeviceId], top: usize
 /// The next command: what the best device is worth.
 pub fn next_command(e: &Explained, i: usize) -> Option<String> {
     let view = &e.views[i];
-    if e.capture.cycles[i].callbacks.is_empty() {
+    let cycle = &e.capture.cycles[i];
+    // What a prediction would start from is a log of printing.
+    let printed = view.answer.halves().any(|h| slow_console(cycle, view, h).is_some());
+    if cycle.callbacks.is_empty() || printed {
         return Some(next::next("record --yes -o recording.tar.gz"));
     }
     let file = next::file([&e.capture]);

@@ -64,12 +64,7 @@ pub fn show(
 /// No two cycles may be compared: the answer is that of the one with the
 /// largest saving.
 fn alone(page: &mut Page, cycles: &[(usize, &Explained, usize)], silent: bool) {
-    let saving = |c: &&(usize, &Explained, usize)| {
-        c.1.views[c.2].answer.halves().next().map(|h| (h.saving(), h.total))
-    };
-    let Some((n, e, i)) = cycles.iter().max_by_key(|c| (saving(c), std::cmp::Reverse(c.0))) else {
-        return;
-    };
+    let Some((n, e, i)) = told(cycles) else { return };
     let (cycle, view) = (&e.capture.cycles[*i], &e.views[*i]);
     if cycles.iter().all(|(_, e, i)| e.views[*i].rows.total == Ns::ZERO) {
         let text = format!(
@@ -83,6 +78,16 @@ fn alone(page: &mut Page, cycles: &[(usize, &Explained, usize)], silent: bool) {
         page.wrapped(Ink::Strong, 0, 2, &safe(&format!("Cycle {n}: {first}")));
         page.wrapped(Ink::Plain, 2, 2, &safe(&rest));
     }
+}
+
+/// The cycle that the first line tells of, where none may be compared.
+fn told<'a, 'e>(
+    cycles: &'a [(usize, &'e Explained, usize)],
+) -> Option<&'a (usize, &'e Explained, usize)> {
+    let saving = |c: &&(usize, &Explained, usize)| {
+        c.1.views[c.2].answer.halves().next().map(|h| (h.saving(), h.total))
+    };
+    cycles.iter().max_by_key(|c| (saving(c), std::cmp::Reverse(c.0)))
 }
 
 /// The first lines of a group.
@@ -245,7 +250,7 @@ fn list(
     let source = |c: &(usize, &Explained, usize)| {
         c.1.capture.names.get(c.1.capture.cycles[c.2].source).to_string()
     };
-    let file = |s: &str| s.rsplit_once('#').map_or(s.to_string(), |(f, _)| f.to_string());
+    let file = |s: &str| next::file_of(s).to_string();
     // A name that all share is said nowhere.
     let shared = cycles.iter().all(|c| file(&source(c)) == file(&source(&cycles[0])));
     for &(n, e, i) in &shown {
@@ -285,7 +290,7 @@ fn list(
 }
 
 /// The next command: the best device of the largest group, or one cycle.
-pub fn next_command(all: &[Explained]) -> String {
+pub fn next_command(all: &[Explained], cycles: &[(usize, &Explained, usize)]) -> String {
     let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
     let file = next::file(captures.iter().copied());
     let pairs: Vec<(&Capture, &[CycleView])> =
@@ -299,6 +304,9 @@ pub fn next_command(all: &[Explained]) -> String {
     });
     next::next(&match best {
         Some(d) => format!("predict {file} --without {}", next::word(d.key.name)),
-        None => format!("show {file} --cycle 1"),
+        None => {
+            let n = told(cycles).filter(|_| groups.is_empty()).map_or(1, |c| c.0);
+            format!("show {file} --cycle {n}")
+        }
     })
 }

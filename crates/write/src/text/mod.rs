@@ -9,7 +9,7 @@ mod safe;
 pub use page::WIDTH;
 pub use safe::{fit, safe, width};
 
-use crate::wording::{losses, trust};
+use crate::wording::{losses, next, trust};
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
 use page::{Ink, Page};
@@ -23,6 +23,8 @@ pub fn show(all: &[Explained], selection: &Selection, colour: bool) -> String {
         let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
         ranked::show(&mut page, all, selection);
         warnings(&mut page, &captures);
+        // Ends alone: what is missing are the starts.
+        last(&mut page, Some(next::next("record --yes -o recording.tar.gz")));
     } else if let [(number, e, i)] = cycles[..] {
         let total: usize = all.iter().map(|e| e.views.len()).sum();
         cycle::show(&mut page, e, i, selection, (number, total));
@@ -34,7 +36,7 @@ pub fn show(all: &[Explained], selection: &Selection, colour: bool) -> String {
         many::show(&mut page, all, &cycles, selection);
         ranked::show(&mut page, all, selection);
         warnings(&mut page, &captures);
-        last(&mut page, Some(many::next_command(all)));
+        last(&mut page, Some(many::next_command(all, &cycles)));
     }
     page.finish()
 }
@@ -43,7 +45,7 @@ pub fn show(all: &[Explained], selection: &Selection, colour: bool) -> String {
 fn last(page: &mut Page, command: Option<String>) {
     if let Some(command) = command {
         page.blank();
-        page.wrapped(Ink::Strong, 0, 2, &safe(&command));
+        page.verbatim(Ink::Strong, &command);
     }
 }
 

@@ -90,6 +90,14 @@ impl Page {
         }
     }
 
+    /// Lines as they are, however wide: a command that is cut is another one.
+    pub fn verbatim(&mut self, ink: Ink, text: &str) {
+        for line in text.lines() {
+            self.put(ink, line);
+            self.out.push('\n');
+        }
+    }
+
     /// An empty line.
     pub fn blank(&mut self) {
         self.out.push('\n');

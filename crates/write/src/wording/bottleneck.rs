@@ -15,6 +15,11 @@ use dormouse_sleep::analyse::{CycleView, per_mille};
 /// does not stand out beside many short callbacks that take longer together.
 const STANDS_OUT: u32 = 200;
 
+/// What the columns of a table of devices mean. `predict --without` says more:
+/// it also removes what depends on the device.
+pub const OWN_PATH_SAVING: &str = "own: its callbacks; path: on the critical path; saving: if its callbacks took no time \
+     (predict --without also removes what depends on it).";
+
 /// The first sentence of a half, and what follows from it.
 pub fn half(
     capture: &Capture,

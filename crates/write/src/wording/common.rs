@@ -29,8 +29,12 @@ pub fn half_of(g: &Group<'_>, direction: Direction) -> String {
     let h = direction as usize;
     let time = [g.suspend, g.resume][h];
     let side = capitalised(direction);
-    let head = format!("{side}, median {}", time.median);
     let n = g.cycles.len();
+    // Of one cycle there is no median.
+    let head = match n {
+        1 => format!("{side} {}", time.median),
+        _ => format!("{side}, median {}", time.median),
+    };
     if time.median == Ns::ZERO {
         return format!("{side}: not in this log.");
     }

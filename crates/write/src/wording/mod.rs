@@ -1,20 +1,25 @@
 //! All wording lives here, as functions of facts: what each screen says of
 //! numbers ([`number`]), devices ([`device`]), waits ([`reason`]), savings
 //! ([`bottleneck`], and [`common`] for many cycles), certainty ([`trust`]), damage ([`losses`]), and what to do
-//! next ([`next`]). The rules: line 1 answers, line 2 says how far to trust it,
+//! next ([`next`]); what is assumed of a machine
+//! ([`assumed`]) and what changing it does ([`note`]). The rules: line 1 answers, line 2 says how far to trust it,
 //! the last line names the next command; the recording is told in the past, the
 //! model with "would"; the kernel's own words; one word for one act.
 
+pub mod assumed;
 pub mod bottleneck;
 pub mod common;
 pub mod comparison;
 pub mod device;
+pub mod doubt;
 pub mod losses;
 pub mod next;
+pub mod note;
 pub mod number;
 pub mod phase;
 pub mod realtime;
 pub mod reason;
+pub mod storage;
 pub mod trust;
 
 pub use device::{device, driver, meaning, name};

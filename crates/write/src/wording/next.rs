@@ -1,10 +1,96 @@
 //! The last line of a screen: the next command.
 
+use crate::text::{WIDTH, safe, width};
 use dormouse_model::capture::Capture;
 
-/// `Next: dormouse predict FILE --without usb1`.
+/// `Next: dormouse predict FILE --without usb1`, with its line end.
 pub fn next(command: &str) -> String {
-    format!("Next: dormouse {command}")
+    run(&format!("dormouse {command}"))
+}
+
+/// `Next: trace-cmd record -e irq`: a command of another program.
+pub fn run(command: &str) -> String {
+    lines(&format!("Next: {command}"))
+}
+
+/// A command in lines of at most 80 columns, each but the last with the
+/// backslash that makes a shell read on. A word that is longer is not cut: it
+/// would be another command.
+pub fn lines(command: &str) -> String {
+    let command = safe(command);
+    let mut out = String::new();
+    let mut used = 0;
+    let mut words = with_values(split(&command)).into_iter().peekable();
+    while let Some(w) = words.next() {
+        let room = if words.peek().is_some() { WIDTH - " \\".len() } else { WIDTH };
+        if used > 0 && used + 1 + width(&w) > room {
+            out.push_str(" \\\n");
+            used = 0;
+            if 2 + width(&w) <= room {
+                out.push_str("  ");
+                used = 2;
+            }
+        } else if used > 0 {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(&w);
+        used += width(&w);
+    }
+    out + "\n"
+}
+
+/// An option and its value stay together, where a line has room for both.
+fn with_values(words: Vec<&str>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let mut option = false;
+    for w in words {
+        let value = option && !w.starts_with('-');
+        match out.last_mut().filter(|o| value && width(o) + 1 + width(w) <= WIDTH - 4) {
+            Some(o) => {
+                o.push(' ');
+                o.push_str(w);
+            }
+            None => out.push(w.into()),
+        }
+        option = w.starts_with('-') && w != "-";
+    }
+    out
+}
+
+/// The words of a command line as a shell sees them, quotes and all.
+fn split(text: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let (mut start, mut quoted, mut escaped) = (0, false, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if !quoted => escaped = true,
+            '\'' => quoted = !quoted,
+            ' ' if !quoted => {
+                out.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    out.push(&text[start..]);
+    out.retain(|w| !w.is_empty());
+    out
+}
+
+/// The file of a source: without the number of its cycle, `a.tar.gz#2`.
+pub fn file_of(source: &str) -> &str {
+    match source.rsplit_once('#') {
+        Some((file, n)) if !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()) => file,
+        _ => source,
+    }
+}
+
+/// A path as an argument, as it was typed; `FILE` for standard input, which
+/// cannot be read twice.
+pub fn typed(path: &str) -> String {
+    if matches!(path, "" | "-" | "stdin") { "FILE".into() } else { word(path) }
 }
 
 /// The file that every cycle of `captures` comes from, as it was typed;
@@ -13,21 +99,14 @@ pub fn file<'a>(captures: impl IntoIterator<Item = &'a Capture>) -> String {
     let mut found: Option<&str> = None;
     for c in captures {
         for cycle in &c.cycles {
-            let source = c.names.get(cycle.source);
-            let file = match source.rsplit_once('#') {
-                Some((file, n)) if n.bytes().all(|b| b.is_ascii_digit()) => file,
-                _ => source,
-            };
+            let file = file_of(c.names.get(cycle.source));
             if found.is_some_and(|f| f != file) {
                 return "FILE".into();
             }
             found = Some(file);
         }
     }
-    match found {
-        None | Some("" | "stdin") => "FILE".into(),
-        Some(f) => word(f),
-    }
+    typed(found.unwrap_or(""))
 }
 
 /// A word of a command line: quoted if a shell would read more into it.
@@ -52,12 +131,32 @@ pub const THEN_RECORD: &str = "Then suspend, wake up, and: dmesg > log; dormouse
 
 #[cfg(test)]
 mod tests {
-    use super::word;
+    use super::*;
 
     #[test]
     fn words_of_a_shell() {
         assert_eq!(word("captures/a-1.tar.gz"), "captures/a-1.tar.gz");
         assert_eq!(word("a b"), "'a b'");
         assert_eq!(word("it's"), "'it'\\''s'");
+        assert_eq!(split("a 'b c' 'it'\\''s x' d"), ["a", "'b c'", "'it'\\''s x'", "d"]);
+    }
+
+    #[test]
+    fn a_long_command_is_still_one_command() {
+        let text = next(&format!("show {} {} 'a b'", "x".repeat(58), "y".repeat(90)));
+        let want =
+            format!("Next: dormouse show {} \\\n{} \\\n  'a b'\n", "x".repeat(58), "y".repeat(90));
+        assert_eq!(text, want);
+        // The last word needs no room for a backslash.
+        let text = next(&format!("show {}", "x".repeat(60)));
+        assert_eq!(text.lines().map(str::len).collect::<Vec<_>>(), [80]);
+    }
+
+    #[test]
+    fn a_file_is_named_without_the_number_of_its_cycle() {
+        assert_eq!(file_of("a.tar.gz#12"), "a.tar.gz");
+        assert_eq!(file_of("log#x"), "log#x");
+        assert_eq!(file_of("log#"), "log#");
+        assert_eq!(typed("-"), "FILE");
     }
 }

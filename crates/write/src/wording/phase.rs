@@ -17,13 +17,7 @@ pub fn kernel(s: Scheduler) -> String {
 /// As the kernel prints it, with its half where the name alone is not enough:
 /// `noirq suspend`, `early resume`.
 pub fn phase(p: Phase) -> String {
-    match p {
-        Phase::Noirq | Phase::Late | Phase::SyscoreSuspend => format!("{} suspend", p.name()),
-        Phase::ResumeNoirq | Phase::ResumeEarly | Phase::SyscoreResume => {
-            format!("{} resume", p.name())
-        }
-        p => p.name().to_string(),
-    }
+    p.title().to_string()
 }
 
 /// What a row is called in a table.

@@ -2,26 +2,14 @@
 
 use super::number::grouped;
 use crate::text::safe;
+use dormouse_idle::cpulist;
 use dormouse_idle::knob::{UNLIMITED, resume_latency};
 use dormouse_idle::realtime::{Fault, Report};
 use std::collections::BTreeSet;
 
-/// `0-3,8`.
-pub fn cpus(set: &BTreeSet<u32>) -> String {
-    let mut out: Vec<(u32, u32)> = Vec::new();
-    for &n in set {
-        match out.last_mut() {
-            Some(r) if r.1 + 1 == n => r.1 = n,
-            _ => out.push((n, n)),
-        }
-    }
-    let one = |&(a, b): &(u32, u32)| if a == b { a.to_string() } else { format!("{a}-{b}") };
-    out.iter().map(one).collect::<Vec<_>>().join(",")
-}
-
 /// `CPU 2`, `CPUs 2-3`.
 pub fn named(set: &BTreeSet<u32>) -> String {
-    format!("CPU{} {}", if set.len() == 1 { "" } else { "s" }, cpus(set))
+    format!("CPU{} {}", if set.len() == 1 { "" } else { "s" }, cpulist::text(set))
 }
 
 fn us(ns: i64) -> String {
@@ -51,6 +39,14 @@ pub fn fault(f: &Fault) -> String {
             named(c)
         ),
         Fault::Interrupt { irq, cpus } => format!("Interrupt {irq} may go to {}.", named(cpus)),
+        Fault::Movable { irqs, cpus } => format!(
+            "Interrupt{} {} may be moved to {}: {} now, but irqbalance or a CPU that goes \
+             offline changes that.",
+            if irqs.len() == 1 { "" } else { "s" },
+            cpulist::text(irqs),
+            named(cpus),
+            if irqs.len() == 1 { "it goes elsewhere" } else { "they go elsewhere" },
+        ),
         Fault::DeepState { cpu, state, limit, .. } => {
             let limit = match *limit {
                 UNLIMITED.. => "it has no limit (0 in pm_qos_resume_latency_us means none)".into(),
@@ -87,38 +83,43 @@ pub fn worst(f: &Fault) -> String {
     f.worst().map_or("not known".into(), |ns| format!("{} us", us(ns)))
 }
 
-/// Command that mends it until the next start; none if only a restart does.
-pub fn mend(f: &Fault, r: &Report, budget: i64) -> Option<String> {
-    let others = cpus(&r.others);
-    let limit = |cpu: &u32| {
-        format!(
-            "echo {} > /sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us",
-            resume_latency(budget)
-        )
-    };
-    Some(match f {
-        Fault::Interrupt { irq, .. } if !others.is_empty() => {
-            format!("echo {others} > /proc/irq/{irq}/smp_affinity_list")
+/// A file, and what to write into it.
+pub type Write = (String, String);
+
+/// What to write so that it is mended until the next start; nothing if only a
+/// restart mends it.
+pub fn mend(f: &Fault, r: &Report, budget: i64) -> Vec<Write> {
+    let others = cpulist::text(&r.others);
+    let cpu = |n: &u32, file: &str| format!("/sys/devices/system/cpu/cpu{n}/{file}");
+    let affinity = |irq: &u32| (format!("/proc/irq/{irq}/smp_affinity_list"), others.clone());
+    let sysctl = |name: &str, value: &str| (format!("/proc/sys/kernel/{name}"), value.into());
+    match f {
+        Fault::Interrupt { irq, .. } if !others.is_empty() => vec![affinity(irq)],
+        Fault::Movable { irqs, .. } if !others.is_empty() => irqs.iter().map(affinity).collect(),
+        Fault::DeepState { cpu: n, .. } => {
+            vec![(cpu(n, "power/pm_qos_resume_latency_us"), resume_latency(budget))]
         }
-        Fault::DeepState { cpu, .. } => limit(cpu),
         Fault::LadderIgnoresLimit { .. } => {
-            "echo menu > /sys/devices/system/cpu/cpuidle/current_governor".into()
+            vec![("/sys/devices/system/cpu/cpuidle/current_governor".into(), "menu".into())]
         }
-        Fault::Sibling { others, .. } => others
-            .iter()
-            .map(|n| format!("echo 0 > /sys/devices/system/cpu/cpu{n}/online"))
-            .collect::<Vec<_>>()
-            .join("; "),
-        Fault::TimersStay => "sysctl kernel.timer_migration=1".into(),
-        Fault::Throttled { .. } => "sysctl kernel.sched_rt_runtime_us=-1".into(),
-        _ => return None,
-    })
+        Fault::Sibling { others, .. } => {
+            others.iter().map(|n| (cpu(n, "online"), "0".into())).collect()
+        }
+        Fault::TimersStay => vec![sysctl("timer_migration", "1")],
+        Fault::Throttled { .. } => vec![sysctl("sched_rt_runtime_us", "-1")],
+        _ => Vec::new(),
+    }
+}
+
+/// One of them as a command.
+pub fn command((path, value): &Write) -> String {
+    format!("echo {value} > {path}")
 }
 
 /// Words for the kernel command line that mend what needs a restart; empty if
 /// nothing does.
 pub fn command_line(r: &Report) -> String {
-    let (mine, others) = (cpus(&r.cpus), cpus(&r.others));
+    let (mine, others) = (cpulist::text(&r.cpus), cpulist::text(&r.others));
     let has = |f: fn(&Fault) -> bool| r.faults.iter().any(f);
     let mut out = Vec::new();
     if has(|f| matches!(f, Fault::NotIsolated(_))) {

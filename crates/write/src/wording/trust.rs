@@ -65,6 +65,14 @@ pub fn state(mode: Mode) -> String {
     }
 }
 
+/// The first sentence of a cycle in which the machine did not sleep.
+pub fn failed(capture: &Capture, cycle: &Cycle) -> Option<String> {
+    match cycle.outcome {
+        Outcome::Slept | Outcome::Partial => None,
+        _ => Some(format!("This sleep failed: {}.", outcome(capture, cycle))),
+    }
+}
+
 /// How it ended.
 pub fn outcome(capture: &Capture, cycle: &Cycle) -> String {
     match cycle.outcome {

@@ -168,6 +168,9 @@ pub fn everything() -> Capture {
         writeback_bytes: Some(512),
         ..Counts::default()
     };
+    all.unused_events.insert("idle", 12);
+    // The root's parent is known by name alone.
+    all.graph.devices[0].parent_name = all.names.add("firmware");
     // The disk is skipped in one cycle, another is aborted by it.
     let disk = DeviceId(2);
     all.cycles[2].callbacks.retain(|cb| cb.device != disk || cb.phase == Phase::Prepare);

@@ -1,0 +1,63 @@
+//! What a recording leaves open, because machines that differ explain it alike.
+
+use super::number::{ms, plural};
+use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::time::Ns;
+use dormouse_sleep::evidence::{Doubt, Fidelity, Verdict};
+
+/// A half of which no single figure is claimed, in the answer.
+pub fn open(direction: Direction, (low, high): (Ns, Ns)) -> String {
+    format!("{} {low} to {high}, the recording does not say more", direction.name())
+}
+
+/// Which phases are open, how far, and what recording would tell; empty if all
+/// machines answer alike. Phases that are not reproduced are said elsewhere.
+pub fn doubt(d: &Doubt, f: &Fidelity) -> Vec<String> {
+    let reproduced = |p: Phase| f.phase(p).is_none_or(|c| c.verdict < Verdict::NotReproduced);
+    let open = Phase::DEVICE.into_iter().filter(|p| !d.agrees(*p) && reproduced(*p));
+    let ranges = open.filter_map(|p| Some((p, p.device_index().and_then(|i| d.range[i])?)));
+    let ranges: Vec<String> = ranges
+        .map(|(p, (low, high))| format!("{} {} to {}", p.title(), ms(low), ms(high)))
+        .collect();
+    if ranges.is_empty() {
+        return Vec::new();
+    }
+    if d.machines == 1 {
+        return vec![format!(
+            "A part of these phases is explained by no callback, and may change too, ms: {}.",
+            ranges.join("; ")
+        )];
+    }
+    vec![
+        format!(
+            "{} that differ in silent devices, links and costs explain this recording alike, and \
+             answer differently, ms: {}.",
+            plural(d.machines, "machine"),
+            ranges.join("; ")
+        ),
+        "What tells: a recording of `dormouse record`, which lists all devices, links and flags."
+            .into(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_open_phases_are_named_with_what_would_tell() {
+        let mut d = Doubt { machines: 25, ..Doubt::default() };
+        let none = Fidelity::default();
+        assert_eq!(doubt(&d, &none), [""; 0]);
+        d.claim[1] = Some(Ns::from_ms(101));
+        d.range[1] = Some((Ns::from_ms(100), Ns::from_ms(102)));
+        assert_eq!(doubt(&d, &none), [""; 0], "apart by 2 %");
+        d.range[1] = Some((Ns::from_ms(60), Ns::from_ms(102)));
+        let said = doubt(&d, &none).join(" ");
+        assert!(said.contains("25 machines") && said.contains("suspend 60.00 to 102.00"), "{said}");
+        assert!(said.contains("dormouse record"), "{said}");
+        d.machines = 1;
+        let said = doubt(&d, &none).join(" ");
+        assert!(said.contains("no callback") && !said.contains("dormouse record"), "{said}");
+    }
+}

@@ -1,0 +1,92 @@
+//! What was changed on a machine and what that changes, as sentences.
+
+use dormouse_model::time::Ns;
+use dormouse_sleep::simulate::note::{Limit, Note};
+
+/// So many devices of a list are named.
+const NAMED: usize = 6;
+
+/// All of them as sentences.
+pub fn sentences(list: &[Note]) -> Vec<String> {
+    list.iter().map(note).collect()
+}
+
+/// One as a sentence.
+pub fn note(n: &Note) -> String {
+    match n {
+        Note::PmAsync(on) => format!("pm_async is {}.", i32::from(*on)),
+        Note::Cpus(n) => format!("The machine has {n} CPU{}.", if *n == 1 { "" } else { "s" }),
+        Note::Flags { changed, on, pattern } => {
+            let word = if *on { "asynchronous" } else { "synchronous" };
+            match changed.len() {
+                0 => format!("`{pattern}` was {word} already."),
+                1 => format!("{} is now {word}.", names(changed)),
+                _ => format!("{} are now {word}.", names(changed)),
+            }
+        }
+        Note::NothingRunsAsync => "pm_async is 0, so no device runs asynchronously.".into(),
+        Note::Scaled { devices, by } => {
+            format!("Callback times of {}: multiplied by {}.", names(devices), by.text())
+        }
+        Note::Removed { devices, also } if also.is_empty() => {
+            format!("Removed: {}.", names(devices))
+        }
+        Note::Removed { devices, also } => format!(
+            "Removed: {} and what depends on {} ({} more: {}).",
+            names(devices),
+            if devices.len() == 1 { "it" } else { "them" },
+            also.len(),
+            names(also)
+        ),
+        Note::Scheduling(now, then) => format!(
+            "Scheduling: {} ({}: {}), then {} ({}: {}).",
+            now.name, now.kernels, now.title, then.name, then.kernels, then.title
+        ),
+        Note::Hardly { half, is, why } => {
+            let name = half.name();
+            match why {
+                Limit::Chain(t) => format!(
+                    "{name} hardly changes: the longest chain of dependent devices takes {t} of \
+                     its {is}; no scheduler can shorten it, only faster callbacks."
+                ),
+                Limit::Synchronous(t) => format!(
+                    "{name} hardly changes: the synchronous devices, one after the other, need {t} \
+                     of its {is}; marking slow ones asynchronous would help, a scheduler cannot."
+                ),
+                Limit::OffPath => format!(
+                    "{name} hardly changes: nothing that was changed is long on its critical path."
+                ),
+            }
+        }
+        Note::Path(half, parts) => {
+            let parts: Vec<String> = parts.iter().map(part).collect();
+            format!("The critical path of {} changes: {}.", half.name(), parts.join(", "))
+        }
+        Note::NoLonger { half, device, awaited, turn, by } => format!(
+            "In {}, {device} no longer {} {awaited} and starts {} {}.",
+            half.name(),
+            if *turn { "waits its turn behind" } else { "waits for" },
+            Ns(by.0.abs()),
+            if *by < Ns::ZERO { "earlier" } else { "later" }
+        ),
+    }
+}
+
+/// `usb1 leaves it (109.0 ms)`.
+fn part((device, was, is): &(Option<String>, Ns, Ns)) -> String {
+    let who = device.as_deref().unwrap_or("time between callbacks");
+    match (*was, *is) {
+        (t, Ns::ZERO) => format!("{who} leaves it ({t})"),
+        (Ns::ZERO, t) => format!("{who} enters it ({t})"),
+        (was, is) => format!("{who} {was} -> {is}"),
+    }
+}
+
+/// `a, b and 3 more`.
+fn names(list: &[String]) -> String {
+    let mut text = list.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if list.len() > NAMED {
+        text.push_str(&format!(" and {} more", list.len() - NAMED));
+    }
+    text
+}
