@@ -5,10 +5,12 @@ use crate::kernels::Now;
 use crate::machine::recordings;
 use crate::predict::settings;
 use anyhow::Result;
+use dormouse_board::assumed::Assumed;
 use dormouse_model::trip::Trip;
 use dormouse_sleep::evaluate::{Evaluation, evaluate as judge};
 use dormouse_sleep::simulate::Profile;
 use dormouse_sleep::simulate::infer;
+use dormouse_write::wording::next::file_of;
 use std::path::PathBuf;
 
 /// The answer for one machine.
@@ -22,8 +24,8 @@ pub struct Evaluated {
     pub trip: Trip,
     /// The answer.
     pub evaluation: Evaluation,
-    /// What was assumed and inferred, as sentences.
-    pub assumptions: Vec<String>,
+    /// What was assumed and inferred.
+    pub assumptions: Vec<Assumed>,
 }
 
 /// Evaluates every machine in `inputs`, each trip of hibernations apart.
@@ -46,11 +48,13 @@ pub fn evaluate(
             let settings = settings(profile.clone(), None);
             let evaluation = judge(&part, &derived, now.by, &settings).map_err(Usage)?;
             let mut assumptions = derived.assumptions;
-            if let Some(guess) = now.guess() {
-                assumptions.insert(0, format!("{guess} (--from-kernel V)."));
+            if now.guessed {
+                assumptions.insert(0, Assumed::NewestKernel(Some("--from-kernel V")));
             }
             let name = match part.names.get(part.machine.host) {
-                "" | "(none)" => part.cycles.first().map_or("", |c| part.names.get(c.source)),
+                "" | "(none)" => {
+                    part.cycles.first().map_or("", |c| file_of(part.names.get(c.source)))
+                }
                 host => host,
             };
             let name = name.to_owned();

@@ -5,7 +5,9 @@ use crate::machine;
 use dormouse_model::capture::Capture;
 use dormouse_model::loss::{Loss, Severity};
 use dormouse_write::text::safe;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 /// The input holds nothing to analyse: says what was looked at.
 #[derive(Debug, thiserror::Error)]
@@ -100,7 +102,17 @@ fn what_is_there(inputs: &[PathBuf]) -> String {
     if std::fs::metadata(only).is_ok_and(|m| m.is_file() && m.len() == 0) {
         return format!("{name} is empty");
     }
+    if is_binary(only) {
+        return format!("{name} is no log and no trace: its bytes are no text and no known format");
+    }
     format!("no suspend or resume event in {name}")
+}
+
+/// Whether a file begins with bytes that no text has.
+fn is_binary(path: &Path) -> bool {
+    let mut head = [0; 4096];
+    let read = File::open(path).and_then(|mut f| f.read(&mut head));
+    read.is_ok_and(|n| head[..n].contains(&0))
 }
 
 /// The first of the inputs.

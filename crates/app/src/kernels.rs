@@ -23,9 +23,6 @@ pub struct Now {
     pub guessed: bool,
 }
 
-/// What a guess assumes, as a sentence without its end.
-pub const GUESS: &str = "The input names no kernel; it is taken as 6.18 or later";
-
 impl Now {
     /// As asked, else as recorded, else a guess.
     ///
@@ -47,10 +44,5 @@ impl Now {
             Some(by) if self.guessed => Now { by, guessed: false },
             _ => self,
         }
-    }
-
-    /// The guess as a sentence without its end, if there was one.
-    pub fn guess(&self) -> Option<&'static str> {
-        self.guessed.then_some(GUESS)
     }
 }

@@ -10,8 +10,12 @@
 pub mod changes;
 pub mod kernels;
 pub mod predict;
-pub mod replay;
+pub mod words;
 
+#[cfg(feature = "host")]
+pub mod apply;
+#[cfg(feature = "host")]
+pub mod calibrate;
 #[cfg(feature = "host")]
 pub mod compare;
 #[cfg(feature = "host")]
@@ -28,6 +32,10 @@ pub mod idle;
 pub mod machine;
 #[cfg(feature = "host")]
 pub mod plan;
+#[cfg(feature = "host")]
+pub mod replay;
+#[cfg(feature = "host")]
+pub mod storage;
 #[cfg(feature = "host")]
 pub mod tune;
 #[cfg(feature = "host")]

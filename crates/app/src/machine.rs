@@ -12,12 +12,14 @@ use dormouse_board::trips::trips;
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::Outcome;
 use dormouse_model::device::DeviceId;
+use dormouse_model::phase::Direction;
 use dormouse_read::{Input, Options};
 use dormouse_sleep::evidence::{self, Fidelity, Machine as Shown};
-use dormouse_sleep::simulate::change::glob;
+use dormouse_sleep::simulate::change::{Change, glob};
 use dormouse_sleep::simulate::predict::{Scheduler, hang, outlook};
 use dormouse_sleep::simulate::{Profile, Settings, profile as profiles};
 use dormouse_write::fidelity::reasons;
+use dormouse_write::wording::doubt::{doubt as doubts, open as open_half};
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -36,6 +38,11 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// What was recorded, and the machine made of it; `None` for a board file.
+    pub fn recorded(&self) -> Option<(&Capture, &Shown)> {
+        self.recorded.as_ref().map(|(capture, shown)| (capture, shown))
+    }
+
     /// The recording simulated as it was; empty for a board file.
     pub fn fidelity(&self, settings: &Settings) -> Fidelity {
         let recorded = self.recorded.as_ref();
@@ -194,6 +201,39 @@ pub struct Machine {
     pub settings: Settings,
     /// How well the recording is reproduced; empty for a board file.
     pub fidelity: Fidelity,
+    /// What was recorded, and the machine made of it; `None` for a board file.
+    pub recorded: Option<(Capture, Shown)>,
+}
+
+/// That all machines which explain the recording answer alike of `changes` in the
+/// halves `asked` about, or that the user wants an answer all the same.
+///
+/// # Errors
+/// [`NotReproduced`], unless `force`: how far the answers are apart, and what
+/// recording would tell.
+pub fn certain(
+    recorded: Option<&(Capture, Shown)>,
+    fidelity: &Fidelity,
+    (by, settings): (Scheduler, &Settings),
+    (changes, asked): (&[Change], &[Direction]),
+    force: bool,
+) -> Result<()> {
+    let Some((capture, shown)) = recorded.filter(|_| !force && !changes.is_empty()) else {
+        return Ok(());
+    };
+    let found = shown.doubt(capture, by, changes, settings);
+    let halves: Vec<String> =
+        asked.iter().filter_map(|d| Some(open_half(*d, found.open(*d)?))).collect();
+    if halves.is_empty() {
+        return Ok(());
+    }
+    Err(NotReproduced(format!(
+        "the recording leaves open what that would bring: {}.\n  {}\n  --force answers all the \
+         same, for one machine that explains the recording",
+        halves.join("; "),
+        doubts(&found, fidelity).join("\n  ")
+    ))
+    .into())
 }
 
 /// Reads the machine and opens the laboratory if it is asked for.
@@ -216,10 +256,10 @@ pub fn open(
     let mut settings = settings(profile_name, None)?;
     let fidelity = loaded.fidelity(&settings);
     reproduced(&fidelity, &loaded.derived.board, force)?;
-    let board = loaded.derived.board;
-    settings.complete(&board, now.by.kernel.as_ref());
+    let (board, recorded) = (loaded.derived.board, loaded.recorded);
+    settings.complete(board.cpus, now.by.kernel.as_ref());
     sleeps(&board, now.by, &settings)?;
-    Ok(Machine { board, lab, now, settings, fidelity })
+    Ok(Machine { board, lab, now, settings, fidelity, recorded })
 }
 
 /// That the simulation reproduces the recording that `board` was made of, or

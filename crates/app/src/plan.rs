@@ -8,11 +8,12 @@ use dormouse_model::device::DeviceId;
 use dormouse_model::time::Ns;
 use dormouse_sleep::energy::{Usage as Energy, Worth};
 use dormouse_sleep::plan::candidate::{Candidate, Kind, apply, candidates};
-use dormouse_sleep::plan::essential::{Wishes, essential, withheld};
+use dormouse_sleep::plan::essential::{Stays, Wishes, essential, withheld};
 use dormouse_sleep::plan::handover;
 use dormouse_sleep::plan::obstacle::obstacles;
-use dormouse_sleep::plan::{Goal, Plan, plan as search, shortlist};
+use dormouse_sleep::plan::{Goal, Plan, WORTH_MAKING, plan as search, shortlist};
 use dormouse_sleep::simulate::Settings;
+use dormouse_sleep::simulate::change::{Change, Ratio};
 use dormouse_sleep::simulate::predict::{Scheduler, hang};
 use dormouse_write::decision::plan::Limits;
 use std::fs;
@@ -49,6 +50,20 @@ pub struct Found {
     pub limits: Limits,
     /// In a charge of the battery, if asked.
     pub worth: Option<Worth>,
+    /// If the budget is not met: what else to allow. It was searched, and it
+    /// meets the budget or comes closer.
+    pub help: Option<Help>,
+}
+
+/// What a plan may be allowed to do on top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Help {
+    /// Search so many candidates.
+    Candidates(u16),
+    /// Remove this device too, which wakes the machine.
+    Offer(DeviceId),
+    /// Every kind of change.
+    Kinds,
 }
 
 /// How many devices are named that stand in the way, or are not offered.
@@ -86,6 +101,66 @@ pub fn plan(
     energy: Option<&Energy>,
 ) -> Result<Found> {
     let goal = goal(board, ask)?;
+    let Searched { stay, plan, cut } = searched(board, by, settings, ask, &goal, WORK)?;
+    let hangs = |e| Usage(hang(board, &e));
+    let worth = energy
+        .map(|u| Worth::of(u, &plan).map_err(|e| Usage(format!("--energy: {e}"))))
+        .transpose()?;
+    let takes_away = ask.kinds.iter().any(|k| matches!(k, Kind::Remove | Kind::Defer));
+    let mut left_out = if takes_away {
+        withheld(board, &stay, &goal.directions(), board.devices.len())
+    } else {
+        Vec::new()
+    };
+    // What was asked to stay needs no word, and no offer would free it.
+    let changed = |d: DeviceId| plan.steps.iter().any(|s| s.candidate.device == d);
+    left_out.retain(|&(d, why, _)| why != Stays::Kept && !changed(d));
+    let every_kind = Kind::ALL.iter().all(|k| ask.kinds.contains(k));
+    let help = if plan.met {
+        None
+    } else {
+        let offers = left_out.iter().filter(|w| w.1 == Stays::WakeSource).take(SHOWN);
+        let more = ask.candidates.saturating_mul(3).saturating_add(4).min(MOST);
+        let mut ways: Vec<Help> = Vec::new();
+        ways.extend((cut > 0 && more > ask.candidates).then_some(Help::Candidates(more)));
+        ways.extend(offers.map(|w| Help::Offer(w.0)));
+        ways.extend((!every_kind).then_some(Help::Kinds));
+        helpful(board, by, settings, ask, &goal, &plan, &ways)?
+    };
+    let limits = Limits {
+        in_the_way: if plan.met {
+            Vec::new()
+        } else {
+            obstacles(board, by, settings, &goal, &plan, SHOWN).map_err(hangs)?
+        },
+        all_searched: cut == 0 && every_kind && left_out.is_empty(),
+        withheld: left_out.into_iter().take(SHOWN).collect(),
+    };
+    Ok(Found { goal, plan, limits, worth, help })
+}
+
+/// Most candidates that may be asked for.
+const MOST: u16 = 200;
+
+/// One search.
+struct Searched {
+    /// Why devices stay.
+    stay: Vec<Option<Stays>>,
+    /// What was found.
+    plan: Plan,
+    /// Candidates that were cut off before the search.
+    cut: usize,
+}
+
+/// Searches what `ask` allows.
+fn searched(
+    board: &Board,
+    by: Scheduler,
+    settings: &Settings,
+    ask: &Ask,
+    goal: &Goal,
+    work: u64,
+) -> Result<Searched> {
     let marked = |patterns: &[String]| -> Result<Vec<bool>> {
         let mut mark = vec![false; board.devices.len()];
         for p in patterns {
@@ -99,26 +174,45 @@ pub fn plan(
     let stay = essential(board, &Wishes { keep, offer: marked(&ask.offer)? });
     let hangs = |e| Usage(hang(board, &e));
     let most = usize::from(ask.candidates);
-    let long = candidates(board, &ask.kinds, &stay, &goal.directions(), 8 * most);
-    let offered = shortlist(board, by.policy, settings, &goal, &long, most).map_err(hangs)?;
-    let limit = WORK / board.devices.len().max(100) as u64;
-    let plan = search(board, by.policy, settings, &goal, &offered, limit).map_err(hangs)?;
-    let worth = energy
-        .map(|u| Worth::of(u, &plan).map_err(|e| Usage(format!("--energy: {e}"))))
-        .transpose()?;
-    let limits = Limits {
-        in_the_way: if plan.met {
-            Vec::new()
-        } else {
-            obstacles(board, by, settings, &goal, &plan, SHOWN).map_err(hangs)?
-        },
-        withheld: if ask.kinds.iter().any(|k| matches!(k, Kind::Remove | Kind::Defer)) {
-            withheld(board, &stay, &goal.directions(), SHOWN)
-        } else {
-            Vec::new()
-        },
-    };
-    Ok(Found { goal, plan, limits, worth })
+    let all = candidates(board, &ask.kinds, &stay, &goal.directions(), usize::MAX);
+    let long = &all[..all.len().min(8 * most)];
+    let offered = shortlist(board, by.policy, settings, goal, long, most).map_err(hangs)?;
+    let limit = work / board.devices.len().max(100) as u64;
+    let plan = search(board, by.policy, settings, goal, &offered, limit).map_err(hangs)?;
+    Ok(Searched { stay, plan, cut: all.len() - offered.len() })
+}
+
+/// Of `ways`, the first that meets the budget; else the one that comes closest,
+/// if that is closer than `plan` by more than a hair.
+fn helpful(
+    board: &Board,
+    by: Scheduler,
+    settings: &Settings,
+    ask: &Ask,
+    goal: &Goal,
+    plan: &Plan,
+    ways: &[Help],
+) -> Result<Option<Help>> {
+    let missing = plan.after.excess(goal);
+    let mut best = (missing - missing / WORTH_MAKING, None);
+    for &way in ways {
+        let mut wider = ask.clone();
+        match way {
+            Help::Candidates(n) => wider.candidates = n,
+            Help::Offer(d) => wider.offer.push(board.names.get(board.graph.get(d).name).into()),
+            Help::Kinds => wider.kinds = Kind::ALL.to_vec(),
+        }
+        // A glance: a tenth of what the search itself may take.
+        let wider = searched(board, by, settings, &wider, goal, WORK / 10)?.plan;
+        if wider.met {
+            return Ok(Some(way));
+        }
+        let over = wider.after.excess(goal);
+        if over < best.0 {
+            best = (over, Some(way));
+        }
+    }
+    Ok(best.1)
 }
 
 fn goal(board: &Board, ask: &Ask) -> Result<Goal> {
@@ -178,4 +272,19 @@ pub fn hand_over(folder: &Path, board: &Board, plan: &Plan) -> Result<Option<Han
         out_of_reach,
         by_hand: changes.iter().any(by_hand),
     }))
+}
+
+/// The steps as changes that a prediction can be asked about, by name. What is
+/// deferred takes no time on the way up, nor here on the way down.
+pub fn asked_of(board: &Board, found: &Plan) -> Vec<Change> {
+    let change = |c: Candidate| {
+        let name = board.names.get(board.graph.get(c.device).name).to_owned();
+        match c.kind {
+            Kind::Remove => Change::Without(name),
+            Kind::Async => Change::Async(name),
+            Kind::Defer => Change::Scale(name, Ratio { part: 0, whole: 1 }),
+            Kind::SpeedUp => Change::Scale(name, Ratio { part: 1, whole: 2 }),
+        }
+    };
+    found.steps.iter().map(|s| change(s.candidate)).collect()
 }

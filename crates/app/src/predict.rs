@@ -2,10 +2,12 @@
 
 use crate::changes::Changes;
 use crate::kernels::{Now, scheduler};
+use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::Derived;
 use dormouse_model::capture::Capture;
-use dormouse_sleep::evidence::{self, Fidelity};
+use dormouse_sleep::evidence::{self, Doubt, Fidelity, Machine};
 use dormouse_sleep::simulate::change::{Change, apply};
+use dormouse_sleep::simulate::note::Note;
 use dormouse_sleep::simulate::policy::{self, Policy};
 use dormouse_sleep::simulate::predict::{
     Outlook, Prediction, Question, Scheduler, outlook, predict as simulate,
@@ -34,6 +36,9 @@ pub struct Ask<'a> {
     pub shown: Option<Scheduler>,
     /// How well the recording is reproduced.
     pub fidelity: &'a Fidelity,
+    /// The recording and the machine made of it, so that other machines that
+    /// explain it can be asked too; `None` for a board file.
+    pub recorded: Option<(&'a Capture, &'a Machine)>,
     /// What changes.
     pub changes: &'a Changes,
     /// How to simulate: see [`settings`].
@@ -57,16 +62,21 @@ pub struct Predicted {
     pub changes: Vec<Change>,
 }
 
-/// Simulates the machine before and after the change. `hint` is put behind the
-/// guess of a kernel, in brackets: how to name one.
+/// Simulates the machine before and after the change. `hint` says how to
+/// name a kernel where one is guessed.
 ///
 /// # Errors
 /// A sentence: a kernel that is not known, a pattern that no device matches, or
 /// a board that has no schedule.
-pub fn predict(ask: &Ask<'_>, hint: &str) -> Result<Predicted, String> {
+pub fn predict(ask: &Ask<'_>, hint: Option<&'static str>) -> Result<Predicted, String> {
     let now = Now::of(ask.from_kernel, ask.release)?.or(ask.shown);
     let then = ask.changes.kernel.as_deref().map_or(Ok(now.by), scheduler)?;
     let changes = ask.changes.list()?;
+    let same = changes.is_empty() && then.policy.name == now.by.policy.name;
+    let doubt = match ask.recorded {
+        Some((capture, machine)) if !same => machine.doubt(capture, then, &changes, ask.settings),
+        _ => Doubt::default(),
+    };
     let question = Question {
         derived: ask.derived,
         now: now.by,
@@ -74,12 +84,13 @@ pub fn predict(ask: &Ask<'_>, hint: &str) -> Result<Predicted, String> {
         changes: &changes,
         settings: ask.settings,
         fidelity: ask.fidelity,
+        doubt: &doubt,
         seed: ask.seed,
         samples: ask.samples,
     };
     let mut prediction = simulate(&question)?;
-    if let Some(guess) = now.guess() {
-        prediction.assumptions.insert(0, format!("{guess}{hint}."));
+    if now.guessed {
+        prediction.assumptions.insert(0, Assumed::NewestKernel(hint));
     }
     Ok(Predicted { prediction, now: now.by, then, changes })
 }
@@ -92,7 +103,7 @@ pub type KernelRow = (&'static Policy, Result<Outlook, Stuck>);
 ///
 /// # Errors
 /// As [`predict`].
-pub fn all_kernels(ask: &Ask<'_>) -> Result<(Vec<KernelRow>, Vec<String>), String> {
+pub fn all_kernels(ask: &Ask<'_>) -> Result<(Vec<KernelRow>, Vec<Note>), String> {
     let changed = apply(&ask.derived.board, &ask.changes.list()?)?;
     let rows = policy::KERNELS
         .into_iter()
@@ -115,13 +126,14 @@ pub fn predicted_capture(capture: &Capture, changes: &Changes) -> Result<Capture
         release: &machine.release,
         shown: machine.supported.as_ref().map(|_| machine.scheduler),
         fidelity: &machine.check(capture, &settings),
+        recorded: Some((capture, &machine)),
         from_kernel: None,
         changes,
         settings: &settings,
         samples: 0,
         seed: 1,
     };
-    let p = predict(&ask, "")?.prediction;
+    let p = predict(&ask, None)?.prediction;
     Ok(Capture {
         names: p.changed.board.names,
         graph: p.changed.board.graph,

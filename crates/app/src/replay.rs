@@ -4,18 +4,7 @@ use dormouse_model::capture::Capture;
 use dormouse_model::cycle::Cycle;
 use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
-
-/// A device phase as recorded and as replayed: time from the first begin to the
-/// last end, and callbacks.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// The phase.
-    pub phase: Phase,
-    /// As recorded; `None` if it had no callback.
-    pub recorded: Option<(Ns, usize)>,
-    /// As the other kernel did it.
-    pub replayed: Option<(Ns, usize)>,
-}
+pub use dormouse_write::lab::Row;
 
 /// Every device phase that either side has.
 pub fn rows(recorded: &Capture, replayed: &Capture) -> Vec<Row> {

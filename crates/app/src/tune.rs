@@ -8,6 +8,7 @@ use dormouse_model::device::DeviceId;
 use dormouse_model::phase::Direction;
 use dormouse_sleep::plan::handover::udev_rules;
 use dormouse_sleep::simulate::Settings;
+use dormouse_sleep::simulate::change::Change;
 use dormouse_sleep::simulate::predict::{Scheduler, hang, outlook};
 use dormouse_sleep::tune::{Cost, Options, Tuned, tune as search};
 
@@ -68,6 +69,13 @@ fn kept(board: &Board, only: &[String], deny: &[String]) -> Result<Vec<bool>> {
     };
     let (may, must_not) = (mark(only)?, mark(deny)?);
     Ok(may.iter().zip(&must_not).map(|(m, n)| *n || (!only.is_empty() && !m)).collect())
+}
+
+/// The flags as changes that a prediction can be asked about, by name.
+pub fn changes(board: &Board, tuned: &Tuned) -> Vec<Change> {
+    let name = |d: DeviceId| board.names.get(board.graph.get(d).name).to_owned();
+    let change = |d, on| if on { Change::Async(name(d)) } else { Change::Sync(name(d)) };
+    tuned.flips.iter().map(|f| change(f.device, f.to_async)).collect()
 }
 
 /// The udev rule that makes the flags last; `None` if no flag changes.

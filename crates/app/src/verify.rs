@@ -175,7 +175,7 @@ impl Lab {
         }
         // No CPU goes down at this level of sleep.
         settings.profile.keep_cpus();
-        settings.complete(board, by.kernel.as_ref());
+        settings.complete(board.cpus, by.kernel.as_ref());
         draws(board, by, &settings).map_err(|e| anyhow!("{e}"))
     }
 

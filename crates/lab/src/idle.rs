@@ -1,7 +1,7 @@
 //! Idle governors of a real kernel, recorded with all that they decide by.
 
 use crate::kernels::Kernel;
-use crate::plan::{Idle, Plan};
+use crate::plan::{Idle, IdleSetting, Loops, Plan, Work};
 use crate::qemu::Machine;
 use crate::run::{base, play};
 use crate::{Error, Result};
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// | `dormouse-idle 1` | first line: the version |
 /// | `kernel RELEASE`, `hz N`, `states TEXT` | the kernel, ticks a second, what the module was told |
 /// | `state I NAME LATENCY RESIDENCY` | microseconds, as sysfs has them; state 0 polls |
-/// | `limit US`, `disabled I` | holds for what follows, until the next `governor` |
+/// | `limit US`, `disabled I` | holds for what follows, until the next `limit` |
 /// | `governor NAME` | what follows is decided by it |
 /// | `g` | every CPU begins with an empty history |
 /// | `d N LIMIT STOPPED TIMER EVENT STATE STOP` | a decision: latency limit, whether the tick is stopped, both sleep lengths (`-` where they were not asked for), the state, whether to stop the tick (`-` for a governor that does not say) |
@@ -45,4 +45,49 @@ pub fn record(
         }
     }
     Ok(texts)
+}
+
+/// One recording of [`loops`].
+#[derive(Clone, Debug)]
+pub struct Loop {
+    /// What woke the CPUs.
+    pub work: Work,
+    /// What was set.
+    pub setting: IdleSetting,
+    /// Bytes of a capture file.
+    pub capture: Vec<u8>,
+}
+
+/// Boots `kernel` once and records each kind of work under each setting, in the
+/// order of the wish.
+///
+/// # Errors
+/// When the guest fails.
+pub fn loops(
+    kernel: &Kernel,
+    machine: &Machine,
+    wish: &Loops,
+    limit: Duration,
+) -> Result<Vec<Loop>> {
+    let plan = Plan {
+        results: machine.arch.results().into(),
+        loops: vec![wish.clone()],
+        ..Plan::default()
+    };
+    // A guest has no chance to hash addresses with, so all timers of a trace would
+    // look alike (`ptr_to_hashval`, lib/vsprintf.c).
+    let words = format!("{} no_hash_pointers", machine.words).trim().to_owned();
+    let machine = Machine { words, ..machine.clone() };
+    let (answer, _) = play(kernel, &machine, base(machine.arch)?, &plan, limit)?;
+    let mut out = Vec::new();
+    for &work in &wish.works {
+        for setting in &wish.settings {
+            let name = wish.answer(work, setting);
+            let bytes = answer.get(&name);
+            let capture =
+                bytes.ok_or_else(|| Error::other(format!("the guest sent no {name}")))?.to_vec();
+            out.push(Loop { work, setting: setting.clone(), capture });
+        }
+    }
+    Ok(out)
 }

@@ -13,11 +13,14 @@ use std::process::Command;
 #[derive(Hash)]
 struct Source {
     name: &'static str,
+    /// What is left to do on a kernel that it cannot be built for.
+    without: &'static str,
     files: &'static [(&'static str, &'static str)],
 }
 
 const BOARD: Source = Source {
     name: "dormouse_board",
+    without: "it runs with the guest's own devices only (leave out --board)",
     files: &[
         ("Kbuild", include_str!("../../../kernel/Kbuild")),
         ("Makefile", include_str!("../../../kernel/Makefile")),
@@ -33,9 +36,10 @@ const BOARD: Source = Source {
 
 const IDLE: Source = Source {
     name: "dormouse_idle",
+    without: "idle states need a module; name another series with --kernel",
     files: &[
         ("Kbuild", include_str!("../../../kernel/idle/Kbuild")),
-        ("Makefile", include_str!("../../../kernel/idle/Makefile")),
+        ("Makefile", include_str!("../../../kernel/Makefile")),
         ("main.c", include_str!("../../../kernel/idle/main.c")),
         ("COPYING", include_str!("../../../kernel/COPYING")),
     ],
@@ -61,8 +65,8 @@ pub fn idle(kernel: &Kernel) -> Result<PathBuf> {
 fn build(source: &Source, kernel: &Kernel) -> Result<PathBuf> {
     let Some(headers) = &kernel.headers else {
         return Err(Error::other(format!(
-            "no headers are left in the archive for {}: it runs with the guest's own devices only (leave out --board)",
-            kernel.release
+            "no headers are left in the archive for {}: {}",
+            kernel.release, source.without
         )));
     };
     let mut hash = DefaultHasher::new();

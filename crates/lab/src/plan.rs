@@ -173,6 +173,115 @@ pub struct Idle {
     pub decisions: u64,
 }
 
+/// How idle states are chosen while something is recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdleSetting {
+    /// Governor by name.
+    pub governor: String,
+    /// Latency limit of every CPU in microseconds; 0 is none.
+    pub limit_us: u32,
+    /// A state that may not be entered, by number.
+    pub disabled: Option<u32>,
+}
+
+impl IdleSetting {
+    /// A name without blanks.
+    pub fn name(&self) -> String {
+        let mut out = self.governor.clone();
+        if self.limit_us > 0 {
+            out += &format!("-limit{}us", self.limit_us);
+        }
+        if let Some(i) = self.disabled {
+            out += &format!("-without{i}");
+        }
+        out
+    }
+
+    /// The setting called `name`, such as `menu`, `menu-limit150us` or
+    /// `ladder-without2`.
+    pub fn find(name: &str) -> Option<IdleSetting> {
+        let mut words = name.split('-');
+        let governor = words.next().filter(|g| !g.is_empty())?.to_owned();
+        let mut out = IdleSetting { governor, limit_us: 0, disabled: None };
+        for word in words {
+            if let Some(us) = word.strip_prefix("limit").and_then(|w| w.strip_suffix("us")) {
+                out.limit_us = us.parse().ok()?;
+            } else {
+                out.disabled = Some(word.strip_prefix("without")?.parse().ok()?);
+            }
+        }
+        Some(out)
+    }
+}
+
+/// What wakes the CPUs of a guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Work {
+    /// Threads that sleep for the same time, over and over.
+    Periodic,
+    /// Some short sleeps, then a long one.
+    Bursts,
+    /// Timers that may be late, so that one wake-up serves several.
+    Slack,
+    /// Reads of a virtio disk, one at a time.
+    Disk,
+    /// All sorts of timers.
+    Mixed,
+}
+
+impl Work {
+    /// Every kind.
+    pub const ALL: [Work; 5] = [Work::Periodic, Work::Bursts, Work::Slack, Work::Disk, Work::Mixed];
+
+    /// The word of the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Work::Periodic => "periodic",
+            Work::Bursts => "bursts",
+            Work::Slack => "slack",
+            Work::Disk => "disk",
+            Work::Mixed => "mixed",
+        }
+    }
+
+    /// The work called `name`.
+    pub fn find(name: &str) -> Option<Work> {
+        Work::ALL.into_iter().find(|w| w.name() == name)
+    }
+}
+
+/// The same work under several settings of CPU idle, recorded each time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Loops {
+    /// Name that its results carry, without blanks.
+    pub name: String,
+    /// `LATENCY:RESIDENCY,...` in microseconds, after the polling state.
+    pub states: String,
+    /// Exit latencies vary by so many percent.
+    pub jitter: u32,
+    /// Of exit latencies and work.
+    pub seed: u64,
+    /// Kinds of work.
+    pub works: Vec<Work>,
+    /// Settings; each kind of work runs under all of them.
+    pub settings: Vec<IdleSetting>,
+    /// Length of a recording, ms of the guest.
+    pub span_ms: u64,
+}
+
+impl Loops {
+    /// Name of the guest's answer to one recording.
+    pub fn answer(&self, work: Work, setting: &IdleSetting) -> String {
+        format!("loop {} {} {}", self.name, work.name(), setting.name())
+    }
+
+    /// Whether a disk is read.
+    pub fn reads_disk(&self) -> bool {
+        self.works.contains(&Work::Disk)
+    }
+}
+
 /// Everything one boot does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
@@ -199,6 +308,26 @@ pub struct Plan {
     /// Idle states and governors that are tried before the first step.
     #[serde(default)]
     pub idle: Vec<Idle>,
+    /// Idle settings under which the same work is recorded, before the first
+    /// step.
+    #[serde(default)]
+    pub loops: Vec<Loops>,
     /// Steps in order.
     pub steps: Vec<Step>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_settings_are_found_by_their_names() {
+        for name in ["menu", "ladder", "menu-limit150us", "menu-without2", "menu-limit9us-without1"]
+        {
+            assert_eq!(IdleSetting::find(name).map(|s| s.name()).as_deref(), Some(name));
+        }
+        for bad in ["", "menu-limit", "menu-limitus", "menu-x", "menu-without"] {
+            assert_eq!(IdleSetting::find(bad), None, "{bad}");
+        }
+    }
 }

@@ -176,12 +176,13 @@ pub(crate) fn play(
         let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
         archive.file(&format!("{DIRECTORY}/{MODULE}"), 0o644, &bytes);
     }
-    if !plan.idle.is_empty() {
+    if !plan.idle.is_empty() || !plan.loops.is_empty() {
         let ko = kmod::idle(kernel)?;
         let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
         archive.file(&format!("{DIRECTORY}/{IDLE_MODULE}"), 0o644, &bytes);
     }
-    if plan.swap {
+    let reads = plan.loops.iter().any(|l| l.reads_disk());
+    if plan.swap || reads {
         let driver = kernels::modules::module(kernel, "virtio_blk")?;
         archive.file(&format!("{DIRECTORY}/{DISK_MODULE}"), 0o644, &driver);
     }
@@ -189,7 +190,7 @@ pub(crate) fn play(
     archive.file(&format!("{DIRECTORY}/{PLAN}"), 0o644, &json);
     let deep = plan.steps.iter().any(|s| s.sleep == Sleep::Deep);
     // Twice the memory: no image is larger, and the disk is a sparse file.
-    let disk_mb = plan.swap.then_some(2 * machine.memory_mb);
+    let disk_mb = (plan.swap || reads).then_some(2 * machine.memory_mb);
     let attend = Attend { wake: deep, cut: None, disk_mb, limit };
     let output = boot(machine, &kernel.image, &archive.finish(), attend)?;
     Ok((understand(&output)?, output))

@@ -7,11 +7,12 @@
 use crate::container::File;
 use crate::error::ReadError;
 use crate::read::{Limits, Machines, look};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Larger files are opened only in their turn, so that at most one of them is
-/// in memory.
+/// Files that are larger on disk are opened only in their turn, so that at most
+/// one of them is in memory. A smaller one that is packed may unpack to as much
+/// as [`Limits`] allow, on every thread at once.
 const LARGE: u64 = 64 << 20;
 
 /// Reads `files` on so many threads.
@@ -24,7 +25,7 @@ pub fn read(
     threads: usize,
     machines: &mut Machines,
 ) -> Result<(), ReadError> {
-    let next = AtomicUsize::new(0);
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let turns = Turns {
         state: Mutex::new(State { turn: 0, failed: None, machines }),
         moved: Condvar::new(),
@@ -32,6 +33,10 @@ pub fn read(
     let work = || {
         while let Some((at, file)) = next_of(files, &next) {
             let turn = Turn { turns: &turns, at };
+            // A file before this one failed, so nothing comes of the rest.
+            if failed.load(Ordering::Relaxed) {
+                continue;
+            }
             // What has no size (a pipe, standard input) may be as large as it likes.
             let large = !(1..=LARGE).contains(&file.size());
             if large {
@@ -46,6 +51,7 @@ pub fn read(
             });
             if let Err(e) = result {
                 turn.wait().failed.get_or_insert(e);
+                failed.store(true, Ordering::Relaxed);
             }
         }
     };

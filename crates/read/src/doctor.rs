@@ -61,7 +61,7 @@ pub fn read_bytes(name: &str, bytes: &[u8]) -> Text {
             "not_text",
             1,
             Severity::Warning,
-            format!("{name} is no text: give a kernel log (dmesg > FILE); recordings are for dormouse show"),
+            format!("{name} is no text (recordings are for dormouse show)"),
             None,
         );
         return Text { name: name.into(), case: Case::default(), losses };

@@ -135,44 +135,112 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All, in the order of their numbers.
+    pub const ALL: [Kind; 17] = [
+        Kind::Power,
+        Kind::Idle,
+        Kind::Frequency,
+        Kind::Irq,
+        Kind::Timer,
+        Kind::Sched,
+        Kind::Workqueue,
+        Kind::Rpm,
+        Kind::Block,
+        Kind::Scsi,
+        Kind::Devfreq,
+        Kind::Ufs,
+        Kind::Clk,
+        Kind::Genpd,
+        Kind::Regulator,
+        Kind::Wakeup,
+        Kind::Unknown,
+    ];
+
+    /// The word used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Power => "power",
+            Kind::Idle => "idle",
+            Kind::Frequency => "frequency",
+            Kind::Irq => "irq",
+            Kind::Timer => "timer",
+            Kind::Sched => "sched",
+            Kind::Workqueue => "workqueue",
+            Kind::Rpm => "rpm",
+            Kind::Block => "block",
+            Kind::Scsi => "scsi",
+            Kind::Devfreq => "devfreq",
+            Kind::Ufs => "ufs",
+            Kind::Clk => "clk",
+            Kind::Genpd => "genpd",
+            Kind::Regulator => "regulator",
+            Kind::Wakeup => "wakeup",
+            Kind::Unknown => "other",
+        }
+    }
+
     /// The kind of the event that the kernel calls `name`.
     pub fn of(name: &[u8]) -> Kind {
-        /// Begins of names, none of them the begin of another.
-        const PREFIXES: [(&[u8], Kind); 31] = [
-            (b"suspend_resume", Kind::Power),
-            (b"device_pm_callback_", Kind::Power),
-            (b"cpu_idle", Kind::Idle),
-            (b"cpu_frequency", Kind::Frequency),
-            (b"irq_handler_", Kind::Irq),
-            (b"softirq_", Kind::Irq),
-            (b"ipi_", Kind::Irq),
-            (b"local_timer_", Kind::Irq),
-            (b"reschedule_", Kind::Irq),
-            (b"call_function_", Kind::Irq),
-            (b"hrtimer_", Kind::Timer),
-            (b"timer_", Kind::Timer),
-            (b"tick_stop", Kind::Timer),
-            (b"sched_", Kind::Sched),
-            (b"workqueue_", Kind::Workqueue),
-            (b"rpm_", Kind::Rpm),
-            (b"block_", Kind::Block),
-            (b"scsi_", Kind::Scsi),
-            (b"devfreq_", Kind::Devfreq),
-            (b"ufshcd_", Kind::Ufs),
-            (b"clk_", Kind::Clk),
-            (b"clock_enable", Kind::Clk),
-            (b"clock_disable", Kind::Clk),
-            (b"clock_set_rate", Kind::Clk),
-            (b"power_domain_", Kind::Genpd),
-            (b"psci_domain_", Kind::Genpd),
-            (b"genpd_", Kind::Genpd),
-            (b"regulator_", Kind::Regulator),
-            (b"wakeup_source_", Kind::Wakeup),
-            (b"pm_qos_", Kind::Wakeup),
-            (b"dev_pm_qos_", Kind::Wakeup),
-        ];
-        let found = PREFIXES.iter().find(|(p, _)| name.starts_with(p));
-        found.map_or(Kind::Unknown, |p| p.1)
+        // By the first letter, and with beginnings that the compiler knows: this is
+        // asked of every event that nobody wants.
+        let begins = |text: &[u8]| name.starts_with(text);
+        match name.first() {
+            Some(b's') if begins(b"sched_") => Kind::Sched,
+            Some(b's') if begins(b"softirq_") => Kind::Irq,
+            Some(b's') if begins(b"scsi_") => Kind::Scsi,
+            Some(b's') if begins(b"suspend_resume") => Kind::Power,
+            Some(b'c') if begins(b"cpu_idle") => Kind::Idle,
+            Some(b'c') if begins(b"cpu_frequency") => Kind::Frequency,
+            Some(b'c')
+                if begins(b"clk_")
+                    || begins(b"clock_enable")
+                    || begins(b"clock_disable")
+                    || begins(b"clock_set_rate") =>
+            {
+                Kind::Clk
+            }
+            Some(b'c') if begins(b"call_function_") => Kind::Irq,
+            Some(b'd') if begins(b"device_pm_callback_") => Kind::Power,
+            Some(b'd') if begins(b"devfreq_") => Kind::Devfreq,
+            Some(b'd') if begins(b"dev_pm_qos_") => Kind::Wakeup,
+            Some(b'i') if begins(b"irq_handler_") || begins(b"ipi_") => Kind::Irq,
+            Some(b'r') if begins(b"rpm_") => Kind::Rpm,
+            Some(b'r') if begins(b"regulator_") => Kind::Regulator,
+            Some(b'r') if begins(b"reschedule_") => Kind::Irq,
+            Some(b't') if begins(b"timer_") || begins(b"tick_stop") => Kind::Timer,
+            Some(b'w') if begins(b"workqueue_") => Kind::Workqueue,
+            Some(b'w') if begins(b"wakeup_source_") => Kind::Wakeup,
+            Some(b'p') if begins(b"power_domain_") || begins(b"psci_domain_") => Kind::Genpd,
+            Some(b'p') if begins(b"pm_qos_") => Kind::Wakeup,
+            Some(b'h') if begins(b"hrtimer_") => Kind::Timer,
+            Some(b'b') if begins(b"block_") => Kind::Block,
+            Some(b'l') if begins(b"local_timer_") => Kind::Irq,
+            Some(b'u') if begins(b"ufshcd_") => Kind::Ufs,
+            Some(b'g') if begins(b"genpd_") => Kind::Genpd,
+            _ => Kind::Unknown,
+        }
+    }
+}
+
+/// How many events nobody wanted, by the part of the kernel that they are of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unused([u64; Kind::ALL.len()]);
+
+impl Unused {
+    /// So many more of that kind.
+    pub fn add(&mut self, kind: Kind, count: u64) {
+        let slot = &mut self.0[kind as usize];
+        *slot = slot.saturating_add(count);
+    }
+
+    /// Those kinds of which there are some.
+    pub fn kinds(&self) -> impl Iterator<Item = (Kind, u64)> {
+        Kind::ALL.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
+    }
+
+    /// Tells a sink of all.
+    pub(crate) fn tell(&self, sink: &mut dyn EventSink) {
+        self.kinds().for_each(|(kind, count)| sink.unused(kind, count));
     }
 }
 
@@ -181,7 +249,7 @@ pub trait EventSink {
     /// Whether events of this name are of use here. What nobody wants is passed
     /// as quickly as a format allows, and counted as [`EventSink::unused`].
     fn wants(&self, name: &[u8]) -> bool {
-        Kind::of(name) == Kind::Power || is_side_event(name)
+        of_system_sleep(name)
     }
 
     /// Whether events outside system sleep are of use. Where not, those far from
@@ -193,8 +261,9 @@ pub trait EventSink {
     /// One event that is wanted, or a loss.
     fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>);
 
-    /// So many events were passed because nobody wants them: no loss.
-    fn unused(&mut self, _count: u64) {}
+    /// So many events were passed because nobody wants them, in a pass for
+    /// several sinks none of these: no loss.
+    fn unused(&mut self, _kind: Kind, _count: u64) {}
 }
 
 /// Hands every event to each of several subjects that wants it.
@@ -217,9 +286,9 @@ impl EventSink for Fan<'_, '_> {
         }
     }
 
-    fn unused(&mut self, count: u64) {
+    fn unused(&mut self, kind: Kind, count: u64) {
         for sink in &mut *self.0 {
-            sink.unused(count);
+            sink.unused(kind, count);
         }
     }
 }
@@ -233,6 +302,11 @@ pub fn word<'a>(text: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
 /// The number after `key=` in the text of an event.
 pub fn number(text: &[u8], key: &[u8]) -> Option<u64> {
     std::str::from_utf8(word(text, key)?).ok()?.parse().ok()
+}
+
+/// Whether events of this name are of use for system sleep.
+pub fn of_system_sleep(name: &[u8]) -> bool {
+    is_side_event(name) || Kind::of(name) == Kind::Power
 }
 
 /// Whether the tracker keeps events of this name beside the callbacks, because

@@ -27,11 +27,13 @@ pub mod idle;
 pub mod klog;
 pub mod perfetto;
 pub mod pmgraph;
+pub mod storage;
 pub mod tracedat;
 pub mod track;
 pub mod udev;
 
 mod ahead;
+mod babeltrace;
 mod error;
 mod merge;
 mod read;

@@ -10,6 +10,7 @@ mod doctor;
 mod dtb;
 mod ftrace_text;
 mod idle;
+mod idle_oracle;
 #[allow(dead_code, reason = "each module uses its own part")]
 #[path = "support/invariants.rs"]
 mod invariants;
@@ -20,6 +21,7 @@ mod perfetto_oracle;
 mod readers;
 mod robustness;
 mod same_events;
+mod storage;
 mod subjects;
 #[allow(dead_code, reason = "each module uses its own part")]
 mod support;

@@ -490,6 +490,7 @@ fn a_state_for_suspend_to_idle_alone_misleads_teo_of_6_12() {
                 kind: Kind::Teo,
                 version,
                 periodic: false,
+                oracles: true,
             };
             let powers = Powers::assumed(table);
             all.add(&replay(&wakes(episodes, table), &setup, Timers::Recorded, &powers));
@@ -498,9 +499,12 @@ fn a_state_for_suspend_to_idle_alone_misleads_teo_of_6_12() {
     };
     let [without, with] = [false, true].map(|s| shallow(Version::V6_12, s));
     let newer = shallow(Version::V7_2, true);
+    let older = shallow(Version::V6_1, true);
     println!(
-        "WFI, thousandths of idle time: 6.12 {without}, with s2idle as a candidate {with}, 7.2 {newer}"
+        "WFI, thousandths of idle time: 6.12 {without}, with s2idle as a candidate {with}, 7.2 {newer}, 6.1 {older}"
     );
+    // 6.1 never looks at a state that the next timer does not ask for.
+    assert!(older < with, "{older} {with}");
     // With a deepest state that no sleep can pay for, hits of the others count
     // against it: any early wake-up is a majority, and WFI is taken.
     assert!(without < 50 && with > 400 && newer < with, "{without} {with} {newer}");
@@ -517,4 +521,113 @@ fn a_state_for_suspend_to_idle_alone_misleads_teo_of_6_12() {
         println!("{name}: WFI {wfi} thousandths, s2idle refused {s2idle} times");
         assert_eq!((wfi > 990, s2idle > 10_000), (mostly, mostly), "{name}");
     }
+}
+
+#[test]
+fn tables_of_old_turbostats_and_of_cpupower_monitor_are_read() {
+    let runs = |text: &str| {
+        let r = read_bytes("t", text.as_bytes());
+        assert_eq!(r.losses.count("unread_line"), 0, "{:?}", r.losses);
+        r.runs
+    };
+    // 2013: blanks stand for places in the line of the machine.
+    let old = "pk cor CPU    %c0  GHz  TSC    %c1    %c3    %c6   %pc3   %pc6\n\
+               \x20              0.10 1.30 2.60   1.90   0.00  98.00   0.00  97.00\n\
+               \x200   0   0   0.20 1.20 2.60   1.80   0.00  98.00   0.00  97.00\n\
+               \x200   1   1   0.00 1.40 2.60   2.00   0.00  98.00\n";
+    let r = &runs(old)[0];
+    assert_eq!((r.intervals.len(), r.intervals[0].cpus.len()), (1, 2));
+    assert_eq!((r.mean("Busy%"), r.mean("Pkg%pc6")), (Some(100), Some(97_000)));
+    // 2014: other names.
+    let v4 = "     CPU Avg_MHz   %Busy Bzy_MHz TSC_MHz  CPU%c1  Pkg_W\n\
+              \x20      -       3    0.10    2800    2400   99.90   5.25\n\
+              \x20      0       3    0.10    2800    2400   99.90   5.25\n";
+    let r = &runs(v4)[0];
+    assert_eq!((r.mean("Busy%"), r.mean("PkgWatt")), (Some(100), Some(5_250)));
+    // A message of the kernel between lines, a counter that could not be read, a
+    // column less; summaries alone (-S) are intervals.
+    let mixed = "[    1.5] usb 1-1: new device\nturbostat version 2023.11.07\n\
+                 Core\tCPU\tBusy%\tBzy_MHz\tTSC_MHz\tPkgWatt\n-\t-\t1.00\t900\t2400\t3.10\n\
+                 0\t0\t1.50\t900\t2400\t3.10\n[   12.5] usb 1-1: gone\n1\t1\t0.50\t900\t2400\t3.00\n\
+                 Core\tCPU\tBusy%\tBzy_MHz\tTSC_MHz\tPkgWatt\n-\t-\t2.00\t****\t2400\t3.30\n";
+    let r = &runs(mixed)[0];
+    assert_eq!(r.intervals.len(), 2);
+    assert_eq!(
+        (r.intervals[0].cpus.len(), r.mean("Busy%"), r.mean("PkgWatt")),
+        (2, Some(1_500), Some(3_200))
+    );
+    let summary = "Busy% Bzy_MHz TSC_MHz PkgWatt\n1.00 900 2400 3.00\n2.00 900 2400 3.10\n";
+    assert_eq!(runs(summary)[0].intervals.len(), 2);
+    // Without a column for CPUs, a line that ends early tells that they are there;
+    // some versions print the last two names as one.
+    let few = "CPU%c1 CPU%c6 Pkg%pc8 Pkg%pc9Pk%pc10\n1.5 90 10 0 70\n1.4 91 10 0 70\n1.6\n";
+    let r = &runs(few)[0];
+    assert_eq!(
+        (r.intervals.len(), r.intervals[0].cpus.len(), r.mean("Pk%pc10")),
+        (1, 2, Some(70_000))
+    );
+    let monitor = "              | Nehalem     || Mperf              || Idle_Stats\n\
+                   \x20PKG|CORE| CPU| C3   | PC6  || C0   | Cx   | Freq || POLL | C6\n\
+                   \x20  0|   0|   0|  1.00|  4.00|| 80.00| 20.00|  2776||  0.02| 13.90\n\
+                   \x20  0|   1|   1|  3.00|  6.00|| 10.00| 90.00|  2673||  0.04| 88.70\n";
+    let r = &runs(monitor)[0];
+    assert_eq!(
+        (r.mean("Busy%"), r.mean("C6%"), r.mean("Pkg%pc6")),
+        (Some(45_000), Some(51_300), Some(5_000))
+    );
+}
+
+#[test]
+fn cpupower_names_the_driver_before_each_cpu() {
+    let one = |cpu: u32, usage: u32| {
+        format!(
+            "CPUidle driver: intel_idle\nCPUidle governor: menu\nanalyzing CPU {cpu}:\n\n\
+             Number of idle states: 2\nAvailable idle states: POLL C1\nPOLL:\n\
+             Flags/Description: CPUIDLE CORE POLL IDLE\nLatency: 0\nUsage: {usage}\nDuration: 7\n\
+             C1 (DISABLED) :\nFlags/Description: MWAIT 0x00\nLatency: 2\nUsage: 9\nDuration: 8\n\n"
+        )
+    };
+    let s = text(&(one(0, 3) + &one(1, 4)));
+    assert_eq!(s.len(), 1);
+    assert_eq!(s[0].cpus[&1][&0].counters.usage, Some(4));
+    assert_eq!((s[0].cpus[&0].len(), s[0].cpus[&0][&1].disabled), (2, Some(true)));
+    // The same CPU again is another moment, and another table after other words too.
+    assert_eq!(text(&(one(0, 3) + &one(0, 5))).len(), 2);
+    assert_eq!(text(&(one(0, 3) + "With the patch applied\n" + &one(1, 5))).len(), 2);
+    let old = "CPU 0:\nactive state: C0\nstates:\n    C1:                  type[C1] \
+               promotion[--] demotion[--] latency[001] usage[00000219] duration[00000000000000013370]\n";
+    let s = text(old);
+    let c = s[0].cpus[&0][&0].counters;
+    assert_eq!((c.usage, c.time, s[0].cpus[&0][&0].latency), (Some(219), Some(13_370), Some(1)));
+}
+
+#[test]
+fn tables_with_other_names_are_no_pair() {
+    let dump = |name: &str, usage: u32| {
+        let path = "/sys/devices/system/cpu/cpu0/cpuidle/state1";
+        text(&format!("{path}/name:{name}\n{path}/usage:{usage}\n")).remove(0)
+    };
+    assert!(dump("C1", 5).since(&dump("C1", 2)).is_ok());
+    assert!(dump("C1E", 5).since(&dump("C1", 2)).is_err());
+}
+
+#[test]
+fn tables_of_corefreq_are_read_in_both_layouts() {
+    let bars = "Index     |1      |2      |3      \nState     |POLL   |C1     |C8     \n\
+                \x20         |CPUIDLE| SKL-C1| SKL-C8\nPower     |     -1|      0|      0\n\
+                Latency   |      0|      2|    200\nResidency |      0|      2|    800\n";
+    let blanks = "  |- Idle driver                [intel_idle]\n     |- States:         POLL    C1      C8\n\
+                  \x20    |- Power:          -1      0       0\n     |- Latency:        0       2       200\n\
+                  \x20    |- Residency:      0       2       800\n";
+    for dressed in [bars, blanks] {
+        let s = text(dressed);
+        let states = &s[0].cpus[&0];
+        let figures: Vec<_> = states.values().map(|s| (s.latency, s.residency)).collect();
+        let want = [(0, 0), (2, 2), (200, 800)].map(|(l, r)| (Some(l), Some(r)));
+        assert_eq!(figures, want, "{dressed}");
+        assert_eq!(states[&2].name.as_deref(), Some("C8"));
+    }
+    assert_eq!(text(blanks)[0].driver.as_deref(), Some("intel_idle"));
+    let r = read_bytes("t", bars.replace("|    800", "").as_bytes());
+    assert_eq!(r.losses.count("unread_line"), 1);
 }

@@ -165,6 +165,29 @@ fn what_grep_left_out_makes_no_phase_whole() {
 }
 
 #[test]
+fn a_person_leaves_lines_out_and_pm_trace_is_named() {
+    let log = "[  1.000000] PM: suspend entry (deep)\n\
+               [  1.010000] foo a: PM: calling f+0x0/0x1 @ 7, parent: none\n\
+               [  1.011000] foo a: PM: f+0x0/0x1 returned 0 after 1000 usecs\n\
+               MIDDLE[  1.030000] PM: suspend of devices complete after 20.000 msecs\n\
+               [  1.900000] PM: Possible incorrect RTC due to pm_trace, please use\n\
+               'ntpdate' or 'rdate' to reset it.\n\
+               [  2.000000] PM: suspend exit\n...\n-- \nsignature\n";
+    let losses = |middle: &str| {
+        let text = log.replace("MIDDLE", middle);
+        let reading =
+            dormouse_read::read_bytes("a.dmesg", text.as_bytes(), &Default::default()).unwrap();
+        reading.captures.into_iter().next().expect("a cycle").losses
+    };
+    let whole = losses("");
+    assert_eq!(whole.count("lines_left_out"), 0, "what follows the log is no gap");
+    assert_eq!(whole.count("pm_trace"), 1);
+    for dots in ["...\n", "[  1.020000] ...\n", "[...]\n"] {
+        assert_eq!(losses(dots).count("lines_left_out"), 1, "{dots}");
+    }
+}
+
+#[test]
 fn a_log_without_loss_is_whole_and_a_torn_line_is_not() {
     let log = synthetic::log(Generation::Bare, stamped);
     let whole = |c: &Cycle, phase| {

@@ -5,7 +5,7 @@ use crate::support;
 use crate::support::Lines;
 use crate::support::tracedat::{Shape, cycle};
 use dormouse_model::loss::Losses;
-use dormouse_read::tracedat::{self, TraceDat};
+use dormouse_read::tracedat::TraceDat;
 use std::path::Path;
 use std::process::Command;
 
@@ -38,7 +38,7 @@ fn normal(line: &str) -> Option<String> {
     let (task, cpu_time) = head.rsplit_once(" [")?;
     let (cpu, time) = cpu_time.split_once(']')?;
     let (event, text) = rest.split_once(':')?;
-    if !tracedat::is_kept(event.as_bytes()) {
+    if !dormouse_read::event::of_system_sleep(event.as_bytes()) {
         return None;
     }
     // Of clocks that it does not know, such as boot, it prints nanoseconds.

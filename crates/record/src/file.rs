@@ -52,10 +52,15 @@ pub fn encode<W: Write>(recording: &Recording, out: W) -> io::Result<W> {
         member(&mut tar, "names.tsv", names(&file.names).as_bytes())?;
     }
     for cycle in recording.cycles() {
-        let CycleMembers { trace, dmesg, stats } = cycle?;
+        let CycleMembers { trace, dmesg, stats, idle } = cycle?;
         let folder = format!("cycle-{:04}", stats.number);
         member(&mut tar, &format!("{folder}/stats.json"), &json(&stats)?)?;
         member(&mut tar, &format!("{folder}/dmesg.txt"), &dmesg)?;
+        for (name, text) in ["idle-before.txt", "idle-after.txt"].iter().zip(&idle) {
+            if !text.is_empty() {
+                member(&mut tar, &format!("{folder}/{name}"), text)?;
+            }
+        }
         member(&mut tar, &format!("{folder}/trace.txt"), &trace)?;
     }
     tar.into_inner()?.finish()

@@ -216,6 +216,20 @@ impl<'o> Guard<'o> {
         result.map_err(|source| Error::Write { path: path.into(), value: "(mkdir)".into(), source })
     }
 
+    /// Makes a trace event that is removed at the end: `name` is its group and
+    /// name, `what` what it traces (Documentation/trace/fprobetrace.rst).
+    pub fn probe(&mut self, list: &str, name: &str, what: &str) -> Result<(), Error> {
+        self.announce(Entry::Probe { list: list.into(), name: name.into() })?;
+        let value = format!("f:{name} {what}");
+        let step = Step::Write { path: list.into(), value: value.clone() };
+        let root = self.root.clone();
+        self.act(&step, || root.append(list, &value)).map_err(|source| Error::Write {
+            path: list.into(),
+            value,
+            source,
+        })
+    }
+
     /// Writes without remembering the old value: for files inside a folder made
     /// by [`Guard::make_dir`], and for actions such as `/sys/power/state`.
     pub fn write(&mut self, path: &str, value: &str) -> Result<(), Error> {
@@ -262,7 +276,8 @@ impl<'o> Guard<'o> {
     /// A change of the same file is announced once: only the first old value
     /// counts.
     fn announce(&mut self, entry: Entry) -> Result<(), Error> {
-        let (Entry::Write { path, .. } | Entry::MakeDir { path }) = &entry;
+        let (Entry::Write { path, .. } | Entry::MakeDir { path } | Entry::Probe { name: path, .. }) =
+            &entry;
         if !self.announced.insert(path.clone()) {
             return Ok(());
         }
@@ -407,6 +422,9 @@ fn put_back(root: &Root, entries: &[Entry], observer: &mut dyn Observer) -> Rest
             Entry::MakeDir { path } => {
                 (path, "(removed)".to_string(), remove_dir(root, path, observer))
             }
+            Entry::Probe { list, name } => {
+                (name, "(removed)".to_string(), remove_probe(root, list, name, observer))
+            }
         };
         match result {
             Ok(true) => out.done.push((path.clone(), value)),
@@ -441,6 +459,29 @@ fn put_back_value(
         observer.after(&step);
     }
     Ok(!writes.is_empty())
+}
+
+/// Removes a trace event; there may be none, because the kernel did not take it.
+fn remove_probe(
+    root: &Root,
+    list: &str,
+    name: &str,
+    observer: &mut dyn Observer,
+) -> io::Result<bool> {
+    let there = root.read(list).is_some_and(|text| {
+        let is =
+            |l: &str| l.split_once(':').is_some_and(|(_, l)| l.split(' ').next() == Some(name));
+        text.lines().any(is)
+    });
+    if !there {
+        return Ok(false);
+    }
+    let value = format!("-:{name}");
+    let step = Step::Write { path: list.into(), value: value.clone() };
+    observer.before(&step)?;
+    root.append(list, &value)?;
+    observer.after(&step);
+    Ok(true)
 }
 
 fn remove_dir(root: &Root, path: &str, observer: &mut dyn Observer) -> io::Result<bool> {

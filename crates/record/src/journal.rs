@@ -47,6 +47,13 @@ pub enum Entry {
         /// Usual path.
         path: String,
     },
+    /// A trace event made (a line of tracefs' `dynamic_events`).
+    Probe {
+        /// Usual path of the list.
+        list: String,
+        /// Its group and name, such as `dormouse/idle_sel`.
+        name: String,
+    },
 }
 
 /// A journal of this boot, open and locked.

@@ -15,6 +15,7 @@ pub mod devices;
 pub mod file;
 pub mod guard;
 pub mod hold;
+pub mod idle;
 pub mod journal;
 pub mod kmsg;
 pub mod knob;

@@ -72,7 +72,9 @@ impl Detail {
                 "workqueue/workqueue_execute_start",
                 "workqueue/workqueue_execute_end",
             ],
-            Detail::Rpm => &["rpm/rpm_suspend", "rpm/rpm_resume", "rpm/rpm_idle"],
+            Detail::Rpm => {
+                &["rpm/rpm_suspend", "rpm/rpm_resume", "rpm/rpm_idle", "rpm/rpm_return_int"]
+            }
             Detail::Idle => &[
                 "power/cpu_idle",
                 "power/cpu_idle_miss",
@@ -83,12 +85,22 @@ impl Detail {
                 "ipi/ipi_entry",
                 "ipi/ipi_send_cpu",
                 "timer/timer_expire_entry",
+                "timer/hrtimer_start",
+                "timer/hrtimer_cancel",
                 "timer/hrtimer_expire_entry",
                 "timer/tick_stop",
+                // Who arms a timer or asks a disk, and how long it works.
                 "sched/sched_waking",
+                "sched/sched_switch",
+                "block/block_rq_issue",
+                "block/block_rq_complete",
             ],
             Detail::Storage => &[
                 "block/block_bio_queue",
+                "block/block_bio_backmerge",
+                "block/block_bio_frontmerge",
+                "block/block_split",
+                "block/block_getrq",
                 "block/block_rq_insert",
                 "block/block_rq_issue",
                 "block/block_rq_requeue",
@@ -97,6 +109,9 @@ impl Detail {
                 "devfreq/devfreq_frequency",
                 "ufs/ufshcd_clk_gating",
                 "ufs/ufshcd_clk_scaling",
+                "ufs/ufshcd_profile_clk_scaling",
+                "ufs/ufshcd_runtime_resume",
+                "ufs/ufshcd_wl_runtime_resume",
                 "ufs/ufshcd_command",
                 "scsi/scsi_dispatch_cmd_start",
                 "scsi/scsi_dispatch_cmd_done",
@@ -107,6 +122,12 @@ impl Detail {
                 "clk/clk_set_rate",
                 "rpm/rpm_suspend",
                 "rpm/rpm_resume",
+                "rpm/rpm_idle",
+                "rpm/rpm_return_int",
+                // UFS gates and ungates its clock in work items.
+                "workqueue/workqueue_queue_work",
+                "workqueue/workqueue_execute_start",
+                "workqueue/workqueue_execute_end",
                 "power/cpu_idle",
             ],
             Detail::Freeze => &[

@@ -245,7 +245,7 @@ pub(crate) fn changes(entries: &[Entry]) -> Vec<KnobChange> {
             Entry::Write { path, old, new } => {
                 Some(KnobChange { path: path.clone(), old: old.clone(), new: new.clone() })
             }
-            Entry::MakeDir { .. } => None,
+            Entry::MakeDir { .. } | Entry::Probe { .. } => None,
         })
         .collect()
 }
@@ -444,7 +444,7 @@ fn cycle(
     stats.lost_events = newly_lost(&lost_before, instance.lost(root));
     let log = kmsg.map(|k| k.drain()).unwrap_or_default();
     stats.log_records_lost = log.lost;
-    Ok(CycleMembers { trace, dmesg: log.text, stats })
+    Ok(CycleMembers { trace, dmesg: log.text, stats, ..CycleMembers::default() })
 }
 
 /// Asked right before the write that sleeps: the machine will wake up.

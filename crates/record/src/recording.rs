@@ -23,6 +23,7 @@ struct Packed {
     trace: Vec<u8>,
     dmesg: Vec<u8>,
     stats: CycleStats,
+    idle: [Vec<u8>; 2],
 }
 
 fn pack(data: &[u8]) -> io::Result<Vec<u8>> {
@@ -54,6 +55,7 @@ impl Recording {
             trace: pack(&cycle.trace)?,
             dmesg: pack(&cycle.dmesg)?,
             stats: cycle.stats.clone(),
+            idle: [pack(&cycle.idle[0])?, pack(&cycle.idle[1])?],
         });
         Ok(())
     }
@@ -84,6 +86,7 @@ impl Recording {
                 trace: unpack(&p.trace)?,
                 dmesg: unpack(&p.dmesg)?,
                 stats: p.stats.clone(),
+                idle: [unpack(&p.idle[0])?, unpack(&p.idle[1])?],
             })
         })
     }

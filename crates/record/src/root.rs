@@ -91,6 +91,14 @@ impl Root {
         file.write_all(value.as_bytes())
     }
 
+    /// Adds a line to a list of the kernel: opened to be written from its start,
+    /// tracefs' `dynamic_events` would forget everybody's events.
+    pub(crate) fn append(&self, path: &str, line: &str) -> io::Result<()> {
+        use std::io::Write;
+        let mut file = fs::OpenOptions::new().append(true).open(self.resolve(path))?;
+        file.write_all(format!("{line}\n").as_bytes())
+    }
+
     /// The folder of tracefs.
     pub fn tracefs(&self) -> Option<&'static str> {
         ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"]

@@ -5,6 +5,7 @@
 //! be put back, because the instance is removed.
 
 use crate::guard::{Error, Guard};
+use crate::idle;
 use crate::machine;
 use crate::options::{Detail, Options};
 use crate::root::Root;
@@ -41,6 +42,8 @@ pub struct Instance {
     path: String,
     /// Events that this kernel does not have.
     pub missing: Vec<String>,
+    /// Probes of idle governors.
+    pub probes: idle::Probes,
 }
 
 impl Instance {
@@ -61,9 +64,14 @@ impl Instance {
         if root.read_number::<u64>(&names).is_some_and(|n| n < 4_096) {
             guard.set(&names, "4096")?;
         }
+        // Before the instance, so that it is gone when they are removed.
+        let probes = match options.detail.contains(&Detail::Idle) {
+            true => idle::probes(guard, root, tracefs)?,
+            false => idle::Probes::default(),
+        };
         let path = format!("{tracefs}/instances/dormouse");
         guard.make_dir(&path)?;
-        let mut instance = Instance { path, missing: Vec::new() };
+        let mut instance = Instance { path, missing: probes.missing.clone(), probes };
         let at = |file: &str| format!("{}/{file}", instance.path);
         guard.write(&at("tracing_on"), "0")?;
         guard.write(&at("trace_clock"), CLOCK)?;
@@ -85,7 +93,15 @@ impl Instance {
                 instance.missing.push(event.into());
             }
         }
+        for event in &instance.probes.events {
+            guard.write(&at(&format!("events/{event}/enable")), "1")?;
+        }
         Ok(instance)
+    }
+
+    /// Its folder.
+    pub fn path(&self) -> &str {
+        &self.path
     }
 
     /// Empties the buffer and starts recording.
@@ -141,7 +157,8 @@ fn buffer_kib(root: &Root, options: &Options, devices: usize) -> u64 {
             // A busy CPU switches some 10,000 times a second, 100 bytes each,
             // for the seconds of a cycle.
             Detail::Sched | Detail::Freeze => 16_384,
-            Detail::Idle => 8_192,
+            // Some 25 records a sleep with what the governor was told.
+            Detail::Idle => 32_768,
             Detail::Workqueue | Detail::Storage => 4_096,
             Detail::Rpm | Detail::Sync => 2_048,
         })

@@ -4,14 +4,14 @@
 //! is made and removed, through the same guard and journal as for a sleep.
 
 use crate::guard::{Guard, Observer};
-use crate::measure;
 use crate::options::{Detail, Options};
 use crate::recorder::{
     Error, NoWatch, Outcome, Progress, Watch, changes, describe, instance, newly_lost,
 };
 use crate::recording::Recording;
 use crate::root::Root;
-use dormouse_read::capture_file::schema::{CycleMembers, CycleStats, Watched};
+use crate::{idle, measure};
+use dormouse_read::capture_file::schema::{CycleMembers, CycleStats, RecordedLoss, Watched};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -112,7 +112,22 @@ fn run(
     let file = &recording.file;
     watch.progress(Progress::Ready { devices: file.devices.len(), links: file.links.len() });
     let lost_before = instance.lost(root);
+    let idle = ask.with.contains(&Detail::Idle);
+    let cost = match idle && !guard.is_dry() {
+        true => idle::cost(guard, root, instance.path(), &instance.probes)?,
+        false => idle::Cost::default(),
+    };
     instance.start(guard)?;
+    let before = if idle { idle::dump(root) } else { Vec::new() };
+    if !instance.probes.events.is_empty() && !idle::forget(guard, root)? {
+        recording.file.document.losses.push(RecordedLoss {
+            kind: "history_unknown".into(),
+            count: 1,
+            advice: "this kernel has one idle governor, so what it remembers at the start of the \
+                     recording cannot be emptied: its first decisions cannot be made again"
+                .into(),
+        });
+    }
     if guard.is_dry() {
         return instance.stop(guard).map_err(Error::from);
     }
@@ -134,11 +149,18 @@ fn run(
         clocks,
         counts: counts.end(root),
         lost_events: newly_lost(&lost_before, instance.lost(root)),
-        watched: Some(Watched { ns: watched, command, exit }),
+        watched: Some(Watched {
+            ns: watched,
+            command,
+            exit,
+            event_ns: cost.event,
+            probe_ns: cost.probe,
+        }),
         ..CycleStats::default()
     };
+    let after = if idle { idle::dump(root) } else { Vec::new() };
     let trace = instance.text(root).map_err(Error::Trace)?;
-    let members = CycleMembers { trace, stats, ..CycleMembers::default() };
+    let members = CycleMembers { trace, stats, idle: [before, after], ..CycleMembers::default() };
     recording.push(&members).map_err(Error::Trace)
 }
 

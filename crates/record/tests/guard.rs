@@ -170,7 +170,11 @@ fn the_journal_is_ahead_of_every_change() {
     let mut announced = vec!["/sys/power/state".to_string()];
     for step in &kernel.steps {
         match step {
-            Step::Announce(Entry::Write { path, .. } | Entry::MakeDir { path }) => {
+            Step::Announce(
+                Entry::Write { path, .. }
+                | Entry::MakeDir { path }
+                | Entry::Probe { list: path, .. },
+            ) => {
                 announced.push(path.clone());
             }
             Step::Write { path, .. } | Step::MakeDir(path) => assert!(

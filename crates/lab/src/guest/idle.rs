@@ -88,10 +88,9 @@ pub fn record(wish: &Idle, dir: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Ticks a second, from the shortest tick that the timer list knows.
+/// Ticks a second: how fast jiffies of the timer list advance.
 fn hz() -> Result<u64> {
     let list = fs::read_to_string("/proc/timer_list").map_err(|e| format!("timer_list: {e}"))?;
-    // `.resolution` is that of timers; jiffies tell the tick: read them twice.
     let jiffies = |t: &str| -> Option<u64> {
         t.lines().find_map(|l| l.strip_prefix("jiffies: "))?.trim().parse().ok()
     };
@@ -138,7 +137,7 @@ fn by(governor: &Governor, wish: &Idle, text: &mut String) -> Result<u64> {
     let mut lost = 0;
     for setting in &SETTINGS {
         write(GOVERNOR, other)?;
-        set(setting)?;
+        set(setting.limit_us, setting.disabled)?;
         let _ = writeln!(text, "limit {}", setting.limit_us);
         if let Some(i) = setting.disabled {
             let _ = writeln!(text, "disabled {i}");
@@ -147,7 +146,7 @@ fn by(governor: &Governor, wish: &Idle, text: &mut String) -> Result<u64> {
         // In pieces, so that neither buffer nor text grows without bounds.
         let share = wish.decisions / SETTINGS.len() as u64 + 1;
         lost += piece(governor, share, wish.seed, text)?;
-        set(&Setting { limit_us: 0, disabled: None })?;
+        set(0, None)?;
     }
     write(GOVERNOR, other)?;
     write(&format!("{INSTANCE}/events/idle/enable"), "0")?;
@@ -155,11 +154,12 @@ fn by(governor: &Governor, wish: &Idle, text: &mut String) -> Result<u64> {
     Ok(lost)
 }
 
-fn set(setting: &Setting) -> Result<()> {
+/// Sets a limit (us; 0 is none) and disables a state, or none, on every CPU.
+pub fn set(limit_us: u32, disabled: Option<u32>) -> Result<()> {
     for cpu in cpus() {
-        write(&format!("{cpu}/power/pm_qos_resume_latency_us"), &setting.limit_us.to_string())?;
+        write(&format!("{cpu}/power/pm_qos_resume_latency_us"), &limit_us.to_string())?;
         for (i, _) in states().iter().enumerate() {
-            let off = setting.disabled == Some(i as u32);
+            let off = disabled == Some(i as u32);
             write(&format!("{cpu}/cpuidle/state{i}/disable"), if off { "1" } else { "0" })?;
         }
     }

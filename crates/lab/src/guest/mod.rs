@@ -7,6 +7,7 @@
 mod bare;
 mod idle;
 mod kmod;
+mod loops;
 mod out;
 mod record;
 mod swap;
@@ -78,6 +79,9 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
     for idle in &plan.idle {
         let recording = idle::record(idle, dir).map_err(|e| format!("{}: {e}", idle.name))?;
         out.send(&format!("idle {}", idle.name), recording.as_bytes())?;
+    }
+    for wish in &plan.loops {
+        loops::run(wish, dir, out).map_err(|e| format!("{}: {e}", wish.name))?;
     }
     for file in &plan.probes {
         let text = system::read(&dir.join(file))?;

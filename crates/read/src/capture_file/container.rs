@@ -102,7 +102,7 @@ fn members(input: impl Read, losses: &mut Losses) -> Result<BTreeMap<String, Vec
             );
         }
         let short = (data.len() as u64) < entry.size().min(MEMBER_LIMIT);
-        if found.len() < CYCLE_LIMIT * 3 {
+        if found.len() < CYCLE_LIMIT * 5 {
             found.insert(name, data);
         }
         if result.is_err() || short {
@@ -116,7 +116,11 @@ fn members(input: impl Read, losses: &mut Losses) -> Result<BTreeMap<String, Vec
 fn is_member(name: &str) -> bool {
     matches!(name, "capture.json" | "devices.tsv" | "links.tsv" | "names.tsv")
         || name.split_once('/').is_some_and(|(dir, file)| {
-            cycle_number(dir).is_some() && matches!(file, "trace.txt" | "dmesg.txt" | "stats.json")
+            cycle_number(dir).is_some()
+                && matches!(
+                    file,
+                    "trace.txt" | "dmesg.txt" | "stats.json" | "idle-before.txt" | "idle-after.txt"
+                )
         })
 }
 
@@ -170,6 +174,8 @@ fn assemble(
         match file {
             "trace.txt" => cycle.trace = data,
             "dmesg.txt" => cycle.dmesg = data,
+            "idle-before.txt" => cycle.idle[0] = data,
+            "idle-after.txt" => cycle.idle[1] = data,
             _ => match serde_json::from_slice(&data) {
                 Ok(stats) => cycle.stats = stats,
                 Err(_) => losses.add(

@@ -215,6 +215,12 @@ pub struct Watched {
     pub command: Vec<String>,
     /// Its exit code; `None` without a command, or if a signal ended it.
     pub exit: Option<i32>,
+    /// What one event took on that machine, ns, if it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event_ns: Option<u64>,
+    /// What one function probe took, ns, if it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe_ns: Option<u64>,
 }
 
 /// Counts over one cycle from `/proc`, whoever caused them.
@@ -349,6 +355,9 @@ pub struct CycleMembers {
     pub dmesg: Vec<u8>,
     /// Everything else.
     pub stats: CycleStats,
+    /// What sysfs says of idle states, before and after: a line `PATH:VALUE` for
+    /// each file. Empty unless they were recorded.
+    pub idle: [Vec<u8>; 2],
 }
 
 /// A whole capture file in memory.

@@ -13,6 +13,11 @@ use std::path::{Path, PathBuf};
 
 pub use compress::{Unpacked, unpack};
 
+/// Whether bytes are a tar archive.
+pub fn is_tar(bytes: &[u8]) -> bool {
+    bytes.get(257..262) == Some(b"ustar")
+}
+
 /// One input, unpacked.
 #[derive(Clone, Debug)]
 pub struct Source<'a> {

@@ -87,6 +87,10 @@ impl Columns {
     pub fn scan<'a>(&mut self, line: &'a [u8]) -> Option<Raw<'a>> {
         if let Some(cpu) = line.first_chunk().and_then(|head| self.same(head)) {
             let end = colon(line, self.name)?;
+            // perf's subsystem, and the name behind it.
+            if line.get(end + 1).is_some_and(|&b| is_name(b)) {
+                return scan(line);
+            }
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             let text = line.get(end + 1..).unwrap_or(b"");
             return Some(Raw {
@@ -140,12 +144,17 @@ impl Columns {
         let name = place(raw.event);
         let (begin, end) = (place(raw.time), place(raw.time) + raw.time.len());
         let open = place(raw.task) + raw.task.len();
-        // A line that begins with `>` has its columns where they may not be.
-        if name >= HEAD || place(raw.task) != 0 || line[0] == b'>' {
+        // A line that begins with `>` has its columns where they may not be, and
+        // before perf's names stands the subsystem.
+        if name >= HEAD || place(raw.task) != 0 || line[0] == b'>' || line[name - 1] != b' ' {
             return;
         }
         let Some(close) = line[open..name].iter().position(|&b| b == b']') else { return };
         let close = open + close;
+        // The latency format has no brackets, so one behind the time is none of a CPU.
+        if line[open] != b'[' || close >= begin {
+            return;
+        }
         // Such words are rare, and then every line is searched.
         if line[close..begin].contains(&b':') {
             return;
@@ -193,8 +202,10 @@ pub fn scan(line: &[u8]) -> Option<Raw<'_>> {
     while let Some(quoted) = line.strip_prefix(b">") {
         line = quoted.trim_ascii_start();
     }
-    let (open, close, cpu) = cpu_column(line)?;
-    let mut at = close + 1;
+    let (open, mut at, cpu) = match cpu_column(line) {
+        Some((open, close, cpu)) => (open, close + 1, cpu),
+        None => latency_columns(line)?,
+    };
     // At most three words may stand between CPU and time (flags, latency
     // columns); the time is the first that is a number with a colon.
     for _ in 0..4 {
@@ -205,20 +216,29 @@ pub fn scan(line: &[u8]) -> Option<Raw<'_>> {
         while *line.get(at)? != b' ' {
             at += 1;
         }
-        if line[at - 1] != b':' || !line[begin].is_ascii_digit() {
+        let mut end = at - 1;
+        let apart = line[at..].starts_with(b" : ");
+        if let Some(length) = microseconds(&line[begin..at]).filter(|_| apart || line[end] == b':')
+        {
+            end = begin + length;
+            // A blank in place of a mark parts the colon from the time.
+            at += if apart { 2 } else { 0 };
+        } else if line[at - 1] != b':' || !line[begin].is_ascii_digit() {
             continue;
         }
-        let time = &line[begin..at - 1];
+        let time = &line[begin..end];
         while *line.get(at)? == b' ' {
             at += 1;
         }
-        let name = at;
-        loop {
-            match *line.get(at)? {
-                b':' => break,
-                b' ' => return None,
-                _ => at += 1,
-            }
+        let mut name = at;
+        at += name_end(&line[at..])?;
+        // perf writes the subsystem before the name: `power:cpu_idle:`.
+        if line.get(at + 1).is_some_and(|&b| is_name(b))
+            && let Some(length) = name_end(&line[at + 1..])
+            && line[at + 1..at + 1 + length].iter().all(|&b| is_name(b))
+            && line.get(at + length + 2).is_none_or(|&b| b == b' ')
+        {
+            (name, at) = (at + 1, at + 1 + length);
         }
         if at == name {
             return None;
@@ -228,6 +248,53 @@ pub fn scan(line: &[u8]) -> Option<Raw<'_>> {
         // may be empty, so a second one is. `trace-cmd` pads to a column.
         let text = text.strip_prefix(b" ").unwrap_or(text);
         return Some(Raw { task: &line[..open], cpu, time, event: &line[name..at], text });
+    }
+    None
+}
+
+/// A byte of an event's name.
+fn is_name(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b == b'_'
+}
+
+/// Where the first colon stands; `None` if a blank or the end comes first.
+fn name_end(text: &[u8]) -> Option<usize> {
+    let at = text.iter().position(|&b| b == b':' || b == b' ')?;
+    (text[at] == b':').then_some(at)
+}
+
+/// Length of the time in `55us`, `55us+:`, `55us!:`: behind it may stand a mark
+/// for how long the step before took (`trace_print_lat_context`,
+/// kernel/trace/trace_output.c, 6.12).
+fn microseconds(word: &[u8]) -> Option<usize> {
+    let digits = word.iter().position(|b| !b.is_ascii_digit()).filter(|&n| n > 0)?;
+    let mark = word[digits..].strip_prefix(b"us")?;
+    let mark = mark.strip_suffix(b":").unwrap_or(mark);
+    (mark.len() <= 1).then_some(digits + 2)
+}
+
+/// CPU and flags in one word, `3d..1`, behind `COMM-PID`: the latency format.
+/// Where the task ends, where the word ends, and the CPU.
+fn latency_columns(line: &[u8]) -> Option<(usize, usize, u32)> {
+    let (mut at, mut task) = (0, None);
+    // A name may contain blanks, and a kernel log writes its time in front.
+    for _ in 0..12 {
+        at += line.get(at..)?.iter().position(|&b| b != b' ')?;
+        let begin = at;
+        at += line[at..].iter().position(|&b| b == b' ')?;
+        let word = &line[begin..at];
+        let digits = word.iter().position(|b| !b.is_ascii_digit()).unwrap_or(0);
+        let flags = &word[digits..];
+        if let Some(end) = task
+            && digits > 0
+            && (4..=7).contains(&flags.len())
+            && b".dDbBX".contains(&flags[0])
+            && flags.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'#' | b'*'))
+        {
+            return Some((end, at, u32::try_from(number(&word[..digits])?).ok()?));
+        }
+        let dash = word.iter().rposition(|&b| b == b'-');
+        task = dash.and_then(|d| number(&word[d + 1..])).map(|_| at);
     }
     None
 }
@@ -265,16 +332,26 @@ fn cpu_column(line: &[u8]) -> Option<(usize, usize, u32)> {
     }
 }
 
-/// `COMM-PID`, with or without a `(TGID)` column behind it.
+/// `COMM-PID`, with or without a `(TGID)` column behind it; perf's `COMM PID` and
+/// `COMM PID/TID`.
 fn task(column: &[u8]) -> Option<(&[u8], i32)> {
     let mut column = column.trim_ascii();
     if column.last() == Some(&b')') {
         let open = memchr::memrchr(b'(', column)?;
         column = column[..open].trim_ascii_end();
     }
-    let dash = column.iter().rposition(|&b| b == b'-')?;
-    let pid = number(&column[dash + 1..])?;
-    Some((&column[..dash], i32::try_from(pid).ok()?))
+    let dash = column.iter().rposition(|&b| b == b'-');
+    let found = dash.and_then(|d| Some((d, number(&column[d + 1..])?)));
+    let (end, pid) = match found {
+        Some(found) => found,
+        None => {
+            let blank = column.iter().rposition(|&b| b == b' ')?;
+            let word = &column[blank + 1..];
+            let tid = word.iter().position(|&b| b == b'/').map_or(word, |s| &word[s + 1..]);
+            (blank, number(tid)?)
+        }
+    };
+    Some((column[..end].trim_ascii_end(), i32::try_from(pid).ok()?))
 }
 
 fn number(digits: &[u8]) -> Option<i64> {
@@ -297,8 +374,11 @@ fn number(digits: &[u8]) -> Option<i64> {
 const POWERS: [i64; 10] =
     [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
 
-/// `123.456789` or `123456`.
+/// `123.456789`, `123456`, or `55us`.
 fn time(word: &[u8]) -> Option<(Ns, Unit)> {
+    if let Some(us) = word.strip_suffix(b"us") {
+        return Some((Ns(number(us)?.saturating_mul(1_000)), Unit::Seconds));
+    }
     let Some(dot) = word.iter().position(|&b| b == b'.') else {
         return Some((Ns(number(word)?), Unit::Ticks));
     };
@@ -311,14 +391,17 @@ fn time(word: &[u8]) -> Option<(Ns, Unit)> {
     Some((Ns(seconds.saturating_mul(1_000_000_000).saturating_add(ns)), Unit::Seconds))
 }
 
-/// How many events a loss line tells of: `CPU:2 [LOST 15 EVENTS]`, or
+/// CPU, and how many events a loss line tells of: `CPU:2 [LOST 15 EVENTS]`, or
 /// trace-cmd's `CPU:2 [15 EVENTS DROPPED]` and `CPU:2 [EVENTS DROPPED]`.
-pub fn lost(line: &[u8]) -> Option<Option<u64>> {
+pub fn lost(line: &[u8]) -> Option<(u32, Option<u64>)> {
     let line = line.trim_ascii();
-    if !line.starts_with(b"CPU:") {
-        return None;
-    }
     let open = memchr::memchr(b'[', line)?;
+    let cpu = number(line.strip_prefix(b"CPU:")?.get(..open - 4)?.trim_ascii());
+    let cpu = cpu.and_then(|n| u32::try_from(n).ok()).unwrap_or(u32::MAX);
+    Some((cpu, lost_count(line, open)?))
+}
+
+fn lost_count(line: &[u8], open: usize) -> Option<Option<u64>> {
     let inside = line[open + 1..].strip_suffix(b"]")?;
     let count = |word: &[u8]| number(word).and_then(|n| u64::try_from(n).ok());
     if let Some(rest) = inside.strip_prefix(b"LOST ") {
@@ -333,7 +416,8 @@ mod tests {
     use super::*;
 
     /// Lines as `trace` and `trace-cmd report` write them, and near misses.
-    const LINES: [&str; 9] = [
+    const LINES: [&str; 10] = [
+        "  <idle>-0       0d..1   155us]: cpu_idle: state=4294967295 cpu_id=0    the latency format, with a bracket for a mark",
         "      sleepgraph-1977  [002] ....    25.425076: device_pm_callback_start: sound pcmC0D7p, parent: card0, type [suspend]",
         "           <...>-160   [001] d...    25.425079: schedule_timeout_ret: (wait_for_completion+0xba/0x140) arg1=0x7f",
         "           <...>-160   [001] d..5.   25.425079: schedule_timeout_ret: (wait_for_completion+0xba/0x140) arg1=0x7f",

@@ -8,7 +8,7 @@
 mod callback;
 pub(crate) mod line;
 
-use crate::event::{EventSink, Fan, Stamp, TraceEvent, is_side_event};
+use crate::event::{EventSink, Fan, Kind, Stamp, TraceEvent, Unused, is_side_event};
 use crate::track::Tracker;
 use dormouse_model::loss::{Losses, Severity};
 use dormouse_model::time::Ns;
@@ -37,7 +37,7 @@ pub fn events(bytes: &[u8], sink: &mut dyn EventSink, losses: &mut Losses) {
     let mut plain = Plain { sink, last: Ns::ZERO, damaged: 0 };
     let unread = scan(bytes, &mut plain);
     let Plain { sink, damaged, .. } = plain;
-    sink.unused(unread.unused);
+    unread.unused.tell(sink);
     let advice = "lines of known events that cannot be understood: compare them with the original";
     losses.add("damaged_line", damaged + unread.columns, Severity::Warning, advice, None);
 }
@@ -63,7 +63,7 @@ pub fn assemble(bytes: &[u8], scanned: Scanned<'_>, tracker: &mut Tracker) {
     for item in scanned.items {
         match item {
             Item::Event { line, at, event } => assembler.event(&line, at, event),
-            Item::Lost { count, at } => assembler.lost(count, at),
+            Item::Lost { cpu, count, at } => assembler.lost(cpu, count, at),
             Item::Platform { rest, at } => assembler.platform(rest, at),
             Item::Damaged { cut, at } => assembler.damaged(cut, at),
         }
@@ -76,7 +76,7 @@ trait Take<'a> {
     /// Whether events of this name beside system sleep are.
     fn wants(&self, name: &[u8]) -> bool;
     fn event(&mut self, line: &Line<'a>, at: u64, event: TraceEvent<'a>);
-    fn lost(&mut self, count: Option<u64>, at: u64);
+    fn lost(&mut self, cpu: u32, count: Option<u64>, at: u64);
     /// What stands behind `# platform-`.
     fn platform(&mut self, rest: &'a [u8], at: u64);
     /// An event that cannot be understood; `cut` if the input ends in it.
@@ -90,8 +90,8 @@ impl<'a> Take<'a> for Vec<Item<'a>> {
     fn event(&mut self, line: &Line<'a>, at: u64, event: TraceEvent<'a>) {
         self.push(Item::Event { line: *line, at, event });
     }
-    fn lost(&mut self, count: Option<u64>, at: u64) {
-        self.push(Item::Lost { count, at });
+    fn lost(&mut self, cpu: u32, count: Option<u64>, at: u64) {
+        self.push(Item::Lost { cpu, count, at });
     }
     fn platform(&mut self, rest: &'a [u8], at: u64) {
         self.push(Item::Platform { rest, at });
@@ -105,7 +105,7 @@ impl<'a> Take<'a> for Vec<Item<'a>> {
 #[derive(Clone, Copy, Debug)]
 enum Item<'a> {
     Event { line: Line<'a>, at: u64, event: TraceEvent<'a> },
-    Lost { count: Option<u64>, at: u64 },
+    Lost { cpu: u32, count: Option<u64>, at: u64 },
     Platform { rest: &'a [u8], at: u64 },
     Damaged { cut: bool, at: u64 },
 }
@@ -118,7 +118,7 @@ struct Unread {
     /// Those among them that are events but for their columns.
     columns: u64,
     /// Events that nobody wants.
-    unused: u64,
+    unused: Unused,
 }
 
 impl Unread {
@@ -148,15 +148,15 @@ fn scan<'a>(bytes: &'a [u8], out: &mut impl Take<'a>) -> Unread {
             continue;
         }
         let Some(raw) = columns.scan(line) else {
-            if let Some(count) = line::lost(line) {
-                out.lost(count, at);
+            if let Some((cpu, count)) = line::lost(line) {
+                out.lost(cpu, count, at);
             } else if !line.trim_ascii().is_empty() && !line.starts_with(b"cpus=") {
                 unread.add(at);
             }
             continue;
         };
         match interesting(&raw, out) {
-            Interest::None => unread.unused += 1,
+            Interest::None => unread.unused.add(Kind::of(raw.event), 1),
             Interest::Damaged => out.damaged(end.is_none(), at),
             Interest::Event(event) => match raw.line() {
                 Some(line) => out.event(&line, at, event),
@@ -192,9 +192,9 @@ impl Assembler<'_> {
     }
 
     fn finish(self, unread: &Unread) {
-        self.tracker.unused(unread.unused);
+        unread.unused.tell(self.tracker);
         if let Some(others) = self.others {
-            others.unused(unread.unused);
+            unread.unused.tell(others);
         }
         let losses = self.tracker.losses();
         losses.add(
@@ -249,9 +249,9 @@ impl<'a> Take<'a> for Assembler<'_> {
         Fan(&mut [&mut *self.tracker, &mut **others]).event(stamp, event);
     }
 
-    fn lost(&mut self, count: Option<u64>, at: u64) {
+    fn lost(&mut self, cpu: u32, count: Option<u64>, at: u64) {
         let time = Ns::ZERO.max(self.last);
-        let stamp = Stamp { time, pid: 0, comm: b"", cpu: u32::MAX, at };
+        let stamp = Stamp { time, pid: 0, comm: b"", cpu, at };
         self.tracker.event(stamp, TraceEvent::Lost { count });
         if let Some(others) = &mut self.others {
             others.event(stamp, TraceEvent::Lost { count });
@@ -290,14 +290,14 @@ impl<'a> Take<'a> for Plain<'_> {
     fn event(&mut self, line: &Line<'a>, at: u64, event: TraceEvent<'a>) {
         self.last = line.time;
         if !self.sink.wants(event.name()) {
-            return self.sink.unused(1);
+            return self.sink.unused(Kind::of(event.name()), 1);
         }
         let (time, pid, comm, cpu) = (line.time, line.pid, line.comm, line.cpu);
         self.sink.event(Stamp { time, pid, comm, cpu, at }, event);
     }
 
-    fn lost(&mut self, count: Option<u64>, at: u64) {
-        let stamp = Stamp { time: self.last, pid: 0, comm: b"", cpu: u32::MAX, at };
+    fn lost(&mut self, cpu: u32, count: Option<u64>, at: u64) {
+        let stamp = Stamp { time: self.last, pid: 0, comm: b"", cpu, at };
         self.sink.event(stamp, TraceEvent::Lost { count });
     }
 

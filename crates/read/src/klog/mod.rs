@@ -63,7 +63,7 @@ pub enum Item<'a> {
     Record(Record<'a>),
     /// Another boot begins here.
     Boot,
-    /// `grep` left lines out before the record that follows (`--`).
+    /// `grep` (`--`) or a person (`...`) left lines out before the record that follows.
     LeftOut,
     /// A message that stood there just before.
     Doubled(Record<'a>),
@@ -122,7 +122,7 @@ pub fn records(bytes: &[u8], take: &mut dyn FnMut(Item<'_>, u64)) {
             line
         };
         match line.trim_ascii() {
-            b"--" => left_out = timed.then_some(at),
+            l if b"--" == l || elided(l) => left_out = timed.then_some(at),
             b"" => {}
             // `-- Boot 0123… --` and the older `-- Reboot --` of a journal.
             l if l.starts_with(b"-- Boot ") || l == b"-- Reboot --" => take(Item::Boot, at),
@@ -130,6 +130,10 @@ pub fn records(bytes: &[u8], take: &mut dyn FnMut(Item<'_>, u64)) {
                 for piece in Pieces(Some(line)) {
                     let record = prefix::strip(piece);
                     timed = record.time.is_some();
+                    if timed && elided(record.text.trim_ascii()) {
+                        left_out = Some(at);
+                        continue;
+                    }
                     if let Some(at) = left_out.take().filter(|_| timed) {
                         take(Item::LeftOut, at);
                     }
@@ -143,6 +147,11 @@ pub fn records(bytes: &[u8], take: &mut dyn FnMut(Item<'_>, u64)) {
         }
     }
     whole(journal.finish(), at, take);
+}
+
+/// What people write where they left lines out.
+fn elided(text: &[u8]) -> bool {
+    matches!(text, b"..." | b"[...]" | b"...." | b"<snip>" | b"[snip]")
 }
 
 /// The records of one line: each begins at a time stamp of the kernel, the

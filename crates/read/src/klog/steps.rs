@@ -149,6 +149,18 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         }
         return true;
     }
+    // `pm_trace_notify`, drivers/base/power/trace.c: `generate_pm_trace` set the clock
+    // at every device, also at silent ones, and all ran on the main thread.
+    if memmem::find(text, b"incorrect RTC due to pm_trace").is_some() {
+        log.t.losses().add(
+            "pm_trace",
+            1,
+            Severity::Warning,
+            "pm_trace was on, so the kernel set the clock at every device, which takes most of the time between callbacks: write 0 to /sys/power/pm_trace and record again",
+            None,
+        );
+        return true;
+    }
     if text.starts_with(b"OOM killer disabled") {
         settle(log, stamp);
     } else if text.starts_with(b"OOM killer enabled") {

@@ -90,7 +90,7 @@ impl<'a> PerfettoTrace<'a> {
 
     /// Hands all events to `sink` in order of time.
     pub fn events(mut self, sink: &mut dyn EventSink, losses: &mut Losses) {
-        sink.unused(self.found.unused());
+        self.found.unused().tell(sink);
         events::emit(&mut self.found, self.file, sink, losses);
     }
 }

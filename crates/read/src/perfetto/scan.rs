@@ -7,6 +7,7 @@
 
 use super::text;
 use super::wire::{Fields, Value, packed, put_bytes, put_number};
+use crate::event::Unused;
 use dormouse_model::loss::{Losses, Severity};
 use std::collections::HashMap;
 use std::io::Read;
@@ -23,6 +24,8 @@ pub const CALLBACK_START: u32 = 504;
 pub const CALLBACK_END: u32 = 505;
 /// An event that the recording Perfetto did not know by number.
 pub const GENERIC: u32 = 327;
+/// `sched_switch`, which compact scheduler events are rebuilt as.
+const SCHED_SWITCH: u32 = 4;
 
 /// What a pass over the trace looks for.
 #[derive(Clone, Debug)]
@@ -86,8 +89,11 @@ pub struct Found {
     pub release: Vec<u8>,
     /// Whether a full `suspend_resume` was among the events.
     pub has_steps: bool,
-    /// Events in the file.
-    seen: u64,
+    /// Events in the file, by the place of their number in [`text`]; the last
+    /// place is for all others.
+    seen: Vec<u64>,
+    /// Those of them that were listed, or would have been if there were room.
+    taken: Vec<u64>,
     side: usize,
     side_bytes: usize,
     /// The task each CPU switched to last, for compact scheduler events.
@@ -109,10 +115,14 @@ impl Found {
         data.get(at..at.checked_add(item.len as usize)?)
     }
 
-    /// Events that were passed.
-    pub fn unused(&self) -> u64 {
-        let listed = self.items.iter().filter(|i| i.len != LOST).count();
-        self.seen.saturating_sub(listed as u64)
+    /// Events that were passed because nobody wants them.
+    pub fn unused(&self) -> Unused {
+        let mut unused = Unused::default();
+        for (i, seen) in self.seen.iter().enumerate() {
+            let taken = self.taken.get(i).copied().unwrap_or(0);
+            unused.add(text::kind(i), seen.saturating_sub(taken));
+        }
+        unused
     }
 
     /// Where in the file an item is; 0 if it was compressed.
@@ -275,13 +285,16 @@ fn event(
     let time = time?;
     match look {
         Look::Power => {
-            found.seen += 1;
+            count(&mut found.seen, kind);
             name_threads(kind, body, found);
             let power = matches!(
                 kind,
                 SUSPEND_RESUME | SUSPEND_RESUME_MINIMAL | CALLBACK_START | CALLBACK_END
             ) || kind == GENERIC && is_power_generic(body);
             found.has_steps |= kind == SUSPEND_RESUME || kind == GENERIC && power;
+            if power {
+                count(&mut found.taken, kind);
+            }
             let held = found.arena.len() + found.items.len() * size_of::<Item>();
             if power && held > MAX_HELD {
                 let advice = "more device callbacks than can be held; cut the trace in pieces";
@@ -293,11 +306,21 @@ fn event(
         Look::Side { times, wanted, all_times } => {
             let place_of = text::place(kind).filter(|&i| wanted.get(i).copied().unwrap_or(false));
             if times.contains(&time) && place_of.is_some() {
+                count(&mut found.taken, kind);
                 list_side(e, time, cpu, place, (found, *all_times), losses);
             }
         }
     }
     Some(time)
+}
+
+/// One more event of this number.
+fn count(list: &mut Vec<u64>, number: u32) {
+    let place = text::place(number).unwrap_or(text::OTHERS);
+    if list.len() <= place {
+        list.resize(text::OTHERS + 1, 0);
+    }
+    list[place] += 1;
 }
 
 /// Whether a generic event is one of power management.
@@ -334,7 +357,10 @@ fn list_side(
     let times = if all_times { MORE_AT_ALL_TIMES } else { 1 };
     if found.side >= MAX_SIDE * times || found.side_bytes + bytes > MAX_SIDE_BYTES * times {
         let advice = "more scheduler, workqueue or block events than are kept: record fewer kinds";
-        losses.add("side_events_dropped", 1, Severity::Info, advice, None);
+        // Beside system sleep they are a help; where they were asked for, they are
+        // what was recorded.
+        let severity = if all_times { Severity::Warning } else { Severity::Info };
+        losses.add("side_events_dropped", 1, severity, advice, None);
         return;
     }
     found.side += 1;
@@ -440,11 +466,11 @@ fn compact(c: &[u8], cpu: u32, look: &Look, found: &mut Found, losses: &mut Loss
         let name = name.unwrap_or_default();
         match look {
             Look::Power => {
-                found.seen += 1;
+                count(&mut found.seen, SCHED_SWITCH);
                 name_thread(pid, name, found);
             }
             Look::Side { times, wanted, all_times } => {
-                let switch = text::place(4).and_then(|i| wanted.get(i)).copied();
+                let switch = text::place(SCHED_SWITCH).and_then(|i| wanted.get(i)).copied();
                 if switch != Some(true) {
                     continue;
                 }
@@ -452,6 +478,7 @@ fn compact(c: &[u8], cpu: u32, look: &Look, found: &mut Found, losses: &mut Loss
                 if !times.contains(&time) {
                     continue;
                 }
+                count(&mut found.taken, SCHED_SWITCH);
                 let Some((prev, prev_prio, prev_name)) = before else { continue };
                 let mut body = Vec::new();
                 put_bytes(&mut body, 1, &prev_name);

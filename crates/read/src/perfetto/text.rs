@@ -5,6 +5,7 @@
 //! `FtraceEvent` and those of its own fields are fixed by its public protos.
 
 use super::wire::Fields;
+use crate::event::Kind;
 use std::collections::HashMap;
 use std::io::Write;
 
@@ -69,6 +70,14 @@ const EVENTS: [(u32, &str, &str); 42] = [
 /// Name and text template of an event that is kept.
 pub fn find(number: u32) -> Option<(&'static str, &'static str)> {
     place(number).map(|i| (EVENTS[i].1, EVENTS[i].2))
+}
+
+/// The place after the last, for events that the list does not have.
+pub const OTHERS: usize = EVENTS.len();
+
+/// The part of the kernel that the event at a place is of.
+pub fn kind(place: usize) -> Kind {
+    EVENTS.get(place).map_or(Kind::Unknown, |e| Kind::of(e.1.as_bytes()))
 }
 
 /// The place of an event in the list, by its number in `FtraceEvent`.

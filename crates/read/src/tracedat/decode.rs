@@ -6,7 +6,7 @@ use super::printfmt::{self, Lookup, Machine, Printer};
 use super::sections::unpacked;
 use super::symbols::Symbols;
 use super::unpack::Budget;
-use crate::event::{EventSink, Stamp, TraceEvent};
+use crate::event::{self, EventSink, Stamp, TraceEvent};
 use dormouse_model::loss::{Losses, Severity};
 use dormouse_model::phase::PmEvent;
 use dormouse_model::time::Ns;
@@ -45,6 +45,8 @@ pub struct Decoder<'a> {
     offset: i64,
     /// Format and plan by event number.
     plans: Vec<Option<(EventFormat, Plan)>>,
+    /// What those without a plan are of.
+    unwanted: HashMap<u16, event::Kind>,
     comms: HashMap<i32, Box<[u8]>>,
     names: NameTables<'a>,
     text: Vec<u8>,
@@ -100,6 +102,7 @@ impl<'a> Decoder<'a> {
             common_pid: header.common_pid.clone(),
             offset: header.offset,
             plans,
+            unwanted: core::mem::take(&mut header.unwanted),
             comms: core::mem::take(&mut header.comms),
             names: NameTables { texts: core::mem::take(&mut header.texts), symbols },
             text: Vec::new(),
@@ -128,7 +131,8 @@ impl<'a> Decoder<'a> {
         let endian = self.machine.endian;
         let id = self.common_type.number(endian, record).unwrap_or(0) as u16;
         let Some(Some((format, plan))) = self.plans.get(usize::from(id)) else {
-            return sink.unused(1);
+            let kind = self.unwanted.get(&id).copied().unwrap_or(event::Kind::Unknown);
+            return sink.unused(kind, 1);
         };
         let Some(pid) = self.common_pid.number(endian, record) else {
             return count_short(losses, at);

@@ -115,6 +115,12 @@ pub fn name_of(text: &[u8]) -> Option<&[u8]> {
     line.strip_prefix(b"name:").map(<[u8]>::trim_ascii)
 }
 
+/// The number in a format text, without reading the rest.
+pub fn id_of(text: &[u8]) -> Option<u16> {
+    let line = text.split(|&b| b == b'\n').find_map(|l| l.strip_prefix(b"ID:"))?;
+    core::str::from_utf8(line).ok()?.trim().parse().ok()
+}
+
 /// Reads a format text; `None` if it has no name or no number.
 pub fn parse(text: &[u8]) -> Option<EventFormat> {
     let (mut name, mut id, mut print) = (None, None, String::new());

@@ -8,6 +8,7 @@ use super::bytes::{Cursor, Endian};
 use super::format::{self, EventFormat, Field, Kind};
 use super::unpack::{Codec, UnpackError};
 use super::{TraceDatError, sections};
+use crate::event;
 use dormouse_model::loss::{Losses, Severity};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -66,6 +67,8 @@ pub struct Header<'a> {
     pub page: PageFormat,
     /// Formats of the events we read.
     pub events: Vec<EventFormat>,
+    /// What the others are of, by their numbers.
+    pub unwanted: HashMap<u16, event::Kind>,
     /// `common_type`, the same in every record.
     pub common_type: Field,
     /// `common_pid`.
@@ -146,6 +149,7 @@ pub fn read<'a>(
         endian: c.endian,
         page: PageFormat { timestamp: 0, commit: 8, long, data: 8 + long, size: page_size },
         events: Vec::new(),
+        unwanted: HashMap::new(),
         common_type: number_field("common_type", 0, 2, false),
         common_pid: number_field("common_pid", 4, 4, true),
         texts: HashMap::new(),
@@ -401,7 +405,11 @@ pub fn read_event_formats(
                 take_common(text, header);
                 first = false;
             }
-            if !format::name_of(text).is_some_and(wants) {
+            let name = format::name_of(text);
+            if !name.is_some_and(wants) {
+                let of =
+                    name.zip(format::id_of(text)).map(|(name, id)| (id, event::Kind::of(name)));
+                header.unwanted.extend(of);
                 continue;
             }
             match format::parse(text) {

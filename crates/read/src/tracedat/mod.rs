@@ -26,7 +26,7 @@ mod sections;
 mod symbols;
 mod unpack;
 
-use crate::event::{EventSink, Fan, Kind, is_side_event};
+use crate::event::{EventSink, Fan, of_system_sleep};
 use crate::track::Tracker;
 use dormouse_model::loss::{Losses, Severity};
 use std::borrow::Cow;
@@ -102,11 +102,6 @@ pub fn is_trace_dat(head: &[u8]) -> bool {
     head.starts_with(header::MAGIC)
 }
 
-/// Whether events of this name are of use for system sleep.
-pub fn is_kept(name: &[u8]) -> bool {
-    Kind::of(name) == Kind::Power || is_side_event(name)
-}
-
 /// Reads a whole file into cycles. A file that cannot be read at all is a loss
 /// like any other damage.
 pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
@@ -120,7 +115,8 @@ pub fn parse_with(bytes: &[u8], tracker: &mut Tracker, others: &mut dyn EventSin
 
 fn whole(bytes: &[u8], tracker: &mut Tracker, mut others: Option<&mut dyn EventSink>) {
     let mut losses = Losses::default();
-    let wants = |name: &[u8]| is_kept(name) || others.as_ref().is_some_and(|o| o.wants(name));
+    let wants =
+        |name: &[u8]| of_system_sleep(name) || others.as_ref().is_some_and(|o| o.wants(name));
     match TraceDat::open_for(bytes, &wants, &mut losses) {
         Ok(file) => {
             let info = file.info().clone();
@@ -159,7 +155,7 @@ impl<'a> TraceDat<'a> {
     /// # Errors
     /// If the file is another one, or its tables are cut or damaged.
     pub fn open(data: &'a [u8], losses: &mut Losses) -> Result<TraceDat<'a>, TraceDatError> {
-        TraceDat::open_for(data, &is_kept, losses)
+        TraceDat::open_for(data, &of_system_sleep, losses)
     }
 
     /// The same, for events that somebody `wants`.

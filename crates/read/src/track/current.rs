@@ -3,7 +3,7 @@
 use super::devices::DeviceKey;
 use super::threads::{MAX_OPEN, Threads};
 use super::{CycleNote, Kind, MAX_CYCLES, Tracker, finish, rules};
-use crate::event::Stamp;
+use crate::event::{self, Stamp};
 use dormouse_model::complete::LostKind;
 use dormouse_model::cycle::{Callback, Cycle, Mode, PhaseSpan, SideEvent};
 use dormouse_model::device::DeviceId;
@@ -367,7 +367,7 @@ impl Tracker {
     /// Keeps an event beside the callbacks, as far as memory allows.
     pub fn side_event(&mut self, stamp: &Stamp<'_>, name: &[u8], text: &[u8]) {
         let Some(c) = self.current.as_deref_mut().filter(|c| !c.over) else {
-            self.unused_events = self.unused_events.saturating_add(1);
+            self.unused.add(event::Kind::of(name), 1);
             return;
         };
         let known = self.names.len();

@@ -251,7 +251,8 @@ pub fn capture(mut t: Tracker) -> Capture {
     find_parents(&mut t);
     prove_async(&mut t);
     without_callbacks(&mut t);
-    let Tracker { names, machine, graph, done, ranked, losses, unused_events, .. } = t;
+    let Tracker { names, machine, graph, done, ranked, losses, unused, .. } = t;
+    let unused_events = unused.kinds().map(|(kind, count)| (kind.name(), count)).collect();
     Capture { names, machine, graph, cycles: done, ranked, losses, unused_events }
 }
 

@@ -16,7 +16,7 @@ mod threads;
 pub use current::{Call, CallRef};
 pub use devices::DeviceKey;
 
-use crate::event::{EventSink, Stamp, TraceEvent};
+use crate::event::{self, EventSink, Stamp, TraceEvent, Unused};
 use current::Current;
 use devices::Devices;
 use dormouse_model::capture::{Capture, Machine};
@@ -83,7 +83,7 @@ pub struct Tracker {
     serial: u64,
     side_events: usize,
     side_text: usize,
-    unused_events: u64,
+    unused: Unused,
 }
 
 impl Default for Tracker {
@@ -120,7 +120,7 @@ impl Tracker {
             serial: 0,
             side_events: 0,
             side_text: 0,
-            unused_events: 0,
+            unused: Unused::default(),
         }
     }
 
@@ -291,7 +291,7 @@ impl EventSink for Tracker {
         sink::event(self, stamp, event);
     }
 
-    fn unused(&mut self, count: u64) {
-        self.unused_events = self.unused_events.saturating_add(count);
+    fn unused(&mut self, kind: event::Kind, count: u64) {
+        self.unused.add(kind, count);
     }
 }
