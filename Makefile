@@ -106,6 +106,11 @@ idle-tables: ## Idle states of recorded machines: docs/validation/idle.md
 	$(CARGO) build -q --release -p dormouse
 	@tools/idle-tables >docs/validation/idle.md
 
+.PHONY: storage-tables
+storage-tables: ## Requests of recorded machines, and loads beside kernels: docs/validation/storage.md
+	@tools/setup rust
+	@tools/prove storage
+
 .PHONY: fuzz
 fuzz: ## Fuzz every reader (MINUTES=1 per target)
 	@tools/setup fuzz
@@ -142,7 +147,7 @@ lab-repeat: guest build ## Boot each kernel ten times and count recordings that 
 	@tools/lab-repeat $(BOOTS)
 
 .PHONY: record-guest
-record-guest: ## Kill the recorder at every step in a guest, and restore (KERNEL=6.12)
+record-guest: ## Kill the recorder at every step of a sleep (every 7th awake) in a guest, and restore
 	@tools/setup static lab
 	@tools/check-restore $(or $(KERNEL),6.12)
 

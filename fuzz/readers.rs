@@ -17,7 +17,7 @@ use std::path::Path;
 pub type Reader = (&'static str, fn(&[u8]));
 
 /// Every reader.
-pub const ALL: [Reader; 11] = [
+pub const ALL: [Reader; 12] = [
     ("container", container),
     ("ftrace", ftrace),
     ("pmgraph", pmgraph),
@@ -29,6 +29,7 @@ pub const ALL: [Reader; 11] = [
     ("board", board),
     ("any", any),
     ("idle", idle),
+    ("storage", storage),
 ];
 
 /// What the largest input may unpack to here: small, so that a bomb costs
@@ -73,6 +74,28 @@ pub fn idle(data: &[u8]) {
     let (files, _) = dormouse_read::idle::files::of_text(&String::from_utf8_lossy(data));
     dormouse_idle::realtime::check(&files, None, 10_000);
     dormouse_idle::contrast::contrast(&dormouse_idle::contrast::pairs(&r.snapshots));
+}
+
+/// Storage: traces, blktrace, blkparse, fio, tables of drives and clocks.
+pub fn storage(data: &[u8]) {
+    let r = dormouse_read::storage::read_bytes("fuzz", data);
+    for t in &r.traces {
+        for d in dormouse_storage::summary::summarise(&t.requests, &t.spans, t.watched) {
+            let shares: i64 = d.shares.iter().map(|s| s.total).sum();
+            assert_eq!(shares, d.total(), "the causes add up");
+            for x in &d.requests {
+                assert_eq!(Some(x.slices.total()), x.request.latency(), "the slices add up");
+            }
+            d.worst();
+        }
+    }
+    for d in &r.drives {
+        assert!(!d.states.is_empty());
+        d.doubts();
+    }
+    for t in &r.transitions {
+        t.stuck();
+    }
 }
 
 /// Text of ftrace.

@@ -1,11 +1,13 @@
 """Measures and prints; called by tools/bench-read."""
 
+import glob
 import os
 import re
 import resource
 import subprocess
 
 THROUGHPUT = os.environ["THROUGHPUT"]
+SHOW_JSON = os.environ["SHOW_JSON"]
 WORK = os.environ["WORK"]
 BASELINE = os.environ.get("BASELINE")
 SLEEPGRAPH = os.path.abspath("target/venv/bin/sleepgraph")
@@ -49,6 +51,12 @@ def instructions(file, binary=THROUGHPUT):
     except FileNotFoundError:
         return None
     return int(re.search(r"Collected : (\d+)", err).group(1))
+
+
+def shown(name, *files):
+    """Size and speed of show --json."""
+    out = subprocess.run([SHOW_JSON, *files], check=True, capture_output=True, text=True).stdout
+    print(f"show --json of {name}: {out.strip()}")
 
 
 def cpu_of(command, cwd):
@@ -129,6 +137,13 @@ def main():
             f"40,000 devices {few_ms:.0f} ms, 400,000 ({size / 1e6:.0f} MB) {many_ms:.0f} ms, "
             f"{size / many_ms / 1e3:.0f} MB/s: {many_ms / few_ms:.1f} times (bound 11.5){beside(1, many)}"
         )
+    for capture in sorted(glob.glob("captures/*.tar.gz")):
+        shown(os.path.basename(capture), capture)
+    if os.path.exists(whole):
+        shown("40 runs of a laptop", whole)
+    for devices in (40_000, 400_000):
+        for prepare in (True, False):
+            shown(f"{devices} devices", made(devices, prepare))
     small, large = made(500), made(10_000)
     a, b = instructions(small), instructions(large)
     if a and b:

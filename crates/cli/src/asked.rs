@@ -1,11 +1,14 @@
 //! The machine that `plan` and `tune` are asked about.
 
+use crate::terminal;
 use crate::verify::VerifyArgs;
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::failure::Usage;
 use dormouse_app::kernels::Now;
 use dormouse_app::machine::{self, Machine};
+use dormouse_board::assumed::Assumed;
+use dormouse_write::wording::assumed::assumed;
 use std::path::{Path, PathBuf};
 
 /// A machine, the kernel it runs and what that costs.
@@ -46,6 +49,11 @@ impl AskedArgs {
         Ok(())
     }
 
+    /// Whether an answer is wanted that the recording does not support.
+    pub fn force(&self) -> bool {
+        self.force
+    }
+
     /// Reads the machine and opens the laboratory.
     ///
     /// # Errors
@@ -57,8 +65,12 @@ impl AskedArgs {
 }
 
 /// What is assumed of the kernel, as lines under an answer: the guess, and what
-/// no kernel was held against.
+/// is verified on no kernel.
 pub fn kernel_notes(now: &Now) -> String {
-    let guess = now.guess().map(|g| format!("Assumed: {g} (--kernel V)."));
-    now.by.cautions().into_iter().chain(guess).map(|line| format!("\n{line}\n")).collect()
+    let mut list = now.by.cautions();
+    if now.guessed {
+        list.push(Assumed::NewestKernel(Some("--kernel V")));
+    }
+    let line = |a: &Assumed| format!("\n{}", terminal::wrapped(&assumed(a)));
+    list.iter().map(line).collect()
 }

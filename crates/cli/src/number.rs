@@ -43,6 +43,10 @@ impl Limit for u32 {
     const MOST: u32 = u32::MAX;
 }
 
+impl Limit for usize {
+    const MOST: usize = usize::MAX;
+}
+
 impl Limit for u64 {
     const MOST: u64 = u64::MAX;
 }

@@ -10,6 +10,7 @@ use dormouse_record::options::{Detail, Options, State, Wake};
 use dormouse_record::process::{CrashAt, is_root, stop_on_signal};
 use dormouse_record::recorder::{Progress, Watch};
 use dormouse_record::root::Root;
+use dormouse_write::text::page::Page;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -174,14 +175,26 @@ pub fn restore_on_panic(root: &Root, folder: &str) {
     }));
 }
 
-/// Prints steps as the shell commands that would do the same.
+/// Collects steps as the shell commands that would do the same.
 #[derive(Default)]
 pub struct Print {
     was: Option<String>,
+    lines: String,
     /// Changes that would be put back.
     pub knobs: usize,
     /// Writes.
     pub writes: usize,
+}
+
+impl Print {
+    /// Prints the answer as a comment, and the commands below it.
+    pub fn show(&self, answer: &str) {
+        let mut page = Page::new(false);
+        page.entry("# ", answer);
+        // Every line of a comment begins like the first.
+        let comment = page.finish().replace("\n  ", "\n# ");
+        say!("{comment}{}", self.lines.trim_end());
+    }
 }
 
 impl Observer for Print {
@@ -191,17 +204,17 @@ impl Observer for Print {
                 self.was = Some(old.clone());
                 self.knobs += 1;
             }
-            Step::Announce(Entry::MakeDir { .. }) => self.knobs += 1,
+            Step::Announce(Entry::MakeDir { .. } | Entry::Probe { .. }) => self.knobs += 1,
             Step::Write { path, value } => {
                 self.writes += 1;
                 let was = match self.was.take() {
                     Some(old) => format!("   # was {old:?}"),
                     None => String::new(),
                 };
-                say!("echo '{value}' > '{path}'{was}");
+                self.lines += &format!("echo '{value}' > '{path}'{was}\n");
             }
-            Step::MakeDir(path) => say!("mkdir '{path}'"),
-            Step::RemoveDir(path) => say!("rmdir '{path}'"),
+            Step::MakeDir(path) => self.lines += &format!("mkdir '{path}'\n"),
+            Step::RemoveDir(path) => self.lines += &format!("rmdir '{path}'\n"),
             Step::OpenJournal | Step::CloseJournal | Step::KeepJournal => {}
         }
         Ok(())

@@ -45,26 +45,6 @@ pub fn wrapped(text: &str) -> String {
     page.finish()
 }
 
-/// A command in lines of at most 80 columns; a word that is longer is not cut,
-/// because it would be another command.
-pub fn command(text: &str) -> String {
-    let mut out = String::new();
-    let mut used = 0;
-    for word in dormouse_write::text::safe(text).split(' ') {
-        let wide = dormouse_write::text::width(word);
-        if used > 0 && used + 1 + wide > dormouse_write::text::WIDTH {
-            out.push('\n');
-            used = 0;
-        } else if used > 0 {
-            out.push(' ');
-            used += 1;
-        }
-        out.push_str(word);
-        used += wide;
-    }
-    out + "\n"
-}
-
 /// Says on standard error that a file was written, and what can be done with it:
 /// standard output may be the input of another program.
 pub fn wrote(path: &std::path::Path, more: &str) {

@@ -8,6 +8,7 @@ mod decide_json;
 mod doctor;
 mod handover;
 mod hibernate;
+mod machine;
 mod manual;
 mod readme;
 mod record;
@@ -16,3 +17,7 @@ mod screens;
 mod show;
 mod show_real;
 mod words;
+
+/// Shared with the tests of the writer.
+#[path = "../../write/tests/rows.rs"]
+mod rows;

@@ -144,7 +144,10 @@ fn a_plan_hands_over_what_it_removes_and_names_what_is_in_the_way() {
     let out = dormouse(&["plan", "boards/am335x.board", "--kernel", "6.12", "--resume", "80ms"]);
     let said = text(&out);
     assert_eq!(out.status.code(), Some(4), "a budget that is not met is no success");
-    assert!(said.starts_with("Not possible: resume stays at 111.6 ms (budget 80.0 ms"), "{said}");
+    assert!(
+        said.starts_with("Not met with the 9 changes searched: resume stays at 111.6 ms"),
+        "{said}"
+    );
     let (_, after) = said.split_once("What remains the bottleneck").expect("what is in the way");
     let (way, withheld) = after.split_once("Left out").expect("what is withheld");
     assert!(way.contains("usb1 (usb)") && way.contains("109.00  resume"), "{said}");
@@ -161,8 +164,137 @@ fn a_plan_hands_over_what_it_removes_and_names_what_is_in_the_way() {
         "4a100000.ethernet=50ms",
     ]);
     assert!(!text(&out).contains("remove 4a100000.ethernet"), "{}", text(&out));
-    assert!(text(&out).starts_with("Not possible: 4a100000.ethernet (cpsw) ready after"));
+    let said = text(&out);
+    assert!(said.starts_with("Not met with the 8 changes searched: 4a100000.ethernet"), "{said}");
+    // Its own time is in the way, not that of the device that resume waits for,
+    // and no offer frees what must be ready.
+    let (_, after) = said.split_once("What remains the bottleneck").expect("what is in the way");
+    let (way, withheld) = after.split_once("Left out").expect("what is withheld");
+    assert!(way.contains("4a100000.ethernet") && !way.contains("usb1"), "{said}");
+    assert!(!withheld.contains("kept as asked"), "{said}");
+    let better = follow(&said);
+    assert!(better.starts_with("1 change would meet the budget"), "{better}");
     assert_eq!(dormouse(&["plan", "boards/am335x.board"]).status.code(), Some(2), "no budget");
+}
+
+/// What the last line of a screen leads to.
+fn follow(said: &str) -> String {
+    let (_, command) = said.rsplit_once("Next: dormouse ").expect("a next command");
+    let command = command.replace(" \\\n", " ").replace('\'', "");
+    let words: Vec<&str> = command.split_whitespace().collect();
+    text(&dormouse(&words))
+}
+
+#[test]
+fn not_possible_is_said_only_where_nothing_was_left_out() {
+    let board = ["plan", "boards/am335x.board", "--kernel", "6.12", "--resume", "40ms"];
+    let few = [&board[..], &["--offer", "*", "--candidates", "1"]].concat();
+    let said = text(&dormouse(&few));
+    assert!(said.starts_with("Not met with the 1 change searched: resume 111.6 ms ->"), "{said}");
+    assert!(!said.contains("best case"), "{said}");
+    assert!(said.trim_end().ends_with("--candidates 7"), "{said}");
+    assert_eq!(said.matches("--candidates").count(), 1, "given once: {said}");
+    let over = |text: &str| -> f64 {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let before = words.split(" ms over").next().unwrap_or_default().to_string();
+        before.rsplit(' ').next().and_then(|n| n.parse().ok()).expect("how far over")
+    };
+    let better = follow(&said);
+    assert!(over(&better) < over(&said), "{better}");
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("one.board");
+    std::fs::write(&path, "board 1\ncpus 2\ndevice screen resume=300ms\n").expect("written");
+    let ask = ["plan", path.to_str().expect("a path"), "--kernel", "6.12"];
+    let kinds = ["--ready", "screen=100ms", "--change", "remove,async,defer,speedup"];
+    let said = text(&dormouse(&[&ask[..], &kinds[..2]].concat()));
+    assert!(said.starts_with("Not met") && !said.contains("best case"), "{said}");
+    let said = text(&dormouse(&[&ask[..], &kinds[..]].concat()));
+    assert!(said.starts_with("Not possible: screen ready after"), "{said}");
+    assert!(said.contains("Even in the"), "{said}");
+}
+
+#[test]
+fn more_candidates_meet_the_budget_of_a_real_laptop() {
+    let data = std::env::var("DORMOUSE_DATA").unwrap_or_else(|_| "../shared/data".into());
+    let log = root().join(data).join("logs/real/xps13-9360-sleepgraph-2020-06-29.txt.gz");
+    if !log.exists() {
+        println!("SKIPPED: {} is absent (set DORMOUSE_DATA)", log.display());
+        return;
+    }
+    // Machines that explain this log answer differently: plan asks for --force.
+    let log = log.to_str().expect("a path");
+    let said = text(&dormouse(&["plan", log, "--resume", "300ms", "--force"]));
+    assert!(said.starts_with("Not met with the 12 changes searched: resume"), "{said}");
+    let better = follow(&said);
+    assert!(better.starts_with("3 changes would meet the budget"), "{better}");
+    assert!(better.contains("You lose: the network at phy0."), "{better}");
+}
+
+#[test]
+fn a_plan_says_what_the_machine_loses() {
+    let board = ["plan", "boards/am335x.board", "--kernel", "6.12", "--resume", "40ms"];
+    let said = text(&dormouse(&[&board[..], &["--offer", "*"]].concat()));
+    assert!(said.contains("You lose: wake-up by 0-0024,"), "{said}");
+    assert!(said.contains("You lose: root file system (48060000.mmc,"), "{said}");
+    assert!(said.contains("You lose: the network at 4a100000.ethernet, eth0."), "{said}");
+    assert!(!said.contains("does not name the root disk"), "{said}");
+    let capture = ["plan", "captures/am335x-6.12.tar.gz", "--resume", "30ms", "--offer", "usb1"];
+    let words = text(&dormouse(&capture)).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("does not name the root disk: check that it is not on"), "{words}");
+    assert!(words.contains("mmcblk0"), "{words}");
+}
+
+#[test]
+fn predict_leads_to_a_plan_that_may_do_what_was_predicted() {
+    let ask = ["predict", "captures/am335x-6.12.tar.gz", "--without", "usb1", "--samples", "0"];
+    let said = text(&dormouse(&ask));
+    assert!(said.trim_end().ends_with("--offer usb1"), "{said}");
+    let plan = follow(&said);
+    assert!(plan.starts_with("1 change would meet the budget"), "{plan}");
+    assert!(plan.contains("You lose: wake-up by usb1."), "{plan}");
+}
+
+/// The flags that the first line counts save what it says when they are set,
+/// and the rows of the table add up to it.
+#[test]
+fn tune_counts_the_flags_that_give_its_saving() {
+    for file in ["boards/am335x.board", LAPTOP_612] {
+        let kernel = if file == LAPTOP_612 { "6.12" } else { "7.3" };
+        let ask = ["tune", file, "--kernel", kernel];
+        let said = text(&dormouse(&ask));
+        let json = dormouse(&[&ask[..], &["--json"]].concat());
+        let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+        let flips = json["flips"].as_array().expect("flips");
+        assert!(said.starts_with(&format!("{} flags together (", flips.len())), "{said}");
+        let (_, table) = said.split_once("\nDevice ").expect("a table");
+        let (rows, rest) = table.split_once("\nalone: ").expect("its end");
+        let last = |l: &str| l.split_whitespace().last().and_then(|n| n.parse::<f64>().ok());
+        let mut sum: f64 = rows.lines().skip(1).filter_map(last).sum();
+        let more = rest.lines().nth(1).filter(|l| l.contains(" more together"));
+        let before_ms = |l: &str| l.split(" ms").next().and_then(last);
+        sum += more.and_then(before_ms).unwrap_or(0.0);
+        let half = |at: &str, what: &str| json[at][what].as_f64().expect("a time") / 1e6;
+        let both = |at: &str| half(at, "suspend_ns") + half(at, "resume_ns");
+        let gain = both("before") - both("after");
+        assert!((sum - gain).abs() < 0.05, "{file}: {sum} of {gain}: {said}");
+        assert!(said.split_whitespace().any(|w| w == format!("{gain:.2}")), "{gain}: {said}");
+
+        let mut predict: Vec<&str> = vec!["predict", file, "--from-kernel", kernel, "--json"];
+        predict.extend(["--samples", "0"]);
+        for f in flips {
+            let to = f["async"] == serde_json::Value::Bool(true);
+            let name = f["device"].as_str().expect("a name");
+            predict.extend([if to { "--async" } else { "--sync" }, name]);
+        }
+        let out = dormouse(&predict);
+        let json: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+        let half = |at: &str, what: &str| json[at][what].as_f64().expect("a time") / 1e6;
+        let both = |at: &str| half(at, "suspend_ns") + half(at, "resume_ns");
+        let saved = both("before") - both("after");
+        // A name may be that of several devices.
+        assert!((saved - gain).abs() < 0.1 * gain, "{file}: {saved} of {gain}");
+    }
 }
 
 #[test]

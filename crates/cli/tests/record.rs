@@ -9,7 +9,7 @@ use std::path::Path;
 
 const DEVICE: &str = "sys/devices/platform/a";
 
-fn tree() -> tempfile::TempDir {
+pub fn tree() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (path, text) in [
         ("proc/sys/kernel/random/boot_id", "b1\n"),
@@ -51,7 +51,7 @@ fn files(dir: &tempfile::TempDir) -> BTreeMap<String, String> {
     out
 }
 
-fn dormouse(dir: &tempfile::TempDir, args: &[&str]) -> Command {
+pub fn dormouse(dir: &tempfile::TempDir, args: &[&str]) -> Command {
     let mut c = Command::cargo_bin("dormouse").unwrap();
     c.current_dir(dir.path()).args(args).arg("--root").arg(dir.path());
     c
@@ -182,7 +182,10 @@ fn killed_for_real_and_restored_by_the_command() {
         changed += usize::from(files(&dir)["sys/kernel/tracing/saved_cmdlines_size"] == "4096");
         dormouse(&dir, &["restore"]).assert().success();
         assert_eq!(files(&dir), before, "killed before step {step}");
-        dormouse(&dir, &["restore"]).assert().success().stdout("nothing to put back\n");
+        dormouse(&dir, &["restore"])
+            .assert()
+            .success()
+            .stdout("Nothing to put back: no recorder was killed here.\n");
     }
     assert!(changed > 1, "the recorder was always killed before its first change");
 }
@@ -216,7 +219,7 @@ fn board(dir: &tempfile::TempDir, devpath: &str) -> String {
 }
 
 /// `tune --apply` on the tree, whose device is made synchronous first.
-fn apply(dir: &tempfile::TempDir, devpath: &str, more: &[&str]) -> Command {
+pub fn apply(dir: &tempfile::TempDir, devpath: &str, more: &[&str]) -> Command {
     fs::write(dir.path().join(DEVICE).join("power/async"), "disabled\n").unwrap();
     let board = board(dir, devpath);
     let mut args = vec!["tune", &board, "--bold", "--deny", "b", "--kernel", "6.12", "--apply"];
@@ -224,7 +227,7 @@ fn apply(dir: &tempfile::TempDir, devpath: &str, more: &[&str]) -> Command {
     dormouse(dir, &args)
 }
 
-const A: &str = "/devices/platform/a";
+pub const A: &str = "/devices/platform/a";
 
 #[test]
 fn apply_shows_every_write_first() {
@@ -241,7 +244,7 @@ fn apply_shows_every_write_first() {
         .assert()
         .failure()
         .stdout(predicate::str::contains(flag))
-        .stderr(predicate::str::contains("would test suspending 22 times: add --yes"));
+        .stderr(predicate::str::contains("add --yes to test suspending 22 times"));
     assert_eq!(files(&dir), before);
 }
 
@@ -307,14 +310,17 @@ fn kept_flags_are_put_back_when_asked() {
         \"old\":\"disabled\",\"new\":\"enabled\"}\n";
     fs::write(run.join("kept-1"), journal).unwrap();
     dormouse(&dir, &["restore"]).assert().success().stdout(
-        predicate::str::contains("nothing to put back\n")
-            .and(predicate::str::contains("1 setting of `tune --apply` kept")),
+        predicate::str::contains("Nothing to put back")
+            .and(predicate::str::contains("1 setting that `tune --apply` kept stays set")),
     );
     assert_eq!(files(&dir)["sys/devices/platform/a/power/async"], "enabled");
     dormouse(&dir, &["restore", "--kept"])
         .assert()
         .success()
-        .stdout("/sys/devices/platform/a/power/async = disabled\n");
+        .stdout(predicate::str::contains("  /sys/devices/platform/a/power/async = disabled\n"));
     assert_eq!(files(&dir)["sys/devices/platform/a/power/async"], "disabled");
-    dormouse(&dir, &["restore", "--kept"]).assert().success().stdout("nothing to put back\n");
+    dormouse(&dir, &["restore", "--kept"])
+        .assert()
+        .success()
+        .stdout("Nothing to put back: no recorder was killed here.\n");
 }

@@ -41,6 +41,15 @@ pub fn median(sample: &[f64]) -> f64 {
     quantile(&sorted(sample), 0.5)
 }
 
+/// The median of whole numbers, such as times, which are put in order; of two in
+/// the middle, what `mean` makes of the lower and the higher. `None` without any.
+pub fn middle<T: Copy + Ord>(values: &mut [T], mean: impl Fn(T, T) -> T) -> Option<T> {
+    values.sort_unstable();
+    let last = values.len().checked_sub(1)?;
+    let (low, high) = (values[last / 2], values[last.div_ceil(2)]);
+    Some(if last % 2 == 0 { low } else { mean(low, high) })
+}
+
 /// Median absolute deviation from the median, unscaled: the spread that a few
 /// outliers do not move.
 pub fn median_absolute_deviation(sample: &[f64]) -> f64 {
@@ -61,6 +70,14 @@ mod tests {
         assert!((quantile(&s, 0.5) - 3.0).abs() < 1e-12);
         assert!((quantile(&s, 0.95) - 7.4).abs() < 1e-12);
         assert!(quantile(&[], 0.5).is_nan());
+    }
+
+    #[test]
+    fn the_middle_of_two_is_their_mean() {
+        let mean = |low: i32, high: i32| low + (high - low) / 2;
+        assert_eq!(middle(&mut [9, 1, 4], mean), Some(4));
+        assert_eq!(middle(&mut [9, 2, 1, 4], mean), Some(3));
+        assert_eq!(middle(&mut [], mean), None);
     }
 
     #[test]

@@ -15,7 +15,8 @@ use dormouse_model::time::Ns;
 use dormouse_read::udev::Imported;
 use dormouse_write::board::described;
 use dormouse_write::text::safe;
-use dormouse_write::wording::next::{next, word};
+use dormouse_write::wording::assumed::sentences;
+use dormouse_write::wording::next::{next, typed};
 use dormouse_write::wording::plural;
 use std::fs;
 use std::io::{self, Read as _};
@@ -183,12 +184,9 @@ pub fn run(args: BoardArgs) -> Result<()> {
         Action::Check(a) => {
             let board = read_board(&a.file, &read(&a.file)?)?;
             let text = described(&board, &summarize(&board));
-            let file = match a.file.to_str() {
-                None | Some("-") => "FILE".into(),
-                Some(f) => word(f),
-            };
+            let file = typed(&a.file.display().to_string());
             let command = next(&format!("predict {file} --all-kernels"));
-            write(None, &format!("{text}\n{}", terminal::wrapped(&command)))
+            write(None, &format!("{text}\n{command}"))
         }
     }
 }
@@ -284,7 +282,7 @@ fn recorded(a: &FromArgs) -> Result<()> {
         "Made from a recording of {kernel}: each time is the median of {}.\n",
         plural(derived.cycles.len(), "cycle")
     );
-    for text in &derived.assumptions {
+    for text in sentences(&derived.assumptions) {
         comment += &format!("Assumed: {text}\n");
     }
     // A log may name anything as its kernel.

@@ -1,13 +1,10 @@
 //! `dormouse calibrate`: costs of the machinery from recordings.
 
 use crate::terminal;
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use clap::Args;
-use dormouse_app::failure::{NotMet, Usage, nothing_in, nothing_of};
-use dormouse_app::machine;
-use dormouse_read::{Input, Options};
+use dormouse_app::calibrate::{Ask, better, calibrate};
 use dormouse_sleep::simulate::Costs;
-use dormouse_sleep::simulate::calibrate::calibrate;
 use dormouse_sleep::simulate::profile;
 use dormouse_write::wording::next::{next, word};
 use dormouse_write::wording::plural;
@@ -29,7 +26,7 @@ pub struct CalibrateArgs {
     /// Captures or logs; their cycles share one set of costs.
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
-    /// Profile to begin with: x86, phone or a file.
+    /// Profile to start from: x86, phone or a file.
     #[arg(long, default_value = "x86")]
     from: String,
     /// The board that the laboratory made a recording's machine from: times are
@@ -50,38 +47,8 @@ pub struct CalibrateArgs {
 
 /// Runs the verb.
 pub fn run(args: CalibrateArgs) -> Result<()> {
-    let from = machine::profile(&args.from)?;
-    let mut captures = Vec::new();
-    for input in &args.inputs {
-        let reading = dormouse_read::read(&[Input::from_arg(input)], &Options::default())?;
-        captures.extend(reading.captures);
-    }
-    if captures.iter().all(|c| c.cycles.is_empty()) {
-        return Err(nothing_in(&args.inputs, &captures));
-    }
-    let name = args.name.clone().unwrap_or_else(|| {
-        let names: Vec<String> = args
-            .inputs
-            .iter()
-            .map(|i| i.file_name().map_or(String::new(), |n| n.to_string_lossy().into_owned()))
-            .collect();
-        format!("fitted on {}", names.join(", "))
-    });
-    if name.contains(['\n', '"']) {
-        return Err(Usage("--name: quotes and line ends are not possible".into()).into());
-    }
-    if !args.board.is_empty() && args.board.len() != captures.len() {
-        let message = "--board: give one board for each recording, in the same order";
-        return Err(Usage(message.into()).into());
-    }
-    let mut boards = Vec::new();
-    for file in &args.board {
-        let text =
-            fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        boards.push(dormouse_board::parse(&text).map_err(|e| anyhow!("{}: {e}", file.display()))?);
-    }
-    let c = calibrate(&captures, &boards, &from, &name)
-        .map_err(|e| nothing_of(&args.inputs, &captures, &e))?;
+    let ask = Ask { inputs: args.inputs, from: args.from, boards: args.board, name: args.name };
+    let c = calibrate(&ask)?;
     if args.json {
         let costs: Vec<_> = Costs::NAMES
             .iter()
@@ -104,14 +71,7 @@ pub fn run(args: CalibrateArgs) -> Result<()> {
         });
         return terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"));
     }
-    if c.after.phase >= c.before.phase {
-        return Err(NotMet(format!(
-            "calibration failed: {} error per phase, no better than {} ({}); no profile is \
-             written. Record with `dormouse record`, and give more cycles",
-            c.after.phase, args.from, c.before.phase
-        ))
-        .into());
-    }
+    better(&c, &ask.from)?;
     let of = format!(
         "{} of {}",
         plural(c.after.phases as usize, "phase"),
@@ -133,13 +93,10 @@ pub fn run(args: CalibrateArgs) -> Result<()> {
         Some(path) => {
             fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
             let file = word(&path.display().to_string());
-            let input = word(&args.inputs[0].display().to_string());
-            let said = [
-                format!("Fitted on {of}: {fit}."),
-                format!("Wrote {}.", path.display()),
-                next(&format!("predict {input} --profile {file}")),
-            ];
-            terminal::print(&said.map(|s| terminal::wrapped(&s)).concat())
+            let input = word(&ask.inputs[0].display().to_string());
+            let said = [format!("Fitted on {of}: {fit}."), format!("Wrote {}.", path.display())];
+            let command = next(&format!("predict {input} --profile {file}"));
+            terminal::print(&(said.map(|s| terminal::wrapped(&s)).concat() + "\n" + &command))
         }
         None => terminal::print(&text),
     }

@@ -39,12 +39,8 @@ pub fn run(args: &DoctorArgs) -> Result<()> {
     let pages: Vec<String> =
         subjects.map(|s| text(&s, several, terminal::wants_colour())).collect();
     let mut out = pages.join("\n");
-    if let [one] = &args.inputs[..]
-        && !several
-        && judged.iter().any(|j| j.report.attempts > 0)
-        && one.as_os_str() != "-"
-    {
-        out += &next(&one.display().to_string());
-    }
+    let slept = !several && judged.iter().any(|j| j.report.attempts > 0);
+    let one = args.inputs.first().filter(|_| slept && args.inputs.len() == 1);
+    out += &next(one.map(|p| p.display().to_string()).as_deref());
     terminal::print(&out)
 }

@@ -8,7 +8,7 @@ use dormouse_app::evaluate::evaluate;
 use dormouse_app::failure::NotMet;
 use dormouse_app::machine;
 use dormouse_write::evaluation::{Subject, json, text};
-use dormouse_write::wording::next::{next, word};
+use dormouse_write::wording::next::{file_of, next, typed};
 use std::path::PathBuf;
 
 /// Predict recorded cycles and say how far off that is.
@@ -61,15 +61,15 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
     if args.json {
         terminal::print(&(serde_json::to_string_pretty(&values)? + "\n"))?;
     } else {
-        let file = word(&args.inputs[0].display().to_string());
-        let last = terminal::wrapped(&next(&format!("predict {file} --all-kernels")));
+        let file = typed(&args.inputs[0].display().to_string());
+        let last = next(&format!("predict {file} --all-kernels"));
         terminal::print(&format!("{}\n{last}", texts.join("\n")))?;
     }
     let asked = u64::from(args.ask.unwrap_or(0));
     match all.iter().map(|e| (e.evaluation.percent(), &e.name)).min() {
         Some((percent, name)) if percent < asked => Err(NotMet(format!(
             "{}: {percent} % of the phases are right, and {asked} % were asked for",
-            name.split('#').next().unwrap_or_default()
+            file_of(name)
         ))
         .into()),
         _ => Ok(()),

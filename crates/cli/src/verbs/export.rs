@@ -1,6 +1,7 @@
 //! `dormouse export`: captures for other tools.
 
 use crate::changes::ChangeArgs;
+use crate::number::number;
 use crate::terminal;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
@@ -35,7 +36,7 @@ pub struct ExportArgs {
     #[arg(short, long, default_value = "-")]
     output: PathBuf,
     /// Only this cycle, counted from 1 over all inputs.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<usize>(1, usize::MAX))]
     cycle: Option<usize>,
     /// Which table of parquet to write [default: callbacks].
     #[arg(long, value_enum)]

@@ -2,7 +2,7 @@
 
 use crate::number::{any, number};
 use crate::recording::detail;
-use crate::terminal::{print, wrapped, wrote};
+use crate::terminal::print;
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
 use dormouse_app::failure::Usage;
@@ -10,13 +10,12 @@ use dormouse_board::{Board, parse};
 use dormouse_lab::capture;
 use dormouse_lab::capture::{Wish, captures, recipe};
 use dormouse_lab::kernels::{self, Kernel, fetch};
-use dormouse_lab::plan::{Idle, Sleep};
+use dormouse_lab::plan::{Idle, IdleSetting, Loops, Sleep, Work};
 use dormouse_lab::qemu::{Accel, Arch, Disturbance, Machine, usual_cpus};
 use dormouse_lab::repeat;
 use dormouse_lab::run::program_checksum;
 use dormouse_record::options::Detail;
-use dormouse_write::wording::next::{next, word};
-use dormouse_write::wording::plural;
+use dormouse_write::lab as written;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -165,18 +164,40 @@ struct IdleArgs {
     states: String,
     /// Exit latencies vary by so many percent up and down.
     #[arg(long, default_value_t = 20, value_name = "PERCENT",
-          value_parser = clap::value_parser!(u32).range(0..=100))]
+          value_parser = number::<u32>(0, 100))]
     jitter: u32,
     /// Governors, separated by commas.
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "menu,ladder")]
     governors: Vec<String>,
     /// Decisions of each governor, at least.
     #[arg(long, default_value_t = 3_000, value_name = "N",
-          value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
+          value_parser = number::<u64>(100, 1_000_000))]
     decisions: u64,
-    /// File to write.
+    /// Record work under each --setting instead, as dormouse record --with idle
+    /// does: periodic, bursts, slack, disk, mixed.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = work)]
+    work: Vec<Work>,
+    /// Settings of these recordings, such as menu-limit150us or ladder-without2.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = setting,
+          default_value = "menu,menu-limit150us,menu-without2,ladder", requires = "work")]
+    setting: Vec<IdleSetting>,
+    /// Length of each of these recordings, in milliseconds of the guest.
+    #[arg(long, value_name = "MS", default_value_t = 10_000, requires = "work",
+          value_parser = clap::value_parser!(u64).range(100..=600_000))]
+    span: u64,
+    /// File to write; with --work a folder.
     #[arg(short, long)]
     output: PathBuf,
+}
+
+fn work(text: &str) -> Result<Work, String> {
+    let names: Vec<&str> = Work::ALL.iter().map(|w| w.name()).collect();
+    Work::find(text).ok_or_else(|| format!("write one of {}", names.join(", ")))
+}
+
+fn setting(text: &str) -> Result<IdleSetting, String> {
+    let advice = "write a governor, and what is set: menu, menu-limit150us, ladder-without2";
+    IdleSetting::find(text).ok_or_else(|| advice.into())
 }
 
 #[derive(Args)]
@@ -246,21 +267,17 @@ pub fn run(args: LabArgs) -> Result<()> {
 }
 
 fn kernels(a: &KernelsArgs) -> Result<()> {
-    let mut out = String::new();
-    for o in fetch::offers(a.arch)? {
-        let kind = if o.headers { "board module" } else { "image only" };
-        let cached = o.cached.map_or(String::new(), |r| format!("   in the cache: {r}"));
-        let _ = writeln!(out, "{:<6}{:<28}{kind:<14}{cached}", o.series, o.release);
-    }
-    out.push_str(
-        "board module: it runs boards. image only: no headers are left in the archive,\nso it \
-         runs with the guest's own devices.\n",
-    );
-    out.push_str(&format!(
-        "\n{}\n",
-        next("lab run --kernel 6.12 --board FILE -o recording.tar.gz")
-    ));
-    print(&out)
+    let offers = fetch::offers(a.arch)?;
+    let offers: Vec<written::Offer<'_>> = offers
+        .iter()
+        .map(|o| written::Offer {
+            series: &o.series,
+            release: &o.release,
+            boards: o.headers,
+            cached: o.cached.as_deref(),
+        })
+        .collect();
+    print(&written::kernels(&offers))
 }
 
 fn describe(k: &Kernel) -> String {
@@ -401,18 +418,14 @@ fn run_boot(a: &RunArgs, kernel: &Kernel, machine: &Machine, orders: &[&Order]) 
     for (recording, order) in all.recordings.iter().zip(orders) {
         let to = order.to.display();
         recording.save(&order.to).with_context(|| format!("cannot write {to}"))?;
-        note_differences(&recording.file.document.lab);
-        let what = format!(
-            ": {} of {} on {}.",
-            plural(recording.len(), "cycle"),
-            kernel.release,
-            plural(machine.cpus as usize, "CPU")
-        );
-        wrote(&order.to, &what);
-    }
-    if let [order] = orders {
-        let file = word(&order.to.display().to_string());
-        eprint!("{}", wrapped(&next(&format!("show {file}"))));
+        let what = written::Ran {
+            path: &to.to_string(),
+            cycles: recording.len(),
+            release: &kernel.release,
+            cpus: machine.cpus,
+        };
+        let (out_of_step, differences) = of_guest(&recording.file.document.lab);
+        eprint!("{}", written::ran(&what, out_of_step, &differences, orders.len() == 1));
     }
     Ok(())
 }
@@ -420,6 +433,9 @@ fn run_boot(a: &RunArgs, kernel: &Kernel, machine: &Machine, orders: &[&Order]) 
 fn run_idle(a: &IdleArgs) -> Result<()> {
     let kernel = find_kernel(&a.machine)?;
     let machine = make_machine(&a.machine, &kernel, None);
+    if !a.work.is_empty() {
+        return run_loops(a, &kernel, &machine);
+    }
     let wish = Idle {
         name: "idle".into(),
         states: a.states.clone(),
@@ -441,22 +457,39 @@ fn run_idle(a: &IdleArgs) -> Result<()> {
     Ok(())
 }
 
+fn run_loops(a: &IdleArgs, kernel: &Kernel, machine: &Machine) -> Result<()> {
+    let wish = Loops {
+        name: "idle".into(),
+        states: a.states.clone(),
+        jitter: a.jitter,
+        seed: a.machine.seed,
+        works: a.work.clone(),
+        settings: a.setting.clone(),
+        span_ms: a.span,
+    };
+    let limit = Duration::from_secs(a.machine.limit);
+    let all = dormouse_lab::idle::loops(kernel, machine, &wish, limit)?;
+    fs::create_dir_all(&a.output).with_context(|| format!("cannot make {}", a.output.display()))?;
+    for one in &all {
+        let to = a.output.join(format!("{}-{}.tar.gz", one.work.name(), one.setting.name()));
+        fs::write(&to, &one.capture).with_context(|| format!("cannot write {}", to.display()))?;
+        crate::terminal::wrote(&to, "");
+    }
+    Ok(())
+}
+
 /// Says what the guest does differently from the board, and if its recording may
 /// not be the same again.
 pub fn note_differences(lab: &Option<serde_json::Value>) {
-    if lab.as_ref().and_then(|l| l.get("out_of_step")).is_some_and(|v| v == true) {
-        eprint!(
-            "{}",
-            wrapped(
-                "dormouse: the threads of this QEMU could not be kept in step (is it static, or a \
-                 build of its own?): on a busy machine a run may differ from the next"
-            )
-        );
-    }
+    let (out_of_step, differences) = of_guest(lab);
+    eprint!("{}", written::as_asked(out_of_step, &differences));
+}
+
+/// Whether QEMU was out of step, and how the guest differs from the board.
+fn of_guest(lab: &Option<serde_json::Value>) -> (bool, Vec<&str>) {
+    let out_of_step = lab.as_ref().and_then(|l| l.get("out_of_step")).is_some_and(|v| v == true);
     let list = lab.as_ref().and_then(|l| l.get("differences")).and_then(|d| d.as_array());
-    for d in list.into_iter().flatten().filter_map(|d| d.as_str()) {
-        eprint!("{}", wrapped(&format!("dormouse: the guest differs from the board: {d}")));
-    }
+    (out_of_step, list.into_iter().flatten().filter_map(|d| d.as_str()).collect())
 }
 
 fn rerun(a: &RerunArgs) -> Result<()> {
@@ -474,26 +507,22 @@ fn rerun(a: &RerunArgs) -> Result<()> {
         }
         None => kernels::get(r.machine.arch, &r.series)?,
     };
-    if kernel.release != r.release {
-        eprintln!(
-            "dormouse: recorded on {}, the cache has {}: the result may differ",
-            r.release, kernel.release
-        );
-    }
-    if program_checksum(r.machine.arch)? != r.program {
-        eprintln!(
-            "dormouse: recorded by another build of the guest's program: the result may differ"
-        );
-    }
+    let other_program = program_checksum(r.machine.arch)? != r.program;
     let recording =
         capture::rerun(&kernel, &r, Duration::from_secs(900)).with_context(|| path.to_string())?;
     let new = dormouse_record::file::encode(&recording, Vec::new())?;
     if let Some(to) = &a.output {
         recording.save(to).with_context(|| format!("cannot write {}", to.display()))?;
-        wrote(to, "");
     }
-    let same = if new == old { "the same, byte for byte" } else { "different" };
-    print(&format!("{path}: the recording made again is {same}.\n"))
+    let to = a.output.as_ref().map(|p| p.display().to_string());
+    let differ = kernel.release != r.release;
+    print(&written::rerun(&written::Rerun {
+        path: &path.to_string(),
+        same: new == old,
+        kernels: differ.then_some((r.release.as_str(), kernel.release.as_str())),
+        other_program,
+        output: to.as_deref(),
+    }))
 }
 
 fn run_repeat(a: &RepeatArgs) -> Result<()> {
@@ -514,17 +543,15 @@ fn run_repeat(a: &RepeatArgs) -> Result<()> {
         shown.store(so_far.partings.len(), Ordering::Relaxed);
         eprintln!("dormouse: boot {boot} of {}: {} differ", a.boots, so_far.different);
     })?;
-    print(&wrapped(&format!(
-        "{}, {}, {}: {} of {} differ from the first ({} of trace); {} of {} differ.",
-        kernel.release,
-        plural(machine.cpus as usize, "CPU"),
-        a.sleep.sleep.name(),
-        r.different,
-        plural(a.boots as usize - 1, "boot"),
-        plural(r.lines, "line"),
-        r.logs_different,
-        plural(a.boots as usize - 1, "kernel log"),
-    )))?;
+    print(&written::repeated(&written::Repeated {
+        release: &kernel.release,
+        cpus: machine.cpus,
+        sleep: a.sleep.sleep.name(),
+        again: a.boots as usize - 1,
+        different: r.different as usize,
+        logs_different: r.logs_different as usize,
+        lines: r.lines,
+    }))?;
     if r.different == 0 { Ok(()) } else { Err(anyhow!("the recordings are not all the same")) }
 }
 

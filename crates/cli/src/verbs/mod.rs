@@ -17,4 +17,5 @@ pub mod replay;
 pub mod report;
 pub mod restore;
 pub mod show;
+pub mod storage;
 pub mod tune;

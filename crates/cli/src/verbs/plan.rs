@@ -7,18 +7,19 @@ use crate::verify::{Said, progress, said};
 use anyhow::{Result, bail};
 use clap::Args;
 use dormouse_app::failure::NotMet;
-use dormouse_app::machine::Machine;
-use dormouse_app::plan::{Ask, Found, Handed, changed, energy as energy_of, hand_over, plan};
+use dormouse_app::machine::{Machine, certain};
+use dormouse_app::plan::{
+    Ask, Found, Handed, Help, asked_of, changed, energy as energy_of, hand_over, plan,
+};
 use dormouse_board::{Board, parse_duration};
+use dormouse_model::phase::Direction;
 use dormouse_model::time::Ns;
 use dormouse_sleep::plan::Plan;
 use dormouse_sleep::plan::candidate::Kind;
-use dormouse_sleep::plan::essential::Stays;
-use dormouse_write::decision::plan::Limits;
 use dormouse_write::decision::{energy, plan as written};
 use dormouse_write::fidelity;
 use dormouse_write::text::safe;
-use dormouse_write::wording::next::{next, word};
+use dormouse_write::wording::next::{next, typed, word};
 use std::path::{Path, PathBuf};
 
 /// Find the smallest set of changes that meets a budget.
@@ -94,7 +95,7 @@ fn kind(text: &str) -> Result<Kind, String> {
 pub fn run(args: &PlanArgs) -> Result<()> {
     args.asked.check(false)?;
     let usage = args.energy.as_deref().map(energy_of).transpose()?;
-    let Machine { board, lab, now, settings, fidelity: checked } = args.asked.open()?;
+    let Machine { board, lab, now, settings, fidelity: checked, recorded } = args.asked.open()?;
     let board = &board;
     let ask = Ask {
         resume: args.resume,
@@ -105,8 +106,15 @@ pub fn run(args: &PlanArgs) -> Result<()> {
         kinds: args.change.clone(),
         candidates: args.candidates,
     };
-    let Found { goal, plan: found, limits, worth } =
+    let Found { goal, plan: found, limits, worth, help } =
         plan(board, now.by, &settings, &ask, usage.as_ref())?;
+    let mut halves = Vec::new();
+    halves.extend(args.suspend.map(|_| Direction::Suspend));
+    if args.resume.is_some() || !args.ready.is_empty() {
+        halves.push(Direction::Resume);
+    }
+    let (steps, how) = (asked_of(board, &found), (now.by, &settings));
+    certain(recorded.as_ref(), &checked, how, (&steps[..], &halves[..]), args.asked.force())?;
     let verified = match &lab {
         Some(lab) => {
             let after = changed(board, &found);
@@ -142,7 +150,7 @@ pub fn run(args: &PlanArgs) -> Result<()> {
     if let Some(v) = &verified {
         text.push_str(&v.text);
     }
-    text.push_str(&next_command(args, board, &found, &limits));
+    text.push_str(&next_command(args, board, &found, help));
     terminal::print(&text)?;
     is_met(&found, verified.as_ref())
 }
@@ -155,26 +163,47 @@ fn is_met(found: &Plan, verified: Option<&Said>) -> Result<()> {
     verified.map_or(Ok(()), Said::must_hold)
 }
 
-/// What to ask next: the files of a plan, or for what was left out.
-fn next_command(args: &PlanArgs, board: &Board, found: &Plan, limits: &Limits) -> String {
+/// What to ask next: the files of a plan, or for what was found to help.
+fn next_command(args: &PlanArgs, board: &Board, found: &Plan, help: Option<Help>) -> String {
     let again: Vec<String> = std::env::args().skip(1).map(|a| word(&a)).collect();
-    let again = again.join(" ");
-    let left_out = limits.withheld.iter().find(|w| matches!(w.1, Stays::WakeSource));
-    let command = match (found.met, left_out) {
+    let command = match (found.met, help) {
         (true, _) if found.steps.is_empty() => {
-            format!("tune {}", word(&args.asked.input().display().to_string()))
+            format!("tune {}", typed(&args.asked.input().display().to_string()))
         }
-        (true, _) if args.output.is_none() => format!("{again} -o plan"),
-        (true, _) => return String::new(),
-        (false, Some(&(d, ..))) => {
-            format!("{again} --offer {}", word(board.names.get(board.graph.get(d).name)))
+        (true, _) if args.output.is_none() => format!("{} -o plan", again.join(" ")),
+        // The files are there; whether the plan holds, a recording tells.
+        (true, _) => "record --yes -o after.tar.gz".into(),
+        (false, Some(Help::Candidates(n))) => {
+            format!("{} --candidates {n}", without_option(&again, "--candidates"))
         }
-        (false, None) if !args.change.contains(&Kind::SpeedUp) => {
+        (false, Some(Help::Offer(d))) => {
+            let name = word(board.names.get(board.graph.get(d).name));
+            format!("{} --offer {name}", again.join(" "))
+        }
+        (false, Some(Help::Kinds)) => {
+            let again = without_option(&again, "--change");
             format!("{again} --change remove,async,defer,speedup")
         }
-        (false, None) => return String::new(),
+        (false, None) => {
+            let file = typed(&args.asked.input().display().to_string());
+            format!("predict {file} --all-kernels")
+        }
     };
-    format!("\n{}", terminal::command(&next(&command)))
+    format!("\n{}", next(&command))
+}
+
+/// The command line without `option` and its value: it may be given once.
+fn without_option(again: &[String], option: &str) -> String {
+    let mut out: Vec<&str> = Vec::new();
+    let mut words = again.iter();
+    while let Some(w) = words.next() {
+        match w.strip_prefix(option) {
+            Some("") => _ = words.next(),
+            Some(rest) if rest.starts_with('=') => {}
+            _ => out.push(w),
+        }
+    }
+    out.join(" ")
 }
 
 /// Which files were written, and what they leave to do by hand.

@@ -10,9 +10,11 @@ use dormouse_app::failure::Usage;
 use dormouse_app::kernels::Now;
 use dormouse_app::machine;
 use dormouse_app::predict::{Ask, all_kernels, predict};
+use dormouse_board::Board;
+use dormouse_sleep::plan::essential;
 use dormouse_write::fidelity;
 use dormouse_write::prediction::{json, text as written};
-use dormouse_write::wording::next::{next, word};
+use dormouse_write::wording::next::{next, typed};
 use std::path::PathBuf;
 
 /// Predict suspend and resume times under changes.
@@ -53,8 +55,10 @@ pub fn run(args: PredictArgs) -> Result<()> {
     let trips = machine::load_trips(&args.input, args.from_kernel.as_deref())?;
     let changes = args.changes.changes();
     let mut texts = Vec::new();
+    let cycles = |l: &machine::Loaded| l.recorded().map_or(0, |(capture, _)| capture.cycles.len());
+    let all = trips.iter().map(cycles).sum();
     for loaded in &trips {
-        texts.push(answer(&args, &changes, loaded)?);
+        texts.push(answer(&args, &changes, loaded, (cycles(loaded), all))?);
     }
     // One answer is an object, those of a hibernation that shows several are a list.
     let text = match &texts[..] {
@@ -65,8 +69,30 @@ pub fn run(args: PredictArgs) -> Result<()> {
     terminal::print(&text)
 }
 
-/// What is predicted of one trip.
-fn answer(args: &PredictArgs, changes: &Changes, loaded: &machine::Loaded) -> Result<String> {
+/// Names of the removed devices that a plan keeps unless they are offered.
+fn to_offer(board: &Board, changes: &Changes) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for pattern in &changes.without {
+        // A pattern without a match was refused before.
+        for d in machine::matching(board, pattern).unwrap_or_default() {
+            for d in essential::to_offer(board, d) {
+                let name = board.names.get(board.graph.get(d).name);
+                if !names.iter().any(|n| n == name) {
+                    names.push(name.into());
+                }
+            }
+        }
+    }
+    names
+}
+
+/// What is predicted of one trip: so many cycles of so many.
+fn answer(
+    args: &PredictArgs,
+    changes: &Changes,
+    loaded: &machine::Loaded,
+    cycles: (usize, usize),
+) -> Result<String> {
     let settings = machine::settings(&args.profile, changes.cpus)?;
     let checked = loaded.fidelity(&machine::settings(&args.profile, None)?);
     let (derived, release) = (&loaded.derived, &loaded.release);
@@ -75,6 +101,7 @@ fn answer(args: &PredictArgs, changes: &Changes, loaded: &machine::Loaded) -> Re
         release,
         shown: loaded.shown,
         fidelity: &checked,
+        recorded: loaded.recorded(),
         from_kernel: args.from_kernel.as_deref(),
         changes,
         settings: &settings,
@@ -91,20 +118,23 @@ fn answer(args: &PredictArgs, changes: &Changes, loaded: &machine::Loaded) -> Re
             let now = Now::of(args.from_kernel.as_deref(), release).map_err(Usage)?;
             let now = now.or(loaded.shown).by;
             let table = written::kernels(&rows, now, &notes, &derived.assumptions);
-            let file = word(&args.input.display().to_string());
-            let last = terminal::wrapped(&next(&format!("tune {file} --kernel 7.3")));
+            let file = typed(&args.input.display().to_string());
+            let last = next(&format!("tune {file} --kernel 7.3"));
             format!("{table}{}\n{last}", fidelity::text(&checked, &derived.board))
         }
     } else {
-        let p = predict(&ask, " (--from-kernel V)").map_err(Usage)?.prediction;
+        let p = predict(&ask, Some("--from-kernel V")).map_err(Usage)?.prediction;
         if args.json {
             serde_json::to_string_pretty(&json::json(&p, derived))? + "\n"
         } else {
+            let offer = to_offer(&derived.board, changes);
             let question = written::Question {
+                offer: &offer,
                 release,
                 asked: !changes.is_empty(),
                 input: &args.input.display().to_string(),
                 kernel: changes.kernel.as_deref(),
+                cycles,
             };
             written::text(&p, derived, &question)
         }

@@ -5,15 +5,18 @@ use crate::number::number;
 use crate::recording::{
     Print, SleepArgs, Terminal, bit, detail, observer, restore_on_panic, what_it_does,
 };
+use crate::terminal::print;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use dormouse_app::failure::Usage;
+use dormouse_model::time::Ns;
+use dormouse_read::capture_file::schema;
 use dormouse_record::options::{Detail, Options};
 use dormouse_record::recorder::{self, Outcome};
+use dormouse_record::recording::Recording;
 use dormouse_record::root::Root;
 use dormouse_record::watch::{self, Ask, Until};
-use dormouse_write::wording::next::{next, word};
-use dormouse_write::wording::plural;
+use dormouse_write::recorded::{self as written, Cost, Failed, Recorded, Watched};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -37,8 +40,8 @@ pub struct RecordArgs {
     /// freeze, sync.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = detail)]
     with: Vec<Detail>,
-    /// Only when each phase begins and ends: no devices and callbacks, and next
-    /// to no cost. Compared with a full recording it tells what that one cost.
+    /// Only when each phase starts and ends: no devices and no callbacks, at
+    /// next to no cost. Compared with a full recording it tells what that one cost.
     #[arg(long)]
     phases: bool,
     /// Set /sys/power/pm_async while recording.
@@ -146,7 +149,11 @@ fn watched(args: &RecordArgs, root: &Root, until: Until) -> Result<()> {
         if let Some(e) = watch::rehearse(root, &ask, &mut print)?.error {
             return Err(e.into());
         }
-        say!("# {} writes, then the instance is removed. Nothing was done.", print.writes);
+        print.show(&format!(
+            "This would record the machine awake: {} writes, then the instance is removed. \
+             Nothing was done.",
+            print.writes
+        ));
         return Ok(());
     }
     if !args.sleep.may_write() {
@@ -164,21 +171,43 @@ fn watched(args: &RecordArgs, root: &Root, until: Until) -> Result<()> {
         return Err(e).context("nothing was recorded; every setting was put back");
     }
     recording.save(&path).with_context(|| format!("cannot write {}", path.display()))?;
-    let stats = recording.cycles().next().context("nothing was recorded")??.stats;
+    let cycle = recording.cycles().next().context("nothing was recorded")??;
+    let (trace, stats) = (cycle.trace, cycle.stats);
     let watched = stats.watched.unwrap_or_default();
-    say!("Wrote {}: {:.1} s, the machine stayed awake.", path.display(), watched.ns as f64 / 1e9);
-    match watched.exit {
-        Some(0) | None => {}
-        Some(code) => say!("The command ended with exit code {code}."),
+    let losses = losses_of(&recording);
+    print(&written::watched(&Watched {
+        path: &path.display().to_string(),
+        time: Ns(i64::try_from(watched.ns).unwrap_or(i64::MAX)),
+        exit: watched.exit,
+        lost_events: stats.lost_events.values().sum(),
+        losses: &losses,
+        idle: args.with.contains(&Detail::Idle),
+        cost: cost(&trace, &watched, recording.file.document.machine.topology.len()),
+    }))
+}
+
+/// What went wrong while recording: kind and advice.
+fn losses_of(recording: &Recording) -> Vec<(&str, &str)> {
+    let list = &recording.file.document.losses;
+    list.iter().map(|l| (l.kind.as_str(), l.advice.as_str())).collect()
+}
+
+/// What the recording cost: its events, at what one of them took on this machine
+/// just before. `None` if that was not measured.
+fn cost(trace: &[u8], watched: &schema::Watched, cpus: usize) -> Option<Cost> {
+    let event_ns = watched.event_ns.or(watched.probe_ns)?;
+    let probe_ns = watched.probe_ns.unwrap_or(event_ns);
+    let lines = trace.split(|b| *b == b'\n').filter(|l| l.first().is_some_and(|b| *b != b'#'));
+    let (mut events, mut probes) = (0u64, 0u64);
+    for line in lines {
+        // Probes of governors are the only events with such names.
+        let is_probe = line.windows(7).any(|w| w == b": idle_");
+        *(if is_probe { &mut probes } else { &mut events }) += 1;
     }
-    let lost: u64 = stats.lost_events.values().sum();
-    if lost > 0 {
-        say!("{}", lost_events(lost));
-    }
-    for loss in &recording.file.document.losses {
-        say!("{}: {}", loss.kind, loss.advice);
-    }
-    Ok(())
+    let spent = events * event_ns + probes * probe_ns;
+    let all = watched.ns.max(1).saturating_mul(cpus.max(1) as u64);
+    let share = u128::from(spent) * 10_000 / u128::from(all);
+    Some(Cost { share: share as u64, events: (events, event_ns), probes: (probes, probe_ns) })
 }
 
 /// Where the capture goes; checked before anything is done, because a
@@ -213,19 +242,20 @@ fn rehearse(root: &Root, options: &Options, asked: bool) -> Result<()> {
     if let Some(e) = outcome.error {
         return Err(e.into());
     }
-    say!(
-        "# {} writes a first cycle; then {} put back, in reverse order.\n# Nothing was done.",
+    let what = what_it_does(options, options.cycles);
+    print.show(&format!(
+        "This would {what}. A first cycle makes {} writes; then {} put back, in reverse order. \
+         Nothing was done.",
         print.writes,
         match print.knobs {
             1 => "1 change is".into(),
             n => format!("{n} changes are"),
         }
-    );
+    ));
     if asked {
         return Ok(());
     }
-    let what = what_it_does(options, options.cycles);
-    Err(Usage(format!("the above would {what}: add --yes to do it")).into())
+    Err(Usage(format!("add --yes to {what}")).into())
 }
 
 /// Saves what there is, says what was seen, and then what went wrong.
@@ -233,17 +263,7 @@ fn finish(outcome: Outcome, path: &Path) -> Result<()> {
     let Outcome { recording, restored, error } = outcome;
     if !recording.is_empty() {
         recording.save(path).with_context(|| format!("cannot write {}", path.display()))?;
-        let size = std::fs::metadata(path).map_or(0, |m| m.len());
-        say!(
-            "Wrote {}: {}, {}, {}, {} KB.",
-            path.display(),
-            plural(recording.len(), "cycle"),
-            plural(recording.file.devices.len(), "device"),
-            plural(recording.file.links.len(), "link"),
-            size.div_ceil(1_024)
-        );
-        say_what_was_seen(&recording)?;
-        say!("{}", next(&format!("show {}", word(&path.display().to_string()))));
+        say!("{}", what_was_recorded(&recording, path)?.trim_end());
     }
     let complaint = restore::complain(&restored);
     match error {
@@ -259,20 +279,15 @@ fn finish(outcome: Outcome, path: &Path) -> Result<()> {
     }
 }
 
-fn lost_events(n: u64) -> String {
-    let were = if n == 1 { "1 trace event was".into() } else { format!("{n} trace events were") };
-    format!("{were} lost: record again with a larger --buffer.")
-}
-
-fn say_what_was_seen(recording: &dormouse_record::recording::Recording) -> Result<()> {
+/// What was seen while recording, for a terminal.
+fn what_was_recorded(recording: &Recording, path: &Path) -> Result<String> {
     let (mut failed, mut lost, mut still) = (Vec::new(), 0, 0);
     for cycle in recording.cycles() {
         let stats = cycle.context("a recorded cycle cannot be unpacked")?.stats;
         if stats.result != 0 {
-            let why = io::Error::from_raw_os_error(-stats.result);
-            let device = stats.suspend_stats_changed.get("last_failed_dev");
-            let device = device.map_or(String::new(), |d| format!(", device {d}"));
-            failed.push(format!("cycle {} failed: {why}{device}", stats.number));
+            let why = io::Error::from_raw_os_error(-stats.result).to_string();
+            let device = stats.suspend_stats_changed.get("last_failed_dev").cloned();
+            failed.push((stats.number, why, device));
         }
         lost += stats.lost_events.values().sum::<u64>();
         // Readings are some microseconds apart; a second of sleep is not.
@@ -280,18 +295,39 @@ fn say_what_was_seen(recording: &dormouse_record::recording::Recording) -> Resul
             still += 1;
         }
     }
-    for line in failed {
-        say!("{line}");
+    let failed: Vec<Failed<'_>> = failed
+        .iter()
+        .map(|(cycle, why, device)| Failed { cycle: *cycle, why, device: device.as_deref() })
+        .collect();
+    let losses = losses_of(recording);
+    Ok(written::recorded(&Recorded {
+        path: &path.display().to_string(),
+        cycles: recording.len(),
+        devices: recording.file.devices.len(),
+        links: recording.file.links.len(),
+        bytes: std::fs::metadata(path).map_or(0, |m| m.len()),
+        failed: &failed,
+        lost_events: lost,
+        stood_still: still,
+        losses: &losses,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_recording_costs_is_its_events_times_what_one_takes() {
+        let trace = b"# tracer: nop\n a [000] 1.0: cpu_idle: state=1 cpu_id=0\n a [000] 1.1: idle_sel: (x) idx=1\n";
+        let watched = schema::Watched {
+            ns: 10_000,
+            event_ns: Some(100),
+            probe_ns: Some(300),
+            ..schema::Watched::default()
+        };
+        let want = Cost { share: 200, events: (1, 100), probes: (1, 300) };
+        assert_eq!(cost(trace, &watched, 2), Some(want));
+        assert_eq!(cost(trace, &schema::Watched::default(), 2), None);
     }
-    if lost > 0 {
-        say!("{}", lost_events(lost));
-    }
-    say!(
-        "CLOCK_MONOTONIC stood still in {still} of {} (the trace uses the boot clock).",
-        plural(recording.len(), "cycle")
-    );
-    for loss in &recording.file.document.losses {
-        say!("{}: {}", loss.kind, loss.advice);
-    }
-    Ok(())
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use dormouse_app::failure::{Usage, nothing_in, nothing_of};
 use dormouse_app::machine::{reproduced, settings};
-use dormouse_app::replay::{Row, rows};
+use dormouse_app::replay::rows;
 use dormouse_lab::capture::{Wish, capture};
 use dormouse_lab::plan::Sleep;
 use dormouse_model::capture::Capture;
@@ -15,10 +15,10 @@ use dormouse_model::time::Ns;
 use dormouse_read::{Input, Options, read, read_bytes};
 use dormouse_sleep::evidence::machine;
 use dormouse_write::fidelity;
-use dormouse_write::wording::next::{next, word};
-use dormouse_write::wording::number::{ms, plural};
+use dormouse_write::lab;
+use dormouse_write::wording::assumed::sentences;
+use dormouse_write::wording::next::{next, typed, word};
 use serde_json::{Value, json};
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::slice::from_ref;
 use std::time::Duration;
@@ -74,7 +74,7 @@ pub fn run(a: ReplayArgs) -> Result<()> {
     let original = load(&a)?;
     let shown = machine(&original, None)
         .map_err(|e| nothing_of(from_ref(&a.input), from_ref(&original), &e))?;
-    for text in &shown.derived.assumptions {
+    for text in sentences(&shown.derived.assumptions) {
         eprint!("{}", wrapped(&format!("dormouse: assumed: {text}")));
     }
     let fidelity = shown.check(&original, &settings("x86", None)?);
@@ -110,11 +110,12 @@ pub fn run(a: ReplayArgs) -> Result<()> {
     }
     let mut text = beside(&original, &replayed, &kernel.release);
     text.push_str(&fidelity::text(&fidelity, &board));
-    if let Some(to) = &a.output {
-        let [was, is] = [&a.input, to].map(|p| word(&p.display().to_string()));
-        text.push_str(&format!("\n{}", wrapped(&next(&format!("compare {was} {is}")))));
-    }
-    print(&text)
+    let was = typed(&a.input.display().to_string());
+    let command = match &a.output {
+        Some(to) => format!("compare {was} {}", word(&to.display().to_string())),
+        None => format!("replay {was} --kernel {} -o there.tar.gz", word(&a.machine.kernel)),
+    };
+    print(&(text + "\n" + &next(&command)))
 }
 
 fn load(a: &ReplayArgs) -> Result<Capture> {
@@ -171,27 +172,10 @@ fn json(original: &Capture, replayed: &Capture, release: &str) -> Value {
 }
 
 fn beside(original: &Capture, replayed: &Capture, release: &str) -> String {
-    let was = recorded_on(original);
-    let mut out = wrapped(&format!(
-        "Recorded on {}, replayed on {release}; medians of {} and {}, the guest's own devices left \
-         out.",
-        if was.is_empty() { "an unknown kernel" } else { was },
-        plural(original.cycles.len(), "cycle"),
-        plural(replayed.cycles.len(), "cycle")
-    ));
-    let _ = writeln!(
-        out,
-        "\n{:<22}{:>14}{:>8}{:>14}{:>8}",
-        "First to last, ms", "recorded", "calls", "replayed", "calls"
-    );
-    for Row { phase, recorded, replayed } in rows(original, replayed) {
-        let cells = |x: Option<(Ns, usize)>| match x {
-            Some((t, n)) => (ms(t), n.to_string()),
-            None => ("-".into(), "-".into()),
-        };
-        let ((t, n), (u, m)) = (cells(recorded), cells(replayed));
-        let name = format!("{} {}", phase.direction().name(), phase.name());
-        let _ = writeln!(out, "{name:<22}{t:>14}{n:>8}{u:>14}{m:>8}");
-    }
-    out
+    lab::replayed(&lab::Replayed {
+        was: recorded_on(original),
+        is: release,
+        cycles: [original.cycles.len(), replayed.cycles.len()],
+        rows: &rows(original, replayed),
+    })
 }

@@ -1,19 +1,25 @@
 //! `dormouse report`: one HTML file that shows and explains captures.
 
+use super::idle::asked::typed_all;
 use anyhow::{Context, Result};
 use clap::Args;
 use dormouse_app::explain::labelled;
-use dormouse_report::{Labelled, Options, render};
+use dormouse_app::failure::Nothing;
+use dormouse_app::idle;
+use dormouse_report::{Labelled, Options, idle as page_of, render};
+use dormouse_write::idle::Page;
 use std::fs;
 use std::path::PathBuf;
 
 /// Write one HTML file that shows and explains captures.
 ///
+/// Of a trace with cpu_idle and no system sleep it shows the sleeps of CPUs; a dump
+/// of the machine's idle states beside it lets it judge them.
 /// The file opens from disk in any browser, loads nothing from a network, and
 /// can be attached to a bug report. docs/reading-the-report.md explains it.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse report recording.tar.gz -o report.html\n  dormouse report --compare before.tar.gz after.tar.gz -o report.html"
+    after_help = "Examples:\n  dormouse report recording.tar.gz -o report.html\n  dormouse report --compare before.tar.gz after.tar.gz -o report.html\n  dormouse report trace.txt states.txt -o report.html"
 )]
 pub struct ReportArgs {
     /// Logs, traces, folders of runs; `-` is standard input.
@@ -33,20 +39,56 @@ pub struct ReportArgs {
 
 /// Runs the verb.
 pub fn run(args: ReportArgs) -> Result<()> {
-    let all = labelled(&args.input, args.compare)?;
+    let all = match labelled(&args.input, args.compare) {
+        Err(e) if e.is::<Nothing>() => {
+            let Some(html) = sleeps(&args)? else { return Err(e) };
+            return written(&args, &html);
+        }
+        all => all?,
+    };
     let captures: Vec<Labelled<'_>> = all
         .iter()
         .map(|(label, e)| Labelled { label, capture: &e.capture, views: &e.views })
         .collect();
-    let title = args.title.unwrap_or_else(|| {
+    let title = args.title.clone().unwrap_or_else(|| {
         format!("dormouse report: {}", captures.first().map_or("", |l| l.label))
     });
     let html = render(&captures, &Options { title, ..Options::default() })?;
+    written(&args, &html)
+}
+
+/// The page of the sleeps of CPUs; none if the input has none.
+fn sleeps(args: &ReportArgs) -> Result<Option<String>> {
+    let shown = match idle::show_sleeps(&args.input) {
+        Err(e) if e.is::<Nothing>() => return Ok(None),
+        shown => shown?,
+    };
+    if shown.reading.traces.iter().all(|t| t.episodes.is_empty()) {
+        return Ok(None);
+    }
+    let typed = typed_all(&args.input);
+    let page = Page {
+        snapshots: &shown.reading.snapshots,
+        difference: None,
+        traces: &shown.reading.traces,
+        runs: &shown.reading.runs,
+        losses: &shown.reading.losses,
+        packed: &shown.packed,
+        top: 20,
+        input: &typed,
+    };
+    let title = args.title.clone().unwrap_or_else(|| format!("dormouse report: {typed}"));
+    let governor = shown.reading.snapshots.iter().find_map(|s| s.governor.as_deref());
+    let input = page_of::Input { title: &title, page: &page, governor, input: &typed };
+    Ok(Some(page_of::render(&input)?))
+}
+
+fn written(args: &ReportArgs, html: &str) -> Result<()> {
     if args.output.as_os_str() == "-" {
-        return crate::terminal::print(&html);
+        return crate::terminal::print(html);
     }
     let shown = args.output.display();
-    fs::write(&args.output, &html).with_context(|| format!("{shown} cannot be written"))?;
+    fs::write(&args.output, html).with_context(|| format!("{shown} cannot be written"))?;
     let size = html.len().div_ceil(1024);
     crate::terminal::wrote(&args.output, &format!(" ({size} KB). Open it in a browser."));
     Ok(())

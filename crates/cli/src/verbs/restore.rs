@@ -1,11 +1,12 @@
 //! `dormouse restore`: put back what a killed recording left changed.
 
+use crate::terminal::print;
 use anyhow::{Result, bail};
 use clap::Args;
 use dormouse_record::guard::{self, NoObserver, Restored};
 use dormouse_record::journal;
 use dormouse_record::root::Root;
-use dormouse_write::wording::plural;
+use dormouse_write::recorded as written;
 use std::path::PathBuf;
 
 /// Put back the settings that a killed recording left changed.
@@ -36,21 +37,12 @@ pub fn run(args: RestoreArgs) -> Result<()> {
         restored.failed.append(&mut kept.failed);
         restored.earlier_boot |= kept.earlier_boot;
     }
-    if restored.earlier_boot {
-        say!("nothing to put back: the machine has been restarted since, which reset everything");
-    } else if restored.done.is_empty() && restored.failed.is_empty() {
-        say!("nothing to put back");
-    }
-    for (path, value) in &restored.done {
-        say!("{path} = {value}");
-    }
-    let kept = guard::count_kept(&root, &args.journal);
-    if kept > 0 {
-        say!(
-            "{} of `tune --apply` kept; `dormouse restore --kept` puts back",
-            plural(kept, "setting")
-        );
-    }
+    print(&written::restored(&written::Restored {
+        done: &restored.done,
+        failed: restored.failed.len(),
+        earlier_boot: restored.earlier_boot,
+        kept: guard::count_kept(&root, &args.journal),
+    }))?;
     complain(&restored)
 }
 

@@ -34,7 +34,7 @@ pub struct ShowArgs {
     #[arg(long, group = "form")]
     markdown: bool,
     /// At most N entries per list [default: 8].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<usize>(1, usize::MAX))]
     top: Option<usize>,
     /// Only this phase in detail, such as `resume`, `noirq` or
     /// `resume:noirq`; may be repeated.

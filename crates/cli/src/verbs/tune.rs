@@ -7,14 +7,17 @@ use crate::terminal;
 use crate::verify::{progress, said};
 use anyhow::{Context, Result};
 use clap::Args;
-use dormouse_app::machine::Machine;
-use dormouse_app::tune::{Ask, Found, rules, tune};
+use dormouse_app::apply::can_be_of_a_machine;
+use dormouse_app::machine::{Machine, certain};
+use dormouse_app::tune::{Ask, Found, changes, rules, tune};
 use dormouse_board::Board;
+use dormouse_model::phase::Direction;
 use dormouse_sleep::plan::handover::pm_async_at_start;
 use dormouse_sleep::tune::Tuned;
+use dormouse_write::decision::apply::undo;
 use dormouse_write::decision::tune as written;
 use dormouse_write::fidelity;
-use dormouse_write::wording::next::{next, word};
+use dormouse_write::wording::next::{next, typed, word};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -60,10 +63,10 @@ pub struct TuneArgs {
 pub fn run(args: &TuneArgs) -> Result<()> {
     let on_this_machine = args.apply.is_asked(args.json)?;
     args.asked.check(on_this_machine)?;
-    let Machine { board, lab, now, settings, fidelity: checked } = args.asked.open()?;
+    let Machine { board, lab, now, settings, fidelity: checked, recorded } = args.asked.open()?;
     let board = &board;
     if on_this_machine {
-        ApplyArgs::can_be_of_a_machine(board, args.asked.input())?;
+        can_be_of_a_machine(board, args.asked.input())?;
     }
     let ask = Ask {
         bold: args.bold,
@@ -73,6 +76,9 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         seed: args.seed,
     };
     let Found { tuned, bound } = tune(board, now.by, &settings, &ask)?;
+    let (flips, halves) = (changes(board, &tuned), [Direction::Suspend, Direction::Resume]);
+    let (how, what) = ((now.by, &settings), (&flips[..], &halves[..]));
+    certain(recorded.as_ref(), &checked, how, what, args.asked.force())?;
     if let Some(path) = args.udev.as_ref().filter(|_| !on_this_machine) {
         write_rules(path, board, &tuned)?;
     }
@@ -117,6 +123,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         terminal::print(&done.text)?;
         if done.kept {
             terminal::print(&to_last(args.udev.as_deref(), board, &tuned)?)?;
+            terminal::print(&format!("\n{}", undo()))?;
         }
     }
     verified.map_or(Ok(()), |v| v.must_hold())
@@ -129,15 +136,36 @@ fn next_command(args: &TuneArgs, tuned: &Tuned) -> String {
         None => String::new(),
     };
     let again: Vec<String> = std::env::args().skip(1).map(|a| word(&a)).collect();
-    let again = again.join(" ");
-    let nothing = tuned.flips.is_empty() && tuned.pm_async.is_none();
+    let file = typed(&args.asked.input().display().to_string());
+    // As the first line says.
+    let nothing = tuned.before.total() - tuned.after.total() < written::NEWS;
     let command = match (nothing, args.udev.is_some()) {
-        (true, _) if !args.bold => format!("{again} --bold"),
-        (false, false) => format!("{again} --udev 90-dormouse-async.rules"),
-        _ => return text,
+        // What was forbidden comes first: with it, nothing is left to be bold about.
+        (true, _) if tuned.free == 0 && tuned.kept > 0 => freely(&again),
+        (true, _) if tuned.if_bold > 0 => format!("{} --bold", again.join(" ")),
+        (true, _) => format!("predict {file} --all-kernels"),
+        (false, false) => format!("{} --udev 90-dormouse-async.rules", again.join(" ")),
+        // The rule is written; whether it holds, a recording tells.
+        (false, true) => "record --yes -o after.tar.gz".into(),
     };
-    text.push_str(&format!("\n{}", terminal::command(&next(&command))));
+    text.push_str(&format!("\n{}", next(&command)));
     text
+}
+
+/// The command line without its `--deny` and `--only`.
+fn freely(again: &[String]) -> String {
+    let mut out = Vec::new();
+    let mut words = again.iter();
+    while let Some(w) = words.next() {
+        match w.as_str() {
+            "--deny" | "--only" => {
+                words.next();
+            }
+            w if w.starts_with("--deny=") || w.starts_with("--only=") => {}
+            w => out.push(w),
+        }
+    }
+    out.join(" ")
 }
 
 /// `/sys/power/pm_async` belongs to no device, so udev cannot set it.
