@@ -1,5 +1,6 @@
 //! A finding: what is wrong, how that is known, and what to do.
 
+use crate::fact::Fact;
 use crate::message::Message;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -113,24 +114,6 @@ impl From<&Message> for Evidence {
     }
 }
 
-/// What to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Advice {
-    /// In words.
-    pub text: String,
-    /// How to take it back, if it changes something.
-    pub undo: &'static str,
-    /// What it may cost; empty if nothing.
-    pub risk: &'static str,
-}
-
-impl Advice {
-    /// Advice that changes nothing.
-    pub fn look(text: impl Into<String>) -> Advice {
-        Advice { text: text.into(), undo: "", risk: "" }
-    }
-}
-
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
@@ -140,23 +123,23 @@ pub struct Finding {
     pub area: Area,
     /// How bad.
     pub level: Level,
-    /// One or two sentences.
-    pub sentence: String,
+    /// What it is: sentence and advice are made of it.
+    pub fact: Fact,
     /// Lines that show it, at least one.
     pub evidence: Vec<Evidence>,
-    /// What to do, best first.
-    pub advice: Vec<Advice>,
     /// Time of one sleep that it costs, if the text says.
     pub costs: Option<Ns>,
     /// How sure.
     pub confidence: Confidence,
 }
 
-/// A check that could not be made.
+/// A check that the text does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unchecked {
-    /// What.
-    pub what: &'static str,
-    /// Why not, and what would help.
-    pub why: &'static str,
+pub enum Unchecked {
+    /// Whether the hardware slept: the text shows no counter.
+    Hardware,
+    /// Which device takes the time: no callbacks.
+    Callbacks,
+    /// Runtime power management: neither `power/` folders nor rpm events.
+    RuntimePm,
 }

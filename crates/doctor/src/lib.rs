@@ -7,6 +7,7 @@
 //! | tasks and what they wait in, as a dump shows them | `stack` |
 //! | values of sysfs and debugfs files that a text shows | `value` |
 //! | rules, a file an area | `rules/` |
+//! | what a rule found, without words | `fact` |
 //! | the result | `finding` |
 //!
 //! No evidence, no finding. What cannot be checked is listed with the reason.
@@ -17,9 +18,9 @@
 extern crate alloc;
 
 pub mod attempt;
+pub mod fact;
 pub mod finding;
 pub mod message;
-mod number;
 mod rules;
 pub mod stack;
 pub mod value;

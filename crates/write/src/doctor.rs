@@ -2,8 +2,8 @@
 
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
+use crate::wording::doctor::{advice, attempts, below, sentence, unchecked};
 use crate::wording::next::{self, typed};
-use crate::wording::number::plural;
 use dormouse_doctor::Report;
 use dormouse_doctor::finding::{Confidence, Evidence, Finding, Level};
 use dormouse_model::loss::{Losses, Severity};
@@ -30,11 +30,6 @@ fn word(level: Level) -> &'static str {
     }
 }
 
-/// `1 attempt to sleep`.
-fn attempts(n: usize) -> String {
-    if n == 1 { "1 attempt to sleep".into() } else { format!("{n} attempts to sleep") }
-}
-
 /// The first line: the worst finding, or that there is none.
 fn answer(report: &Report) -> String {
     let sleeps = match report.attempts {
@@ -43,7 +38,7 @@ fn answer(report: &Report) -> String {
     };
     match report.findings.first() {
         None => format!("Nothing found: {sleeps}, and no line that tells of a fault."),
-        Some(f) => format!("{}: {}", word(f.level), f.sentence),
+        Some(f) => format!("{}: {}", word(f.level), sentence(&f.fact)),
     }
 }
 
@@ -64,7 +59,7 @@ fn trust(report: &Report) -> String {
     };
     match rest {
         0 => format!("{sure}{in_text}"),
-        n => format!("{sure}{in_text} {} below.", plural(n, "further finding")),
+        n => format!("{sure}{in_text} {}", below(n)),
     }
 }
 
@@ -79,13 +74,18 @@ fn shown(e: &Evidence) -> String {
 fn finding(page: &mut Page, f: &Finding, with_sentence: bool) {
     if with_sentence {
         page.blank();
-        page.wrapped(Ink::Strong, 0, 2, &safe(&format!("{}: {}", word(f.level), f.sentence)));
+        page.wrapped(
+            Ink::Strong,
+            0,
+            2,
+            &safe(&format!("{}: {}", word(f.level), sentence(&f.fact))),
+        );
     }
     page.paragraph(2, &format!("rule {}, {}", f.id, f.confidence.name()));
     for e in &f.evidence {
         page.entry("    ", &shown(e));
     }
-    for a in &f.advice {
+    for a in advice(&f.fact) {
         page.entry("  Do: ", &safe(&a.text));
         if !a.undo.is_empty() {
             page.entry("      ", &format!("Undo: {}", a.undo));
@@ -111,7 +111,8 @@ pub fn text(s: &Subject<'_>, named: bool, colour: bool) -> String {
         page.blank();
         page.line(&[(Ink::Plain, "Not checked")]);
         for u in &s.report.unchecked {
-            page.entry("  - ", &format!("{}: {}", u.what, u.why));
+            let (what, why) = unchecked(*u);
+            page.entry("  - ", &format!("{what}: {why}"));
         }
     }
     for l in s.losses.list.iter().filter(|l| l.severity > Severity::Info) {
@@ -146,10 +147,10 @@ pub fn json(s: &Subject<'_>) -> Value {
             "area": f.area.name(),
             "level": f.level.name(),
             "confidence": f.confidence.name(),
-            "sentence": f.sentence,
+            "sentence": sentence(&f.fact),
             "costs_ns": f.costs.map(|t| t.0),
             "evidence": f.evidence.iter().map(evidence).collect::<Vec<_>>(),
-            "advice": f.advice.iter().map(|a| json!({
+            "advice": advice(&f.fact).iter().map(|a| json!({
                 "text": a.text, "undo": a.undo, "risk": a.risk,
             })).collect::<Vec<_>>(),
         })
@@ -158,9 +159,10 @@ pub fn json(s: &Subject<'_>) -> Value {
         "name": s.name,
         "sleeps": s.report.attempts,
         "findings": s.report.findings.iter().map(finding).collect::<Vec<_>>(),
-        "not_checked": s.report.unchecked.iter().map(|u| json!({
-            "what": u.what, "why": u.why,
-        })).collect::<Vec<_>>(),
+        "not_checked": s.report.unchecked.iter().map(|u| {
+            let (what, why) = unchecked(*u);
+            json!({ "what": what, "why": why })
+        }).collect::<Vec<_>>(),
         "losses": s.losses.list.iter().map(|l| json!({
             "kind": l.kind, "count": l.count, "advice": l.advice,
         })).collect::<Vec<_>>(),

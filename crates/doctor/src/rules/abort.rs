@@ -3,12 +3,11 @@
 use super::{found, lines};
 use crate::Case;
 use crate::attempt::Attempt;
-use crate::finding::{Advice, Area, Confidence, Finding, Level};
+use crate::fact::{Device, Fact};
+use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
-use crate::number::ms;
 use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 use alloc::vec::Vec;
 use dormouse_model::time::Ns;
 
@@ -43,25 +42,6 @@ pub fn failed(m: &Message) -> Option<Failed<'_>> {
     (!device.is_empty() && !device.contains(' ')).then_some(Failed { device, driver, error, up })
 }
 
-/// The name of an error, and what it means here.
-fn error(n: i32) -> (&'static str, &'static str) {
-    match n {
-        -16 => ("EBUSY", "it was busy, or a wakeup was pending"),
-        -22 => ("EINVAL", "it cannot do what was asked"),
-        -110 => ("ETIMEDOUT", "it did not answer in time"),
-        -108 => ("ESHUTDOWN", "its bus was suspended already"),
-        -121 => ("EREMOTEIO", "it did not answer on its bus"),
-        -6 => ("ENXIO", "it could not be reached"),
-        -5 => ("EIO", "an I/O error"),
-        -11 => ("EAGAIN", "try again"),
-        -13 => ("EACCES", "it may not be used now"),
-        -71 => ("EPROTO", "it answered wrongly on its bus"),
-        -19 => ("ENODEV", "it is gone"),
-        -95 => ("EOPNOTSUPP", "it cannot do that"),
-        _ => ("", ""),
-    }
-}
-
 /// A USB host controller or its root hub: they return EBUSY while a port below
 /// has a wakeup pending (drivers/usb/core/hcd-pci.c:suspend_common,
 /// drivers/usb/core/hcd.c:hcd_bus_suspend).
@@ -87,15 +67,12 @@ fn stuck(case: &Case, out: &mut Vec<Finding>) {
         case.messages.iter().filter(|m| m.has("**** DPM device timeout")).collect();
     let Some(m) = said.first() else { return };
     let device = m.text.split(": ").next().unwrap_or("").rsplit(' ').next().unwrap_or("");
-    out.push(
-        found(
-            ("device-hang", Area::Abort, Level::Broken),
-            Confidence::Certain,
-            format!("A callback of {device} never returned, so the watchdog of device sleep stopped the kernel."),
-            lines(said),
-        )
-        .with(Advice::look("The functions after that line show where the callback waits.")),
-    );
+    out.push(found(
+        ("device-hang", Area::Abort, Level::Broken),
+        Confidence::Certain,
+        Fact::CallbackHung { device: device.to_string() },
+        lines(said),
+    ));
 }
 
 /// A CPU that could not be switched off (kernel/cpu.c:freeze_secondary_cpus).
@@ -105,16 +82,13 @@ fn processors(case: &Case, out: &mut Vec<Finding>) {
     let said: Vec<&Message> =
         case.messages.iter().filter(is).filter(|m| !m.has("down: -16")).collect();
     let Some(m) = said.first() else { return };
-    let cpu = m.after("taking ").and_then(|r| r.split(' ').next()).unwrap_or("a CPU");
-    out.push(
-        found(
-            ("cpu-not-off", Area::Abort, Level::Broken),
-            Confidence::Certain,
-            format!("{cpu} could not be switched off, so the machine did not sleep."),
-            lines(said),
-        )
-        .with(Advice::look("Try it awake: echo 0 > /sys/devices/system/cpu/cpuN/online. Pinned real-time or deadline tasks and faulty CPU hotplug drivers do this.")),
-    );
+    let cpu = m.after("taking ").and_then(|r| r.split(' ').next()).unwrap_or("");
+    out.push(found(
+        ("cpu-not-off", Area::Abort, Level::Broken),
+        Confidence::Certain,
+        Fact::CpuStayedOn { cpu: cpu.to_string() },
+        lines(said),
+    ));
 }
 
 /// Failures of one device with one error.
@@ -154,61 +128,23 @@ fn devices(case: &Case, out: &mut Vec<Finding>) {
     lost(&groups, out);
 }
 
-/// `0000:00:14.0 (xhci_hcd)`.
-fn named(g: &Group<'_>) -> String {
-    if g.driver.is_empty() || g.driver.contains(' ') {
-        g.device.to_string()
-    } else {
-        format!("{} ({})", g.device, g.driver)
-    }
-}
-
-/// `error -16 (EBUSY: it was busy, or a wakeup was pending)`.
-fn told(n: i32) -> String {
-    match error(n) {
-        ("", _) => format!("error {n}"),
-        (name, what) => format!("error {n} ({name}: {what})"),
-    }
+fn device(g: &Group<'_>) -> Device {
+    Device { name: g.device.to_string(), driver: g.driver.to_string() }
 }
 
 /// A device that ended an attempt.
 fn ended(g: &Group<'_>) -> Finding {
-    let (device, n) = (named(g), g.error);
-    let times = match g.messages.len() {
-        1 => String::new(),
-        n => format!(" {n} times"),
-    };
-    let (sentence, advice) = if n > 0 {
-        (
-            format!("{device} ended the sleep{times}: its callback returned {n}. Only 0 is success, so the kernel takes a positive value as an error."),
-            "The driver must return 0; pm_runtime_resume() as a callback of system sleep returns 1.".to_string(),
-        )
-    } else if n == -16 && is_usb(g) {
-        (
-            format!(
-                "{device} ended the sleep{times}: error {n} (EBUSY). The usual cause is a wakeup pending at a USB port below it; the text does not say which."
-            ),
-            format!(
-                "Find the device that wakes: switch its power/wakeup off, one device at a time, beginning with {}.",
-                g.device
-            ),
-        )
-    } else {
-        (
-            format!("{device} ended the sleep{times}: {}.", told(n)),
-            format!("Look at the messages of {}'s driver before that line.", g.device),
-        )
-    };
-    let of = ("device-failed", Area::Abort, Level::Broken);
-    let mut f = found(of, Confidence::Certain, sentence, lines(g.messages.iter().copied()))
-        .with(Advice::look(advice));
-    // Only the error is proven; that its bus went first is one reading.
-    if matches!(n, -6 | -108 | -121) {
-        f.advice.push(Advice::look(
-            "One reading: what it is behind was suspended before it. Check the order (device link, parent).",
-        ));
-    }
-    f
+    found(
+        ("device-failed", Area::Abort, Level::Broken),
+        Confidence::Certain,
+        Fact::DeviceFailed {
+            device: device(g),
+            error: g.error,
+            times: g.messages.len(),
+            usb: is_usb(g),
+        },
+        lines(g.messages.iter().copied()),
+    )
 }
 
 /// Devices that failed on the way up, one finding an error.
@@ -216,22 +152,14 @@ fn lost(groups: &[Group<'_>], out: &mut Vec<Finding>) {
     let mut errors: Vec<i32> = groups.iter().filter(|g| g.up).map(|g| g.error).collect();
     errors.sort_unstable();
     errors.dedup();
-    for n in errors {
-        let same: Vec<&Group<'_>> = groups.iter().filter(|g| g.up && g.error == n).collect();
-        let names = match &same[..] {
-            [one] => named(one),
-            [one, two] => format!("{} and {}", named(one), named(two)),
-            many => format!("{} and {} others", named(many[0]), many.len() - 1),
-        };
-        out.push(
-            found(
-                ("device-not-resumed", Area::Abort, Level::Broken),
-                Confidence::Certain,
-                format!("{names} failed to resume: {}.", told(n)),
-                lines(same.iter().flat_map(|g| g.messages.iter().copied())),
-            )
-            .with(Advice::look("Look at the messages of their drivers before those lines; a device that was found anew afterwards works again.")),
-        );
+    for error in errors {
+        let same: Vec<&Group<'_>> = groups.iter().filter(|g| g.up && g.error == error).collect();
+        out.push(found(
+            ("device-not-resumed", Area::Abort, Level::Broken),
+            Confidence::Certain,
+            Fact::DevicesNotResumed { devices: same.iter().map(|g| device(g)).collect(), error },
+            lines(same.iter().flat_map(|g| g.messages.iter().copied())),
+        ));
     }
 }
 
@@ -275,28 +203,18 @@ fn wakeups(case: &Case, out: &mut Vec<Finding>) {
             evidence.extend(lines([m]));
         }
     }
-    let mut sentence = String::from("A wakeup ended the sleep while it was armed (wakeup_count): ");
-    sentence += &match &sources[..] {
-        [] => "the text does not name its source (switch pm_debug_messages on).".to_string(),
-        [one] => format!("wakeup source {one}."),
-        many => format!("wakeup sources {}.", many.join(", ")),
-    };
     // A source that a driver's own suspend callback sets off is its fault.
-    let own = case
-        .messages
-        .iter()
-        .position(|m| m.has("pm_wakeup_ws_event") || m.has("pm_wakeup_dev_event"));
-    if own.is_some()
-        && case.messages.iter().any(|m| m.has("device_suspend") || m.has("dpm_run_callback"))
-    {
-        sentence +=
-            " The functions listed show that it was set off inside a driver's suspend callback.";
-    }
-    out.push(
-        found(("abort-wakeup", Area::Abort, Level::Risk), Confidence::Certain, sentence, evidence).with(
-            Advice::look("If nobody touched the machine: look at that source's driver, or switch its power/wakeup off."),
-        ),
-    );
+    let own =
+        case.messages.iter().any(|m| m.has("pm_wakeup_ws_event") || m.has("pm_wakeup_dev_event"));
+    let in_callback =
+        own && case.messages.iter().any(|m| m.has("device_suspend") || m.has("dpm_run_callback"));
+    let sources = sources.iter().map(ToString::to_string).collect();
+    out.push(found(
+        ("abort-wakeup", Area::Abort, Level::Risk),
+        Confidence::Certain,
+        Fact::WakeupPending { sources, in_callback },
+        evidence,
+    ));
 }
 
 /// `Some devices failed to suspend, or early wake event detected`, and nothing
@@ -307,22 +225,12 @@ fn unknown(case: &Case, out: &mut Vec<Finding>) {
     let spans = case.attempts.iter().map(|a| case.of(a)).filter(|a| !told(a));
     let said: Vec<&Message> = spans.flat_map(|a| a.iter().filter(blind)).collect();
     if !said.is_empty() {
-        out.push(
-            found(
-                ("abort-unknown", Area::Abort, Level::Broken),
-                Confidence::Certain,
-                format!(
-                    "{} ended by a device or a wakeup; the text does not say which.",
-                    if said.len() == 1 {
-                        "A sleep was".to_string()
-                    } else {
-                        format!("{} sleeps were", said.len())
-                    }
-                ),
-                lines(said),
-            )
-            .with(Advice::look("Switch on what names it: echo 1 > /sys/power/pm_debug_messages.")),
-        );
+        out.push(found(
+            ("abort-unknown", Area::Abort, Level::Broken),
+            Confidence::Certain,
+            Fact::EndedUnknown { sleeps: said.len() },
+            lines(said),
+        ));
     }
 }
 
@@ -350,37 +258,21 @@ fn retries(case: &Case, out: &mut Vec<Finding>) {
         let gap = Ns(entry.0 - exit.0);
         let slept = !ended_early(case, b);
         let evidence = lines([&case.messages[a.end - 1], &case.messages[b.first]]);
-        out.push(
-            found(
-                ("sync-retry-s2idle", Area::Abort, Level::Risk),
-                Confidence::Certain,
-                format!(
-                    "The sleep as {} failed, and {} later the machine was put to sleep as {} instead{}.",
-                    a.mode,
-                    ms(gap),
-                    b.mode,
-                    if slept { "" } else { ", which failed too" }
-                ),
-                evidence,
-            )
-            .with(Advice {
-                text: "If it shall only sleep as deep: SuspendState=mem in sleep.conf of systemd.".to_string(),
-                undo: "Remove the line again.",
-                risk: "A failed attempt then leaves the machine awake.",
-            }),
-        );
+        out.push(found(
+            ("sync-retry-s2idle", Area::Abort, Level::Risk),
+            Confidence::Certain,
+            Fact::OtherMode { failed: a.mode.clone(), gap, instead: b.mode.clone(), slept },
+            evidence,
+        ));
         break;
     }
     let twice: Vec<&Attempt> = case.attempts.iter().filter(|a| a.inside).collect();
     if !twice.is_empty() {
-        out.push(
-            found(
-                ("two-writers", Area::Abort, Level::Risk),
-                Confidence::Certain,
-                "A second sleep was asked for while one was under way: two programs write to /sys/power/state.".to_string(),
-                lines(twice.iter().map(|a| &case.messages[a.first])),
-            )
-            .with(Advice::look("Let one program decide: logind, or the script, not both.")),
-        );
+        out.push(found(
+            ("two-writers", Area::Abort, Level::Risk),
+            Confidence::Certain,
+            Fact::TwoWriters,
+            lines(twice.iter().map(|a| &case.messages[a.first])),
+        ));
     }
 }

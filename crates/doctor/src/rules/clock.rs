@@ -3,9 +3,9 @@
 use super::abort::failed;
 use super::{found, lines};
 use crate::Case;
-use crate::finding::{Advice, Area, Confidence, Finding, Level};
+use crate::fact::Fact;
+use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
-use alloc::string::ToString;
 use alloc::vec::Vec;
 
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -17,37 +17,22 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     };
     let busy = of(-16);
     if !busy.is_empty() {
-        out.push(
-            found(
-                ("clock-alarm-abort", Area::Clock, Level::Note),
-                Confidence::Certain,
-                "An alarm was due within 2 s, so the alarm timer refused the sleep (EBUSY). No driver is at fault.".to_string(),
-                lines(busy),
-            )
-            .with(Advice::look("Find who holds it (clockid 8 or 9 in /proc/*/fdinfo), or try again after it.")),
-        );
+        out.push(found(
+            ("clock-alarm-abort", Area::Clock, Level::Note),
+            Confidence::Certain,
+            Fact::AlarmDue,
+            lines(busy),
+        ));
     }
     let invalid = of(-22);
     if !invalid.is_empty() {
         let limit: Vec<&Message> =
             case.messages.iter().filter(|m| m.has("Alarms can be up to")).collect();
-        let mut sentence =
-            "The alarm timer refused the sleep: the RTC took no alarm for the time asked (EINVAL)."
-                .to_string();
-        let confidence = Confidence::Certain;
-        if limit.is_empty() {
-            sentence += " Why it takes none is not in the text.";
-        } else {
-            sentence += " The RTC says that the alarm lies too far ahead for it.";
-        }
-        out.push(
-            found(
-                ("clock-alarm-refused", Area::Clock, Level::Broken),
-                confidence,
-                sentence,
-                lines(invalid.into_iter().chain(limit)),
-            )
-            .with(Advice::look("Look for a far alarm (timerfd with an ALARM clock), and whether the RTC has an alarm at all: /sys/class/rtc/rtc0/wakealarm.")),
-        );
+        out.push(found(
+            ("clock-alarm-refused", Area::Clock, Level::Broken),
+            Confidence::Certain,
+            Fact::AlarmRefused { too_far: !limit.is_empty() },
+            lines(invalid.into_iter().chain(limit)),
+        ));
     }
 }

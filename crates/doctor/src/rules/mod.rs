@@ -10,9 +10,9 @@ mod rpm;
 mod sync;
 
 use crate::Case;
-use crate::finding::{Advice, Area, Confidence, Evidence, Finding, Level, Unchecked};
+use crate::fact::Fact;
+use crate::finding::{Area, Confidence, Evidence, Finding, Level, Unchecked};
 use crate::message::Message;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A rule reads the case and adds what it finds.
@@ -30,21 +30,14 @@ pub const ALL: [Rule; 8] = [
     rpm::judge,
 ];
 
-/// A finding without advice and cost.
+/// A finding that names no cost.
 fn found(
     (id, area, level): (&'static str, Area, Level),
     confidence: Confidence,
-    sentence: String,
+    fact: Fact,
     evidence: Vec<Evidence>,
 ) -> Finding {
-    Finding { id, area, level, sentence, evidence, advice: Vec::new(), costs: None, confidence }
-}
-
-impl Finding {
-    fn with(mut self, advice: Advice) -> Finding {
-        self.advice.push(advice);
-        self
-    }
+    Finding { id, area, level, fact, evidence, costs: None, confidence }
 }
 
 /// Evidence of `messages`, at most three of them.
@@ -57,22 +50,13 @@ pub fn unchecked(case: &Case) -> Vec<Unchecked> {
     let has = |word: &str| case.messages.iter().any(|m| m.has(word));
     let mut out = Vec::new();
     if !case.attempts.is_empty() && !mode::has_counters(case) {
-        out.push(Unchecked {
-            what: "whether the hardware slept",
-            why: "the text shows no counter: add /sys/power/suspend_stats/last_hw_sleep, read after the sleep",
-        });
+        out.push(Unchecked::Hardware);
     }
     if !case.attempts.is_empty() && !has("calling ") {
-        out.push(Unchecked {
-            what: "which device takes the time",
-            why: "no callbacks: boot with initcall_debug, or dormouse record",
-        });
+        out.push(Unchecked::Callbacks);
     }
     if !has("rpm_resume") && !case.values.iter().any(|v| v.name() == "runtime_status") {
-        out.push(Unchecked {
-            what: "runtime power management",
-            why: "the text shows no device's power/ folder and no rpm events",
-        });
+        out.push(Unchecked::RuntimePm);
     }
     out
 }

@@ -7,9 +7,9 @@
 use super::{found, lines};
 use crate::Case;
 use crate::attempt::Attempt;
-use crate::finding::{Advice, Area, Confidence, Evidence, Finding, Level};
+use crate::fact::Fact;
+use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::{Message, Trust, seconds, thousandths};
-use crate::number::percent;
 use crate::value::Value;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -66,27 +66,14 @@ fn printed(case: &Case, out: &mut Vec<Finding>) {
     if said.is_empty() {
         return;
     }
-    let times = if said.len() == 1 { String::new() } else { format!(", {} times", said.len()) };
-    let who = if said.iter().all(|m| refused(m) == Some(true)) {
-        "the processor never reached its deepest state, so the platform could not"
-    } else {
-        "its power management unit never reached the deepest state"
-    };
-    out.push(
-        found(
-            ("mode-name-only", Area::Mode, Level::Risk),
-            Confidence::Certain,
-            format!(
-                "The machine slept in name only{times}: {who}. The text does not say what kept it."
-            ),
-            lines(said),
-        )
-        .with(Advice::look(WHY)),
-    );
+    let processor = said.iter().all(|m| refused(m) == Some(true));
+    out.push(found(
+        ("mode-name-only", Area::Mode, Level::Risk),
+        Confidence::Certain,
+        Fact::NotDeepest { times: said.len(), processor },
+        lines(said),
+    ));
 }
-
-/// Where to look, in order.
-const WHY: &str = "Look for a CPU state that is switched off, a device that is not in D3, and events inside the sleep; pm_debug_messages lists the constraints that were not met.";
 
 /// `Last suspend in deepest state for 758373565us`, against how long it slept.
 fn deepest(case: &Case, out: &mut Vec<Finding>) {
@@ -117,26 +104,15 @@ fn partial(messages: &[Message], out: &mut Vec<Finding>) {
     if share >= 90 {
         return;
     }
-    let (id, how) = if share >= 5 {
-        ("mode-partial", "only a part of the time")
-    } else {
-        ("mode-name-only", "in name only")
-    };
     let mut evidence = lines([m]);
     evidence.extend(lines(messages.iter().filter(|m| timekeeping(m).is_some())));
-    out.push(
-        found(
-            (id, Area::Mode, Level::Risk),
-            Confidence::Certain,
-            format!(
-                "The hardware slept {how}: {} s of {} s ({share} %).",
-                deep / 1_000_000_000,
-                stood / 1_000_000_000
-            ),
-            evidence,
-        )
-        .with(Advice::look("Each further `Timekeeping suspended` line is a wake-up inside the sleep: find what interrupts it (the lines between name IRQs and GPEs).")),
-    );
+    let (deep_s, of_s) = (deep / 1_000_000_000, stood / 1_000_000_000);
+    out.push(found(
+        (if share >= 5 { "mode-partial" } else { "mode-name-only" }, Area::Mode, Level::Risk),
+        Confidence::Certain,
+        Fact::DeepShare { deep_s, of_s, percent: i64::try_from(share).unwrap_or(0) },
+        evidence,
+    ));
 }
 
 /// `Timekeeping suspended for 759.694 seconds`.
@@ -177,25 +153,19 @@ fn counted(case: &Case, out: &mut Vec<Finding>) {
     if processor.is_some() || package.is_some() {
         evidence.extend(processor.iter().map(shown));
         evidence.extend(lines(package));
-        out.push(
-            found(
-                ("mode-name-only", Area::Mode, Level::Risk),
-                Confidence::Likely,
-                "The machine sleeps in name only: the processor reaches its deepest package state, and the platform never counted any sleep.".to_string(),
-                evidence,
-            )
-            .with(Advice::look("The fault is outside the processor: firmware, or a device that keeps its part on (pmc_core: ltr_show, slp_s0_debug_status).")),
-        );
+        out.push(found(
+            ("mode-name-only", Area::Mode, Level::Risk),
+            Confidence::Likely,
+            Fact::PlatformAwake,
+            evidence,
+        ));
     } else if case.attempts.iter().any(|a| is_s2idle(&a)) {
-        out.push(
-            found(
-                ("mode-not-counted", Area::Mode, Level::Risk),
-                Confidence::Likely,
-                "The platform counted no sleep in hardware. Either it slept in name only, or this counter does not work here: the text has no sleep that it counted.".to_string(),
-                evidence,
-            )
-            .with(Advice::look("See whether the counter ever moves (other sleeps, other kernels), and whether package state C10 is reached.")),
-        );
+        out.push(found(
+            ("mode-not-counted", Area::Mode, Level::Risk),
+            Confidence::Likely,
+            Fact::NothingCounted,
+            evidence,
+        ));
     }
 }
 
@@ -213,30 +183,17 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) {
     let package = read("Package C-state 10 residency after S2idle is: ");
     let mut evidence = lines([m]);
     evidence.extend(lines(package.map(|p| p.0)));
-    let words = match package.map(|p| p.1) {
-        Some(0) => " The processor's package never reached C10, so the cause is on the processor's side or a device that asks for low latency.".to_string(),
-        Some(n) => format!(" The processor's package was in C10 for {}.", percent(n)),
-        None => String::new(),
-    };
     // The test prints these lines on a terminal, without the prefix of a log.
     for (e, said) in evidence.iter_mut().zip([Some(m), package.map(|p| p.0)].into_iter().flatten())
     {
         e.doubtful = said.trust == Trust::Quoted;
     }
-    let (id, how) = if s0ix < 5_000 {
-        ("mode-name-only", "in name only")
-    } else {
-        ("mode-partial", "only a part of the time")
-    };
-    out.push(
-        found(
-            (id, Area::Mode, Level::Risk),
-            Confidence::Certain,
-            format!("The machine slept {how}: S0ix for {} of the test.{words}", percent(s0ix)),
-            evidence,
-        )
-        .with(Advice::look(WHY)),
-    );
+    out.push(found(
+        (if s0ix < 5_000 { "mode-name-only" } else { "mode-partial" }, Area::Mode, Level::Risk),
+        Confidence::Certain,
+        Fact::SelfTest { s0ix, package: package.map(|p| p.1) },
+        evidence,
+    ));
 }
 
 /// What woke an s2idle sleep: `PM: Triggering wakeup from IRQ 9`
@@ -261,31 +218,23 @@ fn wakes(case: &Case, out: &mut Vec<Finding>) {
         return;
     }
     let mut evidence = lines(irqs.iter().map(|e| e.2));
-    let mut sentence = String::from("Woken by ");
-    for (i, (irq, n, _)) in irqs.iter().enumerate() {
-        let times = if *n == 1 { String::new() } else { format!(" ({n} times)") };
-        sentence += &format!("{}IRQ {irq}{times}", if i == 0 { "" } else { ", " });
-    }
-    if let Some(non_ec) = case.messages.iter().find(|m| m.has("non-EC GPE wakeup")) {
-        sentence += "; an ACPI event that is not the embedded controller's";
-        evidence.extend(lines([non_ec]));
-    }
-    let mut numbers: Vec<&str> = Vec::new();
+    let non_ec = case.messages.iter().find(|m| m.has("non-EC GPE wakeup"));
+    evidence.extend(lines(non_ec));
+    let mut gpes: Vec<String> = Vec::new();
     for m in &gpe {
         let n = m.after("GPE event ").and_then(|r| r.split_whitespace().next()).unwrap_or("");
-        if !numbers.contains(&n) {
-            numbers.push(n);
+        if !gpes.iter().any(|g| g == n) {
+            gpes.push(n.to_string());
         }
     }
-    if !numbers.is_empty() {
-        sentence += &format!(" (GPE {})", numbers.join(", "));
-        evidence.extend(lines(gpe));
-    }
-    sentence += ". Which device raised it is not in the text.";
-    out.push(
-        found(("mode-wake-source", Area::Mode, Level::Note), Confidence::Certain, sentence, evidence)
-            .with(Advice::look("If nobody touched the machine: /proc/acpi/wakeup and the _PRW of the ACPI tables name the device of a GPE; switch its wakeup off to try.")),
-    );
+    evidence.extend(lines(gpe));
+    let irqs = irqs.into_iter().map(|(irq, n, _)| (irq, n)).collect();
+    out.push(found(
+        ("mode-wake-source", Area::Mode, Level::Note),
+        Confidence::Certain,
+        Fact::WokenBy { irqs, acpi: non_ec.is_some(), gpes },
+        evidence,
+    ));
 }
 
 /// Many short turns of the s2idle loop in one sleep.
@@ -299,16 +248,10 @@ fn turns(case: &Case, out: &mut Vec<Finding>) {
     let Some(most) = spans.iter().max_by_key(|s| turns(s)).filter(|s| turns(s) >= 3) else {
         return;
     };
-    out.push(
-        found(
-            ("mode-turns", Area::Mode, Level::Note),
-            Confidence::Certain,
-            format!(
-                "Something interrupted one sleep {} times without waking the machine.",
-                turns(most) - 1
-            ),
-            lines(most.iter().filter(|m| timekeeping(m).is_some())),
-        )
-        .with(Advice::look("Each turn costs energy: compare /proc/interrupts before and after.")),
-    );
+    out.push(found(
+        ("mode-turns", Area::Mode, Level::Note),
+        Confidence::Certain,
+        Fact::Turns { interruptions: turns(most) - 1 },
+        lines(most.iter().filter(|m| timekeeping(m).is_some())),
+    ));
 }

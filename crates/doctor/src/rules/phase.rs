@@ -2,12 +2,13 @@
 
 use super::{found, lines};
 use crate::Case;
-use crate::finding::{Advice, Area, Confidence, Finding, Level};
+use crate::fact::{Fact, User};
+use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
 use crate::stack;
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use dormouse_model::time::Ns;
 
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     transfers(case, out);
@@ -75,49 +76,25 @@ fn transfers(case: &Case, out: &mut Vec<Finding>) {
         let frames = stack::frames(&case.messages, first, 80);
         let user = frames.iter().find(|f| !is_of_the_bus(f));
         let mut evidence = lines([&case.messages[first]]);
-        let who = match (worker, user) {
+        let user = match (worker, user) {
             (Some((m, w)), _) => {
                 evidence.extend(lines([m]));
-                let name = w.split_whitespace().nth(1).unwrap_or(w);
-                format!("work item {name} used it, not a callback of power management")
+                User::Work(w.split_whitespace().nth(1).unwrap_or(w).to_string())
             }
-            _ if frames.contains(&"i2c_acpi_space_handler") => {
-                "ACPI code used it (an operation region of the firmware)".to_string()
-            }
-            (None, Some(f)) => format!("{f} used it"),
-            (None, None) => "the text does not say who used it".to_string(),
+            _ if frames.contains(&"i2c_acpi_space_handler") => User::Firmware,
+            (None, Some(f)) => User::Function(f.to_string()),
+            (None, None) => User::Unknown,
         };
         // Mails rarely have the whole sleep around a warning.
         let awake = !case.attempts.is_empty() && !inside(case, first)
             || case.attempts.is_empty()
                 && frames.iter().any(|f| f.starts_with("drm_mode") || f.ends_with("_shutdown"));
-        let (sentence, advice) = if awake {
-            (
-                format!(
-                    "Bus {device} was used while it was marked as suspended, outside any sleep: {who}."
-                ),
-                "Something marked the bus as suspended and did not take it back (a shutdown callback, or a failed resume).",
-            )
-        } else if worker.is_some() {
-            (
-                format!("Bus {device} was used while it was suspended: {who}."),
-                "Put that work on a freezable workqueue (system_freezable_wq), or cancel it in the driver's suspend.",
-            )
-        } else {
-            (
-                format!("Bus {device} was used while it was suspended: {who}."),
-                "Suspend the bus later (noirq) or its user earlier, and add the device link from the user to the bus.",
-            )
-        };
-        out.push(
-            found(
-                ("phase-noirq-bus-gone", Area::Phase, Level::Broken),
-                Confidence::Certain,
-                sentence,
-                evidence,
-            )
-            .with(Advice::look(advice)),
-        );
+        out.push(found(
+            ("phase-noirq-bus-gone", Area::Phase, Level::Broken),
+            Confidence::Certain,
+            Fact::BusUsed { bus: device.to_string(), user, awake },
+            evidence,
+        ));
     }
 }
 
@@ -137,18 +114,12 @@ fn timeouts(case: &Case, out: &mut Vec<Finding>) {
     }
     let Some(m) = late.first() else { return };
     let device = m.text.split(':').next().unwrap_or("").rsplit(' ').next().unwrap_or("");
-    out.push(
-        found(
-            ("phase-noirq-bus-gone", Area::Phase, Level::Broken),
-            Confidence::Likely,
-            format!(
-                "{device} timed out {} while CPUs were switched off or on. Interrupts of devices are off there, so whoever used it then could not be served; the text does not name the user.",
-                if late.len() == 1 { "once".to_string() } else { format!("{} times", late.len()) }
-            ),
-            lines(late),
-        )
-        .with(Advice::look("Look for what sets voltages or clocks over that bus when a CPU comes up (cpufreq, regulators).")),
-    );
+    out.push(found(
+        ("phase-noirq-bus-gone", Area::Phase, Level::Broken),
+        Confidence::Likely,
+        Fact::BusTimedOut { device: device.to_string(), times: late.len() },
+        lines(late),
+    ));
 }
 
 /// A sleep that begins before the disks of the last resume are back.
@@ -169,19 +140,13 @@ fn unfinished(case: &Case, out: &mut Vec<Finding>) {
             messages.iter().position(|m| m.has("suspend devices took")).unwrap_or(messages.len());
         let late = messages[..down].iter().find(|m| link(m).is_some_and(|n| !up.contains(&n)));
         if let Some(m) = late {
-            out.push(
-                found(
-                    ("phase-resume-unfinished", Area::Phase, Level::Risk),
-                    Confidence::Likely,
-                    format!(
-                        "The next sleep began {} ms after the last one ended, while {} was still coming back. Disks resume in the background after `suspend exit`.",
-                        (entry.0 - exit.0) / 1_000_000,
-                        m.text.split(':').next().unwrap_or("a disk")
-                    ),
-                    lines([&case.messages[a.end - 1], &case.messages[b.first], m]),
-                )
-                .with(Advice::look("Wait for the disks between two sleeps (a test loop: 5 s), or look at the order of disk resume in this kernel.")),
-            );
+            let disk = m.text.split(':').next().unwrap_or("a disk").to_string();
+            out.push(found(
+                ("phase-resume-unfinished", Area::Phase, Level::Risk),
+                Confidence::Likely,
+                Fact::DiskNotBack { gap: Ns(entry.0 - exit.0), disk },
+                lines([&case.messages[a.end - 1], &case.messages[b.first], m]),
+            ));
             return;
         }
     }
@@ -218,24 +183,18 @@ fn lost(case: &Case, out: &mut Vec<Finding>) {
             return;
         }
         let m = &after[at];
-        let seconds = m.time.map_or(0, |t| (t.0 - exit.0) / 1_000_000_000);
+        let after_s = m.time.map_or(0, |t| (t.0 - exit.0) / 1_000_000_000);
         // The last driver that reported errors before it.
         let driver =
             after[..at].iter().rev().take(30).find(|m| m.has("error handler") || m.has("reset"));
         let mut evidence = lines([m]);
         evidence.extend(lines(driver));
-        let near = driver.map_or(String::new(), |d| {
-            format!(" Just before, this was reported: {}.", d.text.trim_end_matches('.'))
-        });
-        out.push(
-            found(
-                ("phase-device-lost", Area::Phase, Level::Broken),
-                Confidence::Likely,
-                format!("A device did not survive the sleep: {seconds} s after it the kernel reports trouble that it had not before.{near}"),
-                evidence,
-            )
-            .with(Advice::look("Look whether its driver has suspend and resume callbacks; unload it before sleep to try.")),
-        );
+        out.push(found(
+            ("phase-device-lost", Area::Phase, Level::Broken),
+            Confidence::Likely,
+            Fact::DeviceLost { after_s, reported: driver.map(|d| d.text.clone()) },
+            evidence,
+        ));
         return;
     }
 }

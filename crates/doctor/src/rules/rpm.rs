@@ -3,10 +3,11 @@
 
 use super::found;
 use crate::Case;
-use crate::finding::{Advice, Area, Confidence, Evidence, Finding, Level};
+use crate::fact::{Fact, RpmFault};
+use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::value::Value;
 use alloc::format;
-use alloc::string::String;
+use alloc::string::ToString;
 use alloc::vec::Vec;
 
 /// The values of one dump of one folder.
@@ -43,29 +44,14 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
 }
 
 /// What drivers/base/power/runtime.c complains of.
-const FAULTS: [(&str, &str, &str, &str); 3] = [
-    (
-        "rpm-underflow",
-        "Runtime PM usage count underflow!",
-        "was put more often than it was got: its driver calls pm_runtime_put once too often",
-        "Look for an error path of the driver that puts without a get.",
-    ),
-    (
-        "rpm-parent-off",
-        "runtime PM trying to activate child device",
-        "was called active while its parent was suspended, so its state is not what the core thinks",
-        "The driver must resume the parent first (pm_runtime_get_sync), then set the device active.",
-    ),
-    (
-        "rpm-unbalanced",
-        "Unbalanced pm_runtime_enable!",
-        "had runtime power management enabled twice",
-        "Look for a probe or resume that enables it a second time.",
-    ),
+const FAULTS: [(&str, &str, RpmFault); 3] = [
+    ("rpm-underflow", "Runtime PM usage count underflow!", RpmFault::Underflow),
+    ("rpm-parent-off", "runtime PM trying to activate child device", RpmFault::ParentOff),
+    ("rpm-unbalanced", "Unbalanced pm_runtime_enable!", RpmFault::Unbalanced),
 ];
 
 fn faults(case: &Case, out: &mut Vec<Finding>) {
-    for (id, words, what, advice) in FAULTS {
+    for (id, words, fault) in FAULTS {
         let said: Vec<_> = case.messages.iter().filter(|m| m.has(words)).collect();
         let Some(m) = said.first() else { continue };
         let owner = m.text.split(words).next().unwrap_or("").trim_end().trim_end_matches(':');
@@ -73,15 +59,12 @@ fn faults(case: &Case, out: &mut Vec<Finding>) {
         if device.is_empty() || !m.text.contains(": ") {
             continue;
         }
-        out.push(
-            found(
-                (id, Area::Rpm, Level::Risk),
-                Confidence::Certain,
-                format!("{device} {what}."),
-                super::lines(said),
-            )
-            .with(Advice::look(advice)),
-        );
+        out.push(found(
+            (id, Area::Rpm, Level::Risk),
+            Confidence::Certain,
+            Fact::RpmFault { device: device.to_string(), fault },
+            super::lines(said),
+        ));
     }
 }
 
@@ -111,38 +94,23 @@ fn held(case: &Case, out: &mut Vec<Finding>) {
             })
             .collect()
         };
-        let share = active * 100 / (active + suspended).max(1);
+        let awake_percent = active * 100 / (active + suspended).max(1);
+        let device = device.to_string();
         if f.is("control", "on") {
-            out.push(
-                found(
-                    ("rpm-forbidden", Area::Rpm, Level::Risk),
-                    Confidence::Likely,
-                    format!("Device {device} may not suspend at run time: its control is on. It was awake {share} % of its time."),
-                    evidence(&["control", "runtime_status", "runtime_active_time"]),
-                )
-                .with(Advice {
-                    text: format!("echo auto > {}/control", f.path),
-                    undo: "echo on to the same file",
-                    risk: "A device whose driver is not ready for it may stop working.",
-                }),
-            );
+            out.push(found(
+                ("rpm-forbidden", Area::Rpm, Level::Risk),
+                Confidence::Likely,
+                Fact::RpmForbidden { device, folder: f.path.to_string(), awake_percent },
+                evidence(&["control", "runtime_status", "runtime_active_time"]),
+            ));
         } else if f.is("control", "auto") {
-            let used = f.value("runtime_usage").filter(|v| v.value != "0");
-            let why = match used {
-                Some(v) => format!("its usage count is {}: somebody holds it", v.value),
-                None => String::from(
-                    "nobody holds it (usage 0, no active children), so its driver or a quirk keeps it awake",
-                ),
-            };
-            out.push(
-                found(
-                    ("rpm-usage-held", Area::Rpm, Level::Note),
-                    Confidence::Guess,
-                    format!("Device {device} does not suspend at run time though it may: {why}. That is not by itself a leak."),
-                    evidence(&["control", "runtime_status", "runtime_usage", "runtime_active_time"]),
-                )
-                .with(Advice::look("Look at the device's quirks file and its driver: USB devices with the RESET_RESUME quirk that must wake the machine never suspend.")),
-            );
+            let usage = f.value("runtime_usage").filter(|v| v.value != "0");
+            out.push(found(
+                ("rpm-usage-held", Area::Rpm, Level::Note),
+                Confidence::Guess,
+                Fact::RpmHeld { device, usage: usage.map(|v| v.value.clone()) },
+                evidence(&["control", "runtime_status", "runtime_usage", "runtime_active_time"]),
+            ));
         }
     }
 }

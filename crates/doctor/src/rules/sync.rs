@@ -2,10 +2,9 @@
 
 use super::{found, lines};
 use crate::Case;
-use crate::finding::{Advice, Area, Confidence, Finding, Level};
-use crate::number::s;
+use crate::fact::Fact;
+use crate::finding::{Area, Confidence, Finding, Level};
 use crate::stack;
-use alloc::format;
 use alloc::vec::Vec;
 use dormouse_model::time::Ns;
 
@@ -33,24 +32,12 @@ fn hung(case: &Case, out: &mut Vec<Finding>) {
             continue;
         }
         let fuse = frames.iter().any(|f| f.starts_with("fuse_"));
-        let who = if fuse {
-            " It waits for the server of a FUSE file system; a server that is frozen never answers."
-        } else {
-            ""
-        };
-        out.push(
-            found(
-                ("sync-hung", Area::Sync, Level::Broken),
-                Confidence::Certain,
-                format!("Writing dirty data before the sleep did not end in time.{who}"),
-                lines([&messages[at]]),
-            )
-            .with(Advice::look(if fuse {
-                "Unmount it before sleep, or run its server as a system service outside user.slice."
-            } else {
-                "Look for the disk or server that does not take the data (errors and resets in the lines around)."
-            })),
-        );
+        out.push(found(
+            ("sync-hung", Area::Sync, Level::Broken),
+            Confidence::Certain,
+            Fact::SyncHung { fuse },
+            lines([&messages[at]]),
+        ));
         return;
     }
 }
@@ -67,17 +54,9 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
     let mut f = found(
         ("sync-share", Area::Sync, Level::Slow),
         Confidence::Certain,
-        format!(
-            "Writing dirty data took {} before a sleep in the median of {} (at most {}); the text does not say which disk.",
-            s(median),
-            syncs.len(),
-            s(worst)
-        ),
+        Fact::SyncLong { median, of: syncs.len(), worst },
         lines(syncs.iter().map(|s| &case.messages[s.1])),
-    )
-    .with(Advice::look(
-        "Write it before: a unit ordered before sleep.target that calls sync. The kernel's own sync stays on and is short then.",
-    ));
+    );
     f.costs = Some(median);
     out.push(f);
 }

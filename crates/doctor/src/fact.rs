@@ -1,0 +1,165 @@
+//! What a rule found, as facts. The sentences and the advice are made of them
+//! where all words are (`crates/write/src/wording/doctor.rs`).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use dormouse_model::time::Ns;
+
+/// A device, as a message names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Its name.
+    pub name: String,
+    /// Its driver; empty if the message does not say.
+    pub driver: String,
+}
+
+/// A task that would not freeze.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Its name.
+    pub name: String,
+    /// 0 if the text does not say.
+    pub pid: u32,
+}
+
+/// What a task that did not freeze was doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// A request to the server of a FUSE file system.
+    Fuse,
+    /// A request to the server of a network file system.
+    NetworkFiles,
+    /// Trimming of a file system.
+    Trim,
+    /// A fast commit of ext4.
+    FastCommit,
+    /// An automatic mount.
+    Automount,
+    /// A page of a file, in a page fault.
+    PageFault,
+    /// A device that a module looks for (`async_synchronize_full`).
+    ModuleLoad,
+    /// A device that answers a probe.
+    Probe,
+    /// The lock of a device that is being probed.
+    DeviceLock,
+    /// Dirty data.
+    Writeback,
+    /// A file system that somebody froze.
+    FrozenFiles,
+    /// A disk.
+    Disk,
+    /// Nothing: a thread of the kernel that never asks to be frozen.
+    KernelLoop,
+    /// State D, and the text does not show why.
+    Uninterruptible,
+    /// It ran in the kernel.
+    Running,
+    /// A thread of the kernel; nothing more is known.
+    KernelThread,
+    /// Nothing is known.
+    Unknown,
+}
+
+/// Who used a bus that was suspended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum User {
+    /// A work item, by its function.
+    Work(String),
+    /// An operation region of the firmware (ACPI).
+    Firmware,
+    /// A function.
+    Function(String),
+    /// The text does not say.
+    Unknown,
+}
+
+/// What drivers/base/power/runtime.c complains of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RpmFault {
+    /// Put more often than got.
+    Underflow,
+    /// Called active under a suspended parent.
+    ParentOff,
+    /// Enabled twice.
+    Unbalanced,
+}
+
+/// What was found. Counts are of the text; times are ns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of the fields say it, with their variant's comment")]
+pub enum Fact {
+    /// A callback never returned.
+    CallbackHung { device: String },
+    /// A CPU could not be switched off; empty if the text does not say which.
+    CpuStayedOn { cpu: String },
+    /// A device ended attempts to sleep.
+    DeviceFailed { device: Device, error: i32, times: usize, usb: bool },
+    /// Devices that failed on the way up, all with one error.
+    DevicesNotResumed { devices: Vec<Device>, error: i32 },
+    /// A wakeup ended the sleep, perhaps set off inside a suspend callback.
+    WakeupPending { sources: Vec<String>, in_callback: bool },
+    /// A device or a wakeup ended this many sleeps.
+    EndedUnknown { sleeps: usize },
+    /// After a failure somebody took another mode.
+    OtherMode { failed: String, gap: Ns, instead: String, slept: bool },
+    /// A second sleep was asked for inside one.
+    TwoWriters,
+    /// An alarm was due at once.
+    AlarmDue,
+    /// The RTC took no alarm; it may say that the alarm lies too far ahead.
+    AlarmRefused { too_far: bool },
+    /// Tasks that refused together for one reason.
+    TasksRefused { tasks: Vec<Named>, after: Ns, times: usize, wait: Wait },
+    /// Tasks refused, and the text does not list them.
+    TasksUnnamed { tasks: u64, after: Ns, times: usize },
+    /// A workqueue was busy; meanwhile a device may have timed out.
+    WorkqueueBusy { name: Option<String>, after: Ns, timed_out: Option<String> },
+    /// systemd could not freeze the session.
+    SessionNotFrozen,
+    /// Freezing took long.
+    FreezingSlow { worst: Ns, slow: usize, of: usize },
+    /// Memory could not hold the image; empty if the text does not say how much.
+    ImageShort { pages: String },
+    /// No swap at all, or no room in it.
+    NoSwap { none: bool },
+    /// The image is another kernel's.
+    ImageOfOther,
+    /// The image could not be read.
+    ImageUnread,
+    /// A crash after the image was made.
+    HibernationCrash,
+    /// The platform said that it stayed awake; or already the processor did.
+    NotDeepest { times: usize, processor: bool },
+    /// Seconds in hardware sleep of those that it lasted, and per cent.
+    DeepShare { deep_s: i64, of_s: i64, percent: i64 },
+    /// The processor slept, and the platform never did.
+    PlatformAwake,
+    /// The platform's counters stand at 0.
+    NothingCounted,
+    /// Result of a self-test, in thousandths of a per cent.
+    SelfTest { s0ix: u64, package: Option<u64> },
+    /// What woke an s2idle sleep.
+    WokenBy { irqs: Vec<(String, usize)>, acpi: bool, gpes: Vec<String> },
+    /// One sleep was interrupted this often.
+    Turns { interruptions: usize },
+    /// A bus was used while it was suspended, or marked so outside a sleep.
+    BusUsed { bus: String, user: User, awake: bool },
+    /// A bus timed out while interrupts of devices were off.
+    BusTimedOut { device: String, times: usize },
+    /// The next sleep began before a disk was back.
+    DiskNotBack { gap: Ns, disk: String },
+    /// A device is gone since a sleep; a driver may have reported errors before.
+    DeviceLost { after_s: i64, reported: Option<String> },
+    /// Runtime power management complained.
+    RpmFault { device: String, fault: RpmFault },
+    /// A device may not suspend at run time. `folder` is its `power/`.
+    RpmForbidden { device: String, folder: String, awake_percent: u64 },
+    /// A device may suspend at run time and does not; its usage count, unless 0.
+    RpmHeld { device: String, usage: Option<String> },
+    /// A sync that did not end, perhaps for a FUSE file system.
+    SyncHung { fuse: bool },
+    /// A sync that takes long.
+    SyncLong { median: Ns, of: usize, worst: Ns },
+}
