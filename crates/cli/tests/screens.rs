@@ -23,7 +23,7 @@ pub const STANDS_STILL: &str = "\
 ";
 
 /// The lines of a log without any time, as mail clients leave them.
-const NO_TIMES: &str = "\
+pub const NO_TIMES: &str = "\
 PM: suspend entry (deep)
 calling  a+ @ 9, parent: platform
 call a+ returned 0 after 50 usecs

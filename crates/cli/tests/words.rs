@@ -1,5 +1,6 @@
 //! What a screen says is true: a test for each sentence that once was not.
 
+use super::screens::{NO_TIMES, STANDS_STILL};
 use crate::rows::expanded;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -49,11 +50,12 @@ fn a_device_is_ranked_by_what_its_absence_saves() {
 fn a_clock_jump_of_a_test_level_is_no_sleep_and_no_resume() {
     let text = words(&["show", "--cycle", "1", CLOCK], "");
     assert!(text.starts_with("Resume 223.7 ms:"), "{text}");
-    assert!(text.contains("82.0 ms clock jump left out"), "{text}");
+    assert!(text.contains("clock jump of 82.0 ms not counted"), "{text}");
     assert!(text.contains("pm_test=core (test, no real sleep)"), "{text}");
     assert!(!text.contains("slept") && !text.contains("asleep"), "{text}");
     let all = words(&["show", CLOCK], "");
-    let said = "Cycles 1 and 3 contain a clock jump of the RTC (82.00 and 45.00 ms), left out.";
+    let said =
+        "In cycles 1 and 3 the RTC moved the clock by 82.00 and 45.00 ms, which is not counted.";
     assert!(all.contains(said), "{all}");
     // The largest resume of the others is no longer the one with the jump.
     assert!(all.contains("total resume 224.15 223.82 225.00"), "{all}");
@@ -300,4 +302,73 @@ fn the_saving_of_a_headline_is_the_computed_one() {
             assert!(words.contains(&ms) || words.contains(&short), "{file}: {ms}: {words}");
         }
     }
+}
+
+/// A log that ends in a callback: its machine hung there, or the log was cut.
+const ENDS_IN_ONE: &str = "\
+[   53.888902] galcore 38000000.gpu3d: PM: calling genpd_resume_noirq @ 529, parent: platform
+[   53.909518] galcore 38000000.gpu3d: PM: genpd_resume_noirq returned 0 after 12331 usecs
+[   53.917545] mxc_hantro 38300000.vpu: PM: calling genpd_resume_noirq @ 529, parent: soc@0
+[   53.925659] i2c_imx_xfer, pm_runtime_resume_and_get is -13
+";
+
+#[test]
+fn a_log_that_ends_in_a_callback_has_no_bottleneck() {
+    let text = words(&["show", "-"], ENDS_IN_ONE);
+    assert!(text.starts_with("Resume time unknown: 38300000.vpu"), "{text}");
+    assert!(!text.contains("Without it"), "{text}");
+    // The same callback again, whole, does not hide the hang.
+    let again = ENDS_IN_ONE.replace("[   53.", "[   71.")
+        + "[   71.931157] mxc_hantro 38300000.vpu: PM: genpd_resume_noirq returned 0 after 6458 usecs\n";
+    let text = words(&["show", "-"], &(ENDS_IN_ONE.to_string() + &again));
+    assert!(text.starts_with("Cycle 1: Resume time unknown: 38300000.vpu"), "{text}");
+    assert!(text.contains(" 1 - not known at 53.888 s"), "{text}");
+}
+
+#[test]
+fn a_device_without_an_end_saves_nobody_knows_what() {
+    // The phase has an end, and the longest callback of it has none.
+    let log = "\
+[   60.000000] drv a: PM: calling f_resume+0x0/0x10 @ 7, parent: soc
+[   60.000100] drv b: PM: calling f_resume+0x0/0x10 @ 8, parent: soc
+[   60.800100] drv b: PM: f_resume+0x0/0x10 returned 0 after 800000 usecs
+[   61.000000] PM: resume of devices complete after 1000.000 msecs
+[   61.100000] PM: suspend exit
+";
+    let text = words(&["show", "-"], log);
+    assert!(text.contains("no bottleneck can be named; 1 callback has no end"), "{text}");
+    assert!(text.contains("Of those that ended, b (drv) took longest, 800.0 ms"), "{text}");
+    assert!(text.contains(" a (drv) - - - no end - - "), "{text}");
+}
+
+#[test]
+fn lines_without_a_time_are_told_from_a_log_without_times() {
+    let timed = "[   50.000000] PM: suspend entry (deep)\n[   51.000000] PM: suspend exit\n";
+    let text = words(&["show", "-"], &(timed.to_string() + NO_TIMES));
+    assert!(text.contains("line has no time stamp (first at line"), "{text}");
+    assert!(!text.contains("No time stamps"), "{text}");
+}
+
+#[test]
+fn a_quoted_end_is_no_list_beside_whole_cycles() {
+    let quoted = "\
+[  519.143872] lwis-i2c eeprom@2: PM: platform_pm_suspend returned -16 after 1596 usecs
+[    1.000000] Linux version 6.16.0
+";
+    let log = STANDS_STILL.replace("[    1.", "[   21.").replace("[    2.", "[   22.");
+    let text = words(&["show", "-"], &(quoted.to_string() + &log));
+    assert!(!text.contains("took longest"), "{text}");
+    assert!(text.contains("1 callback has no start (first at line 1)"), "{text}");
+}
+
+#[test]
+fn the_answer_of_lists_is_the_longest_of_all() {
+    let log = "\
+[  104.241129] ice 0000:86:00.0: PM: pci_pm_resume+0x0/0x110 returned 0 after 9415 usecs
+[  104.241206] ice 0000:86:00.1: PM: pci_pm_resume+0x0/0x110 returned 0 after 9443 usecs
+[  122.749022] ice 0000:86:00.1: PM: pci_pm_resume+0x0/0x110 returned 0 after 9485 usecs
+[  122.749068] ice 0000:86:00.0: PM: pci_pm_resume+0x0/0x110 returned 0 after 9532 usecs
+";
+    let text = words(&["show", "-"], log);
+    assert!(text.starts_with("0000:86:00.0 (ice) took longest, 9.53 ms"), "{text}");
 }

@@ -2,7 +2,7 @@
 
 use super::phase;
 use super::state::Log;
-use crate::track::DeviceKey;
+use crate::track::{DeviceKey, END_ALONE};
 use dormouse_model::loss::Severity;
 use dormouse_model::phase::Direction;
 use dormouse_model::ranked::{Ranked, Ranking};
@@ -89,13 +89,7 @@ impl Log<'_> {
     }
 
     fn count_loose(&mut self, count: u64, at: u64) {
-        self.t.losses().add(
-            "end_without_start",
-            count,
-            Severity::Warning,
-            "a callback ended whose start is missing: save the log from before the suspend",
-            Some(at),
-        );
+        self.t.losses().add(END_ALONE.0, count, Severity::Warning, END_ALONE.1, Some(at));
     }
 
     fn rank(&mut self, list: &[Loose]) {

@@ -34,6 +34,8 @@ pub struct Log<'t> {
     pub timed: bool,
     untimed: u64,
     first_untimed: u64,
+    /// Some line of the log had a time.
+    ever_timed: bool,
     /// The line before had a time.
     was_timed: bool,
     /// Ends of callbacks whose begin did not come.
@@ -98,6 +100,7 @@ impl<'t> Log<'t> {
             timed: false,
             untimed: 0,
             first_untimed: 0,
+            ever_timed: false,
             was_timed: false,
             loose: Vec::new(),
             called: 0,
@@ -125,6 +128,7 @@ impl<'t> Log<'t> {
         }
         // Prose between two excerpts has no time either.
         self.was_timed |= self.timed;
+        self.ever_timed |= self.timed;
         if self.c.serial != self.t.open_serial() {
             self.c =
                 PerCycle { serial: self.t.open_serial(), base: self.now, ..PerCycle::default() };
@@ -470,14 +474,18 @@ impl<'t> Log<'t> {
     /// The log ends.
     pub fn finish(mut self) {
         self.settle_loose();
-        if self.untimed > 0 {
-            self.t.losses().add(
+        let (kind, advice) = if self.ever_timed {
+            (
+                "times_missing",
+                "lines without a time stamp: times are laid out from the durations alone there, so gaps and overlaps are guesses; boot with printk.time=1",
+            )
+        } else {
+            (
                 "no_timestamps",
-                self.untimed,
-                Severity::Warning,
                 "no time stamps: times are laid out from the durations alone, so gaps and overlaps are guesses; boot with printk.time=1",
-                Some(self.first_untimed),
-            );
-        }
+            )
+        };
+        let at = Some(self.first_untimed);
+        self.t.losses().add(kind, self.untimed, Severity::Warning, advice, at);
     }
 }

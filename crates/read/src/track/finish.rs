@@ -1,8 +1,8 @@
 //! What can only be said when a cycle, or everything, was seen.
 
-use super::Tracker;
 use super::current::Current;
 use super::rules;
+use super::{END_ALONE, Tracker};
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Callback, Cycle, Mode, Outcome, PhaseSpan, PmTestLevel};
 use dormouse_model::device::{Device, DeviceId};
@@ -251,9 +251,25 @@ pub fn capture(mut t: Tracker) -> Capture {
     find_parents(&mut t);
     prove_async(&mut t);
     without_callbacks(&mut t);
+    quoted_ends(&mut t);
     let Tracker { names, machine, graph, done, ranked, losses, unused, .. } = t;
     let unused_events = unused.kinds().map(|(kind, count)| (kind.name(), count)).collect();
     Capture { names, machine, graph, cycles: done, ranked, losses, unused_events }
+}
+
+/// One end alone is a line that somebody quotes, and no list, where the input has
+/// whole callbacks.
+fn quoted_ends(t: &mut Tracker) {
+    if t.done.iter().all(|c| c.callbacks.is_empty()) {
+        return;
+    }
+    let losses = &mut t.losses;
+    t.ranked.retain(|r| {
+        if r.rows.len() == 1 {
+            losses.add(END_ALONE.0, 1, Severity::Warning, END_ALONE.1, Some(r.at));
+        }
+        r.rows.len() > 1
+    });
 }
 
 /// A kernel log without callbacks can be had with them: name the knobs.

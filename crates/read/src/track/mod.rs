@@ -55,6 +55,12 @@ pub(crate) struct CycleNote {
 /// seconds, so this is months of cycles.
 const MAX_CYCLES: usize = 100_000;
 
+/// The loss that the end of a callback without its start is, and what helps.
+pub(crate) const END_ALONE: (&str, &str) = (
+    "end_without_start",
+    "a callback ended whose start is missing: save the log from before the suspend",
+);
+
 /// Assembles the cycles of one machine from any number of sources.
 #[derive(Debug)]
 pub struct Tracker {

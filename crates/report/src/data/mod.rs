@@ -126,7 +126,7 @@ impl Maker<'_> {
             model: text(capture.machine.model),
             cpus: capture.machine.cpus,
             pm_async: capture.machine.pm_async,
-            answer: head(&groups, &cycles[median]),
+            answer: head(capture, &groups, &cycles[median]),
             devices: self.devices(&kept),
             links: self.links(&kept),
             order_known: capture.graph.order_known,
@@ -350,11 +350,12 @@ fn losses(capture: &Capture) -> Vec<LossData> {
 
 /// The first sentences of the page: of all cycles that may be compared, else of
 /// the one cycle shown.
-fn head(groups: &[Group<'_>], shown: &CycleData) -> String {
+fn head(capture: &Capture, groups: &[Group<'_>], shown: &CycleData) -> String {
     let Some(g) = groups.iter().max_by_key(|g| g.cycles.len()) else {
         return shown.answer.clone();
     };
-    let halves = common::order(g).map(|d| common::half_of(g, d));
+    let guessed = warnings::guessed(&capture.losses);
+    let halves = common::order(g).map(|d| common::half_of(g, d, guessed));
     let first = match g.first.len() {
         0 => "",
         1 => ", the first after boot left out",

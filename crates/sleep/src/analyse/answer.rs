@@ -74,7 +74,8 @@ pub enum Known {
     Whole,
     /// The source shows only part of the cycle.
     AtLeast,
-    /// Most of it rests on a callback whose end is not in the log.
+    /// It rests on a callback whose end is not in the log: most of it, or the log
+    /// ends there.
     Not {
         /// That callback: index into [`Cycle::callbacks`].
         callback: u32,
@@ -198,7 +199,12 @@ fn half(
         let unseen = |(span, _): (&dormouse_model::cycle::PhaseSpan, &PhaseView)| {
             span.phase == cb.phase && !span.complete
         };
-        per_mille(cb.duration(), total) >= RESTS && of_phases().any(unseen)
+        // A log that ends in a callback was cut there, or the machine hung there.
+        let is_last =
+            |o: &dormouse_model::cycle::Callback| o.start <= cb.start && o.end <= cb.start;
+        let others = callbacks.iter().filter(|o| o.0 != c as usize);
+        (per_mille(cb.duration(), total) >= RESTS || { others }.all(|o| is_last(o.1)))
+            && of_phases().any(unseen)
     });
     let longest = rests.max_by_key(|&c| cycle.callbacks[c as usize].duration());
     let known = match longest {

@@ -3,7 +3,7 @@
 use super::page::{Ink, Page, WIDTH};
 use super::safe::{fit, left, right, safe};
 use crate::wording::number::ms;
-use crate::wording::{self, bottleneck, device, name, next, percent, plural, trust};
+use crate::wording::{self, bottleneck, device, losses, name, next, percent, plural, trust};
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
 use dormouse_model::complete::Edge;
@@ -44,7 +44,7 @@ pub fn show(
     image(page, cycle);
     parts(page, cycle);
     paths(page, capture, cycle, view, selection);
-    ranking(page, capture, view, selection);
+    ranking(page, capture, cycle, view, selection);
     stalls(page, capture, cycle, view, selection);
     counts(page, capture, cycle, view, selection);
 }
@@ -401,11 +401,17 @@ fn parts(page: &mut Page, cycle: &Cycle) {
     }
 }
 
-fn ranking(page: &mut Page, capture: &Capture, view: &CycleView, selection: &Selection) {
+fn ranking(
+    page: &mut Page,
+    capture: &Capture,
+    cycle: &Cycle,
+    view: &CycleView,
+    selection: &Selection,
+) {
     let r = &view.ranking;
     let total = view.rows.total;
     // What rests on a missing end or a guessed clock saves nobody knows what.
-    let guessed = capture.losses.count("no_timestamps") > 0;
+    let guessed = losses::guessed(&capture.losses);
     let halves = [Direction::Suspend, Direction::Resume];
     let saves = halves.map(|d| {
         let half = view.answer.halves().find(|h| h.direction == d);
@@ -432,10 +438,20 @@ fn ranking(page: &mut Page, capture: &Capture, view: &CycleView, selection: &Sel
     for i in list {
         let d = &r.devices[i as usize];
         let label = format!("  {}", device(capture, d.device));
-        let times: String = [0, 1]
-            .map(|h| {
+        let times: String = halves
+            .map(|half| {
+                let h = half as usize;
+                let open = cycle
+                    .callbacks
+                    .iter()
+                    .any(|c| c.device == d.device && c.phase.direction() == half && !c.complete);
+                // Its time is an upper limit, and its saving unknown.
+                if open {
+                    return ["no end", "-", "-"].map(|t| right(t, 9)).concat();
+                }
                 let gain = if saves[h] { d.gain[h] } else { Ns::ZERO };
-                [d.busy[h], d.on_path[h], gain].map(|t| right(&cell(t), 9)).concat()
+                let cells = [d.busy[h], d.on_path[h], gain].map(cell);
+                cells.map(|t| right(&t, 9)).concat()
             })
             .concat();
         page.line(&[(Ink::Strong, &left(&label, 26)), (Ink::Plain, &times)]);
@@ -600,13 +616,14 @@ fn some(capture: &Capture, list: &[dormouse_model::device::DeviceId], top: usize
 pub fn next_command(e: &Explained, i: usize) -> Option<String> {
     let view = &e.views[i];
     let cycle = &e.capture.cycles[i];
-    // What a prediction would start from is a log of printing.
+    // What a prediction would start from is a log of printing, or a part of one.
     let printed = view.answer.halves().any(|h| slow_console(cycle, view, h).is_some());
-    if cycle.callbacks.is_empty() || printed {
+    let thinned = e.capture.losses.count("lines_left_out") > 0;
+    if cycle.callbacks.is_empty() || printed || thinned {
         return Some(next::next("record --yes -o recording.tar.gz"));
     }
     let file = next::file([&e.capture]);
-    let named = view.answer.bottleneck().filter(|_| e.capture.losses.count("no_timestamps") == 0);
+    let named = view.answer.bottleneck().filter(|_| !losses::guessed(&e.capture.losses));
     Some(match named {
         Some((_, b)) => next::next(&format!(
             "predict {file} --without {}",

@@ -4,13 +4,13 @@ use super::page::{Ink, Page, WIDTH};
 use super::safe::{fit_end, left, right, safe};
 use crate::wording::common::{half_of, key, order, outlier};
 use crate::wording::number::ms;
-use crate::wording::{self, bottleneck, next, plural, trust};
+use crate::wording::{self, bottleneck, losses, next, plural, trust};
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::Outcome;
 use dormouse_model::phase::Direction;
 use dormouse_model::time::Ns;
-use dormouse_sleep::analyse::answer::HELPS;
+use dormouse_sleep::analyse::answer::{HELPS, Known};
 use dormouse_sleep::analyse::spread::{DeviceSpread, Group, PERCENTILES_FROM, Spread, groups};
 use dormouse_sleep::analyse::{CycleView, per_mille};
 
@@ -84,17 +84,20 @@ fn alone(page: &mut Page, cycles: &[(usize, &Explained, usize)], silent: bool) {
 fn told<'a, 'e>(
     cycles: &'a [(usize, &'e Explained, usize)],
 ) -> Option<&'a (usize, &'e Explained, usize)> {
-    let saving = |c: &&(usize, &Explained, usize)| {
-        c.1.views[c.2].answer.halves().next().map(|h| (h.saving(), h.total))
+    let worth = |c: &&(usize, &Explained, usize)| {
+        let answer = &c.1.views[c.2].answer;
+        // Where a machine hung is worth more than any saving.
+        let hung = answer.halves().any(|h| matches!(h.known, Known::Not { .. }));
+        (hung, answer.halves().next().map(|h| (h.saving(), h.total)))
     };
-    cycles.iter().max_by_key(|c| (saving(c), std::cmp::Reverse(c.0)))
+    cycles.iter().max_by_key(|c| (worth(c), std::cmp::Reverse(c.0)))
 }
 
 /// The first lines of a group.
 fn answer(page: &mut Page, all: &[Explained], g: &Group<'_>, mut caution: Option<String>) {
     let kernel = if g.kernel.is_empty() { "kernel unknown" } else { g.kernel };
     for direction in order(g) {
-        page.wrapped(Ink::Strong, 0, 2, &safe(&half_of(g, direction)));
+        page.wrapped(Ink::Strong, 0, 2, &safe(&half_of(g, direction, guessed(all))));
         if let Some(c) = caution.take() {
             page.wrapped(Ink::Hot, 0, 2, &safe(&c));
         }
@@ -116,6 +119,11 @@ fn answer(page: &mut Page, all: &[Explained], g: &Group<'_>, mut caution: Option
     jumps(page, all, g);
 }
 
+/// Whether order and gaps are guessed in any of them.
+fn guessed(all: &[Explained]) -> bool {
+    all.iter().any(|e| losses::guessed(&e.capture.losses))
+}
+
 /// Cycles of a test level whose clock jumped.
 fn jumps(page: &mut Page, all: &[Explained], g: &Group<'_>) {
     let mut jumped: Vec<(usize, Ns)> = g
@@ -134,9 +142,9 @@ fn jumps(page: &mut Page, all: &[Explained], g: &Group<'_>) {
         if list.len() == 2 { list.join(" and ") } else { list.join(", ") }
     };
     let more = if jumped.len() > SLOWEST { " and more" } else { "" };
-    let (s, v) = if jumped.len() == 1 { ("", "contains") } else { ("s", "contain") };
+    let s = if jumped.len() == 1 { "" } else { "s" };
     let text = format!(
-        "Cycle{s} {}{more} {v} a clock jump of the RTC ({} ms), left out.",
+        "In cycle{s} {}{more} the RTC moved the clock by {} ms, which is not counted.",
         list(&|j| j.0.to_string()),
         list(&|j| ms(j.1))
     );
@@ -177,7 +185,7 @@ fn group(page: &mut Page, all: &[Explained], g: &Group<'_>, selection: &Selectio
     let unit = if many { "MAD: typical distance. " } else { "" };
     let note = format!("  {unit}Without gaps and rows under 1 %; medians do not add up.");
     page.line(&[(Ink::Faint, &note)]);
-    devices(page, g, selection);
+    devices(page, g, selection, guessed(all));
     let mut said = false;
     for o in g.outliers.iter().take(selection.top) {
         if !said {
@@ -189,7 +197,7 @@ fn group(page: &mut Page, all: &[Explained], g: &Group<'_>, selection: &Selectio
 }
 
 /// Devices that most cycles have, with at least 1 % of a half.
-fn devices(page: &mut Page, g: &Group<'_>, selection: &Selection) {
+fn devices(page: &mut Page, g: &Group<'_>, selection: &Selection, guessed: bool) {
     for half in [0, 1] {
         let total = [g.suspend, g.resume][half].median;
         let worth = |d: &&DeviceSpread<'_>| {
@@ -205,9 +213,11 @@ fn devices(page: &mut Page, g: &Group<'_>, selection: &Selection) {
         let title = ["Devices in suspend, median ms", "Devices in resume, median ms"][half];
         page.heading(&format!("{}{names}", left(title, 44)));
         for d in list.into_iter().take(selection.top) {
-            let values = [ms(d.on_path[half].median), ms(d.gain[half].median)];
+            let saving = if guessed { "-".into() } else { ms(d.gain[half].median) };
+            let values = [ms(d.on_path[half].median), saving];
             let values = values.map(|v| right(&v, 10)).concat();
             let led = match d.saves_most[half] {
+                _ if guessed => String::new(),
                 0 => String::new(),
                 n => right(&format!("{n}/{}", g.cycles.len()), 10),
             };
@@ -255,7 +265,17 @@ fn list(
     let shared = cycles.iter().all(|c| file(&source(c)) == file(&source(&cycles[0])));
     for &(n, e, i) in &shown {
         let (c, v) = (&e.capture.cycles[*i], &e.views[*i]);
-        let t = |d| right(&v.rows.half(d).filter(|&t| t > Ns::ZERO).map_or("-".into(), ms), 10);
+        let t = |d| {
+            let mut halves = v.answer.halves();
+            let text = match v.rows.half(d).filter(|&t| t > Ns::ZERO) {
+                _ if halves.any(|h| h.direction == d && matches!(h.known, Known::Not { .. })) => {
+                    "not known".into()
+                }
+                Some(t) => ms(t),
+                None => "-".into(),
+            };
+            right(&text, 10)
+        };
         let front = format!("{n:>5}{}{}  ", t(Direction::Suspend), t(Direction::Resume));
         let near = [i.checked_sub(1), Some(i + 1)].into_iter().flatten();
         let several = near.filter_map(|k| e.capture.cycles.get(k)).any(|o| o.source == c.source);
@@ -303,8 +323,8 @@ pub fn next_command(all: &[Explained], cycles: &[(usize, &Explained, usize)]) ->
         g.devices.iter().max_by_key(gain).filter(|d| per_mille(gain(d), total) >= HELPS)
     });
     next::next(&match best {
-        Some(d) => format!("predict {file} --without {}", next::word(d.key.name)),
-        None => {
+        Some(d) if !guessed(all) => format!("predict {file} --without {}", next::word(d.key.name)),
+        _ => {
             let n = told(cycles).filter(|_| groups.is_empty()).map_or(1, |c| c.0);
             format!("show {file} --cycle {n}")
         }

@@ -6,17 +6,20 @@ use crate::wording::number::{ms, plural};
 use crate::wording::{self, device};
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
+use dormouse_model::device::DeviceId;
 use dormouse_model::ranked::Ranking;
+use dormouse_model::time::Ns;
 
 /// Every list of every capture.
 pub fn show(page: &mut Page, all: &[Explained], selection: &Selection) {
-    let lists = all.iter().flat_map(|e| e.capture.ranked.iter().map(|list| (&e.capture, list)));
-    for (n, (capture, list)) in lists.enumerate() {
+    let lists = || all.iter().flat_map(|e| e.capture.ranked.iter().map(|list| (&e.capture, list)));
+    let several = lists().count() > 1;
+    for (n, (capture, list)) in lists().enumerate() {
         if n == 0 {
             if all.iter().any(|e| !e.views.is_empty()) {
                 page.blank();
             }
-            answer(page, capture, list);
+            answer(page, lists(), several);
             page.wrapped(
                 Ink::Plain,
                 0,
@@ -32,15 +35,27 @@ pub fn show(page: &mut Page, all: &[Explained], selection: &Selection) {
     }
 }
 
-/// The device that cannot matter more than any other, and by how much at most.
-fn answer(page: &mut Page, capture: &Capture, list: &Ranking) {
-    if let Some(&(id, bound)) = list.devices().first() {
-        let text = format!(
-            "{} took longest, {bound}: removing it saves no more than that.",
-            device(capture, id)
-        );
-        page.wrapped(Ink::Strong, 0, 2, &safe(&text));
+/// The device that took longest in any list: it bounds what removing one saves.
+fn answer<'a>(
+    page: &mut Page,
+    lists: impl Iterator<Item = (&'a Capture, &'a Ranking)>,
+    several: bool,
+) {
+    let mut longest: Option<(Ns, &Capture, &Ranking, DeviceId)> = None;
+    for (capture, list) in lists {
+        if let Some(&(id, bound)) = list.devices().first()
+            && longest.is_none_or(|l| bound > l.0)
+        {
+            longest = Some((bound, capture, list, id));
+        }
     }
+    let Some((bound, capture, list, id)) = longest else { return };
+    let at = if several { format!(" (list at line {})", list.at) } else { String::new() };
+    let text = format!(
+        "{} took longest, {bound}{at}: removing it saves no more than that.",
+        device(capture, id)
+    );
+    page.wrapped(Ink::Strong, 0, 2, &safe(&text));
 }
 
 fn head(page: &mut Page, capture: &Capture, list: &Ranking) {

@@ -1,11 +1,12 @@
 //! What would shorten a half: the sentence that every screen begins with.
 
 use super::device::{device, name};
+use super::losses::guessed;
 use super::number::{change, grouped, plural, share};
 use super::phase::{capitalised, gap, phase};
 use super::reason::late_start;
 use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Mode;
+use dormouse_model::cycle::{Cycle, Mode};
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::answer::{HELPS_MUCH, Half, Known, Other, Suspect};
 use dormouse_sleep::analyse::path::Reason;
@@ -38,8 +39,7 @@ pub fn half(
         Known::Whole => h.total.to_string(),
     };
     let suspect = h.bottleneck();
-    if capture.losses.count("no_timestamps") > 0 {
-        // Order and gaps are guessed, so nobody knows what an absence saves.
+    if guessed(&capture.losses) {
         let first = match suspect {
             Some(b) => format!(
                 "{side} {total}: {} took longest, {}.",
@@ -68,10 +68,13 @@ pub fn half(
                 rest.push(on_path(capture, h, b));
             }
             match h.open {
-                Some((n, _)) => format!(
-                    "{side} {total}: no bottleneck can be named; {} no end in this log.",
-                    have(n as usize, "callback")
-                ),
+                Some((n, _)) => {
+                    rest.extend(longest_ended(capture, view, h, cb.cycle));
+                    format!(
+                        "{side} {total}: no bottleneck can be named; {} no end in this log.",
+                        have(n as usize, "callback")
+                    )
+                }
                 None if h.completed == 0 => {
                     format!("{side} {total}: no device callback of it is in this log.")
                 }
@@ -135,7 +138,7 @@ pub fn half(
 #[derive(Clone, Copy)]
 pub struct Open<'a> {
     /// Its cycle.
-    pub cycle: &'a dormouse_model::cycle::Cycle,
+    pub cycle: &'a Cycle,
     /// How far the half is known.
     pub known: Known,
 }
@@ -154,6 +157,24 @@ impl Open<'_> {
             us % 1_000_000
         )
     }
+}
+
+/// The longest device whose callbacks of this half all ended, where that is
+/// much of it.
+fn longest_ended(capture: &Capture, view: &CycleView, h: &Half, cycle: &Cycle) -> Option<String> {
+    let at = h.direction as usize;
+    let open = |d| {
+        let mut of = cycle.callbacks.iter().filter(|c| c.device == d && !c.complete);
+        of.any(|c| c.phase.direction() == h.direction)
+    };
+    let ended = view.ranking.devices.iter().filter(|d| !open(d.device));
+    let d = ended.max_by_key(|d| d.busy[at]).filter(|d| per_mille(d.busy[at], h.total) >= 100)?;
+    Some(format!(
+        "Of those that ended, {} took longest, {} ({}).",
+        device(capture, d.device),
+        d.busy[at],
+        share(d.busy[at], h.total)
+    ))
 }
 
 /// `1 callback has`, `16 callbacks have`.

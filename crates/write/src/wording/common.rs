@@ -24,8 +24,9 @@ pub fn order(g: &Group<'_>) -> [Direction; 2] {
     }
 }
 
-/// The first sentences of a half of a group.
-pub fn half_of(g: &Group<'_>, direction: Direction) -> String {
+/// The first sentences of a half of a group; `guessed` if its order and gaps are,
+/// so that nobody knows what an absence saves.
+pub fn half_of(g: &Group<'_>, direction: Direction, guessed: bool) -> String {
     let h = direction as usize;
     let time = [g.suspend, g.resume][h];
     let side = capitalised(direction);
@@ -48,6 +49,9 @@ pub fn half_of(g: &Group<'_>, direction: Direction) -> String {
             if none { "no device callbacks in this log." } else { "no single device helps." }
         );
     };
+    if guessed {
+        return format!("{head}: no bottleneck can be named.");
+    }
     let gain = d.gain[h].median;
     let less = format!("without it, {gain} less ({})", share(gain, time.median));
     if per_mille(gain, time.median) < HELPS_MUCH {

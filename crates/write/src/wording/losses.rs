@@ -4,7 +4,7 @@ use super::bottleneck::have;
 use super::device::name;
 use super::number::{grouped, plural};
 use dormouse_model::capture::Capture;
-use dormouse_model::loss::{Loss, Severity};
+use dormouse_model::loss::{Loss, Losses, Severity};
 
 /// Whether the figures of the first lines rest on what was lost.
 pub fn touches_the_answer(l: &Loss) -> bool {
@@ -12,6 +12,8 @@ pub fn touches_the_answer(l: &Loss) -> bool {
         || matches!(
             l.kind,
             "no_timestamps"
+                | "times_missing"
+                | "lines_left_out"
                 | "dropped_messages"
                 | "lost_events"
                 | "recorder_lost_events"
@@ -26,6 +28,11 @@ pub fn touches_the_answer(l: &Loss) -> bool {
                 | "sleep_inferred"
                 | "sleep_unmarked"
         )
+}
+
+/// Whether order and gaps are guessed, so that nobody knows what an absence saves.
+pub fn guessed(losses: &Losses) -> bool {
+    ["no_timestamps", "times_missing"].iter().any(|kind| losses.count(kind) > 0)
 }
 
 /// One warning as sentences. `captures` are those that it may speak of.
@@ -61,6 +68,10 @@ pub fn warning(l: &Loss, captures: &[&Capture]) -> String {
         "no_timestamps" => {
             "No time stamps: order and gaps are guessed. Boot with printk.time=1.".into()
         }
+        "times_missing" => format!(
+            "{} no time stamp{at}: order and gaps are guessed there. Boot with printk.time=1.",
+            have(n, "line")
+        ),
         "dropped_messages" => format!(
             "{} dropped{at}: devices may be missing. Boot with log_buf_len=16M.",
             if n == 1 {

@@ -28,7 +28,7 @@ pub fn asleep(cycle: &Cycle, view: &CycleView) -> Option<Ns> {
 /// `15.0 ms asleep (not counted)`, or why that is not known.
 fn slept(cycle: &Cycle, view: &CycleView) -> Option<String> {
     if view.rows.clock_jump > Ns::ZERO {
-        return Some(format!("{} clock jump left out", view.rows.clock_jump));
+        return Some(format!("clock jump of {} not counted", view.rows.clock_jump));
     }
     match asleep(cycle, view) {
         Some(t) => Some(format!("{t} asleep (not counted)")),
