@@ -4,11 +4,22 @@ use dormouse_sleep::simulate::kernel::choose;
 use dormouse_sleep::simulate::policy;
 use dormouse_sleep::simulate::predict::Scheduler;
 
-/// The scheduling rules of a kernel release or of a policy by name.
+/// The scheduling rules of a kernel release or of a policy by name, as asked for.
 ///
 /// # Errors
-/// A sentence, if there is no such kernel or policy.
+/// A sentence, if there is no such kernel or policy, or nobody knows its rules.
 pub fn scheduler(text: &str) -> Result<Scheduler, String> {
+    let by = of(text)?;
+    if by.kernel.is_some_and(|k| k.is_beyond_knowledge()) {
+        return Err(format!(
+            "nothing is known of kernel {text}: the newest whose source was read is 7.3. Ask for \
+             7.3 to see what it would take if it still scheduled so"
+        ));
+    }
+    Ok(by)
+}
+
+fn of(text: &str) -> Result<Scheduler, String> {
     let (policy, kernel) = choose(text).map_err(|e| e.to_string())?;
     Ok(Scheduler { policy, kernel })
 }
@@ -32,7 +43,8 @@ impl Now {
         if let Some(k) = asked {
             return Ok(Now { by: scheduler(k)?, guessed: false });
         }
-        Ok(match scheduler(release) {
+        // A recording may be of a kernel that is newer than the rules.
+        Ok(match of(release) {
             Ok(by) => Now { by, guessed: false },
             Err(_) => Now { by: Scheduler { policy: &policy::G4, kernel: None }, guessed: true },
         })

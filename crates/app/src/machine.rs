@@ -7,13 +7,16 @@ use crate::predict;
 use crate::verify::{How, Lab};
 use anyhow::{Context, Result, anyhow, bail};
 use dormouse_board::Board;
-use dormouse_board::derive::Derived;
+use dormouse_board::derive::{Derived, chosen_cycles};
 use dormouse_board::trips::trips;
 use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Outcome;
+use dormouse_model::cycle::{Mode, Outcome};
 use dormouse_model::device::DeviceId;
 use dormouse_model::phase::Direction;
+use dormouse_model::time::Ns;
 use dormouse_read::{Input, Options};
+use dormouse_sleep::analyse::rows::Rows;
+use dormouse_sleep::analyse::spread::Spread;
 use dormouse_sleep::evidence::{self, Fidelity, Machine as Shown};
 use dormouse_sleep::simulate::change::{Change, glob};
 use dormouse_sleep::simulate::predict::{Scheduler, hang, outlook};
@@ -41,6 +44,21 @@ impl Loaded {
     /// What was recorded, and the machine made of it; `None` for a board file.
     pub fn recorded(&self) -> Option<(&Capture, &Shown)> {
         self.recorded.as_ref().map(|(capture, shown)| (capture, shown))
+    }
+
+    /// What suspend and resume took as a whole, with firmware, CPUs and tasks: the
+    /// medians that `show` prints of the same cycles. Zero where that is not known.
+    pub fn whole(&self) -> [Ns; 2] {
+        let Some((capture, _)) = &self.recorded else { return [Ns::ZERO; 2] };
+        let cycles = chosen_cycles(capture);
+        if cycles.iter().any(|c| c.outcome != Outcome::Slept || c.mode == Mode::Disk) {
+            return [Ns::ZERO; 2];
+        }
+        let rows: Vec<Rows> = cycles.into_iter().map(Rows::of).collect();
+        [Direction::Suspend, Direction::Resume].map(|d| {
+            let mut times: Vec<Ns> = rows.iter().map(|r| r.counted(d)).collect();
+            Spread::of(&mut times).unwrap_or_default().median
+        })
     }
 
     /// The recording simulated as it was; empty for a board file.

@@ -11,7 +11,7 @@ use dormouse_sleep::plan::candidate::{Candidate, Kind, apply, candidates};
 use dormouse_sleep::plan::essential::{Stays, Wishes, essential, withheld};
 use dormouse_sleep::plan::handover;
 use dormouse_sleep::plan::obstacle::obstacles;
-use dormouse_sleep::plan::{Goal, Plan, WORTH_MAKING, plan as search, shortlist};
+use dormouse_sleep::plan::{Goal, Plan, WORTH_MAKING, lesser, plan as search, shortlist};
 use dormouse_sleep::simulate::Settings;
 use dormouse_sleep::simulate::change::{Change, Ratio};
 use dormouse_sleep::simulate::predict::{Scheduler, hang};
@@ -114,7 +114,9 @@ pub fn plan(
     };
     // What was asked to stay needs no word, and no offer would free it.
     let changed = |d: DeviceId| plan.steps.iter().any(|s| s.candidate.device == d);
-    left_out.retain(|&(d, why, _)| why != Stays::Kept && !changed(d));
+    // Nor is one worth a line that takes less than a hundredth of what is asked about.
+    let whole = plan.before.counted(&goal);
+    left_out.retain(|&(d, why, t)| why != Stays::Kept && !changed(d) && t.0 * 100 >= whole.0);
     let every_kind = Kind::ALL.iter().all(|k| ask.kinds.contains(k));
     let help = if plan.met {
         None
@@ -135,6 +137,7 @@ pub fn plan(
         },
         all_searched: cut == 0 && every_kind && left_out.is_empty(),
         withheld: left_out.into_iter().take(SHOWN).collect(),
+        lesser: lesser(board, by.policy, settings, &goal, &plan).map_err(hangs)?,
     };
     Ok(Found { goal, plan, limits, worth, help })
 }

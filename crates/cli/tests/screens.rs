@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::process::Command;
 
-const SMALL: &str = "captures/am335x-6.12.tar.gz";
+pub const SMALL: &str = "captures/am335x-6.12.tar.gz";
 
 /// A log whose main thread stands still for no reason that it names.
 pub const STANDS_STILL: &str = "\

@@ -1,6 +1,6 @@
 //! What a screen says is true: a test for each sentence that once was not.
 
-use super::screens::{NO_TIMES, STANDS_STILL};
+use super::screens::{NO_TIMES, SMALL, STANDS_STILL};
 use crate::rows::expanded;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -371,4 +371,65 @@ fn the_answer_of_lists_is_the_longest_of_all() {
 ";
     let text = words(&["show", "-"], log);
     assert!(text.starts_with("0000:86:00.0 (ice) took longest, 9.53 ms"), "{text}");
+}
+
+#[test]
+fn what_a_headline_says_of_gaps_its_row_does_not_deny() {
+    // The row of the gaps: p 0.44, after Holm's correction.
+    let text = words(&["compare", CLOCK, LAPTOP], "");
+    assert!(text.contains("gaps between phases are 4.30 ms longer (that may be chance: p = 0.44)"));
+    assert!(text.contains("p: of the rows of a table together (Holm's correction)"), "{text}");
+}
+
+#[test]
+fn a_kernel_that_nobody_knows_is_refused() {
+    for verb in ["predict", "plan", "tune"] {
+        let budget: &[&str] = if verb == "plan" { &["--resume", "90ms"] } else { &[] };
+        let args = [&[verb, AM335X, "--kernel", "9.9"], budget].concat();
+        let (code, text) = said(&args, "");
+        assert_eq!(code, Some(2), "{text}");
+        assert!(text.starts_with("dormouse: nothing is known of kernel 9.9"), "{text}");
+    }
+}
+
+#[test]
+fn a_plan_says_where_less_than_it_removes_would_do() {
+    // The controller stands above the root hub that was offered.
+    let text = words(&["plan", SMALL, "--resume", "90ms", "--offer", "usb1"], "");
+    assert!(text.contains(" remove 47401400.usb (musb-dsps) "), "{text}");
+    let less = "to remove only usb1 (usb) would meet the budget too (suspend 17.5 ms, resume \
+                77.9 ms)";
+    assert!(text.contains(less), "{text}");
+    // It is what a prediction of that says.
+    let text = words(&["predict", SMALL, "--without", "usb1"], "");
+    assert!(text.contains("Resume 112.5 ms -> 77.9 ms"), "{text}");
+}
+
+#[test]
+fn an_offer_of_what_another_needs_is_not_promised_to_help() {
+    let text = words(&["plan", SMALL, "--suspend", "1ms"], "");
+    let row = "musb-hdrc.0.auto (musb-hdrc) 0.31 needed by usb1: offer usb1";
+    assert!(text.contains(row), "{text}");
+}
+
+#[test]
+fn a_prediction_says_what_show_says_of_the_whole_half() {
+    for file in [SMALL, CLOCK] {
+        let text = words(&["show", file], "");
+        let total = |half: &str| {
+            let rest = text.split(&format!("{half}, median ")).nth(1).expect("a half");
+            rest.split(':').next().expect("a time").to_string()
+        };
+        let want =
+            format!("(recorded in all: resume {}, suspend {})", total("Resume"), total("Suspend"));
+        let text = words(&["predict", file, "--kernel", "7.3"], "");
+        assert!(text.contains(&want), "{want}: {text}");
+    }
+}
+
+#[test]
+fn a_calibration_begins_with_its_verdict() {
+    let (_, text) = said(&["calibrate", CLOCK], "");
+    assert!(text.starts_with("# Better than x86, on 24 phases of 4 cycles:"), "{text}");
+    assert!(text.ends_with(&format!("# Next: dormouse calibrate {CLOCK} -o my.profile\n")));
 }

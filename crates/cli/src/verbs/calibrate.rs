@@ -81,11 +81,12 @@ pub fn run(args: CalibrateArgs) -> Result<()> {
         "{} error per phase (was {}), {} per start of a callback (was {})",
         c.after.phase, c.before.phase, c.after.start, c.before.start
     );
-    let mut text = profile::print(&c.profile);
-    let _ = writeln!(text, "# fitted on {of}:");
-    for line in terminal::wrapped(&fit).lines() {
+    let verdict = format!("Better than {}, on {of}: {fit}.", ask.from);
+    let mut text = String::new();
+    for line in terminal::wrapped(&verdict).lines() {
         let _ = writeln!(text, "# {line}");
     }
+    text.push_str(&profile::print(&c.profile));
     for s in c.skipped.iter().take(20) {
         let _ = writeln!(text, "# not used: {s}");
     }
@@ -94,10 +95,19 @@ pub fn run(args: CalibrateArgs) -> Result<()> {
             fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
             let file = word(&path.display().to_string());
             let input = word(&ask.inputs[0].display().to_string());
-            let said = [format!("Fitted on {of}: {fit}."), format!("Wrote {}.", path.display())];
+            let said = [verdict, format!("Wrote {}.", path.display())];
             let command = next(&format!("predict {input} --profile {file}"));
             terminal::print(&(said.map(|s| terminal::wrapped(&s)).concat() + "\n" + &command))
         }
-        None => terminal::print(&text),
+        None => {
+            // The profile may go to a pipe, so what to do with it is a comment of it.
+            let files = ask.inputs.iter().map(|i| word(&i.display().to_string()));
+            let files: Vec<String> = files.collect();
+            let command = next(&format!("calibrate {} -o my.profile", files.join(" ")));
+            for line in command.lines() {
+                let _ = writeln!(text, "# {line}");
+            }
+            terminal::print(&text)
+        }
     }
 }

@@ -135,6 +135,7 @@ fn answer(
                 input: &args.input.display().to_string(),
                 kernel: changes.kernel.as_deref(),
                 cycles,
+                whole: loaded.whole(),
             };
             written::text(&p, derived, &question)
         }

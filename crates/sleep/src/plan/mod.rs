@@ -19,7 +19,7 @@ use crate::simulate::{Cpus, Policy, Run, Settings, Stuck, Topology, run};
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
-use candidate::{Candidate, Kind, apply, origins};
+use candidate::{Candidate, Kind, apply, goes_with, origins};
 use dormouse_board::Board;
 use dormouse_model::device::DeviceId;
 use dormouse_model::phase::{Direction, Phase};
@@ -220,6 +220,63 @@ pub fn plan(
         candidates: candidates.to_vec(),
         evaluated: found.evaluated,
     })
+}
+
+/// A removal of a plan that takes more along than it must.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lesser {
+    /// What the plan removes.
+    pub removed: DeviceId,
+    /// A device that goes with it: to remove this one alone would do.
+    pub instead: DeviceId,
+    /// What is reached then.
+    pub reached: Reached,
+}
+
+/// For each removal of a `plan` that meets its goal, the candidate below it that
+/// takes least along and meets the goal as well. The plan itself is what the
+/// search found first; often the device above is the one that a file can remove.
+///
+/// # Errors
+///
+/// If the board cannot be simulated as it is.
+pub fn lesser(
+    board: &Board,
+    policy: &Policy,
+    settings: &Settings,
+    goal: &Goal,
+    plan: &Plan,
+) -> Result<Vec<Lesser>, Stuck> {
+    let candidates = &plan.candidates;
+    let trial = Trial { board, policy, settings, goal, candidates };
+    let at = |c: &Candidate| candidates.iter().position(|o| o == c);
+    let mut out = Vec::new();
+    for step in plan.steps.iter().filter(|s| plan.met && s.candidate.kind == Kind::Remove) {
+        let all = goes_with(board, step.candidate.device);
+        let mut below: Vec<(usize, usize)> = Vec::new();
+        for (i, c) in candidates.iter().enumerate() {
+            let taken = goes_with(board, c.device).len();
+            if c.kind == Kind::Remove && all.contains(&c.device) && taken < all.len() {
+                below.push((taken, i));
+            }
+        }
+        below.sort_unstable();
+        let others = plan.steps.iter().filter(|s| s.candidate != step.candidate);
+        let others: Vec<usize> = others.filter_map(|s| at(&s.candidate)).collect();
+        for (_, i) in below {
+            let mut set = others.clone();
+            set.push(i);
+            set.sort_unstable();
+            set.dedup();
+            let reached = trial.reach(&set)?.0;
+            if reached.excess(goal) <= 0 {
+                let (removed, instead) = (step.candidate.device, candidates[i].device);
+                out.push(Lesser { removed, instead, reached });
+                break;
+            }
+        }
+    }
+    Ok(out)
 }
 
 struct Trial<'a> {

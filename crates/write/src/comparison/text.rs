@@ -78,7 +78,11 @@ pub fn text(c: &Comparison<'_>, files: &[String]) -> String {
             }
         }
     }
-    out.push_str("Medians; change: second less first; *: beyond the 5 % level and 0.1 ms.\n");
+    out.push_str(
+        "Medians; change: second less first; *: beyond the 5 % level and 0.1 ms.\n\
+         p: of the rows of a table together (Holm's correction), totals by themselves; so\n\
+         a row whose own interval leaves out 0 may still be chance.\n",
+    );
     if !files.is_empty() {
         out.push_str("For a mail to a kernel list: dormouse compare --lists\n");
     }

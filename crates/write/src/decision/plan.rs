@@ -10,7 +10,7 @@ use dormouse_model::time::Ns;
 use dormouse_sleep::plan::candidate::{Candidate, Kind, goes_with};
 use dormouse_sleep::plan::essential::Stays;
 use dormouse_sleep::plan::obstacle::Obstacle;
-use dormouse_sleep::plan::{Goal, Plan, Reached};
+use dormouse_sleep::plan::{Goal, Lesser, Plan, Reached};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -26,6 +26,8 @@ pub struct Limits {
     /// Nothing was left out of the search: no device, no candidate, no kind of
     /// change.
     pub all_searched: bool,
+    /// Removals that take more along than the budget needs.
+    pub lesser: Vec<Lesser>,
 }
 
 fn reason(board: &Board, id: DeviceId, why: Stays) -> String {
@@ -35,7 +37,10 @@ fn reason(board: &Board, id: DeviceId, why: Stays) -> String {
         }
         Stays::WakeSource => "it can wake the machine".into(),
         Stays::Kept => "kept as asked (--keep, --ready)".into(),
-        Stays::NeededBy(d) => format!("needed by {}", device(board, d)),
+        // An offer of it alone would free nothing.
+        Stays::NeededBy(d) => {
+            format!("needed by {0}: offer {0}", safe(board.names.get(board.graph.get(d).name)))
+        }
     }
 }
 
@@ -239,6 +244,21 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
                     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                     let mut page = Page::new(false);
                     let text = format!("removes with it {}{more}", names.join(", "));
+                    page.wrapped(Ink::Plain, 4, 6, &text);
+                    out.push_str(&page.finish());
+                }
+                let less = limits.lesser.iter().find(|l| l.removed == s.candidate.device);
+                if let Some(l) = less {
+                    let [a, b] = after(goal, &l.reached);
+                    let mut page = Page::new(false);
+                    let text = format!(
+                        "to remove only {} would meet the budget too ({} {}, {} {})",
+                        device(board, l.instead),
+                        a.0,
+                        a.1,
+                        b.0,
+                        b.1
+                    );
                     page.wrapped(Ink::Plain, 4, 6, &text);
                     out.push_str(&page.finish());
                 }

@@ -99,7 +99,7 @@ fn recorded(derived: &Derived, d: Direction) -> Ns {
 }
 
 /// The second line: how far the model misses the recording as it was.
-fn trust(p: &Prediction, derived: &Derived) -> String {
+fn trust(p: &Prediction, derived: &Derived, whole: [Ns; 2]) -> String {
     let mut errors = Vec::new();
     for d in [Direction::Resume, Direction::Suspend] {
         let seen = recorded(derived, d);
@@ -114,9 +114,18 @@ fn trust(p: &Prediction, derived: &Derived) -> String {
             let halves = [Direction::Resume, Direction::Suspend];
             let far = halves.iter().any(|d| missed(p, derived, *d).is_some());
             let far = if far { ": too far off to predict from" } else { "" };
-            format!("Device phases only. Model error here: {}{far}.", errors.join(", "))
+            let errors = errors.join(", ");
+            format!("Device phases only{}. Model error here: {errors}{far}.", of_all(p, whole))
         }
     }
+}
+
+/// What the halves took as a whole: `show` prints these.
+fn of_all(p: &Prediction, whole: [Ns; 2]) -> String {
+    let halves = [(Direction::Resume, whole[1]), (Direction::Suspend, whole[0])];
+    let known = halves.into_iter().filter(|(d, t)| *t > Ns::ZERO && p.before.half(*d) > Ns::ZERO);
+    let said: Vec<String> = known.map(|(d, t)| format!("{} {t}", d.name())).collect();
+    if said.is_empty() { String::new() } else { format!(" (recorded in all: {})", said.join(", ")) }
 }
 
 /// Where nine of ten resampled cycles are, if they are not all alike.
@@ -150,6 +159,9 @@ pub struct Question<'a> {
     pub offer: &'a [String],
     /// Cycles of this prediction, and of all that the input gets.
     pub cycles: (usize, usize),
+    /// Recorded suspend and resume as a whole, as `show` has them; zero where they
+    /// are not known.
+    pub whole: [Ns; 2],
 }
 
 /// Cells of the table of phases.
@@ -187,7 +199,7 @@ pub fn text(p: &Prediction, derived: &Derived, q: &Question<'_>) -> String {
     } else {
         page.wrapped(Ink::Strong, 0, 2, NOTHING_ASKED);
     }
-    page.wrapped(Ink::Plain, 0, 2, &trust(p, derived));
+    page.wrapped(Ink::Plain, 0, 2, &trust(p, derived, q.whole));
     let recorded = |s: Scheduler| match s.kernel {
         Some(k) if q.release.starts_with(&k.to_string()) => {
             format!("{} ({})", safe(q.release), s.policy.name)

@@ -61,7 +61,14 @@ fn parts(c: &Comparison<'_>, side: usize, direction: Direction, total: &Contrast
             }
             Figure::Gaps(g) if g == direction => {
                 let word = if d > 0.0 { "longer" } else { "shorter" };
-                format!("gaps between phases are {} {word}", time(d.abs()))
+                // That they make up for a phase is arithmetic, that they differ is not.
+                let sure = match (tested, k.welch) {
+                    (false, Some(_)) => {
+                        format!(" (that may be chance: {})", p_value(k.p_corrected))
+                    }
+                    _ => String::new(),
+                };
+                format!("gaps between phases are {} {word}{sure}", time(d.abs()))
             }
             _ => continue,
         };
