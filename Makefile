@@ -147,7 +147,7 @@ lab-repeat: guest build ## Boot each kernel ten times and count recordings that 
 	@tools/lab-repeat $(BOOTS)
 
 .PHONY: record-guest
-record-guest: ## Kill the recorder at every step of a sleep (every 7th awake) in a guest, and restore
+record-guest: ## Kill the recorder at every step of a sleep in a guest, and restore
 	@tools/setup static lab
 	@tools/check-restore $(or $(KERNEL),6.12)
 

@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{Ran, compare, differences, dormouse, knobs};
+use common::{Knobs, Ran, compare, differences, dormouse, knobs};
 use std::fs;
 
 const BOARD: &str = "/sys/kernel/debug/dormouse/board";
@@ -80,7 +80,7 @@ fn async_leaves() -> usize {
     knobs()
         .iter()
         .filter(|(path, value)| path.ends_with("power/async") && value.trim() == "enabled")
-        .filter(|(path, _)| path.contains("/leaf"))
+        .filter(|(path, _)| path.to_string_lossy().contains("/leaf"))
         .count()
 }
 
@@ -148,7 +148,7 @@ fn killed() -> usize {
 }
 
 /// Puts back what a run left that was killed `at`.
-fn back(how: &[&str], at: &str, before: &std::collections::BTreeMap<String, String>) -> usize {
+fn back(how: &[&str], at: &str, before: &Knobs) -> usize {
     let restored = dormouse(how, None);
     if !restored.success {
         println!("{at}: {}", restored.text);

@@ -9,8 +9,7 @@
 
 mod common;
 
-use common::{compare, differences, dormouse, knobs};
-use std::collections::BTreeMap;
+use common::{Knobs, compare, differences, dormouse, knobs};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
@@ -93,10 +92,9 @@ fn before_the_cut() -> usize {
 /// Every knob is as after the first boot; `restore` says so; recording goes on.
 fn after_the_cut() -> usize {
     let text = fs::read_to_string(KNOBS).unwrap_or_default();
-    let mut was: BTreeMap<String, String> =
-        text.lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
+    let mut was: Knobs = text.lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
     // The kernel works it out from the free memory, and this guest unpacked more.
-    was.remove("/sys/power/image_size");
+    was.remove(Path::new("/sys/power/image_size"));
     let mut bad = usize::from(was.len() < 50);
     bad += compare("after the next boot", &was);
     let again = ["record", "--yes", "--pm-test", "freezer", "-o", "/tmp/c", "--journal", PLACE];

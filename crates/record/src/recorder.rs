@@ -259,11 +259,15 @@ pub(crate) fn instance(
 ) -> Result<Instance, Error> {
     let devices = recording.file.devices.len();
     let instance = Instance::make(guard, root, options, devices)?;
-    for event in &instance.missing {
+    if !instance.missing.is_empty() {
         recording.file.document.losses.push(RecordedLoss {
             kind: "trace_unavailable".into(),
-            count: 1,
-            advice: format!("this kernel has no event {event}; the rest was recorded"),
+            count: instance.missing.len() as u64,
+            advice: format!(
+                "this kernel, or the drivers that are loaded, lack these events: {}. The rest was \
+                 recorded",
+                instance.missing.join(", ")
+            ),
         });
     }
     Ok(instance)

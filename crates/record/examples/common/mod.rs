@@ -6,10 +6,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const DORMOUSE: &str = "/dormouse";
+
+/// Values of knobs by their path.
+pub type Knobs = BTreeMap<PathBuf, String>;
 
 /// Runs `check`, which gives the number of findings, prints `PASSED` or
 /// `FAILED`, and powers off. Does nothing outside a guest that was started for
@@ -43,24 +46,37 @@ pub fn run(check: fn() -> usize) -> ! {
     }
 }
 
+/// The folder in which a recorder makes a place of its own; its "value" is how
+/// many are in it.
+const INSTANCES: &str = "/sys/kernel/tracing/instances";
+
+/// The value of a knob.
+fn value(path: &Path) -> Option<String> {
+    if path == Path::new(INSTANCES) {
+        return Some(fs::read_dir(path).map_or(0, Iterator::count).to_string());
+    }
+    let mut text = fs::read_to_string(path).ok()?;
+    // "7 (expanded: 1408)": on 6.1, making any instance tells the kernel that
+    // the main buffer was expanded, too. Not a value.
+    if let Some(at) = text.find(" (expanded") {
+        text.replace_range(at.., "\n");
+    }
+    Some(text)
+}
+
 /// Every knob that the recorder may touch, and many that it may not.
-pub fn knobs() -> BTreeMap<String, String> {
-    let mut out = BTreeMap::new();
-    let mut take = |path: &Path| {
-        if let Ok(mut text) = fs::read_to_string(path) {
-            // "7 (expanded: 1408)": on 6.1, making any instance tells the
-            // kernel that the main buffer was expanded, too. Not a value.
-            if let Some(at) = text.find(" (expanded") {
-                text.replace_range(at.., "\n");
-            }
-            out.insert(path.display().to_string(), text);
+pub fn knobs() -> Knobs {
+    let mut out = Knobs::new();
+    let mut take = |path: PathBuf| {
+        if let Some(text) = value(&path) {
+            out.insert(path, text);
         }
     };
     for e in fs::read_dir("/sys/power").unwrap().flatten() {
         // The first waits for wakeup events, the others are results.
         let result = ["wakeup_count", "pm_wakeup_irq", "suspend_stats"];
         if e.path().is_file() && !result.iter().any(|r| e.file_name() == *r) {
-            take(&e.path());
+            take(e.path());
         }
     }
     for path in [
@@ -70,12 +86,14 @@ pub fn knobs() -> BTreeMap<String, String> {
         "/sys/kernel/tracing/saved_cmdlines_size",
         "/sys/kernel/tracing/tracing_on",
         "/sys/kernel/tracing/set_event",
+        "/sys/kernel/tracing/dynamic_events",
         "/sys/kernel/tracing/buffer_size_kb",
         "/sys/class/rtc/rtc0/wakealarm",
+        INSTANCES,
     ] {
-        take(Path::new(path));
+        take(path.into());
     }
-    let mut todo = vec![Path::new("/sys/devices").to_path_buf()];
+    let mut todo = vec![PathBuf::from("/sys/devices")];
     while let Some(dir) = todo.pop() {
         for e in fs::read_dir(&dir).into_iter().flatten().flatten() {
             if e.file_type().is_ok_and(|t| t.is_dir()) {
@@ -83,33 +101,33 @@ pub fn knobs() -> BTreeMap<String, String> {
             }
         }
         if dir.ends_with("power") {
-            take(&dir.join("async"));
-            take(&dir.join("wakeup"));
-            take(&dir.join("control"));
+            take(dir.join("async"));
+            take(dir.join("wakeup"));
+            take(dir.join("control"));
         }
     }
-    let instances = fs::read_dir("/sys/kernel/tracing/instances").map_or(0, Iterator::count);
-    out.insert("instances".into(), instances.to_string());
     out
 }
 
+/// The knobs that have another value now. Reads those of `before` alone: finding
+/// them anew after each of hundreds of steps would be most of the work.
+fn changed(before: &Knobs) -> Vec<(&PathBuf, Option<String>)> {
+    let now = before.iter().map(|(p, was)| (p, was, value(p)));
+    now.filter(|(_, was, is)| is.as_ref() != Some(was)).map(|(p, _, is)| (p, is)).collect()
+}
+
 /// Prints what differs; the number of differences.
-pub fn compare(what: &str, before: &BTreeMap<String, String>) -> usize {
-    let after = knobs();
-    let mut bad = 0;
-    for (path, value) in before {
-        if after.get(path) != Some(value) {
-            bad += 1;
-            println!("{what}: {path} was {value:?} and is {:?}", after.get(path));
-        }
+pub fn compare(what: &str, before: &Knobs) -> usize {
+    let changed = changed(before);
+    for (path, is) in &changed {
+        println!("{what}: {} was {:?} and is {is:?}", path.display(), before[*path]);
     }
-    bad
+    changed.len()
 }
 
 /// How many knobs differ.
-pub fn differences(before: &BTreeMap<String, String>) -> usize {
-    let after = knobs();
-    before.iter().filter(|(p, v)| after.get(*p) != Some(*v)).count()
+pub fn differences(before: &Knobs) -> usize {
+    changed(before).len()
 }
 
 /// How a command ended.
