@@ -6,7 +6,7 @@ use crate::synthetic;
 use crate::synthetic::{Generation, stamped};
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Cycle, Mode, Outcome, PmTestLevel};
-use dormouse_model::phase::Phase;
+use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 use dormouse_read::{Options, read_bytes};
 
@@ -259,6 +259,30 @@ fn tables_that_people_sort_are_ranked() {
     let d = c.graph.get(c.ranked[0].devices()[0].0);
     assert_eq!((name_of(&c, d.driver), name_of(&c, d.name)), ("ahci", "0000:00:1f.2"));
     assert_eq!(c.ranked[0].devices()[0].1, Ns::from_ms(7));
+}
+
+/// Kernels of Ubuntu 10.04 print slow callbacks alone, with their end.
+#[test]
+fn slow_callbacks_of_old_kernels_are_ranked_beside_their_cycle() {
+    let c = capture(
+        "[ 4690.100000] PM: Syncing filesystems ... done.\n\
+         [ 4690.300000] Suspending console(s) (use no_console_suspend to debug)\n\
+         [ 4690.900000] PM: suspend of drv:sd dev:2:0:0:0 complete after 610.413 msecs\n\
+         [ 4690.912000] PM: suspend of devices complete after 652.126 msecs\n\
+         [ 4691.000000] PM: late suspend of devices complete after 8.100 msecs\n\
+         [ 4691.200000] PM: early resume of devices complete after 60.200 msecs\n\
+         [ 4698.864300] PM: resume of drv:scsi_device dev:2:0:0:0 complete after 7128.413 msecs\n\
+         [ 4698.864312] PM: resume of drv:sd dev:2:0:0:0 complete after 6928.395 msecs\n\
+         [ 4698.864389] PM: resume of devices complete after 7629.126 msecs\n\
+         [ 4699.280000] Restarting tasks ... done.\n",
+    );
+    assert_eq!(c.cycles.len(), 1);
+    let r = &c.ranked[0];
+    // The two of the resume are one wait told twice.
+    let took: Vec<Ns> = r.rows.iter().map(|r| r.took).collect();
+    assert_eq!(took, [Ns(7_128_413_000), Ns(610_413_000)]);
+    assert_eq!(r.devices().len(), 1);
+    assert_eq!(r.rows[0].direction, Some(Direction::Resume));
 }
 
 fn name_of(c: &Capture, s: dormouse_model::names::Sym) -> &str {

@@ -1,8 +1,9 @@
-//! From names to bytes: files, folders, standard input, compression.
+//! From names to bytes: files, folders, standard input, compression, mails.
 
 mod compress;
 mod dictionary;
 pub(crate) mod frames;
+mod mail;
 mod map;
 
 use crate::error::ReadError;
@@ -156,7 +157,9 @@ fn hand_on(
     each: &mut dyn FnMut(Source<'_>),
 ) -> Result<(), ReadError> {
     let Unpacked { bytes: unpacked, damage } = unpack(path, bytes, limits)?;
-    each(Source { name, group, bytes: unpacked.as_deref().unwrap_or(bytes), damage });
+    let bytes = unpacked.as_deref().unwrap_or(bytes);
+    let mail = mail::unpacked(bytes);
+    each(Source { name, group, bytes: mail.as_deref().unwrap_or(bytes), damage });
     Ok(())
 }
 

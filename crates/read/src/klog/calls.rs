@@ -56,6 +56,18 @@ pub enum Line<'a> {
         /// In which form the line is.
         form: Form,
     },
+    /// What some kernels of 2.6.32 to 2.6.35 (Ubuntu's) print of slow callbacks alone:
+    /// `PM: resume of drv:DRV dev:DEV complete after N.NNN msecs`.
+    Slow {
+        /// `resume`, `early resume`.
+        operation: &'a [u8],
+        /// Driver.
+        driver: &'a [u8],
+        /// Device.
+        device: &'a [u8],
+        /// How long it took.
+        took: Ns,
+    },
     /// One of the first two, but cut off: the next line may hold the rest.
     Cut,
 }
@@ -89,7 +101,7 @@ pub fn parse(text: &[u8]) -> Option<Line<'_>> {
     if let Some(at) = memmem::rfind(text, b" returned ") {
         return returned(text, at);
     }
-    if let Some(row) = row(text) {
+    if let Some(row) = row(text).or_else(|| slow(text)) {
         return Some(row);
     }
     // Cut between the function and `returned`, or inside `calling`.
@@ -178,6 +190,20 @@ fn row(text: &[u8]) -> Option<Line<'_>> {
     }
     let (owner, function, form) = owned(head)?;
     Some(Line::Row { owner, function, usecs, form })
+}
+
+fn slow(text: &[u8]) -> Option<Line<'_>> {
+    let rest = text.strip_prefix(b"PM: ")?.strip_suffix(b" msecs")?;
+    let drv = memmem::find(rest, b" of drv:")?;
+    let (operation, rest) = (&rest[..drv], &rest[drv + b" of drv:".len()..]);
+    let dev = memmem::find(rest, b" dev:")?;
+    let (driver, rest) = (&rest[..dev], &rest[dev + b" dev:".len()..]);
+    let after = memmem::rfind(rest, b" complete after ")?;
+    let (device, took) = (&rest[..after], &rest[after + b" complete after ".len()..]);
+    let point = memchr::memchr(b'.', took)?;
+    let (ms, us) = (number(&took[..point])?, number(&took[point + 1..])?);
+    let us = ms.checked_mul(1_000)?.checked_add(us).filter(|_| took.len() == point + 4)?;
+    Some(Line::Slow { operation, driver, device, took: Ns(us.checked_mul(1_000)?) })
 }
 
 /// Sorting by duration puts the number in front once more.
@@ -312,6 +338,22 @@ mod tests {
         assert_eq!(parse(b"rtc: took 12 usecs"), None);
         assert_eq!(parse(b"pci 0000:00:02.0: fixup_x+0x0/0x20 took 12 usecs"), None);
         assert_eq!(row("drv 1-1: f_s+0x0/0x10 [m] 4567 usecs"), is("drv 1-1", "f_s", 4567));
+    }
+
+    #[test]
+    fn slow_callbacks_of_old_kernels() {
+        let text = b"PM: early resume of drv:sd dev:3:0:0:0 complete after 7928.413 msecs";
+        assert_eq!(
+            parse(text),
+            Some(Line::Slow {
+                operation: b"early resume",
+                driver: b"sd",
+                device: b"3:0:0:0",
+                took: Ns(7_928_413_000),
+            })
+        );
+        assert_eq!(parse(b"PM: resume of devices complete after 7929.126 msecs"), None);
+        assert_eq!(parse(b"PM: resume of drv:sd dev:x complete after 7.1 msecs"), None);
     }
 
     #[test]

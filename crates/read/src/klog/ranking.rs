@@ -25,9 +25,29 @@ pub struct Loose {
     timed: bool,
     /// The line is a row of a table and cannot be anything else.
     row: bool,
+    /// The duration holds what the device waited for its parent, and devices of
+    /// several subsystems share the name: the longest counts, not their sum.
+    with_waits: bool,
 }
 
 impl Log<'_> {
+    /// Keeps a slow callback that an old kernel printed by itself.
+    pub(super) fn slow(
+        &mut self,
+        driver: &[u8],
+        device: &[u8],
+        operation: &[u8],
+        took: Ns,
+        at: u64,
+    ) {
+        let known = self.loose.len();
+        // A driver's name may hold a blank; a device's does not.
+        self.loose(&[driver, b" ", device].concat(), operation, 0, took, true, at);
+        if let Some(l) = self.loose.get_mut(known) {
+            l.with_waits = true;
+        }
+    }
+
     /// Keeps the end of a callback whose begin did not come.
     pub(super) fn loose(
         &mut self,
@@ -49,6 +69,7 @@ impl Log<'_> {
             at,
             timed: self.timed,
             row,
+            with_waits: false,
         });
         // Only the open cycle can still be told what it lost.
         if !row {
@@ -113,7 +134,13 @@ impl Log<'_> {
                 error: l.error,
             });
         }
-        rows.sort_by_key(|r| std::cmp::Reverse(r.took));
+        let mut shared = list.iter().map(|l| l.with_waits);
+        let mut rows: Vec<(Ranked, bool)> =
+            rows.into_iter().map(|r| (r, shared.next() == Some(true))).collect();
+        rows.sort_by_key(|r| std::cmp::Reverse(r.0.took));
+        let mut longest = HashSet::new();
+        rows.retain(|(r, shared)| !shared || longest.insert((r.device, r.direction)));
+        let rows = rows.into_iter().map(|(r, _)| r).collect();
         let ranking = Ranking { at: first.at, rows, ..Ranking::default() };
         self.t.add_ranking(ranking);
     }

@@ -150,6 +150,10 @@ impl<'t> Log<'t> {
                 self.loose(owner, function, 0, took, true, at);
                 true
             }
+            Some(Line::Slow { operation, driver, device, took }) => {
+                self.slow(driver, device, operation, took, at);
+                true
+            }
             Some(Line::Cut) | None => super::steps::line(self, r, at),
         }
     }

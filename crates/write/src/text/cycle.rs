@@ -2,6 +2,7 @@
 
 use super::page::{Ink, Page, WIDTH};
 use super::safe::{fit, left, right, safe};
+use super::silent;
 use crate::wording::number::ms;
 use crate::wording::{self, bottleneck, device, losses, name, next, percent, plural, trust};
 use crate::{Explained, Selection};
@@ -56,11 +57,7 @@ fn answer(page: &mut Page, capture: &Capture, cycle: &Cycle, view: &CycleView) {
         page.wrapped(Ink::Strong, 0, 2, &safe(&text));
     }
     if cycle.callbacks.is_empty() {
-        page.wrapped(Ink::Strong, 0, 2, next::NO_CALLBACKS);
-        for c in next::PRINT_TIMES {
-            page.line(&[(Ink::Strong, &format!("  {c}"))]);
-        }
-        page.wrapped(Ink::Plain, 0, 2, next::THEN_RECORD);
+        silent::show(page, &[capture]);
     }
     for h in view.answer.halves() {
         let open = bottleneck::Open { cycle, known: h.known };

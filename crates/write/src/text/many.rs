@@ -2,6 +2,7 @@
 
 use super::page::{Ink, Page, WIDTH};
 use super::safe::{fit_end, left, right, safe};
+use super::silent;
 use crate::wording::common::{half_of, key, order, outlier};
 use crate::wording::number::ms;
 use crate::wording::{self, bottleneck, losses, next, plural, trust};
@@ -34,11 +35,7 @@ pub fn show(
     groups.sort_by_key(|g| std::cmp::Reverse(g.cycles.len()));
     let silent = captures.iter().all(|c| c.cycles.iter().all(|c| c.callbacks.is_empty()));
     if silent {
-        page.wrapped(Ink::Strong, 0, 2, next::NO_CALLBACKS);
-        for c in next::PRINT_TIMES {
-            page.line(&[(Ink::Strong, &format!("  {c}"))]);
-        }
-        page.wrapped(Ink::Plain, 0, 2, next::THEN_RECORD);
+        silent::show(page, &captures);
     }
     if groups.is_empty() {
         alone(page, cycles, silent);

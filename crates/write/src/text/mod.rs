@@ -5,6 +5,7 @@ mod many;
 pub mod page;
 mod ranked;
 mod safe;
+mod silent;
 
 pub use page::WIDTH;
 pub use safe::{fit, safe, width};

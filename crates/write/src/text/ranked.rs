@@ -12,14 +12,17 @@ use dormouse_model::time::Ns;
 
 /// Every list of every capture.
 pub fn show(page: &mut Page, all: &[Explained], selection: &Selection) {
-    let lists = || all.iter().flat_map(|e| e.capture.ranked.iter().map(|list| (&e.capture, list)));
-    let several = lists().count() > 1;
-    for (n, (capture, list)) in lists().enumerate() {
+    let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
+    for (n, (capture, list)) in lists(&captures).enumerate() {
         if n == 0 {
-            if all.iter().any(|e| !e.views.is_empty()) {
+            let cycles = || captures.iter().flat_map(|c| &c.cycles);
+            if cycles().next().is_some() {
                 page.blank();
             }
-            answer(page, lists(), several);
+            // Of cycles without callbacks it was the first line already.
+            if cycles().next().is_none() || cycles().any(|c| !c.callbacks.is_empty()) {
+                answer(page, &captures);
+            }
             page.wrapped(
                 Ink::Plain,
                 0,
@@ -35,14 +38,16 @@ pub fn show(page: &mut Page, all: &[Explained], selection: &Selection) {
     }
 }
 
+fn lists<'a>(captures: &[&'a Capture]) -> impl Iterator<Item = (&'a Capture, &'a Ranking)> {
+    captures.iter().flat_map(|c| c.ranked.iter().map(|list| (*c, list)))
+}
+
 /// The device that took longest in any list: it bounds what removing one saves.
-fn answer<'a>(
-    page: &mut Page,
-    lists: impl Iterator<Item = (&'a Capture, &'a Ranking)>,
-    several: bool,
-) {
+/// Nothing if there is no list.
+pub fn answer(page: &mut Page, captures: &[&Capture]) {
+    let several = lists(captures).count() > 1;
     let mut longest: Option<(Ns, &Capture, &Ranking, DeviceId)> = None;
-    for (capture, list) in lists {
+    for (capture, list) in lists(captures) {
         if let Some(&(id, bound)) = list.devices().first()
             && longest.is_none_or(|l| bound > l.0)
         {
