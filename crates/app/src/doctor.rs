@@ -1,6 +1,6 @@
 //! What is wrong with the sleep of a machine, by what its kernel said.
 
-use crate::failure::Nothing;
+use crate::failure::{Nothing, what_is_there};
 use anyhow::Result;
 use dormouse_doctor::{Report, judge};
 use dormouse_model::loss::Losses;
@@ -27,20 +27,25 @@ pub struct Judged {
 pub fn doctor(inputs: &[PathBuf]) -> Result<Vec<Judged>> {
     let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
     let texts = read(&list, &Options::default())?;
-    let mut why = String::from("no text speaks of sleep");
+    let mut why = String::new();
     let mut out = Vec::new();
     let mut spoke = false;
+    let mut logged = false;
     for t in texts {
         let report = judge(&t.case);
-        spoke |= report.attempts > 0 || !report.findings.is_empty() || !t.case.values.is_empty();
+        logged |= report.logged > 0;
+        spoke |=
+            !report.sleeps.is_empty() || !report.findings.is_empty() || !t.case.values.is_empty();
         for l in &t.losses.list {
             why += &format!("\n  {}", safe(&l.advice));
         }
         out.push(Judged { name: t.name, report, losses: t.losses });
     }
     if !spoke {
+        let missing = if logged { "no kernel message about sleep" } else { "no kernel message" };
+        let what = what_is_there(inputs, missing);
         why += "\n  give a kernel log (dmesg > FILE, journalctl -k) or the mail that quotes it";
-        return Err(Nothing(why).into());
+        return Err(Nothing(what + &why).into());
     }
     Ok(out)
 }

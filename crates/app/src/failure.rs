@@ -41,7 +41,7 @@ pub fn nothing_in<'a>(
         return damaged.into();
     }
     let ranked = captures.iter().any(|c| !c.ranked.is_empty());
-    let mut out = what_is_there(inputs);
+    let mut out = what_is_there(inputs, "no suspend or resume event");
     let losses = losses_of(captures, Severity::Info);
     out.push_str(&losses);
     if ranked {
@@ -83,10 +83,10 @@ fn damaged(inputs: &[PathBuf], captures: &[&Capture]) -> Option<Damaged> {
     })
 }
 
-/// What kind of nothing a single input is.
-fn what_is_there(inputs: &[PathBuf]) -> String {
+/// What kind of nothing a single input is; else `missing` in all of them.
+pub fn what_is_there(inputs: &[PathBuf], missing: &str) -> String {
     let name = names(inputs);
-    let [only] = inputs else { return format!("no suspend or resume event in {name}") };
+    let [only] = inputs else { return format!("{missing} in {name}") };
     if let Ok(mut list) = std::fs::read_dir(only) {
         if list.next().is_none() {
             return format!("the folder {name} is empty");
@@ -96,7 +96,7 @@ fn what_is_there(inputs: &[PathBuf]) -> String {
         });
         if links > 0 {
             let were = if links == 1 { "1 link was" } else { &format!("{links} links were") };
-            return format!("no suspend or resume event in {name}; {were} not followed");
+            return format!("{missing} in {name}; {were} not followed");
         }
     }
     if std::fs::metadata(only).is_ok_and(|m| m.is_file() && m.len() == 0) {
@@ -105,7 +105,7 @@ fn what_is_there(inputs: &[PathBuf]) -> String {
     if is_binary(only) {
         return format!("{name} is no log and no trace: its bytes are no text and no known format");
     }
-    format!("no suspend or resume event in {name}")
+    format!("{missing} in {name}")
 }
 
 /// Whether a file begins with bytes that no text has.

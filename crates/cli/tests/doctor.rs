@@ -36,7 +36,8 @@ pub const WELL: &str = "\
 const SCREEN: &str = "\
 Broken: syncthing (pid 474) did not freeze in 20.0 s: it waited for the server
   of a FUSE file system; if that server was frozen first, nobody answers.
-The kernel said so. The text has 2 attempts to sleep. 2 further findings below.
+The lines below say so. The text has 2 attempts to sleep. 2 further findings
+  below.
   rule freeze-failed, certain
     line 4 at 118.822270 s: Freezing user space processes failed after 20.003
     seconds (1 tasks refusing to freeze, wq_busy=0):
@@ -83,6 +84,17 @@ fn a_text_about_something_else_is_nothing_and_a_binary_is_said_to_be_one() {
     assert_eq!(code, 1);
     assert!(error.contains("is no text"), "{error}");
     assert_eq!(dormouse(&["doctor", "/nowhere/at/all"]).0, 3);
+    // Each kind of nothing by its name.
+    let empty = tempfile::tempdir().expect("a folder");
+    let (code, _, error) = dormouse(&["doctor", empty.path().to_str().expect("a path")]);
+    assert_eq!(code, 1);
+    assert!(error.starts_with("dormouse: nothing to analyse: the folder "), "{error}");
+    assert!(error.contains(" is empty"), "{error}");
+    let (_, _, error) = dormouse(&["doctor", &log(dir.path(), "Dear list,\nhello\n")]);
+    assert!(error.contains("nothing to analyse: no kernel message in "), "{error}");
+    let awake = "[    1.000000] usb 1-1: new high-speed USB device\n";
+    let (_, _, error) = dormouse(&["doctor", &log(dir.path(), awake)]);
+    assert!(error.contains("no kernel message about sleep in "), "{error}");
 }
 
 /// Paths of a JSON value, lists as `[]`.

@@ -94,8 +94,9 @@ pub enum Fact {
     CallbackHung { device: String },
     /// A CPU could not be switched off; empty if the text does not say which.
     CpuStayedOn { cpu: String },
-    /// A device ended attempts to sleep.
-    DeviceFailed { device: Device, error: i32, times: usize, usb: bool },
+    /// A device ended attempts to sleep; a hub said just before that this device
+    /// below it was not suspended.
+    DeviceFailed { device: Device, error: i32, times: usize, usb: bool, awake: Option<String> },
     /// Devices that failed on the way up, all with one error.
     DevicesNotResumed { devices: Vec<Device>, error: i32 },
     /// A wakeup ended the sleep, perhaps set off inside a suspend callback.
@@ -110,8 +111,9 @@ pub enum Fact {
     AlarmDue,
     /// The RTC took no alarm; it may say that the alarm lies too far ahead.
     AlarmRefused { too_far: bool },
-    /// Tasks that refused together for one reason.
-    TasksRefused { tasks: Vec<Named>, after: Ns, times: usize, wait: Wait },
+    /// Tasks that refused together for one reason; and those that waited for the
+    /// lock of a device, where these were in a probe.
+    TasksRefused { tasks: Vec<Named>, after: Ns, times: usize, wait: Wait, behind: Vec<Named> },
     /// Tasks refused, and the text does not list them.
     TasksUnnamed { tasks: u64, after: Ns, times: usize },
     /// A workqueue was busy; meanwhile a device may have timed out.
@@ -138,8 +140,9 @@ pub enum Fact {
     PlatformAwake,
     /// The platform's counters stand at 0.
     NothingCounted,
-    /// Result of a self-test, in thousandths of a per cent.
-    SelfTest { s0ix: u64, package: Option<u64> },
+    /// Result of a self-test, in thousandths of a per cent; whether that is a sleep
+    /// of the hardware.
+    SelfTest { s0ix: u64, package: Option<u64>, slept: bool },
     /// What woke an s2idle sleep.
     WokenBy { irqs: Vec<(String, usize)>, acpi: bool, gpes: Vec<String> },
     /// One sleep was interrupted this often.

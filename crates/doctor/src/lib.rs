@@ -25,10 +25,11 @@ mod rules;
 pub mod stack;
 pub mod value;
 
+use alloc::string::String;
 use alloc::vec::Vec;
 use attempt::Attempt;
 use finding::{Finding, Unchecked};
-use message::Message;
+use message::{Message, Trust};
 use value::Value;
 
 /// One text, taken apart.
@@ -49,8 +50,21 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// What the text cannot show.
     pub unchecked: Vec<Unchecked>,
-    /// Attempts to sleep in the text.
-    pub attempts: usize,
+    /// Attempts to sleep in the text, in its order.
+    pub sleeps: Vec<Sleep>,
+    /// Lines of a kernel log in the text.
+    pub logged: usize,
+}
+
+/// An attempt to sleep, for a reader who wants to find it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sleep {
+    /// `s2idle`, `deep`, `hibernation`; empty if the text does not say.
+    pub mode: String,
+    /// Line of its first message, from 1.
+    pub line: u64,
+    /// The text has its end.
+    pub closed: bool,
 }
 
 impl Case {
@@ -80,5 +94,15 @@ pub fn judge(case: &Case) -> Report {
         }
     }
     findings.sort_by_key(|f| (f.level, f.confidence));
-    Report { findings, unchecked: rules::unchecked(case), attempts: case.attempts.len() }
+    let sleep = |a: &Attempt| Sleep {
+        mode: a.mode.clone(),
+        line: case.messages[a.first].line,
+        closed: a.closed,
+    };
+    Report {
+        findings,
+        unchecked: rules::unchecked(case),
+        sleeps: case.attempts.iter().map(sleep).collect(),
+        logged: case.messages.iter().filter(|m| m.trust == Trust::Logged).count(),
+    }
 }

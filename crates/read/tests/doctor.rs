@@ -1,6 +1,7 @@
 //! The doctor against cases with the verdict of experts, and against damage.
 
 use dormouse_doctor::Report;
+use dormouse_doctor::fact::{Fact, Wait};
 use dormouse_doctor::finding::{Confidence, Level};
 use dormouse_doctor::judge;
 use dormouse_read::doctor::{read, read_bytes};
@@ -83,7 +84,7 @@ const CASES: [(&str, Verdict); 61] = [
     ("s2-xps9360-hwsleep-zero", Suspected(&["mode-not-counted"])),
     ("s2-xps9360-s0ixselftest", Proven(&["mode-name-only"])),
     ("s2-xps9360-slps0-zero", Suspected(&["mode-not-counted"])),
-    ("s2-xps9370-good-s0ixselftest", Silent),
+    ("s2-xps9370-good-s0ixselftest", Proven(&["mode-hardware"])),
     ("sync-rockchip-4x", Proven(&["sync-share", "freeze-slow"])),
     ("tw-koelsch-cpufreq-a", Proven(&["phase-noirq-bus-gone"])),
     ("tw-ntp-rtc-commitmsg", Proven(&["phase-noirq-bus-gone"])),
@@ -269,6 +270,46 @@ fn each_rule_and_its_healthy_twin() {
         assert!(ids(sick).contains(&rule), "{rule} does not find {:?}", ids(sick));
         assert!(!ids(healthy).contains(&rule), "{rule} finds a fault in health");
     }
+}
+
+/// A probe that does not end holds the lock that another task waits for.
+#[test]
+fn one_deadlock_is_one_finding() {
+    let text = "[  118.822270] Freezing user space processes failed after 20.003 seconds (2 tasks refusing to freeze, wq_busy=0):\n\
+        [  118.822281] task:systemd-journal state:D stack:0     pid:474   tgid:474   ppid:1\n\
+        [  118.822306]  uevent_show+0x99/0x150\n\
+        [  118.822430] task:(udev-worker)   state:D stack:0     pid:2453  tgid:2453  ppid:520\n\
+        [  118.822440]  async_synchronize_cookie_domain+0x116/0x160\n";
+    let found = judge(&read_bytes("text", text.as_bytes()).case).findings;
+    assert_eq!(found.len(), 1, "{found:?}");
+    let Fact::TasksRefused { tasks, behind, wait, .. } = &found[0].fact else {
+        panic!("{found:?}")
+    };
+    assert_eq!((tasks[0].pid, behind[0].pid, *wait), (2453, 474, Wait::ModuleLoad));
+    let lines: Vec<u64> = found[0].evidence.iter().map(|e| e.line).collect();
+    assert_eq!(lines, [1, 4, 2]);
+}
+
+#[test]
+fn a_device_that_did_not_suspend_is_named_before_a_wakeup_is_blamed() {
+    let text = "[    1.000000] usb 4-1-port2: device 4-1.2 not suspended yet\n\
+        [    2.000000] xhci_hcd 0000:39:00.0: PM: failed to suspend async: error -16\n";
+    let found = judge(&read_bytes("text", text.as_bytes()).case).findings;
+    let Fact::DeviceFailed { awake, .. } = &found[0].fact else { panic!("{found:?}") };
+    assert_eq!(awake.as_deref(), Some("4-1.2"));
+    assert_eq!(found[0].evidence[0].line, 1);
+}
+
+#[test]
+fn a_sleep_of_the_hardware_is_said() {
+    let test = |share| format!("S0ix residency after S2idle is: {share}\n");
+    assert_eq!(ids(&test("92.12")), ["mode-hardware"]);
+    assert_eq!(ids(&test("42.12")), ["mode-partial"]);
+    let slept = "[    1.0] PM: suspend entry (s2idle)\n\
+        [    2.0] Timekeeping suspended for 760.000 seconds\n\
+        [    3.0] amd_pmc AMDI0005:00: Last suspend in deepest state for 758373565us\n\
+        [    4.0] PM: suspend exit\n";
+    assert_eq!(ids(slept), ["mode-hardware"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
-use crate::wording::doctor::{advice, attempts, below, sentence, unchecked};
+use crate::wording::doctor::{advice, attempts, below, sentence, sleeps, unchecked};
 use crate::wording::next::{self, typed};
 use dormouse_doctor::Report;
 use dormouse_doctor::finding::{Confidence, Evidence, Finding, Level};
@@ -32,12 +32,15 @@ fn word(level: Level) -> &'static str {
 
 /// The first line: the worst finding, or that there is none.
 fn answer(report: &Report) -> String {
-    let sleeps = match report.attempts {
-        0 => "the text shows no whole sleep".to_string(),
-        n => attempts(n),
-    };
     match report.findings.first() {
-        None => format!("Nothing found: {sleeps}, and no line that tells of a fault."),
+        None if report.sleeps.is_empty() && report.logged == 0 => {
+            "Nothing found: the text has no line of a kernel log.".into()
+        }
+        None if report.sleeps.is_empty() => "Nothing wrong found, and no sleep in the text.".into(),
+        None => format!("Nothing wrong found: the text has {}.", sleeps(&report.sleeps)),
+        Some(f) if f.level == Level::Note => {
+            format!("Nothing wrong found. {}", sentence(&f.fact))
+        }
         Some(f) => format!("{}: {}", word(f.level), sentence(&f.fact)),
     }
 }
@@ -46,14 +49,14 @@ fn answer(report: &Report) -> String {
 fn trust(report: &Report) -> String {
     let sure = match report.findings.first().map(|f| f.confidence) {
         None => return "That proves no health: see what was not checked.".to_string(),
-        Some(Confidence::Certain) => "The kernel said so.",
+        Some(Confidence::Certain) => "The lines below say so.",
         Some(Confidence::Likely) => "That is the one reading that fits the lines below.",
         Some(Confidence::Guess) => {
             "That is a suspicion: the lines may be about another machine, or not prove it."
         }
     };
     let rest = report.findings.len() - 1;
-    let in_text = match report.attempts {
+    let in_text = match report.sleeps.len() {
         0 => String::new(),
         n => format!(" The text has {}.", attempts(n)),
     };
@@ -157,7 +160,7 @@ pub fn json(s: &Subject<'_>) -> Value {
     };
     json!({
         "name": s.name,
-        "sleeps": s.report.attempts,
+        "sleeps": s.report.sleeps.len(),
         "findings": s.report.findings.iter().map(finding).collect::<Vec<_>>(),
         "not_checked": s.report.unchecked.iter().map(|u| {
             let (what, why) = unchecked(*u);

@@ -39,7 +39,7 @@ pub fn run(args: &DoctorArgs) -> Result<()> {
     let pages: Vec<String> =
         subjects.map(|s| text(&s, several, terminal::wants_colour())).collect();
     let mut out = pages.join("\n");
-    let slept = !several && judged.iter().any(|j| j.report.attempts > 0);
+    let slept = !several && judged.iter().any(|j| !j.report.sleeps.is_empty());
     let one = args.inputs.first().filter(|_| slept && args.inputs.len() == 1);
     out += &next(one.map(|p| p.display().to_string()).as_deref());
     terminal::print(&out)

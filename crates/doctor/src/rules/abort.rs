@@ -123,7 +123,7 @@ fn devices(case: &Case, out: &mut Vec<Finding>) {
         groups[at].messages.push(m);
     }
     for g in groups.iter().filter(|g| !g.up) {
-        out.push(ended(g));
+        out.push(ended(case, g));
     }
     lost(&groups, out);
 }
@@ -133,7 +133,10 @@ fn device(g: &Group<'_>) -> Device {
 }
 
 /// A device that ended an attempt.
-fn ended(g: &Group<'_>) -> Finding {
+fn ended(case: &Case, g: &Group<'_>) -> Finding {
+    let awake = if is_usb(g) { awake(case, g) } else { None };
+    let mut evidence = lines(awake.map(|a| a.0));
+    evidence.extend(lines(g.messages.iter().copied()));
     found(
         ("device-failed", Area::Abort, Level::Broken),
         Confidence::Certain,
@@ -142,9 +145,24 @@ fn ended(g: &Group<'_>) -> Finding {
             error: g.error,
             times: g.messages.len(),
             usb: is_usb(g),
+            awake: awake.map(|a| a.1.to_string()),
         },
-        lines(g.messages.iter().copied()),
+        evidence,
     )
+}
+
+/// So many messages before a failure a hub may have told of a device below it.
+const NEAR: usize = 20;
+
+/// `usb 4-1-port2: device 4-1.2 not suspended yet`: a hub went down above a
+/// device that had not (drivers/usb/core/hub.c:hub_suspend).
+fn awake<'a>(case: &'a Case, g: &Group<'_>) -> Option<(&'a Message, &'a str)> {
+    let at =
+        case.messages.iter().position(|m| g.messages.first().is_some_and(|f| f.line == m.line))?;
+    case.messages[at.saturating_sub(NEAR)..at].iter().rev().find_map(|m| {
+        let rest = m.text.strip_suffix(" not suspended yet")?;
+        Some((m, rest.rsplit_once(": device ")?.1))
+    })
 }
 
 /// Devices that failed on the way up, one finding an error.

@@ -139,7 +139,9 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
         }
     }
     let mut rest: Vec<Refusal> = tasks.into_values().collect();
-    rest.sort_by_key(|r| (r.at, r.task.at));
+    // Those in a probe before those that wait for one.
+    let waits = |r: &Refusal| wait(&r.task, r.kernel) == Wait::DeviceLock;
+    rest.sort_by_key(|r| (r.at, waits(r), r.task.at));
     while !rest.is_empty() {
         let first = rest.remove(0);
         let why = wait(&first.task, first.kernel);
@@ -147,17 +149,25 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
         let (same, other): (Vec<Refusal>, Vec<Refusal>) = rest.into_iter().partition(|r| {
             r.at == first.at && r.times == first.times && wait(&r.task, r.kernel) == why
         });
+        // Who waits for a device's lock waits for the probe that holds it.
+        let (behind, other): (Vec<Refusal>, Vec<Refusal>) = other.into_iter().partition(|r| {
+            let probe = matches!(why, Wait::ModuleLoad | Wait::Probe);
+            probe && r.at == first.at && wait(&r.task, r.kernel) == Wait::DeviceLock
+        });
         rest = other;
         let mut evidence = lines([&case.messages[first.at], &case.messages[first.task.at]]);
         evidence.extend(lines(same.iter().map(|r| &case.messages[r.task.at])));
+        evidence.extend(lines(behind.iter().map(|r| &case.messages[r.task.at])));
         evidence.extend(hung(case, &first.task));
         let id = if first.times > 1 { "freeze-retry-loop" } else { "freeze-failed" };
         let all = core::iter::once(&first).chain(&same);
-        let tasks = all.map(|r| Named { name: r.task.name.clone(), pid: r.task.pid }).collect();
+        let named = |r: &Refusal| Named { name: r.task.name.clone(), pid: r.task.pid };
+        let tasks = all.map(named).collect();
+        let behind = behind.iter().map(named).collect();
         out.push(found(
             (id, Area::Freezer, Level::Broken),
             confidence(why),
-            Fact::TasksRefused { tasks, after: first.after, times: first.times, wait: why },
+            Fact::TasksRefused { tasks, after: first.after, times: first.times, wait: why, behind },
             evidence,
         ));
     }

@@ -49,7 +49,9 @@ fn lines<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<Evidence> {
 pub fn unchecked(case: &Case) -> Vec<Unchecked> {
     let has = |word: &str| case.messages.iter().any(|m| m.has(word));
     let mut out = Vec::new();
-    if !case.attempts.is_empty() && !mode::has_counters(case) {
+    // The counter is of s2idle alone: firmware sleeps otherwise, or the power is off.
+    let s2idle = case.attempts.iter().any(|a| matches!(a.mode.as_str(), "s2idle" | ""));
+    if s2idle && !mode::has_counters(case) {
         out.push(Unchecked::Hardware);
     }
     if !case.attempts.is_empty() && !has("calling ") {

@@ -101,14 +101,16 @@ fn partial(messages: &[Message], out: &mut Vec<Finding>) {
         return;
     }
     let share = i128::from(deep) * 100 / i128::from(stood);
-    if share >= 90 {
-        return;
-    }
     let mut evidence = lines([m]);
     evidence.extend(lines(messages.iter().filter(|m| timekeeping(m).is_some())));
     let (deep_s, of_s) = (deep / 1_000_000_000, stood / 1_000_000_000);
+    let (id, level) = match share {
+        90.. => ("mode-hardware", Level::Note),
+        5.. => ("mode-partial", Level::Risk),
+        _ => ("mode-name-only", Level::Risk),
+    };
     out.push(found(
-        (if share >= 5 { "mode-partial" } else { "mode-name-only" }, Area::Mode, Level::Risk),
+        (id, Area::Mode, level),
         Confidence::Certain,
         Fact::DeepShare { deep_s, of_s, percent: i64::try_from(share).unwrap_or(0) },
         evidence,
@@ -177,9 +179,7 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) {
         said.max_by_key(|s| s.1)
     };
     let Some((m, s0ix)) = read("S0ix residency after S2idle is: ") else { return };
-    if s0ix >= 50_000 {
-        return;
-    }
+    let slept = s0ix >= 50_000;
     let package = read("Package C-state 10 residency after S2idle is: ");
     let mut evidence = lines([m]);
     evidence.extend(lines(package.map(|p| p.0)));
@@ -188,10 +188,15 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) {
     {
         e.doubtful = said.trust == Trust::Quoted;
     }
+    let (id, level) = match s0ix {
+        _ if slept => ("mode-hardware", Level::Note),
+        0..5_000 => ("mode-name-only", Level::Risk),
+        _ => ("mode-partial", Level::Risk),
+    };
     out.push(found(
-        (if s0ix < 5_000 { "mode-name-only" } else { "mode-partial" }, Area::Mode, Level::Risk),
+        (id, Area::Mode, level),
         Confidence::Certain,
-        Fact::SelfTest { s0ix, package: package.map(|p| p.1) },
+        Fact::SelfTest { s0ix, package: package.map(|p| p.1), slept },
         evidence,
     ));
 }

@@ -1,6 +1,7 @@
 //! What the doctor found, as sentences, and what to do about it.
 
 use super::number::{ms, plural};
+use dormouse_doctor::Sleep;
 use dormouse_doctor::fact::{Device, Fact, Named, RpmFault, User, Wait};
 use dormouse_doctor::finding::Unchecked;
 use dormouse_model::time::Ns;
@@ -186,7 +187,13 @@ pub fn sentence(f: &Fact) -> String {
             let cpu = if cpu.is_empty() { "a CPU" } else { cpu };
             format!("{cpu} could not be switched off, so the machine did not sleep.")
         }
-        Fact::DeviceFailed { device: d, error, times: n, usb } => failed(d, *error, *n, *usb),
+        Fact::DeviceFailed { device: d, error, times: n, awake: Some(below), .. } => format!(
+            "{} ended the sleep{}: {}. Just before, a hub said that {below} below it was not suspended yet.",
+            device(d),
+            times(*n),
+            told(*error)
+        ),
+        Fact::DeviceFailed { device: d, error, times: n, usb, .. } => failed(d, *error, *n, *usb),
         Fact::DevicesNotResumed { devices, error } => {
             let all: Vec<String> = devices.iter().map(device).collect();
             format!("{} failed to resume: {}.", names(&all), told(*error))
@@ -220,11 +227,23 @@ pub fn sentence(f: &Fact) -> String {
                 " Why it takes none is not in the text."
             }
         ),
-        Fact::TasksRefused { tasks, after, times, wait } => {
+        Fact::TasksRefused { tasks, after, times, wait, behind } => {
             let all: Vec<String> = tasks.iter().map(task).collect();
             let each = if all.len() == 1 { ": it" } else { "; each" };
             let (after, times) = (s(*after), and_times(*times));
-            format!("{} did not freeze in {after}{times}{each} {}.", names(&all), waited(*wait))
+            let behind: Vec<String> = behind.iter().map(task).collect();
+            let behind = match behind.len() {
+                0 => String::new(),
+                _ => format!(
+                    " {} waited for the lock of a device, most likely the one that is being probed.",
+                    names(&behind)
+                ),
+            };
+            format!(
+                "{} did not freeze in {after}{times}{each} {}.{behind}",
+                names(&all),
+                waited(*wait)
+            )
         }
         Fact::TasksUnnamed { tasks, after, times } => {
             let (what, which) = if *tasks == 1 { ("task", "which") } else { ("tasks", "which ones") };
@@ -279,6 +298,9 @@ pub fn sentence(f: &Fact) -> String {
                 and_times(*times)
             )
         }
+        Fact::DeepShare { deep_s, of_s, percent: percent @ 90.. } => {
+            format!("The hardware slept: {deep_s} s of {of_s} s ({percent} %).")
+        }
         Fact::DeepShare { deep_s, of_s, percent } => format!(
             "The hardware slept {}: {deep_s} s of {of_s} s ({percent} %).",
             how_deep(*percent >= 5)
@@ -291,12 +313,16 @@ pub fn sentence(f: &Fact) -> String {
             "The platform counted no sleep in hardware. Either it slept in name only, or this counter does not work here: the text has no sleep that it counted."
                 .into()
         }
-        Fact::SelfTest { s0ix, package } => {
+        Fact::SelfTest { s0ix, package, slept } => {
             let words = match package {
-                Some(0) => " The processor's package never reached C10, so the cause is on the processor's side or a device that asks for low latency.".to_string(),
+                Some(0) if !slept => " The processor's package never reached C10, so the cause is on the processor's side or a device that asks for low latency.".to_string(),
                 Some(n) => format!(" The processor's package was in C10 for {}.", percent(*n)),
                 None => String::new(),
             };
+            if *slept {
+                let s0ix = percent(*s0ix);
+                return format!("The machine reached S0ix, for {s0ix} of the test.{words}");
+            }
             let how = how_deep(*s0ix >= 5_000);
             format!("The machine slept {how}: S0ix for {} of the test.{words}", percent(*s0ix))
         }
@@ -426,6 +452,11 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
         Fact::CpuStayedOn { .. } => {
             "Try it awake: echo 0 > /sys/devices/system/cpu/cpuN/online. Pinned real-time or deadline tasks and faulty CPU hotplug drivers do this."
         }
+        Fact::DeviceFailed { awake: Some(below), .. } => {
+            return vec![look(format!(
+                "Unplug {below}, or unbind its driver, and try again: a driver that does not suspend it, or a wakeup of it, keeps the controller awake."
+            ))];
+        }
         Fact::DeviceFailed { device, error, usb, .. } => return after(&device.name, *error, *usb),
         Fact::DevicesNotResumed { .. } => {
             "Look at the messages of their drivers before those lines; a device that was found anew afterwards works again."
@@ -487,6 +518,9 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
         }
         Fact::HibernationCrash => {
             "Check that both kernels see the same memory map (the e820 lines of the two boots)."
+        }
+        Fact::SelfTest { slept: true, .. } | Fact::DeepShare { percent: 90.., .. } => {
+            return Vec::new();
         }
         Fact::NotDeepest { .. } | Fact::SelfTest { .. } => {
             "Look for a CPU state that is switched off, a device that is not in D3, and events inside the sleep; pm_debug_messages lists the constraints that were not met."
@@ -594,6 +628,37 @@ pub fn unchecked(u: Unchecked) -> (&'static str, &'static str) {
 /// `1 attempt to sleep`.
 pub fn attempts(n: usize) -> String {
     if n == 1 { "1 attempt to sleep".into() } else { format!("{n} attempts to sleep") }
+}
+
+/// So many lines are named.
+const NAMED: usize = 6;
+
+/// The sleeps of a text in which nothing is wrong, and where they begin:
+/// `4 attempts to sleep (hibernation; lines 12, 70, 95 and 130) and all their ends`.
+pub fn sleeps(all: &[Sleep]) -> String {
+    let mut modes: Vec<&str> = all.iter().map(|s| s.mode.as_str()).collect();
+    modes.retain(|m| !m.is_empty());
+    modes.sort_unstable();
+    modes.dedup();
+    let mode = match modes.len() {
+        0 => String::new(),
+        _ => format!("{}; ", modes.join(", ")),
+    };
+    let lines: Vec<String> = all.iter().take(NAMED).map(|s| s.line.to_string()).collect();
+    let lines = match (all.len(), lines.split_last()) {
+        (1, Some((line, _))) => format!("line {line}"),
+        (n, Some(_)) if n > NAMED => format!("lines {} and more", lines.join(", ")),
+        (_, Some((last, rest))) => format!("lines {} and {last}", rest.join(", ")),
+        (_, None) => String::new(),
+    };
+    let open = all.iter().filter(|s| !s.closed).count();
+    let ends = match (all.len(), open) {
+        (1, 0) => "and its end".into(),
+        (1, _) => "whose end is not in the text".into(),
+        (_, 0) => "and the end of each".into(),
+        (_, n) => format!("{n} of them without an end in the text"),
+    };
+    format!("{} ({mode}{lines}), {ends}", attempts(all.len()))
 }
 
 /// How many findings stand below the first.
