@@ -9,6 +9,7 @@ use dormouse_app::kernels::Now;
 use dormouse_app::machine::{self, Machine};
 use dormouse_board::assumed::Assumed;
 use dormouse_write::wording::assumed::assumed;
+use dormouse_write::wording::next::word;
 use std::path::{Path, PathBuf};
 
 /// A machine, the kernel it runs and what that costs.
@@ -62,6 +63,25 @@ impl AskedArgs {
         let kernel = self.kernel.as_deref();
         machine::open(&self.input, kernel, &self.profile, self.force, self.verify.how())
     }
+}
+
+/// This command line, quoted as a shell needs it.
+pub fn again() -> Vec<String> {
+    std::env::args().skip(1).map(|a| word(&a)).collect()
+}
+
+/// The command line without `option` and its value: it may be given once.
+pub fn without_option(again: &[String], option: &str) -> String {
+    let mut out: Vec<&str> = Vec::new();
+    let mut words = again.iter();
+    while let Some(w) = words.next() {
+        match w.strip_prefix(option) {
+            Some("") => _ = words.next(),
+            Some(rest) if rest.starts_with('=') => {}
+            _ => out.push(w),
+        }
+    }
+    out.join(" ")
 }
 
 /// What is assumed of the kernel, as lines under an answer: the guess, and what

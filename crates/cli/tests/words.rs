@@ -433,3 +433,25 @@ fn a_calibration_begins_with_its_verdict() {
     assert!(text.starts_with("# Better than x86, on 24 phases of 4 cycles:"), "{text}");
     assert!(text.ends_with(&format!("# Next: dormouse calibrate {CLOCK} -o my.profile\n")));
 }
+
+const SLEEPS: &str = "crates/cli/tests/fixtures/idle-trace.txt";
+const STATES: &str = "crates/cli/tests/fixtures/idle-states.txt";
+
+#[test]
+fn the_best_static_setting_obeys_the_limit_that_was_asked_for() {
+    let text = words(&["idle", "predict", SLEEPS, STATES, "--latency-limit", "50us"], "");
+    let best = text.split("best static: ").nth(1).expect("a bound");
+    let limit = best.split(" us").next().and_then(|l| l.rsplit(' ').next()).expect("a limit");
+    assert!(limit.parse::<u64>().is_ok_and(|us| us <= 50), "{best}");
+    // The headline's change is the first row of those it lies between.
+    let energy = text.strip_prefix("Energy ").and_then(|t| t.split(" %").next()).expect("energy");
+    assert!(text.contains(&format!("as the trace says energy {energy} %")), "{text}");
+}
+
+#[test]
+fn a_model_that_misses_sleeps_says_how_many() {
+    // Recorded: 30 sleeps in C8.
+    let text = words(&["idle", "predict", SLEEPS, STATES, "--latency-limit", "50us"], "");
+    assert!(text.contains("of idle time in a state; it has "), "{text}");
+    assert!(text.contains(", recorded were "), "{text}");
+}

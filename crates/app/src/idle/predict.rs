@@ -308,10 +308,25 @@ fn predict_and_limits(
         .into_iter()
         .map(|ns| (ns, run(&limited(ns), Timers::Recorded)))
         .collect();
-    let mut tried: Vec<(Account, Setting)> =
-        by_limit.iter().map(|(ns, a)| (a.clone(), limited(*ns))).collect();
-    for disable in masks(&names(&machine)) {
-        let s = Setting { limits: Vec::new(), disable, ..settings[1].clone() };
+    // What is best must obey what was asked for: a limit that holds for all CPUs
+    // and is wider than the one asked for is none, and one for some of them is kept.
+    let asked_for = settings[1].limits.clone();
+    let widest = asked_for.iter().filter(|l| l.cpus.is_empty()).map(|l| l.ns).min();
+    let mut tried: Vec<(Account, Setting)> = Vec::new();
+    for (ns, account) in by_limit.iter().filter(|(ns, _)| widest.is_none_or(|w| *ns < w)) {
+        let mut s = limited(*ns);
+        if asked_for.iter().any(|l| !l.cpus.is_empty()) {
+            s.limits.extend(asked_for.iter().filter(|l| !l.cpus.is_empty()).cloned());
+            tried.push((run(&s, Timers::Recorded), s));
+        } else {
+            tried.push((account.clone(), s));
+        }
+    }
+    for mut disable in masks(&names(&machine)) {
+        let asked = settings[1].disable.iter().filter(|d| !disable.contains(d));
+        let asked: Vec<String> = asked.cloned().collect();
+        disable.extend(asked);
+        let s = Setting { disable, ..settings[1].clone() };
         tried.push((run(&s, Timers::Recorded), s));
     }
     let least = tried.into_iter().min_by_key(|(a, _)| (a.energy, a.waited()));

@@ -1,6 +1,6 @@
 //! `dormouse plan`: the smallest set of changes that meets a budget.
 
-use crate::asked::{AskedArgs, kernel_notes};
+use crate::asked::{AskedArgs, again, kernel_notes, without_option};
 use crate::number::number;
 use crate::terminal;
 use crate::verify::{Said, progress, said};
@@ -165,7 +165,7 @@ fn is_met(found: &Plan, verified: Option<&Said>) -> Result<()> {
 
 /// What to ask next: the files of a plan, or for what was found to help.
 fn next_command(args: &PlanArgs, board: &Board, found: &Plan, help: Option<Help>) -> String {
-    let again: Vec<String> = std::env::args().skip(1).map(|a| word(&a)).collect();
+    let again = again();
     let command = match (found.met, help) {
         (true, _) if found.steps.is_empty() => {
             format!("tune {}", typed(&args.asked.input().display().to_string()))
@@ -190,20 +190,6 @@ fn next_command(args: &PlanArgs, board: &Board, found: &Plan, help: Option<Help>
         }
     };
     format!("\n{}", next(&command))
-}
-
-/// The command line without `option` and its value: it may be given once.
-fn without_option(again: &[String], option: &str) -> String {
-    let mut out: Vec<&str> = Vec::new();
-    let mut words = again.iter();
-    while let Some(w) = words.next() {
-        match w.strip_prefix(option) {
-            Some("") => _ = words.next(),
-            Some(rest) if rest.starts_with('=') => {}
-            _ => out.push(w),
-        }
-    }
-    out.join(" ")
 }
 
 /// Which files were written, and what they leave to do by hand.

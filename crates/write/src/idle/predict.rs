@@ -41,6 +41,8 @@ pub struct Outlook<'a> {
     /// Every limit that makes a difference, ns, and what follows; empty unless
     /// asked for.
     pub sweep: &'a [(i64, Account)],
+    /// The command line without `--from-governor`.
+    pub again: &'a str,
     /// The input as it was typed.
     pub input: &'a str,
     /// Options that say how it was recorded, each behind a blank.
@@ -89,11 +91,17 @@ pub fn predict(o: &Outlook) -> String {
     }
     out += &wrap(&format!(
         "{} wake-ups of {} CPU{} replayed; the model of now misses the recording by at most {} of \
-         idle time in a state.",
+         idle time in a state{}.",
         grouped(o.wakes.0),
         o.cpus,
         if o.cpus == 1 { "" } else { "s" },
-        points(apart)
+        points(apart),
+        missed(o).map_or(String::new(), |(i, is, was)| format!(
+            "; it has {} sleeps in {}, recorded were {}",
+            grouped(is),
+            state(i),
+            grouped(was)
+        ))
     ));
     if o.governors.iter().any(|g| !g.1.is_verified()) {
         out += &wrap(
@@ -148,9 +156,12 @@ pub fn predict(o: &Outlook) -> String {
         out += &sweep(o);
     }
     if told {
-        out += "\nWhat the governor knows of the next timer bounds the result:\n";
-        for (title, i) in [("every wake-up foreseen", 0), ("no wake-up foreseen", 1)] {
-            let (n, t) = (&o.bounds[0][i], &o.bounds[1][i]);
+        out += "\nWhat the governor knows of the next timer bounds the result (both sides so):\n";
+        for (title, n, t) in [
+            ("as the trace says", now, then),
+            ("every wake-up foreseen", &o.bounds[0][0], &o.bounds[1][0]),
+            ("no wake-up foreseen", &o.bounds[0][1], &o.bounds[1][1]),
+        ] {
             let _ = writeln!(
                 out,
                 "  {title:<24}energy {:>9}, delay p99 {:>8} -> {:>6} us",
@@ -176,7 +187,7 @@ pub fn predict(o: &Outlook) -> String {
     out.push('\n');
     out + &next(&match (trusted, o.changed) {
         (false, _) => {
-            format!("idle predict {} --from-governor {}", o.input, other(o.governors[0].0.name()))
+            format!("{} --from-governor {}", o.again, other(o.governors[0].0.name()))
         }
         (true, false) => format!("idle predict {}{} --latency-limit 50us", o.input, o.present),
         // What it reaches, as a budget: is there a cheaper way?
@@ -185,6 +196,21 @@ pub fn predict(o: &Outlook) -> String {
             format!("idle tune {}{} --p99 {p99}us", o.input, o.present)
         }
     })
+}
+
+/// The state whose number of sleeps the model misses most for its size, if that is
+/// more than a tenth of it and a hundredth of all: its number in the model, and as
+/// recorded. A state that is short misses many sleeps in little time.
+fn missed(o: &Outlook) -> Option<(usize, u64, u64)> {
+    let model = &o.accounts[0].states;
+    let all: u64 = o.recorded.iter().map(|s| s.sleeps).sum();
+    let each = o.recorded.iter().enumerate().map(|(i, was)| {
+        let is = model.get(i).map_or(0, |s| s.sleeps);
+        (i, is, was.sleeps)
+    });
+    let off = |(_, is, was): &(usize, u64, u64)| is.abs_diff(*was);
+    let much = each.filter(|m| off(m) * 100 >= all.max(1) && off(m) * 10 > m.2.max(m.1));
+    much.max_by_key(|m| (off(m) * 1_000 / m.2.max(m.1), std::cmp::Reverse(m.0)))
 }
 
 /// Why a model may miss its recording.
@@ -205,15 +231,17 @@ pub(super) fn delay(a: &Account, per_mille: u64) -> String {
     a.delay(per_mille).map_or("-".into(), us)
 }
 
-/// `-3.2 %`: a change.
+/// `-3.2 %`: a change, rounded half up.
 pub(super) fn change(was: i128, is: i128) -> String {
     if was == 0 {
         return "unknown".into();
     }
-    let tenths = (is - was) * 1_000 / was;
-    let sign = if tenths < 0 { "-" } else { "+" };
-    let n = tenths.unsigned_abs();
-    format!("{sign}{}.{} %", n / 10, n % 10)
+    let (part, whole) = ((is - was).unsigned_abs() * 1_000, was.unsigned_abs());
+    let sign = if (is < was) == (was > 0) { "-" } else { "+" };
+    match (part + whole / 2) / whole {
+        0 => "0.0 %".into(),
+        n => format!("{sign}{}.{} %", n / 10, n % 10),
+    }
 }
 
 fn above(a: &Account) -> String {
@@ -344,6 +372,7 @@ mod tests {
             best: ("limit 100 us", &accounts[1]),
             power: None,
             sweep: &[],
+            again: "idle predict t.txt s.txt --hz 1000 --disable C6",
             input: "t.txt s.txt",
             present: " --from-governor teo",
         })
@@ -373,5 +402,18 @@ mod tests {
         for word in ["Energy", "changed", "->"] {
             assert!(!text.contains(word), "{word}: {text}");
         }
+        // The next command asks the same of another governor.
+        let next = "Next: dormouse idle predict t.txt s.txt --hz 1000 --disable C6 \\\n  \
+                    --from-governor menu\n";
+        assert!(text.ends_with(next), "{text}");
+    }
+
+    #[test]
+    fn changes_are_rounded_and_nothing_has_no_sign() {
+        assert_eq!(change(97_391_920, 97_327_380), "-0.1 %");
+        assert_eq!(change(1_000, 1_000), "0.0 %");
+        assert_eq!(change(10_000, 9_996), "0.0 %");
+        assert_eq!(change(1_000, 1_019), "+1.9 %");
+        assert_eq!(change(2_000, 2_001), "+0.1 %");
     }
 }

@@ -1,6 +1,7 @@
 //! `dormouse idle predict`: sleeps under another governor, limit or table.
 
 use super::asked::{PresentArgs, WattsArgs, kind, limit, typed_all, version};
+use crate::asked::{again, without_option};
 use crate::number::number;
 use crate::terminal;
 use anyhow::Result;
@@ -104,6 +105,7 @@ fn print(p: &Prediction, points: &[(i64, Account)], args: &PredictArgs) -> Resul
         best: (&best, &p.best.account),
         power: p.watts.as_ref().map(|w| w.source()),
         sweep: points,
+        again: &without_option(&again(), "--from-governor"),
         input: &typed_all(&args.input),
         present: &args.present.typed(),
     };

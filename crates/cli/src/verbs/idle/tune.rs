@@ -2,6 +2,7 @@
 
 use super::asked::{PresentArgs, WattsArgs, kind, time, typed_all};
 use super::predict::words;
+use crate::asked::{again, without_option};
 use crate::terminal;
 use anyhow::{Context, Result};
 use clap::{ArgGroup, Args};
@@ -10,7 +11,6 @@ use dormouse_app::idle::{self, Budget, Tuned, Wish, microwatts};
 use dormouse_idle::governors::Kind;
 use dormouse_write::idle::handover::Change;
 use dormouse_write::idle::tune as written;
-use dormouse_write::wording::next::word;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -78,7 +78,9 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         Some(folder) if trusted && t.met && !stays => write_files(folder, &t)?,
         _ => Vec::new(),
     };
-    let again: Vec<String> = std::env::args().skip(1).map(|a| word(&a)).collect();
+    let again = again();
+    // Where the governor is not the one that was in use, another is asked for.
+    let again = if trusted { again.join(" ") } else { without_option(&again, "--from-governor") };
     let budget = match budget {
         Budget::P99(ns) => format!("p99 {} us", ns / 1_000),
         Budget::Power(uw) => format!("{} W", written::watts(uw)),
@@ -99,7 +101,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         written: &files,
         input: &typed_all(&args.input),
         present: &args.present.typed(),
-        again: &again.join(" "),
+        again: &again,
         boot: args.boot,
     };
     if args.json {
