@@ -3,6 +3,7 @@
 use dormouse_board::derive::Derived;
 use dormouse_board::parse;
 use dormouse_model::capture::{Capture, Machine};
+use dormouse_model::cycle::PhaseSpan;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 use dormouse_sleep::evidence::{Doubt, Fidelity, machine};
@@ -118,6 +119,54 @@ fn what_nothing_explains_is_left_open() {
     }
     let d = doubt(&capture, "7.3.4", &[]);
     assert!(!d.agrees(Phase::Resume), "{d:?}");
+}
+
+/// A machine whose last CPU came up so long before resume noirq.
+fn came_up(before: Ns) -> Capture {
+    let mut capture = log(
+        "device root\ndevice radio parent=root async suspend=1ms resume_noirq=2ms\n\
+         device disk parent=root async suspend=1ms resume_noirq=1ms\n",
+        "6.12.1",
+        false,
+    );
+    let phases = &mut capture.cycles[0].phases;
+    let at = phases.iter().position(|s| s.phase == Phase::ResumeNoirq).expect("noirq");
+    let end = phases[at].start - before;
+    let cpu = PhaseSpan { phase: Phase::CpuOn, start: end, end, cpu: 1, ..phases[at] };
+    phases.insert(at, cpu);
+    capture
+}
+
+#[test]
+fn a_cpu_that_has_just_come_up_may_keep_a_callback_until_its_first_tick() {
+    let doubt = |c: &Capture| doubt(c, "7.3.4", &[]);
+    let open = doubt(&came_up(Ns::from_us(100)));
+    let (_, high) = open.range[4].expect("noirq");
+    // A tick is 4 ms, less what has gone by.
+    assert!(!open.agrees(Phase::ResumeNoirq), "{open:?}");
+    assert!(high > Ns::from_ms(3) && high < Ns::from_ms(4), "{open:?}");
+    assert!(doubt(&came_up(Ns::from_ms(5))).agrees(Phase::ResumeNoirq));
+    // The main thread is on the first CPU, which never went.
+    let capture = came_up(Ns::from_us(100));
+    let found = machine(&capture, None).expect("callbacks");
+    let alone = [Change::PmAsync(false)];
+    let d = found.doubt(&capture, scheduler("6.12.1"), &alone, &settings());
+    let (low, high) = d.range[4].expect("noirq");
+    assert!(high < Ns::from_us(3_500) && low < Ns::from_ms(1), "both may have slept: {d:?}");
+}
+
+#[test]
+fn where_one_answer_is_right_for_all_machines_it_is_given() {
+    let mut d = Doubt { machines: 25, ..Doubt::default() };
+    let ms = |n| Ns::from_ms(n);
+    let mut says = |claim, low, high| {
+        (d.claim[1], d.range[1]) = (Some(claim), Some((low, high)));
+        (d.agrees(Phase::Suspend), d.shift(Phase::Suspend))
+    };
+    assert_eq!(says(ms(100), ms(98), ms(103)), (true, Ns::ZERO));
+    // The claimed machine is too far from the shortest answer; the middle is not.
+    assert_eq!(says(ms(106), ms(100), ms(106)), (true, -ms(3)));
+    assert_eq!(says(ms(120), ms(100), ms(120)), (false, Ns::ZERO));
 }
 
 /// Disk and radio without workers: suspend gets longer, late suspend stays short,

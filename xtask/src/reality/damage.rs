@@ -41,7 +41,7 @@ const HALF: Ratio = Ratio { part: 1, whole: 2 };
 
 /// What is claimed to be saved in `phase`.
 fn claimed(p: &Prediction, phase: Phase) -> Ns {
-    let saved = p.before.phase(phase) - p.after.phase(phase);
+    let saved = p.before.phase(phase) - p.changed_to(phase);
     if p.claims(phase) { saved.max(Ns::ZERO) } else { Ns::ZERO }
 }
 

@@ -6,8 +6,9 @@
 //! recording all the same. A prediction is claimed only where all of them answer
 //! alike.
 
+use super::starts::Starts;
 use super::unseen::{Rates, Unseen};
-use super::{Flag, Verdict};
+use super::{Flag, Verdict, tick};
 use crate::simulate::Settings;
 use crate::simulate::change::{Change, apply};
 use crate::simulate::cost::{Costs, Profile};
@@ -20,12 +21,17 @@ use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 use dormouse_stats::random::Random;
 
-/// So many machines beside the claimed one.
+/// So many machines beside the claimed one, and at most as many again of which
+/// each callback begins when it did.
 const MACHINES: u64 = 24;
 
 /// How often a machine that does not explain the recording is drawn again, with
 /// less that is unseen.
-const TRIES: u32 = 4;
+const TRIES: usize = 4;
+
+/// What the machinery costs, in halves of what the settings say; some are more
+/// than the recording leaves room for.
+const COSTS: [i64; 4] = [2, 1, 4, 8];
 
 /// Machines agree on a phase if they are apart by at most so many percent …
 const PERCENT: i64 = 4;
@@ -39,6 +45,9 @@ const ALIKE: Ns = Ns(200_000);
 /// … or by at most one of so many parts of it.
 const ALIKE_PART: i64 = 100;
 
+/// [`Phase::device_index`] of resume noirq.
+const RESUME_NOIRQ: usize = 4;
+
 /// A machine that explains the recording too.
 #[derive(Clone, Debug)]
 pub struct Other {
@@ -47,6 +56,8 @@ pub struct Other {
     halves: i64,
     /// Simulated as it was.
     before: [Ns; 8],
+    /// Each callback begins when it did.
+    begins: bool,
 }
 
 /// What all machines together say of the changed phases.
@@ -61,23 +72,42 @@ pub struct Doubt {
     pub claim: [Option<Ns>; 8],
     /// The same of the whole way down and the whole way up.
     pub half: [Option<(Ns, Ns)>; 2],
+    /// As `range`, of machines that explain the recording callback by callback, and
+    /// without what nothing explains: if these differ, no reading of the recording
+    /// can tell.
+    pub witnessed: [Option<(Ns, Ns)>; 8],
 }
 
 impl Doubt {
-    /// Whether all machines answer alike of `phase`.
+    /// Whether one answer of `phase` is right for all machines.
     pub fn agrees(&self, phase: Phase) -> bool {
-        phase.device_index().is_none_or(|i| alike(self.claim[i], self.range[i]))
+        let answered = |i: usize| self.range[i].is_none() || self.answer(i).is_some();
+        phase.device_index().is_none_or(answered)
+    }
+
+    /// That answer: of the claimed machine, or the middle of all.
+    fn answer(&self, index: usize) -> Option<Ns> {
+        let (claim, range) = (self.claim[index]?, self.range[index]?);
+        let middle = Ns::mean(range.0, range.1);
+        [claim, middle].into_iter().find(|a| alike(*a, range))
+    }
+
+    /// How far that answer is from what the claimed machine says.
+    pub fn shift(&self, phase: Phase) -> Ns {
+        let shift = |i: usize| Some(self.answer(i)? - self.claim[i]?);
+        phase.device_index().and_then(shift).unwrap_or_default()
     }
 
     /// The shortest and the longest answer of a half, if machines differ there.
     pub fn open(&self, direction: Direction) -> Option<(Ns, Ns)> {
         let phases = Phase::DEVICE.iter().filter(|p| p.direction() == direction);
-        let claim = phases.filter_map(|p| p.device_index().and_then(|i| self.claim[i])).sum();
+        let answer = |p: &Phase| Some(self.claim[p.device_index()?]? + self.shift(*p));
+        let answer = phases.filter_map(answer).sum();
         let range = self.half[usize::from(direction == Direction::Resume)];
-        range.filter(|_| !alike(Some(claim), range))
+        range.filter(|range| !alike(answer, *range))
     }
 
-    fn note(&mut self, answers: &[Option<(Ns, Ns)>; 8]) {
+    fn note(&mut self, answers: &[Option<(Ns, Ns)>; 8], begins: bool) {
         self.machines += 1;
         let wider = |to: &mut Option<(Ns, Ns)>, (low, high): (Ns, Ns)| {
             let range = to.get_or_insert((low, high));
@@ -87,8 +117,12 @@ impl Doubt {
         for (phase, answer) in Phase::DEVICE.into_iter().zip(answers) {
             let (Some(i), Some((low, high))) = (phase.device_index(), *answer) else { continue };
             // The claimed machine comes first.
-            self.claim[i].get_or_insert(Ns(low.0 + (high - low).0 / 2));
+            self.claim[i].get_or_insert(Ns::mean(low, high));
             wider(&mut self.range[i], (low, high));
+            if begins {
+                let answer = Ns::mean(low, high);
+                wider(&mut self.witnessed[i], (answer, answer));
+            }
             let half = &mut halves[usize::from(phase.direction() == Direction::Resume)];
             let sum = half.get_or_insert((Ns::ZERO, Ns::ZERO));
             *sum = (sum.0 + low, sum.1 + high);
@@ -99,11 +133,9 @@ impl Doubt {
     }
 }
 
-fn alike(claim: Option<Ns>, range: Option<(Ns, Ns)>) -> bool {
-    claim.zip(range).is_none_or(|(claim, (low, high))| {
-        let off = (high - claim).max(claim - low);
-        off.0 <= (claim.0 * PERCENT / 100).max(LEAST.0)
-    })
+/// Whether `answer` is right for all of `range`.
+fn alike(answer: Ns, (low, high): (Ns, Ns)) -> bool {
+    (high - answer).max(answer - low).0 <= (answer.0 * PERCENT / 100).max(LEAST.0)
 }
 
 fn times(o: &Outlook) -> [Ns; 8] {
@@ -144,7 +176,7 @@ pub fn others(
     let mut list = Vec::new();
     let Ok(claimed) = outlook(&derived.board, by, settings) else { return list };
     let before = times(&claimed);
-    list.push(Other { board: derived.board.clone(), halves: 2, before });
+    list.push(Other { board: derived.board.clone(), halves: 2, before, begins: true });
     if derived.board.graph.links_known {
         return list;
     }
@@ -155,15 +187,9 @@ pub fn others(
             derived.observed[i].is_some_and(|o| Verdict::on(o, before[i]) != Verdict::NotReproduced)
         })
         .collect();
-    let explains = |times: &[Ns; 8]| {
-        told.iter().all(|&i| {
-            let (Some(is), Some(was), Some(seen)) =
-                (misses(i, times[i]), misses(i, before[i]), derived.observed[i])
-            else {
-                return true;
-            };
-            is <= was + ALIKE.0.max(seen.0 / ALIKE_PART)
-        })
+    let slack = |i: usize| {
+        let seen = derived.observed[i].filter(|_| told.contains(&i))?;
+        Some(ALIKE.max(Ns(seen.0 / ALIKE_PART)))
     };
     let mut gone = alloc::vec![false; derived.board.devices.len()];
     if let Ok(changed) = apply(&derived.board, changes) {
@@ -171,26 +197,48 @@ pub fn others(
         changed.origin.iter().for_each(|d| gone[d.index()] = false);
     }
     let unseen = Unseen::new(cycles, derived, flags, by.policy);
+    let recorded = Starts::recorded(&derived.board, unseen.phases());
+    let claimed = Starts::simulated(&derived.board, &claimed.run.cycle);
+    // The phases take as long …
+    let explains = |times: &[Ns; 8]| {
+        told.iter().all(|&i| match (misses(i, times[i]), misses(i, before[i]), slack(i)) {
+            (Some(is), Some(was), Some(slack)) => is <= was + slack.0,
+            _ => true,
+        })
+    };
+    // … and each callback begins when it did.
+    let begins = |board: &Board, o: &Outlook| {
+        let starts = Starts::simulated(board, &o.run.cycle);
+        recorded.explained_alike(&starts, &claimed, slack)
+    };
     let may_go = unseen.may_go(&gone);
     for number in 0..MACHINES {
-        let halves = [2, 1, 4][(number % 3) as usize];
-        let settings = with_costs(settings, halves);
         let mut r = Random::new(number);
         // One device that goes too, or several.
         let from = may_go.len().min(number as usize);
         let several = if number % 2 == 0 { 1 } else { 4 };
         let certain = &may_go[from..may_go.len().min(from + several)];
-        for attempt in 0..TRIES {
-            let rates = Rates::USUAL.times(1 + number % 4, 2 << attempt);
+        // The first that explains the phases, and the first of which each callback
+        // begins when it did: what is hard to draw is not impossible.
+        let mut found = false;
+        for attempt in 0..TRIES * COSTS.len() {
+            let halves = COSTS[(number as usize + attempt) % COSTS.len()];
+            let rates = Rates::USUAL.times(1 + number % 4, 2 << (attempt / COSTS.len()));
             let devices = unseen.apart(rates, &mut r);
             let mut again = r.clone();
-            let as_seen = &derived.board.devices;
-            let board = unseen.draw(rates, as_seen, certain, &gone, &mut r);
-            let Ok(o) = outlook(&board, by, &settings) else { continue };
+            let board = unseen.draw(rates, &derived.board.devices, certain, &gone, &mut r);
+            let Ok(o) = outlook(&board, by, &with_costs(settings, halves)) else { continue };
             let before = times(&o);
-            if explains(&before) {
+            if !explains(&before) {
+                continue;
+            }
+            let begins = begins(&board, &o);
+            if begins || !found {
                 let board = unseen.draw(rates, &devices, certain, &gone, &mut again);
-                list.push(Other { board, halves, before });
+                list.push(Other { board, halves, before, begins });
+                found = true;
+            }
+            if begins {
                 break;
             }
         }
@@ -200,35 +248,48 @@ pub fn others(
 
 /// What `others`, which run `now`, say of `changes` under `then`. What of a phase
 /// nothing explains may change: by all of it on another kernel, by half of it if other
-/// threads run the callbacks, else by a quarter.
+/// threads run the callbacks, else by a quarter; and by as large a part as the phase
+/// itself changes. Where CPUs had just come up in
+/// `cycles`, each other machine has a first tick of its own ([`tick`]).
 pub fn doubt(
     others: &[Other],
-    derived: &Derived,
+    (cycles, derived): (&[&Cycle], &Derived),
     now: Scheduler,
     then: Scheduler,
     changes: &[Change],
     settings: &Settings,
 ) -> Doubt {
     let mut doubt = Doubt::default();
+    let latest = if derived.board.graph.links_known { None } else { tick::latest(cycles) };
     let part = match now.policy.name == then.policy.name {
         false => 1,
         true if changes.iter().any(|c| matches!(c, Change::PmAsync(_))) => 2,
         true => 4,
     };
-    for other in others {
+    for (number, other) in others.iter().enumerate() {
         let Ok(changed) = apply(&other.board, changes) else { continue };
         let settings = with_costs(settings, other.halves);
         let Ok(o) = outlook(&changed.board, then, &settings) else { continue };
+        let mut after = times(&o);
+        if let Some(latest) = latest.filter(|_| o.pm_async && number > 0) {
+            let mut r = Random::new(number as u64);
+            let run = |b: &Board| Some(outlook(b, then, &settings).ok()?.run.cycle);
+            let late = tick::late(&changed.board, &o.run.cycle, latest, &mut r, run);
+            after[RESUME_NOIRQ] = late.unwrap_or(after[RESUME_NOIRQ]);
+        }
         let mut answers = [None; 8];
-        for (i, (after, before)) in times(&o).into_iter().zip(other.before).enumerate() {
+        for (i, (after, before)) in after.into_iter().zip(other.before).enumerate() {
             let seen = derived.observed[i].filter(|_| (1..7).contains(&i));
             answers[i] = seen.map(|seen| {
-                let answer = seen + (after - before);
-                let rest = Ns((seen - before).0.abs() / part);
+                let change = after - before;
+                let answer = seen + change;
+                let rest = (seen - before).0.abs();
+                let moved = change.0.abs().min(before.0).saturating_mul(rest) / before.0.max(1);
+                let rest = Ns((rest / part).max(moved));
                 ((answer - rest).max(Ns::ZERO), answer + rest)
             });
         }
-        doubt.note(&answers);
+        doubt.note(&answers, other.begins);
     }
     doubt
 }

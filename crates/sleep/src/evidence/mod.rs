@@ -15,7 +15,9 @@ pub mod flags;
 pub mod generation;
 pub mod late;
 mod say;
+mod starts;
 pub mod subsystem;
+mod tick;
 mod unseen;
 pub mod waits;
 
@@ -74,7 +76,7 @@ impl Machine {
     ) -> Doubt {
         let (cycles, now) = (chosen_cycles(capture), self.scheduler);
         let others = doubt::others(&cycles, &self.derived, &self.flags, now, changes, settings);
-        doubt(&others, &self.derived, now, then, changes, settings)
+        doubt(&others, (&cycles, &self.derived), now, then, changes, settings)
     }
 }
 

@@ -7,7 +7,7 @@
 //! where it came by later.
 
 use super::expected::{Recorded, Seen};
-use super::{Flag, FlagProof};
+use super::{Flag, FlagProof, tick};
 use crate::simulate::change::is_needed;
 use crate::simulate::policy::{FirstPass, Policy};
 use alloc::vec;
@@ -28,13 +28,6 @@ const APART: Ns = Ns(50_000);
 /// Callbacks that end within this time of each other end together …
 const TOGETHER: Ns = Ns(20_000);
 
-/// … or within this in resume noirq, where CPUs have only just come up and the
-/// first timers of the last of them may be late.
-const TOGETHER_NOIRQ: Ns = Ns(100_000);
-
-/// A late timer is late by at most a tick, 4 ms with CONFIG_HZ=250.
-const TICK: Ns = Ns(4_000_000);
-
 /// … if they took longer than this.
 const SHORT: Ns = Ns(200_000);
 
@@ -48,7 +41,8 @@ const CYCLES_AT_MOST: usize = 6;
 pub(super) struct Rates {
     /// Links, by consumer.
     pub links: u64,
-    /// Times of callbacks that ended together with another one.
+    /// Times of callbacks that ended together with another one, or may have slept
+    /// until a tick.
     pub together: u64,
     /// Silent synchronous children, by asynchronous device.
     pub children: u64,
@@ -108,7 +102,8 @@ pub(super) struct Unseen<'a> {
     /// Devices that name a parent which the log does not list, by that name.
     orphans: Vec<(Sym, Vec<u32>)>,
     /// Callbacks, by device and phase, that ended together with another one, and
-    /// their own time if they only waited for what that one waited for.
+    /// their own time if they only waited for what that one waited for; and those
+    /// that a late tick may have kept.
     together: Vec<(u32, usize, Ns)>,
 }
 
@@ -166,7 +161,17 @@ impl<'a> Unseen<'a> {
         };
         all.suppliers = all.candidates();
         all.together = all.ended_together();
+        if let (Some(t), Some(i)) = (tick::latest(cycles), Phase::ResumeNoirq.device_index()) {
+            let noirq = all.phases.iter().filter(|r| r.phase == Phase::ResumeNoirq);
+            let held = noirq.flat_map(|r| tick::held(r, t));
+            all.together.extend(held.map(|(d, own)| (d, i, own)));
+        }
         all
+    }
+
+    /// The recorded phases that it was made of.
+    pub fn phases(&self) -> &[Recorded] {
+        &self.phases
     }
 
     fn is_async(&self, d: u32) -> bool {
@@ -206,18 +211,10 @@ impl<'a> Unseen<'a> {
                 ends.extend(s.filter(|s| s.complete).map(|s| (s.end, s.start, d as u32)));
             }
             ends.sort_unstable();
-            let noirq = r.phase == Phase::ResumeNoirq;
-            let within = if noirq { TOGETHER_NOIRQ } else { TOGETHER };
             for w in ends.windows(2) {
-                let (first, (end, start, d)) = (w[0], w[1]);
-                if end - first.0 > within || start >= first.0 || first.0 - start <= SHORT {
-                    continue;
-                }
-                let least = |time: Ns, own: Ns| if noirq { own.max(time - TICK) } else { own };
-                list.push((d, index, least(end - start, end - first.0)));
-                // A late timer keeps both.
-                if noirq && first.0 - first.1 > SHORT {
-                    list.push((first.2, index, least(first.0 - first.1, SHORT)));
+                let (first, (end, start, d)) = (w[0].0, w[1]);
+                if end - first <= TOGETHER && start < first && first - start > SHORT {
+                    list.push((d, index, end - first));
                 }
             }
         }

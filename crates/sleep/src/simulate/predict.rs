@@ -162,11 +162,17 @@ pub struct Prediction {
 }
 
 impl Prediction {
+    /// Time of `phase` after the change: what is right for all machines that
+    /// explain the recording, if one answer is.
+    pub fn changed_to(&self, phase: Phase) -> Ns {
+        (self.after.phase(phase) + self.doubt.shift(phase)).max(Ns::ZERO)
+    }
+
     /// Whether the change of `phase` is claimed: all machines that explain the
     /// recording answer alike, the phase is reproduced, and it changes by more
     /// than it is off.
     pub fn claims(&self, phase: Phase) -> bool {
-        let change = self.after.phase(phase) - self.before.phase(phase);
+        let change = self.changed_to(phase) - self.before.phase(phase);
         let guess = self.fidelity.blind && self.after.pm_async != self.before.pm_async;
         let sure = self.doubt.agrees(phase);
         sure && (change == Ns::ZERO || !guess && self.fidelity.allows(phase, change))
@@ -197,12 +203,14 @@ impl Prediction {
             return None;
         }
         let phases = Phase::DEVICE.into_iter().filter(|p| p.direction() == direction);
-        let held = phases.filter(|p| !self.claims(*p));
-        let undo: Ns = held.map(|p| self.after.phase(p) - self.before.phase(p)).sum();
-        let claimed = self.after.half(direction) - undo;
+        let taken = |p| if self.claims(p) { self.changed_to(p) } else { self.before.phase(p) };
+        let all: Vec<(Ns, Ns)> = phases.map(|p| (taken(p), self.after.phase(p))).collect();
+        let phases: Ns = all.iter().map(|(taken, _)| *taken).sum();
+        let apart = phases - all.iter().map(|(_, after)| *after).sum();
+        let claimed = self.after.half(direction) + apart;
         let bounds = &self.after.bounds;
         let least = bounds.path(direction).max(bounds.order(direction));
-        (undo <= Ns::ZERO || claimed >= least).then_some(claimed)
+        (apart >= Ns::ZERO || claimed >= least).then_some(claimed)
     }
 }
 

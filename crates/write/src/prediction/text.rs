@@ -296,7 +296,7 @@ fn table(out: &mut String, p: &Prediction, derived: &Derived, asked: bool) {
     // A trip that ends below has no way up.
     let runs = |d: Direction| d == Direction::Suspend || trip.up.is_some();
     for phase in Phase::DEVICE.into_iter().filter(|p| runs(p.direction())) {
-        let (was, is) = (p.before.phase(phase), p.after.phase(phase));
+        let (was, is) = (p.before.phase(phase), p.changed_to(phase));
         let bound = p.after.bounds.phase(phase);
         let seen = phase.device_index().and_then(|i| derived.observed[i]);
         let missed = missed(p, derived, phase.direction()).is_some();
