@@ -14,7 +14,7 @@ use dormouse_sleep::evidence::fidelity::{Fidelity, Verdict};
 use dormouse_sleep::evidence::{Doubt, machine};
 use dormouse_sleep::simulate::change::{Change, apply};
 use dormouse_sleep::simulate::kernel::{Kernel, choose};
-use dormouse_sleep::simulate::predict::{Scheduler, outlook};
+use dormouse_sleep::simulate::predict::{Outlook, Scheduler, outlook};
 use dormouse_sleep::simulate::{Profile, Settings};
 use std::collections::BTreeSet;
 
@@ -63,7 +63,7 @@ impl Row {
 
     /// Right enough.
     pub fn right(&self) -> bool {
-        self.apart() <= Ns((self.then.0 * PERCENT / 100).max(FLOOR.0))
+        self.apart() <= tolerance(self.then)
     }
 }
 
@@ -134,7 +134,65 @@ pub struct Told {
     pub now: Ns,
     pub simulated: Ns,
     pub foretold: Ns,
-    pub refused: Option<String>,
+    pub refused: Option<Refusal>,
+}
+
+/// Why nothing is claimed of a phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Without workers nothing says which devices are asynchronous. The shortest
+    /// and the longest answer if none or all are.
+    Flags(Ns, Ns),
+    /// The phase is not reproduced as it was.
+    Missed(Ns, Ns),
+    /// Machines that explain the recording answer differently.
+    Machines {
+        /// So many.
+        count: usize,
+        /// The shortest and the longest answer, as the user is told.
+        range: (Ns, Ns),
+        /// The same of machines in which each callback begins when it did.
+        witnessed: Option<(Ns, Ns)>,
+    },
+}
+
+impl Refusal {
+    /// For the table.
+    pub fn words(&self) -> String {
+        match self {
+            Refusal::Flags(..) => {
+                "nothing in the log says which devices are asynchronous".to_owned()
+            }
+            Refusal::Missed(was, is) => format!("took {was} and is simulated as {is}"),
+            Refusal::Machines { count, range: (low, high), .. } => {
+                format!("{count} machines say {low} to {high}")
+            }
+        }
+    }
+
+    /// The answers that the user is given in place of one.
+    pub fn range(&self) -> Option<(Ns, Ns)> {
+        match self {
+            Refusal::Machines { range, .. } => Some(*range),
+            _ => None,
+        }
+    }
+
+    /// Whether no answer can be right: machines of which the log is the same one
+    /// do what no single figure is right for. `came` is what one of them does.
+    pub fn is_unanswerable(&self, came: Ns) -> bool {
+        let (low, high) = match *self {
+            Refusal::Flags(low, high) => (low.min(came), high.max(came)),
+            Refusal::Machines { witnessed: Some(all), .. } => all,
+            _ => return false,
+        };
+        low + tolerance(low) < high - tolerance(high)
+    }
+}
+
+/// So far from `came` a prediction may be.
+pub fn tolerance(came: Ns) -> Ns {
+    Ns((came.0 * PERCENT / 100).max(FLOOR.0))
 }
 
 /// The rules of a release.
@@ -160,48 +218,77 @@ pub fn tell(
     keep: impl Fn(usize) -> bool,
     costs: &Profile,
 ) -> Result<Vec<Told>> {
-    let seen = reduced(before, keep)?;
-    let machine = machine(&seen, None).map_err(anyhow::Error::msg)?;
+    tell_of(&reduced(before, keep)?, question, costs)
+}
+
+/// Answers `question` from `seen`.
+pub fn tell_of(seen: &Capture, question: &Question, costs: &Profile) -> Result<Vec<Told>> {
+    let machine = machine(seen, None).map_err(anyhow::Error::msg)?;
     let (derived, now) = (&machine.derived, scheduler(&machine.release)?);
     let (then, changes) = asked(question, now)?;
     let settings = Settings { profile: costs.clone(), pm_async: None, wakeup_at: None };
-    let fidelity = machine.check(&seen, &settings);
+    let fidelity = machine.check(seen, &settings);
     let simulated = outlook(&derived.board, now, &settings)?;
     let changed = apply(&derived.board, &changes).map_err(anyhow::Error::msg)?;
     let foretold = outlook(&changed.board, then, &settings)?;
-    let doubt = machine.doubt(&seen, then, &changes, &settings);
+    let mut all = changed.board.clone();
+    all.graph.devices.iter_mut().for_each(|d| d.async_flag = Some(true));
+    let parallel = outlook(&all, then, &settings)?;
+    let doubt = machine.doubt(seen, then, &changes, &settings);
     let cycles: Vec<&Cycle> = seen.cycles.iter().collect();
     let mut told = Vec::new();
     for phase in Phase::DEVICE.into_iter().filter(|p| p.may_be_async()) {
         let Some((now, _)) = times(&cycles, phase) else { continue };
         let simulated = simulated.phase(phase);
+        // What nothing explains stays as it was.
+        let after = |o: &Outlook| now + (o.phase(phase) - simulated);
+        let flags = [after(&foretold), after(&parallel)];
         told.push(Told {
             phase,
             now,
             simulated,
-            // What nothing explains stays as it was.
-            foretold: now + (foretold.phase(phase) - simulated),
-            refused: refusal(&fidelity, &doubt, phase, question),
+            foretold: after(&foretold) + doubt.shift(phase),
+            refused: refusal(&fidelity, &doubt, phase, question, flags),
         });
     }
     Ok(told)
 }
 
-/// Answers the question that the two recordings ask, from the log of `before`
-/// alone.
+/// The cycles `keep` of `before` with all that was recorded of them, as
+/// `dormouse record` does.
+pub fn whole(before: &Capture, keep: impl Fn(usize) -> bool) -> Capture {
+    let mut whole = before.clone();
+    let mut number = 0..;
+    whole.cycles.retain(|_| number.next().is_some_and(&keep));
+    whole
+}
+
+/// The question that two recordings ask.
+pub struct Asked {
+    pub question: Question,
+    /// Answered from the log of the first alone.
+    pub rows: Vec<Row>,
+    /// Answered from all that was recorded of the same cycles.
+    pub whole: Vec<Row>,
+}
+
+/// Answers the question that the two recordings ask.
 pub fn foretell(
     before: &Capture,
     after: &Capture,
     keep: impl Fn(usize) -> bool,
     costs: &Profile,
-) -> Result<(Question, Vec<Row>)> {
+) -> Result<Asked> {
     let question = question(before, after)?;
-    let mut rows = Vec::new();
-    for told in tell(before, &question, keep, costs)? {
-        let Some((then, spread)) = times(&warm(after), told.phase) else { continue };
-        rows.push(Row { told, then, spread });
-    }
-    Ok((question, rows))
+    let held = |told: Vec<Told>| -> Vec<Row> {
+        let came = |t: &Told| times(&warm(after), t.phase);
+        told.into_iter()
+            .filter_map(|told| came(&told).map(|(then, spread)| Row { told, then, spread }))
+            .collect()
+    };
+    let rows = held(tell(before, &question, &keep, costs)?);
+    let whole = held(tell_of(&whole(before, &keep), &question, costs)?);
+    Ok(Asked { question, rows, whole })
 }
 
 /// As `dormouse predict` refuses: nothing is claimed of a phase that is not
@@ -211,14 +298,16 @@ fn refusal(
     doubt: &Doubt,
     phase: Phase,
     question: &Question,
-) -> Option<String> {
+    [none, all]: [Ns; 2],
+) -> Option<Refusal> {
     if fidelity.blind && *question == Question::PmAsync(true) {
-        return Some("nothing in the log says which devices are asynchronous".into());
+        return Some(Refusal::Flags(none.min(all), none.max(all)));
     }
     let check = fidelity.phase(phase)?;
     if check.verdict == Verdict::NotReproduced {
-        return Some(format!("took {} and is simulated as {}", check.recorded, check.simulated));
+        return Some(Refusal::Missed(check.recorded, check.simulated));
     }
-    let range = phase.device_index().and_then(|i| doubt.range[i]).filter(|_| !doubt.agrees(phase));
-    range.map(|(low, high)| format!("{} machines say {low} to {high}", doubt.machines))
+    let index = phase.device_index().filter(|_| !doubt.agrees(phase))?;
+    let (count, witnessed) = (doubt.machines, doubt.witnessed[index]);
+    doubt.range[index].map(|range| Refusal::Machines { count, range, witnessed })
 }

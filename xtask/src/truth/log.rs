@@ -114,7 +114,15 @@ fn function(c: &Callback) -> &'static str {
 /// What the PM core prints at the end of each phase (`dpm_show_time`), of each
 /// CPU, and at the end.
 fn phases(cycle: &Cycle, lines: &mut Lines) {
+    let mut cpus = Vec::new();
     for span in &cycle.phases {
+        if let Phase::CpuOff | Phase::CpuOn = span.phase
+            && !cpus.contains(&span.phase)
+        {
+            cpus.push(span.phase);
+            let doing = if span.phase == Phase::CpuOff { "Disabling" } else { "Enabling" };
+            lines.add(span.start, span.phase, format!("{doing} non-boot CPUs ..."));
+        }
         let what = match span.phase {
             Phase::Suspend => "suspend",
             Phase::Late => "late suspend",

@@ -11,6 +11,7 @@ mod graph;
 mod hold;
 pub mod log;
 mod remove;
+mod tally;
 
 use crate::accuracy::recorded;
 use anyhow::{Context, Result, bail};
@@ -18,14 +19,11 @@ use dormouse_model::capture::Capture;
 use dormouse_model::cycle::Cycle;
 use dormouse_sleep::simulate::infer::machine;
 use dormouse_sleep::simulate::{Profile, profile};
-use foretell::{Question, Row, foretell, reduced};
+use foretell::reduced;
 use hold::{Held, Score, hold};
 use std::fmt::Write as _;
 use std::fs;
 use std::process::ExitCode;
-
-/// At most so many percent of the predictions may be refused.
-const REFUSED: u64 = 20;
 
 /// What is asked for on the command line.
 struct Args {
@@ -92,7 +90,7 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
     held_tables(&args, &mut out)?;
     print!("{out}");
     out.clear();
-    let met = foretold_tables(&args, &mut out)?;
+    let met = tally::foretold(&args, &mut out)?;
     print!("{out}");
     Ok(if met { ExitCode::SUCCESS } else { ExitCode::from(crate::MISSED) })
 }
@@ -175,125 +173,9 @@ fn share(part: u64, of: u64) -> String {
     format!("{part}/{of}")
 }
 
-/// Place of `pm_async` 0 to 1 among the kinds of questions.
-const BLIND: usize = 1;
-
-/// How the predictions of one kind of change came out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Tally {
-    right: u64,
-    wrong: u64,
-    refused: u64,
-}
-
-impl Tally {
-    fn add(&mut self, row: &Row) {
-        match (&row.told.refused, row.right()) {
-            (Some(_), _) => self.refused += 1,
-            (None, true) => self.right += 1,
-            (None, false) => self.wrong += 1,
-        }
-    }
-
-    fn all(&self) -> u64 {
-        self.right + self.wrong + self.refused
-    }
-
-    /// Nothing wrong and trusted, and little refused.
-    fn met(&self) -> bool {
-        self.wrong == 0 && self.refused * 100 <= self.all() * REFUSED
-    }
-}
-
-fn foretold_tables(args: &Args, out: &mut String) -> Result<bool> {
-    if args.pairs.is_empty() {
-        return Ok(true);
-    }
-    let _ = writeln!(
-        out,
-        "\nForetold from the log of one cycle before the change, beside what the kernel then did \
-         (right: {} %\nor {} apart at most).\n\n{:<26}{:<15}{:>10}{:>10}{:>10}{:>10}{:>9}",
-        foretell::PERCENT,
-        foretell::FLOOR,
-        "",
-        "",
-        "now",
-        "simulated",
-        "foretold",
-        "came",
-        "apart"
-    );
-    let mut kinds: [(&str, Tally); 4] = [
-        ("pm_async 1 to 0", Tally::default()),
-        ("pm_async 0 to 1", Tally::default()),
-        ("another kernel", Tally::default()),
-        ("a device removed", Tally::default()),
-    ];
-    for (before, after) in &args.pairs {
-        let (first, second) = (recorded::capture(before)?, recorded::capture(after)?);
-        let last = first.cycles.len() - 1;
-        let (question, rows) = foretell(&first, &second, |i| i == last, &args.costs)
-            .with_context(|| format!("{before}={after}"))?;
-        let kind = match question {
-            Question::PmAsync(false) => 0,
-            Question::PmAsync(true) => BLIND,
-            Question::Kernel(_) => 2,
-            Question::Without(_) => 3,
-        };
-        let _ = writeln!(out, "{}: {}", file_name(before), question.words());
-        for row in &rows {
-            kinds[kind].1.add(row);
-            let told = &row.told;
-            let verdict = match (&told.refused, row.right()) {
-                (Some(why), _) => format!("refused: {why}"),
-                (None, true) => String::new(),
-                (None, false) => format!("WRONG (its own cycles are {} apart)", row.spread),
-            };
-            let _ = writeln!(
-                out,
-                "{:<26}{:<15}{:>10}{:>10}{:>10}{:>10}{:>9} {verdict}",
-                "",
-                told.phase.title(),
-                told.now.to_string(),
-                told.simulated.to_string(),
-                told.foretold.to_string(),
-                row.then.to_string(),
-                row.apart().to_string(),
-            );
-        }
-    }
-    let mut all = Tally::default();
-    // A log without workers does not say what is asynchronous: that cannot be known.
-    let blind = kinds[BLIND].1;
-    let _ = writeln!(out, "\n{:<26}{:>8}{:>8}{:>9}", "", "right", "wrong", "refused");
-    for (title, t) in kinds.iter().filter(|(_, t)| t.all() > 0) {
-        let _ = writeln!(out, "{title:<26}{:>8}{:>8}{:>9}", t.right, t.wrong, t.refused);
-        all.right += t.right;
-        all.wrong += t.wrong;
-        all.refused += t.refused;
-    }
-    let _ = writeln!(out, "{:<26}{:>8}{:>8}{:>9}", "all", all.right, all.wrong, all.refused);
-    let met = all.met();
-    let _ = writeln!(
-        out,
-        "\n{}: none may be wrong and at most {REFUSED} % refused; {} of {} are wrong, {} refused ({} %).\n\
-         {} of these ask for pm_async 0 to 1, which no log without workers can answer; of the \
-         others {} of {} are refused ({} %).",
-        if met { "PASS" } else { "MISSED" },
-        all.wrong,
-        all.all(),
-        all.refused,
-        all.refused * 100 / all.all().max(1),
-        blind.refused,
-        all.refused - blind.refused,
-        all.all() - blind.all(),
-        (all.refused - blind.refused) * 100 / (all.all() - blind.all()).max(1)
-    );
-    Ok(met)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::foretell::{Question, Row};
     use super::*;
     use dormouse_board::Board;
     use dormouse_board::derive::derive;
