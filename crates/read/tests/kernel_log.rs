@@ -285,6 +285,49 @@ fn slow_callbacks_of_old_kernels_are_ranked_beside_their_cycle() {
     assert_eq!(r.rows[0].direction, Some(Direction::Resume));
 }
 
+/// What every machine prints without pm_debug_messages.
+const QUIET: &str = "\
+[  100.001097] PM: suspend entry (s2idle)
+[  100.506679] Filesystems sync: 0.505 seconds
+[  100.752926] Freezing user space processes
+[  100.758411] Freezing user space processes completed (elapsed 0.005 seconds)
+[  100.758423] OOM killer disabled.
+[  100.758426] Freezing remaining freezable tasks
+[  100.759901] Freezing remaining freezable tasks completed (elapsed 0.001 seconds)
+[  100.759912] printk: Suspending console(s) (use no_console_suspend to debug)
+[  113.193427] PM: suspend devices took 10.433 seconds
+[  115.193460] PM: resume devices took 0.433 seconds
+[  115.194460] OOM killer enabled.
+[  115.194470] Restarting tasks ... done.
+[  115.195470] PM: suspend exit
+";
+
+#[test]
+fn a_log_that_is_silent_about_devices_is_no_pm_test() {
+    let log: String =
+        QUIET.lines().filter(|l| !l.contains("took")).map(|l| format!("{l}\n")).collect();
+    let c = capture(&log);
+    assert_eq!((c.cycles[0].mode, c.cycles[0].outcome), (Mode::S2idle, Outcome::Slept));
+    // A test says so (kernel/power/suspend.c:suspend_test).
+    let waits = "[  100.760000] PM: suspend debug: Waiting for 5 second(s).\n";
+    let c = capture(&log.replacen("[  115.194460]", &format!("{waits}[  115.194460]"), 1));
+    assert!(matches!(c.cycles[0].mode, Mode::PmTest(_)), "{:?}", c.cycles[0].mode);
+}
+
+#[test]
+fn halves_are_timed_by_the_lines_of_suspend_test() {
+    let c = capture(QUIET);
+    let time = |p| c.cycles[0].phase(p).map(|s| s.duration());
+    assert_eq!(time(Phase::Suspend), Some(Ns::from_ms(10_433)));
+    assert_eq!(time(Phase::Resume), Some(Ns::from_ms(433)));
+    // The phase's own line comes first, and counts.
+    let own = "[  113.193400] PM: suspend of devices complete after 10433.010 msecs\n";
+    let c = capture(&QUIET.replacen("[  113.193427]", &format!("{own}[  113.193427]"), 1));
+    let down = c.cycles[0].phases.iter().filter(|p| p.phase == Phase::Suspend);
+    let down: Vec<Ns> = down.map(|p| p.duration()).collect();
+    assert_eq!(down, [Ns(10_433_010_000)]);
+}
+
 fn name_of(c: &Capture, s: dormouse_model::names::Sym) -> &str {
     c.names.get(s)
 }

@@ -234,7 +234,10 @@ fn devices(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         }
         return true;
     }
-    if text.starts_with(b"Suspending console(s)")
+    if let Some(took) = half_took(text) {
+        settle(log, stamp);
+        half(log, took, stamp);
+    } else if text.starts_with(b"Suspending console(s)")
         || text.starts_with(b"printk: Suspending console(s)")
     {
         settle(log, stamp);
@@ -262,6 +265,27 @@ fn devices(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         return failure(log, text);
     }
     true
+}
+
+/// `suspend devices took 0.656 seconds`, `resume devices took …`
+/// (kernel/power/suspend_test.c:suspend_test_finish, CONFIG_PM_TEST_SUSPEND): prepare
+/// with suspend, and resume with complete, in whole jiffies. Unlike the lines of
+/// the phases it needs no pm_debug_messages.
+fn half_took(text: &[u8]) -> Option<(Phase, Ns)> {
+    [(&b"suspend devices took "[..], Phase::Suspend), (b"resume devices took ", Phase::Resume)]
+        .into_iter()
+        .find_map(|(words, phase)| Some((phase, seconds(text.strip_prefix(words)?)?)))
+}
+
+/// Such a line counts where the phase has no line of its own.
+fn half(log: &mut Log<'_>, (phase, took): (Phase, Ns), stamp: &Stamp<'_>) {
+    let phases = log.t.current().map(|c| &c.cycle.phases);
+    if phases.is_none_or(|list| list.iter().any(|p| p.phase == phase)) {
+        return;
+    }
+    advance(log, took);
+    let event = if phase == Phase::Suspend { PmEvent::Suspend } else { PmEvent::Resume };
+    over(log, phase, event, took, false, stamp);
 }
 
 fn over(

@@ -59,7 +59,9 @@ pub fn cycle(current: Current, losses: &mut Losses) -> Cycle {
         Outcome::AbortedByWakeup
     } else if told.aborted {
         Outcome::AbortedByDevice { device: None, errno: 0 }
-    } else if told.pm_test || turn.is_some_and(|(_, wait)| wait >= PM_TEST_WAIT) {
+    } else if told.pm_test || !told.is_log && turn.is_some_and(|(_, wait)| wait >= PM_TEST_WAIT) {
+        // A log says that it waits (kernel/power/suspend.c:suspend_test); where it
+        // says nothing, silence is what it does not print.
         if let Some((level, _)) = turn {
             cycle.mode = Mode::PmTest(level);
         }

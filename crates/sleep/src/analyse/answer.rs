@@ -10,7 +10,7 @@ use super::per_mille;
 use super::rank::{DeviceTime, Ranking};
 use super::rows::{Rows, What};
 use alloc::vec::Vec;
-use dormouse_model::cycle::{Cycle, Outcome};
+use dormouse_model::cycle::{Cycle, Mode, Outcome, PhaseSpan};
 use dormouse_model::device::DeviceId;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
@@ -74,12 +74,22 @@ pub enum Known {
     Whole,
     /// The source shows only part of the cycle.
     AtLeast,
+    /// The machine slept, and the source shows neither its devices nor when it
+    /// slept: what is shown is the smaller part.
+    WithoutDevices,
     /// It rests on a callback whose end is not in the log: most of it, or the log
     /// ends there.
     Not {
         /// That callback: index into [`Cycle::callbacks`].
         callback: u32,
     },
+}
+
+impl Known {
+    /// Whether the sum of the rows is a figure of the half.
+    pub fn is_figure(self) -> bool {
+        matches!(self, Known::Whole | Known::AtLeast)
+    }
 }
 
 /// One half of the answer.
@@ -110,7 +120,7 @@ pub struct Half {
 impl Half {
     /// The best suspect, if it saves at least [`HELPS`].
     pub fn bottleneck(&self) -> Option<&Suspect> {
-        let known = !matches!(self.known, Known::Not { .. });
+        let known = self.known.is_figure();
         self.best.as_ref().filter(|b| known && per_mille(b.gain, self.total) >= HELPS)
     }
 
@@ -118,7 +128,8 @@ impl Half {
     /// device saves and at least a tenth of the half.
     pub fn elsewhere(&self) -> Option<(Other, Ns)> {
         let gain = self.bottleneck().map_or(Ns::ZERO, |b| b.gain);
-        self.other.filter(|&(_, t)| t > gain && per_mille(t, self.total) >= 100)
+        let known = self.known != Known::WithoutDevices;
+        self.other.filter(|&(_, t)| known && t > gain && per_mille(t, self.total) >= 100)
     }
 
     /// What could be saved at most by mending one thing.
@@ -210,6 +221,7 @@ fn half(
     let known = match longest {
         Some(callback) => Known::Not { callback },
         None if cycle.outcome == Outcome::Partial => Known::AtLeast,
+        None if hides_devices(cycle, direction) => Known::WithoutDevices,
         None => Known::Whole,
     };
     let short = |s: &&Segment| {
@@ -232,6 +244,16 @@ fn half(
         other: other(cycle, rows, phases, direction),
         crowd,
     })
+}
+
+/// The machine slept, and the source shows no phase of devices on this way, nor
+/// the sleep that would bound them: kernel logs without `pm_debug_messages`.
+pub(super) fn hides_devices(cycle: &Cycle, direction: Direction) -> bool {
+    let devices = |p: &PhaseSpan| p.phase.has_devices() && p.phase.direction() == direction;
+    cycle.outcome == Outcome::Slept
+        && !matches!(cycle.mode, Mode::PmTest(_))
+        && cycle.asleep.is_none()
+        && !cycle.phases.iter().any(devices)
 }
 
 /// The longest time that is no device's.

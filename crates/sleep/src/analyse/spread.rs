@@ -154,7 +154,10 @@ pub fn groups<'a>(all: &[(&'a Capture, &'a [CycleView])]) -> Vec<Group<'a>> {
     let mut by: BTreeMap<(&str, Mode), Vec<CycleIndex>> = BTreeMap::new();
     for (k, (capture, _)) in all.iter().enumerate() {
         for (i, c) in capture.cycles.iter().enumerate() {
-            if c.outcome == Outcome::Slept {
+            // What is shown of such a cycle is no total that could be compared.
+            let hidden = [Direction::Suspend, Direction::Resume];
+            let hidden = hidden.into_iter().any(|d| super::answer::hides_devices(c, d));
+            if c.outcome == Outcome::Slept && !hidden {
                 let key = (capture.names.get(c.kernel), c.mode);
                 by.entry(key).or_default().push((k as u32, i as u32));
             }

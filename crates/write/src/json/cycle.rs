@@ -5,7 +5,7 @@ use super::{Devices, text};
 use crate::wording::{bottleneck, trust};
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Cycle, Outcome};
+use dormouse_model::cycle::{Cycle, Mode, Outcome};
 use dormouse_model::device::DeviceId;
 use dormouse_model::phase::Direction;
 use dormouse_model::time::Ns;
@@ -132,7 +132,7 @@ fn answer(w: &mut Emit<'_>, devices: &Devices<'_>, cycle: &Cycle, view: &CycleVi
     let known = match half.known {
         Known::Whole => "whole",
         Known::AtLeast => "at_least",
-        Known::Not { .. } => "unknown",
+        Known::WithoutDevices | Known::Not { .. } => "unknown",
     };
     w.field("direction", half.direction.name());
     w.field("total_ns", half.total.0);
@@ -150,7 +150,8 @@ fn row(w: &mut Emit<'_>, cycle: &Cycle, r: &Row) {
         What::Phase(i) => ("phase", cycle.phases[i as usize].phase.name(), None),
         What::Gap { after, before } => ("gap", gap_content(cycle.mode, after, before), None),
         What::Asleep { turns } => ("asleep", "asleep", Some(turns)),
-        What::Turn => ("turn", "pm_test waits", None),
+        What::Turn if matches!(cycle.mode, Mode::PmTest(_)) => ("turn", "pm_test waits", None),
+        What::Turn => ("turn", "between the halves", None),
         What::Rest => ("rest", "after the last phase of the log", None),
         What::ClockJump => ("clock_jump", "clock jump of the RTC", None),
         What::Image(work) => ("image", work.name(), None),

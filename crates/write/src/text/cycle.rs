@@ -79,7 +79,11 @@ fn answer(page: &mut Page, capture: &Capture, cycle: &Cycle, view: &CycleView) {
         page.wrapped(Ink::Hot, 0, 2, &safe(&c));
     }
     if view.answer.halves().next().is_none() {
-        let text = format!("No phase of this cycle can be timed; {} seen.", view.rows.total);
+        let seen = match view.rows.total {
+            Ns::ZERO => String::new(),
+            t => format!("; {t} seen"),
+        };
+        let text = format!("No phase of this cycle can be timed{seen}.");
         page.wrapped(Ink::Strong, 0, 2, &text);
     }
 }
@@ -130,23 +134,29 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView) {
         // A total that rests on a missing end is no figure.
         let half = view.answer.halves().find(|h| h.direction == direction);
         let name = direction.name();
-        if half.is_some_and(|h| matches!(h.known, Known::Not { .. })) {
-            let text = format!("total {name} not known: an end is missing");
-            page.line(&[(Ink::Strong, &text)]);
+        let missing = match half.map(|h| h.known) {
+            Some(Known::Not { .. }) => "an end is missing",
+            Some(Known::WithoutDevices) => "its devices are missing",
+            _ => "",
+        };
+        if missing.is_empty() {
+            line(page, &Line::of(&format!("total {name}"), total, None), Some(total), Ink::Strong);
         } else {
-            line(page, &Line::of(&format!("total {name}"), total, None), total, Ink::Strong);
+            let text = format!("total {name} not known: {missing}");
+            page.line(&[(Ink::Strong, &text)]);
         }
         let lines = lines(cycle, view, &list);
         let short = |l: &&Line| per_mille(l.time, total) < SHORT_ROW;
+        let whole = missing.is_empty().then_some(total);
         let folded = lines.iter().filter(short).count();
         for l in lines.iter().filter(|l| folded < 2 || !short(l)) {
-            line(page, l, total, Ink::Plain);
+            line(page, l, whole, Ink::Plain);
         }
         if folded > 1 {
             let time = lines.iter().filter(short).map(|l| l.time).sum();
             let n: u32 = lines.iter().filter(short).filter_map(|l| l.callbacks).sum();
             let label = format!("  {}", plural(folded, "short row"));
-            line(page, &Line::of(&label, time, (n > 0).then_some(n)), total, Ink::Plain);
+            line(page, &Line::of(&label, time, (n > 0).then_some(n)), whole, Ink::Plain);
         }
     }
     for r in after.iter().filter(|r| r.end.since(r.start).hundredths_of_ms() > 0) {
@@ -244,14 +254,15 @@ fn cpus(cycle: &Cycle, list: &[&Row], from: usize, phase: Phase) -> (usize, Ns, 
     (n, run.iter().map(|r| r.counted).sum(), last + 1)
 }
 
-fn line(page: &mut Page, l: &Line, total: Ns, ink: Ink) {
-    let share = per_mille(l.time, total);
+/// A row; without a total it has no share.
+fn line(page: &mut Page, l: &Line, total: Option<Ns>, ink: Ink) {
+    let share = total.map_or(0, |t| per_mille(l.time, t));
     let count = l.callbacks.map_or(String::new(), |c| c.to_string());
     let text = format!(
         "{}{}{}{}  ",
         left(&l.label, 38),
         right(&l.cell(), 9),
-        right(&percent(l.time, total), 9),
+        right(&total.map_or("-".into(), |t| percent(l.time, t)), 9),
         right(&count, 6)
     );
     let filled = (share as usize * BAR + 500) / 1000;
@@ -412,7 +423,7 @@ fn ranking(
     let halves = [Direction::Suspend, Direction::Resume];
     let saves = halves.map(|d| {
         let half = view.answer.halves().find(|h| h.direction == d);
-        !guessed && half.is_none_or(|h| !matches!(h.known, Known::Not { .. }))
+        !guessed && half.is_none_or(|h| h.known.is_figure())
     });
     let worth = |i: &u32| {
         let d = &r.devices[*i as usize];

@@ -265,9 +265,7 @@ fn list(
         let t = |d| {
             let mut halves = v.answer.halves();
             let text = match v.rows.half(d).filter(|&t| t > Ns::ZERO) {
-                _ if halves.any(|h| h.direction == d && matches!(h.known, Known::Not { .. })) => {
-                    "not known".into()
-                }
+                _ if halves.any(|h| h.direction == d && !h.known.is_figure()) => "not known".into(),
                 Some(t) => ms(t),
                 None => "-".into(),
             };

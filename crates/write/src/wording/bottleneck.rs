@@ -35,6 +35,11 @@ pub fn half(
         Known::Not { .. } => {
             return [format!("{side} time unknown: {}", cb.unknown(capture)), String::new()];
         }
+        Known::WithoutDevices => {
+            let first =
+                format!("{side} time unknown: the log shows neither its devices nor the sleep.");
+            return [first, String::new()];
+        }
         Known::AtLeast => format!("at least {}", h.total),
         Known::Whole => h.total.to_string(),
     };

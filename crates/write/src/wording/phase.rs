@@ -38,7 +38,8 @@ pub fn row(what: What, mode: Mode, phases: &[PhaseSpan]) -> String {
         What::Asleep { turns } => format!("asleep, {turns} turns"),
         What::Turn if matches!(mode, Mode::PmTest(_)) => "pm_test waits".into(),
         What::Rest => "after the last phase of the log".into(),
-        What::Turn => "between the halves".into(),
+        What::Turn if phases.iter().any(|p| p.phase.has_devices()) => "between the halves".into(),
+        What::Turn => "devices and sleep, not told apart".into(),
         What::ClockJump => "clock jump of the RTC".into(),
         What::Image(work) => format!("image: {}", work.name()),
     }
