@@ -1,7 +1,7 @@
 //! Counts what the machinery did from the scheduler's and the workqueue's own
 //! events, where a trace has them (`--with sched,workqueue`).
 
-use crate::ftrace::line::{Line, scan};
+use crate::ftrace::line::{Line, Task, scan};
 use std::collections::{HashMap, HashSet};
 
 /// The function of a work item that suspends or resumes one device (and of
@@ -70,7 +70,7 @@ pub fn machinery(trace: &[u8]) -> Machinery {
 impl Counter {
     fn line(&mut self, line: &[u8]) {
         let Some(raw) = scan(line) else { return };
-        let of = || raw.line();
+        let of = || raw.line(&mut Task::default());
         match raw.event {
             b"suspend_resume" if raw.text.starts_with(b"dpm_") => {
                 self.inside = raw.text.ends_with(b" begin");

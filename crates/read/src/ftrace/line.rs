@@ -40,39 +40,41 @@ pub struct Raw<'a> {
 }
 
 /// Bytes at the begin of a line that are compared with the line before.
-const HEAD: usize = 64;
-
-/// A byte that no line holds: what is compared with it always differs.
-const NEVER: u8 = b'\n';
+pub const HEAD: usize = 64;
 
 /// Where the columns of the line before stood. The next line has them at the
 /// same places nearly always; then comparing replaces searching. A line that
 /// differs is searched, so both ways find the same columns.
 #[derive(Clone, Debug)]
 pub struct Columns {
-    /// What a byte of the head must be, where `must` has all bits set: the
-    /// brackets, the colon behind the time, the blanks between columns.
-    want: [u8; HEAD],
-    must: [u8; HEAD],
-    /// What a byte must not be: a blank inside a column.
-    inside: [u8; HEAD],
-    /// What a byte must not be either: a bracket before that of the CPU, or a
-    /// colon before that of the time.
+    /// The least byte that may stand at each place of the head, and how many
+    /// more may: brackets, the colon behind the time and the blanks between
+    /// columns are one byte, the CPU and the first of the time digits, inside a
+    /// column is no blank, and nowhere the end of the line.
+    least: [u8; HEAD],
+    more: [u8; HEAD],
+    /// What a byte must not be either: a bracket before that of the CPU, a colon
+    /// before that of the time or before the name.
     early: [u8; HEAD],
     open: usize,
     close: usize,
     time: (usize, usize),
     /// Where the event name begins; 0 if no line was seen.
-    name: usize,
+    pub name: usize,
 }
+
+/// No control byte, and none that ends a line.
+const ANY: (u8, u8) = (b' ', 0xff - b' ');
+/// No blank either.
+const WORD: (u8, u8) = (b'!', 0xff - b'!');
+const DIGIT: (u8, u8) = (b'0', 9);
 
 impl Default for Columns {
     fn default() -> Columns {
         Columns {
-            want: [0; HEAD],
-            must: [0; HEAD],
-            inside: [NEVER; HEAD],
-            early: [NEVER; HEAD],
+            least: [ANY.0; HEAD],
+            more: [ANY.1; HEAD],
+            early: [b'\n'; HEAD],
             open: 0,
             close: 0,
             time: (0, 0),
@@ -82,59 +84,54 @@ impl Default for Columns {
 }
 
 impl Columns {
-    /// [`scan`], quicker for a line that is laid out like the one before.
+    /// Whether the line at the begin of `rest` is laid out like the one before,
+    /// as far as its head shows. The head holds no end of line then.
     #[inline(always)]
-    pub fn scan<'a>(&mut self, line: &'a [u8]) -> Option<Raw<'a>> {
-        if let Some(cpu) = line.first_chunk().and_then(|head| self.same(head)) {
-            let end = colon(line, self.name)?;
-            // perf's subsystem, and the name behind it.
-            if line.get(end + 1).is_some_and(|&b| is_name(b)) {
-                return scan(line);
-            }
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            let text = line.get(end + 1..).unwrap_or(b"");
-            return Some(Raw {
-                task: &line[..self.open],
-                cpu,
-                time: &line[self.time.0..self.time.1],
-                event: &line[self.name..end],
-                text: text.strip_prefix(b" ").unwrap_or(text),
-            });
+    pub fn same(&self, rest: &[u8]) -> bool {
+        let Some(head) = rest.first_chunk::<HEAD>() else { return false };
+        // Simple enough for the compiler to look at 16 bytes at once.
+        let mut differs = 0;
+        for (i, &b) in head.iter().enumerate() {
+            differs |= b.wrapping_sub(self.least[i]).saturating_sub(self.more[i]);
+            differs |= if b == self.early[i] { 0xff } else { 0 };
         }
+        // Comments and quotes of replies are told by their first byte.
+        differs == 0 && self.name != 0 && !matches!(head[0], b'#' | b'>')
+    }
+
+    /// Where the event name of a line with the same head ends; `None` if it must
+    /// be searched: perf writes the subsystem, and the name behind it.
+    #[inline(always)]
+    pub fn name_end(&self, line: &[u8]) -> Option<usize> {
+        let end = colon(line, self.name)?;
+        (!line.get(end + 1).is_some_and(|&b| is_name(b))).then_some(end)
+    }
+
+    /// The columns of a line with the same head, whose name ends at `end`.
+    #[inline(always)]
+    pub fn cut<'a>(&self, line: &'a [u8], end: usize) -> Raw<'a> {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let mut cpu = 0u32;
+        for &d in &line[self.open + 1..self.close] {
+            cpu = cpu.saturating_mul(10).saturating_add(u32::from(d - b'0'));
+        }
+        let text = line.get(end + 1..).unwrap_or(b"");
+        Raw {
+            task: &line[..self.open],
+            cpu,
+            time: &line[self.time.0..self.time.1],
+            event: &line[self.name..end],
+            text: text.strip_prefix(b" ").unwrap_or(text),
+        }
+    }
+
+    /// [`scan`], and remembers where the columns stand.
+    pub fn search<'a>(&mut self, line: &'a [u8]) -> Option<Raw<'a>> {
         let found = scan(line);
         if let (Some(raw), true) = (&found, line.len() >= HEAD) {
             self.learn(line, raw);
         }
         found
-    }
-
-    /// The CPU, if the head has the columns of the line before.
-    #[inline(always)]
-    fn same(&self, head: &[u8; HEAD]) -> Option<u32> {
-        // Simple enough for the compiler to look at 16 bytes at once.
-        let mut differs = 0;
-        for (i, &b) in head.iter().enumerate() {
-            differs |= (b ^ self.want[i]) & self.must[i];
-            differs |= if b == self.inside[i] { 0xff } else { 0 };
-            differs |= if b == self.early[i] { 0xff } else { 0 };
-        }
-        if differs != 0 || self.name == 0 {
-            return None;
-        }
-        // A time begins with a digit, and a name with neither of these.
-        let time = head.get(self.time.0)?;
-        let name = head.get(self.name)?;
-        if !time.is_ascii_digit() || matches!(name, b':' | b' ') {
-            return None;
-        }
-        let mut cpu = 0u32;
-        for &d in head.get(self.open + 1..self.close)? {
-            if !d.is_ascii_digit() {
-                return None;
-            }
-            cpu = cpu.saturating_mul(10).saturating_add(u32::from(d - b'0'));
-        }
-        Some(cpu)
     }
 
     /// Remembers where the columns of `line` stand, if all are in its head.
@@ -159,18 +156,16 @@ impl Columns {
         if line[close..begin].contains(&b':') {
             return;
         }
-        self.early[..open].fill(b'[');
-        self.early[close..begin].fill(b':');
+        let mut may = |i: usize, (least, more)| (self.least[i], self.more[i]) = (least, more);
         for i in [open - 1, open, close, end].into_iter().chain(close + 1..name) {
             let column = i > close && i != end && line[i] != b' ';
-            if column {
-                self.inside[i] = b' ';
-            } else {
-                (self.want[i], self.must[i]) = (line[i], 0xff);
-            }
+            may(i, if column { WORD } else { (line[i], 0) });
         }
-        // Quotes of replies are looked for in the first byte alone.
-        self.inside[0] = b'>';
+        (open + 1..close).chain([begin]).for_each(|i| may(i, DIGIT));
+        may(name, WORD);
+        self.early[..open].fill(b'[');
+        self.early[close..begin].fill(b':');
+        self.early[name] = b':';
         (self.open, self.close, self.time, self.name) = (open, close, (begin, end), name);
     }
 }
@@ -299,12 +294,24 @@ fn latency_columns(line: &[u8]) -> Option<(usize, usize, u32)> {
     None
 }
 
+/// The task column of the line before: that of the next is mostly the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Task<'a> {
+    column: &'a [u8],
+    comm: &'a [u8],
+    pid: i32,
+}
+
 impl<'a> Raw<'a> {
-    /// All columns.
-    pub fn line(&self) -> Option<Line<'a>> {
-        let (comm, pid) = task(self.task)?;
+    /// All columns; `before` is what this said of the line before.
+    #[inline(always)]
+    pub fn line(&self, before: &mut Task<'a>) -> Option<Line<'a>> {
+        if before.column != self.task {
+            let (comm, pid) = task(self.task)?;
+            *before = Task { column: self.task, comm, pid };
+        }
         let (time, unit) = time(self.time)?;
-        Some(Line { comm, pid, cpu: self.cpu, time, unit })
+        Some(Line { comm: before.comm, pid: before.pid, cpu: self.cpu, time, unit })
     }
 }
 
@@ -370,6 +377,21 @@ fn number(digits: &[u8]) -> Option<i64> {
     i64::try_from(n).ok()
 }
 
+/// The number of six digits, which is what follows the dot nearly always: all at
+/// once, pairs first, then pairs of pairs.
+#[inline(always)]
+fn six_digits(d: &[u8; 6]) -> Option<i64> {
+    let word = u64::from_le_bytes([b'0', b'0', d[0], d[1], d[2], d[3], d[4], d[5]]);
+    let values = word.wrapping_sub(0x3030_3030_3030_3030);
+    // A byte that is no digit is below `0`, or above `9` and 6 more have bit 7.
+    if (values | values.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080 != 0 {
+        return None;
+    }
+    let pairs = (values.wrapping_mul(10) + (values >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    Some((fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff) as i64)
+}
+
 /// Powers of ten: what a digit of a fraction of a second is worth.
 const POWERS: [i64; 10] =
     [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
@@ -378,6 +400,12 @@ const POWERS: [i64; 10] =
 fn time(word: &[u8]) -> Option<(Ns, Unit)> {
     if let Some(us) = word.strip_suffix(b"us") {
         return Some((Ns(number(us)?.saturating_mul(1_000)), Unit::Seconds));
+    }
+    if let Some((seconds, [b'.', fraction @ ..])) = word.split_last_chunk::<7>()
+        && let (Some(seconds), Some(micros)) = (number(seconds), six_digits(fraction))
+    {
+        let ns = Ns(seconds.saturating_mul(1_000_000_000).saturating_add(micros * 1_000));
+        return Some((ns, Unit::Seconds));
     }
     let Some(dot) = word.iter().position(|&b| b == b'.') else {
         return Some((Ns(number(word)?), Unit::Ticks));
@@ -437,14 +465,20 @@ mod tests {
                 // Each byte of the second line becomes each byte that means
                 // something somewhere.
                 for at in 0..second.len() {
-                    for &b in b" [].:0-d>\r\t" {
+                    for &b in b" [].:0-d>#\r\t\n" {
                         let mut line = second.as_bytes().to_vec();
                         line[at] = b;
                         let mut c = Columns::default();
-                        c.scan(first.as_bytes());
-                        let head = line.first_chunk();
-                        compared += u32::from(head.is_some_and(|h| c.same(h).is_some()));
-                        assert_eq!(c.scan(&line), scan(&line), "{first}\n{line:?}");
+                        c.search(first.as_bytes());
+                        let same = c.same(&line);
+                        assert!(!same || at >= HEAD || b != b'\n', "{first}\n{line:?}");
+                        if !same || b == b'\n' {
+                            continue;
+                        }
+                        compared += 1;
+                        let end = c.name_end(&line);
+                        let cut = end.map(|end| c.cut(&line, end));
+                        assert!(cut.is_none() || cut == scan(&line), "{first}\n{line:?}");
                     }
                 }
             }

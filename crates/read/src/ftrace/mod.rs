@@ -7,12 +7,14 @@
 
 mod callback;
 pub(crate) mod line;
+mod uses;
 
 use crate::event::{EventSink, Fan, Kind, Stamp, TraceEvent, Unused, is_side_event};
 use crate::track::Tracker;
 use dormouse_model::loss::{Losses, Severity};
 use dormouse_model::time::Ns;
-use line::{Columns, Line, Raw, Unit};
+use line::{Columns, HEAD, Line, Raw, Task, Unit};
+use uses::{Use, Uses};
 
 /// How far the clocks of two CPUs may lie apart.
 const JUMP: Ns = Ns(100_000_000);
@@ -133,41 +135,87 @@ impl Unread {
 /// Hands the lines that matter to `out`.
 fn scan<'a>(bytes: &'a [u8], out: &mut impl Take<'a>) -> Unread {
     let mut columns = Columns::default();
+    let mut uses = Uses::default();
+    let mut task = Task::default();
     let mut unread = Unread::default();
     let mut at = 0u64;
     let mut rest = bytes;
     while !rest.is_empty() {
-        let end = memchr::memchr(b'\n', rest);
+        at += 1;
+        let same = columns.same(rest);
+        let from = if same { HEAD } else { 0 };
+        let end = memchr::memchr(b'\n', &rest[from..]).map(|e| from + e);
         let line = &rest[..end.unwrap_or(rest.len())];
         rest = end.map_or(&[][..], |e| &rest[e + 1..]);
-        at += 1;
+        if same && let Some(name_end) = columns.name_end(line) {
+            let named = uses.of(&line[columns.name..name_end], |name| use_of(name, out));
+            if let Use::None(kind) = named {
+                unread.unused.add(kind, 1);
+                continue;
+            }
+            let raw = columns.cut(line, name_end);
+            take(&raw, named, at, end.is_none(), &mut task, &mut unread, out);
+            continue;
+        }
         if line.first() == Some(&b'#') {
             if let Some(rest) = line.strip_prefix(b"# platform-") {
                 out.platform(rest, at);
             }
             continue;
         }
-        let Some(raw) = columns.scan(line) else {
-            if let Some((cpu, count)) = line::lost(line) {
-                out.lost(cpu, count, at);
-            } else if !line.trim_ascii().is_empty() && !line.starts_with(b"cpus=") {
-                unread.add(at);
+        match columns.search(line) {
+            Some(raw) => {
+                let named = use_of(raw.event, out);
+                take(&raw, named, at, end.is_none(), &mut task, &mut unread, out);
             }
-            continue;
-        };
-        match interesting(&raw, out) {
-            Interest::None => unread.unused.add(Kind::of(raw.event), 1),
-            Interest::Damaged => out.damaged(end.is_none(), at),
-            Interest::Event(event) => match raw.line() {
-                Some(line) => out.event(&line, at, event),
-                None => {
+            None => {
+                if let Some((cpu, count)) = line::lost(line) {
+                    out.lost(cpu, count, at);
+                } else if !line.trim_ascii().is_empty() && !line.starts_with(b"cpus=") {
                     unread.add(at);
-                    unread.columns += 1;
                 }
-            },
+            }
         }
     }
     unread
+}
+
+/// What `out` does with events of that name.
+fn use_of<'a>(name: &[u8], out: &impl Take<'a>) -> Use {
+    match name {
+        b"device_pm_callback_start" => Use::Start,
+        b"device_pm_callback_end" => Use::End,
+        b"suspend_resume" => Use::Step,
+        _ if out.wants(name) => Use::Other,
+        _ => Use::None(Kind::of(name)),
+    }
+}
+
+/// Hands one line to `out`; `cut` if the input ends in it.
+fn take<'a>(
+    raw: &Raw<'a>,
+    named: Use,
+    at: u64,
+    cut: bool,
+    task: &mut Task<'a>,
+    unread: &mut Unread,
+    out: &mut impl Take<'a>,
+) {
+    let event = match named {
+        Use::None(kind) => return unread.unused.add(kind, 1),
+        Use::Start => callback::start(raw.text),
+        Use::End => callback::end(raw.text),
+        Use::Step => callback::step(raw.text),
+        Use::Other => Some(TraceEvent::Other { name: raw.event, text: raw.text }),
+    };
+    let Some(event) = event else { return out.damaged(cut, at) };
+    match raw.line(task) {
+        Some(line) => out.event(&line, at, event),
+        None => {
+            unread.add(at);
+            unread.columns += 1;
+        }
+    }
 }
 
 /// Hands the lines of one input to the tracker.
@@ -306,23 +354,4 @@ impl<'a> Take<'a> for Plain<'_> {
     fn damaged(&mut self, _: bool, _: u64) {
         self.damaged += 1;
     }
-}
-
-/// Whether a line matters here.
-enum Interest<'a> {
-    None,
-    Event(TraceEvent<'a>),
-    Damaged,
-}
-
-/// The event of a line, if it matters here.
-fn interesting<'a>(line: &Raw<'a>, out: &impl Take<'a>) -> Interest<'a> {
-    let event = match line.event {
-        b"device_pm_callback_start" => callback::start(line.text),
-        b"device_pm_callback_end" => callback::end(line.text),
-        b"suspend_resume" => callback::step(line.text),
-        name if out.wants(name) => Some(TraceEvent::Other { name, text: line.text }),
-        _ => return Interest::None,
-    };
-    event.map_or(Interest::Damaged, Interest::Event)
 }
