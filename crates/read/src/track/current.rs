@@ -144,7 +144,7 @@ impl Tracker {
     /// `phase`.
     pub(crate) fn ran_before(&self, key: &DeviceKey<'_>, function: &[u8], phase: Phase) -> bool {
         let Some(c) = self.current.as_deref() else { return false };
-        let bytes = |sym| self.names.get(sym).as_bytes();
+        let bytes = |sym| self.names.bytes(sym);
         c.cycle.callbacks.iter().filter(|b| b.phase == phase).any(|b| {
             let d = self.graph.get(b.device);
             bytes(b.function) == function
@@ -292,7 +292,7 @@ impl Tracker {
         let thread = current.threads.id(stamp.pid, stamp.comm, names);
         let function = match current.last_function {
             // Runs of the same operation are the rule: look it up once.
-            Some(f) if names.get(f).as_bytes() == call.function => f,
+            Some(f) if names.bytes(f) == call.function => f,
             _ => names.add_bytes(call.function),
         };
         current.last_function = Some(function);
@@ -325,7 +325,7 @@ impl Tracker {
             let open = &mut c.threads.open[usize::from(thread.0)];
             let found = open.iter().rposition(|&(i, driver)| {
                 let d = self.graph.get(c.cycle.callbacks[i as usize].device);
-                super::devices::same_text(self.names.get(driver), self.names.get(d.name), &key)
+                super::devices::same_text(self.names.bytes(driver), self.names.bytes(d.name), &key)
             });
             if let Some(at) = found {
                 let (index, _) = open[at];
@@ -361,7 +361,7 @@ impl Tracker {
     pub(crate) fn function_of(&self, call: CallRef) -> &[u8] {
         let current = self.current.as_deref().filter(|c| c.serial == call.cycle);
         let callback = current.and_then(|c| c.cycle.callbacks.get(call.index as usize));
-        callback.map_or(b"", |b| self.names.get(b.function).as_bytes())
+        callback.map_or(b"", |b| self.names.bytes(b.function))
     }
 
     /// Keeps an event beside the callbacks, as far as memory allows.

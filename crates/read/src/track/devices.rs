@@ -71,9 +71,9 @@ impl Devices {
             return;
         }
         let key = DeviceKey {
-            driver: names.get(d.driver).as_bytes(),
-            device: names.get(d.name).as_bytes(),
-            parent: names.get(d.parent_name).as_bytes(),
+            driver: names.bytes(d.driver),
+            device: names.bytes(d.name),
+            parent: names.bytes(d.parent_name),
             driver_known: true,
         };
         let hash = self.hash(&key);
@@ -175,8 +175,8 @@ impl Devices {
     fn is(&self, g: u32, key: &DeviceKey<'_>, graph: &DeviceGraph, names: &Names) -> bool {
         let Some(group) = self.groups.get(g as usize) else { return false };
         let d = graph.get(group.first);
-        same_text(names.get(group.driver), names.get(d.name), key)
-            && same(names.get(d.parent_name), key.parent)
+        same_text(names.bytes(group.driver), names.bytes(d.name), key)
+            && same(names.bytes(d.parent_name), key.parent)
     }
 
     fn find(
@@ -296,7 +296,8 @@ impl ByName {
 
 /// Whether the device `driver name` is printed as `key`. Sources that split a
 /// text with several blanks at different places still mean the same device.
-pub fn same_text(driver: &str, name: &str, key: &DeviceKey<'_>) -> bool {
+#[inline]
+pub fn same_text(driver: &[u8], name: &[u8], key: &DeviceKey<'_>) -> bool {
     if same(name, key.device) && same(driver, key.driver) {
         return true;
     }
@@ -304,23 +305,25 @@ pub fn same_text(driver: &str, name: &str, key: &DeviceKey<'_>) -> bool {
     if driver.len() + 1 + name.len() != total || name.len() == key.device.len() {
         return false;
     }
-    let left = driver.bytes().chain([b' ']).chain(name.bytes());
+    let left = driver.iter().copied().chain([b' ']).chain(name.iter().copied());
     let right = key.driver.iter().copied().chain([b' ']).chain(key.device.iter().copied());
     left.eq(right)
 }
 
 /// Whether interned `text` came from `bytes`.
-fn same(text: &str, bytes: &[u8]) -> bool {
-    if text.as_bytes() == bytes {
-        return true;
-    }
+#[inline]
+fn same(text: &[u8], bytes: &[u8]) -> bool {
+    text == bytes || same_escaped(text, bytes)
+}
+
+fn same_escaped(text: &[u8], bytes: &[u8]) -> bool {
     // Interning escapes what is not UTF-8; that only ever makes it longer.
     if text.len() <= bytes.len() || std::str::from_utf8(bytes).is_ok() {
         return false;
     }
     let mut scratch = Names::default();
     let sym = scratch.add_bytes(bytes);
-    scratch.get(sym) == text
+    scratch.bytes(sym) == text
 }
 
 fn without_none(parent: &[u8]) -> &[u8] {

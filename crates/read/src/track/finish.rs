@@ -459,7 +459,7 @@ fn prove_async(t: &mut Tracker) {
         if worker[i] {
             d.async_flag = Some(true);
         } else if d.async_flag.is_none() {
-            d.async_flag = t.async_by_name.get(&d.name).copied().flatten();
+            d.async_flag = t.async_by_name.get(d.name.0 as usize).copied().flatten().flatten();
         }
         if d.async_flag.is_none() && main[i] && any {
             d.async_flag = Some(false);

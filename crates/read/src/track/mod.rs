@@ -26,7 +26,6 @@ use dormouse_model::loss::{Losses, Severity};
 use dormouse_model::names::{Names, Sym};
 use dormouse_model::phase::Phase;
 use dormouse_model::ranked::Ranking;
-use std::collections::HashMap;
 
 /// What kind of source a cycle came from; decides which of two descriptions of
 /// the same cycle is the base when they are merged.
@@ -82,7 +81,8 @@ pub struct Tracker {
     kind: Kind,
     split_seen: bool,
     listed: Vec<Sym>,
-    async_by_name: HashMap<Sym, Option<bool>>,
+    /// By symbol; the inner value is `None` if lists contradict each other.
+    async_by_name: Vec<Option<Option<bool>>>,
     after_boot: bool,
     /// First cycle of the boot that the source is in.
     boot_from: usize,
@@ -120,7 +120,7 @@ impl Tracker {
             kind: Kind::Trace,
             split_seen: false,
             listed: Vec::new(),
-            async_by_name: HashMap::new(),
+            async_by_name: Vec::new(),
             after_boot: false,
             boot_from: 0,
             serial: 0,
@@ -213,7 +213,11 @@ impl Tracker {
     /// `power/async` of all devices of this name; contradictory ones cancel.
     pub fn list_async(&mut self, name: &[u8], flag: bool) {
         let name = self.names.add_bytes(name);
-        let entry = self.async_by_name.entry(name).or_insert(Some(flag));
+        let at = name.0 as usize;
+        if self.async_by_name.len() <= at {
+            self.async_by_name.resize(at + 1, None);
+        }
+        let entry = self.async_by_name[at].get_or_insert(Some(flag));
         if *entry != Some(flag) {
             *entry = None;
         }
