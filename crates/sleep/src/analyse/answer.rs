@@ -6,9 +6,9 @@
 
 use super::PhaseView;
 use super::path::{Reason, Segment};
-use super::per_mille;
 use super::rank::{DeviceTime, Ranking};
 use super::rows::{Rows, What};
+use super::{is_below, per_mille};
 use alloc::vec::Vec;
 use dormouse_model::cycle::{Cycle, Mode, Outcome, PhaseSpan};
 use dormouse_model::device::DeviceId;
@@ -183,11 +183,11 @@ fn half(
     direction: Direction,
 ) -> Option<Half> {
     let total = rows.half(direction).filter(|&t| t > Ns::ZERO)?;
-    let of_half = |c: &&(usize, &dormouse_model::cycle::Callback)| {
-        c.1.phase.direction() == direction && !c.1.complete
+    let of_half = |c: &(usize, &dormouse_model::cycle::Callback)| {
+        !c.1.complete && c.1.phase.direction() == direction
     };
-    let callbacks: Vec<_> = cycle.callbacks.iter().enumerate().collect();
-    let open: Vec<u32> = callbacks.iter().filter(of_half).map(|c| c.0 as u32).collect();
+    let callbacks = || cycle.callbacks.iter().enumerate();
+    let open: Vec<u32> = callbacks().filter(of_half).map(|c| c.0 as u32).collect();
     let is_open = |d: DeviceId| open.iter().any(|&c| cycle.callbacks[c as usize].device == d);
     let at = direction as usize;
     let candidates = || {
@@ -213,7 +213,7 @@ fn half(
         // A log that ends in a callback was cut there, or the machine hung there.
         let is_last =
             |o: &dormouse_model::cycle::Callback| o.start <= cb.start && o.end <= cb.start;
-        let others = callbacks.iter().filter(|o| o.0 != c as usize);
+        let others = callbacks().filter(|o| o.0 != c as usize);
         (per_mille(cb.duration(), total) >= RESTS || { others }.all(|o| is_last(o.1)))
             && of_phases().any(unseen)
     });
@@ -227,7 +227,7 @@ fn half(
     let short = |s: &&Segment| {
         let main = s.thread.and_then(|t| cycle.threads.get(usize::from(t.0)));
         let main = main.is_none_or(|t| t.is_main != Some(false));
-        !s.is_gap() && main && per_mille(s.duration(), total) < SHORT
+        !s.is_gap() && main && is_below(s.duration(), total, SHORT)
     };
     let mut crowd = (0, Ns::ZERO);
     for s in of_phases().flat_map(|(_, v)| &v.path).filter(short) {

@@ -62,20 +62,51 @@ impl Gains {
     }
 }
 
+/// Memory that one answer after another is found in.
+#[derive(Default)]
+pub struct Room {
+    /// Longest way from the end of each node to the end of the phase.
+    tail: Vec<Ns>,
+    /// How many critical nodes lie before each node.
+    rank: Vec<u32>,
+    best: Vec<Way>,
+    first: Vec<Way>,
+    /// Ways over an edge, and the critical nodes that it jumps over: the first,
+    /// and one past the last.
+    bids: Vec<(Way, u32, u32)>,
+    free: Vec<u32>,
+    next: Vec<u32>,
+}
+
+impl Room {
+    /// Takes back the memory of what was found here.
+    pub fn reuse(&mut self, gains: Gains) {
+        self.next = gains.next;
+    }
+}
+
+/// Sets every one of `count` entries to `value`.
+fn fill<T: Copy>(list: &mut Vec<T>, count: usize, value: T) {
+    list.clear();
+    list.resize(count, value);
+}
+
 /// The gain of every node of the critical path, which ascends.
-pub fn gains(s: &Structure, critical: &[u32], end: Ns) -> Gains {
+pub fn gains(s: &Structure, critical: &[u32], end: Ns, room: &mut Room) -> Gains {
     let n = s.nodes.len();
     if critical.is_empty() {
         return Gains::default();
     }
     let last = s.nodes.iter().map(|x| x.end).max().unwrap_or(Ns::ZERO);
     let after = end.since(last);
+    let mut next_on = core::mem::take(&mut room.next);
+    fill(&mut next_on, n, NONE);
+    fill(&mut room.tail, n, after);
+    fill(&mut room.rank, n + 1, 0);
+    let Room { tail, rank, best, first, bids, free, .. } = room;
 
-    // Longest way from the end of a node to the end of the phase. Edges stand in
-    // order of their later node and lead forwards, so from the last edge to the
-    // first every way onwards is known before it is used.
-    let mut tail = alloc::vec![after; n];
-    let mut next_on = alloc::vec![NONE; n];
+    // Edges stand in order of their later node and lead forwards, so from the
+    // last edge to the first every way onwards is known before it is used.
     for e in s.edges.iter().rev() {
         let to = &s.nodes[e.to as usize];
         let way = to.lag + to.end.since(to.start) + tail[e.to as usize];
@@ -85,8 +116,6 @@ pub fn gains(s: &Structure, critical: &[u32], end: Ns) -> Gains {
         }
     }
 
-    // rank[i]: how many critical nodes lie before node i.
-    let mut rank = alloc::vec![0u32; n + 1];
     for &c in critical {
         rank[c as usize + 1] = 1;
     }
@@ -94,10 +123,9 @@ pub fn gains(s: &Structure, critical: &[u32], end: Ns) -> Gains {
         rank[i + 1] += rank[i];
     }
 
-    let mut best = ways_to_the_ends(s, &rank, &tail, after, critical.len());
-    let mut bids: Vec<(Ns, u32, u32, (u32, u32))> = Vec::new();
+    ways_to_the_ends(s, rank, tail, after, critical.len(), best, first);
+    bids.clear();
     for e in &s.edges {
-        // First and one past the last critical node that the edge jumps over.
         let (from, to) = (rank[e.from as usize + 1], rank[e.to as usize]);
         if from < to {
             let node = &s.nodes[e.to as usize];
@@ -105,36 +133,44 @@ pub fn gains(s: &Structure, critical: &[u32], end: Ns) -> Gains {
                 + node.lag
                 + node.end.since(node.start)
                 + tail[e.to as usize];
-            bids.push((way, from, to, (e.from, e.to)));
+            bids.push(((way, e.from, e.to), from, to));
         }
     }
-    bids.sort_unstable_by_key(|&(way, ..)| core::cmp::Reverse(way));
-    let mut next: Vec<u32> = (0..=critical.len() as u32).collect();
-    for (way, from, to, edge) in bids {
-        let mut i = find(&mut next, from);
+    bids.sort_unstable_by_key(|&((way, ..), ..)| core::cmp::Reverse(way));
+    free.clear();
+    free.extend(0..=critical.len() as u32);
+    for &(way, from, to) in &*bids {
+        let mut i = find(free, from);
         while i < to {
             let best = &mut best[i as usize];
-            if best.is_none_or(|(w, _)| way > w) {
-                *best = Some((way, edge));
-            }
-            next[i as usize] = i + 1;
-            i = find(&mut next, i + 1);
+            *best = longer(*best, way);
+            free[i as usize] = i + 1;
+            i = find(free, i + 1);
         }
     }
-    let gain = |(place, &c): (usize, &u32)| {
+    let gain = |(&c, best): (&u32, &Way)| {
         let node = &s.nodes[c as usize];
         let without = end - node.end.since(node.start);
-        end.since(best[place].map_or(without, |(way, _)| way.max(without)))
+        end.since(best.0.max(without))
     };
+    let around = |&(way, from, to): &Way| (way != NO_WAY.0).then_some((from, to));
     Gains {
-        each: critical.iter().enumerate().map(gain).collect(),
-        around: best.into_iter().map(|b| b.map(|b| b.1)).collect(),
+        each: critical.iter().zip(&*best).map(gain).collect(),
+        around: best.iter().map(around).collect(),
         next: next_on,
     }
 }
 
 /// A way through the phase: its length, and the edge that jumps over a node.
-type Way = (Ns, (u32, u32));
+type Way = (Ns, u32, u32);
+
+/// Shorter than every way.
+const NO_WAY: Way = (Ns(i64::MIN), NONE, NONE);
+
+/// The longer way; between equals, `a`.
+fn longer(a: Way, b: Way) -> Way {
+    if b.0 > a.0 { b } else { a }
+}
 
 /// The best way around each critical node that begins with a node that waits
 /// for nothing, or ends with one that nothing has to wait for.
@@ -144,36 +180,32 @@ fn ways_to_the_ends(
     tail: &[Ns],
     after: Ns,
     critical: usize,
-) -> Vec<Option<Way>> {
-    let longer = |a: Option<Way>, b: Option<Way>| match (a, b) {
-        (Some(x), Some(y)) if y.0 > x.0 => b,
-        (None, _) => b,
-        _ => a,
-    };
+    best: &mut Vec<Way>,
+    first: &mut Vec<Way>,
+) {
     // What ends before a critical node goes around it and all that follow.
-    let mut best: Vec<Option<Way>> = alloc::vec![None; critical + 1];
-    let mut first: Vec<Option<Way>> = alloc::vec![None; critical + 1];
+    fill(best, critical + 1, NO_WAY);
+    fill(first, critical + 1, NO_WAY);
     for (i, node) in s.nodes.iter().enumerate() {
         let place = &mut best[rank[i + 1] as usize];
-        *place = longer(*place, Some((node.end + after, (i as u32, NONE))));
+        *place = longer(*place, (node.end + after, i as u32, NONE));
         if node.binding.is_none() {
             let place = &mut first[rank[i] as usize];
-            *place = longer(*place, Some((node.end + tail[i], (NONE, i as u32))));
+            *place = longer(*place, (node.end + tail[i], NONE, i as u32));
         }
     }
-    let mut so_far = None;
-    for place in &mut best {
+    let mut so_far = NO_WAY;
+    for place in &mut *best {
         so_far = longer(so_far, *place);
         *place = so_far;
     }
     // What begins after a critical node goes around it and all before it.
-    let mut so_far = None;
+    let mut so_far = NO_WAY;
     for (place, first) in best.iter_mut().zip(first.iter().skip(1)).rev() {
         so_far = longer(so_far, *first);
         *place = longer(so_far, *place);
     }
     best.truncate(critical);
-    best
 }
 
 /// First position at or after `i` that has no bid yet; halves the way as it

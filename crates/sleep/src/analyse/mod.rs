@@ -98,7 +98,7 @@ impl<'a> Explainer<'a> {
 
     /// The views of these cycles, which must be some of the capture's.
     pub fn explain(&self, cycles: &[Cycle]) -> Vec<CycleView> {
-        let mut scratch = local::Scratch::default();
+        let mut scratch = Scratch::default();
         let one = |c: &Cycle| {
             let named = || rules(self.capture.names.get(c.kernel));
             let policy = self.policy.or_else(named);
@@ -112,37 +112,41 @@ impl<'a> Explainer<'a> {
     }
 }
 
+/// Memory that one cycle after another is explained in.
+#[derive(Default)]
+struct Scratch {
+    local: local::Scratch,
+    structure: structure::Room,
+    gain: gain::Room,
+}
+
 fn explain_cycle(
     capture: &Capture,
     cycle: &Cycle,
     rules: Option<&'static Policy>,
     known: &count::Known,
-    scratch: &mut local::Scratch,
+    scratch: &mut Scratch,
 ) -> CycleView {
-    let local = local::Local::of(&capture.graph, cycle, scratch);
+    let local = local::Local::of(&capture.graph, cycle, &mut scratch.local);
     let mains = structure::main_threads(cycle);
+    let seen = structure::Seen { capture, cycle, local: &local, mains: &mains, rules };
     let mut phases = assign(cycle);
     let mut ranks = rank::Builder::new(&local);
     for (i, view) in phases.iter_mut().enumerate() {
         let span = &cycle.phases[i];
         if span.phase.has_devices() {
-            let s = structure::Structure::of(
-                capture,
-                cycle,
-                span,
-                &view.callbacks,
-                &local,
-                &mains,
-                rules,
-            );
+            let room = &mut scratch.structure;
+            let s = structure::Structure::of(&seen, span, &view.callbacks, room);
             let critical = s.critical_nodes();
             view.path = path::segments(cycle, span, &s, &critical);
             view.contradictions = s.contradictions;
             view.waits = s.waits(cycle);
             view.workers_at_once = count::workers_at_once(cycle, &view.callbacks, &mains);
-            let gains = gain::gains(&s, &critical, span.end);
+            let gains = gain::gains(&s, &critical, span.end, &mut scratch.gain);
             view.rival = rival(&s, &critical, &gains);
             ranks.add(cycle, span, view, &s, &critical, &gains);
+            scratch.gain.reuse(gains);
+            scratch.structure.reuse(s);
         } else if span.phase != Phase::Asleep {
             view.path = path::whole(span);
         }
@@ -206,6 +210,12 @@ pub fn per_mille(part: Ns, whole: Ns) -> u32 {
     }
     let p = i128::from(part.0.max(0)) * 1000 + i128::from(whole.0) / 2;
     u32::try_from(p / i128::from(whole.0)).unwrap_or(u32::MAX)
+}
+
+/// Whether [`per_mille`] is below `limit`, without a division.
+fn is_below(part: Ns, whole: Ns, limit: u32) -> bool {
+    let p = i128::from(part.0.max(0)) * 1000 + i128::from(whole.0) / 2;
+    whole.0 > 0 && p < i128::from(limit) * i128::from(whole.0)
 }
 
 #[cfg(test)]

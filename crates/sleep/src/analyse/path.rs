@@ -48,6 +48,18 @@ impl Reason {
         Reason::Unexplained,
     ];
 
+    /// The reason that an edge is.
+    pub fn of(relation: Relation) -> Reason {
+        match relation {
+            Relation::Child => Reason::Child,
+            Relation::Parent => Reason::Parent,
+            Relation::Consumer => Reason::Consumer,
+            Relation::Supplier => Reason::Supplier,
+            Relation::MainThread => Reason::MainThread,
+            Relation::Queue => Reason::Queue,
+        }
+    }
+
     /// The word used in JSON and CSV.
     pub fn name(self) -> &'static str {
         match self {
@@ -122,7 +134,7 @@ const EDGE_OF_PHASE: Ns = Ns(5_000_000);
 /// The path as segments that partition the phase to the nanosecond.
 pub fn segments(cycle: &Cycle, span: &PhaseSpan, s: &Structure, critical: &[u32]) -> Vec<Segment> {
     let mut out: Vec<Segment> = Vec::with_capacity(critical.len() * 2 + 1);
-    let workers = s.nodes.iter().filter(|n| n.callback.is_some() && !n.main).count();
+    let workers = s.workers as usize;
     let walk = walk_at_most(s.nodes.len());
     let mut at = span.start;
     // The first device without callback since the last callback of the path:
@@ -152,14 +164,7 @@ pub fn segments(cycle: &Cycle, span: &PhaseSpan, s: &Structure, critical: &[u32]
                     n.callback.is_none() || !n.main
                 });
             }
-            reason = match e.relation {
-                Relation::Child => Reason::Child,
-                Relation::Parent => Reason::Parent,
-                Relation::Consumer => Reason::Consumer,
-                Relation::Supplier => Reason::Supplier,
-                Relation::MainThread => Reason::MainThread,
-                Relation::Queue => Reason::Queue,
-            };
+            reason = Reason::of(e.relation);
             if waited_for.is_none() || !seen_callback {
                 // Only silent devices lie before it: it was among the first.
                 (reason, waited_for, through) = (Reason::PhaseBegin, None, false);

@@ -95,8 +95,13 @@ impl<'a> Builder<'a> {
     ) {
         let half = span.phase.direction() as usize;
         let mut on_path = alloc::vec![false; view.callbacks.len()];
-        // Callbacks of a view ascend, so a binary search finds the place.
-        let place = |c: u32| view.callbacks.binary_search(&c).ok();
+        // Callbacks of a view ascend, mostly without a gap.
+        let from = view.callbacks.first().copied().unwrap_or(0);
+        let place = |c: u32| {
+            let guess = c.wrapping_sub(from) as usize;
+            let found = view.callbacks.get(guess) == Some(&c);
+            if found { Some(guess) } else { view.callbacks.binary_search(&c).ok() }
+        };
         for (&i, &gain) in critical.iter().zip(&gains.each) {
             let node = &s.nodes[i as usize];
             let Some(c) = node.callback else { continue };
@@ -165,6 +170,8 @@ impl<'a> Builder<'a> {
 struct Longest {
     /// The longest of 1, 2, 4, ... blocks from each block on.
     table: Vec<Vec<u32>>,
+    /// Where the search for the last callback began.
+    from: usize,
 }
 
 /// Segments in a block; within one they are looked at one by one.
@@ -184,7 +191,7 @@ impl Longest {
             table.push(row);
             width *= 2;
         }
-        Longest { table }
+        Longest { table, from: 0 }
     }
 
     /// The first of the longest segments of `from..to`, which is not empty.
@@ -206,9 +213,17 @@ impl Longest {
     }
 
     /// The segment that overlaps `start..end` longest.
-    fn beside(&self, path: &[(Ns, Ns, DeviceId)], start: Ns, end: Ns) -> Option<DeviceId> {
-        let from = path.partition_point(|p| p.1 <= start);
-        let to = path.partition_point(|p| p.0 < end);
+    fn beside(&mut self, path: &[(Ns, Ns, DeviceId)], start: Ns, end: Ns) -> Option<DeviceId> {
+        // Callbacks come in order of their start, so it is near.
+        let mut from = self.from;
+        while from > 0 && path[from - 1].1 > start {
+            from -= 1;
+        }
+        while from < path.len() && path[from].1 <= start {
+            from += 1;
+        }
+        self.from = from;
+        let to = from + path[from..].partition_point(|p| p.0 < end);
         if from >= to {
             return None;
         }

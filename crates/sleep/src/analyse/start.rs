@@ -4,7 +4,7 @@
 use super::CycleView;
 use super::local::{Local, Scratch};
 use super::path::Reason;
-use super::structure::{JUST, Relation, Structure, main_threads};
+use super::structure::{JUST, Relation, Room, Seen, Structure, main_threads};
 use crate::simulate::kernel::rules;
 use alloc::vec::Vec;
 use dormouse_model::capture::Capture;
@@ -26,11 +26,13 @@ pub fn starts(capture: &Capture, cycle: &Cycle, view: &CycleView) -> Vec<Start> 
     let local = Local::of(&capture.graph, cycle, &mut Scratch::default());
     let mains = main_threads(cycle);
     let rules = rules(capture.names.get(cycle.kernel));
+    let seen = Seen { capture, cycle, local: &local, mains: &mains, rules };
+    let mut room = Room::default();
     for (span, phase) in cycle.phases.iter().zip(&view.phases) {
         if !span.phase.has_devices() {
             continue;
         }
-        let s = Structure::of(capture, cycle, span, &phase.callbacks, &local, &mains, rules);
+        let s = Structure::of(&seen, span, &phase.callbacks, &mut room);
         // The callback that each node hangs on, through devices without one.
         // Edges lead forwards, so one pass is enough.
         let mut held: Vec<(Option<u32>, Option<Relation>)> = Vec::with_capacity(s.nodes.len());
@@ -51,12 +53,7 @@ pub fn starts(capture: &Capture, cycle: &Cycle, view: &CycleView) -> Vec<Start> 
             start.reason = Some(match entry.1 {
                 None if node.lag <= JUST => Reason::PhaseBegin,
                 None => Reason::Unexplained,
-                Some(Relation::Child) => Reason::Child,
-                Some(Relation::Parent) => Reason::Parent,
-                Some(Relation::Consumer) => Reason::Consumer,
-                Some(Relation::Supplier) => Reason::Supplier,
-                Some(Relation::MainThread) => Reason::MainThread,
-                Some(Relation::Queue) => Reason::Queue,
+                Some(relation) => Reason::of(relation),
             });
         }
         for segment in &phase.path {
@@ -64,6 +61,7 @@ pub fn starts(capture: &Capture, cycle: &Cycle, view: &CycleView) -> Vec<Start> 
                 start.reason = Some(segment.reason);
             }
         }
+        room.reuse(s);
     }
     out
 }

@@ -14,6 +14,7 @@
 use super::local::{Bond, Local};
 use crate::simulate::Policy;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 pub use dormouse_board::threads::main_threads;
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Cycle, PhaseSpan};
@@ -90,13 +91,55 @@ pub struct Structure {
     pub edges: Vec<Before>,
     /// Known edges that the times contradict.
     pub contradictions: u32,
+    /// Callbacks that ran elsewhere than on the main thread.
+    pub workers: u32,
 }
 
-/// Order of nodes: by time, then as the log has it, then as the walk goes.
+/// Order of nodes: by time, then as the log has it, then as the walk goes. No
+/// two nodes have the same.
 type Key = (Ns, Ns, u32, u32);
 
-struct Build<'a> {
+/// What is known of a cycle.
+#[derive(Clone, Copy)]
+pub struct Seen<'a> {
+    /// The machine.
+    pub capture: &'a Capture,
+    /// The cycle.
+    pub cycle: &'a Cycle,
+    /// Its devices.
+    pub local: &'a Local,
+    /// Which threads may be the main thread, see [`main_threads`].
+    pub mains: &'a [bool],
+    /// The rules of its kernel, if that is known.
+    pub rules: Option<&'static Policy>,
+}
+
+/// Memory that one structure after another is built in: that of a large machine
+/// would be taken from the system and given back for every phase.
+#[derive(Default)]
+pub struct Room {
     keys: Vec<Key>,
+    nodes: [Vec<Node>; 2],
+    edges: [Vec<Before>; 2],
+    first: Vec<u32>,
+    last: Vec<u32>,
+    order: Vec<u32>,
+    place: Vec<u32>,
+    /// Numbers of callbacks, of devices that the main thread passed, of others.
+    parts: [Vec<u32>; 3],
+    ready: Vec<Ns>,
+}
+
+impl Room {
+    /// Takes back the memory of a structure that was built here.
+    pub fn reuse(&mut self, s: Structure) {
+        self.nodes[0] = s.nodes;
+        self.edges[0] = s.edges;
+    }
+}
+
+struct Build<'a> {
+    room: &'a mut Room,
     out: Structure,
     span: &'a PhaseSpan,
 }
@@ -104,7 +147,7 @@ struct Build<'a> {
 impl Build<'_> {
     fn node(&mut self, node: Node, key: Key) -> u32 {
         self.out.nodes.push(node);
-        self.keys.push(key);
+        self.room.keys.push(key);
         self.out.nodes.len() as u32 - 1
     }
 
@@ -114,7 +157,7 @@ impl Build<'_> {
             return true;
         }
         let fits = self.out.nodes[from as usize].end <= self.out.nodes[to as usize].start
-            && self.keys[from as usize] < self.keys[to as usize];
+            && self.room.keys[from as usize] < self.room.keys[to as usize];
         if fits {
             self.out.edges.push(Before { from, to, relation, known });
         }
@@ -124,24 +167,25 @@ impl Build<'_> {
 
 impl Structure {
     /// Builds the structure of `span`, whose callbacks are `callbacks`.
-    pub fn of(
-        capture: &Capture,
-        cycle: &Cycle,
-        span: &PhaseSpan,
-        callbacks: &[u32],
-        local: &Local,
-        mains: &[bool],
-        rules: Option<&'static Policy>,
-    ) -> Structure {
-        let mut b = Build { keys: Vec::new(), out: Structure::default(), span };
+    pub fn of(seen: &Seen<'_>, span: &PhaseSpan, callbacks: &[u32], room: &mut Room) -> Structure {
+        let Seen { cycle, local, mains, .. } = *seen;
+        let mut out = Structure {
+            nodes: core::mem::take(&mut room.nodes[0]),
+            edges: core::mem::take(&mut room.edges[0]),
+            ..Structure::default()
+        };
+        out.nodes.clear();
+        out.edges.clear();
+        room.keys.clear();
+        // Last node of each device; the first callback's node takes the edges.
+        let mut first = none(&mut room.first, local.ids.len());
+        let mut last = none(&mut room.last, local.ids.len());
+        let mut b = Build { room, out, span };
         let walks = span.phase.may_be_async() && !callbacks.is_empty();
         let nodes = callbacks.len().max(if walks { local.ids.len() } else { 0 });
-        b.keys.reserve(nodes);
+        b.room.keys.reserve(nodes);
         b.out.nodes.reserve(nodes);
         b.out.edges.reserve(if walks { nodes * 2 } else { nodes });
-        // Last node of each device; the first callback's node takes the edges.
-        let mut first = alloc::vec![NONE; local.ids.len()];
-        let mut last = alloc::vec![NONE; local.ids.len()];
         let mut previous_main = NONE;
         for &c in callbacks {
             let cb = &cycle.callbacks[c as usize];
@@ -153,6 +197,7 @@ impl Structure {
             let node =
                 Node { device, callback: Some(c), start, end, main, lag: Ns::ZERO, binding: None };
             let node = b.node(node, (start, end, c, 0));
+            b.out.workers += u32::from(!main);
             if main {
                 if previous_main != NONE {
                     b.edge(previous_main, node, Relation::MainThread, true);
@@ -169,23 +214,27 @@ impl Structure {
             }
         }
         if walks {
-            let walk = Walk { capture, local, rules, first, last };
+            let Seen { capture, rules, .. } = *seen;
+            let mut walk = Walk { capture, local, rules, first, last };
             walk.run(&mut b);
+            (first, last) = (walk.first, walk.last);
         }
-        b.finish()
+        (b.room.first, b.room.last) = (first, last);
+        b.finish(callbacks.len())
     }
 
     /// The nodes of the critical path in order of time: from the end of the
     /// phase back along the edge that held each node longest.
     pub fn critical_nodes(&self) -> Vec<u32> {
         let mut path = Vec::new();
+        let Some(end) = self.nodes.iter().map(|n| n.end).max() else { return path };
         // Between nodes that end together, the one that began first says most.
         let key = |i: &u32| {
             let node = &self.nodes[*i as usize];
-            (node.end, node.callback.is_some(), core::cmp::Reverse(node.start), *i)
+            (node.callback.is_some(), core::cmp::Reverse(node.start), *i)
         };
-        let last = (0..self.nodes.len() as u32).max_by_key(key);
-        let mut at = last;
+        let together = (0..self.nodes.len() as u32).filter(|&i| self.nodes[i as usize].end == end);
+        let mut at = together.max_by_key(key);
         while let Some(i) = at {
             path.push(i);
             let binding = self.nodes[i as usize].binding;
@@ -221,7 +270,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn run(mut self, b: &mut Build<'_>) {
+    fn run(&mut self, b: &mut Build<'_>) {
         let suspend = b.span.phase.direction() == Direction::Suspend;
         let graph = &self.capture.graph;
         let ordered = graph.order_known;
@@ -263,6 +312,7 @@ impl Walk<'_> {
         let ready = ready(b);
         reached_by_time(b, &reached, &ready);
         held_by_time(b, &ready);
+        b.room.ready = ready;
     }
 
     /// Edges from the devices that `i` waits for to its callback `node`.
@@ -300,7 +350,7 @@ impl Walk<'_> {
         let mut t = b.span.start;
         let mut sequence = 0;
         let mut see = |b: &Build<'_>, from: u32| {
-            let key = (b.out.nodes[from as usize].end, b.keys[from as usize].2);
+            let key = (b.out.nodes[from as usize].end, b.room.keys[from as usize].2);
             if key > (t, sequence) {
                 (t, sequence) = key;
             }
@@ -377,8 +427,10 @@ fn queue_by_time(b: &mut Build<'_>) {
 }
 
 /// When the last thing that each node waits for had ended, by the edges so far.
-fn ready(b: &Build<'_>) -> Vec<Ns> {
-    let mut ready = alloc::vec![b.span.start; b.out.nodes.len()];
+fn ready(b: &mut Build<'_>) -> Vec<Ns> {
+    let mut ready = core::mem::take(&mut b.room.ready);
+    ready.clear();
+    ready.resize(b.out.nodes.len(), b.span.start);
     for e in &b.out.edges {
         let r = &mut ready[e.to as usize];
         *r = (*r).max(b.out.nodes[e.from as usize].end);
@@ -435,54 +487,95 @@ struct Main {
     callback: u32,
 }
 
+/// `list` with so many times [`NONE`].
+fn none(list: &mut Vec<u32>, count: usize) -> Vec<u32> {
+    let mut list = core::mem::take(list);
+    list.clear();
+    list.resize(count, NONE);
+    list
+}
+
 impl Build<'_> {
-    /// Sorts the nodes, renumbers the edges, finds what held each node longest.
-    fn finish(mut self) -> Structure {
+    /// Sorts the nodes, the first `callbacks` of which are callbacks, renumbers
+    /// the edges, finds what held each node longest.
+    fn finish(mut self, callbacks: usize) -> Structure {
         let n = self.out.nodes.len();
-        // Callbacks are sorted already, and so are most devices without.
-        if !self.keys.is_sorted() {
-            let mut order: Vec<u32> = (0..n as u32).collect();
-            order.sort_by_key(|&i| self.keys[i as usize]);
-            let mut place = alloc::vec![0u32; n];
-            for (new, &old) in order.iter().enumerate() {
-                place[old as usize] = new as u32;
-            }
-            self.out.nodes = order.iter().map(|&i| self.out.nodes[i as usize]).collect();
-            for e in &mut self.out.edges {
-                e.from = place[e.from as usize];
-                e.to = place[e.to as usize];
-            }
+        if !self.room.keys.is_sorted() {
+            self.sort(callbacks);
         }
         // In order of the later node, so that the binding of the earlier one is
         // known.
         if !self.out.edges.is_sorted_by_key(|e| e.to) {
-            self.out.edges = by_later_node(&self.out.edges, n);
+            by_later_node(&self.out.edges, n, &mut self.room.place, &mut self.room.edges[1]);
+            core::mem::swap(&mut self.out.edges, &mut self.room.edges[1]);
         }
-        let mut best = None;
-        for i in 0..self.out.edges.len() {
-            let e = self.out.edges[i];
-            let rank = self.rank(e);
-            let first = self.out.nodes[e.to as usize].binding.is_none();
-            if first || best.is_none_or(|b| rank > b) {
-                self.out.nodes[e.to as usize].binding = Some(i as u32);
-                best = Some(rank);
+        for node in &mut self.out.nodes {
+            node.lag = node.start.since(self.span.start);
+        }
+        let edges = self.out.edges.len();
+        let mut i = 0;
+        while i < edges {
+            let to = self.out.edges[i].to;
+            let mut best = i;
+            i += 1;
+            while i < edges && self.out.edges[i].to == to {
+                if self.holds_longer(self.out.edges[i], self.out.edges[best]) {
+                    best = i;
+                }
+                i += 1;
             }
-        }
-        for i in 0..n {
-            let node = self.out.nodes[i];
-            let ready = match node.binding {
-                Some(e) => self.out.nodes[self.out.edges[e as usize].from as usize].end,
-                None => self.span.start,
-            };
-            self.out.nodes[i].lag = node.start.since(ready);
+            let ready = self.out.nodes[self.out.edges[best].from as usize].end;
+            let node = &mut self.out.nodes[to as usize];
+            node.binding = Some(best as u32);
+            node.lag = node.start.since(ready);
         }
         self.out
+    }
+
+    fn sort(&mut self, callbacks: usize) {
+        let Room { keys, order, place, nodes: [_, nodes], parts: [calls, passed, other], .. } =
+            &mut *self.room;
+        let n = keys.len();
+        // Callbacks are sorted already, and so are the devices that the main
+        // thread passed in its walk.
+        let of_main = |i: &u32| self.out.nodes[*i as usize].main;
+        let silent = || callbacks as u32..n as u32;
+        fill(calls, 0..callbacks as u32);
+        fill(passed, silent().filter(of_main));
+        fill(other, silent().filter(|i| !of_main(i)));
+        for part in [&mut *calls, passed, other] {
+            if !part.is_sorted_by_key(|&i| keys[i as usize]) {
+                part.sort_by_key(|&i| keys[i as usize]);
+            }
+        }
+        merge(keys, passed, other, place);
+        merge(keys, calls, place, order);
+        place.resize(n, 0);
+        for (new, &old) in order.iter().enumerate() {
+            place[old as usize] = new as u32;
+        }
+        nodes.clear();
+        nodes.extend(order.iter().map(|&i| self.out.nodes[i as usize]));
+        core::mem::swap(&mut self.out.nodes, nodes);
+        for e in &mut self.out.edges {
+            e.from = place[e.from as usize];
+            e.to = place[e.to as usize];
+        }
+    }
+
+    /// Whether `a` holds back the later node of both longer than `b` does.
+    fn holds_longer(&self, a: Before, b: Before) -> bool {
+        let end = |e: Before| self.out.nodes[e.from as usize].end;
+        match end(a).cmp(&end(b)) {
+            Ordering::Equal => self.rank(a) > self.rank(b),
+            longer => longer == Ordering::Greater,
+        }
     }
 
     /// The edge that ended last holds; between edges that ended at once, the
     /// later node, then a dependency before the order of a thread, which could
     /// not be changed without it.
-    fn rank(&self, e: Before) -> (Ns, bool, bool, bool, u32) {
+    fn rank(&self, e: Before) -> (bool, bool, bool, u32) {
         let from = &self.out.nodes[e.from as usize];
         // A silent synchronous device that the main thread passed without
         // waiting is to the next device on the main thread one of many in order.
@@ -493,26 +586,46 @@ impl Build<'_> {
             && self.out.nodes[e.to as usize].main
             && from.binding.is_none_or(|b| is_order(self.out.edges[b as usize].relation));
         let depends = !own && !order;
-        (from.end, depends, !own, e.known, e.from)
+        (depends, !own, e.known, e.from)
     }
 }
 
-/// The edges by their later node, those of one node in the order they had.
-fn by_later_node(edges: &[Before], nodes: usize) -> Vec<Before> {
-    let mut at = alloc::vec![0u32; nodes + 1];
+fn fill(list: &mut Vec<u32>, from: impl Iterator<Item = u32>) {
+    list.clear();
+    list.extend(from);
+}
+
+/// Writes the numbers of two lists to `out`, both and it in order of their keys.
+fn merge(keys: &[Key], a: &[u32], b: &[u32], out: &mut Vec<u32>) {
+    out.clear();
+    let mut b = b.iter().copied().peekable();
+    for &i in a {
+        while let Some(j) = b.next_if(|&j| keys[j as usize] < keys[i as usize]) {
+            out.push(j);
+        }
+        out.push(i);
+    }
+    out.extend(b);
+}
+
+/// Writes the edges by their later node to `out`, those of one node in the order
+/// they had.
+fn by_later_node(edges: &[Before], nodes: usize, at: &mut Vec<u32>, out: &mut Vec<Before>) {
+    at.clear();
+    at.resize(nodes + 1, 0);
     for e in edges {
         at[e.to as usize + 1] += 1;
     }
     for i in 0..nodes {
         at[i + 1] += at[i];
     }
-    let mut out = edges.to_vec();
+    out.clear();
+    out.extend_from_slice(edges);
     for e in edges {
         let place = &mut at[e.to as usize];
         out[*place as usize] = *e;
         *place += 1;
     }
-    out
 }
 
 /// Order of a thread, not a wait for a device.

@@ -290,15 +290,18 @@ proptest! {
         let local = local::Local::of(&c.graph, cycle, &mut scratch);
         let mains = structure::main_threads(cycle);
         let rules = rules(c.names.get(cycle.kernel));
+        let seen = structure::Seen { capture: &c, cycle, local: &local, mains: &mains, rules };
+        let (mut room, mut around) = (structure::Room::default(), gain::Room::default());
         for (span, view) in cycle.phases.iter().zip(explain(&c).remove(0).phases) {
-            let s = structure::Structure::of(
-                &c, cycle, span, &view.callbacks, &local, &mains, rules,
-            );
+            let s = structure::Structure::of(&seen, span, &view.callbacks, &mut room);
             let critical = s.critical_nodes();
-            let gains = gain::gains(&s, &critical, span.end);
+            let gains = gain::gains(&s, &critical, span.end, &mut around);
             for (&i, &gain) in critical.iter().zip(&gains.each) {
                 prop_assert_eq!(span.end - gain, retimed(&s, span, i));
             }
+            // The next phase is looked at in the same memory.
+            around.reuse(gains);
+            room.reuse(s);
         }
     }
 }
