@@ -281,6 +281,25 @@ fn compressed_bombs_are_counted_and_left() {
     assert_eq!(losses.count("perfetto_too_large"), 1);
 }
 
+#[test]
+fn an_event_larger_than_any_real_one_is_a_loss() {
+    let field = |number: u64, bytes: &[u8]| {
+        let mut out = Vec::new();
+        varint(&mut out, number << 3 | 2);
+        varint(&mut out, bytes.len() as u64);
+        out.extend_from_slice(bytes);
+        out
+    };
+    // `suspend_resume` with actions of so many letters.
+    let events = [40_000, 70_000].map(|letters| {
+        let time = vec![0x08, 7];
+        let action = field(1, &vec![b'a'; letters]);
+        field(2, &[time, field(113, &action)].concat())
+    });
+    let (lines, losses) = pftrace(&field(1, &field(1, &events.concat())));
+    assert_eq!((lines.len(), losses.count("perfetto_event_too_large")), (1, 1));
+}
+
 fn varint(out: &mut Vec<u8>, mut n: u64) {
     while n >= 0x80 {
         out.push(n as u8 | 0x80);

@@ -300,7 +300,7 @@ fn event(
                 let advice = "more device callbacks than can be held; cut the trace in pieces";
                 losses.add("too_many_events", 1, Severity::Error, advice, None);
             } else if power {
-                list(e, time, cpu, place, found);
+                list(e, time, cpu, place, found, losses);
             }
         }
         Look::Side { times, wanted, all_times } => {
@@ -329,8 +329,11 @@ fn is_power_generic(body: &[u8]) -> bool {
     matches!(name, b"suspend_resume" | b"device_pm_callback_start" | b"device_pm_callback_end")
 }
 
-fn list(e: &[u8], time: u64, cpu: u32, place: Place<'_>, found: &mut Found) {
+fn list(e: &[u8], time: u64, cpu: u32, place: Place<'_>, found: &mut Found, losses: &mut Losses) {
     if e.len() > MAX_EVENT {
+        let advice = "an event is larger than a page of the kernel's buffer can be, so the trace \
+                      is damaged; copy it again or record it again";
+        losses.add("perfetto_event_too_large", 1, Severity::Error, advice, None);
         return;
     }
     let len = e.len() as u32;
@@ -365,7 +368,7 @@ fn list_side(
     }
     found.side += 1;
     found.side_bytes += bytes;
-    list(e, time, cpu, place, found);
+    list(e, time, cpu, place, found, losses);
 }
 
 /// Events that name threads. The first name wins: threads that change their
