@@ -54,7 +54,7 @@ for (const [skeleton, entry] of [
   const script = await bundled(entry);
   const parts = { csp: policy(script), css, script, howto: source("howto.html"), data: `${wasm}<!--dormouse:data-->` };
   const from = skeleton === "page.html" ? "index.html" : skeleton;
-  const page = source(from).replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
+  const page = source(from).replace("{{head}}", source("head.html")).replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
   writeFileSync(join(here, "dist", skeleton), `${page}\n`);
   console.log(`${skeleton} without data: ${page.length} bytes (script ${script.length}, style ${css.length}, simulator ${wasm.length})`);
 }

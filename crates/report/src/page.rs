@@ -5,6 +5,9 @@ use std::fmt::Write;
 
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
 const IDLE: &str = include_str!(concat!(env!("OUT_DIR"), "/idle.html"));
+/// The element that holds the simulator, the same in both.
+const SIMULATOR: &str = include_str!(concat!(env!("OUT_DIR"), "/simulator.html"));
+const SIMULATOR_PLACE: &str = "<!--dormouse:simulator-->";
 const PLACE: &str = "<!--dormouse:data-->";
 
 /// Whether the crate was built with the page.
@@ -26,8 +29,8 @@ pub fn assemble_idle(blocks: &Blocks) -> String {
 fn fill(page: &str, blocks: &Blocks) -> String {
     let (head, tail) = page.split_once(PLACE).unwrap_or((page, ""));
     let data: usize = blocks.list().iter().map(|b| b.len() + 64).sum();
-    let mut out = String::with_capacity(head.len() + tail.len() + data);
-    out.push_str(head);
+    let mut out = String::with_capacity(head.len() + SIMULATOR.len() + tail.len() + data);
+    out.push_str(&head.replacen(SIMULATOR_PLACE, SIMULATOR, 1));
     for (i, b) in blocks.list().iter().enumerate() {
         let _ = writeln!(out, "<script type=\"text/plain\" id=\"block-{i}\">{b}</script>");
     }
