@@ -4,26 +4,16 @@
 //! machines differ.
 
 use dormouse_storage::simulate::disk::simulate;
-use dormouse_storage::simulate::ondemand::Thresholds;
-use dormouse_storage::simulate::settings::{Clock, Law, Load, Qos, Settings, Sleep};
+use dormouse_storage::simulate::settings::{Clock, Load, Qos, Settings, Sleep};
 use std::hint::black_box;
 use std::time::Instant;
 
 const REQUESTS: u32 = 2_000_000;
 
 fn main() {
-    let settings = |qos, sleep| Settings {
-        law: Law { base: 60_000, transfer: 96_000, software: 74_000 },
-        clock: Clock {
-            levels: vec![100_000_000, 400_000_000],
-            change: 500_000,
-            blocks: true,
-            poll: 60_000_000,
-            thresholds: Thresholds { up: 70, down: 5 },
-            least: 0,
-        },
-        qos,
-        sleep,
+    let settings = |qos, sleep| {
+        let Settings { law, clock, .. } = Settings::laboratory();
+        Settings { law, clock: Clock { blocks: true, ..clock }, qos, sleep }
     };
     let sleep = Some(Sleep { delay: 100_000_000, resume: 3_000_000 });
     let host = Qos::Host { timeout: 30_000_000 };

@@ -55,19 +55,8 @@ fn measured(text: &str, load: &str) -> (f64, f64) {
 
 /// The disk of the experiment, with the software's cost left to be fitted.
 fn settings(software: i64, qos: Qos, least: u64, sleep: Option<Sleep>) -> Settings {
-    Settings {
-        law: Law { base: 60_000, transfer: 96_000, software },
-        clock: Clock {
-            levels: vec![100_000_000, 400_000_000],
-            change: 500_000,
-            blocks: false,
-            poll: 60_000_000,
-            thresholds: Thresholds { up: 70, down: 5 },
-            least,
-        },
-        qos,
-        sleep,
-    }
+    let Settings { law, clock, .. } = Settings::laboratory();
+    Settings { law: Law { software, ..law }, clock: Clock { least, ..clock }, qos, sleep }
 }
 
 const MS: i64 = 1_000_000;

@@ -65,7 +65,7 @@ pub struct Path {
     pub start: Vec<i64>,
     /// Duration in ticks.
     pub length: Vec<i64>,
-    /// Why it did not start earlier.
+    /// Why it did not start earlier: its place in [`Reason::ALL`].
     pub reason: Vec<u8>,
 }
 
@@ -78,24 +78,6 @@ pub fn on_path(cycle: &Cycle, view: &CycleView) -> Vec<bool> {
         }
     }
     on
-}
-
-/// Every reason in the order of its number in a block.
-pub const REASONS: [Reason; 10] = [
-    Reason::Unexplained,
-    Reason::Child,
-    Reason::Parent,
-    Reason::Consumer,
-    Reason::Supplier,
-    Reason::MainThread,
-    Reason::Queue,
-    Reason::WorkerStart,
-    Reason::PhaseBegin,
-    Reason::PhaseEnd,
-];
-
-fn reason_number(reason: Reason) -> u8 {
-    REASONS.iter().position(|r| *r == reason).unwrap_or(0) as u8
 }
 
 /// The block of `cycle` with the callbacks `list`; `number` says how a device
@@ -160,7 +142,7 @@ pub fn block(
         let s = starts.get(i as usize).copied().unwrap_or_default();
         let cause = s.after.map_or(0, |c| i64::from(new[c as usize]));
         b.cause.push(if cause == 0 { 0 } else { k as i64 + 1 - cause });
-        b.reason.push(s.reason.map_or(0, reason_number));
+        b.reason.push(s.reason.unwrap_or(Reason::Unexplained) as u8);
         if cb.error != 0 {
             b.errors.push((k as u32, cb.error));
         }
@@ -181,7 +163,7 @@ pub fn block(
             b.path.start.push(at(s.start) / unit - last_end);
             last_end = at(s.start) / unit + s.duration().0 / unit;
             b.path.length.push(s.duration().0 / unit);
-            b.path.reason.push(reason_number(s.reason));
+            b.path.reason.push(s.reason as u8);
         }
     }
     b

@@ -17,6 +17,22 @@ pub struct Ask {
     episodes: Vec<Episode>,
 }
 
+/// The governor and the version of its rules, by their names.
+pub fn rules(governor: &str, kernel: &str, tick: i64) -> Result<(Kind, Version), String> {
+    let kind = Kind::named(governor).ok_or_else(|| format!("no governor is called {governor}"))?;
+    let version = Version::named(kernel)
+        .ok_or_else(|| format!("the rules of kernel {kernel} are not known"))?;
+    if tick < 1 {
+        return Err("a tick takes at least 1 ns".into());
+    }
+    Ok((kind, version))
+}
+
+/// A table of these states.
+pub fn table(states: impl Iterator<Item = State>) -> Result<Table, String> {
+    Table::new(states.collect()).map_err(|e| format!("not a table of states: {e:?}"))
+}
+
 /// One sleep: what the governor is asked with, and how it went. Fields are
 /// those of [`Question`] and [`Outcome`].
 #[derive(Debug, Deserialize)]
@@ -41,21 +57,14 @@ impl Ask {
     /// For each episode the state, whether the tick may stop, and whether the
     /// governor looked at the timers.
     pub fn decide(&self) -> Result<Vec<(usize, bool, bool)>, String> {
-        let kind = Kind::named(&self.governor)
-            .ok_or_else(|| format!("no governor is called {}", self.governor))?;
-        let version = Version::named(&self.kernel)
-            .ok_or_else(|| format!("the rules of kernel {} are not known", self.kernel))?;
-        if self.tick < 1 {
-            return Err("a tick takes at least 1 ns".into());
-        }
+        let (kind, version) = rules(&self.governor, &self.kernel, self.tick)?;
         let state = |&(latency, residency, polls): &(i64, i64, bool)| State {
             latency,
             residency,
             polls,
             ..State::default()
         };
-        let table = Table::new(self.states.iter().map(state).collect())
-            .map_err(|e| format!("not a table of states: {e:?}"))?;
+        let table = table(self.states.iter().map(state))?;
         let mut governor = Governor::new(kind, version, &table);
         let one = |e: &Episode| {
             let d = governor.select(&Question {

@@ -1,7 +1,8 @@
 //! A request to replay the wake-ups of CPUs under another governor or limit.
 
+use crate::idle::{rules, table};
 use dormouse_idle::energy::Powers;
-use dormouse_idle::governors::{Kind, Version};
+use dormouse_idle::governors::Kind;
 use dormouse_idle::knob::UNLIMITED;
 use dormouse_idle::predict::{Account, Setup, Timers, replay};
 use dormouse_idle::state::{State, StateSet, Table};
@@ -60,13 +61,7 @@ pub struct Answer {
 impl Ask {
     /// All CPUs together.
     pub fn replay(&self) -> Result<Answer, String> {
-        let kind = Kind::named(&self.governor)
-            .ok_or_else(|| format!("no governor is called {}", self.governor))?;
-        let version = Version::named(&self.kernel)
-            .ok_or_else(|| format!("the rules of kernel {} are not known", self.kernel))?;
-        if self.tick < 1 {
-            return Err("a tick takes at least 1 ns".into());
-        }
+        let (kind, version) = rules(&self.governor, &self.kernel, self.tick)?;
         let mut sum = Account::default();
         for cpu in &self.cpus {
             let table = cpu.table()?;
@@ -112,8 +107,7 @@ impl Cpu {
             polls: *polls,
             ..State::default()
         };
-        Table::new(self.states.iter().map(state).collect())
-            .map_err(|e| format!("not a table of states: {e:?}"))
+        table(self.states.iter().map(state))
     }
 
     /// Sleeps whose every column is there.

@@ -181,9 +181,5 @@ fn predicted(a: &Account) -> Figures {
 
 /// The rules of a kernel, by its release; those of 6.12 for one that says none.
 pub fn version_of(release: Option<&str>) -> Version {
-    match release.and_then(|r| r.split('.').next()?.parse::<u32>().ok()) {
-        Some(major) if major >= 7 => Version::V7_2,
-        _ if release.is_some_and(|r| r.starts_with("6.1.")) => Version::V6_1,
-        _ => Version::V6_12,
-    }
+    Version::nearest(release.unwrap_or(""))
 }

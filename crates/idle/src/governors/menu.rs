@@ -187,15 +187,7 @@ impl Menu {
                 found = Some(i);
                 break;
             }
-            if *predicted < q.tick {
-                break;
-            }
-            if !q.tick_stopped {
-                *predicted = states[taken].residency;
-                break;
-            }
-            let deeper = states[taken].residency < q.tick && s.residency <= event;
-            return Walk::Settled(if deeper { i } else { taken });
+            return beyond(q, taken, i, predicted, event);
         }
         Walk::Found(found.unwrap_or(0))
     }
@@ -250,16 +242,7 @@ impl Menu {
                 found = Some(i);
                 break;
             }
-            if *predicted < q.tick {
-                break;
-            }
-            if !q.tick_stopped {
-                *predicted = states[taken].residency;
-                break;
-            }
-            // Without a tick a state that is too shallow stays for long.
-            let deeper = states[taken].residency < q.tick && s.residency <= event;
-            return Walk::Settled(if deeper { i } else { taken });
+            return beyond(q, taken, i, predicted, event);
         }
         Walk::Found(found.unwrap_or(0))
     }
@@ -473,4 +456,19 @@ fn divide(x: u64, n: u32) -> u64 {
 fn agrees(mean: u64, variance: u64, n: u32) -> bool {
     let close = variance <= u64::MAX / 36 && mean.wrapping_mul(mean) > variance * 36 && n >= FEWEST;
     close || variance <= 400
+}
+/// The walk ends at `taken`, because the next state must last longer than is
+/// predicted.
+fn beyond(q: &Question, taken: usize, next: usize, predicted: &mut i64, event: i64) -> Walk {
+    let states = q.states();
+    if *predicted < q.tick {
+        return Walk::Found(taken);
+    }
+    if !q.tick_stopped {
+        *predicted = states[taken].residency;
+        return Walk::Found(taken);
+    }
+    // Without a tick a state that is too shallow stays for long.
+    let deeper = states[taken].residency < q.tick && states[next].residency <= event;
+    Walk::Settled(if deeper { next } else { taken })
 }

@@ -33,7 +33,7 @@ pub enum Version {
     V6_1,
     /// 6.12 (read in 6.12.117).
     V6_12,
-    /// 7.2 (read in 7.2.12; the governors of 7.3-rc7 are the same files).
+    /// 7.2 (read in 7.2.12).
     V7_2,
 }
 
@@ -44,6 +44,27 @@ impl Version {
     /// The version whose rules are called so.
     pub fn named(name: &str) -> Option<Version> {
         Version::ALL.into_iter().find(|v| v.name() == name)
+    }
+
+    /// The version whose governors a kernel of this release has, such as
+    /// `6.12.74-amd64`; none if they were not read.
+    pub fn of(release: &str) -> Option<Version> {
+        let mut numbers = release.split(['.', '-']).map(|n| n.parse::<u32>().ok());
+        match (numbers.next()??, numbers.next()??) {
+            (6, 1) => Some(Version::V6_1),
+            (6, 12) => Some(Version::V6_12),
+            // Those of 7.3-rc7 are the same files.
+            (7, 2 | 3) => Some(Version::V7_2),
+            _ => None,
+        }
+    }
+
+    /// The same, and for other releases the version that is taken in its stead:
+    /// the newest for 7, else 6.12.
+    pub fn nearest(release: &str) -> Version {
+        let major = release.split('.').next().and_then(|n| n.parse::<u32>().ok());
+        let newer = major.is_some_and(|major| major >= 7);
+        Version::of(release).unwrap_or(if newer { Version::V7_2 } else { Version::V6_12 })
     }
 
     /// The release that the rules were read in.

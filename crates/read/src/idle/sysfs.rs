@@ -318,51 +318,22 @@ fn set(s: &mut StateSeen, attribute: &str, value: &str) -> bool {
     n.is_some()
 }
 
-/// Orders of values in `cat cpu*/cpuidle/state*/*`, that of today's kernels first:
-/// older ones lack one attribute after another.
-const BARE: [&[&str]; 5] = [
-    &[
-        "above",
-        "below",
-        "default_status",
-        "desc",
-        "disable",
-        "latency",
-        "name",
-        "power",
-        "rejected",
-        "residency",
-        "time",
-        "usage",
-    ],
-    &[
-        "above",
-        "below",
-        "default_status",
-        "desc",
-        "disable",
-        "latency",
-        "name",
-        "power",
-        "residency",
-        "time",
-        "usage",
-    ],
-    &[
-        "above",
-        "below",
-        "desc",
-        "disable",
-        "latency",
-        "name",
-        "power",
-        "residency",
-        "time",
-        "usage",
-    ],
-    &["desc", "disable", "latency", "name", "power", "residency", "time", "usage"],
-    &["desc", "disable", "latency", "name", "power", "time", "usage"],
+/// What `cat cpu*/cpuidle/state*/*` of a kernel does not print: folders, and what
+/// older and older kernels lack beside.
+const LACKING: [&[&str]; 5] = [
+    &["s2idle/time", "s2idle/usage"],
+    &["rejected"],
+    &["default_status"],
+    &["above", "below"],
+    &["residency"],
 ];
+
+/// Orders of values of such a state, that of today's kernels first.
+fn orders() -> impl Iterator<Item = Vec<&'static str>> {
+    let has = |lacking: &[&[&str]], a: &str| !lacking.iter().any(|l| l.contains(&a));
+    (1..=LACKING.len())
+        .map(move |n| ATTRIBUTES.into_iter().filter(|a| has(&LACKING[..n], a)).collect())
+}
 
 /// One state of bare values, or `None` if the lines are something else.
 fn bare_state(order: &[&str], lines: &[&str]) -> Option<StateSeen> {
@@ -380,8 +351,8 @@ fn bare_state(order: &[&str], lines: &[&str]) -> Option<StateSeen> {
 }
 
 /// The order in which a text has its values, if it is bare values.
-fn order(lines: &[&str]) -> Option<&'static [&'static str]> {
-    BARE.into_iter().find(|order| {
+fn order(lines: &[&str]) -> Option<Vec<&'static str>> {
+    orders().find(|order| {
         let next = lines.get(order.len()..).unwrap_or_default();
         bare_state(order, lines).is_some()
             && (next.len() < order.len() || bare_state(order, next).is_some())
@@ -390,7 +361,7 @@ fn order(lines: &[&str]) -> Option<&'static [&'static str]> {
 
 /// Whether a text is bare values, as `cat` of all attributes prints them.
 pub fn is_bare(text: &str) -> bool {
-    let lines: Vec<&str> = text.lines().take(2 * BARE[0].len()).collect();
+    let lines: Vec<&str> = text.lines().take(2 * ATTRIBUTES.len()).collect();
     order(&lines).is_some()
 }
 
@@ -402,7 +373,7 @@ pub fn bare(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses
     let mut snapshot = Snapshot { label: name.to_owned(), ..Snapshot::default() };
     let (mut cpu, mut state, mut at) = (0, 0, 0);
     let mut first: Option<String> = None;
-    while let Some(s) = lines.get(at..).and_then(|l| bare_state(order, l)) {
+    while let Some(s) = lines.get(at..).and_then(|l| bare_state(&order, l)) {
         at += order.len();
         if first.is_none() {
             first.clone_from(&s.name);

@@ -15,11 +15,12 @@ use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::CycleView;
 use dormouse_sleep::analyse::answer::Half;
 use dormouse_sleep::analyse::decode::decode;
+use dormouse_sleep::analyse::path::Reason;
 use dormouse_sleep::analyse::rows::What;
 use dormouse_sleep::analyse::spread::{self, Group};
 use dormouse_sleep::evidence;
 use dormouse_sleep::simulate::{Profile, Settings};
-use dormouse_wasm::columns::{self, REASONS};
+use dormouse_wasm::columns;
 use dormouse_wasm::machine;
 use dormouse_wasm::names::NameTable;
 use dormouse_write::fidelity;
@@ -56,13 +57,13 @@ pub fn blocks(captures: &[Labelled<'_>], options: &Options) -> Blocks {
         direction: p.direction().name(),
         devices: p.has_devices(),
     });
-    let reasons = REASONS.iter().map(|&r| ReasonName { name: r.name(), text: reason(r) });
+    let reasons = Reason::ALL.map(|r| ReasonName { name: r.name(), text: reason(r) });
     let summary = Summary {
         schema: "dormouse-report/1",
         version: env!("CARGO_PKG_VERSION"),
         title: options.title.clone(),
         phases: phases.collect(),
-        reasons: reasons.collect(),
+        reasons: reasons.into(),
         captures: list,
         left_out,
         compare,

@@ -275,25 +275,11 @@ pub fn simulate(s: &Settings, load: &Load) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::ondemand::Thresholds;
-    use crate::simulate::settings::{Clock, Law, Sleep};
+    use crate::simulate::settings::Sleep;
     use proptest::prelude::*;
 
-    /// The laboratory's disk: 60 us and 96 us for 64 KiB at 400 MHz.
     fn disk() -> Settings {
-        Settings {
-            law: Law { base: 60_000, transfer: 96_000, software: 74_000 },
-            clock: Clock {
-                levels: vec![100_000_000, 400_000_000],
-                change: 500_000,
-                blocks: false,
-                poll: 60_000_000,
-                thresholds: Thresholds { up: 70, down: 5 },
-                least: 0,
-            },
-            qos: Qos::Off,
-            sleep: None,
-        }
+        Settings::laboratory()
     }
 
     #[test]

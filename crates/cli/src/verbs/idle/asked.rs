@@ -77,8 +77,7 @@ pub fn kind(text: &str) -> Result<Kind, String> {
 
 /// A kernel whose governors are known.
 pub fn version(text: &str) -> Result<Version, String> {
-    let known = if text.starts_with("7.3") { Some(Version::V7_2) } else { Version::named(text) };
-    known.ok_or_else(|| {
+    Version::of(text).ok_or_else(|| {
         let names: Vec<&str> = Version::ALL.iter().map(|v| v.name()).collect();
         format!("the governors of these kernels are known: {}", names.join(", "))
     })
@@ -86,15 +85,7 @@ pub fn version(text: &str) -> Result<Version, String> {
 
 /// `50us`, `1ms`, `300ns`, `0`: in ns.
 pub fn time(text: &str) -> Result<i64, String> {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let unit: i64 = match (&text[end..], &text[..end]) {
-        ("ns", _) | ("", "0") => 1,
-        ("us", _) => 1_000,
-        ("ms", _) => 1_000_000,
-        _ => return Err("write a time with its unit, such as 50us".into()),
-    };
-    let n: i64 = text[..end].parse().map_err(|_| "write a time with its unit, such as 50us")?;
-    n.checked_mul(unit).ok_or_else(|| "that is too long".into())
+    dormouse_board::parse_duration(text).map(|time| time.0)
 }
 
 /// `50us`, `50us@2-3`: a limit and the CPUs that it holds for.

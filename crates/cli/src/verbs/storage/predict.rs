@@ -47,16 +47,8 @@ fn delay(text: &str) -> Result<Delay, String> {
     if text == "never" {
         return Ok(Delay(None));
     }
-    let odd = || "a time with its unit, such as 200ms, or never".to_string();
-    let end = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(odd)?;
-    let unit: i64 = match &text[end..] {
-        "us" => 1_000,
-        "ms" => 1_000_000,
-        "s" => 1_000_000_000,
-        _ => return Err(odd()),
-    };
-    let n: i64 = text[..end].parse().map_err(|_| odd())?;
-    n.checked_mul(unit).map(|n| Delay(Some(n))).ok_or_else(|| "that is too long".into())
+    let time = dormouse_board::parse_duration(text).map_err(|e| format!("{e}, or never"))?;
+    Ok(Delay(Some(time.0)))
 }
 
 fn disk(text: &str) -> Result<Disk, String> {
