@@ -86,7 +86,7 @@ impl Costs {
         ("trigger", "offer one dependent"),
         ("runtime", "switch runtime PM of a device"),
         ("item", "end of a work item"),
-        ("begin", "begin of a phase"),
+        ("begin", "start of a phase"),
         ("barrier", "end of a phase"),
         ("prepare", "prepare of one device"),
         ("finish", "complete of one device"),

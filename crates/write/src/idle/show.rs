@@ -1,7 +1,8 @@
 //! What `dormouse idle show` prints.
 
 use super::numbers::{percent, seconds, us};
-use crate::text::{WIDTH, fit, safe};
+use crate::text::page::{Ink, Page as Lines};
+use crate::text::{fit, safe};
 use crate::wording::next::{next as next_line, run};
 use crate::wording::number::grouped;
 use dormouse_idle::contrast::{contrast, pairs};
@@ -75,22 +76,12 @@ pub fn show(page: &Page) -> String {
     out
 }
 
-/// Words in lines of at most [`WIDTH`] columns, further ones set in by two.
+/// Words in lines of at most 80 columns, further ones set in by two; a number stays
+/// with its unit.
 pub(super) fn wrap(text: &str) -> String {
-    let (mut out, mut line) = (String::new(), String::new());
-    for word in text.split_whitespace() {
-        if line.trim().is_empty() {
-            line += word;
-        } else if line.chars().count() + 1 + word.chars().count() > WIDTH {
-            out += &line;
-            out.push('\n');
-            line = format!("  {word}");
-        } else {
-            line.push(' ');
-            line += word;
-        }
-    }
-    out + &line + "\n"
+    let mut page = Lines::new(false);
+    page.wrapped(Ink::Plain, 0, 2, text);
+    page.finish()
 }
 
 fn name(r: &Row) -> String {
@@ -409,7 +400,7 @@ fn trace(t: &Sleeps, top: usize) -> String {
     }
     if cut > 0 {
         out += &wrap(&format!(
-            "{} sleeps are cut by the begin or the end of the trace and left out.",
+            "{} sleeps are cut by the start or the end of the trace and left out.",
             grouped(cut)
         ));
     }
@@ -561,6 +552,6 @@ Next: trace-cmd record -e cpu_idle -e cpu_idle_miss -e irq sleep 10
         ] {
             assert!(text.replace("\n  ", " ").contains(words), "{words}\n{text}");
         }
-        assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
+        assert!(text.lines().all(|l| l.chars().count() <= crate::text::WIDTH), "{text}");
     }
 }

@@ -186,7 +186,7 @@ fn trust(t: &Trace, disks: &[DiskSummary], name: &str) -> String {
     }
     if t.unissued > 0 && !has(|r| r.queued.is_some()) {
         text += &format!(
-            " {} no begin in the trace.",
+            " {} no start in the trace.",
             if t.unissued == 1 {
                 "1 completion has".to_string()
             } else {

@@ -8,9 +8,9 @@ use dormouse_storage::wait::Cause;
 /// A cause as a row of a table.
 pub fn row(cause: Cause) -> &'static str {
     match cause {
-        Cause::ResumeWorker => "runtime resume, worker not begun",
+        Cause::ResumeWorker => "runtime resume, worker not started",
         Cause::Resume => "runtime resume",
-        Cause::UngateWorker => "UFS clock off, worker not begun",
+        Cause::UngateWorker => "UFS clock off, worker not started",
         Cause::Ungate => "UFS clock being switched on",
         Cause::Switch => "clock being changed",
         Cause::Entry => "no free request",
