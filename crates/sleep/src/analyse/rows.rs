@@ -356,6 +356,11 @@ pub fn gap_content(mode: Mode, after: Option<Phase>, before: Option<Phase>) -> &
         (Some(Resume), Some(Complete)) => "between resume and complete",
         (Some(Complete | Resume), Some(Console)) => "before the console",
         (Some(Complete | Console | Resume), Some(Thaw)) => "platform end, console",
+        // What a source leaves out.
+        (Some(Freeze | FreezeKernel), Some(CpuOff | SyscoreSuspend | Asleep))
+        | (Some(CpuOn | SyscoreResume | Asleep), Some(Thaw)) => "all devices, not shown",
+        (Some(Suspend), Some(CpuOff | SyscoreSuspend | Asleep)) => "late and noirq, not shown",
+        (Some(CpuOn | SyscoreResume | Asleep), Some(Resume)) => "noirq and early, not shown",
         (Some(Thaw), None) => "after thaw",
         (None, None) => "no phase in this log",
         _ => "between phases",
