@@ -212,14 +212,16 @@ impl Maker<'_> {
         });
         let text = |s| self.capture.names.get(s).to_string();
         let at = |t: Ns| (t - cycle.start).0;
+        // A sum that leaves out the devices, or rests on a missing end, is none.
+        let figure = |h: Option<Half>| h.filter(|h| h.known.is_figure()).map(|h| h.total.0);
         CycleData {
             source: text(cycle.source)[self.prefix..].to_string(),
             kernel: text(cycle.kernel),
             mode: cycle.mode.name(),
             outcome: cycle.outcome.name(),
             outcome_detail: outcome_detail(self.capture, cycle),
-            suspend_ns: view.rows.half(Direction::Suspend).map(|t| t.0),
-            resume_ns: view.rows.half(Direction::Resume).map(|t| t.0),
+            suspend_ns: figure(view.answer.suspend),
+            resume_ns: figure(view.answer.resume),
             asleep: hole(view, cycle).map(|(a, b)| (at(a), at(b))),
             length_ns: cycle.end.since(cycle.start).0,
             callbacks: cycle.callbacks.len(),

@@ -246,9 +246,15 @@ fn half(
     })
 }
 
+/// Whether the totals of a cycle are figures that may be compared with another's.
+pub fn is_comparable(cycle: &Cycle) -> bool {
+    let hidden = |d: Direction| hides_devices(cycle, d);
+    cycle.outcome == Outcome::Slept && !hidden(Direction::Suspend) && !hidden(Direction::Resume)
+}
+
 /// The machine slept, and the source shows no phase of devices on this way, nor
 /// the sleep that would bound them: kernel logs without `pm_debug_messages`.
-pub(super) fn hides_devices(cycle: &Cycle, direction: Direction) -> bool {
+fn hides_devices(cycle: &Cycle, direction: Direction) -> bool {
     let devices = |p: &PhaseSpan| p.phase.has_devices() && p.phase.direction() == direction;
     cycle.outcome == Outcome::Slept
         && !matches!(cycle.mode, Mode::PmTest(_))

@@ -1,10 +1,11 @@
 //! Many cycles: median, p95 and spread, and the cycles that stand out.
 
 use super::CycleView;
+use super::answer::is_comparable;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Mode, Outcome};
+use dormouse_model::cycle::Mode;
 use dormouse_model::names::Sym;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
@@ -154,10 +155,7 @@ pub fn groups<'a>(all: &[(&'a Capture, &'a [CycleView])]) -> Vec<Group<'a>> {
     let mut by: BTreeMap<(&str, Mode), Vec<CycleIndex>> = BTreeMap::new();
     for (k, (capture, _)) in all.iter().enumerate() {
         for (i, c) in capture.cycles.iter().enumerate() {
-            // What is shown of such a cycle is no total that could be compared.
-            let hidden = [Direction::Suspend, Direction::Resume];
-            let hidden = hidden.into_iter().any(|d| super::answer::hides_devices(c, d));
-            if c.outcome == Outcome::Slept && !hidden {
+            if is_comparable(c) {
                 let key = (capture.names.get(c.kernel), c.mode);
                 by.entry(key).or_default().push((k as u32, i as u32));
             }

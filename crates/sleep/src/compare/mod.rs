@@ -13,12 +13,13 @@ pub mod turns;
 pub mod why;
 
 use crate::analyse::CycleView;
+use crate::analyse::answer::is_comparable;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use contrast::{Contrast, cycles_needed};
 use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Cycle, Mode, Outcome};
+use dormouse_model::cycle::{Cycle, Mode};
 use dormouse_model::phase::Direction;
 use dormouse_stats::random::Random;
 use dormouse_stats::test::holm;
@@ -207,7 +208,7 @@ fn gather<'a>(subject: &Subject<'a>) -> (Side, Vec<Seen<'a>>) {
         boot += 1;
         for (cycle, view) in capture.cycles.iter().zip(views.iter()) {
             boot += usize::from(cycle.first_after_boot);
-            if cycle.outcome != Outcome::Slept {
+            if !is_comparable(cycle) {
                 side.incomplete += 1;
                 continue;
             }
