@@ -210,6 +210,14 @@ fn predict_is_as_its_page_says() {
         output(&["predict", LAPTOP, "--kernel", "7.3", "--async", "*"]),
         output(&["predict", AM335X]),
     ];
+    // Twenty callbacks of 0.1 ms, of which the lines cost 0.5 ms each.
+    let log = folder.path().join("printed.txt");
+    std::fs::write(&log, printed(20)).expect("written");
+    let printed = output(&["predict", log.to_str().expect("a path")]);
+    let quiet = printed["without_printing"]["suspend"]["before_ns"].as_i64().expect("a time");
+    let loud = printed["before"]["suspend_ns"].as_i64().expect("a time");
+    assert!(quiet > 2_000_000 && (loud - quiet - 10_000_000).abs() < 600_000, "{loud}, {quiet}");
+    values.push(printed);
     // A list, one for each trip of a hibernation.
     let trips = output(&["predict", "crates/cli/tests/fixtures/hibernate.dmesg"]);
     values.extend(trips.as_array().expect("a list").iter().cloned());

@@ -5,13 +5,10 @@ use crate::text::safe;
 use crate::wording::number::{ms, plural};
 use dormouse_board::Board;
 use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 use dormouse_sleep::evidence::{Check, Fidelity, Late, Missing, Verdict};
+use dormouse_sleep::simulate::predict::PRINTING;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-
-/// Printing is worth a row of its own from here on.
-const PRINTING: Ns = Ns(5_000_000);
 
 /// What is missing of a phase, in words; empty if nothing is.
 pub fn missing(m: Option<Missing>) -> String {

@@ -159,7 +159,21 @@ pub struct Prediction {
     pub fidelity: Fidelity,
     /// What other machines answer that explain the recording too.
     pub doubt: Doubt,
+    /// The same without the lines of the kernel log, where they cost something.
+    pub quiet: Option<Quiet>,
 }
+
+/// A machine that prints nothing: the halves before and after the change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quiet {
+    /// Down and up, as the machine is.
+    pub before: [Ns; 2],
+    /// And as changed.
+    pub after: [Ns; 2],
+}
+
+/// Lines that cost a phase less than this altogether are not worth a word.
+pub const PRINTING: Ns = Ns(5_000_000);
 
 impl Prediction {
     /// Time of `phase` after the change: what is right for all machines that
@@ -263,7 +277,35 @@ pub fn predict(q: &Question<'_>) -> Result<Prediction, String> {
     let notes = notes(q, &before, &after, &changed, [&was, &path]);
     let assumptions = assumptions(q);
     let (fidelity, doubt) = (q.fidelity.clone(), q.doubt.clone());
-    Ok(Prediction { before, after, changed, path, moved, notes, assumptions, fidelity, doubt })
+    let quiet = quiet(q);
+    let told = Prediction {
+        before,
+        after,
+        changed,
+        path,
+        moved,
+        notes,
+        assumptions,
+        fidelity,
+        doubt,
+        quiet,
+    };
+    Ok(told)
+}
+
+/// What `q` is answered of a machine that prints nothing; `None` if its lines cost
+/// nothing worth a word.
+fn quiet(q: &Question<'_>) -> Option<Quiet> {
+    let d = q.derived;
+    let costs = |cycle| (0..8).any(|index| d.printed(cycle, index) >= PRINTING);
+    (0..d.printing.len()).find(|cycle| costs(*cycle))?;
+    let board = d.without_printing().board;
+    let changed = apply(&board, q.changes).ok()?.board;
+    let halves = |board, by| {
+        let o = outlook(board, by, q.settings).ok()?;
+        Some([Direction::Suspend, Direction::Resume].map(|d| o.half(d)))
+    };
+    Some(Quiet { before: halves(&board, q.now)?, after: halves(&changed, q.then)? })
 }
 
 /// Runs `board` once.

@@ -55,6 +55,10 @@ pub fn json(p: &Prediction, derived: &Derived) -> Value {
             "resume_ns": p.claimed(Direction::Resume).map(|t| t.0),
         },
     });
+    if let Some(q) = p.quiet {
+        let half = |i: usize| json!({ "before_ns": q.before[i].0, "after_ns": q.after[i].0 });
+        all["without_printing"] = json!({ "suspend": half(0), "resume": half(1) });
+    }
     let trip = derived.board.trip;
     if trip.hibernates() {
         let steps = derived.image.iter().map(|s| {
@@ -76,6 +80,7 @@ fn doubt(p: &Prediction) -> Value {
             "shortest_ns": low.0,
             "longest_ns": high.0,
             "alike": p.doubt.agrees(phase),
+            "changed_ns": p.doubt.agrees(phase).then(|| p.changed_to(phase).0),
         }))
     });
     let phases: Vec<Value> = phases.collect();

@@ -242,6 +242,9 @@ pub fn text(p: &Prediction, derived: &Derived, q: &Question<'_>) -> String {
         let text = format!("Nine of ten resampled cycles, ms: {}.", ranges.join("; "));
         page.wrapped(Ink::Plain, 0, 2, &text);
     }
+    if let Some(text) = quiet(p, q.asked) {
+        page.wrapped(Ink::Plain, 0, 2, &text);
+    }
     out.push_str(&page.finish());
     out.push_str(&crate::fidelity::text(&p.fidelity, &derived.board));
     section(&mut out, "What the recording leaves open", &doubt(&p.doubt, &p.fidelity));
@@ -249,6 +252,24 @@ pub fn text(p: &Prediction, derived: &Derived, q: &Question<'_>) -> String {
     section(&mut out, "What changed", &note::sentences(&p.notes));
     section(&mut out, "Assumed", &assumed::sentences(&p.assumptions));
     out + "\n" + &next(&next_command(p, q))
+}
+
+/// What the halves take if no line is printed, where lines cost something.
+fn quiet(p: &Prediction, asked: bool) -> Option<String> {
+    let q = p.quiet?;
+    let half = |(i, d): (usize, Direction)| {
+        let (was, is) = (ms(q.before[i]), ms(q.after[i]));
+        match p.claimed(d).is_some() && asked {
+            true => format!("{} {was} -> {is}", d.name()),
+            false => format!("{} {was}", d.name()),
+        }
+    };
+    let halves = [Direction::Suspend, Direction::Resume].into_iter().enumerate();
+    let all: Vec<String> = halves.filter(|(i, _)| q.before[*i] > Ns::ZERO).map(half).collect();
+    Some(format!(
+        "Without the printed lines of the log, ms: {}. dormouse record prints none.",
+        all.join("; ")
+    ))
 }
 
 /// What the columns and the dashes of the table mean.
