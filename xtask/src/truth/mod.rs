@@ -85,7 +85,7 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let args = parse(args)?;
-    println!("costs: {}", args.costs.name);
+    println!("{ABOUT}\ncosts: {}", args.costs.name);
     let mut out = String::new();
     held_tables(&args, &mut out)?;
     print!("{out}");
@@ -94,6 +94,15 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
     print!("{out}");
     Ok(if met { ExitCode::SUCCESS } else { ExitCode::from(crate::MISSED) })
 }
+
+/// What is done here, before the tables.
+const ABOUT: &str = "\
+Machines that are known in full are recorded, and each recording is reduced to the
+kernel log that a user would have sent: no links, no flags, no silent devices. What
+is inferred of that log is held against the machine. Then the log of one cycle is
+asked what another pm_async, another kernel and a device less would bring, and the
+kernel's own answer stands beside.
+";
 
 /// The last cycle alone, and all cycles: what most people have, and more of it.
 fn views(capture: &Capture) -> Vec<(String, Vec<usize>)> {

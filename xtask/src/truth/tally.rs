@@ -203,7 +203,21 @@ fn causes(out: &mut String, kinds: &[Tally; 4], all: &Tally) {
          reproduced as it was. machines: those that explain the log answer differently;\n\
          inside: of these, what the kernel then did lies in the range that is given.\n",
     );
+    out.push_str(REASONS);
 }
+
+/// What no such log says, kind by kind.
+const REASONS: &str = "
+What these logs do not say:
+- pm_async 0 to 1: without workers, which devices are asynchronous.
+- another kernel: from 6.16 on leaves start first, and a class device without
+  callbacks, a wakeup source or a dormant link makes a device no leaf; the other way
+  round the order of asynchronous devices in the list counts, and 6.16 and later do
+  not show it.
+- a device removed: what needs it goes with it, and a link stands in no line.
+- noirq resume: timers of a CPU that has just come up are late until its first tick,
+  as chance has it. No recording foretells that.
+";
 
 fn verdict(out: &mut String, blind: &Tally, all: &Tally) {
     let percent = |part: u64, of: u64| part * 100 / of.max(1);
