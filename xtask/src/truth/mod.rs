@@ -32,7 +32,7 @@ struct Args {
     /// The first foretells the second.
     pairs: Vec<(String, String)>,
     costs: Profile,
-    /// Show each false inference.
+    /// Show each false inference, and what the whole recording answers wrongly.
     verbose: bool,
 }
 

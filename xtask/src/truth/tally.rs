@@ -123,6 +123,10 @@ pub fn foretold(args: &Args, out: &mut String) -> Result<bool> {
             let whole = asked.whole.iter().find(|w| w.told.phase == row.told.phase);
             kinds[kind(&asked.question)].add(row, whole);
             line(out, row);
+            let whole = whole.filter(|w| w.told.refused.is_none() && !w.right());
+            if let Some(w) = whole.filter(|_| args.verbose) {
+                let _ = writeln!(out, "{:<26}the whole recording says {}", "", w.told.foretold);
+            }
         }
     }
     let mut all = Tally::default();
