@@ -328,14 +328,19 @@ fn fill_facts(derived: &mut Derived, capture: &Capture, in_worker: &[bool], on_m
             }
         }
     }
-    board.cpus = capture.machine.cpus.filter(|&c| c > 0).unwrap_or(4);
+    // A log that switches CPUs off or on names all but the first.
+    let switched = capture.cycles.iter().flat_map(|c| &c.phases);
+    let switched = switched.filter(|p| matches!(p.phase, Phase::CpuOff | Phase::CpuOn));
+    let named = switched.map(|p| p.cpu).max().map(|last| last.saturating_add(1));
+    let known = capture.machine.cpus.filter(|&c| c > 0).or(named);
+    board.cpus = known.unwrap_or(4);
     // Asynchronous devices that ran on the main thread, and nothing in a worker:
     // the switch was off in these cycles, whatever another one shows.
     let off = !any_worker
         && on_main.iter().zip(&board.graph.devices).any(|(&m, d)| m && d.async_flag == Some(true));
     board.pm_async = !off && capture.machine.pm_async.unwrap_or(any_worker);
     let say = &mut derived.assumptions;
-    if capture.machine.cpus.is_none() {
+    if known.is_none() {
         say.push(Assumed::Cpus(board.cpus));
     }
     if capture.machine.pm_async.is_none() {

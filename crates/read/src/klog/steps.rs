@@ -372,6 +372,8 @@ fn machine(log: &mut Log<'_>, text: &[u8]) -> bool {
         }
     } else if text == b"suspend-to-idle" {
         log.c.idle_from = Some(now);
+        // `mem` means this where `mem_sleep` says so, and old kernels print `mem`.
+        log.t.set_mode(Mode::S2idle);
     } else if text == b"resume from suspend-to-idle" {
         if let Some(from) = log.c.idle_from.take() {
             log.plain(Phase::Asleep, from, now, 0);

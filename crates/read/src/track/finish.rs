@@ -4,13 +4,13 @@ use super::current::Current;
 use super::rules;
 use super::{END_ALONE, Tracker};
 use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Callback, Cycle, Mode, Outcome, PhaseSpan, PmTestLevel};
+use dormouse_model::cycle::{Callback, Cycle, Mode, Outcome, PhaseSpan, PmTestLevel, ThreadId};
 use dormouse_model::device::{Device, DeviceId};
 use dormouse_model::loss::{Losses, Severity};
 use dormouse_model::names::Sym;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// `pm_test` waits 5 seconds by default where it turns round; an abort turns
 /// round at once. Between the two lies this.
@@ -177,11 +177,24 @@ fn close_spans(cycle: &mut Cycle) {
 /// all its callbacks. Without a phase they last until the cycle ends.
 fn close_callbacks(cycle: &mut Cycle, losses: &mut Losses) {
     let mut unfinished = 0;
+    // A thread runs one callback after another: whatever it begins next, the one
+    // before has ended.
+    let mut next: HashMap<ThreadId, Vec<Ns>> = HashMap::new();
+    if cycle.callbacks.iter().any(|c| !c.complete) {
+        let known = |c: &&Callback| cycle.threads[usize::from(c.thread.0)].pid != 0;
+        for c in cycle.callbacks.iter().filter(known) {
+            next.entry(c.thread).or_default().push(c.start);
+        }
+        next.values_mut().for_each(|starts| starts.sort_unstable());
+    }
     for c in cycle.callbacks.iter_mut().filter(|c| !c.complete) {
         unfinished += 1;
         let at = cycle.phases.partition_point(|p| p.start <= c.start);
         let span = cycle.phases[..at].iter().rev().take(4).find(|p| p.phase == c.phase);
-        c.end = span.map_or(cycle.end, |p| p.end).max(c.start);
+        let starts = next.get(&c.thread).map_or(&[][..], Vec::as_slice);
+        let begun = starts.get(starts.partition_point(|&s| s <= c.start)).copied();
+        let end = span.map_or(cycle.end, |p| p.end);
+        c.end = begun.map_or(end, |b| b.min(end)).max(c.start);
     }
     losses.add(
         "callback_without_end",

@@ -236,7 +236,7 @@ fn how(t: &Tuned, bound: Cost) -> String {
         "{}, {}; the result is {} above the floor, which may be out of reach.",
         plural(t.free, "free flag"),
         plural(t.evaluated as usize, "simulation"),
-        share(t.after.total() - bound.total(), t.after.total())
+        share(t.after.total() - bound.total(), bound.total())
     )
 }
 

@@ -296,7 +296,7 @@ fn legend(p: &Prediction, derived: &Derived, asked: bool) -> String {
     } else if Phase::DEVICE.into_iter().any(|phase| !p.claims(phase)) {
         let text = "-: no change is claimed: it is within the model's error there, the model \
                     misses the phase, or the recording leaves it open. Totals take a phase within \
-                    the error as it is, and have no figure where one is open.";
+                    the error as it is, and have no figure where one over 1 % is open.";
         page.wrapped(Ink::Plain, 0, 2, text);
     }
     page.finish()

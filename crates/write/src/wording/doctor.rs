@@ -467,6 +467,10 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
         Fact::EndedUnknown { .. } => {
             "Switch on what names it: echo 1 > /sys/power/pm_debug_messages."
         }
+        // systemd's list of states is for suspend alone.
+        Fact::OtherMode { failed, .. } if failed == "hibernation" => {
+            "See who asked for the second sleep: the lines before it, and the journal of systemd and the desktop."
+        }
         Fact::OtherMode { .. } => {
             return vec![Advice {
                 text: "If it shall only sleep as deep: SuspendState=mem in sleep.conf of systemd."
