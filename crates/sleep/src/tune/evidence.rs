@@ -70,7 +70,7 @@ pub fn evidence(board: &Board) -> Vec<Option<Evidence>> {
                 Some(Evidence::AlreadyAsync)
             } else if board.devices[id.index()].no_callbacks() {
                 Some(Evidence::NothingRuns)
-            } else if linked.contains(&id) {
+            } else if board.graph.links_known && linked.contains(&id) {
                 Some(Evidence::DeclaredLinks)
             } else if kind(d).is_some_and(|k| kinds.contains(&k)) {
                 Some(Evidence::LikeOthers)

@@ -155,6 +155,10 @@ fn losses(board: &Board, p: &Plan) -> Vec<String> {
     if let Some(names) = list(&network) {
         out.push(format!("You lose: the network at {names}."));
     }
+    let subsystem = |d: DeviceId| board.names.get(board.graph.get(d).subsystem);
+    if let Some(names) = list(&|d| is_display(name(d), subsystem(d))) {
+        out.push(format!("You lose: the display at {names}."));
+    }
     let root_known = board.graph.ids().any(|d| essential(d).contains("root"));
     // A wire may lead to it; nobody starts over the air.
     let wired = |d: DeviceId| network(d) && driver(d) != "ieee80211";
@@ -181,6 +185,16 @@ fn is_network(name: &str, driver: &str) -> bool {
         !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit())
     };
     driver == "ieee80211" || name.ends_with(".ethernet") || counted("eth")
+}
+
+/// `card0` of drivers/gpu/drm/drm_sysfs.c (sound has such names too), `fb0` of
+/// drivers/video/fbdev/core/fbsysfs.c.
+fn is_display(name: &str, subsystem: &str) -> bool {
+    let numbered = |prefix: &str| {
+        let number = name.strip_prefix(prefix).unwrap_or_default();
+        !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
+    };
+    numbered("fb") || subsystem == "drm" && numbered("card")
 }
 
 /// The plan for a terminal, 80 columns.

@@ -160,8 +160,14 @@ fn snapshot(s: &Snapshot, difference: bool) -> String {
         v.as_ref().map_or(String::new(), |v| format!(", {key} {}", safe(v)))
     };
     let when = if difference { "between two dumps" } else { "since boot" };
+    let counted = sections.iter().any(|s| s.rows.iter().any(|r| r.sleeps.or(r.time).is_some()));
+    let (what, misses) = match counted {
+        true => (format!("Counters of {count}"), "; misses are the kernel's own count"),
+        false => (format!("States of {count}"), "; no counters"),
+    };
+    let when = if counted { format!(" {when}") } else { String::new() };
     out += &wrap(&format!(
-        "Counters of {count} CPU{} {when}{}{}; misses are the kernel's own count.",
+        "{what} CPU{}{when}{}{}{misses}.",
         if count == 1 { "" } else { "s" },
         said("driver", &s.driver),
         said("governor", &s.governor)

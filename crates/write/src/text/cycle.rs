@@ -324,9 +324,11 @@ fn folded(page: &mut Page, path: &[Segment], time: Ns) {
     if sum.hundredths_of_ms() == 0 {
         return;
     }
+    let between: Ns = path.iter().filter(|s| s.is_gap()).map(Segment::duration).sum();
     let what = match callbacks {
         0 => "gap".to_string(),
-        n => plural(n, "shorter callback"),
+        n if per_mille(between, time) < 10 => plural(n, "shorter callback"),
+        n => format!("{}, gaps of {between}", plural(n, "shorter callback")),
     };
     let text = format!("{}{}  {what}", right(&ms(sum), 10), right(&percent(sum, time), 9));
     page.line(&[(Ink::Faint, &text)]);

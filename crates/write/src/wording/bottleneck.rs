@@ -196,7 +196,8 @@ fn elsewhere(o: Other, t: Ns, total: Ns, mode: Mode) -> String {
         }
         Other::Phase(p) => format!("{t} ({part}) went into {}, which has no devices.", phase(p)),
         Other::Unexplained(p) => {
-            format!("{t} ({part}) in {} have no cause in this log.", phase(p))
+            // Of a half that is called like its phase the words must say which.
+            format!("{t} ({part}) in its {} phase have no cause in this log.", phase(p))
         }
     }
 }
