@@ -173,8 +173,9 @@ fn close_spans(cycle: &mut Cycle) {
     }
 }
 
-/// Callbacks without an end last until their phase ends: every phase waits for
-/// all its callbacks. Without a phase they last until the cycle ends.
+/// Callbacks without an end last until their thread begins the next one, at most
+/// until their phase ends: every phase waits for all its callbacks. Without a
+/// phase they last until the cycle ends.
 fn close_callbacks(cycle: &mut Cycle, losses: &mut Losses) {
     let mut unfinished = 0;
     // A thread runs one callback after another: whatever it begins next, the one
