@@ -134,12 +134,10 @@ impl Log<'_> {
                 error: l.error,
             });
         }
-        let mut shared = list.iter().map(|l| l.with_waits);
-        let mut rows: Vec<(Ranked, bool)> =
-            rows.into_iter().map(|r| (r, shared.next() == Some(true))).collect();
-        rows.sort_by_key(|r| std::cmp::Reverse(r.0.took));
+        let mut rows: Vec<(Ranked, &Loose)> = rows.into_iter().zip(list).collect();
+        rows.sort_by_key(|(r, _)| std::cmp::Reverse(r.took));
         let mut longest = HashSet::new();
-        rows.retain(|(r, shared)| !shared || longest.insert((r.device, r.direction)));
+        rows.retain(|(r, l)| !l.with_waits || longest.insert((r.device, r.direction)));
         let rows = rows.into_iter().map(|(r, _)| r).collect();
         let ranking = Ranking { at: first.at, rows, ..Ranking::default() };
         self.t.add_ranking(ranking);

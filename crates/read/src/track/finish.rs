@@ -201,7 +201,7 @@ fn close_callbacks(cycle: &mut Cycle, losses: &mut Losses) {
         "callback_without_end",
         unfinished,
         Severity::Warning,
-        "callbacks began and their end is missing; they are shown up to the end of their phase",
+        "callbacks began and their end is missing; they are shown up to the next one of their thread, or the end of their phase",
         None,
     );
     if !cycle.callbacks.is_sorted_by_key(|c| c.start) {
