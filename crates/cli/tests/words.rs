@@ -455,3 +455,59 @@ fn a_model_that_misses_sleeps_says_how_many() {
     assert!(text.contains("of idle time in a state; it has "), "{text}");
     assert!(text.contains(", recorded were "), "{text}");
 }
+
+/// A log that breaks off inside a line and goes on after the sleep.
+pub const HOLE: &str = "\
+[    1.000000] PM: suspend entry (deep)
+[    1.100000] drv a: PM: calling f_suspend+0x0/0x10 @ 7, parent: platform
+[    1.110000] drv a: PM: f_suspend+0x0/0x10 returned 0 after 10000 usecs
+[    1.120000] drv a: PM: calling f_suspend_noirq+0x0/0x10 @ 7, parent: platform
+[    1.130000] drv a: PM: f_suspend_noirq+0x0/0x10 returned 0 after 10000 usecs
+[    1.140000] drv b: PM: calling f_suspend_noirq+0x0/0x10 @ 7, paren[    1.340000] drv a: PM: calling f_resume+0x0/0x10 @ 7, parent: platform
+[    1.350000] drv a: PM: f_resume+0x0/0x10 returned 0 after 10000 usecs
+[    1.370000] Restarting tasks ... done.
+[    1.380000] PM: suspend exit
+";
+
+#[test]
+fn a_total_with_a_hole_in_it_is_a_lower_bound() {
+    let text = words(&["show", "-"], HOLE);
+    for said in [
+        "Suspend at least 130.0 ms",
+        "Resume at least 30.0 ms",
+        "Caution: The log has a hole at line 6: a line breaks off",
+        "time asleep not known",
+        "total suspend, at least",
+        "noirq suspend: the log has a hole here",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    assert!(!text.contains("mail client") && !text.contains("would take"), "{text}");
+}
+
+#[test]
+fn each_log_of_a_file_has_its_dates_and_a_median_of_its_own() {
+    let cycle = |stamp: &str, ms: u32| {
+        let lines = [
+            "PM: suspend entry (s2idle)".to_string(),
+            format!("PM: suspend of devices complete after {ms}.000 msecs"),
+            "PM: suspend-to-idle".into(),
+            "PM: resume from suspend-to-idle".into(),
+            "PM: resume of devices complete after 20.000 msecs".into(),
+            "PM: suspend exit".into(),
+        ];
+        lines.map(|l| format!("{stamp},992 DEBUG:\t{l}\n")).concat()
+    };
+    let second = cycle("2024-09-20 20:10:41", 100) + &cycle("2024-09-20 20:12:41", 110);
+    let first = cycle("2024-09-19 20:10:41", 200) + &cycle("2024-09-19 20:12:41", 300);
+    let text = words(&["show", "-"], &(second + &first));
+    for said in [
+        "Suspend, median 250.0 ms",
+        "Suspend, median 105.0 ms",
+        "Median of 2 cycles of log 1 (first cycle at 2024-09-19 20:10:41)",
+        "1 200.00 20.00 at 2024-09-19 20:10:41 2 300.00",
+        "2 logs stand in one file (the second from line 13); each has a median of its own.",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+}

@@ -2,7 +2,7 @@
 //! would take the part for the whole.
 
 use crate::cycle::Cycle;
-use crate::phase::Phase;
+use crate::phase::{Direction, Phase};
 
 /// What a source shows to have lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,9 @@ pub enum LostKind {
     Messages,
     /// Places where lines were left out (`grep`).
     Places,
+    /// Places where a line breaks off and goes on in the middle of a later one: what
+    /// lay between is lost.
+    Holes,
 }
 
 /// So many losses of one kind.
@@ -55,6 +58,8 @@ pub struct Completeness {
     /// Lines that are torn, messages dropped and places left out in it or at
     /// an unknown place of the cycle.
     pub lost: u64,
+    /// Holes of the log among those.
+    pub holes: u64,
 }
 
 impl Completeness {
@@ -80,6 +85,7 @@ impl Cycle {
             let list = self.lost.iter().filter(of_phase);
             list.filter(|l| (l.kind == LostKind::Starts) == starts).map(|l| l.count).sum()
         };
+        let holes = self.lost.iter().filter(of_phase).filter(|l| l.kind == LostKind::Holes);
         let open = self.callbacks.iter().filter(|c| {
             !c.complete && c.phase == p.phase && c.start >= p.start && c.start <= p.end
         });
@@ -89,7 +95,22 @@ impl Cycle {
             unfinished: open.count() as u64,
             unstarted: count(true),
             lost: count(false),
+            holes: holes.map(|l| l.count).sum(),
         }
+    }
+
+    /// Whether some of `direction` is lost where the source has a hole: which rows
+    /// are missing there, nobody knows.
+    pub fn has_hole(&self, direction: Direction) -> bool {
+        let holes = self.lost.iter().filter(|l| l.kind == LostKind::Holes);
+        { holes }.any(|hole| {
+            let Some(phase) = hole.phase else { return true };
+            // The hole ends where the next phase that is shown begins, or later.
+            let next =
+                self.phases.iter().filter(|p| p.phase > phase).find(|p| p.phase.has_devices());
+            let (from, to) = (phase.direction(), next.map(|p| p.phase.direction()));
+            from == direction || to == Some(direction)
+        })
     }
 
     /// Counts one more loss.

@@ -186,6 +186,19 @@ impl Mode {
     }
 }
 
+/// What the source tells of when a cycle began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Began {
+    /// [`Cycle::start`] is a time stamp of the source.
+    #[default]
+    Stamped,
+    /// The times are laid out from durations. Whoever kept the log wrote these words
+    /// before the line (`2024-09-20 20:39:41`).
+    Words(Sym),
+    /// The times are laid out from durations, and nothing says when it was.
+    Unsaid,
+}
+
 /// How the cycle ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
@@ -279,6 +292,11 @@ pub struct Cycle {
     /// Wall clock (Unix time) when the machine was told to sleep, where a real
     /// machine's recording says so.
     pub began: Option<Ns>,
+    /// How the source tells when it began.
+    pub when: Began,
+    /// Which log of its source, from 0: a mail may hold several, each with a clock
+    /// of its own.
+    pub log: u32,
     /// Begin and end of the bracket that goes to sleep: `machine_suspend`
     /// begin of the first and end of the last turn.
     pub asleep: Option<(Ns, Ns)>,

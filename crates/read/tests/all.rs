@@ -5,6 +5,7 @@ mod ahead;
 mod binary_damage;
 mod capture_file;
 mod cases;
+mod clocks;
 mod corpus;
 mod doctor;
 mod dtb;

@@ -47,13 +47,15 @@ pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
     tracker.set_kind(Kind::Log);
     tracker.set_split_by_blank();
     let release = crate::pmgraph::header(bytes, tracker);
+    let first = tracker.cycles();
     let mut log = Log::new(tracker);
     if let Some(release) = release {
         log.set_version(release);
     }
-    let mut joiner = Joiner { log, pending: None, cut: 0, first_cut: 0 };
+    let mut joiner = Joiner { log, pending: None, cut: [0; 2], first_cut: [0; 2] };
     records(bytes, &mut |item, at| joiner.item(item, at));
-    joiner.finish();
+    let order = joiner.finish();
+    tracker.sort_logs(first, &order);
 }
 
 /// What stands in a kernel log.
@@ -211,8 +213,10 @@ impl Recent {
 struct Joiner<'t> {
     log: Log<'t>,
     pending: Option<Pending>,
-    cut: u64,
-    first_cut: u64,
+    /// Lines whose rest is missing: wrapped ones, and those that go on in the middle
+    /// of a later one. The first line of each.
+    cut: [u64; 2],
+    first_cut: [u64; 2],
 }
 
 impl Joiner<'_> {
@@ -264,7 +268,9 @@ impl Joiner<'_> {
                     _ => {}
                 }
             }
-            self.count(&p);
+            // Bytes are missing here: the line goes on with a later record.
+            let hole = p.at == at && record.fresh;
+            self.count(&p, hole);
         }
         if !self.log.line(&record, at) && calls::parse(record.text) == Some(calls::Line::Cut) {
             self.pending = Some(Pending::new(&record, at));
@@ -272,28 +278,37 @@ impl Joiner<'_> {
     }
 
     /// A line whose rest never came.
-    fn count(&mut self, p: &Pending) {
+    fn count(&mut self, p: &Pending, hole: bool) {
         if p.certain {
-            self.cut += 1;
-            if self.first_cut == 0 {
-                self.first_cut = p.at;
+            let kind = usize::from(hole);
+            self.cut[kind] += 1;
+            if self.first_cut[kind] == 0 {
+                self.first_cut[kind] = p.at;
             }
-            self.log.lose(LostKind::Lines, 1);
+            self.log.lose(if hole { LostKind::Holes } else { LostKind::Lines }, 1);
         }
     }
 
-    fn finish(mut self) {
+    fn finish(mut self) -> Vec<u32> {
         if let Some(p) = self.pending.take() {
-            self.count(&p);
+            self.count(&p, false);
         }
-        self.log.t.losses().add(
+        let losses = self.log.t.losses();
+        losses.add(
             "cut_line",
-            self.cut,
+            self.cut[0],
             Severity::Warning,
             "callback lines are cut off or torn apart: save the log with dmesg > FILE and attach it",
-            Some(self.first_cut),
+            Some(self.first_cut[0]),
         );
-        self.log.finish();
+        losses.add(
+            "log_hole",
+            self.cut[1],
+            Severity::Warning,
+            "a line breaks off and goes on in the middle of a later one; what lay between is lost: record again",
+            Some(self.first_cut[1]),
+        );
+        self.log.finish()
     }
 }
 

@@ -20,6 +20,9 @@ pub struct Record<'a> {
     pub comm: &'a [u8],
     /// CPU, if the line says so.
     pub cpu: Option<u32>,
+    /// The time that whoever kept the log wrote, in his own words, where the line
+    /// has no `time`: a script's stamp, syslog's, `dmesg -T`'s.
+    pub said: &'a [u8],
     /// The message.
     pub text: &'a [u8],
     /// Some prefix was found, so this line is no continuation of another.
@@ -47,6 +50,9 @@ pub fn strip(line: &[u8]) -> Record<'_> {
         && at > 0
     {
         rest = brackets(&line[at..], &mut r);
+    }
+    if r.time.is_some() {
+        r.said = b"";
     }
     r.text = monotonic(rest.trim_ascii_start(), r.time);
     r
@@ -159,6 +165,7 @@ fn keeper<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
     if let Some(at) = memmem::find(head, b"kernel: ") {
         r.fresh = true;
         r.time = rfc3339(line).or_else(|| time_of_day(line)).or_else(|| unix(line));
+        r.said = syslog(line).or_else(|| date(line)).unwrap_or(b"");
         return line[at + b"kernel: ".len()..].trim_ascii_start();
     }
     if let Some(after) = decoded(line) {
@@ -180,9 +187,53 @@ fn keeper<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
         && let Some(tab) = memchr::memchr(b'\t', head)
     {
         r.fresh = true;
+        r.said = date(line).unwrap_or(b"");
         return line[tab + 1..].trim_ascii_start();
     }
     line
+}
+
+/// `2024-09-20 20:39:41` at the begin of `line`, also with `T` between.
+fn date(line: &[u8]) -> Option<&[u8]> {
+    let form = b"dddd-dd-dd dd:dd:dd";
+    let fits = |(f, b): (&u8, &u8)| match f {
+        b'd' => b.is_ascii_digit(),
+        b' ' => matches!(b, b' ' | b'T'),
+        f => f == b,
+    };
+    let text = line.get(..form.len())?;
+    form.iter().zip(text).all(fits).then_some(text)
+}
+
+/// `Sep  1 10:11:12` of syslog.
+fn syslog(line: &[u8]) -> Option<&[u8]> {
+    let text = line.get(..15)?;
+    (month(text).is_some() && text[9] == b':' && text[12] == b':').then_some(text)
+}
+
+/// From 1.
+fn month(text: &[u8]) -> Option<i64> {
+    const MONTHS: &[u8] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
+    let at = MONTHS.chunks(3).position(|m| text.starts_with(m))?;
+    i64::try_from(at + 1).ok()
+}
+
+/// What `said` of a record means, to tell which of two is the earlier: whether it
+/// names the year, and seconds of months of 31 days.
+pub fn order_of(said: &[u8]) -> Option<(bool, i64)> {
+    let field =
+        |from: usize, to: usize| said.get(from..to).map(<[u8]>::trim_ascii).and_then(decimal);
+    let clock = |at: usize| {
+        Some(field(at, at + 2)? * 3600 + field(at + 3, at + 5)? * 60 + field(at + 6, at + 8)?)
+    };
+    let day = |y: i64, m: i64, d: i64| ((y * 12 + m) * 31 + d) * 86_400;
+    if is_calendar(said) {
+        return Some((true, day(field(20, 24)?, month(&said[4..])?, field(8, 10)?) + clock(11)?));
+    }
+    if let Some(m) = month(said) {
+        return Some((false, day(0, m, field(4, 6)?) + clock(7)?));
+    }
+    Some((true, day(field(0, 4)?, field(5, 7)?, field(8, 10)?) + clock(11)?))
 }
 
 /// `kern  :info  : ` of `dmesg --decode`: facility and level, each filled up to
@@ -236,7 +287,9 @@ fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
             .and_then(|f| number(f.strip_prefix(b"cpu")?))
             .and_then(|n| u32::try_from(n).ok());
         r.comm = fields.next().unwrap_or(b"");
-    } else if !is_date(inside) && !is_calendar(inside) && !is_relative(inside) {
+    } else if is_calendar(inside) {
+        r.said = inside;
+    } else if !is_date(inside) && !is_relative(inside) {
         return None;
     }
     Some(rest)
@@ -340,6 +393,25 @@ mod tests {
     fn text(line: &str) -> (Option<i64>, Option<i32>, String) {
         let r = strip(line.as_bytes());
         (r.time.map(|t| t.0), r.pid, String::from_utf8_lossy(r.text).into_owned())
+    }
+
+    #[test]
+    fn who_kept_the_log_said_when() {
+        let said = |line: &'static str| strip(line.as_bytes()).said;
+        assert_eq!(said("2024-09-20 20:39:41,992 DEBUG:\tPM: x"), b"2024-09-20 20:39:41");
+        assert_eq!(said("Sep  1 10:11:12 box kernel: PM: x"), b"Sep  1 10:11:12");
+        assert_eq!(said("[Thu Jan  1 00:00:12 2026] PM: x"), b"Thu Jan  1 00:00:12 2026");
+        // The kernel's own stamp is the finer one.
+        assert_eq!(said("Sep  1 10:11:12 box kernel: [   12.345678] PM: x"), b"");
+        let ordered = [
+            "2024-09-19 23:59:59",
+            "2024-09-20 00:00:00",
+            "Fri Sep 20 00:00:01 2024",
+            "2024-10-01 00:00:00",
+        ];
+        assert!(ordered.map(|t| order_of(t.as_bytes())).is_sorted());
+        assert!(order_of(b"Sep  1 10:11:12") < order_of(b"Sep 12 09:11:12"));
+        assert_eq!(order_of(b"yesterday"), None);
     }
 
     #[test]

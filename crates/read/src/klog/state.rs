@@ -2,12 +2,12 @@
 
 use super::calls::{self, Form, Line};
 use super::phase;
-use super::prefix::Record;
+use super::prefix::{self, Record};
 use super::ranking::Loose;
 use crate::event::Stamp;
 use crate::track::{Call, CallRef, DeviceKey, Tracker};
 use dormouse_model::complete::LostKind;
-use dormouse_model::cycle::{Mode, PhaseSpan};
+use dormouse_model::cycle::{Began, Mode, PhaseSpan};
 use dormouse_model::loss::Severity;
 use dormouse_model::phase::{Direction, Phase, PmEvent};
 use dormouse_model::time::Ns;
@@ -38,6 +38,11 @@ pub struct Log<'t> {
     ever_timed: bool,
     /// The line before had a time.
     was_timed: bool,
+    /// The logs of the source so far: how each says when its first cycle began.
+    logs: Vec<When>,
+    /// How the cycle before this one said it, and the line of the first log but one.
+    when: Option<When>,
+    second_log: u64,
     /// Ends of callbacks whose begin did not come.
     pub(super) loose: Vec<Loose>,
     /// `calling` lines since those were looked at last.
@@ -46,10 +51,23 @@ pub struct Log<'t> {
     pub c: PerCycle,
 }
 
+/// How the first line of a cycle says when it was.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// By a time stamp.
+    Stamp,
+    /// In words: whether they name the year, and their order.
+    Words(bool, i64),
+    /// Not at all.
+    Nothing,
+}
+
 /// Reset with every cycle.
 #[derive(Default)]
 pub struct PerCycle {
     serial: u64,
+    /// Some line of this cycle had a time.
+    timed: bool,
     /// The device phase that callbacks are in.
     pub phase: Option<Phase>,
     /// "complete after" lines name the phases of this cycle.
@@ -91,6 +109,30 @@ pub struct PerCycle {
     pub listing: bool,
 }
 
+impl PerCycle {
+    /// All its times move by `by`: see [`Tracker::shift_open`].
+    fn shift(&mut self, by: Ns) {
+        let one = [&mut self.base, &mut self.covered, &mut self.last_call];
+        let maybe = [
+            &mut self.cpu_from,
+            &mut self.sleep_from,
+            &mut self.idle_from,
+            &mut self.woke,
+            &mut self.quiet.0,
+            &mut self.quiet.1,
+        ];
+        let pair = self.syscore.iter_mut().flat_map(|(a, b)| [a, b]);
+        let open = self.open.values_mut().flatten().map(|o| &mut o.2);
+        let times = one.into_iter().chain(maybe.into_iter().flatten());
+        for t in times.chain(pair).chain(open).chain(self.cursors.values_mut()) {
+            *t += by;
+        }
+        if self.at_most != Ns::MAX {
+            self.at_most += by;
+        }
+    }
+}
+
 impl<'t> Log<'t> {
     pub fn new(t: &'t mut Tracker) -> Log<'t> {
         Log {
@@ -102,6 +144,9 @@ impl<'t> Log<'t> {
             first_untimed: 0,
             ever_timed: false,
             was_timed: false,
+            logs: Vec::new(),
+            when: None,
+            second_log: 0,
             loose: Vec::new(),
             called: 0,
             c: PerCycle::default(),
@@ -121,7 +166,13 @@ impl<'t> Log<'t> {
     pub fn line(&mut self, r: &Record<'_>, at: u64) -> bool {
         self.timed = r.time.is_some();
         if let Some(time) = r.time {
-            if self.was_timed && time + PAUSE < self.now {
+            let open = self.t.open_serial() != 0 && self.c.serial == self.t.open_serial();
+            if open && !self.c.timed {
+                // Where its first lines stand on the clock nobody knew until now.
+                let by = time - self.now;
+                self.t.shift_open(by);
+                self.c.shift(by);
+            } else if self.was_timed && time + PAUSE < self.now {
                 self.jump_back(at);
             }
             self.now = time;
@@ -129,6 +180,73 @@ impl<'t> Log<'t> {
         // Prose between two excerpts has no time either.
         self.was_timed |= self.timed;
         self.ever_timed |= self.timed;
+        let before = self.t.open_serial();
+        let known = self.meaning(r, at);
+        self.sync();
+        self.c.timed |= self.timed;
+        if self.t.open_serial() != before && self.t.open_serial() != 0 {
+            self.began(r, at);
+        }
+        known
+    }
+
+    /// A cycle began with `r`: how does it say when, and is that another log?
+    fn began(&mut self, r: &Record<'_>, at: u64) {
+        let when = match (r.time, prefix::order_of(r.said)) {
+            (Some(_), _) => When::Stamp,
+            (None, Some((year, order))) => When::Words(year, order),
+            (None, None) => When::Nothing,
+        };
+        let another = match (self.when, when) {
+            (None, _) => true,
+            (Some(When::Words(y, a)), When::Words(z, b)) => {
+                // Without the year, December comes before January.
+                y != z || b < a && (y || a - b < 200 * 86_400)
+            }
+            (Some(a), b) => a != b && a != When::Nothing && b != When::Nothing,
+        };
+        if another {
+            self.another_log(when, at);
+        }
+        self.when = Some(when);
+        let words = self.t.names().add_bytes(r.said);
+        let log = self.logs.len() as u32 - 1;
+        if let Some(c) = self.t.current() {
+            c.cycle.log = log;
+            c.cycle.when = match when {
+                When::Stamp => Began::Stamped,
+                When::Words(..) => Began::Words(words),
+                When::Nothing => Began::Unsaid,
+            };
+        }
+    }
+
+    fn another_log(&mut self, when: When, at: u64) {
+        self.logs.push(when);
+        if self.logs.len() == 2 {
+            self.second_log = at;
+        }
+    }
+
+    /// The place of each log of the source, if they stood in order of time: those
+    /// that say it in words of a calendar change places among themselves.
+    fn order_of_logs(&self) -> Vec<u32> {
+        let told = |w: &When| match *w {
+            When::Words(true, order) => Some(order),
+            _ => None,
+        };
+        let places: Vec<usize> =
+            (0..self.logs.len()).filter(|&l| told(&self.logs[l]).is_some()).collect();
+        let mut sorted = places.clone();
+        sorted.sort_by_key(|&l| told(&self.logs[l]));
+        let mut rank: Vec<u32> = (0..self.logs.len() as u32).collect();
+        for (place, log) in places.into_iter().zip(sorted) {
+            rank[log] = place as u32;
+        }
+        rank
+    }
+
+    fn meaning(&mut self, r: &Record<'_>, at: u64) -> bool {
         if self.c.serial != self.t.open_serial() {
             self.c =
                 PerCycle { serial: self.t.open_serial(), base: self.now, ..PerCycle::default() };
@@ -164,6 +282,10 @@ impl<'t> Log<'t> {
         let disk = self.t.current().is_some_and(|c| c.cycle.mode == Mode::Disk && !c.over);
         if disk {
             return;
+        }
+        // What comes next is of another log, if it is of a cycle.
+        if !self.logs.is_empty() {
+            self.when = None;
         }
         if self.t.open_serial() != 0 {
             self.t.losses().add(
@@ -475,8 +597,8 @@ impl<'t> Log<'t> {
         });
     }
 
-    /// The log ends.
-    pub fn finish(mut self) {
+    /// The log ends. Gives the place of each log of the source in order of time.
+    pub fn finish(mut self) -> Vec<u32> {
         self.settle_loose();
         let (kind, advice) = if self.ever_timed {
             (
@@ -489,7 +611,15 @@ impl<'t> Log<'t> {
                 "no time stamps: times are laid out from the durations alone, so gaps and overlaps are guesses; boot with printk.time=1",
             )
         };
+        self.t.losses().add(
+            "several_logs",
+            (self.logs.len() as u64).saturating_sub(1),
+            Severity::Warning,
+            "logs with clocks of their own stand one after another: give each a file of its own",
+            Some(self.second_log),
+        );
         let at = Some(self.first_untimed);
         self.t.losses().add(kind, self.untimed, Severity::Warning, advice, at);
+        self.order_of_logs()
     }
 }

@@ -285,6 +285,21 @@ impl Tracker {
         self.done.len()
     }
 
+    /// Puts the cycles from `first` on, which are of one source, in order of their
+    /// logs: `rank[log]` is the place of each.
+    pub(crate) fn sort_logs(&mut self, first: usize, rank: &[u32]) {
+        self.close_cycle();
+        let (done, notes) = (self.done.split_off(first), self.notes.split_off(first));
+        let mut list: Vec<_> = done.into_iter().zip(notes).collect();
+        for (cycle, _) in &mut list {
+            cycle.log = rank.get(cycle.log as usize).copied().unwrap_or(cycle.log);
+        }
+        list.sort_by_key(|(cycle, _)| cycle.log);
+        let (done, notes): (Vec<_>, Vec<_>) = list.into_iter().unzip();
+        self.done.extend(done);
+        self.notes.extend(notes);
+    }
+
     /// Everything, when all sources were read.
     pub fn finish(mut self) -> Capture {
         self.end_source();

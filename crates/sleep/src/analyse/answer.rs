@@ -72,7 +72,7 @@ pub enum Other {
 pub enum Known {
     /// As the source shows it.
     Whole,
-    /// The source shows only part of the cycle.
+    /// The source shows only part of the cycle, or has a hole in it.
     AtLeast,
     /// The machine slept, and the source shows neither its devices nor when it
     /// slept: what is shown is the smaller part.
@@ -220,7 +220,7 @@ fn half(
     let longest = rests.max_by_key(|&c| cycle.callbacks[c as usize].duration());
     let known = match longest {
         Some(callback) => Known::Not { callback },
-        None if cycle.outcome == Outcome::Partial => Known::AtLeast,
+        None if cycle.outcome == Outcome::Partial || cycle.has_hole(direction) => Known::AtLeast,
         None if hides_devices(cycle, direction) => Known::WithoutDevices,
         None => Known::Whole,
     };
@@ -249,7 +249,8 @@ fn half(
 /// Whether the totals of a cycle are figures that may be compared with another's.
 pub fn is_comparable(cycle: &Cycle) -> bool {
     let hidden = |d: Direction| hides_devices(cycle, d);
-    cycle.outcome == Outcome::Slept && !hidden(Direction::Suspend) && !hidden(Direction::Resume)
+    let whole = |d: Direction| !hidden(d) && !cycle.has_hole(d);
+    cycle.outcome == Outcome::Slept && whole(Direction::Suspend) && whole(Direction::Resume)
 }
 
 /// The machine slept, and the source shows no phase of devices on this way, nor

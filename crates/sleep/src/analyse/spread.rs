@@ -126,13 +126,16 @@ pub struct Outlier<'a> {
     pub phase: Option<(Option<Phase>, Ns)>,
 }
 
-/// Cycles that may be compared: same kernel, same sleep state, all slept.
+/// Cycles that may be compared: same kernel, same sleep state, all slept, and not of
+/// two logs of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Group<'a> {
     /// Kernel release.
     pub kernel: &'a str,
     /// Sleep state.
     pub mode: Mode,
+    /// Which log of its source, where one source holds several.
+    pub log: u32,
     /// Cycles in order, without the first after boot.
     pub cycles: Vec<CycleIndex>,
     /// First cycles after boot: shown apart.
@@ -152,11 +155,11 @@ pub struct Group<'a> {
 
 /// Groups the cycles of all captures; groups with one cycle are left out.
 pub fn groups<'a>(all: &[(&'a Capture, &'a [CycleView])]) -> Vec<Group<'a>> {
-    let mut by: BTreeMap<(&str, Mode), Vec<CycleIndex>> = BTreeMap::new();
+    let mut by: BTreeMap<(&str, Mode, u32), Vec<CycleIndex>> = BTreeMap::new();
     for (k, (capture, _)) in all.iter().enumerate() {
         for (i, c) in capture.cycles.iter().enumerate() {
             if is_comparable(c) {
-                let key = (capture.names.get(c.kernel), c.mode);
+                let key = (capture.names.get(c.kernel), c.mode, c.log);
                 by.entry(key).or_default().push((k as u32, i as u32));
             }
         }
@@ -166,7 +169,7 @@ pub fn groups<'a>(all: &[(&'a Capture, &'a [CycleView])]) -> Vec<Group<'a>> {
         return Vec::new();
     }
     let keys: Vec<Vec<DeviceKey<'a>>> = all.iter().map(|(c, _)| device_keys(c)).collect();
-    by.into_iter().map(|((kernel, mode), list)| group(all, &keys, kernel, mode, list)).collect()
+    by.into_iter().map(|(key, list)| group(all, &keys, key, list)).collect()
 }
 
 /// Every device of a capture as it is recognised in others.
@@ -204,8 +207,7 @@ struct Series {
 fn group<'a>(
     all: &[(&'a Capture, &'a [CycleView])],
     keys: &[Vec<DeviceKey<'a>>],
-    kernel: &'a str,
-    mode: Mode,
+    (kernel, mode, log): (&'a str, Mode, u32),
     list: Vec<CycleIndex>,
 ) -> Group<'a> {
     let cycle = |&(k, i): &CycleIndex| &all[k as usize].0.cycles[i as usize];
@@ -333,7 +335,7 @@ fn group<'a>(
         .filter(|&p| p != Phase::Asleep)
         .filter_map(|phase| Some(PhaseSpread { phase, time: phase_spreads[phase as usize]? }))
         .collect();
-    Group { kernel, mode, cycles, first, suspend, resume, phases, devices, outliers }
+    Group { kernel, mode, log, cycles, first, suspend, resume, phases, devices, outliers }
 }
 
 fn phase_times(cycle: &dormouse_model::cycle::Cycle, view: &CycleView) -> [Ns; Phase::ALL.len()] {

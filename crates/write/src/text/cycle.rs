@@ -8,7 +8,7 @@ use crate::wording::{self, bottleneck, device, losses, name, next, percent, plur
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
 use dormouse_model::complete::Edge;
-use dormouse_model::cycle::{Cycle, PhaseSpan};
+use dormouse_model::cycle::{Began, Cycle, PhaseSpan};
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::answer::{Half, Known};
@@ -30,7 +30,12 @@ pub fn show(
 ) {
     let (capture, cycle, view) = (&e.capture, &e.capture.cycles[i], &e.views[i]);
     answer(page, capture, cycle, view);
-    let cycle_of = if of > 1 { format!("Cycle {number} of {of}, ") } else { String::new() };
+    let at = match cycle.when {
+        // Its place on the clock of the log helps nobody; a date does.
+        Began::Stamped | Began::Unsaid => String::new(),
+        Began::Words(_) => format!("{}, ", trust::began(capture, cycle)),
+    };
+    let cycle_of = if of > 1 { format!("Cycle {number} of {of}, {at}") } else { String::new() };
     let host = match capture.names.get(capture.machine.host) {
         // What the kernel calls a machine without a name.
         "" | "(none)" => String::new(),
@@ -140,7 +145,9 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView) {
             _ => "",
         };
         if missing.is_empty() {
-            line(page, &Line::of(&format!("total {name}"), total, None), Some(total), Ink::Strong);
+            let least = half.is_some_and(|h| h.known == Known::AtLeast);
+            let label = format!("total {name}{}", if least { ", at least" } else { "" });
+            line(page, &Line::of(&label, total, None), Some(total), Ink::Strong);
         } else {
             let text = format!("total {name} not known: {missing}");
             page.line(&[(Ink::Strong, &text)]);
@@ -167,7 +174,11 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView) {
         };
         let text = match time {
             Some(t) => format!("{}{}    not counted", left(&label, 38), right(&ms(t), 9)),
-            None => format!("{}    not known: this clock stops during sleep", left(&label, 14)),
+            None => {
+                let hole = trust::hole_in_sleep(cycle);
+                let why = if hole { "the log has a hole" } else { "this clock stops during sleep" };
+                format!("{}    not known: {why}", left(&label, 14))
+            }
         };
         page.line(&[(Ink::Faint, &text)]);
     }
@@ -395,9 +406,13 @@ fn parts(page: &mut Page, cycle: &Cycle) {
                 why.push(format!("{} {what}", plural(n as usize, "callback")));
             }
         }
-        if c.lost > 0 {
-            let s = if c.lost == 1 { "" } else { "s" };
-            why.push(format!("{} line{s} or message{s} lost", c.lost));
+        if c.holes > 0 {
+            why.push("the log has a hole here".into());
+        }
+        if c.lost > c.holes {
+            let n = c.lost - c.holes;
+            let s = if n == 1 { "" } else { "s" };
+            why.push(format!("{n} line{s} or message{s} lost"));
         }
         if !why.is_empty() {
             list.push(format!("{}: {}", wording::phase(p.phase), why.join(", ")));

@@ -104,16 +104,29 @@ fn answer(page: &mut Page, all: &[Explained], g: &Group<'_>, mut caution: Option
         n => format!(" ({n} left out: first after boot)"),
     };
     let text = format!(
-        "{}{first}, kernel {}, {}.",
+        "{}{first}{}, kernel {}, {}.",
         match g.cycles.len() {
             1 => "One cycle".into(),
             n => format!("Median of {}", plural(n, "cycle")),
         },
+        of_log(all, g).map_or(String::new(), |l| format!(" of {l}")),
         safe(kernel.trim_start_matches("kernel ")),
         trust::state(g.mode)
     );
     page.wrapped(Ink::Plain, 0, 2, &text);
     jumps(page, all, g);
+}
+
+/// `log 2, which begins at 2024-09-20 20:39:41`, where a source holds several.
+fn of_log(all: &[Explained], g: &Group<'_>) -> Option<String> {
+    let cycles = || all.iter().flat_map(|e| e.capture.cycles.iter().map(move |c| (e, c)));
+    if cycles().all(|(_, c)| c.log == 0) {
+        return None;
+    }
+    let (e, first) = cycles().find(|(_, c)| c.log == g.log)?;
+    let when = trust::began(&e.capture, first);
+    let when = if when.is_empty() { when } else { format!(" (first cycle {when})") };
+    Some(format!("log {}{when}", g.log + 1))
 }
 
 /// Whether order and gaps are guessed in any of them.
@@ -157,7 +170,8 @@ fn group(page: &mut Page, all: &[Explained], g: &Group<'_>, selection: &Selectio
     if several {
         let kernel = if g.kernel.is_empty() { "kernel unknown" } else { g.kernel };
         let of = plural(g.cycles.len(), "cycle");
-        page.heading(&format!("{}, {}: {of}", safe(kernel), trust::state(g.mode)));
+        let log = of_log(all, g).map_or(String::new(), |_| format!("Log {}, ", g.log + 1));
+        page.heading(&format!("{log}{}, {}: {of}", safe(kernel), trust::state(g.mode)));
     } else {
         page.blank();
     }
@@ -262,10 +276,15 @@ fn list(
     let shared = cycles.iter().all(|c| file(&source(c)) == file(&source(&cycles[0])));
     for &(n, e, i) in &shown {
         let (c, v) = (&e.capture.cycles[*i], &e.views[*i]);
+        let least = |d| {
+            let mut halves = v.answer.halves();
+            halves.any(|h| h.direction == d && h.known == Known::AtLeast)
+        };
         let t = |d| {
             let mut halves = v.answer.halves();
             let text = match v.rows.half(d).filter(|&t| t > Ns::ZERO) {
                 _ if halves.any(|h| h.direction == d && !h.known.is_figure()) => "not known".into(),
+                Some(t) if least(d) => format!(">{}", ms(t)),
                 Some(t) => ms(t),
                 None => "-".into(),
             };
@@ -274,17 +293,16 @@ fn list(
         let front = format!("{n:>5}{}{}  ", t(Direction::Suspend), t(Direction::Resume));
         let near = [i.checked_sub(1), Some(i + 1)].into_iter().flatten();
         let several = near.filter_map(|k| e.capture.cycles.get(k)).any(|o| o.source == c.source);
-        let at = if several {
-            format!("at {}.{:03} s", c.start.0 / 1_000_000_000, c.start.0 / 1_000_000 % 1_000)
-        } else {
-            String::new()
-        };
+        let at = if several { trust::began(&e.capture, c) } else { String::new() };
         let mut facts: Vec<String> = Vec::new();
         if !at.is_empty() {
             facts.push(at);
         }
         if c.first_after_boot {
             facts.push("first after boot".into());
+        }
+        if c.has_hole(Direction::Suspend) || c.has_hole(Direction::Resume) {
+            facts.push("the log has a hole".into());
         }
         if c.outcome != Outcome::Slept {
             facts.push(trust::outcome(&e.capture, c));
@@ -320,7 +338,8 @@ pub fn next_command(all: &[Explained], cycles: &[(usize, &Explained, usize)]) ->
     next::next(&match best {
         Some(d) if !guessed(all) => format!("predict {file} --without {}", next::word(d.key.name)),
         _ => {
-            let n = told(cycles).filter(|_| groups.is_empty()).map_or(1, |c| c.0);
+            let of_group = |g: &Group<'_>| g.cycles.first().map(|&c| number(all, c));
+            let n = largest.and_then(of_group).or(told(cycles).map(|c| c.0)).unwrap_or(1);
             format!("show {file} --cycle {n}")
         }
     })

@@ -114,6 +114,10 @@ pub fn half(
             };
             let left = h.total - b.gain;
             rest.push(match left.hundredths_of_ms() {
+                // What is left of a part is no figure of the whole.
+                _ if h.known == Known::AtLeast => {
+                    format!("Without it, {low} would be {} shorter{next}.", b.gain)
+                }
                 0 => format!("Nothing else of {low} is in the log."),
                 _ => format!(
                     "Without it, {low} would take {left} ({}){next}.",

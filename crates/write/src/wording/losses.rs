@@ -14,6 +14,7 @@ pub fn touches_the_answer(l: &Loss) -> bool {
             "no_timestamps"
                 | "times_missing"
                 | "lines_left_out"
+                | "log_hole"
                 | "dropped_messages"
                 | "lost_events"
                 | "recorder_lost_events"
@@ -79,6 +80,16 @@ pub fn warning(l: &Loss, captures: &[&Capture]) -> String {
             } else {
                 format!("{} log messages were", grouped(n as u64))
             }
+        ),
+        "log_hole" => format!(
+            "The log has a hole{}: a line breaks off and goes on in the middle of a later one. \
+             Totals there are at least so much. Record again.",
+            l.first_at.map_or(String::new(), |at| format!(" at line {at}")),
+        ),
+        "several_logs" => format!(
+            "{} logs stand in one file{}; each has a median of its own. Give one log a file.",
+            grouped(l.count + 1),
+            l.first_at.map_or(String::new(), |at| format!(" (the second from line {at})")),
         ),
         "cut_line" => format!(
             "{} broken{at}, perhaps by a mail client. Use the unwrapped log: dmesg > FILE",

@@ -6,8 +6,9 @@ use super::losses::{touches_the_answer, warning};
 use super::number::plural;
 use crate::text::safe;
 use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Cycle, Mode, Outcome};
+use dormouse_model::cycle::{Began, Cycle, Mode, Outcome, PhaseSpan};
 use dormouse_model::loss::{Loss, Losses};
+use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::CycleView;
 
@@ -20,9 +21,33 @@ pub fn asleep(cycle: &Cycle, view: &CycleView) -> Option<Ns> {
     if matches!(cycle.mode, Mode::PmTest(_) | Mode::Simulated) {
         return None;
     }
+    if hole_in_sleep(cycle) {
+        return None;
+    }
     let bracket = cycle.asleep.map(|(down, up)| up.since(down));
     let known = cycle.asleep_elsewhere.or(bracket.filter(|_| view.rows.not_counted > Ns::ZERO))?;
     (known >= SHORTEST_SLEEP || cycle.mode == Mode::S2idle).then_some(known)
+}
+
+/// Whether the log has a hole that holds the end of one way and the begin of the
+/// other: what is taken for sleep is the hole.
+pub fn hole_in_sleep(cycle: &Cycle) -> bool {
+    let guessed = |p: &PhaseSpan| p.phase == Phase::Asleep && !p.complete;
+    cycle.has_hole(Direction::Suspend)
+        && cycle.has_hole(Direction::Resume)
+        && cycle.phases.iter().any(guessed)
+}
+
+/// When it began, as the source tells it; nothing where it does not.
+pub fn began(capture: &Capture, cycle: &Cycle) -> String {
+    match cycle.when {
+        Began::Stamped => {
+            let ms = cycle.start.0 / 1_000_000;
+            format!("at {}.{:03} s", ms / 1_000, ms % 1_000)
+        }
+        Began::Words(text) => format!("at {}", safe(capture.names.get(text))),
+        Began::Unsaid => String::new(),
+    }
 }
 
 /// `15.0 ms asleep (not counted)`, or why that is not known.

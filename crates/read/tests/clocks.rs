@@ -1,0 +1,119 @@
+//! What a kernel log says of when something was, and where it does not.
+
+use dormouse_model::capture::Capture;
+use dormouse_model::complete::LostKind;
+use dormouse_model::cycle::Began;
+use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::time::Ns;
+use dormouse_read::{Options, read_bytes};
+
+fn capture(log: &str) -> Capture {
+    let reading = read_bytes("test", log.as_bytes(), &Options::default()).expect("a log");
+    reading.captures.into_iter().next().expect("a capture")
+}
+
+/// One cycle of totals, each line with the dress of `stamp`.
+fn cycle(stamp: &str, ms: u32) -> String {
+    let lines = [
+        "PM: suspend entry (s2idle)".to_string(),
+        "Freezing user space processes".into(),
+        "Freezing user space processes completed (elapsed 0.002 seconds)".into(),
+        format!("PM: suspend of devices complete after {ms}.000 msecs"),
+        "PM: suspend-to-idle".into(),
+        "PM: resume from suspend-to-idle".into(),
+        "PM: resume of devices complete after 20.000 msecs".into(),
+        "Restarting tasks ... done.".into(),
+        "PM: suspend exit".into(),
+    ];
+    lines.map(|l| format!("{stamp}{l}\n")).concat()
+}
+
+/// When each cycle began, in the words of whoever kept the log, and its log.
+fn told(c: &Capture) -> Vec<(&str, u32)> {
+    let words = |w| match w {
+        Began::Stamped => "stamped",
+        Began::Unsaid => "unsaid",
+        Began::Words(s) => c.names.get(s),
+    };
+    c.cycles.iter().map(|c| (words(c.when), c.log)).collect()
+}
+
+#[test]
+fn logs_of_one_mail_keep_their_dates_and_stand_in_their_order() {
+    let day = |d: u32, min: u32| format!("2024-09-{d} 20:{min}:41,992 DEBUG:\t");
+    let stamped = "[   37.585842] PM: suspend entry (s2idle)\n[   40.585842] PM: suspend exit\n";
+    let log = [
+        stamped,
+        "\nThis is without the patch:\n",
+        &cycle(&day(20, 10), 100),
+        &cycle(&day(20, 12), 110),
+        "\nAnd this is with it:\n",
+        &cycle(&day(19, 50), 200),
+    ];
+    let c = capture(&log.concat());
+    let want = [
+        ("stamped", 0),
+        ("2024-09-19 20:50:41", 1),
+        ("2024-09-20 20:10:41", 2),
+        ("2024-09-20 20:12:41", 2),
+    ];
+    assert_eq!(told(&c), want);
+    assert_eq!(c.losses.count("several_logs"), 2);
+    let suspend: Vec<Ns> =
+        c.cycles.iter().filter_map(|c| c.phase(Phase::Suspend)).map(|p| p.duration()).collect();
+    assert_eq!(suspend, [200, 100, 110].map(Ns::from_ms));
+    // One log of cycles that follow each other is one, also over New Year.
+    let year = ["Dec 31 23:59:58 box kernel: ", "Jan  1 00:00:12 box kernel: "];
+    let c = capture(&year.map(|s| cycle(s, 50)).concat());
+    assert_eq!(told(&c), [("Dec 31 23:59:58", 0), ("Jan  1 00:00:12", 0)]);
+    assert_eq!(c.losses.count("several_logs"), 0);
+    assert_eq!(told(&capture(&cycle("", 50).repeat(2))), [("unsaid", 0); 2]);
+}
+
+#[test]
+fn a_line_without_a_stamp_is_no_time_zero() {
+    let log = "PM: suspend entry (deep)
+[ 9838.531101] PM: Syncing filesystems ... done.
+[ 9841.782280] Freezing user space processes ...
+[ 9861.789184] Freezing of tasks failed after 20.006 seconds (2 tasks refusing to freeze, wq_busy=0):
+[ 9861.791238] syncthing       D    0  1301   1273 0x00000004
+";
+    let c = capture(log);
+    assert_eq!(c.cycles.len(), 1);
+    let took = c.cycles[0].suspend_time().expect("a way down");
+    assert_eq!(took, Ns(9_861_789_184_000 - 9_838_531_101_000));
+    // What the first lines say of durations stays.
+    let log = "PM: suspend entry (deep)
+PM: Filesystems sync: 0.033 seconds
+[   50.000000] Freezing user space processes
+[   50.002000] Freezing user space processes completed (elapsed 0.001 seconds)
+";
+    let c = capture(log);
+    assert_eq!(c.cycles[0].start, Ns::from_ms(50_000 - 33));
+    let sync = c.cycles[0].phase(Phase::Sync).expect("a sync");
+    assert_eq!((sync.start, sync.end), (Ns::from_ms(49_967), Ns::from_ms(50_000)));
+}
+
+#[test]
+fn a_line_that_goes_on_in_a_later_one_is_a_hole() {
+    let log = "[    1.000000] PM: suspend entry (deep)
+[    1.100000] drv a: PM: calling f_suspend+0x0/0x10 @ 7, parent: platform
+[    1.110000] drv a: PM: f_suspend+0x0/0x10 returned 0 after 10000 usecs
+[    1.120000] drv a: PM: calling f_suspend_noirq+0x0/0x10 @ 7, parent: platform
+[    1.130000] drv a: PM: f_suspend_noirq+0x0/0x10 returned 0 after 10000 usecs
+[    1.140000] drv b: PM: calling f_suspend_noirq+0x0/0x10 @ 7, paren\\FA\\00[    1.340000] drv a: PM: calling f_resume+0x0/0x10 @ 7, parent: platform
+[    1.350000] drv a: PM: f_resume+0x0/0x10 returned 0 after 10000 usecs
+[    1.360000] OOM killer enabled.
+[    1.370000] Restarting tasks ... done.
+[    1.380000] PM: suspend exit
+";
+    let c = capture(log);
+    assert_eq!((c.losses.count("log_hole"), c.losses.count("cut_line")), (1, 0));
+    let cycle = &c.cycles[0];
+    assert!(cycle.lost.iter().any(|l| l.kind == LostKind::Holes && l.phase == Some(Phase::Noirq)));
+    assert!(cycle.has_hole(Direction::Suspend) && cycle.has_hole(Direction::Resume));
+    // A line that a mail client broke is none: its rest stands on the next line.
+    let log = log.replace("paren\\FA\\00[", "parent\n[");
+    let c = capture(&log);
+    assert_eq!((c.losses.count("log_hole"), c.losses.count("cut_line")), (0, 1));
+}
