@@ -2,6 +2,8 @@
 
 mod predict;
 mod show;
+mod sleeper;
 
-pub use predict::{Asked, Predicted, predict};
+pub use predict::{Predicted, predict};
 pub use show::{Shown, show};
+pub use sleeper::{Asked, Sleeper};

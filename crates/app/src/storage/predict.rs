@@ -1,34 +1,11 @@
 //! What another delay before the storage falls asleep would have given.
 
-use super::show;
-use crate::failure::{NotReproduced, Nothing};
+use super::sleeper::{Asked, Sleeper, latency};
 use anyhow::Result;
 use dormouse_storage::request::Disk;
-use dormouse_storage::simulate::again::{Again, Arrival, again};
-use dormouse_storage::summary::{DiskSummary, Latency};
-use dormouse_storage::wait::Cause;
+use dormouse_storage::simulate::again::{Again, again};
+use dormouse_storage::summary::Latency;
 use std::path::PathBuf;
-
-/// Mean latencies that agree so well are reproduced: parts of a hundred, and ns.
-const REPRODUCED: (i64, i64) = (3, 20_000);
-
-/// Which sleep is asked about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
-    /// The clocks of UFS (`clkgate_delay_ms`).
-    Gate,
-    /// Runtime suspend (`autosuspend_delay_ms`).
-    Autosuspend,
-}
-
-impl Asked {
-    fn causes(self) -> [Cause; 2] {
-        match self {
-            Asked::Gate => [Cause::UngateWorker, Cause::Ungate],
-            Asked::Autosuspend => [Cause::ResumeWorker, Cause::Resume],
-        }
-    }
-}
 
 /// An answer.
 #[derive(Clone, Debug)]
@@ -63,132 +40,27 @@ pub struct Predicted {
 /// Predicts. Without `disk` the one that waited most.
 ///
 /// # Errors
-/// [`Nothing`] if there is no storage in the inputs, or the sleep in question does
-/// not show in them; [`NotReproduced`] if the recording is not what
-/// its own delay would give.
+/// As [`Sleeper::open`].
 pub fn predict(
     inputs: &[PathBuf],
     asked: Asked,
     delay: Option<i64>,
     disk: Option<Disk>,
 ) -> Result<Predicted> {
-    let shown = show(inputs)?;
-    let waited = |d: &DiskSummary| -> i64 {
-        d.requests.iter().flat_map(|t| asked.causes().map(|c| t.slices.get(c).unwrap_or(0))).sum()
-    };
-    let all = shown.reading.traces.iter().zip(&shown.disks);
-    let all = all.flat_map(|(t, disks)| disks.iter().map(move |d| (t, d)));
-    let found = all
-        .filter(|(_, d)| disk.is_none_or(|x| x == d.disk) && !d.requests.is_empty())
-        .max_by_key(|(_, d)| waited(d));
-    let Some((trace, d)) = found else {
-        return Err(Nothing("no request of that disk is complete in the input".into()).into());
-    };
-    let mut arrivals: Vec<Arrival> = d
-        .requests
-        .iter()
-        .filter_map(|t| {
-            let waited = asked.causes().iter().filter_map(|c| t.slices.get(*c)).sum();
-            Arrival::of(&t.request, &t.slices, waited)
-        })
-        .collect();
-    arrivals.sort_by_key(|a| (a.begin, a.own));
-    let mut waits: Vec<i64> = arrivals.iter().map(|a| a.waited).filter(|w| *w > 0).collect();
-    if waits.is_empty() {
-        return Err(Nothing(
-            "no request waited for that sleep in this recording, so what waking costs is not known; \
-             make one in which it did: dormouse record --with storage --for 60s"
-                .into(),
-        )
-        .into());
-    }
-    waits.sort_unstable();
-    let wake = waits[waits.len() / 2];
-    let present = bounds(&arrivals)?;
-    if present.1 == i64::MAX {
-        return Err(Nothing(
-            "only the first request of this recording waited, so the delay in force is not known: \
-             record longer"
-                .into(),
-        )
-        .into());
-    }
-    let gates = if asked == Asked::Gate { &trace.gates[..] } else { &[] };
-    let taken = passed(&arrivals, gates)
-        .filter(|d| *d > present.0 && *d < present.1)
-        .unwrap_or(present.1 - 1);
-    let was = again(&arrivals, Some(taken), wake);
-    let recorded = d.all;
-    let latency = |a: &Again| Latency::of(&mut a.latencies.clone());
-    let model = latency(&was);
-    let off = (model.mean - recorded.mean).abs();
-    if off * 100 > recorded.mean * REPRODUCED.0 && off > REPRODUCED.1 {
-        return Err(NotReproduced(format!(
-            "the recording has {} us on average and the model {}: the storage did not wake in one \
-             way here, so no change is predicted",
-            recorded.mean / 1_000,
-            model.mean / 1_000
-        ))
-        .into());
-    }
-    let then = again(&arrivals, delay, wake);
-    let begin = arrivals.first().map_or(0, |a| a.begin);
-    let end = arrivals.iter().map(|a| a.begin + a.own + a.waited).max().unwrap_or(begin);
+    let s = Sleeper::open(inputs, asked, disk)?;
+    let then = again(&s.arrivals, delay, s.wake);
     Ok(Predicted {
-        source: trace.name.clone(),
-        disk: d.disk,
-        asked,
         delay,
-        present,
-        taken,
-        wake,
-        wakes: waits.len() as u64,
-        recorded,
-        model: (model, was),
         changed: (latency(&then), then),
-        span: end - begin,
+        source: s.source,
+        disk: s.disk,
+        asked,
+        present: s.present,
+        taken: s.taken,
+        wake: s.wake,
+        wakes: s.wakes,
+        recorded: s.recorded,
+        model: s.model,
+        span: s.span,
     })
-}
-
-/// The delay in force: every rest before which the storage stayed awake is shorter,
-/// every rest after which a request waited is longer.
-fn bounds(arrivals: &[Arrival]) -> Result<(i64, i64)> {
-    let (mut least, mut most) = (0, i64::MAX);
-    let mut busy: Option<i64> = None;
-    for a in arrivals {
-        if let Some(end) = busy {
-            let rest = a.begin - end;
-            if a.waited > 0 && rest > 0 {
-                most = most.min(rest);
-            } else if a.waited == 0 {
-                least = least.max(rest);
-            }
-        }
-        let end = a.begin + a.own + a.waited;
-        busy = Some(busy.map_or(end, |b| b.max(end)));
-    }
-    if least >= most {
-        return Err(NotReproduced(format!(
-            "the storage slept after {} us without requests and was awake after {} us, so no one \
-             delay explains this recording",
-            most / 1_000,
-            least / 1_000
-        ))
-        .into());
-    }
-    Ok((least, most))
-}
-
-/// The middle of the rests after which the storage was gated, ns. They differ: UFS
-/// may have a delay for each clock.
-fn passed(arrivals: &[Arrival], gates: &[i64]) -> Option<i64> {
-    let mut ends: Vec<i64> = arrivals.iter().map(|a| a.begin + a.own + a.waited).collect();
-    ends.sort_unstable();
-    let rest = |gate: &i64| {
-        let before = ends.partition_point(|e| e <= gate);
-        Some(gate - ends.get(before.checked_sub(1)?)?)
-    };
-    let mut rests: Vec<i64> = gates.iter().filter_map(rest).collect();
-    rests.sort_unstable();
-    rests.get(rests.len() / 2).copied()
 }
