@@ -107,6 +107,13 @@ fn screens() -> Vec<(&'static str, Vec<&'static str>, String)> {
         ("storage show nothing", &["storage", "show", "README.md"], ""),
         ("storage predict", &["storage", "predict", REQUESTS, "--gate-delay", "1s"], ""),
         ("storage predict no wait", &["storage", "predict", REQUESTS, "--autosuspend", "1s"], ""),
+        ("storage tune", &["storage", "tune", REQUESTS, "--p99", "1ms"], ""),
+        ("storage tune not met", &["storage", "tune", REQUESTS, "--p99", "10us"], ""),
+        (
+            "storage tune energy",
+            &["storage", "tune", REQUESTS, "--energy", "--break-even", "2s"],
+            "",
+        ),
         ("idle show states", &["idle", "show", STATES], ""),
         ("idle show sleeps", &["idle", "show", SLEEPS, STATES], ""),
         ("idle show pack", &["idle", "show", SLEEPS, STATES, "--pack"], ""),

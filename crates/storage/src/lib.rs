@@ -12,6 +12,7 @@
 //! | `recording` | what a trace holds |
 //! | `load` | what a load measured by itself |
 //! | `simulate` | devfreq, UFS clocks, autosuspend and service as integer arithmetic |
+//! | `tune` | the delay before the sleep that meets a budget at least cost |
 //!
 //! Times are integer nanoseconds (`i64`), unless a name says otherwise.
 #![no_std]
@@ -27,4 +28,5 @@ pub mod request;
 pub mod runtime;
 pub mod simulate;
 pub mod summary;
+pub mod tune;
 pub mod wait;

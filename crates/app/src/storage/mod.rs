@@ -3,7 +3,9 @@
 mod predict;
 mod show;
 mod sleeper;
+mod tune;
 
 pub use predict::{Predicted, predict};
 pub use show::{Shown, show};
 pub use sleeper::{Asked, Sleeper};
+pub use tune::{Budget, Tuned, Wish, tune};

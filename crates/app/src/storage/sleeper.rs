@@ -23,6 +23,14 @@ pub enum Asked {
 }
 
 impl Asked {
+    /// The setting, in the kernel's word.
+    pub fn setting(self) -> &'static str {
+        match self {
+            Asked::Gate => "clkgate_delay_ms",
+            Asked::Autosuspend => "autosuspend_delay_ms",
+        }
+    }
+
     fn causes(self) -> [Cause; 2] {
         match self {
             Asked::Gate => [Cause::UngateWorker, Cause::Ungate],

@@ -1,8 +1,10 @@
 //! Storage power states: pages, sentences and JSON.
 
+pub mod handover;
 mod json;
 pub mod predict;
 mod show;
+pub mod tune;
 
 pub use json::json;
 pub use show::show;

@@ -2,6 +2,7 @@
 
 mod predict;
 mod show;
+mod tune;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -17,6 +18,7 @@ pub struct StorageArgs {
 enum StorageVerb {
     Show(show::ShowArgs),
     Predict(predict::PredictArgs),
+    Tune(tune::TuneArgs),
 }
 
 /// Runs the verb.
@@ -24,5 +26,6 @@ pub fn run(args: &StorageArgs) -> Result<()> {
     match &args.verb {
         StorageVerb::Show(args) => show::run(args),
         StorageVerb::Predict(args) => predict::run(args),
+        StorageVerb::Tune(args) => tune::run(args),
     }
 }

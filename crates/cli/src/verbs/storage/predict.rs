@@ -41,9 +41,9 @@ pub struct PredictArgs {
 
 /// ns, or never.
 #[derive(Clone, Copy, Debug)]
-struct Delay(Option<i64>);
+pub struct Delay(pub Option<i64>);
 
-fn delay(text: &str) -> Result<Delay, String> {
+pub fn delay(text: &str) -> Result<Delay, String> {
     if text == "never" {
         return Ok(Delay(None));
     }
@@ -51,7 +51,7 @@ fn delay(text: &str) -> Result<Delay, String> {
     Ok(Delay(Some(time.0)))
 }
 
-fn disk(text: &str) -> Result<Disk, String> {
+pub fn disk(text: &str) -> Result<Disk, String> {
     let odd = || "a disk by its numbers, such as 8,0".to_string();
     let (major, minor) = text.split_once(',').ok_or_else(odd)?;
     let number = |s: &str| s.parse().map_err(|_| odd());
@@ -80,10 +80,7 @@ fn answer(p: &Predicted) -> Answer<'_> {
     };
     Answer {
         source: &p.source,
-        setting: match p.asked {
-            Asked::Gate => "clkgate_delay_ms",
-            Asked::Autosuspend => "autosuspend_delay_ms",
-        },
+        setting: p.asked.setting(),
         delay: p.delay,
         present: p.present,
         taken: p.taken,
