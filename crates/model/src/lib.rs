@@ -14,6 +14,7 @@ pub mod capture;
 pub mod complete;
 pub mod cycle;
 pub mod device;
+pub mod finding;
 pub mod image;
 pub mod loss;
 pub mod names;
