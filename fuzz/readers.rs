@@ -17,7 +17,7 @@ use std::path::Path;
 pub type Reader = (&'static str, fn(&[u8]));
 
 /// Every reader.
-pub const ALL: [Reader; 12] = [
+pub const ALL: [Reader; 13] = [
     ("container", container),
     ("ftrace", ftrace),
     ("pmgraph", pmgraph),
@@ -30,6 +30,7 @@ pub const ALL: [Reader; 12] = [
     ("any", any),
     ("idle", idle),
     ("storage", storage),
+    ("domains", domains),
 ];
 
 /// What the largest input may unpack to here: small, so that a bomb costs
@@ -95,6 +96,17 @@ pub fn storage(data: &[u8]) {
     }
     for t in &r.transitions {
         t.stuck();
+    }
+}
+
+/// Power domains and probing: tables, small files, messages.
+pub fn domains(data: &[u8]) {
+    let text = dormouse_read::domains::read_bytes("fuzz", data);
+    let report = dormouse_domains::judge(&text.case);
+    assert!(report.findings.iter().all(|f| !f.evidence.is_empty()), "no evidence, no finding");
+    for (dump, held) in text.case.dumps.iter().zip(&report.held) {
+        assert_eq!(dump.domains.len(), held.len());
+        assert_eq!(dump.tree().len(), dump.domains.len(), "each domain stands once in the tree");
     }
 }
 

@@ -38,21 +38,25 @@ fn is_text(p: &Path) -> bool {
 /// Every crate with the crates of the project that it may depend on. An arrow
 /// that is not here does not compile, because Cargo does not know of it; a new
 /// one belongs into ARCHITECTURE.md too.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("model", &[]),
     ("stats", &[]),
     ("board", &["model", "stats"]),
     ("sleep", &["board", "model", "stats"]),
     ("idle", &[]),
     ("doctor", &["model"]),
+    ("domains", &["model"]),
     ("storage", &[]),
-    ("read", &["board", "doctor", "idle", "model", "stats", "storage"]),
-    ("write", &["board", "doctor", "idle", "model", "sleep", "storage"]),
+    ("read", &["board", "doctor", "domains", "idle", "model", "stats", "storage"]),
+    ("write", &["board", "doctor", "domains", "idle", "model", "sleep", "storage"]),
     ("record", &["read"]),
     ("lab", &["board", "model", "read", "record"]),
     (
         "app",
-        &["board", "doctor", "idle", "lab", "model", "read", "record", "sleep", "storage", "write"],
+        &[
+            "board", "doctor", "domains", "idle", "lab", "model", "read", "record", "sleep",
+            "storage", "write",
+        ],
     ),
     ("wasm", &["app", "board", "idle", "model", "sleep"]),
     ("report", &["idle", "model", "sleep", "stats", "wasm", "write"]),
@@ -68,7 +72,8 @@ const ARROWS: [(&str, &[&str]); 16] = [
 
 /// Crates that only think: no I/O, no threads, no clock, no unsafe code, and
 /// nothing from the registry but `libm`.
-const PURE: [&str; 7] = ["model", "stats", "board", "sleep", "idle", "doctor", "storage"];
+const PURE: [&str; 8] =
+    ["model", "stats", "board", "sleep", "idle", "doctor", "domains", "storage"];
 
 /// Names under `[dependencies]` of a manifest.
 fn dependencies(folder: &Path) -> Vec<String> {

@@ -20,6 +20,7 @@ pub mod cases;
 pub mod container;
 pub mod detect;
 pub mod doctor;
+pub mod domains;
 pub mod dtb;
 pub mod event;
 pub mod ftrace;

@@ -8,6 +8,7 @@ mod cases;
 mod clocks;
 mod corpus;
 mod doctor;
+mod domains;
 mod dtb;
 mod ftrace_text;
 mod idle;

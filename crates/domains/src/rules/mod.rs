@@ -1,0 +1,46 @@
+//! The rules, a file a noun. Each names the tables or messages it rests on.
+
+mod cycle;
+mod deferral;
+mod domain;
+mod pending;
+mod probe;
+
+use crate::fact::{Fact, Finding, Unchecked};
+use crate::{Case, Report};
+use alloc::vec::Vec;
+use dormouse_model::finding::{Confidence, Evidence, Level};
+
+/// A rule reads the case and what was made of it, and adds what it finds.
+type Rule = fn(&Case, &Report, &mut Vec<Finding>);
+
+/// All rules.
+pub const ALL: [Rule; 5] =
+    [domain::judge, deferral::judge, probe::judge, pending::judge, cycle::judge];
+
+fn found(
+    id: &'static str,
+    level: Level,
+    confidence: Confidence,
+    fact: Fact,
+    evidence: Vec<Evidence>,
+) -> Finding {
+    Finding { id, level, confidence, fact, evidence }
+}
+
+/// What this text cannot answer.
+pub fn unchecked(case: &Case) -> Vec<Unchecked> {
+    let mut out = Vec::new();
+    if let Some(e) = &case.crash {
+        out.push(Unchecked::Crash { line: e.line });
+    }
+    if case.dumps.is_empty() {
+        out.push(Unchecked::Domains);
+    } else {
+        out.push(Unchecked::Flags);
+    }
+    if case.deferrals.is_empty() && case.probes.is_empty() {
+        out.push(Unchecked::Probing);
+    }
+    out
+}

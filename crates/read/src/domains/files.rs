@@ -1,0 +1,248 @@
+//! Small files of debugfs and sysfs, as people show them: after the command that
+//! printed them, or as `grep` does.
+
+use super::lines::{Line, Lines, number};
+use dormouse_domains::Evidence;
+use dormouse_domains::deferral::{Deferral, Source};
+use dormouse_domains::link::{Link, Wait};
+use dormouse_domains::state::{State, Table};
+
+fn evidence(line: &Line<'_>, at: usize) -> Evidence {
+    let text = line.text.chars().take(400).map(|c| if c == '\t' { ' ' } else { c }).collect();
+    Evidence { line: at as u64 + 1, time: None, text, doubtful: false }
+}
+
+/// Whether a line prints `file`: `cat …/file`, `==> …/file <==`, `…/file:`.
+pub fn prints(line: &Line<'_>, file: &str) -> bool {
+    let Some((before, after)) = line.text.split_once(file) else { return false };
+    let by = ["cat ", "more ", "less ", "head ", "tail ", "==", "# ", "$ "];
+    let after = after.trim();
+    (by.iter().any(|b| before.contains(b)) || (after == ":" && before.starts_with('/')))
+        && (after.is_empty() || after.starts_with([':', '<', '=', '|', ';', '\'', '"']))
+}
+
+/// `DEV<tab>DRIVER: reason`, or the device alone.
+fn deferred(line: &Line<'_>, at: usize) -> Option<Deferral> {
+    let text = &*line.text;
+    let (device, rest) = match text.split_once(['\t', ' ']) {
+        Some((d, r)) => (d, r.trim()),
+        None => (text, ""),
+    };
+    let (driver, reason) = match rest.split_once(": ") {
+        Some((driver, reason)) if !driver.contains(' ') => (driver, reason),
+        None if rest.is_empty() => ("", ""),
+        _ => return None,
+    };
+    let odd = |c: char| c.is_whitespace() || matches!(c, '#' | '$' | '[' | ']' | '"' | '?' | '>');
+    if device.is_empty() || device.contains(odd) || device.ends_with([':', ',', ';']) {
+        return None;
+    }
+    Some(Deferral {
+        device: device.to_string(),
+        driver: driver.to_string(),
+        reason: reason.to_string(),
+        source: Source::Listed,
+        times: 1,
+        evidence: evidence(line, at),
+    })
+}
+
+/// `devices_deferred` after the command in line `from`; where it ends.
+pub fn list(lines: &Lines<'_>, from: usize, out: &mut Vec<Deferral>) -> usize {
+    let quotes = lines.get(from).quotes;
+    let mut at = from + 1;
+    while at < lines.len() {
+        let line = lines.get(at);
+        if line.text.starts_with("[sudo]") {
+            at += 1;
+            continue;
+        }
+        let found = deferred(&line, at).filter(|_| line.quotes == quotes);
+        let Some(d) = found else { break };
+        out.push(d);
+        at += 1;
+    }
+    at
+}
+
+/// Whether a line is a row of such a file without a command: a tab stands between
+/// the device and what a driver or bus said.
+pub fn is_listed(lines: &Lines<'_>, at: usize) -> bool {
+    let raw = lines.raw(at);
+    let Some(tab) = raw.iter().position(|&b| b == b'\t').filter(|&t| t > 0) else { return false };
+    !raw[..tab].contains(&b' ')
+        && !raw[tab + 1..].starts_with(b"\t")
+        && deferred(&lines.get(at), at).is_some_and(|d| d.need().is_some())
+}
+
+/// The whole text is such a file: every line has its form.
+pub fn whole_list(lines: &Lines<'_>) -> bool {
+    let mut tabs = 0;
+    for at in 0..lines.len() {
+        let line = lines.get(at);
+        if line.text.is_empty() {
+            continue;
+        }
+        if deferred(&line, at).is_none() || line.indent > 0 {
+            return false;
+        }
+        tabs += usize::from(lines.raw(at).contains(&b'\t'));
+    }
+    tabs > 0
+}
+
+/// The row of such a file in line `at`.
+pub fn list_row(lines: &Lines<'_>, at: usize, out: &mut Vec<Deferral>) {
+    let line = lines.get(at);
+    out.extend(deferred(&line, at).filter(|_| !line.text.is_empty()));
+}
+
+/// Whether a line lists a folder: `ls /sys/…/folder`.
+pub fn prints_folder(line: &Line<'_>, folder: &str) -> bool {
+    let Some((before, after)) = line.text.split_once(folder) else { return false };
+    (before.contains("ls ") || before.starts_with('/'))
+        && matches!(after.trim(), "" | "/" | ":" | "/:")
+}
+
+/// `255 supplier X not ready`: lines that a person counted.
+pub fn counted(line: &Line<'_>, at: usize) -> Option<Deferral> {
+    let (count, rest) = line.text.split_once(' ')?;
+    let rest = rest.trim_start();
+    let told = rest.starts_with("supplier ") && rest.ends_with(" not ready");
+    if !told && !rest.starts_with("wait for supplier ") {
+        return None;
+    }
+    Some(Deferral {
+        device: String::new(),
+        driver: String::new(),
+        reason: rest.to_string(),
+        source: Source::Counted,
+        times: number(count)?,
+        evidence: evidence(line, at),
+    })
+}
+
+/// Whether a line is the head of `idle_states`.
+pub fn is_states_head(line: &Line<'_>) -> bool {
+    line.text.starts_with("State ")
+        && line.text.contains(" Usage")
+        && line.text.contains(" Rejected")
+        && !line.text.contains("Latency")
+}
+
+/// The domain in whose folder a path ends.
+fn domain_of(line: &Line<'_>) -> Option<String> {
+    let (_, rest) = line.text.split_once("pm_genpd/")?;
+    let (domain, _) = rest.split_once('/')?;
+    Some(domain.to_string())
+}
+
+/// Reads `idle_states` whose head is line `from`, and says where it ends.
+pub fn states(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
+    let head = lines.get(from);
+    let more = head.text.contains("Above");
+    let mut table =
+        Table { line: from as u64 + 1, text: head.text.to_string(), ..Table::default() };
+    table.domain = (from.saturating_sub(2)..from)
+        .rev()
+        .find_map(|i| domain_of(&lines.get(i)))
+        .unwrap_or_default();
+    let mut at = from + 1;
+    while at < lines.len() {
+        let line = lines.get(at);
+        let words = line.words();
+        let name = words.first().copied().unwrap_or("");
+        let is_state = name.strip_prefix('S').is_some_and(|n| number(n).is_some());
+        if !is_state || line.quotes != head.quotes {
+            break;
+        }
+        let value = |i: usize| words.get(i).and_then(|w| number(w));
+        table.states.push(State {
+            ms: value(1).unwrap_or(0),
+            usage: value(2).unwrap_or(0),
+            rejected: value(3).unwrap_or(0),
+            above: value(4).filter(|_| more),
+            below: value(5).filter(|_| more),
+        });
+        at += 1;
+    }
+    (!table.states.is_empty()).then_some((table, at))
+}
+
+/// `active_time` or `total_idle_time` of a domain: `N ms` behind the path or in the
+/// next line.
+pub fn time(lines: &Lines<'_>, at: usize, file: &str, tables: &mut Vec<Table>) {
+    let line = lines.get(at);
+    let Some(domain) = domain_of(&line) else { return };
+    let behind = line.text.split_once(file).map_or("", |(_, r)| r).trim_start_matches(':').trim();
+    let next = lines.get(at + 1);
+    let text = if behind.is_empty() { next.text.trim() } else { behind };
+    let Some(ms) = text.strip_suffix(" ms").and_then(number) else { return };
+    let found = tables.iter().rposition(|t| t.domain == domain);
+    let place = found.unwrap_or_else(|| {
+        let (line, text) = (at as u64 + 1, line.text.to_string());
+        tables.push(Table { line, text, domain, ..Table::default() });
+        tables.len() - 1
+    });
+    if file == "active_time" {
+        tables[place].active_ms = Some(ms);
+    } else {
+        tables[place].idle_ms = Some(ms);
+    }
+}
+
+/// Links of a line: a path below `devlink/`, with `/status:` or
+/// `/sync_state_only:` and its value behind.
+pub fn links(line: &Line<'_>, at: usize, out: &mut Vec<Link>) {
+    let Some((_, rest)) = line.text.rsplit_once("devlink/") else { return };
+    let end = rest.find(|c: char| c == '/' || c.is_whitespace()).unwrap_or(rest.len());
+    let Some(link) = Link::of(at as u64 + 1, &rest[..end]) else { return };
+    let file = rest[end..].split_once(':');
+    // Values of one link stand together.
+    let same = |l: &&mut Link| l.supplier == link.supplier && l.consumer == link.consumer;
+    let old = out.last_mut().filter(same).is_some();
+    if !old {
+        out.push(link);
+    }
+    if let (Some((file, value)), Some(l)) = (file, out.last_mut()) {
+        match file {
+            "/status" => l.status = value.trim().to_string(),
+            "/sync_state_only" => l.sync_state_only = Some(value.trim() == "1"),
+            _ => {}
+        }
+    }
+}
+
+/// What `ls /sys/class/devlink` in line `from` printed; where it ends.
+pub fn listing(lines: &Lines<'_>, from: usize, out: &mut Vec<Link>) -> usize {
+    let mut at = from + 1;
+    while at < lines.len() {
+        let line = lines.get(at);
+        let names = line.text.split_ascii_whitespace();
+        let found: Vec<Link> = names.filter_map(|n| Link::of(at as u64 + 1, n)).collect();
+        // `ls -l` begins with a sum, and names each folder twice.
+        if found.is_empty() && !line.text.starts_with("total ") {
+            break;
+        }
+        out.extend(found.into_iter().take_while(|_| !line.text.contains("devlink/")));
+        links(&line, at, out);
+        at += 1;
+    }
+    at
+}
+
+/// `waiting_for_supplier` of a device, behind the path or in the next line.
+pub fn waiting(lines: &Lines<'_>, at: usize) -> Option<Wait> {
+    let line = lines.get(at);
+    let (path, rest) = line.text.split_once("/waiting_for_supplier")?;
+    let rest = rest.trim_start_matches(':').trim();
+    let next = lines.get(at + 1);
+    let value = if rest.is_empty() { next.text.trim() } else { rest };
+    let waits = match value {
+        "0" => false,
+        "1" => true,
+        _ => return None,
+    };
+    let device = path.rsplit('/').next()?.to_string();
+    Some(Wait { device, waits, evidence: evidence(&line, at) })
+}

@@ -1,0 +1,394 @@
+//! What a text says of power domains, clocks, regulators and probing: tables of
+//! debugfs and messages of the kernel, in a file of their own or quoted in a mail.
+//!
+//! | step | file |
+//! |---|---|
+//! | lines, without the marks of mail | `lines` |
+//! | tables | `genpd`, `clk`, `regulator` |
+//! | small files of debugfs and sysfs | `files` |
+//! | one message of the kernel | `said` |
+//!
+//! Places where a table or a message may begin are found with searches over the
+//! whole text; what is read is read once.
+
+mod clk;
+mod files;
+mod genpd;
+mod lines;
+mod regulator;
+mod said;
+
+use crate::container;
+use crate::klog::{Item, Record, records};
+use crate::{Input, Options, ReadError};
+use dormouse_domains::deferral::Need;
+use dormouse_domains::name::{key, keys_upward, stem};
+use dormouse_domains::probe::Life;
+use dormouse_domains::{Case, Evidence};
+use dormouse_model::loss::{Losses, Severity};
+use lines::{Lines, unquoted};
+use memchr::memmem;
+use std::collections::{HashMap, HashSet};
+
+/// One text.
+#[derive(Clone, Debug, Default)]
+pub struct Text {
+    /// As the user named it.
+    pub name: String,
+    /// What it says.
+    pub case: Case,
+    /// What could not be read.
+    pub losses: Losses,
+}
+
+/// A message keeps this much of its text.
+const LONGEST: usize = 400;
+
+/// Mail programs wrap lines of this length and more.
+const WRAPPED: usize = 50;
+
+/// A message goes on over at most this many further lines.
+const JOINS: usize = 2;
+
+/// Words by which places of tables and files are found.
+const PLACES: [&[u8]; 12] = [
+    b"pm_genpd_summary",
+    b"domain   ",
+    b"clock   ",
+    b"regulator   ",
+    b"devices_deferred",
+    b"Rejected",
+    b"pm_genpd/",
+    b"class/devlink",
+    b"virtual/devlink/",
+    b"waiting_for_supplier",
+    b"supplier ",
+    b"domain\t",
+];
+
+/// Reads `inputs`, a text each.
+///
+/// # Errors
+/// If an input that the caller named cannot be read or unpacked.
+pub fn read(inputs: &[Input], options: &Options) -> Result<Vec<Text>, ReadError> {
+    let mut out = Vec::new();
+    for input in inputs {
+        container::for_each(input, &options.limits, &mut |source| {
+            let mut text = read_bytes(source.name, source.bytes);
+            if let Some(why) = &source.damage {
+                text.losses.add(
+                    "damaged_input",
+                    1,
+                    Severity::Warning,
+                    format!("{}: {why}; copy it again", source.name),
+                    None,
+                );
+            }
+            out.push(text);
+        })?;
+    }
+    Ok(out)
+}
+
+/// Reads bytes that are in memory and shown as `name`.
+pub fn read_bytes(name: &str, bytes: &[u8]) -> Text {
+    let mut text = Text { name: name.into(), ..Text::default() };
+    if bytes[..bytes.len().min(4096)].contains(&0) {
+        text.losses.add(
+            "not_text",
+            1,
+            Severity::Warning,
+            format!("{name} is no text (recordings are for dormouse show)"),
+            None,
+        );
+        return text;
+    }
+    let plain = without_no_break_spaces(bytes);
+    let bytes = plain.as_deref().unwrap_or(bytes);
+    tables(bytes, &mut text);
+    messages(bytes, &mut text.case);
+    lives(bytes, &mut text.case);
+    text
+}
+
+/// Some mail programs put U+00A0 for blanks.
+fn without_no_break_spaces(bytes: &[u8]) -> Option<Vec<u8>> {
+    let at: Vec<usize> = memmem::find_iter(bytes, b"\xc2\xa0").collect();
+    if at.is_empty() {
+        return None;
+    }
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut from = 0;
+    for at in at {
+        out.extend_from_slice(&bytes[from..at]);
+        out.push(b' ');
+        from = at + 2;
+    }
+    out.extend_from_slice(&bytes[from..]);
+    Some(out)
+}
+
+/// Reads tables and small files.
+fn tables(bytes: &[u8], text: &mut Text) {
+    let lines = Lines::new(bytes);
+    let case = &mut text.case;
+    if files::whole_list(&lines) {
+        for at in 0..lines.len() {
+            files::list_row(&lines, at, &mut case.deferrals);
+        }
+        return;
+    }
+    let mut places: Vec<usize> = PLACES
+        .iter()
+        .flat_map(|needle| memmem::find_iter(bytes, needle))
+        .map(|at| lines.place(at))
+        .collect();
+    places.sort_unstable();
+    places.dedup();
+    // A table is read once: places inside it are passed over.
+    let mut after = 0;
+    let mut unread = 0;
+    for at in places {
+        if at < after {
+            continue;
+        }
+        let line = lines.get(at);
+        if genpd::is_head(&line) || files::prints(&line, "pm_genpd_summary") {
+            if let Some((dump, end)) = genpd::read(&lines, at, &mut unread) {
+                case.dumps.push(dump);
+                after = end;
+            }
+        } else if clk::is_head(&line) {
+            if let Some((table, end)) = clk::read(&lines, at) {
+                case.clocks.push(table);
+                after = end;
+            }
+        } else if regulator::is_head(&line) {
+            if let Some((table, end)) = regulator::read(&lines, at) {
+                case.regulators.push(table);
+                after = end;
+            }
+        } else if files::is_states_head(&line) {
+            if let Some((table, end)) = files::states(&lines, at) {
+                case.states.push(table);
+                after = end;
+            }
+        } else if files::prints(&line, "devices_deferred") {
+            after = files::list(&lines, at, &mut case.deferrals);
+        } else if files::prints_folder(&line, "class/devlink") {
+            after = files::listing(&lines, at, &mut case.links);
+        } else if line.text.contains("devlink/") {
+            files::links(&line, at, &mut case.links);
+        } else if line.text.contains("/waiting_for_supplier") {
+            case.waits.extend(files::waiting(&lines, at));
+        } else if line.text.contains("/active_time") {
+            files::time(&lines, at, "active_time", &mut case.states);
+        } else if line.text.contains("/total_idle_time") {
+            files::time(&lines, at, "total_idle_time", &mut case.states);
+        } else if let Some(d) = files::counted(&line, at) {
+            case.deferrals.push(d);
+        } else if files::is_listed(&lines, at) {
+            files::list_row(&lines, at, &mut case.deferrals);
+        }
+    }
+    if unread > 0 {
+        text.losses.add(
+            "unread_row",
+            unread,
+            Severity::Warning,
+            "rows of a table are damaged: give the file of debugfs as it is",
+            None,
+        );
+    }
+}
+
+/// A message that may go on in the next line.
+struct Open {
+    text: String,
+    evidence: Evidence,
+    last: u64,
+    joins: usize,
+    quotes: usize,
+}
+
+/// Reads messages.
+fn messages(bytes: &[u8], case: &mut Case) {
+    // Most texts have few of the words: only those are looked for in each line.
+    let present: Vec<memmem::Finder<'static>> = said::STEMS
+        .iter()
+        .filter(|s| memmem::find(bytes, s).is_some())
+        .map(|s| memmem::Finder::new(*s))
+        .chain([memmem::Finder::new(b"requests probe deferral")])
+        .collect();
+    if present.len() == 1 && memmem::find(bytes, b"robe deferral").is_none() && !wraps(bytes) {
+        return;
+    }
+    let lines = Lines::new(bytes);
+    let mut open: Option<Open> = None;
+    // The line before, which may hold the device of a wrapped message.
+    let (mut before, mut before_at, mut before_quotes) = (Vec::new(), 0, 0);
+    records(bytes, &mut |item, at| {
+        let Item::Record(r) = item else { return };
+        let raw = lines.raw(usize::try_from(at).map_or(0, |i| i.saturating_sub(1)));
+        let (quotes, _) = unquoted(raw);
+        let told = present.iter().any(|f| f.find(r.text).is_some());
+        if let Some(o) = &mut open {
+            let next = at == o.last + 1 && quotes == o.quotes && !r.fresh && o.joins < JOINS;
+            let prompt = matches!(r.text.first(), Some(b'#' | b'$')) || r.text.is_empty();
+            if next && !prompt && (!told || is_tail(r.text)) {
+                push(&mut o.text, r.text);
+                (o.last, o.joins) = (at, o.joins + 1);
+                if said::is_whole(&o.text) || (raw.len() < WRAPPED && !is_torn(&o.text)) {
+                    close(&mut open, case);
+                }
+                before.clear();
+                return;
+            }
+            close(&mut open, case);
+        }
+        if told || (raw.len() >= WRAPPED && ends_open(r.text)) {
+            let mut text = String::new();
+            let tail = is_tail(r.text);
+            if tail && before_at + 1 == at && before_quotes == quotes && !r.fresh {
+                push(&mut text, &before);
+            }
+            push(&mut text, r.text);
+            let doubtful = !r.fresh && (raw.first() == Some(&b'>') || is_prose(&text));
+            let evidence = Evidence { line: at, time: r.time, text: String::new(), doubtful };
+            let whole = said::is_whole(&text) || (raw.len() < WRAPPED && !is_torn(&text));
+            open = Some(Open { text, evidence, last: at, joins: 0, quotes });
+            if whole {
+                close(&mut open, case);
+            }
+        }
+        before.clear();
+        if !told && !r.fresh && raw.len() >= WRAPPED {
+            before.extend_from_slice(&r.text[..r.text.len().min(LONGEST)]);
+        }
+        (before_at, before_quotes) = (at, quotes);
+    });
+    close(&mut open, case);
+}
+
+/// Words that a mail program may have torn apart.
+fn wraps(bytes: &[u8]) -> bool {
+    [&b"Fixed dependency\n"[..], b"deferred\n", b"probe\n"]
+        .iter()
+        .any(|w| memmem::find(bytes, w).is_some())
+}
+
+/// A line that ends inside a message.
+fn ends_open(text: &[u8]) -> bool {
+    [&b": deferred"[..], b": Fixed dependency", b": failed to add", b": error -EPROBE_DEFER:"]
+        .iter()
+        .any(|w| text.ends_with(w))
+}
+
+/// A message that cannot end so.
+fn is_torn(text: &str) -> bool {
+    [" with", " due to", " supplier", "()", " due", " with error"].iter().any(|w| text.ends_with(w))
+}
+
+/// A line that begins inside a message.
+fn is_tail(text: &[u8]) -> bool {
+    [
+        &b"sync_state()"[..],
+        b"deferred probe",
+        b"Fixed dependency",
+        b"dependency cycle",
+        b"probe of ",
+    ]
+    .iter()
+    .any(|w| text.starts_with(w))
+        || text.starts_with(b"to PM domain")
+        || text.starts_with(b"PM domain")
+}
+
+/// A person's sentence has more words before the device than a driver's name.
+fn is_prose(text: &str) -> bool {
+    said::head(text).is_none_or(|(driver, ..)| driver.split(' ').count() > 3)
+}
+
+fn push(text: &mut String, more: &[u8]) {
+    if text.len() < LONGEST {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(&String::from_utf8_lossy(&more[..more.len().min(2 * LONGEST)]));
+    }
+}
+
+fn close(open: &mut Option<Open>, case: &mut Case) {
+    let Some(o) = open.take() else { return };
+    let shown = o.text.chars().take(LONGEST).collect();
+    said::take(o.text.trim(), Evidence { text: shown, ..o.evidence }, case);
+}
+
+/// Reads what drivers said of devices that waited, and of those that they or a
+/// sync_state waited for. Names come from the messages, so this goes over the
+/// text once more.
+fn lives(bytes: &[u8], case: &mut Case) {
+    let mut names: HashSet<String> = HashSet::new();
+    let mut keys: HashSet<String> = HashSet::new();
+    let mut stems: HashSet<String> = HashSet::new();
+    for d in &case.deferrals {
+        match d.need() {
+            Some(Need::Device(name)) => drop(names.insert(name.to_string())),
+            Some(Need::Node(path)) => keys.extend(keys_upward(path)),
+            None if d.reason.is_empty() && stem(&d.device).len() > 3 => {
+                stems.insert(stem(&d.device).to_string());
+            }
+            None => {}
+        }
+        names.insert(d.device.clone());
+    }
+    names.extend(case.pending.iter().map(|p| p.consumer.clone()));
+    names.remove("");
+    if names.is_empty() && keys.is_empty() {
+        return;
+    }
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut out: Vec<Life> = Vec::new();
+    records(bytes, &mut |item, at| {
+        let Item::Record(Record { text, time, fresh, .. }) = item else { return };
+        let Some(end) = memmem::find(&text[..text.len().min(160)], b": ") else { return };
+        let Some(blank) = memchr::memrchr(b' ', &text[..end]) else { return };
+        let (Ok(driver), Ok(device)) =
+            (std::str::from_utf8(&text[..blank]), std::str::from_utf8(&text[blank + 1..end]))
+        else {
+            return;
+        };
+        let driver = driver.trim();
+        let wanted = names.contains(device)
+            || (!stems.is_empty() && stems.contains(stem(device)))
+            || (!keys.is_empty() && keys.contains(&key(device)));
+        if !wanted || !fresh || driver.is_empty() || driver.len() > 40 || said::is_bus(driver) {
+            return;
+        }
+        let message = String::from_utf8_lossy(&text[end + 2..text.len().min(LONGEST)]);
+        // What the core says in a driver's name is no word of the driver.
+        if message.starts_with("deferred probe") || message.starts_with("sync_state()") {
+            return;
+        }
+        let place = *places.entry(device.to_string()).or_insert_with(|| {
+            let text = String::from_utf8_lossy(&text[..text.len().min(LONGEST)]).into_owned();
+            out.push(Life {
+                device: device.to_string(),
+                driver: driver.to_string(),
+                first: at,
+                evidence: Evidence { line: at, time, text, doubtful: false },
+                ..Life::default()
+            });
+            out.len() - 1
+        });
+        let life = &mut out[place];
+        life.last = at;
+        let words = message.to_ascii_lowercase();
+        let bad = ["fail", "error", "unable", "cannot", "can't"].iter().any(|w| words.contains(w));
+        if bad && life.failure.is_none() {
+            let text = String::from_utf8_lossy(&text[..text.len().min(LONGEST)]).into_owned();
+            life.failure = Some(Evidence { line: at, time, text, doubtful: false });
+        }
+    });
+    case.lives = out;
+}

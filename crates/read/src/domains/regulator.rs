@@ -1,0 +1,73 @@
+//! `regulator_summary`: regulators under their supplies, consumers under them.
+
+use super::lines::{Line, Lines, number};
+use dormouse_domains::regulator::{Regulator, Table};
+
+/// Whether a line is the head of a table.
+pub fn is_head(line: &Line<'_>) -> bool {
+    line.text.starts_with("regulator ") && line.text.contains(" use open")
+}
+
+/// `3300mV`, `0mA`.
+fn with_unit(word: &str) -> Option<(u64, &str)> {
+    let at = word.find('m')?;
+    Some((number(&word[..at]).filter(|_| at > 0)?, &word[at..]))
+}
+
+/// Reads the table whose head is line `from`, and says where it ends.
+pub fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
+    let head = lines.get(from);
+    let mut table = Table { line: from as u64 + 1, ..Table::default() };
+    let mut stack: Vec<(usize, usize)> = Vec::new();
+    let mut at = from + 1;
+    while at < lines.len() {
+        let line = lines.get(at);
+        if line.quotes != head.quotes || line.text.is_empty() {
+            break;
+        }
+        at += 1;
+        if line.elided() {
+            table.cut = true;
+            continue;
+        }
+        let words = line.words();
+        // The rest of a row or of the head that a mail program wrapped.
+        let units = words.iter().filter(|w| with_unit(w).is_some()).count();
+        if line.ruled() || units == words.len() || matches!(words[0], "current" | "voltage") {
+            continue;
+        }
+        let Some(begin) = (1..words.len()).find(|&i| number(words[i]).is_some()) else {
+            at -= 1;
+            break;
+        };
+        let run = words[begin..].iter().take_while(|w| number(w).is_some()).count();
+        let value = |i: usize| words.get(i).and_then(|w| number(w)).unwrap_or(0);
+        while stack.last().is_some_and(|(indent, _)| *indent >= line.indent) {
+            stack.pop();
+        }
+        let parent = stack.last().map(|(_, i)| *i);
+        if run >= 3 {
+            // A name may end with a number.
+            let begin = begin + run - 3;
+            stack.push((line.indent, table.regulators.len()));
+            table.regulators.push(Regulator {
+                line: at as u64,
+                name: words[..begin].join(" "),
+                parent,
+                used: value(begin),
+                open: value(begin + 1),
+                millivolts: words[begin..]
+                    .iter()
+                    .find_map(|w| with_unit(w).filter(|(_, u)| *u == "mV").map(|(n, _)| n)),
+                consumers: Vec::new(),
+            });
+        } else if let Some(p) = parent {
+            let name = words[..begin].join(" ");
+            table.regulators[p].consumers.push((name, value(begin)));
+        } else if !table.cut {
+            at -= 1;
+            break;
+        }
+    }
+    (!table.regulators.is_empty()).then_some((table, at))
+}

@@ -1,0 +1,269 @@
+//! One message of the kernel on probing, links, domains: what it says.
+
+use dormouse_domains::cycle::Cycle;
+use dormouse_domains::deferral::{Deferral, Source};
+use dormouse_domains::domain::AttachFailed;
+use dormouse_domains::fact::Resource;
+use dormouse_domains::latency::Exceeded;
+use dormouse_domains::pending::Pending;
+use dormouse_domains::probe::{Outcome, Probe};
+use dormouse_domains::{Case, Evidence};
+use dormouse_model::time::Ns;
+
+/// Words of which each such message has one; lines without are not looked at.
+pub const STEMS: [&[u8]; 16] = [
+    b"deferred probe",
+    b"probe deferral",
+    b"EPROBE_DEFER: ",
+    b"dependency cycle",
+    b"cyclic dependency",
+    b"sync_state()",
+    b"latency exceeded",
+    b"to PM domain",
+    b"failed to add to",
+    b"probe of ",
+    b"probe with ",
+    b"ot disabling unused",
+    b"Kernel command line",
+    b"Kernel panic",
+    b"Oops",
+    b"nable to handle kernel",
+];
+
+/// Buses that stand where a driver does as long as a device has none.
+const BUSES: [&str; 34] = [
+    "platform",
+    "i2c",
+    "spi",
+    "amba",
+    "mdio_bus",
+    "pci",
+    "usb",
+    "mmc",
+    "sdio",
+    "soundwire",
+    "slimbus",
+    "ulpi",
+    "acpi",
+    "pnp",
+    "virtio",
+    "scsi",
+    "hid",
+    "auxiliary",
+    "genpd",
+    "genpd_provider",
+    "cpu",
+    "serial",
+    "w1",
+    "mipi-dsi",
+    "rpmsg",
+    "spmi",
+    "apr",
+    "gpr",
+    "typec",
+    "nvmem",
+    "hdaudio",
+    "i3c",
+    "device",
+    "bus",
+];
+
+/// Whether a word is a bus, not a driver.
+pub fn is_bus(word: &str) -> bool {
+    BUSES.contains(&word)
+}
+
+/// `DRIVER DEVICE: message`; the driver may have blanks, the device has none.
+pub fn head(text: &str) -> Option<(&str, &str, &str)> {
+    let (head, message) = text.split_once(": ")?;
+    let (driver, device) = head.rsplit_once(' ').unwrap_or(("", head));
+    (!device.is_empty()).then_some((driver.trim(), device, message))
+}
+
+fn first_word(text: &str) -> &str {
+    text.split([' ', ',', ';']).next().unwrap_or("")
+}
+
+fn number(text: &str) -> Option<i32> {
+    first_word(text.trim_start()).parse().ok()
+}
+
+/// The reason with the driver that the kernel puts before it.
+fn reason(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    if text.starts_with("(reason unknown)") {
+        return ("", "");
+    }
+    match text.split_once(": ") {
+        Some((driver, reason)) if !driver.contains(' ') => (driver, reason),
+        _ => ("", text),
+    }
+}
+
+/// Whether a message is whole, so that no further line can belong to it.
+pub fn is_whole(text: &str) -> bool {
+    text.ends_with("ignoring dependency")
+        || text.ends_with("(reason unknown)")
+        || text.ends_with(" not ready")
+        || text.ends_with(" usecs")
+}
+
+/// Takes what a message says into `case`.
+pub fn take(text: &str, evidence: Evidence, case: &mut Case) {
+    if let Some(rest) = text.split_once("Kernel command line: ").map(|(_, r)| r) {
+        for (word, what) in [
+            ("pd_ignore_unused", Resource::Domains),
+            ("clk_ignore_unused", Resource::Clocks),
+            ("regulator_ignore_unused", Resource::Regulators),
+        ] {
+            if rest.split(' ').any(|w| w == word) {
+                let mut evidence = evidence.clone();
+                evidence.text = format!("Kernel command line: … {word} …");
+                case.ignored.push((what, evidence));
+            }
+        }
+        return;
+    }
+    for (words, what) in [
+        ("ot disabling unused power domains", Resource::Domains),
+        ("ot disabling unused clocks", Resource::Clocks),
+        ("ot disabling unused regulators", Resource::Regulators),
+    ] {
+        if text.contains(words) {
+            case.ignored.push((what, evidence));
+            return;
+        }
+    }
+    if text.starts_with("Kernel panic")
+        || text.starts_with("Internal error: Oops")
+        || text.starts_with("Oops: ")
+        || text.starts_with("Unable to handle kernel")
+        || text.starts_with("BUG: unable to handle kernel")
+    {
+        case.crash.get_or_insert(evidence);
+        return;
+    }
+    if let Some((before, rest)) = text.split_once("robe of ")
+        && probe(before, rest, &evidence, case)
+    {
+        return;
+    }
+    if let Some((name, rest)) = text.split_once(": Power-") {
+        latency(name, rest, evidence, case);
+        return;
+    }
+    let Some((driver, device, message)) = head(text) else { return };
+    let deferral = |driver: &str, reason: &str, source, evidence| Deferral {
+        device: device.to_string(),
+        driver: driver.to_string(),
+        reason: reason.to_string(),
+        source,
+        times: 1,
+        evidence,
+    };
+    if let Some(rest) = message.strip_prefix("deferred probe pending") {
+        let (by, reason) = rest.trim_start().strip_prefix(':').map_or(("", ""), reason);
+        let by = if by.is_empty() { driver } else { by };
+        case.deferrals.push(deferral(by, reason, Source::Pending, evidence));
+    } else if let Some(rest) = message.strip_prefix("deferred probe timeout, ignoring dependency") {
+        // Before 5.18 the probe went on without; it says so in more words.
+        if rest.is_empty() || rest.starts_with(' ') && !rest.contains("assuming") {
+            let probe = Probe {
+                device: device.to_string(),
+                driver: driver.to_string(),
+                outcome: Outcome::GaveUp,
+                took_us: None,
+                evidence,
+            };
+            case.probes.push(probe);
+        }
+    } else if let Some(rest) = message.strip_prefix("probe deferral - ") {
+        case.deferrals.push(deferral(driver, rest.trim(), Source::Attempt, evidence));
+    } else if let Some(rest) = message.strip_prefix("error -EPROBE_DEFER: ") {
+        case.deferrals.push(deferral(driver, rest.trim(), Source::Attempt, evidence));
+    } else if let Some(rest) = message.strip_prefix("Driver ") {
+        if let Some((by, _)) = rest.split_once(" requests probe deferral") {
+            case.deferrals.push(deferral(by, "", Source::Attempt, evidence));
+        }
+    } else if let Some(rest) = message.strip_prefix("probe with driver ") {
+        if let Some((by, error)) = rest.split_once(" failed with error ") {
+            let Some(error) = number(error) else { return };
+            case.probes.push(Probe {
+                device: device.to_string(),
+                driver: by.to_string(),
+                outcome: Outcome::Failed(error),
+                took_us: None,
+                evidence,
+            });
+        }
+    } else if let Some(other) = message
+        .strip_prefix("Fixed dependency cycle(s) with ")
+        .or_else(|| message.strip_prefix("Fixing up cyclic dependency with "))
+    {
+        let other = first_word(other.trim_start());
+        if !other.is_empty() {
+            // A comparison of two logs marks lines with `-` and `+`.
+            let gone = text.starts_with('-');
+            let one = device.trim_start_matches(['-', '+']).to_string();
+            case.cycles.push(Cycle { one, other: other.to_string(), gone, evidence });
+        }
+    } else if let Some(rest) = message.split_once("sync_state() pending due to ").map(|(_, r)| r) {
+        let consumer = first_word(rest.trim()).trim_end_matches('.').to_string();
+        if !consumer.is_empty() {
+            let (supplier, driver) = (device.to_string(), driver.to_string());
+            case.pending.push(Pending { supplier, driver, consumer, evidence });
+        }
+    } else if message.contains("Forcing sync_state()") {
+        let (supplier, driver) = (device.to_string(), driver.to_string());
+        case.pending.push(Pending { supplier, driver, consumer: String::new(), evidence });
+    } else if let Some((error, domain)) = message.split_once("failed to add to PM domain ") {
+        let (domain, code) = domain.split_once(": ").unwrap_or((domain, ""));
+        let said = error.trim().trim_start_matches("error ").trim_end_matches(':');
+        let error = if said.is_empty() { code } else { said };
+        case.attachments.push(AttachFailed {
+            device: device.to_string(),
+            domain: first_word(domain).to_string(),
+            error: first_word(error).to_string(),
+            evidence,
+        });
+    }
+}
+
+/// `PROBE of DEV returned R after N usecs` (initcall_debug), `DRIVER: probe of DEV
+/// failed with error E`. Whether it was one.
+fn probe(before: &str, rest: &str, evidence: &Evidence, case: &mut Case) -> bool {
+    let Some((device, rest)) = rest.split_once(' ') else { return false };
+    let (driver, rest) = match rest.strip_prefix("with driver ") {
+        Some(r) => r.split_once(' ').unwrap_or((r, "")),
+        None => (before.trim_end_matches(['p', ' ']).trim_end_matches(':'), rest),
+    };
+    let (outcome, took_us) = if let Some(error) = rest.strip_prefix("failed with error ") {
+        let Some(error) = number(error) else { return false };
+        (Outcome::Failed(error), None)
+    } else if let Some(result) = rest.strip_prefix("returned ") {
+        let Some(code) = number(result) else { return false };
+        let us = result.split_once(" after ").and_then(|(_, t)| first_word(t).parse().ok());
+        let outcome = match code {
+            0 => Outcome::Bound,
+            -517 => Outcome::Blocked,
+            517 => Outcome::Deferred,
+            // Positive numbers are errors of the driver.
+            n => Outcome::Failed(-n.saturating_abs()),
+        };
+        (outcome, us)
+    } else {
+        return false;
+    };
+    let (device, driver) = (device.to_string(), driver.to_string());
+    case.probes.push(Probe { device, driver, outcome, took_us, evidence: evidence.clone() });
+    true
+}
+
+/// `PM: X: Power-on latency exceeded, new value N ns`.
+fn latency(name: &str, rest: &str, evidence: Evidence, case: &mut Case) {
+    let Some((way, value)) = rest.split_once(" latency exceeded, new value ") else { return };
+    let Ok(ns) = first_word(value).parse() else { return };
+    let domain = name.strip_prefix("PM: ").unwrap_or(name);
+    let domain = domain.strip_prefix("genpd: ").unwrap_or(domain).to_string();
+    case.latencies.push(Exceeded { domain, off: way == "off", took: Ns(ns), evidence });
+}

@@ -1,0 +1,446 @@
+//! Domains and probing against cases with the verdict of experts, small texts of
+//! every layout, and damage.
+
+use dormouse_domains::deferral::Cause;
+use dormouse_domains::domain::{Runtime, Status};
+use dormouse_domains::fact::Finding;
+use dormouse_domains::{Confidence, Level, Report, judge};
+use dormouse_read::domains::{read, read_bytes};
+use dormouse_read::{Input, Options};
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+fn report(text: &str) -> Report {
+    judge(&read_bytes("text", text.as_bytes()).case)
+}
+
+fn ids(report: &Report) -> Vec<&'static str> {
+    let mut ids: Vec<&str> = report.findings.iter().map(|f| f.id).collect();
+    ids.dedup();
+    ids
+}
+
+fn data() -> Option<PathBuf> {
+    let root = std::env::var_os("DORMOUSE_DATA").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
+        PathBuf::from,
+    );
+    let path = root.join("domains");
+    if !path.exists() {
+        println!("SKIPPED: {} is not here; DORMOUSE_DATA names the folder", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+/// What the verdict of the thread means for the tool.
+enum Verdict {
+    /// The text proves it: these rules must find it, and be sure.
+    Proven(&'static [&'static str]),
+    /// The text may be read so: it may be suspected by these rules, and not be claimed.
+    Suspected(&'static [&'static str]),
+    /// True and beside the fault of the thread: it may be said, and nothing else.
+    Beside(&'static [&'static str]),
+    /// Healthy, or nothing in the text proves anything.
+    Silent,
+}
+use Verdict::{Beside, Proven, Silent, Suspected};
+
+const CASES: [(&str, Verdict); 42] = [
+    ("clk-g12b-emmc", Silent),
+    ("clk-rzg2l-commitmsg", Silent),
+    ("cy-juno-v6.0", Proven(&["cycles"])),
+    ("cy-mt8173-elm", Silent),
+    ("cy-radxa-cm5", Beside(&["probe-waits-unsaid"])),
+    ("cy-rb3-glink-panic", Silent),
+    ("cy-rb3-working", Proven(&["cycles", "left-on"])),
+    ("cy-renesas-overlap", Proven(&["cycles"])),
+    ("cy-zcu106", Silent),
+    ("df-am62-i2cmux", Proven(&["supplier-failed", "card-waits"])),
+    ("df-dra76-6.0rc3", Proven(&["probe-waits-unsaid"])),
+    ("df-imx8mp-audiomix", Proven(&["probe-waits", "probe-failure-near", "card-waits"])),
+    ("df-imx8mp-noc-harvey", Proven(&["probe-waits", "probe-waits-unsaid"])),
+    ("df-imx8mp-noc-harvey2", Proven(&["probe-waits", "probe-waits-unsaid"])),
+    ("df-imx8mp-vpu-commitmsg", Proven(&["probe-failure-near"])),
+    ("df-mvebu-kiselev-log", Proven(&["supplier-no-device"])),
+    ("df-mvebu-kiselev-mail", Silent),
+    ("df-renesas-koelsch", Proven(&["supplier-no-device", "probe-waits", "card-waits"])),
+    ("df-renesas-suppliers-2021a", Proven(&["supplier-missing"])),
+    (
+        "df-rk3399-nopmdomains-commitmsg",
+        Proven(&["provider-missing", "supplier-failed", "probe-waits-unsaid", "card-waits"]),
+    ),
+    ("df-rk3588-async-pcie", Proven(&["probe-waits"])),
+    ("df-sl28-walle", Suspected(&["one-try", "supplier-missing"])),
+    ("df-tegra186-2021a", Suspected(&["supplier-no-device"])),
+    ("df-zii-vf610-switch", Proven(&["supplier-probing"])),
+    ("dl-edison-waiting", Silent),
+    ("dl-imx8mq-interconnect", Silent),
+    ("dl-rubikpi-fwtree", Silent),
+    ("pd-exynos5410-hdmi-latency", Proven(&["domain-latency", "device-error", "domain-unused"])),
+    ("pd-rk3528", Silent),
+    ("pd-rk3588-early", Silent),
+    ("pd-rk3588-npu-stayon", Proven(&["domain-unused", "tables-differ"])),
+    ("pd-rzg2m-gpu-addfail", Proven(&["domain-attach"])),
+    ("pd-tegra20-tegra30-old", Silent),
+    ("pd-th1520", Silent),
+    ("reg-odroid-n2", Silent),
+    ("sy-renesas-optional-dmac", Proven(&["sync-state"])),
+    // What was blamed first is true, and was not the cause of the freeze.
+    ("sy-rk3576-ufs", Beside(&["sync-state"])),
+    ("sy-tegra186-uart-log", Proven(&["sync-state", "cycles"])),
+    ("sy-ti-gpu-nodriver", Proven(&["sync-state"])),
+    (
+        "sy-whitehawk-hang-log",
+        Proven(&["sync-state", "provider-missing", "supplier-failed", "probe-waits"]),
+    ),
+    ("sy-whitehawk-mail", Silent),
+    ("sy-whitehawk-ok-log", Proven(&["cycles"])),
+];
+
+/// Prints a row for each case, and fails where the tool and the verdict part:
+/// something proven is not found, or something is claimed that is not there.
+#[test]
+fn cases_with_the_verdict_of_experts() {
+    let Some(folder) = data() else { return };
+    let mut wrong = Vec::new();
+    println!("| case | found | verdict | agree |");
+    println!("|---|---|---|---|");
+    let (mut proven, mut missed) = (0, 0);
+    for (name, verdict) in &CASES {
+        let path = folder.join(format!("{name}.txt"));
+        let texts = read(&[Input::from_arg(&path)], &Options::default()).expect("a readable file");
+        let report = judge(&texts[0].case);
+        let claims = |f: &&Finding| f.level != Level::Note && f.confidence != Confidence::Guess;
+        let only =
+            |rules: &[&str]| !report.findings.iter().filter(claims).any(|f| !rules.contains(&f.id));
+        let (agree, words) = match verdict {
+            Proven(rules) => {
+                let sure = |r: &&str| {
+                    report.findings.iter().any(|f| f.id == *r && f.confidence != Confidence::Guess)
+                };
+                let found = rules.iter().all(sure);
+                proven += 1;
+                missed += usize::from(!found);
+                (found && only(rules), "proven")
+            }
+            Suspected(rules) => {
+                let found = rules.iter().all(|r| report.findings.iter().any(|f| f.id == *r));
+                (found && only(&[]), "suspected")
+            }
+            Beside(rules) => {
+                let broken = report.findings.iter().any(|f| f.id == "cycle-real");
+                (only(rules) && !broken, "true, not the fault")
+            }
+            Silent => (only(&[]), "silent"),
+        };
+        let found = ids(&report);
+        let found = if found.is_empty() { "-".into() } else { found.join(", ") };
+        println!("| {name} | {found} | {words} | {} |", if agree { "yes" } else { "NO" });
+        if !agree {
+            wrong.push(*name);
+        }
+    }
+    println!("\n{} of {proven} proven cases found, {} cases.", proven - missed, CASES.len());
+    assert!(wrong.is_empty(), "the tool parts from the experts on {wrong:?}");
+}
+
+#[test]
+fn every_layout_of_domains_is_one_table() {
+    let old = "domain                          status          slaves\n\
+        \x20   /device                                             runtime status\n\
+        ----------------------------------------------------------------------\n\
+        top                             on              io, cam\n\
+        \x20   /devices/platform/10.bus                            active\n\
+        io                              off-0\n\
+        cam                             off-1\n";
+    let middle = "domain                          status          children                           performance\n\
+        \x20   /device                                             runtime status\n\
+        ----------------------------------------------------------------------------------------------\n\
+        top                             on                                                 7\n\
+        \x20                                               io, cam\n\
+        \x20   /devices/platform/10.bus                            active                     7\n\
+        io                              off-0                                              0\n\
+        cam                             off-1                                              0\n";
+    let wrapped = "> domain                          status          children\n\
+        >             performance\n\
+        >     /device                                             runtime status\n\
+        > ----------------------------------------------------------------------------------------------\n\
+        > top                             on\n\
+        >             7\n\
+        >                                                 io,\n\
+        > cam\n\
+        >     /devices/platform/10.bus                            active\n\
+        >             7\n\
+        > io                              off-0\n\
+        >             0\n\
+        > cam                             off-1\n\
+        >             0\n";
+    let new = "  domain                          status          children        performance\n\
+        \x20     /device                         runtime status                  managed by\n\
+        \x20 ------------------------------------------------------------------------------\n\
+        \x20 top                             on                              7\n\
+        \x20                                                 io, cam\n\
+        \x20     10.bus                          active                      7           HW\n\
+        \x20 io                              off-0                           0\n\
+        \x20 cam                             off-1                           0\n";
+    for (text, performance) in [(old, None), (middle, Some(7)), (wrapped, Some(7)), (new, Some(7))]
+    {
+        let case = read_bytes("text", text.as_bytes()).case;
+        assert_eq!(case.dumps.len(), 1, "{text}");
+        let d = &case.dumps[0].domains;
+        let names: Vec<&str> = d.iter().map(|d| d.name.as_str()).collect();
+        assert_eq!(names, ["top", "io", "cam"], "{text}");
+        assert_eq!((d[0].status, d[2].status), (Status::On, Status::Off(Some(1))));
+        assert_eq!(d[0].children, ["io", "cam"], "{text}");
+        assert_eq!((d[0].devices[0].name(), d[0].devices[0].runtime), ("10.bus", Runtime::Active));
+        assert_eq!(d[0].performance, performance, "{text}");
+        assert_eq!(d[0].devices[0].hardware, (text == new).then_some(true));
+        assert!(judge(&case).findings.is_empty());
+    }
+}
+
+#[test]
+fn who_keeps_a_domain_on() {
+    let head = "domain                          status          children        performance\n";
+    let table = |rows: &str| report(&format!("{head}{rows}"));
+    let device = |name: &str, status: &str| format!("    {name}  {status}  0  SW\n");
+    let unused = table(&format!("gpu  on  0\n{}", device("1.gpu", "suspended")));
+    assert_eq!(ids(&unused), ["domain-unused"]);
+    let child =
+        table("top  on  0\n                                                a\na  off-0  0\n");
+    assert_eq!(ids(&child), ["domain-unused"]);
+    // A child that the text leaves out may be on.
+    let cut =
+        table("top  on  0\n                                                a, b\na  off-0  0\n");
+    assert!(cut.findings.is_empty());
+    assert!(table(&format!("gpu  on  0\n{}", device("1.gpu", "active"))).findings.is_empty());
+    assert_eq!(
+        ids(&table(&format!("a  on  0\n{}", device("x", "unsupported")))),
+        ["domain-never-suspends"]
+    );
+    assert_eq!(ids(&table(&format!("a  off-0  0\n{}", device("x", "error")))), ["device-error"]);
+    assert_eq!(ids(&table("a  on  0\n")), ["domain-empty"]);
+    // A circle of parents is no reason and no end.
+    let circle = table(
+        "a  on  0\n                                                b\nb  on  0\n                                                a\n",
+    );
+    assert!(circle.findings.is_empty());
+    // A name longer than its column.
+    let long = "a-very-long-name-of-a-domain-that-is-wider-than-its-column  on  0\n";
+    assert_eq!(ids(&table(long)), ["domain-empty"]);
+}
+
+#[test]
+fn waits_are_followed_to_their_root() {
+    let text = "# cat /sys/kernel/debug/devices_deferred\n\
+        1.phy\tplatform: supplier 2.ctrl not ready\n\
+        3.usb\tplatform: wait for supplier /soc/phy@1/port\n\
+        2.ctrl\tmy-ctrl: no entries\n\
+        sound\tsimple-card: parse error\n\
+        cpufreq-dt\n";
+    let roots = report(text).roots;
+    assert_eq!(roots[0].cause, Cause::Own { reason: "no entries".into() });
+    assert_eq!(roots[0].at, ["2.ctrl"]);
+    assert_eq!(roots[0].behind, ["1.phy", "3.usb"]);
+    assert_eq!(roots.last().map(|r| r.at.clone()), Some(vec!["sound".to_string()]));
+    // The whole file without a command, and a circle.
+    let circle = "1.a\tplatform: supplier 2.b not ready\n2.b\tplatform: supplier 1.a not ready\n\
+        3.c\tplatform: supplier 2.b not ready\n";
+    let roots = report(circle).roots;
+    assert_eq!((roots.len(), &roots[0].cause), (1, &Cause::Loop));
+    assert_eq!((roots[0].at.len(), roots[0].behind.len()), (2, 1));
+}
+
+#[test]
+fn messages_of_every_form() {
+    let found = |text: &str| ids(&report(text));
+    let t = "[    1.000000] ";
+    for (text, rule) in [
+        ("platform 1.mmc: deferred probe pending", "probe-waits-unsaid"),
+        ("platform 1.mmc: deferred probe pending: (reason unknown)", "probe-waits-unsaid"),
+        ("platform 1.mmc: deferred probe pending: mmc: no clock", "probe-waits"),
+        (
+            "platform 1.mmc: deferred probe pending: platform: wait for supplier /soc/a@2",
+            "supplier-no-device",
+        ),
+        (
+            "platform 1.mmc: deferred probe pending: platform: supplier 2.a not ready",
+            "supplier-missing",
+        ),
+        ("platform 1.mmc: probe deferral - supplier 2.a not ready", "supplier-missing"),
+        ("platform 1.mmc: error -EPROBE_DEFER: wait for supplier a@2", "supplier-no-device"),
+        ("mmc 1.mmc: deferred probe timeout, ignoring dependency", "provider-missing"),
+        ("clk 1.clk: sync_state() pending due to 2.gpu", "sync-state"),
+        ("clk 1.clk: Timed out. Forcing sync_state()", "sync-state"),
+        ("/soc/a@1: Fixed dependency cycle(s) with /soc/b@2", "cycles"),
+        ("amba 1.etm: Fixed dependency cycle(s) with /b@2/port/endpoint", "cycles"),
+        ("PM: gpu: Power-on latency exceeded, new value 12345 ns", "domain-latency"),
+        ("gpu 1.gpu: error -ENOENT: failed to add to PM domain 3d", "domain-attach"),
+        ("probe of 1.mmc returned 517 after 3659 usecs", "attempts-costly"),
+        ("probe of 1.mmc with driver mmc returned 517 after 3659 usecs", "attempts-costly"),
+        ("PM: genpd: Not disabling unused power domains", "left-on"),
+    ] {
+        assert_eq!(found(&format!("{t}{text}\n")), [rule], "{text}");
+    }
+    // Torn by a mail program.
+    let torn =
+        "ti_domains 1.system-controller-of-this-chip:power:\nsync_state() pending due to 2.gpu\n";
+    assert_eq!(found(torn), ["sync-state"]);
+    let torn =
+        "[    1.000000] platform 30cb0000.aud2htx: deferred probe pending:\n(reason unknown)\n";
+    assert_eq!(found(torn), ["probe-waits-unsaid"]);
+    // Quoted without a time stamp it may be anybody's.
+    let quoted = report("> clk 1.clk: sync_state() pending due to 2.gpu\n");
+    assert_eq!(quoted.findings[0].confidence, Confidence::Guess);
+    // A driver that spoke later has the device.
+    let later = "[    1.000000] platform 1.usb: probe deferral - supplier 2.phy not ready\n\
+        [    2.000000] xhci 1.usb: new bus\n";
+    assert!(found(later).is_empty());
+    // One pair, said twice, from both ends.
+    let twice = "[    1.000000] /a@1: Fixed dependency cycle(s) with /b@2\n\
+        [    1.000000] platform 2.b: Fixed dependency cycle(s) with /a@1/port/endpoint\n";
+    let r = report(twice);
+    assert_eq!((r.pairs.lines, r.pairs.list.len()), (2, 1));
+}
+
+#[test]
+fn clocks_and_regulators() {
+    let clocks = "                                 enable  prepare  protect                                duty  hardware                            connection\n\
+        \x20  clock                          count    count    count        rate   accuracy phase  cycle    enable   consumer                         id\n\
+        ---------------------------------------------------------------------------------------------------------------------------------------------\n\
+        \x20osc                                 2       2        0        24000000    0          0     50000      Y   deviceless                      no_connection_id\n\
+        \x20   pll                              1       1        0        48000000    0          0     50000      Y      1.mmc                           core\n\
+        \x20                                                                                                             2.usb                           no_connection_id\n\
+        \x20   left                             0       0        0        48000000    0          0     50000      Y      deviceless                      no_connection_id\n";
+    let case = read_bytes("text", clocks.as_bytes()).case;
+    let t = &case.clocks[0];
+    assert_eq!((t.clocks.len(), t.on(), t.unasked()), (3, 2, vec![2]));
+    assert_eq!(t.clocks[1].rate, Some(48_000_000));
+    assert_eq!(t.clocks[1].parent, Some(0));
+    assert_eq!(
+        t.clocks[1].consumers,
+        [("1.mmc".into(), "core".into()), ("2.usb".into(), String::new())]
+    );
+    let old = "   clock                         enable_cnt  prepare_cnt        rate   accuracy   phase\n\
+        ----------------------------------------------------------------------------------------\n\
+        \x20osc                               1            1    24000000          0 0\n";
+    assert_eq!(read_bytes("text", old.as_bytes()).case.clocks[0].clocks[0].rate, Some(24_000_000));
+    let rails = " regulator                      use open bypass  opmode voltage current     min     max\n\
+        ---------------------------------------------------------------------------------------\n\
+        \x20in_12v                           2    1      0 unknown 12000mV     0mA 12000mV 12000mV\n\
+        \x20   LDO 3                         1    1      0  normal  3300mV     0mA  3300mV  3300mV\n\
+        \x20      1.mmc                      1                                 0mA     0mV     0mV\n\
+        \x20   spare                         0    0      0  normal  1800mV     0mA  1800mV  1800mV\n";
+    let t = &read_bytes("text", rails.as_bytes()).case.regulators[0];
+    assert_eq!((t.on(), t.unused()), (2, vec![2]));
+    assert_eq!((t.regulators[1].name.as_str(), t.regulators[1].parent), ("LDO 3", Some(0)));
+    assert_eq!(t.regulators[1].consumers, [("1.mmc".to_string(), 1)]);
+    assert_eq!(t.regulators[1].millivolts, Some(3300));
+}
+
+#[test]
+fn small_files() {
+    let text = "# cat /sys/kernel/debug/pm_genpd/gpu/idle_states\n\
+        State          Time Spent(ms) Usage      Rejected\n\
+        S0             1200           7          1\n\
+        S1             0              0          0\n\
+        /sys/kernel/debug/pm_genpd/gpu/active_time:77 ms\n\
+        /sys/class/devlink/platform:1.a--i2c:0-0050/status:dormant\n\
+        /sys/devices/platform/2.b/waiting_for_supplier:1\n";
+    let case = read_bytes("text", text.as_bytes()).case;
+    assert_eq!(case.states[0].domain, "gpu");
+    assert_eq!((case.states[0].states[0].ms, case.states[0].active_ms), (1200, Some(77)));
+    assert_eq!(ids(&judge(&case)), ["domain-shallow"]);
+    assert_eq!(
+        (case.links[0].consumer.as_str(), case.links[0].status.as_str()),
+        ("i2c:0-0050", "dormant")
+    );
+    assert_eq!((case.waits[0].device.as_str(), case.waits[0].waits), ("2.b", true));
+}
+
+/// 10,000 nodes of each kind are read and judged at once.
+#[test]
+fn large_tables_are_linear() {
+    use std::fmt::Write;
+    let n = 10_000;
+    let mut text = String::from("domain  status  children  performance\n");
+    for i in 0..n {
+        let (a, b) = ((i + 1) % n, (i * 7) % n);
+        let _ = write!(
+            text,
+            "d{i}  on  0\n{}d{a}, d{b}\n    {i:x}.dev  suspended  0  SW\n",
+            " ".repeat(48)
+        );
+    }
+    text += "\n# cat /sys/kernel/debug/devices_deferred\n";
+    for i in 0..n {
+        let _ = writeln!(text, "{i:x}.dev\tplatform: supplier {:x}.dev not ready", (i + 1) % n);
+    }
+    text.push('\n');
+    for i in 0..n {
+        let _ = writeln!(
+            text,
+            "[    1.000000] /a@{i:x}: Fixed dependency cycle(s) with /a@{:x}",
+            (i + 1) % n
+        );
+        let _ = writeln!(text, "[    1.000000] clk 1.clk: sync_state() pending due to {i:x}.dev");
+    }
+    let begin = Instant::now();
+    let r = report(&text);
+    let took = begin.elapsed();
+    assert_eq!((r.roots.len(), r.roots[0].at.len()), (1, n));
+    assert_eq!((r.pairs.list.len(), r.suppliers[0].consumers.len()), (n, n));
+    // Without optimisation, on a loaded machine.
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever the bytes are, there is an answer.
+    #[test]
+    fn damage_is_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
+        let _ = judge(&read_bytes("noise", &bytes).case);
+    }
+
+    /// Lines of tables and messages in any order, indented, quoted, cut anywhere.
+    #[test]
+    fn shuffled_lines_are_no_panic(
+        lines in proptest::collection::vec((0usize..20, 0usize..3, 0usize..50), 0..50),
+        cut in 0usize..6000,
+    ) {
+        const LINES: [&str; 20] = [
+            "domain                          status          children        performance",
+            "    /device                         runtime status                  managed by",
+            "--------------------------------------------------------",
+            "gpu  on  99999999999999999999999",
+            "gpu  off-4294967296  0",
+            "1.gpu  unsupported  0  SW",
+            "gpu, , gpu,",
+            "   clock                          count    count    count        rate   accuracy",
+            "osc 18446744073709551615 99999999999999999999 3",
+            " regulator                      use open bypass  opmode voltage current     min     max",
+            "rail 1 2 0 normal 99999999999999999999mV 0mA",
+            "# cat /sys/kernel/debug/devices_deferred",
+            "1.gpu\tplatform: supplier 1.gpu not ready",
+            "[    1.000000] platform 1.gpu: deferred probe pending: platform: wait for supplier ",
+            "[    1.000000] PM: \u{2028}: Power-off latency exceeded, new value 99999999999999999999 ns",
+            "18446744073709551615 supplier 1.gpu not ready",
+            "[    1.000000] probe of  returned -2147483648 after 99999999999999999999 usecs",
+            "/: Fixed dependency cycle(s) with /",
+            "State Time Usage Rejected Above",
+            "/sys/class/devlink/a:--b:--:/status:",
+        ];
+        let mut text = String::new();
+        for (line, quotes, blanks) in lines {
+            text += &"> ".repeat(quotes);
+            text += &" ".repeat(blanks);
+            text += LINES[line];
+            text.push('\n');
+        }
+        let text = &text.as_bytes()[..cut.min(text.len())];
+        let _ = judge(&read_bytes("shuffled", text).case);
+    }
+}
