@@ -44,6 +44,9 @@ pub fn doctor(inputs: &[PathBuf]) -> Result<Vec<Judged>> {
     if !spoke {
         let missing = if logged { "no kernel message about sleep" } else { "no kernel message" };
         let what = what_is_there(inputs, missing);
+        if crate::domains::speaks(inputs) {
+            why += "\n  it speaks of power domains or probing: dormouse domains show";
+        }
         why += "\n  give a kernel log (dmesg > FILE, journalctl -k) or the mail that quotes it";
         return Err(Nothing(what + &why).into());
     }

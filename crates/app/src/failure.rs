@@ -54,6 +54,8 @@ pub fn nothing_in<'a>(
             "\n  a board file says what devices do, not what happened: give it to predict, plan, \
              tune or lab run",
         );
+    } else if crate::domains::speaks(inputs) {
+        out.push_str("\n  it speaks of power domains or probing: dormouse domains show");
     } else if losses.is_empty() {
         out.push_str(
             "\n  give a kernel log (pm_print_times helps), a trace with power events, a run of \

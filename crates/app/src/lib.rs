@@ -21,6 +21,8 @@ pub mod compare;
 #[cfg(feature = "host")]
 pub mod doctor;
 #[cfg(feature = "host")]
+pub mod domains;
+#[cfg(feature = "host")]
 pub mod evaluate;
 #[cfg(feature = "host")]
 pub mod explain;

@@ -6,6 +6,7 @@ mod board;
 mod decide;
 mod decide_json;
 mod doctor;
+mod domains;
 mod handover;
 mod hibernate;
 mod machine;

@@ -21,7 +21,7 @@ pub struct Subject<'a> {
 }
 
 /// How a level begins a sentence.
-fn word(level: Level) -> &'static str {
+pub(crate) fn word(level: Level) -> &'static str {
     match level {
         Level::Broken => "Broken",
         Level::Slow => "Slow",
@@ -67,7 +67,7 @@ fn trust(report: &Report) -> String {
 }
 
 /// `line 123, at 45.678901 s: text`.
-fn shown(e: &Evidence) -> String {
+pub(crate) fn shown(e: &Evidence) -> String {
     let time = e.time.map_or(String::new(), |t| {
         format!(" at {}.{:06} s", t.0 / 1_000_000_000, t.0 % 1_000_000_000 / 1_000)
     });

@@ -10,6 +10,7 @@ pub mod comparison;
 pub mod csv;
 pub mod decision;
 pub mod doctor;
+pub mod domains;
 pub mod evaluation;
 pub mod fidelity;
 pub mod idle;

@@ -5,6 +5,7 @@ pub mod calibrate;
 pub mod compare;
 pub mod completions;
 pub mod doctor;
+pub mod domains;
 pub mod evaluate;
 pub mod export;
 pub mod idle;

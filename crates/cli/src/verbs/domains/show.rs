@@ -1,0 +1,49 @@
+//! `dormouse domains show`: who keeps domains on, and what devices wait for.
+
+use crate::terminal;
+use anyhow::Result;
+use clap::Args;
+use dormouse_app::domains;
+use dormouse_write::domains::{Subject, json, next, text};
+use std::path::PathBuf;
+
+/// Show what keeps power domains on and devices from probing.
+///
+/// Reads pm_genpd_summary, clk_summary, regulator_summary, devices_deferred and
+/// idle_states of debugfs, listings of /sys/class/devlink, kernel logs, and mails
+/// that quote any of them. It reads texts alone: nothing of the running machine
+/// is looked at or changed.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse domains show pm_genpd_summary dmesg.txt\n  dormouse domains show --json mail.txt"
+)]
+pub struct ShowArgs {
+    /// Texts, or folders of them; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    inputs: Vec<PathBuf>,
+    /// At most N entries per list.
+    #[arg(long, value_name = "N", default_value_t = 8, conflicts_with = "json")]
+    top: usize,
+    /// Everything, for programs (docs/domains-json.md).
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the verb.
+pub fn run(args: &ShowArgs) -> Result<()> {
+    let all = domains::show(&args.inputs)?;
+    let subjects = all.iter().map(|(t, report)| Subject {
+        name: &t.name,
+        case: &t.case,
+        report,
+        losses: &t.losses,
+    });
+    if args.json {
+        let texts: Vec<_> = subjects.map(|s| json(&s)).collect();
+        let value = serde_json::json!({ "schema": "dormouse-domains/1", "texts": texts });
+        return terminal::print(&format!("{value:#}\n"));
+    }
+    let (several, colour) = (all.len() > 1, terminal::wants_colour());
+    let pages: Vec<String> = subjects.map(|s| text(&s, args.top, several, colour)).collect();
+    terminal::print(&(pages.join("\n") + &next()))
+}

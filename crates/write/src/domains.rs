@@ -1,0 +1,308 @@
+//! What `dormouse domains show` prints.
+
+use crate::doctor::{shown, word};
+use crate::text::page::{Ink, Page};
+use crate::text::safe;
+use crate::wording::domains::{advice, cause, held, names, sentence, status, unchecked};
+use crate::wording::next;
+use crate::wording::number::plural;
+use dormouse_domains::domain::Status;
+use dormouse_domains::fact::Finding;
+use dormouse_domains::pending::Fate;
+use dormouse_domains::{Case, Confidence, Level, Report};
+use dormouse_model::loss::{Losses, Severity};
+use serde_json::{Value, json};
+
+/// One judged text.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// As the user named it.
+    pub name: &'a str,
+    /// What it says.
+    pub case: &'a Case,
+    /// What was found.
+    pub report: &'a Report,
+    /// What could not be read.
+    pub losses: &'a Losses,
+}
+
+/// The first line: the worst finding, or how things stand.
+fn answer(s: &Subject<'_>) -> String {
+    match s.report.findings.first() {
+        Some(f) if f.level != Level::Note => format!("{}: {}", word(f.level), sentence(&f.fact)),
+        first => match (stands(s), first) {
+            (Some(stands), _) => stands,
+            (None, Some(f)) => format!("Nothing wrong found. {}", sentence(&f.fact)),
+            (None, None) => "Nothing wrong found in what the text shows.".into(),
+        },
+    }
+}
+
+/// Of a healthy table: how many are on, and for whom.
+fn stands(s: &Subject<'_>) -> Option<String> {
+    if let (Some(dump), Some(reasons)) = (s.case.dumps.last(), s.report.held.last()) {
+        let all = dump.domains.iter().zip(reasons).filter(|(d, _)| d.status == Status::On);
+        let on: Vec<String> =
+            all.map(|(d, h)| format!("{} ({})", d.name, held(dump, d, h))).collect();
+        let of = plural(dump.domains.len(), "domain");
+        return Some(match on.as_slice() {
+            [] => format!("Nothing wrong found: none of {of} is on."),
+            on => format!("Nothing wrong found: of {of} {} on: {}.", on.len(), names(on)),
+        });
+    }
+    if let Some(t) = s.case.clocks.last() {
+        return Some(format!("{} of {} are on.", t.on(), plural(t.clocks.len(), "clock")));
+    }
+    let t = s.case.regulators.last()?;
+    Some(format!("{} of {} are on.", t.on(), plural(t.regulators.len(), "regulator")))
+}
+
+/// The second line: how sure that is.
+fn trust(report: &Report) -> String {
+    let Some(f) = report.findings.first() else {
+        return "That is what the tables show; they prove no health.".into();
+    };
+    let sure = match f.confidence {
+        Confidence::Certain => {
+            "The lines below say so; they do not say that it is the cause of anything else."
+        }
+        Confidence::Likely => "That is the one reading that fits the lines below.",
+        Confidence::Guess => "That is a suspicion: the lines below do not prove it.",
+    };
+    match report.findings.len() - 1 {
+        0 => sure.into(),
+        n => format!("{sure} {} below.", plural(n, "further finding")),
+    }
+}
+
+fn finding(page: &mut Page, f: &Finding, first: bool) {
+    if !first {
+        page.blank();
+        page.wrapped(
+            Ink::Strong,
+            0,
+            2,
+            &safe(&format!("{}: {}", word(f.level), sentence(&f.fact))),
+        );
+    }
+    page.paragraph(2, &format!("rule {}, {}", f.id, f.confidence.name()));
+    for e in &f.evidence {
+        page.entry("    ", &shown(e));
+    }
+    for a in advice(&f.fact) {
+        page.entry("  Do: ", &safe(&a));
+    }
+}
+
+/// A list that says how much it leaves out.
+fn list(page: &mut Page, heading: &str, rows: &[String], top: usize) {
+    if rows.is_empty() {
+        return;
+    }
+    page.heading(&safe(heading));
+    for row in rows.iter().take(top) {
+        page.entry("  ", &safe(row));
+    }
+    if rows.len() > top {
+        page.entry("  ", &format!("and {} more (--top)", rows.len() - top));
+    }
+}
+
+fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
+    for (dump, reasons) in s.case.dumps.iter().zip(&s.report.held) {
+        let row = |(i, depth): (usize, usize)| {
+            let d = &dump.domains[i];
+            let why = held(dump, d, &reasons[i]);
+            let indent = "- ".repeat(depth.min(8));
+            let why = if why.is_empty() { why } else { format!(": {why}") };
+            format!("{indent}{} {}{why}", d.name, status(d.status))
+        };
+        let rows: Vec<String> = dump.tree().into_iter().map(row).collect();
+        let on = dump.domains.iter().filter(|d| d.status == Status::On).count();
+        let cut = if dump.cut { ", with lines left out" } else { "" };
+        let heading =
+            format!("Domains (line {}): {on} of {} on{cut}", dump.line, dump.domains.len());
+        list(page, &heading, &rows, top.max(8) * 4);
+    }
+    for t in &s.case.clocks {
+        let row = |&i: &usize| {
+            let c = &t.clocks[i];
+            let by: Vec<String> = c.consumers.iter().map(|(d, _)| d.clone()).collect();
+            let by = if by.is_empty() { String::new() } else { format!(", for {}", names(&by)) };
+            format!("{} held {}{by}", c.name, times(c.enabled))
+        };
+        let rows: Vec<String> = t.holders().iter().map(row).collect();
+        let heading = format!(
+            "Clocks (line {}): {} of {} on, {} that nobody asked for run in hardware",
+            t.line,
+            t.on(),
+            t.clocks.len(),
+            t.unasked().len()
+        );
+        list(page, &heading, &rows, top);
+    }
+    for t in &s.case.regulators {
+        let row = |(i, feeds): (usize, Vec<usize>)| {
+            let r = &t.regulators[i];
+            let on = r.consumers.iter().filter(|(_, n)| *n > 0).map(|(c, _)| c.clone());
+            let by = on.chain(feeds.iter().map(|&f| t.regulators[f].name.clone()));
+            let by: Vec<String> = by.collect();
+            if by.is_empty() {
+                format!("{} held {}, by nobody that the table shows", r.name, times(r.used))
+            } else {
+                format!("{} held {}, by {}", r.name, times(r.used), names(&by))
+            }
+        };
+        let rows: Vec<String> = t.held().into_iter().map(row).collect();
+        let unused: Vec<String> =
+            t.unused().iter().map(|&i| t.regulators[i].name.clone()).collect();
+        let heading =
+            format!("Regulators (line {}): {} of {} on", t.line, t.on(), t.regulators.len());
+        list(page, &heading, &rows, top);
+        if !unused.is_empty() {
+            page.entry("  ", &safe(&format!("nobody enabled {}", names(&unused))));
+        }
+    }
+    let row = |r: &dormouse_domains::deferral::Root| {
+        format!(
+            "{} for {}",
+            plural(usize::try_from(r.weight()).unwrap_or(usize::MAX), "wait"),
+            cause(&r.cause)
+        )
+    };
+    let rows: Vec<String> = s.report.roots.iter().map(row).collect();
+    if rows.len() > 1 {
+        list(page, "What devices wait for in the end", &rows, top);
+    }
+    for p in &s.report.suppliers {
+        let row = |c: &dormouse_domains::pending::Consumer| match c.fate {
+            Fate::Failed(e) => format!("{}: its probe failed with {e}", c.name),
+            Fate::Waits => format!("{}: it waits to probe itself", c.name),
+            Fate::Spoke => format!("{}: a driver speaks of it", c.name),
+            Fate::Silent => format!("{}: no line of a driver", c.name),
+        };
+        let rows: Vec<String> = p.consumers.iter().map(row).collect();
+        list(page, &format!("{} waits for", p.name), &rows, top);
+    }
+    let pair = |(a, b, _): &(String, String, usize)| format!("{a} and {b}");
+    let rows: Vec<String> = s.report.pairs.list.iter().map(pair).collect();
+    list(page, "Dependency cycles, as pairs", &rows, top);
+    let rows: Vec<String> = s
+        .case
+        .links
+        .iter()
+        .map(|l| {
+            let status =
+                if l.status.is_empty() { String::new() } else { format!(" ({})", l.status) };
+            format!("{} needs {}{status}", l.consumer, l.supplier)
+        })
+        .collect();
+    list(page, "Device links", &rows, top);
+    let rows: Vec<String> = s
+        .case
+        .waits
+        .iter()
+        .map(|w| match w.waits {
+            true => format!("{} waits for a node that is no device yet", w.device),
+            false => format!("{} waits for no node", w.device),
+        })
+        .collect();
+    list(page, "waiting_for_supplier", &rows, top);
+}
+
+fn times(n: u64) -> String {
+    if n == 1 { "once".into() } else { format!("{n} times") }
+}
+
+/// The page of one text. `named` where there are several.
+pub fn text(s: &Subject<'_>, top: usize, named: bool, colour: bool) -> String {
+    let mut page = Page::new(colour);
+    if named {
+        page.line(&[(Ink::Faint, &safe(s.name))]);
+    }
+    page.wrapped(Ink::Strong, 0, 2, &safe(&answer(s)));
+    page.wrapped(Ink::Plain, 0, 2, &trust(s.report));
+    let worst = s.report.findings.first().is_some_and(|f| f.level != Level::Note);
+    for (i, f) in s.report.findings.iter().enumerate() {
+        finding(&mut page, f, i == 0 && worst);
+    }
+    sections(&mut page, s, top);
+    if !s.report.unchecked.is_empty() {
+        page.blank();
+        page.line(&[(Ink::Plain, "Not checked")]);
+        for u in &s.report.unchecked {
+            let (what, why) = unchecked(*u);
+            page.entry("  - ", &format!("{what}: {why}"));
+        }
+    }
+    for l in s.losses.list.iter().filter(|l| l.severity > Severity::Info) {
+        page.entry("Caution: ", &safe(&l.advice));
+    }
+    page.finish()
+}
+
+/// The last line of the screen.
+pub fn next() -> String {
+    format!("\n{}", next::run("grep -r . /sys/kernel/debug/devices_deferred"))
+}
+
+/// The same as JSON (docs/domains-json.md).
+pub fn json(s: &Subject<'_>) -> Value {
+    let finding = |f: &Finding| {
+        json!({
+            "id": f.id,
+            "level": f.level.name(),
+            "confidence": f.confidence.name(),
+            "sentence": sentence(&f.fact),
+            "evidence": f.evidence.iter().map(|e| json!({
+                "line": e.line,
+                "time_ns": e.time.map(|t| t.0),
+                "text": e.text,
+                "doubtful": e.doubtful,
+            })).collect::<Vec<_>>(),
+            "advice": advice(&f.fact),
+        })
+    };
+    let tables = s.case.dumps.iter().zip(&s.report.held).map(|(dump, reasons)| {
+        let domain = |(d, h): (&dormouse_domains::domain::Domain, _)| {
+            json!({
+                "line": d.line,
+                "name": d.name,
+                "status": status(d.status),
+                "performance": d.performance,
+                "children": d.children,
+                "why": held(dump, d, h),
+                "devices": d.devices.iter().map(|x| json!({
+                    "name": x.path,
+                    "runtime": x.runtime.name(),
+                    "performance": x.performance,
+                    "hardware": x.hardware,
+                })).collect::<Vec<_>>(),
+            })
+        };
+        json!({
+            "line": dump.line,
+            "cut": dump.cut,
+            "domains": dump.domains.iter().zip(reasons).map(domain).collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "name": s.name,
+        "findings": s.report.findings.iter().map(finding).collect::<Vec<_>>(),
+        "tables": tables.collect::<Vec<_>>(),
+        "waits": s.report.roots.iter().map(|r| json!({
+            "cause": cause(&r.cause),
+            "at": r.at,
+            "behind": r.behind,
+            "times": r.times,
+        })).collect::<Vec<_>>(),
+        "cycles": s.report.pairs.list.iter().map(|(a, b, _)| json!([a, b])).collect::<Vec<_>>(),
+        "not_checked": s.report.unchecked.iter().map(|u| {
+            let (what, why) = unchecked(*u);
+            json!({ "what": what, "why": why })
+        }).collect::<Vec<_>>(),
+        "losses": s.losses.list.iter().map(|l| json!({
+            "kind": l.kind, "count": l.count, "advice": l.advice,
+        })).collect::<Vec<_>>(),
+    })
+}
