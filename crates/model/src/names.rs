@@ -23,7 +23,7 @@ impl Sym {
 /// always text and two different names stay different.
 ///
 /// All text lies in one piece, found by a hash table of indexes: a million
-/// names cost a million times their length and 20 bytes, and adding one does
+/// names cost a million times their length and 14 bytes, and adding one does
 /// not slow down with their number. Names that would crowd one place of the
 /// table (a hostile input can choose them so) go to an ordered map instead.
 #[derive(Clone, Debug)]
@@ -31,8 +31,12 @@ pub struct Names {
     text: String,
     /// Where each name ends in `text`.
     ends: Vec<u32>,
-    /// Hash and number + 1 of a name; 0 where nothing is. A power of two.
-    table: Vec<(u32, u32)>,
+    /// The table: a byte of the hash of the name in each place, 0 where nothing
+    /// is. A power of two. These bytes alone show that a name is new, and those
+    /// of a million names fit a cache.
+    marks: Vec<u8>,
+    /// The name in each place.
+    numbers: Vec<Sym>,
     crowded: BTreeMap<Box<str>, Sym>,
 }
 
@@ -44,7 +48,8 @@ impl Default for Names {
         let mut n = Names {
             text: String::new(),
             ends: Vec::new(),
-            table: alloc::vec![(0, 0); 64],
+            marks: alloc::vec![0; 64],
+            numbers: alloc::vec![Sym::EMPTY; 64],
             crowded: BTreeMap::new(),
         };
         n.add("");
@@ -67,7 +72,7 @@ impl Names {
         if number == u32::MAX {
             return Sym::EMPTY;
         }
-        if self.ends.len() * 3 >= self.table.len() * 2 {
+        if self.ends.len() * 3 >= self.marks.len() * 2 {
             self.grow();
         }
         self.text.push_str(text);
@@ -125,25 +130,27 @@ impl Names {
     }
 
     fn search(&self, text: &str, hash: u32) -> Option<Sym> {
-        let mask = self.table.len() - 1;
+        let mask = self.marks.len() - 1;
         for probe in 0..PROBES {
-            let (h, n) = self.table[(hash as usize + probe) & mask];
-            if n == 0 {
-                return None;
-            }
-            if h == hash && self.bytes(Sym(n - 1)) == text.as_bytes() {
-                return Some(Sym(n - 1));
+            let at = (hash as usize + probe) & mask;
+            match self.marks[at] {
+                0 => return None,
+                m if m == mark(hash) && self.bytes(self.numbers[at]) == text.as_bytes() => {
+                    return Some(self.numbers[at]);
+                }
+                _ => {}
             }
         }
         self.crowded.get(text).copied()
     }
 
     fn place(&mut self, hash: u32, s: Sym) {
-        let mask = self.table.len() - 1;
+        let mask = self.marks.len() - 1;
         for probe in 0..PROBES {
-            let slot = &mut self.table[(hash as usize + probe) & mask];
-            if slot.1 == 0 {
-                *slot = (hash, s.0 + 1);
+            let at = (hash as usize + probe) & mask;
+            if self.marks[at] == 0 {
+                self.marks[at] = mark(hash);
+                self.numbers[at] = s;
                 return;
             }
         }
@@ -151,18 +158,22 @@ impl Names {
         self.crowded.insert(text, s);
     }
 
+    /// A search ends at an empty place, so a name may stay with the crowded ones
+    /// only while all of its places are taken: all are placed anew.
     fn grow(&mut self) {
-        let old = core::mem::take(&mut self.table);
-        self.table = alloc::vec![(0, 0); old.len() * 2];
-        for (hash, n) in old.into_iter().filter(|e| e.1 != 0) {
-            self.place(hash, Sym(n - 1));
-        }
-        // A search ends at an empty place, so a name may stay with the crowded
-        // ones only while all of its places are taken.
-        for (text, s) in core::mem::take(&mut self.crowded) {
-            self.place(hash(text.as_bytes()), s);
+        let places = self.marks.len() * 2;
+        self.marks = alloc::vec![0; places];
+        self.numbers = alloc::vec![Sym::EMPTY; places];
+        self.crowded.clear();
+        for s in (0..self.ends.len() as u32).map(Sym) {
+            self.place(hash(self.bytes(s)), s);
         }
     }
+}
+
+/// The bits of a hash that say least of the place.
+fn mark(hash: u32) -> u8 {
+    ((hash >> 24) as u8).max(1)
 }
 
 /// Eight bytes at a time, multiplied and folded. Not meant to withstand an
@@ -209,7 +220,7 @@ mod tests {
             let s = n.add(&text);
             ids.push((text, s));
             was_crowded |= !n.crowded.is_empty();
-            if n.ends.len() * 3 >= n.table.len() * 2 - 3 {
+            if n.ends.len() * 3 >= n.marks.len() * 2 - 3 {
                 // The table grows with the next name: all stay known.
                 n.add("one more");
                 for (t, s) in &ids {

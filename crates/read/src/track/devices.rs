@@ -9,8 +9,7 @@
 use dormouse_model::device::{Device, DeviceGraph, DeviceId};
 use dormouse_model::names::{Names, Sym};
 use dormouse_model::phase::{Direction, Phase};
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::collections::HashSet;
 
 /// How an event names a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,22 +37,51 @@ struct Group {
     /// How many were met in the phase `epoch`.
     seen: u32,
     epoch: u32,
-    /// Next group with the same hash.
-    next: Option<u32>,
+}
+
+impl Group {
+    fn new(driver: Sym, first: DeviceId) -> Group {
+        Group { driver, first, twins: Vec::new(), seen: 0, epoch: 0 }
+    }
 }
 
 /// Finds devices by key.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Devices {
-    hasher: RandomState,
-    by_key: HashMap<u64, u32, BuildIdentity>,
+    /// From 1 on.
     groups: Vec<Group>,
+    /// The first group with each name, by symbol; 0 if there is none.
+    first: Vec<u32>,
+    /// Keys of further groups with that name as text, and their groups.
+    keys: Names,
+    of_key: Vec<u32>,
+    /// The key that is looked for.
+    text: Vec<u8>,
     by_name: ByName,
     /// Devices of which only the name, perhaps the parent, is known.
     vague: HashSet<u32>,
     epoch: u32,
     /// The group that was found last.
     last: u32,
+    /// The walk that showed the first group went backwards.
+    made_backward: bool,
+}
+
+impl Default for Devices {
+    fn default() -> Devices {
+        Devices {
+            groups: vec![Group::new(Sym::EMPTY, DeviceId(0))],
+            first: Vec::new(),
+            keys: Names::default(),
+            of_key: vec![0],
+            text: Vec::new(),
+            by_name: ByName::default(),
+            vague: HashSet::new(),
+            epoch: 0,
+            last: 0,
+            made_backward: false,
+        }
+    }
 }
 
 impl Devices {
@@ -76,12 +104,9 @@ impl Devices {
             parent: names.bytes(d.parent_name),
             driver_known: true,
         };
-        let hash = self.hash(&key);
-        match self.find(hash, &key, graph, names) {
+        match self.find(d.name, &key, graph, names) {
             Some(g) => self.groups[g as usize].twins.push(id),
-            None => {
-                self.insert(hash, d.driver, id);
-            }
+            None => self.groups.push(Group::new(d.driver, id)),
         }
     }
 
@@ -100,20 +125,20 @@ impl Devices {
         }
         let backward = phase == Phase::Complete
             || (phase.direction() == Direction::Suspend && phase != Phase::Prepare);
-        let found = self.neighbour(backward, key, graph, names).ok_or_else(|| self.hash(key));
-        let found = found.or_else(|hash| self.find(hash, key, graph, names).ok_or(hash));
-        let at = found.unwrap_or_else(|hash| {
-            let driver = names.add_bytes(key.driver);
-            let id = self.adopt(key, driver, phase, graph, names);
-            self.insert(hash, driver, id)
-        });
-        self.last = at;
-        if found.is_err() {
-            let group = &mut self.groups[at as usize];
-            group.epoch = self.epoch;
-            group.seen = 1;
-            return (group.first, group.driver);
+        if self.groups.len() == 1 {
+            self.made_backward = backward;
         }
+        let at = match self.neighbour(backward, key, graph, names) {
+            Some(at) => at,
+            None => {
+                let name = names.add_bytes(key.device);
+                match self.find(name, key, graph, names) {
+                    Some(at) => at,
+                    None => return self.meet(name, key, phase, graph, names),
+                }
+            }
+        };
+        self.last = at;
         let group = &mut self.groups[at as usize];
         let driver = group.driver;
         if group.epoch != self.epoch {
@@ -147,14 +172,20 @@ impl Devices {
         (id, driver)
     }
 
-    fn hash(&self, key: &DeviceKey<'_>) -> u64 {
-        let mut h = self.hasher.build_hasher();
-        h.write(key.driver);
-        h.write_u8(b' ');
-        h.write(key.device);
-        h.write_u8(b'\n');
-        h.write(key.parent);
-        h.finish()
+    /// A group for a key that was not seen before, and its device.
+    fn meet(
+        &mut self,
+        name: Sym,
+        key: &DeviceKey<'_>,
+        phase: Phase,
+        graph: &mut DeviceGraph,
+        names: &mut Names,
+    ) -> (DeviceId, Sym) {
+        let driver = names.add_bytes(key.driver);
+        let id = self.adopt(name, key, driver, phase, graph, names);
+        self.last = self.groups.len() as u32;
+        self.groups.push(Group { seen: 1, epoch: self.epoch, ..Group::new(driver, id) });
+        (id, driver)
     }
 
     /// The group beside the last one, if it is that of `key`: groups stand in the
@@ -167,8 +198,9 @@ impl Devices {
         graph: &DeviceGraph,
         names: &Names,
     ) -> Option<u32> {
-        let step = if backward { self.last.checked_sub(1) } else { self.last.checked_add(1) };
-        step.filter(|&g| self.is(g, key, graph, names))
+        let back = backward != self.made_backward;
+        let beside = if back { self.last.checked_sub(1) } else { self.last.checked_add(1) };
+        beside.filter(|&g| g > 0 && self.is(g, key, graph, names))
     }
 
     /// Whether `key` means the group `g`.
@@ -179,28 +211,40 @@ impl Devices {
             && same(names.bytes(d.parent_name), key.parent)
     }
 
+    /// The group of `key`. If there is none, the next one to be made is its. As a
+    /// rule its name says which; a name with blanks may have been split elsewhere.
     fn find(
-        &self,
-        hash: u64,
+        &mut self,
+        name: Sym,
         key: &DeviceKey<'_>,
         graph: &DeviceGraph,
         names: &Names,
     ) -> Option<u32> {
-        let mut at = self.by_key.get(&hash).copied();
-        while let Some(g) = at {
-            if self.is(g, key, graph, names) {
-                return Some(g);
+        let next = self.groups.len() as u32;
+        if !key.driver.contains(&b' ') && !key.device.contains(&b' ') {
+            let name = name.0 as usize;
+            if self.first.len() <= name {
+                self.first.resize(name + 1, 0);
             }
-            at = self.groups[g as usize].next;
+            match self.first[name] {
+                0 => {
+                    self.first[name] = next;
+                    return None;
+                }
+                g if self.is(g, key, graph, names) => return Some(g),
+                _ => {}
+            }
         }
-        None
-    }
-
-    fn insert(&mut self, hash: u64, driver: Sym, id: DeviceId) -> u32 {
-        let at = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
-        let next = self.by_key.insert(hash, at);
-        self.groups.push(Group { driver, first: id, twins: Vec::new(), seen: 0, epoch: 0, next });
-        at
+        self.text.clear();
+        for part in [key.driver, b" ", key.device, b"\n", key.parent] {
+            self.text.extend_from_slice(part);
+        }
+        let number = self.keys.add_bytes(&self.text).0 as usize;
+        if number == self.of_key.len() {
+            self.of_key.push(next);
+            return None;
+        }
+        Some(self.of_key[number])
     }
 
     /// A device known by name only becomes this one. Outside prepare, which
@@ -209,13 +253,13 @@ impl Devices {
     /// a new device.
     fn adopt(
         &mut self,
+        name: Sym,
         key: &DeviceKey<'_>,
         driver: Sym,
         phase: Phase,
         graph: &mut DeviceGraph,
         names: &mut Names,
     ) -> DeviceId {
-        let name = names.add_bytes(key.device);
         let parent_name = names.add_bytes(key.parent);
         if let Some(id) = self.by_name.only(name) {
             let d = &mut graph.devices[id.index()];
@@ -254,13 +298,12 @@ impl Devices {
                 return id;
             }
         }
-        let hash = self.hash(key);
-        if let Some(at) = self.find(hash, key, graph, names) {
+        if let Some(at) = self.find(name, key, graph, names) {
             return self.groups[at as usize].first;
         }
         let id = self.push(Device { name, parent_name, ..Device::default() }, graph);
         self.vague.insert(id.0);
-        self.insert(hash, Sym::EMPTY, id);
+        self.groups.push(Group::new(Sym::EMPTY, id));
         id
     }
 
@@ -328,33 +371,4 @@ fn same_escaped(text: &[u8], bytes: &[u8]) -> bool {
 
 fn without_none(parent: &[u8]) -> &[u8] {
     if parent == b"none" { b"" } else { parent }
-}
-
-/// Keys are already hashes with a random seed.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct BuildIdentity;
-
-/// See [`BuildIdentity`].
-#[derive(Debug, Default)]
-pub struct Identity(u64);
-
-impl BuildHasher for BuildIdentity {
-    type Hasher = Identity;
-    fn build_hasher(&self) -> Identity {
-        Identity(0)
-    }
-}
-
-impl Hasher for Identity {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for &b in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(b);
-        }
-    }
-    fn write_u64(&mut self, n: u64) {
-        self.0 = n;
-    }
 }
