@@ -151,7 +151,9 @@ pub struct Answer {
 impl Answer {
     /// Chooses by saving; between equals, what comes first.
     pub fn of(cycle: &Cycle, rows: &Rows, phases: &[PhaseView], ranking: &Ranking) -> Answer {
-        let half = |d| half(cycle, rows, phases, ranking, d);
+        let calls = (0..).zip(&cycle.callbacks);
+        let open: Vec<u32> = calls.filter(|c| !c.1.complete).map(|c| c.0).collect();
+        let half = |d| half(cycle, rows, phases, ranking, &open, d);
         Answer { suspend: half(Direction::Suspend), resume: half(Direction::Resume) }
     }
 
@@ -180,24 +182,22 @@ fn half(
     rows: &Rows,
     phases: &[PhaseView],
     ranking: &Ranking,
+    open: &[u32],
     direction: Direction,
 ) -> Option<Half> {
     let total = rows.half(direction).filter(|&t| t > Ns::ZERO)?;
-    let of_half = |c: &(usize, &dormouse_model::cycle::Callback)| {
-        !c.1.complete && c.1.phase.direction() == direction
-    };
-    let callbacks = || cycle.callbacks.iter().enumerate();
-    let open: Vec<u32> = callbacks().filter(of_half).map(|c| c.0 as u32).collect();
+    let of_half = |c: &u32| cycle.callbacks[*c as usize].phase.direction() == direction;
+    let open: Vec<u32> = open.iter().copied().filter(of_half).collect();
     let is_open = |d: DeviceId| open.iter().any(|&c| cycle.callbacks[c as usize].device == d);
     let at = direction as usize;
-    let candidates = || {
-        let listed = ranking.devices.iter();
-        listed.filter(|d| d.on_path[at] > Ns::ZERO && !is_open(d.device))
-    };
     let suspect = |d: &DeviceTime| suspect(cycle, phases, d, direction);
-    let first = |d: &&DeviceTime| core::cmp::Reverse(d.device);
-    let best = candidates().max_by_key(|d| (d.gain[at], d.on_path[at], first(d)));
-    let busiest = candidates().max_by_key(|d| (d.on_path[at], first(d)));
+    let (mut best, mut busiest): (Option<&DeviceTime>, Option<&DeviceTime>) = (None, None);
+    // Devices come in the order of the list: between equals, the first stays.
+    for d in ranking.devices.iter().filter(|d| d.on_path[at] > Ns::ZERO && !is_open(d.device)) {
+        let saves = |d: &DeviceTime| (d.gain[at], d.on_path[at]);
+        best = best.filter(|b| saves(b) >= saves(d)).or(Some(d));
+        busiest = busiest.filter(|b| b.on_path[at] >= d.on_path[at]).or(Some(d));
+    }
     let busiest = busiest.filter(|d| best.is_none_or(|b| b.device != d.device));
 
     let of_phases = || {
@@ -213,7 +213,7 @@ fn half(
         // A log that ends in a callback was cut there, or the machine hung there.
         let is_last =
             |o: &dormouse_model::cycle::Callback| o.start <= cb.start && o.end <= cb.start;
-        let others = callbacks().filter(|o| o.0 != c as usize);
+        let others = cycle.callbacks.iter().enumerate().filter(|o| o.0 != c as usize);
         (per_mille(cb.duration(), total) >= RESTS || { others }.all(|o| is_last(o.1)))
             && of_phases().any(unseen)
     });

@@ -115,16 +115,13 @@ impl<'a> Builder<'a> {
         }
         // The path's callbacks do not overlap, so the one that runs longest
         // beside a hidden callback is found among those around it.
-        let path: Vec<(Ns, Ns, DeviceId)> =
-            view.path.iter().filter_map(|x| x.device.map(|d| (x.start, x.end, d))).collect();
         let mut longest = None;
         for (&c, &on) in view.callbacks.iter().zip(&on_path) {
             let cb = cycle.callbacks[c as usize];
             let behind = if on {
                 None
             } else {
-                let longest = longest.get_or_insert_with(|| Longest::new(&path));
-                longest.beside(&path, cb.start, cb.end)
+                longest.get_or_insert_with(|| Longest::of(view)).beside(cb.start, cb.end)
             };
             if let Some(d) = self.slot(cycle, c) {
                 let time = cb.duration();
@@ -168,6 +165,8 @@ impl<'a> Builder<'a> {
 
 /// Longest segment of any range of the path, by doubling ranges of blocks.
 struct Longest {
+    /// Begin and end of each callback of the path, and whose it is.
+    path: Vec<(Ns, Ns, DeviceId)>,
     /// The longest of 1, 2, 4, ... blocks from each block on.
     table: Vec<Vec<u32>>,
     /// Where the search for the last callback began.
@@ -178,24 +177,27 @@ struct Longest {
 const BLOCK: usize = 8;
 
 impl Longest {
-    fn new(path: &[(Ns, Ns, DeviceId)]) -> Longest {
+    fn of(view: &PhaseView) -> Longest {
+        let of_devices = view.path.iter().filter_map(|s| s.device.map(|d| (s.start, s.end, d)));
+        let path: Vec<_> = of_devices.collect();
         let starts = (0..path.len() / BLOCK).map(|b| b * BLOCK);
-        let blocks: Vec<u32> = starts.map(|b| among(path, b, b + BLOCK)).collect();
+        let blocks: Vec<u32> = starts.map(|b| among(&path, b, b + BLOCK)).collect();
         let n = blocks.len();
         let mut table = alloc::vec![blocks];
         let mut width = 1;
         while width * 2 <= n {
             let below = &table[table.len() - 1];
             let row =
-                (0..=n - width * 2).map(|i| longer(path, below[i], below[i + width])).collect();
+                (0..=n - width * 2).map(|i| longer(&path, below[i], below[i + width])).collect();
             table.push(row);
             width *= 2;
         }
-        Longest { table, from: 0 }
+        Longest { path, table, from: 0 }
     }
 
     /// The first of the longest segments of `from..to`, which is not empty.
-    fn of(&self, path: &[(Ns, Ns, DeviceId)], from: usize, to: usize) -> u32 {
+    fn within(&self, from: usize, to: usize) -> u32 {
+        let path = &self.path;
         let (a, b) = (from.div_ceil(BLOCK), to / BLOCK);
         if a >= b {
             return among(path, from, to);
@@ -213,7 +215,8 @@ impl Longest {
     }
 
     /// The segment that overlaps `start..end` longest.
-    fn beside(&mut self, path: &[(Ns, Ns, DeviceId)], start: Ns, end: Ns) -> Option<DeviceId> {
+    fn beside(&mut self, start: Ns, end: Ns) -> Option<DeviceId> {
+        let path = &self.path;
         // Callbacks come in order of their start, so it is near.
         let mut from = self.from;
         while from > 0 && path[from - 1].1 > start {
@@ -231,7 +234,7 @@ impl Longest {
         // Only the outer two can be cut off by the range.
         let mut best = if overlap(to - 1) > overlap(from) { to - 1 } else { from };
         if to - from > 2 {
-            let inner = self.of(path, from + 1, to - 1) as usize;
+            let inner = self.within(from + 1, to - 1) as usize;
             if overlap(inner) > overlap(best) {
                 best = inner;
             }
