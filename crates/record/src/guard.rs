@@ -216,10 +216,16 @@ impl<'o> Guard<'o> {
         result.map_err(|source| Error::Write { path: path.into(), value: "(mkdir)".into(), source })
     }
 
+    /// Announces a trace event before [`Guard::probe`] makes it: what is announced
+    /// later is undone before it is removed.
+    pub fn announce_probe(&mut self, list: &str, name: &str) -> Result<(), Error> {
+        self.announce(Entry::Probe { list: list.into(), name: name.into() })
+    }
+
     /// Makes a trace event that is removed at the end: `name` is its group and
     /// name, `what` what it traces (Documentation/trace/fprobetrace.rst).
     pub fn probe(&mut self, list: &str, name: &str, what: &str) -> Result<(), Error> {
-        self.announce(Entry::Probe { list: list.into(), name: name.into() })?;
+        self.announce_probe(list, name)?;
         let value = format!("f:{name} {what}");
         let step = Step::Write { path: list.into(), value: value.clone() };
         let root = self.root.clone();

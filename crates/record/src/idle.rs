@@ -39,6 +39,9 @@ const GOVERNORS: [(&str, &str, &str, bool); 3] = [
 /// A system call that does next to nothing, to time a probe with.
 const CHEAP: [&str; 2] = ["__x64_sys_getppid", "__arm64_sys_getppid"];
 
+/// The event that times a probe.
+const COST: &str = "idle_cost";
+
 /// Events that were made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Probes {
@@ -50,24 +53,31 @@ pub struct Probes {
     cost: Option<String>,
 }
 
-/// Makes the probes of the governor in use; they are removed with the guard.
-/// Kernels before 6.6 take no arguments of functions by name, and record the
-/// rest.
+/// Probes that are announced and not made.
+#[derive(Debug, Default)]
+pub struct Planned {
+    list: String,
+    /// Name and what is traced.
+    probes: Vec<(&'static str, String)>,
+    /// This kernel has no function probes.
+    unknown: bool,
+}
+
+/// Announces the probes of the governor in use; they are removed with the guard.
 ///
 /// # Errors
 /// If the journal cannot be written.
-pub fn probes(guard: &mut Guard<'_>, root: &Root, tracefs: &str) -> Result<Probes, Error> {
-    let mut out = Probes::default();
-    let list = format!("{tracefs}/dynamic_events");
+pub fn plan(guard: &mut Guard<'_>, root: &Root, tracefs: &str) -> Result<Planned, Error> {
+    let mut plan = Planned { list: format!("{tracefs}/dynamic_events"), ..Planned::default() };
     let governor = governor(root);
     let Some((_, select, enable, says_stop)) =
         GOVERNORS.into_iter().find(|g| Some(g.0) == governor.as_deref())
     else {
-        return Ok(out);
+        return Ok(plan);
     };
-    if !root.exists(&list) {
-        out.missing.push("function probes".into());
-        return Ok(out);
+    if !root.exists(&plan.list) {
+        plan.unknown = true;
+        return Ok(plan);
     }
     let stop = if says_stop { " stop=+0($arg3):u8" } else { "" };
     let own = [
@@ -75,9 +85,26 @@ pub fn probes(guard: &mut Guard<'_>, root: &Root, tracefs: &str) -> Result<Probe
         ("idle_sel", format!("{select}%return idx=$retval:s32{stop}")),
         ("idle_en", enable.to_owned()),
     ];
-    let common = COMMON.map(|(name, what)| (name, what.to_owned()));
-    for (name, what) in common.into_iter().chain(own) {
-        match guard.probe(&list, &format!("{GROUP}/{name}"), &what) {
+    plan.probes =
+        COMMON.map(|(name, what)| (name, what.to_owned())).into_iter().chain(own).collect();
+    for name in plan.probes.iter().map(|p| p.0).chain([COST]) {
+        guard.announce_probe(&plan.list, &format!("{GROUP}/{name}"))?;
+    }
+    Ok(plan)
+}
+
+/// Makes the probes. Kernels before 6.6 take no arguments of functions by name,
+/// and record the rest.
+///
+/// # Errors
+/// If the journal cannot be written.
+pub fn probes(guard: &mut Guard<'_>, plan: &Planned) -> Result<Probes, Error> {
+    let mut out = Probes::default();
+    if plan.unknown {
+        out.missing.push("function probes".into());
+    }
+    for (name, what) in &plan.probes {
+        match guard.probe(&plan.list, &format!("{GROUP}/{name}"), what) {
             Ok(()) => out.events.push(format!("{GROUP}/{name}")),
             Err(e @ Error::Journal { .. }) => return Err(e),
             Err(_) => {
@@ -85,12 +112,12 @@ pub fn probes(guard: &mut Guard<'_>, root: &Root, tracefs: &str) -> Result<Probe
             }
         }
     }
-    for call in CHEAP {
-        let name = format!("{GROUP}/idle_cost");
-        if guard.probe(&list, &name, &format!("{call}%return ret=$retval:s32")).is_ok() {
-            out.cost = Some(name);
-            break;
-        }
+    if !plan.probes.is_empty() {
+        let name = format!("{GROUP}/{COST}");
+        let mut takes = |call: &str| {
+            guard.probe(&plan.list, &name, &format!("{call}%return ret=$retval:s32")).is_ok()
+        };
+        out.cost = CHEAP.into_iter().any(&mut takes).then(|| name.clone());
     }
     Ok(out)
 }

@@ -65,13 +65,13 @@ impl Instance {
             guard.set(&names, "4096")?;
         }
         // Before the instance, so that it is gone when they are removed.
-        let probes = match options.detail.contains(&Detail::Idle) {
-            true => idle::probes(guard, root, tracefs)?,
-            false => idle::Probes::default(),
+        let planned = match options.detail.contains(&Detail::Idle) {
+            true => idle::plan(guard, root, tracefs)?,
+            false => idle::Planned::default(),
         };
         let path = format!("{tracefs}/instances/dormouse");
         guard.make_dir(&path)?;
-        let mut instance = Instance { path, missing: probes.missing.clone(), probes };
+        let mut instance = Instance { path, missing: Vec::new(), probes: idle::Probes::default() };
         let at = |file: &str| format!("{}/{file}", instance.path);
         guard.write(&at("tracing_on"), "0")?;
         guard.write(&at("trace_clock"), CLOCK)?;
@@ -93,6 +93,10 @@ impl Instance {
                 instance.missing.push(event.into());
             }
         }
+        // Last: for each of them the kernel names all of its functions
+        // (`ftrace_match_record()`, kernel/trace/ftrace.c, 6.12).
+        instance.probes = idle::probes(guard, &planned)?;
+        instance.missing.extend_from_slice(&instance.probes.missing);
         for event in &instance.probes.events {
             guard.write(&at(&format!("events/{event}/enable")), "1")?;
         }
