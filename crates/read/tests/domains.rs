@@ -291,6 +291,11 @@ fn messages_of_every_form() {
     let torn =
         "[    1.000000] platform 30cb0000.aud2htx: deferred probe pending:\n(reason unknown)\n";
     assert_eq!(found(torn), ["probe-waits-unsaid"]);
+    // A line that is whole takes no other.
+    let whole =
+        "clk 1.system-controller-of-this-chip: sync_state() pending due to 2.gpu\nath 3: other\n";
+    let r = report(whole);
+    assert_eq!(r.findings[0].evidence[0].text, whole.lines().next().unwrap());
     // Quoted without a time stamp it may be anybody's.
     let quoted = report("> clk 1.clk: sync_state() pending due to 2.gpu\n");
     assert_eq!(quoted.findings[0].confidence, Confidence::Guess);

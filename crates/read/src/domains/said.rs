@@ -102,7 +102,10 @@ fn reason(text: &str) -> (&str, &str) {
 
 /// Whether a message is whole, so that no further line can belong to it.
 pub fn is_whole(text: &str) -> bool {
-    text.ends_with("ignoring dependency")
+    let names = |words: &str| text.split_once(words).is_some_and(|(_, r)| !r.trim().is_empty());
+    names("pending due to ")
+        || names("cycle(s) with ")
+        || text.ends_with("ignoring dependency")
         || text.ends_with("(reason unknown)")
         || text.ends_with(" not ready")
         || text.ends_with(" usecs")
