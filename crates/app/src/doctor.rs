@@ -2,12 +2,18 @@
 
 use crate::failure::{Nothing, what_is_there};
 use anyhow::Result;
+use dormouse_doctor::finding::Unchecked;
+use dormouse_doctor::now::Waiting;
+use dormouse_doctor::value::Value;
 use dormouse_doctor::{Report, judge};
 use dormouse_model::loss::Losses;
-use dormouse_read::doctor::read;
+use dormouse_read::doctor::{read, read_bytes};
 use dormouse_read::{Input, Options};
+use dormouse_record::look::look;
+use dormouse_record::root::Root;
 use dormouse_write::text::safe;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// One text, judged.
 #[derive(Clone, Debug)]
@@ -51,4 +57,43 @@ pub fn doctor(inputs: &[PathBuf]) -> Result<Vec<Judged>> {
         return Err(Nothing(what + &why).into());
     }
     Ok(out)
+}
+
+/// Looks at the tasks of a running machine, and how far apart: two seconds in all.
+const LOOKS: (u32, Duration) = (20, Duration::from_millis(100));
+
+/// Judges the machine below `root`, by its files and its kernel's log. Writes
+/// nothing, and needs no rights; what root would add is listed as not checked.
+pub fn live(root: &Root) -> Judged {
+    let seen = look(root, LOOKS.0, LOOKS.1);
+    let log = seen.log.as_deref().unwrap_or_default();
+    let text = read_bytes("this machine", log);
+    let mut case = text.case;
+    let files = seen.files.into_iter();
+    case.values.extend(files.map(|(path, value)| Value { line: 0, path, value }));
+    let waiters = seen.waiters.into_iter();
+    case.waiting.extend(waiters.map(|w| Waiting {
+        pid: w.pid,
+        name: w.name,
+        looks: (w.looks, seen.looks),
+        function: w.function,
+    }));
+    let mut report = judge(&case);
+    // What the kernel still has of its log begins anywhere: lines are not counted.
+    for e in report.findings.iter_mut().flat_map(|f| &mut f.evidence) {
+        e.line = 0;
+    }
+    // A machine that runs shows its own counters and devices; only its log tells of
+    // callbacks.
+    report.unchecked.retain(|u| *u == Unchecked::Callbacks);
+    if seen.log.is_none() {
+        report.unchecked.push(Unchecked::Log);
+    }
+    if !case.values.iter().any(|v| v.path == "/sys/power/mem_sleep") {
+        report.unchecked.push(Unchecked::NoSleep);
+    }
+    if !root.exists("/sys/kernel/debug/wakeup_sources") {
+        report.unchecked.push(Unchecked::Debugfs);
+    }
+    Judged { name: text.name, report, losses: text.losses }
 }

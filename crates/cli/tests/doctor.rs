@@ -136,3 +136,82 @@ fn the_json_is_what_the_page_says() {
     let said: BTreeSet<String> = rows.map(str::to_string).collect();
     assert_eq!(seen, said);
 }
+
+/// A machine whose next sleep is only a test, in files of its own.
+#[test]
+fn the_machine_is_looked_at_and_nothing_is_written() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let put = |path: &str, text: &str| {
+        let place = dir.path().join(path);
+        std::fs::create_dir_all(place.parent().expect("a parent")).expect("a folder");
+        std::fs::write(place, text).expect("a file");
+    };
+    put("sys/power/state", "freeze mem\n");
+    put("sys/power/mem_sleep", "[s2idle]\n");
+    put("sys/power/pm_test", "none core [freezer]\n");
+    put("sys/power/wakeup_count", "5\n");
+    put("sys/power/suspend_stats/fail", "2\n");
+    put("sys/power/suspend_stats/success", "3\n");
+    put("sys/power/suspend_stats/failed_suspend", "2\n");
+    put("sys/power/suspend_stats/last_failed_dev", "0000:00:14.0\n");
+    put("sys/power/suspend_stats/last_failed_step", "suspend\n");
+    put("sys/power/suspend_stats/last_failed_errno", "-16\n");
+    put("sys/devices/system/cpu/online", "0-1\n");
+    put("sys/devices/system/cpu/cpuidle/current_driver", "acpi_idle\n");
+    for (cpu, disable) in [(0, "0"), (1, "1")] {
+        let at = format!("sys/devices/system/cpu/cpu{cpu}/cpuidle");
+        put(&format!("{at}/state0/name"), "POLL\n");
+        put(&format!("{at}/state1/name"), "C3\n");
+        put(&format!("{at}/state1/disable"), disable);
+        put(&format!("{at}/state1/s2idle/usage"), "0\n");
+    }
+    let root = dir.path().to_str().expect("a path");
+    let (code, out, err) = dormouse(&["doctor", "--root", root]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let first = "Broken: A sleep now is only a test: pm_test is freezer,";
+    assert!(out.starts_with(first), "{out}");
+    for said in [
+        "The files below say so. 2 further findings below.",
+        "    /sys/power/pm_test: none core [freezer]",
+        "  Do: echo none > /sys/power/pm_test",
+        "Risk: 2 of 5 attempts to sleep failed since boot.",
+        "at 0000:00:14.0, error -16.",
+        "Risk: s2idle will be shallow: CPU 1 has no idle state for it (its state C3 is",
+        "what the kernel said since boot",
+    ] {
+        assert!(out.contains(said), "no {said:?} in:\n{out}");
+    }
+    assert!(out.lines().all(|l| l.chars().count() <= 80), "{out}");
+    assert!(!out.contains("wakeup_count"), "{out}");
+    let (code, out, _) = dormouse(&["doctor", "--json", "--root", root]);
+    let value: Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(code, 0);
+    assert_eq!(value["texts"][0]["findings"][0]["id"], "knob-pm-test");
+    assert_eq!(value["texts"][0]["findings"][0]["evidence"][0]["line"], Value::Null);
+}
+
+/// The twin: the same machine with everything as usual says nothing.
+#[test]
+fn a_healthy_machine_is_told_so() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let put = |path: &str, text: &str| {
+        let place = dir.path().join(path);
+        std::fs::create_dir_all(place.parent().expect("a parent")).expect("a folder");
+        std::fs::write(place, text).expect("a file");
+    };
+    put("sys/power/mem_sleep", "[s2idle]\n");
+    put("sys/power/pm_test", "[none] core freezer\n");
+    put("sys/power/pm_async", "1\n");
+    put("sys/power/pm_freeze_timeout", "20000\n");
+    put("sys/power/sync_on_suspend", "1\n");
+    put("sys/power/suspend_stats/fail", "0\n");
+    put("sys/devices/system/cpu/online", "0\n");
+    put("sys/devices/system/cpu/cpuidle/current_driver", "intel_idle\n");
+    put("sys/devices/system/cpu/cpu0/cpuidle/state1/disable", "0\n");
+    put("sys/devices/system/cpu/cpu0/cpuidle/state1/s2idle/usage", "0\n");
+    put("sys/class/rtc/rtc0/device/power/wakeup", "enabled\n");
+    put("proc/meminfo", "MemTotal: 100 kB\nDirty: 1 kB\nWriteback: 0 kB\n");
+    let (code, out, _) = dormouse(&["doctor", "--root", dir.path().to_str().expect("a path")]);
+    assert_eq!(code, 0);
+    assert!(out.starts_with("Nothing wrong found: this machine has not slept"), "{out}");
+}

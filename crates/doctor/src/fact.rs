@@ -1,6 +1,7 @@
 //! What a rule found, as facts. The sentences and the advice are made of them
 //! where all words are (`crates/write/src/wording/doctor.rs`).
 
+use crate::now::Now;
 use alloc::string::String;
 use alloc::vec::Vec;
 use dormouse_model::time::Ns;
@@ -161,6 +162,8 @@ pub enum Fact {
     RpmForbidden { device: String, folder: String, awake_percent: u64 },
     /// A device may suspend at run time and does not; its usage count, unless 0.
     RpmHeld { device: String, usage: Option<String> },
+    /// What the files of the machine say of its next sleep.
+    Now(Now),
     /// A sync that did not end, perhaps for a FUSE file system.
     SyncHung { fuse: bool },
     /// A sync that takes long.

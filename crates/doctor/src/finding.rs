@@ -82,4 +82,10 @@ pub enum Unchecked {
     Callbacks,
     /// Runtime power management: neither `power/` folders nor rpm events.
     RuntimePm,
+    /// What the kernel said since boot: its log may not be read.
+    Log,
+    /// Modes of sleep: this kernel has none.
+    NoSleep,
+    /// Counters of the platform: debugfs is not mounted or may not be read.
+    Debugfs,
 }

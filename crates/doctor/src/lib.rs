@@ -6,6 +6,7 @@
 //! | which messages belong to which attempt to sleep | `attempt` |
 //! | tasks and what they wait in, as a dump shows them | `stack` |
 //! | values of sysfs and debugfs files that a text shows | `value` |
+//! | what the files of a running machine say | `now` |
 //! | rules, a file an area | `rules/` |
 //! | what a rule found, without words | `fact` |
 //! | the result | `finding` |
@@ -21,6 +22,7 @@ pub mod attempt;
 pub mod fact;
 pub mod finding;
 pub mod message;
+pub mod now;
 mod rules;
 pub mod stack;
 pub mod value;
@@ -30,6 +32,7 @@ use alloc::vec::Vec;
 use attempt::Attempt;
 use finding::{Finding, Unchecked};
 use message::{Message, Trust};
+use now::Waiting;
 use value::Value;
 
 /// One text, taken apart.
@@ -41,6 +44,8 @@ pub struct Case {
     pub values: Vec<Value>,
     /// Attempts to sleep, in order of the text.
     pub attempts: Vec<Attempt>,
+    /// Tasks that waited while the machine was looked at; none of a text.
+    pub waiting: Vec<Waiting>,
 }
 
 /// What the doctor says of a text.
@@ -72,7 +77,7 @@ impl Case {
     pub fn new(messages: Vec<Message>) -> Case {
         let values = value::shown(&messages);
         let attempts = attempt::split(&messages);
-        Case { messages, values, attempts }
+        Case { messages, values, attempts, waiting: Vec::new() }
     }
 
     /// The messages of an attempt.

@@ -33,12 +33,22 @@ pub struct Log {
 impl Kmsg {
     /// Opens the log at its present end; `None` where there is none.
     pub fn open(root: &Root) -> Option<Kmsg> {
-        let mut file = OpenOptions::new()
+        let mut kmsg = Kmsg::at_its_start(root)?;
+        kmsg.file.seek(SeekFrom::End(0)).ok()?;
+        Some(kmsg)
+    }
+
+    /// All that the kernel still has; `None` where it may not be read.
+    pub fn whole(root: &Root) -> Option<Vec<u8>> {
+        Some(Kmsg::at_its_start(root)?.drain().text)
+    }
+
+    fn at_its_start(root: &Root) -> Option<Kmsg> {
+        let file = OpenOptions::new()
             .read(true)
             .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
             .open(root.resolve("/dev/kmsg"))
             .ok()?;
-        file.seek(SeekFrom::End(0)).ok()?;
         Some(Kmsg { file, next: None })
     }
 

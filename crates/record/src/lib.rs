@@ -7,6 +7,7 @@
 //! arms and checks a way to wake up ([`mod@wake`]), runs the cycles, and gives a
 //! [`recording::Recording`] that saves itself as a capture file ([`file`]).
 //! [`mod@watch`] records a machine that stays awake, with the same guard.
+//! [`mod@look`] reads what a running machine says of its sleep, and writes nothing.
 //! [`apply`] tries flags with it and keeps those that help.
 //! Every file of the kernel is named below a [`root::Root`], so all of it runs
 //! on a made-up tree as well.
@@ -19,6 +20,7 @@ pub mod idle;
 pub mod journal;
 pub mod kmsg;
 pub mod knob;
+pub mod look;
 pub mod machine;
 pub mod measure;
 pub mod options;

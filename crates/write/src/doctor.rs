@@ -18,6 +18,8 @@ pub struct Subject<'a> {
     pub report: &'a Report,
     /// What could not be read.
     pub losses: &'a Losses,
+    /// It is the running machine, not a text.
+    pub live: bool,
 }
 
 /// How a level begins a sentence.
@@ -31,8 +33,12 @@ pub(crate) fn word(level: Level) -> &'static str {
 }
 
 /// The first line: the worst finding, or that there is none.
-fn answer(report: &Report) -> String {
+fn answer(report: &Report, live: bool) -> String {
     match report.findings.first() {
+        None if live => match report.sleeps.len() {
+            0 => "Nothing wrong found: this machine has not slept since it was started.".into(),
+            n => format!("Nothing wrong found: {} since this machine was started.", attempts(n)),
+        },
         None if report.sleeps.is_empty() && report.logged == 0 => {
             "Nothing found: the text has no line of a kernel log.".into()
         }
@@ -46,9 +52,12 @@ fn answer(report: &Report) -> String {
 }
 
 /// The second line: how sure that is, and what else there is.
-fn trust(report: &Report) -> String {
+fn trust(report: &Report, live: bool) -> String {
     let sure = match report.findings.first().map(|f| f.confidence) {
         None => return "That proves no health: see what was not checked.".to_string(),
+        Some(Confidence::Certain) if live => "The files below say so.",
+        Some(Confidence::Likely) if live => "That is the one reading that fits what is below.",
+        Some(Confidence::Guess) if live => "That is a suspicion: these files do not prove it.",
         Some(Confidence::Certain) => "The lines below say so.",
         Some(Confidence::Likely) => "That is the one reading that fits the lines below.",
         Some(Confidence::Guess) => {
@@ -58,6 +67,7 @@ fn trust(report: &Report) -> String {
     let rest = report.findings.len() - 1;
     let in_text = match report.sleeps.len() {
         0 => String::new(),
+        n if live => format!(" The log since boot has {}.", attempts(n)),
         n => format!(" The text has {}.", attempts(n)),
     };
     match rest {
@@ -71,7 +81,12 @@ pub(crate) fn shown(e: &Evidence) -> String {
     let time = e.time.map_or(String::new(), |t| {
         format!(" at {}.{:06} s", t.0 / 1_000_000_000, t.0 % 1_000_000_000 / 1_000)
     });
-    format!("line {}{time}: {}", e.line, safe(&e.text))
+    match e.line {
+        // A file of the machine, or its log, which has no lines to count.
+        0 if time.is_empty() => safe(&e.text).into_owned(),
+        0 => format!("{}: {}", time.trim_start(), safe(&e.text)),
+        line => format!("line {line}{time}: {}", safe(&e.text)),
+    }
 }
 
 fn finding(page: &mut Page, f: &Finding, with_sentence: bool) {
@@ -105,8 +120,8 @@ pub fn text(s: &Subject<'_>, named: bool, colour: bool) -> String {
     if named {
         page.line(&[(Ink::Faint, &safe(s.name))]);
     }
-    page.wrapped(Ink::Strong, 0, 2, &safe(&answer(s.report)));
-    page.wrapped(Ink::Plain, 0, 2, &trust(s.report));
+    page.wrapped(Ink::Strong, 0, 2, &safe(&answer(s.report, s.live)));
+    page.wrapped(Ink::Plain, 0, 2, &trust(s.report, s.live));
     for (i, f) in s.report.findings.iter().enumerate() {
         finding(&mut page, f, i > 0);
     }
@@ -138,7 +153,7 @@ pub fn next(name: Option<&str>) -> String {
 pub fn json(s: &Subject<'_>) -> Value {
     let evidence = |e: &Evidence| {
         json!({
-            "line": e.line,
+            "line": (e.line > 0).then_some(e.line),
             "time_ns": e.time.map(|t| t.0),
             "text": e.text,
             "doubtful": e.doubtful,

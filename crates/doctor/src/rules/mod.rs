@@ -4,8 +4,10 @@ mod abort;
 mod clock;
 mod freezer;
 mod hibernation;
+mod knob;
 mod mode;
 mod phase;
+mod ready;
 mod rpm;
 mod sync;
 
@@ -13,13 +15,15 @@ use crate::Case;
 use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level, Unchecked};
 use crate::message::Message;
+use crate::value::Value;
+use alloc::format;
 use alloc::vec::Vec;
 
 /// A rule reads the case and adds what it finds.
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub const ALL: [Rule; 8] = [
+pub const ALL: [Rule; 10] = [
     freezer::judge,
     abort::judge,
     clock::judge,
@@ -28,6 +32,8 @@ pub const ALL: [Rule; 8] = [
     hibernation::judge,
     sync::judge,
     rpm::judge,
+    knob::judge,
+    ready::judge,
 ];
 
 /// A finding that names no cost.
@@ -43,6 +49,11 @@ fn found(
 /// Evidence of `messages`, at most three of them.
 fn lines<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<Evidence> {
     messages.into_iter().take(3).map(Evidence::from).collect()
+}
+
+/// A value as evidence.
+fn value(v: &Value) -> Evidence {
+    Evidence { line: v.line, time: None, text: format!("{}: {}", v.path, v.value), doubtful: false }
 }
 
 /// Checks that this text cannot answer.

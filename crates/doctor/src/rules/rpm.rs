@@ -1,12 +1,12 @@
 //! Runtime power management, from the `power/` folders that a text shows
 //! (Documentation/ABI/testing/sysfs-devices-power).
 
-use super::found;
+use super::{found, value};
 use crate::Case;
 use crate::fact::{Fact, RpmFault};
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::now::Now;
 use crate::value::Value;
-use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
@@ -68,8 +68,12 @@ fn faults(case: &Case, out: &mut Vec<Finding>) {
     }
 }
 
+/// So many devices are named one by one.
+const FEW: usize = 3;
+
 /// Devices that stay awake.
 fn held(case: &Case, out: &mut Vec<Finding>) {
+    let mut forbidden: Vec<Finding> = Vec::new();
     for f in folders(case) {
         let suspended: u64 =
             f.value("runtime_suspended_time").and_then(|v| v.value.parse().ok()).unwrap_or(0);
@@ -86,18 +90,12 @@ fn held(case: &Case, out: &mut Vec<Finding>) {
         let device = f.path.trim_end_matches("/power").rsplit('/').next().unwrap_or(f.path);
         let evidence = |names: &[&str]| -> Vec<Evidence> {
             let seen = names.iter().filter_map(|n| f.value(n));
-            seen.map(|v| Evidence {
-                line: v.line,
-                time: None,
-                text: format!("{}: {}", v.path, v.value),
-                doubtful: false,
-            })
-            .collect()
+            seen.map(value).collect()
         };
         let awake_percent = active * 100 / (active + suspended).max(1);
         let device = device.to_string();
         if f.is("control", "on") {
-            out.push(found(
+            forbidden.push(found(
                 ("rpm-forbidden", Area::Rpm, Level::Risk),
                 Confidence::Likely,
                 Fact::RpmForbidden { device, folder: f.path.to_string(), awake_percent },
@@ -112,5 +110,25 @@ fn held(case: &Case, out: &mut Vec<Finding>) {
                 evidence(&["control", "runtime_status", "runtime_usage", "runtime_active_time"]),
             ));
         }
+    }
+    // A kernel forbids by default, so a whole machine has many: they are one matter.
+    if forbidden.len() > FEW {
+        let mut devices = Vec::new();
+        let mut share = 0;
+        for f in forbidden.iter().rev() {
+            if let Fact::RpmForbidden { device, awake_percent, .. } = &f.fact {
+                devices.insert(0, device.clone());
+                share = *awake_percent;
+            }
+        }
+        let first = forbidden.into_iter().take(3).filter_map(|f| f.evidence.into_iter().next());
+        out.push(found(
+            ("rpm-forbidden", Area::Rpm, Level::Note),
+            Confidence::Likely,
+            Fact::Now(Now::ManyForbidden { devices, awake_percent: share }),
+            first.collect(),
+        ));
+    } else {
+        out.append(&mut forbidden);
     }
 }

@@ -18,7 +18,7 @@ pub struct Advice {
 }
 
 /// Advice that changes nothing.
-fn look(text: impl Into<String>) -> Advice {
+pub(super) fn look(text: impl Into<String>) -> Advice {
     Advice { text: text.into(), undo: "", risk: "" }
 }
 
@@ -376,6 +376,7 @@ pub fn sentence(f: &Fact) -> String {
                 "Device {device} does not suspend at run time though it may: {why}. That is not by itself a leak."
             )
         }
+        Fact::Now(n) => super::now::sentence(n),
         Fact::SyncHung { fuse } => format!(
             "Writing dirty data before the sleep did not end in time.{}",
             if *fuse {
@@ -448,6 +449,7 @@ fn complaint(f: RpmFault) -> &'static str {
 /// What to do, best first.
 pub fn advice(f: &Fact) -> Vec<Advice> {
     let one = match f {
+        Fact::Now(n) => return super::now::advice(n),
         Fact::CallbackHung { .. } => "The functions after that line show where the callback waits.",
         Fact::CpuStayedOn { .. } => {
             "Try it awake: echo 0 > /sys/devices/system/cpu/cpuN/online. Pinned real-time or deadline tasks and faulty CPU hotplug drivers do this."
@@ -625,6 +627,16 @@ pub fn unchecked(u: Unchecked) -> (&'static str, &'static str) {
         Unchecked::RuntimePm => (
             "runtime power management",
             "the text shows no device's power/ folder and no rpm events",
+        ),
+        Unchecked::Log => {
+            ("what the kernel said since boot", "its log may not be read: run the doctor as root")
+        }
+        Unchecked::NoSleep => {
+            ("modes of sleep", "this kernel has none: /sys/power/mem_sleep is missing")
+        }
+        Unchecked::Debugfs => (
+            "what the platform counts (pmc_core, amd_pmc)",
+            "debugfs may not be read: run the doctor as root",
         ),
     }
 }

@@ -17,6 +17,7 @@ pub mod doubt;
 pub mod losses;
 pub mod next;
 pub mod note;
+pub mod now;
 pub mod number;
 pub mod phase;
 pub mod realtime;

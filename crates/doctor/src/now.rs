@@ -1,0 +1,76 @@
+//! What the files of a machine say of its next sleep, without words.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// A task that waited where it cannot be frozen, in several looks at it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Its number.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+    /// Looks at which it was in state D, and looks in all.
+    pub looks: (u32, u32),
+    /// The function that it waited in, if the kernel tells.
+    pub function: Option<String>,
+}
+
+/// A setting of `/sys/power` that changes what a sleep is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Knob {
+    /// `pm_test` is at this level: a sleep ends after 5 s.
+    Test(String),
+    /// `pm_trace` is on.
+    Trace,
+    /// `pm_async` is off.
+    Synchronous,
+    /// `pm_freeze_timeout`, ms.
+    FreezeTimeout(u64),
+    /// `pm_print_times` is on.
+    PrintTimes,
+    /// `sync_on_suspend` is off.
+    SyncOff,
+    /// `freeze_filesystems` is on.
+    FreezeFiles,
+    /// `autosleep` goes to this state.
+    Autosleep(String),
+}
+
+/// Why a CPU has no idle state that s2idle can use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shallow {
+    /// The driver has no such state; its name.
+    Driver(String),
+    /// This state is one, and somebody switched it off.
+    Disabled(String),
+}
+
+/// What is so now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of the fields say it, with their variant's comment")]
+pub enum Now {
+    /// A setting is not as usual.
+    Knob(Knob),
+    /// CPUs without an idle state for s2idle, of so many.
+    NoS2idleState { cpus: Vec<u32>, of: usize, why: Shallow },
+    /// Attempts failed since boot; the last device, its error and the step, if the
+    /// kernel tells.
+    AttemptsFailed { failed: u64, slept: u64, device: String, error: i32, step: String },
+    /// Wakeup sources that are active now.
+    SourcesActive { names: Vec<String> },
+    /// Clocks that may not wake the machine: all there are.
+    NoAlarm { clocks: Vec<String> },
+    /// No device to resume from.
+    NoResumeDevice,
+    /// Swap is smaller than an image may be, bytes; 0 if there is none.
+    SwapSmall { free: u64, image: u64 },
+    /// A task that freezing would wait for.
+    TaskWaits(Waiting),
+    /// Data that a sync before sleep would write, bytes.
+    Dirty { bytes: u64 },
+    /// File systems on fuseblk, on a kernel whose sync asks their servers.
+    FuseBlock { mounts: Vec<String> },
+    /// Devices that may not suspend at run time; the share of the first, per cent.
+    ManyForbidden { devices: Vec<String>, awake_percent: u64 },
+}

@@ -1,0 +1,330 @@
+//! Whether a machine is ready for its next sleep, by its files: idle states for
+//! s2idle, attempts that failed, sources that are active, the way to wake up, room
+//! for an image, tasks that freezing would wait for.
+
+use super::knob::chosen;
+use super::{found, value};
+use crate::Case;
+use crate::fact::Fact;
+use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::now::{Now, Shallow, Waiting};
+use crate::value::Value;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+/// Looks in which a task must be in state D: fewer are a read of a disk.
+const LOOKS: u32 = 5;
+
+/// From here on dirty data is worth a word: a second of a slow disk, bytes.
+const DIRTY: u64 = 64 << 20;
+
+pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+    s2idle(case, out);
+    failed(case, out);
+    sources(case, out);
+    alarms(case, out);
+    image(case, out);
+    waiting(case, out);
+    dirty(case, out);
+    fuse(case, out);
+}
+
+/// The value of the file with this path.
+fn of<'a>(case: &'a Case, path: &str) -> Option<&'a Value> {
+    case.values.iter().find(|v| v.path == path)
+}
+
+fn now(
+    (id, area, level): (&'static str, Area, Level),
+    confidence: Confidence,
+    what: Now,
+    evidence: Vec<Evidence>,
+) -> Finding {
+    found((id, area, level), confidence, Fact::Now(what), evidence)
+}
+
+/// `/sys/devices/system/cpu/cpu3/cpuidle/state2/disable`: CPU, state, rest.
+fn idle_file(path: &str) -> Option<(u32, u32, &str)> {
+    let rest = path.strip_prefix("/sys/devices/system/cpu/cpu")?;
+    let (cpu, rest) = rest.split_once("/cpuidle/state")?;
+    let (state, file) = rest.split_once('/')?;
+    Some((cpu.parse().ok()?, state.parse().ok()?, file))
+}
+
+/// A state that s2idle can use has a folder `s2idle`, is not the first and is not
+/// switched off (drivers/cpuidle/sysfs.c:cpuidle_add_s2idle_attr_group,
+/// drivers/cpuidle/cpuidle.c:cpuidle_find_deepest_state, 6.12). A CPU without one
+/// idles as usual, and its tick keeps every clock running.
+fn s2idle(case: &Case, out: &mut Vec<Finding>) {
+    let Some(mode) = of(case, "/sys/power/mem_sleep") else { return };
+    if chosen(&mode.value).as_deref() != Some("s2idle") {
+        return;
+    }
+    #[derive(Default)]
+    struct State<'a> {
+        name: Option<&'a Value>,
+        fit: bool,
+        disabled: Option<&'a Value>,
+    }
+    let mut cpus: BTreeMap<u32, BTreeMap<u32, State<'_>>> = BTreeMap::new();
+    for v in &case.values {
+        let Some((cpu, state, file)) = idle_file(&v.path) else { continue };
+        let s = cpus.entry(cpu).or_default().entry(state).or_default();
+        match file {
+            "name" => s.name = Some(v),
+            "disable" if v.value != "0" => s.disabled = Some(v),
+            _ if file.starts_with("s2idle/") => s.fit = true,
+            _ => {}
+        }
+    }
+    let driver = of(case, "/sys/devices/system/cpu/cpuidle/current_driver");
+    if cpus.is_empty() && driver.is_none_or(|d| d.value != "none") {
+        return;
+    }
+    let online = of(case, "/sys/devices/system/cpu/online").map_or(0, |v| count(&v.value));
+    let mut lacking: Vec<u32> = Vec::new();
+    let mut off: Option<(&Value, String)> = None;
+    for (&cpu, states) in &cpus {
+        let usable = |(i, s): (&u32, &State<'_>)| *i > 0 && s.fit && s.disabled.is_none();
+        if states.iter().any(usable) {
+            continue;
+        }
+        lacking.push(cpu);
+        let switched = states.iter().rev().find(|(i, s)| **i > 0 && s.fit && s.disabled.is_some());
+        if let (None, Some((i, s))) = (&off, switched) {
+            let name = s.name.map_or_else(|| format!("state{i}"), |n| n.value.clone());
+            off = s.disabled.map(|v| (v, name));
+        }
+    }
+    if cpus.is_empty() {
+        lacking = (0..online as u32).collect();
+    }
+    if lacking.is_empty() {
+        return;
+    }
+    let mut evidence = Vec::from([value(mode)]);
+    evidence.extend(driver.map(value));
+    let why = match off {
+        Some((v, name)) => {
+            evidence.push(value(v));
+            Shallow::Disabled(name)
+        }
+        None => Shallow::Driver(driver.map_or_else(String::new, |d| d.value.clone())),
+    };
+    let of = cpus.len().max(online);
+    out.push(now(
+        ("clock-mono-runs", Area::Mode, Level::Risk),
+        Confidence::Likely,
+        Now::NoS2idleState { cpus: lacking, of, why },
+        evidence,
+    ));
+}
+
+/// Numbers in a list such as `0-3,8`, at most as many as a kernel can have.
+fn count(list: &str) -> usize {
+    let mut n = 0usize;
+    for part in list.split(',') {
+        let (a, b) = part.split_once('-').unwrap_or((part, part));
+        if let (Ok(a), Ok(b)) = (a.trim().parse::<usize>(), b.trim().parse::<usize>()) {
+            n = n.saturating_add(b.saturating_sub(a).saturating_add(1));
+        }
+    }
+    n.min(8_192)
+}
+
+/// Counters of attempts since boot (kernel/power/main.c, `suspend_stats`). The
+/// device and step are of the last failure that had one: a sync that was aborted
+/// and a notifier leave them as they were, so they are told only if a phase of
+/// devices or the freezer failed at all.
+fn failed(case: &Case, out: &mut Vec<Finding>) {
+    let stat = |name: &str| of(case, &format!("/sys/power/suspend_stats/{name}"));
+    let number = |name: &str| stat(name).and_then(|v| v.value.parse::<u64>().ok());
+    let (Some(fail), Some(failed)) = (stat("fail"), number("fail").filter(|&n| n > 0)) else {
+        return;
+    };
+    let slept = number("success").unwrap_or(0);
+    let phases: u64 = case
+        .values
+        .iter()
+        .filter(|v| v.folder() == "/sys/power/suspend_stats" && v.name().starts_with("failed_"))
+        .filter_map(|v| v.value.parse::<u64>().ok())
+        .fold(0, u64::saturating_add);
+    let mut evidence = Vec::from([value(fail)]);
+    evidence.extend(stat("success").map(value));
+    let mut text = |name: &str| match stat(name).filter(|_| phases > 0) {
+        Some(v) if !v.value.is_empty() => {
+            evidence.push(value(v));
+            v.value.clone()
+        }
+        _ => String::new(),
+    };
+    let (step, device) = (text("last_failed_step"), text("last_failed_dev"));
+    // A freezer names no device.
+    let device = if step == "freeze" { String::new() } else { device };
+    let error = number_of(&text("last_failed_errno"));
+    out.push(now(
+        ("attempts-failed", Area::Abort, if slept == 0 { Level::Broken } else { Level::Risk }),
+        Confidence::Certain,
+        Now::AttemptsFailed { failed, slept, device, error, step },
+        evidence,
+    ));
+}
+
+fn number_of(text: &str) -> i32 {
+    text.parse().unwrap_or(0)
+}
+
+/// Wakeup sources whose activity is not over (drivers/base/power/wakeup_stats.c):
+/// reading wakeup_count would wait for them, and an armed attempt ends at once.
+fn sources(case: &Case, out: &mut Vec<Finding>) {
+    let active: Vec<&Value> = case
+        .values
+        .iter()
+        .filter(|v| v.path.starts_with("/sys/class/wakeup/") && v.name() == "active_time_ms")
+        .filter(|v| v.value.parse::<u64>().is_ok_and(|ms| ms > 0))
+        .collect();
+    if active.is_empty() {
+        return;
+    }
+    let name = |v: &&Value| {
+        let folder = v.folder();
+        of(case, &format!("{folder}/name")).map_or_else(
+            || folder.rsplit('/').next().unwrap_or(folder).to_string(),
+            |n| n.value.clone(),
+        )
+    };
+    out.push(now(
+        ("abort-source-active", Area::Abort, Level::Note),
+        Confidence::Certain,
+        Now::SourcesActive { names: active.iter().map(name).collect() },
+        active.iter().take(3).map(|v| value(v)).collect(),
+    ));
+}
+
+/// Real-time clocks whose `wakeup` is off: `rtcwake` refuses, an alarm does not end
+/// a sleep. Only where all of them are so.
+fn alarms(case: &Case, out: &mut Vec<Finding>) {
+    let clocks: Vec<&Value> = case
+        .values
+        .iter()
+        .filter(|v| {
+            v.path.starts_with("/sys/class/rtc/") && v.path.ends_with("/device/power/wakeup")
+        })
+        .collect();
+    if clocks.is_empty() || clocks.iter().any(|v| v.value != "disabled") {
+        return;
+    }
+    let name = |v: &&Value| v.path.split('/').nth(4).unwrap_or("rtc").to_string();
+    out.push(now(
+        ("clock-no-wake", Area::Clock, Level::Note),
+        Confidence::Certain,
+        Now::NoAlarm { clocks: clocks.iter().map(name).collect() },
+        clocks.iter().map(|v| value(v)).collect(),
+    ));
+}
+
+/// Room for an image of hibernation and a device to resume from
+/// (kernel/power/hibernate.c, snapshot.c).
+fn image(case: &Case, out: &mut Vec<Finding>) {
+    let power = |name: &str| of(case, &format!("/sys/power/{name}"));
+    let (Some(disk), Some(state)) = (power("disk"), power("state")) else { return };
+    let allowed = chosen(&disk.value).is_some_and(|c| c != "disabled")
+        && state.value.split(' ').any(|s| s == "disk");
+    if !allowed {
+        return;
+    }
+    if let Some(v) = power("resume").filter(|v| v.value == "0:0") {
+        out.push(now(
+            ("hib-no-resume", Area::Hibernation, Level::Note),
+            Confidence::Likely,
+            Now::NoResumeDevice,
+            Vec::from([value(v)]),
+        ));
+    }
+    let bytes = |name: &str| {
+        let v = of(case, &format!("/proc/meminfo/{name}"))?;
+        let kb: u64 = v.value.split(' ').next()?.parse().ok()?;
+        Some((v, kb.saturating_mul(1_024)))
+    };
+    let (Some((v, free)), Some((_, total)), Some((_, spare))) =
+        (bytes("SwapFree"), bytes("MemTotal"), bytes("MemFree"))
+    else {
+        return;
+    };
+    let Some(wish) = power("image_size") else { return };
+    let Ok(most) = wish.value.parse::<u64>() else { return };
+    let image = most.min(total.saturating_sub(spare));
+    if free < image {
+        out.push(now(
+            ("hib-swap-small", Area::Hibernation, Level::Note),
+            Confidence::Likely,
+            Now::SwapSmall { free, image },
+            Vec::from([value(v), value(wish)]),
+        ));
+    }
+}
+
+/// Tasks of users that wait where they cannot be frozen
+/// (kernel/power/process.c:try_to_freeze_tasks waits for them).
+fn waiting(case: &Case, out: &mut Vec<Finding>) {
+    for w in case.waiting.iter().filter(|w| w.looks.0 >= LOOKS.min(w.looks.1)) {
+        out.push(now(
+            ("freeze-candidate", Area::Freezer, Level::Risk),
+            Confidence::Likely,
+            Now::TaskWaits(w.clone()),
+            Vec::from([seen(w)]),
+        ));
+    }
+}
+
+fn seen(w: &Waiting) -> Evidence {
+    let within = w.function.as_ref().map_or(String::new(), |f| format!(", in {f}"));
+    Evidence {
+        line: 0,
+        time: None,
+        text: format!(
+            "/proc/{}/stat: ({}) D in {} of {} looks{within}",
+            w.pid, w.name, w.looks.0, w.looks.1
+        ),
+        doubtful: false,
+    }
+}
+
+fn dirty(case: &Case, out: &mut Vec<Finding>) {
+    let of = |name: &str| of(case, &format!("/proc/meminfo/{name}"));
+    let kb = |v: &Value| v.value.split(' ').next().and_then(|n| n.parse::<u64>().ok());
+    let both: Vec<&Value> = ["Dirty", "Writeback"].iter().filter_map(|n| of(n)).collect();
+    let bytes: u64 = both.iter().filter_map(|v| kb(v)).fold(0, u64::saturating_add);
+    let bytes = bytes.saturating_mul(1_024);
+    if bytes >= DIRTY {
+        out.push(now(
+            ("sync-dirty", Area::Sync, Level::Note),
+            Confidence::Certain,
+            Now::Dirty { bytes },
+            both.into_iter().map(value).collect(),
+        ));
+    }
+}
+
+/// From 6.18 on fuseblk answers a sync by asking its server, which a frozen
+/// session does not let answer (fs/fuse/inode.c:fuse_sync_fs).
+fn fuse(case: &Case, out: &mut Vec<Finding>) {
+    let Some(release) = of(case, "/proc/sys/kernel/osrelease") else { return };
+    let mut numbers = release.value.split(['.', '-']).map_while(|p| p.parse::<u32>().ok());
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let mounts: Vec<&Value> =
+        case.values.iter().filter(|v| v.path == "/proc/self/mountinfo/fuseblk").collect();
+    if version < (6, 18) || mounts.is_empty() {
+        return;
+    }
+    let mut evidence: Vec<Evidence> = mounts.iter().take(3).map(|v| value(v)).collect();
+    evidence.push(value(release));
+    out.push(now(
+        ("sync-fuse-deadlock", Area::Sync, Level::Risk),
+        Confidence::Guess,
+        Now::FuseBlock { mounts: mounts.iter().map(|v| v.value.clone()).collect() },
+        evidence,
+    ));
+}

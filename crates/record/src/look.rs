@@ -1,0 +1,253 @@
+//! What the files of the running machine say of its sleep. Nothing is written, and
+//! what would wait is not read: `wakeup_count` blocks while a source is active
+//! (drivers/base/power/wakeup.c:pm_get_wakeup_count, 6.12).
+
+use crate::kmsg::Kmsg;
+use crate::root::Root;
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
+
+/// A file, or a line of one, and its content.
+pub type File = (String, String);
+
+/// A task that was in state D.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiter {
+    /// Its number.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+    /// Looks at which it was so.
+    pub looks: u32,
+    /// The function that it waited in at the last of them; root alone is told.
+    pub function: Option<String>,
+}
+
+/// What was seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Files, sorted by place.
+    pub files: Vec<File>,
+    /// The kernel's log since boot, as lines of `dmesg`; `None` if it may not be
+    /// read.
+    pub log: Option<Vec<u8>>,
+    /// Tasks of users that were in state D.
+    pub waiters: Vec<Waiter>,
+    /// Looks at the tasks.
+    pub looks: u32,
+}
+
+/// Files of `/sys/power` that may be read at any time.
+const POWER: [&str; 14] = [
+    "state",
+    "mem_sleep",
+    "disk",
+    "resume",
+    "resume_offset",
+    "image_size",
+    "pm_test",
+    "pm_trace",
+    "pm_async",
+    "pm_freeze_timeout",
+    "pm_print_times",
+    "sync_on_suspend",
+    "freeze_filesystems",
+    "autosleep",
+];
+
+/// Files of a device's `power/` folder that tell of runtime power management.
+const RUNTIME: [&str; 8] = [
+    "control",
+    "runtime_status",
+    "runtime_enabled",
+    "runtime_active_time",
+    "runtime_suspended_time",
+    "autosuspend_delay_ms",
+    "runtime_usage",
+    "runtime_active_kids",
+];
+
+/// Folders of devices that are gone through, at most.
+const DEPTH: usize = 24;
+
+/// Looks `times` at the tasks, `pause` apart, and once at everything else.
+pub fn look(root: &Root, times: u32, pause: Duration) -> Look {
+    let mut out = Look { looks: times, log: Kmsg::whole(root), ..Look::default() };
+    let mut waiters: BTreeMap<u32, Waiter> = BTreeMap::new();
+    for i in 0..times {
+        if i > 0 {
+            thread::sleep(pause);
+        }
+        tasks(root, &mut waiters);
+    }
+    out.waiters = waiters.into_values().collect();
+    let files = &mut out.files;
+    for name in POWER {
+        take(root, files, format!("/sys/power/{name}"));
+    }
+    for name in root.list("/sys/power/suspend_stats") {
+        take(root, files, format!("/sys/power/suspend_stats/{name}"));
+    }
+    cpus(root, files);
+    for name in root.list("/sys/class/wakeup") {
+        for file in ["name", "active_time_ms"] {
+            take(root, files, format!("/sys/class/wakeup/{name}/{file}"));
+        }
+    }
+    for name in root.list("/sys/class/rtc") {
+        take(root, files, format!("/sys/class/rtc/{name}/device/power/wakeup"));
+    }
+    take(root, files, "/proc/sys/kernel/osrelease".into());
+    lines(root, files);
+    devices(root, files, "/sys/devices", DEPTH);
+    out
+}
+
+fn take(root: &Root, out: &mut Vec<File>, path: String) {
+    if let Some(text) = root.read(&path).filter(|t| !t.contains('\n')) {
+        out.push((path, text));
+    }
+}
+
+/// Idle states, and counters of sleep in hardware.
+fn cpus(root: &Root, out: &mut Vec<File>) {
+    let at = "/sys/devices/system/cpu";
+    take(root, out, format!("{at}/online"));
+    for file in
+        ["current_driver", "low_power_idle_cpu_residency_us", "low_power_idle_system_residency_us"]
+    {
+        take(root, out, format!("{at}/cpuidle/{file}"));
+    }
+    for cpu in root.list(at) {
+        let states = format!("{at}/{cpu}/cpuidle");
+        for state in root.list(&states) {
+            for file in ["name", "disable", "s2idle/usage"] {
+                take(root, out, format!("{states}/{state}/{file}"));
+            }
+        }
+    }
+}
+
+/// Lines of longer files: memory, and mounts whose sync asks a server.
+fn lines(root: &Root, out: &mut Vec<File>) {
+    for line in root.read("/proc/meminfo").unwrap_or_default().lines() {
+        let Some((name, value)) = line.split_once(':') else { continue };
+        if ["MemTotal", "MemFree", "SwapFree", "Dirty", "Writeback"].contains(&name) {
+            out.push((format!("/proc/meminfo/{name}"), value.trim().into()));
+        }
+    }
+    for line in root.read("/proc/self/mountinfo").unwrap_or_default().lines() {
+        // proc_pid_mountinfo(5): the fifth field is the place, the first after the
+        // dash the type.
+        let Some((front, back)) = line.split_once(" - ") else { continue };
+        if back.split(' ').next() == Some("fuseblk") {
+            let place = front.split(' ').nth(4).unwrap_or_default();
+            out.push(("/proc/self/mountinfo/fuseblk".into(), place.into()));
+        }
+    }
+}
+
+/// Devices that are awake though runtime power management could suspend them.
+fn devices(root: &Root, out: &mut Vec<File>, at: &str, depth: usize) {
+    let power = format!("{at}/power");
+    if root.read(&format!("{power}/runtime_status")).as_deref() == Some("active")
+        && root.read(&format!("{power}/runtime_enabled")).is_none_or(|e| e == "enabled")
+    {
+        for name in RUNTIME {
+            take(root, out, format!("{power}/{name}"));
+        }
+    }
+    if depth == 0 {
+        return;
+    }
+    for name in root.list(at) {
+        let path = format!("{at}/{name}");
+        // Links lead to other devices, and round in circles.
+        let is_folder = std::fs::symlink_metadata(root.resolve(&path)).is_ok_and(|m| m.is_dir());
+        if is_folder && name != "power" {
+            devices(root, out, &path, depth - 1);
+        }
+    }
+}
+
+/// The flag of a thread of the kernel (include/linux/sched.h, 6.12).
+const PF_KTHREAD: u64 = 0x0020_0000;
+
+/// Counts tasks of users in state D, thread by thread.
+fn tasks(root: &Root, out: &mut BTreeMap<u32, Waiter>) {
+    let number = |n: &String| n.parse::<u32>().ok();
+    for process in root.list("/proc").iter().filter_map(number) {
+        let at = format!("/proc/{process}/task");
+        for task in root.list(&at).iter().filter_map(number) {
+            let Some(stat) = root.read(&format!("{at}/{task}/stat")) else { continue };
+            let Some(name) = waits(&stat) else { continue };
+            let w = out.entry(task).or_insert_with(|| Waiter {
+                pid: task,
+                name: name.into(),
+                looks: 0,
+                function: None,
+            });
+            w.looks += 1;
+            let function = root.read(&format!("{at}/{task}/wchan"));
+            w.function = function.filter(|f| f != "0" && !f.is_empty());
+        }
+    }
+}
+
+/// The name of a task in state D that is none of the kernel's, by its `stat`
+/// (proc_pid_stat(5): number, name in parentheses, state, …, flags as the ninth).
+fn waits(stat: &str) -> Option<&str> {
+    let (front, back) = stat.rsplit_once(')')?;
+    let name = front.split_once('(')?.1;
+    let mut fields = back.split_whitespace();
+    let state = fields.next()?;
+    let flags: u64 = fields.nth(5)?.parse().ok()?;
+    (state == "D" && flags & PF_KTHREAD == 0).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(root: &std::path::Path, path: &str, text: &str) {
+        let place = root.join(path.trim_start_matches('/'));
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::fs::write(place, text).unwrap();
+    }
+
+    #[test]
+    fn a_look_reads_what_may_be_read_and_nothing_that_waits() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path();
+        put(at, "/sys/power/pm_test", "[none] core\n");
+        put(at, "/sys/power/wakeup_count", "5\n");
+        put(at, "/sys/power/suspend_stats/fail", "2\n");
+        put(at, "/proc/meminfo", "MemTotal: 10 kB\nDirty: 4 kB\nCached: 9 kB\n");
+        put(
+            at,
+            "/proc/self/mountinfo",
+            "36 35 8:1 / /mnt/usb\\040stick rw - fuseblk /dev/sdb1 rw\n37 35 8:2 / / rw - ext4 x rw\n",
+        );
+        put(at, "/proc/7/task/7/stat", "7 (a) b) D 1 7 7 0 -1 4194304 0 0\n");
+        put(at, "/proc/7/task/7/wchan", "folio_wait_bit_common");
+        put(at, "/proc/8/task/8/stat", "8 (kworker/0:1) D 2 0 0 0 -1 2129984 0 0\n");
+        put(at, "/sys/devices/pci0/dev/power/runtime_status", "active\n");
+        put(at, "/sys/devices/pci0/dev/power/control", "on\n");
+        put(at, "/sys/devices/pci0/off/power/runtime_status", "suspended\n");
+        put(at, "/sys/devices/pci0/off/power/control", "auto\n");
+        let seen = look(&Root::below(at), 2, Duration::ZERO);
+        let value = |p: &str| seen.files.iter().find(|f| f.0 == p).map(|f| f.1.as_str());
+        assert_eq!(value("/sys/power/pm_test"), Some("[none] core"));
+        assert_eq!(value("/sys/power/suspend_stats/fail"), Some("2"));
+        assert_eq!(value("/sys/power/wakeup_count"), None);
+        assert_eq!(value("/proc/meminfo/Dirty"), Some("4 kB"));
+        assert_eq!(value("/proc/self/mountinfo/fuseblk"), Some("/mnt/usb\\040stick"));
+        assert_eq!(value("/sys/devices/pci0/dev/power/control"), Some("on"));
+        assert_eq!(value("/sys/devices/pci0/off/power/control"), None);
+        assert_eq!(seen.log, None);
+        let [w] = &seen.waiters[..] else { panic!("{:?}", seen.waiters) };
+        assert_eq!((w.pid, w.name.as_str(), w.looks), (7, "a) b", 2));
+        assert_eq!(w.function.as_deref(), Some("folio_wait_bit_common"));
+    }
+}
