@@ -9,6 +9,7 @@ mod doctor;
 mod domains;
 mod handover;
 mod hibernate;
+mod idle_words;
 mod machine;
 mod manual;
 mod readme;

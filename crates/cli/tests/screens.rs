@@ -32,8 +32,8 @@ PM: suspend exit
 
 /// Idle states of two CPUs, and a trace in which one is woken by a timer and
 /// one by its network card.
-const STATES: &str = "crates/cli/tests/fixtures/idle-states.txt";
-const SLEEPS: &str = "crates/cli/tests/fixtures/idle-trace.txt";
+pub const STATES: &str = "crates/cli/tests/fixtures/idle-states.txt";
+pub const SLEEPS: &str = "crates/cli/tests/fixtures/idle-trace.txt";
 const REQUESTS: &str = "crates/cli/tests/fixtures/storage-trace.txt";
 
 /// Every screen that needs no kernel: its name, its arguments and its standard

@@ -1,9 +1,11 @@
 //! How good a choice could have been: bounds that no governor beats, each on
 //! something else.
 //!
-//! All look at the sleeps which a governor's own decisions led to: the time from
-//! the moment its CPU wanted to sleep until the event. So what a bound says is
-//! never worse than the governor it stands beside.
+//! All look at the sleeps which a governor's own decisions led to: the time that its
+//! CPU spent in idle states from the moment it wanted to sleep until it was woken,
+//! without the exits and the ticks between. So what a bound says is never worse than
+//! the governor it stands beside: a sleep in one piece costs no more than its parts
+//! ([`Powers::of`] of the best state is concave, and of no time nothing).
 
 use crate::energy::Powers;
 use crate::state::{StateSet, Table};
@@ -35,7 +37,8 @@ pub struct Oracles {
     /// Knows when the event will come, obeys the limit, wakes as late as a
     /// governor does: the least energy.
     pub select: Bound,
-    /// The same, and begins to wake early enough to lose no time.
+    /// The same, and begins to wake early enough to lose no time where a state lets
+    /// it: never more energy than `select`.
     pub prewake: Bound,
     /// Always the shallowest state: the least delay.
     pub shallowest: Bound,
@@ -55,15 +58,24 @@ impl Oracles {
         }
     }
 
-    /// One sleep whose event comes after `ns`.
+    /// One sleep of `ns` in all.
     pub fn see(&mut self, powers: &Powers, table: &Table, disabled: StateSet, limit: i64, ns: i64) {
         let states = table.states();
         let allowed = |i: &usize| !disabled.has(*i) && (*i == 0 || states[*i].latency <= limit);
-        let first = (0..states.len()).find(allowed).unwrap_or(0);
+        // A governor takes the first state that is enabled, if none obeys the limit.
+        let enabled = || (0..states.len()).find(|&i| !disabled.has(i));
+        let first = (0..states.len()).find(allowed).or_else(enabled).unwrap_or(0);
         let of =
             |i: usize| Bound { energy: powers.of(i, ns), waited: i128::from(states[i].latency) };
         self.shallowest.add(of(first));
-        let (mut least, mut early) = (of(first), None);
+        // Waking early is part of the sleep; a state that takes longer to leave than
+        // all of it is left at once, and late by the rest.
+        let early = |i: usize| {
+            let asleep = ns - states[i].latency;
+            let late = i128::from((-asleep).max(0));
+            Bound { energy: powers.of(i, asleep.max(0)), waited: late }
+        };
+        let (mut least, mut soonest) = (of(first), early(first));
         let mut front = [least; WEIGHTS.len()];
         let weight = |w: i64, b: Bound| {
             b.energy * 64 + i128::from(w) * i128::from(powers.power(0)) * b.waited
@@ -78,19 +90,16 @@ impl Oracles {
                     *kept = b;
                 }
             }
-            // Waking early is part of the sleep, so the state must pay without it.
-            let asleep = ns - states[i].latency;
-            if i == first || asleep >= states[i].residency {
-                let energy = powers.of(i, asleep.max(0));
-                early = Some(early.map_or(energy, |e: i128| e.min(energy)));
+            let e = early(i);
+            if (e.energy, e.waited) < (soonest.energy, soonest.waited) {
+                soonest = e;
             }
         }
         self.select.add(least);
         for (sum, b) in self.front.iter_mut().zip(front) {
             sum.add(b);
         }
-        let late = (states[first].latency - ns).max(0);
-        self.prewake.add(Bound { energy: early.unwrap_or(0), waited: i128::from(late) });
+        self.prewake.add(soonest);
     }
 
     /// The points of the front that no other beats in both, least energy first.

@@ -79,6 +79,8 @@ pub struct Account {
     pub awake: u64,
     /// Sleeps that the tick ended.
     pub ticks: u64,
+    /// Sleeps in a polling state that its time limit ended.
+    pub spun: u64,
     /// Energy, power times ns.
     pub energy: i128,
     /// What others could have made of the same sleeps, if asked for.
@@ -105,6 +107,7 @@ impl Account {
         }
         self.awake += other.awake;
         self.ticks += other.ticks;
+        self.spun += other.spun;
         self.energy += other.energy;
         self.oracles.add(&other.oracles);
         self.work = self.work.saturating_add(other.work);
@@ -382,8 +385,10 @@ impl Run<'_> {
                 self.now = self.now.saturating_add(self.wakes.costs.end);
                 continue;
             }
-            let Some((at, _)) = self.queue.first().filter(|e| e.0 < last) else { return };
-            self.idle(at);
+            if self.queue.first().is_none_or(|e| e.0 >= last) {
+                return;
+            }
+            self.idle();
         }
     }
 
@@ -419,14 +424,20 @@ impl Run<'_> {
         w.leaves
     }
 
-    /// The idle loop, from the wish to sleep until a task runs. The next event
-    /// comes at `at`.
-    fn idle(&mut self, at: i64) {
+    /// The idle loop, from the wish to sleep until a task runs.
+    fn idle(&mut self) {
+        let slept = self.sleep();
+        if self.setup.oracles {
+            let Setup { table, disabled, limit, .. } = *self.setup;
+            self.account.oracles.see(self.powers, table, disabled, limit, slept);
+        }
+    }
+
+    /// The same; how long the CPU was in idle states.
+    fn sleep(&mut self) -> i64 {
         let (table, tick) = (self.setup.table, self.setup.tick.max(1));
         let (disabled, limit) = (self.setup.disabled, self.setup.limit);
-        if self.setup.oracles {
-            self.account.oracles.see(self.powers, table, disabled, limit, at - self.now);
-        }
+        let mut slept: i64 = 0;
         loop {
             let begin = self.now;
             let next_tick = self.next_tick(begin);
@@ -460,6 +471,7 @@ impl Run<'_> {
             let ticks = matches!(by, End::Tick | End::Early(..));
             let latency = self.exits.draw(d.state, state.latency, ticks);
             let asleep = end - begin;
+            slept = slept.saturating_add(asleep);
             self.now = end.saturating_add(latency);
             let event = self.queue.first().map_or(end, |e| e.0);
             self.judge(d.state, asleep, event - begin);
@@ -467,6 +479,7 @@ impl Run<'_> {
             spent.sleeps += 1;
             spent.time = spent.time.saturating_add(asleep + latency);
             self.account.ticks += u64::from(by == End::Tick);
+            self.account.spun += u64::from(by == End::PollLimit);
             self.account.energy += self.powers.of(d.state, asleep);
             self.governor.reflect(&Outcome {
                 entered: d.state,
@@ -505,14 +518,14 @@ impl Run<'_> {
                     self.now = self.now.saturating_add(self.wakes.costs.again);
                     if self.now >= self.last() || self.queue.first().is_none_or(|e| e.0 <= self.now)
                     {
-                        return;
+                        return slept;
                     }
                     continue;
                 }
             };
             let costs = self.wakes.costs;
             self.now = self.now.saturating_add(if left { costs.end } else { costs.again });
-            return;
+            return slept;
         }
     }
 

@@ -55,7 +55,7 @@ impl Setting {
     }
 
     /// Table of a CPU and what is disabled of it.
-    fn table(&self, cpu: &Cpu) -> (Table, StateSet) {
+    pub(super) fn table(&self, cpu: &Cpu) -> (Table, StateSet) {
         let mut table = cpu.table.clone();
         if let Some(MaxCstate::Deepest(n)) = self.max_cstate.map(max_cstate) {
             let kept: Vec<_> = table.states().iter().take(n + 1).cloned().collect();

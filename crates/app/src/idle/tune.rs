@@ -10,6 +10,7 @@ use anyhow::Result;
 use dormouse_idle::governors::Kind;
 use dormouse_idle::knob::UNLIMITED;
 use dormouse_idle::predict::{Account, Timers};
+use dormouse_idle::state::State;
 use dormouse_idle::tune::{Choice, NoAnswer, cheapest};
 use rayon::prelude::*;
 use std::path::PathBuf;
@@ -300,7 +301,7 @@ impl Space<'_> {
         let ns = |i: usize| self.limits[self.limits.len() - 1 - i];
         let mut out: Vec<Limit> = Vec::new();
         for (cpu, &i) in self.machine.cpus.iter().zip(chosen) {
-            if ns(i) >= UNLIMITED {
+            if ns(i) >= UNLIMITED || !binds(frame, cpu, ns(i)) {
                 continue;
             }
             match out.iter_mut().find(|l| l.ns == ns(i)) {
@@ -330,6 +331,16 @@ impl Space<'_> {
         let all = Limit { ns: 0, cpus: Vec::new() };
         Setting { limits: vec![all], ..Setting::present(self.machine) }
     }
+}
+
+/// Whether a limit keeps a CPU from a state that it could be in otherwise. The state
+/// that only suspend-to-idle enters has the longest residency there is
+/// (`dt_init_idle_driver` reads it, drivers/cpuidle/dt_idle_states.c, 6.12).
+fn binds(frame: &Frame, cpu: &Cpu, ns: i64) -> bool {
+    const NEVER: i64 = u32::MAX as i64 * 1_000;
+    let (table, disabled) = frame.table(cpu);
+    let used = |(i, s): (usize, &State)| i > 0 && !disabled.has(i) && s.residency < NEVER;
+    table.states().iter().enumerate().any(|(i, s)| used((i, s)) && s.latency > ns)
 }
 
 /// Work of a CPU, ns.

@@ -132,6 +132,11 @@ pub fn predict(o: &Outlook) -> String {
         }
         out.push('\n');
     }
+    let _ = write!(out, "{:<14}", "total");
+    for (_, c) in &columns {
+        let _ = write!(out, "{:>13}{:>8}", grouped(c.iter().map(|s| s.sleeps).sum()), "100 %");
+    }
+    out.push('\n');
     let mut row = |title: &str, f: &dyn Fn(&Account) -> String| {
         let _ = write!(out, "{title:<34}{:>22}", f(now));
         if told {
@@ -139,15 +144,17 @@ pub fn predict(o: &Outlook) -> String {
         }
         out.push('\n');
     };
+    row("ended by an event", &|a| grouped(a.sleeps().saturating_sub(a.ticks + a.spun)));
+    row("ended by the tick", &|a| grouped(a.ticks));
+    row("ended by the limit of polling", &|a| grouped(a.spun));
     row("too deep", &|a| grouped(a.too_deep));
     row("too shallow", &|a| grouped(a.too_shallow));
-    row("ended by the tick", &|a| grouped(a.ticks));
     row("time asleep, s", &|a| seconds(a.time().max(0).unsigned_abs()));
     row("wake-up delay p50, us", &|a| delay(a, 500));
     row("wake-up delay p99, us", &|a| delay(a, 990));
     row("wake-up delay p99.9, us", &|a| delay(a, 999));
     row("wake-up delay longest, us", &|a| delay(a, 1_000));
-    row("energy", &|a| energy(o, a.energy));
+    row(&format!("energy, {}", unit(o)), &|a| energy(o, a.energy));
     row("energy above the least possible", &|a| above(a));
     if trusted {
         out += &bounds_of(o, if o.changed { then } else { now });
@@ -156,7 +163,7 @@ pub fn predict(o: &Outlook) -> String {
         out += &sweep(o);
     }
     if told {
-        out += "\nWhat the governor knows of the next timer bounds the result (both sides so):\n";
+        out += "\nWhat the governor knows of the next timer bounds the result (now and changed alike):\n";
         for (title, n, t) in [
             ("as the trace says", now, then),
             ("every wake-up foreseen", &o.bounds[0][0], &o.bounds[1][0]),
@@ -172,8 +179,8 @@ pub fn predict(o: &Outlook) -> String {
         }
     }
     out += &wrap(&format!(
-        "Of {} wake-ups {} are by a timer, as far as the trace says. Power is {}. Ticks of the \
-         recording are replayed as wake-ups.",
+        "Wake-up delay: from the event until the CPU is awake. Of {} wake-ups {} are by a timer, \
+         as far as the trace says. Power is {}. Ticks of the recording are replayed as wake-ups.",
         grouped(o.wakes.0),
         grouped(o.wakes.1),
         o.power.map_or(
@@ -251,7 +258,12 @@ fn above(a: &Account) -> String {
     }
 }
 
-/// Energy as mJ if power is given, else as ms of the shallowest state.
+/// What [`energy`] counts.
+fn unit(o: &Outlook) -> &'static str {
+    if o.power.is_some() { "mJ" } else { "ms of P0" }
+}
+
+/// Energy in mJ if power is given, else in ms of the shallowest state.
 fn energy(o: &Outlook, e: i128) -> String {
     // Microwatts times ns are femtojoules.
     let hundredths = match o.power {
@@ -259,8 +271,7 @@ fn energy(o: &Outlook, e: i128) -> String {
         None => (e + 5_000_000) / 10_000_000,
     };
     let n = u64::try_from(hundredths.max(0)).unwrap_or(u64::MAX);
-    let unit = if o.power.is_some() { "mJ" } else { "ms of P0" };
-    format!("{}.{:02} {unit}", grouped(n / 100), n % 100)
+    format!("{}.{:02}", grouped(n / 100), n % 100)
 }
 
 /// How good any choice could have been on the same sleeps.
@@ -272,8 +283,9 @@ fn bounds_of(o: &Outlook, a: &Account) -> String {
     };
     let x = &a.oracles;
     let of = if o.changed { "changed" } else { "model now" };
+    let head = format!("energy, {}", unit(o));
     let mut out =
-        format!("\n{:<46}{:>20}{:>12}\n", "Bounds on the same sleeps", "energy", "delay us");
+        format!("\n{:<44}{head:>18}{:>16}\n", "Bounds on the same sleeps", "mean delay, us");
     let rows = [
         (of.to_string(), a.energy, a.waited()),
         ("knows the future, obeys the limit".into(), x.select.energy, x.select.waited),
@@ -283,7 +295,7 @@ fn bounds_of(o: &Outlook, a: &Account) -> String {
     ];
     for (title, e, waited) in rows {
         let cell = energy(o, e);
-        let _ = writeln!(out, "{:<46}{cell:>20}{:>12}", fit(&title, 45), mean(waited));
+        let _ = writeln!(out, "{:<44}{cell:>18}{:>16}", fit(&title, 43), mean(waited));
     }
     // Points that hardly differ from the one before say nothing.
     let mut shown = a.oracles.select.waited;
@@ -294,7 +306,7 @@ fn bounds_of(o: &Outlook, a: &Account) -> String {
         shown = p.waited;
         let title = "knows the future, trades energy for delay";
         let cell = energy(o, p.energy);
-        let _ = writeln!(out, "{title:<46}{cell:>20}{:>12}", mean(p.waited));
+        let _ = writeln!(out, "{title:<44}{cell:>18}{:>16}", mean(p.waited));
     }
     out
 }

@@ -110,10 +110,10 @@ pub fn text(a: &Advice) -> String {
         let _ = writeln!(out, "{title:<26}{:>12}{:>12}", f(now), f(then));
     };
     for (title, per_mille) in [
-        ("delay p50, us", 500),
-        ("delay p99, us", 990),
-        ("delay p99.9, us", 999),
-        ("delay longest, us", 1_000),
+        ("wake-up delay p50, us", 500),
+        ("wake-up delay p99, us", 990),
+        ("wake-up delay p99.9, us", 999),
+        ("wake-up delay longest, us", 1_000),
     ] {
         row(title, &|a| a.delay(per_mille).map_or("-".into(), us));
     }

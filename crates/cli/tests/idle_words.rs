@@ -1,0 +1,56 @@
+//! What the screens of idle states say is true.
+
+use super::screens::{SLEEPS, STATES};
+use super::words::{root, said, words};
+
+/// The number in the column that ends at `end`, of the line that begins with `title`.
+fn cell(text: &str, title: &str, end: usize) -> f64 {
+    let line = text.lines().find(|l| l.starts_with(title));
+    let line = line.unwrap_or_else(|| panic!("{title}: {text}"));
+    let word = line.get(..end).unwrap_or(line).split_whitespace().last().expect("a number");
+    word.replace(',', "").parse().unwrap_or_else(|_| panic!("{word}: {line}"))
+}
+
+#[test]
+fn bounds_of_idle_energy_are_bounds_and_the_sleeps_add_up() {
+    // Energy alone may go up: ticks end sleeps, so that one wish to sleep is many.
+    for limit in ["50us", "200us", "90us"] {
+        let (_, text) = said(&["idle", "predict", SLEEPS, STATES, "--latency-limit", limit], "");
+        let energy = |title| cell(&text, title, 62);
+        let [run, knows, early] = [
+            energy("changed "),
+            energy("knows the future, obeys"),
+            energy("the same, wakes before"),
+        ];
+        assert!(early <= knows && knows <= run, "{text}");
+        for end in [48, 69] {
+            // The table has two columns of sleeps by state; the rows below are further right.
+            let parts: f64 =
+                ["POLL", "C1 ", "C6 ", "C8 "].map(|s| cell(&text, s, end)).iter().sum();
+            assert_eq!(cell(&text, "total", end), parts, "{text}");
+        }
+        let ends = ["ended by an event", "ended by the tick", "ended by the limit of polling"];
+        let ended: f64 = ends.map(|e| cell(&text, e, 80)).iter().sum();
+        assert_eq!(ended, cell(&text, "total", 69), "{text}");
+        // One unit, in the head; and what a delay is.
+        assert_eq!(text.matches("of P0").count(), 2, "{text}");
+        assert!(words(&["idle", "predict", SLEEPS, STATES], "").contains("Wake-up delay: from"));
+    }
+}
+
+#[test]
+fn a_limit_names_the_cpus_that_it_keeps_from_a_state() {
+    // CPU 1 leaves its deepest state within 80 us, CPU 0 takes 200.
+    let states = std::fs::read_to_string(root().join(STATES)).expect("the fixture");
+    let cpu1 = "cpu1/cpuidle/state3/";
+    let states = states
+        .replace(&format!("{cpu1}latency:200"), &format!("{cpu1}latency:80"))
+        .replace("cpu1/cpuidle/state2/latency:85", "cpu1/cpuidle/state2/latency:70");
+    assert!(states.contains("latency:80") && states.contains("latency:70"), "{states}");
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("states.txt");
+    std::fs::write(&path, states).expect("written");
+    let path = path.to_str().expect("UTF-8");
+    let text = words(&["idle", "tune", SLEEPS, path, "--p99", "100us"], "");
+    assert!(text.contains("Set limit 85 us on CPU 0:"), "{text}");
+}
