@@ -8,7 +8,7 @@ use dormouse_record::root::Root;
 use dormouse_write::doctor::{Subject, json, next, text};
 use std::path::PathBuf;
 
-/// Say what is wrong with a machine's sleep: this one's, or that of a log.
+/// Say what is wrong with the sleep of this machine, or of a log.
 ///
 /// Without LOG it looks at this machine for two seconds: its settings, its
 /// failures since boot, what a sleep now would wait for, and its kernel's log. It

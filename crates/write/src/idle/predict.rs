@@ -163,7 +163,7 @@ pub fn predict(o: &Outlook) -> String {
         out += &sweep(o);
     }
     if told {
-        out += "\nWhat the governor knows of the next timer bounds the result (now and changed alike):\n";
+        out += "\nWhat the governor knows of the next timer bounds the result (both columns):\n";
         for (title, n, t) in [
             ("as the trace says", now, then),
             ("every wake-up foreseen", &o.bounds[0][0], &o.bounds[1][0]),
