@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 /// Usual folder of the journal.
 pub const FOLDER: &str = "/run/dormouse";
@@ -120,14 +122,24 @@ fn kept_place(root: &Root, folder: &str, number: u32) -> PathBuf {
     root.resolve(folder).join(format!("{KEPT}{number}"))
 }
 
+/// Looks at a lock that is held, and the time between them: more than a program
+/// needs to start.
+const STARTING: (u32, Duration) = (20, Duration::from_millis(5));
+
 fn look(root: &Root, place: &Path, own: bool) -> io::Result<Found> {
     let file = match File::open(place) {
         Ok(f) => f,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
         Err(e) => return Err(e),
     };
-    // The holder's lock ends with its process, however that ended.
-    let held = file.try_lock_shared().is_err();
+    // The holder's lock ends with its process, however that ended. A child that it
+    // was starting has the lock too, until it runs its own program (execve(2)).
+    let held = (0..STARTING.0).all(|again| {
+        if again > 0 {
+            thread::sleep(STARTING.1);
+        }
+        file.try_lock_shared().is_err()
+    });
     let mut lines = BufReader::new(&file).split(b'\n');
     let head = lines.next().transpose()?.and_then(|l| serde_json::from_slice::<Head>(&l).ok());
     let pid = head.as_ref().map_or(0, |h| h.pid);
