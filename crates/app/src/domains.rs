@@ -2,8 +2,9 @@
 
 use crate::failure::{Nothing, what_is_there};
 use anyhow::Result;
-use dormouse_domains::{Report, judge};
-use dormouse_read::domains::{Text, read};
+use dormouse_domains::{Case, Report, judge};
+use dormouse_read::domains::read;
+use dormouse_read::text::Text;
 use dormouse_read::{Input, Options};
 use dormouse_write::text::safe;
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 /// # Errors
 /// If an input cannot be read, or [`Nothing`] if none of them speaks of domains,
 /// clocks, regulators or probing.
-pub fn show(inputs: &[PathBuf]) -> Result<Vec<(Text, Report)>> {
+pub fn show(inputs: &[PathBuf]) -> Result<Vec<(Text<Case>, Report)>> {
     let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
     let texts = read(&list, &Options::default())?;
     if !texts.iter().any(|t| t.case.speaks()) {

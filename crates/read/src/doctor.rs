@@ -1,27 +1,13 @@
 //! Kernel messages and values of files in a text of any kind: a whole kernel
 //! log, a part of one in a mail, a ticket with excerpts.
 
-use crate::container;
 use crate::klog::{Item, records};
+use crate::text::{self, LONGEST, Text};
 use crate::{Input, Options, ReadError};
 use dormouse_doctor::Case;
 use dormouse_doctor::message::{Message, Trust};
 use dormouse_model::loss::{Losses, Severity};
 use std::borrow::Cow;
-
-/// One text.
-#[derive(Clone, Debug, Default)]
-pub struct Text {
-    /// As the user named it.
-    pub name: String,
-    /// What it says.
-    pub case: Case,
-    /// What could not be read.
-    pub losses: Losses,
-}
-
-/// A message keeps this much of its text.
-const LONGEST: usize = 400;
 
 /// Mail programs wrap lines of this length and more.
 const WRAPPED: usize = 56;
@@ -33,39 +19,16 @@ const JOINS: usize = 2;
 ///
 /// # Errors
 /// If an input that the caller named cannot be read or unpacked.
-pub fn read(inputs: &[Input], options: &Options) -> Result<Vec<Text>, ReadError> {
-    let mut out = Vec::new();
-    for input in inputs {
-        container::for_each(input, &options.limits, &mut |source| {
-            let mut text = read_bytes(source.name, source.bytes);
-            if let Some(why) = &source.damage {
-                text.losses.add(
-                    "damaged_input",
-                    1,
-                    Severity::Warning,
-                    format!("{}: {why}; copy it again", source.name),
-                    None,
-                );
-            }
-            out.push(text);
-        })?;
-    }
-    Ok(out)
+pub fn read(inputs: &[Input], options: &Options) -> Result<Vec<Text<Case>>, ReadError> {
+    text::each(inputs, options, read_bytes)
 }
 
 /// Reads bytes that are in memory and shown as `name`.
-pub fn read_bytes(name: &str, bytes: &[u8]) -> Text {
-    let mut losses = Losses::default();
-    if bytes[..bytes.len().min(4096)].contains(&0) {
-        losses.add(
-            "not_text",
-            1,
-            Severity::Warning,
-            format!("{name} is no text (recordings are for dormouse show)"),
-            None,
-        );
-        return Text { name: name.into(), case: Case::default(), losses };
+pub fn read_bytes(name: &str, bytes: &[u8]) -> Text<Case> {
+    if let Some(none) = text::none(name, bytes) {
+        return none;
     }
+    let mut losses = Losses::default();
     let mut messages = Vec::new();
     let mut damaged = 0u64;
     let mut joining = Joining::default();

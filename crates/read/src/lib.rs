@@ -29,6 +29,7 @@ pub mod klog;
 pub mod perfetto;
 pub mod pmgraph;
 pub mod storage;
+pub mod text;
 pub mod tracedat;
 pub mod track;
 pub mod udev;

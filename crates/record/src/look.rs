@@ -68,7 +68,7 @@ const RUNTIME: [&str; 8] = [
     "runtime_active_kids",
 ];
 
-/// Folders of devices that are gone through, at most.
+/// Levels of folders that are gone through, at most.
 const DEPTH: usize = 24;
 
 /// Looks `times` at the tasks, `pause` apart, and once at everything else.

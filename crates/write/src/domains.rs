@@ -3,9 +3,9 @@
 use crate::doctor::{shown, word};
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
-use crate::wording::domains::{advice, cause, held, names, sentence, status, unchecked};
+use crate::wording::domains::{advice, cause, held, sentence, status, unchecked};
 use crate::wording::next;
-use crate::wording::number::plural;
+use crate::wording::number::{names, plural};
 use dormouse_domains::domain::Status;
 use dormouse_domains::fact::Finding;
 use dormouse_domains::pending::Fate;

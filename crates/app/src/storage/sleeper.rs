@@ -1,7 +1,7 @@
 //! A disk that falls asleep, as a recording shows it: its requests, the delay in
 //! force, and what one wake-up took.
 
-use super::show;
+use super::show::{Shown, show};
 use crate::failure::{NotReproduced, Nothing};
 use anyhow::Result;
 use dormouse_storage::request::Disk;
@@ -68,14 +68,20 @@ pub struct Sleeper {
 }
 
 impl Sleeper {
-    /// Reads it. Without `disk` the one that waited most.
+    /// Reads `inputs` for it.
     ///
     /// # Errors
-    /// [`Nothing`] if there is no storage in the inputs, or the sleep in question does
-    /// not show in them; [`NotReproduced`] if the recording is not what
-    /// its own delay would give.
+    /// As [`Sleeper::of`], or if there is no storage in the inputs.
     pub fn open(inputs: &[PathBuf], asked: Asked, disk: Option<Disk>) -> Result<Sleeper> {
-        let shown = show(inputs)?;
+        Sleeper::of(&show(inputs)?, asked, disk)
+    }
+
+    /// Takes it from what was read. Without `disk` the one that waited most.
+    ///
+    /// # Errors
+    /// [`Nothing`] if the sleep in question does not show; [`NotReproduced`] if the
+    /// recording is not what its own delay would give.
+    pub fn of(shown: &Shown, asked: Asked, disk: Option<Disk>) -> Result<Sleeper> {
         let waited = |d: &DiskSummary| -> i64 {
             d.requests
                 .iter()

@@ -1,5 +1,6 @@
 //! The delay before storage falls asleep that meets a budget at least cost.
 
+use super::show::{Shown, show};
 use super::sleeper::{Asked, Sleeper, latency};
 use crate::failure::Nothing;
 use anyhow::Result;
@@ -63,11 +64,12 @@ const WORTH: i128 = 100;
 /// Searches.
 ///
 /// # Errors
-/// As [`Sleeper::open`].
+/// As [`Sleeper::of`], or if there is no storage in the inputs.
 pub fn tune(inputs: &[PathBuf], wish: &Wish) -> Result<Tuned> {
+    let shown = show(inputs)?;
     let sleeper = match wish.asked {
-        Some(asked) => Sleeper::open(inputs, asked, wish.disk)?,
-        None => longest(inputs, wish.disk)?,
+        Some(asked) => Sleeper::of(&shown, asked, wish.disk)?,
+        None => longest(&shown, wish.disk)?,
     };
     let wake = sleeper.wake;
     let even = wish.break_even.unwrap_or(wake);
@@ -101,8 +103,8 @@ pub fn tune(inputs: &[PathBuf], wish: &Wish) -> Result<Tuned> {
 }
 
 /// The sleep that requests waited for longest.
-fn longest(inputs: &[PathBuf], disk: Option<Disk>) -> Result<Sleeper> {
-    let both = [Asked::Gate, Asked::Autosuspend].map(|a| Sleeper::open(inputs, a, disk));
+fn longest(shown: &Shown, disk: Option<Disk>) -> Result<Sleeper> {
+    let both = [Asked::Gate, Asked::Autosuspend].map(|a| Sleeper::of(shown, a, disk));
     let cost = |s: &Sleeper| s.arrivals.iter().map(|a| a.waited).sum::<i64>();
     match both {
         [Ok(gate), Ok(suspend)] => Ok(if cost(&suspend) > cost(&gate) { suspend } else { gate }),

@@ -163,17 +163,13 @@ fn failed(case: &Case, out: &mut Vec<Finding>) {
     let (step, device) = (text("last_failed_step"), text("last_failed_dev"));
     // A freezer names no device.
     let device = if step == "freeze" { String::new() } else { device };
-    let error = number_of(&text("last_failed_errno"));
+    let error = text("last_failed_errno").parse().unwrap_or(0);
     out.push(now(
         ("attempts-failed", Area::Abort, if slept == 0 { Level::Broken } else { Level::Risk }),
         Confidence::Certain,
         Now::AttemptsFailed { failed, slept, device, error, step },
         evidence,
     ));
-}
-
-fn number_of(text: &str) -> i32 {
-    text.parse().unwrap_or(0)
 }
 
 /// Wakeup sources whose activity is not over (drivers/base/power/wakeup_stats.c):

@@ -18,31 +18,17 @@ mod lines;
 mod regulator;
 mod said;
 
-use crate::container;
 use crate::klog::{Item, Record, records};
+use crate::text::{self, LONGEST, Text};
 use crate::{Input, Options, ReadError};
 use dormouse_domains::deferral::Need;
 use dormouse_domains::name::{key, keys_upward, stem};
 use dormouse_domains::probe::Life;
 use dormouse_domains::{Case, Evidence};
-use dormouse_model::loss::{Losses, Severity};
+use dormouse_model::loss::Severity;
 use lines::{Lines, unquoted};
 use memchr::memmem;
 use std::collections::{HashMap, HashSet};
-
-/// One text.
-#[derive(Clone, Debug, Default)]
-pub struct Text {
-    /// As the user named it.
-    pub name: String,
-    /// What it says.
-    pub case: Case,
-    /// What could not be read.
-    pub losses: Losses,
-}
-
-/// A message keeps this much of its text.
-const LONGEST: usize = 400;
 
 /// Mail programs wrap lines of this length and more.
 const WRAPPED: usize = 50;
@@ -70,39 +56,16 @@ const PLACES: [&[u8]; 12] = [
 ///
 /// # Errors
 /// If an input that the caller named cannot be read or unpacked.
-pub fn read(inputs: &[Input], options: &Options) -> Result<Vec<Text>, ReadError> {
-    let mut out = Vec::new();
-    for input in inputs {
-        container::for_each(input, &options.limits, &mut |source| {
-            let mut text = read_bytes(source.name, source.bytes);
-            if let Some(why) = &source.damage {
-                text.losses.add(
-                    "damaged_input",
-                    1,
-                    Severity::Warning,
-                    format!("{}: {why}; copy it again", source.name),
-                    None,
-                );
-            }
-            out.push(text);
-        })?;
-    }
-    Ok(out)
+pub fn read(inputs: &[Input], options: &Options) -> Result<Vec<Text<Case>>, ReadError> {
+    text::each(inputs, options, read_bytes)
 }
 
 /// Reads bytes that are in memory and shown as `name`.
-pub fn read_bytes(name: &str, bytes: &[u8]) -> Text {
-    let mut text = Text { name: name.into(), ..Text::default() };
-    if bytes[..bytes.len().min(4096)].contains(&0) {
-        text.losses.add(
-            "not_text",
-            1,
-            Severity::Warning,
-            format!("{name} is no text (recordings are for dormouse show)"),
-            None,
-        );
-        return text;
+pub fn read_bytes(name: &str, bytes: &[u8]) -> Text<Case> {
+    if let Some(none) = text::none(name, bytes) {
+        return none;
     }
+    let mut text = Text { name: name.into(), ..Text::default() };
     let plain = without_no_break_spaces(bytes);
     let bytes = plain.as_deref().unwrap_or(bytes);
     tables(bytes, &mut text);
@@ -129,7 +92,7 @@ fn without_no_break_spaces(bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Reads tables and small files.
-fn tables(bytes: &[u8], text: &mut Text) {
+fn tables(bytes: &[u8], text: &mut Text<Case>) {
     let lines = Lines::new(bytes);
     let case = &mut text.case;
     if files::whole_list(&lines) {

@@ -1,6 +1,6 @@
 //! What the doctor found, as sentences, and what to do about it.
 
-use super::number::{ms, plural};
+use super::number::{ms, names, plural};
 use dormouse_doctor::Sleep;
 use dormouse_doctor::fact::{Device, Fact, Named, RpmFault, User, Wait};
 use dormouse_doctor::finding::Unchecked;
@@ -67,16 +67,6 @@ fn device(d: &Device) -> String {
         d.name.clone()
     } else {
         format!("{} ({})", d.name, d.driver)
-    }
-}
-
-/// `a`, `a and b`, `a and 3 others`.
-fn names(all: &[String]) -> String {
-    match all {
-        [] => String::new(),
-        [one] => one.clone(),
-        [one, two] => format!("{one} and {two}"),
-        [one, rest @ ..] => format!("{one} and {} others", rest.len()),
     }
 }
 

@@ -1,21 +1,10 @@
 //! What was found of power domains and probing, as sentences, and what to do.
 
-use super::number::{ms, plural};
+use super::number::{ms, names, plural};
 use dormouse_domains::deferral::{Cause, Fate, Root};
 use dormouse_domains::domain::{Domain, Dump, Held, Status};
 use dormouse_domains::fact::{Fact, Resource, Unchecked};
 use dormouse_domains::pending;
-
-/// `a`, `a and b`, `a, b and 3 others`.
-pub fn names(all: &[String]) -> String {
-    match all {
-        [] => String::new(),
-        [one] => one.clone(),
-        [one, two] => format!("{one} and {two}"),
-        [one, two, three] => format!("{one}, {two} and {three}"),
-        [one, two, rest @ ..] => format!("{one}, {two} and {} others", rest.len()),
-    }
-}
 
 /// `waits`, `wait`.
 fn verb(n: usize, one: &'static str, many: &'static str) -> &'static str {

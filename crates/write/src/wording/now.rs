@@ -1,19 +1,8 @@
 //! What the files of a machine say of its next sleep, as sentences.
 
 use super::doctor::{Advice, look};
-use super::number::plural;
+use super::number::{names, plural};
 use dormouse_doctor::now::{Knob, Now, Shallow};
-
-/// `a`, `a and b`, `a, b and 3 others`.
-fn names(all: &[String]) -> String {
-    match all {
-        [] => String::new(),
-        [one] => one.clone(),
-        [one, two] => format!("{one} and {two}"),
-        [one, two, three] => format!("{one}, {two} and {three}"),
-        [one, two, rest @ ..] => format!("{one}, {two} and {} others", rest.len()),
-    }
-}
 
 /// `CPU 3`, `CPUs 0, 1 and 2`, `all 8 CPUs`.
 fn cpus(list: &[u32], of: usize) -> String {

@@ -82,6 +82,17 @@ pub fn grouped(n: u64) -> String {
     out
 }
 
+/// `a`, `a and b`, `a, b and 3 others`.
+pub fn names(all: &[String]) -> String {
+    match all {
+        [] => String::new(),
+        [one] => one.clone(),
+        [one, two] => format!("{one} and {two}"),
+        [one, two, three] => format!("{one}, {two} and {three}"),
+        [one, two, rest @ ..] => format!("{one}, {two} and {} others", rest.len()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

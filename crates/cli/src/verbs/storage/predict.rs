@@ -78,17 +78,18 @@ fn answer(p: &Predicted) -> Answer<'_> {
         wakes: a.wakes,
         asleep: Some(a.asleep),
     };
+    let s = &p.sleeper;
     Answer {
-        source: &p.source,
-        setting: p.asked.setting(),
+        source: &s.source,
+        setting: s.asked.setting(),
         delay: p.delay,
-        present: p.present,
-        taken: p.taken,
-        wake: p.wake,
-        recorded: Side { latency: p.recorded, wakes: p.wakes, asleep: None },
-        model: side(&p.model),
+        present: s.present,
+        taken: s.taken,
+        wake: s.wake,
+        recorded: Side { latency: s.recorded, wakes: s.wakes, asleep: None },
+        model: side(&s.model),
         changed: side(&p.changed),
-        span: p.span,
+        span: s.span,
     }
 }
 
