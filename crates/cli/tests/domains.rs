@@ -55,7 +55,18 @@ fn the_screen_answers_first_and_fits() {
     assert_eq!(code, 0);
     assert!(out.starts_with(SCREEN), "{out}");
     assert!(out.contains("\n  gpu on: no user shown\n  - shader off-0\n"), "{out}");
-    assert!(out.ends_with("\nNext: grep -r . /sys/kernel/debug/devices_deferred\n"), "{out}");
+    assert!(out.ends_with("\nNext: grep . /sys/class/devlink/*/status\n"), "{out}");
+    // What comes next is what the text lacks.
+    let part = |from: usize, to: usize| {
+        let lines = TEXT.lines().skip(from).take(to - from);
+        let path = file(dir.path(), &lines.map(|l| format!("{l}\n")).collect::<String>());
+        dormouse(&["domains", "show", &path]).1
+    };
+    let out = part(0, 8);
+    assert!(out.ends_with("\nNext: cat /sys/kernel/debug/devices_deferred\n"), "{out}");
+    let out = part(10, 12);
+    assert!(out.ends_with("\nNext: cat /sys/kernel/debug/pm_genpd/pm_genpd_summary\n"), "{out}");
+    let (_, out, _) = dormouse(&["domains", "show", &file(dir.path(), TEXT)]);
     let wide: Vec<&str> = out.lines().filter(|l| l.chars().count() > 80).collect();
     assert!(wide.is_empty(), "{wide:?}");
 }

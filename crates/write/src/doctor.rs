@@ -1,12 +1,13 @@
 //! What `dormouse doctor` prints.
 
+use crate::finding::{evidence, left_out, lost, not_checked, shown, word};
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use crate::wording::doctor::{advice, attempts, below, sentence, sleeps, unchecked};
 use crate::wording::next::{self, typed};
 use dormouse_doctor::Report;
-use dormouse_doctor::finding::{Confidence, Evidence, Finding, Level};
-use dormouse_model::loss::{Losses, Severity};
+use dormouse_doctor::finding::{Confidence, Finding, Level};
+use dormouse_model::loss::Losses;
 use serde_json::{Value, json};
 
 /// One judged text.
@@ -20,16 +21,6 @@ pub struct Subject<'a> {
     pub losses: &'a Losses,
     /// It is the running machine, not a text.
     pub live: bool,
-}
-
-/// How a level begins a sentence.
-pub(crate) fn word(level: Level) -> &'static str {
-    match level {
-        Level::Broken => "Broken",
-        Level::Slow => "Slow",
-        Level::Risk => "Risk",
-        Level::Note => "Note",
-    }
 }
 
 /// The first line: the worst finding, or that there is none.
@@ -76,19 +67,6 @@ fn trust(report: &Report, live: bool) -> String {
     }
 }
 
-/// `line 123, at 45.678901 s: text`.
-pub(crate) fn shown(e: &Evidence) -> String {
-    let time = e.time.map_or(String::new(), |t| {
-        format!(" at {}.{:06} s", t.0 / 1_000_000_000, t.0 % 1_000_000_000 / 1_000)
-    });
-    match e.line {
-        // A file of the machine, or its log, which has no lines to count.
-        0 if time.is_empty() => safe(&e.text).into_owned(),
-        0 => format!("{}: {}", time.trim_start(), safe(&e.text)),
-        line => format!("line {line}{time}: {}", safe(&e.text)),
-    }
-}
-
 fn finding(page: &mut Page, f: &Finding, with_sentence: bool) {
     if with_sentence {
         page.blank();
@@ -114,6 +92,15 @@ fn finding(page: &mut Page, f: &Finding, with_sentence: bool) {
     }
 }
 
+/// What was not looked at, and why.
+fn not_looked_at(s: &Subject<'_>) -> Vec<(String, String)> {
+    let words = |u: &_| {
+        let (what, why) = unchecked(*u);
+        (what.into(), why.into())
+    };
+    s.report.unchecked.iter().map(words).collect()
+}
+
 /// The page of one text. `named` where there are several.
 pub fn text(s: &Subject<'_>, named: bool, colour: bool) -> String {
     let mut page = Page::new(colour);
@@ -125,17 +112,7 @@ pub fn text(s: &Subject<'_>, named: bool, colour: bool) -> String {
     for (i, f) in s.report.findings.iter().enumerate() {
         finding(&mut page, f, i > 0);
     }
-    if !s.report.unchecked.is_empty() {
-        page.blank();
-        page.line(&[(Ink::Plain, "Not checked")]);
-        for u in &s.report.unchecked {
-            let (what, why) = unchecked(*u);
-            page.entry("  - ", &format!("{what}: {why}"));
-        }
-    }
-    for l in s.losses.list.iter().filter(|l| l.severity > Severity::Info) {
-        page.entry("Caution: ", &safe(&l.advice));
-    }
+    left_out(&mut page, &not_looked_at(s), s.losses);
     page.finish()
 }
 
@@ -151,14 +128,6 @@ pub fn next(name: Option<&str>) -> String {
 
 /// The same as JSON (docs/doctor-json.md).
 pub fn json(s: &Subject<'_>) -> Value {
-    let evidence = |e: &Evidence| {
-        json!({
-            "line": (e.line > 0).then_some(e.line),
-            "time_ns": e.time.map(|t| t.0),
-            "text": e.text,
-            "doubtful": e.doubtful,
-        })
-    };
     let finding = |f: &Finding| {
         json!({
             "id": f.id,
@@ -167,7 +136,7 @@ pub fn json(s: &Subject<'_>) -> Value {
             "confidence": f.confidence.name(),
             "sentence": sentence(&f.fact),
             "costs_ns": f.costs.map(|t| t.0),
-            "evidence": f.evidence.iter().map(evidence).collect::<Vec<_>>(),
+            "evidence": evidence(&f.evidence),
             "advice": advice(&f.fact).iter().map(|a| json!({
                 "text": a.text, "undo": a.undo, "risk": a.risk,
             })).collect::<Vec<_>>(),
@@ -177,12 +146,7 @@ pub fn json(s: &Subject<'_>) -> Value {
         "name": s.name,
         "sleeps": s.report.sleeps.len(),
         "findings": s.report.findings.iter().map(finding).collect::<Vec<_>>(),
-        "not_checked": s.report.unchecked.iter().map(|u| {
-            let (what, why) = unchecked(*u);
-            json!({ "what": what, "why": why })
-        }).collect::<Vec<_>>(),
-        "losses": s.losses.list.iter().map(|l| json!({
-            "kind": l.kind, "count": l.count, "advice": l.advice,
-        })).collect::<Vec<_>>(),
+        "not_checked": not_checked(&not_looked_at(s)),
+        "losses": lost(s.losses),
     })
 }

@@ -1,16 +1,16 @@
 //! What `dormouse domains show` prints.
 
-use crate::doctor::{shown, word};
+use crate::finding::{evidence, left_out, lost, not_checked, shown, word};
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use crate::wording::domains::{advice, cause, held, sentence, status, unchecked};
 use crate::wording::next;
 use crate::wording::number::{names, plural};
 use dormouse_domains::domain::Status;
-use dormouse_domains::fact::Finding;
+use dormouse_domains::fact::{Finding, Unchecked};
 use dormouse_domains::pending::Fate;
 use dormouse_domains::{Case, Confidence, Level, Report};
-use dormouse_model::loss::{Losses, Severity};
+use dormouse_model::loss::Losses;
 use serde_json::{Value, json};
 
 /// One judged text.
@@ -214,6 +214,15 @@ fn times(n: u64) -> String {
     if n == 1 { "once".into() } else { format!("{n} times") }
 }
 
+/// What was not looked at, and why.
+fn not_looked_at(s: &Subject<'_>) -> Vec<(String, String)> {
+    let words = |u: &_| {
+        let (what, why) = unchecked(*u);
+        (what.into(), why)
+    };
+    s.report.unchecked.iter().map(words).collect()
+}
+
 /// The page of one text. `named` where there are several.
 pub fn text(s: &Subject<'_>, top: usize, named: bool, colour: bool) -> String {
     let mut page = Page::new(colour);
@@ -227,23 +236,21 @@ pub fn text(s: &Subject<'_>, top: usize, named: bool, colour: bool) -> String {
         finding(&mut page, f, i == 0 && worst);
     }
     sections(&mut page, s, top);
-    if !s.report.unchecked.is_empty() {
-        page.blank();
-        page.line(&[(Ink::Plain, "Not checked")]);
-        for u in &s.report.unchecked {
-            let (what, why) = unchecked(*u);
-            page.entry("  - ", &format!("{what}: {why}"));
-        }
-    }
-    for l in s.losses.list.iter().filter(|l| l.severity > Severity::Info) {
-        page.entry("Caution: ", &safe(&l.advice));
-    }
+    left_out(&mut page, &not_looked_at(s), s.losses);
     page.finish()
 }
 
-/// The last line of the screen.
-pub fn next() -> String {
-    format!("\n{}", next::run("grep -r . /sys/kernel/debug/devices_deferred"))
+/// The last line of the screen: what shows most of what the texts lack.
+pub fn next(all: &[Subject<'_>]) -> String {
+    let lacks = |u: Unchecked| all.iter().all(|s| s.report.unchecked.contains(&u));
+    let command = if lacks(Unchecked::Domains) {
+        "cat /sys/kernel/debug/pm_genpd/pm_genpd_summary"
+    } else if lacks(Unchecked::Probing) {
+        "cat /sys/kernel/debug/devices_deferred"
+    } else {
+        "grep . /sys/class/devlink/*/status"
+    };
+    format!("\n{}", next::run(command))
 }
 
 /// The same as JSON (docs/domains-json.md).
@@ -254,12 +261,7 @@ pub fn json(s: &Subject<'_>) -> Value {
             "level": f.level.name(),
             "confidence": f.confidence.name(),
             "sentence": sentence(&f.fact),
-            "evidence": f.evidence.iter().map(|e| json!({
-                "line": e.line,
-                "time_ns": e.time.map(|t| t.0),
-                "text": e.text,
-                "doubtful": e.doubtful,
-            })).collect::<Vec<_>>(),
+            "evidence": evidence(&f.evidence),
             "advice": advice(&f.fact),
         })
     };
@@ -297,12 +299,7 @@ pub fn json(s: &Subject<'_>) -> Value {
             "times": r.times,
         })).collect::<Vec<_>>(),
         "cycles": s.report.pairs.list.iter().map(|(a, b, _)| json!([a, b])).collect::<Vec<_>>(),
-        "not_checked": s.report.unchecked.iter().map(|u| {
-            let (what, why) = unchecked(*u);
-            json!({ "what": what, "why": why })
-        }).collect::<Vec<_>>(),
-        "losses": s.losses.list.iter().map(|l| json!({
-            "kind": l.kind, "count": l.count, "advice": l.advice,
-        })).collect::<Vec<_>>(),
+        "not_checked": not_checked(&not_looked_at(s)),
+        "losses": lost(s.losses),
     })
 }

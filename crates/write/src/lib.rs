@@ -13,6 +13,7 @@ pub mod doctor;
 pub mod domains;
 pub mod evaluation;
 pub mod fidelity;
+mod finding;
 pub mod idle;
 pub mod json;
 pub mod lab;

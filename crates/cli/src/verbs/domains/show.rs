@@ -32,18 +32,16 @@ pub struct ShowArgs {
 /// Runs the verb.
 pub fn run(args: &ShowArgs) -> Result<()> {
     let all = domains::show(&args.inputs)?;
-    let subjects = all.iter().map(|(t, report)| Subject {
-        name: &t.name,
-        case: &t.case,
-        report,
-        losses: &t.losses,
-    });
+    let subjects: Vec<Subject<'_>> = all
+        .iter()
+        .map(|(t, report)| Subject { name: &t.name, case: &t.case, report, losses: &t.losses })
+        .collect();
     if args.json {
-        let texts: Vec<_> = subjects.map(|s| json(&s)).collect();
+        let texts: Vec<_> = subjects.iter().map(json).collect();
         let value = serde_json::json!({ "schema": "dormouse-domains/1", "texts": texts });
         return terminal::print(&format!("{value:#}\n"));
     }
     let (several, colour) = (all.len() > 1, terminal::wants_colour());
-    let pages: Vec<String> = subjects.map(|s| text(&s, args.top, several, colour)).collect();
-    terminal::print(&(pages.join("\n") + &next()))
+    let pages: Vec<String> = subjects.iter().map(|s| text(s, args.top, several, colour)).collect();
+    terminal::print(&(pages.join("\n") + &next(&subjects)))
 }
