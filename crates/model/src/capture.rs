@@ -5,6 +5,7 @@ use crate::device::DeviceGraph;
 use crate::loss::Losses;
 use crate::names::{Names, Sym};
 use crate::ranked::Ranking;
+use crate::time::Ns;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -21,6 +22,8 @@ pub struct Machine {
     pub cpus: Option<u32>,
     /// `/sys/power/pm_async` at the time.
     pub pm_async: Option<bool>,
+    /// Length of a tick of the kernel (CONFIG_HZ), if known.
+    pub tick: Option<Ns>,
 }
 
 /// One or more cycles of one machine with the devices they refer to.

@@ -1,7 +1,9 @@
 //! Facts of the machine and the kernel that do not change while recording.
 
+use crate::kmsg::Kmsg;
 use crate::root::Root;
 use dormouse_read::capture_file::schema::{Cpu, Kernel, Machine};
+use dormouse_read::klog;
 use std::collections::BTreeMap;
 
 /// Hardware.
@@ -73,10 +75,30 @@ pub fn kernel(root: &Root) -> Kernel {
         release: text("/proc/sys/kernel/osrelease"),
         version: text("/proc/sys/kernel/version"),
         command_line: text("/proc/cmdline"),
+        tick_ns: tick(root),
         tainted: text("/proc/sys/kernel/tainted"),
         states: text("/sys/power/state"),
         mem_sleep: text("/sys/power/mem_sleep"),
     }
+}
+
+/// The length of a tick: the kernel's configuration says it, or what is left of the
+/// messages of the boot.
+fn tick(root: &Root) -> Option<i64> {
+    let release = root.read("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let configs = [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config")];
+    let said = |text: &str| text.lines().find_map(|line| klog::tick(line.as_bytes()));
+    let configured = configs.iter().find_map(|file| said(&root.read(file)?));
+    let printed = || {
+        let mut found = None;
+        klog::records(&Kmsg::whole(root)?, &mut |item, _| {
+            if let klog::Item::Record(r) = item {
+                found = found.or_else(|| klog::tick(r.text));
+            }
+        });
+        found
+    };
+    configured.or_else(printed).map(|tick| tick.0)
 }
 
 /// A line of `/proc/meminfo`, in bytes.

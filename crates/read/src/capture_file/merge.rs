@@ -12,6 +12,7 @@ use dormouse_model::cycle::{Cycle, Mode, Outcome, PmTestLevel};
 use dormouse_model::device::{Device, DeviceGraph, DeviceId, Facts, Link, LinkKind};
 use dormouse_model::loss::{Losses, Severity};
 use dormouse_model::names::{Names, Sym};
+use dormouse_model::time::Ns;
 use std::collections::{HashMap, HashSet};
 
 /// Adds the tables and the document of `file` to `capture`, whose cycles were
@@ -35,6 +36,7 @@ fn machine(file: &CaptureFile, capture: &mut Capture) {
     m.model = names.add(model.trim());
     m.command_line = names.add(&d.kernel.command_line);
     m.cpus = u32::try_from(d.machine.topology.len()).ok().filter(|&n| n > 0);
+    m.tick = d.kernel.tick_ns.map(Ns).filter(|t| *t > Ns::ZERO);
     m.pm_async = file.cycles.iter().find_map(|c| c.stats.pm_async);
 }
 

@@ -106,6 +106,9 @@ pub struct Kernel {
     pub version: String,
     /// Command line.
     pub command_line: String,
+    /// Length of a tick in nanoseconds (CONFIG_HZ), `None` if nothing says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tick_ns: Option<i64>,
     /// `/proc/sys/kernel/tainted`, 0 if not tainted.
     pub tainted: String,
     /// `/sys/power/state`.

@@ -12,6 +12,7 @@ mod prefix;
 mod ranking;
 mod state;
 mod steps;
+mod tick;
 
 use crate::track::{Kind, Tracker};
 use dormouse_model::complete::LostKind;
@@ -20,6 +21,7 @@ use dormouse_model::time::Ns;
 use journal::{Collector, Step};
 pub use prefix::Record;
 use state::Log;
+pub use tick::tick;
 
 /// A line is joined with at most this many that follow.
 const MAX_JOINS: usize = 3;

@@ -451,6 +451,10 @@ fn other(log: &mut Log<'_>, text: &[u8], at: u64) -> bool {
         );
         return true;
     }
+    if let Some(tick) = super::tick(text) {
+        log.t.machine().tick = Some(tick);
+        return true;
+    }
     if let Some(release) = release(text) {
         log.set_version(release);
         log.t.set_kernel_of_boot(release);
