@@ -55,10 +55,10 @@ const TWO: &str = "device root\n\
     device radio parent=root async suspend=20ms resume=25ms\n";
 
 #[test]
-fn a_recording_that_lists_links_leaves_nothing_open() {
+fn a_recording_that_lists_links_leaves_costs_and_chance_open() {
     let whole = log(TWO, "6.12.1", true);
     let d = doubt(&whole, "6.12.1", &[Change::Without("bus".into())]);
-    assert_eq!(d.machines, 1);
+    assert!(d.listed && (1..=4).contains(&d.machines), "{d:?}");
     assert!(Phase::DEVICE.into_iter().all(|p| d.agrees(p)), "{d:?}");
     assert_eq!(d.open(Direction::Suspend), None);
 }
@@ -122,13 +122,14 @@ fn what_nothing_explains_is_left_open() {
 }
 
 /// A machine whose last CPU came up so long before resume noirq.
-fn came_up(before: Ns) -> Capture {
+fn came_up(before: Ns, listed: bool) -> Capture {
     let mut capture = log(
         "device root\ndevice radio parent=root async suspend=1ms resume_noirq=2ms\n\
          device disk parent=root async suspend=1ms resume_noirq=1ms\n",
         "6.12.1",
-        false,
+        listed,
     );
+    capture.machine.tick = Some(Ns::from_ms(4));
     let phases = &mut capture.cycles[0].phases;
     let at = phases.iter().position(|s| s.phase == Phase::ResumeNoirq).expect("noirq");
     let end = phases[at].start - before;
@@ -140,14 +141,25 @@ fn came_up(before: Ns) -> Capture {
 #[test]
 fn a_cpu_that_has_just_come_up_may_keep_a_callback_until_its_first_tick() {
     let doubt = |c: &Capture| doubt(c, "7.3.4", &[]);
-    let open = doubt(&came_up(Ns::from_us(100)));
-    let (_, high) = open.range[4].expect("noirq");
-    // A tick is 4 ms, less what has gone by.
-    assert!(!open.agrees(Phase::ResumeNoirq), "{open:?}");
-    assert!(high > Ns::from_ms(3) && high < Ns::from_ms(4), "{open:?}");
-    assert!(doubt(&came_up(Ns::from_ms(5))).agrees(Phase::ResumeNoirq));
+    // Also where all of the machine is listed: no recording foretells chance.
+    for listed in [false, true] {
+        let mut capture = came_up(Ns::from_us(100), listed);
+        let open = doubt(&capture);
+        let (_, high) = open.range[4].expect("noirq");
+        // A tick is 4 ms, less what has gone by.
+        assert!(!open.agrees(Phase::ResumeNoirq), "{open:?}");
+        assert!(high > Ns::from_ms(3) && high < Ns::from_ms(4), "{open:?}");
+        assert!(doubt(&came_up(Ns::from_ms(5), listed)).agrees(Phase::ResumeNoirq));
+        // Where no line says how long a tick is it may be 10 ms.
+        capture.machine.tick = None;
+        let (_, high) = doubt(&capture).range[4].expect("noirq");
+        assert!(high > Ns::from_ms(5) && high < Ns::from_ms(10), "{high}");
+        capture.machine.tick = Some(Ns::from_ms(1));
+        let (_, high) = doubt(&capture).range[4].expect("noirq");
+        assert!(high < Ns::from_us(2_500), "{high}");
+    }
     // The main thread is on the first CPU, which never went.
-    let capture = came_up(Ns::from_us(100));
+    let capture = came_up(Ns::from_us(100), false);
     let found = machine(&capture, None).expect("callbacks");
     let alone = [Change::PmAsync(false)];
     let d = found.doubt(&capture, scheduler("6.12.1"), &alone, &settings());

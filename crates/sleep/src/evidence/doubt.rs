@@ -7,7 +7,8 @@
 //! alike.
 
 use super::starts::Starts;
-use super::unseen::{Rates, Unseen};
+use super::tick::Tick;
+use super::unseen::{Rates, Unseen, recorded};
 use super::{Flag, Verdict, tick};
 use crate::simulate::Settings;
 use crate::simulate::change::{Change, apply};
@@ -24,6 +25,9 @@ use dormouse_stats::random::Random;
 /// So many machines beside the claimed one, and at most as many again of which
 /// each callback begins when it did.
 const MACHINES: u64 = 24;
+
+/// So many where all of the machine is listed, and chance alone is open.
+const WHOLE: u64 = 16;
 
 /// How often a machine that does not explain the recording is drawn again, with
 /// less that is unseen.
@@ -50,7 +54,7 @@ const RESUME_NOIRQ: usize = 4;
 
 /// A machine that explains the recording too.
 #[derive(Clone, Debug)]
-pub struct Other {
+pub(super) struct Other {
     board: Board,
     /// Costs of the machinery, in halves of those of the settings.
     halves: i64,
@@ -65,6 +69,11 @@ pub struct Other {
 pub struct Doubt {
     /// How many machines answered.
     pub machines: usize,
+    /// The recording lists links, flags and silent devices: the machines differ only in
+    /// costs and in chance.
+    pub listed: bool,
+    /// No line says how long a tick is; so long a one was taken where it matters.
+    pub tick: Option<Ns>,
     /// The shortest and the longest answer by [`Phase::device_index`], the
     /// recorded time and what the change makes of it.
     pub range: [Option<(Ns, Ns)>; 8],
@@ -98,13 +107,15 @@ impl Doubt {
         phase.device_index().and_then(shift).unwrap_or_default()
     }
 
-    /// The shortest and the longest answer of a half, if machines differ there.
+    /// The shortest and the longest answer of a half, if machines differ there: by more
+    /// than its phases may be off together.
     pub fn open(&self, direction: Direction) -> Option<(Ns, Ns)> {
         let phases = Phase::DEVICE.iter().filter(|p| p.direction() == direction);
         let answer = |p: &Phase| Some(self.claim[p.device_index()?]? + self.shift(*p));
-        let answer = phases.filter_map(answer).sum();
+        let answers = phases.filter_map(answer);
+        let (sum, may) = answers.fold((Ns::ZERO, Ns::ZERO), |(s, m), a| (s + a, m + allowed(a)));
         let range = self.half[usize::from(direction == Direction::Resume)];
-        range.filter(|range| !alike(answer, *range))
+        range.filter(|(low, high)| (*high - sum).max(sum - *low) > may)
     }
 
     fn note(&mut self, answers: &[Option<(Ns, Ns)>; 8], begins: bool) {
@@ -135,7 +146,12 @@ impl Doubt {
 
 /// Whether `answer` is right for all of `range`.
 fn alike(answer: Ns, (low, high): (Ns, Ns)) -> bool {
-    (high - answer).max(answer - low).0 <= (answer.0 * PERCENT / 100).max(LEAST.0)
+    (high - answer).max(answer - low) <= allowed(answer)
+}
+
+/// So far from `answer` machines may be that agree with it.
+fn allowed(answer: Ns) -> Ns {
+    Ns(answer.0 * PERCENT / 100).max(LEAST)
 }
 
 fn times(o: &Outlook) -> [Ns; 8] {
@@ -163,11 +179,11 @@ fn with_costs(settings: &Settings, halves: i64) -> Settings {
 }
 
 /// Machines that explain `cycles` as well as `derived`, the claimed one first, for
-/// a question about `changes`. Only the claimed one where the recording lists
-/// links.
-pub fn others(
-    cycles: &[&Cycle],
-    derived: &Derived,
+/// a question about `changes`. Where the recording lists links they differ only in
+/// costs and in what a callback does when no CPU keeps it until its first tick.
+pub(super) fn others(
+    (cycles, derived): (&[&Cycle], &Derived),
+    tick: Tick,
     flags: &[Flag],
     by: Scheduler,
     changes: &[Change],
@@ -177,9 +193,6 @@ pub fn others(
     let Ok(claimed) = outlook(&derived.board, by, settings) else { return list };
     let before = times(&claimed);
     list.push(Other { board: derived.board.clone(), halves: 2, before, begins: true });
-    if derived.board.graph.links_known {
-        return list;
-    }
     let misses = |index: usize, time: Ns| derived.observed[index].map(|o| (time - o).0.abs());
     // A phase that the claimed machine does not reproduce tells nothing.
     let told: Vec<usize> = (1..7)
@@ -191,14 +204,6 @@ pub fn others(
         let seen = derived.observed[i].filter(|_| told.contains(&i))?;
         Some(ALIKE.max(Ns(seen.0 / ALIKE_PART)))
     };
-    let mut gone = alloc::vec![false; derived.board.devices.len()];
-    if let Ok(changed) = apply(&derived.board, changes) {
-        gone.fill(true);
-        changed.origin.iter().for_each(|d| gone[d.index()] = false);
-    }
-    let unseen = Unseen::new(cycles, derived, flags, by.policy);
-    let recorded = Starts::recorded(&derived.board, unseen.phases());
-    let claimed = Starts::simulated(&derived.board, &claimed.run.cycle);
     // The phases take as long …
     let explains = |times: &[Ns; 8]| {
         told.iter().all(|&i| match (misses(i, times[i]), misses(i, before[i]), slack(i)) {
@@ -206,10 +211,23 @@ pub fn others(
             _ => true,
         })
     };
+    if derived.board.graph.links_known {
+        let seen = (cycles, derived, tick);
+        list.extend(by_chance(seen, by, settings).filter(|other| explains(&other.before)));
+        return list;
+    }
+    let mut gone = alloc::vec![false; derived.board.devices.len()];
+    if let Ok(changed) = apply(&derived.board, changes) {
+        gone.fill(true);
+        changed.origin.iter().for_each(|d| gone[d.index()] = false);
+    }
+    let unseen = Unseen::new((cycles, derived), tick, flags, by.policy);
+    let begun = Starts::recorded(&derived.board, unseen.phases());
+    let claimed = Starts::simulated(&derived.board, &claimed.run.cycle);
     // … and each callback begins when it did.
     let begins = |board: &Board, o: &Outlook| {
         let starts = Starts::simulated(board, &o.run.cycle);
-        recorded.explained_alike(&starts, &claimed, slack)
+        begun.explained_alike(&starts, &claimed, slack)
     };
     let may_go = unseen.may_go(&gone);
     for number in 0..MACHINES {
@@ -246,21 +264,48 @@ pub fn others(
     list
 }
 
+/// The machine of a recording that lists all of it, with other costs, and with times
+/// of callbacks that had not slept until the first tick of a CPU.
+fn by_chance<'a>(
+    (cycles, derived, tick): (&[&Cycle], &'a Derived, Tick),
+    by: Scheduler,
+    settings: &'a Settings,
+) -> impl Iterator<Item = Other> + 'a {
+    let noirq = recorded(cycles, derived, |p| p == Phase::ResumeNoirq);
+    let held = tick::held(cycles, tick, &noirq);
+    let chance = tick::latest(cycles, tick).is_some();
+    let numbers = 0..if chance { WHOLE } else { COSTS.len() as u64 };
+    let all = numbers.map(|n| (n, COSTS[n as usize % COSTS.len()]));
+    // Without chance one machine of the settings' costs is enough.
+    all.filter(move |(_, halves)| chance || *halves != 2).filter_map(move |(number, halves)| {
+        let mut board = derived.board.clone();
+        let before = times(&outlook(&board, by, &with_costs(settings, halves)).ok()?);
+        let mut r = Random::new(number);
+        for (d, own) in held.iter().filter(|_| r.chance(1, 2)) {
+            if let Some(w) = &mut board.devices[*d as usize].work[RESUME_NOIRQ] {
+                w.sleep = w.sleep.min(*own);
+            }
+        }
+        Some(Other { board, halves, before, begins: true })
+    })
+}
+
 /// What `others`, which run `now`, say of `changes` under `then`. What of a phase
 /// nothing explains may change: by all of it on another kernel, by half of it if other
 /// threads run the callbacks, else by a quarter; and by as large a part as the phase
 /// itself changes. Where CPUs had just come up in
 /// `cycles`, each other machine has a first tick of its own ([`tick`]).
-pub fn doubt(
+pub(super) fn doubt(
     others: &[Other],
-    (cycles, derived): (&[&Cycle], &Derived),
+    (cycles, derived, tick): (&[&Cycle], &Derived, Tick),
     now: Scheduler,
     then: Scheduler,
     changes: &[Change],
     settings: &Settings,
 ) -> Doubt {
-    let mut doubt = Doubt::default();
-    let latest = if derived.board.graph.links_known { None } else { tick::latest(cycles) };
+    let mut doubt = Doubt { listed: derived.board.graph.links_known, ..Doubt::default() };
+    let latest = tick::latest(cycles, tick);
+    doubt.tick = latest.and(tick.assumed.then_some(tick.length));
     let part = match now.policy.name == then.policy.name {
         false => 1,
         true if changes.iter().any(|c| matches!(c, Change::PmAsync(_))) => 2,

@@ -21,7 +21,8 @@ mod tick;
 mod unseen;
 pub mod waits;
 
-pub use doubt::{Doubt, doubt};
+pub use doubt::Doubt;
+use doubt::doubt;
 pub use fidelity::{Check, Fidelity, Missing, Verdict, check};
 pub use flags::{Flag, FlagProof};
 pub use generation::Supported;
@@ -66,7 +67,7 @@ impl Machine {
     }
 
     /// What this machine and others that explain `capture` as well, which it was
-    /// made from, say of `changes` under `then`: see [`doubt`](mod@doubt).
+    /// made from, say of `changes` under `then`: see [`mod@doubt`].
     pub fn doubt(
         &self,
         capture: &Capture,
@@ -75,8 +76,10 @@ impl Machine {
         settings: &Settings,
     ) -> Doubt {
         let (cycles, now) = (chosen_cycles(capture), self.scheduler);
-        let others = doubt::others(&cycles, &self.derived, &self.flags, now, changes, settings);
-        doubt(&others, (&cycles, &self.derived), now, then, changes, settings)
+        let tick = tick::Tick::of(capture.machine.tick, &self.release);
+        let seen = (&cycles[..], &self.derived);
+        let others = doubt::others(seen, tick, &self.flags, now, changes, settings);
+        doubt(&others, (seen.0, seen.1, tick), now, then, changes, settings)
     }
 }
 

@@ -17,28 +17,51 @@ use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
 use dormouse_stats::random::Random;
 
-/// A tick with CONFIG_HZ=250.
-const TICK: Ns = Ns(4_000_000);
+/// CONFIG_HZ=250.
+const DEBIAN: Ns = Ns(4_000_000);
+
+/// CONFIG_HZ=100, the slowest that machines are built with which sleep.
+const SLOWEST: Ns = Ns(10_000_000);
 
 /// Sleeps that are shorter than this are not told apart from the machinery.
 const SHORT: Ns = Ns(200_000);
 
+/// A tick, and whether its length is only assumed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tick {
+    pub length: Ns,
+    pub assumed: bool,
+}
+
+impl Tick {
+    /// The tick of the kernel `release`, where `said` is what the source says. Debian
+    /// builds for amd64 with CONFIG_HZ=250 (debian/config/config, 6.1 to 7.3); where
+    /// nothing tells it may be as long as any.
+    pub fn of(said: Option<Ns>, release: &str) -> Tick {
+        let debian = release.ends_with("-amd64").then_some(DEBIAN);
+        let known = said.or(debian);
+        Tick { length: known.unwrap_or(SLOWEST), assumed: known.is_none() }
+    }
+}
+
 /// How long after the begin of resume noirq a CPU may still wait for its first
-/// tick; `None` if no CPU came up, or the last did so a tick ago.
-pub(super) fn latest(cycles: &[&Cycle]) -> Option<Ns> {
+/// `tick`; `None` if no CPU came up, or the last did so a tick ago.
+pub(super) fn latest(cycles: &[&Cycle], tick: Tick) -> Option<Ns> {
     let one = |cycle: &&Cycle| {
         let noirq = cycle.phase(Phase::ResumeNoirq)?.start;
         let up = cycle.phases.iter().filter(|s| s.phase == Phase::CpuOn && s.end <= noirq);
-        Some(up.map(|s| s.end).max()? + TICK - noirq)
+        Some(up.map(|s| s.end).max()? + tick.length - noirq)
     };
     cycles.iter().filter_map(one).max().filter(|t| *t > Ns::ZERO)
 }
 
-/// Callbacks of `r` that may have slept until that tick, and what they took at
-/// the least.
-pub(super) fn held(r: &Recorded, latest: Ns) -> Vec<(u32, Ns)> {
+/// Callbacks of resume noirq that may have slept until that `tick` in one of
+/// `phases`, and what they took at the least.
+pub(super) fn held(cycles: &[&Cycle], tick: Tick, phases: &[Recorded]) -> Vec<(u32, Ns)> {
+    let Some(latest) = latest(cycles, tick) else { return Vec::new() };
     let held = |s: &Seen| !s.main && s.complete && s.end <= latest && s.end - s.start > SHORT;
-    let all = r.seen.iter().enumerate();
+    let noirq = phases.iter().filter(|r| r.phase == Phase::ResumeNoirq);
+    let all = noirq.flat_map(|r| r.seen.iter().enumerate());
     all.filter(|(_, s)| s.as_ref().is_some_and(held)).map(|(d, _)| (d as u32, SHORT)).collect()
 }
 

@@ -7,6 +7,7 @@
 //! where it came by later.
 
 use super::expected::{Recorded, Seen};
+use super::tick::Tick;
 use super::{Flag, FlagProof, tick};
 use crate::simulate::change::is_needed;
 use crate::simulate::policy::{FirstPass, Policy};
@@ -116,20 +117,30 @@ struct Silent {
     supplier: Option<u32>,
 }
 
+/// The phases of `cycles` that are `asked` for; of many cycles some.
+pub(super) fn recorded(
+    cycles: &[&Cycle],
+    derived: &Derived,
+    asked: impl Fn(Phase) -> bool,
+) -> Vec<Recorded> {
+    let step = cycles.len().div_ceil(CYCLES_AT_MOST).max(1);
+    let mut phases = Vec::new();
+    for cycle in cycles.iter().step_by(step) {
+        for span in cycle.phases.iter().filter(|s| asked(s.phase)) {
+            phases.push(Recorded::of(cycle, span, derived));
+        }
+    }
+    phases
+}
+
 impl<'a> Unseen<'a> {
     pub fn new(
-        cycles: &[&Cycle],
-        derived: &'a Derived,
+        (cycles, derived): (&[&Cycle], &'a Derived),
+        tick: Tick,
         flags: &[Flag],
         policy: &'static Policy,
     ) -> Unseen<'a> {
-        let step = cycles.len().div_ceil(CYCLES_AT_MOST).max(1);
-        let mut phases = Vec::new();
-        for cycle in cycles.iter().step_by(step) {
-            for span in cycle.phases.iter().filter(|s| s.phase.may_be_async()) {
-                phases.push(Recorded::of(cycle, span, derived));
-            }
-        }
+        let phases = recorded(cycles, derived, Phase::may_be_async);
         let default = |f: &&Flag| matches!(f.proof, FlagProof::Default(_));
         let mut unproven: Vec<u32> = flags.iter().filter(default).map(|f| f.device).collect();
         let graph = &derived.board.graph;
@@ -161,10 +172,9 @@ impl<'a> Unseen<'a> {
         };
         all.suppliers = all.candidates();
         all.together = all.ended_together();
-        if let (Some(t), Some(i)) = (tick::latest(cycles), Phase::ResumeNoirq.device_index()) {
-            let noirq = all.phases.iter().filter(|r| r.phase == Phase::ResumeNoirq);
-            let held = noirq.flat_map(|r| tick::held(r, t));
-            all.together.extend(held.map(|(d, own)| (d, i, own)));
+        if let Some(i) = Phase::ResumeNoirq.device_index() {
+            let held = tick::held(cycles, tick, &all.phases);
+            all.together.extend(held.into_iter().map(|(d, own)| (d, i, own)));
         }
         all
     }

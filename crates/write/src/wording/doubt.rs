@@ -22,22 +22,37 @@ pub fn doubt(d: &Doubt, f: &Fidelity) -> Vec<String> {
     if ranges.is_empty() {
         return Vec::new();
     }
-    if d.machines == 1 {
-        return vec![format!(
+    let noirq = !d.agrees(Phase::ResumeNoirq) && reproduced(Phase::ResumeNoirq);
+    let tick = d
+        .tick
+        .filter(|_| noirq)
+        .map(|tick| format!("No line says how long a tick is (CONFIG_HZ); up to {tick} is taken."));
+    let mut said = if d.machines == 1 {
+        vec![format!(
             "A part of these phases is explained by no callback, and may change too, ms: {}.",
             ranges.join("; ")
-        )];
-    }
-    vec![
-        format!(
-            "{} that differ in silent devices, links and costs explain this recording alike, and \
-             answer differently, ms: {}.",
-            plural(d.machines, "machine"),
+        )]
+    } else if d.listed {
+        vec![format!(
+            "What the kernel's own work costs, and when a CPU that has just come up has its first \
+             tick, is not recorded; by that these phases may take, ms: {}.",
             ranges.join("; ")
-        ),
-        "What tells: a recording of `dormouse record`, which lists all devices, links and flags."
-            .into(),
-    ]
+        )]
+    } else {
+        vec![
+            format!(
+                "{} that differ in silent devices, links and costs explain this recording alike, \
+                 and answer differently, ms: {}.",
+                plural(d.machines, "machine"),
+                ranges.join("; ")
+            ),
+            "What tells: a recording of `dormouse record`, which lists all devices, links and \
+             flags."
+                .into(),
+        ]
+    };
+    said.extend(tick);
+    said
 }
 
 #[cfg(test)]
@@ -56,6 +71,11 @@ mod tests {
         let said = doubt(&d, &none).join(" ");
         assert!(said.contains("25 machines") && said.contains("suspend 60.00 to 102.00"), "{said}");
         assert!(said.contains("dormouse record"), "{said}");
+        d.tick = Some(Ns::from_ms(10));
+        assert!(!doubt(&d, &none).join(" ").contains("tick"), "suspend has none");
+        d.listed = true;
+        let said = doubt(&d, &none).join(" ");
+        assert!(said.contains("first tick") && !said.contains("dormouse record"), "{said}");
         d.machines = 1;
         let said = doubt(&d, &none).join(" ");
         assert!(said.contains("no callback") && !said.contains("dormouse record"), "{said}");
