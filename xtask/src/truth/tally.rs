@@ -39,20 +39,28 @@ struct Tally {
     unanswerable: u64,
     /// Of those of `machines`: what came lies in the range that was given.
     inside: u64,
-    /// Of the refused, answered from the whole recording: right, wrong, refused.
+    /// All of them, answered from the whole recording: right, wrong, refused.
     whole: [u64; 3],
 }
 
 impl Tally {
     fn add(&mut self, row: &Row, whole: Option<&Row>) {
         match (&row.told.refused, row.right()) {
-            (Some(why), _) => self.refuse(why, row, whole),
+            (Some(why), _) => self.refuse(why, row),
             (None, true) => self.right += 1,
             (None, false) => self.wrong += 1,
         }
+        if let Some(w) = whole {
+            let how = match (&w.told.refused, w.right()) {
+                (Some(_), _) => 2,
+                (None, true) => 0,
+                (None, false) => 1,
+            };
+            self.whole[how] += 1;
+        }
     }
 
-    fn refuse(&mut self, why: &Refusal, row: &Row, whole: Option<&Row>) {
+    fn refuse(&mut self, why: &Refusal, row: &Row) {
         *match why {
             Refusal::Flags(..) => &mut self.flags,
             Refusal::Missed(..) => &mut self.missed,
@@ -62,14 +70,6 @@ impl Tally {
         self.unanswerable += u64::from(why.is_unanswerable(came));
         let inside = why.range().is_some_and(|(low, high)| (low..=high).contains(&came));
         self.inside += u64::from(inside);
-        if let Some(w) = whole {
-            let how = match (&w.told.refused, w.right()) {
-                (Some(_), _) => 2,
-                (None, true) => 0,
-                (None, false) => 1,
-            };
-            self.whole[how] += 1;
-        }
     }
 
     fn sum(&mut self, other: Tally) {
@@ -94,9 +94,9 @@ impl Tally {
         self.right + self.wrong + self.refused()
     }
 
-    /// Nothing wrong and trusted, and little refused.
+    /// Nothing wrong and trusted, neither of the log nor of the whole, and little refused.
     fn met(&self) -> bool {
-        self.wrong == 0 && self.refused() * 100 <= self.all() * REFUSED
+        self.wrong + self.whole[1] == 0 && self.refused() * 100 <= self.all() * REFUSED
     }
 }
 
@@ -190,7 +190,7 @@ fn causes(out: &mut String, kinds: &[Tally; 4], all: &Tally) {
     let _ = writeln!(
         out,
         "\nWhy they are refused, and what the whole recording (all devices, links and flags, as\n\
-         `dormouse record` makes it) answers of these:\n\n\
+         `dormouse record` makes it) answers of all:\n\n\
          {:<20}{:>7}{:>8}{:>10}{:>9}{:>16}{:>7}{:>9}",
         "", "flags", "missed", "machines", "inside", "recorded: right", "wrong", "refused"
     );
@@ -231,12 +231,15 @@ fn verdict(out: &mut String, blind: &Tally, all: &Tally) {
     let _ = writeln!(
         out,
         "\n{}: none may be wrong and at most {REFUSED} % refused; {} of {asked} are wrong, \
-         {refused} refused ({} %).\n\
+         {refused} refused ({} %);\n\
+         of the whole recording {} are wrong, {} refused.\n\
          {} are unanswerable from such a log ({} %); of the other {}, {} are refused ({} %).\n\
          {} ask for pm_async 0 to 1; of the other {}, {} are refused ({} %).",
         if all.met() { "PASS" } else { "MISSED" },
         all.wrong,
         percent(refused, asked),
+        all.whole[1],
+        all.whole[2],
         all.unanswerable,
         percent(all.unanswerable, asked),
         told.1,
