@@ -18,6 +18,9 @@ pub enum LostKind {
     /// Places where a line breaks off and goes on in the middle of a later one: what
     /// lay between is lost.
     Holes,
+    /// Events with a time before that of an event further up. Nothing of them is
+    /// missing.
+    Order,
 }
 
 /// So many losses of one kind.
@@ -82,7 +85,7 @@ impl Cycle {
         };
         let of_phase = |l: &&Lost| l.phase.is_none_or(|phase| phase == p.phase);
         let count = |starts: bool| {
-            let list = self.lost.iter().filter(of_phase);
+            let list = self.lost.iter().filter(of_phase).filter(|l| l.kind != LostKind::Order);
             list.filter(|l| (l.kind == LostKind::Starts) == starts).map(|l| l.count).sum()
         };
         let holes = self.lost.iter().filter(of_phase).filter(|l| l.kind == LostKind::Holes);

@@ -117,3 +117,40 @@ fn a_line_that_goes_on_in_a_later_one_is_a_hole() {
     let c = capture(&log);
     assert_eq!((c.losses.count("log_hole"), c.losses.count("cut_line")), (0, 1));
 }
+
+/// A callback that began on one CPU and ended on another; `late` says how long
+/// after its end it begins by the clocks of these CPUs.
+fn crossed(late_us: u32) -> Capture {
+    let step = |us: u32, what: &str| format!("  sh-12 [000] .... 1.{us:06}: {what}\n");
+    let call = "device_pm_callback";
+    capture(
+        &[
+            step(0, "suspend_resume: dpm_suspend[2] begin"),
+            step(100, &format!("{call}_start: x a, parent: p, bus [suspend]")),
+            step(200, &format!("{call}_end: x a, err=0")),
+            step(300, &format!("{call}_end: x b, err=0")),
+            step(300 + late_us, &format!("{call}_start: x b, parent: p, bus [suspend]")),
+            step(900_000, "suspend_resume: dpm_suspend[2] end"),
+        ]
+        .concat(),
+    )
+}
+
+#[test]
+fn an_end_just_before_its_start_is_one_short_callback() {
+    let c = crossed(3);
+    let b = c.cycles[0].callbacks[1];
+    assert!(b.complete && b.end == b.start, "{b:?}");
+    for kind in ["callback_without_end", "end_without_start"] {
+        assert_eq!(c.losses.count(kind), 0, "{kind}");
+    }
+    assert_eq!(c.losses.count("time_backwards"), 1);
+    assert_eq!(c.cycles[0].lost.len(), 1);
+    assert!(c.cycles[0].completeness(0).is_complete());
+    // Clocks do not differ by this much: one start and one end are missing.
+    let c = crossed(400);
+    assert!(!c.cycles[0].callbacks[1].complete);
+    for kind in ["callback_without_end", "end_without_start"] {
+        assert_eq!(c.losses.count(kind), 1, "{kind}");
+    }
+}

@@ -11,6 +11,7 @@ mod uses;
 
 use crate::event::{EventSink, Fan, Kind, Stamp, TraceEvent, Unused, is_side_event};
 use crate::track::Tracker;
+use dormouse_model::complete::LostKind;
 use dormouse_model::loss::{Losses, Severity};
 use dormouse_model::time::Ns;
 use line::{Columns, HEAD, Line, Raw, Task, Unit};
@@ -286,9 +287,12 @@ impl<'a> Take<'a> for Assembler<'_> {
             if self.tracker.clock_fell(self.last, time) {
                 self.backwards -= 1;
                 self.last = time;
-            } else if self.last - time > JUMP && !self.tracker.in_whole_cycle() {
-                self.tracker.close_cycle();
-                self.last = time;
+            } else {
+                if self.last - time > JUMP && !self.tracker.in_whole_cycle() {
+                    self.tracker.close_cycle();
+                    self.last = time;
+                }
+                self.tracker.lose_of_cycle(None, LostKind::Order, 1);
             }
         }
         self.last = self.last.max(time);

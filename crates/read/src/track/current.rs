@@ -1,6 +1,7 @@
 //! The cycle being assembled.
 
 use super::devices::DeviceKey;
+use super::early::Early;
 use super::threads::{MAX_OPEN, Threads};
 use super::{CycleNote, Kind, MAX_CYCLES, Tracker, finish, rules};
 use crate::event::{self, Stamp};
@@ -71,6 +72,8 @@ pub struct Current {
     /// What a kernel log says outright.
     pub told: Told,
     last_function: Option<Sym>,
+    /// Ends whose start did not come yet.
+    pub(super) early: Vec<Early>,
 }
 
 /// What only a kernel log says.
@@ -351,13 +354,7 @@ impl Tracker {
             }
         }
         self.cycle_at(stamp);
-        self.lose_of_cycle(self.bracket(), LostKind::Starts, 1);
-        self.lose(
-            "end_without_start",
-            Severity::Warning,
-            "a callback ended whose start is missing: start recording before the suspend",
-            stamp.at,
-        );
+        self.end_alone(stamp, driver, device, error);
     }
 
     /// Ends a callback that the caller matched itself. `start` replaces the
@@ -437,7 +434,8 @@ impl Tracker {
 
     /// Closes the open cycle as it stands.
     pub fn close_cycle(&mut self) {
-        let Some(current) = self.current.take() else { return };
+        let Some(mut current) = self.current.take() else { return };
+        self.settle_early(&mut current);
         if self.done.len() >= MAX_CYCLES {
             self.lose(
                 "too_many_cycles",
@@ -459,7 +457,7 @@ impl Tracker {
 }
 
 impl Current {
-    fn complete(&mut self, index: u32, end: Ns, error: i32) {
+    pub(super) fn complete(&mut self, index: u32, end: Ns, error: i32) {
         let callback = &mut self.cycle.callbacks[index as usize];
         callback.end = end.max(callback.start);
         callback.error = error;

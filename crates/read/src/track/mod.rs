@@ -8,6 +8,7 @@
 mod clock;
 mod current;
 mod devices;
+mod early;
 mod finish;
 mod rules;
 mod sink;

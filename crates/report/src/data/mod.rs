@@ -346,7 +346,7 @@ fn losses(capture: &Capture) -> Vec<LossData> {
         kind: l.kind,
         count: l.count,
         severity: l.severity.name(),
-        advice: warnings::warning(l, &[capture]),
+        advice: warnings::warning(l, &[capture], None),
     };
     trust::warnings(&[capture]).iter().map(loss).collect()
 }

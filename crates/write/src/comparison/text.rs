@@ -81,7 +81,8 @@ pub fn text(c: &Comparison<'_>, files: &[String]) -> String {
     out.push_str(
         "Medians; change: second less first; *: beyond the 5 % level and 0.1 ms.\n\
          p: of the rows of a table together (Holm's correction), totals by themselves; so\n\
-         a row whose own interval leaves out 0 may still be chance.\n",
+         a row whose own interval leaves out 0 may still be chance. exact: the cycles of\n\
+         each side are all alike.\n",
     );
     if !files.is_empty() {
         out.push_str("For a mail to a kernel list: dormouse compare --lists\n");
@@ -224,7 +225,9 @@ fn line(row: &Row, side: usize) -> Vec<String> {
     let news = !time || d.abs() >= say::NEWS;
     let differs = matches!(c.verdict, Verdict::Faster | Verdict::Slower);
     let star = if differs && news { "*" } else { "" };
-    let p = c.welch.map_or(String::new(), |_| say::p_number(c.p_corrected));
+    // Without a spread there is no test, and a difference is what it is.
+    let none = if differs { "exact" } else { "" };
+    let p = c.welch.map_or(none.into(), |_| say::p_number(c.p_corrected));
     vec![
         figure(row.figure),
         value(c.median_a),

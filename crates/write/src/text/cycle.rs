@@ -29,7 +29,7 @@ pub fn show(
     (number, of): (usize, usize),
 ) {
     let (capture, cycle, view) = (&e.capture, &e.capture.cycles[i], &e.views[i]);
-    answer(page, capture, cycle, view);
+    answer(page, capture, i, view);
     let at = match cycle.when {
         // Its place on the clock of the log helps nobody; a date does.
         Began::Stamped | Began::Unsaid => String::new(),
@@ -42,7 +42,7 @@ pub fn show(
         h => format!("{}, ", safe(h)),
     };
     let facts = trust::facts(capture, cycle, view);
-    let warnings = trust::count_of_warnings(&[capture]);
+    let warnings = trust::count_of_warnings(&trust::warnings_of(capture, i));
     let facts = format!("{cycle_of}{host}{facts}. {warnings}");
     let first = facts[..1].to_uppercase();
     page.wrapped(Ink::Plain, 0, 0, &(first + &facts[1..]));
@@ -56,8 +56,9 @@ pub fn show(
 }
 
 /// Line 1 answers; line 2 says how far to trust it.
-fn answer(page: &mut Page, capture: &Capture, cycle: &Cycle, view: &CycleView) {
-    let mut caution = trust::caution(&[capture]);
+fn answer(page: &mut Page, capture: &Capture, i: usize, view: &CycleView) {
+    let cycle = &capture.cycles[i];
+    let mut caution = trust::caution_of(capture, i);
     if let Some(text) = trust::failed(capture, cycle) {
         page.wrapped(Ink::Strong, 0, 2, &safe(&text));
     }

@@ -50,7 +50,7 @@ pub fn show(
         let caution = (n == 0).then(|| trust::caution(&captures)).flatten();
         answer(page, all, g, caution);
     }
-    let warnings = trust::count_of_warnings(&captures);
+    let warnings = trust::count_of_warnings(&trust::warnings(&captures));
     page.wrapped(Ink::Plain, 0, 0, &format!("{}. {warnings}", plural(cycles.len(), "cycle")));
     for g in &groups {
         group(page, all, g, selection, groups.len() > 1);

@@ -13,6 +13,8 @@ pub use safe::{fit, safe, width};
 use crate::wording::{losses, next, trust};
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
+use dormouse_model::cycle::Cycle;
+use dormouse_model::loss::Loss;
 use page::{Ink, Page};
 
 /// Everything about the selected cycles. With several cycles: what they have in
@@ -23,20 +25,21 @@ pub fn show(all: &[Explained], selection: &Selection, colour: bool) -> String {
     if cycles.is_empty() {
         let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
         ranked::show(&mut page, all, selection);
-        warnings(&mut page, &captures);
+        warnings(&mut page, &trust::warnings(&captures), &captures, None);
         // Ends alone: what is missing are the starts.
         last(&mut page, Some(next::next("record --yes -o recording.tar.gz")));
     } else if let [(number, e, i)] = cycles[..] {
         let total: usize = all.iter().map(|e| e.views.len()).sum();
         cycle::show(&mut page, e, i, selection, (number, total));
         ranked::show(&mut page, all, selection);
-        warnings(&mut page, &[&e.capture]);
+        let list = trust::warnings_of(&e.capture, i);
+        warnings(&mut page, &list, &[&e.capture], e.capture.cycles.get(i));
         last(&mut page, cycle::next_command(e, i));
     } else {
         let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
         many::show(&mut page, all, &cycles, selection);
         ranked::show(&mut page, all, selection);
-        warnings(&mut page, &captures);
+        warnings(&mut page, &trust::warnings(&captures), &captures, None);
         last(&mut page, Some(many::next_command(all, &cycles)));
     }
     page.finish()
@@ -51,13 +54,12 @@ fn last(page: &mut Page, command: Option<String>) {
 }
 
 /// What is wrong, what it spoils, and what cures it; worst first.
-fn warnings(page: &mut Page, captures: &[&Capture]) {
-    let list = trust::warnings(captures);
+fn warnings(page: &mut Page, list: &[Loss], captures: &[&Capture], cycle: Option<&Cycle>) {
     if list.is_empty() {
         return;
     }
     page.heading("Warnings");
-    for l in &list {
-        page.paragraph(2, &safe(&losses::warning(l, captures)));
+    for l in list {
+        page.paragraph(2, &safe(&losses::warning(l, captures, cycle)));
     }
 }

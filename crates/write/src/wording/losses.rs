@@ -4,6 +4,7 @@ use super::bottleneck::have;
 use super::device::name;
 use super::number::{grouped, plural};
 use dormouse_model::capture::Capture;
+use dormouse_model::cycle::Cycle;
 use dormouse_model::loss::{Loss, Losses, Severity};
 
 /// Whether the figures of the first lines rest on what was lost.
@@ -36,8 +37,9 @@ pub fn guessed(losses: &Losses) -> bool {
     ["no_timestamps", "times_missing"].iter().any(|kind| losses.count(kind) > 0)
 }
 
-/// One warning as sentences. `captures` are those that it may speak of.
-pub fn warning(l: &Loss, captures: &[&Capture]) -> String {
+/// One warning as sentences. `captures` are those that it may speak of, `cycle` the
+/// one cycle that it speaks of.
+pub fn warning(l: &Loss, captures: &[&Capture], cycle: Option<&Cycle>) -> String {
     let n = l.count as usize;
     // Its own recorder made the recording: advice on how to record is no help.
     let recorded = captures.iter().all(|c| is_recording(c));
@@ -46,7 +48,7 @@ pub fn warning(l: &Loss, captures: &[&Capture]) -> String {
     let cure = |text: &str| if recorded { String::new() } else { format!(" {text}") };
     match l.kind {
         "callback_without_end" => {
-            let first = captures.iter().find_map(|c| first_open(c));
+            let first = captures.iter().find_map(|c| first_open(c, cycle));
             let first = first.map_or(String::new(), |f| format!(" (first: {f})"));
             let their =
                 if n == 1 { "Its time is an upper limit" } else { "Their times are upper limits" };
@@ -157,9 +159,13 @@ fn cycles_were(n: usize) -> String {
     if n == 1 { "1 cycle was".into() } else { format!("{} cycles were", grouped(n as u64)) }
 }
 
-/// The first callback without an end.
-fn first_open(c: &Capture) -> Option<&str> {
-    let open = c.cycles.iter().flat_map(|c| &c.callbacks).find(|b| !b.complete)?;
+/// The first callback without an end, of all cycles or of one.
+fn first_open<'a>(c: &'a Capture, cycle: Option<&Cycle>) -> Option<&'a str> {
+    let open = |c: &Cycle| c.callbacks.iter().find(|b| !b.complete).copied();
+    let open = match cycle {
+        Some(cycle) => open(cycle),
+        None => c.cycles.iter().find_map(open),
+    }?;
     Some(name(c, open.device))
 }
 

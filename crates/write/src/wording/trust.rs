@@ -6,6 +6,7 @@ use super::losses::{touches_the_answer, warning};
 use super::number::plural;
 use crate::text::safe;
 use dormouse_model::capture::Capture;
+use dormouse_model::complete::LostKind;
 use dormouse_model::cycle::{Began, Cycle, Mode, Outcome, PhaseSpan};
 use dormouse_model::loss::{Loss, Losses};
 use dormouse_model::phase::{Direction, Phase};
@@ -133,16 +134,57 @@ pub fn warnings(captures: &[&Capture]) -> Vec<Loss> {
     list
 }
 
+/// What was wrong with the cycle of index `i`, worst first: what other cycles of
+/// the input lost is no matter of it. A loss that no cycle counts is one of all.
+pub fn warnings_of(capture: &Capture, i: usize) -> Vec<Loss> {
+    let mut list = warnings(&[capture]);
+    for l in &mut list {
+        let each: Vec<u64> = capture.cycles.iter().map(|c| of_kind(l.kind, c)).collect();
+        let (here, all) = (each[i], each.iter().sum::<u64>());
+        if capture.cycles.len() > 1 && all > 0 && here < l.count {
+            // The place is that of the first of all.
+            l.first_at = l.first_at.filter(|_| each.iter().position(|n| *n > 0) == Some(i));
+            l.count = here;
+        }
+    }
+    list.retain(|l| l.count > 0);
+    list
+}
+
+/// How much a cycle itself counts of a kind of loss.
+fn of_kind(kind: &str, cycle: &Cycle) -> u64 {
+    let lost =
+        |kind: LostKind| cycle.lost.iter().filter(|l| l.kind == kind).map(|l| l.count).sum::<u64>();
+    match kind {
+        "callback_without_end" => cycle.callbacks.iter().filter(|c| !c.complete).count() as u64,
+        "end_without_start" => lost(LostKind::Starts),
+        "time_backwards" => lost(LostKind::Order),
+        "dropped_messages" | "lost_events" => lost(LostKind::Messages),
+        "log_hole" => lost(LostKind::Holes),
+        "lines_left_out" => lost(LostKind::Places),
+        "cut_line" => lost(LostKind::Lines),
+        _ => 0,
+    }
+}
+
 /// Line 2, where the answer rests on something uncertain.
 pub fn caution(captures: &[&Capture]) -> Option<String> {
-    let list = warnings(captures);
+    worst(&warnings(captures), captures, None)
+}
+
+/// The same of one cycle.
+pub fn caution_of(capture: &Capture, i: usize) -> Option<String> {
+    worst(&warnings_of(capture, i), &[capture], capture.cycles.get(i))
+}
+
+fn worst(list: &[Loss], captures: &[&Capture], cycle: Option<&Cycle>) -> Option<String> {
     let worst = list.iter().find(|l| touches_the_answer(l))?;
-    Some(format!("Caution: {}", warning(worst, captures)))
+    Some(format!("Caution: {}", warning(worst, captures, cycle)))
 }
 
 /// `No warnings.`, `2 warnings below.`
-pub fn count_of_warnings(captures: &[&Capture]) -> String {
-    match warnings(captures).len() {
+pub fn count_of_warnings(list: &[Loss]) -> String {
+    match list.len() {
         0 => "No warnings.".into(),
         n => format!("{} below.", plural(n, "warning")),
     }
