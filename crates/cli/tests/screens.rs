@@ -265,7 +265,7 @@ fn predictions(name: &str, text: &str) -> usize {
     let (model, changed, diff) =
         (column("model").expect("a model"), column("changed"), column("diff"));
     let number = |row: &[String], at: usize| -> f64 {
-        match row[at].as_str() {
+        match row[at].trim_start_matches('>') {
             // What is not claimed stays as it is.
             "-" if Some(at) == changed => row[model].parse().expect("a time"),
             "" | "=" | "-" => 0.0,

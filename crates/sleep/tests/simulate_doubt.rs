@@ -228,3 +228,35 @@ fn a_half_with_an_open_phase_has_no_total() {
     assert!(!late.claims(Phase::Late));
     assert!(late.claimed(Direction::Suspend).is_some());
 }
+
+#[test]
+fn a_change_is_claimed_only_beyond_what_machines_differ_by() {
+    let text = "board 1\ncpus 4\npm_async 1\ndevice root\n\
+        device slow parent=root suspend=50ms\ndevice quick parent=root suspend=1ms\n";
+    let derived = Derived { board: parse(text).expect("a board"), ..Derived::default() };
+    let changes = [Change::Without("quick".into())];
+    let claims = |low_us: i64, high_us: i64| {
+        let mut doubt = Doubt { machines: 25, ..Doubt::default() };
+        doubt.claim[1] = Some(Ns::from_ms(50));
+        doubt.range[1] = Some((Ns::from_us(low_us), Ns::from_us(high_us)));
+        let question = Question {
+            derived: &derived,
+            now: scheduler("6.12.1"),
+            then: scheduler("6.12.1"),
+            changes: &changes,
+            settings: &settings(),
+            fidelity: &Fidelity::default(),
+            doubt: &doubt,
+            seed: 1,
+            samples: 0,
+        };
+        let p = predict(&question).expect("a schedule");
+        assert!(p.doubt.agrees(Phase::Suspend));
+        p.claims(Phase::Suspend)
+    };
+    assert!(claims(49_900, 50_200));
+    // One of the machines says that nothing changes.
+    assert!(!claims(49_900, 51_500));
+    // In the middle of all answers, and shorter than the longest device.
+    assert!(!claims(47_500, 49_000));
+}

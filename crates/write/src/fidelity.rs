@@ -2,13 +2,17 @@
 
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
-use crate::wording::number::{ms, plural};
+use crate::wording::number::{ms, ms_change, plural};
 use dormouse_board::Board;
 use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
 use dormouse_sleep::evidence::{Check, Fidelity, Late, Missing, Verdict};
 use dormouse_sleep::simulate::predict::PRINTING;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+
+/// A difference of prepare or complete is worth a sentence from here on.
+const WALKS_APART: Ns = Ns::from_ms(1);
 
 /// What is missing of a phase, in words; empty if nothing is.
 pub fn missing(m: Option<Missing>) -> String {
@@ -49,6 +53,11 @@ fn rows(f: &Fidelity) -> Vec<&Check> {
     Phase::DEVICE.into_iter().filter_map(|p| f.phase(p)).collect()
 }
 
+/// A time of `phase`, marked where its start or end is not in the recording.
+pub fn at_least(f: &Fidelity, phase: Phase, time: String) -> String {
+    if f.is_cut(phase) { format!(">{time}") } else { time }
+}
+
 /// The self-check as a section of text; empty for a board file.
 pub fn text(f: &Fidelity, board: &Board) -> String {
     let mut out = String::new();
@@ -67,12 +76,13 @@ pub fn text(f: &Fidelity, board: &Board) -> String {
     page.wrapped(Ink::Plain, 0, 2, &format!("Self-check ({which}): {}", f.verdict().name()));
     out.push_str(&page.finish());
     let _ = writeln!(out, "{:<15}{:>12}{:>12}{:>12}  verdict", "ms", column, "simulated", "apart");
-    for c in &rows {
+    for c in Phase::DEVICE.into_iter().filter_map(|p| f.phase(p).or(f.walk(p))) {
+        let counted = if c.phase.may_be_async() { "" } else { ", not counted" };
         let _ = writeln!(
             out,
-            "{:<15}{:>12}{:>12}{:>12}  {}",
+            "{:<15}{:>12}{:>12}{:>12}  {}{counted}",
             c.phase.title(),
-            ms(c.recorded),
+            at_least(f, c.phase, ms(c.recorded)),
             ms(c.simulated),
             ms(c.difference()),
             c.verdict.name()
@@ -88,6 +98,25 @@ pub fn text(f: &Fidelity, board: &Board) -> String {
         );
     }
     let mut page = Page::new(false);
+    let apart = |c: &&Check| c.difference().0.abs() >= WALKS_APART.0;
+    let walks: Vec<&Check> = [Phase::Prepare, Phase::Complete]
+        .into_iter()
+        .filter_map(|p| f.walk(p))
+        .filter(apart)
+        .collect();
+    if !walks.is_empty() {
+        let said: Vec<String> = walks
+            .iter()
+            .map(|c| format!("{} {} ms", c.phase.title(), ms_change(c.recorded, c.simulated)))
+            .collect();
+        let text = format!(
+            "not counted in the verdict, though the model's totals contain it: {}.",
+            said.join(", ")
+        );
+        page.wrapped(Ink::Plain, 0, 2, &text);
+    }
+    out.push_str(&page.finish());
+    page = Page::new(false);
     for line in reasons(f, board) {
         page.entry("- ", &line);
     }
@@ -152,8 +181,8 @@ pub fn json(f: &Fidelity, board: &Board) -> Value {
         };
         c.waits.iter().map(one).collect()
     };
-    let rows: Vec<Value> = rows(f)
-        .into_iter()
+    let all = Phase::DEVICE.into_iter().filter_map(|p| f.phase(p).or(f.walk(p)));
+    let rows: Vec<Value> = all
         .map(|c| {
             json!({
                 "phase": c.phase.name(),
@@ -166,6 +195,7 @@ pub fn json(f: &Fidelity, board: &Board) -> Value {
                 "verdict": c.verdict.word(),
                 "gain_claimed": c.verdict != Verdict::NotReproduced,
                 "missing": c.missing.map(|m| missing(Some(m))),
+                "counted": c.phase.may_be_async(),
                 "unexplained_waits": waits(c),
             })
         })

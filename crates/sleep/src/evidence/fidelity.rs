@@ -128,6 +128,10 @@ impl Check {
 pub struct Fidelity {
     /// By cycle and then by time.
     pub checks: Vec<Check>,
+    /// The same of prepare and complete. They are in the totals, but most logs list
+    /// no callback of them (`initcall_debug` prints none in `device_prepare()`,
+    /// drivers/base/power/main.c, v6.12), so they take no part in a verdict.
+    pub walks: Vec<Check>,
     /// `pm_async` was off, and the recording does not list the flags: nothing
     /// says which devices are asynchronous.
     pub blind: bool,
@@ -148,17 +152,27 @@ impl Fidelity {
 
     /// The check that nine of ten cycles pass at least as well.
     pub fn phase(&self, phase: Phase) -> Option<&Check> {
-        let mut list: Vec<&Check> = self.checks.iter().filter(|c| c.phase == phase).collect();
-        list.sort_by_key(|c| (c.verdict, c.difference().0.saturating_abs()));
-        let nine = (list.len() * 9).div_ceil(10);
-        list.get(nine.checked_sub(1)?).copied()
+        nine_of_ten(&self.checks, phase)
+    }
+
+    /// The same of prepare and complete.
+    pub fn walk(&self, phase: Phase) -> Option<&Check> {
+        nine_of_ten(&self.walks, phase)
+    }
+
+    /// Whether the start or the end of this phase is not in the recording: it took
+    /// at least what is seen of it.
+    pub fn is_cut(&self, phase: Phase) -> bool {
+        let all = self.checks.iter().chain(&self.walks);
+        let mut all = all.filter(|c| c.phase == phase);
+        all.any(|c| c.missing == Some(Missing::Bracket))
     }
 
     /// Whether a change of this phase may be claimed: it is larger than what the
     /// self-check is off, and twice as large where the phase is reproduced only
     /// partly.
     pub fn allows(&self, phase: Phase, change: Ns) -> bool {
-        let Some(c) = self.phase(phase) else { return true };
+        let Some(c) = self.phase(phase).or(self.walk(phase)) else { return true };
         let (change, off) = (change.0.saturating_abs(), c.difference().0.saturating_abs());
         match c.verdict {
             Verdict::NotReproduced => false,
@@ -174,17 +188,24 @@ impl Fidelity {
     }
 }
 
+fn nine_of_ten(checks: &[Check], phase: Phase) -> Option<&Check> {
+    let mut list: Vec<&Check> = checks.iter().filter(|c| c.phase == phase).collect();
+    list.sort_by_key(|c| (c.verdict, c.difference().0.saturating_abs()));
+    let nine = (list.len() * 9).div_ceil(10);
+    list.get(nine.checked_sub(1)?).copied()
+}
+
 /// Checks `derived` against the `cycles` it was derived from, under the rules
 /// of `by`.
 pub fn check(cycles: &[&Cycle], derived: &Derived, by: Scheduler, settings: &Settings) -> Fidelity {
-    let mut checks = Vec::new();
+    let (mut checks, mut walks) = (Vec::new(), Vec::new());
     for (number, cycle) in cycles.iter().enumerate().take(derived.cycles.len()) {
         let board = derived.as_recorded(number);
         let simulated = outlook(&board, by, settings).ok();
         let line = derived.printing.get(number).copied().unwrap_or_default();
         let mut found: Option<Vec<Late>> = None;
         let mut seen = Vec::new();
-        let spans = cycle.phases.iter().enumerate().filter(|(_, s)| s.phase.may_be_async());
+        let spans = cycle.phases.iter().enumerate().filter(|(_, s)| s.phase.has_devices());
         for (place, span) in spans {
             let Some(index) = span.phase.device_index() else { continue };
             let missing = missing(cycle, place, seen.contains(&span.phase));
@@ -197,7 +218,8 @@ pub fn check(cycles: &[&Cycle], derived: &Derived, by: Scheduler, settings: &Set
                 None => Verdict::on(recorded, time),
             };
             let mut waits = Vec::new();
-            if verdict > Verdict::Reproduced {
+            let list = if span.phase.may_be_async() { &mut checks } else { &mut walks };
+            if verdict > Verdict::Reproduced && span.phase.may_be_async() {
                 let all = found
                     .get_or_insert_with(|| late(cycle, derived, by.policy, &line, Ns(300_000)));
                 waits.extend(all.iter().filter(|l| l.phase == span.phase && l.by > Ns::ZERO));
@@ -205,7 +227,7 @@ pub fn check(cycles: &[&Cycle], derived: &Derived, by: Scheduler, settings: &Set
                 waits.truncate(WAITS);
             }
             let callbacks = cycle.callbacks.iter().filter(|c| c.phase == span.phase);
-            checks.push(Check {
+            list.push(Check {
                 cycle: number,
                 phase: span.phase,
                 event: span.event,
@@ -224,7 +246,7 @@ pub fn check(cycles: &[&Cycle], derived: &Derived, by: Scheduler, settings: &Set
         d.async_flag.is_none() && b.work[1..7].iter().any(Option::is_some)
     };
     let blind = !board.pm_async && board.graph.devices.iter().zip(&board.devices).any(unlisted);
-    Fidelity { checks, blind }
+    Fidelity { checks, walks, blind }
 }
 
 /// Whether a phase that lacks this and took so long cannot be reproduced. Where no

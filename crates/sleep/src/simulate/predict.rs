@@ -184,12 +184,24 @@ impl Prediction {
 
     /// Whether the change of `phase` is claimed: all machines that explain the
     /// recording answer alike, the phase is reproduced, and it changes by more
-    /// than it is off.
+    /// than it is off and than these machines are apart.
     pub fn claims(&self, phase: Phase) -> bool {
         let change = self.changed_to(phase) - self.before.phase(phase);
         let guess = self.fidelity.blind && self.after.pm_async != self.before.pm_async;
         let sure = self.doubt.agrees(phase);
-        sure && (change == Ns::ZERO || !guess && self.fidelity.allows(phase, change))
+        let beyond = || self.fidelity.allows(phase, change) && self.is_beyond_doubt(phase);
+        sure && (change == Ns::ZERO || !guess && beyond())
+    }
+
+    /// Whether no machine that explains the recording answers that `phase` stays as
+    /// it is or changes the other way, and what is said of it is not below what no
+    /// schedule beats.
+    fn is_beyond_doubt(&self, phase: Phase) -> bool {
+        let range = phase.device_index().and_then(|i| self.doubt.range[i]);
+        let was = self.before.phase(phase);
+        let stays = range.is_some_and(|(low, high)| low < high && low <= was && was <= high);
+        let least = self.after.bounds.phase(phase).map_or(Ns::ZERO, |b| b.path);
+        !stays && (self.doubt.shift(phase) >= Ns::ZERO || self.changed_to(phase) >= least)
     }
 
     /// Phases of a half that may become anything: machines that explain the

@@ -1,6 +1,7 @@
 //! A prediction for a terminal, 80 columns.
 
 use super::KernelRow;
+use crate::fidelity::at_least;
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use crate::wording::comparison::percent;
@@ -28,19 +29,34 @@ fn answer(p: &Prediction, derived: &Derived) -> String {
         order.reverse();
     }
     let shown = order.into_iter().filter(|d| half(*d) != (Ns::ZERO, Ns::ZERO));
+    let shown = shown.filter(|d| is_recorded(derived, *d));
     let said = shown.map(|d| {
         let (was, is) = half(d);
         let mut phases = Phase::DEVICE.iter().filter(|x| x.direction() == d && !p.claims(**x));
+        let cut = cut(p, d);
+        if !cut.is_empty() && (missed(p, derived, d).is_some() || p.claimed(d).is_none()) {
+            let what = match &cut[..] {
+                [one] => (*one).into(),
+                [one, two] => format!("{one} and {two}"),
+                all => format!("{} of its phases", all.len()),
+            };
+            return format!(
+                "{}: no figure, the recording lacks the start or end of {what}",
+                d.name()
+            );
+        }
         if let Some(off) = missed(p, derived, d) {
             return format!("{}: no figure, the model misses the recording by {off}", d.name());
         }
         if p.claimed(d).is_none() {
             return unclaimed(p, d);
         }
+        let low = if cut.is_empty() { "" } else { " at least" };
         if (is - was).hundredths_of_ms() != 0 {
-            return format!("{} {was} -> {is} ({})", d.name(), change_words(was, is));
+            return format!("{}{low} {was} -> {is} ({})", d.name(), change_words(was, is));
         }
         match phases.next() {
+            _ if !cut.is_empty() => format!("{} stays at {was} or more", d.name()),
             None => format!("{} stays at {was}", d.name()),
             Some(_) => format!("{} stays at {was}, within the model's error", d.name()),
         }
@@ -78,6 +94,18 @@ fn unclaimed(p: &Prediction, d: Direction) -> String {
     }
 }
 
+/// Phases of a half whose start or end is not in the recording: the half took at
+/// least what is seen of it.
+fn cut(p: &Prediction, d: Direction) -> Vec<&'static str> {
+    let phases = Phase::DEVICE.into_iter().filter(|x| x.direction() == d);
+    phases.filter(|x| p.fidelity.is_cut(*x)).map(Phase::title).collect()
+}
+
+/// Whether anything of a half was recorded; true for a board file.
+fn is_recorded(derived: &Derived, d: Direction) -> bool {
+    derived.observed.iter().all(Option::is_none) || recorded(derived, d) > Ns::ZERO
+}
+
 /// By how much the model misses the recording of a half, if that is too much to
 /// go by.
 fn missed(p: &Prediction, derived: &Derived, d: Direction) -> Option<String> {
@@ -103,16 +131,19 @@ fn trust(p: &Prediction, derived: &Derived, whole: [Ns; 2]) -> String {
     let mut errors = Vec::new();
     for d in [Direction::Resume, Direction::Suspend] {
         let seen = recorded(derived, d);
-        if seen > Ns::ZERO {
+        if seen > Ns::ZERO && cut(p, d).is_empty() {
             let off = (p.before.half(d) - seen).0 as f64 / seen.0 as f64 * 100.0;
             errors.push(format!("{} {}", d.name(), percent(off)));
+        } else if seen > Ns::ZERO {
+            errors.push(format!("{} not known", d.name()));
         }
     }
     match errors.is_empty() {
         true => "Model, device phases only; there is no recording to check it against.".into(),
         false => {
             let halves = [Direction::Resume, Direction::Suspend];
-            let far = halves.iter().any(|d| missed(p, derived, *d).is_some());
+            let far =
+                halves.iter().any(|d| missed(p, derived, *d).is_some() && cut(p, *d).is_empty());
             let far = if far { ": too far off to predict from" } else { "" };
             let errors = errors.join(", ");
             format!("Device phases only{}. Model error here: {errors}{far}.", of_all(p, whole))
@@ -290,8 +321,13 @@ fn legend(p: &Prediction, derived: &Derived, asked: bool) -> String {
     let text = "sync floor: the floor as long as synchronous devices run one after the other.";
     page.wrapped(Ink::Plain, 0, 2, text);
     let halves = [Direction::Suspend, Direction::Resume];
+    if Phase::DEVICE.into_iter().any(|x| p.fidelity.is_cut(x)) {
+        let text = ">: at least; a start or end is not in the recording.";
+        page.wrapped(Ink::Plain, 0, 2, text);
+    }
     if halves.iter().any(|d| missed(p, derived, *d).is_some()) {
-        let text = "-: no figure, because the model misses the recording (self-check below).";
+        let text = "-: no figure, because the model misses the recording, or a part of it is \
+                    missing (self-check below).";
         page.wrapped(Ink::Plain, 0, 2, text);
     } else if Phase::DEVICE.into_iter().any(|phase| !p.claims(phase)) {
         let text = "-: no change is claimed: it is within the model's error there, the model \
@@ -322,14 +358,14 @@ fn table(out: &mut String, p: &Prediction, derived: &Derived, asked: bool) {
         let seen = phase.device_index().and_then(|i| derived.observed[i]);
         let missed = missed(p, derived, phase.direction()).is_some();
         // A phase that was not recorded, of a half that comes out wrong.
-        if missed && seen.is_none() {
+        if (missed || !is_recorded(derived, phase.direction())) && seen.is_none() {
             continue;
         }
         let claims = p.claims(phase) && !missed;
         let dash = |text: String| if missed { "-".to_string() } else { text };
         let row = Row {
             name: phase.title().into(),
-            seen: seen.map_or(String::new(), ms),
+            seen: seen.map_or(String::new(), |t| at_least(&p.fidelity, phase, ms(t))),
             was: ms(was),
             is: if claims { ms(is) } else { "-".into() },
             diff: if claims { change(was, is) } else { "-".into() },
@@ -338,7 +374,11 @@ fn table(out: &mut String, p: &Prediction, derived: &Derived, asked: bool) {
         };
         out.push_str(&row.line(asked));
     }
-    for direction in [Direction::Suspend, Direction::Resume].into_iter().filter(|d| runs(*d)) {
+    let halves = [Direction::Suspend, Direction::Resume].into_iter();
+    for direction in halves.filter(|d| runs(*d) && is_recorded(derived, *d)) {
+        let low = if cut(p, direction).is_empty() { "" } else { ">" };
+        let ms = |t: Ns| format!("{low}{}", ms(t));
+        let exact = crate::wording::number::ms;
         let (was, is) = (p.before.half(direction), p.claimed(direction));
         let known = |text: &dyn Fn(Ns) -> String| is.map_or("-".into(), text);
         let seen = recorded(derived, direction);
@@ -351,8 +391,8 @@ fn table(out: &mut String, p: &Prediction, derived: &Derived, asked: bool) {
             was: cell(ms(was)),
             is: cell(known(&ms)),
             diff: cell(known(&|is| change(was, is))),
-            floor: cell(ms(p.after.bounds.path(direction))),
-            order: cell(ms(p.after.bounds.order(direction))),
+            floor: cell(exact(p.after.bounds.path(direction))),
+            order: cell(exact(p.after.bounds.order(direction))),
         };
         out.push_str(&row.line(asked));
     }

@@ -130,7 +130,9 @@ pub fn half(
                 && per_mille(b.delay, h.total) >= 100
                 && !matches!(s.reason, Reason::PhaseBegin | Reason::Unexplained)
             {
-                rest.push(late_start(capture, s, b.delay));
+                let of = cb.cycle.phases.get(b.segment.0 as usize);
+                let of = of.map_or(low, |p| p.phase.title());
+                rest.push(late_start(capture, s, b.delay, of));
             }
             format!(
                 "{side} {total}: {} is the bottleneck, {} ({}).",

@@ -67,26 +67,32 @@ pub fn is_dependency(r: Reason) -> bool {
     matches!(r, Reason::Child | Reason::Parent | Reason::Consumer | Reason::Supplier)
 }
 
-/// Why `name` started no earlier than `at`, as a sentence.
-pub fn late_start(capture: &Capture, s: &Segment, at: dormouse_model::time::Ns) -> String {
+/// Why `name` started no earlier than `at` into its `phase`, as a sentence.
+pub fn late_start(
+    capture: &Capture,
+    s: &Segment,
+    at: dormouse_model::time::Ns,
+    phase: &str,
+) -> String {
+    let at = format!("{at} into the {phase} phase");
     let Some(w) = s.waited_for else {
-        return format!("It started at {at}: {}.", reason(capture, s));
+        return format!("It started {at}: {}.", reason(capture, s));
     };
     let who = name(capture, w);
     let behind = s.after.filter(|&a| Some(a) != s.waited_for).map(|a| name(capture, a));
     match (s.reason, behind) {
-        (Reason::MainThread, _) => format!("It started at {at}, behind {who} on the main thread."),
+        (Reason::MainThread, _) => format!("It started {at}, behind {who} on the main thread."),
         (Reason::Queue, _) => {
-            format!("It is async, but was queued at {at}, behind {who} on the main thread.")
+            format!("It is async, but was queued {at}, behind {who} on the main thread.")
         }
         (r, Some(behind)) if is_dependency(r) && s.through_silent => {
             let kin = stem(r).trim_start_matches("waited for ");
             let kin = kin[..1].to_uppercase() + &kin[1..];
             format!(
-                "It started at {at}. {kin} {who} (no callback) had to wait its turn, behind \
+                "It started {at}. {kin} {who} (no callback) had to wait its turn, behind \
                  {behind}."
             )
         }
-        _ => format!("It started at {at}: it {}.", reason(capture, s)),
+        _ => format!("It started {at}: it {}.", reason(capture, s)),
     }
 }
