@@ -7,6 +7,7 @@ use crate::predict;
 use crate::verify::{How, Lab};
 use anyhow::{Context, Result, anyhow, bail};
 use dormouse_board::Board;
+use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::{Derived, chosen_cycles};
 use dormouse_board::trips::trips;
 use dormouse_model::capture::Capture;
@@ -23,6 +24,7 @@ use dormouse_sleep::simulate::predict::{Scheduler, hang, outlook};
 use dormouse_sleep::simulate::{Profile, Settings, profile as profiles};
 use dormouse_write::fidelity::reasons;
 use dormouse_write::wording::doubt::{doubt as doubts, open as open_half};
+use dormouse_write::wording::trust::{emulated, guest};
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -219,6 +221,8 @@ pub struct Machine {
     pub settings: Settings,
     /// How well the recording is reproduced; empty for a board file.
     pub fidelity: Fidelity,
+    /// What is assumed of it.
+    pub assumptions: Vec<Assumed>,
     /// What was recorded, and the machine made of it; `None` for a board file.
     pub recorded: Option<(Capture, Shown)>,
 }
@@ -274,10 +278,23 @@ pub fn open(
     let mut settings = settings(profile_name, None)?;
     let fidelity = loaded.fidelity(&settings);
     reproduced(&fidelity, &loaded.derived.board, force)?;
+    let mut assumptions = loaded.derived.assumptions;
+    assumptions.push(Assumed::Overhead(settings.profile.name.clone()));
+    for line in now.by.cautions() {
+        if !assumptions.contains(&line) {
+            assumptions.push(line);
+        }
+    }
+    if now.guessed {
+        assumptions.push(Assumed::NewestKernel(Some("--kernel V")));
+    }
+    if let Some(guest) = loaded.recorded.as_ref().and_then(|(c, _)| guest(c)) {
+        assumptions.push(Assumed::Said(emulated(guest)));
+    }
     let (board, recorded) = (loaded.derived.board, loaded.recorded);
     settings.complete(board.cpus, now.by.kernel.as_ref());
     sleeps(&board, now.by, &settings)?;
-    Ok(Machine { board, lab, now, settings, fidelity, recorded })
+    Ok(Machine { board, lab, now, settings, fidelity, assumptions, recorded })
 }
 
 /// That the simulation reproduces the recording that `board` was made of, or

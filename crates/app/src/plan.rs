@@ -11,7 +11,7 @@ use dormouse_sleep::plan::candidate::{Candidate, Kind, apply, candidates};
 use dormouse_sleep::plan::essential::{Stays, Wishes, essential, withheld};
 use dormouse_sleep::plan::handover;
 use dormouse_sleep::plan::obstacle::obstacles;
-use dormouse_sleep::plan::{Goal, Plan, WORTH_MAKING, lesser, plan as search, shortlist};
+use dormouse_sleep::plan::{Goal, Plan, Reached, WORTH_MAKING, lesser, plan as search, shortlist};
 use dormouse_sleep::simulate::Settings;
 use dormouse_sleep::simulate::change::{Change, Ratio};
 use dormouse_sleep::simulate::predict::{Scheduler, hang};
@@ -52,7 +52,18 @@ pub struct Found {
     pub worth: Option<Worth>,
     /// If the budget is not met: what else to allow. It was searched, and it
     /// meets the budget or comes closer.
-    pub help: Option<Help>,
+    pub help: Option<Helped>,
+}
+
+/// What to allow, and how far it gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Helped {
+    /// What to allow.
+    pub way: Help,
+    /// Whether the budget is met then.
+    pub met: bool,
+    /// What is reached then.
+    pub reached: Reached,
 }
 
 /// What a plan may be allowed to do on top.
@@ -195,7 +206,7 @@ fn helpful(
     goal: &Goal,
     plan: &Plan,
     ways: &[Help],
-) -> Result<Option<Help>> {
+) -> Result<Option<Helped>> {
     let missing = plan.after.excess(goal);
     let mut best = (missing - missing / WORTH_MAKING, None);
     for &way in ways {
@@ -207,12 +218,13 @@ fn helpful(
         }
         // A glance: a tenth of what the search itself may take.
         let wider = searched(board, by, settings, &wider, goal, WORK / 10)?.plan;
-        if wider.met {
-            return Ok(Some(way));
+        let helped = Helped { way, met: wider.met, reached: wider.after };
+        if helped.met {
+            return Ok(Some(helped));
         }
-        let over = wider.after.excess(goal);
+        let over = helped.reached.excess(goal);
         if over < best.0 {
-            best = (over, Some(way));
+            best = (over, Some(helped));
         }
     }
     Ok(best.1)

@@ -1,14 +1,10 @@
 //! The machine that `plan` and `tune` are asked about.
 
-use crate::terminal;
 use crate::verify::VerifyArgs;
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::failure::Usage;
-use dormouse_app::kernels::Now;
 use dormouse_app::machine::{self, Machine};
-use dormouse_board::assumed::Assumed;
-use dormouse_write::wording::assumed::assumed;
 use dormouse_write::wording::next::word;
 use std::path::{Path, PathBuf};
 
@@ -82,15 +78,4 @@ pub fn without_option(again: &[String], option: &str) -> String {
         }
     }
     out.join(" ")
-}
-
-/// What is assumed of the kernel, as lines under an answer: the guess, and what
-/// is verified on no kernel.
-pub fn kernel_notes(now: &Now) -> String {
-    let mut list = now.by.cautions();
-    if now.guessed {
-        list.push(Assumed::NewestKernel(Some("--kernel V")));
-    }
-    let line = |a: &Assumed| format!("\n{}", terminal::wrapped(&assumed(a)));
-    list.iter().map(line).collect()
 }

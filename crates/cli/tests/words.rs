@@ -574,3 +574,88 @@ fn an_end_before_its_start_is_one_callback_that_took_no_time() {
     assert!(all.contains("1 event is out of order"), "{all}");
     assert!(all.contains(" callbacks complete: "), "{all}");
 }
+
+#[test]
+fn a_gain_within_the_models_error_is_no_advice() {
+    // 34 flags would save 1.68 ms of 342 ms; the model is off by as much.
+    let text = words(&["tune", CLOCK], "");
+    assert!(text.starts_with("No flag is worth changing:"), "{text}");
+    assert!(text.contains("less than 1 %"), "{text}");
+    assert!(!text.contains("Device to alone added") && !text.contains("--udev"), "{text}");
+    // And it says on what the figures rest.
+    let assumed = "The async flag of 3 devices is not known";
+    assert!(text.contains(&format!("Assumed - {assumed}")), "{text}");
+    let text = words(&["predict", CLOCK], "");
+    assert!(text.contains(&format!("Assumed - {assumed}")), "{text}");
+}
+
+#[test]
+fn the_next_command_of_a_plan_meets_its_budget() {
+    let text = words(&["plan", SMALL, "--resume", "10ms", "--change", "async"], "");
+    let next = text.split("Next: dormouse ").nth(1).unwrap_or_default();
+    let next = next.split(" dormouse: ").next().unwrap_or_default().replace("\\ ", "");
+    let args: Vec<&str> = next.split_whitespace().chain(["--force"]).collect();
+    assert_eq!(args[0], "plan", "{text}");
+    let (code, after) = said(&args, "");
+    assert_eq!(code, Some(0), "{next}: {after}");
+}
+
+#[test]
+fn one_that_would_do_as_well_is_no_contradiction() {
+    let text = words(&["plan", SMALL, "--resume", "90ms", "--offer", "usb1"], "");
+    assert!(text.contains("to remove only usb1 (usb) would meet the budget too"), "{text}");
+    assert!(!text.contains("No smaller set"), "{text}");
+}
+
+#[test]
+fn a_recording_of_an_emulator_says_so() {
+    let said = "in the laboratory's QEMU guest";
+    for args in [
+        &["show", SMALL][..],
+        &["show", SMALL, "--cycle", "2"],
+        &["predict", SMALL, "--without", "usb1"],
+    ] {
+        let text = words(args, "");
+        assert!(text.contains(said), "{args:?}: {text}");
+    }
+    let text = words(&["compare", CLOCK, LAPTOP], "");
+    assert_eq!(text.matches(", in a QEMU guest.").count(), 2, "{text}");
+    let text = words(&["plan", SMALL, "--resume", "90ms", "--offer", "usb1"], "");
+    assert!(text.contains("its CPU time is the emulator's"), "{text}");
+}
+
+#[test]
+fn a_log_in_units_of_1024_ns_says_why_times_are_larger() {
+    let log = |release: &str| format!("[    0.000000] Linux version {release}\n{STANDS_STILL}");
+    let note = "the times here are 2.4 % above its numbers";
+    assert!(words(&["show", "-"], &log("5.10.1")).contains(note));
+    assert!(!words(&["show", "-"], &log("6.1.1")).contains(note));
+}
+
+/// A driver fails before any other line of its sleep.
+const FAILS: &str = "\
+[  100.000000] xhci_hcd 0000:00:14.0: PM: failed to suspend async: error -16
+[  100.100000] PM: suspend of devices aborted after 465.967 msecs
+[  100.200000] PM: Some devices failed to suspend, or early wake event detected
+";
+
+#[test]
+fn show_and_doctor_name_the_same_device() {
+    let text = words(&["doctor", "-"], FAILS);
+    assert!(text.starts_with("Broken: 0000:00:14.0 (xhci_hcd) ended the sleep: error -16"));
+    let text = words(&["show", "-"], FAILS);
+    assert!(text.starts_with("This sleep failed: aborted by 0000:00:14.0 (error -16)."), "{text}");
+    assert!(!text.contains("no device can be named"), "{text}");
+}
+
+#[test]
+fn the_doctor_counts_errors_that_no_rule_knows() {
+    let log = "\
+[    1.000000] PM: suspend entry (deep)
+[    1.500000] usb 1-1: device descriptor read/64, error -71
+[    2.000000] PM: suspend exit
+";
+    let text = words(&["doctor", "-"], log);
+    assert!(text.starts_with("No rule found a fault:"), "{text}");
+    assert!(text.contains("line 2, which tells of an error: no rule knows what it says"), "{text}");
+}

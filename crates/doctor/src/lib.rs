@@ -59,6 +59,9 @@ pub struct Report {
     pub sleeps: Vec<Sleep>,
     /// Lines of a kernel log in the text.
     pub logged: usize,
+    /// Lines of attempts that tell of an error or a timeout and are evidence of no
+    /// finding: what a driver complains of and no rule knows.
+    pub errors: Vec<u64>,
 }
 
 /// An attempt to sleep, for a reader who wants to find it.
@@ -86,6 +89,16 @@ impl Case {
     }
 }
 
+/// Whether a message tells of an error.
+fn complains(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    let says = |word: &str| text.contains(word);
+    (says(" error") || says("failed") || says("timed out") || says("timeout"))
+        && !says("error 0")
+        && !says("0 errors")
+        && !says("no error")
+}
+
 /// Judges a text.
 pub fn judge(case: &Case) -> Report {
     let mut findings = Vec::new();
@@ -104,7 +117,16 @@ pub fn judge(case: &Case) -> Report {
         line: case.messages[a.first].line,
         closed: a.closed,
     };
+    let cited = |line| findings.iter().flat_map(|f| &f.evidence).any(|e| e.line == line);
+    let errors = case
+        .attempts
+        .iter()
+        .flat_map(|a| case.of(a))
+        .filter(|m| m.trust == Trust::Logged && complains(&m.text) && !cited(m.line))
+        .map(|m| m.line)
+        .collect();
     Report {
+        errors,
         findings,
         unchecked: rules::unchecked(case),
         sleeps: case.attempts.iter().map(sleep).collect(),

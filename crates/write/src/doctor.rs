@@ -34,7 +34,11 @@ fn answer(report: &Report, live: bool) -> String {
             "Nothing found: the text has no line of a kernel log.".into()
         }
         None if report.sleeps.is_empty() => "Nothing wrong found, and no sleep in the text.".into(),
-        None => format!("Nothing wrong found: the text has {}.", sleeps(&report.sleeps)),
+        None => format!(
+            "{}: the text has {}.",
+            if report.errors.is_empty() { "Nothing wrong found" } else { "No rule found a fault" },
+            sleeps(&report.sleeps)
+        ),
         Some(f) if f.level == Level::Note => {
             format!("Nothing wrong found. {}", sentence(&f.fact))
         }
@@ -98,7 +102,18 @@ fn not_looked_at(s: &Subject<'_>) -> Vec<(String, String)> {
         let (what, why) = unchecked(*u);
         (what.into(), why.into())
     };
-    s.report.unchecked.iter().map(words).collect()
+    let errors = &s.report.errors;
+    let unjudged = errors.first().map(|first| {
+        let read = |what: &str| format!("no rule knows what {what}");
+        match errors.len() {
+            1 => (format!("line {first}, which tells of an error"), read("it says: read it")),
+            n => (
+                format!("{n} lines that tell of errors (the first is line {first})"),
+                read("they say: read them"),
+            ),
+        }
+    });
+    unjudged.into_iter().chain(s.report.unchecked.iter().map(words)).collect()
 }
 
 /// The page of one text. `named` where there are several.

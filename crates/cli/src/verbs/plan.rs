@@ -1,6 +1,6 @@
 //! `dormouse plan`: the smallest set of changes that meets a budget.
 
-use crate::asked::{AskedArgs, again, kernel_notes, without_option};
+use crate::asked::{AskedArgs, again, without_option};
 use crate::number::number;
 use crate::terminal;
 use crate::verify::{Said, progress, said};
@@ -9,16 +9,17 @@ use clap::Args;
 use dormouse_app::failure::NotMet;
 use dormouse_app::machine::{Machine, certain};
 use dormouse_app::plan::{
-    Ask, Found, Handed, Help, asked_of, changed, energy as energy_of, hand_over, plan,
+    Ask, Found, Handed, Help, Helped, asked_of, changed, energy as energy_of, hand_over, plan,
 };
 use dormouse_board::{Board, parse_duration};
 use dormouse_model::phase::Direction;
 use dormouse_model::time::Ns;
-use dormouse_sleep::plan::Plan;
 use dormouse_sleep::plan::candidate::Kind;
+use dormouse_sleep::plan::{Goal, Plan};
 use dormouse_write::decision::{energy, plan as written};
 use dormouse_write::fidelity;
 use dormouse_write::text::safe;
+use dormouse_write::wording::assumed::section;
 use dormouse_write::wording::next::{next, typed, word};
 use std::path::{Path, PathBuf};
 
@@ -95,7 +96,8 @@ fn kind(text: &str) -> Result<Kind, String> {
 pub fn run(args: &PlanArgs) -> Result<()> {
     args.asked.check(false)?;
     let usage = args.energy.as_deref().map(energy_of).transpose()?;
-    let Machine { board, lab, now, settings, fidelity: checked, recorded } = args.asked.open()?;
+    let Machine { board, lab, now, settings, fidelity: checked, assumptions, recorded } =
+        args.asked.open()?;
     let board = &board;
     let ask = Ask {
         resume: args.resume,
@@ -146,11 +148,11 @@ pub fn run(args: &PlanArgs) -> Result<()> {
         text.push_str(&handed_over(folder, board, handed.as_ref()));
     }
     text.push_str(&fidelity::text(&checked, board));
-    text.push_str(&kernel_notes(&now));
+    text.push_str(&section(&assumptions));
     if let Some(v) = &verified {
         text.push_str(&v.text);
     }
-    text.push_str(&next_command(args, board, &found, help));
+    text.push_str(&next_command(args, board, (&goal, &found), help));
     terminal::print(&text)?;
     is_met(&found, verified.as_ref())
 }
@@ -164,32 +166,47 @@ fn is_met(found: &Plan, verified: Option<&Said>) -> Result<()> {
 }
 
 /// What to ask next: the files of a plan, or for what was found to help.
-fn next_command(args: &PlanArgs, board: &Board, found: &Plan, help: Option<Help>) -> String {
+fn next_command(
+    args: &PlanArgs,
+    board: &Board,
+    (goal, found): (&Goal, &Plan),
+    help: Option<Helped>,
+) -> String {
     let again = again();
-    let command = match (found.met, help) {
-        (true, _) if found.steps.is_empty() => {
-            format!("tune {}", typed(&args.asked.input().display().to_string()))
-        }
-        (true, _) if args.output.is_none() => format!("{} -o plan", again.join(" ")),
-        // The files are there; whether the plan holds, a recording tells.
-        (true, _) => "record --yes -o after.tar.gz".into(),
-        (false, Some(Help::Candidates(n))) => {
-            format!("{} --candidates {n}", without_option(&again, "--candidates"))
-        }
-        (false, Some(Help::Offer(d))) => {
-            let name = word(board.names.get(board.graph.get(d).name));
-            format!("{} --offer {name}", again.join(" "))
-        }
-        (false, Some(Help::Kinds)) => {
-            let again = without_option(&again, "--change");
-            format!("{again} --change remove,async,defer,speedup")
-        }
-        (false, None) => {
-            let file = typed(&args.asked.input().display().to_string());
-            format!("predict {file} --all-kernels")
-        }
+    let file = typed(&args.asked.input().display().to_string());
+    let Some(help) = help.filter(|_| !found.met) else {
+        let command = match found.met {
+            true if found.steps.is_empty() => format!("tune {file}"),
+            true if args.output.is_none() => format!("{} -o plan", again.join(" ")),
+            // The files are there; whether the plan holds, a recording tells.
+            true => "record --yes -o after.tar.gz".into(),
+            false => format!("predict {file} --all-kernels"),
+        };
+        return format!("\n{}", next(&command));
     };
-    format!("\n{}", next(&command))
+    let (option, value) = match help.way {
+        Help::Candidates(n) => ("--candidates", n.to_string()),
+        Help::Offer(d) => ("--offer", word(board.names.get(board.graph.get(d).name))),
+        Help::Kinds => ("--change", "remove,async,defer,speedup".into()),
+    };
+    // An offer is one more; of the others the last is what counts.
+    let mut command = match help.way {
+        Help::Offer(_) => again.join(" "),
+        _ => without_option(&again, option),
+    };
+    if help.met {
+        return format!("\n{}", next(&format!("{command} {option} {value}")));
+    }
+    let (said, budgets) = written::closest(&format!("{option} {value}"), goal, &help.reached);
+    // What must be ready has no budget that one could name for all.
+    if !goal.ready.is_empty() {
+        return format!("\n{said}\n{}", next(&format!("predict {file} --all-kernels")));
+    }
+    for (option, budget) in budgets {
+        let words: Vec<String> = command.split(' ').map(String::from).collect();
+        command = format!("{} {option} {budget}", without_option(&words, option));
+    }
+    format!("\n{said}\n{}", next(&format!("{command} {option} {value}")))
 }
 
 /// Which files were written, and what they leave to do by hand.

@@ -15,6 +15,7 @@ use dormouse_sleep::plan::essential;
 use dormouse_write::fidelity;
 use dormouse_write::prediction::{json, text as written};
 use dormouse_write::wording::next::{next, typed};
+use dormouse_write::wording::trust::guest;
 use std::path::PathBuf;
 
 /// Predict suspend and resume times under changes.
@@ -136,6 +137,7 @@ fn answer(
                 kernel: changes.kernel.as_deref(),
                 cycles,
                 whole: loaded.whole(),
+                guest: loaded.recorded().and_then(|(c, _)| guest(c)),
             };
             written::text(&p, derived, &question)
         }

@@ -1,7 +1,7 @@
 //! `dormouse tune`: the async flags that make suspend and resume fastest.
 
 use crate::apply::ApplyArgs;
-use crate::asked::{AskedArgs, kernel_notes};
+use crate::asked::AskedArgs;
 use crate::number::any;
 use crate::terminal;
 use crate::verify::{progress, said};
@@ -17,6 +17,7 @@ use dormouse_sleep::tune::Tuned;
 use dormouse_write::decision::apply::undo;
 use dormouse_write::decision::tune as written;
 use dormouse_write::fidelity;
+use dormouse_write::wording::assumed::section;
 use dormouse_write::wording::next::{next, typed, word};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -63,7 +64,8 @@ pub struct TuneArgs {
 pub fn run(args: &TuneArgs) -> Result<()> {
     let on_this_machine = args.apply.is_asked(args.json)?;
     args.asked.check(on_this_machine)?;
-    let Machine { board, lab, now, settings, fidelity: checked, recorded } = args.asked.open()?;
+    let Machine { board, lab, now, settings, fidelity: checked, assumptions, recorded } =
+        args.asked.open()?;
     let board = &board;
     if on_this_machine {
         can_be_of_a_machine(board, args.asked.input())?;
@@ -107,14 +109,14 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
         return verified.map_or(Ok(()), |v| v.must_hold());
     }
-    let mut text = written::text(board, &tuned, bound);
+    let mut text = written::text(board, &tuned, bound, &checked);
     text.push_str(&fidelity::text(&checked, board));
-    text.push_str(&kernel_notes(&now));
+    text.push_str(&section(&assumptions));
     if let Some(v) = &verified {
         text.push_str(&v.text);
     }
     if !on_this_machine {
-        text.push_str(&next_command(args, &tuned));
+        text.push_str(&next_command(args, &tuned, written::is_worth_it(&tuned, &checked)));
     }
     terminal::print(&text)?;
     if on_this_machine
@@ -130,16 +132,14 @@ pub fn run(args: &TuneArgs) -> Result<()> {
 }
 
 /// Which file was written, and what to do next.
-fn next_command(args: &TuneArgs, tuned: &Tuned) -> String {
+fn next_command(args: &TuneArgs, tuned: &Tuned, worth_it: bool) -> String {
     let mut text = match &args.udev {
         Some(path) => format!("\nWrote {}.\n", path.display()),
         None => String::new(),
     };
     let again: Vec<String> = std::env::args().skip(1).map(|a| word(&a)).collect();
     let file = typed(&args.asked.input().display().to_string());
-    // As the first line says.
-    let nothing = tuned.before.total() - tuned.after.total() < written::NEWS;
-    let command = match (nothing, args.udev.is_some()) {
+    let command = match (!worth_it, args.udev.is_some()) {
         // What was forbidden comes first: with it, nothing is left to be bold about.
         (true, _) if tuned.free == 0 && tuned.kept > 0 => freely(&again),
         (true, _) if tuned.if_bold > 0 => format!("{} --bold", again.join(" ")),

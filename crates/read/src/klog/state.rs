@@ -28,6 +28,8 @@ pub struct Log<'t> {
     pub t: &'t mut Tracker,
     /// Kernel version, if known.
     version: Option<(u32, u32)>,
+    /// Durations were read in units of 1,024 ns.
+    shifted: bool,
     /// Time of the last line; without time stamps, the sum of durations.
     pub now: Ns,
     /// The line has a time.
@@ -138,6 +140,7 @@ impl<'t> Log<'t> {
         Log {
             t,
             version: None,
+            shifted: false,
             now: Ns::ZERO,
             timed: false,
             untimed: 0,
@@ -264,7 +267,7 @@ impl<'t> Log<'t> {
                 true
             }
             Some(Line::Row { owner, function, usecs, form }) => {
-                let took = calls::duration(usecs, form, self.version);
+                let took = self.took(usecs, form);
                 self.loose(owner, function, 0, took, true, at);
                 true
             }
@@ -447,6 +450,21 @@ impl<'t> Log<'t> {
         c.event.0.unwrap_or(plain)
     }
 
+    /// How long `usecs` of a line means; a kernel whose unit is another is told of.
+    fn took(&mut self, usecs: i64, form: Form) -> Ns {
+        let took = calls::duration(usecs, form, self.version);
+        if took.0 / 1_000 != usecs && !std::mem::replace(&mut self.shifted, true) {
+            self.t.losses().add(
+                "units_of_1024_ns",
+                1,
+                Severity::Info,
+                "this kernel prints microseconds as units of 1,024 ns, and they are read as such",
+                None,
+            );
+        }
+        took
+    }
+
     fn returned(
         &mut self,
         owner: &[u8],
@@ -456,7 +474,7 @@ impl<'t> Log<'t> {
         form: Form,
         at: u64,
     ) {
-        let took = calls::duration(usecs, form, self.version);
+        let took = self.took(usecs, form);
         let spaced;
         let owner = if form == Form::Device || owner.contains(&b' ') {
             owner

@@ -110,6 +110,8 @@ impl Tracker {
         current.told.is_log = self.kind == Kind::Log;
         current.cycle.start = stamp.time;
         current.last = stamp.time;
+        // An excerpt may begin with what ended the sleep.
+        current.failed = self.failed_before.take().filter(|_| !whole);
         self.devices.begin_phase();
         self.current.insert(current)
     }
@@ -413,12 +415,12 @@ impl Tracker {
 
     /// The source itself names a device whose callback failed.
     pub(crate) fn note_failure(&mut self, key: &DeviceKey<'_>, errno: i32) {
-        let Tracker { current, devices, graph, names, .. } = self;
-        if let Some(c) = current
-            && c.failed.is_none()
-        {
+        let Tracker { current, devices, graph, names, failed_before, .. } = self;
+        let open = current.as_deref_mut().filter(|c| !c.over);
+        let failed = open.map_or(failed_before, |c| &mut c.failed);
+        if failed.is_none() {
             let (device, _) = devices.resolve(key, Phase::Suspend, graph, names);
-            c.failed = Some((device, errno));
+            *failed = Some((device, errno));
         }
     }
 

@@ -73,6 +73,8 @@ pub struct Tracker {
     notes: Vec<CycleNote>,
     ranked: Vec<Ranking>,
     current: Option<Box<Current>>,
+    /// A device that failed before any line that opens a cycle.
+    failed_before: Option<(DeviceId, i32)>,
     source: Sym,
     source_index: u32,
     folder: Sym,
@@ -112,6 +114,7 @@ impl Tracker {
             notes: Vec::new(),
             ranked: Vec::new(),
             current: None,
+            failed_before: None,
             source: Sym::EMPTY,
             source_index: 0,
             folder: Sym::EMPTY,

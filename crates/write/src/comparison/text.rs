@@ -57,7 +57,7 @@ pub fn text(c: &Comparison<'_>, files: &[String]) -> String {
             0,
             2,
             &format!(
-                "{}: {}{}{}.",
+                "{}: {}{}{}{}.",
                 safe(&side.label),
                 number::plural(side.used, "cycle"),
                 list(", kernel ", &side.kernels),
@@ -65,6 +65,11 @@ pub fn text(c: &Comparison<'_>, files: &[String]) -> String {
                     ", ",
                     &side.modes.iter().map(|m| wording::trust::state(*m)).collect::<Vec<_>>()
                 ),
+                match &side.machines[..] {
+                    [one] =>
+                        wording::trust::guest_of(one).map_or("".into(), |g| format!(", in {g}")),
+                    _ => String::new(),
+                },
             ),
         );
     }

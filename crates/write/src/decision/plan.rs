@@ -79,6 +79,33 @@ fn goals(board: &Board, goal: &Goal, p: &Plan) -> Vec<String> {
     out
 }
 
+/// What is reached with `option`, where that is closest to the budget and does not
+/// meet it; and the budgets that it would meet, by option.
+pub fn closest(
+    option: &str,
+    goal: &Goal,
+    reached: &Reached,
+) -> (String, Vec<(&'static str, String)>) {
+    let mut said = Vec::new();
+    let mut budgets = Vec::new();
+    for (name, option, budget, is) in [
+        ("suspend", "--suspend", goal.suspend, reached.suspend),
+        ("resume", "--resume", goal.resume, reached.resume),
+    ] {
+        let Some(budget) = budget.filter(|b| is > *b) else { continue };
+        said.push(format!("{name} {is} ({} over)", is - budget));
+        budgets.push((option, format!("{}ms", (is.0 + 999_999) / 1_000_000)));
+    }
+    let over = goal.ready.iter().zip(&reached.ready).filter(|((_, t), is)| *is > t).count();
+    if over > 0 {
+        said.push(format!("{} not ready in time", plural(over, "device")));
+    }
+    let mut page = Page::new(false);
+    let text = format!("No option meets the budget. Closest is {option}: {}.", said.join(", "));
+    page.wrapped(Ink::Plain, 0, 2, &text);
+    (page.finish().trim_end().to_string(), budgets)
+}
+
 /// The last columns of the steps: what is reached in the directions that the
 /// goal is about, or until when the first device is ready.
 fn after(goal: &Goal, r: &Reached) -> [(&'static str, Ns); 2] {
@@ -295,10 +322,12 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
              ones were tried.\n",
             plural(p.least, "change")
         )
+    } else if p.exact && p.steps.len() == 1 {
+        format!("\nTried: {tried}.\n")
     } else if p.exact {
         format!(
-            "\nNo smaller set does it ({tried}): every set was judged by\nsimulation or excluded by \
-             a bound.\n"
+            "\nNo set of fewer changes does it ({tried}):\nevery set was judged by simulation or \
+             excluded by a bound.\n"
         )
     } else {
         format!(

@@ -5,8 +5,10 @@ use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use crate::wording::number::{ms, plural, share};
 use dormouse_board::Board;
+use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::per_mille;
+use dormouse_sleep::evidence::Fidelity;
 use dormouse_sleep::tune::evidence::Evidence;
 use dormouse_sleep::tune::{Cost, Flip, Tuned};
 use serde_json::{Value, json};
@@ -16,18 +18,50 @@ use std::fmt::Write as _;
 const SHOWN: usize = 20;
 
 /// A gain below this is no news: machines differ by more from cycle to cycle.
-pub const NEWS: Ns = Ns::from_us(100);
+const NEWS: Ns = Ns::from_us(100);
+
+/// A gain below this share of both halves is none, in tenths of a percent.
+const SMALL: u32 = 10;
+
+/// What a gain must exceed: what a prediction is off for the machine as it was.
+fn error(f: &Fidelity) -> Ns {
+    let all = Phase::DEVICE.into_iter().filter_map(|p| f.phase(p));
+    all.map(|c| Ns(c.difference().0.abs())).sum()
+}
+
+/// Whether the flags that were found are worth a change.
+pub fn is_worth_it(t: &Tuned, f: &Fidelity) -> bool {
+    too_small(t, f).is_none()
+}
+
+/// Why a gain is none, if it is none.
+fn too_small(t: &Tuned, f: &Fidelity) -> Option<String> {
+    let (gain, all) = (t.before.total() - t.after.total(), t.before.total());
+    if per_mille(gain, all) < SMALL {
+        return Some("less than 1 %".into());
+    }
+    let error = error(f);
+    if gain <= error {
+        return Some(format!("no more than the model is off here ({error})"));
+    }
+    (gain < NEWS).then(|| "too little to be seen".into())
+}
 
 /// A flip is worth a line if it alone, or on top of the others, brings this
 /// share of the whole gain, in tenths of a percent.
 const WORTH: u32 = 50;
 
 /// The result for a terminal, 80 columns. `bound` is what no schedule can beat.
-pub fn text(board: &Board, t: &Tuned, bound: Cost) -> String {
+/// Nothing is advised of what is `too_small` for the machine that `f` checks.
+pub fn text(board: &Board, t: &Tuned, bound: Cost, f: &Fidelity) -> String {
     let mut page = Page::new(false);
     let gain = t.before.total() - t.after.total();
-    let (listed, rest) = rows(&t.flips, gain);
-    for (i, line) in answer(board, t, gain).iter().enumerate() {
+    let small = too_small(t, f);
+    let (listed, rest) = match small {
+        Some(_) => (Vec::new(), &t.flips[..0]),
+        None => rows(&t.flips, gain),
+    };
+    for (i, line) in answer(board, t, gain, small.as_deref()).iter().enumerate() {
         page.wrapped(if i == 0 { Ink::Strong } else { Ink::Plain }, 0, 2, line);
     }
     if t.free == 0 {
@@ -163,16 +197,16 @@ fn nothing_free(t: &Tuned) -> String {
 }
 
 /// The first lines: what to change, what it brings, and what it may cost.
-fn answer(board: &Board, t: &Tuned, gain: Ns) -> Vec<String> {
+fn answer(board: &Board, t: &Tuned, gain: Ns, small: Option<&str>) -> Vec<String> {
     if t.free == 0 {
         return vec!["Cannot tune: no async flag is free to change here.".into(), nothing_free(t)];
     }
     let mut out = Vec::new();
-    if gain < NEWS {
+    if let Some(small) = small {
         let all = match (gain, t.flips.len()) {
             (Ns::ZERO, _) | (_, 0) => String::new(),
-            (g, 1) => format!(" The best change saves {g}."),
-            (g, n) => format!(" The best {n} changes together save {g}."),
+            (g, 1) => format!(" The best change saves {g}, {small}."),
+            (g, n) => format!(" The best {n} changes together save {g}, {small}."),
         };
         out.push(format!(
             "No flag is worth changing: suspend {}, resume {}.{all}",

@@ -190,6 +190,8 @@ pub struct Question<'a> {
     pub offer: &'a [String],
     /// Cycles of this prediction, and of all that the input gets.
     pub cycles: (usize, usize),
+    /// The emulator that it was recorded in, if it was.
+    pub guest: Option<&'static str>,
     /// Recorded suspend and resume as a whole, as `show` has them; zero where they
     /// are not known.
     pub whole: [Ns; 2],
@@ -246,7 +248,8 @@ pub fn text(p: &Prediction, derived: &Derived, q: &Question<'_>) -> String {
     };
     let verified = p.after.scheduler.policy.is_verified();
     let unsure = if verified { "" } else { " Its rules are not verified on a kernel." };
-    page.wrapped(Ink::Plain, 0, 2, &format!("Kernel {kernels}{median}.{unsure}"));
+    let inside = q.guest.map_or(String::new(), |g| format!(", in {g}"));
+    page.wrapped(Ink::Plain, 0, 2, &format!("Kernel {kernels}{median}{inside}.{unsure}"));
     let trip = derived.board.trip;
     let (here, all) = q.cycles;
     if here < all && !trip.hibernates() {
@@ -281,7 +284,7 @@ pub fn text(p: &Prediction, derived: &Derived, q: &Question<'_>) -> String {
     section(&mut out, "What the recording leaves open", &doubt(&p.doubt, &p.fidelity));
     path(&mut out, p, derived, if q.asked { " after the change" } else { "" });
     section(&mut out, "What changed", &note::sentences(&p.notes));
-    section(&mut out, "Assumed", &assumed::sentences(&p.assumptions));
+    out.push_str(&assumed::section(&p.assumptions));
     out + "\n" + &next(&next_command(p, q))
 }
 

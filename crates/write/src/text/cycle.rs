@@ -8,7 +8,7 @@ use crate::wording::{self, bottleneck, device, losses, name, next, percent, plur
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
 use dormouse_model::complete::Edge;
-use dormouse_model::cycle::{Began, Cycle, PhaseSpan};
+use dormouse_model::cycle::{Began, Cycle, Outcome, PhaseSpan};
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::answer::{Half, Known};
@@ -46,6 +46,9 @@ pub fn show(
     let facts = format!("{cycle_of}{host}{facts}. {warnings}");
     let first = facts[..1].to_uppercase();
     page.wrapped(Ink::Plain, 0, 0, &(first + &facts[1..]));
+    if let Some(text) = trust::unit_of_log(&[capture]) {
+        page.wrapped(Ink::Plain, 0, 2, text);
+    }
     table(page, cycle, view);
     image(page, cycle);
     parts(page, cycle);
@@ -63,7 +66,8 @@ fn answer(page: &mut Page, capture: &Capture, i: usize, view: &CycleView) {
         page.wrapped(Ink::Strong, 0, 2, &safe(&text));
     }
     if cycle.callbacks.is_empty() {
-        silent::show(page, &[capture]);
+        let named = matches!(cycle.outcome, Outcome::AbortedByDevice { device: Some(_), .. });
+        silent::show(page, &[capture], named);
     }
     for h in view.answer.halves() {
         let open = bottleneck::Open { cycle, known: h.known };

@@ -35,7 +35,7 @@ pub fn show(
     groups.sort_by_key(|g| std::cmp::Reverse(g.cycles.len()));
     let silent = captures.iter().all(|c| c.cycles.iter().all(|c| c.callbacks.is_empty()));
     if silent {
-        silent::show(page, &captures);
+        silent::show(page, &captures, false);
     }
     if groups.is_empty() {
         alone(page, cycles, silent);
@@ -52,6 +52,9 @@ pub fn show(
     }
     let warnings = trust::count_of_warnings(&trust::warnings(&captures));
     page.wrapped(Ink::Plain, 0, 0, &format!("{}. {warnings}", plural(cycles.len(), "cycle")));
+    if let Some(text) = trust::unit_of_log(&captures) {
+        page.wrapped(Ink::Plain, 0, 2, text);
+    }
     for g in &groups {
         group(page, all, g, selection, groups.len() > 1);
     }
@@ -104,14 +107,15 @@ fn answer(page: &mut Page, all: &[Explained], g: &Group<'_>, mut caution: Option
         n => format!(" ({n} left out: first after boot)"),
     };
     let text = format!(
-        "{}{first}{}, kernel {}, {}.",
+        "{}{first}{}, kernel {}, {}{}.",
         match g.cycles.len() {
             1 => "One cycle".into(),
             n => format!("Median of {}", plural(n, "cycle")),
         },
         of_log(all, g).map_or(String::new(), |l| format!(" of {l}")),
         safe(kernel.trim_start_matches("kernel ")),
-        trust::state(g.mode)
+        trust::state(g.mode),
+        guest(all).map_or(String::new(), |g| format!(", in {g}"))
     );
     page.wrapped(Ink::Plain, 0, 2, &text);
     jumps(page, all, g);
@@ -127,6 +131,12 @@ fn of_log(all: &[Explained], g: &Group<'_>) -> Option<String> {
     let when = trust::began(&e.capture, first);
     let when = if when.is_empty() { when } else { format!(" (first cycle {when})") };
     Some(format!("log {}{when}", g.log + 1))
+}
+
+/// The emulator that all of them ran in.
+fn guest(all: &[Explained]) -> Option<&'static str> {
+    let first = trust::guest(&all.first()?.capture)?;
+    all.iter().all(|e| trust::guest(&e.capture) == Some(first)).then_some(first)
 }
 
 /// Whether order and gaps are guessed in any of them.

@@ -7,11 +7,13 @@ use dormouse_model::capture::Capture;
 
 /// The device whose duration stands alone in the log, if one does; else how to
 /// get a log that names devices.
-pub fn show(page: &mut Page, captures: &[&Capture]) {
+/// `named` says that a line above names a device all the same.
+pub fn show(page: &mut Page, captures: &[&Capture], named: bool) {
     if captures.iter().any(|c| !c.ranked.is_empty()) {
         return ranked::answer(page, captures);
     }
-    page.wrapped(Ink::Strong, 0, 2, next::NO_CALLBACKS);
+    let first = if named { next::NO_TIMES } else { next::NO_CALLBACKS };
+    page.wrapped(Ink::Strong, 0, 2, first);
     for c in next::PRINT_TIMES {
         page.line(&[(Ink::Strong, &format!("  {c}"))]);
     }

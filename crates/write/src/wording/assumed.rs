@@ -2,6 +2,8 @@
 //! sentences.
 
 use super::number::plural;
+use crate::text::page::{Ink, Page};
+use crate::text::safe;
 use dormouse_board::assumed::Assumed;
 use dormouse_model::phase::Phase;
 use dormouse_sleep::evidence::Verdict;
@@ -39,6 +41,20 @@ fn or_start(name: &Option<String>) -> &str {
 /// All of them as sentences.
 pub fn sentences(list: &[Assumed]) -> Vec<String> {
     list.iter().map(assumed).collect()
+}
+
+/// All of them as a section of a screen; empty for none.
+pub fn section(list: &[Assumed]) -> String {
+    if list.is_empty() {
+        return String::new();
+    }
+    let mut page = Page::new(false);
+    page.blank();
+    page.line(&[(Ink::Plain, "Assumed")]);
+    for line in sentences(list) {
+        page.entry("- ", &safe(&line));
+    }
+    page.finish()
 }
 
 /// Of a page without links: its machine is one of several.

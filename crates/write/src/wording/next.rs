@@ -122,6 +122,10 @@ pub fn word(text: &str) -> String {
 pub const NO_CALLBACKS: &str =
     "No device callbacks in this log, so no device can be named. Run these two as root:";
 
+/// The same where a message names the device that failed.
+pub const NO_TIMES: &str =
+    "No device callbacks in this log, so no device's time is known. Run these two as root:";
+
 /// The two commands.
 pub const PRINT_TIMES: [&str; 2] =
     ["echo 1 > /sys/power/pm_print_times", "echo 1 > /sys/power/pm_debug_messages"];

@@ -65,6 +65,37 @@ fn slept(cycle: &Cycle, view: &CycleView) -> Option<String> {
     }
 }
 
+/// Vendors of machines that are none, as DMI or the device tree names them.
+const GUESTS: [(&str, &str); 6] = [
+    ("QEMU", "a QEMU guest"),
+    ("linux,dummy-virt", "a QEMU guest"),
+    ("VMware", "a VMware guest"),
+    ("innotek", "a VirtualBox guest"),
+    ("Microsoft Corporation Virtual", "a Hyper-V guest"),
+    ("Xen", "a Xen guest"),
+];
+
+/// The kind of guest that a machine of this vendor and model is; `None` for hardware.
+pub fn guest_of(model: &str) -> Option<&'static str> {
+    GUESTS.iter().find(|(vendor, _)| model.starts_with(vendor)).map(|g| g.1)
+}
+
+/// The emulator that the machine of `capture` ran in; `None` for hardware, and where
+/// the source does not say.
+pub fn guest(capture: &Capture) -> Option<&'static str> {
+    let name = |s| capture.names.get(s);
+    // Its init is started by this word (docs/capture-format.md).
+    match name(capture.machine.command_line).contains("dormouse.lab=") {
+        true => Some("the laboratory's QEMU guest"),
+        false => guest_of(name(capture.machine.model)),
+    }
+}
+
+/// What that means for every time on the screen.
+pub fn emulated(guest: &str) -> String {
+    format!("The recording is of {guest}: its CPU time is the emulator's, not the hardware's.")
+}
+
 /// Kernel, mode, outcome and sleep.
 pub fn facts(capture: &Capture, cycle: &Cycle, view: &CycleView) -> String {
     let mut parts = vec![match capture.names.get(cycle.kernel) {
@@ -79,6 +110,7 @@ pub fn facts(capture: &Capture, cycle: &Cycle, view: &CycleView) -> String {
         parts.push("first after boot".into());
     }
     parts.extend(slept(cycle, view));
+    parts.extend(guest(capture).map(|g| format!("in {g}")));
     parts.join(", ")
 }
 
@@ -121,6 +153,17 @@ pub fn outcome(capture: &Capture, cycle: &Cycle) -> String {
     }
 }
 
+/// Durations of an old kernel were read in its unit; no loss of anything.
+const SHIFTED: &str = "units_of_1024_ns";
+
+/// Why times differ from the numbers that the log prints, if they do.
+pub fn unit_of_log(captures: &[&Capture]) -> Option<&'static str> {
+    captures.iter().any(|c| c.losses.count(SHIFTED) > 0).then_some(
+        "The usecs that this kernel (before 5.14) prints are units of 1.024 us, so the times here \
+         are 2.4 % above its numbers.",
+    )
+}
+
 /// What was wrong with all inputs, worst first.
 pub fn warnings(captures: &[&Capture]) -> Vec<Loss> {
     let mut merged = Losses::default();
@@ -129,7 +172,7 @@ pub fn warnings(captures: &[&Capture]) -> Vec<Loss> {
     }
     let mut list = merged.list;
     // The first lines of a screen say these, with the commands.
-    list.retain(|l| !matches!(l.kind, "no_callbacks" | "no_phases"));
+    list.retain(|l| !matches!(l.kind, "no_callbacks" | "no_phases" | SHIFTED));
     list.sort_by_key(|l| (std::cmp::Reverse(touches_the_answer(l)), std::cmp::Reverse(l.severity)));
     list
 }
