@@ -625,7 +625,7 @@ fn a_recording_of_an_emulator_says_so() {
 }
 
 #[test]
-fn a_log_in_units_of_1024_ns_says_why_times_are_larger() {
+fn a_log_in_units_of_old_kernels_says_why_times_are_larger() {
     let log = |release: &str| format!("[    0.000000] Linux version {release}\n{STANDS_STILL}");
     let note = "the times here are 2.4 % above its numbers";
     assert!(words(&["show", "-"], &log("5.10.1")).contains(note));

@@ -200,13 +200,13 @@ fn next_command(
     let (said, budgets) = written::closest(&format!("{option} {value}"), goal, &help.reached);
     // What must be ready has no budget that one could name for all.
     if !goal.ready.is_empty() {
-        return format!("\n{said}\n{}", next(&format!("predict {file} --all-kernels")));
+        return format!("\n{said}\n\n{}", next(&format!("predict {file} --all-kernels")));
     }
     for (option, budget) in budgets {
         let words: Vec<String> = command.split(' ').map(String::from).collect();
         command = format!("{} {option} {budget}", without_option(&words, option));
     }
-    format!("\n{said}\n{}", next(&format!("{command} {option} {value}")))
+    format!("\n{said}\n\n{}", next(&format!("{command} {option} {value}")))
 }
 
 /// Which files were written, and what they leave to do by hand.

@@ -455,7 +455,7 @@ impl<'t> Log<'t> {
         let took = calls::duration(usecs, form, self.version);
         if took.0 / 1_000 != usecs && !std::mem::replace(&mut self.shifted, true) {
             self.t.losses().add(
-                "units_of_1024_ns",
+                "units_of_old_kernels",
                 1,
                 Severity::Info,
                 "this kernel prints microseconds as units of 1,024 ns, and they are read as such",

@@ -93,7 +93,7 @@ pub fn closest(
         ("resume", "--resume", goal.resume, reached.resume),
     ] {
         let Some(budget) = budget.filter(|b| is > *b) else { continue };
-        said.push(format!("{name} {is} ({} over)", is - budget));
+        said.push(format!("{name} {is}, {} over", is - budget));
         budgets.push((option, format!("{}ms", (is.0 + 999_999) / 1_000_000)));
     }
     let over = goal.ready.iter().zip(&reached.ready).filter(|((_, t), is)| *is > t).count();
@@ -101,7 +101,7 @@ pub fn closest(
         said.push(format!("{} not ready in time", plural(over, "device")));
     }
     let mut page = Page::new(false);
-    let text = format!("No option meets the budget. Closest is {option}: {}.", said.join(", "));
+    let text = format!("No option meets the budget. Closest is {option}: {}.", said.join("; "));
     page.wrapped(Ink::Plain, 0, 2, &text);
     (page.finish().trim_end().to_string(), budgets)
 }

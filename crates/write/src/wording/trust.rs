@@ -154,7 +154,7 @@ pub fn outcome(capture: &Capture, cycle: &Cycle) -> String {
 }
 
 /// Durations of an old kernel were read in its unit; no loss of anything.
-const SHIFTED: &str = "units_of_1024_ns";
+const SHIFTED: &str = "units_of_old_kernels";
 
 /// Why times differ from the numbers that the log prints, if they do.
 pub fn unit_of_log(captures: &[&Capture]) -> Option<&'static str> {
