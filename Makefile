@@ -78,6 +78,10 @@ truth: guest ## Hold what is inferred of kernel logs against machines that are k
 	$(CARGO) build -q --release -p dormouse -p xtask
 	@tools/truth
 
+.PHONY: schedulers
+schedulers: guest ## The readiness scheduler beside the kernel's own walk, on real kernels
+	@tools/schedulers $(BOARDS)
+
 .PHONY: counts
 counts: guest ## Workers, waits and wake-ups: the kernel's own count beside the predicted one
 	$(CARGO) build -q --release -p dormouse -p xtask

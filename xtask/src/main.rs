@@ -8,6 +8,7 @@ mod hibernate;
 mod idle;
 mod reality;
 mod replayed;
+mod schedulers;
 mod tables;
 mod truth;
 mod undeclared;
@@ -31,6 +32,7 @@ fn main() -> Result<ExitCode> {
         Some("hibernate") => return hibernate::run(&args.collect::<Vec<_>>()),
         Some("replay") => return replayed::run(&args.collect::<Vec<_>>()),
         Some("idle") => return idle::run(&args.collect::<Vec<_>>()),
+        Some("schedulers") => return schedulers::run(&args.collect::<Vec<_>>()),
         Some("truth") => return truth::run(&args.collect::<Vec<_>>()),
         Some("reality") => reality::run(&args.collect::<Vec<_>>())?,
         Some("tables") => tables::run(&args.collect::<Vec<_>>())?,
@@ -42,7 +44,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => {
             bail!(
-                "give a task: accuracy, decide, guest, hibernate, idle, reality, replay, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, decide, guest, hibernate, idle, reality, replay, schedulers, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
             )
         }
     }

@@ -45,6 +45,24 @@ const IDLE: Source = Source {
     ],
 };
 
+const SCHEDULER: Source = Source {
+    name: "dormouse_scheduler",
+    without: "the scheduler needs a module; name another series with --kernel",
+    files: &[
+        ("Kbuild", include_str!("../../../kernel/scheduler/Kbuild")),
+        ("Makefile", include_str!("../../../kernel/Makefile")),
+        ("core.h", include_str!("../../../kernel/scheduler/core.h")),
+        ("core.c", include_str!("../../../kernel/scheduler/core.c")),
+        ("graph.h", include_str!("../../../kernel/scheduler/graph.h")),
+        ("graph.c", include_str!("../../../kernel/scheduler/graph.c")),
+        ("pool.h", include_str!("../../../kernel/scheduler/pool.h")),
+        ("pool.c", include_str!("../../../kernel/scheduler/pool.c")),
+        ("livepatch.c", include_str!("../../../kernel/scheduler/livepatch.c")),
+        ("statistics.c", include_str!("../../../kernel/scheduler/statistics.c")),
+        ("COPYING", include_str!("../../../kernel/COPYING")),
+    ],
+};
+
 /// The board module for `kernel`; built if it is not in the cache.
 ///
 /// # Errors
@@ -60,6 +78,14 @@ pub fn module(kernel: &Kernel) -> Result<PathBuf> {
 /// the compiler here is an interface that changed.
 pub fn idle(kernel: &Kernel) -> Result<PathBuf> {
     build(&IDLE, kernel)
+}
+
+/// The readiness scheduler for `kernel`; built if it is not in the cache.
+///
+/// # Errors
+/// As [`idle`].
+pub fn scheduler(kernel: &Kernel) -> Result<PathBuf> {
+    build(&SCHEDULER, kernel)
 }
 
 fn build(source: &Source, kernel: &Kernel) -> Result<PathBuf> {

@@ -15,6 +15,8 @@ pub const PLAN: &str = "plan.json";
 pub const MODULE: &str = "dormouse_board.ko";
 /// The module with idle states, in [`DIRECTORY`].
 pub const IDLE_MODULE: &str = "dormouse_idle.ko";
+/// The readiness scheduler, in [`DIRECTORY`].
+pub const SCHEDULER_MODULE: &str = "dormouse_scheduler.ko";
 /// The kernel's own driver of the swap disk, in [`DIRECTORY`].
 pub const DISK_MODULE: &str = "virtio_blk.ko";
 
@@ -290,6 +292,9 @@ pub struct Plan {
     /// Whether there is a disk for swap, and [`DISK_MODULE`] for it.
     #[serde(default)]
     pub swap: bool,
+    /// Parameters of the readiness scheduler, if it is to be loaded.
+    #[serde(default)]
+    pub scheduler: Option<String>,
     /// Terminal that takes the results.
     pub results: String,
     /// Seconds to idle before the first step.

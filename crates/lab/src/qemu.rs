@@ -129,6 +129,10 @@ pub struct Machine {
     /// More words for the kernel command line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub words: String,
+    /// Parameters of the readiness scheduler (`kernel/scheduler`), if it takes the
+    /// place of the kernel's own walk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<String>,
     /// Chance from the host, which must make no difference.
     #[serde(skip)]
     pub disturbance: Disturbance,
@@ -153,6 +157,7 @@ impl Machine {
             seed: 1,
             memory_mb: 1024,
             words: String::new(),
+            scheduler: None,
             disturbance: Disturbance::None,
         }
     }

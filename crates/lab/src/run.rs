@@ -5,7 +5,7 @@ use crate::describe::{Description, describe};
 use crate::error::tail;
 use crate::initramfs::Initramfs;
 use crate::kernels::{self, Kernel};
-use crate::plan::{DIRECTORY, DISK_MODULE, IDLE_MODULE, MODULE, PLAN, Plan, Record, Sleep, Step};
+use crate::plan::{DIRECTORY, DISK_MODULE, IDLE_MODULE, MODULE, PLAN, Plan, Record, SCHEDULER_MODULE, Sleep, Step};
 use crate::qemu::{Accel, Arch, Attend, Machine, Output, boot};
 use crate::{Error, Result, kmod};
 use dormouse_board::Board;
@@ -61,6 +61,9 @@ pub struct Boot {
     pub outcomes: Vec<Outcome>,
     /// The guest's kernel log, as records of `/dev/kmsg`.
     pub log: String,
+    /// What the readiness scheduler said of the last cycle of each job, a line a
+    /// figure: `suspend/devices 200`. Empty without it.
+    pub scheduler: Vec<String>,
     /// Nothing kept QEMU's threads in step though it counted instructions.
     pub out_of_step: bool,
     /// Wall time.
@@ -85,6 +88,7 @@ pub fn run(kernel: &Kernel, machine: &Machine, jobs: &[Job], limit: Duration) ->
         module: jobs.iter().any(|j| j.board.is_some()),
         results: machine.arch.results().into(),
         settle: if machine.accel == Accel::Icount { SETTLE } else { 0 },
+        scheduler: machine.scheduler.clone(),
         ..Plan::default()
     };
     let mut descriptions: Vec<Description> = Vec::new();
@@ -126,7 +130,9 @@ pub fn run(kernel: &Kernel, machine: &Machine, jobs: &[Job], limit: Duration) ->
         .map(|(step, description)| outcome(&answer, step, description))
         .collect::<Result<_>>()?;
     let Output { took, out_of_step, .. } = output;
-    Ok(Boot { outcomes, log: answer.text("log"), out_of_step, took })
+    let said = plan.steps.iter().map(|s| answer.text(&format!("scheduler {}", s.name)));
+    let scheduler = said.collect();
+    Ok(Boot { outcomes, log: answer.text("log"), scheduler, out_of_step, took })
 }
 
 /// Asks the board module to build each of `descriptions` and gives what it
@@ -185,6 +191,11 @@ pub(crate) fn play(
     if plan.swap || reads {
         let driver = kernels::modules::module(kernel, "virtio_blk")?;
         archive.file(&format!("{DIRECTORY}/{DISK_MODULE}"), 0o644, &driver);
+    }
+    if plan.scheduler.is_some() {
+        let ko = kmod::scheduler(kernel)?;
+        let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
+        archive.file(&format!("{DIRECTORY}/{SCHEDULER_MODULE}"), 0o644, &bytes);
     }
     let json = serde_json::to_vec(plan).map_err(|e| Error::other(e.to_string()))?;
     archive.file(&format!("{DIRECTORY}/{PLAN}"), 0o644, &json);

@@ -10,6 +10,7 @@ mod kmod;
 mod loops;
 mod out;
 mod record;
+mod scheduler;
 mod swap;
 mod system;
 mod udev;
@@ -73,6 +74,9 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
     if plan.module {
         system::load_module(&dir.join(MODULE))?;
     }
+    if let Some(parameters) = &plan.scheduler {
+        scheduler::on(dir, parameters)?;
+    }
     if plan.swap {
         swap::on(dir)?;
     }
@@ -120,6 +124,12 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
             out.send(&format!("trace {}", step.name), &seen.trace)?;
             out.send(&format!("facts {}", step.name), &seen.facts)?;
         }
+        if plan.scheduler.is_some() {
+            out.send(&format!("scheduler {}", step.name), scheduler::figures().as_bytes())?;
+        }
+    }
+    if plan.scheduler.is_some() {
+        scheduler::off()?;
     }
     if plan.module {
         // Unloading is part of what every run proves.

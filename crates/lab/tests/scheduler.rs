@@ -1,0 +1,206 @@
+//! The readiness scheduler in real kernels: what fails is unwound, real sleeps come
+//! back, `pm_async` 0 is obeyed, and it unloads. Boots guests, so ignored by
+//! default: `make prove` runs it, and on 6.12 `make test`.
+
+use dormouse_board::{Board, parse};
+use dormouse_lab::kernels;
+use dormouse_lab::plan::{Record, Sleep};
+use dormouse_lab::qemu::{Accel, Arch, Machine};
+use dormouse_lab::run::{Boot, Job, run};
+use dormouse_lab::trace::{Intervals, cycles};
+use dormouse_model::phase::Phase;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(900);
+
+/// Devices 0 to 11: two trees, synchronous and asynchronous, a link between them.
+/// `fails` is a number and its callback.
+fn board(fails: Option<(usize, &str)>) -> Board {
+    let mut text = String::from("board 1\ncpus 4\n");
+    for i in 0..12 {
+        text += &format!("device x{i}");
+        if i > 1 {
+            // Even numbers below 0, odd ones below 1, two levels deep.
+            text += &format!(" parent=x{}", if i < 6 { i % 2 } else { i - 4 });
+        }
+        text += if i % 3 == 0 { " sync" } else { " async" };
+        for callback in ["suspend", "late", "noirq", "resume_noirq", "early", "resume"] {
+            let bad = fails == Some((i, callback));
+            text += &format!(" {callback}=1ms{}", if bad { ",ret=-5" } else { "" });
+        }
+        text += "\n";
+    }
+    text += "link x11 x4 stateless\n";
+    parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+fn job<'a>(name: &str, board: &'a Board, sleep: Sleep, pm_async: bool) -> Job<'a> {
+    Job {
+        name: name.into(),
+        board: Some(board),
+        waits: &[],
+        sleep,
+        pm_async,
+        cycles: 2,
+        detail: Vec::new(),
+        record: if sleep.is_test() { Record::No } else { Record::Full },
+        phases: false,
+    }
+}
+
+fn boot(series: &str, cpus: u32, jobs: &[Job<'_>]) -> Boot {
+    let kernel = kernels::get(Arch::Amd64, series).unwrap_or_else(|e| panic!("{e}"));
+    let mut machine = Machine::new(Arch::Amd64, Accel::Icount, cpus, &kernel.release);
+    machine.scheduler = Some(String::new());
+    let boot = run(&kernel, &machine, jobs, LIMIT).unwrap_or_else(|e| panic!("{e}"));
+    let bad: Vec<&str> = boot
+        .log
+        .lines()
+        .filter(|l| ["WARNING:", "BUG:", "Oops", "Call Trace"].iter().any(|w| l.contains(w)))
+        .collect();
+    assert!(bad.is_empty(), "{bad:#?}");
+    println!("{}: {} boards in {:.1} s", kernel.release, jobs.len(), boot.took.as_secs_f64());
+    boot
+}
+
+/// What the scheduler said of one job.
+fn said(boot: &Boot, job: usize, key: &str) -> u64 {
+    let line = boot.scheduler[job].lines().find_map(|l| l.strip_prefix(key));
+    let line = line.unwrap_or_else(|| panic!("no {key} in {:?}", boot.scheduler[job]));
+    line.trim().parse().unwrap_or_else(|e| panic!("{key}: {line}: {e}"))
+}
+
+/// Names of the board's devices that ran in `phase`.
+fn ran(cycle: &Intervals, phase: Phase) -> BTreeSet<&str> {
+    let of = cycle.of.keys().filter(|(p, n)| *p == phase && n.starts_with("d0"));
+    of.map(|(_, n)| n.as_str()).collect()
+}
+
+/// What went down comes up again in the phase that answers it, and nothing else.
+fn unwinds(series: &str) {
+    let fails = [
+        None,
+        Some((8, "suspend")),
+        Some((9, "suspend")),
+        Some((4, "late")),
+        Some((6, "late")),
+        Some((5, "noirq")),
+        Some((0, "noirq")),
+        Some((7, "resume")),
+        Some((3, "early")),
+    ];
+    let boards: Vec<Board> = fails.iter().map(|f| board(*f)).collect();
+    let name = |f: &Option<(usize, &str)>| f.map_or("none".into(), |(i, c)| format!("{c}{i}"));
+    let jobs: Vec<Job<'_>> = fails
+        .iter()
+        .zip(&boards)
+        .map(|(f, b)| job(&name(f), b, Sleep::Platform, true))
+        .collect();
+    let boot = boot(series, 4, &jobs);
+    let pairs = [
+        (Phase::Suspend, Phase::Resume, "suspend"),
+        (Phase::Late, Phase::ResumeEarly, "late"),
+        (Phase::Noirq, Phase::ResumeNoirq, "noirq"),
+    ];
+    for (f, outcome) in fails.iter().zip(&boot.outcomes) {
+        let all = cycles(&outcome.trace);
+        assert_eq!(all.len(), 2, "{f:?}");
+        for cycle in &all {
+            let mut stopped = false;
+            for (down, up, word) in pairs {
+                let mut expected = ran(cycle, down);
+                // Nothing goes on down after a phase that failed.
+                assert!(!stopped || expected.is_empty(), "{f:?}: {down:?} after a failure");
+                assert!(stopped || f.is_some() || expected.len() == 12, "{expected:?}");
+                if let Some((i, c)) = f
+                    && *c == word
+                {
+                    let failed = format!("d{i:05}");
+                    assert!(expected.remove(failed.as_str()), "{f:?}: {failed} did not run");
+                    stopped = true;
+                }
+                assert_eq!(ran(cycle, up), expected, "{f:?}: {up:?}");
+            }
+        }
+    }
+    assert!(said(&boot, 0, "reuses") > 0, "the graph is made once a cycle");
+}
+
+/// With `pm_async` 0 the list is walked in its order, one device at a time.
+fn obeys_pm_async(series: &str) {
+    let board = board(None);
+    let jobs = [
+        job("off", &board, Sleep::Platform, false),
+        job("on", &board, Sleep::Platform, true),
+        job("off-again", &board, Sleep::Platform, false),
+    ];
+    let boot = boot(series, 4, &jobs);
+    for (n, serial) in [(0, 1), (1, 0), (2, 1)] {
+        assert_eq!(said(&boot, n, "resume/serial"), serial, "job {n}");
+    }
+    for n in [0, 2] {
+        for cycle in cycles(&boot.outcomes[n].trace) {
+            let list: Vec<&String> = cycle.list.iter().filter(|n| n.starts_with("d0")).collect();
+            let start = |name: &String| cycle.of[&(Phase::Resume, name.clone())];
+            for pair in list.windows(2) {
+                assert!(start(pair[0]).end <= start(pair[1]).start, "{pair:?}");
+            }
+        }
+    }
+}
+
+/// Real sleeps: to idle, to memory, and a hibernation that is undone.
+fn really_sleeps(series: &str) {
+    let board = board(None);
+    let jobs = [
+        job("s2idle", &board, Sleep::S2idle, true),
+        job("deep", &board, Sleep::Deep, true),
+        job("rollback", &board, Sleep::Rollback, true),
+    ];
+    // Deep sleep under instruction counting comes back with one CPU.
+    let boot = boot(series, 1, &jobs);
+    for (n, outcome) in boot.outcomes.iter().enumerate() {
+        assert!(!outcome.capture.is_empty(), "{}", outcome.name);
+        for phase in ["suspend", "suspend_noirq", "resume_noirq", "resume"] {
+            let key = format!("{phase}/devices");
+            assert!(said(&boot, n, &key) >= 12, "{}: {key}", outcome.name);
+        }
+    }
+}
+
+#[test]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+fn what_fails_is_unwound_on_6_12() {
+    unwinds("6.12");
+}
+
+#[test]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+fn what_fails_is_unwound_on_7_3() {
+    unwinds("7.3");
+}
+
+#[test]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+fn pm_async_is_obeyed_on_6_12() {
+    obeys_pm_async("6.12");
+}
+
+#[test]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+fn pm_async_is_obeyed_on_7_3() {
+    obeys_pm_async("7.3");
+}
+
+#[test]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+fn real_sleeps_come_back_on_6_12() {
+    really_sleeps("6.12");
+}
+
+#[test]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+fn real_sleeps_come_back_on_7_3() {
+    really_sleeps("7.3");
+}

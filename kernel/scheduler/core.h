@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Device suspend and resume by readiness: each device starts when all that it
+ * waits for has finished. core.c explains how.
+ */
+#ifndef DORMOUSE_SCHEDULER_CORE_H
+#define DORMOUSE_SCHEDULER_CORE_H
+
+#include <linux/async.h>
+#include <linux/list.h>
+#include <linux/pm.h>
+#include <linux/types.h>
+
+struct mutex;
+struct srcu_struct;
+
+/* Phases with callbacks, in the order of a cycle. */
+enum ready_phase {
+	READY_SUSPEND,
+	READY_LATE,
+	READY_NOIRQ,
+	READY_RESUME_NOIRQ,
+	READY_EARLY,
+	READY_RESUME,
+	READY_PHASES,
+};
+
+static inline bool ready_goes_down(enum ready_phase phase)
+{
+	return phase <= READY_NOIRQ;
+}
+
+/* What the core needs of drivers/base/power and does not find exported. */
+struct ready_host {
+	struct mutex *list_mtx;
+	struct srcu_struct *links_srcu;
+	const int *async_enabled;
+	/* NULL where the kernel has no pm_trace. */
+	const int *trace_enabled;
+};
+
+/* One phase: which list becomes which, and what runs a device. */
+struct ready_step {
+	enum ready_phase phase;
+	struct list_head *from;
+	struct list_head *to;
+	/* async_suspend() and its like: takes a reference away. */
+	async_func_t run;
+};
+
+/* How the last run of a phase went. */
+struct ready_figures {
+	unsigned int devices;
+	/* Of them: without a callback, asynchronous, on the caller's thread. */
+	unsigned int relays;
+	unsigned int pool;
+	unsigned int main;
+	/* The list was walked in its order, one device at a time. */
+	bool serial;
+	/* Making the graph, or finding that the last one still holds. */
+	u64 graph_ns;
+	/* The longest that the caller's thread waited for one device. */
+	u64 wait_ns;
+	char waited_for[48];
+};
+
+struct ready_totals {
+	unsigned long builds;
+	unsigned long reuses;
+	unsigned long walks;
+	unsigned int workers;
+	unsigned int peak;
+};
+
+extern bool ready_conserve;
+extern struct ready_host ready_host;
+
+int ready_init(const struct ready_host *host);
+void ready_exit(void);
+void ready_run_phase(const struct ready_step *step, pm_message_t state);
+
+const struct ready_figures *ready_figures(enum ready_phase phase);
+struct ready_totals ready_totals(void);
+
+int ready_statistics_init(void);
+void ready_statistics_exit(void);
+
+#endif
