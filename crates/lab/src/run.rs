@@ -5,7 +5,9 @@ use crate::describe::{Description, describe};
 use crate::error::tail;
 use crate::initramfs::Initramfs;
 use crate::kernels::{self, Kernel};
-use crate::plan::{DIRECTORY, DISK_MODULE, IDLE_MODULE, MODULE, PLAN, Plan, Record, SCHEDULER_MODULE, Sleep, Step};
+use crate::plan::{
+    DIRECTORY, DISK_MODULE, IDLE_MODULE, MODULE, PLAN, Plan, Record, SCHEDULER_MODULE, Sleep, Step,
+};
 use crate::qemu::{Accel, Arch, Attend, Machine, Output, boot};
 use crate::{Error, Result, kmod};
 use dormouse_board::Board;

@@ -92,11 +92,8 @@ fn unwinds(series: &str) {
     ];
     let boards: Vec<Board> = fails.iter().map(|f| board(*f)).collect();
     let name = |f: &Option<(usize, &str)>| f.map_or("none".into(), |(i, c)| format!("{c}{i}"));
-    let jobs: Vec<Job<'_>> = fails
-        .iter()
-        .zip(&boards)
-        .map(|(f, b)| job(&name(f), b, Sleep::Platform, true))
-        .collect();
+    let jobs: Vec<Job<'_>> =
+        fails.iter().zip(&boards).map(|(f, b)| job(&name(f), b, Sleep::Platform, true)).collect();
     let boot = boot(series, 4, &jobs);
     let pairs = [
         (Phase::Suspend, Phase::Resume, "suspend"),

@@ -53,8 +53,7 @@ struct Args {
 }
 
 fn parse(args: &[String]) -> Result<Args> {
-    let mut a =
-        Args { kernels: vec!["6.12".into(), "7.3".into()], cycles: 3, boards: Vec::new() };
+    let mut a = Args { kernels: vec!["6.12".into(), "7.3".into()], cycles: 3, boards: Vec::new() };
     let mut args = args.iter();
     while let Some(word) = args.next() {
         let mut value = || args.next().with_context(|| format!("{word} needs a value"));
@@ -100,8 +99,7 @@ fn drawn() -> Result<Vec<(String, Board)>> {
     [("flat", flat), ("gated", gated), ("chains", chains)]
         .into_iter()
         .map(|(name, text)| {
-            let board =
-                dormouse_board::parse(&text).map_err(|e| anyhow::anyhow!("{name}: {e}"))?;
+            let board = dormouse_board::parse(&text).map_err(|e| anyhow::anyhow!("{name}: {e}"))?;
             Ok((name.to_owned(), board))
         })
         .collect()
