@@ -1,5 +1,6 @@
 //! `tune --apply`: tries flags on this machine and keeps them if they help.
 
+use crate::asked::{again, without_option};
 use crate::number::{any, number};
 use crate::recording::{Print, SleepArgs, Terminal, observer, restore_on_panic, what_it_does};
 use crate::verbs::restore;
@@ -17,6 +18,7 @@ use dormouse_sleep::compare::Comparison;
 use dormouse_sleep::tune::Tuned;
 use dormouse_write::comparison::{json as compared, text as written};
 use dormouse_write::decision::apply as applied;
+use dormouse_write::wording::next::next;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -139,6 +141,12 @@ impl ApplyArgs {
     /// All the machine sleeps, with the warm-up.
     fn all_sleeps(&self) -> u32 {
         apply::sleeps(self.cycles as usize) as u32
+    }
+
+    /// The same with twice as many pairs of sleeps, which show smaller differences.
+    pub fn more_pairs(&self) -> String {
+        let again = without_option(&again(), "--cycles");
+        next(&format!("{again} --cycles {}", self.cycles.saturating_mul(2).min(1_000)))
     }
 
     fn rehearse(&self, root: &Root, options: &Options, flags: &Flags) -> Result<()> {

@@ -184,9 +184,18 @@ pub struct Print {
     pub knobs: usize,
     /// Writes.
     pub writes: usize,
+    /// What happens while the trace is on, said where it happens; a machine that
+    /// sleeps does so where its state is written.
+    meanwhile: String,
+    on: bool,
 }
 
 impl Print {
+    /// Nothing yet; `meanwhile` is said where the trace is on.
+    pub fn new(meanwhile: String) -> Print {
+        Print { meanwhile, ..Print::default() }
+    }
+
     /// Prints the answer as a comment, and the commands below it.
     pub fn show(&self, answer: &str) {
         let mut page = Page::new(false);
@@ -211,6 +220,11 @@ impl Observer for Print {
                     Some(old) => format!("   # was {old:?}"),
                     None => String::new(),
                 };
+                let off = path.ends_with("/tracing_on") && value == "0";
+                if off && std::mem::take(&mut self.on) && !self.meanwhile.is_empty() {
+                    self.lines += &format!("# {}\n", self.meanwhile);
+                }
+                self.on |= path.ends_with("/tracing_on") && value == "1";
                 self.lines += &format!("echo '{value}' > '{path}'{was}\n");
             }
             Step::MakeDir(path) => self.lines += &format!("mkdir '{path}'\n"),

@@ -69,21 +69,14 @@ pub fn complain(error: &anyhow::Error) {
             whole.push_str(&cause);
         }
     }
-    // A person reads 80 columns; in a file a message stays one line, so that it
-    // can be searched for.
-    let person = io::stderr().is_terminal();
     let mut page = Page::new(false);
-    let mut text = String::new();
     for (i, line) in format!("dormouse: {whole}").lines().enumerate() {
         let line = dormouse_write::text::safe(line);
         let indent = line.len() - line.trim_start().len();
         page.wrapped(Ink::Plain, indent, if i == 0 { 2 } else { indent + 2 }, &line);
-        text.push_str(&line);
-        text.push('\n');
     }
-    let text = if person { page.finish() } else { text };
     // Nobody is left to be told if this fails.
-    let _ = io::stderr().lock().write_all(text.as_bytes());
+    let _ = io::stderr().lock().write_all(page.finish().as_bytes());
 }
 
 /// Colour only on a terminal that wants it: not if `NO_COLOR` is set to

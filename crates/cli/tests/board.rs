@@ -67,6 +67,7 @@ fn a_bad_board_is_refused_with_file_and_line() {
     let path = file.to_str().unwrap();
     let assert = dormouse(&["board", "check", path]).failure();
     let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("bad.board: line 2: unknown word `asinc`"), "{said}");
     assert!(said.contains("did you mean `async`?"), "{said}");
     fs::write(&file, b"board 1\n\xff\n").unwrap();

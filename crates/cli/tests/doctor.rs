@@ -89,11 +89,13 @@ fn a_text_about_something_else_is_nothing_and_a_binary_is_said_to_be_one() {
     let (code, _, error) = dormouse(&["doctor", empty.path().to_str().expect("a path")]);
     assert_eq!(code, 1);
     assert!(error.starts_with("dormouse: nothing to analyse: the folder "), "{error}");
-    assert!(error.contains(" is empty"), "{error}");
+    assert!(error.split_whitespace().any(|w| w == "empty"), "{error}");
     let (_, _, error) = dormouse(&["doctor", &log(dir.path(), "Dear list,\nhello\n")]);
+    let error = error.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(error.contains("nothing to analyse: no kernel message in "), "{error}");
     let awake = "[    1.000000] usb 1-1: new high-speed USB device\n";
     let (_, _, error) = dormouse(&["doctor", &log(dir.path(), awake)]);
+    let error = error.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(error.contains("no kernel message about sleep in "), "{error}");
 }
 

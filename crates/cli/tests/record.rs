@@ -182,10 +182,9 @@ fn killed_for_real_and_restored_by_the_command() {
         changed += usize::from(files(&dir)["sys/kernel/tracing/saved_cmdlines_size"] == "4096");
         dormouse(&dir, &["restore"]).assert().success();
         assert_eq!(files(&dir), before, "killed before step {step}");
-        dormouse(&dir, &["restore"])
-            .assert()
-            .success()
-            .stdout("Nothing to put back: no recorder was killed here.\n");
+        dormouse(&dir, &["restore"]).assert().success().stdout(predicate::str::starts_with(
+            "Nothing to put back: no recorder was killed here.\n",
+        ));
     }
     assert!(changed > 1, "the recorder was always killed before its first change");
 }
@@ -290,7 +289,7 @@ fn apply_puts_everything_back_after_an_error_and_after_a_kill() {
     apply(&dir, A, &args)
         .assert()
         .failure()
-        .stderr(predicate::str::contains("every setting was put back"));
+        .stderr(predicate::str::is_match(r"every\s+setting was put back").expect("a pattern"));
     let before = files(&dir);
     assert_eq!(before["sys/devices/platform/a/power/async"], "disabled");
     for step in 0..6 {
@@ -322,5 +321,5 @@ fn kept_flags_are_put_back_when_asked() {
     dormouse(&dir, &["restore", "--kept"])
         .assert()
         .success()
-        .stdout("Nothing to put back: no recorder was killed here.\n");
+        .stdout(predicate::str::starts_with("Nothing to put back: no recorder was killed here.\n"));
 }

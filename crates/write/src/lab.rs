@@ -170,6 +170,18 @@ pub fn repeated(r: &Repeated<'_>) -> String {
             r.logs_different,
             plural(r.again, "kernel log")
         ))
+        + "\n"
+        + &next(&match r.different {
+            0 => format!("lab run --kernel {} --board FILE -o recording.tar.gz", series(r.release)),
+            _ => format!("lab repeat --kernel {}", series(r.release)),
+        })
+}
+
+/// `6.12` of `6.12.117+deb12-amd64`.
+fn series(release: &str) -> String {
+    let mut parts = release.split('.').take(2);
+    let (major, minor) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+    format!("{major}.{}", minor.split(|c: char| !c.is_ascii_digit()).next().unwrap_or(""))
 }
 
 /// A device phase as recorded and as another kernel did it: time from the first

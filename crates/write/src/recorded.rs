@@ -200,6 +200,9 @@ pub fn restored(r: &Restored<'_>) -> String {
         out += &page.finish();
         out += "\n";
         out += &next("restore --kept");
+    } else if r.failed == 0 {
+        out += "\n";
+        out += &next("record --yes -o recording.tar.gz");
     }
     out
 }

@@ -145,7 +145,14 @@ fn watched(args: &RecordArgs, root: &Root, until: Until) -> Result<()> {
         journal: args.sleep.journal().into(),
     };
     if args.sleep.dry_run {
-        let mut print = Print::default();
+        let meanwhile = match &ask.until {
+            Until::After(d) => format!("wait {} s", d.as_secs_f64()),
+            Until::Ends(command) => format!("run {} to its end", command.join(" ")),
+            Until::EndsWithin(command, d) => {
+                format!("run {}, for at most {} s", command.join(" "), d.as_secs_f64())
+            }
+        };
+        let mut print = Print::new(meanwhile);
         if let Some(e) = watch::rehearse(root, &ask, &mut print)?.error {
             return Err(e.into());
         }
@@ -237,7 +244,11 @@ fn output(root: &Root, given: Option<PathBuf>) -> Result<PathBuf> {
 }
 
 fn rehearse(root: &Root, options: &Options, asked: bool) -> Result<()> {
-    let mut print = Print::default();
+    let meanwhile = match options.really_sleeps() {
+        true => "the machine sleeps in the write above, and is awake here",
+        false => "the test runs in the write above, and is over here",
+    };
+    let mut print = Print::new(meanwhile.into());
     let outcome = recorder::rehearse(root, options, &mut print)?;
     if let Some(e) = outcome.error {
         return Err(e.into());

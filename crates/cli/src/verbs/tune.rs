@@ -126,6 +126,8 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         if done.kept {
             terminal::print(&to_last(args.udev.as_deref(), board, &tuned)?)?;
             terminal::print(&format!("\n{}", undo()))?;
+        } else {
+            terminal::print(&format!("\n{}", args.apply.more_pairs()))?;
         }
     }
     verified.map_or(Ok(()), |v| v.must_hold())
