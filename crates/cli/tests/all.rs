@@ -18,6 +18,7 @@ mod replay;
 mod screens;
 mod show;
 mod show_real;
+mod sums;
 mod words;
 
 /// Shared with the tests of the writer.

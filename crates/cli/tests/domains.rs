@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Tables and messages of one machine.
-const TEXT: &str = "\
+pub const TEXT: &str = "\
 # cat /sys/kernel/debug/pm_genpd/pm_genpd_summary
 domain                          status          children        performance
     /device                         runtime status                  managed by

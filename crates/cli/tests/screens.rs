@@ -1,6 +1,8 @@
 //! Every screen as it was reviewed, and the rules that hold for all of them.
 
 use super::doctor::{SICK, WELL};
+use super::domains::TEXT as DOMAINS;
+use super::sums;
 use super::words::{AM335X, CLOCK, HANG, LAPTOP, root, said, silent};
 use std::collections::HashMap;
 use std::fs;
@@ -103,6 +105,8 @@ fn screens() -> Vec<(&'static str, Vec<&'static str>, String)> {
         ("doctor healthy", &["doctor", "-"], WELL),
         ("doctor a recording", &["doctor", SMALL], ""),
         ("doctor nothing", &["doctor", "-"], "Dear list,\n"),
+        ("domains show", &["domains", "show", "-"], DOMAINS),
+        ("domains show nothing", &["domains", "show", "-"], "hello\n"),
         ("storage show", &["storage", "show", REQUESTS], ""),
         ("storage show nothing", &["storage", "show", "README.md"], ""),
         ("storage predict", &["storage", "predict", REQUESTS, "--gate-delay", "1s"], ""),
@@ -395,6 +399,7 @@ fn every_screen_is_as_reviewed() {
 fn the_rules_hold_on_every_golden_screen() {
     let folder = root().join("crates/cli/tests/snapshots");
     let (mut files, mut tables, mut predicted, mut tuned) = (0, 0, 0, 0);
+    let mut subjects = [0; 4];
     for entry in fs::read_dir(folder).expect("golden files").flatten() {
         let whole = fs::read_to_string(entry.path()).expect("text");
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -406,12 +411,16 @@ fn the_rules_hold_on_every_golden_screen() {
         tables += totals(&name, screen);
         predicted += predictions(&name, screen);
         tuned += both(&name, screen);
+        let found = sums::all(&name, screen);
+        subjects.iter_mut().zip(found).for_each(|(all, one)| *all += one);
         files += 1;
     }
     println!(
         "{files} golden files, {tables} tables of phases, {predicted} predicted halves, {tuned} rows of tune"
     );
+    println!("of idle, storage, doctor and domains: {subjects:?}");
     assert!(files >= 50 && tables >= 6 && predicted >= 10 && tuned >= 5);
+    assert!(subjects.iter().all(|n| *n > 0), "{subjects:?}");
 }
 
 /// What the first lines of `show` say that a device saves: its half, its name and

@@ -133,7 +133,7 @@ pub fn text(a: &Advice, colour: bool) -> String {
         2,
         &format!(
             "The model has {} on average where {} were recorded, over {}. The delay in force was \
-             between {} and {}; a wake-up takes {}, the middle one of {}.",
+             between {} and {}; a wake-up takes {}, the median of {}.",
             time(a.now.latency.mean),
             time(a.recorded),
             plural(a.now.latency.count as usize, "request"),
