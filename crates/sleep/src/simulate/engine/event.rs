@@ -16,9 +16,7 @@ pub(super) struct Events {
     soon: [u128; SOON],
     len: usize,
     later: Later,
-    /// The first of both.
-    first: u128,
-    /// When the first one is; [`Ns::MAX`] if there is none.
+    /// When the first of both is; [`Ns::MAX`] if there is none.
     pub(super) next: Ns,
     made: u64,
 }
@@ -30,13 +28,13 @@ const SOON: usize = 12;
 const THREAD: u32 = 24;
 const SEQUENCE: u32 = 39;
 
-/// No moment is left.
-const NEVER: u128 = u128::MAX;
+/// No moment is left: later than any, at [`Ns::MAX`].
+const NEVER: u128 = (Ns::MAX.0 as u128) << 64 | u64::MAX as u128;
 
 impl Events {
     pub(super) fn with_capacity(n: usize) -> Events {
         let later = Later { heap: Vec::with_capacity(n) };
-        Events { soon: [0; SOON], len: 0, later, first: NEVER, next: Ns::MAX, made: 0 }
+        Events { soon: [0; SOON], len: 0, later, next: Ns::MAX, made: 0 }
     }
 
     /// Thread `t`, which computes, goes on at `time`.
@@ -68,34 +66,37 @@ impl Events {
         let others = u64::from(t != MAIN) << (THREAD + SEQUENCE);
         let sequence = (self.made & ((1 << SEQUENCE) - 1)) << THREAD;
         let order = others | sequence | u64::from(t);
-        let key = u128::from(time.0.max(0) as u64) << 64 | u128::from(order);
-        if key < self.first {
-            self.first = key;
-            self.next = self.next.min(time);
-        }
-        key
+        self.next = self.next.min(time);
+        u128::from(time.0.max(0) as u64) << 64 | u128::from(order)
+    }
+
+    /// The first of those that are kept sorted.
+    #[inline(always)]
+    fn soon(&self) -> u128 {
+        self.soon[..self.len].last().copied().unwrap_or(NEVER)
     }
 
     /// Whose the first one is.
     pub(super) fn first_thread(&self) -> Option<u32> {
-        (self.first != NEVER).then(|| thread(self.first))
+        let first = self.soon().min(self.later.first());
+        (first != NEVER).then(|| thread(first))
     }
 
     /// Takes the first one.
     pub(super) fn pop(&mut self) -> Option<(Ns, u32)> {
-        let key = self.first;
-        if key == NEVER {
-            return None;
-        }
-        if self.len > 0 && self.soon[self.len - 1] == key {
+        let (soon, later) = (self.soon(), self.later.first());
+        let first = if soon < later {
             self.len -= 1;
-        } else {
+            self.next = time(self.soon().min(later));
+            soon
+        } else if later != NEVER {
             self.later.pop();
-        }
-        let soon = if self.len > 0 { self.soon[self.len - 1] } else { NEVER };
-        self.first = soon.min(self.later.first());
-        self.next = if self.first == NEVER { Ns::MAX } else { time(self.first) };
-        Some((time(key), thread(key)))
+            self.next = time(soon.min(self.later.first()));
+            later
+        } else {
+            return None;
+        };
+        Some((time(first), thread(first)))
     }
 
     /// Takes the first one, if it is not after `now`.
