@@ -3,7 +3,8 @@
 use super::cost::Cpus;
 use super::engine::cpu::{CpuModel, Icount, Smp, Unlimited};
 use super::engine::{Ended, Engine, Failure, MAIN, state};
-use super::{Floor, Policy, Run, Settings, Stuck, Topology};
+use super::floor::FlagsFloor;
+use super::{Policy, Run, Settings, Stuck, Topology};
 use dormouse_model::cycle::{Cycle, Mode, Outcome, PhaseSpan, Thread};
 use dormouse_model::device::DeviceId;
 use dormouse_model::names::Sym;
@@ -31,16 +32,19 @@ pub(super) enum NoRun {
 /// What a search knows of the cycle it asks for.
 #[derive(Clone, Copy)]
 pub(super) struct Search<'a> {
-    /// Of the same topology and settings.
-    pub(super) floor: &'a Floor,
+    /// Of the same topology, flags and settings.
+    pub(super) floor: FlagsFloor<'a>,
     /// Longer cycles do not matter.
     pub(super) limit: Ns,
 }
 
 impl Search<'_> {
-    /// How late `phase` may end at most.
-    fn limit(search: Option<Search<'_>>, phase: Phase) -> Ns {
-        search.map_or(Ns::MAX, |s| s.limit - s.floor.after(phase))
+    /// Lets `e` know how late `phase` may end at most, and what is left of it.
+    fn begin<'a, C: CpuModel>(search: Option<Search<'a>>, e: &mut Engine<'a, C>, phase: Phase) {
+        if let Some(s) = search {
+            e.limit = s.limit - s.floor.after(phase);
+            e.left = s.floor.left(phase);
+        }
     }
 }
 
@@ -62,12 +66,15 @@ pub(super) fn run(
     }
 }
 
-fn run_on<C: CpuModel>(
-    topology: &Topology,
-    policy: &Policy,
-    settings: &Settings,
-    search: Option<Search<'_>>,
+fn run_on<'a, C: CpuModel>(
+    topology: &'a Topology,
+    policy: &'a Policy,
+    settings: &'a Settings,
+    search: Option<Search<'a>>,
 ) -> Result<Run, NoRun> {
+    if search.is_some_and(|s| s.limit < s.floor.after(Phase::Prepare)) {
+        return Err(NoRun::Late);
+    }
     let mut e = Engine::<C>::new(topology, policy, settings, search.is_none());
     let mut cycle = Cycle {
         mode: Mode::Simulated,
@@ -88,7 +95,7 @@ fn run_on<C: CpuModel>(
             break;
         }
         depth = reached;
-        e.limit = Search::limit(search, phase);
+        Search::begin(search, &mut e, phase);
         middle(&mut e, &mut cycle, phase)?;
         failure = e.error;
     }
@@ -116,12 +123,12 @@ fn run_on<C: CpuModel>(
     }
     // A failed phase is undone from its own mirror on.
     if depth >= Depth::Noirq {
-        e.limit = Search::limit(search, Phase::ResumeNoirq);
+        Search::begin(search, &mut e, Phase::ResumeNoirq);
         middle(&mut e, &mut cycle, Phase::ResumeNoirq)?;
     }
     if depth >= Depth::Late {
         let late_failed = depth == Depth::Late;
-        e.limit = Search::limit(search, Phase::ResumeEarly);
+        Search::begin(search, &mut e, Phase::ResumeEarly);
         middle(&mut e, &mut cycle, Phase::ResumeEarly)?;
         if late_failed {
             // dpm_resume_early() runs inside the bracket of the failed phase.
@@ -131,7 +138,7 @@ fn run_on<C: CpuModel>(
             }
         }
     }
-    e.limit = Search::limit(search, Phase::Resume);
+    Search::begin(search, &mut e, Phase::Resume);
     middle(&mut e, &mut cycle, Phase::Resume)?;
     let start = e.now;
     e.dpm_complete();

@@ -157,6 +157,7 @@ pub fn run_within(
     floor: &Floor,
     limit: Ns,
 ) -> Result<Option<Run>, Stuck> {
+    let floor = floor.with_flags(topology);
     match cycle::run(topology, policy, settings, Some(cycle::Search { floor, limit })) {
         Ok(run) => Ok(Some(run).filter(|r| r.cycle.end <= limit)),
         Err(cycle::NoRun::Late) => Ok(None),

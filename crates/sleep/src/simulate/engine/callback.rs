@@ -9,6 +9,11 @@ impl<C: CpuModel> Engine<'_, C> {
         self.tally.callbacks += 1;
         let record = self.record(t, d);
         let work = &self.work[d as usize];
+        let takes = work.sleep.max(Ns::ZERO) + work.compute.max(Ns::ZERO);
+        if self.now + self.left.begins(d, takes, t == MAIN) > self.limit {
+            // Certain to be late: the next moment is.
+            self.limit = Ns::ZERO;
+        }
         let thread = &mut self.threads[t as usize];
         thread.record = record;
         thread.left = work.compute.max(Ns::ZERO);

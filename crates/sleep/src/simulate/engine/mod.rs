@@ -48,6 +48,7 @@ mod workqueue;
 
 use super::cost::Costs;
 use super::counts::Tally;
+use super::floor::Left;
 use super::policy::{Policy, Rest, Walk};
 use super::topology::{Edges, NONE, Topology, fact};
 use alloc::collections::{BinaryHeap, VecDeque};
@@ -201,6 +202,8 @@ pub(super) struct Engine<'a, C> {
     wait_mask: u8,
     /// A cycle that lasts longer is of no interest.
     pub(super) limit: Ns,
+    /// What is left of the phase at least, if there is such a limit.
+    pub(super) left: Left<'a>,
 
     pub(super) now: Ns,
     /// The thread that takes its steps.
@@ -283,6 +286,7 @@ impl<'a, C: CpuModel> Engine<'a, C> {
             wakeup_at: settings.wakeup_at,
             wait_mask: wait_mask(policy),
             limit: Ns::MAX,
+            left: Left::default(),
             now: Ns::ZERO,
             stepping: MAIN,
             events: Events::with_capacity(workers + 1),
