@@ -359,20 +359,20 @@ impl<'a, C: CpuModel> Engine<'a, C> {
     }
 
     /// Moves time on to the next event. All who go on then take their steps, one
-    /// after the other, if `has_cpu` finds them one.
+    /// after the other, if they have a CPU.
     #[inline]
-    fn go_on(&mut self, has_cpu: impl Fn(&mut Self, u32) -> bool) -> Result<(), Ended> {
+    fn go_on(&mut self) -> Result<(), Ended> {
         let first = self.next_moment()?;
         if self.events.next > self.now {
             // As a rule it is one thread.
-            if has_cpu(self, first) {
+            if C::has_cpu(self, first) {
                 self.run_thread(first);
             }
             return Ok(());
         }
         let mut next = Some(first);
         while let Some(t) = next {
-            if has_cpu(self, t) {
+            if C::has_cpu(self, t) {
                 self.make_ready(t);
             }
             next = self.events.pop_until(self.now);

@@ -46,6 +46,11 @@ pub(in crate::simulate) trait CpuModel: Sized {
     /// `t` sleeps and shall run; on a CPU that is idle it does so `latency` later.
     fn wake(e: &mut Engine<'_, Self>, t: u32, latency: Ns);
 
+    /// Whether `t`, whose moment has come, has a CPU. If not it waits for one.
+    fn has_cpu(_e: &mut Engine<'_, Self>, _t: u32) -> bool {
+        true
+    }
+
     /// `t` leaves its CPU to wait.
     fn block(e: &mut Engine<'_, Self>, t: u32);
 
@@ -58,8 +63,15 @@ pub(in crate::simulate) trait CpuModel: Sized {
 
     /// The callback of `t` sleeps for `time`; `t` goes on with its step.
     fn sleep(e: &mut Engine<'_, Self>, t: u32, time: Ns) -> Flow {
+        let time = time + e.costs.oversleep;
         e.block(t);
-        e.after_sleep(t, time + e.costs.oversleep);
+        // Most sleeps of synchronous devices: nothing happens meanwhile.
+        let end = e.now + time;
+        if e.nothing_until(end) && end <= e.limit {
+            e.now = end;
+            return if Self::has_cpu(e, t) { GO } else { Flow::Stop };
+        }
+        e.after_sleep(t, time);
         Flow::Stop
     }
 
@@ -92,8 +104,12 @@ pub(in crate::simulate) trait CpuModel: Sized {
         e.worker_recheck(t)
     }
 
-    /// No thread is left that is ready: moves time on.
-    fn advance(e: &mut Engine<'_, Self>) -> Result<(), Ended>;
+    /// No thread is left that is ready: moves time on. Who goes on must get a CPU
+    /// first.
+    #[inline]
+    fn advance(e: &mut Engine<'_, Self>) -> Result<(), Ended> {
+        e.go_on()
+    }
 }
 
 impl<C: CpuModel> Engine<'_, C> {

@@ -107,10 +107,9 @@ impl CpuModel for Smp {
         )
     }
 
-    /// Who slept must get a CPU first.
     #[inline]
-    fn advance(e: &mut Engine<'_, Self>) -> Result<(), Ended> {
-        e.go_on(|e, t| e.threads[t as usize].cpu != NONE || e.find_cpu(t))
+    fn has_cpu(e: &mut Engine<'_, Self>, t: u32) -> bool {
+        e.threads[t as usize].cpu != NONE || e.find_cpu(t)
     }
 }
 

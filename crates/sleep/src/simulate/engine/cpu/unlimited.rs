@@ -28,8 +28,4 @@ impl CpuModel for Unlimited {
     fn compute_callback(e: &mut Engine<'_, Self>, t: u32) -> Flow {
         e.compute_rest(t)
     }
-
-    fn advance(e: &mut Engine<'_, Self>) -> Result<(), Ended> {
-        e.go_on(|_, _| true)
-    }
 }
