@@ -222,8 +222,20 @@ fn group<'a>(
 
     let mut halves = [Vec::with_capacity(n), Vec::with_capacity(n)];
     let mut phases: Vec<[Ns; Phase::ALL.len()]> = Vec::with_capacity(n);
-    let mut series: BTreeMap<&DeviceKey<'a>, Series> = BTreeMap::new();
+    // A device is looked up by its texts once a capture, not once a cycle.
+    let mut places: BTreeMap<&DeviceKey<'a>, usize> = BTreeMap::new();
+    let mut place_of: Vec<Vec<usize>> = alloc::vec![Vec::new(); all.len()];
+    let mut series: Vec<Series> = Vec::new();
     for c in &cycles {
+        let place_of = &mut place_of[c.0 as usize];
+        if place_of.is_empty() {
+            let place = |key| {
+                let new = places.len();
+                *places.entry(key).or_insert(new)
+            };
+            place_of.extend(keys[c.0 as usize].iter().map(place));
+            series.resize_with(places.len(), Series::default);
+        }
         let v = view(c);
         halves[0].push(v.rows.counted(Direction::Suspend));
         halves[1].push(v.rows.counted(Direction::Resume));
@@ -232,7 +244,7 @@ fn group<'a>(
         let best = [v.answer.suspend, v.answer.resume]
             .map(|h| h.and_then(|h| h.bottleneck().map(|b| b.device)));
         for (i, d) in v.ranking.devices.iter().enumerate() {
-            let s = series.entry(&keys[c.0 as usize][d.device.index()]).or_default();
+            let s = &mut series[place_of[d.device.index()]];
             s.busy.push(d.total_busy());
             s.on_path[0].push(d.on_path[0]);
             s.on_path[1].push(d.on_path[1]);
@@ -253,8 +265,10 @@ fn group<'a>(
         })
         .collect();
     // In order of the keys, so that an outlier can look its devices up.
-    let mut devices: Vec<DeviceSpread<'a>> = series
+    let mut devices: Vec<DeviceSpread<'a>> = places
         .into_iter()
+        .map(|(key, place)| (key, core::mem::take(&mut series[place])))
+        .filter(|(_, s)| !s.busy.is_empty())
         .map(|(key, s)| DeviceSpread {
             key: key.clone(),
             busy: spread(&s.busy),
