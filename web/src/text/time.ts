@@ -22,9 +22,11 @@ export function percent(part: number, whole: number): string {
   return `${p >= 9.95 || p === 0 ? p.toFixed(0) : p.toFixed(1)} %`;
 }
 
-/** A tick of an axis: short, with the unit that suits `step`. */
-export function tick(ns: number, step: number): string {
+/** A tick of an axis: short, with the unit that suits `step`, and seconds
+ * where the axis ends at `top` or more of them, as the text beside it does. */
+export function tick(ns: number, step: number, top = 0): string {
   if (ns === 0) return "0";
+  if (top >= 1e9) return `${+(ns / 1e9).toFixed(4)} s`;
   if (step >= 1e9) return `${Math.round(ns / 1e9)} s`;
   if (step >= 1e6) return `${Math.round(ns / 1e6)} ms`;
   if (step >= 1e3) return ns >= 1e6 ? `${+(ns / 1e6).toFixed(3)} ms` : `${Math.round(ns / 1e3)} us`;

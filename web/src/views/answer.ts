@@ -54,7 +54,7 @@ function caution(capture: Capture): void {
 
 function half(model: Model, cycle: CycleData, direction: "suspend" | "resume", pick: (row: RowData) => void): HTMLElement {
   const total = direction === "suspend" ? cycle.suspend_ns : cycle.resume_ns;
-  const rows = cycle.rows.filter((r) => r.direction === direction && model.summary.phases[r.phase]?.name !== "asleep");
+  const rows = joined(cycle.rows.filter((r) => r.direction === direction && model.summary.phases[r.phase]?.name !== "asleep"));
   const sentence = cycle.answers[direction === "suspend" ? 0 : 1];
   const sum = rows.reduce((n, r) => n + r.duration_ns, 0);
   return h(
@@ -70,6 +70,22 @@ function half(model: Model, cycle: CycleData, direction: "suspend" | "resume", p
     rows.length > 0 ? bar(model, rows, sum) : h("p", { class: "quiet" }, "No phase of this half was recorded."),
     rows.length > 0 ? table(model, rows, sum, pick) : null,
   );
+}
+
+/** CPUs that go off or come on one by one are one row, as in a terminal. */
+function joined(rows: RowData[]): RowData[] {
+  const out: RowData[] = [];
+  for (const row of rows) {
+    const first = row.cpu < 0 ? undefined : out.find((r) => r.cpu >= 0 && r.phase === row.phase);
+    if (!first) {
+      out.push({ ...row });
+      continue;
+    }
+    first.duration_ns += row.duration_ns;
+    const n = rows.filter((r) => r.cpu >= 0 && r.phase === row.phase).length;
+    first.label = `CPUs ${row.direction === "suspend" ? "off" : "on"} (${n})`;
+  }
+  return out;
 }
 
 function bar(model: Model, rows: RowData[], sum: number): SVGElement {

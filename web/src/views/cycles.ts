@@ -75,7 +75,7 @@ function legend(): HTMLElement {
     svg.append(s("circle", { class: kind, cx: 5, cy: 5, r: 4.5 }));
     return h("span", {}, svg, text);
   };
-  return h("p", { class: "quiet legend" }, entry("key chosen", "shown"), entry("key out", "first after boot, or outlier"), entry("key", "other cycles"));
+  return h("p", { class: "quiet legend" }, entry("key chosen", "shown"), entry("key first", "first after boot"), entry("key out", "outlier"), entry("key", "other cycles"));
 }
 
 const WIDTH = 1000;
@@ -103,7 +103,7 @@ function strip(
     svg.append(s("line", { class: "rule", x1: x(t), x2: x(t), y1: 0, y2: HEIGHT }));
     // A label at an edge stays inside.
     const anchor = x(t) < 40 ? "start" : x(t) > WIDTH - 40 ? "end" : "middle";
-    svg.append(s("text", { class: "tick", x: x(t), y: HEIGHT + 17, "text-anchor": anchor }, tick(t, step)));
+    svg.append(s("text", { class: "tick", x: x(t), y: HEIGHT + 17, "text-anchor": anchor }, tick(t, step, high)));
   }
   // As everywhere: the first cycle after boot is no part of the median.
   const usual = all.filter((p) => !p.c.first_after_boot);
@@ -118,7 +118,7 @@ function strip(
     const column = Math.round(x(v) / DOT);
     const place = columns.get(column) ?? 0;
     columns.set(column, place + 1);
-    const kind = i === state.cycle ? "dot chosen" : c.outlier || c.first_after_boot ? "dot out" : "dot";
+    const kind = i === state.cycle ? "dot chosen" : c.first_after_boot ? "dot first" : c.outlier ? "dot out" : "dot";
     const cy = HEIGHT - 7 - ((place * DOT) % (HEIGHT - DOT));
     const dot = s("circle", { class: kind, cx: column * DOT, cy, r: 4.5 });
     dot.append(s("title", {}, `Cycle ${i + 1}, ${title.toLowerCase()} ${time(v)}${c.outlier ? `: ${visible(c.outlier)}` : ""}`));

@@ -73,7 +73,7 @@ function callbacks(model: Model, store: Store, selection: Selection, capture: Ca
     const error = d.errors.get(c);
     // A trace names the type of a callback where a log names the function.
     const name = visible(d.functionOf(c));
-    const fn = /^(type|class|bus|driver|power domain|noirq|early|late)$/.test(name) ? `the ${name}'s callback` : name;
+    const fn = /^(type|class|bus|driver|power domain|noirq|early|late)$/.test(name) ? `${name === "type" ? "device-type" : name} callback` : name;
     const notes = [
       fn,
       thread ? `on ${thread.main ? "the main thread" : visible(thread.name) || "thread"}${thread.pid ? ` [${thread.pid}]` : ""}` : "",
