@@ -300,7 +300,7 @@ static void wait_for(u32 i, struct ready_figures *f)
 	for (;;) {
 		struct pool_job *job;
 
-		wait_event(run.caller, may_go_on(i) || pool_is_orphaned());
+		wait_event(run.caller, may_go_on(i) || pool_wants_help());
 		if (may_go_on(i))
 			break;
 		job = pool_take();
@@ -494,7 +494,7 @@ struct ready_totals ready_totals(void)
 int ready_init(const struct ready_host *host)
 {
 	static const struct pool_owner owner = {
-		.run = run_job, .stuck = wake_caller,
+		.run = run_job, .help = wake_caller,
 	};
 
 	ready_host = *host;

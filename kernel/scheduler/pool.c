@@ -9,6 +9,7 @@
  */
 #include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
@@ -22,6 +23,8 @@
 /* Threads that live through quiet times, and how long the others do. */
 #define FEW_WORKERS	4
 #define KEEP_IDLE	(30 * HZ)
+/* When to try again after a thread could not be made. */
+#define RETRY		msecs_to_jiffies(10)
 
 struct worker {
 	struct task_struct *task;
@@ -42,7 +45,7 @@ static struct {
 	unsigned int idlers;
 	unsigned int warm;		/* how many to have before a cycle */
 	unsigned int peak;		/* most at work at once, this cycle */
-	bool failed;			/* the last thread could not be made */
+	bool failed;			/* a thread could not be made just now */
 	struct task_struct *manager;
 	wait_queue_head_t want;
 } pool;
@@ -59,6 +62,12 @@ static struct pool_job *next_job(void)
 		pool.tail = NULL;
 	pool.queued--;
 	return job;
+}
+
+bool pool_wants_help(void)
+{
+	return READ_ONCE(pool.queued) &&
+	       (READ_ONCE(pool.failed) || READ_ONCE(pool.workers) >= pool_most);
 }
 
 void pool_submit(struct pool_job *job)
@@ -85,7 +94,10 @@ void pool_submit(struct pool_job *job)
 	pool.tail = job;
 	pool.queued++;
 	spin_unlock(&pool.lock);
-	wake_up(&pool.want);
+	if (pool_wants_help())
+		owner->help();
+	else
+		wake_up(&pool.want);
 }
 
 static int worker_main(void *data)
@@ -179,7 +191,9 @@ static int manager_main(void *unused)
 		if (wants_worker()) {
 			if (add_worker()) {
 				WRITE_ONCE(pool.failed, true);
-				owner->stuck();
+				owner->help();
+				schedule_timeout_idle(RETRY);
+				WRITE_ONCE(pool.failed, false);
 			}
 		} else if (!left) {
 			while (end_worker(FEW_WORKERS))
@@ -196,18 +210,11 @@ void pool_warm(void)
 	spin_lock(&pool.lock);
 	pool.warm = max(pool.peak, pool.warm / 2);
 	pool.peak = 0;
-	pool.failed = false;
 	n = max_t(unsigned int, pool.warm, FEW_WORKERS);
 	spin_unlock(&pool.lock);
 	while (READ_ONCE(pool.workers) < min(n, pool_most))
 		if (add_worker())
 			break;
-}
-
-bool pool_is_orphaned(void)
-{
-	return READ_ONCE(pool.queued) && READ_ONCE(pool.failed) &&
-	       !READ_ONCE(pool.workers);
 }
 
 struct pool_job *pool_take(void)

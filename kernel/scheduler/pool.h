@@ -12,8 +12,8 @@ struct pool_job {
 
 struct pool_owner {
 	void (*run)(struct pool_job *job);
-	/* No thread can be made: look at pool_is_orphaned(). */
-	void (*stuck)(void);
+	/* Called where pool_wants_help() has become true. */
+	void (*help)(void);
 };
 
 /* Threads, at most. */
@@ -25,8 +25,8 @@ void pool_stop(void);
 /* Makes as many threads as the last cycle needed, before tasks are frozen. */
 void pool_warm(void);
 void pool_submit(struct pool_job *job);
-/* No thread will ever take what is queued. */
-bool pool_is_orphaned(void);
+/* A job waits, all threads are at work, and no other can be made. */
+bool pool_wants_help(void);
 /* Takes a job out of the queue; NULL if there is none. */
 struct pool_job *pool_take(void);
 /* How many threads there are, and the most at work at once in this cycle. */

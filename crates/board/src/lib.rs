@@ -56,7 +56,7 @@ pub struct BoardDevice {
     /// `no_pm_callbacks`.
     pub work: [Option<Work>; 8],
     /// Has a wakeup source: a `no_pm` child that counts in the leaf test from
-    /// 6.16 on (spec/dpm.md A.1, c21), and `device_may_wakeup`.
+    /// 6.16 on (device_find_any_child(), drivers/base/core.c), and `device_may_wakeup`.
     pub wakeup: bool,
     /// Runtime-suspended when the cycle begins.
     pub runtime_suspended: bool,

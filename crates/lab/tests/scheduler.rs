@@ -4,12 +4,14 @@
 
 use dormouse_board::{Board, parse};
 use dormouse_lab::kernels;
+use dormouse_lab::kmod;
 use dormouse_lab::plan::{Record, Sleep};
 use dormouse_lab::qemu::{Accel, Arch, Machine};
 use dormouse_lab::run::{Boot, Job, run};
 use dormouse_lab::trace::{Intervals, cycles};
 use dormouse_model::phase::Phase;
 use std::collections::BTreeSet;
+use std::process::Command;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(900);
@@ -50,9 +52,13 @@ fn job<'a>(name: &str, board: &'a Board, sleep: Sleep, pm_async: bool) -> Job<'a
 }
 
 fn boot(series: &str, cpus: u32, jobs: &[Job<'_>]) -> Boot {
+    boot_with(series, cpus, "", jobs)
+}
+
+fn boot_with(series: &str, cpus: u32, parameters: &str, jobs: &[Job<'_>]) -> Boot {
     let kernel = kernels::get(Arch::Amd64, series).unwrap_or_else(|e| panic!("{e}"));
     let mut machine = Machine::new(Arch::Amd64, Accel::Icount, cpus, &kernel.release);
-    machine.scheduler = Some(String::new());
+    machine.scheduler = Some(parameters.into());
     let boot = run(&kernel, &machine, jobs, LIMIT).unwrap_or_else(|e| panic!("{e}"));
     let bad: Vec<&str> = boot
         .log
@@ -164,6 +170,68 @@ fn really_sleeps(series: &str) {
             assert!(said(&boot, n, &key) >= 12, "{}: {key}", outcome.name);
         }
     }
+}
+
+/// Where no thread or only one can be had, the caller runs what waits.
+fn goes_without_threads(series: &str) {
+    let board = board(None);
+    for most in [0, 1] {
+        let jobs = [job("few", &board, Sleep::Platform, true)];
+        let boot = boot_with(series, 4, &format!("most_workers={most}"), &jobs);
+        assert!(said(&boot, 0, "workers") <= most, "{most}");
+        assert_eq!(said(&boot, 0, "resume/serial"), 0);
+        for cycle in cycles(&boot.outcomes[0].trace) {
+            for phase in [Phase::Suspend, Phase::Noirq, Phase::ResumeNoirq, Phase::Resume] {
+                assert_eq!(ran(&cycle, phase).len(), 12, "{phase:?}");
+            }
+        }
+    }
+}
+
+/// Where hardware tracks indirect branches, a call through a pointer may only land
+/// on functions whose address the kernel takes: those that run one device. All other
+/// such calls stay inside the module.
+fn calls_through_pointers(series: &str) {
+    let kernel = kernels::get(Arch::Amd64, series).unwrap_or_else(|e| panic!("{e}"));
+    let module = kmod::scheduler(&kernel).unwrap_or_else(|e| panic!("{e}"));
+    let out = Command::new("objdump").args(["-dr", "--no-show-raw-insn"]).arg(&module).output();
+    let out = out.expect("objdump of binutils, which comes with the compiler");
+    let text = String::from_utf8_lossy(&out.stdout);
+    let mut at = "";
+    let mut callers = BTreeSet::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_suffix(">:") {
+            at = name.rsplit('<').next().unwrap_or_default();
+        }
+        let indirect = ["__x86_indirect_thunk", "call   *", "call *", "jmp    *", "jmp *"];
+        if indirect.iter().any(|w| line.contains(w)) {
+            callers.insert(at.to_owned());
+        }
+    }
+    // async_suspend() and its like, twice; and the pool's two functions of core.c.
+    let known = ["run_device", "ready_run_phase", "worker_main", "manager_main", "pool_submit"];
+    assert!(callers.contains("run_device"), "{callers:?}");
+    let others: Vec<&String> = callers.iter().filter(|c| !known.contains(&c.as_str())).collect();
+    assert!(others.is_empty(), "{others:?}");
+    println!("{}: calls through pointers in {callers:?}", kernel.release);
+}
+
+#[test]
+#[ignore = "builds for a kernel: `make prove` runs it, and on 6.12 `make test`"]
+fn no_call_lands_on_a_sealed_function_on_6_12() {
+    calls_through_pointers("6.12");
+}
+
+#[test]
+#[ignore = "builds for a kernel: `make prove` runs it, and on 6.12 `make test`"]
+fn no_call_lands_on_a_sealed_function_on_7_3() {
+    calls_through_pointers("7.3");
+}
+
+#[test]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+fn it_goes_without_threads_on_7_3() {
+    goes_without_threads("7.3");
 }
 
 #[test]

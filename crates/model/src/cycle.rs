@@ -118,7 +118,7 @@ pub enum Mode {
     Unknown,
 }
 
-/// Level of `/sys/power/pm_test` (spec/dpm.md D.1).
+/// Level of `/sys/power/pm_test` (kernel/power/main.c).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PmTestLevel {
     /// Freezes tasks only.
