@@ -26,6 +26,7 @@
 #include <linux/device.h>
 #include <linux/ktime.h>
 #include <linux/mutex.h>
+#include <linux/pm_runtime.h>
 #include <linux/string.h>
 #include <linux/version.h>
 #include <linux/wait.h>
@@ -129,17 +130,33 @@ static bool has_callback(struct device *dev, enum ready_phase phase, int event)
 	       operation(dev->driver->pm, phase, event);
 }
 
-/* Whether @neighbour of @node waits in this phase, or is waited for. */
-static bool counts(const struct ready_node *node, u32 neighbour)
+/*
+ * Whether @sup and @sub keep an order in this phase. A weak link is one for which
+ * the kernel does not wait. Yet on the way down a consumer writes flags of its
+ * supplier, whatever the link is. So the order of the list is kept where the
+ * supplier would act on them, and between devices that the caller's thread, which
+ * goes by the list, would run itself: a relay must not overtake it.
+ */
+static bool counts(const struct ready_node *sup, const struct ready_node *sub,
+		   u32 neighbour)
 {
 	if (!(neighbour & WEAK))
 		return true;
-	/*
-	 * On the way down a consumer writes flags of its supplier. The caller's
-	 * thread does that in list order; a relay must not overtake it.
-	 */
-	return run.down && !node->async &&
-	       !graph.nodes[neighbour & ~WEAK].async;
+	return run.down && (sup->heeds || (!sup->async && !sub->async));
+}
+
+/* Whether @dev still acts on flags that its consumers write in this phase. */
+static bool heeds_consumers(struct device *dev)
+{
+	switch (run.step->phase) {
+	case READY_SUSPEND:
+		return dev->power.direct_complete &&
+		       pm_runtime_status_suspended(dev);
+	case READY_NOIRQ:
+		return dev_pm_test_driver_flags(dev, DPM_FLAG_MAY_SKIP_RESUME);
+	default:
+		return false;
+	}
 }
 
 /* Under the list's mutex: everything that no device may see half done. */
@@ -156,6 +173,7 @@ static void arrange(struct ready_figures *f, int event)
 
 		node->async = dev->power.async_suspend;
 		node->taken = false;
+		node->heeds = heeds_consumers(dev);
 		if (!has_callback(dev, run.step->phase, event))
 			node->kind = RELAY;
 		else
@@ -174,8 +192,12 @@ static void arrange(struct ready_figures *f, int event)
 		struct ready_node *node = &graph.nodes[i];
 		int waits = 0;
 
-		for (k = at[i]; k < at[i + 1]; k++)
-			waits += counts(node, to[k]);
+		for (k = at[i]; k < at[i + 1]; k++) {
+			struct ready_node *other = &graph.nodes[to[k] & ~WEAK];
+
+			waits += run.down ? counts(node, other, to[k]) :
+				 counts(other, node, to[k]);
+		}
 		atomic_set(&node->waits, waits);
 		if (node->kind == MAIN && !waits)
 			atomic_inc(&run.ready);
@@ -212,13 +234,15 @@ static u32 finish(u32 i, u32 todo, bool worker)
 {
 	const u32 *at = run.down ? graph.sup_at : graph.sub_at;
 	const u32 *to = run.down ? graph.sups : graph.subs;
+	const struct ready_node *done = &graph.nodes[i];
 	u32 mine = NONE, wanted, k;
 
 	for (k = at[i]; k < at[i + 1]; k++) {
 		u32 s = to[k] & ~WEAK;
 		struct ready_node *node = &graph.nodes[s];
 
-		if (!counts(&graph.nodes[i], to[k]) ||
+		if (!(run.down ? counts(node, done, to[k]) :
+		      counts(done, node, to[k])) ||
 		    !atomic_dec_and_test(&node->waits))
 			continue;
 		switch (node->kind) {

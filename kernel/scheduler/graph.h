@@ -15,7 +15,7 @@ struct list_head;
 
 /* No position. */
 #define NONE		U32_MAX
-/* In a neighbour: counts only on the way down, between synchronous devices. */
+/* In a neighbour: the kernel does not wait for this link (counts() in core.c). */
 #define WEAK		BIT(31)
 
 struct ready_node {
@@ -30,6 +30,8 @@ struct ready_node {
 	struct pool_job job;
 	u8 kind;
 	bool async;
+	/* It acts on flags that its consumers write. */
+	bool heeds;
 	/* The caller's thread has taken it. */
 	bool taken;
 	/* Somebody waits for it against list order, on the way down or up. */
