@@ -509,14 +509,16 @@ fn the_rules_hold_in_help() {
     rules("help", &main);
     let all = verbs(&main);
     assert!(all.len() >= 16, "{main}");
-    for line in main.lines().skip_while(|l| !l.starts_with("Commands:")).skip(1) {
-        if line.is_empty() {
-            break;
+    let summaries = |text: &str| {
+        let list = text.lines().skip_while(|l| !l.starts_with("Commands:")).skip(1);
+        for line in list.take_while(|l| !l.is_empty()) {
+            assert!(!line.starts_with("     "), "a summary takes two lines: {line}");
         }
-        assert!(!line.starts_with("     "), "a summary takes two lines: {line}");
-    }
+    };
+    summaries(&main);
     for verb in all.iter().filter(|v| *v != "help") {
         let text = help(&[verb]);
+        summaries(&text);
         rules(verb, &text);
         for sub in verbs(&text).iter().filter(|v| *v != "help") {
             rules(&format!("{verb} {sub}"), &help(&[verb, sub]));

@@ -499,7 +499,14 @@ fn each_log_of_a_file_has_its_dates_and_a_median_of_its_own() {
     };
     let second = cycle("2024-09-20 20:10:41", 100) + &cycle("2024-09-20 20:12:41", 110);
     let first = cycle("2024-09-19 20:10:41", 200) + &cycle("2024-09-19 20:12:41", 300);
-    let text = words(&["show", "-"], &(second + &first));
+    let log = second + &first;
+    let json = said(&["show", "-", "--json"], &log).1;
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let logs = json["groups"].as_array().expect("groups").iter().map(|g| g["log"].as_u64());
+    let mut logs: Vec<Option<u64>> = logs.collect();
+    logs.sort_unstable();
+    assert_eq!(logs, [Some(1), Some(2)]);
+    let text = words(&["show", "-"], &log);
     for said in [
         "Suspend, median 250.0 ms",
         "Suspend, median 105.0 ms",

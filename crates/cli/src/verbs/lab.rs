@@ -41,8 +41,9 @@ enum Action {
     Fetch(FetchArgs),
     /// Let a kernel suspend and resume a board, and record it.
     Run(Box<RunArgs>),
-    /// Let the idle governors of a kernel decide on made-up idle states, and
-    /// record what they were told and what they decided.
+    /// Record how the idle governors of a kernel decide on made-up states.
+    ///
+    /// The recording has what they were told and what they decided.
     Idle(Box<IdleArgs>),
     /// Make a capture of the laboratory again, from what it says of itself.
     Rerun(RerunArgs),

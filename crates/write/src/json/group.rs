@@ -39,6 +39,7 @@ pub fn list(w: &mut Emit<'_>, all: &[Explained]) {
 fn group(w: &mut Emit<'_>, g: &Group<'_>, number: impl Fn(&spread::CycleIndex) -> usize) {
     w.field("kernel", some(g.kernel));
     w.field("mode", g.mode.name());
+    w.field("log", g.log + 1);
     w.values("cycles", g.cycles.iter().map(&number));
     w.values("first_after_boot", g.first.iter().map(&number));
     w.key("suspend");

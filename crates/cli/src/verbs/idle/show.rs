@@ -9,7 +9,9 @@ use dormouse_app::idle;
 use dormouse_write::idle::{Page, json, show};
 use std::path::PathBuf;
 
-/// Show how idle states served: too deep, too shallow, refused; who woke CPUs.
+/// Show which idle states served badly, and who woke CPUs.
+///
+/// A state can be too deep, too shallow, or refused.
 ///
 /// Reads dumps of /sys/devices/system/cpu/cpu*/cpuidle (grep -r ., head, tar),
 /// cpupower idle-info, tables of turbostat, csv tables, and traces with the event

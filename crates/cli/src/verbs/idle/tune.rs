@@ -14,7 +14,7 @@ use dormouse_write::idle::tune as written;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Choose governor, limits and disabled states for a budget, at least cost.
+/// Choose governor, limits and disabled states for a budget.
 ///
 /// Replays the wake-ups of a trace under every setting there is: each governor
 /// of this kernel, every limit on every CPU, every set of disabled states. Needs

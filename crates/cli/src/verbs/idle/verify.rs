@@ -8,7 +8,7 @@ use dormouse_app::idle::verify::{Verified, verify};
 use dormouse_write::idle::verdicts;
 use std::path::PathBuf;
 
-/// Hold predictions of a changed setting against recordings of that change.
+/// Check predictions of a changed setting by recordings of it.
 ///
 /// Reads what `dormouse lab idle --work` wrote: the same work recorded under
 /// several settings. Each is predicted from the recording under the first

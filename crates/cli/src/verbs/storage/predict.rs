@@ -10,7 +10,7 @@ use dormouse_storage::summary::Latency;
 use dormouse_write::storage::predict::{Answer, Side, json, predict as page};
 use std::path::PathBuf;
 
-/// Predict what requests would take if storage fell asleep after another delay.
+/// Predict requests if storage fell asleep after another delay.
 ///
 /// Takes a recording in which requests waited for the storage to wake, and lets it
 /// fall asleep at other times. Arrivals and service stay as recorded. It refuses

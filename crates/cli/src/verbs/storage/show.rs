@@ -7,7 +7,9 @@ use dormouse_app::storage;
 use dormouse_write::storage::{Page, json, show};
 use std::path::PathBuf;
 
-/// Show which wait made requests slow: a gated clock, a resume, a queue, the drive.
+/// Show which wait made requests slow.
+///
+/// A gated clock, a resume, a queue, or the drive.
 ///
 /// Reads traces with the events block, rpm, ufs, devfreq and workqueue (text,
 /// trace.dat, systrace, Perfetto), files of blktrace and text of blkparse, JSON

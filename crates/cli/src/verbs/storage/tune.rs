@@ -16,7 +16,9 @@ use dormouse_write::storage::tune::{Advice, Side, json, text};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Choose the delay before storage falls asleep, for a latency or for energy.
+/// Choose the delay before storage falls asleep.
+///
+/// For a latency, or for energy.
 ///
 /// Lets the storage of a recording fall asleep after every delay that makes a
 /// difference, and takes the cheapest that keeps the budget. Arrivals and service
