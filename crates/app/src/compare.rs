@@ -78,7 +78,7 @@ pub fn refused(refusal: Refusal) -> anyhow::Error {
         Refusal::DifferentModes { modes } => Usage(format!(
             "the recordings slept in different ways ({}), so their phases do not mean the \
              same; record the same state, or insist with --across-modes",
-            modes.join(", ")
+            modes.join(", ").replace("pm_test:", "pm_test=")
         ))
         .into(),
     }

@@ -26,7 +26,7 @@ pub fn compare(captures: &[Labelled<'_>]) -> Comparison {
                 Refusal::DifferentModes { modes } => format!(
                     "The captures slept in different ways ({}), so their phases do not mean the \
                      same and are not compared.",
-                    modes.join(", ")
+                    modes.join(", ").replace("pm_test:", "pm_test=")
                 ),
             };
             return Comparison { sentences: vec![text], rows: Vec::new() };

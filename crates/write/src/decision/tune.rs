@@ -161,7 +161,8 @@ fn row(board: &Board, group: &[Flip]) -> String {
         }
     }
     for why in reasons {
-        let _ = writeln!(out, "    safe: {why}");
+        let safe = if why.starts_with("not proven") { "" } else { "safe: " };
+        let _ = writeln!(out, "    {safe}{why}");
     }
     out
 }

@@ -65,10 +65,12 @@ fn answer(p: &Prediction, derived: &Derived) -> String {
     const WITHIN: &str = ", within the model's error";
     const MISSED: &str = ": no change is claimed, the model misses the recording";
     let all = |end: &str| said.iter().all(|s| s.ends_with(end)) && said.len() > 1;
+    // A half that needs a clause of its own ends it.
+    let between = if said.iter().any(|s| s.contains(", ")) { "; " } else { ", " };
     let text = match all(WITHIN) {
         _ if all(MISSED) => said.join(" and ").replacen(MISSED, "", said.len() - 1),
         true => said.join(", ").replacen(WITHIN, "", said.len() - 1),
-        false => said.join(", "),
+        false => said.join(between),
     };
     let Some(first) = text.get(..1) else { return "No phase of devices is simulated.".into() };
     first.to_uppercase() + &text[1..] + "."

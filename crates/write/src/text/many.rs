@@ -253,8 +253,12 @@ fn spread(page: &mut Page, label: &str, s: &Spread, ink: Ink, many: bool) {
     if many {
         values.extend([s.p95, s.mad]);
     }
-    let text: String = values.iter().map(|&t| right(&ms(t), 9)).collect();
-    page.line(&[(ink, &left(label, 34)), (Ink::Plain, &text)]);
+    // A log that prints whole milliseconds knows no more of this phase.
+    let whole = values.iter().all(|t| t.0 % 1_000_000 == 0) && s.median > Ns::ZERO;
+    let one = |t: Ns| if whole { format!("{}   ", t.0 / 1_000_000) } else { ms(t) };
+    let text: String = values.iter().map(|&t| right(&one(t), 9)).collect();
+    let text = text.trim_end();
+    page.line(&[(ink, &left(label, 34)), (Ink::Plain, text)]);
 }
 
 /// One line a cycle; with its answer where no group gives one.
