@@ -250,3 +250,15 @@ pub struct AttachFailed {
     /// The line.
     pub evidence: Evidence,
 }
+
+/// `PM domain X will not be powered off` (drivers/pmdomain/core.c:
+/// irq_safe_dev_in_sleep_domain, said once for each device).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unswitched {
+    /// The device.
+    pub device: String,
+    /// The domain.
+    pub domain: String,
+    /// The line.
+    pub evidence: Evidence,
+}

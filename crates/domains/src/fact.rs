@@ -36,6 +36,11 @@ pub enum Fact {
     Differs { changes: Vec<(String, String, String)> },
     /// A device could not be put into its domain.
     AttachFailed { device: String, domain: String, error: String },
+    /// A domain stays on for a device that is switched with interrupts off, and the
+    /// domain cannot be.
+    Unswitched { device: String, domain: String },
+    /// Links that could not be made, consumer and supplier; of them to itself.
+    Unlinked { pairs: Vec<(String, String)>, own: usize },
     /// Devices do not probe. Of how many waits in all, and the time of the list.
     Waits { root: Root, of: u64, at: Option<Ns> },
     /// A supplier was asked for while its own probe ran.

@@ -71,6 +71,10 @@ pub struct Case {
     pub latencies: Vec<latency::Exceeded>,
     /// Devices that could not be put into their domain.
     pub attachments: Vec<domain::AttachFailed>,
+    /// Links that could not be made.
+    pub unlinked: Vec<link::Unlinked>,
+    /// Domains that a device keeps on because it may not sleep to be switched.
+    pub unswitched: Vec<domain::Unswitched>,
     /// What the kernel was told to leave on.
     pub ignored: Vec<(fact::Resource, Evidence)>,
     /// The kernel crashed here.
@@ -92,6 +96,8 @@ impl Case {
             && self.pending.is_empty()
             && self.latencies.is_empty()
             && self.attachments.is_empty()
+            && self.unlinked.is_empty()
+            && self.unswitched.is_empty()
             && self.ignored.is_empty())
     }
 }

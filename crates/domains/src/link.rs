@@ -65,3 +65,15 @@ mod tests {
         assert_eq!(ends("a--b"), None);
     }
 }
+
+/// `Failed to create device link with X` (drivers/base/core.c:
+/// fw_devlink_create_devlink, 5.19 on; the flags stand before `with` from 6.12 on).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unlinked {
+    /// The consumer.
+    pub consumer: String,
+    /// The supplier, as the kernel names it.
+    pub supplier: String,
+    /// The line.
+    pub evidence: Evidence,
+}

@@ -3,7 +3,7 @@
 
 use dormouse_domains::deferral::Cause;
 use dormouse_domains::domain::{Runtime, Status};
-use dormouse_domains::fact::Finding;
+use dormouse_domains::fact::{Fact, Finding};
 use dormouse_domains::{Confidence, Level, Report, judge};
 use dormouse_read::domains::{read, read_bytes};
 use dormouse_read::{Input, Options};
@@ -278,6 +278,9 @@ fn messages_of_every_form() {
         ("amba 1.etm: Fixed dependency cycle(s) with /b@2/port/endpoint", "cycles"),
         ("PM: gpu: Power-on latency exceeded, new value 12345 ns", "domain-latency"),
         ("gpu 1.gpu: error -ENOENT: failed to add to PM domain 3d", "domain-attach"),
+        ("ps8640 1-0008: Failed to create device link (0x180) with backlight", "link-not-made"),
+        ("platform 1.a: Failed to create device link with 2.b", "link-not-made"),
+        ("gpu 1.gpu: PM domain gpu-pd will not be powered off", "domain-irq-safe"),
         ("probe of 1.mmc returned 517 after 3659 usecs", "attempts-costly"),
         ("probe of 1.mmc with driver mmc returned 517 after 3659 usecs", "attempts-costly"),
         ("PM: genpd: Not disabling unused power domains", "left-on"),
@@ -308,6 +311,19 @@ fn messages_of_every_form() {
         [    1.000000] platform 2.b: Fixed dependency cycle(s) with /a@1/port/endpoint\n";
     let r = report(twice);
     assert_eq!((r.pairs.lines, r.pairs.list.len()), (2, 1));
+}
+
+#[test]
+fn links_that_were_not_made() {
+    let line = |c: &str, s: &str| {
+        format!("[    1.000000] platform {c}: Failed to create device link with {s}\n")
+    };
+    let text = line("1.a", "1.a") + &line("1.a", "1.a") + &line("2.b", "3.c");
+    let r = report(&text);
+    let pairs = vec![("1.a".into(), "1.a".into()), ("2.b".into(), "3.c".into())];
+    assert_eq!(r.findings[0].fact, Fact::Unlinked { pairs, own: 1 });
+    // What is cut is no message.
+    assert!(report("[    1.0] platform 1.a: Failed to create device link\n").findings.is_empty());
 }
 
 #[test]

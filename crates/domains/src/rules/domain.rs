@@ -27,6 +27,14 @@ pub fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
         let evidence = [a.evidence.clone()].into();
         out.push(found("domain-attach", Level::Broken, Confidence::Certain, fact, evidence));
     }
+    let mut told = BTreeSet::new();
+    for u in &case.unswitched {
+        if told.insert((&u.device, &u.domain)) {
+            let fact = Fact::Unswitched { device: u.device.clone(), domain: u.domain.clone() };
+            let evidence = [u.evidence.clone()].into();
+            out.push(found("domain-irq-safe", Level::Risk, Confidence::Certain, fact, evidence));
+        }
+    }
     for t in case.states.iter().filter(|t| t.shallow_only()) {
         let fact = Fact::ShallowOnly { domain: t.domain.clone(), states: t.states.len() };
         let line = Evidence { line: t.line, time: None, text: t.text.clone(), doubtful: false };

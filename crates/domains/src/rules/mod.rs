@@ -3,6 +3,7 @@
 mod cycle;
 mod deferral;
 mod domain;
+mod link;
 mod pending;
 mod probe;
 
@@ -15,8 +16,8 @@ use dormouse_model::finding::{Confidence, Evidence, Level};
 type Rule = fn(&Case, &Report, &mut Vec<Finding>);
 
 /// All rules.
-pub const ALL: [Rule; 5] =
-    [domain::judge, deferral::judge, probe::judge, pending::judge, cycle::judge];
+pub const ALL: [Rule; 6] =
+    [domain::judge, deferral::judge, probe::judge, pending::judge, cycle::judge, link::judge];
 
 fn found(
     id: &'static str,

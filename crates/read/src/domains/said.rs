@@ -2,16 +2,17 @@
 
 use dormouse_domains::cycle::Cycle;
 use dormouse_domains::deferral::{Deferral, Source};
-use dormouse_domains::domain::AttachFailed;
+use dormouse_domains::domain::{AttachFailed, Unswitched};
 use dormouse_domains::fact::Resource;
 use dormouse_domains::latency::Exceeded;
+use dormouse_domains::link::Unlinked;
 use dormouse_domains::pending::Pending;
 use dormouse_domains::probe::{Outcome, Probe};
 use dormouse_domains::{Case, Evidence};
 use dormouse_model::time::Ns;
 
 /// Words of which each such message has one; lines without are not looked at.
-pub const STEMS: [&[u8]; 16] = [
+pub const STEMS: [&[u8]; 18] = [
     b"deferred probe",
     b"probe deferral",
     b"EPROBE_DEFER: ",
@@ -21,6 +22,8 @@ pub const STEMS: [&[u8]; 16] = [
     b"latency exceeded",
     b"to PM domain",
     b"failed to add to",
+    b"Failed to create device link",
+    b"will not be powered off",
     b"probe of ",
     b"probe with ",
     b"ot disabling unused",
@@ -219,6 +222,17 @@ pub fn take(text: &str, evidence: Evidence, case: &mut Case) {
     } else if message.contains("Forcing sync_state()") {
         let (supplier, driver) = (device.to_string(), driver.to_string());
         case.pending.push(Pending { supplier, driver, consumer: String::new(), evidence });
+    } else if let Some(rest) = message.strip_prefix("Failed to create device link ") {
+        // 6.12 on: the flags in brackets.
+        let Some((_, supplier)) = rest.rsplit_once("with ") else { return };
+        let (consumer, supplier) = (device.to_string(), first_word(supplier).to_string());
+        if !supplier.is_empty() {
+            case.unlinked.push(Unlinked { consumer, supplier, evidence });
+        }
+    } else if let Some(rest) = message.strip_prefix("PM domain ") {
+        let Some((domain, _)) = rest.split_once(" will not be powered off") else { return };
+        let (device, domain) = (device.to_string(), domain.trim().to_string());
+        case.unswitched.push(Unswitched { device, domain, evidence });
     } else if let Some((error, domain)) = message.split_once("failed to add to PM domain ") {
         let (domain, code) = domain.split_once(": ").unwrap_or((domain, ""));
         let said = error.trim().trim_start_matches("error ").trim_end_matches(':');

@@ -139,6 +139,30 @@ pub fn sentence(f: &Fact) -> String {
         Fact::AttachFailed { device, domain, error } => {
             format!("{device} could not be put into domain {domain}: error {error}.")
         }
+        Fact::Unswitched { device, domain } => format!(
+            "Domain {domain} stays on while {device} is in it: the device is switched with interrupts off, which the domain cannot be."
+        ),
+        Fact::Unlinked { pairs, own } => {
+            let others: Vec<String> =
+                pairs.iter().filter(|(c, s)| c != s).map(|(c, s)| format!("{c} to {s}")).collect();
+            let itself = match own {
+                0 => String::new(),
+                1 => " One device was to be linked to itself.".to_string(),
+                n => format!(" {n} devices were to be linked to themselves."),
+            };
+            let what = match others.len() {
+                0 => "No device link is missing.".to_string(),
+                1 => format!(
+                    "No device link was made from {}: nothing orders the two when they probe or sleep.",
+                    names(&others)
+                ),
+                n => format!(
+                    "{n} device links were not made, from {}: nothing orders the two ends when they probe or sleep.",
+                    names(&others)
+                ),
+            };
+            format!("{what}{itself}")
+        }
         Fact::Waits { root, of, .. } => waits(root, *of),
         Fact::BehindProbing { supplier, driver, devices, waiting } => {
             let rest = match waiting {
@@ -220,6 +244,13 @@ pub fn advice(f: &Fact) -> Vec<String> {
         Fact::AttachFailed { .. } => one(
             "The error is of the provider's attach callback: see which clock or resource of the device it asks for.",
         ),
+        Fact::Unswitched { .. } => one(
+            "Where the provider can switch with interrupts off, give its domain GENPD_FLAG_IRQ_SAFE; else take pm_runtime_irq_safe() out of the driver.",
+        ),
+        Fact::Unlinked { pairs, own } if pairs.len() > *own => one(
+            "The supplier depends on its consumer, or is not registered yet: see whether the property that asks for the link is right.",
+        ),
+        Fact::Unlinked { .. } => Vec::new(),
         Fact::Waits { root, .. } => match &root.cause {
             Cause::Device { fate: Fate::Failed(_), .. } => {
                 one("Mend the supplier: its error stands in the log.")
