@@ -52,7 +52,8 @@ fn main() -> ExitCode {
     if dormouse_lab::guest::is_init() {
         return dormouse_lab::guest::main();
     }
-    let result = match Args::parse().verb {
+    let args = Args::try_parse().unwrap_or_else(|e| terminal::misused(&e));
+    let result = match args.verb {
         Verb::Show(args) => verbs::show::run(args),
         Verb::Board(args) => verbs::board::run(args),
         Verb::Predict(args) => verbs::predict::run(*args),
@@ -137,7 +138,7 @@ mod tests {
                 let command = lines.join("\n");
                 seen += 1;
                 if !command.starts_with("dormouse ") {
-                    let others = ["trace-cmd ", "grep -r ", "cyclictest ", "less "];
+                    let others = ["trace-cmd ", "grep ", "cat ", "cyclictest ", "less "];
                     assert!(others.iter().any(|o| command.starts_with(o)), "{name:?}: {command}");
                     continue;
                 }

@@ -79,6 +79,26 @@ pub fn complain(error: &anyhow::Error) {
     let _ = io::stderr().lock().write_all(page.finish().as_bytes());
 }
 
+/// Ends the program after words that cannot be understood, or after help. An error
+/// keeps 80 columns: only help is broken by its library.
+pub fn misused(error: &clap::Error) -> ! {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    let mut page = Page::new(false);
+    for line in error.to_string().lines() {
+        if line.is_empty() {
+            page.blank();
+            continue;
+        }
+        let indent = line.len() - line.trim_start().len();
+        page.wrapped(Ink::Plain, indent, indent + 2, &dormouse_write::text::safe(line));
+    }
+    // Nobody is left to be told if this fails.
+    let _ = io::stderr().lock().write_all(page.finish().as_bytes());
+    std::process::exit(error.exit_code())
+}
+
 /// Colour only on a terminal that wants it: not if `NO_COLOR` is set to
 /// anything (no-color.org), nor on `TERM=dumb`.
 pub fn wants_colour() -> bool {

@@ -666,3 +666,26 @@ fn the_doctor_counts_errors_that_no_rule_knows() {
     assert!(text.starts_with("No rule found a fault:"), "{text}");
     assert!(text.contains("line 2, which tells of an error: no rule knows what it says"), "{text}");
 }
+
+#[test]
+fn flags_are_not_applied_from_a_recording_of_another_machine() {
+    let (code, text) = said(&["tune", SMALL, "--apply", "--dry-run"], "");
+    assert_eq!(code, Some(2));
+    assert!(text.starts_with("dormouse: --apply needs a recording of this machine;"), "{text}");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.ends_with("is of the laboratory's QEMU guest"), "{text}");
+}
+
+#[test]
+fn errors_keep_80_columns_wherever_they_go() {
+    for args in [
+        &["plan", SMALL, "--resume", "1x"][..],
+        &["show", "no/such/file"],
+        &["predict", SMALL, "--kernel", "99x"],
+        &["show", SMALL, "--nosuch"],
+    ] {
+        let (code, text) = said(args, "");
+        assert!(code != Some(0), "{args:?}");
+        assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+    }
+}

@@ -6,6 +6,8 @@ use clap::Args;
 use dormouse_app::calibrate::{Ask, better, calibrate};
 use dormouse_sleep::simulate::Costs;
 use dormouse_sleep::simulate::profile;
+use dormouse_write::text::page::Page;
+use dormouse_write::text::safe;
 use dormouse_write::wording::next::{next, word};
 use dormouse_write::wording::plural;
 use serde_json::json;
@@ -81,11 +83,20 @@ pub fn run(args: CalibrateArgs) -> Result<()> {
         "{} error per phase (was {}), {} per start of a callback (was {})",
         c.after.phase, c.before.phase, c.after.start, c.before.start
     );
-    let verdict = format!("Better than {}, on {of}: {fit}.", ask.from);
-    let mut text = String::new();
-    for line in terminal::wrapped(&verdict).lines() {
-        let _ = writeln!(text, "# {line}");
-    }
+    // What a prediction calls not reproduced is further off.
+    let far = c.after.phase > dormouse_model::time::Ns::from_ms(3);
+    let verdict = match far {
+        true => format!(
+            "Do not use: better than {}, but still far off, on {of}: {fit}. Lines that the \
+             kernel printed, or a log that is not whole, cost what no profile explains.",
+            ask.from
+        ),
+        false => format!("Better than {}, on {of}: {fit}.", ask.from),
+    };
+    let mut page = Page::new(false);
+    page.entry("# ", &safe(&verdict));
+    // Every line of a comment begins like the first.
+    let mut text = page.finish().replace("\n  ", "\n# ");
     text.push_str(&profile::print(&c.profile));
     for s in c.skipped.iter().take(20) {
         let _ = writeln!(text, "# not used: {s}");

@@ -8,6 +8,7 @@ use crate::verify::{progress, said};
 use anyhow::{Context, Result};
 use clap::Args;
 use dormouse_app::apply::can_be_of_a_machine;
+use dormouse_app::failure::Usage;
 use dormouse_app::machine::{Machine, certain};
 use dormouse_app::tune::{Ask, Found, changes, rules, tune};
 use dormouse_board::Board;
@@ -19,6 +20,7 @@ use dormouse_write::decision::tune as written;
 use dormouse_write::fidelity;
 use dormouse_write::wording::assumed::section;
 use dormouse_write::wording::next::{next, typed, word};
+use dormouse_write::wording::trust::guest;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -68,7 +70,15 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         args.asked.open()?;
     let board = &board;
     if on_this_machine {
-        can_be_of_a_machine(board, args.asked.input())?;
+        let file = args.asked.input();
+        if let Some(guest) = recorded.as_ref().and_then(|(c, _)| guest(c)) {
+            return Err(Usage(format!(
+                "--apply needs a recording of this machine; {} is of {guest}",
+                file.display()
+            ))
+            .into());
+        }
+        can_be_of_a_machine(board, file)?;
     }
     let ask = Ask {
         bold: args.bold,
