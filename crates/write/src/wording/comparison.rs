@@ -224,6 +224,23 @@ fn device(d: &DeviceName<'_>) -> String {
     }
 }
 
+/// `changed by -0.30 ms only`; below what a table shows it is none.
+fn hardly(own: f64) -> String {
+    if own.abs() < 10_000.0 {
+        "is the same within 0.01 ms".into()
+    } else {
+        format!("changed by {} only", signed(own))
+    }
+}
+
+#[cfg(test)]
+#[test]
+fn a_change_that_is_none_has_no_sign() {
+    assert_eq!(hardly(-4_000.0), "is the same within 0.01 ms");
+    assert_eq!(hardly(0.0), "is the same within 0.01 ms");
+    assert_eq!(hardly(-300_000.0), "changed by -0.30 ms only");
+}
+
 fn part(p: &Part<'_>) -> String {
     let d = p.difference();
     match p.cause {
@@ -235,17 +252,16 @@ fn part(p: &Part<'_>) -> String {
                 format!("{name} itself runs {} {word} in {at}.", time(own.abs()))
             } else if d > 0.0 {
                 format!(
-                    "{name} is on the critical path of {at} for {} more; its own time changed by \
-                     {} only.",
+                    "{name} is on the critical path of {at} for {} more; its own time {}.",
                     time(d),
-                    signed(own)
+                    hardly(own)
                 )
             } else {
                 format!(
-                    "{name} is on the critical path of {at} for {} less; its own time changed by \
-                     {} only: it overlaps with others.",
+                    "{name} is on the critical path of {at} for {} less; its own time {}: it \
+                     overlaps with others.",
                     time(-d),
-                    signed(own)
+                    hardly(own)
                 )
             }
         }
