@@ -689,3 +689,16 @@ fn errors_keep_80_columns_wherever_they_go() {
         assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
     }
 }
+
+#[test]
+fn a_number_before_waits_is_no_verb() {
+    let text = words(
+        &["domains", "show", "-"],
+        "# cat /sys/kernel/debug/devices_deferred\n\
+         1.phy\tplatform: supplier 2.ctrl not ready\n\
+         2.ctrl\tmy-ctrl: failed to get entries\n\
+         3.mmc\tmy-mmc: failed to get vmmc\n",
+    );
+    assert!(text.contains("failed to get entries (2 waits)"), "{text}");
+    assert!(!text.contains("2 waits for"), "{text}");
+}

@@ -6,7 +6,7 @@ use crate::text::safe;
 use crate::wording::doctor::{advice, attempts, below, sentence, sleeps, unchecked};
 use crate::wording::next::{self, typed};
 use dormouse_doctor::Report;
-use dormouse_doctor::finding::{Confidence, Finding, Level};
+use dormouse_doctor::finding::{Confidence, Finding, Level, Unchecked};
 use dormouse_model::loss::Losses;
 use serde_json::{Value, json};
 
@@ -132,10 +132,12 @@ pub fn text(s: &Subject<'_>, named: bool, colour: bool) -> String {
 }
 
 /// The last line of the screen: what the one text that was read says of times,
-/// if it shows a sleep; else a recording.
-pub fn next(name: Option<&str>) -> String {
+/// if it shows a sleep; else a recording, where the kernel can sleep at all.
+pub fn next(name: Option<&str>, reports: &[&Report]) -> String {
+    let never = reports.iter().any(|r| r.unchecked.contains(&Unchecked::NoSleep));
     let command = match name {
         Some(name) => format!("show {}", typed(name)),
+        None if never => "doctor LOG".into(),
         None => "record --yes -o recording.tar.gz".into(),
     };
     format!("\n{}", next::next(&command))
@@ -164,4 +166,17 @@ pub fn json(s: &Subject<'_>) -> Value {
         "not_checked": not_checked(&not_looked_at(s)),
         "losses": lost(s.losses),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_cannot_sleep_is_not_to_be_recorded() {
+        let able = Report::default();
+        assert!(super::next(None, &[&able]).contains("record --yes"));
+        let never = Report { unchecked: vec![Unchecked::NoSleep], ..Report::default() };
+        assert!(!super::next(None, &[&never]).contains("record"));
+    }
 }

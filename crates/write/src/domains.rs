@@ -164,11 +164,9 @@ fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
         }
     }
     let row = |r: &dormouse_domains::deferral::Root| {
-        format!(
-            "{} for {}",
-            plural(usize::try_from(r.weight()).unwrap_or(usize::MAX), "wait"),
-            cause(&r.cause)
-        )
+        // First the number would read like a verb: "2 waits for".
+        let waits = plural(usize::try_from(r.weight()).unwrap_or(usize::MAX), "wait");
+        format!("{} ({waits})", cause(&r.cause))
     };
     let rows: Vec<String> = s.report.roots.iter().map(row).collect();
     if rows.len() > 1 {

@@ -54,6 +54,7 @@ pub fn run(args: &DoctorArgs) -> Result<()> {
     let mut out = pages.join("\n");
     let slept = !several && judged.iter().any(|j| !j.report.sleeps.is_empty());
     let one = args.inputs.first().filter(|_| slept && args.inputs.len() == 1);
-    out += &next(one.map(|p| p.display().to_string()).as_deref());
+    let reports: Vec<_> = judged.iter().map(|j| &j.report).collect();
+    out += &next(one.map(|p| p.display().to_string()).as_deref(), &reports);
     terminal::print(&out)
 }
