@@ -240,6 +240,14 @@ pub fn certain(
     (changes, asked): (&[Change], &[Direction]),
     force: bool,
 ) -> Result<()> {
+    if let Some(half) = asked.iter().find(|d| !force && !fidelity.has(**d)) {
+        return Err(NotReproduced(format!(
+            "nothing of {} is in the recording, so what it takes is not known; give a log with \
+             all of the cycle",
+            half.name()
+        ))
+        .into());
+    }
     let Some((capture, shown)) = recorded.filter(|_| !force && !changes.is_empty()) else {
         return Ok(());
     };

@@ -320,3 +320,27 @@ fn tune_is_as_its_page_says() {
         assert_eq!(bold, !e.is_careful(), "{}", e.name());
     }
 }
+
+#[test]
+fn nothing_is_said_of_a_half_that_is_not_in_the_log() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("log.txt");
+    let log = file.to_str().expect("a path");
+    // One callback ran in a worker.
+    let call = "d5: PM: calling f_suspend+0x0/0x10 @ ";
+    let text = printed(20).replace(&format!("{call}7"), &format!("{call}9"));
+    std::fs::write(&file, text).expect("written");
+    let plan = |half: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
+        let out = command.args(["plan", log, half, "1s"]).output().expect("it runs");
+        (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned())
+    };
+    let (code, said) = plan("--suspend");
+    assert_eq!(code, Some(0), "{said}");
+    let (code, said) = plan("--resume");
+    assert_eq!(code, Some(5), "{said}");
+    assert!(said.contains("nothing of resume is in the recording"), "{said}");
+    let predicted = output(&["predict", log, "--scale", "d3=0.5"]);
+    assert!(!predicted["claimed"]["suspend_ns"].is_null(), "{}", predicted["claimed"]);
+    assert!(predicted["claimed"]["resume_ns"].is_null(), "{}", predicted["claimed"]);
+}

@@ -24,6 +24,7 @@ pub fn missing(m: Option<Missing>) -> String {
             "{} cut, dropped or without a start, and may be a callback of it",
             are(n as usize, "line")
         ),
+        Some(Missing::Phase) => "it is not in the recording".into(),
         Some(Missing::Callbacks) => "no callback is listed in it".into(),
         Some(Missing::Event(e)) => format!("its {} callbacks are not simulated", e.name()),
     }

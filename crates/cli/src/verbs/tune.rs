@@ -88,7 +88,9 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         seed: args.seed,
     };
     let Found { tuned, bound } = tune(board, now.by, &settings, &ask)?;
-    let (flips, halves) = (changes(board, &tuned), [Direction::Suspend, Direction::Resume]);
+    let mut halves = vec![Direction::Suspend, Direction::Resume];
+    halves.retain(|d| checked.has(*d));
+    let flips = changes(board, &tuned);
     let (how, what) = ((now.by, &settings), (&flips[..], &halves[..]));
     certain(recorded.as_ref(), &checked, how, what, args.asked.force())?;
     if let Some(path) = args.udev.as_ref().filter(|_| !on_this_machine) {

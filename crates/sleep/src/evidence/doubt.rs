@@ -6,6 +6,7 @@
 //! recording all the same. A prediction is claimed only where all of them answer
 //! alike.
 
+use super::fidelity::WORTH;
 use super::starts::Starts;
 use super::tick::Tick;
 use super::unseen::{Rates, Unseen, recorded};
@@ -293,7 +294,8 @@ fn by_chance<'a>(
 /// What `others`, which run `now`, say of `changes` under `then`. What of a phase
 /// nothing explains may change: by all of it on another kernel, by half of it if other
 /// threads run the callbacks, else by a quarter; and by as large a part as the phase
-/// itself changes. Where CPUs had just come up in
+/// itself changes. Of a phase under [`WORTH`] a third may come or go with the threads
+/// that run it, or all that it changes by. Where CPUs had just come up in
 /// `cycles`, each other machine has a first tick of its own ([`tick`]).
 pub(super) fn doubt(
     others: &[Other],
@@ -306,9 +308,10 @@ pub(super) fn doubt(
     let mut doubt = Doubt { listed: derived.board.graph.links_known, ..Doubt::default() };
     let latest = tick::latest(cycles, tick);
     doubt.tick = latest.and(tick.assumed.then_some(tick.length));
+    let threads = changes.iter().any(|c| matches!(c, Change::PmAsync(_)));
     let part = match now.policy.name == then.policy.name {
         false => 1,
-        true if changes.iter().any(|c| matches!(c, Change::PmAsync(_))) => 2,
+        true if threads => 2,
         true => 4,
     };
     for (number, other) in others.iter().enumerate() {
@@ -330,7 +333,11 @@ pub(super) fn doubt(
                 let answer = seen + change;
                 let rest = (seen - before).0.abs();
                 let moved = change.0.abs().min(before.0).saturating_mul(rest) / before.0.max(1);
-                let rest = Ns((rest / part).max(moved));
+                // A short phase is the kernel's own work for the most part, and it passes
+                // the self-check whatever that costs.
+                let own =
+                    if threads && seen < WORTH { (seen.0 / 3).max(change.0.abs()) } else { 0 };
+                let rest = Ns((rest / part).max(moved).max(own));
                 ((answer - rest).max(Ns::ZERO), answer + rest)
             });
         }

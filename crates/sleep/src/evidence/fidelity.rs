@@ -12,9 +12,9 @@ use alloc::vec::Vec;
 use dormouse_board::BoardDevice;
 use dormouse_board::derive::Derived;
 use dormouse_model::complete::Edge;
-use dormouse_model::cycle::Cycle;
+use dormouse_model::cycle::{Cycle, Mode};
 use dormouse_model::device::Device;
-use dormouse_model::phase::{Phase, PmEvent};
+use dormouse_model::phase::{Direction, Phase, PmEvent};
 use dormouse_model::time::Ns;
 
 /// A phase that is shorter is always within the tolerance, and says nothing.
@@ -87,6 +87,8 @@ pub enum Missing {
     Lost(u32),
     /// No callback was recorded in it.
     Callbacks,
+    /// All of it: what was recorded could not have come without it.
+    Phase,
     /// It belongs to a hibernation and is not simulated.
     Event(PmEvent),
 }
@@ -181,6 +183,19 @@ impl Fidelity {
         }
     }
 
+    /// Whether `phase` is not reproduced, or not in the recording at all, as if a test
+    /// level ended it before: what the model says of it, even that nothing changes, is
+    /// no answer.
+    pub fn misses(&self, phase: Phase) -> bool {
+        let unseen = !self.checks.is_empty() && phase.may_be_async();
+        self.phase(phase).map_or(unseen, |c| c.verdict == Verdict::NotReproduced)
+    }
+
+    /// Whether anything of this half was recorded; of a board file nothing need be.
+    pub fn has(&self, direction: Direction) -> bool {
+        self.checks.is_empty() || self.checks.iter().any(|c| c.phase.direction() == direction)
+    }
+
     /// Phases that are not reproduced, in order of the cycle.
     pub fn not_reproduced(&self) -> Vec<&Check> {
         let all = Phase::DEVICE.into_iter().filter_map(|p| self.phase(p));
@@ -240,6 +255,18 @@ pub fn check(cycles: &[&Cycle], derived: &Derived, by: Scheduler, settings: &Set
                 waits,
             });
         }
+        checks.extend(lost(cycle, &seen).map(|phase| Check {
+            cycle: number,
+            phase,
+            event: PmEvent::default(),
+            recorded: Ns::ZERO,
+            simulated: simulated.as_ref().map_or(Ns::ZERO, |o| o.phase(phase)),
+            printing: Ns::ZERO,
+            callbacks: 0,
+            verdict: Verdict::NotReproduced,
+            missing: Some(Missing::Phase),
+            waits: Vec::new(),
+        }));
     }
     let board = &derived.board;
     let unlisted = |(d, b): (&Device, &BoardDevice)| {
@@ -247,6 +274,33 @@ pub fn check(cycles: &[&Cycle], derived: &Derived, by: Scheduler, settings: &Set
     };
     let blind = !board.pm_async && board.graph.devices.iter().zip(&board.devices).any(unlisted);
     Fidelity { checks, walks, blind }
+}
+
+/// Device phases that a half of `cycle` must have had, by those that were `seen`: who
+/// was suspended so far is resumed from there, also after a failure
+/// (`dpm_suspend_end`, drivers/base/power/main.c), and no phase is left out on the way.
+/// Of a half that is not there at all nothing is said here.
+fn lost<'a>(cycle: &Cycle, seen: &'a [Phase]) -> impl Iterator<Item = Phase> + 'a {
+    let depth = |phase: Phase| match phase {
+        Phase::Suspend | Phase::Resume => 1,
+        Phase::Late | Phase::ResumeEarly => 2,
+        _ => 3,
+    };
+    // A trip that makes or reads an image may end with the machine off.
+    let both = cycle.mode != Mode::Disk;
+    let has = |direction| seen.iter().any(|p| p.direction() == direction);
+    let deepest = move |direction| {
+        if both && !has(Direction::Suspend) {
+            // Without the way down nobody knows how far it went.
+            return 3;
+        }
+        let same = seen.iter().filter(|p| both || p.direction() == direction);
+        same.map(|p| depth(*p)).max().unwrap_or(0)
+    };
+    let all = Phase::DEVICE.into_iter().filter(|p| p.may_be_async());
+    all.filter(move |p| {
+        !seen.contains(p) && has(p.direction()) && depth(*p) <= deepest(p.direction())
+    })
 }
 
 /// Whether a phase that lacks this and took so long cannot be reproduced. Where no
@@ -270,9 +324,12 @@ fn missing(cycle: &Cycle, place: usize, again: bool) -> Option<Missing> {
     let span = &cycle.phases[place];
     let few = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     let known = cycle.completeness(place);
+    // The kernel says that it took longer than there are lines of it.
+    let late = span.printed.is_some_and(|p| Verdict::on(p, span.duration()) > Verdict::Reproduced)
+        && !span.measured().1;
     if again {
         Some(Missing::Event(span.event))
-    } else if known.begin != Edge::Said || known.end != Edge::Said {
+    } else if late || known.begin != Edge::Said || known.end != Edge::Said {
         Some(Missing::Bracket)
     } else if known.unfinished > 0 {
         Some(Missing::Ends(few(known.unfinished)))

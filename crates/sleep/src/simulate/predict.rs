@@ -10,7 +10,6 @@ use super::resample::Resampling;
 use super::{Policy, Run, Settings, Stuck, Topology, run};
 use crate::analyse::explain_by;
 use crate::analyse::path::Reason;
-use crate::evidence::Verdict::NotReproduced;
 use crate::evidence::{Doubt, Fidelity};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -182,13 +181,13 @@ impl Prediction {
         (self.after.phase(phase) + self.doubt.shift(phase)).max(Ns::ZERO)
     }
 
-    /// Whether the change of `phase` is claimed: all machines that explain the
-    /// recording answer alike, the phase is reproduced, and it changes by more
-    /// than it is off and than these machines are apart.
+    /// Whether the time of `phase` after the change is claimed: all machines that
+    /// explain the recording answer alike, the phase is reproduced, and it changes by
+    /// more than it is off and than these machines are apart, or not at all.
     pub fn claims(&self, phase: Phase) -> bool {
         let change = self.changed_to(phase) - self.before.phase(phase);
         let guess = self.fidelity.blind && self.after.pm_async != self.before.pm_async;
-        let sure = self.doubt.agrees(phase);
+        let sure = self.doubt.agrees(phase) && !self.fidelity.misses(phase);
         let beyond = || self.fidelity.allows(phase, change) && self.is_beyond_doubt(phase);
         sure && (change == Ns::ZERO || !guess && beyond())
     }
@@ -209,15 +208,18 @@ impl Prediction {
     /// known. Only those of more than one hundredth of the half. A change that
     /// is within the model's error is none of them: the phase stays as it is.
     pub fn open(&self, direction: Direction) -> Vec<Phase> {
-        let whole = self.after.half(direction).max(self.before.half(direction));
+        let recorded = |p: Phase| self.fidelity.phase(p).map_or(Ns::ZERO, |c| c.recorded);
+        let half = Phase::DEVICE.into_iter().filter(|p| p.direction() == direction);
+        let seen: Ns = half.clone().map(recorded).sum();
+        let whole = self.after.half(direction).max(self.before.half(direction)).max(seen);
         let open = |p: &Phase| {
             let (was, is) = (self.before.phase(*p), self.after.phase(*p));
             let guess = self.fidelity.blind && self.after.pm_async != self.before.pm_async;
-            let missed = self.fidelity.phase(*p).is_some_and(|c| c.verdict == NotReproduced);
-            let unknown = !self.doubt.agrees(*p) || was != is && (guess || missed);
-            unknown && was.max(is).0 * 100 > whole.0
+            let missed = self.fidelity.misses(*p);
+            let unknown = !self.doubt.agrees(*p) || missed || was != is && guess;
+            unknown && was.max(is).max(recorded(*p)).0 * 100 > whole.0
         };
-        Phase::DEVICE.into_iter().filter(|p| p.direction() == direction).filter(open).collect()
+        half.filter(open).collect()
     }
 
     /// Time of the device phases of one direction after the change, if it is
@@ -225,7 +227,8 @@ impl Prediction {
     /// model's error stay as they are, unless their sum would then be less than
     /// what no schedule beats.
     pub fn claimed(&self, direction: Direction) -> Option<Ns> {
-        if self.doubt.open(direction).is_some() || !self.open(direction).is_empty() {
+        let seen = self.fidelity.has(direction);
+        if !seen || self.doubt.open(direction).is_some() || !self.open(direction).is_empty() {
             return None;
         }
         let phases = Phase::DEVICE.into_iter().filter(|p| p.direction() == direction);
