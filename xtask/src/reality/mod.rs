@@ -8,6 +8,9 @@ mod across;
 #[cfg(test)]
 mod damage;
 mod page;
+#[cfg(test)]
+mod pixel;
+mod printing;
 
 use anyhow::{Context, Result};
 use dormouse_board::trips::trips;

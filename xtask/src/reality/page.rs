@@ -30,6 +30,7 @@ pub fn page(judged: &[Judged], without: &[(String, String)], there: bool) -> Str
     totals(&mut out, judged);
     logs(&mut out, judged);
     series(&mut out, judged);
+    out.push_str(&super::printing::section(judged));
     causes(&mut out, judged);
     if !without.is_empty() {
         out.push_str("\n## Not simulated\n\n| file | why |\n|---|---|\n");
@@ -113,6 +114,7 @@ fn reason(m: Missing) -> &'static str {
         Missing::Bracket => "the begin or the end of the phase is not in the log",
         Missing::Ends(_) => "callbacks began and their end is missing",
         Missing::Lost(_) => "lines are cut, dropped, left out or without a start",
+        Missing::Phase => "the phase is not in the log",
         Missing::Callbacks => "no callback is listed in the phase",
         Missing::Event(_) => "a phase of a hibernation that is not simulated",
     }
