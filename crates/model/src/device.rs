@@ -66,7 +66,7 @@ pub struct Facts {
     pub guest: bool,
 }
 
-/// Kind of a device link (spec/dpm.md B.1, E).
+/// Kind of a device link (`enum device_link_state` and the flags in include/linux/device.h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkKind {
     /// `DL_FLAG_STATELESS`; sysfs status `not tracked`.

@@ -1,7 +1,7 @@
 //! The phases of a sleep cycle, one enumeration for all kernels.
 //!
-//! Order and names follow the kernel's own steps (spec/dpm.md D.1, kernels 6.1
-//! to 7.3; older ones differ in text, not in order).
+//! Order and names follow the kernel's own steps (kernel/power/suspend.c,
+//! 6.1 to 7.3; older ones differ in text, not in order).
 
 use core::fmt;
 
@@ -157,7 +157,7 @@ impl Phase {
     }
 
     /// Whether the kernel may run devices of this phase in worker threads;
-    /// prepare and complete are strictly serial (spec/dpm.md A.3).
+    /// prepare and complete are strictly serial (drivers/base/power/main.c).
     pub fn may_be_async(self) -> bool {
         self.has_devices() && !matches!(self, Phase::Prepare | Phase::Complete)
     }
@@ -176,8 +176,8 @@ impl fmt::Display for Phase {
 
 /// The kernel's PM event: which family of callbacks a phase calls.
 ///
-/// In `dpm_*` trace events the number in brackets (spec/dpm.md D.1); in device
-/// events the word in brackets (D.2).
+/// In `dpm_*` trace events the number in brackets; in device events the word in
+/// brackets (include/trace/events/power.h).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PmEvent {
     /// System suspend.

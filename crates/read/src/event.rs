@@ -24,7 +24,7 @@ pub struct Stamp<'a> {
     pub at: u64,
 }
 
-/// A kernel event that matters for sleep (spec/dpm.md D.1, D.2).
+/// A kernel event that matters for sleep (include/trace/events/power.h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceEvent<'a> {
     /// `power:suspend_resume`.
