@@ -76,6 +76,13 @@ pub fn can_be_of_a_machine(board: &Board, input: &Path) -> Result<()> {
     .into())
 }
 
+/// Whether this machine was started with the command line that `capture` has: a guest
+/// of the laboratory may apply what was recorded in itself.
+pub fn is_of_this_machine(capture: &Capture) -> bool {
+    let now = fs::read_to_string("/proc/cmdline").unwrap_or_default();
+    capture.names.get(capture.machine.command_line).trim() == now.trim()
+}
+
 /// The flags as paths of this machine.
 ///
 /// # Errors

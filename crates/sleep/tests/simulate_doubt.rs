@@ -6,7 +6,7 @@ use dormouse_model::capture::{Capture, Machine};
 use dormouse_model::cycle::PhaseSpan;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
-use dormouse_sleep::evidence::{Doubt, Fidelity, machine};
+use dormouse_sleep::evidence::{Doubt, Fidelity, Missing, machine};
 use dormouse_sleep::simulate::change::Change;
 use dormouse_sleep::simulate::kernel::choose;
 use dormouse_sleep::simulate::predict::{Prediction, Question, Scheduler, predict};
@@ -119,6 +119,27 @@ fn what_nothing_explains_is_left_open() {
     }
     let d = doubt(&capture, "7.3.4", &[]);
     assert!(!d.agrees(Phase::Resume), "{d:?}");
+}
+
+#[test]
+fn a_test_that_goes_no_further_than_suspend_lacks_no_phase() {
+    // pm_test=devices: prepare, suspend, resume, complete, and nothing between.
+    let mut capture = log(TWO, "6.12.1", true);
+    let far =
+        |p: Phase| !matches!(p, Phase::Prepare | Phase::Suspend | Phase::Resume | Phase::Complete);
+    let cycle = &mut capture.cycles[0];
+    cycle.phases.retain(|s| !far(s.phase));
+    cycle.callbacks.retain(|c| !far(c.phase));
+    let lost = |capture: &Capture| {
+        let found = machine(capture, None).expect("callbacks");
+        let checks = found.check(capture, &settings()).checks;
+        let gone = checks.into_iter().filter(|c| c.missing == Some(Missing::Phase));
+        gone.map(|c| c.phase).collect::<Vec<_>>()
+    };
+    assert_eq!(lost(&capture), []);
+    // Who goes down so far must come up again.
+    capture.cycles[0].phases.retain(|s| s.phase != Phase::Resume);
+    assert_eq!(lost(&capture), [Phase::Resume]);
 }
 
 /// A machine whose last CPU came up so long before resume noirq.

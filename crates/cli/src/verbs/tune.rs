@@ -7,7 +7,7 @@ use crate::terminal;
 use crate::verify::{progress, said};
 use anyhow::{Context, Result};
 use clap::Args;
-use dormouse_app::apply::can_be_of_a_machine;
+use dormouse_app::apply::{can_be_of_a_machine, is_of_this_machine};
 use dormouse_app::failure::Usage;
 use dormouse_app::machine::{Machine, certain};
 use dormouse_app::tune::{Ask, Found, changes, rules, tune};
@@ -71,7 +71,8 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     let board = &board;
     if on_this_machine {
         let file = args.asked.input();
-        if let Some(guest) = recorded.as_ref().and_then(|(c, _)| guest(c)) {
+        let other = recorded.as_ref().filter(|(c, _)| !is_of_this_machine(c));
+        if let Some(guest) = other.and_then(|(c, _)| guest(c)) {
             return Err(Usage(format!(
                 "--apply needs a recording of this machine; {} is of {guest}",
                 file.display()

@@ -294,7 +294,9 @@ fn lost<'a>(cycle: &Cycle, seen: &'a [Phase]) -> impl Iterator<Item = Phase> + '
             // Without the way down nobody knows how far it went.
             return 3;
         }
-        let same = seen.iter().filter(|p| both || p.direction() == direction);
+        // Every cycle has prepare and complete, however far it goes.
+        let parallel = seen.iter().filter(|p| p.may_be_async());
+        let same = parallel.filter(|p| both || p.direction() == direction);
         same.map(|p| depth(*p)).max().unwrap_or(0)
     };
     let all = Phase::DEVICE.into_iter().filter(|p| p.may_be_async());
