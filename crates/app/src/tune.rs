@@ -1,15 +1,16 @@
 //! The async flags that make suspend and resume fastest.
 
 use crate::failure::Usage;
-use crate::machine::matching;
+use crate::machine::{Machine, matching};
 use anyhow::Result;
 use dormouse_board::Board;
 use dormouse_model::device::DeviceId;
 use dormouse_model::phase::Direction;
+use dormouse_model::time::Ns;
 use dormouse_sleep::plan::handover::udev_rules;
 use dormouse_sleep::simulate::Settings;
 use dormouse_sleep::simulate::change::Change;
-use dormouse_sleep::simulate::predict::{Scheduler, hang, outlook};
+use dormouse_sleep::simulate::predict::{Question, Scheduler, hang, outlook, predict};
 use dormouse_sleep::tune::{Cost, Options, Tuned, tune as search};
 
 /// How to search.
@@ -56,6 +57,40 @@ pub fn tune(board: &Board, by: Scheduler, settings: &Settings, ask: &Ask) -> Res
         resume: o.bounds.path(Direction::Resume),
     };
     Ok(Found { tuned, bound })
+}
+
+/// What a prediction takes off or puts on a half under `by` before any flag changes:
+/// it takes a phase whose change is within the model's error as it was. All of
+/// `found` gets it, so that both say the same. Nothing for a machine that runs these
+/// rules already.
+pub fn as_predicted(found: Found, loaded: &Machine) -> Found {
+    let Some((capture, shown)) = &loaded.recorded else { return found };
+    if shown.scheduler.policy.name == loaded.now.by.policy.name {
+        return found;
+    }
+    let settings = &loaded.settings;
+    let doubt = shown.doubt(capture, loaded.now.by, &[], settings);
+    let question = Question {
+        derived: &shown.derived,
+        now: shown.scheduler,
+        then: loaded.now.by,
+        changes: &[],
+        settings,
+        fidelity: &loaded.fidelity,
+        doubt: &doubt,
+        seed: 1,
+        samples: 0,
+    };
+    let Ok(p) = predict(&question) else { return found };
+    let off = |d| p.claimed(d).map_or(Ns::ZERO, |claimed| claimed - p.after.half(d));
+    let (down, up) = (off(Direction::Suspend), off(Direction::Resume));
+    let shift = |c: Cost| Cost { suspend: c.suspend + down, resume: c.resume + up };
+    let Found { mut tuned, bound } = found;
+    let costs = [&mut tuned.before, &mut tuned.after, &mut tuned.all_sync, &mut tuned.all_async];
+    costs.into_iter().chain([&mut tuned.random]).for_each(|c| *c = shift(*c));
+    tuned.if_exclusive = tuned.if_exclusive.map(shift);
+    tuned.if_ordered = tuned.if_ordered.map(shift);
+    Found { tuned, bound }
 }
 
 /// Which flags must stay.

@@ -32,6 +32,13 @@ pub enum Assumed {
     CallbacksSleep,
     /// One cycle stands for all.
     OneCycle,
+    /// Cycles that ended early are not used.
+    LeftOut {
+        /// So many.
+        failed: usize,
+        /// Of all that were recorded.
+        of: usize,
+    },
     /// No kernel is named; the times fit these rules, of which one is taken.
     Rules {
         /// Names of the rules that fit alike.

@@ -4,7 +4,7 @@ use super::assumed::Assumed;
 use super::parents;
 use super::printing::lines;
 use super::threads::main_threads;
-use super::walk::{observed_order, order_is_known};
+use super::walk::{observed_order, order_is_known, prepared_order};
 use super::{Board, BoardDevice, Work};
 use alloc::string::String;
 use alloc::vec;
@@ -136,6 +136,7 @@ pub fn derive(capture: &Capture) -> Result<Derived, String> {
     if !graph.links_known {
         parents::settle(&mut graph, &cycles);
     }
+    take_absent(&mut graph, capture, &cycles);
     let (graph, place) = ordered(&graph, &cycles);
     let n = graph.devices.len();
     derived.board.names = capture.names.clone();
@@ -166,7 +167,7 @@ pub fn derive(capture: &Capture) -> Result<Derived, String> {
     }
     fill_facts(&mut derived, capture, &in_worker, &on_main);
     take_vanished(&mut derived, &cycles, &place);
-    say_rest(&mut derived, capture, cycles.len());
+    say_rest(&mut derived, capture, &cycles);
     derived.place = place;
     Ok(derived)
 }
@@ -192,12 +193,40 @@ pub fn chosen_cycles(capture: &Capture) -> Vec<&Cycle> {
     }
 }
 
+/// Devices that no used cycle prepared were not there then: a cycle that is left
+/// out had them, as a mouse that was plugged in again has a new input device.
+/// They are in no list, so nobody waits for them.
+fn take_absent(graph: &mut DeviceGraph, capture: &Capture, cycles: &[&Cycle]) {
+    if graph.links_known || cycles.len() == capture.cycles.len() {
+        return;
+    }
+    let lists = |c: &&Cycle| c.callbacks.iter().any(|b| b.phase == Phase::Prepare);
+    if !order_is_known(graph, cycles) || !cycles.iter().all(lists) {
+        return;
+    }
+    let mut there = vec![false; graph.devices.len()];
+    for c in cycles.iter().flat_map(|c| &c.callbacks) {
+        if let Some(t) = there.get_mut(c.device.index()) {
+            *t = true;
+        }
+    }
+    for (device, _) in graph.devices.iter_mut().zip(there).filter(|(_, there)| !there) {
+        device.facts.no_pm = true;
+    }
+}
+
 /// The graph with superiors before subordinates, and where every device went.
 fn ordered(graph: &DeviceGraph, cycles: &[&Cycle]) -> (DeviceGraph, Vec<u32>) {
     let n = graph.devices.len();
     let known = order_is_known(graph, cycles);
-    let seen: Vec<u32> =
-        if known { (0..n as u32).collect() } else { observed_order(graph, cycles) };
+    let seen = match known {
+        // A recording that lists all devices lists them in order.
+        true if graph.links_known => (0..n as u32).collect(),
+        true => prepared_order(graph, cycles),
+        false => observed_order(graph, cycles),
+    };
+    let walked = |d: &&u32| !graph.devices[**d as usize].facts.no_pm;
+    let expected = seen.clone();
     let parent_of =
         |d: usize| graph.devices[d].parent.map(DeviceId::index).filter(|&p| p < n && p != d);
     // Depth first over parents; a circle of parents is cut where it closes.
@@ -221,7 +250,7 @@ fn ordered(graph: &DeviceGraph, cycles: &[&Cycle]) -> (DeviceGraph, Vec<u32>) {
             order.push(d as u32);
         }
     }
-    let reordered = order.iter().enumerate().any(|(i, &d)| i as u32 != d);
+    let reordered = order.iter().filter(walked).ne(expected.iter().filter(walked));
     let mut place = vec![0u32; n];
     for (i, &d) in order.iter().enumerate() {
         place[d as usize] = i as u32;
@@ -287,9 +316,15 @@ fn fill_work(derived: &mut Derived) {
         for index in 0..8 {
             seen.clear();
             seen.extend(derived.cycles.iter().filter_map(|c| c[d][index]));
-            // A callback that most cycles skipped is not expected again.
-            if seen.len() * 2 <= derived.cycles.len() && derived.cycles.len() > 1 {
+            // A callback that most cycles skipped is not expected again. One that
+            // half of them skipped counts there as no time: the medians of its phase,
+            // which the simulation is held against, have those cycles in them too.
+            let skipped = derived.cycles.len() - seen.len();
+            if skipped > seen.len() {
                 continue;
+            }
+            if skipped == seen.len() {
+                seen.resize(derived.cycles.len(), Ns::ZERO);
             }
             let Some(time) = median(&mut seen) else { continue };
             let called = derived.cycles.iter().any(|c| c[d][1..7].iter().any(Option::is_some));
@@ -391,7 +426,7 @@ fn take_vanished(derived: &mut Derived, cycles: &[&Cycle], place: &[u32]) {
     }
 }
 
-fn say_rest(derived: &mut Derived, capture: &Capture, cycles: usize) {
+fn say_rest(derived: &mut Derived, capture: &Capture, cycles: &[&Cycle]) {
     let graph = &derived.board.graph;
     let say = &mut derived.assumptions;
     if !graph.order_known {
@@ -410,8 +445,13 @@ fn say_rest(derived: &mut Derived, capture: &Capture, cycles: usize) {
         say.push(Assumed::Orphans(orphans));
     }
     say.push(Assumed::CallbacksSleep);
-    if cycles == 1 {
+    if cycles.len() == 1 {
         say.push(Assumed::OneCycle);
+    }
+    let ended = |o: Outcome| !matches!(o, Outcome::Slept | Outcome::Partial);
+    let failed = capture.cycles.iter().filter(|c| ended(c.outcome)).count();
+    if failed > 0 && cycles.iter().all(|c| !ended(c.outcome)) {
+        say.push(Assumed::LeftOut { failed, of: capture.cycles.len() });
     }
 }
 

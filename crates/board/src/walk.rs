@@ -90,6 +90,40 @@ pub fn order_is_known(graph: &DeviceGraph, cycles: &[&Cycle]) -> bool {
     graph.order_known && (!prepared.contains(&true) || both * 10 >= count * 9)
 }
 
+/// The devices of a `graph` in known order as the used cycle prepared them that
+/// prepared most: a device that is unplugged and comes back stands at the end, so
+/// the order of `graph` can be that of a cycle which is left out. Those that it did
+/// not prepare follow the device before them. Always a permutation.
+pub fn prepared_order(graph: &DeviceGraph, cycles: &[&Cycle]) -> Vec<u32> {
+    let n = graph.devices.len();
+    let listed = |c: &Cycle| -> Vec<u32> {
+        let mut seen = vec![false; n];
+        let list = c.callbacks.iter().filter(|b| b.phase == Phase::Prepare);
+        let list = list.map(|b| b.device.0).filter(|&d| (d as usize) < n);
+        list.filter(|&d| !core::mem::replace(&mut seen[d as usize], true)).collect()
+    };
+    let all = cycles.iter().rev().map(|c| listed(c));
+    let best = all.max_by_key(Vec::len).unwrap_or_default();
+    let mut in_best = vec![false; n];
+    best.iter().for_each(|&d| in_best[d as usize] = true);
+    // Which devices follow which, by the order of the graph.
+    let mut following: Vec<Vec<u32>> = vec![Vec::new(); n];
+    let mut order: Vec<u32> = Vec::with_capacity(n);
+    let mut last = None;
+    for d in 0..n as u32 {
+        match last {
+            _ if in_best[d as usize] => last = Some(d),
+            Some(last) => following[last as usize].push(d),
+            None => order.push(d),
+        }
+    }
+    for d in best {
+        order.push(d);
+        order.append(&mut following[d as usize]);
+    }
+    order
+}
+
 /// Where a device stands if nothing else says: by its first callback of the
 /// way down, the latest first, since that way begins at the tail.
 fn ranks(graph: &DeviceGraph, cycles: &[&Cycle]) -> Vec<u32> {

@@ -13,6 +13,7 @@ mod idle_words;
 mod machine;
 mod manual;
 mod readme;
+mod reality;
 mod record;
 mod replay;
 mod screens;

@@ -78,7 +78,11 @@ pub fn text(f: &Fidelity, board: &Board) -> String {
     out.push_str(&page.finish());
     let _ = writeln!(out, "{:<15}{:>12}{:>12}{:>12}  verdict", "ms", column, "simulated", "apart");
     for c in Phase::DEVICE.into_iter().filter_map(|p| f.phase(p).or(f.walk(p))) {
-        let counted = if c.phase.may_be_async() { "" } else { ", not counted" };
+        let counted = match c.phase.may_be_async() {
+            true if f.is_pooled(c) => ", of the medians",
+            true => "",
+            false => ", not counted",
+        };
         let _ = writeln!(
             out,
             "{:<15}{:>12}{:>12}{:>12}  {}{counted}",

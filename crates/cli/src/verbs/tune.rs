@@ -10,7 +10,7 @@ use clap::Args;
 use dormouse_app::apply::{can_be_of_a_machine, is_of_this_machine};
 use dormouse_app::failure::Usage;
 use dormouse_app::machine::{Machine, certain};
-use dormouse_app::tune::{Ask, Found, changes, rules, tune};
+use dormouse_app::tune::{Ask, Found, as_predicted, changes, rules, tune};
 use dormouse_board::Board;
 use dormouse_model::phase::Direction;
 use dormouse_sleep::plan::handover::pm_async_at_start;
@@ -66,9 +66,8 @@ pub struct TuneArgs {
 pub fn run(args: &TuneArgs) -> Result<()> {
     let on_this_machine = args.apply.is_asked(args.json)?;
     args.asked.check(on_this_machine)?;
-    let Machine { board, lab, now, settings, fidelity: checked, assumptions, recorded } =
-        args.asked.open()?;
-    let board = &board;
+    let machine = args.asked.open()?;
+    let Machine { board, lab, now, settings, fidelity: checked, assumptions, recorded } = &machine;
     if on_this_machine {
         let file = args.asked.input();
         let other = recorded.as_ref().filter(|(c, _)| !is_of_this_machine(c));
@@ -88,16 +87,17 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         simulations: args.simulations,
         seed: args.seed,
     };
-    let Found { tuned, bound } = tune(board, now.by, &settings, &ask)?;
+    let found = tune(board, now.by, settings, &ask)?;
+    let Found { tuned, bound } = as_predicted(found, &machine);
     let mut halves = vec![Direction::Suspend, Direction::Resume];
     halves.retain(|d| checked.has(*d));
     let flips = changes(board, &tuned);
-    let (how, what) = ((now.by, &settings), (&flips[..], &halves[..]));
-    certain(recorded.as_ref(), &checked, how, what, args.asked.force())?;
+    let (how, what) = ((now.by, settings), (&flips[..], &halves[..]));
+    certain(recorded.as_ref(), checked, how, what, args.asked.force())?;
     if let Some(path) = args.udev.as_ref().filter(|_| !on_this_machine) {
         write_rules(path, board, &tuned)?;
     }
-    let verified = match &lab {
+    let verified = match lab {
         Some(lab) => {
             let after = tuned.apply(board);
             Some(said(&lab.verify(board, &after, &args.asked.profile, &progress)?)?)
@@ -109,7 +109,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         if let Some(v) = &verified {
             value["verified"] = v.json.clone();
         }
-        value["fidelity"] = fidelity::json(&checked, board);
+        value["fidelity"] = fidelity::json(checked, board);
         if on_this_machine
             && let Some(done) =
                 args.apply.run(board, &tuned, args.asked.verify.keep_recordings())?
@@ -122,14 +122,14 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
         return verified.map_or(Ok(()), |v| v.must_hold());
     }
-    let mut text = written::text(board, &tuned, bound, &checked);
-    text.push_str(&fidelity::text(&checked, board));
-    text.push_str(&section(&assumptions));
+    let mut text = written::text(board, &tuned, bound, checked);
+    text.push_str(&fidelity::text(checked, board));
+    text.push_str(&section(assumptions));
     if let Some(v) = &verified {
         text.push_str(&v.text);
     }
     if !on_this_machine {
-        text.push_str(&next_command(args, &tuned, written::is_worth_it(&tuned, &checked)));
+        text.push_str(&next_command(args, &tuned, written::is_worth_it(&tuned, checked)));
     }
     terminal::print(&text)?;
     if on_this_machine

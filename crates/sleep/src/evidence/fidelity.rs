@@ -134,6 +134,9 @@ pub struct Fidelity {
     /// no callback of them (`initcall_debug` prints none in `device_prepare()`,
     /// drivers/base/power/main.c, v6.12), so they take no part in a verdict.
     pub walks: Vec<Check>,
+    /// Of several cycles: the median of each phase, held against the simulation of the
+    /// median of each callback. That is the machine which a prediction changes.
+    pub pooled: Vec<Check>,
     /// `pm_async` was off, and the recording does not list the flags: nothing
     /// says which devices are asynchronous.
     pub blind: bool,
@@ -152,9 +155,17 @@ impl Fidelity {
         }
     }
 
-    /// The check that nine of ten cycles pass at least as well.
+    /// The check that nine of ten cycles pass at least as well, or that of their
+    /// medians where these come out worse.
     pub fn phase(&self, phase: Phase) -> Option<&Check> {
-        nine_of_ten(&self.checks, phase)
+        let one = nine_of_ten(&self.checks, phase)?;
+        let pooled = self.pooled.iter().find(|c| c.phase == phase);
+        Some(pooled.filter(|p| p.verdict > one.verdict).unwrap_or(one))
+    }
+
+    /// Whether this check of [`Fidelity::phase`] is of the medians.
+    pub fn is_pooled(&self, check: &Check) -> bool {
+        self.pooled.iter().any(|p| core::ptr::eq(p, check))
     }
 
     /// The same of prepare and complete.
@@ -273,7 +284,32 @@ pub fn check(cycles: &[&Cycle], derived: &Derived, by: Scheduler, settings: &Set
         d.async_flag.is_none() && b.work[1..7].iter().any(Option::is_some)
     };
     let blind = !board.pm_async && board.graph.devices.iter().zip(&board.devices).any(unlisted);
-    Fidelity { checks, walks, blind }
+    let pooled = if derived.cycles.len() > 1 { pooled(derived, by, settings) } else { Vec::new() };
+    Fidelity { checks, walks, pooled, blind }
+}
+
+/// The medians of the phases against the simulated medians of the callbacks.
+fn pooled(derived: &Derived, by: Scheduler, settings: &Settings) -> Vec<Check> {
+    let Ok(simulated) = outlook(&derived.board, by, settings) else { return Vec::new() };
+    let phases = Phase::DEVICE.into_iter().zip(derived.observed);
+    let phases = phases.filter(|(p, _)| p.may_be_async());
+    let check = |(phase, recorded): (Phase, Option<Ns>)| {
+        let (recorded, simulated) = (recorded?, simulated.phase(phase));
+        let work = |d: &BoardDevice| phase.device_index().is_some_and(|i| d.work[i].is_some());
+        Some(Check {
+            cycle: 0,
+            phase,
+            event: PmEvent::default(),
+            recorded,
+            simulated,
+            printing: Ns::ZERO,
+            callbacks: derived.board.devices.iter().filter(|d| work(d)).count() as u32,
+            verdict: Verdict::on(recorded, simulated),
+            missing: None,
+            waits: Vec::new(),
+        })
+    };
+    phases.filter_map(check).collect()
 }
 
 /// Device phases that a half of `cycle` must have had, by those that were `seen`: who

@@ -246,6 +246,7 @@ pub fn text(p: &Prediction, derived: &Derived, q: &Question<'_>) -> String {
     let kernels = if kernel(p.before.scheduler) == is { was } else { format!("{was} -> {is}") };
     let median = match derived.cycles.len() {
         0 | 1 => String::new(),
+        n if n < q.cycles.0 => format!(", median of {n} of {} cycles", q.cycles.0),
         n => format!(", median of {n} cycles"),
     };
     let verified = p.after.scheduler.policy.is_verified();

@@ -112,6 +112,10 @@ pub fn assumed(a: &Assumed) -> String {
                                     their time is computing."
                 .into()
         }
+        Assumed::LeftOut { failed, of } => format!(
+            "{failed} of {of} cycles {} left out: the suspend failed or was aborted.",
+            if *failed == 1 { "is" } else { "are" }
+        ),
         Assumed::OneCycle => "One cycle is typical of all; record more for a range.".into(),
         Assumed::Rules { fit, taken, .. } if fit.len() > 1 => format!(
             "The recording names no kernel, and its times fit the rules of {} alike; {taken} is \
