@@ -10,6 +10,7 @@ mod domains;
 mod handover;
 mod hibernate;
 mod idle_words;
+mod logs;
 mod machine;
 mod manual;
 mod readme;

@@ -152,6 +152,8 @@ pub enum Fact {
     BusUsed { bus: String, user: User, awake: bool },
     /// A bus timed out while interrupts of devices were off.
     BusTimedOut { device: String, times: usize },
+    /// `pm_trace` was on in a sleep.
+    TraceWasOn,
     /// The next sleep began before a disk was back.
     DiskNotBack { gap: Ns, disk: String },
     /// A device is gone since a sleep; a driver may have reported errors before.

@@ -15,6 +15,22 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     timeouts(case, out);
     unfinished(case, out);
     lost(case, out);
+    traced(case, out);
+}
+
+/// `pm_trace_notify`, drivers/base/power/trace.c, prints this after a sleep in which
+/// `generate_pm_trace` wrote a hash of each device to the clock of the machine.
+fn traced(case: &Case, out: &mut Vec<Finding>) {
+    let said = |m: &&Message| m.has("incorrect RTC due to pm_trace");
+    let Some(m) = case.messages.iter().filter(said).find(|m| m.trust.is_of_a_kernel()) else {
+        return;
+    };
+    out.push(found(
+        ("phase-pm-trace", Area::Phase, Level::Slow),
+        Confidence::Certain,
+        Fact::TraceWasOn,
+        lines([m]),
+    ));
 }
 
 /// Functions of a bus itself: the first one that is none of these used it.

@@ -73,7 +73,7 @@ impl Log<'_> {
         });
         // Only the open cycle can still be told what it lost.
         if !row {
-            self.lose_start(function);
+            self.lose_start(function, took);
         }
     }
 

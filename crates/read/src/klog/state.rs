@@ -319,10 +319,14 @@ impl<'t> Log<'t> {
         self.lose_in(phase, kind, count);
     }
 
-    /// The begin of a callback of `function` is missing.
-    pub(super) fn lose_start(&mut self, function: &[u8]) {
+    /// The begin of a callback of `function` that ends now is missing.
+    pub(super) fn lose_start(&mut self, function: &[u8], took: Ns) {
         let phase = self.c.phase.map(|now| phase::of(function, now, self.c.proven));
         self.lose_in(phase, LostKind::Starts, 1);
+        let open = self.t.open_serial() != 0 && self.c.serial == self.t.open_serial();
+        if let Some(phase) = phase.filter(|p| open && self.timed && p.has_devices()) {
+            self.t.reach(phase, self.now - took, self.now);
+        }
     }
 
     fn lose_in(&mut self, phase: Option<Phase>, kind: LostKind, count: u64) {

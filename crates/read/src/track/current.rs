@@ -74,6 +74,8 @@ pub struct Current {
     last_function: Option<Sym>,
     /// Ends whose start did not come yet.
     pub(super) early: Vec<Early>,
+    /// First and last moment that ends without a start prove of each phase.
+    pub(super) reaches: Vec<(Phase, Ns, Ns)>,
 }
 
 /// What only a kernel log says.
@@ -172,6 +174,17 @@ impl Tracker {
                 && bytes(d.name) == key.device
                 && (!key.driver_known || bytes(d.driver) == key.driver)
         })
+    }
+
+    /// A callback of `phase` in the open cycle ran from `start` to `end`, and nothing
+    /// else is known of it: the phase is at least as long.
+    pub(crate) fn reach(&mut self, phase: Phase, start: Ns, end: Ns) {
+        let Some(c) = self.current.as_deref_mut().filter(|c| !c.over) else { return };
+        c.last = c.last.max(end);
+        match c.reaches.iter_mut().find(|r| r.0 == phase) {
+            Some(r) => (r.1, r.2) = (r.1.min(start), r.2.max(end)),
+            None => c.reaches.push((phase, start, end)),
+        }
     }
 
     /// The open cycle lost something of `phase`.

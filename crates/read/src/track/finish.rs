@@ -18,7 +18,8 @@ const PM_TEST_WAIT: Ns = Ns(900_000_000);
 
 /// Turns the working state into a cycle.
 pub fn cycle(current: Current, losses: &mut Losses) -> Cycle {
-    let Current { mut cycle, threads, whole, over, last, failed, disk, told, .. } = current;
+    let Current { mut cycle, threads, whole, over, last, failed, disk, told, reaches, .. } =
+        current;
     cycle.threads = threads.list;
     if threads.overflow > 0 {
         losses.add(
@@ -30,7 +31,7 @@ pub fn cycle(current: Current, losses: &mut Losses) -> Cycle {
         );
     }
     cycle.end = last.max(cycle.start);
-    infer_spans(&mut cycle);
+    infer_spans(&mut cycle, &reaches);
     // A fragment begins with whatever it shows first.
     let first = cycle.phases.iter().map(|p| p.start).chain(cycle.callbacks.iter().map(|c| c.start));
     cycle.start = first.fold(cycle.start, Ns::min);
@@ -122,9 +123,10 @@ fn unmarked_sleep(cycle: &mut Cycle, losses: &mut Losses) {
     );
 }
 
-/// A device phase without brackets spans its callbacks, and is marked. A
-/// hibernation runs the same phase for several events.
-fn infer_spans(cycle: &mut Cycle) {
+/// A device phase without brackets spans its callbacks, also those of which only
+/// the end is there (`reaches`), and is marked. A hibernation runs the same phase for
+/// several events.
+fn infer_spans(cycle: &mut Cycle, reaches: &[(Phase, Ns, Ns)]) {
     let mut missing: Vec<PhaseSpan> = Vec::new();
     let absent: Vec<Phase> =
         Phase::DEVICE.into_iter().filter(|&d| cycle.phases.iter().all(|p| p.phase != d)).collect();
@@ -150,8 +152,34 @@ fn infer_spans(cycle: &mut Cycle) {
             });
         }
     }
+    for &(phase, start, end) in reaches {
+        let mut spans = missing.iter_mut().filter(|s| s.phase == phase);
+        if let (Some(span), None) = (spans.next(), spans.next()) {
+            (span.start, span.end) = (span.start.min(start), span.end.max(end));
+        }
+    }
     missing.sort_by_key(|s| s.phase);
+    until_the_next(cycle, &mut missing);
     cycle.phases.extend(missing);
+}
+
+/// Where the callback that began last in a phase has no end, it may have run until
+/// the next phase of the same way began: the time between is no gap.
+fn until_the_next(cycle: &Cycle, missing: &mut [PhaseSpan]) {
+    for i in 0..missing.len() {
+        let s = missing[i];
+        let of_span = |c: &&Callback| c.phase == s.phase && c.event == s.event;
+        let list = cycle.callbacks.iter().filter(of_span);
+        let open = list.max_by_key(|c| c.start).is_some_and(|c| !c.complete);
+        let next = missing.iter().chain(&cycle.phases).filter(|n| n.start >= s.end);
+        if let Some(next) = next.min_by_key(|n| n.start)
+            && open
+            && next.phase.has_devices()
+            && next.phase.direction() == s.phase.direction()
+        {
+            missing[i].end = next.start;
+        }
+    }
 }
 
 /// Brackets without an end last until the next phase, or until the cycle ends.

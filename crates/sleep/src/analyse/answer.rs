@@ -10,6 +10,7 @@ use super::rank::{DeviceTime, Ranking};
 use super::rows::{Rows, What};
 use super::{is_below, per_mille};
 use alloc::vec::Vec;
+use dormouse_model::complete::LostKind;
 use dormouse_model::cycle::{Cycle, Mode, Outcome, PhaseSpan};
 use dormouse_model::device::DeviceId;
 use dormouse_model::phase::{Direction, Phase};
@@ -205,6 +206,8 @@ fn half(
         all.filter(|(span, _)| span.phase.direction() == direction)
     };
     let completed = of_phases().map(|(_, v)| v.completed).sum();
+    // Where lines were left out, an end that is missing tells of no hang.
+    let thinned = cycle.lost.iter().any(|l| l.kind == LostKind::Places);
     let rests = open.iter().copied().filter(|&c| {
         let cb = &cycle.callbacks[c as usize];
         let unseen = |(span, _): (&dormouse_model::cycle::PhaseSpan, &PhaseView)| {
@@ -216,6 +219,7 @@ fn half(
         let others = cycle.callbacks.iter().enumerate().filter(|o| o.0 != c as usize);
         (per_mille(cb.duration(), total) >= RESTS || { others }.all(|o| is_last(o.1)))
             && of_phases().any(unseen)
+            && !thinned
     });
     let longest = rests.max_by_key(|&c| cycle.callbacks[c as usize].duration());
     let known = match longest {
@@ -300,7 +304,7 @@ fn other(
 }
 
 fn unexplained(view: &PhaseView) -> Ns {
-    let pieces = view.path.iter().filter(|s| s.reason == Reason::Unexplained);
+    let pieces = view.path.iter().filter(|s| s.is_gap() && s.reason == Reason::Unexplained);
     pieces.fold(Ns::ZERO, |sum, s| sum + s.duration())
 }
 

@@ -170,9 +170,13 @@ pub fn segments(cycle: &Cycle, span: &PhaseSpan, s: &Structure, critical: &[u32]
                 (reason, waited_for, through) = (Reason::PhaseBegin, None, false);
             }
         }
+        if reason == Reason::PhaseBegin && gap > EDGE_OF_PHASE {
+            // It began too late for one of the first, and nothing says why.
+            reason = Reason::Unexplained;
+        }
         if gap > Ns::ZERO {
             let (why, most) = match (reason, node.main) {
-                (Reason::PhaseBegin, _) => (Reason::PhaseBegin, EDGE_OF_PHASE),
+                (Reason::PhaseBegin | Reason::Unexplained, _) => (reason, EDGE_OF_PHASE),
                 (_, true) => (Reason::MainThread, walk),
                 (_, false) => (Reason::WorkerStart, worker_start_at_most(workers)),
             };

@@ -17,6 +17,7 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 pub use dormouse_board::threads::main_threads;
 use dormouse_model::capture::Capture;
+use dormouse_model::complete::LostKind;
 use dormouse_model::cycle::{Cycle, PhaseSpan};
 use dormouse_model::device::{DeviceId, LinkKind};
 use dormouse_model::phase::{Direction, Phase};
@@ -60,6 +61,8 @@ pub struct Node {
     pub end: Ns,
     /// Runs on the main thread.
     pub main: bool,
+    /// Its end is not in the source: `end` is the latest that it may be.
+    pub open: bool,
     /// [`Node::start`] minus the end of what the node came after (the begin
     /// of the phase if there is nothing).
     pub lag: Ns,
@@ -93,6 +96,8 @@ pub struct Structure {
     pub contradictions: u32,
     /// Callbacks that ran elsewhere than on the main thread.
     pub workers: u32,
+    /// The source ends in this phase, and no line of it was left out.
+    pub last: bool,
 }
 
 /// Order of nodes: by time, then as the log has it, then as the walk goes. No
@@ -172,6 +177,8 @@ impl Structure {
         let mut out = Structure {
             nodes: core::mem::take(&mut room.nodes[0]),
             edges: core::mem::take(&mut room.edges[0]),
+            last: cycle.phases.iter().all(|p| p.start <= span.start)
+                && cycle.lost.iter().all(|l| l.kind != LostKind::Places),
             ..Structure::default()
         };
         out.nodes.clear();
@@ -194,8 +201,16 @@ impl Structure {
             let end = cb.end.max(start).min(span.end);
             let at = local.of_callback[c as usize];
             let device = (at != NONE).then_some(cb.device);
-            let node =
-                Node { device, callback: Some(c), start, end, main, lag: Ns::ZERO, binding: None };
+            let node = Node {
+                device,
+                callback: Some(c),
+                start,
+                end,
+                main,
+                open: !cb.complete,
+                lag: Ns::ZERO,
+                binding: None,
+            };
             let node = b.node(node, (start, end, c, 0));
             b.out.workers += u32::from(!main);
             if main {
@@ -228,10 +243,14 @@ impl Structure {
     pub fn critical_nodes(&self) -> Vec<u32> {
         let mut path = Vec::new();
         let Some(end) = self.nodes.iter().map(|n| n.end).max() else { return path };
-        // Between nodes that end together, the one that began first says most.
+        // Between nodes that end together, the one that began first says most. One
+        // without an end proves nothing beside them; among such the one that began
+        // last claims least, unless the source ends here, which may be a hang.
         let key = |i: &u32| {
             let node = &self.nodes[*i as usize];
-            (node.callback.is_some(), core::cmp::Reverse(node.start), *i)
+            let proves = !node.open && node.end > node.start;
+            let began = if node.open && !self.last { node.start.0 } else { -node.start.0 };
+            (node.callback.is_some(), proves, began, *i)
         };
         let together = (0..self.nodes.len() as u32).filter(|&i| self.nodes[i as usize].end == end);
         let mut at = together.max_by_key(key);
@@ -371,6 +390,7 @@ impl Walk<'_> {
             start: t,
             end: t,
             main: !is_async,
+            open: false,
             lag: Ns::ZERO,
             binding: None,
         };

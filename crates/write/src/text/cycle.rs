@@ -7,7 +7,7 @@ use crate::wording::number::ms;
 use crate::wording::{self, bottleneck, device, losses, name, next, percent, plural, trust};
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
-use dormouse_model::complete::Edge;
+use dormouse_model::complete::{Edge, Lost, LostKind};
 use dormouse_model::cycle::{Began, Cycle, Outcome, PhaseSpan};
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
@@ -42,7 +42,11 @@ pub fn show(
         h => format!("{}, ", safe(h)),
     };
     let facts = trust::facts(capture, cycle, view);
-    let warnings = trust::count_of_warnings(&trust::warnings_of(capture, i));
+    let failed = trust::not_resumed([(capture, cycle)]);
+    if let Some(text) = &failed {
+        page.wrapped(Ink::Hot, 0, 2, &safe(text));
+    }
+    let warnings = trust::count_of_warnings(&trust::warnings_of(capture, i), failed.is_some());
     let facts = format!("{cycle_of}{host}{facts}. {warnings}");
     let first = facts[..1].to_uppercase();
     page.wrapped(Ink::Plain, 0, 0, &(first + &facts[1..]));
@@ -402,6 +406,15 @@ fn image(page: &mut Page, cycle: &Cycle) {
 /// Phases of which the source shows a part only.
 fn parts(page: &mut Page, cycle: &Cycle) {
     let mut list = Vec::new();
+    // What was lost nobody knows where is said once, not of every phase.
+    let nowhere = |l: &&Lost| l.phase.is_none();
+    let of = |kind: LostKind| {
+        let list = cycle.lost.iter().filter(nowhere).filter(|l| l.kind == kind);
+        list.map(|l| l.count).sum::<u64>()
+    };
+    let places = of(LostKind::Places);
+    let torn = of(LostKind::Lines) + of(LostKind::Messages);
+    let anywhere = places + torn;
     for (i, p) in cycle.phases.iter().enumerate().filter(|(_, p)| p.phase.has_devices()) {
         let c = cycle.completeness(i);
         let mut why = Vec::new();
@@ -419,14 +432,22 @@ fn parts(page: &mut Page, cycle: &Cycle) {
         if c.holes > 0 {
             why.push("the log has a hole here".into());
         }
-        if c.lost > c.holes {
-            let n = c.lost - c.holes;
+        if c.lost > c.holes + anywhere {
+            let n = c.lost - c.holes - anywhere;
             let s = if n == 1 { "" } else { "s" };
             why.push(format!("{n} line{s} or message{s} lost"));
         }
         if !why.is_empty() {
             list.push(format!("{}: {}", wording::phase(p.phase), why.join(", ")));
         }
+    }
+    if places > 0 {
+        let n = plural(places as usize, "place");
+        list.push(format!("all of the cycle: lines were left out at {n}"));
+    }
+    if torn > 0 {
+        let s = if torn == 1 { "" } else { "s" };
+        list.push(format!("all of the cycle: {torn} line{s} or message{s} lost, phase not known"));
     }
     if !list.is_empty() {
         page.heading("Shown in part only");
@@ -508,7 +529,7 @@ fn hidden(capture: &Capture, d: &dormouse_sleep::analyse::rank::DeviceTime) -> O
         Some(b) => {
             format!("{} in {} hidden behind {}", h.time, wording::phase(h.phase), name(capture, b))
         }
-        None => format!("{} in {}: nothing waited for it", h.time, wording::phase(h.phase)),
+        None => format!("{} in {}: no wait for it is known", h.time, wording::phase(h.phase)),
     })
 }
 
@@ -538,7 +559,7 @@ fn stalls(
             Place::Between { after, before } => wording::gap(cycle.mode, after, before),
             Place::OnPath { phase, next } => {
                 let why = match s.reason {
-                    Some(Reason::Unexplained) => "cause not in this log",
+                    Some(Reason::Unexplained) => wording::silence(capture),
                     Some(Reason::WorkerStart) => "a worker thread was starting",
                     Some(Reason::MainThread) => "the main thread went through the list",
                     Some(Reason::PhaseBegin) => "before the first callback",
@@ -552,7 +573,7 @@ fn stalls(
             Place::MainThread { phase, next, .. } => {
                 let why = match s.waited_for.map(name) {
                     Some(w) => format!("the main thread waited for {w}"),
-                    None => "cause not in this log".into(),
+                    None => wording::silence(capture).into(),
                 };
                 format!("{}, before {}: {why}", wording::phase(phase), name(next))
             }
@@ -604,7 +625,16 @@ fn counts(
         );
     }
     if c.failed > 0 {
-        page.paragraph(2, &format!("{} returned an error.", plural(c.failed as usize, "callback")));
+        let list = cycle.callbacks.iter().filter(|c| c.error != 0).take(selection.top);
+        let list: Vec<String> = list
+            .map(|c| {
+                format!("{} {} in {}", device(capture, c.device), c.error, wording::phase(c.phase))
+            })
+            .collect();
+        let n = plural(c.failed as usize, "callback");
+        let rest = c.failed as usize - list.len();
+        let rest = if rest > 0 { format!(", and {rest} more") } else { String::new() };
+        page.paragraph(2, &safe(&format!("{n} returned an error: {}{rest}.", list.join(", "))));
     }
     if let Some(list) = c.skipped.as_deref().filter(|l| !l.is_empty()) {
         let text = format!(
@@ -654,6 +684,9 @@ pub fn next_command(e: &Explained, i: usize) -> Option<String> {
     // What a prediction would start from is a log of printing, or a part of one.
     let printed = view.answer.halves().any(|h| slow_console(cycle, view, h).is_some());
     let thinned = e.capture.losses.count("lines_left_out") > 0;
+    if e.capture.losses.count("pm_trace") > 0 {
+        return Some(next::run("echo 0 > /sys/power/pm_trace"));
+    }
     if cycle.callbacks.is_empty() || printed || thinned {
         return Some(next::next("record --yes -o recording.tar.gz"));
     }

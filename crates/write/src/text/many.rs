@@ -50,7 +50,12 @@ pub fn show(
         let caution = (n == 0).then(|| trust::caution(&captures)).flatten();
         answer(page, all, g, caution);
     }
-    let warnings = trust::count_of_warnings(&trust::warnings(&captures));
+    let shown = cycles.iter().map(|(_, e, i)| (&e.capture, &e.capture.cycles[*i]));
+    let failed = trust::not_resumed(shown);
+    if let Some(text) = &failed {
+        page.wrapped(Ink::Hot, 0, 2, &safe(text));
+    }
+    let warnings = trust::count_of_warnings(&trust::warnings(&captures), failed.is_some());
     page.wrapped(Ink::Plain, 0, 0, &format!("{}. {warnings}", plural(cycles.len(), "cycle")));
     if let Some(text) = trust::unit_of_log(&captures) {
         page.wrapped(Ink::Plain, 0, 2, text);

@@ -6,10 +6,11 @@ use super::number::{change, grouped, plural, share};
 use super::phase::{capitalised, gap, phase};
 use super::reason::late_start;
 use dormouse_model::capture::Capture;
+use dormouse_model::complete::LostKind;
 use dormouse_model::cycle::{Cycle, Mode};
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::answer::{HELPS_MUCH, Half, Known, Other, Suspect};
-use dormouse_sleep::analyse::path::Reason;
+use dormouse_sleep::analyse::path::{Reason, Segment};
 use dormouse_sleep::analyse::{CycleView, per_mille};
 
 /// A device that saves less than this share of its half, in tenths of a percent,
@@ -66,7 +67,10 @@ pub fn half(
                     share(b.gain, h.total)
                 ));
             }
-            format!("{side} {total}: {}", elsewhere(o, t, h.total, mode))
+            format!(
+                "{side} {total}: {}",
+                elsewhere(o, t, h.total, mode, silence(capture, cb.cycle))
+            )
         }
         (None, None) => {
             if let Some(b) = &h.busiest {
@@ -74,6 +78,7 @@ pub fn half(
             }
             match h.open {
                 Some((n, _)) => {
+                    rest.extend(longest_open(capture, view, h, cb.cycle));
                     rest.extend(longest_ended(capture, view, h, cb.cycle));
                     format!(
                         "{side} {total}: no bottleneck can be named; {} no end in this log.",
@@ -170,6 +175,21 @@ impl Open<'_> {
     }
 }
 
+/// The callback without an end that takes much of the critical path, at most.
+fn longest_open(capture: &Capture, view: &CycleView, h: &Half, cycle: &Cycle) -> Option<String> {
+    let spans = cycle.phases.iter().zip(&view.phases);
+    let path = spans.filter(|(p, _)| p.phase.direction() == h.direction).flat_map(|p| &p.1.path);
+    let is_open = |s: &&Segment| {
+        s.callback.and_then(|c| cycle.callbacks.get(c as usize)).is_some_and(|c| !c.complete)
+    };
+    let s = path.filter(is_open).max_by_key(|s| s.duration())?;
+    let (d, t) = (s.device?, s.duration());
+    (per_mille(t, h.total) >= 100).then(|| {
+        let of = share(t, h.total);
+        format!("{} is one of these: it took at most {t} ({of}).", device(capture, d))
+    })
+}
+
 /// The longest device whose callbacks of this half all ended, where that is
 /// much of it.
 fn longest_ended(capture: &Capture, view: &CycleView, h: &Half, cycle: &Cycle) -> Option<String> {
@@ -193,7 +213,18 @@ pub fn have(n: usize, one: &str) -> String {
     format!("{} {}", plural(n, one), if n == 1 { "has" } else { "have" })
 }
 
-fn elsewhere(o: Other, t: Ns, total: Ns, mode: Mode) -> String {
+/// What is known of time without a callback, as the end of a sentence.
+fn silence(capture: &Capture, cycle: &Cycle) -> &'static str {
+    if capture.losses.count("pm_trace") > 0 {
+        "passed between callbacks, where pm_trace set the clock"
+    } else if cycle.lost.iter().any(|l| l.kind == LostKind::Places) {
+        "have no cause in the lines that were not left out"
+    } else {
+        "have no cause in this log"
+    }
+}
+
+fn elsewhere(o: Other, t: Ns, total: Ns, mode: Mode, silence: &str) -> String {
     let part = share(t, total);
     match o {
         Other::Gap { after, before } => {
@@ -203,7 +234,7 @@ fn elsewhere(o: Other, t: Ns, total: Ns, mode: Mode) -> String {
         Other::Phase(p) => format!("{t} ({part}) went into {}, which has no devices.", phase(p)),
         Other::Unexplained(p) => {
             // Of a half that is called like its phase the words must say which.
-            format!("{t} ({part}) in its {} phase have no cause in this log.", phase(p))
+            format!("{t} ({part}) in its {} phase {silence}.", phase(p))
         }
     }
 }

@@ -341,6 +341,9 @@ pub fn sentence(f: &Fact) -> String {
             "{device} timed out {} while CPUs were switched off or on. Interrupts of devices are off there, so whoever used it then could not be served; the text does not name the user.",
             once(*times)
         ),
+        Fact::TraceWasOn => {
+            "pm_trace was on: the kernel set the clock of the machine at every device, so the sleep took longer and the clock is wrong after it.".into()
+        }
         Fact::DiskNotBack { gap, disk } => format!(
             "The next sleep began {} ms after the last one ended, while {disk} was still coming back. Disks resume in the background after `suspend exit`.",
             gap.0 / 1_000_000
@@ -545,6 +548,13 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
         }
         Fact::BusTimedOut { .. } => {
             "Look for what sets voltages or clocks over that bus when a CPU comes up (cpufreq, regulators)."
+        }
+        Fact::TraceWasOn => {
+            return vec![Advice {
+                text: "echo 0 > /sys/power/pm_trace".into(),
+                undo: "Write the old value back.",
+                risk: "",
+            }];
         }
         Fact::DiskNotBack { .. } => {
             "Wait for the disks between two sleeps (a test loop: 5 s), or look at the order of disk resume in this kernel."

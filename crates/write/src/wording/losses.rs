@@ -29,6 +29,7 @@ pub fn touches_the_answer(l: &Loss) -> bool {
                 | "clock_without_unit"
                 | "sleep_inferred"
                 | "sleep_unmarked"
+                | "pm_trace"
         )
 }
 
@@ -124,6 +125,11 @@ pub fn warning(l: &Loss, captures: &[&Capture], cycle: Option<&Cycle>) -> String
         "sleep_unmarked" => {
             "When sleep began and ended is not in the log; the time between the last device down \
              and the first up is taken for it. Run: echo 1 > /sys/power/pm_debug_messages"
+                .into()
+        }
+        "pm_trace" => {
+            "pm_trace was on: the kernel set the clock at every device, which takes most of \
+                       the time between callbacks. Run: echo 0 > /sys/power/pm_trace"
                 .into()
         }
         "lines_left_out" => format!(

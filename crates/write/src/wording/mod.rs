@@ -28,4 +28,4 @@ pub mod trust;
 pub use device::{device, driver, meaning, name};
 pub use number::{percent, plural, share};
 pub use phase::{capitalised, gap, phase, row};
-pub use reason::reason;
+pub use reason::{reason, silence};

@@ -37,12 +37,16 @@ pub fn alone(reason: Reason) -> &'static str {
 /// Of a piece of the critical path, as a clause about its device.
 pub fn reason(capture: &Capture, s: &Segment) -> String {
     let mut text = match (s.reason, s.waited_for) {
+        (Reason::Unexplained, _) if !s.is_gap() => {
+            return "why it began so late is not in this log".into();
+        }
         (Reason::MainThread, _) if s.is_gap() => "main thread between devices".into(),
         (Reason::PhaseBegin, _) if s.is_gap() => "before the first callback".into(),
         (Reason::MainThread, Some(w)) if s.through_silent => {
             format!("main thread waited for {}", name(capture, w))
         }
         (r, Some(w)) if !no_device(r) => format!("{} {}", stem(r), name(capture, w)),
+        (Reason::Unexplained, _) => silence(capture).into(),
         (r, _) => alone(r).to_string(),
     };
     if s.through_silent && is_dependency(s.reason) {
@@ -55,6 +59,14 @@ pub fn reason(capture: &Capture, s: &Segment) -> String {
         text.push_str(" (assumed)");
     }
     text
+}
+
+/// Of time in which no callback of the path ran, and nothing is waited for.
+pub fn silence(capture: &Capture) -> &'static str {
+    match capture.losses.count("pm_trace") {
+        0 => alone(Reason::Unexplained),
+        _ => "between callbacks (pm_trace set the clock)",
+    }
 }
 
 /// The reason names no device.

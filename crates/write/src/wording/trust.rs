@@ -1,13 +1,13 @@
 //! How far an answer may be trusted: where it comes from, and what was wrong
 //! with it.
 
-use super::device::name;
+use super::device::{device, name};
 use super::losses::{touches_the_answer, warning};
-use super::number::plural;
+use super::number::{names, plural};
 use crate::text::safe;
 use dormouse_model::capture::Capture;
 use dormouse_model::complete::LostKind;
-use dormouse_model::cycle::{Began, Cycle, Mode, Outcome, PhaseSpan};
+use dormouse_model::cycle::{Began, Callback, Cycle, Mode, Outcome, PhaseSpan};
 use dormouse_model::loss::{Loss, Losses};
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
@@ -123,6 +123,32 @@ pub fn state(mode: Mode) -> String {
     }
 }
 
+/// Devices whose callbacks failed on the way up: `usb1 (error -71) failed to resume.`
+/// The kernel goes on without them (drivers/base/power/main.c:pm_dev_err).
+pub fn not_resumed<'a>(
+    cycles: impl IntoIterator<Item = (&'a Capture, &'a Cycle)>,
+) -> Option<String> {
+    let mut failed: Vec<String> = Vec::new();
+    let (mut of, mut hit) = (0, 0);
+    for (capture, cycle) in cycles {
+        of += 1;
+        let up = |c: &&Callback| c.phase.direction() == Direction::Resume && c.error < 0;
+        hit += usize::from(cycle.callbacks.iter().any(|c| up(&c)));
+        for c in cycle.callbacks.iter().filter(up) {
+            let label = device(capture, c.device);
+            let text = match label.strip_suffix(')') {
+                Some(front) => format!("{front}, error {})", c.error),
+                None => format!("{label} (error {})", c.error),
+            };
+            if !failed.contains(&text) {
+                failed.push(text);
+            }
+        }
+    }
+    let within = if of > 1 { format!(" in {hit} of {of} cycles") } else { String::new() };
+    (!failed.is_empty()).then(|| format!("{} failed to resume{within}.", names(&failed)))
+}
+
 /// The first sentence of a cycle in which the machine did not sleep.
 pub fn failed(capture: &Capture, cycle: &Cycle) -> Option<String> {
     match cycle.outcome {
@@ -225,9 +251,10 @@ fn worst(list: &[Loss], captures: &[&Capture], cycle: Option<&Cycle>) -> Option<
     Some(format!("Caution: {}", warning(worst, captures, cycle)))
 }
 
-/// `No warnings.`, `2 warnings below.`
-pub fn count_of_warnings(list: &[Loss]) -> String {
+/// `No warnings.`, `2 warnings below.` A device that `failed` is one above.
+pub fn count_of_warnings(list: &[Loss], failed: bool) -> String {
     match list.len() {
+        0 if failed => String::new(),
         0 => "No warnings.".into(),
         n => format!("{} below.", plural(n, "warning")),
     }

@@ -1,0 +1,106 @@
+//! What the screens say of a log is what its lines say: small logs of the test's own,
+//! each in the form of a real one.
+
+use super::words::{said, words};
+
+/// As `grep` leaves a log: the end of the graphics driver is missing, and the disk's
+/// begin. What it does between the two is the same callback, no step of the kernel.
+const GREPPED: &str = "\
+[  100.000000] sound pcm0: PM: calling do_pcm_suspend+0x0/0x30 [snd_pcm] @ 8732, parent: card0
+[  100.000010] sound pcm0: PM: do_pcm_suspend+0x0/0x30 [snd_pcm] returned 0 after 0 usecs
+--
+[  100.000600] leds mmc0::: PM: calling led_suspend+0x0/0x40 @ 8732, parent: 0000:01:00.0
+[  100.000610] snd_hda_intel 0000:00:03.0: PM: calling pci_pm_suspend+0x0/0x170 @ 8642, parent: pci0000:00
+--
+[  100.111860] snd_hda_intel 0000:00:03.0: PM: pci_pm_suspend+0x0/0x170 returned 0 after 111241 usecs
+[  100.111876] i915 0000:00:02.0: PM: calling pci_pm_suspend+0x0/0x170 @ 8747, parent: pci0000:00
+--
+[  101.446532] ahci 0000:00:1f.2: PM: pci_pm_suspend+0x0/0x170 returned 0 after 3 usecs
+[  101.446642] snd_hda_intel 0000:00:03.0: PM: calling pci_pm_suspend_late+0x0/0x40 @ 8742, parent: pci0000:00
+[  101.446649] snd_hda_intel 0000:00:03.0: PM: pci_pm_suspend_late+0x0/0x40 returned 0 after 0 usecs
+";
+
+#[test]
+fn an_end_without_a_start_shows_how_long_its_phase_lasted() {
+    let text = words(&["show", "-"], GREPPED);
+    assert!(!text.contains("platform prepare"), "{text}");
+    assert!(text.contains("suspend 1446.64"), "{text}");
+    // Only the last callback without an end can have lasted until then.
+    let i915 = "0000:00:02.0 (i915) is one of these: it took at most 1.335 s (92 %).";
+    assert!(text.contains(i915), "{text}");
+    assert!(!text.contains("mmc0:: (leds): no end in this log"), "{text}");
+    assert!(text.contains("why it began so late is not in this log"), "{text}");
+}
+
+#[test]
+fn lines_that_were_left_out_are_told_once() {
+    let text = words(&["show", "-"], GREPPED);
+    assert_eq!(text.matches("lines were left out at 3 places").count(), 1, "{text}");
+    assert!(text.contains("all of the cycle: lines were left out at 3 places"), "{text}");
+    assert!(!text.contains("lines or messages lost"), "{text}");
+}
+
+/// A sleep with `pm_trace`, whose devices wait for the clock.
+const TRACED: &str = "\
+[    1.000000] PM: suspend entry (deep)
+[    1.001000] usb usb1: PM: calling usb_dev_suspend+0x0/0x10 @ 9, parent: host0
+[    1.101000] usb usb1: PM: usb_dev_suspend+0x0/0x10 returned 0 after 100000 usecs
+[    1.900000] usb usb2: PM: calling usb_dev_suspend+0x0/0x10 @ 9, parent: host0
+[    1.900200] usb usb2: PM: usb_dev_suspend+0x0/0x10 returned 0 after 200 usecs
+[    1.901000] PM: suspend of devices complete after 900.000 msecs
+[    1.950000] usb usb1: PM: calling usb_dev_resume+0x0/0x10 @ 9, parent: host0
+[    1.950300] usb usb1: PM: usb_dev_resume+0x0/0x10 returned 0 after 300 usecs
+[    1.951000] PM: resume of devices complete after 2.000 msecs
+[    1.952000] OOM killer enabled.
+[    1.953000] Restarting tasks ... done.
+[    1.954000] PM: Possible incorrect RTC due to pm_trace, please use 'ntpdate' or 'rdate' to reset it.
+[    1.955000] PM: suspend exit
+";
+
+#[test]
+fn pm_trace_stands_in_line_two_and_is_what_to_do_next() {
+    let (_, text) = said(&["show", "-"], TRACED);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(text.contains("\nCaution: pm_trace was on"), "{text}");
+    let all = words(&["show", "-"], TRACED);
+    assert!(all.contains("passed between callbacks, where pm_trace set the clock."), "{all}");
+    assert!(!all.contains("cause not in this log"), "{all}");
+    assert_eq!(lines.last(), Some(&"Next: echo 0 > /sys/power/pm_trace"));
+    let doctor = words(&["doctor", "-"], TRACED);
+    assert!(doctor.starts_with("Slow: pm_trace was on"), "{doctor}");
+    assert!(doctor.contains("line 12 at 1.954000 s"), "{doctor}");
+}
+
+/// A sleep after which a device is gone.
+const GONE: &str = "\
+[    1.000000] PM: suspend entry (deep)
+[    1.001000] usb usb1: PM: calling usb_dev_suspend+0x0/0x10 @ 9, parent: host0
+[    1.101000] usb usb1: PM: usb_dev_suspend+0x0/0x10 returned 0 after 100000 usecs
+[    1.101500] PM: suspend of devices complete after 101.000 msecs
+[    1.101600] PM: late suspend of devices complete after 0.050 msecs
+[    1.101700] PM: noirq suspend of devices complete after 0.050 msecs
+[    1.102000] PM: Timekeeping suspended for 5.000 seconds
+[    1.949000] PM: noirq resume of devices complete after 0.050 msecs
+[    1.949100] PM: early resume of devices complete after 0.050 msecs
+[    1.950000] xhci_hcd 0000:39:00.0: PM: calling pci_pm_resume+0x0/0x10 @ 9, parent: pci0000:00
+[    1.950300] xhci_hcd 0000:39:00.0: PM: pci_pm_resume+0x0/0x10 returned -19 after 300 usecs
+[    1.950400] xhci_hcd 0000:39:00.0: PM: failed to resume async: error -19
+[    1.951000] PM: resume of devices complete after 2.000 msecs
+[    1.952000] OOM killer enabled.
+[    1.953000] Restarting tasks ... done.
+[    1.955000] PM: suspend exit
+";
+
+#[test]
+fn a_device_that_did_not_resume_is_named_and_no_absence_of_warnings_beside_it() {
+    let text = words(&["show", "-"], GONE);
+    assert!(text.contains(" 0000:39:00.0 (xhci_hcd, error -19) failed to resume. "), "{text}");
+    assert!(!text.contains("No warnings"), "{text}");
+    let counted = "1 callback returned an error: 0000:39:00.0 (xhci_hcd) -19 in resume.";
+    assert!(text.contains(counted), "{text}");
+    // Of two cycles: in how many.
+    let healthy = GONE.replace("returned -19", "returned 0").replace("    1.", "   11.");
+    let both = words(&["show", "-"], &(GONE.to_string() + &healthy));
+    let said = "0000:39:00.0 (xhci_hcd, error -19) failed to resume in 1 of 2 cycles.";
+    assert!(both.contains(said), "{both}");
+}
