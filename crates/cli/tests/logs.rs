@@ -104,3 +104,41 @@ fn a_device_that_did_not_resume_is_named_and_no_absence_of_warnings_beside_it() 
     let said = "0000:39:00.0 (xhci_hcd, error -19) failed to resume in 1 of 2 cycles.";
     assert!(both.contains(said), "{both}");
 }
+
+/// Two sleeps of one machine, quoted in a mail, and one of another machine. After the
+/// second the devices come back and nobody starts the tasks again.
+const TWO_MACHINES: &str = "\
+> [  104.571459] PM: suspend entry (deep)
+> [  106.163215] PM: suspend devices took 1.514 seconds
+> [  107.208945] PM: resume devices took 0.241 seconds
+> [  107.227538] OOM killer enabled.
+> [  107.230710] Restarting tasks ...
+> [  107.259714] PM: suspend exit
+> [  118.563229] PM: suspend entry (deep)
+> [  119.973722] PM: suspend devices took 1.363 seconds
+> [  120.721600] serial 00:01: activated
+> [  122.724250] ata8.00: configured for UDMA/133
+
+There is no \"Restarting tasks\"! And on another machine:
+
+[   98.455929] PM: suspend entry (s2idle)
+[   98.507762] virtio-pci 0000:00:05.0: PM: failed to suspend async: error -95
+[   98.515562] PM: Some devices failed to suspend, or early wake event detected
+[   98.549338] Restarting tasks ... done.
+[   98.559697] PM: suspend exit
+";
+
+#[test]
+fn the_doctor_says_which_sleep_has_no_end_and_where_another_log_begins() {
+    let text = words(&["doctor", "-"], TWO_MACHINES);
+    let whole = "The text has 3 attempts to sleep. That of line 7 has no end there. The clock \
+                 goes back at line 14: another log, or an earlier part.";
+    assert!(text.contains(whole), "{text}");
+    let hung = "Broken: The sleep of line 7 has no end in the text: devices came back, and no \
+                line says that tasks were started again.";
+    assert!(text.contains(hung), "{text}");
+    assert!(text.contains("line 9 at 120.721600 s: serial 00:01: activated"), "{text}");
+    // What the text has an end of is no hang.
+    let ended = TWO_MACHINES.replace("ata8.00: configured for UDMA/133", "OOM killer enabled.");
+    assert!(!words(&["doctor", "-"], &ended).contains("hung there"));
+}

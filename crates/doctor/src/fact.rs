@@ -102,6 +102,9 @@ pub enum Fact {
     DevicesNotResumed { devices: Vec<Device>, error: i32 },
     /// A wakeup ended the sleep, perhaps set off inside a suspend callback.
     WakeupPending { sources: Vec<String>, in_callback: bool },
+    /// Devices came back, and tasks were not started again, as far as the text goes; the
+    /// line where that attempt began.
+    NoWayBack { line: u64 },
     /// A device or a wakeup ended this many sleeps.
     EndedUnknown { sleeps: usize },
     /// After a failure somebody took another mode.

@@ -30,6 +30,7 @@ pub mod value;
 use alloc::string::String;
 use alloc::vec::Vec;
 use attempt::Attempt;
+use dormouse_model::time::Ns;
 use finding::{Finding, Unchecked};
 use message::{Message, Trust};
 use now::Waiting;
@@ -59,6 +60,9 @@ pub struct Report {
     pub sleeps: Vec<Sleep>,
     /// Lines of a kernel log in the text.
     pub logged: usize,
+    /// Where a further log begins in the text, by its lines: of a later boot, or of
+    /// another machine.
+    pub logs: Vec<u64>,
     /// Lines of attempts that tell of an error or a timeout and are evidence of no
     /// finding: what a driver complains of and no rule knows.
     pub errors: Vec<u64>,
@@ -87,6 +91,34 @@ impl Case {
     pub fn of(&self, attempt: &Attempt) -> &[Message] {
         &self.messages[attempt.first..attempt.end]
     }
+}
+
+/// A clock that goes back by more than this is another one: lines of one log stand out
+/// of order by less.
+const BACK: i64 = 1_000_000_000;
+
+/// Whether `next` is of another log than what was last said at `last`.
+fn is_another(last: Option<Ns>, next: &Message) -> bool {
+    matches!((last, next.time), (Some(a), Some(b)) if b.0 + BACK < a.0)
+}
+
+/// The first lines of all logs but the first. What comes back from hibernation goes on
+/// with the clock of its image.
+fn further_logs(case: &Case) -> Vec<u64> {
+    let mut out = Vec::new();
+    let mut last = None;
+    let disk = |i: usize| {
+        let mut of = case.attempts.iter().filter(|a| a.mode == "hibernation");
+        of.any(|a| (a.first..a.end).contains(&i))
+    };
+    let timed = |m: &Message| m.trust == Trust::Logged && m.time.is_some();
+    for (i, m) in case.messages.iter().enumerate().filter(|(_, m)| timed(m)) {
+        if is_another(last, m) && !disk(i) {
+            out.push(m.line);
+        }
+        last = m.time;
+    }
+    out
 }
 
 /// Whether a message tells of an error.
@@ -130,6 +162,7 @@ pub fn judge(case: &Case) -> Report {
         findings,
         unchecked: rules::unchecked(case),
         sleeps: case.attempts.iter().map(sleep).collect(),
+        logs: further_logs(case),
         logged: case.messages.iter().filter(|m| m.trust == Trust::Logged).count(),
     }
 }

@@ -3,7 +3,7 @@
 use crate::finding::{evidence, left_out, lost, not_checked, shown, word};
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
-use crate::wording::doctor::{advice, attempts, below, sentence, sleeps, unchecked};
+use crate::wording::doctor::{advice, attempts, below, sentence, sleeps, unchecked, whole};
 use crate::wording::next::{self, typed};
 use dormouse_doctor::Report;
 use dormouse_doctor::finding::{Confidence, Finding, Level, Unchecked};
@@ -63,7 +63,7 @@ fn trust(report: &Report, live: bool) -> String {
     let in_text = match report.sleeps.len() {
         0 => String::new(),
         n if live => format!(" The log since boot has {}.", attempts(n)),
-        n => format!(" The text has {}.", attempts(n)),
+        n => format!(" The text has {}.{}", attempts(n), whole(&report.sleeps, &report.logs)),
     };
     match rest {
         0 => format!("{sure}{in_text}"),

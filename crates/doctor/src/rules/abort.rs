@@ -59,6 +59,50 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     retries(case, out);
     stuck(case, out);
     processors(case, out);
+    no_way_back(case, out);
+}
+
+/// Devices that came back, and no line of what kernel/power/suspend.c:suspend_finish
+/// does next (kernel/power/process.c:thaw_processes prints two lines).
+fn no_way_back(case: &Case, out: &mut Vec<Finding>) {
+    let is = |m: &Message, words: &[&str]| words.iter().any(|w| m.has(w));
+    for a in case.attempts.iter().filter(|a| !a.closed) {
+        let mut last = None;
+        let of_log = |m: &&Message| {
+            let same = !crate::is_another(last, m);
+            last = m.time.or(last);
+            same
+        };
+        let said: Vec<&Message> =
+            case.of(a).iter().filter(|m| m.trust.is_of_a_kernel()).take_while(of_log).collect();
+        let Some(down) = said
+            .iter()
+            .position(|m| is(m, &["suspend devices took", "suspend of devices complete"]))
+        else {
+            continue;
+        };
+        let up = said[down..].iter().find(|m| {
+            let words = [
+                "resume of devices complete",
+                "SATA link up",
+                " activated",
+                "Waking up from system sleep",
+            ];
+            is(m, &words) || m.says("resume devices took")
+        });
+        let thawed = said.iter().any(|m| is(m, &["OOM killer enabled", "Restarting tasks"]));
+        if let (Some(up), false) = (up, thawed) {
+            let end = said[said.len() - 1];
+            let evidence =
+                lines([said[0], up].into_iter().chain((up.line != end.line).then_some(end)));
+            out.push(found(
+                ("resume-no-end", Area::Abort, Level::Broken),
+                Confidence::Guess,
+                Fact::NoWayBack { line: said[0].line },
+                evidence,
+            ));
+        }
+    }
 }
 
 /// A callback that never returned (drivers/base/power/main.c:dpm_watchdog_handler).

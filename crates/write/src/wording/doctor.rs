@@ -189,6 +189,9 @@ pub fn sentence(f: &Fact) -> String {
             format!("{} failed to resume: {}.", names(&all), told(*error))
         }
         Fact::WakeupPending { sources, in_callback } => wakeup(sources, *in_callback),
+        Fact::NoWayBack { line } => format!(
+            "The sleep of line {line} has no end in the text: devices came back, and no line says that tasks were started again. The machine hung there, or the text was cut."
+        ),
         Fact::EndedUnknown { sleeps } => {
             let which = match sleeps {
                 1 => "A sleep was".to_string(),
@@ -459,6 +462,9 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
         Fact::WakeupPending { .. } => {
             "If nobody touched the machine: look at that source's driver, or switch its power/wakeup off."
         }
+        Fact::NoWayBack { .. } => {
+            "If it hung: boot with no_console_suspend and a serial or net console, repeat it, and send SysRq-W: it lists the tasks that wait and where."
+        }
         Fact::EndedUnknown { .. } => {
             "Switch on what names it: echo 1 > /sys/power/pm_debug_messages."
         }
@@ -675,6 +681,43 @@ pub fn sleeps(all: &[Sleep]) -> String {
         (_, n) => format!("{n} of them without an end in the text"),
     };
     format!("{} ({mode}{lines}), {ends}", attempts(all.len()))
+}
+
+/// Attempts without an end, and logs that begin inside the text, as further sentences;
+/// each begins with a blank.
+pub fn whole(sleeps: &[Sleep], logs: &[u64]) -> String {
+    let open: Vec<String> =
+        sleeps.iter().filter(|s| !s.closed).map(|s| s.line.to_string()).collect();
+    let mut out = match open.len() {
+        0 => String::new(),
+        1 if sleeps.len() == 1 => " It has no end there.".into(),
+        1 => format!(" That of line {} has no end there.", open[0]),
+        n if n > NAMED => format!(" {n} of them have no end there."),
+        _ => format!(" Those of lines {} have no end there.", all(&open)),
+    };
+    match logs {
+        [] => {}
+        [line] => {
+            out +=
+                &format!(" The clock goes back at line {line}: another log, or an earlier part.");
+        }
+        [first, ..] => {
+            out += &format!(
+                " The clock goes back at {} places (first at line {first}): other logs, or earlier \
+                 parts.",
+                logs.len()
+            );
+        }
+    }
+    out
+}
+
+/// `61, 70 and 143`.
+fn all(list: &[String]) -> String {
+    match list.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => list.concat(),
+    }
 }
 
 /// How many findings stand below the first.
