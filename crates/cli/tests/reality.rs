@@ -66,3 +66,60 @@ fn cycles_together_say_what_each_says() {
     let tuned = said(&["tune", "--kernel", "7.3"], &all);
     assert!(tuned.split(" all synchronous").next().unwrap().contains(total), "{total}: {tuned}");
 }
+
+/// The storage trace of the fixtures with lines put in where their times belong.
+fn storage_trace(name: &str, more: &[&str]) -> PathBuf {
+    let text = include_str!("fixtures/storage-trace.txt");
+    let (head, events): (Vec<&str>, Vec<&str>) = text.lines().partition(|l| l.starts_with('#'));
+    let at = |l: &str| l.split(": ").next().and_then(|l| l.split(' ').next_back()?.parse().ok());
+    let mut events: Vec<(f64, &str)> =
+        events.iter().chain(more).map(|l| (at(l).unwrap(), *l)).collect();
+    events.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let lines: Vec<&str> = head.into_iter().chain(events.into_iter().map(|e| e.1)).collect();
+    let path = std::env::temp_dir().join(format!("dormouse-{}-{name}.txt", std::process::id()));
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    path
+}
+
+/// Gated 150 ms after one request and 10 ms after another: no one delay does that.
+#[test]
+fn storage_that_fell_asleep_in_several_ways_is_not_tuned() {
+    let gate = "          <idle>-0       [000] d.h..   100.712000: workqueue_queue_work: work \
+                struct=00000000aaaa0001 function=ufshcd_gate_work workqueue=ufs_clk_gating_0 \
+                req_cpu=8192 cpu=4294967295";
+    let path = storage_trace("gates", &[gate]);
+    for ask in [&["storage", "tune", "--energy"][..], &["storage", "predict", "--gate-delay", "1s"]]
+    {
+        let text = said(ask, &path);
+        assert!(text.contains("fell asleep 9.77 ms, 150.0 ms after the last request"), "{text}");
+        assert!(!text.contains("clkgate_delay_ms to"), "{text}");
+    }
+    std::fs::remove_file(&path).unwrap();
+    let Some(real) = data("idle/real/s-pixel-listjank.txt.gz") else { return };
+    let text = said(&["storage", "tune", "--energy"], &real);
+    assert!(text.contains("fell asleep 5.15 ms, 10.8 ms, 49.9 ms after"), "{text}");
+}
+
+/// A query wakes the storage as well as a request does.
+#[test]
+fn a_wake_up_for_no_request_is_told() {
+    let ungate = |time: &str, event: &str| {
+        format!(
+            "    kworker/u8:1-50      [002] .....   {time}: {event}: work struct 00000000aaaa0002: \
+             function ufshcd_ungate_work"
+        )
+    };
+    let begin = ungate("100.400052", "workqueue_execute_start");
+    let end = ungate("100.402060", "workqueue_execute_end");
+    // The delay is counted from the query, so it is no rest after a request.
+    let gate = "          <idle>-0       [000] d.h..   100.412000: workqueue_queue_work: work \
+                struct=00000000aaaa0001 function=ufshcd_gate_work workqueue=ufs_clk_gating_0 \
+                req_cpu=8192 cpu=4294967295";
+    let path = storage_trace("query", &[&begin, &end, gate]);
+    for ask in [&["storage", "tune", "--energy"][..], &["storage", "predict", "--gate-delay", "1s"]]
+    {
+        let text = said(ask, &path);
+        assert!(text.contains("Once it woke for no request"), "{text}");
+    }
+    std::fs::remove_file(&path).unwrap();
+}

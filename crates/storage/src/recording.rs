@@ -50,6 +50,8 @@ pub struct Trace {
     /// When the delay before gating UFS clocks had passed, ns: the work item that
     /// gates them was queued.
     pub gates: Vec<i64>,
+    /// Time stamp of the last event that was read, ns.
+    pub until: i64,
 }
 
 impl Trace {

@@ -56,13 +56,32 @@ pub fn delays(arrivals: &[Arrival], wake: i64, most: usize) -> (Vec<Option<i64>>
     (out.into_iter().map(|ms| Some(ms * STEP)).chain([None]).collect(), all)
 }
 
+/// What a wake-up costs, and how long was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// What a wake-up takes, ns.
+    pub wake: i64,
+    /// The time asleep that saves as much as one costs, ns.
+    pub break_even: i64,
+    /// The end of the recording, ns: after the last request the storage stays awake
+    /// for the delay, or until then.
+    pub until: i64,
+}
+
 /// What a delay costs.
-pub fn of(arrivals: &[Arrival], delay: Option<i64>, wake: i64, break_even: i64) -> Found {
+pub fn of(arrivals: &[Arrival], delay: Option<i64>, terms: Terms) -> Found {
+    let Terms { wake, break_even, until } = terms;
     let again = again(arrivals, delay, wake);
     let begin = arrivals.first().map_or(0, |a| a.begin);
     let ends = arrivals.iter().zip(&again.latencies).map(|(a, l)| a.begin.saturating_add(*l));
-    let span = ends.max().map_or(0, |end| end.saturating_sub(begin));
-    let cost = i128::from(span - again.asleep) + i128::from(again.wakes) * i128::from(break_even);
+    let end = ends.max().unwrap_or(begin);
+    let span = end.saturating_sub(begin);
+    // A wait for the storage does not make the rest after it shorter.
+    let own = arrivals.iter().map(|a| a.begin.saturating_add(a.own)).max();
+    let rest = until.saturating_sub(own.unwrap_or(until)).max(0);
+    let held = delay.map_or(rest, |delay| delay.min(rest));
+    let awake = i128::from(span - again.asleep) + i128::from(held);
+    let cost = awake + i128::from(again.wakes) * i128::from(break_even);
     Found { delay, again, cost }
 }
 
@@ -72,13 +91,13 @@ pub fn of(arrivals: &[Arrival], delay: Option<i64>, wake: i64, break_even: i64) 
 pub fn cheapest(
     arrivals: &[Arrival],
     delays: &[Option<i64>],
-    (wake, break_even): (i64, i64),
+    terms: Terms,
     p99: Option<i64>,
 ) -> Option<(Found, bool)> {
     let mut best: Option<(Found, (bool, i128))> = None;
     let mut sample = Vec::with_capacity(arrivals.len());
     for &delay in delays {
-        let f = of(arrivals, delay, wake, break_even);
+        let f = of(arrivals, delay, terms);
         let rank = match p99 {
             None => (false, f.cost),
             Some(budget) => {
@@ -100,6 +119,7 @@ pub fn cheapest(
 /// What nobody can undercut who lets every request in: in each rest the lesser of
 /// staying awake and waking once, ns awake. Whoever knows the next request wakes
 /// before it, and nobody waits.
+/// It sleeps at once after the last.
 pub fn foresight(arrivals: &[Arrival], break_even: i64) -> i128 {
     let mut cost = 0;
     let mut busy: Option<i64> = None;
@@ -137,17 +157,18 @@ mod tests {
         let a = at(&[0, 10, 20, 1_000]);
         let (list, all) = delays(&a, 5 * MS, 1_000);
         assert!(all && list.contains(&Some(9 * MS)) && list.contains(&None), "{list:?}");
-        let (f, met) = cheapest(&a, &list, (5 * MS, 20 * MS), None).unwrap();
+        let terms = Terms { wake: 5 * MS, break_even: 20 * MS, until: 0 };
+        let (f, met) = cheapest(&a, &list, terms, None).unwrap();
         assert!(met);
         assert_eq!((f.delay, f.again.wakes), (Some(9 * MS), 1));
         // Awake: 3 requests and 2 rests, the delay, the wake-up and its request.
         assert_eq!(f.cost, i128::from((21 + 9 + 5 + 1 + 20) * MS));
         // A request may wait for no wake-up: awake through all of it.
-        let (f, met) = cheapest(&a, &list, (5 * MS, 20 * MS), Some(2 * MS)).unwrap();
+        let (f, met) = cheapest(&a, &list, terms, Some(2 * MS)).unwrap();
         assert!(met);
         assert_eq!((f.delay, f.again.wakes), (Some(979 * MS), 0));
         // No delay makes a request faster than it is.
-        let (f, met) = cheapest(&a, &list, (5 * MS, 20 * MS), Some(MS / 2)).unwrap();
+        let (f, met) = cheapest(&a, &list, terms, Some(MS / 2)).unwrap();
         assert!(!met && f.again.wakes == 0);
     }
 
@@ -166,11 +187,12 @@ mod tests {
             let (wake, even) = (1 + random(6 * MS), random(30 * MS));
             let (list, all) = delays(&arrivals, wake, 10_000);
             assert!(all);
+            let terms = Terms { wake, break_even: even, until: t + random(60 * MS) };
             for budget in [None, Some(random(8 * MS))] {
-                let (best, met) = cheapest(&arrivals, &list, (wake, even), budget).unwrap();
+                let (best, met) = cheapest(&arrivals, &list, terms, budget).unwrap();
                 let every = (0..60).map(|ms| Some(ms * MS)).chain([None]);
                 for delay in every {
-                    let f = of(&arrivals, delay, wake, even);
+                    let f = of(&arrivals, delay, terms);
                     let p99 = Latency::of(&mut f.again.latencies.clone()).p99;
                     assert!(f.cost >= foresight(&arrivals, even), "{delay:?}");
                     if budget.is_none_or(|b| p99 <= b) {
@@ -178,12 +200,22 @@ mod tests {
                     }
                 }
             }
-            // Waiting for the break-even time costs at most twice the best, and
-            // the wake-ups themselves.
-            let rule = of(&arrivals, Some(even), wake, even);
+            // Waiting for the break-even time costs at most twice the best, the
+            // wake-ups themselves, and the time until it sleeps at the end.
+            let rule = of(&arrivals, Some(even), terms);
             let waits = i128::from(wake) * i128::from(rule.again.wakes);
-            assert!(rule.cost <= 2 * foresight(&arrivals, even) + waits);
+            assert!(rule.cost <= 2 * foresight(&arrivals, even) + waits + i128::from(even));
         }
+    }
+
+    #[test]
+    fn after_the_last_request_it_stays_awake_for_the_delay() {
+        // One request of 1 ms, and 100 ms of recording after it.
+        let terms = Terms { wake: MS, break_even: 5 * MS, until: 101 * MS };
+        let cost = |delay| of(&at(&[0]), delay, terms).cost;
+        let held = [Some(0), Some(30 * MS), Some(400 * MS), None].map(cost);
+        assert_eq!(held, [1, 31, 101, 101].map(|ms| ms * i128::from(MS)));
+        assert_eq!(foresight(&at(&[0]), terms.break_even), i128::from(MS));
     }
 
     #[test]
@@ -194,7 +226,8 @@ mod tests {
         assert_eq!(list[0], Some(0));
         assert_eq!(list[list.len() - 2], Some((499 * 499 - 498 * 498 - 1) * MS));
         assert_eq!(delays(&[], MS, 50), (alloc::vec![Some(0), None], true));
-        assert_eq!(cheapest(&[], &[], (1, 1), None), None);
+        let terms = Terms { wake: 1, break_even: 1, until: 0 };
+        assert_eq!(cheapest(&[], &[], terms, None), None);
     }
 
     /// Numbers below a bound, the same for a seed.

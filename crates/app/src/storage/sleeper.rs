@@ -7,7 +7,8 @@ use anyhow::Result;
 use dormouse_storage::request::Disk;
 use dormouse_storage::simulate::again::{Again, Arrival, again};
 use dormouse_storage::summary::{DiskSummary, Latency};
-use dormouse_storage::wait::Cause;
+use dormouse_storage::wait::{Cause, Span};
+use dormouse_write::wording::storage::time;
 use std::path::PathBuf;
 
 /// Mean latencies that agree so well are reproduced: parts of a hundred, and ns.
@@ -63,6 +64,10 @@ pub struct Sleeper {
     pub model: (Latency, Again),
     /// From the first request to the last completion, ns.
     pub span: i64,
+    /// The end of the recording, ns.
+    pub until: i64,
+    /// Times that it was woken and no request was under way: something else asked.
+    pub unasked: u64,
     /// Its requests, in order of time.
     pub arrivals: Vec<Arrival>,
 }
@@ -126,7 +131,9 @@ impl Sleeper {
         .into());
         }
         let gates = if asked == Asked::Gate { &trace.gates[..] } else { &[] };
-        let taken = passed(&arrivals, gates)
+        let all = trace.requests.iter().filter_map(|r| Some((r.begin()?, r.completed?)));
+        let (woken, unasked) = woken(&trace.spans, asked, &all.collect::<Vec<_>>());
+        let taken = passed(&arrivals, gates, &woken)?
             .filter(|d| *d > present.0 && *d < present.1)
             .unwrap_or(present.1 - 1);
         let was = again(&arrivals, Some(taken), wake);
@@ -155,6 +162,8 @@ impl Sleeper {
             recorded,
             model: (model, was),
             span: end - begin,
+            until: trace.until,
+            unasked,
             arrivals,
         })
     }
@@ -194,16 +203,50 @@ fn bounds(arrivals: &[Arrival]) -> Result<(i64, i64)> {
     Ok((least, most))
 }
 
-/// The middle of the rests after which the storage was gated, ns. They differ: UFS
-/// may have a delay for each clock.
-fn passed(arrivals: &[Arrival], gates: &[i64]) -> Option<i64> {
+/// Delays of one setting are apart by at most this, ns: the work item waits for a tick
+/// of the timer, which is 10 ms at most.
+const TICK: i64 = 10_000_000;
+
+/// The middle of the rests after which the storage was gated, ns; of those alone that
+/// nothing but requests ended before, as far as `woken` says.
+///
+/// # Errors
+/// [`NotReproduced`] if they differ by more than one delay does: some drivers have one
+/// for each clock (`clkgate_delay_ms_perf`), or something that is no request held it.
+fn passed(arrivals: &[Arrival], gates: &[i64], woken: &[i64]) -> Result<Option<i64>> {
     let mut ends: Vec<i64> = arrivals.iter().map(|a| a.begin + a.own + a.waited).collect();
     ends.sort_unstable();
     let rest = |gate: &i64| {
         let before = ends.partition_point(|e| e <= gate);
-        Some(gate - ends.get(before.checked_sub(1)?)?)
+        let end = *ends.get(before.checked_sub(1)?)?;
+        (!woken.iter().any(|w| end < *w && w < gate)).then_some(gate - end)
     };
     let mut rests: Vec<i64> = gates.iter().filter_map(rest).collect();
     rests.sort_unstable();
-    rests.get(rests.len() / 2).copied()
+    let (Some(&least), Some(&most)) = (rests.first(), rests.last()) else { return Ok(None) };
+    if most - least > TICK && most > 2 * least {
+        let list: Vec<String> = rests.iter().take(4).map(|r| time(*r)).collect();
+        let more = if rests.len() > 4 { ", ..." } else { "" };
+        return Err(NotReproduced(format!(
+            "the storage fell asleep {}{more} after the last request, so no one delay explains \
+             this recording, and none is predicted",
+            list.join(", ")
+        ))
+        .into());
+    }
+    Ok(rests.get(rests.len() / 2).copied())
+}
+
+/// When the clocks of UFS were switched on for something that is no request, such as a
+/// query, and how often: no request, of when it began and ended, was under way.
+fn woken(spans: &[Span], asked: Asked, requests: &[(i64, i64)]) -> (Vec<i64>, u64) {
+    let [_, waking] = asked.causes();
+    let alone = |s: &&Span| {
+        asked == Asked::Gate
+            && s.cause == waking
+            && !requests.iter().any(|(begin, end)| *begin < s.end && s.begin < *end)
+    };
+    let list: Vec<i64> = spans.iter().filter(alone).map(|s| s.begin).collect();
+    let count = list.len() as u64;
+    (list, count)
 }

@@ -6,7 +6,7 @@ use crate::failure::Nothing;
 use anyhow::Result;
 use dormouse_storage::request::Disk;
 use dormouse_storage::summary::Latency;
-use dormouse_storage::tune::{Found, cheapest, delays, foresight, of};
+use dormouse_storage::tune::{Found, Terms, cheapest, delays, foresight, of};
 use std::path::PathBuf;
 
 /// What must be met.
@@ -73,17 +73,18 @@ pub fn tune(inputs: &[PathBuf], wish: &Wish) -> Result<Tuned> {
     };
     let wake = sleeper.wake;
     let even = wish.break_even.unwrap_or(wake);
+    let terms = Terms { wake, break_even: even, until: sleeper.until };
     let a = &sleeper.arrivals;
     let (list, all) = delays(a, wake, MOST_STEPS / a.len().max(1));
     let p99 = match wish.budget {
         Budget::P99(ns) => Some(ns),
         Budget::Energy => None,
     };
-    let Some((chosen, met)) = cheapest(a, &list, (wake, even), p99) else {
+    let Some((chosen, met)) = cheapest(a, &list, terms, p99) else {
         return Err(Nothing("no request to choose a delay for".into()).into());
     };
     let with = |f: Found| (latency(&f.again), f);
-    let now = with(of(a, Some(sleeper.taken), wake, even));
+    let now = with(of(a, Some(sleeper.taken), terms));
     let chosen = with(chosen);
     // What is in force is kept unless another is better beyond the model's error.
     let in_budget = met && p99.is_none_or(|ns| now.0.p99 <= ns);
@@ -94,7 +95,7 @@ pub fn tune(inputs: &[PathBuf], wish: &Wish) -> Result<Tuned> {
         now,
         chosen,
         met,
-        rule: with(of(a, Some(even), wake, even)),
+        rule: with(of(a, Some(even), terms)),
         break_even: even,
         given: wish.break_even.is_some(),
         tried: (list.len(), all),

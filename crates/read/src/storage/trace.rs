@@ -51,6 +51,7 @@ struct Sink {
     ungating: HashMap<Vec<u8>, (i64, Option<i64>)>,
     ungates: Vec<i64>,
     gates: Vec<i64>,
+    until: i64,
     /// When the clocks of a device were asked for.
     clocks_asked: HashMap<Vec<u8>, i64>,
     watched: Watched,
@@ -252,6 +253,7 @@ impl Sink {
             unused: self.unused,
             ungates: self.ungates,
             gates: self.gates,
+            until: self.until,
         }
     }
 }
@@ -285,6 +287,7 @@ impl EventSink for Sink {
             _ => return,
         };
         let time = stamp.time.0;
+        self.until = self.until.max(time);
         let kind = Kind::of(name);
         if kind == Kind::Workqueue {
             self.workqueue(time, name, text);

@@ -4,7 +4,7 @@ use crate::idle::numbers::{percent, seconds};
 use crate::text::page::{Ink, Page};
 use crate::wording::next;
 use crate::wording::number::{grouped, plural};
-use crate::wording::storage::{ms3, time};
+use crate::wording::storage::{ms3, time, unasked};
 use dormouse_storage::summary::Latency;
 use serde_json::{Value, json};
 
@@ -34,6 +34,8 @@ pub struct Answer<'a> {
     pub taken: i64,
     /// One wait, ns.
     pub wake: i64,
+    /// Wake-ups in the recording that no request waited for.
+    pub unasked: u64,
     /// As recorded.
     pub recorded: Side,
     /// The model of the recording.
@@ -84,6 +86,9 @@ pub fn predict(a: &Answer<'_>, colour: bool) -> String {
             time(a.wake)
         ),
     );
+    if let Some(text) = unasked(a.unasked) {
+        p.wrapped(Ink::Plain, 0, 2, &text);
+    }
     p.blank();
     let head = format!("{:<28}{:>14}{:>14}{:>14}", "ms", "recorded", "model", "changed");
     p.line(&[(Ink::Strong, &head)]);

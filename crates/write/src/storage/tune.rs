@@ -5,7 +5,7 @@ use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use crate::wording::next::next;
 use crate::wording::number::{grouped, plural};
-use crate::wording::storage::{ms3, time};
+use crate::wording::storage::{ms3, time, unasked};
 use dormouse_storage::summary::Latency;
 use serde_json::{Value, json};
 
@@ -46,6 +46,8 @@ pub struct Advice<'a> {
     pub wake: i64,
     /// Requests that waited for one in the recording.
     pub woken: u64,
+    /// Wake-ups in the recording that no request waited for.
+    pub unasked: u64,
     /// The time asleep that saves as much as one wake-up costs, ns.
     pub break_even: i64,
     /// It was given.
@@ -143,6 +145,9 @@ pub fn text(a: &Advice, colour: bool) -> String {
             grouped(a.woken)
         ),
     );
+    if let Some(text) = unasked(a.unasked) {
+        p.wrapped(Ink::Plain, 0, 2, &text);
+    }
     p.blank();
     let columns = ["now", "chosen", "break-even"];
     let [x, y, z] = columns;
@@ -179,7 +184,7 @@ pub fn text(a: &Advice, colour: bool) -> String {
         2,
         &format!(
             "Who knew every request would need {} ms; a delay of the break-even time needs at most \
-             twice that and its waits, whatever comes. {}",
+             twice that, its waits and once the delay at the end, whatever comes. {}",
             ms3(i64::try_from(a.best).unwrap_or(i64::MAX)),
             if a.tried.1 {
                 format!("{} delays tried, all that differ.", grouped(a.tried.0 as u64))
@@ -233,6 +238,7 @@ pub fn json(a: &Advice) -> Value {
         "recorded_mean": a.recorded,
         "wake": a.wake,
         "waited": a.woken,
+        "woken_by_no_request": a.unasked,
         "break_even": a.break_even,
         "break_even_given": a.given,
         "span": a.span,

@@ -1,5 +1,6 @@
 //! Storage: causes of waits, and doubts about tables.
 
+use super::number::grouped;
 use dormouse_model::time::Ns;
 use dormouse_storage::levels::Doubt;
 use dormouse_storage::runtime::Function;
@@ -37,16 +38,29 @@ pub fn waited_for(cause: Cause) -> &'static str {
     }
 }
 
+/// Wake-ups that no request waited for, which the model of requests does not have.
+pub fn unasked(n: u64) -> Option<String> {
+    (n > 0).then(|| {
+        format!(
+            "{} for no request of the recording, such as a query: the model has none of them.",
+            match n {
+                1 => "Once it woke".into(),
+                n => format!("{} times it woke", grouped(n)),
+            }
+        )
+    })
+}
+
 /// What can be done about a cause.
 pub fn cure(cause: Cause) -> Option<&'static str> {
     Some(match cause {
         Cause::ResumeWorker | Cause::Resume => {
-            "Let the storage sleep later: raise power/autosuspend_delay_ms of the device above the \
-             usual gap between requests."
+            "Let the storage sleep later (power/autosuspend_delay_ms of the device): fewer requests \
+             wait, and it costs energy. dormouse storage tune finds the delay for a limit."
         }
         Cause::UngateWorker | Cause::Ungate => {
-            "Gate the clock later: raise clkgate_delay_ms of the UFS host above the usual gap \
-             between requests."
+            "Gate the clock later (clkgate_delay_ms of the UFS host): fewer requests wait, and it \
+             costs energy. dormouse storage tune finds the delay for a limit."
         }
         Cause::Switch => {
             "Change the clock less often: raise min_freq or polling_interval of the devfreq device."

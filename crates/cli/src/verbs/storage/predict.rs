@@ -86,6 +86,7 @@ fn answer(p: &Predicted) -> Answer<'_> {
         present: s.present,
         taken: s.taken,
         wake: s.wake,
+        unasked: s.unasked,
         recorded: Side { latency: s.recorded, wakes: s.wakes, asleep: None },
         model: side(&s.model),
         changed: side(&p.changed),

@@ -100,6 +100,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         recorded: t.sleeper.recorded.mean,
         wake: t.sleeper.wake,
         woken: t.sleeper.wakes,
+        unasked: t.sleeper.unasked,
         break_even: t.break_even,
         given: t.given,
         now: side(&t.now),
