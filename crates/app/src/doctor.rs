@@ -87,13 +87,17 @@ pub fn live(root: &Root) -> Judged {
     // callbacks.
     report.unchecked.retain(|u| *u == Unchecked::Callbacks);
     if seen.log.is_none() {
-        report.unchecked.push(Unchecked::Log);
+        let is_there = root.exists("/dev/kmsg");
+        report.unchecked.push(if is_there { Unchecked::Log } else { Unchecked::NoLog });
     }
-    if !case.values.iter().any(|v| v.path == "/sys/power/mem_sleep") {
+    // Of a machine without any state a finding tells.
+    let none = |v: &Value| v.path == "/sys/power/state" && v.value.is_empty();
+    if !case.values.iter().any(|v| v.path == "/sys/power/mem_sleep" || none(v)) {
         report.unchecked.push(Unchecked::NoSleep);
     }
     if !root.exists("/sys/kernel/debug/wakeup_sources") {
-        report.unchecked.push(Unchecked::Debugfs);
+        let open = root.may_list("/sys/kernel/debug");
+        report.unchecked.push(if open { Unchecked::NoDebugfs } else { Unchecked::Debugfs });
     }
     Judged { name: text.name, report, losses: text.losses }
 }

@@ -217,3 +217,29 @@ fn a_healthy_machine_is_told_so() {
     assert_eq!(code, 0);
     assert!(out.starts_with("Nothing wrong found: this machine has not slept"), "{out}");
 }
+
+/// A machine without any state of sleep, as in a container: that is the answer, and
+/// nobody is told to become what he is.
+#[test]
+fn a_machine_that_cannot_sleep_is_told_so_first() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let put = |path: &str, text: &str| {
+        let place = dir.path().join(path);
+        std::fs::create_dir_all(place.parent().expect("a parent")).expect("a folder");
+        std::fs::write(place, text).expect("a file");
+    };
+    put("sys/power/state", "");
+    put("sys/power/pm_async", "1\n");
+    put("sys/kernel/debug/README", "");
+    put("proc/meminfo", "MemTotal: 9000000 kB\nDirty: 500000 kB\nWriteback: 0 kB\n");
+    let (code, out, _) = dormouse(&["doctor", "--root", dir.path().to_str().expect("a path")]);
+    assert_eq!(code, 0);
+    assert!(
+        out.starts_with("Broken: This machine cannot sleep: /sys/power/state is empty."),
+        "{out}"
+    );
+    assert!(!out.contains("a sleep now would") && !out.contains("as root"), "{out}");
+    assert!(out.contains("debugfs is not mounted: mount"), "{out}");
+    assert!(out.contains("there is no /dev/kmsg here"), "{out}");
+    assert!(out.trim_end().ends_with("Next: dormouse doctor LOG"), "{out}");
+}

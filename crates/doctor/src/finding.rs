@@ -84,8 +84,12 @@ pub enum Unchecked {
     RuntimePm,
     /// What the kernel said since boot: its log may not be read.
     Log,
+    /// The same: there is no such file.
+    NoLog,
     /// Modes of sleep: this kernel has none.
     NoSleep,
-    /// Counters of the platform: debugfs is not mounted or may not be read.
+    /// Counters of the platform: debugfs may not be read.
     Debugfs,
+    /// The same: debugfs is not mounted.
+    NoDebugfs,
 }

@@ -50,6 +50,8 @@ pub enum Shallow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names of the fields say it, with their variant's comment")]
 pub enum Now {
+    /// `/sys/power/state` names no state: this kernel cannot sleep here.
+    NoState,
     /// A setting is not as usual.
     Knob(Knob),
     /// CPUs without an idle state for s2idle, of so many.

@@ -56,6 +56,14 @@ impl Root {
         self.resolve(path).exists()
     }
 
+    /// Whether a folder is missing, or may be looked into.
+    pub fn may_list(&self, path: &str) -> bool {
+        match fs::read_dir(self.resolve(path)) {
+            Ok(_) => true,
+            Err(e) => e.kind() == io::ErrorKind::NotFound,
+        }
+    }
+
     /// Names in a folder, sorted; empty if it cannot be read.
     pub fn list(&self, path: &str) -> Vec<String> {
         let Ok(dir) = fs::read_dir(self.resolve(path)) else { return Vec::new() };

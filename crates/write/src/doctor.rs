@@ -6,7 +6,9 @@ use crate::text::safe;
 use crate::wording::doctor::{advice, attempts, below, sentence, sleeps, unchecked, whole};
 use crate::wording::next::{self, typed};
 use dormouse_doctor::Report;
+use dormouse_doctor::fact::Fact;
 use dormouse_doctor::finding::{Confidence, Finding, Level, Unchecked};
+use dormouse_doctor::now::Now;
 use dormouse_model::loss::Losses;
 use serde_json::{Value, json};
 
@@ -134,7 +136,10 @@ pub fn text(s: &Subject<'_>, named: bool, colour: bool) -> String {
 /// The last line of the screen: what the one text that was read says of times,
 /// if it shows a sleep; else a recording, where the kernel can sleep at all.
 pub fn next(name: Option<&str>, reports: &[&Report]) -> String {
-    let never = reports.iter().any(|r| r.unchecked.contains(&Unchecked::NoSleep));
+    let none = |f: &Finding| f.fact == Fact::Now(Now::NoState);
+    let never = reports
+        .iter()
+        .any(|r| r.unchecked.contains(&Unchecked::NoSleep) || r.findings.iter().any(none));
     let command = match name {
         Some(name) => format!("show {}", typed(name)),
         None if never => "doctor LOG".into(),

@@ -21,6 +21,10 @@ const LOOKS: u32 = 5;
 const DIRTY: u64 = 64 << 20;
 
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+    if no_state(case, out) {
+        // What a sleep would wait for or find is of no interest.
+        return;
+    }
     s2idle(case, out);
     failed(case, out);
     sources(case, out);
@@ -43,6 +47,23 @@ fn now(
     evidence: Vec<Evidence>,
 ) -> Finding {
     found((id, area, level), confidence, Fact::Now(what), evidence)
+}
+
+/// `state` lists what the kernel offers (kernel/power/main.c:state_show, 6.12): in
+/// virtual machines and containers often nothing.
+fn no_state(case: &Case, out: &mut Vec<Finding>) -> bool {
+    let Some(state) = of(case, "/sys/power/state").filter(|v| v.value.is_empty()) else {
+        return false;
+    };
+    let mut evidence = value(state);
+    evidence.text.push_str("(empty)");
+    out.push(now(
+        ("mode-none", Area::Mode, Level::Broken),
+        Confidence::Certain,
+        Now::NoState,
+        Vec::from([evidence]),
+    ));
+    true
 }
 
 /// `/sys/devices/system/cpu/cpu3/cpuidle/state2/disable`: CPU, state, rest.

@@ -637,12 +637,19 @@ pub fn unchecked(u: Unchecked) -> (&'static str, &'static str) {
         Unchecked::Log => {
             ("what the kernel said since boot", "its log may not be read: run the doctor as root")
         }
+        Unchecked::NoLog => {
+            ("what the kernel said since boot", "there is no /dev/kmsg here (a container?)")
+        }
         Unchecked::NoSleep => {
             ("modes of sleep", "this kernel has none: /sys/power/mem_sleep is missing")
         }
         Unchecked::Debugfs => (
             "what the platform counts (pmc_core, amd_pmc)",
             "debugfs may not be read: run the doctor as root",
+        ),
+        Unchecked::NoDebugfs => (
+            "what the platform counts (pmc_core, amd_pmc)",
+            "debugfs is not mounted: mount -t debugfs none /sys/kernel/debug",
         ),
     }
 }

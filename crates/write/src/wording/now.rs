@@ -22,6 +22,7 @@ fn megabytes(bytes: u64) -> String {
 /// What is so.
 pub fn sentence(n: &Now) -> String {
     match n {
+        Now::NoState => "This machine cannot sleep: /sys/power/state is empty.".into(),
         Now::Knob(k) => knob(k),
         Now::NoS2idleState { cpus: list, of, why } => {
             let why = match why {
@@ -137,6 +138,10 @@ fn write(value: &str, file: &str, undo: &'static str, risk: &'static str) -> Vec
 pub fn advice(n: &Now) -> Vec<Advice> {
     const OLD: &str = "Write the old value back.";
     match n {
+        Now::NoState => vec![look(
+            "A kernel offers sleep if it was built for it (CONFIG_SUSPEND) and the platform has a \
+             way to do it; virtual machines and containers often have none.",
+        )],
         Now::Knob(Knob::Test(_)) => write("none", "/sys/power/pm_test", OLD, ""),
         Now::Knob(Knob::Trace) => write("0", "/sys/power/pm_trace", OLD, ""),
         Now::Knob(Knob::Synchronous) => write(
