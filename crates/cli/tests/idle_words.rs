@@ -54,3 +54,77 @@ fn a_limit_names_the_cpus_that_it_keeps_from_a_state() {
     let text = words(&["idle", "tune", SLEEPS, path, "--p99", "100us"], "");
     assert!(text.contains("Set limit 85 us on CPU 0:"), "{text}");
 }
+
+/// Two kinds of cores, whose deep states firmware refuses: more often in all on three
+/// CPUs, more often for each on the one.
+fn refusing() -> String {
+    let mut text = String::new();
+    for (cpu, name, refused, entered) in [
+        (0, "off-m", 2_000, 3),
+        (1, "off-m", 2_000, 3),
+        (2, "off-m", 2_000, 2),
+        (3, "off-b", 5_000, 0),
+    ] {
+        let at = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
+        for (state, name, usage, rejected) in [(0, "WFI", 900, 0), (1, name, entered, refused)] {
+            for (file, value) in [
+                ("name", name.to_string()),
+                ("latency", (state * 100 + 1).to_string()),
+                ("residency", (state * 900 + 1).to_string()),
+                ("usage", usage.to_string()),
+                ("time", (usage * 100).to_string()),
+                ("above", "0".into()),
+                ("below", "0".into()),
+                ("rejected", rejected.to_string()),
+            ] {
+                text += &format!("{at}/state{state}/{file}:{value}\n");
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn the_state_that_is_refused_most_for_each_cpu_comes_first() {
+    let text = words(&["idle", "show", "-"], &refusing());
+    let first = "off-b of CPU 3 was refused 5,000 times and entered 0 times, most of all for each \
+                 CPU: firmware or driver do not let CPUs into it. 1 more state was refused more \
+                 often than entered.";
+    assert!(text.starts_with(first), "{text}");
+    // What was entered now and then is not shut.
+    let seldom = words(&["idle", "show", "-"], &refusing().replace("off-b", "off-m"));
+    assert!(seldom.contains("and entered 8 times: firmware or driver seldom let"), "{seldom}");
+}
+
+#[test]
+fn one_cpu_is_named_where_the_text_names_it_and_no_count_is_claimed() {
+    let dump = "\
+CPUidle driver: intel_idle
+CPUidle governor: menu
+analyzing CPU 28:
+
+Number of idle states: 2
+POLL:
+Flags/Description: CPUIDLE CORE POLL IDLE
+Latency: 0
+Usage: 7448
+Duration: 207170
+C1E:
+Flags/Description: MWAIT 0x01
+Latency: 10
+Usage: 18468
+Duration: 11399999
+";
+    let text = words(&["idle", "show", "-"], dump);
+    let said = "Counters of CPU 28 since boot, driver intel_idle, governor menu; misses were not \
+                counted.";
+    assert!(text.contains(said), "{text}");
+    assert!(!text.contains("kernel's own count"), "{text}");
+    let posted =
+        "State  Avg(ms)  Count  Over-pred  Under-pred\nC1  0.82  187  0.0% (0)  61.5% (115)\n";
+    let text = words(&["idle", "show", "-"], posted);
+    assert!(
+        text.contains("Counters of 1 CPU since boot; misses are the kernel's own count."),
+        "{text}"
+    );
+}

@@ -82,6 +82,8 @@ pub enum Finding {
         count: u64,
         /// Entries that were not refused.
         of: u64,
+        /// Further states that were refused more often than entered.
+        others: usize,
     },
     /// Misses are counted and few.
     Fits,
@@ -192,8 +194,8 @@ pub fn totals(sections: &[Section]) -> Totals {
     t
 }
 
-/// What to attack first: the state whose misses lasted longest, or one that is
-/// refused more often than entered.
+/// What to attack first: the state whose misses lasted longest, or where some are
+/// refused more often than entered, the one refused most often for each of its CPUs.
 ///
 /// A sleep that was too deep was shorter than the target residency. Sleeps that
 /// were too shallow are taken to last as long as the others in the state, which
@@ -206,11 +208,17 @@ pub fn finding(sections: &[Section]) -> Finding {
             .enumerate()
             .flat_map(|(i, s)| s.rows.iter().enumerate().map(move |(j, r)| ((i, j), r)))
     };
-    for (at, r) in rows() {
-        let (count, of) = (r.rejected.unwrap_or(0), r.sleeps.unwrap_or(0));
-        if count > of {
-            return Finding::Rejected { at, count, of };
-        }
+    let refused = |r: &Row| (r.rejected.unwrap_or(0), r.sleeps.unwrap_or(0));
+    let of_a_cpu = |(at, r): &((usize, usize), &Row)| {
+        let cpus = sections[at.0].cpus.len().max(1) as u64;
+        (refused(r).0 / cpus, refused(r).0)
+    };
+    let shut = || rows().filter(|(_, r)| refused(r).0 > refused(r).1);
+    // Between equals the first stays.
+    let worst = shut().reduce(|a, b| if of_a_cpu(&b) > of_a_cpu(&a) { b } else { a });
+    if let Some((at, r)) = worst {
+        let (count, of) = refused(r);
+        return Finding::Rejected { at, count, of, others: shut().count() - 1 };
     }
     if rows().all(|(_, r)| r.too_deep.is_none() && r.too_shallow.is_none()) {
         return Finding::Unknown;

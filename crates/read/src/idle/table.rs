@@ -150,7 +150,8 @@ pub fn posted(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Loss
     for line in text.lines().map(plain) {
         if is_posted_head(line) {
             columns = line.split_whitespace().collect();
-            out.push(Snapshot { label: name.to_owned(), ..Snapshot::default() });
+            // Of one CPU, and nobody says which.
+            out.push(Snapshot { label: name.to_owned(), sum_of: 1, ..Snapshot::default() });
             continue;
         }
         if line.is_empty() || line.bytes().all(|b| b == b'-') {

@@ -202,7 +202,7 @@ fn answer(sections: &[Section]) -> Value {
     match finding(sections) {
         Finding::TooDeep { at: place, count, of, .. } => at("too_deep", place, count, of),
         Finding::TooShallow { at: place, count, of, .. } => at("too_shallow", place, count, of),
-        Finding::Rejected { at: place, count, of } => at("rejected", place, count, of),
+        Finding::Rejected { at: place, count, of, .. } => at("rejected", place, count, of),
         Finding::Fits => {
             json!({ "kind": "fits", "count": all.too_deep + all.too_shallow, "of": all.sleeps })
         }

@@ -47,12 +47,13 @@ pub struct Page<'a> {
 pub fn show(page: &Page) -> String {
     let mut out = String::new();
     let mut parts: Vec<String> = Vec::new();
+    let named = page.losses.count("unnamed_cpu") == 0;
     for (i, t) in page.traces.iter().enumerate().filter(|(_, t)| t.tally.sleeps() > 0) {
         let packed = page.packed.get(i).map_or(String::new(), |p| super::pack::text(p));
         parts.push(trace(t, page.top) + &packed + &measured(t, page.runs));
     }
     if let Some(d) = page.difference {
-        parts.push(snapshot(d, true));
+        parts.push(snapshot(d, true, named));
     } else if let Some(c) = contrast(&pairs(page.snapshots)) {
         parts.push(super::contrast::text(&c));
     } else if page.snapshots.len() > FEW {
@@ -60,7 +61,9 @@ pub fn show(page: &Page) -> String {
     } else {
         // Beside a trace a dump only says the table.
         let only_tables = !parts.is_empty();
-        parts.extend(page.snapshots.iter().filter(|_| !only_tables).map(|s| snapshot(s, false)));
+        parts.extend(
+            page.snapshots.iter().filter(|_| !only_tables).map(|s| snapshot(s, false, named)),
+        );
     }
     parts.extend(page.runs.iter().map(super::turbostat::text));
     out += &parts.join("\n");
@@ -122,13 +125,23 @@ fn answer(sections: &[Section]) -> String {
             grouped(sleeps),
             percent(count, sleeps)
         ),
-        Finding::Rejected { at, count, of: sleeps } => format!(
-            "{}{} was refused {} times and entered {} times: firmware or driver do not let CPUs into it.",
-            row(at),
-            of(at),
-            grouped(count),
-            grouped(sleeps)
-        ),
+        Finding::Rejected { at, count, of: sleeps, others } => {
+            let most = if sections.len() > 1 { ", most of all for each CPU" } else { "" };
+            let others = match others {
+                0 => String::new(),
+                1 => " 1 more state was refused more often than entered.".into(),
+                n => format!(" {n} more states were refused more often than entered."),
+            };
+            let let_in = if sleeps == 0 { "do not let" } else { "seldom let" };
+            format!(
+                "{}{} was refused {} times and entered {} times{most}: firmware or driver \
+                 {let_in} CPUs into it.{others}",
+                row(at),
+                of(at),
+                grouped(count),
+                grouped(sleeps)
+            )
+        }
         Finding::Fits => format!(
             "No state costs much: {} of {} sleeps were too deep and {} too shallow, less than 1 % of idle time each.",
             grouped(all.too_deep),
@@ -151,7 +164,8 @@ fn answer(sections: &[Section]) -> String {
     wrap(&text)
 }
 
-fn snapshot(s: &Snapshot, difference: bool) -> String {
+/// `named`: the input says which CPUs it tells of.
+fn snapshot(s: &Snapshot, difference: bool, named: bool) -> String {
     let sections = of_snapshot(s);
     let each: usize = sections.iter().map(|x| x.cpus.len()).sum();
     let count = if s.sum_of > 0 { s.sum_of as usize } else { each };
@@ -161,14 +175,19 @@ fn snapshot(s: &Snapshot, difference: bool) -> String {
     };
     let when = if difference { "between two dumps" } else { "since boot" };
     let counted = sections.iter().any(|s| s.rows.iter().any(|r| r.sleeps.or(r.time).is_some()));
-    let (what, misses) = match counted {
-        true => (format!("Counters of {count}"), "; misses are the kernel's own count"),
-        false => (format!("States of {count}"), "; no counters"),
+    let judged = sections.iter().any(|s| s.rows.iter().any(|r| r.too_deep.is_some()));
+    let whose = match &sections[..] {
+        [one] if count == 1 && s.sum_of == 0 && named => cpus(&one.cpus),
+        _ => format!("{count} CPU{}", if count == 1 { "" } else { "s" }),
+    };
+    let (what, misses) = match (counted, judged) {
+        (true, true) => (format!("Counters of {whose}"), "; misses are the kernel's own count"),
+        (true, false) => (format!("Counters of {whose}"), "; misses were not counted"),
+        (false, _) => (format!("States of {whose}"), "; no counters"),
     };
     let when = if counted { format!(" {when}") } else { String::new() };
     out += &wrap(&format!(
-        "{what} CPU{}{when}{}{}{misses}.",
-        if count == 1 { "" } else { "s" },
+        "{what}{when}{}{}{misses}.",
         said("driver", &s.driver),
         said("governor", &s.governor)
     ));
