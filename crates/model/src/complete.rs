@@ -89,9 +89,10 @@ impl Cycle {
             list.filter(|l| (l.kind == LostKind::Starts) == starts).map(|l| l.count).sum()
         };
         let holes = self.lost.iter().filter(of_phase).filter(|l| l.kind == LostKind::Holes);
-        let open = self.callbacks.iter().filter(|c| {
-            !c.complete && c.phase == p.phase && c.start >= p.start && c.start <= p.end
-        });
+        // They stand by their start.
+        let first = self.callbacks.partition_point(|c| c.start < p.start);
+        let within = self.callbacks[first..].iter().take_while(|c| c.start <= p.end);
+        let open = within.filter(|c| !c.complete && c.phase == p.phase);
         Completeness {
             begin: edge(span > 0),
             end: edge(span + 1 < self.phases.len()),

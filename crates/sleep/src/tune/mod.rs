@@ -382,12 +382,14 @@ impl<'a> Trial<'a> {
             left.push((i, before.total() - with));
         }
         left.sort_by_key(|&(i, alone)| (-alone, i));
+        // The tail of a long list is what helps least: its order is worth no more.
+        let in_full = left.len() <= FULL_ORDER;
         let mut flags = as_came.to_vec();
         let mut now = before.total();
         let mut out = Vec::new();
         while !left.is_empty() {
             let mut best = (0, i64::MAX);
-            if left.len() <= FULL_ORDER {
+            if in_full && left.len() > 1 {
                 for (at, &(i, _)) in left.iter().enumerate() {
                     flags[i] = chosen[i];
                     let limit = Ns(best.1);

@@ -170,7 +170,7 @@ impl Room<'_> {
         }
     }
 
-    /// A number in decimal, two digits at a time, from the last to the first.
+    /// A number in decimal, from the last digits to the first.
     #[inline]
     fn digits(&mut self, mut n: u64) {
         if n < 10 {
@@ -178,13 +178,22 @@ impl Room<'_> {
         }
         let mut room = [0u8; 2 * LONGEST];
         let mut at = LONGEST;
-        // Division by a constant is quicker in 32 bits, and most numbers fit.
+        // Division by a constant is quicker in 32 bits, so eight digits go at once; and
+        // two divisions that do not wait for one another are quicker than one after
+        // the other.
         while n > u64::from(u32::MAX) {
-            at -= 2;
-            room[at..at + 2].copy_from_slice(&PAIRS[(n % 100) as usize]);
-            n /= 100;
+            let eight = (n % 100_000_000) as u32;
+            n /= 100_000_000;
+            four(&mut room, at - 8, eight / 10_000);
+            four(&mut room, at - 4, eight % 10_000);
+            at -= 8;
         }
         let mut n = n as u32;
+        while n >= 10_000 {
+            at -= 4;
+            four(&mut room, at, n % 10_000);
+            n /= 10_000;
+        }
         while n >= 10 {
             at -= 2;
             room[at..at + 2].copy_from_slice(&PAIRS[(n % 100) as usize]);
@@ -222,6 +231,13 @@ impl Room<'_> {
         self.slice(rest);
         self.byte(b'"');
     }
+}
+
+/// Writes the four digits of `n` at `at`.
+#[inline]
+fn four(room: &mut [u8; 2 * LONGEST], at: usize, n: u32) {
+    let pairs = [PAIRS[(n / 100 % 100) as usize], PAIRS[(n % 100) as usize]];
+    room[at..at + 4].copy_from_slice(pairs.as_flattened());
 }
 
 /// `00` to `99`.
@@ -345,6 +361,16 @@ mod tests {
             text,
             "{\"a\":1,\"b\":[[1,null],[-2,null]],\"c\":[{\"n\":0},{\"n\":1}],\"d\":[]}\n"
         );
+    }
+
+    #[test]
+    fn numbers_of_every_length() {
+        let tens = (0..20).map(|e| 10u64.pow(e));
+        let list: Vec<u64> =
+            tens.flat_map(|p| [p - 1, p, p + 1, p.saturating_mul(4)]).chain([u64::MAX]).collect();
+        let text = written(|w| w.array(|w| list.iter().for_each(|&n| w.value(n))));
+        let want: Vec<String> = list.iter().map(u64::to_string).collect();
+        assert_eq!(text, format!("[{}]\n", want.join(",")));
     }
 
     #[test]
