@@ -27,7 +27,7 @@ pub struct ChangeArgs {
     #[arg(long, value_name = "PATTERN=F")]
     scale: Vec<String>,
     /// Number of CPUs.
-    #[arg(long, value_parser = number::<u32>(1, 65_536))]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1, 65_536))]
     cpus: Option<u32>,
 }
 

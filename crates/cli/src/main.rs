@@ -13,6 +13,8 @@ mod number;
 mod recording;
 mod verbs;
 mod verify;
+#[cfg(test)]
+mod vocabulary;
 
 /// A laboratory for Linux sleep states: see, predict, prove and improve the
 /// latency of suspend and resume.

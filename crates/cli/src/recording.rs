@@ -58,7 +58,7 @@ pub struct SleepArgs {
     #[arg(long, value_name = "DIR", default_value = journal::FOLDER)]
     journal: String,
     /// Look for /sys and /proc below DIR (for tests).
-    #[arg(long, hide = true, default_value = "/")]
+    #[arg(long, value_name = "DIR", hide = true, default_value = "/")]
     root: PathBuf,
 }
 

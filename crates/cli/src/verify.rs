@@ -22,7 +22,7 @@ pub struct VerifyArgs {
     /// Boots on each side, each with another seed.
     #[arg(long, value_name = "N", default_value_t = 2, requires = "verify",
           value_parser = number::<u32>(1, 100))]
-    boots: u32,
+    samples: u32,
     /// Cycles of each boot; the first ones are left out, because they are slower.
     #[arg(long, value_name = "N", default_value_t = 8, requires = "verify",
           value_parser = number::<u32>(2, 1_000))]
@@ -36,7 +36,7 @@ pub struct VerifyArgs {
           value_parser = number::<u32>(1, 2))]
     jobs: u32,
     /// Keep the recordings of both sides in this folder.
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "DIR")]
     keep_recordings: Option<PathBuf>,
 }
 
@@ -54,7 +54,7 @@ impl VerifyArgs {
     /// How to verify, if it was asked for.
     pub fn how(&self) -> Option<How> {
         self.verify.as_ref().map(|_| How {
-            boots: self.boots,
+            boots: self.samples,
             cycles: self.lab_cycles,
             cpus: self.cpus,
             jobs: self.jobs,

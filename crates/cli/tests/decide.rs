@@ -254,7 +254,7 @@ fn a_plan_says_what_the_machine_loses() {
 
 #[test]
 fn predict_leads_to_a_plan_that_may_do_what_was_predicted() {
-    let ask = ["predict", "captures/am335x-6.12.tar.gz", "--without", "usb1", "--samples", "0"];
+    let ask = ["predict", "captures/am335x-6.12.tar.gz", "--without", "usb1", "--resamples", "0"];
     let said = text(&dormouse(&ask));
     assert!(said.trim_end().ends_with("--offer usb1"), "{said}");
     let plan = follow(&said);
@@ -288,7 +288,7 @@ fn tune_counts_the_flags_that_give_its_saving() {
         assert!(said.split_whitespace().any(|w| w == format!("{gain:.2}")), "{gain}: {said}");
 
         let mut predict: Vec<&str> = vec!["predict", file, "--from-kernel", kernel, "--json"];
-        predict.extend(["--samples", "0"]);
+        predict.extend(["--resamples", "0"]);
         for f in flips {
             let to = f["async"] == serde_json::Value::Bool(true);
             let name = f["device"].as_str().expect("a name");
@@ -387,7 +387,7 @@ fn tuning_is_verified_on_a_kernel() {
         "7.3",
         "--verify",
         "lab",
-        "--boots",
+        "--samples",
         "1",
         "--lab-cycles",
         "3",

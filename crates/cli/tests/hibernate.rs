@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 fn predict(file: &str, more: &[&str]) -> String {
-    let args = [&["predict", file, "--kernel", "6.12", "--samples", "0"][..], more].concat();
+    let args = [&["predict", file, "--kernel", "6.12", "--resamples", "0"][..], more].concat();
     let out = Command::new(env!("CARGO_BIN_EXE_dormouse")).args(&args).output().unwrap();
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(out.status.success(), "dormouse {args:?}: {said}");

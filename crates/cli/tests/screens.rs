@@ -115,7 +115,7 @@ fn screens() -> Vec<(&'static str, Vec<&'static str>, String)> {
         ("storage tune not met", &["storage", "tune", REQUESTS, "--p99", "10us"], ""),
         (
             "storage tune energy",
-            &["storage", "tune", REQUESTS, "--energy", "--break-even", "2s"],
+            &["storage", "tune", REQUESTS, "--least-energy", "--break-even", "2s"],
             "",
         ),
         ("idle show states", &["idle", "show", STATES], ""),
@@ -478,7 +478,7 @@ fn the_saving_of_a_headline_is_the_simulators() {
         for (half, device, ms) in savings(screen) {
             let json = simulated.entry((file.into(), device.clone())).or_insert_with(|| {
                 let scale = format!("{device}=0");
-                let args = ["predict", file, "--scale", &scale, "--json", "--samples", "0"];
+                let args = ["predict", file, "--scale", &scale, "--json", "--resamples", "0"];
                 serde_json::from_str(&said(&args, "").1).expect("JSON")
             });
             let time = |at: &str| json[at][format!("{half}_ns")].as_i64().expect("a time");

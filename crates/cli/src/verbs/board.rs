@@ -52,31 +52,31 @@ enum Action {
 #[derive(Args)]
 struct GenerateArgs {
     /// Which of the boards with these properties.
-    #[arg(long, default_value_t = 1, value_parser = any)]
+    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = any)]
     seed: u64,
     /// Number of devices.
-    #[arg(long, default_value_t = 200, value_parser = number::<u32>(1, 1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = number::<u32>(1, 1_000_000))]
     devices: u32,
     /// Number of CPUs.
-    #[arg(long, default_value_t = 4, value_parser = number::<u32>(1, 65_536))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = number::<u32>(1, 65_536))]
     cpus: u32,
     /// Longest chain of parents.
-    #[arg(long, default_value_t = 6, value_parser = number::<u32>(1, 10_000))]
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = number::<u32>(1, 10_000))]
     depth: u32,
     /// Most children of a device (class children not counted).
-    #[arg(long, default_value_t = 4, value_parser = number::<u32>(1, u32::MAX))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = number::<u32>(1, u32::MAX))]
     fan_out: u32,
     /// Links for each 100 devices.
-    #[arg(long, default_value_t = 30, value_parser = number::<u32>(0, 1_000))]
+    #[arg(long, value_name = "PERCENT", default_value_t = 30, value_parser = number::<u32>(0, 1_000))]
     links: u32,
     /// Share of links that are dormant.
-    #[arg(long, default_value_t = 0, value_parser = percent())]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = percent())]
     dormant: u32,
     /// Share of links that are sync_state_only.
-    #[arg(long, default_value_t = 0, value_parser = percent())]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = percent())]
     sync_state_only: u32,
     /// Share of asynchronous devices.
-    #[arg(long = "async", default_value_t = 60, value_parser = percent())]
+    #[arg(long, value_name = "PERCENT", default_value_t = 60, value_parser = percent())]
     async_share: u32,
     /// Share of devices that are synchronous leaves without callbacks, such as
     /// net, input and block devices.
@@ -86,31 +86,31 @@ struct GenerateArgs {
     #[arg(long, default_value_t = 0, value_parser = percent())]
     computing: u32,
     /// Share of devices with a wakeup source.
-    #[arg(long, default_value_t = 5, value_parser = percent())]
+    #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = percent())]
     wakeup: u32,
     /// Share of devices with late and early callbacks.
-    #[arg(long, default_value_t = 20, value_parser = percent())]
+    #[arg(long, value_name = "PERCENT", default_value_t = 20, value_parser = percent())]
     late: u32,
     /// Share of devices with noirq callbacks.
-    #[arg(long, default_value_t = 20, value_parser = percent())]
+    #[arg(long, value_name = "PERCENT", default_value_t = 20, value_parser = percent())]
     noirq: u32,
     /// Share of devices with prepare and complete callbacks.
-    #[arg(long, default_value_t = 0, value_parser = percent())]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = percent())]
     prepare: u32,
     /// Share of devices that are runtime-suspended and ask for direct-complete.
-    #[arg(long, default_value_t = 0, value_parser = percent())]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = percent())]
     direct_complete: u32,
     /// Share of devices whose callbacks hold one of the locks.
-    #[arg(long, default_value_t = 0, value_parser = percent())]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = percent())]
     locked: u32,
     /// Number of locks.
-    #[arg(long, default_value_t = 4, value_parser = number::<u32>(0, u32::MAX))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = number::<u32>(0, u32::MAX))]
     locks: u32,
     /// Time of each callback, drawn log-uniformly.
     #[arg(long, value_name = "LOW..HIGH", default_value = "5us..50ms", value_parser = durations)]
     durations: Durations,
     /// Where to write; the terminal if absent.
-    #[arg(short, long)]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
@@ -120,10 +120,10 @@ struct MachineArgs {
     #[arg(value_parser = kind)]
     kind: Kind,
     /// Chooses the times.
-    #[arg(long, default_value_t = 1, value_parser = any)]
+    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = any)]
     seed: u64,
     /// Where to write; the terminal if absent.
-    #[arg(short, long)]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
@@ -132,10 +132,10 @@ struct FromArgs {
     /// What to make it from; `-` reads standard input.
     input: PathBuf,
     /// Where to write; the terminal if absent.
-    #[arg(short, long)]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Chooses the times where the input has none.
-    #[arg(long, default_value_t = 1, value_parser = any)]
+    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = any)]
     seed: u64,
 }
 
@@ -224,7 +224,7 @@ fn recipe(o: &Options) -> String {
     };
     format!(
         "dormouse board generate --seed {} --devices {} --cpus {} --depth {} --fan-out {} \\\n\
-         \x20 --links {} --dormant {} --sync-state-only {} --async {} --class-children {} \\\n\
+         \x20 --links {} --dormant {} --sync-state-only {} --async-share {} --class-children {} \\\n\
          \x20 --computing {} --wakeup {} --late {} --noirq {} --prepare {} \\\n\
          \x20 --direct-complete {} --locked {} --locks {} --durations {}..{}",
         o.seed,

@@ -29,7 +29,7 @@ pub struct CalibrateArgs {
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
     /// Profile to start from: x86, phone or a file.
-    #[arg(long, default_value = "x86")]
+    #[arg(long, value_name = "PROFILE", default_value = "x86")]
     from: String,
     /// The board that the laboratory made a recording's machine from: times are
     /// then taken from there, and the CPUs may turn out to share one computing
@@ -37,10 +37,10 @@ pub struct CalibrateArgs {
     #[arg(long, value_name = "FILE")]
     board: Vec<PathBuf>,
     /// What the profile is of; the names of the inputs if absent.
-    #[arg(long)]
+    #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Where to write the profile; the terminal if absent.
-    #[arg(short, long)]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Print JSON instead of the profile.
     #[arg(long)]

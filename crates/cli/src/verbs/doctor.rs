@@ -29,7 +29,7 @@ pub struct DoctorArgs {
     #[arg(long)]
     json: bool,
     /// Look for /sys, /proc and /dev below DIR (for tests).
-    #[arg(long, hide = true, default_value = "/", conflicts_with = "inputs")]
+    #[arg(long, value_name = "DIR", hide = true, default_value = "/", conflicts_with = "inputs")]
     root: PathBuf,
 }
 

@@ -33,7 +33,7 @@ pub struct ExportArgs {
     #[arg(long, value_enum)]
     to: Form,
     /// File to write; `-` is standard output.
-    #[arg(short, long, default_value = "-")]
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
     /// Only this cycle, counted from 1 over all inputs.
     #[arg(long, value_name = "N", value_parser = number::<usize>(1, usize::MAX))]

@@ -85,14 +85,14 @@ pub struct MachineArgs {
     #[arg(long, value_parser = arch, default_value = "amd64")]
     pub arch: Arch,
     /// CPUs of the guest; as many as the board has, at most 4, if absent.
-    #[arg(long, value_parser = number::<u32>(1, 64))]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1, 64))]
     pub cpus: Option<u32>,
     /// icount counts time in instructions and repeats bit for bit; tcg and kvm
     /// take the host's time.
     #[arg(long, value_parser = accel, default_value = "icount", value_name = "icount|tcg|kvm")]
     pub accel: Accel,
     /// Draws another sample: seed of every random number the guest gets.
-    #[arg(long, default_value_t = 1, value_parser = any)]
+    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = any)]
     pub seed: u64,
     /// Seconds after which a boot that has not finished is ended.
     #[arg(long, default_value_t = 900, value_name = "S", value_parser = any)]
@@ -112,10 +112,10 @@ pub struct SleepArgs {
     #[arg(long, value_name = "0|1", value_parser = number::<u8>(0, 1))]
     pub pm_async: Option<u8>,
     /// Cycles of each boot; the first after a boot is slower than the others.
-    #[arg(long, default_value_t = 1, value_parser = number::<u32>(1, 10_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<u32>(1, 10_000))]
     pub cycles: u32,
     /// Boots, each with the next seed, so that chance is part of the spread.
-    #[arg(long, default_value_t = 1, value_parser = number::<u32>(1, 1_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<u32>(1, 1_000))]
     pub samples: u32,
     /// More events, separated by commas, as for "dormouse record": sched,
     /// workqueue, rpm, idle, storage, freeze, sync. Each event takes time.
@@ -184,10 +184,10 @@ struct RunArgs {
           value_parser = number::<u32>(0, 100))]
     warm_up: u32,
     /// Boots at the same time.
-    #[arg(long, default_value_t = 1, value_parser = number::<u32>(1, 256))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<u32>(1, 256))]
     jobs: u32,
     /// Capture file to write; with several boards a folder.
-    #[arg(short, long)]
+    #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
 
@@ -223,7 +223,7 @@ struct IdleArgs {
           value_parser = clap::value_parser!(u64).range(100..=600_000))]
     span: u64,
     /// File to write; with --work a folder.
-    #[arg(short, long)]
+    #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
 
@@ -248,7 +248,7 @@ struct RerunArgs {
     #[arg(long, value_name = "DIR", requires = "image")]
     headers: Option<PathBuf>,
     /// Write the new capture here.
-    #[arg(short, long)]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
@@ -262,12 +262,12 @@ struct RepeatArgs {
     #[arg(long, value_name = "FILE")]
     board: Option<PathBuf>,
     /// Boots.
-    #[arg(long, default_value_t = 10, value_parser = number::<u32>(2, 1_000))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = number::<u32>(2, 1_000))]
     boots: u32,
     /// Disturb QEMU's threads on purpose in every boot but the first, as a busy
     /// machine does. It must make no difference.
     #[arg(long)]
-    jitter: bool,
+    disturb: bool,
 }
 
 fn arch(text: &str) -> Result<Arch, String> {
@@ -573,7 +573,7 @@ fn run_repeat(a: &RepeatArgs) -> Result<()> {
     machine.scheduler = a.sleep.scheduler.parameters();
     let wish = make_wish(&a.machine, &a.sleep, Some(&board));
     let shown = AtomicUsize::new(0);
-    let disturbance = if a.jitter { Disturbance::Jitter } else { Disturbance::None };
+    let disturbance = if a.disturb { Disturbance::Jitter } else { Disturbance::None };
     let r = repeat::repeat(&kernel, &machine, &wish, a.boots, disturbance, |so_far, boot| {
         // Printed as it is found: all boots together take minutes.
         for p in so_far.partings.iter().skip(shown.load(Ordering::Relaxed)) {

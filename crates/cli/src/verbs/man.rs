@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:\n  dormouse man\n  dormouse man -o target/man")]
 pub struct ManArgs {
     /// Write dormouse.1 and a page for every verb into this folder.
-    #[arg(short, long, value_name = "FOLDER")]
+    #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
 

@@ -67,7 +67,7 @@ pub struct PlanArgs {
     energy: Option<String>,
     /// Write the files that make the changes into this folder
     /// (docs/handover.md).
-    #[arg(short, long, value_name = "FOLDER")]
+    #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     #[command(flatten)]
     asked: AskedArgs,

@@ -41,8 +41,8 @@ pub struct PredictArgs {
     #[arg(long, conflicts_with = "kernel")]
     all_kernels: bool,
     /// Resample the cycles N times for the range; 0 for none.
-    #[arg(long, default_value_t = 200, value_parser = number::<u32>(0, 100_000))]
-    samples: u32,
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = number::<u32>(0, 100_000))]
+    resamples: u32,
     /// Seed of the resampling.
     #[arg(long, default_value_t = 1, value_parser = any)]
     seed: u64,
@@ -106,7 +106,7 @@ fn answer(
         from_kernel: args.from_kernel.as_deref(),
         changes,
         settings: &settings,
-        samples: args.samples,
+        samples: args.resamples,
         seed: args.seed,
     };
     Ok(if args.all_kernels {

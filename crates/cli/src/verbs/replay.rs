@@ -49,10 +49,10 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "0|1", value_parser = number::<u8>(0, 1))]
     pm_async: Option<u8>,
     /// Cycles of each boot; the first after a boot is slower than the others.
-    #[arg(long, default_value_t = 2, value_parser = number::<u32>(1, 1_000))]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = number::<u32>(1, 1_000))]
     cycles: u32,
     /// Capture file to write.
-    #[arg(short, long)]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replay also a recording that the simulation does not reproduce.
     #[arg(long)]

@@ -26,7 +26,7 @@ pub struct ReportArgs {
     #[arg(required = true)]
     input: Vec<PathBuf>,
     /// File to write; `-` is standard output.
-    #[arg(short, long, default_value = "report.html")]
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
     /// Title of the page.
     #[arg(long)]

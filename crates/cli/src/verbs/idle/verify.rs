@@ -23,13 +23,13 @@ pub struct VerifyArgs {
     folder: Vec<PathBuf>,
     /// Setting that the others are predicted from.
     #[arg(long, value_name = "SETTING", default_value = "menu")]
-    from: String,
+    baseline: String,
 }
 
 /// Runs the verb.
 pub fn run(args: &VerifyArgs) -> Result<()> {
     let all =
-        args.folder.iter().map(|f| verify(f, &args.from)).collect::<Result<Vec<Verified>>>()?;
+        args.folder.iter().map(|f| verify(f, &args.baseline)).collect::<Result<Vec<Verified>>>()?;
     let kernels: Vec<_> = all.iter().map(|v| (v.kernel.as_str(), &v.rows[..], v.again)).collect();
     terminal::print(&verdicts(&kernels))?;
     if all.iter().all(Verified::met) {

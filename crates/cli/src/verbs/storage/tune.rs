@@ -27,8 +27,8 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 #[command(
     override_usage = "dormouse storage tune [OPTIONS] <INPUT>...",
-    after_help = "Examples:\n  dormouse storage tune trace.dat --p99 1ms\n  dormouse storage tune trace.dat --energy --break-even 400ms -o changes/",
-    group = ArgGroup::new("budget").required(true).args(["p99", "energy"])
+    after_help = "Examples:\n  dormouse storage tune trace.dat --p99 1ms\n  dormouse storage tune trace.dat --least-energy --break-even 400ms -o changes/",
+    group = ArgGroup::new("budget").required(true).args(["p99", "least_energy"])
 )]
 pub struct TuneArgs {
     /// Traces, or folders of them; `-` is standard input.
@@ -39,10 +39,10 @@ pub struct TuneArgs {
     p99: Option<i64>,
     /// Least energy, whatever requests take.
     #[arg(long)]
-    energy: bool,
+    least_energy: bool,
     /// Which sleep; without it the one that requests waited for longest.
-    #[arg(long, value_name = "SLEEP")]
-    sleep: Option<Sleep>,
+    #[arg(long, value_name = "STATE")]
+    state: Option<Sleep>,
     /// Time asleep that saves as much as one wake-up costs.
     #[arg(long, value_name = "TIME", value_parser = time)]
     break_even: Option<i64>,
@@ -75,7 +75,7 @@ fn time(text: &str) -> Result<i64, String> {
 /// Runs the verb.
 pub fn run(args: &TuneArgs) -> Result<()> {
     let wish = Wish {
-        asked: args.sleep.map(|s| match s {
+        asked: args.state.map(|s| match s {
             Sleep::Gate => Asked::Gate,
             Sleep::Autosuspend => Asked::Autosuspend,
         }),
