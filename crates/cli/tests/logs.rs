@@ -142,3 +142,48 @@ fn the_doctor_says_which_sleep_has_no_end_and_where_another_log_begins() {
     let ended = TWO_MACHINES.replace("ata8.00: configured for UDMA/133", "OOM killer enabled.");
     assert!(!words(&["doctor", "-"], &ended).contains("hung there"));
 }
+
+/// What a script for AMD's machines keeps: dates before the kernel's lines, no stamps.
+fn dated(day: u32, resume: u32) -> String {
+    let lines = [
+        "INFO:\t\u{1f427} Kernel 6.11.0-00004-ge11b".to_string(),
+        "ERROR:\t\u{274c} Failed to suspend".into(),
+        "DEBUG:\t[Errno 16] Device or resource busy".into(),
+        "DEBUG:\tPM: suspend entry (s2idle)".into(),
+        "DEBUG:\tPM: suspend of devices complete after 347.300 msecs".into(),
+        "DEBUG:\tPM: noirq suspend of devices complete after 101.000 msecs".into(),
+        "DEBUG:\tPM: suspend-to-idle".into(),
+        "DEBUG:\tPM: noirq resume of devices complete after 163.000 msecs".into(),
+        format!("DEBUG:\tPM: resume of devices complete after {resume}.000 msecs"),
+        "DEBUG:\tOOM killer enabled.".into(),
+        "DEBUG:\tRestarting tasks ... done.".into(),
+        "DEBUG:\tPM: suspend exit".into(),
+    ];
+    lines.iter().map(|l| format!("2024-09-{day} 20:39:41,992 {l}\n")).collect()
+}
+
+#[test]
+fn a_dated_log_has_a_kernel_a_longest_phase_and_the_stamps_of_the_kernel() {
+    let text = words(&["show", "-"], &dated(20, 2_800));
+    assert!(text.contains("2.800 s (95 %) in its resume phase; no device callback"), "{text}");
+    assert!(text.contains("ernel 6.11.0-00004-ge11b, s2idle"), "{text}");
+    assert!(!text.contains("printk.time"), "{text}");
+    assert!(text.contains("journalctl -k -o short-monotonic > FILE"), "{text}");
+    // The later one comes first in the file.
+    let both = words(&["show", "-"], &(dated(20, 2_800) + &dated(19, 2_700)));
+    let logs = "2 logs stand in one file (the first sleep of the second one in it is at line 16), \
+                numbered by date;";
+    assert!(both.contains(logs), "{both}");
+    let doctor = words(&["doctor", "-"], &dated(20, 2_800));
+    assert!(doctor.contains("could not put the machine to sleep: error -16 (EBUSY"), "{doctor}");
+    assert!(doctor.contains("line 2: \u{274c} Failed to suspend"), "{doctor}");
+}
+
+#[test]
+fn a_root_hub_names_the_kernel() {
+    let hub = "[    1.957884] usb usb1: Manufacturer: Linux 6.11.0-4-dirty xhci-hcd\n";
+    let stick = "[    1.957885] usb 1-2: Manufacturer: Linux 3.10.0-pro g_serial\n";
+    let log = GONE.replace("[    1.001000]", &format!("{stick}{hub}[    1.001000]"));
+    let text = words(&["show", "-"], &log);
+    assert!(text.contains("Kernel 6.11.0-4-dirty, deep"), "{text}");
+}

@@ -512,7 +512,7 @@ fn each_log_of_a_file_has_its_dates_and_a_median_of_its_own() {
         "Suspend, median 105.0 ms",
         "Median of 2 cycles of log 1 (first cycle at 2024-09-19 20:10:41)",
         "1 200.00 20.00 at 2024-09-19 20:10:41 2 300.00",
-        "2 logs stand in one file (the second from line 13); each has a median of its own.",
+        "2 logs stand in one file (the first sleep of the second one in it is at line 13), numbered by date;",
     ] {
         assert!(text.contains(said), "{said}: {text}");
     }

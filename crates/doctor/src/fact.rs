@@ -105,6 +105,8 @@ pub enum Fact {
     /// Devices came back, and tasks were not started again, as far as the text goes; the
     /// line where that attempt began.
     NoWayBack { line: u64 },
+    /// A program's write to `/sys/power/state` failed so often, first with this error.
+    WriteRefused { error: i32, times: usize },
     /// A device or a wakeup ended this many sleeps.
     EndedUnknown { sleeps: usize },
     /// After a failure somebody took another mode.

@@ -60,7 +60,40 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     stuck(case, out);
     processors(case, out);
     no_way_back(case, out);
+    refused(case, out);
 }
+
+/// A program that could not write to `/sys/power/state`, as it says itself: AMD's script
+/// for s2idle prints the error of Python, shells and rtcwake that of the C library.
+/// Where something else tells why, this says no more.
+fn refused(case: &Case, out: &mut Vec<Finding>) {
+    if out.iter().any(|f| matches!(f.area, Area::Abort | Area::Freezer)) {
+        return;
+    }
+    let python = |m: &Message| {
+        let (_, rest) = m.text.split_once("[Errno ")?;
+        rest.split_once(']')?.0.parse::<i32>().ok()
+    };
+    let mut said: Vec<(&Message, i32)> = Vec::new();
+    for (i, m) in case.messages.iter().enumerate() {
+        let errno = if m.has("Failed to suspend") {
+            case.messages[i + 1..].iter().take(2).find_map(python)
+        } else {
+            m.text.ends_with("write error: Device or resource busy").then_some(EBUSY)
+        };
+        said.extend(errno.map(|e| (m, e)));
+    }
+    let Some(&(_, errno)) = said.first() else { return };
+    out.push(found(
+        ("write-refused", Area::Abort, Level::Broken),
+        Confidence::Likely,
+        Fact::WriteRefused { error: -errno, times: said.len() },
+        lines(said.iter().map(|s| s.0)),
+    ));
+}
+
+/// Errno 16.
+const EBUSY: i32 = 16;
 
 /// Devices that came back, and no line of what kernel/power/suspend.c:suspend_finish
 /// does next (kernel/power/process.c:thaw_processes prints two lines).

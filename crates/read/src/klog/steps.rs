@@ -465,7 +465,8 @@ fn other(log: &mut Log<'_>, text: &[u8], at: u64) -> bool {
 
 /// The kernel release that a line names: an oops or warning (`CPU: 0 PID: 1 …
 /// Not tainted 6.1.44 #1`), `uname -a` at a prompt (`Linux box 6.1.44 #1 …`),
-/// the image that was booted, or the list of a bug reporter.
+/// the image that was booted, a USB root hub (`usb usb1: Manufacturer: Linux 6.1.44
+/// xhci-hcd`, drivers/usb/core/hcd.c:rh_string), or the list of a bug reporter.
 fn release(text: &[u8]) -> Option<&[u8]> {
     let mut words = text.split(|&b| b == b' ').filter(|w| !w.is_empty());
     if text.starts_with(b"CPU: ") {
@@ -482,7 +483,14 @@ fn release(text: &[u8]) -> Option<&[u8]> {
         let dash = memchr::memchr(b'-', file)?;
         return Some(&file[dash + 1..]).filter(|w| is_release(w));
     }
-    let rest = text.strip_prefix(b"Kernel release:")?;
+    if let Some(at) = memmem::find(text, b": Manufacturer: Linux ") {
+        let hub = text.starts_with(b"usb usb");
+        let word = text[at..].split(|&b| b == b' ').nth(3)?;
+        return Some(word).filter(|w| hub && is_release(w));
+    }
+    // AMD's script for s2idle marks it with a penguin.
+    let marked = text.strip_prefix("\u{1f427} Kernel ".as_bytes());
+    let rest = marked.or(text.strip_prefix(b"Kernel release:"))?;
     Some(rest.trim_ascii()).filter(|w| is_release(w))
 }
 

@@ -11,11 +11,16 @@ use dormouse_model::cycle::{Cycle, Mode};
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::answer::{HELPS_MUCH, Half, Known, Other, Suspect};
 use dormouse_sleep::analyse::path::{Reason, Segment};
+use dormouse_sleep::analyse::rows::What;
 use dormouse_sleep::analyse::{CycleView, per_mille};
 
 /// A device that saves less than this share of its half, in tenths of a percent,
 /// does not stand out beside many short callbacks that take longer together.
 const STANDS_OUT: u32 = 200;
+
+/// A phase of this share of its half, in tenths of a percent, is worth naming where no
+/// device can be.
+pub const MOST: u32 = 300;
 
 /// What the columns of a table of devices mean. `predict --without` says more:
 /// it also removes what depends on the device.
@@ -52,6 +57,10 @@ pub fn half(
                 device(capture, b.device),
                 b.on_path
             ),
+            None if h.completed == 0 => {
+                let most = longest_phase(view, h, cb.cycle);
+                format!("{side} {total}: {most}no device callback of it is in this log.")
+            }
             None => format!("{side} {total}: no bottleneck can be named."),
         };
         return [first, String::new()];
@@ -86,7 +95,8 @@ pub fn half(
                     )
                 }
                 None if h.completed == 0 => {
-                    format!("{side} {total}: no device callback of it is in this log.")
+                    let most = longest_phase(view, h, cb.cycle);
+                    format!("{side} {total}: {most}no device callback of it is in this log.")
                 }
                 None => format!("{side} {total}: no single device helps.{}", crowd(h)),
             }
@@ -172,6 +182,22 @@ impl Open<'_> {
             us / 1_000_000,
             us % 1_000_000
         )
+    }
+}
+
+/// The phase that most of a half without callbacks went into, with what parts it from
+/// the rest of its sentence.
+fn longest_phase(view: &CycleView, h: &Half, cycle: &Cycle) -> String {
+    let of_half = view.rows.list.iter().filter(|r| r.direction == h.direction);
+    let longest = of_half
+        .filter_map(|r| match r.what {
+            What::Phase(i) => Some((r.counted, cycle.phases[i as usize].phase)),
+            _ => None,
+        })
+        .max_by_key(|l| l.0);
+    match longest.filter(|l| l.0 < h.total && per_mille(l.0, h.total) >= MOST) {
+        Some((t, p)) => format!("{t} ({}) in its {} phase; ", share(t, h.total), phase(p)),
+        None => String::new(),
     }
 }
 

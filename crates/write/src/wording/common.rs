@@ -1,5 +1,6 @@
 //! What many cycles have in common, and what makes one stand out.
 
+use super::bottleneck::MOST;
 use super::device::named;
 use super::number::share;
 use super::phase::{capitalised, phase};
@@ -43,11 +44,17 @@ pub fn half_of(g: &Group<'_>, direction: Direction, guessed: bool) -> String {
     let often = |d: &&DeviceSpread<'_>| (d.saves_most[h], d.gain[h].median);
     let best = g.devices.iter().filter(helps).max_by_key(often);
     let Some(d) = best else {
-        let none = g.devices.is_empty();
-        return format!(
-            "{head}: {}",
-            if none { "no device callbacks in this log." } else { "no single device helps." }
-        );
+        if !g.devices.is_empty() {
+            return format!("{head}: no single device helps.");
+        }
+        let of_half = g.phases.iter().filter(|p| p.phase.direction() == direction);
+        let longest = of_half.max_by_key(|p| p.time.median).map(|p| (p.phase, p.time.median));
+        let (t, all) = (longest.map_or(Ns::ZERO, |l| l.1), time.median);
+        let most =
+            longest.filter(|_| t < all && per_mille(t, all) >= MOST).map_or(String::new(), |l| {
+                format!("{t} ({}) in its {} phase; ", share(t, all), phase(l.0))
+            });
+        return format!("{head}: {most}no device callbacks in this log.");
     };
     if guessed {
         return format!("{head}: no bottleneck can be named.");

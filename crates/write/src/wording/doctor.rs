@@ -192,6 +192,11 @@ pub fn sentence(f: &Fact) -> String {
         Fact::NoWayBack { line } => format!(
             "The sleep of line {line} has no end in the text: devices came back, and no line says that tasks were started again. The machine hung there, or the text was cut."
         ),
+        Fact::WriteRefused { error, times } => format!(
+            "A program could not put the machine to sleep{}: {}. The text has no line of the kernel that says why.",
+            and_times(*times),
+            told(*error)
+        ),
         Fact::EndedUnknown { sleeps } => {
             let which = match sleeps {
                 1 => "A sleep was".to_string(),
@@ -464,6 +469,9 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
         }
         Fact::NoWayBack { .. } => {
             "If it hung: boot with no_console_suspend and a serial or net console, repeat it, and send SysRq-W: it lists the tasks that wait and where."
+        }
+        Fact::WriteRefused { .. } => {
+            "Take the kernel's own log of that moment: journalctl -k -o short-monotonic. A pending wakeup gives EBUSY too."
         }
         Fact::EndedUnknown { .. } => {
             "Switch on what names it: echo 1 > /sys/power/pm_debug_messages."

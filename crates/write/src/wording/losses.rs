@@ -4,7 +4,7 @@ use super::bottleneck::have;
 use super::device::name;
 use super::number::{grouped, plural};
 use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Cycle;
+use dormouse_model::cycle::{Began, Cycle};
 use dormouse_model::loss::{Loss, Losses, Severity};
 
 /// Whether the figures of the first lines rest on what was lost.
@@ -70,11 +70,12 @@ pub fn warning(l: &Loss, captures: &[&Capture], cycle: Option<&Cycle>) -> String
             cure("Record with the boot clock: echo boot > /sys/kernel/tracing/trace_clock"),
         ),
         "no_timestamps" => {
-            "No time stamps: order and gaps are guessed. Boot with printk.time=1.".into()
+            format!("No time stamps: order and gaps are guessed. {}", stamps(captures))
         }
         "times_missing" => format!(
-            "{} no time stamp{at}: order and gaps are guessed there. Boot with printk.time=1.",
-            have(n, "line")
+            "{} no time stamp{at}: order and gaps are guessed there. {}",
+            have(n, "line"),
+            stamps(captures)
         ),
         "dropped_messages" => format!(
             "{} dropped{at}: devices may be missing. Boot with log_buf_len=16M.",
@@ -90,9 +91,12 @@ pub fn warning(l: &Loss, captures: &[&Capture], cycle: Option<&Cycle>) -> String
             l.first_at.map_or(String::new(), |at| format!(" at line {at}")),
         ),
         "several_logs" => format!(
-            "{} logs stand in one file{}; each has a median of its own. Give one log a file.",
+            "{} logs stand in one file{}{}; each has a median of its own. Give one log a file.",
             grouped(l.count + 1),
-            l.first_at.map_or(String::new(), |at| format!(" (the second from line {at})")),
+            l.first_at.map_or(String::new(), |at| format!(
+                " (the first sleep of the second one in it is at line {at})"
+            )),
+            if dated(captures) { ", numbered by date" } else { "" },
         ),
         "cut_line" => format!(
             "{} broken{at}, perhaps by a mail client. Use the unwrapped log: dmesg > FILE",
@@ -159,6 +163,20 @@ pub fn warning(l: &Loss, captures: &[&Capture], cycle: Option<&Cycle>) -> String
             format!("{kind}{times}{at}: {text}.")
         }
     }
+}
+
+/// How to have the kernel's own times: where somebody dated the lines, the kernel's log
+/// has them all the same.
+fn stamps(captures: &[&Capture]) -> &'static str {
+    match dated(captures) {
+        true => "Use the kernel's own times: journalctl -k -o short-monotonic > FILE",
+        false => "Boot with printk.time=1.",
+    }
+}
+
+fn dated(captures: &[&Capture]) -> bool {
+    let words = |c: &Cycle| matches!(c.when, Began::Words(_));
+    captures.iter().any(|c| c.cycles.iter().any(words))
 }
 
 fn cycles_were(n: usize) -> String {
