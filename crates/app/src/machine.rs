@@ -18,7 +18,7 @@ use dormouse_model::time::Ns;
 use dormouse_read::{Input, Options};
 use dormouse_sleep::analyse::rows::Rows;
 use dormouse_sleep::analyse::spread::Spread;
-use dormouse_sleep::evidence::{self, Fidelity, Machine as Shown};
+use dormouse_sleep::evidence::{self, Fidelity, Machine as Shown, generation};
 use dormouse_sleep::simulate::change::{Change, glob};
 use dormouse_sleep::simulate::predict::{Scheduler, hang, outlook};
 use dormouse_sleep::simulate::{Profile, Settings, profile as profiles};
@@ -49,17 +49,18 @@ impl Loaded {
     }
 
     /// What suspend and resume took as a whole, with firmware, CPUs and tasks: the
-    /// medians that `show` prints of the same cycles. Zero where that is not known.
-    pub fn whole(&self) -> [Ns; 2] {
-        let Some((capture, _)) = &self.recorded else { return [Ns::ZERO; 2] };
+    /// medians that `show` prints of the same cycles, and whether the log has a hole
+    /// there, so that they are at least so long. Zero where that is not known.
+    pub fn whole(&self) -> [(Ns, bool); 2] {
+        let Some((capture, _)) = &self.recorded else { return Default::default() };
         let cycles = chosen_cycles(capture);
         if cycles.iter().any(|c| c.outcome != Outcome::Slept || c.mode == Mode::Disk) {
-            return [Ns::ZERO; 2];
+            return Default::default();
         }
-        let rows: Vec<Rows> = cycles.into_iter().map(Rows::of).collect();
         [Direction::Suspend, Direction::Resume].map(|d| {
-            let mut times: Vec<Ns> = rows.iter().map(|r| r.counted(d)).collect();
-            Spread::of(&mut times).unwrap_or_default().median
+            let mut times: Vec<Ns> = cycles.iter().map(|c| Rows::of(c).counted(d)).collect();
+            let least = cycles.iter().any(|c| c.has_hole(d));
+            (Spread::of(&mut times).unwrap_or_default().median, least)
         })
     }
 
@@ -108,18 +109,35 @@ pub fn load_trips(input: &Path, asked: Option<&str>) -> Result<Vec<Loaded>> {
     let Some(capture) = captures.pop() else {
         return Err(nothing_in(&inputs, &empty));
     };
-    let shown = |part: Capture| {
-        let m = evidence::machine(&part, asked)?;
-        Ok(Loaded {
-            derived: m.derived.clone(),
-            release: m.release.clone(),
-            shown: m.supported.as_ref().map(|_| m.scheduler),
-            recorded: Some((part, m)),
-        })
+    let parts = trips(&capture).into_iter().map(|(_, part)| part).collect();
+    let all = machines(parts, asked).map_err(|e| nothing_of(&inputs, &[capture], &e))?;
+    let loaded = |(part, m): (Capture, Shown)| Loaded {
+        derived: m.derived.clone(),
+        release: m.release.clone(),
+        shown: m.supported.as_ref().map(|_| m.scheduler),
+        recorded: Some((part, m)),
     };
-    let all: Result<Vec<_>, String> =
-        trips(&capture).into_iter().map(|(_, part)| shown(part)).collect();
-    all.map_err(|e| nothing_of(&inputs, &[capture], &e))
+    Ok(all.into_iter().map(loaded).collect())
+}
+
+/// The machine that each part of one recording shows. Where none names the kernel, all
+/// are read by the rules of a generation that explains every one of them, if one does.
+fn machines(
+    parts: Vec<Capture>,
+    asked: Option<Scheduler>,
+) -> Result<Vec<(Capture, Shown)>, String> {
+    let shown = |part: Capture| evidence::machine(&part, asked).map(|m| (part, m));
+    let mut all = parts.into_iter().map(shown).collect::<Result<Vec<_>, String>>()?;
+    let guesses: Vec<_> = all.iter().filter_map(|(_, m)| m.supported.as_ref()).collect();
+    let fit = generation::common(&guesses);
+    if guesses.len() == all.len() && !fit.is_empty() {
+        for (part, m) in &mut all {
+            if m.supported.as_ref().is_some_and(|s| s.all.len() > fit.len()) {
+                *m = evidence::machine_among(part, asked, &fit)?;
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// The machines that are recorded in `inputs`: those with cycles.

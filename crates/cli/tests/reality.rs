@@ -123,3 +123,20 @@ fn a_wake_up_for_no_request_is_told() {
     }
     std::fs::remove_file(&path).unwrap();
 }
+
+/// A phone's log with a failed and a whole suspend, of one kernel that it does not name.
+#[test]
+fn one_log_has_one_kernel_and_says_what_it_lacks() {
+    let Some(log) = data("logs/real/pixel6-6.16-rc4-full-2025-07.txt.gz") else { return };
+    let text = said(&["predict"], &log);
+    assert_eq!(text.matches(" Kernel up to 6.7, 6.9 to 6.15 (G1).").count(), 2, "{text}");
+    // What `show` calls "at least" is so here too.
+    assert!(text.contains("resume at least 449.9 ms, suspend at least 580.3 ms"), "{text}");
+    assert!(text.contains("total resume >430.63"), "{text}");
+    // 427.09 against 430.63: phases that were not recorded take no part.
+    assert!(text.contains("Model error here: resume -0.8 %"), "{text}");
+    // A phase that is not there did not take 0.00 ms.
+    assert!(text.contains("noirq resume - 0.46 - not reproduced"), "{text}");
+    assert!(!text.contains("0001:01:00.0 (first callback of the phase)"), "{text}");
+    assert!(text.contains("suspend - not reproduced, so its path is not known"), "{text}");
+}

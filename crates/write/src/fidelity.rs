@@ -83,13 +83,16 @@ pub fn text(f: &Fidelity, board: &Board) -> String {
             true => "",
             false => ", not counted",
         };
+        // What is not in the recording did not take 0.00 ms.
+        let there = c.missing != Some(Missing::Phase);
+        let seen = |text: String| if there { text } else { "-".into() };
         let _ = writeln!(
             out,
             "{:<15}{:>12}{:>12}{:>12}  {}{counted}",
             c.phase.title(),
-            at_least(f, c.phase, ms(c.recorded)),
+            seen(at_least(f, c.phase, ms(c.recorded))),
             ms(c.simulated),
-            ms(c.difference()),
+            seen(ms(c.difference())),
             c.verdict.name()
         );
     }

@@ -34,7 +34,7 @@ use crate::simulate::change::Change;
 use crate::simulate::contention::locks;
 use crate::simulate::infer::links;
 use crate::simulate::kernel::choose;
-use crate::simulate::policy;
+use crate::simulate::policy::{self, Policy};
 use crate::simulate::predict::Scheduler;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -89,6 +89,18 @@ impl Machine {
 /// # Errors
 /// As [`derive`].
 pub fn machine(capture: &Capture, asked: Option<Scheduler>) -> Result<Machine, String> {
+    machine_among(capture, asked, &generation::ALL)
+}
+
+/// The same; if it must be guessed, the generation is one of `candidates`.
+///
+/// # Errors
+/// As [`derive`].
+pub fn machine_among(
+    capture: &Capture,
+    asked: Option<Scheduler>,
+    candidates: &[&'static Policy],
+) -> Result<Machine, String> {
     let mut derived = derive(capture)?;
     let cycles = chosen_cycles(capture);
     let releases = capture.cycles.iter().map(|c| capture.names.get(c.kernel));
@@ -97,7 +109,7 @@ pub fn machine(capture: &Capture, asked: Option<Scheduler>) -> Result<Machine, S
     let (scheduler, supported) = match asked.or(named) {
         Some(s) => (s, None),
         None => {
-            let s = generation::supported(&cycles, &derived);
+            let s = generation::supported(&cycles, &derived, candidates);
             (Scheduler { policy: s.policy, kernel: None }, Some(s))
         }
     };

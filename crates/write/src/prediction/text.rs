@@ -15,6 +15,7 @@ use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::Derived;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
+use dormouse_sleep::evidence::Missing;
 use dormouse_sleep::simulate::note::Note;
 use dormouse_sleep::simulate::policy::{Evidence, Policy};
 use dormouse_sleep::simulate::predict::{Outlook, Prediction, Scheduler};
@@ -103,6 +104,15 @@ fn cut(p: &Prediction, d: Direction) -> Vec<&'static str> {
     phases.filter(|x| p.fidelity.is_cut(*x)).map(Phase::title).collect()
 }
 
+/// Whether some of a half is not in the recording: a start, an end, or a phase.
+fn in_part(p: &Prediction, d: Direction) -> bool {
+    let lacks = |x: Phase| {
+        let missing = p.fidelity.phase(x).and_then(|c| c.missing);
+        matches!(missing, Some(Missing::Phase | Missing::Ends(_) | Missing::Lost(_)))
+    };
+    !cut(p, d).is_empty() || Phase::DEVICE.into_iter().any(|x| x.direction() == d && lacks(x))
+}
+
 /// Whether anything of a half was recorded; true for a board file.
 fn is_recorded(derived: &Derived, d: Direction) -> bool {
     derived.observed.iter().all(Option::is_none) || recorded(derived, d) > Ns::ZERO
@@ -112,7 +122,7 @@ fn is_recorded(derived: &Derived, d: Direction) -> bool {
 /// go by.
 fn missed(p: &Prediction, derived: &Derived, d: Direction) -> Option<String> {
     let seen = recorded(derived, d);
-    let off = p.before.half(d) - seen;
+    let off = modelled(p, derived, d) - seen;
     let wide = off.0.abs() * 100 > seen.0 * TRUSTED && off.0.abs() > 1_000_000;
     (seen > Ns::ZERO && wide).then(|| {
         percent(off.0 as f64 / seen.0 as f64 * 100.0).trim_start_matches(['+', '-']).into()
@@ -128,13 +138,21 @@ fn recorded(derived: &Derived, d: Direction) -> Ns {
     phases.filter_map(|p| p.device_index().and_then(|i| derived.observed[i])).sum()
 }
 
+/// What the model takes for the device phases of a half that were recorded: others,
+/// such as prepare in most logs, have nothing to be held against.
+fn modelled(p: &Prediction, derived: &Derived, d: Direction) -> Ns {
+    let phases = Phase::DEVICE.iter().filter(|p| p.direction() == d);
+    let seen = |x: &&Phase| x.device_index().is_some_and(|i| derived.observed[i].is_some());
+    phases.filter(seen).map(|x| p.before.phase(*x)).sum()
+}
+
 /// The second line: how far the model misses the recording as it was.
-fn trust(p: &Prediction, derived: &Derived, whole: [Ns; 2]) -> String {
+fn trust(p: &Prediction, derived: &Derived, whole: [(Ns, bool); 2]) -> String {
     let mut errors = Vec::new();
     for d in [Direction::Resume, Direction::Suspend] {
         let seen = recorded(derived, d);
         if seen > Ns::ZERO && cut(p, d).is_empty() {
-            let off = (p.before.half(d) - seen).0 as f64 / seen.0 as f64 * 100.0;
+            let off = (modelled(p, derived, d) - seen).0 as f64 / seen.0 as f64 * 100.0;
             errors.push(format!("{} {}", d.name(), percent(off)));
         } else if seen > Ns::ZERO {
             errors.push(format!("{} not known", d.name()));
@@ -154,10 +172,13 @@ fn trust(p: &Prediction, derived: &Derived, whole: [Ns; 2]) -> String {
 }
 
 /// What the halves took as a whole: `show` prints these.
-fn of_all(p: &Prediction, whole: [Ns; 2]) -> String {
+fn of_all(p: &Prediction, whole: [(Ns, bool); 2]) -> String {
     let halves = [(Direction::Resume, whole[1]), (Direction::Suspend, whole[0])];
-    let known = halves.into_iter().filter(|(d, t)| *t > Ns::ZERO && p.before.half(*d) > Ns::ZERO);
-    let said: Vec<String> = known.map(|(d, t)| format!("{} {t}", d.name())).collect();
+    let known = halves.into_iter().filter(|(d, t)| t.0 > Ns::ZERO && p.before.half(*d) > Ns::ZERO);
+    let said = |(d, (t, least)): (Direction, (Ns, bool))| {
+        format!("{}{} {t}", d.name(), if least { " at least" } else { "" })
+    };
+    let said: Vec<String> = known.map(said).collect();
     if said.is_empty() { String::new() } else { format!(" (recorded in all: {})", said.join(", ")) }
 }
 
@@ -194,9 +215,9 @@ pub struct Question<'a> {
     pub cycles: (usize, usize),
     /// The emulator that it was recorded in, if it was.
     pub guest: Option<&'static str>,
-    /// Recorded suspend and resume as a whole, as `show` has them; zero where they
-    /// are not known.
-    pub whole: [Ns; 2],
+    /// Recorded suspend and resume as a whole, as `show` has them, and whether they
+    /// are at least so long; zero where they are not known.
+    pub whole: [(Ns, bool); 2],
 }
 
 /// Cells of the table of phases.
@@ -327,8 +348,8 @@ fn legend(p: &Prediction, derived: &Derived, asked: bool) -> String {
     let text = "sync floor: the floor as long as synchronous devices run one after the other.";
     page.wrapped(Ink::Plain, 0, 2, text);
     let halves = [Direction::Suspend, Direction::Resume];
-    if Phase::DEVICE.into_iter().any(|x| p.fidelity.is_cut(x)) {
-        let text = ">: at least; a start or end is not in the recording.";
+    if halves.iter().any(|d| is_recorded(derived, *d) && in_part(p, *d)) {
+        let text = ">: at least; a part of it is not in the recording.";
         page.wrapped(Ink::Plain, 0, 2, text);
     }
     if halves.iter().any(|d| missed(p, derived, *d).is_some()) {
@@ -382,7 +403,7 @@ fn table(out: &mut String, p: &Prediction, derived: &Derived, asked: bool) {
     }
     let halves = [Direction::Suspend, Direction::Resume].into_iter();
     for direction in halves.filter(|d| runs(*d) && is_recorded(derived, *d)) {
-        let low = if cut(p, direction).is_empty() { "" } else { ">" };
+        let low = if in_part(p, direction) { ">" } else { "" };
         let ms = |t: Ns| format!("{low}{}", ms(t));
         let exact = crate::wording::number::ms;
         let (was, is) = (p.before.half(direction), p.claimed(direction));
@@ -475,7 +496,16 @@ fn path(out: &mut String, p: &Prediction, derived: &Derived, after: &str) {
     for direction in known {
         let half = p.after.half(direction);
         let mut small = Ns::ZERO;
+        // Nor of a phase that comes out wrong.
+        let mut hidden: Vec<&str> = Vec::new();
         for piece in p.path.iter().filter(|s| s.phase.direction() == direction) {
+            if p.fidelity.misses(piece.phase) {
+                let title = piece.phase.title();
+                if !hidden.contains(&title) && p.fidelity.phase(piece.phase).is_some() {
+                    hidden.push(title);
+                }
+                continue;
+            }
             let Some(device) = piece.device.filter(|_| piece.time.0 * 100 >= half.0) else {
                 small += piece.time;
                 continue;
@@ -491,6 +521,10 @@ fn path(out: &mut String, p: &Prediction, derived: &Derived, after: &str) {
         }
         if small > Ns::ZERO {
             let _ = writeln!(out, "  {:<14}{:>11}  rest of this half", direction.name(), ms(small));
+        }
+        for title in hidden {
+            let _ =
+                writeln!(out, "  {title:<14}{:>11}  not reproduced, so its path is not known", "-");
         }
     }
 }
