@@ -14,7 +14,9 @@ pub struct AskedArgs {
     /// A capture or log, or a board file.
     input: PathBuf,
     /// Kernel release such as 6.12.100, or a series such as 6.12, which stands for
-    /// its newest release, or a policy such as G1; by default the recorded one.
+    /// its newest release. Or a way of scheduling by its name: G0 (pm_async off),
+    /// G1 (up to 6.15), G1w (6.8 and its backports), G2 (6.16), G3 (6.17), G4 (from
+    /// 6.17.8), GS and DC (never merged). By default the recorded one.
     #[arg(long, value_name = "V|POLICY")]
     kernel: Option<String>,
     /// Kernel overhead: a file of `dormouse calibrate`, or x86, phone, zero.

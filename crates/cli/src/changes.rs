@@ -8,7 +8,9 @@ use dormouse_app::changes::Changes;
 #[derive(Args)]
 pub struct ChangeArgs {
     /// Kernel release such as 6.12.100, or a series such as 6.12, which stands for
-    /// its newest release, or a policy such as G1 or DC.
+    /// its newest release. Or a way of scheduling by its name: G0 (pm_async off),
+    /// G1 (up to 6.15), G1w (6.8 and its backports), G2 (6.16), G3 (6.17), G4 (from
+    /// 6.17.8), GS and DC (never merged).
     #[arg(long, value_name = "V|POLICY")]
     kernel: Option<String>,
     /// Value of /sys/power/pm_async.

@@ -187,3 +187,46 @@ fn a_root_hub_names_the_kernel() {
     let text = words(&["show", "-"], &log);
     assert!(text.contains("Kernel 6.11.0-4-dirty, deep"), "{text}");
 }
+
+#[test]
+fn units_of_1024_ns_are_told_also_of_a_list_and_of_a_kernel_without_a_name() {
+    let list = "\
+[  203.391465] e1000e 0000:00:1f.6: pci_pm_suspend+0x0/0x170 returned 0 after 323186 usecs
+[  203.934399] e1000e 0000:00:1f.6: pci_pm_resume+0x0/0x90 returned 0 after 211437 usecs
+";
+    let text = words(&["show", "-"], list);
+    assert!(text.contains("330.94"), "{text}");
+    let why = "The log does not name its kernel. Its lines have the form of kernels before 5.14, \
+               whose usecs are units of 1.024 us";
+    assert!(text.contains(why), "{text}");
+    let new = words(&["show", "-"], &list.replace("1f.6: pci", "1f.6: PM: pci"));
+    assert!(new.contains("323.19") && !new.contains("1.024"), "{new}");
+}
+
+#[test]
+fn the_next_command_names_what_was_typed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(at("a.txt"), GONE).expect("written");
+    std::fs::write(at("b.txt"), GONE.replace("    1.", "   11.")).expect("written");
+    let next = |args: &[&str]| {
+        let (_, text) = said(args, "");
+        let last = text.rfind("Next: ").expect("a next command");
+        text[last..].split_whitespace().filter(|w| *w != "\\").collect::<Vec<_>>().join(" ")
+    };
+    let whole = at("");
+    let of_folder = next(&["show", &whole]);
+    assert_eq!(of_folder, format!("Next: dormouse predict {whole} --without usb1"));
+    let of_both = next(&["show", &at("a.txt"), &at("b.txt")]);
+    assert_eq!(of_both, format!("Next: dormouse predict {} --without usb1", at("a.txt")));
+}
+
+#[test]
+fn the_help_says_what_a_policy_is() {
+    for verb in ["predict", "tune", "plan"] {
+        let text = words(&[verb, "--help"], "");
+        for said in ["G0 (pm_async off)", "G1 (up to 6.15)", "GS and DC (never merged)"] {
+            assert!(text.contains(said), "{verb}: {text}");
+        }
+    }
+}

@@ -589,6 +589,9 @@ fn a_gain_within_the_models_error_is_no_advice() {
     assert!(text.starts_with("No flag is worth changing:"), "{text}");
     assert!(text.contains("less than 1 %"), "{text}");
     assert!(!text.contains("Device to alone added") && !text.contains("--udev"), "{text}");
+    // What the next command would do is said before it.
+    assert!(text.contains("With --bold 60 more flags may change, which nothing proves safe."));
+    assert!(text.contains("Next: dormouse tune captures/laptop-6.12.tar.gz --bold"), "{text}");
     // And it says on what the figures rest.
     let assumed = "The async flag of 3 devices is not known";
     assert!(text.contains(&format!("Assumed - {assumed}")), "{text}");

@@ -49,11 +49,13 @@ pub struct Selection {
     pub phases: Vec<Phase>,
     /// Only this cycle, counted from 1 over all captures.
     pub cycle: Option<usize>,
+    /// The inputs as they were typed, for the next command; none if nobody did.
+    pub typed: Vec<String>,
 }
 
 impl Default for Selection {
     fn default() -> Selection {
-        Selection { top: 8, phases: Vec::new(), cycle: None }
+        Selection { top: 8, phases: Vec::new(), cycle: None, typed: Vec::new() }
     }
 }
 

@@ -68,6 +68,7 @@ pub fn run(args: ShowArgs) -> Result<()> {
         top: args.top.unwrap_or(Selection::default().top),
         phases: args.phase.into_iter().flatten().collect(),
         cycle: args.cycle.map(|n| n as usize),
+        typed: args.input.iter().map(|p| p.display().to_string()).collect(),
     };
     if let Some(n) = selection.cycle.filter(|&n| n > count) {
         bail!(Usage(format!("there is no cycle {n}; the input has {count}")));

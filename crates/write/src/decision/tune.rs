@@ -209,8 +209,13 @@ fn answer(board: &Board, t: &Tuned, gain: Ns, small: Option<&str>) -> Vec<String
             (g, 1) => format!(" The best change saves {g}, {small}."),
             (g, n) => format!(" The best {n} changes together save {g}, {small}."),
         };
+        let bold = match t.if_bold {
+            0 => String::new(),
+            1 => " With --bold 1 more flag may change, which nothing proves safe.".into(),
+            n => format!(" With --bold {n} more flags may change, which nothing proves safe."),
+        };
         out.push(format!(
-            "No flag is worth changing: suspend {}, resume {}.{all}",
+            "No flag is worth changing: suspend {}, resume {}.{all}{bold}",
             t.before.suspend, t.before.resume
         ));
         return out;

@@ -18,7 +18,7 @@ pub fn text(r: &Report, budget: i64, files: usize, written: Option<&str>, again:
     let mut out = String::new();
     let deepest = r.faults.iter().find(|f| f.worst().is_some());
     out += &wrap(&match (r.faults.len(), deepest) {
-        (0, _) => format!("{} follow the recipe for real-time CPUs.", named(&r.cpus)),
+        (0, _) => format!("No setting was found that may delay {}.", named(&r.cpus)),
         (n, Some(f)) => format!(
             "{n} setting{} may delay {}; the worst that is known is {}: {}",
             if n == 1 { "" } else { "s" },

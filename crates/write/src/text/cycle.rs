@@ -678,7 +678,7 @@ fn some(capture: &Capture, list: &[dormouse_model::device::DeviceId], top: usize
 }
 
 /// The next command: what the best device is worth.
-pub fn next_command(e: &Explained, i: usize) -> Option<String> {
+pub fn next_command(e: &Explained, i: usize, selection: &Selection) -> Option<String> {
     let view = &e.views[i];
     let cycle = &e.capture.cycles[i];
     // What a prediction would start from is a log of printing, or a part of one.
@@ -690,7 +690,8 @@ pub fn next_command(e: &Explained, i: usize) -> Option<String> {
     if cycle.callbacks.is_empty() || printed || thinned {
         return Some(next::next("record --yes -o recording.tar.gz"));
     }
-    let file = next::file([&e.capture]);
+    let source = e.capture.names.get(cycle.source);
+    let file = next::input(&selection.typed, source, [&e.capture]);
     let named = view.answer.bottleneck().filter(|_| !losses::guessed(&e.capture.losses));
     Some(match named {
         Some((_, b)) => next::next(&format!(

@@ -342,9 +342,12 @@ fn list(
 }
 
 /// The next command: the best device of the largest group, or one cycle.
-pub fn next_command(all: &[Explained], cycles: &[(usize, &Explained, usize)]) -> String {
+pub fn next_command(
+    all: &[Explained],
+    cycles: &[(usize, &Explained, usize)],
+    selection: &Selection,
+) -> String {
     let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
-    let file = next::file(captures.iter().copied());
     let pairs: Vec<(&Capture, &[CycleView])> =
         all.iter().map(|e| (&e.capture, e.views.as_slice())).collect();
     let groups = groups(&pairs);
@@ -355,8 +358,16 @@ pub fn next_command(all: &[Explained], cycles: &[(usize, &Explained, usize)]) ->
         g.devices.iter().max_by_key(gain).filter(|d| per_mille(gain(d), total) >= HELPS)
     });
     next::next(&match best {
-        Some(d) if !guessed(all) => format!("predict {file} --without {}", next::word(d.key.name)),
+        Some(d) if !guessed(all) => {
+            let source = largest.and_then(|g| g.cycles.first()).map_or("", |&(k, i)| {
+                let c = &all[k as usize].capture;
+                c.names.get(c.cycles[i as usize].source)
+            });
+            let file = next::input(&selection.typed, source, captures.iter().copied());
+            format!("predict {file} --without {}", next::word(d.key.name))
+        }
         _ => {
+            let file = next::inputs(&selection.typed, captures.iter().copied());
             let of_group = |g: &Group<'_>| g.cycles.first().map(|&c| number(all, c));
             let n = largest.and_then(of_group).or(told(cycles).map(|c| c.0)).unwrap_or(1);
             format!("show {file} --cycle {n}")

@@ -34,13 +34,13 @@ pub fn show(all: &[Explained], selection: &Selection, colour: bool) -> String {
         ranked::show(&mut page, all, selection);
         let list = trust::warnings_of(&e.capture, i);
         warnings(&mut page, &list, &[&e.capture], e.capture.cycles.get(i));
-        last(&mut page, cycle::next_command(e, i));
+        last(&mut page, cycle::next_command(e, i, selection));
     } else {
         let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
         many::show(&mut page, all, &cycles, selection);
         ranked::show(&mut page, all, selection);
         warnings(&mut page, &trust::warnings(&captures), &captures, None);
-        last(&mut page, Some(many::next_command(all, &cycles)));
+        last(&mut page, Some(many::next_command(all, &cycles, selection)));
     }
     page.finish()
 }

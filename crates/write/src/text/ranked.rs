@@ -3,7 +3,7 @@
 use super::page::{Ink, Page, WIDTH};
 use super::safe::{fit_end, left, right, safe};
 use crate::wording::number::{ms, plural};
-use crate::wording::{self, device};
+use crate::wording::{self, device, trust};
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
 use dormouse_model::device::DeviceId;
@@ -32,6 +32,12 @@ pub fn show(page: &mut Page, all: &[Explained], selection: &Selection) {
                  device, suspend and resume together are shorter by at most what its callbacks \
                  took.",
             );
+        }
+        if n == 0 && captures.iter().all(|c| c.cycles.is_empty()) {
+            // Beside cycles it stands there.
+            if let Some(text) = trust::unit_of_log(&captures) {
+                page.wrapped(Ink::Plain, 0, 2, text);
+            }
         }
         head(page, capture, list);
         tables(page, capture, list, selection);

@@ -109,6 +109,30 @@ pub fn file<'a>(captures: impl IntoIterator<Item = &'a Capture>) -> String {
     typed(found.unwrap_or(""))
 }
 
+/// The inputs of a command as they were `typed`, if each can be read again; else the
+/// file of `captures`.
+pub fn inputs<'a>(typed: &[String], captures: impl IntoIterator<Item = &'a Capture>) -> String {
+    let again = |t: &String| !matches!(t.as_str(), "" | "-");
+    match typed.iter().all(again) && !typed.is_empty() {
+        true => typed.iter().map(|t| word(t)).collect::<Vec<_>>().join(" "),
+        false => file(captures),
+    }
+}
+
+/// The one input of a command: the one that was `typed`, or of several the file that
+/// `source` names.
+pub fn input<'a>(
+    inputs: &[String],
+    source: &str,
+    captures: impl IntoIterator<Item = &'a Capture>,
+) -> String {
+    match inputs {
+        [one] => typed(one),
+        [] => file(captures),
+        _ => typed(file_of(source)),
+    }
+}
+
 /// A word of a command line: quoted if a shell would read more into it.
 pub fn word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,+@%=".contains(c);

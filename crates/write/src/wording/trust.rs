@@ -184,10 +184,23 @@ const SHIFTED: &str = "units_of_old_kernels";
 
 /// Why times differ from the numbers that the log prints, if they do.
 pub fn unit_of_log(captures: &[&Capture]) -> Option<&'static str> {
-    captures.iter().any(|c| c.losses.count(SHIFTED) > 0).then_some(
-        "The usecs that this kernel (before 5.14) prints are units of 1.024 us, so the times here \
-         are 2.4 % above its numbers.",
-    )
+    let shifted = |c: &&&Capture| c.losses.count(SHIFTED) > 0;
+    let known = |c: &Capture| {
+        let cycles = c.cycles.iter().map(|c| c.kernel);
+        let mut all = cycles.chain(c.ranked.iter().map(|r| r.kernel));
+        all.any(|k| !c.names.get(k).is_empty())
+    };
+    Some(match captures.iter().find(shifted) {
+        None => return None,
+        Some(c) if known(c) => {
+            "The usecs that this kernel (before 5.14) prints are units of 1.024 us, so the times \
+             here are 2.4 % above its numbers."
+        }
+        Some(_) => {
+            "The log does not name its kernel. Its lines have the form of kernels before 5.14, \
+             whose usecs are units of 1.024 us, so the times here are 2.4 % above its numbers."
+        }
+    })
 }
 
 /// What was wrong with all inputs, worst first.
