@@ -24,7 +24,7 @@ const GREPPED: &str = "\
 fn an_end_without_a_start_shows_how_long_its_phase_lasted() {
     let text = words(&["show", "-"], GREPPED);
     assert!(!text.contains("platform prepare"), "{text}");
-    assert!(text.contains("suspend 1446.64"), "{text}");
+    assert!(text.contains("suspend 1446.65"), "{text}");
     // Only the last callback without an end can have lasted until then.
     let i915 = "0000:00:02.0 (i915) is one of these: it took at most 1.335 s (92 %).";
     assert!(text.contains(i915), "{text}");

@@ -40,7 +40,7 @@ fn json(args: &[&str], input: &Path) -> Value {
 #[test]
 fn cycles_together_say_what_each_says() {
     let Some(all) = data("logs/pm-graph/i915-4.6") else { return };
-    let ask = ["predict", "--json", "--samples", "0", "--kernel", "7.3"];
+    let ask = ["predict", "--json", "--resamples", "0", "--kernel", "7.3"];
     let gain = |input: &Path| {
         let value = json(&ask, input);
         let time = |when: &str| {
@@ -88,7 +88,8 @@ fn storage_that_fell_asleep_in_several_ways_is_not_tuned() {
                 struct=00000000aaaa0001 function=ufshcd_gate_work workqueue=ufs_clk_gating_0 \
                 req_cpu=8192 cpu=4294967295";
     let path = storage_trace("gates", &[gate]);
-    for ask in [&["storage", "tune", "--energy"][..], &["storage", "predict", "--gate-delay", "1s"]]
+    for ask in
+        [&["storage", "tune", "--least-energy"][..], &["storage", "predict", "--gate-delay", "1s"]]
     {
         let text = said(ask, &path);
         assert!(text.contains("fell asleep 9.77 ms, 150.0 ms after the last request"), "{text}");
@@ -96,7 +97,7 @@ fn storage_that_fell_asleep_in_several_ways_is_not_tuned() {
     }
     std::fs::remove_file(&path).unwrap();
     let Some(real) = data("idle/real/s-pixel-listjank.txt.gz") else { return };
-    let text = said(&["storage", "tune", "--energy"], &real);
+    let text = said(&["storage", "tune", "--least-energy"], &real);
     assert!(text.contains("fell asleep 5.15 ms, 10.8 ms, 49.9 ms after"), "{text}");
 }
 
@@ -116,7 +117,8 @@ fn a_wake_up_for_no_request_is_told() {
                 struct=00000000aaaa0001 function=ufshcd_gate_work workqueue=ufs_clk_gating_0 \
                 req_cpu=8192 cpu=4294967295";
     let path = storage_trace("query", &[&begin, &end, gate]);
-    for ask in [&["storage", "tune", "--energy"][..], &["storage", "predict", "--gate-delay", "1s"]]
+    for ask in
+        [&["storage", "tune", "--least-energy"][..], &["storage", "predict", "--gate-delay", "1s"]]
     {
         let text = said(ask, &path);
         assert!(text.contains("Once it woke for no request"), "{text}");
@@ -139,4 +141,45 @@ fn one_log_has_one_kernel_and_says_what_it_lacks() {
     assert!(text.contains("noirq resume - 0.46 - not reproduced"), "{text}");
     assert!(!text.contains("0001:01:00.0 (first callback of the phase)"), "{text}");
     assert!(text.contains("suspend - not reproduced, so its path is not known"), "{text}");
+}
+
+/// What printing costs is no device's, and a failed attempt is not passed over.
+#[test]
+fn printing_is_named_and_an_attempt_without_its_begin() {
+    let Some(log) = data("logs/real/pixel6-6.16-rc4-full-2025-07.txt.gz") else { return };
+    let text = said(&["show"], &log);
+    assert!(text.contains("About 196.3 ms of it (44 %) is the printing of this log"), "{text}");
+    assert!(text.contains("at 519.144197 s, ended because eeprom@2 failed"), "{text}");
+    let Some(log) = data("logs/real/ti-j7200-8250-omap-2023-10.txt.gz") else { return };
+    let text = said(&["show"], &log);
+    assert!(text.contains("170.8 ms: most of it is the printing of this log"), "{text}");
+    assert!(!text.contains("cause in this log") && !text.contains("gap before suspend"), "{text}");
+    assert!(!text.contains("matters most") && text.ends_with("Next: dmesg -n 1"), "{text}");
+}
+
+/// A log of two halves of a mail: before a fix, where a callback hangs, and after it.
+#[test]
+fn what_the_log_says_inside_a_callback_that_hangs_is_shown() {
+    let line = |us: u32, text: &str| format!("[   10.{us:06}] {text}\n");
+    let call = "dev a.vpu: PM: calling genpd_resume_noirq @ 5, parent: soc@0";
+    let log = line(0, "PM: suspend entry (deep)")
+        + &line(100_000, call)
+        + &line(110_000, "regulator.6: failed to enable regulator: -EACCES")
+        + "\nIt resumes after applying the fix. Here is the log:\n\n"
+        + &line(900_000, "PM: suspend entry (deep)")
+        + &line(950_000, call);
+    let path = std::env::temp_dir().join(format!("dormouse-{}-hang.txt", std::process::id()));
+    std::fs::write(&path, log).unwrap();
+    let text = said(&["show", "--cycle", "1"], &path);
+    let inside = "Line 3: regulator.6: failed to enable regulator: -EACCES.";
+    assert!(text.contains(inside), "{text}");
+    let text = said(&["show"], &path);
+    assert!(text.contains("A sentence stands between two cycles at line 5"), "{text}");
+    assert!(!text.contains("upper limit"), "{text}");
+    std::fs::remove_file(&path).unwrap();
+    let Some(log) = data("logs/real/imx-i2c-2024-11.txt.gz") else { return };
+    let text = said(&["show"], &log);
+    assert!(text.contains("imx-pgc-domain.6: failed to enable regulator: -EACCES."), "{text}");
+    assert!(text.contains("About 8.03 ms pass for each line"), "{text}");
+    assert!(text.contains("A sentence stands between two cycles at line 25"), "{text}");
 }

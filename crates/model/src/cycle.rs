@@ -274,6 +274,17 @@ pub struct Counts {
     pub writeback_bytes: Option<u64>,
 }
 
+/// A message of a log that tells of a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// When.
+    pub time: Ns,
+    /// What it says.
+    pub text: Sym,
+    /// Its line, from 1.
+    pub line: u64,
+}
+
 /// One trip to sleep and back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cycle {
@@ -317,6 +328,8 @@ pub struct Cycle {
     pub first_after_boot: bool,
     /// Tasks that delayed or refused freezing, as the log names them.
     pub freeze_delays: Vec<Sym>,
+    /// Messages that tell of a failure, in order; the first few.
+    pub complaints: Vec<Complaint>,
     /// Steps of a hibernation image, in order of their ends.
     pub image: Vec<ImageStep>,
     /// What the source shows to have lost of this cycle.

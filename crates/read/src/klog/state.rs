@@ -7,11 +7,14 @@ use super::ranking::Loose;
 use crate::event::Stamp;
 use crate::track::{Call, CallRef, DeviceKey, Tracker};
 use dormouse_model::complete::LostKind;
-use dormouse_model::cycle::{Began, Mode, PhaseSpan};
+use dormouse_model::cycle::{Began, Complaint, Mode, PhaseSpan};
 use dormouse_model::loss::Severity;
 use dormouse_model::phase::{Direction, Phase, PmEvent};
 use dormouse_model::time::Ns;
 use std::collections::HashMap;
+
+/// So many messages of failures are kept of a cycle.
+const COMPLAINTS: usize = 32;
 
 /// A callback that has not ended: which, in what thread, since when.
 type OpenCall = (CallRef, i32, Ns);
@@ -45,6 +48,8 @@ pub struct Log<'t> {
     /// How the cycle before this one said it, and the line of the first log but one.
     when: Option<When>,
     second_log: u64,
+    /// A sentence that is no message stands after cycle `.0`, in line `.1`.
+    prose: Option<(u64, u64)>,
     /// Ends of callbacks whose begin did not come.
     pub(super) loose: Vec<Loose>,
     /// `calling` lines since those were looked at last.
@@ -146,6 +151,7 @@ impl<'t> Log<'t> {
             untimed: 0,
             first_untimed: 0,
             ever_timed: false,
+            prose: None,
             was_timed: false,
             logs: Vec::new(),
             when: None,
@@ -254,6 +260,18 @@ impl<'t> Log<'t> {
             self.c =
                 PerCycle { serial: self.t.open_serial(), base: self.now, ..PerCycle::default() };
         }
+        if let Some((serial, line)) = self.prose
+            && self.t.open_serial() > serial
+        {
+            self.prose = None;
+            self.t.losses().add(
+                "text_between",
+                1,
+                Severity::Warning,
+                "a sentence stands between two cycles: they may be of two kernels or machines; give each log a file of its own",
+                Some(line),
+            );
+        }
         match calls::parse(r.text) {
             Some(Line::Call { driver, device, parent, function, pid }) => {
                 self.count_untimed(at);
@@ -275,7 +293,42 @@ impl<'t> Log<'t> {
                 self.slow(driver, device, operation, took, at);
                 true
             }
-            Some(Line::Cut) | None => super::steps::line(self, r, at),
+            Some(Line::Cut) | None => {
+                let known = super::steps::line(self, r, at);
+                if !known {
+                    self.complaint(r, at);
+                    self.introduction(r, at);
+                }
+                known
+            }
+        }
+    }
+
+    /// Notes what may introduce another log: `… after the fix. Here is the log:`.
+    fn introduction(&mut self, r: &Record<'_>, at: u64) {
+        let text = r.text.trim_ascii();
+        let words = text.split(|b| *b == b' ').count();
+        if r.time.is_none() && text.ends_with(b":") && words >= 5 && self.c.serial > 0 {
+            self.prose = Some((self.c.serial, at));
+        }
+    }
+
+    /// Keeps a message that tells of a failure: why a callback does not end, or returns
+    /// an error, is often only said there.
+    fn complaint(&mut self, r: &Record<'_>, at: u64) {
+        const WORDS: [&[u8]; 5] = [b"ailed", b"rror", b"imed out", b" -E", b" is -"];
+        if r.time.is_none() || self.t.open_serial() == 0 {
+            return;
+        }
+        if !WORDS.iter().any(|w| memchr::memmem::find(r.text, w).is_some()) {
+            return;
+        }
+        let text = self.t.names().add(&String::from_utf8_lossy(r.text.trim_ascii()));
+        let time = self.now;
+        let Some(c) = self.t.current() else { return };
+        let list = &mut c.cycle.complaints;
+        if list.len() < COMPLAINTS && list.last().is_none_or(|l| l.line != at) {
+            list.push(Complaint { time, text, line: at });
         }
     }
 

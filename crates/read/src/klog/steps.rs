@@ -330,7 +330,8 @@ fn failure(log: &mut Log<'_>, text: &[u8]) -> bool {
         let (driver, device) = super::calls::split(owner);
         (driver, device, false)
     };
-    log.t.note_failure(&DeviceKey { driver, device, parent: b"", driver_known }, errno);
+    let at = log.now;
+    log.t.note_failure(&DeviceKey { driver, device, parent: b"", driver_known }, errno, at);
     true
 }
 

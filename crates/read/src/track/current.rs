@@ -113,7 +113,10 @@ impl Tracker {
         current.cycle.start = stamp.time;
         current.last = stamp.time;
         // An excerpt may begin with what ended the sleep.
-        current.failed = self.failed_before.take().filter(|_| !whole);
+        if whole {
+            self.tell_attempt();
+        }
+        current.failed = self.failed_before.take().map(|(device, errno, _)| (device, errno));
         self.devices.begin_phase();
         self.current.insert(current)
     }
@@ -427,14 +430,33 @@ impl Tracker {
     }
 
     /// The source itself names a device whose callback failed.
-    pub(crate) fn note_failure(&mut self, key: &DeviceKey<'_>, errno: i32) {
+    pub(crate) fn note_failure(&mut self, key: &DeviceKey<'_>, errno: i32, at: Ns) {
         let Tracker { current, devices, graph, names, failed_before, .. } = self;
-        let open = current.as_deref_mut().filter(|c| !c.over);
-        let failed = open.map_or(failed_before, |c| &mut c.failed);
-        if failed.is_none() {
-            let (device, _) = devices.resolve(key, Phase::Suspend, graph, names);
-            *failed = Some((device, errno));
+        match current.as_deref_mut().filter(|c| !c.over) {
+            Some(c) if c.failed.is_none() => {
+                let (device, _) = devices.resolve(key, Phase::Suspend, graph, names);
+                c.failed = Some((device, errno));
+            }
+            None if failed_before.is_none() => {
+                let (device, _) = devices.resolve(key, Phase::Suspend, graph, names);
+                *failed_before = Some((device, errno, at));
+            }
+            _ => {}
         }
+    }
+
+    /// A failure that belongs to no cycle was an attempt of which the log has no more.
+    pub(crate) fn tell_attempt(&mut self) {
+        let Some((device, errno, at)) = self.failed_before.take() else { return };
+        let name = self.names.get(self.graph.get(device).name);
+        let us = at.0 / 1_000;
+        let advice = format!(
+            "an attempt of which the log has no more, at {}.{:06} s, ended because {name} failed \
+             to suspend (error {errno}): give the log from its begin",
+            us / 1_000_000,
+            us % 1_000_000
+        );
+        self.losses.add("attempt_in_part", 1, Severity::Warning, advice, None);
     }
 
     /// Adds a bracket whose both ends are known at once.

@@ -35,6 +35,9 @@ pub fn cycle(current: Current, losses: &mut Losses) -> Cycle {
     // A fragment begins with whatever it shows first.
     let first = cycle.phases.iter().map(|p| p.start).chain(cycle.callbacks.iter().map(|c| c.start));
     cycle.start = first.fold(cycle.start, Ns::min);
+    if !whole {
+        from_the_first_line(&mut cycle);
+    }
     close_spans(&mut cycle);
     close_callbacks(&mut cycle, losses);
     name_threads(&mut cycle);
@@ -163,6 +166,16 @@ fn infer_spans(cycle: &mut Cycle, reaches: &[(Phase, Ns, Ns)]) {
     cycle.phases.extend(missing);
 }
 
+/// A fragment that begins with the line of a callback begins inside its phase: printing
+/// that line is no gap before it.
+fn from_the_first_line(cycle: &mut Cycle) {
+    let start = cycle.start;
+    let first = cycle.phases.iter_mut().min_by_key(|p| p.start);
+    if let Some(first) = first.filter(|p| !p.complete && p.phase.has_devices()) {
+        first.start = first.start.min(start);
+    }
+}
+
 /// Where the callback that began last in a phase has no end, it may have run until
 /// the next phase of the same way began: the time between is no gap.
 fn until_the_next(cycle: &Cycle, missing: &mut [PhaseSpan]) {
@@ -287,6 +300,9 @@ fn turning_wait(cycle: &Cycle) -> Option<(PmTestLevel, Ns)> {
 /// Orders devices, finds parents, and hands everything over.
 pub fn capture(mut t: Tracker) -> Capture {
     let sources = t.source_index;
+    if !t.done.is_empty() {
+        t.tell_attempt();
+    }
     crate::merge::merge(&mut t.done, &mut t.notes, sources);
     if t.split_seen {
         rename_split_devices(&mut t);

@@ -74,7 +74,7 @@ pub struct Tracker {
     ranked: Vec<Ranking>,
     current: Option<Box<Current>>,
     /// A device that failed before any line that opens a cycle.
-    failed_before: Option<(DeviceId, i32)>,
+    failed_before: Option<(DeviceId, i32, dormouse_model::time::Ns)>,
     source: Sym,
     source_index: u32,
     folder: Sym,

@@ -4,14 +4,16 @@ use super::page::{Ink, Page, WIDTH};
 use super::safe::{fit, left, right, safe};
 use super::silent;
 use crate::wording::number::ms;
-use crate::wording::{self, bottleneck, device, losses, name, next, percent, plural, trust};
+use crate::wording::{
+    self, bottleneck, device, losses, name, next, percent, plural, printing, trust,
+};
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
 use dormouse_model::complete::{Edge, Lost, LostKind};
-use dormouse_model::cycle::{Began, Cycle, Outcome, PhaseSpan};
+use dormouse_model::cycle::{Began, Cycle, Outcome};
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
-use dormouse_sleep::analyse::answer::{Half, Known};
+use dormouse_sleep::analyse::answer::Known;
 use dormouse_sleep::analyse::path::{Reason, Segment};
 use dormouse_sleep::analyse::rows::{Row, What};
 use dormouse_sleep::analyse::stall::{Place, Stall};
@@ -86,13 +88,6 @@ fn answer(page: &mut Page, capture: &Capture, i: usize, view: &CycleView) {
             }
         }
         page.wrapped(Ink::Plain, 2, 2, &safe(&rest));
-        if let Some(each) = slow_console(cycle, view, h) {
-            let text = format!(
-                "About {each} pass for each line of the log: printing dominates (slow console?). \
-                 Boot without no_console_suspend or the serial console, and record again."
-            );
-            page.wrapped(Ink::Plain, 2, 2, &text);
-        }
     }
     if let Some(c) = caution {
         page.wrapped(Ink::Hot, 0, 2, &safe(&c));
@@ -105,31 +100,6 @@ fn answer(page: &mut Page, capture: &Capture, i: usize, view: &CycleView) {
         let text = format!("No phase of this cycle can be timed{seen}.");
         page.wrapped(Ink::Strong, 0, 2, &text);
     }
-}
-
-/// How long a printed line takes, where callbacks of the phase that most of the
-/// half goes into are apart by about the same time, whatever they do: at
-/// least four times, and for half of the phase.
-fn slow_console(cycle: &Cycle, view: &CycleView, h: &Half) -> Option<Ns> {
-    let of_half = |p: &PhaseSpan| p.phase.direction() == h.direction && p.phase.has_devices();
-    let longest = cycle.phases.iter().enumerate().filter(|(_, p)| of_half(p));
-    let (at, span) = longest.max_by_key(|(_, p)| p.duration())?;
-    if per_mille(span.duration(), h.total) < 500 {
-        return None;
-    }
-    let mut waits: Vec<Ns> = view.phases[at]
-        .path
-        .iter()
-        .filter(|s| s.is_gap() && s.duration() >= Ns::from_ms(1))
-        .map(Segment::duration)
-        .collect();
-    let sum: Ns = waits.iter().copied().sum();
-    if waits.len() < 4 || sum.0 * 2 < span.duration().0 {
-        return None;
-    }
-    waits.sort_unstable();
-    // Two lines lie between two callbacks: the end of one, the start of the next.
-    Some(Ns(waits[waits.len() / 2].0 / 2))
 }
 
 const BAR: usize = 16;
@@ -317,13 +287,28 @@ fn paths(
             let time = span.duration();
             let what = wording::phase(span.phase);
             page.heading(&format!("Critical path of {what}: {} ms", ms(time)));
-            path(page, capture, cycle, &view.phases[i as usize].path, time, selection.top);
+            let silence = printing::silence(capture, cycle, view, r.direction);
+            path(
+                page,
+                capture,
+                (cycle, silence),
+                &view.phases[i as usize].path,
+                time,
+                selection.top,
+            );
         }
     }
 }
 
 /// The longest segments in order of time; what lies between them in one line.
-fn path(page: &mut Page, capture: &Capture, cycle: &Cycle, path: &[Segment], time: Ns, top: usize) {
+fn path(
+    page: &mut Page,
+    capture: &Capture,
+    of: (&Cycle, &str),
+    path: &[Segment],
+    time: Ns,
+    top: usize,
+) {
     let mut by: Vec<usize> = (0..path.len()).collect();
     by.sort_by_key(|&i| (std::cmp::Reverse(path[i].duration()), i));
     let worth = |i: &usize| {
@@ -337,7 +322,7 @@ fn path(page: &mut Page, capture: &Capture, cycle: &Cycle, path: &[Segment], tim
     for i in keep.into_iter().chain([path.len()]) {
         folded(page, &path[at..i], time);
         if let Some(s) = path.get(i) {
-            segment(page, capture, cycle, s, time);
+            segment(page, capture, of, s, time);
         }
         at = i + 1;
     }
@@ -359,13 +344,24 @@ fn folded(page: &mut Page, path: &[Segment], time: Ns) {
     page.line(&[(Ink::Faint, &text)]);
 }
 
-fn segment(page: &mut Page, capture: &Capture, cycle: &Cycle, s: &Segment, time: Ns) {
+/// `silence` says what lies between callbacks that nothing explains.
+fn segment(
+    page: &mut Page,
+    capture: &Capture,
+    (cycle, silence): (&Cycle, &str),
+    s: &Segment,
+    time: Ns,
+) {
     let share = percent(s.duration(), time);
     let front = format!("{}{}  ", right(&ms(s.duration()), 10), right(&share, 9));
     let room = WIDTH - front.len();
     let hot = if per_mille(s.duration(), time) >= 300 { Ink::Hot } else { Ink::Plain };
     let Some(d) = s.device.filter(|_| !s.is_gap()) else {
-        let text = if s.is_gap() { wording::reason(capture, s) } else { "unknown device".into() };
+        let text = match s.reason {
+            _ if !s.is_gap() => "unknown device".into(),
+            Reason::Unexplained => silence.into(),
+            _ => wording::reason(capture, s),
+        };
         page.line(&[(hot, &front), (Ink::Plain, &fit(&text, room))]);
         return;
     };
@@ -555,11 +551,12 @@ fn stalls(
     page.heading(&format!("{:>10}  Long waits", "ms"));
     let name = |d| name(capture, d);
     for s in list.into_iter().take(selection.top) {
+        let silence = printing::silence(capture, cycle, view, s.direction);
         let text = match s.place {
             Place::Between { after, before } => wording::gap(cycle.mode, after, before),
             Place::OnPath { phase, next } => {
                 let why = match s.reason {
-                    Some(Reason::Unexplained) => wording::silence(capture),
+                    Some(Reason::Unexplained) => silence,
                     Some(Reason::WorkerStart) => "a worker thread was starting",
                     Some(Reason::MainThread) => "the main thread went through the list",
                     Some(Reason::PhaseBegin) => "before the first callback",
@@ -573,7 +570,7 @@ fn stalls(
             Place::MainThread { phase, next, .. } => {
                 let why = match s.waited_for.map(name) {
                     Some(w) => format!("the main thread waited for {w}"),
-                    None => wording::silence(capture).into(),
+                    None => silence.into(),
                 };
                 format!("{}, before {}: {why}", wording::phase(phase), name(next))
             }
@@ -682,12 +679,16 @@ pub fn next_command(e: &Explained, i: usize, selection: &Selection) -> Option<St
     let view = &e.views[i];
     let cycle = &e.capture.cycles[i];
     // What a prediction would start from is a log of printing, or a part of one.
-    let printed = view.answer.halves().any(|h| slow_console(cycle, view, h).is_some());
+    let printed = view.answer.halves().any(|h| printing::slow_console(cycle, view, h).is_some());
     let thinned = e.capture.losses.count("lines_left_out") > 0;
     if e.capture.losses.count("pm_trace") > 0 {
         return Some(next::run("echo 0 > /sys/power/pm_trace"));
     }
-    if cycle.callbacks.is_empty() || printed || thinned {
+    if printed {
+        // `loglevel` of the console: the messages stay in the buffer.
+        return Some(next::run("dmesg -n 1"));
+    }
+    if cycle.callbacks.is_empty() || thinned {
         return Some(next::next("record --yes -o recording.tar.gz"));
     }
     let source = e.capture.names.get(cycle.source);

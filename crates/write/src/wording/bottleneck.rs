@@ -4,10 +4,11 @@ use super::device::{device, name};
 use super::losses::guessed;
 use super::number::{change, grouped, plural, share};
 use super::phase::{capitalised, gap, phase};
+use super::printing::{dominates, part, slow_console};
 use super::reason::late_start;
 use dormouse_model::capture::Capture;
 use dormouse_model::complete::LostKind;
-use dormouse_model::cycle::{Cycle, Mode};
+use dormouse_model::cycle::{Complaint, Cycle, Mode};
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::answer::{HELPS_MUCH, Half, Known, Other, Suspect};
 use dormouse_sleep::analyse::path::{Reason, Segment};
@@ -64,6 +65,10 @@ pub fn half(
             None => format!("{side} {total}: no bottleneck can be named."),
         };
         return [first, String::new()];
+    }
+    if let Some(each) = slow_console(cb.cycle, view, h) {
+        let first = format!("{side} {total}: most of it is the printing of this log.");
+        return [first, dominates(each)];
     }
     let mut rest = Vec::new();
     let first = match (h.elsewhere(), suspect) {
@@ -157,6 +162,7 @@ pub fn half(
             )
         }
     };
+    rest.extend(part(cb.cycle, h));
     [first, rest.join(" ")]
 }
 
@@ -181,7 +187,18 @@ impl Open<'_> {
             cb.phase.name(),
             us / 1_000_000,
             us % 1_000_000
-        )
+        ) + &self.said_after(capture, cb.start)
+    }
+
+    /// What the log says of failures from then on: the last two messages.
+    fn said_after(&self, capture: &Capture, start: Ns) -> String {
+        let list: Vec<&Complaint> =
+            self.cycle.complaints.iter().filter(|c| c.time >= start).collect();
+        let last = &list[list.len().saturating_sub(2)..];
+        let said = |c: &&Complaint| {
+            format!(" Line {}: {}.", c.line, capture.names.get(c.text).trim_end_matches('.'))
+        };
+        last.iter().map(said).collect()
     }
 }
 

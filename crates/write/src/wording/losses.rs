@@ -30,6 +30,7 @@ pub fn touches_the_answer(l: &Loss) -> bool {
                 | "sleep_inferred"
                 | "sleep_unmarked"
                 | "pm_trace"
+                | "text_between"
         )
 }
 
@@ -51,11 +52,10 @@ pub fn warning(l: &Loss, captures: &[&Capture], cycle: Option<&Cycle>) -> String
         "callback_without_end" => {
             let first = captures.iter().find_map(|c| first_open(c, cycle));
             let first = first.map_or(String::new(), |f| format!(" (first: {f})"));
-            let their =
-                if n == 1 { "Its time is an upper limit" } else { "Their times are upper limits" };
-            let take = if n == 1 { "takes" } else { "take" };
+            let (they, take) = if n == 1 { ("it", "it takes") } else { ("they", "they take") };
             format!(
-                "{} no end{first}. {their} and {take} no part in the bottleneck.",
+                "{} no end{first}. How long {they} took is not known, and {take} no part in the \
+                 bottleneck.",
                 have(n, "callback")
             )
         }
@@ -98,6 +98,11 @@ pub fn warning(l: &Loss, captures: &[&Capture], cycle: Option<&Cycle>) -> String
             )),
             if dated(captures) { ", numbered by date" } else { "" },
         ),
+        "text_between" => format!(
+            "A sentence stands between two cycles{}: they may be of two kernels or machines. Give \
+             each log a file of its own.",
+            l.first_at.map_or(String::new(), |at| format!(" at line {at}")),
+        ),
         "cut_line" => format!(
             "{} broken{at}, perhaps by a mail client. Use the unwrapped log: dmesg > FILE",
             if n == 1 { "1 line is".into() } else { format!("{} lines are", grouped(n as u64)) }
@@ -122,6 +127,10 @@ pub fn warning(l: &Loss, captures: &[&Capture], cycle: Option<&Cycle>) -> String
             "{} aborted, but no callback failed: probably a wakeup event; the kernel log tells.",
             cycles_were(n)
         ),
+        "attempt_in_part" => {
+            let (first, rest) = l.advice.split_at(1);
+            format!("{}{rest}.", first.to_uppercase())
+        }
         "sleep_inferred" => {
             "When sleep began and ended is guessed. Run: echo 1 > /sys/power/pm_debug_messages"
                 .into()

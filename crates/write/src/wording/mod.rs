@@ -20,6 +20,7 @@ pub mod note;
 pub mod now;
 pub mod number;
 pub mod phase;
+pub mod printing;
 pub mod realtime;
 pub mod reason;
 pub mod storage;
