@@ -110,11 +110,15 @@ pub fn what_is_there(inputs: &[PathBuf], missing: &str) -> String {
     format!("{missing} in {name}")
 }
 
+/// How compressed files begin (gzip, xz, zstd): what is in them was read.
+const PACKED: [&[u8]; 3] = [b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd"];
+
 /// Whether a file begins with bytes that no text has.
 fn is_binary(path: &Path) -> bool {
     let mut head = [0; 4096];
     let read = File::open(path).and_then(|mut f| f.read(&mut head));
-    read.is_ok_and(|n| head[..n].contains(&0))
+    let packed = PACKED.iter().any(|magic| head.starts_with(magic));
+    !packed && read.is_ok_and(|n| head[..n].contains(&0))
 }
 
 /// The first of the inputs.

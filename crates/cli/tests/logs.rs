@@ -230,3 +230,32 @@ fn the_help_says_what_a_policy_is() {
         }
     }
 }
+
+#[test]
+fn a_phase_without_callbacks_is_no_wait_at_its_end() {
+    let log: String = GONE
+        .lines()
+        .filter(|l| !l.contains("usb_dev") && !l.contains("pci_pm"))
+        .map(|l| format!("{l}\n"))
+        .collect();
+    let text = words(&["show", "-"], &log);
+    assert!(
+        text.contains("in its suspend phase; no device callback of it is in this log."),
+        "{text}"
+    );
+    assert!(!text.contains("end of suspend: cause not in this log"), "{text}");
+    assert!(!text.contains("no cause in this log"), "{text}");
+}
+
+#[test]
+fn a_packed_text_without_a_sleep_is_no_binary() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("log.gz");
+    // A gzip of `hello`, made by gzip 1.12.
+    let packed = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xcb\x48\xcd\xc9\xc9\xe7\x02\x00\
+                   \x20\x30\x3a\x36\x06\x00\x00\x00";
+    std::fs::write(&file, packed).expect("written");
+    let text = words(&["doctor", &file.display().to_string()], "");
+    assert!(text.contains("no kernel message in"), "{text}");
+    assert!(!text.contains("bytes are no text"), "{text}");
+}

@@ -83,7 +83,8 @@ pub fn find(cycle: &Cycle, rows: &Rows, phases: &[PhaseView], mains: &[bool]) ->
         }
     }
     for (span, view) in cycle.phases.iter().zip(phases) {
-        if !span.phase.has_devices() {
+        // A phase of which the source shows no callback is a row, and no wait.
+        if !span.phase.has_devices() || view.callbacks.is_empty() {
             continue;
         }
         let direction = span.phase.direction();

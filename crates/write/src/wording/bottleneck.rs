@@ -72,6 +72,10 @@ pub fn half(
     }
     let mut rest = Vec::new();
     let first = match (h.elsewhere(), suspect) {
+        (Some((Other::Unexplained(_), _)), None) if h.completed == 0 && h.open.is_none() => {
+            let most = longest_phase(view, h, cb.cycle);
+            format!("{side} {total}: {most}no device callback of it is in this log.")
+        }
         (Some((o, t)), best) => {
             if let Some(b) = best {
                 rest.push(format!(
