@@ -259,3 +259,40 @@ fn a_packed_text_without_a_sleep_is_no_binary() {
     assert!(text.contains("no kernel message in"), "{text}");
     assert!(!text.contains("bytes are no text"), "{text}");
 }
+
+/// The second kernel of a hibernation, on a serial console: it freezes tasks to read.
+const READS_IMAGE: &str = "\
+[    1.063248] PM: hibernation: resume from hibernation
+[    1.072868] Freezing user space processes
+[    1.073707] Freezing user space processes completed (elapsed 0.000 seconds)
+[    1.075192] OOM killer disabled.
+[    1.075837] Freezing remaining freezable tasks
+[    1.078010] Freezing remaining freezable tasks completed (elapsed 0.001 seconds)
+[    1.322599] PM: hibernation: Read 69980 kbytes in 0.23 seconds (304.26 MB/s)
+";
+
+#[test]
+fn what_a_kernel_freezes_to_read_an_image_is_no_suspend() {
+    let text = words(&["show", "-"], READS_IMAGE);
+    assert!(text.contains("Hibernation image ms read 230.00 69980 KiB"), "{text}");
+    assert!(!text.contains("Suspend") && !text.contains("freeze_"), "{text}");
+    assert!(!text.contains(": no phase in this log"), "{text}");
+    let doctor = words(&["doctor", "-"], READS_IMAGE);
+    assert!(doctor.contains("1 attempt to sleep (hibernation; line 1)"), "{doctor}");
+}
+
+#[test]
+fn an_image_is_named_where_it_takes_most_of_a_half() {
+    let log = "\
+[   60.323547] PM: hibernation: hibernation entry
+[   60.334499] Freezing user space processes
+[   60.335725] Freezing user space processes completed (elapsed 0.001 seconds)
+[   60.345725] PM: hibernation: Preallocating image memory
+[   62.350725] PM: hibernation: Allocated 1476908 kbytes in 2.01 seconds (734.78 MB/s)
+[   62.351725] Freezing remaining freezable tasks
+[   62.352725] Freezing remaining freezable tasks completed (elapsed 0.001 seconds)
+";
+    let text = words(&["show", "-"], log);
+    let said = "2.010 s (99 %) in the image (allocate); no device callback of it is in this log.";
+    assert!(text.contains(said), "{text}");
+}

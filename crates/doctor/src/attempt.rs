@@ -78,6 +78,14 @@ pub fn split(messages: &[Message]) -> Vec<Attempt> {
                 (a.end, a.exit, a.closed) = (i + 1, m.time, true);
             }
             open = false;
+        } else if m.says("resume from hibernation") {
+            // A kernel that reads an image freezes tasks for that too
+            // (kernel/power/hibernate.c:software_resume).
+            if !open {
+                let mode = "hibernation".to_string();
+                out.push(Attempt { mode, first: i, end: i + 1, ..Attempt::default() });
+                open = true;
+            }
         } else if m.says("Freezing user space processes") {
             if !open {
                 out.push(Attempt { first: i, end: i + 1, ..Attempt::default() });

@@ -102,21 +102,18 @@ fn is_another(last: Option<Ns>, next: &Message) -> bool {
     matches!((last, next.time), (Some(a), Some(b)) if b.0 + BACK < a.0)
 }
 
-/// The first lines of all logs but the first. What comes back from hibernation goes on
-/// with the clock of its image.
+/// The first lines of all logs but the first. What follows a made image goes on with
+/// the clock of that image (kernel/power/hibernate.c:create_image).
 fn further_logs(case: &Case) -> Vec<u64> {
     let mut out = Vec::new();
-    let mut last = None;
-    let disk = |i: usize| {
-        let mut of = case.attempts.iter().filter(|a| a.mode == "hibernation");
-        of.any(|a| (a.first..a.end).contains(&i))
-    };
-    let timed = |m: &Message| m.trust == Trust::Logged && m.time.is_some();
-    for (i, m) in case.messages.iter().enumerate().filter(|(_, m)| timed(m)) {
-        if is_another(last, m) && !disk(i) {
+    let mut last: Option<&Message> = None;
+    let timed = |m: &&Message| m.trust == Trust::Logged && m.time.is_some();
+    for m in case.messages.iter().filter(timed) {
+        let image = last.is_some_and(|l| l.has("Image created"));
+        if is_another(last.and_then(|l| l.time), m) && !image {
             out.push(m.line);
         }
-        last = m.time;
+        last = Some(m);
     }
     out
 }

@@ -54,6 +54,9 @@ pub struct Log<'t> {
     pub(super) loose: Vec<Loose>,
     /// `calling` lines since those were looked at last.
     pub(super) called: u64,
+    /// The kernel reads an image of hibernation (kernel/power/hibernate.c:
+    /// software_resume): what it freezes for that belongs to no way down.
+    pub reads_image: bool,
     /// What belongs to the open cycle only.
     pub c: PerCycle,
 }
@@ -158,6 +161,7 @@ impl<'t> Log<'t> {
             second_log: 0,
             loose: Vec::new(),
             called: 0,
+            reads_image: false,
             c: PerCycle::default(),
         }
     }
@@ -364,6 +368,7 @@ impl<'t> Log<'t> {
         self.t.begin_boot();
         self.version = None;
         self.was_timed = false;
+        self.reads_image = false;
     }
 
     /// A line was torn or dropped, or lines were left out.

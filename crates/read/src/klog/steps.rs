@@ -22,6 +22,12 @@ pub fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
         boot(log, text);
         return true;
     }
+    if text.ends_with(b"resume from hibernation") {
+        log.t.open_cycle(&stamp, false);
+        log.t.set_mode(Mode::Disk);
+        log.reads_image = true;
+        return true;
+    }
     if begin(log, text, &stamp) || tasks(log, text, &stamp) || devices(log, text, &stamp) {
         only_main(log, text, &stamp);
         return true;
@@ -60,6 +66,9 @@ fn boot(log: &mut Log<'_>, text: &[u8]) {
 
 /// The entry of a cycle and its file-system sync.
 fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
+    if text.starts_with(b"suspend entry (") || text.ends_with(b"hibernation entry") {
+        log.reads_image = false;
+    }
     if let Some(rest) = text.strip_prefix(b"suspend entry (") {
         log.settle_loose();
         log.t.open_cycle(stamp, true);
@@ -113,6 +122,9 @@ fn mode(word: &[u8]) -> Mode {
 fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     let user = text.strip_prefix(b"Freezing user space processes");
     let kernel = text.strip_prefix(b"Freezing remaining freezable tasks");
+    if log.reads_image && (user.is_some() || kernel.is_some()) {
+        return true;
+    }
     if let Some(rest) = user.or(kernel) {
         let phase = if user.is_some() { Phase::FreezeUser } else { Phase::FreezeKernel };
         let rest = rest.trim_ascii();

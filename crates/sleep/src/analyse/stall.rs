@@ -69,8 +69,10 @@ impl Stall {
 pub fn find(cycle: &Cycle, rows: &Rows, phases: &[PhaseView], mains: &[bool]) -> Vec<Stall> {
     let mut out = Vec::new();
     for r in &rows.list {
+        // A gap between nothing and nothing is all of a cycle without phases.
         if let What::Gap { after, before } = r.what
             && r.counted >= AT_LEAST
+            && (after.is_some() || before.is_some())
         {
             out.push(Stall {
                 place: Place::Between { after, before },

@@ -106,7 +106,10 @@ const BAR: usize = 16;
 
 fn table(page: &mut Page, cycle: &Cycle, view: &CycleView) {
     let rows = &view.rows;
-    if rows.list.is_empty() {
+    let halves = [Direction::Suspend, Direction::Resume];
+    let seen = |d: &Direction| rows.half(*d).is_some();
+    let counts = |r: &Row| !matches!(r.what, What::Phase(_) | What::Gap { .. } | What::Image(_));
+    if !halves.iter().any(seen) && !rows.list.iter().any(counts) {
         return;
     }
     page.heading(&format!("{}{:>9}{:>9}  callbacks", left("Phase", 38), "ms", "share"));

@@ -212,12 +212,15 @@ fn longest_phase(view: &CycleView, h: &Half, cycle: &Cycle) -> String {
     let of_half = view.rows.list.iter().filter(|r| r.direction == h.direction);
     let longest = of_half
         .filter_map(|r| match r.what {
-            What::Phase(i) => Some((r.counted, cycle.phases[i as usize].phase)),
+            What::Phase(i) => {
+                Some((r.counted, format!("its {} phase", phase(cycle.phases[i as usize].phase))))
+            }
+            What::Image(work) => Some((r.counted, format!("the image ({})", work.name()))),
             _ => None,
         })
         .max_by_key(|l| l.0);
     match longest.filter(|l| l.0 < h.total && per_mille(l.0, h.total) >= MOST) {
-        Some((t, p)) => format!("{t} ({}) in its {} phase; ", share(t, h.total), phase(p)),
+        Some((t, p)) => format!("{t} ({}) in {p}; ", share(t, h.total)),
         None => String::new(),
     }
 }
