@@ -11,6 +11,7 @@ use dormouse_sleep::evaluate::{Evaluation, evaluate as judge};
 use dormouse_sleep::simulate::Profile;
 use dormouse_sleep::simulate::infer;
 use dormouse_write::wording::next::file_of;
+use dormouse_write::wording::trust::guest;
 use std::path::PathBuf;
 
 /// The answer for one machine.
@@ -24,6 +25,8 @@ pub struct Evaluated {
     pub trip: Trip,
     /// The answer.
     pub evaluation: Evaluation,
+    /// The emulator that it was recorded in, if it was.
+    pub guest: Option<&'static str>,
     /// What was assumed and inferred.
     pub assumptions: Vec<Assumed>,
 }
@@ -58,7 +61,8 @@ pub fn evaluate(
                 host => host,
             };
             let name = name.to_owned();
-            all.push(Evaluated { name, release, trip, evaluation, assumptions });
+            let guest = guest(&part);
+            all.push(Evaluated { name, release, trip, guest, evaluation, assumptions });
         }
     }
     Ok(all)

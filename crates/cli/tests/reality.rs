@@ -183,3 +183,61 @@ fn what_the_log_says_inside_a_callback_that_hangs_is_shown() {
     assert!(text.contains("About 8.03 ms pass for each line"), "{text}");
     assert!(text.contains("A sentence stands between two cycles at line 25"), "{text}");
 }
+
+fn capture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures").join(name)
+}
+
+/// Six of the eight phases of a small board take less than the tolerance.
+#[test]
+fn phases_that_cannot_be_wrong_count_for_nothing() {
+    let am335x = capture("am335x-6.12.tar.gz");
+    let text = said(&["evaluate"], &am335x);
+    assert!(text.starts_with("The model is good here: 6 of 6 phases are right"), "{text}");
+    assert!(text.contains("18 phases under 1 ms are not counted"), "{text}");
+    assert!(text.contains("The recording is of the laboratory's QEMU guest"), "{text}");
+    let text = said(&["predict", "--kernel", "7.3", "--resamples", "0"], &am335x);
+    assert!(text.contains("late suspend 0.35 0.29 -0.06 too short to tell"), "{text}");
+    assert!(text.contains("suspend 18.71 18.58 -0.13 reproduced"), "{text}");
+}
+
+/// 0.16 ms of 210 are less than the 0.57 ms that the model is off there.
+#[test]
+fn a_half_that_changes_by_less_than_the_error_stays() {
+    let ask = ["predict", "--kernel", "7.3", "--resamples", "0"];
+    let text = said(&ask, &capture("laptop-6.12.tar.gz"));
+    assert!(text.contains("resume stays at 210.3 ms, within the model's error"), "{text}");
+    assert!(text.contains("=: no change"), "{text}");
+}
+
+#[test]
+fn what_makes_a_flag_safe_is_said_of_its_device() {
+    let text = said(&["tune"], &capture("am335x-6.12.tar.gz"));
+    assert!(text.contains("safe: device links declare what it needs (48060000.mmc)"), "{text}");
+    assert!(text.contains("safe: it only adds order (i2c-0, 0-0024, 0-0050)"), "{text}");
+}
+
+/// A plan removes the controller above what was offered, and says how to ask for less.
+#[test]
+fn a_plan_says_how_to_ask_for_what_was_offered() {
+    let am335x = capture("am335x-6.12.tar.gz");
+    let ask = ["plan", "--resume", "90ms", "--offer", "usb1"];
+    let text = said(&ask, &am335x);
+    assert!(text.contains("resume 77.9 ms): ask so with --keep musb-hdrc.0.auto"), "{text}");
+    let text = said(&[&ask[..], &["--keep", "musb-hdrc.0.auto"]].concat(), &am335x);
+    assert!(text.contains(" remove usb1 (usb)") && text.contains(" 77.93"), "{text}");
+}
+
+/// Two tables of a mail: with a kernel that fails, and with one that works.
+#[test]
+fn tables_of_two_kernels_are_no_story_of_time() {
+    let Some(mail) = data("domains/pd-rk3588-npu-stayon.txt") else { return };
+    let text = said(&["domains", "show"], &mail);
+    assert!(text.contains("They may be of two moments, or of two kernels."), "{text}");
+    assert!(!text.contains(", then off-0"), "{text}");
+    assert!(text.contains("Regulators (line 35): 5 of 6 on, with lines left out"), "{text}");
+    // In the second alone the controller has the supply open.
+    let (first, second) = text.split_once("Regulators (line 79)").unwrap();
+    let open = "vdd_npu_s0 is open for fd8d8000.power-management:power-controller-domain";
+    assert!(!first.contains(open) && second.contains(open), "{text}");
+}

@@ -35,14 +35,20 @@ pub struct Errors {
     pub apart: Vec<Ns>,
     /// The same in millionths of the recorded time, in ascending order.
     pub relative: Vec<i64>,
-    /// How many are right.
+    /// How many could be wrong: the phase, or the prediction, is longer than
+    /// [`FLOOR`].
+    pub judged: u64,
+    /// How many of these are right.
     pub right: u64,
 }
 
 impl Errors {
     fn add(&mut self, predicted: Ns, recorded: Ns) {
         let apart = (predicted - recorded).0.abs();
-        self.right += u64::from(apart <= (recorded.0 / 100 * PERCENT).max(FLOOR.0));
+        if recorded > FLOOR || predicted > FLOOR {
+            self.judged += 1;
+            self.right += u64::from(apart <= (recorded.0 / 100 * PERCENT).max(FLOOR.0));
+        }
         self.apart.push(Ns(apart));
         self.relative.push(apart.saturating_mul(1_000_000) / recorded.0.max(1));
     }
@@ -97,13 +103,23 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// Right and all predictions from the own times; from the other cycles.
+    /// Predictions of phases so short that none can be wrong: from the own times, and
+    /// from the other cycles.
+    pub fn short(&self) -> [u64; 2] {
+        let sum = |of: fn(&PhaseError) -> &Errors| {
+            self.phases.iter().map(of).map(|e| e.relative.len() as u64 - e.judged).sum()
+        };
+        [sum(|p| &p.own), sum(|p| &p.others)]
+    }
+
+    /// Right and all predictions that could be wrong, from the own times; from the other
+    /// cycles.
     pub fn right(&self) -> [(u64, u64); 2] {
         let sum = |of: fn(&PhaseError) -> &Errors| {
             self.phases
                 .iter()
                 .map(of)
-                .fold((0, 0), |(right, all), e| (right + e.right, all + e.relative.len() as u64))
+                .fold((0, 0), |(right, all), e| (right + e.right, all + e.judged))
         };
         [sum(|p| &p.own), sum(|p| &p.others)]
     }
@@ -206,5 +222,22 @@ fn starts(o: &Outlook, derived: &Derived, cycle: &Cycle, span: &PhaseSpan, order
             order.wrong += u64::from(predicted_before - predicted > TIE);
         }
         last = Some((seen, predicted));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_wrong_is_not_right() {
+        let mut e = Errors::default();
+        e.add(Ns::from_us(100), Ns::from_us(900));
+        assert_eq!((e.judged, e.right), (0, 0));
+        // Far too long a prediction of a short phase is wrong.
+        e.add(Ns::from_ms(5), Ns::from_us(900));
+        assert_eq!((e.judged, e.right), (1, 0));
+        e.add(Ns::from_ms(100), Ns::from_ms(101));
+        assert_eq!((e.judged, e.right), (2, 1));
     }
 }

@@ -156,11 +156,17 @@ fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
         let rows: Vec<String> = t.held().into_iter().map(row).collect();
         let unused: Vec<String> =
             t.unused().iter().map(|&i| t.regulators[i].name.clone()).collect();
+        let cut = if t.cut { ", with lines left out" } else { "" };
         let heading =
-            format!("Regulators (line {}): {} of {} on", t.line, t.on(), t.regulators.len());
+            format!("Regulators (line {}): {} of {} on{cut}", t.line, t.on(), t.regulators.len());
         list(page, &heading, &rows, top);
         if !unused.is_empty() {
             page.entry("  ", &safe(&format!("nobody enabled {}", names(&unused))));
+        }
+        // Who has it open may still enable it; whoever is missing never asked for it.
+        for r in t.unused().iter().map(|&i| &t.regulators[i]).filter(|r| !r.consumers.is_empty()) {
+            let who: Vec<String> = r.consumers.iter().map(|(c, _)| c.clone()).collect();
+            page.entry("  ", &safe(&format!("{} is open for {}", r.name, names(&who))));
         }
     }
     let row = |r: &dormouse_domains::deferral::Root| {

@@ -6,6 +6,7 @@ use crate::wording::assumed::sentences;
 use crate::wording::next::file_of;
 use crate::wording::number::{grouped, ms, plural};
 use crate::wording::phase::phase;
+use crate::wording::trust::emulated;
 use dormouse_board::assumed::Assumed;
 use dormouse_model::time::Ns;
 use dormouse_model::trip::Trip;
@@ -22,6 +23,8 @@ pub struct Subject<'a> {
     pub release: &'a str,
     /// Which callbacks.
     pub trip: Trip,
+    /// The emulator that it was recorded in, if it was.
+    pub guest: Option<&'static str>,
     /// What was assumed.
     pub assumptions: &'a [Assumed],
 }
@@ -43,7 +46,10 @@ fn columns(e: &Errors, high: usize) -> String {
     if e.relative.is_empty() {
         return String::new();
     }
-    let right = format!("{} of {}", e.right, e.relative.len());
+    let right = match e.judged {
+        0 => "-".to_string(),
+        n => format!("{} of {n}", e.right),
+    };
     format!("{:>8}{:>8}{right:>11}", percent(e.quantile(50)), percent(e.quantile(high)))
 }
 
@@ -55,16 +61,30 @@ fn answer(e: &Evaluation) -> String {
         0 => (own, "predicted from its own callback times"),
         _ => (others, "predicted from the other cycles"),
     };
+    let short = e.short()[usize::from(others.1 > 0)];
     if all == 0 {
-        return "Nothing can be judged: of no phase start, end and callbacks are all there.".into();
+        return match short {
+            0 => "Nothing can be judged: of no phase start, end and callbacks are all there.",
+            _ => "Nothing can be judged: every phase takes less than what counts as right.",
+        }
+        .into();
     }
+    let short = match short {
+        0 => String::new(),
+        n => format!(
+            " {} under {} ms {} not counted: none can be wrong.",
+            plural(n as usize, "phase"),
+            FLOOR.0 / 1_000_000,
+            if n == 1 { "is" } else { "are" }
+        ),
+    };
     let word = match (right * 100).checked_div(all).unwrap_or(0) {
         90.. => "good",
         50.. => "fair",
         _ => "poor",
     };
     format!(
-        "The model is {word} here: {right} of {} {} right, {from}.",
+        "The model is {word} here: {right} of {} {} right, {from}.{short}",
         plural(all as usize, "phase"),
         if right == 1 { "is" } else { "are" }
     )
@@ -85,6 +105,9 @@ pub fn text(s: &Subject<'_>, e: &Evaluation) -> String {
         FLOOR.0 / 1_000_000
     );
     page.wrapped(Ink::Plain, 0, 2, &facts);
+    if let Some(guest) = s.guest {
+        page.wrapped(Ink::Plain, 0, 2, &emulated(guest));
+    }
     out.push_str(&page.finish());
     // Of few cycles the 95th percentile is none.
     let (word, high) = if e.cycles >= 20 { ("p95", 95) } else { ("max", 100) };
@@ -141,6 +164,7 @@ pub fn json(s: &Subject<'_>, e: &Evaluation) -> Value {
     let errors = |e: &Errors| {
         json!({
             "cycles": e.relative.len(),
+            "judged": e.judged,
             "right": e.right,
             "median_millionths": e.quantile(50),
             "p95_millionths": e.quantile(95),

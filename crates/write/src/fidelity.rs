@@ -54,6 +54,13 @@ fn rows(f: &Fidelity) -> Vec<&Check> {
     Phase::DEVICE.into_iter().filter_map(|p| f.phase(p)).collect()
 }
 
+/// Whether a phase is so short, recorded and simulated, that it is always within the
+/// tolerance ([`Verdict::on`]).
+fn short(c: &Check) -> bool {
+    let most = c.recorded.max(c.simulated);
+    c.missing.is_none() && most <= Ns::from_ms(1)
+}
+
 /// A time of `phase`, marked where its start or end is not in the recording.
 pub fn at_least(f: &Fidelity, phase: Phase, time: String) -> String {
     if f.is_cut(phase) { format!(">{time}") } else { time }
@@ -93,7 +100,11 @@ pub fn text(f: &Fidelity, board: &Board) -> String {
             seen(at_least(f, c.phase, ms(c.recorded))),
             ms(c.simulated),
             seen(ms(c.difference())),
-            c.verdict.name()
+            match short(c) {
+                true if c.phase.may_be_async() => "too short to tell",
+                true => "too short",
+                false => c.verdict.name(),
+            }
         );
     }
     for c in rows.iter().filter(|c| c.printing >= PRINTING) {

@@ -50,6 +50,7 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
             name: &e.name,
             release: &e.release,
             trip: e.trip,
+            guest: e.guest,
             assumptions: &e.assumptions,
         };
         if args.json {

@@ -194,6 +194,13 @@ impl Fidelity {
         }
     }
 
+    /// What the model is off in all phases of a half together, prepare and complete too.
+    pub fn off(&self, direction: Direction) -> Ns {
+        let half = Phase::DEVICE.into_iter().filter(|p| p.direction() == direction);
+        let checks = half.filter_map(|p| self.phase(p).or(self.walk(p)));
+        checks.filter(|c| c.missing.is_none()).map(Check::difference).sum()
+    }
+
     /// Whether `phase` is not reproduced, or not in the recording at all, as if a test
     /// level ended it before: what the model says of it, even that nothing changes, is
     /// no answer.

@@ -223,7 +223,7 @@ impl Prediction {
     }
 
     /// Time of the device phases of one direction after the change, if it is
-    /// claimed: no phase of it is open. Phases whose change is within the
+    /// claimed: no phase of it is open. A half, and phases, whose change is within the
     /// model's error stay as they are, unless their sum would then be less than
     /// what no schedule beats.
     pub fn claimed(&self, direction: Direction) -> Option<Ns> {
@@ -239,7 +239,10 @@ impl Prediction {
         let claimed = self.after.half(direction) + apart;
         let bounds = &self.after.bounds;
         let least = bounds.path(direction).max(bounds.order(direction));
-        (apart >= Ns::ZERO || claimed >= least).then_some(claimed)
+        let claimed = (apart >= Ns::ZERO || claimed >= least).then_some(claimed)?;
+        let was = self.before.half(direction);
+        let known = (claimed - was).0.abs() > self.fidelity.off(direction).0.abs();
+        Some(if known { claimed } else { was })
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{clip, device};
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
+use crate::wording::next::word;
 use crate::wording::number::{ms, plural};
 use dormouse_board::Board;
 use dormouse_model::device::DeviceId;
@@ -291,14 +292,18 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
                 let less = limits.lesser.iter().find(|l| l.removed == s.candidate.device);
                 if let Some(l) = less {
                     let [a, b] = after(goal, &l.reached);
+                    // What it needs is kept with it.
+                    let above = board.graph.get(l.instead).parent.unwrap_or(l.removed);
                     let mut page = Page::new(false);
                     let text = format!(
-                        "to remove only {} would meet the budget too ({} {}, {} {})",
+                        "to remove only {} would meet the budget too ({} {}, {} {}): ask so with \
+                         --keep {}",
                         device(board, l.instead),
                         a.0,
                         a.1,
                         b.0,
-                        b.1
+                        b.1,
+                        word(board.names.get(board.graph.get(above).name))
                     );
                     page.wrapped(Ink::Plain, 4, 6, &text);
                     out.push_str(&page.finish());

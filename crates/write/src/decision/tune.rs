@@ -47,6 +47,9 @@ fn too_small(t: &Tuned, f: &Fidelity) -> Option<String> {
     (gain < NEWS).then(|| "too little to be seen".into())
 }
 
+/// Devices of a reason that are named.
+const SAFE_NAMED: usize = 6;
+
 /// A flip is worth a line if it alone, or on top of the others, brings this
 /// share of the whole gain, in tenths of a percent.
 const WORTH: u32 = 50;
@@ -154,15 +157,25 @@ fn row(board: &Board, group: &[Flip]) -> String {
         page.wrapped(Ink::Plain, 4, 6, &text);
         out.push_str(&page.finish());
     }
-    let mut reasons: Vec<&str> = Vec::new();
-    for why in group.iter().map(|f| safe_because(f.evidence)) {
-        if !reasons.contains(&why) {
-            reasons.push(why);
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for f in group {
+        let why = safe_because(f.evidence);
+        let name = safe(board.names.get(board.graph.get(f.device).name)).to_string();
+        match reasons.iter_mut().find(|r| r.0 == why) {
+            Some(r) => r.1.push(name),
+            None => reasons.push((why, vec![name])),
         }
     }
-    for why in reasons {
+    let several = reasons.len() > 1;
+    for (why, names) in reasons {
         let safe = if why.starts_with("not proven") { "" } else { "safe: " };
-        let _ = writeln!(out, "    {safe}{why}");
+        let more = names.len().saturating_sub(SAFE_NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let names = names[..names.len().min(SAFE_NAMED)].join(", ");
+        let whose = if several { format!(" ({names}{more})") } else { String::new() };
+        let mut page = Page::new(false);
+        page.wrapped(Ink::Plain, 4, 6, &format!("{safe}{why}{whose}"));
+        out.push_str(&page.finish());
     }
     out
 }

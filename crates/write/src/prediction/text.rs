@@ -58,7 +58,8 @@ fn answer(p: &Prediction, derived: &Derived) -> String {
         }
         match phases.next() {
             _ if !cut.is_empty() => format!("{} stays at {was} or more", d.name()),
-            None => format!("{} stays at {was}", d.name()),
+            None if p.after.half(d) == p.before.half(d) => format!("{} stays at {was}", d.name()),
+            None => format!("{} stays at {was}, within the model's error", d.name()),
             Some(_) => format!("{} stays at {was}, within the model's error", d.name()),
         }
     });
@@ -356,10 +357,15 @@ fn legend(p: &Prediction, derived: &Derived, asked: bool) -> String {
         let text = "-: no figure, because the model misses the recording, or a part of it is \
                     missing (self-check below).";
         page.wrapped(Ink::Plain, 0, 2, text);
-    } else if Phase::DEVICE.into_iter().any(|phase| !p.claims(phase)) {
+    } else if asked && Phase::DEVICE.into_iter().any(|phase| !p.claims(phase)) {
         let text = "-: no change is claimed: it is within the model's error there, the model \
                     misses the phase, or the recording leaves it open. Totals take a phase within \
                     the error as it is, and have no figure where one over 1 % is open.";
+        page.wrapped(Ink::Plain, 0, 2, text);
+    }
+    if asked {
+        let text =
+            "=: no change; of a total also one that is smaller than the model's error there.";
         page.wrapped(Ink::Plain, 0, 2, text);
     }
     page.finish()

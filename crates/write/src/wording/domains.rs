@@ -95,7 +95,11 @@ pub fn sentence(f: &Fact) -> String {
                 let is = verb(n, "domain inside it is", "domains inside it are");
                 why.push(format!("the {is} off ({})", names(children)));
             }
-            let later = if *later_off { " In the last table it is off." } else { "" };
+            let later = if *later_off {
+                " In the last table, of a later moment or of another kernel, it is off."
+            } else {
+                ""
+            };
             format!(
                 "{domain} is on though nothing in the table uses it: {}.{later}",
                 why.join(", ")
@@ -124,14 +128,15 @@ pub fn sentence(f: &Fact) -> String {
             format!("Runtime power management of {device} in domain {domain} is in an error state.")
         }
         Fact::Differs { changes } => {
-            let all = changes.iter().take(4).map(|(d, a, b)| format!("{d} {a}, then {b}"));
+            let all = changes.iter().take(4).map(|(d, a, b)| format!("{d} {a} and {b}"));
             let all: Vec<String> = all.collect();
             let n = changes.len();
             format!(
-                "{} from the first table to the last: {}.",
+                "{} in the first table and in the last: {}. They may be of two moments, or of two \
+                 kernels.",
                 match n {
-                    1 => "One domain changed".to_string(),
-                    n => format!("{n} domains changed"),
+                    1 => "One domain differs".to_string(),
+                    n => format!("{n} domains differ"),
                 },
                 all.join("; ")
             )
