@@ -296,3 +296,19 @@ fn an_image_is_named_where_it_takes_most_of_a_half() {
     let said = "2.010 s (99 %) in the image (allocate); no device callback of it is in this log.";
     assert!(text.contains(said), "{text}");
 }
+
+#[test]
+fn of_two_slow_steps_the_dearer_one_is_told_first() {
+    let log = "\
+[   10.000000] PM: suspend entry (deep)
+[   14.309000] Filesystems sync: 4.309 seconds
+[   14.310000] Freezing user space processes
+[   17.085000] Freezing user space processes completed (elapsed 2.775 seconds)
+[   17.186000] OOM killer enabled.
+[   17.187000] Restarting tasks ... done.
+[   17.188000] PM: suspend exit
+";
+    let text = words(&["doctor", "-"], log);
+    assert!(text.starts_with("Slow: Writing dirty data took 4.3 s"), "{text}");
+    assert!(text.contains("Slow: Freezing took up to 2.8 s"), "{text}");
+}

@@ -140,7 +140,9 @@ pub fn judge(case: &Case) -> Report {
             f.confidence = finding::Confidence::Guess;
         }
     }
-    findings.sort_by_key(|f| (f.level, f.confidence));
+    // Of what costs time the dearest comes first.
+    let cost = |f: &Finding| f.costs.filter(|_| f.level == finding::Level::Slow);
+    findings.sort_by_key(|f| (f.level, f.confidence, core::cmp::Reverse(cost(f))));
     let sleep = |a: &Attempt| Sleep {
         mode: a.mode.clone(),
         line: case.messages[a.first].line,
