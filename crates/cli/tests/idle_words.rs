@@ -93,7 +93,10 @@ fn the_state_that_is_refused_most_for_each_cpu_comes_first() {
     assert!(text.starts_with(first), "{text}");
     // What was entered now and then is not shut.
     let seldom = words(&["idle", "show", "-"], &refusing().replace("off-b", "off-m"));
-    assert!(seldom.contains("and entered 8 times: firmware or driver seldom let"), "{seldom}");
+    assert!(
+        seldom.contains("and entered 8 times: firmware or driver refuse most attempts"),
+        "{seldom}"
+    );
 }
 
 #[test]

@@ -132,10 +132,12 @@ fn answer(sections: &[Section]) -> String {
                 1 => " 1 more state was refused more often than entered.".into(),
                 n => format!(" {n} more states were refused more often than entered."),
             };
-            let let_in = if sleeps == 0 { "do not let" } else { "seldom let" };
+            let how = match sleeps {
+                0 => "do not let CPUs into it",
+                _ => "refuse most attempts",
+            };
             format!(
-                "{}{} was refused {} times and entered {} times{most}: firmware or driver \
-                 {let_in} CPUs into it.{others}",
+                "{}{} was refused {} times and entered {} times{most}: firmware or driver {how}.{others}",
                 row(at),
                 of(at),
                 grouped(count),
