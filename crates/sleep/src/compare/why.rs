@@ -9,10 +9,13 @@
 use super::figure::DeviceName;
 use super::{Seen, device_names};
 use crate::analyse::path::Reason;
+use crate::analyse::rows::What;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
+use dormouse_model::cycle::Mode;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
+use dormouse_stats::describe::middle;
 
 /// A kind of time on the way down or up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,6 +67,63 @@ pub struct Why<'a> {
     /// any, with its share of the total in percent: what bounds the direction
     /// whatever the difference is.
     pub bound: Option<(DeviceName<'a>, f64, f64)>,
+    /// The gap between phases that differs most, if one does.
+    pub gap: Option<Between>,
+}
+
+/// A gap between two phases, on both sides.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Between {
+    /// How the machine slept.
+    pub mode: Mode,
+    /// The phases before and after it.
+    pub phases: (Option<Phase>, Option<Phase>),
+    /// Median of the first side, nanoseconds; a cycle without it has zero.
+    pub before: f64,
+    /// Median of the other side.
+    pub after: f64,
+    /// In every cycle of one side it is longer than in any of the other.
+    pub always: bool,
+}
+
+impl Between {
+    /// Other side minus first.
+    pub fn difference(&self) -> f64 {
+        self.after - self.before
+    }
+}
+
+/// The gap of `direction` that differs most.
+fn between(direction: Direction, a: &[Seen<'_>], b: &[Seen<'_>]) -> Option<Between> {
+    let gaps = |side: &[Seen<'_>]| -> Vec<BTreeMap<(Option<Phase>, Option<Phase>), i64>> {
+        let of = |seen: &Seen<'_>| {
+            let mut found = BTreeMap::new();
+            for row in seen.view.rows.list.iter().filter(|r| r.direction == direction) {
+                if let What::Gap { after, before } = row.what {
+                    *found.entry((after, before)).or_insert(0) += row.counted.0;
+                }
+            }
+            found
+        };
+        side.iter().map(of).collect()
+    };
+    let (a_gaps, b_gaps) = (gaps(a), gaps(b));
+    let mode = b.first().or(a.first())?.cycle.mode;
+    let keys: BTreeSet<_> = a_gaps.iter().chain(&b_gaps).flat_map(|m| m.keys().copied()).collect();
+    let all = keys.into_iter().filter_map(|phases| {
+        let times = |side: &[BTreeMap<_, i64>]| -> Vec<Ns> {
+            let mut t: Vec<Ns> =
+                side.iter().map(|m| Ns(m.get(&phases).copied().unwrap_or(0))).collect();
+            t.sort_unstable();
+            t
+        };
+        let (mut x, mut y) = (times(&a_gaps), times(&b_gaps));
+        let always = x.last()? < y.first()? || y.last()? < x.first()?;
+        let before = middle(&mut x, Ns::mean)?.0 as f64;
+        let after = middle(&mut y, Ns::mean)?.0 as f64;
+        Some(Between { mode, phases, before, after, always })
+    });
+    all.max_by(|x, y| libm::fabs(x.difference()).total_cmp(&libm::fabs(y.difference())))
 }
 
 /// Takes the difference of two sides apart.
@@ -93,7 +153,8 @@ pub fn explain<'a>(direction: Direction, a: &[Seen<'a>], b: &[Seen<'a>]) -> Why<
         let share_b = 100.0 * by_device(&on_path_b).get(&device).copied().unwrap_or(0.0) / after;
         (before > 0.0 && after > 0.0).then_some((device, 100.0 * time / before, share_b))
     });
-    Why { direction, before, after, parts, bound }
+    let gap = between(direction, a, b);
+    Why { direction, before, after, parts, bound, gap }
 }
 
 fn by_device<'a>(means: &BTreeMap<Cause<'a>, f64>) -> BTreeMap<DeviceName<'a>, f64> {

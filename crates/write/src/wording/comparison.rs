@@ -2,7 +2,7 @@
 //! then where it comes from.
 
 use super::number::change;
-use super::phase::{capitalised, phase};
+use super::phase::{capitalised, gap, phase};
 use dormouse_model::phase::Direction;
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::path::Reason;
@@ -61,14 +61,26 @@ fn parts(c: &Comparison<'_>, side: usize, direction: Direction, total: &Contrast
             }
             Figure::Gaps(g) if g == direction => {
                 let word = if d > 0.0 { "longer" } else { "shorter" };
+                let one = c.why[side - 1][usize::from(direction == Direction::Resume)].gap;
+                let one = one.filter(|g| g.difference() * d > 0.0);
+                let one = one.filter(|g| g.difference().abs() * 2.0 >= d.abs());
+                let named = one.map_or(String::new(), |g| {
+                    let every = if g.always { " in every cycle" } else { "" };
+                    let (was, is) = (time(g.before), time(g.after));
+                    let (after, before) = g.phases;
+                    format!(", {} {was} -> {is}{every}", gap(g.mode, after, before))
+                });
                 // That they make up for a phase is arithmetic, that they differ is not.
                 let sure = match (tested, k.welch) {
+                    (false, Some(_)) if one.is_some_and(|g| g.always) => {
+                        format!(" (so few prove nothing: {})", p_value(k.p_corrected))
+                    }
                     (false, Some(_)) => {
                         format!(" (that may be chance: {})", p_value(k.p_corrected))
                     }
                     _ => String::new(),
                 };
-                format!("gaps between phases are {} {word}{sure}", time(d.abs()))
+                format!("gaps between phases are {} {word}{named}{sure}", time(d.abs()))
             }
             _ => continue,
         };
@@ -220,7 +232,9 @@ fn verdict(direction: Direction, c: &Contrast, needed: Option<u64>) -> String {
 fn device(d: &DeviceName<'_>) -> String {
     match d.nth {
         1 => d.name.to_string(),
-        n => format!("{} (number {n} below {})", d.name, d.parent),
+        2 => format!("{} (the 2nd of that name under {})", d.name, d.parent),
+        3 => format!("{} (the 3rd of that name under {})", d.name, d.parent),
+        n => format!("{} (the {n}th of that name under {})", d.name, d.parent),
     }
 }
 
