@@ -93,11 +93,14 @@ impl Between {
     }
 }
 
+/// Gaps of one cycle by the phases around them, ns.
+type Gaps = BTreeMap<(Option<Phase>, Option<Phase>), i64>;
+
 /// The gap of `direction` that differs most.
 fn between(direction: Direction, a: &[Seen<'_>], b: &[Seen<'_>]) -> Option<Between> {
-    let gaps = |side: &[Seen<'_>]| -> Vec<BTreeMap<(Option<Phase>, Option<Phase>), i64>> {
+    let gaps = |side: &[Seen<'_>]| -> Vec<Gaps> {
         let of = |seen: &Seen<'_>| {
-            let mut found = BTreeMap::new();
+            let mut found = Gaps::new();
             for row in seen.view.rows.list.iter().filter(|r| r.direction == direction) {
                 if let What::Gap { after, before } = row.what {
                     *found.entry((after, before)).or_insert(0) += row.counted.0;
@@ -111,7 +114,7 @@ fn between(direction: Direction, a: &[Seen<'_>], b: &[Seen<'_>]) -> Option<Betwe
     let mode = b.first().or(a.first())?.cycle.mode;
     let keys: BTreeSet<_> = a_gaps.iter().chain(&b_gaps).flat_map(|m| m.keys().copied()).collect();
     let all = keys.into_iter().filter_map(|phases| {
-        let times = |side: &[BTreeMap<_, i64>]| -> Vec<Ns> {
+        let times = |side: &[Gaps]| -> Vec<Ns> {
             let mut t: Vec<Ns> =
                 side.iter().map(|m| Ns(m.get(&phases).copied().unwrap_or(0))).collect();
             t.sort_unstable();
