@@ -15,6 +15,7 @@ use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::Derived;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
+use dormouse_sleep::analyse::path::Reason;
 use dormouse_sleep::evidence::Missing;
 use dormouse_sleep::simulate::note::Note;
 use dormouse_sleep::simulate::policy::{Evidence, Policy};
@@ -516,13 +517,17 @@ fn path(out: &mut String, p: &Prediction, derived: &Derived, after: &str) {
                 small += piece.time;
                 continue;
             };
+            // Of a device that began late, and nothing on the path says why.
+            let why = match piece.reason {
+                Reason::Unexplained => String::new(),
+                reason => format!(" ({})", alone(reason)),
+            };
             let _ = writeln!(
                 out,
-                "  {:<14}{:>11}  {} ({})",
+                "  {:<14}{:>11}  {}{why}",
                 piece.phase.title(),
                 ms(piece.time),
                 safe(board.names.get(board.graph.get(device).name)),
-                alone(piece.reason)
             );
         }
         if small > Ns::ZERO {
