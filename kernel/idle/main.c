@@ -15,6 +15,7 @@
 #include <linux/percpu.h>
 #include <linux/prandom.h>
 #include <linux/sched/idle.h>
+#include <linux/slab.h>
 #include <linux/stop_machine.h>
 #include <linux/string.h>
 #include <linux/version.h>

@@ -8,6 +8,7 @@ use dormouse_record::recording::Recording;
 use dormouse_sleep::analyse::{CycleView, explain};
 use dormouse_sleep::compare::contrast::Verdict;
 use dormouse_sleep::compare::figure::Figure;
+use dormouse_sleep::compare::order::{self, Moved};
 use dormouse_sleep::compare::{Comparison, Refusal, Subject, compare};
 use std::path::Path;
 
@@ -66,6 +67,11 @@ impl Side {
 pub fn sides(sides: &[Side], across_modes: bool) -> Result<Comparison<'_>> {
     let subjects: Vec<Subject<'_>> = sides.iter().map(Side::subject).collect();
     compare(&subjects, across_modes).map_err(refused)
+}
+
+/// Callbacks of two sides that start in another order; those that pass most first.
+pub fn moved<'a>(a: &'a Side, b: &'a Side) -> Vec<Moved<'a>> {
+    order::moved(&a.subject(), &b.subject())
 }
 
 /// A refusal as an error, with what to do.

@@ -124,13 +124,15 @@ fn build(source: &Source, kernel: &Kernel) -> Result<PathBuf> {
 }
 
 fn make(kernel: &Kernel, headers: &Path, work: &Path) -> Result<()> {
-    let mut command = match chroot::needed(kernel, headers)? {
+    let tools = chroot::toolchain(kernel, headers)?;
+    let mut command = match tools.chroot {
         None => {
             let mut c = Command::new("make");
             c.arg("-C").arg(work).arg(format!("KDIR={}", headers.display()));
+            c.args(tools.compiler.map(|cc| format!("CC={cc}")));
             c
         }
-        Some(root) => root.make(headers, work)?,
+        Some(root) => root.make(headers, work, tools.compiler.as_deref())?,
     };
     let out = command.output().map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => {

@@ -190,8 +190,9 @@ pub(crate) fn play(
         archive.file(&format!("{DIRECTORY}/{IDLE_MODULE}"), 0o644, &bytes);
     }
     let reads = plan.loops.iter().any(|l| l.reads_disk());
-    if plan.swap || reads {
-        let driver = kernels::modules::module(kernel, "virtio_blk")?;
+    if (plan.swap || reads)
+        && let Some(driver) = kernels::modules::module(kernel, "virtio_blk")?
+    {
         archive.file(&format!("{DIRECTORY}/{DISK_MODULE}"), 0o644, &driver);
     }
     if plan.scheduler.is_some() {

@@ -47,6 +47,42 @@ pub fn kernels(offers: &[Offer<'_>]) -> String {
     out + "\n" + &next("lab run --kernel 6.12 --board FILE -o recording.tar.gz")
 }
 
+/// A kernel that was built.
+#[derive(Clone, Copy, Debug)]
+pub struct Built<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// Its release.
+    pub release: &'a str,
+    /// Source, configuration, options, patches.
+    pub made_of: &'a [String],
+    /// It was there already.
+    pub before: bool,
+    /// The compiler's warnings.
+    pub warnings: &'a [String],
+}
+
+/// What was built, of what, and how to run it.
+pub fn built(b: &Built<'_>) -> String {
+    let was = if b.before { "was built before, of the same" } else { "is built" };
+    let mut out = wrapped(&format!("{} {was}: {}.", safe(b.name), safe(b.release)));
+    out.push_str(&wrapped(&match b.warnings.len() {
+        0 => "The compiler warned of nothing.".into(),
+        n => format!("The compiler warned {}.", plural(n, "time")),
+    }));
+    for part in b.made_of {
+        out.push_str(&wrapped(&format!("  {}", safe(part))));
+    }
+    for w in b.warnings.iter().take(5) {
+        out.push_str(&wrapped(&safe(w)));
+    }
+    if let more @ 1.. = b.warnings.len().saturating_sub(5) {
+        out.push_str(&wrapped(&format!("and {more} more")));
+    }
+    let run = format!("lab run --kernel {} --board FILE -o recording.tar.gz", word(b.name));
+    out + "\n" + &next(&run)
+}
+
 /// A recording that a guest made.
 #[derive(Clone, Copy, Debug)]
 pub struct Ran<'a> {

@@ -38,7 +38,8 @@ pub struct CompareArgs {
     across_modes: bool,
 }
 
-fn percent(text: &str) -> Result<f64, String> {
+/// A share such as `3%`.
+pub fn percent(text: &str) -> Result<f64, String> {
     text.strip_suffix('%')
         .unwrap_or(text)
         .trim()

@@ -1,5 +1,8 @@
 //! `dormouse lab`: real kernels suspend boards in QEMU.
 
+mod build;
+mod compare;
+
 use crate::number::{any, number};
 use crate::recording::detail;
 use crate::terminal::print;
@@ -39,6 +42,10 @@ enum Action {
     Kernels(KernelsArgs),
     /// Bring kernels and their headers into the cache, without installing.
     Fetch(FetchArgs),
+    /// Build a kernel of your own: a source, patches, a name to run it under.
+    Build(build::BuildArgs),
+    /// Run boards on two kernels, and compare: times, and who starts when.
+    Compare(Box<compare::CompareArgs>),
     /// Let a kernel suspend and resume a board, and record it.
     Run(Box<RunArgs>),
     /// Record how the idle governors of a kernel decide on made-up states.
@@ -296,6 +303,8 @@ pub fn run(args: LabArgs) -> Result<()> {
             let k = fetch::fetch(a.arch, s)?;
             print(&describe(&k))
         }),
+        Action::Build(a) => build::run(&a),
+        Action::Compare(a) => compare::run(&a),
         Action::Run(a) => run_boards(&a),
         Action::Idle(a) => run_idle(&a),
         Action::Rerun(a) => rerun(&a),

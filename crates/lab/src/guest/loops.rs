@@ -4,8 +4,8 @@
 use super::Result;
 use super::idle::set;
 use super::out::Out;
-use super::system::{load_module, load_module_with, unload_module, write};
-use crate::plan::{DISK_MODULE, IDLE_MODULE, IdleSetting, Loops, Work};
+use super::system::{DISK, disk, load_module_with, unload_module, write};
+use crate::plan::{IDLE_MODULE, IdleSetting, Loops, Work};
 use dormouse_record::guard::NoObserver;
 use dormouse_record::options::Detail;
 use dormouse_record::recorder::NoWatch;
@@ -20,7 +20,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const GOVERNOR: &str = "/sys/devices/system/cpu/cpuidle/current_governor";
-const DISK: &str = "/dev/vda";
 
 /// Sends a recording for each kind of work and setting.
 pub fn run(wish: &Loops, dir: &Path, out: &mut Out) -> Result<()> {
@@ -167,15 +166,4 @@ impl Work {
             Work::Mixed => &[Kind::Random, Kind::Bursts, Kind::Slack, Kind::Periodic],
         }
     }
-}
-
-fn disk(dir: &Path) -> Result<()> {
-    load_module(&dir.join(DISK_MODULE))?;
-    for _ in 0..500 {
-        if Path::new(DISK).exists() {
-            return Ok(());
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Err(format!("{DISK} did not appear"))
 }

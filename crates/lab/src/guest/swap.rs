@@ -3,16 +3,13 @@
 #![expect(unsafe_code, reason = "no crate in use wraps swapon()")]
 
 use super::Result;
-use super::system::load_module;
-use crate::plan::DISK_MODULE;
+use super::system::{DISK, disk};
 use std::ffi::{CString, c_char, c_int};
 use std::fs::OpenOptions;
 use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::Duration;
 
-const DISK: &str = "/dev/vda";
 const PAGE: u64 = 4096;
 
 unsafe extern "C" {
@@ -21,14 +18,7 @@ unsafe extern "C" {
 
 /// Loads the driver of the disk, marks the disk as swap and takes it into use.
 pub fn on(dir: &Path) -> Result<()> {
-    load_module(&dir.join(DISK_MODULE))?;
-    // The driver is asked in the background whether it knows the device.
-    for _ in 0..500 {
-        if Path::new(DISK).exists() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    disk(dir)?;
     mark(Path::new(DISK)).map_err(|e| format!("{DISK}: {e}"))?;
     enable(Path::new(DISK)).map_err(|e| format!("{DISK}: swapon: {e}"))
 }

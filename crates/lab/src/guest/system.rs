@@ -1,6 +1,7 @@
 //! Small dealings with the guest's kernel.
 
 use super::Result;
+use crate::plan::DISK_MODULE;
 use rustix::mount::{MountFlags, mount};
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
@@ -8,6 +9,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 const BOARD: &str = "/sys/kernel/debug/dormouse/board";
 
@@ -59,6 +61,26 @@ pub fn load_module_with(path: &Path, parameters: &str) -> Result<()> {
     let file = File::open(path).map_err(|e| say(&e))?;
     let parameters = CString::new(parameters).map_err(|e| say(&e))?;
     rustix::system::finit_module(&file, &parameters, 0).map_err(|e| say(&e))
+}
+
+/// The guest's only disk.
+pub const DISK: &str = "/dev/vda";
+
+/// Loads the driver of the disk, where it is no part of the kernel, and waits for the
+/// disk.
+pub fn disk(dir: &Path) -> Result<()> {
+    let driver = dir.join(DISK_MODULE);
+    if driver.exists() {
+        load_module(&driver)?;
+    }
+    // The driver is asked in the background whether it knows the device.
+    for _ in 0..500 {
+        if Path::new(DISK).exists() {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Err(format!("{DISK}: it does not come up"))
 }
 
 /// Unloads a module.

@@ -1,6 +1,7 @@
 //! Kernels: which there are, where they lie in the cache, how they get there.
 
 pub mod apt;
+pub mod build;
 pub mod chroot;
 pub mod fetch;
 pub mod mirror;

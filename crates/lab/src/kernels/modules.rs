@@ -14,16 +14,20 @@ use std::process::{Command, Stdio};
 const LARGEST: u64 = 256 << 20;
 
 /// The bytes of module `name` (such as `virtio_blk`) of `kernel`, not
-/// compressed; from the cache, else from the archive.
+/// compressed; from the cache, else from the archive. None if it is built in, as the
+/// tree says that the kernel was built in.
 ///
 /// # Errors
 /// If the kernel is not from the archive, or the archive no longer has its
 /// release, or that has no such module.
-pub fn module(kernel: &Kernel, name: &str) -> Result<Vec<u8>> {
+pub fn module(kernel: &Kernel, name: &str) -> Result<Option<Vec<u8>>> {
+    if is_built_in(kernel, name) {
+        return Ok(None);
+    }
     let dir = cache()?.join("drivers").join(format!("{}-{}", kernel.arch.name(), kernel.release));
     let path = dir.join(format!("{name}.ko"));
     if let Ok(bytes) = fs::read(&path) {
-        return Ok(bytes);
+        return Ok(Some(bytes));
     }
     if kernel.series == OWN {
         return Err(Error::other(format!(
@@ -38,7 +42,16 @@ pub fn module(kernel: &Kernel, name: &str) -> Result<Vec<u8>> {
     let fresh = dir.join(format!("{name}-{}", std::process::id()));
     fs::write(&fresh, &bytes).map_err(Error::file(&fresh))?;
     fs::rename(&fresh, &path).map_err(Error::file(&path))?;
-    Ok(bytes)
+    Ok(Some(bytes))
+}
+
+/// `modules.builtin` names what a module would be, had it not been built in
+/// (scripts/modules-check.sh and Makefile of the kernel).
+fn is_built_in(kernel: &Kernel, name: &str) -> bool {
+    let list = kernel.headers.as_ref().map(|tree| tree.join("modules.builtin"));
+    let text = list.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
+    let file = format!("/{name}.ko");
+    text.lines().any(|l| l.ends_with(&file))
 }
 
 /// From 6.19 on modules are in `linux-modules-*`, before in `linux-image-*`.

@@ -8,6 +8,7 @@
 
 pub mod contrast;
 pub mod figure;
+pub mod order;
 pub mod steady;
 pub mod turns;
 pub mod why;

@@ -2,4 +2,5 @@
 
 pub mod json;
 pub mod lists;
+pub mod order;
 pub mod text;

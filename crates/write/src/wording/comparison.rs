@@ -229,7 +229,8 @@ fn verdict(direction: Direction, c: &Contrast, needed: Option<u64>) -> String {
     }
 }
 
-fn device(d: &DeviceName<'_>) -> String {
+/// A device, with its number where it has namesakes.
+pub fn device(d: &DeviceName<'_>) -> String {
     match d.nth {
         1 => d.name.to_string(),
         2 => format!("{} (the 2nd of that name under {})", d.name, d.parent),

@@ -69,6 +69,11 @@ pub fn silence(capture: &Capture) -> &'static str {
     }
 }
 
+/// Whether [`stem`] is followed by a device, where one is known.
+pub fn names_device(r: Reason) -> bool {
+    !no_device(r)
+}
+
 /// The reason names no device.
 fn no_device(r: Reason) -> bool {
     matches!(r, Reason::PhaseBegin | Reason::PhaseEnd | Reason::Unexplained | Reason::WorkerStart)

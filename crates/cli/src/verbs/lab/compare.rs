@@ -1,0 +1,193 @@
+//! `dormouse lab compare`: the same boards on two kernels.
+
+use super::{MachineArgs, Scheduler};
+use super::{SleepArgs, any, make_machine, make_wish, read_board, scheduler, sleep};
+use crate::number::number;
+use crate::terminal::print;
+use anyhow::{Context, Result, anyhow};
+use clap::Args;
+use dormouse_app::compare::{Side, is_slower, moved, sides};
+use dormouse_app::failure::{NotMet, Usage};
+use dormouse_board::Board;
+use dormouse_lab::capture;
+use dormouse_lab::kernels::{self, Kernel};
+use dormouse_lab::plan::Sleep;
+use dormouse_lab::qemu::{Accel, Arch};
+use dormouse_record::recording::Recording;
+use dormouse_write::comparison::order::{OfBoard, boards, starts};
+use dormouse_write::comparison::text;
+use dormouse_write::wording::next::{next, word};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Two kernels, boards, and how they sleep.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse lab compare plain mine --board boards/laptop.board\n  dormouse lab compare 7.3 7.3:ready --board boards/*.board --sleep s2idle"
+)]
+pub struct CompareArgs {
+    /// A series such as 7.3, or the name of a kernel that lab build made; with
+    /// :ready or :conserve after it the livepatch starts devices.
+    first: String,
+    /// The kernel that is compared with it.
+    second: String,
+    /// Board files.
+    #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
+    board: Vec<PathBuf>,
+    /// devices, platform and core are test levels (pm_test); s2idle and deep
+    /// really sleep.
+    #[arg(long, value_parser = sleep, default_value = "platform",
+          value_name = "devices|platform|core|s2idle|deep")]
+    sleep: Sleep,
+    /// Boots of each board on each kernel, each with the next seed.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = number::<u32>(1, 1_000))]
+    samples: u32,
+    /// Cycles of each boot; the first after a boot is slower than the others.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = number::<u32>(1, 10_000))]
+    cycles: u32,
+    /// CPUs of the guest; as many as the board has, at most 4, if absent.
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1, 64))]
+    cpus: Option<u32>,
+    /// Draws another sample: seed of every random number the guest gets.
+    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = any)]
+    seed: u64,
+    /// Keep the recordings of both sides in this folder.
+    #[arg(long, value_name = "DIR")]
+    keep_recordings: Option<PathBuf>,
+    /// Exit with code 4 if a total of a board is slower by more than this, beyond
+    /// the 5 % level; for example 3%.
+    #[arg(long, value_name = "PERCENT", value_parser = crate::verbs::compare::percent)]
+    fail_if_slower: Option<f64>,
+}
+
+impl CompareArgs {
+    /// The page of both sides, where they were kept; else how to keep them.
+    fn next(&self, labels: [&str; 2]) -> String {
+        match (&self.keep_recordings, &self.board[..]) {
+            (Some(folder), [board, ..]) => {
+                let name = board.file_stem().unwrap_or_default().to_string_lossy();
+                let [a, b] = labels.map(|l| {
+                    let path = folder.join(file_name(&name, l));
+                    word(&path.display().to_string())
+                });
+                format!("report --compare {a} {b} -o report.html")
+            }
+            _ => {
+                let boards = self.board.iter().map(|b| word(&b.display().to_string()));
+                let boards = boards.collect::<Vec<_>>().join(" ");
+                let [a, b] = labels.map(word);
+                format!("lab compare {a} {b} --board {boards} --keep-recordings kept")
+            }
+        }
+    }
+}
+
+fn file_name(board: &str, label: &str) -> String {
+    format!("{board}-{}.tar.gz", label.replace(':', "-"))
+}
+
+/// A kernel, and who starts devices on it.
+struct Contender {
+    /// As it was asked for.
+    label: String,
+    kernel: Kernel,
+    scheduler: Scheduler,
+}
+
+impl Contender {
+    fn find(asked: &str) -> Result<Contender> {
+        let (name, by) = asked.split_once(':').unwrap_or((asked, "kernel"));
+        let scheduler = scheduler(by).map_err(|e| Usage(format!("{asked}: {e}")))?;
+        eprintln!("dormouse: kernel {name}");
+        Ok(Contender { label: asked.into(), kernel: kernels::get(Arch::Amd64, name)?, scheduler })
+    }
+
+    fn run(&self, a: &CompareArgs, board: &Board) -> Result<Recording> {
+        let machine = MachineArgs {
+            kernel: self.label.clone(),
+            image: None,
+            headers: None,
+            arch: Arch::Amd64,
+            cpus: a.cpus,
+            accel: Accel::Icount,
+            seed: a.seed,
+            limit: 900,
+        };
+        let sleep = SleepArgs {
+            sleep: a.sleep,
+            pm_async: None,
+            cycles: a.cycles,
+            samples: a.samples,
+            with: Vec::new(),
+            scheduler: self.scheduler,
+        };
+        let mut made = make_machine(&machine, &self.kernel, Some(board));
+        made.scheduler = sleep.scheduler.parameters();
+        let wish = make_wish(&machine, &sleep, Some(board));
+        Ok(capture::capture(&self.kernel, &made, &wish)?)
+    }
+}
+
+/// Runs the verb.
+pub fn run(a: &CompareArgs) -> Result<()> {
+    if a.first == a.second {
+        return Err(Usage(format!("both kernels are {}", a.first)).into());
+    }
+    let both = [Contender::find(&a.first)?, Contender::find(&a.second)?];
+    let labels = [0, 1].map(|i: usize| both[i].label.as_str());
+    let mut all: Vec<(String, [Side; 2])> = Vec::new();
+    for path in &a.board {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let board = read_board(path)?;
+        let mut made = Vec::new();
+        for one in &both {
+            eprintln!("dormouse: {name}: {} boots of {}", a.samples, one.kernel.release);
+            let recording = one
+                .run(a, &board)
+                .with_context(|| format!("{} on {}", path.display(), one.label))?;
+            if let Some(folder) = &a.keep_recordings {
+                keep(folder, &name, &one.label, &recording)?;
+            }
+            made.push(Side::of_recordings(&one.label, std::slice::from_ref(&recording))?);
+        }
+        let pair = made.try_into().map_err(|_| anyhow!("two kernels have two sides"))?;
+        all.push((name, pair));
+    }
+    let comparisons = all.iter().map(|(_, pair)| sides(pair, false)).collect::<Result<Vec<_>>>()?;
+    let moves: Vec<_> = all.iter().map(|(_, [a, b])| moved(a, b)).collect();
+    let mut out = String::new();
+    if let ([comparison], [moves]) = (&comparisons[..], &moves[..]) {
+        out.push_str(&text::text(comparison, &[]));
+        out.push('\n');
+        out.push_str(&starts(moves, labels));
+    } else {
+        let rows: Vec<OfBoard<'_>> = all
+            .iter()
+            .zip(comparisons.iter().zip(&moves))
+            .map(|((board, _), (comparison, moves))| OfBoard {
+                board,
+                comparison,
+                moved: moves.len(),
+            })
+            .collect();
+        out.push_str(&boards(&rows, labels));
+    }
+    out.push('\n');
+    out.push_str(&next(&a.next(labels)));
+    print(&out)?;
+    match a.fail_if_slower {
+        Some(limit) if comparisons.iter().any(|c| is_slower(c, limit)) => Err(NotMet(format!(
+            "a total is slower by more than {limit} %, beyond the 5 % level (--fail-if-slower)"
+        ))
+        .into()),
+        _ => Ok(()),
+    }
+}
+
+fn keep(folder: &Path, board: &str, label: &str, recording: &Recording) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let to = folder.join(file_name(board, label));
+    recording.save(&to).with_context(|| format!("cannot write {}", to.display()))?;
+    crate::terminal::wrote(&to, "");
+    Ok(())
+}
