@@ -140,7 +140,7 @@ mod tests {
                 let command = lines.join("\n");
                 seen += 1;
                 if !command.starts_with("dormouse ") {
-                    let others = ["trace-cmd ", "grep ", "cat ", "cyclictest ", "less "];
+                    let others = ["trace-cmd ", "grep ", "cat ", "cyclictest ", "less ", "dmesg "];
                     assert!(others.iter().any(|o| command.starts_with(o)), "{name:?}: {command}");
                     continue;
                 }
