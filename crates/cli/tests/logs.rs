@@ -40,6 +40,19 @@ fn lines_that_were_left_out_are_told_once() {
     assert!(!text.contains("lines or messages lost"), "{text}");
 }
 
+#[test]
+fn a_silence_beside_ends_without_starts_says_so() {
+    let quiet: String = GREPPED
+        .lines()
+        .filter(|l| !l.contains("i915") && !l.contains("mmc0::"))
+        .map(|l| format!("{l}\n"))
+        .collect();
+    let text = words(&["show", "-"], &quiet);
+    let said = "in its suspend phase have no cause in the lines that were not left out (1 callback \
+                has no start among them).";
+    assert!(text.contains(said), "{text}");
+}
+
 /// A sleep with `pm_trace`, whose devices wait for the clock.
 const TRACED: &str = "\
 [    1.000000] PM: suspend entry (deep)

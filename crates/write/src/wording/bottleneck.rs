@@ -9,6 +9,7 @@ use super::reason::late_start;
 use dormouse_model::capture::Capture;
 use dormouse_model::complete::LostKind;
 use dormouse_model::cycle::{Complaint, Cycle, Mode};
+use dormouse_model::phase::Direction;
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::answer::{HELPS_MUCH, Half, Known, Other, Suspect};
 use dormouse_sleep::analyse::path::{Reason, Segment};
@@ -87,7 +88,7 @@ pub fn half(
             }
             format!(
                 "{side} {total}: {}",
-                elsewhere(o, t, h.total, mode, silence(capture, cb.cycle))
+                elsewhere(o, t, h.total, mode, &silence(capture, cb.cycle, h.direction))
             )
         }
         (None, None) => {
@@ -264,14 +265,23 @@ pub fn have(n: usize, one: &str) -> String {
 }
 
 /// What is known of time without a callback, as the end of a sentence.
-fn silence(capture: &Capture, cycle: &Cycle) -> &'static str {
+fn silence(capture: &Capture, cycle: &Cycle, half: Direction) -> String {
     if capture.losses.count("pm_trace") > 0 {
-        "passed between callbacks, where pm_trace set the clock"
-    } else if cycle.lost.iter().any(|l| l.kind == LostKind::Places) {
-        "have no cause in the lines that were not left out"
-    } else {
-        "have no cause in this log"
+        return "passed between callbacks, where pm_trace set the clock".into();
     }
+    if cycle.lost.iter().all(|l| l.kind != LostKind::Places) {
+        return "have no cause in this log".into();
+    }
+    // A callback that only ended was longer than it shows.
+    let alone = cycle
+        .lost
+        .iter()
+        .filter(|l| l.kind == LostKind::Starts && l.phase.is_some_and(|p| p.direction() == half));
+    let ends = match alone.map(|l| l.count).sum::<u64>() {
+        0 => String::new(),
+        n => format!(" ({} no start among them)", have(n as usize, "callback")),
+    };
+    format!("have no cause in the lines that were not left out{ends}")
 }
 
 fn elsewhere(o: Other, t: Ns, total: Ns, mode: Mode, silence: &str) -> String {
