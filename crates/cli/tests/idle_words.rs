@@ -131,3 +131,14 @@ Duration: 11399999
         "{text}"
     );
 }
+
+#[test]
+fn a_little_of_a_package_state_is_not_nothing() {
+    let table = "CPU\tBusy%\tCPU%c1\tPkg%pc2\tPkg%pc3\tPkg%pc6\n\
+                 -\t5.00\t90.00\t30.40\t0.02\t0.00\n\
+                 0\t5.00\t90.00\t30.40\t0.02\t0.00\n";
+    let text = words(&["idle", "show", "-"], table);
+    let said = "The deepest package state reached is Pkg%pc3, for <0.1 % of the time";
+    assert!(text.contains(said), "{text}");
+    assert!(text.contains("Pkg%pc3 <0.1 %") && text.contains("Pkg%pc6 0.0 %"), "{text}");
+}

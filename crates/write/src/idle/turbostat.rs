@@ -6,8 +6,11 @@ use crate::wording::number::grouped;
 use dormouse_idle::turbostat::{NotTold, Run, watts};
 use std::fmt::Write as _;
 
-/// Thousandths of a per cent as `12.3 %`.
+/// Thousandths of a per cent as `12.3 %`; a little is not nothing.
 pub(super) fn percent(thousandths: i64) -> String {
+    if (1..50).contains(&thousandths) {
+        return "<0.1 %".into();
+    }
     let tenths = (thousandths.max(0) + 50) / 100;
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
