@@ -97,8 +97,11 @@ fn cycle(c: &mut Capture, k: u32, work: &[i64], r: &mut Random) -> Cycle {
         let start = now;
         let mut free = vec![now; usize::from(WORKERS) + 1];
         let mut done = vec![now; work.len()];
+        // `dpm_prepare()` goes through the list as it was registered, `dpm_complete()` from
+        // its end (drivers/base/power/main.c, v6.12).
+        let backwards = down != (phase == Phase::Prepare || phase == Phase::Complete);
         for step in 0..work.len() {
-            let i = if down { work.len() - 1 - step } else { step };
+            let i = if backwards { work.len() - 1 - step } else { step };
             let worker = phase.may_be_async() && i % 3 == 0;
             let first = |t: &usize| (free[*t], *t);
             let t = if worker { (1..free.len()).min_by_key(first).unwrap_or(0) } else { 0 };
@@ -107,11 +110,11 @@ fn cycle(c: &mut Capture, k: u32, work: &[i64], r: &mut Random) -> Cycle {
             let length = work[i] / share * factor * (90 + r.below(20) as i64) / 100;
             // Up: after the parent. Down: after the children, which ran before.
             let parent = (i.max(1) - 1) / FAN_OUT;
-            let ready = if down { done[i] } else { done[parent] };
+            let ready = if backwards { done[i] } else { done[parent] };
             let begin = free[t].max(ready) + Ns(2_000);
             let end = begin + Ns(length / 1000 * 1000);
             free[t] = end;
-            if down {
+            if backwards {
                 done[parent] = done[parent].max(end);
             } else {
                 done[i] = end;
