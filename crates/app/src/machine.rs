@@ -57,8 +57,9 @@ impl Loaded {
         if cycles.iter().any(|c| c.outcome != Outcome::Slept || c.mode == Mode::Disk) {
             return Default::default();
         }
+        let rows: Vec<Rows> = cycles.iter().map(|c| Rows::of(c)).collect();
         [Direction::Suspend, Direction::Resume].map(|d| {
-            let mut times: Vec<Ns> = cycles.iter().map(|c| Rows::of(c).counted(d)).collect();
+            let mut times: Vec<Ns> = rows.iter().map(|r| r.counted(d)).collect();
             let least = cycles.iter().any(|c| c.has_hole(d));
             (Spread::of(&mut times).unwrap_or_default().median, least)
         })

@@ -5,18 +5,15 @@ use clap::{Arg, Command};
 use std::collections::BTreeMap;
 
 /// What may follow an option, where that differs between verbs.
-const SEVERAL: [(&str, &[&str]); 8] = [
+const SEVERAL: [(&str, &[&str]); 6] = [
     // How many a machine has, or which of them.
     ("cpus", &["N", "LIST"]),
     // One of several, or the median of all.
     ("cycle", &["N", "N|median"]),
-    ("energy", &["FILE|KEY=VALUE,…"]),
     // The kernel that runs, whose rules are used, or whose governors decide.
     ("from-kernel", &["V", "V|POLICY"]),
     ("kernel", &["K", "V", "V|POLICY"]),
     ("output", &["DIR", "FILE"]),
-    // Exit latencies and the like as a share; nothing else shakes.
-    ("jitter", &["PERCENT"]),
     // No recording is replayed as a hibernation.
     (
         "sleep",

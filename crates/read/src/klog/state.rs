@@ -7,7 +7,7 @@ use super::ranking::Loose;
 use crate::event::Stamp;
 use crate::track::{Call, CallRef, DeviceKey, Tracker};
 use dormouse_model::complete::LostKind;
-use dormouse_model::cycle::{Began, Complaint, Mode, PhaseSpan};
+use dormouse_model::cycle::{Began, Complaint, Cycle, Mode, PhaseSpan};
 use dormouse_model::loss::Severity;
 use dormouse_model::phase::{Direction, Phase, PmEvent};
 use dormouse_model::time::Ns;
@@ -311,8 +311,8 @@ impl<'t> Log<'t> {
     /// Notes what may introduce another log: `… after the fix. Here is the log:`.
     fn introduction(&mut self, r: &Record<'_>, at: u64) {
         let text = r.text.trim_ascii();
-        let words = text.split(|b| *b == b' ').count();
-        if r.time.is_none() && text.ends_with(b":") && words >= 5 && self.c.serial > 0 {
+        let introduces = r.time.is_none() && self.c.serial > 0 && text.ends_with(b":");
+        if introduces && text.split(|b| *b == b' ').count() >= 5 {
             self.prose = Some((self.c.serial, at));
         }
     }
@@ -324,14 +324,17 @@ impl<'t> Log<'t> {
         if r.time.is_none() || self.t.open_serial() == 0 {
             return;
         }
-        if !WORDS.iter().any(|w| memchr::memmem::find(r.text, w).is_some()) {
+        let full = |c: &Cycle| c.complaints.len() == COMPLAINTS;
+        if self.t.current().is_none_or(|c| full(&c.cycle))
+            || !WORDS.iter().any(|w| memchr::memmem::find(r.text, w).is_some())
+        {
             return;
         }
         let text = self.t.names().add(&String::from_utf8_lossy(r.text.trim_ascii()));
         let time = self.now;
         let Some(c) = self.t.current() else { return };
         let list = &mut c.cycle.complaints;
-        if list.len() < COMPLAINTS && list.last().is_none_or(|l| l.line != at) {
+        if list.last().is_none_or(|l| l.line != at) {
             list.push(Complaint { time, text, line: at });
         }
     }

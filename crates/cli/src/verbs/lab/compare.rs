@@ -1,7 +1,6 @@
 //! `dormouse lab compare`: the same boards on two kernels.
 
-use super::{MachineArgs, Scheduler};
-use super::{SleepArgs, any, make_machine, make_wish, read_board, scheduler, sleep};
+use super::{Scheduler, any, read_board, scheduler, sleep};
 use crate::number::number;
 use crate::terminal::print;
 use anyhow::{Context, Result, anyhow};
@@ -9,16 +8,17 @@ use clap::Args;
 use dormouse_app::compare::{Side, is_slower, moved, sides};
 use dormouse_app::failure::{NotMet, Usage};
 use dormouse_board::Board;
-use dormouse_lab::capture;
+use dormouse_lab::capture::{Wish, capture};
 use dormouse_lab::kernels::{self, Kernel};
 use dormouse_lab::plan::Sleep;
-use dormouse_lab::qemu::{Accel, Arch};
+use dormouse_lab::qemu::{Accel, Arch, Machine, usual_cpus};
 use dormouse_record::recording::Recording;
 use dormouse_write::comparison::order::{OfBoard, boards, starts};
 use dormouse_write::comparison::text;
 use dormouse_write::wording::next::{next, word};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Two kernels, boards, and how they sleep.
 #[derive(Args)]
@@ -103,28 +103,22 @@ impl Contender {
     }
 
     fn run(&self, a: &CompareArgs, board: &Board) -> Result<Recording> {
-        let machine = MachineArgs {
-            kernel: self.label.clone(),
-            image: None,
-            headers: None,
-            arch: Arch::Amd64,
-            cpus: a.cpus,
-            accel: Accel::Icount,
-            seed: a.seed,
-            limit: 900,
-        };
-        let sleep = SleepArgs {
+        let kernel = &self.kernel;
+        let cpus = a.cpus.unwrap_or_else(|| usual_cpus(Accel::Icount, kernel, Some(board)));
+        let mut machine = Machine::new(Arch::Amd64, Accel::Icount, cpus, &kernel.release);
+        machine.seed = a.seed;
+        machine.scheduler = self.scheduler.parameters();
+        let wish = Wish {
+            board: Some(board),
+            waits: &[],
             sleep: a.sleep,
-            pm_async: None,
+            pm_async: board.pm_async,
             cycles: a.cycles,
+            detail: Vec::new(),
             samples: a.samples,
-            with: Vec::new(),
-            scheduler: self.scheduler,
+            limit: Duration::from_secs(900),
         };
-        let mut made = make_machine(&machine, &self.kernel, Some(board));
-        made.scheduler = sleep.scheduler.parameters();
-        let wish = make_wish(&machine, &sleep, Some(board));
-        Ok(capture::capture(&self.kernel, &made, &wish)?)
+        Ok(capture(kernel, &machine, &wish)?)
     }
 }
 
