@@ -180,7 +180,7 @@ fn udev_rules_pass_udevadm_verify() {
 #[test]
 #[ignore = "fetches udev and needs chroot: `make lab-verify` runs it, and `make test` with it"]
 fn udev_rules_pass_udevadm_verify_of_debian_13() {
-    let udev = dormouse_lab::udev::root().expect("udev");
+    let udev = dormouse_lab::programs::root().expect("udev");
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::copy(rules(folder.path()), udev.join("tmp/dormouse.rules")).expect("copied");
     let bad = "ACTION==\"add\", KERNEL==\"x\" ATTR{power/async}=\"enabled\n";

@@ -20,6 +20,7 @@ pub mod kmod;
 pub mod lockstep;
 pub mod modprobe;
 pub mod plan;
+pub mod programs;
 pub mod qemu;
 pub mod repeat;
 pub mod run;

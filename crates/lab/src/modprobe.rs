@@ -4,9 +4,10 @@
 use crate::initramfs::Initramfs;
 use crate::kernels::Kernel;
 use crate::plan::{DIRECTORY, Load, MODULE, Plan};
+use crate::programs::pack;
 use crate::qemu::Machine;
 use crate::run::{base, play};
-use crate::udev::{Drivers, by_path, pack};
+use crate::udev::{Drivers, by_path};
 use crate::{Error, Result, kmod};
 use std::fs;
 use std::time::Duration;

@@ -284,6 +284,19 @@ impl Loops {
     }
 }
 
+/// A script of the shell in a guest that has idle states.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Script {
+    /// File with the script in [`DIRECTORY`]; modules that it loads lie beside it.
+    pub file: String,
+    /// `LATENCY:RESIDENCY,...` in microseconds, after the polling state.
+    pub states: String,
+    /// Exit latencies vary by so many percent.
+    pub jitter: u32,
+    /// Of exit latencies.
+    pub seed: u64,
+}
+
 /// Everything one boot does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
@@ -317,6 +330,9 @@ pub struct Plan {
     /// step.
     #[serde(default)]
     pub loops: Vec<Loops>,
+    /// A script that is run before the first step.
+    #[serde(default)]
+    pub script: Option<Script>,
     /// Steps in order.
     pub steps: Vec<Step>,
 }

@@ -184,7 +184,7 @@ pub(crate) fn play(
         let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
         archive.file(&format!("{DIRECTORY}/{MODULE}"), 0o644, &bytes);
     }
-    if !plan.idle.is_empty() || !plan.loops.is_empty() {
+    if !plan.idle.is_empty() || !plan.loops.is_empty() || plan.script.is_some() {
         let ko = kmod::idle(kernel)?;
         let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
         archive.file(&format!("{DIRECTORY}/{IDLE_MODULE}"), 0o644, &bytes);

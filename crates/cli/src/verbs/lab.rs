@@ -13,7 +13,7 @@ use dormouse_board::{Board, parse};
 use dormouse_lab::capture;
 use dormouse_lab::capture::{Wish, captures, recipe};
 use dormouse_lab::kernels::{self, Kernel, fetch};
-use dormouse_lab::plan::{Idle, IdleSetting, Loops, Sleep, Work};
+use dormouse_lab::plan::{Idle, IdleSetting, Loops, Script, Sleep, Work};
 use dormouse_lab::qemu::{Accel, Arch, Disturbance, Machine, usual_cpus};
 use dormouse_lab::repeat;
 use dormouse_lab::run::program_checksum;
@@ -40,7 +40,7 @@ pub struct LabArgs {
 enum Action {
     /// List the kernel series that Debian's archive has now.
     Kernels(KernelsArgs),
-    /// Bring kernels and their headers into the cache, without installing.
+    /// Bring kernels, headers and programs for guests into the cache.
     Fetch(FetchArgs),
     /// Build a kernel of your own: a source, patches, a name to run it under.
     Build(build::BuildArgs),
@@ -68,8 +68,12 @@ struct KernelsArgs {
 #[derive(Args)]
 struct FetchArgs {
     /// Series such as 6.12; 7 is the newest 7.x with headers.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "programs")]
     series: Vec<String>,
+    /// Unpack the programs of Debian's that guests run: fio, cyclictest, rtla,
+    /// mkfs, udev, modprobe. Without, they are fetched when they are first needed.
+    #[arg(long)]
+    programs: bool,
     /// Architecture of the guest.
     #[arg(long, value_parser = arch, default_value = "amd64")]
     arch: Arch,
@@ -225,6 +229,17 @@ struct IdleArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = setting,
           default_value = "menu,menu-limit150us,menu-without2,ladder", requires = "work")]
     setting: Vec<IdleSetting>,
+    /// Run a shell script instead, and write what it prints. It may call fio,
+    /// cyclictest, rtla, mkfs.ext4, udevadm, systemd-tmpfiles and insmod
+    /// (docs/lab.md).
+    #[arg(long, value_name = "FILE", conflicts_with = "work")]
+    script: Option<PathBuf>,
+    /// Drivers of the kernel for the script, beside it as NAME.ko.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "script")]
+    drivers: Vec<String>,
+    /// More words for the kernel command line.
+    #[arg(long, value_name = "WORDS", requires = "script")]
+    words: Option<String>,
     /// Length of each of these recordings, in milliseconds of the guest.
     #[arg(long, value_name = "MS", default_value_t = 10_000, requires = "work",
           value_parser = clap::value_parser!(u64).range(100..=600_000))]
@@ -299,10 +314,7 @@ fn sleep(text: &str) -> Result<Sleep, String> {
 pub fn run(args: LabArgs) -> Result<()> {
     match args.action {
         Action::Kernels(a) => kernels(&a),
-        Action::Fetch(a) => a.series.iter().try_for_each(|s| {
-            let k = fetch::fetch(a.arch, s)?;
-            print(&describe(&k))
-        }),
+        Action::Fetch(a) => run_fetch(&a),
         Action::Build(a) => build::run(&a),
         Action::Compare(a) => compare::run(&a),
         Action::Run(a) => run_boards(&a),
@@ -310,6 +322,16 @@ pub fn run(args: LabArgs) -> Result<()> {
         Action::Rerun(a) => rerun(&a),
         Action::Repeat(a) => run_repeat(&a),
     }
+}
+
+fn run_fetch(a: &FetchArgs) -> Result<()> {
+    for series in &a.series {
+        print(&describe(&fetch::fetch(a.arch, series)?))?;
+    }
+    if a.programs {
+        print(&format!("programs in {}\n", dormouse_lab::programs::root()?.display()))?;
+    }
+    Ok(())
 }
 
 fn kernels(a: &KernelsArgs) -> Result<()> {
@@ -483,6 +505,9 @@ fn run_idle(a: &IdleArgs) -> Result<()> {
     if !a.work.is_empty() {
         return run_loops(a, &kernel, &machine);
     }
+    if let Some(path) = &a.script {
+        return run_script(a, path, &kernel, machine);
+    }
     let wish = Idle {
         name: "idle".into(),
         states: a.states.clone(),
@@ -522,6 +547,22 @@ fn run_loops(a: &IdleArgs, kernel: &Kernel, machine: &Machine) -> Result<()> {
         fs::write(&to, &one.capture).with_context(|| format!("cannot write {}", to.display()))?;
         crate::terminal::wrote(&to, "");
     }
+    Ok(())
+}
+
+fn run_script(a: &IdleArgs, path: &Path, kernel: &Kernel, machine: Machine) -> Result<()> {
+    let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let wish = Script {
+        file: "script".into(),
+        states: a.states.clone(),
+        jitter: a.jitter,
+        seed: a.machine.seed,
+    };
+    let machine = Machine { words: a.words.clone().unwrap_or_default(), ..machine };
+    let limit = Duration::from_secs(a.machine.limit);
+    let said = dormouse_lab::idle::script(kernel, &machine, &wish, &text, &a.drivers, limit)?;
+    fs::write(&a.output, said).with_context(|| format!("cannot write {}", a.output.display()))?;
+    crate::terminal::wrote(&a.output, "");
     Ok(())
 }
 

@@ -11,6 +11,7 @@ mod loops;
 mod out;
 mod record;
 mod scheduler;
+mod script;
 mod swap;
 mod system;
 mod udev;
@@ -86,6 +87,9 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
     }
     for wish in &plan.loops {
         loops::run(wish, dir, out).map_err(|e| format!("{}: {e}", wish.name))?;
+    }
+    if let Some(script) = &plan.script {
+        out.send("script", script::run(script, dir)?.as_bytes())?;
     }
     for file in &plan.probes {
         let text = system::read(&dir.join(file))?;

@@ -1,0 +1,17 @@
+//! A script of the shell, in a guest that has idle states.
+
+use super::Result;
+use super::system::{load_module_with, program, unload_module};
+use crate::plan::{IDLE_MODULE, Script};
+use std::path::Path;
+
+/// Runs it in the folder of the plan, and gives what it printed.
+pub fn run(script: &Script, dir: &Path) -> Result<String> {
+    let parameters =
+        format!("states={} jitter={} seed={}", script.states, script.jitter, script.seed);
+    load_module_with(&dir.join(IDLE_MODULE), &parameters)?;
+    std::env::set_current_dir(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    let said = program("/bin/sh", &["-e", &script.file])?;
+    unload_module("dormouse_idle")?;
+    Ok(said)
+}
