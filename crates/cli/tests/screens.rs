@@ -35,6 +35,7 @@ PM: suspend exit
 /// Idle states of two CPUs, and a trace in which one is woken by a timer and
 /// one by its network card.
 pub const STATES: &str = "crates/cli/tests/fixtures/idle-states.txt";
+pub const FIO: &str = "crates/cli/tests/fixtures/fio-shallow.json";
 pub const SLEEPS: &str = "crates/cli/tests/fixtures/idle-trace.txt";
 const REQUESTS: &str = "crates/cli/tests/fixtures/storage-trace.txt";
 
@@ -128,6 +129,8 @@ fn screens() -> Vec<(&'static str, Vec<&'static str>, String)> {
         ("idle predict no states", &["idle", "predict", SLEEPS], ""),
         ("idle tune", &["idle", "tune", SLEEPS, STATES, "--p99", "60us"], ""),
         ("idle tune not met", &["idle", "tune", SLEEPS, STATES, "--power", "1mW"], ""),
+        ("idle reads", &["idle", "reads", FIO, STATES, "--shallow", "C1", "--seen", "32k=10"], ""),
+        ("idle reads nothing", &["idle", "reads", STATES, STATES], ""),
         ("lab rerun no capture", &["lab", "rerun", "README.md"], ""),
     ];
     list.into_iter().map(|(name, args, input)| (name, args.to_vec(), input.into())).collect()

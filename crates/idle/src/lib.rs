@@ -18,6 +18,7 @@ pub mod knob;
 pub mod oracle;
 pub mod pack;
 pub mod predict;
+pub mod reads;
 pub mod realtime;
 pub mod section;
 pub mod snapshot;

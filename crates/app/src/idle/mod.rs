@@ -2,6 +2,7 @@
 
 mod machine;
 mod predict;
+mod reads;
 mod show;
 mod tune;
 pub mod verify;
@@ -9,6 +10,7 @@ mod watts;
 
 pub use machine::{Cpu, Machine, Present};
 pub use predict::{Asked, Limit, Outcome, Prediction, Setting, Sweep, predict, sweep};
+pub use reads::{Reads, Row, Wait, reads};
 pub use show::{Shown, show, show_sleeps};
 pub use tune::{Budget, Tuned, Wish, tune};
 pub use watts::{Watts, microwatts};

@@ -6,6 +6,7 @@
 //! | `causes` | what woke CPUs and what they did for it: timers, interrupts, task switches |
 //! | `decisions` | what a governor was told and decided, from function probes |
 //! | `files` | single files of /proc and /sys, for the check of real-time settings |
+//! | `fio` | what fio measured of a disk, by size of a read |
 //! | `sysfs` | `grep -r . /sys/devices/system/cpu/cpu*/cpuidle` in its dresses, and bare values |
 //! | `table` | `cpupower idle-info`, and tables with a line for each state |
 //! | `turbostat` | tables of turbostat, and of `cpupower monitor` |
@@ -19,6 +20,7 @@ mod causes;
 mod corefreq;
 mod decisions;
 pub mod files;
+pub mod fio;
 mod sysfs;
 mod table;
 mod trace;

@@ -7,6 +7,7 @@ pub mod json;
 pub(crate) mod numbers;
 mod pack;
 mod predict;
+pub mod reads;
 mod setting;
 mod show;
 pub mod tune;

@@ -4,6 +4,7 @@ pub(super) mod asked;
 mod check;
 mod hold;
 mod predict;
+mod reads;
 mod show;
 mod tune;
 mod verify;
@@ -25,6 +26,7 @@ enum IdleVerb {
     Tune(Box<tune::TuneArgs>),
     Hold(hold::HoldArgs),
     Check(check::CheckArgs),
+    Reads(reads::ReadsArgs),
     Verify(verify::VerifyArgs),
 }
 
@@ -36,6 +38,7 @@ pub fn run(args: &IdleArgs) -> Result<()> {
         IdleVerb::Tune(args) => tune::run(args),
         IdleVerb::Hold(args) => hold::run(args),
         IdleVerb::Check(args) => check::run(args),
+        IdleVerb::Reads(args) => reads::run(args),
         IdleVerb::Verify(args) => verify::run(args),
     }
 }
