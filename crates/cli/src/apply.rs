@@ -168,7 +168,7 @@ impl ApplyArgs {
 }
 
 /// A number that nobody has chosen, short, so that it can be typed again.
-fn any_seed() -> u64 {
+pub fn any_seed() -> u64 {
     let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     u64::from(time.unwrap_or_default().subsec_micros())
 }

@@ -129,6 +129,16 @@ fn screens() -> Vec<(&'static str, Vec<&'static str>, String)> {
         ("idle predict no states", &["idle", "predict", SLEEPS], ""),
         ("idle tune", &["idle", "tune", SLEEPS, STATES, "--p99", "60us"], ""),
         ("idle tune not met", &["idle", "tune", SLEEPS, STATES, "--power", "1mW"], ""),
+        (
+            "idle tune apply elsewhere",
+            &["idle", "tune", SLEEPS, STATES, "--p99", "60us", "--apply", "--root", "docs"],
+            "",
+        ),
+        (
+            "idle tune apply power",
+            &["idle", "tune", SLEEPS, STATES, "--power", "1W", "--apply"],
+            "",
+        ),
         ("idle reads", &["idle", "reads", FIO, STATES, "--shallow", "C1", "--seen", "32k=10"], ""),
         ("idle reads nothing", &["idle", "reads", STATES, STATES], ""),
         ("lab rerun no capture", &["lab", "rerun", "README.md"], ""),

@@ -199,18 +199,18 @@ mod tests {
 
     #[test]
     fn a_state_is_taken_where_its_table_says_that_it_pays() {
+        // Shortly before a tick a shallower state may be taken.
+        let nearly = |rules: &Rules, paid: i64| {
+            let found = waited(rules, 15_000, 100_000);
+            assert!((paid * 97 / 100..=paid).contains(&found.paid), "{found:?}");
+        };
         let honest = table(600_000);
-        let few = waited(&rules(&honest), 15_000, 100_000);
-        assert_eq!(few.paid, 2_000, "{few:?}");
+        nearly(&rules(&honest), 2_000);
         // The same state, said to pay after 20 us.
         let wrong = table(20_000);
-        let all = waited(&rules(&wrong), 15_000, 100_000);
-        // Shortly before a tick even such a state does not pay.
-        assert!((130_000..=133_000).contains(&all.paid), "{all:?}");
-        let off = Rules { disabled: StateSet::NONE.with(2), ..rules(&wrong) };
-        assert_eq!(waited(&off, 15_000, 100_000).paid, 2_000);
-        let limited = Rules { limit: 50_000, ..rules(&wrong) };
-        assert_eq!(waited(&limited, 15_000, 100_000).paid, 2_000);
+        nearly(&rules(&wrong), 133_000);
+        nearly(&Rules { disabled: StateSet::NONE.with(2), ..rules(&wrong) }, 2_000);
+        nearly(&Rules { limit: 50_000, ..rules(&wrong) }, 2_000);
     }
 
     #[test]

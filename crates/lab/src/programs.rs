@@ -17,16 +17,18 @@ const SUITE: &str = "trixie";
 
 /// What is unpacked, with all that it is linked with.
 const PACKAGES: &str =
-    "udev,kmod,dash,coreutils,e2fsprogs,fio,rt-tests,rtla,systemd-standalone-tmpfiles";
+    "udev,kmod,dash,coreutils,grep,e2fsprogs,fio,rt-tests,rtla,systemd-standalone-tmpfiles";
 
 /// Stands for [`PACKAGES`] in the name of the folder: with others, another number.
-const EDITION: u32 = 2;
+const EDITION: u32 = 3;
 
 /// What a script of a guest can call ([`pack_for_scripts`]): where it lies below
 /// [`root`], and how it is called.
 const FOR_SCRIPTS: &[(&str, &[&str])] = &[
     ("usr/bin/dash", &["/bin/sh"]),
     ("usr/bin/cat", &["/bin/cat"]),
+    ("usr/bin/od", &["/bin/od"]),
+    ("usr/bin/grep", &["/bin/grep"]),
     ("usr/bin/sleep", &["/bin/sleep"]),
     ("usr/bin/ls", &["/bin/ls"]),
     ("usr/bin/mkdir", &["/bin/mkdir"]),

@@ -146,7 +146,7 @@ pub fn sleeps(pairs: usize) -> usize {
 /// The sleeps in order: of which pair, and whether with the proposed flags. One
 /// of each kind comes first and counts for nothing: it makes the workers that
 /// the flags need, and takes what is only there in a first cycle after boot.
-fn plan(with_first: &[bool]) -> Vec<(Option<usize>, bool)> {
+pub fn plan(with_first: &[bool]) -> Vec<(Option<usize>, bool)> {
     let pairs = with_first.iter().enumerate();
     let of = |(n, first): (usize, &bool)| [(Some(n), *first), (Some(n), !*first)];
     [(None, false), (None, true)].into_iter().chain(pairs.flat_map(of)).collect()
@@ -226,6 +226,24 @@ pub fn keep(
     observer: &mut dyn Observer,
 ) -> Result<usize, guard::Error> {
     set(Guard::begin(root, folder, observer)?, root, flags)
+}
+
+/// Writes each value to its file, to stay, and says how many changed. On an error
+/// none does.
+///
+/// # Errors
+/// If one cannot be written, or the journal not be written.
+pub fn keep_values(
+    root: &Root,
+    folder: &str,
+    values: &[(String, String)],
+    observer: &mut dyn Observer,
+) -> Result<usize, guard::Error> {
+    let mut guard = Guard::begin(root, folder, observer)?;
+    for (path, value) in values {
+        guard.set(path, value)?;
+    }
+    guard.keep()
 }
 
 fn set(mut guard: Guard<'_>, root: &Root, flags: &Flags) -> Result<usize, guard::Error> {

@@ -1,7 +1,8 @@
 //! Recording a machine that stays awake: for a time, or while a command runs.
 //!
-//! Nothing here writes to `/sys/power`; only the recorder's own tracefs instance
-//! is made and removed, through the same guard and journal as for a sleep.
+//! Nothing here writes to `/sys/power`; the recorder's own tracefs instance is made
+//! and removed, and what the caller wants set is, through the same guard and journal
+//! as for a sleep.
 
 use crate::guard::{Guard, Observer};
 use crate::options::{Detail, Options};
@@ -38,10 +39,13 @@ pub struct Ask {
     pub buffer_kib: Option<u64>,
     /// Folder of the journal.
     pub journal: String,
+    /// Files and what is written to each before the trace begins; put back when it
+    /// ends.
+    pub set: Vec<(String, String)>,
 }
 
 impl Ask {
-    /// As options of the recorder: no knob is set, no callback is recorded.
+    /// As options of the recorder: no callback is recorded.
     fn options(&self) -> Options {
         Options {
             cycles: 0,
@@ -108,6 +112,10 @@ fn run(
     watch: &mut dyn Watch,
     recording: &mut Recording,
 ) -> Result<(), Error> {
+    // First, because the probes are those of the governor in use.
+    for (path, value) in &ask.set {
+        guard.set(path, value)?;
+    }
     let instance = instance(root, options, guard, recording)?;
     let file = &recording.file;
     watch.progress(Progress::Ready { devices: file.devices.len(), links: file.links.len() });

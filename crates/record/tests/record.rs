@@ -376,6 +376,7 @@ fn awake(until: Until) -> Ask {
         until,
         buffer_kib: None,
         journal: dormouse_record::journal::FOLDER.into(),
+        set: Vec::new(),
     }
 }
 

@@ -49,7 +49,7 @@ pub fn order(pairs: usize, seed: u64) -> Vec<bool> {
     (0..pairs).map(|_| random.below(2) == 1).collect()
 }
 
-/// Suspend plus resume of the pairs.
+/// One figure of the pairs: suspend plus resume, or what else was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effect {
     /// Median without the change, nanoseconds; NaN without pairs.
@@ -102,6 +102,26 @@ impl Judgement {
     }
 }
 
+/// What a change does to a figure that was measured in pairs, without it and with
+/// it.
+pub fn effect(pairs: &[(f64, f64)]) -> Effect {
+    let differences: Vec<f64> = pairs.iter().map(|(without, with)| with - without).collect();
+    let side = |of: fn(&(f64, f64)) -> f64| median(&pairs.iter().map(of).collect::<Vec<f64>>());
+    Effect {
+        without: side(|p| p.0),
+        with: side(|p| p.1),
+        test: signed_rank(&differences),
+        interval: interval(&differences, LEVEL),
+    }
+}
+
+impl Effect {
+    /// It is less with the change, beyond [`LEVEL`].
+    pub fn is_less(&self) -> bool {
+        self.test.p_below <= LEVEL / 2.0
+    }
+}
+
 /// Judges the pairs. The change is kept if suspend plus resume together is
 /// faster beyond [`LEVEL`], and neither direction alone is slower.
 pub fn judge(pairs: &[Pair]) -> Judgement {
@@ -111,17 +131,9 @@ pub fn judge(pairs: &[Pair]) -> Judgement {
         whole.iter().map(|(a, b)| of(*b).0 as f64 - of(*a).0 as f64).collect()
     };
     let both = |s: Slept| Ns(s.suspend.0.saturating_add(s.resume.0));
-    let side = |s: fn(&(Slept, Slept)) -> Slept| -> f64 {
-        let all: Vec<f64> = whole.iter().map(|p| both(s(p)).0 as f64).collect();
-        median(&all)
-    };
-    let together = differences(both);
-    let effect = Effect {
-        without: side(|p| p.0),
-        with: side(|p| p.1),
-        test: signed_rank(&together),
-        interval: interval(&together, LEVEL),
-    };
+    let together: Vec<(f64, f64)> =
+        whole.iter().map(|(a, b)| (both(*a).0 as f64, both(*b).0 as f64)).collect();
+    let effect = effect(&together);
     let slower = |of| signed_rank(&differences(of)).p_above <= SLOWER_LEVEL / 2.0;
     let failed = |of: fn(&Pair) -> bool| pairs.iter().filter(|p| of(p)).count();
     let (without, with) = (failed(|p| p.without.is_none()), failed(|p| p.with.is_none()));
@@ -133,7 +145,7 @@ pub fn judge(pairs: &[Pair]) -> Judgement {
         Reason::DirectionSlower(Direction::Suspend)
     } else if slower(|s| s.resume) {
         Reason::DirectionSlower(Direction::Resume)
-    } else if effect.test.p_below <= LEVEL / 2.0 {
+    } else if effect.is_less() {
         Reason::Faster
     } else if effect.test.p_above <= SLOWER_LEVEL / 2.0 {
         Reason::Slower

@@ -1,5 +1,6 @@
 //! What inputs say of CPU idle states, and what would be better.
 
+pub mod apply;
 mod machine;
 mod predict;
 mod reads;

@@ -143,6 +143,7 @@ fn watched(args: &RecordArgs, root: &Root, until: Until) -> Result<()> {
         until,
         buffer_kib: args.sleep.buffer(),
         journal: args.sleep.journal().into(),
+        set: Vec::new(),
     };
     if args.sleep.dry_run {
         let meanwhile = match &ask.until {

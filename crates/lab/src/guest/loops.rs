@@ -60,6 +60,7 @@ fn one(wish: &Loops, work: Work, setting: &IdleSetting) -> Result<Vec<u8>> {
         until: Until::After(Duration::from_millis(wish.span_ms)),
         buffer_kib: Some(wish.span_ms * 24 + 4_096),
         journal: "/tmp/dormouse".into(),
+        set: Vec::new(),
     };
     let outcome = record(&Root::real(), &ask, &mut NoObserver, &mut NoWatch);
     stop.store(true, Ordering::Relaxed);

@@ -2,6 +2,7 @@
 
 use super::Result;
 use super::system::{load_module_with, program, unload_module};
+use crate::error::tail;
 use crate::plan::{IDLE_MODULE, Script};
 use std::path::Path;
 
@@ -11,7 +12,7 @@ pub fn run(script: &Script, dir: &Path) -> Result<String> {
         format!("states={} jitter={} seed={}", script.states, script.jitter, script.seed);
     load_module_with(&dir.join(IDLE_MODULE), &parameters)?;
     std::env::set_current_dir(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
-    let said = program("/bin/sh", &["-e", &script.file])?;
+    let said = program("/bin/sh", &["-e", &script.file]).map_err(|e| tail(&e, 10))?;
     unload_module("dormouse_idle")?;
     Ok(said)
 }

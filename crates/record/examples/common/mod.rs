@@ -89,6 +89,7 @@ pub fn knobs() -> Knobs {
         "/sys/kernel/tracing/dynamic_events",
         "/sys/kernel/tracing/buffer_size_kb",
         "/sys/class/rtc/rtc0/wakealarm",
+        "/sys/devices/system/cpu/cpuidle/current_governor",
         INSTANCES,
     ] {
         take(path.into());
@@ -104,6 +105,10 @@ pub fn knobs() -> Knobs {
             take(dir.join("async"));
             take(dir.join("wakeup"));
             take(dir.join("control"));
+            take(dir.join("pm_qos_resume_latency_us"));
+        }
+        if dir.parent().is_some_and(|above| above.ends_with("cpuidle")) {
+            take(dir.join("disable"));
         }
     }
     out

@@ -1,5 +1,6 @@
 //! CPU idle states for a terminal, for programs, and as files that set them.
 
+pub mod apply;
 pub mod check;
 mod contrast;
 pub mod handover;

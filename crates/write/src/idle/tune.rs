@@ -47,6 +47,8 @@ pub struct Advice<'a> {
     pub again: &'a str,
     /// What needs a restart was tried too.
     pub boot: bool,
+    /// The setting is tried on this machine next, so no command is named.
+    pub tries: bool,
     /// The input as it was typed.
     pub input: &'a str,
     /// Options that say how it was recorded, each behind a blank.
@@ -137,6 +139,9 @@ pub fn text(a: &Advice) -> String {
         out += &wrap(NAME_WHAT_WAS);
     } else if !a.written.is_empty() {
         out += &wrap("Install one of the files, and compare dumps of before and after.");
+    }
+    if a.tries {
+        return out;
     }
     out.push('\n');
     out + &next(&match (a.trusted, a.met[0], a.stays, a.written.is_empty()) {

@@ -1,5 +1,6 @@
 //! `dormouse idle`: CPU idle states.
 
+mod apply;
 pub(super) mod asked;
 mod check;
 mod hold;

@@ -36,7 +36,7 @@ pub struct ReadsArgs {
     disable: Vec<String>,
     /// Largest exit latency allowed.
     #[arg(long, value_name = "TIME", value_parser = time)]
-    latency_limit: Option<i64>,
+    latency: Option<i64>,
     /// What fio measured with all these states, to compare.
     #[arg(long, value_name = "FIO")]
     measured: Option<PathBuf>,
@@ -76,7 +76,7 @@ pub fn run(args: &ReadsArgs) -> Result<()> {
         shallow: args.shallow.clone(),
         present: args.present.present(),
         disable: args.disable.clone(),
-        limit: args.latency_limit.unwrap_or(UNLIMITED),
+        limit: args.latency.unwrap_or(UNLIMITED),
         foreseen: args.foreseen,
         measured: args.measured.clone(),
         seen: args.seen,
@@ -93,8 +93,8 @@ pub fn run(args: &ReadsArgs) -> Result<()> {
         })
         .collect();
     let shallow = r.table.states()[r.shallow].latency / 1_000;
-    let next = if args.latency_limit.is_none() && args.disable.is_empty() {
-        format!("{} --latency-limit {shallow}us", again().join(" "))
+    let next = if args.latency.is_none() && args.disable.is_empty() {
+        format!("{} --latency {shallow}us", again().join(" "))
     } else {
         format!("idle hold --latency {shallow}us -- COMMAND")
     };

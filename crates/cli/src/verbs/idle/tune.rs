@@ -1,5 +1,6 @@
 //! `dormouse idle tune`: the setting that meets a budget at least cost.
 
+use super::apply::ApplyArgs;
 use super::asked::{PresentArgs, WattsArgs, kind, time, typed_all};
 use super::predict::words;
 use crate::asked::{again, without_option};
@@ -22,7 +23,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 #[command(
     group = ArgGroup::new("budget").required(true).args(["p99", "power"]),
-    after_help = "Examples:\n  dormouse idle tune trace.txt states.txt --p99 60us\n  dormouse idle tune trace.txt states.txt --p99 60us -o changes/"
+    after_help = "Examples:\n  dormouse idle tune trace.txt states.txt --p99 60us\n  dormouse idle tune trace.txt states.txt --p99 60us -o changes/\n  dormouse idle tune recording.tar.gz --p99 60us --apply --yes"
 )]
 pub struct TuneArgs {
     /// A trace with cpu_idle, and a dump of the machine.
@@ -50,6 +51,8 @@ pub struct TuneArgs {
     /// Print JSON (docs/idle-json.md).
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    apply: ApplyArgs,
 }
 
 fn power(text: &str) -> Result<i64, String> {
@@ -63,6 +66,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         (_, Some(uw)) => Budget::Power(uw),
         (None, None) => unreachable!("clap asks for one of them"),
     };
+    args.apply.check(budget)?;
     let wish = Wish {
         present: args.present.present(),
         budget,
@@ -78,15 +82,16 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         Some(folder) if trusted && t.met && !stays => write_files(folder, &t)?,
         _ => Vec::new(),
     };
+    let applies = args.apply.apply && trusted && t.met && !stays;
     let again = again();
     // Where the governor is not the one that was in use, another is asked for.
     let again = if trusted { again.join(" ") } else { without_option(&again, "--from-governor") };
-    let budget = match budget {
+    let asked = match budget {
         Budget::P99(ns) => format!("p99 {} us", ns / 1_000),
         Budget::Power(uw) => format!("{} W", written::watts(uw)),
     };
     let advice = written::Advice {
-        budget: &budget,
+        budget: &asked,
         governors: [t.machine.governor.0.name(), t.setting.governor.0.name()],
         setting: &words(&t.setting),
         stays,
@@ -103,13 +108,21 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         present: &args.present.typed(),
         again: &again,
         boot: args.boot,
+        tries: applies,
     };
+    let apply = || args.apply.run(&t, &change(&t), wish.watts.as_ref(), &wish.present, budget);
     if args.json {
         let mut value = written::json(&advice);
+        if applies {
+            value["applied"] = apply()?.1;
+        }
         value["losses"] = dormouse_write::idle::json::losses(&t.machine.losses);
         terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
     } else {
         terminal::print(&written::text(&advice))?;
+        if applies {
+            terminal::print(&apply()?.0)?;
+        }
     }
     if !trusted {
         let why = "the model does not reproduce the recording: nothing is proposed";
