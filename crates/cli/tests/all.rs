@@ -8,6 +8,7 @@ mod decide_json;
 mod doctor;
 mod domains;
 mod handover;
+mod handover_idle;
 mod hibernate;
 mod idle_words;
 mod logs;
