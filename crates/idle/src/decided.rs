@@ -3,6 +3,7 @@
 use crate::governors::{Decision, Governor, Kind, Outcome, Question, SleepLength, Version};
 use crate::state::{StateSet, Table};
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 /// Something that a governor was told or did, on one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,10 +69,31 @@ pub struct Rules<'a> {
     pub tables: &'a BTreeMap<u32, (Table, StateSet)>,
 }
 
+/// Governors that begin now on a CPU that slept `slept` ns before.
+///
+/// The kernel keeps the last residency with the CPU. Where its last sleep came
+/// before the recording, there is a governor for each case that makes a difference:
+/// menu looks whether it is nothing, ladder whether it is longer than the exit
+/// latency of the state that it begins in. Those that decide otherwise than the
+/// kernel are dropped; one alone makes all decisions.
+fn begin(rules: &Rules, table: &Table, slept: Option<i64>) -> Vec<Governor> {
+    let first = table.states().iter().find(|s| !s.polls).map_or(0, |s| s.latency);
+    let cases = match &slept {
+        Some(ns) => core::slice::from_ref(ns),
+        None => &[0, first, i64::MAX / 2],
+    };
+    let one = |&ns: &i64| {
+        let mut new = Governor::new(rules.kind, rules.version, table);
+        new.carry(ns);
+        new
+    };
+    cases.iter().map(one).collect()
+}
+
 /// Makes the decisions of `steps` (CPU and step, in order of time) again.
 pub fn again(steps: &[(u32, Step)], rules: &Rules) -> Again {
     let mut out = Again::default();
-    let mut governors: BTreeMap<u32, Governor> = BTreeMap::new();
+    let mut governors: BTreeMap<u32, Vec<Governor>> = BTreeMap::new();
     let mut slept: BTreeMap<u32, i64> = BTreeMap::new();
     let mut known = false;
     for (cpu, step) in steps {
@@ -86,13 +108,9 @@ pub fn again(steps: &[(u32, Step)], rules: &Rules) -> Again {
                     out.unknown += 1;
                     continue;
                 };
-                let governor = governors.entry(*cpu).or_insert_with(|| {
-                    let mut new = Governor::new(rules.kind, rules.version, table);
-                    // The kernel keeps the last residency with the CPU.
-                    new.carry(slept.get(cpu).copied().unwrap_or(0));
-                    new
-                });
-                let is = governor.select(&Question {
+                let begin = || begin(rules, table, slept.get(cpu).copied());
+                let candidates = governors.entry(*cpu).or_insert_with(begin);
+                let question = Question {
                     table,
                     disabled: *disabled,
                     limit,
@@ -102,20 +120,36 @@ pub fn again(steps: &[(u32, Step)], rules: &Rules) -> Again {
                     now: 0,
                     // Only 6.1 looks, whose arguments no probe can read.
                     iowait: 0,
-                });
-                let stop_tick = stop_tick.unwrap_or(is.stop_tick);
+                };
+                let same = |g: &mut Governor| {
+                    let is = g.select(&question);
+                    let stop_tick = stop_tick.unwrap_or(is.stop_tick);
+                    is == Decision { state, stop_tick, asked: sleep.is_some() }
+                };
+                let agree: Vec<bool> = candidates.iter_mut().map(same).collect();
                 out.decisions += 1;
-                out.equal += u64::from(is == Decision { state, stop_tick, asked: sleep.is_some() });
+                if agree.contains(&true) {
+                    out.equal += 1;
+                    let mut stays = agree.iter();
+                    candidates.retain(|_| stays.next() == Some(&true));
+                }
             }
             Step::Learns { entered, residency, poll_limit, tick } => {
                 slept.insert(*cpu, residency);
-                let Some(governor) = governors.get_mut(cpu) else { continue };
-                match usize::try_from(entered) {
-                    Ok(entered) => {
-                        let now = 0;
-                        governor.reflect(&Outcome { entered, residency, poll_limit, tick, now });
+                for governor in governors.get_mut(cpu).into_iter().flatten() {
+                    match usize::try_from(entered) {
+                        Ok(entered) => {
+                            let now = 0;
+                            governor.reflect(&Outcome {
+                                entered,
+                                residency,
+                                poll_limit,
+                                tick,
+                                now,
+                            });
+                        }
+                        Err(_) => governor.reject(poll_limit),
                     }
-                    Err(_) => governor.reject(poll_limit),
                 }
             }
         }
@@ -151,5 +185,65 @@ mod tests {
         let steps = [decides(1), (0, Step::Forgets), decides(1), decides(0), (7, decides(1).1)];
         // The last is of a CPU without a table; the one before it is another state.
         assert_eq!(again(&steps, &rules), Again { decisions: 2, equal: 1, unknown: 2 });
+    }
+
+    /// A sleep before the recording may have been nothing or not, which menu takes
+    /// into its intervals: the decisions tell, and each is right with one of both.
+    #[test]
+    fn what_came_before_the_recording_is_left_open() {
+        let state =
+            |latency, residency, polls| State { latency, residency, polls, ..State::default() };
+        let states = alloc::vec![state(0, 0, true), state(5_000, 20_000, false)];
+        let table = Table::new(states).expect("two");
+        let tables = BTreeMap::from([(0, (table.clone(), StateSet::NONE))]);
+        let rules =
+            Rules { kind: Kind::Menu, version: Version::V6_12, tick: 4_000_000, tables: &tables };
+        for slept in [0, 300_000] {
+            let mut kernel = Governor::new(Kind::Menu, Version::V6_12, &table);
+            kernel.carry(slept);
+            let mut steps = alloc::vec![(0, Step::Forgets)];
+            for residency in
+                [409_000, 68_000, 21_000, 21_000, 19_000, 22_000, 20_000, 21_000, 22_000]
+            {
+                let (limit, sleep) =
+                    (2_000_000_000_000, SleepLength { timer: 411_000, event: 411_000 });
+                let is = kernel.select(&Question {
+                    table: &table,
+                    disabled: StateSet::NONE,
+                    limit,
+                    tick: rules.tick,
+                    tick_stopped: false,
+                    sleep,
+                    now: 0,
+                    iowait: 0,
+                });
+                let sleep = is.asked.then_some(sleep);
+                let (state, stop_tick) = (is.state, Some(is.stop_tick));
+                steps.push((
+                    0,
+                    Step::Decides { limit, tick_stopped: false, sleep, state, stop_tick },
+                ));
+                let entered = state as i64;
+                steps
+                    .push((0, Step::Learns { entered, residency, poll_limit: false, tick: false }));
+                let (poll_limit, tick, now) = (false, false, 0);
+                kernel.reflect(&Outcome { entered: state, residency, poll_limit, tick, now });
+            }
+            let all = again(&steps, &rules);
+            assert_eq!((all.decisions, all.equal), (9, 9), "{slept}");
+            // One governor alone fails where it begins wrongly.
+            let known = (
+                0,
+                Step::Learns {
+                    entered: 1,
+                    residency: 300_000 - slept,
+                    poll_limit: false,
+                    tick: false,
+                },
+            );
+            steps.insert(0, known);
+            let wrong = again(&steps, &rules);
+            assert!(wrong.equal < wrong.decisions, "{slept}");
+        }
     }
 }
