@@ -40,6 +40,9 @@ pub struct Setup<'a> {
     /// Also say what others could have made of the same sleeps, which costs more
     /// than the replay.
     pub oracles: bool,
+    /// Where among the measured exit latencies the replay begins: each number gives
+    /// another replay that is as likely.
+    pub draw: u64,
 }
 
 /// What a governor can know of the next timer when something else wakes the CPU.
@@ -157,7 +160,7 @@ pub fn replay(wakes: &Wakes, setup: &Setup, timers: Timers, powers: &Powers) -> 
         governor: Governor::new(setup.kind, setup.version, setup.table),
         account: Account { states: alloc::vec![Spent::default(); n], ..Account::default() },
         queue: Queue::new(wakes),
-        exits: Exits::new(wakes, setup.table),
+        exits: Exits::new(wakes, setup.table, setup.draw),
         now: wakes.start,
         stopped: false,
         over: false,
@@ -174,6 +177,8 @@ struct Queue<'a> {
     timers: BTreeSet<(i64, u32)>,
     /// Everything else.
     others: BTreeSet<(i64, u32)>,
+    /// Clock events of nobody ([`crate::wake::Wake::stray`]).
+    strays: BTreeSet<(i64, u32)>,
     /// For each wake-up the first that follows it, and the next with its cause.
     first: Vec<u32>,
     next: Vec<u32>,
@@ -193,6 +198,7 @@ impl Queue<'_> {
             wakes,
             timers: BTreeSet::new(),
             others: BTreeSet::new(),
+            strays: BTreeSet::new(),
             first: alloc::vec![NONE; n],
             next: alloc::vec![NONE; n],
             pending: BTreeSet::new(),
@@ -215,7 +221,9 @@ impl Queue<'_> {
     fn add(&mut self, i: u32, shift: i64) {
         let w = &self.wakes.list[i as usize];
         let at = w.at.saturating_add(shift);
-        if w.timer {
+        if w.stray {
+            self.strays.insert((at, i));
+        } else if w.timer {
             self.timers.insert((at, i));
         } else {
             self.others.insert((at, i));
@@ -246,6 +254,14 @@ impl Queue<'_> {
         let &(at, i) = self.timers.first().filter(|t| t.0 <= tick)?;
         let soft = at.saturating_sub(self.wakes.list[i as usize].slack);
         (soft <= now).then_some((at, i))
+    }
+
+    /// When a clock event of nobody comes after `now`.
+    fn stray(&mut self, now: i64) -> i64 {
+        while let Some(&gone) = self.strays.first().filter(|s| s.0 <= now) {
+            self.strays.remove(&gone);
+        }
+        self.strays.first().map_or(i64::MAX, |s| s.0)
     }
 
     /// What follows `i`, whose work ended at `now`.
@@ -295,11 +311,19 @@ struct Exits<'a> {
     turn: u64,
 }
 
+/// Numbers that are next to each other come far apart (the finalizer of splitmix64);
+/// 0 stays 0.
+fn scatter(n: u64) -> u64 {
+    let n = (n ^ n >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let n = (n ^ n >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    n ^ n >> 31
+}
+
 /// Fewer measured exits than this say nothing of a state.
 pub const FEW: usize = 8;
 
 impl Exits<'_> {
-    fn new<'a>(wakes: &'a Wakes, table: &Table) -> Exits<'a> {
+    fn new<'a>(wakes: &'a Wakes, table: &Table, draw: u64) -> Exits<'a> {
         let states = table.states();
         let latency = |j: usize| states[j].latency;
         let [events, ticks] = [&wakes.exits, &wakes.tick_exits]
@@ -322,7 +346,7 @@ impl Exits<'_> {
             .filter(|&i| !states[i].polls)
             .find_map(|i| Some(events(i)?[events(i)?.len() / 2] - latency(i)))
             .map_or(0, |ns| ns.max(0));
-        Exits { by_state: (0..states.len()).map(one).collect(), handler, turn: 0 }
+        Exits { by_state: (0..states.len()).map(one).collect(), handler, turn: scatter(draw) }
     }
 
     /// The next exit latency of `state`, whose table says `latency`.
@@ -368,6 +392,8 @@ enum End {
     /// A timer with slack, served by the tick.
     Early(i64, u32),
     Tick,
+    /// A clock event of nobody.
+    Stray,
     PollLimit,
 }
 
@@ -448,6 +474,8 @@ impl Run<'_> {
             // A timer that is never foreseen is far away, not at infinity.
             let to_timer = to_timer.min(i64::MAX / 4);
             let to_event = if self.stopped { to_timer } else { to_timer.min(next_tick - begin) };
+            // What the governor is told of the clock event is what is programmed.
+            let programmed = to_event.min(self.queue.stray(begin) - begin);
             // While the tick runs, a timer of the wheel within a tick is not told
             // apart; a tick that may not be stopped hides every timer behind it
             // (tick_nohz_get_sleep_length, kernel/time/tick-sched.c).
@@ -459,7 +487,7 @@ impl Run<'_> {
                 limit,
                 tick,
                 tick_stopped: self.stopped,
-                sleep: SleepLength { timer: length, event: to_event },
+                sleep: SleepLength { timer: length, event: programmed },
                 now: begin,
                 iowait: 0,
             });
@@ -468,6 +496,11 @@ impl Run<'_> {
             self.stopped |= d.stop_tick && !(wheel && to_timer <= tick) && !self.setup.periodic;
             let state = &table.states()[d.state.min(table.deepest())];
             let (end, by, ticked) = if state.polls { self.poll(begin) } else { self.halt(begin) };
+            // An interrupt of the clock programs the next event anew. What comes while
+            // the CPU works finds the timer still queued.
+            if !matches!(by, End::Event(_, i) if !self.wakes.list[i as usize].timer) {
+                self.queue.strays.clear();
+            }
             let ticks = matches!(by, End::Tick | End::Early(..));
             let latency = self.exits.draw(d.state, state.latency, ticks);
             let asleep = end - begin;
@@ -490,7 +523,7 @@ impl Run<'_> {
             });
             // The event may also come while the CPU leaves the state.
             let by = match by {
-                End::Tick | End::PollLimit => match self.queue.first() {
+                End::Tick | End::Stray | End::PollLimit => match self.queue.first() {
                     Some((at, i)) if at <= self.now => End::Event(at, i),
                     _ => by,
                 },
@@ -514,7 +547,7 @@ impl Run<'_> {
                     }
                     left
                 }
-                End::Tick | End::PollLimit => {
+                End::Tick | End::Stray | End::PollLimit => {
                     self.now = self.now.saturating_add(self.wakes.costs.again);
                     if self.now >= self.last() || self.queue.first().is_none_or(|e| e.0 <= self.now)
                     {
@@ -549,8 +582,15 @@ impl Run<'_> {
 
     /// Halts until an interrupt: when it comes, what it is, and whether it is the
     /// tick.
-    fn halt(&self, begin: i64) -> (i64, End, bool) {
+    fn halt(&mut self, begin: i64) -> (i64, End, bool) {
         let tick = self.next_tick(begin);
+        let (stray, ticks) = (self.queue.stray(begin), self.tick_after(begin));
+        if stray < ticks && self.queue.first().is_none_or(|e| stray < e.0) {
+            return match self.queue.early(stray, ticks) {
+                Some((at, i)) => (stray, End::Early(at, i), false),
+                None => (stray, End::Stray, false),
+            };
+        }
         match self.queue.first() {
             Some((at, i)) if self.stopped || at <= tick => (at, End::Event(at, i), false),
             None if self.stopped => (begin, End::Tick, false),

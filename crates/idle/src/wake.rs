@@ -41,6 +41,10 @@ pub struct Wake {
     /// A task ran after it: the CPU left the idle loop, which starts a stopped
     /// tick again. After a handler alone it sleeps on without one.
     pub leaves: bool,
+    /// Nobody's: the clock event of a timer that was cancelled before it expired, and
+    /// whose event was left programmed. It serves timers that are due, and is gone
+    /// once another interrupt of the clock has come.
+    pub stray: bool,
     /// It came after the recording: what followed is not known, and a replay that
     /// gets there sooner ends.
     pub open: bool,

@@ -491,6 +491,7 @@ fn a_state_for_suspend_to_idle_alone_misleads_teo_of_6_12() {
                 version,
                 periodic: false,
                 oracles: true,
+                draw: 0,
             };
             let powers = Powers::assumed(table);
             all.add(&replay(&wakes(episodes, table), &setup, Timers::Recorded, &powers));

@@ -83,6 +83,7 @@ impl Ask {
                 version,
                 periodic: false,
                 oracles: false,
+                draw: 0,
             };
             let wakes = wakes(&cpu.episodes(), &table);
             sum.add(&replay(&wakes, &setup, Timers::Recorded, &Powers::assumed(&table)));

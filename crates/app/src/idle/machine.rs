@@ -180,7 +180,8 @@ impl Machine {
 
     /// Wake-ups of all CPUs.
     pub fn wakes(&self) -> u64 {
-        self.cpus.iter().map(|c| c.wakes.list.len() as u64).sum()
+        let events = |c: &Cpu| c.wakes.list.iter().filter(|w| !w.stray).count() as u64;
+        self.cpus.iter().map(events).sum()
     }
 
     /// Those that a timer caused, as far as the trace says.

@@ -73,7 +73,7 @@ impl Setting {
 
 /// What becomes of one CPU; without [`Account::oracles`].
 pub fn of_cpu(m: &Machine, cpu: &Cpu, s: &Setting, timers: Timers, powers: &Powers) -> Account {
-    run_cpu(m, cpu, s, timers, powers, false)
+    run_cpu(m, cpu, s, timers, powers, (false, 0))
 }
 
 fn run_cpu(
@@ -82,7 +82,7 @@ fn run_cpu(
     s: &Setting,
     timers: Timers,
     powers: &Powers,
-    oracles: bool,
+    (oracles, draw): (bool, u64),
 ) -> Account {
     let (table, disabled) = s.table(cpu);
     let setup = Setup {
@@ -94,6 +94,7 @@ fn run_cpu(
         version: s.governor.1,
         periodic: s.periodic,
         oracles,
+        draw,
     };
     replay(&cpu.wakes, &setup, timers, powers)
 }
@@ -112,7 +113,7 @@ fn run_machine(
 ) -> Account {
     let cpus: Vec<(&Cpu, &Powers)> = m.cpus.iter().zip(powers).collect();
     let each: Vec<Account> =
-        cpus.into_par_iter().map(|(c, p)| run_cpu(m, c, s, timers, p, oracles)).collect();
+        cpus.into_par_iter().map(|(c, p)| run_cpu(m, c, s, timers, p, (oracles, 0))).collect();
     let mut out = Account::default();
     for a in &each {
         out.add(a);

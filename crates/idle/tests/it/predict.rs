@@ -7,7 +7,7 @@ use dormouse_idle::oracle::{Bound, Oracles};
 use dormouse_idle::predict::{Account, Setup, Timers, replay};
 use dormouse_idle::state::{State, StateSet, Table};
 use dormouse_idle::tune::{Choice, NoAnswer, cheapest};
-use dormouse_idle::wake::{Costs, Episode, Wake, Wakes, wakes};
+use dormouse_idle::wake::{After, Costs, Episode, Wake, Wakes, wakes};
 use proptest::prelude::*;
 
 const TICK: i64 = 4_000_000;
@@ -30,6 +30,7 @@ fn setup(table: &Table, kind: Kind) -> Setup<'_> {
         version,
         periodic: false,
         oracles: true,
+        draw: 0,
     }
 }
 
@@ -96,6 +97,55 @@ fn work_that_takes_too_long_needs_no_sleep() {
     let account = run(&Wakes { list, ..Wakes::default() }, &setup(&t, Kind::Menu));
     assert_eq!(account.awake, 1);
     assert_eq!(account.delays.values().sum::<u64>(), 2);
+}
+
+/// Work that leaves a clock event 1.3 ms after it, and a timer 5 ms after it that may
+/// come `slack` sooner.
+fn with_stray(slack: i64) -> Wakes {
+    let after = Some(After { wake: 0, moves: true });
+    let list = vec![
+        Wake {
+            at: 1_000_000,
+            work: 50_000,
+            timer: true,
+            leaves: true,
+            done: 1_150_000,
+            ..Wake::default()
+        },
+        Wake { at: 2_450_000, stray: true, after, ..Wake::default() },
+        Wake { at: 6_150_000, slack, timer: true, leaves: true, after, ..Wake::default() },
+    ];
+    Wakes { list, end: 8_000_000, phase: 500_000, ..Wakes::default() }
+}
+
+#[test]
+fn a_clock_event_of_nobody_ends_a_sleep_and_delays_nobody() {
+    let t = Table::new(table().states()[1..2].to_vec()).expect("one state");
+    let with = run(&with_stray(0), &setup(&t, Kind::Menu));
+    let mut list = with_stray(0).list;
+    list.remove(1);
+    let without = run(&Wakes { list, ..with_stray(0) }, &setup(&t, Kind::Menu));
+    assert_eq!(with.sleeps(), without.sleeps() + 1);
+    assert_eq!(with.delays, without.delays);
+    // A timer that may be served early is.
+    let early = run(&with_stray(4_000_000), &setup(&t, Kind::Menu));
+    assert_eq!(early.sleeps(), with.sleeps() - 1);
+    // Another interrupt of the clock programs what comes next: the event is gone.
+    let mut list = with_stray(0).list;
+    list.push(Wake { at: 2_000_000, timer: true, ..Wake::default() });
+    let gone = run(&Wakes { list, ..with_stray(0) }, &setup(&t, Kind::Menu));
+    assert_eq!(gone.sleeps(), with.sleeps());
+}
+
+#[test]
+fn another_draw_is_another_order_of_the_same_exits() {
+    let t = table();
+    let mut w = periodic(1_000_000, 500);
+    w.exits = vec![Vec::new(), Vec::new(), (90_000..110_000).step_by(100).collect()];
+    let of = |draw| run(&w, &Setup { draw, ..setup(&t, Kind::Menu) });
+    assert_eq!(of(0), of(0));
+    assert_ne!(of(0).delays, of(1).delays);
+    assert!((of(0).delay(500).unwrap_or(0) - of(1).delay(500).unwrap_or(0)).abs() < 500);
 }
 
 #[test]

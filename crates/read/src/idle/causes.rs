@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `hrtimer_start` | when a timer will expire, how much later than armed, who armed it |
 //! | `hrtimer_expire_entry` | it did; the tick is one of them |
+//! | `hrtimer_start` of `hrtick` | from 7.x on: a CPU that gets idle cancels it and leaves the clock's event programmed |
 //! | `timer_expire_entry` | a timer of the wheel, which the tick serves |
 //! | `irq_handler_entry` | a device |
 //! | `sched_waking` | which task the cause of the moment wakes, and on which CPU |
@@ -28,6 +29,12 @@ const SAME_CLOCK: i64 = 1_000_000;
 /// What the governor was told is the expiry of a known timer if it is so near,
 /// ns: it counts from when the idle loop was entered, a little before.
 const NEAR: i64 = 60_000;
+
+/// The timer that ends a task's turn. In 7.x it is in use wherever tasks share a CPU,
+/// and is not programmed anew: a CPU that gets idle cancels it, and the clock's event
+/// comes all the same (`hrtick_rq_init`, kernel/sched/core.c; `__remove_hrtimer`,
+/// kernel/time/hrtimer.c, 7.3).
+const HRTICK: &[u8] = b"hrtick";
 
 /// A handler that interrupts a task is taken to be over after this time, ns.
 const HANDLER: i64 = 20_000;
@@ -97,6 +104,14 @@ struct Cpu {
     /// An answer of the timer code that no known timer explains: since when it
     /// holds, and the time that it means.
     told: Option<(i64, i64)>,
+    /// The scheduler's timer ([`HRTICK`]).
+    hrtick: Option<Vec<u8>>,
+    /// When the clock's event comes that was programmed for it.
+    programmed: Option<i64>,
+    /// The last that was left without a timer.
+    strays: Option<i64>,
+    /// For which cause a task worked last.
+    worked: Option<u32>,
 }
 
 impl Cpu {
@@ -244,6 +259,7 @@ impl Causes {
         if self.cpus.get(&n).and_then(|c| c.slept).is_some_and(|s| !s.explained) {
             self.unknown(n, time);
         }
+        self.stray(n, time);
         let polls = self
             .tables
             .get(&n)
@@ -273,6 +289,12 @@ impl Causes {
         let Some(s) = &mut c.slept else { return };
         s.exit = Some(time);
         (c.handler, c.since) = (Handler::None, time);
+        if let Some(at) = c.strays.take_if(|at| *at < time)
+            && !s.explained
+            && at > s.enter
+        {
+            s.explained = true;
+        }
         // At its limit polling ends without a cause.
         s.explained |= s.polls;
         if let Some(woke) = s.woke {
@@ -296,6 +318,28 @@ impl Causes {
         self.cause(n, time, Wake { at, ..Wake::default() }, false)
     }
 
+    /// A CPU sleeps at `time`, and the clock's event of a cancelled [`HRTICK`] may be
+    /// left: it comes unless another interrupt of the clock comes first.
+    fn stray(&mut self, n: u32, time: i64) {
+        let Some(c) = self.cpus.get_mut(&n) else { return };
+        let queued = c.hrtick.as_ref().is_some_and(|key| self.timers.contains_key(key));
+        if queued {
+            return;
+        }
+        let Some(at) = c.programmed.take().filter(|at| *at > time) else { return };
+        let after = c.worked.map(|wake| After { wake, moves: true });
+        let done = after.and_then(|a| c.out.list.get(a.wake as usize)).map_or(time, |w| w.done);
+        c.out.list.push(Wake { at, stray: true, after, done, ..Wake::default() });
+        c.strays = Some(at);
+    }
+
+    /// An interrupt of the clock looks at all timers that are armed.
+    fn rearmed(&mut self, n: u32) {
+        let Some(c) = self.cpus.get_mut(&n) else { return };
+        let armed = c.hrtick.as_ref().and_then(|key| self.timers.get(key));
+        c.programmed = armed.map(|a| a.expires);
+    }
+
     /// Adds a cause that is seen at `time`; gives its number.
     fn cause(&mut self, n: u32, time: i64, wake: Wake, exact: bool) -> u32 {
         let c = self.cpus.entry(n).or_default();
@@ -312,6 +356,11 @@ impl Causes {
         let armed = word(text, b"hrtimer").and_then(|p| self.timers.remove(p));
         let off = if (time - now).abs() < SAME_CLOCK { 0 } else { time - now };
         let at = armed.map_or(now, |a| a.expires) + off;
+        self.rearmed(n);
+        // It ends the turn of a task that works.
+        if word(text, b"function") == Some(HRTICK) {
+            return;
+        }
         let c = self.cpus.entry(n).or_default();
         if word(text, b"function").is_some_and(|f| f.starts_with(b"tick_")) {
             c.out.phase = at;
@@ -363,6 +412,7 @@ impl Causes {
                 w.work += time - before;
                 (w.done, w.leaves) = (time, true);
             }
+            c.worked = number;
         } else if let Some(exit) = c.slept.and_then(|s| s.exit).filter(|_| !c.ran) {
             c.begins.push(time - exit);
         }
@@ -475,6 +525,11 @@ impl EventSink for Causes {
                     return;
                 };
                 let by = self.armed_by(n);
+                if word(text, b"function") == Some(HRTICK) {
+                    let (c, at) = (self.cpus.entry(n).or_default(), expires as i64);
+                    c.hrtick = Some(pointer.to_vec());
+                    c.programmed = Some(c.programmed.map_or(at, |p| p.min(at)));
+                }
                 let armed = Armed {
                     cpu: n,
                     expires: expires as i64,
@@ -633,6 +688,34 @@ mod tests {
         assert_eq!(w.phase, 1_001_000_300);
         assert_eq!(w.costs, Costs { begin: 6_000, end: 10_000, again: 10_000 });
         assert!(w.pending.is_empty(), "the timer code named a timer that is known");
+    }
+
+    /// The scheduler's timer is cancelled when the CPU gets idle, and its clock event
+    /// comes at 1.000900 all the same (7.3).
+    #[test]
+    fn a_cancelled_timer_of_the_scheduler_leaves_a_clock_event() {
+        let armed = "          <idle>-0       [000] d..3.     1.000607: hrtimer_start: hrtimer=dd function=hrtick expires=1000900000 softexpires=1000900000 mode=ABS|PINNED|HARD was_armed=0\n";
+        let gone =
+            "          <idle>-0       [000] d..3.     1.000657: hrtimer_cancel: hrtimer=dd\n";
+        let slept = "          <idle>-0       [000] d..1.     1.000990: cpu_idle: state=4294967295 cpu_id=0\n          <idle>-0       [000] d..1.     1.000995: cpu_idle: state=1 cpu_id=0\n";
+        let put = |text: &str, before: &str, new: &str| {
+            let at = text.find(before).expect("a line");
+            let at = text[..at].rfind('\n').map_or(0, |n| n + 1);
+            format!("{}{new}{}", &text[..at], &text[at..])
+        };
+        let text = put(TRACE, "1.000650: hrtimer_start", armed);
+        let text = put(&text, "1.000660: idle_sl", gone);
+        let text = put(&text, "1.001000: hrtimer_expire_entry", slept);
+        let w = &wakes(&text)[&0];
+        let strays: Vec<&Wake> = w.list.iter().filter(|w| w.stray).collect();
+        assert_eq!(strays.len(), 1, "{:?}", w.list);
+        assert_eq!(strays[0].at, 1_000_900_000);
+        assert_eq!(strays[0].after, Some(After { wake: 0, moves: true }));
+        // It explains the sleep: there is no cause that nobody knows.
+        assert_eq!(w.list.len(), 3);
+        // One that is still queued when the CPU sleeps is an event as any other.
+        let text = text.replace(gone, "");
+        assert!(wakes(&text)[&0].list.iter().all(|w| !w.stray));
     }
 
     #[test]
