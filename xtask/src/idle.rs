@@ -5,7 +5,9 @@
 
 use crate::MISSED;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use dormouse_idle::governors::{Decision, Governor, Kind, Outcome, Question, SleepLength, Version};
+use dormouse_idle::governors::{
+    Carried, Decision, Governor, Kind, Outcome, Question, SleepLength, Version,
+};
 use dormouse_idle::state::{State, StateSet, Table};
 use std::collections::BTreeMap;
 use std::fs;
@@ -55,7 +57,7 @@ fn judge(text: &str) -> Result<(String, Scores)> {
     let (mut limit_us, mut disabled) = (String::new(), StateSet::NONE);
     let mut set = String::new();
     let mut governors: BTreeMap<u32, Governor> = BTreeMap::new();
-    let mut slept: BTreeMap<u32, i64> = BTreeMap::new();
+    let mut slept: BTreeMap<u32, Carried> = BTreeMap::new();
     let mut history = false;
     let mut scores = Scores::new();
     for (at, line) in lines {
@@ -104,7 +106,8 @@ fn judge(text: &str) -> Result<(String, Scores)> {
             // the length of the last sleep is handed on.
             "d" if !history => {}
             "r" if !history => {
-                slept.insert(number(1)? as u32, number(3)?);
+                let before = slept.entry(number(1)? as u32).or_default();
+                *before = before.and(number(2)?, number(3)?, number(4)? == 1);
             }
             "d" => {
                 let (table, kind) = (table.as_ref().context("no states")?, kind.context("none")?);
@@ -118,7 +121,7 @@ fn judge(text: &str) -> Result<(String, Scores)> {
                 let cpu = number(1)? as u32;
                 let governor = governors.entry(cpu).or_insert_with(|| {
                     let mut new = Governor::new(kind, version, table);
-                    new.carry(slept.get(&cpu).copied().unwrap_or(0));
+                    new.carry(&slept.get(&cpu).copied().unwrap_or_default());
                     new
                 });
                 let is = governor.select(&Question {
@@ -129,7 +132,10 @@ fn judge(text: &str) -> Result<(String, Scores)> {
                     tick_stopped: number(3)? == 1,
                     sleep,
                     now: 0,
-                    iowait: 0,
+                    iowait: match words.get(8) {
+                        Some(_) => u32::try_from(number(8)?).unwrap_or(u32::MAX),
+                        None => 0,
+                    },
                 });
                 let stop = match words.get(7) {
                     Some(&"-") => is.stop_tick,
@@ -168,6 +174,7 @@ fn judge(text: &str) -> Result<(String, Scores)> {
 /// are not, decisions differ.
 fn version(kernel: &str) -> Result<Version> {
     match kernel {
+        k if k.starts_with("6.1.") => Ok(Version::V6_1),
         k if k.starts_with("6.12.") => Ok(Version::V6_12),
         k if k.starts_with("7.2.") || k.starts_with("7.3.") => Ok(Version::V7_2),
         other => bail!("the governors of {other} are not known"),

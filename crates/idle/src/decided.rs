@@ -1,6 +1,8 @@
 //! Decisions of a real governor, made again from what it was told.
 
-use crate::governors::{Decision, Governor, Kind, Outcome, Question, SleepLength, Version};
+use crate::governors::{
+    Carried, Decision, Governor, Kind, Outcome, Question, SleepLength, Version,
+};
 use crate::state::{StateSet, Table};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -69,22 +71,26 @@ pub struct Rules<'a> {
     pub tables: &'a BTreeMap<u32, (Table, StateSet)>,
 }
 
-/// Governors that begin now on a CPU that slept `slept` ns before.
+/// Governors that begin now on a CPU that slept so before.
 ///
-/// The kernel keeps the last residency with the CPU. Where its last sleep came
-/// before the recording, there is a governor for each case that makes a difference:
-/// menu looks whether it is nothing, ladder whether it is longer than the exit
-/// latency of the state that it begins in. Those that decide otherwise than the
-/// kernel are dropped; one alone makes all decisions.
-fn begin(rules: &Rules, table: &Table, slept: Option<i64>) -> Vec<Governor> {
+/// Where its last sleep came before the recording, there is a governor for each case
+/// that makes a difference: menu looks whether it was nothing, ladder whether it was
+/// longer than the exit latency of the state that it begins in, teo whether it was
+/// short. Those that decide otherwise than the kernel are dropped; one alone makes all
+/// decisions.
+fn begin(rules: &Rules, table: &Table, before: Option<Carried>) -> Vec<Governor> {
     let first = table.states().iter().find(|s| !s.polls).map_or(0, |s| s.latency);
-    let cases = match &slept {
-        Some(ns) => core::slice::from_ref(ns),
-        None => &[0, first, i64::MAX / 2],
-    };
-    let one = |&ns: &i64| {
+    let long = Carried { entered: table.deepest(), residency: i64::MAX / 2, poll_limit: false };
+    let any = [
+        Carried::default(),
+        Carried { residency: first, ..Carried::default() },
+        long,
+        Carried { poll_limit: true, ..long },
+    ];
+    let cases = before.as_ref().map_or(&any[..], core::slice::from_ref);
+    let one = |before: &Carried| {
         let mut new = Governor::new(rules.kind, rules.version, table);
-        new.carry(ns);
+        new.carry(before);
         new
     };
     cases.iter().map(one).collect()
@@ -94,7 +100,7 @@ fn begin(rules: &Rules, table: &Table, slept: Option<i64>) -> Vec<Governor> {
 pub fn again(steps: &[(u32, Step)], rules: &Rules) -> Again {
     let mut out = Again::default();
     let mut governors: BTreeMap<u32, Vec<Governor>> = BTreeMap::new();
-    let mut slept: BTreeMap<u32, i64> = BTreeMap::new();
+    let mut slept: BTreeMap<u32, Carried> = BTreeMap::new();
     let mut known = false;
     for (cpu, step) in steps {
         match *step {
@@ -135,7 +141,8 @@ pub fn again(steps: &[(u32, Step)], rules: &Rules) -> Again {
                 }
             }
             Step::Learns { entered, residency, poll_limit, tick } => {
-                slept.insert(*cpu, residency);
+                let before = slept.get(cpu).copied().unwrap_or_default();
+                slept.insert(*cpu, before.and(entered, residency, poll_limit));
                 for governor in governors.get_mut(cpu).into_iter().flatten() {
                     match usize::try_from(entered) {
                         Ok(entered) => {
@@ -200,7 +207,7 @@ mod tests {
             Rules { kind: Kind::Menu, version: Version::V6_12, tick: 4_000_000, tables: &tables };
         for slept in [0, 300_000] {
             let mut kernel = Governor::new(Kind::Menu, Version::V6_12, &table);
-            kernel.carry(slept);
+            kernel.carry(&Carried { residency: slept, ..Carried::default() });
             let mut steps = alloc::vec![(0, Step::Forgets)];
             for residency in
                 [409_000, 68_000, 21_000, 21_000, 19_000, 22_000, 20_000, 21_000, 22_000]

@@ -201,6 +201,26 @@ pub struct Outcome {
     pub now: i64,
 }
 
+/// What the kernel keeps with the CPU, not with the governor (`last_state_idx`,
+/// `last_residency_ns` and `poll_time_limit` of `struct cpuidle_device`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// Index of the state that was entered last.
+    pub entered: usize,
+    /// How long, ns; nothing where work came first.
+    pub residency: i64,
+    /// Polling ended at its limit.
+    pub poll_limit: bool,
+}
+
+impl Carried {
+    /// After another sleep, or a decision that none followed (`entered` negative).
+    pub fn and(self, entered: i64, residency: i64, poll_limit: bool) -> Carried {
+        let entered = usize::try_from(entered).unwrap_or(self.entered);
+        Carried { entered, residency, poll_limit }
+    }
+}
+
 /// One governor with its memory of one CPU.
 #[derive(Clone, Debug)]
 pub enum Governor {
@@ -225,15 +245,15 @@ impl Governor {
         }
     }
 
-    /// How long the CPU slept last, before this governor was selected: the kernel
-    /// keeps that with the CPU, not with the governor (`last_residency_ns` of
-    /// `struct cpuidle_device`). Without, it has never slept.
-    pub fn carry(&mut self, residency: i64) {
+    /// How the CPU slept last, before this governor was selected. Without, it has
+    /// never slept.
+    pub fn carry(&mut self, before: &Carried) {
         match self {
-            Governor::Menu(g) => g.carry(residency),
-            Governor::Ladder(g) => g.carry(residency),
-            // They do not look at it before they have decided once.
-            Governor::Teo(_) | Governor::Haltpoll(_) => {}
+            Governor::Menu(g) => g.carry(before.residency),
+            Governor::Teo(g) => g.carry(before),
+            Governor::Ladder(g) => g.carry(before.residency),
+            // It halts before it looks at it.
+            Governor::Haltpoll(_) => {}
         }
     }
 

@@ -15,7 +15,7 @@
 //! the middle between two states; it is in `teo_6_1`.
 
 use super::teo_6_1::Recent;
-use super::{Decision, Outcome, Question, SHALLOW, UNKNOWN, Version};
+use super::{Carried, Decision, Outcome, Question, SHALLOW, UNKNOWN, Version};
 use crate::state::{STATES_MAX, State};
 
 /// What one wake-up adds to a metric (`PULSE`).
@@ -101,6 +101,13 @@ impl Teo {
             poll_limit: false,
             recent: Recent::default(),
         }
+    }
+
+    /// The first decision learns from the last sleep under another governor.
+    pub(super) fn carry(&mut self, before: &Carried) {
+        self.last = Some(before.entered);
+        self.residency = before.residency;
+        self.poll_limit = before.poll_limit;
     }
 
     pub(super) fn select(&mut self, q: &Question) -> Decision {

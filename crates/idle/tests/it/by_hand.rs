@@ -1,6 +1,8 @@
 //! Decisions worked out by hand from the rules, one reason each.
 
-use dormouse_idle::governors::{Decision, Governor, Kind, Outcome, Question, SleepLength, Version};
+use dormouse_idle::governors::{
+    Carried, Decision, Governor, Kind, Outcome, Question, SleepLength, Version,
+};
 use dormouse_idle::state::{State, StateSet, Table};
 
 const TICK: i64 = 4_000_000;
@@ -172,6 +174,22 @@ fn teo_looks_at_the_timer_until_wakeups_come_early() {
 }
 
 /// 6.1 of menu. Without memory all eight samples are 0, so 0 is typical.
+#[test]
+fn teo_learns_first_from_the_sleep_under_another_governor() {
+    let t = table();
+    let q = ask(&t, i64::MAX / 2, i64::MAX / 2);
+    // As after boot: a sleep of no length, which is short, and most are.
+    let first = Governor::new(Kind::Teo, Version::V7_2, &t).select(&q);
+    assert_eq!(first, Decision { state: 0, stop_tick: false, asked: false });
+    // A long one is an intercept of nothing.
+    let mut teo = Governor::new(Kind::Teo, Version::V7_2, &t);
+    teo.carry(&Carried { entered: 2, residency: 4_000_000, poll_limit: false });
+    assert_eq!(teo.select(&q), Decision { state: 2, stop_tick: true, asked: true });
+    // A decision that no sleep followed leaves the state.
+    let after = Carried { entered: 2, residency: 4_000_000, poll_limit: false }.and(-1, 0, false);
+    assert_eq!(after, Carried { entered: 2, residency: 0, poll_limit: false });
+}
+
 #[test]
 fn menu_of_6_1_trusts_sleeps_of_no_length_and_bounds_the_latency() {
     let t = table();
