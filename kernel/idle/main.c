@@ -20,10 +20,14 @@
 #include <linux/string.h>
 #include <linux/version.h>
 
+#include "inputs.h"
+
 /* What enter functions may and must do has changed before and will again. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0) || \
+#define IS_6_1	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0) && \
+		 LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0))
+#if (LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0) && !IS_6_1) || \
 	LINUX_VERSION_CODE >= KERNEL_VERSION(7, 4, 0)
-#error "dormouse_idle knows kernels 6.12 to 7.3 only"
+#error "dormouse_idle knows kernels 6.1 and 6.12 to 7.3 only"
 #endif
 
 #define MAX_US	1000000
@@ -66,9 +70,15 @@ static int enter(struct cpuidle_device *dev, struct cpuidle_driver *drv,
 
 	if (current_clr_polling_and_test())
 		return index;
+#if IS_6_1
+	/* The caller tells RCU (cpuidle_enter_state), and halting ends enabled. */
+	raw_safe_halt();
+	raw_local_irq_disable();
+#else
 	ct_cpuidle_enter();
 	arch_cpu_idle();
 	ct_cpuidle_exit();
+#endif
 	end = ktime_get_mono_fast_ns() + draw(&drv->states[index]);
 	while (ktime_get_mono_fast_ns() < end)
 		cpu_relax();
@@ -104,7 +114,7 @@ static int add_state(char *text)
 	s->exit_latency = lat;
 	s->target_residency = res;
 	/* RCU may not look while a CPU halts, but must while it exits. */
-	s->flags = CPUIDLE_FLAG_RCU_IDLE;
+	s->flags = IS_6_1 ? 0 : CPUIDLE_FLAG_RCU_IDLE;
 	s->enter = enter;
 	driver.state_count++;
 	return 0;
@@ -148,9 +158,14 @@ static int __init idle_init(void)
 	kfree(copy);
 	if (ret)
 		return ret;
-	ret = cpuidle_register(&driver, NULL);
+	ret = inputs_begin();
 	if (ret)
+		return ret;
+	ret = cpuidle_register(&driver, NULL);
+	if (ret) {
 		leave();
+		inputs_end();
+	}
 	return ret;
 }
 
@@ -158,6 +173,7 @@ static void __exit idle_exit(void)
 {
 	cpuidle_unregister(&driver);
 	leave();
+	inputs_end();
 }
 
 module_init(idle_init);

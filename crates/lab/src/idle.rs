@@ -20,7 +20,7 @@ use std::time::Duration;
 /// | `limit US`, `disabled I` | holds for what follows, until the next `limit` |
 /// | `governor NAME` | what follows is decided by it |
 /// | `g` | every CPU begins with an empty history |
-/// | `d N LIMIT STOPPED TIMER EVENT STATE STOP` | a decision: latency limit, whether the tick is stopped, both sleep lengths (`-` where they were not asked for), the state, whether to stop the tick (`-` for a governor that does not say) |
+/// | `d N LIMIT STOPPED TIMER EVENT STATE STOP [WAIT]` | a decision: latency limit, whether the tick is stopped, both sleep lengths (`-` where they were not asked for), the state, whether to stop the tick (`-` for a governor that does not say), tasks of this CPU that wait for I/O (6.1, where menu asks) |
 /// | `r N STATE RESIDENCY POLLED TICK` | what came of it: state entered (negative: none, work came first), how long, whether polling reached its limit, whether the tick woke the CPU |
 /// | `lost N` | events that did not fit into the buffer |
 /// | `end` | last line |

@@ -41,6 +41,9 @@ const IDLE: Source = Source {
         ("Kbuild", include_str!("../../../kernel/idle/Kbuild")),
         ("Makefile", include_str!("../../../kernel/Makefile")),
         ("main.c", include_str!("../../../kernel/idle/main.c")),
+        ("inputs.c", include_str!("../../../kernel/idle/inputs.c")),
+        ("inputs.h", include_str!("../../../kernel/idle/inputs.h")),
+        ("inputs_trace.h", include_str!("../../../kernel/idle/inputs_trace.h")),
         ("COPYING", include_str!("../../../kernel/COPYING")),
     ],
 };

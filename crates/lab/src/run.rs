@@ -189,7 +189,7 @@ pub(crate) fn play(
         let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
         archive.file(&format!("{DIRECTORY}/{IDLE_MODULE}"), 0o644, &bytes);
     }
-    let reads = plan.loops.iter().any(|l| l.reads_disk());
+    let reads = !plan.idle.is_empty() || plan.loops.iter().any(|l| l.reads_disk());
     if (plan.swap || reads)
         && let Some(driver) = kernels::modules::module(kernel, "virtio_blk")?
     {

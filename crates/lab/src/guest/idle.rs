@@ -3,7 +3,8 @@
 //! kernel.
 
 use super::Result;
-use super::system::{load_module_with, read_text, unload_module, write};
+use super::loops::{Kind, wake};
+use super::system::{disk, load_module_with, read_text, unload_module, write};
 use crate::plan::{IDLE_MODULE, Idle};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -37,7 +38,7 @@ struct Governor {
     says_stop: bool,
 }
 
-const GOVERNORS: [Governor; 3] = [
+const GOVERNORS: [Governor; 4] = [
     Governor { name: "menu", select: "menu_select", enable: "menu_enable_device", says_stop: true },
     Governor { name: "teo", select: "teo_select", enable: "teo_enable_device", says_stop: true },
     Governor {
@@ -45,6 +46,12 @@ const GOVERNORS: [Governor; 3] = [
         select: "ladder_select_state",
         enable: "ladder_enable_device",
         says_stop: false,
+    },
+    Governor {
+        name: "haltpoll",
+        select: "haltpoll_select",
+        enable: "haltpoll_enable_device",
+        says_stop: true,
     },
 ];
 
@@ -66,8 +73,9 @@ const SETTINGS: [Setting; 3] = [
 pub fn record(wish: &Idle, dir: &Path) -> Result<String> {
     let parameters = format!("states={} jitter={} seed={}", wish.states, wish.jitter, wish.seed);
     load_module_with(&dir.join(IDLE_MODULE), &parameters)?;
+    disk(dir)?;
     let mut text = String::from("dormouse-idle 1\n");
-    let _ = writeln!(text, "kernel {}", read_text("/proc/sys/kernel/osrelease"));
+    let _ = writeln!(text, "kernel {}", rustix::system::uname().release().to_string_lossy());
     let _ = writeln!(text, "hz {}\nstates {}", hz()?, wish.states);
     for (i, state) in states().iter().enumerate() {
         let of = |what: &str| read_text(&format!("{state}/{what}"));
@@ -121,21 +129,16 @@ fn cpus() -> Vec<String> {
 
 /// All settings under one governor; gives how many events were lost.
 fn by(governor: &Governor, wish: &Idle, text: &mut String) -> Result<u64> {
-    for probe in COMMON {
-        write(&format!("{TRACING}/dynamic_events"), probe)?;
-    }
-    let Governor { select, enable, .. } = governor;
-    let stop = if governor.says_stop { " stop=+0($arg3):u8" } else { "" };
-    for probe in [
-        format!("f:idle/ent {select}"),
-        format!("f:idle/sel {select}%return idx=$retval:s32{stop}"),
-        format!("f:idle/en {enable}"),
-    ] {
-        write(&format!("{TRACING}/dynamic_events"), &probe)?;
+    // Our module brings the events where the kernel cannot make them.
+    let made = !Path::new(&format!("{INSTANCE}/events/idle/sl")).exists();
+    if made {
+        probes(governor)?;
     }
     let other = if governor.name == "menu" { "ladder" } else { "menu" };
     let mut lost = 0;
-    for setting in &SETTINGS {
+    let states = states().len() as u32;
+    let known = |s: &&Setting| s.disabled.is_none_or(|i| i < states);
+    for setting in SETTINGS.iter().filter(known) {
         write(GOVERNOR, other)?;
         set(setting.limit_us, setting.disabled)?;
         let _ = writeln!(text, "limit {}", setting.limit_us);
@@ -150,8 +153,27 @@ fn by(governor: &Governor, wish: &Idle, text: &mut String) -> Result<u64> {
     }
     write(GOVERNOR, other)?;
     write(&format!("{INSTANCE}/events/idle/enable"), "0")?;
-    write(&format!("{TRACING}/dynamic_events"), "-:idle/")?;
+    if made {
+        write(&format!("{TRACING}/dynamic_events"), "-:idle/")?;
+    }
     Ok(lost)
+}
+
+/// Makes the function probes of a governor.
+fn probes(governor: &Governor) -> Result<()> {
+    for probe in COMMON {
+        write(&format!("{TRACING}/dynamic_events"), probe)?;
+    }
+    let Governor { select, enable, .. } = governor;
+    let stop = if governor.says_stop { " stop=+0($arg3):u8" } else { "" };
+    for probe in [
+        format!("f:idle/ent {select}"),
+        format!("f:idle/sel {select}%return idx=$retval:s32{stop}"),
+        format!("f:idle/en {enable}"),
+    ] {
+        write(&format!("{TRACING}/dynamic_events"), &probe)?;
+    }
+    Ok(())
 }
 
 /// Sets a limit (us; 0 is none) and disables a state, or none, on every CPU.
@@ -183,12 +205,15 @@ fn piece(governor: &Governor, decisions: u64, seed: u64, text: &mut String) -> R
     let before = entered();
     write(GOVERNOR, governor.name)?;
     let stop = Arc::new(AtomicBool::new(false));
-    let workers: Vec<_> = (0..4u64)
+    let mut workers: Vec<_> = (0..4u64)
         .map(|kind| {
             let stop = Arc::clone(&stop);
             std::thread::spawn(move || work(kind, seed, &stop))
         })
         .collect();
+    // One that waits for I/O, which menu of 6.1 looks at.
+    let reader = Arc::clone(&stop);
+    workers.push(std::thread::spawn(move || wake(Kind::Disk, seed, &reader)));
     while entered() - before < decisions {
         std::thread::sleep(Duration::from_millis(200));
     }
@@ -267,6 +292,8 @@ struct Open {
     limit: i64,
     stopped: bool,
     sleep: Option<(i64, i64)>,
+    /// Tasks that wait for I/O, where the governor asked.
+    iowait: Option<i64>,
     /// A reflection whose question about the tick is still to come.
     reflect: Option<(i64, i64, bool)>,
 }
@@ -291,6 +318,7 @@ fn condense(governor: &Governor, text: &mut String) -> Result<()> {
             "ent" => *o = Open { reflect: o.reflect.take(), ..Open::default() },
             "lr" => o.limit = number("ret")?,
             "ts" => o.stopped = number("ret")? == 1,
+            "io" => o.iowait = Some(number("ret")?),
             "sl" => o.sleep = Some((number("ret")?, number("dt")?)),
             "sel" => {
                 finish(cpu, o, false, text);
@@ -302,10 +330,11 @@ fn condense(governor: &Governor, text: &mut String) -> Result<()> {
                 };
                 let _ = writeln!(
                     text,
-                    "d {cpu} {} {} {timer} {event} {} {stop}",
+                    "d {cpu} {} {} {timer} {event} {} {stop}{}",
                     o.limit,
                     u8::from(o.stopped),
-                    number("idx")?
+                    number("idx")?,
+                    o.iowait.map_or(String::new(), |n| format!(" {n}"))
                 );
             }
             "refl" => {

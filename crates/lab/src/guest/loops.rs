@@ -87,7 +87,7 @@ fn pin(n: usize) {
 }
 
 /// Wakes its CPU until told to stop.
-fn wake(kind: Kind, seed: u64, stop: &AtomicBool) {
+pub(super) fn wake(kind: Kind, seed: u64, stop: &AtomicBool) {
     let mut state = (seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ ((kind as u64) << 32);
     let mut draw = |most: u64| {
         // xorshift64: any sequence will do that is the same every time.
@@ -147,7 +147,7 @@ fn spin(rounds: u64) {
 
 /// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Periodic,
     Slow,
     Bursts,
