@@ -17,8 +17,9 @@ pub const MODULE: &str = "dormouse_board.ko";
 pub const IDLE_MODULE: &str = "dormouse_idle.ko";
 /// The readiness scheduler, in [`DIRECTORY`].
 pub const SCHEDULER_MODULE: &str = "dormouse_scheduler.ko";
-/// The kernel's own driver of the swap disk, in [`DIRECTORY`].
-pub const DISK_MODULE: &str = "virtio_blk.ko";
+/// The kernel's own driver of the disk, in [`DIRECTORY`]: with what it depends on, in
+/// the order of their names.
+pub const DISK_MODULES: &str = "disk-";
 
 /// How deep a cycle goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -302,7 +303,7 @@ pub struct Script {
 pub struct Plan {
     /// Whether the board module is there and to be loaded.
     pub module: bool,
-    /// Whether there is a disk for swap, and [`DISK_MODULE`] for it.
+    /// Whether there is a disk for swap, and [`DISK_MODULES`] for it.
     #[serde(default)]
     pub swap: bool,
     /// Parameters of the readiness scheduler, if it is to be loaded.

@@ -6,7 +6,7 @@ use crate::error::tail;
 use crate::initramfs::Initramfs;
 use crate::kernels::{self, Kernel};
 use crate::plan::{
-    DIRECTORY, DISK_MODULE, IDLE_MODULE, MODULE, PLAN, Plan, Record, SCHEDULER_MODULE, Sleep, Step,
+    DIRECTORY, DISK_MODULES, IDLE_MODULE, MODULE, PLAN, Plan, Record, SCHEDULER_MODULE, Sleep, Step,
 };
 use crate::qemu::{Accel, Arch, Attend, Machine, Output, boot};
 use crate::{Error, Result, kmod};
@@ -190,10 +190,10 @@ pub(crate) fn play(
         archive.file(&format!("{DIRECTORY}/{IDLE_MODULE}"), 0o644, &bytes);
     }
     let reads = !plan.idle.is_empty() || plan.loops.iter().any(|l| l.reads_disk());
-    if (plan.swap || reads)
-        && let Some(driver) = kernels::modules::module(kernel, "virtio_blk")?
-    {
-        archive.file(&format!("{DIRECTORY}/{DISK_MODULE}"), 0o644, &driver);
+    if plan.swap || reads {
+        for (i, driver) in kernels::modules::disk(kernel)?.iter().enumerate() {
+            archive.file(&format!("{DIRECTORY}/{DISK_MODULES}{i}.ko"), 0o644, driver);
+        }
     }
     if plan.scheduler.is_some() {
         let ko = kmod::scheduler(kernel)?;

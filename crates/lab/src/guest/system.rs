@@ -1,7 +1,7 @@
 //! Small dealings with the guest's kernel.
 
 use super::Result;
-use crate::plan::DISK_MODULE;
+use crate::plan::DISK_MODULES;
 use rustix::mount::{MountFlags, mount};
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
@@ -69,8 +69,11 @@ pub const DISK: &str = "/dev/vda";
 /// Loads the driver of the disk, where it is no part of the kernel, and waits for the
 /// disk.
 pub fn disk(dir: &Path) -> Result<()> {
-    let driver = dir.join(DISK_MODULE);
-    if driver.exists() {
+    for i in 0.. {
+        let driver = dir.join(format!("{DISK_MODULES}{i}.ko"));
+        if !driver.exists() {
+            break;
+        }
         load_module(&driver)?;
     }
     // The driver is asked in the background whether it knows the device.

@@ -45,6 +45,43 @@ pub fn module(kernel: &Kernel, name: &str) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
+/// What the guest's disk needs, in the order in which it loads: nothing where all of it
+/// is built in. Where virtio is a module (6.1), the bus that it comes over is one too.
+///
+/// # Errors
+/// As [`module`].
+pub fn disk(kernel: &Kernel) -> Result<Vec<Vec<u8>>> {
+    let mut out: Vec<(String, Vec<u8>)> = Vec::new();
+    with_dependencies(kernel, "virtio_blk", &mut out)?;
+    if out.iter().any(|m| m.0 == "virtio") {
+        with_dependencies(kernel, "virtio_pci", &mut out)?;
+    }
+    Ok(out.into_iter().map(|m| m.1).collect())
+}
+
+/// Adds a module behind those that it depends on.
+fn with_dependencies(kernel: &Kernel, name: &str, out: &mut Vec<(String, Vec<u8>)>) -> Result<()> {
+    if out.iter().any(|m| m.0 == name) {
+        return Ok(());
+    }
+    let Some(bytes) = module(kernel, name)? else { return Ok(()) };
+    for needed in dependencies(&bytes) {
+        with_dependencies(kernel, &needed, out)?;
+    }
+    out.push((name.to_owned(), bytes));
+    Ok(())
+}
+
+/// Modules that a module names in its `depends=` (scripts/mod/modpost.c).
+fn dependencies(module: &[u8]) -> Vec<String> {
+    const KEY: &[u8] = b"\0depends=";
+    let Some(at) = module.windows(KEY.len()).position(|w| w == KEY) else { return Vec::new() };
+    let rest = &module[at + KEY.len()..];
+    let text = &rest[..rest.iter().position(|b| *b == 0).unwrap_or(0)];
+    let names = text.split(|b| *b == b',').filter(|n| !n.is_empty());
+    names.map(|n| String::from_utf8_lossy(n).into_owned()).collect()
+}
+
 /// `modules.builtin` names what a module would be, had it not been built in
 /// (scripts/modules-check.sh and Makefile of the kernel).
 fn is_built_in(kernel: &Kernel, name: &str) -> bool {
@@ -133,4 +170,16 @@ fn find(dir: &Path, name: &str) -> Option<Result<Vec<u8>>> {
         }));
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dependencies;
+
+    #[test]
+    fn a_module_says_what_it_depends_on() {
+        assert_eq!(dependencies(b"x\0depends=virtio,virtio_ring\0y"), ["virtio", "virtio_ring"]);
+        assert!(dependencies(b"x\0depends=\0retpoline=Y\0").is_empty());
+        assert!(dependencies(b"\0depends=cut").is_empty());
+    }
 }
