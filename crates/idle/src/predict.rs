@@ -82,6 +82,8 @@ pub struct Account {
     pub awake: u64,
     /// Sleeps that the tick ended.
     pub ticks: u64,
+    /// Sleeps that a clock event of nobody ended.
+    pub strays: u64,
     /// Sleeps in a polling state that its time limit ended.
     pub spun: u64,
     /// Energy, power times ns.
@@ -110,6 +112,7 @@ impl Account {
         }
         self.awake += other.awake;
         self.ticks += other.ticks;
+        self.strays += other.strays;
         self.spun += other.spun;
         self.energy += other.energy;
         self.oracles.add(&other.oracles);
@@ -164,6 +167,10 @@ pub fn replay(wakes: &Wakes, setup: &Setup, timers: Timers, powers: &Powers) -> 
         now: wakes.start,
         stopped: false,
         over: false,
+        entered: wakes.start,
+        fresh: true,
+        worked: i64::MIN,
+        served: Vec::new(),
     };
     run.all();
     run.account.span = run.now.min(run.last()).saturating_sub(wakes.start);
@@ -177,8 +184,9 @@ struct Queue<'a> {
     timers: BTreeSet<(i64, u32)>,
     /// Everything else.
     others: BTreeSet<(i64, u32)>,
-    /// Clock events of nobody ([`crate::wake::Wake::stray`]).
-    strays: BTreeSet<(i64, u32)>,
+    /// When a clock event of nobody comes ([`Wakes::turn`]); not before another
+    /// interrupt of the clock, which programs what comes next.
+    stray: i64,
     /// For each wake-up the first that follows it, and the next with its cause.
     first: Vec<u32>,
     next: Vec<u32>,
@@ -198,7 +206,7 @@ impl Queue<'_> {
             wakes,
             timers: BTreeSet::new(),
             others: BTreeSet::new(),
-            strays: BTreeSet::new(),
+            stray: i64::MAX,
             first: alloc::vec![NONE; n],
             next: alloc::vec![NONE; n],
             pending: BTreeSet::new(),
@@ -221,9 +229,7 @@ impl Queue<'_> {
     fn add(&mut self, i: u32, shift: i64) {
         let w = &self.wakes.list[i as usize];
         let at = w.at.saturating_add(shift);
-        if w.stray {
-            self.strays.insert((at, i));
-        } else if w.timer {
+        if w.timer {
             self.timers.insert((at, i));
         } else {
             self.others.insert((at, i));
@@ -258,10 +264,10 @@ impl Queue<'_> {
 
     /// When a clock event of nobody comes after `now`.
     fn stray(&mut self, now: i64) -> i64 {
-        while let Some(&gone) = self.strays.first().filter(|s| s.0 <= now) {
-            self.strays.remove(&gone);
+        if self.stray <= now {
+            self.stray = i64::MAX;
         }
-        self.strays.first().map_or(i64::MAX, |s| s.0)
+        self.stray
     }
 
     /// What follows `i`, whose work ended at `now`.
@@ -383,6 +389,16 @@ struct Run<'a> {
     stopped: bool,
     /// What follows was not recorded.
     over: bool,
+    /// Since when the idle loop waits: governors are told how long from here. The last
+    /// interrupt that woke no task, if there was one (`idle_entrytime`,
+    /// kernel/time/tick-sched.c, 6.12).
+    entered: i64,
+    /// A task has run since.
+    fresh: bool,
+    /// When the last task was done.
+    worked: i64,
+    /// What an interrupt serves, while it does.
+    served: Vec<(i64, u32)>,
 }
 
 /// What ended a sleep.
@@ -405,6 +421,9 @@ impl Run<'_> {
             let mut left = false;
             while let Some(event) = self.queue.first().filter(|e| e.0 <= self.now) {
                 self.account.awake += 1;
+                if self.wakes.list[event.1 as usize].leaves && event.0 < self.worked {
+                    self.take_turns(event.0);
+                }
                 left |= self.serve(event);
             }
             if left {
@@ -445,7 +464,9 @@ impl Run<'_> {
         self.over |= w.open;
         self.now = self.now.saturating_add(w.work);
         self.account.work = self.account.work.saturating_add(w.work);
-        self.stopped &= !w.leaves;
+        if w.leaves {
+            (self.stopped, self.worked, self.fresh) = (false, self.now, true);
+        }
         self.queue.follow(i, self.now);
         w.leaves
     }
@@ -464,18 +485,22 @@ impl Run<'_> {
         let (table, tick) = (self.setup.table, self.setup.tick.max(1));
         let (disabled, limit) = (self.setup.disabled, self.setup.limit);
         let mut slept: i64 = 0;
+        if core::mem::take(&mut self.fresh) {
+            self.entered = self.now;
+        }
         loop {
             let begin = self.now;
             let next_tick = self.next_tick(begin);
             let (to_timer, wheel) = match self.queue.foreseen(begin, self.mode) {
-                Some((at, wheel)) => (at.saturating_sub(begin), wheel),
+                Some((at, wheel)) => (at.saturating_sub(self.entered), wheel),
                 None => (i64::MAX, false),
             };
             // A timer that is never foreseen is far away, not at infinity.
             let to_timer = to_timer.min(i64::MAX / 4);
-            let to_event = if self.stopped { to_timer } else { to_timer.min(next_tick - begin) };
+            let entered = self.entered;
+            let to_event = if self.stopped { to_timer } else { to_timer.min(next_tick - entered) };
             // What the governor is told of the clock event is what is programmed.
-            let programmed = to_event.min(self.queue.stray(begin) - begin);
+            let programmed = to_event.min(self.queue.stray(begin) - entered);
             // While the tick runs, a timer of the wheel within a tick is not told
             // apart; a tick that may not be stopped hides every timer behind it
             // (tick_nohz_get_sleep_length, kernel/time/tick-sched.c).
@@ -493,13 +518,20 @@ impl Run<'_> {
             });
             // Timers with a clock of their own do not need the tick
             // (tick_nohz_next_event, kernel/time/tick-sched.c, 6.12).
-            self.stopped |= d.stop_tick && !(wheel && to_timer <= tick) && !self.setup.periodic;
+            let stops = d.stop_tick && !(wheel && to_timer <= tick) && !self.setup.periodic;
+            // A tick that comes first is what is programmed: without it the event is
+            // programmed anew, else the clock is left alone (`__remove_hrtimer`,
+            // kernel/time/hrtimer.c, 7.3).
+            if stops && !self.stopped && next_tick < self.queue.stray {
+                self.queue.stray = i64::MAX;
+            }
+            self.stopped |= stops;
             let state = &table.states()[d.state.min(table.deepest())];
             let (end, by, ticked) = if state.polls { self.poll(begin) } else { self.halt(begin) };
-            // An interrupt of the clock programs the next event anew. What comes while
-            // the CPU works finds the timer still queued.
-            if !matches!(by, End::Event(_, i) if !self.wakes.list[i as usize].timer) {
-                self.queue.strays.clear();
+            // An interrupt of the clock programs the next event anew.
+            let other = |i: u32| !self.wakes.list[i as usize].timer;
+            if !matches!(by, End::PollLimit) && !matches!(by, End::Event(_, i) if other(i)) {
+                self.queue.stray = i64::MAX;
             }
             let ticks = matches!(by, End::Tick | End::Early(..));
             let latency = self.exits.draw(d.state, state.latency, ticks);
@@ -512,6 +544,7 @@ impl Run<'_> {
             spent.sleeps += 1;
             spent.time = spent.time.saturating_add(asleep + latency);
             self.account.ticks += u64::from(by == End::Tick);
+            self.account.strays += u64::from(by == End::Stray);
             self.account.spun += u64::from(by == End::PollLimit);
             self.account.energy += self.powers.of(d.state, asleep);
             self.governor.reflect(&Outcome {
@@ -521,44 +554,84 @@ impl Run<'_> {
                 tick: ticked,
                 now: self.now,
             });
-            // The event may also come while the CPU leaves the state.
-            let by = match by {
-                End::Tick | End::Stray | End::PollLimit => match self.queue.first() {
-                    Some((at, i)) if at <= self.now => End::Event(at, i),
-                    _ => by,
-                },
-                by => by,
-            };
-            let left = match by {
-                End::Event(at, i) => {
-                    *self.account.delays.entry(self.now - at).or_default() += 1;
-                    self.after(i);
-                    self.serve((at, i))
+            let Some(left) = self.woken(by, end) else {
+                self.now = self.now.saturating_add(self.wakes.costs.again);
+                if self.now >= self.last() || self.queue.first().is_none_or(|e| e.0 <= self.now) {
+                    return slept;
                 }
-                End::Early(at, i) => {
-                    *self.account.delays.entry(latency).or_default() += 1;
-                    self.after(i);
-                    self.queue.remove((at, i));
-                    let tick = self.tick_after(end);
-                    let mut left = self.work(i);
-                    while let Some(other) = self.queue.early(end, tick) {
-                        self.queue.remove(other);
-                        left |= self.work(other.1);
-                    }
-                    left
-                }
-                End::Tick | End::Stray | End::PollLimit => {
-                    self.now = self.now.saturating_add(self.wakes.costs.again);
-                    if self.now >= self.last() || self.queue.first().is_none_or(|e| e.0 <= self.now)
-                    {
-                        return slept;
-                    }
-                    continue;
-                }
+                continue;
             };
             let costs = self.wakes.costs;
             self.now = self.now.saturating_add(if left { costs.end } else { costs.again });
             return slept;
+        }
+    }
+
+    /// What a CPU does that slept until `end` and is awake now: whether a task ran;
+    /// none if nothing was to be done. An interrupt that comes while the CPU leaves its
+    /// state waits, and then serves all timers that are due by then, or may be early.
+    fn woken(&mut self, by: End, end: i64) -> Option<bool> {
+        let awake = self.now;
+        let (first, clock) = match by {
+            End::Event(at, i) => (Some((at, i)), self.wakes.list[i as usize].timer),
+            End::Early(at, i) => (Some((at, i)), true),
+            End::Tick | End::Stray => (None, true),
+            End::PollLimit => (None, false),
+        };
+        let mut served = core::mem::take(&mut self.served);
+        served.clear();
+        if let Some(event) = first {
+            self.queue.remove(event);
+            served.push(event);
+        }
+        let at_once = self.wakes.handles_first;
+        if clock && at_once {
+            self.gather(end, &mut served);
+        }
+        let before = at_once && !served.is_empty();
+        let due = self.queue.timers.first().is_some_and(|t| t.0 <= awake);
+        let due = due || self.tick_after(end) <= awake;
+        if due || clock && !at_once {
+            self.gather(awake, &mut served);
+        }
+        if by != End::PollLimit {
+            self.entered = if at_once && !due { end } else { awake };
+        }
+        if served.is_empty()
+            && let Some(event) = self.queue.first().filter(|e| e.0 <= awake)
+        {
+            self.queue.remove(event);
+            served.push(event);
+        }
+        let left = served.first().copied().map(|(at, i)| {
+            let at = if before { at.min(end) } else { at };
+            if at <= awake {
+                *self.account.delays.entry(awake - at).or_default() += 1;
+            }
+            self.after(i);
+            let tasks = |(_, i): &&(i64, u32)| self.wakes.list[*i as usize].leaves;
+            if served.iter().filter(tasks).count() > 1 {
+                self.take_turns(self.now);
+            }
+            served.iter().fold(false, |left, (_, i)| left | self.work(*i))
+        });
+        self.served = served;
+        left
+    }
+
+    /// Tasks share the CPU from `now` on (`hrtick_start`, kernel/sched/core.c, 7.3).
+    fn take_turns(&mut self, now: i64) {
+        if self.wakes.turn > 0 {
+            self.queue.stray = self.queue.stray.min(now.saturating_add(self.wakes.turn));
+        }
+    }
+
+    /// Takes the timers that an interrupt of the clock serves at `now`.
+    fn gather(&mut self, now: i64, served: &mut Vec<(i64, u32)>) {
+        let tick = self.tick_after(now);
+        while let Some(event) = self.queue.early(now, tick) {
+            self.queue.remove(event);
+            served.push(event);
         }
     }
 

@@ -41,10 +41,6 @@ pub struct Wake {
     /// A task ran after it: the CPU left the idle loop, which starts a stopped
     /// tick again. After a handler alone it sleeps on without one.
     pub leaves: bool,
-    /// Nobody's: the clock event of a timer that was cancelled before it expired, and
-    /// whose event was left programmed. It serves timers that are due, and is gone
-    /// once another interrupt of the clock has come.
-    pub stray: bool,
     /// It came after the recording: what followed is not known, and a replay that
     /// gets there sooner ends.
     pub open: bool,
@@ -106,6 +102,13 @@ pub struct Wakes {
     /// Time from an event other than the tick until the CPU was awake, ns: one for
     /// each sleep that it ended.
     pub delays: Vec<i64>,
+    /// How long a task may run before others have their turn, ns, where the scheduler
+    /// arms a timer for that and leaves the clock's event behind when the CPU gets idle:
+    /// where several tasks ran, the first sleep after them may be ended by it. 0: not so.
+    pub turn: i64,
+    /// Interrupts are handled before the exit latency, as by a halt that they end
+    /// themselves; else after it.
+    pub handles_first: bool,
     /// A tick comes at this time, ns, and whole ticks before and after.
     pub phase: i64,
     /// The idle loop.

@@ -180,8 +180,7 @@ impl Machine {
 
     /// Wake-ups of all CPUs.
     pub fn wakes(&self) -> u64 {
-        let events = |c: &Cpu| c.wakes.list.iter().filter(|w| !w.stray).count() as u64;
-        self.cpus.iter().map(events).sum()
+        self.cpus.iter().map(|c| c.wakes.list.len() as u64).sum()
     }
 
     /// Those that a timer caused, as far as the trace says.

@@ -101,7 +101,12 @@ fn run_cpu(
 
 /// What becomes of the machine; without [`Account::oracles`].
 pub fn of_machine(m: &Machine, s: &Setting, timers: Timers, powers: &[Powers]) -> Account {
-    run_machine(m, s, timers, powers, false)
+    run_machine(m, s, timers, powers, (false, 0))
+}
+
+/// The same, with exit latencies in another order for each `draw`.
+pub fn of_draw(m: &Machine, s: &Setting, powers: &[Powers], draw: u64) -> Account {
+    run_machine(m, s, Timers::Recorded, powers, (false, draw))
 }
 
 fn run_machine(
@@ -109,11 +114,11 @@ fn run_machine(
     s: &Setting,
     timers: Timers,
     powers: &[Powers],
-    oracles: bool,
+    how: (bool, u64),
 ) -> Account {
     let cpus: Vec<(&Cpu, &Powers)> = m.cpus.iter().zip(powers).collect();
     let each: Vec<Account> =
-        cpus.into_par_iter().map(|(c, p)| run_cpu(m, c, s, timers, p, (oracles, 0))).collect();
+        cpus.into_par_iter().map(|(c, p)| run_cpu(m, c, s, timers, p, how)).collect();
     let mut out = Account::default();
     for a in &each {
         out.add(a);
@@ -299,7 +304,7 @@ fn predict_and_limits(
     let powers = powers(&machine, asked.watts.as_ref())?;
     let settings = [Setting::present(&machine), then];
     let run = |s: &Setting, timers| of_machine(&machine, s, timers, &powers);
-    let with_oracles = |s: &Setting, timers| run_machine(&machine, s, timers, &powers, true);
+    let with_oracles = |s: &Setting, timers| run_machine(&machine, s, timers, &powers, (true, 0));
     let accounts = [&settings[0], &settings[1]].map(|s| with_oracles(s, Timers::Recorded));
     let bounds = [&settings[0], &settings[1]]
         .map(|s| [Timers::Foreseen, Timers::Unforeseen].map(|timers| with_oracles(s, timers)));

@@ -7,7 +7,7 @@ use dormouse_idle::oracle::{Bound, Oracles};
 use dormouse_idle::predict::{Account, Setup, Timers, replay};
 use dormouse_idle::state::{State, StateSet, Table};
 use dormouse_idle::tune::{Choice, NoAnswer, cheapest};
-use dormouse_idle::wake::{After, Costs, Episode, Wake, Wakes, wakes};
+use dormouse_idle::wake::{Costs, Episode, Wake, Wakes, wakes};
 use proptest::prelude::*;
 
 const TICK: i64 = 4_000_000;
@@ -99,42 +99,54 @@ fn work_that_takes_too_long_needs_no_sleep() {
     assert_eq!(account.delays.values().sum::<u64>(), 2);
 }
 
-/// Work that leaves a clock event 1.3 ms after it, and a timer 5 ms after it that may
-/// come `slack` sooner.
-fn with_stray(slack: i64) -> Wakes {
-    let after = Some(After { wake: 0, moves: true });
-    let list = vec![
-        Wake {
-            at: 1_000_000,
-            work: 50_000,
-            timer: true,
-            leaves: true,
-            done: 1_150_000,
-            ..Wake::default()
-        },
-        Wake { at: 2_450_000, stray: true, after, ..Wake::default() },
-        Wake { at: 6_150_000, slack, timer: true, leaves: true, after, ..Wake::default() },
-    ];
-    Wakes { list, end: 8_000_000, phase: 500_000, ..Wakes::default() }
+/// Two tasks that one interrupt wakes, and a timer 5 ms later that may come `slack`
+/// sooner.
+fn two_tasks(turn: i64, slack: i64) -> Wakes {
+    let one =
+        |at, slack| Wake { at, slack, work: 50_000, timer: true, leaves: true, ..Wake::default() };
+    let list = vec![one(1_000_000, 0), one(1_000_000, 0), one(6_150_000, slack)];
+    Wakes { list, end: 8_000_000, phase: 500_000, turn, ..Wakes::default() }
 }
 
 #[test]
-fn a_clock_event_of_nobody_ends_a_sleep_and_delays_nobody() {
+fn tasks_that_took_turns_leave_a_clock_event_that_delays_nobody() {
     let t = Table::new(table().states()[1..2].to_vec()).expect("one state");
-    let with = run(&with_stray(0), &setup(&t, Kind::Menu));
-    let mut list = with_stray(0).list;
-    list.remove(1);
-    let without = run(&Wakes { list, ..with_stray(0) }, &setup(&t, Kind::Menu));
+    let of = |turn, slack| run(&two_tasks(turn, slack), &setup(&t, Kind::Menu));
+    let (with, without) = (of(700_000, 0), of(0, 0));
+    assert_eq!((with.strays, without.strays), (1, 0));
     assert_eq!(with.sleeps(), without.sleeps() + 1);
     assert_eq!(with.delays, without.delays);
     // A timer that may be served early is.
-    let early = run(&with_stray(4_000_000), &setup(&t, Kind::Menu));
-    assert_eq!(early.sleeps(), with.sleeps() - 1);
+    let early = of(700_000, 5_000_000);
+    assert_eq!((early.strays, early.sleeps()), (0, without.sleeps()));
+    // Their work took longer: the event finds the CPU awake.
+    assert_eq!(of(90_000, 0).strays, 0);
+    // One task alone has no turns.
+    let mut alone = two_tasks(700_000, 0);
+    alone.list.remove(1);
+    assert_eq!(run(&alone, &setup(&t, Kind::Menu)).strays, 0);
     // Another interrupt of the clock programs what comes next: the event is gone.
-    let mut list = with_stray(0).list;
-    list.push(Wake { at: 2_000_000, timer: true, ..Wake::default() });
-    let gone = run(&Wakes { list, ..with_stray(0) }, &setup(&t, Kind::Menu));
-    assert_eq!(gone.sleeps(), with.sleeps());
+    let mut more = two_tasks(700_000, 0);
+    more.list.push(Wake { at: 1_400_000, timer: true, ..Wake::default() });
+    assert_eq!(run(&more, &setup(&t, Kind::Menu)).strays, 0);
+}
+
+#[test]
+fn an_interrupt_serves_what_may_come_by_the_time_that_it_is_handled() {
+    let t = Table::new(table().states()[2..].to_vec()).expect("one state, 100 us to leave");
+    let one = |at, slack| Wake { at, slack, timer: true, leaves: true, ..Wake::default() };
+    let sleeps = |list: &[Wake], handles_first| {
+        let list = list.to_vec();
+        let w = Wakes { list, end: 3_900_000, handles_first, ..Wakes::default() };
+        run(&w, &setup(&t, Kind::Menu)).sleeps()
+    };
+    let (a, late) = (one(1_000_000, 0), one(3_000_000, 1_950_000));
+    // The handler comes 100 us after the event, and finds both.
+    assert_eq!(sleeps(&[a, late], false), 1);
+    // It comes at once, when the second may not be served yet.
+    assert_eq!(sleeps(&[a, late], true), 2);
+    // An event while the CPU leaves its state waits, and is handled then.
+    assert_eq!(sleeps(&[a, one(1_050_000, 0), late], true), 1);
 }
 
 #[test]

@@ -98,20 +98,22 @@ struct Cpu {
     handler: Handler,
     /// When it was seen.
     handled: i64,
+    /// Since when the idle loop waits: the last task, or the last interrupt.
+    entered: i64,
     begins: Vec<i64>,
     ends: Vec<i64>,
     agains: Vec<i64>,
     /// An answer of the timer code that no known timer explains: since when it
     /// holds, and the time that it means.
     told: Option<(i64, i64)>,
-    /// The scheduler's timer ([`HRTICK`]).
-    hrtick: Option<Vec<u8>>,
-    /// When the clock's event comes that was programmed for it.
-    programmed: Option<i64>,
-    /// The last that was left without a timer.
-    strays: Option<i64>,
-    /// For which cause a task worked last.
-    worked: Option<u32>,
+    /// Tasks took turns ([`HRTICK`]) before the last sleep, or before a sleep that
+    /// no task has followed yet.
+    turns: bool,
+    /// For how long, each time.
+    slices: Vec<i64>,
+    /// Handlers that ran before the exit latency of the sleep that they ended, less
+    /// those after it.
+    before: i64,
 }
 
 impl Cpu {
@@ -124,6 +126,9 @@ impl Cpu {
         }
         let first = !s.explained;
         s.explained = true;
+        if first && exact && !s.polls {
+            self.before += if s.exit.is_none() { 1 } else { -1 };
+        }
         match s.exit {
             None => {
                 if first {
@@ -220,6 +225,8 @@ impl Causes {
         let close = |(n, mut c): (u32, Cpu)| {
             c.told_until(last);
             c.out.end = last;
+            c.out.handles_first = c.before > 0;
+            c.out.turn = median(&mut c.slices).max(0);
             c.out.costs = Costs {
                 begin: median(&mut c.begins),
                 end: median(&mut c.ends),
@@ -256,10 +263,13 @@ impl Causes {
 
     fn enter(&mut self, n: u32, time: i64, state: u32) {
         // A sleep that nothing explains: its interrupt was not recorded.
-        if self.cpus.get(&n).and_then(|c| c.slept).is_some_and(|s| !s.explained) {
-            self.unknown(n, time);
+        if let Some(c) = self.cpus.get_mut(&n).filter(|c| c.slept.is_some_and(|s| !s.explained)) {
+            // No task ran: the clock's event of a cancelled HRTICK, where there was one.
+            let stray = !c.ran && core::mem::take(&mut c.turns);
+            if !stray {
+                self.unknown(n, time);
+            }
         }
-        self.stray(n, time);
         let polls = self
             .tables
             .get(&n)
@@ -289,12 +299,6 @@ impl Causes {
         let Some(s) = &mut c.slept else { return };
         s.exit = Some(time);
         (c.handler, c.since) = (Handler::None, time);
-        if let Some(at) = c.strays.take_if(|at| *at < time)
-            && !s.explained
-            && at > s.enter
-        {
-            s.explained = true;
-        }
         // At its limit polling ends without a cause.
         s.explained |= s.polls;
         if let Some(woke) = s.woke {
@@ -318,28 +322,6 @@ impl Causes {
         self.cause(n, time, Wake { at, ..Wake::default() }, false)
     }
 
-    /// A CPU sleeps at `time`, and the clock's event of a cancelled [`HRTICK`] may be
-    /// left: it comes unless another interrupt of the clock comes first.
-    fn stray(&mut self, n: u32, time: i64) {
-        let Some(c) = self.cpus.get_mut(&n) else { return };
-        let queued = c.hrtick.as_ref().is_some_and(|key| self.timers.contains_key(key));
-        if queued {
-            return;
-        }
-        let Some(at) = c.programmed.take().filter(|at| *at > time) else { return };
-        let after = c.worked.map(|wake| After { wake, moves: true });
-        let done = after.and_then(|a| c.out.list.get(a.wake as usize)).map_or(time, |w| w.done);
-        c.out.list.push(Wake { at, stray: true, after, done, ..Wake::default() });
-        c.strays = Some(at);
-    }
-
-    /// An interrupt of the clock looks at all timers that are armed.
-    fn rearmed(&mut self, n: u32) {
-        let Some(c) = self.cpus.get_mut(&n) else { return };
-        let armed = c.hrtick.as_ref().and_then(|key| self.timers.get(key));
-        c.programmed = armed.map(|a| a.expires);
-    }
-
     /// Adds a cause that is seen at `time`; gives its number.
     fn cause(&mut self, n: u32, time: i64, wake: Wake, exact: bool) -> u32 {
         let c = self.cpus.entry(n).or_default();
@@ -356,7 +338,6 @@ impl Causes {
         let armed = word(text, b"hrtimer").and_then(|p| self.timers.remove(p));
         let off = if (time - now).abs() < SAME_CLOCK { 0 } else { time - now };
         let at = armed.map_or(now, |a| a.expires) + off;
-        self.rearmed(n);
         // It ends the turn of a task that works.
         if word(text, b"function") == Some(HRTICK) {
             return;
@@ -365,7 +346,7 @@ impl Causes {
         if word(text, b"function").is_some_and(|f| f.starts_with(b"tick_")) {
             c.out.phase = at;
             c.explain(at, true, true);
-            (c.handler, c.handled) = (Handler::Tick(at), time);
+            (c.handler, c.handled, c.entered) = (Handler::Tick(at), time, time);
             return;
         }
         let slack = armed.map_or(0, |a| (a.expires - a.soft).max(0));
@@ -378,7 +359,7 @@ impl Causes {
 
     fn handled(&mut self, n: u32, time: i64, number: u32) {
         let c = self.cpus.entry(n).or_default();
-        (c.handler, c.handled) = (Handler::Cause(number), time);
+        (c.handler, c.handled, c.entered) = (Handler::Cause(number), time, time);
     }
 
     /// The cause for which a CPU does what it does.
@@ -412,12 +393,13 @@ impl Causes {
                 w.work += time - before;
                 (w.done, w.leaves) = (time, true);
             }
-            c.worked = number;
         } else if let Some(exit) = c.slept.and_then(|s| s.exit).filter(|_| !c.ran) {
             c.begins.push(time - exit);
         }
+        c.turns &= prev != 0;
         (c.since, c.task) = (time, next);
         if next == 0 {
+            c.entered = time;
             return;
         }
         c.ran = true;
@@ -442,8 +424,15 @@ impl Causes {
     /// The timer code told a governor that the next timer comes in `ns`.
     fn told(&mut self, n: u32, time: i64, ns: i64, event: i64) {
         self.has_told = true;
-        let at = time.saturating_add(ns);
-        let near = |a: &Armed| a.cpu == n && (a.expires - at).abs() < NEAR;
+        let entered = self.cpus.get(&n).map_or(time, |c| c.entered.min(time));
+        let at = entered.saturating_add(ns);
+        // After an interrupt that was not seen it counts from then, in the last sleep.
+        let first = match self.cpus.get(&n).and_then(|c| c.slept) {
+            Some(s) if !s.explained => entered.min(s.enter),
+            _ => entered,
+        };
+        let range = first.saturating_add(ns) - NEAR..at.saturating_add(NEAR);
+        let near = |a: &Armed| a.cpu == n && range.contains(&a.expires);
         // Where both answers are one it may be the tick.
         let known = ns == event && ns <= TICK || self.timers.values().any(near);
         let Some(c) = self.cpus.get_mut(&n) else { return };
@@ -526,9 +515,9 @@ impl EventSink for Causes {
                 };
                 let by = self.armed_by(n);
                 if word(text, b"function") == Some(HRTICK) {
-                    let (c, at) = (self.cpus.entry(n).or_default(), expires as i64);
-                    c.hrtick = Some(pointer.to_vec());
-                    c.programmed = Some(c.programmed.map_or(at, |p| p.min(at)));
+                    let c = self.cpus.entry(n).or_default();
+                    c.turns = true;
+                    c.slices.push(expires as i64 - time);
                 }
                 let armed = Armed {
                     cpu: n,
@@ -707,15 +696,12 @@ mod tests {
         let text = put(&text, "1.000660: idle_sl", gone);
         let text = put(&text, "1.001000: hrtimer_expire_entry", slept);
         let w = &wakes(&text)[&0];
-        let strays: Vec<&Wake> = w.list.iter().filter(|w| w.stray).collect();
-        assert_eq!(strays.len(), 1, "{:?}", w.list);
-        assert_eq!(strays[0].at, 1_000_900_000);
-        assert_eq!(strays[0].after, Some(After { wake: 0, moves: true }));
+        assert_eq!(w.turn, 293_000);
         // It explains the sleep: there is no cause that nobody knows.
-        assert_eq!(w.list.len(), 3);
-        // One that is still queued when the CPU sleeps is an event as any other.
-        let text = text.replace(gone, "");
-        assert!(wakes(&text)[&0].list.iter().all(|w| !w.stray));
+        assert_eq!(w.list.len(), 2, "{:?}", w.list);
+        // Where none was armed there is one.
+        let text = text.replace(armed, "").replace(gone, "");
+        assert_eq!((wakes(&text)[&0].turn, wakes(&text)[&0].list.len()), (0, 3));
     }
 
     #[test]
@@ -723,7 +709,7 @@ mod tests {
         let far = TRACE.replace("ret=990000 dt=990000", "ret=300000 dt=200000");
         let w = &wakes(&far)[&0];
         let (from, until) = (1_000_660_000 - NEAR, 1_001_810_000);
-        assert_eq!(w.pending, [Pending { from, until, at: 1_000_960_000 }]);
+        assert_eq!(w.pending, [Pending { from, until, at: 1_000_956_000 }]);
     }
 
     #[test]
