@@ -1,13 +1,13 @@
 //! Predictions of a change of idle settings held against recordings of it.
 
 use super::machine::{Machine, Present};
-use super::predict::{Limit, Setting, of_machine, powers};
+use super::predict::{Limit, Setting, of_draw, powers};
 use crate::failure::Usage;
 use anyhow::{Context, Result};
 use dormouse_idle::decided::Again;
 use dormouse_idle::energy::Powers;
 use dormouse_idle::governors::{Kind, Version};
-use dormouse_idle::predict::{Account, Timers};
+use dormouse_idle::predict::Account;
 use dormouse_idle::verdict::{Figures, Row};
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,10 @@ pub struct Recorded {
 pub struct Verified {
     /// Its release.
     pub kernel: String,
-    /// One for each recording.
+    /// CPUs that were recorded.
+    pub cpus: usize,
+    /// One for each recording: by work, and the setting that the others are predicted
+    /// from before the others; recordings of the same next to each other.
     pub rows: Vec<Row>,
     /// Decisions of all recordings, made again.
     pub again: Again,
@@ -40,6 +43,43 @@ impl Verified {
             && self.rows.iter().all(Row::met)
             && self.again.equal == self.again.decisions
     }
+}
+
+/// Replays that a prediction is made of, each with exit latencies in another order: a
+/// governor answers small differences with other choices, and those even out.
+const REPLAYS: u64 = 8;
+
+/// Predicts each recording of each folder from the one of the same work in the same
+/// folder under the setting called `first`, that one included; by kernel and number of
+/// CPUs. Folders of one kernel say how far it repeats itself.
+///
+/// # Errors
+/// If a recording cannot be read, or there is none under `first`.
+pub fn verify(folders: &[PathBuf], first: &str) -> Result<Vec<Verified>> {
+    let mut out: Vec<Verified> = Vec::new();
+    for folder in folders {
+        let one = folder_of(folder, first)?;
+        match out.iter_mut().find(|v| (&v.kernel, v.cpus) == (&one.kernel, one.cpus)) {
+            Some(v) => {
+                v.rows.extend(one.rows);
+                v.again.add(&one.again);
+            }
+            None => out.push(one),
+        }
+    }
+    for v in &mut out {
+        v.rows.sort_by(|a, b| {
+            let key = |r: &Row| (r.work.clone(), !r.same(), r.settings[1].clone());
+            key(a).cmp(&key(b))
+        });
+        for alike in v.rows.chunk_by_mut(|a, b| a.work == b.work && a.settings == b.settings) {
+            let spread = Figures::spread(&alike.iter().map(|r| &r.after).collect::<Vec<_>>());
+            for row in alike {
+                row.spread = spread.clone();
+            }
+        }
+    }
+    Ok(out)
 }
 
 /// Recordings of `dormouse lab idle --work` in a folder: `WORK-SETTING.tar.gz`,
@@ -64,15 +104,12 @@ fn recordings(folder: &Path, first: &str) -> Result<Vec<Recorded>> {
     Ok(out)
 }
 
-/// Predicts each recording of a folder from the one of the same work under the
-/// setting called `first`, that one included.
-///
-/// # Errors
-/// If a recording cannot be read, or there is none under `first`.
-pub fn verify(folder: &Path, first: &str) -> Result<Verified> {
+/// The predictions of one folder.
+fn folder_of(folder: &Path, first: &str) -> Result<Verified> {
     let list = recordings(folder, first)?;
-    let mut out = Verified { kernel: String::new(), rows: Vec::new(), again: Again::default() };
-    let mut before: Option<(String, Machine, Figures)> = None;
+    let mut out =
+        Verified { kernel: String::new(), cpus: 0, rows: Vec::new(), again: Again::default() };
+    let mut before: Option<(String, Machine, Figures, Figures)> = None;
     for r in &list {
         let machine = open(&r.path).with_context(|| r.path.display().to_string())?;
         let powers = powers(&machine, None)?;
@@ -84,17 +121,24 @@ pub fn verify(folder: &Path, first: &str) -> Result<Verified> {
                 return Err(Usage(why).into());
             }
             out.kernel = machine.release.clone().unwrap_or_default();
-            before = Some((r.work.clone(), machine.clone(), after.clone()));
+            out.cpus = machine.cpus.len();
+            let own = of_replays(&machine, &setting(&machine, first)?, &powers);
+            before = Some((r.work.clone(), machine.clone(), after.clone(), own));
         }
-        let Some((_, from, figures)) = &before else { continue };
-        let setting = setting(from, &r.setting)?;
-        let account = of_machine(from, &setting, Timers::Recorded, &powers);
+        let Some((_, from, figures, own)) = &before else { continue };
+        let predicted = if r.setting == first {
+            own.clone()
+        } else {
+            of_replays(from, &setting(from, &r.setting)?, &powers)
+        };
         out.rows.push(Row {
             work: r.work.clone(),
             settings: [first.into(), r.setting.clone()],
             before: figures.clone(),
-            predicted: predicted(&account),
+            own: own.clone(),
+            predicted,
             after,
+            spread: Figures::default(),
         });
     }
     if out.rows.is_empty() {
@@ -168,14 +212,18 @@ pub fn recorded(m: &Machine, powers: &[Powers]) -> Figures {
 }
 
 /// What the model says.
-fn predicted(a: &Account) -> Figures {
+fn of_replays(m: &Machine, setting: &Setting, powers: &[Powers]) -> Figures {
+    let mut a = Account::default();
+    for draw in 0..REPLAYS {
+        a.add(&of_draw(m, setting, powers, draw));
+    }
     let span = a.span.max(1);
     Figures {
         shares: a.states.iter().map(|s| s.time * 10_000 / span).collect(),
         p50: a.delay(500).unwrap_or(0),
         p99: a.delay(990).unwrap_or(0),
         energy: (a.energy / i128::from(span)) as i64,
-        sleeps: a.sleeps(),
+        sleeps: a.sleeps() / REPLAYS,
     }
 }
 

@@ -10,7 +10,7 @@ use dormouse_idle::verdict::{DELAY, RELATIVE, Row, SHARE};
 use std::fmt::Write as _;
 
 /// Predictions of each kernel and a last line that says how many were right.
-pub fn verdicts(kernels: &[(&str, &[Row], Again)]) -> String {
+pub fn verdicts(kernels: &[((&str, usize), &[Row], Again)]) -> String {
     let mut out = String::new();
     let all: Vec<&Row> = kernels.iter().flat_map(|k| k.1).collect();
     let met = all.iter().filter(|r| r.met()).count();
@@ -25,15 +25,43 @@ pub fn verdicts(kernels: &[(&str, &[Row], Again)]) -> String {
         SHARE / 100,
         us(DELAY)
     ));
-    for (kernel, rows, again) in kernels {
-        let _ = write!(
-            out,
-            "\nKernel {}; each pair is predicted, recorded\n\
-             Work      Setting          points    p50 us        p99 us        energy    verdict\n",
-            safe(kernel)
-        );
-        for r in *rows {
-            let _ = writeln!(out, "{}", line(r));
+    out += &wrap(
+        "Where recordings of the same (another seed) are further apart than that, twice their \
+         spread (standard deviation) counts instead: no prediction is nearer than the machine \
+         repeats itself.",
+    );
+    for ((kernel, cpus), rows, again) in kernels {
+        let kernel = format!("{}, {}", safe(kernel), plural(*cpus, "CPU"));
+        let alike: Vec<&[Row]> =
+            rows.chunk_by(|a, b| a.work == b.work && a.settings == b.settings).collect();
+        if alike.iter().any(|a| a.len() > 1) {
+            let _ = write!(
+                out,
+                "\nKernel {}; off by at most, and the spread of recordings\n\
+                 Work      Setting           points        p50 us       p99 us     energy %  right\n",
+                kernel
+            );
+            for a in alike {
+                let _ = writeln!(out, "{}", repeated(a));
+            }
+        } else {
+            let _ = write!(
+                out,
+                "\nKernel {}; each pair is predicted, recorded\n\
+                 Work      Setting          points    p50 us        p99 us        energy    verdict\n",
+                kernel
+            );
+            for r in *rows {
+                let _ = writeln!(out, "{}", line(r));
+            }
+        }
+        let resting = rows.iter().filter(|r| r.rests_on_spread()).count();
+        if resting > 0 {
+            out += &wrap(&format!(
+                "{} of {} right because recordings are as far apart.",
+                resting,
+                plural(rows.len(), "prediction is").replace("prediction iss", "predictions are")
+            ));
         }
         out += &wrap(&format!(
             "{} of {} recorded decisions are made again from what the governor was told.",
@@ -42,8 +70,8 @@ pub fn verdicts(kernels: &[(&str, &[Row], Again)]) -> String {
         ));
     }
     out += "points: largest error of a state's share of the time. energy: power assumed,\n  \
-            thousandths of always polling. The first setting of each work is the one\n  \
-            that all are predicted from.\n";
+            thousandths of always polling where it has no %. The first setting of each\n  \
+            work is the one that all are predicted from.\n";
     out
 }
 
@@ -51,6 +79,23 @@ fn line(r: &Row) -> String {
     let (p, a) = (&r.predicted, &r.after);
     let points = r.share_error();
     let two = |p: i64, a: i64| format!("{:>6} {:<6}", us(p), us(a));
+    let missed = missed(r);
+    let verdict = if missed.is_empty() { "right".into() } else { missed.join(" ") };
+    format!(
+        "{:<9} {:<16} {:>4}.{:02} {} {} {:>4} {:<4} {verdict}",
+        safe(&r.work),
+        safe(&r.settings[1]),
+        points / 100,
+        points % 100,
+        two(p.p50, a.p50),
+        two(p.p99, a.p99),
+        p.energy,
+        a.energy
+    )
+}
+
+/// What is not right.
+fn missed(r: &Row) -> Vec<&'static str> {
     let mut missed = Vec::new();
     if !r.states_met() {
         missed.push("states");
@@ -66,16 +111,41 @@ fn line(r: &Row) -> String {
     if !r.direction_met() {
         missed.push("direction");
     }
-    let verdict = if missed.is_empty() { "right".into() } else { missed.join(" ") };
+    missed
+}
+
+/// Several recordings of the same, and how far they are apart.
+fn repeated(rows: &[Row]) -> String {
+    let Some(first) = rows.first() else { return String::new() };
+    let most = |of: &dyn Fn(&Row) -> i64| rows.iter().map(of).max().unwrap_or(0);
+    let hundredths = |v: i64| format!("{}.{:02}", v / 100, v % 100);
+    let s = &first.spread;
+    let (p50, p99) = (
+        most(&|r| (r.predicted.p50 - r.after.p50).abs()),
+        most(&|r| (r.predicted.p99 - r.after.p99).abs()),
+    );
+    // In tenths of a hundredth.
+    let energy =
+        most(&|r| (r.predicted.energy - r.after.energy).abs() * 1_000 / r.after.energy.max(1));
+    let spread = s.energy * 1_000 / first.after.energy.max(1);
+    let tenths = |v: i64| format!("{}.{}", v / 10, v % 10);
+    let met = rows.iter().filter(|r| r.met()).count();
+    let mut why: Vec<&str> = rows.iter().flat_map(missed).collect();
+    why.sort_unstable();
+    why.dedup();
+    let why = if why.is_empty() { String::new() } else { format!(" {}", why.join(" ")) };
     format!(
-        "{:<9} {:<16} {:>4}.{:02} {} {} {:>4} {:<4} {verdict}",
-        safe(&r.work),
-        safe(&r.settings[1]),
-        points / 100,
-        points % 100,
-        two(p.p50, a.p50),
-        two(p.p99, a.p99),
-        p.energy,
-        a.energy
+        "{:<9} {:<15} {:>6} {:>5} {:>6} {:>5} {:>6} {:>5} {:>6} {:>4}  {met} of {}{why}",
+        safe(&first.work),
+        safe(&first.settings[1]),
+        hundredths(most(&Row::share_error)),
+        hundredths(s.shares.iter().copied().max().unwrap_or(0)),
+        us(p50),
+        us(s.p50),
+        us(p99),
+        us(s.p99),
+        tenths(energy),
+        tenths(spread),
+        rows.len(),
     )
 }

@@ -18,7 +18,8 @@ use std::path::PathBuf;
     after_help = "Example:\n  dormouse lab idle --kernel 6.12 --cpus 2 --work bursts,mixed -o loops/\n  dormouse idle verify loops/"
 )]
 pub struct VerifyArgs {
-    /// Folders of recordings.
+    /// Folders of recordings; several of one kernel, each with another --seed of
+    /// lab idle, also say how far the kernel repeats itself.
     #[arg(required = true)]
     folder: Vec<PathBuf>,
     /// Setting that the others are predicted from.
@@ -28,9 +29,9 @@ pub struct VerifyArgs {
 
 /// Runs the verb.
 pub fn run(args: &VerifyArgs) -> Result<()> {
-    let all =
-        args.folder.iter().map(|f| verify(f, &args.baseline)).collect::<Result<Vec<Verified>>>()?;
-    let kernels: Vec<_> = all.iter().map(|v| (v.kernel.as_str(), &v.rows[..], v.again)).collect();
+    let all = verify(&args.folder, &args.baseline)?;
+    let kernels: Vec<_> =
+        all.iter().map(|v| ((v.kernel.as_str(), v.cpus), &v.rows[..], v.again)).collect();
     terminal::print(&verdicts(&kernels))?;
     if all.iter().all(Verified::met) {
         return Ok(());
