@@ -1,6 +1,7 @@
 //! What sleeps would become under another setting.
 
 use super::machine::{Cpu, Machine, Present};
+use super::verify::{recorded, recorded_energy, span};
 use super::watts::Watts;
 use crate::failure::Usage;
 use anyhow::Result;
@@ -199,7 +200,29 @@ pub struct Prediction {
     pub watts: Option<Watts>,
 }
 
+/// What a recording says itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// 99th percentile of wake-up delays, ns.
+    pub p99: i64,
+    /// Energy, as [`Account::energy`].
+    pub energy: i128,
+    /// Time of it, ns, of all CPUs.
+    pub span: i64,
+}
+
 impl Prediction {
+    /// What the recording says itself; nothing where it does not tell when events came.
+    pub fn measured(&self) -> Option<Measured> {
+        let m = &self.machine;
+        if m.cpus.iter().all(|c| c.wakes.delays.is_empty()) {
+            return None;
+        }
+        let powers = powers(m, self.watts.as_ref()).ok()?;
+        let (energy, span) = (recorded_energy(m, &powers), span(m));
+        Some(Measured { p99: recorded(m, &powers).p99, energy, span })
+    }
+
     /// Something was changed at all.
     pub fn changed(&self) -> bool {
         self.settings[0] != self.settings[1]

@@ -173,7 +173,7 @@ fn setting(m: &Machine, name: &str) -> Result<Setting> {
 }
 
 /// Time that all CPUs were watched, ns.
-fn span(m: &Machine) -> i64 {
+pub(super) fn span(m: &Machine) -> i64 {
     m.cpus.iter().map(|c| c.wakes.end - c.wakes.start).sum::<i64>().max(1)
 }
 
@@ -186,6 +186,18 @@ pub fn recorded(m: &Machine, powers: &[Powers]) -> Figures {
         let at = (delays.len() * per_mille).div_ceil(1_000).max(1) - 1;
         delays.get(at).copied().unwrap_or(0)
     };
+    let energy = recorded_energy(m, powers);
+    Figures {
+        shares: m.recorded.iter().map(|s| s.time * 10_000 / span).collect(),
+        p50: quantile(500),
+        p99: quantile(990),
+        energy: (energy / i128::from(span)) as i64,
+        sleeps: m.recorded.iter().map(|s| s.sleeps).sum(),
+    }
+}
+
+/// Energy of the sleeps as they were recorded.
+pub(super) fn recorded_energy(m: &Machine, powers: &[Powers]) -> i128 {
     let mut energy: i128 = 0;
     for (cpu, powers) in m.cpus.iter().zip(powers) {
         for (i, s) in cpu.recorded.iter().enumerate() {
@@ -202,13 +214,7 @@ pub fn recorded(m: &Machine, powers: &[Powers]) -> Figures {
                 + i128::from(powers.power(i)) * i128::from(asleep);
         }
     }
-    Figures {
-        shares: m.recorded.iter().map(|s| s.time * 10_000 / span).collect(),
-        p50: quantile(500),
-        p99: quantile(990),
-        energy: (energy / i128::from(span)) as i64,
-        sleeps: m.recorded.iter().map(|s| s.sleeps).sum(),
-    }
+    energy
 }
 
 /// What the model says.

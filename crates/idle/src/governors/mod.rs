@@ -29,7 +29,8 @@ const UNKNOWN: i64 = i64::MAX;
 /// these versions; a governor's file names each difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Version {
-    /// 6.1 (read in 6.1.192). Not held against a kernel: worked out by hand alone.
+    /// 6.1 (read in 6.1.192). teo and haltpoll are not held against a kernel, but worked
+    /// out by hand.
     V6_1,
     /// 6.12 (read in 6.12.117).
     V6_12,
@@ -76,9 +77,9 @@ impl Version {
         }
     }
 
-    /// Decisions were held against those of this kernel.
-    pub fn is_verified(self) -> bool {
-        self != Version::V6_1
+    /// Decisions of this governor were held against those of this kernel.
+    pub fn is_verified(self, kind: Kind) -> bool {
+        self != Version::V6_1 || matches!(kind, Kind::Menu | Kind::Ladder)
     }
 }
 

@@ -235,6 +235,9 @@ pub fn predict(o: &Outlook) -> Value {
         "model_error": o.error.map(|(state, thousandths)| json!({
             "state": o.states.get(state), "thousandths_of_idle_time": thousandths,
         })),
+        "measured": o.measured.map(|m| json!({
+            "delay_p99_ns": m.p99, "energy": energy(o.power.is_some(), m.energy), "span_ns": m.span,
+        })),
         "changed": o.changed,
         "cpus": o.cpus,
         "wakeups": o.wakes.0,

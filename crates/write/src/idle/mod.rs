@@ -15,7 +15,7 @@ pub mod tune;
 mod turbostat;
 mod verdict;
 
-pub use predict::{Outlook, TRUSTED, predict};
+pub use predict::{Measured, Outlook, TRUSTED, predict};
 pub use setting::words as setting_words;
 pub use show::{Page, show};
 pub use verdict::verdicts;

@@ -32,6 +32,8 @@ pub struct Outlook<'a> {
     pub cpus: usize,
     /// State and thousandths of idle time by which the model misses most.
     pub error: Option<(usize, u64)>,
+    /// What the recording itself says, where it tells when events came.
+    pub measured: Option<Measured>,
     /// Was anything changed?
     pub changed: bool,
     /// The one limit or set of disabled states with least energy, in words.
@@ -49,7 +51,72 @@ pub struct Outlook<'a> {
     pub present: &'a str,
 }
 
+/// What a recording says of itself, and the model of now is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// 99th percentile of wake-up delays, ns.
+    pub p99: i64,
+    /// Energy, as [`Account::energy`].
+    pub energy: i128,
+    /// Time of it, ns, of all CPUs.
+    pub span: i64,
+}
+
+impl Measured {
+    /// By how much the model misses them: ns, and hundredths of a percent.
+    fn missed(&self, now: &Account) -> (i64, i128) {
+        let off = (energy_over(now, self.span) - self.energy).abs();
+        let p99 = (now.delay(990).unwrap_or(0) - self.p99).abs();
+        (p99, off * 10_000 / self.energy.abs().max(1))
+    }
+}
+
+/// Energy of a time as long as `span`: replays may end sooner than the recording.
+fn energy_over(a: &Account, span: i64) -> i128 {
+    if a.span > 0 && span > 0 { a.energy * i128::from(span) / i128::from(a.span) } else { a.energy }
+}
+
 impl Outlook<'_> {
+    /// By how much the model misses the recording: ns of the 99th percentile, and
+    /// hundredths of a percent of energy; nothing where that is not known.
+    fn missed(&self) -> (i64, i128) {
+        self.measured.map_or((-1, -1), |m| m.missed(&self.accounts[0]))
+    }
+
+    /// The change, as far as it is more than what the model misses of the present.
+    fn answer(&self) -> String {
+        let [now, then] = self.accounts;
+        let (p99, part) = self.missed();
+        let changed = energy_over(then, now.span);
+        let energy = if (changed - now.energy).abs() * 10_000 > part * now.energy.abs() {
+            let assumed = if self.power.is_some() { "" } else { " (power assumed)" };
+            format!("Energy {}{assumed}", change(now.energy, changed))
+        } else {
+            "Energy as now, as far as the model can tell".into()
+        };
+        let apart = (now.delay(990).unwrap_or(0) - then.delay(990).unwrap_or(0)).abs();
+        let tail = if apart > p99 {
+            format!("p99 {} -> {} us", delay(now, 990), delay(then, 990))
+        } else {
+            format!("p99 {} us as now", delay(now, 990))
+        };
+        let [a, b] = [now, then].map(|a| delay(a, 1_000));
+        format!("{energy}, wake-up delay {tail}, longest {a} -> {b} us.")
+    }
+
+    /// The recording under its own governor, beside what was measured.
+    fn self_check(&self) -> Option<String> {
+        let m = self.measured.as_ref()?;
+        let now = &self.accounts[0];
+        Some(format!(
+            "Self-check: replayed as it was, the recording has a wake-up delay p99 of {} us, \
+             measured {}, and energy {} of what was measured; no smaller change is claimed.",
+            delay(now, 990),
+            us(m.p99),
+            change(m.energy, energy_over(now, m.span))
+        ))
+    }
+
     /// The model reproduces the recording well enough to predict from.
     pub fn trusted(&self) -> bool {
         self.error.is_some_and(|e| e.1 <= TRUSTED)
@@ -79,15 +146,7 @@ pub fn predict(o: &Outlook) -> String {
         out +=
             &wrap("Nothing is changed: give --governor, --kernel, --latency-limit or --disable.");
     } else {
-        out += &wrap(&format!(
-            "Energy {}{}, wake-up delay p99 {} -> {} us, longest {} -> {} us.",
-            change(now.energy, then.energy),
-            if o.power.is_some() { "" } else { " (power assumed)" },
-            delay(now, 990),
-            delay(then, 990),
-            delay(now, 1_000),
-            delay(then, 1_000)
-        ));
+        out += &wrap(&o.answer());
     }
     out += &wrap(&format!(
         "{} wake-ups of {} CPU{} replayed; the model of now misses the recording by at most {} of \
@@ -103,10 +162,20 @@ pub fn predict(o: &Outlook) -> String {
             grouped(was)
         ))
     ));
-    if o.governors.iter().any(|g| !g.1.is_verified()) {
+    if let Some(text) = o.self_check().filter(|_| trusted) {
+        out += &wrap(&text);
+    }
+    if let Some(g) = o.governors.iter().find(|g| !g.1.is_verified(g.0)) {
+        out += &wrap(&format!(
+            "Caution: the rules of {} are read in its source and worked out by hand, not verified \
+             on a kernel.",
+            name(*g)
+        ));
+    }
+    if o.governors.contains(&(Kind::Menu, Version::V6_1)) {
         out += &wrap(
-            "Caution: the rules of 6.1 are read in its source and worked out by hand, not verified \
-             on a kernel; no task is taken to wait for I/O.",
+            "Caution: menu of 6.1 looks at tasks that wait for I/O, which no trace tells; none is \
+             taken to.",
         );
     }
     let mut columns = vec![("recorded", o.recorded), ("model now", &now.states[..])];
@@ -154,7 +223,7 @@ pub fn predict(o: &Outlook) -> String {
     row("wake-up delay p99, us", &|a| delay(a, 990));
     row("wake-up delay p99.9, us", &|a| delay(a, 999));
     row("wake-up delay longest, us", &|a| delay(a, 1_000));
-    row(&format!("energy, {}", unit(o)), &|a| energy(o, a.energy));
+    row(&format!("energy, {}", unit(o)), &|a| energy(o, energy_over(a, now.span)));
     row("energy above the least possible", &|a| above(a));
     if trusted {
         out += &bounds_of(o, if o.changed { then } else { now });
@@ -172,7 +241,7 @@ pub fn predict(o: &Outlook) -> String {
             let _ = writeln!(
                 out,
                 "  {title:<24}energy {:>9}, delay p99 {:>8} -> {:>6} us",
-                change(n.energy, t.energy),
+                change(n.energy, energy_over(t, n.span)),
                 delay(n, 990),
                 delay(t, 990)
             );
@@ -367,6 +436,10 @@ mod tests {
     }
 
     fn page(error: u64, changed: bool) -> String {
+        page_of(error, changed, None)
+    }
+
+    fn page_of(error: u64, changed: bool, measured: Option<Measured>) -> String {
         let states = ["WFI".to_string(), "off".to_string()];
         let accounts = [account(10, 50_000, 200), account(20, 1_000, 150)];
         let recorded = accounts[0].states.clone();
@@ -380,6 +453,7 @@ mod tests {
             wakes: (10, 4),
             cpus: 1,
             error: Some((1, error)),
+            measured,
             changed,
             best: ("limit 100 us", &accounts[1]),
             power: None,
@@ -404,6 +478,25 @@ mod tests {
                 "\n\nNext: dormouse idle tune t.txt s.txt --from-governor teo --p99 1us\n"
             ),
             "{text}"
+        );
+    }
+
+    #[test]
+    fn no_change_is_claimed_below_what_the_model_misses() {
+        let flowing = |m| page_of(12, true, Some(m)).replace("\n  ", " ");
+        // 200 modelled, 210 measured; 50 us, 51 measured.
+        let near = flowing(Measured { p99: 51_000, energy: 210, span: 0 });
+        assert!(near.starts_with("Energy -25.0 % (power assumed), wake-up delay p99 50 -> 1 us"));
+        assert!(
+            near.contains("p99 of 50 us, measured 51, and energy -4.8 % of what was measured"),
+            "{near}"
+        );
+        let far = flowing(Measured { p99: 100_000, energy: 300, span: 0 });
+        assert!(
+            far.starts_with(
+                "Energy as now, as far as the model can tell, wake-up delay p99 50 us as now"
+            ),
+            "{far}"
         );
     }
 
