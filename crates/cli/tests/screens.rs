@@ -140,6 +140,11 @@ fn screens() -> Vec<(&'static str, Vec<&'static str>, String)> {
             "",
         ),
         ("idle reads", &["idle", "reads", FIO, STATES, "--shallow", "C1", "--seen", "32k=10"], ""),
+        (
+            "idle reads measured",
+            &["idle", "reads", FIO, STATES, "--disable", "C8", "--measured", FIO],
+            "",
+        ),
         ("idle reads nothing", &["idle", "reads", STATES, STATES], ""),
         ("lab rerun no capture", &["lab", "rerun", "README.md"], ""),
     ];

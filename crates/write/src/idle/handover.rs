@@ -145,7 +145,8 @@ impl Change {
     fn tuned(&self, writes: &[(String, String)]) -> String {
         let mut out = String::from(
             "# dormouse: idle states as a profile of tuned.\n\
-             # Install: copy to /etc/tuned/dormouse-idle/, then: tuned-adm profile dormouse-idle\n\
+             # Install: copy to /etc/tuned/profiles/dormouse-idle/ (older tuned:\n\
+             # /etc/tuned/dormouse-idle/), then: tuned-adm profile dormouse-idle\n\
              # Undo: tuned-adm profile PROFILE, with the one that was in use.\n\
              [main]\nsummary=Idle states set by dormouse\n",
         );

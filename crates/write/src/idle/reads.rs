@@ -76,17 +76,19 @@ pub fn text(p: &Page) -> String {
     let measured = p.rows.iter().any(|r| r.measured.is_some());
     let _ = write!(
         out,
-        "\n  Size  read us  work us  wait us  waits in     wakes us     less bandwidth"
+        "\n{:>6} {:>8} {:>7} {:>7}  {:<9} {:>7} {:>19}",
+        "Size", "read us", "work us", "wait us", "waits in", "exit us", "less bandwidth"
     );
-    out += if measured { "  measured\n" } else { "\n" };
+    out += if measured { " measured\n" } else { "\n" };
     for r in p.rows {
         let share = match r.share() {
-            100 => String::new(),
+            // Shortly before a tick another is taken.
+            95.. => String::new(),
             n => format!(" {n}%"),
         };
         let _ = write!(
             out,
-            "{:>6} {:>8} {:>8} {:>8}  {:<11} {:>9} {:>18}",
+            "{:>6} {:>8} {:>7} {:>7}  {:<9} {:>7} {:>19}",
             size(r.cell.block),
             us(r.cell.read),
             us(r.cell.work),
@@ -102,7 +104,7 @@ pub fn text(p: &Page) -> String {
         );
         if measured {
             let seen = r.measured.map_or_else(|| "-".into(), |m| percent(lost(r.cell.read, m)));
-            let _ = write!(out, " {seen:>9}");
+            let _ = write!(out, " {seen:>8}");
         }
         out.push('\n');
     }
