@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn the_first_word_says_what_became_of_the_setting() {
-        let kept = page(Why::Helps, 10);
+        let kept = page(Why::Helps, 10).replace("\n  ", " ");
         assert!(kept.starts_with("Kept: wake-up delays fell, beyond the 1 % level"), "{kept}");
         let flowing = kept.replace("\n  ", " ");
         assert!(flowing.contains("1 setting stays until the next start"), "{kept}");
