@@ -72,6 +72,10 @@ pub fn idle(data: &[u8]) {
         assert!(!run.intervals.is_empty());
         let _ = dormouse_idle::turbostat::watts(run);
     }
+    let mut losses = dormouse_model::loss::Losses::default();
+    let cells = dormouse_read::idle::fio::cells("fuzz", data, &mut losses);
+    assert!(cells.iter().all(|c| c.work <= c.read && c.wait(0) >= 0));
+    dormouse_idle::reads::line(&cells.iter().map(|c| (c.block, c.read)).collect::<Vec<_>>());
     let (files, _) = dormouse_read::idle::files::of_text(&String::from_utf8_lossy(data));
     dormouse_idle::realtime::check(&files, None, 10_000);
     dormouse_idle::contrast::contrast(&dormouse_idle::contrast::pairs(&r.snapshots));

@@ -89,6 +89,8 @@ pub struct Waited {
 const WARM_UP: u32 = 256;
 /// Reads that are counted.
 const COUNTED: u32 = 1_024;
+/// What a read may pay at most, ns: more than any state takes to leave.
+const MOST_PAID: i64 = 1_000_000_000_000;
 /// No timer but the tick: a second is longer than any state asks for.
 const NO_TIMER: i64 = 1_000_000_000;
 
@@ -101,8 +103,9 @@ pub fn waited(rules: &Rules, work: i64, wait: i64) -> Waited {
     let (mut now, mut paid) = (0, 0);
     for n in 0..WARM_UP + COUNTED {
         let counts = n >= WARM_UP;
-        now += work.max(1);
-        let ready = now + wait.max(1);
+        // A table may say that leaving a state takes for ever.
+        now = work.max(1).saturating_add(now);
+        let ready = now.saturating_add(wait.max(1));
         let mut tick_stopped = false;
         // Sleeps until the device is ready; a tick may end one before.
         while now < ready {
@@ -126,8 +129,8 @@ pub fn waited(rules: &Rules, work: i64, wait: i64) -> Waited {
             let spins = if state.polls { poll_limit(rules) } else { i64::MAX };
             let tick = if tick_stopped { i64::MAX } else { to_tick };
             let slept = left.min(tick).min(spins);
-            let residency = slept + if state.polls { 0 } else { state.latency };
-            now += residency;
+            let residency = slept.saturating_add(if state.polls { 0 } else { state.latency });
+            now = now.saturating_add(residency);
             governor.reflect(&Outcome {
                 entered: choice.state,
                 residency,
@@ -140,10 +143,10 @@ pub fn waited(rules: &Rules, work: i64, wait: i64) -> Waited {
             }
         }
         if counts {
-            paid += now - ready;
+            paid = (now - ready).saturating_add(paid);
         }
     }
-    out.paid = paid / i64::from(COUNTED);
+    out.paid = (paid / i64::from(COUNTED)).min(MOST_PAID);
     out
 }
 
@@ -211,6 +214,15 @@ mod tests {
         nearly(&rules(&wrong), 133_000);
         nearly(&Rules { disabled: StateSet::NONE.with(2), ..rules(&wrong) }, 2_000);
         nearly(&Rules { limit: 50_000, ..rules(&wrong) }, 2_000);
+    }
+
+    #[test]
+    fn a_state_that_takes_for_ever_to_leave_costs_no_more_than_that() {
+        let mut states = table(20_000).states().to_vec();
+        (states[2].latency, states[2].residency) = (i64::MAX, 0);
+        let table = Table::new(states).expect("three states");
+        let any = Rules { limit: i64::MAX, ..rules(&table) };
+        assert!(waited(&any, 15_000, 100_000).paid <= MOST_PAID);
     }
 
     #[test]

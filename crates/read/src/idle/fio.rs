@@ -4,17 +4,25 @@ use dormouse_idle::reads::Cell;
 use dormouse_model::loss::{Losses, Severity};
 use serde_json::Value;
 
+/// Broken documents before a text is given up: each is looked at to its end.
+const MOST_BROKEN: u32 = 64;
+/// Largest read, and the longest time of one, ns: beyond these nothing was measured.
+const LARGEST: (u64, u128) = (1 << 30, 10_000_000_000);
+
 /// Reads of each job that reads one block at a time, sorted by size; other jobs
 /// are counted as lost.
 pub fn cells(name: &str, bytes: &[u8], losses: &mut Losses) -> Vec<Cell> {
     let mut out: Vec<Cell> = Vec::new();
     // A shell's output has one document behind the other, with text between.
     let mut rest = bytes;
-    let mut documents = 0u64;
-    while let Some(at) = document(rest) {
+    let (mut documents, mut broken) = (0u32, 0u32);
+    while broken < MOST_BROKEN
+        && let Some(at) = document(rest)
+    {
         let mut values = serde_json::Deserializer::from_slice(&rest[at..]).into_iter::<Value>();
         let Some(Ok(value)) = values.next() else {
             rest = &rest[at + 1..];
+            broken += 1;
             continue;
         };
         rest = &rest[at + values.byte_offset()..];
@@ -68,15 +76,14 @@ fn cell(job: &Value, global: &Value) -> Result<Cell, &'static str> {
     let (Some(user), Some(system)) = (percent("usr_cpu"), percent("sys_cpu")) else {
         return Err("it does not say how long the CPU worked");
     };
-    let read = u128::from(ms) * 1_000_000 / u128::from(reads);
+    let (block, read) = (bytes / reads, u128::from(ms) * 1_000_000 / u128::from(reads));
+    if block > LARGEST.0 || read > LARGEST.1 {
+        return Err("its reads are larger than 1 GiB, or take longer than 10 s");
+    }
     // Thousandths of a percent are more than fio knows.
     let share = ((user + system) * 1_000.0) as u128;
-    let ns = |v: u128| i64::try_from(v).map_err(|_| "its reads take longer than a century");
-    Ok(Cell {
-        block: bytes / reads,
-        read: ns(read)?,
-        work: ns(read * share.min(100_000) / 100_000)?,
-    })
+    let ns = |v: u128| i64::try_from(v).unwrap_or(i64::MAX);
+    Ok(Cell { block, read: ns(read), work: ns(read * share.min(100_000) / 100_000) })
 }
 
 #[cfg(test)]
@@ -105,6 +112,10 @@ mod tests {
     fn what_is_no_reader_of_one_block_is_lost() {
         assert_eq!(of(JOB, r#"{"iodepth":"32"}"#), (vec![], 1));
         assert_eq!(of(&JOB.replace("\"total_ios\":100", "\"total_ios\":0"), "{}"), (vec![], 1));
+        assert_eq!(
+            of(&JOB.replace("\"runtime\":10", "\"runtime\":99999999999"), "{}"),
+            (vec![], 1)
+        );
         assert_eq!(of(&JOB.replace("usr_cpu", "x"), "{}"), (vec![], 1));
         let mut losses = Losses::default();
         assert_eq!(cells("x", b"{ no json\n{\n", &mut losses), vec![]);
