@@ -37,7 +37,7 @@ pub fn verdicts(kernels: &[((&str, usize), &[Row], Again)]) -> String {
         if alike.iter().any(|a| a.len() > 1) {
             let _ = write!(
                 out,
-                "\nKernel {}; off by at most, and the spread of recordings\n\
+                "\nKernel {}: off by at most, spread of recordings\n\
                  Work      Setting           points        p50 us       p99 us     energy %  right\n",
                 kernel
             );
