@@ -38,7 +38,7 @@ pub fn verdicts(kernels: &[((&str, usize), &[Row], Again)]) -> String {
             let _ = write!(
                 out,
                 "\nKernel {}: off by at most, spread of recordings\n\
-                 Work      Setting           points        p50 us       p99 us     energy %  right\n",
+                 Work     Setting            points   p50 us   p99 us  energy %  right\n",
                 kernel
             );
             for a in alike {
@@ -134,8 +134,8 @@ fn repeated(rows: &[Row]) -> String {
     why.sort_unstable();
     why.dedup();
     let why = if why.is_empty() { String::new() } else { format!(" {}", why.join(" ")) };
-    format!(
-        "{:<9} {:<15} {:>6} {:>5} {:>6} {:>5} {:>6} {:>5} {:>6} {:>4}  {met} of {}{why}",
+    let row = format!(
+        "{:<8} {:<15}{:>6}{:>5}{:>5}{:>4}{:>5}{:>4}{:>5}{:>5}  {met} of {}",
         safe(&first.work),
         safe(&first.settings[1]),
         hundredths(most(&Row::share_error)),
@@ -147,5 +147,41 @@ fn repeated(rows: &[Row]) -> String {
         tenths(energy),
         tenths(spread),
         rows.len(),
-    )
+    );
+    // Rarely more than one figure is off.
+    if row.len() + why.len() > 80 { format!("{row}\n {why}") } else { row + &why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dormouse_idle::verdict::Figures;
+
+    #[test]
+    fn several_recordings_fit_a_line_with_their_spread() {
+        let figures = |p50, share| Figures {
+            shares: vec![share, 10_000 - share],
+            p50,
+            p99: 500_000,
+            energy: 1_000,
+            sleeps: 9,
+        };
+        let after = figures(50_000, 5_000);
+        let row = |predicted: Figures| Row {
+            work: "periodic".into(),
+            settings: ["menu".into(), "menu-limit80us".into()],
+            before: after.clone(),
+            own: after.clone(),
+            predicted,
+            after: after.clone(),
+            spread: Figures { shares: vec![40, 40], p50: 1_000, p99: 2_000, energy: 3, sleeps: 0 },
+        };
+        let rows = [row(figures(50_000, 5_000)), row(figures(60_000, 6_449))];
+        let text = verdicts(&[(("6.12.117+deb12-amd64", 2), &rows, Again::default())]);
+        assert!(text.starts_with("1 of 2 predictions missed.\n"), "{text}");
+        let said = "periodic menu-limit80us  14.49 0.40   10   1    0   2  0.0  0.3  1 of 2";
+        assert!(text.lines().any(|l| l.starts_with(said)), "{text}");
+        assert!(text.contains("direction p50 states"), "{text}");
+        assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+    }
 }
