@@ -5,6 +5,7 @@
 
 use crate::MISSED;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use dormouse_idle::decided::candidates;
 use dormouse_idle::governors::{
     Carried, Decision, Governor, Kind, Outcome, Question, SleepLength, Version,
 };
@@ -56,7 +57,7 @@ fn judge(text: &str) -> Result<(String, Scores)> {
     let mut kind = None;
     let (mut limit_us, mut disabled) = (String::new(), StateSet::NONE);
     let mut set = String::new();
-    let mut governors: BTreeMap<u32, Governor> = BTreeMap::new();
+    let mut governors: BTreeMap<u32, Vec<Governor>> = BTreeMap::new();
     let mut slept: BTreeMap<u32, Carried> = BTreeMap::new();
     let mut history = false;
     let mut scores = Scores::new();
@@ -119,12 +120,10 @@ fn judge(text: &str) -> Result<(String, Scores)> {
                     SleepLength { timer: -1, event: -1 }
                 };
                 let cpu = number(1)? as u32;
-                let governor = governors.entry(cpu).or_insert_with(|| {
-                    let mut new = Governor::new(kind, version, table);
-                    new.carry(&slept.get(&cpu).copied().unwrap_or_default());
-                    new
-                });
-                let is = governor.select(&Question {
+                let before = slept.get(&cpu).copied();
+                let begin = || candidates(kind, version, table, before);
+                let open = governors.entry(cpu).or_insert_with(begin);
+                let question = Question {
                     table,
                     disabled,
                     limit: number(2)?,
@@ -136,31 +135,40 @@ fn judge(text: &str) -> Result<(String, Scores)> {
                         Some(_) => u32::try_from(number(8)?).unwrap_or(u32::MAX),
                         None => 0,
                     },
-                });
-                let stop = match words.get(7) {
-                    Some(&"-") => is.stop_tick,
-                    _ => number(7)? == 1,
                 };
-                let was = Decision { state: number(6)? as usize, stop_tick: stop, asked };
+                let (state, said) = (number(6)? as usize, words.get(7) != Some(&"-"));
+                let told = if said { Some(number(7)? == 1) } else { None };
+                let same = |is: Decision| {
+                    let stop_tick = told.unwrap_or(is.stop_tick);
+                    is == Decision { state, stop_tick, asked }
+                };
+                let all: Vec<Decision> = open.iter_mut().map(|g| g.select(&question)).collect();
+                let right = all.iter().any(|is| same(*is));
+                if right {
+                    let mut each = all.iter();
+                    open.retain(|_| each.next().is_some_and(|is| same(*is)));
+                }
                 let score = scores.entry((kind.name().to_owned(), set.clone())).or_default();
                 score.decisions += 1;
-                score.equal += u64::from(was == is);
-                if was != is && score.wrong.len() < 3 {
-                    score.wrong.push(format!("line {at}: {line}: here {is:?}"));
+                score.equal += u64::from(right);
+                if !right && score.wrong.len() < 3 {
+                    score.wrong.push(format!("line {at}: {line}: here {:?}", all.first()));
                 }
             }
             "r" => {
-                let Some(governor) = governors.get_mut(&(number(1)? as u32)) else { continue };
-                if number(2)? < 0 {
-                    governor.reject(number(4)? == 1);
-                } else {
-                    governor.reflect(&Outcome {
-                        entered: number(2)? as usize,
-                        residency: number(3)?,
-                        poll_limit: number(4)? == 1,
-                        tick: number(5)? == 1,
-                        now: 0,
-                    });
+                let (entered, residency) = (number(2)?, number(3)?);
+                let (poll_limit, tick) = (number(4)? == 1, number(5)? == 1);
+                for governor in governors.get_mut(&(number(1)? as u32)).into_iter().flatten() {
+                    match usize::try_from(entered) {
+                        Ok(entered) => governor.reflect(&Outcome {
+                            entered,
+                            residency,
+                            poll_limit,
+                            tick,
+                            now: 0,
+                        }),
+                        Err(_) => governor.reject(poll_limit),
+                    }
                 }
             }
             "states" | "lost" | "end" => {}

@@ -78,7 +78,12 @@ pub struct Rules<'a> {
 /// longer than the exit latency of the state that it begins in, teo whether it was
 /// short. Those that decide otherwise than the kernel are dropped; one alone makes all
 /// decisions.
-fn begin(rules: &Rules, table: &Table, before: Option<Carried>) -> Vec<Governor> {
+pub fn candidates(
+    kind: Kind,
+    version: Version,
+    table: &Table,
+    before: Option<Carried>,
+) -> Vec<Governor> {
     let first = table.states().iter().find(|s| !s.polls).map_or(0, |s| s.latency);
     let long = Carried { entered: table.deepest(), residency: i64::MAX / 2, poll_limit: false };
     let any = [
@@ -89,7 +94,7 @@ fn begin(rules: &Rules, table: &Table, before: Option<Carried>) -> Vec<Governor>
     ];
     let cases = before.as_ref().map_or(&any[..], core::slice::from_ref);
     let one = |before: &Carried| {
-        let mut new = Governor::new(rules.kind, rules.version, table);
+        let mut new = Governor::new(kind, version, table);
         new.carry(before);
         new
     };
@@ -114,8 +119,9 @@ pub fn again(steps: &[(u32, Step)], rules: &Rules) -> Again {
                     out.unknown += 1;
                     continue;
                 };
-                let begin = || begin(rules, table, slept.get(cpu).copied());
-                let candidates = governors.entry(*cpu).or_insert_with(begin);
+                let before = slept.get(cpu).copied();
+                let begin = || candidates(rules.kind, rules.version, table, before);
+                let open = governors.entry(*cpu).or_insert_with(begin);
                 let question = Question {
                     table,
                     disabled: *disabled,
@@ -132,12 +138,12 @@ pub fn again(steps: &[(u32, Step)], rules: &Rules) -> Again {
                     let stop_tick = stop_tick.unwrap_or(is.stop_tick);
                     is == Decision { state, stop_tick, asked: sleep.is_some() }
                 };
-                let agree: Vec<bool> = candidates.iter_mut().map(same).collect();
+                let agree: Vec<bool> = open.iter_mut().map(same).collect();
                 out.decisions += 1;
                 if agree.contains(&true) {
                     out.equal += 1;
                     let mut stays = agree.iter();
-                    candidates.retain(|_| stays.next() == Some(&true));
+                    open.retain(|_| stays.next() == Some(&true));
                 }
             }
             Step::Learns { entered, residency, poll_limit, tick } => {
