@@ -196,6 +196,10 @@ struct Queue<'a> {
     seen: usize,
 }
 
+/// Wake-ups may come with causes: timers with slack, turns of tasks, handlers before
+/// the exit latency. The page of the report is given none, and its module is small.
+const CAUSES: bool = cfg!(not(target_arch = "wasm32"));
+
 /// No wake-up.
 const NONE: u32 = u32::MAX;
 
@@ -264,6 +268,9 @@ impl Queue<'_> {
 
     /// When a clock event of nobody comes after `now`.
     fn stray(&mut self, now: i64) -> i64 {
+        if !CAUSES {
+            return i64::MAX;
+        }
         if self.stray <= now {
             self.stray = i64::MAX;
         }
@@ -273,7 +280,7 @@ impl Queue<'_> {
     /// What follows `i`, whose work ended at `now`.
     fn follow(&mut self, i: u32, now: i64) {
         let done = self.wakes.list[i as usize].done;
-        let mut child = self.first[i as usize];
+        let mut child = if CAUSES { self.first[i as usize] } else { NONE };
         while child != NONE {
             let moves = self.wakes.list[child as usize].after.is_some_and(|a| a.moves);
             self.add(child, if moves { now.saturating_sub(done) } else { 0 });
@@ -352,11 +359,18 @@ impl Exits<'_> {
             .filter(|&i| !states[i].polls)
             .find_map(|i| Some(events(i)?[events(i)?.len() / 2] - latency(i)))
             .map_or(0, |ns| ns.max(0));
-        Exits { by_state: (0..states.len()).map(one).collect(), handler, turn: scatter(draw) }
+        Exits {
+            by_state: (0..if CAUSES { states.len() } else { 0 }).map(one).collect(),
+            handler,
+            turn: if CAUSES { scatter(draw) } else { 0 },
+        }
     }
 
     /// The next exit latency of `state`, whose table says `latency`.
     fn draw(&mut self, state: usize, latency: i64, tick: bool) -> i64 {
+        if !CAUSES {
+            return latency;
+        }
         let found = self.by_state.get(state).map(|e| e[usize::from(tick)]);
         let Some((list, like)) = found.filter(|e| !e.0.is_empty()) else {
             return latency;
@@ -584,7 +598,7 @@ impl Run<'_> {
             self.queue.remove(event);
             served.push(event);
         }
-        let at_once = self.wakes.handles_first;
+        let at_once = CAUSES && self.wakes.handles_first;
         if clock && at_once {
             self.gather(end, &mut served);
         }
@@ -621,7 +635,7 @@ impl Run<'_> {
 
     /// Tasks share the CPU from `now` on (`hrtick_start`, kernel/sched/core.c, 7.3).
     fn take_turns(&mut self, now: i64) {
-        if self.wakes.turn > 0 {
+        if CAUSES && self.wakes.turn > 0 {
             self.queue.stray = self.queue.stray.min(now.saturating_add(self.wakes.turn));
         }
     }
@@ -658,7 +672,7 @@ impl Run<'_> {
     fn halt(&mut self, begin: i64) -> (i64, End, bool) {
         let tick = self.next_tick(begin);
         let (stray, ticks) = (self.queue.stray(begin), self.tick_after(begin));
-        if stray < ticks && self.queue.first().is_none_or(|e| stray < e.0) {
+        if CAUSES && stray < ticks && self.queue.first().is_none_or(|e| stray < e.0) {
             return match self.queue.early(stray, ticks) {
                 Some((at, i)) => (stray, End::Early(at, i), false),
                 None => (stray, End::Stray, false),
@@ -667,6 +681,7 @@ impl Run<'_> {
         match self.queue.first() {
             Some((at, i)) if self.stopped || at <= tick => (at, End::Event(at, i), false),
             None if self.stopped => (begin, End::Tick, false),
+            _ if !CAUSES => (tick, End::Tick, true),
             _ => match self.queue.early(tick, self.tick_after(tick)) {
                 Some((at, i)) => (tick, End::Early(at, i), true),
                 None => (tick, End::Tick, true),
@@ -694,7 +709,7 @@ impl Run<'_> {
                 }
                 None if tick <= limit => {
                     ticked = true;
-                    if let Some((at, i)) = self.queue.early(tick, self.tick_after(tick)) {
+                    if CAUSES && let Some((at, i)) = self.queue.early(tick, self.tick_after(tick)) {
                         return (tick, End::Early(at, i), true);
                     }
                     now = tick;
