@@ -6,8 +6,8 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { deflateSync } from "node:zlib";
 import esbuild from "esbuild";
+import { packed } from "./packed.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const source = (name) => readFileSync(join(here, "src", name), "utf8").trim();
@@ -43,11 +43,8 @@ const policy = (script) =>
 
 let wasm = "";
 if (process.argv[2]) {
-  // Which size of its tables packs best depends on the bytes.
-  const bytes = readFileSync(process.argv[2]);
-  const sizes = [6, 7, 8, 9].map((memLevel) => deflateSync(bytes, { level: 9, memLevel }));
-  const packed = sizes.reduce((a, b) => (b.length < a.length ? b : a)).toString("base64");
-  wasm = `<script type="text/plain" id="simulator">${packed}</script>\n`;
+  const text = await packed(readFileSync(process.argv[2]));
+  wasm = `<script type="text/plain" id="simulator">${text}</script>\n`;
 }
 mkdirSync(join(here, "dist"), { recursive: true });
 for (const [skeleton, entry] of [
