@@ -5,7 +5,7 @@ use crate::kernels::{Now, scheduler};
 use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::Derived;
 use dormouse_model::capture::Capture;
-use dormouse_sleep::evidence::{self, Doubt, Fidelity, Machine};
+use dormouse_sleep::evidence::{self, Doubt, Fidelity, Witness, doubt};
 use dormouse_sleep::simulate::change::{Change, apply};
 use dormouse_sleep::simulate::note::Note;
 use dormouse_sleep::simulate::policy::{self, Policy};
@@ -36,9 +36,9 @@ pub struct Ask<'a> {
     pub shown: Option<Scheduler>,
     /// How well the recording is reproduced.
     pub fidelity: &'a Fidelity,
-    /// The recording and the machine made of it, so that other machines that
+    /// What the recording shows beside the machine, so that other machines that
     /// explain it can be asked too; `None` for a board file.
-    pub recorded: Option<(&'a Capture, &'a Machine)>,
+    pub witness: Option<&'a Witness>,
     /// What changes.
     pub changes: &'a Changes,
     /// How to simulate: see [`settings`].
@@ -73,8 +73,8 @@ pub fn predict(ask: &Ask<'_>, hint: Option<&'static str>) -> Result<Predicted, S
     let then = ask.changes.kernel.as_deref().map_or(Ok(now.by), scheduler)?;
     let changes = ask.changes.list()?;
     let same = changes.is_empty() && then.policy.name == now.by.policy.name;
-    let doubt = match ask.recorded {
-        Some((capture, machine)) if !same => machine.doubt(capture, then, &changes, ask.settings),
+    let doubt = match ask.witness {
+        Some(witness) if !same => doubt(ask.derived, witness, then, &changes, ask.settings),
         _ => Doubt::default(),
     };
     let question = Question {
@@ -126,7 +126,7 @@ pub fn predicted_capture(capture: &Capture, changes: &Changes) -> Result<Capture
         release: &machine.release,
         shown: machine.supported.as_ref().map(|_| machine.scheduler),
         fidelity: &machine.check(capture, &settings),
-        recorded: Some((capture, &machine)),
+        witness: Some(&machine.witness(capture)),
         from_kernel: None,
         changes,
         settings: &settings,

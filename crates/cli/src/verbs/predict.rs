@@ -97,12 +97,13 @@ fn answer(
     let settings = machine::settings(&args.profile, changes.cpus)?;
     let checked = loaded.fidelity(&machine::settings(&args.profile, None)?);
     let (derived, release) = (&loaded.derived, &loaded.release);
+    let witness = loaded.recorded().map(|(capture, shown)| shown.witness(capture));
     let ask = Ask {
         derived,
         release,
         shown: loaded.shown,
         fidelity: &checked,
-        recorded: loaded.recorded(),
+        witness: witness.as_ref(),
         from_kernel: args.from_kernel.as_deref(),
         changes,
         settings: &settings,

@@ -8,9 +8,8 @@
 
 use super::fidelity::WORTH;
 use super::starts::Starts;
-use super::tick::Tick;
-use super::unseen::{Rates, Unseen, recorded};
-use super::{Flag, Verdict, tick};
+use super::unseen::{Rates, Unseen};
+use super::{Verdict, Witness, tick};
 use crate::simulate::Settings;
 use crate::simulate::change::{Change, apply};
 use crate::simulate::cost::{Costs, Profile};
@@ -18,7 +17,6 @@ use crate::simulate::predict::{Outlook, Scheduler, outlook};
 use alloc::vec::Vec;
 use dormouse_board::Board;
 use dormouse_board::derive::Derived;
-use dormouse_model::cycle::Cycle;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 use dormouse_stats::random::Random;
@@ -55,7 +53,7 @@ const RESUME_NOIRQ: usize = 4;
 
 /// A machine that explains the recording too.
 #[derive(Clone, Debug)]
-pub(super) struct Other {
+struct Other {
     board: Board,
     /// Costs of the machinery, in halves of those of the settings.
     halves: i64,
@@ -182,14 +180,13 @@ fn with_costs(settings: &Settings, halves: i64) -> Settings {
 /// Machines that explain `cycles` as well as `derived`, the claimed one first, for
 /// a question about `changes`. Where the recording lists links they differ only in
 /// costs and in what a callback does when no CPU keeps it until its first tick.
-pub(super) fn others(
-    (cycles, derived): (&[&Cycle], &Derived),
-    tick: Tick,
-    flags: &[Flag],
-    by: Scheduler,
+fn others(
+    derived: &Derived,
+    witness: &Witness,
     changes: &[Change],
     settings: &Settings,
 ) -> Vec<Other> {
+    let by = witness.scheduler;
     let mut list = Vec::new();
     let Ok(claimed) = outlook(&derived.board, by, settings) else { return list };
     let before = times(&claimed);
@@ -212,9 +209,8 @@ pub(super) fn others(
             _ => true,
         })
     };
-    if derived.board.graph.links_known {
-        let seen = (cycles, derived, tick);
-        list.extend(by_chance(seen, by, settings).filter(|other| explains(&other.before)));
+    if witness.listed {
+        list.extend(by_chance(derived, witness, settings).filter(|other| explains(&other.before)));
         return list;
     }
     let mut gone = alloc::vec![false; derived.board.devices.len()];
@@ -222,8 +218,8 @@ pub(super) fn others(
         gone.fill(true);
         changed.origin.iter().for_each(|d| gone[d.index()] = false);
     }
-    let unseen = Unseen::new((cycles, derived), tick, flags, by.policy);
-    let begun = Starts::recorded(&derived.board, unseen.phases());
+    let unseen = Unseen::new(derived, witness);
+    let begun = Starts::recorded(&derived.board, &witness.phases);
     let claimed = Starts::simulated(&derived.board, &claimed.run.cycle);
     // … and each callback begins when it did.
     let begins = |board: &Board, o: &Outlook| {
@@ -268,13 +264,13 @@ pub(super) fn others(
 /// The machine of a recording that lists all of it, with other costs, and with times
 /// of callbacks that had not slept until the first tick of a CPU.
 fn by_chance<'a>(
-    (cycles, derived, tick): (&[&Cycle], &'a Derived, Tick),
-    by: Scheduler,
+    derived: &'a Derived,
+    witness: &'a Witness,
     settings: &'a Settings,
 ) -> impl Iterator<Item = Other> + 'a {
-    let noirq = recorded(cycles, derived, |p| p == Phase::ResumeNoirq);
-    let held = tick::held(cycles, tick, &noirq);
-    let chance = tick::latest(cycles, tick).is_some();
+    let by = witness.scheduler;
+    let held = tick::held(witness.latest, &witness.phases);
+    let chance = witness.latest.is_some();
     let numbers = 0..if chance { WHOLE } else { COSTS.len() as u64 };
     let all = numbers.map(|n| (n, COSTS[n as usize % COSTS.len()]));
     // Without chance one machine of the settings' costs is enough.
@@ -291,22 +287,23 @@ fn by_chance<'a>(
     })
 }
 
-/// What `others`, which run `now`, say of `changes` under `then`. What of a phase
+/// What the machine `derived` and others that explain its recording, of which `witness`
+/// is kept, say of `changes` under `then`. What of a phase
 /// nothing explains may change: by all of it on another kernel, by half of it if other
 /// threads run the callbacks, else by a quarter; and by as large a part as the phase
 /// itself changes. Of a phase under [`WORTH`] a third may come or go with the threads
-/// that run it, or all that it changes by. Where CPUs had just come up in
-/// `cycles`, each other machine has a first tick of its own ([`tick`]).
-pub(super) fn doubt(
-    others: &[Other],
-    (cycles, derived, tick): (&[&Cycle], &Derived, Tick),
-    now: Scheduler,
+/// that run it, or all that it changes by. Where CPUs had just come up, each other
+/// machine has a first tick of its own.
+pub fn doubt(
+    derived: &Derived,
+    witness: &Witness,
     then: Scheduler,
     changes: &[Change],
     settings: &Settings,
 ) -> Doubt {
-    let mut doubt = Doubt { listed: derived.board.graph.links_known, ..Doubt::default() };
-    let latest = tick::latest(cycles, tick);
+    let others = others(derived, witness, changes, settings);
+    let (now, latest, tick) = (witness.scheduler, witness.latest, witness.tick);
+    let mut doubt = Doubt { listed: witness.listed, ..Doubt::default() };
     doubt.tick = latest.and(tick.assumed.then_some(tick.length));
     let threads = changes.iter().any(|c| matches!(c, Change::PmAsync(_)));
     let part = match now.policy.name == then.policy.name {

@@ -24,8 +24,10 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// The callback of a device in one recorded phase, relative to the phase.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub struct Seen {
+    /// From the begin of the phase.
     pub start: Ns,
+    /// Also.
     pub end: Ns,
     /// It ran on the main thread.
     pub main: bool,
@@ -35,8 +37,10 @@ pub(super) struct Seen {
 
 /// A phase of a recorded cycle by devices of the board.
 #[derive(Clone, Debug)]
-pub(super) struct Recorded {
+pub struct Recorded {
+    /// Which phase.
     pub phase: Phase,
+    /// As recorded.
     pub duration: Ns,
     /// By device; the first begin and the last end where there are several.
     pub seen: Vec<Option<Seen>>,

@@ -20,14 +20,17 @@ pub mod subsystem;
 mod tick;
 mod unseen;
 pub mod waits;
+pub mod witness;
 
-pub use doubt::Doubt;
-use doubt::doubt;
+pub use doubt::{Doubt, doubt};
+pub use expected::{Recorded, Seen};
 pub use fidelity::{Check, Fidelity, Missing, Verdict, check};
 pub use flags::{Flag, FlagProof};
 pub use generation::Supported;
 pub use late::{Late, late};
+pub use tick::Tick;
 pub use waits::Wait;
+pub use witness::Witness;
 
 use crate::simulate::Settings;
 use crate::simulate::change::Change;
@@ -75,11 +78,14 @@ impl Machine {
         changes: &[Change],
         settings: &Settings,
     ) -> Doubt {
-        let (cycles, now) = (chosen_cycles(capture), self.scheduler);
-        let tick = tick::Tick::of(capture.machine.tick, &self.release);
-        let seen = (&cycles[..], &self.derived);
-        let others = doubt::others(seen, tick, &self.flags, now, changes, settings);
-        doubt(&others, (seen.0, seen.1, tick), now, then, changes, settings)
+        doubt(&self.derived, &self.witness(capture), then, changes, settings)
+    }
+
+    /// What `capture`, which this machine was made from, shows beside its board.
+    pub fn witness(&self, capture: &Capture) -> Witness {
+        let tick = Tick::of(capture.machine.tick, &self.release);
+        let cycles = chosen_cycles(capture);
+        Witness::new(&cycles, &self.derived, &self.flags, tick, self.scheduler)
     }
 }
 

@@ -28,8 +28,10 @@ const SHORT: Ns = Ns(200_000);
 
 /// A tick, and whether its length is only assumed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tick {
+pub struct Tick {
+    /// How long it is.
     pub length: Ns,
+    /// No line says it.
     pub assumed: bool,
 }
 
@@ -55,10 +57,10 @@ pub(super) fn latest(cycles: &[&Cycle], tick: Tick) -> Option<Ns> {
     cycles.iter().filter_map(one).max().filter(|t| *t > Ns::ZERO)
 }
 
-/// Callbacks of resume noirq that may have slept until that `tick` in one of
-/// `phases`, and what they took at the least.
-pub(super) fn held(cycles: &[&Cycle], tick: Tick, phases: &[Recorded]) -> Vec<(u32, Ns)> {
-    let Some(latest) = latest(cycles, tick) else { return Vec::new() };
+/// Callbacks of resume noirq that may have slept until the tick that came at the
+/// `latest` then, in one of `phases`, and what they took at the least.
+pub(super) fn held(latest: Option<Ns>, phases: &[Recorded]) -> Vec<(u32, Ns)> {
+    let Some(latest) = latest else { return Vec::new() };
     let held = |s: &Seen| !s.main && s.complete && s.end <= latest && s.end - s.start > SHORT;
     let noirq = phases.iter().filter(|r| r.phase == Phase::ResumeNoirq);
     let all = noirq.flat_map(|r| r.seen.iter().enumerate());

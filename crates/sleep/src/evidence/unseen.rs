@@ -6,9 +6,8 @@
 //! were called; and at a silent synchronous device the main thread stops only
 //! where it came by later.
 
-use super::expected::{Recorded, Seen};
-use super::tick::Tick;
-use super::{Flag, FlagProof, tick};
+use super::expected::Seen;
+use super::{Witness, tick};
 use crate::simulate::change::is_needed;
 use crate::simulate::policy::{FirstPass, Policy};
 use alloc::vec;
@@ -16,9 +15,7 @@ use alloc::vec::Vec;
 use dormouse_board::derive::Derived;
 use dormouse_board::order::{in_order, superiors_first};
 use dormouse_board::{Board, BoardDevice, Work};
-use dormouse_model::cycle::Cycle;
 use dormouse_model::device::{Device, DeviceId, Link, LinkKind};
-use dormouse_model::names::Sym;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 use dormouse_stats::random::Random;
@@ -31,9 +28,6 @@ const TOGETHER: Ns = Ns(20_000);
 
 /// … if they took longer than this.
 const SHORT: Ns = Ns(200_000);
-
-/// More cycles add little.
-const CYCLES_AT_MOST: usize = 6;
 
 /// How often each is drawn, percent of the devices concerned. A quarter of the
 /// devices of a laptop have a class device that its drivers made; one in five
@@ -95,13 +89,9 @@ impl Rates {
 pub(super) struct Unseen<'a> {
     derived: &'a Derived,
     policy: &'static Policy,
-    phases: Vec<Recorded>,
-    /// Flags that only a default of the subsystem gives.
-    unproven: Vec<u32>,
+    witness: &'a Witness,
     /// For each device those that it may need, in order of the list.
     suppliers: Vec<Vec<u32>>,
-    /// Devices that name a parent which the log does not list, by that name.
-    orphans: Vec<(Sym, Vec<u32>)>,
     /// Callbacks, by device and phase, that ended together with another one, and
     /// their own time if they only waited for what that one waited for; and those
     /// that a late tick may have kept.
@@ -117,71 +107,19 @@ struct Silent {
     supplier: Option<u32>,
 }
 
-/// The phases of `cycles` that are `asked` for; of many cycles some.
-pub(super) fn recorded(
-    cycles: &[&Cycle],
-    derived: &Derived,
-    asked: impl Fn(Phase) -> bool,
-) -> Vec<Recorded> {
-    let step = cycles.len().div_ceil(CYCLES_AT_MOST).max(1);
-    let mut phases = Vec::new();
-    for cycle in cycles.iter().step_by(step) {
-        for span in cycle.phases.iter().filter(|s| asked(s.phase)) {
-            phases.push(Recorded::of(cycle, span, derived));
-        }
-    }
-    phases
-}
-
 impl<'a> Unseen<'a> {
-    pub fn new(
-        (cycles, derived): (&[&Cycle], &'a Derived),
-        tick: Tick,
-        flags: &[Flag],
-        policy: &'static Policy,
-    ) -> Unseen<'a> {
-        let phases = recorded(cycles, derived, Phase::may_be_async);
-        let default = |f: &&Flag| matches!(f.proof, FlagProof::Default(_));
-        let mut unproven: Vec<u32> = flags.iter().filter(default).map(|f| f.device).collect();
-        let graph = &derived.board.graph;
-        unproven.extend((0..graph.devices.len() as u32).filter(|&d| {
-            let device = &graph.devices[d as usize];
-            device.async_flag.is_none() && !device.facts.no_pm
-        }));
-        let mut orphans: Vec<(Sym, Vec<u32>)> = Vec::new();
-        for (d, device) in graph.devices.iter().enumerate() {
-            let name = device.parent_name;
-            let named = device.parent.is_none()
-                && !matches!(derived.board.names.get(name).trim(), "" | "none");
-            if !named {
-                continue;
-            }
-            match orphans.iter_mut().find(|(n, _)| *n == name) {
-                Some((_, list)) => list.push(d as u32),
-                None => orphans.push((name, vec![d as u32])),
-            }
-        }
-        let mut all = Unseen {
-            derived,
-            policy,
-            phases,
-            unproven,
-            suppliers: Vec::new(),
-            orphans,
-            together: Vec::new(),
-        };
+    /// Of the recording that `derived` and `witness` were made of.
+    pub fn new(derived: &'a Derived, witness: &'a Witness) -> Unseen<'a> {
+        let policy = witness.scheduler.policy;
+        let mut all =
+            Unseen { derived, policy, witness, suppliers: Vec::new(), together: Vec::new() };
         all.suppliers = all.candidates();
         all.together = all.ended_together();
         if let Some(i) = Phase::ResumeNoirq.device_index() {
-            let held = tick::held(cycles, tick, &all.phases);
+            let held = tick::held(witness.latest, &witness.phases);
             all.together.extend(held.into_iter().map(|(d, own)| (d, i, own)));
         }
         all
-    }
-
-    /// The recorded phases that it was made of.
-    pub fn phases(&self) -> &[Recorded] {
-        &self.phases
     }
 
     fn is_async(&self, d: u32) -> bool {
@@ -194,7 +132,7 @@ impl<'a> Unseen<'a> {
     fn candidates(&self) -> Vec<Vec<u32>> {
         let n = self.derived.board.devices.len();
         let called: Vec<u32> = (0..n as u32)
-            .filter(|&d| self.phases.iter().any(|r| r.seen[d as usize].is_some()))
+            .filter(|&d| self.witness.phases.iter().any(|r| r.seen[d as usize].is_some()))
             .collect();
         let mut lists = vec![Vec::new(); n];
         for &c in &called {
@@ -214,7 +152,7 @@ impl<'a> Unseen<'a> {
     /// the other.
     fn ended_together(&self) -> Vec<(u32, usize, Ns)> {
         let mut list = Vec::new();
-        for r in &self.phases {
+        for r in &self.witness.phases {
             let Some(index) = r.phase.device_index() else { continue };
             let mut ends: Vec<(Ns, Ns, u32)> = Vec::new();
             for (d, s) in r.seen.iter().enumerate() {
@@ -253,7 +191,7 @@ impl<'a> Unseen<'a> {
 
     fn may_need(&self, consumer: u32, supplier: u32) -> bool {
         let mut shared = false;
-        for r in &self.phases {
+        for r in &self.witness.phases {
             let (Some(c), Some(s)) = (r.seen[consumer as usize], r.seen[supplier as usize]) else {
                 continue;
             };
@@ -275,7 +213,7 @@ impl<'a> Unseen<'a> {
     fn place(&self, waited: &[u32], direction: Direction) -> (u32, u32) {
         let n = self.derived.board.devices.len() as u32;
         let (mut low, mut high) = (0, n);
-        for r in self.phases.iter().filter(|r| r.phase.direction() == direction) {
+        for r in self.witness.phases.iter().filter(|r| r.phase.direction() == direction) {
             let ends = waited.iter().filter_map(|&d| r.seen[d as usize]).filter(|s| s.complete);
             let Some(until) = ends.map(|s| s.end).max() else { continue };
             let early =
@@ -313,7 +251,7 @@ impl<'a> Unseen<'a> {
         board.devices.clone_from_slice(devices);
         let n = board.devices.len() as u32;
         let mut silent: Vec<Silent> = Vec::new();
-        for &d in &self.unproven {
+        for &d in &self.witness.unproven {
             if r.chance(rates.flags, 100) {
                 let flag = &mut board.graph.devices[d as usize].async_flag;
                 *flag = Some(*flag != Some(true));
@@ -347,7 +285,7 @@ impl<'a> Unseen<'a> {
                 link(&mut board, c, r.below(u64::from(c)) as u32, LinkKind::Dormant);
             }
         }
-        for (_, children) in &self.orphans {
+        for children in &self.witness.orphans {
             if !r.chance(rates.parents, 100) {
                 continue;
             }

@@ -32,38 +32,7 @@ fn answer(p: &Prediction, derived: &Derived) -> String {
     }
     let shown = order.into_iter().filter(|d| half(*d) != (Ns::ZERO, Ns::ZERO));
     let shown = shown.filter(|d| is_recorded(derived, *d));
-    let said = shown.map(|d| {
-        let (was, is) = half(d);
-        let mut phases = Phase::DEVICE.iter().filter(|x| x.direction() == d && !p.claims(**x));
-        let cut = cut(p, d);
-        if !cut.is_empty() && (missed(p, derived, d).is_some() || p.claimed(d).is_none()) {
-            let what = match &cut[..] {
-                [one] => (*one).into(),
-                [one, two] => format!("{one} and {two}"),
-                all => format!("{} of its phases", all.len()),
-            };
-            return format!(
-                "{}: no figure, the recording lacks the start or end of {what}",
-                d.name()
-            );
-        }
-        if let Some(off) = missed(p, derived, d) {
-            return format!("{}: no figure, the model misses the recording by {off}", d.name());
-        }
-        if p.claimed(d).is_none() {
-            return unclaimed(p, d);
-        }
-        let low = if cut.is_empty() { "" } else { " at least" };
-        if (is - was).hundredths_of_ms() != 0 {
-            return format!("{}{low} {was} -> {is} ({})", d.name(), change_words(was, is));
-        }
-        match phases.next() {
-            _ if !cut.is_empty() => format!("{} stays at {was} or more", d.name()),
-            None if p.after.half(d) == p.before.half(d) => format!("{} stays at {was}", d.name()),
-            None => format!("{} stays at {was}, within the model's error", d.name()),
-            Some(_) => format!("{} stays at {was}, within the model's error", d.name()),
-        }
-    });
+    let said = shown.map(|d| said_of(p, derived, d));
     let said: Vec<String> = said.collect();
     const WITHIN: &str = ", within the model's error";
     const MISSED: &str = ": no change is claimed, the model misses the recording";
@@ -75,8 +44,50 @@ fn answer(p: &Prediction, derived: &Derived) -> String {
         true => said.join(", ").replacen(WITHIN, "", said.len() - 1),
         false => said.join(between),
     };
-    let Some(first) = text.get(..1) else { return "No phase of devices is simulated.".into() };
+    if text.is_empty() { "No phase of devices is simulated.".into() } else { sentence(&text) }
+}
+
+/// What is said of one half, as a sentence.
+pub fn half(p: &Prediction, derived: &Derived, d: Direction) -> String {
+    sentence(&said_of(p, derived, d))
+}
+
+/// `text` with a large letter at its begin and a full stop.
+fn sentence(text: &str) -> String {
+    let Some(first) = text.get(..1) else { return String::new() };
     first.to_uppercase() + &text[1..] + "."
+}
+
+/// What is claimed of one half, or why nothing is.
+fn said_of(p: &Prediction, derived: &Derived, d: Direction) -> String {
+    let was = p.before.half(d);
+    let is = p.claimed(d).unwrap_or(was);
+    let mut phases = Phase::DEVICE.iter().filter(|x| x.direction() == d && !p.claims(**x));
+    let cut = cut(p, d);
+    if !cut.is_empty() && (missed(p, derived, d).is_some() || p.claimed(d).is_none()) {
+        let what = match &cut[..] {
+            [one] => (*one).into(),
+            [one, two] => format!("{one} and {two}"),
+            all => format!("{} of its phases", all.len()),
+        };
+        return format!("{}: no figure, the recording lacks the start or end of {what}", d.name());
+    }
+    if let Some(off) = missed(p, derived, d) {
+        return format!("{}: no figure, the model misses the recording by {off}", d.name());
+    }
+    if p.claimed(d).is_none() {
+        return unclaimed(p, d);
+    }
+    let low = if cut.is_empty() { "" } else { " at least" };
+    if (is - was).hundredths_of_ms() != 0 {
+        return format!("{}{low} {was} -> {is} ({})", d.name(), change_words(was, is));
+    }
+    match phases.next() {
+        _ if !cut.is_empty() => format!("{} stays at {was} or more", d.name()),
+        None if p.after.half(d) == p.before.half(d) => format!("{} stays at {was}", d.name()),
+        None => format!("{} stays at {was}, within the model's error", d.name()),
+        Some(_) => format!("{} stays at {was}, within the model's error", d.name()),
+    }
 }
 
 /// Why no total of a half is claimed, and how far it is known.
