@@ -2,15 +2,16 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { haveBrowser, launch, open } from "./browser.ts";
-import { dormouse, haveData, report, RUNS } from "./inputs.ts";
+import { dormouse, haveData, report, ROOT, RUNS } from "./inputs.ts";
 
 const skip = !haveBrowser() || !haveData();
 
 let browser: Browser;
 before(async () => {
-  if (!skip) browser = await launch();
+  if (haveBrowser()) browser = await launch();
 });
 after(async () => {
   await browser?.close();
@@ -23,6 +24,7 @@ interface Said {
     range: { suspend_ns: [number, number]; resume_ns: [number, number] } | null;
     phases: { duration_ns: number }[];
   };
+  claimed: { suspend_ns: number | null; resume_ns: number | null };
 }
 
 /** What a person does in the page, and what he would type instead. */
@@ -61,6 +63,14 @@ async function device(page: Page, kind: string, pattern: string, factor?: string
   await page.click("#what-if-add");
 }
 
+/** The page claims what the command line claims, and shows no range where that is nothing. */
+async function claimsOf(page: Page, said: Said): Promise<void> {
+  for (const key of ["suspend_ns", "resume_ns"] as const) {
+    assert.equal(await page.getAttribute(`#what-if-${key}`, "data-ns"), String(said.claimed[key] ?? ""), key);
+    assert.equal(await page.locator(`#what-if-range-${key}`).isHidden(), said.claimed[key] === null, key);
+  }
+}
+
 test("ten changes give the numbers of predict --json", { skip }, async (t) => {
   const { page, errors } = await open(browser, report("runs", RUNS));
   for (const { name, act, args } of CHANGES) {
@@ -70,10 +80,8 @@ test("ten changes give the numbers of predict --json", { skip }, async (t) => {
       const command = (await page.textContent("#what-if-command")) ?? "";
       const said = JSON.parse(dormouse("predict", RUNS, ...args, "--json")) as Said;
       // The last click may still be under way: wait for the range, which is last.
-      await page.locator("#what-if-range-resume_ns[data-range]").waitFor({ timeout: 60_000 });
-      const number = async (id: string): Promise<number> => Number(await page.getAttribute(id, "data-ns"));
-      assert.equal(await number("#what-if-suspend_ns"), said.after.suspend_ns);
-      assert.equal(await number("#what-if-resume_ns"), said.after.resume_ns);
+      await page.locator("#what-if-range-resume_ns[data-range]").waitFor({ timeout: 60_000, state: "attached" });
+      await claimsOf(page, said);
       const phases = await page.locator("#what-if-phases td[data-ns]").evaluateAll((tds) => tds.map((td) => Number((td as HTMLElement).dataset["ns"])));
       assert.deepEqual(phases, said.after.phases.map((s) => s.duration_ns));
       for (const key of ["suspend_ns", "resume_ns"] as const) {
@@ -107,5 +115,24 @@ test("what cannot be asked is answered with a sentence", { skip }, async () => {
   await fill(page, "#what-if-kernel", "windows");
   await page.waitForFunction(() => document.getElementById("what-if-status")?.textContent !== "");
   assert.match((await page.textContent("#what-if-status")) ?? "", /no kernel release/);
+  await page.context().close();
+});
+
+test("what a log leaves open is not claimed: the page says what the command line says", { skip: !haveBrowser() }, async (t) => {
+  const log = join(ROOT, "captures/laptop-6.12.tar.gz");
+  const { page, errors } = await open(browser, report("laptop", log));
+  for (const args of [["--kernel", "7.3"], ["--pm-async", "0"], ["--without", "phy0"]]) {
+    await t.test(args.join(" "), async () => {
+      const [option, value] = args as [string, string];
+      if (option === "--kernel") await fill(page, "#what-if-kernel", value);
+      else if (option === "--pm-async") await page.selectOption("#what-if-pm-async", value);
+      else await device(page, "without", value);
+      await page.locator("#what-if-range-resume_ns[data-range]").waitFor({ timeout: 60_000, state: "attached" });
+      await claimsOf(page, JSON.parse(dormouse("predict", log, ...args, "--json")) as Said);
+      await page.click("#what-if-reset");
+      await page.locator("#what-if-suspend_ns").waitFor({ state: "detached" });
+    });
+  }
+  assert.deepEqual(errors, []);
   await page.context().close();
 });

@@ -6,7 +6,8 @@ use crate::machine::{Machine, load, on_page};
 use crate::names::NameTable;
 use crate::replay;
 use dormouse_app::changes::Changes;
-use dormouse_app::predict::{Ask, predict, settings};
+use dormouse_app::kernels::Now;
+use dormouse_app::predict as app;
 use dormouse_app::words;
 use dormouse_board::derive::Derived;
 use dormouse_model::capture::Capture;
@@ -14,7 +15,7 @@ use dormouse_model::device::DeviceId;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::explain;
-use dormouse_sleep::evidence::Fidelity;
+use dormouse_sleep::evidence::{Fidelity, Witness};
 use dormouse_sleep::simulate::change::Change;
 use dormouse_sleep::simulate::fingerprint::fingerprint;
 use dormouse_sleep::simulate::policy::{self, Evidence};
@@ -37,6 +38,9 @@ enum Request {
         /// What changes.
         change: Asked,
     },
+    /// What may be said of the last `Predict`, by all machines that explain the
+    /// recording: that takes longer.
+    Claims,
     /// One number for the schedules of generated boards, to compare builds.
     Fingerprint {
         /// How many boards.
@@ -100,6 +104,8 @@ pub struct State {
 #[derive(Debug)]
 struct Kept {
     derived: Derived,
+    fidelity: Fidelity,
+    witness: Option<Witness>,
     /// Kernel release that was recorded.
     release: String,
     /// For every device of the board its number on the page.
@@ -107,6 +113,31 @@ struct Kept {
 }
 
 impl Kept {
+    /// Predicts what is `asked`, and under which settings.
+    fn ask(
+        &self,
+        asked: &Asked,
+        witness: Option<&Witness>,
+    ) -> Result<(app::Predicted, Settings), String> {
+        let name = asked.profile.as_deref().unwrap_or("x86");
+        let profile = Profile::find(name).ok_or(format!("there is no profile {name}"))?;
+        let changes = asked.changes();
+        let settings = app::settings(profile, changes.cpus);
+        let ask = app::Ask {
+            derived: &self.derived,
+            release: &self.release,
+            from_kernel: asked.from_kernel.as_deref(),
+            shown: None,
+            fidelity: &self.fidelity,
+            witness,
+            changes: &changes,
+            settings: &settings,
+            samples: 0,
+            seed: 1,
+        };
+        Ok((app::predict(&ask, None)?, settings))
+    }
+
     fn on_page(&self, d: DeviceId) -> u32 {
         self.origin.get(d.index()).copied().unwrap_or(d.0)
     }
@@ -115,6 +146,7 @@ impl Kept {
 /// The change that is being resampled.
 #[derive(Debug)]
 struct Job {
+    asked: Asked,
     changes: Vec<Change>,
     settings: Settings,
     now: Scheduler,
@@ -130,6 +162,7 @@ pub fn answer(state: &mut State, request: &[u8]) -> String {
         .and_then(|r| match r {
             Request::Load { machine } => state.load(&machine),
             Request::Predict { change } => state.predict(&change),
+            Request::Claims => state.claims(),
             Request::Idle { ask } => ask.decide().and_then(|d| json(&d)),
             Request::IdleReplay { ask } => ask.replay().and_then(|a| json(&a)),
             Request::Resample { steps } => state.resample(steps),
@@ -177,6 +210,17 @@ struct Predicted {
     cycle: CycleBlock,
 }
 
+/// What `dormouse predict` claims of a change.
+#[derive(Serialize)]
+struct Claims {
+    /// Down and up: a sentence, and nanoseconds if a figure is claimed.
+    halves: [(String, Option<i64>); 2],
+    /// Of each phase of the outlook its time, if it is claimed.
+    phases: Vec<Option<i64>>,
+    /// What the recording leaves open.
+    open: Vec<String>,
+}
+
 #[derive(Serialize)]
 struct OutlookOut {
     policy: &'static str,
@@ -222,8 +266,13 @@ struct HalvesOut {
 
 impl State {
     fn load(&mut self, machine: &Machine) -> Result<String, String> {
+        let derived = load(machine)?;
+        let by = Now::of(None, &machine.kernel)?.by;
+        let devices = derived.board.devices.len();
         let kept = Kept {
-            derived: load(machine)?,
+            derived,
+            fidelity: machine.check.load(),
+            witness: machine.witness.as_ref().map(|w| w.load(devices, by)),
             release: machine.kernel.clone(),
             origin: on_page(machine),
         };
@@ -257,33 +306,21 @@ impl State {
     fn predict(&mut self, asked: &Asked) -> Result<String, String> {
         self.asked = None;
         let kept = self.machine.as_ref().ok_or("no machine is loaded")?;
-        let (derived, release) = (&kept.derived, &kept.release);
-        let name = asked.profile.as_deref().unwrap_or("x86");
-        let profile = Profile::find(name).ok_or(format!("there is no profile {name}"))?;
-        let changes = asked.changes();
-        let settings = settings(profile, changes.cpus);
-        let ask = Ask {
-            derived,
-            release,
-            from_kernel: asked.from_kernel.as_deref(),
-            shown: None,
-            // A machine that is not reproduced is not put on the page.
-            fidelity: &Fidelity::default(),
-            // The page has one machine, and says so.
-            recorded: None,
-            changes: &changes,
-            settings: &settings,
-            samples: 0,
-            seed: 1,
-        };
-        let p = predict(&ask, None)?;
+        let (p, settings) = kept.ask(asked, None)?;
         let (now, then, changes) = (p.now, p.then, p.changes);
-        let p = p.prediction;
-        let out = json(&predicted(kept, p))?;
+        let out = json(&answered(kept, p.prediction))?;
         let fresh = Resampling::new(1);
-        self.asked =
-            Some(Job { changes, settings, now, then, before: fresh.clone(), after: fresh });
+        let (before, after) = (fresh.clone(), fresh);
+        let asked = asked.clone();
+        self.asked = Some(Job { asked, changes, settings, now, then, before, after });
         Ok(out)
+    }
+
+    fn claims(&mut self) -> Result<String, String> {
+        let kept = self.machine.as_ref().ok_or("no machine is loaded")?;
+        let job = self.asked.as_ref().ok_or("nothing was predicted")?;
+        let (p, _) = kept.ask(&job.asked, kept.witness.as_ref())?;
+        json(&claims(kept, &p.prediction))
     }
 
     fn resample(&mut self, steps: usize) -> Result<String, String> {
@@ -333,7 +370,17 @@ fn outlook(o: &Outlook) -> OutlookOut {
     }
 }
 
-fn predicted(kept: &Kept, p: Prediction) -> Predicted {
+fn claims(kept: &Kept, p: &Prediction) -> Claims {
+    let half = |d| (words::half(p, &kept.derived, d), p.claimed(d).map(|t| t.0));
+    let phases = p.after.run.cycle.phases.iter().map(|s| s.phase);
+    Claims {
+        halves: [Direction::Suspend, Direction::Resume].map(half),
+        phases: phases.map(|x| p.claims(x).then(|| p.changed_to(x).0)).collect(),
+        open: words::open(&p.doubt, &p.fidelity),
+    }
+}
+
+fn answered(kept: &Kept, p: Prediction) -> Predicted {
     let moved = p.moved.iter().take(20).map(|m| MovedOut {
         device: kept.on_page(m.device),
         phase: m.phase as u8,

@@ -9,6 +9,7 @@
 mod abi;
 pub mod answer;
 pub mod columns;
+pub mod evidence;
 pub mod idle;
 pub mod machine;
 pub mod names;

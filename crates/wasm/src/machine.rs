@@ -1,6 +1,7 @@
 //! A machine as a report keeps it: a board file, the times of each cycle, and
 //! how the page calls the devices.
 
+use crate::evidence::{SelfCheck, Witness};
 use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::{Derived, Times};
 use dormouse_board::{parse, print};
@@ -27,6 +28,13 @@ pub struct Machine {
     pub cycles: Vec<CycleTimes>,
     /// How many cycles the capture has; `cycles` may be fewer.
     pub cycles_of: usize,
+    /// How well the recording is reproduced.
+    #[serde(default)]
+    pub check: SelfCheck,
+    /// What other machines that explain the recording are made of; `None` for a machine
+    /// that was not recorded.
+    #[serde(default)]
+    pub witness: Option<Witness>,
 }
 
 /// Times of one cycle, only of callbacks that the board has.
@@ -42,7 +50,8 @@ pub struct CycleTimes {
 pub const NOWHERE: u32 = u32::MAX;
 
 /// Saves at most `most` times of cycles, whole cycles only, and `assumptions` in
-/// words. `number` says how a device of the capture is called on the page.
+/// words. `number` says how a device of the capture is called on the page. What the
+/// recording shows beside the machine is added by whoever has it.
 pub fn save(
     derived: &Derived,
     assumptions: Vec<String>,
@@ -85,6 +94,7 @@ pub fn save(
         unit,
         cycles,
         cycles_of: derived.cycles.len(),
+        ..Machine::default()
     }
 }
 

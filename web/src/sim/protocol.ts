@@ -49,6 +49,16 @@ export interface Predicted {
   cycle: CycleBlock;
 }
 
+/** What `dormouse predict` claims of the same change. */
+export interface Claims {
+  /** Of suspend and resume: a sentence, and the time if one is claimed. */
+  halves: [[string, number | null], [string, number | null]];
+  /** Of each phase of the changed cycle its time, if it is claimed. */
+  phases: (number | null)[];
+  /** What the recording leaves open. */
+  open: string[];
+}
+
 export interface Halves {
   suspend_ns: [number, number];
   resume_ns: [number, number];

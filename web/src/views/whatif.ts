@@ -6,7 +6,7 @@ import { readBytes } from "../data/blocks.ts";
 import { detail } from "../data/detail.ts";
 import type { RowData } from "../data/format.ts";
 import type { Capture, Model } from "../data/model.ts";
-import { commandLine, type Change, type Loaded, type Predicted, type Range } from "../sim/protocol.ts";
+import { commandLine, type Change, type Claims, type Loaded, type Predicted, type Range } from "../sim/protocol.ts";
 import { Simulator } from "../sim/simulator.ts";
 import type { Store } from "../state.ts";
 import type { TimelinePane } from "../timeline/timeline.ts";
@@ -41,6 +41,8 @@ export class WhatIf {
   #loaded: { capture: number; machine: Loaded } | null = null;
   #change = nothing();
   #predicted: Predicted | null = null;
+  /** What is claimed of it; null while other machines are asked. */
+  #claims: Claims | null = null;
   #pane: TimelinePane | null = null;
   /** Grows with every question, so that late ranges are not shown. */
   #question = 0;
@@ -125,15 +127,24 @@ export class WhatIf {
       const predicted = simulator.ask<Predicted>(JSON.stringify({ do: "predict", change }));
       this.#change = change;
       this.#predicted = isNothing(change) ? null : predicted;
+      this.#claims = null;
       this.#pane = this.#predicted ? this.#makePane(predicted) : null;
       this.#result();
       this.#changed();
       byId("what-if").dataset["ms"] = (performance.now() - begin).toFixed(1);
       status.textContent = "";
-      if (this.#predicted) this.#resample(simulator, question);
+      if (this.#predicted) setTimeout(() => this.#claim(simulator, question), 0);
     } catch (error) {
       status.textContent = reveal(error instanceof Error ? error.message : String(error));
     }
+  }
+
+  /** Asks the other machines that explain the recording, which takes longer. */
+  #claim(simulator: Simulator, question: number): void {
+    if (question !== this.#question) return;
+    this.#claims = simulator.ask<Claims>('{"do":"claims"}');
+    this.#result();
+    this.#resample(simulator, question);
   }
 
   /** Resamples a little at a time, so that the page stays quick to answer. */
@@ -258,10 +269,14 @@ export class WhatIf {
 
   #result(): void {
     this.#list();
-    const p = this.#predicted;
+    const [p, claims] = [this.#predicted, this.#claims];
     const result = byId("what-if-result");
     if (!p) {
       result.replaceChildren();
+      return;
+    }
+    if (!claims) {
+      result.replaceChildren(h("p", { class: "quiet" }, "Machines that explain the recording are asked …"));
       return;
     }
     const label = this.#capture?.data.label ?? "CAPTURE";
@@ -269,14 +284,15 @@ export class WhatIf {
     const copied = button("Copy the command", () => void copy(line, copied), { id: "what-if-copy" });
     const head = ["", "Recorded", "Model", "Changed", "Difference", "Floor"].map((t) => h("th", { scope: "col" }, t));
     result.replaceChildren(
-      h("div", { class: "halves" }, this.#half("Suspend", "suspend_ns", p), this.#half("Resume", "resume_ns", p)),
+      h("div", { class: "halves" }, this.#half("Suspend", "suspend_ns", p, claims.halves[0]), this.#half("Resume", "resume_ns", p, claims.halves[1])),
       ...(p.after.held_against_kernel ? [] : [h("p", { class: "quiet" }, `The rules of ${p.after.policy} were not verified on a running kernel.`)]),
+      ...claims.open.map((text) => h("p", { class: "quiet", "data-open": "" }, reveal(text).slice(0, 2000))),
       h("ul", { id: "what-if-notes" }, ...p.notes.map((n) => h("li", {}, reveal(n).slice(0, 2000)))),
       h(
         "details",
         {},
         h("summary", {}, "Phase by phase"),
-        h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Prediction by phase" }, h("table", { class: "rows" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", { id: "what-if-phases" }, ...this.#phases(p)))),
+        h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Prediction by phase" }, h("table", { class: "rows" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", { id: "what-if-phases" }, ...this.#phases(p, claims)))),
       ),
       h("details", {}, h("summary", {}, "What is assumed"), h("ul", {}, ...p.assumptions.map((a) => h("li", {}, reveal(a).slice(0, 2000))))),
       h("code", { class: "command", id: "what-if-command" }, reveal(line).slice(0, 20_000)),
@@ -284,24 +300,25 @@ export class WhatIf {
     );
   }
 
-  #half(title: string, key: "suspend_ns" | "resume_ns", p: Predicted): HTMLElement {
-    const [was, is] = [p.before[key], p.after[key]];
+  #half(title: string, key: "suspend_ns" | "resume_ns", p: Predicted, [said, is]: [string, number | null]): HTMLElement {
+    const was = p.before[key];
     const capture = this.#capture;
     const whole = capture?.cycle(capture.data.median_cycle)[key] ?? null;
     return h(
       "div",
       { class: "half" },
       h("h3", {}, title),
-      h("p", {}, "Model, device phases: ", `${time(was)} → `, h("span", { class: "total", "data-ns": is, id: `what-if-${key}` }, time(is)), ` (${signed(is - was)})`),
-      whole === null || is === was ? null : h("p", { class: "quiet" }, `The whole ${title.toLowerCase()} took ${time(whole)}; it would take about ${time(whole + is - was)}.`),
+      h("p", {}, h("span", { class: is === null ? "" : "total", "data-ns": is ?? "", id: `what-if-${key}` }, reveal(said))),
+      whole === null || is === null || is === was ? null : h("p", { class: "quiet" }, `The whole ${title.toLowerCase()} took ${time(whole)}; it would take about ${time(whole + is - was)}.`),
       h("p", { class: "quiet", id: `what-if-range-${key}` }, ""),
     );
   }
 
-  #phases(p: Predicted): HTMLElement[] {
+  #phases(p: Predicted, claims: Claims): HTMLElement[] {
     const was = new Map(p.before.phases.map((s) => [s.phase, s.duration_ns]));
     const stats = new Map(this.#capture?.data.phase_stats.map((s) => [s.phase, s.median_ns]));
-    return p.after.phases.map((s) => {
+    return p.after.phases.map((s, i) => {
+      const claimed = claims.phases[i] ?? null;
       const before = was.get(s.phase) ?? 0;
       const seen = stats.get(s.phase);
       return h(
@@ -310,8 +327,8 @@ export class WhatIf {
         h("th", { scope: "row" }, this.#model.phaseLabel(s.phase)),
         h("td", {}, seen === undefined ? "" : time(seen)),
         h("td", {}, time(before)),
-        h("td", { "data-ns": s.duration_ns }, time(s.duration_ns)),
-        h("td", {}, signed(s.duration_ns - before)),
+        h("td", { "data-ns": s.duration_ns }, claimed === null ? "–" : time(claimed)),
+        h("td", {}, claimed === null ? "–" : signed(claimed - before)),
         h("td", {}, s.path_bound_ns === null ? "" : time(s.path_bound_ns)),
       );
     });
@@ -322,6 +339,8 @@ export class WhatIf {
       const place = document.getElementById(`what-if-range-${key}`);
       const [low, high] = range.after?.[key] ?? [0, 0];
       if (place && range.after) {
+        const claimed = this.#claims?.halves[key === "suspend_ns" ? 0 : 1][1] ?? null;
+        place.hidden = claimed === null;
         place.textContent = `Nine of ten resampled cycles: ${time(low)} to ${time(high)}.`;
         place.dataset["range"] = `${low} ${high}`;
       }

@@ -21,6 +21,7 @@ use dormouse_sleep::analyse::spread::{self, Group};
 use dormouse_sleep::evidence;
 use dormouse_sleep::simulate::{Profile, Settings};
 use dormouse_wasm::columns;
+use dormouse_wasm::evidence::{SelfCheck, Witness};
 use dormouse_wasm::machine;
 use dormouse_wasm::names::NameTable;
 use dormouse_write::fidelity;
@@ -147,6 +148,7 @@ impl Maker<'_> {
         let found = evidence::machine(self.capture, None).ok()?;
         let settings = Settings { profile: Profile::x86(), pm_async: None, wakeup_at: None };
         let checked = found.check(self.capture, &settings);
+        let witness = found.witness(self.capture);
         let (derived, mut kernel) = (found.derived, found.release);
         if kernel.is_empty() {
             kernel = found.scheduler.policy.name.into();
@@ -171,10 +173,9 @@ impl Maker<'_> {
         let number = |old: u32| kept.get(old as usize);
         let mut known = assumed::sentences(&derived.assumptions);
         known.push(assumed::self_check(checked.verdict()));
-        if !derived.board.graph.links_known {
-            known.push(assumed::ONE_OF_SEVERAL.into());
-        }
-        let machine = machine::save(&derived, known, &kernel, self.options.callbacks, &number);
+        let mut machine = machine::save(&derived, known, &kernel, self.options.callbacks, &number);
+        machine.check = SelfCheck::save(&checked);
+        machine.witness = Some(Witness::save(&witness, self.options.callbacks));
         if machine.cycles.len() < machine.cycles_of {
             self.left_out.push(format!(
                 "{label}: the range of a prediction is resampled from {} of {} cycles.",

@@ -57,10 +57,6 @@ pub fn section(list: &[Assumed]) -> String {
     page.finish()
 }
 
-/// Of a page without links: its machine is one of several.
-pub const ONE_OF_SEVERAL: &str = "The recording lists no device links, so other machines explain it too; what-if here asks one \
-     of them, and `dormouse predict` claims only what all of them answer alike.";
-
 /// How the recording came out when it was simulated as it was.
 pub fn self_check(verdict: Verdict) -> String {
     format!("Self-check: simulated as it was, the recording is {}.", verdict.name())
