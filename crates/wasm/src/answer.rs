@@ -31,7 +31,7 @@ enum Request {
     /// From now on answer for this machine.
     Load {
         /// The machine.
-        machine: Machine,
+        machine: Box<Machine>,
     },
     /// Predict a change.
     Predict {
