@@ -105,7 +105,14 @@ pub fn load_trips(input: &Path, asked: Option<&str>) -> Result<Vec<Loaded>> {
     let (mut captures, empty): (Vec<Capture>, Vec<Capture>) =
         reading.captures.into_iter().partition(|c| !c.cycles.is_empty());
     if captures.len() > 1 {
-        bail!("{path} holds recordings of {} machines; give one of them", captures.len());
+        let named = captures.iter().all(|c| !c.machine.host.is_empty());
+        match (captures.len(), named) {
+            (n, true) => bail!("{path} holds recordings of {n} machines; give one of them"),
+            (n, false) => bail!(
+                "{path} holds {n} recordings that may be of as many machines, because they name \
+                 neither a host nor the same kernel; give one of them"
+            ),
+        }
     }
     let Some(capture) = captures.pop() else {
         return Err(nothing_in(&inputs, &empty));

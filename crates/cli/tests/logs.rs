@@ -220,8 +220,10 @@ fn units_of_1024_ns_are_told_also_of_a_list_and_of_a_kernel_without_a_name() {
 fn the_next_command_names_what_was_typed() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name).display().to_string();
-    std::fs::write(at("a.txt"), GONE).expect("written");
-    std::fs::write(at("b.txt"), GONE.replace("    1.", "   11.")).expect("written");
+    // They name their kernel: else nothing says that they are of one machine.
+    let log = format!("[    0.000000] Linux version 6.1.44 (a@b) #1 SMP\n{GONE}");
+    std::fs::write(at("a.txt"), &log).expect("written");
+    std::fs::write(at("b.txt"), log.replace("    1.", "   11.")).expect("written");
     let next = |args: &[&str]| {
         let (_, text) = said(args, "");
         let last = text.rfind("Next: ").expect("a next command");

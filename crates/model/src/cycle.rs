@@ -334,6 +334,9 @@ pub struct Cycle {
     pub image: Vec<ImageStep>,
     /// What the source shows to have lost of this cycle.
     pub lost: Vec<Lost>,
+    /// Other kinds of losses ([`crate::loss::Loss::kind`]) that are of this cycle, and how
+    /// often.
+    pub warned: Vec<(&'static str, u64)>,
 }
 
 impl Cycle {
@@ -364,6 +367,14 @@ impl Cycle {
             .map(|p| p.start)
             .min()
             .map(|s| self.end.since(s))
+    }
+
+    /// A loss of this kind is of this cycle.
+    pub fn warn(&mut self, kind: &'static str) {
+        match self.warned.iter_mut().find(|w| w.0 == kind) {
+            Some(w) => w.1 += 1,
+            None => self.warned.push((kind, 1)),
+        }
     }
 
     /// The span of `phase`, the first if there are several.

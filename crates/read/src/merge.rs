@@ -12,14 +12,21 @@ use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
 use std::collections::HashMap;
 
-/// Joins what belongs together; `notes` is parallel to `cycles`.
-pub(crate) fn merge(cycles: &mut Vec<Cycle>, notes: &mut Vec<CycleNote>, sources: u32) {
+/// Joins what belongs together; `notes` is parallel to `cycles`. Gives the sources of
+/// each log and trace that were joined.
+pub(crate) fn merge(
+    cycles: &mut Vec<Cycle>,
+    notes: &mut Vec<CycleNote>,
+    sources: u32,
+) -> Vec<(u32, u32)> {
     let pairs = pairs(cycles, notes, sources);
+    let mut joined: Vec<(u32, u32)> = Vec::new();
     if pairs.is_empty() {
-        return;
+        return joined;
     }
     let mut gone = vec![false; cycles.len()];
     for (log, trace) in pairs {
+        joined.push((notes[log].source, notes[trace].source));
         let from = std::mem::take(&mut cycles[log]);
         join(from, &mut cycles[trace]);
         gone[log] = true;
@@ -28,6 +35,8 @@ pub(crate) fn merge(cycles: &mut Vec<Cycle>, notes: &mut Vec<CycleNote>, sources
     cycles.retain(|_| keep.next().unwrap_or(true));
     let mut keep = gone.iter().map(|g| !g);
     notes.retain(|_| keep.next().unwrap_or(true));
+    joined.dedup();
+    joined
 }
 
 /// Which log cycle is which trace cycle: by the stamp that both carry, else by

@@ -63,9 +63,10 @@ pub const MOST_THREADS: usize = 8;
 /// All that was read.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// One capture per machine. All cycles of a machine share one device graph
-    /// and stand in order of path, then of time; captures stand in order of
-    /// their first input. Inputs without anything to analyse leave a capture
+    /// One capture per machine; of inputs that do not name their host, one per kernel, and
+    /// one per input that does not name its kernel either. All cycles of a machine share
+    /// one device graph and stand in order of path, then of time; captures stand in order
+    /// of their first input. Inputs without anything to analyse leave a capture
     /// without cycles, so that their losses are not silent.
     pub captures: Vec<Capture>,
 }
@@ -143,7 +144,8 @@ pub fn read_bytes(name: &str, bytes: &[u8], options: &Options) -> Result<Reading
 
 /// A machine whose inputs are still coming, or one that came whole.
 enum Slot {
-    Tracker(Box<Tracker>),
+    /// With whether its inputs name their host: else they may be of several machines.
+    Tracker(Box<Tracker>, bool),
     /// A capture file describes its machine alone.
     Whole(Box<Capture>),
 }
@@ -174,18 +176,19 @@ impl Machines {
             return;
         }
         let host = crate::detect::host(source.bytes);
-        // Inputs that do not name their host belong together if the caller named
-        // them, and by folder if they were found.
+        // Inputs that do not name their host are read together if the caller named
+        // them, and by folder if they were found: a log and a trace may be of one cycle.
+        let known = host.is_some();
         let key = match host {
             Some(h) => format!("host {}", String::from_utf8_lossy(h)),
             None => format!("group {}", source.group),
         };
         let slots = &mut self.slots;
         let at = *self.by_key.entry(key).or_insert_with(|| {
-            slots.push(Slot::Tracker(Box::default()));
+            slots.push(Slot::Tracker(Box::default(), known));
             slots.len() - 1
         });
-        let Slot::Tracker(tracker) = &mut self.slots[at] else { return };
+        let Slot::Tracker(tracker, _) = &mut self.slots[at] else { return };
         tracker.begin_source(source.name);
         if let Some(damage) = source.damage {
             tracker.losses().add("damaged_input", 1, Severity::Error, damage, None);
@@ -199,10 +202,10 @@ impl Machines {
 
     fn finish(self) -> Reading {
         let finish = |slot| match slot {
-            Slot::Tracker(t) => t.finish(),
-            Slot::Whole(c) => *c,
+            Slot::Tracker(t, known) => t.finish_apart(known),
+            Slot::Whole(c) => vec![*c],
         };
-        Reading { captures: self.slots.into_iter().map(finish).collect() }
+        Reading { captures: self.slots.into_iter().flat_map(finish).collect() }
     }
 }
 

@@ -397,9 +397,18 @@ impl<'t> Log<'t> {
         }
     }
 
+    /// A loss of this kind is of the open cycle.
+    pub fn warn(&mut self, kind: &'static str) {
+        let open = self.t.open_serial() != 0 && self.c.serial == self.t.open_serial();
+        if let Some(c) = self.t.current().filter(|_| open) {
+            c.cycle.warn(kind);
+        }
+    }
+
     fn count_untimed(&mut self, at: u64) {
         if !self.timed {
             self.untimed += 1;
+            self.warn("times_missing");
             if self.first_untimed == 0 {
                 self.first_untimed = at;
             }

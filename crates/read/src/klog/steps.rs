@@ -171,6 +171,7 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
             "pm_trace was on, so the kernel set the clock at every device, which takes most of the time between callbacks: write 0 to /sys/power/pm_trace and record again",
             None,
         );
+        log.warn("pm_trace");
         return true;
     }
     if text.starts_with(b"OOM killer disabled") {
@@ -446,6 +447,7 @@ fn quiet_sleep(log: &mut Log<'_>) {
             "begin and end of sleep are guessed from messages of the embedded controller: write 1 to /sys/power/pm_debug_messages",
             None,
         );
+        log.warn("sleep_inferred");
     }
 }
 

@@ -80,6 +80,7 @@ pub fn cycle(current: Current, losses: &mut Losses) -> Cycle {
             "no callback failed, so a wakeup event is taken as the cause; the kernel log tells",
             None,
         );
+        cycle.warn("abort_cause_unproven");
         Outcome::AbortedByWakeup
     } else {
         Outcome::FreezeFailed { errno: 0 }
@@ -124,6 +125,7 @@ fn unmarked_sleep(cycle: &mut Cycle, losses: &mut Losses) {
         "the log does not say when sleep began and ended; it is taken to last from the last device down to the first up: write 1 to /sys/power/pm_debug_messages",
         None,
     );
+    cycle.warn("sleep_unmarked");
 }
 
 /// A device phase without brackets spans its callbacks, also those of which only
@@ -299,11 +301,6 @@ fn turning_wait(cycle: &Cycle) -> Option<(PmTestLevel, Ns)> {
 
 /// Orders devices, finds parents, and hands everything over.
 pub fn capture(mut t: Tracker) -> Capture {
-    let sources = t.source_index;
-    if !t.done.is_empty() {
-        t.tell_attempt();
-    }
-    crate::merge::merge(&mut t.done, &mut t.notes, sources);
     if t.split_seen {
         rename_split_devices(&mut t);
     }

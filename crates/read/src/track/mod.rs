@@ -5,6 +5,7 @@
 //! ([`Tracker::begin_phase`], [`Tracker::start_callback`], …). The tracker knows
 //! nothing of text. Work is linear in events, memory in callbacks.
 
+mod apart;
 mod clock;
 mod current;
 mod devices;
@@ -72,6 +73,10 @@ pub struct Tracker {
     done: Vec<Cycle>,
     notes: Vec<CycleNote>,
     ranked: Vec<Ranking>,
+    /// The source of each of those.
+    ranked_in: Vec<u32>,
+    /// What each source said, by its place; from 1.
+    said: Vec<apart::Said>,
     current: Option<Box<Current>>,
     /// A device that failed before any line that opens a cycle.
     failed_before: Option<(DeviceId, i32, dormouse_model::time::Ns)>,
@@ -113,6 +118,8 @@ impl Tracker {
             done: Vec::new(),
             notes: Vec::new(),
             ranked: Vec::new(),
+            ranked_in: Vec::new(),
+            said: Vec::new(),
             current: None,
             failed_before: None,
             source: Sym::EMPTY,
@@ -190,11 +197,16 @@ impl Tracker {
     /// Durations without a schedule.
     pub(crate) fn add_ranking(&mut self, ranking: Ranking) {
         self.ranked.push(Ranking { source: self.source, kernel: self.kernel, ..ranking });
+        self.ranked_in.push(self.source_index);
     }
 
     /// The input ends: an open cycle is closed as it stands.
     pub fn end_source(&mut self) {
         self.close_cycle();
+        if !self.done.is_empty() {
+            self.tell_attempt();
+        }
+        self.put_away();
     }
 
     /// The source is a kernel log, not a trace.
@@ -304,10 +316,9 @@ impl Tracker {
         self.notes.extend(notes);
     }
 
-    /// Everything, when all sources were read.
-    pub fn finish(mut self) -> Capture {
-        self.end_source();
-        finish::capture(self)
+    /// Everything, when all sources were read, which are of one machine.
+    pub fn finish(self) -> Capture {
+        self.finish_apart(true).swap_remove(0)
     }
 
     fn lose(&mut self, kind: &'static str, severity: Severity, advice: &'static str, at: u64) {

@@ -11,7 +11,7 @@ use super::rows::{Rows, What};
 use super::{is_below, per_mille};
 use alloc::vec::Vec;
 use dormouse_model::complete::LostKind;
-use dormouse_model::cycle::{Cycle, Mode, Outcome, PhaseSpan};
+use dormouse_model::cycle::{Began, Cycle, Mode, Outcome, PhaseSpan};
 use dormouse_model::device::DeviceId;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
@@ -224,7 +224,7 @@ fn half(
     let longest = rests.max_by_key(|&c| cycle.callbacks[c as usize].duration());
     let known = match longest {
         Some(callback) => Known::Not { callback },
-        None if cycle.outcome == Outcome::Partial || cycle.has_hole(direction) => Known::AtLeast,
+        None if is_part(cycle, direction) => Known::AtLeast,
         None if hides_devices(cycle, direction) => Known::WithoutDevices,
         None => Known::Whole,
     };
@@ -248,6 +248,31 @@ fn half(
         other: other(cycle, rows, phases, direction),
         crowd,
     })
+}
+
+/// Whether the source shows a part of this half only.
+fn is_part(cycle: &Cycle, direction: Direction) -> bool {
+    // Of times that are laid out from durations the gaps are missing.
+    if cycle.has_hole(direction) || cycle.when != Began::Stamped {
+        return true;
+    }
+    let (Some(first), Some(last)) = (cycle.phases.first(), cycle.phases.last()) else {
+        return cycle.outcome == Outcome::Partial;
+    };
+    if cycle.outcome == Outcome::Partial {
+        // Of a cycle that is cut on one side, the other half may be all there.
+        let begins = matches!(first.phase, Phase::Sync | Phase::Freeze | Phase::FreezeUser);
+        let whole = cycle.asleep.is_some()
+            && match direction {
+                Direction::Suspend => begins && first.complete,
+                Direction::Resume => last.phase == Phase::Thaw && last.complete,
+            };
+        return !whole;
+    }
+    // The source begins or ends inside a phase of devices.
+    let cut =
+        |p: &PhaseSpan| !p.complete && p.phase.has_devices() && p.phase.direction() == direction;
+    cut(first) && cycle.start >= first.start || cut(last) && cycle.end <= last.end
 }
 
 /// Whether the totals of a cycle are figures that may be compared with another's.

@@ -127,7 +127,8 @@ pub struct Outlier<'a> {
 }
 
 /// Cycles that may be compared: same kernel, same sleep state, all slept, and not of
-/// two logs of one file.
+/// two logs of one file. Cycles of two captures that do not name their kernel are of two
+/// groups: nothing says that they are of one machine.
 #[derive(Clone, Debug, Default)]
 pub struct Group<'a> {
     /// Kernel release.
@@ -155,11 +156,14 @@ pub struct Group<'a> {
 
 /// Groups the cycles of all captures; groups with one cycle are left out.
 pub fn groups<'a>(all: &[(&'a Capture, &'a [CycleView])]) -> Vec<Group<'a>> {
-    let mut by: BTreeMap<(&str, Mode, u32), Vec<CycleIndex>> = BTreeMap::new();
+    let mut by: BTreeMap<(&str, Mode, u32, u32), Vec<CycleIndex>> = BTreeMap::new();
     for (k, (capture, _)) in all.iter().enumerate() {
+        let logs = capture.cycles.iter().any(|c| c.log > 0);
         for (i, c) in capture.cycles.iter().enumerate() {
             if is_comparable(c) {
-                let key = (capture.names.get(c.kernel), c.mode, c.log);
+                let alone = logs || c.kernel.is_empty();
+                let part = if alone { k as u32 } else { u32::MAX };
+                let key = (capture.names.get(c.kernel), c.mode, c.log, part);
                 by.entry(key).or_default().push((k as u32, i as u32));
             }
         }
@@ -169,7 +173,8 @@ pub fn groups<'a>(all: &[(&'a Capture, &'a [CycleView])]) -> Vec<Group<'a>> {
         return Vec::new();
     }
     let keys: Vec<Vec<DeviceKey<'a>>> = all.iter().map(|(c, _)| device_keys(c)).collect();
-    by.into_iter().map(|(key, list)| group(all, &keys, key, list)).collect()
+    let of = |((kernel, mode, log, _), list)| group(all, &keys, (kernel, mode, log), list);
+    by.into_iter().map(of).collect()
 }
 
 /// Every device of a capture as it is recognised in others.

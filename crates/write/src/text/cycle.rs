@@ -48,12 +48,13 @@ pub fn show(
     if let Some(text) = &failed {
         page.wrapped(Ink::Hot, 0, 2, &safe(text));
     }
-    let warnings = trust::count_of_warnings(&trust::warnings_of(capture, i), failed.is_some());
+    let list = super::sentences(&trust::warnings_of(capture, i), &[capture], Some(cycle));
+    let warnings = trust::count_of_warnings(list.len(), failed.is_some());
     let facts = format!("{cycle_of}{host}{facts}. {warnings}");
     let first = facts[..1].to_uppercase();
     page.wrapped(Ink::Plain, 0, 0, &(first + &facts[1..]));
     if let Some(text) = trust::unit_of_log(&[capture]) {
-        page.wrapped(Ink::Plain, 0, 2, text);
+        page.wrapped(Ink::Plain, 0, 2, &text);
     }
     table(page, cycle, view);
     image(page, cycle);
@@ -510,7 +511,7 @@ fn ranking(
             })
             .concat();
         page.line(&[(Ink::Strong, &left(&label, 26)), (Ink::Plain, &times)]);
-        if let Some(why) = hidden(capture, d) {
+        if let Some(why) = hidden(capture, cycle, d) {
             page.wrapped(Ink::Faint, 4, 4, &safe(&why));
         }
     }
@@ -518,12 +519,21 @@ fn ranking(
 }
 
 /// Why a device's own time is not its time on the path.
-fn hidden(capture: &Capture, d: &dormouse_sleep::analyse::rank::DeviceTime) -> Option<String> {
+fn hidden(
+    capture: &Capture,
+    cycle: &Cycle,
+    d: &dormouse_sleep::analyse::rank::DeviceTime,
+) -> Option<String> {
     let off = d.total_busy().since(d.total_on_path());
     if off.0 * 10 < d.total_busy().0 || off < Ns::from_us(100) {
         return None;
     }
     let h = d.hidden?;
+    let mut open = cycle.callbacks.iter().filter(|c| c.device == d.device && !c.complete);
+    // What has no end is hidden behind nothing that is known.
+    if open.any(|c| c.phase == h.phase) {
+        return None;
+    }
     Some(match h.behind {
         Some(b) => {
             format!("{} in {} hidden behind {}", h.time, wording::phase(h.phase), name(capture, b))

@@ -4,11 +4,12 @@ use super::page::{Ink, Page, WIDTH};
 use super::safe::{fit_end, left, right, safe};
 use super::silent;
 use crate::wording::common::{half_of, key, order, outlier};
-use crate::wording::number::ms;
+use crate::wording::number::{self, ms};
 use crate::wording::{self, bottleneck, losses, next, plural, trust};
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::Outcome;
+use dormouse_model::loss::Severity;
 use dormouse_model::phase::Direction;
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::answer::{HELPS, Known};
@@ -27,6 +28,7 @@ pub fn show(
     all: &[Explained],
     cycles: &[(usize, &Explained, usize)],
     selection: &Selection,
+    warnings: usize,
 ) {
     let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
     let pairs: Vec<(&Capture, &[CycleView])> =
@@ -39,7 +41,7 @@ pub fn show(
     }
     if groups.is_empty() {
         alone(page, cycles, silent);
-        if let Some(c) = trust::caution(&captures) {
+        if let Some(c) = told(cycles).and_then(|(_, e, i)| trust::caution_of(&e.capture, *i)) {
             page.wrapped(Ink::Hot, 0, 2, &safe(&c));
         }
     }
@@ -47,23 +49,82 @@ pub fn show(
         if n > 0 {
             page.blank();
         }
-        let caution = (n == 0).then(|| trust::caution(&captures)).flatten();
-        answer(page, all, g, caution);
+        answer(page, all, g, trust::caution_in(captures_of(all, g)));
     }
     let shown = cycles.iter().map(|(_, e, i)| (&e.capture, &e.capture.cycles[*i]));
     let failed = trust::not_resumed(shown);
     if let Some(text) = &failed {
         page.wrapped(Ink::Hot, 0, 2, &safe(text));
     }
-    let warnings = trust::count_of_warnings(&trust::warnings(&captures), failed.is_some());
+    let warnings = trust::count_of_warnings(warnings, failed.is_some());
     page.wrapped(Ink::Plain, 0, 0, &format!("{}. {warnings}", plural(cycles.len(), "cycle")));
     if let Some(text) = trust::unit_of_log(&captures) {
-        page.wrapped(Ink::Plain, 0, 2, text);
+        page.wrapped(Ink::Plain, 0, 2, &text);
     }
     for g in &groups {
         group(page, all, g, selection, groups.len() > 1);
     }
     list(page, cycles, selection, groups.is_empty());
+}
+
+/// The cycles of a group, by capture.
+fn captures_of<'a>(all: &'a [Explained], g: &Group<'_>) -> Vec<(&'a Capture, Vec<usize>)> {
+    let mut out: Vec<(&Capture, Vec<usize>)> = Vec::new();
+    let mut last = None;
+    let mut list: Vec<_> = g.first.iter().chain(&g.cycles).collect();
+    list.sort_unstable();
+    for &(k, i) in list {
+        if last != Some(k) {
+            out.push((&all[k as usize].capture, Vec::new()));
+            last = Some(k);
+        }
+        out.last_mut().expect("pushed above").1.push(i as usize);
+    }
+    out
+}
+
+/// What was wrong with every input, worst first: of several inputs with the name of each,
+/// and of several cycles with those that it is of.
+pub fn warnings(all: &[Explained]) -> Vec<String> {
+    let several = all.iter().filter(|e| !is_empty(e)).count() > 1;
+    let mut list: Vec<((bool, Severity), String)> = Vec::new();
+    let mut before = 0;
+    for e in all {
+        let c = &e.capture;
+        for l in trust::warnings(&[c]) {
+            let text = losses::warning(&l, &[c], None);
+            let file = trust::file_of(c);
+            let of = trust::cycles_of(l.kind, c).and_then(|list| numbers(&list, before));
+            let text = match (several && !file.is_empty(), of) {
+                (true, Some(of)) => format!("{file}, {of}: {text}"),
+                (true, None) => format!("{file}: {text}"),
+                (false, Some(of)) => format!("C{}: {text}", &of[1..]),
+                (false, None) => text,
+            };
+            if list.iter().all(|known| known.1 != text) {
+                list.push(((losses::touches_the_answer(&l), l.severity), text));
+            }
+        }
+        before += e.views.len();
+    }
+    list.sort_by_key(|l| std::cmp::Reverse(l.0));
+    list.into_iter().map(|l| l.1).collect()
+}
+
+fn is_empty(e: &Explained) -> bool {
+    e.capture.cycles.is_empty() && e.capture.ranked.is_empty()
+}
+
+/// `cycle 3`, `cycles 1 to 3`, `cycles 2 and 5`; nothing for many that are no range.
+fn numbers(list: &[usize], before: usize) -> Option<String> {
+    let n = |i: &usize| (before + i + 1).to_string();
+    let (first, last) = (list.first()?, list.last()?);
+    Some(match list.len() {
+        1 => format!("cycle {}", n(first)),
+        len if len > 2 && last - first + 1 == len => format!("cycles {} to {}", n(first), n(last)),
+        2 | 3 => format!("cycles {}", number::names(&list.iter().map(n).collect::<Vec<_>>())),
+        _ => return None,
+    })
 }
 
 /// No two cycles may be compared: the answer is that of the one with the
@@ -102,7 +163,7 @@ fn told<'a, 'e>(
 fn answer(page: &mut Page, all: &[Explained], g: &Group<'_>, mut caution: Option<String>) {
     let kernel = if g.kernel.is_empty() { "kernel unknown" } else { g.kernel };
     for direction in order(g) {
-        page.wrapped(Ink::Strong, 0, 2, &safe(&half_of(g, direction, guessed(all))));
+        page.wrapped(Ink::Strong, 0, 2, &safe(&half_of(g, direction, guessed(all, g))));
         if let Some(c) = caution.take() {
             page.wrapped(Ink::Hot, 0, 2, &safe(&c));
         }
@@ -117,7 +178,11 @@ fn answer(page: &mut Page, all: &[Explained], g: &Group<'_>, mut caution: Option
             1 => "One cycle".into(),
             n => format!("Median of {}", plural(n, "cycle")),
         },
-        of_log(all, g).map_or(String::new(), |l| format!(" of {l}")),
+        [of_log(all, g), file_of(all, g)]
+            .into_iter()
+            .flatten()
+            .map(|l| format!(" of {l}"))
+            .collect::<String>(),
         safe(kernel.trim_start_matches("kernel ")),
         trust::state(g.mode),
         guest(all).map_or(String::new(), |g| format!(", in {g}"))
@@ -128,14 +193,30 @@ fn answer(page: &mut Page, all: &[Explained], g: &Group<'_>, mut caution: Option
 
 /// `log 2, which begins at 2024-09-20 20:39:41`, where a source holds several.
 fn of_log(all: &[Explained], g: &Group<'_>) -> Option<String> {
-    let cycles = || all.iter().flat_map(|e| e.capture.cycles.iter().map(move |c| (e, c)));
-    if cycles().all(|(_, c)| c.log == 0) {
+    let &(k, i) = g.first.first().or(g.cycles.first())?;
+    let capture = &all[k as usize].capture;
+    let source = capture.cycles[i as usize].source;
+    let mut of_source = capture.cycles.iter().filter(|c| c.source == source);
+    if of_source.clone().all(|c| c.log == 0) {
         return None;
     }
-    let (e, first) = cycles().find(|(_, c)| c.log == g.log)?;
-    let when = trust::began(&e.capture, first);
+    let first = of_source.find(|c| c.log == g.log)?;
+    let when = trust::began(capture, first);
     let when = if when.is_empty() { when } else { format!(" (first cycle {when})") };
     Some(format!("log {}{when}", g.log + 1))
+}
+
+/// The file of a group, where others are of another.
+fn file_of(all: &[Explained], g: &Group<'_>) -> Option<String> {
+    let mut files: Vec<String> = all.iter().filter(|e| !is_empty(e)).map(of_file).collect();
+    files.dedup();
+    let mut own = g.cycles.iter().map(|c| c.0);
+    let first = own.next()?;
+    (files.len() > 1 && own.all(|k| k == first)).then(|| of_file(&all[first as usize]))
+}
+
+fn of_file(e: &Explained) -> String {
+    trust::file_of(&e.capture)
 }
 
 /// The emulator that all of them ran in.
@@ -144,9 +225,12 @@ fn guest(all: &[Explained]) -> Option<&'static str> {
     all.iter().all(|e| trust::guest(&e.capture) == Some(first)).then_some(first)
 }
 
-/// Whether order and gaps are guessed in any of them.
-fn guessed(all: &[Explained]) -> bool {
-    all.iter().any(|e| losses::guessed(&e.capture.losses))
+/// Whether order and gaps are guessed in any of a group.
+fn guessed(all: &[Explained], g: &Group<'_>) -> bool {
+    let lost = |(c, cycles): (&Capture, Vec<usize>)| {
+        trust::warnings_in(c, &cycles).iter().any(|l| losses::is_of_time(l.kind))
+    };
+    captures_of(all, g).into_iter().any(lost)
 }
 
 /// Cycles of a test level whose clock jumped.
@@ -186,7 +270,16 @@ fn group(page: &mut Page, all: &[Explained], g: &Group<'_>, selection: &Selectio
         let kernel = if g.kernel.is_empty() { "kernel unknown" } else { g.kernel };
         let of = plural(g.cycles.len(), "cycle");
         let log = of_log(all, g).map_or(String::new(), |_| format!("Log {}, ", g.log + 1));
-        page.heading(&format!("{log}{}, {}: {of}", safe(kernel), trust::state(g.mode)));
+        let text = format!("{log}{}, {}: {of}", safe(kernel), trust::state(g.mode));
+        let room = WIDTH.saturating_sub(text.len() + 2);
+        let file = file_of(all, g).filter(|f| room > f.len().min(16));
+        match file {
+            Some(f) if !log.is_empty() => {
+                page.heading(&format!("{}, l{}", fit_end(&f, room), &text[1..]));
+            }
+            Some(f) => page.heading(&format!("{}, {text}", fit_end(&f, room))),
+            None => page.heading(&text),
+        }
     } else {
         page.blank();
     }
@@ -211,7 +304,7 @@ fn group(page: &mut Page, all: &[Explained], g: &Group<'_>, selection: &Selectio
     let unit = if many { "MAD: typical distance. " } else { "" };
     let note = format!("  {unit}Without gaps and rows under 1 %; medians do not add up.");
     page.line(&[(Ink::Faint, &note)]);
-    devices(page, g, selection, guessed(all));
+    devices(page, g, selection, guessed(all, g));
     let mut said = false;
     for o in g.outliers.iter().take(selection.top) {
         if !said {
@@ -358,12 +451,16 @@ pub fn next_command(
         g.devices.iter().max_by_key(gain).filter(|d| per_mille(gain(d), total) >= HELPS)
     });
     next::next(&match best {
-        Some(d) if !guessed(all) => {
+        Some(d) if !largest.is_some_and(|g| guessed(all, g)) => {
             let source = largest.and_then(|g| g.cycles.first()).map_or("", |&(k, i)| {
                 let c = &all[k as usize].capture;
                 c.names.get(c.cycles[i as usize].source)
             });
-            let file = next::input(&selection.typed, source, captures.iter().copied());
+            // Of a folder of several machines one can be predicted.
+            let file = match all.iter().filter(|e| !is_empty(e)).count() {
+                0 | 1 => next::input(&selection.typed, source, captures.iter().copied()),
+                _ => next::typed(next::file_of(source)),
+            };
             format!("predict {file} --without {}", next::word(d.key.name))
         }
         _ => {

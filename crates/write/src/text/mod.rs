@@ -36,10 +36,10 @@ pub fn show(all: &[Explained], selection: &Selection, colour: bool) -> String {
         warnings(&mut page, &list, &[&e.capture], e.capture.cycles.get(i));
         last(&mut page, cycle::next_command(e, i, selection));
     } else {
-        let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
-        many::show(&mut page, all, &cycles, selection);
+        let list = many::warnings(all);
+        many::show(&mut page, all, &cycles, selection, list.len());
         ranked::show(&mut page, all, selection);
-        warnings(&mut page, &trust::warnings(&captures), &captures, None);
+        texts(&mut page, list);
         last(&mut page, Some(many::next_command(all, &cycles, selection)));
     }
     page.finish()
@@ -55,11 +55,27 @@ fn last(page: &mut Page, command: Option<String>) {
 
 /// What is wrong, what it spoils, and what cures it; worst first.
 fn warnings(page: &mut Page, list: &[Loss], captures: &[&Capture], cycle: Option<&Cycle>) {
+    texts(page, sentences(list, captures, cycle));
+}
+
+/// One sentence a warning; none twice.
+fn sentences(list: &[Loss], captures: &[&Capture], cycle: Option<&Cycle>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for l in list {
+        let text = losses::warning(l, captures, cycle);
+        if !out.contains(&text) {
+            out.push(text);
+        }
+    }
+    out
+}
+
+fn texts(page: &mut Page, list: Vec<String>) {
     if list.is_empty() {
         return;
     }
     page.heading("Warnings");
-    for l in list {
-        page.paragraph(2, &safe(&losses::warning(l, captures, cycle)));
+    for text in list {
+        page.paragraph(2, &safe(&text));
     }
 }

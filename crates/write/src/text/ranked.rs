@@ -36,7 +36,7 @@ pub fn show(page: &mut Page, all: &[Explained], selection: &Selection) {
         if n == 0 && captures.iter().all(|c| c.cycles.is_empty()) {
             // Beside cycles it stands there.
             if let Some(text) = trust::unit_of_log(&captures) {
-                page.wrapped(Ink::Plain, 0, 2, text);
+                page.wrapped(Ink::Plain, 0, 2, &text);
             }
         }
         head(page, capture, list);

@@ -32,10 +32,12 @@ pub fn half_of(g: &Group<'_>, direction: Direction, guessed: bool) -> String {
     let time = [g.suspend, g.resume][h];
     let side = capitalised(direction);
     let n = g.cycles.len();
+    // Where times are laid out from durations, gaps are missing.
+    let least = if guessed { "at least " } else { "" };
     // Of one cycle there is no median.
     let head = match n {
-        1 => format!("{side} {}", time.median),
-        _ => format!("{side}, median {}", time.median),
+        1 => format!("{side} {least}{}", time.median),
+        _ => format!("{side}, median {least}{}", time.median),
     };
     if time.median == Ns::ZERO {
         return format!("{side}: not in this log.");

@@ -36,7 +36,12 @@ pub fn touches_the_answer(l: &Loss) -> bool {
 
 /// Whether order and gaps are guessed, so that nobody knows what an absence saves.
 pub fn guessed(losses: &Losses) -> bool {
-    ["no_timestamps", "times_missing"].iter().any(|kind| losses.count(kind) > 0)
+    losses.list.iter().any(|l| l.count > 0 && is_of_time(l.kind))
+}
+
+/// Whether a loss is one of time stamps.
+pub fn is_of_time(kind: &str) -> bool {
+    matches!(kind, "no_timestamps" | "times_missing")
 }
 
 /// One warning as sentences. `captures` are those that it may speak of, `cycle` the
@@ -70,10 +75,16 @@ pub fn warning(l: &Loss, captures: &[&Capture], cycle: Option<&Cycle>) -> String
             cure("Record with the boot clock: echo boot > /sys/kernel/tracing/trace_clock"),
         ),
         "no_timestamps" => {
-            format!("No time stamps: order and gaps are guessed. {}", stamps(captures))
+            format!("No time stamps: order is guessed, gaps are left out. {}", stamps(captures))
         }
+        "times_missing" if dated(captures) => format!(
+            "{} the time of whoever kept the log{at}, not the kernel's: order is guessed there, \
+             gaps are left out. {}",
+            if n == 1 { "1 line has".into() } else { format!("{} lines have", grouped(n as u64)) },
+            stamps(captures)
+        ),
         "times_missing" => format!(
-            "{} no time stamp{at}: order and gaps are guessed there. {}",
+            "{} no time stamp{at}: order is guessed there, gaps are left out. {}",
             have(n, "line"),
             stamps(captures)
         ),

@@ -8,7 +8,7 @@ use crate::text::safe;
 use dormouse_model::capture::Capture;
 use dormouse_model::complete::LostKind;
 use dormouse_model::cycle::{Began, Callback, Cycle, Mode, Outcome, PhaseSpan};
-use dormouse_model::loss::{Loss, Losses};
+use dormouse_model::loss::{Loss, Losses, Severity};
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::CycleView;
@@ -128,25 +128,44 @@ pub fn state(mode: Mode) -> String {
 pub fn not_resumed<'a>(
     cycles: impl IntoIterator<Item = (&'a Capture, &'a Cycle)>,
 ) -> Option<String> {
-    let mut failed: Vec<String> = Vec::new();
-    let (mut of, mut hit) = (0, 0);
+    // Each with how many cycles it failed in.
+    let mut failed: Vec<(String, usize)> = Vec::new();
+    let mut of = 0;
     for (capture, cycle) in cycles {
         of += 1;
         let up = |c: &&Callback| c.phase.direction() == Direction::Resume && c.error < 0;
-        hit += usize::from(cycle.callbacks.iter().any(|c| up(&c)));
+        let mut here: Vec<String> = Vec::new();
         for c in cycle.callbacks.iter().filter(up) {
             let label = device(capture, c.device);
             let text = match label.strip_suffix(')') {
                 Some(front) => format!("{front}, error {})", c.error),
                 None => format!("{label} (error {})", c.error),
             };
-            if !failed.contains(&text) {
-                failed.push(text);
+            if !here.contains(&text) {
+                here.push(text);
+            }
+        }
+        for text in here {
+            match failed.iter_mut().find(|f| f.0 == text) {
+                Some(f) => f.1 += 1,
+                None => failed.push((text, 1)),
             }
         }
     }
-    let within = if of > 1 { format!(" in {hit} of {of} cycles") } else { String::new() };
-    (!failed.is_empty()).then(|| format!("{} failed to resume{within}.", names(&failed)))
+    let most = failed.iter().map(|f| f.1).max()?;
+    let (often, rest): (Vec<_>, Vec<_>) = failed.into_iter().partition(|f| f.1 == most);
+    let list = |l: &[(String, usize)]| names(&l.iter().map(|f| f.0.clone()).collect::<Vec<_>>());
+    let within = match of {
+        0 | 1 => String::new(),
+        _ if most == of => format!(" in all {of} cycles"),
+        _ => format!(" in {most} of {of} cycles"),
+    };
+    let fewer = match rest.iter().map(|f| f.1).max() {
+        None => String::new(),
+        Some(1) => format!(", {} in one of them", list(&rest)),
+        Some(n) => format!(", {} in at most {n} of them", list(&rest)),
+    };
+    Some(format!("{} failed to resume{within}{fewer}.", list(&often)))
 }
 
 /// The first sentence of a cycle in which the machine did not sleep.
@@ -183,24 +202,41 @@ pub fn outcome(capture: &Capture, cycle: &Cycle) -> String {
 const SHIFTED: &str = "units_of_old_kernels";
 
 /// Why times differ from the numbers that the log prints, if they do.
-pub fn unit_of_log(captures: &[&Capture]) -> Option<&'static str> {
-    let shifted = |c: &&&Capture| c.losses.count(SHIFTED) > 0;
+pub fn unit_of_log(captures: &[&Capture]) -> Option<String> {
+    let filled = |c: &&&Capture| !c.cycles.is_empty() || !c.ranked.is_empty();
+    let of: Vec<&Capture> =
+        captures.iter().filter(|c| c.losses.count(SHIFTED) > 0).copied().collect();
     let known = |c: &Capture| {
         let cycles = c.cycles.iter().map(|c| c.kernel);
         let mut all = cycles.chain(c.ranked.iter().map(|r| r.kernel));
         all.any(|k| !c.names.get(k).is_empty())
     };
-    Some(match captures.iter().find(shifted) {
-        None => return None,
-        Some(c) if known(c) => {
-            "The usecs that this kernel (before 5.14) prints are units of 1.024 us, so the times \
-             here are 2.4 % above its numbers."
-        }
-        Some(_) => {
-            "The log does not name its kernel. Its lines have the form of kernels before 5.14, \
-             whose usecs are units of 1.024 us, so the times here are 2.4 % above its numbers."
-        }
+    let first = *of.first()?;
+    Some(if captures.iter().filter(filled).count() > 1 {
+        let files: Vec<String> = of.iter().map(|c| file_of(c)).collect();
+        format!(
+            "The usecs that kernels before 5.14 print are units of 1.024 us, so times here are \
+             2.4 % above the numbers of {}.",
+            names(&files)
+        )
+    } else if known(first) {
+        "The usecs that this kernel (before 5.14) prints are units of 1.024 us, so the times \
+         here are 2.4 % above its numbers."
+            .into()
+    } else {
+        "The log does not name its kernel. Its lines have the form of kernels before 5.14, \
+         whose usecs are units of 1.024 us, so the times here are 2.4 % above its numbers."
+            .into()
     })
+}
+
+/// The name of the file that a capture is of, without its folders; of several files, the
+/// first.
+pub fn file_of(c: &Capture) -> String {
+    let cycles = c.cycles.iter().map(|c| c.source).chain(c.ranked.iter().map(|r| r.source));
+    let source = { cycles }.next().map_or("", |s| c.names.get(s));
+    let file = super::next::file_of(source);
+    safe(file.rsplit('/').next().unwrap_or(file)).into_owned()
 }
 
 /// What was wrong with all inputs, worst first.
@@ -219,18 +255,37 @@ pub fn warnings(captures: &[&Capture]) -> Vec<Loss> {
 /// What was wrong with the cycle of index `i`, worst first: what other cycles of
 /// the input lost is no matter of it. A loss that no cycle counts is one of all.
 pub fn warnings_of(capture: &Capture, i: usize) -> Vec<Loss> {
+    warnings_in(capture, &[i])
+}
+
+/// The same of several cycles of one capture.
+pub fn warnings_in(capture: &Capture, cycles: &[usize]) -> Vec<Loss> {
     let mut list = warnings(&[capture]);
     for l in &mut list {
-        let each: Vec<u64> = capture.cycles.iter().map(|c| of_kind(l.kind, c)).collect();
-        let (here, all) = (each[i], each.iter().sum::<u64>());
-        if capture.cycles.len() > 1 && all > 0 && here < l.count {
+        let each = each_of(l.kind, capture);
+        let here: u64 = cycles.iter().filter_map(|&i| each.get(i)).sum();
+        let all: u64 = each.iter().sum();
+        if capture.cycles.len() > 1 && all > 0 && here < l.count && here < all {
             // The place is that of the first of all.
-            l.first_at = l.first_at.filter(|_| each.iter().position(|n| *n > 0) == Some(i));
+            let first = each.iter().position(|n| *n > 0);
+            l.first_at = l.first_at.filter(|_| first.is_some_and(|f| cycles.contains(&f)));
             l.count = here;
         }
     }
     list.retain(|l| l.count > 0);
     list
+}
+
+/// How much each cycle of a capture counts of a kind of loss.
+fn each_of(kind: &str, capture: &Capture) -> Vec<u64> {
+    capture.cycles.iter().map(|c| of_kind(kind, c)).collect()
+}
+
+/// Which cycles a loss is of, by index, where it is not of all.
+pub fn cycles_of(kind: &str, capture: &Capture) -> Option<Vec<usize>> {
+    let each = each_of(kind, capture);
+    let list: Vec<usize> = (0..each.len()).filter(|&i| each[i] > 0).collect();
+    (!list.is_empty() && list.len() < each.len()).then_some(list)
 }
 
 /// How much a cycle itself counts of a kind of loss.
@@ -245,28 +300,30 @@ fn of_kind(kind: &str, cycle: &Cycle) -> u64 {
         "log_hole" => lost(LostKind::Holes),
         "lines_left_out" => lost(LostKind::Places),
         "cut_line" => lost(LostKind::Lines),
-        _ => 0,
+        _ => cycle.warned.iter().filter(|w| w.0 == kind).map(|w| w.1).sum(),
     }
 }
 
-/// Line 2, where the answer rests on something uncertain.
-pub fn caution(captures: &[&Capture]) -> Option<String> {
-    worst(&warnings(captures), captures, None)
+/// Line 2 of what is said of some cycles of captures, where that rests on something
+/// uncertain.
+pub fn caution_in<'a>(of: impl IntoIterator<Item = (&'a Capture, Vec<usize>)>) -> Option<String> {
+    let list = of.into_iter().filter_map(|(c, cycles)| worst(&warnings_in(c, &cycles), c, None));
+    list.max_by_key(|w| w.0).map(|w| w.1)
 }
 
 /// The same of one cycle.
 pub fn caution_of(capture: &Capture, i: usize) -> Option<String> {
-    worst(&warnings_of(capture, i), &[capture], capture.cycles.get(i))
+    worst(&warnings_of(capture, i), capture, capture.cycles.get(i)).map(|w| w.1)
 }
 
-fn worst(list: &[Loss], captures: &[&Capture], cycle: Option<&Cycle>) -> Option<String> {
+fn worst(list: &[Loss], capture: &Capture, cycle: Option<&Cycle>) -> Option<(Severity, String)> {
     let worst = list.iter().find(|l| touches_the_answer(l))?;
-    Some(format!("Caution: {}", warning(worst, captures, cycle)))
+    Some((worst.severity, format!("Caution: {}", warning(worst, &[capture], cycle))))
 }
 
 /// `No warnings.`, `2 warnings below.` A device that `failed` is one above.
-pub fn count_of_warnings(list: &[Loss], failed: bool) -> String {
-    match list.len() {
+pub fn count_of_warnings(count: usize, failed: bool) -> String {
+    match count {
         0 if failed => String::new(),
         0 => "No warnings.".into(),
         n => format!("{} below.", plural(n, "warning")),
