@@ -24,6 +24,7 @@ pub mod section;
 pub mod snapshot;
 pub mod state;
 pub mod tally;
+pub mod ticks;
 pub mod together;
 pub mod tune;
 pub mod turbostat;

@@ -3,7 +3,9 @@
 //! never with the length of the trace.
 
 use crate::decided::Step;
+use crate::energy::Powers;
 use crate::state::{StateSet, Table};
+use crate::ticks::Ticks;
 use crate::together::Together;
 use crate::wake::{Episode, Wakes};
 use alloc::collections::BTreeMap;
@@ -35,38 +37,69 @@ pub struct Sleeps {
     pub has_wakers: bool,
 }
 
-/// How often something woke a CPU.
+/// What wake-ups of one cause came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Woken {
+    /// Wake-ups.
+    pub count: u64,
+    /// Exit latencies of the states that they ended, by the table, ns.
+    pub delay: i64,
+    /// What these states cost to enter and to leave: what would have been saved had
+    /// the CPU slept on. Assumed power ([`Powers::assumed`]) times ns.
+    pub energy: i128,
+}
+
+impl Woken {
+    /// Adds what others came to.
+    pub fn add(&mut self, other: Woken) {
+        self.count += other.count;
+        self.delay = self.delay.saturating_add(other.delay);
+        self.energy += other.energy;
+    }
+
+    fn take(&mut self, other: Woken) {
+        self.count = self.count.saturating_sub(other.count);
+        self.delay = self.delay.saturating_sub(other.delay);
+        self.energy -= other.energy;
+    }
+}
+
+/// Something that woke CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waker<'a> {
     /// What: `irq eth0`, `timer tick_nohz_handler`; none where nothing was seen.
     pub name: Option<&'a str>,
-    /// Wake-ups.
-    pub count: u64,
+    /// How often, and at what cost.
+    pub woken: Woken,
 }
 
 impl Sleeps {
-    /// What woke CPUs, most often first.
+    /// What woke CPUs: what cost most energy first, where tables are known; else what
+    /// came most often.
     pub fn wakers(&self) -> Vec<Waker<'_>> {
-        let mut counts = alloc::vec![0u64; self.wakers.len()];
-        let mut unexplained = 0u64;
+        let mut sums = alloc::vec![Woken::default(); self.wakers.len()];
+        let mut unexplained = Woken::default();
         for c in self.tally.cpus.values() {
-            unexplained += c.unexplained;
-            for (&n, &count) in &c.wakers {
-                if let Some(sum) = counts.get_mut(n as usize) {
-                    *sum += count;
+            unexplained.add(c.unexplained);
+            for (&n, &woken) in &c.wakers {
+                if let Some(sum) = sums.get_mut(n as usize) {
+                    sum.add(woken);
                 }
             }
         }
         let mut out: Vec<Waker> = self
             .wakers
             .iter()
-            .zip(counts)
-            .map(|(name, count)| Waker { name: Some(name), count })
+            .zip(sums)
+            .map(|(name, woken)| Waker { name: Some(name), woken })
             .collect();
-        out.push(Waker { name: None, count: unexplained });
-        out.retain(|w| w.count > 0);
-        // Equal counts by name, so that the order is one.
-        out.sort_by(|a, b| b.count.cmp(&a.count).then(a.name.cmp(&b.name)));
+        out.push(Waker { name: None, woken: unexplained });
+        out.retain(|w| w.woken.count > 0);
+        // Equal ones by name, so that the order is one.
+        out.sort_by(|a, b| {
+            let cost = |w: &Waker| (w.woken.energy, w.woken.delay, w.woken.count);
+            cost(b).cmp(&cost(a)).then(a.name.cmp(&b.name))
+        });
         out
     }
 }
@@ -175,9 +208,13 @@ pub struct CpuTally {
     /// The sleep that is open: state, and when it began (ns).
     pub open: Option<(u32, i64)>,
     /// Wake-ups by what woke the CPU.
-    pub wakers: BTreeMap<u32, u64>,
+    pub wakers: BTreeMap<u32, Woken>,
     /// Wake-ups of which nothing was seen on this CPU.
-    pub unexplained: u64,
+    pub unexplained: Woken,
+    /// What woke it last, if that is known.
+    cause: Option<u32>,
+    /// What the last wake-up cost.
+    cost: Woken,
     /// A CPU is awake, and the cause of that is not seen yet.
     woken: bool,
     /// What ends the open sleep was seen already.
@@ -193,14 +230,18 @@ pub struct Tally {
     pub span: Option<(i64, i64)>,
     /// When all CPUs slept at once.
     pub together: Together,
+    /// Ticks that were kept or stopped.
+    pub ticks: Ticks,
     tables: BTreeMap<u32, (Table, StateSet)>,
+    powers: BTreeMap<u32, Powers>,
 }
 
 impl Tally {
     /// A tally that knows the table, and what is disabled, of some CPUs: only
     /// for those it says whether a state was right.
     pub fn with_tables(tables: BTreeMap<u32, (Table, StateSet)>) -> Tally {
-        Tally { tables, ..Tally::default() }
+        let powers = tables.iter().map(|(&cpu, (t, _))| (cpu, Powers::assumed(t))).collect();
+        Tally { tables, powers, ..Tally::default() }
     }
 
     /// Table and disabled states of every CPU that is known.
@@ -245,22 +286,37 @@ impl Tally {
     /// `cpu_idle` with a state: `cpu` goes to sleep.
     pub fn enter(&mut self, cpu: u32, time: i64, state: u32) {
         self.together.change(cpu, time, true);
+        self.ticks.enter(cpu, time);
         let c = self.cpus.entry(cpu).or_default();
         c.overlaps += u64::from(c.open.is_some());
-        c.unexplained += u64::from(core::mem::take(&mut c.woken));
+        if core::mem::take(&mut c.woken) {
+            c.unexplained.add(c.cost);
+        }
         c.open = Some((state, time));
-        c.explained = false;
+        (c.explained, c.cause) = (false, None);
     }
 
     /// `cpu_idle` with state 4294967295: `cpu` is awake. State and begin of the
     /// sleep, if it began in the trace.
     pub fn exit(&mut self, cpu: u32, time: i64) -> Option<(u32, i64)> {
         self.together.change(cpu, time, false);
+        self.ticks.exit(cpu, time);
         let c = self.cpus.entry(cpu).or_default();
         let Some((state, begin)) = c.open.take() else {
             c.unbegun += 1;
             return None;
         };
+        let i = state as usize;
+        let table = self.tables.get(&cpu).and_then(|t| t.0.states().get(i));
+        let cost = Woken {
+            count: 0,
+            delay: table.map_or(0, |s| s.latency),
+            energy: self.powers.get(&cpu).map_or(0, |p| p.of(i, 0)),
+        };
+        if let Some(known) = c.cause.and_then(|n| c.wakers.get_mut(&n)) {
+            known.add(cost);
+        }
+        c.cost = Woken { count: 1, ..cost };
         c.woken = !c.explained;
         let slept = time.saturating_sub(begin);
         let s = c.states.entry(state).or_default();
@@ -279,8 +335,9 @@ impl Tally {
     pub fn lost(&mut self, cpu: Option<u32>) {
         for (_, c) in self.cpus.iter_mut().filter(|c| cpu.is_none_or(|cpu| *c.0 == cpu)) {
             c.torn += u64::from(c.open.take().is_some());
-            c.woken = false;
+            (c.woken, c.cause) = (false, None);
         }
+        self.ticks.lost(cpu);
     }
 
     /// Adds what was counted of other CPUs of the same machine, in a trace of
@@ -288,6 +345,7 @@ impl Tally {
     pub fn join(&mut self, other: Tally) {
         self.together = Together::default();
         self.cpus.extend(other.cpus);
+        self.ticks.join(other.ticks);
         if let Some((first, last)) = other.span {
             self.seen(first);
             self.seen(last);
@@ -311,8 +369,23 @@ impl Tally {
         if !(inside || after) {
             return Woke::No;
         }
-        *c.wakers.entry(cause).or_default() += 1;
+        // What it costs is known when the sleep is over.
+        let cost = if inside { Woken { count: 1, ..Woken::default() } } else { c.cost };
+        c.wakers.entry(cause).or_default().add(cost);
+        c.cause = Some(cause);
         if inside { Woke::Open } else { Woke::Last }
+    }
+
+    /// What woke `cpu` last is known better now.
+    pub fn renamed(&mut self, cpu: u32, cause: u32) {
+        let Some(c) = self.cpus.get_mut(&cpu) else { return };
+        let Some(old) = c.cause.replace(cause) else {
+            c.cause = None;
+            return;
+        };
+        let cost = if c.open.is_some() { Woken { count: 1, ..Woken::default() } } else { c.cost };
+        c.wakers.entry(old).or_default().take(cost);
+        c.wakers.entry(cause).or_default().add(cost);
     }
 
     /// Sleeps that begin and end in the trace.

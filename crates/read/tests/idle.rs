@@ -122,8 +122,46 @@ fn sleeps_of_a_trace_are_counted_and_judged() {
     // 300 us would have paid for state 1.
     assert_eq!((poll.below, poll.too_shallow, poll.above), (1, 1, 0));
     let by: Vec<(&str, u64)> =
-        cpu.wakers.iter().map(|(&n, &c)| (&*r.traces[0].wakers[n as usize], c)).collect();
+        cpu.wakers.iter().map(|(&n, &c)| (&*r.traces[0].wakers[n as usize], c.count)).collect();
     assert_eq!(by, [("irq eth0", 1)]);
+}
+
+#[test]
+fn what_wakes_cpus_has_a_price_and_the_name_of_its_task() {
+    let table = "cpu0/cpuidle/state0/latency:2\ncpu0/cpuidle/state0/residency:2\n\
+                 cpu0/cpuidle/state1/latency:50\ncpu0/cpuidle/state1/residency:100\n";
+    let trace = "\
+          <idle>-0     [000] d..1.     1.000000: cpu_idle: state=1 cpu_id=0\n\
+          <idle>-0     [000] d.h1.     1.000400: hrtimer_expire_entry: hrtimer=aa function=hrtimer_wakeup now=1000400000\n\
+          <idle>-0     [000] d.h3.     1.000401: sched_waking: comm=pump pid=33 prio=120 target_cpu=000\n\
+          <idle>-0     [000] d.h3.     1.000402: sched_waking: comm=other pid=34 prio=120 target_cpu=000\n\
+          <idle>-0     [000] d..1.     1.000450: cpu_idle: state=4294967295 cpu_id=0\n\
+          <idle>-0     [000] d..2.     1.000460: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=pump next_pid=33 next_prio=120\n\
+            pump-33    [000] d..2.     1.000480: sched_switch: prev_comm=pump prev_pid=33 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120\n\
+          <idle>-0     [000] d..1.     1.000500: cpu_idle: state=0 cpu_id=0\n\
+          <idle>-0     [000] d..1.     1.000550: cpu_idle: state=4294967295 cpu_id=0\n\
+          <idle>-0     [000] d.h1.     1.000555: hrtimer_expire_entry: hrtimer=ab function=hrtimer_wakeup now=1000550000\n\
+          <idle>-0     [000] d.h3.     1.000556: sched_waking: comm=pump pid=33 prio=120 target_cpu=000\n\
+          <idle>-0     [000] d..1.     1.000600: cpu_idle: state=0 cpu_id=0\n\
+          <idle>-0     [000] d..1.     1.000650: cpu_idle: state=4294967295 cpu_id=0\n\
+          <idle>-0     [000] d..2.     1.000660: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=late next_pid=35 next_prio=120\n\
+          <idle>-0     [000] d..1.     1.000700: cpu_idle: state=0 cpu_id=0\n\
+          <idle>-0     [000] d..1.     1.000750: cpu_idle: state=4294967295 cpu_id=0\n\
+          <idle>-0     [000] d..1.     1.000800: cpu_idle: state=0 cpu_id=0\n";
+    let dir = tempfile::tempdir().expect("a folder");
+    std::fs::write(dir.path().join("a.trace"), trace).expect("written");
+    std::fs::write(dir.path().join("b.txt"), table).expect("written");
+    let r = load(dir.path());
+    let all = r.traces[0].wakers();
+    let said: Vec<_> =
+        all.iter().map(|w| (w.name, w.woken.count, w.woken.delay, w.woken.energy)).collect();
+    // Between 1,000 and 0 of power the deeper state breaks even at 100 us.
+    let expected = [
+        (Some("timer hrtimer_wakeup of pump"), 2, 52_000, 100_000_000),
+        (None, 1, 2_000, 0),
+        (Some("task late"), 1, 2_000, 0),
+    ];
+    assert_eq!(said, expected);
 }
 
 /// Holds one trace against the counts of an independent program.

@@ -84,6 +84,8 @@ impl Detail {
                 "irq/softirq_raise",
                 "ipi/ipi_entry",
                 "ipi/ipi_send_cpu",
+                "timer/timer_start",
+                "timer/timer_cancel",
                 "timer/timer_expire_entry",
                 "timer/hrtimer_start",
                 "timer/hrtimer_cancel",

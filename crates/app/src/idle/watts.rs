@@ -3,7 +3,7 @@
 use crate::failure::Usage;
 use anyhow::{Context, Result};
 use dormouse_idle::energy::Powers;
-use dormouse_idle::state::Table;
+use dormouse_idle::state::{ONLY_S2IDLE, Table};
 use std::path::Path;
 
 /// Powers in microwatts.
@@ -108,6 +108,9 @@ impl Watts {
         for (i, s) in table.states().iter().enumerate() {
             let named = self.by_name.iter().find(|n| n.0 == s.name).map(|n| n.1);
             let found = named.or_else(|| cluster.and_then(|c| c.1.get(i).copied()));
+            // No CPU that is in use enters it.
+            let never = (s.residency / 1_000).unsigned_abs() >= ONLY_S2IDLE;
+            let found = found.or(list.last().copied().filter(|_| never));
             let Some(uw) = found else {
                 return Err(
                     Usage(format!("--watts says nothing of {} of CPU {cpu}", s.name)).into()
@@ -156,6 +159,24 @@ fn decimal(text: &str, unit: i64) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dormouse_idle::state::State;
+
+    #[test]
+    fn a_state_of_suspend_to_idle_needs_no_power() {
+        let state = |name: &str, residency: i64| State {
+            name: name.into(),
+            latency: 1_000,
+            residency: residency * 1_000,
+            ..State::default()
+        };
+        let of = |deep: State| {
+            let table = Table::new(vec![state("WFI", 1), deep]).expect("a table");
+            Watts::parse("WFI=800mW").expect("watts").of(0, &table)
+        };
+        assert!(of(state("off", 500)).is_err());
+        let powers = of(state("s2idle", i64::from(u32::MAX))).expect("powers");
+        assert_eq!(powers.power(1), 800_000);
+    }
 
     #[test]
     fn powers_are_whole_microwatts() {

@@ -116,6 +116,8 @@ struct Part {
     last: Option<i64>,
     /// CPUs whose open sleep a timer has ended already.
     timer_in: BTreeSet<u32>,
+    /// CPUs that [`SLEEPER`] has just woken, for a task that is not known yet.
+    for_task: BTreeSet<u32>,
     causes: Causes,
     decisions: Decisions,
 }
@@ -200,19 +202,25 @@ impl Sink<'_> {
         out
     }
 
+    /// The number of a cause.
+    fn number(&mut self, cause: &[u8]) -> u32 {
+        if let Some(&n) = self.part.numbers.get(cause) {
+            return n;
+        }
+        let next = self.part.numbers.len() as u32;
+        self.part.numbers.insert(cause.to_vec(), next);
+        self.part.out.wakers.push(String::from_utf8_lossy(cause).into_owned());
+        next
+    }
+
     /// The first thing that a CPU does after a sleep is taken for what woke it.
     fn waker(&mut self, cpu: u32, cause: &[u8]) {
-        let next = self.part.numbers.len() as u32;
-        let number = match self.part.numbers.get(cause) {
-            Some(&n) => n,
-            None => {
-                self.part.numbers.insert(cause.to_vec(), next);
-                self.part.out.wakers.push(String::from_utf8_lossy(cause).into_owned());
-                next
-            }
-        };
+        let number = self.number(cause);
         self.part.out.has_wakers = true;
         let woke = self.part.out.tally.woken_by(cpu, number);
+        if woke != Woke::No && cause == SLEEPER {
+            self.part.for_task.insert(cpu);
+        }
         if !self.keep || memchr::memmem::find(cause, b"timer").is_none() {
             return;
         }
@@ -229,6 +237,9 @@ impl Sink<'_> {
         }
     }
 }
+
+/// A timer that wakes the task which sleeps for it: the task says more.
+const SLEEPER: &[u8] = b"timer hrtimer_wakeup";
 
 /// Whether `b` is of other CPUs than `a`, at the same time: the buffers of one
 /// machine, written one behind another.
@@ -270,6 +281,9 @@ impl EventSink for Sink<'_> {
                     | b"call_function_entry"
                     | b"call_function_single_entry"
                     | b"hrtimer_expire_entry"
+                    | b"sched_waking"
+                    | b"sched_switch"
+                    | b"tick_stop"
             )
     }
 
@@ -318,6 +332,7 @@ impl EventSink for Sink<'_> {
                 // The kernel has room for ten states; a driver numbers them.
                 (Some(state), Some(cpu)) if state < 64 => {
                     self.part.out.tally.seen(time);
+                    self.part.for_task.remove(&(cpu as u32));
                     self.part.out.tally.enter(cpu as u32, time, state as u32);
                 }
                 _ => self.damaged += 1,
@@ -349,8 +364,30 @@ impl EventSink for Sink<'_> {
             b"call_function_entry" | b"call_function_single_entry" => {
                 self.waker(stamp.cpu, b"ipi call function");
             }
+            b"tick_stop" => {
+                let success = word(text, b"success") == Some(b"1");
+                self.part.out.tally.ticks.stop(stamp.cpu, time, success);
+            }
+            b"sched_waking" if self.part.for_task.remove(&stamp.cpu) => {
+                if let Some(comm) = word(text, b"comm") {
+                    let cause = [SLEEPER, b" of ", comm].concat();
+                    let number = self.number(&cause);
+                    self.part.out.tally.renamed(stamp.cpu, number);
+                }
+            }
+            // Another CPU may wake one that watches for it without an interrupt.
+            b"sched_switch" if number(text, b"prev_pid") == Some(0) => {
+                self.part.for_task.remove(&stamp.cpu);
+                self.part.out.tally.ticks.task(stamp.cpu, time);
+                if let Some(comm) = word(text, b"next_comm") {
+                    self.waker(stamp.cpu, &[b"task ", comm].concat());
+                }
+            }
             b"hrtimer_expire_entry" => {
                 let function = word(text, b"function").unwrap_or(b"?");
+                if function.starts_with(b"tick_") {
+                    self.part.out.tally.ticks.tick(stamp.cpu, time);
+                }
                 self.waker(stamp.cpu, &[b"timer ", function].concat());
             }
             _ => {}

@@ -9,7 +9,7 @@ use dormouse_idle::pack::Packed;
 use dormouse_idle::predict::Account;
 use dormouse_idle::section::{Finding, Section, finding, of_snapshot, of_trace, totals};
 use dormouse_idle::snapshot::Snapshot;
-use dormouse_idle::tally::Sleeps;
+use dormouse_idle::tally::{Sleeps, Waker};
 use dormouse_idle::turbostat::{Run, watts};
 use dormouse_model::loss::Losses;
 use serde_json::{Value, json};
@@ -152,8 +152,23 @@ fn trace(t: &Sleeps) -> Value {
             "alone_awake_ns": t.tally.together.alone,
         },
         "exit_latency_ns": paid.map(|(p50, p99, max)| json!({ "p50": p50, "p99": p99, "max": max })),
-        "wakers": t.wakers().iter().map(|w| json!({ "name": w.name, "wakeups": w.count }))
-            .collect::<Vec<_>>(),
+        "ticks": {
+            "recorded": t.tally.ticks.known,
+            "length_ns": t.tally.ticks.stopped_wrongly().map(|s| s.0),
+            "kept_wrongly": t.tally.ticks.kept_wrongly,
+            "stopped": t.tally.ticks.stopped,
+            "stopped_wrongly": t.tally.ticks.stopped_wrongly().map(|s| s.1),
+        },
+        "wakers": t.wakers().iter().map(waker).collect::<Vec<_>>(),
+    })
+}
+
+fn waker(w: &Waker) -> Value {
+    json!({
+        "name": w.name,
+        "wakeups": w.woken.count,
+        "exit_latency_ns": w.woken.delay,
+        "energy": energy(false, w.woken.energy),
     })
 }
 

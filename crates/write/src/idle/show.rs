@@ -13,7 +13,8 @@ use dormouse_idle::pack::Packed;
 use dormouse_idle::section::{Finding, Row, Section, finding, of_snapshot, of_trace, totals};
 use dormouse_idle::snapshot::Snapshot;
 use dormouse_idle::state::ONLY_S2IDLE;
-use dormouse_idle::tally::Sleeps;
+use dormouse_idle::tally::{Sleeps, Waker, Woken};
+use dormouse_idle::ticks::Ticks;
 use dormouse_idle::turbostat::Run;
 use dormouse_model::loss::{Losses, Severity};
 use std::fmt::Write as _;
@@ -404,32 +405,101 @@ fn trace(t: &Sleeps, top: usize) -> String {
             us(max)
         ));
     }
+    out += &best(t);
+    out += &ticks(&t.tally.ticks);
     out += &together(t);
     if t.has_wakers {
-        out += "\nWoken by (the first event after a sleep)   wake-ups   share\n";
-        let sleeps = t.tally.sleeps();
-        let list = t.wakers();
-        for w in list.iter().take(top) {
-            let name = w.name.unwrap_or("nothing that was recorded");
-            let _ = writeln!(
-                out,
-                "{:<40}{:>11}{:>8}",
-                fit(&safe(name), 39),
-                grouped(w.count),
-                percent(w.count, sleeps)
-            );
-        }
-        let rest: u64 = list.iter().skip(top).map(|w| w.count).sum();
-        if rest > 0 {
-            let more = format!("{} others", list.len() - top);
-            let _ = writeln!(out, "{more:<40}{:>11}{:>8}", grouped(rest), percent(rest, sleeps));
-        }
+        out += &wakers(t, top);
     }
     if cut > 0 {
         out += &wrap(&format!(
             "{} sleeps are cut by the start or the end of the trace and left out.",
             grouped(cut)
         ));
+    }
+    out
+}
+
+/// How many sleeps another state had served with less energy.
+fn best(t: &Sleeps) -> String {
+    let known: Vec<_> = t.tally.cpus.iter().filter(|c| t.tally.table(*c.0).is_some()).collect();
+    let states = || known.iter().flat_map(|c| c.1.states.values());
+    let (deep, shallow) = states().fold((0, 0), |n, s| (n.0 + s.too_deep, n.1 + s.too_shallow));
+    if known.is_empty() {
+        return String::new();
+    }
+    if deep + shallow == 0 {
+        return "No choice of other states would have saved energy.\n".into();
+    }
+    wrap(&format!(
+        "A choice that knows when the CPU is woken and saves most energy would be shallower for {} \
+         sleeps and deeper for {}.",
+        grouped(deep),
+        grouped(shallow)
+    ))
+}
+
+/// Ticks that were kept or stopped wrongly, if the trace says which were stopped.
+fn ticks(t: &Ticks) -> String {
+    if !t.known {
+        return String::new();
+    }
+    let kept = match t.kept_wrongly {
+        0 => "No tick ended a sleep for nothing".to_owned(),
+        n => format!("Ticks ended {} sleeps for nothing: kept wrongly", grouped(n)),
+    };
+    let stopped = match t.stopped_wrongly() {
+        Some((length, short)) => format!(
+            "; of {} stops of the tick {} were shorter than a tick ({} us): stopped wrongly.",
+            grouped(t.stopped),
+            grouped(short),
+            us(length)
+        ),
+        None => ".".into(),
+    };
+    wrap(&(kept + &stopped))
+}
+
+/// What woke CPUs, and what that cost.
+fn wakers(t: &Sleeps, top: usize) -> String {
+    let list = t.wakers();
+    let sum = |list: &[Waker]| {
+        list.iter().fold(Woken::default(), |mut sum, w| {
+            sum.add(w.woken);
+            sum
+        })
+    };
+    let all = sum(&list);
+    let sleeps = t.tally.sleeps();
+    let costs = all.energy > 0;
+    let mut out = String::from("\nWoken by (first after a sleep)     wake-ups   share");
+    out += if costs { "   delay ms  energy\n" } else { "\n" };
+    let mut line = |name: &str, w: Woken| {
+        let _ = write!(
+            out,
+            "{:<32}{:>11}{:>8}",
+            fit(name, 31),
+            grouped(w.count),
+            percent(w.count, sleeps)
+        );
+        if costs {
+            let thousandth = |e: i128| u64::try_from(e / 1_000).unwrap_or(0);
+            let part = percent(thousandth(w.energy), thousandth(all.energy).max(1));
+            let _ = write!(out, "{:>11}{part:>8}", us(w.delay / 1_000));
+        }
+        out.push('\n');
+    };
+    for w in list.iter().take(top) {
+        line(&safe(w.name.unwrap_or("nothing that was recorded")), w.woken);
+    }
+    if list.len() > top {
+        line(&format!("{} others", list.len() - top), sum(&list[top..]));
+    }
+    if costs {
+        out += &wrap(
+            "delay: exit latencies, by the table; energy: share of what it costs to enter and \
+             leave the states that were ended (power assumed).",
+        );
     }
     out
 }
