@@ -23,7 +23,9 @@ use dormouse_sleep::simulate::change::{Change, glob};
 use dormouse_sleep::simulate::predict::{Scheduler, hang, outlook};
 use dormouse_sleep::simulate::{Profile, Settings, profile as profiles};
 use dormouse_write::fidelity::reasons;
+use dormouse_write::text::safe;
 use dormouse_write::wording::doubt::{doubt as doubts, open as open_half};
+use dormouse_write::wording::number::names;
 use dormouse_write::wording::trust::{emulated, guest};
 use std::fs;
 use std::io::Read as _;
@@ -253,8 +255,12 @@ pub struct Machine {
     pub recorded: Option<(Capture, Shown)>,
 }
 
+/// A budget of each half that has one.
+pub type Budgets<'a> = &'a [(Direction, Option<Ns>)];
+
 /// That all machines which explain the recording answer alike of `changes` in the
-/// halves `asked` about, or that the user wants an answer all the same.
+/// halves `asked` about, or all meet its budget, or that the user wants an answer
+/// all the same. What is left open within the budgets, by half.
 ///
 /// # Errors
 /// [`NotReproduced`], unless `force`: how far the answers are apart, and what
@@ -263,10 +269,10 @@ pub fn certain(
     recorded: Option<&(Capture, Shown)>,
     fidelity: &Fidelity,
     (by, settings): (Scheduler, &Settings),
-    (changes, asked): (&[Change], &[Direction]),
+    (changes, asked): (&[Change], Budgets<'_>),
     force: bool,
-) -> Result<()> {
-    if let Some(half) = asked.iter().find(|d| !force && !fidelity.has(**d)) {
+) -> Result<Vec<(Direction, (Ns, Ns))>> {
+    if let Some((half, _)) = asked.iter().find(|(d, _)| !force && !fidelity.has(*d)) {
         return Err(NotReproduced(format!(
             "nothing of {} is in the recording, so what it takes is not known; give a log with \
              all of the cycle",
@@ -275,21 +281,46 @@ pub fn certain(
         .into());
     }
     let Some((capture, shown)) = recorded.filter(|_| !force && !changes.is_empty()) else {
-        return Ok(());
+        return Ok(Vec::new());
     };
     let found = shown.doubt(capture, by, changes, settings);
-    let halves: Vec<String> =
-        asked.iter().filter_map(|d| Some(open_half(*d, found.open(*d)?))).collect();
-    if halves.is_empty() {
-        return Ok(());
+    let open = asked.iter().filter_map(|&(d, budget)| Some((d, budget, found.open(d)?)));
+    let (met, missed): (Vec<_>, Vec<_>) =
+        open.partition(|(_, budget, (_, high))| budget.is_some_and(|b| *high <= b));
+    if missed.is_empty() {
+        return Ok(met.into_iter().map(|(d, _, range)| (d, range)).collect());
     }
+    let halves: Vec<String> =
+        missed.iter().map(|(d, _, range)| open_half(*d, &found, *range)).collect();
     Err(NotReproduced(format!(
-        "the recording leaves open what that would bring: {}.\n  {}\n  --force answers all the \
+        "the recording leaves open what {} would bring:\n  {}\n  {}\n  --force answers all the \
          same, for one machine that explains the recording",
-        halves.join("; "),
+        asked_for(changes),
+        halves.join("\n  "),
         doubts(&found, fidelity).join("\n  ")
     ))
     .into())
+}
+
+/// Changes in words, those of one kind together: `removing a and b`.
+fn asked_for(changes: &[Change]) -> String {
+    let mut kinds: Vec<(String, Vec<String>)> = Vec::new();
+    for c in changes {
+        let (what, name) = match c {
+            Change::Without(name) => ("removing".to_string(), name),
+            Change::Async(name) => ("async for".into(), name),
+            Change::Sync(name) => ("sync for".into(), name),
+            Change::Scale(name, ratio) => (format!("{} of the time for", ratio.text()), name),
+            other => return format!("`{}`", safe(&other.text())),
+        };
+        let name = safe(name).into_owned();
+        match kinds.iter_mut().find(|k| k.0 == what) {
+            Some(kind) => kind.1.push(name),
+            None => kinds.push((what, vec![name])),
+        }
+    }
+    let kinds: Vec<String> = kinds.iter().map(|(k, all)| format!("{k} {}", names(all))).collect();
+    kinds.join(" and ")
 }
 
 /// Reads the machine and opens the laboratory if it is asked for.

@@ -58,8 +58,8 @@ pub struct Found {
 /// What to allow, and how far it gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Helped {
-    /// What to allow.
-    pub way: Help,
+    /// What to allow, all of it together.
+    pub ways: Vec<Help>,
     /// Whether the budget is met then.
     pub met: bool,
     /// What is reached then.
@@ -127,7 +127,9 @@ pub fn plan(
     let changed = |d: DeviceId| plan.steps.iter().any(|s| s.candidate.device == d);
     // Nor is one worth a line that takes less than a hundredth of what is asked about.
     let whole = plan.before.counted(&goal);
-    left_out.retain(|&(d, why, t)| why != Stays::Kept && !changed(d) && t.0 * 100 >= whole.0);
+    let kept = |d: DeviceId| stay[d.index()] == Some(Stays::Kept);
+    let asked = |d, why| kept(d) || matches!(why, Stays::NeededBy(by) if kept(by));
+    left_out.retain(|&(d, why, t)| !asked(d, why) && !changed(d) && t.0 * 100 >= whole.0);
     let every_kind = Kind::ALL.iter().all(|k| ask.kinds.contains(k));
     let help = if plan.met {
         None
@@ -149,6 +151,7 @@ pub fn plan(
         all_searched: cut == 0 && every_kind && left_out.is_empty(),
         withheld: left_out.into_iter().take(SHOWN).collect(),
         lesser: lesser(board, by.policy, settings, &goal, &plan).map_err(hangs)?,
+        open: Vec::new(),
     };
     Ok(Found { goal, plan, limits, worth, help })
 }
@@ -196,8 +199,8 @@ fn searched(
     Ok(Searched { stay, plan, cut: all.len() - offered.len() })
 }
 
-/// Of `ways`, the first that meets the budget; else the one that comes closest,
-/// if that is closer than `plan` by more than a hair.
+/// Of `ways`, the first that meets the budget, or all of them if only that does;
+/// else what comes closest, if that is closer than `plan` by more than a hair.
 fn helpful(
     board: &Board,
     by: Scheduler,
@@ -209,16 +212,19 @@ fn helpful(
 ) -> Result<Option<Helped>> {
     let missing = plan.after.excess(goal);
     let mut best = (missing - missing / WORTH_MAKING, None);
-    for &way in ways {
+    let one = ways.iter().map(|way| vec![*way]);
+    for ways in one.chain((ways.len() > 1).then(|| ways.to_vec())) {
         let mut wider = ask.clone();
-        match way {
-            Help::Candidates(n) => wider.candidates = n,
-            Help::Offer(d) => wider.offer.push(board.names.get(board.graph.get(d).name).into()),
-            Help::Kinds => wider.kinds = Kind::ALL.to_vec(),
+        for way in &ways {
+            match *way {
+                Help::Candidates(n) => wider.candidates = n,
+                Help::Offer(d) => wider.offer.push(board.names.get(board.graph.get(d).name).into()),
+                Help::Kinds => wider.kinds = Kind::ALL.to_vec(),
+            }
         }
         // A glance: a tenth of what the search itself may take.
         let wider = searched(board, by, settings, &wider, goal, WORK / 10)?.plan;
-        let helped = Helped { way, met: wider.met, reached: wider.after };
+        let helped = Helped { ways, met: wider.met, reached: wider.after };
         if helped.met {
             return Ok(Some(helped));
         }

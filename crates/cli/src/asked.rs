@@ -48,6 +48,11 @@ impl AskedArgs {
         Ok(())
     }
 
+    /// The kernel that was asked for.
+    pub fn kernel(&self) -> Option<&str> {
+        self.kernel.as_deref()
+    }
+
     /// Whether an answer is wanted that the recording does not support.
     pub fn force(&self) -> bool {
         self.force
@@ -68,16 +73,21 @@ pub fn again() -> Vec<String> {
     std::env::args().skip(1).map(|a| word(&a)).collect()
 }
 
-/// The command line without `option` and its value: it may be given once.
+/// The command line without `option` and its value, however often it is given.
 pub fn without_option(again: &[String], option: &str) -> String {
-    let mut out: Vec<&str> = Vec::new();
+    without(again, option).join(" ")
+}
+
+/// The same in words.
+pub fn without(again: &[String], option: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
     let mut words = again.iter();
     while let Some(w) = words.next() {
         match w.strip_prefix(option) {
             Some("") => _ = words.next(),
             Some(rest) if rest.starts_with('=') => {}
-            _ => out.push(w),
+            _ => out.push(w.clone()),
         }
     }
-    out.join(" ")
+    out
 }

@@ -4,6 +4,7 @@
 mod apart;
 mod bad_input;
 mod board;
+mod budgets;
 mod decide;
 mod decide_json;
 mod doctor;

@@ -397,13 +397,17 @@ fn a_kernel_that_nobody_knows_is_refused() {
 
 #[test]
 fn a_plan_says_where_less_than_it_removes_would_do() {
-    // The controller stands above the root hub that was offered.
-    let text = words(&["plan", SMALL, "--resume", "90ms", "--offer", "usb1"], "");
-    assert!(text.contains(" remove 47401400.usb (musb-dsps) "), "{text}");
-    let less = "to remove only usb1 (usb) would meet the budget too (suspend 17.5 ms, resume \
-                77.9 ms)";
+    // No file removes the radio alone, so the plan takes the controller above it.
+    let text = words(&["plan", CLOCK, "--resume", "150ms"], "");
+    assert!(text.contains(" remove 0000:3a:00.0 (ath10k_pci) "), "{text}");
+    let less = "to remove only phy0 would meet the budget too (suspend 131.8 ms, resume \
+                140.3 ms), but no file removes it: add --keep 0000:3a:00.0 to this command";
     assert!(text.contains(less), "{text}");
+    // A root hub that a file removes is removed without the controller above it.
+    let text = words(&["plan", SMALL, "--resume", "90ms", "--offer", "usb1"], "");
+    assert!(text.contains(" remove usb1 (usb) ") && !text.contains("to remove only"), "{text}");
     // It is what a prediction of that says.
+    assert!(text.contains("resume 112.5 ms -> 77.9 ms"), "{text}");
     let text = words(&["predict", SMALL, "--without", "usb1"], "");
     assert!(text.contains("Resume 112.5 ms -> 77.9 ms"), "{text}");
 }
@@ -616,8 +620,8 @@ fn the_next_command_of_a_plan_meets_its_budget() {
 
 #[test]
 fn one_that_would_do_as_well_is_no_contradiction() {
-    let text = words(&["plan", SMALL, "--resume", "90ms", "--offer", "usb1"], "");
-    assert!(text.contains("to remove only usb1 (usb) would meet the budget too"), "{text}");
+    let text = words(&["plan", CLOCK, "--resume", "150ms"], "");
+    assert!(text.contains("to remove only phy0 would meet the budget too"), "{text}");
     assert!(!text.contains("No smaller set"), "{text}");
 }
 

@@ -1,6 +1,6 @@
 //! `dormouse plan`: the smallest set of changes that meets a budget.
 
-use crate::asked::{AskedArgs, again, without_option};
+use crate::asked::{AskedArgs, again, without};
 use crate::number::number;
 use crate::terminal;
 use crate::verify::{Said, progress, said};
@@ -108,15 +108,17 @@ pub fn run(args: &PlanArgs) -> Result<()> {
         kinds: args.change.clone(),
         candidates: args.candidates,
     };
-    let Found { goal, plan: found, limits, worth, help } =
+    let Found { goal, plan: found, mut limits, worth, help } =
         plan(board, now.by, &settings, &ask, usage.as_ref())?;
     let mut halves = Vec::new();
-    halves.extend(args.suspend.map(|_| Direction::Suspend));
+    halves.extend(args.suspend.map(|t| (Direction::Suspend, Some(t))));
     if args.resume.is_some() || !args.ready.is_empty() {
-        halves.push(Direction::Resume);
+        // When a device is ready no range of the whole half tells.
+        halves.push((Direction::Resume, args.resume.filter(|_| args.ready.is_empty())));
     }
     let (steps, how) = (asked_of(board, &found), (now.by, &settings));
-    certain(recorded.as_ref(), &checked, how, (&steps[..], &halves[..]), args.asked.force())?;
+    let force = args.asked.force();
+    limits.open = certain(recorded.as_ref(), &checked, how, (&steps[..], &halves[..]), force)?;
     let verified = match &lab {
         Some(lab) => {
             let after = changed(board, &found);
@@ -175,8 +177,16 @@ fn next_command(
     let again = again();
     let file = typed(&args.asked.input().display().to_string());
     let Some(help) = help.filter(|_| !found.met) else {
+        // When a device is ready only a plan tells.
+        if !found.met && !goal.ready.is_empty() {
+            let (_, budgets) = written::closest(board, "", goal, &found.after);
+            let command = with_budgets(again, &budgets);
+            return format!("\n{}", next(&command.join(" ")));
+        }
+        let kernel = args.asked.kernel().map(|v| format!(" --kernel {}", word(v)));
+        let kernel = kernel.unwrap_or_default();
         let command = match found.met {
-            true if found.steps.is_empty() => format!("tune {file}"),
+            true if found.steps.is_empty() => format!("tune {file}{kernel}"),
             true if args.output.is_none() => format!("{} -o plan", again.join(" ")),
             // The files are there; whether the plan holds, a recording tells.
             true => "record --yes -o after.tar.gz".into(),
@@ -184,29 +194,36 @@ fn next_command(
         };
         return format!("\n{}", next(&command));
     };
-    let (option, value) = match help.way {
-        Help::Candidates(n) => ("--candidates", n.to_string()),
-        Help::Offer(d) => ("--offer", word(board.names.get(board.graph.get(d).name))),
-        Help::Kinds => ("--change", "remove,async,defer,speedup".into()),
-    };
-    // An offer is one more; of the others the last is what counts.
-    let mut command = match help.way {
-        Help::Offer(_) => again.join(" "),
-        _ => without_option(&again, option),
-    };
+    let mut words = again;
+    let mut options: Vec<String> = Vec::new();
+    for way in &help.ways {
+        let (option, value) = match *way {
+            Help::Candidates(n) => ("--candidates", n.to_string()),
+            Help::Offer(d) => ("--offer", word(board.names.get(board.graph.get(d).name))),
+            Help::Kinds => ("--change", "remove,async,defer,speedup".into()),
+        };
+        // An offer is one more; of the others the last is what counts.
+        if !matches!(way, Help::Offer(_)) {
+            words = without(&words, option);
+        }
+        options.push(format!("{option} {value}"));
+    }
+    let options = options.join(" ");
     if help.met {
-        return format!("\n{}", next(&format!("{command} {option} {value}")));
+        return format!("\n{}", next(&format!("{} {options}", words.join(" "))));
     }
-    let (said, budgets) = written::closest(&format!("{option} {value}"), goal, &help.reached);
-    // What must be ready has no budget that one could name for all.
-    if !goal.ready.is_empty() {
-        return format!("\n{said}\n\n{}", next(&format!("predict {file} --all-kernels")));
+    let (said, budgets) = written::closest(board, &options, goal, &help.reached);
+    let command = format!("{} {options}", with_budgets(words, &budgets).join(" "));
+    format!("\n{said}\n\n{}", next(&command))
+}
+
+/// The words of a command with other budgets, each with its option.
+fn with_budgets(mut words: Vec<String>, budgets: &[(&'static str, String)]) -> Vec<String> {
+    for (option, _) in budgets {
+        words = without(&words, option);
     }
-    for (option, budget) in budgets {
-        let words: Vec<String> = command.split(' ').map(String::from).collect();
-        command = format!("{} {option} {budget}", without_option(&words, option));
-    }
-    format!("\n{said}\n\n{}", next(&format!("{command} {option} {value}")))
+    words.extend(budgets.iter().map(|(option, value)| format!("{option} {value}")));
+    words
 }
 
 /// Which files were written, and what they leave to do by hand.

@@ -92,6 +92,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     let mut halves = vec![Direction::Suspend, Direction::Resume];
     halves.retain(|d| checked.has(*d));
     let flips = changes(board, &tuned);
+    let halves: Vec<_> = halves.into_iter().map(|d| (d, None)).collect();
     let (how, what) = ((now.by, settings), (&flips[..], &halves[..]));
     certain(recorded.as_ref(), checked, how, what, args.asked.force())?;
     if let Some(path) = args.udev.as_ref().filter(|_| !on_this_machine) {

@@ -78,8 +78,13 @@ pub struct Doubt {
     pub range: [Option<(Ns, Ns)>; 8],
     /// What the claimed machine answers.
     pub claim: [Option<Ns>; 8],
-    /// The same of the whole way down and the whole way up.
+    /// The same of the whole way down and the whole way up, with `prepare` and
+    /// `complete` as recorded.
     pub half: [Option<(Ns, Ns)>; 2],
+    /// The halves as recorded.
+    pub today: [Ns; 2],
+    /// Recorded in `prepare` and `complete`, of which no machine tells.
+    pub beside: [Ns; 2],
     /// As `range`, of machines that explain the recording callback by callback, and
     /// without what nothing explains: if these differ, no reading of the recording
     /// can tell.
@@ -113,8 +118,9 @@ impl Doubt {
         let answer = |p: &Phase| Some(self.claim[p.device_index()?]? + self.shift(*p));
         let answers = phases.filter_map(answer);
         let (sum, may) = answers.fold((Ns::ZERO, Ns::ZERO), |(s, m), a| (s + a, m + allowed(a)));
-        let range = self.half[usize::from(direction == Direction::Resume)];
-        range.filter(|(low, high)| (*high - sum).max(sum - *low) > may)
+        let half = usize::from(direction == Direction::Resume);
+        let sum = sum + self.beside[half];
+        self.half[half].filter(|(low, high)| (*high - sum).max(sum - *low) > may)
     }
 
     fn note(&mut self, answers: &[Option<(Ns, Ns)>; 8], begins: bool) {
@@ -137,8 +143,8 @@ impl Doubt {
             let sum = half.get_or_insert((Ns::ZERO, Ns::ZERO));
             *sum = (sum.0 + low, sum.1 + high);
         }
-        for (to, half) in self.half.iter_mut().zip(halves) {
-            half.into_iter().for_each(|h| wider(to, h));
+        for ((to, half), beside) in self.half.iter_mut().zip(halves).zip(self.beside) {
+            half.into_iter().for_each(|(l, h)| wider(to, (l + beside, h + beside)));
         }
     }
 }
@@ -304,6 +310,13 @@ pub fn doubt(
     let others = others(derived, witness, changes, settings);
     let (now, latest, tick) = (witness.scheduler, witness.latest, witness.tick);
     let mut doubt = Doubt { listed: witness.listed, ..Doubt::default() };
+    for phase in Phase::DEVICE {
+        let Some(i) = phase.device_index() else { continue };
+        let half = usize::from(phase.direction() == Direction::Resume);
+        let seen = derived.observed[i].unwrap_or_default();
+        doubt.today[half] += seen;
+        doubt.beside[half] += if (1..7).contains(&i) { Ns::ZERO } else { seen };
+    }
     doubt.tick = latest.and(tick.assumed.then_some(tick.length));
     let threads = changes.iter().any(|c| matches!(c, Change::PmAsync(_)));
     let part = match now.policy.name == then.policy.name {

@@ -10,6 +10,7 @@ pub mod candidate;
 pub mod essential;
 pub mod handover;
 pub mod obstacle;
+pub mod ready;
 mod relief;
 
 use crate::simulate::bounds::{bounds, chains};
@@ -25,6 +26,7 @@ use dormouse_model::device::DeviceId;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 use dormouse_stats::search::smallest::{Budget, Found, smallest};
+use handover::files;
 use relief::Chains;
 
 /// What must be met. At least one should be given.
@@ -34,8 +36,8 @@ pub struct Goal {
     pub suspend: Option<Ns>,
     /// All device phases on the way up.
     pub resume: Option<Ns>,
-    /// Devices that must be ready (their last resume callback done) this long
-    /// after the begin of the way up.
+    /// Devices that must be ready (their last resume callback done, and that of
+    /// everything they need) this long after the begin of the way up.
     pub ready: Vec<(DeviceId, Ns)>,
 }
 
@@ -46,8 +48,8 @@ pub struct Reached {
     pub suspend: Ns,
     /// All device phases on the way up.
     pub resume: Ns,
-    /// When each device of [`Goal::ready`] was ready; zero if it was removed
-    /// or has no callback on the way up.
+    /// When each device of [`Goal::ready`] was ready; zero if neither it nor what
+    /// it needs has a callback on the way up.
     pub ready: Vec<Ns>,
 }
 
@@ -161,7 +163,7 @@ pub fn shortlist(
     candidates: &[Candidate],
     most: usize,
 ) -> Result<Vec<Candidate>, Stuck> {
-    let trial = Trial { board, policy, settings, goal, candidates };
+    let trial = Trial::new(board, policy, settings, goal, candidates);
     trial.reach(&[])?;
     let mut list: Vec<(i64, usize)> = (0..candidates.len())
         .map(|i| (trial.reach(&[i]).map_or(i64::MAX, |(r, _)| r.excess(goal)), i))
@@ -187,7 +189,7 @@ pub fn plan(
     candidates: &[Candidate],
     limit: u64,
 ) -> Result<Plan, Stuck> {
-    let trial = Trial { board, policy, settings, goal, candidates };
+    let trial = Trial::new(board, policy, settings, goal, candidates);
     let (before, _) = trial.reach(&[])?;
     let limit = if candidates.len() <= EXHAUSTIVE { u64::MAX } else { limit };
     // The most helpful first: whatever leaves them out is soon excluded.
@@ -196,6 +198,9 @@ pub fn plan(
     let mut asked = Asked::new(&trial, order);
     let mut found: Found = smallest(&mut asked, candidates.len(), limit);
     found.chosen = asked.named(&found.chosen);
+    if found.met() {
+        trial.take_less(&mut found.chosen)?;
+    }
     let mut steps = trial.staircase(&found.chosen, &before)?;
     if !found.met() {
         let missing = before.excess(goal);
@@ -227,15 +232,16 @@ pub fn plan(
 pub struct Lesser {
     /// What the plan removes.
     pub removed: DeviceId,
-    /// A device that goes with it: to remove this one alone would do.
+    /// A device that goes with it: to remove this one alone would do, but no file
+    /// of [`handover`] removes it.
     pub instead: DeviceId,
     /// What is reached then.
     pub reached: Reached,
 }
 
 /// For each removal of a `plan` that meets its goal, the candidate below it that
-/// takes least along and meets the goal as well. The plan itself is what the
-/// search found first; often the device above is the one that a file can remove.
+/// takes least along and meets the goal as well, where the plan keeps to the device
+/// above because that is the one that a file can remove.
 ///
 /// # Errors
 ///
@@ -248,32 +254,14 @@ pub fn lesser(
     plan: &Plan,
 ) -> Result<Vec<Lesser>, Stuck> {
     let candidates = &plan.candidates;
-    let trial = Trial { board, policy, settings, goal, candidates };
+    let trial = Trial::new(board, policy, settings, goal, candidates);
     let at = |c: &Candidate| candidates.iter().position(|o| o == c);
+    let chosen: Vec<usize> = plan.steps.iter().filter_map(|s| at(&s.candidate)).collect();
     let mut out = Vec::new();
-    for step in plan.steps.iter().filter(|s| plan.met && s.candidate.kind == Kind::Remove) {
-        let all = goes_with(board, step.candidate.device);
-        let mut below: Vec<(usize, usize)> = Vec::new();
-        for (i, c) in candidates.iter().enumerate() {
-            let taken = goes_with(board, c.device).len();
-            if c.kind == Kind::Remove && all.contains(&c.device) && taken < all.len() {
-                below.push((taken, i));
-            }
-        }
-        below.sort_unstable();
-        let others = plan.steps.iter().filter(|s| s.candidate != step.candidate);
-        let others: Vec<usize> = others.filter_map(|s| at(&s.candidate)).collect();
-        for (_, i) in below {
-            let mut set = others.clone();
-            set.push(i);
-            set.sort_unstable();
-            set.dedup();
-            let reached = trial.reach(&set)?.0;
-            if reached.excess(goal) <= 0 {
-                let (removed, instead) = (step.candidate.device, candidates[i].device);
-                out.push(Lesser { removed, instead, reached });
-                break;
-            }
+    for &removed in chosen.iter().filter(|_| plan.met) {
+        if let Some((instead, reached)) = trial.below(&chosen, removed)? {
+            let [removed, instead] = [removed, instead].map(|i| candidates[i].device);
+            out.push(Lesser { removed, instead, reached });
         }
     }
     Ok(out)
@@ -285,9 +273,65 @@ struct Trial<'a> {
     settings: &'a Settings,
     goal: &'a Goal,
     candidates: &'a [Candidate],
+    /// What each device of [`Goal::ready`] needs, itself included.
+    needs: Vec<Vec<DeviceId>>,
 }
 
-impl Trial<'_> {
+impl<'a> Trial<'a> {
+    fn new(
+        board: &'a Board,
+        policy: &'a Policy,
+        settings: &'a Settings,
+        goal: &'a Goal,
+        candidates: &'a [Candidate],
+    ) -> Trial<'a> {
+        let needs = goal.ready.iter().map(|&(d, _)| ready::needs(board, d)).collect();
+        Trial { board, policy, settings, goal, candidates, needs }
+    }
+
+    /// Of the candidates below the removal `removed` of `chosen` the one that takes
+    /// least along and meets the goal in its place, and what is reached with it.
+    fn below(&self, chosen: &[usize], removed: usize) -> Result<Option<(usize, Reached)>, Stuck> {
+        if self.candidates[removed].kind != Kind::Remove {
+            return Ok(None);
+        }
+        let all = goes_with(self.board, self.candidates[removed].device);
+        let mut below: Vec<(usize, usize)> = Vec::new();
+        for (i, c) in self.candidates.iter().enumerate() {
+            let taken = goes_with(self.board, c.device).len();
+            if c.kind == Kind::Remove && all.contains(&c.device) && taken < all.len() {
+                below.push((taken, i));
+            }
+        }
+        below.sort_unstable();
+        for (_, i) in below {
+            let mut set: Vec<usize> = chosen.iter().copied().filter(|&c| c != removed).collect();
+            set.push(i);
+            set.sort_unstable();
+            set.dedup();
+            let reached = self.reach(&set)?.0;
+            if reached.excess(self.goal) <= 0 {
+                return Ok(Some((i, reached)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes the smaller removal where one does and a file can make it.
+    fn take_less(&self, chosen: &mut Vec<usize>) -> Result<(), Stuck> {
+        let a_file_does = |i: usize| files(self.board, &[self.candidates[i]]).1.is_empty();
+        for removed in chosen.clone() {
+            if let Some((less, _)) = self.below(chosen, removed)?
+                && a_file_does(less)
+            {
+                chosen.retain(|&c| c != removed && c != less);
+                chosen.push(less);
+                chosen.sort_unstable();
+            }
+        }
+        Ok(())
+    }
+
     fn board_with(&self, chosen: &[usize]) -> (Board, Vec<Option<DeviceId>>) {
         let list: Vec<Candidate> = chosen.iter().map(|&i| self.candidates[i]).collect();
         apply(self.board, &list)
@@ -322,50 +366,42 @@ impl Trial<'_> {
             }
         }
         let up = up.unwrap_or_default();
-        for (device, _) in &self.goal.ready {
-            let now = place.get(device.index()).copied().flatten();
-            let end = run
-                .cycle
-                .callbacks
-                .iter()
-                .filter(|c| Some(c.device) == now)
-                .filter(|c| c.phase.direction() == Direction::Resume && c.phase != Phase::Complete)
-                .map(|c| c.end)
-                .max();
-            r.ready.push(end.map_or(Ns::ZERO, |e| e.since(up)));
+        for needs in &self.needs {
+            let end = ready::last(&run.cycle, needs, place);
+            r.ready.push(end.map_or(Ns::ZERO, |(end, ..)| end.since(up)));
         }
         r
     }
 
-    /// Before when `device` cannot be ready, as the schedule `ran` has it: the
-    /// phases before its last one, which end for all at once, and in that one
-    /// what its parents and itself take.
-    fn ready_floor(&self, ran: &Ran, device: DeviceId) -> Ns {
+    /// Before when a device of the goal cannot be ready, as the schedule `ran` has
+    /// it: no part of what it needs is earlier than the phases before its last one,
+    /// which end for all at once, and in that one what its parents and itself take.
+    fn ready_floor(&self, ran: &Ran, needs: &[DeviceId]) -> Ns {
         let cycle = &ran.run.cycle;
-        let way = |p: Phase| p.direction() == Direction::Resume && p != Phase::Complete;
         let works = |d: DeviceId, phase: Phase| {
             let now = ran.place.get(d.index()).copied().flatten();
             cycle.callbacks.iter().any(|c| Some(c.device) == now && c.phase == phase)
         };
-        let Some(last) = Phase::DEVICE.into_iter().filter(|&p| way(p) && works(device, p)).max()
-        else {
-            return Ns::ZERO;
-        };
         let b = bounds(&ran.topology, cycle, &self.cpus(), self.pm_async());
-        let before = b.phases.iter().filter(|p| way(p.phase) && p.phase < last);
-        let mut floor: Ns = before.map(|p| p.path).sum();
-        let mut next = Some(device);
-        // Parents stand before their children; a description may say otherwise.
-        for _ in 0..self.board.devices.len() {
-            let Some(d) = next else { break };
-            let now = ran.place.get(d.index()).copied().flatten();
-            let took = cycle.callbacks.iter().find(|c| Some(c.device) == now && c.phase == last);
-            if took.is_some() {
-                floor += self.least(d, last, ran);
+        let mut latest = Ns::ZERO;
+        for &device in needs {
+            let phases = Phase::DEVICE.into_iter();
+            let last = phases.filter(|&p| ready::counts(p) && works(device, p)).max();
+            let Some(last) = last else { continue };
+            let before = b.phases.iter().filter(|p| ready::counts(p.phase) && p.phase < last);
+            let mut floor: Ns = before.map(|p| p.path).sum();
+            let mut next = Some(device);
+            // Parents stand before their children; a description may say otherwise.
+            for _ in 0..self.board.devices.len() {
+                let Some(d) = next else { break };
+                if works(d, last) {
+                    floor += self.least(d, last, ran);
+                }
+                next = self.board.graph.get(d).parent;
             }
-            next = self.board.graph.get(d).parent;
+            latest = latest.max(floor);
         }
-        floor
+        latest
     }
 
     /// What a callback takes at least, on the fastest CPU.
@@ -516,9 +552,9 @@ impl<'a, 'b> Asked<'a, 'b> {
                 let b = bounds(t, cycle, &trial.cpus(), trial.pm_async());
                 let way = |d| if self.in_order() { b.order(d) } else { b.path(d) };
                 let whole = self.over((way(Direction::Suspend), way(Direction::Resume)));
-                let goals = trial.goal.ready.iter();
-                goals.fold(whole, |sum, &(d, t)| {
-                    sum.saturating_add((trial.ready_floor(&ran, d) - t).0.max(0))
+                let goals = trial.goal.ready.iter().zip(&trial.needs);
+                goals.fold(whole, |sum, ((_, t), needs)| {
+                    sum.saturating_add((trial.ready_floor(&ran, needs) - *t).0.max(0))
                 })
             }
             Err(_) => 0,

@@ -2,7 +2,7 @@
 
 use super::candidate::{Candidate, apply, origins};
 use super::essential::DECIDES;
-use super::{Goal, Plan};
+use super::{Goal, Plan, ready};
 use crate::simulate::predict::{Outlook, Scheduler, critical_path, outlook};
 use crate::simulate::{Settings, Stuck};
 use alloc::vec::Vec;
@@ -62,10 +62,9 @@ pub fn obstacles(
         add(Direction::Resume, &ahead);
     }
     for ((device, budget), &is) in goal.ready.iter().zip(&plan.after.ready) {
-        if is > *budget
-            && let Some(now) = place[device.index()]
-        {
-            add(Direction::Resume, &until_ready(&ahead, now));
+        if is > *budget {
+            let last = ready::last(&ahead.run.cycle, &ready::needs(board, *device), &place);
+            add(Direction::Resume, &until_ready(&ahead, last));
         }
     }
     list.sort_by_key(|o| (-o.time.0, o.device));
@@ -75,14 +74,12 @@ pub fn obstacles(
     Ok(list)
 }
 
-/// The same schedule as far as `device` is ready: what ends later, and the
-/// phases after its last callback, keep nobody waiting.
-fn until_ready(ahead: &Outlook, device: DeviceId) -> Outlook {
+/// The same schedule as far as the `last` callback that keeps a device from being
+/// ready: what ends later, and the phases after it, keep nobody waiting.
+fn until_ready(ahead: &Outlook, last: Option<(Ns, Phase, DeviceId)>) -> Outlook {
     let mut out = ahead.clone();
+    let Some((end, last, _)) = last else { return out };
     let cycle = &mut out.run.cycle;
-    let way = |p: Phase| p.direction() == Direction::Resume && p != Phase::Complete;
-    let of_it = cycle.callbacks.iter().filter(|c| c.device == device && way(c.phase));
-    let Some((end, last)) = of_it.map(|c| (c.end, c.phase)).max() else { return out };
     cycle.callbacks.retain(|c| c.phase < last || c.phase == last && c.end <= end);
     cycle.phases.retain(|p| p.phase <= last);
     cycle.phases.iter_mut().filter(|p| p.phase == last).for_each(|p| p.end = end);

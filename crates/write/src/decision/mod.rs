@@ -22,10 +22,17 @@ pub(crate) fn device(board: &Board, id: DeviceId) -> String {
     }
 }
 
-/// At most `width` characters, with a mark where something is missing.
+/// At most `width` characters, with a mark where something is missing: without what
+/// stands in brackets if that is enough.
 pub(crate) fn clip(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_string();
+    }
+    if let Some((name, rest)) = text.split_once(" (")
+        && let Some((_, end)) = rest.rsplit_once(')')
+        && name.chars().count() + end.chars().count() <= width
+    {
+        return format!("{name}{end}");
     }
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }

@@ -7,10 +7,12 @@ use crate::wording::next::word;
 use crate::wording::number::{ms, plural};
 use dormouse_board::Board;
 use dormouse_model::device::DeviceId;
+use dormouse_model::phase::Direction;
 use dormouse_model::time::Ns;
 use dormouse_sleep::plan::candidate::{Candidate, Kind, goes_with};
 use dormouse_sleep::plan::essential::Stays;
 use dormouse_sleep::plan::obstacle::Obstacle;
+use dormouse_sleep::plan::ready::stands_for;
 use dormouse_sleep::plan::{Goal, Lesser, Plan, Reached};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -29,6 +31,9 @@ pub struct Limits {
     pub all_searched: bool,
     /// Removals that take more along than the budget needs.
     pub lesser: Vec<Lesser>,
+    /// Halves that machines which explain the recording disagree about, from the
+    /// shortest to the longest answer. All meet the budget.
+    pub open: Vec<(Direction, (Ns, Ns))>,
 }
 
 fn reason(board: &Board, id: DeviceId, why: Stays) -> String {
@@ -75,45 +80,83 @@ fn goals(board: &Board, goal: &Goal, p: &Plan) -> Vec<String> {
     }
     let ready = p.before.ready.iter().zip(&p.after.ready);
     for ((d, t), (was, is)) in goal.ready.iter().zip(ready) {
-        out.push(one(format!("{} ready after", device(board, *d)), *was, *is, *t));
+        let over = if is > t { format!(", {} over", *is - *t) } else { String::new() };
+        let today = if was == is { "as today".into() } else { format!("today {was}") };
+        let name = device(board, *d);
+        // What it has no callback for is walked over at once, and is of no use yet.
+        let with = match stands_for(board, *d) {
+            Some(other) => format!(", which has no callback and needs {},", device(board, other)),
+            None => String::new(),
+        };
+        out.push(format!("{name}{with} is ready after {is}, {today} (budget {t}{over})"));
     }
     out
 }
 
+/// Devices whose readiness a sentence tells.
+const TOLD: usize = 3;
+
 /// What is reached with `option`, where that is closest to the budget and does not
 /// meet it; and the budgets that it would meet, by option.
 pub fn closest(
+    board: &Board,
     option: &str,
     goal: &Goal,
     reached: &Reached,
 ) -> (String, Vec<(&'static str, String)>) {
     let mut said = Vec::new();
     let mut budgets = Vec::new();
+    let met = |is: Ns| format!("{}ms", (is.0 + 999_999) / 1_000_000);
     for (name, option, budget, is) in [
         ("suspend", "--suspend", goal.suspend, reached.suspend),
         ("resume", "--resume", goal.resume, reached.resume),
     ] {
         let Some(budget) = budget.filter(|b| is > *b) else { continue };
         said.push(format!("{name} {is}, {} over", is - budget));
-        budgets.push((option, format!("{}ms", (is.0 + 999_999) / 1_000_000)));
+        budgets.push((option, met(is)));
     }
-    let over = goal.ready.iter().zip(&reached.ready).filter(|((_, t), is)| *is > t).count();
-    if over > 0 {
-        said.push(format!("{} not ready in time", plural(over, "device")));
+    let mut ready: Vec<(&str, Ns)> = Vec::new();
+    let mut late = 0;
+    for ((d, t), &is) in goal.ready.iter().zip(&reached.ready) {
+        let name = board.names.get(board.graph.get(*d).name);
+        match ready.iter_mut().find(|r| r.0 == name) {
+            Some(known) => known.1 = known.1.max(is).max(*t),
+            None => ready.push((name, is.max(*t))),
+        }
+        if is > *t {
+            late += 1;
+            if late <= TOLD {
+                said.push(format!("{} ready after {is}, {} over", safe(name), is - *t));
+            }
+        }
+    }
+    if late > TOLD {
+        said.push(format!("{} more not ready in time", plural(late - TOLD, "device")));
+    }
+    if late > 0 {
+        budgets.extend(ready.iter().map(|(n, is)| ("--ready", word(&format!("{n}={}", met(*is))))));
     }
     let mut page = Page::new(false);
-    let text = format!("No option meets the budget. Closest is {option}: {}.", said.join("; "));
+    let text = format!(
+        "No option that was tried meets the budget, alone or with the others. Closest is \
+         {option}: {}.",
+        said.join("; ")
+    );
     page.wrapped(Ink::Plain, 0, 2, &text);
     (page.finish().trim_end().to_string(), budgets)
 }
 
-/// The last columns of the steps: what is reached in the directions that the
-/// goal is about, or until when the first device is ready.
-fn after(goal: &Goal, r: &Reached) -> [(&'static str, Ns); 2] {
-    match r.ready.first() {
-        Some(&t) if !goal.ready.is_empty() => [("resume", r.resume), ("ready", t)],
-        _ => [("suspend", r.suspend), ("resume", r.resume)],
-    }
+/// The last columns of the steps: what is reached of all that has a budget, and of
+/// the other half where that is one alone. Of devices the first is shown.
+fn after(goal: &Goal, r: &Reached) -> Vec<(&'static str, Ns)> {
+    let ready = r.ready.first().filter(|_| !goal.ready.is_empty());
+    let alone = ready.is_none();
+    let mut list = Vec::new();
+    list.extend((goal.suspend.is_some() || alone).then_some(("suspend", r.suspend)));
+    let up = goal.resume.is_some() || goal.suspend.is_none() || alone;
+    list.extend(up.then_some(("resume", r.resume)));
+    list.extend(ready.map(|t| ("ready", *t)));
+    list
 }
 
 /// Every budget in a row of its own, where the first sentence holds several or a
@@ -145,7 +188,8 @@ fn budgets(board: &Board, goal: &Goal, p: &Plan) -> String {
 /// How many devices a line of [`losses`] names.
 const NAMED: usize = 4;
 
-/// What the machine no longer does without the devices that the plan removes.
+/// What the machine no longer does without the devices that the plan removes. What a
+/// name does not tell is not known here, so it is said to be the least.
 fn losses(board: &Board, p: &Plan) -> Vec<String> {
     let mut gone: Vec<DeviceId> = p
         .steps
@@ -157,6 +201,7 @@ fn losses(board: &Board, p: &Plan) -> Vec<String> {
     gone.dedup();
     let name = |d: DeviceId| board.names.get(board.graph.get(d).name);
     let driver = |d: DeviceId| board.names.get(board.graph.get(d).driver);
+    let subsystem = |d: DeviceId| board.names.get(board.graph.get(d).subsystem);
     let essential = |d: DeviceId| board.names.get(board.graph.get(d).facts.essential);
     let list = |which: &dyn Fn(DeviceId) -> bool| -> Option<String> {
         let found: Vec<DeviceId> = gone.iter().copied().filter(|&d| which(d)).collect();
@@ -166,30 +211,52 @@ fn losses(board: &Board, p: &Plan) -> Vec<String> {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         (!found.is_empty()).then(|| format!("{}{more}", names.join(", ")))
     };
-    let mut out = Vec::new();
-    if let Some(names) = list(&|d| board.devices[d.index()].wakeup) {
-        out.push(format!("You lose: wake-up by {names}."));
-    }
+    let mut lost: Vec<String> = Vec::new();
+    lost.extend(list(&|d| board.devices[d.index()].wakeup).map(|n| format!("wake-up by {n}")));
     let mut carried: Vec<&str> = gone.iter().map(|&d| essential(d)).collect();
     carried.retain(|what| !what.is_empty());
     carried.sort_unstable();
     carried.dedup();
     for what in carried {
-        if let Some(names) = list(&|d| essential(d) == what) {
-            out.push(format!("You lose: {} ({names}).", safe(what)));
+        let names = list(&|d| essential(d) == what);
+        lost.extend(names.map(|n| format!("{} ({n})", safe(what))));
+    }
+    let network = |d: DeviceId| subsystem(d) == "net" || is_network(name(d), driver(d));
+    lost.extend(list(&network).map(|n| format!("the network at {n}")));
+    let buses = list(&|d| counted(name(d), "usb"));
+    lost.extend(match buses {
+        Some(names) => Some(format!("USB at {names}")),
+        // An interface, `1-3:1.0`, goes with its device.
+        None => list(&|d| subsystem(d) == "usb" && !name(d).contains(':'))
+            .map(|n| format!("what is plugged in at {n}")),
+    });
+    lost.extend(list(&|d| is_whole_disk(name(d))).map(|n| format!("the disk {n}")));
+    lost.extend(
+        list(&|d| is_display(name(d), subsystem(d))).map(|n| format!("the display at {n}")),
+    );
+    let sound = |d: DeviceId| subsystem(d) == "sound" && counted(name(d), "card");
+    lost.extend(list(&sound).map(|n| format!("the sound of {n}")));
+    let mut out = Vec::new();
+    match (&gone[..], &lost[..]) {
+        ([], _) => {}
+        ([one], []) => out.push(format!("You lose what {} does.", safe(name(*one)))),
+        (all, []) => {
+            let step = |d: DeviceId| p.steps.iter().any(|s| s.candidate.device == d);
+            let names = list(&step).unwrap_or_default();
+            let all = plural(all.len(), "device");
+            out.push(format!("You lose what {all} do: {names} and what needs them."));
         }
-    }
-    let network = |d: DeviceId| is_network(name(d), driver(d));
-    if let Some(names) = list(&network) {
-        out.push(format!("You lose: the network at {names}."));
-    }
-    let subsystem = |d: DeviceId| board.names.get(board.graph.get(d).subsystem);
-    if let Some(names) = list(&|d| is_display(name(d), subsystem(d))) {
-        out.push(format!("You lose: the display at {names}."));
+        (all, _) => {
+            let go = if all.len() == 1 { "goes" } else { "go" };
+            let all = plural(all.len(), "device");
+            out.push(format!("You lose at least {}; {all} {go}.", lost.join("; ")));
+        }
     }
     let root_known = board.graph.ids().any(|d| essential(d).contains("root"));
     // A wire may lead to it; nobody starts over the air.
-    let wired = |d: DeviceId| network(d) && driver(d) != "ieee80211";
+    let air = |name: &str| name.starts_with("wl") || counted(name, "phy");
+    let wireless = |d: DeviceId| driver(d) == "ieee80211" || air(name(d));
+    let wired = |d: DeviceId| network(d) && !wireless(d);
     let may_hold_root = |d: DeviceId| is_disk(name(d), driver(d)) || wired(d);
     if let Some(names) = list(&may_hold_root).filter(|_| !root_known) {
         out.push(format!(
@@ -206,23 +273,111 @@ fn is_disk(name: &str, driver: &str) -> bool {
     named || drivers.contains(&driver) || driver.starts_with("ufshcd")
 }
 
+/// A disk by the name of its block device, without its partitions.
+fn is_whole_disk(name: &str) -> bool {
+    let nvme = |rest: &str| {
+        let number = |n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit());
+        rest.split_once('n').is_some_and(|(drive, space)| number(drive) && number(space))
+    };
+    let lettered = |prefix: &str| {
+        let rest = name.strip_prefix(prefix).unwrap_or_default();
+        !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_lowercase())
+    };
+    counted(name, "mmcblk")
+        || name.strip_prefix("nvme").is_some_and(nvme)
+        || lettered("sd")
+        || lettered("vd")
+}
+
 /// Ethernet and wireless, by the names that the kernel and device trees give.
 fn is_network(name: &str, driver: &str) -> bool {
-    let counted = |prefix: &str| {
-        let rest = name.strip_prefix(prefix).unwrap_or_default();
-        !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit())
-    };
-    driver == "ieee80211" || name.ends_with(".ethernet") || counted("eth")
+    let ethernet = name.ends_with(".ethernet") || counted(name, "eth");
+    // A radio is phy0, its interface wlan0.
+    driver == "ieee80211" || ethernet || counted(name, "phy") || counted(name, "wlan")
+}
+
+/// `prefix` and a number.
+fn counted(name: &str, prefix: &str) -> bool {
+    let number = name.strip_prefix(prefix).unwrap_or_default();
+    !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// `card0` of drivers/gpu/drm/drm_sysfs.c (sound has such names too), `fb0` of
 /// drivers/video/fbdev/core/fbsysfs.c.
 fn is_display(name: &str, subsystem: &str) -> bool {
-    let numbered = |prefix: &str| {
-        let number = name.strip_prefix(prefix).unwrap_or_default();
-        !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
+    counted(name, "fb") || subsystem == "drm" && counted(name, "card")
+}
+
+/// The table of the steps, with what goes with each removal.
+fn steps(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
+    let head = after(goal, &p.after);
+    let wide = 62 - 9 * head.len();
+    let cells = |r: &Reached| -> String {
+        after(goal, r).iter().map(|(_, t)| format!("{:>9}", ms(*t))).collect()
     };
-    numbered("fb") || subsystem == "drm" && numbered("card")
+    let titles: String = head.iter().map(|(title, _)| format!("{title:>9}")).collect();
+    let mut out = format!(
+        "\n{:<wide$}{:>18}{:>after$}\n{:<wide$}{:>9}{:>9}{titles}\n",
+        "",
+        "saves, ms",
+        "after it, ms",
+        "Change",
+        "alone",
+        "added",
+        after = 9 * head.len()
+    );
+    let say = |text: &str, out: &mut String| {
+        let mut page = Page::new(false);
+        page.wrapped(Ink::Plain, 4, 6, text);
+        out.push_str(&page.finish());
+    };
+    for s in &p.steps {
+        let _ = writeln!(
+            out,
+            "{:<wide$}{:>9}{:>9}{}",
+            clip(&change(board, s.candidate), wide - 1),
+            ms(s.alone),
+            ms(s.now),
+            cells(&s.reached)
+        );
+        if s.candidate.kind != Kind::Remove {
+            continue;
+        }
+        let along = goes_with(board, s.candidate.device);
+        if along.len() > 1 {
+            let others = along.iter().filter(|&&d| d != s.candidate.device);
+            let names: Vec<String> = others.take(4).map(|&d| device(board, d)).collect();
+            let more = along.len() - 1 - names.len();
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            say(&format!("removes with it {}{more}", names.join(", ")), &mut out);
+        }
+        if let Some(l) = limits.lesser.iter().find(|l| l.removed == s.candidate.device) {
+            let reached: Vec<String> =
+                after(goal, &l.reached).iter().map(|(what, t)| format!("{what} {t}")).collect();
+            // What it needs is kept with it.
+            let above = board.graph.get(l.instead).parent.unwrap_or(l.removed);
+            let text = format!(
+                "to remove only {} would meet the budget too ({}), but no file removes it: add \
+                 --keep {} to this command to plan so",
+                device(board, l.instead),
+                reached.join(", "),
+                word(board.names.get(board.graph.get(above).name))
+            );
+            say(&text, &mut out);
+        }
+    }
+    out.push_str("alone: this change by itself; added: on top of those above it.\n");
+    let up = match (goal.resume, goal.ready.len()) {
+        (Some(_), _) => "resume",
+        (None, 0 | 1) => "the time until it is ready",
+        _ => "the times until each is ready",
+    };
+    if goal.suspend.is_some() && (goal.resume.is_some() || !goal.ready.is_empty()) {
+        let _ = writeln!(out, "saves: of suspend and {up}, added up.");
+    } else if goal.resume.is_none() && goal.ready.len() > 1 {
+        let _ = writeln!(out, "saves: of {up}, added up.");
+    }
+    out
 }
 
 /// The plan for a terminal, 80 columns.
@@ -245,6 +400,14 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
         }
     };
     page.wrapped(Ink::Strong, 0, 2, &verdict);
+    for (half, (low, high)) in &limits.open {
+        let text = format!(
+            "The recording leaves open how far: {} {low} to {high}, and every machine that \
+             explains it meets the budget.",
+            half.name()
+        );
+        page.wrapped(Ink::Plain, 0, 2, &text);
+    }
     for line in losses(board, p) {
         page.wrapped(Ink::Plain, 0, 2, &line);
     }
@@ -257,60 +420,7 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
     let mut out = page.finish();
     out.push_str(&budgets(board, goal, p));
     if !p.steps.is_empty() {
-        let [a, b] = after(goal, &p.after).map(|c| c.0);
-        let _ = writeln!(
-            out,
-            "\n{:<44}{:>18}{:>18}\n{:<44}{:>9}{:>9}{a:>9}{b:>9}",
-            "", "saves, ms", "after it, ms", "Change", "alone", "added"
-        );
-        for s in &p.steps {
-            let _ = writeln!(
-                out,
-                "{:<44}{:>9}{:>9}{:>9}{:>9}",
-                clip(&change(board, s.candidate), 43),
-                ms(s.alone),
-                ms(s.now),
-                ms(after(goal, &s.reached)[0].1),
-                ms(after(goal, &s.reached)[1].1)
-            );
-            if s.candidate.kind == Kind::Remove {
-                let along = goes_with(board, s.candidate.device);
-                if along.len() > 1 {
-                    let names: Vec<String> = along
-                        .iter()
-                        .filter(|&&d| d != s.candidate.device)
-                        .take(4)
-                        .map(|&d| clip(&device(board, d), 24))
-                        .collect();
-                    let more = along.len() - 1 - names.len();
-                    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                    let mut page = Page::new(false);
-                    let text = format!("removes with it {}{more}", names.join(", "));
-                    page.wrapped(Ink::Plain, 4, 6, &text);
-                    out.push_str(&page.finish());
-                }
-                let less = limits.lesser.iter().find(|l| l.removed == s.candidate.device);
-                if let Some(l) = less {
-                    let [a, b] = after(goal, &l.reached);
-                    // What it needs is kept with it.
-                    let above = board.graph.get(l.instead).parent.unwrap_or(l.removed);
-                    let mut page = Page::new(false);
-                    let text = format!(
-                        "to remove only {} would meet the budget too ({} {}, {} {}): ask so with \
-                         --keep {}",
-                        device(board, l.instead),
-                        a.0,
-                        a.1,
-                        b.0,
-                        b.1,
-                        word(board.names.get(board.graph.get(above).name))
-                    );
-                    page.wrapped(Ink::Plain, 4, 6, &text);
-                    out.push_str(&page.finish());
-                }
-            }
-        }
-        out.push_str("alone: this change by itself; added: on top of those above it.\n");
+        out.push_str(&steps(board, goal, p, limits));
     }
     let tried = format!(
         "{}, {}",
@@ -358,13 +468,10 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
         let _ = writeln!(out, "\n{:<36}{:>9}", "Left out (--offer NAME allows it)", "ms");
         for &(d, why, t) in &limits.withheld {
             let why = reason(board, d, why);
-            let _ = writeln!(
-                out,
-                "  {:<34}{:>9}  {}",
-                clip(&device(board, d), 33),
-                ms(t),
-                clip(&why, 33)
-            );
+            // A name that somebody is to type is not cut.
+            let between = if why.chars().count() > 33 { "\n      " } else { "  " };
+            let name = clip(&device(board, d), 33);
+            let _ = writeln!(out, "  {name:<34}{:>9}{between}{}", ms(t), clip(&why, 74));
         }
     }
     out
@@ -396,6 +503,7 @@ pub fn json(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> Value {
             },
         })
     };
+    let open = |half| limits.open.iter().find(|o| o.0 == half).map(|o| o.1);
     json!({
         "schema": "dormouse.plan",
         "version": 1,
@@ -418,6 +526,12 @@ pub fn json(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> Value {
             "now_ns": s.now.0,
             "reached": reached(&s.reached),
         })).collect::<Vec<_>>(),
+        "open": {
+            "suspend_least_ns": open(Direction::Suspend).map(|r| r.0.0),
+            "suspend_most_ns": open(Direction::Suspend).map(|r| r.1.0),
+            "resume_least_ns": open(Direction::Resume).map(|r| r.0.0),
+            "resume_most_ns": open(Direction::Resume).map(|r| r.1.0),
+        },
         "candidates": p.candidates.iter().map(|&c| candidate(c)).collect::<Vec<_>>(),
         "simulations": p.evaluated,
         "in_the_way": limits.in_the_way.iter().map(|o| json!({

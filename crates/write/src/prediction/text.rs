@@ -100,7 +100,7 @@ fn unclaimed(p: &Prediction, d: Direction) -> String {
     let guess = p.fidelity.blind && p.before.pm_async != p.after.pm_async;
     let range = p.doubt.half[usize::from(d == Direction::Resume)];
     if let Some(range) = range.filter(|(low, high)| low < high && !guess) {
-        return open(d, range);
+        return open(d, &p.doubt, range);
     }
     let names: Vec<&str> = phases.iter().map(|x| x.title()).collect();
     match &names[..] {

@@ -5,9 +5,12 @@ use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 use dormouse_sleep::evidence::{Doubt, Fidelity, Verdict};
 
-/// A half of which no single figure is claimed, in the answer.
-pub fn open(direction: Direction, (low, high): (Ns, Ns)) -> String {
-    format!("{} {low} to {high}, the recording does not say more", direction.name())
+/// A half of which no single figure is claimed, in the answer: as recorded, and
+/// what machines that explain the recording make of it.
+pub fn open(direction: Direction, d: &Doubt, (low, high): (Ns, Ns)) -> String {
+    let half = direction.name();
+    let today = d.today[usize::from(direction == Direction::Resume)];
+    format!("{half} {today} as recorded -> {low} to {high}, the recording does not say more")
 }
 
 /// Which phases are open, how far, and what recording would tell; empty if all
