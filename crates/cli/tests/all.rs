@@ -7,6 +7,7 @@ mod board;
 mod budgets;
 mod decide;
 mod decide_json;
+mod digits;
 mod doctor;
 mod domains;
 mod handover;

@@ -119,7 +119,7 @@ fn join(log: Cycle, trace: &mut Cycle) {
 }
 
 /// Below this, time missing by one clock is not a sleep.
-const SHORTEST_SLEEP: Ns = Ns(1_000_000);
+pub(crate) const SHORTEST_SLEEP: Ns = Ns(1_000_000);
 
 /// Puts the time asleep where it was: `asleep` by a clock that kept running.
 ///

@@ -49,6 +49,11 @@ pub fn assemble(name: &str, file: &CaptureFile, losses: Losses) -> Capture {
         tracker.begin_source(&trace);
         tracker.set_stamp(stamp.as_bytes());
         crate::ftrace::parse(&cycle.trace, &mut tracker);
+        tracker.end_source();
+        if file.document.trace_clock == "boot" {
+            // The kernel log says it too, cut to milliseconds.
+            tracker.slept(before, Ns(cycle.stats.clocks.monotonic_stood_still()));
+        }
         tracker.begin_source(&log);
         tracker.set_stamp(stamp.as_bytes());
         crate::klog::parse(&cycle.dmesg, &mut tracker);

@@ -5,6 +5,7 @@ mod dictionary;
 pub(crate) mod frames;
 mod mail;
 mod map;
+mod unpacked;
 
 use crate::error::ReadError;
 use crate::read::{Input, Limits};
@@ -67,7 +68,7 @@ pub fn files(input: &Input) -> Result<Vec<File>, ReadError> {
         Input::Stdin => return Ok(vec![File { path: "-".into(), folder: None }]),
         Input::Path(path) => path,
     };
-    if !std::fs::metadata(path).map_err(|e| io(path, e))?.is_dir() {
+    if !std::fs::metadata(path).map_err(|e| io(path, e))?.is_dir() || unpacked::is_capture(path) {
         return Ok(vec![File { path: path.clone(), folder: None }]);
     }
     let mut found = Vec::new();
@@ -116,7 +117,9 @@ fn walk(dir: &Path, depth: usize, files: &mut Vec<PathBuf>) -> std::io::Result<(
     for entry in std::fs::read_dir(dir)? {
         let entry = entry?;
         let kind = entry.file_type()?;
-        if kind.is_dir() && depth < DEPTH {
+        if kind.is_dir() && unpacked::is_capture(&entry.path()) {
+            files.push(entry.path());
+        } else if kind.is_dir() && depth < DEPTH {
             // A folder that may not be read must not hide the others.
             let _ = walk(&entry.path(), depth + 1, files);
         } else if kind.is_file() {
@@ -135,6 +138,10 @@ fn one(
 ) -> Result<(), ReadError> {
     let file = std::fs::File::open(path).map_err(|e| io(path, e))?;
     let meta = file.metadata().map_err(|e| io(path, e))?;
+    if meta.is_dir() {
+        let bytes = unpacked::packed(path, limits).map_err(|e| io(path, e))?;
+        return hand_on(path, name, group, &bytes, limits, each);
+    }
     let mapped;
     let copied;
     let bytes: &[u8] = if meta.is_file() && meta.len() > 0 {

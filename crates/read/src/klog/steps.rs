@@ -14,6 +14,9 @@ use dormouse_model::phase::{Phase, PmEvent};
 use dormouse_model::time::Ns;
 use memchr::memmem;
 
+/// What an elapsed time that is cut to milliseconds may lack.
+const CUT_OFF: Ns = Ns::from_ms(1);
+
 /// Handles `r`; whether it is a step.
 pub fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
     let text = r.text.strip_prefix(b"PM: ").unwrap_or(r.text);
@@ -139,7 +142,7 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
             lasting(log, phase, stamp);
             if let Some(took) = elapsed(rest) {
                 // Printed in whole milliseconds, cut off.
-                log.c.at_most = log.now + took + Ns::from_ms(1);
+                log.c.at_most = log.now + took + CUT_OFF;
                 advance(log, took);
             }
         }
@@ -571,7 +574,11 @@ fn end(log: &mut Log<'_>, phase: Phase, stamp: &Stamp<'_>) {
     let event = if phase == Phase::Thaw { PmEvent::Resume } else { PmEvent::Suspend };
     if log.c.lasting == Some(phase) {
         log.c.lasting = None;
-        let time = log.now.min(log.c.at_most);
+        // A next line within that tells the rest of a millisecond; a later one does not.
+        let time = match log.c.at_most {
+            most if log.now <= most => log.now,
+            most => most - CUT_OFF,
+        };
         log.t.end_phase(&Stamp { time, ..*stamp }, phase, event, 0);
     }
 }

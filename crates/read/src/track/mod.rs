@@ -28,6 +28,7 @@ use dormouse_model::loss::{Losses, Severity};
 use dormouse_model::names::{Names, Sym};
 use dormouse_model::phase::Phase;
 use dormouse_model::ranked::Ranking;
+use dormouse_model::time::Ns;
 
 /// What kind of source a cycle came from; decides which of two descriptions of
 /// the same cycle is the base when they are merged.
@@ -79,7 +80,7 @@ pub struct Tracker {
     said: Vec<apart::Said>,
     current: Option<Box<Current>>,
     /// A device that failed before any line that opens a cycle.
-    failed_before: Option<(DeviceId, i32, dormouse_model::time::Ns)>,
+    failed_before: Option<(DeviceId, i32, Ns)>,
     source: Sym,
     source_index: u32,
     folder: Sym,
@@ -299,6 +300,16 @@ impl Tracker {
     /// How many cycles are complete so far.
     pub fn cycles(&self) -> usize {
         self.done.len()
+    }
+
+    /// The one cycle since there were `first` slept so long, by clocks that were read before
+    /// and after it.
+    pub(crate) fn slept(&mut self, first: usize, asleep: Ns) {
+        if let [cycle] = self.done.get_mut(first..).unwrap_or_default()
+            && asleep >= crate::merge::SHORTEST_SLEEP
+        {
+            cycle.asleep_elsewhere = Some(asleep);
+        }
     }
 
     /// Puts the cycles from `first` on, which are of one source, in order of their

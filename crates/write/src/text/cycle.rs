@@ -10,7 +10,7 @@ use crate::wording::{
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
 use dormouse_model::complete::{Edge, Lost, LostKind};
-use dormouse_model::cycle::{Began, Cycle, Outcome};
+use dormouse_model::cycle::{Began, Cycle, Mode, Outcome, PhaseSpan};
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::answer::Known;
@@ -161,15 +161,40 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView) {
             _ => Some(r.end.since(r.start)),
         };
         let text = match time {
-            Some(t) => format!("{}{}    not counted", left(&label, 38), right(&ms(t), 9)),
+            Some(t) => {
+                let mut line = Line::of("", t, None);
+                line.whole = t > Ns::ZERO && t.0 % 1_000_000 == 0;
+                format!("{}{}    not counted", left(&label, 38), right(&line.cell(), 9))
+            }
             None => {
-                let hole = trust::hole_in_sleep(cycle);
-                let why = if hole { "the log has a hole" } else { "this clock stops during sleep" };
+                let why = if trust::hole_in_sleep(cycle) {
+                    "the log has a hole"
+                } else if cycle.mode == Mode::Disk {
+                    "the image was copied, then the machine was off"
+                } else {
+                    "this clock stops during sleep"
+                };
                 format!("{}    not known: {why}", left(&label, 14))
             }
         };
         page.line(&[(Ink::Faint, &text)]);
     }
+    if let Some(t) = around_sleep(cycle) {
+        let label = left("before and after sleep", 38);
+        let text = format!("{label}{}    in no row: no line tells", right(&ms(t), 9));
+        page.line(&[(Ink::Faint, &text)]);
+    }
+}
+
+/// What passed by the clock of a kernel log between its last line before the sleep and
+/// its first line after it: the end of suspend, the start of resume and the firmware. A
+/// trace brackets the sleep closely, with the system core around it.
+fn around_sleep(cycle: &Cycle) -> Option<Ns> {
+    let core = |p: &PhaseSpan| matches!(p.phase, Phase::SyscoreSuspend | Phase::SyscoreResume);
+    let slept = cycle.mode == Mode::Deep && cycle.began.is_none();
+    let (down, up) = cycle.asleep.filter(|_| slept && !cycle.phases.iter().any(core))?;
+    let known = cycle.asleep_elsewhere.is_some();
+    Some(up.since(down)).filter(|t| known && *t >= Ns::from_us(100))
 }
 
 /// A row as it is printed.
@@ -188,7 +213,13 @@ impl Line {
 
     /// The time without digits that the source lacks.
     fn cell(&self) -> String {
-        if self.whole { format!("{}   ", self.time.0 / 1_000_000) } else { ms(self.time) }
+        if self.whole && self.time == Ns::ZERO {
+            "< 1   ".into()
+        } else if self.whole {
+            format!("{}   ", self.time.0 / 1_000_000)
+        } else {
+            ms(self.time)
+        }
     }
 }
 
@@ -197,7 +228,6 @@ impl Line {
 /// microseconds, of which one in a thousand is a whole millisecond.
 fn is_in_whole_ms(phase: Phase, time: Ns) -> bool {
     matches!(phase, Phase::Sync | Phase::FreezeUser | Phase::FreezeKernel)
-        && time > Ns::ZERO
         && time.0 % 1_000_000 == 0
 }
 
@@ -227,7 +257,10 @@ fn lines(cycle: &Cycle, view: &CycleView, list: &[&Row]) -> Vec<Line> {
             }
             What::Gap { .. } | What::Image(_) => {
                 let label = format!("  {}", wording::row(r.what, cycle.mode, &cycle.phases));
-                out.push(Line::of(&label, r.counted, None));
+                // The log has hundredths of a second of the image in words only.
+                let image = matches!(r.what, What::Image(_));
+                let whole = image && r.counted.0 % 1_000_000 == 0;
+                out.push(Line { whole, ..Line::of(&label, r.counted, None) });
             }
             What::Asleep { .. } | What::Turn | What::Rest | What::ClockJump => {}
         }
@@ -392,7 +425,10 @@ fn image(page: &mut Page, cycle: &Cycle) {
     }
     page.heading("Hibernation image                            ms");
     for step in &cycle.image {
-        let took = ms(step.end.since(step.start));
+        // The log has its hundredths of a second in words only.
+        let took = step.end.since(step.start);
+        let whole = took > Ns::ZERO && took.0 % 1_000_000 == 0;
+        let took = Line { whole, ..Line::of("", took, None) }.cell();
         let kib = format!("{} KiB", step.bytes / 1_024);
         page.line(&[
             (Ink::Plain, "  "),

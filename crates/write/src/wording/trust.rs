@@ -25,7 +25,9 @@ pub fn asleep(cycle: &Cycle, view: &CycleView) -> Option<Ns> {
     if hole_in_sleep(cycle) {
         return None;
     }
-    let bracket = cycle.asleep.map(|(down, up)| up.since(down));
+    // What a hibernation brackets is the copying of its image; then it is off.
+    let asleep = cycle.asleep.filter(|_| cycle.mode != Mode::Disk);
+    let bracket = asleep.map(|(down, up)| up.since(down));
     let known = cycle.asleep_elsewhere.or(bracket.filter(|_| view.rows.not_counted > Ns::ZERO))?;
     (known >= SHORTEST_SLEEP || cycle.mode == Mode::S2idle).then_some(known)
 }
