@@ -18,6 +18,8 @@ pub struct Changes {
     pub without: Vec<String>,
     /// Times of devices multiplied, as `PATTERN=FACTOR`.
     pub scale: Vec<String>,
+    /// Callbacks that run in another phase, as `PATTERN=FROM:TO`.
+    pub moves: Vec<String>,
     /// Number of CPUs.
     pub cpus: Option<u32>,
 }
@@ -40,6 +42,7 @@ impl Changes {
             asynchronous: &self.asynchronous,
             sync: &self.sync,
             scale: &self.scale,
+            moves: &self.moves,
             cpus: self.cpus,
         }
         .list()

@@ -28,6 +28,11 @@ pub struct ChangeArgs {
     /// Multiply the times of matching devices, such as 'usb*=0.5'.
     #[arg(long, value_name = "PATTERN=F")]
     scale: Vec<String>,
+    /// Let callbacks of matching devices run in another phase, such as
+    /// 'i2c*=noirq:late': two of suspend, late and noirq move both halves, with early
+    /// or resume only the way up.
+    #[arg(long = "move", value_name = "PATTERN=FROM:TO")]
+    moves: Vec<String>,
     /// Number of CPUs.
     #[arg(long, value_name = "N", value_parser = number::<u32>(1, 65_536))]
     cpus: Option<u32>,
@@ -43,6 +48,7 @@ impl ChangeArgs {
             sync: self.sync.clone(),
             without: self.without.clone(),
             scale: self.scale.clone(),
+            moves: self.moves.clone(),
             cpus: self.cpus,
         }
     }

@@ -420,6 +420,53 @@ fn tuning_is_verified_on_a_kernel() {
     assert!(text(&compared).contains("faster"), "{}", text(&compared));
 }
 
+/// A host that writes its registers in noirq, and one that could do it in late: what
+/// `--move` foretells from the recording is what the kernel then takes.
+#[test]
+#[ignore = "boots guests: `make lab-verify` runs it, and `make test` with it"]
+fn callbacks_that_move_take_what_predict_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let board = |host: &str| {
+        let others = "device c1 parent=host suspend=4ms async\n\
+                      device c2 parent=host late=12ms early=9ms async\n\
+                      device x parent=root late=15ms noirq=3ms resume_noirq=3ms async\n";
+        format!("board 1\ncpus 4\ndevice root\n{host}\n{others}")
+    };
+    let host = |down: &str, up: &str| board(&format!("device host parent=root {down} {up} async"));
+    let before = host("late=2ms noirq=20ms", "resume_noirq=15ms resume=5ms");
+    let after = host("late=22ms", "early=15ms resume=5ms");
+    let recorded = |name: &str, text: &str| {
+        std::fs::write(path(name), text).expect("written");
+        let board = path(name);
+        let capture = board.replace(".board", ".tar.gz");
+        let ran = dormouse(&[
+            "lab", "run", "--kernel", "6.12", "--sleep", "core", "--board", &board, "-o", &capture,
+        ]);
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        capture
+    };
+    let (before, after) = (recorded("before.board", &before), recorded("after.board", &after));
+    let json = |args: &[&str]| -> serde_json::Value {
+        let out = dormouse(args);
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        serde_json::from_slice(&out.stdout).expect("JSON")
+    };
+    let said = json(&["predict", &before, "--move", "host=noirq:late", "--json"]);
+    let done = json(&["predict", &after, "--json"]);
+    let list = |v: &serde_json::Value| v.as_array().expect("a list").clone();
+    let took = list(&done["observed_ns"]);
+    for (row, took) in list(&said["after"]["phases"]).iter().zip(took).skip(1).take(6) {
+        let (foretold, took) = (row["duration_ns"].as_i64(), took.as_i64());
+        let (foretold, took) = (foretold.expect("a time"), took.expect("a time"));
+        let off = (foretold - took).abs();
+        assert!(off <= (took / 50).max(100_000), "{row}: foretold {foretold}, took {took}");
+    }
+    let before = list(&said["before"]["phases"]);
+    let moved = |i: usize| list(&said["after"]["phases"])[i] != before[i];
+    assert!(moved(2) && moved(3) && moved(4) && moved(5), "both halves move");
+}
+
 #[test]
 fn no_lock_is_seen_in_forty_cycles_of_a_real_laptop() {
     // Timers make many of its callbacks end at the same moment, which is not

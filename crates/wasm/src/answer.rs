@@ -88,6 +88,7 @@ impl Asked {
             sync: self.sync.clone(),
             without: self.without.clone(),
             scale: self.scale.clone(),
+            moves: Vec::new(),
             cpus: self.cpus,
         }
     }

@@ -7,6 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use dormouse_board::Board;
 use dormouse_model::device::{DeviceId, LinkKind};
+use dormouse_model::phase::{Direction, Phase};
 
 /// A factor as a ratio of integers, so that the same text gives the same bits
 /// everywhere.
@@ -68,6 +69,59 @@ impl Ratio {
     }
 }
 
+/// From which phase to which callbacks move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// Where they are.
+    pub from: Phase,
+    /// Where they will be.
+    pub to: Phase,
+}
+
+impl Way {
+    /// Reads `noirq:late`. With `suspend` or `late` it is a way down, and callbacks of
+    /// the way up move with it; with `early` or `resume` only these move.
+    ///
+    /// # Errors
+    /// A sentence saying what is accepted.
+    pub fn parse(text: &str) -> Result<Way, String> {
+        const DOWN: [Phase; 3] = [Phase::Suspend, Phase::Late, Phase::Noirq];
+        const UP: [Phase; 3] = [Phase::Resume, Phase::ResumeEarly, Phase::ResumeNoirq];
+        let (from, to) = text.split_once(':').unwrap_or((text, ""));
+        let find = |all: [Phase; 3]| {
+            let named = |name: &str| all.into_iter().find(|p| p.name() == name);
+            Some(Way { from: named(from)?, to: named(to)? }).filter(|w| w.from != w.to)
+        };
+        find(DOWN).or(find(UP)).ok_or_else(|| {
+            format!(
+                "`{text}` is no move; write FROM:TO with two of suspend, late and noirq, or, for \
+                 the way up alone, of noirq, early and resume"
+            )
+        })
+    }
+
+    /// The same on the way up: what is done last is undone first.
+    fn mirrored(self) -> Option<Way> {
+        let up = |p| match p {
+            Phase::Suspend => Some(Phase::Resume),
+            Phase::Late => Some(Phase::ResumeEarly),
+            Phase::Noirq => Some(Phase::ResumeNoirq),
+            _ => None,
+        };
+        Some(Way { from: up(self.from)?, to: up(self.to)? })
+    }
+
+    /// As it is written.
+    pub fn text(self) -> String {
+        format!("{}:{}", self.from.name(), self.to.name())
+    }
+
+    /// Callbacks of both halves move.
+    pub fn is_down(self) -> bool {
+        self.from.direction() == Direction::Suspend
+    }
+}
+
 /// What is asked to change, as a person writes it. Command line and page fill
 /// it in, so that the same words mean the same machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,6 +136,8 @@ pub struct Wishes<'a> {
     pub sync: &'a [String],
     /// `PATTERN=FACTOR`.
     pub scale: &'a [String],
+    /// `PATTERN=FROM:TO`.
+    pub moves: &'a [String],
     /// Number of CPUs.
     pub cpus: Option<u32>,
 }
@@ -104,6 +160,13 @@ impl Wishes<'_> {
             let ratio = Ratio::parse(factor).map_err(|e| format!("{s}: {e}"))?;
             list.push(Change::Scale(pattern.into(), ratio));
         }
+        for m in self.moves {
+            let (pattern, way) = m
+                .rsplit_once('=')
+                .ok_or_else(|| format!("{m}: write PATTERN=FROM:TO, such as 'usb*=noirq:late'"))?;
+            let way = Way::parse(way).map_err(|e| format!("{m}: {e}"))?;
+            list.push(Change::Move(pattern.into(), way));
+        }
         list.extend(self.cpus.map(Change::Cpus));
         Ok(list)
     }
@@ -122,6 +185,8 @@ pub enum Change {
     Without(String),
     /// Callback times are multiplied.
     Scale(String, Ratio),
+    /// Callbacks run in another phase.
+    Move(String, Way),
     /// Number of CPUs.
     Cpus(u32),
 }
@@ -135,6 +200,7 @@ impl Change {
             Change::Sync(p) => format!("--sync {p}"),
             Change::Without(p) => format!("--without {p}"),
             Change::Scale(p, r) => format!("--scale {p}={}", r.text()),
+            Change::Move(p, w) => format!("--move {p}={}", w.text()),
             Change::Cpus(n) => format!("--cpus {n}"),
         }
     }
@@ -171,6 +237,7 @@ pub fn apply(board: &Board, changes: &[Change]) -> Result<Changed, String> {
             Change::Async(p) => set_async(&mut c, p, true)?,
             Change::Sync(p) => set_async(&mut c, p, false)?,
             Change::Scale(p, r) => scale(&mut c, p, *r)?,
+            Change::Move(p, w) => move_to(&mut c, p, *w)?,
             Change::Without(p) => without(&mut c, p)?,
         }
     }
@@ -248,6 +315,33 @@ fn scale(c: &mut Changed, pattern: &str, ratio: Ratio) -> Result<(), String> {
         }
     }
     c.notes.push(Note::Scaled { devices: names(&c.board, &found), by: ratio });
+    Ok(())
+}
+
+/// Callbacks take their time along. Where the device has one there already, the two
+/// run one after the other, as two halves of one function would.
+fn move_to(c: &mut Changed, pattern: &str, way: Way) -> Result<(), String> {
+    let mut moved = matching(&c.board, pattern)?;
+    let ways = [Some(way), way.mirrored()].map(|w| {
+        let place = |p: Phase| p.device_index();
+        w.and_then(|w| Some((place(w.from)?, place(w.to)?)))
+    });
+    moved.retain(|&i| {
+        let work = &mut c.board.devices[i].work;
+        let mut any = false;
+        for (from, to) in ways.into_iter().flatten() {
+            let Some(w) = work[from].take() else { continue };
+            let there = work[to].get_or_insert_default();
+            there.sleep += w.sleep;
+            there.compute += w.compute;
+            any = true;
+        }
+        any
+    });
+    if moved.is_empty() {
+        return Err(format!("no device that matches `{pattern}` has a callback in {}", way.from));
+    }
+    c.notes.push(Note::Moved { devices: names(&c.board, &moved), way });
     Ok(())
 }
 
@@ -355,6 +449,32 @@ mod tests {
         assert_eq!(words, ["1/2", "2", "0", "1/2", "3/4"].map(|t| Ok(t.into())));
         for bad in ["", "x", "1/0", "-1", "1e3", "99999999999999999999", "0.0000000001"] {
             assert!(Ratio::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn callbacks_move_with_their_times_down_and_up() {
+        let board = parse(
+            "board 1\ndevice r\ndevice a parent=r late=1ms noirq=2ms resume_noirq=3ms\n\
+             device b parent=r suspend=1ms\n",
+        )
+        .expect("a board");
+        let change = |m: &str| {
+            let moves = [m.to_string()];
+            apply(&board, &Wishes { moves: &moves, ..Wishes::default() }.list()?)
+        };
+        let times = |m: &str| -> Vec<i64> {
+            let work = change(m).expect("a move").board.devices[1].work;
+            work.map(|w| w.map_or(-1, |w| w.sleep.0 / 1_000_000)).into()
+        };
+        //                          prepare, suspend, late, noirq, noirq, early, resume, complete
+        assert_eq!(times("a=noirq:late"), [-1, -1, 3, -1, -1, 3, -1, -1]);
+        assert_eq!(times("*=noirq:suspend"), [-1, 2, 1, -1, -1, -1, 3, -1]);
+        assert_eq!(times("a=noirq:resume"), [-1, -1, 1, 2, -1, -1, 3, -1]);
+        let none = change("b=noirq:late").expect_err("b has no noirq callback");
+        assert!(none.contains("no device that matches `b` has a callback in noirq"), "{none}");
+        for bad in ["a=noirq", "a=late:late", "a=late:early", "a=prepare:suspend", "noirq:late"] {
+            assert!(change(bad).is_err(), "{bad}");
         }
     }
 

@@ -3,7 +3,7 @@
 //! board.
 
 use super::Policy;
-use super::change::Ratio;
+use super::change::{Ratio, Way};
 use alloc::string::String;
 use alloc::vec::Vec;
 use dormouse_model::phase::Direction;
@@ -33,6 +33,13 @@ pub enum Note {
         devices: Vec<String>,
         /// By how much.
         by: Ratio,
+    },
+    /// Callbacks of devices run in another phase.
+    Moved {
+        /// The devices.
+        devices: Vec<String>,
+        /// From where to where.
+        way: Way,
     },
     /// Devices are gone.
     Removed {

@@ -28,6 +28,14 @@ pub fn note(n: &Note) -> String {
         Note::Scaled { devices, by } => {
             format!("Callback times of {}: multiplied by {}.", names(devices), by.text())
         }
+        Note::Moved { devices, way } => format!(
+            "Callbacks of {} move from {} to {}{}, and their times with them. Whether the driver \
+             can do its work there is not known.",
+            names(devices),
+            way.from.title(),
+            way.to.title(),
+            if way.is_down() { ", and those of the way up likewise" } else { "" }
+        ),
         Note::Removed { devices, also } if also.is_empty() => {
             format!("Removed: {}.", names(devices))
         }
