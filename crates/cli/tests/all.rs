@@ -5,6 +5,7 @@ mod apart;
 mod bad_input;
 mod board;
 mod budgets;
+mod claims;
 mod decide;
 mod decide_json;
 mod digits;

@@ -26,7 +26,7 @@ pub fn said(args: &[&str], input: &Path) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn printed(args: &[&str], input: &Path) -> String {
+pub fn printed(args: &[&str], input: &Path) -> String {
     let out = Command::new(env!("CARGO_BIN_EXE_dormouse")).args(args).arg(input).output().unwrap();
     String::from_utf8(out.stdout).unwrap() + &String::from_utf8(out.stderr).unwrap()
 }

@@ -72,7 +72,7 @@ fn answer(e: &Evaluation) -> String {
     let short = match short {
         0 => String::new(),
         n => format!(
-            " {} under {} ms {} not counted: none can be wrong.",
+            " {0} under {1} ms {2} not counted: {1} ms off is right, so none could be wrong.",
             plural(n as usize, "phase"),
             FLOOR.0 / 1_000_000,
             if n == 1 { "is" } else { "are" }

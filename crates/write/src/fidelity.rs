@@ -110,7 +110,7 @@ pub fn text(f: &Fidelity, board: &Board) -> String {
     for c in rows.iter().filter(|c| c.printing >= PRINTING) {
         let _ = writeln!(
             out,
-            "{:<15}{:>12}  ms of this is printing ({} callbacks, two lines each)",
+            "{:<15}{:>12}  ms of this is printing (two lines for {} callbacks)",
             c.phase.title(),
             ms(c.printing),
             c.callbacks
@@ -171,7 +171,8 @@ pub fn reasons(f: &Fidelity, board: &Board) -> Vec<String> {
     }
     if f.blind {
         list.push(
-            "pm_async was off, so nothing in the recording says which devices are asynchronous; \
+            "No callback in the recording began on a worker thread, so nothing says which devices \
+             are asynchronous; \
              no gain of switching it on is claimed."
                 .into(),
         );

@@ -118,10 +118,11 @@ fn answer(
             serde_json::to_string_pretty(&value)? + "\n"
         } else {
             let now = Now::of(args.from_kernel.as_deref(), release).map_err(Usage)?;
-            let now = now.or(loaded.shown).by;
+            let guessed = now.guessed;
+            let now = (now.or(loaded.shown).by, guessed);
             let table = written::kernels(&rows, now, &notes, &derived.assumptions);
             let file = typed(&args.input.display().to_string());
-            let last = next(&format!("tune {file} --kernel 7.3"));
+            let last = next(&format!("predict {file} --kernel 7.3"));
             format!("{table}{}\n{last}", fidelity::text(&checked, &derived.board))
         }
     } else {

@@ -18,8 +18,9 @@ use dormouse_sleep::tune::Tuned;
 use dormouse_write::decision::apply::undo;
 use dormouse_write::decision::tune as written;
 use dormouse_write::fidelity;
-use dormouse_write::wording::assumed::section;
+use dormouse_write::wording::assumed::{is_kernel_guessed, section};
 use dormouse_write::wording::next::{next, typed, word};
+use dormouse_write::wording::phase::kernel as kernel_name;
 use dormouse_write::wording::trust::guest;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -123,7 +124,9 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
         return verified.map_or(Ok(()), |v| v.must_hold());
     }
-    let mut text = written::text(board, &tuned, bound, checked);
+    let guess = if is_kernel_guessed(assumptions) { "unknown, taken as " } else { "" };
+    let kernel = format!("{guess}{}", kernel_name(now.by));
+    let mut text = written::text(board, &tuned, bound, checked, &kernel);
     text.push_str(&fidelity::text(checked, board));
     text.push_str(&section(assumptions));
     if let Some(v) = &verified {

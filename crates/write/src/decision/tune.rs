@@ -56,7 +56,7 @@ const WORTH: u32 = 50;
 
 /// The result for a terminal, 80 columns. `bound` is what no schedule can beat.
 /// Nothing is advised of what is `too_small` for the machine that `f` checks.
-pub fn text(board: &Board, t: &Tuned, bound: Cost, f: &Fidelity) -> String {
+pub fn text(board: &Board, t: &Tuned, bound: Cost, f: &Fidelity, kernel: &str) -> String {
     let mut page = Page::new(false);
     let gain = t.before.total() - t.after.total();
     let small = too_small(t, f);
@@ -70,7 +70,7 @@ pub fn text(board: &Board, t: &Tuned, bound: Cost, f: &Fidelity) -> String {
     if t.free == 0 {
         return page.finish();
     }
-    page.wrapped(Ink::Plain, 0, 2, &how(t, bound));
+    page.wrapped(Ink::Plain, 0, 2, &format!("Kernel {kernel}. {}", how(t, bound)));
     let mut out = page.finish();
     let _ = writeln!(
         out,
@@ -78,7 +78,7 @@ pub fn text(board: &Board, t: &Tuned, bound: Cost, f: &Fidelity) -> String {
         "Model, device phases, ms", "suspend", "resume", "both"
     );
     for (what, cost) in [
-        ("  today", t.before),
+        ("  flags as they are", t.before),
         ("  all synchronous", t.all_sync),
         ("  all asynchronous (where allowed)", t.all_async),
         ("  best of random settings", t.random),

@@ -16,7 +16,7 @@ use dormouse_board::derive::Derived;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::path::Reason;
-use dormouse_sleep::evidence::Missing;
+use dormouse_sleep::evidence::{Missing, Verdict};
 use dormouse_sleep::simulate::note::Note;
 use dormouse_sleep::simulate::policy::{Evidence, Policy};
 use dormouse_sleep::simulate::predict::{Outlook, Prediction, Scheduler};
@@ -286,7 +286,9 @@ pub fn text(p: &Prediction, derived: &Derived, q: &Question<'_>) -> String {
     let verified = p.after.scheduler.policy.is_verified();
     let unsure = if verified { "" } else { " Its rules are not verified on a kernel." };
     let inside = q.guest.map_or(String::new(), |g| format!(", in {g}"));
-    page.wrapped(Ink::Plain, 0, 2, &format!("Kernel {kernels}{median}{inside}.{unsure}"));
+    // What nothing names is no fact of the recording.
+    let taken = if assumed::is_kernel_guessed(&p.assumptions) { "unknown, taken as " } else { "" };
+    page.wrapped(Ink::Plain, 0, 2, &format!("Kernel {taken}{kernels}{median}{inside}.{unsure}"));
     let trip = derived.board.trip;
     let (here, all) = q.cycles;
     if here < all && !trip.hibernates() {
@@ -497,7 +499,11 @@ fn next_command(p: &Prediction, q: &Question<'_>) -> String {
         };
         return format!("plan {file} --resume {budget}ms{on}{offer}");
     }
-    format!("tune {file}{on}")
+    // Of a kernel that was not recorded a recording leaves more open than flags bring.
+    match p.fidelity.verdict() == Verdict::NotApplicable {
+        true => format!("tune {file}{on}"),
+        false => format!("tune {file}"),
+    }
 }
 
 /// The critical path after the change: pieces of at least one hundredth of
@@ -533,12 +539,15 @@ fn path(out: &mut String, p: &Prediction, derived: &Derived, after: &str) {
                 Reason::Unexplained => String::new(),
                 reason => format!(" ({})", alone(reason)),
             };
+            let name = safe(board.names.get(board.graph.get(device).name));
+            // What does not fit beside its device stands below it.
+            let wide = 29 + name.chars().count() + why.chars().count() > 80;
+            let between = if wide { format!("\n{:28}", "") } else { String::new() };
             let _ = writeln!(
                 out,
-                "  {:<14}{:>11}  {}{why}",
+                "  {:<14}{:>11}  {name}{between}{why}",
                 piece.phase.title(),
                 ms(piece.time),
-                safe(board.names.get(board.graph.get(device).name)),
             );
         }
         if small > Ns::ZERO {
@@ -569,12 +578,12 @@ fn section(out: &mut String, title: &str, lines: &[String]) {
 /// changed. `now` is the generation that was recorded.
 pub fn kernels(
     rows: &[KernelRow],
-    now: Scheduler,
+    (now, guessed): (Scheduler, bool),
     notes: &[Note],
     assumptions: &[Assumed],
 ) -> String {
     let mut page = Page::new(false);
-    page.wrapped(Ink::Strong, 0, 2, &fastest(rows, now));
+    page.wrapped(Ink::Strong, 0, 2, &fastest(rows, now, guessed));
     page.wrapped(Ink::Plain, 0, 2, COMPARED);
     page.blank();
     let mut out = page.finish();
@@ -621,8 +630,8 @@ pub fn kernels(
 }
 
 /// What line 1 of the table of kernels compares.
-const COMPARED: &str = "Model, device phases only. Line 1 compares released kernels with pm_async 1, no \
-                        proposals.";
+const COMPARED: &str = "Model, device phases only, workers without limit (--kernel V has that of V). \
+                        Line 1 compares released kernels with pm_async 1, no proposals.";
 
 /// The rows that take as long as `time`, to a hundredth of a millisecond; one
 /// range if they are the newest.
@@ -639,8 +648,13 @@ fn alike(times: &[(&Policy, Ns)], time: Ns) -> String {
     }
 }
 
+/// `on 6.16`, `up to 6.15`.
+fn on(kernels: &str) -> String {
+    if kernels.starts_with("up to ") { kernels.into() } else { format!("on {kernels}") }
+}
+
 /// The answer of the table: which kernels resume fastest, and today's.
-fn fastest(rows: &[KernelRow], now: Scheduler) -> String {
+fn fastest(rows: &[KernelRow], now: Scheduler, guessed: bool) -> String {
     // Kernels with workers; a series that was never merged is none.
     let real =
         |p: &&KernelRow| p.0.evidence != Evidence::Proposal && p.0.workers && p.0.name != "GS";
@@ -654,17 +668,20 @@ fn fastest(rows: &[KernelRow], now: Scheduler) -> String {
         return "No kernel gets through this graph.".into();
     };
     let now = match today {
-        Some((p, t)) => format!(" Today ({}): {t}.", p.kernels),
+        Some((p, t)) if guessed => {
+            format!(" The input names no kernel; on {}: {t}.", p.kernels)
+        }
+        Some((p, t)) => format!(" On the recorded kernel ({}): {t}.", p.kernels),
         None => String::new(),
     };
     if key(&best) == key(&worst) {
         return format!("Suspend plus resume take {} on every kernel.", best.1);
     }
     format!(
-        "Suspend plus resume are shortest on {} ({}), longest on {} ({}).{now}",
-        alike(&times, best.1),
+        "Suspend plus resume are shortest {} ({}), longest {} ({}).{now}",
+        on(&alike(&times, best.1)),
         best.1,
-        alike(&times, worst.1),
+        on(&alike(&times, worst.1)),
         worst.1
     )
 }

@@ -57,6 +57,11 @@ pub fn section(list: &[Assumed]) -> String {
     page.finish()
 }
 
+/// Whether nothing names the kernel: it is taken from times, or for the newest.
+pub fn is_kernel_guessed(list: &[Assumed]) -> bool {
+    list.iter().any(|a| matches!(a, Assumed::Rules { .. } | Assumed::NewestKernel(_)))
+}
+
 /// How the recording came out when it was simulated as it was.
 pub fn self_check(verdict: Verdict) -> String {
     format!("Self-check: simulated as it was, the recording is {}.", verdict.name())
@@ -69,9 +74,9 @@ pub fn assumed(a: &Assumed) -> String {
             format!("The number of CPUs is not recorded; {n} are assumed (--cpus N).")
         }
         Assumed::PmAsync(on) => format!(
-            "pm_async is not recorded; it is taken as {}, because {} ran in worker threads.",
+            "pm_async is not recorded; it is taken as {}, because {} in a worker thread.",
             i32::from(*on),
-            if *on { "callbacks" } else { "no callback" }
+            if *on { "callbacks ran" } else { "no callback began" }
         ),
         Assumed::FlagsOfThreads(n) => {
             format!("The async flag of {} is taken from the thread of its callbacks.", devices(*n))

@@ -92,9 +92,22 @@ fn part((device, was, is): &(Option<String>, Ns, Ns)) -> String {
 
 /// `a, b and 3 more`.
 fn names(list: &[String]) -> String {
-    let mut text = list.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    if list.len() > NAMED {
-        text.push_str(&format!(" and {} more", list.len() - NAMED));
+    // Names are not unique: two devices of one name are not one device said twice.
+    let mut all: Vec<(&String, usize)> = Vec::new();
+    for name in list {
+        match all.iter_mut().find(|(n, _)| *n == name) {
+            Some((_, times)) => *times += 1,
+            None => all.push((name, 1)),
+        }
+    }
+    let said = |(name, times): &(&String, usize)| match times {
+        1 => (*name).clone(),
+        n => format!("{name} ({n} devices of that name)"),
+    };
+    let mut text = all.iter().take(NAMED).map(said).collect::<Vec<_>>().join(", ");
+    let rest: usize = all.iter().skip(NAMED).map(|(_, times)| times).sum();
+    if rest > 0 {
+        text.push_str(&format!(" and {rest} more"));
     }
     text
 }

@@ -27,7 +27,8 @@ pub fn signed_ms(ns: f64) -> String {
 
 /// `-34.55`, `+0.07`, `=`: a change in a table in ms.
 pub fn ms_change(was: Ns, is: Ns) -> String {
-    if (is - was).hundredths_of_ms() == 0 {
+    // Cells that read alike are alike.
+    if (is - was).hundredths_of_ms() == 0 || ms(is) == ms(was) {
         return "=".into();
     }
     let sign = if is > was { "+" } else { "" };
