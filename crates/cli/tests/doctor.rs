@@ -243,3 +243,114 @@ fn a_machine_that_cannot_sleep_is_told_so_first() {
     assert!(out.contains("there is no /dev/kmsg here"), "{out}");
     assert!(out.trim_end().ends_with("Next: dormouse doctor LOG"), "{out}");
 }
+
+/// What `dormouse doctor -` says of a text, without its line breaks.
+fn said_of(text: &str) -> String {
+    super::words::words(&["doctor", "-"], text)
+}
+
+#[test]
+fn a_sleep_without_its_beginning_is_one() {
+    let tail = "\
+[   98.822270] PM: suspend of devices complete after 100.000 msecs
+[   99.822270] PM: resume of devices complete after 100.000 msecs
+[   99.856308] PM: suspend exit
+";
+    let text = said_of(tail);
+    let want = "the text has 1 attempt to sleep (line 1), whose beginning is not in the text.";
+    assert!(text.contains(want), "{text}");
+    // One whole sleep, and the end of another before it.
+    let text = said_of(&format!("{}{SICK}", tail.replace("[   9", "[   8")));
+    assert!(text.contains("The text has 3 attempts to sleep."), "{text}");
+    assert!(text.contains("That of line 1 has no beginning there."), "{text}");
+}
+
+#[test]
+fn a_mail_of_callbacks_is_about_sleep_and_a_device_that_is_gone_is_told() {
+    let mail = "\
+My card does not come back:
+[   52.435375] mt7921e 0000:01:00.0: PM: calling
+pci_pm_suspend_noirq+0x0/0x300 @ 2040, parent: 0000:00:00.0
+[   52.465235] mt7921e 0000:01:00.0: PCI PM: Suspend power state: D3hot
+[   56.064098] mt7921e 0000:01:00.0: PM: calling
+pci_pm_resume_noirq+0x0/0x190 @ 3244, parent: 0000:00:00.0
+[   56.078962] mt7921e 0000:01:00.0: Unable to change power state from D3hot to D0, device inaccessible
+[   56.152363] mt7921e 0000:01:00.0: PM: pci_pm_resume_noirq+0x0/0x190
+returned 0 after 73406 usecs
+";
+    let text = said_of(mail);
+    let want = "Broken: 0000:01:00.0 (mt7921e) could not be brought back from D3hot: it did not \
+                answer.";
+    assert!(text.starts_with(want), "{text}");
+    assert!(text.contains("The text has 1 attempt to sleep."), "{text}");
+    assert!(text.contains("line 7 at 56.078962 s"), "{text}");
+    // What is pulled out of a machine that is awake is no fault of its sleep.
+    let awake: String = mail.lines().filter(|l| l.contains("Unable")).collect();
+    assert!(!said_of(&awake).contains("Broken"), "{awake}");
+}
+
+#[test]
+fn a_second_writer_who_is_refused_is_no_third_attempt() {
+    let log = "\
+2022-01-10T18:28:54.426734  rtcwake: wakeup from mem using rtc0
+2022-01-10T18:28:54.429848  <6>[   34.457478] PM: suspend entry (deep)
+2022-01-10T18:28:54.436608  <6>[   34.469501] Filesystems sync: 0.000 seconds
+2022-01-10T18:28:54.439737  <6>[   34.473959] PM: suspend entry (s2idle)
+2022-01-10T18:28:54.443332  <6>[   34.477976] PM: suspend exit
+2022-01-10T18:28:54.443754  rtcwake: write error
+2022-01-10T18:28:54.452760  <6>[   34.481609] Freezing user space processes ... (elapsed 0.001 seconds) done.
+2022-01-10T18:28:54.459392  <6>[   34.490390] OOM killer disabled.
+2022-01-10T18:12:30.291466  rtcwake: assuming RTC uses UTC ...
+2022-01-10T18:12:30.313051  <6>[   18.315519] PM: suspend entry (deep)
+2022-01-10T18:12:50.360890  <6>[   18.326416] Freezing user space processes ... (elapsed 0.001 seconds) done.
+2022-01-10T18:12:50.361701  <3>[   18.342589] PM: suspend exit
+";
+    let text = said_of(log);
+    assert!(text.contains("The text has 3 attempts to sleep."), "{text}");
+    assert!(text.contains("That of line 2 has no end there."), "{text}");
+    assert!(text.contains("The clock goes back at line 9:"), "{text}");
+    let show = super::words::words(&["show", "-"], log);
+    assert!(show.contains("2 cycles."), "{show}");
+    assert!(show.contains("Time runs backwards inside 1 cycle (first at line 9)"), "{show}");
+}
+
+#[test]
+fn the_median_of_an_even_count_is_between_the_two_in_the_middle() {
+    let sleep = |at: u32, took: &str| {
+        format!(
+            "[ {at}.000000] PM: suspend entry (deep)\n[ {}.000000] Filesystems sync: {took} seconds\n[ \
+             {}.500000] PM: suspend exit\n",
+            at + 20,
+            at + 20
+        )
+    };
+    let log =
+        sleep(100, "10.919") + &sleep(200, "5.637") + &sleep(300, "4.309") + &sleep(400, "3.735");
+    let text = said_of(&log);
+    assert!(
+        text.contains("took 5.0 s before a sleep in the median of 4 (at most 10.9 s)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_task_that_the_text_does_not_show_is_told() {
+    let log = SICK.replace("(1 tasks refusing", "(2 tasks refusing");
+    let text = said_of(&log);
+    assert!(text.contains("1 more task refused, which the text does not show."), "{text}");
+    assert!(!said_of(SICK).contains("more task"), "{text}");
+}
+
+#[test]
+fn a_sum_is_rounded_and_all_its_lines_are_there() {
+    let log = "\
+[   92.364660] Timekeeping suspended for 759.694 seconds
+[   92.408334] Timekeeping suspended for 331.956 seconds
+[   92.429810] Timekeeping suspended for 328.978 seconds
+[   92.451340] Timekeeping suspended for 8.978 seconds
+[   92.451341] amd_pmc AMDI0005:00: Last suspend in deepest state for 758373565us
+";
+    let text = said_of(log);
+    assert!(text.contains("758 s of 1430 s (53 %)"), "{text}");
+    assert!(text.contains("line 4 at 92.451340 s: Timekeeping suspended for 8.978"), "{text}");
+}

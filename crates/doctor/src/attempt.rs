@@ -5,6 +5,7 @@
 //! of user space (power/process.c:freeze_processes).
 
 use crate::message::{Message, seconds};
+use crate::{Case, is_another};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use dormouse_model::time::Ns;
@@ -45,6 +46,8 @@ fn entry(m: &Message) -> Option<String> {
 pub fn split(messages: &[Message]) -> Vec<Attempt> {
     let mut out: Vec<Attempt> = Vec::new();
     let mut open = false;
+    // An attempt that goes on while a second writer's is refused.
+    let mut outer: Option<usize> = None;
     for (i, m) in messages.iter().enumerate() {
         if let Some(mode) = entry(m) {
             // Android prints the entry once more, with the date in place of the mode.
@@ -64,6 +67,7 @@ pub fn split(messages: &[Message]) -> Vec<Attempt> {
             if let Some(a) = out.last_mut().filter(|_| open) {
                 a.end = i;
             }
+            outer = inside.then(|| out.len() - 1);
             out.push(Attempt {
                 mode,
                 first: i,
@@ -77,7 +81,15 @@ pub fn split(messages: &[Message]) -> Vec<Attempt> {
             if let Some(a) = out.last_mut().filter(|_| open) {
                 (a.end, a.exit, a.closed) = (i + 1, m.time, true);
             }
-            open = false;
+            // The first one stands last again: it goes on.
+            open = match outer.take() {
+                Some(first) => {
+                    let first = out.remove(first);
+                    out.push(first);
+                    true
+                }
+                None => false,
+            };
         } else if m.says("resume from hibernation") {
             // A kernel that reads an image freezes tasks for that too
             // (kernel/power/hibernate.c:software_resume).
@@ -100,6 +112,61 @@ pub fn split(messages: &[Message]) -> Vec<Attempt> {
         }
     }
     out
+}
+
+/// What only the core prints inside a sleep: phases, callbacks, time that stood still.
+fn is_of_sleep(m: &Message) -> bool {
+    let callback = m.has(" calling ") || m.has(" returned ") && m.has(" usecs");
+    let named = ["suspend", "resume", "freeze", "thaw", "restore"].iter().any(|w| m.has(w));
+    // Calls of initialisation have no such word.
+    m.has(": PM: calling")
+        || callback && m.has("+0x") && named
+        || m.has(" of devices complete after ")
+        || m.says("Timekeeping suspended for ")
+        || m.says("Suspended for ")
+        || is_exit(m)
+}
+
+fn is_exit(m: &Message) -> bool {
+    m.says("suspend exit") || m.says("hibernation exit")
+}
+
+/// Parts of sleeps whose beginning is not in the text: the first message of each, and
+/// whether its end is there.
+pub fn parts(case: &Case) -> impl Iterator<Item = (usize, bool)> {
+    let mut out: Vec<(usize, bool)> = Vec::new();
+    let mut open = false;
+    let (mut up, mut last) = (false, None);
+    let known = |i: usize| case.attempts.iter().any(|a| (a.first..a.end).contains(&i));
+    for (i, m) in case.messages.iter().enumerate() {
+        if !m.trust.is_of_a_kernel() {
+            continue;
+        }
+        let other = is_another(last, m);
+        last = m.time.or(last);
+        if known(i) {
+            open = false;
+            continue;
+        }
+        if !is_of_sleep(m) {
+            open &= !other;
+            continue;
+        }
+        // What goes down after something came up is of another sleep.
+        let down = !m.has("resume") && (m.has("_suspend") || m.has("suspend of devices"));
+        if !open || other || up && down {
+            out.push((i, false));
+            (open, up) = (true, false);
+        }
+        up |= m.has("resume");
+        if is_exit(m) {
+            if let Some(part) = out.last_mut() {
+                part.1 = true;
+            }
+            open = false;
+        }
+    }
+    out.into_iter()
 }
 
 /// What a sync took. A line whose value is longer than the attempt so far is of

@@ -100,6 +100,8 @@ pub enum Fact {
     DeviceFailed { device: Device, error: i32, times: usize, usb: bool, awake: Option<String> },
     /// Devices that failed on the way up, all with one error.
     DevicesNotResumed { devices: Vec<Device>, error: i32 },
+    /// Devices that did not answer when their power was to come back from this state.
+    NotPowered { devices: Vec<Device>, from: String },
     /// A wakeup ended the sleep, perhaps set off inside a suspend callback.
     WakeupPending { sources: Vec<String>, in_callback: bool },
     /// Devices came back, and tasks were not started again, as far as the text goes; the
@@ -119,7 +121,15 @@ pub enum Fact {
     AlarmRefused { too_far: bool },
     /// Tasks that refused together for one reason; and those that waited for the
     /// lock of a device, where these were in a probe.
-    TasksRefused { tasks: Vec<Named>, after: Ns, times: usize, wait: Wait, behind: Vec<Named> },
+    /// And how many more refused then that the text does not show.
+    TasksRefused {
+        tasks: Vec<Named>,
+        after: Ns,
+        times: usize,
+        wait: Wait,
+        behind: Vec<Named>,
+        unnamed: u64,
+    },
     /// Tasks refused, and the text does not list them.
     TasksUnnamed { tasks: u64, after: Ns, times: usize },
     /// A workqueue was busy; meanwhile a device may have timed out.

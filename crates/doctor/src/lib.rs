@@ -75,6 +75,8 @@ pub struct Sleep {
     pub mode: String,
     /// Line of its first message, from 1.
     pub line: u64,
+    /// The text has its beginning.
+    pub begun: bool,
     /// The text has its end.
     pub closed: bool,
 }
@@ -97,23 +99,31 @@ impl Case {
 /// of order by less.
 const BACK: i64 = 1_000_000_000;
 
-/// Whether `next` is of another log than what was last said at `last`.
+/// Later than this is a time of the calendar, not of a kernel's clock.
+const CALENDAR: Ns = Ns(100_000_000_000_000_000);
+
+/// Whether `next` is of another log than what was last said at `last`. Programs that print
+/// between lines of the kernel may have another clock.
 fn is_another(last: Option<Ns>, next: &Message) -> bool {
-    matches!((last, next.time), (Some(a), Some(b)) if b.0 + BACK < a.0)
+    let same = |a: Ns, b: Ns| (a > CALENDAR) == (b > CALENDAR);
+    matches!((last, next.time), (Some(a), Some(b)) if same(a, b) && b.0 + BACK < a.0)
 }
 
 /// The first lines of all logs but the first. What follows a made image goes on with
 /// the clock of that image (kernel/power/hibernate.c:create_image).
 fn further_logs(case: &Case) -> Vec<u64> {
     let mut out = Vec::new();
-    let mut last: Option<&Message> = None;
-    let timed = |m: &&Message| m.trust == Trust::Logged && m.time.is_some();
-    for m in case.messages.iter().filter(timed) {
-        let image = last.is_some_and(|l| l.has("Image created"));
-        if is_another(last.and_then(|l| l.time), m) && !image {
+    // By the kernel's clock and by the calendar.
+    let mut last: [Option<&Message>; 2] = [None; 2];
+    for m in case.messages.iter().filter(|m| m.trust == Trust::Logged) {
+        let Some(time) = m.time else { continue };
+        let clock = usize::from(time > CALENDAR);
+        let image = last[clock].is_some_and(|l| l.has("Image created"));
+        if is_another(last[clock].and_then(|l| l.time), m) && !image {
             out.push(m.line);
+            last = [None; 2];
         }
-        last = Some(m);
+        last[clock] = Some(m);
     }
     out
 }
@@ -146,8 +156,17 @@ pub fn judge(case: &Case) -> Report {
     let sleep = |a: &Attempt| Sleep {
         mode: a.mode.clone(),
         line: case.messages[a.first].line,
+        begun: true,
         closed: a.closed,
     };
+    let parts = attempt::parts(case).map(|(first, closed)| Sleep {
+        mode: String::new(),
+        line: case.messages[first].line,
+        begun: false,
+        closed,
+    });
+    let mut sleeps: Vec<Sleep> = case.attempts.iter().map(sleep).chain(parts).collect();
+    sleeps.sort_by_key(|s| s.line);
     let cited = |line| findings.iter().flat_map(|f| &f.evidence).any(|e| e.line == line);
     let errors = case
         .attempts
@@ -160,7 +179,7 @@ pub fn judge(case: &Case) -> Report {
         errors,
         findings,
         unchecked: rules::unchecked(case),
-        sleeps: case.attempts.iter().map(sleep).collect(),
+        sleeps,
         logs: further_logs(case),
         logged: case.messages.iter().filter(|m| m.trust == Trust::Logged).count(),
     }

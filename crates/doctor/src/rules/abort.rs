@@ -7,7 +7,7 @@ use crate::fact::{Device, Fact};
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
 use alloc::collections::BTreeMap;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use dormouse_model::time::Ns;
 
@@ -58,6 +58,7 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     unknown(case, out);
     retries(case, out);
     stuck(case, out);
+    unpowered(case, out);
     processors(case, out);
     no_way_back(case, out);
     refused(case, out);
@@ -148,6 +149,40 @@ fn stuck(case: &Case, out: &mut Vec<Finding>) {
         ("device-hang", Area::Abort, Level::Broken),
         Confidence::Certain,
         Fact::CallbackHung { device: device.to_string() },
+        lines(said),
+    ));
+}
+
+/// `mt7921e 0000:01:00.0: Unable to change power state from D3hot to D0, device
+/// inaccessible` (drivers/pci/pci.c:pci_power_up, 6.12): reads of the device gave ones.
+fn unpowered(case: &Case, out: &mut Vec<Finding>) {
+    let state = |m: &Message| -> Option<String> {
+        let rest = m.after(": Unable to change power state from ")?;
+        let from = rest.split(' ').next()?;
+        rest.contains("device inaccessible").then(|| from.to_string())
+    };
+    // Ports of Thunderbolt go away whenever their plug does.
+    let port = |m: &Message| m.text.starts_with("pcieport ");
+    let is = |m: &&Message| m.trust.is_of_a_kernel() && !port(m) && state(m).is_some();
+    let said: Vec<&Message> = case.messages.iter().filter(is).collect();
+    let Some(from) = said.first().and_then(|m| state(m)) else { return };
+    // What is pulled out is gone too; only inside a sleep nobody pulls.
+    if case.attempts.is_empty() && crate::attempt::parts(case).next().is_none() {
+        return;
+    }
+    let mut devices: Vec<Device> = Vec::new();
+    for m in &said {
+        let owner = m.text.split(": ").next().unwrap_or("");
+        let (driver, name) = owner.rsplit_once(' ').unwrap_or(("", owner));
+        let device = Device { name: name.to_string(), driver: driver.to_string() };
+        if !devices.contains(&device) {
+            devices.push(device);
+        }
+    }
+    out.push(found(
+        ("device-not-powered", Area::Abort, Level::Broken),
+        Confidence::Likely,
+        Fact::NotPowered { devices, from },
         lines(said),
     ));
 }

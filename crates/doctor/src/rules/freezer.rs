@@ -117,6 +117,8 @@ struct Refusal {
     /// The message of the first failure.
     at: usize,
     kernel: bool,
+    /// Tasks that refused with it and that the text does not show.
+    unnamed: u64,
 }
 
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -132,6 +134,7 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
                 task: t.clone(),
                 at: f.at,
                 kernel: f.kernel,
+                unnamed: f.refusing.saturating_sub(f.tasks.len() as u64),
             };
             let slot = tasks.entry((t.name.clone(), t.pid)).or_insert_with(new);
             slot.times += 1;
@@ -142,8 +145,12 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     // Those in a probe before those that wait for one.
     let waits = |r: &Refusal| wait(&r.task, r.kernel) == Wait::DeviceLock;
     rest.sort_by_key(|r| (r.at, waits(r), r.task.at));
+    let mut told = None;
     while !rest.is_empty() {
         let first = rest.remove(0);
+        // Once for each failure.
+        let unnamed = if told == Some(first.at) { 0 } else { first.unnamed };
+        told = Some(first.at);
         let why = wait(&first.task, first.kernel);
         // Tasks that refused together for one reason are one finding.
         let (same, other): (Vec<Refusal>, Vec<Refusal>) = rest.into_iter().partition(|r| {
@@ -167,7 +174,14 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
         out.push(found(
             (id, Area::Freezer, Level::Broken),
             confidence(why),
-            Fact::TasksRefused { tasks, after: first.after, times: first.times, wait: why, behind },
+            Fact::TasksRefused {
+                tasks,
+                after: first.after,
+                times: first.times,
+                wait: why,
+                behind,
+                unnamed,
+            },
             evidence,
         ));
     }

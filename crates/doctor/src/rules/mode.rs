@@ -87,6 +87,9 @@ fn deepest(case: &Case, out: &mut Vec<Finding>) {
     }
 }
 
+/// So many lines of a sum are shown.
+const SUMMANDS: usize = 8;
+
 fn partial(messages: &[Message], out: &mut Vec<Finding>) {
     let Some((m, us)) = messages.iter().find_map(|m| {
         let rest = m.after("in deepest state for")?.trim_start();
@@ -102,8 +105,11 @@ fn partial(messages: &[Message], out: &mut Vec<Finding>) {
     }
     let share = i128::from(deep) * 100 / i128::from(stood);
     let mut evidence = lines([m]);
-    evidence.extend(lines(messages.iter().filter(|m| timekeeping(m).is_some())));
-    let (deep_s, of_s) = (deep / 1_000_000_000, stood / 1_000_000_000);
+    // All that the sum is of.
+    let all = messages.iter().filter(|m| timekeeping(m).is_some());
+    evidence.extend(all.take(SUMMANDS).map(Evidence::from));
+    let whole = |ns: i64| ns.saturating_add(500_000_000) / 1_000_000_000;
+    let (deep_s, of_s) = (whole(deep), whole(stood));
     let (id, level) = match share {
         90.. => ("mode-hardware", Level::Note),
         5.. => ("mode-partial", Level::Risk),

@@ -47,7 +47,8 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
     let mut syncs: Vec<(Ns, usize)> = case.attempts.iter().filter_map(|a| a.sync).collect();
     syncs.sort_by_key(|s| core::cmp::Reverse(s.0));
     let Some(&(worst, _)) = syncs.first() else { return };
-    let median = syncs[syncs.len() / 2].0;
+    let (low, high) = (syncs[(syncs.len() - 1) / 2].0, syncs[syncs.len() / 2].0);
+    let median = Ns::mean(low, high);
     if median < LONG {
         return;
     }

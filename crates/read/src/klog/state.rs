@@ -26,6 +26,10 @@ const MAX_OPEN: usize = 8;
 /// length, or time jumps back by it, the lines between two cycles are missing.
 const PAUSE: Ns = Ns(1_000_000_000);
 
+/// Later than this is a time of the calendar, not of the kernel's clock: three years
+/// after a boot.
+const CALENDAR: Ns = Ns(100_000_000_000_000_000);
+
 /// State while a log is read.
 pub struct Log<'t> {
     pub t: &'t mut Tracker,
@@ -43,6 +47,12 @@ pub struct Log<'t> {
     ever_timed: bool,
     /// The line before had a time.
     was_timed: bool,
+    /// The last time of the kernel's clock and of the calendar: programs that print
+    /// between kernel lines may have the other one.
+    clocks: [Option<Ns>; 2],
+    /// A second writer's attempt is refused while the first one goes on
+    /// (kernel/power/suspend.c:enter_state).
+    pub refused: bool,
     /// The logs of the source so far: how each says when its first cycle began.
     logs: Vec<When>,
     /// How the cycle before this one said it, and the line of the first log but one.
@@ -156,6 +166,8 @@ impl<'t> Log<'t> {
             ever_timed: false,
             prose: None,
             was_timed: false,
+            clocks: [None; 2],
+            refused: false,
             logs: Vec::new(),
             when: None,
             second_log: 0,
@@ -180,15 +192,26 @@ impl<'t> Log<'t> {
         self.timed = r.time.is_some();
         if let Some(time) = r.time {
             let open = self.t.open_serial() != 0 && self.c.serial == self.t.open_serial();
-            if open && !self.c.timed {
+            let calendar = time > CALENDAR;
+            let last = match self.clocks[usize::from(calendar)] {
+                Some(_) if (self.now > CALENDAR) == calendar => Some(self.now),
+                last => last,
+            };
+            // What a program prints by the calendar between lines of the kernel.
+            let beside = calendar && self.clocks[0].is_some();
+            if open && !self.c.timed && !beside {
                 // Where its first lines stand on the clock nobody knew until now.
                 let by = time - self.now;
                 self.t.shift_open(by);
                 self.c.shift(by);
-            } else if self.was_timed && time + PAUSE < self.now {
+            } else if self.was_timed && last.is_some_and(|last| time + PAUSE < last) {
                 self.jump_back(at);
+                self.clocks = [None; 2];
             }
-            self.now = time;
+            self.clocks[usize::from(calendar)] = Some(time);
+            if !beside {
+                self.now = time;
+            }
         }
         // Prose between two excerpts has no time either.
         self.was_timed |= self.timed;
@@ -395,6 +418,19 @@ impl<'t> Log<'t> {
         if let Some(c) = self.t.current().filter(|_| open) {
             c.cycle.lose(phase, kind, count);
         }
+    }
+
+    /// A cycle was entered a moment ago and is not beyond its sync: nobody got out of it
+    /// since.
+    pub fn is_just_entered(&mut self) -> bool {
+        const MOMENT: Ns = Ns::from_ms(100);
+        let (now, timed) = (self.now, self.timed);
+        let open = self.t.in_whole_cycle() && timed;
+        let begun = self.t.current().filter(|_| open);
+        begun.is_some_and(|c| {
+            let early = c.cycle.phases.iter().all(|p| p.phase == Phase::Sync);
+            early && now >= c.cycle.start && now - c.cycle.start < MOMENT
+        })
     }
 
     /// A loss of this kind is of the open cycle.

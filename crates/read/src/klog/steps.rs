@@ -72,7 +72,12 @@ fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     if text.starts_with(b"suspend entry (") || text.ends_with(b"hibernation entry") {
         log.reads_image = false;
     }
-    if let Some(rest) = text.strip_prefix(b"suspend entry (") {
+    let entry = text.strip_prefix(b"suspend entry (");
+    if entry.is_some() && log.is_just_entered() {
+        log.refused = true;
+        return true;
+    }
+    if let Some(rest) = entry {
         log.settle_loose();
         log.t.open_cycle(stamp, true);
         log.t.note_main(stamp);
@@ -202,6 +207,9 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         || text == b"suspend exit"
         || text.ends_with(b"hibernation exit")
     {
+        if std::mem::take(&mut log.refused) && text == b"suspend exit" {
+            return true;
+        }
         settle(log, stamp);
         if let Some(c) = log.t.current() {
             c.over = true;

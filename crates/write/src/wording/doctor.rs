@@ -188,6 +188,10 @@ pub fn sentence(f: &Fact) -> String {
             let all: Vec<String> = devices.iter().map(device).collect();
             format!("{} failed to resume: {}.", names(&all), told(*error))
         }
+        Fact::NotPowered { devices, from } => {
+            let all: Vec<String> = devices.iter().map(device).collect();
+            format!("{} could not be brought back from {from}: it did not answer.", names(&all))
+        }
         Fact::WakeupPending { sources, in_callback } => wakeup(sources, *in_callback),
         Fact::NoWayBack { line } => format!(
             "The sleep of line {line} has no end in the text: devices came back, and no line says that tasks were started again. The machine hung there, or the text was cut."
@@ -225,7 +229,7 @@ pub fn sentence(f: &Fact) -> String {
                 " Why it takes none is not in the text."
             }
         ),
-        Fact::TasksRefused { tasks, after, times, wait, behind } => {
+        Fact::TasksRefused { tasks, after, times, wait, behind, unnamed } => {
             let all: Vec<String> = tasks.iter().map(task).collect();
             let each = if all.len() == 1 { ": it" } else { "; each" };
             let (after, times) = (s(*after), and_times(*times));
@@ -237,8 +241,13 @@ pub fn sentence(f: &Fact) -> String {
                     names(&behind)
                 ),
             };
+            let unnamed = match unnamed {
+                0 => String::new(),
+                1 => " 1 more task refused, which the text does not show.".into(),
+                n => format!(" {n} more tasks refused, which the text does not show."),
+            };
             format!(
-                "{} did not freeze in {after}{times}{each} {}.{behind}",
+                "{} did not freeze in {after}{times}{each} {}.{behind}{unnamed}",
                 names(&all),
                 waited(*wait)
             )
@@ -463,6 +472,9 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
         Fact::DeviceFailed { device, error, usb, .. } => return after(&device.name, *error, *usb),
         Fact::DevicesNotResumed { .. } => {
             "Look at the messages of their drivers before those lines; a device that was found anew afterwards works again."
+        }
+        Fact::NotPowered { .. } => {
+            "Look what cuts its power: the port above it, a regulator, a reset line. As a test keep that port in D0: write 0 to its d3cold_allowed, or boot with pcie_port_pm=off."
         }
         Fact::WakeupPending { .. } => {
             "If nobody touched the machine: look at that source's driver, or switch its power/wakeup off."
@@ -689,11 +701,18 @@ pub fn sleeps(all: &[Sleep]) -> String {
         (_, None) => String::new(),
     };
     let open = all.iter().filter(|s| !s.closed).count();
+    let begun = all.iter().filter(|s| s.begun).count();
     let ends = match (all.len(), open) {
+        (1, 0) if begun == 0 => "whose beginning is not in the text".into(),
+        (1, _) if begun == 0 => "neither its beginning nor its end is in the text".into(),
         (1, 0) => "and its end".into(),
         (1, _) => "whose end is not in the text".into(),
         (_, 0) => "and the end of each".into(),
         (_, n) => format!("{n} of them without an end in the text"),
+    };
+    let ends = match all.len() - begun {
+        n if n > 0 && all.len() > 1 => format!("{ends}, {n} of them without a beginning"),
+        _ => ends,
     };
     format!("{} ({mode}{lines}), {ends}", attempts(all.len()))
 }
@@ -701,15 +720,22 @@ pub fn sleeps(all: &[Sleep]) -> String {
 /// Attempts without an end, and logs that begin inside the text, as further sentences;
 /// each begins with a blank.
 pub fn whole(sleeps: &[Sleep], logs: &[u64]) -> String {
-    let open: Vec<String> =
-        sleeps.iter().filter(|s| !s.closed).map(|s| s.line.to_string()).collect();
-    let mut out = match open.len() {
-        0 => String::new(),
-        1 if sleeps.len() == 1 => " It has no end there.".into(),
-        1 => format!(" That of line {} has no end there.", open[0]),
-        n if n > NAMED => format!(" {n} of them have no end there."),
-        _ => format!(" Those of lines {} have no end there.", all(&open)),
-    };
+    let mut out = String::new();
+    for (begun, closed, what) in [
+        (true, false, "no end"),
+        (false, true, "no beginning"),
+        (false, false, "neither beginning nor end"),
+    ] {
+        let of = sleeps.iter().filter(|s| (s.begun, s.closed) == (begun, closed));
+        let of: Vec<String> = of.map(|s| s.line.to_string()).collect();
+        out += &match of.len() {
+            0 => String::new(),
+            1 if sleeps.len() == 1 => format!(" It has {what} there."),
+            1 => format!(" That of line {} has {what} there.", of[0]),
+            n if n > NAMED => format!(" {n} of them have {what} there."),
+            _ => format!(" Those of lines {} have {what} there.", all(&of)),
+        };
+    }
     match logs {
         [] => {}
         [line] => {
