@@ -13,6 +13,7 @@ pub mod cpulist;
 pub mod decided;
 pub mod doubt;
 pub mod energy;
+pub mod exits;
 pub mod governors;
 pub mod knob;
 pub mod oracle;

@@ -13,6 +13,7 @@
 //! | how long to spin | `cpuidle_poll_time`, drivers/cpuidle/cpuidle.c |
 
 use crate::energy::Powers;
+use crate::exits::Exits;
 use crate::governors::{Governor, Kind, Outcome, Question, SleepLength, Version};
 use crate::oracle::Oracles;
 use crate::state::{StateSet, Table};
@@ -166,6 +167,7 @@ pub fn replay(wakes: &Wakes, setup: &Setup, timers: Timers, powers: &Powers) -> 
         exits: Exits::new(wakes, setup.table, setup.draw),
         now: wakes.start,
         stopped: false,
+        ticks_since: i64::MIN,
         over: false,
         entered: wakes.start,
         fresh: true,
@@ -182,8 +184,10 @@ struct Queue<'a> {
     wakes: &'a Wakes,
     /// Timers by the time that they expire at the latest.
     timers: BTreeSet<(i64, u32)>,
-    /// Everything else.
+    /// Everything else …
     others: BTreeSet<(i64, u32)>,
+    /// … but timers that may be deferred, by when they are due.
+    deferred: BTreeSet<(i64, u32)>,
     /// When a clock event of nobody comes ([`Wakes::turn`]); not before another
     /// interrupt of the clock, which programs what comes next.
     stray: i64,
@@ -198,7 +202,7 @@ struct Queue<'a> {
 
 /// Wake-ups may come with causes: timers with slack, turns of tasks, handlers before
 /// the exit latency. The page of the report is given none, and its module is small.
-const CAUSES: bool = cfg!(not(target_arch = "wasm32"));
+pub const CAUSES: bool = cfg!(not(target_arch = "wasm32"));
 
 /// No wake-up.
 const NONE: u32 = u32::MAX;
@@ -210,6 +214,7 @@ impl Queue<'_> {
             wakes,
             timers: BTreeSet::new(),
             others: BTreeSet::new(),
+            deferred: BTreeSet::new(),
             stray: i64::MAX,
             first: alloc::vec![NONE; n],
             next: alloc::vec![NONE; n],
@@ -233,7 +238,9 @@ impl Queue<'_> {
     fn add(&mut self, i: u32, shift: i64) {
         let w = &self.wakes.list[i as usize];
         let at = w.at.saturating_add(shift);
-        if w.timer {
+        if CAUSES && w.deferrable {
+            self.deferred.insert((at, i));
+        } else if w.timer {
             self.timers.insert((at, i));
         } else {
             self.others.insert((at, i));
@@ -264,6 +271,13 @@ impl Queue<'_> {
         let &(at, i) = self.timers.first().filter(|t| t.0 <= tick)?;
         let soft = at.saturating_sub(self.wakes.list[i as usize].slack);
         (soft <= now).then_some((at, i))
+    }
+
+    /// A timer that may be deferred and is due.
+    fn overdue(&mut self, now: i64) -> Option<u32> {
+        let due = self.deferred.first().copied().filter(|d| CAUSES && d.0 <= now)?;
+        self.deferred.remove(&due);
+        Some(due.1)
     }
 
     /// When a clock event of nobody comes after `now`.
@@ -312,82 +326,6 @@ impl Queue<'_> {
     }
 }
 
-/// How long CPUs take to wake: as measured, in an order that is the same each
-/// time and favours no length.
-struct Exits<'a> {
-    /// By state, after a tick and after other events, whose handlers are shorter:
-    /// what was measured, and the latency of the state that it was measured of,
-    /// if that is another.
-    by_state: Vec<[(&'a [i64], i64); 2]>,
-    /// How long an interrupt's handler takes, ns.
-    handler: i64,
-    turn: u64,
-}
-
-/// Numbers that are next to each other come far apart (the finalizer of splitmix64);
-/// 0 stays 0.
-fn scatter(n: u64) -> u64 {
-    let n = (n ^ n >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let n = (n ^ n >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    n ^ n >> 31
-}
-
-/// Fewer measured exits than this say nothing of a state.
-pub const FEW: usize = 8;
-
-impl Exits<'_> {
-    fn new<'a>(wakes: &'a Wakes, table: &Table, draw: u64) -> Exits<'a> {
-        let states = table.states();
-        let latency = |j: usize| states[j].latency;
-        let [events, ticks] = [&wakes.exits, &wakes.tick_exits]
-            .map(|lists| move |i: usize| lists.get(i).filter(|e| e.len() >= FEW).map(|e| &e[..]));
-        let like = |of: &dyn Fn(usize) -> Option<&'a [i64]>, i: usize| {
-            // Never entered: as much off its table as the state most like it.
-            let near = (0..states.len())
-                .filter(|&j| of(j).is_some() && !states[j].polls)
-                .min_by_key(|&j| (latency(i) - latency(j)).abs())?;
-            Some((of(near)?, latency(near)))
-        };
-        let own = |found: Option<&'a [i64]>| found.map(|e| (e, 0));
-        let one = |i: usize| {
-            let (event, tick) = (own(events(i)), own(ticks(i)));
-            let other = || like(&events, i).or_else(|| like(&ticks, i)).unwrap_or((&[], 0));
-            [event.or(tick).unwrap_or_else(other), tick.or(event).unwrap_or_else(other)]
-        };
-        // What is left of the shortest exit is the handler's.
-        let handler = (0..states.len())
-            .filter(|&i| !states[i].polls)
-            .find_map(|i| Some(events(i)?[events(i)?.len() / 2] - latency(i)))
-            .map_or(0, |ns| ns.max(0));
-        Exits {
-            by_state: (0..if CAUSES { states.len() } else { 0 }).map(one).collect(),
-            handler,
-            turn: if CAUSES { scatter(draw) } else { 0 },
-        }
-    }
-
-    /// The next exit latency of `state`, whose table says `latency`.
-    fn draw(&mut self, state: usize, latency: i64, tick: bool) -> i64 {
-        if !CAUSES {
-            return latency;
-        }
-        let found = self.by_state.get(state).map(|e| e[usize::from(tick)]);
-        let Some((list, like)) = found.filter(|e| !e.0.is_empty()) else {
-            return latency;
-        };
-        // Fractions of the golden ratio fill any interval evenly.
-        self.turn = self.turn.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let at = (u128::from(self.turn) * list.len() as u128) >> 64;
-        let measured = list[at as usize];
-        if like == 0 {
-            return measured;
-        }
-        // The spread grows with the latency, an interrupt's handler does not.
-        let exit = i128::from((measured - self.handler).max(0)) * i128::from(latency);
-        self.handler + (exit / i128::from(like)) as i64
-    }
-}
-
 struct Run<'a> {
     setup: &'a Setup<'a>,
     powers: &'a Powers,
@@ -401,6 +339,8 @@ struct Run<'a> {
     /// The tick is stopped (`ts->tick_stopped`); it starts again when the idle
     /// loop is left (`tick_nohz_idle_exit`), not at every wake-up.
     stopped: bool,
+    /// When it started last after that.
+    ticks_since: i64,
     /// What follows was not recorded.
     over: bool,
     /// Since when the idle loop waits: governors are told how long from here. The last
@@ -440,6 +380,7 @@ impl Run<'_> {
                 }
                 left |= self.serve(event);
             }
+            left |= self.catch_up();
             if left {
                 self.now = self.now.saturating_add(self.wakes.costs.end);
                 continue;
@@ -479,10 +420,27 @@ impl Run<'_> {
         self.now = self.now.saturating_add(w.work);
         self.account.work = self.account.work.saturating_add(w.work);
         if w.leaves {
+            if self.stopped {
+                self.ticks_since = self.now.saturating_sub(w.work);
+            }
             (self.stopped, self.worked, self.fresh) = (false, self.now, true);
         }
         self.queue.follow(i, self.now);
         w.leaves
+    }
+
+    /// Works for timers that a tick served while the CPU worked; whether a task ran.
+    fn catch_up(&mut self) -> bool {
+        let mut left = false;
+        while CAUSES
+            && !self.stopped
+            && let Some(&(at, _)) = self.queue.deferred.first()
+            && self.next_tick(at.max(self.ticks_since)) <= self.now
+            && let Some(i) = self.queue.overdue(at)
+        {
+            left |= self.work(i);
+        }
+        left
     }
 
     /// The idle loop, from the wish to sleep until a task runs.
@@ -607,6 +565,15 @@ impl Run<'_> {
         let due = due || self.tick_after(end) <= awake;
         if due || clock && !at_once {
             self.gather(awake, &mut served);
+        }
+        // The tick's handler, whatever its timer was programmed for.
+        let ticked = match by {
+            End::Tick | End::Early(..) => true,
+            End::Event(_, i) => self.wakes.list[i as usize].wheel,
+            End::Stray | End::PollLimit => false,
+        };
+        while ticked && let Some(i) = self.queue.overdue(end) {
+            served.push((end, i));
         }
         if by != End::PollLimit {
             self.entered = if at_once && !due { end } else { awake };

@@ -38,6 +38,9 @@ pub struct Wake {
     pub timer: bool,
     /// A timer of the timer wheel, which is served by the tick.
     pub wheel: bool,
+    /// A timer of the wheel that may be deferred: it wakes no CPU whose tick is
+    /// stopped, and the next tick serves it (`TIMER_DEFERRABLE`, kernel/time/timer.c).
+    pub deferrable: bool,
     /// A task ran after it: the CPU left the idle loop, which starts a stopped
     /// tick again. After a handler alone it sleeps on without one.
     pub leaves: bool,

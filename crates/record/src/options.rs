@@ -85,7 +85,6 @@ impl Detail {
                 "ipi/ipi_entry",
                 "ipi/ipi_send_cpu",
                 "timer/timer_start",
-                "timer/timer_cancel",
                 "timer/timer_expire_entry",
                 "timer/hrtimer_start",
                 "timer/hrtimer_cancel",

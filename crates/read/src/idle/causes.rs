@@ -7,6 +7,7 @@
 //! | `hrtimer_expire_entry` | it did; the tick is one of them |
 //! | `hrtimer_start` of `hrtick` | from 7.x on: a CPU that gets idle cancels it and leaves the clock's event programmed |
 //! | `timer_expire_entry` | a timer of the wheel, which the tick serves |
+//! | `timer_start` | which of them may be deferred, and since when one waits |
 //! | `irq_handler_entry` | a device |
 //! | `sched_waking` | which task the cause of the moment wakes, and on which CPU |
 //! | `sched_switch` | how long that task works |
@@ -54,6 +55,14 @@ struct Armed {
     wakes: bool,
     at: i64,
     by: Option<(u32, u32)>,
+}
+
+/// A timer of the wheel that may be deferred.
+#[derive(Clone, Copy, Debug)]
+struct Deferred {
+    by: Option<(u32, u32)>,
+    /// In ticks (`jiffies`).
+    due: Option<i64>,
 }
 
 /// What an interrupt in hand is.
@@ -167,6 +176,12 @@ pub struct Causes {
     timers: HashMap<Vec<u8>, Armed>,
     /// Tasks that were woken and have not run yet: when, and by which cause.
     woken: HashMap<i32, (i64, Option<(u32, u32)>)>,
+    /// Timers of the wheel that may be deferred.
+    deferrable: HashMap<Vec<u8>, Deferred>,
+    /// The last tick that served the wheel: its number, and when it was due.
+    jiffy: Option<(i64, i64)>,
+    /// Length of a tick, ns, where two of them tell.
+    tick: Option<i64>,
     /// For which cause a task works: CPU and number.
     owner: HashMap<i32, (u32, u32)>,
     /// Requests by device and sector: for which cause they were made.
@@ -248,6 +263,9 @@ impl Causes {
         self.owner.clear();
         self.woken.clear();
         self.asked.clear();
+        for timer in self.deferrable.values_mut() {
+            timer.by = None;
+        }
         for armed in self.timers.values_mut() {
             armed.by = None;
         }
@@ -362,6 +380,30 @@ impl Causes {
         (c.handler, c.handled, c.entered) = (Handler::Cause(number), time, time);
     }
 
+    /// A tick serves a timer of the wheel.
+    fn wheel(&mut self, n: u32, time: i64, text: &[u8]) {
+        let Some(Handler::Tick(at)) = self.cpus.get(&n).map(|c| c.handler) else { return };
+        let jiffies = number(text, b"now").map(|j| j as i64);
+        if let Some(now) = jiffies {
+            if let Some((before, then)) = self.jiffy.filter(|j| j.0 < now) {
+                self.tick = Some((at - then) / (now - before)).filter(|t| (1..=TICK).contains(t));
+            }
+            self.jiffy = Some((now, at));
+        }
+        let wake = Wake { at, timer: true, wheel: true, ..Wake::default() };
+        let number = self.cause(n, time, wake, true);
+        self.handled(n, time, number);
+        let timer = word(text, b"timer").and_then(|t| self.deferrable.remove(t));
+        let Some(timer) = timer else { return };
+        let late = jiffies.zip(timer.due).map_or(0, |(now, due)| (now - due).max(0));
+        let after = timer.by.filter(|by| by.0 == n && by.1 < number);
+        if let Some(w) = self.cpus.get_mut(&n).and_then(|c| c.out.list.get_mut(number as usize)) {
+            w.at = at.saturating_sub(self.tick.unwrap_or(0).saturating_mul(late));
+            w.deferrable = true;
+            w.after = after.map(|(_, wake)| After { wake, moves: true });
+        }
+    }
+
     /// The cause for which a CPU does what it does.
     fn now(&mut self, n: u32, time: i64) -> Option<(u32, u32)> {
         let c = self.cpus.entry(n).or_default();
@@ -472,6 +514,7 @@ impl EventSink for Causes {
                 | b"hrtimer_start"
                 | b"hrtimer_cancel"
                 | b"hrtimer_expire_entry"
+                | b"timer_start"
                 | b"timer_expire_entry"
                 | b"irq_handler_entry"
                 | b"block_rq_issue"
@@ -554,13 +597,21 @@ impl EventSink for Causes {
                 }
             }
             b"hrtimer_expire_entry" => self.expired(n, time, text),
-            b"timer_expire_entry" => {
-                if let Some(Handler::Tick(at)) = self.cpus.get(&n).map(|c| c.handler) {
-                    let wake = Wake { at, timer: true, wheel: true, ..Wake::default() };
-                    let number = self.cause(n, time, wake, true);
-                    self.handled(n, time, number);
+            b"timer_start" => {
+                let by = self.armed_by(n);
+                let may_wait = word(text, b"flags").is_some_and(|f| f.contains(&b'D'));
+                match word(text, b"timer") {
+                    Some(timer) if may_wait => {
+                        let due = number(text, b"bucket_expiry").map(|j| j as i64);
+                        self.deferrable.insert(timer.to_vec(), Deferred { by, due });
+                    }
+                    Some(timer) => {
+                        self.deferrable.remove(timer);
+                    }
+                    None => {}
                 }
             }
+            b"timer_expire_entry" => self.wheel(n, time, text),
             b"irq_handler_entry" => {
                 let asleep = self
                     .cpus
