@@ -505,12 +505,13 @@ impl Run<'_> {
             if !matches!(by, End::PollLimit) && !matches!(by, End::Event(_, i) if other(i)) {
                 self.queue.stray = i64::MAX;
             }
-            let ticks = matches!(by, End::Tick | End::Early(..));
-            let latency = self.exits.draw(d.state, state.latency, ticks);
+            let ticks = ticked && matches!(by, End::Tick | End::Early(..));
+            let event = self.queue.first().map_or(end, |e| e.0);
+            let more = self.catch(by, end, ticks).saturating_mul(self.wakes.costs.more);
+            let latency = self.exits.draw(d.state, state.latency, ticks).saturating_add(more);
             let asleep = end - begin;
             slept = slept.saturating_add(asleep);
             self.now = end.saturating_add(latency);
-            let event = self.queue.first().map_or(end, |e| e.0);
             self.judge(d.state, asleep, event - begin);
             let spent = &mut self.account.states[d.state];
             spent.sleeps += 1;
@@ -526,7 +527,7 @@ impl Run<'_> {
                 tick: ticked,
                 now: self.now,
             });
-            let Some(left) = self.woken(by, end) else {
+            let Some(left) = self.woken(by, end, ticks) else {
                 self.now = self.now.saturating_add(self.wakes.costs.again);
                 if self.now >= self.last() || self.queue.first().is_none_or(|e| e.0 <= self.now) {
                     return slept;
@@ -539,27 +540,40 @@ impl Run<'_> {
         }
     }
 
+    /// Takes what ends a sleep at `end`, and what its interrupt serves there if that
+    /// is handled before the exit; how many timers it serves beyond one.
+    fn catch(&mut self, by: End, end: i64, tick: bool) -> i64 {
+        let mut served = core::mem::take(&mut self.served);
+        served.clear();
+        if let End::Event(at, i) | End::Early(at, i) = by {
+            self.queue.remove((at, i));
+            served.push((at, i));
+        }
+        if self.by_clock(by) && CAUSES && self.wakes.handles_first {
+            self.gather(end, &mut served);
+        }
+        let timers = served.iter().filter(|(_, i)| self.wakes.list[*i as usize].timer).count();
+        self.served = served;
+        (timers + usize::from(tick)).saturating_sub(1) as i64
+    }
+
+    /// Whether an interrupt of the clock ended a sleep.
+    fn by_clock(&self, by: End) -> bool {
+        match by {
+            End::Event(_, i) => self.wakes.list[i as usize].timer,
+            End::Early(..) | End::Tick | End::Stray => true,
+            End::PollLimit => false,
+        }
+    }
+
     /// What a CPU does that slept until `end` and is awake now: whether a task ran;
     /// none if nothing was to be done. An interrupt that comes while the CPU leaves its
     /// state waits, and then serves all timers that are due by then, or may be early.
-    fn woken(&mut self, by: End, end: i64) -> Option<bool> {
+    fn woken(&mut self, by: End, end: i64, tick: bool) -> Option<bool> {
         let awake = self.now;
-        let (first, clock) = match by {
-            End::Event(at, i) => (Some((at, i)), self.wakes.list[i as usize].timer),
-            End::Early(at, i) => (Some((at, i)), true),
-            End::Tick | End::Stray => (None, true),
-            End::PollLimit => (None, false),
-        };
+        let clock = self.by_clock(by);
         let mut served = core::mem::take(&mut self.served);
-        served.clear();
-        if let Some(event) = first {
-            self.queue.remove(event);
-            served.push(event);
-        }
         let at_once = CAUSES && self.wakes.handles_first;
-        if clock && at_once {
-            self.gather(end, &mut served);
-        }
         let before = at_once && !served.is_empty();
         let due = self.queue.timers.first().is_some_and(|t| t.0 <= awake);
         let due = due || self.tick_after(end) <= awake;
@@ -567,12 +581,10 @@ impl Run<'_> {
             self.gather(awake, &mut served);
         }
         // The tick's handler, whatever its timer was programmed for.
-        let ticked = match by {
-            End::Tick | End::Early(..) => true,
-            End::Event(_, i) => self.wakes.list[i as usize].wheel,
-            End::Stray | End::PollLimit => false,
-        };
-        while ticked && let Some(i) = self.queue.overdue(end) {
+        let wheel = matches!(by, End::Event(_, i) if self.wakes.list[i as usize].wheel);
+        while (tick || wheel)
+            && let Some(i) = self.queue.overdue(end)
+        {
             served.push((end, i));
         }
         if by != End::PollLimit {

@@ -84,6 +84,8 @@ pub struct Costs {
     pub end: i64,
     /// From the end of a sleep until the next, if no task runs.
     pub again: i64,
+    /// Each further timer that one interrupt serves. Measured exits are without.
+    pub more: i64,
 }
 
 /// The wake-ups of one CPU.
@@ -98,7 +100,7 @@ pub struct Wakes {
     /// Timers that woke nobody, by [`Pending::from`].
     pub pending: Vec<Pending>,
     /// Time from an event until the CPU was awake as measured, ns, by number of
-    /// the state, each in order.
+    /// the state, each in order; without [`Costs::more`].
     pub exits: Vec<Vec<i64>>,
     /// The same after ticks.
     pub tick_exits: Vec<Vec<i64>>,

@@ -93,6 +93,8 @@ struct Slept {
     delayed: bool,
     /// It was spent spinning.
     polls: bool,
+    /// When the first and the last timer were served before its end.
+    timers: Option<(i64, i64)>,
 }
 
 #[derive(Debug, Default)]
@@ -112,6 +114,7 @@ struct Cpu {
     begins: Vec<i64>,
     ends: Vec<i64>,
     agains: Vec<i64>,
+    mores: Vec<i64>,
     /// An answer of the timer code that no known timer explains: since when it
     /// holds, and the time that it means.
     told: Option<(i64, i64)>,
@@ -246,6 +249,7 @@ impl Causes {
                 begin: median(&mut c.begins),
                 end: median(&mut c.ends),
                 again: median(&mut c.agains),
+                more: median(&mut c.mores),
             };
             for e in c.out.exits.iter_mut().chain(&mut c.out.tick_exits) {
                 e.sort_unstable();
@@ -308,6 +312,7 @@ impl Causes {
             by_tick: false,
             delayed: false,
             polls,
+            timers: None,
         });
         (c.handler, c.ran, c.since) = (Handler::None, false, time);
     }
@@ -321,7 +326,8 @@ impl Causes {
         s.explained |= s.polls;
         if let Some(woke) = s.woke {
             let (state, delayed) = (s.state, s.delayed);
-            c.out.measured(state, time - woke, s.by_tick);
+            let more = s.timers.map_or(0, |(first, last)| last - first);
+            c.out.measured(state, time - woke - more, s.by_tick);
             if delayed {
                 c.out.delays.push(time - woke);
             }
@@ -361,6 +367,11 @@ impl Causes {
             return;
         }
         let c = self.cpus.entry(n).or_default();
+        if let Some(s) = c.slept.as_mut().filter(|s| s.exit.is_none()) {
+            let (first, last) = s.timers.unwrap_or((time, time));
+            c.mores.extend(s.timers.map(|_| time - last));
+            s.timers = Some((first, time));
+        }
         if word(text, b"function").is_some_and(|f| f.starts_with(b"tick_")) {
             c.out.phase = at;
             c.explain(at, true, true);
@@ -726,7 +737,7 @@ mod tests {
         assert_eq!(w.tick_exits[1], [89_700]);
         assert_eq!(w.delays, [100_000, 120_000]);
         assert_eq!(w.phase, 1_001_000_300);
-        assert_eq!(w.costs, Costs { begin: 6_000, end: 10_000, again: 10_000 });
+        assert_eq!(w.costs, Costs { begin: 6_000, end: 10_000, again: 10_000, more: 0 });
         assert!(w.pending.is_empty(), "the timer code named a timer that is known");
     }
 
