@@ -208,7 +208,7 @@ fn any_wakes() -> impl Strategy<Value = Wakes> {
             let slack = if timer { slack } else { 0 };
             Wake { at, work, timer, leaves, slack, ..Wake::default() }
         };
-        let costs = Costs { begin: 500, end: 700, again: 20_000 };
+        let costs = Costs { begin: 500, end: 700, again: 20_000, more: 0 };
         Wakes { list: list.into_iter().map(wake).collect(), costs, ..Wakes::default() }
     })
 }
