@@ -194,6 +194,47 @@ fn bounds_of_one_sleep_by_hand() {
     assert_eq!(o.front[9], o.shallowest);
 }
 
+/// A timer that may be deferred ends no sleep: where the tick is stopped it waits
+/// until that starts again.
+#[test]
+fn a_timer_that_may_be_deferred_waits_for_a_tick() {
+    let t = table();
+    let wakes = |deferrable| {
+        let first = Wake {
+            at: 30_000_000,
+            timer: true,
+            wheel: true,
+            deferrable,
+            work: 1_000,
+            ..Wake::default()
+        };
+        // 5 ms of a task, in which a tick comes.
+        let second = Wake { at: 61_000_000, work: 5_000_000, leaves: true, ..Wake::default() };
+        Wakes { list: vec![first, second], end: 100_000_000, ..Wakes::default() }
+    };
+    // ladder stops the tick whatever comes.
+    let stopped = |w: &Wakes| run(w, &setup(&t, Kind::Ladder));
+    let (waits, not) = (stopped(&wakes(true)), stopped(&wakes(false)));
+    assert_eq!((waits.sleeps() + 1, waits.work), (not.sleeps(), not.work));
+    // A tick that never stops serves it at its own time.
+    let periodic = Setup { periodic: true, ..setup(&t, Kind::Ladder) };
+    assert_eq!(run(&wakes(true), &periodic).work, waits.work);
+}
+
+/// Two timers at one time are served by one interrupt, which takes longer for it.
+#[test]
+fn a_further_timer_of_an_interrupt_takes_its_time() {
+    let t = table();
+    let timer = |at| Wake { at, timer: true, leaves: true, ..Wake::default() };
+    let slept = |more| {
+        let costs = Costs { more, ..Costs::default() };
+        let list = vec![timer(1_000_000), timer(1_000_000), timer(3_000_000)];
+        let w = Wakes { list, costs, handles_first: true, end: 9_000_000, ..Wakes::default() };
+        run(&w, &setup(&t, Kind::Ladder)).waited()
+    };
+    assert_eq!(slept(3_000), slept(0) + 3_000);
+}
+
 fn any_groups() -> impl Strategy<Value = Vec<Vec<Choice>>> {
     let one = (0i128..50, -20i64..20).prop_map(|(cost, over)| Choice { cost, over });
     proptest::collection::vec(proptest::collection::vec(one, 1..5), 1..6)
