@@ -1,5 +1,6 @@
 //! What the screens of idle states say is true.
 
+use super::reality::data;
 use super::screens::{SLEEPS, STATES};
 use super::words::{root, said, words};
 
@@ -127,9 +128,87 @@ Duration: 11399999
         "State  Avg(ms)  Count  Over-pred  Under-pred\nC1  0.82  187  0.0% (0)  61.5% (115)\n";
     let text = words(&["idle", "show", "-"], posted);
     assert!(
-        text.contains("Counters of 1 CPU since boot; misses are the kernel's own count."),
+        // A table in a mail may be of a test; it does not say since when it counts.
+        text.contains(
+            "Counters of 1 CPU (since when is not said); misses are the kernel's own count."
+        ),
         "{text}"
     );
+}
+
+/// Shared recordings, or `None` after saying so.
+fn idle(names: &[&str]) -> Option<Vec<String>> {
+    let path = |n: &&str| Some(data(&format!("idle/{n}"))?.to_str()?.to_owned());
+    names.iter().map(path).collect()
+}
+
+/// By hand: all sleeps of a state sorted, and the element at ceil(p * n) taken.
+#[test]
+fn percentiles_of_sleeps_are_sleeps() {
+    let Some(lisa) = idle(&["traces/lisa-sched_load.dat"]) else { return };
+    let text = words(&["idle", "show", &lisa[0]], "");
+    assert!(
+        text.contains("state 0 190 31,493 ") && text.contains("state 2 1,270 121,170"),
+        "{text}"
+    );
+    assert!(text.contains("for 0.20 s of the 0.25 s in which all of them were seen"), "{text}");
+    let names = ["real/mt8196-612sleep.dat", "real/mt8196-612sleep-after.txt.gz"];
+    let Some(both) = idle(&names) else { return };
+    let text = words(&["idle", "show", &both[0], &both[1]], "");
+    for row in ["cpuoff-b 5,413 5,413 CPU 7", "cpuoff-l 10,305 31,954 CPUs 0-3"] {
+        assert!(text.contains(row), "{row}: {text}");
+    }
+    // More than are kept one by one; said with three digits, and what that is.
+    assert!(text.contains("~: of more sleeps than are kept one by one"), "{text}");
+}
+
+/// A folder with dumps of many machines, and a trace of one of them.
+#[test]
+fn a_trace_is_judged_by_the_table_of_its_machine_or_by_none() {
+    let names = ["real", "real/mt8196-612sleep.dat", "real/m-idle-info-residency.txt"];
+    let Some(all) = idle(&names) else { return };
+    let text = words(&["idle", "show", &all[0]], "");
+    assert!(text.starts_with("cpuoff-l of CPUs 0-3 is too shallow for 912 of its 1,424"), "{text}");
+    // Its table has two states, the trace three.
+    let text = words(&["idle", "show", &all[1], &all[2]], "");
+    assert!(text.contains("no target residencies are known"), "{text}");
+    assert!(text.contains("tables of other machines: the tables of states here are of"), "{text}");
+}
+
+#[test]
+fn two_dumps_without_a_difference_say_why() {
+    let (after, before) =
+        ("rpl0-sys-cpuidle.after.raw.txt.gz", "rpl0-sys-cpuidle.before.raw.txt.gz");
+    let names = [after, before].map(|n| format!("stats-collect/{n}"));
+    let Some(files) = idle(&[&names[0], &names[1]]) else { return };
+    let text = words(&["idle", "show", &files[0], &files[1]], "");
+    for said in [format!("From {after}."), format!("From {before}.")] {
+        assert!(text.contains(&said), "{text}");
+    }
+    let said = "No difference is made of the two dumps: counters of the second are smaller";
+    assert!(text.contains(said), "{text}");
+    let text = words(&["idle", "show", &files[1], &files[0]], "");
+    assert!(text.contains("between two dumps") && !text.contains("No difference"), "{text}");
+    let Some(csv) = idle(&["pepc-cpuidle-tables.csv"]) else { return };
+    let text = words(&["idle", "show", &csv[0]], "");
+    let said = "turin0 has the largest share of sleeps in a wrong state: 79 % of 1,673,044. \
+                Counters (since when is not said);";
+    assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn a_limit_is_the_latency_of_a_state_that_may_be_entered() {
+    let names = ["real/mt8196-612sleep.dat", "real/mt8196-612sleep-after.txt.gz"];
+    let Some(both) = idle(&names) else { return };
+    let ask = ["idle", "tune", &both[0], &both[1], "--p99", "60us"];
+    let text = words(&ask, "");
+    assert!(text.contains("give --from-governor menu, teo, ladder or haltpoll"), "{text}");
+    let text = words(&[&ask[..], &["--from-governor", "menu"]].concat(), "");
+    assert!(text.starts_with("Set limit 1 us on CPUs 0-3,5-7, cpuoff-l disabled: p99"), "{text}");
+    assert!(text.contains("Caution: the budget is missed if the governor foresees no"), "{text}");
+    let sweep = ["--from-governor", "menu", "--sweep", "limit"];
+    let text = words(&[&["idle", "predict", &both[0], &both[1]], &sweep[..]].concat(), "");
+    assert!(text.starts_with("6 limits make a difference: p99 from 1 us"), "{text}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::doubt::Doubt;
 use crate::snapshot::{Class, Snapshot};
-use crate::tally::{CpuTally, Histogram, Sleeps};
+use crate::tally::{CpuTally, Histogram, Quantile, Sleeps};
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -34,8 +34,8 @@ pub struct Row {
     pub rejected: Option<u64>,
     /// CPUs on which it is disabled.
     pub disabled_on: u32,
-    /// Median and 99th percentile of residencies in a trace, ns.
-    pub residencies: Option<(i64, i64)>,
+    /// Median and 99th percentile of residencies in a trace.
+    pub residencies: Option<(Quantile, Quantile)>,
 }
 
 /// CPUs with one table.

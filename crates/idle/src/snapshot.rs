@@ -96,6 +96,9 @@ pub struct Snapshot {
     pub cpus: BTreeMap<u32, BTreeMap<u32, StateSeen>>,
     /// How many CPUs the figures of an entry stand for; 0 if each for one.
     pub sum_of: u32,
+    /// The counters are the kernel's own, which begin at boot; else the source does
+    /// not say since when it counts.
+    pub since_boot: bool,
 }
 
 /// Why two snapshots have no difference.

@@ -104,55 +104,165 @@ impl Sleeps {
     }
 }
 
-/// Steps of the histogram in each doubling of a residency.
-const STEPS: usize = 4;
+/// Bits of a residency below its highest one that a step of the histogram tells.
+const BITS: usize = 5;
+/// Steps in each doubling.
+const STEPS: usize = 1 << BITS;
 /// Steps in all: residencies up to 2^63 ns.
 const BUCKETS: usize = 64 * STEPS;
 
-/// Residencies in steps of a quarter of a doubling.
-#[derive(Clone, Debug)]
+/// So many residencies are kept as they are, beyond them in steps: memory does not
+/// grow with a trace.
+const KEPT: usize = 2_048;
+
+/// Residencies: each of them, or, once they are many, how many lie in each step of a
+/// 32nd of a doubling.
+#[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    counts: [u64; BUCKETS],
+    /// All of them, in the order of the trace; none once there are `counts`.
+    values: Vec<i64>,
+    /// Empty, or one number a step.
+    counts: Vec<u64>,
 }
 
-impl Default for Histogram {
-    fn default() -> Histogram {
-        Histogram { counts: [0; BUCKETS] }
-    }
+/// A quantile of residencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quantile {
+    /// ns.
+    pub ns: i64,
+    /// One of the residencies; else the middle of a step, at most 1.6 % off.
+    pub exact: bool,
 }
 
 impl Histogram {
     /// Counts one residency of `ns`.
     pub fn add(&mut self, ns: i64) {
-        let ns = ns.max(0) as u64;
-        let top = 63 - (ns | 1).leading_zeros() as usize;
-        // The two bits below the highest one.
-        let step = if top >= 2 { (ns >> (top - 2)) as usize & 3 } else { 0 };
-        self.counts[top * STEPS + step] += 1;
+        if self.counts.is_empty() && self.values.len() < KEPT {
+            self.values.push(ns.max(0));
+            return;
+        }
+        self.into_steps();
+        self.counts[step(ns)] += 1;
     }
 
-    /// Adds what another counted.
+    fn into_steps(&mut self) {
+        if self.counts.is_empty() {
+            self.counts = alloc::vec![0; BUCKETS];
+        }
+        for ns in core::mem::take(&mut self.values) {
+            self.counts[step(ns)] += 1;
+        }
+    }
+
+    /// Adds what another counted; those that are kept as they are stay so.
     pub fn merge(&mut self, other: &Histogram) {
+        if self.counts.is_empty() && other.counts.is_empty() {
+            self.values.extend(&other.values);
+            return;
+        }
+        self.into_steps();
+        other.values.iter().for_each(|ns| self.counts[step(*ns)] += 1);
         for (a, b) in self.counts.iter_mut().zip(&other.counts) {
             *a += b;
         }
     }
 
-    /// The residency below which `per_mille` of all lie, ns, as the lower end of
-    /// its step (at most a fifth too small); `None` without residencies.
-    pub fn quantile(&self, per_mille: u64) -> Option<i64> {
-        let all: u64 = self.counts.iter().sum();
+    /// The smallest residency that `per_mille` of all do not exceed; `None` without
+    /// residencies.
+    pub fn quantile(&self, per_mille: u64) -> Option<Quantile> {
+        let all = self.values.len() as u64 + self.counts.iter().sum::<u64>();
         let wanted = (all * per_mille).div_ceil(1_000).max(1);
+        if self.counts.is_empty() {
+            let mut values = self.values.clone();
+            values.sort_unstable();
+            let ns = *values.get(wanted as usize - 1)?;
+            return Some(Quantile { ns, exact: true });
+        }
         let mut sum = 0;
-        for (i, &n) in self.counts.iter().enumerate() {
+        let step = self.counts.iter().position(|n| {
             sum += n;
-            if sum >= wanted {
-                let (top, step) = (i / STEPS, (i % STEPS) as i64);
-                let base = 1i64 << top.min(62);
-                return (all > 0).then_some(base + if top >= 2 { step * (base / 4) } else { 0 });
+            sum >= wanted
+        })?;
+        Some(middle(step))
+    }
+}
+
+/// The step of a residency: its highest bit and the `BITS` below that.
+fn step(ns: i64) -> usize {
+    let ns = ns.max(0) as u64;
+    let top = 63 - (ns | 1).leading_zeros() as usize;
+    let below = if top >= BITS { ns >> (top - BITS) } else { ns << (BITS - top) };
+    top * STEPS + (below as usize & (STEPS - 1))
+}
+
+/// The middle of a step; below `STEPS` ns a step is one value.
+fn middle(step: usize) -> Quantile {
+    let (top, below) = (step / STEPS, (step % STEPS) as u64);
+    let wide = STEPS as u64 + below;
+    match top.checked_sub(BITS) {
+        Some(0) => Quantile { ns: wide as i64, exact: true },
+        Some(up) => Quantile { ns: ((wide << up) + (1 << (up - 1))) as i64, exact: false },
+        None => Quantile { ns: (wide >> (BITS - top)) as i64, exact: true },
+    }
+}
+
+#[cfg(test)]
+mod histogram_tests {
+    use super::*;
+
+    /// The definition, for values in any order.
+    fn of(mut all: Vec<i64>, per_mille: usize) -> i64 {
+        all.sort_unstable();
+        all[(all.len() * per_mille).div_ceil(1_000).max(1) - 1]
+    }
+
+    #[test]
+    fn few_residencies_have_exact_quantiles_and_many_nearly() {
+        let mut seed = 7u64;
+        let mut next = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            // From 1 ns to seconds.
+            (((seed >> 33) >> (seed >> 59)) as i64).max(1)
+        };
+        let values: Vec<i64> = (0..3 * KEPT).map(|_| next()).collect();
+        for n in [1, 2, 99, KEPT, KEPT + 1, values.len()] {
+            let (mut one, mut halves) =
+                (Histogram::default(), [(); 2].map(|()| Histogram::default()));
+            for (i, &v) in values[..n].iter().enumerate() {
+                one.add(v);
+                halves[i % 2].add(v);
+            }
+            let [mut both, other] = halves;
+            both.merge(&other);
+            for q in [1, 500, 990, 1_000] {
+                let want = of(values[..n].to_vec(), q);
+                let got = one.quantile(q as u64).unwrap();
+                assert!(got.exact || n > KEPT, "{n}");
+                for got in [got, both.quantile(q as u64).unwrap()] {
+                    let off = (got.ns - want).abs();
+                    assert!(
+                        if got.exact { off == 0 } else { off * 64 <= want },
+                        "{n} {q}: {got:?}, {want}"
+                    );
+                }
             }
         }
-        None
+        assert_eq!(Histogram::default().quantile(500), None);
+        assert!(one_too_many().counts.len() == BUCKETS && one_too_many().values.is_empty());
+    }
+
+    fn one_too_many() -> Histogram {
+        let mut h = Histogram::default();
+        (0..=KEPT as i64).for_each(|ns| h.add(ns));
+        h
+    }
+
+    #[test]
+    fn every_residency_has_a_step() {
+        for ns in [0, 1, 2, 31, 32, 33, 63, 64, 1 << 40, i64::MAX] {
+            let Quantile { ns: near, exact } = middle(step(ns));
+            assert!(exact && near == ns.max(1) || (near - ns).abs() <= ns / 64 + 1, "{ns}: {near}");
+        }
     }
 }
 

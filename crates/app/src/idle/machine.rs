@@ -10,7 +10,7 @@ use dormouse_idle::predict::Spent;
 use dormouse_idle::state::{StateSet, Table};
 use dormouse_idle::wake::{Wakes, wakes};
 use dormouse_model::loss::Losses;
-use dormouse_read::idle::{Keep, read, tables};
+use dormouse_read::idle::{Keep, read};
 use dormouse_read::{Input, Options};
 use std::path::PathBuf;
 
@@ -109,11 +109,12 @@ impl Machine {
     pub fn open(inputs: &[PathBuf], present: &Present) -> Result<Machine> {
         let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
         let reading = read(&list, &Options::default(), Keep::Episodes)?;
-        let tables = tables(&reading.snapshots);
         let Some(sleeps) = reading.traces.iter().find(|t| !t.episodes.is_empty()) else {
             let why = "no sleeps to replay: give a trace with the event cpu_idle";
             return Err(Nothing(why.into()).into());
         };
+        // Those that can be of the machine of the trace.
+        let tables = sleeps.tally.tables();
         // Without a table nothing can be replayed, whoever decided.
         if !sleeps.episodes.keys().any(|cpu| tables.contains_key(cpu)) {
             let why = "no table of the traced CPUs: give a dump of the machine too \
@@ -122,7 +123,8 @@ impl Machine {
         }
         let said = || reading.snapshots.iter().find_map(|s| Kind::named(s.governor.as_deref()?));
         let Some(governor) = present.governor.or_else(said) else {
-            let why = "the input does not say which governor was in use: give --from-governor";
+            let why = "the input does not say which governor was in use: give --from-governor \
+                       menu, teo, ladder or haltpoll";
             return Err(Usage(why.into()).into());
         };
         let release = || version_of(reading.release.as_deref());

@@ -304,9 +304,10 @@ impl Space<'_> {
             if ns(i) >= UNLIMITED || !binds(frame, cpu, ns(i)) {
                 continue;
             }
-            match out.iter_mut().find(|l| l.ns == ns(i)) {
+            let ns = same(frame, cpu, ns(i));
+            match out.iter_mut().find(|l| l.ns == ns) {
                 Some(l) => l.cpus.push(cpu.number),
-                None => out.push(Limit { ns: ns(i), cpus: vec![cpu.number] }),
+                None => out.push(Limit { ns, cpus: vec![cpu.number] }),
             }
         }
         if let [one] = &mut out[..]
@@ -341,6 +342,15 @@ fn binds(frame: &Frame, cpu: &Cpu, ns: i64) -> bool {
     let (table, disabled) = frame.table(cpu);
     let used = |(i, s): (usize, &State)| i > 0 && !disabled.has(i) && s.residency < NEVER;
     table.states().iter().enumerate().any(|(i, s)| used((i, s)) && s.latency > ns)
+}
+
+/// The tightest limit that allows the same states as `ns`: what it names is then the
+/// exit latency of a state that may be entered.
+fn same(frame: &Frame, cpu: &Cpu, ns: i64) -> i64 {
+    let (table, disabled) = frame.table(cpu);
+    let all = table.states().iter().enumerate().filter(|(i, _)| !disabled.has(*i));
+    let allowed = all.map(|(_, s)| s.latency).filter(|l| *l > 0 && *l <= ns);
+    allowed.max().unwrap_or(ns)
 }
 
 /// Work of a CPU, ns.

@@ -62,6 +62,9 @@ pub enum Keep {
     Episodes,
 }
 
+/// Table and disabled states by CPU.
+type Tables = BTreeMap<u32, (Table, StateSet)>;
+
 /// Reads `inputs`.
 ///
 /// # Errors
@@ -73,9 +76,9 @@ pub fn read(inputs: &[Input], options: &Options, keep: Keep) -> Result<IdleReadi
         container::for_each(input, &options.limits, &mut |source| {
             out.damage(&source);
             if is_capture_tar(source.bytes) {
-                out.capture(&source, &BTreeMap::new(), false);
+                out.capture(&source, &[], false);
                 if *input == Input::Stdin {
-                    let tables = tables(&out.snapshots);
+                    let tables = each(&out.snapshots);
                     out.capture(&source, &tables, true);
                 } else {
                     traces = true;
@@ -85,7 +88,7 @@ pub fn read(inputs: &[Input], options: &Options, keep: Keep) -> Result<IdleReadi
             } else if is_trace(source.bytes) {
                 // Standard input comes once, so what follows it is not known.
                 if *input == Input::Stdin {
-                    let tables = tables(&out.snapshots);
+                    let tables = each(&out.snapshots);
                     out.trace(source.name, source.bytes, &tables);
                 } else {
                     traces = true;
@@ -96,7 +99,7 @@ pub fn read(inputs: &[Input], options: &Options, keep: Keep) -> Result<IdleReadi
         })?;
     }
     if traces {
-        let tables = tables(&out.snapshots);
+        let tables = each(&out.snapshots);
         for input in inputs.iter().filter(|i| **i != Input::Stdin) {
             container::for_each(input, &options.limits, &mut |source| {
                 if is_capture_tar(source.bytes) {
@@ -117,11 +120,40 @@ pub fn read_bytes(name: &str, bytes: &[u8]) -> IdleReading {
     if container::is_tar(bytes) {
         out.archive(&Source { name, group: "", bytes, damage: None }, true);
     } else if is_trace(bytes) {
-        out.trace(name, bytes, &BTreeMap::new());
+        out.trace(name, bytes, &[]);
     } else {
         out.snapshot(name, bytes);
     }
     out
+}
+
+/// The tables that each snapshot says.
+fn each(snapshots: &[Snapshot]) -> Vec<Tables> {
+    let tables = snapshots.iter().map(|s| tables(std::slice::from_ref(s)));
+    tables.filter(|t| !t.is_empty()).collect()
+}
+
+/// Whether two snapshots can be of one machine: no CPU has two tables.
+fn agree(a: &Tables, b: &Tables) -> bool {
+    a.iter().all(|(cpu, (table, _))| b.get(cpu).is_none_or(|other| other.0 == *table))
+}
+
+/// Whether tables can be those of a trace: its states are in them.
+fn fits(tables: &Tables, traces: &[Sleeps]) -> bool {
+    let cpus = || traces.iter().flat_map(|t| &t.tally.cpus);
+    cpus().all(|(cpu, c)| {
+        let last = c.states.keys().next_back().map_or(0, |s| *s as usize);
+        tables.get(cpu).is_none_or(|(table, _)| last < table.states().len())
+    })
+}
+
+/// Tables of one machine together; of each CPU what the last snapshot says.
+fn together(of: &[&Tables]) -> Option<Tables> {
+    let first = of.first()?;
+    let one = of.iter().enumerate().all(|(i, a)| of[i + 1..].iter().all(|b| agree(a, b)));
+    let mut out = (*first).clone();
+    of[1..].iter().for_each(|t| out.extend(t.iter().map(|(cpu, t)| (*cpu, t.clone()))));
+    one.then_some(out)
 }
 
 /// Table and disabled states of each CPU whose figures are all known, by the
@@ -201,8 +233,51 @@ impl IdleReading {
         }
     }
 
-    fn trace(&mut self, name: &str, bytes: &[u8], tables: &BTreeMap<u32, (Table, StateSet)>) {
-        let traces = trace::read(name, bytes, tables, self.keep, &mut self.losses);
+    /// Reads traces; of `tables`, which each snapshot said, with those that can be of
+    /// their machine.
+    fn trace(&mut self, name: &str, bytes: &[u8], tables: &[Tables]) {
+        let all: Vec<&Tables> = tables.iter().collect();
+        let read =
+            |with: &Tables, losses: &mut Losses| trace::read(name, bytes, with, self.keep, losses);
+        let none = Tables::new();
+        let mut losses = Losses::default();
+        let one = together(&all);
+        let mut traces = read(one.as_ref().unwrap_or(&none), &mut losses);
+        let known = match &one {
+            Some(tables) => fits(tables, &traces),
+            // Several machines: those of which it can be, by its CPUs and states.
+            None if !all.is_empty() => {
+                let cpus = |t: &Tables| {
+                    let seen = traces.iter().flat_map(|t| t.tally.cpus.keys());
+                    let mut seen: Vec<u32> = seen.copied().collect();
+                    seen.sort_unstable();
+                    seen.dedup();
+                    t.keys().copied().eq(seen)
+                };
+                let can = all.iter().copied().filter(|t| cpus(t) && fits(t, &traces));
+                let of = together(&can.collect::<Vec<_>>());
+                if let Some(of) = &of {
+                    losses = Losses::default();
+                    traces = read(of, &mut losses);
+                }
+                of.is_some()
+            }
+            None => true,
+        };
+        if !known {
+            if one.is_some() {
+                losses = Losses::default();
+                traces = read(&none, &mut losses);
+            }
+            let file = name.rsplit('/').next().unwrap_or(name);
+            let advice = format!(
+                "the tables of states here are of other machines than {file}, or nothing says \
+                 which is of its machine, so its sleeps are not judged: give the trace and a dump \
+                 of its machine alone"
+            );
+            losses.add("tables_of_other_machines", 1, Severity::Warning, advice, None);
+        }
+        self.losses.merge(losses);
         if traces.iter().all(|t| t.tally.sleeps() == 0) {
             let advice = "a trace without idle events: record it with the event power:cpu_idle";
             self.losses.add("no_idle_data", 1, Severity::Warning, advice, None);
@@ -211,12 +286,7 @@ impl IdleReading {
     }
 
     /// Reads a recording of dormouse: what sysfs said, or its traces.
-    fn capture(
-        &mut self,
-        source: &Source<'_>,
-        tables: &BTreeMap<u32, (Table, StateSet)>,
-        traces: bool,
-    ) {
+    fn capture(&mut self, source: &Source<'_>, tables: &[Tables], traces: bool) {
         let (file, losses) = match capture_file::read(source.bytes) {
             Ok(read) => read,
             Err(e) => {
@@ -225,6 +295,14 @@ impl IdleReading {
             }
         };
         if traces {
+            // What it says of its machine itself is of its machine.
+            let mut own = Vec::new();
+            for text in file.cycles.iter().flat_map(|c| &c.idle).filter(|t| !t.is_empty()) {
+                let text = String::from_utf8_lossy(text);
+                sysfs::parse(source.name, &text, &mut own, &mut Losses::default());
+            }
+            let own = each(&own);
+            let tables = if own.is_empty() { tables } else { &own };
             for cycle in &file.cycles {
                 self.trace(source.name, &cycle.trace, tables);
             }
@@ -274,7 +352,7 @@ impl IdleReading {
             } else if is_trace(&bytes) {
                 found = true;
                 if with_traces {
-                    self.trace(&name, &bytes, &BTreeMap::new());
+                    self.trace(&name, &bytes, &[]);
                 } else {
                     let advice = "a trace inside a tar archive is not read here: unpack it first";
                     self.losses.add("trace_in_tar", 1, Severity::Warning, advice, None);

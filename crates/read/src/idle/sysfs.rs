@@ -181,7 +181,8 @@ pub fn parse(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losse
                     None => (value, ""),
                 };
             let mut at = *by_prefix.entry(found.prefix.to_owned()).or_insert_with(|| {
-                out.push(Snapshot { label: label(name, found.prefix), ..Snapshot::default() });
+                let label = label(name, found.prefix);
+                out.push(Snapshot { label, since_boot: true, ..Snapshot::default() });
                 out.len() - 1
             });
             match found.what {
@@ -370,7 +371,7 @@ pub fn is_bare(text: &str) -> bool {
 pub fn bare(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
     let lines: Vec<&str> = text.lines().collect();
     let Some(order) = order(&lines) else { return };
-    let mut snapshot = Snapshot { label: name.to_owned(), ..Snapshot::default() };
+    let mut snapshot = Snapshot { label: name.to_owned(), since_boot: true, ..Snapshot::default() };
     let (mut cpu, mut state, mut at) = (0, 0, 0);
     let mut first: Option<String> = None;
     while let Some(s) = lines.get(at..).and_then(|l| bare_state(&order, l)) {

@@ -36,7 +36,7 @@ fn plain(line: &str) -> &str {
 /// Reads `cpupower idle-info`; each `CPUidle driver:` begins a snapshot.
 pub fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
     let first = out.len();
-    let mut snapshot = Snapshot { label: name.to_owned(), ..Snapshot::default() };
+    let mut snapshot = Snapshot { label: name.to_owned(), since_boot: true, ..Snapshot::default() };
     let mut cpu: Option<u32> = None;
     let (mut nameless, mut unread) = (0, 0);
     let mut state: Option<StateSeen> = None;
@@ -66,6 +66,7 @@ pub fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut L
             snapshot = Snapshot {
                 label: name.to_owned(),
                 driver: Some(driver.to_owned()),
+                since_boot: true,
                 ..Snapshot::default()
             };
             cpu = None;

@@ -121,7 +121,11 @@ fn trace(t: &Sleeps) -> Value {
                 "computed_too_shallow": s.below,
                 "energy_too_deep": s.too_deep,
                 "energy_too_shallow": s.too_shallow,
-                "residency_ns": { "p50": s.residencies.quantile(500), "p99": s.residencies.quantile(990) },
+                "residency_ns": {
+                    "p50": s.residencies.quantile(500).map(|q| q.ns),
+                    "p99": s.residencies.quantile(990).map(|q| q.ns),
+                    "exact": s.residencies.quantile(990).is_none_or(|q| q.exact),
+                },
             })
         });
         json!({

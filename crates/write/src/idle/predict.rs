@@ -6,6 +6,7 @@ use crate::text::{fit, safe};
 use crate::wording::next::next;
 use crate::wording::number::grouped;
 use dormouse_idle::governors::{Kind, Version};
+use dormouse_idle::knob::UNLIMITED;
 use dormouse_idle::predict::{Account, Spent};
 use std::fmt::Write as _;
 
@@ -384,9 +385,10 @@ fn sweep_answer(o: &Outlook) -> String {
     let (Some(tight), Some(free)) = (o.sweep.first(), o.sweep.last()) else {
         return String::new();
     };
+    let limits = o.sweep.iter().filter(|s| s.0 < UNLIMITED).count();
     format!(
-        "{} limits make a difference: p99 from {} us ({} energy) to {} us without a limit.",
-        o.sweep.len(),
+        "{} a difference: p99 from {} us ({} energy) to {} us without a limit.",
+        if limits == 1 { "1 limit makes".into() } else { format!("{limits} limits make") },
         delay(&tight.1, 990),
         change(free.1.energy, tight.1.energy),
         delay(&free.1, 990)
@@ -398,11 +400,7 @@ fn sweep(o: &Outlook) -> String {
     let mut out = String::from("\nLimit, at least      energy  p50 us  p99 us p99.9 us  max us\n");
     let most = o.sweep.iter().map(|(_, a)| a.energy).max().unwrap_or(1).max(1);
     for (limit, a) in o.sweep {
-        let name = if *limit >= dormouse_idle::knob::UNLIMITED {
-            "none".into()
-        } else {
-            format!("{} us", us(*limit))
-        };
+        let name = if *limit >= UNLIMITED { "none".into() } else { format!("{} us", us(*limit)) };
         let bar = usize::try_from((a.energy * 14 / most).max(0)).unwrap_or(0);
         let line = format!(
             "{name:<18}{:>9}{:>8}{:>8}{:>9}{:>8}  {}",

@@ -11,9 +11,9 @@ use dormouse_idle::doubt::Doubt;
 use dormouse_idle::governors::Kind;
 use dormouse_idle::pack::Packed;
 use dormouse_idle::section::{Finding, Row, Section, finding, of_snapshot, of_trace, totals};
-use dormouse_idle::snapshot::Snapshot;
+use dormouse_idle::snapshot::{NotAPair, Snapshot};
 use dormouse_idle::state::ONLY_S2IDLE;
-use dormouse_idle::tally::{Sleeps, Waker, Woken};
+use dormouse_idle::tally::{Quantile, Sleeps, Waker, Woken};
 use dormouse_idle::ticks::Ticks;
 use dormouse_idle::turbostat::Run;
 use dormouse_model::loss::{Losses, Severity};
@@ -54,7 +54,7 @@ pub fn show(page: &Page) -> String {
         parts.push(trace(t, page.top) + &packed + &measured(t, page.runs));
     }
     if let Some(d) = page.difference {
-        parts.push(snapshot(d, true, named));
+        parts.push(snapshot(d, true, named, false));
     } else if let Some(c) = contrast(&pairs(page.snapshots)) {
         parts.push(super::contrast::text(&c));
     } else if page.snapshots.len() > FEW {
@@ -62,9 +62,16 @@ pub fn show(page: &Page) -> String {
     } else {
         // Beside a trace a dump only says the table.
         let only_tables = !parts.is_empty();
+        let several = page.snapshots.len() > 1;
         parts.extend(
-            page.snapshots.iter().filter(|_| !only_tables).map(|s| snapshot(s, false, named)),
+            page.snapshots
+                .iter()
+                .filter(|_| !only_tables)
+                .map(|s| snapshot(s, false, named, several)),
         );
+        if let ([before, after], false) = (page.snapshots, only_tables) {
+            parts.extend(apart(before, after));
+        }
     }
     parts.extend(page.runs.iter().map(super::turbostat::text));
     out += &parts.join("\n");
@@ -93,6 +100,18 @@ fn name(r: &Row) -> String {
         Some(n) => safe(n).into_owned(),
         None => format!("state {}", r.state),
     }
+}
+
+/// A residency in microseconds: as measured, or `~10,300` with three digits.
+fn about(q: Quantile) -> String {
+    if q.exact {
+        return us(q.ns);
+    }
+    let mut unit = 1_000;
+    while q.ns / unit >= 1_000 {
+        unit *= 10;
+    }
+    format!("~{}", us((q.ns + unit / 2) / unit * unit))
 }
 
 /// `CPU 7`, `CPUs 0-3`.
@@ -167,8 +186,22 @@ fn answer(sections: &[Section]) -> String {
     wrap(&text)
 }
 
-/// `named`: the input says which CPUs it tells of.
-fn snapshot(s: &Snapshot, difference: bool, named: bool) -> String {
+/// Why two dumps have no difference, if both count.
+fn apart(before: &Snapshot, after: &Snapshot) -> Option<String> {
+    let why = match after.since(before) {
+        Ok(_) => {
+            "counters of the second are smaller, so it is the earlier one, or of another boot or machine"
+        }
+        Err(NotAPair::Driver(..)) => "they name different drivers",
+        Err(NotAPair::NoCommonCpu) => "no CPU is in both",
+        Err(NotAPair::Table(_)) => "their states have different names, so they are of two machines",
+        Err(_) => return None,
+    };
+    Some(wrap(&format!("No difference is made of the two dumps: {why}.")))
+}
+
+/// `named`: the input says which CPUs it tells of; `label`: it is one of several.
+fn snapshot(s: &Snapshot, difference: bool, named: bool, label: bool) -> String {
     let sections = of_snapshot(s);
     let each: usize = sections.iter().map(|x| x.cpus.len()).sum();
     let count = if s.sum_of > 0 { s.sum_of as usize } else { each };
@@ -176,7 +209,11 @@ fn snapshot(s: &Snapshot, difference: bool, named: bool) -> String {
     let said = |key: &str, v: &Option<String>| {
         v.as_ref().map_or(String::new(), |v| format!(", {key} {}", safe(v)))
     };
-    let when = if difference { "between two dumps" } else { "since boot" };
+    let when = match (difference, s.since_boot) {
+        (true, _) => "between two dumps",
+        (false, true) => "since boot",
+        (false, false) => "(since when is not said)",
+    };
     let counted = sections.iter().any(|s| s.rows.iter().any(|r| r.sleeps.or(r.time).is_some()));
     let judged = sections.iter().any(|s| s.rows.iter().any(|r| r.too_deep.is_some()));
     let whose = match &sections[..] {
@@ -194,6 +231,9 @@ fn snapshot(s: &Snapshot, difference: bool, named: bool) -> String {
         said("driver", &s.driver),
         said("governor", &s.governor)
     ));
+    if label {
+        out += &wrap(&format!("From {}.", safe(s.label.rsplit('/').next().unwrap_or(&s.label))));
+    }
     for section in &sections {
         out.push('\n');
         if sections.len() > 1 {
@@ -248,7 +288,10 @@ fn table(section: &Section) -> String {
         .rows
         .iter()
         .filter(|r| r.disabled_on > 0)
-        .map(|r| format!("{} on {} of {} CPUs", name(r), r.disabled_on, section.cpus.len()))
+        .map(|r| match section.cpus.len() {
+            1 => name(r),
+            n => format!("{} on {} of {n} CPUs", name(r), r.disabled_on),
+        })
         .collect();
     if !off.is_empty() {
         out += &wrap(&format!("* disabled: {}.", off.join(", ")));
@@ -306,7 +349,7 @@ fn list(snapshots: &[Snapshot]) -> String {
         .max_by_key(|&i| (u128::from(missed(i)) * 1_000_000 / u128::from(sums[i].sleeps), i));
     let mut out = match worst {
         Some(i) => wrap(&format!(
-            "Of {} machines, {} has most sleeps in a wrong state: {} of {}.",
+            "Of {} machines, {} has the largest share of sleeps in a wrong state: {} of {}.",
             snapshots.len(),
             safe(&snapshots[i].label),
             percent(missed(i), sums[i].sleeps),
@@ -314,7 +357,11 @@ fn list(snapshots: &[Snapshot]) -> String {
         )),
         None => wrap("No machine here counts its sleeps."),
     };
-    out += "Counters since boot; misses are the kernel's own count.\n\n";
+    let when = match snapshots.iter().all(|s| s.since_boot) {
+        true => "since boot",
+        false => "(since when is not said)",
+    };
+    let _ = writeln!(out, "Counters {when}; misses are the kernel's own count.\n");
     let _ = writeln!(
         out,
         "{:<31}{:>16}{:>10}{:>10}  Table",
@@ -387,15 +434,21 @@ fn trace(t: &Sleeps, top: usize) -> String {
         out += &table(section);
     }
     out += "\nResidency          p50 us      p99 us\n";
+    let mut rounded = false;
     for section in &sections {
         for r in &section.rows {
             let Some((p50, p99)) = r.residencies else { continue };
+            rounded |= !p50.exact || !p99.exact;
             let of = match sections.len() {
                 1 => String::new(),
                 _ => format!("  {}", cpus(&section.cpus)),
             };
-            let _ = writeln!(out, "{:<13}{:>12}{:>12}{of}", fit(&name(r), 12), us(p50), us(p99));
+            let _ =
+                writeln!(out, "{:<13}{:>12}{:>12}{of}", fit(&name(r), 12), about(p50), about(p99));
         }
+    }
+    if rounded {
+        out += "~: of more sleeps than are kept one by one; at most 2 % off.\n";
     }
     if let Some((p50, p99, max)) = t.tally.latency_paid() {
         out += &wrap(&format!(
@@ -532,8 +585,8 @@ fn together(t: &Sleeps) -> String {
     }
     let ns = |n: i64| n.max(0).unsigned_abs();
     let mut text = format!(
-        "All {} CPUs slept at once for {} s of {} ({}), {} times, {} us at most: only then can the \
-         package sleep.",
+        "All {} CPUs slept at once for {} s of the {} s in which all of them were seen ({}), {} \
+         times, {} us at most: only then can the package sleep.",
         all.cpus(),
         seconds(ns(all.all)),
         seconds(ns(all.span())),
@@ -592,6 +645,7 @@ mod tests {
         };
         let states: BTreeMap<u32, StateSeen> = (0..).zip(states.iter().map(seen)).collect();
         Snapshot {
+            since_boot: true,
             label: "x".into(),
             driver: Some("acpi_idle".into()),
             cpus: BTreeMap::from([(0, states.clone()), (1, states)]),

@@ -100,10 +100,12 @@ pub fn text(a: &Advice) -> String {
             (true, true) => {
                 "The budget is met whether the governor foresees every wake-up or none."
             }
-            (false, true) => "Caution: it is missed if the governor foresees every wake-up.",
-            (true, false) => "Caution: it is missed if the governor foresees no wake-up.",
+            (false, true) => {
+                "Caution: the budget is missed if the governor foresees every wake-up."
+            }
+            (true, false) => "Caution: the budget is missed if the governor foresees no wake-up.",
             (false, false) => {
-                "Caution: it is missed at both bounds of what the governor may foresee."
+                "Caution: the budget is missed at both bounds of what the governor may foresee."
             }
         });
     }
