@@ -141,11 +141,11 @@ impl Histogram {
             self.values.push(ns.max(0));
             return;
         }
-        self.into_steps();
+        self.use_steps();
         self.counts[step(ns)] += 1;
     }
 
-    fn into_steps(&mut self) {
+    fn use_steps(&mut self) {
         if self.counts.is_empty() {
             self.counts = alloc::vec![0; BUCKETS];
         }
@@ -160,7 +160,7 @@ impl Histogram {
             self.values.extend(&other.values);
             return;
         }
-        self.into_steps();
+        self.use_steps();
         other.values.iter().for_each(|ns| self.counts[step(*ns)] += 1);
         for (a, b) in self.counts.iter_mut().zip(&other.counts) {
             *a += b;
