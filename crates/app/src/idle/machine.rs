@@ -175,7 +175,7 @@ impl Machine {
             kind: out.governor.0,
             version: out.governor.1,
             tick: out.tick,
-            tables: &tables,
+            tables: tables,
         };
         out.again = again(&sleeps.steps, &rules);
         Ok(out)
