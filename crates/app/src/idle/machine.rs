@@ -171,12 +171,7 @@ impl Machine {
             out.cpus.push(Cpu { number, table, disabled, wakes, recorded });
         }
         share_exits(&mut out.cpus);
-        let rules = Rules {
-            kind: out.governor.0,
-            version: out.governor.1,
-            tick: out.tick,
-            tables: tables,
-        };
+        let rules = Rules { kind: out.governor.0, version: out.governor.1, tick: out.tick, tables };
         out.again = again(&sleeps.steps, &rules);
         Ok(out)
     }
