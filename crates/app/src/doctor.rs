@@ -5,7 +5,7 @@ use anyhow::Result;
 use dormouse_doctor::finding::Unchecked;
 use dormouse_doctor::now::Waiting;
 use dormouse_doctor::value::Value;
-use dormouse_doctor::{Report, judge};
+use dormouse_doctor::{Report, judge, recorded};
 use dormouse_model::loss::Losses;
 use dormouse_read::doctor::{read, read_bytes};
 use dormouse_read::{Input, Options};
@@ -40,8 +40,14 @@ pub fn doctor(inputs: &[PathBuf]) -> Result<Vec<Judged>> {
     for t in texts {
         let report = judge(&t.case);
         logged |= report.logged > 0;
-        spoke |=
+        let speaks =
             !report.sleeps.is_empty() || !report.findings.is_empty() || !t.case.values.is_empty();
+        let recorded = if speaks { Vec::new() } else { recordings(&t.name) };
+        spoke |= speaks || !recorded.is_empty();
+        if !recorded.is_empty() {
+            out.extend(recorded);
+            continue;
+        }
         for l in &t.losses.list {
             why += &format!("\n  {}", safe(&l.advice));
         }
@@ -57,6 +63,20 @@ pub fn doctor(inputs: &[PathBuf]) -> Result<Vec<Judged>> {
         return Err(Nothing(what + &why).into());
     }
     Ok(out)
+}
+
+/// What the cycles of a trace or a capture show: a file that speaks of sleep, and not in
+/// words.
+fn recordings(name: &str) -> Vec<Judged> {
+    let input = [Input::Path(name.into())];
+    let Ok(reading) = dormouse_read::read(&input, &Options::default()) else { return Vec::new() };
+    let slept = reading.captures.into_iter().filter(|c| !c.cycles.is_empty());
+    let judged = slept.map(|mut c| Judged {
+        name: name.into(),
+        report: recorded::judge(&c),
+        losses: core::mem::take(&mut c.losses),
+    });
+    judged.collect()
 }
 
 /// Looks at the tasks of a running machine, and how far apart: two seconds in all.

@@ -446,14 +446,14 @@ fn callbacks_that_move_take_what_predict_says() {
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
         capture
     };
-    let (before, after) = (recorded("before.board", &before), recorded("after.board", &after));
+    let recordings = (recorded("before.board", &before), recorded("after.board", &after));
     let json = |args: &[&str]| -> serde_json::Value {
         let out = dormouse(args);
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
         serde_json::from_slice(&out.stdout).expect("JSON")
     };
-    let said = json(&["predict", &before, "--move", "host=noirq:late", "--json"]);
-    let done = json(&["predict", &after, "--json"]);
+    let said = json(&["predict", &recordings.0, "--move", "host=noirq:late", "--json"]);
+    let done = json(&["predict", &recordings.1, "--json"]);
     let list = |v: &serde_json::Value| v.as_array().expect("a list").clone();
     let took = list(&done["observed_ns"]);
     for (row, took) in list(&said["after"]["phases"]).iter().zip(took).skip(1).take(6) {
@@ -465,6 +465,14 @@ fn callbacks_that_move_take_what_predict_says() {
     let before = list(&said["before"]["phases"]);
     let moved = |i: usize| list(&said["after"]["phases"])[i] != before[i];
     assert!(moved(2) && moved(3) && moved(4) && moved(5), "both halves move");
+    // The doctor suspects the host where it waits in noirq, and nobody where it does not.
+    let found = |capture: &str| -> Vec<String> {
+        let findings = list(&json(&["doctor", "--json", capture])["texts"][0]["findings"]);
+        findings.iter().map(|f| format!("{}: {}", f["id"], f["sentence"])).collect()
+    };
+    let suspects = found(&recordings.0);
+    assert!(suspects.len() == 1 && suspects[0].contains("\"phase-noirq-sleeps\": \"host"));
+    assert_eq!(found(&recordings.1), [""; 0]);
 }
 
 #[test]

@@ -354,3 +354,23 @@ fn a_sum_is_rounded_and_all_its_lines_are_there() {
     assert!(text.contains("758 s of 1430 s (53 %)"), "{text}");
     assert!(text.contains("line 4 at 92.451340 s: Timekeeping suspended for 8.978"), "{text}");
 }
+
+#[test]
+fn recordings_of_healthy_machines_are_silent_and_say_what_was_not_checked() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let out = Command::new(env!("CARGO_BIN_EXE_dormouse"))
+        .args(["doctor", "--json", "captures"])
+        .current_dir(root)
+        .output()
+        .expect("dormouse runs");
+    let value: Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    let texts = value["texts"].as_array().expect("texts");
+    let recorded: Vec<&Value> = texts.iter().filter(|t| t["sleeps"] == 4).collect();
+    assert_eq!(recorded.len(), 3, "{texts:#?}");
+    for t in recorded {
+        let loud = |f: &&Value| f["level"] != "note";
+        let findings = t["findings"].as_array().expect("findings");
+        assert_eq!(findings.iter().filter(loud).count(), 0, "{t:#}");
+        assert!(t["not_checked"].as_array().is_some_and(|n| !n.is_empty()));
+    }
+}

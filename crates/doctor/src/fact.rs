@@ -185,4 +185,9 @@ pub enum Fact {
     SyncHung { fuse: bool },
     /// A sync that takes long.
     SyncLong { median: Ns, of: usize, worst: Ns },
+    /// Devices whose callbacks run long where device interrupts are off, and the longest
+    /// callback.
+    WaitsInNoirq { devices: Vec<Device>, worst: Ns },
+    /// The clock of the recording went on by the time asleep inside a resume phase.
+    ClockStepped { times: usize, of: usize },
 }

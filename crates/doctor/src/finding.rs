@@ -82,6 +82,8 @@ pub enum Unchecked {
     Callbacks,
     /// Runtime power management: neither `power/` folders nor rpm events.
     RuntimePm,
+    /// What the kernel said: a recording has times alone.
+    Messages,
     /// What the kernel said since boot: its log may not be read.
     Log,
     /// The same: there is no such file.

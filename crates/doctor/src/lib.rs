@@ -8,6 +8,7 @@
 //! | values of sysfs and debugfs files that a text shows | `value` |
 //! | what the files of a running machine say | `now` |
 //! | rules, a file an area | `rules/` |
+//! | what the cycles of a trace or a capture show | `recorded` |
 //! | what a rule found, without words | `fact` |
 //! | the result | `finding` |
 //!
@@ -23,6 +24,7 @@ pub mod fact;
 pub mod finding;
 pub mod message;
 pub mod now;
+pub mod recorded;
 mod rules;
 pub mod stack;
 pub mod value;
@@ -66,6 +68,8 @@ pub struct Report {
     /// Lines of attempts that tell of an error or a timeout and are evidence of no
     /// finding: what a driver complains of and no rule knows.
     pub errors: Vec<u64>,
+    /// It is a recording, a trace or a capture, not a text.
+    pub recorded: bool,
 }
 
 /// An attempt to sleep, for a reader who wants to find it.
@@ -138,6 +142,12 @@ fn complains(text: &str) -> bool {
         && !says("no error")
 }
 
+/// The worst first; of what costs time the dearest comes first.
+fn sorted(findings: &mut [Finding]) {
+    let cost = |f: &Finding| f.costs.filter(|_| f.level == finding::Level::Slow);
+    findings.sort_by_key(|f| (f.level, f.confidence, core::cmp::Reverse(cost(f))));
+}
+
 /// Judges a text.
 pub fn judge(case: &Case) -> Report {
     let mut findings = Vec::new();
@@ -150,9 +160,7 @@ pub fn judge(case: &Case) -> Report {
             f.confidence = finding::Confidence::Guess;
         }
     }
-    // Of what costs time the dearest comes first.
-    let cost = |f: &Finding| f.costs.filter(|_| f.level == finding::Level::Slow);
-    findings.sort_by_key(|f| (f.level, f.confidence, core::cmp::Reverse(cost(f))));
+    sorted(&mut findings);
     let sleep = |a: &Attempt| Sleep {
         mode: a.mode.clone(),
         line: case.messages[a.first].line,
@@ -182,5 +190,6 @@ pub fn judge(case: &Case) -> Report {
         sleeps,
         logs: further_logs(case),
         logged: case.messages.iter().filter(|m| m.trust == Trust::Logged).count(),
+        recorded: false,
     }
 }

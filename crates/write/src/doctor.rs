@@ -32,6 +32,9 @@ fn answer(report: &Report, live: bool) -> String {
             0 => "Nothing wrong found: this machine has not slept since it was started.".into(),
             n => format!("Nothing wrong found: {} since this machine was started.", attempts(n)),
         },
+        None if report.recorded => {
+            format!("Nothing wrong found: the recording has {}.", attempts(report.sleeps.len()))
+        }
         None if report.sleeps.is_empty() && report.logged == 0 => {
             "Nothing found: the text has no line of a kernel log.".into()
         }
@@ -55,6 +58,10 @@ fn trust(report: &Report, live: bool) -> String {
         Some(Confidence::Certain) if live => "The files below say so.",
         Some(Confidence::Likely) if live => "That is the one reading that fits what is below.",
         Some(Confidence::Guess) if live => "That is a suspicion: these files do not prove it.",
+        Some(Confidence::Certain) if report.recorded => "The times below say so.",
+        Some(Confidence::Guess) if report.recorded => {
+            "That is a suspicion: a recording shows when a callback ran, not what it did."
+        }
         Some(Confidence::Certain) => "The lines below say so.",
         Some(Confidence::Likely) => "That is the one reading that fits the lines below.",
         Some(Confidence::Guess) => {
@@ -65,6 +72,7 @@ fn trust(report: &Report, live: bool) -> String {
     let in_text = match report.sleeps.len() {
         0 => String::new(),
         n if live => format!(" The log since boot has {}.", attempts(n)),
+        n if report.recorded => format!(" The recording has {}.", attempts(n)),
         n => format!(" The text has {}.{}", attempts(n), whole(&report.sleeps, &report.logs)),
     };
     match rest {

@@ -13,7 +13,8 @@ use std::path::PathBuf;
 /// Without LOG it looks at this machine for two seconds: its settings, its
 /// failures since boot, what a sleep now would wait for, and its kernel's log. It
 /// changes nothing and needs no rights; what root would add is listed. With LOG
-/// it reads kernel logs, and mails or tickets that quote them. Finds sleeps that
+/// it reads kernel logs, mails or tickets that quote them, and recordings, which it
+/// judges by their phases and callbacks. Finds sleeps that
 /// failed or were ended, tasks that would not freeze, sleep in name only,
 /// buses used while suspended, slow sync, failed hibernations. What is not
 /// proven is called a guess; what could not be checked is listed.
@@ -22,7 +23,7 @@ use std::path::PathBuf;
     after_help = "Examples:\n  dormouse doctor\n  dormouse doctor dmesg.txt\n  dormouse doctor --json mail.txt"
 )]
 pub struct DoctorArgs {
-    /// Texts, or folders of them; `-` is standard input. Without one: this machine.
+    /// Texts or recordings, or folders of them; `-` is standard input. Without one: this machine.
     #[arg(value_name = "LOG")]
     inputs: Vec<PathBuf>,
     /// Print JSON (docs/doctor-json.md).

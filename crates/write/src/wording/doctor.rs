@@ -400,6 +400,19 @@ pub fn sentence(f: &Fact) -> String {
             s(*median),
             s(*worst)
         ),
+        Fact::WaitsInNoirq { devices, worst } => {
+            let all: Vec<String> = devices.iter().map(device).collect();
+            let runs = if all.len() == 1 { "runs" } else { "run" };
+            format!(
+                "{} {runs} up to {} ms in noirq, where interrupts of devices are off.",
+                names(&all),
+                ms(*worst)
+            )
+        }
+        Fact::ClockStepped { times, of } => format!(
+            "In {times} of {of} cycles the clock of the recording took in the time asleep inside a \
+             resume phase: that phase is no slower for it."
+        ),
     }
 }
 
@@ -611,6 +624,17 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
         Fact::SyncHung { fuse: false } => {
             "Look for the disk or server that does not take the data (errors and resets in the lines around)."
         }
+        Fact::WaitsInNoirq { devices, .. } => {
+            let name = devices.first().map_or("DEVICE", |d| d.name.as_str());
+            let text = format!(
+                "If it needs no more than its own registers there, it may wait earlier: dormouse \
+                 predict RECORDING --move '{name}=noirq:late' says what that gains."
+            );
+            return vec![look(text)];
+        }
+        Fact::ClockStepped { .. } => {
+            "Compare medians, and do not blame the clock's device (rtc) for that time."
+        }
         Fact::SyncLong { .. } => {
             "Write it before: a unit ordered before sleep.target that calls sync. The kernel's own sync stays on and is short then."
         }
@@ -653,6 +677,10 @@ pub fn unchecked(u: Unchecked) -> (&'static str, &'static str) {
         Unchecked::RuntimePm => (
             "runtime power management",
             "the text shows no device's power/ folder and no rpm events",
+        ),
+        Unchecked::Messages => (
+            "what the kernel said meanwhile",
+            "a recording has times alone: give the kernel's log of that moment too",
         ),
         Unchecked::Log => {
             ("what the kernel said since boot", "its log may not be read: run the doctor as root")

@@ -1,0 +1,447 @@
+//! What a recording shows by its phases and callbacks: a trace or a capture, which has
+//! no messages to read.
+
+use crate::fact::{Device, Fact};
+use crate::finding::{Area, Confidence, Evidence, Finding, Level, Unchecked};
+use crate::{Report, Sleep, sorted};
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::{Callback, Cycle, Mode, Outcome};
+use dormouse_model::device::DeviceId;
+use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::time::Ns;
+
+/// A sync this long, or this share of going to sleep and not nothing, is a finding.
+const SYNC: (Ns, i64) = (Ns(500_000_000), 10);
+/// Less than this is nothing.
+const SOME: Ns = Ns(50_000_000);
+/// Freezing takes about 1 ms where nobody is slow.
+const FREEZING: Ns = Ns(1_000_000_000);
+/// From here on a callback that runs with interrupts off must be waiting.
+const WAITS: Ns = Ns(5_000_000);
+/// So many turns of one s2idle sleep.
+const TURNS: usize = 3;
+/// So many lines are shown.
+const LINES: usize = 3;
+
+/// Judges the cycles of a recording.
+pub fn judge(capture: &Capture) -> Report {
+    let mut findings = Vec::new();
+    for rule in [failed, not_resumed, woken, sync, freezing, turns, noirq, stepped] {
+        rule(capture, &mut findings);
+    }
+    sorted(&mut findings);
+    let sleep = |c: &Cycle| Sleep {
+        mode: c.mode.name().into(),
+        line: 0,
+        begun: true,
+        closed: c.outcome != Outcome::Partial,
+    };
+    let mut unchecked = Vec::from([Unchecked::Messages, Unchecked::RuntimePm]);
+    if capture.cycles.iter().any(|c| c.mode == Mode::S2idle) {
+        unchecked.push(Unchecked::Hardware);
+    }
+    Report {
+        findings,
+        unchecked,
+        sleeps: capture.cycles.iter().map(sleep).collect(),
+        recorded: true,
+        ..Report::default()
+    }
+}
+
+fn device(capture: &Capture, d: DeviceId) -> Device {
+    let known = capture.graph.get(d);
+    let text = |sym| capture.names.get(sym).to_string();
+    Device { name: text(known.name), driver: text(known.driver) }
+}
+
+/// What was seen in cycle `at`, as evidence.
+fn seen(capture: &Capture, at: usize, time: Ns, text: &str) -> Evidence {
+    let text = match capture.cycles.len() {
+        1 => text.into(),
+        _ => format!("cycle {}: {text}", at + 1),
+    };
+    Evidence { line: 0, time: Some(time), text, doubtful: false }
+}
+
+/// Cycles with their places.
+fn cycles(capture: &Capture) -> impl Iterator<Item = (usize, &Cycle)> {
+    capture.cycles.iter().enumerate()
+}
+
+/// A device ended attempts: of several the one that did most often.
+fn failed(capture: &Capture, out: &mut Vec<Finding>) {
+    // Cycle and time.
+    type At = (usize, Ns);
+    let mut by: Vec<(DeviceId, i32, Vec<At>)> = Vec::new();
+    for (at, c) in cycles(capture) {
+        let Outcome::AbortedByDevice { device: Some(d), errno } = c.outcome else { continue };
+        let end = c.callbacks.iter().find(|x| x.device == d && x.error != 0).map(|x| x.end);
+        let time = end.unwrap_or(c.end);
+        match by.iter_mut().find(|b| b.0 == d && b.1 == errno) {
+            Some(b) => b.2.push((at, time)),
+            None => by.push((d, errno, Vec::from([(at, time)]))),
+        }
+    }
+    for (d, error, times) in by {
+        let text = |&(at, t): &(usize, Ns)| {
+            let name = device(capture, d).name;
+            seen(capture, at, t, &format!("a callback of {name} returned {error}"))
+        };
+        out.push(Finding {
+            id: "device-failed",
+            area: Area::Abort,
+            level: Level::Broken,
+            evidence: times.iter().take(LINES).map(text).collect(),
+            costs: None,
+            confidence: Confidence::Certain,
+            fact: Fact::DeviceFailed {
+                usb: capture.names.get(capture.graph.get(d).subsystem) == "usb",
+                device: device(capture, d),
+                error,
+                times: times.len(),
+                awake: None,
+            },
+        });
+    }
+}
+
+/// Devices that failed on the way up, those of one error together.
+fn not_resumed(capture: &Capture, out: &mut Vec<Finding>) {
+    let mut by: Vec<(i32, Vec<DeviceId>, Vec<Evidence>)> = Vec::new();
+    for (at, c) in cycles(capture) {
+        let up = |x: &&Callback| x.error < 0 && x.phase.direction() == Direction::Resume;
+        for x in c.callbacks.iter().filter(up) {
+            if !by.iter().any(|b| b.0 == x.error) {
+                by.push((x.error, Vec::new(), Vec::new()));
+            }
+            let Some(b) = by.iter_mut().find(|b| b.0 == x.error) else { continue };
+            if !b.1.contains(&x.device) {
+                b.1.push(x.device);
+            }
+            if b.2.len() < LINES {
+                let name = device(capture, x.device).name;
+                let text = format!("{} of {name} returned {}", x.phase.title(), x.error);
+                b.2.push(seen(capture, at, x.end, &text));
+            }
+        }
+    }
+    for (error, devices, evidence) in by {
+        out.push(Finding {
+            id: "device-not-resumed",
+            area: Area::Abort,
+            level: Level::Broken,
+            evidence,
+            costs: None,
+            confidence: Confidence::Certain,
+            fact: Fact::DevicesNotResumed {
+                devices: devices.into_iter().map(|d| device(capture, d)).collect(),
+                error,
+            },
+        });
+    }
+}
+
+/// A wakeup ended attempts on the way down; a trace does not say whose.
+fn woken(capture: &Capture, out: &mut Vec<Finding>) {
+    let ended = cycles(capture).filter(|(_, c)| c.outcome == Outcome::AbortedByWakeup);
+    let text = "the way down ended, and no callback had failed";
+    let evidence: Vec<Evidence> =
+        ended.take(LINES).map(|(at, c)| seen(capture, at, c.end, text)).collect();
+    if evidence.is_empty() {
+        return;
+    }
+    out.push(Finding {
+        id: "abort-wakeup",
+        area: Area::Abort,
+        level: Level::Risk,
+        evidence,
+        costs: None,
+        confidence: Confidence::Likely,
+        fact: Fact::WakeupPending { sources: Vec::new(), in_callback: false },
+    });
+}
+
+/// The time of `phases` of each cycle that has one, the longest first.
+fn spans(capture: &Capture, phases: &[Phase]) -> Vec<(Ns, usize)> {
+    let time = |(at, c): (usize, &Cycle)| {
+        let all = c.phases.iter().filter(|s| phases.contains(&s.phase) && s.complete);
+        let t: Ns = all.map(|s| s.duration()).sum();
+        (t > Ns::ZERO).then_some((t, at))
+    };
+    let mut list: Vec<(Ns, usize)> = cycles(capture).filter_map(time).collect();
+    list.sort_by_key(|s| core::cmp::Reverse(s.0));
+    list
+}
+
+/// The middle of times that are sorted; of an even count the mean of the two middle ones.
+fn median(list: &[(Ns, usize)]) -> Ns {
+    let Some(last) = list.len().checked_sub(1) else { return Ns::ZERO };
+    Ns((list[last / 2].0.0 + list[list.len() / 2].0.0) / 2)
+}
+
+fn spent(capture: &Capture, list: &[(Ns, usize)], what: &str) -> Vec<Evidence> {
+    let text = |&(t, at): &(Ns, usize)| {
+        seen(capture, at, capture.cycles[at].start, &format!("{what} took {} us", t.0 / 1_000))
+    };
+    list.iter().take(LINES).map(text).collect()
+}
+
+/// A sync that takes long, or a large part of going to sleep.
+fn sync(capture: &Capture, out: &mut Vec<Finding>) {
+    let list = spans(capture, &[Phase::Sync]);
+    let Some(&(worst, _)) = list.first() else { return };
+    let typical = median(&list);
+    let share = |&(t, at): &(Ns, usize)| {
+        capture.cycles[at].suspend_time().is_some_and(|all| t.0 >= all.0 / 100 * SYNC.1)
+    };
+    let often = list.iter().filter(|l| share(l)).count() * 2 > list.len();
+    if typical < SYNC.0 && !(often && typical >= SOME) {
+        return;
+    }
+    out.push(Finding {
+        id: "sync-share",
+        area: Area::Sync,
+        level: Level::Slow,
+        evidence: spent(capture, &list, "sync_filesystems"),
+        costs: Some(typical),
+        confidence: Confidence::Certain,
+        fact: Fact::SyncLong { median: typical, of: list.len(), worst },
+    });
+}
+
+/// Tasks that take long to freeze.
+fn freezing(capture: &Capture, out: &mut Vec<Finding>) {
+    let list = spans(capture, &[Phase::Freeze, Phase::FreezeUser, Phase::FreezeKernel]);
+    let slow = list.iter().filter(|l| l.0 >= FREEZING).count();
+    if slow == 0 {
+        return;
+    }
+    out.push(Finding {
+        id: "freeze-slow",
+        area: Area::Freezer,
+        level: Level::Slow,
+        evidence: spent(capture, &list[..slow], "freeze_processes"),
+        costs: Some(list[0].0),
+        confidence: Confidence::Certain,
+        fact: Fact::FreezingSlow { worst: list[0].0, slow, of: list.len() },
+    });
+}
+
+/// An s2idle sleep that was interrupted again and again (kernel/power/suspend.c:
+/// s2idle_loop): a pair of marks each turn.
+fn turns(capture: &Capture, out: &mut Vec<Finding>) {
+    let count = |c: &Cycle| c.phases.iter().filter(|s| s.phase == Phase::Asleep).count();
+    let most =
+        cycles(capture).filter(|(_, c)| c.mode == Mode::S2idle).max_by_key(|(_, c)| count(c));
+    let Some((at, c)) = most.filter(|(_, c)| count(c) >= TURNS) else { return };
+    let text = format!("machine_suspend began {} times", count(c));
+    out.push(Finding {
+        id: "mode-turns",
+        area: Area::Mode,
+        level: Level::Note,
+        evidence: Vec::from([seen(capture, at, c.start, &text)]),
+        costs: None,
+        confidence: Confidence::Certain,
+        fact: Fact::Turns { interruptions: count(c) - 1 },
+    });
+}
+
+/// Whether the bus itself runs this callback, as PCI saves and restores its devices'
+/// state in noirq (drivers/pci/pci-driver.c:pci_pm_suspend_noirq), which is where that
+/// belongs.
+fn is_of_the_bus(capture: &Capture, x: &Callback) -> bool {
+    let known = capture.graph.get(x.device);
+    let [function, bus, name] =
+        [x.function, known.subsystem, known.name].map(|sym| capture.names.get(sym));
+    ["bus", "pci_pm", "domain"].iter().any(|w| function.contains(w)) || bus == "pci" || is_pci(name)
+}
+
+/// `0000:00:1f.2`
+fn is_pci(name: &str) -> bool {
+    let hex = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_hexdigit());
+    let mut parts = name.split([':', '.']);
+    name.len() == 12 && parts.clone().count() == 4 && parts.all(hex)
+}
+
+/// Callbacks that wait where device interrupts are off.
+fn noirq(capture: &Capture, out: &mut Vec<Finding>) {
+    // How long, in which cycle, from when.
+    type Took = (Ns, usize, Ns);
+    let mut by: Vec<(DeviceId, Phase, Vec<Took>)> = Vec::new();
+    for (at, c) in cycles(capture) {
+        for x in &c.callbacks {
+            let off = matches!(x.phase, Phase::Noirq | Phase::ResumeNoirq);
+            if !off || !x.complete || x.duration() < WAITS || is_of_the_bus(capture, x) {
+                continue;
+            }
+            let one = (x.duration(), at, x.start);
+            match by.iter_mut().find(|b| b.0 == x.device && b.1 == x.phase) {
+                Some(b) => b.2.push(one),
+                None => by.push((x.device, x.phase, Vec::from([one]))),
+            }
+        }
+    }
+    // Once may be chance.
+    by.retain(|b| b.2.len() * 2 > capture.cycles.len());
+    for b in &mut by {
+        b.2.sort_by_key(|t| core::cmp::Reverse(t.0));
+    }
+    by.sort_by_key(|b| core::cmp::Reverse(b.2[0].0));
+    let Some(first) = by.first() else { return };
+    let evidence = by.iter().take(LINES).map(|(d, phase, times)| {
+        let (t, at, start) = times[0];
+        let name = device(capture, *d).name;
+        let text = format!("{} of {name} took {} us", phase.title(), t.0 / 1_000);
+        seen(capture, at, start, &text)
+    });
+    let mut names: Vec<DeviceId> = Vec::new();
+    for b in &by {
+        if !names.contains(&b.0) {
+            names.push(b.0);
+        }
+    }
+    let fact = Fact::WaitsInNoirq {
+        devices: names.into_iter().map(|d| device(capture, d)).collect(),
+        worst: first.2[0].0,
+    };
+    out.push(Finding {
+        id: "phase-noirq-sleeps",
+        area: Area::Phase,
+        level: Level::Note,
+        evidence: evidence.collect(),
+        costs: None,
+        // Without the switches of its thread it may as well compute.
+        confidence: Confidence::Guess,
+        fact,
+    });
+}
+
+/// A phase in which the boot clock took in the time asleep (drivers/rtc/class.c:
+/// rtc_resume): longer by the stamps than the kernel says.
+fn stepped(capture: &Capture, out: &mut Vec<Finding>) {
+    let jumped = |c: &&Cycle| c.phases.iter().any(|s| s.measured().1);
+    let text = |(at, c): (usize, &Cycle)| {
+        let s = c.phases.iter().find(|s| s.measured().1)?;
+        let (took, by) = (s.measured().0, s.duration() - s.measured().0);
+        let text = format!(
+            "{}: {} us, and the clock goes on by {} us in it",
+            s.phase.title(),
+            took.0 / 1_000,
+            by.0 / 1_000
+        );
+        Some(seen(capture, at, s.start, &text))
+    };
+    let evidence: Vec<Evidence> = cycles(capture).filter_map(text).take(LINES).collect();
+    if evidence.is_empty() {
+        return;
+    }
+    let times = capture.cycles.iter().filter(jumped).count();
+    out.push(Finding {
+        id: "clock-rtc-step",
+        area: Area::Clock,
+        level: Level::Note,
+        evidence,
+        costs: None,
+        confidence: Confidence::Certain,
+        fact: Fact::ClockStepped { times, of: capture.cycles.len() },
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dormouse_model::cycle::PhaseSpan;
+    use dormouse_model::cycle::ThreadId;
+    use dormouse_model::device::Device as Known;
+    use dormouse_model::phase::PmEvent;
+
+    const MS: i64 = 1_000_000;
+
+    /// Two cycles of a host, with these callbacks of it.
+    fn recording(name: &str, callbacks: &[(Phase, i64, i32)]) -> Capture {
+        let mut c = Capture::default();
+        let known = Known { name: c.names.add(name), ..Known::default() };
+        let device = c.graph.push(known);
+        let one = |&(phase, ms, error): &(Phase, i64, i32)| Callback {
+            device,
+            phase,
+            event: PmEvent::Suspend,
+            thread: ThreadId(0),
+            function: Default::default(),
+            start: Ns(10 * MS),
+            end: Ns((10 + ms) * MS),
+            error,
+            complete: true,
+        };
+        let cycle = Cycle {
+            outcome: Outcome::Slept,
+            callbacks: callbacks.iter().map(one).collect(),
+            asleep: Some((Ns(1_000 * MS), Ns(2_000 * MS))),
+            end: Ns(3_000 * MS),
+            ..Cycle::default()
+        };
+        c.cycles = alloc::vec![cycle.clone(), cycle];
+        c
+    }
+
+    fn ids(c: &Capture) -> Vec<&'static str> {
+        judge(c).findings.iter().map(|f| f.id).collect()
+    }
+
+    #[test]
+    fn a_callback_that_waits_in_noirq_is_a_suspicion_unless_its_bus_does_it() {
+        let slow = [(Phase::Noirq, 20, 0)];
+        let report = judge(&recording("host", &slow));
+        let [f] = &report.findings[..] else { panic!("{:?}", report.findings) };
+        assert_eq!((f.id, f.confidence), ("phase-noirq-sleeps", Confidence::Guess));
+        assert_eq!(f.evidence[0].text, "cycle 1: noirq suspend of host took 20000 us");
+        assert!(ids(&recording("0000:00:1f.2", &slow)).is_empty(), "PCI itself");
+        assert!(ids(&recording("host", &[(Phase::Late, 20, 0)])).is_empty());
+        assert!(ids(&recording("host", &[(Phase::Noirq, 4, 0)])).is_empty());
+        let mut once = recording("host", &slow);
+        once.cycles[1].callbacks.clear();
+        once.cycles.push(once.cycles[1].clone());
+        assert!(ids(&once).is_empty(), "once of three may be chance");
+    }
+
+    #[test]
+    fn a_sync_counts_by_its_length_and_by_its_share() {
+        let with = |ms: i64| {
+            let mut c = recording("host", &[]);
+            for cycle in &mut c.cycles {
+                cycle.phases.push(PhaseSpan {
+                    phase: Phase::Sync,
+                    event: PmEvent::Suspend,
+                    start: Ns(0),
+                    end: Ns(ms * MS),
+                    cpu: 0,
+                    complete: true,
+                    printed: None,
+                });
+            }
+            ids(&c)
+        };
+        // Going to sleep takes 1 s here.
+        assert_eq!([with(600), with(100)], [["sync-share"], ["sync-share"]]);
+        assert!(with(99).is_empty() && with(0).is_empty());
+    }
+
+    #[test]
+    fn devices_that_fail_are_told_by_error_and_half() {
+        let mut c = recording("host", &[(Phase::Resume, 1, -110)]);
+        assert_eq!(ids(&c), ["device-not-resumed"]);
+        c = recording("host", &[(Phase::Suspend, 1, -16)]);
+        for cycle in &mut c.cycles {
+            let device = Some(cycle.callbacks[0].device);
+            cycle.outcome = Outcome::AbortedByDevice { device, errno: -16 };
+        }
+        let report = judge(&c);
+        let Fact::DeviceFailed { times, error, .. } = &report.findings[0].fact else { panic!() };
+        assert_eq!((*times, *error), (2, -16));
+        assert!(report.findings[0].evidence[0].text.contains("a callback of host returned -16"));
+    }
+}
