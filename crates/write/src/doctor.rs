@@ -3,8 +3,9 @@
 use crate::finding::{evidence, left_out, lost, not_checked, shown, word};
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
-use crate::wording::doctor::{advice, attempts, below, sentence, sleeps, unchecked, whole};
+use crate::wording::doctor::{advice, below, sentence, unchecked};
 use crate::wording::next::{self, typed};
+use crate::wording::sleeps::{attempts, sleeps, whole};
 use dormouse_doctor::Report;
 use dormouse_doctor::fact::Fact;
 use dormouse_doctor::finding::{Confidence, Finding, Level, Unchecked};
