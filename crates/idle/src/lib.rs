@@ -29,5 +29,6 @@ pub mod ticks;
 pub mod together;
 pub mod tune;
 pub mod turbostat;
+pub mod turns;
 pub mod verdict;
 pub mod wake;

@@ -17,6 +17,7 @@ use crate::exits::Exits;
 use crate::governors::{Governor, Kind, Outcome, Question, SleepLength, Version};
 use crate::oracle::Oracles;
 use crate::state::{StateSet, Table};
+use crate::turns::Turns;
 use crate::wake::Wakes;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -172,6 +173,7 @@ pub fn replay(wakes: &Wakes, setup: &Setup, timers: Timers, powers: &Powers) -> 
         entered: wakes.start,
         fresh: true,
         worked: i64::MIN,
+        turns: Turns::default(),
         served: Vec::new(),
     };
     run.all();
@@ -351,6 +353,8 @@ struct Run<'a> {
     fresh: bool,
     /// When the last task was done.
     worked: i64,
+    /// Who runs first.
+    turns: Turns,
     /// What an interrupt serves, while it does.
     served: Vec<(i64, u32)>,
 }
@@ -606,10 +610,34 @@ impl Run<'_> {
             if served.iter().filter(tasks).count() > 1 {
                 self.take_turns(self.now);
             }
+            self.in_turn(&mut served);
             served.iter().fold(false, |left, (_, i)| left | self.work(*i))
         });
         self.served = served;
         left
+    }
+
+    /// Puts the tasks of what an interrupt served into the order in which they run.
+    fn in_turn(&mut self, served: &mut [(i64, u32)]) {
+        // Before 6.6 another scheduler chose.
+        if !CAUSES || self.setup.version == Version::V6_1 {
+            return;
+        }
+        let list = &self.wakes.list;
+        let task = |s: &(i64, u32)| list[s.1 as usize].task;
+        match served {
+            [] => {}
+            [one] => self.turns.alone(task(one)),
+            _ if served.iter().any(|s| task(s) == 0) => {}
+            _ => {
+                let woken: Vec<(u32, i64)> =
+                    served.iter().map(|s| (task(s), list[s.1 as usize].work)).collect();
+                let before = served.to_vec();
+                for (to, from) in served.iter_mut().zip(self.turns.order(&woken, self.setup.tick)) {
+                    *to = before[from];
+                }
+            }
+        }
     }
 
     /// Tasks share the CPU from `now` on (`hrtick_start`, kernel/sched/core.c, 7.3).

@@ -44,6 +44,8 @@ pub struct Wake {
     /// A task ran after it: the CPU left the idle loop, which starts a stopped
     /// tick again. After a handler alone it sleeps on without one.
     pub leaves: bool,
+    /// The task that ran first for it, by a number; 0: nobody knows.
+    pub task: u32,
     /// It came after the recording: what followed is not known, and a replay that
     /// gets there sooner ends.
     pub open: bool,

@@ -471,6 +471,9 @@ impl Causes {
         self.owner.insert(next, own);
         if let Some(w) = self.cpus.get_mut(&n).and_then(|c| c.out.list.get_mut(own.1 as usize)) {
             w.leaves = true;
+            if w.task == 0 {
+                w.task = next.unsigned_abs();
+            }
         }
     }
 
