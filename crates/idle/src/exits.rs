@@ -3,7 +3,8 @@
 //!
 //! What is measured of a wake-up is an exit latency and an interrupt's handler. A
 //! state that was never entered is drawn like the one whose latency is nearest: its
-//! mean and its spread grow with the latency, those of the handler do not.
+//! mean and its spread grow with the latency, those of the handler do not. The table's
+//! latency counts if that state's is as near to the table as can be told.
 
 use crate::predict::CAUSES;
 use crate::state::Table;
@@ -54,7 +55,11 @@ fn moments(list: &[i64]) -> (i64, i128) {
 fn like(list: &[i64], near: i64, latency: i64, handler: (i64, i128)) -> Source<'_> {
     let (mean, spread) = moments(list);
     let (near, latency) = (i128::from(near.max(1)), i128::from(latency));
-    let exit = i128::from((mean - handler.0).max(0)) * latency / near;
+    // What the handler is in this state nobody measured: a table that is off by less
+    // than it varies is right.
+    let off = i128::from(mean - handler.0) - near;
+    let measured = i128::from((mean - handler.0).max(0));
+    let exit = if off * off <= handler.1 { latency } else { measured * latency / near };
     // Of independent parts the variances add up.
     let own = (spread - handler.1).max(0);
     let own = own.saturating_mul(latency.saturating_mul(latency)) / (near * near);
