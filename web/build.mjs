@@ -1,4 +1,5 @@
-// Builds dist/page.html and dist/idle.html: whole pages but for their data. Usage:
+// Builds dist/page.html and dist/idle.html, whole pages but for their data, and
+// dist/simulator.z. Usage:
 //   node build.mjs [simulator.wasm]
 // The one placeholder left is <!--dormouse:data-->, which crates/report fills.
 
@@ -7,7 +8,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import esbuild from "esbuild";
-import { packed } from "./packed.mjs";
+import { letters, packed } from "./packed.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const source = (name) => readFileSync(join(here, "src", name), "utf8").trim();
@@ -42,11 +43,13 @@ const policy = (script) =>
   ].join("; ");
 
 let wasm = "";
-if (process.argv[2]) {
-  const text = await packed(readFileSync(process.argv[2]));
-  wasm = `<script type="text/plain" id="simulator">${text}</script>\n`;
-}
 mkdirSync(join(here, "dist"), { recursive: true });
+if (process.argv[2]) {
+  // crates/report keeps the bytes, and the pages without them.
+  const bytes = await packed(readFileSync(process.argv[2]));
+  writeFileSync(join(here, "dist/simulator.z"), bytes);
+  wasm = `<script type="text/plain" id="simulator">${letters(bytes)}</script>\n`;
+}
 for (const [skeleton, entry] of [
   ["page.html", "src/main.ts"],
   ["idle.html", "src/idle/main.ts"],

@@ -1,6 +1,6 @@
 // How the simulator lies in the page: packed as small as deflate can, then
 // written with 85 letters, four bytes in five of them (base64 needs 7 % more).
-// src/data/blocks.ts reads it.
+// src/data/blocks.ts reads it, and crates/report/src/letters.rs writes the data so.
 
 import zopfli from "@gfx/zopfli";
 
@@ -9,10 +9,9 @@ const LETTERS = Array.from({ length: 87 }, (_, i) => String.fromCharCode(35 + i)
   .filter((letter) => letter !== "<" && letter !== "\\")
   .join("");
 
-/** The bytes as a stream of zlib, in letters. */
+/** The bytes as a stream of zlib. */
 export async function packed(bytes) {
-  const small = await zopfli.zlibAsync(bytes, { numiterations: 15 });
-  return letters(small);
+  return zopfli.zlibAsync(bytes, { numiterations: 15 });
 }
 
 /** Five letters for four bytes, the first the highest; of the last group one letter more than it has bytes. */

@@ -9,31 +9,29 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(page_built)");
     let out = env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
     let mut built = true;
+    let mut take = |name: &str| {
+        let file = Path::new("../../web/dist").join(name);
+        println!("cargo::rerun-if-changed={}", file.display());
+        built &= file.exists();
+        fs::read(file).unwrap_or_default()
+    };
+    let write = |name: &str, bytes: &[u8]| {
+        fs::write(Path::new(&out).join(name), bytes).expect("OUT_DIR can be written");
+    };
+    write("simulator.z", &take("simulator.z"));
     for name in ["page.html", "idle.html"] {
-        let page = Path::new("../../web/dist").join(name);
-        println!("cargo::rerun-if-changed={}", page.display());
-        built &= page.exists();
-        let page = fs::read_to_string(page).unwrap_or_default();
-        let (page, simulator) = apart(&page);
-        let write = |name: &str, text: &str| {
-            fs::write(Path::new(&out).join(name), text).expect("OUT_DIR can be written");
-        };
-        write(name, &page);
-        // That of the last page is that of all.
-        write("simulator.html", simulator);
+        let page = String::from_utf8_lossy(&take(name)).into_owned();
+        write(name, without_simulator(&page).as_bytes());
     }
     if built {
         println!("cargo::rustc-cfg=page_built");
     }
 }
 
-/// A page with a mark where its simulator stood, and that element.
-fn apart(page: &str) -> (String, &str) {
-    const END: &str = "</script>\n";
-    let found = page.find("<script type=\"text/plain\" id=\"simulator\">").and_then(|at| {
-        let end = at + page[at..].find(END)? + END.len();
-        Some((at, end))
-    });
-    let Some((at, end)) = found else { return (page.into(), "") };
-    (format!("{}<!--dormouse:simulator-->{}", &page[..at], &page[end..]), &page[at..end])
+/// The page with a mark where the letters of its simulator stood.
+fn without_simulator(page: &str) -> String {
+    const BEGIN: &str = "<script type=\"text/plain\" id=\"simulator\">";
+    let Some((head, rest)) = page.split_once(BEGIN) else { return page.into() };
+    let Some((_, tail)) = rest.split_once("</script>") else { return page.into() };
+    format!("{head}{BEGIN}<!--dormouse:simulator--></script>{tail}")
 }

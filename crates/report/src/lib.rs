@@ -9,6 +9,7 @@ pub mod block;
 pub mod choose;
 pub mod data;
 pub mod idle;
+mod letters;
 pub mod page;
 
 use dormouse_model::capture::Capture;

@@ -1,18 +1,14 @@
 // Reads the blocks of data that are embedded in the page.
 
 /** The bytes of the block `id`, inflated; null if the page has no such block. */
-export async function readBytes(id: string, decoded = base64): Promise<Uint8Array | null> {
+export async function readBytes(id: string): Promise<Uint8Array | null> {
   const text = document.getElementById(id)?.textContent?.trim();
   if (!text) return null;
-  const stream = new Blob([decoded(text) as BlobPart]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const stream = new Blob([base85(text) as BlobPart]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-function base64(text: string): Uint8Array {
-  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-}
-
-/** The simulator's letters (web/packed.mjs): 85 from "#" on, without "<" and the backslash. */
+/** Letters (web/packed.mjs): 85 from "#" on, without "<" and the backslash. */
 export function base85(text: string): Uint8Array {
   const bytes = new Uint8Array(Math.floor((text.length * 4) / 5));
   const word = new DataView(new ArrayBuffer(4));

@@ -1,6 +1,6 @@
 // The data inside a report, as crates/report writes it. Every block is JSON,
-// compressed with zlib and written as base64 into a <script type="text/plain">,
-// which a browser never runs. Times are whole nanoseconds that count from the
+// compressed with zlib and written as letters (web/packed.mjs) into a
+// <script type="text/plain">, which a browser never runs. Times are whole nanoseconds that count from the
 // start of their cycle; in a cycle block they are divided by its `unit`.
 
 /** Block 0: everything that the first screen needs. */

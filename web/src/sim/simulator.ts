@@ -1,6 +1,6 @@
 // The core of dormouse as WebAssembly: JSON in, JSON out.
 
-import { base85, readBytes } from "../data/blocks.ts";
+import { readBytes } from "../data/blocks.ts";
 
 interface Exports {
   memory: WebAssembly.Memory;
@@ -18,7 +18,7 @@ export class Simulator {
 
   /** Inflates and starts the module of this page; null if it has none. */
   static async start(): Promise<Simulator | null> {
-    const bytes = await readBytes("simulator", base85);
+    const bytes = await readBytes("simulator");
     if (!bytes) return null;
     const { instance } = await WebAssembly.instantiate(bytes as BufferSource, {});
     return new Simulator(instance.exports as unknown as Exports);
