@@ -38,8 +38,8 @@ pub struct Ticks {
     pub stopped: u64,
     /// Those that were shorter than each of [`LENGTHS`].
     short: [u64; LENGTHS.len()],
-    /// The shortest time between two ticks of a CPU, ns.
-    gap: Option<i64>,
+    /// Times between two ticks of a CPU that are near to each of [`LENGTHS`].
+    gaps: [u64; LENGTHS.len()],
     /// `tick_stop` was recorded.
     pub known: bool,
 }
@@ -52,8 +52,10 @@ impl Ticks {
         if c.stopped.is_some() {
             return;
         }
-        if let Some(gap) = c.last.replace(time).map(|last| time - last).filter(|&g| g > 0) {
-            self.gap = Some(self.gap.map_or(gap, |g| g.min(gap)));
+        if let Some(gap) = c.last.replace(time).map(|last| time - last) {
+            for (n, length) in self.gaps.iter_mut().zip(LENGTHS) {
+                *n += u64::from((gap - length).abs() < length / 16);
+            }
         }
         // Handlers run before the end of a sleep or right after it.
         c.ended = c.asleep || c.awake.is_some_and(|a| time - a < TASK);
@@ -112,15 +114,17 @@ impl Ticks {
         for (a, b) in self.short.iter_mut().zip(other.short) {
             *a += b;
         }
-        self.gap = [self.gap, other.gap].into_iter().flatten().min();
+        for (a, b) in self.gaps.iter_mut().zip(other.gaps) {
+            *a += b;
+        }
     }
 
     /// Length of a tick, ns, and how many stops were shorter; none unless two ticks
     /// came one after another.
     pub fn stopped_wrongly(&self) -> Option<(i64, u64)> {
-        let gap = self.gap?;
-        let found = LENGTHS.into_iter().zip(self.short);
-        found.into_iter().find(|(l, _)| (gap - l).abs() < l / 8)
+        let all = LENGTHS.into_iter().zip(self.short).zip(self.gaps);
+        // A tick that is served late comes soon before the next.
+        all.max_by_key(|a| a.1).filter(|a| a.1 > 0).map(|a| a.0)
     }
 }
 
@@ -145,6 +149,9 @@ mod tests {
         t.exit(0, 12_000_100);
         t.enter(0, 12_000_200);
         assert_eq!((t.kept_wrongly, t.stopped, t.known), (2, 0, false));
+        // Once late, and once more at its own time.
+        t.tick(0, 16_700_000);
+        t.tick(0, 20_000_000);
         assert_eq!(t.stopped_wrongly(), Some((4_000_000, 0)));
     }
 
