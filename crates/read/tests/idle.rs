@@ -3,7 +3,7 @@
 
 use dormouse_idle::doubt::Doubt;
 use dormouse_idle::snapshot::{Counters, Snapshot};
-use dormouse_idle::tally::Sleeps;
+use dormouse_idle::tally::{Sleeps, Waker};
 use dormouse_read::idle::{IdleReading, Keep, read, read_bytes};
 use dormouse_read::{Input, Options};
 use serde_json::Value;
@@ -164,6 +164,23 @@ fn what_wakes_cpus_has_a_price_and_the_name_of_its_task() {
     assert_eq!(said, expected);
 }
 
+#[test]
+fn an_interrupt_that_a_cpu_sends_is_named_by_its_reason() {
+    let trace = "\
+          <idle>-0     [035] d..1.     1.000000: cpu_idle: state=1 cpu_id=35\n\
+            task-9     [000] d..1.     1.000100: ipi_raise: target_mask=00000008,00000001 (Rescheduling interrupts)\n\
+          <idle>-0     [035] d.h1.     1.000120: irq_handler_entry: irq=2 name=IPI\n\
+          <idle>-0     [035] d..1.     1.000130: cpu_idle: state=4294967295 cpu_id=35\n\
+          <idle>-0     [035] d..1.     1.000200: cpu_idle: state=1 cpu_id=35\n\
+          <idle>-0     [035] d.h1.     1.000220: irq_handler_entry: irq=2 name=IPI\n\
+          <idle>-0     [035] d..1.     1.000230: cpu_idle: state=4294967295 cpu_id=35\n";
+    let dir = tempfile::tempdir().expect("a folder");
+    std::fs::write(dir.path().join("a.trace"), trace).expect("written");
+    let r = load(dir.path());
+    let said: Vec<_> = r.traces[0].wakers().iter().map(|w| (w.name, w.woken.count)).collect();
+    assert_eq!(said, [(Some("ipi Rescheduling interrupts"), 1), (Some("irq IPI"), 1)]);
+}
+
 /// Holds one trace against the counts of an independent program.
 fn agrees(name: &str, sleeps: &Sleeps, truth: &Value) {
     let idle = &truth["idle"];
@@ -215,7 +232,11 @@ fn traces_of_real_machines_are_counted_right() {
     }
     // The binary form of the first: the same sleeps.
     let Some(path) = data("real/mt8196-612sleep.dat") else { return };
+    let text = load(&data("real/mt8196-612sleep.report.txt.gz").expect("beside it"));
     let r = load(&path);
+    assert_eq!(r.traces[0].wakers(), text.traces[0].wakers());
+    let said = |w: &Waker| w.name == Some("ipi Rescheduling interrupts") && w.woken.count > 11_000;
+    assert!(r.traces[0].wakers().iter().any(said));
     agrees("mt8196.dat", &r.traces[0], &truth["idle/mt8196-612sleep.report.txt.gz"]);
 }
 

@@ -116,6 +116,8 @@ struct Part {
     last: Option<i64>,
     /// CPUs whose open sleep a timer has ended already.
     timer_in: BTreeSet<u32>,
+    /// Why a CPU was sent an interrupt that is still to come, as a cause.
+    raised: BTreeMap<u32, Vec<u8>>,
     /// CPUs that [`SLEEPER`] has just woken, for a task that is not known yet.
     for_task: BTreeSet<u32>,
     causes: Causes,
@@ -238,6 +240,22 @@ impl Sink<'_> {
     }
 }
 
+/// The text in the last brackets.
+fn in_brackets(text: &[u8]) -> Option<&[u8]> {
+    let from = memchr::memrchr(b'(', text)? + 1;
+    let to = memchr::memrchr(b')', text)?;
+    text.get(from..to)
+}
+
+/// CPUs of a mask as the kernel prints it: `00000000,00000002`.
+fn cpus_of(mask: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    let digits = mask.iter().rev().filter(|d| d.is_ascii_hexdigit()).take(2_048);
+    (0..).zip(digits).flat_map(|(n, &d): (u32, &u8)| {
+        let bits = (d as char).to_digit(16).unwrap_or(0);
+        (0..4).filter(move |b| bits >> b & 1 == 1).map(move |b| 4 * n + b)
+    })
+}
+
 /// A timer that wakes the task which sleeps for it: the task says more.
 const SLEEPER: &[u8] = b"timer hrtimer_wakeup";
 
@@ -276,6 +294,7 @@ impl EventSink for Sink<'_> {
                     | b"cpu_idle_miss"
                     | b"irq_handler_entry"
                     | b"ipi_entry"
+                    | b"ipi_raise"
                     | b"local_timer_entry"
                     | b"reschedule_entry"
                     | b"call_function_entry"
@@ -351,13 +370,23 @@ impl EventSink for Sink<'_> {
             }
             b"irq_handler_entry" => {
                 let name = word(text, b"name").unwrap_or(b"?");
-                self.waker(stamp.cpu, &[b"irq ", name].concat());
+                let raised =
+                    if name == b"IPI" { self.part.raised.remove(&stamp.cpu) } else { None };
+                self.waker(stamp.cpu, &raised.unwrap_or_else(|| [b"irq ", name].concat()));
             }
             b"ipi_entry" => {
                 let name = text.trim_ascii().trim_ascii_start();
                 let name = name.strip_prefix(b"(").unwrap_or(name);
                 let name = name.strip_suffix(b")").unwrap_or(name);
                 self.waker(stamp.cpu, &[b"ipi ", name].concat());
+            }
+            // Arm has one interrupt for all of them, and says here what for.
+            b"ipi_raise" => {
+                if let Some((mask, reason)) = word(text, b"target_mask").zip(in_brackets(text)) {
+                    for cpu in cpus_of(mask) {
+                        self.part.raised.insert(cpu, [b"ipi ", reason].concat());
+                    }
+                }
             }
             b"local_timer_entry" => self.waker(stamp.cpu, b"local timer"),
             b"reschedule_entry" => self.waker(stamp.cpu, b"ipi reschedule"),

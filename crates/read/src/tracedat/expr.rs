@@ -1,6 +1,7 @@
 //! Expressions of print formats: the C that kernels use there, read once and
 //! evaluated for every record.
 
+use super::bytes::Endian;
 use super::format::{EventFormat, Kind};
 use super::printfmt::Machine;
 use std::borrow::Cow;
@@ -14,6 +15,8 @@ pub enum Expr {
     Text(Box<[u8]>),
     /// `REC->field` or `__get_str(field)`: index into the event's fields.
     Field(usize),
+    /// `__get_bitmask(field)`: bits as hexadecimal digits.
+    Bitmask(usize),
     /// `REC->field[i]`.
     Element(usize, Box<Expr>),
     /// `!`, `~`, `-`.
@@ -324,6 +327,7 @@ impl<'a> Parser<'a> {
         }
         let e = match word {
             b"__get_str" | b"__get_rel_str" => Expr::Field(self.field()?),
+            b"__get_bitmask" | b"__get_rel_bitmask" => Expr::Bitmask(self.field()?),
             b"__print_symbolic" => {
                 let value = self.expression()?;
                 Expr::Symbolic(value.into(), self.table()?)
@@ -461,6 +465,11 @@ impl<'r> Scope<'r> {
                     _ => Value::Text(Cow::Borrowed(f.text(self.machine.endian, self.record)?)),
                 }
             }
+            Expr::Bitmask(i) => {
+                let f = self.event.fields.get(*i)?;
+                let bytes = f.bytes(self.machine.endian, self.record)?;
+                Value::Text(Cow::Owned(bitmask(bytes, self.machine.endian)?))
+            }
             Expr::Element(i, at) => {
                 let f = self.event.fields.get(*i)?;
                 let each = match f.kind {
@@ -501,6 +510,19 @@ impl<'r> Scope<'r> {
     }
 }
 
+/// A mask as the kernel prints it (`bitmap_string`, lib/vsprintf.c): 32 bits a word.
+fn bitmask(bytes: &[u8], endian: Endian) -> Option<Vec<u8>> {
+    let mut words: Vec<String> = Vec::with_capacity(bytes.len() / 4);
+    // Words of the kernel's `long` would have to be turned.
+    if endian != Endian::Little || !bytes.len().is_multiple_of(4) {
+        return None;
+    }
+    for word in bytes.chunks_exact(4).rev() {
+        words.push(format!("{:08x}", endian.number(word)?));
+    }
+    Some(words.join(",").into_bytes())
+}
+
 /// Names of the bits that are set; what has no name is added as a number.
 fn flags(n: i64, between: &[u8], table: &Table) -> Vec<u8> {
     let mut out = Vec::new();
@@ -521,4 +543,17 @@ fn flags(n: i64, between: &[u8], table: &Table) -> Vec<u8> {
         add(format!("0x{left:x}").as_bytes());
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mask_has_the_word_of_the_last_bits_first() {
+        let mask = |bytes: &[u8]| bitmask(bytes, Endian::Little);
+        assert_eq!(mask(&[2, 0, 0, 0, 8, 0, 0, 0]).as_deref(), Some(&b"00000008,00000002"[..]));
+        assert_eq!(mask(&[1, 2, 3]), None);
+        assert_eq!(bitmask(&[0, 0, 0, 1], Endian::Big), None);
+    }
 }
