@@ -138,13 +138,16 @@ fn agree(a: &Tables, b: &Tables) -> bool {
     a.iter().all(|(cpu, (table, _))| b.get(cpu).is_none_or(|other| other.0 == *table))
 }
 
-/// Whether tables can be those of a trace: its states are in them.
+/// Whether tables can be those of a trace: some of its CPUs are in them, with all of
+/// their states.
 fn fits(tables: &Tables, traces: &[Sleeps]) -> bool {
     let cpus = || traces.iter().flat_map(|t| &t.tally.cpus);
-    cpus().all(|(cpu, c)| {
-        let last = c.states.keys().next_back().map_or(0, |s| *s as usize);
-        tables.get(cpu).is_none_or(|(table, _)| last < table.states().len())
-    })
+    let any = tables.is_empty() || cpus().next().is_none();
+    (any || cpus().any(|(cpu, _)| tables.contains_key(cpu)))
+        && cpus().all(|(cpu, c)| {
+            let last = c.states.keys().next_back().map_or(0, |s| *s as usize);
+            tables.get(cpu).is_none_or(|(table, _)| last < table.states().len())
+        })
 }
 
 /// Tables of one machine together; of each CPU what the last snapshot says.
