@@ -360,8 +360,14 @@ pub fn boot(machine: &Machine, image: &Path, initrd: &[u8], attend: Attend<'_>) 
             return Err(Error::Guest { what, console: console.unwrap_or("(nothing)".into()) });
         }
         if start.elapsed() > limit {
+            let several = match wake && machine.cpus > 1 {
+                true => {
+                    "; under instruction counting a guest with several CPUs may not come back from deep: try --cpus 1"
+                }
+                false => "",
+            };
             return Err(Error::Guest {
-                what: format!("did not finish within {} s", limit.as_secs()),
+                what: format!("did not finish within {} s{several}", limit.as_secs()),
                 console: tail(&console(), 30),
             });
         }
