@@ -4,7 +4,9 @@
 use crate::columns::gcd;
 use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
-use dormouse_sleep::evidence::{Check, Fidelity, Recorded, Seen, Tick, Verdict, Witness as Full};
+use dormouse_sleep::evidence::{
+    Check, Fidelity, Missing, Recorded, Seen, Tick, Verdict, Witness as Full,
+};
 use dormouse_sleep::simulate::predict::Scheduler;
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +18,9 @@ fn index(phase: Phase) -> Option<u8> {
 /// A [`Fidelity`]: one row a phase, which is all that is asked of it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SelfCheck {
-    /// Phase, recorded and simulated nanoseconds.
-    pub rows: Vec<(u8, i64, i64)>,
+    /// Phase, recorded and simulated nanoseconds, and what is missing of the recording:
+    /// 0 nothing, 1 the begin or the end of the phase, 2 something else.
+    pub rows: Vec<(u8, i64, i64, u8)>,
     /// `pm_async` was off, and nothing says who is asynchronous.
     pub blind: bool,
 }
@@ -26,18 +29,26 @@ impl SelfCheck {
     /// Of a recording that is reproduced, if partly.
     pub fn save(f: &Fidelity) -> SelfCheck {
         let all = Phase::DEVICE.into_iter().filter_map(|p| f.phase(p).or(f.walk(p)));
-        // What lacks its callbacks is off by nothing.
-        let simulated = |c: &Check| if c.missing.is_some() { c.recorded } else { c.simulated };
-        let row = |c: &Check| Some((index(c.phase)?, c.recorded.0, simulated(c).0));
+        let lacks = |c: &Check| match c.missing {
+            None => 0,
+            Some(Missing::Bracket) => 1,
+            Some(_) => 2,
+        };
+        let row = |c: &Check| Some((index(c.phase)?, c.recorded.0, c.simulated.0, lacks(c)));
         SelfCheck { rows: all.filter_map(row).collect(), blind: f.blind }
     }
 
     /// The self-check that was saved.
     pub fn load(&self) -> Fidelity {
         let mut f = Fidelity { blind: self.blind, ..Fidelity::default() };
-        for &(phase, recorded, simulated) in &self.rows {
+        for &(phase, recorded, simulated, lacks) in &self.rows {
             let Some(&phase) = Phase::DEVICE.get(usize::from(phase)) else { continue };
             let (recorded, simulated) = (Ns(recorded), Ns(simulated));
+            let (verdict, missing) = match lacks {
+                0 => (Verdict::on(recorded, simulated), None),
+                1 => (Verdict::NotReproduced, Some(Missing::Bracket)),
+                _ => (Verdict::NotReproduced, Some(Missing::Callbacks)),
+            };
             let list = if phase.may_be_async() { &mut f.checks } else { &mut f.walks };
             list.push(Check {
                 cycle: 0,
@@ -47,8 +58,8 @@ impl SelfCheck {
                 simulated,
                 printing: Ns::ZERO,
                 callbacks: 0,
-                verdict: Verdict::on(recorded, simulated),
-                missing: None,
+                verdict,
+                missing,
                 waits: Vec::new(),
             });
         }

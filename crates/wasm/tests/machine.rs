@@ -118,18 +118,23 @@ fn a_page_claims_what_all_machines_answer_and_no_more_than_its_self_check() {
         (predicted["ok"].clone(), ask(&mut state, &json!({ "do": "claims" }))["ok"].clone())
     };
     // A self-check that is off by nothing: the prediction itself.
-    let exact = |p: &Value| -> Vec<(u8, i64, i64)> {
+    let exact = |p: &Value| -> Vec<(u8, i64, i64, u8)> {
         let phases = p["before"]["phases"].as_array().expect("phases");
         let time = |s: &Value| s["duration_ns"].as_i64().expect("a time");
         let device = |s: &Value| {
             Phase::DEVICE.iter().position(|d| s["phase"] == json!(*d as u8)).expect("a phase") as u8
         };
-        phases.iter().map(|s| (device(s), time(s), time(s))).collect()
+        phases.iter().map(|s| (device(s), time(s), time(s), 0)).collect()
     };
     let (predicted, _) = claims(&machine);
     machine.check = SelfCheck { rows: exact(&predicted), blind: false };
     let (predicted, said) = claims(&machine);
     assert_eq!(said["halves"][0][1], predicted["after"]["suspend_ns"]);
+    // One whose begin or end is not in the recording: no change of it.
+    machine.check.rows.iter_mut().for_each(|r| r.3 = 1);
+    let (_, said) = claims(&machine);
+    assert!(said["halves"][0][0].as_str().is_some_and(|s| s.contains("lacks")), "{said}");
+    machine.check.rows.iter_mut().for_each(|r| r.3 = 0);
     // One that misses every phase by half: no figure.
     machine.check.rows.iter_mut().for_each(|r| r.1 += r.1 / 2 + 20_000_000);
     let (predicted, said) = claims(&machine);

@@ -348,7 +348,7 @@ export class WhatIf {
   }
 }
 
-/** A difference with its sign. */
+/** A difference with its sign, if two digits of a millisecond show it. */
 function signed(ns: number): string {
-  return ns === 0 ? "no change" : `${ns > 0 ? "+" : "−"}${time(Math.abs(ns))}`;
+  return Math.abs(ns) < 5_000 ? "no change" : `${ns > 0 ? "+" : "−"}${time(Math.abs(ns))}`;
 }
