@@ -51,6 +51,11 @@ impl Side {
         Ok(Side::new(label, captures))
     }
 
+    /// Its captures.
+    pub fn captures(&self) -> impl Iterator<Item = &Capture> {
+        self.captures.iter().map(|c| &c.0)
+    }
+
     fn subject(&self) -> Subject<'_> {
         Subject {
             label: self.label.clone(),

@@ -1,6 +1,6 @@
 //! What is wrong with the sleep of a machine, by what its kernel said.
 
-use crate::failure::{Nothing, what_is_there};
+use crate::failure::{Nothing, is_binary, what_is_there};
 use anyhow::Result;
 use dormouse_doctor::finding::Unchecked;
 use dormouse_doctor::now::Waiting;
@@ -37,6 +37,7 @@ pub fn doctor(inputs: &[PathBuf]) -> Result<Vec<Judged>> {
     let mut out = Vec::new();
     let mut spoke = false;
     let mut logged = false;
+    let inputs_are_binary = matches!(inputs, [one] if is_binary(one));
     for t in texts {
         let report = judge(&t.case);
         logged |= report.logged > 0;
@@ -48,7 +49,8 @@ pub fn doctor(inputs: &[PathBuf]) -> Result<Vec<Judged>> {
             out.extend(recorded);
             continue;
         }
-        for l in &t.losses.list {
+        // Of a single text that is none the first sentence says so.
+        for l in t.losses.list.iter().filter(|_| !inputs_are_binary) {
             why += &format!("\n  {}", safe(&l.advice));
         }
         out.push(Judged { name: t.name, report, losses: t.losses });

@@ -114,7 +114,7 @@ pub fn what_is_there(inputs: &[PathBuf], missing: &str) -> String {
 const PACKED: [&[u8]; 3] = [b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd"];
 
 /// Whether a file begins with bytes that no text has.
-fn is_binary(path: &Path) -> bool {
+pub fn is_binary(path: &Path) -> bool {
     let mut head = [0; 4096];
     let read = File::open(path).and_then(|mut f| f.read(&mut head));
     let packed = PACKED.iter().any(|magic| head.starts_with(magic));

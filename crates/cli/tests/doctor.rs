@@ -82,7 +82,7 @@ fn a_text_about_something_else_is_nothing_and_a_binary_is_said_to_be_one() {
     assert!(error.contains("give a kernel log"), "{error}");
     let (code, _, error) = dormouse(&["doctor", &log(dir.path(), "\u{17}\0\0tracing")]);
     assert_eq!(code, 1);
-    assert!(error.contains("is no text"), "{error}");
+    assert!(error.contains("bytes are no text"), "{error}");
     assert_eq!(dormouse(&["doctor", "/nowhere/at/all"]).0, 3);
     // Each kind of nothing by its name.
     let empty = tempfile::tempdir().expect("a folder");
@@ -373,4 +373,14 @@ fn recordings_of_healthy_machines_are_silent_and_say_what_was_not_checked() {
         assert_eq!(findings.iter().filter(loud).count(), 0, "{t:#}");
         assert!(t["not_checked"].as_array().is_some_and(|n| !n.is_empty()));
     }
+}
+
+#[test]
+fn values_without_a_log_are_judged_and_a_binary_is_said_to_be_one_once() {
+    let text = said_of("/sys/power/mem_sleep:s2idle [deep]\n");
+    let want = "No rule found a fault in the values that the text shows; it has no kernel log.";
+    assert!(text.starts_with(want) || text.starts_with("Note"), "{text}");
+    let binary = env!("CARGO_BIN_EXE_dormouse");
+    let text = super::words::words(&["doctor", binary], "");
+    assert_eq!(text.matches("no text").count(), 1, "{text}");
 }

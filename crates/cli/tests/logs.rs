@@ -48,7 +48,7 @@ fn a_silence_beside_ends_without_starts_says_so() {
         .map(|l| format!("{l}\n"))
         .collect();
     let text = words(&["show", "-"], &quiet);
-    let said = "in its suspend phase have no cause in the lines that were not left out (1 callback \
+    let said = "in its suspend phase have no cause in the lines that are here (1 callback \
                 has no start among them).";
     assert!(text.contains(said), "{text}");
 }

@@ -300,6 +300,8 @@ pub struct Cycle {
     pub start: Ns,
     /// Thaw end (or the last line of the cycle).
     pub end: Ns,
+    /// When the kernel said that it was done, after the tasks ran again ("suspend exit").
+    pub exit: Option<Ns>,
     /// Wall clock (Unix time) when the machine was told to sleep, where a real
     /// machine's recording says so.
     pub began: Option<Ns>,

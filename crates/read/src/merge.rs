@@ -99,6 +99,8 @@ fn join(log: Cycle, trace: &mut Cycle) {
         (Outcome::AbortedByWakeup | Outcome::FreezeFailed { errno: 0 }, known)
             if known != Outcome::Partial =>
         {
+            // What the trace lacked is known now.
+            trace.warned.retain(|w| w.0 != UNPROVEN);
             known
         }
         (ours, _) => ours,
@@ -117,6 +119,9 @@ fn join(log: Cycle, trace: &mut Cycle) {
         take_functions(&log, trace);
     }
 }
+
+/// Nothing proves why a cycle was given up.
+pub(crate) const UNPROVEN: &str = "abort_cause_unproven";
 
 /// Below this, time missing by one clock is not a sleep.
 pub(crate) const SHORTEST_SLEEP: Ns = Ns(1_000_000);

@@ -5,10 +5,15 @@ use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Cycle, Outcome};
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::CycleView;
+use dormouse_sleep::analyse::spread::Group;
 
-/// Cycles that statistics are made of: those that slept, without the first
-/// after boot; all of them if that leaves none.
-pub fn counted(capture: &Capture) -> Vec<usize> {
+/// Cycles that statistics are made of: those of the largest of `groups`, which the head of
+/// the page speaks of; without a group those that slept, without the first after boot; all
+/// of them if that leaves none.
+pub fn counted(capture: &Capture, groups: &[Group<'_>]) -> Vec<usize> {
+    if let Some(g) = groups.iter().max_by_key(|g| g.cycles.len()) {
+        return g.cycles.iter().map(|c| c.1 as usize).collect();
+    }
     let slept = |c: &Cycle| c.outcome == Outcome::Slept;
     let pick = |f: &dyn Fn(&Cycle) -> bool| -> Vec<usize> {
         (0..capture.cycles.len()).filter(|&i| f(&capture.cycles[i])).collect()

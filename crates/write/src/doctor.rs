@@ -37,7 +37,7 @@ fn answer(report: &Report, live: bool) -> String {
             format!("Nothing wrong found: the recording has {}.", attempts(report.sleeps.len()))
         }
         None if report.sleeps.is_empty() && report.logged == 0 => {
-            "Nothing found: the text has no line of a kernel log.".into()
+            "No rule found a fault in the values that the text shows; it has no kernel log.".into()
         }
         None if report.sleeps.is_empty() => "Nothing wrong found, and no sleep in the text.".into(),
         None => format!(

@@ -29,6 +29,14 @@ pub struct Subject<'a> {
     pub assumptions: &'a [Assumed],
 }
 
+/// The median of a list in order, as `show` prints it: of two in the middle their mean.
+fn middle(list: &[Ns]) -> Ns {
+    match list.len() {
+        0 => Ns::ZERO,
+        n => Ns::mean(list[(n - 1) / 2], list[n / 2]),
+    }
+}
+
 /// The value that `percent` of `sorted` do not exceed.
 fn at(sorted: &[Ns], percent: usize) -> Ns {
     let last = sorted.len().saturating_sub(1);
@@ -121,7 +129,7 @@ pub fn text(s: &Subject<'_>, e: &Evaluation) -> String {
         let line = format!(
             "{:<15}{:>9}{}{}",
             phase(p.phase),
-            ms(at(&p.recorded, 50)),
+            ms(middle(&p.recorded)),
             columns(&p.own, high),
             columns(&p.others, high),
         );
@@ -179,7 +187,7 @@ pub fn json(s: &Subject<'_>, e: &Evaluation) -> Value {
             json!({
                 "phase": p.phase.name(),
                 "direction": p.phase.direction().name(),
-                "recorded_ns": at(&p.recorded, 50).0,
+                "recorded_ns": middle(&p.recorded).0,
                 "own": errors(&p.own),
                 "others": errors(&p.others),
             })

@@ -4,7 +4,7 @@ use crate::terminal;
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::compare::{Side, is_slower, short_labels, sides};
-use dormouse_app::failure::{NotMet, Usage};
+use dormouse_app::failure::{NotMet, Usage, nothing_in};
 use dormouse_write::comparison::{json, lists, text};
 use std::path::PathBuf;
 
@@ -61,6 +61,11 @@ pub fn run(args: &CompareArgs) -> Result<()> {
     let labels = short_labels(&paths.iter().map(String::as_str).collect::<Vec<_>>());
     let read: Vec<Side> =
         labels.iter().zip(&args.inputs).map(|(l, p)| Side::read(l, p)).collect::<Result<_>>()?;
+    for (input, side) in args.inputs.iter().zip(&read) {
+        if side.captures().all(|c| c.cycles.is_empty()) {
+            return Err(nothing_in(std::slice::from_ref(input), side.captures()));
+        }
+    }
     let comparison = sides(&read, args.across_modes)?;
     let out = if args.json {
         serde_json::to_string_pretty(&json::json(&comparison))? + "\n"

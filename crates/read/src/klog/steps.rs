@@ -211,8 +211,10 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
             return true;
         }
         settle(log, stamp);
+        let exit = (text.ends_with(b" exit") && log.timed).then_some(log.now);
         if let Some(c) = log.t.current() {
             c.over = true;
+            c.cycle.exit = exit.or(c.cycle.exit);
         }
     } else {
         return false;

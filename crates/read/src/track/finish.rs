@@ -3,6 +3,7 @@
 use super::current::Current;
 use super::rules;
 use super::{END_ALONE, Tracker};
+use crate::merge::UNPROVEN;
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Callback, Cycle, Mode, Outcome, PhaseSpan, PmTestLevel, ThreadId};
 use dormouse_model::device::{Device, DeviceId};
@@ -74,13 +75,13 @@ pub fn cycle(current: Current, losses: &mut Losses) -> Cycle {
         Outcome::Slept
     } else if reached(Phase::Prepare) {
         losses.add(
-            "abort_cause_unproven",
+            UNPROVEN,
             1,
             Severity::Info,
             "no callback failed, so a wakeup event is taken as the cause; the kernel log tells",
             None,
         );
-        cycle.warn("abort_cause_unproven");
+        cycle.warn(UNPROVEN);
         Outcome::AbortedByWakeup
     } else {
         Outcome::FreezeFailed { errno: 0 }
@@ -301,6 +302,13 @@ fn turning_wait(cycle: &Cycle) -> Option<(PmTestLevel, Ns)> {
 
 /// Orders devices, finds parents, and hands everything over.
 pub fn capture(mut t: Tracker) -> Capture {
+    // The log of a cycle may have told why it was given up.
+    let unproven = t.done.iter().flat_map(|c| &c.warned).filter(|w| w.0 == UNPROVEN);
+    let left: u64 = unproven.map(|w| w.1).sum();
+    t.losses.list.retain_mut(|l| {
+        l.count = if l.kind == UNPROVEN { left } else { l.count };
+        l.count > 0
+    });
     if t.split_seen {
         rename_split_devices(&mut t);
     }

@@ -90,9 +90,9 @@ struct Maker<'a> {
 impl Maker<'_> {
     fn capture(&mut self, label: &str, room: &mut usize) -> CaptureData {
         let (capture, views) = (self.capture, self.views);
-        let counted = choose::counted(capture);
-        let median = choose::median_cycle(views, &counted);
         let groups = spread::groups(&[(capture, views)]);
+        let counted = choose::counted(capture, &groups);
+        let median = choose::median_cycle(views, &counted);
         let outliers = outliers(&groups, capture.cycles.len());
         let mut named: Vec<usize> =
             (0..outliers.len()).filter(|&i| !outliers[i].is_empty()).collect();
@@ -136,7 +136,7 @@ impl Maker<'_> {
             cycles,
             median_cycle: median,
             phase_stats: stats::phases(capture, views, &counted),
-            device_stats: stats::devices(views, &counted, &kept),
+            device_stats: stats::devices(capture, views, &counted, &kept),
             places_block,
             losses: losses(capture),
             board_block,
@@ -365,7 +365,11 @@ fn head(capture: &Capture, groups: &[Group<'_>], shown: &CycleData) -> String {
         1 => ", the first after boot left out",
         _ => ", those first after boot left out",
     };
-    format!("{} Median of {} cycles{first}.", halves.join(" "), g.cycles.len())
+    let of = match g.cycles.len() {
+        1 => "One cycle".into(),
+        n => format!("Median of {n} cycles"),
+    };
+    format!("{} {of}{first}.", halves.join(" "))
 }
 
 /// The sentences of a half.

@@ -11,13 +11,18 @@ use dormouse_sleep::analyse::spread::Spread;
 use dormouse_write::wording;
 use serde::Serialize;
 
-/// Distribution of each phase over the cycles `counted`.
+/// Distribution of each phase over the cycles `counted`; without those of which it is not
+/// known how long the half took.
 pub fn phases(capture: &Capture, views: &[CycleView], counted: &[usize]) -> Vec<PhaseStats> {
     let mut times: [Vec<Ns>; Phase::ALL.len()] = Default::default();
     for &i in counted {
         let mut sum = [None; Phase::ALL.len()];
+        let answer = &views[i].answer;
+        let known = |d| answer.halves().all(|h| h.direction != d || h.known.is_figure());
         for r in &views[i].rows.list {
-            if let What::Phase(p) = r.what {
+            if let What::Phase(p) = r.what
+                && known(r.direction)
+            {
                 let slot = &mut sum[capture.cycles[i].phases[p as usize].phase as usize];
                 *slot = Some(slot.unwrap_or(Ns::ZERO) + r.counted);
             }
@@ -41,8 +46,14 @@ pub fn phases(capture: &Capture, views: &[CycleView], counted: &[usize]) -> Vec<
     times.iter_mut().enumerate().filter_map(stat).collect()
 }
 
-/// Distribution of each kept device over the cycles `counted`.
-pub fn devices(views: &[CycleView], counted: &[usize], kept: &Kept) -> DeviceStats {
+/// Distribution of each kept device over the cycles `counted`. A half in which it ran
+/// nothing, or something whose end is missing, has no time of it, unless it never has one.
+pub fn devices(
+    capture: &Capture,
+    views: &[CycleView],
+    counted: &[usize],
+    kept: &Kept,
+) -> DeviceStats {
     #[derive(Default)]
     struct Lists {
         half: [Vec<Ns>; 2],
@@ -53,11 +64,20 @@ pub fn devices(views: &[CycleView], counted: &[usize], kept: &Kept) -> DeviceSta
     let mut all: Vec<Lists> = Vec::new();
     all.resize_with(kept.old.len(), Lists::default);
     for &i in counted {
+        let mut seen = vec![[(false, false); 2]; capture.graph.devices.len()];
+        for c in &capture.cycles[i].callbacks {
+            let (ended, open) = &mut seen[c.device.index()][c.phase.direction() as usize];
+            *ended |= c.complete;
+            *open |= !c.complete;
+        }
         for d in &views[i].ranking.devices {
             let Some(k) = kept.get(d.device.index()) else { continue };
             let l = &mut all[k as usize];
-            l.half[0].push(d.busy[0]);
-            l.half[1].push(d.busy[1]);
+            for half in [0, 1] {
+                if seen[d.device.index()][half] == (true, false) {
+                    l.half[half].push(d.busy[half]);
+                }
+            }
             l.total.push(d.total_busy());
             l.path.push(d.total_on_path());
             l.gain.push(d.total_gain());
@@ -182,4 +202,46 @@ fn series(views: &[CycleView], kept: &Kept, cycles: usize) -> Series {
         }
     }
     Series { device: order, total }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Options;
+    use crate::choose;
+    use dormouse_read::{Options as ReadOptions, read_bytes};
+    use dormouse_sleep::analyse::explain;
+
+    /// Two sleeps: of the first the port's callback has no end, and resume is missing.
+    const PARTS: &str = "\
+[   10.000000] pcieport port: PM: calling pci_pm_suspend_noirq+0x0/0x300 @ 9, parent: pci0
+[   10.000100] mt card: PM: calling pci_pm_suspend_noirq+0x0/0x300 @ 9, parent: port
+[   10.020100] mt card: PM: pci_pm_suspend_noirq+0x0/0x300 returned 0 after 20000 usecs
+[   50.000000] mt card: PM: calling pci_pm_suspend_noirq+0x0/0x300 @ 9, parent: port
+[   50.030000] mt card: PM: pci_pm_suspend_noirq+0x0/0x300 returned 0 after 30000 usecs
+[   50.030100] pcieport port: PM: calling pci_pm_suspend_noirq+0x0/0x300 @ 9, parent: pci0
+[   50.091400] pcieport port: PM: pci_pm_suspend_noirq+0x0/0x300 returned 0 after 61300 usecs
+[   51.000000] mt card: PM: calling pci_pm_resume_noirq+0x0/0x300 @ 9, parent: port
+[   51.073400] mt card: PM: pci_pm_resume_noirq+0x0/0x300 returned 0 after 73400 usecs
+";
+
+    #[test]
+    fn a_cycle_without_a_callback_is_no_zero() {
+        let reading = read_bytes("log", PARTS.as_bytes(), &ReadOptions::default()).expect("text");
+        let capture = &reading.captures[0];
+        let views = explain(capture);
+        assert_eq!(capture.cycles.len(), 2);
+        let kept = choose::devices(capture, &Options::default());
+        let stats = devices(capture, &views, &[0, 1], &kept);
+        let of = |name: &str| {
+            let at = |k: &u32| {
+                let old = kept.old[*k as usize] as usize;
+                capture.names.get(capture.graph.devices[old].name) == name
+            };
+            let row = stats.device.iter().position(at).expect("a row");
+            (stats.suspend_median[row], stats.resume_median[row])
+        };
+        assert_eq!(of("port"), (61_300_000, 0));
+        assert_eq!(of("card"), (25_000_000, 73_400_000));
+    }
 }

@@ -1,7 +1,7 @@
 //! A comparison for a terminal (80 columns) and as Markdown.
 
 use crate::text::page::{Ink, Page};
-use crate::text::safe;
+use crate::text::{fit_end, safe};
 use crate::wording::{self, comparison as say, number};
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
 use comfy_table::{CellAlignment, Table};
@@ -154,8 +154,15 @@ pub fn markdown(c: &Comparison<'_>) -> String {
 /// A table has one unit: times, then counts.
 const UNITS: [(&str, bool); 2] = [("ms", false), ("count", true)];
 
+/// Columns of a side's name.
+const NARROW: usize = 11;
+
 fn head(c: &Comparison<'_>, side: usize, unit: &str) -> Vec<String> {
-    let name = |s: &str| safe(s).chars().take(11).collect::<String>();
+    let begin = |s: &str| safe(s).chars().take(NARROW).collect::<String>();
+    let (a, b) = (&c.sides[0].label, &c.sides[side].label);
+    // Runs of pm-graph differ in the end of their names.
+    let alike = begin(a) == begin(b);
+    let name = |s: &str| if alike { fit_end(s, NARROW) } else { begin(s) };
     vec![
         unit.into(),
         name(&c.sides[0].label),

@@ -56,7 +56,7 @@ pub fn show(
     if let Some(text) = trust::unit_of_log(&[capture]) {
         page.wrapped(Ink::Plain, 0, 2, &text);
     }
-    table(page, cycle, view);
+    table(page, cycle, view, selection);
     image(page, cycle);
     parts(page, cycle);
     paths(page, capture, cycle, view, selection);
@@ -105,7 +105,7 @@ fn answer(page: &mut Page, capture: &Capture, i: usize, view: &CycleView) {
 
 const BAR: usize = 16;
 
-fn table(page: &mut Page, cycle: &Cycle, view: &CycleView) {
+fn table(page: &mut Page, cycle: &Cycle, view: &CycleView, selection: &Selection) {
     let rows = &view.rows;
     let halves = [Direction::Suspend, Direction::Resume];
     let seen = |d: &Direction| rows.half(*d).is_some();
@@ -141,7 +141,12 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView) {
             page.line(&[(Ink::Strong, &text)]);
         }
         let lines = lines(cycle, view, &list);
-        let short = |l: &&Line| per_mille(l.time, total) < SHORT_ROW;
+        // Who asks for a phase, or for more, gets their rows.
+        let asked = |l: &Line| {
+            let p = |p: &dormouse_model::phase::Phase| l.label.trim() == wording::phase(*p);
+            selection.top > Selection::default().top || selection.phases.iter().any(p)
+        };
+        let short = |l: &&Line| per_mille(l.time, total) < SHORT_ROW && !asked(l);
         let whole = missing.is_empty().then_some(total);
         let folded = lines.iter().filter(short).count();
         for l in lines.iter().filter(|l| folded < 2 || !short(l)) {
@@ -178,6 +183,11 @@ fn table(page: &mut Page, cycle: &Cycle, view: &CycleView) {
             }
         };
         page.line(&[(Ink::Faint, &text)]);
+    }
+    let after = cycle.exit.map(|exit| exit.since(cycle.end)).filter(|t| *t >= Ns::from_ms(1));
+    if let Some(t) = after.filter(|_| cycle.outcome == Outcome::Slept) {
+        let label = left("after thaw, until suspend exit", 38);
+        page.line(&[(Ink::Faint, &format!("{label}{}    not counted", right(&ms(t), 9)))]);
     }
     if let Some(t) = around_sleep(cycle) {
         let label = left("before and after sleep", 38);
@@ -451,8 +461,12 @@ fn parts(page: &mut Page, cycle: &Cycle) {
     let places = of(LostKind::Places);
     let torn = of(LostKind::Lines) + of(LostKind::Messages);
     let anywhere = places + torn;
+    let mut inferred = Vec::new();
     for (i, p) in cycle.phases.iter().enumerate().filter(|(_, p)| p.phase.has_devices()) {
         let c = cycle.completeness(i);
+        if !p.complete && c.begin != Edge::Missing && c.end != Edge::Missing {
+            inferred.push(wording::phase(p.phase));
+        }
         let mut why = Vec::new();
         if c.begin == Edge::Missing {
             why.push("start not shown".to_string());
@@ -476,6 +490,13 @@ fn parts(page: &mut Page, cycle: &Cycle) {
         if !why.is_empty() {
             list.push(format!("{}: {}", wording::phase(p.phase), why.join(", ")));
         }
+    }
+    if !inferred.is_empty() {
+        inferred.dedup();
+        list.push(format!(
+            "{}: from the first callback to the last; no line says when a phase starts or ends",
+            wording::number::names(&inferred)
+        ));
     }
     if places > 0 {
         let n = plural(places as usize, "place");

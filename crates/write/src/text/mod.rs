@@ -8,7 +8,7 @@ mod safe;
 mod silent;
 
 pub use page::WIDTH;
-pub use safe::{fit, safe, width};
+pub use safe::{fit, fit_end, safe, width};
 
 use crate::wording::{losses, next, trust};
 use crate::{Explained, Selection};

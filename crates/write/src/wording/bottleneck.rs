@@ -281,7 +281,7 @@ fn silence(capture: &Capture, cycle: &Cycle, half: Direction) -> String {
         0 => String::new(),
         n => format!(" ({} no start among them)", have(n as usize, "callback")),
     };
-    format!("have no cause in the lines that were not left out{ends}")
+    format!("have no cause in the lines that are here{ends}")
 }
 
 fn elsewhere(o: Other, t: Ns, total: Ns, mode: Mode, silence: &str) -> String {

@@ -70,7 +70,7 @@ pub fn warning(l: &Loss, captures: &[&Capture], cycle: Option<&Cycle>) -> String
             cure("Save the log from before the suspend.")
         ),
         "time_backwards" => format!(
-            "{} out of order; starts may be off by as much, totals are not.{}",
+            "{} out of order; starts near them may be wrong, totals are not.{}",
             if n == 1 { "1 event is".into() } else { format!("{} events are", grouped(n as u64)) },
             cure("Record with the boot clock: echo boot > /sys/kernel/tracing/trace_clock"),
         ),

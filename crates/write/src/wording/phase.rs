@@ -17,7 +17,11 @@ pub fn kernel(s: Scheduler) -> String {
 /// As the kernel prints it, with its half where the name alone is not enough:
 /// `noirq suspend`, `early resume`.
 pub fn phase(p: Phase) -> String {
-    p.title().to_string()
+    match p {
+        Phase::CpuOff => "CPUs off".into(),
+        Phase::CpuOn => "CPUs on".into(),
+        p => p.title().to_string(),
+    }
 }
 
 /// What a row is called in a table.
