@@ -88,7 +88,7 @@ fn a_budget_that_every_machine_meets_is_met() {
         return;
     };
     let text = of(&["plan", "--resume", "150ms"], &log);
-    assert!(text.contains("changes would meet the budget: resume 2"), "{text}");
+    assert!(text.contains(" would meet the budget: resume 2"), "{text}");
     let open = "The recording leaves open how far: resume 11";
     assert!(text.contains(open), "{text}");
     assert!(text.contains("every machine that explains it meets the budget."), "{text}");

@@ -121,3 +121,12 @@ fn the_json_is_what_the_page_says() {
     let said: BTreeSet<String> = rows.map(str::to_string).collect();
     assert_eq!(seen, said);
 }
+
+#[test]
+fn a_log_that_ends_in_a_crash_says_so_first() {
+    let log = "[    0.000000] Kernel command line: quiet pd_ignore_unused\n\
+               [    7.892929] Unable to handle kernel NULL pointer dereference at virtual address 0000000000000010\n";
+    let text = super::words::words(&["domains", "show", "-"], log);
+    let first = "The kernel crashed in line 2; nothing of power domains and probing is shown to be its reason.";
+    assert!(text.starts_with(first), "{text}");
+}

@@ -109,7 +109,7 @@ impl DiskSummary {
     /// The cause other than service that costs most, if it costs at least
     /// [`WORTH`] of all latency.
     pub fn worst(&self) -> Option<&Share> {
-        let found = self.shares.iter().filter(|s| s.cause != Cause::Served);
+        let found = self.shares.iter().filter(|s| !s.cause.is_service());
         let worth = |s: &&Share| i128::from(s.total) * 100 >= i128::from(self.total()) * WORTH;
         found.max_by_key(|s| s.total).filter(worth)
     }

@@ -3,7 +3,7 @@
 //! A slice that no event tells of is unknown, never zero. Those that are known
 //! add up to the request's latency.
 
-use crate::request::{Disk, Request};
+use crate::request::{Disk, Operation, Request};
 use alloc::vec::Vec;
 
 /// Why a request was not being served, or that it was.
@@ -29,12 +29,15 @@ pub enum Cause {
     Queue,
     /// From the first to the last `block_rq_issue`: the driver put it back.
     Refused,
+    /// From `block_getrq` to `block_rq_complete` of a request without data: it asked for a
+    /// flush, is never issued itself and waits for that one (block/blk-flush.c, 6.12).
+    Flush,
     /// From the last `block_rq_issue` to `block_rq_complete`.
     Served,
 }
 
 /// Every cause, in the order of a request's life.
-pub const CAUSES: [Cause; 9] = [
+pub const CAUSES: [Cause; 10] = [
     Cause::ResumeWorker,
     Cause::Resume,
     Cause::UngateWorker,
@@ -43,6 +46,7 @@ pub const CAUSES: [Cause; 9] = [
     Cause::Entry,
     Cause::Queue,
     Cause::Refused,
+    Cause::Flush,
     Cause::Served,
 ];
 
@@ -55,6 +59,11 @@ impl Cause {
     /// Whether the storage was asleep or changing its speed.
     pub fn is_sleep(self) -> bool {
         self <= Cause::Switch
+    }
+
+    /// Whether the drive itself was at work.
+    pub fn is_service(self) -> bool {
+        matches!(self, Cause::Flush | Cause::Served)
     }
 }
 
@@ -253,8 +262,9 @@ pub fn slices(r: &Request, timeline: Option<&Timeline>, watched: Watched) -> Opt
     if let (Some(_), Some(admitted)) = (r.queued, r.admitted) {
         stage(Cause::Entry, admitted, &mut out);
     }
+    let asks_for_a_flush = r.issues == 0 && r.sectors == 0 && r.operation == Operation::Write;
     if r.queued.or(r.admitted).or(r.inserted).is_some() {
-        stage(Cause::Queue, issued, &mut out);
+        stage(if asks_for_a_flush { Cause::Flush } else { Cause::Queue }, issued, &mut out);
     }
     if r.issues > 0 {
         stage(Cause::Refused, r.taken.unwrap_or(issued), &mut out);
@@ -266,7 +276,6 @@ pub fn slices(r: &Request, timeline: Option<&Timeline>, watched: Watched) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::Operation;
     use proptest::prelude::*;
 
     fn request(moments: [Option<i64>; 5], issues: u32) -> Request {
@@ -309,6 +318,21 @@ mod tests {
             (None, None, None)
         );
         assert_eq!((s.total(), s.asleep()), (90, 43));
+    }
+
+    #[test]
+    fn a_request_without_data_waits_for_its_flush() {
+        let asked = Request {
+            operation: Operation::Write,
+            sectors: 0,
+            ..request([Some(0), Some(18), None, None, Some(261)], 0)
+        };
+        let s = slices(&asked, None, Watched::default()).unwrap();
+        assert_eq!((s.get(Cause::Entry), s.get(Cause::Flush)), (Some(18), Some(243)));
+        assert_eq!((s.get(Cause::Queue), s.get(Cause::Served)), (None, None));
+        let data = Request { sectors: 8, ..asked };
+        let s = slices(&data, None, Watched::default()).unwrap();
+        assert_eq!((s.get(Cause::Queue), s.get(Cause::Flush)), (Some(243), None));
     }
 
     #[test]

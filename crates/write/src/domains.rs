@@ -30,12 +30,23 @@ pub struct Subject<'a> {
 fn answer(s: &Subject<'_>) -> String {
     match s.report.findings.first() {
         Some(f) if f.level != Level::Note => format!("{}: {}", word(f.level), sentence(&f.fact)),
-        first => match (stands(s), first) {
+        first => match (crashed(s).or_else(|| stands(s)), first) {
             (Some(stands), _) => stands,
             (None, Some(f)) => format!("Nothing wrong found. {}", sentence(&f.fact)),
             (None, None) => "Nothing wrong found in what the text shows.".into(),
         },
     }
+}
+
+/// Of a log that ends in a crash, where nothing was found that is worse than a note.
+fn crashed(s: &Subject<'_>) -> Option<String> {
+    s.report.unchecked.iter().find_map(|u| match u {
+        Unchecked::Crash { line } => Some(format!(
+            "The kernel crashed in line {line}; nothing of power domains and probing is shown to be \
+             its reason."
+        )),
+        _ => None,
+    })
 }
 
 /// Of a healthy table: how many are on, and for whom.

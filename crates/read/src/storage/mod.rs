@@ -134,6 +134,7 @@ impl StorageReading {
     /// another archive.
     fn archive(&mut self, name: &str, bytes: &[u8]) {
         let before = self.traces.len();
+        let mut ctf = false;
         let mut archive = tar::Archive::new(bytes);
         for entry in archive.entries().into_iter().flatten() {
             let Ok(mut entry) = entry else {
@@ -142,7 +143,12 @@ impl StorageReading {
                 break;
             };
             let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-            if !entry.header().entry_type().is_file() || !path.contains("trace") {
+            if !entry.header().entry_type().is_file() {
+                continue;
+            }
+            // A trace in CTF: streams of packets, and a file that describes them.
+            ctf |= path.rsplit('/').next() == Some("metadata");
+            if !path.contains("trace") {
                 continue;
             }
             let mut member = Vec::new();
@@ -153,9 +159,15 @@ impl StorageReading {
             }
         }
         if self.traces.len() == before {
-            let advice = format!(
-                "{name} holds no trace with events of storage: dormouse record --with storage makes one"
-            );
+            let advice = match ctf {
+                true => format!(
+                    "{name} is a trace of LTTng in CTF, which is not read: give the text that \
+                     babeltrace2 makes of it"
+                ),
+                false => format!(
+                    "{name} holds no trace with events of storage: dormouse record --with storage makes one"
+                ),
+            };
             self.losses.add("no_storage_data", 1, Severity::Warning, advice, None);
         }
     }

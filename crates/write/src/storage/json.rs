@@ -18,6 +18,7 @@ fn key(cause: Cause) -> &'static str {
         Cause::Entry => "entry",
         Cause::Queue => "queue",
         Cause::Refused => "refused",
+        Cause::Flush => "flush",
         Cause::Served => "served",
     }
 }

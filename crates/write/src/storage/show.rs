@@ -102,13 +102,13 @@ fn trace(p: &mut Page, t: &Trace, disks: &[DiskSummary], top: usize) {
 fn answer(d: &DiskSummary, several: bool) -> String {
     let of = if several { format!(" of disk {}", d.disk) } else { String::new() };
     let Some(worst) = d.worst() else {
-        let served = d.shares.iter().find(|s| s.cause == Cause::Served).map_or(0, |s| s.total);
+        let service = d.shares.iter().filter(|s| s.cause.is_service());
+        let served: i64 = service.map(|s| s.total).sum();
         return format!(
-            "The drive itself takes the time: {} of the latency of {}{of} is service, {} on \
-             average.",
-            percent(served.unsigned_abs(), d.total().unsigned_abs()),
+            "{}{of} took {} on average; {} of that is the drive's own service.",
             plural(d.all.count as usize, "request"),
-            time(d.all.mean)
+            time(d.all.mean),
+            percent(served.unsigned_abs(), d.total().unsigned_abs()),
         );
     };
     let without = (d.total() - worst.total) / (d.all.count.max(1) as i64);
@@ -270,6 +270,8 @@ fn disk(p: &mut Page, d: &DiskSummary, top: usize) {
     // Moments that no event of the trace tells of.
     let unknown: Vec<&str> = CAUSES
         .iter()
+        // Who asks for a flush is known where requests are.
+        .filter(|c| **c != Cause::Flush)
         .filter(|c| d.requests.iter().all(|t| t.slices.get(**c).is_none()))
         .map(|c| row(*c))
         .collect();

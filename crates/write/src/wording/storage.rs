@@ -17,6 +17,7 @@ pub fn row(cause: Cause) -> &'static str {
         Cause::Entry => "no free request",
         Cause::Queue => "plug and scheduler",
         Cause::Refused => "put back by the driver",
+        Cause::Flush => "its flush, in the drive",
         Cause::Served => "served by the drive",
     }
 }
@@ -34,6 +35,7 @@ pub fn waited_for(cause: Cause) -> &'static str {
         Cause::Entry => "waited for a free request",
         Cause::Queue => "waited in the plug or the scheduler",
         Cause::Refused => "were put back by the driver and issued again",
+        Cause::Flush => "waited for the flush that they asked for",
         Cause::Served => "were served",
     }
 }
@@ -71,7 +73,7 @@ pub fn cure(cause: Cause) -> Option<&'static str> {
             "Find out why the driver put them back: its clock was off, or it had no room. The events \
              ufs and workqueue tell."
         }
-        Cause::Served => return None,
+        Cause::Flush | Cause::Served => return None,
     })
 }
 
