@@ -630,8 +630,9 @@ pub fn kernels(
 }
 
 /// What line 1 of the table of kernels compares.
-const COMPARED: &str = "Model, device phases only, workers without limit (--kernel V has that of V). \
-                        Line 1 compares released kernels with pm_async 1, no proposals.";
+const COMPARED: &str = "Model, device phases only, all as simulated; --kernel V keeps those that change by \
+                        less than the model's error. Line 1 compares released kernels with pm_async 1, \
+                        no proposals.";
 
 /// The rows that take as long as `time`, to a hundredth of a millisecond; one
 /// range if they are the newest.
