@@ -37,6 +37,7 @@ PM: suspend exit
 pub const STATES: &str = "crates/cli/tests/fixtures/idle-states.txt";
 pub const FIO: &str = "crates/cli/tests/fixtures/fio-shallow.json";
 pub const SLEEPS: &str = "crates/cli/tests/fixtures/idle-trace.txt";
+const DISK: &str = "crates/cli/tests/fixtures/laboratory.disk";
 const REQUESTS: &str = "crates/cli/tests/fixtures/storage-trace.txt";
 
 /// Every screen that needs no kernel: its name, its arguments and its standard
@@ -112,6 +113,23 @@ fn screens() -> Vec<(&'static str, Vec<&'static str>, String)> {
         ("storage show nothing", &["storage", "show", "README.md"], ""),
         ("storage predict", &["storage", "predict", REQUESTS, "--gate-delay", "1s"], ""),
         ("storage predict no wait", &["storage", "predict", REQUESTS, "--autosuspend", "1s"], ""),
+        ("storage predict disk", &["storage", "predict", "--disk", DISK], ""),
+        (
+            "storage predict disk raised",
+            &[
+                "storage",
+                "predict",
+                "--disk",
+                DISK,
+                "--qos",
+                "parent",
+                "--timeout",
+                "30ms",
+                "--autosuspend",
+                "100ms",
+            ],
+            "",
+        ),
         ("storage tune", &["storage", "tune", REQUESTS, "--p99", "1ms"], ""),
         ("storage tune not met", &["storage", "tune", REQUESTS, "--p99", "10us"], ""),
         (

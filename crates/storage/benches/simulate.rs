@@ -4,27 +4,44 @@
 //! machines differ.
 
 use dormouse_storage::simulate::disk::simulate;
-use dormouse_storage::simulate::settings::{Clock, Load, Qos, Settings, Sleep};
+use dormouse_storage::simulate::load::{Load, Loop, Next};
+use dormouse_storage::simulate::settings::{Drive, Nap, Qos, Settings, laboratory};
 use std::hint::black_box;
 use std::time::Instant;
 
 const REQUESTS: u32 = 2_000_000;
 
+/// The disk with all that a setting can do.
+fn disk(qos: Qos, autosuspend: Option<i64>) -> (Drive, Settings) {
+    let (mut drive, mut settings) = laboratory();
+    drive.waits = true;
+    drive.gate = Nap { enter: 100_000, wake: 1_000_000 };
+    settings.gate = Some(50_000_000);
+    settings.qos = qos;
+    settings.autosuspend = autosuspend;
+    (drive, settings)
+}
+
 fn main() {
-    let settings = |qos, sleep| {
-        let Settings { law, clock, .. } = Settings::laboratory();
-        Settings { law, clock: Clock { blocks: true, ..clock }, qos, sleep }
-    };
-    let sleep = Some(Sleep { delay: 100_000_000, resume: 3_000_000 });
     let host = Qos::Host { timeout: 30_000_000 };
-    let paced = |burst, period| Load::Paced { count: REQUESTS, bytes: 65_536, burst, period };
-    for (name, s, load) in [
-        ("back to back", settings(Qos::Off, None), paced(REQUESTS, 1)),
-        ("1 read every 6 ms, quality of service", settings(host, None), paced(1, 6_000_000)),
-        ("8 reads every 300 ms, suspended between", settings(host, sleep), paced(8, 300_000_000)),
+    let next = Next::Every(300_000_000);
+    let queue = Loop { count: REQUESTS, bytes: 4_096, depth: 32, think: 50_000, burst: 256, next };
+    for (name, (drive, settings), load) in [
+        ("back to back", disk(Qos::Off, None), Load::paced(REQUESTS, REQUESTS, 1)),
+        (
+            "1 read every 6 ms, quality of service",
+            disk(host, None),
+            Load::paced(REQUESTS, 1, 6_000_000),
+        ),
+        (
+            "8 reads every 300 ms, suspended between",
+            disk(host, Some(100_000_000)),
+            Load::paced(REQUESTS, 8, 300_000_000),
+        ),
+        ("32 at once, all mechanisms", disk(host, Some(100_000_000)), Load::Loop(queue)),
     ] {
         let begin = Instant::now();
-        black_box(simulate(&s, &load));
+        black_box(simulate(&drive, &settings, &load));
         let seconds = begin.elapsed().as_secs_f64();
         println!("{name}: {:.1} million requests a second", f64::from(REQUESTS) / seconds / 1e6);
     }

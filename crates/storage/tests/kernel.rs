@@ -2,8 +2,9 @@
 //! the disk of a virtual machine.
 
 use dormouse_storage::simulate::disk::simulate;
+use dormouse_storage::simulate::load::Load;
 use dormouse_storage::simulate::ondemand::{Status, Thresholds, wanted};
-use dormouse_storage::simulate::settings::{Clock, Law, Load, Qos, Settings, Sleep};
+use dormouse_storage::simulate::settings::{Drive, Qos, Settings, laboratory};
 use serde_json::Value;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -54,16 +55,16 @@ fn measured(text: &str, load: &str) -> (f64, f64) {
 }
 
 /// The disk of the experiment, with the software's cost left to be fitted.
-fn settings(software: i64, qos: Qos, least: u64, sleep: Option<Sleep>) -> Settings {
-    let Settings { law, clock, .. } = Settings::laboratory();
-    Settings { law: Law { software, ..law }, clock: Clock { least, ..clock }, qos, sleep }
+fn disk(software: i64, qos: Qos, least: u64, autosuspend: Option<i64>) -> (Drive, Settings) {
+    let (mut drive, mut settings) = laboratory();
+    drive.law.software = software;
+    settings.devfreq.least = least;
+    settings.qos = qos;
+    settings.autosuspend = autosuspend;
+    (drive, settings)
 }
 
 const MS: i64 = 1_000_000;
-
-fn paced(count: u32, burst: u32, period: i64) -> Load {
-    Load::Paced { count, bytes: 65_536, burst, period }
-}
 
 /// One request at once, then, after a long rest, one every `period`.
 fn rested(count: i64, period: i64) -> Load {
@@ -74,17 +75,17 @@ fn rested(count: i64, period: i64) -> Load {
 #[test]
 fn loads_on_a_kernels_disk_are_foretold() {
     let host = Qos::Host { timeout: 30 * MS };
-    let disk = Qos::Disk { timeout: 30 * MS };
-    let sleep = Some(Sleep { delay: 100 * MS, resume: 3 * MS });
+    let lun = Qos::Disk { timeout: 30 * MS };
+    let sleep = Some(100 * MS);
     let loads = [
-        ("B", host, 0, None, paced(400, 1, 6_250_000)),
-        ("C", disk, 0, None, paced(400, 1, 6_250_000)),
-        ("D", Qos::Off, 400_000_000, None, paced(400, 1, 6_250_000)),
-        ("F", Qos::Off, 0, None, paced(120, 8, 200 * MS)),
-        ("G", host, 0, None, paced(120, 8, 200 * MS)),
-        ("H", disk, 0, None, paced(120, 8, 200 * MS)),
-        ("I", Qos::Off, 0, None, paced(3_000, 3_000, MS)),
-        ("J", host, 0, None, paced(3_000, 3_000, MS)),
+        ("B", host, 0, None, Load::paced(400, 1, 6_250_000)),
+        ("C", lun, 0, None, Load::paced(400, 1, 6_250_000)),
+        ("D", Qos::Off, 400_000_000, None, Load::paced(400, 1, 6_250_000)),
+        ("F", Qos::Off, 0, None, Load::paced(120, 8, 200 * MS)),
+        ("G", host, 0, None, Load::paced(120, 8, 200 * MS)),
+        ("H", lun, 0, None, Load::paced(120, 8, 200 * MS)),
+        ("I", Qos::Off, 0, None, Load::paced(3_000, 3_000, MS)),
+        ("J", host, 0, None, Load::paced(3_000, 3_000, MS)),
         ("K", Qos::Off, 0, sleep, rested(20, 300 * MS)),
         ("L", Qos::Off, 0, sleep, rested(50, 20 * MS)),
     ];
@@ -102,7 +103,8 @@ fn loads_on_a_kernels_disk_are_foretold() {
             if file.starts_with("ic72") && matches!(*name, "B" | "K") {
                 continue;
             }
-            let mut o = simulate(&settings(software, *qos, *least, *sleep), load);
+            let (drive, settings) = disk(software, *qos, *least, *sleep);
+            let mut o = simulate(&drive, &settings, load);
             if sleep.is_some() {
                 // The disk slept when the load began: a request long before it.
                 o.latencies.remove(0);

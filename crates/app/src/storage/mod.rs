@@ -1,10 +1,14 @@
 //! Storage power states: one file a use case.
 
+mod change;
+mod described;
 mod predict;
 mod show;
 mod sleeper;
 mod tune;
 
+pub use change::{Change, Site};
+pub use described::{Foretold, described};
 pub use predict::{Predicted, predict};
 pub use show::{Shown, show};
 pub use sleeper::{Asked, Sleeper};

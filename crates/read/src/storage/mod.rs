@@ -12,10 +12,12 @@
 //! | `nvme` | power states as `nvme id-ctrl` prints them |
 //! | `devfreq` | `trans_stat` of devfreq devices |
 //! | `fio` | JSON of fio |
+//! | `described` | disks and loads that somebody described |
 
 mod blkparse;
 mod blktrace;
 mod block;
+pub mod described;
 mod devfreq;
 mod fio;
 mod lttng;

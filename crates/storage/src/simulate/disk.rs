@@ -1,33 +1,60 @@
-//! A disk that serves one request after another while devfreq, quality of
-//! service and runtime suspend act on it.
-//!
-//! Between requests nothing happens but looks of the governor and time-outs, so
-//! these are caught up with when a request arrives or ends: the cost is linear in
-//! requests and looks.
+//! A disk that serves one request after another while the other mechanisms act on
+//! it: events in order of time.
 
-use super::ondemand::{MOST, Status, wanted};
-use super::settings::{Load, Qos, Settings};
+use super::devfreq::{Clock, NEVER};
+use super::load::{Arrivals, Load};
+use super::nap::{Sleeper, State};
+use super::qos::Raise;
+use super::settings::{Drive, Settings};
 use crate::summary::Latency;
+use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
+
+/// Time in each state, ns: every moment is in one of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// Serving, at each clock.
+    pub busy: Vec<i64>,
+    /// Awake and not serving, at each clock.
+    pub idle: Vec<i64>,
+    /// Clock being gated, gated, being switched on.
+    pub gate: [i64; 3],
+    /// Being suspended, suspended, being resumed.
+    pub suspend: [i64; 3],
+}
+
+impl Times {
+    /// All of it.
+    pub fn total(&self) -> i64 {
+        let awake = self.busy.iter().chain(&self.idle);
+        awake.chain(&self.gate).chain(&self.suspend).sum()
+    }
+
+    /// At each clock, serving or not.
+    pub fn at_clock(&self, level: usize) -> i64 {
+        self.busy.get(level).unwrap_or(&0) + self.idle.get(level).unwrap_or(&0)
+    }
+}
 
 /// What came of a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Latency of each request in order of arrival, ns.
     pub latencies: Vec<i64>,
-    /// Time at each clock, ns, in the order of the levels; time asleep is not in
-    /// it.
-    pub at_clock: Vec<i64>,
-    /// Time asleep, ns.
-    pub asleep: i64,
+    /// Time in each state.
+    pub times: Times,
     /// Changes of the clock.
     pub changes: u64,
+    /// Times that the clock was ungated.
+    pub ungates: u64,
     /// Resumes.
     pub resumes: u64,
+    /// Times that quality of service was asked for.
+    pub raises: u64,
     /// Bytes served.
     pub bytes: u64,
-    /// From the first arrival to the last completion, ns.
+    /// From the begin, 0, to the last completion, ns.
     pub span: i64,
 }
 
@@ -47,272 +74,331 @@ impl Outcome {
     }
 }
 
+/// What is due next. Of what is due at once, the first of these comes first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Due {
+    Changed,
+    Look,
+    Drop,
+    Suspend,
+    Gate,
+    Ask,
+    Served,
+    Came,
+}
+
 struct Disk<'a> {
-    s: &'a Settings,
-    out: Outcome,
-    /// Up to here everything is accounted for.
+    drive: &'a Drive,
+    most: u64,
+    clock: Clock<'a>,
+    qos: Raise,
+    gate: Sleeper,
+    rpm: Sleeper,
+    /// Who waits: when it came, and its bytes.
+    queue: VecDeque<(i64, u64)>,
+    /// What is being served: when it came and when it ends.
+    serving: Option<(i64, i64)>,
     now: i64,
-    level: usize,
-    /// The clock will be at this level then.
-    changing: Option<(i64, usize)>,
-    next_look: i64,
-    /// Begin of the governor's window, and busy time in it.
-    window: i64,
-    busy: i64,
-    /// Until when the drive is busy with the last request.
-    free: i64,
-    /// Quality of service is asked for until then.
-    held: Option<i64>,
-    /// A look has seen it.
-    held_counts: bool,
-    /// A worker will look then, because quality of service was asked for.
-    asked: Option<i64>,
-    suspended: bool,
-    last_busy: i64,
+    out: Outcome,
 }
 
 impl Disk<'_> {
-    fn most(&self) -> u64 {
-        *self.s.clock.levels.last().expect("a clock has a level")
-    }
-
-    /// Goes on to `to` with nothing but looks, changes and time-outs between.
-    fn advance(&mut self, to: i64) {
-        loop {
-            let mut next = to;
-            let mut what = 0;
-            let sleeps_at = match (&self.s.sleep, self.suspended) {
-                (Some(sleep), false) if self.free <= self.last_busy => {
-                    Some(self.last_busy.saturating_add(sleep.delay))
-                }
-                _ => None,
-            };
-            let candidates = [
-                (self.changing.map(|c| c.0), 1),
-                // devfreq does not look at a suspended device.
-                ((!self.suspended).then_some(self.next_look), 2),
-                (self.held, 3),
-                (sleeps_at, 4),
-                (self.asked, 5),
-            ];
-            for (at, kind) in candidates {
-                if let Some(at) = at
-                    && at <= next
-                    && (at < next || what == 0)
-                {
-                    next = at;
-                    what = kind;
-                }
-            }
-            self.pass(next);
-            match what {
-                0 => return,
-                1 => {
-                    let (_, level) = self.changing.take().expect("a change is under way");
-                    self.level = level;
-                }
-                2 => {
-                    self.next_look = next + self.s.clock.poll;
-                    self.held_counts = self.held.is_some();
-                    self.look(next);
-                }
-                3 => {
-                    self.held = None;
-                    // On the host its removal is looked at at once.
-                    if matches!(self.s.qos, Qos::Host { .. }) {
-                        self.held_counts = false;
-                        self.look(next);
-                    }
-                }
-                4 => self.suspended = true,
-                _ => {
-                    self.asked = None;
-                    self.held_counts = self.held.is_some();
-                    self.look(next);
-                }
+    fn due(&self, came: i64) -> (i64, Due) {
+        let busy = self.serving.is_some();
+        // An idle CPU is not woken for a deferrable look.
+        let look = if self.clock.deferrable() && !busy && self.queue.is_empty() {
+            if self.clock.look <= came { came } else { self.clock.look }
+        } else {
+            self.clock.look
+        };
+        let list = [
+            (self.clock.change, Due::Changed),
+            (look, Due::Look),
+            (self.qos.drop, Due::Drop),
+            (self.rpm.at, Due::Suspend),
+            (self.gate.at, Due::Gate),
+            (self.qos.ask, Due::Ask),
+            (self.serving.map_or(NEVER, |s| s.1), Due::Served),
+            (came, Due::Came),
+        ];
+        let mut best = list[0];
+        for entry in &list[1..] {
+            if entry.0 < best.0 {
+                best = *entry;
             }
         }
+        best
     }
 
     /// Time goes by.
     fn pass(&mut self, to: i64) {
-        let from = self.now;
-        if to <= from {
+        let length = to - self.now;
+        if length <= 0 {
             return;
         }
-        if self.suspended {
-            self.out.asleep += to - from;
-        } else {
-            self.out.at_clock[self.level] += to - from;
-        }
-        self.busy += (to.min(self.free) - from).max(0);
         self.now = to;
+        let busy = self.serving.is_some();
+        if busy {
+            self.clock.busy += length;
+        }
+        let t = &mut self.out.times;
+        let cell = match (self.rpm.state, self.gate.state) {
+            (State::Entering, _) => &mut t.suspend[0],
+            (State::Asleep, _) => &mut t.suspend[1],
+            (State::Waking, _) => &mut t.suspend[2],
+            (State::Awake, State::Entering) => &mut t.gate[0],
+            (State::Awake, State::Asleep) => &mut t.gate[1],
+            (State::Awake, State::Waking) => &mut t.gate[2],
+            (State::Awake, State::Awake) if busy => &mut t.busy[self.clock.level],
+            (State::Awake, State::Awake) => &mut t.idle[self.clock.level],
+        };
+        *cell += length;
     }
 
-    /// `update_devfreq`: the governor's wish within the limits.
-    fn look(&mut self, at: i64) {
-        let c = &self.s.clock;
-        let status = Status {
-            total: (at - self.window).max(0) as u64,
-            busy: self.busy.max(0) as u64,
-            current: c.levels[self.level],
-        };
-        self.window = at;
-        self.busy = 0;
-        let mut clock = wanted(c.thresholds, status).unwrap_or(status.current);
-        clock = clock.max(c.least);
-        if self.held.is_some() && self.held_counts {
-            clock = MOST;
-        }
-        // The lowest level that is not below it, as `devfreq_recommended_opp`.
-        let level = c.levels.iter().position(|l| *l >= clock).unwrap_or(c.levels.len() - 1);
-        let target = self.changing.map_or(self.level, |c| c.1);
-        if level != target {
-            self.out.changes += 1;
-            let begin = if c.blocks { at.max(self.free) } else { at };
-            self.changing = Some((begin + c.change, level));
-            if c.blocks {
-                // Nobody is served meanwhile.
-                self.free = begin + c.change;
+    fn act(&mut self, due: Due, arrivals: &mut Arrivals<'_>) {
+        let now = self.now;
+        let serving = self.serving.is_some();
+        match due {
+            Due::Changed => self.clock.changed(),
+            Due::Look => {
+                self.clock.raised = self.qos.held;
+                self.clock.looked(now, serving, serving || !self.queue.is_empty());
+            }
+            Due::Drop => {
+                self.qos.dropped();
+                // On the host its removal is looked at at once.
+                if self.qos.on_host() {
+                    self.clock.raised = false;
+                    self.clock.decide(now, serving);
+                }
+            }
+            Due::Ask => {
+                self.qos.ask = NEVER;
+                self.clock.raised = self.qos.held;
+                self.clock.decide(now, serving);
+            }
+            Due::Suspend => {
+                self.rpm.step(now);
+                match self.rpm.state {
+                    State::Awake => {
+                        // Looks begin anew after a resume, one interval later.
+                        self.clock.restart(now);
+                    }
+                    // devfreq does not look at a suspended device, and its clock
+                    // is off anyway.
+                    _ => {
+                        self.clock.stop();
+                        self.gate.reset();
+                    }
+                }
+            }
+            Due::Gate => self.gate.step(now),
+            Due::Served => {
+                let (came, _) = self.serving.take().expect("a request is being served");
+                self.out.latencies.push(now - came);
+                arrivals.ended(now);
+                if self.clock.wanted {
+                    self.clock.begin(now);
+                }
+                if self.queue.is_empty() {
+                    self.gate.idle(now);
+                    self.rpm.idle(now);
+                }
+            }
+            Due::Came => {
+                let bytes = arrivals.come();
+                self.queue.push_back((now, bytes));
+                // Quality of service is asked for before the wait for a resume.
+                self.qos.came(now);
+                if self.rpm.need(now) {
+                    self.gate.need(now);
+                    self.clock.restart(now);
+                }
             }
         }
+        self.start();
     }
 
-    /// One request: when it is complete.
-    fn serve(&mut self, arrival: i64, bytes: u64) -> i64 {
-        self.advance(arrival);
-        let mut begin = arrival;
-        if let (true, Some(sleep)) = (self.suspended, self.s.sleep) {
-            begin += sleep.resume;
-            self.out.resumes += 1;
-            self.pass(begin);
-            self.suspended = false;
-            // Looks begin anew after a resume, one interval later.
-            self.next_look = begin + self.s.clock.poll;
-            self.window = begin;
-            self.busy = 0;
+    /// The next request is served if nothing is in its way.
+    fn start(&mut self) {
+        if self.serving.is_some() || !self.rpm.awake() || !self.gate.awake() || self.clock.blocks()
+        {
+            return;
         }
-        let timeout = match self.s.qos {
-            Qos::Off => None,
-            Qos::Host { timeout } | Qos::Disk { timeout } => Some(timeout),
-        };
-        if let Some(timeout) = timeout {
-            let new = self.held.is_none();
-            self.held = Some(arrival + timeout);
-            // A worker makes the request: it begins after what the kernel needs
-            // for anything.
-            if new && matches!(self.s.qos, Qos::Host { .. }) {
-                self.asked = Some(begin + self.s.law.software);
-            }
-        }
-        self.last_busy = self.last_busy.max(begin);
-        self.advance(begin.max(self.free));
-        // A change that blocks may have begun meanwhile.
-        let start = begin.max(self.free);
-        self.advance(start);
-        let clock = self.s.clock.levels[self.level];
-        let service = self.s.law.service(bytes, clock, self.most());
-        let end = start + self.s.law.software + service;
-        self.free = end;
-        self.last_busy = end;
-        self.out.bytes += bytes;
-        end
+        let Some((came, bytes)) = self.queue.pop_front() else { return };
+        let law = self.drive.law;
+        let service = law.service(bytes, self.clock.hz(), self.most);
+        let end = self.now.saturating_add(law.software).saturating_add(service);
+        self.serving = Some((came, end));
+        self.out.bytes = self.out.bytes.saturating_add(bytes);
     }
 }
 
-/// Runs a load on a disk that begins awake at its slowest clock.
+/// Runs a load on a disk that begins awake. Time begins at 0.
 ///
 /// # Panics
-/// If the settings have no clock level.
-pub fn simulate(s: &Settings, load: &Load) -> Outcome {
-    assert!(!s.clock.levels.is_empty(), "a clock has a level");
+/// If the drive has no clock level.
+pub fn simulate(drive: &Drive, settings: &Settings, load: &Load) -> Outcome {
+    let most = *drive.levels.last().expect("a clock has a level");
     let mut d = Disk {
-        s,
-        out: Outcome { at_clock: vec![0; s.clock.levels.len()], ..Outcome::default() },
+        drive,
+        most,
+        clock: Clock::new(drive, settings.devfreq),
+        qos: Raise::new(settings.qos, drive.law.software),
+        gate: Sleeper::new(drive.gate, settings.gate, 0),
+        rpm: Sleeper::new(drive.suspend, settings.autosuspend, settings.slack),
+        queue: VecDeque::new(),
+        serving: None,
         now: 0,
-        level: 0,
-        changing: None,
-        next_look: s.clock.poll,
-        window: 0,
-        busy: 0,
-        free: 0,
-        held: None,
-        held_counts: false,
-        asked: None,
-        suspended: false,
-        last_busy: 0,
+        out: Outcome::default(),
     };
-    let mut end = 0;
-    match load {
-        Load::Open(list) => {
-            for &(at, bytes) in list {
-                let at = at.max(d.now);
-                end = d.serve(at, bytes);
-                d.out.latencies.push(end - at);
-            }
+    let count = load.count();
+    d.out.times.busy = vec![0; drive.levels.len()];
+    d.out.times.idle = vec![0; drive.levels.len()];
+    d.out.latencies.reserve(count);
+    let mut arrivals = Arrivals::new(load);
+    while d.out.latencies.len() < count {
+        let (at, due) = d.due(arrivals.at());
+        if at == NEVER {
+            break;
         }
-        Load::Closed { count, bytes, burst, pause } => {
-            for i in 0..*count {
-                let at = if i > 0 && i % (*burst).max(1) == 0 { end + pause } else { end };
-                end = d.serve(at, *bytes);
-                d.out.latencies.push(end - at);
-            }
-        }
-        Load::Paced { count, bytes, burst, period } => {
-            for i in 0..*count {
-                let group = i64::from(i / (*burst).max(1));
-                let at = end.max(group.saturating_mul(*period));
-                end = d.serve(at, *bytes);
-                d.out.latencies.push(end - at);
-            }
-        }
+        d.pass(at);
+        d.act(due, &mut arrivals);
     }
-    d.advance(end);
-    d.out.span = end;
+    d.out.changes = d.clock.changes;
+    d.out.ungates = d.gate.wakes;
+    d.out.resumes = d.rpm.wakes;
+    d.out.raises = d.qos.raises;
+    d.out.span = d.now;
     d.out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::settings::Sleep;
+    use crate::simulate::load::{Loop, Next};
+    use crate::simulate::ondemand::Thresholds;
+    use crate::simulate::settings::{Devfreq, Governor, IdleStop, Nap, Qos, laboratory};
     use proptest::prelude::*;
 
-    fn disk() -> Settings {
-        Settings::laboratory()
+    fn run(change: impl Fn(&mut Drive, &mut Settings), load: &Load) -> Outcome {
+        let (mut d, mut s) = laboratory();
+        change(&mut d, &mut s);
+        simulate(&d, &s, load)
     }
+
+    const MS: i64 = 1_000_000;
 
     #[test]
     fn rare_requests_stay_slow_and_a_request_on_the_host_raises_the_clock() {
-        let load = Load::Paced { count: 400, bytes: 65_536, burst: 1, period: 6_000_000 };
-        let slow = simulate(&disk(), &load);
+        let load = Load::paced(400, 1, 6 * MS);
+        let slow = run(|_, _| {}, &load);
         assert_eq!((slow.latency().p50, slow.changes), (518_000, 0));
-        let s = Settings { qos: Qos::Host { timeout: 30_000_000 }, ..disk() };
-        let fast = simulate(&s, &load);
+        let fast = run(|_, s| s.qos = Qos::Host { timeout: 30 * MS }, &load);
         assert_eq!((fast.latency().p50, fast.latency().max, fast.changes), (230_000, 518_000, 1));
+        assert_eq!(fast.raises, 1, "one request of quality of service a busy period");
     }
 
     #[test]
     fn on_the_disk_the_request_counts_at_the_next_look() {
-        let s = Settings { qos: Qos::Disk { timeout: 30_000_000 }, ..disk() };
-        let bursts = Load::Paced { count: 120, bytes: 65_536, burst: 8, period: 200_000_000 };
-        assert_eq!(simulate(&s, &bursts).latency().p50, 518_000, "a burst ends before the look");
-        let s = Settings { qos: Qos::Host { timeout: 30_000_000 }, ..disk() };
-        let l = simulate(&s, &bursts).latency();
-        assert_eq!((l.p50, l.mean), (230_000, 302_000));
+        let bursts = Load::paced(120, 8, 200 * MS);
+        let disk = run(|_, s| s.qos = Qos::Disk { timeout: 30 * MS }, &bursts);
+        assert_eq!(disk.latency().p50, 518_000, "a burst ends before the look");
+        let host = run(|_, s| s.qos = Qos::Host { timeout: 30 * MS }, &bursts).latency();
+        assert_eq!((host.p50, host.mean), (230_000, 302_000));
     }
 
     #[test]
     fn a_disk_that_sleeps_makes_the_first_request_wait() {
-        let sleep = Sleep { delay: 100_000_000, resume: 3_000_000 };
-        let s = Settings { sleep: Some(sleep), ..disk() };
-        let load = Load::Paced { count: 20, bytes: 65_536, burst: 1, period: 300_000_000 };
-        let o = simulate(&s, &load);
+        let load = Load::paced(20, 1, 300 * MS);
+        let o = run(|_, s| s.autosuspend = Some(100 * MS), &load);
         assert_eq!((o.resumes, o.latency().p50), (19, 3_518_000));
-        assert_eq!(
-            o.asleep,
-            19 * (300_000_000 - 100_000_000 + 3_000_000) - 518_000 - 18 * 3_518_000
+        assert_eq!(o.times.suspend[2], 19 * 3 * MS);
+        assert_eq!(o.times.suspend[1], 19 * 200 * MS - 518_000 - 18 * 3_518_000);
+        // The timer may be late by a quarter of the delay.
+        let late = run(
+            |_, s| {
+                s.autosuspend = Some(100 * MS);
+                s.slack = 25;
+            },
+            &load,
         );
+        assert_eq!(o.times.suspend[1] - late.times.suspend[1], 19 * 25 * MS);
+    }
+
+    #[test]
+    fn a_request_during_a_suspend_waits_for_its_end_and_then_for_the_resume() {
+        let load = Load::Open([0, 101 * MS].map(|t| (t, 65_536)).into());
+        let o = run(
+            |d, s| {
+                s.autosuspend = Some(100 * MS);
+                d.suspend = Nap { enter: 2 * MS, wake: 3 * MS };
+            },
+            &load,
+        );
+        // Suspend begins at 100.518 ms and ends 2 ms later; then 3 ms of resume.
+        assert_eq!(o.latencies, [518_000, (100_518_000 + 5 * MS + 518_000) - 101 * MS]);
+    }
+
+    #[test]
+    fn a_gated_clock_makes_the_first_request_wait_and_no_look_stops() {
+        let load = Load::paced(10, 1, 100 * MS);
+        let o = run(
+            |d, s| {
+                s.gate = Some(10 * MS);
+                d.gate = Nap { enter: 0, wake: MS };
+            },
+            &load,
+        );
+        assert_eq!((o.ungates, o.latencies[0], o.latencies[9]), (9, 518_000, 1_518_000));
+        assert_eq!(o.times.gate[2], 9 * MS);
+    }
+
+    #[test]
+    fn requests_queue_behind_each_other_and_their_latency_has_the_queue_in_it() {
+        let o = run(|_, _| {}, &Load::Open([0, 1, 2].map(|t| (t, 65_536)).into()));
+        assert_eq!(o.latencies, [518_000, 2 * 518_000 - 1, 3 * 518_000 - 2]);
+        let l = Loop {
+            count: 100,
+            bytes: 65_536,
+            depth: 4,
+            think: 0,
+            burst: 100,
+            next: Next::After(0),
+        };
+        let o = run(|_, s| s.devfreq.governor = Governor::Performance, &Load::Loop(l));
+        assert_eq!((o.latencies[0], o.latencies[50]), (230_000, 4 * 230_000));
+        assert_eq!(o.span, 100 * 230_000);
+    }
+
+    #[test]
+    fn limits_and_governors_hold() {
+        let load = Load::paced(50, 1, 6 * MS);
+        let p50 = |o: Outcome| o.latency().p50;
+        let performance = |s: &mut Settings| s.devfreq.governor = Governor::Performance;
+        assert_eq!(p50(run(|_, s| performance(s), &load)), 230_000);
+        let capped = |_: &mut Drive, s: &mut Settings| {
+            performance(s);
+            s.devfreq.most = 100_000_000;
+            s.qos = Qos::Host { timeout: 30 * MS };
+        };
+        assert_eq!(p50(run(capped, &load)), 518_000, "the upper limit holds for all");
+        assert_eq!(p50(run(|_, s| s.devfreq.least = 400_000_000, &load)), 230_000);
+        let o = run(|_, s| s.devfreq.governor = Governor::Powersave, &Load::paced(3_000, 3_000, 0));
+        assert_eq!((o.latency().max, o.changes), (518_000, 0), "busy, and slow for all that");
+    }
+
+    #[test]
+    fn looks_that_stopped_begin_one_interval_after_the_next_request() {
+        // Back to back for 2 s, after 1 s without anything.
+        let load = Load::Open((0..2_000).map(|i| (1_000 * MS + i * 600_000, 65_536)).collect());
+        let never = run(|_, _| {}, &load);
+        let stopped = run(|_, s| s.devfreq.idle_stop = IdleStop::Always, &load);
+        // A running look at 1.02 s sees 20 ms of work in 60 and leaves the clock; the
+        // one at 1.08 s raises it. The stopped one looks 60 ms after the first request,
+        // which only opens a window and so asks for the fastest.
+        let first_fast = |o: &Outcome| o.latencies.iter().position(|l| *l < 518_000);
+        assert_eq!((first_fast(&never), first_fast(&stopped)), (Some(135), Some(101)));
     }
 
     proptest! {
@@ -321,24 +407,48 @@ mod tests {
             seed in any::<u64>(),
             count in 1_u32..200,
             burst in 1_u32..10,
+            depth in 1_u32..5,
             period in 1_i64..50_000_000,
+            think in 0_i64..2_000_000,
             qos in 0..3,
-            poll in 1_000_000_i64..80_000_000,
+            poll in 0_i64..80_000_000,
         ) {
-            let mut s = disk();
-            s.clock.poll = poll;
-            s.clock.blocks = seed % 2 == 0;
+            let bit = |n: u32| seed >> n & 1 == 1;
+            let (mut d, mut s) = laboratory();
+            d.waits = bit(0);
+            d.gate = Nap { enter: if bit(1) { 100_000 } else { 0 }, wake: 1_000_000 };
+            d.suspend = Nap { enter: if bit(2) { 300_000 } else { 0 }, wake: 2_000_000 };
+            s.devfreq = Devfreq {
+                governor: match seed >> 3 & 3 {
+                    0 => Governor::Performance,
+                    1 => Governor::Powersave,
+                    _ => Governor::SimpleOndemand(Thresholds { up: 70, down: 5 }),
+                },
+                poll,
+                deferrable: bit(5),
+                idle_stop: if bit(6) { IdleStop::Always } else { IdleStop::UnlessRaised },
+                least: 0,
+                most: u64::MAX,
+            };
             s.qos = match qos {
                 0 => Qos::Off,
                 1 => Qos::Host { timeout: 20_000_000 },
                 _ => Qos::Disk { timeout: 20_000_000 },
             };
-            s.sleep = (seed % 3 == 0).then_some(Sleep { delay: 10_000_000, resume: 2_000_000 });
-            let o = simulate(&s, &Load::Paced { count, bytes: 65_536, burst, period });
+            s.gate = bit(7).then_some(3_000_000);
+            s.autosuspend = bit(8).then_some(10_000_000);
+            s.slack = if bit(9) { 25 } else { 0 };
+            let next = if bit(10) { Next::Every(period) } else { Next::After(period) };
+            let o = simulate(
+                &d,
+                &s,
+                &Load::Loop(Loop { count, bytes: 65_536, depth, think, burst, next }),
+            );
             prop_assert_eq!(o.latencies.len(), count as usize);
             prop_assert!(o.latencies.iter().all(|l| *l >= 230_000));
-            // Every moment is at one clock or asleep.
-            prop_assert_eq!(o.at_clock.iter().sum::<i64>() + o.asleep, o.span);
+            // Every moment is in one state.
+            prop_assert_eq!(o.times.total(), o.span);
+            prop_assert!(o.times.busy.iter().sum::<i64>() >= i64::from(count) * 230_000);
         }
     }
 }

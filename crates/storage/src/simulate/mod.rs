@@ -4,11 +4,19 @@
 //! | file | mechanism | where the kernel has it |
 //! |---|---|---|
 //! | `ondemand` | devfreq's governor simple_ondemand | drivers/devfreq/governor_simpleondemand.c, 6.12 and 7.2 |
-//! | `disk` | arrivals, queue, service, and when each of the others acts | drivers/devfreq/devfreq.c, drivers/base/power/runtime.c, block/blk-pm.c, 6.12 |
+//! | `devfreq` | looks, limits, changes of the clock | drivers/devfreq/devfreq.c, 6.12; stopping when idle: drivers/ufs/core/ufshcd.c, 6.12 |
+//! | `qos` | a clock raised while requests flow, on the host or on the disk | |
+//! | `nap` | clock gating and runtime suspend | drivers/ufs/core/ufshcd.c, drivers/base/power/runtime.c, block/blk-pm.c, 6.12 |
+//! | `disk` | queue, service, and when each of the others acts | |
+//! | `load` | who asks for requests | |
 //! | `settings` | what can be set, and what a disk is like | |
 //! | `again` | sleeps of a recording decided again, with other delays | |
 
 pub mod again;
+mod devfreq;
 pub mod disk;
+pub mod load;
+mod nap;
 pub mod ondemand;
+mod qos;
 pub mod settings;

@@ -18,38 +18,92 @@ pub struct Law {
 impl Law {
     /// Time of service at `clock` where the fastest is `most`, ns.
     pub fn service(&self, bytes: u64, clock: u64, most: u64) -> i64 {
-        let t = i128::from(self.transfer) * i128::from(bytes) / 65_536;
-        let t = t * i128::from(most) / i128::from(clock.max(1));
+        let t = u128::from(self.transfer.max(0).unsigned_abs()) * u128::from(bytes) / 65_536;
+        let t = t * u128::from(most) / u128::from(clock.max(1));
         self.base.saturating_add(i64::try_from(t).unwrap_or(i64::MAX))
     }
 }
 
-/// The clock and who changes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Clock {
-    /// What it can be, Hz, slowest first; never empty.
-    pub levels: Vec<u64>,
-    /// Time of a change, ns.
-    pub change: i64,
-    /// New requests wait while it changes, as UFS does
-    /// (`ufshcd_clock_scaling_prepare`).
-    pub blocks: bool,
-    /// Time between two looks of the governor, ns (`polling_interval`).
-    pub poll: i64,
-    /// Of the governor simple_ondemand.
-    pub thresholds: Thresholds,
-    /// Never below this, Hz (`min_freq`).
-    pub least: u64,
+/// Falling asleep and waking, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Nap {
+    /// From the decision until it sleeps; who comes meanwhile waits for the end
+    /// of it and then for `wake`.
+    pub enter: i64,
+    /// From the first request until it serves again.
+    pub wake: i64,
 }
 
-/// Where a request of quality of service is made while reads are under way.
+/// What the storage is like; nobody sets this.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drive {
+    /// What a request takes.
+    pub law: Law,
+    /// What the clock can be, Hz, slowest first; never empty.
+    pub levels: Vec<u64>,
+    /// The clock at the begin, an index of `levels`.
+    pub start: usize,
+    /// Time of a change of the clock, ns.
+    pub change: i64,
+    /// A change begins when what is under way has ended, and new requests wait
+    /// for its end, as UFS does (`ufshcd_clock_scaling_prepare`).
+    pub waits: bool,
+    /// Clock gating.
+    pub gate: Nap,
+    /// Runtime suspend and resume: the worker, parents and the driver.
+    pub suspend: Nap,
+}
+
+/// Who chooses the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Governor {
+    /// By the share of time that requests are under way.
+    SimpleOndemand(Thresholds),
+    /// Always the fastest that is allowed.
+    Performance,
+    /// Always the slowest that is allowed.
+    Powersave,
+}
+
+/// When a look that finds nobody at work stops the looks until the next request
+/// (`ufshcd_devfreq_target` with `ufshcd_clk_scaling_suspend_work`,
+/// drivers/ufs/core/ufshcd.c, 6.12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleStop {
+    /// Looks go on.
+    Never,
+    /// Unless it raised the clock.
+    UnlessRaised,
+    /// Whatever it decided, as on Qualcomm's hosts.
+    Always,
+}
+
+/// What can be set of devfreq.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Devfreq {
+    /// Who decides.
+    pub governor: Governor,
+    /// Time between two looks, ns (`polling_interval`); 0: none.
+    pub poll: i64,
+    /// An idle CPU is not woken for a look: it happens when the next request
+    /// comes (`timer`: deferrable).
+    pub deferrable: bool,
+    /// What an idle look does to the looks after it.
+    pub idle_stop: IdleStop,
+    /// Never below this, Hz (`min_freq`).
+    pub least: u64,
+    /// Never above this, Hz (`max_freq`).
+    pub most: u64,
+}
+
+/// Where a request of quality of service is made while requests are under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Qos {
     /// Nowhere.
     Off,
     /// On the device that devfreq listens to: the clock rises at once.
     Host {
-        /// Dropped so long after the last request, ns.
+        /// Dropped so long after the last request came, ns.
         timeout: i64,
     },
     /// On the disk, where devfreq does not listen: it counts at the next look.
@@ -59,75 +113,61 @@ pub enum Qos {
     },
 }
 
-/// Runtime suspend of the disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sleep {
-    /// Suspended so long after the last request, ns (`autosuspend_delay_ms`).
-    pub delay: i64,
-    /// Time to resume, ns: the worker, parents and the driver.
-    pub resume: i64,
-}
-
-/// All of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// The drive.
-    pub law: Law,
-    /// The clock.
-    pub clock: Clock,
-    /// Quality of service.
-    pub qos: Qos,
-    /// Runtime suspend; `None` if it is forbidden.
-    pub sleep: Option<Sleep>,
-}
-
-impl Settings {
-    /// The disk that kernels of the laboratory were measured with: 60 us, and 96 us
-    /// for 64 KiB at the faster of its two clocks. Nobody sets anything, and it
-    /// never sleeps.
-    pub fn laboratory() -> Settings {
-        Settings {
-            law: Law { base: 60_000, transfer: 96_000, software: 74_000 },
-            clock: Clock {
-                levels: alloc::vec![100_000_000, 400_000_000],
-                change: 500_000,
-                blocks: false,
-                poll: 60_000_000,
-                thresholds: Thresholds { up: 70, down: 5 },
-                least: 0,
-            },
-            qos: Qos::Off,
-            sleep: None,
+impl Qos {
+    /// When it is dropped after the last request, ns.
+    pub fn timeout(self) -> Option<i64> {
+        match self {
+            Qos::Off => None,
+            Qos::Host { timeout } | Qos::Disk { timeout } => Some(timeout),
         }
     }
 }
 
-/// Who asks for requests.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Load {
-    /// Each at its time (ns) with its bytes, whatever became of the others.
-    Open(Vec<(i64, u64)>),
-    /// One after the other: `count` requests of `bytes`; after each `burst` of
-    /// them the next begins `pause` ns after the last one ended.
-    Closed {
-        /// Requests in all.
-        count: u32,
-        /// Bytes of each.
-        bytes: u64,
-        /// Requests without a pause between them.
-        burst: u32,
-        /// Between bursts, ns.
-        pause: i64,
-    },
-    /// As `Closed`, and each burst begins at its time, every `period` ns.
-    Paced {
-        /// Requests in all.
-        count: u32,
-        /// Bytes of each.
-        bytes: u64,
-        /// Requests without a pause between them.
-        burst: u32,
-        /// From the begin of a burst to the begin of the next, ns.
-        period: i64,
-    },
+/// What can be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The clock.
+    pub devfreq: Devfreq,
+    /// Quality of service.
+    pub qos: Qos,
+    /// The clock is gated so long after the last request, ns (`clkgate_delay_ms`);
+    /// `None`: never.
+    pub gate: Option<i64>,
+    /// Suspended so long after the last request, ns (`autosuspend_delay_ms`);
+    /// `None`: never.
+    pub autosuspend: Option<i64>,
+    /// The timer of autosuspend may be late by so many percent of the delay: the
+    /// kernel gives it 25 (`rpm_suspend`, drivers/base/power/runtime.c, 6.12), and
+    /// an idle CPU uses them.
+    pub slack: u8,
+}
+
+/// The disk that kernels of the laboratory were measured with: 60 us, and 96 us
+/// for 64 KiB at the faster of its two clocks. Nobody sets anything, and it
+/// never sleeps.
+pub fn laboratory() -> (Drive, Settings) {
+    let drive = Drive {
+        law: Law { base: 60_000, transfer: 96_000, software: 74_000 },
+        levels: alloc::vec![100_000_000, 400_000_000],
+        start: 0,
+        change: 500_000,
+        waits: false,
+        gate: Nap { enter: 0, wake: 0 },
+        suspend: Nap { enter: 0, wake: 3_000_000 },
+    };
+    let settings = Settings {
+        devfreq: Devfreq {
+            governor: Governor::SimpleOndemand(Thresholds { up: 70, down: 5 }),
+            poll: 60_000_000,
+            deferrable: false,
+            idle_stop: IdleStop::Never,
+            least: 0,
+            most: u64::MAX,
+        },
+        qos: Qos::Off,
+        gate: None,
+        autosuspend: None,
+        slack: 0,
+    };
+    (drive, settings)
 }

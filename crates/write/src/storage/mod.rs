@@ -2,6 +2,7 @@
 
 pub mod handover;
 mod json;
+pub mod model;
 pub mod predict;
 mod show;
 pub mod tune;

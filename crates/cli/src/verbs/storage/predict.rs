@@ -1,29 +1,35 @@
-//! `dormouse storage predict`: what another delay would have given.
+//! `dormouse storage predict`: what other settings would have given.
 
+use crate::asked::again;
 use crate::terminal;
 use anyhow::Result;
-use clap::{ArgGroup, Args};
-use dormouse_app::storage::{Asked, Predicted, predict};
+use clap::{Args, ValueEnum};
+use dormouse_app::failure::Usage;
+use dormouse_app::storage::{Asked, Change, Predicted, Site, described, predict};
+use dormouse_read::storage::described::{clock, time};
 use dormouse_storage::request::Disk;
 use dormouse_storage::simulate::again::Again;
+use dormouse_storage::simulate::ondemand::Thresholds;
+use dormouse_storage::simulate::settings::Governor;
 use dormouse_storage::summary::Latency;
+use dormouse_write::storage::model;
 use dormouse_write::storage::predict::{Answer, Side, json, predict as page};
 use std::path::PathBuf;
 
-/// Predict requests if storage fell asleep after another delay.
+/// Predict requests if storage slept later or ran at another clock.
 ///
 /// Takes a recording in which requests waited for the storage to wake, and lets it
 /// fall asleep at other times. Arrivals and service stay as recorded. It refuses
-/// (exit code 5) if one delay does not explain the recording itself.
+/// (exit code 5) if one delay does not explain the recording itself, or if the
+/// recording does not show what a clock costs. With --disk FILE it takes a disk and
+/// a load that somebody described (docs/storage.md).
 #[derive(Args)]
 #[command(
-    override_usage = "dormouse storage predict [OPTIONS] <INPUT>...",
-    after_help = "Examples:\n  dormouse storage predict trace.dat --gate-delay 200ms\n  dormouse storage predict trace.txt --autosuspend never",
-    group = ArgGroup::new("change").required(true).args(["gate_delay", "autosuspend"])
+    override_usage = "dormouse storage predict [OPTIONS] <INPUT>...\n       dormouse storage predict [OPTIONS] --disk <FILE> [--load <FILE>]",
+    after_help = "Examples:\n  dormouse storage predict trace.dat --gate-delay 200ms\n  dormouse storage predict trace.txt --autosuspend never\n  dormouse storage predict --disk ufs.disk --qos parent --timeout 30ms"
 )]
 pub struct PredictArgs {
     /// Traces, or folders of them; `-` is standard input.
-    #[arg(required = true)]
     input: Vec<PathBuf>,
     /// Delay before UFS gates its clock (clkgate_delay_ms), or `never`.
     #[arg(long, value_name = "TIME", value_parser = delay)]
@@ -31,12 +37,50 @@ pub struct PredictArgs {
     /// Delay before runtime suspend (autosuspend_delay_ms), or `never`.
     #[arg(long, value_name = "TIME", value_parser = delay)]
     autosuspend: Option<Delay>,
-    /// The disk, such as 8,0; without it the one that waited most.
-    #[arg(long, value_name = "MAJOR,MINOR", value_parser = disk)]
-    disk: Option<Disk>,
+    /// Who chooses the clock.
+    #[arg(long, value_name = "NAME")]
+    governor: Option<Choice>,
+    /// Time between two looks of the governor (polling_interval).
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    poll: Option<i64>,
+    /// Lower limit of the clock, such as 200MHz.
+    #[arg(long, value_name = "CLOCK", value_parser = clock)]
+    min_freq: Option<u64>,
+    /// Upper limit of the clock.
+    #[arg(long, value_name = "CLOCK", value_parser = clock)]
+    max_freq: Option<u64>,
+    /// Where requests raise the clock: where devfreq listens, on the disk, nowhere.
+    #[arg(long, value_name = "SITE")]
+    qos: Option<Place>,
+    /// When that is dropped after the last request.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    timeout: Option<i64>,
+    /// The disk: such as 8,0 of a recording, or a file that describes one.
+    #[arg(long, value_name = "DISK")]
+    disk: Option<String>,
+    /// A file with the load of a described disk.
+    #[arg(long, value_name = "FILE", requires = "disk")]
+    load: Option<PathBuf>,
     /// Everything, for programs (docs/storage-json.md).
     #[arg(long)]
     json: bool,
+}
+
+/// Who chooses the clock.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum Choice {
+    SimpleOndemand,
+    Performance,
+    Powersave,
+}
+
+/// Where quality of service is asked for.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Place {
+    Parent,
+    Lun,
+    Off,
 }
 
 /// ns, or never.
@@ -58,18 +102,80 @@ pub fn disk(text: &str) -> Result<Disk, String> {
     Ok(Disk { major: number(major)?, minor: number(minor)? })
 }
 
+impl PredictArgs {
+    fn change(&self) -> Change {
+        Change {
+            gate: self.gate_delay.map(|d| d.0),
+            autosuspend: self.autosuspend.map(|d| d.0),
+            governor: self.governor.map(|g| match g {
+                Choice::SimpleOndemand => Governor::SimpleOndemand(Thresholds::default()),
+                Choice::Performance => Governor::Performance,
+                Choice::Powersave => Governor::Powersave,
+            }),
+            poll: self.poll,
+            least: self.min_freq,
+            most: self.max_freq,
+            site: self.qos.map(|q| match q {
+                Place::Parent => Site::Parent,
+                Place::Lun => Site::Lun,
+                Place::Off => Site::Off,
+            }),
+            timeout: self.timeout,
+        }
+    }
+}
+
 /// Runs the verb.
 pub fn run(args: &PredictArgs) -> Result<()> {
+    let change = args.change();
+    let number = args.disk.as_deref().and_then(|d| disk(d).ok());
+    if let (Some(file), None) = (&args.disk, number) {
+        if !args.input.is_empty() {
+            let why = format!("--disk {file} is no disk of a recording; such as 8,0");
+            return Err(Usage(why).into());
+        }
+        return of_file(args, file, &change);
+    }
+    if args.input.is_empty() {
+        return Err(
+            Usage("give a recording, or a disk: --disk FILE (docs/storage.md)".into()).into()
+        );
+    }
+    if args.load.is_some() {
+        return Err(Usage("a recording has its own load; --load needs --disk FILE".into()).into());
+    }
     let (asked, Delay(delay)) = match (args.gate_delay, args.autosuspend) {
-        (Some(d), _) => (Asked::Gate, d),
-        (None, d) => (Asked::Autosuspend, d.unwrap_or(Delay(None))),
+        (Some(_), Some(_)) => {
+            let why =
+                "of a recording one delay is changed at a time: --gate-delay or --autosuspend";
+            return Err(Usage(why.into()).into());
+        }
+        (Some(d), None) => (Asked::Gate, d),
+        (None, Some(d)) => (Asked::Autosuspend, d),
+        (None, None) => {
+            return Err(Usage("say what would change, such as --autosuspend 500ms".into()).into());
+        }
     };
-    let p = predict(&args.input, asked, delay, args.disk)?;
+    let p = predict(&args.input, asked, delay, number)?;
     let answer = answer(&p);
     if args.json {
         return terminal::print(&(serde_json::to_string_pretty(&json(&answer))? + "\n"));
     }
     terminal::print(&page(&answer, terminal::wants_colour()))
+}
+
+/// Of a disk that somebody described.
+fn of_file(args: &PredictArgs, file: &str, change: &Change) -> Result<()> {
+    let f = described(file.as_ref(), args.load.as_deref(), change)?;
+    let before = model::Side { settings: &f.described.settings, outcome: &f.before };
+    let after = f.after.as_ref().map(|(settings, outcome)| model::Side { settings, outcome });
+    let again = again().join(" ");
+    let answer =
+        model::Answer { source: file, again: &again, drive: &f.described.drive, before, after };
+    if args.json {
+        return terminal::print(&(serde_json::to_string(&model::json(&answer))? + "\n"));
+    }
+    terminal::print(&model::model(&answer, terminal::wants_colour()))
 }
 
 fn answer(p: &Predicted) -> Answer<'_> {
