@@ -38,7 +38,7 @@ pub struct PredictArgs {
     #[arg(long, value_name = "TIME", value_parser = delay)]
     autosuspend: Option<Delay>,
     /// Who chooses the clock.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "GOVERNOR")]
     governor: Option<Choice>,
     /// Time between two looks of the governor (polling_interval).
     #[arg(long, value_name = "TIME", value_parser = time)]

@@ -47,7 +47,7 @@ pub struct TuneArgs {
     #[arg(long, value_name = "TIME", value_parser = time)]
     break_even: Option<i64>,
     /// The disk, such as 8,0; without it the one that waited most.
-    #[arg(long, value_name = "MAJOR,MINOR", value_parser = disk)]
+    #[arg(long, value_name = "DISK", value_parser = disk)]
     disk: Option<Disk>,
     /// Write the rule of udev that sets it into this folder.
     #[arg(short, long, value_name = "DIR")]
