@@ -36,13 +36,30 @@ pub fn module(kernel: &Kernel, name: &str) -> Result<Option<Vec<u8>>> {
             path.display()
         )));
     }
-    let bytes = fetch(kernel, name)?;
     fs::create_dir_all(&dir).map_err(Error::file(&dir))?;
-    // Two may fetch at once: the file appears when it is complete.
-    let fresh = dir.join(format!("{name}-{}", std::process::id()));
-    fs::write(&fresh, &bytes).map_err(Error::file(&fresh))?;
-    fs::rename(&fresh, &path).map_err(Error::file(&path))?;
-    Ok(Some(bytes))
+    let mut asked = None;
+    for (one, bytes) in fetch(kernel, name)? {
+        // Two may fetch at once: the file appears when it is complete.
+        let fresh = dir.join(format!("{one}-{}", std::process::id()));
+        fs::write(&fresh, &bytes).map_err(Error::file(&fresh))?;
+        let path = dir.join(format!("{one}.ko"));
+        fs::rename(&fresh, &path).map_err(Error::file(&path))?;
+        asked = asked.or(Some(bytes));
+    }
+    Ok(asked)
+}
+
+/// Modules with those that they depend on, in the order in which they load; those that
+/// are built in are left out.
+///
+/// # Errors
+/// As [`module`].
+pub fn all(kernel: &Kernel, names: &[&str]) -> Result<Vec<Vec<u8>>> {
+    let mut out = Vec::new();
+    for name in names {
+        with_dependencies(kernel, name, &mut out)?;
+    }
+    Ok(out.into_iter().map(|m| m.1).collect())
 }
 
 /// What the guest's disk needs, in the order in which it loads: nothing where all of it
@@ -91,8 +108,10 @@ fn is_built_in(kernel: &Kernel, name: &str) -> bool {
     text.lines().any(|l| l.ends_with(&file))
 }
 
-/// From 6.19 on modules are in `linux-modules-*`, before in `linux-image-*`.
-fn fetch(kernel: &Kernel, name: &str) -> Result<Vec<u8>> {
+/// The module, and behind it those that it depends on: the package is large, so it is
+/// fetched once. From 6.19 on modules are in `linux-modules-*`, before in
+/// `linux-image-*`.
+fn fetch(kernel: &Kernel, name: &str) -> Result<Vec<(String, Vec<u8>)>> {
     let apt = Apt::open(kernel.arch)?;
     let mut package = None;
     for prefix in ["linux-modules", "linux-image"] {
@@ -108,11 +127,20 @@ fn fetch(kernel: &Kernel, name: &str) -> Result<Vec<u8>> {
         )));
     };
     let dir = tempfile::tempdir().map_err(Error::file(std::env::temp_dir()))?;
-    let missing = || Error::other(format!("{package} has no module {name}"));
-    for deb in apt.download(std::slice::from_ref(&package), dir.path())? {
-        unpack(&deb, dir.path(), name)?;
+    let debs = apt.download(std::slice::from_ref(&package), dir.path())?;
+    let mut out: Vec<(String, Vec<u8>)> = Vec::new();
+    let mut todo = vec![name.to_owned()];
+    while let Some(name) = todo.pop() {
+        for deb in &debs {
+            unpack(deb, dir.path(), &name)?;
+        }
+        let missing = || Error::other(format!("{package} has no module {name}"));
+        let bytes = find(dir.path(), &name).ok_or_else(missing)??;
+        let wanted = |n: &String| !is_built_in(kernel, n) && !out.iter().any(|m| m.0 == *n);
+        todo.extend(dependencies(&bytes).into_iter().filter(wanted));
+        out.push((name, bytes));
     }
-    find(dir.path(), name).ok_or_else(missing)?
+    Ok(out)
 }
 
 /// Unpacks the files of module `name` from `deb` into `dir`.
