@@ -4,6 +4,7 @@
 use dormouse_app::failure::{Damaged, NotMet, NotReproduced, Nothing, Usage};
 use dormouse_lab::Error as LabError;
 use dormouse_read::ReadError;
+use dormouse_record::presync::Error as SyncError;
 use std::process::ExitCode;
 
 /// Done.
@@ -19,15 +20,27 @@ pub const INPUT: u8 = 3;
 pub const NOT_MET: u8 = 4;
 /// `plan`, `tune`: the simulation does not reproduce the recording.
 pub const NOT_REPRODUCED: u8 = 5;
+/// `sync`: a wakeup or a signal ended it.
+pub const WOKEN: u8 = 6;
+/// `sync`: not all was written in the time given.
+pub const SPENT: u8 = 7;
+/// `sync`: a file system reported an error.
+pub const NOT_WRITTEN: u8 = 8;
+/// `sync`: it cannot work on this machine, or not by this user.
+pub const CANNOT: u8 = 9;
 
 /// Every code with its meaning, as documented.
-pub const ALL: [(u8, &str); 6] = [
+pub const ALL: [(u8, &str); 10] = [
     (SUCCESS, "success"),
     (NOTHING, "nothing to analyse in the input"),
     (USAGE, "bad usage"),
     (INPUT, "input cannot be read"),
     (NOT_MET, "asked and not met"),
     (NOT_REPRODUCED, "recording not reproduced"),
+    (WOKEN, "ended by a wakeup or a signal"),
+    (SPENT, "not ready in the time given"),
+    (NOT_WRITTEN, "data cannot be written"),
+    (CANNOT, "cannot work here"),
 ];
 
 /// The table as `--help` prints it.
@@ -51,6 +64,8 @@ pub fn code(error: &anyhow::Error) -> ExitCode {
                 Some(NOT_MET)
             } else if e.is::<NotReproduced>() {
                 Some(NOT_REPRODUCED)
+            } else if e.is::<SyncError>() {
+                Some(CANNOT)
             } else if e.is::<ReadError>() || e.is::<std::io::Error>() {
                 Some(INPUT)
             } else {

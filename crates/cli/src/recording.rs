@@ -229,6 +229,7 @@ impl Observer for Print {
             }
             Step::MakeDir(path) => self.lines += &format!("mkdir '{path}'\n"),
             Step::RemoveDir(path) => self.lines += &format!("rmdir '{path}'\n"),
+            Step::Flush(path) => self.lines += &format!("sync -f '{path}'\n"),
             Step::OpenJournal | Step::CloseJournal | Step::KeepJournal => {}
         }
         Ok(())

@@ -330,3 +330,69 @@ fn kept_flags_are_put_back_when_asked() {
         .success()
         .stdout(predicate::str::starts_with("Nothing to put back: no recorder was killed here.\n"));
 }
+
+/// A disk with 4 MiB to write that writes nothing.
+fn dirty() -> tempfile::TempDir {
+    let dir = tree();
+    for (path, text) in [
+        ("proc/sys/vm/dirty_writeback_centisecs", "500\n"),
+        (
+            "proc/self/mountinfo",
+            "2 1 8:0 / /mnt rw - ext4 /dev/sda rw\n3 1 0:9 / /n rw - nfs h:/ rw\n",
+        ),
+        ("sys/power/wakeup_count", "7\n"),
+        (
+            "sys/kernel/debug/bdi/8:0/stats",
+            "BdiWriteback: 0 kB\nBdiReclaimable: 4096 kB\nBdiDirtied: 9 kB\nBdiWritten: 0 kB\n",
+        ),
+    ] {
+        let place = dir.path().join(path);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(place, text).unwrap();
+    }
+    dir
+}
+
+#[test]
+fn sync_ends_with_codes_of_its_own_and_leaves_its_knob_alone() {
+    let dir = dirty();
+    let before = files(&dir);
+    let dry = dormouse(&dir, &["sync", "--dry-run"]);
+    let has = |words| predicates::str::contains(words);
+    let mut dry = dry;
+    dry.assert().success().stdout(has("A sleep now would sync 4.2 MB.").and(has("/n (nfs)")));
+    let short = ["sync", "--budget", "300ms"];
+    dormouse(&dir, &short).assert().code(7).stdout(has("8:0 would need about 4"));
+    // The mount is not really there, so nothing but the disk is judged.
+    let bytes = ["sync", "--until", "8MiB", "--arm"];
+    dormouse(&dir, &bytes).assert().success().stdout(has("Armed: ").and(has("/mnt (ext4)")));
+    dormouse(&dir, &["sync", "--arm", "--budget", "0"]).assert().success().stdout(has("Armed."));
+    fs::remove_file(dir.path().join("sys/power/wakeup_count")).unwrap();
+    dormouse(&dir, &["sync", "--arm"]).assert().code(9).stderr(has("leave out --arm"));
+    fs::write(dir.path().join("sys/power/wakeup_count"), "7\n").unwrap();
+    let killed = dormouse(&dir, &short).env("DORMOUSE_CRASH_AT", "3").assert();
+    killed.interrupted();
+    assert_ne!(files(&dir)["proc/sys/vm/dirty_writeback_centisecs"], "500");
+    dormouse(&dir, &["restore"]).assert().success();
+    assert_eq!(files(&dir), before);
+}
+
+#[test]
+fn sync_writes_the_files_that_run_it_before_each_sleep() {
+    let dir = tempfile::tempdir().unwrap();
+    Command::cargo_bin("dormouse")
+        .unwrap()
+        .args(["sync", "--hook"])
+        .arg(dir.path())
+        .assert()
+        .success();
+    let read = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
+    let program = assert_cmd::cargo::cargo_bin("dormouse");
+    let unit = read("dormouse-sync.service");
+    assert!(unit.contains(&format!("ExecStart={} sync ", program.display())), "{unit}");
+    assert!(read("dormouse-sleep.conf").contains("SuspendState=mem"));
+    // As systemd calls it after a sleep, it does nothing.
+    let hook = dir.path().join("dormouse-arm");
+    let after = std::process::Command::new(&hook).args(["post", "suspend"]).output().unwrap();
+    assert!(after.status.success() && after.stdout.is_empty(), "{after:?}");
+}

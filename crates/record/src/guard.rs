@@ -31,6 +31,8 @@ pub enum Step {
     MakeDir(String),
     /// A folder is removed.
     RemoveDir(String),
+    /// A child is started that syncs the file system mounted here.
+    Flush(String),
     /// The journal is removed.
     CloseJournal,
     /// The journal is put aside: its changes stay.
@@ -246,6 +248,17 @@ impl<'o> Guard<'o> {
             value: value.into(),
             source,
         })
+    }
+
+    /// Lets `start` start a child that syncs the file system at `mount`. Nothing is
+    /// remembered: data that is on disk needs no putting back.
+    pub fn flush(&mut self, mount: &str, start: impl FnOnce()) -> Result<(), Error> {
+        let step = Step::Flush(mount.into());
+        let done = self.act(&step, || {
+            start();
+            Ok(())
+        });
+        done.map_err(|source| Error::Write { path: mount.into(), value: "(sync)".into(), source })
     }
 
     /// Every change made so far.

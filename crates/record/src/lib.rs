@@ -8,6 +8,7 @@
 //! [`recording::Recording`] that saves itself as a capture file ([`file`]).
 //! [`mod@watch`] records a machine that stays awake, with the same guard.
 //! [`mod@look`] reads what a running machine says of its sleep, and writes nothing.
+//! [`mod@presync`] writes what sleep would sync, and can be ended.
 //! [`apply`] tries flags with it and keeps those that help.
 //! Every file of the kernel is named below a [`root::Root`], so all of it runs
 //! on a made-up tree as well.
@@ -24,6 +25,7 @@ pub mod look;
 pub mod machine;
 pub mod measure;
 pub mod options;
+pub mod presync;
 pub mod process;
 pub mod recorder;
 pub mod recording;

@@ -6,4 +6,5 @@ mod apply;
 mod fake;
 mod guard;
 mod hold;
+mod presync;
 mod record;

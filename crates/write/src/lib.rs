@@ -22,6 +22,7 @@ pub mod markdown;
 pub mod parquet;
 pub mod perfetto;
 pub mod prediction;
+pub mod presync;
 pub mod recorded;
 pub mod storage;
 pub mod text;

@@ -19,4 +19,5 @@ pub mod report;
 pub mod restore;
 pub mod show;
 pub mod storage;
+pub mod sync;
 pub mod tune;
