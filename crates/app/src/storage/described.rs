@@ -5,7 +5,9 @@ use crate::failure::{Nothing, Usage};
 use anyhow::{Context, Result};
 use dormouse_read::storage::described::{Described, Draft};
 use dormouse_storage::simulate::disk::{Outcome, simulate};
+use dormouse_storage::simulate::energy::{BreakEven, rests};
 use dormouse_storage::simulate::load::Load;
+use dormouse_storage::simulate::oracle::{oracle, rule};
 use dormouse_storage::simulate::settings::Settings;
 use std::io::Read;
 use std::path::Path;
@@ -24,6 +26,25 @@ pub struct Foretold {
     pub before: Outcome,
     /// With those asked for, if any was.
     pub after: Option<(Settings, Outcome)>,
+    /// By one who knows every arrival.
+    pub oracle: Outcome,
+    /// By the rule that knows none.
+    pub rule: (Settings, Outcome),
+    /// When a rest pays.
+    pub even: BreakEven,
+    /// What the break-even times are of.
+    pub basis: Basis,
+}
+
+/// What break-even times are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// Powers of all states that the disk has.
+    Powers,
+    /// Somebody gave them, at least one.
+    Given,
+    /// Nothing but the times of going there and back.
+    Times,
 }
 
 /// Simulates.
@@ -53,5 +74,15 @@ pub fn described(disk: &Path, load: Option<&Path>, change: &Change) -> Result<Fo
         let s = change.apply(&described.drive, &described.settings)?;
         Some((s, simulate(&described.drive, &s, &load)))
     };
-    Ok(Foretold { described, load, before, after })
+    let rests = rests(&described.drive, &described.powers);
+    let given = described.even != BreakEven::default();
+    let (even, rests, basis) = match &rests {
+        _ if given => (described.even, None, Basis::Given),
+        Some(r) => (BreakEven::of(r), Some(r), Basis::Powers),
+        None => (BreakEven::of_times(&described.drive), None, Basis::Times),
+    };
+    let best = oracle(&described.drive, &described.settings, &load, rests, &even);
+    let own = rule(&described.drive, &described.settings, &even);
+    let rule = (own, simulate(&described.drive, &own, &load));
+    Ok(Foretold { described, load, before, after, oracle: best, rule, even, basis })
 }

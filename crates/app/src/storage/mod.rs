@@ -8,7 +8,7 @@ mod sleeper;
 mod tune;
 
 pub use change::{Change, Site};
-pub use described::{Foretold, described};
+pub use described::{Basis, Foretold, described};
 pub use predict::{Predicted, predict};
 pub use show::{Shown, show};
 pub use sleeper::{Asked, Sleeper};

@@ -2,6 +2,7 @@
 //! `dormouse-disk 1` (docs/storage.md).
 
 use dormouse_board::parse_duration;
+use dormouse_storage::simulate::energy::{BreakEven, Powers, State};
 use dormouse_storage::simulate::load::{Load, Loop, Next};
 use dormouse_storage::simulate::ondemand::Thresholds;
 use dormouse_storage::simulate::settings::{
@@ -46,6 +47,14 @@ const KEYS: [&str; 24] = [
     "up",
 ];
 
+/// Keys of what states and transitions cost.
+const COSTS: [&str; 3] = ["power", "energy", "break-even"];
+
+/// Units of power as uW, and of energy as nJ.
+const POWER: [(&str, u64); 4] = [("uW", 1), ("mW", 1_000), ("kW", 1_000_000_000), ("W", 1_000_000)];
+const ENERGY: [(&str, u64); 4] =
+    [("nJ", 1), ("uJ", 1_000), ("mJ", 1_000_000), ("J", 1_000_000_000)];
+
 /// What was described, from one file or several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
@@ -55,12 +64,18 @@ pub struct Described {
     pub settings: Settings,
     /// Who asks for requests; `None` if no file says.
     pub load: Option<Load>,
+    /// What states and transitions cost.
+    pub powers: Powers,
+    /// Break-even times that somebody gave.
+    pub even: BreakEven,
 }
 
 /// A description while its files are being read.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     values: BTreeMap<&'static str, String>,
+    /// `power`, `energy` and `break-even`: of what, and how much.
+    costs: BTreeMap<(&'static str, String), String>,
     lines: Option<Loop>,
     list: Vec<(i64, u64)>,
 }
@@ -98,6 +113,25 @@ pub fn clock(text: &str) -> Result<u64, String> {
     };
     let n: u64 = text[..at].parse().map_err(|_| odd())?;
     n.checked_mul(scale).filter(|hz| *hz > 0 && *hz <= 1_000_000_000_000).ok_or_else(odd)
+}
+
+/// A number with one of `units`, whole or with a fraction, at most 1 kW or 1 kJ.
+fn amount(text: &str, units: &[(&str, u64)]) -> Result<u64, String> {
+    let odd = || {
+        let names: Vec<&str> = units.iter().map(|u| u.0).collect();
+        format!("`{text}` is not a number with {}", names.join(", "))
+    };
+    let found = units.iter().find_map(|u| Some((text.strip_suffix(u.0)?, u.1)));
+    let (number, scale) = found.ok_or_else(odd)?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let digits = |s: &str| !s.is_empty() && s.len() < 13 && s.bytes().all(|b| b.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) {
+        return Err(odd());
+    }
+    let part = fraction.parse::<u128>().map_err(|_| odd())? * u128::from(scale)
+        / 10_u128.pow(fraction.len() as u32);
+    let all = whole.parse::<u128>().map_err(|_| odd())? * u128::from(scale) + part;
+    u64::try_from(all).ok().filter(|n| *n <= 1_000_000_000_000).ok_or_else(odd)
 }
 
 fn number(text: &str, most: u64) -> Result<u64, String> {
@@ -186,6 +220,19 @@ impl Draft {
                     return Err(format!("more than {} requests", MOST.0));
                 }
                 self.list.push((time(at)?, bytes));
+            }
+            "power" | "energy" | "break-even" => {
+                let key = COSTS.iter().find(|k| **k == key).expect("it is one of them");
+                let Some((of, amount)) = value.rsplit_once(char::is_whitespace) else {
+                    return Err("write for example: power busy 400MHz 900mW".into());
+                };
+                let of = of.split_whitespace().collect::<Vec<_>>().join(" ");
+                if self.costs.len() >= 4 * MOST.1 {
+                    return Err("too many powers".into());
+                }
+                if self.costs.insert((key, of.clone()), amount.into()).is_some() {
+                    return Err(format!("a second {key} {of}"));
+                }
             }
             _ => {
                 let Some(key) = KEYS.iter().find(|k| **k == key) else {
@@ -289,14 +336,71 @@ impl Draft {
             autosuspend: self.get("autosuspend", Some(None), delay)?,
             slack: self.get("slack", Some(0), |text| number(text, 100))? as u8,
         };
+        let (powers, even) = self.costs(&drive.levels)?;
         self.list.sort_by_key(|r| r.0);
         let load = match self.lines {
             Some(l) => Some(Load::Loop(l)),
             None if self.list.is_empty() => None,
             None => Some(Load::Open(self.list)),
         };
-        Ok(Described { drive, settings, load })
+        Ok(Described { drive, settings, load, powers, even })
     }
+
+    fn costs(&self, levels: &[u64]) -> Result<(Powers, BreakEven), String> {
+        let mut p = Powers::unknown(levels.len());
+        let mut even = BreakEven::default();
+        for ((key, of), value) in &self.costs {
+            let wrong = |e: String| format!("{key} {of}: {e}");
+            let unknown = || wrong("not known".into());
+            match *key {
+                "power" => {
+                    let uw = amount(value, &POWER).map_err(wrong)?;
+                    match state(of, levels).ok_or_else(unknown)? {
+                        State::Busy(n) => p.busy[n] = Some(uw),
+                        State::Idle(n) => p.idle[n] = Some(uw),
+                        State::Gate(n) => p.gate[n] = Some(uw),
+                        State::Suspend(n) => p.suspend[n] = Some(uw),
+                    }
+                }
+                "energy" => {
+                    let slot = match of.as_str() {
+                        "change" => &mut p.change,
+                        "ungate" => &mut p.ungate,
+                        "resume" => &mut p.resume,
+                        _ => return Err(unknown()),
+                    };
+                    *slot = Some(amount(value, &ENERGY).map_err(wrong)?);
+                }
+                _ => {
+                    let slot = match of.as_str() {
+                        "clock" => &mut even.clock,
+                        "gate" => &mut even.gate,
+                        "suspend" => &mut even.suspend,
+                        _ => return Err(unknown()),
+                    };
+                    *slot = Some(time(value).map_err(wrong)?);
+                }
+            }
+        }
+        Ok((p, even))
+    }
+}
+
+/// `busy 400MHz`, `gated`, ….
+fn state(text: &str, levels: &[u64]) -> Option<State> {
+    if let Some((name, hz)) = text.split_once(' ') {
+        let hz = clock(hz).ok()?;
+        let n = levels.iter().position(|l| *l == hz)?;
+        return match name {
+            "busy" => Some(State::Busy(n)),
+            "idle" => Some(State::Idle(n)),
+            _ => None,
+        };
+    }
+    let of = |names: [&str; 3]| names.iter().position(|n| *n == text);
+    of(["gating", "gated", "ungating"])
+        .map(State::Gate)
+        .or_else(|| of(["suspending", "suspended", "resuming"]).map(State::Suspend))
 }
 
 /// `burst 8 every 200ms count 120 bytes 65536 depth 1 think 0`, in any order.
@@ -393,6 +497,29 @@ poll 60ms
             "load count 99999999",
             "load count",
             "load often 3",
+        ] {
+            assert!(of(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn powers_have_units_and_states() {
+        let of = |text: &str| described(&[DISK, &format!("{HEADER}\n{text}")]);
+        let d = of("power busy  400MHz 0.9W\npower idle 100MHz 60mW\npower suspended 5uW\nenergy resume 6.5mJ\nbreak-even gate 20ms").unwrap();
+        assert_eq!((d.powers.busy[1], d.powers.busy[0]), (Some(900_000), None));
+        assert_eq!((d.powers.idle[0], d.powers.suspend[1]), (Some(60_000), Some(5)));
+        assert_eq!((d.powers.resume, d.even.gate), (Some(6_500_000), Some(20_000_000)));
+        for bad in [
+            "power busy 300MHz 1W",
+            "power busy 1W",
+            "power gated 1",
+            "power gated -1W",
+            "power gated 1.W",
+            "power gated 9999999kW",
+            "power",
+            "energy sleep 1J",
+            "energy resume 1W",
+            "break-even clock soon",
         ] {
             assert!(of(bad).is_err(), "{bad}");
         }

@@ -54,6 +54,8 @@ pub struct Outcome {
     pub raises: u64,
     /// Bytes served.
     pub bytes: u64,
+    /// Times without any request before one came, ns.
+    pub gaps: Vec<i64>,
     /// From the begin, 0, to the last completion, ns.
     pub span: i64,
 }
@@ -99,6 +101,8 @@ struct Disk<'a> {
     /// What is being served: when it came and when it ends.
     serving: Option<(i64, i64)>,
     now: i64,
+    /// Since when nothing is to do.
+    rest: i64,
     out: Outcome,
 }
 
@@ -201,12 +205,16 @@ impl Disk<'_> {
                     self.clock.begin(now);
                 }
                 if self.queue.is_empty() {
+                    self.rest = now;
                     self.gate.idle(now);
                     self.rpm.idle(now);
                 }
             }
             Due::Came => {
                 let bytes = arrivals.come();
+                if !serving && self.queue.is_empty() && now > self.rest {
+                    self.out.gaps.push(now - self.rest);
+                }
                 self.queue.push_back((now, bytes));
                 // Quality of service is asked for before the wait for a resume.
                 self.qos.came(now);
@@ -250,6 +258,7 @@ pub fn simulate(drive: &Drive, settings: &Settings, load: &Load) -> Outcome {
         queue: VecDeque::new(),
         serving: None,
         now: 0,
+        rest: 0,
         out: Outcome::default(),
     };
     let count = load.count();

@@ -8,6 +8,8 @@
 //! | `qos` | a clock raised while requests flow, on the host or on the disk | |
 //! | `nap` | clock gating and runtime suspend | drivers/ufs/core/ufshcd.c, drivers/base/power/runtime.c, block/blk-pm.c, 6.12 |
 //! | `disk` | queue, service, and when each of the others acts | |
+//! | `energy` | what states and transitions cost, and when a rest pays | |
+//! | `oracle` | who knows every arrival, and the rule that knows none | |
 //! | `load` | who asks for requests | |
 //! | `settings` | what can be set, and what a disk is like | |
 //! | `again` | sleeps of a recording decided again, with other delays | |
@@ -15,8 +17,10 @@
 pub mod again;
 mod devfreq;
 pub mod disk;
+pub mod energy;
 pub mod load;
 mod nap;
 pub mod ondemand;
+pub mod oracle;
 mod qos;
 pub mod settings;

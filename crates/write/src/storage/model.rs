@@ -6,14 +6,15 @@ use crate::wording::next;
 use crate::wording::number::{grouped, plural};
 use crate::wording::storage::{ms3, time};
 use dormouse_storage::simulate::disk::Outcome;
+use dormouse_storage::simulate::energy::{BreakEven, Powers, State, states};
 use dormouse_storage::simulate::settings::{Drive, Governor, Qos, Settings};
 use serde_json::{Value, json};
 
 /// What came of one choice of settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
-    /// The settings.
-    pub settings: &'a Settings,
+    /// The settings; nobody sets what the oracle does.
+    pub settings: Option<&'a Settings>,
     /// What came of them.
     pub outcome: &'a Outcome,
 }
@@ -27,26 +28,35 @@ pub struct Answer<'a> {
     pub again: &'a str,
     /// What the disk is like.
     pub drive: &'a Drive,
+    /// What its states cost.
+    pub powers: &'a Powers,
+    /// When a rest pays.
+    pub even: &'a BreakEven,
+    /// Where that is from, as the end of a sentence.
+    pub basis: &'static str,
     /// As the files say.
     pub before: Side<'a>,
     /// As asked for.
     pub after: Option<Side<'a>>,
+    /// By one who knows every arrival.
+    pub oracle: Side<'a>,
+    /// By the rule that knows none.
+    pub rule: Side<'a>,
 }
 
-/// States that a disk can be in, and the time in each, ns.
-fn states(drive: &Drive, o: &Outcome) -> Vec<(&'static str, Option<u64>, i64)> {
-    let mut list = Vec::new();
-    for (name, times) in [("busy", &o.times.busy), ("idle", &o.times.idle)] {
-        list.extend(drive.levels.iter().zip(times).map(|(hz, t)| (name, Some(*hz), *t)));
+/// A state in the words of docs/storage.md, and its clock.
+fn named(drive: &Drive, state: State) -> (&'static str, Option<u64>) {
+    match state {
+        State::Busy(n) => ("busy", drive.levels.get(n).copied()),
+        State::Idle(n) => ("idle", drive.levels.get(n).copied()),
+        State::Gate(n) => (["gating", "gated", "ungating"][n.min(2)], None),
+        State::Suspend(n) => (["suspending", "suspended", "resuming"][n.min(2)], None),
     }
-    let naps = [
-        (["gating", "gated", "ungating"], o.times.gate),
-        (["suspending", "suspended", "resuming"], o.times.suspend),
-    ];
-    for (names, times) in naps {
-        list.extend(names.into_iter().zip(times).map(|(name, t)| (name, None, t)));
-    }
-    list
+}
+
+fn state_text(drive: &Drive, state: State) -> String {
+    let (name, hz) = named(drive, state);
+    hz.map_or(name.to_string(), |hz| format!("{name} at {}", mhz(hz)))
 }
 
 fn mhz(hz: u64) -> String {
@@ -97,20 +107,15 @@ pub fn model(a: &Answer<'_>, colour: bool) -> String {
         ),
     );
     p.blank();
-    let names = match a.after {
-        Some(_) => ["before", "after"].as_slice(),
-        None => ["ms"].as_slice(),
-    };
-    let sides: Vec<&Outcome> =
-        [Some(a.before), a.after].iter().flatten().map(|s| s.outcome).collect();
+    let columns = columns(a);
     let row = |p: &mut Page, ink, name: &str, cells: &[String]| {
-        let cells: String = cells.iter().map(|c| format!("{c:>16}")).collect();
-        p.line(&[(ink, &format!("{name:<34}{cells}"))]);
+        let cells: String = cells.iter().map(|c| format!("{c:>13}")).collect();
+        p.line(&[(ink, &format!("{name:<26}{cells}"))]);
     };
-    let heads: Vec<String> = names.iter().map(|n| n.to_string()).collect();
-    row(&mut p, Ink::Strong, if a.after.is_some() { "ms" } else { "" }, &heads);
+    let heads: Vec<String> = columns.iter().map(|c| c.0.to_string()).collect();
+    row(&mut p, Ink::Strong, "ms", &heads);
     let mut line = |name: &str, cell: &dyn Fn(&Outcome) -> String| {
-        let cells: Vec<String> = sides.iter().map(|o| cell(o)).collect();
+        let cells: Vec<String> = columns.iter().map(|c| cell(c.1.outcome)).collect();
         row(&mut p, Ink::Plain, &format!("  {name}"), &cells);
     };
     line("mean latency", &|o| ms3(o.latency().mean));
@@ -123,33 +128,75 @@ pub fn model(a: &Answer<'_>, colour: bool) -> String {
     line("changes of the clock", &|o| grouped(o.changes));
     line("times ungated", &|o| grouped(o.ungates));
     line("times resumed", &|o| grouped(o.resumes));
+    let costs: Vec<_> = columns.iter().map(|c| a.powers.energy(c.1.outcome)).collect();
+    if costs.iter().any(Result::is_ok) {
+        line("energy, mJ", &|o| a.powers.energy(o).map_or("-".into(), millijoules));
+    }
     p.blank();
-    row(
-        &mut p,
-        Ink::Strong,
-        "Time per state, s",
-        &heads.iter().map(|_| String::new()).collect::<Vec<_>>(),
-    );
-    let tables: Vec<_> = sides.iter().map(|o| states(a.drive, o)).collect();
-    for (n, (name, hz, _)) in tables[0].iter().enumerate() {
-        if tables.iter().all(|t| t[n].2 == 0) {
+    row(&mut p, Ink::Strong, "Time per state, s", &[]);
+    let tables: Vec<_> = columns.iter().map(|c| states(c.1.outcome)).collect();
+    for (n, (state, _)) in tables[0].iter().enumerate() {
+        if tables.iter().all(|t| t[n].1 == 0) {
             continue;
         }
         let cells: Vec<String> = tables
             .iter()
-            .zip(&sides)
-            .map(|(t, o)| {
-                let part = t[n].2.max(0).unsigned_abs();
-                format!("{} {:>6}", seconds(part), percent(part, o.span.max(0).unsigned_abs()))
+            .zip(&columns)
+            .map(|(t, c)| {
+                let part = t[n].1.max(0).unsigned_abs();
+                let all = c.1.outcome.span.max(0).unsigned_abs();
+                format!("{} {:>6}", seconds(part), percent(part, all))
             })
             .collect();
-        let name = hz.map_or((*name).to_string(), |hz| format!("{name} at {}", mhz(hz)));
-        row(&mut p, Ink::Plain, &format!("  {name}"), &cells);
+        row(&mut p, Ink::Plain, &format!("  {}", state_text(a.drive, *state)), &cells);
+    }
+    p.blank();
+    p.wrapped(Ink::Plain, 0, 2, &bounds(a));
+    if let Some(state) = costs.iter().find_map(|c| c.as_ref().err()) {
+        let text = if a.powers.any() {
+            format!(
+                "Energy is not known everywhere: no power of {} is given.",
+                state_text(a.drive, *state)
+            )
+        } else {
+            "Energy is not known: no powers are given (docs/storage.md).".to_string()
+        };
+        p.wrapped(Ink::Plain, 0, 2, &text);
     }
     p.blank();
     let more = if a.after.is_some() { "--json" } else { "--governor performance" };
     p.verbatim(Ink::Plain, &next::next(&format!("{} {more}", a.again)));
     p.finish()
+}
+
+fn columns<'a>(a: &Answer<'a>) -> Vec<(&'static str, Side<'a>)> {
+    let mut list = match a.after {
+        Some(after) => vec![("before", a.before), ("after", after)],
+        None => vec![("now", a.before)],
+    };
+    list.push(("oracle", a.oracle));
+    list.push(("rule", a.rule));
+    list
+}
+
+/// What the last two columns are.
+fn bounds(a: &Answer<'_>) -> String {
+    let even =
+        [("the slow clock", a.even.clock), ("gating", a.even.gate), ("suspend", a.even.suspend)];
+    let list: Vec<String> =
+        even.iter().filter_map(|(n, t)| Some(format!("{n} {}", time((*t)?)))).collect();
+    let list = if list.is_empty() { "none".to_string() } else { list.join(", ") };
+    format!(
+        "The oracle knows every request: it is fast and awake in time, and takes in each rest what \
+         pays. The rule knows none, and enters a state after its break-even time: its rests cost at \
+         most twice the least, and what waits. Break-even times{}: {list}.",
+        a.basis
+    )
+}
+
+/// uJ as mJ with the digits that it has.
+fn millijoules(uj: u64) -> String {
+    format!("{}.{:03}", grouped(uj / 1_000), uj % 1_000)
 }
 
 fn settings(s: &Settings) -> Value {
@@ -172,18 +219,22 @@ fn settings(s: &Settings) -> Value {
     })
 }
 
-fn side(drive: &Drive, s: &Side<'_>) -> Value {
+fn side(a: &Answer<'_>, s: &Side<'_>) -> Value {
     let o = s.outcome;
     let l = o.latency();
-    let states: Vec<Value> = states(drive, o)
+    let states: Vec<Value> = states(o)
         .into_iter()
-        .map(|(name, hz, ns)| json!({ "state": name, "hz": hz, "ns": ns }))
+        .map(|(state, ns)| {
+            let (name, hz) = named(a.drive, state);
+            json!({ "state": name, "hz": hz, "ns": ns })
+        })
         .collect();
     json!({
-        "settings": settings(s.settings),
+        "settings": s.settings.map(settings),
         "requests": l.count, "mean": l.mean, "p50": l.p50, "p99": l.p99, "max": l.max,
         "latencies": o.latencies,
         "states": states,
+        "energy_uj": a.powers.energy(o).ok(),
         "clock_changes": o.changes, "ungates": o.ungates, "resumes": o.resumes,
         "raises": o.raises,
         "bytes": o.bytes, "bytes_per_second": o.bandwidth(), "span": o.span,
@@ -195,7 +246,12 @@ pub fn json(a: &Answer<'_>) -> Value {
     json!({
         "schema": "dormouse-storage-model/1",
         "source": a.source,
-        "before": side(a.drive, &a.before),
-        "after": a.after.as_ref().map(|s| side(a.drive, s)),
+        "break_even": {
+            "clock": a.even.clock, "gate": a.even.gate, "suspend": a.even.suspend,
+        },
+        "before": side(a, &a.before),
+        "after": a.after.as_ref().map(|s| side(a, s)),
+        "oracle": side(a, &a.oracle),
+        "rule": side(a, &a.rule),
     })
 }

@@ -5,12 +5,13 @@ use crate::terminal;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use dormouse_app::failure::Usage;
-use dormouse_app::storage::{Asked, Change, Predicted, Site, described, predict};
+use dormouse_app::storage::{Asked, Basis, Change, Predicted, Site, described, predict};
 use dormouse_read::storage::described::{clock, time};
 use dormouse_storage::request::Disk;
 use dormouse_storage::simulate::again::Again;
+use dormouse_storage::simulate::disk::Outcome;
 use dormouse_storage::simulate::ondemand::Thresholds;
-use dormouse_storage::simulate::settings::Governor;
+use dormouse_storage::simulate::settings::{Governor, Settings};
 use dormouse_storage::summary::Latency;
 use dormouse_write::storage::model;
 use dormouse_write::storage::predict::{Answer, Side, json, predict as page};
@@ -167,11 +168,26 @@ pub fn run(args: &PredictArgs) -> Result<()> {
 /// Of a disk that somebody described.
 fn of_file(args: &PredictArgs, file: &str, change: &Change) -> Result<()> {
     let f = described(file.as_ref(), args.load.as_deref(), change)?;
-    let before = model::Side { settings: &f.described.settings, outcome: &f.before };
-    let after = f.after.as_ref().map(|(settings, outcome)| model::Side { settings, outcome });
+    fn side<'a>(settings: &'a Settings, outcome: &'a Outcome) -> model::Side<'a> {
+        model::Side { settings: Some(settings), outcome }
+    }
     let again = again().join(" ");
-    let answer =
-        model::Answer { source: file, again: &again, drive: &f.described.drive, before, after };
+    let answer = model::Answer {
+        source: file,
+        again: &again,
+        drive: &f.described.drive,
+        powers: &f.described.powers,
+        even: &f.even,
+        basis: match f.basis {
+            Basis::Powers => " of these powers",
+            Basis::Given => " as given",
+            Basis::Times => ", without powers the time of going there and back",
+        },
+        before: side(&f.described.settings, &f.before),
+        after: f.after.as_ref().map(|(s, o)| side(s, o)),
+        oracle: model::Side { settings: None, outcome: &f.oracle },
+        rule: side(&f.rule.0, &f.rule.1),
+    };
     if args.json {
         return terminal::print(&(serde_json::to_string(&model::json(&answer))? + "\n"));
     }
