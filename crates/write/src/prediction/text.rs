@@ -386,8 +386,7 @@ fn legend(p: &Prediction, derived: &Derived, asked: bool) -> String {
 }
 
 /// Line 1, where no change was asked for.
-const NOTHING_ASKED: &str =
-    "Nothing to predict: add --kernel, --pm-async, --async, --sync, --without, --scale or --cpus.";
+const NOTHING_ASKED: &str = "Nothing to predict: add --kernel, --pm-async, --async, --sync, --without, --scale, --move or --cpus.";
 
 /// A line a phase, and the totals.
 fn table(out: &mut String, p: &Prediction, derived: &Derived, asked: bool) {
