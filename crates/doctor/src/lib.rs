@@ -148,6 +148,13 @@ fn sorted(findings: &mut [Finding]) {
     findings.sort_by_key(|f| (f.level, f.confidence, core::cmp::Reverse(cost(f))));
 }
 
+/// The middle of times, the longest first; of an even count half way between the two
+/// middle ones.
+fn median<T>(longest_first: &[(Ns, T)]) -> Ns {
+    let Some(last) = longest_first.len().checked_sub(1) else { return Ns::ZERO };
+    Ns::mean(longest_first[longest_first.len() / 2].0, longest_first[last / 2].0)
+}
+
 /// Judges a text.
 pub fn judge(case: &Case) -> Report {
     let mut findings = Vec::new();

@@ -3,7 +3,7 @@
 
 use crate::fact::{Device, Fact};
 use crate::finding::{Area, Confidence, Evidence, Finding, Level, Unchecked};
-use crate::{Report, Sleep, sorted};
+use crate::{Report, Sleep, median, sorted};
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -175,12 +175,6 @@ fn spans(capture: &Capture, phases: &[Phase]) -> Vec<(Ns, usize)> {
     let mut list: Vec<(Ns, usize)> = cycles(capture).filter_map(time).collect();
     list.sort_by_key(|s| core::cmp::Reverse(s.0));
     list
-}
-
-/// The middle of times that are sorted; of an even count the mean of the two middle ones.
-fn median(list: &[(Ns, usize)]) -> Ns {
-    let Some(last) = list.len().checked_sub(1) else { return Ns::ZERO };
-    Ns((list[last / 2].0.0 + list[list.len() / 2].0.0) / 2)
 }
 
 fn spent(capture: &Capture, list: &[(Ns, usize)], what: &str) -> Vec<Evidence> {

@@ -1,10 +1,9 @@
 //! Writing of dirty data before the sleep (kernel/power/main.c:ksys_sync_helper).
 
 use super::{found, lines};
-use crate::Case;
 use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Finding, Level};
-use crate::stack;
+use crate::{Case, median, stack};
 use alloc::vec::Vec;
 use dormouse_model::time::Ns;
 
@@ -47,8 +46,7 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
     let mut syncs: Vec<(Ns, usize)> = case.attempts.iter().filter_map(|a| a.sync).collect();
     syncs.sort_by_key(|s| core::cmp::Reverse(s.0));
     let Some(&(worst, _)) = syncs.first() else { return };
-    let (low, high) = (syncs[(syncs.len() - 1) / 2].0, syncs[syncs.len() / 2].0);
-    let median = Ns::mean(low, high);
+    let median = median(&syncs);
     if median < LONG {
         return;
     }
