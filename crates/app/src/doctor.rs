@@ -7,8 +7,9 @@ use dormouse_doctor::now::Waiting;
 use dormouse_doctor::value::Value;
 use dormouse_doctor::{Report, judge, recorded};
 use dormouse_model::loss::Losses;
-use dormouse_read::doctor::{read, read_bytes};
-use dormouse_read::{Input, Options};
+use dormouse_read::container::Source;
+use dormouse_read::doctor::{for_each, read_bytes};
+use dormouse_read::{Input, Options, read_source};
 use dormouse_record::look::look;
 use dormouse_record::root::Root;
 use dormouse_write::text::safe;
@@ -32,29 +33,28 @@ pub struct Judged {
 /// If an input cannot be read, or [`Nothing`] if none of them speaks of sleep.
 pub fn doctor(inputs: &[PathBuf]) -> Result<Vec<Judged>> {
     let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
-    let texts = read(&list, &Options::default())?;
     let mut why = String::new();
     let mut out = Vec::new();
     let mut spoke = false;
     let mut logged = false;
     let inputs_are_binary = matches!(inputs, [one] if is_binary(one));
-    for t in texts {
+    for_each(&list, &Options::default(), &mut |t, source| {
         let report = judge(&t.case);
         logged |= report.logged > 0;
         let speaks =
             !report.sleeps.is_empty() || !report.findings.is_empty() || !t.case.values.is_empty();
-        let recorded = if speaks { Vec::new() } else { recordings(&t.name) };
+        let recorded = if speaks { Vec::new() } else { recordings(source) };
         spoke |= speaks || !recorded.is_empty();
         if !recorded.is_empty() {
             out.extend(recorded);
-            continue;
+            return;
         }
         // Of a single text that is none the first sentence says so.
         for l in t.losses.list.iter().filter(|_| !inputs_are_binary) {
             why += &format!("\n  {}", safe(&l.advice));
         }
         out.push(Judged { name: t.name, report, losses: t.losses });
-    }
+    })?;
     if !spoke {
         let missing = if logged { "no kernel message about sleep" } else { "no kernel message" };
         let what = what_is_there(inputs, missing);
@@ -69,12 +69,11 @@ pub fn doctor(inputs: &[PathBuf]) -> Result<Vec<Judged>> {
 
 /// What the cycles of a trace or a capture show: a file that speaks of sleep, and not in
 /// words.
-fn recordings(name: &str) -> Vec<Judged> {
-    let input = [Input::Path(name.into())];
-    let Ok(reading) = dormouse_read::read(&input, &Options::default()) else { return Vec::new() };
-    let slept = reading.captures.into_iter().filter(|c| !c.cycles.is_empty());
+fn recordings(source: Source<'_>) -> Vec<Judged> {
+    let name = source.name.to_string();
+    let slept = read_source(source).captures.into_iter().filter(|c| !c.cycles.is_empty());
     let judged = slept.map(|mut c| Judged {
-        name: name.into(),
+        name: name.clone(),
         report: recorded::judge(&c),
         losses: core::mem::take(&mut c.losses),
     });

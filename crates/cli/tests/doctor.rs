@@ -384,3 +384,24 @@ fn values_without_a_log_are_judged_and_a_binary_is_said_to_be_one_once() {
     let text = super::words::words(&["doctor", binary], "");
     assert_eq!(text.matches("no text").count(), 1, "{text}");
 }
+
+#[test]
+fn a_recording_from_standard_input_is_judged_as_the_file_is() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/laptop-6.12.tar.gz");
+    let judged = |command: &mut Command| {
+        let out = command.output().expect("dormouse runs");
+        let value: Value = serde_json::from_slice(&out.stdout).expect("JSON");
+        let mut text = value["texts"][0].clone();
+        text["name"] = Value::Null;
+        text
+    };
+    let doctor = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
+        command.args(["doctor", "--json"]);
+        command
+    };
+    let named = judged(doctor().arg(file));
+    assert_eq!(named["sleeps"], 4, "{named:#}");
+    let piped = judged(doctor().arg("-").stdin(std::fs::File::open(file).expect("a capture")));
+    assert_eq!(piped, named);
+}

@@ -1,6 +1,7 @@
 //! Kernel messages and values of files in a text of any kind: a whole kernel
 //! log, a part of one in a mail, a ticket with excerpts.
 
+use crate::container::Source;
 use crate::klog::{Item, records};
 use crate::text::{self, LONGEST, Text};
 use crate::{Input, Options, ReadError};
@@ -21,6 +22,19 @@ const JOINS: usize = 2;
 /// If an input that the caller named cannot be read or unpacked.
 pub fn read(inputs: &[Input], options: &Options) -> Result<Vec<Text<Case>>, ReadError> {
     text::each(inputs, options, read_bytes)
+}
+
+/// Hands on every text behind `inputs` with what it was read of: one that says nothing
+/// in words may be a recording, for [`crate::read_source`].
+///
+/// # Errors
+/// As [`read`].
+pub fn for_each(
+    inputs: &[Input],
+    options: &Options,
+    each: &mut dyn FnMut(Text<Case>, Source<'_>),
+) -> Result<(), ReadError> {
+    text::for_each(inputs, options, read_bytes, each)
 }
 
 /// Reads bytes that are in memory and shown as `name`.

@@ -128,18 +128,20 @@ pub fn read_with(
 /// # Errors
 /// As [`read`].
 pub fn read_bytes(name: &str, bytes: &[u8], options: &Options) -> Result<Reading, ReadError> {
-    let mut machines = Machines::default();
     let unpacked = container::unpack(std::path::Path::new(name), bytes, &options.limits)?;
-    machines.add(
-        Source {
-            name,
-            group: "",
-            bytes: unpacked.bytes.as_deref().unwrap_or(bytes),
-            damage: unpacked.damage,
-        },
-        None,
-    );
-    Ok(machines.finish())
+    Ok(read_source(Source {
+        name,
+        group: "",
+        bytes: unpacked.bytes.as_deref().unwrap_or(bytes),
+        damage: unpacked.damage,
+    }))
+}
+
+/// Reads what a container handed on, by itself.
+pub fn read_source(source: Source<'_>) -> Reading {
+    let mut machines = Machines::default();
+    machines.add(source, None);
+    machines.finish()
 }
 
 /// A machine whose inputs are still coming, or one that came whole.

@@ -1,7 +1,7 @@
 //! Texts of any kind, a mail or a log or a table of debugfs, and what was read of
 //! each: what the readers of [`crate::doctor`] and [`crate::domains`] share.
 
-use crate::container;
+use crate::container::{self, Source};
 use crate::{Input, Options, ReadError};
 use dormouse_model::loss::{Losses, Severity};
 
@@ -26,6 +26,17 @@ pub(crate) fn each<C>(
     bytes: fn(&str, &[u8]) -> Text<C>,
 ) -> Result<Vec<Text<C>>, ReadError> {
     let mut out = Vec::new();
+    for_each(inputs, options, bytes, &mut |text, _| out.push(text))?;
+    Ok(out)
+}
+
+/// Hands on every text behind `inputs`, read with `bytes`, with what it was read of.
+pub(crate) fn for_each<C>(
+    inputs: &[Input],
+    options: &Options,
+    bytes: fn(&str, &[u8]) -> Text<C>,
+    each: &mut dyn FnMut(Text<C>, Source<'_>),
+) -> Result<(), ReadError> {
     for input in inputs {
         container::for_each(input, &options.limits, &mut |source| {
             let mut text = bytes(source.name, source.bytes);
@@ -38,10 +49,10 @@ pub(crate) fn each<C>(
                     None,
                 );
             }
-            out.push(text);
+            each(text, source);
         })?;
     }
-    Ok(out)
+    Ok(())
 }
 
 /// The text without a word, if `bytes` are none: a zero byte stands near the begin.
