@@ -72,11 +72,8 @@ pub fn predict(ask: &Ask<'_>, hint: Option<&'static str>) -> Result<Predicted, S
     let now = Now::of(ask.from_kernel, ask.release)?.or(ask.shown);
     let then = ask.changes.kernel.as_deref().map_or(Ok(now.by), scheduler)?;
     let changes = ask.changes.list()?;
-    let same = changes.is_empty() && then.policy.name == now.by.policy.name;
-    let doubt = match ask.witness {
-        Some(witness) if !same => doubt(ask.derived, witness, then, &changes, ask.settings),
-        _ => Doubt::default(),
-    };
+    let between = [now.by, then];
+    let doubt = doubt_of(ask.derived, ask.witness, between, &changes, ask.settings);
     let question = Question {
         derived: ask.derived,
         now: now.by,
@@ -93,6 +90,22 @@ pub fn predict(ask: &Ask<'_>, hint: Option<&'static str>) -> Result<Predicted, S
         prediction.assumptions.insert(0, Assumed::NewestKernel(hint));
     }
     Ok(Predicted { prediction, now: now.by, then, changes })
+}
+
+/// What other machines that explain the recording say of `changes` and of the second
+/// rules in place of the first; nothing where nothing changes or nothing was recorded.
+pub fn doubt_of(
+    derived: &Derived,
+    witness: Option<&Witness>,
+    [now, then]: [Scheduler; 2],
+    changes: &[Change],
+    settings: &Settings,
+) -> Doubt {
+    let same = changes.is_empty() && then.policy.name == now.policy.name;
+    match witness {
+        Some(witness) if !same => doubt(derived, witness, then, changes, settings),
+        _ => Doubt::default(),
+    }
 }
 
 /// One generation of kernels and what the machine would take on it.

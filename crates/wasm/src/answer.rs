@@ -16,10 +16,9 @@ use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::explain;
 use dormouse_sleep::evidence::{Fidelity, Witness};
-use dormouse_sleep::simulate::change::Change;
 use dormouse_sleep::simulate::fingerprint::fingerprint;
 use dormouse_sleep::simulate::policy::{self, Evidence};
-use dormouse_sleep::simulate::predict::{Outlook, Prediction, Scheduler};
+use dormouse_sleep::simulate::predict::{Outlook, Prediction};
 use dormouse_sleep::simulate::resample::Resampling;
 use dormouse_sleep::simulate::{Profile, Settings};
 use serde::{Deserialize, Serialize};
@@ -88,6 +87,7 @@ impl Asked {
             sync: self.sync.clone(),
             without: self.without.clone(),
             scale: self.scale.clone(),
+            // The page has no control for it.
             moves: Vec::new(),
             cpus: self.cpus,
         }
@@ -114,12 +114,9 @@ struct Kept {
 }
 
 impl Kept {
-    /// Predicts what is `asked`, and under which settings.
-    fn ask(
-        &self,
-        asked: &Asked,
-        witness: Option<&Witness>,
-    ) -> Result<(app::Predicted, Settings), String> {
+    /// Predicts what is `asked`, and under which settings; what other machines say of it
+    /// takes longer ([`State::claims`]).
+    fn ask(&self, asked: &Asked) -> Result<(app::Predicted, Settings), String> {
         let name = asked.profile.as_deref().unwrap_or("x86");
         let profile = Profile::find(name).ok_or(format!("there is no profile {name}"))?;
         let changes = asked.changes();
@@ -130,7 +127,7 @@ impl Kept {
             from_kernel: asked.from_kernel.as_deref(),
             shown: None,
             fidelity: &self.fidelity,
-            witness,
+            witness: None,
             changes: &changes,
             settings: &settings,
             samples: 0,
@@ -144,14 +141,11 @@ impl Kept {
     }
 }
 
-/// The change that is being resampled.
+/// The change that was predicted and is being resampled.
 #[derive(Debug)]
 struct Job {
-    asked: Asked,
-    changes: Vec<Change>,
+    predicted: app::Predicted,
     settings: Settings,
-    now: Scheduler,
-    then: Scheduler,
     before: Resampling,
     after: Resampling,
 }
@@ -307,20 +301,21 @@ impl State {
     fn predict(&mut self, asked: &Asked) -> Result<String, String> {
         self.asked = None;
         let kept = self.machine.as_ref().ok_or("no machine is loaded")?;
-        let (p, settings) = kept.ask(asked, None)?;
-        let (now, then, changes) = (p.now, p.then, p.changes);
-        let out = json(&answered(kept, p.prediction))?;
+        let (predicted, settings) = kept.ask(asked)?;
+        let out = json(&answered(kept, &predicted.prediction))?;
         let fresh = Resampling::new(1);
         let (before, after) = (fresh.clone(), fresh);
-        let asked = asked.clone();
-        self.asked = Some(Job { asked, changes, settings, now, then, before, after });
+        self.asked = Some(Job { predicted, settings, before, after });
         Ok(out)
     }
 
     fn claims(&mut self) -> Result<String, String> {
         let kept = self.machine.as_ref().ok_or("no machine is loaded")?;
-        let job = self.asked.as_ref().ok_or("nothing was predicted")?;
-        let (p, _) = kept.ask(&job.asked, kept.witness.as_ref())?;
+        let Job { predicted: p, settings, .. } =
+            self.asked.as_mut().ok_or("nothing was predicted")?;
+        let witness = kept.witness.as_ref();
+        p.prediction.doubt =
+            app::doubt_of(&kept.derived, witness, [p.now, p.then], &p.changes, settings);
         json(&claims(kept, &p.prediction))
     }
 
@@ -331,8 +326,9 @@ impl State {
             return json(&RangeOut { samples: 0, before: None, after: None });
         }
         for _ in 0..steps {
-            job.before.step(derived, job.now, &[], &job.settings)?;
-            job.after.step(derived, job.then, &job.changes, &job.settings)?;
+            let p = &job.predicted;
+            job.before.step(derived, p.now, &[], &job.settings)?;
+            job.after.step(derived, p.then, &p.changes, &job.settings)?;
         }
         json(&RangeOut {
             samples: job.after.samples(),
@@ -381,7 +377,7 @@ fn claims(kept: &Kept, p: &Prediction) -> Claims {
     }
 }
 
-fn answered(kept: &Kept, p: Prediction) -> Predicted {
+fn answered(kept: &Kept, p: &Prediction) -> Predicted {
     let moved = p.moved.iter().take(20).map(|m| MovedOut {
         device: kept.on_page(m.device),
         phase: m.phase as u8,
@@ -390,11 +386,11 @@ fn answered(kept: &Kept, p: Prediction) -> Predicted {
     });
     let moved: Vec<MovedOut> = moved.collect();
     let (before, after) = (outlook(&p.before), outlook(&p.after));
-    let changed = p.changed;
+    let changed = &p.changed;
     let capture = Capture {
-        names: changed.board.names,
-        graph: changed.board.graph,
-        cycles: vec![p.after.run.cycle],
+        names: changed.board.names.clone(),
+        graph: changed.board.graph.clone(),
+        cycles: vec![p.after.run.cycle.clone()],
         ..Capture::default()
     };
     let views = explain(&capture);
