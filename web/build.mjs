@@ -1,14 +1,15 @@
-// Builds dist/page.html and dist/idle.html, whole pages but for their data, and
-// dist/simulator.z. Usage:
+// Builds dist/page.html and dist/idle.html, whole pages but for their data and the
+// simulator, and dist/simulator.z: the simulator, packed as small as deflate can. Usage:
 //   node build.mjs [simulator.wasm]
-// The one placeholder left is <!--dormouse:data-->, which crates/report fills.
+// The two placeholders left, <!--dormouse:simulator--> and <!--dormouse:data-->, are
+// filled by crates/report.
 
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import zopfli from "@gfx/zopfli";
 import esbuild from "esbuild";
-import { letters, packed } from "./packed.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const source = (name) => readFileSync(join(here, "src", name), "utf8").trim();
@@ -42,22 +43,22 @@ const policy = (script) =>
     "form-action 'none'",
   ].join("; ");
 
-let wasm = "";
 mkdirSync(join(here, "dist"), { recursive: true });
-if (process.argv[2]) {
-  // crates/report keeps the bytes, and the pages without them.
-  const bytes = await packed(readFileSync(process.argv[2]));
-  writeFileSync(join(here, "dist/simulator.z"), bytes);
-  wasm = `<script type="text/plain" id="simulator">${letters(bytes)}</script>\n`;
-}
+const wasm = process.argv[2];
+const simulator = wasm ? await zopfli.zlibAsync(readFileSync(wasm), { numiterations: 15 }) : new Uint8Array();
+writeFileSync(join(here, "dist/simulator.z"), simulator);
+// Five letters for four bytes (crates/report/src/letters.rs).
+const letters = Math.ceil((simulator.length * 5) / 4);
+const place = wasm ? '<script type="text/plain" id="simulator"><!--dormouse:simulator--></script>\n' : "";
 for (const [skeleton, entry] of [
   ["page.html", "src/main.ts"],
   ["idle.html", "src/idle/main.ts"],
 ]) {
   const script = await bundled(entry);
-  const parts = { csp: policy(script), css, script, howto: source("howto.html"), data: `${wasm}<!--dormouse:data-->` };
+  const parts = { csp: policy(script), css, script, howto: source("howto.html"), data: `${place}<!--dormouse:data-->` };
   const from = skeleton === "page.html" ? "index.html" : skeleton;
   const page = source(from).replace("{{head}}", source("head.html")).replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
   writeFileSync(join(here, "dist", skeleton), `${page}\n`);
-  console.log(`${skeleton} without data: ${page.length} bytes (script ${script.length}, style ${css.length}, simulator ${wasm.length})`);
+  const all = page.length + letters;
+  console.log(`${skeleton} without data: ${all} bytes (script ${script.length}, style ${css.length}, simulator ${letters})`);
 }

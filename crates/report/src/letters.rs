@@ -1,6 +1,5 @@
 //! Bytes as text in a page: 85 letters, four bytes in five of them (base64 needs 7 %
-//! more). `web/packed.mjs` writes the simulator so, and `web/src/data/blocks.ts` reads
-//! both.
+//! more). `web/src/data/blocks.ts` reads them.
 
 /// From `#` on, without `<`, which HTML may misread, and the backslash.
 const LETTERS: [u8; 85] = {
@@ -48,6 +47,18 @@ pub mod tests {
             bytes.extend(&word.to_be_bytes()[..group.len() - 1]);
         }
         bytes
+    }
+
+    /// `web/test/blocks.test.ts` reads the same lines.
+    #[test]
+    fn the_letters_are_those_that_the_page_knows() {
+        assert_eq!(letters(b""), "");
+        assert_eq!(letters(&[0]), "##");
+        assert_eq!(letters(&[255]), "vv");
+        assert_eq!(letters(b"dormouse"), "D:gO,Gjt.6");
+        assert_eq!(letters(&[0, 255, 89, 7, 151]), "#?83.TQ");
+        assert_eq!(letters(&[255; 7]), "w:Z/#w:Z,");
+        assert_eq!(letters(&[0, 0, 0, 0, 151, 200]), "#####TgN");
     }
 
     #[test]

@@ -8,7 +8,7 @@ export async function readBytes(id: string): Promise<Uint8Array | null> {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** Letters (web/packed.mjs): 85 from "#" on, without "<" and the backslash. */
+/** Letters (crates/report/src/letters.rs): 85 from "#" on, without "<" and the backslash. */
 export function base85(text: string): Uint8Array {
   const bytes = new Uint8Array(Math.floor((text.length * 4) / 5));
   const word = new DataView(new ArrayBuffer(4));
