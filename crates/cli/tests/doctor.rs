@@ -1,5 +1,6 @@
 //! `dormouse doctor`: the screen, the JSON and the exit codes.
 
+use super::paths;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -99,22 +100,6 @@ fn a_text_about_something_else_is_nothing_and_a_binary_is_said_to_be_one() {
     assert!(error.contains("no kernel message about sleep in "), "{error}");
 }
 
-/// Paths of a JSON value, lists as `[]`.
-fn paths(v: &Value, at: &str, out: &mut BTreeSet<String>) {
-    match v {
-        Value::Object(m) => {
-            for (k, v) in m {
-                let at = if at.is_empty() { k.clone() } else { format!("{at}.{k}") };
-                paths(v, &at, out);
-            }
-        }
-        Value::Array(list) => list.iter().for_each(|v| paths(v, &format!("{at}[]"), out)),
-        _ => {
-            out.insert(at.to_string());
-        }
-    }
-}
-
 #[test]
 fn the_json_is_what_the_page_says() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -124,7 +109,7 @@ fn the_json_is_what_the_page_says() {
         let (code, out, _) = dormouse(&["doctor", "--json", &log(dir.path(), text)]);
         assert_eq!(code, 0);
         assert_eq!(dormouse(&["doctor", "--json", &log(dir.path(), text)]).1, out);
-        paths(&serde_json::from_str(&out).expect("JSON"), "", &mut seen);
+        paths::add(&out, &mut seen);
     }
     let (_, out, _) = dormouse(&[
         "doctor",
@@ -132,11 +117,8 @@ fn the_json_is_what_the_page_says() {
         &log(dir.path(), SICK),
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/laptop-6.12.tar.gz"),
     ]);
-    paths(&serde_json::from_str(&out).expect("JSON"), "", &mut seen);
-    let page = include_str!("../../../docs/doctor-json.md");
-    let rows = page.lines().filter_map(|l| l.strip_prefix("| `")?.split('`').next());
-    let said: BTreeSet<String> = rows.map(str::to_string).collect();
-    assert_eq!(seen, said);
+    paths::add(&out, &mut seen);
+    assert_eq!(seen, paths::of_page(include_str!("../../../docs/doctor-json.md")));
 }
 
 /// A machine whose next sleep is only a test, in files of its own.

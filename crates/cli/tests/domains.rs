@@ -1,6 +1,6 @@
 //! `dormouse domains show`: the screen, the JSON and the exit codes.
 
-use serde_json::Value;
+use super::paths;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -86,22 +86,6 @@ fn nothing_has_its_code_and_other_verbs_point_here() {
     }
 }
 
-/// Paths of a JSON value, lists as `[]`.
-fn paths(v: &Value, at: &str, out: &mut BTreeSet<String>) {
-    match v {
-        Value::Object(m) => {
-            for (k, v) in m {
-                let at = if at.is_empty() { k.clone() } else { format!("{at}.{k}") };
-                paths(v, &at, out);
-            }
-        }
-        Value::Array(list) => list.iter().for_each(|v| paths(v, &format!("{at}[]"), out)),
-        _ => {
-            out.insert(at.to_string());
-        }
-    }
-}
-
 #[test]
 fn the_json_is_what_the_page_says() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -114,12 +98,9 @@ fn the_json_is_what_the_page_says() {
         let (code, out, _) = dormouse(&args);
         assert_eq!(code, 0);
         assert_eq!(dormouse(&args).1, out);
-        paths(&serde_json::from_str(&out).expect("JSON"), "", &mut seen);
+        paths::add(&out, &mut seen);
     }
-    let page = include_str!("../../../docs/domains-json.md");
-    let rows = page.lines().filter_map(|l| l.strip_prefix("| `")?.split('`').next());
-    let said: BTreeSet<String> = rows.map(str::to_string).collect();
-    assert_eq!(seen, said);
+    assert_eq!(seen, paths::of_page(include_str!("../../../docs/domains-json.md")));
 }
 
 #[test]

@@ -27,6 +27,14 @@ fn load(path: &Path) -> IdleReading {
     read(&[Input::from_arg(path)], &Options::default(), Keep::Counts).expect("a readable file")
 }
 
+/// A trace and the table of states of its machine, two files of one folder.
+fn with_table(trace: &str, table: &str) -> IdleReading {
+    let dir = tempfile::tempdir().expect("a folder");
+    std::fs::write(dir.path().join("a.trace"), trace).expect("written");
+    std::fs::write(dir.path().join("b.txt"), table).expect("written");
+    load(dir.path())
+}
+
 fn text(text: &str) -> Vec<Snapshot> {
     read_bytes("text", text.as_bytes()).snapshots
 }
@@ -106,10 +114,7 @@ fn sleeps_of_a_trace_are_counted_and_judged() {
           <idle>-0     [000] d..1.     1.000200: cpu_idle: state=0 cpu_id=0\n\
           <idle>-0     [000] d..1.     1.000500: cpu_idle: state=4294967295 cpu_id=0\n\
           <idle>-0     [000] d..1.     1.000600: cpu_idle: state=0 cpu_id=0\n";
-    let dir = tempfile::tempdir().expect("a folder");
-    std::fs::write(dir.path().join("a.trace"), trace).expect("written");
-    std::fs::write(dir.path().join("b.txt"), table).expect("written");
-    let r = load(dir.path());
+    let r = with_table(trace, table);
     assert_eq!(r.snapshots.len(), 1);
     let cpu = &r.traces[0].tally.cpus[&0];
     assert_eq!((cpu.unbegun, cpu.overlaps), (1, 0));
@@ -148,10 +153,7 @@ fn what_wakes_cpus_has_a_price_and_the_name_of_its_task() {
           <idle>-0     [000] d..1.     1.000700: cpu_idle: state=0 cpu_id=0\n\
           <idle>-0     [000] d..1.     1.000750: cpu_idle: state=4294967295 cpu_id=0\n\
           <idle>-0     [000] d..1.     1.000800: cpu_idle: state=0 cpu_id=0\n";
-    let dir = tempfile::tempdir().expect("a folder");
-    std::fs::write(dir.path().join("a.trace"), trace).expect("written");
-    std::fs::write(dir.path().join("b.txt"), table).expect("written");
-    let r = load(dir.path());
+    let r = with_table(trace, table);
     let all = r.traces[0].wakers();
     let said: Vec<_> =
         all.iter().map(|w| (w.name, w.woken.count, w.woken.delay, w.woken.energy)).collect();
