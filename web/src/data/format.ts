@@ -1,5 +1,5 @@
 // The data inside a report, as crates/report writes it. Every block is JSON,
-// compressed with zlib and written as letters (web/packed.mjs) into a
+// compressed with zlib and written as letters (crates/report/src/letters.rs) into a
 // <script type="text/plain">, which a browser never runs. Times are whole nanoseconds that count from the
 // start of their cycle; in a cycle block they are divided by its `unit`.
 
