@@ -20,7 +20,7 @@ const MOST: (u32, usize) = (10_000_000, 64);
 const DAY: i64 = 86_400_000_000_000;
 
 /// Every key that has one value or a list of clocks.
-const KEYS: [&str; 24] = [
+const KEYS: [&str; 25] = [
     "autosuspend",
     "base",
     "change",
@@ -42,6 +42,7 @@ const KEYS: [&str; 24] = [
     "software",
     "start",
     "suspend-enter",
+    "tick",
     "timeout",
     "timer",
     "up",
@@ -322,6 +323,7 @@ impl Draft {
         let devfreq = Devfreq {
             governor,
             poll: self.get("poll", idle.then_some(0), time)?,
+            tick: self.get("tick", Some(0), time)?,
             deferrable: self.get("timer", Some(false), |text| one_of(text, &timer))?,
             idle_stop: self.get("idle-stop", Some(IdleStop::Never), |text| one_of(text, &stops))?,
             least: self.get("min-freq", Some(0), clock)?,

@@ -34,7 +34,7 @@ pub(super) struct Clock<'a> {
 impl<'a> Clock<'a> {
     pub fn new(drive: &'a Drive, set: Devfreq) -> Clock<'a> {
         let look = if set.poll > 0 && matches!(set.governor, Governor::SimpleOndemand(_)) {
-            set.poll
+            set.after_poll(0)
         } else {
             NEVER
         };
@@ -125,7 +125,7 @@ impl<'a> Clock<'a> {
     /// The look that was due; `busy`: requests are under way.
     pub fn looked(&mut self, at: i64, serving: bool, busy: bool) {
         let before = self.target;
-        self.look = at.saturating_add(self.set.poll);
+        self.look = self.set.after_poll(at);
         self.decide(at, serving);
         let stop = match self.set.idle_stop {
             IdleStop::Never => false,
@@ -151,7 +151,7 @@ impl<'a> Clock<'a> {
         if !matches!(self.set.governor, Governor::SimpleOndemand(_)) {
             return;
         }
-        self.look = at.saturating_add(self.set.poll);
+        self.look = self.set.after_poll(at);
         self.window = (self.set.idle_stop == IdleStop::Never).then_some(at);
         self.busy = 0;
     }

@@ -85,6 +85,8 @@ pub struct Devfreq {
     pub governor: Governor,
     /// Time between two looks, ns (`polling_interval`); 0: none.
     pub poll: i64,
+    /// Time between two ticks of the kernel, ns: looks come at ticks; 0: at any time.
+    pub tick: i64,
     /// An idle CPU is not woken for a look: it happens when the next request
     /// comes (`timer`: deferrable).
     pub deferrable: bool,
@@ -94,6 +96,18 @@ pub struct Devfreq {
     pub least: u64,
     /// Never above this, Hz (`max_freq`).
     pub most: u64,
+}
+
+impl Devfreq {
+    /// When the look after one at `at` comes. A timer is counted in ticks, and one more
+    /// so that it is never early (`calc_index`, kernel/time/timer.c, 6.12).
+    pub fn after_poll(&self, at: i64) -> i64 {
+        if self.tick <= 0 {
+            return at.saturating_add(self.poll);
+        }
+        let ticks = at / self.tick + self.poll.saturating_add(self.tick - 1) / self.tick + 1;
+        ticks.saturating_mul(self.tick)
+    }
 }
 
 /// Where a request of quality of service is made while requests are under way.
@@ -159,6 +173,7 @@ pub fn laboratory() -> (Drive, Settings) {
         devfreq: Devfreq {
             governor: Governor::SimpleOndemand(Thresholds { up: 70, down: 5 }),
             poll: 60_000_000,
+            tick: 0,
             deferrable: false,
             idle_stop: IdleStop::Never,
             least: 0,
