@@ -50,7 +50,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("read", &["board", "doctor", "domains", "idle", "model", "stats", "storage"]),
     ("write", &["board", "doctor", "domains", "idle", "model", "sleep", "storage"]),
     ("record", &["read"]),
-    ("lab", &["board", "model", "read", "record"]),
+    ("lab", &["board", "model", "read", "record", "storage"]),
     (
         "app",
         &[

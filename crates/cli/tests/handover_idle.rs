@@ -1,9 +1,9 @@
 //! The files that `idle tune` hands over, given to Debian's programs in a guest:
 //! the kernel must show what they say.
 
-use dormouse_lab::idle::script;
 use dormouse_lab::plan::Script;
 use dormouse_lab::qemu::{Accel, Arch, Machine};
+use dormouse_lab::script;
 use dormouse_write::idle::handover::Change;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -100,13 +100,12 @@ fn idle_settings_are_those_of_the_files_in_a_guest() {
         machine.words = words.lines().last().expect("words").into();
         let wish = Script {
             file: "script".into(),
-            states: "2:4,100:400,800:3000".into(),
-            jitter: 0,
-            seed: 1,
+            idle: Some("states=2:4,100:400,800:3000 jitter=0 seed=1".into()),
         };
         let limit = Duration::from_secs(900);
-        let said = script(&kernel, &machine, &wish, all_of_them(&c).as_bytes(), &[], limit)
-            .expect("the script ends well");
+        let said =
+            script::run(&kernel, &machine, &wish, all_of_them(&c).as_bytes(), &[], false, limit)
+                .expect("the script ends well");
         let mut parts: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         let mut part = "";
         for line in said.lines() {

@@ -1,9 +1,8 @@
-//! Idle governors of a real kernel: recorded with all that they decide by, at work
-//! under changing settings, and under programs of one's own.
+//! Idle governors of a real kernel: recorded with all that they decide by, and at work
+//! under changing settings.
 
-use crate::kernels::{Kernel, modules};
-use crate::plan::{DIRECTORY, Idle, IdleSetting, Loops, Plan, Script, Work};
-use crate::programs::pack_for_scripts;
+use crate::kernels::Kernel;
+use crate::plan::{Idle, IdleSetting, Loops, Plan, Work};
 use crate::qemu::Machine;
 use crate::run::{base, play};
 use crate::{Error, Result};
@@ -92,36 +91,4 @@ pub fn loops(
         }
     }
     Ok(out)
-}
-
-/// Boots `kernel` once, with Debian's programs for scripts
-/// ([`crate::programs`]), and gives what `text`, a script of the shell, prints.
-/// `drivers` are modules of the kernel that it loads, by name: they lie beside it
-/// as `NAME.ko`.
-///
-/// # Errors
-/// When the guest fails, or the script ends with another code than 0.
-pub fn script(
-    kernel: &Kernel,
-    machine: &Machine,
-    wish: &Script,
-    text: &[u8],
-    drivers: &[String],
-    limit: Duration,
-) -> Result<String> {
-    let mut archive = base(machine.arch)?;
-    pack_for_scripts(&mut archive)?;
-    archive.file(&format!("{DIRECTORY}/{}", wish.file), 0o644, text);
-    for name in drivers {
-        if let Some(bytes) = modules::module(kernel, name)? {
-            archive.file(&format!("{DIRECTORY}/{name}.ko"), 0o644, &bytes);
-        }
-    }
-    let plan = Plan {
-        results: machine.arch.results().into(),
-        script: Some(wish.clone()),
-        ..Plan::default()
-    };
-    let (answer, _) = play(kernel, machine, archive, &plan, limit)?;
-    Ok(answer.text("script"))
 }

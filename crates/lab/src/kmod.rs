@@ -66,6 +66,37 @@ const SCHEDULER: Source = Source {
     ],
 };
 
+const PDISK: Source = Source {
+    name: "dormouse_pdisk",
+    without: "a disk of chosen power states needs a module; name another series with --kernel",
+    files: &[
+        ("Kbuild", include_str!("../../../kernel/pdisk/Kbuild")),
+        ("Makefile", include_str!("../../../kernel/Makefile")),
+        ("pdisk.h", include_str!("../../../kernel/pdisk/pdisk.h")),
+        ("main.c", include_str!("../../../kernel/pdisk/main.c")),
+        ("lun.c", include_str!("../../../kernel/pdisk/lun.c")),
+        ("serve.c", include_str!("../../../kernel/pdisk/serve.c")),
+        ("clock.c", include_str!("../../../kernel/pdisk/clock.c")),
+        ("COPYING", include_str!("../../../kernel/COPYING")),
+    ],
+};
+
+const FQOS: Source = Source {
+    name: "dormouse_fqos",
+    without: "raising a disk's clock needs a module; name another series with --kernel",
+    files: &[
+        ("Kbuild", include_str!("../../../kernel/fqos/Kbuild")),
+        ("Makefile", include_str!("../../../kernel/Makefile")),
+        ("fqos.h", include_str!("../../../kernel/fqos/fqos.h")),
+        ("main.c", include_str!("../../../kernel/fqos/main.c")),
+        ("disk.c", include_str!("../../../kernel/fqos/disk.c")),
+        ("hook.c", include_str!("../../../kernel/fqos/hook.c")),
+        ("gaps.c", include_str!("../../../kernel/fqos/gaps.c")),
+        ("statistics.c", include_str!("../../../kernel/fqos/statistics.c")),
+        ("COPYING", include_str!("../../../kernel/COPYING")),
+    ],
+};
+
 /// The board module for `kernel`; built if it is not in the cache.
 ///
 /// # Errors
@@ -89,6 +120,24 @@ pub fn idle(kernel: &Kernel) -> Result<PathBuf> {
 /// As [`idle`].
 pub fn scheduler(kernel: &Kernel) -> Result<PathBuf> {
     build(&SCHEDULER, kernel)
+}
+
+/// The disk whose power states cost what they are told to, for `kernel`; built if it
+/// is not in the cache.
+///
+/// # Errors
+/// As [`idle`].
+pub fn pdisk(kernel: &Kernel) -> Result<PathBuf> {
+    build(&PDISK, kernel)
+}
+
+/// What raises a disk's clock while somebody waits, for `kernel`; built if it is not in
+/// the cache.
+///
+/// # Errors
+/// As [`idle`].
+pub fn fqos(kernel: &Kernel) -> Result<PathBuf> {
+    build(&FQOS, kernel)
 }
 
 fn build(source: &Source, kernel: &Kernel) -> Result<PathBuf> {

@@ -24,6 +24,8 @@ pub mod programs;
 pub mod qemu;
 pub mod repeat;
 pub mod run;
+pub mod script;
+pub mod storage;
 pub mod trace;
 pub mod udev;
 

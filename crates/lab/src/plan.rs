@@ -17,6 +17,12 @@ pub const MODULE: &str = "dormouse_board.ko";
 pub const IDLE_MODULE: &str = "dormouse_idle.ko";
 /// The readiness scheduler, in [`DIRECTORY`].
 pub const SCHEDULER_MODULE: &str = "dormouse_scheduler.ko";
+/// The disk whose power states cost what they are told to, in [`DIRECTORY`].
+pub const PDISK_MODULE: &str = "dormouse_pdisk.ko";
+/// What raises a disk's clock while somebody waits, in [`DIRECTORY`].
+pub const FQOS_MODULE: &str = "dormouse_fqos.ko";
+/// The kernel's own governor of devfreq, in [`DIRECTORY`], where it is a module.
+pub const ONDEMAND_MODULE: &str = "governor_simpleondemand.ko";
 /// The kernel's own driver of the disk, in [`DIRECTORY`]: with what it depends on, in
 /// the order of their names.
 pub const DISK_MODULES: &str = "disk-";
@@ -285,16 +291,30 @@ impl Loops {
     }
 }
 
-/// A script of the shell in a guest that has idle states.
+/// A script of the shell in a guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Script {
     /// File with the script in [`DIRECTORY`]; modules that it loads lie beside it.
     pub file: String,
-    /// `LATENCY:RESIDENCY,...` in microseconds, after the polling state.
-    pub states: String,
-    /// Exit latencies vary by so many percent.
-    pub jitter: u32,
-    /// Of exit latencies.
+    /// Parameters of the module with idle states, if it is to be loaded.
+    pub idle: Option<String>,
+}
+
+/// A disk of chosen power states, and a load on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Storage {
+    /// Name that its results carry, without blanks.
+    pub name: String,
+    /// Parameters of the disk's module.
+    pub disk: String,
+    /// Parameters of what raises the clock, and its time-out in microseconds (0: it
+    /// finds one), if it is to be loaded.
+    pub fqos: Option<(String, u64)>,
+    /// Attributes of the devfreq device and what is written to them, in order.
+    pub devfreq: Vec<(String, String)>,
+    /// The description of disk and load, as text.
+    pub description: String,
+    /// Of the places that are read.
     pub seed: u64,
 }
 
@@ -331,6 +351,9 @@ pub struct Plan {
     /// step.
     #[serde(default)]
     pub loops: Vec<Loops>,
+    /// Disks of chosen power states, and loads on them, before the first step.
+    #[serde(default)]
+    pub storage: Vec<Storage>,
     /// A script that is run before the first step.
     #[serde(default)]
     pub script: Option<Script>,

@@ -9,7 +9,7 @@ use crate::plan::{
     DIRECTORY, DISK_MODULES, IDLE_MODULE, MODULE, PLAN, Plan, Record, SCHEDULER_MODULE, Sleep, Step,
 };
 use crate::qemu::{Accel, Arch, Attend, Machine, Output, boot};
-use crate::{Error, Result, kmod};
+use crate::{Error, Result, kmod, storage};
 use dormouse_board::Board;
 use dormouse_model::device::DeviceId;
 use dormouse_record::options::Detail;
@@ -184,7 +184,7 @@ pub(crate) fn play(
         let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
         archive.file(&format!("{DIRECTORY}/{MODULE}"), 0o644, &bytes);
     }
-    if !plan.idle.is_empty() || !plan.loops.is_empty() || plan.script.is_some() {
+    if needs_idle(plan) {
         let ko = kmod::idle(kernel)?;
         let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
         archive.file(&format!("{DIRECTORY}/{IDLE_MODULE}"), 0o644, &bytes);
@@ -194,6 +194,9 @@ pub(crate) fn play(
         for (i, driver) in kernels::modules::disk(kernel)?.iter().enumerate() {
             archive.file(&format!("{DIRECTORY}/{DISK_MODULES}{i}.ko"), 0o644, driver);
         }
+    }
+    if !plan.storage.is_empty() {
+        storage::pack(kernel, &mut archive)?;
     }
     if plan.scheduler.is_some() {
         let ko = kmod::scheduler(kernel)?;
@@ -208,6 +211,12 @@ pub(crate) fn play(
     let attend = Attend { wake: deep, cut: None, disk_mb, limit };
     let output = boot(machine, &kernel.image, &archive.finish(), attend)?;
     Ok((understand(&output)?, output))
+}
+
+/// Whether anything of the plan wants idle states.
+fn needs_idle(plan: &Plan) -> bool {
+    let script = plan.script.as_ref().is_some_and(|s| s.idle.is_some());
+    !plan.idle.is_empty() || !plan.loops.is_empty() || script
 }
 
 fn understand(output: &Output) -> Result<Answer> {

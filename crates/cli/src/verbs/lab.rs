@@ -2,6 +2,7 @@
 
 mod build;
 mod compare;
+mod storage;
 
 use crate::number::{any, number};
 use crate::recording::detail;
@@ -17,6 +18,7 @@ use dormouse_lab::plan::{Idle, IdleSetting, Loops, Script, Sleep, Work};
 use dormouse_lab::qemu::{Accel, Arch, Disturbance, Machine, usual_cpus};
 use dormouse_lab::repeat;
 use dormouse_lab::run::program_checksum;
+use dormouse_lab::script;
 use dormouse_record::options::Detail;
 use dormouse_write::lab as written;
 use std::fmt::Write as _;
@@ -52,6 +54,8 @@ enum Action {
     ///
     /// The recording has what they were told and what they decided.
     Idle(Box<IdleArgs>),
+    /// Measure loads on disks whose power states cost what a description says.
+    Storage(Box<storage::StorageArgs>),
     /// Make a capture of the laboratory again, from what it says of itself.
     Rerun(RerunArgs),
     /// Boot the same thing many times and count different recordings.
@@ -319,6 +323,7 @@ pub fn run(args: LabArgs) -> Result<()> {
         Action::Compare(a) => compare::run(&a),
         Action::Run(a) => run_boards(&a),
         Action::Idle(a) => run_idle(&a),
+        Action::Storage(a) => storage::run(&a),
         Action::Rerun(a) => rerun(&a),
         Action::Repeat(a) => run_repeat(&a),
     }
@@ -552,15 +557,11 @@ fn run_loops(a: &IdleArgs, kernel: &Kernel, machine: &Machine) -> Result<()> {
 
 fn run_script(a: &IdleArgs, path: &Path, kernel: &Kernel, machine: Machine) -> Result<()> {
     let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let wish = Script {
-        file: "script".into(),
-        states: a.states.clone(),
-        jitter: a.jitter,
-        seed: a.machine.seed,
-    };
+    let idle = format!("states={} jitter={} seed={}", a.states, a.jitter, a.machine.seed);
+    let wish = Script { file: "script".into(), idle: Some(idle) };
     let machine = Machine { words: a.words.clone().unwrap_or_default(), ..machine };
     let limit = Duration::from_secs(a.machine.limit);
-    let said = dormouse_lab::idle::script(kernel, &machine, &wish, &text, &a.drivers, limit)?;
+    let said = script::run(kernel, &machine, &wish, &text, &a.drivers, false, limit)?;
     fs::write(&a.output, said).with_context(|| format!("cannot write {}", a.output.display()))?;
     crate::terminal::wrote(&a.output, "");
     Ok(())

@@ -12,6 +12,7 @@ mod out;
 mod record;
 mod scheduler;
 mod script;
+mod storage;
 mod swap;
 mod system;
 mod udev;
@@ -87,6 +88,10 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
     }
     for wish in &plan.loops {
         loops::run(wish, dir, out).map_err(|e| format!("{}: {e}", wish.name))?;
+    }
+    for wish in &plan.storage {
+        let said = storage::run(wish, dir).map_err(|e| format!("{}: {e}", wish.name))?;
+        out.send(&format!("storage {}", wish.name), said.as_bytes())?;
     }
     if let Some(script) = &plan.script {
         out.send("script", script::run(script, dir)?.as_bytes())?;
