@@ -73,7 +73,7 @@ fn plan(trial: &Trial) -> Result<Storage> {
     let refuse = |why: &str| Error::other(format!("{}: {why}", trial.name));
     let mut draft = Draft::default();
     draft.read(&trial.description).map_err(|e| refuse(&e))?;
-    let Described { drive, settings, load } = draft.finish().map_err(|e| refuse(&e))?;
+    let Described { drive, settings, load, .. } = draft.finish().map_err(|e| refuse(&e))?;
     if load.is_none() {
         return Err(refuse("it has no load"));
     }

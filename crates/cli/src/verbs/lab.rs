@@ -54,7 +54,7 @@ enum Action {
     ///
     /// The recording has what they were told and what they decided.
     Idle(Box<IdleArgs>),
-    /// Measure loads on disks whose power states cost what a description says.
+    /// Measure loads on disks with chosen power states.
     Storage(Box<storage::StorageArgs>),
     /// Make a capture of the laboratory again, from what it says of itself.
     Rerun(RerunArgs),

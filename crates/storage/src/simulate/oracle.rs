@@ -122,7 +122,7 @@ mod tests {
         let r = rests(&d, &p).unwrap();
         let even = BreakEven::of(&r);
         // Gaps of about 1 ms, 2 ms, 80 ms and 2 s.
-        let at = [0, 1_200_000, 3_400_000, 85_000_000, 2_100_000_000];
+        let at = [0, 1_150_000, 3_400_000, 85_000_000, 2_100_000_000];
         let load = Load::Open(at.map(|t| (t, 65_536)).into());
         let o = oracle(&d, &s, &load, Some(&r), &even);
         assert_eq!(o.gaps.len(), 4);
