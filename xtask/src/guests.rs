@@ -1,9 +1,10 @@
 //! Guests in which the recorder itself is tried: `guest apply`, `guest idle`,
-//! `guest restore`.
+//! `guest restore`, `guest sync`.
 //! Their process 1 is an example of `crates/record`, which says what it found.
 //! Their time is counted in instructions, so the load of the host decides
 //! nothing.
 
+use crate::disks;
 use anyhow::{Context, Result, bail, ensure};
 use dormouse_lab::initramfs::Initramfs;
 use dormouse_lab::kernels::{self, Kernel};
@@ -17,16 +18,17 @@ use std::time::Duration;
 /// as long as an idle one.
 const LIMIT: Duration = Duration::from_secs(3_000);
 
-/// `guest apply|idle|restore PROGRAMS SERIES`: PROGRAMS is the folder with the static
+/// `guest apply|idle|restore|sync PROGRAMS SERIES`: PROGRAMS is the folder with the static
 /// `dormouse` and the examples. False if a guest found something wrong.
 pub fn run(args: &[String]) -> Result<bool> {
     let [what, programs, series] = args else {
-        bail!("use: guest apply|idle|restore PROGRAMS SERIES")
+        bail!("use: guest apply|idle|restore|sync PROGRAMS SERIES")
     };
     let guests = Guests { kernel: kernels::get(Arch::Amd64, series)?, programs: programs.into() };
     match what.as_str() {
         "apply" => guests.passes("apply_guest", &[("/board.ko", &guests.module()?)]),
         "idle" => guests.passes("idle_guest", &[("/idle.ko", &guests.idle_states()?)]),
+        "sync" => guests.syncs(),
         "restore" => Ok(guests.power_fails()? && guests.passes("restore_guest", &[])?),
         other => bail!("there is no guest {other:?}"),
     }
@@ -50,7 +52,7 @@ impl Guests {
     /// said. One CPU: with more, not every kernel comes back from suspend-to-RAM.
     fn boot(&self, init: &str, files: &[(&str, &[u8])], cut: Option<&str>) -> Result<Output> {
         let mut archive = Initramfs::default();
-        for dir in ["/proc", "/sys", "/dev", "/run", "/tmp", "/kept"] {
+        for dir in ["/proc", "/sys", "/dev", "/run", "/tmp", "/kept", "/modules"] {
             archive.directory(dir);
         }
         archive.device("/dev/console", 5, 1);
@@ -64,12 +66,24 @@ impl Guests {
         let words = "no_hash_pointers".into();
         let machine =
             Machine { words, ..Machine::new(Arch::Amd64, Accel::Icount, 1, &self.kernel.release) };
-        let attend = Attend { wake: true, cut, disk_mb: None, limit: LIMIT };
+        let cut = cut.map(|word| (word, Duration::ZERO));
+        let attend = Attend { wake: true, cut, disk_mb: None, drives: &[], limit: LIMIT };
         let output = boot(&machine, &self.kernel.image, &archive.finish(), attend)?;
         let said: Vec<&str> = output.console.lines().filter(|l| !l.trim().is_empty()).collect();
         println!("{}", said.join("\n"));
         println!("{init} on {}: {:.0} s", self.kernel.release, output.took.as_secs_f64());
         Ok(output)
+    }
+
+    /// `dormouse sync` on a disk that is slow by the guest's own clock.
+    fn syncs(&self) -> Result<bool> {
+        let mut files: Vec<(String, Vec<u8>)> =
+            disks::modules(&self.kernel, &["null_blk", "ext4"])?;
+        // 96 MiB, as `sync_guest` makes its disk; a journal would be written as well.
+        let image = disks::Image::make(96, &["-O", "^has_journal", "-N", "64"])?;
+        files.push(("/fs.blocks".into(), image.blocks()?));
+        let files: Vec<(&str, &Vec<u8>)> = files.iter().map(|(p, c)| (p.as_str(), c)).collect();
+        self.passes("sync_guest", &files)
     }
 
     fn passes(&self, init: &str, files: &[(&str, &Vec<u8>)]) -> Result<bool> {

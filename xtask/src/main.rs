@@ -2,7 +2,9 @@
 //! in `tests/tidy.rs`.
 
 mod accuracy;
+mod cuts;
 mod decide;
+mod disks;
 mod guests;
 mod hibernate;
 mod idle;
@@ -28,6 +30,11 @@ fn main() -> Result<ExitCode> {
                 return Ok(ExitCode::FAILURE);
             }
         }
+        Some("cuts") => {
+            if !cuts::run(&args.collect::<Vec<_>>())? {
+                return Ok(ExitCode::FAILURE);
+            }
+        }
         Some("accuracy") => return accuracy::run(&args.collect::<Vec<_>>()),
         Some("hibernate") => return hibernate::run(&args.collect::<Vec<_>>()),
         Some("replay") => return replayed::run(&args.collect::<Vec<_>>()),
@@ -44,7 +51,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => {
             bail!(
-                "give a task: accuracy, decide, guest, hibernate, idle, reality, replay, schedulers, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, cuts, decide, guest, hibernate, idle, reality, replay, schedulers, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
             )
         }
     }

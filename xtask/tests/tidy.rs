@@ -263,6 +263,9 @@ fn no_test_depends_on_the_load_of_the_host() {
             || name.contains("/examples/")
             || name.starts_with("tools/")
             || name.starts_with("xtask/");
+        // Power cuts: QEMU holds the disk back by the host's clock, and files are
+        // judged there, not times.
+        let judges = judges && name != "xtask/src/cuts.rs";
         for word in host_time.iter().filter(|w| judges && text.contains(**w)) {
             found.push(format!("{name} has {word}: guests that judge times count instructions"));
         }

@@ -282,10 +282,12 @@ pub struct Output {
 pub struct Attend<'a> {
     /// It is woken whenever it has suspended to RAM.
     pub wake: bool,
-    /// Its power fails when this word stands on the console.
-    pub cut: Option<&'a str>,
+    /// Its power fails when this word stands on the console, so much later.
+    pub cut: Option<(&'a str, Duration)>,
     /// Size of an empty virtio disk in MiB, if it has one.
     pub disk_mb: Option<u32>,
+    /// More virtio disks, in QEMU's words for a drive.
+    pub drives: &'a [String],
     /// Wall time after which it is given up.
     pub limit: Duration,
 }
@@ -296,7 +298,7 @@ pub struct Attend<'a> {
 /// # Errors
 /// When QEMU is not there, does not start, or is still running after the limit.
 pub fn boot(machine: &Machine, image: &Path, initrd: &[u8], attend: Attend<'_>) -> Result<Output> {
-    let Attend { wake, cut, disk_mb, limit } = attend;
+    let Attend { wake, cut, disk_mb, drives, limit } = attend;
     if machine.accel == Accel::Kvm {
         usable(Path::new("/dev/kvm"))?;
     }
@@ -325,6 +327,7 @@ pub fn boot(machine: &Machine, image: &Path, initrd: &[u8], attend: Attend<'_>) 
         .args(machine.arguments(image, &initrd_path, dir.path()))
         .args(wake.then_some(["-qmp", &qmp]).into_iter().flatten())
         .args(disk.into_iter().flatten())
+        .args(drives.iter().flat_map(|d| ["-drive".into(), format!("{d},if=virtio")]))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(errors)
@@ -352,7 +355,8 @@ pub fn boot(machine: &Machine, image: &Path, initrd: &[u8], attend: Attend<'_>) 
             }
             None => {}
         }
-        if cut.is_some_and(|word| console().contains(word)) {
+        if let Some((_, later)) = cut.filter(|(word, _)| console().contains(word)) {
+            std::thread::sleep(later);
             break;
         }
         if let Some(what) = hopeless(machine, start.elapsed(), console) {

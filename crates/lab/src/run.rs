@@ -208,7 +208,7 @@ pub(crate) fn play(
     let deep = plan.steps.iter().any(|s| s.sleep == Sleep::Deep);
     // Twice the memory: no image is larger, and the disk is a sparse file.
     let disk_mb = (plan.swap || reads).then_some(2 * machine.memory_mb);
-    let attend = Attend { wake: deep, cut: None, disk_mb, limit };
+    let attend = Attend { wake: deep, cut: None, disk_mb, drives: &[], limit };
     let output = boot(machine, &kernel.image, &archive.finish(), attend)?;
     Ok((understand(&output)?, output))
 }

@@ -49,17 +49,17 @@ pub fn module(kernel: &Kernel, name: &str) -> Result<Option<Vec<u8>>> {
     Ok(asked)
 }
 
-/// Modules with those that they depend on, in the order in which they load; those that
-/// are built in are left out.
+/// Names and bytes of modules with those that they depend on, in the order in which they
+/// load; those that are built in are left out.
 ///
 /// # Errors
 /// As [`module`].
-pub fn all(kernel: &Kernel, names: &[&str]) -> Result<Vec<Vec<u8>>> {
+pub fn all(kernel: &Kernel, names: &[&str]) -> Result<Vec<(String, Vec<u8>)>> {
     let mut out = Vec::new();
     for name in names {
         with_dependencies(kernel, name, &mut out)?;
     }
-    Ok(out.into_iter().map(|m| m.1).collect())
+    Ok(out)
 }
 
 /// What the guest's disk needs, in the order in which it loads: nothing where all of it

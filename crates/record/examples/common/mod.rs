@@ -81,6 +81,7 @@ pub fn knobs() -> Knobs {
     }
     for path in [
         "/proc/sys/kernel/printk",
+        "/proc/sys/vm/dirty_writeback_centisecs",
         "/sys/module/printk/parameters/console_suspend",
         "/sys/module/suspend/parameters/pm_test_delay",
         "/sys/kernel/tracing/saved_cmdlines_size",
@@ -141,6 +142,9 @@ pub struct Ran {
     pub killed: bool,
     /// With status 0.
     pub success: bool,
+    /// Its exit code.
+    #[allow(dead_code, reason = "not every guest asks")]
+    pub code: Option<i32>,
     /// Both outputs.
     pub text: String,
 }
@@ -157,12 +161,13 @@ pub fn dormouse(args: &[&str], crash_at: Option<&str>) -> Ran {
         Ok(out) => Ran {
             killed: out.status.signal() == Some(9),
             success: out.status.success(),
+            code: out.status.code(),
             text: format!(
                 "{}{}",
                 String::from_utf8_lossy(&out.stdout),
                 String::from_utf8_lossy(&out.stderr)
             ),
         },
-        Err(e) => Ran { killed: false, success: false, text: e.to_string() },
+        Err(e) => Ran { killed: false, success: false, code: None, text: e.to_string() },
     }
 }
