@@ -6,7 +6,7 @@ use dormouse_read::storage::{StorageReading, read};
 use dormouse_read::{Input, Options};
 use dormouse_storage::request::Request;
 use dormouse_storage::runtime::Function;
-use dormouse_storage::summary::{Latency, summarise};
+use dormouse_storage::summary::{Cpus, Latency, summarise};
 use dormouse_storage::wait::Cause;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -118,7 +118,7 @@ fn reads_that_waited_for_gated_clocks_are_named_one_by_one() {
         .map(|n| n.as_f64().unwrap() as i64)
         .collect();
     assert_eq!(ungates, theirs);
-    let disks = summarise(&t.requests, &t.spans, t.watched);
+    let disks = summarise(&t.requests, &t.spans, t.watched, Cpus::default());
     let [disk] = &disks[..] else { panic!("{disks:?}") };
     for q in want["requests"].as_array().expect("list") {
         let key = q["req"].as_str().expect("key");

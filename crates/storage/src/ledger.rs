@@ -21,6 +21,8 @@ pub struct Event {
     pub sector: u64,
     /// Sectors of 512 bytes.
     pub sectors: u32,
+    /// It asks for a flush before or after its data.
+    pub flush: bool,
 }
 
 /// Sectors of a request that has none: -1 as the kernel prints it.
@@ -221,6 +223,7 @@ fn blank(e: &Event) -> Request {
         operation: e.operation,
         sector: (!nowhere).then_some(e.sector),
         sectors: e.sectors,
+        flush: e.flush,
         queued: None,
         admitted: None,
         inserted: None,
@@ -239,7 +242,7 @@ mod tests {
     use super::*;
 
     fn event(time: i64, operation: Operation, sector: u64, sectors: u32) -> Event {
-        Event { time, disk: Disk { major: 8, minor: 0 }, operation, sector, sectors }
+        Event { time, disk: Disk { major: 8, minor: 0 }, operation, sector, sectors, flush: false }
     }
 
     #[test]

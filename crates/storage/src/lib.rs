@@ -9,6 +9,7 @@
 //! | `summary` | which wait costs most over all requests |
 //! | `runtime` | runtime power management of devices from `rpm_*` events |
 //! | `levels` | power states of NVMe drives and statistics of devfreq |
+//! | `knobs` | settings as sysfs says them, and which contradict each other |
 //! | `recording` | what a trace holds |
 //! | `load` | what a load measured by itself |
 //! | `simulate` | devfreq, UFS clocks, autosuspend and service as integer arithmetic |
@@ -20,6 +21,7 @@
 
 extern crate alloc;
 
+pub mod knobs;
 pub mod ledger;
 pub mod levels;
 pub mod load;

@@ -20,6 +20,19 @@ pub struct ClockChange {
     pub before: u64,
 }
 
+/// A completion that woke its CPU from an idle state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Woken {
+    /// When the request was complete, ns.
+    pub completed: i64,
+    /// The CPU.
+    pub cpu: u32,
+    /// Number of the idle state.
+    pub state: u32,
+    /// How long it had been in it, ns.
+    pub slept: i64,
+}
+
 /// What a trace says of storage.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
@@ -50,6 +63,8 @@ pub struct Trace {
     /// When the delay before gating UFS clocks had passed, ns: the work item that
     /// gates them was queued.
     pub gates: Vec<i64>,
+    /// Completions that woke their CPU.
+    pub woken: Vec<Woken>,
     /// Time stamp of the last event that was read, ns.
     pub until: i64,
 }

@@ -32,6 +32,16 @@ pub enum Operation {
     Other,
 }
 
+/// Whether letters such as `FWS` or `WFS` ask for the drive's cache to be emptied
+/// before or after the data (`REQ_PREFLUSH`, `REQ_FUA`).
+pub fn asks_for_a_flush(letters: &[u8]) -> bool {
+    match letters {
+        [b'F', b'W' | b'R' | b'D' | b'F' | b'N', ..] => true,
+        [b'W', rest @ ..] => rest.contains(&b'F'),
+        _ => false,
+    }
+}
+
 impl Operation {
     /// `read`, `write`, ….
     pub fn name(self) -> &'static str {
@@ -75,6 +85,8 @@ pub struct Request {
     pub sector: Option<u64>,
     /// Sectors of 512 bytes.
     pub sectors: u32,
+    /// It asks for a flush before or after its data.
+    pub flush: bool,
     /// `block_bio_queue`: somebody asked for it. It comes before the wait for a
     /// suspended queue.
     pub queued: Option<i64>,

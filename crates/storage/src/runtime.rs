@@ -40,7 +40,9 @@ pub struct Resume {
     pub begin: i64,
     /// When it returned, ns.
     pub end: i64,
-    /// Of that, resuming parents and suppliers, ns.
+    /// Until then a suspend of it was in progress, ns; `None`: none was.
+    pub suspending: Option<i64>,
+    /// Of the work, resuming parents and suppliers, ns.
     pub parents: i64,
     /// How long the device had been suspended, ns, if the trace has that.
     pub asleep: Option<i64>,
@@ -67,6 +69,10 @@ pub struct Device {
     pub awake: Vec<i64>,
     events: u64,
     pending: Option<i64>,
+    /// `rpm_suspend` is at work on it, and since then a resume was asked for.
+    suspending: bool,
+    deferred: bool,
+    deferred_end: Option<i64>,
     suspended_at: Option<i64>,
     resumed_at: Option<i64>,
     resuming_at: Option<i64>,
@@ -112,6 +118,9 @@ pub struct Runtime {
     pub devices: Vec<Device>,
     /// Returns without a call, as at the begin of a trace.
     pub uncalled: u64,
+    /// Times in which a device was resumed because one below it was: whose work it
+    /// lengthened, from, to.
+    nested: Vec<(u32, i64, i64)>,
     numbers: BTreeMap<String, u32>,
     calls: BTreeMap<i32, Vec<Call>>,
 }
@@ -143,6 +152,16 @@ impl Runtime {
         d.events += 1;
         d.usage = usage.or(d.usage);
         d.always_used &= usage.is_none_or(|u| u > 0);
+        match function {
+            Function::Suspend if flags & ASYNC == 0 => d.suspending = true,
+            Function::Resume if d.suspending && flags & ASYNC != 0 => d.deferred = true,
+            // The resume that the end of the suspend begins.
+            Function::Resume if d.suspending && d.deferred => {
+                d.suspending = false;
+                d.deferred_end = Some(time);
+            }
+            _ => {}
+        }
         let calls = self.calls.entry(pid).or_default();
         if function == Function::Idle
             && let Some(above) = calls.last_mut().filter(|c| c.device != n)
@@ -176,7 +195,14 @@ impl Runtime {
             "RPM_ACTIVE" => {
                 if let Some(begin) = d.resuming_at.take() {
                     let asleep = d.slept_at.take().map(|t| begin - t);
-                    d.by_status.push(Resume { asked: begin, begin, end: time, parents: 0, asleep });
+                    d.by_status.push(Resume {
+                        asked: begin,
+                        begin,
+                        end: time,
+                        suspending: None,
+                        parents: 0,
+                        asleep,
+                    });
                 }
             }
             _ => {}
@@ -209,12 +235,18 @@ impl Runtime {
             && call.function == Function::Resume
         {
             above.nested += time - call.begin;
+            if error == 0 && call.flags & ASYNC == 0 {
+                self.nested.push((above.device, call.begin, time));
+            }
         }
         if calls.is_empty() {
             self.calls.remove(&pid);
         }
         let d = &mut self.devices[n as usize];
         d.events += 1;
+        if function == Function::Suspend {
+            d.suspending = false;
+        }
         if error < 0 {
             *d.errors.entry((function, error)).or_default() += 1;
         }
@@ -233,9 +265,11 @@ impl Runtime {
                     asked: d.pending.take().unwrap_or(call.begin).min(call.begin),
                     begin: call.begin,
                     end: time,
+                    suspending: d.deferred_end.take(),
                     parents: call.nested.min(time - call.begin),
                     asleep,
                 });
+                d.deferred = false;
                 d.resumed_at = Some(time);
             }
             (Function::Resume, 1) => {
@@ -267,8 +301,16 @@ impl Runtime {
                         out.push(Span { family, begin, end, cause });
                     }
                 };
-                add(r.asked, r.begin, Cause::ResumeWorker);
+                let ended = r.suspending.unwrap_or(r.asked).clamp(r.asked, r.begin);
+                add(r.asked, ended, Cause::ResumeSuspend);
+                add(ended, r.begin, Cause::ResumeWorker);
                 add(r.begin, r.end, Cause::Resume);
+            }
+        }
+        for &(device, begin, end) in &self.nested {
+            let name = self.devices.get(device as usize).map_or("", |d| &d.name);
+            if let (Some(family), true) = (Family::of_device(name), end > begin) {
+                out.push(Span { family, begin, end, cause: Cause::ResumeParents });
             }
         }
         out
@@ -290,15 +332,41 @@ mod tests {
         r.returned(400, 9, Function::Resume, "host0", 0);
         r.returned(500, 9, Function::Resume, "0:0:0:0", 0);
         let d = &r.devices[0];
-        let want = Resume { asked: 100, begin: 150, end: 500, parents: 240, asleep: None };
+        let want = Resume {
+            asked: 100,
+            begin: 150,
+            end: 500,
+            suspending: None,
+            parents: 240,
+            asleep: None,
+        };
         assert_eq!(d.resumes, [want]);
         assert_eq!(r.devices[1].resumes.len(), 1);
         let spans = r.spans();
         let seen: Vec<_> = spans.iter().map(|s| (s.begin, s.end, s.cause)).collect();
         assert_eq!(
             seen,
-            [(100, 150, Cause::ResumeWorker), (150, 500, Cause::Resume), (160, 400, Cause::Resume)]
+            [
+                (100, 150, Cause::ResumeWorker),
+                (150, 500, Cause::Resume),
+                (160, 400, Cause::Resume),
+                (160, 400, Cause::ResumeParents)
+            ]
         );
+    }
+
+    #[test]
+    fn a_resume_that_had_to_wait_for_the_end_of_a_suspend() {
+        let mut r = Runtime::default();
+        r.call(100, 9, Function::Suspend, "0:0:0:0", 10, Some(0));
+        r.call(130, 7, Function::Resume, "0:0:0:0", ASYNC, Some(1));
+        r.returned(131, 7, Function::Resume, "0:0:0:0", 0);
+        // The suspend ends and begins the resume itself.
+        r.call(180, 9, Function::Resume, "0:0:0:0", 0, Some(1));
+        r.returned(300, 9, Function::Resume, "0:0:0:0", 0);
+        r.returned(301, 9, Function::Suspend, "0:0:0:0", -11);
+        let seen: Vec<_> = r.spans().iter().map(|s| (s.begin, s.end, s.cause)).collect();
+        assert_eq!(seen, [(130, 180, Cause::ResumeSuspend), (180, 300, Cause::Resume)]);
     }
 
     #[test]

@@ -12,7 +12,15 @@ pub enum Cause {
     /// Runtime resume of the disk or its host was asked for and a worker had not
     /// begun it.
     ResumeWorker,
-    /// The disk or its host was being resumed.
+    /// A grace period of RCU was under way in the suspend that had to end first: it
+    /// closes the queue with one (`blk_pre_runtime_suspend`, block/blk-pm.c, 6.12).
+    ResumeGrace,
+    /// A suspend of it was in progress when its resume was asked for: it has to end
+    /// first (`deferred_resume` in `rpm_resume`, drivers/base/power/runtime.c, 6.12).
+    ResumeSuspend,
+    /// Parents and suppliers of the disk or its host were being resumed.
+    ResumeParents,
+    /// The disk or its host was being resumed by its own driver.
     Resume,
     /// The work item that switches the UFS clocks on had not begun
     /// (`ufshcd_ungate_work`, drivers/ufs/core/ufshcd.c).
@@ -32,13 +40,21 @@ pub enum Cause {
     /// From `block_getrq` to `block_rq_complete` of a request without data: it asked for a
     /// flush, is never issued itself and waits for that one (block/blk-flush.c, 6.12).
     Flush,
+    /// The CPU that took the completion had to leave its idle state first: the exit
+    /// latency of that state.
+    Cpu,
+    /// Served at a low clock, until the next look of devfreq raised it.
+    Slow,
     /// From the last `block_rq_issue` to `block_rq_complete`.
     Served,
 }
 
 /// Every cause, in the order of a request's life.
-pub const CAUSES: [Cause; 10] = [
+pub const CAUSES: [Cause; 15] = [
     Cause::ResumeWorker,
+    Cause::ResumeGrace,
+    Cause::ResumeSuspend,
+    Cause::ResumeParents,
     Cause::Resume,
     Cause::UngateWorker,
     Cause::Ungate,
@@ -47,6 +63,8 @@ pub const CAUSES: [Cause; 10] = [
     Cause::Queue,
     Cause::Refused,
     Cause::Flush,
+    Cause::Cpu,
+    Cause::Slow,
     Cause::Served,
 ];
 
@@ -143,10 +161,16 @@ pub struct Span {
 pub struct Watched {
     /// `rpm_*`.
     pub runtime: bool,
+    /// Grace periods of RCU.
+    pub grace: bool,
     /// Gating of UFS clocks.
     pub gating: bool,
     /// Changes of the clock.
     pub switching: bool,
+    /// Looks of devfreq.
+    pub looks: bool,
+    /// Idle states of CPUs, and their exit latencies.
+    pub cpus: bool,
 }
 
 /// Spans without overlap, in order of time, for one family.
@@ -219,6 +243,20 @@ impl Slices {
         self.of.iter().flatten().sum()
     }
 
+    /// `time` of `from` is `to`'s instead, or as much of it as there is.
+    pub fn shift(&mut self, from: Cause, to: Cause, time: i64) {
+        let Some(own) = self.of[from.index()] else { return };
+        let time = time.clamp(0, own);
+        self.of[from.index()] = Some(own - time);
+        let slot = &mut self.of[to.index()];
+        *slot = Some(slot.unwrap_or(0) + time);
+    }
+
+    /// It is known that nothing was waited for by `cause`, unless something was.
+    pub fn none_of(&mut self, cause: Cause) {
+        self.of[cause.index()].get_or_insert(0);
+    }
+
     /// Time in which the storage slept or changed its speed, ns.
     pub fn asleep(&self) -> i64 {
         CAUSES.iter().filter(|c| c.is_sleep()).filter_map(|c| self.get(*c)).sum()
@@ -231,10 +269,14 @@ pub fn slices(r: &Request, timeline: Option<&Timeline>, watched: Watched) -> Opt
     let mut out = Slices::default();
     let known = [
         (Cause::ResumeWorker, watched.runtime),
+        (Cause::ResumeSuspend, watched.runtime),
+        (Cause::ResumeGrace, watched.grace),
+        (Cause::ResumeParents, watched.runtime),
         (Cause::Resume, watched.runtime),
         (Cause::UngateWorker, watched.gating),
         (Cause::Ungate, watched.gating),
         (Cause::Switch, watched.switching),
+        (Cause::Slow, watched.looks),
     ];
     for (cause, known) in known {
         out.of[cause.index()] = known.then_some(0);
@@ -249,7 +291,12 @@ pub fn slices(r: &Request, timeline: Option<&Timeline>, watched: Watched) -> Opt
             // What the driver takes while clocks are being switched on finds
             // them on: the work item itself sends the requests that waited
             // (ufshcd_ungate_work), and goes on for a while.
-            if cause == Cause::Served && s.whole_begin < at {
+            let slow = s.cause == Cause::Slow;
+            if cause == Cause::Served && s.whole_begin < at && !slow {
+                continue;
+            }
+            // At a low clock a request is served, and does not wait.
+            if cause != Cause::Served && slow {
                 continue;
             }
             let slot = &mut out.of[s.cause.index()];
@@ -285,6 +332,7 @@ mod tests {
             operation: Operation::Read,
             sector: Some(0),
             sectors: 8,
+            flush: false,
             queued,
             admitted,
             inserted: None,
@@ -370,7 +418,7 @@ mod tests {
             gaps in proptest::array::uniform5(0_i64..50),
             has in proptest::array::uniform2(any::<bool>()),
             issues in 0_u32..3,
-            spans in proptest::collection::vec((0_i64..300, 1_i64..60, 0_usize..5), 0..12),
+            spans in proptest::collection::vec((0_i64..300, 1_i64..60, 0_usize..9), 0..12),
         ) {
             let mut t = 0;
             let mut at = gaps.map(|g| { t += g; Some(t) });
@@ -379,7 +427,7 @@ mod tests {
             }
             if issues == 0 { at[2] = None; at[3] = None; }
             let spans: Vec<Span> =
-                spans.into_iter().map(|(b, n, c)| span(b, b + n, CAUSES[c])).collect();
+                spans.into_iter().map(|(b, n, c)| span(b, b + n, if c < 8 { CAUSES[c] } else { Cause::Slow })).collect();
             let t = Timeline::of(&spans, Family::Scsi);
             let r = request(at, issues);
             if let Some(s) = slices(&r, Some(&t), Watched::default()) {

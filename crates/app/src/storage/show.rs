@@ -4,7 +4,8 @@ use crate::failure::Nothing;
 use anyhow::Result;
 use dormouse_read::storage::{StorageReading, read};
 use dormouse_read::{Input, Options};
-use dormouse_storage::summary::{DiskSummary, summarise};
+use dormouse_storage::recording::Trace;
+use dormouse_storage::summary::{Cpus, DiskSummary, summarise};
 use dormouse_write::text::safe;
 use std::path::PathBuf;
 
@@ -31,7 +32,9 @@ pub fn show(inputs: &[PathBuf]) -> Result<Shown> {
         }
         return Err(Nothing(why).into());
     }
-    let disks =
-        reading.traces.iter().map(|t| summarise(&t.requests, &t.spans, t.watched)).collect();
+    let exits = Some(&reading.knobs.exits).filter(|e| !e.is_empty());
+    let one =
+        |t: &Trace| summarise(&t.requests, &t.spans, t.watched, Cpus { woken: &t.woken, exits });
+    let disks = reading.traces.iter().map(one).collect();
     Ok(Shown { reading, disks })
 }

@@ -32,10 +32,16 @@ impl Asked {
         }
     }
 
-    fn causes(self) -> [Cause; 2] {
+    fn causes(self) -> &'static [Cause] {
         match self {
-            Asked::Gate => [Cause::UngateWorker, Cause::Ungate],
-            Asked::Autosuspend => [Cause::ResumeWorker, Cause::Resume],
+            Asked::Gate => &[Cause::UngateWorker, Cause::Ungate],
+            Asked::Autosuspend => &[
+                Cause::ResumeWorker,
+                Cause::ResumeSuspend,
+                Cause::ResumeGrace,
+                Cause::ResumeParents,
+                Cause::Resume,
+            ],
         }
     }
 }
@@ -90,7 +96,7 @@ impl Sleeper {
         let waited = |d: &DiskSummary| -> i64 {
             d.requests
                 .iter()
-                .flat_map(|t| asked.causes().map(|c| t.slices.get(c).unwrap_or(0)))
+                .flat_map(|t| asked.causes().iter().map(|c| t.slices.get(*c).unwrap_or(0)))
                 .sum()
         };
         let all = shown.reading.traces.iter().zip(&shown.disks);
@@ -240,10 +246,9 @@ fn passed(arrivals: &[Arrival], gates: &[i64], woken: &[i64]) -> Result<Option<i
 /// When the clocks of UFS were switched on for something that is no request, such as a
 /// query, and how often: no request, of when it began and ended, was under way.
 fn woken(spans: &[Span], asked: Asked, requests: &[(i64, i64)]) -> (Vec<i64>, u64) {
-    let [_, waking] = asked.causes();
     let alone = |s: &&Span| {
         asked == Asked::Gate
-            && s.cause == waking
+            && s.cause == Cause::Ungate
             && !requests.iter().any(|(begin, end)| *begin < s.end && s.begin < *end)
     };
     let list: Vec<i64> = spans.iter().filter(alone).map(|s| s.begin).collect();

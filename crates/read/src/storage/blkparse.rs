@@ -4,7 +4,7 @@ use super::block::{disk_of, number, word};
 use dormouse_model::loss::{Losses, Severity};
 use dormouse_storage::ledger::{Event, Ledger};
 use dormouse_storage::recording::Trace;
-use dormouse_storage::request::Operation;
+use dormouse_storage::request::{Operation, asks_for_a_flush};
 
 /// Bytes that are searched for a first line.
 const HEAD: usize = 1 << 20;
@@ -73,7 +73,8 @@ pub fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Trace {
             let (sector, second) = (number(sector)?, number(second)?);
             let sectors = if sign == b"+" { u32::try_from(second).ok()? } else { 0 };
             let operation = Operation::of(l.letters);
-            let event = Event { time: l.time, disk: l.disk, operation, sector, sectors };
+            let flush = asks_for_a_flush(l.letters);
+            let event = Event { time: l.time, disk: l.disk, operation, sector, sectors, flush };
             // `[0]` after the sectors, perhaps after a latency in brackets.
             let open = memchr::memchr(b'[', rest);
             let error = open.and_then(|at| {

@@ -117,6 +117,8 @@ impl Records {
                         operation: operation(action >> 16),
                         sector,
                         sectors: size / 512,
+                        // With a write it asks for a flush before, or FUA after.
+                        flush: (action >> 16) & WRITE != 0 && (action >> 16) & (FLUSH | FUA) != 0,
                     },
                     // A split says its place behind the record, big endian.
                     split: bytes
@@ -160,12 +162,15 @@ impl Records {
     }
 }
 
+/// Categories of a record (`enum blktrace_cat`, include/uapi/linux/blktrace_api.h, 6.12).
+const WRITE: u32 = 1 << 1;
+const FLUSH: u32 = 1 << 2;
+const FUA: u32 = 1 << 15;
+
 /// The operation in the upper half of an action (`BLK_TC_*`).
 fn operation(category: u32) -> Operation {
-    const WRITE: u32 = 1 << 1;
     const READ: u32 = 1;
     const DISCARD: u32 = 1 << 13;
-    const FLUSH: u32 = 1 << 2;
     const PASSTHROUGH: u32 = 1 << 9;
     if category & DISCARD != 0 {
         Operation::Discard

@@ -5,7 +5,7 @@
 //! `8,0 RA 16384 () 6500840 + 32 be,0,6 [name]`.
 
 use dormouse_storage::ledger::Event;
-use dormouse_storage::request::{Disk, Operation};
+use dormouse_storage::request::{Disk, Operation, asks_for_a_flush};
 
 /// A block event's text, read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub fn read(time: i64, text: &[u8]) -> Option<Text> {
     let splits = rest[sign + 1] == b'/';
     let sectors = if splits { 0 } else { u32::try_from(second).ok()? };
     Some(Text {
-        event: Event { time, disk, operation, sector, sectors },
+        event: Event { time, disk, operation, sector, sectors, flush: asks_for_a_flush(letters) },
         error: error.unwrap_or(0),
         split: splits.then_some(second),
     })

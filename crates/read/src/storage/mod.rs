@@ -12,6 +12,7 @@
 //! | `nvme` | power states as `nvme id-ctrl` prints them |
 //! | `devfreq` | `trans_stat` of devfreq devices |
 //! | `fio` | JSON of fio |
+//! | `knobs` | settings of sysfs |
 //! | `described` | disks and loads that somebody described |
 
 mod blkparse;
@@ -20,6 +21,7 @@ mod block;
 pub mod described;
 mod devfreq;
 mod fio;
+mod knobs;
 mod lttng;
 mod nvme;
 mod trace;
@@ -28,6 +30,7 @@ mod wrapped;
 use crate::container;
 use crate::{Input, Options, ReadError};
 use dormouse_model::loss::{Losses, Severity};
+use dormouse_storage::knobs::Knobs;
 use dormouse_storage::levels::{Drive, Transitions};
 use dormouse_storage::load::Job;
 use dormouse_storage::recording::Trace;
@@ -44,6 +47,8 @@ pub struct StorageReading {
     pub transitions: Vec<Transitions>,
     /// Jobs of fio.
     pub jobs: Vec<Job>,
+    /// Settings.
+    pub knobs: Knobs,
     /// What could not be read, and what to do about it.
     pub losses: Losses,
 }
@@ -55,6 +60,7 @@ impl StorageReading {
             || !self.drives.is_empty()
             || !self.transitions.is_empty()
             || !self.jobs.is_empty()
+            || self.knobs.any()
     }
 }
 
@@ -106,6 +112,9 @@ impl StorageReading {
     fn add(&mut self, name: &str, bytes: &[u8]) {
         let before =
             (self.traces.len(), self.drives.len(), self.transitions.len(), self.jobs.len());
+        if bytes.starts_with(b"/sys/") && knobs::read(bytes, &mut self.knobs) > 0 {
+            return;
+        }
         if fio::is_fio(bytes) {
             fio::read(name, bytes, &mut self.jobs, &mut self.losses);
         } else if crate::tracedat::is_trace_dat(bytes)
@@ -150,14 +159,20 @@ impl StorageReading {
             }
             // A trace in CTF: streams of packets, and a file that describes them.
             ctf |= path.rsplit('/').next() == Some("metadata");
-            if !path.contains("trace") {
+            // What sysfs said before and after.
+            let settings = path.ends_with("sysfs.txt") || path.contains("idle-");
+            if !path.contains("trace") && !settings {
                 continue;
             }
             let mut member = Vec::new();
             // A member is never longer than its archive.
             let mut room = std::io::Read::take(&mut entry, bytes.len() as u64);
             if std::io::Read::read_to_end(&mut room, &mut member).is_ok() {
-                self.trace(&format!("{name}:{path}"), &member);
+                if settings {
+                    knobs::read(&member, &mut self.knobs);
+                } else {
+                    self.trace(&format!("{name}:{path}"), &member);
+                }
             }
         }
         if self.traces.len() == before {

@@ -5,7 +5,7 @@ use crate::babeltrace;
 use crate::event::{EventSink, Kind, Stamp, TraceEvent, number, word};
 use dormouse_model::loss::{Losses, Severity};
 use dormouse_storage::ledger::Ledger;
-use dormouse_storage::recording::{ClockChange, Trace};
+use dormouse_storage::recording::{ClockChange, Trace, Woken};
 use dormouse_storage::runtime::{Function, Runtime};
 use dormouse_storage::wait::{Cause, Family, Span, Watched};
 use std::collections::{BTreeMap, HashMap};
@@ -14,6 +14,9 @@ use std::collections::{BTreeMap, HashMap};
 const UNGATE: &[u8] = b"ufshcd_ungate_work";
 /// The one that switches them off, queued when the delay has passed.
 const GATE: &[u8] = b"=ufshcd_gate_work";
+
+/// A completion so soon after its CPU left an idle state is what woke it, ns.
+const WOKEN: i64 = 20_000;
 
 /// Reads a trace of any format.
 pub fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Trace {
@@ -54,6 +57,16 @@ struct Sink {
     until: i64,
     /// When the clocks of a device were asked for.
     clocks_asked: HashMap<Vec<u8>, i64>,
+    /// The last look of devfreq at each device.
+    looked: HashMap<Vec<u8>, i64>,
+    /// When the grace period that is under way began, by the kind of RCU.
+    grace: HashMap<Vec<u8>, i64>,
+    graces: Vec<(i64, i64)>,
+    /// What each CPU did: the idle state that it is or was in, since when, and when it
+    /// left it.
+    cpus: HashMap<u32, (u32, i64, Option<i64>)>,
+    /// Completions that woke their CPU.
+    woken: Vec<Woken>,
     watched: Watched,
     unused: u64,
     damaged: u64,
@@ -112,8 +125,50 @@ impl Sink {
             b"block_getrq" => l.admit(t.event),
             b"block_rq_insert" => l.insert(t.event),
             b"block_rq_issue" => l.issue(t.event),
-            _ => l.complete(t.event, t.error, stamp.cpu),
+            _ => {
+                l.complete(t.event, t.error, stamp.cpu);
+                if let Some(&(state, since, Some(left))) = self.cpus.get(&stamp.cpu)
+                    && stamp.time.0 - left <= WOKEN
+                {
+                    self.woken.push(Woken {
+                        completed: stamp.time.0,
+                        cpu: stamp.cpu,
+                        state,
+                        slept: left - since,
+                    });
+                }
+            }
         }
+    }
+
+    /// `state=1 cpu_id=0`; 4294967295 is awake.
+    fn cpu(&mut self, time: i64, text: &[u8]) -> Option<()> {
+        let cpu = u32::try_from(number(text, b"cpu_id")?).ok()?;
+        let state = u32::try_from(number(text, b"state")?).ok()?;
+        self.watched.cpus = true;
+        if state != u32::MAX {
+            self.cpus.insert(cpu, (state, time, None));
+        } else if let Some(c) = self.cpus.get_mut(&cpu) {
+            c.2.get_or_insert(time);
+        }
+        Some(())
+    }
+
+    /// `rcu_preempt 1234 start`.
+    fn grace(&mut self, time: i64, text: &[u8]) -> Option<()> {
+        self.watched.grace = true;
+        let mut words = text.split(|b| b.is_ascii_whitespace()).filter(|w| !w.is_empty());
+        let kind = words.next()?;
+        match words.last()? {
+            b"start" => _ = self.grace.insert(kind.to_vec(), time),
+            b"end" => {
+                if let Some(begin) = self.grace.remove(kind) {
+                    self.graces.push((begin, time));
+                }
+            }
+            _ => {}
+        }
+        Some(())
     }
 
     /// `rpm_resume: mmc0:0001 flags-4 cnt-1  dep-0 …` and
@@ -226,14 +281,41 @@ impl Sink {
     fn devfreq(&mut self, time: i64, text: &[u8]) -> Option<()> {
         let device = String::from_utf8_lossy(word(text, b"dev_name")?).into_owned();
         let (frequency, before) = (number(text, b"freq")?, number(text, b"prev_freq")?);
+        if let (true, Some(family), Some(&look)) =
+            (frequency > before, Family::of_device(&device), self.looked.get(device.as_bytes()))
+        {
+            self.spans.push(Span { family, begin: look, end: time, cause: Cause::Slow });
+        }
         self.changes.push(ClockChange { time, device, frequency, before });
+        Some(())
+    }
+
+    /// `dev_name=1d84000.ufshc freq=100000000 polling_ms=60 load=12`.
+    fn look(&mut self, time: i64, text: &[u8]) -> Option<()> {
+        let device = word(text, b"dev_name")?;
+        self.watched.looks |=
+            std::str::from_utf8(device).is_ok_and(|d| Family::of_device(d).is_some());
+        match self.looked.get_mut(device) {
+            Some(at) => *at = time,
+            None => _ = self.looked.insert(device.to_vec(), time),
+        }
         Some(())
     }
 
     fn finish(mut self, name: &str) -> Trace {
         self.runtime.settle();
+        self.woken.sort_by_key(|w| w.completed);
         let mut spans = self.spans;
-        spans.extend(self.runtime.spans());
+        let runtime = self.runtime.spans();
+        // The part of a suspend that waited for RCU.
+        for s in runtime.iter().filter(|s| s.cause == Cause::ResumeSuspend) {
+            let first = self.graces.partition_point(|g| g.1 <= s.begin);
+            for g in self.graces[first..].iter().take_while(|g| g.0 < s.end) {
+                let (begin, end) = (g.0.max(s.begin), g.1.min(s.end));
+                spans.push(Span { begin, end, cause: Cause::ResumeGrace, ..*s });
+            }
+        }
+        spans.extend(runtime);
         let mut watched = self.watched;
         watched.runtime |= !self.runtime.devices.is_empty();
         let (issues, completions) = (self.ledger.issues, self.ledger.completions);
@@ -253,6 +335,7 @@ impl Sink {
             unused: self.unused,
             ungates: self.ungates,
             gates: self.gates,
+            woken: self.woken,
             until: self.until,
         }
     }
@@ -265,7 +348,11 @@ impl EventSink for Sink {
             Kind::Block | Kind::Rpm | Kind::Ufs | Kind::Devfreq | Kind::Scsi | Kind::Clk
         ) || matches!(
             name,
-            b"workqueue_queue_work" | b"workqueue_execute_start" | b"workqueue_execute_end"
+            b"workqueue_queue_work"
+                | b"workqueue_execute_start"
+                | b"workqueue_execute_end"
+                | b"cpu_idle"
+                | b"rcu_grace_period"
         )
     }
 
@@ -293,6 +380,14 @@ impl EventSink for Sink {
             self.workqueue(time, name, text);
             return;
         }
+        if kind == Kind::Idle || name == b"rcu_grace_period" {
+            let read = match kind {
+                Kind::Idle => self.cpu(time, text),
+                _ => self.grace(time, text),
+            };
+            self.damaged += u64::from(read.is_none());
+            return;
+        }
         match self.events.get_mut(name) {
             Some(n) => *n += 1,
             None => {
@@ -307,6 +402,7 @@ impl EventSink for Sink {
             Kind::Rpm => self.rpm(&stamp, name, text),
             Kind::Ufs => self.ufs(time, name, text),
             Kind::Devfreq if name == b"devfreq_frequency" => self.devfreq(time, text),
+            Kind::Devfreq if name == b"devfreq_monitor" => self.look(time, text),
             _ => Some(()),
         };
         self.damaged += u64::from(read.is_none());

@@ -11,6 +11,9 @@ use serde_json::{Map, Value, json};
 fn key(cause: Cause) -> &'static str {
     match cause {
         Cause::ResumeWorker => "resume_worker",
+        Cause::ResumeSuspend => "resume_suspend",
+        Cause::ResumeGrace => "resume_grace",
+        Cause::ResumeParents => "resume_parents",
         Cause::Resume => "resume",
         Cause::UngateWorker => "ungate_worker",
         Cause::Ungate => "ungate",
@@ -19,6 +22,8 @@ fn key(cause: Cause) -> &'static str {
         Cause::Queue => "queue",
         Cause::Refused => "refused",
         Cause::Flush => "flush",
+        Cause::Cpu => "cpu",
+        Cause::Slow => "slow",
         Cause::Served => "served",
     }
 }
@@ -58,6 +63,7 @@ fn disk(d: &DiskSummary) -> Value {
         "all": latency(&d.all),
         "after_idle": latency(&d.after_idle),
         "busy": latency(&d.busy),
+        "flushes_beside": latency(&d.beside),
         "operations": d.operations.iter().map(|(o, l)| (o.name().to_string(), latency(l)))
             .collect::<Map<String, Value>>(),
         "causes": d.shares.iter().map(|s| json!({
@@ -88,7 +94,7 @@ fn trace(t: &Trace, disks: &[DiskSummary]) -> Value {
                 "events": d.events(),
                 "resumes": d.resumes.iter().map(|r| json!({
                     "asked": r.asked, "begin": r.begin, "end": r.end,
-                    "parents": r.parents, "asleep": r.asleep,
+                    "suspend_until": r.suspending, "parents": r.parents, "asleep": r.asleep,
                 })).collect::<Vec<_>>(),
                 "already_awake": d.already_awake,
                 "usage": d.usage,
@@ -140,6 +146,8 @@ pub fn json(page: &Page<'_>) -> Value {
             "bytes_per_second": j.bandwidth, "mean": j.mean, "min": j.least, "max": j.most,
             "p50": j.quantiles[0], "p99": j.quantiles[1], "p999": j.quantiles[2],
         })).collect::<Vec<_>>(),
+        "contradictions": page.knobs.conflicts().iter().map(crate::wording::storage::conflict)
+            .collect::<Vec<_>>(),
         "losses": page.losses.list.iter().map(|l| json!({
             "kind": l.kind, "count": l.count, "severity": l.severity.name(), "advice": l.advice,
         })).collect::<Vec<_>>(),

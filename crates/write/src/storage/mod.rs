@@ -11,6 +11,7 @@ pub use json::json;
 pub use show::show;
 
 use dormouse_model::loss::Losses;
+use dormouse_storage::knobs::Knobs;
 use dormouse_storage::levels::{Drive, Transitions};
 use dormouse_storage::load::Job;
 use dormouse_storage::recording::Trace;
@@ -29,6 +30,8 @@ pub struct Page<'a> {
     pub transitions: &'a [Transitions],
     /// Jobs of fio.
     pub jobs: &'a [Job],
+    /// Settings of sysfs.
+    pub knobs: &'a Knobs,
     /// What could not be read.
     pub losses: &'a Losses,
     /// Most entries in a list.

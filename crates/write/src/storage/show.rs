@@ -6,8 +6,9 @@ use crate::text::page::{Ink, Page, WIDTH};
 use crate::text::{fit, safe};
 use crate::wording::next;
 use crate::wording::number::{grouped, plural};
-use crate::wording::storage::{cure, doubt, error, ms3, row, time, waited_for};
+use crate::wording::storage::{conflict, cure, doubt, error, ms3, row, time, waited_for};
 use dormouse_model::loss::Severity;
+use dormouse_storage::knobs::Knobs;
 use dormouse_storage::levels::{Drive, Transitions};
 use dormouse_storage::load::Job;
 use dormouse_storage::recording::Trace;
@@ -18,6 +19,9 @@ use dormouse_storage::wait::{CAUSES, Cause};
 
 /// With more drives or tables than this each has one line.
 const FEW: usize = 3;
+
+/// With fewer requests each is told by itself.
+const MANY: usize = 20;
 
 /// How a trace with every moment of a request is recorded.
 const RECORD: &str = "record --with storage --for 10s -o storage.tar.gz";
@@ -47,6 +51,10 @@ pub fn show(shown: &Shown<'_>, colour: bool) -> String {
         part(&mut p);
         jobs(&mut p, shown.jobs);
     }
+    if shown.knobs.any() {
+        part(&mut p);
+        contradictions(&mut p, shown.knobs);
+    }
     for l in shown.losses.list.iter().filter(|l| l.severity > Severity::Info) {
         let count = if l.count > 1 { format!("{}: ", grouped(l.count)) } else { String::new() };
         p.entry("Caution: ", &format!("{count}{}.", safe(&l.advice)));
@@ -62,7 +70,11 @@ fn next_command(shown: &Shown<'_>) -> String {
         shown.traces.iter().zip(shown.disks).filter_map(|(t, d)| Some((t, d.first()?.worst()?)));
     let option = |cause: Cause| match cause {
         Cause::Ungate | Cause::UngateWorker => Some("--gate-delay never"),
-        Cause::Resume | Cause::ResumeWorker => Some("--autosuspend never"),
+        Cause::Resume
+        | Cause::ResumeWorker
+        | Cause::ResumeSuspend
+        | Cause::ResumeGrace
+        | Cause::ResumeParents => Some("--autosuspend never"),
         _ => None,
     };
     let found = all.filter_map(|(t, w)| Some((t, option(w.cause)?))).next();
@@ -111,6 +123,17 @@ fn answer(d: &DiskSummary, several: bool) -> String {
             percent(served.unsigned_abs(), d.total().unsigned_abs()),
         );
     };
+    if worst.cause == Cause::Slow {
+        // They would have been served faster, and not in no time.
+        return format!(
+            "{} of {}{of} {}, {} at most; requests took {} on average.",
+            grouped(worst.requests),
+            plural(d.all.count as usize, "request"),
+            waited_for(worst.cause),
+            time(worst.longest),
+            time(d.all.mean)
+        );
+    }
     let without = (d.total() - worst.total) / (d.all.count.max(1) as i64);
     format!(
         "{} of {}{of} {}, {} at most. Without that wait requests would take {} on average, not {}.",
@@ -243,6 +266,21 @@ fn disk(p: &mut Page, d: &DiskSummary, top: usize) {
             latency(p, op.name(), l);
         }
     }
+    if d.beside.count > 0 {
+        p.paragraph(
+            2,
+            &format!(
+                "{} of the block layer's own, {} on average, {} part of the requests that asked for \
+                 them and not counted again.",
+                match d.beside.count {
+                    1 => "1 flush".to_string(),
+                    n => format!("{} flushes", grouped(n)),
+                },
+                time(d.beside.mean),
+                if d.beside.count == 1 { "is" } else { "are" }
+            ),
+        );
+    }
     if d.errors > 0 {
         p.paragraph(2, &format!("{} with an error.", ended(d.errors)));
     }
@@ -268,20 +306,92 @@ fn disk(p: &mut Page, d: &DiskSummary, top: usize) {
         )]);
     }
     // Moments that no event of the trace tells of.
-    let unknown: Vec<&str> = CAUSES
-        .iter()
+    let unknown: Vec<Cause> = CAUSES
+        .into_iter()
         // Who asks for a flush is known where requests are.
-        .filter(|c| **c != Cause::Flush)
-        .filter(|c| d.requests.iter().all(|t| t.slices.get(**c).is_none()))
-        .map(|c| row(*c))
+        .filter(|c| *c != Cause::Flush)
+        .filter(|c| d.requests.iter().all(|t| t.slices.get(*c).is_none()))
         .collect();
+    let resume = |c: &Cause| *c <= Cause::Resume;
+    // All parts of a resume have one name where none of them was recorded.
+    let whole = unknown.contains(&Cause::Resume);
+    let parts = unknown.iter().filter(|c| !whole || !resume(c)).map(|c| row(*c));
+    let unknown: Vec<&str> = whole.then_some("runtime resume").into_iter().chain(parts).collect();
     if !unknown.is_empty() {
         p.paragraph(2, &format!("Not recorded: {}.", unknown.join("; ")));
     }
+    let woke = d.requests.iter().filter(|t| t.slices.get(Cause::Cpu).is_none()).count();
+    if woke > 0 && woke < d.requests.len() {
+        p.paragraph(
+            2,
+            &format!(
+                "{} woke a CPU from an idle state of unknown exit latency: that wait is part of the \
+                 drive's row.",
+                if woke == 1 { "1 completion".into() } else { format!("{woke} completions") }
+            ),
+        );
+    }
+    histogram(p, d);
     slowest(p, d, top);
     if let Some(text) = d.worst().and_then(|w| cure(w.cause)) {
         p.blank();
         p.entry("Do: ", text);
+    }
+}
+
+/// Ends of the classes of a histogram, ns, and their names.
+const CLASSES: [(i64, &str); 7] = [
+    (100_000, "<0.1"),
+    (300_000, "<0.3"),
+    (1_000_000, "<1"),
+    (3_000_000, "<3"),
+    (10_000_000, "<10"),
+    (100_000_000, "<100"),
+    (i64::MAX, "more"),
+];
+
+/// How many requests waited how long for each cause; of many requests alone.
+fn histogram(p: &mut Page, d: &DiskSummary) {
+    if d.requests.len() < MANY {
+        return;
+    }
+    p.blank();
+    let cells = |of: &dyn Fn(usize) -> String| -> String {
+        (0..CLASSES.len()).map(|n| format!("{:>7}", of(n))).collect()
+    };
+    let head = cells(&|n| CLASSES[n].1.to_string());
+    p.line(&[(Ink::Strong, &format!("{:<31}{head}", "Requests by time of a wait, ms"))]);
+    let mut line = |name: &str, times: &mut dyn Iterator<Item = i64>| {
+        let mut counts = [0_u64; CLASSES.len()];
+        for t in times.filter(|t| *t > 0) {
+            counts[CLASSES.iter().position(|c| t < c.0).unwrap_or(CLASSES.len() - 1)] += 1;
+        }
+        let counts = cells(&|n| if counts[n] == 0 { "-".into() } else { grouped(counts[n]) });
+        p.line(&[(Ink::Plain, &format!("  {:<29}{counts}", fit(name, 28)))]);
+    };
+    for s in &d.shares {
+        line(row(s.cause), &mut d.requests.iter().filter_map(|t| t.slices.get(s.cause)));
+    }
+    line("whole latency", &mut d.requests.iter().map(|t| t.slices.total()));
+}
+
+/// Settings that contradict each other.
+fn contradictions(p: &mut Page, knobs: &Knobs) {
+    let list = knobs.conflicts();
+    let text = match list.len() {
+        0 => "No setting of storage here contradicts another.".to_string(),
+        1 => "1 setting of storage does not do what it says.".into(),
+        n => format!("{n} settings of storage do not do what they say."),
+    };
+    p.wrapped(Ink::Strong, 0, 2, &text);
+    let of = format!(
+        "From sysfs: {} with runtime power management, {}.",
+        plural(knobs.power.len(), "device"),
+        plural(knobs.devfreq.len(), "devfreq device")
+    );
+    p.wrapped(Ink::Plain, 0, 2, &of);
+    for c in &list {
+        p.paragraph(2, &safe(&conflict(c)));
     }
 }
 

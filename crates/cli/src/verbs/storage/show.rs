@@ -40,6 +40,7 @@ pub fn run(args: &ShowArgs) -> Result<()> {
         drives: &r.drives,
         transitions: &r.transitions,
         jobs: &r.jobs,
+        knobs: &r.knobs,
         losses: &r.losses,
         top: args.top,
     };

@@ -1,0 +1,328 @@
+//! Settings of storage as sysfs says them, and which of them contradict each other.
+
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+/// Runtime power management of a device, from its folder `power`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Power {
+    /// Its path without `/power`.
+    pub path: String,
+    /// `control`: `on` forbids.
+    pub allowed: Option<bool>,
+    /// `runtime_status` is `active`.
+    pub active: Option<bool>,
+    /// `runtime_usage`.
+    pub usage: Option<u64>,
+    /// `runtime_active_kids`.
+    pub children: Option<u64>,
+    /// `autosuspend_delay_ms`; negative: never.
+    pub autosuspend: Option<i64>,
+    /// `pm_qos_resume_latency_us` is `n/a`, which forbids too.
+    pub forbidden: bool,
+    /// `runtime_active_time` and `runtime_suspended_time`, ms.
+    pub times: [Option<u64>; 2],
+}
+
+impl Power {
+    /// The last part of its path.
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+}
+
+/// A devfreq device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Devfreq {
+    /// Its name.
+    pub name: String,
+    /// Who decides.
+    pub governor: Option<String>,
+    /// `polling_interval`, ms.
+    pub poll: Option<u64>,
+    /// Limits, Hz.
+    pub limits: [Option<u64>; 2],
+    /// What it can be, Hz.
+    pub levels: Vec<u64>,
+}
+
+/// What sysfs says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Knobs {
+    /// By path.
+    pub power: BTreeMap<String, Power>,
+    /// By name.
+    pub devfreq: BTreeMap<String, Devfreq>,
+    /// `clkgate_delay_ms` of hosts, ms, by the path of the host.
+    pub gates: BTreeMap<String, u64>,
+    /// `dev_freq_timeout_ms` of disks, ms, by the name of the disk.
+    pub timeouts: BTreeMap<String, u64>,
+    /// Exit latency of each CPU's idle states, ns.
+    pub exits: BTreeMap<(u32, u32), i64>,
+}
+
+/// Settings that contradict each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Conflict {
+    /// It is suspended before devfreq looks at it.
+    AutosuspendBelowPoll {
+        /// The device, its delay (ms), the devfreq device and its interval (ms).
+        device: String,
+        /// ms.
+        delay: i64,
+        /// The devfreq device.
+        devfreq: String,
+        /// ms.
+        poll: u64,
+    },
+    /// A delay is set, and `control` forbids.
+    ControlOn {
+        /// The device.
+        device: String,
+        /// ms.
+        delay: i64,
+    },
+    /// `control` allows, and a delay below zero or a latency of `n/a` forbids.
+    NeverSleeps {
+        /// The device.
+        device: String,
+        /// It is the latency.
+        latency: bool,
+    },
+    /// The governor may choose, and the limits leave one clock.
+    OneClock {
+        /// The devfreq device.
+        devfreq: String,
+        /// Hz.
+        clock: u64,
+    },
+    /// A limit that no clock of the device reaches.
+    LimitUnreached {
+        /// The devfreq device.
+        devfreq: String,
+        /// It is `max_freq`.
+        upper: bool,
+        /// Hz.
+        limit: u64,
+    },
+    /// The disk asks for quality of service, and devfreq listens to another device.
+    QosUnheard {
+        /// The disk.
+        disk: String,
+        /// ms.
+        timeout: u64,
+    },
+    /// The clock is gated later than its disk is suspended.
+    GateAfterSuspend {
+        /// The host.
+        host: String,
+        /// ms.
+        gate: u64,
+        /// ms.
+        delay: i64,
+    },
+}
+
+impl Knobs {
+    /// Whether anything was found.
+    pub fn any(&self) -> bool {
+        !self.power.is_empty() || !self.devfreq.is_empty() || !self.gates.is_empty()
+    }
+
+    /// Takes one file of sysfs.
+    pub fn take(&mut self, path: &str, value: &str) {
+        let value = value.trim();
+        let mut parts = path.rsplitn(3, '/');
+        let (Some(file), Some(folder)) = (parts.next(), parts.next()) else { return };
+        let above = parts.next().unwrap_or("");
+        let number = || value.parse::<u64>().ok();
+        if folder == "power" {
+            if above.is_empty() {
+                return;
+            }
+            let p = self.power.entry(above.into()).or_default();
+            match file {
+                "control" => p.allowed = Some(value != "on"),
+                "runtime_status" => p.active = Some(value == "active"),
+                "runtime_usage" => p.usage = number(),
+                "runtime_active_kids" => p.children = number(),
+                "autosuspend_delay_ms" => p.autosuspend = value.parse().ok(),
+                "pm_qos_resume_latency_us" => p.forbidden = value == "n/a",
+                "runtime_active_time" => p.times[0] = number(),
+                "runtime_suspended_time" => p.times[1] = number(),
+                _ => {
+                    if *p == Power::default() {
+                        self.power.remove(above);
+                    }
+                    return;
+                }
+            }
+            p.path = above.into();
+        } else if above.ends_with("/devfreq") {
+            let d = self.devfreq.entry(folder.into()).or_default();
+            match file {
+                "governor" => d.governor = Some(value.into()),
+                "polling_interval" => d.poll = number(),
+                "min_freq" => d.limits[0] = number(),
+                "max_freq" => d.limits[1] = number(),
+                "available_frequencies" => {
+                    d.levels = value.split_whitespace().filter_map(|w| w.parse().ok()).collect();
+                    d.levels.sort_unstable();
+                }
+                _ => {}
+            }
+            d.name = folder.into();
+        } else if file == "clkgate_delay_ms" {
+            if let Some(ms) = number() {
+                let path = path.strip_suffix("/clkgate_delay_ms").unwrap_or(path);
+                self.gates.insert(path.into(), ms);
+            }
+        } else if file == "dev_freq_timeout_ms" {
+            if let Some(ms) = number() {
+                self.timeouts.insert(folder.into(), ms);
+            }
+        } else if file == "latency" && folder.starts_with("state") {
+            let cpu = above.strip_suffix("/cpuidle").and_then(|p| p.rsplit('/').next());
+            let cpu = cpu.and_then(|c| c.strip_prefix("cpu")?.parse().ok());
+            let state = folder.strip_prefix("state").and_then(|s| s.parse().ok());
+            if let (Some(cpu), Some(state), Some(us)) = (cpu, state, number()) {
+                let ns = i64::try_from(us.saturating_mul(1_000)).unwrap_or(i64::MAX);
+                self.exits.insert((cpu, state), ns);
+            }
+        }
+    }
+
+    /// Devices of storage with runtime power management: disks and their hosts, of
+    /// which a part of the path is named.
+    fn storage(&self) -> impl Iterator<Item = &Power> {
+        self.power.values().filter(|p| {
+            p.path.contains("/block/")
+                || p.path.split('/').any(|n| crate::wait::Family::of_device(n).is_some())
+        })
+    }
+
+    /// What contradicts what, in the order of the devices.
+    pub fn conflicts(&self) -> Vec<Conflict> {
+        let mut out = Vec::new();
+        for p in self.storage() {
+            let device = || p.name().to_string();
+            let forbidden = p.allowed == Some(false);
+            if let (true, Some(delay)) = (forbidden, p.autosuspend.filter(|d| *d > 0)) {
+                out.push(Conflict::ControlOn { device: device(), delay });
+            }
+            if p.allowed == Some(true) && (p.forbidden || p.autosuspend.is_some_and(|d| d < 0)) {
+                out.push(Conflict::NeverSleeps { device: device(), latency: p.forbidden });
+            }
+            let Some(delay) = p.autosuspend.filter(|d| *d >= 0 && !forbidden) else { continue };
+            for d in self.devfreq.values() {
+                // The clock of this device, or of one above it.
+                if let Some(poll) = d.poll.filter(|ms| *ms > 0)
+                    && p.path.split('/').any(|n| n == d.name)
+                    && delay.unsigned_abs() < poll
+                {
+                    let devfreq = d.name.clone();
+                    out.push(Conflict::AutosuspendBelowPoll {
+                        device: device(),
+                        delay,
+                        devfreq,
+                        poll,
+                    });
+                }
+            }
+            for (host, gate) in &self.gates {
+                if p.path.starts_with(host.as_str()) && delay.unsigned_abs() <= *gate {
+                    let host = host.rsplit('/').next().unwrap_or(host).to_string();
+                    out.push(Conflict::GateAfterSuspend { host, gate: *gate, delay });
+                }
+            }
+        }
+        for d in self.devfreq.values() {
+            let devfreq = || d.name.clone();
+            let [least, most] = d.limits;
+            let (Some(&low), Some(&high)) = (d.levels.first(), d.levels.last()) else { continue };
+            for (limit, upper) in [(least, false), (most, true)] {
+                let Some(limit) = limit.filter(|l| *l > 0) else { continue };
+                if if upper { limit < low } else { limit > high } {
+                    out.push(Conflict::LimitUnreached { devfreq: devfreq(), upper, limit });
+                }
+            }
+            let (least, most) = (least.unwrap_or(0).max(low), most.unwrap_or(high).min(high));
+            let open = d.levels.iter().filter(|l| **l >= least && **l <= most).count();
+            let chooses = d.governor.as_deref().is_some_and(|g| g == "simple_ondemand");
+            if chooses && open == 1 && d.levels.len() > 1 {
+                out.push(Conflict::OneClock { devfreq: devfreq(), clock: most });
+            }
+        }
+        for (disk, timeout) in self.timeouts.iter().filter(|t| *t.1 > 0) {
+            out.push(Conflict::QosUnheard { disk: disk.clone(), timeout: *timeout });
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn knobs(lines: &[(&str, &str)]) -> Knobs {
+        let mut k = Knobs::default();
+        for (path, value) in lines {
+            k.take(path, value);
+        }
+        k
+    }
+
+    const DISK: &str = "/sys/devices/platform/soc/1d84000.ufshc/host0/target0:0:0/0:0:0:0/power";
+
+    #[test]
+    fn settings_that_contradict_each_other() {
+        let delay = alloc::format!("{DISK}/autosuspend_delay_ms");
+        let control = alloc::format!("{DISK}/control");
+        let k = knobs(&[
+            (&control, "auto"),
+            (&delay, "50"),
+            ("/sys/class/devfreq/1d84000.ufshc/polling_interval", "60"),
+            ("/sys/class/devfreq/1d84000.ufshc/governor", "simple_ondemand"),
+            ("/sys/class/devfreq/1d84000.ufshc/available_frequencies", "400000000 100000000"),
+            ("/sys/class/devfreq/1d84000.ufshc/min_freq", "300000000"),
+            ("/sys/class/devfreq/1d84000.ufshc/max_freq", "400000000"),
+            ("/sys/devices/platform/soc/1d84000.ufshc/clkgate_delay_ms", "150"),
+            ("/sys/block/sda/dev_freq_timeout_ms", "30"),
+        ]);
+        let devfreq = || "1d84000.ufshc".to_string();
+        let device = || "0:0:0:0".to_string();
+        assert_eq!(
+            k.conflicts(),
+            vec![
+                Conflict::AutosuspendBelowPoll {
+                    device: device(),
+                    delay: 50,
+                    devfreq: devfreq(),
+                    poll: 60
+                },
+                Conflict::GateAfterSuspend { host: devfreq(), gate: 150, delay: 50 },
+                Conflict::OneClock { devfreq: devfreq(), clock: 400_000_000 },
+                Conflict::QosUnheard { disk: "sda".into(), timeout: 30 },
+            ]
+        );
+        let k = knobs(&[(&control, "on"), (&delay, "2000")]);
+        assert_eq!(k.conflicts(), [Conflict::ControlOn { device: device(), delay: 2_000 }]);
+        let k = knobs(&[(&control, "auto"), (&delay, "-1")]);
+        assert_eq!(k.conflicts(), [Conflict::NeverSleeps { device: device(), latency: false }]);
+    }
+
+    #[test]
+    fn what_agrees_is_not_named_and_other_devices_are_not_storage() {
+        let k = knobs(&[
+            ("/sys/devices/pci0000:00/0000:00:14.0/usb1/power/control", "on"),
+            ("/sys/devices/pci0000:00/0000:00:14.0/usb1/power/autosuspend_delay_ms", "2000"),
+            ("/sys/devices/system/cpu/cpu3/cpuidle/state2/latency", "127"),
+            ("/sys/class/devfreq/gpu/min_freq", "0"),
+        ]);
+        assert_eq!(k.conflicts(), []);
+        assert_eq!(k.exits[&(3, 2)], 127_000);
+        assert!(k.any());
+    }
+}
