@@ -81,11 +81,25 @@ pub fn idle(data: &[u8]) {
     dormouse_idle::contrast::contrast(&dormouse_idle::contrast::pairs(&r.snapshots));
 }
 
-/// Storage: traces, blktrace, blkparse, fio, tables of drives and clocks.
+/// Storage: traces, blktrace, blkparse, fio, tables of drives and clocks, settings of
+/// sysfs, disks that somebody described.
 pub fn storage(data: &[u8]) {
     let r = dormouse_read::storage::read_bytes("fuzz", data);
+    r.knobs.conflicts();
+    let mut draft = dormouse_read::storage::described::Draft::default();
+    if draft.read(&String::from_utf8_lossy(data)).is_ok()
+        && let Ok(d) = draft.finish()
+    {
+        assert!(d.drive.start < d.drive.levels.len());
+        d.drive.law.service(1 << 30, d.drive.levels[0], u64::MAX);
+        if let Some(rests) = dormouse_storage::simulate::energy::rests(&d.drive, &d.powers) {
+            dormouse_storage::simulate::energy::BreakEven::of(&rests);
+        }
+    }
+    let exits = Some(&r.knobs.exits);
     for t in &r.traces {
-        for d in dormouse_storage::summary::summarise(&t.requests, &t.spans, t.watched) {
+        let cpus = dormouse_storage::summary::Cpus { woken: &t.woken, exits };
+        for d in dormouse_storage::summary::summarise(&t.requests, &t.spans, t.watched, cpus) {
             let shares: i64 = d.shares.iter().map(|s| s.total).sum();
             assert_eq!(shares, d.total(), "the causes add up");
             for x in &d.requests {

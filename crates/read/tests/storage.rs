@@ -218,3 +218,90 @@ fn traces_that_mail_broke_and_another_tracer_wrote() {
         ["rpm_resume", "rpm_idle", "rpm_suspend", "rpm_return_int"].map(|e| r.traces[0].events[e]);
     assert_eq!(calls, [2, 4, 1, 7]);
 }
+
+/// One request of 4 KiB on disk 8,0, with lines of its own between its events.
+fn one_request(more: &str) -> StorageReading {
+    let text = format!(
+        "# tracer: nop\n\
+         app-100 [000] ..... 10.000000: block_bio_queue: 8,0 R 800 + 8 [app]\n\
+         {more}\
+         <idle>-0 [001] d.h1. 10.009000: block_rq_complete: 8,0 R () 800 + 8 none,0,0 [0]\n"
+    );
+    dormouse_read::storage::read_bytes("trace.txt", text.as_bytes())
+}
+
+const ISSUE: &str =
+    "app-100 [000] ..... 10.008000: block_rq_issue: 8,0 R 4096 () 800 + 8 none,0,0 [app]\n";
+
+fn causes(r: &StorageReading, exits: &[((u32, u32), i64)]) -> Vec<(Cause, i64)> {
+    let t = &r.traces[0];
+    let exits = exits.iter().copied().collect();
+    let cpus = Cpus { woken: &t.woken, exits: Some(&exits) };
+    let disks = summarise(&t.requests, &t.spans, t.watched, cpus);
+    let slices = disks[0].requests[0].slices;
+    let all = dormouse_storage::wait::CAUSES;
+    all.iter().filter_map(|c| Some((*c, slices.get(*c)? / 1_000))).filter(|c| c.1 > 0).collect()
+}
+
+#[test]
+fn a_resume_is_taken_apart_into_the_suspend_before_it_rcu_parents_and_the_driver() {
+    let r = one_request(&format!(
+        "kworker/0:1-9 [000] ..... 10.000100: rpm_suspend: 0:0:0:0 flags-a cnt-0  dep-0  auto-1 p-0 irq-0 child-0\n\
+         <idle>-0 [001] ..s1. 10.000200: rcu_grace_period: rcu_preempt 41 start\n\
+         app-100 [000] ..... 10.001000: rpm_resume: 0:0:0:0 flags-1 cnt-1  dep-0  auto-1 p-0 irq-0 child-0\n\
+         app-100 [000] ..... 10.001001: rpm_return_int: rpm_resume+0x1/0x2:0:0:0:0 ret=0\n\
+         <idle>-0 [001] ..s1. 10.003000: rcu_grace_period: rcu_preempt 41 end\n\
+         kworker/0:1-9 [000] ..... 10.004000: rpm_resume: 0:0:0:0 flags-0 cnt-1  dep-0  auto-1 p-0 irq-0 child-0\n\
+         kworker/0:1-9 [000] ..... 10.004000: rpm_resume: host0 flags-0 cnt-1  dep-0  auto-1 p-0 irq-0 child-0\n\
+         kworker/0:1-9 [000] ..... 10.006000: rpm_return_int: rpm_resume+0x1/0x2:host0 ret=0\n\
+         kworker/0:1-9 [000] ..... 10.007000: rpm_return_int: rpm_resume+0x1/0x2:0:0:0:0 ret=0\n\
+         kworker/0:1-9 [000] ..... 10.007001: rpm_return_int: rpm_suspend+0x1/0x2:0:0:0:0 ret=-11\n\
+         app-100 [000] ..... 10.007500: block_getrq: 8,0 R 800 + 8 [app]\n{ISSUE}"
+    ));
+    assert_eq!(
+        causes(&r, &[]),
+        [
+            (Cause::ResumeGrace, 2_000),
+            (Cause::ResumeSuspend, 1_000),
+            (Cause::ResumeParents, 2_000),
+            (Cause::Resume, 1_000),
+            (Cause::Entry, 1_500),
+            (Cause::Queue, 500),
+            (Cause::Served, 1_000),
+        ]
+    );
+}
+
+#[test]
+fn service_at_a_low_clock_until_devfreq_looked_and_a_cpu_that_slept_are_apart() {
+    let issue = ISSUE.replace("10.008000", "10.000500");
+    let r = one_request(&format!(
+        "kworker/0:1-9 [000] ..... 10.000100: devfreq_monitor: dev_name=1d84000.ufshc freq=100000000 polling_ms=60 load=3\n\
+         {issue}\
+         kworker/0:1-9 [000] ..... 10.006000: devfreq_frequency: dev_name=1d84000.ufshc freq=400000000 prev_freq=100000000 load=90\n\
+         <idle>-0 [001] ..... 10.007000: cpu_idle: state=2 cpu_id=1\n\
+         <idle>-0 [001] ..... 10.008995: cpu_idle: state=4294967295 cpu_id=1\n"
+    ));
+    let slow = (Cause::Slow, 5_500);
+    assert_eq!(
+        causes(&r, &[((1, 2), 200_000)]),
+        [(Cause::Queue, 500), (Cause::Cpu, 200), slow, (Cause::Served, 2_800)]
+    );
+    // Without the exit latency the wait is not known, and not zero.
+    assert_eq!(causes(&r, &[]), [(Cause::Queue, 500), slow, (Cause::Served, 3_000)]);
+    let t = &r.traces[0];
+    let cpus = Cpus { woken: &t.woken, exits: None };
+    let disks = summarise(&t.requests, &[], t.watched, cpus);
+    assert_eq!(disks[0].requests[0].slices.get(Cause::Cpu), None);
+}
+
+#[test]
+fn settings_of_sysfs_are_read_with_colons_in_their_paths() {
+    let text = include_bytes!("../../../fuzz/corpus/storage/seed-sysfs");
+    let r = dormouse_read::storage::read_bytes("sysfs.txt", text);
+    let disk = r.knobs.power.values().next().expect("a device");
+    assert_eq!((disk.name(), disk.autosuspend, disk.forbidden), ("0:0:0:0", Some(50), true));
+    assert_eq!(r.knobs.devfreq["1d84000.ufshc"].levels, [100_000_000, 400_000_000]);
+    assert_eq!(r.knobs.conflicts().len(), 3, "{:?}", r.knobs.conflicts());
+    assert_eq!(r.knobs.exits[&(0, 2)], 127_000);
+}

@@ -159,7 +159,7 @@ impl Sink {
         self.watched.grace = true;
         let mut words = text.split(|b| b.is_ascii_whitespace()).filter(|w| !w.is_empty());
         let kind = words.next()?;
-        match words.last()? {
+        match words.next_back()? {
             b"start" => _ = self.grace.insert(kind.to_vec(), time),
             b"end" => {
                 if let Some(begin) = self.grace.remove(kind) {
