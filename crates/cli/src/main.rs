@@ -47,6 +47,7 @@ enum Verb {
     Man(verbs::man::ManArgs),
     Idle(verbs::idle::IdleArgs),
     Storage(verbs::storage::StorageArgs),
+    Rpm(verbs::rpm::RpmArgs),
     Domains(verbs::domains::DomainsArgs),
 }
 
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
         Verb::Man(args) => verbs::man::run(&args, Args::command()),
         Verb::Idle(args) => verbs::idle::run(&args),
         Verb::Storage(args) => verbs::storage::run(&args),
+        Verb::Rpm(args) => verbs::rpm::run(&args),
         Verb::Domains(args) => verbs::domains::run(&args),
     };
     match result {
@@ -159,7 +161,7 @@ mod tests {
     fn each_verb_has_two_examples_that_parse() {
         let command = Args::command();
         // Verbs with verbs of their own show none.
-        const GROUPS: [&str; 3] = ["domains", "idle", "storage"];
+        const GROUPS: [&str; 4] = ["domains", "idle", "rpm", "storage"];
         let below = |name: &&str| command.find_subcommand(name).expect("a verb").get_subcommands();
         let all = command.get_subcommands().chain(GROUPS.iter().flat_map(below));
         for verb in all.filter(|v| v.get_name() != "help" && !GROUPS.contains(&v.get_name())) {

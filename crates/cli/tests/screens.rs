@@ -38,6 +38,7 @@ pub const STATES: &str = "crates/cli/tests/fixtures/idle-states.txt";
 pub const FIO: &str = "crates/cli/tests/fixtures/fio-shallow.json";
 pub const SLEEPS: &str = "crates/cli/tests/fixtures/idle-trace.txt";
 const DISK: &str = "crates/cli/tests/fixtures/laboratory.disk";
+const SYSFS: &str = "crates/cli/tests/fixtures/storage-sysfs.txt";
 const REQUESTS: &str = "crates/cli/tests/fixtures/storage-trace.txt";
 
 /// Every screen that needs no kernel: its name, its arguments and its standard
@@ -130,6 +131,8 @@ fn screens() -> Vec<(&'static str, Vec<&'static str>, String)> {
             ],
             "",
         ),
+        ("rpm show", &["rpm", "show", REQUESTS, SYSFS], ""),
+        ("rpm show nothing", &["rpm", "show", "README.md"], ""),
         ("storage tune", &["storage", "tune", REQUESTS, "--p99", "1ms"], ""),
         ("storage tune not met", &["storage", "tune", REQUESTS, "--p99", "10us"], ""),
         (

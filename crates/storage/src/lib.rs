@@ -9,6 +9,7 @@
 //! | `summary` | which wait costs most over all requests |
 //! | `runtime` | runtime power management of devices from `rpm_*` events |
 //! | `levels` | power states of NVMe drives and statistics of devfreq |
+//! | `held` | what keeps devices awake, and what wakes them for nothing |
 //! | `knobs` | settings as sysfs says them, and which contradict each other |
 //! | `recording` | what a trace holds |
 //! | `load` | what a load measured by itself |
@@ -21,6 +22,7 @@
 
 extern crate alloc;
 
+pub mod held;
 pub mod knobs;
 pub mod ledger;
 pub mod levels;

@@ -9,6 +9,9 @@ use alloc::vec::Vec;
 /// `RPM_ASYNC` of include/linux/pm_runtime.h: a worker is asked to do it.
 const ASYNC: u32 = 1;
 
+/// `RPM_GET_PUT`: the usage count goes up or down.
+const GET_PUT: u32 = 4;
+
 /// Which function was called or returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Function {
@@ -65,8 +68,16 @@ pub struct Device {
     pub usage: Option<i32>,
     /// Usage count never was 0 in any event.
     pub always_used: bool,
-    /// Awake times between a resume and the suspend after it, ns.
-    pub awake: Vec<i64>,
+    /// What each resume took, and how long the device was awake between it and the
+    /// suspend after it, ns; of suspends that are known to be whole.
+    pub awake: Vec<(i64, i64)>,
+    /// Count of children that are awake, by the last event.
+    pub children: Option<i32>,
+    /// That count never was 0 in any event.
+    pub always_children: bool,
+    /// Threads that took the device (`RPM_GET_PUT` of a resume) and gave it back (of an
+    /// idle or suspend), and how often.
+    pub takers: BTreeMap<String, (u64, u64)>,
     events: u64,
     pending: Option<i64>,
     /// `rpm_suspend` is at work on it, and since then a resume was asked for.
@@ -75,6 +86,7 @@ pub struct Device {
     deferred_end: Option<i64>,
     suspended_at: Option<i64>,
     resumed_at: Option<i64>,
+    resume_took: i64,
     resuming_at: Option<i64>,
     slept_at: Option<i64>,
     by_status: Vec<Resume>,
@@ -132,7 +144,12 @@ impl Runtime {
         }
         let n = self.devices.len() as u32;
         self.numbers.insert(name.into(), n);
-        self.devices.push(Device { name: name.into(), always_used: true, ..Device::default() });
+        self.devices.push(Device {
+            name: name.into(),
+            always_used: true,
+            always_children: true,
+            ..Device::default()
+        });
         n
     }
 
@@ -170,6 +187,29 @@ impl Runtime {
             above.parent_idle |= above.function == Function::Suspend;
         }
         calls.push(Call { function, device: n, flags, begin: time, nested: 0, parent_idle: false });
+    }
+
+    /// What else the event of a call says: the thread's name, and how many children are
+    /// awake.
+    pub fn note(&mut self, f: Function, device: &str, flags: u32, comm: &str, kids: Option<i32>) {
+        let n = self.number(device);
+        let d = &mut self.devices[n as usize];
+        d.children = kids.or(d.children);
+        d.always_children &= kids.is_some_and(|k| k > 0);
+        if flags & GET_PUT == 0 {
+            return;
+        }
+        // Workers are many, and are one.
+        let comm = if comm.starts_with("kworker") { "kworker" } else { comm };
+        if !d.takers.contains_key(comm) {
+            d.takers.insert(comm.into(), (0, 0));
+        }
+        if let Some(t) = d.takers.get_mut(comm) {
+            match f {
+                Function::Resume => t.0 += 1,
+                _ => t.1 += 1,
+            }
+        }
     }
 
     /// A function returned `error`, and the trace does not say which: the one
@@ -271,6 +311,7 @@ impl Runtime {
                 });
                 d.deferred = false;
                 d.resumed_at = Some(time);
+                d.resume_took = time - call.begin;
             }
             (Function::Resume, 1) => {
                 d.already_awake += 1;
@@ -283,7 +324,7 @@ impl Runtime {
                 if call.parent_idle
                     && let Some(t) = d.resumed_at.take()
                 {
-                    d.awake.push(time - t);
+                    d.awake.push((d.resume_took, call.begin - t));
                 }
             }
             _ => {}

@@ -3,6 +3,7 @@
 mod change;
 mod described;
 mod predict;
+mod rpm;
 mod show;
 mod sleeper;
 mod tune;
@@ -10,6 +11,7 @@ mod tune;
 pub use change::{Change, Site};
 pub use described::{Basis, Foretold, described};
 pub use predict::{Predicted, predict};
+pub use rpm::{Rpm, rpm};
 pub use show::{Shown, show};
 pub use sleeper::{Asked, Sleeper};
 pub use tune::{Budget, Tuned, Wish, tune};

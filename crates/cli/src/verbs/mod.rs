@@ -17,6 +17,7 @@ pub mod record;
 pub mod replay;
 pub mod report;
 pub mod restore;
+pub mod rpm;
 pub mod show;
 pub mod storage;
 pub mod sync;

@@ -203,6 +203,11 @@ impl Sink {
         let flags = u32::from_str_radix(rest.split_whitespace().next()?, 16).ok()?;
         let usage =
             rest.split_once("cnt-").and_then(|(_, n)| n.split_whitespace().next()?.parse().ok());
+        let after =
+            |word: &str| rest.split_once(word).and_then(|(_, n)| n.split_whitespace().next());
+        let children = after("child-").and_then(|n| n.parse().ok());
+        let comm = String::from_utf8_lossy(stamp.comm);
+        self.runtime.note(f, device.trim(), flags, &comm, children);
         self.runtime.call(time, pid, f, device.trim(), flags, usage);
         Some(())
     }

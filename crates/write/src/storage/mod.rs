@@ -4,6 +4,7 @@ pub mod handover;
 mod json;
 pub mod model;
 pub mod predict;
+pub mod rpm;
 mod show;
 pub mod tune;
 

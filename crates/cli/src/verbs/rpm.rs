@@ -1,0 +1,65 @@
+//! `dormouse rpm`: runtime power management.
+
+use crate::terminal;
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use dormouse_app::storage::rpm;
+use dormouse_read::storage::described::time;
+use dormouse_write::storage::rpm::{Answer, Seen, json, rpm as page};
+use std::path::PathBuf;
+
+/// Show what keeps devices awake at run time.
+#[derive(Args)]
+pub struct RpmArgs {
+    #[command(subcommand)]
+    verb: RpmVerb,
+}
+
+#[derive(Subcommand)]
+enum RpmVerb {
+    Show(ShowArgs),
+}
+
+/// Show what keeps devices awake, and what wakes them for nothing.
+///
+/// Usage counts and who holds them, children that keep parents up, settings that
+/// forbid, resumes only to be suspended, sleeps shorter than break-even. Reads traces
+/// with rpm events, and settings of sysfs as `grep -r . PATH` prints them.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse rpm show trace.txt --break-even 100ms\n  dormouse rpm show power.txt   (grep -r . /sys/devices/*/*/power >power.txt)"
+)]
+struct ShowArgs {
+    /// Traces, settings, or folders of them; `-` is standard input.
+    #[arg(required = true)]
+    input: Vec<PathBuf>,
+    /// Time asleep that saves as much as one wake-up costs.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    break_even: Option<i64>,
+    /// At most N entries per list.
+    #[arg(long, value_name = "N", default_value_t = 5, conflicts_with = "json")]
+    top: usize,
+    /// Everything, for programs (docs/storage-json.md).
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the verb.
+pub fn run(args: &RpmArgs) -> Result<()> {
+    let RpmVerb::Show(args) = &args.verb;
+    let r = rpm(&args.input, args.break_even)?;
+    let seen = r.reading.traces.iter().zip(&r.traces);
+    let answer = Answer {
+        knobs: &r.reading.knobs,
+        held: &r.held,
+        traces: seen
+            .map(|(trace, (held, pointless, short))| Seen { trace, held, pointless, short })
+            .collect(),
+        given: args.break_even.is_some(),
+        top: args.top,
+    };
+    if args.json {
+        return terminal::print(&(serde_json::to_string_pretty(&json(&answer))? + "\n"));
+    }
+    terminal::print(&page(&answer, terminal::wants_colour()))
+}

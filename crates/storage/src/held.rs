@@ -1,0 +1,240 @@
+//! What keeps devices awake at run time, and what wakes them for nothing: from
+//! events of a trace, and from settings of sysfs.
+
+use crate::knobs::Knobs;
+use crate::runtime::{Device, Runtime};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+/// Why a device stays awake.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// `power/control` is `on`.
+    Forbidden,
+    /// `pm_qos_resume_latency_us` is `n/a`, or `autosuspend_delay_ms` below zero.
+    Never {
+        /// It is the latency.
+        latency: bool,
+    },
+    /// Somebody uses it: the usage count, and the threads that took it more often than
+    /// they gave it back, with how often.
+    Used {
+        /// The count.
+        count: u64,
+        /// Threads of the trace.
+        by: Vec<(String, u64)>,
+    },
+    /// So many children are awake.
+    Children {
+        /// How many.
+        count: u64,
+        /// Names of those that are known, themselves held.
+        names: Vec<String>,
+    },
+}
+
+/// A device that is held awake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Its name.
+    pub name: String,
+    /// Why.
+    pub why: Why,
+}
+
+/// A device that was resumed and then suspended again before it had been awake for as
+/// long as its resume took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pointless {
+    /// Its name.
+    pub name: String,
+    /// So often.
+    pub times: u64,
+    /// Of so many resumes whose suspend is in the trace.
+    pub of: u64,
+    /// What those resumes took, ns.
+    pub cost: i64,
+}
+
+/// A device that slept for less than its break-even time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Short {
+    /// Its name.
+    pub name: String,
+    /// So often.
+    pub times: u64,
+    /// Of so many sleeps whose length is known.
+    pub of: u64,
+    /// The break-even time, ns: as given, or what its waking took on average.
+    pub even: i64,
+}
+
+/// A device below another: the path has that of the other in it.
+fn below(path: &str, parent: &str) -> bool {
+    path.strip_prefix(parent).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Devices that settings say are awake, and why: those that hold themselves first.
+pub fn by_settings(knobs: &Knobs) -> Vec<Held> {
+    let mut out = Vec::new();
+    for p in knobs.power.values().filter(|p| p.active != Some(false)) {
+        let usage = p.usage.unwrap_or(0);
+        let why = if p.allowed == Some(false) {
+            Why::Forbidden
+        } else if p.forbidden || p.autosuspend.is_some_and(|d| d < 0) {
+            Why::Never { latency: p.forbidden }
+        } else if usage > 0 {
+            Why::Used { count: usage, by: Vec::new() }
+        } else if let Some(count) = p.children.filter(|n| *n > 0) {
+            let awake =
+                |q: &&crate::knobs::Power| below(&q.path, &p.path) && q.active == Some(true);
+            let list: Vec<_> = knobs.power.values().filter(awake).collect();
+            // Children alone, and not theirs.
+            let own = |q: &&&crate::knobs::Power| !list.iter().any(|r| below(&q.path, &r.path));
+            let names = list.iter().filter(own).map(|q| q.name().to_string()).collect();
+            Why::Children { count, names }
+        } else {
+            continue;
+        };
+        out.push(Held { name: p.name().to_string(), why });
+    }
+    out.sort_by(|a, b| (rank(&a.why), &a.name).cmp(&(rank(&b.why), &b.name)));
+    out
+}
+
+fn rank(why: &Why) -> u8 {
+    match why {
+        Why::Used { .. } => 0,
+        Why::Forbidden => 1,
+        Why::Never { .. } => 2,
+        Why::Children { .. } => 3,
+    }
+}
+
+/// Devices that every event of a trace found in use, or with a child awake.
+pub fn by_events(runtime: &Runtime) -> Vec<Held> {
+    let seen = |d: &&Device| d.events() > 2 && d.usage.is_some();
+    let held = |d: &Device| {
+        let positive = |n: Option<i32>| n.and_then(|n| u64::try_from(n).ok()).filter(|n| *n > 0);
+        let why = if let (true, Some(count)) = (d.always_used, positive(d.usage)) {
+            let mut by: Vec<(String, u64)> = d
+                .takers
+                .iter()
+                .filter(|(_, (get, put))| get > put)
+                .map(|(comm, (get, put))| (comm.clone(), get - put))
+                .collect();
+            by.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+            Why::Used { count, by }
+        } else if let (true, Some(count)) = (d.always_children, positive(d.children)) {
+            Why::Children { count, names: Vec::new() }
+        } else {
+            return None;
+        };
+        Some(Held { name: d.name.clone(), why })
+    };
+    let mut out: Vec<Held> = runtime.devices.iter().filter(seen).filter_map(held).collect();
+    out.sort_by(|a, b| (rank(&a.why), &a.name).cmp(&(rank(&b.why), &b.name)));
+    out
+}
+
+/// Devices that were resumed only to be suspended, those that cost most first.
+pub fn pointless(runtime: &Runtime) -> Vec<Pointless> {
+    let one = |d: &Device| {
+        let brief = || d.awake.iter().filter(|(took, awake)| awake < took);
+        Pointless {
+            name: d.name.clone(),
+            times: brief().count() as u64,
+            of: d.awake.len() as u64,
+            cost: brief().map(|a| a.0).sum(),
+        }
+    };
+    let mut out: Vec<Pointless> = runtime.devices.iter().map(one).filter(|p| p.times > 0).collect();
+    out.sort_by(|a, b| b.cost.cmp(&a.cost).then(a.name.cmp(&b.name)));
+    out
+}
+
+/// Devices that slept for less than `even` ns, or, without it, for less than their own
+/// waking took.
+pub fn short(runtime: &Runtime, even: Option<i64>) -> Vec<Short> {
+    let one = |d: &Device| {
+        let n = d.resumes.len() as i64;
+        let waking = d.resumes.iter().map(|r| r.end - r.asked).sum::<i64>() / n.max(1);
+        let even = even.unwrap_or(waking);
+        let sleeps = || d.resumes.iter().filter_map(|r| r.asleep);
+        Short {
+            name: d.name.clone(),
+            times: sleeps().filter(|t| *t < even).count() as u64,
+            of: sleeps().count() as u64,
+            even,
+        }
+    };
+    let mut out: Vec<Short> = runtime.devices.iter().map(one).filter(|s| s.times > 0).collect();
+    out.sort_by(|a, b| b.times.cmp(&a.times).then(a.name.cmp(&b.name)));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::Function;
+    use alloc::vec;
+
+    #[test]
+    fn settings_say_who_holds_whom() {
+        let mut k = Knobs::default();
+        let host = "/sys/devices/pci0000:00/0000:00:17.0";
+        for (device, file, value) in [
+            ("", "control", "auto"),
+            ("", "runtime_status", "active"),
+            ("", "runtime_usage", "0"),
+            ("", "runtime_active_kids", "1"),
+            ("/ata1", "runtime_status", "active"),
+            ("/ata1", "runtime_active_kids", "1"),
+            ("/ata1/host0", "runtime_status", "active"),
+            ("/ata1/host0", "runtime_usage", "2"),
+            ("/ata2", "runtime_status", "suspended"),
+        ] {
+            k.take(&alloc::format!("{host}{device}/power/{file}"), value);
+        }
+        let children = |names: &[&str]| Why::Children {
+            count: 1,
+            names: names.iter().map(|n| n.to_string()).collect(),
+        };
+        let held = |name: &str, why| Held { name: name.into(), why };
+        assert_eq!(
+            by_settings(&k),
+            [
+                held("host0", Why::Used { count: 2, by: vec![] }),
+                held("0000:00:17.0", children(&["ata1"])),
+                held("ata1", children(&["host0"])),
+            ]
+        );
+    }
+
+    #[test]
+    fn events_say_who_took_it_and_what_was_for_nothing() {
+        let mut r = Runtime::default();
+        for t in [10, 20, 30] {
+            r.note(Function::Resume, "mmc0", 4, "app", Some(0));
+            r.call(t, 7, Function::Resume, "mmc0", 4, Some(1));
+            r.returned(t, 7, Function::Resume, "mmc0", 1);
+        }
+        // A sleep of 90, a resume of 100, awake for 40, and down again.
+        r.call(110, 9, Function::Suspend, "sda", 10, Some(0));
+        r.returned(112, 9, Function::Suspend, "sda", 0);
+        r.call(200, 9, Function::Resume, "sda", 4, Some(1));
+        r.returned(300, 9, Function::Resume, "sda", 0);
+        r.call(340, 9, Function::Suspend, "sda", 10, Some(0));
+        r.call(341, 9, Function::Idle, "host0", 1, Some(0));
+        r.returned(342, 9, Function::Idle, "host0", 0);
+        r.returned(350, 9, Function::Suspend, "sda", 0);
+        let [held] = &by_events(&r)[..] else { panic!("{:?}", by_events(&r)) };
+        assert_eq!(held.name, "mmc0");
+        assert_eq!(held.why, Why::Used { count: 1, by: vec![("app".into(), 3)] });
+        let [p] = &pointless(&r)[..] else { panic!() };
+        assert_eq!((p.name.as_str(), p.times, p.of, p.cost), ("sda", 1, 1, 100));
+        let [s] = &short(&r, None)[..] else { panic!() };
+        assert_eq!((s.times, s.of, s.even), (1, 1, 100));
+        assert_eq!(short(&r, Some(50)), []);
+    }
+}
