@@ -27,7 +27,7 @@ enum RpmVerb {
 /// with rpm events, and settings of sysfs as `grep -r . PATH` prints them.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse rpm show trace.txt --break-even 100ms\n  dormouse rpm show power.txt   (grep -r . /sys/devices/*/*/power >power.txt)"
+    after_help = "Examples:\n  dormouse rpm show trace.txt --break-even 100ms\n  dormouse rpm show power.txt\n\npower.txt is of: grep -r . /sys/devices/*/*/power"
 )]
 struct ShowArgs {
     /// Traces, settings, or folders of them; `-` is standard input.

@@ -40,7 +40,7 @@ pub struct StorageArgs {
     words: Option<String>,
     /// Folder to write to, with a description and what was measured of each disk; for
     /// a script a file.
-    #[arg(short, long, value_name = "PATH")]
+    #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
 
