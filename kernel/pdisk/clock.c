@@ -26,10 +26,10 @@ static int wanted_level(struct pdisk_host *h, unsigned long *freq, u32 flags)
 }
 
 /* As UFS does: a look at an idle host is the last until a request. */
-static void pause_if_idle(struct pdisk_host *h, bool idle, bool raised)
+static void pause_if_idle(struct pdisk_host *h, bool idle, bool fastest)
 {
 	spin_lock_irq(&h->lock);
-	if (pdisk_pauses > raised && idle && !h->active && h->devfreq &&
+	if (pdisk_pauses > fastest && idle && !h->active && h->devfreq &&
 	    !h->want_paused) {
 		h->want_paused = true;
 		queue_work(system_highpri_wq, &h->pause);
@@ -63,7 +63,7 @@ static int clock_target(struct device *dev, unsigned long *freq, u32 flags)
 		serve_next(h);
 		spin_unlock_irq(&h->lock);
 	}
-	pause_if_idle(h, idle, level > before);
+	pause_if_idle(h, idle, level == h->law->nr_levels - 1);
 	return 0;
 }
 
@@ -78,9 +78,12 @@ static int clock_status(struct device *dev, struct devfreq_dev_status *stat)
 		h->busy_ns += ktime_to_ns(ktime_sub(now, h->busy_since));
 		h->busy_since = now;
 	}
-	stat->total_time = div_u64(ktime_to_ns(ktime_sub(now, h->window)),
-				   NSEC_PER_USEC);
-	stat->busy_time = div_u64(h->busy_ns, NSEC_PER_USEC);
+	/* As with UFS, a window begins at the first look after a pause. */
+	stat->total_time = !h->window_open ? 0 :
+		div_u64(ktime_to_ns(ktime_sub(now, h->window)), NSEC_PER_USEC);
+	stat->busy_time = !h->window_open ? 0 :
+		div_u64(h->busy_ns, NSEC_PER_USEC);
+	h->window_open = true;
 	stat->current_frequency = h->law->levels[h->level];
 	h->window = now;
 	h->busy_ns = 0;
@@ -103,10 +106,38 @@ static void pause_or_go_on(struct work_struct *work)
 	if (READ_ONCE(h->want_paused) == h->paused)
 		return;
 	h->paused = !h->paused;
-	if (h->paused)
+	if (h->paused) {
 		devfreq_suspend_device(h->devfreq);
-	else
+		spin_lock_irq(&h->lock);
+		h->window_open = false;
+		spin_unlock_irq(&h->lock);
+	} else {
 		devfreq_resume_device(h->devfreq);
+	}
+}
+
+/*
+ * A disk has fallen asleep, or is awake again. As with UFS, nobody looks at the
+ * clock while all sleep, and it is on when they wake, gated or not before.
+ */
+void clock_awake(struct pdisk_host *h, int change)
+{
+	bool slept, sleeps;
+
+	mutex_lock(&h->sleep);
+	spin_lock_irq(&h->lock);
+	serve_count(h);
+	slept = !h->awake;
+	h->awake += change;
+	sleeps = !h->awake;
+	if (slept && !sleeps)
+		h->gated = false;
+	spin_unlock_irq(&h->lock);
+	if (sleeps)
+		devfreq_suspend_device(h->devfreq);
+	else if (slept)
+		devfreq_resume_device(h->devfreq);
+	mutex_unlock(&h->sleep);
 }
 
 int clock_add(struct pdisk_host *h)
@@ -123,6 +154,7 @@ int clock_add(struct pdisk_host *h)
 	}
 	INIT_WORK(&h->pause, pause_or_go_on);
 	h->window = ktime_get();
+	h->window_open = true;
 	h->profile.initial_freq = h->law->levels[0];
 	h->profile.polling_ms = pdisk_poll_ms;
 	h->profile.timer = pdisk_deferrable ? DEVFREQ_TIMER_DEFERRABLE :
@@ -138,6 +170,8 @@ int clock_add(struct pdisk_host *h)
 		goto no_opp;
 	}
 	h->devfreq = devfreq;
+	/* Until there is a disk. */
+	devfreq_suspend_device(devfreq);
 	return 0;
 no_opp:
 	dev_pm_opp_remove_all_dynamic(dev);

@@ -53,6 +53,11 @@ void lun_tags_remove(void)
 	blk_mq_free_tag_set(&tags);
 }
 
+static struct pdisk_host *host_of(struct device *dev)
+{
+	return dev_get_drvdata(dev->parent);
+}
+
 static int lun_probe(struct platform_device *pdev)
 {
 	struct queue_limits lim = {
@@ -79,8 +84,10 @@ static int lun_probe(struct platform_device *pdev)
 	pm_runtime_set_autosuspend_delay(dev, pdisk_autosuspend_ms);
 	pm_runtime_enable(dev);
 
+	clock_awake(host_of(dev), 1);
 	ret = device_add_disk(dev, disk, NULL);
 	if (ret) {
+		clock_awake(host_of(dev), -1);
 		pm_runtime_disable(dev);
 		pm_runtime_put_noidle(dev);
 		put_disk(disk);
@@ -99,14 +106,10 @@ static void lun_remove(struct platform_device *pdev)
 	pm_runtime_get_sync(&pdev->dev);
 	del_gendisk(disk);
 	put_disk(disk);
+	clock_awake(host_of(&pdev->dev), -1);
 	pm_runtime_disable(&pdev->dev);
 	pm_runtime_dont_use_autosuspend(&pdev->dev);
 	pm_runtime_put_noidle(&pdev->dev);
-}
-
-static struct pdisk_host *host_of(struct device *dev)
-{
-	return dev_get_drvdata(dev->parent);
 }
 
 static int lun_suspend(struct device *dev)
@@ -118,6 +121,7 @@ static int lun_suspend(struct device *dev)
 		return ret;
 	pdisk_sleep(host_of(dev)->law->suspend_ns);
 	blk_post_runtime_suspend(disk->queue, 0);
+	clock_awake(host_of(dev), -1);
 	return 0;
 }
 
@@ -127,6 +131,7 @@ static int lun_resume(struct device *dev)
 
 	blk_pre_runtime_resume(disk->queue);
 	pdisk_sleep(host_of(dev)->law->resume_ns);
+	clock_awake(host_of(dev), 1);
 	blk_post_runtime_resume(disk->queue);
 	return 0;
 }

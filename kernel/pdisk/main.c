@@ -3,6 +3,7 @@
  * dormouse_pdisk: what the parameters say, the host, and its disks.
  */
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/pm_qos.h>
 #include <linux/pm_runtime.h>
 #include <linux/string.h>
@@ -46,7 +47,7 @@ MODULE_PARM_DESC(deferrable, "an idle CPU is not woken for a look");
 
 unsigned int pdisk_pauses;
 module_param_named(pauses, pdisk_pauses, uint, 0444);
-MODULE_PARM_DESC(pauses, "a look at an idle host is the last until a request: 0 never, 1 unless it raises the clock, 2 always");
+MODULE_PARM_DESC(pauses, "a look at an idle host is the last until a request: 0 never, 1 unless it wants the fastest clock, 2 always");
 
 static unsigned int up_threshold = 70;
 module_param_named(up, up_threshold, uint, 0444);
@@ -119,8 +120,9 @@ static ssize_t figures_show(struct device *dev, struct device_attribute *attr,
 
 	spin_lock_irq(&h->lock);
 	serve_count(h);
-	at = sysfs_emit(buf, "served %llu\nchanges %llu\nungates %llu\ngated_ns %llu\n",
-			h->served, h->changes, h->ungates, h->gated_ns);
+	at = sysfs_emit(buf, "served %llu\nchanges %llu\nungates %llu\nasleep_ns %llu\ngated_ns %llu\n",
+			h->served, h->changes, h->ungates, h->asleep_ns,
+			h->gated_ns);
 	for (i = 0; i < h->law->nr_levels; i++)
 		at += sysfs_emit_at(buf, at, "at %llu %llu\n",
 				    h->law->levels[i], h->at_level[i]);
@@ -132,16 +134,15 @@ static DEVICE_ATTR_RO(figures);
 static struct attribute *host_attrs[] = { &dev_attr_figures.attr, NULL };
 ATTRIBUTE_GROUPS(host);
 
-/* Nobody looks at a host that sleeps, as with UFS. */
 static int host_suspend(struct device *dev)
 {
-	return devfreq_suspend_device(host.devfreq);
+	return 0;
 }
 
 static int host_resume(struct device *dev)
 {
 	pdisk_sleep(law.host_resume_ns);
-	return devfreq_resume_device(host.devfreq);
+	return 0;
 }
 
 static const struct dev_pm_ops host_pm = {
@@ -157,6 +158,7 @@ static int host_probe(struct platform_device *pdev)
 	host.thresholds.upthreshold = up_threshold;
 	host.thresholds.downdifferential = down_differential;
 	platform_set_drvdata(pdev, &host);
+	mutex_init(&host.sleep);
 	serve_init(&host);
 	ret = clock_add(&host);
 	if (ret)

@@ -15,6 +15,7 @@
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/platform_device.h>
 #include <linux/spinlock.h>
 #include <linux/version.h>
@@ -76,11 +77,15 @@ struct pdisk_host {
 
 	/* Of the window that devfreq looks at. */
 	ktime_t window;
+	bool window_open;
 	ktime_t busy_since;
 	u64 busy_ns;
 
-	/* For sysfs: time at each clock, and gated. */
+	/* For sysfs: time at each clock, gated, and with all disks asleep. */
+	struct mutex sleep;		/* of changes of @awake */
+	unsigned int awake;		/* disks */
 	ktime_t counted;
+	u64 asleep_ns;
 	u64 at_level[MAX_LEVELS];
 	u64 gated_ns;
 	u64 served;
@@ -109,6 +114,7 @@ void serve_count(struct pdisk_host *h);
 /* clock.c: what devfreq asks for */
 int clock_add(struct pdisk_host *h);
 void clock_remove(struct pdisk_host *h);
+void clock_awake(struct pdisk_host *h, int change);
 
 /* main.c */
 bool pdisk_lun_wants_most(void);

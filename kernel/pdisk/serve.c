@@ -13,7 +13,9 @@ void serve_count(struct pdisk_host *h)
 	s64 ns = ktime_to_ns(ktime_sub(now, h->counted));
 
 	lockdep_assert_held(&h->lock);
-	if (h->gated)
+	if (!h->awake)
+		h->asleep_ns += ns;
+	else if (h->gated)
 		h->gated_ns += ns;
 	else
 		h->at_level[h->level] += ns;
