@@ -85,7 +85,7 @@ impl<'a> Clock<'a> {
     }
 
     /// One look at time `at`; `serving` says whether a request is being served.
-    pub fn decide(&mut self, at: i64, serving: bool) {
+    fn decide(&mut self, at: i64, serving: bool) {
         let wish = match self.set.governor {
             Governor::Performance => MOST,
             Governor::Powersave => 0,
@@ -124,12 +124,17 @@ impl<'a> Clock<'a> {
 
     /// The look that was due; `busy`: requests are under way.
     pub fn looked(&mut self, at: i64, serving: bool, busy: bool) {
-        let before = self.target;
         self.look = self.set.after_poll(at);
+        self.target(at, serving, busy);
+    }
+
+    /// A decision, whoever asked for it; one that finds no request under way may stop
+    /// the looks (`ufshcd_devfreq_target`).
+    pub fn target(&mut self, at: i64, serving: bool, busy: bool) {
         self.decide(at, serving);
         let stop = match self.set.idle_stop {
             IdleStop::Never => false,
-            IdleStop::UnlessRaised => self.target <= before,
+            IdleStop::UnlessRaised => self.target + 1 < self.drive.levels.len(),
             IdleStop::Always => true,
         };
         if stop && !busy {

@@ -89,6 +89,15 @@ enum Due {
     Came,
 }
 
+/// A request that came.
+#[derive(Clone, Copy)]
+struct Waiting {
+    came: i64,
+    bytes: u64,
+    /// Its place in the order of arrival.
+    place: usize,
+}
+
 struct Disk<'a> {
     drive: &'a Drive,
     most: u64,
@@ -96,12 +105,15 @@ struct Disk<'a> {
     qos: Raise,
     gate: Sleeper,
     rpm: Sleeper,
-    /// Who waits: when it came, and its bytes.
-    queue: VecDeque<(i64, u64)>,
-    /// What is being served: when it came and when it ends.
-    serving: Option<(i64, i64)>,
+    /// Who waits.
+    queue: VecDeque<Waiting>,
+    /// What is being served, and when that ends.
+    serving: Option<(Waiting, i64)>,
     /// When the last one that was served is known to be.
     heard: i64,
+    /// Requests that came, and that were served.
+    came: usize,
+    served: usize,
     now: i64,
     /// Since when nothing is to do.
     rest: i64,
@@ -163,49 +175,59 @@ impl Disk<'_> {
         *cell += length;
     }
 
+    /// What was due of runtime suspend.
+    fn suspend(&mut self, now: i64) {
+        let before = self.rpm.state;
+        self.rpm.step(now, self.serving.is_some() || !self.queue.is_empty());
+        match (before, self.rpm.state) {
+            (State::Awake, State::Awake) => {}
+            (_, State::Awake) => {
+                // Looks begin anew after a resume, one interval later.
+                self.clock.restart(now);
+                // Who waits at the queue's entry adds itself before those who wait
+                // already, and is woken before them (`blk_queue_enter`,
+                // block/blk-core.c; `__add_wait_queue`, include/linux/wait.h, 6.12).
+                self.queue.make_contiguous().reverse();
+            }
+            // devfreq does not look at a suspended device, and its clock is off anyway.
+            _ => {
+                self.clock.stop();
+                self.gate.reset();
+            }
+        }
+    }
+
     fn act(&mut self, due: Due, arrivals: &mut Arrivals<'_>) {
         let now = self.now;
         let serving = self.serving.is_some();
+        let busy = serving || !self.queue.is_empty();
         match due {
             Due::Changed => self.clock.changed(),
             Due::Look => {
                 self.clock.raised = self.qos.held;
-                self.clock.looked(now, serving, serving || !self.queue.is_empty());
+                self.clock.looked(now, serving, busy);
             }
             Due::Drop => {
                 self.qos.dropped();
                 // On the host its removal is looked at at once.
                 if self.qos.on_host() {
                     self.clock.raised = false;
-                    self.clock.decide(now, serving);
+                    self.clock.target(now, serving, busy);
                 }
             }
             Due::Ask => {
                 self.qos.ask = NEVER;
                 self.clock.raised = self.qos.held;
-                self.clock.decide(now, serving);
+                self.clock.target(now, serving, busy);
             }
-            Due::Suspend => {
-                self.rpm.step(now);
-                match self.rpm.state {
-                    State::Awake => {
-                        // Looks begin anew after a resume, one interval later.
-                        self.clock.restart(now);
-                    }
-                    // devfreq does not look at a suspended device, and its clock
-                    // is off anyway.
-                    _ => {
-                        self.clock.stop();
-                        self.gate.reset();
-                    }
-                }
-            }
-            Due::Gate => self.gate.step(now),
+            Due::Suspend => self.suspend(now),
+            Due::Gate => self.gate.step(now, false),
             Due::Served => {
-                let (came, _) = self.serving.take().expect("a request is being served");
+                let (r, _) = self.serving.take().expect("a request is being served");
                 // The drive is free; who asked hears of it later.
                 self.heard = now.saturating_add(self.drive.law.software);
-                self.out.latencies.push(self.heard - came);
+                self.out.latencies[r.place] = self.heard - r.came;
+                self.served += 1;
                 arrivals.ended(self.heard);
                 if self.clock.wanted {
                     self.clock.begin(now);
@@ -221,7 +243,8 @@ impl Disk<'_> {
                 if !serving && self.queue.is_empty() && now > self.rest {
                     self.out.gaps.push(now - self.rest);
                 }
-                self.queue.push_back((now, bytes));
+                self.queue.push_back(Waiting { came: now, bytes, place: self.came });
+                self.came += 1;
                 // Quality of service is asked for before the wait for a resume.
                 self.qos.came(now);
                 if self.rpm.need(now) {
@@ -229,6 +252,10 @@ impl Disk<'_> {
                     self.clock.restart(now);
                 }
             }
+        }
+        // All timers that are no longer early go off with the first interrupt.
+        if !matches!(due, Due::Came | Due::Suspend) && self.rpm.goes_off(now) {
+            self.suspend(now);
         }
         self.start();
     }
@@ -239,11 +266,11 @@ impl Disk<'_> {
         {
             return;
         }
-        let Some((came, bytes)) = self.queue.pop_front() else { return };
+        let Some(r) = self.queue.pop_front() else { return };
         let law = self.drive.law;
-        let service = law.service(bytes, self.clock.hz(), self.most);
-        self.serving = Some((came, self.now.saturating_add(service)));
-        self.out.bytes = self.out.bytes.saturating_add(bytes);
+        let service = law.service(r.bytes, self.clock.hz(), self.most);
+        self.serving = Some((r, self.now.saturating_add(service)));
+        self.out.bytes = self.out.bytes.saturating_add(r.bytes);
     }
 }
 
@@ -258,11 +285,13 @@ pub fn simulate(drive: &Drive, settings: &Settings, load: &Load) -> Outcome {
         most,
         clock: Clock::new(drive, settings.devfreq),
         qos: Raise::new(settings.qos, drive.law.software),
-        gate: Sleeper::new(drive.gate, settings.gate, 0),
-        rpm: Sleeper::new(drive.suspend, settings.autosuspend, settings.slack),
+        gate: Sleeper::gate(drive.gate, settings.gate),
+        rpm: Sleeper::autosuspend(drive.suspend, settings.autosuspend, settings.slack),
         queue: VecDeque::new(),
         serving: None,
         heard: 0,
+        came: 0,
+        served: 0,
         now: 0,
         rest: 0,
         out: Outcome::default(),
@@ -270,9 +299,9 @@ pub fn simulate(drive: &Drive, settings: &Settings, load: &Load) -> Outcome {
     let count = load.count();
     d.out.times.busy = vec![0; drive.levels.len()];
     d.out.times.idle = vec![0; drive.levels.len()];
-    d.out.latencies.reserve(count);
+    d.out.latencies = vec![0; count];
     let mut arrivals = Arrivals::new(load);
-    while d.out.latencies.len() < count {
+    while d.served < count {
         let (at, due) = d.due(arrivals.at());
         if at == NEVER {
             break;
@@ -331,15 +360,25 @@ mod tests {
         assert_eq!((o.resumes, o.latency().p50), (19, 3_518_000));
         assert_eq!(o.times.suspend[2], 19 * 3 * MS);
         assert_eq!(o.times.suspend[1], 19 * 200 * MS - 444_000 - 18 * 3_444_000);
-        // The timer may be late by a quarter of the delay.
-        let late = run(
+        // The timer may be late by a quarter of the delay. It was armed at the end of the
+        // resume, 444 us before the request ended.
+        let quarter = |s: &mut Settings| {
+            s.autosuspend = Some(100 * MS);
+            s.slack = 25;
+            s.devfreq.poll = 0;
+        };
+        let late = run(|_, s| quarter(s), &load);
+        let later = 19 * 25 * MS - 18 * 444_000;
+        assert_eq!(o.times.suspend[1] - late.times.suspend[1], later);
+        // A look meanwhile sets it off.
+        let looked = run(
             |_, s| {
-                s.autosuspend = Some(100 * MS);
-                s.slack = 25;
+                quarter(s);
+                s.devfreq.poll = 60 * MS;
             },
             &load,
         );
-        assert_eq!(o.times.suspend[1] - late.times.suspend[1], 19 * 25 * MS);
+        assert!(o.times.suspend[1] - looked.times.suspend[1] < later);
     }
 
     #[test]

@@ -19,9 +19,15 @@ pub(super) struct Sleeper {
     times: Nap,
     /// Delay after the last request; `None`: never.
     delay: Option<i64>,
+    /// How late its timer may be; `None`: a delay that each request takes back and the
+    /// last one begins anew, as of the clock's gate.
+    slack: Option<i64>,
     pub state: State,
     /// When the next step is due.
     pub at: i64,
+    /// From here on the timer goes off with any other interrupt.
+    soft: i64,
+    last_busy: i64,
     /// A request waits for the end of `Entering`.
     wanted: bool,
     /// Times that it was woken.
@@ -29,12 +35,40 @@ pub(super) struct Sleeper {
 }
 
 impl Sleeper {
-    pub fn new(times: Nap, delay: Option<i64>, slack: u8) -> Sleeper {
-        let delay = delay.map(|d| {
-            let late = i128::from(d) * i128::from(slack) / 100;
-            d.saturating_add(i64::try_from(late).unwrap_or(i64::MAX))
-        });
-        Sleeper { times, delay, state: State::Awake, at: NEVER, wanted: false, wakes: 0 }
+    /// The clock's gate.
+    pub fn gate(times: Nap, delay: Option<i64>) -> Sleeper {
+        Sleeper {
+            times,
+            delay,
+            slack: None,
+            state: State::Awake,
+            at: NEVER,
+            soft: NEVER,
+            last_busy: 0,
+            wanted: false,
+            wakes: 0,
+        }
+    }
+
+    /// Runtime suspend, whose timer may be late by so many percent of the delay. It is
+    /// armed once and then left alone, whatever requests come; when it goes off it
+    /// looks at the last of them, and is armed again if that was too lately.
+    pub fn autosuspend(times: Nap, delay: Option<i64>, percent: u8) -> Sleeper {
+        let late = i128::from(delay.unwrap_or(0)) * i128::from(percent) / 100;
+        let slack = Some(i64::try_from(late).unwrap_or(i64::MAX));
+        Sleeper { slack, ..Sleeper::gate(times, delay) }
+    }
+
+    fn arm(&mut self) {
+        if let (Some(delay), Some(slack)) = (self.delay, self.slack) {
+            self.soft = self.last_busy.saturating_add(delay);
+            self.at = self.soft.saturating_add(slack);
+        }
+    }
+
+    /// Whether an interrupt of now sets off a timer that is not yet late.
+    pub fn goes_off(&self, now: i64) -> bool {
+        self.state == State::Awake && self.soft <= now
     }
 
     pub fn awake(&self) -> bool {
@@ -43,8 +77,12 @@ impl Sleeper {
 
     /// The last request ended.
     pub fn idle(&mut self, now: i64) {
-        if let (State::Awake, Some(delay)) = (self.state, self.delay) {
-            self.at = now.saturating_add(delay);
+        let State::Awake = self.state else { return };
+        self.last_busy = now;
+        match (self.delay, self.slack) {
+            (Some(delay), None) => self.at = now.saturating_add(delay),
+            (Some(_), Some(_)) if self.at == NEVER => self.arm(),
+            _ => {}
         }
     }
 
@@ -52,7 +90,9 @@ impl Sleeper {
     pub fn need(&mut self, now: i64) -> bool {
         match self.state {
             State::Awake => {
-                self.at = NEVER;
+                if self.slack.is_none() {
+                    self.at = NEVER;
+                }
                 return true;
             }
             State::Entering => self.wanted = true,
@@ -68,14 +108,24 @@ impl Sleeper {
         self.at = now.saturating_add(self.times.wake);
     }
 
-    /// What was due happens.
-    pub fn step(&mut self, now: i64) {
+    /// What was due happens; `busy`: requests are under way.
+    pub fn step(&mut self, now: i64, busy: bool) {
+        self.soft = NEVER;
         match self.state {
             State::Awake => {
+                if self.slack.is_some() {
+                    if busy {
+                        // Refused, which counts as activity (`blk_pre_runtime_suspend`).
+                        self.last_busy = now;
+                    }
+                    if self.last_busy.saturating_add(self.delay.unwrap_or(0)) > now {
+                        return self.arm();
+                    }
+                }
                 self.state = State::Entering;
                 self.at = now.saturating_add(self.times.enter);
                 if self.times.enter == 0 {
-                    self.step(now);
+                    self.step(now, busy);
                 }
             }
             State::Entering => {
@@ -89,6 +139,8 @@ impl Sleeper {
             State::Waking => {
                 self.state = State::Awake;
                 self.at = NEVER;
+                self.last_busy = now;
+                self.arm();
             }
         }
     }

@@ -65,14 +65,14 @@ pub enum Governor {
     Powersave,
 }
 
-/// When a look that finds nobody at work stops the looks until the next request
+/// When a decision that finds nobody at work stops the looks until the next request
 /// (`ufshcd_devfreq_target` with `ufshcd_clk_scaling_suspend_work`,
 /// drivers/ufs/core/ufshcd.c, 6.12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleStop {
     /// Looks go on.
     Never,
-    /// Unless it raised the clock.
+    /// Unless it wants the fastest clock.
     UnlessRaised,
     /// Whatever it decided, as on Qualcomm's hosts.
     Always,
