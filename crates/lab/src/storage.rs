@@ -36,7 +36,7 @@ pub struct Trial {
 /// | `kernel RELEASE` | |
 /// | `span N` | from the first request to the end of the last one |
 /// | `served N`, `changes N`, `ungates N` | requests, changes of the clock, times that it was switched on again |
-/// | `gated_ns N`, `at HZ N`, `suspended_ms N` | time in each state while the load ran |
+/// | `asleep_ns N`, `gated_ns N`, `at HZ N` | time in each state while the load ran |
 /// | `fqos NAME VALUE` | figures of the module that raises the clock (kernel/fqos/README.md) |
 /// | `r AT LATENCY` | a request: when it was made, counted from the first, and how long it took |
 /// | `end` | last line |

@@ -15,6 +15,7 @@
 //! | `load` | what a load measured by itself |
 //! | `simulate` | devfreq, UFS clocks, autosuspend and service as integer arithmetic |
 //! | `tune` | the delay before the sleep that meets a budget at least cost |
+//! | `verdict` | a simulated load beside what a kernel measured of it |
 //!
 //! Times are integer nanoseconds (`i64`), unless a name says otherwise.
 #![no_std]
@@ -33,4 +34,5 @@ pub mod runtime;
 pub mod simulate;
 pub mod summary;
 pub mod tune;
+pub mod verdict;
 pub mod wait;

@@ -7,6 +7,7 @@ mod rpm;
 mod show;
 mod sleeper;
 mod tune;
+mod verify;
 
 pub use change::{Change, Site};
 pub use described::{Basis, Foretold, described};
@@ -15,3 +16,4 @@ pub use rpm::{Rpm, rpm};
 pub use show::{Shown, show};
 pub use sleeper::{Asked, Sleeper};
 pub use tune::{Budget, Tuned, Wish, tune};
+pub use verify::{FITTED, Verified, verify};

@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 const DISK: &str = "/dev/pdisk0";
 const BYTES: u64 = 1 << 30;
 const HOST: &str = "/sys/devices/platform/dormouse_pdisk";
-const LUN: &str = "/sys/devices/platform/dormouse_pdisk/dormouse_pdisk_lun.0/power";
 const FQOS: &str = "/sys/module/dormouse_fqos/pdisk0";
 
 /// Threads that make the requests of a load whose times are given: more are never
@@ -78,14 +77,10 @@ pub fn run(wish: &Storage, dir: &Path) -> Result<String> {
 /// Figures of the host that only grow, by name.
 fn figures() -> Vec<(String, u64)> {
     let text = read_text(&format!("{HOST}/figures"));
-    let mut out: Vec<(String, u64)> = text
-        .lines()
+    text.lines()
         .filter_map(|l| l.rsplit_once(' '))
         .filter_map(|(name, n)| Some((name.to_owned(), n.parse().ok()?)))
-        .collect();
-    let suspended = read_text(&format!("{LUN}/runtime_suspended_time")).parse().unwrap_or(0);
-    out.push(("suspended_ms".into(), suspended));
-    out
+        .collect()
 }
 
 fn wait_for(path: &str) -> Result<()> {
@@ -212,7 +207,7 @@ fn bursts(l: &Loop, seed: u64) -> Result<(Vec<(u64, u64)>, Duration)> {
 fn arrivals(list: &[(i64, u64)], seed: u64) -> Result<(Vec<(u64, u64)>, Duration)> {
     let next = AtomicUsize::new(0);
     let most = list.iter().map(|r| r.1).max().unwrap_or(512);
-    let begin = Instant::now() + Duration::from_millis(50);
+    let begin = Instant::now() + Duration::from_millis(5);
     let one = |n: usize| -> Result<Vec<(u64, u64)>> {
         let mut asker = Asker::new(seed, n, most)?;
         while let Some(&(at, bytes)) = list.get(next.fetch_add(1, Ordering::SeqCst)) {

@@ -14,6 +14,7 @@
 //! | `fio` | JSON of fio |
 //! | `knobs` | settings of sysfs |
 //! | `described` | disks and loads that somebody described |
+//! | `measured` | what a guest measured of such a load |
 
 mod blkparse;
 mod blktrace;
@@ -23,6 +24,7 @@ mod devfreq;
 mod fio;
 mod knobs;
 mod lttng;
+pub mod measured;
 mod nvme;
 mod trace;
 mod wrapped;

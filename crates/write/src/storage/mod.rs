@@ -7,6 +7,7 @@ pub mod predict;
 pub mod rpm;
 mod show;
 pub mod tune;
+pub mod verdict;
 
 pub use json::json;
 pub use show::show;

@@ -3,6 +3,7 @@
 mod predict;
 mod show;
 mod tune;
+mod verify;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -19,6 +20,7 @@ enum StorageVerb {
     Show(show::ShowArgs),
     Predict(predict::PredictArgs),
     Tune(tune::TuneArgs),
+    Verify(verify::VerifyArgs),
 }
 
 /// Runs the verb.
@@ -27,5 +29,6 @@ pub fn run(args: &StorageArgs) -> Result<()> {
         StorageVerb::Show(args) => show::run(args),
         StorageVerb::Predict(args) => predict::run(args),
         StorageVerb::Tune(args) => tune::run(args),
+        StorageVerb::Verify(args) => verify::run(args),
     }
 }
