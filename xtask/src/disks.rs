@@ -7,8 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Files of a guest: where, and what.
+pub type Files = Vec<(String, Vec<u8>)>;
+
 /// Modules of `kernel` as files of a guest's `/modules`, in the order in which they load.
-pub fn modules(kernel: &Kernel, names: &[&str]) -> Result<Vec<(String, Vec<u8>)>> {
+pub fn modules(kernel: &Kernel, names: &[&str]) -> Result<Files> {
     let mut names = names.to_vec();
     // ext4 asks for it by another name, so it is no dependency of its.
     if names.contains(&"ext4") && kernel.release.starts_with("6.") {

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use dormouse_lab::initramfs::Initramfs;
 use dormouse_lab::kernels::{self, Kernel};
 use dormouse_lab::kmod;
+use dormouse_lab::programs;
 use dormouse_lab::qemu::{Accel, Arch, Attend, Machine, Output, boot};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,17 +19,18 @@ use std::time::Duration;
 /// as long as an idle one.
 const LIMIT: Duration = Duration::from_secs(3_000);
 
-/// `guest apply|idle|restore|sync PROGRAMS SERIES`: PROGRAMS is the folder with the static
+/// `guest apply|hooks|idle|restore|sync PROGRAMS SERIES`: PROGRAMS is the folder with the static
 /// `dormouse` and the examples. False if a guest found something wrong.
 pub fn run(args: &[String]) -> Result<bool> {
     let [what, programs, series] = args else {
-        bail!("use: guest apply|idle|restore|sync PROGRAMS SERIES")
+        bail!("use: guest apply|hooks|idle|restore|sync PROGRAMS SERIES")
     };
     let guests = Guests { kernel: kernels::get(Arch::Amd64, series)?, programs: programs.into() };
     match what.as_str() {
         "apply" => guests.passes("apply_guest", &[("/board.ko", &guests.module()?)]),
         "idle" => guests.passes("idle_guest", &[("/idle.ko", &guests.idle_states()?)]),
-        "sync" => guests.syncs(),
+        "sync" => Ok(guests.syncs()? && guests.hooks()?),
+        "hooks" => guests.hooks(),
         "restore" => Ok(guests.power_fails()? && guests.passes("restore_guest", &[])?),
         other => bail!("there is no guest {other:?}"),
     }
@@ -52,15 +54,21 @@ impl Guests {
     /// said. One CPU: with more, not every kernel comes back from suspend-to-RAM.
     fn boot(&self, init: &str, files: &[(&str, &[u8])], cut: Option<&str>) -> Result<Output> {
         let mut archive = Initramfs::default();
-        for dir in ["/proc", "/sys", "/dev", "/run", "/tmp", "/kept", "/modules"] {
+        archive.directory("/modules");
+        archive.directory("/kept");
+        for (path, content) in files {
+            archive.file(path, 0o644, content);
+        }
+        self.boot_with(archive, init, cut)
+    }
+
+    fn boot_with(&self, mut archive: Initramfs, init: &str, cut: Option<&str>) -> Result<Output> {
+        for dir in ["/proc", "/sys", "/dev", "/run", "/tmp"] {
             archive.directory(dir);
         }
         archive.device("/dev/console", 5, 1);
         archive.file("/dormouse", 0o755, &read(&self.programs.join("dormouse"))?);
         archive.file("/init", 0o755, &read(&self.programs.join("examples").join(init))?);
-        for (path, content) in files {
-            archive.file(path, 0o644, content);
-        }
         // A guest has no chance to hash addresses with, so all timers of a trace would
         // look alike (`ptr_to_hashval`, lib/vsprintf.c).
         let words = "no_hash_pointers".into();
@@ -75,13 +83,31 @@ impl Guests {
         Ok(output)
     }
 
+    /// systemd runs the files of `dormouse sync --hook`.
+    fn hooks(&self) -> Result<bool> {
+        let mut archive = Initramfs::default();
+        programs::pack_systemd(&mut archive)?;
+        let (modules, blocks) = self.slow_disk()?;
+        archive.directory("/modules");
+        for (path, content) in modules.iter().chain([&("/fs.blocks".to_string(), blocks)]) {
+            archive.file(path, 0o644, content);
+        }
+        let output = self.boot_with(archive, "hook_guest", None)?;
+        Ok(output.console.lines().any(|l| l.trim() == "PASSED"))
+    }
+
+    /// Modules and content of a disk of 96 MiB, as the guests make it; a journal would be
+    /// written as well.
+    fn slow_disk(&self) -> Result<(disks::Files, Vec<u8>)> {
+        let modules = disks::modules(&self.kernel, &["null_blk", "ext4"])?;
+        let image = disks::Image::make(96, &["-O", "^has_journal", "-N", "64"])?;
+        Ok((modules, image.blocks()?))
+    }
+
     /// `dormouse sync` on a disk that is slow by the guest's own clock.
     fn syncs(&self) -> Result<bool> {
-        let mut files: Vec<(String, Vec<u8>)> =
-            disks::modules(&self.kernel, &["null_blk", "ext4"])?;
-        // 96 MiB, as `sync_guest` makes its disk; a journal would be written as well.
-        let image = disks::Image::make(96, &["-O", "^has_journal", "-N", "64"])?;
-        files.push(("/fs.blocks".into(), image.blocks()?));
+        let (mut files, blocks) = self.slow_disk()?;
+        files.push(("/fs.blocks".into(), blocks));
         let files: Vec<(&str, &Vec<u8>)> = files.iter().map(|(p, c)| (p.as_str(), c)).collect();
         self.passes("sync_guest", &files)
     }

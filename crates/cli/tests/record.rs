@@ -391,6 +391,14 @@ fn sync_writes_the_files_that_run_it_before_each_sleep() {
     let unit = read("dormouse-sync.service");
     assert!(unit.contains(&format!("ExecStart={} sync ", program.display())), "{unit}");
     assert!(read("dormouse-sleep.conf").contains("SuspendState=mem"));
+    let verify = std::process::Command::new("systemd-analyze")
+        .args(["verify", "--man=no"])
+        .arg(dir.path().join("dormouse-sync.service"))
+        .output();
+    match verify {
+        Ok(out) => assert!(out.status.success() && out.stderr.is_empty(), "{out:?}"),
+        Err(_) => println!("SKIPPED: systemd-analyze is not installed"),
+    }
     // As systemd calls it after a sleep, it does nothing.
     let hook = dir.path().join("dormouse-arm");
     let after = std::process::Command::new(&hook).args(["post", "suspend"]).output().unwrap();

@@ -22,6 +22,37 @@ const PACKAGES: &str =
 /// Stands for [`PACKAGES`] in the name of the folder: with others, another number.
 const EDITION: u32 = 3;
 
+/// systemd as process 1, which is another machine: the packages above have parts of it
+/// that stand alone.
+const SYSTEMD: &str = "systemd,dash";
+const SYSTEMD_EDITION: u32 = 1;
+
+/// What systemd needs of itself to let a guest sleep.
+const OF_SYSTEMD: &[(&str, &[&str])] = &[
+    ("usr/bin/dash", &["/bin/sh"]),
+    ("usr/bin/systemctl", &["/usr/bin/systemctl"]),
+    ("usr/lib/systemd/systemd", &["/usr/lib/systemd/systemd"]),
+    ("usr/lib/systemd/systemd-executor", &["/usr/lib/systemd/systemd-executor"]),
+    ("usr/lib/systemd/systemd-sleep", &["/usr/lib/systemd/systemd-sleep"]),
+];
+
+/// Its units that a sleep and a plain service need.
+const UNITS: [&str; 13] = [
+    "basic.target",
+    "local-fs.target",
+    "paths.target",
+    "shutdown.target",
+    "sleep.target",
+    "slices.target",
+    "sockets.target",
+    "swap.target",
+    "sysinit.target",
+    "systemd-suspend.service",
+    "timers.target",
+    "umount.target",
+    "user.slice",
+];
+
 /// What a script of a guest can call ([`pack_for_scripts`]): where it lies below
 /// [`root`], and how it is called.
 const FOR_SCRIPTS: &[(&str, &[&str])] = &[
@@ -48,15 +79,21 @@ const FOR_SCRIPTS: &[(&str, &[&str])] = &[
 /// # Errors
 /// If mmdebstrap is missing, or the packages cannot be had.
 pub fn root() -> Result<PathBuf> {
-    let root = cache()?.join("chroot").join(format!("{SUITE}-programs-{EDITION}"));
-    if root.join("usr/bin/udevadm").exists() {
+    unpacked(&format!("programs-{EDITION}"), PACKAGES, "usr/bin/udevadm")
+}
+
+/// `packages` and what they need, unpacked in a folder of the cache, where `sign` shows
+/// that they are there.
+fn unpacked(name: &str, packages: &str, sign: &str) -> Result<PathBuf> {
+    let root = cache()?.join("chroot").join(format!("{SUITE}-{name}"));
+    if root.join(sign).exists() {
         return Ok(root);
     }
     let parent = root.parent().unwrap_or(&root);
     fs::create_dir_all(parent).map_err(Error::file(parent))?;
-    let new = parent.join(format!("{SUITE}-programs-new-{}", std::process::id()));
+    let new = parent.join(format!("{SUITE}-{name}-new-{}", std::process::id()));
     let out = Command::new("mmdebstrap")
-        .args(["--variant=extract", &format!("--include={PACKAGES}")])
+        .args(["--variant=extract", &format!("--include={packages}")])
         .args(["--architectures=amd64", SUITE])
         .arg(&new)
         .arg(sources(&mirrors()?, &[(SUITE, false)]).trim_end())
@@ -71,7 +108,7 @@ pub fn root() -> Result<PathBuf> {
         })?;
     if !out.status.success() {
         return Err(Error::Program {
-            what: format!("unpacking {PACKAGES} of {SUITE}"),
+            what: format!("unpacking {packages} of {SUITE}"),
             output: tail(&String::from_utf8_lossy(&out.stderr), 10),
         });
     }
@@ -86,7 +123,7 @@ pub fn root() -> Result<PathBuf> {
         let dir = new.join(name);
         fs::create_dir_all(&dir).map_err(Error::file(&dir))?;
     }
-    if fs::rename(&new, &root).is_err() && !root.join("usr/bin/udevadm").exists() {
+    if fs::rename(&new, &root).is_err() && !root.join(sign).exists() {
         return Err(Error::other(format!("cannot put programs at {}", root.display())));
     }
     Ok(root)
@@ -101,21 +138,39 @@ pub(crate) fn pack(
     names: &[&str],
     configuration: &str,
 ) -> Result<()> {
-    pack_all(archive, &[(program, names)], &[configuration])
+    pack_all(archive, &root()?, &[(program, names)], &[configuration])
+}
+
+/// Puts systemd, with all that it needs to let a guest sleep, into the archive.
+///
+/// # Errors
+/// As [`root`].
+pub fn pack_systemd(archive: &mut Initramfs) -> Result<()> {
+    let root = unpacked(&format!("systemd-{SYSTEMD_EDITION}"), SYSTEMD, "usr/lib/systemd/systemd")?;
+    let units = "usr/lib/systemd/system";
+    let folders = [format!("/{units}"), "/usr/lib/systemd/system-sleep".into()];
+    let folders = [&folders[0], &folders[1], "/etc/systemd/system", "/etc/systemd/sleep.conf.d"];
+    pack_all(archive, &root, OF_SYSTEMD, &folders)?;
+    for unit in UNITS {
+        let path = root.join(units).join(unit);
+        let text = fs::read(&path).map_err(Error::file(&path))?;
+        archive.file(&format!("/{units}/{unit}"), 0o644, &text);
+    }
+    Ok(())
 }
 
 /// Puts all that a script may call into the archive, and folders for the
 /// configuration of udev and tmpfiles.
 pub(crate) fn pack_for_scripts(archive: &mut Initramfs) -> Result<()> {
-    pack_all(archive, FOR_SCRIPTS, &["/etc/udev/rules.d", "/etc/tmpfiles.d"])
+    pack_all(archive, &root()?, FOR_SCRIPTS, &["/etc/udev/rules.d", "/etc/tmpfiles.d"])
 }
 
 fn pack_all(
     archive: &mut Initramfs,
+    root: &Path,
     programs: &[(&str, &[&str])],
     configurations: &[&str],
 ) -> Result<()> {
-    let root = root()?;
     let read = |path: &Path| fs::read(path).map_err(Error::file(path));
     let loader = "usr/lib64/ld-linux-x86-64.so.2";
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
@@ -124,7 +179,7 @@ fn pack_all(
         let program = root.join(program);
         let bytes = read(&program)?;
         files.extend(names.iter().map(|n| ((*n).to_owned(), bytes.clone())));
-        for path in libraries(&root, &program, loader)? {
+        for path in libraries(root, &program, loader)? {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             files.insert(format!("/lib/x86_64-linux-gnu/{name}"), read(&path)?);
         }

@@ -9,21 +9,17 @@
 mod common;
 #[path = "common/disk.rs"]
 mod disk;
+#[path = "common/slow.rs"]
+mod slow;
 
 use common::{Ran, compare, dormouse, knobs};
-use disk::{insert, mount_at, suspend};
-use rustix::event::epoll;
-use std::cell::Cell;
+use disk::{mount_at, suspend};
+use slow::{MIB, MNT, Source, dirty, forget, kernel_sync, left, prepare, settle};
 use std::fs::{self, File};
-use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
-use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const MNT: &str = "/mnt";
-const KICK: &str = "/proc/sys/vm/dirty_writeback_centisecs";
-const MIB: usize = 1 << 20;
 /// What every table is about.
 const DATA: usize = 40 * MIB;
 
@@ -44,50 +40,6 @@ fn check() -> usize {
     bad += any_moment();
     bad += server();
     bad + fails()
-}
-
-/// A disk of 8 MB/s with the file system of `/fs.blocks` on it.
-fn prepare() -> std::io::Result<()> {
-    insert("null_blk", c"nr_devices=0")?;
-    insert("", c"")?;
-    let nullb = "/sys/kernel/config/nullb";
-    mount_at("configfs", "configfs", "/sys/kernel/config", None)?;
-    fs::create_dir(format!("{nullb}/slow"))?;
-    for (name, value) in [("memory_backed", "1"), ("size", "96"), ("mbps", "8"), ("power", "1")] {
-        fs::write(format!("{nullb}/slow/{name}"), value)?;
-    }
-    disk::lay_out(Path::new("/fs.blocks"), Path::new("/dev/slow"))?;
-    fs::create_dir_all(MNT)?;
-    mount_at("ext4", "/dev/slow", MNT, None)?;
-    // Nothing is written unless somebody asks.
-    fs::write(KICK, "0")?;
-    fs::write("/proc/sys/vm/dirty_expire_centisecs", "360000")?;
-    fs::write("/sys/power/pm_test", "freezer")
-}
-
-/// Makes so much dirty, in a file that is new.
-fn dirty(bytes: usize) {
-    let path = format!("{MNT}/data");
-    let _ = fs::remove_file(&path);
-    let mut file = File::create(&path).unwrap();
-    for _ in 0..bytes / MIB {
-        file.write_all(&[0x5a; MIB]).unwrap();
-    }
-}
-
-/// Bytes that are dirty or on their way.
-fn left() -> u64 {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kib = |name: &str| {
-        let line = text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':'));
-        line.and_then(|l| l.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0)
-    };
-    (kib("Dirty") + kib("Writeback")) << 10
-}
-
-/// Writes everything, so that the next question begins with nothing dirty.
-fn settle() {
-    rustix::fs::syncfs(File::open(MNT).unwrap()).unwrap();
 }
 
 /// A file system that is frozen, or a disk that hangs, would hold this for ever.
@@ -118,47 +70,6 @@ impl Moments {
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         least + self.0 % (most - least)
-    }
-}
-
-/// A wakeup source of ours: a pipe whose bytes keep the machine awake until they are
-/// fetched (fs/eventpoll.c:ep_create_wakeup_source, 6.12).
-struct Source {
-    poll: OwnedFd,
-    input: PipeWriter,
-    output: PipeReader,
-    rings: Cell<bool>,
-}
-
-impl Source {
-    fn new() -> Source {
-        let (output, input) = std::io::pipe().unwrap();
-        let poll = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
-        let flags = epoll::EventFlags::IN | epoll::EventFlags::WAKEUP;
-        epoll::add(&poll, &output, epoll::EventData::new_u64(1), flags).unwrap();
-        Source { poll, input, output, rings: Cell::new(false) }
-    }
-
-    /// An event that stays.
-    fn ring(&self) {
-        (&self.input).write_all(b"x").unwrap();
-        self.rings.set(true);
-    }
-
-    /// Fetches it: the source is no longer active.
-    fn fetch(&self) {
-        let mut list = [epoll::Event {
-            flags: epoll::EventFlags::empty(),
-            data: epoll::EventData::new_u64(0),
-        }];
-        let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
-        if self.rings.replace(false) {
-            (&self.output).read_exact(&mut [0]).unwrap();
-        }
-        // The second look finds nothing, which ends it.
-        for _ in 0..2 {
-            let _ = epoll::wait(&self.poll, &mut list[..], Some(&now));
-        }
     }
 }
 
@@ -198,13 +109,6 @@ fn children_end(limit: Duration) -> Option<Duration> {
 fn reap() {
     use rustix::process::{WaitOptions, wait};
     while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
-}
-
-/// Seconds of the kernel's own sync, from its log.
-fn kernel_sync() -> Option<f64> {
-    let log = disk::log();
-    let line = log.lines().rev().find(|l| l.contains("Filesystems sync: "))?;
-    line.split("Filesystems sync: ").nth(1)?.split(' ').next()?.parse().ok()
 }
 
 /// The kernel's own sync without and with `dormouse sync` before it.
@@ -282,7 +186,7 @@ fn wakeups() -> usize {
     );
     println!("|---|---|---|---|---|---|");
     for i in 0..20 {
-        settle();
+        forget();
         dirty(DATA);
         // Every fourth time children are at work from the start.
         let early = i % 4 == 3;
@@ -327,7 +231,7 @@ fn left_behind() -> usize {
     );
     println!("|---|---|---|---|---|");
     for i in 0..3 {
-        settle();
+        forget();
         dirty(DATA);
         let mut child = start(&["sync", "--until", "1GiB"]);
         while children() == 0 {
@@ -359,7 +263,7 @@ fn every_step() -> usize {
     let before = knobs();
     let (mut bad, mut most) = (0, 0);
     for step in 0..100 {
-        settle();
+        forget();
         dirty(2 * MIB);
         let ran = dormouse(&["sync", "--arm"], Some(&step.to_string()));
         if !ran.killed {
@@ -388,7 +292,7 @@ fn any_moment() -> usize {
     let (mut bad, mut changed, mut kids) = (0, 0, 0);
     let mut moments = Moments(0x1234_5678_9abc_def1);
     for i in 0..20 {
-        settle();
+        forget();
         dirty(DATA / 4);
         let until = if i % 3 == 2 { "1GiB" } else { "200ms" };
         let mut child = start(&["sync", "--until", until, "--arm"]);

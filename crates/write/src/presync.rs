@@ -3,7 +3,7 @@
 
 use crate::text::page::{Ink, Page};
 use crate::text::{fit, safe};
-use crate::wording::next::{next, run};
+use crate::wording::next::{next, run, word};
 use crate::wording::number::{names, plural};
 use dormouse_model::time::Ns;
 
@@ -288,6 +288,9 @@ fn files(page: &mut Page, p: &Presynced<'_>) {
 /// Name, text, and whether it is to be executable, of each file that runs `program`
 /// before each sleep.
 pub fn hooks(program: &str) -> [(&'static str, String, bool); 3] {
+    // systemd reads quotes as a shell does, and gives % a meaning (systemd.service(5)).
+    let word = word(program);
+    let (program, unit_program) = (&word, word.replace('%', "%%"));
     let unit = format!(
         "# dormouse: data is written before each sleep, while every program still runs.\n\
          # Install: copy to /etc/systemd/system/, then: systemctl enable dormouse-sync\n\
@@ -296,7 +299,7 @@ pub fn hooks(program: &str) -> [(&'static str, String, bool); 3] {
          # then, write RequiredBy for WantedBy; the other codes never do that.\n\
          [Unit]\nDescription=Write data before sleep\nBefore=sleep.target\n\n\
          [Service]\nType=oneshot\n\
-         ExecStart={program} sync --budget 30s --until 200ms\n\
+         ExecStart={unit_program} sync --budget 30s --until 200ms\n\
          SuccessExitStatus=7 8 9\n\
          # What still syncs a slow disk cannot be killed, so nobody waits for it.\n\
          KillMode=process\n\n\

@@ -18,10 +18,25 @@ pub type Knobs = BTreeMap<PathBuf, String>;
 /// `FAILED`, and powers off. Does nothing outside a guest that was started for
 /// it.
 pub fn run(check: fn() -> usize) -> ! {
+    only_process_1();
+    mount_all();
+    if fs::read_to_string("/proc/cmdline").is_ok_and(|l| l.contains("dormouse.lab=1")) {
+        let bad = check();
+        println!("{}", if bad == 0 { "PASSED" } else { "FAILED" });
+    }
+    power_off()
+}
+
+/// Ends a program that is started elsewhere.
+pub fn only_process_1() {
     if std::process::id() != 1 {
         eprintln!("this is process 1 of a guest and does nothing elsewhere");
         std::process::exit(1);
     }
+}
+
+/// Mounts what every guest needs.
+pub fn mount_all() {
     for (kind, at) in [
         ("proc", "/proc"),
         ("sysfs", "/sys"),
@@ -34,10 +49,10 @@ pub fn run(check: fn() -> usize) -> ! {
         let _ = fs::create_dir_all(at);
         let _ = mount(kind, at, kind, MountFlags::empty(), None);
     }
-    if fs::read_to_string("/proc/cmdline").is_ok_and(|l| l.contains("dormouse.lab=1")) {
-        let bad = check();
-        println!("{}", if bad == 0 { "PASSED" } else { "FAILED" });
-    }
+}
+
+/// The end of a guest.
+pub fn power_off() -> ! {
     let _ = std::io::stdout().flush();
     rustix::fs::sync();
     let _ = rustix::system::reboot(rustix::system::RebootCommand::PowerOff);
