@@ -114,6 +114,11 @@ fn screens() -> Vec<(&'static str, Vec<&'static str>, String)> {
         ("storage show nothing", &["storage", "show", "README.md"], ""),
         ("storage predict", &["storage", "predict", REQUESTS, "--gate-delay", "1s"], ""),
         ("storage predict no wait", &["storage", "predict", REQUESTS, "--autosuspend", "1s"], ""),
+        (
+            "storage predict clock",
+            &["storage", "predict", REQUESTS, "--governor", "performance"],
+            "",
+        ),
         ("storage predict disk", &["storage", "predict", "--disk", DISK], ""),
         (
             "storage predict disk raised",

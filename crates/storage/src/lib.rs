@@ -13,6 +13,7 @@
 //! | `knobs` | settings as sysfs says them, and which contradict each other |
 //! | `recording` | what a trace holds |
 //! | `load` | what a load measured by itself |
+//! | `service` | what a request takes at which clock, from a recording |
 //! | `simulate` | devfreq, UFS clocks, autosuspend and service as integer arithmetic |
 //! | `tune` | the delay before the sleep that meets a budget at least cost |
 //! | `verdict` | a simulated load beside what a kernel measured of it |
@@ -31,6 +32,7 @@ pub mod load;
 pub mod recording;
 pub mod request;
 pub mod runtime;
+pub mod service;
 pub mod simulate;
 pub mod summary;
 pub mod tune;

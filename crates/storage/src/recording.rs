@@ -63,6 +63,8 @@ pub struct Trace {
     /// When the delay before gating UFS clocks had passed, ns: the work item that
     /// gates them was queued.
     pub gates: Vec<i64>,
+    /// Of each devfreq device, a look and the time between two, ns.
+    pub looks: BTreeMap<String, (i64, i64)>,
     /// Completions that woke their CPU.
     pub woken: Vec<Woken>,
     /// Time stamp of the last event that was read, ns.

@@ -1,6 +1,7 @@
 //! Storage power states: one file a use case.
 
 mod change;
+mod clocked;
 mod described;
 mod predict;
 mod rpm;
@@ -10,6 +11,7 @@ mod tune;
 mod verify;
 
 pub use change::{Change, Site};
+pub use clocked::{Clocked, clocked};
 pub use described::{Basis, Foretold, described};
 pub use predict::{Predicted, predict};
 pub use rpm::{Rpm, rpm};

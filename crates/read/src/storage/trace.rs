@@ -59,6 +59,9 @@ struct Sink {
     clocks_asked: HashMap<Vec<u8>, i64>,
     /// The last look of devfreq at each device.
     looked: HashMap<Vec<u8>, i64>,
+    /// The first look at each device, the shortest time between two, whether two were
+    /// seen, and the time that was asked for.
+    looks: BTreeMap<String, (i64, i64, bool, i64)>,
     /// When the grace period that is under way began, by the kind of RCU.
     grace: HashMap<Vec<u8>, i64>,
     graces: Vec<(i64, i64)>,
@@ -301,8 +304,23 @@ impl Sink {
         self.watched.looks |=
             std::str::from_utf8(device).is_ok_and(|d| Family::of_device(d).is_some());
         match self.looked.get_mut(device) {
-            Some(at) => *at = time,
-            None => _ = self.looked.insert(device.to_vec(), time),
+            Some(at) => {
+                // The kernel counts in ticks, so looks come later than asked for.
+                let gap = time - core::mem::replace(at, time);
+                let name = String::from_utf8_lossy(device);
+                if let Some(l) = self.looks.get_mut(name.as_ref()) {
+                    let least = if l.2 { l.1.min(gap) } else { gap };
+                    (l.1, l.2) = (least.max(l.3), true);
+                }
+            }
+            None => {
+                let poll = number(text, b"polling_ms").unwrap_or(0).saturating_mul(1_000_000);
+                if let Some(poll) = i64::try_from(poll).ok().filter(|p| *p > 0) {
+                    let name = String::from_utf8_lossy(device).into_owned();
+                    self.looks.insert(name, (time, poll, false, poll));
+                }
+                self.looked.insert(device.to_vec(), time);
+            }
         }
         Some(())
     }
@@ -340,6 +358,7 @@ impl Sink {
             unused: self.unused,
             ungates: self.ungates,
             gates: self.gates,
+            looks: self.looks.into_iter().map(|(d, l)| (d, (l.0, l.1))).collect(),
             woken: self.woken,
             until: self.until,
         }

@@ -8,6 +8,7 @@ use crate::wording::storage::{ms3, time};
 use dormouse_storage::simulate::disk::Outcome;
 use dormouse_storage::simulate::energy::{BreakEven, Powers, State, states};
 use dormouse_storage::simulate::settings::{Drive, Governor, Qos, Settings};
+use dormouse_storage::summary::Latency;
 use serde_json::{Value, json};
 
 /// What came of one choice of settings.
@@ -26,6 +27,8 @@ pub struct Answer<'a> {
     pub source: &'a str,
     /// The command as it was typed, without the program's name.
     pub again: &'a str,
+    /// What was recorded, if the disk is that of a recording.
+    pub recorded: Option<Latency>,
     /// What the disk is like.
     pub drive: &'a Drive,
     /// What its states cost.
@@ -97,15 +100,22 @@ pub fn model(a: &Answer<'_>, colour: bool) -> String {
         }
     };
     p.wrapped(Ink::Strong, 0, 2, &first);
-    p.wrapped(
-        Ink::Plain,
-        0,
-        2,
-        &format!(
+    let trust = match a.recorded {
+        Some(recorded) => format!(
+            "Model against the recording: {} on average, recorded {}. What a clock costs is from {} \
+             of it: {} and {} for each 64 KiB at the fastest.",
+            time(was.mean),
+            time(recorded.mean),
+            plural(recorded.count as usize, "request"),
+            time(a.drive.law.base),
+            time(a.drive.law.transfer)
+        ),
+        None => format!(
             "Simulated from the description of a disk, {}: no recording stands behind it.",
             plural(was.count as usize, "request")
         ),
-    );
+    };
+    p.wrapped(Ink::Plain, 0, 2, &trust);
     p.blank();
     let columns = columns(a);
     let row = |p: &mut Page, ink, name: &str, cells: &[String]| {
@@ -246,6 +256,7 @@ pub fn json(a: &Answer<'_>) -> Value {
     json!({
         "schema": "dormouse-storage-model/1",
         "source": a.source,
+        "recorded_mean": a.recorded.map(|l| l.mean),
         "break_even": {
             "clock": a.even.clock, "gate": a.even.gate, "suspend": a.even.suspend,
         },

@@ -5,7 +5,7 @@ use crate::terminal;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use dormouse_app::failure::Usage;
-use dormouse_app::storage::{Asked, Basis, Change, Predicted, Site, described, predict};
+use dormouse_app::storage::{Asked, Basis, Change, Predicted, Site, clocked, described, predict};
 use dormouse_read::storage::described::{clock, time};
 use dormouse_storage::request::Disk;
 use dormouse_storage::simulate::again::Again;
@@ -145,6 +145,13 @@ pub fn run(args: &PredictArgs) -> Result<()> {
     if args.load.is_some() {
         return Err(Usage("a recording has its own load; --load needs --disk FILE".into()).into());
     }
+    if change.of_clock() {
+        if change.gate.is_some() || change.autosuspend.is_some() {
+            let why = "of a recording the clock and a delay are not changed at once";
+            return Err(Usage(why.into()).into());
+        }
+        return of_clocks(args, &change, number);
+    }
     let (asked, Delay(delay)) = match (args.gate_delay, args.autosuspend) {
         (Some(_), Some(_)) => {
             let why =
@@ -168,13 +175,11 @@ pub fn run(args: &PredictArgs) -> Result<()> {
 /// Of a disk that somebody described.
 fn of_file(args: &PredictArgs, file: &str, change: &Change) -> Result<()> {
     let f = described(file.as_ref(), args.load.as_deref(), change)?;
-    fn side<'a>(settings: &'a Settings, outcome: &'a Outcome) -> model::Side<'a> {
-        model::Side { settings: Some(settings), outcome }
-    }
     let again = again().join(" ");
     let answer = model::Answer {
         source: file,
         again: &again,
+        recorded: None,
         drive: &f.described.drive,
         powers: &f.described.powers,
         even: &f.even,
@@ -188,10 +193,38 @@ fn of_file(args: &PredictArgs, file: &str, change: &Change) -> Result<()> {
         oracle: model::Side { settings: None, outcome: &f.oracle },
         rule: side(&f.rule.0, &f.rule.1),
     };
+    shown(args, &answer)
+}
+
+fn side<'a>(settings: &'a Settings, outcome: &'a Outcome) -> model::Side<'a> {
+    model::Side { settings: Some(settings), outcome }
+}
+
+fn shown(args: &PredictArgs, answer: &model::Answer<'_>) -> Result<()> {
     if args.json {
-        return terminal::print(&(serde_json::to_string(&model::json(&answer))? + "\n"));
+        return terminal::print(&(serde_json::to_string(&model::json(answer))? + "\n"));
     }
-    terminal::print(&model::model(&answer, terminal::wants_colour()))
+    terminal::print(&model::model(answer, terminal::wants_colour()))
+}
+
+/// Another clock, of a recording that shows what clocks cost.
+fn of_clocks(args: &PredictArgs, change: &Change, number: Option<Disk>) -> Result<()> {
+    let c = clocked(&args.input, change, number)?;
+    let again = again().join(" ");
+    let answer = model::Answer {
+        source: &c.source,
+        again: &again,
+        recorded: Some(c.recorded),
+        drive: &c.drive,
+        powers: &c.powers,
+        even: &c.even,
+        basis: ", without powers the time of going there and back",
+        before: side(&c.before.0, &c.before.1),
+        after: Some(side(&c.after.0, &c.after.1)),
+        oracle: model::Side { settings: None, outcome: &c.oracle },
+        rule: side(&c.rule.0, &c.rule.1),
+    };
+    shown(args, &answer)
 }
 
 fn answer(p: &Predicted) -> Answer<'_> {
