@@ -144,7 +144,7 @@ fn against(w: Wait) -> &'static str {
             "Look for the device that does not answer in the lines before; unplug it before sleep."
         }
         Wait::DeviceLock => "Look for the device whose probe does not end.",
-        Wait::Writeback => "Write it before sleep: sync in a unit ordered before sleep.target.",
+        Wait::Writeback => "Write it before sleep: dormouse sync --hook DIR makes the unit.",
         Wait::FrozenFiles => "Thaw the file system before sleep (fsfreeze -u).",
         Wait::Disk => "Look for errors, resets or timeouts of the disk in the lines before.",
         Wait::KernelLoop => {
@@ -635,7 +635,7 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
             "Compare medians, and do not blame the clock's device (rtc) for that time."
         }
         Fact::SyncLong { .. } => {
-            "Write it before: a unit ordered before sleep.target that calls sync. The kernel's own sync stays on and is short then."
+            "Write it before: dormouse sync --hook DIR makes the unit. The kernel's own sync stays on and is short then."
         }
     };
     vec![look(one)]
