@@ -305,3 +305,59 @@ fn settings_of_sysfs_are_read_with_colons_in_their_paths() {
     assert_eq!(r.knobs.conflicts().len(), 3, "{:?}", r.knobs.conflicts());
     assert_eq!(r.knobs.exits[&(0, 2)], 127_000);
 }
+
+/// A row of btt's first table: least, mean, most in ns, and how many.
+fn btt_row(text: &str, name: &str) -> [i64; 4] {
+    let line =
+        text.lines().find(|l| l.starts_with(name)).unwrap_or_else(|| panic!("{name}: {text}"));
+    let words: Vec<&str> = line.split_whitespace().skip(1).collect();
+    let ns = |w: &str| (w.parse::<f64>().expect("seconds") * 1e9).round() as i64;
+    [ns(words[0]), ns(words[1]), ns(words[2]), words[3].parse().expect("a count")]
+}
+
+/// The slices of binary blktrace are those that btt makes of the same file.
+#[test]
+fn slices_agree_with_btt() {
+    let Some(path) = data_file("storage/real/blktrace-sample.blktrace.0") else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    // Its records are of CPU 1, and blkparse believes the name.
+    let file = |n: u32| folder.path().join(format!("t.blktrace.{n}"));
+    std::fs::write(file(0), "").expect("a file");
+    std::fs::copy(&path, file(1)).expect("a copy");
+    let run = |program: &str, args: &[&str]| {
+        let out =
+            std::process::Command::new(program).args(args).current_dir(folder.path()).output();
+        out.ok().filter(|o| o.status.success())
+    };
+    let made = run("blkparse", &["-i", "t", "-d", "t.bin", "-O"])
+        .and_then(|_| run("btt", &["-i", "t.bin"]));
+    let Some(out) = made else {
+        println!("SKIPPED: btt and blkparse are not here (Debian: apt install blktrace)");
+        return;
+    };
+    let text = String::from_utf8_lossy(&out.stdout);
+    let r = load(&path);
+    let t = &r.traces[0];
+    let disks = summarise(&t.requests, &t.spans, t.watched, Cpus::default());
+    let slice = |of: &[Cause]| -> Vec<i64> {
+        let one = |x: &dormouse_storage::summary::Taken| {
+            of.iter().map(|c| x.slices.get(*c).unwrap_or(0)).sum()
+        };
+        disks[0].requests.iter().map(one).collect()
+    };
+    let all = dormouse_storage::wait::CAUSES;
+    for (name, causes) in [("Q2G", &[Cause::Entry][..]), ("D2C", &[Cause::Served]), ("Q2C", &all)] {
+        let mut ours = slice(causes);
+        ours.sort_unstable();
+        let n = ours.len() as i64;
+        let sum: i64 = ours.iter().sum();
+        let row = [ours[0], (sum as f64 / n as f64).round() as i64, ours[ours.len() - 1], n];
+        let theirs = btt_row(&text, name);
+        println!("{name}: least, mean, most, requests: {row:?}; btt: {theirs:?}");
+        // btt's mean is rounded down.
+        assert!(
+            row.iter().zip(&theirs).all(|(a, b)| (a - b).abs() <= 1),
+            "{name}: {row:?} {theirs:?}"
+        );
+    }
+}
