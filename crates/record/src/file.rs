@@ -52,7 +52,7 @@ pub fn encode<W: Write>(recording: &Recording, out: W) -> io::Result<W> {
         member(&mut tar, "names.tsv", names(&file.names).as_bytes())?;
     }
     for cycle in recording.cycles() {
-        let CycleMembers { trace, dmesg, stats, idle } = cycle?;
+        let CycleMembers { trace, dmesg, stats, idle, sysfs } = cycle?;
         let folder = format!("cycle-{:04}", stats.number);
         member(&mut tar, &format!("{folder}/stats.json"), &json(&stats)?)?;
         member(&mut tar, &format!("{folder}/dmesg.txt"), &dmesg)?;
@@ -60,6 +60,9 @@ pub fn encode<W: Write>(recording: &Recording, out: W) -> io::Result<W> {
             if !text.is_empty() {
                 member(&mut tar, &format!("{folder}/{name}"), text)?;
             }
+        }
+        if !sysfs.is_empty() {
+            member(&mut tar, &format!("{folder}/sysfs.txt"), &sysfs)?;
         }
         member(&mut tar, &format!("{folder}/trace.txt"), &trace)?;
     }

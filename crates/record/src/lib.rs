@@ -30,6 +30,7 @@ pub mod process;
 pub mod recorder;
 pub mod recording;
 pub mod root;
+pub mod storage;
 pub mod tracing;
 pub mod wake;
 pub mod watch;

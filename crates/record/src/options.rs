@@ -130,6 +130,8 @@ impl Detail {
                 "workqueue/workqueue_execute_start",
                 "workqueue/workqueue_execute_end",
                 "power/cpu_idle",
+                // A queue is closed with a grace period; kernels with CONFIG_RCU_TRACE.
+                "rcu/rcu_grace_period",
             ],
             Detail::Freeze => &[
                 "sched/sched_switch",

@@ -24,6 +24,7 @@ struct Packed {
     dmesg: Vec<u8>,
     stats: CycleStats,
     idle: [Vec<u8>; 2],
+    sysfs: Vec<u8>,
 }
 
 fn pack(data: &[u8]) -> io::Result<Vec<u8>> {
@@ -56,6 +57,7 @@ impl Recording {
             dmesg: pack(&cycle.dmesg)?,
             stats: cycle.stats.clone(),
             idle: [pack(&cycle.idle[0])?, pack(&cycle.idle[1])?],
+            sysfs: pack(&cycle.sysfs)?,
         });
         Ok(())
     }
@@ -87,6 +89,7 @@ impl Recording {
                 dmesg: unpack(&p.dmesg)?,
                 stats: p.stats.clone(),
                 idle: [unpack(&p.idle[0])?, unpack(&p.idle[1])?],
+                sysfs: unpack(&p.sysfs)?,
             })
         })
     }

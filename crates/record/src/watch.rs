@@ -11,7 +11,7 @@ use crate::recorder::{
 };
 use crate::recording::Recording;
 use crate::root::Root;
-use crate::{idle, measure};
+use crate::{idle, measure, storage};
 use dormouse_read::capture_file::schema::{CycleMembers, CycleStats, RecordedLoss, Watched};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -168,7 +168,11 @@ fn run(
     };
     let after = if idle { idle::dump(root) } else { Vec::new() };
     let trace = instance.text(root).map_err(Error::Trace)?;
-    let members = CycleMembers { trace, stats, idle: [before, after], ..CycleMembers::default() };
+    let asks = |d| ask.with.contains(&d);
+    let told = asks(Detail::Storage) || asks(Detail::Rpm);
+    let sysfs = if told { storage::dump(root) } else { Vec::new() };
+    let idle = [before, after];
+    let members = CycleMembers { trace, stats, idle, sysfs, ..CycleMembers::default() };
     recording.push(&members).map_err(Error::Trace)
 }
 

@@ -119,7 +119,12 @@ fn is_member(name: &str) -> bool {
             cycle_number(dir).is_some()
                 && matches!(
                     file,
-                    "trace.txt" | "dmesg.txt" | "stats.json" | "idle-before.txt" | "idle-after.txt"
+                    "trace.txt"
+                        | "dmesg.txt"
+                        | "stats.json"
+                        | "idle-before.txt"
+                        | "idle-after.txt"
+                        | "sysfs.txt"
                 )
         })
 }
@@ -176,6 +181,7 @@ fn assemble(
             "dmesg.txt" => cycle.dmesg = data,
             "idle-before.txt" => cycle.idle[0] = data,
             "idle-after.txt" => cycle.idle[1] = data,
+            "sysfs.txt" => cycle.sysfs = data,
             _ => match serde_json::from_slice(&data) {
                 Ok(stats) => cycle.stats = stats,
                 Err(_) => losses.add(

@@ -361,6 +361,9 @@ pub struct CycleMembers {
     /// What sysfs says of idle states, before and after: a line `PATH:VALUE` for
     /// each file. Empty unless they were recorded.
     pub idle: [Vec<u8>; 2],
+    /// What sysfs says of storage, in the same form, when the recording ended. Empty
+    /// unless it was recorded.
+    pub sysfs: Vec<u8>,
 }
 
 /// A whole capture file in memory.
