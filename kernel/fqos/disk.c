@@ -49,39 +49,51 @@ static u64 cycles_ns(struct fqos_disk *d, cycles_t cycles, cycles_t now_cycles,
 	return mul_u64_u64_div_u64(cycles, ns, span);
 }
 
-/* Probes call it; may run anywhere, on many CPUs at once. */
-void disk_raise(struct fqos_disk *d)
+/* May run anywhere, on many CPUs at once. */
+static void raise(struct fqos_disk *d)
 {
 	if (cmpxchg(&d->raised, 0, 1))
 		return;
+	WRITE_ONCE(d->limit, d->long_gap);
 	queue_work(fqos_wq, &d->work);
 	/* A host that sleeps shall wake now, while its clock is raised. */
 	if (pm_runtime_status_suspended(d->listener))
 		pm_request_resume(d->listener);
 }
 
-/*
- * Probes call it for a gap on their CPU; other CPUs may have been busy. Long
- * gaps are few: at most 2,000 a second on each CPU.
- */
-void disk_gap(struct fqos_disk *d, cycles_t gap, cycles_t now)
+static void note(struct fqos_disk *d, cycles_t gap, cycles_t now)
 {
 	int me = raw_smp_processor_id(), cpu;
 	unsigned long flags;
 	cycles_t at;
 
+	/* Other CPUs may have been busy. */
 	for_each_possible_cpu(cpu) {
 		if (cpu == me)
 			continue;
 		at = READ_ONCE(per_cpu_ptr(d->last, cpu)->at);
 		gap = min_t(cycles_t, gap, (s64)(now - at) < 0 ? 0 : now - at);
 	}
-	if (gap <= READ_ONCE(d->long_gap))
+	if (gap <= d->long_gap)
 		return;
 	spin_lock_irqsave(&d->lock, flags);
 	gaps_note(&d->gaps,
 		  div_u64(cycles_ns(d, gap, now, ktime_get()), NSEC_PER_USEC));
 	spin_unlock_irqrestore(&d->lock, flags);
+}
+
+/*
+ * Probes call it for each request of a disk that is not raised (@limit is 0), and
+ * for long gaps on their CPU: at most 2,000 a second on each.
+ */
+void disk_look(struct fqos_disk *d, cycles_t gap, cycles_t now)
+{
+	if (gap > d->long_gap)
+		note(d, gap, now);
+	if (!READ_ONCE(d->raised))
+		raise(d);
+	else
+		WRITE_ONCE(d->limit, d->long_gap);
 }
 
 /* When the time-out is over; the last request counts. */
@@ -104,6 +116,7 @@ static enum hrtimer_restart timer_over(struct hrtimer *timer)
 		goto later;
 	d->due = when;
 	xchg(&d->raised, 0);
+	WRITE_ONCE(d->limit, 0);
 	again = last_seen(d);
 	if ((s64)(again - last) <= 0) {
 		queue_work(fqos_wq, &d->work);
@@ -112,6 +125,7 @@ static enum hrtimer_restart timer_over(struct hrtimer *timer)
 	/* Whoever raised it meanwhile has queued the work, which starts us. */
 	if (cmpxchg(&d->raised, 0, 1))
 		return HRTIMER_NORESTART;
+	WRITE_ONCE(d->limit, d->long_gap);
 	when = due(d, again);
 later:
 	hrtimer_set_expires(timer, when);
@@ -148,6 +162,9 @@ static void fall(struct fqos_disk *d)
 	if (fqos_cpu_latency_us >= 0)
 		cpu_latency_qos_update_request(&d->latency, PM_QOS_DEFAULT_VALUE);
 	d->applied = false;
+	/* A probe may have written it after the timer did. */
+	if (!READ_ONCE(d->raised))
+		WRITE_ONCE(d->limit, 0);
 	spin_lock_irq(&d->lock);
 	d->drops++;
 	d->held_ns += ktime_to_ns(ktime_sub(now, d->began));
@@ -202,6 +219,7 @@ int disk_begin(struct fqos_disk *d)
 	if (ret)
 		goto no_request;
 	d->raised = 0;
+	d->limit = 0;
 	d->applied = false;
 	d->timeout_us = d->wanted_us ?: gaps_timeout(&d->gaps, d->change_ns);
 	INIT_WORK(&d->work, work_over);

@@ -58,6 +58,7 @@ struct fqos_disk {
 	struct hlist_node node;		/* hook.c: table, by @gendisk */
 	struct gendisk *gendisk;
 	struct last __percpu *last;
+	cycles_t limit;			/* probes look no further up to this gap */
 	int raised;			/* atomic by cmpxchg */
 	cycles_t long_gap;		/* worth to be written down */
 
@@ -102,8 +103,7 @@ void hook_first_end(void);
 /* disk.c */
 int disk_begin(struct fqos_disk *d);
 void disk_end(struct fqos_disk *d);
-void disk_raise(struct fqos_disk *d);
-void disk_gap(struct fqos_disk *d, cycles_t gap, cycles_t now);
+void disk_look(struct fqos_disk *d, cycles_t gap, cycles_t now);
 extern struct workqueue_struct *fqos_wq;
 extern int fqos_cpu_latency_us;
 extern bool fqos_as_published;

@@ -9,7 +9,7 @@
  * No lock, no counter that two CPUs share: the probe writes one word of its own
  * CPU, and reads what changes twice in a busy period.
  */
-#include <linux/hashtable.h>
+#include <linux/rculist.h>
 #include <linux/tracepoint.h>
 #include "fqos.h"
 
@@ -17,48 +17,74 @@
 #define NAME_REMAP	"block_bio_remap"
 
 static struct tracepoint *queued, *remapped;
-static bool listening;
+
+/* Structures of disks lie at least this far apart. */
+#define APART	10
+#define PLACES	16
 
 /*
  * Readers are probes. What they may still see is freed after
  * tracepoint_synchronize_unregister(), which waits for all of them: they need
  * no lock of RCU. Writers hold main.c's mutex.
  */
-static DEFINE_HASHTABLE(disks, 6);
+static struct hlist_head disks[PLACES];
+static unsigned int served;
+
+/*
+ * Most machines have one disk that is served: it is found without the table. @disk
+ * is valid while @gendisk is set; between two of them all probes are waited for.
+ */
+static struct {
+	struct gendisk *gendisk;
+	struct fqos_disk *disk;
+} usual;
 
 static void (*first_seen)(const struct class *class);
 static bool hearing;
 
+static __always_inline struct hlist_head *place(struct gendisk *gendisk)
+{
+	return &disks[((unsigned long)gendisk >> APART) % PLACES];
+}
+
+static __always_inline void touch(struct fqos_disk *d)
+{
+	cycles_t now = get_cycles();
+	cycles_t gap = now - this_cpu_read(d->last->at);
+
+	this_cpu_write(d->last->at, now);
+	if (unlikely(gap > READ_ONCE(d->limit)))
+		disk_look(d, gap, now);
+}
+
+static noinline notrace void one_of_several(struct gendisk *gendisk)
+{
+	struct fqos_disk *d;
+
+	hlist_for_each_entry_rcu_notrace(d, place(gendisk), node)
+		if (d->gendisk == gendisk)
+			return touch(d);
+}
+
 static __always_inline void saw(struct bio *bio)
 {
 	struct gendisk *gendisk;
-	struct fqos_disk *d;
-	cycles_t now, gap;
 
 	if (!op_is_sync(bio->bi_opf))
 		return;
 	gendisk = bio->bi_bdev->bd_disk;
-	hlist_for_each_entry_rcu_notrace(d,
-			&disks[hash_ptr(gendisk, HASH_BITS(disks))], node) {
-		if (d->gendisk != gendisk)
-			continue;
-		now = get_cycles();
-		gap = now - this_cpu_read(d->last->at);
-		this_cpu_write(d->last->at, now);
-		if (unlikely(gap > READ_ONCE(d->long_gap)))
-			disk_gap(d, gap, now);
-		if (unlikely(!READ_ONCE(d->raised)))
-			disk_raise(d);
-		return;
-	}
+	if (likely(smp_load_acquire(&usual.gendisk) == gendisk))
+		touch(usual.disk);
+	else
+		one_of_several(gendisk);
 }
 
-static void bio_queued(void *unused, struct bio *bio)
+static notrace void bio_queued(void *unused, struct bio *bio)
 {
 	saw(bio);
 }
 
-static void bio_remapped(void *unused, struct bio *bio, dev_t dev,
+static notrace void bio_remapped(void *unused, struct bio *bio, dev_t dev,
 			 sector_t from)
 {
 	saw(bio);
@@ -101,13 +127,24 @@ int hook_first_begin(void (*seen)(const struct class *class))
 	return ret;
 }
 
+static void forget(struct fqos_disk *d)
+{
+	hlist_del_rcu(&d->node);
+	if (usual.disk == d)
+		WRITE_ONCE(usual.gendisk, NULL);
+}
+
 /* The first disk that is served switches the probes on. */
 int hook_add(struct fqos_disk *d)
 {
 	int ret;
 
-	hash_add_rcu(disks, &d->node, (unsigned long)d->gendisk);
-	if (listening)
+	hlist_add_head_rcu(&d->node, place(d->gendisk));
+	if (!usual.gendisk) {
+		usual.disk = d;
+		smp_store_release(&usual.gendisk, d->gendisk);
+	}
+	if (served++)
 		return 0;
 	ret = tracepoint_probe_register(queued, bio_queued, NULL);
 	if (ret)
@@ -115,12 +152,12 @@ int hook_add(struct fqos_disk *d)
 	ret = tracepoint_probe_register(remapped, bio_remapped, NULL);
 	if (ret)
 		goto no_remapped;
-	listening = true;
 	return 0;
 no_remapped:
 	tracepoint_probe_unregister(queued, bio_queued, NULL);
 no_queued:
-	hash_del_rcu(&d->node);
+	served--;
+	forget(d);
 	tracepoint_synchronize_unregister();
 	return ret;
 }
@@ -128,11 +165,10 @@ no_queued:
 /* Returns once no probe knows @d; the last one switches the probes off. */
 void hook_remove(struct fqos_disk *d)
 {
-	hash_del_rcu(&d->node);
-	if (listening && hash_empty(disks)) {
+	forget(d);
+	if (!--served) {
 		tracepoint_probe_unregister(queued, bio_queued, NULL);
 		tracepoint_probe_unregister(remapped, bio_remapped, NULL);
-		listening = false;
 	}
 	tracepoint_synchronize_unregister();
 }
