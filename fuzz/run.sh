@@ -13,7 +13,7 @@ cd "$(dirname "$0")"
 
 minutes=${1:-1}
 [ $# -eq 0 ] || shift
-all="container ftrace pmgraph klog tracedat perfetto capture_file udev board any idle domains"
+all="container ftrace pmgraph klog tracedat perfetto capture_file udev board any idle domains storage"
 targets=${*:-$all}
 
 if ! cargo fuzz --version >/dev/null 2>&1; then
@@ -32,7 +32,7 @@ limits() {
     esac
     case $1 in
     tracedat | perfetto) echo "-dict=dictionaries/$1.dict" ;;
-    ftrace | klog | pmgraph | idle | domains) echo "-dict=dictionaries/text.dict" ;;
+    ftrace | klog | pmgraph | idle | domains | storage) echo "-dict=dictionaries/text.dict" ;;
     esac
 }
 
