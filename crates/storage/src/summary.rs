@@ -99,7 +99,10 @@ pub struct DiskSummary {
     pub all: Latency,
     /// Of those after an idle gap.
     pub after_idle: Latency,
-    /// Of the others.
+    /// Of those that waited for a resume or an ungated clock: the first ones after each
+    /// sleep.
+    pub after_sleep: Latency,
+    /// Of those that did not come after an idle gap.
     pub busy: Latency,
     /// By operation.
     pub operations: BTreeMap<Operation, Latency>,
@@ -305,6 +308,7 @@ fn one(
         shares,
         all: latency(&|_| true),
         after_idle: latency(&|t| t.after_idle),
+        after_sleep: latency(&|t| t.slices.woke()),
         busy: latency(&|t| !t.after_idle),
         operations,
         bytes: requests.iter().map(|t| u64::from(t.request.sectors) * 512).sum(),
@@ -348,6 +352,7 @@ mod tests {
         let all = summarise(&l.finish(), &[span], watched, Cpus::default());
         let [d] = &all[..] else { panic!() };
         assert_eq!((d.after_idle.count, d.after_idle.mean), (1, 1_000));
+        assert_eq!((d.after_sleep.count, d.after_sleep.max), (1, 1_000));
         assert_eq!((d.busy.count, d.busy.max), (3, 100));
         let worst = d.worst().unwrap();
         assert_eq!((worst.cause, worst.requests, worst.total), (Cause::Ungate, 1, 900));

@@ -257,6 +257,11 @@ impl Slices {
         self.of[cause.index()].get_or_insert(0);
     }
 
+    /// Whether it waited for a storage that was asleep.
+    pub fn woke(&self) -> bool {
+        CAUSES.iter().filter(|c| **c <= Cause::Ungate).any(|c| self.get(*c) > Some(0))
+    }
+
     /// Time in which the storage slept or changed its speed, ns.
     pub fn asleep(&self) -> i64 {
         CAUSES.iter().filter(|c| c.is_sleep()).filter_map(|c| self.get(*c)).sum()

@@ -62,6 +62,7 @@ fn disk(d: &DiskSummary) -> Value {
         "disk": d.disk.to_string(),
         "all": latency(&d.all),
         "after_idle": latency(&d.after_idle),
+        "after_sleep": latency(&d.after_sleep),
         "busy": latency(&d.busy),
         "flushes_beside": latency(&d.beside),
         "operations": d.operations.iter().map(|(o, l)| (o.name().to_string(), latency(l)))

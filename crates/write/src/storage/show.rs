@@ -256,6 +256,9 @@ fn disk(p: &mut Page, d: &DiskSummary, top: usize) {
     p.blank();
     latency_head(p, &format!("Disk {}", d.disk));
     latency(p, "all requests", &d.all);
+    if d.after_sleep.count > 0 && d.after_sleep.count < d.all.count {
+        latency(p, "waited for a sleeping storage", &d.after_sleep);
+    }
     if d.after_idle.count > 0 && d.busy.count > 0 {
         let gap = IDLE_GAP / 1_000_000;
         latency(p, &format!("first after {gap} ms without any"), &d.after_idle);
