@@ -12,6 +12,7 @@ import { Compare } from "./views/compare.ts";
 import { cycles } from "./views/cycles.ts";
 import { showDetail, type Shown } from "./views/detail.ts";
 import { DeviceTable } from "./views/devices.ts";
+import { findings } from "./views/findings.ts";
 import { notes } from "./views/notes.ts";
 import { WhatIf } from "./views/whatif.ts";
 import { visible } from "./text/visible.ts";
@@ -66,6 +67,7 @@ async function start(): Promise<void> {
   const drawTop = (): void => {
     answer(model, store.state, reveal);
     cycles(model, store.state, (cycle) => store.set({ cycle, selection: null }));
+    findings(model, store.state);
     notes(model, store.state);
   };
 

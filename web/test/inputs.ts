@@ -55,6 +55,30 @@ export function report(name: string, ...inputs: string[]): string {
   return file;
 }
 
+/** A kernel log of a sleep before which 2.5 s of data were written. */
+export function slowSync(): string {
+  const lines: [number, string][] = [
+    [100.0, "PM: suspend entry (deep)"],
+    [102.5, "Filesystems sync: 2.500 seconds"],
+    [102.6, "Freezing user space processes"],
+    [102.601, "Freezing user space processes completed (elapsed 0.001 seconds)"],
+    [102.602, "Freezing remaining freezable tasks"],
+    [102.603, "Freezing remaining freezable tasks completed (elapsed 0.001 seconds)"],
+    [102.604, "printk: Suspending console(s) (use no_console_suspend to debug)"],
+    [102.7, "PM: suspend of devices complete after 90.000 msecs"],
+    [102.71, "PM: late suspend of devices complete after 5.000 msecs"],
+    [102.72, "PM: noirq suspend of devices complete after 5.000 msecs"],
+    [103.0, "PM: noirq resume of devices complete after 5.000 msecs"],
+    [103.01, "PM: early resume of devices complete after 5.000 msecs"],
+    [103.1, "PM: resume of devices complete after 80.000 msecs"],
+    [103.2, "Restarting tasks: Starting"],
+    [103.3, "PM: suspend exit"],
+  ];
+  const file = join(OUT, "sync.log");
+  writeFileSync(file, lines.map(([t, text]) => `[${t.toFixed(6)}] ${text}\n`).join(""));
+  return file;
+}
+
 /** Names that a log might hold to hurt its reader. */
 export const HOSTILE = [
   `"><script>window.hurt=1</script>`,

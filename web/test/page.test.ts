@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { haveBrowser, launch, open } from "./browser.ts";
 import { drawn, firstPaint } from "./figures.ts";
-import { dormouse, haveData, type Head, objects, report, RUNS } from "./inputs.ts";
+import { dormouse, haveData, type Head, objects, report, RUNS, slowSync } from "./inputs.ts";
 
 const skip = !haveBrowser() || !haveData();
 
@@ -42,7 +42,7 @@ interface ShownCycle {
 
 let browser: Browser;
 before(async () => {
-  if (!skip) browser = await launch();
+  if (haveBrowser()) browser = await launch();
 });
 after(async () => {
   await browser?.close();
@@ -80,6 +80,22 @@ test("no script but the page's own can run", { skip }, async () => {
     return new Promise((done) => setTimeout(() => done((window as unknown as { hurt?: number }).hurt), 200));
   });
   assert.equal(hurt, undefined);
+  await page.context().close();
+});
+
+test("findings are those of show --json, and mark the row that they concern", { skip: !haveBrowser() }, async () => {
+  const log = slowSync();
+  const { page, errors } = await open(browser, report("sync", log));
+  assert.deepEqual(errors, []);
+  const shown = JSON.parse(dormouse("show", "--json", log)) as { findings: { id: string; sentence: string }[] };
+  assert.deepEqual(shown.findings.map((f) => f.id), ["sync-share"]);
+  const items = page.locator("#finding-list > li");
+  assert.equal(await items.count(), shown.findings.length);
+  assert.ok((await items.first().textContent())?.includes(shown.findings[0]?.sentence ?? "?"));
+  assert.match((await page.locator('tr[data-phase="sync"] a.mark').textContent()) ?? "", /slow/);
+  assert.equal(await page.locator('tr[data-phase="suspend"] a.mark').count(), 0);
+  await items.first().locator("summary").click();
+  assert.match((await items.first().locator("code").first().textContent()) ?? "", /Filesystems sync: 2\.500 seconds/);
   await page.context().close();
 });
 

@@ -2,13 +2,18 @@
 
 use crate::failure::{Nothing, is_binary, what_is_there};
 use anyhow::Result;
-use dormouse_doctor::finding::Unchecked;
+use dormouse_doctor::depth::{self, Depth, Measured};
+use dormouse_doctor::finding::{Finding, Unchecked};
 use dormouse_doctor::now::Waiting;
 use dormouse_doctor::value::Value;
 use dormouse_doctor::{Report, judge, recorded};
+use dormouse_model::capture::Capture;
 use dormouse_model::loss::Losses;
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
 use dormouse_read::container::Source;
-use dormouse_read::doctor::{for_each, read_bytes};
+use dormouse_read::detect::{Format, detect};
+use dormouse_read::doctor::{Heard, for_each, heard, read_bytes};
 use dormouse_read::{Input, Options, read_source};
 use dormouse_record::look::look;
 use dormouse_record::root::Root;
@@ -71,13 +76,82 @@ pub fn doctor(inputs: &[PathBuf]) -> Result<Vec<Judged>> {
 /// words.
 fn recordings(source: Source<'_>) -> Vec<Judged> {
     let name = source.name.to_string();
+    let format = detect(source.bytes);
+    // A log that says nothing of sleep in words was judged.
+    let told = (format == Format::CaptureFile).then(|| heard(format, &source)).flatten();
     let slept = read_source(source).captures.into_iter().filter(|c| !c.cycles.is_empty());
     let judged = slept.map(|mut c| Judged {
         name: name.clone(),
-        report: recorded::judge(&c),
+        report: recording(&c, told.as_ref()),
         losses: core::mem::take(&mut c.losses),
     });
     judged.collect()
+}
+
+/// A recording, and what its file says besides its traces.
+fn recording(c: &Capture, told: Option<&Heard>) -> Report {
+    let mut report = recorded::judge(c);
+    let Some(told) = told else { return report };
+    let said = judge(&told.case);
+    if said.logged > 0 {
+        report.unchecked.retain(|u| *u != Unchecked::Messages);
+    }
+    let mut findings = said.findings;
+    // The log of all cycles was one text: its lines are in no file.
+    for e in findings.iter_mut().flat_map(|f| &mut f.evidence) {
+        e.line = 0;
+    }
+    report.join(findings);
+    let measured: Vec<Measured> = told.measured.iter().map(|m| asleep(c, *m)).collect();
+    let depths = depth::depths(&measured);
+    if !depths.is_empty() && depths.iter().all(|d| d.1 != Depth::NotKnown) {
+        report.unchecked.retain(|u| *u != Unchecked::Hardware);
+    }
+    report.join(depth::judge(&measured));
+    report
+}
+
+/// The time asleep by the marks of the trace, where they are there.
+fn asleep(c: &Capture, m: Measured) -> Measured {
+    let number = format!("#{}", m.number);
+    let cycle = c.cycles.iter().find(|x| c.names.get(x.source).ends_with(&number));
+    let marks = cycle.map(|x| {
+        let turns = x.phases.iter().filter(|p| p.phase == Phase::Asleep);
+        turns.map(|p| p.duration()).sum::<Ns>()
+    });
+    let length = marks.filter(|t| *t > Ns::ZERO).unwrap_or(m.length);
+    Measured { length, ..m }
+}
+
+/// What is wrong in each of `captures`, which were read together with what was `told` in
+/// words.
+pub(crate) fn findings(captures: &[Capture], told: &[Heard]) -> Vec<Vec<Finding>> {
+    let names = |c: &Capture, h: &Heard| {
+        c.cycles.iter().any(|x| {
+            let source = c.names.get(x.source);
+            source.strip_prefix(&h.name).is_some_and(|r| r.is_empty() || r.starts_with('#'))
+        })
+    };
+    // A log and a trace of one cycle became one, with the name of the trace.
+    let alone = captures.iter().filter(|c| !c.cycles.is_empty()).count() == 1;
+    let of = |c: &Capture| {
+        if c.cycles.is_empty() {
+            return Vec::new();
+        }
+        let mine = || told.iter().filter(|h| alone || names(c, h));
+        if let Some(h) = mine().find(|h| !h.measured.is_empty()) {
+            return recording(c, Some(h)).findings;
+        }
+        // What a log says in words is judged by its words.
+        let logs = !told.is_empty()
+            && c.cycles.iter().all(|x| told.iter().any(|h| c.names.get(x.source) == h.name));
+        let mut report = if logs { Report::default() } else { recorded::judge(c) };
+        for h in mine() {
+            report.join(judge(&h.case).findings);
+        }
+        report.findings
+    };
+    captures.iter().map(of).collect()
 }
 
 /// Looks at the tasks of a running machine, and how far apart: two seconds in all.

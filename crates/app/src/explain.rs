@@ -1,9 +1,11 @@
 //! Inputs read and explained.
 
+use crate::doctor;
 use crate::failure::nothing_in;
 use anyhow::Result;
+use dormouse_doctor::finding::Finding;
 use dormouse_model::capture::Capture;
-use dormouse_read::{Input, Options, read};
+use dormouse_read::{Input, Options, read_heard};
 use dormouse_sleep::analyse::Explainer;
 use dormouse_write::Explained;
 use rayon::prelude::*;
@@ -53,18 +55,20 @@ pub fn labelled(paths: &[PathBuf], apart: bool) -> Result<Vec<(String, Explained
 /// The captures of `inputs`, explained, with or without cycles.
 fn explained(inputs: &[PathBuf]) -> Result<Vec<Explained>> {
     let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
-    let captures = read(&list, &Options::default())?.captures;
-    Ok(captures.into_iter().map(on_every_cpu).collect())
+    let (reading, told) = read_heard(&list, &Options::default())?;
+    let findings = doctor::findings(&reading.captures, &told);
+    let all = reading.captures.into_iter().zip(findings);
+    Ok(all.map(|(capture, findings)| on_every_cpu(capture, findings)).collect())
 }
 
 /// `capture` with its views: a few parts for each CPU, because cycles are not
 /// equally long.
-fn on_every_cpu(capture: Capture) -> Explained {
+fn on_every_cpu(capture: Capture, findings: Vec<Finding>) -> Explained {
     let explainer = Explainer::new(&capture);
     let part = capture.cycles.len().div_ceil(4 * rayon::current_num_threads()).max(1);
     let parts = capture.cycles.par_chunks(part);
     let views = parts.flat_map_iter(|cycles| explainer.explain(cycles)).collect();
-    Explained { views, capture }
+    Explained { views, findings, capture }
 }
 
 /// The last part of a path: enough to recognise it, and safe to pass on.

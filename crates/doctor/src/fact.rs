@@ -1,6 +1,7 @@
 //! What a rule found, as facts. The sentences and the advice are made of them
 //! where all words are (`crates/write/src/wording/doctor.rs`).
 
+use crate::depth::Depth;
 use crate::now::Now;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -188,6 +189,8 @@ pub enum Fact {
     /// Devices whose callbacks run long where device interrupts are off, and the longest
     /// callback.
     WaitsInNoirq { devices: Vec<Device>, worst: Ns },
+    /// So deep were so many s2idle sleeps, by what was measured around them.
+    SleptAs { depth: Depth, times: usize, of: usize },
     /// The clock of the recording went on by the time asleep inside a resume phase.
     ClockStepped { times: usize, of: usize },
 }

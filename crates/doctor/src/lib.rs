@@ -9,6 +9,7 @@
 //! | what the files of a running machine say | `now` |
 //! | rules, a file an area | `rules/` |
 //! | what the cycles of a trace or a capture show | `recorded` |
+//! | how deep it slept, by what was measured around a cycle | `depth` |
 //! | what a rule found, without words | `fact` |
 //! | the result | `finding` |
 //!
@@ -20,6 +21,7 @@
 extern crate alloc;
 
 pub mod attempt;
+pub mod depth;
 pub mod fact;
 pub mod finding;
 pub mod message;
@@ -153,6 +155,19 @@ fn sorted(findings: &mut [Finding]) {
 fn median<T>(longest_first: &[(Ns, T)]) -> Ns {
     let Some(last) = longest_first.len().checked_sub(1) else { return Ns::ZERO };
     Ns::mean(longest_first[longest_first.len() / 2].0, longest_first[last / 2].0)
+}
+
+impl Report {
+    /// Takes in what another reading of the same machine says: what neither could show
+    /// stays unchecked, and no rule speaks twice.
+    pub fn join(&mut self, other: Vec<Finding>) {
+        for f in other {
+            if !self.findings.iter().any(|x| x.id == f.id) {
+                self.findings.push(f);
+            }
+        }
+        sorted(&mut self.findings);
+    }
 }
 
 /// Judges a text.

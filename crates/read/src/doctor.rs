@@ -1,14 +1,20 @@
 //! Kernel messages and values of files in a text of any kind: a whole kernel
 //! log, a part of one in a mail, a ticket with excerpts.
 
+use crate::capture_file::schema::{CaptureFile, CycleMembers};
 use crate::container::Source;
+use crate::detect::Format;
 use crate::klog::{Item, records};
 use crate::text::{self, LONGEST, Text};
 use crate::{Input, Options, ReadError};
 use dormouse_doctor::Case;
+use dormouse_doctor::depth::Measured;
 use dormouse_doctor::message::{Message, Trust};
+use dormouse_doctor::value::Value;
 use dormouse_model::loss::{Losses, Severity};
+use dormouse_model::time::Ns;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// Mail programs wrap lines of this length and more.
 const WRAPPED: usize = 56;
@@ -35,6 +41,77 @@ pub fn for_each(
     each: &mut dyn FnMut(Text<Case>, Source<'_>),
 ) -> Result<(), ReadError> {
     text::for_each(inputs, options, read_bytes, each)
+}
+
+/// What a kernel log says in words, or a capture file besides its traces.
+#[derive(Clone, Debug, Default)]
+pub struct Heard {
+    /// As the user named it.
+    pub name: String,
+    /// The kernel's messages, and settings that the recorder found.
+    pub case: Case,
+    /// What the recorder measured around each cycle; empty of a log.
+    pub measured: Vec<Measured>,
+}
+
+/// What `source` says besides times: nothing if it is a bare trace.
+pub fn heard(format: Format, source: &Source<'_>) -> Option<Heard> {
+    let name = source.name.to_string();
+    match format {
+        Format::KernelLog => {
+            let case = read_bytes(source.name, source.bytes).case;
+            Some(Heard { name, case, measured: Vec::new() })
+        }
+        Format::CaptureFile => {
+            // Damage is told where its traces are read.
+            let (file, _) = crate::capture_file::read(source.bytes).ok()?;
+            let log: Vec<u8> = file.cycles.iter().flat_map(|c| c.dmesg.iter().copied()).collect();
+            let mut case = read_bytes(source.name, &log).case;
+            let knob = |(path, value): (&String, &String)| Value {
+                line: 0,
+                path: path.clone(),
+                value: value.clone(),
+            };
+            // What a sleep of another kind needs is no matter of these cycles.
+            let other = ["state", "disk", "resume", "resume_offset", "image_size"];
+            let found = file.document.knobs_found.iter();
+            case.values.extend(found.map(knob).filter(|v| !other.contains(&v.name())));
+            Some(Heard { name, case, measured: measured(&file) })
+        }
+        _ => None,
+    }
+}
+
+/// What the recorder's clocks and counters say of each cycle.
+fn measured(file: &CaptureFile) -> Vec<Measured> {
+    // The counter exists only where the firmware declares low-power idle
+    // (kernel/power/main.c:suspend_attr_is_visible, 6.12).
+    let known = |stats: &BTreeMap<String, String>| stats.contains_key("last_hw_sleep");
+    let exists =
+        known(&file.document.suspend_stats_before) || known(&file.document.suspend_stats_after);
+    let of = |c: &CycleMembers| {
+        let s = &c.stats;
+        let number = |name: &str| s.suspend_stats_changed.get(name)?.parse::<i64>().ok();
+        let us = |us: i64| Ns(us.saturating_mul(1_000));
+        // A sleep that is not counted leaves the sum as it was.
+        let hardware = match (number("last_hw_sleep"), number("total_hw_sleep")) {
+            (Some(n), _) => Some(us(n)),
+            (None, None) if exists => Some(Ns::ZERO),
+            _ => None,
+        };
+        let boot = s.clocks.boottime_after.saturating_sub(s.clocks.boottime_before);
+        Measured {
+            number: s.number,
+            s2idle: s.state == "freeze" || s.state == "mem" && s.mem_sleep == "s2idle",
+            test: !matches!(s.pm_test.as_str(), "" | "none"),
+            slept: s.result == 0,
+            length: Ns(boot.max(0)),
+            stood: Ns(s.clocks.monotonic_stood_still()),
+            hardware,
+            in_states: s.s2idle_us.and_then(|n| i64::try_from(n).ok()).map(us),
+        }
+    };
+    file.cycles.iter().filter(|c| c.stats.watched.is_none()).map(of).collect()
 }
 
 /// Reads bytes that are in memory and shown as `name`.

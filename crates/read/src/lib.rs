@@ -42,5 +42,6 @@ mod read;
 
 pub use error::ReadError;
 pub use read::{
-    Input, Limits, MOST_THREADS, Options, Reading, events, read, read_bytes, read_source, read_with,
+    Input, Limits, MOST_THREADS, Options, Reading, events, read, read_bytes, read_heard,
+    read_source, read_with,
 };

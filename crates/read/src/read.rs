@@ -3,6 +3,7 @@
 use crate::ahead;
 use crate::container::{self, Source};
 use crate::detect::{Format, detect};
+use crate::doctor::Heard;
 use crate::error::ReadError;
 use crate::event::EventSink;
 use crate::perfetto::PerfettoTrace;
@@ -84,6 +85,26 @@ impl Reading {
 /// If an input named by the caller cannot be read or unpacked. Files found
 /// inside a folder that cannot be read are counted as losses instead.
 pub fn read(inputs: &[Input], options: &Options) -> Result<Reading, ReadError> {
+    Ok(read_into(Machines::default(), inputs, options)?.finish())
+}
+
+/// Reads `inputs`, and what kernel logs and capture files among them say in words, in
+/// one pass.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_heard(inputs: &[Input], options: &Options) -> Result<(Reading, Vec<Heard>), ReadError> {
+    let listening = Machines { heard: Some(Vec::new()), ..Machines::default() };
+    let mut machines = read_into(listening, inputs, options)?;
+    let heard = machines.heard.take().unwrap_or_default();
+    Ok((machines.finish(), heard))
+}
+
+fn read_into(
+    mut machines: Machines,
+    inputs: &[Input],
+    options: &Options,
+) -> Result<Machines, ReadError> {
     let mut files = Vec::new();
     for input in inputs {
         files.extend(container::files(input)?);
@@ -92,7 +113,6 @@ pub fn read(inputs: &[Input], options: &Options) -> Result<Reading, ReadError> {
         0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
         n => n,
     };
-    let mut machines = Machines::default();
     if threads.min(files.len()) < 2 {
         for file in &files {
             file.open(&options.limits, &mut |source| machines.add(source, None))?;
@@ -100,7 +120,7 @@ pub fn read(inputs: &[Input], options: &Options) -> Result<Reading, ReadError> {
     } else {
         ahead::read(&files, &options.limits, threads.min(MOST_THREADS), &mut machines)?;
     }
-    Ok(machines.finish())
+    Ok(machines)
 }
 
 /// Reads `inputs`, one after another, and hands the events of every trace to
@@ -157,6 +177,8 @@ enum Slot {
 pub(crate) struct Machines {
     slots: Vec<Slot>,
     by_key: BTreeMap<String, usize>,
+    /// What was said in words, if somebody listens.
+    heard: Option<Vec<Heard>>,
 }
 
 impl Machines {
@@ -173,6 +195,9 @@ impl Machines {
         others: Option<&mut dyn EventSink>,
     ) {
         let Found { format, content } = found.unwrap_or_else(|| recognise(&source));
+        if let Some(list) = &mut self.heard {
+            list.extend(crate::doctor::heard(format, &source));
+        }
         if let Content::Whole(capture) = content {
             self.slots.push(Slot::Whole(capture));
             return;

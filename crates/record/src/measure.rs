@@ -3,7 +3,7 @@
 use crate::root::Root;
 use dormouse_read::capture_file::schema::{Clocks, KernelCounts};
 use rustix::time::{ClockId, clock_gettime};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn now(clock: ClockId) -> i64 {
     let t = clock_gettime(clock);
@@ -36,6 +36,54 @@ pub fn clocks() -> Clocks {
 pub fn since(before: Clocks) -> Clocks {
     let (monotonic_after, boottime_after, realtime_after) = moment();
     Clocks { monotonic_after, boottime_after, realtime_after, ..before }
+}
+
+/// Time in idle states that s2idle alone enters, of each CPU, before a cycle
+/// (drivers/cpuidle/cpuidle.c:enter_s2idle_proper, 6.12).
+#[derive(Debug)]
+pub struct S2idle(BTreeMap<String, Option<u64>>);
+
+impl S2idle {
+    /// Reads them.
+    pub fn begin(root: &Root) -> S2idle {
+        S2idle(s2idle(root))
+    }
+
+    /// Reads them again: the time of the CPU that spent least there, us; `None` if no
+    /// CPU has such a state.
+    pub fn end(&self, root: &Root) -> Option<u64> {
+        let after = s2idle(root);
+        if after.values().all(Option::is_none) {
+            return None;
+        }
+        let spent = |(cpu, us): (&String, &Option<u64>)| {
+            us.unwrap_or(0).saturating_sub(self.0.get(cpu).copied().flatten().unwrap_or(0))
+        };
+        after.iter().map(spent).min()
+    }
+}
+
+/// `cpuidle/state*/s2idle/time` of each CPU added up; `None` for one without.
+fn s2idle(root: &Root) -> BTreeMap<String, Option<u64>> {
+    const AT: &str = "/sys/devices/system/cpu";
+    let mut out = BTreeMap::new();
+    for cpu in root.list(AT) {
+        let states = format!("{AT}/{cpu}/cpuidle");
+        let is_cpu = cpu.strip_prefix("cpu").is_some_and(|n| n.parse::<u32>().is_ok());
+        // One that is switched off sleeps in none.
+        if !is_cpu || root.read(&format!("{AT}/{cpu}/online")).as_deref() == Some("0") {
+            continue;
+        }
+        let times = root.list(&states);
+        let times = times
+            .iter()
+            .filter_map(|state| root.read_number::<u64>(&format!("{states}/{state}/s2idle/time")));
+        out.insert(
+            cpu,
+            times.fold(None, |sum: Option<u64>, us| Some(sum.unwrap_or(0).saturating_add(us))),
+        );
+    }
+    out
 }
 
 /// The kernel's own counters before a cycle.

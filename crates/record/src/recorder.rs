@@ -419,11 +419,13 @@ fn cycle(
     if !guard.is_dry() {
         check_comes_back(root, options, devices)?;
     }
+    let idle = measure::S2idle::begin(root);
     let clocks = measure::clocks();
     let slept = guard.write("/sys/power/state", options.state.name());
     stats.clocks = measure::since(clocks);
     instance.stop(guard)?;
     stats.counts = counts.end(root);
+    stats.s2idle_us = idle.end(root);
     stats.result = match slept {
         Ok(()) => 0,
         Err(guard::Error::Write { source, .. }) if source.raw_os_error().is_some() => {

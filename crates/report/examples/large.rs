@@ -26,7 +26,10 @@ fn main() {
     let label = format!("{cycles} cycles of {devices} devices, made up");
     let views = explain(&capture);
     let options = Options { title: label.clone(), ..Options::default() };
-    match render(&[Labelled { label: &label, capture: &capture, views: &views }], &options) {
+    match render(
+        &[Labelled { label: &label, capture: &capture, views: &views, findings: &[] }],
+        &options,
+    ) {
         Ok(html) => {
             std::fs::write(&file, &html).expect("the file can be written");
             println!("{file}: {} KB", html.len().div_ceil(1024));

@@ -14,6 +14,7 @@ pub mod page;
 
 use dormouse_model::capture::Capture;
 use dormouse_sleep::analyse::CycleView;
+use dormouse_write::doctor::Worded;
 use thiserror::Error;
 
 /// A capture as it is called in the report.
@@ -25,6 +26,8 @@ pub struct Labelled<'a> {
     pub capture: &'a Capture,
     /// What was understood of it: one view a cycle.
     pub views: &'a [CycleView],
+    /// What the doctor says of it, in words.
+    pub findings: &'a [Worded],
 }
 
 /// Bounds of what the page holds.

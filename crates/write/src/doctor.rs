@@ -3,7 +3,7 @@
 use crate::finding::{evidence, left_out, lost, not_checked, shown, word};
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
-use crate::wording::doctor::{advice, below, sentence, unchecked};
+use crate::wording::doctor::{Advice, advice, below, row, sentence, unchecked};
 use crate::wording::next::{self, typed};
 use crate::wording::sleeps::{attempts, sleeps, whole};
 use dormouse_doctor::Report;
@@ -11,6 +11,7 @@ use dormouse_doctor::fact::Fact;
 use dormouse_doctor::finding::{Confidence, Finding, Level, Unchecked};
 use dormouse_doctor::now::Now;
 use dormouse_model::loss::Losses;
+use dormouse_model::time::Ns;
 use serde_json::{Value, json};
 
 /// One judged text.
@@ -24,6 +25,71 @@ pub struct Subject<'a> {
     pub losses: &'a Losses,
     /// It is the running machine, not a text.
     pub live: bool,
+}
+
+/// A finding in words, for pages that are about something else.
+#[derive(Clone, Debug)]
+pub struct Worded {
+    /// Its rule.
+    pub id: &'static str,
+    /// The row of a cycle that it concerns, as `show` calls it.
+    pub row: &'static str,
+    /// How bad.
+    pub level: &'static str,
+    /// How sure.
+    pub confidence: &'static str,
+    /// What is wrong.
+    pub sentence: String,
+    /// What shows it.
+    pub evidence: Vec<String>,
+    /// What to do, how to undo it, and what it may cost; these two may be empty.
+    pub advice: Vec<[String; 3]>,
+}
+
+/// `f` in words.
+pub fn worded(f: &Finding) -> Worded {
+    let of = |a: Advice| [a.text, a.undo.into(), a.risk.into()];
+    Worded {
+        id: f.id,
+        row: row(f),
+        level: f.level.name(),
+        confidence: f.confidence.name(),
+        sentence: sentence(&f.fact),
+        evidence: f.evidence.iter().map(shown).collect(),
+        advice: advice(&f.fact).into_iter().map(of).collect(),
+    }
+}
+
+/// The findings of a page about cycles: one line each, with the row that it concerns,
+/// and where to read more. Of one cycle only what has a time inside it, or none.
+pub(crate) fn beside(page: &mut Page, list: &[&Finding], typed: &[String]) {
+    if list.is_empty() {
+        return;
+    }
+    page.heading("Findings");
+    for f in list.iter().take(BESIDE) {
+        let guess = if f.confidence == Confidence::Guess { " (a guess)" } else { "" };
+        let text = format!("{}{guess}: {}", word(f.level), sentence(&f.fact));
+        page.entry(&format!("  {:<10}", row(f)), &safe(&text));
+    }
+    let left = list.len().saturating_sub(BESIDE);
+    let more = if left > 0 { format!("{left} more, evidence") } else { "Evidence".into() };
+    // What came through a pipe is gone.
+    let input = match typed {
+        [one] if one != "-" => next::typed(one),
+        _ => "FILE".into(),
+    };
+    page.paragraph(2, &format!("{more} and what to do: dormouse doctor {input}"));
+}
+
+/// So many findings stand beside a cycle.
+const BESIDE: usize = 5;
+
+/// Whether `f` may be of the cycle between these times: it shows a line of then, or none
+/// with a time.
+pub(crate) fn is_of(f: &Finding, from: Ns, to: Ns) -> bool {
+    let mut times = f.evidence.iter().filter_map(|e| e.time).peekable();
+    times.peek().is_none() || times.any(|t| from <= t && t <= to)
 }
 
 /// The first line: the worst finding, or that there is none.

@@ -28,6 +28,7 @@ pub mod storage;
 pub mod text;
 pub mod wording;
 
+use dormouse_doctor::finding::Finding;
 use dormouse_model::capture::Capture;
 use dormouse_model::phase::{Direction, Phase};
 use dormouse_sleep::analyse::CycleView;
@@ -39,6 +40,8 @@ pub struct Explained {
     pub capture: Capture,
     /// One view a cycle.
     pub views: Vec<CycleView>,
+    /// What is wrong, worst first: what the doctor says of the same input.
+    pub findings: Vec<Finding>,
 }
 
 /// What to write.

@@ -8,7 +8,8 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn output(selection: &Selection) -> Value {
-    let all = example::explained(example::everything());
+    let mut all = example::explained(example::everything());
+    all[0].findings.push(example::slow_sync());
     let mut out = Vec::new();
     json::show(&all, selection, &mut out).unwrap();
     assert_eq!(out.last(), Some(&b'\n'));
@@ -20,6 +21,7 @@ fn output(selection: &Selection) -> Value {
             "columns",
             "cycles",
             "devices",
+            "findings",
             "groups",
             "losses",
             "ranked",

@@ -36,6 +36,18 @@ export interface ReasonName {
   text: string;
 }
 
+export interface FindingData {
+  id: string;
+  /** Row of a cycle that it concerns: `sync`, `freeze`, `noirq`, … */
+  row: string;
+  level: "broken" | "slow" | "risk" | "note";
+  confidence: "certain" | "likely" | "guess";
+  sentence: string;
+  evidence: string[];
+  /** What to do, how to undo it, what it may cost. */
+  advice: [string, string, string][];
+}
+
 export interface CaptureData {
   label: string;
   host: string;
@@ -55,6 +67,8 @@ export interface CaptureData {
   device_stats: DeviceStats;
   /** Block with [`PlaceBlock`]. */
   places_block: number | null;
+  /** What the doctor says, worst first. */
+  findings: FindingData[];
   losses: LossData[];
   /** Block with the board that what-if starts from; null if there is none. */
   board_block: number | null;

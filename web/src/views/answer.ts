@@ -4,6 +4,7 @@ import { byId, h, s } from "../dom.ts";
 import type { CycleData, RowData } from "../data/format.ts";
 import type { Capture, Model } from "../data/model.ts";
 import { paint } from "../palette.ts";
+import { concerning } from "./findings.ts";
 import type { State } from "../state.ts";
 import { percent, time } from "../text/time.ts";
 import { reveal, visible } from "../text/visible.ts";
@@ -33,7 +34,7 @@ export function answer(model: Model, state: State, pick: (row: RowData) => void)
   byId("cycle-shown").textContent = many
     ? `${which}Cycle ${state.cycle + 1} of ${capture.data.cycles.length}${state.cycle === capture.data.median_cycle ? ", the one nearest to the median" : ""}: ${visible(cycle.source)}`
     : which + visible(cycle.source);
-  byId("phases").replaceChildren(half(model, cycle, "suspend", pick), half(model, cycle, "resume", pick));
+  byId("phases").replaceChildren(half(model, capture, cycle, "suspend", pick), half(model, capture, cycle, "resume", pick));
 }
 
 /** The two halves of a comparison in a sentence each: it is what was asked. */
@@ -52,7 +53,7 @@ function caution(capture: Capture): void {
   byId("caution").replaceChildren(...worst.slice(0, 3).map((l) => h("p", {}, `Caution: ${reveal(l.advice)}`)));
 }
 
-function half(model: Model, cycle: CycleData, direction: "suspend" | "resume", pick: (row: RowData) => void): HTMLElement {
+function half(model: Model, capture: Capture, cycle: CycleData, direction: "suspend" | "resume", pick: (row: RowData) => void): HTMLElement {
   const total = direction === "suspend" ? cycle.suspend_ns : cycle.resume_ns;
   const rows = joined(cycle.rows.filter((r) => r.direction === direction && model.summary.phases[r.phase]?.name !== "asleep"));
   const sentence = cycle.answers[direction === "suspend" ? 0 : 1];
@@ -68,7 +69,7 @@ function half(model: Model, cycle: CycleData, direction: "suspend" | "resume", p
     ),
     sentence && sentence !== cycle.answer ? h("p", { class: "sentence" }, reveal(sentence).slice(0, 4000)) : null,
     rows.length > 0 ? bar(model, rows, sum) : h("p", { class: "quiet" }, "No phase of this half was recorded."),
-    rows.length > 0 ? table(model, rows, sum, pick) : null,
+    rows.length > 0 ? table(model, capture, rows, sum, pick) : null,
   );
 }
 
@@ -111,7 +112,7 @@ function bar(model: Model, rows: RowData[], sum: number): SVGElement {
 /** Rows shorter than this share of their half are folded into one. */
 const SMALL = 0.004;
 
-function table(model: Model, rows: RowData[], sum: number, pick: (row: RowData) => void): HTMLElement {
+function table(model: Model, capture: Capture, rows: RowData[], sum: number, pick: (row: RowData) => void): HTMLElement {
   const body = h("tbody");
   const small: RowData[] = [];
   const add = (row: RowData, extra = ""): void => {
@@ -119,11 +120,13 @@ function table(model: Model, rows: RowData[], sum: number, pick: (row: RowData) 
     swatch.append(s("rect", { width: 10, height: 10, fill: paint(model.summary.phases[row.phase]).fill }));
     const name = h("button", { type: "button", class: "link", title: "Show it in the timeline" }, row.label);
     name.addEventListener("click", () => pick(row));
+    const found = concerning(capture.data.findings, row.label, row.direction);
+    const mark = found.length > 0 ? h("a", { href: "#findings", class: "mark", title: found.map((f) => f.sentence).join(" ") }, ` ${found[0]?.level ?? ""}`) : null;
     body.append(
       h(
         "tr",
         { "data-phase": row.label, "data-ns": row.duration_ns, class: extra },
-        h("th", { scope: "row" }, swatch, name),
+        h("th", { scope: "row" }, swatch, name, mark),
         h("td", {}, time(row.duration_ns)),
         h("td", {}, percent(row.duration_ns, sum)),
         h("td", {}, row.callbacks > 0 ? String(row.callbacks) : ""),

@@ -91,7 +91,7 @@ pub fn run(args: ExportArgs) -> Result<()> {
     let predicted = match all.iter().find(|e| !e.views.is_empty()) {
         Some(e) if !changes.is_empty() => {
             let capture = predicted_capture(&e.capture, &changes).map_err(Usage)?;
-            Some(Explained { views: analyse(&capture), capture })
+            Some(Explained { views: analyse(&capture), findings: Vec::new(), capture })
         }
         _ => None,
     };

@@ -7,6 +7,7 @@ use dormouse_app::explain::labelled;
 use dormouse_app::failure::Nothing;
 use dormouse_app::idle;
 use dormouse_report::{Labelled, Options, idle as page_of, render};
+use dormouse_write::doctor::worded;
 use dormouse_write::idle::Page;
 use std::fs;
 use std::path::PathBuf;
@@ -46,9 +47,17 @@ pub fn run(args: ReportArgs) -> Result<()> {
         }
         all => all?,
     };
+    let said: Vec<Vec<_>> =
+        all.iter().map(|(_, e)| e.findings.iter().map(worded).collect()).collect();
     let captures: Vec<Labelled<'_>> = all
         .iter()
-        .map(|(label, e)| Labelled { label, capture: &e.capture, views: &e.views })
+        .zip(&said)
+        .map(|((label, e), findings)| Labelled {
+            label,
+            capture: &e.capture,
+            views: &e.views,
+            findings,
+        })
         .collect();
     let title = args.title.clone().unwrap_or_else(|| {
         format!("dormouse report: {}", captures.first().map_or("", |l| l.label))

@@ -191,6 +191,10 @@ pub struct CycleStats {
     pub writeback_bytes: Option<u64>,
     /// Files of `suspend_stats` whose value changed: after the cycle.
     pub suspend_stats_changed: BTreeMap<String, String>,
+    /// What the CPU that spent least time in idle states of s2idle spent there during
+    /// the cycle, us (`cpuidle/state*/s2idle/time`); `None` if there is no such state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub s2idle_us: Option<u64>,
     /// Interrupt that woke the machine (`pm_wakeup_irq`), if it is known.
     pub wakeup_irq: Option<u32>,
     /// Names of wakeup sources whose count rose during the cycle.

@@ -24,6 +24,7 @@ use dormouse_wasm::columns;
 use dormouse_wasm::evidence::{SelfCheck, Witness};
 use dormouse_wasm::machine;
 use dormouse_wasm::names::NameTable;
+use dormouse_write::doctor::Worded;
 use dormouse_write::fidelity;
 use dormouse_write::wording::assumed;
 use dormouse_write::wording::reason::stem as reason;
@@ -41,6 +42,7 @@ pub fn blocks(captures: &[Labelled<'_>], options: &Options) -> Blocks {
         let mut maker = Maker {
             capture: c.capture,
             views: c.views,
+            findings: c.findings,
             names: &mut names,
             blocks: &mut blocks,
             left_out: &mut left_out,
@@ -78,6 +80,7 @@ pub fn blocks(captures: &[Labelled<'_>], options: &Options) -> Blocks {
 struct Maker<'a> {
     capture: &'a Capture,
     views: &'a [CycleView],
+    findings: &'a [Worded],
     names: &'a mut NameTable,
     blocks: &'a mut Blocks,
     left_out: &'a mut Vec<String>,
@@ -138,6 +141,7 @@ impl Maker<'_> {
             phase_stats: stats::phases(capture, views, &counted),
             device_stats: stats::devices(capture, views, &counted, &kept),
             places_block,
+            findings: self.findings.iter().map(finding).collect(),
             losses: losses(capture),
             board_block,
         }
@@ -260,6 +264,18 @@ impl Maker<'_> {
             }
         }
         out
+    }
+}
+
+fn finding(f: &Worded) -> FindingData {
+    FindingData {
+        id: f.id,
+        row: f.row,
+        level: f.level,
+        confidence: f.confidence,
+        sentence: f.sentence.clone(),
+        evidence: f.evidence.clone(),
+        advice: f.advice.clone(),
     }
 }
 

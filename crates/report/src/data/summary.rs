@@ -80,10 +80,31 @@ pub struct CaptureData {
     pub device_stats: DeviceStats,
     /// Block with the distribution of every device.
     pub places_block: Option<u32>,
+    /// What the doctor says, worst first.
+    pub findings: Vec<FindingData>,
     /// What could not be read.
     pub losses: Vec<LossData>,
     /// Block with the board that what-if starts from.
     pub board_block: Option<u32>,
+}
+
+/// What is wrong with the sleep of a capture.
+#[derive(Debug, Serialize)]
+pub struct FindingData {
+    /// Rule.
+    pub id: &'static str,
+    /// Row of a cycle.
+    pub row: &'static str,
+    /// How bad.
+    pub level: &'static str,
+    /// How sure.
+    pub confidence: &'static str,
+    /// In words.
+    pub sentence: String,
+    /// What shows it.
+    pub evidence: Vec<String>,
+    /// What to do, undo, risk.
+    pub advice: Vec<[String; 3]>,
 }
 
 /// Columns, one entry a device.

@@ -12,6 +12,7 @@ mod emit;
 mod group;
 mod ranked;
 
+use crate::doctor::worded;
 use crate::{Explained, Selection, wording};
 use dormouse_model::capture::Capture;
 use dormouse_model::device::DeviceId;
@@ -65,6 +66,22 @@ pub fn show(all: &[Explained], selection: &Selection, out: &mut dyn io::Write) -
         let lists = all.iter().zip(&tables);
         let lists = lists.flat_map(|(e, d)| e.capture.ranked.iter().map(move |r| (d, r)));
         w.objects("ranked", lists, |w, (devices, list)| ranked::fields(w, devices, list));
+        let found = all.iter().enumerate();
+        let found = found.flat_map(|(at, e)| e.findings.iter().map(move |f| (at, worded(f))));
+        w.objects("findings", found, |w, (at, f)| {
+            w.field("capture", at as u64);
+            w.field("id", f.id);
+            w.field("row", f.row);
+            w.field("level", f.level);
+            w.field("confidence", f.confidence);
+            w.field("sentence", &*f.sentence);
+            w.values("evidence", f.evidence.iter().map(|e| &**e));
+            w.objects("advice", &f.advice, |w, [text, undo, risk]| {
+                w.field("text", &**text);
+                w.field("undo", &**undo);
+                w.field("risk", &**risk);
+            });
+        });
         losses(w, all);
         w.objects("unused_events", unused(all), |w, (kind, count)| {
             w.field("kind", kind);

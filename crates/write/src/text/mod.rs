@@ -10,6 +10,7 @@ mod silent;
 pub use page::WIDTH;
 pub use safe::{fit, fit_end, safe, width};
 
+use crate::doctor::{beside, is_of};
 use crate::wording::{losses, next, trust};
 use crate::{Explained, Selection};
 use dormouse_model::capture::Capture;
@@ -34,12 +35,19 @@ pub fn show(all: &[Explained], selection: &Selection, colour: bool) -> String {
         ranked::show(&mut page, all, selection);
         let list = trust::warnings_of(&e.capture, i);
         warnings(&mut page, &list, &[&e.capture], e.capture.cycles.get(i));
+        let c = &e.capture.cycles[i];
+        let end = c.exit.unwrap_or(c.end).max(c.end);
+        let of = e.findings.iter().filter(|f| total == 1 || is_of(f, c.start, end));
+        beside(&mut page, &of.collect::<Vec<_>>(), &selection.typed);
         last(&mut page, cycle::next_command(e, i, selection));
     } else {
         let list = many::warnings(all);
         many::show(&mut page, all, &cycles, selection, list.len());
         ranked::show(&mut page, all, selection);
         texts(&mut page, list);
+        let mut found: Vec<_> = all.iter().flat_map(|e| &e.findings).collect();
+        found.sort_by_key(|f| f.level);
+        beside(&mut page, &found, &selection.typed);
         last(&mut page, Some(many::next_command(all, &cycles, selection)));
     }
     page.finish()

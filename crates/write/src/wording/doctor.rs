@@ -1,8 +1,9 @@
 //! What the doctor found, as sentences, and what to do about it.
 
 use super::number::{ms, names, plural};
+use dormouse_doctor::depth::Depth;
 use dormouse_doctor::fact::{Device, Fact, Named, RpmFault, User, Wait};
-use dormouse_doctor::finding::Unchecked;
+use dormouse_doctor::finding::{Area, Finding, Unchecked};
 use dormouse_model::time::Ns;
 
 /// What to do.
@@ -394,6 +395,10 @@ pub fn sentence(f: &Fact) -> String {
                 ""
             }
         ),
+        Fact::SyncLong { median, of: 1, .. } => format!(
+            "Writing dirty data took {} before the sleep; the text does not say which disk.",
+            s(*median)
+        ),
         Fact::SyncLong { median, of, worst } => format!(
             "Writing dirty data took {} before a sleep in the median of {of} (at most {}); the text does not say which disk.",
             s(*median),
@@ -408,10 +413,42 @@ pub fn sentence(f: &Fact) -> String {
                 ms(*worst)
             )
         }
+        Fact::SleptAs { depth, times, of } => slept_as(*depth, *times, *of),
         Fact::ClockStepped { times, of } => format!(
             "In {times} of {of} cycles the clock of the recording took in the time asleep inside a \
              resume phase: that phase is no slower for it."
         ),
+    }
+}
+
+/// In how many sleeps, as the begin of a sentence.
+fn in_sleeps(times: usize, of: usize) -> String {
+    if of == 1 {
+        "In the one s2idle sleep".into()
+    } else {
+        format!("In {times} of {of} s2idle sleeps")
+    }
+}
+
+fn slept_as(d: Depth, times: usize, of: usize) -> String {
+    let sleeps = in_sleeps(times, of);
+    match d {
+        Depth::Hardware => format!("{sleeps} the hardware slept, by its own counter."),
+        Depth::Partial(share) => {
+            format!("{sleeps} the hardware slept only a part of the time ({share} %).")
+        }
+        Depth::NameOnly => format!(
+            "{sleeps} the machine slept in name only: the counter of the hardware, which works, \
+             counted nothing."
+        ),
+        Depth::CpusOnly => format!(
+            "{sleeps} all CPUs slept; no counter tells whether the rest of the hardware did."
+        ),
+        Depth::NotEvenCpus => format!(
+            "{sleeps} not even the CPUs slept: CLOCK_MONOTONIC ran on, so a CPU idled as usual. Its \
+             timers fire and end idle states, and time-outs run while the machine seems asleep."
+        ),
+        Depth::NotKnown => format!("{sleeps} no counter tells how deep it was."),
     }
 }
 
@@ -631,6 +668,15 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
             );
             return vec![look(text)];
         }
+        Fact::SleptAs { depth: Depth::Hardware | Depth::CpusOnly | Depth::NotKnown, .. } => {
+            return Vec::new();
+        }
+        Fact::SleptAs { depth: Depth::NotEvenCpus, .. } => {
+            "See which CPU has no idle state for s2idle: dormouse doctor on that machine; a state that somebody switched off (disable) counts as none."
+        }
+        Fact::SleptAs { .. } => {
+            "Look for a CPU state that is switched off, a device that is not in D3, and events inside the sleep; pm_debug_messages lists the constraints that were not met."
+        }
         Fact::ClockStepped { .. } => {
             "Compare medians, and do not blame the clock's device (rtc) for that time."
         }
@@ -698,6 +744,23 @@ pub fn unchecked(u: Unchecked) -> (&'static str, &'static str) {
             "what the platform counts (pmc_core, amd_pmc)",
             "debugfs is not mounted: mount -t debugfs none /sys/kernel/debug",
         ),
+    }
+}
+
+/// The row of a cycle that a finding concerns, as `show` calls it.
+pub fn row(f: &Finding) -> &'static str {
+    match (&f.fact, f.area) {
+        (Fact::WaitsInNoirq { .. } | Fact::BusUsed { .. } | Fact::BusTimedOut { .. }, _) => "noirq",
+        (Fact::ClockStepped { .. } | Fact::DevicesNotResumed { .. }, _) => "resume",
+        (Fact::NotPowered { .. } | Fact::DeviceLost { .. } | Fact::DiskNotBack { .. }, _) => {
+            "resume"
+        }
+        (Fact::CpuStayedOn { .. }, _) => "CPUs off",
+        (_, Area::Sync) => "sync",
+        (_, Area::Freezer) => "freeze",
+        (_, Area::Mode | Area::Clock) => "asleep",
+        (_, Area::Hibernation) => "image",
+        (_, Area::Abort | Area::Phase | Area::Rpm) => "suspend",
     }
 }
 

@@ -1,5 +1,8 @@
 //! A machine with a few devices and five cycles that shows every field.
 
+use dormouse_doctor::fact::Fact;
+use dormouse_doctor::finding::{Area, Confidence, Evidence, Finding, Level};
+use dormouse_doctor::now::{Knob, Now};
 use dormouse_model::capture::Capture;
 use dormouse_model::complete::LostKind;
 use dormouse_model::cycle::*;
@@ -16,7 +19,24 @@ const MS: i64 = 1_000_000;
 
 /// Explains a capture.
 pub fn explained(capture: Capture) -> Vec<Explained> {
-    vec![Explained { views: explain(&capture), capture }]
+    vec![Explained { views: explain(&capture), findings: Vec::new(), capture }]
+}
+
+/// What the doctor says of a sync that is slow.
+pub fn slow_sync() -> Finding {
+    Finding {
+        id: "sync-share",
+        area: Area::Sync,
+        level: Level::Slow,
+        fact: Fact::Now(Now::Knob(Knob::SyncOff)),
+        evidence: vec![Evidence {
+            line: 7,
+            text: "sync_on_suspend: 0".into(),
+            ..Evidence::default()
+        }],
+        costs: None,
+        confidence: Confidence::Certain,
+    }
 }
 
 /// A cycle under construction. Times are microseconds.

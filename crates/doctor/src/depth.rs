@@ -1,0 +1,211 @@
+//! How deep an s2idle sleep was, by what a recorder measured around it: the counter of
+//! the hardware, time in idle states that only s2idle enters, and the two clocks of
+//! which one stands while every CPU sleeps.
+
+use crate::fact::Fact;
+use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use alloc::format;
+use alloc::vec::Vec;
+use dormouse_model::time::Ns;
+
+/// Per cent of the time asleep from which a counter says that it was slept.
+const WHOLE: i64 = 90;
+/// Below this it says that it was not.
+const NOTHING: i64 = 5;
+/// A counter of 0 says something of a sleep this long.
+const COUNTED: Ns = Ns(10_000_000_000);
+/// So long a sleep tells whether a clock stood.
+const TOLD: Ns = Ns(100_000_000);
+/// So many cycles are shown.
+const LINES: usize = 3;
+
+/// What was measured around one cycle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// The cycle, from 1.
+    pub number: u32,
+    /// It was s2idle, not deep or standby.
+    pub s2idle: bool,
+    /// `pm_test` was on: nothing slept.
+    pub test: bool,
+    /// The write to `/sys/power/state` succeeded.
+    pub slept: bool,
+    /// Time asleep, by the marks of the trace; else of the whole trip.
+    pub length: Ns,
+    /// How long `CLOCK_MONOTONIC` stood.
+    pub stood: Ns,
+    /// Time in hardware sleep, where there is such a counter
+    /// (`suspend_stats/last_hw_sleep`).
+    pub hardware: Option<Ns>,
+    /// Time that the CPU which slept least was in idle states of s2idle.
+    pub in_states: Option<Ns>,
+}
+
+/// What a sleep really was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Depth {
+    /// The hardware slept.
+    Hardware,
+    /// It slept a part of the time, per cent.
+    Partial(i64),
+    /// Its counter works, and counted nothing.
+    NameOnly,
+    /// All CPUs were in their idle states for s2idle; of the platform nothing is known.
+    CpusOnly,
+    /// A CPU idled as usual: its clock ran on.
+    NotEvenCpus,
+    /// No counter tells.
+    NotKnown,
+}
+
+impl Depth {
+    /// As screens and JSON name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Depth::Hardware => "hardware",
+            Depth::Partial(_) => "partial",
+            Depth::NameOnly => "in name only",
+            Depth::CpusOnly => "CPUs only",
+            Depth::NotEvenCpus => "not even CPUs",
+            Depth::NotKnown => "not known",
+        }
+    }
+}
+
+/// `part` of `all`, per cent.
+fn share(part: Ns, all: Ns) -> i64 {
+    let percent = i128::from(part.0) * 100 / i128::from(all.0.max(1));
+    i64::try_from(percent).unwrap_or(i64::MAX)
+}
+
+/// How deep `m` was; nothing of a test, a failed attempt, or a sleep that firmware
+/// does. `works`: the counter of the hardware counted in another cycle.
+pub fn depth(m: &Measured, works: bool) -> Option<Depth> {
+    if !m.s2idle || m.test || !m.slept {
+        return None;
+    }
+    match m.hardware.map(|h| share(h, m.length)) {
+        Some(WHOLE..) => return Some(Depth::Hardware),
+        Some(s @ NOTHING..) => return Some(Depth::Partial(s)),
+        // 0 of a counter that never moved may be a driver that is missing.
+        Some(_) if works && m.length >= COUNTED => return Some(Depth::NameOnly),
+        _ => {}
+    }
+    if m.length < TOLD {
+        return Some(Depth::NotKnown);
+    }
+    if share(m.stood, m.length) < NOTHING {
+        return Some(Depth::NotEvenCpus);
+    }
+    let cpus = m.in_states.is_some_and(|t| share(t, m.length) >= WHOLE);
+    Some(if cpus { Depth::CpusOnly } else { Depth::NotKnown })
+}
+
+/// Cycles of s2idle with their depth.
+pub fn depths(all: &[Measured]) -> Vec<(Measured, Depth)> {
+    let works = all.iter().any(|m| m.hardware.is_some_and(|h| h > Ns::ZERO));
+    all.iter().filter_map(|m| Some((*m, depth(m, works)?))).collect()
+}
+
+/// What the measured cycles say, the shallowest depth in most of them.
+pub fn judge(all: &[Measured]) -> Vec<Finding> {
+    let list = depths(all);
+    let mut out = Vec::new();
+    let is = |d: Depth, like: Depth| match (d, like) {
+        (Depth::Partial(_), Depth::Partial(_)) => true,
+        (a, b) => a == b,
+    };
+    let kinds =
+        [Depth::NotEvenCpus, Depth::NameOnly, Depth::Partial(0), Depth::CpusOnly, Depth::Hardware];
+    for like in kinds {
+        let some: Vec<&(Measured, Depth)> = list.iter().filter(|(_, d)| is(*d, like)).collect();
+        // Once of many may be chance: an event that came at once.
+        if some.is_empty() || some.len() * 2 < list.len() {
+            continue;
+        }
+        let (id, area, level) = match like {
+            Depth::NotEvenCpus => ("clock-mono-runs", Area::Clock, Level::Risk),
+            Depth::NameOnly => ("mode-name-only", Area::Mode, Level::Risk),
+            Depth::Partial(_) => ("mode-partial", Area::Mode, Level::Risk),
+            Depth::CpusOnly => ("mode-cpus-only", Area::Mode, Level::Note),
+            _ => ("mode-hardware", Area::Mode, Level::Note),
+        };
+        out.push(Finding {
+            id,
+            area,
+            level,
+            fact: Fact::SleptAs { depth: some[0].1, times: some.len(), of: list.len() },
+            evidence: some.iter().take(LINES).map(|(m, _)| shown(m)).collect(),
+            costs: None,
+            confidence: Confidence::Certain,
+        });
+    }
+    out
+}
+
+fn shown(m: &Measured) -> Evidence {
+    let ms = |t: Ns| t.0 / 1_000_000;
+    let mut text = format!(
+        "cycle {}: asleep {} ms, CLOCK_MONOTONIC stood {} ms",
+        m.number,
+        ms(m.length),
+        ms(m.stood)
+    );
+    if let Some(h) = m.hardware {
+        text += &format!(", in hardware sleep {} ms", ms(h));
+    }
+    if let Some(t) = m.in_states {
+        text += &format!(", every CPU at least {} ms in a state of s2idle", ms(t));
+    }
+    Evidence { line: 0, time: None, text, doubtful: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: i64 = 1_000_000_000;
+
+    fn sleep(stood: i64, hardware: Option<i64>, in_states: Option<i64>) -> Measured {
+        let at = |n: i64| Ns(n * S / 10);
+        Measured {
+            number: 1,
+            s2idle: true,
+            slept: true,
+            length: Ns(20 * S),
+            stood: at(stood),
+            hardware: hardware.map(at),
+            in_states: in_states.map(at),
+            ..Measured::default()
+        }
+    }
+
+    #[test]
+    fn every_depth_has_its_counter() {
+        let d = |m: Measured, works| depth(&m, works);
+        assert_eq!(d(sleep(199, Some(181), None), true), Some(Depth::Hardware));
+        assert_eq!(d(sleep(199, Some(100), None), true), Some(Depth::Partial(50)));
+        assert_eq!(d(sleep(199, Some(9), None), true), Some(Depth::NameOnly));
+        // A counter that never counted says nothing.
+        assert_eq!(d(sleep(199, Some(0), Some(190)), false), Some(Depth::CpusOnly));
+        assert_eq!(d(sleep(199, None, Some(190)), false), Some(Depth::CpusOnly));
+        assert_eq!(d(sleep(199, None, None), false), Some(Depth::NotKnown));
+        assert_eq!(d(sleep(3, None, Some(0)), false), Some(Depth::NotEvenCpus));
+        let deep = Measured { s2idle: false, ..sleep(199, Some(0), None) };
+        assert_eq!(d(deep, true), None, "0 after deep is as it should be");
+        assert_eq!(d(Measured { test: true, ..sleep(0, None, None) }, false), None);
+        assert_eq!(d(Measured { slept: false, ..sleep(0, None, None) }, false), None);
+        let short = Measured { length: Ns(9 * S), ..sleep(89, Some(0), None) };
+        assert_eq!(d(short, true), Some(Depth::NotKnown), "too short for a counter of 0");
+    }
+
+    #[test]
+    fn a_finding_needs_half_of_the_cycles() {
+        let ids = |all: &[Measured]| judge(all).iter().map(|f| f.id).collect::<Vec<_>>();
+        let (ran, stood) = (sleep(0, None, None), sleep(199, None, None));
+        assert_eq!(ids(&[ran, stood]), ["clock-mono-runs"]);
+        assert!(ids(&[ran, stood, stood]).is_empty());
+        let good = sleep(199, Some(190), None);
+        assert_eq!(ids(&[good, good, sleep(199, Some(0), None)]), ["mode-hardware"]);
+    }
+}
