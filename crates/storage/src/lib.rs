@@ -16,6 +16,7 @@
 //! | `service` | what a request takes at which clock, from a recording |
 //! | `simulate` | devfreq, UFS clocks, autosuspend and service as integer arithmetic |
 //! | `tune` | the delay before the sleep that meets a budget at least cost |
+//! | `search` | the settings of a disk that meet a budget at least cost |
 //! | `verdict` | a simulated load beside what a kernel measured of it |
 //!
 //! Times are integer nanoseconds (`i64`), unless a name says otherwise.
@@ -32,6 +33,7 @@ pub mod load;
 pub mod recording;
 pub mod request;
 pub mod runtime;
+pub mod search;
 pub mod service;
 pub mod simulate;
 pub mod summary;

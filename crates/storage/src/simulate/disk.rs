@@ -382,6 +382,21 @@ mod tests {
     }
 
     #[test]
+    fn a_delay_of_nothing_serves_before_it_sleeps() {
+        let load = Load::paced(10, 2, 300 * MS);
+        let o = run(
+            |d, s| {
+                (s.autosuspend, s.gate) = (Some(0), Some(0));
+                d.gate = Nap { enter: 0, wake: MS };
+            },
+            &load,
+        );
+        assert!(o.latencies.iter().all(|l| *l >= 518_000), "{:?}", o.latencies);
+        assert_eq!(o.bytes, 10 * 65_536);
+        assert_eq!(o.times.total(), o.span);
+    }
+
+    #[test]
     fn a_request_during_a_suspend_waits_for_its_end_and_then_for_the_resume() {
         let load = Load::Open([0, 101 * MS].map(|t| (t, 65_536)).into());
         let o = run(

@@ -117,6 +117,11 @@ impl Sleeper {
                     if busy {
                         // Refused, which counts as activity (`blk_pre_runtime_suspend`).
                         self.last_busy = now;
+                        if self.delay == Some(0) {
+                            // Nothing is left to wait for: the last request asks anew.
+                            self.at = NEVER;
+                            return;
+                        }
                     }
                     if self.last_busy.saturating_add(self.delay.unwrap_or(0)) > now {
                         return self.arm();
