@@ -8,6 +8,7 @@
  * then on the driver core says which disks come and go.
  */
 #include <linux/device.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/pm_runtime.h>
@@ -19,6 +20,10 @@ MODULE_PARM_DESC(cpu_latency_us, "also limit the latency of CPUs while raised; -
 
 module_param_named(as_published, fqos_as_published, bool, 0444);
 MODULE_PARM_DESC(as_published, "ask at the disk's own device, as the series of 2025 does, to compare");
+
+static unsigned int timeout_us;
+module_param(timeout_us, uint, 0444);
+MODULE_PARM_DESC(timeout_us, "of every disk, until its own file says another, at most 10 s; 0: found by itself");
 
 /* A disk may appear before devfreq does: look again so often, in seconds. */
 #define TRIES	5
@@ -128,6 +133,7 @@ static int disk_appears(struct device *dev)
 	if (!d)
 		return -ENOMEM;
 	d->gendisk = gendisk;
+	d->wanted_us = min_t(u32, timeout_us, 10 * USEC_PER_SEC);
 	spin_lock_init(&d->lock);
 	INIT_DELAYED_WORK(&d->search, search);
 	ret = kobject_init_and_add(&d->kobj, &fqos_disk_type,

@@ -139,6 +139,13 @@ fn screens() -> Vec<(&'static str, Vec<&'static str>, String)> {
         ("rpm show", &["rpm", "show", REQUESTS, SYSFS], ""),
         ("rpm show nothing", &["rpm", "show", "README.md"], ""),
         ("storage tune", &["storage", "tune", REQUESTS, "--p99", "1ms"], ""),
+        ("storage tune disk", &["storage", "tune", "--disk", DISK, "--p99", "520us"], ""),
+        (
+            "storage tune disk energy",
+            &["storage", "tune", "--disk", DISK, "--energy", "--thresholds"],
+            "",
+        ),
+        ("storage tune disk not met", &["storage", "tune", "--disk", DISK, "--p99", "10us"], ""),
         ("storage tune not met", &["storage", "tune", REQUESTS, "--p99", "10us"], ""),
         (
             "storage tune energy",

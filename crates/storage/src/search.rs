@@ -111,9 +111,10 @@ impl Space {
         let last = drive.levels.len() - 1;
         let limits = drive.levels.iter().enumerate().flat_map(|(n, low)| {
             let least = if n == 0 { 0 } else { *low };
-            drive.levels[n..].iter().enumerate().map(move |(m, high)| {
-                (least, if n + m == last { u64::MAX } else { *high })
-            })
+            drive.levels[n..]
+                .iter()
+                .enumerate()
+                .map(move |(m, high)| (least, if n + m == last { u64::MAX } else { *high }))
         });
         let lists = [10, 30, 50, 70, 80, 90, 95]
             .into_iter()

@@ -1,13 +1,12 @@
 //! The delay before storage falls asleep that meets a budget at least cost.
 
-use super::show::{Shown, show};
+use super::show::Shown;
 use super::sleeper::{Asked, Sleeper, latency};
 use crate::failure::Nothing;
 use anyhow::Result;
 use dormouse_storage::request::Disk;
 use dormouse_storage::summary::Latency;
 use dormouse_storage::tune::{Found, Terms, cheapest, delays, foresight, of};
-use std::path::PathBuf;
 
 /// What must be met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,12 +63,11 @@ const WORTH: i128 = 100;
 /// Searches.
 ///
 /// # Errors
-/// As [`Sleeper::of`], or if there is no storage in the inputs.
-pub fn tune(inputs: &[PathBuf], wish: &Wish) -> Result<Tuned> {
-    let shown = show(inputs)?;
+/// As [`Sleeper::of`].
+pub fn tune(shown: &Shown, wish: &Wish) -> Result<Tuned> {
     let sleeper = match wish.asked {
-        Some(asked) => Sleeper::of(&shown, asked, wish.disk)?,
-        None => longest(&shown, wish.disk)?,
+        Some(asked) => Sleeper::of(shown, asked, wish.disk)?,
+        None => longest(shown, wish.disk)?,
     };
     let wake = sleeper.wake;
     let even = wish.break_even.unwrap_or(wake);

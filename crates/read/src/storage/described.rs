@@ -348,7 +348,11 @@ impl Draft {
         Ok(Described { drive, settings, load, powers, even })
     }
 
-    fn costs(&self, levels: &[u64]) -> Result<(Powers, BreakEven), String> {
+    /// Powers, energies and break-even times alone, of a disk with these clocks.
+    ///
+    /// # Errors
+    /// What cannot be understood, in words.
+    pub fn costs(&self, levels: &[u64]) -> Result<(Powers, BreakEven), String> {
         let mut p = Powers::unknown(levels.len());
         let mut even = BreakEven::default();
         for ((key, of), value) in &self.costs {

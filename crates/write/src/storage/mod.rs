@@ -1,10 +1,12 @@
 //! Storage power states: pages, sentences and JSON.
 
+pub mod disk;
 pub mod handover;
 mod json;
 pub mod model;
 pub mod predict;
 pub mod rpm;
+pub mod seek;
 mod show;
 pub mod tune;
 pub mod verdict;

@@ -57,7 +57,8 @@ fn named(drive: &Drive, state: State) -> (&'static str, Option<u64>) {
     }
 }
 
-fn state_text(drive: &Drive, state: State) -> String {
+/// `idle at 100 MHz`, `gated`.
+pub fn state_text(drive: &Drive, state: State) -> String {
     let (name, hz) = named(drive, state);
     hz.map_or(name.to_string(), |hz| format!("{name} at {}", mhz(hz)))
 }
@@ -71,7 +72,7 @@ fn mhz(hz: u64) -> String {
 }
 
 /// Bytes a second as MB/s with one digit.
-fn bandwidth(bytes: u64) -> String {
+pub(super) fn bandwidth(bytes: u64) -> String {
     format!("{}.{}", grouped(bytes / 1_000_000), bytes % 1_000_000 / 100_000)
 }
 
@@ -161,7 +162,7 @@ pub fn model(a: &Answer<'_>, colour: bool) -> String {
         row(&mut p, Ink::Plain, &format!("  {}", state_text(a.drive, *state)), &cells);
     }
     p.blank();
-    p.wrapped(Ink::Plain, 0, 2, &bounds(a));
+    p.wrapped(Ink::Plain, 0, 2, &bounds_of(a.even, a.basis));
     if let Some(state) = costs.iter().find_map(|c| c.as_ref().err()) {
         let text = if a.powers.any() {
             format!(
@@ -189,27 +190,25 @@ fn columns<'a>(a: &Answer<'a>) -> Vec<(&'static str, Side<'a>)> {
     list
 }
 
-/// What the last two columns are.
-fn bounds(a: &Answer<'_>) -> String {
-    let even =
-        [("the slow clock", a.even.clock), ("gating", a.even.gate), ("suspend", a.even.suspend)];
+/// What the columns of the oracle and the rule are; `basis` ends a sentence.
+pub(super) fn bounds_of(even: &BreakEven, basis: &str) -> String {
+    let even = [("the slow clock", even.clock), ("gating", even.gate), ("suspend", even.suspend)];
     let list: Vec<String> =
         even.iter().filter_map(|(n, t)| Some(format!("{n} {}", time((*t)?)))).collect();
     let list = if list.is_empty() { "none".to_string() } else { list.join(", ") };
     format!(
         "The oracle knows every request: it is fast and awake in time, and takes in each rest what \
          pays. The rule knows none, and enters a state after its break-even time: its rests cost at \
-         most twice the least, and what waits. Break-even times{}: {list}.",
-        a.basis
+         most twice the least, and what waits. Break-even times{basis}: {list}."
     )
 }
 
 /// uJ as mJ with the digits that it has.
-fn millijoules(uj: u64) -> String {
+pub(super) fn millijoules(uj: u64) -> String {
     format!("{}.{:03}", grouped(uj / 1_000), uj % 1_000)
 }
 
-fn settings(s: &Settings) -> Value {
+pub(super) fn settings(s: &Settings) -> Value {
     let d = &s.devfreq;
     let (governor, up, down) = match d.governor {
         Governor::SimpleOndemand(t) => ("simple_ondemand", Some(t.up), Some(t.down)),

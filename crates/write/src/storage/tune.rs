@@ -70,6 +70,8 @@ pub struct Advice<'a> {
     pub again: &'a str,
     /// The input as it was typed.
     pub input: &'a str,
+    /// Why clocks are not searched, as a sentence without its full stop.
+    pub clocks: &'a str,
 }
 
 impl Advice<'_> {
@@ -205,6 +207,9 @@ pub fn text(a: &Advice, colour: bool) -> String {
              less, and no request waits more.",
         );
     }
+    if !a.clocks.is_empty() {
+        p.wrapped(Ink::Plain, 0, 2, &format!("Clocks are not searched: {}.", safe(a.clocks)));
+    }
     for path in a.written {
         p.wrapped(Ink::Plain, 0, 2, &format!("Wrote {}.", safe(path)));
     }
@@ -248,6 +253,7 @@ pub fn json(a: &Advice) -> Value {
         "least_cost": i64::try_from(a.best).ok(),
         "delays_tried": a.tried.0,
         "all_delays_tried": a.tried.1,
+        "clocks_not_searched": a.clocks,
         "files": a.written,
     })
 }

@@ -146,10 +146,6 @@ pub fn run(args: &PredictArgs) -> Result<()> {
         return Err(Usage("a recording has its own load; --load needs --disk FILE".into()).into());
     }
     if change.of_clock() {
-        if change.gate.is_some() || change.autosuspend.is_some() {
-            let why = "of a recording the clock and a delay are not changed at once";
-            return Err(Usage(why.into()).into());
-        }
         return of_clocks(args, &change, number);
     }
     let (asked, Delay(delay)) = match (args.gate_delay, args.autosuspend) {
@@ -183,17 +179,22 @@ fn of_file(args: &PredictArgs, file: &str, change: &Change) -> Result<()> {
         drive: &f.described.drive,
         powers: &f.described.powers,
         even: &f.even,
-        basis: match f.basis {
-            Basis::Powers => " of these powers",
-            Basis::Given => " as given",
-            Basis::Times => ", without powers the time of going there and back",
-        },
+        basis: basis(f.basis),
         before: side(&f.described.settings, &f.before),
         after: f.after.as_ref().map(|(s, o)| side(s, o)),
         oracle: model::Side { settings: None, outcome: &f.oracle },
         rule: side(&f.rule.0, &f.rule.1),
     };
     shown(args, &answer)
+}
+
+/// What break-even times are of, as the end of a sentence.
+pub fn basis(b: Basis) -> &'static str {
+    match b {
+        Basis::Powers => " of these powers",
+        Basis::Given => " as given",
+        Basis::Times => ", without powers the time of going there and back",
+    }
 }
 
 fn side<'a>(settings: &'a Settings, outcome: &'a Outcome) -> model::Side<'a> {
@@ -211,15 +212,16 @@ fn shown(args: &PredictArgs, answer: &model::Answer<'_>) -> Result<()> {
 fn of_clocks(args: &PredictArgs, change: &Change, number: Option<Disk>) -> Result<()> {
     let c = clocked(&args.input, change, number)?;
     let again = again().join(" ");
+    let o = &c.observed;
     let answer = model::Answer {
-        source: &c.source,
+        source: &o.source,
         again: &again,
-        recorded: Some(c.recorded),
-        drive: &c.drive,
+        recorded: Some(o.recorded),
+        drive: &o.drive,
         powers: &c.powers,
         even: &c.even,
         basis: ", without powers the time of going there and back",
-        before: side(&c.before.0, &c.before.1),
+        before: side(&o.settings, &o.before),
         after: Some(side(&c.after.0, &c.after.1)),
         oracle: model::Side { settings: None, outcome: &c.oracle },
         rule: side(&c.rule.0, &c.rule.1),

@@ -1,55 +1,74 @@
-//! `dormouse storage tune`: the delay that meets a budget at least cost.
+//! `dormouse storage tune`: the settings that meet a budget at least cost.
 
-use super::predict::{Delay, delay, disk};
+use super::predict::{Delay, basis, delay, disk};
 use crate::asked::again;
 use crate::terminal;
 use crate::verbs::idle::asked::typed_all;
 use anyhow::{Context, Result};
 use clap::{ArgGroup, Args, ValueEnum};
-use dormouse_app::failure::NotMet;
-use dormouse_app::storage::{Asked, Budget, Tuned, Wish, tune};
-use dormouse_storage::request::Disk;
+use dormouse_app::failure::{NotMet, Usage};
+use dormouse_app::storage::{
+    Asked, Basis, Budget, Sought, Tuned, Wish, seek_described, seek_recorded, show, tune,
+};
+use dormouse_storage::simulate::energy::BreakEven;
+use dormouse_storage::simulate::load::{Load, Loop, Next};
+use dormouse_storage::simulate::settings::{Governor, Settings};
 use dormouse_storage::summary::Latency;
 use dormouse_storage::tune::Found;
-use dormouse_write::storage::handover::{Knob, NAME, rules};
+use dormouse_write::storage::disk::describe;
+use dormouse_write::storage::handover::{LOAD, NAME, OPTIONS, Set, Whose, options, rules};
+use dormouse_write::storage::seek;
 use dormouse_write::storage::tune::{Advice, Side, json, text};
+use dormouse_write::wording::next::word;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Choose the delay before storage falls asleep.
+/// Choose the settings of storage for a latency, or for energy.
 ///
-/// For a latency, or for energy.
-///
-/// Lets the storage of a recording fall asleep after every delay that makes a
-/// difference, and takes the cheapest that keeps the budget. Arrivals and service
-/// stay as recorded. It refuses (exit code 5) if one delay does not explain the
-/// recording itself; exit code 4 means that no delay meets the budget.
+/// Of a recording that shows what clocks cost, and of a disk that somebody described,
+/// all settings are searched together: delays before sleeps, looks and limits of
+/// devfreq, and a clock that requests raise. Of any other recording the delay before
+/// one sleep: every one that makes a difference. The cheapest that keeps the budget is
+/// taken. It refuses (exit code 5) if the settings in force do not explain the
+/// recording itself; exit code 4 means that nothing meets the budget.
 #[derive(Args)]
 #[command(
-    override_usage = "dormouse storage tune [OPTIONS] <INPUT>...",
-    after_help = "Examples:\n  dormouse storage tune trace.dat --p99 1ms\n  dormouse storage tune trace.dat --least-energy --break-even 400ms -o changes/",
-    group = ArgGroup::new("budget").required(true).args(["p99", "least_energy"])
+    override_usage = "dormouse storage tune [OPTIONS] <INPUT>...\n       dormouse storage tune [OPTIONS] --disk <FILE> [--load <FILE>]",
+    after_help = "Examples:\n  dormouse storage tune trace.dat --p99 1ms\n  dormouse storage tune trace.dat --energy --break-even 400ms -o changes/\n  dormouse storage tune --disk ufs.disk --p99 1ms --device 1d84000.ufshc -o changes/",
+    group = ArgGroup::new("budget").required(true).args(["p99", "energy"])
 )]
 pub struct TuneArgs {
     /// Traces, or folders of them; `-` is standard input.
-    #[arg(required = true)]
     input: Vec<PathBuf>,
     /// 99 of 100 requests take at most this, at least energy.
     #[arg(long, value_name = "TIME", value_parser = time)]
     p99: Option<i64>,
     /// Least energy, whatever requests take.
-    #[arg(long)]
-    least_energy: bool,
-    /// Which sleep; without it the one that requests waited for longest.
+    #[arg(long, alias = "least-energy")]
+    energy: bool,
+    /// Only the delay before this sleep; without it all that is known.
     #[arg(long, value_name = "STATE")]
     state: Option<Sleep>,
-    /// Time asleep that saves as much as one wake-up costs.
+    /// Time asleep that saves as much as one wake-up costs; of one delay.
     #[arg(long, value_name = "TIME", value_parser = time)]
     break_even: Option<i64>,
-    /// The disk, such as 8,0; without it the one that waited most.
-    #[arg(long, value_name = "DISK", value_parser = disk)]
-    disk: Option<Disk>,
-    /// Write the rule of udev that sets it into this folder.
+    /// Powers of a recorded disk: a file with lines as in the description of one.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["break_even", "load"])]
+    costs: Option<PathBuf>,
+    /// Choose the governor's thresholds too, which only a change of the driver sets.
+    #[arg(long)]
+    thresholds: bool,
+    /// The disk: such as 8,0 of a recording, or a file that describes one.
+    #[arg(long, value_name = "DISK")]
+    disk: Option<String>,
+    /// A file with the load of a described disk.
+    #[arg(long, value_name = "FILE", requires = "disk")]
+    load: Option<PathBuf>,
+    /// The host in /sys/class/devfreq that rules name, such as 1d84000.ufshc.
+    #[arg(long, value_name = "NAME", value_parser = device)]
+    device: Option<String>,
+    /// Write a rule of udev, options of modules, and descriptions for `dormouse lab
+    /// storage` into this folder.
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Everything, for programs (docs/storage-json.md).
@@ -72,8 +91,18 @@ fn time(text: &str) -> Result<i64, String> {
     }
 }
 
+/// A name that a rule of udev can hold.
+fn device(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || ".:_-".contains(c);
+    if text.is_empty() || !text.chars().all(plain) {
+        return Err("a device by its name, such as 1d84000.ufshc".into());
+    }
+    Ok(text.into())
+}
+
 /// Runs the verb.
 pub fn run(args: &TuneArgs) -> Result<()> {
+    let number = args.disk.as_deref().and_then(|d| disk(d).ok());
     let wish = Wish {
         asked: args.state.map(|s| match s {
             Sleep::Gate => Asked::Gate,
@@ -81,12 +110,44 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         }),
         budget: args.p99.map_or(Budget::Energy, Budget::P99),
         break_even: args.break_even,
-        disk: args.disk,
+        disk: number,
     };
-    let t = tune(&args.input, &wish)?;
+    if let (Some(file), None) = (&args.disk, number) {
+        if !args.input.is_empty() {
+            let why = format!("--disk {file} is no disk of a recording; such as 8,0");
+            return Err(Usage(why).into());
+        }
+        if args.state.is_some() || args.break_even.is_some() || args.costs.is_some() {
+            let why = "--state, --break-even and --costs are of a recording; a described disk has \
+                       its own costs";
+            return Err(Usage(why.into()).into());
+        }
+        let s = seek_described(file.as_ref(), args.load.as_deref(), &wish, args.thresholds)?;
+        return sought(args, &s);
+    }
+    if args.input.is_empty() {
+        let why = "give a recording, or a disk: --disk FILE (docs/storage.md)";
+        return Err(Usage(why.into()).into());
+    }
+    if args.load.is_some() {
+        return Err(Usage("a recording has its own load; --load needs --disk FILE".into()).into());
+    }
+    let shown = show(&args.input)?;
+    let one = wish.asked.is_some() || wish.break_even.is_some();
+    let clocks = if one {
+        "one delay was asked for".to_string()
+    } else {
+        match seek_recorded(&shown, args.costs.as_deref(), &wish, args.thresholds) {
+            Ok(s) => return sought(args, &s),
+            Err(e) if e.is::<Usage>() => return Err(e),
+            Err(e) => e.to_string(),
+        }
+    };
+    let clocks = clocks.replace(", so no other clock is predicted", "");
+    let t = tune(&shown, &wish)?;
     let stays = t.chosen.1.delay == t.now.1.delay;
     let written = match &args.output {
-        Some(folder) if t.met && !stays => vec![write_rules(folder, &t)?],
+        Some(folder) if t.met && !stays => write_rules(args, folder, &t)?,
         _ => Vec::new(),
     };
     let again = again().join(" ");
@@ -112,6 +173,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         written: &written,
         again: &again,
         input: &input,
+        clocks: if one { "" } else { &clocks },
     };
     if args.json {
         terminal::print(&(serde_json::to_string_pretty(&json(&advice))? + "\n"))?;
@@ -134,14 +196,96 @@ fn side((latency, f): &(Latency, Found)) -> Side {
     }
 }
 
-fn write_rules(folder: &Path, t: &Tuned) -> Result<String> {
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let knob = match t.sleeper.asked {
-        Asked::Gate => Knob::Gate,
-        Asked::Autosuspend => Knob::Autosuspend(t.sleeper.disk),
+fn write_rules(args: &TuneArgs, folder: &Path, t: &Tuned) -> Result<Vec<String>> {
+    let delay = t.chosen.1.delay;
+    let set = match t.sleeper.asked {
+        Asked::Gate => Set::Gate(delay),
+        Asked::Autosuspend => Set::Autosuspend(delay),
     };
-    let path = folder.join(NAME);
-    fs::write(&path, rules(knob, t.chosen.1.delay))
-        .with_context(|| format!("cannot write {}", path.display()))?;
+    let whose = Whose { disk: Some(t.sleeper.disk), host: args.device.as_deref() };
+    let text = rules(whose, &[set]).map_err(Usage)?;
+    text.iter().map(|text| put(folder, NAME, text)).collect()
+}
+
+fn put(folder: &Path, name: &str, text: &str) -> Result<String> {
+    let path = folder.join(name);
+    let parent = path.parent().unwrap_or(folder);
+    fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+    fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path.display().to_string())
+}
+
+/// All settings together.
+fn sought(args: &TuneArgs, s: &Sought) -> Result<()> {
+    let f = &s.found;
+    let sets = Set::between(&f.now.settings, &f.chosen.settings);
+    let written = match &args.output {
+        Some(folder) if f.met && !sets.is_empty() => hand_over(args, folder, s, &sets)?,
+        _ => Vec::new(),
+    };
+    let again = again().join(" ");
+    let lab = args.output.as_deref().filter(|_| written.iter().any(|w| w.ends_with(".disk")));
+    let lab = lab.map(|folder| word(&folder.join("lab").display().to_string()));
+    let advice = seek::Advice {
+        source: &s.source,
+        recorded: s.recorded.as_ref().map(|r| r.2),
+        p99: args.p99,
+        found: f,
+        sets: &sets,
+        oracle: &s.oracle,
+        rule: &s.rule,
+        even: &s.even,
+        basis: basis(s.basis),
+        powers: s.powers.any(),
+        has: [s.drive.levels.len() > 1, s.drive.gate.wake > 0, s.drive.suspend.wake > 0],
+        written: &written,
+        lab: lab.as_deref(),
+        again: &again,
+    };
+    if args.json {
+        terminal::print(&(serde_json::to_string_pretty(&seek::json(&advice))? + "\n"))?;
+    } else {
+        terminal::print(&seek::text(&advice, terminal::wants_colour()))?;
+    }
+    if !f.met {
+        return Err(NotMet("the budget is not met".into()).into());
+    }
+    Ok(())
+}
+
+/// Requests from which the kernel's own part is fitted.
+const FITTED: u32 = 2_000;
+
+/// Writes rules, options and, for the laboratory, the disk as it is and as chosen, and
+/// the load from which the kernel's own part is fitted.
+fn hand_over(args: &TuneArgs, folder: &Path, s: &Sought, sets: &[Set]) -> Result<Vec<String>> {
+    let named = s.recorded.as_ref();
+    let whose = Whose {
+        disk: named.map(|r| r.0),
+        host: args.device.as_deref().or_else(|| named.map(|r| r.1.as_str())),
+    };
+    let mut out = Vec::new();
+    if let Some(text) = rules(whose, sets).map_err(Usage)? {
+        out.push(put(folder, NAME, &text)?);
+    }
+    if let Some(text) = options(sets) {
+        out.push(put(folder, OPTIONS, &text)?);
+        out.push(put(folder, LOAD, "dormouse_fqos\n")?);
+    }
+    let (now, then) = (&s.found.now.settings, &s.found.chosen.settings);
+    let disk =
+        |settings: &Settings, load: &Load| describe(&s.drive, settings, load, &s.powers, &s.even);
+    let mut still = *now;
+    (still.gate, still.autosuspend) = (None, None);
+    still.devfreq.governor = Governor::Performance;
+    let (count, next) = (FITTED, Next::After(0));
+    let steady = Loop { count, bytes: 65_536, depth: 1, think: 0, burst: count, next };
+    for (name, text) in [
+        ("lab/software.disk", disk(&still, &Load::Loop(steady))),
+        ("lab/now.disk", disk(now, &s.load)),
+        ("lab/chosen.disk", disk(then, &s.load)),
+    ] {
+        out.push(put(folder, name, &text)?);
+    }
+    Ok(out)
 }
