@@ -56,6 +56,8 @@ pub fn nothing_in<'a>(
         );
     } else if crate::domains::speaks(inputs) {
         out.push_str("\n  it speaks of power domains or probing: dormouse domains show");
+    } else if crate::storage::speaks(inputs) {
+        out.push_str("\n  it speaks of storage: dormouse storage show");
     } else if losses.is_empty() {
         out.push_str(
             "\n  give a kernel log (pm_print_times helps), a trace with power events, a run of \

@@ -139,7 +139,7 @@ fn screens() -> Vec<(&'static str, Vec<&'static str>, String)> {
         ("rpm show", &["rpm", "show", REQUESTS, SYSFS], ""),
         ("rpm show nothing", &["rpm", "show", "README.md"], ""),
         ("storage tune", &["storage", "tune", REQUESTS, "--p99", "1ms"], ""),
-        ("storage tune disk", &["storage", "tune", "--disk", DISK, "--p99", "520us"], ""),
+        ("storage tune disk", &["storage", "tune", "--disk", DISK, "--p99", "400us"], ""),
         (
             "storage tune disk energy",
             &["storage", "tune", "--disk", DISK, "--energy", "--thresholds"],

@@ -142,6 +142,24 @@ fn reads_that_waited_for_gated_clocks_are_named_one_by_one() {
 }
 
 #[test]
+fn without_events_of_the_gate_clocks_say_which_writes_waited_for_it() {
+    let Some(path) = data_file("storage/real/s-pixel-flutter.txt.gz") else { return };
+    let t = &load(&path).traces[0];
+    let disks = summarise(&t.requests, &t.spans, t.watched, Cpus::default());
+    let [disk] = &disks[..] else { panic!("{disks:?}") };
+    let mut waits = 0;
+    for x in &disk.requests {
+        // What was put back was put back for a clock, all of it; nothing else was.
+        let wait = x.slices.get(Cause::Ungate).unwrap();
+        let between = x.request.taken.unwrap() - x.request.issued.unwrap();
+        assert_eq!((wait, wait > 0), (between, x.request.issues > 1));
+        assert_eq!(x.slices.get(Cause::UngateWorker), None, "no event tells of the worker");
+        waits += wait;
+    }
+    assert_eq!(waits / 1_000, 6_607);
+}
+
+#[test]
 fn a_card_reader_that_takes_22_ms_to_resume() {
     let Some(path) = data_file("storage/real/m-sdhi-rpm-ftrace.txt") else { return };
     let r = load(&path);

@@ -40,7 +40,9 @@ pub fn dump(root: &Root) -> Vec<u8> {
     // Disks, and everything above them.
     let mut above = BTreeSet::new();
     for disk in root.list("/sys/block") {
-        add(format!("/sys/block/{disk}/dev_freq_timeout_ms"));
+        for file in ["dev_freq_timeout_ms", "stat", "queue/scheduler"] {
+            add(format!("/sys/block/{disk}/{file}"));
+        }
         let mut path = root.usual(&root.resolve(&format!("/sys/block/{disk}"))).unwrap_or_default();
         // Disks that are no device, such as loop0, have nothing to sleep.
         while let Some((parent, _)) = path.rsplit_once('/')

@@ -47,6 +47,19 @@ pub struct Devfreq {
     pub levels: Vec<u64>,
 }
 
+/// What the block layer counted of a disk since it exists (`/sys/block/DISK/stat`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Reads, and what they took together, ms.
+    pub reads: u64,
+    /// As above.
+    pub read_ms: u64,
+    /// Writes, and what they took together, ms.
+    pub writes: u64,
+    /// As above.
+    pub write_ms: u64,
+}
+
 /// What sysfs says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Knobs {
@@ -58,6 +71,10 @@ pub struct Knobs {
     pub gates: BTreeMap<String, u64>,
     /// `dev_freq_timeout_ms` of disks, ms, by the name of the disk.
     pub timeouts: BTreeMap<String, u64>,
+    /// By the name of the disk.
+    pub counters: BTreeMap<String, Counters>,
+    /// The scheduler in force, by the name of the disk.
+    pub schedulers: BTreeMap<String, String>,
     /// Exit latency of each CPU's idle states, ns.
     pub exits: BTreeMap<(u32, u32), i64>,
 }
@@ -127,7 +144,10 @@ pub enum Conflict {
 impl Knobs {
     /// Whether anything was found.
     pub fn any(&self) -> bool {
-        !self.power.is_empty() || !self.devfreq.is_empty() || !self.gates.is_empty()
+        !self.power.is_empty()
+            || !self.devfreq.is_empty()
+            || !self.gates.is_empty()
+            || !self.counters.is_empty()
     }
 
     /// Takes one file of sysfs.
@@ -178,6 +198,16 @@ impl Knobs {
                 let path = path.strip_suffix("/clkgate_delay_ms").unwrap_or(path);
                 self.gates.insert(path.into(), ms);
             }
+        } else if file == "stat" && above.ends_with("/block") {
+            let words: Vec<u64> = value.split_whitespace().map_while(|w| w.parse().ok()).collect();
+            if let [reads, _, _, read_ms, writes, _, _, write_ms, ..] = words[..] {
+                let counters = Counters { reads, read_ms, writes, write_ms };
+                self.counters.insert(folder.into(), counters);
+            }
+        } else if file == "scheduler" && folder == "queue" {
+            let disk = above.rsplit('/').next().unwrap_or(above);
+            let chosen = value.split_once('[').and_then(|(_, r)| Some(r.split_once(']')?.0));
+            self.schedulers.insert(disk.into(), chosen.unwrap_or(value).into());
         } else if file == "dev_freq_timeout_ms" {
             if let Some(ms) = number() {
                 self.timeouts.insert(folder.into(), ms);
@@ -311,6 +341,19 @@ mod tests {
         assert_eq!(k.conflicts(), [Conflict::ControlOn { device: device(), delay: 2_000 }]);
         let k = knobs(&[(&control, "auto"), (&delay, "-1")]);
         assert_eq!(k.conflicts(), [Conflict::NeverSleeps { device: device(), latency: false }]);
+    }
+
+    #[test]
+    fn counters_and_the_scheduler_of_a_disk() {
+        let k = knobs(&[
+            ("/sys/block/sda/stat", " 120  3 960 60 10 0 80 45 0 70 105 0 0 0 0"),
+            ("/sys/block/sda/queue/scheduler", "none [mq-deadline] bfq"),
+            ("/sys/block/sda/sda1/stat", "1 1 1 1 1 1 1 1 1 1 1"),
+        ]);
+        assert_eq!(k.counters.len(), 1);
+        let want = Counters { reads: 120, read_ms: 60, writes: 10, write_ms: 45 };
+        assert_eq!((k.counters["sda"], k.schedulers["sda"].as_str()), (want, "mq-deadline"));
+        assert!(k.any());
     }
 
     #[test]

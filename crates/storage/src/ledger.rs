@@ -5,7 +5,7 @@
 //! admission, insertion) is taken where it is there.
 
 use crate::request::{Disk, Operation, Request};
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 /// What an event of the block layer says.
@@ -55,6 +55,8 @@ fn place(e: &Event) -> Place {
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     open: BTreeMap<Place, Vec<Request>>,
+    /// Bios that came from a volume or a partition and were not admitted yet.
+    moved: BTreeSet<Place>,
     done: Vec<Request>,
     /// `block_rq_issue` events.
     pub issues: u64,
@@ -67,6 +69,11 @@ pub struct Ledger {
 impl Ledger {
     /// `block_bio_queue`.
     pub fn queue(&mut self, e: Event) {
+        // Older kernels queue a bio of a volume again on the disk below: it began when
+        // it was first asked for (`generic_make_request_checks`, block/blk-core.c, 4.4).
+        if self.moved.remove(&place(&e)) {
+            return;
+        }
         let mut r = blank(&e);
         r.queued = Some(e.time);
         self.open.entry(place(&e)).or_default().push(r);
@@ -110,6 +117,25 @@ impl Ledger {
         }
     }
 
+    /// `block_bio_remap`: the bio at `from` of another disk, such as a partition or a
+    /// volume, goes on at `e`. Only one that was not admitted there moves: it is no
+    /// request of that disk.
+    pub fn remap(&mut self, e: Event, disk: Disk, from: u64) {
+        let there = place(&Event { disk, sector: from, ..e });
+        let Some(list) = self.open.get_mut(&there) else { return };
+        let Some(i) = list.iter().position(|r| r.admitted.is_none() && r.issues == 0) else {
+            return;
+        };
+        let r = list.remove(i);
+        if list.is_empty() {
+            self.open.remove(&there);
+        }
+        let moved = Request { queued: r.queued, ..blank(&e) };
+        self.open.entry(place(&e)).or_default().push(moved);
+        self.moved.remove(&there);
+        self.moved.insert(place(&e));
+    }
+
     /// `block_split`: the bio at `e` ends at `at`, and another begins there.
     pub fn split(&mut self, e: Event, at: u64) {
         let Some(list) = self.open.get_mut(&(e.disk, Load::Data, e.sector)) else { return };
@@ -129,6 +155,7 @@ impl Ledger {
 
     /// `block_getrq`.
     pub fn admit(&mut self, e: Event) {
+        self.moved.remove(&place(&e));
         self.step(e, |r| &mut r.admitted);
     }
 
@@ -274,6 +301,23 @@ mod tests {
             (Operation::Flush, None, Some(1))
         );
         assert_eq!((all[1].error, all[1].latency()), (-5, Some(4)));
+    }
+
+    #[test]
+    fn a_bio_of_a_volume_is_a_request_of_the_disk_below() {
+        let mut l = Ledger::default();
+        let volume = Disk { major: 253, minor: 0 };
+        l.queue(Event { disk: volume, ..event(1, Operation::Read, 64, 8) });
+        l.remap(event(2, Operation::Read, 1_064, 8), volume, 64);
+        // Nobody asked for this one in the trace.
+        l.remap(event(2, Operation::Read, 9_064, 8), volume, 8_000);
+        l.queue(event(2, Operation::Read, 1_064, 8));
+        l.admit(event(3, Operation::Read, 1_064, 8));
+        l.issue(event(4, Operation::Read, 1_064, 8));
+        l.complete(event(9, Operation::Read, 1_064, 8), 0, 0);
+        let all = l.finish();
+        let [r] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((r.disk.major, r.queued, r.latency()), (8, Some(1), Some(8)));
     }
 
     #[test]

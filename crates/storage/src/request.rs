@@ -11,9 +11,36 @@ pub struct Disk {
     pub minor: u32,
 }
 
+/// Majors that no device has: disks of which a trace says the address alone.
+const SCSI: u32 = u32::MAX;
+const NVME: u32 = u32::MAX - 1;
+
+impl Disk {
+    /// A disk by its SCSI host, target and unit.
+    pub fn scsi(host: u32, target: u32, unit: u32) -> Disk {
+        let minor = (host & 0xff) << 24 | (target & 0xff) << 16 | unit & 0xffff;
+        Disk { major: SCSI, minor }
+    }
+
+    /// A disk by its NVMe controller and namespace.
+    pub fn nvme(controller: u32, namespace: u32) -> Disk {
+        Disk { major: NVME, minor: (controller & 0xffff) << 16 | namespace & 0xffff }
+    }
+
+    /// Whether it is known by an address of SCSI or NVMe.
+    pub fn address(self) -> (bool, bool) {
+        (self.major == SCSI, self.major == NVME)
+    }
+}
+
 impl fmt::Display for Disk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{},{}", self.major, self.minor)
+        let m = self.minor;
+        match self.major {
+            SCSI => write!(f, "{}:{}:{}", m >> 24, m >> 16 & 0xff, m & 0xffff),
+            NVME => write!(f, "nvme{}n{}", m >> 16, m & 0xffff),
+            major => write!(f, "{major},{m}"),
+        }
     }
 }
 

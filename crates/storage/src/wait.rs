@@ -102,6 +102,11 @@ impl Family {
     /// By the major numbers of Documentation/admin-guide/devices.txt. NVMe disks
     /// have a dynamic number: 259, which others share.
     pub fn of_disk(disk: Disk) -> Option<Family> {
+        match disk.address() {
+            (true, _) => return Some(Family::Scsi),
+            (_, true) => return Some(Family::Nvme),
+            _ => {}
+        }
         match disk.major {
             8 | 65..=71 | 128..=135 => Some(Family::Scsi),
             179 => Some(Family::Mmc),
@@ -165,6 +170,8 @@ pub struct Watched {
     pub grace: bool,
     /// Gating of UFS clocks.
     pub gating: bool,
+    /// The work item that switches them on.
+    pub worker: bool,
     /// Changes of the clock.
     pub switching: bool,
     /// Looks of devfreq.
@@ -278,7 +285,7 @@ pub fn slices(r: &Request, timeline: Option<&Timeline>, watched: Watched) -> Opt
         (Cause::ResumeGrace, watched.grace),
         (Cause::ResumeParents, watched.runtime),
         (Cause::Resume, watched.runtime),
-        (Cause::UngateWorker, watched.gating),
+        (Cause::UngateWorker, watched.worker),
         (Cause::Ungate, watched.gating),
         (Cause::Switch, watched.switching),
         (Cause::Slow, watched.looks),

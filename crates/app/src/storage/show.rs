@@ -18,6 +18,14 @@ pub struct Shown {
     pub disks: Vec<Vec<DiskSummary>>,
 }
 
+/// Whether one of `inputs` holds what `storage show` reads: another verb that found
+/// nothing can say so.
+pub fn speaks(inputs: &[PathBuf]) -> bool {
+    let list: Vec<Input> =
+        inputs.iter().filter(|p| p.as_os_str() != "-").map(Input::from_arg).collect();
+    read(&list, &Options::default()).is_ok_and(|r| r.speaks())
+}
+
 /// Reads what `inputs` say of storage.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! What blkparse prints: a line a record, and a summary below.
 
-use super::block::{disk_of, number, word};
+use super::block::{disk_of, number, origin, word};
 use dormouse_model::loss::{Losses, Severity};
 use dormouse_storage::ledger::{Event, Ledger};
 use dormouse_storage::recording::Trace;
@@ -63,7 +63,7 @@ pub fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Trace {
     for text in bytes.split(|b| *b == b'\n') {
         let Some(l) = line(text.trim_ascii_end()) else { continue };
         seen += 1;
-        if !matches!(l.action, b"Q" | b"M" | b"F" | b"G" | b"D" | b"C" | b"I" | b"X") {
+        if !matches!(l.action, b"Q" | b"M" | b"F" | b"G" | b"D" | b"C" | b"I" | b"X" | b"A") {
             continue;
         }
         let read = (|| {
@@ -83,9 +83,9 @@ pub fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Trace {
             });
             // 16 bits of a negative number.
             let error = error.map_or(0, |e| if e > 0x7fff { e - 0x1_0000 } else { e });
-            Some((event, second, if l.action == b"C" { error } else { 0 }))
+            Some((event, second, if l.action == b"C" { error } else { 0 }, origin(rest)))
         })();
-        let Some((event, second, error)) = read else {
+        let Some((event, second, error, from)) = read else {
             // What carries no data may have no sector.
             damaged += u64::from(!l.letters.starts_with(b"F") && !l.letters.starts_with(b"N"));
             continue;
@@ -97,6 +97,11 @@ pub fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Trace {
             b"I" => ledger.insert(event),
             b"D" => ledger.issue(event),
             b"X" => ledger.split(event, second),
+            b"A" => {
+                if let Some((disk, sector)) = from {
+                    ledger.remap(event, disk, sector);
+                }
+            }
             _ => ledger.complete(event, error, l.cpu),
         }
     }

@@ -50,6 +50,8 @@ struct Record {
     action: u32,
     event: Event,
     split: u64,
+    /// The eight bytes behind it.
+    from: u64,
     error: i32,
     cpu: u32,
 }
@@ -125,6 +127,10 @@ impl Records {
                         .get(pdu..pdu + 8)
                         .and_then(|b| b.try_into().ok())
                         .map_or(0, u64::from_be_bytes),
+                    from: bytes
+                        .get(pdu + 8..pdu + 16)
+                        .and_then(|b| b.try_into().ok())
+                        .map_or(0, u64::from_be_bytes),
                     error: -i32::from(error),
                     cpu,
                 });
@@ -146,6 +152,13 @@ impl Records {
                 8 => ledger.complete(r.event, r.error, r.cpu),
                 12 => ledger.insert(r.event),
                 13 => ledger.split(r.event, r.split),
+                // Devices from and to, big endian, then the sector there
+                // (`struct blk_io_trace_remap`, include/uapi/linux/blktrace_api.h, 6.12).
+                15 => {
+                    let device = (r.split >> 32) as u32;
+                    let disk = Disk { major: device >> 20, minor: device & 0xf_ffff };
+                    ledger.remap(r.event, disk, r.from);
+                }
                 _ => {}
             }
         }

@@ -16,6 +16,8 @@ pub struct Text {
     pub error: i32,
     /// Sector after `/`, where a bio was split.
     pub split: Option<u64>,
+    /// Of a remap: the disk and the sector that it comes from.
+    pub from: Option<(Disk, u64)>,
 }
 
 /// Reads the text of an event at `time`; `None` if it is not understood.
@@ -51,7 +53,16 @@ pub fn read(time: i64, text: &[u8]) -> Option<Text> {
         event: Event { time, disk, operation, sector, sectors, flush: asks_for_a_flush(letters) },
         error: error.unwrap_or(0),
         split: splits.then_some(second),
+        from: origin(after),
     })
+}
+
+/// `<- (8,1) 252`.
+pub fn origin(text: &[u8]) -> Option<(Disk, u64)> {
+    let rest = text.trim_ascii_start().strip_prefix(b"<- (")?;
+    let close = memchr::memchr(b')', rest)?;
+    let (sector, _) = word(&rest[close + 1..])?;
+    Some((disk_of(&rest[..close])?, number(sector)?))
 }
 
 /// Whether the bracket belongs to `<- (8,1) 50`, where the bio came from.
@@ -111,6 +122,7 @@ mod tests {
         }
         let t = read(0, b"8,0 R 300 + 8 <- (8,1) 252").unwrap();
         assert_eq!((t.event.disk, t.event.sector), (Disk { major: 8, minor: 0 }, 300));
+        assert_eq!(t.from, Some((Disk { major: 8, minor: 1 }, 252)));
         for text in ["", "8 R 1 + 2", "8,0", "8,0 R", "8,0 R x + 1 [y]", "8,0 r 1 + 2 [y]"] {
             assert_eq!(read(0, text.as_bytes()), None, "{text}");
         }

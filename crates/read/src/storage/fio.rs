@@ -52,9 +52,80 @@ pub fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>, losses: &mut Losses) 
     }
 }
 
+/// A line of a log of fio: `TIME, VALUE, DIRECTION, BYTES`, then perhaps a place and a
+/// priority. The value and the direction.
+fn entry(line: &[u8]) -> Option<(u64, usize)> {
+    let text = std::str::from_utf8(line).ok()?;
+    let mut words = text.split(',').map(str::trim);
+    let mut number = || words.next()?.parse::<u64>().ok();
+    let (_, value, direction, _) = (number()?, number()?, number()?, number()?);
+    let rest =
+        words.all(|w| w.strip_prefix("0x").unwrap_or(w).bytes().all(|b| b.is_ascii_hexdigit()));
+    (rest && direction < 3).then_some((value, direction as usize))
+}
+
+/// Whether bytes are a log of latencies that fio wrote (`write_lat_log`).
+pub fn is_log(name: &str, bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(4_096)];
+    let whole = if head.len() == bytes.len() { head } else { cut_last(head) };
+    let lines: Vec<&[u8]> = whole.split(|b| *b == b'\n').filter(|l| !l.is_empty()).collect();
+    let other = ["_bw.", "_iops."].iter().any(|w| name.contains(w));
+    !other && !lines.is_empty() && lines.iter().all(|l| entry(l).is_some())
+}
+
+fn cut_last(head: &[u8]) -> &[u8] {
+    &head[..head.iter().rposition(|b| *b == b'\n').unwrap_or(head.len())]
+}
+
+/// Latencies of each direction, ns: fio writes ns since 3.0.
+pub fn read_log(name: &str, bytes: &[u8], jobs: &mut Vec<Job>, losses: &mut Losses) {
+    let short = name.rsplit('/').next().unwrap_or(name);
+    let mut lists: [Vec<u64>; 3] = Default::default();
+    let mut damaged = 0;
+    for line in bytes.split(|b| *b == b'\n').filter(|l| !l.trim_ascii().is_empty()) {
+        match entry(line) {
+            Some((value, direction)) => lists[direction].push(value),
+            None => damaged += 1,
+        }
+    }
+    let advice = "lines of fio's log that cannot be understood: compare them with the original";
+    losses.add("damaged_line", damaged, Severity::Warning, advice, None);
+    for (mut list, direction) in lists.into_iter().zip(["read", "write", "trim"]) {
+        list.sort_unstable();
+        let (Some(&least), Some(&most)) = (list.first(), list.last()) else { continue };
+        let sum: u128 = list.iter().map(|n| u128::from(*n)).sum();
+        let n = list.len();
+        // The smallest that so many of ten thousand do not exceed.
+        let at = |share: usize| Some(list[(n * share).div_ceil(10_000).max(1) - 1]);
+        jobs.push(Job {
+            name: short.into(),
+            direction: direction.into(),
+            requests: n as u64,
+            bandwidth: 0,
+            mean: u64::try_from(sum / n as u128).unwrap_or(u64::MAX),
+            least,
+            most,
+            quantiles: [at(5_000), at(9_900), at(9_990)],
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn logs_of_latencies() {
+        let text = b"0, 60250, 0, 4096, 0\n1, 70750, 0, 4096, 8192, 0x4004\n2, 9000, 1, 512\n";
+        assert!(is_log("a_clat.1.log", text) && !is_log("a_bw.1.log", text));
+        assert!(!is_log("a.csv", b"1, 2, x, 4\n") && !is_log("a.log", b""));
+        let (mut jobs, mut losses) = (Vec::new(), Losses::default());
+        read_log("d/a_clat.1.log", &[&text[..], b"3, 4\n"].concat(), &mut jobs, &mut losses);
+        let seen: Vec<_> =
+            jobs.iter().map(|j| (j.direction.as_str(), j.requests, j.mean, j.most)).collect();
+        assert_eq!(seen, [("read", 2, 65_500, 70_750), ("write", 1, 9_000, 9_000)]);
+        assert_eq!((jobs[0].quantiles[0], losses.count("damaged_line")), (Some(60_250), 1));
+    }
 
     #[test]
     fn both_units() {

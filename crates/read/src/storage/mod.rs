@@ -4,6 +4,7 @@
 //! | file | reads |
 //! |---|---|
 //! | `block` | the text of `block_*` events |
+//! | `commands` | commands of SCSI, NVMe and UFS, for traces without `block_*` |
 //! | `trace` | ftrace text, `trace.dat`, Perfetto: block, rpm, ufs, devfreq and clk events |
 //! | `blktrace` | blktrace's binary files, one a CPU |
 //! | `blkparse` | what blkparse prints |
@@ -11,7 +12,7 @@
 //! | `lttng` | LTTng's events as babeltrace prints them |
 //! | `nvme` | power states as `nvme id-ctrl` prints them |
 //! | `devfreq` | `trans_stat` of devfreq devices |
-//! | `fio` | JSON of fio |
+//! | `fio` | JSON of fio, and its logs of latencies |
 //! | `knobs` | settings of sysfs |
 //! | `described` | disks and loads that somebody described |
 //! | `measured` | what a guest measured of such a load |
@@ -19,6 +20,7 @@
 mod blkparse;
 mod blktrace;
 mod block;
+mod commands;
 pub mod described;
 mod devfreq;
 mod fio;
@@ -119,6 +121,8 @@ impl StorageReading {
         }
         if fio::is_fio(bytes) {
             fio::read(name, bytes, &mut self.jobs, &mut self.losses);
+        } else if fio::is_log(name, bytes) {
+            fio::read_log(name, bytes, &mut self.jobs, &mut self.losses);
         } else if crate::tracedat::is_trace_dat(bytes)
             || crate::perfetto::is_perfetto(&bytes[..bytes.len().min(64 << 10)])
         {

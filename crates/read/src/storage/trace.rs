@@ -1,5 +1,6 @@
 //! Traces: requests, and what disks did while they waited.
 
+use super::commands::Commands;
 use super::{block, lttng, wrapped};
 use crate::babeltrace;
 use crate::event::{EventSink, Kind, Stamp, TraceEvent, number, word};
@@ -8,7 +9,7 @@ use dormouse_storage::ledger::Ledger;
 use dormouse_storage::recording::{ClockChange, Trace, Woken};
 use dormouse_storage::runtime::{Function, Runtime};
 use dormouse_storage::wait::{Cause, Family, Span, Watched};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The work item that switches the clocks of UFS on.
 const UNGATE: &[u8] = b"ufshcd_ungate_work";
@@ -46,6 +47,10 @@ pub fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Trace {
 #[derive(Default)]
 struct Sink {
     ledger: Ledger,
+    commands: Commands,
+    /// Clocks of UFS that are on, and when one was switched on.
+    clocks: HashSet<Vec<u8>>,
+    enabled: Vec<i64>,
     runtime: Runtime,
     spans: Vec<Span>,
     changes: Vec<ClockChange>,
@@ -93,6 +98,7 @@ impl Sink {
     /// Whether anything was understood.
     fn found(&self) -> bool {
         self.ledger.issues + self.ledger.completions > 0
+            || self.commands.sent + self.commands.ended > 0
             || !self.runtime.devices.is_empty()
             || !self.changes.is_empty()
     }
@@ -104,6 +110,7 @@ impl Sink {
                 | b"block_bio_backmerge"
                 | b"block_bio_frontmerge"
                 | b"block_split"
+                | b"block_bio_remap"
                 | b"block_getrq"
                 | b"block_rq_insert"
                 | b"block_rq_issue"
@@ -123,6 +130,11 @@ impl Sink {
             b"block_split" => {
                 if let Some(at) = t.split {
                     l.split(t.event, at);
+                }
+            }
+            b"block_bio_remap" => {
+                if let Some((disk, sector)) = t.from {
+                    l.remap(t.event, disk, sector);
                 }
             }
             b"block_getrq" => l.admit(t.event),
@@ -218,7 +230,7 @@ impl Sink {
     fn workqueue(&mut self, time: i64, name: &[u8], text: &[u8]) {
         match name {
             b"workqueue_queue_work" if memchr::memmem::find(text, UNGATE).is_some() => {
-                self.watched.gating = true;
+                (self.watched.gating, self.watched.worker) = (true, true);
                 if let Some(w) = work(text) {
                     self.ungating.insert(w.to_vec(), (time, None));
                 }
@@ -227,7 +239,7 @@ impl Sink {
                 self.gates.push(time);
             }
             b"workqueue_execute_start" if memchr::memmem::find(text, UNGATE).is_some() => {
-                self.watched.gating = true;
+                (self.watched.gating, self.watched.worker) = (true, true);
                 if let Some(w) = work(text) {
                     self.ungating.entry(w.to_vec()).or_insert((time, None)).1 = Some(time);
                 }
@@ -247,6 +259,26 @@ impl Sink {
 
     fn span(&mut self, begin: i64, end: i64, cause: Cause) {
         self.spans.push(Span { family: Family::Scsi, begin, end, cause });
+    }
+
+    /// `gcc_ufs_phy_axi_clk`, and `state=1 cpu_id=0` of older kernels behind it.
+    fn clock(&mut self, time: i64, name: &[u8], text: &[u8]) {
+        let Some((clock, _)) = block::word(text) else { return };
+        if memchr::memmem::find(clock, b"ufs").is_none() {
+            return;
+        }
+        let state = number(text, b"state");
+        match name {
+            b"clk_enable" | b"clock_enable" if state != Some(0) => {
+                if self.clocks.insert(clock.to_vec()) {
+                    self.enabled.push(time);
+                }
+            }
+            b"clk_disable" | b"clock_disable" => {
+                self.clocks.remove(clock);
+            }
+            _ => {}
+        }
     }
 
     /// `1d84000.ufshc: gating state changed to REQ_CLKS_ON`;
@@ -341,12 +373,36 @@ impl Sink {
         spans.extend(runtime);
         let mut watched = self.watched;
         watched.runtime |= !self.runtime.devices.is_empty();
-        let (issues, completions) = (self.ledger.issues, self.ledger.completions);
-        let unissued = self.ledger.unissued;
+        let (mut issues, mut completions) = (self.ledger.issues, self.ledger.completions);
+        let mut unissued = self.ledger.unissued;
+        let mut requests = self.ledger.finish();
+        let commands = self.commands.sent + self.commands.ended > 0;
+        if issues + completions == 0 && commands {
+            // Nobody recorded the block layer: commands of the driver stand for it.
+            (issues, completions) = (self.commands.sent, self.commands.ended);
+            unissued = self.commands.unsent;
+            requests.extend(self.commands.finish());
+        }
+        if !watched.gating && !self.enabled.is_empty() {
+            // No event of the gate: what the driver put back while a clock of UFS was
+            // switched on waited for that (`ufshcd_hold`, drivers/scsi/ufs/ufshcd.c, 4.9).
+            watched.gating = true;
+            for r in &requests {
+                let (Some(from), Some(to)) = (r.issued, r.taken) else { continue };
+                let first = self.enabled.partition_point(|t| *t < from);
+                if r.issues > 1
+                    && Family::of_disk(r.disk) == Some(Family::Scsi)
+                    && self.enabled.get(first).is_some_and(|t| *t <= to)
+                {
+                    let cause = Cause::Ungate;
+                    spans.push(Span { family: Family::Scsi, begin: from, end: to, cause });
+                }
+            }
+        }
         let text = |b: Vec<u8>| String::from_utf8_lossy(&b).into_owned();
         Trace {
             name: name.into(),
-            requests: self.ledger.finish(),
+            requests,
             spans,
             watched,
             runtime: self.runtime,
@@ -377,7 +433,7 @@ impl EventSink for Sink {
                 | b"workqueue_execute_end"
                 | b"cpu_idle"
                 | b"rcu_grace_period"
-        )
+        ) || Commands::wants(name)
     }
 
     fn wants_all_times(&self) -> bool {
@@ -418,7 +474,16 @@ impl EventSink for Sink {
                 self.events.insert(name.to_vec(), 1);
             }
         }
+        if Commands::wants(name) {
+            let read = self.commands.take(time, stamp.cpu, name, text);
+            self.damaged += u64::from(read.is_none());
+            return;
+        }
         let read = match kind {
+            Kind::Clk => {
+                self.clock(time, name, text);
+                Some(())
+            }
             Kind::Block => {
                 self.block(&stamp, name, text);
                 Some(())

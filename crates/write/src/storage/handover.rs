@@ -139,7 +139,9 @@ pub fn rules(whose: Whose<'_>, sets: &[Set]) -> Result<Option<String>, String> {
             }
             Set::Autosuspend(delay) => {
                 kinds.push("block");
-                let own = match whose.disk {
+                // A disk of which a trace says the address alone has no number.
+                let known = whose.disk.filter(|d| d.address() == (false, false));
+                let own = match known {
                     Some(d) => {
                         if d.major == 8 {
                             lines += "# Numbers of SCSI disks may change with the order in which they are found.\n";

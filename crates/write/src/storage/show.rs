@@ -30,6 +30,10 @@ const RECORD: &str = "record --with storage --for 10s -o storage.tar.gz";
 pub fn show(shown: &Shown<'_>, colour: bool) -> String {
     let mut p = Page::new(colour);
     let mut first = true;
+    if let Some(text) = overview(shown) {
+        p.wrapped(Ink::Strong, 0, 2, &text);
+        first = false;
+    }
     let mut part = |p: &mut Page| {
         if !std::mem::take(&mut first) {
             p.blank();
@@ -56,12 +60,46 @@ pub fn show(shown: &Shown<'_>, colour: bool) -> String {
         contradictions(&mut p, shown.knobs);
     }
     for l in shown.losses.list.iter().filter(|l| l.severity > Severity::Info) {
-        let count = if l.count > 1 { format!("{}: ", grouped(l.count)) } else { String::new() };
-        p.entry("Caution: ", &format!("{count}{}.", safe(&l.advice)));
+        // What holds nothing is named by one example; other losses are counted things.
+        let text = match (l.kind, l.count) {
+            (_, 1) => format!("{}.", safe(&l.advice)),
+            ("no_storage_data", n) => {
+                format!("{}. {} like it.", safe(&l.advice), plural(n as usize - 1, "other file"))
+            }
+            ("damaged_line" | "damaged_table", n) => {
+                format!("{} {}.", grouped(n), safe(&l.advice))
+            }
+            (_, n) => format!("{} ({} times).", safe(&l.advice), grouped(n)),
+        };
+        p.entry("Caution: ", &text);
     }
     p.blank();
     p.verbatim(Ink::Plain, &next_command(shown));
     p.finish()
+}
+
+/// Of several inputs: which wait cost most of all, and where.
+fn overview(shown: &Shown<'_>) -> Option<String> {
+    let traces = shown.traces.iter().zip(shown.disks).filter(|(t, _)| t.speaks());
+    let traces: Vec<_> = traces.collect();
+    if traces.len() < 2 {
+        return None;
+    }
+    let all = traces.iter().flat_map(|(t, disks)| disks.iter().map(move |d| (t, d)));
+    let sleeps = all.filter_map(|(t, d)| Some((t, d, d.worst().filter(|w| w.cause.is_sleep())?)));
+    let short = |name: &str| safe(name.rsplit('/').next().unwrap_or(name)).into_owned();
+    Some(match sleeps.max_by_key(|(_, _, w)| w.total) {
+        Some((t, d, w)) => format!(
+            "Of {} traces {} lost most to a sleep: {} of {} {}, {} in all.",
+            traces.len(),
+            short(&t.name),
+            grouped(w.requests),
+            plural(d.all.count as usize, "request"),
+            waited_for(w.cause),
+            time(w.total)
+        ),
+        None => format!("{} traces; in none did requests lose most to a sleep.", traces.len()),
+    })
 }
 
 /// The last line: a prediction where a sleep costs most, else a better recording.
@@ -176,11 +214,15 @@ fn sleeper(t: &Trace) -> String {
         .filter_map(|d| d.resumes.iter().max_by_key(|r| own(r)).map(|r| (r, d)))
         .max_by_key(|(r, _)| own(r));
     match worst {
-        Some((r, d)) => format!(
-            "{} took {} to resume at run time, longer than any other device by itself.",
-            safe(&d.name),
-            time(own(r))
-        ),
+        Some((r, d)) => {
+            let others = t.runtime.devices.iter().filter(|d| !d.resumes.is_empty()).count() > 1;
+            format!(
+                "{} took {} to resume at run time{}.",
+                safe(&d.name),
+                time(own(r)),
+                if others { ", longer than any other device by itself" } else { "" }
+            )
+        }
         None if t.runtime.devices.is_empty() => {
             "Clocks changed, and no request was recorded.".into()
         }
@@ -395,6 +437,22 @@ fn contradictions(p: &mut Page, knobs: &Knobs) {
     p.wrapped(Ink::Plain, 0, 2, &of);
     for c in &list {
         p.paragraph(2, &safe(&conflict(c)));
+    }
+    for (disk, s) in &knobs.counters {
+        let mean = |n: u64, ms: u64| {
+            let ns = ms.saturating_mul(1_000_000).checked_div(n).unwrap_or(0);
+            time(i64::try_from(ns).unwrap_or(i64::MAX))
+        };
+        let scheduler =
+            knobs.schedulers.get(disk).map_or(String::new(), |s| format!("; scheduler {s}"));
+        let text = format!(
+            "{disk} since it exists: {} of {} on average, {} of {}{scheduler}.",
+            plural(s.reads as usize, "read"),
+            mean(s.reads, s.read_ms),
+            plural(s.writes as usize, "write"),
+            mean(s.writes, s.write_ms)
+        );
+        p.paragraph(2, &safe(&text));
     }
 }
 
@@ -684,7 +742,10 @@ fn jobs(p: &mut Page, jobs: &[Job]) {
                 "{:<26}{:>10}{:>9}{:>11}{:>11}{:>12}",
                 fit(&format!("{} {}", safe(&j.name), j.direction), 25),
                 grouped(j.requests),
-                format!("{}.{}", j.bandwidth / 1_000_000, j.bandwidth % 1_000_000 / 100_000),
+                match j.bandwidth {
+                    0 => "-".into(),
+                    b => format!("{}.{}", b / 1_000_000, b % 1_000_000 / 100_000),
+                },
                 ms3(ns(j.mean)),
                 j.quantiles[1].map_or("-".into(), |n| ms3(ns(n))),
                 ms3(ns(j.most))
