@@ -111,9 +111,9 @@ idle-tables: ## Idle states of recorded machines: docs/validation/idle.md
 	@tools/idle-tables >docs/validation/idle.md
 
 .PHONY: storage-tables
-storage-tables: ## Requests of recorded machines, and loads beside kernels: docs/validation/storage.md
+storage-tables: ## All tables of storage, those of guests too (hours): docs/validation/{storage,storage-loads,storage-tune,fqos}.md
 	@tools/setup rust
-	@tools/prove storage
+	@tools/prove storage storage-loads storage-tune fqos
 
 .PHONY: fuzz
 fuzz: ## Fuzz every reader (MINUTES=1 per target)
