@@ -269,10 +269,10 @@ impl Sink {
         }
         let state = number(text, b"state");
         match name {
-            b"clk_enable" | b"clock_enable" if state != Some(0) => {
-                if self.clocks.insert(clock.to_vec()) {
-                    self.enabled.push(time);
-                }
+            b"clk_enable" | b"clock_enable"
+                if state != Some(0) && self.clocks.insert(clock.to_vec()) =>
+            {
+                self.enabled.push(time);
             }
             b"clk_disable" | b"clock_disable" => {
                 self.clocks.remove(clock);
