@@ -3,10 +3,11 @@
 use crate::failure::{Nothing, is_binary, what_is_there};
 use anyhow::Result;
 use dormouse_doctor::depth::{self, Depth, Measured};
-use dormouse_doctor::finding::{Finding, Unchecked};
+use dormouse_doctor::finding::{Area, Finding, Unchecked};
 use dormouse_doctor::now::Waiting;
+use dormouse_doctor::timer::{Clock, Timer};
 use dormouse_doctor::value::Value;
-use dormouse_doctor::{Report, judge, recorded};
+use dormouse_doctor::{Case, Report, judge, recorded};
 use dormouse_model::capture::Capture;
 use dormouse_model::loss::Losses;
 use dormouse_model::phase::Phase;
@@ -14,6 +15,7 @@ use dormouse_model::time::Ns;
 use dormouse_read::container::Source;
 use dormouse_read::detect::{Format, detect};
 use dormouse_read::doctor::{Heard, for_each, heard, read_bytes};
+use dormouse_read::text::Text;
 use dormouse_read::{Input, Options, read_source};
 use dormouse_record::look::look;
 use dormouse_record::root::Root;
@@ -102,13 +104,23 @@ fn recording(c: &Capture, told: Option<&Heard>) -> Report {
         e.line = 0;
     }
     report.join(findings);
-    let measured: Vec<Measured> = told.measured.iter().map(|m| asleep(c, *m)).collect();
+    let measured = measured_of(c, core::slice::from_ref(told));
     let depths = depth::depths(&measured);
     if !depths.is_empty() && depths.iter().all(|d| d.1 != Depth::NotKnown) {
         report.unchecked.retain(|u| *u != Unchecked::Hardware);
     }
     report.join(depth::judge(&measured));
     report
+}
+
+/// What was measured around the cycles of `c`.
+pub(crate) fn measured_of(c: &Capture, told: &[Heard]) -> Vec<Measured> {
+    told.iter().flat_map(|h| &h.measured).map(|m| asleep(c, *m)).collect()
+}
+
+/// Whether a finding says how deep a machine slept, or why.
+pub(crate) fn is_about_modes(f: &Finding) -> bool {
+    f.area == Area::Mode || f.id == "clock-mono-runs"
 }
 
 /// The time asleep by the marks of the trace, where they are there.
@@ -157,15 +169,29 @@ pub(crate) fn findings(captures: &[Capture], told: &[Heard]) -> Vec<Vec<Finding>
 /// Looks at the tasks of a running machine, and how far apart: two seconds in all.
 const LOOKS: (u32, Duration) = (20, Duration::from_millis(100));
 
-/// Judges the machine below `root`, by its files and its kernel's log. Writes
-/// nothing, and needs no rights; what root would add is listed as not checked.
-pub fn live(root: &Root) -> Judged {
+/// What a machine says now.
+pub(crate) struct Looked {
+    /// Its files and the log of its kernel.
+    pub text: Text<Case>,
+    /// That log, if it may be read.
+    pub log: Option<Vec<u8>>,
+    /// Processes whose timers are hidden from this user.
+    pub hidden: usize,
+}
+
+/// Looks at the machine below `root`.
+pub(crate) fn looked(root: &Root) -> Looked {
     let seen = look(root, LOOKS.0, LOOKS.1);
     let log = seen.log.as_deref().unwrap_or_default();
-    let text = read_bytes("this machine", log);
-    let mut case = text.case;
+    let mut text = read_bytes("this machine", log);
+    let case = &mut text.case;
     let files = seen.files.into_iter();
     case.values.extend(files.map(|(path, value)| Value { line: 0, path, value }));
+    let timers = seen.timers.into_iter().filter_map(|t| {
+        let clock = Clock::find(t.clock)?;
+        Some(Timer { pid: t.pid, name: t.name, clock, due: Ns(t.due_ns) })
+    });
+    case.timers.extend(timers);
     let waiters = seen.waiters.into_iter();
     case.waiting.extend(waiters.map(|w| Waiting {
         pid: w.pid,
@@ -173,7 +199,15 @@ pub fn live(root: &Root) -> Judged {
         looks: (w.looks, seen.looks),
         function: w.function,
     }));
-    let mut report = judge(&case);
+    Looked { text, log: seen.log, hidden: seen.hidden }
+}
+
+/// Judges the machine below `root`, by its files and its kernel's log. Writes
+/// nothing, and needs no rights; what root would add is listed as not checked.
+pub fn live(root: &Root) -> Judged {
+    let Looked { text, log, .. } = looked(root);
+    let case = &text.case;
+    let mut report = judge(case);
     // What the kernel still has of its log begins anywhere: lines are not counted.
     for e in report.findings.iter_mut().flat_map(|f| &mut f.evidence) {
         e.line = 0;
@@ -181,7 +215,7 @@ pub fn live(root: &Root) -> Judged {
     // A machine that runs shows its own counters and devices; only its log tells of
     // callbacks.
     report.unchecked.retain(|u| *u == Unchecked::Callbacks);
-    if seen.log.is_none() {
+    if log.is_none() {
         let is_there = root.exists("/dev/kmsg");
         report.unchecked.push(if is_there { Unchecked::Log } else { Unchecked::NoLog });
     }

@@ -17,6 +17,8 @@ pub mod apply;
 #[cfg(feature = "host")]
 pub mod calibrate;
 #[cfg(feature = "host")]
+pub mod clocks;
+#[cfg(feature = "host")]
 pub mod compare;
 #[cfg(feature = "host")]
 pub mod doctor;
@@ -32,6 +34,8 @@ pub mod failure;
 pub mod idle;
 #[cfg(feature = "host")]
 pub mod machine;
+#[cfg(feature = "host")]
+pub mod modes;
 #[cfg(feature = "host")]
 pub mod plan;
 #[cfg(feature = "host")]

@@ -18,6 +18,7 @@ mod idle_words;
 mod logs;
 mod machine;
 mod manual;
+mod modes;
 mod paths;
 mod readme;
 mod reality;

@@ -2,8 +2,10 @@
 //! the hardware, time in idle states that only s2idle enters, and the two clocks of
 //! which one stands while every CPU sleeps.
 
+use crate::Case;
 use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::rules::mode;
 use alloc::format;
 use alloc::vec::Vec;
 use dormouse_model::time::Ns;
@@ -105,6 +107,32 @@ pub fn depth(m: &Measured, works: bool) -> Option<Depth> {
 pub fn depths(all: &[Measured]) -> Vec<(Measured, Depth)> {
     let works = all.iter().any(|m| m.hardware.is_some_and(|h| h > Ns::ZERO));
     all.iter().filter_map(|m| Some((*m, depth(m, works)?))).collect()
+}
+
+/// How deep the last s2idle sleep of a log was, by the counter of the hardware that was
+/// read after it and the time that stood still meanwhile
+/// (kernel/time/timekeeping_debug.c).
+pub fn said(case: &Case) -> Option<Depth> {
+    let of = |name: &str| {
+        let v = case.values.iter().rev().find(|v| v.name() == name)?;
+        v.value.parse::<i64>().ok().map(|us| Ns(us.saturating_mul(1_000)))
+    };
+    let hardware = of("last_hw_sleep")?;
+    let last = case.attempts.iter().rev().find(|a| a.closed)?;
+    let stood: Ns = case.of(last).iter().filter_map(mode::timekeeping).sum();
+    if last.mode != "s2idle" || stood == Ns::ZERO {
+        return None;
+    }
+    let works = of("total_hw_sleep").is_some_and(|t| t > Ns::ZERO);
+    let m = Measured {
+        s2idle: true,
+        slept: true,
+        length: stood,
+        stood,
+        hardware: Some(hardware),
+        ..Measured::default()
+    };
+    depth(&m, works)
 }
 
 /// What the measured cycles say, the shallowest depth in most of them.

@@ -143,8 +143,10 @@ pub enum Fact {
     ImageShort { pages: String },
     /// No swap at all, or no room in it.
     NoSwap { none: bool },
-    /// The image is another kernel's.
-    ImageOfOther,
+    /// The image is another kernel's, or of another map of memory.
+    ImageOfOther { memory: bool },
+    /// The image was read, and a device of the kernel that read it did not stop.
+    ImageRefused { device: Device, error: i32 },
     /// The image could not be read.
     ImageUnread,
     /// A crash after the image was made.

@@ -7,8 +7,10 @@
 //! | tasks and what they wait in, as a dump shows them | `stack` |
 //! | values of sysfs and debugfs files that a text shows | `value` |
 //! | what the files of a running machine say | `now` |
+//! | timers of tasks, and what becomes of clocks in a sleep | `timer` |
 //! | rules, a file an area | `rules/` |
 //! | what the cycles of a trace or a capture show | `recorded` |
+//! | modes that a machine offers, and what hibernation needs | `offered` |
 //! | how deep it slept, by what was measured around a cycle | `depth` |
 //! | what a rule found, without words | `fact` |
 //! | the result | `finding` |
@@ -26,9 +28,11 @@ pub mod fact;
 pub mod finding;
 pub mod message;
 pub mod now;
+pub mod offered;
 pub mod recorded;
 mod rules;
 pub mod stack;
+pub mod timer;
 pub mod value;
 
 use alloc::string::String;
@@ -38,6 +42,7 @@ use dormouse_model::time::Ns;
 use finding::{Finding, Unchecked};
 use message::{Message, Trust};
 use now::Waiting;
+use timer::Timer;
 use value::Value;
 
 /// One text, taken apart.
@@ -51,6 +56,8 @@ pub struct Case {
     pub attempts: Vec<Attempt>,
     /// Tasks that waited while the machine was looked at; none of a text.
     pub waiting: Vec<Waiting>,
+    /// Armed timers of the running machine; none of a text.
+    pub timers: Vec<Timer>,
 }
 
 /// What the doctor says of a text.
@@ -92,7 +99,7 @@ impl Case {
     pub fn new(messages: Vec<Message>) -> Case {
         let values = value::shown(&messages);
         let attempts = attempt::split(&messages);
-        Case { messages, values, attempts, waiting: Vec::new() }
+        Case { messages, values, attempts, ..Case::default() }
     }
 
     /// The messages of an attempt.

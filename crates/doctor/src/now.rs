@@ -63,6 +63,8 @@ pub enum Now {
     SourcesActive { names: Vec<String> },
     /// Clocks that may not wake the machine: all there are.
     NoAlarm { clocks: Vec<String> },
+    /// Alarms of these tasks are due within 2 s.
+    AlarmSoon { holders: Vec<String> },
     /// No device to resume from.
     NoResumeDevice,
     /// Swap is smaller than an image may be, bytes; 0 if there is none.

@@ -50,6 +50,8 @@ pub struct Heard {
     pub name: String,
     /// The kernel's messages, and settings that the recorder found.
     pub case: Case,
+    /// All settings that the recorder found; those that judge a cycle are in `case` too.
+    pub knobs: Vec<Value>,
     /// What the recorder measured around each cycle; empty of a log.
     pub measured: Vec<Measured>,
 }
@@ -60,7 +62,7 @@ pub fn heard(format: Format, source: &Source<'_>) -> Option<Heard> {
     match format {
         Format::KernelLog => {
             let case = read_bytes(source.name, source.bytes).case;
-            Some(Heard { name, case, measured: Vec::new() })
+            Some(Heard { name, case, ..Heard::default() })
         }
         Format::CaptureFile => {
             // Damage is told where its traces are read.
@@ -74,9 +76,10 @@ pub fn heard(format: Format, source: &Source<'_>) -> Option<Heard> {
             };
             // What a sleep of another kind needs is no matter of these cycles.
             let other = ["state", "disk", "resume", "resume_offset", "image_size"];
-            let found = file.document.knobs_found.iter();
-            case.values.extend(found.map(knob).filter(|v| !other.contains(&v.name())));
-            Some(Heard { name, case, measured: measured(&file) })
+            let knobs: Vec<Value> = file.document.knobs_found.iter().map(knob).collect();
+            let of_cycles = knobs.iter().filter(|v| !other.contains(&v.name()));
+            case.values.extend(of_cycles.cloned());
+            Some(Heard { name, case, knobs, measured: measured(&file) })
         }
         _ => None,
     }

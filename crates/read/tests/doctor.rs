@@ -221,6 +221,21 @@ fn each_rule_and_its_healthy_twin() {
             "[    1.000000] PM: suspend entry (deep)\n[  123.000000] INFO: task systemd-sleep:77 blocked for more than 120 seconds.\n[  123.000001]  nvme_wait+0x1/0x2\n",
         ),
         (
+            "sync-hung",
+            "[    1.000000] PM: suspend entry (deep)\n[  123.000000] INFO: task systemd-sleep:77 blocked for more than 122 seconds.\n[  123.000001]  folio_wait_writeback+0x1/0x2\n",
+            "[    1.000000] PM: suspend entry (deep)\n[    1.100000] Freezing user space processes\n[  123.000000] INFO: task cp:77 blocked for more than 122 seconds.\n[  123.000001]  folio_wait_writeback+0x1/0x2\n",
+        ),
+        (
+            "hib-device-refused",
+            "[    1.000000] PM: Image successfully loaded\n[    1.100000] gpu 0000:64:00.0: PM: failed to quiesce async: error -5\n[    1.200000] PM: hibernation: Failed to load image, recovering.\n",
+            "[    1.100000] gpu 0000:64:00.0: PM: failed to quiesce async: error -5\n[    1.200000] PM: hibernation: Failed to load image, recovering.\n",
+        ),
+        (
+            "phase-noirq-bus-gone",
+            "[    1.000000] PM: late suspend of devices complete after 9.000 msecs\n[    1.100000] i2c_designware 8C1:05: timeout waiting for bus ready\n[    1.200000] PM: noirq suspend of devices complete after 82.000 msecs\n",
+            "[    1.000000] PM: late suspend of devices complete after 9.000 msecs\n[    1.200000] PM: noirq suspend of devices complete after 8.000 msecs\n[    2.000000] PM: noirq resume of devices complete after 9.000 msecs\n[    2.100000] i2c_designware 8C1:05: timeout waiting for bus ready\n",
+        ),
+        (
             "freeze-failed",
             "[ 1.0] PM: suspend entry (deep)\n[   21.000000] Freezing user space processes failed after 20.003 seconds (1 tasks refusing to freeze, wq_busy=0):\n[   21.000001] task:a state:D stack:0 pid:7 ppid:1\n[   21.000002]  request_wait_answer+0x1/0x2 [fuse]\n",
             "[    1.000000] PM: suspend entry (deep)\n[    1.100000] Freezing user space processes completed (elapsed 0.003 seconds)\n[    2.000000] PM: suspend exit\n",
@@ -270,6 +285,26 @@ fn each_rule_and_its_healthy_twin() {
         assert!(ids(sick).contains(&rule), "{rule} does not find {:?}", ids(sick));
         assert!(!ids(healthy).contains(&rule), "{rule} finds a fault in health");
     }
+}
+
+/// What stands in the image's way is said: the map of memory, or a device that does not
+/// stop for it, not a disk.
+#[test]
+fn an_image_that_is_refused_is_not_called_unread() {
+    let found = |text: &str| judge(&read_bytes("text", text.as_bytes()).case).findings;
+    let map = found(
+        "[    1.000000] Hibernate inconsistent memory map detected!\n\
+         [    1.000001] PM: Image mismatch: architecture specific data\n",
+    );
+    assert_eq!(map[0].fact, Fact::ImageOfOther { memory: true });
+    let device = found(
+        "[    1.000000] PM: Image successfully loaded\n\
+         [    1.100000] gpu 0000:64:00.0: PM: failed to quiesce async: error -5\n\
+         [    1.200000] PM: hibernation: Failed to load image, recovering.\n",
+    );
+    let Fact::ImageRefused { device: d, error } = &device[0].fact else { panic!("{device:?}") };
+    assert_eq!((d.name.as_str(), d.driver.as_str(), *error), ("0000:64:00.0", "gpu", -5));
+    assert!(!device.iter().any(|f| f.id == "hib-load-failed"));
 }
 
 /// A probe that does not end holds the lock that another task waits for.

@@ -36,6 +36,23 @@ pub struct Look {
     pub waiters: Vec<Waiter>,
     /// Looks at the tasks.
     pub looks: u32,
+    /// Armed timers of tasks.
+    pub timers: Vec<Armed>,
+    /// Processes whose descriptors may not be read; root may.
+    pub hidden: usize,
+}
+
+/// An armed timer of a task (fs/timerfd.c:timerfd_show, 6.12).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Armed {
+    /// Whose.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+    /// Number of its clock.
+    pub clock: u32,
+    /// Due in so many ns.
+    pub due_ns: i64,
 }
 
 /// Files of `/sys/power` that may be read at any time.
@@ -54,6 +71,14 @@ const POWER: [&str; 14] = [
     "sync_on_suspend",
     "freeze_filesystems",
     "autosleep",
+];
+
+/// What hibernation needs, and which kernel it is.
+const OTHERS: [&str; 4] = [
+    "/proc/sys/kernel/osrelease",
+    "/proc/cmdline",
+    "/sys/kernel/security/lockdown",
+    "/sys/module/hibernate/parameters/compressor",
 ];
 
 /// Files of a device's `power/` folder that tell of runtime power management.
@@ -82,6 +107,7 @@ pub fn look(root: &Root, times: u32, pause: Duration) -> Look {
         tasks(root, &mut waiters);
     }
     out.waiters = waiters.into_values().collect();
+    (out.timers, out.hidden) = timers(root);
     let files = &mut out.files;
     for name in POWER {
         take(root, files, format!("/sys/power/{name}"));
@@ -98,7 +124,9 @@ pub fn look(root: &Root, times: u32, pause: Duration) -> Look {
     for name in root.list("/sys/class/rtc") {
         take(root, files, format!("/sys/class/rtc/{name}/device/power/wakeup"));
     }
-    take(root, files, "/proc/sys/kernel/osrelease".into());
+    for file in OTHERS {
+        take(root, files, file.into());
+    }
     lines(root, files);
     devices(root, files, "/sys/devices", DEPTH);
     out
@@ -171,6 +199,42 @@ fn devices(root: &Root, out: &mut Vec<File>, at: &str, depth: usize) {
     }
 }
 
+/// The most descriptors of a process that are looked at: a server may have a million.
+const DESCRIPTORS: usize = 4_096;
+
+/// Armed timers of all processes whose descriptors may be read, and how many may not.
+fn timers(root: &Root) -> (Vec<Armed>, usize) {
+    let (mut out, mut hidden) = (Vec::new(), 0);
+    for pid in root.list("/proc").iter().filter_map(|n| n.parse::<u32>().ok()) {
+        let at = format!("/proc/{pid}");
+        if !root.may_list(&format!("{at}/fd")) {
+            hidden += 1;
+            continue;
+        }
+        for fd in root.list(&format!("{at}/fd")).iter().take(DESCRIPTORS) {
+            if root.link_name(&format!("{at}/fd/{fd}")).as_deref() != Some("anon_inode:[timerfd]") {
+                continue;
+            }
+            let info = root.read(&format!("{at}/fdinfo/{fd}")).unwrap_or_default();
+            let Some((clock, due_ns)) = armed(&info) else { continue };
+            let name = root.read(&format!("{at}/comm")).unwrap_or_default();
+            out.push(Armed { pid, name, clock, due_ns });
+        }
+    }
+    out.sort_by_key(|t| (t.due_ns, t.pid));
+    (out, hidden)
+}
+
+/// `clockid: 1` and `it_value: (59, 999000)` of a description; nothing if it is not armed.
+fn armed(info: &str) -> Option<(u32, i64)> {
+    let of = |word: &str| info.lines().find_map(|l| l.strip_prefix(word)).map(str::trim);
+    let clock = of("clockid:")?.parse().ok()?;
+    let (s, ns) = of("it_value:")?.strip_prefix('(')?.strip_suffix(')')?.split_once(',')?;
+    let s: i64 = s.trim().parse().ok()?;
+    let due = s.checked_mul(1_000_000_000)?.checked_add(ns.trim().parse().ok()?)?;
+    (due > 0).then_some((clock, due))
+}
+
 /// The flag of a thread of the kernel (include/linux/sched.h, 6.12).
 const PF_KTHREAD: u64 = 0x0020_0000;
 
@@ -232,6 +296,15 @@ mod tests {
         put(at, "/proc/7/task/7/stat", "7 (a) b) D 1 7 7 0 -1 4194304 0 0\n");
         put(at, "/proc/7/task/7/wchan", "folio_wait_bit_common");
         put(at, "/proc/8/task/8/stat", "8 (kworker/0:1) D 2 0 0 0 -1 2129984 0 0\n");
+        put(at, "/proc/7/comm", "sleeper\n");
+        let info = |value: &str| format!("pos: 0\nclockid: 9\nticks: 0\nit_value: {value}\n");
+        put(at, "/proc/7/fdinfo/3", &info("(1, 500000000)"));
+        put(at, "/proc/7/fdinfo/4", &info("(0, 0)"));
+        std::fs::create_dir_all(at.join("proc/7/fd")).unwrap();
+        for fd in ["3", "4"] {
+            std::os::unix::fs::symlink("anon_inode:[timerfd]", at.join("proc/7/fd").join(fd))
+                .unwrap();
+        }
         put(at, "/sys/devices/pci0/dev/power/runtime_status", "active\n");
         put(at, "/sys/devices/pci0/dev/power/control", "on\n");
         put(at, "/sys/devices/pci0/off/power/runtime_status", "suspended\n");
@@ -249,5 +322,8 @@ mod tests {
         let [w] = &seen.waiters[..] else { panic!("{:?}", seen.waiters) };
         assert_eq!((w.pid, w.name.as_str(), w.looks), (7, "a) b", 2));
         assert_eq!(w.function.as_deref(), Some("folio_wait_bit_common"));
+        assert_eq!(seen.hidden, 0, "process 8 is gone");
+        let [t] = &seen.timers[..] else { panic!("{:?}", seen.timers) };
+        assert_eq!((t.pid, t.name.as_str(), t.clock, t.due_ns), (7, "sleeper", 9, 1_500_000_000));
     }
 }

@@ -197,6 +197,16 @@ fn measure(text: &str, units: &[(&str, i64)], most: u64) -> Option<u64> {
     u64::try_from(value).ok().filter(|v| *v <= most)
 }
 
+/// A power, for another list of keys.
+pub(crate) fn power_of(key: &str, text: &str) -> Result<Microwatts, String> {
+    power(key, text)
+}
+
+/// A time, for another list of keys.
+pub(crate) fn time_of(key: &str, text: &str) -> Result<Ns, String> {
+    time(key, text)
+}
+
 fn power(key: &str, text: &str) -> Result<Microwatts, String> {
     let units = [("uW", 1), ("mW", 1_000), ("W", 1_000_000)];
     measure(text, &units, 1_000_000_000).map(Microwatts).ok_or_else(|| {

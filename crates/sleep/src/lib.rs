@@ -17,6 +17,7 @@ pub mod compare;
 pub mod energy;
 pub mod evaluate;
 pub mod evidence;
+pub mod modes;
 pub mod plan;
 pub mod simulate;
 pub mod tune;

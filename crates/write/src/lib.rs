@@ -6,6 +6,7 @@
 //! what [`dormouse_sleep::analyse`] found.
 
 pub mod board;
+pub mod clocks;
 pub mod comparison;
 pub mod csv;
 pub mod decision;
@@ -18,6 +19,7 @@ pub mod idle;
 pub mod json;
 pub mod lab;
 pub mod markdown;
+pub mod modes;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod perfetto;

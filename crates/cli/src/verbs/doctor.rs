@@ -3,9 +3,14 @@
 use crate::terminal;
 use anyhow::Result;
 use clap::Args;
+use dormouse_app::clocks;
 use dormouse_app::doctor::{doctor, live};
+use dormouse_app::modes::{live as live_modes, of_inputs};
 use dormouse_record::root::Root;
+use dormouse_sleep::modes::Powers;
+use dormouse_write::clocks::{ahead as ahead_text, ahead_json, past as past_text, past_json};
 use dormouse_write::doctor::{Subject, json, next, text};
+use dormouse_write::modes::{json as modes_json, text as modes_text};
 use std::path::PathBuf;
 
 /// Say what is wrong with the sleep of this machine, or of a log.
@@ -20,12 +25,22 @@ use std::path::PathBuf;
 /// proven is called a guess; what could not be checked is listed.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse doctor\n  dormouse doctor dmesg.txt\n  dormouse doctor --json mail.txt"
+    after_help = "Examples:\n  dormouse doctor\n  dormouse doctor dmesg.txt\n  dormouse doctor --json mail.txt\n  dormouse doctor --modes --power suspending=5W,s2idle=900mW,deep=300mW recording.tar.gz\n  dormouse doctor --clocks"
 )]
 pub struct DoctorArgs {
     /// Texts or recordings, or folders of them; `-` is standard input. Without one: this machine.
     #[arg(value_name = "LOG")]
     inputs: Vec<PathBuf>,
+    /// Which modes of sleep there are, what the last sleeps really were, which mode pays.
+    #[arg(long)]
+    modes: bool,
+    /// What becomes of clocks and timers in a sleep: before it, or after it in recordings.
+    #[arg(long, conflicts_with = "modes")]
+    clocks: bool,
+    /// What the machine draws, for `--modes`, such as
+    /// awake=6W,suspending=5W,s2idle=900mW,deep=300mW,boot=15s (docs/energy.md).
+    #[arg(long, value_name = "KEY=VALUE,…", requires = "modes", value_parser = Powers::parse)]
+    power: Option<Powers>,
     /// Print JSON (docs/doctor-json.md).
     #[arg(long)]
     json: bool,
@@ -37,6 +52,12 @@ pub struct DoctorArgs {
 /// Runs the verb.
 pub fn run(args: &DoctorArgs) -> Result<()> {
     let here = args.inputs.is_empty();
+    if args.clocks {
+        return clocks(args, here);
+    }
+    if args.modes {
+        return modes(args, here);
+    }
     let judged = if here { vec![live(&Root::below(&args.root))] } else { doctor(&args.inputs)? };
     let subjects = judged.iter().map(|j| Subject {
         name: &j.name,
@@ -58,4 +79,35 @@ pub fn run(args: &DoctorArgs) -> Result<()> {
     let reports: Vec<_> = judged.iter().map(|j| &j.report).collect();
     out += &next(one.map(|p| p.display().to_string()).as_deref(), &reports);
     terminal::print(&out)
+}
+
+fn modes(args: &DoctorArgs, here: bool) -> Result<()> {
+    let powers = args.power.unwrap_or_default();
+    let found = match here {
+        true => live_modes(&Root::below(&args.root), powers),
+        false => of_inputs(&args.inputs, powers)?,
+    };
+    if args.json {
+        return terminal::print(&format!("{:#}\n", modes_json(&found)));
+    }
+    let typed: Vec<String> = args.inputs.iter().map(|p| p.display().to_string()).collect();
+    let one = (typed.len() == 1).then(|| typed[0].as_str());
+    terminal::print(&modes_text(&found, one, terminal::wants_colour()))
+}
+
+fn clocks(args: &DoctorArgs, here: bool) -> Result<()> {
+    let colour = terminal::wants_colour();
+    let page = if here {
+        let ahead = clocks::live(&Root::below(&args.root));
+        if args.json { format!("{:#}\n", ahead_json(&ahead)) } else { ahead_text(&ahead, colour) }
+    } else {
+        let past = clocks::of_inputs(&args.inputs)?;
+        let one = args.inputs.first().filter(|_| args.inputs.len() == 1);
+        let typed = one.map(|p| p.display().to_string());
+        match args.json {
+            true => format!("{:#}\n", past_json(&past)),
+            false => past_text(&past, typed.as_deref(), colour),
+        }
+    };
+    terminal::print(&page)
 }

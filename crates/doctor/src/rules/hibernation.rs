@@ -2,11 +2,22 @@
 
 use super::{found, lines};
 use crate::Case;
-use crate::fact::Fact;
+use crate::fact::{Device, Fact};
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
 use alloc::string::ToString;
 use alloc::vec::Vec;
+
+/// `nvidia 0000:01:00.0: PM: failed to quiesce async: error -5`
+/// (drivers/base/power/main.c:pm_dev_err, for PM_EVENT_QUIESCE).
+fn refuses(m: &Message) -> Option<(&Message, Device, i32)> {
+    let (front, rest) = m.text.split_once("failed to quiesce")?;
+    let error = rest.split_once("error ")?.1.trim().parse().ok()?;
+    let front = front.trim_end().trim_end_matches("PM:").trim_end().trim_end_matches(':');
+    let front = front.strip_prefix("PM: Device ").unwrap_or(front);
+    let (driver, name) = front.rsplit_once(' ').unwrap_or(("", front));
+    Some((m, Device { name: name.to_string(), driver: driver.to_string() }, error))
+}
 
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     let all =
@@ -35,12 +46,14 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
         ));
     }
     let other = all("Image mismatch: ");
+    // arch/x86/power/hibernate.c:arch_hibernation_header_restore compares the maps.
+    let map = all("Hibernate inconsistent memory map detected");
     if !other.is_empty() {
         out.push(found(
             ("hib-other-kernel", Area::Hibernation, Level::Broken),
             Confidence::Certain,
-            Fact::ImageOfOther,
-            lines(other),
+            Fact::ImageOfOther { memory: !map.is_empty() },
+            lines(map.into_iter().chain(other)),
         ));
     }
     let load: Vec<&Message> = case
@@ -48,7 +61,18 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
         .iter()
         .filter(|m| m.says("Failed to load image") || m.says("Failed to load hibernation image"))
         .collect();
-    if !load.is_empty() {
+    // hibernation_restore stops the devices of the kernel that read it
+    // (kernel/power/hibernate.c): it says "Failed to load image" if one refuses, too.
+    let loaded = case.messages.iter().position(|m| m.has("Image successfully loaded"));
+    let refused = loaded.and_then(|at| case.messages[at..].iter().find_map(refuses));
+    if let (Some((m, device, error)), false) = (refused, load.is_empty()) {
+        out.push(found(
+            ("hib-device-refused", Area::Hibernation, Level::Broken),
+            Confidence::Certain,
+            Fact::ImageRefused { device, error },
+            lines([m]),
+        ));
+    } else if !load.is_empty() {
         out.push(found(
             ("hib-load-failed", Area::Hibernation, Level::Broken),
             Confidence::Certain,

@@ -1,13 +1,14 @@
 //! Settings of `/sys/power` that change what a sleep is (kernel/power/main.c,
 //! Documentation/ABI/testing/sysfs-power, 6.12 and 7.3).
 
+pub use crate::offered::bracketed as chosen;
+
 use super::{found, value};
 use crate::Case;
 use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::now::{Knob, Now};
 use crate::value::Value;
-use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 /// `pm_freeze_timeout` of a kernel that nobody changed, ms.
@@ -50,10 +51,4 @@ fn unusual(v: &Value) -> Option<(&'static str, Area, Level, Knob)> {
         }
         _ => return None,
     })
-}
-
-/// The word in brackets of a list such as `none core [freezer]`.
-pub fn chosen(list: &str) -> Option<String> {
-    let (_, rest) = list.split_once('[')?;
-    Some(rest.split_once(']')?.0.to_string())
 }

@@ -5,9 +5,9 @@ mod clock;
 mod freezer;
 mod hibernation;
 mod knob;
-mod mode;
+pub mod mode;
 mod phase;
-mod ready;
+pub mod ready;
 mod rpm;
 mod sync;
 

@@ -124,7 +124,7 @@ fn partial(messages: &[Message], out: &mut Vec<Finding>) {
 }
 
 /// `Timekeeping suspended for 759.694 seconds`.
-fn timekeeping(m: &Message) -> Option<Ns> {
+pub fn timekeeping(m: &Message) -> Option<Ns> {
     m.after("Timekeeping suspended for ").and_then(seconds)
 }
 

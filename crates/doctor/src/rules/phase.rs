@@ -114,17 +114,24 @@ fn transfers(case: &Case, out: &mut Vec<Finding>) {
     }
 }
 
-/// A bus that times out while CPUs come back: interrupts of devices are still off
+/// A bus that times out in noirq or while CPUs go or come back: interrupts of devices
+/// are off from the end of late until the end of noirq resume
 /// (kernel/irq/pm.c:suspend_device_irqs).
 fn timeouts(case: &Case, out: &mut Vec<Finding>) {
     let mut off = false;
     let mut late: Vec<&Message> = Vec::new();
     for m in &case.messages {
-        if m.has("Enabling non-boot CPUs") || m.has("Disabling non-boot CPUs") {
+        let cpus = m.has("Enabling non-boot CPUs") || m.has("Disabling non-boot CPUs");
+        let back = ["noirq resume of", "early resume of", "resume of", "suspend entry"];
+        let bus = ["i2c", "spi"].iter().any(|b| m.text.starts_with(b)) || m.has("ransfer");
+        if cpus || m.says("late suspend of devices complete") {
             off = true;
-        } else if m.has("suspend exit") || m.has("Restarting tasks") || m.says("noirq resume of") {
+        } else if m.has("suspend exit")
+            || m.has("Restarting tasks")
+            || back.iter().any(|w| m.says(w))
+        {
             off = false;
-        } else if off && m.has("timed out") && (m.has("ransfer") || m.text.starts_with("i2c")) {
+        } else if off && bus && (m.has("timed out") || m.has("timeout")) {
             late.push(m);
         }
     }

@@ -74,15 +74,23 @@ fn idle_file(path: &str) -> Option<(u32, u32, &str)> {
     Some((cpu.parse().ok()?, state.parse().ok()?, file))
 }
 
+/// CPUs that have no idle state which s2idle can use.
+pub struct Lacking {
+    /// Their numbers; none if all have one.
+    pub cpus: Vec<u32>,
+    /// Of so many.
+    pub of: usize,
+    /// Why.
+    pub why: Shallow,
+    /// What shows it.
+    pub evidence: Vec<Evidence>,
+}
+
 /// A state that s2idle can use has a folder `s2idle`, is not the first and is not
 /// switched off (drivers/cpuidle/sysfs.c:cpuidle_add_s2idle_attr_group,
 /// drivers/cpuidle/cpuidle.c:cpuidle_find_deepest_state, 6.12). A CPU without one
-/// idles as usual, and its tick keeps every clock running.
-fn s2idle(case: &Case, out: &mut Vec<Finding>) {
-    let Some(mode) = of(case, "/sys/power/mem_sleep") else { return };
-    if chosen(&mode.value).as_deref() != Some("s2idle") {
-        return;
-    }
+/// idles as usual, and its tick keeps every clock running. `None`: no file tells.
+pub fn lacking(case: &Case) -> Option<Lacking> {
     #[derive(Default)]
     struct State<'a> {
         name: Option<&'a Value>,
@@ -102,7 +110,7 @@ fn s2idle(case: &Case, out: &mut Vec<Finding>) {
     }
     let driver = of(case, "/sys/devices/system/cpu/cpuidle/current_driver");
     if cpus.is_empty() && driver.is_none_or(|d| d.value != "none") {
-        return;
+        return None;
     }
     let online = of(case, "/sys/devices/system/cpu/online").map_or(0, |v| count(&v.value));
     let mut lacking: Vec<u32> = Vec::new();
@@ -122,11 +130,7 @@ fn s2idle(case: &Case, out: &mut Vec<Finding>) {
     if cpus.is_empty() {
         lacking = (0..online as u32).collect();
     }
-    if lacking.is_empty() {
-        return;
-    }
-    let mut evidence = Vec::from([value(mode)]);
-    evidence.extend(driver.map(value));
+    let mut evidence: Vec<Evidence> = driver.map(value).into_iter().collect();
     let why = match off {
         Some((v, name)) => {
             evidence.push(value(v));
@@ -134,11 +138,21 @@ fn s2idle(case: &Case, out: &mut Vec<Finding>) {
         }
         None => Shallow::Driver(driver.map_or_else(String::new, |d| d.value.clone())),
     };
-    let of = cpus.len().max(online);
+    Some(Lacking { cpus: lacking, of: cpus.len().max(online), why, evidence })
+}
+
+fn s2idle(case: &Case, out: &mut Vec<Finding>) {
+    let Some(mode) = of(case, "/sys/power/mem_sleep") else { return };
+    if chosen(&mode.value).as_deref() != Some("s2idle") {
+        return;
+    }
+    let Some(l) = lacking(case).filter(|l| !l.cpus.is_empty()) else { return };
+    let mut evidence = Vec::from([value(mode)]);
+    evidence.extend(l.evidence);
     out.push(now(
         ("clock-mono-runs", Area::Mode, Level::Risk),
         Confidence::Likely,
-        Now::NoS2idleState { cpus: lacking, of, why },
+        Now::NoS2idleState { cpus: l.cpus, of: l.of, why: l.why },
         evidence,
     ));
 }

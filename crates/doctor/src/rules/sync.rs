@@ -19,7 +19,16 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
 /// queue `pm_fs_sync`, is reported as hung (kernel/hung_task.c).
 fn hung(case: &Case, out: &mut Vec<Finding>) {
     let waits = |f: &&str| {
-        ["ksys_sync", "sync_inodes_sb", "wb_wait_for_completion", "fuse_sync_fs"].contains(f)
+        [
+            "ksys_sync",
+            "sync_inodes_sb",
+            "wb_wait_for_completion",
+            "fuse_sync_fs",
+            "folio_wait_writeback",
+            "wait_on_page_writeback",
+            "filemap_fdatawait_keep_errors",
+        ]
+        .contains(f)
     };
     for a in &case.attempts {
         let messages = case.of(a);

@@ -285,9 +285,18 @@ pub fn sentence(f: &Fact) -> String {
         Fact::NoSwap { none: false } => {
             "Hibernation failed: swap had no room for the image.".into()
         }
-        Fact::ImageOfOther => {
+        Fact::ImageOfOther { memory: true } => {
+            "The memory map that the firmware gave is another than when the image was made, so the image was not read."
+                .into()
+        }
+        Fact::ImageOfOther { memory: false } => {
             "The image was made by another kernel or on another machine, so it was not read.".into()
         }
+        Fact::ImageRefused { device: d, error } => format!(
+            "The image was read whole, and then {} would not stop for it: {}. So the machine booted afresh.",
+            device(d),
+            told(*error)
+        ),
         Fact::ImageUnread => {
             "The image was found and could not be read back, so the machine booted afresh.".into()
         }
@@ -355,7 +364,7 @@ pub fn sentence(f: &Fact) -> String {
             }
         }
         Fact::BusTimedOut { device, times } => format!(
-            "{device} timed out {} while CPUs were switched off or on. Interrupts of devices are off there, so whoever used it then could not be served; the text does not name the user.",
+            "{device} timed out {} in noirq, or while CPUs were switched off or on. Interrupts of devices are off there, so whoever used it then could not be served; the text does not name the user.",
             once(*times)
         ),
         Fact::TraceWasOn => {
@@ -584,7 +593,13 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
         Fact::NoSwap { .. } => {
             "See swapon --show, and that resume= (and resume_offset= of a swap file) name that swap."
         }
-        Fact::ImageOfOther => {
+        Fact::ImageRefused { .. } => {
+            "The kernel that reads the image stops its own devices first: keep that driver out of the initrd, or set up what it asks for (nvidia: its suspend services, or its parameter for video memory)."
+        }
+        Fact::ImageOfOther { memory: true } => {
+            "The firmware must give the same map at each boot: update it, take away what changes it (docks, settings), and compare the e820 lines of the two boots."
+        }
+        Fact::ImageOfOther { memory: false } => {
             "Boot the kernel that hibernated; after an update of the kernel, reboot before hibernating."
         }
         Fact::ImageUnread => {
@@ -622,7 +637,7 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
             "Suspend the bus later (noirq) or its user earlier, and add the device link from the user to the bus."
         }
         Fact::BusTimedOut { .. } => {
-            "Look for what sets voltages or clocks over that bus when a CPU comes up (cpufreq, regulators)."
+            "Look for what uses that bus there: a noirq callback of a device behind it, or what sets voltages or clocks when a CPU comes up (cpufreq, regulators)."
         }
         Fact::TraceWasOn => {
             return vec![Advice {

@@ -15,6 +15,7 @@ pub mod doctor;
 pub mod domains;
 pub mod doubt;
 pub mod losses;
+pub mod modes;
 pub mod next;
 pub mod note;
 pub mod now;

@@ -5,7 +5,7 @@ use super::number::{names, plural};
 use dormouse_doctor::now::{Knob, Now, Shallow};
 
 /// `CPU 3`, `CPUs 0, 1 and 2`, `all 8 CPUs`.
-fn cpus(list: &[u32], of: usize) -> String {
+pub fn which_cpus(list: &[u32], of: usize) -> String {
     let all: Vec<String> = list.iter().map(u32::to_string).collect();
     match list.len() {
         1 => format!("CPU {}", all[0]),
@@ -34,8 +34,8 @@ pub fn sentence(n: &Now) -> String {
                 "s2idle will be shallow: {} no idle state for it ({why}). The CPUs idle as usual and \
                  their clocks run on.",
                 match list.len() {
-                    1 => format!("{} has", cpus(list, *of)),
-                    _ => format!("{} have", cpus(list, *of)),
+                    1 => format!("{} has", which_cpus(list, *of)),
+                    _ => format!("{} have", which_cpus(list, *of)),
                 }
             )
         }
@@ -60,6 +60,10 @@ pub fn sentence(n: &Now) -> String {
         Now::NoAlarm { clocks } => format!(
             "No alarm can end a sleep: {} may not wake the machine (power/wakeup is disabled).",
             names(clocks)
+        ),
+        Now::AlarmSoon { holders } => format!(
+            "An alarm of {} is due within 2 s: a sleep now would fail, and no driver would be at fault.",
+            names(holders)
         ),
         Now::NoResumeDevice => {
             "Hibernation may not come back: the kernel knows no device to resume from (resume is 0:0)."
@@ -184,6 +188,7 @@ pub fn advice(n: &Now) -> Vec<Advice> {
             "echo disabled to the same file",
             "",
         ),
+        Now::AlarmSoon { .. } => vec![look("Sleep after it, or stop that program.")],
         Now::NoResumeDevice => vec![look(
             "Put resume= (and resume_offset= of a swap file) on the kernel command line, unless \
              systemd keeps the place in an EFI variable.",
