@@ -3,7 +3,7 @@
 use super::number::{ms, names, plural};
 use dormouse_doctor::depth::Depth;
 use dormouse_doctor::fact::{Device, Fact, Named, RpmFault, User, Wait};
-use dormouse_doctor::finding::{Area, Finding, Unchecked};
+use dormouse_doctor::finding::{Area, Finding};
 use dormouse_model::time::Ns;
 
 /// What to do.
@@ -721,45 +721,6 @@ fn after(device: &str, error: i32, usb: bool) -> Vec<Advice> {
         ));
     }
     out
-}
-
-/// What was not checked, and why not.
-pub fn unchecked(u: Unchecked) -> (&'static str, &'static str) {
-    match u {
-        Unchecked::Hardware => (
-            "whether the hardware slept",
-            "the text shows no counter: add /sys/power/suspend_stats/last_hw_sleep, read after the sleep",
-        ),
-        Unchecked::Callbacks => (
-            "which device takes the time",
-            "no callbacks: boot with initcall_debug, or dormouse record",
-        ),
-        Unchecked::RuntimePm => (
-            "runtime power management",
-            "the text shows no device's power/ folder and no rpm events",
-        ),
-        Unchecked::Messages => (
-            "what the kernel said meanwhile",
-            "a recording has times alone: give the kernel's log of that moment too",
-        ),
-        Unchecked::Log => {
-            ("what the kernel said since boot", "its log may not be read: run the doctor as root")
-        }
-        Unchecked::NoLog => {
-            ("what the kernel said since boot", "there is no /dev/kmsg here (a container?)")
-        }
-        Unchecked::NoSleep => {
-            ("modes of sleep", "this kernel has none: /sys/power/mem_sleep is missing")
-        }
-        Unchecked::Debugfs => (
-            "what the platform counts (pmc_core, amd_pmc)",
-            "debugfs may not be read: run the doctor as root",
-        ),
-        Unchecked::NoDebugfs => (
-            "what the platform counts (pmc_core, amd_pmc)",
-            "debugfs is not mounted: mount -t debugfs none /sys/kernel/debug",
-        ),
-    }
 }
 
 /// The row of a cycle that a finding concerns, as `show` calls it.

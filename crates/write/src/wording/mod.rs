@@ -27,6 +27,7 @@ pub mod reason;
 pub mod sleeps;
 pub mod storage;
 pub mod trust;
+pub mod unchecked;
 
 pub use device::{device, driver, meaning, name};
 pub use number::{percent, plural, share};
