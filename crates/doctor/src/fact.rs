@@ -86,6 +86,8 @@ pub enum RpmFault {
     ParentOff,
     /// Enabled twice.
     Unbalanced,
+    /// The kernel crashed in a callback; the device is the function.
+    Crash,
 }
 
 /// What was found. Counts are of the text; times are ns.

@@ -137,12 +137,14 @@ pub fn read_bytes(name: &str, bytes: &[u8]) -> Text<Case> {
             Item::Boot | Item::LeftOut | Item::Doubled(_) => return,
         };
         let raw = lines.at(at);
-        if !record.fresh && joining.take(&mut messages, record.text, at, raw) {
+        let rest = !record.fresh && !text::has_date(raw);
+        if rest && joining.take(&mut messages, record.text, at, raw) {
             return;
         }
         let trust = if record.fresh { Trust::Logged } else { trust(raw) };
         // A diff or a patch program marks new lines with a plus.
         let text = record.text.strip_prefix(b"+").unwrap_or(record.text);
+        let text = if record.fresh { text } else { text::without_clock(text) };
         let text = readable(&text[..text.len().min(LONGEST)]).into_owned();
         joining.begin(record.fresh, at, raw);
         messages.push(Message { line: at, time: record.time, text, trust });

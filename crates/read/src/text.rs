@@ -70,3 +70,52 @@ pub(crate) fn none<C: Default>(name: &str, bytes: &[u8]) -> Option<Text<C>> {
     );
     Some(text)
 }
+
+/// Whether a line begins with the date of a log of the system: `Apr 28 14:21:35`,
+/// `2021-04-28T14:21:35`. It is no rest of the line before it.
+pub(crate) fn has_date(line: &[u8]) -> bool {
+    let digits = |at: core::ops::Range<usize>| {
+        line.get(at).is_some_and(|d| d.iter().all(|b| b.is_ascii_digit() || *b == b' '))
+    };
+    let month = line.get(..3).is_some_and(|m| m.iter().all(u8::is_ascii_alphabetic));
+    let syslog = month
+        && line.get(3) == Some(&b' ')
+        && digits(4..6)
+        && line.get(6) == Some(&b' ')
+        && is_clock(line.get(7..).unwrap_or_default());
+    let iso = digits(0..4) && line.get(4) == Some(&b'-') && line.get(7) == Some(&b'-');
+    syslog || iso && is_clock(line.get(11..).unwrap_or_default())
+}
+
+/// `14:21:35`, and then anything.
+fn is_clock(text: &[u8]) -> bool {
+    let pair = |at: usize| text.get(at..at + 2).is_some_and(|d| d.iter().all(u8::is_ascii_digit));
+    pair(0) && pair(3) && pair(6) && text.get(2) == Some(&b':') && text.get(5) == Some(&b':')
+}
+
+/// A message without the time of day that a person left of its prefix.
+pub(crate) fn without_clock(text: &[u8]) -> &[u8] {
+    if !is_clock(text) {
+        return text;
+    }
+    let rest = &text[8..];
+    let fraction = rest.iter().take_while(|b| b.is_ascii_digit() || **b == b'.').count();
+    let rest = &rest[fraction..];
+    if rest.first() == Some(&b' ') { rest.trim_ascii_start() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_and_times_of_day_are_known() {
+        assert!(has_date(b"Apr 28 14:21:35 host systemd-sleep[1]: x"));
+        assert!(has_date(b"Apr  8 14:21:35 host x") && has_date(b"2021-04-28T14:21:35 host x"));
+        assert!(!has_date(b"refusing to freeze, wq_busy=0):") && !has_date(b"Apr"));
+        assert_eq!(without_clock(b"00:24:13  PM: suspend exit"), b"PM: suspend exit");
+        assert_eq!(without_clock(b"00:24:13.250 PM: x"), b"PM: x");
+        assert_eq!(without_clock(b"00:14:00.0 is a device"), b"is a device");
+        assert_eq!(without_clock(b"00:14:0x PM"), b"00:14:0x PM");
+    }
+}

@@ -69,7 +69,7 @@ const CASES: [(&str, Verdict); 61] = [
     ("rpm-rk3399-supplier", Silent),
     ("rpm-usbc-adapter-powertop", Silent),
     // The order of two calls of a driver, which no rule here judges.
-    ("rpm-xhci-cdns3-a", Missed),
+    ("rpm-xhci-cdns3-a", Proven(&["rpm-crash"])),
     ("rpm-xhci-cdns3-b", Missed),
     ("s2-amd-ec-cpufreq", Suspected(&["mode-name-only"])),
     ("s2-asus-b1400-vmd", Silent),
@@ -226,6 +226,16 @@ fn each_rule_and_its_healthy_twin() {
             "[    1.000000] PM: suspend entry (deep)\n[    1.100000] Freezing user space processes\n[  123.000000] INFO: task cp:77 blocked for more than 122 seconds.\n[  123.000001]  folio_wait_writeback+0x1/0x2\n",
         ),
         (
+            "rpm-crash",
+            "[    1.000000] Unable to handle kernel NULL pointer dereference at virtual address 0000000000000240\n[    1.000001]  xhci_suspend+0x30/0x698\n[    1.000002]  xhci_plat_runtime_suspend+0x80/0x90\n[    1.000003]  pm_generic_runtime_suspend+0x30/0x48\n[    1.000004]  __rpm_callback+0x90/0x148\n",
+            "[    1.000000] Unable to handle kernel NULL pointer dereference at virtual address 0000000000000240\n[    1.000001]  nvme_timeout+0x30/0x698\n",
+        ),
+        (
+            "write-refused",
+            "Jun 09 17:10:10 h systemd-sleep[852]: Failed to suspend system. System resumed again: No space left on device\n",
+            "Jun 09 17:10:10 h systemd-sleep[852]: System returned from sleep operation 'suspend'.\n",
+        ),
+        (
             "hib-device-refused",
             "[    1.000000] PM: Image successfully loaded\n[    1.100000] gpu 0000:64:00.0: PM: failed to quiesce async: error -5\n[    1.200000] PM: hibernation: Failed to load image, recovering.\n",
             "[    1.100000] gpu 0000:64:00.0: PM: failed to quiesce async: error -5\n[    1.200000] PM: hibernation: Failed to load image, recovering.\n",
@@ -285,6 +295,34 @@ fn each_rule_and_its_healthy_twin() {
         assert!(ids(sick).contains(&rule), "{rule} does not find {:?}", ids(sick));
         assert!(!ids(healthy).contains(&rule), "{rule} finds a fault in health");
     }
+}
+
+/// Of the queues that are listed the one whose work runs is named; a line with a date is
+/// no rest of the one before; a time of day is no part of a message.
+#[test]
+fn logs_of_other_shapes_are_read() {
+    let found = |text: &str| judge(&read_bytes("text", text.as_bytes()).case).findings;
+    let queues = found(
+        "[   21.000000] Freezing of tasks failed after 20.001 seconds (0 tasks refusing to freeze, wq_busy=1):\n\
+         [   21.000001] workqueue writeback: flags=0x4e\n\
+         [   21.000002]   pwq 8: cpus=0-3 flags=0x4 nice=0 active=0/0 refcnt=3\n\
+         [   21.000003]     delayed: wb_workfn\n\
+         [   21.000004] workqueue usb_hub_wq: flags=0x4\n\
+         [   21.000005]   pwq 4: cpus=2 node=0 flags=0x0 nice=0 active=1/0 refcnt=2\n",
+    );
+    let Fact::WorkqueueBusy { name, .. } = &queues[0].fact else { panic!("{queues:?}") };
+    assert_eq!(name.as_deref(), Some("usb_hub_wq"));
+    let source = found(
+        "Apr 28 14:21:35 h kernel: [ 8930.290825] PM: Wakeup pending, aborting suspend now, as it says\n\
+         Apr 28 14:21:35 h kernel: [ 8930.290850] active wakeup source: WLAN timeout\n\
+         Apr 28 14:21:35 h systemd-sleep[20988]: Interrupted system call\n",
+    );
+    let Fact::WakeupPending { sources, .. } = &source[0].fact else { panic!("{source:?}") };
+    assert_eq!(sources[..], ["WLAN timeout"]);
+    let clock = "00:24:13  PM: suspend entry (deep)\n\
+        00:24:17  xhci_hcd 0000:13:00.0: PM: failed to suspend async: error -16\n\
+        00:24:17  PM: suspend exit\n";
+    assert_eq!(ids(clock), ["device-failed"]);
 }
 
 /// What stands in the image's way is said: the map of memory, or a device that does not

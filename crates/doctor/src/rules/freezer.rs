@@ -211,22 +211,36 @@ fn hung(case: &Case, t: &Task) -> Option<Evidence> {
 
 /// A workqueue that was busy (kernel/workqueue.c:show_freezable_workqueues).
 fn workqueue(case: &Case, f: &Failure) -> Finding {
-    let named = case.messages[f.at..].iter().take(200).find_map(|m| {
-        let rest = m.text.strip_prefix("workqueue ")?;
-        Some((m, rest.split(':').next()?))
-    });
+    let dump = &case.messages[f.at..case.messages.len().min(f.at + 200)];
+    let queue =
+        |m: &'_ Message| Some(m.text.strip_prefix("workqueue ")?.split(':').next()?.to_string());
+    // Of those listed, some have only work that is not due yet: one that runs comes first.
+    let runs = |m: &Message| {
+        m.text.trim_start().starts_with("in-flight: ")
+            || m.after("active=").is_some_and(|n| !n.starts_with('0'))
+    };
+    let mut last = None;
+    let mut running = None;
+    for m in dump {
+        match queue(m) {
+            Some(name) => last = Some((m, name)),
+            None if running.is_none() && runs(m) => running = last.clone(),
+            None => {}
+        }
+    }
+    let named = running.or_else(|| dump.iter().find_map(|m| Some((m, queue(m)?))));
     let begin = case.messages[..f.at].iter().rposition(|m| m.says("Freezing "));
     let between = &case.messages[begin.map_or(f.at, |b| b + 1)..f.at];
     let timeout = between.iter().find(|m| m.has("error -110") || m.has("timed out"));
     let mut evidence = lines([&case.messages[f.at]]);
-    evidence.extend(named.map(|(m, _)| Evidence::from(m)));
+    evidence.extend(named.iter().map(|(m, _)| Evidence::from(*m)));
     evidence.extend(timeout.map(Evidence::from));
     let timed_out = timeout.map(|m| m.text.split(':').next().unwrap_or("a device").to_string());
     let confidence = if timed_out.is_some() { Confidence::Likely } else { Confidence::Certain };
     found(
         ("freeze-failed", Area::Freezer, Level::Broken),
         confidence,
-        Fact::WorkqueueBusy { name: named.map(|(_, n)| n.to_string()), after: f.after, timed_out },
+        Fact::WorkqueueBusy { name: named.map(|(_, n)| n), after: f.after, timed_out },
         evidence,
     )
 }

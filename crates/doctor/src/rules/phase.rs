@@ -136,7 +136,7 @@ fn timeouts(case: &Case, out: &mut Vec<Finding>) {
         }
     }
     let Some(m) = late.first() else { return };
-    let device = m.text.split(':').next().unwrap_or("").rsplit(' ').next().unwrap_or("");
+    let device = m.text.split(": ").next().unwrap_or("").rsplit(' ').next().unwrap_or("");
     out.push(found(
         ("phase-noirq-bus-gone", Area::Phase, Level::Broken),
         Confidence::Likely,

@@ -5,7 +5,9 @@ use super::{found, value};
 use crate::Case;
 use crate::fact::{Fact, RpmFault};
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::message::Message;
 use crate::now::Now;
+use crate::stack;
 use crate::value::Value;
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -40,6 +42,7 @@ fn folders(case: &Case) -> Vec<Folder<'_>> {
 
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     faults(case, out);
+    crash(case, out);
     held(case, out);
 }
 
@@ -65,6 +68,28 @@ fn faults(case: &Case, out: &mut Vec<Finding>) {
             Fact::RpmFault { device: device.to_string(), fault },
             super::lines(said),
         ));
+    }
+}
+
+/// A crash inside a callback that drivers/base/power/runtime.c:__rpm_callback runs.
+fn crash(case: &Case, out: &mut Vec<Finding>) {
+    let is = |m: &Message| {
+        m.trust.is_of_a_kernel()
+            && ["Unable to handle kernel", "BUG: ", "Oops: "].iter().any(|w| m.text.starts_with(w))
+    };
+    for (at, m) in case.messages.iter().enumerate().filter(|(_, m)| is(m)) {
+        let frames = stack::frames(&case.messages, at, 60);
+        let Some(core) = frames.iter().position(|f| f.ends_with("rpm_callback")) else { continue };
+        // What the core calls is the bus's or the driver's: the outermost that is not generic.
+        let callback = frames[..core].iter().rev().find(|f| !f.starts_with("pm_generic"));
+        let Some(name) = callback else { continue };
+        out.push(found(
+            ("rpm-crash", Area::Rpm, Level::Broken),
+            Confidence::Certain,
+            Fact::RpmFault { device: name.to_string(), fault: RpmFault::Crash },
+            super::lines([m]),
+        ));
+        return;
     }
 }
 

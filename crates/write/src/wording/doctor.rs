@@ -48,6 +48,8 @@ fn error(n: i32) -> (&'static str, &'static str) {
         -13 => ("EACCES", "it may not be used now"),
         -71 => ("EPROTO", "it answered wrongly on its bus"),
         -19 => ("ENODEV", "it is gone"),
+        -12 => ("ENOMEM", "memory did not suffice"),
+        -28 => ("ENOSPC", "there was no room: of a hibernation, in swap"),
         -95 => ("EOPNOTSUPP", "it cannot do that"),
         _ => ("", ""),
     }
@@ -487,7 +489,9 @@ fn wakeup(sources: &[String], in_callback: bool) -> String {
     } else {
         ""
     };
-    format!("A wakeup ended the sleep while it was armed (wakeup_count): {which}{whose}")
+    format!(
+        "A wakeup ended the sleep on its way (wakeup_count was armed, or the event was one that ends any sleep): {which}{whose}"
+    )
 }
 
 fn woken(irqs: &[(String, usize)], acpi: bool, gpes: &[String]) -> String {
@@ -510,6 +514,7 @@ fn complaint(f: RpmFault) -> &'static str {
         RpmFault::ParentOff => {
             "was called active while its parent was suspended, so its state is not what the core thinks"
         }
+        RpmFault::Crash => "crashed the kernel as a callback of runtime power management",
         RpmFault::Unbalanced => "had runtime power management enabled twice",
     }
 }
@@ -656,6 +661,9 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
             RpmFault::Underflow => "Look for an error path of the driver that puts without a get.",
             RpmFault::ParentOff => {
                 "The driver must resume the parent first (pm_runtime_get_sync), then set the device active."
+            }
+            RpmFault::Crash => {
+                "Look whether its device was being removed: remove must end runtime power management (pm_runtime_disable, a get without a put) before it takes away what the callback uses."
             }
             RpmFault::Unbalanced => "Look for a probe or resume that enables it a second time.",
         },
