@@ -12,9 +12,9 @@ pub fn span(t: Ns) -> String {
     let s = t.0.saturating_add(500_000_000) / 1_000_000_000;
     match t.0 {
         0 => "0 s".into(),
-        ..1_000_000 => "< 1 ms".into(),
-        ..999_500_000 => format!("{} ms", t.0.saturating_add(500_000) / 1_000_000),
-        ..59_950_000_000 => {
+        1..1_000_000 => "< 1 ms".into(),
+        1_000_000..999_500_000 => format!("{} ms", t.0.saturating_add(500_000) / 1_000_000),
+        999_500_000..59_950_000_000 => {
             let tenths = t.0.saturating_add(50_000_000) / 100_000_000;
             format!("{}.{} s", tenths / 10, tenths % 10)
         }
