@@ -28,24 +28,19 @@
 #include <linux/mutex.h>
 #include <linux/pm_runtime.h>
 #include <linux/string.h>
-#include <linux/version.h>
 #include <linux/wait.h>
 
 #include "core.h"
 #include "graph.h"
+#include "host.h"
 #include "pool.h"
 
 /* What the caller waits for: any of its devices. */
 #define ANY		(NONE - 1)
 
-/* Since 6.16 a device that is done starts its neighbours. */
-#define KERNEL_STARTS_NEIGHBOURS \
-	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0))
-
 enum kind { RELAY, POOL, MAIN };
 
 bool ready_conserve;
-struct ready_host ready_host;
 
 static struct ready_figures figures[READY_PHASES];
 static unsigned long walks;
@@ -162,13 +157,13 @@ static bool heeds_consumers(struct device *dev)
 /* Under the list's mutex: everything that no device may see half done. */
 static void arrange(struct ready_figures *f, int event)
 {
-	const u32 *at = run.down ? graph.sub_at : graph.sup_at;
-	const u32 *to = run.down ? graph.subs : graph.sups;
+	const u32 *at = run.down ? ready_graph.sub_at : ready_graph.sup_at;
+	const u32 *to = run.down ? ready_graph.subs : ready_graph.sups;
 	u32 i, k;
 
 	atomic_set(&run.ready, 0);
-	for (i = 0; i < graph.n; i++) {
-		struct ready_node *node = &graph.nodes[i];
+	for (i = 0; i < ready_graph.n; i++) {
+		struct ready_node *node = &ready_graph.nodes[i];
 		struct device *dev = node->dev;
 
 		node->async = dev->power.async_suspend;
@@ -184,16 +179,14 @@ static void arrange(struct ready_figures *f, int event)
 		/* Drivers wait for it in device_pm_wait_for_dev(). */
 		if (!(run.down ? node->against_down : node->against_up))
 			reinit_completion(&dev->power.completion);
-#if KERNEL_STARTS_NEIGHBOURS
-		dev->power.work_in_progress = true;
-#endif
+		host_claim(dev);
 	}
-	for (i = 0; i < graph.n; i++) {
-		struct ready_node *node = &graph.nodes[i];
+	for (i = 0; i < ready_graph.n; i++) {
+		struct ready_node *node = &ready_graph.nodes[i];
 		int waits = 0;
 
 		for (k = at[i]; k < at[i + 1]; k++) {
-			struct ready_node *other = &graph.nodes[to[k] & ~WEAK];
+			struct ready_node *other = &ready_graph.nodes[to[k] & ~WEAK];
 
 			waits += run.down ? counts(node, other, to[k]) :
 				 counts(other, node, to[k]);
@@ -202,12 +195,12 @@ static void arrange(struct ready_figures *f, int event)
 		if (node->kind == MAIN && !waits)
 			atomic_inc(&run.ready);
 	}
-	f->devices = graph.n;
+	f->devices = ready_graph.n;
 }
 
 static void run_device(u32 i)
 {
-	struct ready_node *node = &graph.nodes[i];
+	struct ready_node *node = &ready_graph.nodes[i];
 	struct device *dev = node->dev;
 
 	/* It was unregistered since the graph was made. */
@@ -222,7 +215,7 @@ static void run_device(u32 i)
 /* Gives @i, and what follows it in its chain, to a worker. */
 static void submit(u32 i)
 {
-	pool_submit(&graph.nodes[i].job);
+	ready_pool_submit(&ready_graph.nodes[i].job);
 }
 
 /*
@@ -232,14 +225,14 @@ static void submit(u32 i)
  */
 static u32 finish(u32 i, u32 todo, bool worker)
 {
-	const u32 *at = run.down ? graph.sup_at : graph.sub_at;
-	const u32 *to = run.down ? graph.sups : graph.subs;
-	const struct ready_node *done = &graph.nodes[i];
+	const u32 *at = run.down ? ready_graph.sup_at : ready_graph.sub_at;
+	const u32 *to = run.down ? ready_graph.sups : ready_graph.subs;
+	const struct ready_node *done = &ready_graph.nodes[i];
 	u32 mine = NONE, wanted, k;
 
 	for (k = at[i]; k < at[i + 1]; k++) {
 		u32 s = to[k] & ~WEAK;
-		struct ready_node *node = &graph.nodes[s];
+		struct ready_node *node = &ready_graph.nodes[s];
 
 		if (!(run.down ? counts(node, done, to[k]) :
 		      counts(done, node, to[k])) ||
@@ -285,14 +278,14 @@ static void work(u32 todo)
 		u32 i = todo;
 
 		run_device(i);
-		todo = finish(i, graph.nodes[i].more, true);
+		todo = finish(i, ready_graph.nodes[i].more, true);
 		count_off();
 	}
 }
 
-static void run_job(struct pool_job *job)
+static void run_job(struct ready_pool_job *job)
 {
-	work(container_of(job, struct ready_node, job) - graph.nodes);
+	work(container_of(job, struct ready_node, job) - ready_graph.nodes);
 }
 
 static void wake_caller(void)
@@ -308,7 +301,7 @@ static bool may_go_on(u32 i)
 		return !atomic_read_acquire(&run.left);
 	if (i == ANY)
 		return atomic_read_acquire(&run.ready) > 0;
-	return !atomic_read_acquire(&graph.nodes[i].waits);
+	return !atomic_read_acquire(&ready_graph.nodes[i].waits);
 }
 
 /* Waits until @i is ready, or for NONE until all devices are done. */
@@ -322,12 +315,12 @@ static void wait_for(u32 i, struct ready_figures *f)
 	start = ktime_get();
 	WRITE_ONCE(run.wanted, i);
 	for (;;) {
-		struct pool_job *job;
+		struct ready_pool_job *job;
 
-		wait_event(run.caller, may_go_on(i) || pool_wants_help());
+		wait_event(run.caller, may_go_on(i) || ready_pool_wants_help());
 		if (may_go_on(i))
 			break;
-		job = pool_take();
+		job = ready_pool_take();
 		if (job)
 			run_job(job);
 	}
@@ -336,7 +329,7 @@ static void wait_for(u32 i, struct ready_figures *f)
 		f->wait_ns = took;
 		strscpy(f->waited_for, i == NONE ? "the end" :
 			i == ANY ? "any device" :
-			dev_name(graph.nodes[i].dev), sizeof(f->waited_for));
+			dev_name(ready_graph.nodes[i].dev), sizeof(f->waited_for));
 	}
 }
 
@@ -349,9 +342,9 @@ static void start_ready(void)
 	u32 relays = NONE, jobs = NONE, k;
 
 	/* From the end, so that the chains stand in the order of the phase. */
-	for (k = 0; k < graph.n; k++) {
-		u32 i = run.down ? k : graph.n - 1 - k;
-		struct ready_node *node = &graph.nodes[i];
+	for (k = 0; k < ready_graph.n; k++) {
+		u32 i = run.down ? k : ready_graph.n - 1 - k;
+		struct ready_node *node = &ready_graph.nodes[i];
 
 		if (atomic_read(&node->waits))
 			continue;
@@ -369,8 +362,8 @@ static void start_ready(void)
 	while (jobs != NONE) {
 		u32 i = jobs;
 
-		jobs = graph.nodes[i].more;
-		graph.nodes[i].more = NONE;
+		jobs = ready_graph.nodes[i].more;
+		ready_graph.nodes[i].more = NONE;
 		submit(i);
 	}
 }
@@ -385,9 +378,9 @@ static u32 next_main(u32 *k, bool ready)
 	bool first = true;
 	u32 at;
 
-	for (at = *k; at < graph.n; at++) {
-		u32 i = run.down ? graph.n - 1 - at : at;
-		struct ready_node *node = &graph.nodes[i];
+	for (at = *k; at < ready_graph.n; at++) {
+		u32 i = run.down ? ready_graph.n - 1 - at : at;
+		struct ready_node *node = &ready_graph.nodes[i];
 
 		if (node->kind != MAIN || node->taken)
 			continue;
@@ -404,7 +397,7 @@ static void run_on_caller(u32 i)
 {
 	u32 relays;
 
-	graph.nodes[i].taken = true;
+	ready_graph.nodes[i].taken = true;
 	atomic_dec(&run.ready);
 	run_device(i);
 	relays = finish(i, NONE, false);
@@ -434,11 +427,9 @@ static void walk(const struct ready_step *step)
 	bool down = ready_goes_down(step->phase);
 	struct device *dev;
 
-	lockdep_assert_held(ready_host.list_mtx);
-#if KERNEL_STARTS_NEIGHBOURS
+	lockdep_assert_held(host_list_mtx);
 	list_for_each_entry(dev, step->from, power.entry)
-		dev->power.work_in_progress = true;
-#endif
+		host_claim(dev);
 	while (!list_empty(step->from)) {
 		if (down) {
 			dev = list_last_entry(step->from, struct device,
@@ -451,9 +442,9 @@ static void walk(const struct ready_step *step)
 		}
 		reinit_completion(&dev->power.completion);
 		get_device(dev);
-		mutex_unlock(ready_host.list_mtx);
+		mutex_unlock(host_list_mtx);
 		step->run(dev, 0);
-		mutex_lock(ready_host.list_mtx);
+		mutex_lock(host_list_mtx);
 	}
 }
 
@@ -461,22 +452,20 @@ static void walk(const struct ready_step *step)
 void ready_run_phase(const struct ready_step *step, pm_message_t state)
 {
 	struct ready_figures *f = &figures[step->phase];
-	bool async = READ_ONCE(*ready_host.async_enabled) &&
-		     !(ready_host.trace_enabled && READ_ONCE(*ready_host.trace_enabled));
 	ktime_t start = ktime_get();
 
 	memset(f, 0, sizeof(*f));
-	if (!async) {
+	if (!host_async()) {
 		/* Whoever turns it off wants one thing after the other. */
-		mutex_lock(ready_host.list_mtx);
+		mutex_lock(host_list_mtx);
 		f->serial = true;
-	} else if (graph_know(step->from)) {
+	} else if (ready_graph_know(step->from)) {
 		f->serial = true;
 	}
 	if (f->serial) {
 		walks++;
 		walk(step);
-		mutex_unlock(ready_host.list_mtx);
+		mutex_unlock(host_list_mtx);
 		async_synchronize_full();
 		return;
 	}
@@ -484,14 +473,14 @@ void ready_run_phase(const struct ready_step *step, pm_message_t state)
 	run.down = ready_goes_down(step->phase);
 	run.wanted = NONE;
 	arrange(f, state.event);
-	atomic_set(&run.left, graph.n);
+	atomic_set(&run.left, ready_graph.n);
 	if (run.down)
 		list_splice_init(step->from, step->to);
 	else
 		list_splice_tail_init(step->from, step->to);
-	mutex_unlock(ready_host.list_mtx);
+	mutex_unlock(host_list_mtx);
 	f->graph_ns = ktime_to_ns(ktime_sub(ktime_get(), start));
-	if (graph.n) {
+	if (ready_graph.n) {
 		start_ready();
 		stream(f);
 		wait_for(NONE, f);
@@ -508,27 +497,26 @@ const struct ready_figures *ready_figures(enum ready_phase phase)
 struct ready_totals ready_totals(void)
 {
 	struct ready_totals t = {
-		.builds = graph.builds, .reuses = graph.reuses, .walks = walks,
+		.builds = ready_graph.builds, .reuses = ready_graph.reuses, .walks = walks,
 	};
 
-	pool_figures(&t.workers, &t.peak);
+	ready_pool_figures(&t.workers, &t.peak);
 	return t;
 }
 
-int ready_init(const struct ready_host *host)
+int ready_init(void)
 {
-	static const struct pool_owner owner = {
+	static const struct ready_pool_owner owner = {
 		.run = run_job, .help = wake_caller,
 	};
 
-	ready_host = *host;
 	init_waitqueue_head(&run.caller);
-	return pool_start(&owner);
+	return ready_pool_start(&owner);
 }
 
 /* No phase is under way, and none will come. */
 void ready_exit(void)
 {
-	pool_stop();
-	graph_forget();
+	ready_pool_stop();
+	ready_graph_forget();
 }

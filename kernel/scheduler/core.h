@@ -11,9 +11,6 @@
 #include <linux/pm.h>
 #include <linux/types.h>
 
-struct mutex;
-struct srcu_struct;
-
 /* Phases with callbacks, in the order of a cycle. */
 enum ready_phase {
 	READY_SUSPEND,
@@ -29,15 +26,6 @@ static inline bool ready_goes_down(enum ready_phase phase)
 {
 	return phase <= READY_NOIRQ;
 }
-
-/* What the core needs of drivers/base/power and does not find exported. */
-struct ready_host {
-	struct mutex *list_mtx;
-	struct srcu_struct *links_srcu;
-	const int *async_enabled;
-	/* NULL where the kernel has no pm_trace. */
-	const int *trace_enabled;
-};
 
 /* One phase: which list becomes which, and what runs a device. */
 struct ready_step {
@@ -73,9 +61,8 @@ struct ready_totals {
 };
 
 extern bool ready_conserve;
-extern struct ready_host ready_host;
 
-int ready_init(const struct ready_host *host);
+int ready_init(void);
 void ready_exit(void);
 void ready_run_phase(const struct ready_step *step, pm_message_t state);
 

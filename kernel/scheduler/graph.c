@@ -15,40 +15,35 @@
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
-#include <linux/srcu.h>
 #include <linux/string.h>
-#include <linux/version.h>
 
-#include "core.h"
 #include "graph.h"
+#include "host.h"
 
-/* From 6.17.8 on no device waits for a link that only sync_state() needs. */
-#define SYNC_STATE_WAITS	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 8))
-
-struct ready_graph graph;
+struct ready_graph ready_graph;
 
 static void drop_devices(void)
 {
 	u32 i;
 
-	for (i = 0; i < graph.n; i++)
-		put_device(graph.nodes[i].dev);
-	graph.n = 0;
-	graph.edges = 0;
+	for (i = 0; i < ready_graph.n; i++)
+		put_device(ready_graph.nodes[i].dev);
+	ready_graph.n = 0;
+	ready_graph.edges = 0;
 }
 
-void graph_forget(void)
+void ready_graph_forget(void)
 {
 	drop_devices();
-	kvfree(graph.nodes);
-	kvfree(graph.slots);
-	kvfree(graph.pairs);
-	kvfree(graph.sup_at);
-	kvfree(graph.sub_at);
-	kvfree(graph.sups);
-	kvfree(graph.subs);
-	graph = (struct ready_graph) {
-		.builds = graph.builds, .reuses = graph.reuses,
+	kvfree(ready_graph.nodes);
+	kvfree(ready_graph.slots);
+	kvfree(ready_graph.pairs);
+	kvfree(ready_graph.sup_at);
+	kvfree(ready_graph.sub_at);
+	kvfree(ready_graph.sups);
+	kvfree(ready_graph.subs);
+	ready_graph = (struct ready_graph) {
+		.builds = ready_graph.builds, .reuses = ready_graph.reuses,
 	};
 }
 
@@ -58,34 +53,34 @@ static int make_room(u32 devices, u32 edges)
 	const gfp_t gfp = GFP_NOIO | __GFP_NOWARN;
 	u32 slots;
 
-	graph_forget();
-	graph.room = devices + devices / 8 + 64;
-	graph.edge_room = edges + edges / 8 + 256;
-	slots = roundup_pow_of_two(2 * graph.room);
-	graph.slot_bits = ilog2(slots);
-	graph.nodes = kvcalloc(graph.room, sizeof(*graph.nodes), gfp);
-	graph.slots = kvmalloc_array(slots, sizeof(u32), gfp);
-	graph.pairs = kvmalloc_array(graph.edge_room, 2 * sizeof(u32), gfp);
-	graph.sup_at = kvcalloc(graph.room + 1, sizeof(u32), gfp);
-	graph.sub_at = kvcalloc(graph.room + 1, sizeof(u32), gfp);
-	graph.sups = kvmalloc_array(graph.edge_room, sizeof(u32), gfp);
-	graph.subs = kvmalloc_array(graph.edge_room, sizeof(u32), gfp);
-	if (graph.nodes && graph.slots && graph.pairs && graph.sup_at &&
-	    graph.sub_at && graph.sups && graph.subs)
+	ready_graph_forget();
+	ready_graph.room = devices + devices / 8 + 64;
+	ready_graph.edge_room = edges + edges / 8 + 256;
+	slots = roundup_pow_of_two(2 * ready_graph.room);
+	ready_graph.slot_bits = ilog2(slots);
+	ready_graph.nodes = kvcalloc(ready_graph.room, sizeof(*ready_graph.nodes), gfp);
+	ready_graph.slots = kvmalloc_array(slots, sizeof(u32), gfp);
+	ready_graph.pairs = kvmalloc_array(ready_graph.edge_room, 2 * sizeof(u32), gfp);
+	ready_graph.sup_at = kvcalloc(ready_graph.room + 1, sizeof(u32), gfp);
+	ready_graph.sub_at = kvcalloc(ready_graph.room + 1, sizeof(u32), gfp);
+	ready_graph.sups = kvmalloc_array(ready_graph.edge_room, sizeof(u32), gfp);
+	ready_graph.subs = kvmalloc_array(ready_graph.edge_room, sizeof(u32), gfp);
+	if (ready_graph.nodes && ready_graph.slots && ready_graph.pairs && ready_graph.sup_at &&
+	    ready_graph.sub_at && ready_graph.sups && ready_graph.subs)
 		return 0;
-	graph_forget();
+	ready_graph_forget();
 	return -ENOMEM;
 }
 
 static u32 *slot_of(const struct device *dev)
 {
-	u32 mask = (1U << graph.slot_bits) - 1;
-	u32 at = hash_ptr(dev, graph.slot_bits);
+	u32 mask = (1U << ready_graph.slot_bits) - 1;
+	u32 at = hash_ptr(dev, ready_graph.slot_bits);
 
-	while (graph.slots[at] != NONE &&
-	       graph.nodes[graph.slots[at]].dev != dev)
+	while (ready_graph.slots[at] != NONE &&
+	       ready_graph.nodes[ready_graph.slots[at]].dev != dev)
 		at = (at + 1) & mask;
-	return &graph.slots[at];
+	return &ready_graph.slots[at];
 }
 
 /* A number that changes with the supplier links of a device. */
@@ -94,8 +89,7 @@ static unsigned long link_print(struct device *dev)
 	struct device_link *link;
 	unsigned long sum = 0;
 
-	list_for_each_entry_srcu(link, &dev->links.suppliers, c_node,
-				 srcu_read_lock_held(ready_host.links_srcu))
+	host_each_supplier(link, dev)
 		sum = sum * 31 + (unsigned long)link->supplier +
 		      READ_ONCE(link->status) * 8 + link->flags;
 	return sum;
@@ -108,7 +102,7 @@ static bool is_waited_for(const struct device_link *link)
 
 	if (READ_ONCE(link->status) == DL_STATE_DORMANT)
 		return false;
-	return SYNC_STATE_WAITS ||
+	return HOST_WAITS_FOR_SYNC_STATE ||
 	       (link->flags & ~marks) !=
 	       (DL_FLAG_SYNC_STATE_ONLY | DL_FLAG_MANAGED);
 }
@@ -117,22 +111,22 @@ static int add_edge(u32 sup, u32 sub, u32 weak)
 {
 	if (sup > sub) {
 		if (!weak) {
-			graph.nodes[sub].against_down = true;
-			graph.nodes[sup].against_up = true;
+			ready_graph.nodes[sub].against_down = true;
+			ready_graph.nodes[sup].against_up = true;
 		}
 		return 0;
 	}
-	if (graph.edges == graph.edge_room)
+	if (ready_graph.edges == ready_graph.edge_room)
 		return -ENOSPC;
-	graph.pairs[2 * graph.edges] = sup;
-	graph.pairs[2 * graph.edges + 1] = sub | weak;
-	graph.edges++;
+	ready_graph.pairs[2 * ready_graph.edges] = sup;
+	ready_graph.pairs[2 * ready_graph.edges + 1] = sub | weak;
+	ready_graph.edges++;
 	return 0;
 }
 
 static int find_edges(u32 sub)
 {
-	struct ready_node *node = &graph.nodes[sub];
+	struct ready_node *node = &ready_graph.nodes[sub];
 	struct device_link *link;
 	struct device *parent;
 	u32 sup = NONE;
@@ -144,8 +138,7 @@ static int find_edges(u32 sub)
 		sup = *slot_of(parent);
 	if (sup != NONE)
 		ret = add_edge(sup, sub, 0);
-	list_for_each_entry_srcu(link, &node->dev->links.suppliers, c_node,
-				 srcu_read_lock_held(ready_host.links_srcu)) {
+	host_each_supplier(link, node->dev) {
 		if (ret)
 			break;
 		sup = *slot_of(link->supplier);
@@ -162,23 +155,23 @@ static void sort_edges(void)
 {
 	u32 e, i;
 
-	memset(graph.sup_at, 0, (graph.n + 1) * sizeof(u32));
-	memset(graph.sub_at, 0, (graph.n + 1) * sizeof(u32));
-	for (e = 0; e < graph.edges; e++) {
-		graph.sub_at[graph.pairs[2 * e]]++;
-		graph.sup_at[graph.pairs[2 * e + 1] & ~WEAK]++;
+	memset(ready_graph.sup_at, 0, (ready_graph.n + 1) * sizeof(u32));
+	memset(ready_graph.sub_at, 0, (ready_graph.n + 1) * sizeof(u32));
+	for (e = 0; e < ready_graph.edges; e++) {
+		ready_graph.sub_at[ready_graph.pairs[2 * e]]++;
+		ready_graph.sup_at[ready_graph.pairs[2 * e + 1] & ~WEAK]++;
 	}
-	for (i = 1; i <= graph.n; i++) {
-		graph.sub_at[i] += graph.sub_at[i - 1];
-		graph.sup_at[i] += graph.sup_at[i - 1];
+	for (i = 1; i <= ready_graph.n; i++) {
+		ready_graph.sub_at[i] += ready_graph.sub_at[i - 1];
+		ready_graph.sup_at[i] += ready_graph.sup_at[i - 1];
 	}
-	for (e = graph.edges; e-- > 0;) {
-		u32 sup = graph.pairs[2 * e];
-		u32 sub = graph.pairs[2 * e + 1] & ~WEAK;
-		u32 weak = graph.pairs[2 * e + 1] & WEAK;
+	for (e = ready_graph.edges; e-- > 0;) {
+		u32 sup = ready_graph.pairs[2 * e];
+		u32 sub = ready_graph.pairs[2 * e + 1] & ~WEAK;
+		u32 weak = ready_graph.pairs[2 * e + 1] & WEAK;
 
-		graph.subs[--graph.sub_at[sup]] = sub | weak;
-		graph.sups[--graph.sup_at[sub]] = sup | weak;
+		ready_graph.subs[--ready_graph.sub_at[sup]] = sub | weak;
+		ready_graph.sups[--ready_graph.sup_at[sub]] = sup | weak;
 	}
 }
 
@@ -190,27 +183,27 @@ static int build(struct list_head *list)
 	u32 i;
 
 	drop_devices();
-	memset(graph.slots, 0xff, sizeof(u32) << graph.slot_bits);
+	memset(ready_graph.slots, 0xff, sizeof(u32) << ready_graph.slot_bits);
 	list_for_each_entry(dev, list, power.entry) {
 		struct ready_node *node;
 
-		if (graph.n == graph.room) {
+		if (ready_graph.n == ready_graph.room) {
 			drop_devices();
 			return -ENOSPC;
 		}
-		node = &graph.nodes[graph.n];
+		node = &ready_graph.nodes[ready_graph.n];
 		memset(node, 0, sizeof(*node));
 		node->dev = get_device(dev);
-		*slot_of(dev) = graph.n++;
+		*slot_of(dev) = ready_graph.n++;
 	}
-	for (i = 0; i < graph.n && !ret; i++)
+	for (i = 0; i < ready_graph.n && !ret; i++)
 		ret = find_edges(i);
 	if (ret) {
 		drop_devices();
 		return ret;
 	}
 	sort_edges();
-	graph.builds++;
+	ready_graph.builds++;
 	return 0;
 }
 
@@ -221,14 +214,14 @@ static bool still_holds(struct list_head *list)
 	u32 i = 0;
 
 	list_for_each_entry(dev, list, power.entry) {
-		struct ready_node *node = &graph.nodes[i];
+		struct ready_node *node = &ready_graph.nodes[i];
 
-		if (i++ == graph.n || node->dev != dev ||
+		if (i++ == ready_graph.n || node->dev != dev ||
 		    node->parent != dev->parent ||
 		    node->links != link_print(dev))
 			return false;
 	}
-	return graph.n && i == graph.n;
+	return ready_graph.n && i == ready_graph.n;
 }
 
 static void measure(struct list_head *list, u32 *devices, u32 *edges)
@@ -241,8 +234,7 @@ static void measure(struct list_head *list, u32 *devices, u32 *edges)
 	list_for_each_entry(dev, list, power.entry) {
 		++*devices;
 		++*edges;
-		list_for_each_entry_srcu(link, &dev->links.suppliers, c_node,
-					 srcu_read_lock_held(ready_host.links_srcu))
+		host_each_supplier(link, dev)
 			++*edges;
 	}
 }
@@ -251,28 +243,28 @@ static void measure(struct list_head *list, u32 *devices, u32 *edges)
  * A graph of @list. Takes the list's mutex and returns with it held, also where
  * there is none.
  */
-int graph_know(struct list_head *list)
+int ready_graph_know(struct list_head *list)
 {
 	u32 devices, edges;
 	int tries, idx, ret = -ENOSPC;
 
-	mutex_lock(ready_host.list_mtx);
+	mutex_lock(host_list_mtx);
 	for (tries = 0; tries < 3 && ret == -ENOSPC; tries++) {
-		idx = srcu_read_lock(ready_host.links_srcu);
-		if (graph.room && still_holds(list)) {
+		idx = host_links_lock();
+		if (ready_graph.room && still_holds(list)) {
 			ret = 0;
-			graph.reuses++;
-		} else if (graph.room) {
+			ready_graph.reuses++;
+		} else if (ready_graph.room) {
 			ret = build(list);
 		}
 		if (ret)
 			measure(list, &devices, &edges);
-		srcu_read_unlock(ready_host.links_srcu, idx);
+		host_links_unlock(idx);
 		if (ret != -ENOSPC)
 			break;
-		mutex_unlock(ready_host.list_mtx);
+		mutex_unlock(host_list_mtx);
 		ret = make_room(devices, edges) ?: -ENOSPC;
-		mutex_lock(ready_host.list_mtx);
+		mutex_lock(host_list_mtx);
 	}
 	return ret;
 }

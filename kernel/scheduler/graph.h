@@ -27,7 +27,7 @@ struct ready_node {
 	atomic_t waits;
 	/* The next one that the same thread runs. */
 	u32 more;
-	struct pool_job job;
+	struct ready_pool_job job;
 	u8 kind;
 	bool async;
 	/* It acts on flags that its consumers write. */
@@ -56,14 +56,14 @@ struct ready_graph {
 	unsigned long builds, reuses;
 };
 
-extern struct ready_graph graph;
+extern struct ready_graph ready_graph;
 
 /*
  * A graph of @list. Takes the list's mutex and returns with it held, also where
  * there is none.
  */
-int graph_know(struct list_head *list);
+int ready_graph_know(struct list_head *list);
 /* Frees it, with its references of devices. */
-void graph_forget(void);
+void ready_graph_forget(void);
 
 #endif

@@ -23,6 +23,7 @@
 
 #include "core.h"
 #include "graph.h"
+#include "host.h"
 #include "pool.h"
 
 /* The order around the phases, and their lists, were read in these. */
@@ -35,7 +36,7 @@
 
 module_param_named(conserve, ready_conserve, bool, 0644);
 MODULE_PARM_DESC(conserve, "run synchronous devices as they become ready, not in list order");
-module_param_named(most_workers, pool_most, uint, 0644);
+module_param_named(most_workers, ready_pool_most, uint, 0644);
 MODULE_PARM_DESC(most_workers, "threads for asynchronous devices, at most");
 
 static void nothing(void)
@@ -75,12 +76,10 @@ DEFINE_STATIC_CALL(disarm_wake_irqs, nothing);
 DEFINE_STATIC_CALL(failed_step, no_step);
 DEFINE_STATIC_CALL(show_time, no_time);
 
-/* What the kernel has and does not export. */
+struct ready_host ready_host;
+
+/* What else the kernel has and does not export. */
 static struct {
-	struct mutex *dpm_list_mtx;
-	struct srcu_struct *device_links_srcu;
-	const int *pm_async_enabled;
-	const int *pm_trace_enabled;
 	struct list_head *prepared, *suspended, *late_early, *noirq;
 	pm_message_t *pm_transition;
 	int *async_error;
@@ -163,7 +162,7 @@ static void resume(pm_message_t state)
 	if (run_phase(READY_RESUME, kernel.suspended, kernel.prepared, state))
 		static_call(failed_step)(SUSPEND_RESUME);
 	static_call(show_time)(start, state, 0, NULL);
-	graph_forget();
+	ready_graph_forget();
 	static_call(resume_cpufreq)();
 	static_call(resume_devfreq)();
 	trace_suspend_resume(kernel.mark[READY_RESUME], state.event, false);
@@ -332,11 +331,11 @@ static int find_symbols(void)
 
 	if (ret)
 		return ret;
-	FIND(kernel.dpm_list_mtx, "dpm_list_mtx");
-	FIND(kernel.device_links_srcu, "device_links_srcu");
-	FIND(kernel.pm_async_enabled, "pm_async_enabled");
+	FIND(ready_host.list_mtx, "dpm_list_mtx");
+	FIND(ready_host.links_srcu, "device_links_srcu");
+	FIND(ready_host.async_enabled, "pm_async_enabled");
 	if (IS_ENABLED(CONFIG_PM_TRACE))
-		FIND(kernel.pm_trace_enabled, "pm_trace_enabled");
+		FIND(ready_host.trace_enabled, "pm_trace_enabled");
 	FIND(kernel.prepared, "dpm_prepared_list");
 	FIND(kernel.suspended, "dpm_suspended_list");
 	FIND(kernel.late_early, "dpm_late_early_list");
@@ -366,7 +365,7 @@ static int find_symbols(void)
 static int prepare(struct notifier_block *block, unsigned long event, void *data)
 {
 	if (event == PM_SUSPEND_PREPARE || event == PM_HIBERNATION_PREPARE)
-		pool_warm();
+		ready_pool_warm();
 	return NOTIFY_OK;
 }
 
@@ -374,18 +373,11 @@ static struct notifier_block notifier = { .notifier_call = prepare };
 
 static int __init scheduler_init(void)
 {
-	struct ready_host host;
 	int ret = find_symbols();
 
 	if (ret)
 		return ret;
-	host = (struct ready_host) {
-		.list_mtx = kernel.dpm_list_mtx,
-		.links_srcu = kernel.device_links_srcu,
-		.async_enabled = kernel.pm_async_enabled,
-		.trace_enabled = kernel.pm_trace_enabled,
-	};
-	ret = ready_init(&host);
+	ret = ready_init();
 	if (ret)
 		return ret;
 	ret = ready_statistics_init();

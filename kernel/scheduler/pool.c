@@ -18,6 +18,7 @@
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 
+#include "host.h"
 #include "pool.h"
 
 /* Threads that live through quiet times, and how long the others do. */
@@ -29,17 +30,17 @@
 struct worker {
 	struct task_struct *task;
 	struct list_head idle;
-	struct pool_job *job;
+	struct ready_pool_job *job;
 };
 
-unsigned int pool_most = 512;
+unsigned int ready_pool_most = 512;
 
-static const struct pool_owner *owner;
+static const struct ready_pool_owner *owner;
 
 static struct {
 	spinlock_t lock;		/* protects all of it */
 	struct list_head idle;		/* struct worker, last used first */
-	struct pool_job *head, *tail;	/* queue */
+	struct ready_pool_job *head, *tail;	/* queue */
 	unsigned int queued;
 	unsigned int workers;
 	unsigned int idlers;
@@ -50,9 +51,9 @@ static struct {
 	wait_queue_head_t want;
 } pool;
 
-static struct pool_job *next_job(void)
+static struct ready_pool_job *next_job(void)
 {
-	struct pool_job *job = pool.head;
+	struct ready_pool_job *job = pool.head;
 
 	lockdep_assert_held(&pool.lock);
 	if (!job)
@@ -64,13 +65,13 @@ static struct pool_job *next_job(void)
 	return job;
 }
 
-bool pool_wants_help(void)
+bool ready_pool_wants_help(void)
 {
 	return READ_ONCE(pool.queued) &&
-	       (READ_ONCE(pool.failed) || READ_ONCE(pool.workers) >= pool_most);
+	       (READ_ONCE(pool.failed) || READ_ONCE(pool.workers) >= ready_pool_most);
 }
 
-void pool_submit(struct pool_job *job)
+void ready_pool_submit(struct ready_pool_job *job)
 {
 	struct worker *worker;
 
@@ -94,7 +95,7 @@ void pool_submit(struct pool_job *job)
 	pool.tail = job;
 	pool.queued++;
 	spin_unlock(&pool.lock);
-	if (pool_wants_help())
+	if (ready_pool_wants_help())
 		owner->help();
 	else
 		wake_up(&pool.want);
@@ -105,7 +106,7 @@ static int worker_main(void *data)
 	struct worker *worker = data;
 
 	for (;;) {
-		struct pool_job *job;
+		struct ready_pool_job *job;
 
 		spin_lock(&pool.lock);
 		job = next_job();
@@ -117,7 +118,7 @@ static int worker_main(void *data)
 		spin_unlock(&pool.lock);
 		while (!job) {
 			set_current_state(TASK_IDLE);
-			/* Pairs with the store in pool_submit(). */
+			/* Pairs with the store in ready_pool_submit(). */
 			job = smp_load_acquire(&worker->job);
 			if (job || kthread_should_stop())
 				break;
@@ -139,7 +140,7 @@ static int add_worker(void)
 	if (!worker)
 		return -ENOMEM;
 	INIT_LIST_HEAD(&worker->idle);
-	task = kthread_create(worker_main, worker, "dormouse_dpm");
+	task = kthread_create(worker_main, worker, HOST_THREAD);
 	if (IS_ERR(task)) {
 		kfree(worker);
 		return PTR_ERR(task);
@@ -178,7 +179,7 @@ static bool wants_worker(void)
 {
 	return READ_ONCE(pool.queued) && !READ_ONCE(pool.idlers) &&
 	       !READ_ONCE(pool.failed) &&
-	       READ_ONCE(pool.workers) < pool_most;
+	       READ_ONCE(pool.workers) < ready_pool_most;
 }
 
 /* Makes workers while jobs wait; ends idle ones some time after a cycle. */
@@ -203,7 +204,7 @@ static int manager_main(void *unused)
 	return 0;
 }
 
-void pool_warm(void)
+void ready_pool_warm(void)
 {
 	unsigned int n;
 
@@ -212,14 +213,14 @@ void pool_warm(void)
 	pool.peak = 0;
 	n = max_t(unsigned int, pool.warm, FEW_WORKERS);
 	spin_unlock(&pool.lock);
-	while (READ_ONCE(pool.workers) < min(n, pool_most))
+	while (READ_ONCE(pool.workers) < min(n, ready_pool_most))
 		if (add_worker())
 			break;
 }
 
-struct pool_job *pool_take(void)
+struct ready_pool_job *ready_pool_take(void)
 {
-	struct pool_job *job;
+	struct ready_pool_job *job;
 
 	spin_lock(&pool.lock);
 	job = next_job();
@@ -227,7 +228,7 @@ struct pool_job *pool_take(void)
 	return job;
 }
 
-void pool_figures(unsigned int *workers, unsigned int *peak)
+void ready_pool_figures(unsigned int *workers, unsigned int *peak)
 {
 	spin_lock(&pool.lock);
 	*workers = pool.workers;
@@ -235,17 +236,17 @@ void pool_figures(unsigned int *workers, unsigned int *peak)
 	spin_unlock(&pool.lock);
 }
 
-int pool_start(const struct pool_owner *of)
+int ready_pool_start(const struct ready_pool_owner *of)
 {
 	owner = of;
 	spin_lock_init(&pool.lock);
 	INIT_LIST_HEAD(&pool.idle);
 	init_waitqueue_head(&pool.want);
-	pool.manager = kthread_run(manager_main, NULL, "dormouse_dpm_manager");
+	pool.manager = kthread_run(manager_main, NULL, HOST_THREAD "_manager");
 	return PTR_ERR_OR_ZERO(pool.manager);
 }
 
-void pool_stop(void)
+void ready_pool_stop(void)
 {
 	kthread_stop(pool.manager);
 	/* A worker that was just made is not idle yet. */

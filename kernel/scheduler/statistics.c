@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the last cycle was like, in /sys/kernel/dormouse_scheduler: a directory
- * a phase, and totals. One value a file.
+ * What the last cycle was like, in sysfs: a directory a phase, and totals. One value a file.
  */
 #include <linux/kernel.h>
 #include <linux/kobject.h>
 #include <linux/sysfs.h>
 
 #include "core.h"
+#include "host.h"
 
 struct figure {
 	struct kobj_attribute attr;
@@ -91,7 +91,7 @@ int ready_statistics_init(void)
 {
 	int ret;
 
-	kobj = kobject_create_and_add("dormouse_scheduler", kernel_kobj);
+	kobj = kobject_create_and_add(HOST_NAME, host_kobj);
 	if (!kobj)
 		return -ENOMEM;
 	ret = sysfs_create_groups(kobj, groups);

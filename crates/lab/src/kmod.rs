@@ -55,6 +55,7 @@ const SCHEDULER: Source = Source {
         ("Kbuild", include_str!("../../../kernel/scheduler/Kbuild")),
         ("Makefile", include_str!("../../../kernel/Makefile")),
         ("core.h", include_str!("../../../kernel/scheduler/core.h")),
+        ("host.h", include_str!("../../../kernel/scheduler/host.h")),
         ("core.c", include_str!("../../../kernel/scheduler/core.c")),
         ("graph.h", include_str!("../../../kernel/scheduler/graph.h")),
         ("graph.c", include_str!("../../../kernel/scheduler/graph.c")),
