@@ -154,43 +154,58 @@ static bool heeds_consumers(struct device *dev)
 	}
 }
 
-/* Under the list's mutex: everything that no device may see half done. */
-static void arrange(struct ready_figures *f, int event)
+/* How many devices node @i waits for. */
+static int waits_of(u32 i)
 {
 	const u32 *at = run.down ? ready_graph.sub_at : ready_graph.sup_at;
 	const u32 *to = run.down ? ready_graph.subs : ready_graph.sups;
-	u32 i, k;
+	const struct ready_node *node = &ready_graph.nodes[i];
+	int waits = at[i + 1] - at[i];
+	u32 k;
 
-	atomic_set(&run.ready, 0);
+	for (k = at[i]; ready_graph.weak && k < at[i + 1]; k++) {
+		struct ready_node *other = &ready_graph.nodes[to[k] & ~WEAK];
+
+		waits -= !(run.down ? counts(node, other, to[k]) :
+			   counts(other, node, to[k]));
+	}
+	return waits;
+}
+
+/* Under the list's mutex: everything that no device may see half done. */
+static void arrange(struct ready_figures *f, int event)
+{
+	u32 i;
+
 	for (i = 0; i < ready_graph.n; i++) {
 		struct ready_node *node = &ready_graph.nodes[i];
 		struct device *dev = node->dev;
 
 		node->async = dev->power.async_suspend;
 		node->taken = false;
-		node->heeds = heeds_consumers(dev);
-		if (!has_callback(dev, run.step->phase, event))
+		if (!has_callback(dev, run.step->phase, event)) {
 			node->kind = RELAY;
-		else
-			node->kind = node->async ? POOL : MAIN;
-		f->relays += node->kind == RELAY;
-		f->pool += node->kind == POOL;
-		f->main += node->kind == MAIN;
+			f->relays++;
+		} else if (node->async) {
+			node->kind = POOL;
+			f->pool++;
+		} else {
+			node->kind = MAIN;
+			f->main++;
+		}
+		/* Only a weak edge asks. */
+		if (ready_graph.weak)
+			node->heeds = heeds_consumers(dev);
 		/* Drivers wait for it in device_pm_wait_for_dev(). */
 		if (!(run.down ? node->against_down : node->against_up))
 			reinit_completion(&dev->power.completion);
 		host_claim(dev);
 	}
+	atomic_set(&run.ready, 0);
 	for (i = 0; i < ready_graph.n; i++) {
 		struct ready_node *node = &ready_graph.nodes[i];
-		int waits = 0;
+		int waits = waits_of(i);
 
-		for (k = at[i]; k < at[i + 1]; k++) {
-			struct ready_node *other = &ready_graph.nodes[to[k] & ~WEAK];
-
-			waits += run.down ? counts(node, other, to[k]) :
-				 counts(other, node, to[k]);
-		}
 		atomic_set(&node->waits, waits);
 		if (node->kind == MAIN && !waits)
 			atomic_inc(&run.ready);
@@ -266,21 +281,24 @@ static u32 finish(u32 i, u32 todo, bool worker)
 }
 
 /* Nothing of the phase may be touched by this thread after its last device. */
-static void count_off(void)
+static void count_off(int done)
 {
-	if (atomic_dec_and_test(&run.left))
+	if (atomic_sub_and_test(done, &run.left))
 		wake_up(&run.caller);
 }
 
 static void work(u32 todo)
 {
+	int done = 0;
+
 	while (todo != NONE) {
 		u32 i = todo;
 
 		run_device(i);
 		todo = finish(i, ready_graph.nodes[i].more, true);
-		count_off();
+		done++;
 	}
+	count_off(done);
 }
 
 static void run_job(struct ready_pool_job *job)
@@ -403,7 +421,7 @@ static void run_on_caller(u32 i)
 	relays = finish(i, NONE, false);
 	if (relays != NONE)
 		submit(relays);
-	count_off();
+	count_off(1);
 }
 
 static void stream(struct ready_figures *f)
@@ -487,6 +505,11 @@ void ready_run_phase(const struct ready_step *step, pm_message_t state)
 	}
 	/* Drivers start work of their own. */
 	async_synchronize_full();
+}
+
+void ready_end_cycle(void)
+{
+	ready_graph_forget();
 }
 
 const struct ready_figures *ready_figures(enum ready_phase phase)

@@ -3,8 +3,8 @@
  * Device suspend and resume by readiness: each device starts when all that it
  * waits for has finished. core.c explains how.
  */
-#ifndef DORMOUSE_SCHEDULER_CORE_H
-#define DORMOUSE_SCHEDULER_CORE_H
+#ifndef _READY_CORE_H
+#define _READY_CORE_H
 
 #include <linux/async.h>
 #include <linux/list.h>
@@ -65,6 +65,8 @@ extern bool ready_conserve;
 int ready_init(void);
 void ready_exit(void);
 void ready_run_phase(const struct ready_step *step, pm_message_t state);
+/* Frees what the phases of a cycle share. */
+void ready_end_cycle(void);
 
 const struct ready_figures *ready_figures(enum ready_phase phase);
 struct ready_totals ready_totals(void);

@@ -30,6 +30,7 @@ static void drop_devices(void)
 		put_device(ready_graph.nodes[i].dev);
 	ready_graph.n = 0;
 	ready_graph.edges = 0;
+	ready_graph.weak = 0;
 }
 
 void ready_graph_forget(void)
@@ -121,6 +122,7 @@ static int add_edge(u32 sup, u32 sub, u32 weak)
 	ready_graph.pairs[2 * ready_graph.edges] = sup;
 	ready_graph.pairs[2 * ready_graph.edges + 1] = sub | weak;
 	ready_graph.edges++;
+	ready_graph.weak += !!weak;
 	return 0;
 }
 

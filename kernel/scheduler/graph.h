@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Devices of a list by position, and who waits for whom. */
-#ifndef DORMOUSE_SCHEDULER_GRAPH_H
-#define DORMOUSE_SCHEDULER_GRAPH_H
+#ifndef _READY_GRAPH_H
+#define _READY_GRAPH_H
 
 #include <linux/atomic.h>
 #include <linux/bits.h>
@@ -49,6 +49,8 @@ struct ready_graph {
 	/* Superior and subordinate of each edge, as found. */
 	u32 *pairs;
 	u32 edges, edge_room;
+	/* How many of them are weak. */
+	u32 weak;
 	/* Neighbours of node i: from at[i] to at[i + 1]. */
 	u32 *sup_at, *sub_at;
 	u32 *sups, *subs;

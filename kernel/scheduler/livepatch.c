@@ -22,7 +22,6 @@
 #include <trace/events/power.h>
 
 #include "core.h"
-#include "graph.h"
 #include "host.h"
 #include "pool.h"
 
@@ -162,7 +161,7 @@ static void resume(pm_message_t state)
 	if (run_phase(READY_RESUME, kernel.suspended, kernel.prepared, state))
 		static_call(failed_step)(SUSPEND_RESUME);
 	static_call(show_time)(start, state, 0, NULL);
-	ready_graph_forget();
+	ready_end_cycle();
 	static_call(resume_cpufreq)();
 	static_call(resume_devfreq)();
 	trace_suspend_resume(kernel.mark[READY_RESUME], state.event, false);
@@ -364,7 +363,8 @@ static int find_symbols(void)
 /* Before tasks are frozen. */
 static int prepare(struct notifier_block *block, unsigned long event, void *data)
 {
-	if (event == PM_SUSPEND_PREPARE || event == PM_HIBERNATION_PREPARE)
+	if (event == PM_SUSPEND_PREPARE || event == PM_HIBERNATION_PREPARE ||
+	    event == PM_RESTORE_PREPARE)
 		ready_pool_warm();
 	return NOTIFY_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Threads that take jobs. */
-#ifndef DORMOUSE_SCHEDULER_POOL_H
-#define DORMOUSE_SCHEDULER_POOL_H
+#ifndef _READY_POOL_H
+#define _READY_POOL_H
 
 #include <linux/types.h>
 
