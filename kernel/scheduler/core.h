@@ -62,6 +62,8 @@ struct ready_totals {
 
 extern bool ready_conserve;
 
+/* Whether phases go by readiness: asked by the kernel, where this is part of it. */
+bool ready_in_charge(void);
 int ready_init(void);
 void ready_exit(void);
 void ready_run_phase(const struct ready_step *step, pm_message_t state);
