@@ -14,7 +14,7 @@
  * ready passes it on.
  *
  * Invariants.
- *  - run() sees a device only after all devices that its counter stands for,
+ *  - A device is run only after all devices that its counter stands for,
  *    so the waits inside async_suspend() and its like end at once.
  *  - Every device of the list is run, also after an error: the kernel's
  *    functions then do nothing but what the way back relies on.
@@ -48,6 +48,7 @@ static unsigned long walks;
 /* The phase under way; there is only ever one. */
 static struct {
 	const struct ready_step *step;
+	pm_message_t state;
 	bool down;
 	atomic_t left;
 	/* Devices of the caller's thread that are ready and not taken. */
@@ -223,8 +224,13 @@ static void run_device(u32 i)
 		return;
 	if (run.down ? node->against_down : node->against_up)
 		reinit_completion(&dev->power.completion);
+	/* As the kernel does, which waits for less where nothing is asynchronous. */
+	if (!node->async) {
+		run.step->run_sync(dev, run.state, false);
+		return;
+	}
 	get_device(dev);
-	run.step->run(dev, 0);
+	run.step->run_async(dev, 0);
 }
 
 /* Gives @i, and what follows it in its chain, to a worker. */
@@ -440,7 +446,7 @@ static void stream(struct ready_figures *f)
  * One device after another, in list order, as the kernel does it where nothing
  * is asynchronous.
  */
-static void walk(const struct ready_step *step)
+static void walk(const struct ready_step *step, pm_message_t state)
 {
 	bool down = ready_goes_down(step->phase);
 	struct device *dev;
@@ -461,7 +467,8 @@ static void walk(const struct ready_step *step)
 		reinit_completion(&dev->power.completion);
 		get_device(dev);
 		mutex_unlock(host_list_mtx);
-		step->run(dev, 0);
+		step->run_sync(dev, state, false);
+		put_device(dev);
 		mutex_lock(host_list_mtx);
 	}
 }
@@ -482,12 +489,13 @@ void ready_run_phase(const struct ready_step *step, pm_message_t state)
 	}
 	if (f->serial) {
 		walks++;
-		walk(step);
+		walk(step, state);
 		mutex_unlock(host_list_mtx);
 		async_synchronize_full();
 		return;
 	}
 	run.step = step;
+	run.state = state;
 	run.down = ready_goes_down(step->phase);
 	run.wanted = NONE;
 	arrange(f, state.event);

@@ -11,6 +11,8 @@
 #include <linux/pm.h>
 #include <linux/types.h>
 
+struct device;
+
 /* Phases with callbacks, in the order of a cycle. */
 enum ready_phase {
 	READY_SUSPEND,
@@ -27,13 +29,18 @@ static inline bool ready_goes_down(enum ready_phase phase)
 	return phase <= READY_NOIRQ;
 }
 
+/* device_suspend() and its like. */
+typedef void (*ready_run_t)(struct device *dev, pm_message_t state, bool async);
+
 /* One phase: which list becomes which, and what runs a device. */
 struct ready_step {
 	enum ready_phase phase;
 	struct list_head *from;
 	struct list_head *to;
 	/* async_suspend() and its like: takes a reference away. */
-	async_func_t run;
+	async_func_t run_async;
+	/* For a synchronous device. */
+	ready_run_t run_sync;
 };
 
 /* How the last run of a phase went. */

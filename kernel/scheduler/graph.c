@@ -184,7 +184,6 @@ static int build(struct list_head *list)
 	int ret = 0;
 	u32 i;
 
-	drop_devices();
 	memset(ready_graph.slots, 0xff, sizeof(u32) << ready_graph.slot_bits);
 	list_for_each_entry(dev, list, power.entry) {
 		struct ready_node *node;
@@ -249,16 +248,24 @@ int ready_graph_know(struct list_head *list)
 {
 	u32 devices, edges;
 	int tries, idx, ret = -ENOSPC;
+	bool holds;
 
+	mutex_lock(host_list_mtx);
+	idx = host_links_lock();
+	holds = still_holds(list);
+	host_links_unlock(idx);
+	if (holds) {
+		ready_graph.reuses++;
+		return 0;
+	}
+	/* One of them may be gone: its release must not run under the mutex. */
+	mutex_unlock(host_list_mtx);
+	drop_devices();
 	mutex_lock(host_list_mtx);
 	for (tries = 0; tries < 3 && ret == -ENOSPC; tries++) {
 		idx = host_links_lock();
-		if (ready_graph.room && still_holds(list)) {
-			ret = 0;
-			ready_graph.reuses++;
-		} else if (ready_graph.room) {
+		if (ready_graph.room)
 			ret = build(list);
-		}
 		if (ret)
 			measure(list, &devices, &edges);
 		host_links_unlock(idx);

@@ -8,6 +8,7 @@
 
 #include <linux/device.h>
 #include <linux/mutex.h>
+#include <linux/slab.h>
 #include <linux/srcu.h>
 #include <linux/version.h>
 
@@ -21,6 +22,7 @@
 #define HOST_NAME	"dormouse_scheduler"
 #define HOST_THREAD	"dormouse_dpm"
 #define host_kobj	kernel_kobj
+#define host_new(type, gfp)	kzalloc(sizeof(type), gfp)
 
 struct ready_host {
 	struct mutex *list_mtx;

@@ -4,10 +4,10 @@
  * phases of drivers/base/power/main.c, by livepatch. What the kernel does around
  * the walk of devices is done here in the same order (main.c of 6.12 and 7.3).
  *
- * The functions that run one device (async_suspend() and its like) stay the
- * kernel's own: their address is taken there, so a call through a pointer may
- * land on them where indirect branches are tracked (IBT). Whatever else is not
- * exported is called by static_call(), which is a direct call.
+ * The functions that run one device stay the kernel's own. The address of
+ * async_suspend() and its like is taken there, so a call through a pointer may
+ * land on them where indirect branches are tracked (IBT). device_suspend() and
+ * whatever else is not exported is called by static_call(), a direct call.
  */
 #include <linux/kallsyms.h>
 #include <linux/kernel.h>
@@ -56,6 +56,10 @@ static unsigned long no_address(const char *name)
 	return 0;
 }
 
+static void no_device(struct device *dev, pm_message_t state, bool async)
+{
+}
+
 static int no_match(int (*fn)(void *data, unsigned long address),
 		    const char *name, void *data)
 {
@@ -74,6 +78,26 @@ DEFINE_STATIC_CALL(arm_wake_irqs, nothing);
 DEFINE_STATIC_CALL(disarm_wake_irqs, nothing);
 DEFINE_STATIC_CALL(failed_step, no_step);
 DEFINE_STATIC_CALL(show_time, no_time);
+
+/* What runs one synchronous device: sealed, so never called by its address. */
+#define RUN(name)							\
+DEFINE_STATIC_CALL(name, no_device);					\
+static void run_##name(struct device *dev, pm_message_t state, bool async) \
+{									\
+	static_call(name)(dev, state, async);				\
+}
+
+RUN(device_suspend)
+RUN(device_suspend_late)
+RUN(device_suspend_noirq)
+RUN(device_resume_noirq)
+RUN(device_resume_early)
+RUN(device_resume)
+
+static const ready_run_t run_sync[READY_PHASES] = {
+	run_device_suspend, run_device_suspend_late, run_device_suspend_noirq,
+	run_device_resume_noirq, run_device_resume_early, run_device_resume,
+};
 
 struct ready_host ready_host;
 
@@ -117,7 +141,7 @@ static int run_phase(enum ready_phase phase, struct list_head *from,
 {
 	const struct ready_step step = {
 		.phase = phase, .from = from, .to = to,
-		.run = kernel.run[phase],
+		.run_async = kernel.run[phase], .run_sync = run_sync[phase],
 	};
 
 	*kernel.pm_transition = state;
@@ -343,6 +367,12 @@ static int find_symbols(void)
 	FIND(kernel.async_error, "async_error");
 	for (i = 0; i < READY_PHASES; i++)
 		FIND(kernel.run[i], functions[i]);
+	FIND_CALL(device_suspend, "device_suspend", no_device);
+	FIND_CALL(device_suspend_late, "device_suspend_late", no_device);
+	FIND_CALL(device_suspend_noirq, "device_suspend_noirq", no_device);
+	FIND_CALL(device_resume_noirq, "device_resume_noirq", no_device);
+	FIND_CALL(device_resume_early, "device_resume_early", no_device);
+	FIND_CALL(device_resume, "device_resume", no_device);
 	if (IS_ENABLED(CONFIG_CPU_FREQ)) {
 		FIND_CALL(suspend_cpufreq, "cpufreq_suspend", nothing);
 		FIND_CALL(resume_cpufreq, "cpufreq_resume", nothing);

@@ -136,7 +136,7 @@ static int add_worker(void)
 	struct worker *worker;
 	struct task_struct *task;
 
-	worker = kzalloc(sizeof(*worker), GFP_NOIO | __GFP_NOWARN);
+	worker = host_new(struct worker, GFP_NOIO | __GFP_NOWARN);
 	if (!worker)
 		return -ENOMEM;
 	INIT_LIST_HEAD(&worker->idle);

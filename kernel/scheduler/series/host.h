@@ -5,6 +5,7 @@
 
 #include <linux/device.h>
 #include <linux/pm-trace.h>
+#include <linux/slab.h>
 #include <linux/suspend.h>
 
 #include "../../base.h"
@@ -15,6 +16,7 @@
 #define HOST_NAME	"ready"
 #define HOST_THREAD	"pm_ready"
 #define host_kobj	power_kobj
+#define host_new(type, gfp)	kzalloc_obj(type, gfp)
 #define host_list_mtx	(&dpm_list_mtx)
 
 /* Whether asynchronous devices may overlap. */
