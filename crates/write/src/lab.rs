@@ -62,24 +62,35 @@ pub struct Built<'a> {
     pub warnings: &'a [String],
 }
 
-/// What was built, of what, and how to run it.
-pub fn built(b: &Built<'_>) -> String {
-    let was = if b.before { "was built before, of the same" } else { "is built" };
-    let mut out = wrapped(&format!("{} {was}: {}.", safe(b.name), safe(b.release)));
-    out.push_str(&wrapped(&match b.warnings.len() {
-        0 => "The compiler warned of nothing.".into(),
-        n => format!("The compiler warned {}.", plural(n, "time")),
-    }));
-    for part in b.made_of {
-        out.push_str(&wrapped(&format!("  {}", safe(part))));
+/// What was built, of what, and how to run it; of several, how to compare the ends.
+pub fn built(all: &[Built<'_>]) -> String {
+    let mut out = String::new();
+    for b in all {
+        let was = if b.before { "was built before, of the same" } else { "is built" };
+        out.push_str(&wrapped(&format!("{} {was}: {}.", safe(b.name), safe(b.release))));
+        out.push_str(&wrapped(&match b.warnings.len() {
+            0 => "The compiler warned of nothing.".into(),
+            n => format!("The compiler warned {}.", plural(n, "time")),
+        }));
+        // Of several, the next is made of the same and one patch more.
+        let parts = if all.len() > 1 { b.made_of.len().saturating_sub(1) } else { 0 };
+        for part in &b.made_of[parts..] {
+            out.push_str(&wrapped(&format!("  {}", safe(part))));
+        }
+        for w in b.warnings.iter().take(5) {
+            out.push_str(&wrapped(&safe(w)));
+        }
+        if let more @ 1.. = b.warnings.len().saturating_sub(5) {
+            out.push_str(&wrapped(&format!("and {more} more")));
+        }
     }
-    for w in b.warnings.iter().take(5) {
-        out.push_str(&wrapped(&safe(w)));
-    }
-    if let more @ 1.. = b.warnings.len().saturating_sub(5) {
-        out.push_str(&wrapped(&format!("and {more} more")));
-    }
-    let run = format!("lab run --kernel {} --board FILE -o recording.tar.gz", word(b.name));
+    let run = match all {
+        [first, .., last] => {
+            format!("lab compare {} {} --board FILE", word(first.name), word(last.name))
+        }
+        [one] => format!("lab run --kernel {} --board FILE -o recording.tar.gz", word(one.name)),
+        [] => return out,
+    };
     out + "\n" + &next(&run)
 }
 

@@ -85,83 +85,194 @@ const LOG: &str = "build.log";
 /// the build fails.
 pub fn build(order: &Order<'_>, mut say: impl FnMut(&str)) -> Result<Built> {
     check_name(order.name)?;
-    let source = Source::find(order.source, &mut say)?;
-    let patches = order
-        .patches
-        .iter()
-        .map(|p| fs::read(p).map(|bytes| (p.display().to_string(), bytes)).map_err(Error::file(p)))
-        .collect::<Result<Vec<_>>>()?;
-    let config = configuration(order);
-    let key = source.version().map(|v| {
-        let mut hash = DefaultHasher::new();
-        (v, &config, patches.iter().map(|p| &p.1).collect::<Vec<_>>()).hash(&mut hash);
-        format!("{:016x}\n", hash.finish())
-    });
-    let dir = directory(Arch::Amd64, order.name)?;
-    if let Some(kernel) = cached(Arch::Amd64, order.name)? {
-        let made_of = fs::read_to_string(dir.join(KEY)).ok();
-        if made_of.is_none() {
-            let clash =
-                format!("{} is a kernel that was fetched: choose another --name", order.name);
-            return Err(Error::other(clash));
+    let job = Job::of(order, &mut say)?;
+    let all = job.patches.len();
+    if let Some(built) = job.before(order.name, all)? {
+        return Ok(built);
+    }
+    let site = Site::open(order.name, &job.source, &mut say)?;
+    for patch in &job.patches {
+        site.patch(patch, &mut say)?;
+    }
+    job.make(&site, order.name, all, &mut say)
+}
+
+/// Builds the source as it is and again after each patch, in one tree, so that a step
+/// costs what it changes. The kernels are called `NAME-0` (no patch), `NAME-1` and so
+/// on; each has the warnings of what was compiled for it.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_each(order: &Order<'_>, mut say: impl FnMut(&str)) -> Result<Vec<Built>> {
+    let names: Vec<String> =
+        (0..=order.patches.len()).map(|k| format!("{}-{k}", order.name)).collect();
+    for name in &names {
+        check_name(name)?;
+    }
+    let job = Job::of(order, &mut say)?;
+    let before: Option<Vec<Built>> =
+        names.iter().enumerate().map(|(k, n)| job.before(n, k)).collect::<Result<_>>()?;
+    if let Some(before) = before {
+        return Ok(before);
+    }
+    let site = Site::open(order.name, &job.source, &mut say)?;
+    let mut out = Vec::new();
+    for (k, name) in names.iter().enumerate() {
+        if k > 0 {
+            site.patch(&job.patches[k - 1], &mut say)?;
         }
-        if key.is_some() && key == made_of {
-            let log = fs::read_to_string(dir.join(LOG)).unwrap_or_default();
-            return Ok(Built { kernel, before: true, warnings: warnings(&log) });
-        }
+        out.push(job.make(&site, name, k, &mut say)?);
+    }
+    Ok(out)
+}
+
+/// A patch: its file, and what it holds.
+struct Patch {
+    path: String,
+    bytes: Vec<u8>,
+}
+
+impl Patch {
+    fn read(path: &PathBuf) -> Result<Patch> {
+        let bytes = fs::read(path).map_err(Error::file(path))?;
+        Ok(Patch { path: path.display().to_string(), bytes })
     }
 
-    let work = directory(Arch::Amd64, &format!("{}-new-{}", order.name, std::process::id()))?;
-    let _ = fs::remove_dir_all(&work);
-    let tree = work.join("tree");
-    fs::create_dir_all(&tree).map_err(Error::file(&tree))?;
-    let result = (|| {
-        say("unpacking the source");
-        source.put(&tree)?;
-        say("looking for compilers; the first time a chroot with them is made");
-        let shop = Workshop { chroot: Chroot::for_kernels()?, tree: &tree };
-        for (path, bytes) in &patches {
-            say(&format!("applying {path}"));
-            shop.patch(path, bytes)?;
+    /// What it does, without what it says of that: words make no other kernel.
+    fn change(&self) -> &[u8] {
+        let mut at = 0;
+        for line in self.bytes.split_inclusive(|b| *b == b'\n') {
+            if line.starts_with(b"diff --git ") || line.starts_with(b"--- a/") {
+                return &self.bytes[at..];
+            }
+            at += line.len();
         }
-        say("configuring");
-        shop.configure(&config, order.options)?;
-        say("compiling, which takes minutes");
-        let jobs = format!("-j{}", order.jobs);
-        let log = shop.make(&[&jobs, "bzImage", "modules"], "building the kernel")?;
-        fs::write(work.join(LOG), &log).map_err(Error::file(work.join(LOG)))?;
-        Ok(log)
-    })();
-    let log: String = match result {
-        Ok(log) => log,
-        Err(e) => {
-            let _ = fs::remove_dir_all(&work);
-            return Err(e);
-        }
-    };
-    let image = tree.join("arch/x86/boot/bzImage");
-    fs::rename(&image, work.join("vmlinuz")).map_err(Error::file(&image))?;
-    prune(&tree)?;
-    fs::write(work.join(KEY), key.unwrap_or_default()).map_err(Error::file(&work))?;
-    let old = directory(Arch::Amd64, &format!("{}-old-{}", order.name, std::process::id()))?;
-    let _ = fs::rename(&dir, &old);
-    fs::rename(&work, &dir).map_err(Error::file(&dir))?;
-    let _ = fs::remove_dir_all(&old);
+        &self.bytes
+    }
+}
 
-    let mut kernel = own(Arch::Amd64, &dir.join("vmlinuz"), Some(&dir.join("tree")))?;
-    kernel.series = order.name.into();
-    kernel.packages = vec![source.name(), format!("configuration {}", order.config.name())];
-    kernel.packages.extend(order.options.iter().cloned());
-    kernel.packages.extend(patches.iter().map(|(path, bytes)| {
-        let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned();
+/// An order with all that it names.
+struct Job<'a> {
+    order: &'a Order<'a>,
+    source: Source,
+    patches: Vec<Patch>,
+}
+
+impl Job<'_> {
+    fn of<'a>(order: &'a Order<'a>, say: &mut impl FnMut(&str)) -> Result<Job<'a>> {
+        let source = Source::find(order.source, say)?;
+        let patches = order.patches.iter().map(Patch::read).collect::<Result<_>>()?;
+        Ok(Job { order, source, patches })
+    }
+
+    /// What tells the kernel with the first `patches` from others; none if its source
+    /// may change without a word.
+    fn key(&self, name: &str, patches: usize) -> Option<String> {
+        let version = self.source.version()?;
+        let changes: Vec<&[u8]> = self.patches[..patches].iter().map(Patch::change).collect();
         let mut hash = DefaultHasher::new();
-        bytes.hash(&mut hash);
-        format!("patch {name} {:016x}", hash.finish())
-    }));
-    let json = serde_json::to_string_pretty(&kernel).map_err(|e| Error::other(e.to_string()))?;
-    let record = dir.join(RECORD);
-    fs::write(&record, json + "\n").map_err(Error::file(&record))?;
-    Ok(Built { kernel, before: false, warnings: warnings(&log) })
+        (version, &configuration(self.order, name), changes).hash(&mut hash);
+        Some(format!("{:016x}\n", hash.finish()))
+    }
+
+    /// The same kernel, if it is there.
+    fn before(&self, name: &str, patches: usize) -> Result<Option<Built>> {
+        let Some(kernel) = cached(Arch::Amd64, name)? else { return Ok(None) };
+        let dir = directory(Arch::Amd64, name)?;
+        let Ok(made_of) = fs::read_to_string(dir.join(KEY)) else {
+            let clash = format!("{name} is a kernel that was fetched: choose another --name");
+            return Err(Error::other(clash));
+        };
+        if self.key(name, patches) != Some(made_of) {
+            return Ok(None);
+        }
+        let log = fs::read_to_string(dir.join(LOG)).unwrap_or_default();
+        Ok(Some(Built { kernel, before: true, warnings: warnings(&log) }))
+    }
+
+    /// Configures and compiles what lies in `site`, and keeps it as `name`.
+    fn make(
+        &self,
+        site: &Site,
+        name: &str,
+        patches: usize,
+        say: &mut impl FnMut(&str),
+    ) -> Result<Built> {
+        say(&format!("{name}: configuring"));
+        let shop = site.shop();
+        shop.configure(&configuration(self.order, name), self.order.options)?;
+        say(&format!("{name}: compiling, which takes minutes"));
+        let jobs = format!("-j{}", self.order.jobs);
+        let log = shop.make(&[&jobs, "bzImage", "modules"], "building the kernel")?;
+
+        let new = site.work.join("new");
+        let tree = new.join("tree");
+        fs::create_dir_all(&tree).map_err(Error::file(&tree))?;
+        copy_what_modules_want(&site.tree, &tree)?;
+        let image = site.tree.join("arch/x86/boot/bzImage");
+        fs::copy(&image, new.join("vmlinuz")).map_err(Error::file(&image))?;
+        fs::write(new.join(LOG), &log).map_err(Error::file(new.join(LOG)))?;
+        let key = self.key(name, patches).unwrap_or_default();
+        fs::write(new.join(KEY), key).map_err(Error::file(&new))?;
+        let dir = directory(Arch::Amd64, name)?;
+        let old = site.work.join("old");
+        let _ = fs::rename(&dir, &old);
+        fs::rename(&new, &dir).map_err(Error::file(&dir))?;
+        let _ = fs::remove_dir_all(&old);
+
+        let mut kernel = own(Arch::Amd64, &dir.join("vmlinuz"), Some(&dir.join("tree")))?;
+        kernel.series = name.into();
+        kernel.packages =
+            vec![self.source.name(), format!("configuration {}", self.order.config.name())];
+        kernel.packages.extend(self.order.options.iter().cloned());
+        kernel.packages.extend(self.patches[..patches].iter().map(|patch| {
+            let name = Path::new(&patch.path).file_name().unwrap_or_default().to_string_lossy();
+            let mut hash = DefaultHasher::new();
+            patch.bytes.hash(&mut hash);
+            format!("patch {name} {:016x}", hash.finish())
+        }));
+        let json =
+            serde_json::to_string_pretty(&kernel).map_err(|e| Error::other(e.to_string()))?;
+        let record = dir.join(RECORD);
+        fs::write(&record, json + "\n").map_err(Error::file(&record))?;
+        Ok(Built { kernel, before: false, warnings: warnings(&log) })
+    }
+}
+
+/// Where a kernel is built; gone with it.
+struct Site {
+    work: PathBuf,
+    tree: PathBuf,
+    chroot: Chroot,
+}
+
+impl Site {
+    fn open(name: &str, source: &Source, say: &mut impl FnMut(&str)) -> Result<Site> {
+        let work = directory(Arch::Amd64, &format!("{name}-new-{}", std::process::id()))?;
+        let _ = fs::remove_dir_all(&work);
+        let tree = work.join("tree");
+        fs::create_dir_all(&tree).map_err(Error::file(&tree))?;
+        say("looking for compilers; the first time a chroot with them is made");
+        let site = Site { work, tree, chroot: Chroot::for_kernels()? };
+        say("unpacking the source");
+        source.put(&site.tree)?;
+        Ok(site)
+    }
+
+    fn shop(&self) -> Workshop<'_> {
+        Workshop { chroot: &self.chroot, tree: &self.tree }
+    }
+
+    fn patch(&self, patch: &Patch, say: &mut impl FnMut(&str)) -> Result<()> {
+        say(&format!("applying {}", patch.path));
+        self.shop().patch(&patch.path, &patch.bytes)
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.work);
+    }
 }
 
 /// A name must not look like a series, and becomes part of a release and a path.
@@ -176,9 +287,9 @@ fn check_name(name: &str) -> Result<()> {
     )))
 }
 
-fn configuration(order: &Order<'_>) -> String {
+fn configuration(order: &Order<'_>, name: &str) -> String {
     let mut text = order.config.text();
-    text.push_str(&format!("CONFIG_LOCALVERSION=\"-{}\"\n", order.name));
+    text.push_str(&format!("CONFIG_LOCALVERSION=\"-{name}\"\n"));
     for option in order.options {
         text.push_str(option);
         text.push('\n');
@@ -279,7 +390,7 @@ impl Source {
 
 /// A tree and what builds it.
 struct Workshop<'a> {
-    chroot: Chroot,
+    chroot: &'a Chroot,
     tree: &'a Path,
 }
 
@@ -342,26 +453,18 @@ fn finish(c: &mut Command, what: &str) -> Result<String> {
     Err(Error::Program { what: what.into(), output: tail(&said, 30) })
 }
 
-/// Leaves what modules are built with; the rest is two gigabytes.
-fn prune(tree: &Path) -> Result<()> {
-    const KEPT: [&str; 5] = ["arch", "include", "scripts", "tools", "certs"];
-    for entry in fs::read_dir(tree).map_err(Error::file(tree))?.flatten() {
-        let name = entry.file_name();
-        let kept = KEPT.iter().any(|k| name == *k);
-        if entry.path().is_dir() && !kept {
-            fs::remove_dir_all(entry.path()).map_err(Error::file(entry.path()))?;
-        }
-    }
-    let arch = tree.join("arch");
-    for entry in fs::read_dir(&arch).map_err(Error::file(&arch))?.flatten() {
-        if entry.path().is_dir() && entry.file_name() != "x86" {
-            fs::remove_dir_all(entry.path()).map_err(Error::file(entry.path()))?;
-        }
-    }
-    for file in ["vmlinux", "vmlinux.o", "vmlinux.a", "vmlinux.unstripped"] {
-        let _ = fs::remove_file(tree.join(file));
-    }
-    Ok(())
+/// Copies what modules are built with; the rest is two gigabytes.
+fn copy_what_modules_want(tree: &Path, to: &Path) -> Result<()> {
+    const SCRIPT: &str = r#"set -e
+cd "$1"
+mkdir "$2/arch"
+cp -a arch/x86 arch/Kconfig "$2/arch"
+for d in include scripts tools certs; do
+    [ ! -d $d ] || cp -a $d "$2"
+done
+find . -maxdepth 1 -type f ! -name 'vmlinux*' -exec cp -a {} "$2" \;"#;
+    let mut c = Command::new("sh");
+    finish(c.args(["-c", SCRIPT, "sh"]).arg(tree).arg(to), "keeping what modules want").map(drop)
 }
 
 #[cfg(test)]
@@ -376,6 +479,18 @@ mod tests {
         for bad in ["", "6.12", "7", "own", "../x", "a b", "a/b", &"x".repeat(33)] {
             assert!(check_name(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn words_before_a_patch_are_no_part_of_it() {
+        let change = b"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
+        let said =
+            [b"From: me\nSubject: x\n\nA table\n---\n x | 2 +-\n\n".as_slice(), change].concat();
+        for bytes in [change.to_vec(), said] {
+            assert_eq!(Patch { path: String::new(), bytes }.change(), change);
+        }
+        let plain = Patch { path: String::new(), bytes: b"Index: x\n--- a/x\n+++ b/x\n".to_vec() };
+        assert_eq!(plain.change(), b"--- a/x\n+++ b/x\n");
     }
 
     #[test]

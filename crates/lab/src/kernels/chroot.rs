@@ -192,7 +192,8 @@ impl Chroot {
     /// A command that runs the shell's `script` with `words` in the chroot, in mount
     /// namespaces of its own: nothing stays mounted, and root is not needed where
     /// users may make namespaces. `directories` are seen at the places they have
-    /// outside; objtool wants /proc.
+    /// outside; objtool wants /proc, and make a /tmp of its own: it names a pipe there
+    /// by its process, which is number 1 of every namespace.
     ///
     /// # Errors
     /// If a directory cannot be made in the chroot.
@@ -205,7 +206,9 @@ impl Chroot {
 root=$1 script=$2 count=$3
 shift 3
 mount -t proc proc "$root/proc"
+mount -t tmpfs tmp "$root/tmp"
 while [ "$count" -gt 0 ]; do
+    mkdir -p "$root$1"
     mount --rbind "$1" "$root$1"
     count=$((count - 1))
     shift

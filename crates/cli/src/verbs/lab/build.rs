@@ -4,14 +4,14 @@ use crate::number::number;
 use crate::terminal::print;
 use anyhow::Result;
 use clap::Args;
-use dormouse_lab::kernels::build::{Config, Order, build};
+use dormouse_lab::kernels::build::{Built, Config, Order, build, build_each};
 use dormouse_write::lab as written;
 use std::path::PathBuf;
 
 /// A kernel, and what becomes of it.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse lab build 6.12 --name plain\n  dormouse lab build 6.12 --name mine --patch 0001-*.patch\n  dormouse lab compare plain mine --board boards/laptop.board"
+    after_help = "Examples:\n  dormouse lab build 6.12 --name plain\n  dormouse lab build 6.12 --name mine --patch 0001-*.patch\n  dormouse lab build 7 --name steps --patch *.patch --each\n  dormouse lab compare plain mine --board boards/laptop.board"
 )]
 pub struct BuildArgs {
     /// Series whose newest source Debian's archive has, such as 7.3, or a folder
@@ -27,6 +27,10 @@ pub struct BuildArgs {
     /// Patches, in the order in which they are applied.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     patch: Vec<PathBuf>,
+    /// Build the source as it is and again after each patch, in one tree: NAME-0,
+    /// NAME-1 and so on.
+    #[arg(long, requires = "patch")]
+    each: bool,
     /// One more line of the configuration, such as CONFIG_HZ_1000=y; may be
     /// repeated.
     #[arg(long, value_name = "CONFIG_X=VALUE", value_parser = option)]
@@ -60,12 +64,18 @@ pub fn run(a: &BuildArgs) -> Result<()> {
         patches: &a.patch,
         jobs: a.jobs,
     };
-    let built = build(&order, |step| eprintln!("dormouse: {}: {step}", a.name))?;
-    print(&written::built(&written::Built {
-        name: &a.name,
+    let say = |step: &str| eprintln!("dormouse: {}: {step}", a.name);
+    let all = if a.each { build_each(&order, say)? } else { vec![build(&order, say)?] };
+    let facts: Vec<written::Built<'_>> = all.iter().map(fact).collect();
+    print(&written::built(&facts))
+}
+
+fn fact(built: &Built) -> written::Built<'_> {
+    written::Built {
+        name: &built.kernel.series,
         release: &built.kernel.release,
         made_of: &built.kernel.packages,
         before: built.before,
         warnings: &built.warnings,
-    }))
+    }
 }
