@@ -6,6 +6,7 @@
 #ifndef DORMOUSE_BOARD_H
 #define DORMOUSE_BOARD_H
 
+#include <linux/atomic.h>
 #include <linux/device.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
@@ -56,6 +57,9 @@ struct board_device {
 	bool no_pm;
 	bool no_direct_complete;
 	u8 present;		/* bit per callback that exists */
+	/* shake.c: a callback runs; bit per phase of the way down that it is in. */
+	atomic_t busy;
+	unsigned long down;
 	struct board_work work[PHASE_COUNT];
 };
 
@@ -109,6 +113,13 @@ void board_remove(struct board *board);
 /* callbacks.c */
 void board_callbacks_init(void);
 const struct device_type *board_type(u8 present);
+
+/* shake.c */
+struct dentry;
+void board_shake_init(struct dentry *dir);
+void board_shake_board(struct board *board);
+void board_shake_begin(struct board_device *d, enum board_phase phase);
+int board_shake_end(struct board_device *d, enum board_phase phase, int ret);
 
 /* wake.c */
 extern u64 board_wake_ns;

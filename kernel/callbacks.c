@@ -85,6 +85,7 @@ static int work(struct device *dev, enum board_phase phase)
 	const struct board_work *w = &d->work[phase];
 	struct mutex *lock = w->lock ? &d->board->locks[w->lock - 1] : NULL;
 
+	board_shake_begin(d, phase);
 	/* As a USB controller waits for its companions: no graph shows it. */
 	if (d->waits >= 0 && phase >= PHASE_RESUME_NOIRQ &&
 	    phase <= PHASE_RESUME)
@@ -98,7 +99,7 @@ static int work(struct device *dev, enum board_phase phase)
 		compute(w->compute_ns);
 	if (lock)
 		mutex_unlock(lock);
-	return w->ret;
+	return board_shake_end(d, phase, w->ret);
 }
 
 static int do_prepare(struct device *dev)

@@ -195,6 +195,7 @@ void board_remove(struct board *b)
 
 	if (!b)
 		return;
+	board_shake_board(NULL);
 	for (i = b->n_devices; i--;)
 		if (b->devices[i]->added)
 			device_unregister(&b->devices[i]->dev);
@@ -214,5 +215,7 @@ int board_add(struct board *b, struct board_error *err)
 			ret = add_link(b, &b->links[next_link++], err);
 		cond_resched();
 	}
+	if (!ret)
+		board_shake_board(b);
 	return ret;
 }

@@ -3,11 +3,12 @@
  * dormouse_board: makes devices from a description, so that a real kernel can
  * be watched while it suspends and resumes any device graph.
  *
- * Three files in debugfs, below dormouse/:
+ * Four files in debugfs, below dormouse/:
  *   board    one write() is one description; it replaces the devices of the
  *            one before. "clear" takes them away. Reading tells the state, or
  *            the line and the reason of a refusal.
  *   uevents  whether the devices of the next board are announced to udev
+ *   shake    trouble at random; see shake.c
  *   wake_ns  how long suspend-to-idle lasts before a timer ends it; 0: for ever
  */
 #include <linux/debugfs.h>
@@ -129,6 +130,7 @@ static int __init board_init(void)
 	debugfs_create_file("board", 0600, dir, NULL, &board_fops);
 	debugfs_create_bool("uevents", 0600, dir, &board_uevents);
 	debugfs_create_u64("wake_ns", 0600, dir, &board_wake_ns);
+	board_shake_init(dir);
 	return 0;
 }
 

@@ -29,6 +29,7 @@ const BOARD: Source = Source {
         ("devices.c", include_str!("../../../kernel/devices.c")),
         ("main.c", include_str!("../../../kernel/main.c")),
         ("parse.c", include_str!("../../../kernel/parse.c")),
+        ("shake.c", include_str!("../../../kernel/shake.c")),
         ("wake.c", include_str!("../../../kernel/wake.c")),
         ("COPYING", include_str!("../../../kernel/COPYING")),
     ],

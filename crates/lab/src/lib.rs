@@ -25,6 +25,7 @@ pub mod qemu;
 pub mod repeat;
 pub mod run;
 pub mod script;
+pub mod soak;
 pub mod storage;
 pub mod trace;
 pub mod udev;

@@ -318,6 +318,28 @@ pub struct Storage {
     pub seed: u64,
 }
 
+/// Many short sleeps of one board, with trouble at random.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Soak {
+    /// File with the board's description in [`DIRECTORY`].
+    pub description: String,
+    /// How many cycles.
+    pub cycles: u32,
+    /// Of all that is left to chance.
+    pub seed: u64,
+    /// So many of a thousand callbacks fail.
+    pub fail: u32,
+    /// So many of a thousand callbacks see a wake-up event.
+    pub wake: u32,
+    /// So many of a thousand callbacks add or remove a device below their own.
+    pub plug: u32,
+    /// So many per cent of allocations fail while the machine sleeps, if its kernel has
+    /// failslab.
+    pub no_memory: u32,
+    /// Ask kmemleak at the end.
+    pub leaks: bool,
+}
+
 /// Everything one boot does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
@@ -357,6 +379,9 @@ pub struct Plan {
     /// A script that is run before the first step.
     #[serde(default)]
     pub script: Option<Script>,
+    /// Many sleeps with trouble, before the first step.
+    #[serde(default)]
+    pub soak: Option<Soak>,
     /// Steps in order.
     pub steps: Vec<Step>,
 }

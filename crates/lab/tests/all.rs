@@ -7,3 +7,4 @@ mod overhead;
 mod refuses;
 mod repeat;
 mod scheduler;
+mod soak;

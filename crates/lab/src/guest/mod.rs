@@ -12,6 +12,7 @@ mod out;
 mod record;
 mod scheduler;
 mod script;
+mod soak;
 mod storage;
 mod swap;
 mod system;
@@ -95,6 +96,10 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
     }
     if let Some(script) = &plan.script {
         out.send("script", script::run(script, dir)?.as_bytes())?;
+    }
+    if let Some(wish) = &plan.soak {
+        let said = soak::run(wish, dir, plan.scheduler.is_some())?;
+        out.send("soak", said.as_bytes())?;
     }
     for file in &plan.probes {
         let text = system::read(&dir.join(file))?;
