@@ -11,6 +11,7 @@ mod idle;
 mod reality;
 mod replayed;
 mod schedulers;
+mod series;
 mod storage;
 mod tables;
 mod truth;
@@ -41,6 +42,7 @@ fn main() -> Result<ExitCode> {
         Some("replay") => return replayed::run(&args.collect::<Vec<_>>()),
         Some("idle") => return idle::run(&args.collect::<Vec<_>>()),
         Some("schedulers") => return schedulers::run(&args.collect::<Vec<_>>()),
+        Some("series") => return series::run(&args.collect::<Vec<_>>()),
         Some("storage") => storage::run(&args.collect::<Vec<_>>())?,
         Some("truth") => return truth::run(&args.collect::<Vec<_>>()),
         Some("reality") => reality::run(&args.collect::<Vec<_>>())?,
@@ -53,7 +55,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => {
             bail!(
-                "give a task: accuracy, cuts, decide, guest, hibernate, idle, reality, replay, schedulers, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, cuts, decide, guest, hibernate, idle, reality, replay, schedulers, series, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
             )
         }
     }

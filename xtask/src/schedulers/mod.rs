@@ -7,7 +7,7 @@
 //! cycle of a board is cold; the others are warm. Every cycle's order is checked.
 //! `no less` is the schedule of the simulator for the same rules without any cost.
 
-mod order;
+pub mod order;
 
 use crate::MISSED;
 use crate::decide::read_board;
