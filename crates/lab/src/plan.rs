@@ -333,8 +333,7 @@ pub struct Soak {
     pub wake: u32,
     /// So many of a thousand callbacks add or remove a device below their own.
     pub plug: u32,
-    /// So many per cent of allocations fail while the machine sleeps, if its kernel has
-    /// failslab.
+    /// So many per cent of the scheduler's allocations fail; its kernel must have failslab.
     pub no_memory: u32,
     /// Ask kmemleak at the end.
     pub leaks: bool,

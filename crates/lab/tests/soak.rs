@@ -111,7 +111,7 @@ fn kernels_that_check_themselves_find_nothing() {
         let checked = Soak { leaks: true, ..wish(cycles) };
         soak(series, &checked, Some(""));
         // Half of the graphs and some of the threads cannot be made.
-        let hungry = Soak { no_memory: 10, fail: 0, ..checked };
+        let hungry = Soak { no_memory: 50, fail: 0, ..checked };
         let got = soak(series, &hungry, Some(""));
         assert!(got.first("walks") > 6 * got.first("serial"), "no graph failed: {:?}", got.figures);
     }

@@ -42,7 +42,12 @@ pub fn run(soak: &Soak, dir: &Path, by_readiness: bool) -> Result<String> {
     let mut chance = Chance(soak.seed * 2 + 1);
     let (mut failed, mut off) = (0_u32, 0_u32);
     let mut early = None;
+    let places = if soak.no_memory > 0 { places()? } else { Vec::new() };
     for n in 0..soak.cycles {
+        if let Some((from, to)) = places.get(n as usize % places.len().max(1)) {
+            write(&format!("{FAILSLAB}/require-start"), &format!("{from:#x}"))?;
+            write(&format!("{FAILSLAB}/require-end"), &format!("{to:#x}"))?;
+        }
         if n == soak.cycles / 10 {
             early = Some(footprint());
         }
@@ -131,6 +136,37 @@ fn starve(per_cent: u32) -> Result<Vec<File>> {
         OpenOptions::new().write(true).open(path).map_err(|e| format!("{path}: {e}"))
     };
     tasks.iter().map(open).collect()
+}
+
+/// Where the scheduler allocates: from and to which address, taken in turns. What the
+/// rest of the kernel does without memory is not asked: its serial port, for one, does
+/// not come back.
+fn places() -> Result<Vec<(u64, u64)>> {
+    let symbols =
+        String::from_utf8(read(Path::new("/proc/kallsyms"))?).map_err(|e| e.to_string())?;
+    let mut ours: Vec<(u64, &str)> = symbols
+        .lines()
+        .filter(|l| l.ends_with("[dormouse_scheduler]"))
+        .filter_map(|l| {
+            let mut words = l.split_whitespace();
+            let at = u64::from_str_radix(words.next()?, 16).ok()?;
+            words.next().filter(|kind| kind.eq_ignore_ascii_case("t"))?;
+            Some((at, words.next()?))
+        })
+        .collect();
+    ours.sort_unstable();
+    let range = |name: &str| {
+        let i = ours.iter().position(|(_, n)| *n == name)?;
+        Some((ours[i].0, ours.get(i + 1)?.0))
+    };
+    // A small function may have become part of its caller.
+    let all = ["make_room", "ready_graph_know", "add_worker", "manager_main"];
+    let found: Vec<(u64, u64)> = all.iter().filter_map(|n| range(n)).collect();
+    if found.len() < 2 {
+        Err(format!("where does the scheduler allocate? {ours:?}"))
+    } else {
+        Ok(found)
+    }
 }
 
 /// Threads of the machine, and memory of the kernel that is not given back, in KiB.
