@@ -9,6 +9,7 @@ extern crate alloc;
 pub mod assumed;
 pub mod classes;
 pub mod derive;
+pub mod domain;
 pub mod generate;
 pub mod machine;
 pub mod order;
@@ -62,6 +63,11 @@ pub struct BoardDevice {
     pub runtime_suspended: bool,
     /// `DPM_FLAG_NO_DIRECT_COMPLETE`.
     pub no_direct_complete: bool,
+    /// The power domain it is in, as a place in [`Board::domains`].
+    pub domain: Option<u32>,
+    /// Its driver never enabled runtime power management, so at run time its domain
+    /// stays on (debugfs says `unsupported`).
+    pub rpm_disabled: bool,
 }
 
 impl BoardDevice {
@@ -91,6 +97,8 @@ pub struct Board {
     pub cpus: u32,
     /// `/sys/power/pm_async`.
     pub pm_async: bool,
+    /// Power domains, parents before what is inside them.
+    pub domains: Vec<domain::Domain>,
     /// Which callbacks `devices` has the work of: those of suspend and resume, or
     /// of a part of a hibernation. A board file is of the first kind.
     pub trip: Trip,

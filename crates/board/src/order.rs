@@ -26,7 +26,7 @@ pub fn superiors_first(board: &mut Board) -> u32 {
     }
     let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); count];
     for (n, l) in board.graph.links.iter().enumerate() {
-        if l.kind != LinkKind::SyncStateOnly {
+        if !l.kind.is_sync_state_only() {
             below[l.supplier.index()].push((l.consumer.0, Some(n as u32)));
             waiting[l.consumer.index()].push(n as u32);
             above[l.consumer.index()] += 1;
@@ -56,7 +56,7 @@ pub fn superiors_first(board: &mut Board) -> u32 {
                 let link = &mut board.graph.links[n as usize];
                 let in_ring = ring[link.supplier.index()] == ring[i];
                 let open = in_ring && place[link.supplier.index()].is_none();
-                if open && link.kind != LinkKind::SyncStateOnly {
+                if open && !link.kind.is_sync_state_only() {
                     link.kind = LinkKind::SyncStateOnly;
                     above[i] -= 1;
                     broken += 1;
@@ -77,7 +77,7 @@ pub fn superiors_first(board: &mut Board) -> u32 {
                 blocked.push(Reverse(d));
             }
             let demoted =
-                link.is_some_and(|n| board.graph.links[n as usize].kind == LinkKind::SyncStateOnly);
+                link.is_some_and(|n| board.graph.links[n as usize].kind.is_sync_state_only());
             if !demoted {
                 above[d as usize] -= 1;
                 if above[d as usize] == 0 {

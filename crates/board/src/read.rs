@@ -40,6 +40,9 @@ pub const VERSION: u32 = 1;
 /// not take all memory.
 const MAX_DEVICES: usize = 1_000_000;
 
+/// The same of domains: the largest chips have a few hundred.
+const MAX_DOMAINS: usize = 65_536;
+
 /// A reference to a device that may be defined further down.
 struct Reference {
     line: u32,
@@ -58,6 +61,7 @@ struct Reader {
     links: Vec<(Reference, Reference, LinkKind, bool)>,
     by_name: BTreeMap<Sym, Vec<u32>>,
     labels: BTreeMap<String, u32>,
+    domains: BTreeMap<String, u32>,
 }
 
 /// Reads a board file.
@@ -106,10 +110,11 @@ impl Reader {
                 self.board.graph.links_known = choose(rest, "links", ["guessed", "known"])?;
             }
             "device" => return self.each(rest, Reader::device),
+            "domain" => return self.each(rest, Reader::domain),
             "link" => return self.each(rest, Reader::link),
             "board" => return Err("`board` may stand only once, at the top".into()),
             _ => {
-                let what = ["device", "link", "cpus", "pm_async", "order", "links"];
+                let what = ["device", "domain", "link", "cpus", "pm_async", "order", "links"];
                 return Err(unknown(&first.value.text, "line", &what));
             }
         }
@@ -207,6 +212,14 @@ impl Reader {
             let facts = &mut device.facts;
             match key {
                 "parent" => parent = Some(reference(&w.value, self.line)),
+                "domain" => {
+                    let Some(&place) = self.domains.get(text) else {
+                        return Err(format!(
+                            "no domain above is called `{text}`; add a line `domain {text}` before"
+                        ));
+                    };
+                    work.domain = Some(place);
+                }
                 "parent_name" => parent_name = Some(names.add(text)),
                 "driver" => device.driver = names.add(text),
                 "subsystem" => device.subsystem = names.add(text),
@@ -244,6 +257,19 @@ impl Reader {
         Ok(())
     }
 
+    fn domain(&mut self, words: &[Word<'_>]) -> Result<(), String> {
+        if self.domains.len() >= MAX_DOMAINS {
+            return Err(format!("more than {MAX_DOMAINS} domains"));
+        }
+        let above = &self.domains;
+        let find = |name: &str| above.get(name).copied();
+        let domain = super::domain::parse(words, &mut self.board.names, find, unknown)?;
+        let name = self.board.names.get(domain.name).to_string();
+        self.domains.insert(name, self.board.domains.len() as u32);
+        self.board.domains.push(domain);
+        Ok(())
+    }
+
     fn link(&mut self, words: &[Word<'_>]) -> Result<(), String> {
         let [consumer, supplier, rest @ ..] = words else {
             return Err("`link` needs two devices: `link CONSUMER SUPPLIER stateless`".into());
@@ -265,7 +291,8 @@ impl Reader {
                 }
                 _ if is_flag(w, "pm_runtime") => pm_runtime = true,
                 _ => {
-                    let known = ["stateless", "active", "dormant", "sync_state_only", "pm_runtime"];
+                    let mut known = LinkKind::ALL.map(LinkKind::name).to_vec();
+                    known.push("pm_runtime");
                     return Err(unknown(text, "word of a link", &known));
                 }
             }
@@ -345,8 +372,9 @@ impl Reader {
 }
 
 /// The keys of a device line that are not callbacks.
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "parent",
+    "domain",
     "parent_name",
     "driver",
     "subsystem",
@@ -362,7 +390,7 @@ const KEYS: [&str; 13] = [
 ];
 
 /// The words of a device line that stand alone.
-const FLAGS: [&str; 10] = [
+const FLAGS: [&str; 11] = [
     "async",
     "sync",
     "wakeup",
@@ -371,6 +399,7 @@ const FLAGS: [&str; 10] = [
     "direct_complete",
     "no_direct_complete",
     "runtime_suspended",
+    "rpm_disabled",
     "class",
     "guest",
 ];
@@ -389,6 +418,7 @@ fn flag(text: &str, device: &mut Device, work: &mut BoardDevice) -> Result<(), S
         "direct_complete" => {}
         "no_direct_complete" => work.no_direct_complete = true,
         "runtime_suspended" => work.runtime_suspended = true,
+        "rpm_disabled" => work.rpm_disabled = true,
         "class" => device.facts.class = true,
         "guest" => device.facts.guest = true,
         _ => return Err(unknown(text, "word", &FLAGS)),

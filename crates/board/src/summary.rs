@@ -40,8 +40,8 @@ pub struct Summary {
     pub roots: u32,
     /// Devices in the longest chain of parents.
     pub depth: u32,
-    /// Links by kind: stateless, active, dormant, sync_state_only.
-    pub links: [u32; 4],
+    /// Links by kind, in the order of [`LinkKind::ALL`](dormouse_model::device::LinkKind::ALL).
+    pub links: [u32; 6],
     /// Devices that stand before their parent.
     pub early_children: Vec<DeviceId>,
     /// Links (by index) whose consumer stands before its supplier.
@@ -173,7 +173,7 @@ mod tests {
         .unwrap();
         let s = summarize(&b);
         assert_eq!((s.devices, s.asynchronous, s.no_callbacks, s.depth), (6, 2, 1, 3));
-        assert_eq!((s.links, s.early_consumers.as_slice()), ([1, 1, 1, 0], &[2][..]));
+        assert_eq!((s.links, s.early_consumers.as_slice()), ([1, 1, 1, 0, 0, 0], &[2][..]));
         // S 160, then T 80; Y 120 after X 40; X after T is against the order.
         assert_eq!(s.phases[1].bound, Ns::from_ms(240));
         assert_eq!(s.phases[6].bound, Ns::from_ms(1));

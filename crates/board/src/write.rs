@@ -25,6 +25,9 @@ pub fn print(board: &Board, comment: &str) -> String {
     out.push_str(&format!("pm_async {}\n", u8::from(board.pm_async)));
     out.push_str(&format!("order {}\n", word(board.graph.order_known)));
     out.push_str(&format!("links {}\n", word(board.graph.links_known)));
+    for d in &board.domains {
+        super::domain::print(board, d, &mut out);
+    }
     let ordinals = ordinals(board);
     for id in board.graph.ids() {
         device(board, id, &ordinals, &mut out);
@@ -75,6 +78,9 @@ fn device(board: &Board, id: DeviceId, ordinals: &[u32], out: &mut String) {
             pair(key, value, out);
         }
     }
+    if let Some(domain) = b.domain.and_then(|n| board.domains.get(n as usize)) {
+        pair(" domain=", domain.name, out);
+    }
     let flags = [
         (" async", d.async_flag == Some(true)),
         (" sync", d.async_flag == Some(false)),
@@ -85,6 +91,7 @@ fn device(board: &Board, id: DeviceId, ordinals: &[u32], out: &mut String) {
         (" no_pm", f.no_pm),
         (" no_direct_complete", b.no_direct_complete),
         (" runtime_suspended", b.runtime_suspended),
+        (" rpm_disabled", b.rpm_disabled),
         (" class", f.class),
         (" guest", f.guest),
     ];

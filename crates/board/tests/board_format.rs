@@ -1,5 +1,6 @@
 //! The board file: what is written is read back, and errors name the line.
 
+use dormouse_board::domain::{Domain, Governor, State};
 use dormouse_board::{Board, BoardDevice, Work, parse, print};
 use dormouse_model::device::{Device, DeviceId, Facts, Link, LinkKind};
 use dormouse_model::names::Sym;
@@ -33,11 +34,14 @@ fn resolved(b: &Board) -> impl PartialEq + std::fmt::Debug + use<> {
             ]
             .map(n);
             let flags = (f.wakeup, f.no_pm, f.syscore, f.guest, d.async_flag);
-            (texts, flags, d.parent, *w)
+            let domain = w.domain.map(|n| n.to_string());
+            (texts, flags, d.parent, domain, *w)
         })
         .collect();
+    let domains: Vec<_> =
+        b.domains.iter().map(|d| (n(d.name), Domain { name: Sym::EMPTY, ..d.clone() })).collect();
     let g = &b.graph;
-    (devices, g.links.clone(), g.order_known, g.links_known, b.cpus, b.pm_async)
+    (devices, domains, g.links.clone(), g.order_known, g.links_known, b.cpus, b.pm_async)
 }
 
 fn any_name() -> impl Strategy<Value = String> {
@@ -88,12 +92,49 @@ fn any_device() -> impl Strategy<Value = Parts> {
     )
 }
 
-fn build(parts: Vec<Parts>, links: Vec<(usize, usize, u8, bool)>, cpus: u32) -> Board {
+/// Name, parents, states and flags of a domain.
+type DomainParts = (String, Vec<u32>, Vec<(i64, i64, i64)>, u8);
+
+fn any_domain() -> impl Strategy<Value = DomainParts> {
+    let time = || 0..1_000_000_000i64;
+    let states = prop::collection::vec((time(), time(), time()), 1..4);
+    (any_name(), prop::collection::vec(any::<u32>(), 0..3), states, any::<u8>())
+}
+
+fn build(
+    parts: Vec<Parts>,
+    links: Vec<(usize, usize, u8, bool)>,
+    cpus: u32,
+    domains: Vec<DomainParts>,
+) -> Board {
     let mut b = Board { cpus, pm_async: cpus.is_multiple_of(2), ..Board::default() };
     b.graph.order_known = cpus.is_multiple_of(3);
     b.graph.links_known = cpus.is_multiple_of(5);
     let option = |n: u8| [None, Some(true), Some(false)][n as usize % 3];
     let count = parts.len();
+    for (i, (name, parents, states, bits)) in domains.iter().enumerate() {
+        // Names of domains are unique; an empty one is none.
+        let name = b.names.add(&format!("{i}{name}"));
+        let mut above: Vec<u32> = parents.iter().filter(|_| i > 0).map(|p| *p % i as u32).collect();
+        above.sort_unstable();
+        above.dedup();
+        let governors = [Governor::None, Governor::SimpleQos, Governor::Cpu, Governor::AlwaysOn];
+        let states = states.iter().map(|s| State { off: Ns(s.0), on: Ns(s.1), residency: Ns(s.2) });
+        let states: Vec<State> = states.collect();
+        let deep = states.len() as u32 - 1;
+        let always_on = bits & 1 != 0;
+        let off = (!always_on).then_some(deep);
+        b.domains.push(Domain {
+            name,
+            parents: above,
+            states,
+            governor: governors[usize::from(bits >> 1 & 3)],
+            always_on,
+            rpm_always_on: bits & 8 != 0,
+            active_wakeup: bits & 16 != 0,
+            start: [None, Some(None), Some(off)][usize::from(bits >> 5 & 3) % 3],
+        });
+    }
     for (i, (texts, flags, options, work, p)) in parts.into_iter().enumerate() {
         let s: Vec<Sym> = texts.iter().map(|t| b.names.add(t)).collect();
         let parent = (i > 0 && p % 4 != 0).then(|| DeviceId((p % i) as u32));
@@ -126,17 +167,17 @@ fn build(parts: Vec<Parts>, links: Vec<(usize, usize, u8, bool)>, cpus: u32) -> 
             wakeup: flags[3],
             runtime_suspended: flags[4],
             no_direct_complete: flags[5],
+            domain: (!domains.is_empty() && p % 3 > 0).then(|| (p % domains.len()) as u32),
+            rpm_disabled: flags[6],
         });
     }
     for (c, s, kind, pm_runtime) in links {
         let (c, s) = (c % count, s % count);
         if c != s {
-            let kinds =
-                [LinkKind::Stateless, LinkKind::Active, LinkKind::Dormant, LinkKind::SyncStateOnly];
             b.graph.links.push(Link {
                 consumer: DeviceId(c as u32),
                 supplier: DeviceId(s as u32),
-                kind: kinds[kind as usize % 4],
+                kind: LinkKind::ALL[kind as usize % 6],
                 pm_runtime,
             });
         }
@@ -151,8 +192,9 @@ proptest! {
         links in prop::collection::vec((any::<usize>(), any::<usize>(), any::<u8>(), any::<bool>()), 0..8),
         cpus in 1..400u32,
         comment in any::<String>(),
+        domains in prop::collection::vec(any_domain(), 0..4),
     ) {
-        let board = build(parts, links, cpus);
+        let board = build(parts, links, cpus, domains);
         let text = print(&board, &comment.replace('\r', ""));
         let back = parse(&text).map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
         prop_assert_eq!(resolved(&back), resolved(&board));
@@ -163,7 +205,7 @@ proptest! {
     fn no_text_makes_the_parser_panic(
         words in prop::collection::vec(prop::sample::select(vec![
             "board", "1", "\n", "device", "link", "a", "b#2", "@x", "parent=", "=", "\"", "\\u{", "{1..3}",
-            "{}", "suspend=1ms", "+2us.cpu", ",ret=", "cpus", "-5", " ", " ", " ", "#", "active", "\u{2028}",
+            "{}", "domain", "domain=", "state=", "1ms/2ms", "off-1", "start=", "suspend=1ms", "+2us.cpu", ",ret=", "cpus", "-5", " ", " ", " ", "#", "active", "\u{2028}",
         ]), 0..60),
     ) {
         let _ = parse(&words.concat());
@@ -224,6 +266,56 @@ fn every_feature_can_be_written_by_hand() {
             (2, 0, Stateless, false),
         ]
     );
+}
+
+#[test]
+fn domains_have_parents_states_and_devices() {
+    let b = parse(
+        "board 1\ndomain top on=4ms off=2ms always_on\ndomain io parent=top on=0.51ms\n\
+         domain gpu parent=top parent=io state=1ms/2ms state=5ms/8ms/30ms governor=simple_qos \
+         start=off-1 active_wakeup\ndevice a domain=gpu rpm_disabled\ndevice b\nlink b a cycle\n\
+         link a b proxy\n",
+    )
+    .unwrap();
+    let ms = Ns::from_ms;
+    let [top, io, gpu] = &b.domains[..] else { panic!("{:?}", b.domains) };
+    assert_eq!(top.states, [State { off: ms(2), on: ms(4), residency: Ns::ZERO }]);
+    assert!(top.always_on && !io.always_on && gpu.active_wakeup);
+    assert_eq!(io.states, [State { off: Ns::ZERO, on: Ns(510_000), residency: Ns::ZERO }]);
+    assert_eq!((&gpu.parents[..], gpu.start), (&[0, 1][..], Some(Some(1))));
+    assert_eq!(gpu.deepest(), State { off: ms(5), on: ms(8), residency: ms(30) });
+    assert_eq!((b.devices[0].domain, b.devices[0].rpm_disabled), (Some(2), true));
+    assert_eq!((b.devices[1].domain, b.devices[1].rpm_disabled), (None, false));
+    assert!(b.graph.links.iter().all(|l| l.kind.is_sync_state_only()));
+    // A file of before has none of it, and says nothing of it when printed.
+    assert!(!print(&parse(BY_HAND).unwrap(), "").contains("domain"));
+}
+
+#[test]
+fn errors_of_domains_name_what_to_do() {
+    for (text, says) in [
+        ("domain", "needs a name"),
+        ("domain a\ndomain a", "choose another name"),
+        ("domain a parent=b", "put its line first"),
+        ("domain a parent=a", "put its line first"),
+        ("domain b\ndomain a parent=b parent=b", "stands twice"),
+        ("domain a on=1ms on=2ms", "stands twice"),
+        ("domain a on=1", "s, ms, us or ns"),
+        ("domain a state=1ms", "OFF/ON"),
+        ("domain a state=1ms/1ms/1ms/1ms", "OFF/ON"),
+        ("domain a state=1ms/1ms on=1ms", "leave `on=`"),
+        ("domain a start=off-1", "has 1 states"),
+        ("domain a start=off", "off-N"),
+        ("domain a always_on start=off-0", "does not start off"),
+        ("domain a governor=simple", "known are none"),
+        ("domain a allways_on", "did you mean `always_on`"),
+        ("domain a colour=red", "known are parent"),
+        ("device d domain=a", "add a line `domain a`"),
+        ("device d domain=a\ndomain a", "add a line `domain a`"),
+    ] {
+        let e = parse(&format!("board 1\n{text}")).expect_err(text);
+        assert!(e.message.contains(says), "{text}: {e}");
+    }
 }
 
 #[test]

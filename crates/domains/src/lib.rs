@@ -10,6 +10,7 @@
 //! | two nodes that need each other | `cycle` |
 //! | a device link, and a device that waits for a node | `link` |
 //! | a supplier that keeps resources on until its consumers have probed | `pending` |
+//! | governors: which device may be suspended, which domain goes off and how deep | `governor` |
 //! | a domain that took longer to switch than it said | `latency` |
 //! | names of devices and of nodes of the device tree | `name` |
 //! | rules, a file a noun | `rules/` |
@@ -29,6 +30,7 @@ pub mod deferral;
 pub mod domain;
 
 pub mod fact;
+pub mod governor;
 pub mod latency;
 pub mod link;
 pub mod name;

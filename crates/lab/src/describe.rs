@@ -76,19 +76,16 @@ pub fn describe(board: &Board, waits: &[(DeviceId, DeviceId)]) -> Result<Descrip
                 continue;
             }
             LinkKind::Dormant => "dormant",
-            LinkKind::SyncStateOnly if bound[link.consumer.index()] => {
+            kind if kind.is_sync_state_only() && bound[link.consumer.index()] => {
                 sync_only += 1;
                 continue;
             }
-            LinkKind::SyncStateOnly => "sync_state_only",
+            LinkKind::SyncStateOnly | LinkKind::Cycle | LinkKind::Proxy => "sync_state_only",
         };
         late += usize::from(s > c);
         // The kernel takes this flag with every kind but the last.
-        let runtime = if link.pm_runtime && link.kind != LinkKind::SyncStateOnly {
-            " pm_runtime"
-        } else {
-            ""
-        };
+        let runtime =
+            if link.pm_runtime && !link.kind.is_sync_state_only() { " pm_runtime" } else { "" };
         links[c.max(s)].push(format!("link {c} {s} {kind}{runtime}"));
     }
     for (n, what) in [
@@ -159,7 +156,9 @@ fn bound_devices(board: &Board) -> Vec<bool> {
                 bound[link.consumer.index()] = true;
                 bound[link.supplier.index()] = true;
             }
-            LinkKind::SyncStateOnly => bound[link.supplier.index()] = true,
+            LinkKind::SyncStateOnly | LinkKind::Cycle | LinkKind::Proxy => {
+                bound[link.supplier.index()] = true;
+            }
             LinkKind::Stateless | LinkKind::Dormant => {}
         }
     }

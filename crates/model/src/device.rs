@@ -77,9 +77,31 @@ pub enum LinkKind {
     Dormant,
     /// `DL_FLAG_SYNC_STATE_ONLY`, not dormant.
     SyncStateOnly,
+    /// The same, because two nodes need each other (`DL_FLAG_CYCLE`,
+    /// `fw_devlink_relax_link()` in drivers/base/core.c).
+    Cycle,
+    /// The same, because the consumer stands for a node below it that is no device
+    /// yet (`__fw_devlink_link_to_suppliers()`).
+    Proxy,
 }
 
 impl LinkKind {
+    /// Every kind.
+    pub const ALL: [LinkKind; 6] = [
+        LinkKind::Stateless,
+        LinkKind::Active,
+        LinkKind::Dormant,
+        LinkKind::SyncStateOnly,
+        LinkKind::Cycle,
+        LinkKind::Proxy,
+    ];
+
+    /// Whether the kernel's link has `DL_FLAG_SYNC_STATE_ONLY`: which of the three
+    /// kinds it is makes no difference to sleep.
+    pub fn is_sync_state_only(self) -> bool {
+        matches!(self, LinkKind::SyncStateOnly | LinkKind::Cycle | LinkKind::Proxy)
+    }
+
     /// The word used in board files and JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -87,14 +109,14 @@ impl LinkKind {
             LinkKind::Active => "active",
             LinkKind::Dormant => "dormant",
             LinkKind::SyncStateOnly => "sync_state_only",
+            LinkKind::Cycle => "cycle",
+            LinkKind::Proxy => "proxy",
         }
     }
 
     /// The kind called `name`.
     pub fn find(name: &str) -> Option<LinkKind> {
-        [LinkKind::Stateless, LinkKind::Active, LinkKind::Dormant, LinkKind::SyncStateOnly]
-            .into_iter()
-            .find(|k| k.name() == name)
+        LinkKind::ALL.into_iter().find(|k| k.name() == name)
     }
 }
 

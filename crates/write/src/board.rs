@@ -5,6 +5,7 @@ use crate::text::safe;
 use crate::wording::number::{grouped, ms, plural};
 use dormouse_board::summary::Summary;
 use dormouse_board::{Board, CALLBACKS};
+use dormouse_model::device::LinkKind;
 use dormouse_model::phase::Phase;
 use std::fmt::Write as _;
 
@@ -83,15 +84,9 @@ pub fn described(board: &Board, s: &Summary) -> String {
             s.wakeup
         ),
     );
-    let [stateless, active, dormant, sync_state_only] = s.links;
     let all = s.links.iter().sum::<u32>();
-    let kinds = [
-        (stateless, "stateless"),
-        (active, "active"),
-        (dormant, "dormant"),
-        (sync_state_only, "sync_state_only"),
-    ];
-    let kinds = kinds.iter().filter(|k| k.0 > 0).map(|(n, kind)| format!("{n} {kind}"));
+    let kinds = s.links.iter().zip(LinkKind::ALL).filter(|k| *k.0 > 0);
+    let kinds = kinds.map(|(n, kind)| format!("{n} {}", kind.name()));
     let kinds = kinds.collect::<Vec<_>>().join(", ");
     let kinds = if kinds.is_empty() { String::new() } else { format!(": {kinds}") };
     page.wrapped(Ink::Plain, 0, 2, &format!("{}{kinds}.", count(all, "link")));

@@ -27,7 +27,7 @@ fn superiors(board: &Board) -> Vec<Vec<DeviceId>> {
         out[id.index()].extend(parent);
     }
     for link in &board.graph.links {
-        let live = !matches!(link.kind, LinkKind::Dormant | LinkKind::SyncStateOnly);
+        let live = link.kind != LinkKind::Dormant && !link.kind.is_sync_state_only();
         if live && visited(link.consumer) && visited(link.supplier) {
             out[link.consumer.index()].push(link.supplier);
         }

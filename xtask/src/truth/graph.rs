@@ -54,7 +54,7 @@ impl Truth {
         let passes = kernel.is_some_and(|k| k.policy().name == "G4");
         let live = |kind: LinkKind| match kind {
             LinkKind::Dormant => false,
-            LinkKind::SyncStateOnly => !passes,
+            kind if kind.is_sync_state_only() => !passes,
             _ => true,
         };
         let mut superiors: Vec<Vec<u32>> = vec![Vec::new(); n];

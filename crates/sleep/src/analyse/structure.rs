@@ -420,8 +420,8 @@ impl Walk<'_> {
             (Bond::Parent, true) => (Relation::Child, true),
             (Bond::Parent, false) => (Relation::Parent, true),
             (Bond::Link(LinkKind::Dormant), _) => return None,
-            (Bond::Link(k), true) => (Relation::Consumer, k != LinkKind::SyncStateOnly || old),
-            (Bond::Link(k), false) => (Relation::Supplier, k != LinkKind::SyncStateOnly || old),
+            (Bond::Link(k), true) => (Relation::Consumer, !k.is_sync_state_only() || old),
+            (Bond::Link(k), false) => (Relation::Supplier, !k.is_sync_state_only() || old),
         })
     }
 }

@@ -409,6 +409,6 @@ fn add(board: &mut Board, silent: Vec<Silent>, others: &[u32]) {
     in_order(board, &order);
     if superiors_first(board) > 0 {
         // What closes a ring was drawn in vain.
-        board.graph.links.retain(|l| l.kind != LinkKind::SyncStateOnly);
+        board.graph.links.retain(|l| !l.kind.is_sync_state_only());
     }
 }

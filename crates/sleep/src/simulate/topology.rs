@@ -48,7 +48,7 @@ pub(crate) const fn kind_number(kind: LinkKind) -> u32 {
         LinkKind::Stateless => 1,
         LinkKind::Active => 2,
         LinkKind::Dormant => 3,
-        LinkKind::SyncStateOnly => 4,
+        LinkKind::SyncStateOnly | LinkKind::Cycle | LinkKind::Proxy => 4,
     }
 }
 

@@ -183,7 +183,9 @@ impl Policy {
         match kind {
             LinkKind::Stateless | LinkKind::Active => true,
             LinkKind::Dormant => false,
-            LinkKind::SyncStateOnly => self.waits_sync_state_only,
+            LinkKind::SyncStateOnly | LinkKind::Cycle | LinkKind::Proxy => {
+                self.waits_sync_state_only
+            }
         }
     }
 
