@@ -9,11 +9,15 @@
 #include <linux/atomic.h>
 #include <linux/device.h>
 #include <linux/mutex.h>
+#include <linux/pm_domain.h>
 #include <linux/types.h>
 
 #define BOARD_MAX_DEVICES	65536
 #define BOARD_MAX_LINKS		262144
 #define BOARD_MAX_LOCKS		65536
+#define BOARD_MAX_DOMAINS	1024
+#define BOARD_MAX_STATES	8
+#define BOARD_MAX_PARENTS	8
 #define BOARD_MAX_TEXT		(64 << 20)
 #define BOARD_NAME_LEN		64
 /* One hour: longer is a mistake, and would look like a hang. */
@@ -47,6 +51,7 @@ struct board_device {
 	unsigned int line;
 	int parent;		/* index, -1 without */
 	int waits;		/* index of who is waited for, -1 for nobody */
+	int domain;		/* index, -1 without */
 	bool added;
 	bool is_class;
 	bool bound;
@@ -56,11 +61,29 @@ struct board_device {
 	bool syscore;
 	bool no_pm;
 	bool no_direct_complete;
+	bool runtime;		/* runtime PM is enabled */
 	u8 present;		/* bit per callback that exists */
 	/* shake.c: a callback runs; bit per phase of the way down that it is in. */
 	atomic_t busy;
 	unsigned long down;
 	struct board_work work[PHASE_COUNT];
+};
+
+struct board_domain {
+	struct generic_pm_domain genpd;
+	char name[BOARD_NAME_LEN];
+	unsigned int line;
+	unsigned int parents[BOARD_MAX_PARENTS];
+	unsigned int n_parents;
+	unsigned int linked;	/* parents that know of it */
+	struct genpd_power_state states[BOARD_MAX_STATES];
+	unsigned int n_states;
+	unsigned int start_state;
+	bool added;
+	bool starts_off;
+	bool always_on;
+	bool rpm_always_on;
+	bool active_wakeup;
 };
 
 enum board_link_kind {
@@ -84,7 +107,9 @@ struct board {
 	unsigned int n_devices;
 	unsigned int n_links;
 	unsigned int n_locks;
+	unsigned int n_domains;
 	struct board_device **devices;
+	struct board_domain **domains;
 	struct board_link *links;
 	struct mutex *locks;
 };
@@ -109,10 +134,22 @@ int board_devices_init(void);
 void board_devices_exit(void);
 int board_add(struct board *board, struct board_error *err);
 void board_remove(struct board *board);
+int board_driver_register(struct device_driver *drv);
+
+/* domains.c */
+int board_domains_add(struct board *board, struct board_error *err);
+void board_domains_remove(struct board *board);
+void board_domains_exit(void);
+bool board_domain_match(struct board_device *d,
+			const struct device_driver *drv);
+int board_domain_attach(struct board_device *d);
+void board_domain_detach(struct board_device *d);
 
 /* callbacks.c */
 void board_callbacks_init(void);
 const struct device_type *board_type(u8 present);
+const struct dev_pm_ops *board_pm_ops(u8 present);
+void board_sleep(u64 ns);
 
 /* shake.c */
 struct dentry;

@@ -67,12 +67,14 @@ static void compute(u64 ns)
 	}
 }
 
-static void sleep_exactly(u64 ns)
+/* Sleeps exactly so long: without slack, the timer is not merged with others. */
+void board_sleep(u64 ns)
 {
 	ktime_t end = ktime_add_ns(ktime_get(), ns);
 	int err;
 
-	/* Without slack: the timer may not be merged with a later one. */
+	if (!ns)
+		return;
 	do {
 		set_current_state(TASK_UNINTERRUPTIBLE);
 		err = schedule_hrtimeout_range(&end, 0, HRTIMER_MODE_ABS);
@@ -94,7 +96,7 @@ static int work(struct device *dev, enum board_phase phase)
 	if (lock)
 		mutex_lock(lock);
 	if (w->sleep_ns)
-		sleep_exactly(w->sleep_ns);
+		board_sleep(w->sleep_ns);
 	if (w->compute_ns)
 		compute(w->compute_ns);
 	if (lock)
@@ -194,4 +196,10 @@ void board_callbacks_init(void)
 const struct device_type *board_type(u8 present)
 {
 	return present ? &types[present] : NULL;
+}
+
+/* The same for a driver. */
+const struct dev_pm_ops *board_pm_ops(u8 present)
+{
+	return &ops[present];
 }

@@ -24,24 +24,41 @@ bool board_uevents;
 static atomic_t alive = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(all_gone);
 
+static struct device_driver board_driver;
+
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 static int board_match(struct device *dev, const struct device_driver *drv)
 #else
 static int board_match(struct device *dev, struct device_driver *drv)
 #endif
 {
-	return to_board_device(dev)->bound;
+	struct board_device *d = to_board_device(dev);
+
+	if (d->domain >= 0)
+		return board_domain_match(d, drv);
+	return d->bound && drv == &board_driver;
 }
 
 static int board_probe(struct device *dev)
 {
-	return 0;
+	struct board_device *d = to_board_device(dev);
+
+	return d->domain < 0 ? 0 : board_domain_attach(d);
+}
+
+static void board_unbind(struct device *dev)
+{
+	struct board_device *d = to_board_device(dev);
+
+	if (d->domain >= 0)
+		board_domain_detach(d);
 }
 
 static struct bus_type board_bus = {
 	.name	= "dormouse",
 	.match	= board_match,
 	.probe	= board_probe,
+	.remove	= board_unbind,
 };
 
 static struct device_driver board_driver = {
@@ -77,8 +94,16 @@ no_driver:
 	return ret;
 }
 
+/* Of devices with callbacks of a driver's own. */
+int board_driver_register(struct device_driver *drv)
+{
+	drv->bus = &board_bus;
+	return driver_register(drv);
+}
+
 void board_devices_exit(void)
 {
+	board_domains_exit();
 	class_unregister(&board_class);
 	driver_unregister(&board_driver);
 	bus_unregister(&board_bus);
@@ -101,7 +126,8 @@ static int add_device(struct board *b, struct board_device *d,
 	atomic_inc(&alive);
 	d->added = true;
 	dev->release = board_device_release;
-	dev->type = board_type(d->present);
+	if (d->domain < 0)
+		dev->type = board_type(d->present);
 	if (d->is_class)
 		dev->class = &board_class;
 	else
@@ -125,7 +151,7 @@ static int add_device(struct board *b, struct board_device *d,
 		return board_refuse(err, d->line, "%s cannot be added: %d",
 				    d->name, ret);
 	}
-	if (d->bound && !dev->driver)
+	if ((d->bound || d->domain >= 0) && !dev->driver)
 		return board_refuse(err, d->line, "%s was not bound", d->name);
 	if (d->wakeup) {
 		ret = device_init_wakeup(dev, true);
@@ -200,14 +226,16 @@ void board_remove(struct board *b)
 		if (b->devices[i]->added)
 			device_unregister(&b->devices[i]->dev);
 	wait_event(all_gone, !atomic_read(&alive));
+	board_domains_remove(b);
 	board_free(b);
 }
 
 int board_add(struct board *b, struct board_error *err)
 {
 	unsigned int i, next_link = 0;
-	int ret = 0;
+	int ret;
 
+	ret = board_domains_add(b, err);
 	for (i = 0; i < b->n_devices && !ret; i++) {
 		ret = add_device(b, b->devices[i], err);
 		while (!ret && next_link < b->n_links &&

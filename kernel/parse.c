@@ -36,6 +36,7 @@ struct parser {
 	unsigned int line;
 	unsigned int room_devices;
 	unsigned int room_links;
+	unsigned int room_domains;
 };
 
 int board_refuse(struct board_error *err, unsigned int line,
@@ -127,13 +128,12 @@ static int parse_work(struct parser *p, struct board_device *d,
 	return 0;
 }
 
-static int parse_name(struct parser *p, struct board_device *d,
-		      const char *name)
+static int parse_name(struct parser *p, char *to, const char *name)
 {
 	const char *c;
 
 	if (!name)
-		return board_refuse(p->err, p->line, "device without a name");
+		return board_refuse(p->err, p->line, "a line without a name");
 	if (strlen(name) >= BOARD_NAME_LEN)
 		return board_refuse(p->err, p->line,
 				    "name longer than %d bytes",
@@ -144,7 +144,7 @@ static int parse_name(struct parser *p, struct board_device *d,
 					    "name with a byte that sysfs does not take");
 	if (!strcmp(name, ".") || !strcmp(name, ".."))
 		return board_refuse(p->err, p->line, "not a name");
-	strscpy(d->name, name, sizeof(d->name));
+	strscpy(to, name, BOARD_NAME_LEN);
 	return 0;
 }
 
@@ -163,6 +163,14 @@ static int parse_device_word(struct parser *p, struct board_device *d,
 				return board_refuse(p->err, p->line,
 						    "parent is not a device above");
 			d->parent = n;
+			return 0;
+		}
+		if (!strcmp(word, "domain")) {
+			if (kstrtouint(value, 10, &n) ||
+			    n >= p->board->n_domains)
+				return board_refuse(p->err, p->line,
+						    "domain is not one above");
+			d->domain = n;
 			return 0;
 		}
 		if (!strcmp(word, "waits")) {
@@ -190,6 +198,9 @@ static int parse_device_word(struct parser *p, struct board_device *d,
 		return 0;
 	} else if (!strcmp(word, "active")) {
 		d->active = true;
+		return 0;
+	} else if (!strcmp(word, "runtime")) {
+		d->runtime = true;
 		return 0;
 	} else if (!strcmp(word, "syscore")) {
 		d->syscore = true;
@@ -226,9 +237,10 @@ static int parse_device(struct parser *p, char *rest)
 	d->line = p->line;
 	d->parent = -1;
 	d->waits = -1;
+	d->domain = -1;
 	b->devices[b->n_devices++] = d;
 
-	ret = parse_name(p, d, next_word(&rest));
+	ret = parse_name(p, d->name, next_word(&rest));
 	while (!ret && (word = next_word(&rest)))
 		ret = parse_device_word(p, d, word);
 	if (ret)
@@ -236,9 +248,113 @@ static int parse_device(struct parser *p, char *rest)
 	if (d->is_class && d->bound)
 		return board_refuse(p->err, p->line,
 				    "a class device cannot be bound to a driver");
+	if (d->is_class && d->domain >= 0)
+		return board_refuse(p->err, p->line,
+				    "a class device cannot be in a domain");
+	if (d->runtime && d->domain < 0)
+		return board_refuse(p->err, p->line,
+				    "runtime is for devices in a domain");
+	if (d->no_pm && d->domain >= 0)
+		return board_refuse(p->err, p->line,
+				    "a no_pm device is in no domain");
 	if (d->no_pm && (d->present || d->wakeup))
 		return board_refuse(p->err, p->line,
 				    "a no_pm device has no callbacks and does not wake");
+	return 0;
+}
+
+/* OFF,ON in nanoseconds; shallow states first. */
+static int parse_state(struct parser *p, struct board_domain *d, char *value)
+{
+	struct genpd_power_state *s = &d->states[d->n_states];
+	char *off = strsep(&value, ",");
+
+	if (d->n_states == BOARD_MAX_STATES)
+		return board_refuse(p->err, p->line, "more than %d states",
+				    BOARD_MAX_STATES);
+	if (!value || kstrtos64(off, 10, &s->power_off_latency_ns) ||
+	    kstrtos64(value, 10, &s->power_on_latency_ns))
+		return board_refuse(p->err, p->line, "state wants OFF,ON");
+	if (s->power_off_latency_ns < 0 || s->power_on_latency_ns < 0 ||
+	    s->power_off_latency_ns > BOARD_MAX_NS ||
+	    s->power_on_latency_ns > BOARD_MAX_NS)
+		return board_refuse(p->err, p->line,
+				    "state: longer than an hour");
+	d->n_states++;
+	return 0;
+}
+
+static int parse_domain_word(struct parser *p, struct board_domain *d,
+			     char *word)
+{
+	char *value = strchr(word, '=');
+	unsigned int n;
+
+	if (value) {
+		*value++ = '\0';
+		if (!strcmp(word, "state"))
+			return parse_state(p, d, value);
+		if (!strcmp(word, "parent")) {
+			if (kstrtouint(value, 10, &n) ||
+			    n >= p->board->n_domains - 1 ||
+			    d->n_parents == BOARD_MAX_PARENTS)
+				return board_refuse(p->err, p->line,
+						    "parent is not a domain above");
+			d->parents[d->n_parents++] = n;
+			return 0;
+		}
+		if (!strcmp(word, "off")) {
+			if (kstrtouint(value, 10, &n) || n >= d->n_states)
+				return board_refuse(p->err, p->line,
+						    "off is not a state before");
+			d->starts_off = true;
+			d->start_state = n;
+			return 0;
+		}
+	} else if (!strcmp(word, "always_on")) {
+		d->always_on = true;
+		return 0;
+	} else if (!strcmp(word, "rpm_always_on")) {
+		d->rpm_always_on = true;
+		return 0;
+	} else if (!strcmp(word, "active_wakeup")) {
+		d->active_wakeup = true;
+		return 0;
+	}
+	return board_refuse(p->err, p->line, "unknown word %.32s", word);
+}
+
+static int parse_domain(struct parser *p, char *rest)
+{
+	struct board *b = p->board;
+	struct board_domain **room, *d;
+	char *word;
+	int ret;
+
+	if (b->n_domains == BOARD_MAX_DOMAINS)
+		return board_refuse(p->err, p->line, "more than %d domains",
+				    BOARD_MAX_DOMAINS);
+	room = make_room(b->domains, b->n_domains, &p->room_domains,
+			 sizeof(*b->domains));
+	if (!room)
+		return -ENOMEM;
+	b->domains = room;
+	d = kzalloc(sizeof(*d), GFP_KERNEL);
+	if (!d)
+		return -ENOMEM;
+	d->line = p->line;
+	b->domains[b->n_domains++] = d;
+
+	ret = parse_name(p, d->name, next_word(&rest));
+	while (!ret && (word = next_word(&rest)))
+		ret = parse_domain_word(p, d, word);
+	if (ret)
+		return ret;
+	if (!d->n_states)
+		return board_refuse(p->err, p->line, "domain without a state");
+	if (d->starts_off && d->always_on)
+		return board_refuse(p->err, p->line,
+				    "a domain that is always on starts on");
 	return 0;
 }
 
@@ -344,6 +460,8 @@ static int parse_lines(struct parser *p, char *text)
 			header = true;
 		} else if (!strcmp(word, "device")) {
 			ret = parse_device(p, line);
+		} else if (!strcmp(word, "domain")) {
+			ret = parse_domain(p, line);
 		} else if (!strcmp(word, "link")) {
 			ret = parse_link(p, line);
 		} else if (!strcmp(word, "end")) {
@@ -366,6 +484,9 @@ void board_free(struct board *board)
 		return;
 	for (i = 0; i < board->n_devices; i++)
 		kfree(board->devices[i]);
+	for (i = 0; i < board->n_domains; i++)
+		kfree(board->domains[i]);
+	kvfree(board->domains);
 	kvfree(board->devices);
 	kvfree(board->links);
 	kvfree(board->locks);

@@ -2,6 +2,7 @@
 
 use crate::{Error, Result};
 use dormouse_board::Board;
+use dormouse_board::domain::{Domain, Governor, starts};
 use dormouse_model::device::{DeviceId, LinkKind};
 use dormouse_model::phase::Phase;
 use std::fmt::Write;
@@ -95,6 +96,10 @@ pub fn describe(board: &Board, waits: &[(DeviceId, DeviceId)]) -> Result<Descrip
             "sync_state_only links left out: their consumer is bound because of another link",
         ),
         (untied, "devices of a class stand on a bus, because a managed link wants them bound"),
+        (
+            board.domains.iter().filter(|d| governed(d)).count(),
+            "domains have no governor: modules cannot use those of the kernel",
+        ),
         (late, "links move their consumer to the end of the list: it stood before its supplier"),
     ] {
         if n > 0 {
@@ -102,6 +107,7 @@ pub fn describe(board: &Board, waits: &[(DeviceId, DeviceId)]) -> Result<Descrip
         }
     }
     d.text.push_str("dormouse-board 1\n");
+    domains(&mut d.text, board);
     for (i, id) in d.devices.iter().enumerate() {
         device_line(&mut d.text, board, *id, i, &place, bound[id.index()]);
         for (_, awaited) in waits.iter().filter(|(waiter, _)| waiter == id) {
@@ -149,7 +155,8 @@ fn superiors_first(board: &Board) -> Result<Vec<DeviceId>> {
 /// Which devices need a driver, so that managed links get their status: both
 /// ends of an active one, the supplier of a `sync_state_only` one.
 fn bound_devices(board: &Board) -> Vec<bool> {
-    let mut bound = vec![false; board.graph.devices.len()];
+    // A device in a domain is bound to a driver: that is what attaches it.
+    let mut bound: Vec<bool> = board.devices.iter().map(|d| d.domain.is_some()).collect();
     for link in &board.graph.links {
         match link.kind {
             LinkKind::Active => {
@@ -163,6 +170,49 @@ fn bound_devices(board: &Board) -> Vec<bool> {
         }
     }
     bound
+}
+
+/// Whether a domain asks for a governor that the guest's domains do not have.
+fn governed(d: &Domain) -> bool {
+    matches!(d.governor, Governor::SimpleQos | Governor::Cpu)
+}
+
+/// The name in the guest of the power domain with number `n`.
+pub fn guest_domain(n: usize) -> String {
+    format!("p{n:05}")
+}
+
+/// The number behind the guest name of a power domain, if it is one.
+pub fn guest_domain_number(name: &str) -> Option<usize> {
+    let digits = name.strip_prefix('p')?;
+    (digits.len() == 5 && digits.bytes().all(|b| b.is_ascii_digit()))
+        .then(|| digits.parse().ok())
+        .flatten()
+}
+
+/// Power domains, parents first.
+fn domains(text: &mut String, board: &Board) {
+    for (n, (domain, start)) in board.domains.iter().zip(starts(board)).enumerate() {
+        let _ = write!(text, "domain {}", guest_domain(n));
+        for p in &domain.parents {
+            let _ = write!(text, " parent={p}");
+        }
+        for s in &domain.states {
+            let _ = write!(text, " state={},{}", s.off.0.max(0), s.on.0.max(0));
+        }
+        if !start.on {
+            let _ = write!(text, " off={}", start.state);
+        }
+        let flags = [
+            (domain.always_on, "always_on"),
+            (domain.rpm_always_on || domain.governor == Governor::AlwaysOn, "rpm_always_on"),
+            (domain.active_wakeup, "active_wakeup"),
+        ];
+        for (_, word) in flags.iter().filter(|f| f.0) {
+            let _ = write!(text, " {word}");
+        }
+        text.push('\n');
+    }
 }
 
 fn device_line(
@@ -185,10 +235,16 @@ fn device_line(
         text.push_str(" no_pm\n");
         return;
     }
+    if let Some(domain) = more.domain {
+        let _ = write!(text, " domain={domain}");
+        if more.runtime_suspended && !more.rpm_disabled {
+            text.push_str(" runtime");
+        }
+    }
     // `runtime active` matters only where prepare asks for direct-complete.
     let asks = more.in_phase(Phase::Prepare).is_some_and(|w| w.ret > 0);
     for (set, word) in [
-        (bound, "bound"),
+        (bound && more.domain.is_none(), "bound"),
         (device.facts.class && !bound, "class"),
         (device.async_flag == Some(true), "async"),
         (more.wakeup, "wakeup"),

@@ -27,6 +27,7 @@ const BOARD: Source = Source {
         ("board.h", include_str!("../../../kernel/board.h")),
         ("callbacks.c", include_str!("../../../kernel/callbacks.c")),
         ("devices.c", include_str!("../../../kernel/devices.c")),
+        ("domains.c", include_str!("../../../kernel/domains.c")),
         ("main.c", include_str!("../../../kernel/main.c")),
         ("parse.c", include_str!("../../../kernel/parse.c")),
         ("shake.c", include_str!("../../../kernel/shake.c")),

@@ -56,6 +56,36 @@ impl Callback {
     }
 }
 
+/// A power domain that was switched (`_genpd_power_on()`, `_genpd_power_off()` in
+/// drivers/pmdomain/core.c).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switch {
+    /// Its name.
+    pub domain: Sym,
+    /// Switched on, not off.
+    pub on: bool,
+    /// The phase in whose callback it was; none elsewhere.
+    pub phase: Option<Phase>,
+    /// The device in whose callback it was. Where devices run at the same time it is
+    /// chance which of a domain's devices that is.
+    pub device: Option<DeviceId>,
+    /// Where it ran.
+    pub thread: ThreadId,
+    /// Begin.
+    pub start: Ns,
+    /// End.
+    pub end: Ns,
+    /// `end` was seen.
+    pub complete: bool,
+}
+
+impl Switch {
+    /// How long it took.
+    pub fn duration(&self) -> Ns {
+        self.end.since(self.start)
+    }
+}
+
 /// A phase as bracketed by the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhaseSpan {
@@ -320,6 +350,9 @@ pub struct Cycle {
     pub phases: Vec<PhaseSpan>,
     /// Callbacks in order of `start`.
     pub callbacks: Vec<Callback>,
+    /// Power domains that were switched, in order of `start`; only recordings that
+    /// asked for it have any.
+    pub switches: Vec<Switch>,
     /// Threads that the callbacks refer to.
     pub threads: Vec<Thread>,
     /// Other events kept from the source, in order of time.

@@ -11,6 +11,7 @@ mod plan;
 mod simulate_aborts;
 mod simulate_calibrate;
 mod simulate_cases;
+mod simulate_domains;
 mod simulate_doubt;
 mod simulate_infer;
 mod simulate_pool;

@@ -155,6 +155,7 @@ fn finish<C: CpuModel>(mut e: Engine<'_, C>, mut cycle: Cycle) -> Run {
             .map(|i| Thread { pid: 0, name: Sym::EMPTY, is_main: Some(i == MAIN as usize) })
             .collect();
         cycle.callbacks = core::mem::take(&mut e.callbacks);
+        cycle.switches = core::mem::take(&mut e.switches);
     }
     Run { cycle, tally: e.tally }
 }

@@ -4,9 +4,12 @@ use super::Stuck;
 use super::emulator::gives_turn_away;
 use alloc::vec;
 use alloc::vec::Vec;
+use dormouse_board::domain::starts;
 use dormouse_board::{Board, Work};
 use dormouse_model::device::{DeviceId, LinkKind};
+use dormouse_model::names::Sym;
 use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
 use dormouse_model::trip::Trip;
 
 /// No device, no thread.
@@ -104,6 +107,24 @@ pub(crate) mod fact {
     pub(crate) const GIVES_TURN_AWAY: u16 = 4096;
 }
 
+/// A power domain, compiled.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Domain {
+    pub(crate) name: Sym,
+    pub(crate) parents: Vec<u32>,
+    pub(crate) children: Vec<u32>,
+    /// Time to switch off and on in each state; at least one.
+    pub(crate) states: Vec<(Ns, Ns)>,
+    /// Devices in it that the PM core knows (`device_count`).
+    pub(crate) devices: u32,
+    pub(crate) always_on: bool,
+    pub(crate) active_wakeup: bool,
+    /// When the cycle begins.
+    pub(crate) starts_on: bool,
+    /// The state that it is off in then.
+    pub(crate) start_index: u32,
+}
+
 /// A board, compiled. Independent of policy and costs, so one compilation
 /// serves any number of runs.
 #[derive(Clone, Debug, Default)]
@@ -122,6 +143,10 @@ pub struct Topology {
     pub(crate) work: [Vec<Work>; 8],
     /// How many locks `work` names.
     pub(crate) locks: u32,
+    /// Power domains, parents first.
+    pub(crate) domains: Vec<Domain>,
+    /// The domain of each device, or [`NONE`]; empty without domains.
+    pub(crate) domain: Vec<u32>,
     /// `/sys/power/pm_async` of the board.
     pub(crate) pm_async: bool,
     /// Which families of callbacks are called.
@@ -166,7 +191,13 @@ impl Topology {
             if d.facts.syscore {
                 f |= fact::SYSCORE;
             }
-            if b.no_callbacks() {
+            let in_domain = b.domain.is_some() && !d.facts.no_pm;
+            if in_domain {
+                // genpd_prepare() never asks for direct-complete, and a device with a
+                // PM domain is not without callbacks (device_pm_check_callbacks()).
+                f |= fact::NO_DIRECT;
+            }
+            if b.no_callbacks() && !in_domain {
                 f |= fact::NO_CALLBACKS;
             }
             if gives_turn_away(d, &board.names) {
@@ -228,12 +259,60 @@ impl Topology {
             }
             t.work[index] = work;
         }
+        t.add_domains(board)?;
         // Lock numbers are used as indices: a board that names lock 4000000000
         // must not cost memory.
         if t.locks > 0 {
             t.number_locks();
         }
         Ok(t)
+    }
+
+    /// Compiles the power domains.
+    fn add_domains(&mut self, board: &Board) -> Result<(), Stuck> {
+        if board.domains.is_empty() {
+            return Ok(());
+        }
+        /// Callbacks that genpd has: prepare, noirq on both ways, complete.
+        const GENPD: u8 = 1 | 1 << 3 | 1 << 4 | 1 << 7;
+        self.domain = vec![NONE; board.devices.len()];
+        self.domains = board
+            .domains
+            .iter()
+            .map(|d| Domain {
+                name: d.name,
+                parents: d.parents.clone(),
+                states: d.states.iter().map(|s| (s.off, s.on)).collect(),
+                always_on: d.always_on,
+                active_wakeup: d.active_wakeup,
+                ..Domain::default()
+            })
+            .collect();
+        for (i, b) in board.devices.iter().enumerate() {
+            let Some(n) = b.domain.filter(|_| self.facts[i] & fact::NO_PM == 0) else { continue };
+            let Some(domain) = self.domains.get_mut(n as usize) else {
+                return Err(Stuck::BadBoard { device: Some(DeviceId(i as u32)) });
+            };
+            domain.devices += 1;
+            self.domain[i] = n;
+            self.has[i] |= GENPD;
+        }
+        for (n, start) in starts(board).into_iter().enumerate() {
+            let d = &mut self.domains[n];
+            (d.starts_on, d.start_index) = (start.on, start.state);
+            if d.states.is_empty() || d.parents.iter().any(|&p| p as usize >= n) {
+                return Err(Stuck::BadBoard { device: None });
+            }
+            for p in d.parents.clone() {
+                self.domains[p as usize].children.push(n as u32);
+            }
+        }
+        Ok(())
+    }
+
+    /// The mutex of domain `n`, after the list's and those of the board.
+    pub(crate) fn domain_mutex(&self, n: u32) -> u32 {
+        self.locks + 1 + n
     }
 
     /// Renumbers locks densely, in order of their number.

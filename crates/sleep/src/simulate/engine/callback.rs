@@ -18,6 +18,16 @@ impl<C: CpuModel> Engine<'_, C> {
         thread.record = record;
         thread.left = work.compute.max(Ns::ZERO);
         thread.slice_over = false;
+        match self.genpd_before(t, d) {
+            Some(flow) => flow,
+            None => self.driver(t, d),
+        }
+    }
+
+    /// The driver's part, after its domain on the way up.
+    #[inline]
+    pub(super) fn driver(&mut self, t: u32, d: u32) -> Flow {
+        let work = &self.work[d as usize];
         match work.lock {
             0 => self.callback(t, d),
             l if self.mutex_lock(t, l, Step::Callback) => {
@@ -49,6 +59,9 @@ impl<C: CpuModel> Engine<'_, C> {
     #[inline]
     pub(super) fn callback_slept(&mut self, t: u32, d: u32) -> Flow {
         self.tally.wakeups += 1;
+        if self.in_genpd(t) {
+            return self.genpd_switched(t);
+        }
         self.callback_computes(t, d)
     }
 
@@ -66,6 +79,18 @@ impl<C: CpuModel> Engine<'_, C> {
         if lock > 0 {
             C::mutex_unlock(self, lock);
         }
+        if ret >= 0
+            && let Some(flow) = self.genpd_after(t, d)
+        {
+            return flow;
+        }
+        self.callback_return(t, d)
+    }
+
+    /// The driver and its domain are done.
+    #[inline]
+    pub(super) fn callback_return(&mut self, t: u32, d: u32) -> Flow {
+        let ret = self.work[d as usize].ret;
         let error = ret.min(0);
         let record = self.threads[t as usize].record as usize;
         if let Some(record) = self.callbacks.get_mut(record) {

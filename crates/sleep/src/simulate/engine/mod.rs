@@ -19,6 +19,8 @@
 //! | `DpmWait`, `dpm_wait` | `dpm_wait()` of `dpm_wait_for_subordinate()`, `dpm_wait_for_suppliers()` | main.c | all |
 //! | `DpmRunCallback`, `dpm_run_callback` | the same | main.c | all |
 //! | `Callback`, `CallbackDozes`, `CallbackSlept` | what the driver does: it sleeps, then computes | drivers | |
+//! | `GenpdLocked`, `genpd_locked` | `genpd_sync_power_off()`, `genpd_sync_power_on()`, called by `genpd_finish_suspend()`, `genpd_finish_resume()` | drivers/pmdomain/core.c | all |
+//! | `Driver`, `CallbackEnd` | `pm_generic_resume_noirq()`, the end of `genpd_suspend_noirq()` | drivers/base/power/generic_ops.c, core.c | all |
 //! | `CompleteAll`, `complete_all` | `complete_all(&dev->power.completion)` | kernel/sched/completion.c | all |
 //! | `DpmAsyncTree`, `dpm_async_tree` | `dpm_async_suspend_parent()`, `dpm_async_resume_children()` | main.c | 6.16 |
 //! | `DpmAsyncLinks`, `dpm_async_links` | the second half of `dpm_async_suspend_superior()`, `dpm_async_resume_subordinate()` | main.c | 6.17 |
@@ -41,6 +43,7 @@ pub(super) mod cpu;
 mod device;
 mod dpm;
 mod event;
+mod genpd;
 mod mutex;
 mod prepare;
 mod trigger;
@@ -57,12 +60,13 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use cpu::CpuModel;
 use dormouse_board::Work;
-use dormouse_model::cycle::{Callback, ThreadId};
+use dormouse_model::cycle::{Callback, Switch, ThreadId};
 use dormouse_model::device::{DeviceId, LinkKind};
 use dormouse_model::names::Sym;
 use dormouse_model::phase::{Direction, Phase, PmEvent};
 use dormouse_model::time::Ns;
 use event::Events;
+use genpd::Genpd;
 use mutex::{Mutex, pop_waiter, push_waiter};
 use workqueue::WorkerPool;
 
@@ -136,6 +140,9 @@ pub(super) enum Step {
     CallbackDozes,
     CallbackSlept,
     CallbackComputes,
+    GenpdLocked,
+    Driver,
+    CallbackEnd,
     CompleteAll,
     DpmAsyncTree,
     DpmAsyncLinks,
@@ -218,6 +225,7 @@ pub(super) struct Engine<'a, C> {
     /// Dependencies of each device that are not done, if the policy counts them.
     missing: Vec<u32>,
     mutexes: Vec<Mutex>,
+    genpd: Genpd,
     pool: WorkerPool,
     cpus: C,
 
@@ -242,6 +250,7 @@ pub(super) struct Engine<'a, C> {
     /// Callbacks are recorded; a search wants their sum alone.
     pub(super) records: bool,
     pub(super) callbacks: Vec<Callback>,
+    pub(super) switches: Vec<Switch>,
     pub(super) tally: Tally,
 }
 
@@ -296,7 +305,8 @@ impl<'a, C: CpuModel> Engine<'a, C> {
             flags: vec![state::DONE; n],
             devices: vec![Device::new(); n],
             missing: Vec::new(),
-            mutexes: vec![Mutex::new(); topology.locks as usize + 1],
+            mutexes: vec![Mutex::new(); topology.locks as usize + 1 + topology.domains.len()],
+            genpd: Genpd::new(topology),
             pool: WorkerPool::new(n, workers, max_active),
             cpus: C::new(profile, workers),
             phase: Phase::Prepare,
@@ -315,6 +325,7 @@ impl<'a, C: CpuModel> Engine<'a, C> {
             error: None,
             records,
             callbacks: Vec::with_capacity(if records { 8 * topology.list.len() } else { 0 }),
+            switches: Vec::new(),
             tally: Tally::default(),
         };
         e.threads.push(Thread::new(Step::Finished));
@@ -461,6 +472,9 @@ impl<'a, C: CpuModel> Engine<'a, C> {
             Step::CallbackDozes => self.callback_dozes(t),
             Step::CallbackSlept => self.callback_slept(t, d),
             Step::CallbackComputes => self.callback_computes(t, d),
+            Step::GenpdLocked => self.genpd_locked(t),
+            Step::Driver => self.driver(t, d),
+            Step::CallbackEnd => self.callback_return(t, d),
             Step::CompleteAll => self.complete(t, d),
             Step::DpmAsyncTree => self.dpm_async_tree(t, d),
             Step::DpmAsyncLinks => self.dpm_async_links(t, d),
