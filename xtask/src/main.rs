@@ -5,6 +5,7 @@ mod accuracy;
 mod cuts;
 mod decide;
 mod disks;
+mod domains;
 mod guests;
 mod hibernate;
 mod idle;
@@ -38,6 +39,7 @@ fn main() -> Result<ExitCode> {
             }
         }
         Some("accuracy") => return accuracy::run(&args.collect::<Vec<_>>()),
+        Some("domains") => return domains::run(&args.collect::<Vec<_>>()),
         Some("hibernate") => return hibernate::run(&args.collect::<Vec<_>>()),
         Some("replay") => return replayed::run(&args.collect::<Vec<_>>()),
         Some("idle") => return idle::run(&args.collect::<Vec<_>>()),
@@ -55,7 +57,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => {
             bail!(
-                "give a task: accuracy, cuts, decide, guest, hibernate, idle, reality, replay, schedulers, series, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, cuts, decide, domains, guest, hibernate, idle, reality, replay, schedulers, series, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
             )
         }
     }

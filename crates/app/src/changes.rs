@@ -20,6 +20,8 @@ pub struct Changes {
     pub scale: Vec<String>,
     /// Callbacks that run in another phase, as `PATTERN=FROM:TO`.
     pub moves: Vec<String>,
+    /// Power domains that are otherwise, as `DOMAIN=WORDS`.
+    pub domains: Vec<String>,
     /// Number of CPUs.
     pub cpus: Option<u32>,
 }
@@ -43,6 +45,7 @@ impl Changes {
             sync: &self.sync,
             scale: &self.scale,
             moves: &self.moves,
+            domains: &self.domains,
             cpus: self.cpus,
         }
         .list()

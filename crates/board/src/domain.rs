@@ -299,3 +299,57 @@ pub fn starts(board: &Board) -> Vec<Start> {
     }
     out
 }
+
+impl Domain {
+    /// Changes it as `words` of its line say; `state=` replaces all states, and a flag
+    /// with `no_` in front takes it away.
+    ///
+    /// # Errors
+    /// A sentence that says what is known.
+    pub fn set(&mut self, words: &str) -> Result<(), String> {
+        let mut states = Vec::new();
+        for word in words.split_whitespace() {
+            match word.split_once('=') {
+                Some(("on", t)) => {
+                    let on = parse_duration(t)?;
+                    self.states.iter_mut().for_each(|s| s.on = on);
+                }
+                Some(("off", t)) => {
+                    let off = parse_duration(t)?;
+                    self.states.iter_mut().for_each(|s| s.off = off);
+                }
+                Some(("state", t)) => states.push(state(t)?),
+                Some(("governor", t)) => {
+                    self.governor = Governor::find(t).ok_or_else(|| known(t))?;
+                }
+                Some(("start", t)) => self.start = Some(start(t)?),
+                Some(_) => return Err(known(word)),
+                None => {
+                    let flag = word.strip_prefix("no_").unwrap_or(word);
+                    let set = flag == word;
+                    match flag {
+                        "always_on" => self.always_on = set,
+                        "rpm_always_on" => self.rpm_always_on = set,
+                        "active_wakeup" => self.active_wakeup = set,
+                        _ => return Err(known(word)),
+                    }
+                }
+            }
+        }
+        if !states.is_empty() {
+            self.states = states;
+        }
+        let out_of_states = |n: u32| n as usize >= self.states.len();
+        if self.start.flatten().is_some_and(out_of_states) || self.always_on {
+            self.start = None;
+        }
+        Ok(())
+    }
+}
+
+fn known(word: &str) -> String {
+    format!(
+        "`{word}` is nothing of a power domain; write words of its line, such as on=2ms, \
+         state=1ms/2ms, governor=simple_qos, always_on or no_always_on"
+    )
+}

@@ -16,6 +16,7 @@ pub mod order;
 mod parents;
 pub mod printing;
 mod read;
+pub mod soc;
 pub mod summary;
 pub mod threads;
 pub mod trips;

@@ -22,7 +22,8 @@ pub struct ChangeArgs {
     /// Make matching devices synchronous.
     #[arg(long, value_name = "PATTERN")]
     sync: Vec<String>,
-    /// Remove matching devices and what depends on them.
+    /// Remove matching devices and what depends on them; 'domain:gpu' are the
+    /// devices in a power domain.
     #[arg(long, value_name = "PATTERN")]
     without: Vec<String>,
     /// Multiply the times of matching devices, such as 'usb*=0.5'.
@@ -33,6 +34,10 @@ pub struct ChangeArgs {
     /// or resume only the way up.
     #[arg(long = "move", value_name = "PATTERN=FROM:TO")]
     moves: Vec<String>,
+    /// Change a power domain of the board: words of its line, such as
+    /// 'gpu=always_on', 'gpu=on=2ms' or 'gpu=governor=simple_qos'.
+    #[arg(long = "domain", value_name = "DOMAIN=WORDS")]
+    domains: Vec<String>,
     /// Number of CPUs.
     #[arg(long, value_name = "N", value_parser = number::<u32>(1, 65_536))]
     cpus: Option<u32>,
@@ -49,6 +54,7 @@ impl ChangeArgs {
             without: self.without.clone(),
             scale: self.scale.clone(),
             moves: self.moves.clone(),
+            domains: self.domains.clone(),
             cpus: self.cpus,
         }
     }

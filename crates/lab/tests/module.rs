@@ -35,7 +35,7 @@ fn assert_quiet(log: &str) {
 
 /// Descriptions after the header line, and what the module must say: the line,
 /// a part of the reason, and how many devices exist afterwards.
-const PROBES: [(&str, &str, &str, usize); 27] = [
+const PROBES: [(&str, &str, &str, usize); 36] = [
     ("device a\ndevice b parent=0 async bound\nend\n", "", "built", 2),
     ("device a class suspend=1,2,-5,3 wakeup\nend\n", "", "built", 1),
     ("device a bound\ndevice b bound\nlink 1 0 active pm_runtime\nend\n", "", "built", 2),
@@ -66,6 +66,21 @@ const PROBES: [(&str, &str, &str, usize); 27] = [
     ("device a\ndevice b\nlink 1 0 active\nend\n", "line 4", "status", 0),
     ("device a\ndevice b\nlink 1 1 stateless\nend\n", "line 4", "two different", 0),
     ("device a\ndevice b parent=0\nlink 0 1 stateless\nend\n", "line 4", "refuses", 0),
+    (
+        "domain p state=1,2\ndomain q parent=0 state=1,2 state=3,4 off=1 rpm_always_on\n\
+         device a domain=0 suspend=1 noirq=2\ndevice b domain=1 runtime wakeup async\nend\n",
+        "",
+        "built",
+        2,
+    ),
+    ("domain p\nend\n", "line 2", "without a state", 0),
+    ("domain p parent=0 state=1,2\nend\n", "line 2", "not a domain above", 0),
+    ("domain p state=1\nend\n", "line 2", "OFF,ON", 0),
+    ("domain p state=1,2 off=1\nend\n", "line 2", "not a state", 0),
+    ("domain p state=1,2 off=0 always_on\nend\n", "line 2", "starts on", 0),
+    ("device a domain=0\nend\n", "line 2", "not one above", 0),
+    ("domain p state=1,2\ndevice a class domain=0\nend\n", "line 3", "class device", 0),
+    ("device a runtime\nend\n", "line 2", "in a domain", 0),
     ("device a\n", "line 2", "cut", 0),
     ("end\n", "line 2", "no device", 0),
 ];

@@ -89,6 +89,7 @@ impl Asked {
             scale: self.scale.clone(),
             // The page has no control for it.
             moves: Vec::new(),
+            domains: Vec::new(),
             cpus: self.cpus,
         }
     }

@@ -5,7 +5,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
-use dormouse_board::Board;
+use dormouse_board::domain::Domain;
+use dormouse_board::{Board, BoardDevice};
 use dormouse_model::device::{DeviceId, LinkKind};
 use dormouse_model::phase::{Direction, Phase};
 
@@ -138,6 +139,8 @@ pub struct Wishes<'a> {
     pub scale: &'a [String],
     /// `PATTERN=FROM:TO`.
     pub moves: &'a [String],
+    /// `DOMAIN=WORDS`: words of the line of a power domain.
+    pub domains: &'a [String],
     /// Number of CPUs.
     pub cpus: Option<u32>,
 }
@@ -167,6 +170,12 @@ impl Wishes<'_> {
             let way = Way::parse(way).map_err(|e| format!("{m}: {e}"))?;
             list.push(Change::Move(pattern.into(), way));
         }
+        for d in self.domains {
+            let (pattern, words) = d
+                .split_once('=')
+                .ok_or_else(|| format!("{d}: write DOMAIN=WORDS, such as 'gpu=always_on'"))?;
+            list.push(Change::Domain(pattern.into(), words.into()));
+        }
         list.extend(self.cpus.map(Change::Cpus));
         Ok(list)
     }
@@ -187,6 +196,8 @@ pub enum Change {
     Scale(String, Ratio),
     /// Callbacks run in another phase.
     Move(String, Way),
+    /// Power domains are as these words of their line say.
+    Domain(String, String),
     /// Number of CPUs.
     Cpus(u32),
 }
@@ -201,6 +212,7 @@ impl Change {
             Change::Without(p) => format!("--without {p}"),
             Change::Scale(p, r) => format!("--scale {p}={}", r.text()),
             Change::Move(p, w) => format!("--move {p}={}", w.text()),
+            Change::Domain(p, w) => format!("--domain {p}={w}"),
             Change::Cpus(n) => format!("--cpus {n}"),
         }
     }
@@ -239,13 +251,25 @@ pub fn apply(board: &Board, changes: &[Change]) -> Result<Changed, String> {
             Change::Scale(p, r) => scale(&mut c, p, *r)?,
             Change::Move(p, w) => move_to(&mut c, p, *w)?,
             Change::Without(p) => without(&mut c, p)?,
+            Change::Domain(p, w) => set_domain(&mut c, p, w)?,
         }
     }
     Ok(c)
 }
 
-/// Devices whose name, or `DRIVER/NAME`, matches `pattern`.
+/// Devices whose name, or `DRIVER/NAME`, matches `pattern`; with `domain:` in front
+/// those in the power domains that match.
 fn matching(board: &Board, pattern: &str) -> Result<Vec<usize>, String> {
+    if let Some(domains) = pattern.strip_prefix("domain:") {
+        let domains = matching_domains(board, domains)?;
+        let inside = |d: &BoardDevice| d.domain.is_some_and(|n| domains.contains(&(n as usize)));
+        let found: Vec<usize> =
+            (0..board.devices.len()).filter(|&i| inside(&board.devices[i])).collect();
+        if found.is_empty() {
+            return Err(format!("no device is in a power domain of `{pattern}`"));
+        }
+        return Ok(found);
+    }
     let with_driver = pattern.contains('/');
     let mut found = Vec::new();
     for (i, d) in board.graph.devices.iter().enumerate() {
@@ -262,6 +286,27 @@ fn matching(board: &Board, pattern: &str) -> Result<Vec<usize>, String> {
         ));
     }
     Ok(found)
+}
+
+/// Power domains whose name matches `pattern`.
+fn matching_domains(board: &Board, pattern: &str) -> Result<Vec<usize>, String> {
+    let named = |(_, d): &(usize, &Domain)| glob(pattern, board.names.get(d.name));
+    let found: Vec<usize> =
+        board.domains.iter().enumerate().filter(named).map(|(n, _)| n).collect();
+    if found.is_empty() {
+        return Err(format!("no power domain matches `{pattern}`"));
+    }
+    Ok(found)
+}
+
+fn set_domain(c: &mut Changed, pattern: &str, words: &str) -> Result<(), String> {
+    let found = matching_domains(&c.board, pattern)?;
+    for &n in &found {
+        c.board.domains[n].set(words)?;
+    }
+    let name = |&n: &usize| c.board.names.get(c.board.domains[n].name).to_string();
+    c.notes.push(Note::Domains { domains: found.iter().map(name).collect(), words: words.into() });
+    Ok(())
 }
 
 /// `*` is any text, `?` any one character. Linear in pattern times text.
@@ -403,6 +448,16 @@ pub fn remove(board: &mut Board, gone: &[bool]) -> Vec<Option<DeviceId>> {
         })
         .collect();
     let moved = |d: DeviceId| place.get(d.index()).copied().flatten();
+    // A domain whose last user goes is off at run time, however it was found.
+    let users = |n: usize, all: bool| {
+        let mut devices = board.devices.iter().zip(gone);
+        devices.any(|(d, gone)| d.domain == Some(n as u32) && (all || !gone))
+    };
+    let emptied: Vec<usize> =
+        (0..board.domains.len()).filter(|&n| users(n, true) && !users(n, false)).collect();
+    for n in emptied {
+        board.domains[n].start = None;
+    }
     let mut at = gone.iter();
     board.devices.retain(|_| at.next() != Some(&true));
     let mut at = gone.iter();

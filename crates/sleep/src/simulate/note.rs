@@ -41,6 +41,13 @@ pub enum Note {
         /// From where to where.
         way: Way,
     },
+    /// Power domains are as words of their line say.
+    Domains {
+        /// Which.
+        domains: Vec<String>,
+        /// How.
+        words: String,
+    },
     /// Devices are gone.
     Removed {
         /// Those asked for.

@@ -5,7 +5,7 @@ use crate::simulate::emulator::gives_turn_away;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use dormouse_board::{Board, Work};
+use dormouse_board::{Board, BoardDevice, Work};
 use dormouse_model::capture::Capture;
 use dormouse_model::device::DeviceGraph;
 use dormouse_model::names::Names;
@@ -82,6 +82,25 @@ pub fn apply(board: &mut Board, plans: &[&Plan]) {
         if let Some(work) = plans.iter().find_map(|p| p.get(key)) {
             b.work = *work;
         }
+    }
+}
+
+/// Gives `board`, which was derived from a recording, the power domains of the board
+/// `from` that the laboratory built, and puts the devices of that board into them: no
+/// recording says what a domain takes.
+pub fn apply_domains(board: &mut Board, from: &Board) {
+    board.domains = from.domains.clone();
+    for d in &mut board.domains {
+        d.name = board.names.add(from.names.get(d.name));
+    }
+    let devices = keys(&from.names, &from.graph).into_iter().zip(&from.devices);
+    let devices: BTreeMap<Key, &BoardDevice> = devices.collect();
+    for (key, b) in keys(&board.names, &board.graph).iter().zip(&mut board.devices) {
+        let Some(planned) = devices.get(key) else { continue };
+        b.domain = planned.domain;
+        b.wakeup = planned.wakeup;
+        b.runtime_suspended = planned.runtime_suspended;
+        b.rpm_disabled = planned.rpm_disabled;
     }
 }
 

@@ -36,6 +36,9 @@ pub fn note(n: &Note) -> String {
             way.to.title(),
             if way.is_down() { ", and those of the way up likewise" } else { "" }
         ),
+        Note::Domains { domains, words } => {
+            format!("Power domain {}: {words}.", names(domains))
+        }
         Note::Removed { devices, also } if also.is_empty() => {
             format!("Removed: {}.", names(devices))
         }

@@ -1,0 +1,228 @@
+//! Power domains: a small SoC and boards drawn by seed, foretold and then slept
+//! through by kernels.
+//!
+//! `domains [--short] [SERIES…]`: of every board (in short: of the small SoC) the noirq phases with `pm_async` 0 and
+//! 1, and what it changes that nobody uses its slowest domain. A prediction is right
+//! within 2 % of what was measured or 100 us.
+
+use crate::MISSED;
+use crate::accuracy::recorded;
+use anyhow::{Context, Result, anyhow};
+use dormouse_board::soc::{Options, soc};
+use dormouse_board::{Board, parse};
+use dormouse_lab::capture::{Wish, captures};
+use dormouse_lab::kernels;
+use dormouse_lab::plan::Sleep;
+use dormouse_lab::qemu::{Accel, Arch, Machine};
+use dormouse_model::capture::Capture;
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
+use dormouse_read::Options as ReadOptions;
+use dormouse_sleep::simulate::Profile;
+use dormouse_sleep::simulate::change::{Change, apply};
+use dormouse_sleep::simulate::planned::{Plan, apply_domains, plan};
+use dormouse_sleep::simulate::predict::outlook;
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Domains of the boards; the seed of each is its place.
+const DOMAINS: [u32; 10] = [3, 5, 8, 12, 16, 20, 25, 30, 35, 40];
+/// A GPU that nobody uses takes most of the time of resume noirq.
+const SMALL: &str = "board 1
+cpus 4
+domain top on=1ms off=1ms
+domain io parent=top on=2.5ms off=1.2ms
+domain gpu parent=top on=8ms off=3ms
+domain aon on=0.5ms off=0.5ms always_on
+device soc
+device dev{0..1} parent=soc domain=io async noirq=0.18ms resume_noirq=0.18ms
+device dev{2..3} parent=soc domain=gpu async runtime_suspended noirq=0.18ms resume_noirq=0.18ms
+device dev4 parent=soc domain=aon async noirq=0.18ms resume_noirq=0.18ms
+";
+/// Cycles of each boot and board; all but the first are judged.
+const CYCLES: u32 = 2;
+const FLOOR: Ns = Ns(100_000);
+const PERCENT: i64 = 2;
+const PHASES: [Phase; 2] = [Phase::Noirq, Phase::ResumeNoirq];
+
+/// Predicted and measured.
+#[derive(Clone, Copy)]
+struct Pair {
+    predicted: Ns,
+    measured: Ns,
+}
+
+impl Pair {
+    fn apart(self) -> Ns {
+        Ns((self.predicted - self.measured).0.abs())
+    }
+
+    /// Within [`PERCENT`] of `of`, or [`FLOOR`].
+    fn right(self, of: Ns) -> bool {
+        self.apart() <= FLOOR.max(Ns(of.0.abs() * PERCENT / 100))
+    }
+}
+
+#[derive(Default)]
+struct Score {
+    right: usize,
+    all: usize,
+    worst: Ns,
+}
+
+impl Score {
+    fn count(&mut self, pair: Pair, of: Ns) -> &'static str {
+        self.all += 1;
+        self.worst = self.worst.max(pair.apart());
+        let right = pair.right(of);
+        self.right += usize::from(right);
+        if right { "yes" } else { "NO" }
+    }
+
+    fn line(&self, what: &str) -> String {
+        format!("{what}: {} of {} right; the worst is {} off", self.right, self.all, self.worst)
+    }
+}
+
+/// A board as it is, and without the users of its slowest domain.
+struct Trial {
+    name: String,
+    board: Board,
+    without: Option<(String, Board)>,
+}
+
+impl Trial {
+    fn draw(seed: u64, domains: u32) -> Result<Trial> {
+        let board = soc(&Options { seed, domains, cpus: 4 });
+        Trial::of(format!("{domains} domains, seed {seed}"), board)
+    }
+
+    fn of(name: String, board: Board) -> Result<Trial> {
+        let used = |n: usize| board.devices.iter().any(|d| d.domain == Some(n as u32));
+        let slowest = (0..board.domains.len())
+            .filter(|&n| used(n) && !board.domains[n].always_on)
+            .max_by_key(|&n| board.domains[n].deepest().on);
+        let without = match slowest {
+            None => None,
+            Some(n) => {
+                let name = board.names.get(board.domains[n].name).to_owned();
+                let change = Change::Without(format!("domain:{name}"));
+                let changed = apply(&board, &[change]).map_err(anyhow::Error::msg)?;
+                Some((name, changed.board))
+            }
+        };
+        Ok(Trial { name, board, without })
+    }
+}
+
+/// Prints the table; [`MISSED`] if a prediction is not right.
+pub fn run(args: &[String]) -> Result<ExitCode> {
+    let short = args.iter().any(|a| a == "--short");
+    let mut series: Vec<&str> =
+        args.iter().filter(|a| !a.starts_with("--")).map(String::as_str).collect();
+    if series.is_empty() {
+        series = if short { vec!["6.12"] } else { vec!["6.12", "7.3"] };
+    }
+    let mut trials = vec![Trial::of("small SoC".into(), parse(SMALL)?)?];
+    if !short {
+        for (seed, &n) in (1..).zip(&DOMAINS) {
+            trials.push(Trial::draw(seed, n)?);
+        }
+    }
+    let (mut phases, mut changes) = (Score::default(), Score::default());
+    for series in series {
+        kernel(series, &trials, &mut phases, &mut changes)?;
+    }
+    println!("\n{}", phases.line("noirq phases"));
+    println!("{}", changes.line("changes of both phases without users of the slowest domain"));
+    let all = phases.right == phases.all && changes.right == changes.all;
+    Ok(if all { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
+}
+
+fn kernel(series: &str, trials: &[Trial], phases: &mut Score, changes: &mut Score) -> Result<()> {
+    let kernel = kernels::get(Arch::Amd64, series)?;
+    let machine = Machine::new(Arch::Amd64, Accel::Icount, 4, &kernel.release);
+    let wish = |board, pm_async| Wish {
+        board: Some(board),
+        waits: &[],
+        sleep: Sleep::Platform,
+        pm_async,
+        cycles: CYCLES,
+        detail: Vec::new(),
+        samples: 1,
+        limit: Duration::from_secs(900),
+    };
+    let mut wishes = Vec::new();
+    for trial in trials {
+        for board in [Some(&trial.board), trial.without.as_ref().map(|w| &w.1)] {
+            wishes.extend(board.into_iter().flat_map(|b| [wish(b, false), wish(b, true)]));
+        }
+    }
+    let made = captures(&kernel, &machine, &wishes, 1)?;
+    let seen: Vec<Measured> = wishes
+        .iter()
+        .zip(&made.recordings)
+        .map(|(w, r)| measured(&read(r)?, w.board.context("a board")?, w.pm_async))
+        .collect::<Result<_>>()?;
+    println!("\n{}: ms, predicted and measured", kernel.release);
+    println!("{:<24}{:>6}{:>16}{:>18}   right", "board", "async", "noirq suspend", "noirq resume");
+    let mut seen = seen.into_iter();
+    for trial in trials {
+        let before: Vec<Measured> = seen.by_ref().take(2).collect();
+        for (n, m) in before.iter().enumerate() {
+            let words = PHASES.map(|p| phases.count(m[&p], m[&p].measured));
+            row(&trial.name, n, m, words);
+        }
+        let Some((domain, _)) = &trial.without else { continue };
+        let after: Vec<Measured> = seen.by_ref().take(2).collect();
+        for (n, (a, b)) in before.iter().zip(&after).enumerate() {
+            let change = |p: Phase| Pair {
+                predicted: b[&p].predicted - a[&p].predicted,
+                measured: b[&p].measured - a[&p].measured,
+            };
+            let diff: Measured = PHASES.into_iter().map(|p| (p, change(p))).collect();
+            let words = PHASES.map(|p| changes.count(diff[&p], a[&p].measured));
+            row(&format!("  change without {domain}"), n, &diff, words);
+        }
+    }
+    Ok(())
+}
+
+type Measured = BTreeMap<Phase, Pair>;
+
+fn row(name: &str, pm_async: usize, m: &Measured, right: [&str; 2]) {
+    let ms = |t: Ns| format!("{:.2}", t.0 as f64 / 1e6);
+    let pair = |p: Phase| format!("{} {}", ms(m[&p].predicted), ms(m[&p].measured));
+    println!(
+        "{name:<24}{pm_async:>6}{:>16}{:>18}   {} {}",
+        pair(Phase::Noirq),
+        pair(Phase::ResumeNoirq),
+        right[0],
+        right[1]
+    );
+}
+
+fn read(recording: &dormouse_record::recording::Recording) -> Result<Capture> {
+    let bytes = dormouse_record::file::encode(recording, Vec::new())?;
+    let reading = dormouse_read::read_bytes("recording", &bytes, &ReadOptions::default())?;
+    reading.captures.into_iter().next().ok_or_else(|| anyhow!("the recording is empty"))
+}
+
+/// The noirq phases of the last cycle, and what the board says of them.
+fn measured(capture: &Capture, board: &Board, pm_async: bool) -> Result<Measured> {
+    let cycle = capture.cycles.last().context("no cycle")?;
+    let costs = Profile::x86();
+    let mut machine = recorded::machine(capture, cycle, &plan(board), &Plan::new(), &costs, 2)?;
+    apply_domains(&mut machine.derived.board, board);
+    machine.derived.board.pm_async = pm_async;
+    let predicted = outlook(&machine.derived.board, machine.by, &machine.settings)
+        .map_err(|e| anyhow!("{e}"))?;
+    PHASES
+        .into_iter()
+        .map(|p| {
+            let measured = cycle.phase(p).context("a phase is missing")?.measured().0;
+            Ok((p, Pair { predicted: predicted.phase(p), measured }))
+        })
+        .collect()
+}
