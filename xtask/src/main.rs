@@ -6,6 +6,7 @@ mod cuts;
 mod decide;
 mod disks;
 mod domains;
+mod governor;
 mod guests;
 mod hibernate;
 mod idle;
@@ -40,6 +41,7 @@ fn main() -> Result<ExitCode> {
         }
         Some("accuracy") => return accuracy::run(&args.collect::<Vec<_>>()),
         Some("domains") => return domains::run(&args.collect::<Vec<_>>()),
+        Some("governor") => return governor::run(&args.collect::<Vec<_>>()),
         Some("hibernate") => return hibernate::run(&args.collect::<Vec<_>>()),
         Some("replay") => return replayed::run(&args.collect::<Vec<_>>()),
         Some("idle") => return idle::run(&args.collect::<Vec<_>>()),
@@ -57,7 +59,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => {
             bail!(
-                "give a task: accuracy, cuts, decide, domains, guest, hibernate, idle, reality, replay, schedulers, series, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, cuts, decide, domains, governor, guest, hibernate, idle, reality, replay, schedulers, series, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
             )
         }
     }

@@ -67,7 +67,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
             "write",
         ],
     ),
-    ("xtask", &["board", "idle", "lab", "model", "read", "record", "sleep", "stats"]),
+    ("xtask", &["board", "domains", "idle", "lab", "model", "read", "record", "sleep", "stats"]),
 ];
 
 /// Crates that only think: no I/O, no threads, no clock, no unsafe code, and

@@ -131,7 +131,7 @@ fn what_the_machine_does_not_offer_is_refused() {
         (&["record", "--yes", "--wake", "rtc:0"][..], "from 2 to 86400"),
         (
             &["record", "--yes", "--with", "x"][..],
-            "sched, workqueue, rpm, idle, storage, freeze, sync",
+            "sched, workqueue, rpm, idle, storage, domains, freeze, sync",
         ),
     ] {
         dormouse(&dir, args).assert().failure().stderr(broken(words));

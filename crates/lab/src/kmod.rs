@@ -84,6 +84,17 @@ const PDISK: Source = Source {
     ],
 };
 
+const GOVERNOR: Source = Source {
+    name: "dormouse_governor",
+    without: "decisions of its governor need a module; name another series with --kernel",
+    files: &[
+        ("Kbuild", include_str!("../../../kernel/governor/Kbuild")),
+        ("Makefile", include_str!("../../../kernel/Makefile")),
+        ("main.c", include_str!("../../../kernel/governor/main.c")),
+        ("COPYING", include_str!("../../../kernel/COPYING")),
+    ],
+};
+
 const FQOS: Source = Source {
     name: "dormouse_fqos",
     without: "raising a disk's clock needs a module; name another series with --kernel",
@@ -115,6 +126,15 @@ pub fn module(kernel: &Kernel) -> Result<PathBuf> {
 /// the compiler here is an interface that changed.
 pub fn idle(kernel: &Kernel) -> Result<PathBuf> {
     build(&IDLE, kernel)
+}
+
+/// What writes decisions of the governor of power domains down, for `kernel`; built if
+/// it is not in the cache.
+///
+/// # Errors
+/// As [`idle`].
+pub fn governor(kernel: &Kernel) -> Result<PathBuf> {
+    build(&GOVERNOR, kernel)
 }
 
 /// The readiness scheduler for `kernel`; built if it is not in the cache.

@@ -12,6 +12,7 @@ pub mod capture;
 pub mod cases;
 pub mod describe;
 pub mod error;
+pub mod governor;
 pub mod guest;
 pub mod idle;
 pub mod initramfs;

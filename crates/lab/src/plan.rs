@@ -15,6 +15,8 @@ pub const PLAN: &str = "plan.json";
 pub const MODULE: &str = "dormouse_board.ko";
 /// The module with idle states, in [`DIRECTORY`].
 pub const IDLE_MODULE: &str = "dormouse_idle.ko";
+/// What writes decisions of the governor of power domains down, in [`DIRECTORY`].
+pub const GOVERNOR_MODULE: &str = "dormouse_governor.ko";
 /// The readiness scheduler, in [`DIRECTORY`].
 pub const SCHEDULER_MODULE: &str = "dormouse_scheduler.ko";
 /// The disk whose power states cost what they are told to, in [`DIRECTORY`].
@@ -381,6 +383,9 @@ pub struct Plan {
     /// Many sleeps with trouble, before the first step.
     #[serde(default)]
     pub soak: Option<Soak>,
+    /// Parameters of the module that has a governor of power domains decide, once each.
+    #[serde(default)]
+    pub governor: Vec<String>,
     /// Steps in order.
     pub steps: Vec<Step>,
 }

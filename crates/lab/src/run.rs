@@ -6,7 +6,8 @@ use crate::error::tail;
 use crate::initramfs::Initramfs;
 use crate::kernels::{self, Kernel};
 use crate::plan::{
-    DIRECTORY, DISK_MODULES, IDLE_MODULE, MODULE, PLAN, Plan, Record, SCHEDULER_MODULE, Sleep, Step,
+    DIRECTORY, DISK_MODULES, GOVERNOR_MODULE, IDLE_MODULE, MODULE, PLAN, Plan, Record,
+    SCHEDULER_MODULE, Sleep, Step,
 };
 use crate::qemu::{Accel, Arch, Attend, Machine, Output, boot};
 use crate::{Error, Result, kmod, storage};
@@ -202,6 +203,11 @@ pub(crate) fn play(
         let ko = kmod::scheduler(kernel)?;
         let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
         archive.file(&format!("{DIRECTORY}/{SCHEDULER_MODULE}"), 0o644, &bytes);
+    }
+    if !plan.governor.is_empty() {
+        let ko = kmod::governor(kernel)?;
+        let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
+        archive.file(&format!("{DIRECTORY}/{GOVERNOR_MODULE}"), 0o644, &bytes);
     }
     let json = serde_json::to_vec(plan).map_err(|e| Error::other(e.to_string()))?;
     archive.file(&format!("{DIRECTORY}/{PLAN}"), 0o644, &json);

@@ -6,6 +6,7 @@
 //! [`crate::idle`] counts sleeps of CPUs. A [`Fan`] feeds several at once.
 //! Nothing here owns text: the hot path allocates nothing.
 
+use crate::track::switches::is_switch;
 use dormouse_model::phase::PmEvent;
 use dormouse_model::time::Ns;
 
@@ -306,7 +307,12 @@ pub fn number(text: &[u8], key: &[u8]) -> Option<u64> {
 
 /// Whether events of this name are of use for system sleep.
 pub fn of_system_sleep(name: &[u8]) -> bool {
-    is_side_event(name) || Kind::of(name) == Kind::Power
+    is_kept(name) || Kind::of(name) == Kind::Power
+}
+
+/// Whether the tracker has a use for events of this name beside the callbacks.
+pub(crate) fn is_kept(name: &[u8]) -> bool {
+    is_side_event(name) || is_switch(name)
 }
 
 /// Whether the tracker keeps events of this name beside the callbacks, because

@@ -14,6 +14,7 @@
 //! on a made-up tree as well.
 pub mod apply;
 pub mod devices;
+pub mod domains;
 pub mod file;
 pub mod guard;
 pub mod hold;

@@ -20,6 +20,8 @@ pub enum Detail {
     /// clocks, frequency scaling, runtime PM, UFS gating.
     #[serde(alias = "block")]
     Storage,
+    /// Power domains that are switched, by function probes.
+    Domains,
     /// What tasks do while they are frozen.
     Freeze,
     /// What a sync waits for.
@@ -28,12 +30,13 @@ pub enum Detail {
 
 impl Detail {
     /// Every group.
-    pub const ALL: [Detail; 7] = [
+    pub const ALL: [Detail; 8] = [
         Detail::Sched,
         Detail::Workqueue,
         Detail::Rpm,
         Detail::Idle,
         Detail::Storage,
+        Detail::Domains,
         Detail::Freeze,
         Detail::Sync,
     ];
@@ -46,6 +49,7 @@ impl Detail {
             Detail::Rpm => "rpm",
             Detail::Idle => "idle",
             Detail::Storage => "storage",
+            Detail::Domains => "domains",
             Detail::Freeze => "freeze",
             Detail::Sync => "sync",
         }
@@ -133,6 +137,8 @@ impl Detail {
                 // A queue is closed with a grace period; kernels with CONFIG_RCU_TRACE.
                 "rcu/rcu_grace_period",
             ],
+            // No kernel traces it.
+            Detail::Domains => &[],
             Detail::Freeze => &[
                 "sched/sched_switch",
                 "sched/sched_waking",

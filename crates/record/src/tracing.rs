@@ -4,6 +4,7 @@
 //! Other users of tracing are not disturbed. Nothing in the instance needs to
 //! be put back, because the instance is removed.
 
+use crate::domains;
 use crate::guard::{Error, Guard};
 use crate::idle;
 use crate::machine;
@@ -69,6 +70,10 @@ impl Instance {
             true => idle::plan(guard, root, tracefs)?,
             false => idle::Planned::default(),
         };
+        let switched = match options.detail.contains(&Detail::Domains) {
+            true => Some(domains::plan(guard, root, tracefs)?),
+            false => None,
+        };
         let path = format!("{tracefs}/instances/dormouse");
         guard.make_dir(&path)?;
         let mut instance = Instance { path, missing: Vec::new(), probes: idle::Probes::default() };
@@ -99,6 +104,13 @@ impl Instance {
         instance.missing.extend_from_slice(&instance.probes.missing);
         for event in &instance.probes.events {
             guard.write(&at(&format!("events/{event}/enable")), "1")?;
+        }
+        if let Some(planned) = &switched {
+            let (events, missing) = domains::probes(guard, root, planned)?;
+            for event in events {
+                guard.write(&at(&format!("events/{event}/enable")), "1")?;
+            }
+            instance.missing.extend(missing);
         }
         Ok(instance)
     }
@@ -165,6 +177,8 @@ fn buffer_kib(root: &Root, options: &Options, devices: usize) -> u64 {
             Detail::Idle => 32_768,
             Detail::Workqueue | Detail::Storage => 4_096,
             Detail::Rpm | Detail::Sync => 2_048,
+            // Four records a domain and half.
+            Detail::Domains => 512,
         })
         .sum();
     let wanted = 1_024 + suspend + detail;

@@ -133,7 +133,7 @@ pub struct SleepArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<u32>(1, 1_000))]
     pub samples: u32,
     /// More events, separated by commas, as for "dormouse record": sched,
-    /// workqueue, rpm, idle, storage, freeze, sync. Each event takes time.
+    /// workqueue, rpm, idle, storage, domains, freeze, sync. Each event takes time.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = detail)]
     pub with: Vec<Detail>,
     /// Who starts devices: the kernel's own walk, the livepatch that starts them

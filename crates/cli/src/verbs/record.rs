@@ -37,7 +37,7 @@ pub struct RecordArgs {
     #[command(flatten)]
     sleep: SleepArgs,
     /// More events, separated by commas: sched, workqueue, rpm, idle, storage,
-    /// freeze, sync.
+    /// domains, freeze, sync.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = detail)]
     with: Vec<Detail>,
     /// Only when each phase starts and ends: no devices and no callbacks, at

@@ -18,7 +18,7 @@ mod swap;
 mod system;
 mod udev;
 
-use crate::plan::{DIRECTORY, MARKER, MODULE, PLAN, Plan, Record};
+use crate::plan::{DIRECTORY, GOVERNOR_MODULE, MARKER, MODULE, PLAN, Plan, Record};
 use out::Out;
 use std::fs;
 use std::path::Path;
@@ -100,6 +100,12 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
     if let Some(wish) = &plan.soak {
         let said = soak::run(wish, dir, plan.scheduler.is_some())?;
         out.send("soak", said.as_bytes())?;
+    }
+    for (n, parameters) in plan.governor.iter().enumerate() {
+        system::load_module_with(&dir.join(GOVERNOR_MODULE), parameters)?;
+        let said = system::read(Path::new("/sys/kernel/debug/dormouse_governor/decisions"))?;
+        out.send(&format!("governor {n}"), &said)?;
+        system::unload_module("dormouse_governor")?;
     }
     for file in &plan.probes {
         let text = system::read(&dir.join(file))?;

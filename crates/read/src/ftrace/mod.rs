@@ -9,7 +9,7 @@ mod callback;
 pub(crate) mod line;
 mod uses;
 
-use crate::event::{EventSink, Fan, Kind, Stamp, TraceEvent, Unused, is_side_event};
+use crate::event::{EventSink, Fan, Kind, Stamp, TraceEvent, Unused, is_kept};
 use crate::track::Tracker;
 use dormouse_model::complete::LostKind;
 use dormouse_model::loss::{Losses, Severity};
@@ -88,7 +88,7 @@ trait Take<'a> {
 
 impl<'a> Take<'a> for Vec<Item<'a>> {
     fn wants(&self, name: &[u8]) -> bool {
-        is_side_event(name)
+        is_kept(name)
     }
     fn event(&mut self, line: &Line<'a>, at: u64, event: TraceEvent<'a>) {
         self.push(Item::Event { line: *line, at, event });
@@ -272,7 +272,7 @@ impl Assembler<'_> {
 
 impl<'a> Take<'a> for Assembler<'_> {
     fn wants(&self, name: &[u8]) -> bool {
-        is_side_event(name) || self.others.as_ref().is_some_and(|o| o.wants(name))
+        is_kept(name) || self.others.as_ref().is_some_and(|o| o.wants(name))
     }
 
     fn event(&mut self, line: &Line<'a>, at: u64, event: TraceEvent<'a>) {

@@ -15,7 +15,7 @@ mod scan;
 mod text;
 mod wire;
 
-use crate::event::{EventSink, Fan, is_side_event};
+use crate::event::{EventSink, Fan, is_kept};
 use crate::track::Tracker;
 use dormouse_model::loss::Losses;
 
@@ -57,7 +57,7 @@ impl<'a> PerfettoTrace<'a> {
     /// Finds the events in a trace that matter for system sleep. Damage is
     /// counted, never fatal.
     pub fn open(file: &'a [u8], losses: &mut Losses) -> PerfettoTrace<'a> {
-        PerfettoTrace::open_for(file, &is_side_event, false, losses)
+        PerfettoTrace::open_for(file, &is_kept, false, losses)
     }
 
     /// Finds the events of power management and those beside it that somebody
@@ -107,7 +107,7 @@ pub fn parse_with(bytes: &[u8], tracker: &mut Tracker, others: &mut dyn EventSin
 
 fn whole(bytes: &[u8], tracker: &mut Tracker, others: Option<&mut dyn EventSink>) {
     let mut losses = Losses::default();
-    let wants = |name: &[u8]| is_side_event(name) || others.as_ref().is_some_and(|o| o.wants(name));
+    let wants = |name: &[u8]| is_kept(name) || others.as_ref().is_some_and(|o| o.wants(name));
     let all_times = others.as_ref().is_some_and(|o| o.wants_all_times());
     let trace = PerfettoTrace::open_for(bytes, &wants, all_times, &mut losses);
     if !trace.release().is_empty() {

@@ -13,6 +13,7 @@ mod early;
 mod finish;
 mod rules;
 mod sink;
+pub(crate) mod switches;
 mod threads;
 
 pub use current::{Call, CallRef};

@@ -1,6 +1,7 @@
 //! Trace events to tracker calls.
 
 use super::current::Call;
+use super::switches::is_switch;
 use super::{DeviceKey, Tracker, rules};
 use crate::event::{Stamp, TraceEvent};
 use dormouse_model::complete::LostKind;
@@ -23,6 +24,7 @@ pub fn event(t: &mut Tracker, stamp: Stamp<'_>, event: TraceEvent<'_>) {
         TraceEvent::CallbackEnd { driver, device, error } => {
             t.end_callback(&stamp, driver, device, error);
         }
+        TraceEvent::Other { name, text } if is_switch(name) => t.switch_event(&stamp, name, text),
         TraceEvent::Other { name, text } => t.side_event(&stamp, name, text),
         TraceEvent::Lost { count } => {
             let count = count.unwrap_or(1);

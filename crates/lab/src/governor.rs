@@ -1,0 +1,28 @@
+//! Decisions of a kernel's own governor of power domains (kernel/governor).
+
+use crate::Result;
+use crate::kernels::Kernel;
+use crate::plan::Plan;
+use crate::qemu::Machine;
+use crate::run::{base, play};
+use std::time::Duration;
+
+/// Boots `kernel` once and gives what the module wrote down for each of `parameters`.
+///
+/// # Errors
+/// When the module cannot be had, or the guest fails.
+pub fn decisions(
+    kernel: &Kernel,
+    machine: &Machine,
+    parameters: &[String],
+    limit: Duration,
+) -> Result<Vec<String>> {
+    let archive = base(machine.arch)?;
+    let plan = Plan {
+        results: machine.arch.results().into(),
+        governor: parameters.to_vec(),
+        ..Plan::default()
+    };
+    let (answer, _) = play(kernel, machine, archive, &plan, limit)?;
+    Ok((0..parameters.len()).map(|n| answer.text(&format!("governor {n}"))).collect())
+}

@@ -1,0 +1,101 @@
+//! Power domains that are switched in a cycle, from the probes of
+//! `record --with domains` (crates/record/src/domains.rs).
+
+use super::Tracker;
+use crate::event::{self, Stamp};
+use dormouse_model::cycle::Switch;
+use dormouse_model::loss::Severity;
+
+/// What events of these probes are called: a domain begins to be switched on or off,
+/// and the end of that.
+const EVENTS: [(&[u8], bool, bool); 4] = [
+    (b"genpd_on", true, true),
+    (b"genpd_on_end", true, false),
+    (b"genpd_off", false, true),
+    (b"genpd_off_end", false, false),
+];
+
+/// Most switches kept of a cycle: two for each domain in practice.
+const MAX_SWITCHES: usize = 100_000;
+
+/// Whether `name` is one of these events.
+pub(crate) fn is_switch(name: &[u8]) -> bool {
+    name.starts_with(b"genpd_o") && EVENTS.iter().any(|e| e.0 == name)
+}
+
+impl Tracker {
+    /// One of these events. Outside a cycle nobody waits for it.
+    pub(super) fn switch_event(&mut self, stamp: &Stamp<'_>, name: &[u8], text: &[u8]) {
+        let Some(&(_, on, begin)) = EVENTS.iter().find(|e| e.0 == name) else { return };
+        let phase = self.bracket();
+        let Some(c) = self.current.as_deref_mut().filter(|c| !c.over) else {
+            self.unused.add(event::Kind::Genpd, 1);
+            return;
+        };
+        c.last = c.last.max(stamp.time);
+        let thread = c.threads.id(stamp.pid, stamp.comm, &mut self.names);
+        if begin {
+            if c.cycle.switches.len() >= MAX_SWITCHES {
+                self.losses.add(
+                    "switches_dropped",
+                    1,
+                    Severity::Warning,
+                    "more power domains were switched in one cycle than are kept",
+                    Some(stamp.at),
+                );
+                return;
+            }
+            let open = c.threads.open[usize::from(thread.0)].last();
+            let device = open.and_then(|(i, _)| c.cycle.callbacks.get(*i as usize));
+            c.cycle.switches.push(Switch {
+                domain: self.names.add_bytes(domain(text)),
+                on,
+                phase,
+                device: device.map(|b| b.device),
+                thread,
+                start: stamp.time,
+                end: stamp.time,
+                complete: false,
+            });
+            return;
+        }
+        let mut open = c.cycle.switches.iter_mut().rev();
+        match open.find(|s| s.thread == thread && s.on == on && !s.complete) {
+            Some(s) => (s.end, s.complete) = (stamp.time, true),
+            None => self.losses.add(
+                "switch_without_begin",
+                1,
+                Severity::Info,
+                "a power domain had begun to be switched before the recording or the cycle",
+                Some(stamp.at),
+            ),
+        }
+    }
+}
+
+/// The name of `(…) name="gpu"`; it may hold blanks and quotes.
+fn domain(text: &[u8]) -> &[u8] {
+    let begin = text.windows(6).position(|w| w == b"name=\"").map_or(text.len(), |p| p + 6);
+    let rest = &text[begin..];
+    let end = rest.iter().rposition(|&b| b == b'"').unwrap_or(rest.len());
+    &rest[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_domains_may_hold_anything() {
+        assert_eq!(domain(b"(_genpd_power_on+0x4/0x2c0) name=\"gpu\""), b"gpu");
+        assert_eq!(domain(b"(_genpd_power_on+0x4/0x2c0) name=\"a \"b\" c\""), b"a \"b\" c");
+        assert_eq!(domain(b"(_genpd_power_on+0x4/0x2c0)"), b"");
+        assert_eq!(domain(b"name=\"x"), b"x");
+    }
+
+    #[test]
+    fn only_these_events_are_switches() {
+        assert!(is_switch(b"genpd_on") && is_switch(b"genpd_off_end"));
+        assert!(!is_switch(b"genpd_other") && !is_switch(b"genpd_o"));
+    }
+}
