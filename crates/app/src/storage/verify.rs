@@ -77,7 +77,11 @@ fn fitted(d: &Described, m: &Measured) -> i64 {
 
 fn one(stem: &Path) -> Result<(Described, Measured)> {
     let read = |extension: &str| {
-        let path = stem.with_extension(extension);
+        // A name may have dots of its own.
+        let mut path = stem.as_os_str().to_owned();
+        path.push(".");
+        path.push(extension);
+        let path = PathBuf::from(path);
         let text = fs::read_to_string(&path);
         Ok::<_, anyhow::Error>((
             text.with_context(|| format!("cannot read {}", path.display()))?,

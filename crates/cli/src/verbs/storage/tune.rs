@@ -273,8 +273,10 @@ fn hand_over(args: &TuneArgs, folder: &Path, s: &Sought, sets: &[Set]) -> Result
         out.push(put(folder, LOAD, "dormouse_fqos\n")?);
     }
     let (now, then) = (&s.found.now.settings, &s.found.chosen.settings);
+    // What follows of powers is not given beside them.
+    let even = if s.basis == Basis::Given { s.even } else { BreakEven::default() };
     let disk =
-        |settings: &Settings, load: &Load| describe(&s.drive, settings, load, &s.powers, &s.even);
+        |settings: &Settings, load: &Load| describe(&s.drive, settings, load, &s.powers, &even);
     let mut still = *now;
     (still.gate, still.autosuspend) = (None, None);
     still.devfreq.governor = Governor::Performance;
