@@ -13,7 +13,7 @@ use std::io::Write;
 /// text; `d` signed, `u` unsigned, `c` CPU of three digits, `p` address, `f`
 /// function, `b` block device, `t` task state, `r` runtime PM status, `x`
 /// hexadecimal, `g` state of clock gating, `l` this field in percent of the next.
-const EVENTS: [(u32, &str, &str); 42] = [
+const EVENTS: [(u32, &str, &str); 47] = [
     (
         4,
         "sched_switch",
@@ -47,10 +47,15 @@ const EVENTS: [(u32, &str, &str); 42] = [
     (65, "regulator_set_voltage", "name={1s} ({2d}-{3d})"),
     (66, "regulator_set_voltage_complete", "name={1s}, val={2u}"),
     (114, "sched_wakeup_new", "comm={1s} pid={2d} prio={3d} target_cpu={5c}"),
+    (115, "block_bio_backmerge", "{1b} {4s} {2u} + {3u} [{5s}]"),
     (117, "block_bio_complete", "{1b} {5s} {2u} + {3u} [{4d}]"),
+    (118, "block_bio_frontmerge", "{1b} {4s} {2u} + {3u} [{5s}]"),
     (119, "block_bio_queue", "{1b} {4s} {2u} + {3u} [{5s}]"),
+    (120, "block_bio_remap", "{1b} {6s} {2u} + {3u} <- ({4b}) {5u}"),
+    (122, "block_getrq", "{1b} {4s} {2u} + {3u} [{5s}]"),
     (125, "block_rq_complete", "{1b} {5s} ({6s}) {2u} + {3u} [{7d}]"),
     (126, "block_rq_insert", "{1b} {5s} {4u} ({7s}) {2u} + {3u} [{6s}]"),
+    (131, "block_split", "{1b} {4s} {2u} / {3u} [{5s}]"),
     (320, "clk_enable", "{1s}"),
     (321, "clk_disable", "{1s}"),
     (322, "clk_set_rate", "{1s} {2u}"),
@@ -189,6 +194,14 @@ mod tests {
     use super::*;
     use crate::event::Kind;
     use crate::perfetto::wire::{put_bytes, put_number};
+
+    #[test]
+    fn a_bio_that_goes_on_elsewhere_reads_as_the_kernel_prints_it() {
+        let message = [8, 0x80, 0x10, 16, 0xac, 2, 24, 8, 32, 0x81, 0x10, 40, 0xfc, 1, 50, 1, b'R'];
+        let mut out = Vec::new();
+        fill(find(120).unwrap().1, &message, &HashMap::new(), &mut out);
+        assert_eq!(String::from_utf8(out).unwrap(), "8,0 R 300 + 8 <- (8,1) 252");
+    }
 
     #[test]
     fn the_table_is_sorted_and_its_templates_are_whole() {
