@@ -3,7 +3,7 @@
 use super::sleeper::{Asked, Sleeper, latency};
 use anyhow::Result;
 use dormouse_storage::request::Disk;
-use dormouse_storage::simulate::again::{Again, again};
+use dormouse_storage::simulate::again::{Again, again, foreseen};
 use dormouse_storage::summary::Latency;
 use std::path::PathBuf;
 
@@ -16,6 +16,11 @@ pub struct Predicted {
     pub delay: Option<i64>,
     /// The model with the delay asked for.
     pub changed: (Latency, Again),
+    /// Who knows every request: it sleeps in every rest that is longer than waking
+    /// takes, and nobody waits.
+    pub oracle: (Latency, Again),
+    /// A delay of the time that waking takes.
+    pub rule: (Latency, Again),
 }
 
 /// Predicts. Without `disk` the one that waited most.
@@ -30,5 +35,9 @@ pub fn predict(
 ) -> Result<Predicted> {
     let sleeper = Sleeper::open(inputs, asked, disk)?;
     let then = again(&sleeper.arrivals, delay, sleeper.wake);
-    Ok(Predicted { sleeper, delay, changed: (latency(&then), then) })
+    let (arrivals, wake) = (&sleeper.arrivals, sleeper.wake);
+    let with = |a: Again| (latency(&a), a);
+    let oracle = with(foreseen(arrivals, wake, wake));
+    let rule = with(again(arrivals, Some(wake), wake));
+    Ok(Predicted { delay, changed: with(then), oracle, rule, sleeper })
 }

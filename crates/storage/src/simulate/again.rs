@@ -71,6 +71,24 @@ pub fn again(arrivals: &[Arrival], delay: Option<i64>, wake: i64) -> Again {
     out
 }
 
+/// Who knows every request: in each rest longer than `even` it sleeps at once, and is
+/// awake in time, so nobody waits. `wake` of the rest is spent on waking.
+pub fn foreseen(arrivals: &[Arrival], even: i64, wake: i64) -> Again {
+    let mut out = Again { latencies: Vec::with_capacity(arrivals.len()), wakes: 0, asleep: 0 };
+    let mut busy: Option<i64> = None;
+    for a in arrivals {
+        let rest = busy.map_or(0, |end| a.begin.saturating_sub(end));
+        if rest > even.max(wake) {
+            out.wakes += 1;
+            out.asleep += rest - wake;
+        }
+        out.latencies.push(a.own);
+        let end = a.begin.saturating_add(a.own);
+        busy = Some(busy.map_or(end, |b| b.max(end)));
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,6 +106,9 @@ mod tests {
         assert_eq!((short.wakes, short.asleep), (3, 40 + 800 + 3_900));
         let long = again(&arrivals(), Some(2_000), 40);
         assert_eq!((long.wakes, long.latencies.as_slice()), (1, &[10, 10, 10, 10, 50][..]));
+        let known = foreseen(&arrivals(), 500, 40);
+        assert_eq!((known.wakes, known.asleep), (2, (890 - 40) + (3_970 - 40)));
+        assert_eq!(known.latencies, [10; 5]);
         let never = again(&arrivals(), None, 40);
         assert_eq!((never.wakes, never.asleep), (0, 0));
     }

@@ -42,6 +42,10 @@ pub struct Answer<'a> {
     pub model: Side,
     /// The model with the delay asked for.
     pub changed: Side,
+    /// Who knows every request.
+    pub oracle: Side,
+    /// A delay of the time that waking takes.
+    pub rule: Side,
     /// From the first request to the last completion, ns.
     pub span: i64,
 }
@@ -90,12 +94,13 @@ pub fn predict(a: &Answer<'_>, colour: bool) -> String {
         p.wrapped(Ink::Plain, 0, 2, &text);
     }
     p.blank();
-    let head = format!("{:<28}{:>14}{:>14}{:>14}", "ms", "recorded", "model", "changed");
+    let cells = |list: [String; 5]| list.map(|c| format!("{c:>11}")).concat();
+    let names = ["recorded", "model", "changed", "oracle", "rule"];
+    let head = format!("{:<25}{}", "ms", cells(names.map(String::from)));
     p.line(&[(Ink::Strong, &head)]);
-    let sides = [&a.recorded, &a.model, &a.changed];
+    let sides = [&a.recorded, &a.model, &a.changed, &a.oracle, &a.rule];
     let mut row = |name: &str, cell: &dyn Fn(&Side) -> String| {
-        let [r, m, c] = sides.map(cell);
-        p.line(&[(Ink::Plain, &format!("  {name:<26}{r:>14}{m:>14}{c:>14}"))]);
+        p.line(&[(Ink::Plain, &format!("  {name:<23}{}", cells(sides.map(cell))))]);
     };
     row("mean latency", &|s| ms3(s.latency.mean));
     row("p50", &|s| ms3(s.latency.p50));
@@ -118,6 +123,17 @@ pub fn predict(a: &Answer<'_>, colour: bool) -> String {
             "{}: arrivals and service are the recorded ones, and only the time at which the storage \
              falls asleep is decided again. Energy is not known from a trace.",
             plural(a.recorded.latency.count as usize, "request")
+        ),
+    );
+    p.wrapped(
+        Ink::Plain,
+        0,
+        2,
+        &format!(
+            "The oracle knows every request: it sleeps in rests longer than {}, and is awake in time. \
+             The rule knows none, and waits so long before it sleeps: at most twice what is least, if \
+             a wake-up costs what being awake for its time does.",
+            time(a.wake)
         ),
     );
     p.blank();
@@ -147,5 +163,7 @@ pub fn json(a: &Answer<'_>) -> Value {
         "recorded": side(&a.recorded),
         "model": side(&a.model),
         "changed": side(&a.changed),
+        "oracle": side(&a.oracle),
+        "rule": side(&a.rule),
     })
 }

@@ -247,6 +247,8 @@ fn answer(p: &Predicted) -> Answer<'_> {
         recorded: Side { latency: s.recorded, wakes: s.wakes, asleep: None },
         model: side(&s.model),
         changed: side(&p.changed),
+        oracle: side(&p.oracle),
+        rule: side(&p.rule),
         span: s.span,
     }
 }
