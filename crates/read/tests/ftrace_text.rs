@@ -476,13 +476,62 @@ fn a_clock_that_falls_back_after_the_image_was_made_is_mended() {
     let call = &c.cycles[0].callbacks[0];
     assert_eq!((call.start, call.end), (Ns(15_730_000_000), Ns(15_733_000_000)));
     assert_eq!(c.losses.count("time_backwards"), 0);
-    // A suspend's clock does not fall: what comes behind is another trace.
+    // Behind a suspend that did not last so long it is another trace.
     let text = text
         .replace("[1]", "[2]")
         .replace("[32]", "[16]")
-        .replace("machine_suspend[4]", "machine_suspend[3]");
-    let text = text.replace("[thaw]", "[resume]");
+        .replace("machine_suspend[4]", "machine_suspend[3]")
+        .replace("[thaw]", "[resume]");
+    let text =
+        text.replace("15.729000: suspend_resume: machine", "16.017000: suspend_resume: machine");
     let suspend = read_bytes("test", text.as_bytes(), &Options::default()).unwrap();
     assert_eq!(suspend.captures[0].cycles.len(), 2);
     assert_eq!(suspend.captures[0].losses.count("time_backwards"), 1);
+}
+
+/// As 7.3 records a suspend to memory: 2.87 ms that passed while timekeeping was halted
+/// stay in the stamps until the clock falls back, inside a callback of early resume.
+#[test]
+fn a_clock_that_falls_back_after_suspend_to_memory_is_mended() {
+    let lines = [
+        (620_164, "suspend_resume: dpm_suspend_noirq[2] begin"),
+        (620_190, "suspend_resume: dpm_suspend_noirq[2] end"),
+        (620_202, "suspend_resume: syscore_suspend[0] begin"),
+        (620_318, "suspend_resume: syscore_suspend[0] end"),
+        (620_319, "suspend_resume: machine_suspend[3] begin"),
+        (623_145, "suspend_resume: machine_suspend[3] end"),
+        (623_146, "suspend_resume: syscore_resume[0] begin"),
+        (623_147, "suspend_resume: syscore_resume[0] end"),
+        (623_180, "suspend_resume: dpm_resume_noirq[16] begin"),
+        (623_620, "suspend_resume: dpm_resume_noirq[16] end"),
+        (623_680, "suspend_resume: dpm_resume_early[16] begin"),
+        (623_744, "device_pm_callback_start: rtc_cmos 00:00, parent: pnp0, early bus [resume]"),
+        (620_874, "device_pm_callback_end: rtc_cmos 00:00, err=0"),
+        (621_231, "suspend_resume: dpm_resume_early[16] end"),
+        (621_232, "suspend_resume: dpm_resume[16] begin"),
+        (732_440, "suspend_resume: dpm_resume[16] end"),
+        (732_444, "suspend_resume: dpm_complete[16] begin"),
+        (733_085, "suspend_resume: dpm_complete[16] end"),
+    ];
+    let text = |cpu_of_noirq: u32| -> String {
+        let line = |(us, t): &(u32, &str)| {
+            let cpu = if *us == 623_620 { cpu_of_noirq } else { 0 };
+            format!("  rtcwake-5   [{cpu:03}] ....  14.{us:06}: {t}\n")
+        };
+        lines.iter().map(line).collect()
+    };
+    let c = capture(&text(0));
+    assert_eq!((c.cycles.len(), c.losses.count("time_backwards")), (1, 0));
+    let us = |phase| c.cycles[0].phase(phase).map(|p| p.duration().0 / 1_000);
+    // 440 us, and 45 us between the halt of timekeeping and the sleep are nowhere:
+    // 9 of them are left after the sleep, during which the clock stood still.
+    assert_eq!(us(Phase::ResumeNoirq), Some(431));
+    assert_eq!(us(Phase::ResumeEarly), Some(421));
+    assert_eq!(us(Phase::Resume), Some(111_208));
+    let call = &c.cycles[0].callbacks[0];
+    assert!((call.end - call.start).0 < 10_000, "{call:?}");
+    // Where another CPU spoke in between nobody knows which times are late.
+    let reading = read_bytes("test", text(1).as_bytes(), &Options::default()).unwrap();
+    assert!(reading.captures[0].losses.count("time_backwards") > 0);
+    assert!(reading.captures[0].cycles.iter().any(|k| !k.lost.is_empty()));
 }

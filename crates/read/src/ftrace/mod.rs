@@ -227,6 +227,8 @@ struct Assembler<'t> {
     /// Lines whose clock is a bare counter.
     ticks: u64,
     backwards: u64,
+    /// The CPU that came out of the last sleep, as long as it alone has spoken.
+    alone: Option<u32>,
 }
 
 impl Assembler<'_> {
@@ -237,7 +239,7 @@ impl Assembler<'_> {
     ) -> Assembler<'t> {
         tracker.set_split_by_blank();
         crate::pmgraph::header(bytes, tracker);
-        Assembler { tracker, others, last: Ns(i64::MIN), ticks: 0, backwards: 0 }
+        Assembler { tracker, others, last: Ns(i64::MIN), ticks: 0, backwards: 0, alone: None }
     }
 
     fn finish(self, unread: &Unread) {
@@ -280,11 +282,20 @@ impl<'a> Take<'a> for Assembler<'_> {
         if line.unit == Unit::Ticks {
             self.ticks += 1;
         }
+        if self.alone != Some(line.cpu) {
+            self.alone = None;
+        }
+        if matches!(
+            event,
+            TraceEvent::SuspendResume { action: b"machine_suspend", begin: false, .. }
+        ) {
+            self.alone = Some(line.cpu);
+        }
         if time < self.last {
             self.backwards += 1;
             // CPUs disagree by microseconds. A jump is another trace pasted
             // behind the first, unless a clock was reset in the middle of sleep.
-            if self.tracker.clock_fell(self.last, time) {
+            if self.tracker.clock_fell(self.last, time, self.alone.is_some()) {
                 self.backwards -= 1;
                 self.last = time;
             } else {

@@ -1,4 +1,5 @@
-//! A trace clock that was put back while a hibernation's image was made.
+//! A trace clock that was put back while the machine slept, or while a hibernation's
+//! image was made.
 
 use super::Tracker;
 use dormouse_model::phase::Phase;
@@ -11,7 +12,7 @@ const MAY_RUN: Ns = Ns(20_000_000);
 
 impl Tracker {
     /// Takes out what the ring buffer added to its clock. Newer kernels (7.3)
-    /// read the clock while the image is copied, and the resumed timekeeping goes
+    /// read the clock while the image is copied or the machine asleep, and the resumed timekeeping goes
     /// back to where it was halted. The ring buffer never goes back: it counts on
     /// from the later time ("Ring buffer clock went backwards",
     /// `rb_add_timestamp`, kernel/trace/ring_buffer.c) until its next page says
@@ -22,9 +23,13 @@ impl Tracker {
     /// something may have run between the two. (The time asleep that the resumed
     /// timekeeping adds makes the fall shorter than the copying.)
     ///
+    /// Each CPU has a buffer of its own, and only the one that slept counts on so.
+    /// `alone` says that no other has spoken since: else nobody knows which times are
+    /// late. (Of a hibernation, which comes back with one CPU, that is not asked.)
+    ///
     /// False if this is no such fall.
-    pub(crate) fn clock_fell(&mut self, last: Ns, time: Ns) -> bool {
-        let Some(c) = self.current.as_deref_mut().filter(|c| c.disk && !c.over) else {
+    pub(crate) fn clock_fell(&mut self, last: Ns, time: Ns, alone: bool) -> bool {
+        let Some(c) = self.current.as_deref_mut().filter(|c| (c.disk || alone) && !c.over) else {
             return false;
         };
         let copied = c.cycle.phases.iter().rposition(|p| p.phase == Phase::Asleep);
@@ -35,6 +40,10 @@ impl Tracker {
             return false;
         };
         let fell = last - time;
+        // Behind a suspend another trace may have been pasted, which begins at any time.
+        if !c.disk && (copying - fell).0.abs() > MAY_RUN.0 {
+            return false;
+        }
         let by = if copying - fell > MAY_RUN { fell } else { copying.max(fell) };
         // The true time is after the image was made.
         if copying == Ns::ZERO || fell < FALL || time < from - by {
