@@ -5,7 +5,7 @@ use crate::describe::{Description, guest_name};
 use crate::kernels::Kernel;
 use crate::plan::{Record, Sleep};
 use crate::qemu::Machine;
-use crate::run::{Job, run};
+use crate::run::{Job, Outcome, run};
 use crate::{Error, Result};
 use dormouse_board::Board;
 use dormouse_model::device::DeviceId;
@@ -251,6 +251,27 @@ pub fn recipe(bytes: &[u8]) -> Result<Recipe> {
     })?;
     serde_json::from_value(lab)
         .map_err(|_| Error::other("made by another version of dormouse lab: its recipe is unknown"))
+}
+
+/// The recording that an outcome of [`crate::run`] holds, with the names of `board`:
+/// without a recipe, so it cannot be made again from what it says of itself.
+///
+/// # Errors
+/// When it is not a capture.
+pub fn of_outcome(outcome: &Outcome, board: &Board) -> Result<Recording> {
+    let mut file = read(&outcome.capture)?;
+    file.names = names(board, &outcome.description);
+    file.document.lab = Some(serde_json::json!({}));
+    Recording::new(file).map_err(|e| Error::other(e.to_string()))
+}
+
+/// The trace of each cycle of such an outcome, as text.
+///
+/// # Errors
+/// When it is not a capture.
+pub fn traces(outcome: &Outcome) -> Result<Vec<String>> {
+    let file = read(&outcome.capture)?;
+    Ok(file.cycles.iter().map(|c| String::from_utf8_lossy(&c.trace).into_owned()).collect())
 }
 
 fn read(bytes: &[u8]) -> Result<CaptureFile> {

@@ -145,6 +145,20 @@ pub struct Step {
     /// take it beside a recording too: what does recording cost?
     #[serde(default)]
     pub phases: bool,
+    /// What is changed before it; nothing if absent.
+    #[serde(default)]
+    pub turn: Option<Turn>,
+}
+
+/// Who starts devices from here on, and how long the guest idles first. Where
+/// instructions are counted that costs next to nothing, and after five minutes the
+/// kernel has no idle workers left: the next cycle is cold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// Parameters of the livepatch of `kernel/scheduler`; none is the kernel.
+    pub scheduler: Option<String>,
+    /// Seconds.
+    pub rest: u64,
 }
 
 /// udev at work on a board: it runs when the devices appear.

@@ -7,7 +7,7 @@ use crate::initramfs::Initramfs;
 use crate::kernels::{self, Kernel};
 use crate::plan::{
     DIRECTORY, DISK_MODULES, GOVERNOR_MODULE, IDLE_MODULE, MODULE, PLAN, Plan, Record,
-    SCHEDULER_MODULE, Sleep, Step,
+    SCHEDULER_MODULE, Sleep, Step, Turn,
 };
 use crate::qemu::{Accel, Arch, Attend, Machine, Output, boot};
 use crate::{Error, Result, kmod, storage};
@@ -86,6 +86,20 @@ const SETTLE: u64 = 12;
 /// When anything is missing, the guest does not come to its end within
 /// `limit`, refuses a board, or loses events.
 pub fn run(kernel: &Kernel, machine: &Machine, jobs: &[Job], limit: Duration) -> Result<Boot> {
+    run_in_turn(kernel, machine, jobs, &[], limit)
+}
+
+/// The same, with what is changed before each job; `turns` is empty, or one a job.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_in_turn(
+    kernel: &Kernel,
+    machine: &Machine,
+    jobs: &[Job],
+    turns: &[Turn],
+    limit: Duration,
+) -> Result<Boot> {
     let mut archive = base(machine.arch)?;
     let mut plan = Plan {
         module: jobs.iter().any(|j| j.board.is_some()),
@@ -119,6 +133,7 @@ pub fn run(kernel: &Kernel, machine: &Machine, jobs: &[Job], limit: Duration) ->
             detail: job.detail.clone(),
             record: job.record,
             phases: job.phases,
+            turn: turns.get(i).cloned(),
         });
         descriptions.push(description);
     }
@@ -199,7 +214,8 @@ pub(crate) fn play(
     if !plan.storage.is_empty() {
         storage::pack(kernel, &mut archive)?;
     }
-    if plan.scheduler.is_some() {
+    let turns = plan.steps.iter().filter_map(|s| s.turn.as_ref());
+    if plan.scheduler.is_some() || turns.filter(|t| t.scheduler.is_some()).count() > 0 {
         let ko = kmod::scheduler(kernel)?;
         let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
         archive.file(&format!("{DIRECTORY}/{SCHEDULER_MODULE}"), 0o644, &bytes);

@@ -69,6 +69,16 @@ fn all_cases_under_all_policies_equal_the_table() {
     assert_eq!(total, 19 * 9 * 2 - 4);
 }
 
+/// The livepatch has the rules of the proposals; its pool and graph change no order.
+#[test]
+fn without_costs_the_livepatch_is_the_readiness_proposal() {
+    for (name, table) in [("ready", "DC"), ("conserve", "DCw")] {
+        let (wrong, compared) = mismatches(name, table);
+        assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+        assert!(compared > 30, "{compared}");
+    }
+}
+
 /// The comparison can fail: another generation's table does not fit.
 #[test]
 fn a_policy_does_not_fit_the_table_of_another() {

@@ -68,7 +68,8 @@ fn no_schedule_is_below_its_bounds() {
                         bound.path
                     );
                     assert!(bound.order >= bound.path);
-                    if policy.name != "DCw" {
+                    // Their main thread does not keep to the list.
+                    if !matches!(policy.name, "DCw" | "conserve") {
                         assert!(
                             took >= bound.order,
                             "{} {}: {took} < {}",

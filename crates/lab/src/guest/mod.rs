@@ -119,9 +119,22 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
     }
     std::thread::sleep(Duration::from_secs(plan.settle));
     let mut board = None;
+    let mut scheduler = plan.scheduler.clone();
     for step in &plan.steps {
         // Where a panic or a time limit ends it, this says how far it came.
         println!("dormouse guest: {}", step.name);
+        if let Some(turn) = &step.turn {
+            if scheduler != turn.scheduler {
+                if scheduler.is_some() {
+                    scheduler::off()?;
+                }
+                if let Some(parameters) = &turn.scheduler {
+                    scheduler::on(dir, parameters)?;
+                }
+                scheduler.clone_from(&turn.scheduler);
+            }
+            std::thread::sleep(Duration::from_secs(turn.rest));
+        }
         if board != step.description {
             let text = match &step.description {
                 Some(file) => system::read(&dir.join(file))?,
@@ -144,11 +157,11 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
             out.send(&format!("trace {}", step.name), &seen.trace)?;
             out.send(&format!("facts {}", step.name), &seen.facts)?;
         }
-        if plan.scheduler.is_some() {
+        if scheduler.is_some() {
             out.send(&format!("scheduler {}", step.name), scheduler::figures().as_bytes())?;
         }
     }
-    if plan.scheduler.is_some() {
+    if scheduler.is_some() {
         scheduler::off()?;
     }
     if plan.module {

@@ -103,6 +103,9 @@ const FITTED: [&str; 18] = [
     "oversleep",
 ];
 
+/// Costs of the livepatch, fitted to recordings of it with all others as they are.
+const OF_LIVEPATCH: [&str; 5] = ["graph", "verify", "scan", "pass", "submit"];
+
 /// Factors that a cost is tried with, coarse ones first.
 const FACTORS: [(i64, i64); 6] = [(4, 1), (1, 4), (3, 2), (2, 3), (9, 8), (8, 9)];
 
@@ -148,13 +151,39 @@ pub fn calibrate(
     let mut profile = from.clone();
     profile.name = name.into();
     let before = misfit(&profile, &samples);
-    read_serial(&mut profile, &samples);
+    let cycles = samples.len() as u32;
+    let (patched, stock): (Vec<Sample>, Vec<Sample>) =
+        samples.into_iter().partition(|s| s.policy.is_livepatch());
     let laboratory = !boards.is_empty();
+    if !stock.is_empty() {
+        profile = fit(profile, &stock, laboratory.then_some((captures, &plans[..])))
+            .ok_or("nothing to fit")?;
+    }
+    if !patched.is_empty() {
+        if laboratory {
+            let Costs { graph, verify, scan, pass, submit, .. } = Costs::COUNTED;
+            profile.costs = Costs { graph, verify, scan, pass, submit, ..profile.costs };
+        }
+        descend(&mut profile, &patched, &OF_LIVEPATCH, ROUNDS);
+    }
+    profile.uncertainty = uncertainty(&profile, &stock);
+    let samples = [stock, patched].concat();
+    let after = misfit(&profile, &samples);
+    Ok(Calibration { profile, before, after, cycles, skipped })
+}
+
+/// The costs of the kernel's own machinery; `None` if there is nothing to begin with.
+fn fit(
+    mut profile: Profile,
+    samples: &[Sample],
+    laboratory: Option<(&[Capture], &[Plan])>,
+) -> Option<Profile> {
+    read_serial(&mut profile, samples);
     let mut starts = vec![profile.clone(), Profile { cpus: Some(Cpus::equal(1)), ..profile }];
-    if laboratory {
+    if let Some((captures, plans)) = laboratory {
         // Hardware computes on its CPUs at the same time; an emulator may not.
-        let oversleep = median(oversleeps(captures, &plans)).map_or(Ns::ZERO, Ns);
-        let first_tick = first_tick(captures, &plans, oversleep);
+        let oversleep = median(oversleeps(captures, plans)).map_or(Ns::ZERO, Ns);
+        let first_tick = first_tick(captures, plans, oversleep);
         for p in &mut starts {
             let Costs { prepare, finish, .. } = p.costs;
             p.costs = Costs { prepare, finish, oversleep, ..Costs::COUNTED };
@@ -165,21 +194,18 @@ pub fn calibrate(
     }
     let mut best: Option<(i64, Profile)> = None;
     for mut p in starts {
-        let read = gaps::read(&mut p, &samples);
+        let read = gaps::read(&mut p, samples);
         let searched: Vec<&str> = FITTED.iter().copied().filter(|n| !read.contains(n)).collect();
         let begin = p.costs;
-        let mut score = descend(&mut p, &samples, &searched, ROUNDS);
-        if laboratory {
-            score = wander(&mut p, &begin, &samples, &searched, score);
+        let mut score = descend(&mut p, samples, &searched, ROUNDS);
+        if laboratory.is_some() {
+            score = wander(&mut p, &begin, samples, &searched, score);
         }
         if best.as_ref().is_none_or(|(s, _)| score < *s) {
             best = Some((score, p));
         }
     }
-    let Some((_, mut profile)) = best else { return Err("nothing to fit".into()) };
-    profile.uncertainty = uncertainty(&profile, &samples);
-    let after = misfit(&profile, &samples);
-    Ok(Calibration { profile, before, after, cycles: samples.len() as u32, skipped })
+    best.map(|(_, profile)| profile)
 }
 
 fn collect(
@@ -523,14 +549,14 @@ fn wander(
 
 /// Spread of each cost over fits to single cycles, as standard deviation of
 /// the mean; nothing with fewer than three cycles.
-fn uncertainty(profile: &Profile, samples: &[Sample]) -> [Option<Ns>; 23] {
-    let mut spread = [None; 23];
+fn uncertainty(profile: &Profile, samples: &[Sample]) -> [Option<Ns>; 28] {
+    let mut spread = [None; 28];
     let used = samples.len().min(8);
     if used < 3 {
         return spread;
     }
     let step = samples.len() / used;
-    let fits: Vec<[Ns; 23]> = (0..used)
+    let fits: Vec<[Ns; 28]> = (0..used)
         .map(|i| {
             let mut p = profile.clone();
             let one = core::slice::from_ref(&samples[i * step]);

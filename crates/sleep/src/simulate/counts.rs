@@ -24,6 +24,27 @@ impl EarlyReturns {
     }
 }
 
+/// Waits for superiors on the way up, and what roots (devices with neither parent nor
+/// supplier) have to do with them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Roots {
+    /// Devices that came to the wait, in all three phases.
+    pub waits: u64,
+    /// Of them roots, which have nothing to wait for.
+    pub of_roots: u64,
+    /// Roots that returned before it.
+    pub early: EarlyReturns,
+}
+
+impl Roots {
+    /// A root returned before its wait: the counts before and after that.
+    pub(crate) fn count_early(&mut self, before: &EarlyReturns, after: &EarlyReturns) {
+        self.early.syscore += after.syscore - before.syscore;
+        self.early.direct_complete += after.direct_complete - before.direct_complete;
+        self.early.not_suspended += after.not_suspended - before.not_suspended;
+    }
+}
+
 /// What one simulated cycle did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -54,6 +75,8 @@ pub struct Tally {
     pub context_switches: u64,
     /// Devices passed without a callback.
     pub early: EarlyReturns,
+    /// Waits for superiors.
+    pub roots: Roots,
 }
 
 impl Tally {

@@ -3,6 +3,7 @@
 //! (drivers/base/power/main.c).
 
 use super::super::policy::Reached;
+use super::super::topology::{Edge, TREE};
 use super::*;
 
 impl<C: CpuModel> Engine<'_, C> {
@@ -33,13 +34,20 @@ impl<C: CpuModel> Engine<'_, C> {
     fn device_resume(&mut self, t: u32, d: u32) -> Flow {
         self.devices[d as usize].at = 0;
         let flags = self.flags[d as usize];
+        let root = !self.fact(d, fact::HAS_PARENT | fact::HAS_SUPPLIER);
+        let early = self.tally.early;
         if self.returns_at_once(d, flags) {
+            if root {
+                self.tally.roots.count_early(&early, &self.tally.early);
+            }
             if self.phase == Phase::Resume && flags & state::DIRECT != 0 {
                 self.runtime_pm(t);
             }
             self.clear(d, self.phase_flag());
             return self.complete(t, d);
         }
+        self.tally.roots.waits += 1;
+        self.tally.roots.of_roots += u64::from(root);
         if self.need_not_wait(t, d) {
             return self.checks(t, d);
         }
@@ -57,7 +65,7 @@ impl<C: CpuModel> Engine<'_, C> {
     /// Whether the policy starts `d` in this thread only when it is ready.
     #[inline]
     fn need_not_wait(&self, t: u32, d: u32) -> bool {
-        matches!(self.walk.reached, Reached::InOrder | Reached::FirstReady)
+        matches!(self.walk.reached, Reached::InOrder | Reached::FirstReady) && !self.passes_on()
             || (self.threads[t as usize].asynchronous && !self.walk.workers_wait)
             || (self.walk.skip_empty_wait && self.dependencies().of(d as usize).is_empty())
     }
@@ -77,8 +85,17 @@ impl<C: CpuModel> Engine<'_, C> {
     /// waits for and devices that are done cost a look too.
     #[inline]
     fn dpm_wait_begin(&mut self, t: u32, d: u32) -> Flow {
-        let looks = times(self.costs.look, self.dependencies().of(d as usize).len() as u32);
+        let edges = self.dependencies().of(d as usize);
+        let seen = match self.walk.skip_repeated {
+            true => edges.iter().filter(|e| !self.is_repeated(d, **e)).count(),
+            false => edges.len(),
+        };
+        let looks = times(self.costs.look, seen as u32);
         self.owe(t, self.costs.wait + looks);
+        if self.passes_on() {
+            // All that it would wait for is done.
+            return self.checks(t, d);
+        }
         self.dpm_wait(t, d)
     }
 
@@ -94,6 +111,7 @@ impl<C: CpuModel> Engine<'_, C> {
             if e.is_in(self.wait_mask)
                 && flags & state::DONE == 0
                 && (all || flags & state::ASYNC != 0)
+                && !(self.walk.skip_repeated && self.is_repeated(d, *e))
             {
                 self.devices[d as usize].at = at as u32;
                 self.threads[t as usize].step = Step::DpmWait;
@@ -106,6 +124,25 @@ impl<C: CpuModel> Engine<'_, C> {
             at += 1;
         }
         self.checks(t, d)
+    }
+
+    /// Whether link `e` of `d` joins its supplier to a consumer whose parent has the
+    /// same supplier: that is waited for, and itself waits.
+    fn is_repeated(&self, d: u32, e: Edge) -> bool {
+        let other = e.device() as u32;
+        let (supplier, consumer) = match self.direction {
+            Direction::Suspend => (d, other),
+            Direction::Resume => (other, d),
+        };
+        let parent = self.topology.parent[consumer as usize];
+        if e.kind() == TREE || parent == NONE {
+            return false;
+        }
+        let mut of_parent = self.topology.superiors.of(parent as usize).iter();
+        parent == supplier
+            || of_parent.any(|p| {
+                p.kind() != TREE && p.device() as u32 == supplier && p.is_in(self.wait_mask)
+            })
     }
 
     /// What stands between the wait and the callback.

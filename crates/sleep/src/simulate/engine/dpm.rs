@@ -7,6 +7,9 @@ use super::*;
 
 impl<C: CpuModel> Engine<'_, C> {
     pub(super) fn dpm_begin(&mut self) -> Flow {
+        if self.walk.first_pass == FirstPass::HandOut && self.asynchronous {
+            return self.arrange();
+        }
         if self.walk.finished == Finished::StartReady {
             self.count_missing();
             for i in 0..self.order.len() {
@@ -67,7 +70,7 @@ impl<C: CpuModel> Engine<'_, C> {
         self.cursor += 1;
         let mut cost = self.costs.walk;
         match self.walk.first_pass {
-            FirstPass::Nothing => {}
+            FirstPass::Nothing | FirstPass::HandOut => {}
             FirstPass::QueueAll => {
                 self.dpm_clear_async_state(d);
                 if self.dpm_async_fn(d) {
@@ -287,7 +290,7 @@ impl<C: CpuModel> Engine<'_, C> {
         }
     }
 
-    fn main_sleeps(&mut self) -> Flow {
+    pub(super) fn main_sleeps(&mut self) -> Flow {
         self.main_waits = true;
         self.tally.blocked_waits += 1;
         self.block(MAIN);

@@ -26,6 +26,9 @@
 //! | `DpmAsyncLinks`, `dpm_async_links` | the second half of `dpm_async_suspend_superior()`, `dpm_async_resume_subordinate()` | main.c | 6.17 |
 //! | `StartReady`, `start_ready` | none: proposals that count dependencies | | |
 //! | `InOrder`, `FirstReady` | none: the main thread of these proposals | | |
+//! | `HandOut`, `Stream`, `End` | `start_ready()`, `stream()`, `wait_for()` of the livepatch | kernel/scheduler/core.c | here |
+//! | `PassOn` | `finish()` and `work()` of it | core.c | here |
+//! | `PoolNext`, `Manager`, `ManagerMade` | `worker_main()`, `manager_main()` | kernel/scheduler/pool.c | here |
 //! | `WorkerWoken`, `WorkerRecheck`, `WorkerSleep` | `woke_up:`, `recheck:` and `sleep:` of `worker_thread()` | kernel/workqueue.c | all |
 //! | `CreateWorker`, `create_worker` | the same, called by `maybe_create_worker()` | workqueue.c | all |
 //! | `ProcessOneWork`, `process_one_work` | the same, with `async_run_entry_fn()` | workqueue.c, async.c | all |
@@ -44,6 +47,7 @@ mod device;
 mod dpm;
 mod event;
 mod genpd;
+mod livepatch;
 mod mutex;
 mod prepare;
 mod trigger;
@@ -52,7 +56,7 @@ mod workqueue;
 use super::cost::Costs;
 use super::counts::Tally;
 use super::floor::Left;
-use super::policy::{Policy, Rest, Walk};
+use super::policy::{G0, Policy, Rest, Walk};
 use super::topology::{Edges, NONE, Topology, fact};
 use alloc::collections::{BinaryHeap, VecDeque};
 use alloc::vec;
@@ -147,6 +151,14 @@ pub(super) enum Step {
     DpmAsyncTree,
     DpmAsyncLinks,
     StartReady,
+    // The livepatch: main thread, any thread after a device, its pool.
+    HandOut,
+    Stream,
+    End,
+    PassOn,
+    PoolNext,
+    Manager,
+    ManagerMade,
     // Worker.
     WorkerWoken,
     WorkerRecheck,
@@ -227,6 +239,8 @@ pub(super) struct Engine<'a, C> {
     mutexes: Vec<Mutex>,
     genpd: Genpd,
     pool: WorkerPool,
+    /// Empty without the livepatch.
+    livepatch: livepatch::Pool,
     cpus: C,
 
     // The phase that runs.
@@ -308,6 +322,7 @@ impl<'a, C: CpuModel> Engine<'a, C> {
             mutexes: vec![Mutex::new(); topology.locks as usize + 1 + topology.domains.len()],
             genpd: Genpd::new(topology),
             pool: WorkerPool::new(n, workers, max_active),
+            livepatch: livepatch::Pool::default(),
             cpus: C::new(profile, workers),
             phase: Phase::Prepare,
             phase_start: Ns::ZERO,
@@ -329,8 +344,12 @@ impl<'a, C: CpuModel> Engine<'a, C> {
             tally: Tally::default(),
         };
         e.threads.push(Thread::new(Step::Finished));
-        for _ in 0..profile.idle_workers {
-            e.add_worker();
+        if asynchronous && policy.is_livepatch() {
+            e.pool_warm(profile.idle_workers);
+        } else {
+            for _ in 0..profile.idle_workers {
+                e.add_worker();
+            }
         }
         C::begin_cycle(&mut e, profile);
         e
@@ -479,6 +498,13 @@ impl<'a, C: CpuModel> Engine<'a, C> {
             Step::DpmAsyncTree => self.dpm_async_tree(t, d),
             Step::DpmAsyncLinks => self.dpm_async_links(t, d),
             Step::StartReady => self.start_ready(t, d),
+            Step::HandOut => self.hand_out(),
+            Step::Stream => self.stream(),
+            Step::End => self.end(),
+            Step::PassOn => self.pass_on(t, d),
+            Step::PoolNext => self.pool_next(t),
+            Step::Manager => self.manager(t),
+            Step::ManagerMade => self.manager_made(t),
             Step::WorkerWoken => self.worker_woken(t),
             Step::WorkerRecheck => self.worker_recheck(t),
             Step::WorkerSleep => self.worker_sleep(t),
@@ -542,7 +568,9 @@ impl<'a, C: CpuModel> Engine<'a, C> {
         self.work = &self.topology.work[self.index];
         self.direction = phase.direction();
         self.event = self.topology.trip.event(self.direction);
-        self.walk = *self.policy.walk(self.direction);
+        // With pm_async 0 the livepatch goes through the list as the kernel does.
+        let serial = !self.asynchronous && self.policy.is_livepatch();
+        self.walk = *if serial { &G0 } else { self.policy }.walk(self.direction);
         self.cursor = 0;
         self.broke = false;
         self.error = None;

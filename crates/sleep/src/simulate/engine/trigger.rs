@@ -11,7 +11,9 @@ impl<C: CpuModel> Engine<'_, C> {
     pub(super) fn trigger(&mut self, t: u32, d: u32) -> Flow {
         match self.walk.finished {
             Finished::StartReady => self.go(t, Step::StartReady, Ns::ZERO),
-            Finished::QueueTree | Finished::QueueTreeAndLinks if !self.failed() => {
+            Finished::QueueTree | Finished::QueueTreeAndLinks | Finished::OfferAndPassOn
+                if !self.failed() =>
+            {
                 if !self.mutex_lock(t, DPM_LIST_MTX, Step::DpmAsyncTree) {
                     return Flow::Stop;
                 }
@@ -36,7 +38,9 @@ impl<C: CpuModel> Engine<'_, C> {
             }
         }
         C::mutex_unlock(self, DPM_LIST_MTX);
-        if self.walk.finished == Finished::QueueTreeAndLinks && (at as usize) < edges.len() {
+        let links =
+            matches!(self.walk.finished, Finished::QueueTreeAndLinks | Finished::OfferAndPassOn);
+        if links && (at as usize) < edges.len() {
             self.devices[d as usize].at = at;
             return self.dpm_async_links(t, d);
         }
@@ -160,6 +164,9 @@ impl<C: CpuModel> Engine<'_, C> {
     /// to what the thread did before.
     #[inline]
     fn device_return(&mut self, t: u32, d: u32) -> Flow {
+        if self.passes_on() {
+            return self.pass_on_begin(t, d);
+        }
         if self.walk.finished == Finished::StartReady {
             let caller = core::mem::replace(&mut self.devices[d as usize].caller, NONE);
             if caller != NONE {

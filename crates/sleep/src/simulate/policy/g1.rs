@@ -23,6 +23,7 @@ pub const G1: Policy = Policy {
         unlock_each: false,
         workers_wait: true,
         skip_empty_wait: false,
+        skip_repeated: false,
     },
     resume: Walk {
         first_pass: FirstPass::QueueAll,
@@ -32,12 +33,14 @@ pub const G1: Policy = Policy {
         unlock_each: false,
         workers_wait: true,
         skip_empty_wait: false,
+        skip_repeated: false,
     },
     waits_sync_state_only: true,
     parent_under_lock: true,
     rest: Rest::Stays,
     syscore_is_late: false,
     counts_against_order: false,
+    packs_workers: false,
 };
 
 /// Before 5.6 a worker does not take the list mutex to wait for its superiors,

@@ -18,6 +18,7 @@ const BREADTH_FIRST: Walk = Walk {
     unlock_each: false,
     workers_wait: false,
     skip_empty_wait: false,
+    skip_repeated: false,
 };
 
 /// Breadth first.
@@ -32,4 +33,15 @@ pub const GS: Policy = Policy {
     rest: Rest::Moves,
     counts_against_order: true,
     ..G1
+};
+
+/// Without the last patch of the series, 5/5, which switches energy-aware scheduling
+/// off while devices resume, so that workers spread over all CPUs. Differs from the
+/// whole series only where CPUs differ.
+pub const GS_PACKED: Policy = Policy {
+    name: "GS-packed",
+    title: "the same without its patch that spreads workers over all CPUs",
+    source: "lore.kernel.org 20241114220921.2529905-1-saravanak@google.com, without 5/5",
+    packs_workers: true,
+    ..GS
 };

@@ -50,3 +50,15 @@ pub const ROOT_TEST: Policy = Policy {
     resume: Walk { skip_empty_wait: true, ..G4.resume },
     ..G4
 };
+
+/// What a device and its parent both depend on is waited for once.
+pub const NO_REPEAT: Policy = Policy {
+    name: "no-repeat",
+    kernels: "idea, in no kernel",
+    title: "G4 that waits only once for a supplier of a device and its parent",
+    source: "idea: test in dpm_wait_for_suppliers() and its mirror",
+    evidence: Evidence::Proposal,
+    suspend: Walk { skip_repeated: true, ..G4.suspend },
+    resume: Walk { skip_repeated: true, ..G4.resume },
+    ..G4
+};

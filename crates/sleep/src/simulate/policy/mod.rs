@@ -13,6 +13,7 @@ mod g3;
 mod g4;
 mod gs;
 mod ideas;
+mod livepatch;
 mod readiness;
 
 pub use g0::G0;
@@ -21,8 +22,9 @@ pub use g1w::G1W;
 pub use g2::G2;
 pub use g3::G3;
 pub use g4::G4;
-pub use gs::GS;
-pub use ideas::{LEAVES_ONLY, NO_LEAF_WAIT, ROOT_TEST, ROOTS_AND_CHILDREN};
+pub use gs::{GS, GS_PACKED};
+pub use ideas::{LEAVES_ONLY, NO_LEAF_WAIT, NO_REPEAT, ROOT_TEST, ROOTS_AND_CHILDREN};
+pub use livepatch::{CONSERVE, CONSERVE_BEFORE_6_16, READY, READY_BEFORE_6_16};
 pub use readiness::{DC, DCW};
 
 use dormouse_model::device::LinkKind;
@@ -51,6 +53,9 @@ pub enum FirstPass {
     QueueEnds,
     /// Asynchronous devices whose dependencies are all done are started.
     StartReady,
+    /// Ready devices are given to threads of a pool of the scheduler's own, those
+    /// without a callback as one job.
+    HandOut,
 }
 
 /// Which devices count as ends of the graph (leaves or roots).
@@ -95,6 +100,11 @@ pub enum Finished {
     QueueTreeAndLinks,
     /// Dependents of which this was the last missing dependency are started.
     StartReady,
+    /// The same as the livepatch does it: those without a callback by this thread,
+    /// one asynchronous device by this worker, the others by its pool.
+    PassOn,
+    /// And before that the kernel offers all dependents, in vain.
+    OfferAndPassOn,
 }
 
 /// How one direction (three phases) is walked.
@@ -117,6 +127,9 @@ pub struct Walk {
     /// A device without dependencies on the waiting side does not enter the
     /// wait at all (and takes no list mutex there).
     pub skip_empty_wait: bool,
+    /// A device whose parent has the same supplier does not look at that again, nor
+    /// the supplier at it: the parent stands between.
+    pub skip_repeated: bool,
 }
 
 /// What happens to the devices that an aborted suspend phase did not reach.
@@ -160,6 +173,9 @@ pub struct Policy {
     /// not done only when the walk arrives, they are silently not waited for;
     /// where all are marked up front, they are, and may deadlock.
     pub counts_against_order: bool,
+    /// Workers run on the slowest CPUs alone, as the energy-aware scheduler puts
+    /// short tasks there where CPUs differ.
+    pub packs_workers: bool,
 }
 
 impl Policy {
@@ -194,6 +210,11 @@ impl Policy {
         matches!(self.evidence, Evidence::Kernel(_))
     }
 
+    /// Whether the livepatch of this project starts devices.
+    pub fn is_livepatch(&self) -> bool {
+        self.suspend.first_pass == FirstPass::HandOut
+    }
+
     /// The policy called `name`, in any case.
     pub fn find(name: &str) -> Option<&'static Policy> {
         ALL.iter().copied().find(|p| p.name.eq_ignore_ascii_case(name))
@@ -201,20 +222,24 @@ impl Policy {
 }
 
 /// Every policy: generations in order of time, then proposals and ideas.
-pub static ALL: [&Policy; 13] = [
+pub static ALL: [&Policy; 17] = [
     &G0,
     &G1,
     &G1W,
     &GS,
+    &GS_PACKED,
     &G2,
     &G3,
     &G4,
     &DC,
     &DCW,
+    &READY,
+    &CONSERVE,
     &LEAVES_ONLY,
     &ROOTS_AND_CHILDREN,
     &NO_LEAF_WAIT,
     &ROOT_TEST,
+    &NO_REPEAT,
 ];
 
 /// The kernels and the unmerged series: what `--all-kernels` compares.

@@ -21,6 +21,7 @@ const COUNTED: Walk = Walk {
     unlock_each: false,
     workers_wait: false,
     skip_empty_wait: true,
+    skip_repeated: false,
 };
 
 /// Dependency counters, synchronous devices in strict list order.

@@ -12,6 +12,8 @@ pub(in crate::simulate) struct Smp {
     mixed: bool,
     /// All have the speed that times are for.
     standard: bool,
+    /// Workers run on the slowest CPUs alone, which have this speed.
+    packed: Option<u32>,
     /// A bit for each CPU.
     idle: Vec<u64>,
     /// Threads that wait for a CPU.
@@ -29,6 +31,12 @@ impl Smp {
             self.idle[cpu / 64] &= !(1 << (cpu % 64));
             return Some(cpu as u32);
         }
+        if self.packed.is_some() && t != MAIN {
+            let cpu = (0..self.speeds.len())
+                .find(|&c| self.idle[c / 64] & 1 << (c % 64) != 0 && self.may_run(t, c))?;
+            self.idle[cpu / 64] &= !(1 << (cpu % 64));
+            return Some(cpu as u32);
+        }
         for (i, word) in self.idle.iter_mut().enumerate() {
             if *word != 0 {
                 let bit = word.trailing_zeros();
@@ -37,6 +45,27 @@ impl Smp {
             }
         }
         None
+    }
+}
+
+impl Smp {
+    fn may_run(&self, t: u32, cpu: usize) -> bool {
+        t == MAIN || self.packed.is_none_or(|slowest| self.speeds[cpu] == slowest)
+    }
+
+    /// Whether somebody waits who may run on `cpu`.
+    fn is_wanted(&self, cpu: u32) -> bool {
+        self.queue.iter().any(|&t| self.may_run(t, cpu as usize))
+    }
+
+    /// Who waits longest and may run on `cpu`.
+    #[inline]
+    fn next_on(&mut self, cpu: u32) -> Option<u32> {
+        if self.packed.is_none() {
+            return self.queue.pop_front();
+        }
+        let at = self.queue.iter().position(|&t| self.may_run(t, cpu as usize))?;
+        self.queue.remove(at)
     }
 }
 
@@ -54,12 +83,15 @@ impl CpuModel for Smp {
             mixed: speeds.windows(2).any(|w| w[0] != w[1]),
             standard: speeds.iter().all(|&s| s == 1000),
             speeds,
+            packed: None,
             idle,
             queue: VecDeque::with_capacity(workers + 1),
         }
     }
 
     fn begin_cycle(e: &mut Engine<'_, Self>, _: &Profile) {
+        let slowest = e.cpus.speeds.iter().min().copied();
+        e.cpus.packed = slowest.filter(|_| e.policy.packs_workers && e.cpus.mixed);
         e.threads[MAIN as usize].cpu = e.cpus.take_idle(MAIN).unwrap_or(0);
     }
 
@@ -81,7 +113,7 @@ impl CpuModel for Smp {
     #[inline]
     fn block(e: &mut Engine<'_, Self>, t: u32) {
         let cpu = core::mem::replace(&mut e.threads[t as usize].cpu, NONE);
-        match e.cpus.queue.pop_front() {
+        match e.cpus.next_on(cpu) {
             Some(next) => {
                 e.threads[next as usize].cpu = cpu;
                 e.after(next, e.costs.switch);
@@ -99,7 +131,7 @@ impl CpuModel for Smp {
     fn compute_callback(e: &mut Engine<'_, Self>, t: u32) -> Flow {
         e.compute_slice(
             t,
-            |e| !e.cpus.queue.is_empty(),
+            |e| e.cpus.is_wanted(e.threads[t as usize].cpu),
             |e| {
                 e.block(t);
                 e.cpus.queue.push_back(t);
