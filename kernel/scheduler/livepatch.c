@@ -24,6 +24,7 @@
 #include "core.h"
 #include "host.h"
 #include "pool.h"
+#include "variants.h"
 
 /* The order around the phases, and their lists, were read in these. */
 #if !((LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0) && \
@@ -146,7 +147,10 @@ static int run_phase(enum ready_phase phase, struct list_head *from,
 
 	*kernel.pm_transition = state;
 	WRITE_ONCE(*kernel.async_error, 0);
-	ready_run_phase(&step, state);
+	if (variants_walk())
+		variants_run_phase(&step, state, kernel.async_error);
+	else
+		ready_run_phase(&step, state);
 	return READ_ONCE(*kernel.async_error);
 }
 
@@ -246,14 +250,13 @@ static int suspend_noirq(pm_message_t state)
 	return error;
 }
 
-static struct klp_func patched[] = {
+static struct klp_func patched[READY_PHASES + VARIANT_FUNCS + 1] = {
 	{ .old_name = "dpm_suspend", .new_func = suspend },
 	{ .old_name = "dpm_suspend_late", .new_func = suspend_late },
 	{ .old_name = "dpm_suspend_noirq", .new_func = suspend_noirq },
 	{ .old_name = "dpm_resume_noirq", .new_func = resume_noirq },
 	{ .old_name = "dpm_resume_early", .new_func = resume_early },
 	{ .old_name = "dpm_resume", .new_func = resume },
-	{ }
 };
 
 static struct klp_object objects[] = {
@@ -407,6 +410,11 @@ static int __init scheduler_init(void)
 
 	if (ret)
 		return ret;
+	ret = variants_choose(&patched[READY_PHASES], find);
+	if (ret)
+		return ret;
+	if (variants_patch_only())
+		objects[0].funcs = &patched[READY_PHASES];
 	ret = ready_init();
 	if (ret)
 		return ret;

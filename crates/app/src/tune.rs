@@ -1,6 +1,7 @@
 //! The async flags that make suspend and resume fastest.
 
 use crate::failure::Usage;
+use crate::kernels::has_livepatch;
 use crate::machine::{Machine, matching};
 use anyhow::Result;
 use dormouse_board::Board;
@@ -10,6 +11,7 @@ use dormouse_model::time::Ns;
 use dormouse_sleep::plan::handover::udev_rules;
 use dormouse_sleep::simulate::Settings;
 use dormouse_sleep::simulate::change::Change;
+use dormouse_sleep::simulate::kernel::{Kernel, Livepatch};
 use dormouse_sleep::simulate::predict::{Question, Scheduler, hang, outlook, predict};
 use dormouse_sleep::tune::{Cost, Options, Tuned, tune as search};
 
@@ -57,6 +59,32 @@ pub fn tune(board: &Board, by: Scheduler, settings: &Settings, ask: &Ask) -> Res
         resume: o.bounds.path(Direction::Resume),
     };
     Ok(Found { tuned, bound })
+}
+
+/// What a machine would take with the livepatch, its flags as they are.
+#[derive(Clone, Copy, Debug)]
+pub struct ByLivepatch {
+    /// Synchronous devices in list order.
+    pub ready: Cost,
+    /// The next ready one.
+    pub conserve: Cost,
+}
+
+/// What the livepatch of kernel/scheduler would make of `board`. `None` where it cannot
+/// be loaded, or starts devices already, or `pm_async` is off.
+pub fn by_livepatch(board: &Board, by: Scheduler, settings: &Settings) -> Option<ByLivepatch> {
+    let kernel = by.kernel.filter(|k| k.livepatch.is_none() && has_livepatch(*k))?;
+    if !settings.pm_async.unwrap_or(board.pm_async) {
+        return None;
+    }
+    let cost = |with| {
+        let kernel = Kernel { livepatch: Some(with), ..kernel };
+        let by = Scheduler { policy: kernel.policy(), kernel: Some(kernel) };
+        let o = outlook(board, by, settings).ok()?;
+        let [suspend, resume] = [Direction::Suspend, Direction::Resume].map(|d| o.half(d));
+        Some(Cost { suspend, resume })
+    };
+    Some(ByLivepatch { ready: cost(Livepatch::Ready)?, conserve: cost(Livepatch::Conserve)? })
 }
 
 /// What a prediction takes off or puts on a half under `by` before any flag changes:

@@ -11,7 +11,7 @@ use dormouse_lab::plan::Sleep;
 use dormouse_lab::qemu::{Accel, Arch, Machine, installed, usual_cpus};
 use dormouse_record::recording::Recording;
 use dormouse_sleep::compare::Comparison;
-use dormouse_sleep::simulate::kernel::Kernel as Release;
+use dormouse_sleep::simulate::kernel::{Kernel as Release, Livepatch};
 use dormouse_sleep::simulate::predict::{Outlook, Scheduler, draws};
 use dormouse_sleep::simulate::{Cpus, Policy};
 use dormouse_sleep::validate::{Held, hold};
@@ -41,6 +41,8 @@ pub struct How {
 pub struct Lab {
     how: How,
     kernel: Kernel,
+    /// What starts devices there, if that is not the kernel.
+    livepatch: Option<Livepatch>,
 }
 
 /// What the kernel did, beside what was predicted.
@@ -101,7 +103,8 @@ impl Lab {
                 kernel.release
             ));
         }
-        Ok(Lab { how, kernel })
+        let livepatch = Release::parse(asked.unwrap_or(release)).and_then(|k| k.livepatch);
+        Ok(Lab { how, kernel, livepatch })
     }
 }
 
@@ -139,8 +142,15 @@ impl Lab {
         let how = &self.how;
         let cpus =
             how.cpus.unwrap_or_else(|| usual_cpus(Accel::Icount, &self.kernel, Some(before)));
-        let machine = Machine::new(Arch::Amd64, Accel::Icount, cpus, &self.kernel.release);
-        let by = machine::scheduler(&self.kernel.release)?;
+        let mut machine = Machine::new(Arch::Amd64, Accel::Icount, cpus, &self.kernel.release);
+        machine.scheduler = self.livepatch.map(|l| match l {
+            Livepatch::Ready => String::new(),
+            Livepatch::Conserve => "conserve=1".into(),
+        });
+        let by = match self.livepatch {
+            Some(l) => machine::scheduler(&format!("{}:{}", self.kernel.release, l.word()))?,
+            None => machine::scheduler(&self.kernel.release)?,
+        };
         let predicted =
             [self.predict(before, by, profile, cpus)?, self.predict(after, by, profile, cpus)?];
         let recordings = self.run_both(&machine, before, after, progress)?;

@@ -65,6 +65,8 @@ const SCHEDULER: Source = Source {
         ("pool.c", include_str!("../../../kernel/scheduler/pool.c")),
         ("livepatch.c", include_str!("../../../kernel/scheduler/livepatch.c")),
         ("statistics.c", include_str!("../../../kernel/scheduler/statistics.c")),
+        ("variants.h", include_str!("../../../kernel/scheduler/variants.h")),
+        ("variants.c", include_str!("../../../kernel/scheduler/variants.c")),
         ("COPYING", include_str!("../../../kernel/COPYING")),
     ],
 };

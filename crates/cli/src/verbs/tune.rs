@@ -10,18 +10,20 @@ use clap::Args;
 use dormouse_app::apply::{can_be_of_a_machine, is_of_this_machine};
 use dormouse_app::failure::Usage;
 use dormouse_app::machine::{Machine, certain};
-use dormouse_app::tune::{Ask, Found, as_predicted, changes, rules, tune};
+use dormouse_app::tune::{Ask, Found, as_predicted, by_livepatch, changes, rules, tune};
 use dormouse_board::Board;
 use dormouse_model::phase::Direction;
 use dormouse_sleep::plan::handover::pm_async_at_start;
 use dormouse_sleep::tune::Tuned;
 use dormouse_write::decision::apply::undo;
+use dormouse_write::decision::livepatch;
 use dormouse_write::decision::tune as written;
 use dormouse_write::fidelity;
 use dormouse_write::wording::assumed::{is_kernel_guessed, section};
 use dormouse_write::wording::next::{next, typed, word};
 use dormouse_write::wording::phase::kernel as kernel_name;
 use dormouse_write::wording::trust::guest;
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -112,6 +114,8 @@ pub fn run(args: &TuneArgs) -> Result<()> {
             value["verified"] = v.json.clone();
         }
         value["fidelity"] = fidelity::json(checked, board);
+        value["livepatch"] = by_livepatch(board, now.by, settings)
+            .map_or(Value::Null, |l| livepatch::json(tuned.before, l.ready, l.conserve, checked));
         if on_this_machine
             && let Some(done) =
                 args.apply.run(board, &tuned, args.asked.verify.keep_recordings())?
@@ -127,6 +131,9 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     let guess = if is_kernel_guessed(assumptions) { "unknown, taken as " } else { "" };
     let kernel = format!("{guess}{}", kernel_name(now.by));
     let mut text = written::text(board, &tuned, bound, checked, &kernel);
+    if let Some(l) = by_livepatch(board, now.by, settings) {
+        text.push_str(&livepatch::text(tuned.before, l.ready, l.conserve, checked));
+    }
     text.push_str(&fidelity::text(checked, board));
     text.push_str(&section(assumptions));
     if let Some(v) = &verified {

@@ -4,6 +4,7 @@
 pub mod apply;
 pub mod energy;
 pub mod hold;
+pub mod livepatch;
 pub mod plan;
 pub mod tune;
 

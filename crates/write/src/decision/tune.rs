@@ -24,9 +24,14 @@ const NEWS: Ns = Ns::from_us(100);
 const SMALL: u32 = 10;
 
 /// What a gain must exceed: what a prediction is off for the machine as it was.
-fn error(f: &Fidelity) -> Ns {
+pub(super) fn error(f: &Fidelity) -> Ns {
     let all = Phase::DEVICE.into_iter().filter_map(|p| f.phase(p));
     all.map(|c| Ns(c.difference().0.abs())).sum()
+}
+
+/// Whether `gain` of `all` is large enough to be told.
+pub(super) fn news(gain: Ns, all: Ns) -> bool {
+    per_mille(gain, all) >= SMALL && gain >= NEWS
 }
 
 /// Whether the flags that were found are worth a change.

@@ -14,6 +14,7 @@ pub mod device;
 pub mod doctor;
 pub mod domains;
 pub mod doubt;
+pub mod livepatch;
 pub mod losses;
 pub mod modes;
 pub mod next;

@@ -1,0 +1,313 @@
+//! The livepatch beside the kernel: rows of a table, and what is asked of it.
+
+use super::boards::Named;
+use super::costs::Known;
+use super::foretell::{Foretold, foretell, order as foretold_order};
+use super::guest::{Done, Played, Way};
+use super::{Args, WAYS, booted, boots, costs_of, folder, order};
+use anyhow::{Result, anyhow};
+use dormouse_lab::kernels::Kernel;
+use dormouse_lab::trace::Intervals;
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
+use dormouse_sleep::simulate::policy::DC;
+use dormouse_sleep::simulate::{Settings, simulate};
+use std::collections::BTreeMap;
+
+/// Phases that the table shows.
+pub const SHOWN: [Phase; 6] = [
+    Phase::Suspend,
+    Phase::Late,
+    Phase::Noirq,
+    Phase::ResumeNoirq,
+    Phase::ResumeEarly,
+    Phase::Resume,
+];
+/// Shorter phases get no row.
+const ROW: Ns = Ns(1_000_000);
+/// What two times may differ by: so many percent, or less than this.
+const PERCENT: i64 = 2;
+const FLOOR: Ns = Ns(100_000);
+/// How far above a schedule without or with costs a phase may be.
+const OVER_PERCENT: i64 = 5;
+const OVER: Ns = Ns(300_000);
+/// The bound without costs is asked where it is longer than this, and than so much for
+/// each device.
+const LONG: Ns = Ns(20_000_000);
+const LONG_EACH: Ns = Ns(1_000_000);
+
+/// What one question was asked of, and who missed it.
+#[derive(Default)]
+pub struct Asked {
+    of: usize,
+    missed: usize,
+    /// Those that are off by more than [`FLOOR`].
+    far: usize,
+    /// By board and kernel: what was missed in which phases, the worst of each.
+    told: BTreeMap<String, BTreeMap<String, (Ns, String)>>,
+}
+
+impl Asked {
+    /// `title` and `what` are asked for at most `most`.
+    fn at_most(&mut self, is: Ns, most: Ns, title: &str, what: &str, told: &str) {
+        self.ask(is <= most, is - most, title, what, told);
+    }
+
+    fn ask(&mut self, met: bool, by: Ns, title: &str, what: &str, told: &str) {
+        self.of += 1;
+        if met {
+            return;
+        }
+        self.missed += 1;
+        self.far += usize::from(by > FLOOR);
+        let of = self.told.entry(title.into()).or_default();
+        let worst = of.entry(what.into()).or_insert_with(|| (Ns::ZERO, String::new()));
+        if by >= worst.0 {
+            *worst = (by, told.into());
+        }
+    }
+
+    fn print(&self, question: &str) {
+        print!("{question}: {} of {}", self.of - self.missed, self.of);
+        match self.missed {
+            0 => println!("."),
+            _ => println!(
+                "; {} miss it by more than {} ms. The worst of each phase:",
+                self.far,
+                ms(FLOOR)
+            ),
+        }
+        for (title, of) in &self.told {
+            let all: Vec<String> = of.iter().map(|(p, (_, t))| format!("{p} {t}")).collect();
+            println!("  {title}: {}", all.join("; "));
+        }
+    }
+}
+
+/// Every cycle's order and callbacks, whoever started devices.
+#[derive(Default)]
+pub struct Checked {
+    cycles: usize,
+    relations: usize,
+    wrong: usize,
+    others: usize,
+    faults: usize,
+}
+
+impl Checked {
+    /// Holds all cycles of a board against it and against the kernel's callbacks.
+    pub fn check(&mut self, title: &str, board: &Named, played: &Played, ways: &[Way]) {
+        let first = order::called(&played.ways[0].cycles[0]);
+        // What still runs after a failure is a matter of time.
+        let fails = board.1.devices.iter().flat_map(|d| d.work).flatten().any(|w| w.ret < 0);
+        for (way, seen) in ways.iter().zip(&played.ways) {
+            for (n, cycle) in seen.cycles.iter().enumerate() {
+                let checked = order::check(&board.1, &played.description, cycle);
+                self.cycles += 1;
+                self.relations += checked.relations;
+                self.wrong += checked.wrong.len();
+                for w in checked.wrong.iter().take(3) {
+                    println!("WRONG ORDER {title}, {}, cycle {}: {w}", way.name, n + 1);
+                }
+                if !fails && order::called(cycle) != first {
+                    self.others += 1;
+                    println!("OTHER CALLBACKS {title}, {}, cycle {}", way.name, n + 1);
+                }
+            }
+        }
+    }
+
+    pub fn faults(&mut self, series: &str, done: &Done) {
+        for line in &done.faults {
+            self.faults += 1;
+            println!("KERNEL {series}: {line}");
+        }
+    }
+
+    /// Prints it; true if nothing is wrong.
+    pub fn print(&self) -> bool {
+        println!(
+            "Cycles: {}. Order relations: {}, wrong {}. Cycles with other callbacks than the \
+             kernel's: {}. Faults in kernel logs: {}.",
+            self.cycles, self.relations, self.wrong, self.others, self.faults
+        );
+        self.wrong + self.others + self.faults == 0 && self.cycles > 0
+    }
+}
+
+#[derive(Default)]
+struct Score {
+    checked: Checked,
+    worse: Asked,
+    calibrated: Asked,
+    free: Asked,
+    foretold: Asked,
+    starts: usize,
+    out_of_order: usize,
+}
+
+/// `12.34`: milliseconds.
+pub fn ms(t: Ns) -> String {
+    format!("{:.2}", t.0 as f64 / 1e6)
+}
+
+/// Of cycles, cold then warm.
+pub fn phase(all: &[Intervals], cold: bool, phase: Phase) -> Ns {
+    all[usize::from(!cold)].phases.get(&phase).copied().unwrap_or_default()
+}
+
+/// Whether the two are as near as times of a phase are asked to be.
+pub fn near(a: Ns, b: Ns) -> bool {
+    let off = (a - b).0.abs();
+    off <= FLOOR.0 || off * 100 <= b.0 * PERCENT
+}
+
+const MODELS: [&str; 5] = ["kernel", "ready", "conserve", "DC", "DCw"];
+
+fn judge(
+    title: &str,
+    board: &Named,
+    played: &Played,
+    costs: &Known,
+    score: &mut Score,
+) -> Result<()> {
+    score.checked.check(title, board, played, &WAYS);
+    // The same rules without any cost, and without the guest's own devices.
+    let ideal =
+        simulate(&board.1, &DC, &Settings::zero_cost()).map_err(|e| anyhow!("{title}: {e}"))?;
+    let models: Vec<[Foretold; 2]> =
+        MODELS.iter().map(|way| foretell(board, played, way, costs)).collect::<Result<_>>()?;
+    for w in [1, 2] {
+        let (n, wrong) = foretold_order(&played.ways[w].cycles[1..], &models[w][1]);
+        score.starts += n;
+        score.out_of_order += wrong;
+    }
+    for p in SHOWN {
+        let seen = |w: usize, cold: bool| phase(&played.ways[w].cycles, cold, p);
+        let model = |m: usize, cold: bool| models[m][usize::from(!cold)].phase(p);
+        let least = ideal.cycle.phase(p).map(|s| s.duration()).unwrap_or_default();
+        if seen(0, false).max(seen(1, false)) >= ROW {
+            println!(
+                "{title:20} {:13} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+                p.title(),
+                ms(least),
+                ms(seen(0, false)),
+                ms(seen(1, false)),
+                ms(model(1, false)),
+                ms(model(3, false)),
+                ms(seen(2, false)),
+                ms(model(2, false)),
+            );
+        }
+        for (kind, cold) in [("cold", true), ("warm", false)] {
+            let (kernel, ready) = (seen(0, cold), seen(1, cold));
+            let most = Ns(kernel.0 + FLOOR.0.max(kernel.0 * PERCENT / 100));
+            let told = format!("{}, kernel {}", ms(ready), ms(kernel));
+            score.worse.at_most(ready, most, title, p.title(), &told);
+            for (w, m) in [(1, 3), (2, 4)] {
+                let (is, asked) = (seen(w, cold), model(m, cold));
+                let most = Ns(asked.0 * (100 + OVER_PERCENT) / 100);
+                let told = format!("{}, {} {}", ms(is), MODELS[m], ms(asked));
+                score.calibrated.at_most(is, most, title, p.title(), &told);
+                let asked = model(w, cold);
+                let told = format!("{kind} {}, foretold {}", ms(is), ms(asked));
+                let what = format!("{} {}", WAYS[w].name, p.title());
+                let by = Ns((is - asked).0.abs() - FLOOR.0.max(is.0 * PERCENT / 100));
+                score.foretold.ask(near(asked, is), by, title, &what, &told);
+            }
+            let each = LONG_EACH.0 * board.1.devices.len() as i64;
+            if least > LONG && least.0 > each {
+                let most = Ns(least.0 * (100 + OVER_PERCENT) / 100 + OVER.0);
+                let told = format!("{}, no less than {}", ms(ready), ms(least));
+                score.free.at_most(ready, most, title, p.title(), &told);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the livepatch says of the last warm cycle.
+fn said(title: &str, played: &Played) -> String {
+    let said = &played.ways[1].said;
+    let of = |key: &str| {
+        let line = said.lines().find_map(|l| l.strip_prefix(&format!("{key} ")));
+        line.unwrap_or("?").to_owned()
+    };
+    let us = |key: &str| {
+        let ns = of(key);
+        ns.parse::<u64>().map_or(ns, |n| (n / 1_000).to_string())
+    };
+    format!(
+        "{title}: {} relays, {} in the pool, {} on the caller; graph {} us, then {}; threads {}, \
+         at once {}",
+        of("suspend/relays"),
+        of("suspend/pool"),
+        of("suspend/main"),
+        us("suspend/graph_ns"),
+        us("resume_early/graph_ns"),
+        of("workers"),
+        of("peak"),
+    )
+}
+
+/// Prints the table and the answers; true if all is met.
+pub fn compare(a: &Args, kernels: &[(&str, Kernel)]) -> Result<bool> {
+    let mut score = Score::default();
+    println!(
+        "{} boards, {} of them drawn with seed {}; a cold and a warm cycle of each.",
+        a.boards.len(),
+        a.drawn,
+        a.seed
+    );
+    let mut costs = Vec::new();
+    for (series, kernel) in kernels {
+        let known = costs_of(kernel, a.seed)?;
+        println!("Costs of the guest with {series}, fitted to {}.", known.told);
+        costs.push(known);
+    }
+    println!("Warm phases of {} ms and more; foretold in front of the livepatch:", ms(ROW));
+    println!(
+        "{:20} {:13} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "board and kernel",
+        "phase, ms",
+        "no less",
+        "kernel",
+        "ready",
+        "foretold",
+        "DC",
+        "conserve",
+        "foretold"
+    );
+    let mut told = Vec::new();
+    for ((series, kernel), costs) in kernels.iter().zip(&costs) {
+        for boards in boots(&a.boards) {
+            let done = booted(series, kernel, boards, &WAYS, &folder())?;
+            score.checked.faults(series, &done);
+            for (board, played) in boards.iter().zip(&done.boards) {
+                let title = format!("{} {series}", board.0);
+                judge(&title, board, played, costs, &mut score)?;
+                told.push(said(&title, played));
+            }
+        }
+    }
+    if a.drawn == 0 && a.boards.len() < 10 {
+        println!("\nWhat the livepatch says of suspend in the warm cycle:");
+        told.iter().for_each(|t| println!("{t}"));
+    }
+    println!();
+    let fine = score.checked.print();
+    score.worse.print("Phases of the livepatch at most 2 % or 0.10 ms longer than the kernel's");
+    score.calibrated.print(
+        "Phases at most 5 % longer than DC, with conserve DCw, with the costs of the guest's kernel",
+    );
+    score.free.print(
+        "Phases whose bound without costs exceeds 20 ms and 1 ms a device, at most 5 % and 0.30 ms above it",
+    );
+    score.foretold.print("Phases of the livepatch foretold within 2 % or 0.10 ms");
+    println!(
+        "Starts of the livepatch out of the order foretold, ties apart: {} of {}.",
+        score.out_of_order, score.starts
+    );
+    let asked = [&score.worse, &score.calibrated, &score.free, &score.foretold];
+    Ok(fine && score.out_of_order == 0 && asked.iter().all(|a| a.missed == 0))
+}
