@@ -638,7 +638,7 @@ const COMPARED: &str = "Model, device phases only, all as simulated; --kernel V 
 
 /// Who wants to see the proposals at work can.
 const IN_A_GUEST: &str =
-    "DC and DCw as a livepatch: --kernel 7.3:ready, or :conserve; lab run --scheduler.\n";
+    "DC, DCw as a livepatch: --kernel 7.3:ready, or :conserve; lab run --scheduler.\n";
 
 /// The rows that take as long as `time`, to a hundredth of a millisecond; one
 /// range if they are the newest.
