@@ -246,7 +246,8 @@ fn calls_through_pointers(series: &str) {
         }
     }
     // async_suspend() and its like, twice; and the pool's two functions of core.c.
-    let core = ["run_device", "ready_run_phase", "worker_main", "manager_main", "ready_pool_submit"];
+    let core =
+        ["run_device", "ready_run_phase", "worker_main", "manager_main", "ready_pool_submit"];
     // The same of the variants, and the function of livepatch.c that finds symbols.
     let variants = ["run_item", "walk", "variants_choose", "variants_run_phase"];
     let known = [&core[..], &variants].concat();
