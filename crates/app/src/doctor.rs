@@ -192,6 +192,13 @@ pub(crate) fn looked(root: &Root) -> Looked {
         Some(Timer { pid: t.pid, name: t.name, clock, due: Ns(t.due_ns) })
     });
     case.timers.extend(timers);
+    let spinners = seen.spinners.into_iter();
+    case.spinning.extend(spinners.map(|w| Waiting {
+        pid: w.pid,
+        name: w.name,
+        looks: (w.looks, seen.looks),
+        function: None,
+    }));
     let waiters = seen.waiters.into_iter();
     case.waiting.extend(waiters.map(|w| Waiting {
         pid: w.pid,

@@ -3,6 +3,7 @@
 
 use crate::depth::Depth;
 use crate::now::Now;
+use crate::phases::Misplaced;
 use alloc::string::String;
 use alloc::vec::Vec;
 use dormouse_model::time::Ns;
@@ -193,6 +194,8 @@ pub enum Fact {
     /// Devices whose callbacks run long where device interrupts are off, and the longest
     /// callback.
     WaitsInNoirq { devices: Vec<Device>, worst: Ns },
+    /// A callback in the wrong phase, or a sync.
+    Misplaced(Misplaced),
     /// So deep were so many s2idle sleeps, by what was measured around them.
     SleptAs { depth: Depth, times: usize, of: usize },
     /// The clock of the recording went on by the time asleep inside a resume phase.

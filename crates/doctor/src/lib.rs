@@ -11,6 +11,7 @@
 //! | rules, a file an area | `rules/` |
 //! | what the cycles of a trace or a capture show | `recorded` |
 //! | modes that a machine offers, and what hibernation needs | `offered` |
+//! | callbacks in the wrong phase, syncs that were given up | `phases` |
 //! | how deep it slept, by what was measured around a cycle | `depth` |
 //! | what a rule found, without words | `fact` |
 //! | the result | `finding` |
@@ -29,6 +30,7 @@ pub mod finding;
 pub mod message;
 pub mod now;
 pub mod offered;
+pub mod phases;
 pub mod recorded;
 mod rules;
 pub mod stack;
@@ -56,6 +58,8 @@ pub struct Case {
     pub attempts: Vec<Attempt>,
     /// Tasks that waited while the machine was looked at; none of a text.
     pub waiting: Vec<Waiting>,
+    /// Tasks that ran under a real-time policy meanwhile; none of a text.
+    pub spinning: Vec<Waiting>,
     /// Armed timers of the running machine; none of a text.
     pub timers: Vec<Timer>,
 }

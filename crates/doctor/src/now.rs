@@ -71,6 +71,10 @@ pub enum Now {
     SwapSmall { free: u64, image: u64 },
     /// A task that freezing would wait for.
     TaskWaits(Waiting),
+    /// A task that runs under a real-time policy without a pause.
+    Spins(Waiting),
+    /// Servers of FUSE file systems in the user's session, with names and numbers.
+    FuseServers { servers: Vec<(String, u32)> },
     /// Data that a sync before sleep would write, bytes.
     Dirty { bytes: u64 },
     /// File systems on fuseblk, on a kernel whose sync asks their servers.

@@ -32,6 +32,7 @@ pub fn judge(capture: &Capture) -> Report {
     for rule in [failed, not_resumed, woken, sync, freezing, turns, noirq, stepped] {
         rule(capture, &mut findings);
     }
+    findings.extend(crate::phases::judge(capture));
     sorted(&mut findings);
     let sleep = |c: &Cycle| Sleep {
         mode: c.mode.name().into(),
@@ -52,14 +53,14 @@ pub fn judge(capture: &Capture) -> Report {
     }
 }
 
-fn device(capture: &Capture, d: DeviceId) -> Device {
+pub(crate) fn device(capture: &Capture, d: DeviceId) -> Device {
     let known = capture.graph.get(d);
     let text = |sym| capture.names.get(sym).to_string();
     Device { name: text(known.name), driver: text(known.driver) }
 }
 
 /// What was seen in cycle `at`, as evidence.
-fn seen(capture: &Capture, at: usize, time: Ns, text: &str) -> Evidence {
+pub(crate) fn seen(capture: &Capture, at: usize, time: Ns, text: &str) -> Evidence {
     let text = match capture.cycles.len() {
         1 => text.into(),
         _ => format!("cycle {}: {text}", at + 1),
@@ -68,7 +69,7 @@ fn seen(capture: &Capture, at: usize, time: Ns, text: &str) -> Evidence {
 }
 
 /// Cycles with their places.
-fn cycles(capture: &Capture) -> impl Iterator<Item = (usize, &Cycle)> {
+pub(crate) fn cycles(capture: &Capture) -> impl Iterator<Item = (usize, &Cycle)> {
     capture.cycles.iter().enumerate()
 }
 

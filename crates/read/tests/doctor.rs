@@ -226,6 +226,16 @@ fn each_rule_and_its_healthy_twin() {
             "[    1.000000] PM: suspend entry (deep)\n[    1.100000] Freezing user space processes\n[  123.000000] INFO: task cp:77 blocked for more than 122 seconds.\n[  123.000001]  folio_wait_writeback+0x1/0x2\n",
         ),
         (
+            "sync-not-abortable",
+            "[    0.000000] Linux version 6.12.1-amd64 (x@y)\n[    1.000000] PM: suspend entry (deep)\n[    5.000000] Filesystems sync: 3.900 seconds\n[    6.000000] PM: suspend exit\n",
+            "[    0.000000] Linux version 7.3.4-amd64 (x@y)\n[    1.000000] PM: suspend entry (deep)\n[    5.000000] Filesystems sync: 3.900 seconds\n[    6.000000] PM: suspend exit\n",
+        ),
+        (
+            "sync-aborted",
+            "[    0.000000] Linux version 7.3.4-amd64 (x@y)\n[    1.000000] PM: suspend entry (deep)\n[    2.500000] PM: suspend exit\n",
+            "[    0.000000] Linux version 6.12.1-amd64 (x@y)\n[    1.000000] PM: suspend entry (deep)\n[    2.500000] PM: suspend exit\n",
+        ),
+        (
             "rpm-crash",
             "[    1.000000] Unable to handle kernel NULL pointer dereference at virtual address 0000000000000240\n[    1.000001]  xhci_suspend+0x30/0x698\n[    1.000002]  xhci_plat_runtime_suspend+0x80/0x90\n[    1.000003]  pm_generic_runtime_suspend+0x30/0x48\n[    1.000004]  __rpm_callback+0x90/0x148\n",
             "[    1.000000] Unable to handle kernel NULL pointer dereference at virtual address 0000000000000240\n[    1.000001]  nvme_timeout+0x30/0x698\n",

@@ -34,6 +34,8 @@ pub struct Look {
     pub log: Option<Vec<u8>>,
     /// Tasks of users that were in state D.
     pub waiters: Vec<Waiter>,
+    /// Tasks of users that ran under a real-time policy.
+    pub spinners: Vec<Waiter>,
     /// Looks at the tasks.
     pub looks: u32,
     /// Armed timers of tasks.
@@ -100,15 +102,22 @@ const DEPTH: usize = 24;
 pub fn look(root: &Root, times: u32, pause: Duration) -> Look {
     let mut out = Look { looks: times, log: Kmsg::whole(root), ..Look::default() };
     let mut waiters: BTreeMap<u32, Waiter> = BTreeMap::new();
+    let mut spinners: BTreeMap<u32, Waiter> = BTreeMap::new();
     for i in 0..times {
         if i > 0 {
             thread::sleep(pause);
         }
-        tasks(root, &mut waiters);
+        tasks(root, &mut waiters, &mut spinners);
     }
     out.waiters = waiters.into_values().collect();
-    (out.timers, out.hidden) = timers(root);
+    out.spinners = spinners.into_values().collect();
+    let servers;
+    (out.timers, out.hidden, servers) = timers(root);
     let files = &mut out.files;
+    for pid in servers {
+        take(root, files, format!("/proc/{pid}/comm"));
+        take(root, files, format!("/proc/{pid}/cgroup"));
+    }
     for name in POWER {
         take(root, files, format!("/sys/power/{name}"));
     }
@@ -203,8 +212,9 @@ fn devices(root: &Root, out: &mut Vec<File>, at: &str, depth: usize) {
 const DESCRIPTORS: usize = 4_096;
 
 /// Armed timers of all processes whose descriptors may be read, and how many may not.
-fn timers(root: &Root) -> (Vec<Armed>, usize) {
-    let (mut out, mut hidden) = (Vec::new(), 0);
+/// And the servers of FUSE file systems, which hold its device open.
+fn timers(root: &Root) -> (Vec<Armed>, usize, Vec<u32>) {
+    let (mut out, mut hidden, mut servers) = (Vec::new(), 0, Vec::new());
     for pid in root.list("/proc").iter().filter_map(|n| n.parse::<u32>().ok()) {
         let at = format!("/proc/{pid}");
         if !root.may_list(&format!("{at}/fd")) {
@@ -212,7 +222,12 @@ fn timers(root: &Root) -> (Vec<Armed>, usize) {
             continue;
         }
         for fd in root.list(&format!("{at}/fd")).iter().take(DESCRIPTORS) {
-            if root.link_name(&format!("{at}/fd/{fd}")).as_deref() != Some("anon_inode:[timerfd]") {
+            let link = std::fs::read_link(root.resolve(&format!("{at}/fd/{fd}")));
+            let target = link.ok().and_then(|l| l.to_str().map(str::to_string));
+            if target.as_deref() == Some("/dev/fuse") {
+                servers.push(pid);
+            }
+            if target.as_deref() != Some("anon_inode:[timerfd]") {
                 continue;
             }
             let info = root.read(&format!("{at}/fdinfo/{fd}")).unwrap_or_default();
@@ -222,7 +237,8 @@ fn timers(root: &Root) -> (Vec<Armed>, usize) {
         }
     }
     out.sort_by_key(|t| (t.due_ns, t.pid));
-    (out, hidden)
+    servers.dedup();
+    (out, hidden, servers)
 }
 
 /// `clockid: 1` and `it_value: (59, 999000)` of a description; nothing if it is not armed.
@@ -239,12 +255,21 @@ fn armed(info: &str) -> Option<(u32, i64)> {
 const PF_KTHREAD: u64 = 0x0020_0000;
 
 /// Counts tasks of users in state D, thread by thread.
-fn tasks(root: &Root, out: &mut BTreeMap<u32, Waiter>) {
+fn tasks(root: &Root, out: &mut BTreeMap<u32, Waiter>, spinners: &mut BTreeMap<u32, Waiter>) {
     let number = |n: &String| n.parse::<u32>().ok();
     for process in root.list("/proc").iter().filter_map(number) {
         let at = format!("/proc/{process}/task");
         for task in root.list(&at).iter().filter_map(number) {
             let Some(stat) = root.read(&format!("{at}/{task}/stat")) else { continue };
+            if let Some(name) = spins(&stat) {
+                let w = spinners.entry(task).or_insert_with(|| Waiter {
+                    pid: task,
+                    name: name.into(),
+                    looks: 0,
+                    function: None,
+                });
+                w.looks += 1;
+            }
             let Some(name) = waits(&stat) else { continue };
             let w = out.entry(task).or_insert_with(|| Waiter {
                 pid: task,
@@ -257,6 +282,19 @@ fn tasks(root: &Root, out: &mut BTreeMap<u32, Waiter>) {
             w.function = function.filter(|f| f != "0" && !f.is_empty());
         }
     }
+}
+
+/// The name of a task of a user that runs under a real-time policy: field 41
+/// of its `stat` is 1 or 2 (include/uapi/linux/sched.h, 6.12).
+fn spins(stat: &str) -> Option<&str> {
+    let (front, back) = stat.rsplit_once(')')?;
+    let name = front.split_once('(')?.1;
+    let mut fields = back.split_whitespace();
+    let state = fields.next()?;
+    let flags: u64 = fields.nth(5)?.parse().ok()?;
+    let policy = fields.nth(31)?;
+    let real_time = matches!(policy, "1" | "2");
+    (state == "R" && flags & PF_KTHREAD == 0 && real_time).then_some(name)
 }
 
 /// The name of a task in state D that is none of the kernel's, by its `stat`
@@ -301,6 +339,11 @@ mod tests {
         put(at, "/proc/7/fdinfo/3", &info("(1, 500000000)"));
         put(at, "/proc/7/fdinfo/4", &info("(0, 0)"));
         std::fs::create_dir_all(at.join("proc/7/fd")).unwrap();
+        std::os::unix::fs::symlink("/dev/fuse", at.join("proc/7/fd/9")).unwrap();
+        put(at, "/proc/7/cgroup", "0::/user.slice/x.service\n");
+        // Fields 10 to 40, then the policy.
+        let fifo = format!("9 (spin) R 1 9 9 0 -1 4194304 {}1 0 0 0", "0 ".repeat(31));
+        put(at, "/proc/9/task/9/stat", &fifo);
         for fd in ["3", "4"] {
             std::os::unix::fs::symlink("anon_inode:[timerfd]", at.join("proc/7/fd").join(fd))
                 .unwrap();
@@ -322,6 +365,9 @@ mod tests {
         let [w] = &seen.waiters[..] else { panic!("{:?}", seen.waiters) };
         assert_eq!((w.pid, w.name.as_str(), w.looks), (7, "a) b", 2));
         assert_eq!(w.function.as_deref(), Some("folio_wait_bit_common"));
+        assert_eq!(value("/proc/7/cgroup"), Some("0::/user.slice/x.service"));
+        let [spinner] = &seen.spinners[..] else { panic!("{:?}", seen.spinners) };
+        assert_eq!((spinner.pid, spinner.name.as_str(), spinner.looks), (9, "spin", 2));
         assert_eq!(seen.hidden, 0, "process 8 is gone");
         let [t] = &seen.timers[..] else { panic!("{:?}", seen.timers) };
         assert_eq!((t.pid, t.name.as_str(), t.clock, t.due_ns), (7, "sleeper", 9, 1_500_000_000));

@@ -31,6 +31,8 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     alarms(case, out);
     image(case, out);
     waiting(case, out);
+    spinning(case, out);
+    servers(case, out);
     dirty(case, out);
     fuse(case, out);
 }
@@ -321,6 +323,46 @@ fn seen(w: &Waiting) -> Evidence {
         ),
         doubtful: false,
     }
+}
+
+/// A task that never pauses and that others cannot take the CPU from: what has to run on
+/// that CPU to reach the freezer waits (kernel/sched/rt.c).
+fn spinning(case: &Case, out: &mut Vec<Finding>) {
+    for w in case.spinning.iter().filter(|w| w.looks.0 == w.looks.1 && w.looks.1 >= LOOKS) {
+        let text = format!(
+            "/proc/{}/stat: ({}) R in all of {} looks, real-time",
+            w.pid, w.name, w.looks.1
+        );
+        out.push(now(
+            ("freeze-starved", Area::Freezer, Level::Risk),
+            Confidence::Likely,
+            Now::Spins(w.clone()),
+            Vec::from([Evidence { line: 0, time: None, text, doubtful: false }]),
+        ));
+    }
+}
+
+/// Servers of FUSE below the user's session, which systemd 256 and later freezes first:
+/// a task outside of it that waits for one then cannot be frozen.
+fn servers(case: &Case, out: &mut Vec<Finding>) {
+    let is = |v: &&Value| {
+        v.path.starts_with("/proc/") && v.name() == "cgroup" && v.value.contains("/user.slice")
+    };
+    let list: Vec<&Value> = case.values.iter().filter(is).collect();
+    if list.is_empty() {
+        return;
+    }
+    let server = |v: &&Value| {
+        let pid = v.path.split('/').nth(2)?.parse::<u32>().ok()?;
+        let name = of(case, &format!("{}/comm", v.folder())).map_or("?", |n| n.value.as_str());
+        Some((name.to_string(), pid))
+    };
+    out.push(now(
+        ("freeze-fuse-server", Area::Freezer, Level::Note),
+        Confidence::Guess,
+        Now::FuseServers { servers: list.iter().filter_map(server).collect() },
+        list.iter().take(3).map(|v| value(v)).collect(),
+    ));
 }
 
 fn dirty(case: &Case, out: &mut Vec<Finding>) {

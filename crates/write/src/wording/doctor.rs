@@ -4,6 +4,7 @@ use super::number::{ms, names, plural};
 use dormouse_doctor::depth::Depth;
 use dormouse_doctor::fact::{Device, Fact, Named, RpmFault, User, Wait};
 use dormouse_doctor::finding::{Area, Finding};
+use dormouse_doctor::phases::Misplaced;
 use dormouse_model::time::Ns;
 
 /// What to do.
@@ -56,7 +57,7 @@ fn error(n: i32) -> (&'static str, &'static str) {
 }
 
 /// `error -16 (EBUSY: it was busy, or a wakeup was pending)`.
-fn told(n: i32) -> String {
+pub(super) fn told(n: i32) -> String {
     match error(n) {
         ("", _) => format!("error {n}"),
         (name, what) => format!("error {n} ({name}: {what})"),
@@ -64,7 +65,7 @@ fn told(n: i32) -> String {
 }
 
 /// `0000:00:14.0 (xhci_hcd)`.
-fn device(d: &Device) -> String {
+pub(super) fn device(d: &Device) -> String {
     if d.driver.is_empty() || d.driver.contains(' ') {
         d.name.clone()
     } else {
@@ -424,6 +425,7 @@ pub fn sentence(f: &Fact) -> String {
                 ms(*worst)
             )
         }
+        Fact::Misplaced(m) => super::phases::sentence(m),
         Fact::SleptAs { depth, times, of } => slept_as(*depth, *times, *of),
         Fact::ClockStepped { times, of } => format!(
             "In {times} of {of} cycles the clock of the recording took in the time asleep inside a \
@@ -697,6 +699,7 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
         Fact::SleptAs { depth: Depth::NotEvenCpus, .. } => {
             "See which CPU has no idle state for s2idle: dormouse doctor on that machine; a state that somebody switched off (disable) counts as none."
         }
+        Fact::Misplaced(m) => super::phases::advice(m),
         Fact::SleptAs { .. } => {
             "Look for a CPU state that is switched off, a device that is not in D3, and events inside the sleep; pm_debug_messages lists the constraints that were not met."
         }
@@ -734,6 +737,7 @@ fn after(device: &str, error: i32, usb: bool) -> Vec<Advice> {
 /// The row of a cycle that a finding concerns, as `show` calls it.
 pub fn row(f: &Finding) -> &'static str {
     match (&f.fact, f.area) {
+        (Fact::Misplaced(Misplaced::BusGone(..) | Misplaced::WaitedForInterrupt(..)), _) => "noirq",
         (Fact::WaitsInNoirq { .. } | Fact::BusUsed { .. } | Fact::BusTimedOut { .. }, _) => "noirq",
         (Fact::ClockStepped { .. } | Fact::DevicesNotResumed { .. }, _) => "resume",
         (Fact::NotPowered { .. } | Fact::DeviceLost { .. } | Fact::DiskNotBack { .. }, _) => {

@@ -22,6 +22,7 @@ pub mod note;
 pub mod now;
 pub mod number;
 pub mod phase;
+pub mod phases;
 pub mod printing;
 pub mod realtime;
 pub mod reason;

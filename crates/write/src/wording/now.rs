@@ -84,6 +84,20 @@ pub fn sentence(n: &Now) -> String {
             w.looks.1,
             w.function.as_ref().map_or(String::new(), |f| format!(", in {f}"))
         ),
+        Now::Spins(w) => format!(
+            "{} (pid {}) runs without a pause under a real-time policy: a task that has to run on that CPU \
+             to be frozen may not get there.",
+            w.name, w.pid
+        ),
+        Now::FuseServers { servers } => {
+            let all: Vec<String> = servers.iter().map(|(n, pid)| format!("{n} (pid {pid})")).collect();
+            format!(
+                "FUSE {} {} in the user's session. systemd 256 and later freezes that first; a task outside \
+                 of it that waits for one cannot be frozen then.",
+                if all.len() == 1 { "server" } else { "servers" },
+                format_args!("{} {}", names(&all), if all.len() == 1 { "is" } else { "are" })
+            )
+        }
         Now::Dirty { bytes } => format!(
             "{} wait to be written: a sleep now would write them first.",
             megabytes(*bytes)
@@ -200,7 +214,12 @@ pub fn advice(n: &Now) -> Vec<Advice> {
             "See what it waits for: cat /proc/PID/stack as root; a disk, a network share or a FUSE \
              server that does not answer.",
         )],
-        Now::Dirty { .. } => vec![look("Call sync some seconds before sleep.")],
+        Now::Spins(_) => vec![look("Stop it before a sleep, or give it pauses.")],
+        Now::FuseServers { .. } => vec![look(
+            "If freezing ever fails at such a task: run the server as a system service outside \
+             user.slice, or unmount before sleep.",
+        )],
+        Now::Dirty { .. } => vec![look("Write it before: dormouse sync.")],
         Now::FuseBlock { .. } => vec![look(
             "Unmount it before sleep, or run its server as a system service outside user.slice.",
         )],
