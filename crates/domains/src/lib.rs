@@ -28,6 +28,7 @@ pub mod clock;
 pub mod cycle;
 pub mod deferral;
 pub mod domain;
+pub mod tree;
 
 pub mod fact;
 pub mod governor;

@@ -1,6 +1,7 @@
 //! The flattened device tree: a blob becomes a list of nodes (Devicetree
 //! Specification 0.4, chapter 5; versions 16 and 17 of the format).
 
+pub use dormouse_domains::tree::{Node, cells};
 use thiserror::Error;
 
 /// Why a blob cannot be read.
@@ -20,47 +21,6 @@ pub enum DtbError {
         /// What is wrong there.
         what: &'static str,
     },
-}
-
-/// A node; children follow their parent in document order.
-#[derive(Clone, Debug)]
-pub struct Node<'a> {
-    /// With the unit address: `serial@44e09000`; empty for the root.
-    pub name: &'a [u8],
-    /// Index of the parent.
-    pub parent: Option<usize>,
-    /// Depth, 0 for the root.
-    pub depth: usize,
-    /// Names and values, in order.
-    pub properties: Vec<(&'a [u8], &'a [u8])>,
-}
-
-impl<'a> Node<'a> {
-    /// The value of a property.
-    pub fn get(&self, name: &str) -> Option<&'a [u8]> {
-        self.properties.iter().find(|(n, _)| *n == name.as_bytes()).map(|&(_, v)| v)
-    }
-
-    /// The first cell of a property.
-    pub fn cell(&self, name: &str) -> Option<u32> {
-        self.get(name).and_then(|v| cells(v).next())
-    }
-
-    /// The strings of a property such as `compatible`.
-    pub fn strings(&self, name: &str) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        let value = self.get(name).unwrap_or(b"");
-        value.split(|&b| b == 0).filter(|s| !s.is_empty())
-    }
-
-    /// The name without the unit address.
-    pub fn base(&self) -> &'a [u8] {
-        self.name.split(|&b| b == b'@').next().unwrap_or(self.name)
-    }
-}
-
-/// The 32-bit cells of a value; an incomplete last one is left out.
-pub fn cells(value: &[u8]) -> impl Iterator<Item = u32> + use<'_> {
-    value.chunks_exact(4).map(|c| u32::from_be_bytes([c[0], c[1], c[2], c[3]]))
 }
 
 const MAGIC: u32 = 0xd00d_feed;
