@@ -139,11 +139,14 @@ lab-cases: guest ## Boot 6.12: worked cases, repeatability, overhead, replays (m
 lab-verify: guest ## Let a real kernel confirm what tune predicts
 	$(CARGO) test -q -p dormouse --test all -- --ignored --nocapture --test-threads=1 decide:: handover::
 
-.PHONY: lab-arm64
-lab-arm64: ## Check the worked cases on an arm64 guest
+.PHONY: guest-arm64
+guest-arm64: ## Build what runs inside the laboratory's arm64 guests
 	@tools/setup arm64
-	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld \
-		$(CARGO) build --profile guest --target aarch64-unknown-linux-musl -p dormouse-lab --bin dormouse-guest
+	@CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld \
+		$(CARGO) build -q --profile guest --target aarch64-unknown-linux-musl -p dormouse-lab --bin dormouse-guest
+
+.PHONY: lab-arm64
+lab-arm64: guest-arm64 ## Check the worked cases on an arm64 guest
 	$(CARGO) test -q -p dormouse-lab --test all -- --ignored --nocapture arm64
 
 .PHONY: lab-repeat

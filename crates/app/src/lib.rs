@@ -33,6 +33,8 @@ pub mod failure;
 #[cfg(feature = "host")]
 pub mod idle;
 #[cfg(feature = "host")]
+pub mod links;
+#[cfg(feature = "host")]
 pub mod machine;
 #[cfg(feature = "host")]
 pub mod modes;

@@ -28,6 +28,7 @@ pub mod clock;
 pub mod cycle;
 pub mod deferral;
 pub mod domain;
+pub mod fw_devlink;
 pub mod tree;
 
 pub mod fact;

@@ -13,6 +13,7 @@ pub mod cases;
 pub mod describe;
 pub mod error;
 pub mod governor;
+pub mod graft;
 pub mod guest;
 pub mod idle;
 pub mod initramfs;

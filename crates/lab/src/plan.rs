@@ -391,6 +391,9 @@ pub struct Plan {
     /// Disks of chosen power states, and loads on them, before the first step.
     #[serde(default)]
     pub storage: Vec<Storage>,
+    /// Whether the device links are sent, and what devices say of them.
+    #[serde(default)]
+    pub links: bool,
     /// A script that is run before the first step.
     #[serde(default)]
     pub script: Option<Script>,

@@ -136,6 +136,9 @@ pub struct Machine {
     /// Chance from the host, which must make no difference.
     #[serde(skip)]
     pub disturbance: Disturbance,
+    /// A device tree in the place of the machine's own, as a blob; empty for its own.
+    #[serde(skip)]
+    pub tree: Vec<u8>,
 }
 
 impl Machine {
@@ -159,6 +162,7 @@ impl Machine {
             words: String::new(),
             scheduler: None,
             disturbance: Disturbance::None,
+            tree: Vec::new(),
         }
     }
 
@@ -207,6 +211,9 @@ impl Machine {
                 "-device",
                 "pci-serial,chardev=results",
             ]),
+        }
+        if !self.tree.is_empty() {
+            add(&["-dtb", &dir.join(TREE).display().to_string()]);
         }
         add(&["-append", &self.command_line()]);
         a.push("-kernel".into());
@@ -305,6 +312,10 @@ pub fn boot(machine: &Machine, image: &Path, initrd: &[u8], attend: Attend<'_>) 
     let dir = tempfile::tempdir().map_err(Error::file(std::env::temp_dir()))?;
     let initrd_path = dir.path().join("initrd");
     fs::write(&initrd_path, initrd).map_err(Error::file(&initrd_path))?;
+    if !machine.tree.is_empty() {
+        let path = dir.path().join(TREE);
+        fs::write(&path, &machine.tree).map_err(Error::file(&path))?;
+    }
     let disk = disk_mb.map(|mb| empty_disk(dir.path(), mb)).transpose()?;
     let errors_path = dir.path().join("errors");
     let errors = fs::File::create(&errors_path).map_err(Error::file(&errors_path))?;
@@ -387,6 +398,33 @@ pub fn boot(machine: &Machine, image: &Path, initrd: &[u8], attend: Attend<'_>) 
         out_of_step: machine.accel == Accel::Icount && !sign.exists(),
         results: fs::read(&results_path).map_err(Error::file(&results_path))?,
         took: start.elapsed(),
+    })
+}
+
+/// File of the device tree.
+const TREE: &str = "tree.dtb";
+
+/// The device tree that QEMU makes for a machine, as a blob.
+///
+/// # Errors
+/// When QEMU is not there or makes none.
+pub fn own_tree(machine: &Machine) -> Result<Vec<u8>> {
+    let dir = tempfile::tempdir().map_err(Error::file(std::env::temp_dir()))?;
+    let path = dir.path().join(TREE);
+    let mut arguments = machine.arguments(Path::new(""), Path::new(""), dir.path());
+    // Nothing is booted: without kernel, command line and file system.
+    arguments.truncate(arguments.len() - 6);
+    let out = Command::new(machine.arch.qemu())
+        .args(arguments)
+        .args(["-machine".into(), format!("virt,dumpdtb={}", path.display())])
+        .output()
+        .map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => missing(machine.arch),
+            _ => Error::file(machine.arch.qemu())(e),
+        })?;
+    fs::read(&path).map_err(|_| Error::Program {
+        what: format!("{} -machine dumpdtb", machine.arch.qemu()),
+        output: tail(&String::from_utf8_lossy(&out.stderr), 5),
     })
 }
 

@@ -18,6 +18,7 @@ mod finding;
 pub mod idle;
 pub mod json;
 pub mod lab;
+pub mod links;
 pub mod markdown;
 pub mod modes;
 #[cfg(feature = "parquet")]

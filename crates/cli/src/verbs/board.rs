@@ -5,6 +5,7 @@ use crate::terminal;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use dormouse_app::failure::Usage;
+use dormouse_app::links::{self, Mode, Rules, TreeWish};
 use dormouse_app::machine;
 use dormouse_board::classes;
 use dormouse_board::generate::{Durations, Options, generate};
@@ -137,6 +138,46 @@ struct FromArgs {
     /// Chooses the times where the input has none.
     #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = any)]
     seed: u64,
+    #[command(flatten)]
+    tree: TreeArgs,
+}
+
+/// The kernel that a device tree is for.
+#[derive(Args, Clone)]
+pub struct TreeArgs {
+    /// For a device tree: kernel whose links are made (6.1, 6.12, 7.3; others have
+    /// the rules of the one before).
+    #[arg(long, value_name = "V", default_value = "7.3")]
+    pub kernel: String,
+    /// For a device tree: what the kernel is told; what it does by itself, if absent.
+    #[arg(long, value_name = "rpm|on|permissive|off", value_parser = super::lab::graft::mode)]
+    pub fw_devlink: Option<Mode>,
+    /// For a device tree: the kernel is told fw_devlink.strict=1.
+    #[arg(long)]
+    pub strict: bool,
+    /// For a device tree: an arm64 kernel image, not compressed. What it initialises
+    /// before devices is read from it; without, that of Debian's images is known.
+    #[arg(long, value_name = "FILE")]
+    pub early_of: Option<PathBuf>,
+}
+
+impl TreeArgs {
+    /// What is asked of a tree.
+    ///
+    /// # Errors
+    /// When the kernel has no number, or the image no tables.
+    pub fn wish(&self) -> Result<TreeWish> {
+        let unknown = || Usage(format!("--kernel {}: write a release such as 6.12", self.kernel));
+        let rules = Rules::of(&self.kernel).ok_or_else(unknown)?;
+        let mut wish = TreeWish::usual(rules);
+        wish.mode = self.fw_devlink.unwrap_or(wish.mode);
+        wish.strict = self.strict;
+        if let Some(path) = &self.early_of {
+            wish.early = links::early_of(&read(path)?)
+                .with_context(|| format!("cannot read {}", path.display()))?;
+        }
+        Ok(wish)
+    }
 }
 
 #[derive(Args)]
@@ -263,7 +304,7 @@ fn from(a: &FromArgs) -> Result<()> {
         return imported(a, &made, "the output of udevadm info --export-db");
     }
     if dormouse_read::dtb::recognise(&bytes) {
-        let made = dormouse_read::dtb::read(&bytes, a.seed)
+        let made = dormouse_read::dtb::read(&bytes, a.seed, &a.tree.wish()?)
             .with_context(|| format!("cannot read {}", a.input.display()))?;
         return imported(a, &made, "a device tree blob");
     }

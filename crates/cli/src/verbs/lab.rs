@@ -2,6 +2,7 @@
 
 mod build;
 mod compare;
+pub mod graft;
 mod storage;
 
 use crate::number::{any, number};
@@ -56,6 +57,8 @@ enum Action {
     Idle(Box<IdleArgs>),
     /// Measure loads on disks with chosen power states.
     Storage(Box<storage::StorageArgs>),
+    /// Boot a board's device tree without the board: its links and cycles.
+    Graft(Box<graft::GraftArgs>),
     /// Make a capture of the laboratory again, from what it says of itself.
     Rerun(RerunArgs),
     /// Boot the same thing many times and count different recordings.
@@ -84,7 +87,7 @@ struct FetchArgs {
 }
 
 /// The kernel and the virtual machine.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct MachineArgs {
     /// Kernel series such as 6.12 (fetched if it is not in the cache); 7 is
     /// the newest 7.x with headers.
@@ -324,6 +327,7 @@ pub fn run(args: LabArgs) -> Result<()> {
         Action::Run(a) => run_boards(&a),
         Action::Idle(a) => run_idle(&a),
         Action::Storage(a) => storage::run(&a),
+        Action::Graft(a) => graft::run(&a),
         Action::Rerun(a) => rerun(&a),
         Action::Repeat(a) => run_repeat(&a),
     }

@@ -1,5 +1,7 @@
 //! A device tree as its nodes, in order of the blob.
 
+pub mod address;
+pub mod interrupt;
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;

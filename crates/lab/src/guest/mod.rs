@@ -7,6 +7,7 @@
 mod bare;
 mod idle;
 mod kmod;
+mod links;
 mod loops;
 mod out;
 mod record;
@@ -73,6 +74,10 @@ fn run() -> Result<()> {
 }
 
 fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
+    if plan.links {
+        out.send("links", links::links().as_bytes())?;
+        out.send("devices", links::devices().as_bytes())?;
+    }
     kmod::run(&plan.loads, dir, out)?;
     if plan.module {
         system::load_module(&dir.join(MODULE))?;

@@ -1,7 +1,7 @@
 //! The flattened device tree: a blob becomes a list of nodes (Devicetree
 //! Specification 0.4, chapter 5; versions 16 and 17 of the format).
 
-pub use dormouse_domains::tree::{Node, cells};
+pub use dormouse_domains::tree::{Node, Tree};
 use thiserror::Error;
 
 /// Why a blob cannot be read.
@@ -40,6 +40,14 @@ const MAX_NODES: usize = 1_000_000;
 /// Whether `bytes` begins like a blob.
 pub fn recognise(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC.to_be_bytes())
+}
+
+/// Reads a blob as a tree.
+///
+/// # Errors
+/// As [`parse`].
+pub fn tree(bytes: &[u8]) -> Result<Tree<'_>, DtbError> {
+    Ok(Tree::new(parse(bytes)?))
 }
 
 /// Reads every node of a blob, the root first.

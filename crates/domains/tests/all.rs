@@ -1,0 +1,2 @@
+//! One test binary.
+mod fw_devlink;
