@@ -17,7 +17,7 @@ use std::path::Path;
 pub type Reader = (&'static str, fn(&[u8]));
 
 /// Every reader.
-pub const ALL: [Reader; 13] = [
+pub const ALL: [Reader; 14] = [
     ("container", container),
     ("ftrace", ftrace),
     ("pmgraph", pmgraph),
@@ -31,6 +31,7 @@ pub const ALL: [Reader; 13] = [
     ("idle", idle),
     ("storage", storage),
     ("domains", domains),
+    ("dtb", dtb),
 ];
 
 /// What the largest input may unpack to here: small, so that a bomb costs
@@ -79,6 +80,35 @@ pub fn idle(data: &[u8]) {
     let (files, _) = dormouse_read::idle::files::of_text(&String::from_utf8_lossy(data));
     dormouse_idle::realtime::check(&files, None, 10_000);
     dormouse_idle::contrast::contrast(&dormouse_idle::contrast::pairs(&r.snapshots));
+}
+
+/// Device trees: blobs, and what kernels make of them.
+pub fn dtb(data: &[u8]) {
+    use dormouse_domains::fw_devlink::machine::Status::Bound;
+    use dormouse_domains::fw_devlink::version::{Mode, Rules};
+    use dormouse_domains::fw_devlink::{Wish, verdict};
+    use dormouse_read::dtb::{blob, drivers, fdt};
+    let Ok(tree) = fdt::tree(data) else { return };
+    let written = blob::Owned::of(&tree, 0).blob();
+    let again = fdt::tree(&written).expect("what is written can be read");
+    assert_eq!(blob::Owned::of(&again, 0), blob::Owned::of(&tree, 0));
+    dormouse_read::dtb::image::early(data);
+    for rules in Rules::ALL {
+        for mode in Mode::ALL {
+            let wish = Wish { mode, strict: mode == Mode::On, ..Wish::usual(rules) };
+            let drivers = drivers::Described { modules: None, without: &[], early: &wish.early };
+            let v = verdict::judge(&tree, &wish, &drivers);
+            let m = &v.machine;
+            for l in m.links.iter().filter(|l| l.alive) {
+                assert!(l.consumer != l.supplier, "a device does not need itself");
+                assert!(mode != Mode::Off && (mode != Mode::Permissive || l.sync_state_only));
+            }
+            for a in v.attempts {
+                assert!(a >= m.devices.iter().filter(|d| d.status == Bound).count());
+            }
+        }
+    }
+    dormouse_read::dtb::read(data, 1, &Wish::usual(Rules::K7_3)).expect("it is a tree");
 }
 
 /// Storage: traces, blktrace, blkparse, fio, tables of drives and clocks, settings of

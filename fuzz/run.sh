@@ -13,7 +13,7 @@ cd "$(dirname "$0")"
 
 minutes=${1:-1}
 [ $# -eq 0 ] || shift
-all="container ftrace pmgraph klog tracedat perfetto capture_file udev board any idle domains storage"
+all="container ftrace pmgraph klog tracedat perfetto capture_file udev board any idle domains storage dtb"
 targets=${*:-$all}
 
 if ! cargo fuzz --version >/dev/null 2>&1; then

@@ -15,6 +15,8 @@ pub mod words;
 #[cfg(feature = "host")]
 pub mod apply;
 #[cfg(feature = "host")]
+pub mod boot;
+#[cfg(feature = "host")]
 pub mod calibrate;
 #[cfg(feature = "host")]
 pub mod clocks;

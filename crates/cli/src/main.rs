@@ -49,6 +49,7 @@ enum Verb {
     Storage(verbs::storage::StorageArgs),
     Rpm(verbs::rpm::RpmArgs),
     Domains(verbs::domains::DomainsArgs),
+    Boot(verbs::boot::BootArgs),
 }
 
 fn main() -> ExitCode {
@@ -80,6 +81,7 @@ fn main() -> ExitCode {
         Verb::Storage(args) => verbs::storage::run(&args),
         Verb::Rpm(args) => verbs::rpm::run(&args),
         Verb::Domains(args) => verbs::domains::run(&args),
+        Verb::Boot(args) => verbs::boot::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,6 +4,7 @@
 mod apart;
 mod bad_input;
 mod board;
+mod boot;
 mod budgets;
 mod claims;
 mod decide;

@@ -7,6 +7,7 @@
 
 pub mod board;
 pub mod clocks;
+pub mod boot;
 pub mod comparison;
 pub mod csv;
 pub mod decision;

@@ -1,6 +1,7 @@
 //! One file per verb. A verb reads its arguments, calls the rooms and prints.
 
 pub mod board;
+pub mod boot;
 pub mod calibrate;
 pub mod compare;
 pub mod completions;

@@ -14,6 +14,7 @@
 //! | what binding does to links | `bind` | device_links_driver_bound |
 //! | attempts to probe | `boot` | driver_deferred_probe_trigger |
 //! | a prediction beside a kernel | `compare` | |
+//! | what becomes of devices, late and never | `verdict` | |
 //! | a budget | `work` | |
 
 pub mod bind;
@@ -26,6 +27,7 @@ pub mod machine;
 mod populate;
 pub mod property;
 mod tables;
+pub mod verdict;
 pub mod version;
 pub mod work;
 

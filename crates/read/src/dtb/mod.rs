@@ -3,6 +3,7 @@
 //! makes is decided in `dormouse_domains::fw_devlink`.
 
 pub mod blob;
+pub mod drivers;
 pub mod fdt;
 pub mod image;
 
@@ -11,7 +12,7 @@ use dormouse_board::classes::{self, Described};
 use dormouse_board::order::superiors_first;
 use dormouse_board::{Board, BoardDevice};
 use dormouse_domains::fw_devlink::machine::{Machine, Status};
-use dormouse_domains::fw_devlink::{AllDrivers, Booted, Wish, boot};
+use dormouse_domains::fw_devlink::{AllDrivers, Wish, boot};
 use dormouse_domains::tree::text;
 use dormouse_model::device::{self, DeviceId, LinkKind};
 use dormouse_model::loss::{Losses, Severity};
@@ -28,7 +29,7 @@ pub fn read(bytes: &[u8], seed: u64, wish: &Wish) -> Result<Imported, DtbError> 
     let tree = fdt::tree(bytes)?;
     let booted = boot(&tree, wish, &AllDrivers(&wish.early));
     let mut out = Imported { board: board(&booted.machine, seed), ..Imported::default() };
-    losses(&booted, &mut out.losses);
+    losses(&booted.machine, &mut out.losses);
     let broken = superiors_first(&mut out.board);
     out.notes.push(format!(
         "Links as kernel {} makes them with fw_devlink={}{}, after all drivers have come.",
@@ -53,13 +54,13 @@ pub fn read(bytes: &[u8], seed: u64, wish: &Wish) -> Result<Imported, DtbError> 
 }
 
 /// What could not be read or decided.
-pub fn losses(booted: &Booted<'_, '_>, losses: &mut Losses) {
-    let m = &booted.machine;
+pub fn losses(m: &Machine<'_, '_>, losses: &mut Losses) {
     losses.add(
-        "reference_to_nothing",
+        "reference_unread",
         m.missing,
         Severity::Warning,
-        "a property refers to a node that the tree does not have; a link may be missing",
+        "references of a property cannot be read: a node is not in the tree, or does not say how \
+         many cells they have; kernels stop there too",
         None,
     );
     let doubled: Vec<&str> = m.doubled.iter().map(String::as_str).collect();

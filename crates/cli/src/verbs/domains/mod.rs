@@ -1,6 +1,6 @@
 //! `dormouse domains`: power domains, and what devices wait for.
 
-mod show;
+pub mod show;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};

@@ -31,17 +31,22 @@ pub struct ShowArgs {
 
 /// Runs the verb.
 pub fn run(args: &ShowArgs) -> Result<()> {
-    let all = domains::show(&args.inputs)?;
+    texts(&args.inputs, args.top, args.json)
+}
+
+/// Judges texts and prints what was found.
+pub fn texts(inputs: &[PathBuf], top: usize, as_json: bool) -> Result<()> {
+    let all = domains::show(inputs)?;
     let subjects: Vec<Subject<'_>> = all
         .iter()
         .map(|(t, report)| Subject { name: &t.name, case: &t.case, report, losses: &t.losses })
         .collect();
-    if args.json {
+    if as_json {
         let texts: Vec<_> = subjects.iter().map(json).collect();
         let value = serde_json::json!({ "schema": "dormouse-domains/1", "texts": texts });
         return terminal::print(&format!("{value:#}\n"));
     }
     let (several, colour) = (all.len() > 1, terminal::wants_colour());
-    let pages: Vec<String> = subjects.iter().map(|s| text(s, args.top, several, colour)).collect();
+    let pages: Vec<String> = subjects.iter().map(|s| text(s, top, several, colour)).collect();
     terminal::print(&(pages.join("\n") + &next(&subjects)))
 }

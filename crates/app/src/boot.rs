@@ -1,0 +1,115 @@
+//! What becomes of the devices of a tree at boot.
+
+use anyhow::{Context, Result};
+use dormouse_domains::fw_devlink::Wish;
+use dormouse_domains::fw_devlink::early::Early;
+use dormouse_domains::fw_devlink::verdict::{Contrast, Verdict, contrast, judge};
+use dormouse_domains::fw_devlink::version::{Mode, Rules};
+use dormouse_domains::tree::Tree;
+use dormouse_model::loss::Losses;
+use dormouse_read::dtb::drivers::{Described, Modules};
+use dormouse_read::dtb::{fdt, losses};
+use dormouse_write::boot::{Boot, Needed};
+use std::fs;
+use std::path::Path;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The kernel, and what it is told.
+    pub wish: Wish,
+    /// A kernel or a mode to compare with.
+    pub against: Option<Wish>,
+    /// The modules of a kernel; none stands for a driver for every device.
+    pub modules: Option<Modules>,
+    /// Devices, compatibles or modules without a driver.
+    pub without: Vec<String>,
+}
+
+/// The wish for another kernel (`6.12`) or another mode (`off`).
+pub fn against(wish: &Wish, word: &str) -> Option<Wish> {
+    if let Some(mode) = Mode::find(word) {
+        return Some(Wish { mode, ..wish.clone() });
+    }
+    let rules = Rules::of(word)?;
+    let (mode, early) = (rules.usual_mode(), Early::usual(rules));
+    Some(Wish { rules, mode, early, ..wish.clone() })
+}
+
+/// The modules of a kernel's folder.
+///
+/// # Errors
+/// When the folder has neither file.
+pub fn modules(dir: &Path) -> Result<Modules> {
+    let read = |name: &str| fs::read(dir.join(name));
+    let (alias, builtin) = (read("modules.alias"), read("modules.builtin.modinfo"));
+    let modules =
+        Modules::read(alias.as_deref().unwrap_or_default(), builtin.as_deref().unwrap_or_default());
+    anyhow::ensure!(
+        !modules.is_empty(),
+        "{}: no aliases of device-tree drivers in modules.alias and modules.builtin.modinfo; \
+         give the folder /lib/modules/RELEASE (depmod writes the first)",
+        dir.display()
+    );
+    Ok(modules)
+}
+
+/// Whether bytes are a device tree.
+pub fn is_tree(bytes: &[u8]) -> bool {
+    dormouse_read::dtb::recognise(bytes)
+}
+
+/// Judges a tree and hands the answer to `say`, as it borrows from the tree.
+///
+/// # Errors
+/// When the tree cannot be read.
+pub fn check<T>(
+    blob: &[u8],
+    question: &Question,
+    say: impl FnOnce(&Boot<'_, '_, '_>) -> T,
+) -> Result<T> {
+    let tree: Tree<'_> = fdt::tree(blob).context("cannot read the device tree")?;
+    let boot = |wish: &Wish| -> Verdict<'_, '_> {
+        let drivers = Described {
+            modules: question.modules.as_ref(),
+            without: &question.without,
+            early: &wish.early,
+        };
+        judge(&tree, wish, &drivers)
+    };
+    let verdict = boot(&question.wish);
+    let other: Option<(Wish, Contrast)> = question.against.clone().map(|w| {
+        let c = contrast(&verdict, &boot(&w));
+        (w, c)
+    });
+    let mut lost = Losses::default();
+    losses(&verdict.machine, &mut lost);
+    let needed: Vec<Needed> = verdict
+        .driverless
+        .iter()
+        .map(|&(device, consumers)| {
+            let node = verdict.machine.devices[device].node;
+            let modules = question.modules.as_ref();
+            Needed {
+                device,
+                consumers,
+                compatible: node
+                    .and_then(|n| tree.nodes[n].strings("compatible").next())
+                    .map(|c| String::from_utf8_lossy(c).into_owned())
+                    .unwrap_or_default(),
+                module: modules
+                    .and_then(|m| m.of(&verdict.machine, device))
+                    .filter(|m| !m.is_empty())
+                    .map(str::to_owned),
+            }
+        })
+        .collect();
+    Ok(say(&Boot {
+        verdict: &verdict,
+        wish: &question.wish,
+        needed: &needed,
+        described: question.modules.is_some(),
+        other: other.as_ref(),
+        losses: &lost,
+    }))
+}

@@ -1,0 +1,94 @@
+//! `dormouse boot`: what becomes of devices at boot.
+
+use crate::terminal;
+use crate::verbs::board::TreeArgs;
+use crate::verbs::domains::show;
+use anyhow::{Context, Result};
+use clap::{Args, Subcommand};
+use dormouse_app::boot::{Question, against, check, is_tree, modules};
+use dormouse_app::failure::Usage;
+use dormouse_write::boot::{json, text};
+use std::fs;
+use std::path::PathBuf;
+
+/// Check which devices will not probe, or late, and why.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse boot check board.dtb --kernel 6.12\n  dormouse boot check board.dtb --modules /lib/modules/6.12.9 --against off"
+)]
+pub struct BootArgs {
+    #[command(subcommand)]
+    verb: BootVerb,
+}
+
+#[derive(Subcommand)]
+enum BootVerb {
+    Check(Box<CheckArgs>),
+}
+
+/// Check which devices will not probe, or late, and why.
+///
+/// From a device tree: by the rules of a kernel. From a kernel log, devices_deferred or
+/// links: what they say, as "dormouse domains show".
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  dormouse boot check board.dtb --kernel 6.12 --without gpu\n  dormouse boot check dmesg.txt"
+)]
+struct CheckArgs {
+    /// A device tree blob, or a text that quotes a kernel.
+    input: PathBuf,
+    #[command(flatten)]
+    tree: TreeArgs,
+    /// A kernel's folder of modules (/lib/modules/RELEASE): only drivers that it has.
+    #[arg(long, value_name = "DIR")]
+    modules: Option<PathBuf>,
+    /// A device, a compatible or a module without a driver; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    without: Vec<String>,
+    /// The kernel is told deferred_probe_timeout=0: it waits for ever.
+    #[arg(long)]
+    no_timeout: bool,
+    /// Also say what another kernel (6.12) or another mode (off) changes.
+    #[arg(long, value_name = "V|MODE")]
+    against: Option<String>,
+    /// At most N entries per list.
+    #[arg(long, value_name = "N", default_value_t = 8, conflicts_with = "json")]
+    top: usize,
+    /// Everything, for programs (docs/boot-json.md).
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the verb.
+pub fn run(args: &BootArgs) -> Result<()> {
+    let BootVerb::Check(a) = &args.verb;
+    let blob = (a.input.as_os_str() != "-" && a.input.is_file())
+        .then(|| fs::read(&a.input))
+        .transpose()
+        .with_context(|| format!("cannot read {}", a.input.display()))?;
+    let Some(blob) = blob.filter(|b| is_tree(b)) else {
+        return show::texts(std::slice::from_ref(&a.input), a.top, a.json);
+    };
+    let mut wish = a.tree.wish()?;
+    wish.timed_out = !a.no_timeout;
+    let other = match &a.against {
+        None => None,
+        Some(word) => Some(against(&wish, word).ok_or_else(|| {
+            Usage(format!(
+                "--against {word}: write a release such as 6.12, or rpm, on, permissive, off"
+            ))
+        })?),
+    };
+    let question = Question {
+        against: other,
+        modules: a.modules.as_deref().map(modules).transpose()?,
+        without: a.without.clone(),
+        wish,
+    };
+    let name = a.input.display().to_string();
+    let said = check(&blob, &question, |b| match a.json {
+        true => format!("{:#}\n", json(b)),
+        false => text(b, &name, a.top),
+    })?;
+    terminal::print(&said)
+}
