@@ -7,7 +7,7 @@ pub use dormouse_domains::fw_devlink::compare::Comparison;
 use dormouse_domains::fw_devlink::compare::{self, Observed};
 use dormouse_domains::fw_devlink::early::Early;
 pub use dormouse_domains::fw_devlink::version::{Mode, Rules};
-use dormouse_domains::fw_devlink::{BusesAlone, Wish, boot};
+use dormouse_domains::fw_devlink::{BusesAlone, Wish, boot, boot_with};
 use dormouse_lab::graft::{Grafted, graft};
 use dormouse_lab::kernels::Kernel;
 use dormouse_lab::qemu::Machine;
@@ -58,8 +58,10 @@ pub fn compare(release: &str, mode: Mode, grafted: &Grafted) -> Result<Compariso
         links: grafted.links.clone(),
         devices: grafted.devices.clone(),
         cycles: grafted.cycles.clone(),
+        attempts: grafted.attempts.clone(),
     };
-    Ok(compare::compare(&booted, below, &observed))
+    let eager = boot_with(&tree, &wish, &BusesAlone, true);
+    Ok(compare::compare(&booted, &eager, below, &observed))
 }
 
 #[cfg(test)]

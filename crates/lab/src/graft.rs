@@ -23,6 +23,8 @@ pub struct Grafted {
     pub devices: Vec<Device>,
     /// Lines on cycles with an end in the graft, in order of the log.
     pub cycles: Vec<(String, String)>,
+    /// Attempts to probe devices of the graft, in order, with what came of each.
+    pub attempts: Vec<(String, i32)>,
     /// The kernel's log, a message a line.
     pub log: String,
     /// Wall time of the boot.
@@ -47,7 +49,7 @@ pub fn tree(machine: &Machine, board: &[u8]) -> Result<Vec<u8>> {
 pub fn graft(kernel: &Kernel, machine: &Machine, board: &[u8], limit: Duration) -> Result<Grafted> {
     let tree = tree(machine, board)?;
     let mut machine = Machine { tree: tree.clone(), ..machine.clone() };
-    machine.words = format!("log_buf_len=4M {}", machine.words).trim_end().into();
+    machine.words = format!("log_buf_len=8M initcall_debug {}", machine.words).trim_end().into();
     let plan = Plan { results: machine.arch.results().into(), links: true, ..Plan::default() };
     let (answer, output) = play(kernel, &machine, base(machine.arch)?, &plan, limit)?;
     let log = messages(&answer.text("log"));
@@ -61,10 +63,14 @@ pub fn graft(kernel: &Kernel, machine: &Machine, board: &[u8], limit: Duration) 
     let devices = devices.lines().filter_map(device).filter(|d| inside(&d.node));
     let cycles = log.lines().filter_map(|l| l.split_once(": Fixed dependency cycle(s) with "));
     let cycles = cycles.filter(|(a, b)| inside(a) || inside(b));
+    let devices: Vec<Device> = devices.collect();
+    let attempts = log.lines().filter_map(attempt);
+    let attempts = attempts.filter(|(name, _)| devices.iter().any(|d| d.name == *name));
     Ok(Grafted {
         tree,
         links: links.collect(),
-        devices: devices.collect(),
+        attempts: attempts.collect(),
+        devices: devices.clone(),
         cycles: cycles.map(|(a, b)| (a.to_owned(), b.to_owned())).collect(),
         log,
         took: output.took,
@@ -75,6 +81,14 @@ pub fn graft(kernel: &Kernel, machine: &Machine, board: &[u8], limit: Duration) 
 fn messages(records: &str) -> String {
     let text = records.lines().filter_map(|l| l.split_once(';'));
     text.map(|(_, message)| format!("{message}\n")).collect()
+}
+
+/// `probe of DEV returned R after N usecs`; 7.3 names the driver behind the device
+/// (drivers/base/dd.c:really_probe_debug).
+fn attempt(line: &str) -> Option<(String, i32)> {
+    let (name, rest) = line.strip_prefix("probe of ")?.split_once(" returned ")?;
+    let name = name.split(" with driver ").next().unwrap_or(name);
+    Some((name.to_owned(), rest.split(' ').next()?.parse().ok()?))
 }
 
 fn link(line: &str) -> Option<Link> {

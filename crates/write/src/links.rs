@@ -33,8 +33,8 @@ pub fn grafted(g: &Grafted<'_>) -> String {
     };
     let _ = writeln!(
         out,
-        "{}, kernel {}, fw_devlink={}; rules of {}.\n",
-        safe(g.tree),
+        "{}:\nkernel {}, fw_devlink={}; rules of {}.\n",
+        safe(g.tree.rsplit('/').next().unwrap_or(g.tree)),
         safe(g.release),
         g.mode,
         g.rules
@@ -48,7 +48,7 @@ pub fn grafted(g: &Grafted<'_>) -> String {
     }
     let _ = writeln!(
         out,
-        "\nOf the links {} are for sync_state alone; {}; {} on cycles ({} predicted).",
+        "\nOf the links {} are for sync_state alone; {};\n{} on cycles ({} predicted).",
         c.sync_state_only,
         match c.waiting {
             1 => "1 device waits for a node".to_owned(),
@@ -57,6 +57,17 @@ pub fn grafted(g: &Grafted<'_>) -> String {
         plural(c.lines.0, "line"),
         c.lines.1
     );
+    let a = c.attempts;
+    out += &match (a.within == a.boots, a.same == a.boots) {
+        (_, true) => format!("{} to probe, in the order predicted.\n", plural(a.kernel, "attempt")),
+        (inside, _) => format!(
+            "{} to probe, {} {} to {} predicted.\n",
+            plural(a.kernel, "attempt"),
+            if inside { "within" } else { "outside the" },
+            a.least,
+            a.most
+        ),
+    };
     for (what, kernel, predicted) in c.differences.iter().take(20) {
         let _ = writeln!(
             out,
@@ -76,16 +87,17 @@ pub fn grafted(g: &Grafted<'_>) -> String {
 /// The head of a table.
 pub fn heading(g: &Grafted<'_>) -> String {
     format!(
-        "kernel {}, fw_devlink={}; rules of {}\n{:<34}{:>12}{:>6}{:>11}{:>12}{:>8}\n",
+        "kernel {}, fw_devlink={}; rules of {}\n{:<26}{:>10}{:>5}{:>10}{:>10}{:>6}{:>13}\n",
         safe(g.release),
         g.mode,
         g.rules,
-        "right/kernel+too many",
+        "right/kernel",
         "links",
         "sso",
         "cycles",
         "devices",
-        "wait"
+        "wait",
+        "attempts"
     )
 }
 
@@ -97,15 +109,28 @@ pub fn row(g: &Grafted<'_>) -> String {
         more => format!("{}/{}+{more}", n.right, n.kernel),
     };
     let name = safe(g.tree.rsplit('/').next().unwrap_or(g.tree)).replace(".dtb", "");
-    let short: String = name.chars().take(33).collect();
+    let short: String = name.chars().take(25).collect();
+    let a = c.attempts;
+    let width = match a.least == a.most {
+        true => format!("{}", a.least),
+        false => format!("{}..{}", a.least, a.most),
+    };
     let mut out = format!(
-        "{short:<34}{:>12}{:>6}{:>11}{:>12}{:>8}\n",
+        "{short:<26}{:>10}{:>5}{:>10}{:>10}{:>6}{:>13}\n",
         of(c.links),
         c.sync_state_only,
         of(c.cycles),
         of(c.devices),
-        c.waiting
+        c.waiting,
+        format!("{}/{width}", a.kernel)
     );
+    if a.within < a.boots || (a.same < a.boots && a.boots > 1) {
+        let _ = writeln!(
+            out,
+            "  attempts: {} of {} boots within, {} in an order predicted",
+            a.within, a.boots, a.same
+        );
+    }
     if c.lines.0 != c.lines.1 {
         let _ = writeln!(out, "  {} on cycles, {} predicted", plural(c.lines.0, "line"), c.lines.1);
     }

@@ -34,6 +34,20 @@ pub enum Outcome {
     Bound,
 }
 
+impl Outcome {
+    /// What `initcall_debug` prints of it.
+    pub fn code(self) -> i32 {
+        match self {
+            Outcome::Held(_) => -517,
+            Outcome::Asked(_) => 517,
+            // drivers/bus/simple-pm-bus.c gives -ENODEV; the driver's own errors are
+            // printed as positive numbers (drivers/base/dd.c:call_driver_probe).
+            Outcome::Declined => 19,
+            Outcome::Bound => 0,
+        }
+    }
+}
+
 /// One attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {

@@ -46,6 +46,58 @@ pub struct Observed {
     pub devices: Vec<Device>,
     /// Lines on cycles: both nodes.
     pub cycles: Vec<(String, String)>,
+    /// Attempts to probe in order: the device, and what came of it (`initcall_debug`).
+    pub attempts: Vec<(String, i32)>,
+}
+
+/// Attempts of a kernel beside those of two boots of the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Attempts {
+    /// Of the kernel.
+    pub kernel: usize,
+    /// The smaller number of the two.
+    pub least: usize,
+    /// The larger one.
+    pub most: usize,
+    /// Boots.
+    pub boots: usize,
+    /// Boots in which every device has as many as one of the two, or between.
+    pub within: usize,
+    /// Boots in which all are those of one of the two, in its order, with what came of
+    /// each.
+    pub same: usize,
+}
+
+impl Attempts {
+    fn plus(self, other: Attempts) -> Attempts {
+        Attempts {
+            kernel: self.kernel + other.kernel,
+            least: self.least + other.least,
+            most: self.most + other.most,
+            boots: self.boots + other.boots,
+            within: self.within + other.within,
+            same: self.same + other.same,
+        }
+    }
+
+    /// Of the devices below `below`.
+    fn of(kernel: &[(String, i32)], a: &[(String, i32)], b: &[(String, i32)]) -> Attempts {
+        let count =
+            |list: &[(String, i32)], name: &str| list.iter().filter(|l| l.0 == name).count();
+        let names: BTreeSet<&String> = kernel.iter().chain(a).chain(b).map(|l| &l.0).collect();
+        let within = names.iter().all(|n| {
+            let (x, y) = (count(a, n), count(b, n));
+            (x.min(y)..=x.max(y)).contains(&count(kernel, n))
+        });
+        Attempts {
+            kernel: kernel.len(),
+            least: a.len().min(b.len()),
+            most: a.len().max(b.len()),
+            boots: 1,
+            within: usize::from(within),
+            same: usize::from(kernel == a || kernel == b),
+        }
+    }
 }
 
 /// How many of something a kernel has, and how the prediction compares.
@@ -108,6 +160,8 @@ pub struct Comparison {
     pub devices: Count,
     /// Devices of the kernel that wait.
     pub waiting: usize,
+    /// Attempts to probe.
+    pub attempts: Attempts,
     /// What differs: what it is, the kernel's, the predicted.
     pub differences: Vec<(String, String, String)>,
 }
@@ -115,7 +169,8 @@ pub struct Comparison {
 impl Comparison {
     /// Whether nothing differs.
     pub fn exact(&self) -> bool {
-        self.differences.is_empty() && self.lines.0 == self.lines.1
+        let attempts = self.attempts.within == self.attempts.boots;
+        self.differences.is_empty() && self.lines.0 == self.lines.1 && attempts
     }
 
     /// Everything of two boots.
@@ -128,6 +183,7 @@ impl Comparison {
             lines: (self.lines.0 + other.lines.0, self.lines.1 + other.lines.1),
             devices: self.devices.plus(other.devices),
             waiting: self.waiting + other.waiting,
+            attempts: self.attempts.plus(other.attempts),
             differences: [self.differences.clone(), other.differences.clone()].concat(),
         }
     }
@@ -137,7 +193,13 @@ impl Comparison {
 type State = (String, bool, bool, String);
 
 /// Holds a prediction against what a kernel shows of the nodes below `below`.
-pub fn compare(booted: &Booted<'_, '_>, below: usize, kernel: &Observed) -> Comparison {
+/// `eager` is the same boot with the worker running at once.
+pub fn compare(
+    booted: &Booted<'_, '_>,
+    eager: &Booted<'_, '_>,
+    below: usize,
+    kernel: &Observed,
+) -> Comparison {
     let m = &booted.machine;
     let inside = |n: usize| m.tree.is_above(below, n);
     let at = |d: usize| m.devices[d].node;
@@ -179,6 +241,12 @@ pub fn compare(booted: &Booted<'_, '_>, below: usize, kernel: &Observed) -> Comp
         .map(|d| (path(d), (m.devices[d].name.clone(), waits(d))))
         .collect();
 
+    let own_attempts = |b: &Booted<'_, '_>| -> Vec<(String, i32)> {
+        let device = |d: usize| &b.machine.devices[d];
+        let all = b.attempts.iter().filter(|a| device(a.device).node.is_some_and(inside));
+        all.map(|a| (device(a.device).name.clone(), a.outcome.code())).collect()
+    };
+
     let mut out = Comparison {
         links: Count::of(&kernel, &predicted),
         sync_state_only: observed.links.iter().filter(|l| l.sync_state_only).count(),
@@ -186,6 +254,7 @@ pub fn compare(booted: &Booted<'_, '_>, below: usize, kernel: &Observed) -> Comp
         lines,
         devices: Count::of(&devices, &own_devices),
         waiting: observed.devices.iter().filter(|d| d.waits == Some(true)).count(),
+        attempts: Attempts::of(&observed.attempts, &own_attempts(booted), &own_attempts(eager)),
         differences: Vec::new(),
     };
     let of = |(s, c): &(String, String)| format!("link {c} -> {s}");

@@ -79,11 +79,24 @@ pub struct Booted<'t, 'a> {
 /// Boots a tree: devices are made, then drivers come, all at once in the order of
 /// devices.
 pub fn boot<'t, 'a>(tree: &'t Tree<'a>, wish: &Wish, drivers: &dyn Drivers) -> Booted<'t, 'a> {
+    boot_with(tree, wish, drivers, false)
+}
+
+/// The same; an eager worker tries devices again whenever it has some.
+pub fn boot_with<'t, 'a>(
+    tree: &'t Tree<'a>,
+    wish: &Wish,
+    drivers: &dyn Drivers,
+    eager: bool,
+) -> Booted<'t, 'a> {
     let mut machine = Machine::new(tree, wish.rules, wish.mode, wish.strict);
     machine.initialise(&wish.early);
     machine.populate();
     let devices: Vec<usize> = (0..machine.devices.len()).collect();
-    let mut boot = Boot::new(&mut machine, drivers, false);
+    let mut boot = Boot::new(&mut machine, drivers, eager);
+    if eager {
+        boot.late();
+    }
     boot.register(&devices);
     boot.late();
     if wish.timed_out {
