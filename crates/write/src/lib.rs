@@ -6,8 +6,8 @@
 //! what [`dormouse_sleep::analyse`] found.
 
 pub mod board;
-pub mod clocks;
 pub mod boot;
+pub mod clocks;
 pub mod comparison;
 pub mod csv;
 pub mod decision;
