@@ -9,16 +9,19 @@ use dormouse_domains::fw_devlink::{AllDrivers, Booted, BusesAlone, Wish, boot};
 use dormouse_domains::tree::{Node, Tree};
 use std::time::{Duration, Instant};
 
-/// Nodes that own their values: path, then property and cells or text.
+/// Names and values.
+type Properties = Vec<(String, Vec<u8>)>;
+
+/// Nodes that own their values, by path.
 #[derive(Default)]
 struct Sketch {
-    nodes: Vec<(String, Vec<(String, Vec<u8>)>)>,
+    nodes: Vec<(String, Properties)>,
 }
 
 impl Sketch {
     /// A node; its number for references is its place, from 1.
     fn node(&mut self, path: &str, properties: &[(&str, &[u32])]) -> &mut Self {
-        let mut all: Vec<(String, Vec<u8>)> = vec![
+        let mut all: Properties = vec![
             ("phandle".into(), (self.nodes.len() as u32 + 1).to_be_bytes().into()),
             ("compatible".into(), b"test,device\0".to_vec()),
         ];
