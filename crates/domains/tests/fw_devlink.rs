@@ -1,5 +1,5 @@
 //! Rules of kernels on small trees. Whole boards are held against kernels by the
-//! laboratory (docs/validation/links.md).
+//! laboratory (make prove SUBJECT=links).
 
 use dormouse_domains::fw_devlink::boot::{Driver, Drivers, Outcome};
 use dormouse_domains::fw_devlink::early::Early;
