@@ -43,7 +43,7 @@ struct domain {
 	bool added;
 };
 
-struct user {
+struct consumer {
 	struct platform_device *pdev;
 	struct dev_pm_qos_request qos;
 	bool has_qos;
@@ -61,7 +61,7 @@ DEFINE_STATIC_CALL(find_symbol, no_address);
 
 static struct dev_power_governor *stock;
 static struct domain *domains;
-static struct user users[DEVICES];
+static struct consumer consumers[DEVICES];
 static struct rnd_state random;
 static struct dentry *dir;
 static struct debugfs_blob_wrapper text;
@@ -231,12 +231,12 @@ static int add_user(unsigned int i)
 		.name	= "dormouse-governor",
 		.id	= i,
 	};
-	struct user *u = &users[i];
+	struct consumer *u = &consumers[i];
 	struct device *dev;
 	int ret;
 
 	if (i && below(2))
-		info.parent = &users[below(i)].pdev->dev;
+		info.parent = &consumers[below(i)].pdev->dev;
 	u->pdev = platform_device_register_full(&info);
 	if (IS_ERR(u->pdev)) {
 		ret = PTR_ERR(u->pdev);
@@ -262,7 +262,7 @@ static int add_user(unsigned int i)
 
 static void one_round(void)
 {
-	struct user *u = &users[below(DEVICES)];
+	struct consumer *u = &consumers[below(DEVICES)];
 	struct device *dev = &u->pdev->dev;
 	struct gpd_timing_data *td;
 
@@ -303,7 +303,7 @@ static void remove_all(void)
 	int i;
 
 	for (i = DEVICES; i--;) {
-		struct user *u = &users[i];
+		struct consumer *u = &consumers[i];
 
 		if (!u->pdev)
 			continue;

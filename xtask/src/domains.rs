@@ -1,6 +1,9 @@
 //! Power domains: a small SoC and boards drawn by seed, foretold and then slept
 //! through by kernels.
 //!
+//! What the machinery of a kernel costs is fitted on a board without power domains, in
+//! the same boot.
+//!
 //! `domains [--short] [SERIES…]`: of every board (in short: of the small SoC) the noirq phases with `pm_async` 0 and
 //! 1, and what it changes that nobody uses its slowest domain. A prediction is right
 //! within 2 % of what was measured or 100 us.
@@ -8,6 +11,7 @@
 use crate::MISSED;
 use crate::accuracy::recorded;
 use anyhow::{Context, Result, anyhow};
+use dormouse_board::generate::{Durations, Options as PlainOptions, generate};
 use dormouse_board::soc::{Options, soc};
 use dormouse_board::{Board, parse};
 use dormouse_lab::capture::{Wish, captures};
@@ -19,15 +23,27 @@ use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
 use dormouse_read::Options as ReadOptions;
 use dormouse_sleep::simulate::Profile;
+use dormouse_sleep::simulate::calibrate::calibrate;
 use dormouse_sleep::simulate::change::{Change, apply};
 use dormouse_sleep::simulate::planned::{Plan, apply_domains, plan};
-use dormouse_sleep::simulate::predict::outlook;
+use dormouse_sleep::simulate::predict::draws;
+use dormouse_stats::describe::middle;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Duration;
 
 /// Domains of the boards; the seed of each is its place.
 const DOMAINS: [u32; 10] = [3, 5, 8, 12, 16, 20, 25, 30, 35, 40];
+/// What costs are fitted on: devices with noirq callbacks and no power domains.
+fn plain() -> Board {
+    generate(&PlainOptions {
+        devices: 60,
+        noirq: 80,
+        durations: Durations { low: Ns(20_000), high: Ns(3_000_000) },
+        ..PlainOptions::default()
+    })
+}
+
 /// A GPU that nobody uses takes most of the time of resume noirq.
 const SMALL: &str = "board 1
 cpus 4
@@ -153,17 +169,24 @@ fn kernel(series: &str, trials: &[Trial], phases: &mut Score, changes: &mut Scor
         samples: 1,
         limit: Duration::from_secs(900),
     };
-    let mut wishes = Vec::new();
+    // What the kernel's machinery costs, from a board without power domains.
+    let plain = plain();
+    let mut wishes: Vec<Wish<'_>> = [false, true].map(|pm_async| wish(&plain, pm_async)).into();
     for trial in trials {
         for board in [Some(&trial.board), trial.without.as_ref().map(|w| &w.1)] {
             wishes.extend(board.into_iter().flat_map(|b| [wish(b, false), wish(b, true)]));
         }
     }
     let made = captures(&kernel, &machine, &wishes, 1)?;
-    let seen: Vec<Measured> = wishes
+    let all: Vec<Capture> = made.recordings.iter().map(read).collect::<Result<_>>()?;
+    let (fitted_on, judged) = all.split_at(2);
+    let boards = [plain.clone(), plain.clone()];
+    let fitted = calibrate(fitted_on, &boards, &Profile::x86(), "without power domains")
+        .map_err(anyhow::Error::msg)?;
+    let seen: Vec<Measured> = wishes[2..]
         .iter()
-        .zip(&made.recordings)
-        .map(|(w, r)| measured(&read(r)?, w.board.context("a board")?, w.pm_async))
+        .zip(judged)
+        .map(|(w, c)| measured(c, w.board.context("a board")?, w.pm_async, &fitted.profile))
         .collect::<Result<_>>()?;
     println!("\n{}: ms, predicted and measured", kernel.release);
     println!("{:<24}{:>6}{:>16}{:>18}   right", "board", "async", "noirq suspend", "noirq resume");
@@ -210,19 +233,20 @@ fn read(recording: &dormouse_record::recording::Recording) -> Result<Capture> {
 }
 
 /// The noirq phases of the last cycle, and what the board says of them.
-fn measured(capture: &Capture, board: &Board, pm_async: bool) -> Result<Measured> {
+fn measured(capture: &Capture, board: &Board, pm_async: bool, costs: &Profile) -> Result<Measured> {
     let cycle = capture.cycles.last().context("no cycle")?;
-    let costs = Profile::x86();
-    let mut machine = recorded::machine(capture, cycle, &plan(board), &Plan::new(), &costs, 2)?;
+    let mut machine = recorded::machine(capture, cycle, &plan(board), &Plan::new(), costs, 2)?;
     apply_domains(&mut machine.derived.board, board);
     machine.derived.board.pm_async = pm_async;
-    let predicted = outlook(&machine.derived.board, machine.by, &machine.settings)
-        .map_err(|e| anyhow!("{e}"))?;
+    let drawn =
+        draws(&machine.derived.board, machine.by, &machine.settings).map_err(|e| anyhow!("{e}"))?;
     PHASES
         .into_iter()
         .map(|p| {
             let measured = cycle.phase(p).context("a phase is missing")?.measured().0;
-            Ok((p, Pair { predicted: predicted.phase(p), measured }))
+            let mut times: Vec<Ns> = drawn.iter().map(|d| d.phase(p)).collect();
+            let predicted = middle(&mut times, Ns::mean).context("nothing was drawn")?;
+            Ok((p, Pair { predicted, measured }))
         })
         .collect()
 }

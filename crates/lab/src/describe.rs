@@ -177,23 +177,20 @@ fn governed(d: &Domain) -> bool {
     matches!(d.governor, Governor::SimpleQos | Governor::Cpu)
 }
 
-/// The name in the guest of the power domain with number `n`.
-pub fn guest_domain(n: usize) -> String {
-    format!("p{n:05}")
-}
-
-/// The number behind the guest name of a power domain, if it is one.
-pub fn guest_domain_number(name: &str) -> Option<usize> {
-    let digits = name.strip_prefix('p')?;
-    (digits.len() == 5 && digits.bytes().all(|b| b.is_ascii_digit()))
-        .then(|| digits.parse().ok())
-        .flatten()
+/// The name in the guest of the power domain with number `n`: its own, if the module
+/// takes it.
+fn guest_domain(n: usize, name: &str) -> String {
+    let taken = |b: u8| b.is_ascii_graphic() && b != b'/' && b != b'!';
+    match !name.is_empty() && name.len() < 64 && name != "." && name != ".." {
+        true if name.bytes().all(taken) => name.into(),
+        _ => format!("p{n:05}"),
+    }
 }
 
 /// Power domains, parents first.
 fn domains(text: &mut String, board: &Board) {
     for (n, (domain, start)) in board.domains.iter().zip(starts(board)).enumerate() {
-        let _ = write!(text, "domain {}", guest_domain(n));
+        let _ = write!(text, "domain {}", guest_domain(n, board.names.get(domain.name)));
         for p in &domain.parents {
             let _ = write!(text, " parent={p}");
         }

@@ -2,7 +2,7 @@
 
 use super::page::{Ink, Page, WIDTH};
 use super::safe::{fit, left, right, safe};
-use super::silent;
+use super::{silent, switches};
 use crate::wording::number::ms;
 use crate::wording::{
     self, bottleneck, device, losses, name, next, percent, plural, printing, trust,
@@ -62,6 +62,7 @@ pub fn show(
     paths(page, capture, cycle, view, selection);
     ranking(page, capture, cycle, view, selection);
     stalls(page, capture, cycle, view, selection);
+    switches::show(page, capture, cycle, selection);
     counts(page, capture, cycle, view, selection);
 }
 

@@ -6,6 +6,7 @@ pub mod page;
 mod ranked;
 mod safe;
 mod silent;
+mod switches;
 
 pub use page::WIDTH;
 pub use safe::{fit, fit_end, safe, width};

@@ -28,6 +28,7 @@ pub mod realtime;
 pub mod reason;
 pub mod sleeps;
 pub mod storage;
+pub mod switches;
 pub mod trust;
 pub mod unchecked;
 
