@@ -20,6 +20,7 @@
 #define BOARD_MAX_PARENTS	8
 #define BOARD_MAX_TEXT		(64 << 20)
 #define BOARD_NAME_LEN		64
+#define BOARD_MAX_USAGE		1000
 /* One hour: longer is a mistake, and would look like a hang. */
 #define BOARD_MAX_NS		3600000000000ULL
 
@@ -62,11 +63,18 @@ struct board_device {
 	bool no_pm;
 	bool no_direct_complete;
 	bool runtime;		/* runtime PM is enabled */
+	bool rpm;		/* it has runtime callbacks, and no domain */
+	bool began;		/* it is now */
+	bool rpm_first;		/* resumes itself before it suspends */
+	bool autosuspend;
+	unsigned int usage;	/* held for as long as it exists */
+	unsigned int delay_ms;	/* of autosuspend */
 	u8 present;		/* bit per callback that exists */
 	/* shake.c: a callback runs; bit per phase of the way down that it is in. */
 	atomic_t busy;
 	unsigned long down;
 	struct board_work work[PHASE_COUNT];
+	struct board_work run_time[2];	/* runtime suspend, runtime resume */
 };
 
 struct board_domain {
@@ -147,7 +155,7 @@ void board_domain_detach(struct board_device *d);
 
 /* callbacks.c */
 void board_callbacks_init(void);
-const struct device_type *board_type(u8 present);
+const struct device_type *board_type(u8 present, bool rpm);
 const struct dev_pm_ops *board_pm_ops(u8 present);
 void board_sleep(u64 ns);
 

@@ -12,6 +12,7 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/pm.h>
+#include <linux/pm_runtime.h>
 #include <linux/sched.h>
 
 #include "board.h"
@@ -111,6 +112,14 @@ static int do_prepare(struct device *dev)
 
 static int do_suspend(struct device *dev)
 {
+	int ret;
+
+	/* As pci_pm_suspend() does without SMART_SUSPEND, 6.1 to 7.3. */
+	if (to_board_device(dev)->rpm_first) {
+		ret = pm_runtime_resume(dev);
+		if (ret < 0)
+			return ret;
+	}
 	return work(dev, PHASE_SUSPEND);
 }
 
@@ -144,12 +153,39 @@ static void do_complete(struct device *dev)
 	work(dev, PHASE_COMPLETE);
 }
 
+static int run_time(struct device *dev, unsigned int which)
+{
+	const struct board_work *w = &to_board_device(dev)->run_time[which];
+
+	if (w->sleep_ns)
+		sleep_exactly(w->sleep_ns);
+	if (w->compute_ns)
+		compute(w->compute_ns);
+	return w->ret;
+}
+
+static int do_runtime_suspend(struct device *dev)
+{
+	return run_time(dev, 0);
+}
+
+static int do_runtime_resume(struct device *dev)
+{
+	return run_time(dev, 1);
+}
+
 void board_callbacks_init(void)
 {
 	unsigned int i;
 
 	spin_calibrate();
-	for (i = 1; i < ARRAY_SIZE(types); i++) {
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		/*
+		 * Called only where runtime PM is enabled; pm_ops_is_empty()
+		 * does not look at them.
+		 */
+		ops[i].runtime_suspend = do_runtime_suspend;
+		ops[i].runtime_resume = do_runtime_resume;
 		if (i & BIT(PHASE_PREPARE))
 			ops[i].prepare = do_prepare;
 		/*
@@ -193,9 +229,9 @@ void board_callbacks_init(void)
 }
 
 /* The type of devices with exactly these callbacks; none without any. */
-const struct device_type *board_type(u8 present)
+const struct device_type *board_type(u8 present, bool rpm)
 {
-	return present ? &types[present] : NULL;
+	return present || rpm ? &types[present] : NULL;
 }
 
 /* The same for a driver. */

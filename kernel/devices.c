@@ -116,6 +116,36 @@ static void board_device_release(struct device *dev)
 		wake_up(&all_gone);
 }
 
+/* Runtime PM of a device that is what its description says: active or not. */
+static void begin_runtime(struct board_device *d)
+{
+	struct device *dev = &d->dev;
+	unsigned int i;
+
+	/* Counts first: nothing may suspend what is to be held. */
+	for (i = 0; i < d->usage; i++)
+		pm_runtime_get_noresume(dev);
+	if (d->autosuspend) {
+		pm_runtime_set_autosuspend_delay(dev, d->delay_ms);
+		pm_runtime_use_autosuspend(dev);
+	}
+	pm_runtime_enable(dev);
+	d->began = true;
+}
+
+static void end_runtime(struct board_device *d)
+{
+	struct device *dev = &d->dev;
+	unsigned int i;
+
+	if (d->autosuspend)
+		pm_runtime_dont_use_autosuspend(dev);
+	pm_runtime_disable(dev);
+	for (i = 0; i < d->usage; i++)
+		pm_runtime_put_noidle(dev);
+	pm_runtime_set_suspended(dev);
+}
+
 static int add_device(struct board *b, struct board_device *d,
 		      struct board_error *err)
 {
@@ -127,7 +157,7 @@ static int add_device(struct board *b, struct board_device *d,
 	d->added = true;
 	dev->release = board_device_release;
 	if (d->domain < 0)
-		dev->type = board_type(d->present);
+		dev->type = board_type(d->present, d->rpm);
 	if (d->is_class)
 		dev->class = &board_class;
 	else
@@ -169,6 +199,8 @@ static int add_device(struct board *b, struct board_device *d,
 	}
 	if (d->no_direct_complete)
 		dev_pm_set_driver_flags(dev, DPM_FLAG_NO_DIRECT_COMPLETE);
+	if (d->rpm)
+		begin_runtime(d);
 	return 0;
 }
 
@@ -222,9 +254,15 @@ void board_remove(struct board *b)
 	if (!b)
 		return;
 	board_shake_board(NULL);
-	for (i = b->n_devices; i--;)
-		if (b->devices[i]->added)
-			device_unregister(&b->devices[i]->dev);
+	for (i = b->n_devices; i--;) {
+		struct board_device *d = b->devices[i];
+
+		if (!d->added)
+			continue;
+		if (d->began)
+			end_runtime(d);
+		device_unregister(&d->dev);
+	}
 	wait_event(all_gone, !atomic_read(&alive));
 	board_domains_remove(b);
 	board_free(b);

@@ -128,6 +128,24 @@ static int parse_work(struct parser *p, struct board_device *d,
 	return 0;
 }
 
+/* rpm_suspend= and rpm_resume=: SLEEP[,COMPUTE]; they enable runtime PM. */
+static int parse_run_time(struct parser *p, struct board_device *d,
+			  unsigned int which, char *value)
+{
+	struct board_work *w = &d->run_time[which];
+	char *sleep = strsep(&value, ",");
+	int ret;
+
+	ret = kstrtou64(sleep, 10, &w->sleep_ns);
+	if (!ret && value)
+		ret = kstrtou64(value, 10, &w->compute_ns);
+	if (ret || w->sleep_ns > BOARD_MAX_NS || w->compute_ns > BOARD_MAX_NS)
+		return board_refuse(p->err, p->line,
+				    "runtime callback: not a time below an hour");
+	d->rpm = true;
+	return 0;
+}
+
 static int parse_name(struct parser *p, char *to, const char *name)
 {
 	const char *c;
@@ -181,6 +199,26 @@ static int parse_device_word(struct parser *p, struct board_device *d,
 			d->waits = n;
 			return 0;
 		}
+		if (!strcmp(word, "rpm_suspend"))
+			return parse_run_time(p, d, 0, value);
+		if (!strcmp(word, "rpm_resume"))
+			return parse_run_time(p, d, 1, value);
+		if (!strcmp(word, "usage")) {
+			if (kstrtouint(value, 10, &d->usage) ||
+			    d->usage > BOARD_MAX_USAGE)
+				return board_refuse(p->err, p->line,
+						    "usage above %d",
+						    BOARD_MAX_USAGE);
+			return 0;
+		}
+		if (!strcmp(word, "autosuspend")) {
+			if (kstrtouint(value, 10, &d->delay_ms) ||
+			    d->delay_ms > BOARD_MAX_NS / NSEC_PER_MSEC)
+				return board_refuse(p->err, p->line,
+						    "autosuspend: not milliseconds");
+			d->autosuspend = true;
+			return 0;
+		}
 		for (i = 0; i < PHASE_COUNT; i++)
 			if (!strcmp(word, phase_words[i]))
 				return parse_work(p, d, i, value);
@@ -210,6 +248,9 @@ static int parse_device_word(struct parser *p, struct board_device *d,
 		return 0;
 	} else if (!strcmp(word, "no_direct_complete")) {
 		d->no_direct_complete = true;
+		return 0;
+	} else if (!strcmp(word, "rpm_first")) {
+		d->rpm_first = true;
 		return 0;
 	}
 	return board_refuse(p->err, p->line, "unknown word %.32s", word);
@@ -257,9 +298,15 @@ static int parse_device(struct parser *p, char *rest)
 	if (d->no_pm && d->domain >= 0)
 		return board_refuse(p->err, p->line,
 				    "a no_pm device is in no domain");
-	if (d->no_pm && (d->present || d->wakeup))
+	if (d->rpm && d->domain >= 0)
+		return board_refuse(p->err, p->line,
+				    "runtime callbacks and a domain are not both known");
+	if (d->no_pm && (d->present || d->wakeup || d->rpm))
 		return board_refuse(p->err, p->line,
 				    "a no_pm device has no callbacks and does not wake");
+	if (!d->rpm && (d->rpm_first || d->usage || d->autosuspend))
+		return board_refuse(p->err, p->line,
+				    "without rpm_suspend or rpm_resume there is no runtime PM");
 	return 0;
 }
 

@@ -22,6 +22,8 @@ pub struct Changes {
     pub moves: Vec<String>,
     /// Power domains that are otherwise, as `DOMAIN=WORDS`.
     pub domains: Vec<String>,
+    /// Patterns of devices that stay suspended as they are.
+    pub leave_suspended: Vec<String>,
     /// Number of CPUs.
     pub cpus: Option<u32>,
 }
@@ -46,6 +48,7 @@ impl Changes {
             scale: &self.scale,
             moves: &self.moves,
             domains: &self.domains,
+            leave_suspended: &self.leave_suspended,
             cpus: self.cpus,
         }
         .list()

@@ -69,6 +69,29 @@ pub struct BoardDevice {
     /// Its driver never enabled runtime power management, so at run time its domain
     /// stays on (debugfs says `unsupported`).
     pub rpm_disabled: bool,
+    /// Runtime power management, of devices that have it.
+    pub runtime: Runtime,
+}
+
+/// Runtime power management of a device. It is enabled where either callback exists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Runtime {
+    /// What `runtime_suspend` and `runtime_resume` do.
+    pub work: [Option<Work>; 2],
+    /// The suspend callback first resumes the device, as that of the PCI bus does without
+    /// `DPM_FLAG_SMART_SUSPEND` (drivers/pci/pci-driver.c:pci_pm_suspend, 6.1 to 7.3).
+    pub first: bool,
+    /// Usage count that somebody holds.
+    pub usage: u32,
+    /// Delay of autosuspend in milliseconds, if it is used.
+    pub autosuspend_ms: Option<u32>,
+}
+
+impl Runtime {
+    /// Whether it is enabled.
+    pub fn enabled(&self) -> bool {
+        self.work.iter().any(Option::is_some)
+    }
 }
 
 impl BoardDevice {

@@ -208,9 +208,18 @@ impl Reader {
                 work.work[i] = Some(parse_work(text)?);
                 continue;
             }
+            if let Some(i) = RUNTIME.iter().position(|&c| c == key) {
+                work.runtime.work[i] = Some(parse_work(text)?);
+                continue;
+            }
+            let number = || {
+                text.parse().map_err(|_| format!("`{key}` is a number; write for example {key}=1"))
+            };
             let names = &mut self.board.names;
             let facts = &mut device.facts;
             match key {
+                "usage" => work.runtime.usage = number()?,
+                "autosuspend_ms" => work.runtime.autosuspend_ms = Some(number()?),
                 "parent" => parent = Some(reference(&w.value, self.line)),
                 "domain" => {
                     let Some(&place) = self.domains.get(text) else {
@@ -240,6 +249,7 @@ impl Reader {
                 }
                 _ => {
                     let mut known = CALLBACKS.to_vec();
+                    known.extend(RUNTIME);
                     known.extend(KEYS);
                     return Err(unknown(key, "key", &known));
                 }
@@ -247,6 +257,15 @@ impl Reader {
         }
         if work.work[0].is_none() && rest.iter().any(|w| is_flag(w, "direct_complete")) {
             work.work[0] = Some(Work { ret: 1, ..Work::default() });
+        }
+        let r = &work.runtime;
+        if !r.enabled() && (r.first || r.usage > 0 || r.autosuspend_ms.is_some()) {
+            return Err(
+                "runtime PM needs a callback: add rpm_suspend=TIME or rpm_resume=TIME".into()
+            );
+        }
+        if r.work.iter().flatten().any(|w| w.ret != 0 || w.lock != 0) {
+            return Err("rpm_suspend and rpm_resume are times alone".into());
         }
         // Kept until `finish`, which knows the parent's name.
         device.parent_name = parent_name.unwrap_or(Sym(u32::MAX));
@@ -372,7 +391,9 @@ impl Reader {
 }
 
 /// The keys of a device line that are not callbacks.
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 16] = [
+    "usage",
+    "autosuspend_ms",
     "parent",
     "domain",
     "parent_name",
@@ -389,6 +410,9 @@ const KEYS: [&str; 14] = [
     "power_wakeup",
 ];
 
+/// The keys of runtime callbacks, in the order of [`super::Runtime::work`].
+pub(crate) const RUNTIME: [&str; 2] = ["rpm_suspend", "rpm_resume"];
+
 /// The words of a device line that stand alone.
 const FLAGS: [&str; 11] = [
     "async",
@@ -400,6 +424,7 @@ const FLAGS: [&str; 11] = [
     "no_direct_complete",
     "runtime_suspended",
     "rpm_disabled",
+    "rpm_first",
     "class",
     "guest",
 ];
@@ -419,6 +444,7 @@ fn flag(text: &str, device: &mut Device, work: &mut BoardDevice) -> Result<(), S
         "no_direct_complete" => work.no_direct_complete = true,
         "runtime_suspended" => work.runtime_suspended = true,
         "rpm_disabled" => work.rpm_disabled = true,
+        "rpm_first" => work.runtime.first = true,
         "class" => device.facts.class = true,
         "guest" => device.facts.guest = true,
         _ => return Err(unknown(text, "word", &FLAGS)),

@@ -1,6 +1,6 @@
 //! Writes a board file (docs/board-format.md).
 
-use super::read::{CALLBACKS, VERSION};
+use super::read::{CALLBACKS, RUNTIME, VERSION};
 use super::words::{print_duration, quote};
 use super::{Board, Work};
 use alloc::format;
@@ -92,6 +92,7 @@ fn device(board: &Board, id: DeviceId, ordinals: &[u32], out: &mut String) {
         (" no_direct_complete", b.no_direct_complete),
         (" runtime_suspended", b.runtime_suspended),
         (" rpm_disabled", b.rpm_disabled),
+        (" rpm_first", b.runtime.first),
         (" class", f.class),
         (" guest", f.guest),
     ];
@@ -100,7 +101,16 @@ fn device(board: &Board, id: DeviceId, ordinals: &[u32], out: &mut String) {
             out.push_str(flag);
         }
     }
-    for (key, work) in CALLBACKS.iter().zip(&b.work) {
+    for (key, n) in [
+        (" usage=", Some(b.runtime.usage).filter(|n| *n > 0)),
+        (" autosuspend_ms=", b.runtime.autosuspend_ms),
+    ] {
+        if let Some(n) = n {
+            out.push_str(&format!("{key}{n}"));
+        }
+    }
+    let all = CALLBACKS.iter().zip(&b.work).chain(RUNTIME.iter().zip(&b.runtime.work));
+    for (key, work) in all {
         if let Some(w) = work {
             out.push(' ');
             out.push_str(key);

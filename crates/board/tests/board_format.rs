@@ -1,7 +1,7 @@
 //! The board file: what is written is read back, and errors name the line.
 
 use dormouse_board::domain::{Domain, Governor, State};
-use dormouse_board::{Board, BoardDevice, Work, parse, print};
+use dormouse_board::{Board, BoardDevice, Runtime, Work, parse, print};
 use dormouse_model::device::{Device, DeviceId, Facts, Link, LinkKind};
 use dormouse_model::names::Sym;
 use dormouse_model::time::Ns;
@@ -77,6 +77,21 @@ fn any_work() -> impl Strategy<Value = Option<Work>> {
     let work = (time.clone(), time, any::<i32>(), any::<u32>())
         .prop_map(|(s, c, ret, lock)| Work { sleep: Ns(s), compute: Ns(c), ret, lock });
     prop::option::of(work)
+}
+
+/// Runtime PM made of a number; none where it is off.
+fn runtime(n: usize, on: bool) -> Runtime {
+    let time = |ns| Work { sleep: Ns(ns as i64), compute: Ns(7), ..Work::default() };
+    if !on {
+        return Runtime::default();
+    }
+    let n = n % 1_000_000_000;
+    Runtime {
+        work: [n.is_multiple_of(3).then(|| time(n)), Some(time(n / 2))],
+        first: n.is_multiple_of(2),
+        usage: n as u32 % 3,
+        autosuspend_ms: n.is_multiple_of(5).then_some(n as u32),
+    }
 }
 
 /// Texts, flags, options, work and parent of a device.
@@ -169,6 +184,7 @@ fn build(
             no_direct_complete: flags[5],
             domain: (!domains.is_empty() && p % 3 > 0).then(|| (p % domains.len()) as u32),
             rpm_disabled: flags[6],
+            runtime: runtime(p, flags[6]),
         });
     }
     for (c, s, kind, pm_runtime) in links {

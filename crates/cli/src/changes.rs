@@ -38,6 +38,10 @@ pub struct ChangeArgs {
     /// 'gpu=always_on', 'gpu=on=2ms' or 'gpu=governor=simple_qos'.
     #[arg(long = "domain", value_name = "DOMAIN=WORDS")]
     domains: Vec<String>,
+    /// Leave matching devices suspended, as they are at run time: direct-complete, as
+    /// far as what depends on them allows it.
+    #[arg(long, value_name = "PATTERN")]
+    leave_suspended: Vec<String>,
     /// Number of CPUs.
     #[arg(long, value_name = "N", value_parser = number::<u32>(1, 65_536))]
     cpus: Option<u32>,
@@ -55,6 +59,7 @@ impl ChangeArgs {
             scale: self.scale.clone(),
             moves: self.moves.clone(),
             domains: self.domains.clone(),
+            leave_suspended: self.leave_suspended.clone(),
             cpus: self.cpus,
         }
     }

@@ -2,6 +2,7 @@
 //! where all words are (`crates/write/src/wording/doctor.rs`).
 
 use crate::depth::Depth;
+use crate::freezing::Why;
 use crate::now::Now;
 use crate::phases::Misplaced;
 use alloc::string::String;
@@ -198,6 +199,22 @@ pub enum Fact {
     Misplaced(Misplaced),
     /// So deep were so many s2idle sleeps, by what was measured around them.
     SleptAs { depth: Depth, times: usize, of: usize },
+    /// A task that all others waited for: by how much, and what of the kernel's sleep was
+    /// left then. `function` is what it waited in before.
+    FreezeBlocker { task: Named, cost: Ns, polling: Ns, why: Why, function: Option<String> },
+    /// Everything was frozen this long before the kernel looked.
+    FreezePolling { worst: Ns },
+    /// A device was resumed at run time, only to be suspended for the sleep.
+    WokenToSuspend { device: Device, saving: Ns },
+    /// The same of one that was resumed because a child was.
+    WokenWithChild { device: Device, child: Device, saving: Ns },
+    /// Devices that were suspended at run time and not left alone, and who below the
+    /// first ran.
+    DirectMissed { devices: Vec<Device>, by: Option<Device> },
+    /// A device was suspended again right after the sleep, unused.
+    SuspendedAfter { device: Device, saving: Ns },
+    /// A device was asked for when runtime PM was off.
+    LateUse { device: Device },
     /// The clock of the recording went on by the time asleep inside a resume phase.
     ClockStepped { times: usize, of: usize },
 }

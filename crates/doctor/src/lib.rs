@@ -13,6 +13,8 @@
 //! | modes that a machine offers, and what hibernation needs | `offered` |
 //! | callbacks in the wrong phase, syncs that were given up | `phases` |
 //! | how deep it slept, by what was measured around a cycle | `depth` |
+//! | who was last to freeze, by scheduler events | `freezing` |
+//! | what runtime PM did around a sleep | `runtime` |
 //! | what a rule found, without words | `fact` |
 //! | the result | `finding` |
 //!
@@ -27,12 +29,14 @@ pub mod attempt;
 pub mod depth;
 pub mod fact;
 pub mod finding;
+pub mod freezing;
 pub mod message;
 pub mod now;
 pub mod offered;
 pub mod phases;
 pub mod recorded;
 mod rules;
+mod runtime;
 pub mod stack;
 pub mod timer;
 pub mod value;

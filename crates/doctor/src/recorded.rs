@@ -29,7 +29,18 @@ const LINES: usize = 3;
 /// Judges the cycles of a recording.
 pub fn judge(capture: &Capture) -> Report {
     let mut findings = Vec::new();
-    for rule in [failed, not_resumed, woken, sync, freezing, turns, noirq, stepped] {
+    for rule in [
+        failed,
+        not_resumed,
+        woken,
+        sync,
+        freezing,
+        turns,
+        noirq,
+        stepped,
+        crate::freezing::judge,
+        crate::runtime::judge,
+    ] {
         rule(capture, &mut findings);
     }
     findings.extend(crate::phases::judge(capture));
@@ -40,7 +51,11 @@ pub fn judge(capture: &Capture) -> Report {
         begun: true,
         closed: c.outcome != Outcome::Partial,
     };
-    let mut unchecked = Vec::from([Unchecked::Messages, Unchecked::RuntimePm]);
+    let mut unchecked = Vec::from([Unchecked::Messages]);
+    let rpm = |c: &Cycle| c.events.iter().any(|e| capture.names.get(e.name).starts_with("rpm_"));
+    if !capture.cycles.iter().any(rpm) {
+        unchecked.push(Unchecked::RuntimePm);
+    }
     if capture.cycles.iter().any(|c| c.mode == Mode::S2idle) {
         unchecked.push(Unchecked::Hardware);
     }

@@ -238,8 +238,9 @@ fn device_line(
             text.push_str(" runtime");
         }
     }
-    // `runtime active` matters only where prepare asks for direct-complete.
-    let asks = more.in_phase(Phase::Prepare).is_some_and(|w| w.ret > 0);
+    // `runtime active` matters where prepare asks for direct-complete, and to runtime PM.
+    let runtime = more.runtime;
+    let asks = more.in_phase(Phase::Prepare).is_some_and(|w| w.ret > 0) || runtime.enabled();
     for (set, word) in [
         (bound && more.domain.is_none(), "bound"),
         (device.facts.class && !bound, "class"),
@@ -248,6 +249,7 @@ fn device_line(
         (asks && !more.runtime_suspended, "active"),
         (device.facts.syscore, "syscore"),
         (more.no_direct_complete, "no_direct_complete"),
+        (runtime.first, "rpm_first"),
     ] {
         if set {
             text.push(' ');
@@ -265,6 +267,17 @@ fn device_line(
                 w.lock
             );
         }
+    }
+    for (word, work) in ["rpm_suspend", "rpm_resume"].into_iter().zip(runtime.work) {
+        if let Some(w) = work {
+            let _ = write!(text, " {word}={},{}", w.sleep.0.max(0), w.compute.0.max(0));
+        }
+    }
+    if runtime.usage > 0 {
+        let _ = write!(text, " usage={}", runtime.usage);
+    }
+    if let Some(ms) = runtime.autosuspend_ms {
+        let _ = write!(text, " autosuspend={ms}");
     }
     text.push('\n');
 }

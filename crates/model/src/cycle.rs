@@ -315,6 +315,17 @@ pub struct Complaint {
     pub line: u64,
 }
 
+/// A task in state D, as `/proc` shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Its number.
+    pub pid: i32,
+    /// Its name.
+    pub name: Sym,
+    /// The function that it waits in; empty if the kernel does not tell.
+    pub function: Sym,
+}
+
 /// One trip to sleep and back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cycle {
@@ -359,6 +370,8 @@ pub struct Cycle {
     pub events: Vec<SideEvent>,
     /// Counts the source knows.
     pub counts: Counts,
+    /// Tasks of users that waited where they cannot be frozen, just before the sleep.
+    pub waiting: Vec<Waiting>,
     /// First cycle after boot (cold worker pools, late work): shown apart.
     pub first_after_boot: bool,
     /// Tasks that delayed or refused freezing, as the log names them.

@@ -255,7 +255,11 @@ fn armed(info: &str) -> Option<(u32, i64)> {
 const PF_KTHREAD: u64 = 0x0020_0000;
 
 /// Counts tasks of users in state D, thread by thread.
-fn tasks(root: &Root, out: &mut BTreeMap<u32, Waiter>, spinners: &mut BTreeMap<u32, Waiter>) {
+pub(crate) fn tasks(
+    root: &Root,
+    out: &mut BTreeMap<u32, Waiter>,
+    spinners: &mut BTreeMap<u32, Waiter>,
+) {
     let number = |n: &String| n.parse::<u32>().ok();
     for process in root.list("/proc").iter().filter_map(number) {
         let at = format!("/proc/{process}/task");

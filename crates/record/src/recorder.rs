@@ -3,14 +3,14 @@
 use crate::guard::{self, Guard, Observer, Restored};
 use crate::journal::Entry;
 use crate::kmsg::Kmsg;
-use crate::options::Options;
+use crate::options::{Detail, Options};
 use crate::recording::Recording;
 use crate::root::Root;
 use crate::tracing::{self, Instance};
-use crate::{devices, knob, machine, measure, wake};
+use crate::{devices, knob, look, machine, measure, wake};
 use dormouse_read::capture_file::schema::{
     CaptureFile, CycleMembers, CycleStats, DeviceRow, Document, FORMAT, KnobChange, RecordedLoss,
-    Settings, VERSION,
+    Settings, VERSION, WaitingTask,
 };
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -420,9 +420,16 @@ fn cycle(
         check_comes_back(root, options, devices)?;
     }
     let idle = measure::S2idle::begin(root);
+    if options.detail.contains(&Detail::Freeze) && !guard.is_dry() {
+        stats.waiting = waiting(root);
+    }
     let clocks = measure::clocks();
     let slept = guard.write("/sys/power/state", options.state.name());
     stats.clocks = measure::since(clocks);
+    if options.detail.contains(&Detail::Rpm) && !guard.is_dry() {
+        // What is suspended again at run time now was woken for nothing.
+        std::thread::sleep(LINGERS);
+    }
     instance.stop(guard)?;
     stats.counts = counts.end(root);
     stats.s2idle_us = idle.end(root);
@@ -451,6 +458,21 @@ fn cycle(
     let log = kmsg.map(|k| k.drain()).unwrap_or_default();
     stats.log_records_lost = log.lost;
     Ok(CycleMembers { trace, dmesg: log.text, stats, ..CycleMembers::default() })
+}
+
+/// How long runtime power management is watched after a sleep.
+const LINGERS: Duration = Duration::from_secs(2);
+
+/// Tasks of users that wait where they cannot be frozen.
+fn waiting(root: &Root) -> Vec<WaitingTask> {
+    let mut found = BTreeMap::new();
+    look::tasks(root, &mut found, &mut BTreeMap::new());
+    let task = |w: look::Waiter| WaitingTask {
+        pid: i32::try_from(w.pid).unwrap_or(0),
+        name: w.name,
+        function: w.function.unwrap_or_default(),
+    };
+    found.into_values().map(task).collect()
 }
 
 /// Asked right before the write that sleeps: the machine will wake up.

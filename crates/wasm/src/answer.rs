@@ -90,6 +90,7 @@ impl Asked {
             // The page has no control for it.
             moves: Vec::new(),
             domains: Vec::new(),
+            leave_suspended: Vec::new(),
             cpus: self.cpus,
         }
     }

@@ -75,7 +75,7 @@ pub fn assemble(name: &str, file: &CaptureFile, losses: Losses) -> Capture {
     for cycle in &mut capture.cycles {
         if let Some(members) = numbers.get(capture.names.get(cycle.source)) {
             let stats = &members.stats;
-            merge::apply_stats(stats, kernel, cycle);
+            merge::apply_stats(stats, kernel, &mut capture.names, cycle);
             // A guest of the laboratory has a wall clock of its own.
             let real = file.document.lab.is_none() && stats.clocks.realtime_before > 0;
             cycle.began = real.then_some(Ns(stats.clocks.realtime_before));

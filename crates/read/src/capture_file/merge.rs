@@ -8,7 +8,7 @@
 use super::schema::{CaptureFile, CycleStats, DeviceRow, LinkRow};
 use crate::track::Tracker;
 use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Cycle, Mode, Outcome, PmTestLevel};
+use dormouse_model::cycle::{Cycle, Mode, Outcome, PmTestLevel, SideEvent, Waiting};
 use dormouse_model::device::{Device, DeviceGraph, DeviceId, Facts, Link, LinkKind};
 use dormouse_model::loss::{Losses, Severity};
 use dormouse_model::names::{Names, Sym};
@@ -233,6 +233,11 @@ fn rename(file: &CaptureFile, capture: &mut Capture) {
     let names = &mut capture.names;
     let map: HashMap<Sym, usize> =
         file.names.iter().enumerate().map(|(i, r)| (names.add(&r.guest), i)).collect();
+    for e in capture.cycles.iter_mut().flat_map(|c| &mut c.events) {
+        if names.get(e.name).starts_with("rpm_") {
+            rename_event(file, names, &map, e);
+        }
+    }
     for d in &mut capture.graph.devices {
         if let Some(&i) = map.get(&d.parent_name) {
             d.parent_name = names.add(&file.names[i].name);
@@ -249,6 +254,27 @@ fn rename(file: &CaptureFile, capture: &mut Capture) {
             }
         }
     }
+}
+
+/// `NAME flags-…` or `FUNCTION:NAME ret=…`.
+fn rename_event(
+    file: &CaptureFile,
+    names: &mut Names,
+    map: &HashMap<Sym, usize>,
+    e: &mut SideEvent,
+) {
+    let text = names.get(e.text);
+    let (front, name, back) = match (text.split_once(" flags-"), text.split_once(':')) {
+        (Some((name, _)), _) => ("", name, &text[name.len()..]),
+        (None, Some((call, rest))) => {
+            let name = rest.split(' ').next().unwrap_or(rest);
+            (&text[..=call.len()], name, &rest[name.len()..])
+        }
+        _ => return,
+    };
+    let Some(&i) = names.find(name).and_then(|sym| map.get(&sym)) else { return };
+    let renamed = format!("{front}{}{back}", file.names[i].name);
+    e.text = names.add(&renamed);
 }
 
 fn losses(file: &CaptureFile, losses: &mut Losses) {
@@ -280,7 +306,7 @@ fn losses(file: &CaptureFile, losses: &mut Losses) {
 }
 
 /// Adds to a cycle what only `stats.json` knows.
-pub fn apply_stats(stats: &CycleStats, kernel: Sym, cycle: &mut Cycle) {
+pub fn apply_stats(stats: &CycleStats, kernel: Sym, names: &mut Names, cycle: &mut Cycle) {
     cycle.kernel = kernel;
     cycle.mode = mode(stats);
     cycle.first_after_boot = stats.suspends_before == Some(0);
@@ -288,6 +314,10 @@ pub fn apply_stats(stats: &CycleStats, kernel: Sym, cycle: &mut Cycle) {
     counts.dirty_bytes = stats.dirty_bytes;
     counts.writeback_bytes = stats.writeback_bytes;
     counts.workers_created = counts.workers_created.or(stats.counts.workers_created);
+    for w in &stats.waiting {
+        let (name, function) = (names.add(&w.name), names.add(&w.function));
+        cycle.waiting.push(Waiting { pid: w.pid, name, function });
+    }
     // The kernel's answer to the write proves what a trace alone leaves open.
     const EBUSY: i32 = -16;
     let guessed =

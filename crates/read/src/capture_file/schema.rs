@@ -220,10 +220,25 @@ pub struct CycleStats {
     pub log_records_lost: u64,
     /// The kernel's own counts over the cycle.
     pub counts: KernelCounts,
+    /// Tasks in state D just before, of a recording with `freeze`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<WaitingTask>,
     /// What was watched, if this is no sleep cycle but a recording of a machine
     /// that stayed awake.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watched: Option<Watched>,
+}
+
+/// A task of a user that waited where it cannot be frozen.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WaitingTask {
+    /// Its number.
+    pub pid: i32,
+    /// Its name.
+    pub name: String,
+    /// What it waited in (`wchan`); empty if the kernel does not tell.
+    pub function: String,
 }
 
 /// A recording of a machine that stays awake (`record --for` or `-- COMMAND`).

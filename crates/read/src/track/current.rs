@@ -44,6 +44,9 @@ const MAX_NESTED: usize = 8;
 /// Side events kept of one machine, beyond two for every callback.
 const MAX_SIDE_EVENTS: usize = 200_000;
 
+/// How long after a sleep runtime PM still does what the sleep is the cause of: that of the
+/// recorder.
+const AFTER: Ns = Ns(2_000_000_000);
 /// Bytes of different side event texts kept of one machine.
 const MAX_SIDE_TEXT: usize = 8 << 20;
 
@@ -397,7 +400,9 @@ impl Tracker {
 
     /// Keeps an event beside the callbacks, as far as memory allows.
     pub fn side_event(&mut self, stamp: &Stamp<'_>, name: &[u8], text: &[u8]) {
-        let Some(c) = self.current.as_deref_mut().filter(|c| !c.over) else {
+        // What runtime PM does right after a sleep belongs to it.
+        let after = |c: &Current| name.starts_with(b"rpm_") && stamp.time.since(c.last) <= AFTER;
+        let Some(c) = self.current.as_deref_mut().filter(|c| !c.over || after(c)) else {
             self.unused.add(event::Kind::of(name), 1);
             return;
         };

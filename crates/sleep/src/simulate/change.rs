@@ -141,6 +141,8 @@ pub struct Wishes<'a> {
     pub moves: &'a [String],
     /// `DOMAIN=WORDS`: words of the line of a power domain.
     pub domains: &'a [String],
+    /// Patterns of devices that stay suspended as they are.
+    pub leave_suspended: &'a [String],
     /// Number of CPUs.
     pub cpus: Option<u32>,
 }
@@ -176,6 +178,7 @@ impl Wishes<'_> {
                 .ok_or_else(|| format!("{d}: write DOMAIN=WORDS, such as 'gpu=always_on'"))?;
             list.push(Change::Domain(pattern.into(), words.into()));
         }
+        list.extend(self.leave_suspended.iter().cloned().map(Change::LeaveSuspended));
         list.extend(self.cpus.map(Change::Cpus));
         Ok(list)
     }
@@ -198,6 +201,8 @@ pub enum Change {
     Move(String, Way),
     /// Power domains are as these words of their line say.
     Domain(String, String),
+    /// Devices are suspended at run time when the sleep begins, and are left so.
+    LeaveSuspended(String),
     /// Number of CPUs.
     Cpus(u32),
 }
@@ -213,6 +218,7 @@ impl Change {
             Change::Scale(p, r) => format!("--scale {p}={}", r.text()),
             Change::Move(p, w) => format!("--move {p}={}", w.text()),
             Change::Domain(p, w) => format!("--domain {p}={w}"),
+            Change::LeaveSuspended(p) => format!("--leave-suspended {p}"),
             Change::Cpus(n) => format!("--cpus {n}"),
         }
     }
@@ -250,6 +256,7 @@ pub fn apply(board: &Board, changes: &[Change]) -> Result<Changed, String> {
             Change::Sync(p) => set_async(&mut c, p, false)?,
             Change::Scale(p, r) => scale(&mut c, p, *r)?,
             Change::Move(p, w) => move_to(&mut c, p, *w)?,
+            Change::LeaveSuspended(p) => leave_suspended(&mut c, p)?,
             Change::Without(p) => without(&mut c, p)?,
             Change::Domain(p, w) => set_domain(&mut c, p, w)?,
         }
@@ -387,6 +394,20 @@ fn move_to(c: &mut Changed, pattern: &str, way: Way) -> Result<(), String> {
         return Err(format!("no device that matches `{pattern}` has a callback in {}", way.from));
     }
     c.notes.push(Note::Moved { devices: names(&c.board, &moved), way });
+    Ok(())
+}
+
+/// As if `->prepare` asked for direct-complete. Whether a device is really left alone
+/// is up to its subordinates, as in the kernel.
+fn leave_suspended(c: &mut Changed, pattern: &str) -> Result<(), String> {
+    let found = matching(&c.board, pattern)?;
+    for &i in &found {
+        let d = &mut c.board.devices[i];
+        d.work[0].get_or_insert_default().ret = 1;
+        d.runtime_suspended = true;
+        d.no_direct_complete = false;
+    }
+    c.notes.push(Note::LeftSuspended { devices: names(&c.board, &found) });
     Ok(())
 }
 
@@ -531,6 +552,27 @@ mod tests {
         for bad in ["a=noirq", "a=late:late", "a=late:early", "a=prepare:suspend", "noirq:late"] {
             assert!(change(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_device_that_stays_suspended_costs_nothing_and_is_not_resumed_first() {
+        use crate::simulate::topology::Topology;
+        let board = parse(
+            "board 1\ndevice bus runtime_suspended rpm_resume=3ms\n\
+             device a parent=bus runtime_suspended rpm_first rpm_resume=20ms suspend=5ms\n\
+             device b parent=bus runtime_suspended rpm_first rpm_resume=20ms suspend=5ms\n\
+             device c parent=bus rpm_first rpm_resume=20ms suspend=5ms usage=1\n",
+        )
+        .expect("a board");
+        let ms = |b: &Board| -> Vec<i64> {
+            let t = Topology::new(b).expect("a machine");
+            t.work[1].iter().map(|w| w.sleep.0 / 1_000_000).collect()
+        };
+        // The first child to suspend, the last of the list, resumes the bus with it.
+        assert_eq!(ms(&board), [0, 25, 28, 5]);
+        let c = apply(&board, &[Change::LeaveSuspended("b".into())]).expect("matches");
+        let b = c.board.devices[2];
+        assert!(b.work[0].is_some_and(|w| w.ret == 1) && !b.no_direct_complete);
     }
 
     #[test]

@@ -48,6 +48,11 @@ pub enum Note {
         /// How.
         words: String,
     },
+    /// Devices that are suspended at run time are left so.
+    LeftSuspended {
+        /// The devices.
+        devices: Vec<String>,
+    },
     /// Devices are gone.
     Removed {
         /// Those asked for.

@@ -260,6 +260,7 @@ impl Topology {
             t.work[index] = work;
         }
         t.add_domains(board)?;
+        t.resume_first(board);
         // Lock numbers are used as indices: a board that names lock 4000000000
         // must not cost memory.
         if t.locks > 0 {
@@ -313,6 +314,37 @@ impl Topology {
     /// The mutex of domain `n`, after the list's and those of the board.
     pub(crate) fn domain_mutex(&self, n: u32) -> u32 {
         self.locks + 1 + n
+    }
+
+    /// Suspend callbacks that first resume their device at run time take that time too,
+    /// and that of every suspended device above, which the first of its children to
+    /// suspend resumes with it (drivers/base/power/runtime.c:rpm_resume, 6.1 to 7.3). A
+    /// device that is left alone (direct-complete) has no callback, and none of this.
+    fn resume_first(&mut self, board: &Board) {
+        if self.trip.hibernates() {
+            return;
+        }
+        let mut asleep: Vec<bool> = board
+            .devices
+            .iter()
+            .map(|d| d.runtime_suspended && d.runtime.enabled() && d.runtime.usage == 0)
+            .collect();
+        let suspend = Phase::Suspend.device_index().unwrap_or(1);
+        for i in (0..board.devices.len()).rev() {
+            if !board.devices[i].runtime.first || self.has[i] & 1 << suspend == 0 {
+                continue;
+            }
+            let mut at = i;
+            while core::mem::replace(&mut asleep[at], false) {
+                let work = board.devices[at].runtime.work[1].unwrap_or_default();
+                self.work[suspend][i].sleep += work.sleep;
+                self.work[suspend][i].compute += work.compute;
+                match self.parent[at] {
+                    NONE => break,
+                    above => at = above as usize,
+                }
+            }
+        }
     }
 
     /// Renumbers locks densely, in order of their number.

@@ -173,6 +173,12 @@ fn how_deep(partly: bool) -> &'static str {
 /// What was found, in one or two sentences.
 pub fn sentence(f: &Fact) -> String {
     match f {
+        Fact::FreezeBlocker { .. } | Fact::FreezePolling { .. } => super::freezing::sentence(f),
+        Fact::WokenToSuspend { .. }
+        | Fact::WokenWithChild { .. }
+        | Fact::DirectMissed { .. }
+        | Fact::SuspendedAfter { .. }
+        | Fact::LateUse { .. } => super::runtime::sentence(f),
         Fact::CallbackHung { device } => format!(
             "A callback of {device} never returned, so the watchdog of device sleep stopped the kernel."
         ),
@@ -525,6 +531,14 @@ fn complaint(f: RpmFault) -> &'static str {
 pub fn advice(f: &Fact) -> Vec<Advice> {
     let one = match f {
         Fact::Now(n) => return super::now::advice(n),
+        Fact::FreezeBlocker { .. } | Fact::FreezePolling { .. } => {
+            return super::freezing::advice(f);
+        }
+        Fact::WokenToSuspend { .. }
+        | Fact::WokenWithChild { .. }
+        | Fact::DirectMissed { .. }
+        | Fact::SuspendedAfter { .. }
+        | Fact::LateUse { .. } => return super::runtime::advice(f),
         Fact::CallbackHung { .. } => "The functions after that line show where the callback waits.",
         Fact::CpuStayedOn { .. } => {
             "Try it awake: echo 0 > /sys/devices/system/cpu/cpuN/online. Pinned real-time or deadline tasks and faulty CPU hotplug drivers do this."

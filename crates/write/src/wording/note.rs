@@ -39,6 +39,12 @@ pub fn note(n: &Note) -> String {
         Note::Domains { domains, words } => {
             format!("Power domain {}: {words}.", names(domains))
         }
+        Note::LeftSuspended { devices } => format!(
+            "{}: suspended at run time, and left so where what depends on {} allows it. Whether the \
+             driver can do that is not known.",
+            names(devices),
+            if devices.len() == 1 { "it" } else { "them" }
+        ),
         Note::Removed { devices, also } if also.is_empty() => {
             format!("Removed: {}.", names(devices))
         }

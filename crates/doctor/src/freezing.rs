@@ -1,0 +1,309 @@
+//! Who was last to freeze, and why, in a recording with scheduler events
+//! (`record --with freeze`; kernel/power/process.c:try_to_freeze_tasks, 6.12 and 7.3).
+//!
+//! A task that enters the refrigerator is switched out in state D. The one that wrote
+//! to `/sys/power/state` looks, and sleeps between two looks: in state D as well, for 1,
+//! 2, 4, 8, 8, … ms, which begins anew when it comes to the threads of the kernel. So the
+//! time of freezing is what a task took to get there, and what is left of the sleep
+//! that it got there in, which is the kernel's own.
+
+use crate::fact::{Fact, Named};
+use crate::finding::{Area, Confidence, Finding, Level};
+use crate::recorded::{cycles, seen};
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::Cycle;
+use dormouse_model::phase::Phase;
+use dormouse_model::time::Ns;
+
+/// A task that everybody else waited for by this much is a finding.
+const LAST_BY: Ns = Ns(10_000_000);
+/// From here on it costs time; below it is good to know.
+const SLOW: Ns = Ns(20_000_000);
+/// Left of the kernel's sleep: this much is worth a word.
+const POLLING: Ns = Ns(4_000_000);
+/// Of a task that was told to freeze: a way out of the kernel that is long.
+const LONG_WAY: Ns = Ns(5_000_000);
+/// The longest sleep between two looks, and the shortest, with what a timer adds.
+const LOOK: Ns = Ns(1_200_000);
+
+/// Why a task took long to freeze.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It waited in state D, and this woke it (an interrupt, if it is empty): I/O or a lock.
+    Waited {
+        /// Who woke it.
+        waker: String,
+    },
+    /// It was told to, and took its time to leave the kernel.
+    LongWay,
+    /// It computed in the kernel all the time.
+    Computed,
+    /// It wanted to run, and this task had the CPU.
+    Starved {
+        /// Who ran.
+        by: Named,
+    },
+}
+
+/// What is known of one thread between begin and end of freezing.
+#[derive(Default)]
+struct Thread {
+    name: String,
+    /// Last time that it was switched out in state D: when it froze.
+    frozen: Option<Ns>,
+    /// First wake-up, and who did it.
+    woken: Option<(Ns, i32, String)>,
+    /// Since when it runs, or wants to.
+    running: Option<Ns>,
+    wanting: Option<Ns>,
+    wanted: Ns,
+}
+
+/// `prev_comm=NAME prev_pid=1 prev_prio=120 prev_state=D ==> next_comm=NAME next_pid=2 …`.
+/// A name may have blanks.
+fn switch(text: &str) -> Option<((&str, i32, &str), (&str, i32))> {
+    let (prev, next) = text.split_once(" ==> ")?;
+    let (name, rest) = prev.strip_prefix("prev_comm=")?.rsplit_once(" prev_pid=")?;
+    let pid = rest.split(' ').next()?.parse().ok()?;
+    let state = rest.rsplit_once("prev_state=")?.1;
+    let (next_name, rest) = next.strip_prefix("next_comm=")?.rsplit_once(" next_pid=")?;
+    let next_pid = rest.split(' ').next()?.parse().ok()?;
+    Some(((name, pid, state), (next_name, next_pid)))
+}
+
+/// `comm=NAME pid=7 prio=120 target_cpu=000`.
+fn waking(text: &str) -> Option<i32> {
+    text.rsplit_once(" pid=")?.1.split(' ').next()?.parse().ok()
+}
+
+/// Begin and end of freezing.
+fn interval(c: &Cycle) -> Option<(Ns, Ns)> {
+    const PHASES: [Phase; 3] = [Phase::Freeze, Phase::FreezeUser, Phase::FreezeKernel];
+    let spans = c.phases.iter().filter(|s| PHASES.contains(&s.phase) && s.complete);
+    spans.fold(None, |all, s| match all {
+        None => Some((s.start, s.end)),
+        Some((a, b)) => Some((a.min(s.start), b.max(s.end))),
+    })
+}
+
+/// The threads, the sleeps of the writer between its looks, and who ran from when to when.
+struct Seen {
+    threads: BTreeMap<i32, Thread>,
+    looks: Vec<(Ns, Ns)>,
+    ran: Vec<(i32, Ns, Ns)>,
+}
+
+fn watch(capture: &Capture, c: &Cycle, writer: i32, (begin, end): (Ns, Ns)) -> Seen {
+    let mut threads: BTreeMap<i32, Thread> = BTreeMap::new();
+    let mut looks: Vec<(Ns, Ns)> = Vec::new();
+    let mut slept: Option<Ns> = None;
+    let mut all_ran = Vec::new();
+    // Who runs on each CPU, since when.
+    let mut cpus: BTreeMap<u32, (i32, Ns)> = BTreeMap::new();
+    for e in c.events.iter().filter(|e| (begin..=end).contains(&e.time)) {
+        let text = capture.names.get(e.text);
+        match capture.names.get(e.name) {
+            "sched_switch" => {
+                let Some(((name, pid, state), (next_name, next))) = switch(text) else { continue };
+                let (ran, since) = cpus.get(&e.cpu).copied().unwrap_or((pid, begin));
+                if ran == pid {
+                    all_ran.push((pid, since, e.time));
+                }
+                cpus.insert(e.cpu, (next, e.time));
+                let t = threads.entry(pid).or_default();
+                t.name = name.into();
+                t.running = None;
+                if state.starts_with('D') {
+                    t.frozen = Some(e.time);
+                }
+                t.wanting = state.starts_with('R').then_some(e.time);
+                if pid == writer && state.starts_with('D') {
+                    slept = Some(e.time);
+                }
+                let n = threads.entry(next).or_default();
+                n.name = next_name.into();
+                if let Some(w) = n.wanting.take() {
+                    n.wanted += e.time.since(w);
+                }
+                n.running = Some(e.time);
+                if next == writer
+                    && let Some(s) = slept.take()
+                {
+                    looks.push((s, e.time));
+                }
+            }
+            "sched_waking" => {
+                let Some(pid) = waking(text) else { continue };
+                let by = c.threads.get(usize::from(e.thread.0));
+                let t = threads.entry(pid).or_default();
+                let first = t.woken.is_none() && t.running.is_none() && t.frozen.is_none();
+                if let Some(by) = by.filter(|_| first) {
+                    t.woken = Some((e.time, by.pid, capture.names.get(by.name).to_string()));
+                }
+                t.wanting.get_or_insert(e.time);
+            }
+            _ => {}
+        }
+    }
+    Seen { threads, looks, ran: all_ran }
+}
+
+/// When the kernel came to its own threads: where its sleeps begin anew with the
+/// shortest. A single sleep is of that part, which as a rule needs one.
+fn second_part(looks: &[(Ns, Ns)], last: Option<Ns>, begin: Ns) -> (Ns, usize) {
+    let long = |l: &(Ns, Ns)| l.1.since(l.0);
+    let short = |i: usize| long(&looks[i]) <= LOOK;
+    let anew = (1..looks.len()).rev().find(|&i| {
+        // After 1 comes 2, 4, 8, 8, …: a short one can only be the first of a part.
+        short(i)
+    });
+    match anew {
+        Some(i) => (looks[i - 1].1, i),
+        // Nobody froze before its only part of sleeps began: that was the second part.
+        None if looks.first().is_none_or(|l| last.is_none_or(|r| r <= l.0)) => (begin, 0),
+        None => (looks.last().map_or(begin, |l| l.1), looks.len()),
+    }
+}
+
+fn why(seen: &Seen, pid: i32, writer: i32, begin: Ns, frozen: Ns) -> Why {
+    let t = &seen.threads[&pid];
+    let took = frozen.since(begin);
+    if let Some((at, by, name)) = &t.woken {
+        if *by != writer {
+            let interrupt = *by == 0 || name == "<idle>";
+            return Why::Waited { waker: if interrupt { String::new() } else { name.clone() } };
+        }
+        if frozen.since(*at) >= LONG_WAY && t.wanted.0 < frozen.since(*at).0 / 2 {
+            return Why::LongWay;
+        }
+    }
+    if t.wanted.0 <= took.0 / 2 {
+        return Why::Computed;
+    }
+    let mut others: BTreeMap<i32, Ns> = BTreeMap::new();
+    let mine = |r: &&(i32, Ns, Ns)| r.0 != pid && r.0 != 0 && r.1 < frozen;
+    for &(other, from, to) in seen.ran.iter().filter(mine) {
+        *others.entry(other).or_default() += to.min(frozen).since(from.max(begin));
+    }
+    let most = others.into_iter().max_by_key(|(_, t)| *t);
+    let pid = most.map_or(0, |m| m.0);
+    let name = seen.threads.get(&pid).map_or(String::new(), |n| n.name.clone());
+    Why::Starved { by: Named { name, pid: u32::try_from(pid).unwrap_or(0) } }
+}
+
+/// The task that freezing waited for longest.
+struct Blocker {
+    pid: i32,
+    gap: Ns,
+    frozen: Ns,
+    why: Why,
+}
+
+/// Judges the freezing of each cycle that has scheduler events.
+pub(crate) fn judge(capture: &Capture, out: &mut Vec<Finding>) {
+    let mut polling: Vec<(Ns, usize, Ns)> = Vec::new();
+    for (at, c) in cycles(capture) {
+        let Some((begin, end)) = interval(c) else { continue };
+        let switches = |e: &dormouse_model::cycle::SideEvent| {
+            e.time >= begin && e.time <= end && capture.names.get(e.name) == "sched_switch"
+        };
+        if !c.events.iter().any(switches) {
+            continue;
+        }
+        let main = c.threads.iter().find(|t| t.is_main == Some(true));
+        let writer = main.map_or(-1, |t| t.pid);
+        let seen_here = watch(capture, c, writer, (begin, end));
+        let threads = &seen_here.threads;
+        // In the order in which they froze; the sleeps of the writer are no freezing.
+        let mut order: Vec<(Ns, i32)> = threads
+            .iter()
+            .filter(|(pid, _)| **pid != writer && **pid != 0)
+            .filter_map(|(pid, t)| Some((t.frozen?, *pid)))
+            .collect();
+        order.sort_unstable();
+        let mut before = begin;
+        let mut worst: Option<Blocker> = None;
+        for &(frozen, pid) in &order {
+            let gap = frozen.since(before);
+            if worst.as_ref().is_none_or(|w| gap > w.gap) {
+                let why = why(&seen_here, pid, writer, begin, frozen);
+                worst = Some(Blocker { pid, gap, frozen, why });
+            }
+            before = frozen;
+        }
+        // The look that found it frozen: what is between is the kernel's sleep.
+        let last = order.last().map(|o| o.0);
+        let (boundary, _) = second_part(&seen_here.looks, last, begin);
+        let left = |frozen: Ns| {
+            let look = seen_here.looks.iter().find(|l| l.1 >= frozen && l.0 <= frozen);
+            look.map_or(Ns::ZERO, |l| l.1.since(frozen))
+        };
+        if let Some(b) = worst.filter(|b| b.gap >= LAST_BY) {
+            let after = left(b.frozen);
+            out.push(blocker(capture, at, c, &b, after, threads));
+            continue;
+        }
+        let users = order.iter().rev().find(|o| o.0 < boundary).map_or(begin, |o| o.0);
+        let idle = left(users);
+        if idle >= POLLING {
+            polling.push((idle, at, users));
+        }
+    }
+    let Some(&(worst, _, _)) = polling.iter().max_by_key(|p| p.0) else { return };
+    let text = |&(t, at, time): &(Ns, usize, Ns)| {
+        let text = format!("everything was frozen {} us before the kernel looked", t.0 / 1_000);
+        seen(capture, at, time, &text)
+    };
+    out.push(Finding {
+        id: "freeze-polling",
+        area: Area::Freezer,
+        level: Level::Note,
+        evidence: polling.iter().take(3).map(text).collect(),
+        costs: None,
+        confidence: Confidence::Certain,
+        fact: Fact::FreezePolling { worst },
+    });
+}
+
+fn blocker(
+    capture: &Capture,
+    at: usize,
+    c: &Cycle,
+    b: &Blocker,
+    after: Ns,
+    threads: &BTreeMap<i32, Thread>,
+) -> Finding {
+    let name = threads[&b.pid].name.clone();
+    let waiting = c.waiting.iter().find(|w| w.pid == b.pid);
+    let function = waiting.map(|w| capture.names.get(w.function).to_string());
+    let function = function.filter(|f| !f.is_empty());
+    let text =
+        format!("{name} (pid {}) froze {} us after everybody before it", b.pid, b.gap.0 / 1_000);
+    let mut evidence = Vec::from([seen(capture, at, b.frozen, &text)]);
+    if let Some((time, _, by)) = &threads[&b.pid].woken {
+        let by = if by.is_empty() { "an interrupt" } else { by };
+        evidence.push(seen(capture, at, *time, &format!("{by} woke it")));
+    }
+    if let Some(f) = &function {
+        evidence.push(seen(capture, at, c.start, &format!("before, it waited in {f}")));
+    }
+    Finding {
+        id: "freeze-blocker",
+        area: Area::Freezer,
+        level: if b.gap >= SLOW { Level::Slow } else { Level::Note },
+        evidence,
+        costs: Some(b.gap),
+        confidence: Confidence::Likely,
+        fact: Fact::FreezeBlocker {
+            task: Named { name, pid: u32::try_from(b.pid).unwrap_or(0) },
+            cost: b.gap,
+            polling: after,
+            why: b.why.clone(),
+            function,
+        },
+    }
+}

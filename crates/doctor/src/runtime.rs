@@ -1,0 +1,354 @@
+//! Runtime power management across a sleep, in a recording with its events
+//! (`record --with rpm`; drivers/base/power/runtime.c and main.c, 6.12 and 7.3).
+//!
+//! A device that is suspended at run time can be left so (direct-complete). Many are
+//! woken instead, only to be suspended again by other means.
+
+use crate::fact::{Device, Fact};
+use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::recorded::{cycles, device, seen};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec;
+use alloc::vec::Vec;
+use dormouse_model::capture::Capture;
+use dormouse_model::cycle::{Callback, Cycle};
+use dormouse_model::device::DeviceId;
+use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::time::Ns;
+
+/// So much to save is worth a line of its own.
+const WORTH: Ns = Ns(1_000_000);
+/// Suspended again so soon after the sleep, and unused.
+const SOON: Ns = Ns(2_000_000_000);
+/// `EACCES`: runtime PM of the device is off.
+const REFUSED: i32 = -13;
+/// So many lines are shown.
+const LINES: usize = 3;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Function {
+    Suspend,
+    Resume,
+    Idle,
+}
+
+/// One call, from its event to its return.
+struct Call {
+    function: Function,
+    device: DeviceId,
+    start: Ns,
+    end: Ns,
+    ret: i32,
+    /// The call of the same thread that it was made in.
+    within: Option<usize>,
+}
+
+/// The calls of a cycle that returned, in order of their begin.
+fn calls(capture: &Capture, c: &Cycle, named: &BTreeMap<&str, DeviceId>) -> Vec<Call> {
+    let mut all: Vec<Call> = Vec::new();
+    let mut returned: Vec<bool> = Vec::new();
+    // By thread: calls that have not returned.
+    let mut open: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
+    for e in &c.events {
+        let function = match capture.names.get(e.name) {
+            "rpm_suspend" => Function::Suspend,
+            "rpm_resume" => Function::Resume,
+            "rpm_idle" => Function::Idle,
+            "rpm_return_int" => {
+                let text = capture.names.get(e.text);
+                let Some((ret, stack)) =
+                    ret(text).zip(open.get_mut(&e.thread.0).filter(|s| !s.is_empty()))
+                else {
+                    continue;
+                };
+                let (function, name, ret) = ret;
+                let fits = |&i: &usize| {
+                    all[i].function == function && named.get(name) == Some(&all[i].device)
+                };
+                if let Some(place) = stack.iter().rposition(fits) {
+                    let i = stack[place];
+                    (all[i].end, all[i].ret, returned[i]) = (e.time, ret, true);
+                    stack.truncate(place);
+                }
+                continue;
+            }
+            _ => continue,
+        };
+        // `NAME flags-4 cnt-1  dep-0 …`
+        let text = capture.names.get(e.text);
+        let name = text.split_once(" flags-").map_or(text, |t| t.0);
+        let Some(&device) = named.get(name) else { continue };
+        let stack = open.entry(e.thread.0).or_default();
+        let within = stack.last().copied();
+        // What never returns must not grow for ever.
+        if stack.len() < 64 {
+            stack.push(all.len());
+        }
+        all.push(Call { function, device, start: e.time, end: e.time, ret: 0, within });
+        returned.push(false);
+    }
+    // A call without a return proves nothing; the places of the others stay.
+    for (call, returned) in all.iter_mut().zip(returned) {
+        if !returned {
+            call.ret = i32::MIN;
+        }
+    }
+    all
+}
+
+/// `rpm_resume+0x124/0x6d8:mmc0:0001 ret=0`.
+fn ret(text: &str) -> Option<(Function, &str, i32)> {
+    let (head, number) = text.trim().rsplit_once(" ret=")?;
+    let (call, name) = head.split_once(':')?;
+    let function = match call.split('+').next()? {
+        "rpm_suspend" => Function::Suspend,
+        "rpm_resume" => Function::Resume,
+        "rpm_idle" => Function::Idle,
+        _ => return None,
+    };
+    Some((function, name, number.trim().parse().ok()?))
+}
+
+/// A device with what it is about, its cycle, and the time that would be saved there.
+struct Found {
+    device: DeviceId,
+    by: Option<DeviceId>,
+    at: usize,
+    time: Ns,
+    saving: Ns,
+}
+
+/// Judges what runtime PM did around each sleep.
+pub(crate) fn judge(capture: &Capture, out: &mut Vec<Finding>) {
+    let is_rpm = |c: &Cycle| c.events.iter().any(|e| capture.names.get(e.name).starts_with("rpm_"));
+    if !capture.cycles.iter().any(is_rpm) {
+        return;
+    }
+    let mut named: BTreeMap<&str, DeviceId> = BTreeMap::new();
+    for id in capture.graph.ids() {
+        named.entry(capture.names.get(capture.graph.get(id).name)).or_insert(id);
+    }
+    let (mut woken, mut held, mut after, mut late) = (vec![], vec![], vec![], vec![]);
+    for (at, c) in cycles(capture) {
+        let calls = calls(capture, c, &named);
+        woken_in(at, c, &calls, &mut woken, &mut held);
+        late_in(at, c, &calls, &mut late);
+        after_in(at, c, &calls, &mut after);
+        if at == 0 {
+            missed(capture, c, &calls, &woken, out);
+        }
+    }
+    report(capture, out, "rpm-woken", woken, "was resumed at run time for the sleep");
+    report(capture, out, "rpm-parent-held", held, "was resumed because of");
+    report(capture, out, "rpm-after", after, "was suspended again after");
+    report(capture, out, "rpm-late-use", late, "could not be resumed any more");
+}
+
+fn callback(c: &Cycle, device: DeviceId, phase: Phase) -> Option<&Callback> {
+    c.callbacks.iter().find(|x| x.device == device && x.phase == phase)
+}
+
+fn phase_start(c: &Cycle, phase: Phase) -> Option<Ns> {
+    c.phases.iter().find(|s| s.phase == phase).map(|s| s.start)
+}
+
+/// What its callbacks of the way down and up take, in the phases that direct-complete
+/// would spare (drivers/base/power/main.c:device_suspend).
+fn spared(c: &Cycle, device: DeviceId) -> Ns {
+    let middle =
+        |x: &&Callback| x.device == device && !matches!(x.phase, Phase::Prepare | Phase::Complete);
+    c.callbacks.iter().filter(middle).map(Callback::duration).sum()
+}
+
+/// Devices that were resumed on the way down, between prepare and their late callback,
+/// and those above that were resumed only with them.
+fn woken_in(at: usize, c: &Cycle, calls: &[Call], woken: &mut Vec<Found>, held: &mut Vec<Found>) {
+    let Some(prepare) = phase_start(c, Phase::Prepare) else { return };
+    let late = phase_start(c, Phase::Late).unwrap_or(Ns::MAX);
+    let up = phase_start(c, Phase::ResumeNoirq).or(phase_start(c, Phase::Resume));
+    let down = |t: Ns| t >= prepare && t < late.min(up.unwrap_or(Ns::MAX));
+    // 1 says that it was awake.
+    let really = |x: &Call| x.function == Function::Resume && x.ret == 0 && down(x.start);
+    for x in calls.iter().filter(|x| really(x)) {
+        let own = callback(c, x.device, Phase::Late).map_or(Ns::MAX, |l| l.start);
+        if x.start > own {
+            continue;
+        }
+        let outer = x.within.map(|i| &calls[i]).filter(|o| really(o) && o.device != x.device);
+        let inside = callback(c, x.device, Phase::Suspend)
+            .is_some_and(|s| s.start <= x.start && x.end <= s.end);
+        let resume = x.end.since(x.start);
+        let saving = spared(c, x.device) + if inside { Ns::ZERO } else { resume };
+        let by = outer.map(|o| o.device);
+        let list = if by.is_some() { &mut *held } else { &mut *woken };
+        // What is spared of one that is held is the part above its own: the resume.
+        let saving = if by.is_some() { resume } else { saving };
+        if !list.iter().any(|f| f.device == x.device && f.at == at) {
+            list.push(Found { device: x.device, by, at, time: x.start, saving });
+        }
+    }
+}
+
+/// Resumes that were refused because runtime PM is off from late to early.
+fn late_in(at: usize, c: &Cycle, calls: &[Call], late: &mut Vec<Found>) {
+    let Some(begin) = phase_start(c, Phase::Late) else { return };
+    let early = c.phases.iter().rfind(|s| s.phase == Phase::ResumeEarly);
+    let end = early.map_or(c.end, |s| s.end);
+    let refused = |x: &&Call| {
+        x.function == Function::Resume && x.ret == REFUSED && x.start >= begin && x.start <= end
+    };
+    for x in calls.iter().filter(refused) {
+        let found = Found { device: x.device, by: None, at, time: x.start, saving: Ns::ZERO };
+        late.push(found);
+    }
+}
+
+/// Devices that were suspended again soon after the sleep, and that nobody had asked for.
+fn after_in(at: usize, c: &Cycle, calls: &[Call], after: &mut Vec<Found>) {
+    for (i, x) in calls.iter().enumerate() {
+        if x.function != Function::Suspend || x.ret != 0 {
+            continue;
+        }
+        let Some(up) = callback(c, x.device, Phase::Resume) else { continue };
+        let complete = callback(c, x.device, Phase::Complete).map_or(up.end, |d| d.start);
+        // Up to there the PM core holds every device.
+        let used =
+            |y: &Call| y.device == x.device && y.function == Function::Resume && y.start >= up.end;
+        let soon = x.start >= complete && x.start.since(complete) < SOON;
+        if !soon || calls[..i].iter().any(used) {
+            continue;
+        }
+        let found = Found { device: x.device, by: None, at, time: x.start, saving: up.duration() };
+        after.push(found);
+    }
+}
+
+/// Devices of the first cycle that were suspended at run time, stayed so, and had to run
+/// their callbacks all the same; sysfs was read before that cycle alone.
+fn missed(capture: &Capture, c: &Cycle, calls: &[Call], woken: &[Found], out: &mut Vec<Finding>) {
+    let status = |d: DeviceId| capture.names.get(capture.graph.get(d).facts.runtime_status);
+    let resumed: BTreeSet<DeviceId> = calls
+        .iter()
+        .filter(|x| x.function == Function::Resume && x.ret == 0)
+        .map(|x| x.device)
+        .collect();
+    let ran: BTreeSet<DeviceId> = c
+        .callbacks
+        .iter()
+        .filter(|x| x.phase.direction() == Direction::Suspend && x.phase != Phase::Prepare)
+        .map(|x| x.device)
+        .collect();
+    let mut children: BTreeMap<DeviceId, Vec<DeviceId>> = BTreeMap::new();
+    for id in capture.graph.ids() {
+        if let Some(p) = capture.graph.get(id).parent {
+            children.entry(p).or_default().push(id);
+        }
+    }
+    let mut list: Vec<(DeviceId, Option<DeviceId>)> = Vec::new();
+    for &d in &ran {
+        let known = capture.graph.get(d);
+        let stayed = status(d) == "suspended" && !resumed.contains(&d);
+        if !stayed || known.facts.wakeup == Some(true) || woken.iter().any(|w| w.device == d) {
+            continue;
+        }
+        // Who below it ran: the kernel leaves nothing alone above a device that suspends
+        // (dpm_clear_superiors_direct_complete).
+        let mut below = children.get(&d).cloned().unwrap_or_default();
+        let mut by = None;
+        let mut awake = false;
+        let mut steps = 0;
+        while let Some(x) = below.pop().filter(|_| steps < capture.graph.devices.len()) {
+            steps += 1;
+            awake |= status(x) == "active";
+            if ran.contains(&x) && by.is_none() {
+                by = Some(x);
+            }
+            below.extend(children.get(&x).into_iter().flatten());
+        }
+        if !awake {
+            list.push((d, by));
+        }
+    }
+    if list.is_empty() {
+        return;
+    }
+    list.sort_by_key(|l| core::cmp::Reverse(spared(c, l.0)));
+    let text = |&(d, by): &(DeviceId, Option<DeviceId>)| -> Evidence {
+        let (name, took) = (device(capture, d).name, spared(c, d).0 / 1_000);
+        let who =
+            by.map_or("".into(), |b| format!("; {} below it ran too", device(capture, b).name));
+        let text =
+            format!("{name} was suspended at run time, and its callbacks took {took} us{who}");
+        seen(capture, 0, callback(c, d, Phase::Suspend).map_or(c.start, |s| s.start), &text)
+    };
+    out.push(Finding {
+        id: "rpm-direct-missed",
+        area: Area::Rpm,
+        level: Level::Note,
+        evidence: list.iter().take(LINES).map(text).collect(),
+        costs: Some(list.iter().map(|l| spared(c, l.0)).max().unwrap_or_default()),
+        confidence: Confidence::Likely,
+        fact: Fact::DirectMissed {
+            devices: list.iter().map(|l| device(capture, l.0)).collect(),
+            by: list[0].1.map(|b| device(capture, b)),
+        },
+    });
+}
+
+/// One finding of each device, with its cycles as evidence; the dearest first.
+fn report(
+    capture: &Capture,
+    out: &mut Vec<Finding>,
+    id: &'static str,
+    list: Vec<Found>,
+    what: &str,
+) {
+    let mut by: Vec<(DeviceId, Vec<Found>)> = Vec::new();
+    for f in list {
+        match by.iter_mut().find(|b| b.0 == f.device) {
+            Some(b) => b.1.push(f),
+            None => by.push((f.device, Vec::from([f]))),
+        }
+    }
+    for (d, all) in by {
+        let saving = all.iter().map(|f| f.saving).max().unwrap_or_default();
+        let own = device(capture, d);
+        let text = |f: &Found| {
+            let other = f.by.map_or("".into(), |b| format!(" {}", device(capture, b).name));
+            let rest = match id {
+                "rpm-after" => " the sleep",
+                _ => "",
+            };
+            seen(capture, f.at, f.time, &format!("{} {what}{other}{rest}", own.name))
+        };
+        let other = all[0].by.map(|b| device(capture, b));
+        let (level, confidence, fact) = match id {
+            "rpm-woken" => {
+                let level = if saving >= WORTH { Level::Slow } else { Level::Note };
+                (level, Confidence::Likely, Fact::WokenToSuspend { device: own.clone(), saving })
+            }
+            "rpm-parent-held" => {
+                let child =
+                    other.unwrap_or(Device { name: "".to_string(), driver: "".to_string() });
+                let fact = Fact::WokenWithChild { device: own.clone(), child, saving };
+                (Level::Note, Confidence::Certain, fact)
+            }
+            "rpm-after" => {
+                let fact = Fact::SuspendedAfter { device: own.clone(), saving };
+                (Level::Note, Confidence::Likely, fact)
+            }
+            _ => (Level::Risk, Confidence::Certain, Fact::LateUse { device: own.clone() }),
+        };
+        out.push(Finding {
+            id,
+            area: Area::Rpm,
+            level,
+            evidence: all.iter().take(LINES).map(text).collect(),
+            costs: Some(saving).filter(|s| *s > Ns::ZERO),
+            confidence,
+            fact,
+        });
+    }
+}
