@@ -69,9 +69,9 @@ accuracy: guest ## Run boards on kernels and judge predictions of them (SEED=1 B
 	@tools/accuracy
 
 .PHONY: doctor
-doctor: ## Hold the doctor against logs whose cause experts found (docs/validation/doctor.md)
-	@tools/setup rust
-	@tools/prove doctor
+doctor: guest ## Hold the doctor against judged logs, and against guests that are wrong in one way (docs/validation)
+	@tools/setup static
+	@tools/prove doctor doctor-lab
 
 .PHONY: truth
 truth: guest ## Hold what is inferred of kernel logs against machines that are known in full

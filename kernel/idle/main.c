@@ -9,6 +9,7 @@
  */
 #include <linux/cpuidle.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/module.h>
@@ -18,6 +19,7 @@
 #include <linux/slab.h>
 #include <linux/stop_machine.h>
 #include <linux/string.h>
+#include <linux/suspend.h>
 #include <linux/version.h>
 
 #include "inputs.h"
@@ -43,6 +45,10 @@ MODULE_PARM_DESC(jitter, "exit latencies vary by so many percent up and down");
 static unsigned long seed = 1;
 module_param(seed, ulong, 0444);
 MODULE_PARM_DESC(seed, "of the exit latencies");
+
+static unsigned int s2idle_ms;
+module_param(s2idle_ms, uint, 0444);
+MODULE_PARM_DESC(s2idle_ms, "the deepest state is fit for s2idle, and ends it after so many ms; 0: none is");
 
 static DEFINE_PER_CPU(struct rnd_state, random);
 
@@ -82,6 +88,19 @@ static int enter(struct cpuidle_device *dev, struct cpuidle_driver *drv,
 	end = ktime_get_mono_fast_ns() + draw(&drv->states[index]);
 	while (ktime_get_mono_fast_ns() < end)
 		cpu_relax();
+	return index;
+}
+
+/*
+ * With interrupts off and time stopped (tick_freeze()) there is nobody to end
+ * the sleep but the CPU itself, and no clock to ask but the loop of mdelay().
+ * One CPU only: several would take each other's turns in an emulator.
+ */
+static int enter_s2idle(struct cpuidle_device *dev,
+			struct cpuidle_driver *drv, int index)
+{
+	mdelay(s2idle_ms);
+	pm_system_wakeup();
 	return index;
 }
 
@@ -158,6 +177,13 @@ static int __init idle_init(void)
 	kfree(copy);
 	if (ret)
 		return ret;
+	if (s2idle_ms) {
+		if (s2idle_ms > 60000 || num_online_cpus() > 1) {
+			pr_err("dormouse_idle: s2idle_ms is at most 60000, on one CPU\n");
+			return -EINVAL;
+		}
+		driver.states[driver.state_count - 1].enter_s2idle = enter_s2idle;
+	}
 	ret = inputs_begin();
 	if (ret)
 		return ret;

@@ -1,5 +1,5 @@
 //! Guests in which the recorder itself is tried: `guest apply`, `guest idle`,
-//! `guest restore`, `guest sync`.
+//! `guest restore`, `guest sync`; and `guest doctor`, where the doctor is.
 //! Their process 1 is an example of `crates/record`, which says what it found.
 //! Their time is counted in instructions, so the load of the host decides
 //! nothing.
@@ -19,16 +19,18 @@ use std::time::Duration;
 /// as long as an idle one.
 const LIMIT: Duration = Duration::from_secs(3_000);
 
-/// `guest apply|hooks|idle|restore|sync PROGRAMS SERIES`: PROGRAMS is the folder with the static
+/// `guest apply|doctor|hooks|idle|restore|sync PROGRAMS SERIES [TEST,…]`: PROGRAMS is the folder with the static
 /// `dormouse` and the examples. False if a guest found something wrong.
 pub fn run(args: &[String]) -> Result<bool> {
+    let (args, only) = args.split_at(args.len().min(3));
     let [what, programs, series] = args else {
-        bail!("use: guest apply|hooks|idle|restore|sync PROGRAMS SERIES")
+        bail!("use: guest apply|doctor|hooks|idle|restore|sync PROGRAMS SERIES [TEST,…]")
     };
     let guests = Guests { kernel: kernels::get(Arch::Amd64, series)?, programs: programs.into() };
     match what.as_str() {
         "apply" => guests.passes("apply_guest", &[("/board.ko", &guests.module()?)]),
         "idle" => guests.passes("idle_guest", &[("/idle.ko", &guests.idle_states()?)]),
+        "doctor" => guests.doctor(&only.join(",")),
         "sync" => Ok(guests.syncs()? && guests.hooks()?),
         "hooks" => guests.hooks(),
         "restore" => Ok(guests.power_fails()? && guests.passes("restore_guest", &[])?),
@@ -110,6 +112,17 @@ impl Guests {
         files.push(("/fs.blocks".into(), blocks));
         let files: Vec<(&str, &Vec<u8>)> = files.iter().map(|(p, c)| (p.as_str(), c)).collect();
         self.passes("sync_guest", &files)
+    }
+
+    /// Machines that are wrong in one way, and what the doctor says; `only` names tests.
+    fn doctor(&self, only: &str) -> Result<bool> {
+        let (mut files, blocks) = self.slow_disk()?;
+        files.push(("/fs.blocks".into(), blocks));
+        files.push(("/board.ko".into(), self.module()?));
+        files.push(("/idle.ko".into(), self.idle_states()?));
+        files.push(("/only".into(), only.into()));
+        let files: Vec<(&str, &Vec<u8>)> = files.iter().map(|(p, c)| (p.as_str(), c)).collect();
+        self.passes("doctor_guest", &files)
     }
 
     fn passes(&self, init: &str, files: &[(&str, &Vec<u8>)]) -> Result<bool> {

@@ -307,3 +307,115 @@ fn blocker(
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dormouse_model::cycle::{PhaseSpan, SideEvent, Thread as Known, ThreadId, Waiting};
+
+    const US: i64 = 1_000;
+
+    /// A freezing of 100 ms with these events: time in us, thread (0 is idle, 1 the
+    /// writer, 2 a task), name, text.
+    fn recording(events: &[(i64, u16, &str, &str)]) -> Capture {
+        let mut c = Capture::default();
+        let mut cycle = Cycle::default();
+        for (pid, name) in [(0, "<idle>"), (1, "sh"), (7, "reader")] {
+            let name = c.names.add(name);
+            cycle.threads.push(Known { pid, name, is_main: Some(pid == 1) });
+        }
+        cycle.phases.push(PhaseSpan {
+            phase: Phase::Freeze,
+            event: dormouse_model::phase::PmEvent::Suspend,
+            start: Ns(0),
+            end: Ns(100_000 * US),
+            cpu: 0,
+            complete: true,
+            printed: None,
+        });
+        for &(us, thread, name, text) in events {
+            let (name, text) = (c.names.add(name), c.names.add(text));
+            let time = Ns(us * US);
+            cycle.events.push(SideEvent { time, name, thread: ThreadId(thread), cpu: 0, text });
+        }
+        let (name, function) = (c.names.add("reader"), c.names.add("folio_wait_bit"));
+        cycle.waiting.push(Waiting { pid: 7, name, function });
+        c.cycles.push(cycle);
+        c
+    }
+
+    fn to_idle(pid: i32, name: &str, state: &str) -> String {
+        format!(
+            "prev_comm={name} prev_pid={pid} prev_prio=120 prev_state={state} ==> \
+             next_comm=swapper/0 next_pid=0 next_prio=120"
+        )
+    }
+
+    fn from_idle(pid: i32, name: &str) -> String {
+        format!(
+            "prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> \
+             next_comm={name} next_pid={pid} next_prio=120"
+        )
+    }
+
+    fn found(c: &Capture) -> Vec<Finding> {
+        let mut out = Vec::new();
+        judge(c, &mut out);
+        out
+    }
+
+    /// The writer looks in vain, sleeps, and the reader's answer comes at 60 ms.
+    #[test]
+    fn a_reader_of_a_slow_disk_is_last_and_the_kernels_own_sleep_is_apart() {
+        let (sleeps, wakes) = (to_idle(1, "sh", "D"), from_idle(1, "sh"));
+        let (runs, freezes) = (from_idle(7, "a b"), to_idle(7, "a b", "D"));
+        let c = recording(&[
+            (10, 1, "sched_switch", &sleeps),
+            (60_000, 0, "sched_waking", "comm=a b pid=7 prio=120 target_cpu=000"),
+            (60_010, 0, "sched_switch", &runs),
+            (60_020, 2, "sched_switch", &freezes),
+            (66_000, 0, "sched_switch", &wakes),
+            (66_010, 1, "sched_switch", &sleeps),
+            (67_000, 0, "sched_switch", &wakes),
+        ]);
+        let all = found(&c);
+        let [f] = &all[..] else { panic!("{all:?}") };
+        let Fact::FreezeBlocker { task, cost, polling, why, function } = &f.fact else {
+            panic!("{f:?}")
+        };
+        assert_eq!((f.id, f.level), ("freeze-blocker", Level::Slow));
+        assert_eq!((task.name.as_str(), task.pid), ("a b", 7));
+        assert_eq!((cost.0, polling.0), (60_020 * US, 5_980 * US));
+        assert_eq!(*why, Why::Waited { waker: String::new() });
+        assert_eq!(function.as_deref(), Some("folio_wait_bit"));
+    }
+
+    #[test]
+    fn a_task_that_runs_all_the_time_did_not_wait_and_a_quick_freezing_is_nothing() {
+        let wakes = from_idle(1, "sh");
+        let c = recording(&[
+            (50_000, 2, "sched_switch", &to_idle(7, "reader", "D")),
+            (50_100, 0, "sched_switch", &wakes),
+        ]);
+        let all = found(&c);
+        assert!(matches!(&all[0].fact, Fact::FreezeBlocker { why: Why::Computed, .. }), "{all:?}");
+        // Told at once, the CPU is another's for 40 ms.
+        let to_reader = "prev_comm=hog prev_pid=9 prev_prio=9 prev_state=R ==> next_comm=reader \
+                         next_pid=7 next_prio=120";
+        let c = recording(&[
+            (10, 1, "sched_waking", "comm=reader pid=7 prio=120 target_cpu=000"),
+            (40_000, 0, "sched_switch", to_reader),
+            (40_010, 2, "sched_switch", &to_idle(7, "reader", "D")),
+        ]);
+        let by = Named { name: "hog".into(), pid: 9 };
+        let all = found(&c);
+        let starved = Why::Starved { by };
+        assert!(matches!(&all[0].fact, Fact::FreezeBlocker { why, .. } if *why == starved));
+        let c = recording(&[
+            (10, 1, "sched_switch", &to_idle(1, "sh", "D")),
+            (20, 0, "sched_switch", &to_idle(7, "reader", "D")),
+            (900, 0, "sched_switch", &wakes),
+        ]);
+        assert!(found(&c).is_empty());
+    }
+}

@@ -1,0 +1,231 @@
+//! Who was last to freeze: a reader of a slow disk, a task that computes in the kernel.
+
+use crate::disk::{insert, mount_at, suspend};
+use crate::told::{above_note, doctor, log_since, mark, of, record, row};
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::process::{Child, Command};
+use std::time::Duration;
+
+const AREAS: [&str; 1] = ["freeze-"];
+const NULLB: &str = "/sys/kernel/config/nullb";
+/// When each read began, ns of the boot clock.
+const BEGUN: &str = "/tmp/begun";
+
+/// What direct I/O wants.
+#[repr(align(4096))]
+struct Page([u8; 4_096]);
+
+fn boot_clock() -> i64 {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    t.tv_sec * 1_000_000_000 + t.tv_nsec
+}
+
+/// Reads a disk again and again, past the cache.
+pub fn read(disk: &str) {
+    let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
+    let disk = File::options().read(true).custom_flags(direct).open(disk).unwrap();
+    let mut begun = File::options().append(true).create(true).open(BEGUN).unwrap();
+    let mut page = Page([0; 4_096]);
+    loop {
+        begun.write_all(&boot_clock().to_le_bytes()).unwrap();
+        disk.read_exact_at(&mut page.0, 0).unwrap();
+    }
+}
+
+/// Computes, and never asks the kernel for anything.
+pub fn spin() {
+    loop {
+        std::hint::spin_loop();
+    }
+}
+
+/// Computes in the kernel, a long time in each call: a line of `pagemap` for each page of
+/// 32 GiB that are not there. It looks for no signal but a deadly one
+/// (fs/proc/task_mmu.c:pagemap_read, 6.12 and 7.3).
+pub fn compute() {
+    let map = File::open("/proc/self/pagemap").unwrap();
+    let mut buffer = vec![0; 64 << 20];
+    loop {
+        // From the page at 256 GiB on.
+        let _ = map.read_at(&mut buffer, (1 << 26) * 8);
+    }
+}
+
+pub fn start(args: &[&str]) -> Child {
+    Command::new("/init").args(args).spawn().unwrap()
+}
+
+pub fn stop(mut child: Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// A disk whose reads take exactly this long.
+fn make_disk(name: &str, ms: u64) -> std::io::Result<()> {
+    let at = format!("{NULLB}/{name}");
+    fs::create_dir(&at)?;
+    let ns = (ms * 1_000_000).to_string();
+    for (file, value) in
+        [("size", "64"), ("irqmode", "2"), ("completion_nsec", &ns), ("power", "1")]
+    {
+        fs::write(format!("{at}/{file}"), value)?;
+    }
+    Ok(())
+}
+
+/// When freezing began, ns of the boot clock, by the recording.
+fn freeze_began(file: &str) -> i64 {
+    let reading = dormouse_read::read(
+        &[dormouse_read::Input::from_arg(file)],
+        &dormouse_read::Options::default(),
+    );
+    let Ok(reading) = reading else { return 0 };
+    let phases = reading.captures.iter().flat_map(|c| &c.cycles).flat_map(|c| &c.phases);
+    phases.into_iter().find(|p| p.phase.name().starts_with("freeze")).map_or(0, |p| p.start.0)
+}
+
+/// When the last read began that began before `time`.
+fn read_before(time: i64) -> i64 {
+    let bytes = fs::read(BEGUN).unwrap_or_default();
+    let all = bytes.chunks_exact(8).map(|b| i64::from_le_bytes(b.try_into().expect("eight")));
+    all.filter(|t| *t < time).max().unwrap_or(0)
+}
+
+/// A reader of a disk: named, with what it costs, and the kernel's own sleep apart.
+pub fn disks() -> usize {
+    if let Err(e) = insert("null_blk", c"nr_devices=0")
+        .and_then(|()| mount_at("configfs", "configfs", "/sys/kernel/config", None))
+    {
+        println!("NOT: disks can be had: {e}");
+        return 1;
+    }
+    let healthy = doctor(&[&record(&["--pm-test", "freezer", "--with", "freeze"])]);
+    let twin = above_note(&healthy, &AREAS);
+    let mut bad = 0;
+    for ms in [20_u64, 100, 300] {
+        let name = format!("d{ms}");
+        if let Err(e) = make_disk(&name, ms) {
+            println!("NOT: a disk of {ms} ms: {e}");
+            return bad + 1;
+        }
+        let reader = start(&["read", &format!("/dev/{name}")]);
+        std::thread::sleep(Duration::from_millis(500));
+        let file = record(&["--pm-test", "freezer", "--with", "freeze"]);
+        let found = doctor(&[&file]);
+        stop(reader);
+        // Known without the doctor: the disk answers so long after the read began.
+        let began = freeze_began(&file);
+        let blocker = of(&found, "freeze-blocker");
+        let said = blocker.first();
+        let frozen = said.map_or(0, |f| f.time_ns);
+        let true_end = read_before(began) + ms as i64 * 1_000_000;
+        let true_cost = true_end - began;
+        // A read of 20 ms may have little left, which is no finding.
+        let none = true_cost < 10_000_000;
+        let off = said.map_or(0, |f| (f.costs_ns - true_cost).abs());
+        let right = match said {
+            None => none,
+            Some(f) => {
+                off <= 1_000_000
+                    && (frozen - true_end).abs() <= 1_000_000
+                    && f.sentence.starts_with("init (pid")
+                    && f.sentence.contains("for I/O or a lock")
+                    && f.sentence.contains("The kernel looked")
+            }
+        };
+        let told = said.map_or("nothing".into(), |f| {
+            format!(
+                "{}: {} ms, off by {} us; {}",
+                f.id,
+                f.costs_ns / 1_000_000,
+                off / 1_000,
+                f.sentence
+            )
+        });
+        let expected = format!(
+            "freeze-blocker, the reader, {}.{:01} ms",
+            true_cost / 1_000_000,
+            true_cost / 100_000 % 10
+        );
+        bad += row(
+            "G-freeze",
+            &format!("a reader of a disk, {ms} ms a read"),
+            &expected,
+            &told,
+            right,
+            &twin,
+        );
+        let _ = fs::remove_file(BEGUN);
+    }
+    bad + fails(&twin)
+}
+
+/// A read longer than the kernel waits: a freezing that fails, by its log.
+fn fails(_: &[String]) -> usize {
+    if make_disk("d3000", 3_000).is_err() {
+        return 1;
+    }
+    let was = fs::read_to_string("/sys/power/pm_freeze_timeout").unwrap_or_default();
+    let _ = fs::write("/sys/power/pm_test", "freezer");
+    let healthy = mark("healthy");
+    let _ = suspend();
+    let twin = above_note(&doctor(&[&log_since(&healthy)]), &AREAS);
+    let _ = fs::write("/sys/power/pm_freeze_timeout", "1000");
+    let reader = start(&["read", "/dev/d3000"]);
+    std::thread::sleep(Duration::from_millis(300));
+    let from = mark("fails");
+    let failed = suspend().is_err();
+    let log = log_since(&from);
+    let _ = fs::write("/sys/power/pm_freeze_timeout", was.trim());
+    let _ = fs::write("/sys/power/pm_test", "none");
+    stop(reader);
+    let found = doctor(&[&log]);
+    let named = of(&found, "freeze-failed");
+    let right =
+        failed && named.iter().any(|f| f.sentence.contains("init") && f.sentence.contains("disk"));
+    let told = named.first().map_or("nothing".into(), |f| format!("{}: {}", f.id, f.sentence));
+    row(
+        "G-freeze",
+        "a read of 3 s, pm_freeze_timeout 1000",
+        "freeze-failed, the reader, a disk",
+        &told,
+        right,
+        &twin,
+    )
+}
+
+/// Tasks that keep the CPU: no I/O is blamed.
+pub fn no_cpu() -> usize {
+    let twin = {
+        let spinners: Vec<Child> = (0..4).map(|_| start(&["spin"])).collect();
+        std::thread::sleep(Duration::from_millis(300));
+        let found = doctor(&[&record(&["--pm-test", "freezer", "--with", "freeze"])]);
+        spinners.into_iter().for_each(stop);
+        // They are told at the next tick: a busy CPU alone is no fault.
+        above_note(&found, &AREAS)
+    };
+    let computes = start(&["compute"]);
+    std::thread::sleep(Duration::from_millis(300));
+    let mut told = String::from("nothing in 3 sleeps");
+    let mut right = false;
+    // How much of a call is left when freezing begins is chance.
+    for _ in 0..3 {
+        let found = doctor(&[&record(&["--pm-test", "freezer", "--with", "freeze"])]);
+        if let Some(f) = of(&found, "freeze-blocker").first() {
+            told = format!("{}: {}", f.id, f.sentence);
+            right = f.sentence.contains("init") && f.sentence.contains("did not wait for I/O");
+            break;
+        }
+    }
+    stop(computes);
+    row(
+        "G-starve",
+        "1 CPU; a task that computes in the kernel; twin: 4 tasks that compute",
+        "freeze-blocker, the CPU and not I/O",
+        &told,
+        right,
+        &twin,
+    )
+}
