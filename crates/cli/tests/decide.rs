@@ -477,6 +477,70 @@ fn callbacks_that_move_take_what_predict_says() {
     assert_eq!(found(&recordings.1), [""; 0]);
 }
 
+/// A device that is suspended at run time and resumed for the sleep: what the simulator
+/// makes of its board, and what `predict` says of leaving it alone, beside a kernel.
+#[test]
+#[ignore = "boots guests"]
+fn a_device_that_is_left_suspended_gains_what_predict_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let board = |how: &str| {
+        format!(
+            "board 1\ncpus 4\ndevice root\n\
+             device wk parent=root runtime_suspended rpm_suspend=2ms rpm_resume=20ms suspend=15ms \
+             resume=12ms async {how}\n\
+             device c1 parent=root suspend=25ms resume=4ms async\n\
+             device x parent=root late=5ms noirq=3ms async\n"
+        )
+    };
+    let recorded = |name: &str, text: &str| {
+        std::fs::write(path(name), text).expect("written");
+        let board = path(name);
+        let capture = board.replace(".board", ".tar.gz");
+        let ran = dormouse(&[
+            "lab", "run", "--kernel", "6.12", "--sleep", "core", "--with", "rpm", "--board",
+            &board, "-o", &capture,
+        ]);
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        capture
+    };
+    let before = recorded("before.board", &board("rpm_first"));
+    let after = recorded("after.board", &board("direct_complete"));
+    let json = |args: &[&str]| -> serde_json::Value {
+        let out = dormouse(args);
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        serde_json::from_slice(&out.stdout).expect("JSON")
+    };
+    let times = |v: &serde_json::Value| -> Vec<i64> {
+        let list = v.as_array().expect("a list").iter();
+        list.map(|t| t.as_i64().or(t["duration_ns"].as_i64()).expect("a time")).collect()
+    };
+    let was = times(&json(&["predict", &before, "--json"])["observed_ns"]);
+    let is = times(&json(&["predict", &after, "--json"])["observed_ns"]);
+    let ask = ["predict", &before, "--leave-suspended", "wk", "--json"];
+    let foretold = times(&json(&ask)["after"]["phases"]);
+    // Suspend, 35 ms with the resume at run time, and resume.
+    let board = path("before.board");
+    let simulated =
+        times(&json(&["predict", &board, "--kernel", "6.12", "--json"])["before"]["phases"]);
+    for (what, said, took) in [("left alone", &foretold, &is), ("its board", &simulated, &was)] {
+        for phase in [1, 6] {
+            let off = (said[phase] - took[phase]).abs();
+            let within = (took[phase] / 50).max(200_000);
+            println!("{what}, phase {phase}: foretold {} ns, took {} ns", said[phase], took[phase]);
+            assert!(off <= within, "{what}: {said:?} {took:?}");
+        }
+    }
+    assert!(was[1] > 34_000_000 && is[1] < 26_500_000, "{was:?} {is:?}");
+    let found = |capture: &str| -> Vec<String> {
+        let all = json(&["doctor", "--json", capture]);
+        let list = all["texts"][0]["findings"].as_array().expect("a list").clone();
+        list.iter().map(|f| f["id"].as_str().expect("a word").to_string()).collect()
+    };
+    assert!(found(&before).contains(&"rpm-woken".to_string()), "{:?}", found(&before));
+    assert!(!found(&after).contains(&"rpm-woken".to_string()), "{:?}", found(&after));
+}
+
 #[test]
 fn no_lock_is_seen_in_forty_cycles_of_a_real_laptop() {
     // Timers make many of its callbacks end at the same moment, which is not
