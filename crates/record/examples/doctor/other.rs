@@ -31,7 +31,6 @@ fn with_alarm(ms: i64) -> Vec<crate::told::Found> {
 
 pub fn alarm() -> usize {
     fs::write("/sys/power/pm_test", "devices").unwrap();
-    let _ = fs::write("/sys/module/suspend/parameters/pm_test_delay", "0");
     let found = with_alarm(1_500);
     let twin = above_note(&with_alarm(60_000), &["clock-", "device-", "abort-"]);
     let _ = fs::write("/sys/power/pm_test", "none");
