@@ -71,7 +71,7 @@ accuracy: guest ## Run boards on kernels and judge predictions of them (SEED=1 B
 .PHONY: doctor
 doctor: guest ## Hold the doctor against judged logs, and against guests that are wrong in one way (docs/validation)
 	@tools/setup static
-	@tools/prove doctor doctor-lab
+	@tools/prove doctor doctor-lab doctor-boards
 
 .PHONY: truth
 truth: guest ## Hold what is inferred of kernel logs against machines that are known in full
