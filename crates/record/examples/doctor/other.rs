@@ -60,7 +60,7 @@ fn clocks_of_a_sleep() -> (i64, i64) {
     (ns(ClockId::Boottime) - boot, ns(ClockId::Monotonic) - mono)
 }
 
-/// Length of a sleep in the state for it, ms.
+/// Least length of a sleep in the state for it, ms; what it takes is of `mdelay()`.
 const LONG: i64 = 2_500;
 
 /// An idle state that s2idle can use, and the same switched off.
@@ -73,7 +73,7 @@ pub fn clocks() -> usize {
             return 1;
         }
     };
-    if let Err(e) = rustix::system::finit_module(&module, c"states=100:400 s2idle_ms=2500", 0) {
+    if let Err(e) = rustix::system::finit_module(&module, c"states=100:400 s2idle_ms=3000", 0) {
         println!("NOT: idle states can be had: {e}");
         return 1;
     }
@@ -89,10 +89,10 @@ pub fn clocks() -> usize {
     let stood = boot - mono;
     // The kernel's own figure is the other witness.
     let off = (stood as f64 / 1e9 - said).abs() / said.max(1e-9) * 100.0;
-    let right = foretold == 0 && stood >= LONG * 980_000 && off <= 2.0;
+    let right = foretold == 0 && stood >= LONG * 1_000_000 && off <= 2.0;
     let mut bad = row(
         "G-mono",
-        "s2idle with a state for it, 2.5 s",
+        "s2idle with a state for it, 2.5 s and more",
         "CLOCK_MONOTONIC stands, foretold",
         &format!(
             "{}; BOOTTIME - MONOTONIC {} ms, the kernel says {said:.3} s ({off:.1} % off)",
@@ -105,21 +105,14 @@ pub fn clocks() -> usize {
     fs::write("/sys/devices/system/cpu/cpu0/cpuidle/state1/disable", "1").unwrap();
     let found = doctor(&[]);
     let said = of(&found, id);
-    // Nothing but a timer ends this one: an alarm of the boot clock does.
-    let wake = std::thread::spawn(|| {
-        let at = Itimerspec {
-            it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
-            it_value: Timespec { tv_sec: 3, tv_nsec: 0 },
-        };
-        let timer = timerfd_create(TimerfdClockId::BoottimeAlarm, TimerfdFlags::CLOEXEC);
-        if let Ok(t) = timer {
-            let _ = timerfd_settime(&t, TimerfdTimerFlags::empty(), &at);
-            std::thread::sleep(Duration::from_secs(5));
-        }
-    });
-    std::thread::sleep(Duration::from_millis(100));
+    // A timer of the board module ends this one: time runs, and so do timers.
+    let board = File::open("/board.ko").map(|m| rustix::system::finit_module(&m, c"", 0));
+    if board.is_err() || fs::write("/sys/kernel/debug/dormouse/wake_ns", "1000000000").is_err() {
+        println!("NOT: the board module can be loaded");
+        return bad + 1;
+    }
     let (boot, mono) = clocks_of_a_sleep();
-    let _ = wake.join();
+    let _ = fs::write("/sys/kernel/debug/dormouse/wake_ns", "0");
     let told = said.first().map_or("nothing".into(), |f| format!("{}: {}", f.id, f.sentence));
     let ran = (boot - mono) * 20 < boot;
     bad += row(
