@@ -63,9 +63,12 @@ struct Thread {
     wanted: Ns,
 }
 
+/// Who is switched out: name, number and state.
+type Out<'a> = (&'a str, i32, &'a str);
+
 /// `prev_comm=NAME prev_pid=1 prev_prio=120 prev_state=D ==> next_comm=NAME next_pid=2 …`.
 /// A name may have blanks.
-fn switch(text: &str) -> Option<((&str, i32, &str), (&str, i32))> {
+fn switch(text: &str) -> Option<(Out<'_>, (&str, i32))> {
     let (prev, next) = text.split_once(" ==> ")?;
     let (name, rest) = prev.strip_prefix("prev_comm=")?.rsplit_once(" prev_pid=")?;
     let pid = rest.split(' ').next()?.parse().ok()?;

@@ -750,3 +750,24 @@ fn every_event_of_a_hibernation_has_phases_of_its_own() {
     assert_eq!(image, [(ImageWork::Write, 4 << 20), (ImageWork::Read, 4 << 20)]);
     assert_eq!(k.image[0].end.since(k.image[0].start), Ns::from_ms(20));
 }
+
+/// From 6.19 on a wakeup ends the wait for a sync, not the sync: its line comes in the next
+/// attempt, which waits for what is left.
+#[test]
+fn the_sync_of_an_attempt_that_was_given_up_is_not_that_of_the_next() {
+    let log = "[  100.000000] PM: suspend entry (s2idle)\n\
+               [  101.500000] PM: suspend exit\n\
+               [  101.600000] PM: suspend entry (s2idle)\n\
+               [  106.400000] Filesystems sync: 6.390 seconds\n\
+               [  106.400100] Filesystems sync: 0.000 seconds\n\
+               [  106.401000] Freezing user space processes\n\
+               [  106.402000] Freezing user space processes completed (elapsed 0.001 seconds)\n\
+               [  106.500000] PM: suspend exit\n";
+    let reading = dormouse_read::read_bytes("log", log.as_bytes());
+    let cycles = &reading.captures[0].cycles;
+    let sync = |c: &dormouse_model::cycle::Cycle| -> i64 {
+        let of = c.phases.iter().filter(|p| p.phase.name() == "sync");
+        of.map(|p| p.duration().0 / 1_000).sum()
+    };
+    assert_eq!(sync(cycles.last().expect("two attempts")), 4_800_000);
+}

@@ -189,7 +189,9 @@ fn lines(root: &Root, out: &mut Vec<File>) {
 fn devices(root: &Root, out: &mut Vec<File>, at: &str, depth: usize) {
     let power = format!("{at}/power");
     if root.read(&format!("{power}/runtime_status")).as_deref() == Some("active")
-        && root.read(&format!("{power}/runtime_enabled")).is_none_or(|e| e == "enabled")
+        && root
+            .read(&format!("{power}/runtime_enabled"))
+            .is_none_or(|e| ["enabled", "forbidden"].contains(&e.as_str()))
     {
         for name in RUNTIME {
             take(root, out, format!("{power}/{name}"));

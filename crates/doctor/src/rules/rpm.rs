@@ -104,7 +104,10 @@ fn held(case: &Case, out: &mut Vec<Finding>) {
             f.value("runtime_suspended_time").and_then(|v| v.value.parse().ok()).unwrap_or(0);
         let active: u64 =
             f.value("runtime_active_time").and_then(|v| v.value.parse().ok()).unwrap_or(0);
-        let awake = f.is("runtime_status", "active") && f.is("runtime_enabled", "enabled");
+        // A device whose `control` is `on` is not "enabled" but "forbidden"
+        // (drivers/base/power/sysfs.c:rtpm_enabled_show, 6.12 and 7.3).
+        let enabled = f.is("runtime_enabled", "enabled") || f.is("runtime_enabled", "forbidden");
+        let awake = f.is("runtime_status", "active") && enabled;
         let delay = f.value("autosuspend_delay_ms").and_then(|v| v.value.parse::<i64>().ok());
         // A minute awake is no idle moment between two uses.
         let long =

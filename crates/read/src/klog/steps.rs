@@ -100,7 +100,12 @@ fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         let took = seconds(rest).unwrap_or(Ns::ZERO);
         advance(log, took);
         log.t.touch(&log_stamp(log, stamp));
-        let start = log.now - took;
+        // A sync that began long before this attempt is that of one which was given up: the
+        // work went on, and this attempt waited for it (kernel/power/main.c:
+        // pm_sleep_fs_sync, 7.3). Stamps of some logs are whole seconds.
+        let entered = log.t.entered().unwrap_or(Ns::ZERO);
+        let earlier = entered.since(log.now - took) > Ns(1_000_000_000);
+        let start = if earlier { entered } else { log.now - took };
         log.plain(Phase::Sync, start, log.now, 0);
     } else if let Some(rest) = text.strip_prefix(b"Preparing system for ") {
         settle(log, stamp);

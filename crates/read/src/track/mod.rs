@@ -247,6 +247,11 @@ impl Tracker {
         self.current.as_ref().filter(|c| !c.over).map_or(0, |c| c.serial)
     }
 
+    /// When the open cycle began.
+    pub(crate) fn entered(&self) -> Option<Ns> {
+        self.current.as_ref().filter(|c| !c.over).map(|c| c.cycle.start)
+    }
+
     /// The kernel release of the current source.
     pub fn set_kernel(&mut self, release: &[u8]) {
         self.kernel = self.names.add_bytes(release);

@@ -116,7 +116,8 @@ pub fn disks() -> usize {
         // too little to be a finding.
         let mut file = String::new();
         let mut began = 0;
-        for _ in 0..6 {
+        for i in 0..6 {
+            std::thread::sleep(Duration::from_millis(i * 3));
             file = record(&["--pm-test", "freezer", "--with", "freeze"]);
             began = freeze_began(&file);
             if read_before(began) + ms as i64 * 1_000_000 - began > 11_000_000 {

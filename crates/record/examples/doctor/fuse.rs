@@ -83,6 +83,7 @@ pub fn frozen_server() -> usize {
     }
     if made.is_err() || fs::metadata(READY).is_err() {
         println!("NOT: a FUSE file system on a disk can be mounted: {made:?}");
+        stop(server);
         return 1;
     }
     let asks = series() >= (6, 18);

@@ -73,7 +73,7 @@ pub fn clocks() -> usize {
             return 1;
         }
     };
-    if let Err(e) = rustix::system::finit_module(&module, c"states=100:400 s2idle_ms=3000", 0) {
+    if let Err(e) = rustix::system::finit_module(&module, c"states=100:400 s2idle_ms=3200", 0) {
         println!("NOT: idle states can be had: {e}");
         return 1;
     }

@@ -51,7 +51,7 @@ const CASES: [Case; 4] = [
                 device dn parent=0 suspend=1000000 rpm_suspend=0 rpm_resume=0\n",
         healthy: "device up prepare=0,0,1 suspend=4000000 rpm_suspend=0 rpm_resume=0\n\
                   device dn parent=0 prepare=0,0,1 suspend=1000000 rpm_suspend=0 rpm_resume=0\n",
-        says: "dn below it ran",
+        says: "dn ran, which forbids that",
     },
     Case {
         id: "rpm-after",
