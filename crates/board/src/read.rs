@@ -414,7 +414,7 @@ const KEYS: [&str; 16] = [
 pub(crate) const RUNTIME: [&str; 2] = ["rpm_suspend", "rpm_resume"];
 
 /// The words of a device line that stand alone.
-const FLAGS: [&str; 11] = [
+const FLAGS: [&str; 12] = [
     "async",
     "sync",
     "wakeup",

@@ -763,7 +763,9 @@ fn the_sync_of_an_attempt_that_was_given_up_is_not_that_of_the_next() {
                [  106.401000] Freezing user space processes\n\
                [  106.402000] Freezing user space processes completed (elapsed 0.001 seconds)\n\
                [  106.500000] PM: suspend exit\n";
-    let reading = dormouse_read::read_bytes("log", log.as_bytes());
+    let reading =
+        dormouse_read::read_bytes("log", log.as_bytes(), &dormouse_read::Options::default())
+            .expect("a log");
     let cycles = &reading.captures[0].cycles;
     let sync = |c: &dormouse_model::cycle::Cycle| -> i64 {
         let of = c.phases.iter().filter(|p| p.phase.name() == "sync");
