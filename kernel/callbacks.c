@@ -158,7 +158,7 @@ static int run_time(struct device *dev, unsigned int which)
 	const struct board_work *w = &to_board_device(dev)->run_time[which];
 
 	if (w->sleep_ns)
-		sleep_exactly(w->sleep_ns);
+		board_sleep(w->sleep_ns);
 	if (w->compute_ns)
 		compute(w->compute_ns);
 	return w->ret;
