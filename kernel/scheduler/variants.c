@@ -423,7 +423,7 @@ static void wait_one(struct device *dev, bool async)
 		wait_for_completion(&dev->power.completion);
 }
 
-/* Whether an ancestor of @dev below @top waits for @supplier too. */
+/* Whether the parent of @dev waits for @supplier too, or is it. */
 static bool parent_waits(struct device *dev, struct device *supplier)
 {
 	struct device *parent = dev->parent;

@@ -8,8 +8,9 @@ use anyhow::{Context, Result};
 use clap::{ArgGroup, Args, ValueEnum};
 use dormouse_app::failure::{NotMet, Usage};
 use dormouse_app::storage::{
-    Asked, Budget, Sought, Tuned, Wish, seek_described, seek_recorded, show, tune,
+    Asked, Basis, Budget, Sought, Tuned, Wish, seek_described, seek_recorded, show, tune,
 };
+use dormouse_storage::simulate::energy::BreakEven;
 use dormouse_storage::simulate::load::{Load, Loop, Next};
 use dormouse_storage::simulate::settings::{Governor, Settings};
 use dormouse_storage::summary::Latency;
