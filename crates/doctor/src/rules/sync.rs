@@ -79,8 +79,11 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
     }
 }
 
+/// A release in words, and its first two numbers.
+type Kernel = (String, (u32, u32));
+
 /// The release of the kernel, and what says it: a file, or the first line of its log.
-fn kernel(case: &Case) -> Option<((String, (u32, u32)), Evidence)> {
+fn kernel(case: &Case) -> Option<(Kernel, Evidence)> {
     let file = case.values.iter().find(|v| v.path == "/proc/sys/kernel/osrelease");
     if let Some(v) = file {
         return Some(((v.value.clone(), release(&v.value)?), super::value(v)));
