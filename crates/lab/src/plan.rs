@@ -23,6 +23,8 @@ pub const SCHEDULER_MODULE: &str = "dormouse_scheduler.ko";
 pub const PDISK_MODULE: &str = "dormouse_pdisk.ko";
 /// What raises a disk's clock while somebody waits, in [`DIRECTORY`].
 pub const FQOS_MODULE: &str = "dormouse_fqos.ko";
+/// What counts the cycles of a request, in [`DIRECTORY`].
+pub const COUNT_MODULE: &str = "dormouse_count.ko";
 /// The kernel's own governor of devfreq, in [`DIRECTORY`], where it is a module.
 pub const ONDEMAND_MODULE: &str = "governor_simpleondemand.ko";
 /// The kernel's own driver of the disk, in [`DIRECTORY`]: with what it depends on, in
@@ -314,7 +316,14 @@ pub struct Script {
     pub file: String,
     /// Parameters of the module with idle states, if it is to be loaded.
     pub idle: Option<String>,
+    /// File with a second one in [`DIRECTORY`], which runs after it and is recorded as by
+    /// `dormouse record --with LIST -- /bin/sh FILE`.
+    #[serde(default)]
+    pub recorded: Option<(String, Vec<Detail>)>,
 }
+
+/// Folder of the guest, in [`DIRECTORY`], whose files come back from a script.
+pub const KEPT: &str = "kept";
 
 /// A disk of chosen power states, and a load on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -129,6 +129,9 @@ pub struct Machine {
     /// More words for the kernel command line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub words: String,
+    /// More words for QEMU, such as a device that a script uses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hardware: Vec<String>,
     /// Parameters of the readiness scheduler (`kernel/scheduler`), if it takes the
     /// place of the kernel's own walk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -160,6 +163,7 @@ impl Machine {
             seed: 1,
             memory_mb: 1024,
             words: String::new(),
+            hardware: Vec::new(),
             scheduler: None,
             disturbance: Disturbance::None,
             tree: Vec::new(),
@@ -216,6 +220,7 @@ impl Machine {
             add(&["-dtb", &dir.join(TREE).display().to_string()]);
         }
         add(&["-append", &self.command_line()]);
+        a.extend(self.hardware.iter().map(OsString::from));
         a.push("-kernel".into());
         a.push(image.into());
         a.push("-initrd".into());

@@ -15,7 +15,7 @@ use dormouse_board::{Board, parse};
 use dormouse_lab::capture;
 use dormouse_lab::capture::{Wish, captures, recipe};
 use dormouse_lab::kernels::{self, Kernel, fetch};
-use dormouse_lab::plan::{Idle, IdleSetting, Loops, Script, Sleep, Work};
+use dormouse_lab::plan::{Idle, IdleSetting, Loops, Sleep, Work};
 use dormouse_lab::qemu::{Accel, Arch, Disturbance, Machine, usual_cpus};
 use dormouse_lab::repeat;
 use dormouse_lab::run::program_checksum;
@@ -562,11 +562,13 @@ fn run_loops(a: &IdleArgs, kernel: &Kernel, machine: &Machine) -> Result<()> {
 fn run_script(a: &IdleArgs, path: &Path, kernel: &Kernel, machine: Machine) -> Result<()> {
     let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let idle = format!("states={} jitter={} seed={}", a.states, a.jitter, a.machine.seed);
-    let wish = Script { file: "script".into(), idle: Some(idle) };
+    let drivers = a.drivers.clone();
+    let wish = script::Wish { text, idle: Some(idle), drivers, ..script::Wish::default() };
     let machine = Machine { words: a.words.clone().unwrap_or_default(), ..machine };
     let limit = Duration::from_secs(a.machine.limit);
-    let said = script::run(kernel, &machine, &wish, &text, &a.drivers, false, limit)?;
-    fs::write(&a.output, said).with_context(|| format!("cannot write {}", a.output.display()))?;
+    let said = script::run(kernel, &machine, &wish, limit)?;
+    fs::write(&a.output, said.text)
+        .with_context(|| format!("cannot write {}", a.output.display()))?;
     crate::terminal::wrote(&a.output, "");
     Ok(())
 }

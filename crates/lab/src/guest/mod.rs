@@ -100,7 +100,7 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
         out.send(&format!("storage {}", wish.name), said.as_bytes())?;
     }
     if let Some(script) = &plan.script {
-        out.send("script", script::run(script, dir)?.as_bytes())?;
+        script::run(script, dir, out)?;
     }
     if let Some(wish) = &plan.soak {
         let said = soak::run(wish, dir, plan.scheduler.is_some())?;

@@ -5,10 +5,10 @@ use crate::terminal;
 use anyhow::{Context, Result};
 use clap::Args;
 use dormouse_app::failure::Usage;
-use dormouse_lab::plan::Script;
 use dormouse_lab::qemu::Machine;
 use dormouse_lab::storage::{Trial, run as measure};
 use dormouse_lab::{kernels::Kernel, script};
+use dormouse_record::options::Detail;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -32,12 +32,26 @@ pub struct StorageArgs {
     /// (docs/lab.md).
     #[arg(long, value_name = "FILE", conflicts_with = "disks")]
     script: Option<PathBuf>,
-    /// Drivers of the kernel for the script, beside it as NAME.ko.
+    /// Then run this one, recorded as by "dormouse record --with storage". The output is
+    /// a folder with recording.tar.gz, said.txt, and the files that the scripts left in
+    /// their folder "kept".
+    #[arg(long, value_name = "FILE", requires = "script")]
+    recorded: Option<PathBuf>,
+    /// Load made-up idle states of the CPU before: "LATENCY:RESIDENCY,..." in
+    /// microseconds, after the polling state.
+    #[arg(long, value_name = "LIST", requires = "script")]
+    states: Option<String>,
+    /// Drivers of the kernel for the script, beside it as NAME.ko with those that they
+    /// depend on; the file "drivers" lists them in the order in which they load.
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "script")]
     drivers: Vec<String>,
     /// More words for the kernel command line.
     #[arg(long, value_name = "WORDS")]
     words: Option<String>,
+    /// More words for QEMU, such as "-drive if=none,id=d,driver=null-co -device
+    /// nvme,drive=d,serial=1".
+    #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
+    hardware: Option<String>,
     /// Folder to write to, with a description and what was measured of each disk; for
     /// a script a file.
     #[arg(short, long, value_name = "FILE")]
@@ -48,15 +62,47 @@ pub struct StorageArgs {
 pub fn run(a: &StorageArgs) -> Result<()> {
     let kernel = find_kernel(&a.machine)?;
     let machine = make_machine(&a.machine, &kernel, None);
-    let machine = Machine { words: a.words.clone().unwrap_or_default(), ..machine };
+    let hardware = a.hardware.as_deref().unwrap_or_default().split_whitespace();
+    let machine = Machine {
+        words: a.words.clone().unwrap_or_default(),
+        hardware: hardware.map(str::to_owned).collect(),
+        ..machine
+    };
     let limit = Duration::from_secs(a.machine.limit);
     if let Some(path) = &a.script {
-        let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let wish = Script { file: "script".into(), idle: None };
-        let said = script::run(&kernel, &machine, &wish, &text, &a.drivers, true, limit)?;
-        return put(&a.output, said.as_bytes());
+        return scripts(a, path, &kernel, &machine, limit);
     }
     disks(a, &kernel, &machine, limit)
+}
+
+fn scripts(
+    a: &StorageArgs,
+    first: &Path,
+    kernel: &Kernel,
+    machine: &Machine,
+    limit: Duration,
+) -> Result<()> {
+    let read =
+        |path: &Path| fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+    let second = a.recorded.as_deref().map(read).transpose()?;
+    let wish = script::Wish {
+        text: read(first)?,
+        idle: a.states.as_ref().map(|s| format!("states={s} seed={}", a.machine.seed)),
+        recorded: second.map(|text| (text, vec![Detail::Storage])),
+        drivers: a.drivers.clone(),
+        disks: true,
+    };
+    let said = script::run(kernel, machine, &wish, limit)?;
+    let Some(capture) = said.capture else {
+        return put(&a.output, said.text.as_bytes());
+    };
+    fs::create_dir_all(&a.output).with_context(|| format!("cannot make {}", a.output.display()))?;
+    put(&a.output.join("said.txt"), said.text.as_bytes())?;
+    put(&a.output.join("recording.tar.gz"), &capture)?;
+    for (name, bytes) in &said.kept {
+        put(&a.output.join(name), bytes)?;
+    }
+    Ok(())
 }
 
 fn disks(a: &StorageArgs, kernel: &Kernel, machine: &Machine, limit: Duration) -> Result<()> {
