@@ -113,6 +113,17 @@ const FQOS: Source = Source {
     ],
 };
 
+const COUNT: Source = Source {
+    name: "dormouse_count",
+    without: "counting what a request costs needs a module; name another series with --kernel",
+    files: &[
+        ("Kbuild", include_str!("../../../kernel/count/Kbuild")),
+        ("Makefile", include_str!("../../../kernel/Makefile")),
+        ("main.c", include_str!("../../../kernel/count/main.c")),
+        ("COPYING", include_str!("../../../kernel/COPYING")),
+    ],
+};
+
 /// The board module for `kernel`; built if it is not in the cache.
 ///
 /// # Errors
@@ -163,6 +174,15 @@ pub fn pdisk(kernel: &Kernel) -> Result<PathBuf> {
 /// As [`idle`].
 pub fn fqos(kernel: &Kernel) -> Result<PathBuf> {
     build(&FQOS, kernel)
+}
+
+/// What counts the cycles of a request on its way to a queue, for `kernel`; built if it
+/// is not in the cache.
+///
+/// # Errors
+/// As [`idle`].
+pub fn count(kernel: &Kernel) -> Result<PathBuf> {
+    build(&COUNT, kernel)
 }
 
 fn build(source: &Source, kernel: &Kernel) -> Result<PathBuf> {

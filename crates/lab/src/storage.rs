@@ -4,7 +4,9 @@
 use crate::answer::Answer;
 use crate::initramfs::Initramfs;
 use crate::kernels::{Kernel, modules};
-use crate::plan::{DIRECTORY, FQOS_MODULE, ONDEMAND_MODULE, PDISK_MODULE, Plan, Storage};
+use crate::plan::{
+    COUNT_MODULE, DIRECTORY, FQOS_MODULE, ONDEMAND_MODULE, PDISK_MODULE, Plan, Storage,
+};
 use crate::qemu::Machine;
 use crate::run::{base, play};
 use crate::{Error, Result, kmod};
@@ -57,7 +59,11 @@ pub fn run(
 
 /// Puts our modules for storage into the archive, and the governor they need.
 pub(crate) fn pack(kernel: &Kernel, archive: &mut Initramfs) -> Result<()> {
-    for (name, ko) in [(PDISK_MODULE, kmod::pdisk(kernel)?), (FQOS_MODULE, kmod::fqos(kernel)?)] {
+    for (name, ko) in [
+        (PDISK_MODULE, kmod::pdisk(kernel)?),
+        (FQOS_MODULE, kmod::fqos(kernel)?),
+        (COUNT_MODULE, kmod::count(kernel)?),
+    ] {
         let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
         archive.file(&format!("{DIRECTORY}/{name}"), 0o644, &bytes);
     }
