@@ -115,6 +115,10 @@ storage-tables: ## All tables of storage, those of guests too (hours): docs/vali
 	@tools/setup rust
 	@tools/prove storage storage-loads storage-tune fqos
 
+.PHONY: checkpatch
+checkpatch: ## The kernel's own checkpatch.pl over our modules for storage
+	@tools/checkpatch
+
 .PHONY: fuzz
 fuzz: ## Fuzz every reader (MINUTES=1 per target)
 	@tools/setup fuzz

@@ -55,7 +55,7 @@ struct last {
  * each busy period.
  */
 struct fqos_disk {
-	struct hlist_node node;		/* hook.c: table, by @gendisk */
+	struct hlist_node node;		/* hook.c: in the crowd */
 	struct gendisk *gendisk;
 	struct last __percpu *last;
 	cycles_t limit;			/* probes look no further up to this gap */

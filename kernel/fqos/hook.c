@@ -19,32 +19,30 @@
 static struct tracepoint *queued, *remapped;
 
 /* Structures of disks lie at least this far apart. */
-#define APART	10
-#define PLACES	16
+#define APART	11
+#define PLACES	64
 
 /*
+ * A disk that is served has a place of its own, by the address of its structure.
+ * @disk is valid while @gendisk is set. Whose place is taken stands in the crowd.
+ *
  * Readers are probes. What they may still see is freed after
  * tracepoint_synchronize_unregister(), which waits for all of them: they need
  * no lock of RCU. Writers hold main.c's mutex.
  */
-static struct hlist_head disks[PLACES];
-static unsigned int served;
-
-/*
- * Most machines have one disk that is served: it is found without the table. @disk
- * is valid while @gendisk is set; between two of them all probes are waited for.
- */
-static struct {
+static struct place {
 	struct gendisk *gendisk;
 	struct fqos_disk *disk;
-} usual;
+} places[PLACES];
+static struct hlist_head crowd;
+static unsigned int served;
 
 static void (*first_seen)(const struct class *class);
 static bool hearing;
 
-static __always_inline struct hlist_head *place(struct gendisk *gendisk)
+static __always_inline struct place *place(struct gendisk *gendisk)
 {
-	return &disks[((unsigned long)gendisk >> APART) % PLACES];
+	return &places[((unsigned long)gendisk >> APART) % PLACES];
 }
 
 static __always_inline void touch(struct fqos_disk *d)
@@ -57,11 +55,11 @@ static __always_inline void touch(struct fqos_disk *d)
 		disk_look(d, gap, now);
 }
 
-static noinline notrace void one_of_several(struct gendisk *gendisk)
+static noinline notrace void one_of_the_crowd(struct gendisk *gendisk)
 {
 	struct fqos_disk *d;
 
-	hlist_for_each_entry_rcu_notrace(d, place(gendisk), node)
+	hlist_for_each_entry_rcu_notrace(d, &crowd, node)
 		if (d->gendisk == gendisk)
 			return touch(d);
 }
@@ -69,14 +67,17 @@ static noinline notrace void one_of_several(struct gendisk *gendisk)
 static __always_inline void saw(struct bio *bio)
 {
 	struct gendisk *gendisk;
+	struct place *p;
 
 	if (!op_is_sync(bio->bi_opf))
 		return;
 	gendisk = bio->bi_bdev->bd_disk;
-	if (likely(smp_load_acquire(&usual.gendisk) == gendisk))
-		touch(usual.disk);
-	else
-		one_of_several(gendisk);
+	p = place(gendisk);
+	/* Pairs with hook_add(): @disk is what belongs to @gendisk. */
+	if (likely(smp_load_acquire(&p->gendisk) == gendisk))
+		touch(p->disk);
+	else if (unlikely(!hlist_empty(&crowd)))
+		one_of_the_crowd(gendisk);
 }
 
 static notrace void bio_queued(void *unused, struct bio *bio)
@@ -85,7 +86,7 @@ static notrace void bio_queued(void *unused, struct bio *bio)
 }
 
 static notrace void bio_remapped(void *unused, struct bio *bio, dev_t dev,
-			 sector_t from)
+				 sector_t from)
 {
 	saw(bio);
 }
@@ -129,20 +130,26 @@ int hook_first_begin(void (*seen)(const struct class *class))
 
 static void forget(struct fqos_disk *d)
 {
-	hlist_del_rcu(&d->node);
-	if (usual.disk == d)
-		WRITE_ONCE(usual.gendisk, NULL);
+	struct place *p = place(d->gendisk);
+
+	if (p->gendisk == d->gendisk)
+		WRITE_ONCE(p->gendisk, NULL);
+	else
+		hlist_del_rcu(&d->node);
 }
 
 /* The first disk that is served switches the probes on. */
 int hook_add(struct fqos_disk *d)
 {
+	struct place *p = place(d->gendisk);
 	int ret;
 
-	hlist_add_head_rcu(&d->node, place(d->gendisk));
-	if (!usual.gendisk) {
-		usual.disk = d;
-		smp_store_release(&usual.gendisk, d->gendisk);
+	if (p->gendisk) {
+		hlist_add_head_rcu(&d->node, &crowd);
+	} else {
+		p->disk = d;
+		/* Pairs with saw(). */
+		smp_store_release(&p->gendisk, d->gendisk);
 	}
 	if (served++)
 		return 0;

@@ -190,6 +190,7 @@ static void begin_watching(struct work_struct *work)
 	else
 		watching = true;
 }
+
 static DECLARE_WORK(begin_work, begin_watching);
 
 static void class_seen(const struct class *class)

@@ -36,6 +36,7 @@ static ssize_t enabled_store(struct fqos_disk *d, const char *buf, size_t n)
 		ret = fqos_switch(d, on);
 	return ret ?: n;
 }
+
 FIGURE(enabled, 0644, enabled_show, enabled_store);
 
 static ssize_t device_show(struct fqos_disk *d, char *buf)
@@ -46,6 +47,7 @@ static ssize_t device_show(struct fqos_disk *d, char *buf)
 		return sysfs_emit(buf, "none\n");
 	return sysfs_emit(buf, "%s\n", dev_name(dev));
 }
+
 FIGURE(device, 0444, device_show, NULL);
 
 static ssize_t timeout_us_show(struct fqos_disk *d, char *buf)
@@ -68,6 +70,7 @@ static ssize_t timeout_us_store(struct fqos_disk *d, const char *buf, size_t n)
 	spin_unlock_irq(&d->lock);
 	return n;
 }
+
 FIGURE(timeout_us, 0644, timeout_us_show, timeout_us_store);
 
 static ssize_t figures_show(struct fqos_disk *d, char *buf)
@@ -86,6 +89,7 @@ static ssize_t figures_show(struct fqos_disk *d, char *buf)
 	spin_unlock_irq(&d->lock);
 	return at;
 }
+
 FIGURE(figures, 0444, figures_show, NULL);
 
 static struct attribute *disk_attrs[] = {

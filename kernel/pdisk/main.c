@@ -120,9 +120,10 @@ static ssize_t figures_show(struct device *dev, struct device_attribute *attr,
 
 	spin_lock_irq(&h->lock);
 	serve_count(h);
-	at = sysfs_emit(buf, "served %llu\nchanges %llu\nungates %llu\nasleep_ns %llu\ngated_ns %llu\n",
-			h->served, h->changes, h->ungates, h->asleep_ns,
-			h->gated_ns);
+	at = sysfs_emit(buf, "served %llu\nchanges %llu\nungates %llu\n",
+			h->served, h->changes, h->ungates);
+	at += sysfs_emit_at(buf, at, "asleep_ns %llu\ngated_ns %llu\n",
+			    h->asleep_ns, h->gated_ns);
 	for (i = 0; i < h->law->nr_levels; i++)
 		at += sysfs_emit_at(buf, at, "at %llu %llu\n",
 				    h->law->levels[i], h->at_level[i]);

@@ -54,7 +54,7 @@ struct pdisk_host {
 	struct platform_device *pdev;
 	const struct pdisk_law *law;
 
-	spinlock_t lock;
+	spinlock_t lock;		/* of the server */
 	struct list_head waiting;	/* struct pdisk_cmd */
 	struct pdisk_cmd *serving;
 	struct hrtimer server;
