@@ -10,6 +10,7 @@ mod governor;
 mod guests;
 mod hibernate;
 mod idle;
+mod published;
 mod reality;
 mod replayed;
 mod schedulers;
@@ -45,6 +46,7 @@ fn main() -> Result<ExitCode> {
         Some("hibernate") => return hibernate::run(&args.collect::<Vec<_>>()),
         Some("replay") => return replayed::run(&args.collect::<Vec<_>>()),
         Some("idle") => return idle::run(&args.collect::<Vec<_>>()),
+        Some("published-storage") => published::run(&args.collect::<Vec<_>>())?,
         Some("schedulers") => return schedulers::run(&args.collect::<Vec<_>>()),
         Some("series") => return series::run(&args.collect::<Vec<_>>()),
         Some("storage") => storage::run(&args.collect::<Vec<_>>())?,
@@ -60,6 +62,7 @@ fn main() -> Result<ExitCode> {
         _ => {
             bail!(
                 "give a task: accuracy, cuts, decide, domains, governor, guest, hibernate, idle, reality, replay, schedulers, series, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, cuts, decide, guest, hibernate, idle, published-storage, reality, replay, schedulers, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
             )
         }
     }
