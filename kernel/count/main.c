@@ -124,6 +124,10 @@ static int cost_get(char *buf, const struct kernel_param *kp)
 	return ask(buf, read_ours);
 }
 
+static const struct kernel_param_ops cost_ops = { .get = cost_get };
+module_param_cb(cost, &cost_ops, NULL, 0400);
+MODULE_PARM_DESC(cost, "cycles of a read, from its bio until it ends");
+
 static int timer_get(char *buf, const struct kernel_param *kp)
 {
 	return ask(buf, time_one);

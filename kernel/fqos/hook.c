@@ -23,24 +23,22 @@ static struct tracepoint *queued, *remapped;
 #define PLACES	64
 
 /*
- * A disk that is served has a place of its own, by the address of its structure.
- * @disk is valid while @gendisk is set. Whose place is taken stands in the crowd.
+ * A disk that is served has a place of its own, by the address of its gendisk.
+ * Whose place is taken stands in the crowd.
  *
  * Readers are probes. What they may still see is freed after
  * tracepoint_synchronize_unregister(), which waits for all of them: they need
  * no lock of RCU. Writers hold main.c's mutex.
  */
-static struct place {
-	struct gendisk *gendisk;
-	struct fqos_disk *disk;
-} places[PLACES];
+static struct fqos_disk nobody;
+static struct fqos_disk *places[PLACES] = { [0 ... PLACES - 1] = &nobody };
 static struct hlist_head crowd;
 static unsigned int served;
 
 static void (*first_seen)(const struct class *class);
 static bool hearing;
 
-static __always_inline struct place *place(struct gendisk *gendisk)
+static __always_inline struct fqos_disk **place(struct gendisk *gendisk)
 {
 	return &places[((unsigned long)gendisk >> APART) % PLACES];
 }
@@ -67,15 +65,14 @@ static noinline notrace void one_of_the_crowd(struct gendisk *gendisk)
 static __always_inline void saw(struct bio *bio)
 {
 	struct gendisk *gendisk;
-	struct place *p;
+	struct fqos_disk *d;
 
 	if (!op_is_sync(bio->bi_opf))
 		return;
 	gendisk = bio->bi_bdev->bd_disk;
-	p = place(gendisk);
-	/* Pairs with hook_add(): @disk is what belongs to @gendisk. */
-	if (likely(smp_load_acquire(&p->gendisk) == gendisk))
-		touch(p->disk);
+	d = READ_ONCE(*place(gendisk));
+	if (likely(d->gendisk == gendisk))
+		touch(d);
 	else if (unlikely(!hlist_empty(&crowd)))
 		one_of_the_crowd(gendisk);
 }
@@ -130,10 +127,10 @@ int hook_first_begin(void (*seen)(const struct class *class))
 
 static void forget(struct fqos_disk *d)
 {
-	struct place *p = place(d->gendisk);
+	struct fqos_disk **p = place(d->gendisk);
 
-	if (p->gendisk == d->gendisk)
-		WRITE_ONCE(p->gendisk, NULL);
+	if (*p == d)
+		WRITE_ONCE(*p, &nobody);
 	else
 		hlist_del_rcu(&d->node);
 }
@@ -141,15 +138,14 @@ static void forget(struct fqos_disk *d)
 /* The first disk that is served switches the probes on. */
 int hook_add(struct fqos_disk *d)
 {
-	struct place *p = place(d->gendisk);
+	struct fqos_disk **p = place(d->gendisk);
 	int ret;
 
-	if (p->gendisk) {
-		hlist_add_head_rcu(&d->node, &crowd);
+	if (*p == &nobody) {
+		/* A probe that finds it reads through the pointer: all is ready. */
+		smp_store_release(p, d);
 	} else {
-		p->disk = d;
-		/* Pairs with saw(). */
-		smp_store_release(&p->gendisk, d->gendisk);
+		hlist_add_head_rcu(&d->node, &crowd);
 	}
 	if (served++)
 		return 0;
