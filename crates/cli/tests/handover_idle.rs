@@ -1,9 +1,8 @@
 //! The files that `idle tune` hands over, given to Debian's programs in a guest:
 //! the kernel must show what they say.
 
-use dormouse_lab::plan::Script;
 use dormouse_lab::qemu::{Accel, Arch, Machine};
-use dormouse_lab::script;
+use dormouse_lab::script::{self, Wish};
 use dormouse_write::idle::handover::Change;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -98,14 +97,14 @@ fn idle_settings_are_those_of_the_files_in_a_guest() {
         let mut machine = Machine::new(Arch::Amd64, Accel::Icount, 2, &kernel.release);
         let words = file(&c, "cmdline");
         machine.words = words.lines().last().expect("words").into();
-        let wish = Script {
-            file: "script".into(),
+        let wish = Wish {
+            text: all_of_them(&c).into_bytes(),
             idle: Some("states=2:4,100:400,800:3000 jitter=0 seed=1".into()),
+            ..Wish::default()
         };
         let limit = Duration::from_secs(900);
-        let said =
-            script::run(&kernel, &machine, &wish, all_of_them(&c).as_bytes(), &[], false, limit)
-                .expect("the script ends well");
+        let said = script::run(&kernel, &machine, &wish, limit).expect("the script ends well");
+        let said = said.text;
         let mut parts: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         let mut part = "";
         for line in said.lines() {
