@@ -199,7 +199,7 @@ fn disks(folder: &Path) -> Result<()> {
     let g = FITTED;
     let transfer = g.transfer();
     let d = g.drive(transfer);
-    for (name, site) in SITES {
+    for (name, _) in SITES {
         let (rare, burst) = ("load every 6240us count 1603", "load burst 8 every 200ms count 800");
         for (kind, load) in [("rare", rare), ("stream", "load count 12000"), ("burst", burst)] {
             let text = format!(
