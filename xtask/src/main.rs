@@ -61,8 +61,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => {
             bail!(
-                "give a task: accuracy, cuts, decide, domains, governor, guest, hibernate, idle, reality, replay, schedulers, series, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
-                "give a task: accuracy, cuts, decide, guest, hibernate, idle, published-storage, reality, replay, schedulers, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, cuts, decide, domains, governor, guest, hibernate, idle, published-storage, reality, replay, schedulers, series, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
             )
         }
     }

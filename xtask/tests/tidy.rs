@@ -67,7 +67,13 @@ const ARROWS: [(&str, &[&str]); 17] = [
             "write",
         ],
     ),
-    ("xtask", &["board", "domains", "idle", "lab", "model", "read", "record", "sleep", "stats", "storage"]),
+    (
+        "xtask",
+        &[
+            "board", "domains", "idle", "lab", "model", "read", "record", "sleep", "stats",
+            "storage",
+        ],
+    ),
 ];
 
 /// Crates that only think: no I/O, no threads, no clock, no unsafe code, and
