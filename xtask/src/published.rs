@@ -433,7 +433,7 @@ fn latency() -> Result<String> {
     };
     // Mean of a read without deep states, us, as published.
     let read = 22.4;
-    let fits = list.iter().filter(|s| s.2 <= read).next_back().map_or("none", |s| s.0.as_str());
+    let fits = list.iter().rfind(|s| s.2 <= read).map_or("none", |s| s.0.as_str());
     let _ = writeln!(
         out,
         "States of {MACHINE} (pepc's table): {}. A read takes {read} us, so the deepest state that\n\

@@ -5,7 +5,7 @@ use clap::{Arg, Command};
 use std::collections::BTreeMap;
 
 /// What may follow an option, where that differs between verbs.
-const SEVERAL: [(&str, &[&str]); 6] = [
+const SEVERAL: [(&str, &[&str]); 8] = [
     // How many a machine has, or which of them.
     ("cpus", &["N", "LIST"]),
     // One of several, or the median of all.
@@ -14,6 +14,8 @@ const SEVERAL: [(&str, &[&str]); 6] = [
     ("from-kernel", &["V", "V|POLICY"]),
     ("kernel", &["K", "V", "V|POLICY"]),
     ("output", &["DIR", "FILE"]),
+    // Of each idle state, or of each mode of sleep.
+    ("power", &["KEY=VALUE,…", "POWER"]),
     // No recording is replayed as a hibernation.
     (
         "sleep",
@@ -22,6 +24,8 @@ const SEVERAL: [(&str, &[&str]); 6] = [
             "devices|platform|core|s2idle|deep|hibernate|rollback",
         ],
     ),
+    // A driver by the name of what it serves, or devices.
+    ("without", &["NAME", "PATTERN"]),
 ];
 
 /// The word for the value of an option; empty for one that takes none.

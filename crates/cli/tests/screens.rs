@@ -522,6 +522,10 @@ fn the_saving_of_a_headline_is_the_simulators() {
     let mut seen = 0;
     for entry in fs::read_dir(folder).expect("golden files").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
+        // A screen that differs is kept beside it for a moment.
+        if !name.ends_with(".snap") {
+            continue;
+        }
         let whole = fs::read_to_string(entry.path()).expect("text");
         let Some((_, text)) = whole.split_once("\n$ dormouse show ") else { continue };
         let (command, screen) = text.split_once('\n').expect("a screen");

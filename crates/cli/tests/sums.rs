@@ -110,9 +110,9 @@ fn latencies(name: &str, text: &str) -> usize {
     let near = |a: f64, b: f64| (a - b).abs() <= 0.0051;
     if let Some(line) = text.lines().find(|l| l.starts_with("  mean latency")) {
         let cells = numbers(line);
-        // Of a described disk the oracle and the rule stand behind the two.
+        // The oracle and the rule stand behind the two, and a recording before them.
         let (was, is) = match cells[..] {
-            [was, is, _, _] | [_, was, is] => (was, is),
+            [was, is, _, _] | [_, was, is] | [_, was, is, _, _] => (was, is),
             _ => panic!("{name}: {line}"),
         };
         assert!(near(was, ms(before)) && near(is, ms(after)), "{name}: {line}: {first}");

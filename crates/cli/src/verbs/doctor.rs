@@ -25,7 +25,7 @@ use std::path::PathBuf;
 /// proven is called a guess; what could not be checked is listed.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse doctor\n  dormouse doctor dmesg.txt\n  dormouse doctor --json mail.txt\n  dormouse doctor --modes --power suspending=5W,s2idle=900mW,deep=300mW recording.tar.gz\n  dormouse doctor --clocks"
+    after_help = "Examples:\n  dormouse doctor\n  dormouse doctor dmesg.txt\n  dormouse doctor --json mail.txt\n  dormouse doctor --modes --power s2idle=900mW,deep=300mW rec.tar.gz\n  dormouse doctor --clocks"
 )]
 pub struct DoctorArgs {
     /// Texts or recordings, or folders of them; `-` is standard input. Without one: this machine.

@@ -63,6 +63,8 @@ impl Tracker {
         for call in &mut c.cycle.callbacks {
             shift(&mut call.start);
             shift(&mut call.end);
+            // One that began before the clock was put back ends no earlier.
+            call.end = call.end.max(call.start);
         }
         for event in &mut c.cycle.events {
             shift(&mut event.time);

@@ -33,11 +33,11 @@ pub struct GraftArgs {
     fw_devlink: Option<Mode>,
     /// Also write the kernel's links, waiting devices and log here, for
     /// "dormouse domains show".
-    #[arg(short, long, value_name = "FILE", conflicts_with = "table")]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "summary")]
     output: Option<PathBuf>,
     /// Print a table, a line a tree, and fail if anything differs.
     #[arg(long)]
-    table: bool,
+    summary: bool,
 }
 
 /// A word of `fw_devlink=`.
@@ -57,7 +57,7 @@ pub fn run(a: &GraftArgs) -> Result<()> {
     let rules = Rules::of(&kernel.release).unwrap_or(Rules::K7_3);
     let mode = a.fw_devlink.unwrap_or(rules.usual_mode());
     let limit = Duration::from_secs(a.machine.limit);
-    let table = a.table || a.trees.len() > 1;
+    let table = a.summary || a.trees.len() > 1;
     let mut all = Comparison::default();
     for (n, path) in a.trees.iter().enumerate() {
         let blob = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -92,7 +92,7 @@ pub fn run(a: &GraftArgs) -> Result<()> {
             compared: &all,
         };
         terminal::print(&row(&said))?;
-        if a.table && !all.exact() {
+        if a.summary && !all.exact() {
             anyhow::bail!("a kernel made what was not predicted");
         }
     }

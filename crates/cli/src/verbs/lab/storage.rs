@@ -39,7 +39,7 @@ pub struct StorageArgs {
     recorded: Option<PathBuf>,
     /// Load made-up idle states of the CPU before: "LATENCY:RESIDENCY,..." in
     /// microseconds, after the polling state.
-    #[arg(long, value_name = "LIST", requires = "script")]
+    #[arg(long, value_name = "LAT:RES,…", requires = "script")]
     states: Option<String>,
     /// Drivers of the kernel for the script, beside it as NAME.ko with those that they
     /// depend on; the file "drivers" lists them in the order in which they load.

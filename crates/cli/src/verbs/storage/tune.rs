@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 #[command(
     override_usage = "dormouse storage tune [OPTIONS] <INPUT>...\n       dormouse storage tune [OPTIONS] --disk <FILE> [--load <FILE>]",
-    after_help = "Examples:\n  dormouse storage tune trace.dat --p99 1ms\n  dormouse storage tune trace.dat --energy --break-even 400ms -o changes/\n  dormouse storage tune --disk ufs.disk --p99 1ms --device 1d84000.ufshc -o changes/",
+    after_help = "Examples:\n  dormouse storage tune trace.dat --p99 1ms\n  dormouse storage tune trace.dat --energy --break-even 400ms -o changes/\n  dormouse storage tune --disk ufs.disk --p99 1ms --device 1d84000.ufshc -o new",
     group = ArgGroup::new("budget").required(true).args(["p99", "energy"])
 )]
 pub struct TuneArgs {
@@ -44,7 +44,7 @@ pub struct TuneArgs {
     #[arg(long, value_name = "TIME", value_parser = time)]
     p99: Option<i64>,
     /// Least energy, whatever requests take.
-    #[arg(long, alias = "least-energy")]
+    #[arg(long = "least-energy", visible_alias = "energy")]
     energy: bool,
     /// Only the delay before this sleep; without it all that is known.
     #[arg(long, value_name = "STATE")]
