@@ -399,7 +399,7 @@ static int parse_domain(struct parser *p, char *rest)
 		return ret;
 	if (!d->n_states)
 		return board_refuse(p->err, p->line, "domain without a state");
-	if (d->starts_off && d->always_on)
+	if (d->starts_off && (d->always_on || d->rpm_always_on))
 		return board_refuse(p->err, p->line,
 				    "a domain that is always on starts on");
 	return 0;

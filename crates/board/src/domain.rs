@@ -174,8 +174,9 @@ pub(super) fn parse(
         Some(Some(n)) if n as usize >= d.states.len() => {
             return Err(format!("`start=off-{n}`: the domain has {} states", d.states.len()));
         }
-        Some(Some(_)) if d.always_on => {
-            return Err("an `always_on` domain does not start off".into());
+        // pm_genpd_init(), drivers/pmdomain/core.c, 6.12, refuses both.
+        Some(Some(_)) if d.always_on || d.rpm_always_on => {
+            return Err("an `always_on` or `rpm_always_on` domain does not start off".into());
         }
         _ => {}
     }
@@ -340,7 +341,8 @@ impl Domain {
             self.states = states;
         }
         let out_of_states = |n: u32| n as usize >= self.states.len();
-        if self.start.flatten().is_some_and(out_of_states) || self.always_on {
+        let stays_on = self.always_on || self.rpm_always_on;
+        if self.start.flatten().is_some_and(out_of_states) || stays_on {
             self.start = None;
         }
         Ok(())

@@ -138,7 +138,7 @@ fn build(
         let states: Vec<State> = states.collect();
         let deep = states.len() as u32 - 1;
         let always_on = bits & 1 != 0;
-        let off = (!always_on).then_some(deep);
+        let off = (!always_on && bits & 8 == 0).then_some(deep);
         b.domains.push(Domain {
             name,
             parents: above,
@@ -323,6 +323,7 @@ fn errors_of_domains_name_what_to_do() {
         ("domain a start=off-1", "has 1 states"),
         ("domain a start=off", "off-N"),
         ("domain a always_on start=off-0", "does not start off"),
+        ("domain a rpm_always_on start=off-0", "does not start off"),
         ("domain a governor=simple", "known are none"),
         ("domain a allways_on", "did you mean `always_on`"),
         ("domain a colour=red", "known are parent"),

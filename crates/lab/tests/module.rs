@@ -67,7 +67,7 @@ const PROBES: [(&str, &str, &str, usize); 36] = [
     ("device a\ndevice b\nlink 1 1 stateless\nend\n", "line 4", "two different", 0),
     ("device a\ndevice b parent=0\nlink 0 1 stateless\nend\n", "line 4", "refuses", 0),
     (
-        "domain p state=1,2\ndomain q parent=0 state=1,2 state=3,4 off=1 rpm_always_on\n\
+        "domain p state=1,2 rpm_always_on\ndomain q parent=0 state=1,2 state=3,4 off=1\n\
          device a domain=0 suspend=1 noirq=2\ndevice b domain=1 runtime wakeup async\nend\n",
         "",
         "built",
@@ -78,6 +78,7 @@ const PROBES: [(&str, &str, &str, usize); 36] = [
     ("domain p state=1\nend\n", "line 2", "OFF,ON", 0),
     ("domain p state=1,2 off=1\nend\n", "line 2", "not a state", 0),
     ("domain p state=1,2 off=0 always_on\nend\n", "line 2", "starts on", 0),
+    ("domain p state=1,2 off=0 rpm_always_on\nend\n", "line 2", "starts on", 0),
     ("device a domain=0\nend\n", "line 2", "not one above", 0),
     ("domain p state=1,2\ndevice a class domain=0\nend\n", "line 3", "class device", 0),
     ("device a runtime\nend\n", "line 2", "in a domain", 0),
