@@ -9,6 +9,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import zopfli from "@gfx/zopfli";
+import binaryen from "binaryen";
 import esbuild from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -45,7 +46,17 @@ const policy = (script) =>
 
 mkdirSync(join(here, "dist"), { recursive: true });
 const wasm = process.argv[2];
-const simulator = wasm ? await zopfli.zlibAsync(readFileSync(wasm), { numiterations: 15 }) : new Uint8Array();
+// Equal functions become one. Stronger passes make the module smaller and what is packed
+// of it larger.
+function merged(bytes) {
+  const module = binaryen.readBinary(bytes);
+  module.setFeatures(binaryen.Features.All);
+  module.runPasses(["duplicate-function-elimination"]);
+  return module.emitBinary();
+}
+const simulator = wasm
+  ? await zopfli.zlibAsync(merged(readFileSync(wasm)), { numiterations: 15 })
+  : new Uint8Array();
 writeFileSync(join(here, "dist/simulator.z"), simulator);
 // Five letters for four bytes (crates/report/src/letters.rs).
 const letters = Math.ceil((simulator.length * 5) / 4);

@@ -23,43 +23,64 @@ use dormouse_sleep::simulate::resample::Resampling;
 use dormouse_sleep::simulate::{Profile, Settings};
 use serde::{Deserialize, Serialize};
 
-/// What a request asks.
+/// What a request asks. What it brings is read apart, once this is known: an enum with
+/// data would make serde keep every request as a tree first, in code that is a tenth of
+/// the module.
 #[derive(Debug, Deserialize)]
-#[serde(tag = "do", rename_all = "snake_case")]
-enum Request {
+#[serde(rename_all = "snake_case")]
+enum Do {
     /// From now on answer for this machine.
-    Load {
-        /// The machine.
-        machine: Box<Machine>,
-    },
+    Load,
     /// Predict a change.
-    Predict {
-        /// What changes.
-        change: Asked,
-    },
+    Predict,
     /// What may be said of the last `Predict`, by all machines that explain the
     /// recording: that takes longer.
     Claims,
     /// One number for the schedules of generated boards, to compare builds.
-    Fingerprint {
-        /// How many boards.
-        boards: u64,
-    },
+    Fingerprint,
     /// Let an idle governor decide.
-    Idle {
-        /// What it is asked.
-        ask: idle::Ask,
-    },
+    Idle,
     /// Replay the wake-ups of CPUs.
-    IdleReplay {
-        /// Under what.
-        ask: replay::Ask,
-    },
+    IdleReplay,
     /// Resample the change of the last `Predict` a few more times.
-    Resample {
-        /// How often.
-        steps: usize,
-    },
+    Resample,
+}
+
+/// The one part that all requests have.
+#[derive(Debug, Deserialize)]
+struct Request {
+    #[serde(rename = "do")]
+    what: Do,
+}
+
+/// The machine of [`Do::Load`].
+#[derive(Debug, Deserialize)]
+struct Load {
+    machine: Box<Machine>,
+}
+
+/// What changes in [`Do::Predict`].
+#[derive(Debug, Deserialize)]
+struct Predict {
+    change: Asked,
+}
+
+/// How many boards [`Do::Fingerprint`] makes.
+#[derive(Debug, Deserialize)]
+struct Fingerprint {
+    boards: u64,
+}
+
+/// What [`Do::Idle`] and [`Do::IdleReplay`] ask.
+#[derive(Debug, Deserialize)]
+struct Question<T> {
+    ask: T,
+}
+
+/// How often [`Do::Resample`] does so.
+#[derive(Debug, Deserialize)]
+struct Resample {
+    steps: usize,
 }
 
 /// The options of `dormouse predict`.
@@ -154,23 +175,31 @@ struct Job {
 
 /// The JSON answer to a JSON request: `{"ok": …}` or `{"error": "…"}`.
 pub fn answer(state: &mut State, request: &[u8]) -> String {
-    let result = serde_json::from_slice::<Request>(request)
-        .map_err(|e| format!("a request that cannot be read: {e}"))
-        .and_then(|r| match r {
-            Request::Load { machine } => state.load(&machine),
-            Request::Predict { change } => state.predict(&change),
-            Request::Claims => state.claims(),
-            Request::Idle { ask } => ask.decide().and_then(|d| json(&d)),
-            Request::IdleReplay { ask } => ask.replay().and_then(|a| json(&a)),
-            Request::Resample { steps } => state.resample(steps),
-            Request::Fingerprint { boards } => {
-                json(&format!("{:016x}", fingerprint(boards.min(1_000))))
-            }
-        });
+    let result = obey(state, request);
     match result {
         Ok(json) => format!("{{\"ok\":{json}}}"),
         Err(e) => serde_json::json!({ "error": e }).to_string(),
     }
+}
+
+/// Does what is asked.
+fn obey(state: &mut State, request: &[u8]) -> Result<String, String> {
+    match read::<Request>(request)?.what {
+        Do::Load => state.load(&read::<Load>(request)?.machine),
+        Do::Predict => state.predict(&read::<Predict>(request)?.change),
+        Do::Claims => state.claims(),
+        Do::Idle => json(&read::<Question<idle::Ask>>(request)?.ask.decide()?),
+        Do::IdleReplay => json(&read::<Question<replay::Ask>>(request)?.ask.replay()?),
+        Do::Resample => state.resample(read::<Resample>(request)?.steps),
+        Do::Fingerprint => {
+            let boards = read::<Fingerprint>(request)?.boards.min(1_000);
+            json(&format!("{:016x}", fingerprint(boards)))
+        }
+    }
+}
+
+fn read<'a, T: Deserialize<'a>>(request: &'a [u8]) -> Result<T, String> {
+    serde_json::from_slice(request).map_err(|e| format!("a request that cannot be read: {e}"))
 }
 
 fn json(value: &impl Serialize) -> Result<String, String> {
