@@ -35,7 +35,7 @@ fn assert_quiet(log: &str) {
 
 /// Descriptions after the header line, and what the module must say: the line,
 /// a part of the reason, and how many devices exist afterwards.
-const PROBES: [(&str, &str, &str, usize); 36] = [
+const PROBES: [(&str, &str, &str, usize); 37] = [
     ("device a\ndevice b parent=0 async bound\nend\n", "", "built", 2),
     ("device a class suspend=1,2,-5,3 wakeup\nend\n", "", "built", 1),
     ("device a bound\ndevice b bound\nlink 1 0 active pm_runtime\nend\n", "", "built", 2),
