@@ -480,7 +480,7 @@ fn callbacks_that_move_take_what_predict_says() {
 /// A device that is suspended at run time and resumed for the sleep: what the simulator
 /// makes of its board, and what `predict` says of leaving it alone, beside a kernel.
 #[test]
-#[ignore = "boots guests"]
+#[ignore = "boots guests: `make lab-verify` runs it, and `make test` with it"]
 fn a_device_that_is_left_suspended_gains_what_predict_says() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).display().to_string();
