@@ -155,6 +155,9 @@ pub enum Fact {
     ImageUnread,
     /// A crash after the image was made.
     HibernationCrash,
+    /// The kernel crashed while devices went down, or came back; in which function, if
+    /// its stack is in the text.
+    SleepCrash { function: Option<String>, back: bool },
     /// The platform said that it stayed awake; or already the processor did.
     NotDeepest { times: usize, processor: bool },
     /// Seconds in hardware sleep of those that it lasted, and per cent.

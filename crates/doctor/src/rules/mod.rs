@@ -2,6 +2,7 @@
 
 mod abort;
 mod clock;
+mod crash;
 mod freezer;
 mod hibernation;
 mod knob;
@@ -23,7 +24,7 @@ use alloc::vec::Vec;
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub const ALL: [Rule; 10] = [
+pub const ALL: [Rule; 11] = [
     freezer::judge,
     abort::judge,
     clock::judge,
@@ -32,6 +33,7 @@ pub const ALL: [Rule; 10] = [
     hibernation::judge,
     sync::judge,
     rpm::judge,
+    crash::judge,
     knob::judge,
     ready::judge,
 ];

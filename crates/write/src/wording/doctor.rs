@@ -312,6 +312,13 @@ pub fn sentence(f: &Fact) -> String {
         Fact::HibernationCrash => {
             "The kernel crashed on the way back from hibernation, after the image was made.".into()
         }
+        Fact::SleepCrash { function, back } => {
+            let way = if *back { "resumed" } else { "suspended" };
+            match function {
+                Some(f) => format!("The kernel crashed while devices {way}, in {f}."),
+                None => format!("The kernel crashed while devices {way}."),
+            }
+        }
         Fact::NotDeepest { times, processor } => {
             let who = if *processor {
                 "the processor never reached its deepest state, so the platform could not"
@@ -628,6 +635,9 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
         }
         Fact::HibernationCrash => {
             "Check that both kernels see the same memory map (the e820 lines of the two boots)."
+        }
+        Fact::SleepCrash { .. } => {
+            "Report it to the maintainer of the driver that the function belongs to, with the whole crash; until then keep that driver unloaded across a sleep."
         }
         Fact::SelfTest { slept: true, .. } | Fact::DeepShare { percent: 90.., .. } => {
             return Vec::new();
