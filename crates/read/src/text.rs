@@ -104,9 +104,44 @@ pub(crate) fn without_clock(text: &[u8]) -> &[u8] {
     if rest.first() == Some(&b' ') { rest.trim_ascii_start() } else { text }
 }
 
+/// A line without the time that a program of serial consoles puts before it:
+/// `[2024-05-02 10:11:12.123] `, `10:11:12 `. One blank belongs to the stamp. The
+/// kernel's own stamps stay: no table has them.
+pub(crate) fn unstamped(line: &[u8]) -> &[u8] {
+    let open = usize::from(line.first() == Some(&b'['));
+    let is_stamp =
+        |b: &u8| b.is_ascii_digit() || matches!(b, b'-' | b':' | b'.' | b',' | b'T' | b'Z' | b'+');
+    let word = |from: usize| from + line[from..].iter().take_while(|b| is_stamp(b)).count();
+    let mut end = word(open);
+    // A date, and the time of day behind a blank.
+    if end == open + 10 && line.get(end) == Some(&b' ') {
+        end = word(end + 1);
+    }
+    let colons = line[open..end].iter().filter(|b| **b == b':').count();
+    let close = open == 0 || line.get(end) == Some(&b']');
+    let rest = &line[(end + open).min(line.len())..];
+    match (colons >= 2 && close && line.get(open).is_some_and(u8::is_ascii_digit), rest) {
+        (true, [b' ', rest @ ..]) => rest,
+        (true, []) => rest,
+        _ => line,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stamps_of_consoles_go() {
+        let plain = |text: &str| String::from_utf8_lossy(unstamped(text.as_bytes())).into_owned();
+        for stamp in ["[2024-05-02 10:11:12.123] ", "10:11:12 ", "2024-05-02T10:11:12+00:00 "] {
+            assert_eq!(plain(&format!("{stamp}    1.mmc  on")), "    1.mmc  on", "{stamp}");
+        }
+        for same in ["[    1.000000] clk", "00:14.0 on", "a:b:c on", "[1] x", "", "[", "12:34:56x"]
+        {
+            assert_eq!(plain(same), same);
+        }
+    }
 
     #[test]
     fn dates_and_times_of_day_are_known() {

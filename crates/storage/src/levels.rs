@@ -61,6 +61,22 @@ pub struct Drive {
     pub name: String,
     /// Its states by number.
     pub states: Vec<PowerState>,
+    /// What the host set it to do by itself: from each state, after so many ms of
+    /// idleness, into another (`nvme get-feature -f 0xc -H`).
+    pub falls: Vec<Fall>,
+    /// The state that it was in (`nvme get-feature -f 2`).
+    pub now: Option<u32>,
+}
+
+/// An entry of the table of autonomous transitions (APST).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fall {
+    /// From this state.
+    pub from: u32,
+    /// After so long without a request, ms.
+    pub after_ms: u64,
+    /// Into this one.
+    pub to: u32,
 }
 
 impl Drive {
@@ -162,6 +178,7 @@ mod tests {
                 state(3, 40_000, false, 2_000, 1_200),
                 state(4, 5_000, false, 500, 9_500),
             ],
+            ..Drive::default()
         };
         assert_eq!(d.doubts(), [Doubt::Gap { number: 2 }, Doubt::Entry { shallow: 3, deep: 4 }]);
         assert_eq!(d.deepest(100_000).map(|s| s.number), Some(4));

@@ -14,8 +14,8 @@ pub fn read(name: &str, bytes: &[u8], out: &mut Vec<Transitions>, losses: &mut L
     let mut said: Option<String> = None;
     let mut open: Option<(Vec<u64>, Transitions)> = None;
     let first = out.len();
-    for line in text.lines() {
-        let line = line.trim_start_matches(['>', ' ', '\t']).trim_end();
+    for line in joined(&text) {
+        let line = line.as_str();
         if let Some(at) = line.find("/trans_stat") {
             let device = line[..at].rsplit(['/', ' ']).next().unwrap_or("");
             said = (!device.is_empty()).then(|| device.into());
@@ -51,6 +51,40 @@ pub fn read(name: &str, bytes: &[u8], out: &mut Vec<Transitions>, losses: &mut L
     finish(&mut open, out, &mut damaged);
     let advice = "tables of devfreq that are not whole: compare them with the original";
     losses.add("damaged_table", damaged, Severity::Warning, advice, None);
+}
+
+/// Lines without marks of mail, stamps of consoles and the path that `grep` puts
+/// first; a row that a mail program wrapped is one again.
+fn joined(text: &str) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let line = line.trim_start_matches(['>', ' ', '\t']);
+        let stamped = crate::text::unstamped(line.as_bytes()).len();
+        let line = line[line.len() - stamped..].trim();
+        let line = match line.split_once("/trans_stat:") {
+            Some((device, row)) if !row.is_empty() => {
+                if row.trim_start().starts_with("From") {
+                    out.push(format!("{device}/trans_stat"));
+                }
+                row.trim()
+            }
+            _ => line,
+        };
+        // Only what was wrapped is numbers alone.
+        let numbers = |l: &str| {
+            let mut words = l.split_whitespace();
+            words.clone().next().is_some_and(|w| w != "time(ms)")
+                && words.all(|w| w == "time(ms)" || w.bytes().all(|b| b.is_ascii_digit()))
+        };
+        match out.last_mut() {
+            Some(last) if numbers(line) && last.contains(':') && !last.starts_with("Total") => {
+                last.push(' ');
+                last.push_str(line);
+            }
+            _ => out.push(line.into()),
+        }
+    }
+    out
 }
 
 fn finish(
@@ -105,5 +139,33 @@ Total transition : 2
         assert!(out[0].levels[0].now && !out[0].levels[1].now);
         assert_eq!((out[1].name.as_str(), out[1].time()), ("mail.txt, table 2", 57_780));
         assert_eq!(losses.count("damaged_table"), 1, "the second lacks a line");
+    }
+
+    #[test]
+    fn tables_that_mails_consoles_and_grep_print() {
+        let rows = [
+            "From  :   To",
+            ":  50000000 100000000   time(ms)",
+            "*  50000000:         0         3     77030",
+            "100000000:         3         0       524",
+            "Total transition : 6",
+        ];
+        let with = |mark: &str| rows.map(|r| format!("{mark}{r}\n")).concat();
+        let wrapped = "> > :  50000000\n> 100000000   time(ms)\n> > *  50000000:   0   3\n> 77030\n\
+            > > 100000000:         3         0\n> 524\n> > Total transition : 6\n";
+        for text in [
+            with("> > > "),
+            with("[10:11:12.123]     "),
+            with("/sys/class/devfreq/soc:bus/trans_stat:"),
+            wrapped.to_string(),
+        ] {
+            let (mut out, mut losses) = (Vec::new(), Losses::default());
+            read("mail.txt", text.as_bytes(), &mut out, &mut losses);
+            assert_eq!((out.len(), losses.list.len()), (1, 0), "{text}");
+            let t = &out[0];
+            assert_eq!((t.total, t.counted(), t.time()), (Some(6), 6, 77_554), "{text}");
+            let named = if text.starts_with("/sys") { "soc:bus" } else { "mail.txt" };
+            assert_eq!(t.name, named);
+        }
     }
 }

@@ -117,6 +117,7 @@ impl StorageReading {
         let before =
             (self.traces.len(), self.drives.len(), self.transitions.len(), self.jobs.len());
         if bytes.starts_with(b"/sys/") && knobs::read(bytes, &mut self.knobs) > 0 {
+            devfreq::read(name, bytes, &mut self.transitions, &mut self.losses);
             return;
         }
         if fio::is_fio(bytes) {
@@ -139,10 +140,20 @@ impl StorageReading {
         }
         let after = (self.traces.len(), self.drives.len(), self.transitions.len(), self.jobs.len());
         if before == after {
-            let advice = format!(
-                "{name} holds nothing about storage that is known here; known are traces with the \
+            let has = |word: &str| memchr::memmem::find(bytes, word.as_bytes()).is_some();
+            let advice = if has("r_await") || has("avgqu-sz") {
+                format!(
+                    "{name} is of iostat, which prints averages alone: no wait can be seen in them. \
+                     A trace with the events block shows each request"
+                )
+            } else if has("clat (") {
+                format!("{name} is fio's text, not its JSON: run it with --output-format=json")
+            } else {
+                format!(
+                    "{name} holds nothing about storage that is known here; known are traces with the \
                  events block, rpm, ufs or devfreq, blktrace, fio's JSON, nvme id-ctrl and devfreq's trans_stat"
-            );
+                )
+            };
             self.losses.add("no_storage_data", 1, Severity::Warning, advice, None);
         }
     }

@@ -132,6 +132,10 @@ pub fn json(page: &Page<'_>) -> Value {
                 "number": s.number, "most_uw": s.most, "operational": s.operational,
                 "entry_us": s.entry, "exit_us": s.exit, "idle_uw": s.idle, "active_uw": s.active,
             })).collect::<Vec<_>>(),
+            "falls": d.falls.iter().map(|f| json!({
+                "from": f.from, "after_ms": f.after_ms, "to": f.to,
+            })).collect::<Vec<_>>(),
+            "now": d.now,
             "doubts": d.doubts().into_iter().map(crate::wording::storage::doubt).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "devfreq": page.transitions.iter().map(|t| json!({

@@ -624,6 +624,9 @@ fn drives(p: &mut Page, drives: &[Drive]) {
             s.number,
             safe(&d.name)
         ),
+        None if drives.iter().all(|d| d.states.is_empty()) => {
+            "The text says what drives do by themselves, and not how long their states take.".into()
+        }
         None => "No drive here has a state that saves power without serving.".into(),
     };
     p.wrapped(Ink::Strong, 0, 2, &text);
@@ -640,6 +643,16 @@ fn drives(p: &mut Page, drives: &[Drive]) {
     for d in drives {
         p.blank();
         p.line(&[(Ink::Strong, &fit(&safe(&d.name), WIDTH))]);
+        for f in &d.falls {
+            let text = format!("From state {} into {} after {} ms idle.", f.from, f.to, f.after_ms);
+            p.paragraph(2, &text);
+        }
+        if let Some(now) = d.now {
+            p.paragraph(2, &format!("It was in state {now}."));
+        }
+        if d.states.is_empty() {
+            continue;
+        }
         p.line(&[(
             Ink::Plain,
             &format!(
