@@ -51,6 +51,11 @@ pub fn encode<W: Write>(recording: &Recording, out: W) -> io::Result<W> {
     if !file.names.is_empty() {
         member(&mut tar, "names.tsv", names(&file.names).as_bytes())?;
     }
+    for (name, data) in [("domains.txt", &file.domains), ("device-tree.dtb", &file.tree)] {
+        if !data.is_empty() {
+            member(&mut tar, name, data)?;
+        }
+    }
     for cycle in recording.cycles() {
         let CycleMembers { trace, dmesg, stats, idle, sysfs } = cycle?;
         let folder = format!("cycle-{:04}", stats.number);

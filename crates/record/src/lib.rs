@@ -32,6 +32,7 @@ pub mod recorder;
 pub mod recording;
 pub mod root;
 pub mod storage;
+pub mod suppliers;
 pub mod tracing;
 pub mod wake;
 pub mod watch;

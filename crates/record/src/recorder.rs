@@ -7,7 +7,7 @@ use crate::options::{Detail, Options};
 use crate::recording::Recording;
 use crate::root::Root;
 use crate::tracing::{self, Instance};
-use crate::{devices, knob, look, machine, measure, wake};
+use crate::{devices, knob, look, machine, measure, suppliers, wake};
 use dormouse_read::capture_file::schema::{
     CaptureFile, CycleMembers, CycleStats, DeviceRow, Document, FORMAT, KnobChange, RecordedLoss,
     Settings, VERSION, WaitingTask,
@@ -198,6 +198,8 @@ pub(crate) fn describe(root: &Root, options: &Options) -> CaptureFile {
     let (mut devices, unreadable) = devices::devices(root);
     devices::mark_essential(root, &mut devices);
     let mut losses = Vec::new();
+    let domains = suppliers::dump(root, &devices, &mut losses);
+    let tree = suppliers::tree(root, &mut losses);
     if unreadable > 0 {
         losses.push(RecordedLoss {
             kind: "devices_unreadable".into(),
@@ -221,6 +223,8 @@ pub(crate) fn describe(root: &Root, options: &Options) -> CaptureFile {
         },
         devices,
         links: devices::links(root),
+        domains,
+        tree,
         ..CaptureFile::default()
     }
 }

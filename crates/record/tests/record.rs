@@ -81,6 +81,50 @@ fn devices_links_and_facts_are_listed() {
 }
 
 #[test]
+fn domains_suppliers_and_the_device_tree_are_recorded() {
+    let record = |fake: &Fake| {
+        let mut kernel = Kernel::new(fake);
+        recorder::record(&fake.root, &pm_test(), &mut kernel, &mut NoWatch).unwrap().recording
+    };
+    let fake = Fake::new();
+    let plain = record(&fake).file;
+    assert_eq!(plain.domains, b"/proc/cmdline:quiet root=/dev/vda1\n");
+    assert!(plain.tree.is_empty() && plain.document.losses.is_empty());
+    let debug = "/sys/kernel/debug";
+    fake.put(&format!("{debug}/devices_deferred"), "1.mmc\tmmc: no clock\n");
+    fake.put(&format!("{debug}/pm_genpd/pm_genpd_summary"), "domain\ngpu  on\n");
+    fake.put(&format!("{debug}/pm_genpd/gpu/current_state"), "on\n");
+    fake.put("/sys/devices/platform/soc/waiting_for_supplier", "1\n");
+    fake.put("/sys/devices/platform/soc/state_synced", "0\n");
+    let acpi = "/devices/LNXSYSTM:00/device:1a";
+    fake.device(acpi, "acpi", "", "disabled");
+    fake.put(&format!("/sys{acpi}/power_state"), "D0\n");
+    fake.put(&format!("/sys{acpi}/real_power_state"), "D0\n");
+    fake.put(&format!("/sys{acpi}/power_resources_D0/LNXPOWER:00/resource_in_use"), "1\n");
+    fake.put("/sys/firmware/fdt", "tree");
+    let recording = record(&fake);
+    let text = String::from_utf8(recording.file.domains.clone()).unwrap();
+    for line in [
+        "==> /sys/kernel/debug/devices_deferred <==\n1.mmc\tmmc: no clock\n",
+        "==> /sys/kernel/debug/pm_genpd/pm_genpd_summary <==\ndomain\ngpu  on\n",
+        "/sys/kernel/debug/pm_genpd/gpu/current_state:on\n",
+        "/sys/devices/platform/soc/waiting_for_supplier:1\n",
+        "/sys/devices/platform/soc/state_synced:0\n",
+        "/sys/devices/LNXSYSTM:00/device:1a/power_state:D0\n",
+        "/device:1a/power_resources_D0/LNXPOWER:00/resource_in_use:1\n",
+    ] {
+        assert!(text.contains(line), "{line} is not in {text}");
+    }
+    // Reading it would ask the firmware.
+    assert!(!text.contains("real_power_state"));
+    assert_eq!(recording.file.tree, b"tree");
+    let bytes = file::encode(&recording, Vec::new()).unwrap();
+    let (read, losses) = capture_file::read(&bytes).unwrap();
+    assert!(losses.list.is_empty());
+    assert_eq!((read.domains, read.tree), (recording.file.domains, recording.file.tree));
+}
+
+#[test]
 fn without_an_armed_wake_source_nothing_sleeps() {
     let sleeps = |fake: &Fake, wake: Wake, broken_alarm| {
         let mut kernel = Kernel::new(fake);

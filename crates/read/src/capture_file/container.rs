@@ -114,19 +114,26 @@ fn members(input: impl Read, losses: &mut Losses) -> Result<BTreeMap<String, Vec
 }
 
 fn is_member(name: &str) -> bool {
-    matches!(name, "capture.json" | "devices.tsv" | "links.tsv" | "names.tsv")
-        || name.split_once('/').is_some_and(|(dir, file)| {
-            cycle_number(dir).is_some()
-                && matches!(
-                    file,
-                    "trace.txt"
-                        | "dmesg.txt"
-                        | "stats.json"
-                        | "idle-before.txt"
-                        | "idle-after.txt"
-                        | "sysfs.txt"
-                )
-        })
+    matches!(
+        name,
+        "capture.json"
+            | "devices.tsv"
+            | "links.tsv"
+            | "names.tsv"
+            | "domains.txt"
+            | "device-tree.dtb"
+    ) || name.split_once('/').is_some_and(|(dir, file)| {
+        cycle_number(dir).is_some()
+            && matches!(
+                file,
+                "trace.txt"
+                    | "dmesg.txt"
+                    | "stats.json"
+                    | "idle-before.txt"
+                    | "idle-after.txt"
+                    | "sysfs.txt"
+            )
+    })
 }
 
 fn cycle_number(dir: &str) -> Option<u32> {
@@ -163,6 +170,8 @@ fn assemble(
     let document: Document = serde_json::from_slice(&json)
         .map_err(|e| Error::NotACapture(format!("capture.json is not valid: {e}")))?;
 
+    let mut whole = |name: &str| members.remove(name).unwrap_or_default();
+    let (domains, tree) = (whole("domains.txt"), whole("device-tree.dtb"));
     let mut take = |name: &str| {
         String::from_utf8_lossy(&members.remove(name).unwrap_or_default()).into_owned()
     };
@@ -201,7 +210,7 @@ fn assemble(
             c
         })
         .collect();
-    Ok(CaptureFile { document, devices, links, names, cycles })
+    Ok(CaptureFile { document, devices, links, names, domains, tree, cycles })
 }
 
 /// Calls `row` for every whole line of `text`, counting the others.

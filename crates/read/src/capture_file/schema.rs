@@ -410,6 +410,10 @@ pub struct CaptureFile {
     pub links: Vec<LinkRow>,
     /// `names.tsv`; empty for a machine recorded as itself.
     pub names: Vec<NameRow>,
+    /// `domains.txt`: what sysfs and debugfs said of domains and suppliers.
+    pub domains: Vec<u8>,
+    /// `device-tree.dtb`; empty for a machine without.
+    pub tree: Vec<u8>,
     /// The cycles, in order.
     pub cycles: Vec<CycleMembers>,
 }
