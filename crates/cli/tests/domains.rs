@@ -86,11 +86,132 @@ fn nothing_has_its_code_and_other_verbs_point_here() {
     }
 }
 
+/// Clocks, regulators and power resources beside the domains of `TEXT`.
+const CHIP: &str = "
+# cat /sys/kernel/debug/clk/clk_summary
+                                 enable  prepare  protect                                duty  hardware                            connection
+   clock                          count    count    count        rate   accuracy phase  cycle    enable   consumer                         id
+---------------------------------------------------------------------------------------------------------------------------------------------
+ osc                                 2       2        0        24000000    0          0     50000      Y   10.gpu                          core
+    left                             0       0        0        48000000    0          0     50000      Y      deviceless                      no_connection_id
+
+# cat /sys/kernel/debug/regulator/regulator_summary
+ regulator                      use open bypass  opmode voltage current     min     max
+---------------------------------------------------------------------------------------
+ in_12v                           2    1      0 unknown 12000mV     0mA 12000mV 12000mV
+    ldo3                          1    1      0  normal  3300mV     0mA  3300mV  3300mV
+       10.gpu-vdd                 1                                 0mA     0mV     0mV
+
+/sys/bus/acpi/devices/device:1a/power_resources_D0/LNXPOWER:00/resource_in_use:1
+/sys/bus/acpi/devices/device:1b/power_resources_D0/LNXPOWER:00
+/sys/bus/acpi/devices/device:1c/power_resources_D0/LNXPOWER:00
+/sys/bus/acpi/devices/device:1c/power_resources_wakeup/LNXPOWER:00
+/sys/bus/acpi/devices/device:1a/real_power_state:D0
+/sys/bus/acpi/devices/device:1b/real_power_state:D3cold
+";
+
+#[test]
+fn the_whole_chip_is_one_screen() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let text = TEXT.to_string() + CHIP;
+    let (_, out, _) = dormouse(&["domains", "show", &file(dir.path(), &text)]);
+    let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let resource = "LNXPOWER:00: on; held by device:1a; needed in a state not shown by device:1c; \
+                    not needed now by device:1b; to wake the system by device:1c";
+    assert!(flat.contains(resource), "{out}");
+    for part in [
+        "\nThe whole chip\n  1 of 2 domains on, 1 without a user in the table\n  1 of 2 clocks on, 1 more run that nobody asked for\n  2 of 2 regulators on, 0 without a user in the table\n  1 of 1 power resource on\n",
+        "\n  nobody asked for left\n",
+        "\nWhat devices hold\n  10.gpu: domain gpu (suspended), clock osc (on) and regulator ldo3 (once)\n",
+    ] {
+        assert!(out.contains(part), "{part}{out}");
+    }
+}
+
+/// What the device tree of `crates/read/tests/dtb` would look like with rails.
+fn rails() -> Vec<u8> {
+    // Header, structure and strings of a blob (Devicetree Specification 0.4, chapter 5).
+    let (mut body, mut strings) = (Vec::<u8>::new(), Vec::<u8>::new());
+    let word = |out: &mut Vec<u8>, n: usize| out.extend_from_slice(&(n as u32).to_be_bytes());
+    let begin = |body: &mut Vec<u8>, name: &str| {
+        word(body, 1);
+        body.extend_from_slice(name.as_bytes());
+        body.push(0);
+        body.resize(body.len().next_multiple_of(4), 0);
+    };
+    let mut property = |body: &mut Vec<u8>, name: &str, value: &[u8]| {
+        word(body, 3);
+        word(body, value.len());
+        word(body, strings.len());
+        strings.extend_from_slice(name.as_bytes());
+        strings.push(0);
+        body.extend_from_slice(value);
+        body.resize(body.len().next_multiple_of(4), 0);
+    };
+    begin(&mut body, "");
+    begin(&mut body, "vin");
+    property(&mut body, "regulator-name", b"vin\0");
+    property(&mut body, "phandle", &[0, 0, 0, 1]);
+    begin(&mut body, "regulator-state-mem");
+    property(&mut body, "regulator-off-in-suspend", b"");
+    word(&mut body, 2);
+    word(&mut body, 2);
+    begin(&mut body, "ldo");
+    property(&mut body, "regulator-name", b"vdd_ddr\0");
+    property(&mut body, "vin-supply", &[0, 0, 0, 1]);
+    property(&mut body, "phandle", &[0, 0, 0, 2]);
+    begin(&mut body, "regulator-state-mem");
+    property(&mut body, "regulator-on-in-suspend", b"");
+    property(&mut body, "regulator-suspend-microvolt", &1_100_000u32.to_be_bytes());
+    word(&mut body, 2);
+    word(&mut body, 2);
+    begin(&mut body, "key");
+    property(&mut body, "vdd-supply", &[0, 0, 0, 1]);
+    property(&mut body, "wakeup-source", b"");
+    word(&mut body, 2);
+    word(&mut body, 2);
+    word(&mut body, 9);
+    let mut out = Vec::new();
+    let size = 56 + body.len() + strings.len();
+    for n in [0xd00d_feed, size, 56, 56 + body.len(), 40, 17, 16, 0, strings.len(), body.len()] {
+        word(&mut out, n);
+    }
+    out.resize(56, 0);
+    out.extend(body);
+    out.extend(strings);
+    out
+}
+
+#[test]
+fn a_device_tree_says_which_rails_stay_on() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("board.dtb");
+    std::fs::write(&path, rails()).expect("a file");
+    let (code, out, error) = dormouse(&["domains", "show", &path.display().to_string()]);
+    assert_eq!(code, 0, "{error}");
+    for part in [
+        "asks vdd_ddr to stay on in mem, and vin, which feeds it,",
+        "asks vin to go off in mem, and key, which it feeds,",
+        "\n  vin: mem off; feeds key\n  vdd_ddr: mem on at 1.100 V\n",
+        "s2idle asks nothing",
+    ] {
+        assert!(out.contains(part), "{part}{out}");
+    }
+    std::fs::write(&path, &rails()[..100]).expect("a file");
+    let (code, _, error) = dormouse(&["domains", "show", &path.display().to_string()]);
+    assert_eq!(code, 1);
+    assert!(error.contains("the file is shorter than its header"), "{error}");
+}
+
 #[test]
 fn the_json_is_what_the_page_says() {
     let dir = tempfile::tempdir().expect("a folder");
     let mut seen = BTreeSet::new();
-    for text in [TEXT, "\0binary"] {
+    let path = dir.path().join("board.dtb");
+    std::fs::write(&path, rails()).expect("a file");
+    paths::add(&dormouse(&["domains", "show", "--json", &path.display().to_string()]).1, &mut seen);
+    let chip = TEXT.to_string() + CHIP;
+    for text in [TEXT, &chip, "\0binary"] {
         let path = file(dir.path(), text);
         let other = dir.path().join("other.txt");
         std::fs::write(&other, TEXT).expect("a file");

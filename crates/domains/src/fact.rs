@@ -56,12 +56,23 @@ pub enum Fact {
     Cycles { lines: usize, pairs: usize, gone: usize },
     /// A supplier waits for consumers.
     SyncPending { supplier: Supplier },
+    /// Suppliers that were not told yet that their consumers have probed.
+    Unsynced { suppliers: Vec<String> },
     /// Domains took longer to switch than known: domain, off, the last value.
     LatencyExceeded { switches: Vec<(String, bool, Ns)> },
     /// The kernel was told to leave these on.
     LeftOn { what: Resource },
     /// A domain with several idle states goes into the first alone.
     ShallowOnly { domain: String, states: usize },
+    /// A power resource is on, and every device that needs it is in another state.
+    ResourceUnused { resource: String, path: String, devices: Vec<String> },
+    /// The kernel put a device into one state, and the firmware says another.
+    StateDiffers { device: String, path: String, set: String, real: String },
+    /// A regulator is to stay on in a mode of sleep, and its supply to go off.
+    RailFedOff { mode: &'static str, rail: String, supply: String },
+    /// A regulator is to go off in a mode of sleep, and devices that it feeds are to
+    /// wake the system.
+    RailWakesOff { mode: &'static str, rail: String, devices: Vec<String> },
     /// A device that a driver sent back several times, and what that took.
     CostlyAttempts { device: String, attempts: usize, us: u64 },
 }
@@ -102,6 +113,8 @@ pub enum Unchecked {
     Probing,
     /// What keeps domains on: no table of them.
     Domains,
+    /// What drivers make of what a device tree asks of regulators.
+    Rails,
     /// The kernel crashed in this line, for which nothing here is a reason.
     Crash {
         /// The line, from 1.

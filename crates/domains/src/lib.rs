@@ -4,6 +4,8 @@
 //! |---|---|
 //! | a power domain with its devices, as debugfs lists it | `domain` |
 //! | a clock, a regulator | `clock`, `regulator` |
+//! | power resources of ACPI, and the devices that need them | `acpi` |
+//! | regulators of a device tree, and what it asks of them in sleep | `rail` |
 //! | idle states of a domain | `state` |
 //! | a device that waits to probe, and for what | `deferral` |
 //! | what became of an attempt to probe | `probe` |
@@ -24,6 +26,7 @@
 
 extern crate alloc;
 
+pub mod acpi;
 pub mod clock;
 pub mod cycle;
 pub mod deferral;
@@ -38,6 +41,7 @@ pub mod link;
 pub mod name;
 pub mod pending;
 pub mod probe;
+pub mod rail;
 pub mod regulator;
 mod rules;
 pub mod state;
@@ -55,6 +59,10 @@ pub struct Case {
     pub clocks: Vec<clock::Table>,
     /// Tables of regulators.
     pub regulators: Vec<regulator::Table>,
+    /// Power resources of ACPI.
+    pub acpi: acpi::Table,
+    /// Regulators of a device tree.
+    pub rails: Vec<rail::Rail>,
     /// Idle states of domains.
     pub states: Vec<state::Table>,
     /// Devices that waited to probe.
@@ -69,6 +77,8 @@ pub struct Case {
     pub links: Vec<link::Link>,
     /// Devices with a word on whether a node holds them up.
     pub waits: Vec<link::Wait>,
+    /// Suppliers with a word on whether their consumers have probed.
+    pub synced: Vec<link::Synced>,
     /// Suppliers that wait for consumers.
     pub pending: Vec<pending::Pending>,
     /// Switches that took longer than known.
@@ -91,12 +101,15 @@ impl Case {
         !(self.dumps.is_empty()
             && self.clocks.is_empty()
             && self.regulators.is_empty()
+            && self.acpi.is_empty()
+            && self.rails.is_empty()
             && self.states.is_empty()
             && self.deferrals.is_empty()
             && self.probes.is_empty()
             && self.cycles.is_empty()
             && self.links.is_empty()
             && self.waits.is_empty()
+            && self.synced.is_empty()
             && self.pending.is_empty()
             && self.latencies.is_empty()
             && self.attachments.is_empty()

@@ -46,6 +46,18 @@ pub struct Wait {
     pub evidence: Evidence,
 }
 
+/// `state_synced` of a device: whether it was told that all its consumers have
+/// probed; until then it keeps on what was on at boot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Synced {
+    /// The supplier.
+    pub device: String,
+    /// It was told.
+    pub synced: bool,
+    /// The line.
+    pub evidence: Evidence,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

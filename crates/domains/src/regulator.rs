@@ -19,8 +19,8 @@ pub struct Regulator {
     pub open: u64,
     /// Its voltage in mV, if the text has it.
     pub millivolts: Option<u64>,
-    /// Devices that have it open, and how often each enabled it.
-    pub consumers: Vec<(String, u64)>,
+    /// Devices that have it open, and how often each enabled it; not known before 4.20.
+    pub consumers: Vec<(String, Option<u64>)>,
 }
 
 /// One table.

@@ -1,11 +1,13 @@
 //! The rules, a file a noun. Each names the tables or messages it rests on.
 
+mod acpi;
 mod cycle;
 mod deferral;
 mod domain;
 mod link;
 mod pending;
 mod probe;
+mod rail;
 
 use crate::fact::{Fact, Finding, Unchecked};
 use crate::{Case, Report};
@@ -16,8 +18,16 @@ use dormouse_model::finding::{Confidence, Evidence, Level};
 type Rule = fn(&Case, &Report, &mut Vec<Finding>);
 
 /// All rules.
-pub const ALL: [Rule; 6] =
-    [domain::judge, deferral::judge, probe::judge, pending::judge, cycle::judge, link::judge];
+pub const ALL: [Rule; 8] = [
+    domain::judge,
+    deferral::judge,
+    probe::judge,
+    pending::judge,
+    cycle::judge,
+    link::judge,
+    acpi::judge,
+    rail::judge,
+];
 
 fn found(
     id: &'static str,
@@ -35,7 +45,12 @@ pub fn unchecked(case: &Case) -> Vec<Unchecked> {
     if let Some(e) = &case.crash {
         out.push(Unchecked::Crash { line: e.line });
     }
-    if case.dumps.is_empty() {
+    if !case.rails.is_empty() {
+        out.push(Unchecked::Rails);
+    }
+    if case.dumps.is_empty() && !case.acpi.is_empty() {
+        // A PC has no other domains.
+    } else if case.dumps.is_empty() {
         out.push(Unchecked::Domains);
     } else {
         out.push(Unchecked::Flags);

@@ -35,6 +35,8 @@ pub fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
     // Parents of the row: their indent and place.
     let mut stack: Vec<(usize, usize)> = Vec::new();
     let mut numbers = 0;
+    // Numbers of the first row: a name may end with one.
+    let mut usual = None;
     while at < lines.len() {
         let line = lines.get(at);
         if line.quotes != head.quotes || line.text.is_empty() {
@@ -47,6 +49,10 @@ pub fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
         let words = line.words();
         let begin = (1..words.len().saturating_sub(1))
             .find(|&i| number(words[i]).is_some() && number(words[i + 1]).is_some());
+        let begin = begin.map(|b| {
+            let run = words[b..].iter().take_while(|w| number(w).is_some()).count();
+            b + run.saturating_sub(*usual.get_or_insert(run))
+        });
         let rest = match begin {
             Some(begin) if number(words[0]).is_none() => {
                 while stack.last().is_some_and(|(indent, _)| *indent >= line.indent) {

@@ -4,10 +4,12 @@
 use super::lines::{Line, Lines, number};
 use dormouse_domains::Evidence;
 use dormouse_domains::deferral::{Deferral, Source};
-use dormouse_domains::link::{Link, Wait};
+use dormouse_domains::link::{Link, Synced, Wait};
 use dormouse_domains::state::{State, Table};
 
-fn evidence(line: &Line<'_>, at: usize) -> Evidence {
+/// A line as evidence; a tab is a blank.
+/// A line as evidence, with blanks for tabs.
+pub fn evidence(line: &Line<'_>, at: usize) -> Evidence {
     let text = line.text.chars().take(400).map(|c| if c == '\t' { ' ' } else { c }).collect();
     Evidence { line: at as u64 + 1, time: None, text, doubtful: false }
 }
@@ -33,7 +35,9 @@ fn deferred(line: &Line<'_>, at: usize) -> Option<Deferral> {
         None if rest.is_empty() => ("", ""),
         _ => return None,
     };
-    let odd = |c: char| c.is_whitespace() || matches!(c, '#' | '$' | '[' | ']' | '"' | '?' | '>');
+    let odd = |c: char| {
+        c.is_whitespace() || matches!(c, '#' | '$' | '[' | ']' | '"' | '?' | '>' | '`' | '~')
+    };
     if device.is_empty() || device.contains(odd) || device.ends_with([':', ',', ';']) {
         return None;
     }
@@ -231,18 +235,31 @@ pub fn listing(lines: &Lines<'_>, from: usize, out: &mut Vec<Link>) -> usize {
     at
 }
 
-/// `waiting_for_supplier` of a device, behind the path or in the next line.
-pub fn waiting(lines: &Lines<'_>, at: usize) -> Option<Wait> {
+/// The device and the value of one of its attributes of 0 or 1, behind the path or in
+/// the next line.
+fn flag(lines: &Lines<'_>, at: usize, file: &str) -> Option<(String, bool, Evidence)> {
     let line = lines.get(at);
-    let (path, rest) = line.text.split_once("/waiting_for_supplier")?;
-    let rest = rest.trim_start_matches(':').trim();
+    let (path, rest) = line.text.split_once(file)?;
+    let rest = rest.trim_end_matches("<==").trim_start_matches(':').trim();
     let next = lines.get(at + 1);
     let value = if rest.is_empty() { next.text.trim() } else { rest };
-    let waits = match value {
+    let value = match value {
         "0" => false,
         "1" => true,
         _ => return None,
     };
     let device = path.rsplit('/').next()?.to_string();
-    Some(Wait { device, waits, evidence: evidence(&line, at) })
+    Some((device, value, evidence(&line, at)))
+}
+
+/// `waiting_for_supplier` of a device.
+pub fn waiting(lines: &Lines<'_>, at: usize) -> Option<Wait> {
+    let (device, waits, evidence) = flag(lines, at, "/waiting_for_supplier")?;
+    Some(Wait { device, waits, evidence })
+}
+
+/// `state_synced` of a device.
+pub fn synced(lines: &Lines<'_>, at: usize) -> Option<Synced> {
+    let (device, synced, evidence) = flag(lines, at, "/state_synced")?;
+    Some(Synced { device, synced, evidence })
 }

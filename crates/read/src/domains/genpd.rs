@@ -28,8 +28,9 @@ enum Row {
     Device(Device),
 }
 
-/// The row that a line is.
-fn row(line: &Line<'_>, at: u64) -> Option<Row> {
+/// The row that a line is. `squeezed`: a page of the web made one blank of each run, so
+/// the children of a domain follow its status.
+fn row(line: &Line<'_>, at: u64, squeezed: bool) -> Option<Row> {
     let text = &*line.text;
     // The word that tells stands in a cell of its own; if blanks were eaten, it is
     // the second word.
@@ -43,7 +44,11 @@ fn row(line: &Line<'_>, at: u64) -> Option<Row> {
         let is_row = |rest: &str| {
             rest.split_ascii_whitespace().all(|w| number(w).is_some() || w == "SW" || w == "HW")
         };
-        second.filter(|(at, w)| is_status(w) && is_row(&text[at + w.len()..]))
+        let is_list = |rest: &str| squeezed && (rest.contains(',') || !rest.trim().contains(' '));
+        second.filter(|(at, w)| {
+            let rest = &text[at + w.len()..];
+            is_status(w) && (is_row(rest) || is_list(rest))
+        })
     })?;
     let name = text[..begin].trim_end();
     let rest = text[begin + word.len()..].trim();
@@ -89,13 +94,17 @@ pub fn read(lines: &Lines<'_>, from: usize, unread: &mut u64) -> Option<(Dump, u
     let mut dump = Dump { line: from as u64 + 1, ..Dump::default() };
     // Without its head a table is known by the command before it.
     let mut at = from;
+    // `grep -A9` ends somewhere.
+    let grep = first.text.contains("grep ");
+    let squeezed = |i: usize| is_head(&lines.get(i)) && !lines.get(i).text.contains("  ");
+    let squeezed = (from..from + 2).any(squeezed);
     if is_head(&first) {
         at += 1;
     } else {
         at = (from + 1..from + 4).find(|&i| {
             let line = lines.get(i);
             line.quotes == first.quotes
-                && (is_head(&line) || matches!(row(&line, 0), Some(Row::Domain(_))))
+                && (is_head(&line) || matches!(row(&line, 0, false), Some(Row::Domain(_))))
         })?;
         dump.cut |= (from + 1..at).any(|i| lines.get(i).elided());
     }
@@ -131,7 +140,11 @@ pub fn read(lines: &Lines<'_>, from: usize, unread: &mut u64) -> Option<(Dump, u
             add_children(d, &line.text);
             continue;
         }
-        match row(&line, at as u64) {
+        // The path of a device that a page of the web broke.
+        if squeezed && line.text == "/devices/" {
+            continue;
+        }
+        match row(&line, at as u64, squeezed) {
             Some(Row::Domain(d)) => {
                 in_list = line.text.ends_with(',');
                 dump.domains.push(d);
@@ -162,9 +175,16 @@ pub fn read(lines: &Lines<'_>, from: usize, unread: &mut u64) -> Option<(Dump, u
             strange += 1;
             d.cut = true;
         } else {
+            // A line that is neither a row nor the end of the command's output: who
+            // knows what the domain had.
+            let ends = ["```", "$", "#", "~~~"].iter().any(|w| line.text.contains(w));
+            d.cut |= !ends;
             at -= 1;
             break;
         }
+    }
+    if let Some(d) = dump.domains.last_mut().filter(|_| grep) {
+        (d.cut, dump.cut) = (true, true);
     }
     *unread += strange;
     (!dump.domains.is_empty()).then_some((dump, at))

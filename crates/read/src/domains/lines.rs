@@ -1,6 +1,7 @@
 //! Lines of a text that may be a mail: quote marks off, blanks in front kept,
 //! because tables need them.
 
+use crate::text::unstamped;
 use std::borrow::Cow;
 
 /// Longest line that is looked at in full.
@@ -20,7 +21,11 @@ pub struct Line<'a> {
 impl Line<'_> {
     /// Whether a person left lines out here.
     pub fn elided(&self) -> bool {
-        matches!(&*self.text, "..." | "[...]" | "...." | "[....]" | "<snip>" | "[snip]" | "[…]")
+        // Two dashes stand between the places that `grep -A` found.
+        matches!(
+            &*self.text,
+            "..." | "[...]" | "...." | "[....]" | "<snip>" | "[snip]" | "[…]" | "…" | "--"
+        )
     }
 
     /// Whether it is a rule under the head of a table.
@@ -68,9 +73,10 @@ impl<'a> Lines<'a> {
         line[..line.len().min(LONGEST)].trim_ascii_end()
     }
 
-    /// Line `i` without its quote marks.
+    /// Line `i` without its quote marks and the stamp of a console.
     pub fn get(&self, i: usize) -> Line<'a> {
         let (quotes, rest) = unquoted(self.raw(i));
+        let rest = unstamped(rest);
         let words = rest.trim_ascii_start();
         let blank = &rest[..rest.len() - words.len()];
         let indent = blank.iter().map(|&b| if b == b'\t' { 8 } else { 1 }).sum();

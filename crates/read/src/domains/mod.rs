@@ -5,18 +5,21 @@
 //! |---|---|
 //! | lines, without the marks of mail | `lines` |
 //! | tables | `genpd`, `clk`, `regulator` |
-//! | small files of debugfs and sysfs | `files` |
+//! | small files of debugfs and sysfs | `files`, `acpi` |
+//! | folders of such files, capture files, device trees | `whole` |
 //! | one message of the kernel | `said` |
 //!
 //! Places where a table or a message may begin are found with searches over the
 //! whole text; what is read is read once.
 
+mod acpi;
 mod clk;
 mod files;
 mod genpd;
 mod lines;
 mod regulator;
 mod said;
+mod whole;
 
 use crate::klog::{Item, Record, records};
 use crate::text::{self, LONGEST, Text};
@@ -37,9 +40,10 @@ const WRAPPED: usize = 50;
 const JOINS: usize = 2;
 
 /// Words by which places of tables and files are found.
-const PLACES: [&[u8]; 12] = [
+const PLACES: [&[u8]; 18] = [
     b"pm_genpd_summary",
-    b"domain   ",
+    b"domain  ",
+    b"domain status",
     b"clock   ",
     b"regulator   ",
     b"devices_deferred",
@@ -48,8 +52,13 @@ const PLACES: [&[u8]; 12] = [
     b"class/devlink",
     b"virtual/devlink/",
     b"waiting_for_supplier",
+    b"/state_synced",
     b"supplier ",
     b"domain\t",
+    b"power_resources_",
+    b"/power_state",
+    b"real_power_state",
+    b"LNXPOWER:",
 ];
 
 /// Reads `inputs`, a text each.
@@ -57,13 +66,21 @@ const PLACES: [&[u8]; 12] = [
 /// # Errors
 /// If an input that the caller named cannot be read or unpacked.
 pub fn read(inputs: &[Input], options: &Options) -> Result<Vec<Text<Case>>, ReadError> {
-    text::each(inputs, options, read_bytes)
+    let (mut out, mut small) = (Vec::new(), whole::Small::default());
+    text::for_each(inputs, options, read_bytes, &mut |text, source| {
+        // A file of debugfs without its name says little: those of a folder are one text.
+        if !small.add(&source) {
+            out.push(text);
+        }
+    })?;
+    out.extend(small.text());
+    Ok(out)
 }
 
 /// Reads bytes that are in memory and shown as `name`.
 pub fn read_bytes(name: &str, bytes: &[u8]) -> Text<Case> {
-    if let Some(none) = text::none(name, bytes) {
-        return none;
+    if let Some(text) = whole::read(name, bytes).or_else(|| text::none(name, bytes)) {
+        return text;
     }
     let mut text = Text { name: name.into(), ..Text::default() };
     let plain = without_no_break_spaces(bytes);
@@ -144,10 +161,14 @@ fn tables(bytes: &[u8], text: &mut Text<Case>) {
             files::links(&line, at, &mut case.links);
         } else if line.text.contains("/waiting_for_supplier") {
             case.waits.extend(files::waiting(&lines, at));
+        } else if line.text.contains("/state_synced") {
+            case.synced.extend(files::synced(&lines, at));
         } else if line.text.contains("/active_time") {
             files::time(&lines, at, "active_time", &mut case.states);
         } else if line.text.contains("/total_idle_time") {
             files::time(&lines, at, "total_idle_time", &mut case.states);
+        } else if acpi::is_file(&line) {
+            after = acpi::take(&lines, &line, at, &mut case.acpi);
         } else if let Some(d) = files::counted(&line, at) {
             case.deferrals.push(d);
         } else if files::is_listed(&lines, at) {
@@ -284,7 +305,16 @@ fn push(text: &mut String, more: &[u8]) {
 fn close(open: &mut Option<Open>, case: &mut Case) {
     let Some(o) = open.take() else { return };
     let shown = o.text.chars().take(LONGEST).collect();
-    said::take(o.text.trim(), Evidence { text: shown, ..o.evidence }, case);
+    let mut evidence = Evidence { text: shown, ..o.evidence };
+    // A person's sentence quotes a message: it may be anybody's.
+    if o.text.contains('`') {
+        evidence.doubtful = true;
+        for quoted in o.text.split('`').skip(1).step_by(2) {
+            said::take(quoted.trim(), evidence.clone(), case);
+        }
+    } else {
+        said::take(o.text.trim(), evidence, case);
+    }
 }
 
 /// Reads what drivers said of devices that waited, and of those that they or a

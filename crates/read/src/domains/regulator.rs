@@ -37,6 +37,15 @@ pub fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
             continue;
         }
         let Some(begin) = (1..words.len()).find(|&i| number(words[i]).is_some()) else {
+            // A consumer of a kernel that does not count its uses: voltages alone.
+            while stack.last().is_some_and(|(indent, _)| *indent >= line.indent) {
+                stack.pop();
+            }
+            if let (Some((_, p)), true) = (stack.last(), units > 1) {
+                let name = words[..words.len() - units].join(" ");
+                table.regulators[*p].consumers.push((name, None));
+                continue;
+            }
             at -= 1;
             break;
         };
@@ -63,7 +72,7 @@ pub fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
             });
         } else if let Some(p) = parent {
             let name = words[..begin].join(" ");
-            table.regulators[p].consumers.push((name, value(begin)));
+            table.regulators[p].consumers.push((name, Some(value(begin))));
         } else if !table.cut {
             at -= 1;
             break;

@@ -12,7 +12,7 @@ use dormouse_domains::{Case, Evidence};
 use dormouse_model::time::Ns;
 
 /// Words of which each such message has one; lines without are not looked at.
-pub const STEMS: [&[u8]; 18] = [
+pub const STEMS: [&[u8]; 19] = [
     b"deferred probe",
     b"probe deferral",
     b"EPROBE_DEFER: ",
@@ -28,6 +28,7 @@ pub const STEMS: [&[u8]; 18] = [
     b"probe with ",
     b"ot disabling unused",
     b"Kernel command line",
+    b"/proc/cmdline:",
     b"Kernel panic",
     b"Oops",
     b"nable to handle kernel",
@@ -110,13 +111,16 @@ pub fn is_whole(text: &str) -> bool {
         || names("cycle(s) with ")
         || text.ends_with("ignoring dependency")
         || text.ends_with("(reason unknown)")
+        // Without a colon the kernel gives no reason (before 6.8).
+        || text.ends_with("deferred probe pending")
         || text.ends_with(" not ready")
         || text.ends_with(" usecs")
 }
 
 /// Takes what a message says into `case`.
 pub fn take(text: &str, evidence: Evidence, case: &mut Case) {
-    if let Some(rest) = text.split_once("Kernel command line: ").map(|(_, r)| r) {
+    let file = text.strip_prefix("/proc/cmdline:");
+    if let Some(rest) = file.or(text.split_once("Kernel command line: ").map(|(_, r)| r)) {
         for (word, what) in [
             ("pd_ignore_unused", Resource::Domains),
             ("clk_ignore_unused", Resource::Clocks),
@@ -213,13 +217,13 @@ pub fn take(text: &str, evidence: Evidence, case: &mut Case) {
             let one = device.trim_start_matches(['-', '+']).to_string();
             case.cycles.push(Cycle { one, other: other.to_string(), gone, evidence });
         }
-    } else if let Some(rest) = message.split_once("sync_state() pending due to ").map(|(_, r)| r) {
+    } else if let Some(rest) = message.strip_prefix("sync_state() pending due to ") {
         let consumer = first_word(rest.trim()).trim_end_matches('.').to_string();
         if !consumer.is_empty() {
             let (supplier, driver) = (device.to_string(), driver.to_string());
             case.pending.push(Pending { supplier, driver, consumer, evidence });
         }
-    } else if message.contains("Forcing sync_state()") {
+    } else if message.starts_with("Timed out. Forcing sync_state()") {
         let (supplier, driver) = (device.to_string(), driver.to_string());
         case.pending.push(Pending { supplier, driver, consumer: String::new(), evidence });
     } else if let Some(rest) = message.strip_prefix("Failed to create device link ") {

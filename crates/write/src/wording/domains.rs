@@ -36,6 +36,11 @@ fn resource(r: Resource) -> &'static str {
     }
 }
 
+/// `LNXPOWER:02 (\\_SB.PR02)`.
+pub fn named(name: &str, path: &str) -> String {
+    if path.is_empty() { name.into() } else { format!("{name} ({path})") }
+}
+
 /// What holds devices up.
 pub fn cause(c: &Cause) -> String {
     match c {
@@ -215,6 +220,30 @@ pub fn sentence(f: &Fact) -> String {
                 verb(names.len(), "has", "have"),
             )
         }
+        Fact::Unsynced { suppliers } => format!(
+            "{} {} not been told that all consumers have probed, and {} on what was on at boot.",
+            names(suppliers),
+            verb(suppliers.len(), "has", "have"),
+            verb(suppliers.len(), "keeps", "keep"),
+        ),
+        Fact::ResourceUnused { resource, path, devices } => format!(
+            "{} is on though every device that the text shows to need it is in another state: {}.",
+            named(resource, path),
+            names(devices)
+        ),
+        Fact::StateDiffers { device, path, set, real } => {
+            format!(
+                "The kernel put {} into {set}, and the firmware says {real}.",
+                named(device, path)
+            )
+        }
+        Fact::RailFedOff { mode, rail, supply } => format!(
+            "The device tree asks {rail} to stay on in {mode}, and {supply}, which feeds it, to go off."
+        ),
+        Fact::RailWakesOff { mode, rail, devices } => format!(
+            "The device tree asks {rail} to go off in {mode}, and {}, which it feeds, to wake the system.",
+            names(devices)
+        ),
         Fact::LatencyExceeded { switches } => {
             let all = switches.iter().take(4).map(|(d, off, t)| {
                 format!("{d} {} {} ms", if *off { "off" } else { "on" }, ms(*t))
@@ -287,6 +316,15 @@ pub fn advice(f: &Fact) -> Vec<String> {
         Fact::BothWait { .. } => one(
             "No kernel parameter helps: make one need optional, split a provider, or name it in post-init-providers.",
         ),
+        Fact::ResourceUnused { .. } => one(
+            "Read power/runtime_status and power_state of the devices that share it; one that the text does not show may hold it (grep . /sys/bus/acpi/devices/*/power_resources_D*/*/resource_in_use).",
+        ),
+        Fact::RailFedOff { .. } => one(
+            "See which of the two is meant: without its supply a rail is off, whatever its own node asks.",
+        ),
+        Fact::RailWakesOff { .. } => {
+            one("Let the rail stay on in that mode, or see whether another rail feeds what wakes.")
+        }
         Fact::SyncPending { supplier } => sync_advice(&supplier.consumers),
         _ => Vec::new(),
     }
@@ -318,6 +356,10 @@ pub fn unchecked(u: Unchecked) -> (&'static str, String) {
         Unchecked::Domains => {
             ("what keeps domains on", "give /sys/kernel/debug/pm_genpd/pm_genpd_summary".into())
         }
+        Unchecked::Rails => (
+            "whether regulators do as the tree asks",
+            "a driver without set_suspend_enable and set_suspend_disable leaves them as they are, and s2idle asks nothing of them".into(),
+        ),
         Unchecked::Crash { line } => (
             "the crash",
             format!("the kernel crashed in line {line}; nothing here is shown to be its reason"),

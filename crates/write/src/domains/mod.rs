@@ -1,5 +1,7 @@
 //! What `dormouse domains show` prints.
 
+mod chip;
+
 use crate::finding::{evidence, left_out, lost, not_checked, shown, word};
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
@@ -64,6 +66,24 @@ fn stands(s: &Subject<'_>) -> Option<String> {
     if let Some(t) = s.case.clocks.last() {
         return Some(format!("{} of {} are on.", t.on(), plural(t.clocks.len(), "clock")));
     }
+    let rails = &s.case.rails;
+    if !rails.is_empty() {
+        let with = |on| rails.iter().filter(|r| r.asked[0].on == Some(on)).count();
+        return Some(format!(
+            "Of {} the device tree asks {} to stay on in mem and {} to go off.",
+            plural(rails.len(), "regulator"),
+            with(true),
+            with(false)
+        ));
+    }
+    let resources = &s.case.acpi.resources;
+    if resources.values().any(|r| r.in_use.is_some()) {
+        let on = resources.values().filter(|r| r.in_use == Some(true)).count();
+        return Some(format!(
+            "{on} of {} of ACPI are on.",
+            plural(resources.len(), "power resource")
+        ));
+    }
     let t = s.case.regulators.last()?;
     Some(format!("{} of {} are on.", t.on(), plural(t.regulators.len(), "regulator")))
 }
@@ -106,7 +126,7 @@ fn finding(page: &mut Page, f: &Finding, first: bool) {
 }
 
 /// A list that says how much it leaves out.
-fn list(page: &mut Page, heading: &str, rows: &[String], top: usize) {
+pub(crate) fn list(page: &mut Page, heading: &str, rows: &[String], top: usize) {
     if rows.is_empty() {
         return;
     }
@@ -120,6 +140,7 @@ fn list(page: &mut Page, heading: &str, rows: &[String], top: usize) {
 }
 
 fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
+    list(page, "The whole chip", &chip::counts(s), usize::MAX);
     for (dump, reasons) in s.case.dumps.iter().zip(&s.report.held) {
         let row = |(i, depth): (usize, usize)| {
             let d = &dump.domains[i];
@@ -151,14 +172,19 @@ fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
             t.unasked().len()
         );
         list(page, &heading, &rows, top);
+        let unasked: Vec<String> = t.unasked().iter().map(|&i| t.clocks[i].name.clone()).collect();
+        if !unasked.is_empty() {
+            page.entry("  ", &safe(&format!("nobody asked for {}", names(&unasked))));
+        }
     }
     for t in &s.case.regulators {
         let row = |(i, feeds): (usize, Vec<usize>)| {
             let r = &t.regulators[i];
-            let on = r.consumers.iter().filter(|(_, n)| *n > 0).map(|(c, _)| c.clone());
-            let by = on.chain(feeds.iter().map(|&f| t.regulators[f].name.clone()));
-            let by: Vec<String> = by.collect();
-            if by.is_empty() {
+            let by = chip::users(t, i, &feeds);
+            let open: Vec<String> = r.consumers.iter().map(|(c, _)| c.clone()).collect();
+            if r.consumers.iter().any(|(_, n)| n.is_none()) && by.is_empty() {
+                format!("{} held {}, by some of {}", r.name, times(r.used), names(&open))
+            } else if by.is_empty() {
                 format!("{} held {}, by nobody that the table shows", r.name, times(r.used))
             } else {
                 format!("{} held {}, by {}", r.name, times(r.used), names(&by))
@@ -180,6 +206,7 @@ fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
             page.entry("  ", &safe(&format!("{} is open for {}", r.name, names(&who))));
         }
     }
+    chip::sections(page, s, top);
     let row = |r: &dormouse_domains::deferral::Root| {
         // First the number would read like a verb: "2 waits for".
         let waits = plural(usize::try_from(r.weight()).unwrap_or(usize::MAX), "wait");
@@ -225,7 +252,7 @@ fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
     list(page, "waiting_for_supplier", &rows, top);
 }
 
-fn times(n: u64) -> String {
+pub(crate) fn times(n: u64) -> String {
     if n == 1 { "once".into() } else { format!("{n} times") }
 }
 
@@ -312,6 +339,13 @@ pub fn json(s: &Subject<'_>) -> Value {
             "at": r.at,
             "behind": r.behind,
             "times": r.times,
+        })).collect::<Vec<_>>(),
+        "clocks": chip::clocks(s),
+        "regulators": chip::regulators(s),
+        "power_resources": chip::resources(s),
+        "rails": chip::rails(s),
+        "holders": chip::holders(s).into_iter().map(|(device, holds)| json!({
+            "device": device, "holds": holds,
         })).collect::<Vec<_>>(),
         "cycles": s.report.pairs.list.iter().map(|(a, b, _)| json!([a, b])).collect::<Vec<_>>(),
         "not_checked": not_checked(&not_looked_at(s)),

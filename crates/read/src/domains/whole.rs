@@ -1,0 +1,114 @@
+//! Files that are no text of their own: device trees, capture files, and folders
+//! with copies of debugfs and sysfs, whose names say what they are.
+
+use super::read_bytes;
+use crate::capture_file::{self, is_capture_tar};
+use crate::container::Source;
+use crate::dtb::fdt;
+use crate::text::Text;
+use dormouse_domains::link::Link;
+use dormouse_domains::{Case, rail};
+use dormouse_model::loss::Severity;
+
+/// Larger files are no attributes.
+const LARGEST: usize = 256 << 10;
+
+/// Words of paths whose file says nothing without its path.
+const NAMED: [&str; 9] = [
+    "/pm_genpd/",
+    "/devlink/",
+    "/waiting_for_supplier",
+    "/state_synced",
+    "/devices_deferred",
+    "/power_state",
+    "/real_power_state",
+    "/LNXPOWER:",
+    "/power_resources_",
+];
+
+/// A device tree or a capture file; `None` for anything else.
+pub fn read(name: &str, bytes: &[u8]) -> Option<Text<Case>> {
+    if fdt::recognise(bytes) {
+        let mut text = Text { name: name.into(), ..Text::default() };
+        tree(bytes, &mut text);
+        return Some(text);
+    }
+    if !is_capture_tar(bytes) {
+        return None;
+    }
+    let mut text = Text { name: name.into(), ..Text::default() };
+    match capture_file::read(bytes) {
+        Ok((file, losses)) => {
+            text = read_bytes(name, &file.domains);
+            text.losses.list.extend(losses.list);
+            let last = |p: &str| p.rsplit('/').next().unwrap_or(p).to_string();
+            text.case.links.extend(file.links.iter().map(|l| Link {
+                line: 0,
+                supplier: last(&l.supplier),
+                consumer: last(&l.consumer),
+                status: l.status.clone(),
+                sync_state_only: l.sync_state_only,
+            }));
+            if !file.tree.is_empty() {
+                tree(&file.tree, &mut text);
+            }
+            for l in &file.document.losses {
+                text.losses.add(
+                    "recorder_loss",
+                    l.count,
+                    Severity::Warning,
+                    l.advice.clone(),
+                    None,
+                );
+            }
+        }
+        Err(e) => text.losses.add("damaged_input", 1, Severity::Warning, e.to_string(), None),
+    }
+    Some(text)
+}
+
+fn tree(bytes: &[u8], text: &mut Text<Case>) {
+    match fdt::tree(bytes) {
+        Ok(tree) => text.case.rails = rail::rails(&tree),
+        Err(e) => text.losses.add("damaged_input", 1, Severity::Warning, e.to_string(), None),
+    }
+}
+
+/// Small files of folders, as one text.
+#[derive(Default)]
+pub struct Small {
+    name: String,
+    lines: Vec<u8>,
+}
+
+impl Small {
+    /// Takes a file of a folder, if its path is needed to read it.
+    pub fn add(&mut self, source: &Source<'_>) -> bool {
+        if source.group.is_empty()
+            || source.bytes.len() > LARGEST
+            || source.bytes.contains(&0)
+            || !NAMED.iter().any(|w| source.name.contains(w))
+        {
+            return false;
+        }
+        if self.name.is_empty() {
+            self.name = format!("{} and other small files", source.name);
+        }
+        let text = source.bytes.trim_ascii_end();
+        if text.contains(&b'\n') || source.name.ends_with("/devices_deferred") {
+            self.lines.extend_from_slice(format!("==> {} <==\n", source.name).as_bytes());
+            self.lines.extend_from_slice(text);
+            self.lines.push(b'\n');
+        } else {
+            self.lines.extend_from_slice(format!("{}:", source.name).as_bytes());
+            self.lines.extend_from_slice(text);
+        }
+        self.lines.push(b'\n');
+        true
+    }
+
+    /// What they say.
+    pub fn text(&self) -> Option<Text<Case>> {
+        (!self.lines.is_empty()).then(|| read_bytes(&self.name, &self.lines))
+    }
+}
