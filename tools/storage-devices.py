@@ -22,7 +22,9 @@ def logged(path):
 def main():
     folder, drives = pathlib.Path(sys.argv[1]), sys.argv[2:]
     shown = json.loads((folder / "show.json").read_text())
-    disks = [d for t in shown["traces"] for d in t["disks"]]
+    # The drives are read one after another, in this order; their random places are the same.
+    disks = [d for t in shown["traces"] for d in t["disks"] if d["requests"]]
+    in_turn = iter(sorted(disks, key=lambda d: min(r["queued"] for r in d["requests"])))
     print("| drive | reads logged | found | slices that do not add up | fio mean us | show mean us "
           "| fio above show us: least, middle, most | within 2 us of the middle | |")
     print("|---|---|---|---|---|---|---|---|---|")
@@ -33,11 +35,9 @@ def main():
             print(f"| {drive} | - | - | - | - | - | - | - | not there |")
             continue
         log = logged(path)
-        # The disk of this log: the one with most of its sectors.
-        def reads(disk):
-            return {r["sector"]: r for r in disk["requests"]
-                    if r["operation"] == "read" and r["sector"] in log and r["latency"]}
-        found = max((reads(d) for d in disks), key=len, default={})
+        disk = next(in_turn, {"requests": []})
+        found = {r["sector"]: r for r in disk["requests"]
+                 if r["operation"] == "read" and r["sector"] in log and r["latency"]}
         broken = sum(1 for r in found.values()
                      if sum(s or 0 for s in r["slices"].values()) != r["completed"] - r["queued"])
         above = sorted(log[s] - r["latency"] for s, r in found.items())
