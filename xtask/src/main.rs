@@ -15,6 +15,7 @@ mod reality;
 mod replayed;
 mod schedulers;
 mod series;
+mod soc9000;
 mod storage;
 mod tables;
 mod truth;
@@ -49,6 +50,7 @@ fn main() -> Result<ExitCode> {
         Some("published-storage") => published::run(&args.collect::<Vec<_>>())?,
         Some("schedulers") => return schedulers::run(&args.collect::<Vec<_>>()),
         Some("series") => return series::run(&args.collect::<Vec<_>>()),
+        Some("soc9000") => return soc9000::run(&args.collect::<Vec<_>>()),
         Some("storage") => storage::run(&args.collect::<Vec<_>>())?,
         Some("truth") => return truth::run(&args.collect::<Vec<_>>()),
         Some("reality") => reality::run(&args.collect::<Vec<_>>())?,
@@ -61,7 +63,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => {
             bail!(
-                "give a task: accuracy, cuts, decide, domains, governor, guest, hibernate, idle, published-storage, reality, replay, schedulers, series, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, cuts, decide, domains, governor, guest, hibernate, idle, published-storage, reality, replay, schedulers, series, soc9000, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
             )
         }
     }

@@ -124,6 +124,28 @@ const COUNT: Source = Source {
     ],
 };
 
+const SOC9000: Source = Source {
+    name: "soc9000",
+    without: "its drivers are a module; name another series with --kernel",
+    files: &[
+        ("Kbuild", include_str!("../../../kernel/soc9000/Kbuild")),
+        ("Makefile", include_str!("../../../kernel/Makefile")),
+        ("soc9000.h", include_str!("../../../kernel/soc9000/soc9000.h")),
+        ("soc9000_trace.h", include_str!("../../../kernel/soc9000/soc9000_trace.h")),
+        ("main.c", include_str!("../../../kernel/soc9000/main.c")),
+        ("soc.c", include_str!("../../../kernel/soc9000/soc.c")),
+        ("domain.c", include_str!("../../../kernel/soc9000/domain.c")),
+        ("resources.c", include_str!("../../../kernel/soc9000/resources.c")),
+        ("consumer.c", include_str!("../../../kernel/soc9000/consumer.c")),
+        ("power.c", include_str!("../../../kernel/soc9000/power.c")),
+        ("clock.c", include_str!("../../../kernel/soc9000/clock.c")),
+        ("reset.c", include_str!("../../../kernel/soc9000/reset.c")),
+        ("supply.c", include_str!("../../../kernel/soc9000/supply.c")),
+        ("sleep.c", include_str!("../../../kernel/soc9000/sleep.c")),
+        ("COPYING", include_str!("../../../kernel/COPYING")),
+    ],
+};
+
 /// The board module for `kernel`; built if it is not in the cache.
 ///
 /// # Errors
@@ -183,6 +205,14 @@ pub fn fqos(kernel: &Kernel) -> Result<PathBuf> {
 /// As [`idle`].
 pub fn count(kernel: &Kernel) -> Result<PathBuf> {
     build(&COUNT, kernel)
+}
+
+/// The drivers of SoC-9000 for `kernel`; built if they are not in the cache.
+///
+/// # Errors
+/// As [`idle`].
+pub fn soc9000(kernel: &Kernel) -> Result<PathBuf> {
+    build(&SOC9000, kernel)
 }
 
 fn build(source: &Source, kernel: &Kernel) -> Result<PathBuf> {

@@ -28,6 +28,7 @@ pub mod repeat;
 pub mod run;
 pub mod script;
 pub mod soak;
+pub mod soc9000;
 pub mod storage;
 pub mod trace;
 pub mod udev;

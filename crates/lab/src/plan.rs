@@ -17,6 +17,8 @@ pub const MODULE: &str = "dormouse_board.ko";
 pub const IDLE_MODULE: &str = "dormouse_idle.ko";
 /// What writes decisions of the governor of power domains down, in [`DIRECTORY`].
 pub const GOVERNOR_MODULE: &str = "dormouse_governor.ko";
+/// The drivers of SoC-9000, in [`DIRECTORY`].
+pub const SOC_MODULE: &str = "soc9000.ko";
 /// The readiness scheduler, in [`DIRECTORY`].
 pub const SCHEDULER_MODULE: &str = "dormouse_scheduler.ko";
 /// The disk whose power states cost what they are told to, in [`DIRECTORY`].
@@ -412,6 +414,9 @@ pub struct Plan {
     /// Parameters of the module that has a governor of power domains decide, once each.
     #[serde(default)]
     pub governor: Vec<String>,
+    /// Parameters of the drivers of SoC-9000, if they are to be loaded.
+    #[serde(default)]
+    pub soc: Option<String>,
     /// Steps in order.
     pub steps: Vec<Step>,
 }

@@ -14,6 +14,7 @@ mod record;
 mod scheduler;
 mod script;
 mod soak;
+mod soc;
 mod storage;
 mod swap;
 mod system;
@@ -105,6 +106,9 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
     if let Some(wish) = &plan.soak {
         let said = soak::run(wish, dir, plan.scheduler.is_some())?;
         out.send("soak", said.as_bytes())?;
+    }
+    if let Some(parameters) = &plan.soc {
+        soc::run(parameters, dir, out)?;
     }
     for (n, parameters) in plan.governor.iter().enumerate() {
         system::load_module_with(&dir.join(GOVERNOR_MODULE), parameters)?;

@@ -5,6 +5,7 @@ use super::apt::sources;
 use super::mirror::mirrors;
 use super::{Kernel, cache};
 use crate::error::tail;
+use crate::qemu::Arch;
 use crate::{Error, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +41,12 @@ pub fn toolchain(kernel: &Kernel, headers: &Path) -> Result<Toolchain> {
     let suite = if kernel.release.contains("+deb13") { "trixie" } else { "bookworm" };
     // Debian's time_t transition renamed the library in trixie.
     let elf = if suite == "bookworm" { "libelf1" } else { "libelf1t64" };
-    let chroot = Chroot::open(suite, &gcc, &[&gcc, "make", elf])?;
+    // Debian names a cross compiler's package by its target.
+    let package = match kernel.arch {
+        Arch::Amd64 => gcc,
+        Arch::Arm64 => format!("{gcc}-aarch64-linux-gnu"),
+    };
+    let chroot = Chroot::open(suite, &package, &[&package, "make", elf])?;
     Ok(Toolchain { chroot: Some(chroot), compiler: None })
 }
 

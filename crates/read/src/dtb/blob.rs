@@ -110,17 +110,33 @@ const KEPT: [&[u8]; 3] = [b"simple-bus", b"simple-mfd", b"operating-points-v2"];
 /// What is put before the others, so that no driver matches.
 pub const PREFIX: &str = "graft,";
 
+/// The tree of a machine with the nodes of another beside its own.
+///
+/// # Errors
+/// When both trees use the same number for a node.
+pub fn beside(machine: &Tree<'_>, other: &Tree<'_>) -> Result<Owned, String> {
+    apart(machine, other)?;
+    let mut root = Owned::of(machine, 0);
+    root.children.extend(other.children[0].iter().map(|&child| Owned::of(other, child)));
+    Ok(root)
+}
+
+fn apart(one: &Tree<'_>, other: &Tree<'_>) -> Result<(), String> {
+    let handles =
+        |t: &Tree<'_>| -> Vec<u32> { t.nodes.iter().filter_map(|n| n.cell("phandle")).collect() };
+    let own = handles(one);
+    match handles(other).into_iter().find(|h| own.contains(h)) {
+        Some(h) => Err(format!("both trees call a node {h:#x}")),
+        None => Ok(()),
+    }
+}
+
 /// The tree of a machine with a board's tree below one bus of it.
 ///
 /// # Errors
 /// When both trees use the same number for a node.
 pub fn graft(machine: &Tree<'_>, board: &Tree<'_>) -> Result<Owned, String> {
-    let handles =
-        |t: &Tree<'_>| -> Vec<u32> { t.nodes.iter().filter_map(|n| n.cell("phandle")).collect() };
-    let own = handles(machine);
-    if let Some(h) = handles(board).into_iter().find(|h| own.contains(h)) {
-        return Err(format!("both trees call a node {h:#x}"));
-    }
+    apart(machine, board)?;
     let mut root = Owned::of(machine, 0);
     let mut bus = Owned { name: GRAFT.into(), ..Owned::default() };
     bus.set("compatible", b"simple-bus\0");
