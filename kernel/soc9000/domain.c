@@ -13,6 +13,7 @@
  */
 #include <linux/device.h>
 #include <linux/err.h>
+#include <linux/mutex.h>
 #include <linux/of.h>
 #include <linux/pm_domain.h>
 #include <linux/slab.h>
@@ -20,8 +21,11 @@
 
 struct device_domain {
 	struct generic_pm_domain genpd;
-	struct soc9000_resources res;
 	struct generic_pm_domain *parent;
+	/* Protects what follows: a sleep may switch while a driver probes. */
+	struct mutex lock;
+	struct soc9000_resources res;
+	bool is_on;
 };
 
 static struct device_domain *to_domain(struct generic_pm_domain *genpd)
@@ -29,21 +33,36 @@ static struct device_domain *to_domain(struct generic_pm_domain *genpd)
 	return container_of(genpd, struct device_domain, genpd);
 }
 
+/*
+ * A device that no driver was found for is in its domain too, and a sleep
+ * switches it: then there is nothing to switch yet.
+ */
 static int device_domain_on(struct generic_pm_domain *genpd)
 {
-	int ret;
+	struct device_domain *d = to_domain(genpd);
+	int ret = 0;
 
+	mutex_lock(&d->lock);
 	soc9000_begin("domain", genpd->name, 1);
-	ret = soc9000_resources_on(&to_domain(genpd)->res);
+	if (d->res.dev)
+		ret = soc9000_resources_on(&d->res);
+	d->is_on = !ret;
 	soc9000_end("domain", genpd->name, ret ? ret : 1);
+	mutex_unlock(&d->lock);
 	return ret;
 }
 
 static int device_domain_off(struct generic_pm_domain *genpd)
 {
+	struct device_domain *d = to_domain(genpd);
+
+	mutex_lock(&d->lock);
 	soc9000_begin("domain", genpd->name, 0);
-	soc9000_resources_off(&to_domain(genpd)->res);
+	if (d->res.dev)
+		soc9000_resources_off(&d->res);
+	d->is_on = false;
 	soc9000_end("domain", genpd->name, 0);
+	mutex_unlock(&d->lock);
 	return 0;
 }
 
@@ -68,7 +87,15 @@ static int device_domain_activate(struct device *dev)
 			return ret;
 		d->parent = parent;
 	}
-	return soc9000_resources_get(&d->res, dev);
+	mutex_lock(&d->lock);
+	ret = soc9000_resources_get(&d->res, dev);
+	if (!ret && d->is_on) {
+		ret = soc9000_resources_on(&d->res);
+		if (ret)
+			soc9000_resources_put(&d->res);
+	}
+	mutex_unlock(&d->lock);
+	return ret;
 }
 
 /* After a probe that failed, or the driver's remove. */
@@ -76,7 +103,11 @@ static void device_domain_dismiss(struct device *dev)
 {
 	struct device_domain *d = to_domain(pd_to_genpd(dev->pm_domain));
 
+	mutex_lock(&d->lock);
+	if (d->is_on && d->res.dev)
+		soc9000_resources_off(&d->res);
 	soc9000_resources_put(&d->res);
+	mutex_unlock(&d->lock);
 }
 
 /* Gives a device, which no driver has seen, a domain of its own. */
@@ -87,6 +118,7 @@ int soc9000_domain_add(struct device *dev)
 
 	if (!d)
 		return -ENOMEM;
+	mutex_init(&d->lock);
 	d->genpd.name = dev->of_node->name;
 	d->genpd.power_on = device_domain_on;
 	d->genpd.power_off = device_domain_off;

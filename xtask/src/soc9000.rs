@@ -91,7 +91,7 @@ fn one(kernel: &Kernel, short: bool, wrong: &mut Vec<String>) -> Result<()> {
         judge(&format!("{} {mode} {order} {links}", kernel.release), mode, seen, wrong);
     }
     println!(
-        "  blocked: by the kernel, before the driver is asked; put off: by a driver or an attach"
+        "  blocked: before the driver is asked, by the kernel or activate; put off: by a driver or an attach"
     );
     println!(
         "  switches: of the power switch, on and off; parts: clocks, supplies and resets, on and off"
@@ -176,9 +176,7 @@ fn faults(kernel: &Kernel, wrong: &mut Vec<String>) -> Result<()> {
     );
     for (parameter, waiting) in [
         ("never=pll", true),
-        ("never=phy", true),
-        ("defer=gpu order=consumers", false),
-        ("fail_off=io", false),
+        ("defer=gpu fail_off=io", false),
         ("left_on=top,io,gpu-switch", false),
     ] {
         let seen = boot(kernel, &format!("pm=domains {parameter}"), "")?;

@@ -177,3 +177,29 @@ fn disguise(node: &mut Owned) {
     }
     node.children.iter_mut().for_each(disguise);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtb::fdt;
+
+    /// A blob with one node, which has this phandle.
+    fn tree(name: &str, phandle: u32) -> Vec<u8> {
+        let mut node = Owned { name: name.into(), ..Owned::default() };
+        node.set("phandle", &phandle.to_be_bytes());
+        Owned { children: vec![node], ..Owned::default() }.blob()
+    }
+
+    #[test]
+    fn nodes_lie_beside_each_other_unless_they_share_a_number() {
+        let (machine, chip) = (tree("uart", 0x8000), tree("soc@0", 1));
+        let machine = fdt::tree(&machine).expect("a tree");
+        let both = beside(&machine, &fdt::tree(&chip).expect("a tree")).expect("both").blob();
+        let names: Vec<String> =
+            fdt::tree(&both).expect("a tree").nodes.iter().map(|n| text(n.name)).collect();
+        assert_eq!(names, ["", "uart", "soc@0"]);
+        let same = tree("soc@0", 0x8000);
+        let refused = beside(&machine, &fdt::tree(&same).expect("a tree"));
+        assert_eq!(refused, Err("both trees call a node 0x8000".to_owned()));
+    }
+}
