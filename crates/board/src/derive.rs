@@ -260,6 +260,7 @@ fn ordered(graph: &DeviceGraph, cycles: &[&Cycle]) -> (DeviceGraph, Vec<u32>) {
         devices: Vec::with_capacity(n),
         links: graph.links.clone(),
         order_known: known && !reordered,
+        needs: graph.needs.iter().map(|n| (moved(n.0), moved(n.1))).collect(),
         links_known: graph.links_known,
     };
     for (i, &d) in order.iter().enumerate() {

@@ -144,6 +144,8 @@ pub struct DeviceGraph {
     /// The order of `devices` was observed (prepare phase of a trace), not
     /// guessed from names.
     pub order_known: bool,
+    /// What nodes of a device tree name: the device that needs, and the one it needs.
+    pub needs: Vec<(DeviceId, DeviceId)>,
     /// `links` is complete (the source lists device links).
     pub links_known: bool,
 }

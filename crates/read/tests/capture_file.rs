@@ -6,6 +6,9 @@ use dormouse_model::cycle::{Mode, Outcome, PmTestLevel};
 use dormouse_model::device::LinkKind;
 use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
+use dormouse_read::container::Source;
+use dormouse_read::detect::Format;
+use dormouse_read::doctor::heard;
 use dormouse_read::{Options, read_bytes};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -102,12 +105,16 @@ const LOG: &str = "[   60.000100] PM: suspend entry (s2idle)
 ";
 
 fn archive(members: &[(&str, &str)]) -> Vec<u8> {
+    archived(members.iter().map(|m| (m.0, m.1.as_bytes())))
+}
+
+fn archived<'a>(members: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Vec<u8> {
     let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     for (name, text) in members {
         let mut header = tar::Header::new_ustar();
         header.set_size(text.len() as u64);
         header.set_mode(0o644);
-        tar.append_data(&mut header, name, text.as_bytes()).unwrap();
+        tar.append_data(&mut header, name, text).unwrap();
     }
     tar.into_inner().unwrap().finish().unwrap()
 }
@@ -125,6 +132,41 @@ fn whole(extra: &[(&str, &str)]) -> Vec<u8> {
     ];
     members.extend(extra);
     archive(&members)
+}
+
+/// What nodes name, and the line that woke the machine.
+#[test]
+fn what_nodes_name_and_the_line_that_woke_are_kept() {
+    let column = |line: &str| match line.split('\t').nth(1) {
+        Some("name") => format!("{line}\tof_fullname\n"),
+        Some("a") => format!("{line}\t/soc/i2c@4000/touch@48\n"),
+        Some("late") => format!("{line}\t/regulator-vdd\n"),
+        _ => format!("{line}\t\n"),
+    };
+    let devices: String = DEVICES.lines().map(column).collect();
+    let stats = STATS.replace(
+        r#""number": 1,"#,
+        r#""number": 1, "wake_line": {"/sys/power/pm_wakeup_irq": "45"},"#,
+    );
+    let members = [
+        ("capture.json", json(1)),
+        ("devices.tsv", devices),
+        ("cycle-0001/stats.json", stats),
+        ("cycle-0001/trace.txt", trace()),
+    ];
+    let members = members.iter().map(|m| (m.0, m.1.as_bytes()));
+    let tree = include_bytes!("dtb/sample.dtb");
+    let bytes = archived(members.chain([("device-tree.dtb", &tree[..])]));
+    let reading = read_bytes("x.tar.gz", &bytes, &Options::default()).unwrap();
+    let c = &reading.captures[0];
+    let name = |d| c.names.get(c.graph.get(d).name);
+    let needs: Vec<_> = c.graph.needs.iter().map(|n| (name(n.0), name(n.1))).collect();
+    // The controller of its pins has no device here.
+    assert_eq!(needs, [("a", "late")]);
+    let source = Source { name: "x.tar.gz", group: "", bytes: &bytes, damage: None };
+    let heard = heard(Format::CaptureFile, &source).unwrap();
+    let line = heard.case.values.iter().find(|v| v.path == "/sys/power/pm_wakeup_irq");
+    assert_eq!(line.map(|v| v.value.as_str()), Some("45"));
 }
 
 #[test]

@@ -138,3 +138,15 @@ fn damage_is_an_error_and_never_a_panic() {
     }
     assert!(errors > 100, "{errors}");
 }
+
+#[test]
+fn what_nodes_name_is_listed_one_way() {
+    let blob = fs::read(sample()).unwrap();
+    let found = dtb::named::suppliers(&blob, "6.12.1").unwrap();
+    let names = |a: &str, b: &str| found.contains(&(a.to_string(), b.to_string()));
+    let touch = "/soc/i2c@4000/touch@48";
+    assert!(names(touch, "/regulator-vdd") && names(touch, "/soc/gpio@5000"), "{found:?}");
+    assert!(names("/soc/serial@3000", "/soc/clocks@2000"));
+    assert!(!found.iter().any(|(a, b)| a.contains("off@6000") || names(b, a)), "{found:?}");
+    assert!(dtb::named::suppliers(b"no blob", "6.12.1").is_err());
+}

@@ -4,6 +4,8 @@
 
 use crate::kmsg::Kmsg;
 use crate::root::Root;
+use crate::wakers;
+use crate::writers::{Writer, Writers};
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
@@ -42,6 +44,8 @@ pub struct Look {
     pub timers: Vec<Armed>,
     /// Processes whose descriptors may not be read; root may.
     pub hidden: usize,
+    /// Disks that have data to write; root alone is told.
+    pub writers: Vec<Writer>,
 }
 
 /// An armed timer of a task (fs/timerfd.c:timerfd_show, 6.12).
@@ -101,6 +105,7 @@ const DEPTH: usize = 24;
 /// Looks `times` at the tasks, `pause` apart, and once at everything else.
 pub fn look(root: &Root, times: u32, pause: Duration) -> Look {
     let mut out = Look { looks: times, log: Kmsg::whole(root), ..Look::default() };
+    let disks = Writers::begin(root);
     let mut waiters: BTreeMap<u32, Waiter> = BTreeMap::new();
     let mut spinners: BTreeMap<u32, Waiter> = BTreeMap::new();
     for i in 0..times {
@@ -109,6 +114,7 @@ pub fn look(root: &Root, times: u32, pause: Duration) -> Look {
         }
         tasks(root, &mut waiters, &mut spinners);
     }
+    out.writers = disks.end(root);
     out.waiters = waiters.into_values().collect();
     out.spinners = spinners.into_values().collect();
     let servers;
@@ -137,6 +143,8 @@ pub fn look(root: &Root, times: u32, pause: Duration) -> Look {
         take(root, files, file.into());
     }
     lines(root, files);
+    wakers::hooks(root, files);
+    wakers::line(root, files);
     devices(root, files, "/sys/devices", DEPTH);
     out
 }
@@ -173,6 +181,11 @@ fn lines(root: &Root, out: &mut Vec<File>) {
         if ["MemTotal", "MemFree", "SwapFree", "Dirty", "Writeback"].contains(&name) {
             out.push((format!("/proc/meminfo/{name}"), value.trim().into()));
         }
+    }
+    let vmstat = root.read("/proc/vmstat").unwrap_or_default();
+    const LIMIT: &str = "nr_dirty_threshold";
+    if let Some(value) = vmstat.lines().find_map(|l| l.strip_prefix(LIMIT)) {
+        out.push((format!("/proc/vmstat/{LIMIT}"), value.trim().into()));
     }
     for line in root.read("/proc/self/mountinfo").unwrap_or_default().lines() {
         // proc_pid_mountinfo(5): the fifth field is the place, the first after the

@@ -7,7 +7,7 @@ use crate::options::{Detail, Options};
 use crate::recording::Recording;
 use crate::root::Root;
 use crate::tracing::{self, Instance};
-use crate::{devices, knob, look, machine, measure, suppliers, wake};
+use crate::{devices, knob, look, machine, measure, suppliers, wake, wakers};
 use dormouse_read::capture_file::schema::{
     CaptureFile, CycleMembers, CycleStats, DeviceRow, Document, FORMAT, KnobChange, RecordedLoss,
     Settings, VERSION, WaitingTask,
@@ -451,6 +451,9 @@ fn cycle(
         .filter(|(_, count)| *count > 0)
         .map(|((_, name), _)| name)
         .collect();
+    let mut line = Vec::new();
+    wakers::line(root, &mut line);
+    stats.wake_line = line.into_iter().collect();
     let after = machine::suspend_stats(root);
     stats.suspend_stats_changed =
         after.into_iter().filter(|(k, v)| before.get(k) != Some(v)).collect();

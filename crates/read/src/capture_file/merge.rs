@@ -6,6 +6,7 @@
 //! because names alone repeat on different buses.
 
 use super::schema::{CaptureFile, CycleStats, DeviceRow, LinkRow};
+use crate::dtb::named::suppliers;
 use crate::track::Tracker;
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Cycle, Mode, Outcome, PmTestLevel, SideEvent, Waiting};
@@ -221,7 +222,37 @@ fn links(file: &CaptureFile, capture: &mut Capture, place: &[DeviceId]) {
             ),
         }
     }
+    capture.graph.needs = needs(file, place);
     capture.graph.links_known = !file.devices.is_empty();
+}
+
+/// What the nodes of the device tree name, as devices. A node without a device is a part
+/// of the nearest one above that has one, as a regulator is of its chip.
+fn needs(file: &CaptureFile, place: &[DeviceId]) -> Vec<(DeviceId, DeviceId)> {
+    let release = &file.document.kernel.release;
+    let pairs = suppliers(&file.tree, release).unwrap_or_default();
+    let mut by_node: HashMap<&str, DeviceId> = HashMap::new();
+    for (r, &id) in file.devices.iter().zip(place).filter(|(r, _)| !r.of_fullname.is_empty()) {
+        // Of several devices of one node the first is the node's own.
+        by_node.entry(&r.of_fullname).or_insert(id);
+    }
+    let owner = |node: &str| {
+        let mut at = node;
+        loop {
+            if let Some(&id) = by_node.get(at) {
+                return Some(id);
+            }
+            at = at.rsplit_once('/')?.0;
+        }
+    };
+    let mut found: Vec<(DeviceId, DeviceId)> = pairs
+        .iter()
+        .filter_map(|(consumer, supplier)| Some((owner(consumer)?, owner(supplier)?)))
+        .filter(|(consumer, supplier)| consumer != supplier)
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// Gives the devices of a replay the names of the machine they stand for. All

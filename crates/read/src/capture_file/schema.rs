@@ -213,6 +213,9 @@ pub struct CycleStats {
     pub wakeup_irq: Option<u32>,
     /// Names of wakeup sources whose count rose during the cycle.
     pub wakeup_sources: Vec<String>,
+    /// Files that tell of the line that woke the machine: path and content.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub wake_line: BTreeMap<String, String>,
     /// Events that each CPU's trace buffer lost; CPUs without loss are left
     /// out.
     pub lost_events: BTreeMap<String, u64>,

@@ -6,6 +6,7 @@ pub mod blob;
 pub mod drivers;
 pub mod fdt;
 pub mod image;
+pub mod named;
 
 use crate::udev::Imported;
 use dormouse_board::classes::{self, Described};
