@@ -270,11 +270,13 @@ fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
     // `dmesg --show-delta` and `journalctl -o short-delta` add the time since
     // the line before: `[   12.345678 <    0.000012>]`.
     let stamp = inside.split(|&b| b == b'<').next().unwrap_or(inside).trim_ascii_end();
+    let (stamp, cpu) = with_cpu(stamp);
     if let Some(time) = seconds(stamp) {
         if r.pid.is_some() {
             return None;
         }
         r.time = Some(time);
+        r.cpu = cpu.or(r.cpu);
     } else if let Some(n) = inside.strip_prefix(b"T").and_then(number) {
         r.pid = Some(n);
     } else if inside.strip_prefix(b"C").and_then(number).is_some() {
@@ -293,6 +295,15 @@ fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
         return None;
     }
     Some(rest)
+}
+
+/// `5653.044803,0` of Qualcomm's kernels and `5653.044803@0` of Amlogic's: time and CPU.
+fn with_cpu(stamp: &[u8]) -> (&[u8], Option<u32>) {
+    let Some(at) = memchr::memchr2(b',', b'@', stamp) else { return (stamp, None) };
+    match number(&stamp[at + 1..]).and_then(|n| u32::try_from(n).ok()) {
+        Some(cpu) => (&stamp[..at], Some(cpu)),
+        None => (stamp, None),
+    }
 }
 
 /// `12.345678`.
