@@ -4,7 +4,8 @@ use crate::failure::{Nothing, is_binary, what_is_there};
 use anyhow::Result;
 use dormouse_doctor::depth::{self, Depth, Measured};
 use dormouse_doctor::finding::{Area, Finding, Unchecked};
-use dormouse_doctor::now::Waiting;
+use dormouse_doctor::now::{Waiting, Writer};
+use dormouse_doctor::phases;
 use dormouse_doctor::timer::{Clock, Timer};
 use dormouse_doctor::value::Value;
 use dormouse_doctor::{Case, Report, judge, recorded};
@@ -94,6 +95,7 @@ fn recordings(source: Source<'_>) -> Vec<Judged> {
 fn recording(c: &Capture, told: Option<&Heard>) -> Report {
     let mut report = recorded::judge(c);
     let Some(told) = told else { return report };
+    report.join(phases::files_frozen(c, &told.case.values).into_iter().collect());
     let said = judge(&told.case);
     if said.logged > 0 {
         report.unchecked.retain(|u| *u != Unchecked::Messages);
@@ -192,6 +194,14 @@ pub(crate) fn looked(root: &Root) -> Looked {
         Some(Timer { pid: t.pid, name: t.name, clock, due: Ns(t.due_ns) })
     });
     case.timers.extend(timers);
+    let writers = seen.writers.into_iter();
+    case.disks.extend(writers.map(|w| Writer {
+        name: w.name,
+        number: w.number,
+        left: w.left,
+        rate: w.rate,
+        removable: w.removable,
+    }));
     let spinners = seen.spinners.into_iter();
     case.spinning.extend(spinners.map(|w| Waiting {
         pid: w.pid,

@@ -46,6 +46,8 @@ fn entry(m: &Message) -> Option<String> {
 pub fn split(messages: &[Message]) -> Vec<Attempt> {
     let mut out: Vec<Attempt> = Vec::new();
     let mut open = false;
+    // It has begun to freeze user space.
+    let mut freezes = false;
     // An attempt that goes on while a second writer's is refused.
     let mut outer: Option<usize> = None;
     for (i, m) in messages.iter().enumerate() {
@@ -68,6 +70,7 @@ pub fn split(messages: &[Message]) -> Vec<Attempt> {
                 a.end = i;
             }
             outer = inside.then(|| out.len() - 1);
+            freezes = false;
             out.push(Attempt {
                 mode,
                 first: i,
@@ -96,15 +99,23 @@ pub fn split(messages: &[Message]) -> Vec<Attempt> {
             if !open {
                 let mode = "hibernation".to_string();
                 out.push(Attempt { mode, first: i, end: i + 1, ..Attempt::default() });
-                open = true;
+                (open, freezes) = (true, false);
             }
-        } else if m.says("Freezing user space processes") {
-            if !open {
-                out.push(Attempt { first: i, end: i + 1, ..Attempt::default() });
-                open = true;
+        } else if m.says("Preparing system for ") && m.has(" sleep") && !open {
+            // Before 5.0 nothing is said earlier (kernel/power/suspend.c:enter_state).
+            let mode = if m.has("freeze") { "s2idle" } else { "" }.to_string();
+            out.push(Attempt { mode, first: i, end: i + 1, entry: m.time, ..Attempt::default() });
+            (open, freezes) = (true, false);
+        } else if m.says("Freezing user space processes") && !(open && goes_on(m, freezes)) {
+            if let Some(a) = out.last_mut().filter(|_| open) {
+                a.end = i;
             }
+            out.push(Attempt { first: i, end: i + 1, ..Attempt::default() });
+            (open, freezes) = (true, true);
         } else if let Some(a) = out.last_mut().filter(|_| open) {
             a.end = i + 1;
+            freezes |= m.says("Freezing user space processes");
+            a.closed |= m.says("Finishing wakeup");
             if m.says("Filesystems sync: ") {
                 a.sync = took(m, a.entry).map(|t| (t, i));
             }
@@ -112,6 +123,12 @@ pub fn split(messages: &[Message]) -> Vec<Attempt> {
         }
     }
     out
+}
+
+/// Whether a line of the freezing of user space is of the attempt that is open, which has
+/// begun to freeze or not: one attempt begins once.
+fn goes_on(m: &Message, freezes: bool) -> bool {
+    !freezes || ["completed", "failed", "aborted"].iter().any(|w| m.has(w))
 }
 
 /// What only the core prints inside a sleep: phases, callbacks, time that stood still.
@@ -131,12 +148,17 @@ fn is_exit(m: &Message) -> bool {
     m.says("suspend exit") || m.says("hibernation exit")
 }
 
+/// So many messages at most between two lines of one exit.
+const TWICE: usize = 3;
+
 /// Parts of sleeps whose beginning is not in the text: the first message of each, and
 /// whether its end is there.
 pub fn parts(case: &Case) -> impl Iterator<Item = (usize, bool)> {
     let mut out: Vec<(usize, bool)> = Vec::new();
     let mut open = false;
     let (mut up, mut last) = (false, None);
+    // Android says the exit twice.
+    let mut exit = None;
     let known = |i: usize| case.attempts.iter().any(|a| (a.first..a.end).contains(&i));
     for (i, m) in case.messages.iter().enumerate() {
         if !m.trust.is_of_a_kernel() {
@@ -144,11 +166,13 @@ pub fn parts(case: &Case) -> impl Iterator<Item = (usize, bool)> {
         }
         let other = is_another(last, m);
         last = m.time.or(last);
+        let again = is_exit(m) && exit.is_some_and(|at| i - at <= TWICE);
+        exit = is_exit(m).then_some(i).or(exit);
         if known(i) {
             open = false;
             continue;
         }
-        if !is_of_sleep(m) {
+        if !is_of_sleep(m) || again {
             open &= !other;
             continue;
         }

@@ -181,7 +181,7 @@ pub enum Fact {
     TraceWasOn,
     /// The next sleep began before a disk was back.
     DiskNotBack { gap: Ns, disk: String },
-    /// A device is gone since a sleep; a driver may have reported errors before.
+    /// A device is gone since a sleep, seconds after it, negative inside it; a driver may have reported errors before.
     DeviceLost { after_s: i64, reported: Option<String> },
     /// Runtime power management complained.
     RpmFault { device: String, fault: RpmFault },

@@ -47,7 +47,7 @@ use attempt::Attempt;
 use dormouse_model::time::Ns;
 use finding::{Finding, Unchecked};
 use message::{Message, Trust};
-use now::Waiting;
+use now::{Waiting, Writer};
 use timer::Timer;
 use value::Value;
 
@@ -66,6 +66,8 @@ pub struct Case {
     pub spinning: Vec<Waiting>,
     /// Armed timers of the running machine; none of a text.
     pub timers: Vec<Timer>,
+    /// Disks of the running machine that have data to write; none of a text.
+    pub disks: Vec<Writer>,
 }
 
 /// What the doctor says of a text.
@@ -155,6 +157,8 @@ fn complains(text: &str) -> bool {
     let says = |word: &str| text.contains(word);
     (says(" error") || says("failed") || says("timed out") || says("timeout"))
         && !says("error 0")
+        // It sums up what was told before.
+        && !says("some devices failed to suspend")
         && !says("0 errors")
         && !says("no error")
 }

@@ -50,7 +50,9 @@ impl Message {
     /// Whether the message is `word`, perhaps with `PM: ` or `PM: hibernation: `
     /// before it, and goes on as it likes.
     pub fn says(&self, word: &str) -> bool {
+        // Android says it twice.
         let text = self.text.strip_prefix("PM: ").unwrap_or(&self.text);
+        let text = text.strip_prefix("PM: ").unwrap_or(text);
         let text = text.strip_prefix("hibernation: ").unwrap_or(text);
         text.starts_with(word)
     }

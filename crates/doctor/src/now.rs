@@ -16,6 +16,21 @@ pub struct Waiting {
     pub function: Option<String>,
 }
 
+/// A disk that has data to write, as it was seen while the machine was looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Writer {
+    /// Its name, such as `sdb`.
+    pub name: String,
+    /// Its number, such as `8:16`.
+    pub number: String,
+    /// Bytes that a sync would wait for.
+    pub left: u64,
+    /// Bytes a second; `None` if it did not write all the time.
+    pub rate: Option<u64>,
+    /// It can be taken out, or is on USB.
+    pub removable: bool,
+}
+
 /// A setting of `/sys/power` that changes what a sleep is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Knob {
@@ -77,6 +92,14 @@ pub enum Now {
     FuseServers { servers: Vec<(String, u32)> },
     /// Data that a sync before sleep would write, bytes.
     Dirty { bytes: u64 },
+    /// One disk has nearly all of what a sync would wait for, and is slow.
+    SlowDisk(Writer),
+    /// So many bytes may be dirty before writers wait, for this slowest disk.
+    DirtyLimit { limit: u64, disk: Writer },
+    /// A kernel that gives up a sync for a wakeup, and nobody arms it.
+    NobodyArms { kernel: String },
+    /// The line of this device woke the machine, and the device counted no event.
+    WakeNotCounted { device: String, irq: String },
     /// File systems on fuseblk, on a kernel whose sync asks their servers.
     FuseBlock { mounts: Vec<String> },
     /// Devices that may not suspend at run time; the share of the first, per cent.

@@ -3,13 +3,14 @@
 use crate::fact::{Device, Fact};
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::recorded::{cycles, device, seen};
+use crate::value::Value;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Callback, Cycle};
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::Phase;
+use dormouse_model::device::{DeviceId, Link, LinkKind};
+use dormouse_model::phase::{Direction, Phase};
 use dormouse_model::time::Ns;
 
 /// What was seen.
@@ -22,6 +23,29 @@ pub enum Misplaced {
     WaitedForInterrupt(Device, Ns),
     /// Syncs that were given up so often.
     SyncAborted(usize),
+    /// A line of interrupts that one of its owners wants never suspended, and another does
+    /// not know of; the function that asked for it, if the text says.
+    NeverSuspended(Device),
+    /// File systems were frozen after the sync and before the tasks, for at most so long.
+    FilesFrozen(Ns),
+    /// The kernel lost data that it was to write: of this disk or file system.
+    WriteError(String),
+    /// `dormouse sync` was told of a write error by this file system.
+    SyncError(String),
+    /// A device failed while another that its node names was suspended, and no device
+    /// link puts them in order.
+    SupplierOff {
+        /// Whose callback failed.
+        device: Device,
+        /// What it needs.
+        supplier: Device,
+        /// What the callback returned.
+        error: i32,
+    },
+    /// A callback of runtime PM asks for its own device, and waits for itself.
+    SelfWait(String),
+    /// A suspend callback takes as long as the runtime one of the same device does.
+    Twin(Device, Ns, Ns),
     /// A kernel of this release cannot give up a sync that took this long at most.
     NotAbortable(String, Ns),
 }
@@ -51,7 +75,125 @@ pub fn judge(capture: &Capture) -> Vec<Finding> {
     noirq(capture, &mut out);
     aborted(capture, &mut out);
     not_abortable(capture, &mut out);
+    unordered(capture, &mut out);
     out
+}
+
+/// From here on freezing file systems is worth a finding.
+pub(crate) const FROZEN: Ns = Ns(50_000_000);
+
+/// The time between sync and freezing of tasks, where the setting `knob` says that file
+/// systems are frozen there (kernel/power/suspend.c:suspend_prepare, 7.3). No mark of the
+/// trace tells of it.
+pub fn files_frozen(capture: &Capture, knobs: &[Value]) -> Option<Finding> {
+    let knob = knobs.iter().find(|v| v.path == FREEZE_FILES && v.value == "1")?;
+    let gap = |c: &Cycle| {
+        let sync = c.phases.iter().find(|p| p.phase == Phase::Sync && p.complete)?;
+        let next = c.phases.iter().find(|p| p.start >= sync.end)?;
+        let freezes = matches!(next.phase, Phase::Freeze | Phase::FreezeUser);
+        freezes.then(|| (sync.end, next.start.since(sync.end)))
+    };
+    let gaps = cycles(capture).filter_map(|(at, c)| Some((gap(c)?, at)));
+    let ((from, worst), at) = gaps.max_by_key(|g| g.0.1).filter(|g| g.0.1 >= FROZEN)?;
+    let text = format!("{} us between sync_filesystems and freeze_processes", worst.0 / 1_000);
+    let mut evidence = Vec::from([seen(capture, at, from, &text)]);
+    evidence.push(crate::rules::value(knob));
+    Some(frozen(worst, evidence))
+}
+
+/// The file of the setting.
+pub(crate) const FREEZE_FILES: &str = "/sys/power/freeze_filesystems";
+
+/// The finding of file systems that were frozen for so long.
+pub(crate) fn frozen(worst: Ns, evidence: Vec<Evidence>) -> Finding {
+    Finding {
+        id: "sync-freeze-fs",
+        area: Area::Sync,
+        level: Level::Slow,
+        fact: Fact::Misplaced(Misplaced::FilesFrozen(worst)),
+        evidence,
+        costs: Some(worst),
+        confidence: Confidence::Likely,
+    }
+}
+
+/// `EBUSY`: mostly a wakeup, no supplier.
+const BUSY: i32 = -16;
+
+/// Whether `above` is `d` or stands above it.
+fn is_above(capture: &Capture, above: DeviceId, d: DeviceId) -> bool {
+    let mut at = Some(d);
+    // No graph is deeper, and a damaged one may go round.
+    for _ in 0..64 {
+        match at {
+            Some(id) if id == above => return true,
+            Some(id) => at = capture.graph.get(id).parent,
+            None => return false,
+        }
+    }
+    false
+}
+
+/// Devices that failed while another that their node names was off, and nothing puts the
+/// two in order (drivers/base/power/main.c:dpm_wait_for_suppliers waits for links alone).
+fn unordered(capture: &Capture, out: &mut Vec<Finding>) {
+    if !capture.graph.links_known {
+        return;
+    }
+    let linked = |consumer, supplier| {
+        let orders = |kind| matches!(kind, LinkKind::Stateless | LinkKind::Active);
+        let is = |l: &&Link| l.consumer == consumer && l.supplier == supplier && orders(l.kind);
+        capture.graph.links.iter().any(|l| is(&l))
+    };
+    let needs = |d| {
+        let all = capture.graph.needs.iter().filter(move |n| n.0 == d).map(|n| n.1);
+        all.filter(move |&s| !is_above(capture, s, d) && !linked(d, s))
+    };
+    let mut told: Vec<DeviceId> = Vec::new();
+    for (at, c) in cycles(capture) {
+        for x in c.callbacks.iter().filter(|x| x.error < 0 && x.error != BUSY) {
+            let down = x.phase.direction() == Direction::Suspend;
+            let is_off = |s: DeviceId| {
+                let mut own = c.callbacks.iter().filter(|y| y.device == s);
+                if down {
+                    let ended = |y: &Callback| {
+                        y.phase.direction() == Direction::Suspend
+                            && y.phase != Phase::Prepare
+                            && y.complete
+                            && y.end <= x.start
+                    };
+                    own.any(ended)
+                } else {
+                    // It comes back later, and nothing of it was back.
+                    let mut up = own.filter(|y| y.phase.direction() == Direction::Resume);
+                    up.next().is_some_and(|y| y.start >= x.start)
+                }
+            };
+            let Some(s) = needs(x.device).find(|&s| is_off(s)) else { continue };
+            if told.contains(&x.device) {
+                continue;
+            }
+            told.push(x.device);
+            let (device, supplier) = (device(capture, x.device), device(capture, s));
+            let text = format!(
+                "{} of {} returned {}; {} was suspended, and no link joins them",
+                x.phase.title(),
+                device.name,
+                x.error,
+                supplier.name
+            );
+            let fact = Misplaced::SupplierOff { device, supplier, error: x.error };
+            out.push(Finding {
+                id: "phase-supplier-order",
+                area: Area::Phase,
+                level: Level::Broken,
+                fact: Fact::Misplaced(fact),
+                evidence: Vec::from([seen(capture, at, x.end, &text)]),
+                costs: None,
+                confidence: Confidence::Likely,
+            });
+        }
+    }
 }
 
 /// Whether the device is behind an I2C or SPI host.
@@ -224,6 +366,65 @@ mod tests {
         assert_eq!(ids("host", "soc", timed_out(1_005)), ["phase-noirq-needs-irq"]);
         assert!(ids("host", "soc", timed_out(340)).is_empty(), "no round time");
         assert!(ids("spinner", "soc", callback(Phase::Noirq, 1_000, -108)).is_empty());
+    }
+
+    /// A consumer that fails and its supplier, which stands first or last.
+    fn order(supplier_first: bool, linked: bool, error: i32) -> Vec<&'static str> {
+        let mut c = Capture::default();
+        for name in ["panel", "regulator"] {
+            let name = c.names.add(name);
+            c.graph.push(Known { name, ..Known::default() });
+        }
+        let (panel, regulator) = (DeviceId(0), DeviceId(1));
+        c.graph.links_known = true;
+        c.graph.needs = vec![(panel, regulator)];
+        if linked {
+            let kind = LinkKind::Active;
+            let link = Link { consumer: panel, supplier: regulator, kind, pm_runtime: false };
+            c.graph.links.push(link);
+        }
+        let failing = Callback { start: Ns(5 * MS), ..callback(Phase::Suspend, 8, error) };
+        let at = if supplier_first { 0 } else { 9 };
+        let supplier = Callback {
+            device: regulator,
+            start: Ns(at * MS),
+            end: Ns((at + 1) * MS),
+            ..callback(Phase::Suspend, 1, 0)
+        };
+        c.cycles = vec![Cycle { callbacks: vec![failing, supplier], ..Cycle::default() }];
+        judge(&c).iter().map(|f| f.id).collect()
+    }
+
+    #[test]
+    fn a_supplier_that_was_off_is_named_unless_a_link_orders_it() {
+        assert_eq!(order(true, false, -110), ["phase-supplier-order"]);
+        assert!(order(false, false, -110).is_empty(), "the supplier was on");
+        assert!(order(true, true, -110).is_empty(), "the link waits");
+        assert!(order(true, false, 0).is_empty() && order(true, false, -16).is_empty());
+    }
+
+    #[test]
+    fn file_systems_that_are_frozen_for_long_are_told_with_the_setting_alone() {
+        let found = |gap: i64, value: &str| {
+            let span = |phase, start: i64, end: i64| PhaseSpan {
+                phase,
+                event: PmEvent::Suspend,
+                start: Ns(start * MS),
+                end: Ns(end * MS),
+                cpu: 0,
+                complete: true,
+                printed: None,
+            };
+            let freeze = span(Phase::Freeze, 10 + gap, 12 + gap);
+            let phases = vec![span(Phase::Sync, 0, 10), freeze];
+            let mut c = Capture::default();
+            c.cycles = vec![Cycle { phases, ..Cycle::default() }];
+            let knob = Value { line: 0, path: FREEZE_FILES.into(), value: value.into() };
+            files_frozen(&c, &[knob]).map(|f| f.costs)
+        };
+        assert_eq!(found(1_600, "1"), Some(Some(Ns(1_600 * MS))));
+        assert_eq!(found(1_600, "0"), None, "notifiers may take that long too");
+        assert_eq!(found(20, "1"), None);
     }
 
     #[test]

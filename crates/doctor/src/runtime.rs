@@ -6,6 +6,7 @@
 
 use crate::fact::{Device, Fact};
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::phases::Misplaced;
 use crate::recorded::{cycles, device, seen};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -24,6 +25,8 @@ const WORTH: Ns = Ns(1_000_000);
 const SOON: Ns = Ns(2_000_000_000);
 /// `EACCES`: runtime PM of the device is off.
 const REFUSED: i32 = -13;
+/// Two times are alike if they differ by a fifth of the larger at most.
+const ALIKE: i64 = 5;
 /// So many lines are shown.
 const LINES: usize = 3;
 
@@ -131,8 +134,10 @@ pub(crate) fn judge(capture: &Capture, out: &mut Vec<Finding>) {
         named.entry(capture.names.get(capture.graph.get(id).name)).or_insert(id);
     }
     let (mut woken, mut held, mut after, mut late) = (vec![], vec![], vec![], vec![]);
+    let mut twins = vec![];
     for (at, c) in cycles(capture) {
         let calls = calls(capture, c, &named);
+        twins_in(at, c, &calls, &mut twins);
         woken_in(at, c, &calls, &mut woken, &mut held);
         late_in(at, c, &calls, &mut late);
         after_in(at, c, &calls, &mut after);
@@ -140,6 +145,7 @@ pub(crate) fn judge(capture: &Capture, out: &mut Vec<Finding>) {
             missed(capture, c, &calls, &woken, out);
         }
     }
+    twin(capture, twins, out);
     report(capture, out, "rpm-woken", woken, "was resumed at run time for the sleep");
     report(capture, out, "rpm-parent-held", held, "was resumed because of");
     report(capture, out, "rpm-after", after, "was suspended again after");
@@ -222,6 +228,65 @@ fn after_in(at: usize, c: &Cycle, calls: &[Call], after: &mut Vec<Found>) {
         }
         let found = Found { device: x.device, by: None, at, time: x.start, saving: up.duration() };
         after.push(found);
+    }
+}
+
+/// A device that was suspended in both ways in one cycle.
+struct Pair {
+    device: DeviceId,
+    at: usize,
+    /// Its callback of system sleep, and the function that it ran, if the source says.
+    system: Callback,
+    runtime: Ns,
+}
+
+fn twins_in(at: usize, c: &Cycle, calls: &[Call], twins: &mut Vec<Pair>) {
+    for x in calls.iter().filter(|x| x.function == Function::Suspend && x.ret == 0) {
+        let Some(&system) = callback(c, x.device, Phase::Suspend) else { continue };
+        // What it calls itself is a part of it.
+        let inside = x.start >= system.start && x.end <= system.end;
+        if !inside && system.complete && system.error == 0 {
+            twins.push(Pair { device: x.device, at, system, runtime: x.end.since(x.start) });
+        }
+    }
+}
+
+/// Devices whose callback of system sleep takes as long as the one of runtime PM: most
+/// likely both do the same work. `pm_runtime_force_suspend`, which runs the latter, is the
+/// remedy, and looks the same without names.
+fn twin(capture: &Capture, twins: Vec<Pair>, out: &mut Vec<Finding>) {
+    let alike = |p: &&Pair| {
+        let (a, b) = (p.system.duration(), p.runtime);
+        a.min(b) >= WORTH && (a.0 - b.0).abs() * ALIKE <= a.max(b).0
+    };
+    let mut seen_of: BTreeMap<DeviceId, Vec<&Pair>> = BTreeMap::new();
+    for p in &twins {
+        seen_of.entry(p.device).or_default().push(p);
+    }
+    for (d, all) in seen_of {
+        let first = all[0];
+        let function = capture.names.get(first.system.function);
+        if !all.iter().all(alike) || function.contains("force_suspend") {
+            continue;
+        }
+        let own = device(capture, d);
+        let text = |p: &&Pair| {
+            let (a, b) = (p.system.duration().0 / 1_000, p.runtime.0 / 1_000);
+            let text = format!("{} took {a} us to suspend, and {b} us at run time", own.name);
+            seen(capture, p.at, p.system.start, &text)
+        };
+        let evidence = all.iter().take(LINES).map(text).collect();
+        // A trace names kinds of callbacks, a kernel log functions.
+        let named = function.contains('_');
+        out.push(Finding {
+            id: "rpm-twin",
+            area: Area::Rpm,
+            level: Level::Note,
+            evidence,
+            costs: None,
+            confidence: if named { Confidence::Likely } else { Confidence::Guess },
+            fact: Fact::Misplaced(Misplaced::Twin(own, first.system.duration(), first.runtime)),
+        });
     }
 }
 
@@ -350,5 +415,58 @@ fn report(
             confidence,
             fact,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dormouse_model::cycle::{SideEvent, ThreadId};
+    use dormouse_model::device::Device as Known;
+    use dormouse_model::phase::PmEvent;
+
+    const MS: i64 = 1_000_000;
+
+    /// A device whose suspend callback runs `function` for 10 ms, and that is suspended
+    /// at run time, for so many ms, at a time.
+    fn found(function: &str, runtime: i64, at: i64) -> Vec<(&'static str, Confidence)> {
+        let mut c = Capture::default();
+        let known = Known { name: c.names.add("cam"), ..Known::default() };
+        let device = c.graph.push(known);
+        let system = Callback {
+            device,
+            phase: Phase::Suspend,
+            event: PmEvent::Suspend,
+            thread: ThreadId(0),
+            function: c.names.add(function),
+            start: Ns(0),
+            end: Ns(10 * MS),
+            error: 0,
+            complete: true,
+        };
+        let mut event = |time: i64, name: &str, text: &str| SideEvent {
+            time: Ns(time * MS),
+            name: c.names.add(name),
+            thread: ThreadId(0),
+            cpu: 0,
+            text: c.names.add(text),
+        };
+        let events = vec![
+            event(at, "rpm_suspend", "cam flags-a cnt-0"),
+            event(at + runtime, "rpm_return_int", "rpm_suspend+0x1/0x2:cam ret=0"),
+        ];
+        c.cycles = vec![Cycle { callbacks: vec![system], events, ..Cycle::default() }];
+        let mut out = Vec::new();
+        judge(&c, &mut out);
+        out.iter().filter(|f| f.id == "rpm-twin").map(|f| (f.id, f.confidence)).collect()
+    }
+
+    #[test]
+    fn two_callbacks_that_take_as_long_are_one_unless_they_are_known_to_be() {
+        assert_eq!(found("cam_suspend", 11, 500), [("rpm-twin", Confidence::Likely)]);
+        assert_eq!(found("driver", 9, 500), [("rpm-twin", Confidence::Guess)]);
+        assert!(found("cam_suspend", 14, 500).is_empty(), "they differ");
+        assert!(found("pm_runtime_force_suspend", 10, 500).is_empty(), "the remedy is there");
+        assert!(found("cam_suspend", 9, 0).is_empty(), "it calls the other");
     }
 }

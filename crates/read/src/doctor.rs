@@ -79,6 +79,10 @@ pub fn heard(format: Format, source: &Source<'_>) -> Option<Heard> {
             let knobs: Vec<Value> = file.document.knobs_found.iter().map(knob).collect();
             let of_cycles = knobs.iter().filter(|v| !other.contains(&v.name()));
             case.values.extend(of_cycles.cloned());
+            // What a device counted is a sum: the last cycle has it all.
+            let lines = file.cycles.iter().map(|c| &c.stats.wake_line);
+            let last = lines.rev().find(|l| !l.is_empty());
+            case.values.extend(last.into_iter().flatten().map(knob));
             Some(Heard { name, case, knobs, measured: measured(&file) })
         }
         _ => None,
@@ -229,7 +233,8 @@ impl Joining {
             (Some(Trust::Shown), Trust::Prose) => true,
             _ => false,
         };
-        let fits = next && !text.is_empty() && rest;
+        let fence = text.iter().all(|b| b"`~".contains(b));
+        let fits = next && !fence && rest;
         let Some(m) = messages.last_mut().filter(|_| fits && raw.len() < 120) else {
             self.open = false;
             return false;

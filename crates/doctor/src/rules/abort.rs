@@ -24,6 +24,13 @@ pub struct Failed<'a> {
 }
 
 pub fn failed(m: &Message) -> Option<Failed<'_>> {
+    // drivers/base/power/main.c:dpm_prepare, 6.12.
+    if let Some((owner, code)) = m.text.split_once(": not prepared for power transition: code ") {
+        let owner = owner.strip_suffix(": PM").unwrap_or(owner);
+        let (driver, device) = owner.rsplit_once(' ').unwrap_or(("", owner));
+        let error = code.trim().parse().ok()?;
+        return Some(Failed { device, driver, error, up: false });
+    }
     let (before, rest) = m.text.split_once("failed to ")?;
     let is = |verbs: &[&str]| verbs.iter().any(|v| rest.starts_with(v));
     let up = is(&["resume", "restore", "thaw"]);
@@ -40,6 +47,23 @@ pub fn failed(m: &Message) -> Option<Failed<'_>> {
         }
     };
     (!device.is_empty() && !device.contains(' ')).then_some(Failed { device, driver, error, up })
+}
+
+/// A callback that returned an error, which main.c tells once more in the words of
+/// [`failed`]: `DRIVER DEVICE: PM: pci_pm_suspend(): hcd_pci_suspend returns -16`
+/// (drivers/base/power/main.c:__suspend_report_result, 6.12).
+fn returned(m: &Message) -> Option<Failed<'_>> {
+    let (owner, rest) = m.text.split_once(": PM: ")?;
+    let (callback, rest) = rest.split_once("(): ")?;
+    let (function, error) = rest.split_once(" returns ")?;
+    let error = error.trim().parse().ok().filter(|&e: &i32| e < 0)?;
+    let is = |words: &[&str]| words.iter().any(|w| callback.contains(w) || function.contains(w));
+    let up = is(&["resume", "restore", "thaw"]);
+    (up || is(&["suspend", "freeze", "poweroff"])).then_some(())?;
+    // A time of day or a program may stand before.
+    let mut words = owner.rsplit(' ');
+    let device = words.next().filter(|d| !d.is_empty())?;
+    Some(Failed { device, driver: words.next().unwrap_or(""), error, up })
 }
 
 /// A USB host controller or its root hub: they return EBUSY while a port below
@@ -234,8 +258,19 @@ struct Group<'a> {
 fn devices(case: &Case, out: &mut Vec<Finding>) {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut places: BTreeMap<(&str, i32, bool), usize> = BTreeMap::new();
-    for m in &case.messages {
-        let Some(f) = failed(m) else { continue };
+    // What main.c says in the end says it all.
+    let twice = |f: &Failed<'_>| {
+        let told = |m: &Message| m.has("failed to ") && m.has(f.device);
+        case.messages.iter().any(told)
+    };
+    for (i, m) in case.messages.iter().enumerate() {
+        // Callbacks call each other, and each is told.
+        let inner = |f: &Failed<'_>| {
+            let before = i.checked_sub(1).and_then(|b| returned(&case.messages[b]));
+            before.is_some_and(|b| b.device == f.device)
+        };
+        let alone = || returned(m).filter(|f| !inner(f) && !twice(f));
+        let Some(f) = failed(m).or_else(alone) else { continue };
         // Alarms have rules of their own.
         if f.device.starts_with("alarmtimer") {
             continue;
@@ -341,7 +376,19 @@ fn wakeups(case: &Case, out: &mut Vec<Finding>) {
     }
     let mut sources: Vec<&str> = Vec::new();
     let mut evidence = lines(said.iter().copied());
-    for m in &case.messages {
+    // Those that were active then follow at once; others held the machine awake at
+    // another time.
+    let near: Vec<&Message> = case
+        .messages
+        .iter()
+        .enumerate()
+        .filter(|(_, m)| pending(m))
+        .flat_map(|(i, _)| {
+            case.messages[i..].iter().take(NEAR).take_while(|m| !m.says("suspend exit"))
+        })
+        .filter(|m| SOURCES.iter().any(|w| m.has(w)))
+        .collect();
+    for m in if near.is_empty() { case.messages.iter().collect() } else { near } {
         let name = SOURCES.iter().find_map(|word| m.after(word));
         // Vendors go on with counters behind the name.
         let name = name.map(|n| n.split(',').next().unwrap_or(n).trim());
@@ -349,7 +396,9 @@ fn wakeups(case: &Case, out: &mut Vec<Finding>) {
             && !sources.contains(&name)
         {
             sources.push(name);
-            evidence.extend(lines([m]));
+            if evidence.iter().all(|e| e.line != m.line) {
+                evidence.extend(lines([m]));
+            }
         }
     }
     // A source that a driver's own suspend callback sets off is its fault.
@@ -369,10 +418,15 @@ fn wakeups(case: &Case, out: &mut Vec<Finding>) {
 /// `Some devices failed to suspend, or early wake event detected`, and nothing
 /// that tells which of the two.
 fn unknown(case: &Case, out: &mut Vec<Finding>) {
-    let told = |a: &[Message]| a.iter().any(|m| failed(m).is_some() || pending(m));
+    let tells = |m: &Message| failed(m).or_else(|| returned(m)).is_some() || pending(m);
+    let told = |a: &[Message]| a.iter().any(tells);
     let blind = |m: &&Message| m.says("Some devices failed to suspend");
     let spans = case.attempts.iter().map(|a| case.of(a)).filter(|a| !told(a));
-    let said: Vec<&Message> = spans.flat_map(|a| a.iter().filter(blind)).collect();
+    let mut said: Vec<&Message> = spans.flat_map(|a| a.iter().filter(blind)).collect();
+    // A part of a log may have that line alone.
+    if case.attempts.is_empty() && !told(&case.messages) {
+        said = case.messages.iter().filter(|m| m.trust.is_of_a_kernel()).filter(blind).collect();
+    }
     if !said.is_empty() {
         out.push(found(
             ("abort-unknown", Area::Abort, Level::Broken),

@@ -45,10 +45,13 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
             lines(swap),
         ));
     }
-    let other = all("Image mismatch: ");
+    let mut other = all("Image mismatch: ");
+    // systemd compares what /etc/os-release says (src/hibernate-resume of systemd 258).
+    other.extend(all("HibernateLocation system identifier doesn't match"));
     // arch/x86/power/hibernate.c:arch_hibernation_header_restore compares the maps.
     let map = all("Hibernate inconsistent memory map detected");
-    if !other.is_empty() {
+    let mismatch = !other.is_empty();
+    if mismatch {
         out.push(found(
             ("hib-other-kernel", Area::Hibernation, Level::Broken),
             Confidence::Certain,
@@ -72,7 +75,7 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
             Fact::ImageRefused { device, error },
             lines([m]),
         ));
-    } else if !load.is_empty() {
+    } else if !load.is_empty() && !mismatch {
         out.push(found(
             ("hib-load-failed", Area::Hibernation, Level::Broken),
             Confidence::Certain,

@@ -17,6 +17,10 @@ const FREEZE_TIMEOUT: u64 = 20_000;
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     for v in case.values.iter().filter(|v| v.folder() == "/sys/power") {
         let Some((id, area, level, knob)) = unusual(v) else { continue };
+        // What such a setting cost was told already.
+        if out.iter().any(|f| f.id == id) {
+            continue;
+        }
         out.push(found(
             (id, area, level),
             Confidence::Certain,

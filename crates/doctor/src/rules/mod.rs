@@ -3,9 +3,11 @@
 mod abort;
 mod clock;
 mod crash;
+mod disk;
 mod freezer;
 mod hibernation;
 mod knob;
+mod line;
 pub mod mode;
 mod phase;
 pub mod ready;
@@ -24,7 +26,7 @@ use alloc::vec::Vec;
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub const ALL: [Rule; 11] = [
+pub const ALL: [Rule; 13] = [
     freezer::judge,
     abort::judge,
     clock::judge,
@@ -32,6 +34,8 @@ pub const ALL: [Rule; 11] = [
     phase::judge,
     hibernation::judge,
     sync::judge,
+    disk::judge,
+    line::judge,
     rpm::judge,
     crash::judge,
     knob::judge,
@@ -54,7 +58,7 @@ fn lines<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<Evidence> {
 }
 
 /// A value as evidence.
-fn value(v: &Value) -> Evidence {
+pub(crate) fn value(v: &Value) -> Evidence {
     Evidence { line: v.line, time: None, text: format!("{}: {}", v.path, v.value), doubtful: false }
 }
 

@@ -2,9 +2,10 @@
 
 use super::{found, lines};
 use crate::Case;
-use crate::fact::{Fact, User};
+use crate::fact::{Device, Fact, User};
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
+use crate::phases::Misplaced;
 use crate::stack;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -16,6 +17,42 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     unfinished(case, out);
     lost(case, out);
     traced(case, out);
+    unordered(case, out);
+}
+
+/// A device that failed, and the kernel had said that it could make no link from it to
+/// what its node names (drivers/base/core.c:fw_devlink_create_devlink, 6.12): nothing puts
+/// the two in order then.
+fn unordered(case: &Case, out: &mut Vec<Finding>) {
+    let failed = |f: &Finding| match &f.fact {
+        Fact::DeviceFailed { device, error, .. } => {
+            Some((device.clone(), *error, f.evidence.clone()))
+        }
+        Fact::DevicesNotResumed { devices, error } => {
+            Some((devices.first()?.clone(), *error, f.evidence.clone()))
+        }
+        _ => None,
+    };
+    let list: Vec<_> = out.iter().filter_map(failed).filter(|f| f.1 < 0 && f.1 != -16).collect();
+    for (device, error, mut evidence) in list {
+        let refused = |m: &&Message| {
+            let owner = m.text.split_once(": Failed to create device link").map(|x| x.0);
+            owner.is_some_and(|o| o.rsplit(' ').next() == Some(&device.name))
+        };
+        let Some(m) = case.messages.iter().find(refused) else { continue };
+        let Some((_, name)) = m.text.split_once(" with ") else { continue };
+        let name = name.strip_prefix("supplier ").unwrap_or(name);
+        let supplier = name.split(' ').next().unwrap_or(name).trim_end_matches([',', '.']);
+        evidence.truncate(2);
+        evidence.extend(lines([m]));
+        let supplier = Device { name: supplier.to_string(), driver: "".to_string() };
+        out.push(found(
+            ("phase-supplier-order", Area::Phase, Level::Broken),
+            Confidence::Likely,
+            Fact::Misplaced(Misplaced::SupplierOff { device, supplier, error }),
+            evidence,
+        ));
+    }
 }
 
 /// `pm_trace_notify`, drivers/base/power/trace.c, prints this after a sleep in which
@@ -175,6 +212,14 @@ fn unfinished(case: &Case, out: &mut Vec<Finding>) {
     }
 }
 
+/// Those of [`GONE`] that only the driver of a controller prints.
+const DEAD: [&str; 4] = [
+    "HC died",
+    "not responding, assume dead",
+    "controller is down; will reset",
+    "Host not accessible, reset failed",
+];
+
 /// Messages that say that a device or its driver is gone.
 const GONE: [&str; 8] = [
     "detected stalls on CPUs",
@@ -195,6 +240,21 @@ fn lost(case: &Case, out: &mut Vec<Finding>) {
     // A machine that had it before did not get it from sleeping.
     let Some(first) = case.messages.iter().position(gone) else { return };
     for a in &case.attempts {
+        // A controller that dies between the last line before devices go down and the exit
+        // is named whole; errors of disks there are those of sticks that come back.
+        let messages = case.of(a);
+        let down = messages.iter().position(|m| m.has("Suspending console(s)"));
+        let dead = DEAD.iter().any(|w| case.messages[first].has(w));
+        let inside = down.filter(|d| dead && a.first + d < first && first < a.end);
+        if inside.is_some() && case.messages[first].trust.is_of_a_kernel() {
+            out.push(found(
+                ("phase-device-lost", Area::Phase, Level::Broken),
+                Confidence::Likely,
+                Fact::DeviceLost { after_s: -1, reported: None },
+                lines([&case.messages[first]]),
+            ));
+            return;
+        }
         let Some(exit) = a.exit else { continue };
         let after = &case.messages[a.end..];
         let next =

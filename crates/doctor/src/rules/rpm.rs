@@ -7,6 +7,7 @@ use crate::fact::{Fact, RpmFault};
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::Message;
 use crate::now::Now;
+use crate::phases::Misplaced;
 use crate::stack;
 use crate::value::Value;
 use alloc::string::ToString;
@@ -43,6 +44,7 @@ fn folders(case: &Case) -> Vec<Folder<'_>> {
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     faults(case, out);
     crash(case, out);
+    self_waits(case, out);
     held(case, out);
 }
 
@@ -92,6 +94,110 @@ fn crash(case: &Case, out: &mut Vec<Finding>) {
         return;
     }
 }
+
+/// A call of runtime PM, or its return, as a trace in a text shows it.
+struct Event<'a> {
+    at: usize,
+    time: u64,
+    thread: &'a str,
+    /// `rpm_suspend`, `rpm_resume`, `rpm_idle`.
+    function: &'a str,
+    device: &'a str,
+    /// Flags of the call; `None` of a return.
+    flags: Option<u32>,
+}
+
+/// `kworker/0:0-5 [000] d..1 144.830189: rpm_resume: NAME flags-2 cnt-1 …`, and
+/// `…: rpm_return_int: rpm_resume+0x114/0x758:NAME ret=0` (include/trace/events/rpm.h).
+fn event(at: usize, text: &str) -> Option<Event<'_>> {
+    let (front, rest) = text.split_once(": rpm_")?;
+    let thread = front.split('[').next()?.trim();
+    let digits = front.rsplit(' ').next()?.split_once('.')?;
+    let micros: u64 = digits.1.get(..6)?.parse().ok()?;
+    let time = digits.0.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(micros)?;
+    let (word, rest) = rest.split_once(": ")?;
+    if word == "return_int" {
+        let (function, rest) = rest.split_once('+')?;
+        let device = rest.split_once(':')?.1.split(" ret=").next()?;
+        return Some(Event { at, time, thread, function, device, flags: None });
+    }
+    let function = match word {
+        "resume" => "rpm_resume",
+        "suspend" => "rpm_suspend",
+        _ => return None,
+    };
+    let (device, rest) = rest.split_once(" flags-")?;
+    let flags = u32::from_str_radix(rest.split(' ').next()?, 16).ok()?;
+    Some(Event { at, time, thread, function, device, flags: Some(flags) })
+}
+
+/// `RPM_ASYNC` and `RPM_NOWAIT`: such a call waits for nobody (include/linux/pm_runtime.h).
+const NO_WAIT: u32 = 3;
+
+/// A thread that asks for a device inside its own resume or suspend of that device waits
+/// for what it does itself (drivers/base/power/runtime.c:rpm_resume: RPM_RESUMING).
+/// Proof is that returns are traced, and that the thread is never seen again.
+fn self_waits(case: &Case, out: &mut Vec<Finding>) {
+    let of_a_trace = |(at, m): (usize, &'_ Message)| {
+        m.has(": rpm_").then_some(at).filter(|_| m.trust.is_of_a_kernel())
+    };
+    let places = case.messages.iter().enumerate().filter_map(of_a_trace);
+    let mut events: Vec<Event<'_>> =
+        places.filter_map(|at| event(at, &case.messages[at].text)).collect();
+    events.sort_by_key(|e| e.time);
+    let Some(last) = events.last().map(|e| e.time) else { return };
+    // Calls that did not return, in order.
+    let mut open: Vec<&Event<'_>> = Vec::new();
+    let mut waits: Vec<(&Event<'_>, &Event<'_>)> = Vec::new();
+    for e in &events {
+        waits.retain(|w| w.1.thread != e.thread);
+        let same = |o: &&Event<'_>| o.thread == e.thread && o.device == e.device;
+        match e.flags {
+            None => {
+                if let Some(i) = open.iter().rposition(|o| same(o) && o.function == e.function) {
+                    // What the thread called inside is over too.
+                    let mut place = 0..;
+                    open.retain(|o| place.next() < Some(i) || o.thread != e.thread);
+                }
+            }
+            Some(flags) => {
+                if let Some(outer) =
+                    open.iter().copied().find(same).filter(|_| flags & NO_WAIT == 0)
+                {
+                    waits.push((outer, e));
+                }
+                // What never returns must not grow for ever.
+                if open.len() < 256 {
+                    open.push(e);
+                }
+            }
+        }
+    }
+    let returns = |d: &str| events.iter().any(|e| e.flags.is_none() && e.device == d);
+    let Some((outer, inner)) = waits.into_iter().find(|w| returns(w.1.device)) else { return };
+    let status = |v: &&Value| {
+        let folder = v.folder().trim_end_matches("/power");
+        v.name() == "runtime_status"
+            && folder.rsplit('/').next() == Some(inner.device)
+            && matches!(v.value.as_str(), "resuming" | "suspending")
+    };
+    let status = case.values.iter().find(status);
+    // Without the state a trace that was cut just there looks the same.
+    if status.is_none() && last.saturating_sub(inner.time) < CUT {
+        return;
+    }
+    let mut evidence = super::lines([&case.messages[outer.at], &case.messages[inner.at]]);
+    evidence.extend(status.map(value));
+    out.push(found(
+        ("rpm-self-wait", Area::Rpm, Level::Broken),
+        if status.is_some() { Confidence::Certain } else { Confidence::Likely },
+        Fact::Misplaced(Misplaced::SelfWait(inner.device.to_string())),
+        evidence,
+    ));
+}
+
+/// A trace that goes on so long after the call was not cut there, us.
+const CUT: u64 = 1_000_000;
 
 /// So many devices are named one by one.
 const FEW: usize = 3;

@@ -5,7 +5,9 @@ use crate::attempt::Attempt;
 use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::Message;
+use crate::now::Now;
 use crate::phases::{self, ABORTABLE, Misplaced, cannot, release};
+use crate::value::Value;
 use crate::{Case, median, stack};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -18,7 +20,120 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     hung(case, out);
     long(case, out);
     aborted(case, out);
+    files_frozen(case, out);
+    write_errors(case, out);
+    nobody_arms(case, out);
 }
+
+/// A time of day says when a line was read, by a program that was frozen meanwhile.
+fn kernel_time(m: &Message) -> Option<Ns> {
+    m.time.filter(|t| *t <= crate::CALENDAR)
+}
+
+/// File systems that are frozen between the sync and the tasks: between the lines of both
+/// (kernel/power/suspend.c:suspend_prepare, 7.3).
+fn files_frozen(case: &Case, out: &mut Vec<Finding>) {
+    let knob = |v: &&Value| v.path == phases::FREEZE_FILES && v.value == "1";
+    let Some(knob) = case.values.iter().find(knob) else { return };
+    let gap = |a: &Attempt| {
+        let from = a.sync?.1;
+        let to =
+            from + 1 + case.messages[from + 1..a.end].iter().position(|m| m.says("Freezing "))?;
+        let [b, e] = [from, to].map(|i| kernel_time(&case.messages[i]));
+        Some((e?.since(b?), from, to))
+    };
+    let longest = case.attempts.iter().filter_map(gap).max_by_key(|g| g.0);
+    let Some((worst, from, to)) = longest.filter(|g| g.0 >= phases::FROZEN) else { return };
+    let mut evidence = lines([&case.messages[from], &case.messages[to]]);
+    evidence.push(super::value(knob));
+    out.push(phases::frozen(worst, evidence));
+}
+
+/// What kernels say when data that a sync was to write is lost: the words, and what stands
+/// between the front of the line and them names a disk or a file system
+/// (fs/buffer.c:buffer_io_error, fs/ext4/inode.c:mpage_map_and_submit_extent,
+/// fs/jbd2/commit.c, fs/xfs/xfs_aops.c:xfs_end_ioend, fs/btrfs/extent_io.c, 6.12).
+const LOST: [&str; 7] = [
+    // fs/ext4/page-io.c:ext4_end_bio.
+    " writing to inode ",
+    "lost async page write",
+    "lost sync page write",
+    "This should not happen!! Data will be lost",
+    "Detected IO errors while flushing file data",
+    "writeback error on inode",
+    "failed to write out data",
+];
+
+/// The disk or file system that a line speaks of: `dev sdb1`, `on dm-0-8`, `(sda2)`.
+fn named(text: &str) -> String {
+    let word = |rest: &str| {
+        let end = rest.find([',', ' ', ')', ':']).unwrap_or(rest.len());
+        rest[..end].to_string()
+    };
+    let after = |mark: &str| text.split_once(mark).map(|(_, rest)| word(rest));
+    let front = || text.split_once('(').map(|(_, rest)| word(rest));
+    let named = after("(device ")
+        .or_else(|| after(" dev "))
+        .or_else(|| after("file data on "))
+        .or_else(front);
+    named.unwrap_or_default()
+}
+
+/// Data that was lost while a sync before a sleep wrote it; and what `dormouse sync` says
+/// when `syncfs` returned an error.
+fn write_errors(case: &Case, out: &mut Vec<Finding>) {
+    let mut add = |fact, evidence| {
+        out.push(found(
+            ("sync-write-error", Area::Sync, Level::Broken),
+            Confidence::Certain,
+            Fact::Misplaced(fact),
+            evidence,
+        ));
+    };
+    for a in &case.attempts {
+        let messages = case.of(a);
+        let frozen = messages.iter().position(|m| m.says("Freezing ")).unwrap_or(messages.len());
+        let lost = |m: &&Message| m.trust.is_of_a_kernel() && LOST.iter().any(|w| m.has(w));
+        let list: Vec<&Message> = messages[..frozen].iter().filter(lost).collect();
+        if let Some(first) = list.first() {
+            return add(Misplaced::WriteError(named(&first.text)), lines(list));
+        }
+    }
+    // crates/write/src/presync.rs words it so.
+    let said = |m: &Message| {
+        let front = m.text.split_once(" cannot be written: ")?.0;
+        let at = front.rsplit(' ').next().filter(|at| at.starts_with('/'))?;
+        let alone = front.len() == at.len() || front.contains("dormouse");
+        alone.then(|| (at.to_string(), Evidence::from(m)))
+    };
+    if let Some((at, evidence)) = case.messages.iter().find_map(said) {
+        add(Misplaced::SyncError(at), Vec::from([evidence]));
+    }
+}
+
+/// A kernel that gives up its sync for a wakeup, under a systemd that never writes
+/// `wakeup_count`, and no hook that does. Autosleep arms by itself
+/// (kernel/power/autosleep.c:try_to_suspend, 7.3).
+fn nobody_arms(case: &Case, out: &mut Vec<Finding>) {
+    let of = |path: &str| case.values.iter().find(|v| v.path == path);
+    let Some(systemd) = of(SYSTEMD) else { return };
+    let arms = case.values.iter().any(|v| v.path.ends_with("/system-sleep"))
+        || of("/sys/power/autosleep").is_some_and(|v| v.value != "off");
+    let sleeps = of("/sys/power/state").is_some_and(|v| !v.value.is_empty());
+    let Some(((kernel, _), v)) = kernel(case).filter(|k| k.0.1 >= ABORTABLE && !arms && sleeps)
+    else {
+        return;
+    };
+    out.push(found(
+        ("sync-abort-unused", Area::Sync, Level::Note),
+        Confidence::Likely,
+        Fact::Now(Now::NobodyArms { kernel }),
+        Vec::from([v, super::value(systemd)]),
+    ));
+}
+
+/// Is there where systemd runs the machine.
+const SYSTEMD: &str = "/run/systemd/system";
 
 /// A sync that does not end: the task that writes, or since 6.19 a worker of the
 /// queue `pm_fs_sync`, is reported as hung (kernel/hung_task.c).
@@ -41,7 +156,11 @@ fn hung(case: &Case, out: &mut Vec<Finding>) {
         let at = messages[..frozen].iter().position(|m| m.has("blocked for more than"));
         let Some(at) = at else { continue };
         let frames = stack::frames(messages, at, 60);
-        if !frames.iter().any(waits) {
+        // That queue has no other work (kernel/power/main.c:pm_fs_sync_work_fn, 7.3).
+        let near = messages[at..].iter().take(8);
+        let queue =
+            near.take_while(|m| !m.says("Freezing ")).any(|m| m.has("Workqueue: pm_fs_sync"));
+        if !queue && !frames.iter().any(waits) {
             continue;
         }
         let fuse = frames.iter().any(|f| f.starts_with("fuse_"));
@@ -119,4 +238,34 @@ fn aborted(case: &Case, out: &mut Vec<Finding>) {
         Fact::Misplaced(Misplaced::SyncAborted(list.len())),
         evidence,
     ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn armed(kernel: &str, hook: bool) -> usize {
+        let value =
+            |path: &str, value: &str| Value { line: 0, path: path.into(), value: value.into() };
+        let mut values = vec![
+            value("/proc/sys/kernel/osrelease", kernel),
+            value(SYSTEMD, "there"),
+            value("/sys/power/state", "freeze mem"),
+        ];
+        if hook {
+            values.push(value("/etc/systemd/system-sleep", "arms"));
+        }
+        let case = Case { values, ..Case::default() };
+        let mut out = Vec::new();
+        judge(&case, &mut out);
+        out.iter().filter(|f| f.id == "sync-abort-unused").count()
+    }
+
+    #[test]
+    fn a_kernel_that_could_give_up_a_sync_and_is_not_asked_to_is_told() {
+        assert_eq!(armed("7.3.4-amd64", false), 1);
+        assert_eq!(armed("7.3.4-amd64", true), 0, "a hook arms");
+        assert_eq!(armed("6.12.1", false), 0, "it cannot");
+    }
 }

@@ -394,8 +394,12 @@ pub fn sentence(f: &Fact) -> String {
             let near = reported.as_ref().map_or(String::new(), |d| {
                 format!(" Just before, this was reported: {}.", d.trim_end_matches('.'))
             });
+            let when = match after_s {
+                ..0 => "before its end".into(),
+                n => format!("{n} s after it"),
+            };
             format!(
-                "A device did not survive the sleep: {after_s} s after it the kernel reports trouble that it had not before.{near}"
+                "A device did not survive the sleep: {when} the kernel reports trouble that it had not before.{near}"
             )
         }
         Fact::RpmFault { device, fault } => format!("{device} {}.", complaint(*fault)),
@@ -723,7 +727,7 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
         Fact::SleptAs { depth: Depth::NotEvenCpus, .. } => {
             "See which CPU has no idle state for s2idle: dormouse doctor on that machine; a state that somebody switched off (disable) counts as none."
         }
-        Fact::Misplaced(m) => super::phases::advice(m),
+        Fact::Misplaced(m) => return super::phases::advice(m),
         Fact::SleptAs { .. } => {
             "Look for a CPU state that is switched off, a device that is not in D3, and events inside the sleep; pm_debug_messages lists the constraints that were not met."
         }

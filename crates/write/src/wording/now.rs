@@ -107,6 +107,29 @@ pub fn sentence(n: &Now) -> String {
              session first, it never answers.",
             names(mounts)
         ),
+        Now::SlowDisk(w) => format!(
+            "{} has nearly all of what a sync before sleep would wait for: {}{}.",
+            w.name,
+            megabytes(w.left),
+            w.rate.map_or(
+                ", and nobody saw yet how fast it writes; it can be taken out".into(),
+                |r| format!(" at {}.{} MB/s", r / 1_000_000, r / 100_000 % 10)
+            )
+        ),
+        Now::DirtyLimit { limit, disk } => format!(
+            "Up to {} may wait to be written, and {} writes {}.{} MB/s: a sync before sleep may take {} s.",
+            megabytes(*limit),
+            disk.name,
+            disk.rate.unwrap_or(0) / 1_000_000,
+            disk.rate.unwrap_or(0) / 100_000 % 10,
+            limit / disk.rate.unwrap_or(1).max(1)
+        ),
+        Now::NobodyArms { kernel } => format!(
+            "{kernel} gives up its sync when a wakeup comes, if sleep is armed (wakeup_count), and nothing here arms it: systemd does not, and no hook does."
+        ),
+        Now::WakeNotCounted { device, irq } => format!(
+            "IRQ {irq} of {device} woke the machine, and {device} never reported an event. Only the line wakes, which is watched from noirq on: what comes between the suspend of {device} and noirq is lost."
+        ),
         Now::ManyForbidden { devices, .. } => format!(
             "{} are awake and may not suspend at run time (control is on): {}.",
             plural(devices.len(), "device"),
@@ -152,9 +175,11 @@ fn write(value: &str, file: &str, undo: &'static str, risk: &'static str) -> Vec
     vec![Advice { text: format!("echo {value} > {file}"), undo, risk }]
 }
 
+/// How to undo what was written to a file.
+pub(super) const OLD: &str = "Write the old value back.";
+
 /// What to do, best first.
 pub fn advice(n: &Now) -> Vec<Advice> {
-    const OLD: &str = "Write the old value back.";
     match n {
         Now::NoState => vec![look(
             "A kernel offers sleep if it was built for it (CONFIG_SUSPEND) and the platform has a \
@@ -222,6 +247,38 @@ pub fn advice(n: &Now) -> Vec<Advice> {
         Now::Dirty { .. } => vec![look("Write it before: dormouse sync.")],
         Now::FuseBlock { .. } => vec![look(
             "Unmount it before sleep, or run its server as a system service outside user.slice.",
+        )],
+        Now::SlowDisk(w) => vec![
+            look(if w.removable {
+                "Unmount it before sleep, or mount it with the option sync, so that little is left to write."
+            } else {
+                "Write it before: dormouse sync --hook DIR makes the unit."
+            }),
+            Advice {
+                text: format!(
+                    "Let less wait for it (from 6.2 on): echo {} > /sys/class/bdi/{}/max_bytes",
+                    w.rate.unwrap_or(8_000_000),
+                    w.number
+                ),
+                undo: OLD,
+                risk: "Programs that write to it wait sooner.",
+            },
+        ],
+        Now::DirtyLimit { disk, .. } => vec![Advice {
+            text: format!(
+                "Let no more wait than it writes in a second: sysctl vm.dirty_bytes={}",
+                disk.rate.unwrap_or(0)
+            ),
+            undo: "Write the old value of vm.dirty_bytes back, or of vm.dirty_ratio if it was 0.",
+            risk: "Programs that write wait sooner, those that write to fast disks too.",
+        }],
+        Now::NobodyArms { .. } => vec![Advice {
+            text: "dormouse sync --hook DIR writes a hook that arms sleep at the last moment, and the setting that it needs.".into(),
+            undo: "Remove the files; each says how.",
+            risk: "With several states in SuspendState= systemd answers each wakeup with a second sleep, not armed.",
+        }],
+        Now::WakeNotCounted { .. } => vec![look(
+            "Its handler, or the callback that reads why it woke, must call pm_wakeup_event(). If the line is not armed in suspend: enable_irq_wake() there, or dev_pm_set_wake_irq() at probe.",
         )],
         Now::ManyForbidden { .. } => vec![Advice {
             text:

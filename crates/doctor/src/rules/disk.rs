@@ -1,0 +1,128 @@
+//! Disks that a sync before the next sleep would wait for. It waits for one file system
+//! after another, and all disks write meanwhile, so the slowest counts
+//! (fs/sync.c:ksys_sync, 6.12).
+
+use super::found;
+use crate::Case;
+use crate::fact::Fact;
+use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::now::{Now, Writer};
+use alloc::format;
+use alloc::vec::Vec;
+
+/// A disk has nearly all of the time if it has so many per cent of it.
+const SHARE: u64 = 80;
+/// A disk below this is slow, bytes a second.
+const SLOW: u64 = 30_000_000;
+/// A sync that takes less than so many ms is no matter.
+const LONG: u64 = 500;
+/// The same of a disk whose rate nobody saw, bytes.
+const MUCH: u64 = 16 << 20;
+/// What may be dirty should be written in so many seconds.
+const LIMIT: u64 = 5;
+/// Size of a page in `nr_dirty_threshold`, bytes. Larger ones make the limit larger.
+const PAGE: u64 = 4_096;
+
+pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+    slow(case, out);
+    limit(case, out);
+}
+
+/// What is seen of a disk, as evidence.
+fn seen(w: &Writer) -> Evidence {
+    let rate = w.rate.map_or("".into(), |r| format!(", {} kB/s while it was looked at", r / 1_000));
+    let text =
+        format!("/sys/kernel/debug/bdi/{}/stats: {} kB to write{rate}", w.number, w.left / 1_000);
+    Evidence { line: 0, time: None, text, doubtful: false }
+}
+
+/// One disk has nearly all of what a sync would wait for, and is slow or a stick.
+fn slow(case: &Case, out: &mut Vec<Finding>) {
+    // Where one rate is not known, bytes are compared.
+    let known = case.disks.iter().all(|d| d.rate.is_some() || d.left == 0);
+    let ms = |d: &Writer| d.left.saturating_mul(1_000) / d.rate.unwrap_or(1_000).max(1);
+    let cost = |d: &Writer| if known { ms(d) } else { d.left };
+    let all = case.disks.iter().map(cost).fold(0, u64::saturating_add);
+    let Some(d) = case.disks.iter().max_by_key(|d| cost(d)) else { return };
+    let most = cost(d) >= all / 100 * SHARE;
+    let long = match d.rate {
+        Some(_) => ms(d) >= LONG,
+        None => d.left >= MUCH,
+    };
+    if !(most && long && (d.removable || d.rate.is_some_and(|r| r < SLOW))) {
+        return;
+    }
+    let mut f = found(
+        ("sync-slow-device", Area::Sync, Level::Slow),
+        Confidence::Likely,
+        Fact::Now(Now::SlowDisk(d.clone())),
+        Vec::from([seen(d)]),
+    );
+    f.costs = d.rate.map(|_| dormouse_model::time::Ns(ms(d).min(1 << 40) as i64 * 1_000_000));
+    out.push(f);
+}
+
+/// More may be dirty than the slowest disk writes in a few seconds
+/// (mm/page-writeback.c:global_dirty_limits, 6.12).
+fn limit(case: &Case, out: &mut Vec<Finding>) {
+    let Some(v) = case.values.iter().find(|v| v.path == "/proc/vmstat/nr_dirty_threshold") else {
+        return;
+    };
+    let Some(limit) = v.value.parse::<u64>().ok().and_then(|n| n.checked_mul(PAGE)) else { return };
+    let slowest = case.disks.iter().filter_map(|d| Some((d.rate?, d))).min_by_key(|d| d.0);
+    let Some((_, d)) = slowest.filter(|d| limit > d.0.saturating_mul(LIMIT)) else { return };
+    out.push(found(
+        ("sync-dirty-limit", Area::Sync, Level::Slow),
+        Confidence::Likely,
+        Fact::Now(Now::DirtyLimit { limit, disk: d.clone() }),
+        Vec::from([super::value(v), seen(d)]),
+    ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::Value;
+    use alloc::vec;
+
+    fn disk(name: &str, left: u64, rate: Option<u64>, removable: bool) -> Writer {
+        Writer { name: name.into(), number: "8:16".into(), left, rate, removable }
+    }
+
+    fn ids(disks: Vec<Writer>, threshold: u64) -> Vec<&'static str> {
+        let value = Value {
+            line: 0,
+            path: "/proc/vmstat/nr_dirty_threshold".into(),
+            value: format!("{threshold}"),
+        };
+        let case = Case { disks, values: vec![value], ..Case::default() };
+        let mut out = Vec::new();
+        judge(&case, &mut out);
+        out.iter().map(|f| f.id).collect()
+    }
+
+    #[test]
+    fn a_slow_disk_that_has_nearly_all_is_named() {
+        let stick = || disk("sdb", 40_000_000, Some(8_000_000), true);
+        let ssd = |left| disk("nvme0n1", left, Some(400_000_000), false);
+        assert_eq!(ids(vec![ssd(40_000_000), stick()], 1), ["sync-slow-device"]);
+        // A stick that is asked nothing, a fast disk, a share of less than 80 %.
+        let resting = disk("sdb", 0, None, true);
+        assert!(ids(vec![ssd(900_000_000), resting], 1).is_empty());
+        assert!(ids(vec![ssd(1_000_000_000), stick()], 1).is_empty());
+        // Nobody saw it write: bytes are compared, and few are no matter.
+        assert_eq!(ids(vec![disk("sdb", 20 << 20, None, true)], 1), ["sync-slow-device"]);
+        assert!(ids(vec![disk("sdb", 4 << 20, None, true)], 1).is_empty());
+        assert!(ids(vec![disk("sda", 90 << 20, None, false)], 1).is_empty());
+    }
+
+    #[test]
+    fn a_limit_that_the_slowest_disk_writes_for_long_is_told() {
+        let slow = |rate| vec![disk("sdb", 1_000, Some(rate), false)];
+        // 400 MB at 8 MB/s and at 100 MB/s.
+        assert_eq!(ids(slow(8_000_000), 100_000), ["sync-dirty-limit"]);
+        assert!(ids(slow(100_000_000), 100_000).is_empty());
+        assert!(ids(vec![disk("sdb", 1_000, None, false)], 100_000).is_empty());
+        assert!(ids(slow(8_000_000), u64::MAX).is_empty(), "no number of pages");
+    }
+}
