@@ -121,9 +121,9 @@ impl DiskSummary {
         found.max_by_key(|s| s.total).filter(worth)
     }
 
-    /// Of all latency, ns.
+    /// Of all latency, ns: slices of a request add up to its latency.
     pub fn total(&self) -> i64 {
-        self.requests.iter().map(|t| t.slices.total()).sum()
+        self.shares.iter().map(|s| s.total).sum()
     }
 }
 
@@ -270,10 +270,10 @@ fn one(
             _ => unbegun += 1,
         }
     }
+    let totals: Vec<i64> = requests.iter().map(|t| t.slices.total()).collect();
     let latency = |keep: &dyn Fn(&Taken) -> bool| {
-        let mut l: Vec<i64> =
-            requests.iter().filter(|t| keep(t)).map(|t| t.slices.total()).collect();
-        Latency::of(&mut l)
+        let kept = requests.iter().zip(&totals).filter(|(t, _)| keep(t));
+        Latency::of(&mut kept.map(|(_, total)| *total).collect::<Vec<i64>>())
     };
     let mut shares: Vec<Share> = CAUSES
         .iter()

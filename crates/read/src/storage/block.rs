@@ -37,7 +37,8 @@ pub fn read(time: i64, text: &[u8]) -> Option<Text> {
         }
         _ => rest,
     };
-    let sign = rest.windows(3).position(|w| w == b" + " || w == b" / ")?;
+    let alone = |&at: &usize| at > 0 && rest[at - 1] == b' ' && rest.get(at + 1) == Some(&b' ');
+    let sign = memchr::memchr2_iter(b'+', b'/', rest).find(alone)? - 1;
     let sector = number(rest[..sign].trim_ascii().rsplit(|b| *b == b' ').next()?)?;
     let after = &rest[sign + 3..];
     let (second, after) = word(after).unwrap_or((after, b""));
