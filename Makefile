@@ -111,9 +111,9 @@ idle-tables: ## Idle states of recorded machines: docs/validation/idle.md
 	@tools/idle-tables >docs/validation/idle.md
 
 .PHONY: storage-tables
-storage-tables: ## All tables of storage, those of guests too (hours): docs/validation/{storage,storage-loads,storage-tune,fqos}.md
+storage-tables: ## All tables of storage, those of guests too (hours): docs/validation
 	@tools/setup rust
-	@tools/prove storage storage-loads storage-tune fqos
+	@tools/prove storage storage-loads storage-devices storage-tune published-storage fqos
 
 .PHONY: checkpatch
 checkpatch: ## The kernel's own checkpatch.pl over our modules for storage
