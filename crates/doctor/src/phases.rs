@@ -417,8 +417,8 @@ mod tests {
             };
             let freeze = span(Phase::Freeze, 10 + gap, 12 + gap);
             let phases = vec![span(Phase::Sync, 0, 10), freeze];
-            let mut c = Capture::default();
-            c.cycles = vec![Cycle { phases, ..Cycle::default() }];
+            let cycles = vec![Cycle { phases, ..Cycle::default() }];
+            let c = Capture { cycles, ..Capture::default() };
             let knob = Value { line: 0, path: FREEZE_FILES.into(), value: value.into() };
             files_frozen(&c, &[knob]).map(|f| f.costs)
         };
