@@ -66,8 +66,9 @@ pub enum Fact {
     ShallowOnly { domain: String, states: usize },
     /// A power resource is on, and every device that needs it is in another state.
     ResourceUnused { resource: String, path: String, devices: Vec<String> },
-    /// The kernel put a device into one state, and the firmware says another.
-    StateDiffers { device: String, path: String, set: String, real: String },
+    /// The kernel put devices into one state, and the firmware says another: name,
+    /// path, the two states.
+    StateDiffers { devices: Vec<[String; 4]> },
     /// A regulator is to stay on in a mode of sleep, and its supply to go off.
     RailFedOff { mode: &'static str, rail: String, supply: String },
     /// A regulator is to go off in a mode of sleep, and devices that it feeds are to

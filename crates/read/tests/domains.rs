@@ -483,6 +483,10 @@ fn power_resources_of_acpi() {
     assert!(report(&format!("{text}{wakes}")).findings.is_empty());
     assert!(report(&text.replace("state:D3cold", "state:D0")).findings.is_empty());
     assert!(report(&text.replace("state:D3cold", "state:(unknown)")).findings.is_empty());
+    // Lists of all devices name resources, and say nothing.
+    let udev = "P: /devices/LNXSYSTM:00/LNXSYBUS:00/LNXPOWER:00\nE: DEVPATH=/devices/LNXPOWER:01\n\
+        [    1.000000] acpi LNXPOWER:02: Turning OFF\n";
+    assert!(!read_bytes("text", udev.as_bytes()).case.speaks());
     let differs = report(&text.replace("/power_state:D3cold", "/power_state:D0"));
     assert_eq!(ids(&differs), ["resource-unused", "state-differs"]);
 }

@@ -26,18 +26,19 @@ pub fn judge(case: &Case, _: &Report, out: &mut Vec<Finding>) {
         let evidence = [line].into();
         out.push(found("resource-unused", Level::Risk, Confidence::Likely, fact, evidence));
     }
+    let (mut devices, mut evidence) = (Vec::new(), Vec::new());
     for (name, d) in &case.acpi.devices {
         let Some(line) = &d.line else { continue };
         if d.state.is_empty() || d.real.is_empty() || d.state == d.real {
             continue;
         }
-        let fact = Fact::StateDiffers {
-            device: name.clone(),
-            path: d.path.clone(),
-            set: d.state.clone(),
-            real: d.real.clone(),
-        };
-        let evidence = [line.clone()].into();
+        devices.push([name.clone(), d.path.clone(), d.state.clone(), d.real.clone()]);
+        if evidence.len() < 3 {
+            evidence.push(line.clone());
+        }
+    }
+    if !devices.is_empty() {
+        let fact = Fact::StateDiffers { devices };
         out.push(found("state-differs", Level::Note, Confidence::Certain, fact, evidence));
     }
 }

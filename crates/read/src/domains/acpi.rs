@@ -69,6 +69,7 @@ pub fn take(lines: &Lines<'_>, line: &Line<'_>, at: usize, table: &mut Table) ->
             }
         };
         if let Some((resource, rest)) = resource(rest.trim_start_matches('/')) {
+            note(table, resource, line, at);
             need(table, resource);
             file(lines, line, at, resource, rest, table);
             return at + 1;
@@ -115,8 +116,9 @@ pub fn take(lines: &Lines<'_>, line: &Line<'_>, at: usize, table: &mut Table) ->
 
 /// A file of a resource.
 fn file(lines: &Lines<'_>, line: &Line<'_>, at: usize, name: &str, rest: &str, table: &mut Table) {
-    let r = note(table, name, line, at);
+    // A listing of all devices names resources too, and says nothing of them.
     if let Some(rest) = rest.strip_prefix("/resource_in_use") {
+        let r = note(table, name, line, at);
         r.in_use = match value(lines, at, rest).as_deref() {
             Some("0") => Some(false),
             Some("1") => Some(true),
@@ -124,6 +126,6 @@ fn file(lines: &Lines<'_>, line: &Line<'_>, at: usize, name: &str, rest: &str, t
         };
         (r.line, r.text) = (at as u64 + 1, evidence(line, at).text);
     } else if let Some(path) = rest.strip_prefix("/path").and_then(|r| value(lines, at, r)) {
-        r.path = path;
+        note(table, name, line, at).path = path;
     }
 }

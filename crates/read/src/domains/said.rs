@@ -85,7 +85,8 @@ pub fn head(text: &str) -> Option<(&str, &str, &str)> {
 }
 
 fn first_word(text: &str) -> &str {
-    text.split([' ', ',', ';']).next().unwrap_or("")
+    // A page of the web may have marks of its own behind a name.
+    text.split([' ', ',', ';', '<']).next().unwrap_or("")
 }
 
 fn number(text: &str) -> Option<i32> {

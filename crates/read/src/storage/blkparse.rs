@@ -59,7 +59,7 @@ fn line(text: &[u8]) -> Option<Line<'_>> {
 /// Reads the lines of a text.
 pub fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Trace {
     let mut ledger = Ledger::default();
-    let (mut seen, mut damaged) = (0_u64, 0_u64);
+    let (mut seen, mut damaged, mut flushes) = (0_u64, 0_u64, 0_u64);
     for text in bytes.split(|b| *b == b'\n') {
         let Some(l) = line(text.trim_ascii_end()) else { continue };
         seen += 1;
@@ -87,6 +87,7 @@ pub fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Trace {
         })();
         let Some((event, second, error, from)) = read else {
             // What carries no data may have no sector.
+            flushes += u64::from(l.letters.starts_with(b"F") && l.action == b"C");
             damaged += u64::from(!l.letters.starts_with(b"F") && !l.letters.starts_with(b"N"));
             continue;
         };
@@ -107,6 +108,9 @@ pub fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Trace {
     }
     let advice = "lines of blkparse that cannot be understood: compare them with the original";
     losses.add("damaged_line", damaged, Severity::Warning, advice, None);
+    let advice = "flushes have no sector in the text of blkparse, so they are not among the requests: \
+                  give blktrace's own files, or a trace with the events block";
+    losses.add("flush_without_sector", flushes, Severity::Warning, advice, None);
     let (issues, completions, unissued) = (ledger.issues, ledger.completions, ledger.unissued);
     Trace {
         name: name.into(),
@@ -132,6 +136,8 @@ mod tests {
 251,0    3       10     0.871077227  1115  C  WS 0 + 765 [65531]  ... I/O error
 259,0    1        4     0.000001100 21279  P   N [(null)]
 259,0    1        4     0.000001100 21279  Q   R broken [x]
+259,0    1        6     0.100001500  1234  D FWS [fio]
+259,0    1        7     0.105001500     0  C FWS 0 [0]
 Reads Queued:         963,     3852KiB
 ";
         assert!(is_blkparse(text) && !is_blkparse(b"8,0 is a disk\n"));
@@ -140,6 +146,6 @@ Reads Queued:         963,     3852KiB
         assert_eq!((t.issues, t.completions, t.unissued), (1, 2, 1));
         assert_eq!(t.requests[0].latency(), Some(70_000));
         assert_eq!(t.requests[1].error, -5);
-        assert_eq!(losses.count("damaged_line"), 1);
+        assert_eq!((losses.count("damaged_line"), losses.count("flush_without_sector")), (1, 1));
     }
 }

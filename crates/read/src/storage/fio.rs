@@ -20,7 +20,10 @@ pub fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>, losses: &mut Losses) 
         losses.add("damaged_input", 1, Severity::Error, advice, None);
         return;
     };
-    for job in all["jobs"].as_array().into_iter().flatten() {
+    // With clients on other machines each has its jobs, and a sum of all stands last.
+    let lists = ["jobs", "client_stats"].map(|key| all[key].as_array());
+    let sum = |job: &&Value| job["jobname"] != "All clients";
+    for job in lists.into_iter().flatten().flatten().filter(sum) {
         for direction in ["read", "write", "trim"] {
             let d = &job[direction];
             let requests = d["total_ios"].as_u64().unwrap_or(0);
@@ -147,6 +150,10 @@ mod tests {
             (jobs[1].bandwidth, jobs[1].most, jobs[1].quantiles[0]),
             (2048, 3_000, Some(2_000))
         );
+        let clients = br#"{"fio version":"fio-3.35","client_stats":[
+{"jobname":"a","read":{"total_ios":1}},{"jobname":"All clients","read":{"total_ios":1}}]}"#;
+        read("f.json", clients, &mut jobs, &mut losses);
+        assert_eq!(jobs.len(), 3);
         read("f.json", &old[..40], &mut jobs, &mut losses);
         assert_eq!(losses.count("damaged_input"), 1);
     }

@@ -156,12 +156,10 @@ pub fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
     };
     let rows: Vec<String> = s.case.acpi.resources.iter().map(row).collect();
     list(page, "Power resources of ACPI", &rows, top);
-    let states = s.case.acpi.devices.iter().filter(|(_, d)| !d.is_in().is_empty());
-    let rows: Vec<String> = states
-        .filter(|(_, d)| d.needs.is_empty() || d.is_in() != "D0")
-        .map(|(name, d)| format!("{}: {}", named(name, &d.path), d.is_in()))
-        .collect();
-    list(page, "Devices of ACPI that are not fully on, or need no resource", &rows, top);
+    let low = s.case.acpi.devices.iter().filter(|(_, d)| !matches!(d.is_in(), "" | "D0"));
+    let rows: Vec<String> =
+        low.map(|(name, d)| format!("{}: {}", named(name, &d.path), d.is_in())).collect();
+    list(page, "Devices of ACPI that are not fully on", &rows, top);
     // Only modes that some regulator has a word on.
     let with: Vec<usize> =
         (0..3).filter(|&m| s.case.rails.iter().any(|r| r.asked[m] != Asked::default())).collect();

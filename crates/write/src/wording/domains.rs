@@ -231,11 +231,12 @@ pub fn sentence(f: &Fact) -> String {
             named(resource, path),
             names(devices)
         ),
-        Fact::StateDiffers { device, path, set, real } => {
-            format!(
-                "The kernel put {} into {set}, and the firmware says {real}.",
-                named(device, path)
-            )
+        Fact::StateDiffers { devices } => {
+            let one = |[name, path, set, real]: &[String; 4]| {
+                format!("{} into {set} (the firmware says {real})", named(name, path))
+            };
+            let all: Vec<String> = devices.iter().map(one).collect();
+            format!("The kernel put {}.", names(&all))
         }
         Fact::RailFedOff { mode, rail, supply } => format!(
             "The device tree asks {rail} to stay on in {mode}, and {supply}, which feeds it, to go off."
