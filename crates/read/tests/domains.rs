@@ -245,6 +245,14 @@ fn waits_are_followed_to_their_root() {
     assert_eq!(roots[0].at, ["2.ctrl"]);
     assert_eq!(roots[0].behind, ["1.phy", "3.usb"]);
     assert_eq!(roots.last().map(|r| r.at.clone()), Some(vec!["sound".to_string()]));
+    // A reason that a mail program put into the next line.
+    let torn = "> # cat /sys/kernel/debug/devices_deferred\n> sound    a-long-name-of-a-driver:\n\
+        > register_card fail\n";
+    let roots = report(torn).roots;
+    assert_eq!(
+        (roots[0].at.clone(), roots[0].cause.clone()),
+        (vec!["sound".to_string()], Cause::Own { reason: "register_card fail".into() })
+    );
     // The whole file without a command, and a circle.
     let circle = "1.a\tplatform: supplier 2.b not ready\n2.b\tplatform: supplier 1.a not ready\n\
         3.c\tplatform: supplier 2.b not ready\n";
@@ -366,6 +374,11 @@ fn clocks_and_regulators() {
     assert_eq!((t.regulators.len(), t.on(), t.cut), (4, 3, true));
     assert_eq!(t.regulators[2].consumers, [("dmc".to_string(), None)]);
     assert_eq!(t.regulators[3].parent, None);
+    let flat = "regulator use open bypass voltage current min max\n-------------------------------\n\
+        dummy 0 8 0 0mV 0mA 0mV 0mV\ndmic 0mV 0mV\nuart 0mV 0mV\nvbus 1 2 0 5000mV 0mA 5000mV 5000mV\nohci 0mV 0mV\n";
+    let t = &read_bytes("text", flat.as_bytes()).case.regulators[0];
+    let counts: Vec<usize> = t.regulators.iter().map(|r| r.consumers.len()).collect();
+    assert_eq!((counts, t.on()), (vec![2, 1], 1));
     let rails = " regulator                      use open bypass  opmode voltage current     min     max\n\
         ---------------------------------------------------------------------------------------\n\
         \x20in_12v                           2    1      0 unknown 12000mV     0mA 12000mV 12000mV\n\
@@ -422,6 +435,11 @@ fn tables_that_lost_their_columns_or_their_end() {
     for mark in ["[2024-05-02 10:11:12.123] ", "10:11:12 ", "> > ", "  "] {
         assert_eq!(ids(&report(&with(mark))), ["domain-unused"], "{mark}");
     }
+    // A mail program wraps the rule under the head, too.
+    let rule = "---------------------------------------------------------\n-------------------\n";
+    let wrapped =
+        format!("{}\n{rule}{}\n            0\n{}\n            0\n", rows[0], rows[2], rows[3]);
+    assert_eq!(ids(&report(&wrapped)), ["domain-unused"]);
     // `grep -A` may leave out what uses the last domain, and says where it left out.
     let grep = "$ grep -A1 gpu /sys/kernel/debug/pm_genpd/pm_genpd_summary\n";
     let cut = format!("{grep}{}\n{}\n--\n{}\n", rows[2], rows[3], rows[4]);
@@ -437,6 +455,7 @@ fn prose_is_not_claimed() {
         "n=$(dmesg | grep -c \"sync_state() pending due to 1.gpu\")\n",
         "+\t\tdev_info(sup, \"sync_state() pending due to %s\\n\",\n",
         "# cat /sys/kernel/debug/devices_deferred\n```\n",
+        "cat /sys/kernel/debug/devices_deferred\nfi\ncat /sys/kernel/debug/devices_deferred\necho a: b\n",
     ] {
         assert!(report(text).findings.is_empty(), "{text}");
     }
@@ -489,6 +508,41 @@ fn power_resources_of_acpi() {
     assert!(!read_bytes("text", udev.as_bytes()).case.speaks());
     let differs = report(&text.replace("/power_state:D3cold", "/power_state:D0"));
     assert_eq!(ids(&differs), ["resource-unused", "state-differs"]);
+}
+
+#[test]
+fn a_capture_file_has_domains_links_and_the_tree() {
+    let tree = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dtb/sample.dtb"));
+    let members = [
+        ("capture.json", &b"{\"format\":\"dormouse-capture\",\"version\":1,\"losses\":[{\"kind\":\"debugfs_unreadable\",\"count\":1,\"advice\":\"root may\"}]}"[..]),
+        ("links.tsv", b"supplier\tconsumer\tstatus\n/devices/1.clk\t/devices/2.mmc\tdormant\n"),
+        (
+            "domains.txt",
+            b"/proc/cmdline:quiet pd_ignore_unused\n/sys/devices/2.mmc/waiting_for_supplier:1\n\
+            ==> /sys/kernel/debug/devices_deferred <==\n2.mmc\tmmc: no clock\n\n\
+            /sys/kernel/debug/pm_genpd/gpu/current_state:on\n",
+        ),
+        ("device-tree.dtb", &tree.expect("the sample")),
+    ];
+    let mut tar = tar::Builder::new(Vec::new());
+    for (name, data) in members {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(data.len() as u64);
+        header.set_mode(0o644);
+        tar.append_data(&mut header, name, data).expect("a member");
+    }
+    let text = read_bytes("c.tar", &tar.into_inner().expect("an archive"));
+    let case = &text.case;
+    assert_eq!(
+        (case.links[0].supplier.as_str(), case.links[0].status.as_str()),
+        ("1.clk", "dormant")
+    );
+    assert_eq!((case.waits.len(), case.deferrals.len(), case.ignored.len()), (1, 1, 1));
+    assert!(!case.rails.is_empty());
+    assert_eq!(text.losses.count("recorder_loss"), 1);
+    // Damage to the tree is counted.
+    let damaged = read_bytes("x.dtb", &[0xd0, 0x0d, 0xfe, 0xed, 0, 0, 0, 40]);
+    assert_eq!((damaged.case.speaks(), damaged.losses.count("damaged_input")), (false, 1));
 }
 
 #[test]

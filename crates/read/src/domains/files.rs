@@ -23,6 +23,12 @@ pub fn prints(line: &Line<'_>, file: &str) -> bool {
         && (after.is_empty() || after.starts_with([':', '<', '=', '|', ';', '\'', '"']))
 }
 
+/// Words that stand where devices do in scripts that print the file.
+const SCRIPT: [&str; 14] = [
+    "fi", "done", "else", "esac", "end", "then", "do", "exit", "logout", "EOF", "echo", "cat",
+    "printf", "sudo",
+];
+
 /// `DEV<tab>DRIVER: reason`, or the device alone.
 fn deferred(line: &Line<'_>, at: usize) -> Option<Deferral> {
     let text = &*line.text;
@@ -38,7 +44,11 @@ fn deferred(line: &Line<'_>, at: usize) -> Option<Deferral> {
     let odd = |c: char| {
         c.is_whitespace() || matches!(c, '#' | '$' | '[' | ']' | '"' | '?' | '>' | '`' | '~')
     };
-    if device.is_empty() || device.contains(odd) || device.ends_with([':', ',', ';']) {
+    if SCRIPT.contains(&device)
+        || device.is_empty()
+        || device.contains(odd)
+        || device.ends_with([':', ',', ';'])
+    {
         return None;
     }
     Some(Deferral {
@@ -61,7 +71,13 @@ pub fn list(lines: &Lines<'_>, from: usize, out: &mut Vec<Deferral>) -> usize {
             at += 1;
             continue;
         }
-        let found = deferred(&line, at).filter(|_| line.quotes == quotes);
+        let mut found = deferred(&line, at).filter(|_| line.quotes == quotes);
+        // A mail program may put the reason into the next line.
+        if found.is_none() && line.text.ends_with(':') && line.quotes == quotes {
+            let text = format!("{} {}", line.text, lines.get(at + 1).text);
+            found = deferred(&Line { text: text.into(), ..line }, at);
+            at += usize::from(found.is_some());
+        }
         let Some(d) = found else { break };
         out.push(d);
         at += 1;

@@ -20,7 +20,8 @@ fn is_more_of_head(line: &Line<'_>) -> bool {
         .iter()
         .any(|w| line.text.starts_with(w))
         || line.text == "/device"
-        || line.ruled()
+        // A mail program may have wrapped the rule as well.
+        || line.text.len() > 3 && line.text.bytes().all(|b| b == b'-')
 }
 
 enum Row {

@@ -40,12 +40,13 @@ const WRAPPED: usize = 50;
 const JOINS: usize = 2;
 
 /// Words by which places of tables and files are found.
-const PLACES: [&[u8]; 18] = [
+const PLACES: [&[u8]; 19] = [
     b"pm_genpd_summary",
     b"domain  ",
     b"domain status",
     b"clock   ",
     b"regulator   ",
+    b"regulator use open",
     b"devices_deferred",
     b"Rejected",
     b"pm_genpd/",

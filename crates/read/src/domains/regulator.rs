@@ -19,6 +19,8 @@ pub fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
     let head = lines.get(from);
     let mut table = Table { line: from as u64 + 1, ..Table::default() };
     let mut stack: Vec<(usize, usize)> = Vec::new();
+    // A page of the web made one blank of each run: nothing shows who feeds whom.
+    let squeezed = !head.text.contains("  ");
     let mut at = from + 1;
     while at < lines.len() {
         let line = lines.get(at);
@@ -41,9 +43,14 @@ pub fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
             while stack.last().is_some_and(|(indent, _)| *indent >= line.indent) {
                 stack.pop();
             }
-            if let (Some((_, p)), true) = (stack.last(), units > 1) {
+            let parent = match stack.last() {
+                Some((_, p)) => Some(*p),
+                None if squeezed => table.regulators.len().checked_sub(1),
+                None => None,
+            };
+            if let (Some(p), true) = (parent, units > 1) {
                 let name = words[..words.len() - units].join(" ");
-                table.regulators[*p].consumers.push((name, None));
+                table.regulators[p].consumers.push((name, None));
                 continue;
             }
             at -= 1;

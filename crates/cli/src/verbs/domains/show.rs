@@ -10,9 +10,10 @@ use std::path::PathBuf;
 /// Show what keeps power domains on and devices from probing.
 ///
 /// Reads pm_genpd_summary, clk_summary, regulator_summary, devices_deferred and
-/// idle_states of debugfs, listings of /sys/class/devlink, kernel logs, and mails
-/// that quote any of them. It reads texts alone: nothing of the running machine
-/// is looked at or changed.
+/// idle_states of debugfs, listings of /sys/class/devlink, power resources of ACPI,
+/// kernel logs, and mails that quote any of them; device trees, for which regulators
+/// stay on in sleep; capture files. It reads files alone: nothing of the running
+/// machine is looked at or changed.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  dormouse domains show pm_genpd_summary dmesg.txt\n  dormouse domains show --json mail.txt"
