@@ -60,6 +60,14 @@ pub fn split(messages: &[Message]) -> Vec<Attempt> {
                 }
                 continue;
             }
+            // The one with the date may come first.
+            if let Some(a) = out
+                .last_mut()
+                .filter(|a| open && a.mode.is_empty() && a.entry.is_some() && i - a.first <= TWICE)
+            {
+                (a.mode, a.end) = (mode, i + 1);
+                continue;
+            }
             // Within a tenth of a second nobody got out again.
             let inside = open
                 && out.last().is_some_and(|a| match (a.entry, m.time) {
@@ -148,7 +156,7 @@ fn is_exit(m: &Message) -> bool {
     m.says("suspend exit") || m.says("hibernation exit")
 }
 
-/// So many messages at most between two lines of one exit.
+/// So many messages at most between two lines of one entry or exit.
 const TWICE: usize = 3;
 
 /// Parts of sleeps whose beginning is not in the text: the first message of each, and

@@ -539,7 +539,8 @@ fn a_callback_is_told_once() {
 /// the machine awake at another time.
 #[test]
 fn logs_of_telephones_are_read() {
-    let text = "[  404.694116,0] PM: suspend entry (deep)\n\
+    let text = "[  404.694100,0] PM: PM: suspend entry 2020-06-07 17:25:14.761932690 UTC\n\
+        [  404.694116,0] PM: suspend entry (deep)\n\
         [  404.731072,0] PM: Wakeup pending, aborting suspend\n\
         [  404.731083,0] PM: active wakeup source: radio tx\n\
         [  404.779771,3] PM: PM: suspend exit 2020-06-07 17:25:14.861932690 UTC\n\
@@ -549,7 +550,8 @@ fn logs_of_telephones_are_read() {
     let Fact::WakeupPending { sources, .. } = &report.findings[0].fact else { panic!() };
     assert_eq!(sources[..], ["radio tx"]);
     assert_eq!(report.sleeps.len(), 1, "{:?}", report.sleeps);
-    assert!(report.sleeps[0].closed);
+    assert!(report.sleeps[0].closed && report.sleeps[0].mode == "deep");
+    assert_eq!(report.findings.len(), 1, "no second writer: {:?}", report.findings);
     let two = "[  1.000000][ T3638] PM: suspend exit 2023-12-10 11:20:46.356796641 UTC\n\
         [  1.000100][ T3638] modem: Resume done\n\
         [  1.000200][ T3638] PM: suspend exit\n";
