@@ -363,6 +363,11 @@ fn each_rule_and_its_healthy_twin() {
             "[    0.500000] nvme nvme0: controller is down; will reset: CSTS=0xffffffff\n[    1.000000] PM: suspend entry (s2idle)\n[    1.100000] printk: Suspending console(s) (use no_console_suspend to debug)\n[    9.000000] nvme nvme0: controller is down; will reset: CSTS=0xffffffff\n[    9.100000] PM: suspend exit\n",
         ),
         (
+            "phase-device-lost",
+            "[    1.000000] PM: suspend entry (deep)\n[    1.100000] Suspending console(s) (use no_console_suspend to debug)\n[    9.000000] nvme nvme0: controller is down; will reset: CSTS=0xffffffff\n[    9.100000] PM: suspend exit\n",
+            "[    1.000000] PM: suspend entry (deep)\n[    1.100000] Suspending console(s) (use no_console_suspend to debug)\n[    9.000000] xhci_hcd 0000:39:00.0: HC died; cleaning up\n[    9.100000] PM: suspend exit\n",
+        ),
+        (
             "sync-hung",
             "00:01:00  kernel: PM: suspend entry (s2idle)\n00:04:35  kernel: INFO: task kworker/u48:5 blocked for more than 122 seconds.\n          Workqueue: pm_fs_sync pm_fs_sync_work_fn\n",
             "00:01:00  kernel: PM: suspend entry (s2idle)\n00:04:35  kernel: INFO: task kworker/u48:5 blocked for more than 122 seconds.\n          Workqueue: events_unbound other_fn\n",
