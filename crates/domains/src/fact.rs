@@ -56,8 +56,9 @@ pub enum Fact {
     Cycles { lines: usize, pairs: usize, gone: usize },
     /// A supplier waits for consumers.
     SyncPending { supplier: Supplier },
-    /// Suppliers that were not told yet that their consumers have probed.
-    Unsynced { suppliers: Vec<String> },
+    /// Suppliers that were not told yet that their consumers have probed, with the
+    /// consumers whose link is not active.
+    Unsynced { suppliers: Vec<(String, Vec<String>)> },
     /// Domains took longer to switch than known: domain, off, the last value.
     LatencyExceeded { switches: Vec<(String, bool, Ns)> },
     /// The kernel was told to leave these on.

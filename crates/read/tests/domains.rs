@@ -410,6 +410,12 @@ fn small_files() {
         ("i2c:0-0050", "dormant")
     );
     assert_eq!((case.waits[0].device.as_str(), case.waits[0].waits), ("2.b", true));
+    // Whose link is not active holds the call up.
+    let text = "/sys/class/devlink/platform:1.a--i2c:0-0050/status:dormant\n\
+        /sys/class/devlink/platform:1.a--platform:3.c/status:active\n\
+        /sys/devices/platform/1.a/state_synced:0\n/sys/devices/platform/3.c/state_synced:1\n";
+    let suppliers = vec![("1.a".to_string(), vec!["0-0050".to_string()])];
+    assert_eq!(report(text).findings[0].fact, Fact::Unsynced { suppliers });
 }
 
 /// What pages of the web, consoles and `grep` make of a table.

@@ -220,12 +220,19 @@ pub fn sentence(f: &Fact) -> String {
                 verb(names.len(), "has", "have"),
             )
         }
-        Fact::Unsynced { suppliers } => format!(
-            "{} {} not been told that all consumers have probed, and {} on what was on at boot.",
-            names(suppliers),
-            verb(suppliers.len(), "has", "have"),
-            verb(suppliers.len(), "keeps", "keep"),
-        ),
+        Fact::Unsynced { suppliers } => {
+            let one = |(name, missing): &(String, Vec<String>)| match missing.as_slice() {
+                [] => name.clone(),
+                all => format!("{name} (not yet: {})", names(all)),
+            };
+            let all: Vec<String> = suppliers.iter().map(one).collect();
+            format!(
+                "{} {} not been told that all consumers have probed, and {} on what was on at boot.",
+                names(&all),
+                verb(all.len(), "has", "have"),
+                verb(all.len(), "keeps", "keep"),
+            )
+        }
         Fact::ResourceUnused { resource, path, devices } => format!(
             "{} is on though every device that the text shows to need it is in another state: {}.",
             named(resource, path),
