@@ -67,6 +67,47 @@ pub fn frame(text: &str) -> Option<&str> {
     (!name.is_empty() && name.bytes().all(is_name) && rest.contains("/0x")).then_some(name)
 }
 
+/// Whether a function tells of a crash or a warning, or leads to it, and is not the one
+/// that is meant.
+pub fn is_of_a_report(f: &str) -> bool {
+    let front = [
+        "dump_",
+        "show_",
+        "__show",
+        "panic",
+        "__warn",
+        "warn_",
+        "report_bug",
+        "die",
+        "__die",
+        "oops_",
+        "do_",
+        "__do_",
+        "el0",
+        "el1",
+        "bad_",
+        "__bad_",
+        "exc_",
+        "asm_exc",
+        "invalid_op",
+        "page_fault",
+        "no_context",
+        "fault_",
+        "mem_abort",
+        "nmi_",
+        "arm64_",
+        "handle_",
+        "fixup_",
+        "unwind",
+        "ret_from",
+        "kthread",
+        "worker_thread",
+        "process_one_work",
+        "process_scheduled",
+    ];
+    front.iter().any(|w| f.starts_with(w))
+}
+
 /// Lines of a dump that belong to no task's list of functions end it after this
 /// many in a row.
 const GAP: usize = 40;

@@ -257,6 +257,11 @@ fn each_rule_and_its_healthy_twin() {
             "[   66.452730] PM: Timekeeping suspended for 0.005 seconds\n[   66.597724] PM: noirq resume of devices complete after 13.979 msecs\n[   66.800000] Restarting tasks ... done.\n[   66.810000] PM: suspend exit\n[   70.700647] Kernel panic - not syncing: bad mode\n",
         ),
         (
+            "phase-crash",
+            "[    1.000000] PM: suspend entry (deep)\n[    2.000000] printk: Suspending console(s) (use no_console_suspend to debug)\n[    2.500000] Oops: general protection fault, probably for non-canonical address 0xdead: 0000 [#1] SMP\n[    2.500001]  a_driver_suspend+0x1/0x2\n",
+            "[    1.000000] PM: suspend entry (deep)\n[    2.000000] printk: Suspending console(s) (use no_console_suspend to debug)\n[    2.500000] BUG: sleeping function called from invalid context at kernel/locking/mutex.c:285\n[    2.500001]  a_driver_suspend+0x1/0x2\n",
+        ),
+        (
             "write-refused",
             "Jun 09 17:10:10 h systemd-sleep[852]: Failed to suspend system. System resumed again: No space left on device\n",
             "Jun 09 17:10:10 h systemd-sleep[852]: System returned from sleep operation 'suspend'.\n",

@@ -6,7 +6,7 @@ use crate::attempt::Attempt;
 use crate::fact::{Device, Fact};
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use dormouse_model::time::Ns;
@@ -259,10 +259,13 @@ fn devices(case: &Case, out: &mut Vec<Finding>) {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut places: BTreeMap<(&str, i32, bool), usize> = BTreeMap::new();
     // What main.c says in the end says it all.
-    let twice = |f: &Failed<'_>| {
-        let told = |m: &Message| m.has("failed to ") && m.has(f.device);
-        case.messages.iter().any(told)
-    };
+    let told: BTreeSet<&str> = case
+        .messages
+        .iter()
+        .filter(|m| m.has("failed to "))
+        .flat_map(|m| m.text.split(' ').map(|w| w.trim_matches([':', ',', '"'])))
+        .collect();
+    let twice = |f: &Failed<'_>| told.contains(f.device);
     for (i, m) in case.messages.iter().enumerate() {
         // Callbacks call each other, and each is told.
         let inner = |f: &Failed<'_>| {

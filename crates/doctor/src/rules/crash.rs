@@ -10,66 +10,6 @@ use crate::stack;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-/// How kernels begin to tell of a crash: lib/bug.c, kernel/panic.c, the page faults of
-/// arch/x86, arch/arm and arch/arm64, and asynchronous errors of arm64
-/// (arch/arm64/kernel/traps.c:do_serror, `Bad mode` before 5.12).
-const WORDS: [&str; 9] = [
-    "BUG: unable to handle",
-    "BUG: kernel NULL pointer",
-    "Unable to handle kernel",
-    "Kernel panic - not syncing",
-    "Internal error: ",
-    "general protection fault",
-    "kernel BUG at ",
-    "Bad mode in Error handler",
-    "SError Interrupt on CPU",
-];
-
-fn is_crash(m: &Message) -> bool {
-    m.trust.is_of_a_kernel() && WORDS.iter().any(|w| m.text.starts_with(w))
-}
-
-/// Functions that only tell of the crash, or lead to it: the first other one crashed.
-fn is_of_the_report(f: &str) -> bool {
-    let front = [
-        "dump_",
-        "show_",
-        "__show",
-        "panic",
-        "__warn",
-        "warn_",
-        "die",
-        "__die",
-        "do_",
-        "__do_",
-        "el0",
-        "el1",
-        "bad_",
-        "exc_",
-        "asm_exc",
-        "invalid_op",
-        "page_fault",
-        "oops_",
-        "no_context",
-        "__bad_area",
-        "bad_area",
-        "nmi_",
-        "arm64_",
-        "fault_",
-        "report_bug",
-        "ret_from",
-        "kthread",
-        "worker_thread",
-        "process_one_work",
-        "process_scheduled",
-        "unwind",
-        "handle_",
-        "fixup_",
-        "mem_abort",
-    ];
-    front.iter().any(|w| f.starts_with(w))
-}
-
 /// Where the sleep stands whose part `messages` are: nothing if none is under way there;
 /// else whether devices come back.
 fn way_back(messages: &[Message]) -> Option<bool> {
@@ -102,20 +42,21 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     if out.iter().any(|f| matches!(f.id, "hib-crash" | "rpm-crash")) {
         return;
     }
-    let known = |at: usize| case.attempts.iter().any(|a| (a.first..a.end).contains(&at));
+    let parts: Vec<usize> = attempt::parts(case).map(|p| p.0).collect();
     let mut from = 0;
-    for (at, m) in case.messages.iter().enumerate().filter(|(_, m)| is_crash(m)) {
+    for (at, m) in case.messages.iter().enumerate().filter(|(_, m)| m.is_crash()) {
         // A panic ends what an earlier line of the same crash began.
         if at < from {
             continue;
         }
         from = at + 100;
-        let before = attempt::parts(case).map(|p| p.0).filter(|first| *first < at).last();
-        let first = case.attempts.iter().find(|a| (a.first..a.end).contains(&at)).map(|a| a.first);
-        let Some(first) = first.or(before.filter(|_| !known(at))) else { continue };
+        // Of an attempt, or of a part whose beginning is not in the text.
+        let whole = case.attempts.iter().find(|a| (a.first..a.end).contains(&at));
+        let part = || parts[..parts.partition_point(|&first| first < at)].last().copied();
+        let Some(first) = whole.map(|a| a.first).or_else(part) else { continue };
         let Some(back) = way_back(&case.messages[first..at]) else { continue };
         let frames = stack::frames(&case.messages, at, 80);
-        let function = frames.iter().find(|f| !is_of_the_report(f)).map(|f| f.to_string());
+        let function = frames.iter().find(|f| !stack::is_of_a_report(f)).map(|f| f.to_string());
         out.push(found(
             ("phase-crash", Area::Phase, Level::Broken),
             Confidence::Certain,

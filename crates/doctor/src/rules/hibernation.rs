@@ -88,12 +88,7 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
         let messages = case.of(a);
         let made = messages.iter().position(|m| m.says("Creating image") || m.says("Need to copy"));
         let Some(made) = made else { continue };
-        let is = |m: &&Message| {
-            ["Oops: ", "BUG: ", "Kernel panic", "Unable to handle kernel"]
-                .iter()
-                .any(|w| m.text.starts_with(w))
-        };
-        if let Some(m) = messages[made..].iter().find(is) {
+        if let Some(m) = messages[made..].iter().find(|m| m.is_crash()) {
             out.push(found(
                 ("hib-crash", Area::Hibernation, Level::Broken),
                 Confidence::Likely,

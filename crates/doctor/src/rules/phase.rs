@@ -72,30 +72,8 @@ fn traced(case: &Case, out: &mut Vec<Finding>) {
 
 /// Functions of a bus itself: the first one that is none of these used it.
 fn is_of_the_bus(f: &str) -> bool {
-    let bus = [
-        "__i2c",
-        "i2c_",
-        "_regmap",
-        "regmap_",
-        "spi_",
-        "__spi",
-        "dump_",
-        "show_",
-        "__warn",
-        "warn_",
-        "report_bug",
-        "unwind",
-        "__dev",
-        "ret_from",
-        "el1",
-        "el0",
-        "do_",
-        "handle_",
-        "invalid_op",
-        "exc_",
-        "asm_exc",
-    ];
-    bus.iter().any(|b| f.starts_with(b))
+    let bus = ["__i2c", "i2c_", "_regmap", "regmap_", "spi_", "__spi", "__dev"];
+    bus.iter().any(|b| f.starts_with(b)) || stack::is_of_a_report(f)
 }
 
 /// Whether a message stands inside an attempt to sleep.

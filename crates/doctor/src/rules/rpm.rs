@@ -75,11 +75,7 @@ fn faults(case: &Case, out: &mut Vec<Finding>) {
 
 /// A crash inside a callback that drivers/base/power/runtime.c:__rpm_callback runs.
 fn crash(case: &Case, out: &mut Vec<Finding>) {
-    let is = |m: &Message| {
-        m.trust.is_of_a_kernel()
-            && ["Unable to handle kernel", "BUG: ", "Oops: "].iter().any(|w| m.text.starts_with(w))
-    };
-    for (at, m) in case.messages.iter().enumerate().filter(|(_, m)| is(m)) {
+    for (at, m) in case.messages.iter().enumerate().filter(|(_, m)| m.is_crash()) {
         let frames = stack::frames(&case.messages, at, 60);
         let Some(core) = frames.iter().position(|f| f.ends_with("rpm_callback")) else { continue };
         // What the core calls is the bus's or the driver's: the outermost that is not generic.
