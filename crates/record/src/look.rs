@@ -213,13 +213,8 @@ fn devices(root: &Root, out: &mut Vec<File>, at: &str, depth: usize) {
     if depth == 0 {
         return;
     }
-    for name in root.list(at) {
-        let path = format!("{at}/{name}");
-        // Links lead to other devices, and round in circles.
-        let is_folder = std::fs::symlink_metadata(root.resolve(&path)).is_ok_and(|m| m.is_dir());
-        if is_folder && name != "power" {
-            devices(root, out, &path, depth - 1);
-        }
+    for path in root.folders(at).iter().filter(|p| !p.ends_with("/power")) {
+        devices(root, out, path, depth - 1);
     }
 }
 

@@ -73,6 +73,15 @@ impl Root {
         names
     }
 
+    /// Folders in a folder, sorted, without links: in sysfs those lead to other devices, and
+    /// round in circles.
+    pub fn folders(&self, at: &str) -> Vec<String> {
+        let paths = self.list(at).into_iter().map(|name| format!("{at}/{name}"));
+        let is_folder =
+            |p: &String| fs::symlink_metadata(self.resolve(p)).is_ok_and(|m| m.is_dir());
+        paths.filter(is_folder).collect()
+    }
+
     /// Last part of what a link points to, such as the driver's name.
     pub fn link_name(&self, path: &str) -> Option<String> {
         let target = fs::read_link(self.resolve(path)).ok()?;

@@ -61,13 +61,8 @@ fn counted(root: &Root, out: &mut Vec<File>, at: &str, is_it: &dyn Fn(&str) -> b
     if depth == 0 {
         return;
     }
-    for name in root.list(at) {
-        let path = format!("{at}/{name}");
-        // Links lead to other devices, and round in circles.
-        let is_folder = std::fs::symlink_metadata(root.resolve(&path)).is_ok_and(|m| m.is_dir());
-        if is_folder && name != "power" {
-            counted(root, out, &path, is_it, depth - 1);
-        }
+    for path in root.folders(at).iter().filter(|p| !p.ends_with("/power")) {
+        counted(root, out, path, is_it, depth - 1);
     }
 }
 
