@@ -72,7 +72,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    #[ignore = "fetches kernels"]
+    #[ignore = "fetches kernels: `make prove SUBJECT=links` runs it"]
     fn images_initialise_early_what_the_tables_say() {
         for (series, rules) in [("6.1", Rules::K6_1), ("6.12", Rules::K6_12), ("7", Rules::K7_3)] {
             let kernel = get(Arch::Arm64, series).unwrap();
