@@ -123,7 +123,13 @@ mod tests {
     #[test]
     fn a_boot_takes_what_systemd_says() {
         let says = |t: &str| {
-            startup(&Message { line: 1, time: None, text: t.into(), trust: Trust::Logged })
+            startup(&Message {
+                line: 1,
+                time: None,
+                second: None,
+                text: t.into(),
+                trust: Trust::Logged,
+            })
         };
         let text = "systemd[1]: Startup finished in 3.1s (kernel) + 10.25s (userspace) = 13.350s.";
         assert_eq!(says(text), Some(Ns(13_350_000_000)));

@@ -157,7 +157,7 @@ fn is_exit(m: &Message) -> bool {
 }
 
 /// So many messages at most between two lines of one entry or exit.
-const TWICE: usize = 3;
+pub(crate) const TWICE: usize = 3;
 
 /// Parts of sleeps whose beginning is not in the text: the first message of each, and
 /// whether its end is there.

@@ -30,6 +30,9 @@ pub struct Message {
     pub line: u64,
     /// Time, if the line carries one.
     pub time: Option<Ns>,
+    /// The whole second that whoever kept the log wrote, where the line has no `time`;
+    /// months are of 31 days.
+    pub second: Option<i64>,
     /// Without prefix; lines that a mail program wrapped are one.
     pub text: String,
     /// Who says it.

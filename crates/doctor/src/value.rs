@@ -118,7 +118,13 @@ mod tests {
         ];
         let messages: Vec<Message> = lines
             .iter()
-            .map(|t| Message { line: 1, time: None, text: t.to_string(), trust: Trust::Prose })
+            .map(|t| Message {
+                line: 1,
+                time: None,
+                second: None,
+                text: t.to_string(),
+                trust: Trust::Prose,
+            })
             .collect();
         let found: Vec<(String, String)> =
             shown(&messages).into_iter().map(|v| (v.name().to_string(), v.value)).collect();

@@ -4,7 +4,7 @@
 use crate::capture_file::schema::{CaptureFile, CycleMembers};
 use crate::container::Source;
 use crate::detect::Format;
-use crate::klog::{Item, records};
+use crate::klog::{Item, NEWEST_FIRST, order_of, records};
 use crate::text::{self, LONGEST, Text};
 use crate::{Input, Options, ReadError};
 use dormouse_doctor::Case;
@@ -131,7 +131,7 @@ pub fn read_bytes(name: &str, bytes: &[u8]) -> Text<Case> {
     let mut damaged = 0u64;
     let mut joining = Joining::default();
     let lines = Lines::new(bytes);
-    records(bytes, &mut |item, at| {
+    let backwards = records(bytes, &mut |item, at| {
         let record = match item {
             Item::Record(r) => r,
             Item::Damaged => {
@@ -151,8 +151,13 @@ pub fn read_bytes(name: &str, bytes: &[u8]) -> Text<Case> {
         let text = if record.fresh { text } else { text::without_clock(text) };
         let text = readable(&text[..text.len().min(LONGEST)]).into_owned();
         joining.begin(record.fresh, at, raw);
-        messages.push(Message { line: at, time: record.time, text, trust });
+        let second = order_of(record.said).map(|s| s.1);
+        messages.push(Message { line: at, time: record.time, second, text, trust });
     });
+    whole_logs(&mut messages);
+    if backwards {
+        losses.add("newest_first", 1, Severity::Info, NEWEST_FIRST, None);
+    }
     if damaged > 0 {
         losses.add(
             "unread_entry",
@@ -163,6 +168,29 @@ pub fn read_bytes(name: &str, bytes: &[u8]) -> Text<Case> {
         );
     }
     Text { name: name.into(), case: Case::new(messages), losses }
+}
+
+/// What the core prints once a sleep: lines that nobody types one below the other.
+const MARKS: [&str; 7] = [
+    "suspend entry (",
+    "Filesystems sync: ",
+    "Freezing user space processes",
+    "Freezing remaining freezable tasks",
+    "OOM killer",
+    "Restarting tasks",
+    "suspend exit",
+];
+
+/// Lines without a time that stand close together count as a log if enough of them are
+/// what the core says one after another: `dmesg --notime`, `journalctl -o cat`.
+fn whole_logs(messages: &mut [Message]) {
+    let bare = |m: &Message| m.trust == Trust::Prose;
+    for run in messages.chunk_by_mut(|a, b| bare(a) && bare(b) && a.line.abs_diff(b.line) == 1) {
+        let said = MARKS.iter().filter(|mark| run.iter().any(|m| m.says(mark))).count();
+        if bare(&run[0]) && said >= 3 {
+            run.iter_mut().for_each(|m| m.trust = Trust::Shown);
+        }
+    }
 }
 
 fn readable(bytes: &[u8]) -> Cow<'_, str> {

@@ -84,7 +84,10 @@ pub(crate) fn has_date(line: &[u8]) -> bool {
         && line.get(6) == Some(&b' ')
         && is_clock(line.get(7..).unwrap_or_default());
     let iso = digits(0..4) && line.get(4) == Some(&b'-') && line.get(7) == Some(&b'-');
-    syslog || iso && is_clock(line.get(11..).unwrap_or_default())
+    // Android leaves the year out.
+    let short = digits(0..2) && line.get(2) == Some(&b'-') && digits(3..5);
+    let clock = |at: usize| is_clock(line.get(at..).unwrap_or_default());
+    syslog || iso && clock(11) || short && clock(6)
 }
 
 /// `14:21:35`, and then anything.
@@ -146,6 +149,7 @@ mod tests {
     #[test]
     fn dates_and_times_of_day_are_known() {
         assert!(has_date(b"Apr 28 14:21:35 host systemd-sleep[1]: x"));
+        assert!(has_date(b"03-10 09:01:38.803  1234  1250 I Power: x"));
         assert!(has_date(b"Apr  8 14:21:35 host x") && has_date(b"2021-04-28T14:21:35 host x"));
         assert!(!has_date(b"refusing to freeze, wq_busy=0):") && !has_date(b"Apr"));
         assert_eq!(without_clock(b"00:24:13  PM: suspend exit"), b"PM: suspend exit");

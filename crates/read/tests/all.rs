@@ -9,6 +9,7 @@ mod clocks;
 mod corpus;
 mod doctor;
 mod domains;
+mod dresses;
 mod dtb;
 mod ftrace_text;
 mod idle;

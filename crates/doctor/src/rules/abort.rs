@@ -2,7 +2,7 @@
 
 use super::{found, lines};
 use crate::Case;
-use crate::attempt::Attempt;
+use crate::attempt::{Attempt, TWICE};
 use crate::fact::{Device, Fact};
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
@@ -456,17 +456,23 @@ fn ended_early(case: &Case, a: &Attempt) -> bool {
 fn retries(case: &Case, out: &mut Vec<Finding>) {
     for pair in case.attempts.windows(2) {
         let [a, b] = pair else { continue };
-        let (Some(exit), Some(entry)) = (a.exit, b.entry) else { continue };
-        let soon = entry >= exit && entry.0 - exit.0 < 1_000_000_000;
+        let (last, first) = (&case.messages[a.end - 1], &case.messages[b.first]);
+        // A log of whole seconds has both in one, and nothing between them.
+        let (gap, confidence) = match (a.exit, b.entry) {
+            (Some(exit), Some(entry)) => (Ns(entry.0 - exit.0), Confidence::Certain),
+            _ if b.first - a.end > TWICE || last.second.is_none() => continue,
+            _ if last.second == first.second => (Ns::ZERO, Confidence::Likely),
+            _ => continue,
+        };
+        let soon = (0..1_000_000_000).contains(&gap.0);
         if !soon || b.inside || a.mode == b.mode || a.mode.is_empty() || !ended_early(case, a) {
             continue;
         }
-        let gap = Ns(entry.0 - exit.0);
         let slept = !ended_early(case, b);
-        let evidence = lines([&case.messages[a.end - 1], &case.messages[b.first]]);
+        let evidence = lines([last, first]);
         out.push(found(
             ("sync-retry-s2idle", Area::Abort, Level::Risk),
-            Confidence::Certain,
+            confidence,
             Fact::OtherMode { failed: a.mode.clone(), gap, instead: b.mode.clone(), slept },
             evidence,
         ));

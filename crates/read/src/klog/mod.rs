@@ -5,8 +5,10 @@
 //! only suggests is replaced as soon as a later line proves it.
 
 mod calls;
+mod dress;
 mod freeze;
 mod journal;
+mod order;
 mod phase;
 mod prefix;
 mod ranking;
@@ -19,7 +21,7 @@ use dormouse_model::complete::LostKind;
 use dormouse_model::loss::Severity;
 use dormouse_model::time::Ns;
 use journal::{Collector, Step};
-pub use prefix::Record;
+pub use prefix::{Record, order_of};
 use state::Log;
 pub use tick::tick;
 
@@ -28,21 +30,6 @@ const MAX_JOINS: usize = 3;
 
 /// Longest line that is looked at in full.
 const MAX_LINE: usize = 8 << 10;
-
-/// U+00A0: some mail programs put it for one of two blanks.
-const NO_BREAK_SPACE: &[u8] = b"\xc2\xa0";
-
-fn without_no_break_spaces(line: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(line.len());
-    let mut rest = line;
-    while let Some(at) = memchr::memmem::find(rest, NO_BREAK_SPACE) {
-        plain.extend_from_slice(&rest[..at]);
-        plain.push(b' ');
-        rest = &rest[at + NO_BREAK_SPACE.len()..];
-    }
-    plain.extend_from_slice(rest);
-    plain
-}
 
 /// Reads a kernel log.
 pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
@@ -55,7 +42,9 @@ pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
         log.set_version(release);
     }
     let mut joiner = Joiner { log, pending: None, cut: [0; 2], first_cut: [0; 2] };
-    records(bytes, &mut |item, at| joiner.item(item, at));
+    if records(bytes, &mut |item, at| joiner.item(item, at)) {
+        joiner.log.t.losses().add("newest_first", 1, Severity::Info, NEWEST_FIRST, None);
+    }
     let order = joiner.finish();
     tracker.sort_logs(first, &order);
 }
@@ -76,81 +65,105 @@ pub enum Item<'a> {
 }
 
 /// Hands everything that stands in a kernel log to `take`, with the number of
-/// its line from 1. Records that a slow console fused into one line come one
-/// by one.
-pub fn records(bytes: &[u8], take: &mut dyn FnMut(Item<'_>, u64)) {
-    let mut at = 0u64;
-    let mut rest = bytes;
-    let mut journal = Collector::default();
-    let mut boot = String::new();
-    let mut recent = Recent::default();
-    // A separator counts between two records of the kernel: mails end with one.
-    let mut timed = false;
-    let mut left_out = None;
-    let mut whole = |step: Step, at: u64, take: &mut dyn FnMut(Item<'_>, u64)| match step {
-        Step::NotMine => false,
-        Step::Taken => true,
-        Step::Damaged => {
-            take(Item::Damaged, at);
-            true
+/// its line from 1, the oldest first. Records that a slow console fused into one line
+/// come one by one. Says whether the newest line stands first.
+pub fn records(bytes: &[u8], take: &mut dyn FnMut(Item<'_>, u64)) -> bool {
+    let mut lines = Splitter::default();
+    let newest_first = order::newest_first(bytes);
+    if newest_first {
+        order::backwards(bytes, &mut |line, at| lines.line(line, at, take));
+    } else {
+        let (mut at, mut rest) = (0, bytes);
+        while !rest.is_empty() {
+            let end = memchr::memchr(b'\n', rest);
+            let line = &rest[..end.unwrap_or(rest.len())];
+            rest = end.map_or(&[][..], |e| &rest[e + 1..]);
+            at += 1;
+            lines.line(line, at, take);
         }
-        Step::Whole(entry) => {
-            if !boot.is_empty() && !entry.boot.is_empty() && boot != entry.boot {
-                take(Item::Boot, at);
+    }
+    let last = lines.journal.finish();
+    lines.entry(last, lines.at, take);
+    newest_first
+}
+
+/// What [`records`] says to a reader of a log that it read from its end.
+pub(crate) const NEWEST_FIRST: &str =
+    "the newest line stands first (journalctl --reverse): the log was read from its end";
+
+/// Takes lines apart.
+#[derive(Default)]
+struct Splitter {
+    journal: Collector,
+    boot: String,
+    recent: Recent,
+    /// A separator counts between two records of the kernel: mails end with one.
+    timed: bool,
+    left_out: Option<u64>,
+    at: u64,
+}
+
+impl Splitter {
+    /// Whether `step` was of a journal.
+    fn entry(&mut self, step: Step, at: u64, take: &mut dyn FnMut(Item<'_>, u64)) -> bool {
+        match step {
+            Step::NotMine => return false,
+            Step::Taken => {}
+            Step::Damaged => take(Item::Damaged, at),
+            Step::Whole(entry) => {
+                if !self.boot.is_empty() && !entry.boot.is_empty() && self.boot != entry.boot {
+                    take(Item::Boot, at);
+                }
+                self.boot = entry.boot;
+                let text = entry.message.unwrap_or_default();
+                let text = &text[..text.len().min(MAX_LINE)];
+                let record = Record { time: entry.time, text, fresh: true, ..Record::default() };
+                take(Item::Record(record), at);
             }
-            boot = entry.boot;
-            let text = entry.message.unwrap_or_default();
-            let text = &text[..text.len().min(MAX_LINE)];
-            let record = Record { time: entry.time, text, fresh: true, ..Record::default() };
-            take(Item::Record(record), at);
-            true
         }
-    };
-    while !rest.is_empty() {
-        let end = memchr::memchr(b'\n', rest);
-        let line = &rest[..end.unwrap_or(rest.len())];
-        rest = end.map_or(&[][..], |e| &rest[e + 1..]);
-        at += 1;
+        true
+    }
+
+    fn line(&mut self, line: &[u8], at: u64, take: &mut dyn FnMut(Item<'_>, u64)) {
+        self.at = at;
         if line.first() == Some(&b'#') {
-            continue;
+            return;
         }
-        if whole(journal.line(line), at, take) {
-            continue;
+        let step = self.journal.line(line);
+        if self.entry(step, at, take) {
+            return;
         }
         let line = &line[..line.len().min(MAX_LINE)];
-        let plain;
-        let line = if memchr::memmem::find(line, NO_BREAK_SPACE).is_some() {
-            plain = without_no_break_spaces(line);
-            &plain[..]
-        } else {
-            line
-        };
+        let plain = dress::plain(line);
+        let line = plain.as_deref().unwrap_or(line);
         match line.trim_ascii() {
-            l if b"--" == l || elided(l) => left_out = timed.then_some(at),
+            l if b"--" == l || elided(l) => self.left_out = self.timed.then_some(at),
             b"" => {}
             // `-- Boot 0123… --` and the older `-- Reboot --` of a journal.
             l if l.starts_with(b"-- Boot ") || l == b"-- Reboot --" => take(Item::Boot, at),
             _ => {
                 for piece in Pieces(Some(line)) {
-                    let record = prefix::strip(piece);
-                    timed = record.time.is_some();
-                    if timed && elided(record.text.trim_ascii()) {
-                        left_out = Some(at);
-                        continue;
-                    }
-                    if let Some(at) = left_out.take().filter(|_| timed) {
-                        take(Item::LeftOut, at);
-                    }
-                    if recent.had(&record) {
-                        take(Item::Doubled(record), at);
-                    } else {
-                        take(Item::Record(record), at);
-                    }
+                    self.piece(prefix::strip(piece), at, take);
                 }
             }
         }
     }
-    whole(journal.finish(), at, take);
+
+    fn piece(&mut self, record: Record<'_>, at: u64, take: &mut dyn FnMut(Item<'_>, u64)) {
+        self.timed = record.time.is_some();
+        if self.timed && elided(record.text.trim_ascii()) {
+            self.left_out = Some(at);
+            return;
+        }
+        if let Some(at) = self.left_out.take().filter(|_| self.timed) {
+            take(Item::LeftOut, at);
+        }
+        if self.recent.had(&record) {
+            take(Item::Doubled(record), at);
+        } else {
+            take(Item::Record(record), at);
+        }
+    }
 }
 
 /// What people write where they left lines out.

@@ -40,10 +40,12 @@ pub fn strip(line: &[u8]) -> Record<'_> {
         r.text = text;
         return r;
     }
-    let mut rest = line;
-    if !matches!(rest.first(), Some(b'[' | b'<')) {
+    let mut rest = priority(line, &mut r);
+    if rest.first() != Some(&b'[') {
         rest = keeper(rest, &mut r);
     }
+    // The kernel's own time is finer than that of whoever kept the log.
+    let kept = r.time.take();
     rest = brackets(priority(rest, &mut r), &mut r);
     if r.time.is_none()
         && let Some((at, _)) = next_stamp(&line[..line.len().min(MAX_DRESS)], 0)
@@ -51,6 +53,7 @@ pub fn strip(line: &[u8]) -> Record<'_> {
     {
         rest = brackets(&line[at..], &mut r);
     }
+    r.time = r.time.or(kept);
     if r.time.is_some() {
         r.said = b"";
     }
@@ -162,10 +165,19 @@ fn quotes(mut line: &[u8]) -> &[u8] {
 /// The part of syslog, journal or a script.
 fn keeper<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
     let head = &line[..line.len().min(MAX_DRESS)];
+    if let Some((time, text)) = protocol(line) {
+        r.fresh = true;
+        r.time = rfc3339(time);
+        r.said = date(time).unwrap_or(b"");
+        return text;
+    }
     if let Some(at) = memmem::find(head, b"kernel: ") {
         r.fresh = true;
-        r.time = rfc3339(line).or_else(|| time_of_day(line)).or_else(|| unix(line));
-        r.said = syslog(line).or_else(|| date(line)).unwrap_or(b"");
+        let known = rfc3339(line).or_else(|| time_of_day(line)).or_else(|| unix(line));
+        r.time = known.or_else(|| android(line));
+        // `journalctl -o short-full` begins with the day of the week.
+        let full = || date(line.get(4..)?);
+        r.said = syslog(line).or_else(|| date(line)).or_else(full).unwrap_or(b"");
         return line[at + b"kernel: ".len()..].trim_ascii_start();
     }
     if let Some(after) = decoded(line) {
@@ -191,6 +203,18 @@ fn keeper<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
         return line[tab + 1..].trim_ascii_start();
     }
     line
+}
+
+/// `1 2024-09-20T20:39:41.992Z HOST kernel - - - …` of RFC 5424, behind the priority: the
+/// time, and the message, which may begin with a mark of its encoding.
+fn protocol(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let time = line.strip_prefix(b"1 ").filter(|t| date(t).is_some())?;
+    let mut words = time.splitn(7, |&b| b == b' ');
+    if words.nth(2)? != b"kernel" {
+        return None;
+    }
+    let text = words.nth(3).filter(|_| words.next().is_none())?;
+    Some((time, text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)))
 }
 
 /// `2024-09-20 20:39:41` at the begin of `line`, also with `T` between.
@@ -228,6 +252,8 @@ pub fn order_of(said: &[u8]) -> Option<(bool, i64)> {
     };
     let day = |y: i64, m: i64, d: i64| ((y * 12 + m) * 31 + d) * 86_400;
     if is_calendar(said) {
+        // English names have fixed places.
+        (said.len() == 24).then_some(())?;
         return Some((true, day(field(20, 24)?, month(&said[4..])?, field(8, 10)?) + clock(11)?));
     }
     if let Some(m) = month(said) {
@@ -324,14 +350,13 @@ fn is_date(text: &[u8]) -> bool {
         && text.iter().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'-' | b'/' | b' ' | b'.'))
 }
 
-/// `Thu Jan  1 00:00:12 2026` of `dmesg -T`: whole seconds, so no time.
+/// `Thu Jan  1 00:00:12 2026` of `dmesg -T`: whole seconds, so no time. Other languages
+/// have other names of days and months.
 fn is_calendar(text: &[u8]) -> bool {
-    text.len() == 24
-        && text[3] == b' '
-        && text[7] == b' '
-        && text[13] == b':'
-        && text[16] == b':'
-        && text[20..].iter().all(u8::is_ascii_digit)
+    let form = b" dd:dd:dd dddd";
+    let fits = |(f, b): (&u8, &u8)| if *f == b'd' { b.is_ascii_digit() } else { f == b };
+    let end = text.len().checked_sub(form.len()).map(|at| &text[at..]);
+    text.len() >= 20 && end.is_some_and(|end| form.iter().zip(end).all(fits))
 }
 
 /// `Jan 1 00:00` and `  +0.000012` of `dmesg --reltime`: no time to count from.
@@ -340,7 +365,7 @@ fn is_relative(text: &[u8]) -> bool {
     let minute = || {
         (10..=12).contains(&text.len())
             && text[..3].iter().all(u8::is_ascii_alphabetic)
-            && text[3] == b' '
+            && matches!(text[3], b' ' | b'0'..=b'9')
             && text[text.len() - 3] == b':'
     };
     rest.unwrap_or_else(minute)
@@ -364,17 +389,41 @@ fn rfc3339(line: &[u8]) -> Option<Ns> {
     Some(Ns(seconds.checked_mul(1_000_000_000)?.checked_add(fraction)?))
 }
 
-/// `Sep 01 10:11:12.123456` of `journalctl -o short-precise`, as time of day;
-/// only with a fraction.
+/// `Sep 01 10:11:12.123456` of `journalctl -o short-precise`, in [`some_year`]; only with
+/// a fraction.
 fn time_of_day(line: &[u8]) -> Option<Ns> {
+    let month = month(line)?;
+    let day = line.get(4..6).map(<[u8]>::trim_ascii).and_then(decimal)?;
+    some_year(month, day, line.get(7..)?)
+}
+
+/// `03-10 09:01:38.803` of Android, or with the year before, or seconds since 1970.
+fn android(line: &[u8]) -> Option<Ns> {
     let field = |from: usize, to: usize| line.get(from..to).and_then(decimal);
-    if line.get(9) != Some(&b':') || line.get(15) != Some(&b'.') {
+    if date(line).is_some() {
+        return some_year(field(5, 7)?, field(8, 10)?, line.get(11..)?);
+    }
+    if line.get(2) == Some(&b'-') {
+        return some_year(field(0, 2)?, field(3, 5)?, line.get(6..)?);
+    }
+    let word = &line[..memchr::memchr(b' ', line)?];
+    let dot = memchr::memchr(b'.', word).filter(|dot| (8..=10).contains(dot))?;
+    let fraction = scaled(&word[dot + 1..]).filter(|_| word.len() - dot <= 10)?;
+    Some(Ns(decimal(&word[..dot])?.checked_mul(1_000_000_000)?.checked_add(fraction)?))
+}
+
+/// A time without its year: that of 2000, with months of 31 days, so that logs go on over
+/// midnight and nobody takes it for a time of the kernel. `clock` is `10:11:12.5`.
+fn some_year(month: i64, day: i64, clock: &[u8]) -> Option<Ns> {
+    let field = |from: usize, to: usize| clock.get(from..to).and_then(decimal);
+    if clock.get(2) != Some(&b':') || clock.get(8) != Some(&b'.') {
         return None;
     }
-    let (h, min, s) = (field(7, 9)?, field(10, 12)?, field(13, 15)?);
-    let digits = line[16..].iter().take(9).take_while(|b| b.is_ascii_digit()).count();
-    let fraction = scaled(line.get(16..16 + digits)?)?;
-    Some(Ns(((h * 60 + min) * 60 + s) * 1_000_000_000 + fraction))
+    let (h, min, s) = (field(0, 2)?, field(3, 5)?, field(6, 8)?);
+    let digits = clock[9..].iter().take(9).take_while(|b| b.is_ascii_digit()).count();
+    let fraction = scaled(clock.get(9..9 + digits)?)?;
+    let days = 10_957 + (month - 1) * 31 + day - 1;
+    Some(Ns((((days * 24 + h) * 60 + min) * 60 + s) * 1_000_000_000 + fraction))
 }
 
 /// A fraction of up to nine digits, in billionths.
@@ -411,6 +460,7 @@ mod tests {
         let said = |line: &'static str| strip(line.as_bytes()).said;
         assert_eq!(said("2024-09-20 20:39:41,992 DEBUG:\tPM: x"), b"2024-09-20 20:39:41");
         assert_eq!(said("Sep  1 10:11:12 box kernel: PM: x"), b"Sep  1 10:11:12");
+        assert_eq!(said("Fri 2024-09-20 20:39:41 CET box kernel: PM: x"), b"2024-09-20 20:39:41");
         assert_eq!(said("[Thu Jan  1 00:00:12 2026] PM: x"), b"Thu Jan  1 00:00:12 2026");
         // The kernel's own stamp is the finer one.
         assert_eq!(said("Sep  1 10:11:12 box kernel: [   12.345678] PM: x"), b"");
@@ -456,6 +506,19 @@ mod tests {
         assert_eq!(text("[   12.345678 <    0.000012>] PM: x"), (t, None, m()));
         assert_eq!(text("[Thu Jan  1 00:00:12 2026] PM: x"), (None, None, m()));
         assert_eq!(text("[Jan 1 00:00] PM: x"), (None, None, m()));
+        assert_eq!(text("[Mar10 09:01] PM: x"), (None, None, m()));
+        assert_eq!(text("[Mo M\u{e4}r 10 09:01:38 2025] PM: x"), (None, None, m()));
+        assert_eq!(text("<6>Mar 10 09:01:38 fw13 kernel: PM: x"), (None, None, m()));
+        assert_eq!(
+            text("<6>1 1970-01-02T00:00:01.5+01:00 fw13 kernel - - - \u{feff}PM: x"),
+            (Some(86_401_500_000_000), None, m())
+        );
+        assert_eq!(text("1970-01-02T00:00:01.5Z 00O [   12.345678] PM: x"), (t, None, m()));
+        let android = Some(968_148_672_500_000_000);
+        assert_eq!(text("09-01 10:11:12.5     0     0 kernel: PM: x"), (android, None, m()));
+        assert_eq!(text("2025-09-01 10:11:12.5     0     0 kernel: PM: x"), (android, None, m()));
+        let epoch = Some(1_741_597_298_803_000_000);
+        assert_eq!(text("1741597298.803     0     0 kernel: PM: x"), (epoch, None, m()));
         assert_eq!(text("[  +0.000012] PM: x"), (None, None, m()));
         assert_eq!(text("[   12.345678] <1>.(1)[2047:kworker/u4:3]PM: x"), (t, Some(2047), m()));
         assert_eq!(text("[   12.345678]  (0)[1:init]PM: x"), (t, Some(1), m()));
@@ -482,7 +545,7 @@ mod tests {
         assert_eq!(text("[   12.345678] box kernel: PM: x"), (t, None, m()));
         assert_eq!(
             text("Sep 01 10:11:12.5 box kernel: PM: x"),
-            (Some(36_672_500_000_000), None, m())
+            (Some(968_148_672_500_000_000), None, m())
         );
         assert_eq!(
             text("1970-01-02T00:00:01.5+00:00 box kernel: PM: x"),

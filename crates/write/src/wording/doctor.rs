@@ -218,8 +218,8 @@ pub fn sentence(f: &Fact) -> String {
             format!("{which} ended by a device or a wakeup; the text does not say which.")
         }
         Fact::OtherMode { failed, gap, instead, slept } => format!(
-            "The sleep as {failed} failed, and {} ms later the machine was put to sleep as {instead} instead{}.",
-            ms(*gap),
+            "The sleep as {failed} failed, and {} the machine was put to sleep as {instead} instead{}.",
+            if *gap > Ns::ZERO { format!("{} ms later", ms(*gap)) } else { "at once".into() },
             if *slept { "" } else { ", which failed too" }
         ),
         Fact::TwoWriters => {

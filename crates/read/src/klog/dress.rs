@@ -1,0 +1,129 @@
+//! Lines that are written anew before they are read: colours of a terminal, blanks of mail
+//! programs, logs of Android.
+
+use memchr::{memchr2, memmem};
+
+/// U+00A0: some mail programs put it for one of two blanks.
+const NO_BREAK_SPACE: &[u8] = b"\xc2\xa0";
+
+/// `line` without what hides its prefix; nothing if it is plain already.
+pub fn plain(line: &[u8]) -> Option<Vec<u8>> {
+    let clean = memchr2(0xc2, 0x1b, line).map(|_| without_noise(line));
+    let told = logcat(clean.as_deref().unwrap_or(line));
+    told.or(clean)
+}
+
+/// Without the escape sequences of `dmesg --color=always`, and with blanks for blanks.
+fn without_noise(line: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = memchr2(0xc2, 0x1b, rest) {
+        plain.extend_from_slice(&rest[..at]);
+        rest = &rest[at..];
+        let skip = if rest.starts_with(NO_BREAK_SPACE) {
+            plain.push(b' ');
+            NO_BREAK_SPACE.len()
+        } else if rest.starts_with(b"\x1b[") {
+            let end = rest[2..].iter().position(u8::is_ascii_alphabetic);
+            end.map_or(rest.len(), |e| e + 3)
+        } else {
+            plain.push(rest[0]);
+            1
+        };
+        rest = &rest[skip..];
+    }
+    plain.extend_from_slice(rest);
+    plain
+}
+
+/// `03-10 09:01:38.803     0     0 I PM      : suspend entry (deep)`: a line of the kernel
+/// in a log of Android, as a keeper of logs would write it. The daemon takes the first
+/// word of the message for its own tag and fills it up to eight letters; the kernel has
+/// neither process nor thread. `I/PM      (    0): …` is the brief form.
+fn logcat(line: &[u8]) -> Option<Vec<u8>> {
+    let (head, rest) = brief(line).or_else(|| timed(line))?;
+    let (tag, text) = match memmem::find(rest, b": ") {
+        Some(at) => (rest[..at].trim_ascii(), &rest[at + 2..]),
+        None => (&rest[..0], rest),
+    };
+    let mut out = head.to_vec();
+    out.extend_from_slice(b" kernel: ");
+    if !tag.is_empty() {
+        out.extend_from_slice(tag);
+        out.extend_from_slice(b": ");
+    }
+    out.extend_from_slice(text);
+    Some(out)
+}
+
+fn is_level(word: &[u8]) -> bool {
+    matches!(word, [b'V' | b'D' | b'I' | b'W' | b'E' | b'F'])
+}
+
+/// What stands before the tag, and the rest: of a line without time.
+fn brief(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let rest = line.get(2..).filter(|_| is_level(&line[..1]) && line[1] == b'/')?;
+    let head = &rest[..rest.len().min(80)];
+    let (open, close) = (memmem::find(head, b"(")?, memmem::find(head, b"): ")?);
+    // The tag is given up: between it and the text stands the process.
+    (head.get(open + 1..close)?.trim_ascii() == b"0").then(|| (&line[..0], &rest[close + 1..]))
+}
+
+/// The same of a line with time, perhaps a user, process, thread and level.
+fn timed(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    if !line.first()?.is_ascii_digit() {
+        return None;
+    }
+    let mut at = 0;
+    let mut zeros = 0;
+    for _ in 0..6 {
+        let rest = line.get(at..line.len().min(64))?;
+        let begin = at + rest.iter().position(|&b| b != b' ')?;
+        let rest = &line[begin..];
+        let end = begin + memchr::memchr(b' ', &rest[..rest.len().min(32)])?;
+        let word = &line[begin..end];
+        if zeros == 2 && is_level(word) {
+            return Some((line[..begin].trim_ascii_end(), &line[end + 1..]));
+        }
+        zeros = if word == b"0" { zeros + 1 } else { 0 };
+        at = end;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Option<String> {
+        plain(line.as_bytes()).map(|l| String::from_utf8_lossy(&l).into_owned())
+    }
+
+    #[test]
+    fn colours_and_blanks_go() {
+        assert_eq!(
+            of("\u{1b}[32m[    1.000000] \u{1b}[0m\u{1b}[33mPM\u{1b}[0m: x").as_deref(),
+            Some("[    1.000000] PM: x")
+        );
+        let blank = of("[\u{a0}   1.000000] PM: \u{c4}");
+        assert_eq!(blank.as_deref(), Some("[    1.000000] PM: \u{c4}"));
+        assert_eq!(of("[    1.000000] PM: x"), None);
+    }
+
+    #[test]
+    fn android_keeps_the_kernels_lines() {
+        let told = |line: &str| of(line).unwrap_or_default();
+        assert_eq!(
+            told("03-10 09:01:38.803     0     0 I PM      : suspend entry (deep)"),
+            "03-10 09:01:38.803     0     0 kernel: PM: suspend entry (deep)"
+        );
+        assert_eq!(
+            told("03-10 09:01:38.803 root     0     0 W         : x: y"),
+            "03-10 09:01:38.803 root     0     0 kernel: x: y"
+        );
+        assert_eq!(told("I/        (    0): PM: x"), " kernel: PM: x");
+        assert_eq!(of("03-10 09:01:38.803  1234  1250 I Power   : Going to sleep"), None);
+        assert_eq!(of("0 0 0"), None);
+        assert_eq!(of("I/"), None);
+    }
+}
