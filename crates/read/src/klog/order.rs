@@ -97,10 +97,8 @@ pub fn backwards<'a>(bytes: &'a [u8], take: &mut dyn FnMut(&'a [u8], u64)) {
     for &(begin, first) in blocks.iter().rev() {
         let text = bytes.get(begin..end).unwrap_or_default();
         let text = text.strip_suffix(b"\n").unwrap_or(text);
-        let mut number = first;
-        for line in text.split(|&b| b == b'\n') {
+        for (number, line) in (first..).zip(text.split(|&b| b == b'\n')) {
             take(line, number);
-            number += 1;
         }
         end = begin;
     }
