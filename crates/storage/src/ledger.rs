@@ -5,7 +5,8 @@
 //! admission, insertion) is taken where it is there.
 
 use crate::request::{Disk, Operation, Request};
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
+use alloc::collections::btree_map::{BTreeMap, Entry};
 use alloc::vec::Vec;
 
 /// What an event of the block layer says.
@@ -42,6 +43,42 @@ enum Load {
 /// Where requests are found again.
 type Place = (Disk, Load, u64);
 
+/// Requests that are open, by their place. Lists that ran empty are used again: a trace
+/// has millions of requests, of which few are open at once.
+#[derive(Clone, Debug, Default)]
+struct Open {
+    at: BTreeMap<Place, Vec<Request>>,
+    spare: Vec<Vec<Request>>,
+}
+
+impl Open {
+    /// The requests at a place, of which none may be there yet.
+    fn list(&mut self, at: Place) -> &mut Vec<Request> {
+        let spare = &mut self.spare;
+        self.at.entry(at).or_insert_with(|| spare.pop().unwrap_or_default())
+    }
+
+    /// Takes the one that `which` finds in the list of a place.
+    fn take(
+        &mut self,
+        at: Place,
+        which: impl FnOnce(&[Request]) -> Option<usize>,
+    ) -> Option<Request> {
+        let Entry::Occupied(mut list) = self.at.entry(at) else { return None };
+        let at = which(list.get())?;
+        let r = list.get_mut().remove(at);
+        if list.get().is_empty() {
+            self.spare.push(list.remove());
+        }
+        Some(r)
+    }
+}
+
+/// A bio that is no request yet.
+fn waits(r: &Request) -> bool {
+    r.admitted.is_none() && r.issues == 0
+}
+
 fn place(e: &Event) -> Place {
     match e.operation {
         Operation::Flush => (e.disk, Load::Flush, NO_SECTOR),
@@ -54,7 +91,7 @@ fn place(e: &Event) -> Place {
 /// Joins events to requests.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    open: BTreeMap<Place, Vec<Request>>,
+    open: Open,
     /// Bios that came from a volume or a partition and were not admitted yet.
     moved: BTreeSet<Place>,
     done: Vec<Request>,
@@ -76,35 +113,24 @@ impl Ledger {
         }
         let mut r = blank(&e);
         r.queued = Some(e.time);
-        self.open.entry(place(&e)).or_default().push(r);
+        self.open.list(place(&e)).push(r);
     }
 
     /// `block_bio_backmerge` and `block_bio_frontmerge`: the bio at `e` is now
     /// part of a request that starts elsewhere.
     pub fn merge(&mut self, e: Event) {
-        let at = place(&e);
-        if let Some(list) = self.open.get_mut(&at)
-            && let Some(i) = list.iter().position(|r| r.admitted.is_none() && r.issues == 0)
-        {
-            list.remove(i);
-            if list.is_empty() {
-                self.open.remove(&at);
-            }
-        }
+        self.open.take(place(&e), |list| list.iter().position(waits));
         // The request that grew: one that ends where this begins, or begins
         // where this ends.
         let end = e.sector.saturating_add(u64::from(e.sectors));
-        if let Some(r) = self.open.get_mut(&(e.disk, Load::Data, end)).and_then(|l| l.first_mut()) {
-            r.sector = Some(e.sector);
-            r.sectors += e.sectors;
-            r.merged += 1;
-            let r = *r;
-            take_first(&mut self.open, (e.disk, Load::Data, end));
-            self.open.entry((e.disk, Load::Data, e.sector)).or_default().push(r);
+        if let Some(r) = self.open.take((e.disk, Load::Data, end), |_| Some(0)) {
+            let (sectors, merged) = (r.sectors + e.sectors, r.merged + 1);
+            let r = Request { sector: Some(e.sector), sectors, merged, ..r };
+            self.open.list((e.disk, Load::Data, e.sector)).push(r);
             return;
         }
         let before =
-            self.open.range_mut((e.disk, Load::Data, 0)..(e.disk, Load::Data, e.sector)).rev();
+            self.open.at.range_mut((e.disk, Load::Data, 0)..(e.disk, Load::Data, e.sector)).rev();
         for (_, list) in before.take(8) {
             let grows = |r: &&mut Request| {
                 r.sector.is_some_and(|s| s + u64::from(r.sectors) == e.sector) && r.issues == 0
@@ -122,26 +148,17 @@ impl Ledger {
     /// request of that disk.
     pub fn remap(&mut self, e: Event, disk: Disk, from: u64) {
         let there = place(&Event { disk, sector: from, ..e });
-        let Some(list) = self.open.get_mut(&there) else { return };
-        let Some(i) = list.iter().position(|r| r.admitted.is_none() && r.issues == 0) else {
-            return;
-        };
-        let r = list.remove(i);
-        if list.is_empty() {
-            self.open.remove(&there);
-        }
+        let Some(r) = self.open.take(there, |list| list.iter().position(waits)) else { return };
         let moved = Request { queued: r.queued, ..blank(&e) };
-        self.open.entry(place(&e)).or_default().push(moved);
+        self.open.list(place(&e)).push(moved);
         self.moved.remove(&there);
         self.moved.insert(place(&e));
     }
 
     /// `block_split`: the bio at `e` ends at `at`, and another begins there.
     pub fn split(&mut self, e: Event, at: u64) {
-        let Some(list) = self.open.get_mut(&(e.disk, Load::Data, e.sector)) else { return };
-        let Some(r) = list.iter_mut().find(|r| r.admitted.is_none() && r.issues == 0) else {
-            return;
-        };
+        let Some(list) = self.open.at.get_mut(&(e.disk, Load::Data, e.sector)) else { return };
+        let Some(r) = list.iter_mut().find(|r| waits(r)) else { return };
         let Some(first) = at.checked_sub(e.sector).and_then(|n| u32::try_from(n).ok()) else {
             return;
         };
@@ -149,7 +166,7 @@ impl Ledger {
         r.sectors = first;
         if rest > 0 {
             let r = Request { sector: Some(at), sectors: rest, ..*r };
-            self.open.entry((e.disk, Load::Data, at)).or_default().push(r);
+            self.open.list((e.disk, Load::Data, at)).push(r);
         }
     }
 
@@ -167,7 +184,7 @@ impl Ledger {
     /// `block_rq_issue`.
     pub fn issue(&mut self, e: Event) {
         self.issues += 1;
-        let list = self.open.entry(place(&e)).or_default();
+        let list = self.open.list(place(&e));
         // One that waits to be issued, else one that the driver put back. What
         // is issued again at the same or an earlier time is of another
         // recording, as in a mail that quotes two.
@@ -189,25 +206,14 @@ impl Ledger {
     /// `block_rq_complete` with its error (a negative errno, or 0), on a CPU.
     pub fn complete(&mut self, e: Event, error: i32, cpu: u32) {
         self.completions += 1;
-        let at = place(&e);
-        let best = self.open.get(&at).and_then(|list| {
-            // Several at one sector: the one of the same size that the driver has.
-            let fits = |r: &Request| {
-                (r.issues > 0 && r.taken <= Some(e.time), r.issues > 0, r.sectors == e.sectors)
-            };
-            (0..list.len()).max_by_key(|&i| (fits(&list[i]), core::cmp::Reverse(i)))
-        });
-        let mut r = match best {
-            Some(i) => {
-                let list = self.open.get_mut(&at).expect("it was just found");
-                let r = list.remove(i);
-                if list.is_empty() {
-                    self.open.remove(&at);
-                }
-                r
-            }
-            None => blank(&e),
+        // Several at one sector: the one of the same size that the driver has.
+        let fits = |r: &Request| {
+            (r.issues > 0 && r.taken <= Some(e.time), r.issues > 0, r.sectors == e.sectors)
         };
+        let best = |list: &[Request]| {
+            (0..list.len()).max_by_key(|&i| (fits(&list[i]), core::cmp::Reverse(i)))
+        };
+        let mut r = self.open.take(place(&e), best).unwrap_or_else(|| blank(&e));
         self.unissued += u64::from(r.issues == 0);
         r.completed = Some(e.time);
         r.error = error;
@@ -218,28 +224,19 @@ impl Ledger {
     /// Requests in the order of their completion, then those that are open.
     pub fn finish(self) -> Vec<Request> {
         let mut out = self.done;
-        out.extend(self.open.into_values().flatten());
+        out.extend(self.open.at.into_values().flatten());
         out
     }
 
     /// Notes a moment before the issue, for the first request that lacks it.
     fn step(&mut self, e: Event, moment: impl Fn(&mut Request) -> &mut Option<i64>) {
-        let list = self.open.entry(place(&e)).or_default();
+        let list = self.open.list(place(&e));
         let at = list.iter_mut().position(|r| r.issues == 0 && moment(r).is_none());
         let at = at.unwrap_or_else(|| {
             list.push(blank(&e));
             list.len() - 1
         });
         *moment(&mut list[at]) = Some(e.time);
-    }
-}
-
-fn take_first(open: &mut BTreeMap<Place, Vec<Request>>, at: Place) {
-    if let Some(list) = open.get_mut(&at) {
-        list.remove(0);
-        if list.is_empty() {
-            open.remove(&at);
-        }
     }
 }
 

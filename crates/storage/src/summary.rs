@@ -48,6 +48,11 @@ impl Latency {
     /// sample: the smallest that at least that share does not exceed.
     pub fn of(sample: &mut [i64]) -> Latency {
         sample.sort_unstable();
+        Latency::of_sorted(sample)
+    }
+
+    /// Of a sample in order.
+    fn of_sorted(sample: &[i64]) -> Latency {
         let n = sample.len();
         if n == 0 {
             return Latency::default();
@@ -155,9 +160,9 @@ pub fn summarise(
     watched: Watched,
     cpus: Cpus<'_>,
 ) -> Vec<DiskSummary> {
-    let mut disks: BTreeMap<Disk, Vec<Request>> = BTreeMap::new();
+    let mut disks: BTreeMap<Disk, Vec<&Request>> = BTreeMap::new();
     for r in requests {
-        disks.entry(r.disk).or_default().push(*r);
+        disks.entry(r.disk).or_default().push(r);
     }
     let mut lines: BTreeMap<Family, Timeline> = BTreeMap::new();
     let mut out: Vec<DiskSummary> = Vec::new();
@@ -175,11 +180,11 @@ pub fn summarise(
 /// Flushes of the block layer's own on a disk: when each was issued and ended. Where
 /// requests have a beginning that is a bio's, those have none
 /// (`blk_kick_flush`, block/blk-flush.c, 6.12).
-fn own_flushes(list: &[Request]) -> Vec<(i64, i64)> {
+fn own_flushes(list: &[&Request]) -> Vec<(i64, i64)> {
     if !list.iter().any(|r| r.queued.or(r.admitted).is_some()) {
         return Vec::new();
     }
-    let own = |r: &&Request| {
+    let own = |r: &&&Request| {
         r.operation == Operation::Flush && r.queued.or(r.admitted).or(r.inserted).is_none()
     };
     let mut out: Vec<(i64, i64)> =
@@ -215,7 +220,7 @@ fn covered(flushes: &[(i64, i64)], begin: i64, end: i64) -> i64 {
 
 fn one(
     disk: Disk,
-    list: &[Request],
+    list: &[&Request],
     timeline: Option<&Timeline>,
     watched: Watched,
     cpus: Cpus<'_>,
@@ -233,7 +238,8 @@ fn one(
         busy_until = Some(busy_until.map_or(end, |t| t.max(end)));
     }
     let flushes = own_flushes(list);
-    let mut waited_for: Vec<(i64, i64)> = list.iter().filter_map(waits_for_flushes).collect();
+    let mut waited_for: Vec<(i64, i64)> =
+        list.iter().filter_map(|r| waits_for_flushes(r)).collect();
     waited_for.sort_unstable();
     let asked = |begin: i64, end: i64| {
         let before = waited_for.partition_point(|w| w.0 <= begin);
@@ -264,32 +270,32 @@ fn one(
                     slices.shift(Cause::Served, Cause::Cpu, wait);
                 }
                 let after_idle = rested.binary_search(&begin).is_ok();
-                requests.push(Taken { request: *r, slices, after_idle });
+                requests.push(Taken { request: **r, slices, after_idle });
             }
             (Some(_), None) => open += 1,
             _ => unbegun += 1,
         }
     }
-    let totals: Vec<i64> = requests.iter().map(|t| t.slices.total()).collect();
+    // Sorted once: what is kept of it is in order.
+    let mut totals: Vec<(i64, usize)> =
+        requests.iter().enumerate().map(|(i, t)| (t.slices.total(), i)).collect();
+    totals.sort_unstable();
     let latency = |keep: &dyn Fn(&Taken) -> bool| {
-        let kept = requests.iter().zip(&totals).filter(|(t, _)| keep(t));
-        Latency::of(&mut kept.map(|(_, total)| *total).collect::<Vec<i64>>())
+        let kept = totals.iter().filter(|(_, i)| keep(&requests[*i]));
+        Latency::of_sorted(&kept.map(|(total, _)| *total).collect::<Vec<i64>>())
     };
-    let mut shares: Vec<Share> = CAUSES
-        .iter()
-        .map(|&cause| {
-            let times = requests.iter().filter_map(|t| t.slices.get(cause));
-            let mut s = Share { cause, requests: 0, known: 0, total: 0, longest: 0 };
-            for t in times {
-                s.known += 1;
-                s.requests += u64::from(t > 0);
-                s.total += t;
-                s.longest = s.longest.max(t);
-            }
-            s
-        })
-        .filter(|s| s.total > 0)
-        .collect();
+    let none = |cause| Share { cause, requests: 0, known: 0, total: 0, longest: 0 };
+    let mut shares = CAUSES.map(none).to_vec();
+    for t in &requests {
+        for s in &mut shares {
+            let Some(time) = t.slices.get(s.cause) else { continue };
+            s.known += 1;
+            s.requests += u64::from(time > 0);
+            s.total += time;
+            s.longest = s.longest.max(time);
+        }
+    }
+    shares.retain(|s| s.total > 0);
     shares.sort_by_key(|s| (core::cmp::Reverse(s.total), s.cause));
     let mut operations = BTreeMap::new();
     for r in &requests {

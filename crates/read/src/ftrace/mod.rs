@@ -352,7 +352,8 @@ impl<'a> Take<'a> for Plain<'_> {
 
     fn event(&mut self, line: &Line<'a>, at: u64, event: TraceEvent<'a>) {
         self.last = line.time;
-        if !self.sink.wants(event.name()) {
+        // Of other events the reader asked when it met the name.
+        if !matches!(event, TraceEvent::Other { .. }) && !self.sink.wants(event.name()) {
             return self.sink.unused(Kind::of(event.name()), 1);
         }
         let (time, pid, comm, cpu) = (line.time, line.pid, line.comm, line.cpu);

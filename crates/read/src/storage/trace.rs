@@ -54,7 +54,8 @@ struct Sink {
     runtime: Runtime,
     spans: Vec<Span>,
     changes: Vec<ClockChange>,
-    events: BTreeMap<Vec<u8>, u64>,
+    /// How often each event came, with what its name says.
+    events: BTreeMap<Vec<u8>, Named>,
     /// When the work item of each address was queued, and when it began.
     ungating: HashMap<Vec<u8>, (i64, Option<i64>)>,
     ungates: Vec<i64>,
@@ -81,6 +82,13 @@ struct Sink {
     lost: u64,
 }
 
+/// An event's name, looked at once.
+struct Named {
+    kind: Kind,
+    command: bool,
+    count: u64,
+}
+
 /// The word after `words`, without what ends it.
 fn after<'a>(text: &'a [u8], words: &[u8]) -> Option<&'a [u8]> {
     let at = memchr::memmem::find(text, words)? + words.len();
@@ -95,6 +103,19 @@ fn work(text: &[u8]) -> Option<&[u8]> {
 }
 
 impl Sink {
+    /// Counts an event, and says what its name does.
+    fn named(&mut self, name: &[u8]) -> (Kind, bool) {
+        let n = match self.events.get_mut(name) {
+            Some(n) => n,
+            None => {
+                let new = Named { kind: Kind::of(name), command: Commands::wants(name), count: 0 };
+                self.events.entry(name.to_vec()).or_insert(new)
+            }
+        };
+        n.count += 1;
+        (n.kind, n.command)
+    }
+
     /// Whether anything was understood.
     fn found(&self) -> bool {
         self.ledger.issues + self.ledger.completions > 0
@@ -399,6 +420,10 @@ impl Sink {
                 }
             }
         }
+        // Work items, idle states and grace periods are no events of storage.
+        let counted = self.events.into_iter().filter(|(name, n)| {
+            !matches!(n.kind, Kind::Workqueue | Kind::Idle) && name != b"rcu_grace_period"
+        });
         let text = |b: Vec<u8>| String::from_utf8_lossy(&b).into_owned();
         Trace {
             name: name.into(),
@@ -410,7 +435,7 @@ impl Sink {
             issues,
             completions,
             unissued,
-            events: self.events.into_iter().map(|(k, n)| (text(k), n)).collect(),
+            events: counted.map(|(name, n)| (text(name), n.count)).collect(),
             unused: self.unused,
             ungates: self.ungates,
             gates: self.gates,
@@ -455,7 +480,7 @@ impl EventSink for Sink {
         };
         let time = stamp.time.0;
         self.until = self.until.max(time);
-        let kind = Kind::of(name);
+        let (kind, command) = self.named(name);
         if kind == Kind::Workqueue {
             self.workqueue(time, name, text);
             return;
@@ -468,13 +493,7 @@ impl EventSink for Sink {
             self.damaged += u64::from(read.is_none());
             return;
         }
-        match self.events.get_mut(name) {
-            Some(n) => *n += 1,
-            None => {
-                self.events.insert(name.to_vec(), 1);
-            }
-        }
-        if Commands::wants(name) {
+        if command {
             let read = self.commands.take(time, stamp.cpu, name, text);
             self.damaged += u64::from(read.is_none());
             return;
