@@ -14,10 +14,13 @@ pub const FILE: &str = "/sys/power/wakeup_count";
 
 /// Pause between two reads.
 const PAUSE: Duration = Duration::from_millis(20);
-/// A read that takes longer waits for a source.
-const BLOCKS: Duration = Duration::from_millis(100);
-/// Or earlier, if a source says that it is active.
+/// A read that takes longer waits for a source, if one says that it is active.
 const SUSPECT: Duration = Duration::from_millis(30);
+/// The same where sources say nothing (before 5.4).
+const BLOCKS: Duration = Duration::from_millis(100);
+/// The same though none says so. On a busy machine the thread that reads stands for
+/// longer than 100 ms now and then without being run, and nobody woke anything.
+const SURE: Duration = Duration::from_secs(5);
 
 /// What the thread tells.
 #[derive(Debug, Default)]
@@ -58,7 +61,7 @@ impl Count {
         let begin = Instant::now();
         let mut count = Count { told, first: None, sources };
         while count.told.reads.load(Ordering::Acquire) == 0 {
-            if begin.elapsed() > BLOCKS {
+            if begin.elapsed() > BLOCKS && count.waits(root, begin.elapsed()) {
                 return Err(Event::Active);
             }
             thread::sleep(Duration::from_millis(1));
@@ -80,8 +83,13 @@ impl Count {
             return Some(Event::Counted);
         }
         let since = self.told.reading.lock().map_or(None, |r| *r)?.elapsed();
-        let active = since > BLOCKS || (since > SUSPECT && !active(root).is_empty());
-        active.then_some(Event::Active)
+        self.waits(root, since).then_some(Event::Active)
+    }
+
+    /// Whether a read that has gone on for so long waits for a source.
+    fn waits(&self, root: &Root, since: Duration) -> bool {
+        let silent = self.sources.is_empty() && since > BLOCKS;
+        silent || since > SURE || since > SUSPECT && !active(root).is_empty()
     }
 
     /// The sources that had an event since, or are active.
@@ -205,6 +213,21 @@ mod tests {
         assert_eq!(Count::take(&root).unwrap_err(), Event::Active);
         assert!(begin.elapsed() >= BLOCKS);
         assert_eq!(active(&root), ["lid"]);
+    }
+
+    #[test]
+    fn a_reader_that_is_not_run_for_a_while_is_no_wakeup() {
+        let (dir, root) = tree();
+        fs::write(dir.path().join("sys/power/wakeup_count"), "17\n").unwrap();
+        let count = Count::take(&root).unwrap();
+        let late = Duration::from_millis(400);
+        assert!(!count.waits(&root, late) && count.waits(&root, SURE * 2));
+        fs::write(dir.path().join("sys/class/wakeup/wakeup0/active_time_ms"), "40").unwrap();
+        assert!(count.waits(&root, late) && !count.waits(&root, SUSPECT / 2));
+        // Before 5.4 no source says anything.
+        fs::remove_dir_all(dir.path().join("sys/class/wakeup")).unwrap();
+        let count = Count::take(&root).unwrap();
+        assert!(count.waits(&root, late));
     }
 
     #[test]
