@@ -96,16 +96,8 @@ fn cut(mode: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Until it returns 0: a guest whose machine is busy sees a wakeup now and then, of which
-/// sync says "not now", and its user asks again.
 fn presync() -> io::Result<()> {
-    let mut ran = dormouse(&["sync", "--budget", "600s"], None);
-    for _ in 0..4 {
-        if ran.code != Some(6) {
-            break;
-        }
-        ran = dormouse(&["sync", "--budget", "600s"], None);
-    }
+    let ran = dormouse(&["sync", "--budget", "600s"], None);
     match ran.code {
         Some(0) => Ok(()),
         code => Err(io::Error::other(format!("sync ends with {code:?}: {}", ran.text))),
