@@ -198,6 +198,18 @@ pub enum Fact {
     /// Devices whose callbacks run long where device interrupts are off, and the longest
     /// callback.
     WaitsInNoirq { devices: Vec<Device>, worst: Ns },
+    /// A power domain that was switched in the callback of the device that came first of
+    /// it, or last. Without a name it is inferred of that callback. Whether nobody used it
+    /// before; how long after nobody had; devices that waited meanwhile.
+    DomainSwitched {
+        domain: Option<String>,
+        on: bool,
+        time: Ns,
+        device: Option<Device>,
+        unused: bool,
+        idle_after: Option<Ns>,
+        waited: Vec<String>,
+    },
     /// A callback in the wrong phase, or a sync.
     Misplaced(Misplaced),
     /// So deep were so many s2idle sleeps, by what was measured around them.

@@ -15,6 +15,7 @@
 //! | how deep it slept, by what was measured around a cycle | `depth` |
 //! | who was last to freeze, by scheduler events | `freezing` |
 //! | what runtime PM did around a sleep | `runtime` |
+//! | power domains that were switched in callbacks | `switch` |
 //! | what a rule found, without words | `fact` |
 //! | the result | `finding` |
 //!
@@ -38,6 +39,7 @@ pub mod recorded;
 mod rules;
 mod runtime;
 pub mod stack;
+pub mod switch;
 pub mod timer;
 pub mod value;
 

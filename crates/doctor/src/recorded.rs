@@ -40,6 +40,7 @@ pub fn judge(capture: &Capture) -> Report {
         stepped,
         crate::freezing::judge,
         crate::runtime::judge,
+        crate::switch::judge,
     ] {
         rule(capture, &mut findings);
     }

@@ -3,8 +3,9 @@
 use crate::finding::{evidence, left_out, lost, not_checked, shown, word};
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
-use crate::wording::doctor::{Advice, advice, below, row, sentence};
+use crate::wording::doctor::{Advice, advice, below, sentence};
 use crate::wording::next::{self, typed};
+use crate::wording::row::row;
 use crate::wording::sleeps::{attempts, sleeps, whole};
 use crate::wording::unchecked::unchecked;
 use dormouse_doctor::Report;

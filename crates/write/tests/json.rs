@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn output(selection: &Selection) -> Value {
-    let mut all = example::explained(example::everything());
+    let mut all = example::explained(example::with_domain());
     all[0].findings.push(example::slow_sync());
     let mut out = Vec::new();
     json::show(&all, selection, &mut out).unwrap();

@@ -32,6 +32,34 @@ fn a_cycle_with_all_counts() {
 }
 
 #[test]
+fn a_domain_is_a_cause_of_its_own() {
+    let all = example::explained(example::with_domain());
+    let text = page(&all, &Selection { cycle: Some(2), ..Selection::default() });
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "ms Power domains switched in callbacks 7.97 gpu on, resume noirq; first of it: \
+                4a100000.ethernet; nobody used it before or after; 0:0:0:0 waited meanwhile";
+    assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn a_domain_is_a_finding_with_its_row_and_advice() {
+    let all = example::explained(example::with_domain());
+    let report = dormouse_doctor::recorded::judge(&all[0].capture);
+    let found = report.findings.iter().find(|f| f.id == "phase-domain").unwrap();
+    let w = dormouse_write::doctor::worded(found);
+    let said = "Power domain gpu switched on: 7.97 ms, first of it 4a100000.ethernet; nobody used it \
+                before or after; 0:0:0:0 waited meanwhile.";
+    assert_eq!((w.row, w.level, &*w.sentence), ("noirq", "slow", said));
+    assert!(
+        w.evidence[0]
+            .ends_with("cycle 2: 7970 us in noirq: domain gpu in a callback of 4a100000.ethernet"),
+        "{:?}",
+        w.evidence
+    );
+    assert!(w.advice[0][0].contains("unbind the drivers"), "{:?}", w.advice);
+}
+
+#[test]
 fn an_abort_names_the_device() {
     let all = example::explained(example::everything());
     let selection = Selection { cycle: Some(7), ..Selection::default() };

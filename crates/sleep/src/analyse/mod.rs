@@ -22,7 +22,6 @@ pub mod spread;
 pub mod stall;
 pub mod start;
 pub mod structure;
-pub mod switch;
 
 use crate::simulate::Policy;
 use crate::simulate::kernel::rules;

@@ -4,6 +4,7 @@ use super::emit::Emit;
 use super::{Devices, text};
 use crate::wording::{bottleneck, trust};
 use crate::{Explained, Selection};
+use dormouse_doctor::switch::{Cause, causes};
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Cycle, Mode, Outcome};
 use dormouse_model::device::DeviceId;
@@ -98,6 +99,7 @@ pub fn fields(
     let by_time = view.ranking.by_time.iter().map(|&i| &view.ranking.devices[i as usize]);
     w.rows("devices", by_time, |w, d| device_time(w, devices, d));
     w.rows("stalls", &view.stalls, |w, s| stall(w, devices, cycle, s));
+    w.objects("domains", causes(capture, cycle), |w, c| switch(w, devices, &c));
     w.objects("image", &cycle.image, |w, step| {
         w.field("work", step.work.name());
         w.field("start_ns", step.start.0);
@@ -106,6 +108,19 @@ pub fn fields(
     });
     w.key("counts");
     w.object(|w| counts(w, devices, cycle, view));
+}
+
+fn switch(w: &mut Emit<'_>, devices: &Devices<'_>, c: &Cause) {
+    w.field("domain", c.domain.map(|d| devices.capture.names.get(d)));
+    w.field("inferred", c.domain.is_none());
+    w.field("on", c.on);
+    w.field("phase", c.phase.name());
+    w.field("start_ns", c.start.0);
+    w.field("time_ns", c.time.0);
+    w.field("device", c.device.and_then(|d| devices.place(d)));
+    w.field("unused", c.unused);
+    w.field("idle_after_ns", c.idle_after.map(|t| t.0));
+    w.values("waited", c.waited.iter().filter_map(|d| devices.place(*d)));
 }
 
 /// The sentences of the half whose device saves most.

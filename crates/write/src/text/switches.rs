@@ -6,27 +6,23 @@ use crate::Selection;
 use crate::wording::name;
 use crate::wording::number::ms;
 use crate::wording::switches as wording;
+use dormouse_doctor::switch::causes;
 use dormouse_model::capture::Capture;
 use dormouse_model::cycle::Cycle;
-use dormouse_sleep::analyse::switch::{causes, inferred};
 
 /// The list, longest first; nothing where no device was in a domain.
 pub(super) fn show(page: &mut Page, capture: &Capture, cycle: &Cycle, selection: &Selection) {
-    let (seen, guessed) = (causes(capture, cycle), inferred(capture, cycle));
-    if seen.is_empty() && guessed.is_empty() {
+    let list = causes(capture, cycle);
+    if list.is_empty() {
         return;
     }
     page.heading(&format!("{:>10}  {}", "ms", wording::HEADING));
-    for c in seen.iter().take(selection.top) {
-        let domain = capture.names.get(c.domain);
+    for c in list.iter().take(selection.top) {
+        let domain = c.domain.map(|d| capture.names.get(d));
         let text = wording::cause(c, domain, |d| name(capture, d).to_owned());
         page.entry(&format!("{:>10}  ", ms(c.time)), &safe(&text));
     }
-    for i in guessed.iter().take(selection.top) {
-        let text = wording::inferred(i, name(capture, i.device));
-        page.entry(&format!("{:>10}  ", ms(i.time)), &safe(&text));
-    }
-    if !guessed.is_empty() {
+    if list.iter().any(|c| c.domain.is_none()) {
         page.wrapped(Ink::Faint, 2, 2, wording::RECORD);
     }
 }

@@ -3,8 +3,6 @@
 use super::number::{ms, names, plural};
 use dormouse_doctor::depth::Depth;
 use dormouse_doctor::fact::{Device, Fact, Named, RpmFault, User, Wait};
-use dormouse_doctor::finding::{Area, Finding};
-use dormouse_doctor::phases::Misplaced;
 use dormouse_model::time::Ns;
 
 /// What to do.
@@ -443,6 +441,7 @@ pub fn sentence(f: &Fact) -> String {
             )
         }
         Fact::Misplaced(m) => super::phases::sentence(m),
+        Fact::DomainSwitched { .. } => super::switches::sentence(f),
         Fact::SleptAs { depth, times, of } => slept_as(*depth, *times, *of),
         Fact::ClockStepped { times, of } => format!(
             "In {times} of {of} cycles the clock of the recording took in the time asleep inside a \
@@ -728,6 +727,7 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
             "See which CPU has no idle state for s2idle: dormouse doctor on that machine; a state that somebody switched off (disable) counts as none."
         }
         Fact::Misplaced(m) => return super::phases::advice(m),
+        Fact::DomainSwitched { .. } => return super::switches::advice(f),
         Fact::SleptAs { .. } => {
             "Look for a CPU state that is switched off, a device that is not in D3, and events inside the sleep; pm_debug_messages lists the constraints that were not met."
         }
@@ -760,24 +760,6 @@ fn after(device: &str, error: i32, usb: bool) -> Vec<Advice> {
         ));
     }
     out
-}
-
-/// The row of a cycle that a finding concerns, as `show` calls it.
-pub fn row(f: &Finding) -> &'static str {
-    match (&f.fact, f.area) {
-        (Fact::Misplaced(Misplaced::BusGone(..) | Misplaced::WaitedForInterrupt(..)), _) => "noirq",
-        (Fact::WaitsInNoirq { .. } | Fact::BusUsed { .. } | Fact::BusTimedOut { .. }, _) => "noirq",
-        (Fact::ClockStepped { .. } | Fact::DevicesNotResumed { .. }, _) => "resume",
-        (Fact::NotPowered { .. } | Fact::DeviceLost { .. } | Fact::DiskNotBack { .. }, _) => {
-            "resume"
-        }
-        (Fact::CpuStayedOn { .. }, _) => "CPUs off",
-        (_, Area::Sync) => "sync",
-        (_, Area::Freezer) => "freeze",
-        (_, Area::Mode | Area::Clock) => "asleep",
-        (_, Area::Hibernation) => "image",
-        (_, Area::Abort | Area::Phase | Area::Rpm) => "suspend",
-    }
 }
 
 /// How many findings stand below the first.

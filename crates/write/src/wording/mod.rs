@@ -27,6 +27,7 @@ pub mod phases;
 pub mod printing;
 pub mod realtime;
 pub mod reason;
+pub mod row;
 pub mod runtime;
 pub mod sleeps;
 pub mod storage;

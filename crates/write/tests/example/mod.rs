@@ -219,3 +219,50 @@ pub fn everything() -> Capture {
     all.ranked.push(Ranking { source, kernel, at: 3, rows: vec![row(7), row(4)] });
     all
 }
+
+/// [`everything`], whose second cycle has a power domain: nobody uses it, the Ethernet
+/// controller is the first of it on the way up, and the disk waits.
+pub fn with_domain() -> Capture {
+    let mut all = everything();
+    let (domain, function) = (all.names.add("gpu"), all.names.add("noirq power domain"));
+    let c = &mut all.cycles[1];
+    let span = |phase, start: i64, end: i64| PhaseSpan {
+        phase,
+        event: if phase == Phase::Noirq { PmEvent::Suspend } else { PmEvent::Resume },
+        start: Ns(start * 1000),
+        end: Ns(end * 1000),
+        cpu: 0,
+        complete: true,
+        printed: None,
+    };
+    c.phases.push(span(Phase::Noirq, 130_002, 130_008));
+    c.phases.push(span(Phase::ResumeNoirq, 631_000, 640_000));
+    c.phases.sort_by_key(|p| p.start);
+    for (device, thread, end) in [(DeviceId(3), 0, 639_000), (DeviceId(2), 1, 639_200)] {
+        c.callbacks.push(Callback {
+            device,
+            phase: Phase::ResumeNoirq,
+            event: PmEvent::Resume,
+            thread: ThreadId(thread),
+            function,
+            start: Ns(631_010_000),
+            end: Ns(end * 1000),
+            error: 0,
+            complete: true,
+        });
+    }
+    c.callbacks.sort_by_key(|c| c.start);
+    let on = Switch {
+        domain,
+        on: true,
+        phase: Some(Phase::ResumeNoirq),
+        device: Some(DeviceId(3)),
+        thread: ThreadId(0),
+        start: Ns(631_020_000),
+        end: Ns(638_990_000),
+        complete: true,
+    };
+    let (start, end) = (Ns(691_500_000), Ns(691_600_000));
+    c.switches = vec![on, Switch { on: false, phase: None, device: None, start, end, ..on }];
+    all
+}
