@@ -6,7 +6,7 @@ use dormouse_domains::fw_devlink::early::Early;
 use dormouse_domains::fw_devlink::verdict::{Contrast, Verdict, contrast, judge};
 use dormouse_domains::fw_devlink::version::{Mode, Rules};
 use dormouse_domains::tree::Tree;
-use dormouse_model::loss::Losses;
+use dormouse_model::loss::{Losses, Severity};
 use dormouse_read::dtb::drivers::{Described, Modules};
 use dormouse_read::dtb::{fdt, losses};
 use dormouse_write::boot::{Boot, Needed};
@@ -36,19 +36,32 @@ pub fn against(wish: &Wish, word: &str) -> Option<Wish> {
     Some(Wish { rules, mode, early, ..wish.clone() })
 }
 
-/// The modules of a kernel's folder.
+/// The modules of a kernel's folder, and the drivers that its `image` has built in.
 ///
 /// # Errors
-/// When the folder has neither file.
-pub fn modules(dir: &Path) -> Result<Modules> {
+/// When the folder has no aliases, or the image no tables.
+pub fn modules(dir: &Path, image: Option<&Path>) -> Result<Modules> {
     let read = |name: &str| fs::read(dir.join(name));
-    let (alias, builtin) = (read("modules.alias"), read("modules.builtin.modinfo"));
-    let modules =
-        Modules::read(alias.as_deref().unwrap_or_default(), builtin.as_deref().unwrap_or_default());
+    let alias = read("modules.alias").map_err(|e| {
+        anyhow::anyhow!(
+            "cannot read {}: {e}; depmod writes it: for a package that was only unpacked run \
+             depmod -b FOLDER-ABOVE-LIB RELEASE",
+            dir.join("modules.alias").display()
+        )
+    })?;
+    let mut modules = Modules::read(&alias, &read("modules.builtin.modinfo").unwrap_or_default());
+    if let Some(image) = image {
+        let bytes = fs::read(image).with_context(|| format!("cannot read {}", image.display()))?;
+        anyhow::ensure!(
+            modules.add_image(&bytes),
+            "{}: no tables of drivers in it; give an image that is not compressed",
+            image.display()
+        );
+    }
     anyhow::ensure!(
         !modules.is_empty(),
-        "{}: no aliases of device-tree drivers in modules.alias and modules.builtin.modinfo; \
-         give the folder /lib/modules/RELEASE (depmod writes the first)",
+        "{}: no aliases of device-tree drivers; give the folder /lib/modules/RELEASE of a kernel \
+         that was not stripped of its modules",
         dir.display()
     );
     Ok(modules)
@@ -84,6 +97,16 @@ pub fn check<T>(
     });
     let mut lost = Losses::default();
     losses(&verdict.machine, &mut lost);
+    if question.modules.as_ref().is_some_and(|m| !m.is_whole()) {
+        lost.add(
+            "built_in_unknown",
+            1,
+            Severity::Warning,
+            "the folder does not say which drivers are built into this kernel, so a driver \
+             without a module counts as built in: give the kernel's image with --early-of",
+            None,
+        );
+    }
     let needed: Vec<Needed> = verdict
         .driverless
         .iter()

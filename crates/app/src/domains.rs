@@ -1,12 +1,17 @@
 //! What keeps domains on and devices from probing, by what a kernel says.
 
-use crate::failure::{Nothing, what_is_there};
+use crate::failure::{Nothing, Usage, what_is_there};
 use anyhow::Result;
+use dormouse_domains::cost::{self, Switched};
 use dormouse_domains::{Case, Report, judge};
+use dormouse_model::capture::Capture;
+use dormouse_model::time::Ns;
 use dormouse_read::domains::read;
 use dormouse_read::text::Text;
 use dormouse_read::{Input, Options};
+use dormouse_sleep::simulate::change::Ratio;
 use dormouse_write::text::safe;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Judges every text behind `inputs`.
@@ -16,7 +21,20 @@ use std::path::PathBuf;
 /// clocks, regulators or probing.
 pub fn show(inputs: &[PathBuf]) -> Result<Vec<(Text<Case>, Report)>> {
     let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
-    let texts = read(&list, &Options::default())?;
+    let mut texts = read(&list, &Options::default())?;
+    let again: Vec<Input> =
+        inputs.iter().filter(|p| p.as_os_str() != "-").map(Input::from_arg).collect();
+    if let Ok(reading) = dormouse_read::read(&again, &Options::default()) {
+        for c in &reading.captures {
+            let of = |t: &&mut Text<Case>| {
+                let source = c.cycles.first().map_or("", |x| c.names.get(x.source));
+                source.strip_prefix(&*t.name).is_some_and(|r| r.is_empty() || r.starts_with('#'))
+            };
+            if let Some(t) = texts.iter_mut().find(of) {
+                t.case.switched = switched(c);
+            }
+        }
+    }
     if !texts.iter().any(|t| t.case.speaks()) {
         let mut what = what_is_there(inputs, "no table of domains and no message on probing");
         for l in texts.iter().flat_map(|t| &t.losses.list) {
@@ -33,6 +51,51 @@ pub fn show(inputs: &[PathBuf]) -> Result<Vec<(Text<Case>, Report)>> {
             (t, r)
         })
         .collect())
+}
+
+/// What the sleeps of a recording paid for domains: medians.
+fn switched(capture: &Capture) -> Vec<Switched> {
+    let mut by: BTreeMap<&str, [Vec<Ns>; 2]> = BTreeMap::new();
+    for cycle in &capture.cycles {
+        let mut sums: BTreeMap<(&str, bool), Ns> = BTreeMap::new();
+        // At run time nobody waits for the sleep.
+        for s in cycle.switches.iter().filter(|s| s.complete && s.phase.is_some()) {
+            *sums.entry((capture.names.get(s.domain), s.on)).or_default() += s.duration();
+        }
+        for ((name, on), t) in sums {
+            by.entry(name).or_default()[usize::from(on)].push(t);
+        }
+    }
+    let one = |(name, mut times): (&str, [Vec<Ns>; 2])| {
+        let sleeps = times[0].len().max(times[1].len());
+        let [off, on] = times.each_mut().map(|t| median(t));
+        Switched { domain: name.into(), on, off, sleeps }
+    };
+    by.into_iter().map(one).collect()
+}
+
+fn median(times: &mut [Ns]) -> Option<Ns> {
+    times.sort_unstable();
+    let last = times.len().checked_sub(1)?;
+    Some(Ns::mean(times[last / 2], times[times.len() / 2]))
+}
+
+/// `NAME=WATTS` of every name: millionths of a watt.
+///
+/// # Errors
+/// [`Usage`] for what is no such pair, or a name that no text has.
+pub fn watts(words: &[String], all: &[(Text<Case>, Report)]) -> Result<Vec<(String, u64)>> {
+    let one = |word: &String| {
+        let (name, watts) = word
+            .rsplit_once('=')
+            .ok_or_else(|| Usage(format!("--watts {word}: write NAME=WATTS, such as gpu=0.12")))?;
+        let ratio = Ratio::parse(watts).map_err(|e| Usage(format!("--watts {word}: {e}")))?;
+        if !all.iter().any(|(t, _)| cost::names(&t.case).any(|n| n == name)) {
+            return Err(Usage(format!("--watts {word}: no domain of the texts is called {name}")));
+        }
+        Ok((name.to_owned(), ratio.of(1_000_000).unsigned_abs()))
+    };
+    Ok(words.iter().map(one).collect::<Result<_, Usage>>()?)
 }
 
 /// Whether one of `inputs` holds what `domains show` reads: another verb that found

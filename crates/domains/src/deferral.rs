@@ -125,7 +125,7 @@ pub struct Root {
     pub times: u64,
     /// The text only shows attempts, not that they were still waiting at its end.
     pub attempts_only: bool,
-    /// Lines that show it, at most four.
+    /// Lines that show it, at most five.
     pub evidence: Vec<Evidence>,
 }
 
@@ -235,6 +235,25 @@ impl<'a> Known<'a> {
         }
     }
 
+    /// Another device that the driver of a waiting one names in its reason, or in what it
+    /// failed with, and that waits too or whose probe failed.
+    fn named<'n>(
+        &self,
+        case: &'n Case,
+        w: &Waiter<'n>,
+        waiters: &BTreeMap<&'n str, usize>,
+    ) -> Option<&'n str> {
+        let life = self.lives.get(w.device).and_then(|&i| case.lives[i].failure.as_ref());
+        let said = life.map_or("", |e| e.text.split_once(": ").map_or("", |(_, said)| said));
+        let word = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | '\'' | '"');
+        let words = w.best.reason.split(word).chain(said.split(word));
+        // A bare word may mean anything.
+        let names = words
+            .map(|x| x.trim_end_matches(['.', ':']))
+            .filter(|x| x.len() > 4 && *x != w.device && x.bytes().any(|b| b.is_ascii_digit()));
+        names.into_iter().find(|x| self.failed.contains_key(x) || waiters.contains_key(x))
+    }
+
     /// What the device or a brother of its name failed with.
     fn hint(&self, device: &str) -> Option<String> {
         let text = self.hints.get(device).or_else(|| {
@@ -304,12 +323,27 @@ pub fn roots(case: &Case) -> Vec<Root> {
             None if is_of_parts(&w.best.reason) => {
                 Next::End(Cause::Parts { reason: w.best.reason.clone() })
             }
-            None => Next::End(Cause::Own { reason: w.best.reason.clone() }),
+            None => match known.named(case, w, &names) {
+                Some(name) => match names.get(name) {
+                    Some(&j) => Next::Waiter(j),
+                    None => Next::End(Cause::Device {
+                        name: name.to_string(),
+                        fate: known.fate(case, name, w.best.evidence.line),
+                    }),
+                },
+                None => Next::End(Cause::Own { reason: w.best.reason.clone() }),
+            },
         })
         .collect();
     let mut out = grouped(&waiters, &next);
     for r in &mut out {
         r.attempts_only = attempts_only;
+        if let Cause::Device { name, fate: Fate::Failed(_) } = &r.cause {
+            let failed = |p: &&crate::probe::Probe| {
+                p.device == *name && matches!(p.outcome, Outcome::Failed(_) | Outcome::GaveUp)
+            };
+            r.evidence.extend(case.probes.iter().rev().find(failed).map(|p| p.evidence.clone()));
+        }
     }
     counted(case, &mut out);
     // A card waits because its parts do: it never comes first.

@@ -6,7 +6,7 @@
 //! | a clock, a regulator | `clock`, `regulator` |
 //! | power resources of ACPI, and the devices that need them | `acpi` |
 //! | regulators of a device tree, and what it asks of them in sleep | `rail` |
-//! | idle states of a domain | `state` |
+//! | idle states of a domain, and what a sleep pays for it | `state`, `cost` |
 //! | a device that waits to probe, and for what | `deferral` |
 //! | what became of an attempt to probe | `probe` |
 //! | two nodes that need each other | `cycle` |
@@ -28,6 +28,7 @@ extern crate alloc;
 
 pub mod acpi;
 pub mod clock;
+pub mod cost;
 pub mod cycle;
 pub mod deferral;
 pub mod domain;
@@ -65,6 +66,8 @@ pub struct Case {
     pub rails: Vec<rail::Rail>,
     /// Idle states of domains.
     pub states: Vec<state::Table>,
+    /// What recorded sleeps switched.
+    pub switched: Vec<cost::Switched>,
     /// Devices that waited to probe.
     pub deferrals: Vec<deferral::Deferral>,
     /// Ends of attempts to probe.
@@ -104,6 +107,7 @@ impl Case {
             && self.acpi.is_empty()
             && self.rails.is_empty()
             && self.states.is_empty()
+            && self.switched.is_empty()
             && self.deferrals.is_empty()
             && self.probes.is_empty()
             && self.cycles.is_empty()

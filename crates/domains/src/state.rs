@@ -3,6 +3,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use dormouse_model::time::Ns;
 
 /// An idle state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,6 +31,10 @@ pub struct Table {
     pub domain: String,
     /// States, shallow first.
     pub states: Vec<State>,
+    /// What switching off to each state and back on takes in all, shallow first; known
+    /// from 7.1 on (`idle_states_desc`). The kernel's own figure, not measured for states
+    /// of the device tree.
+    pub latencies: Vec<Ns>,
     /// Time on, ms.
     pub active_ms: Option<u64>,
     /// Time off, ms.

@@ -689,3 +689,95 @@ proptest! {
         let _ = judge(&read_bytes("shuffled", text).case);
     }
 }
+
+#[test]
+fn a_quoted_log_is_a_log() {
+    let text = "> eth 1.eth: Link is up\n\
+        > blk 2.blk-ctrl: sync_state() pending due to\n> 3.vpu\n\
+        > pgc pd.5: sync_state() pending due to 4.gpu\n> ath 5.wifi: irq 201\n";
+    let found = report(text);
+    assert_eq!(ids(&found), ["sync-state"]);
+    assert!(found.findings.iter().all(|f| f.confidence == Confidence::Certain), "{found:#?}");
+    // A whole line in marks of a chat, with what a person says around it.
+    let chat = "No luck so far:\n`[   20.449796] platform 7940000.ipa: deferred probe pending`\n\n\
+        Or you get -EPROBE_DEFER\n";
+    let found = report(chat);
+    assert_eq!(found.roots[0].at, ["7940000.ipa"], "{found:#?}");
+}
+
+#[test]
+fn rows_of_a_test_farm_are_rows() {
+    let text = "[INFO] 1970-01-01 00:05:44 - Starting\n\
+        [WARN] 1970-01-01 00:05:45 - DEFERRED: 10.swr\tqcom-swr: unable to get iface clock\n\
+        [WARN] 1970-01-01 00:05:45 - DEFERRED: 20.codec\tplatform: wait for supplier /soc/pins@30/wsa\n\
+        [FAIL] 1970-01-01 00:05:45 - Probe_Failure_Check : errors found\n";
+    let roots = report(text).roots;
+    assert_eq!((roots.len(), &*roots[0].at[0]), (2, "10.swr"));
+    assert_eq!(roots[1].cause, Cause::Node { path: "/soc/pins@30/wsa".into() });
+}
+
+/// A driver may name what it lacks in words of its own.
+#[test]
+fn a_device_that_a_driver_names_is_followed() {
+    let t = "[    1.000000] ";
+    let text = format!(
+        "{t}qcom-ice 1d88000.crypto: probe with driver qcom-ice failed with error -16\n\
+         {t}ufshcd-qcom 1d84000.ufs: Cannot get ice instance from 1d88000.crypto\n\
+         {t}platform 1d84000.ufs: deferred probe pending: ufshcd-qcom: pltfrm_init() failed\n\
+         {t}imx-drm display: deferred probe pending: imx-drm: waiting for bridge 3-002d\n\
+         {t}i2c 3-002d: deferred probe pending: sn65: vcc get failed\n\
+         {t}adc 4.adc: deferred probe pending: adc: failed to get channel 12345\n"
+    );
+    let found = report(&text);
+    let of = |device: &str| {
+        let root = found.roots.iter().find(|r| r.at.iter().chain(&r.behind).any(|d| d == device));
+        root.map(|r| r.cause.clone()).expect("a root")
+    };
+    let ice = Cause::Device {
+        name: "1d88000.crypto".into(),
+        fate: dormouse_domains::deferral::Fate::Failed(-16),
+    };
+    assert_eq!(of("1d84000.ufs"), ice);
+    assert_eq!(of("display"), Cause::Own { reason: "vcc get failed".into() });
+    assert_eq!(of("4.adc"), Cause::Own { reason: "failed to get channel 12345".into() });
+    let shown = found.findings.iter().find(|f| f.id == "supplier-failed").expect("it is proven");
+    assert!(shown.evidence.iter().any(|e| e.text.contains("error -16")), "{shown:#?}");
+}
+
+#[test]
+fn a_link_names_its_supplier_in_late_kernels_too() {
+    let text = "[    1.000000] pd 1.power: Failed to create device link (0x180) with supplier 1-0042 for /pd@1/npu\n";
+    match &report(text).findings[0].fact {
+        Fact::Unlinked { pairs, .. } => {
+            assert_eq!(pairs, &[("1.power".to_string(), "1-0042".to_string())]);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What the kernel says of its latencies, in files of any order.
+#[test]
+fn idle_states_have_latencies() {
+    let file = |name: &str, text: &str| {
+        format!("==> /sys/kernel/debug/pm_genpd/gpu/{name} <==\n{text}\n\n")
+    };
+    let desc = file(
+        "idle_states_desc",
+        "State          Latency(us)  Residency(us)  Name\n\
+         S0             3000         0              retention\n\
+         S1             13000        20000          off",
+    );
+    let states = file(
+        "idle_states",
+        "State          Time(ms)       Usage      Rejected   Above      Below      S2idle\n\
+         S0             120            40         0          0          0          0\n\
+         S1             7              1          2          0          0          0",
+    );
+    let active = "/sys/kernel/debug/pm_genpd/gpu/active_time:5600 ms\n".to_string();
+    for text in [desc.clone() + &states + &active, active + &states + &desc] {
+        let case = read_bytes("text", text.as_bytes()).case;
+        let [t] = &case.states[..] else { panic!("{:?}", case.states) };
+        let ms: Vec<i64> = t.latencies.iter().map(|l| l.0 / 1_000_000).collect();
+        assert_eq!((ms, t.states.len(), t.active_ms), (vec![3, 13], 2, Some(5_600)), "{text}");
+    }
+}

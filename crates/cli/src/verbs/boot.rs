@@ -39,7 +39,8 @@ struct CheckArgs {
     input: PathBuf,
     #[command(flatten)]
     tree: TreeArgs,
-    /// A kernel's folder of modules (/lib/modules/RELEASE): only drivers that it has.
+    /// A kernel's folder of modules (/lib/modules/RELEASE): only drivers that it has, or
+    /// that the image of --early-of has built in.
     #[arg(long, value_name = "DIR")]
     modules: Option<PathBuf>,
     /// A device, a compatible or a module without a driver; may be repeated.
@@ -67,7 +68,7 @@ pub fn run(args: &BootArgs) -> Result<()> {
         .transpose()
         .with_context(|| format!("cannot read {}", a.input.display()))?;
     let Some(blob) = blob.filter(|b| is_tree(b)) else {
-        return show::texts(std::slice::from_ref(&a.input), a.top, a.json);
+        return show::texts(std::slice::from_ref(&a.input), &[], a.top, a.json);
     };
     let mut wish = a.tree.wish()?;
     wish.timed_out = !a.no_timeout;
@@ -81,7 +82,11 @@ pub fn run(args: &BootArgs) -> Result<()> {
     };
     let question = Question {
         against: other,
-        modules: a.modules.as_deref().map(modules).transpose()?,
+        modules: a
+            .modules
+            .as_deref()
+            .map(|m| modules(m, a.tree.early_of.as_deref()))
+            .transpose()?,
         without: a.without.clone(),
         wish,
     };

@@ -6,6 +6,7 @@ use dormouse_domains::Evidence;
 use dormouse_domains::deferral::{Deferral, Source};
 use dormouse_domains::link::{Link, Synced, Wait};
 use dormouse_domains::state::{State, Table};
+use dormouse_model::time::Ns;
 
 /// A line as evidence; a tab is a blank.
 /// A line as evidence, with blanks for tabs.
@@ -93,6 +94,12 @@ pub fn is_listed(lines: &Lines<'_>, at: usize) -> bool {
     !raw[..tab].contains(&b' ')
         && !raw[tab + 1..].starts_with(b"\t")
         && deferred(&lines.get(at), at).is_some_and(|d| d.need().is_some())
+}
+
+/// A row that a script of a test farm prints into its log: `… DEFERRED: DEV<tab>REASON`.
+pub fn marked(line: &Line<'_>, at: usize) -> Option<Deferral> {
+    let (_, row) = line.text.split_once("DEFERRED: ")?;
+    deferred(&Line { text: row.into(), ..line.clone() }, at)
 }
 
 /// The whole text is such a file: every line has its form.
@@ -189,6 +196,42 @@ pub fn states(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
     (!table.states.is_empty()).then_some((table, at))
 }
 
+/// Reads `idle_states_desc` whose head is line `from`, and says where it ends: state, off
+/// and on together in us, residency, name (drivers/pmdomain/core.c:idle_states_desc_show,
+/// 7.3).
+pub fn described(lines: &Lines<'_>, from: usize, tables: &mut Vec<Table>) -> usize {
+    let head = lines.get(from);
+    let domain = (from.saturating_sub(2)..from).rev().find_map(|i| domain_of(&lines.get(i)));
+    let mut latencies = Vec::new();
+    while let Some(us) = Some(lines.get(from + 1 + latencies.len()))
+        .filter(|l| l.quotes == head.quotes && l.text.starts_with('S'))
+        .and_then(|l| l.words().get(1).and_then(|w| number(w)))
+    {
+        latencies.push(Ns(i64::try_from(us.saturating_mul(1_000)).unwrap_or(i64::MAX)));
+    }
+    let end = from + 1 + latencies.len();
+    if let (Some(domain), false) = (domain, latencies.is_empty()) {
+        table_of(domain, &head, from, tables).latencies = latencies;
+    }
+    end
+}
+
+/// The table of `domain`, made if it is new.
+fn table_of<'t>(
+    domain: String,
+    line: &Line<'_>,
+    at: usize,
+    tables: &'t mut Vec<Table>,
+) -> &'t mut Table {
+    let found = tables.iter().rposition(|t| t.domain == domain);
+    let place = found.unwrap_or_else(|| {
+        let (line, text) = (at as u64 + 1, line.text.to_string());
+        tables.push(Table { line, text, domain, ..Table::default() });
+        tables.len() - 1
+    });
+    &mut tables[place]
+}
+
 /// `active_time` or `total_idle_time` of a domain: `N ms` behind the path or in the
 /// next line.
 pub fn time(lines: &Lines<'_>, at: usize, file: &str, tables: &mut Vec<Table>) {
@@ -198,16 +241,11 @@ pub fn time(lines: &Lines<'_>, at: usize, file: &str, tables: &mut Vec<Table>) {
     let next = lines.get(at + 1);
     let text = if behind.is_empty() { next.text.trim() } else { behind };
     let Some(ms) = text.strip_suffix(" ms").and_then(number) else { return };
-    let found = tables.iter().rposition(|t| t.domain == domain);
-    let place = found.unwrap_or_else(|| {
-        let (line, text) = (at as u64 + 1, line.text.to_string());
-        tables.push(Table { line, text, domain, ..Table::default() });
-        tables.len() - 1
-    });
+    let table = table_of(domain, &line, at, tables);
     if file == "active_time" {
-        tables[place].active_ms = Some(ms);
+        table.active_ms = Some(ms);
     } else {
-        tables[place].idle_ms = Some(ms);
+        table.idle_ms = Some(ms);
     }
 }
 

@@ -40,7 +40,7 @@ const WRAPPED: usize = 50;
 const JOINS: usize = 2;
 
 /// Words by which places of tables and files are found.
-const PLACES: [&[u8]; 19] = [
+const PLACES: [&[u8]; 21] = [
     b"pm_genpd_summary",
     b"domain  ",
     b"domain status",
@@ -60,6 +60,8 @@ const PLACES: [&[u8]; 19] = [
     b"/power_state",
     b"real_power_state",
     b"LNXPOWER:",
+    b"DEFERRED: ",
+    b"Residency(us)",
 ];
 
 /// Reads `inputs`, a text each.
@@ -150,10 +152,20 @@ fn tables(bytes: &[u8], text: &mut Text<Case>) {
                 after = end;
             }
         } else if files::is_states_head(&line) {
-            if let Some((table, end)) = files::states(&lines, at) {
+            if let Some((mut table, end)) = files::states(&lines, at) {
+                // Its other files may stand before it.
+                if let Some(old) = case.states.iter().position(|t| {
+                    t.domain == table.domain && t.states.is_empty() && !t.domain.is_empty()
+                }) {
+                    let old = case.states.remove(old);
+                    (table.latencies, table.active_ms) = (old.latencies, old.active_ms);
+                    table.idle_ms = old.idle_ms;
+                }
                 case.states.push(table);
                 after = end;
             }
+        } else if line.text.starts_with("State ") && line.text.contains("Residency(us)") {
+            after = files::described(&lines, at, &mut case.states);
         } else if files::prints(&line, "devices_deferred") {
             after = files::list(&lines, at, &mut case.deferrals);
         } else if files::prints_folder(&line, "class/devlink") {
@@ -170,6 +182,8 @@ fn tables(bytes: &[u8], text: &mut Text<Case>) {
             files::time(&lines, at, "total_idle_time", &mut case.states);
         } else if acpi::is_file(&line) {
             after = acpi::take(&lines, &line, at, &mut case.acpi);
+        } else if let Some(d) = files::marked(&line, at) {
+            case.deferrals.push(d);
         } else if let Some(d) = files::counted(&line, at) {
             case.deferrals.push(d);
         } else if files::is_listed(&lines, at) {
@@ -238,7 +252,8 @@ fn messages(bytes: &[u8], case: &mut Case) {
                 push(&mut text, &before);
             }
             push(&mut text, r.text);
-            let doubtful = !r.fresh && (raw.first() == Some(&b'>') || is_prose(&text));
+            let quoted = raw.first() == Some(&b'>') && !is_in_log(&lines, at, quotes);
+            let doubtful = !r.fresh && (quoted || is_prose(&text));
             let evidence = Evidence { line: at, time: r.time, text: String::new(), doubtful };
             let whole = said::is_whole(&text) || (raw.len() < WRAPPED && !is_torn(&text));
             open = Some(Open { text, evidence, last: at, joins: 0, quotes });
@@ -289,6 +304,19 @@ fn is_tail(text: &[u8]) -> bool {
         || text.starts_with(b"PM domain")
 }
 
+/// Whether the quoted line `at`, from 1, stands among lines of a log: two of its four
+/// neighbours in the same quote name a driver and a device.
+fn is_in_log(lines: &Lines<'_>, at: u64, quotes: usize) -> bool {
+    let at = usize::try_from(at).unwrap_or(usize::MAX);
+    let near = (at.saturating_sub(3)..at.saturating_add(2)).filter(|&i| i + 1 != at);
+    let said = |&i: &usize| {
+        let line = lines.get(i);
+        let driver = said::head(&line.text).map_or("", |(driver, ..)| driver);
+        line.quotes == quotes && !driver.is_empty() && !is_prose(&line.text)
+    };
+    near.filter(said).count() >= 2
+}
+
 /// A person's sentence has more words before the device than a driver's name.
 fn is_prose(text: &str) -> bool {
     said::head(text).is_none_or(|(driver, ..)| driver.split(' ').count() > 3)
@@ -304,7 +332,13 @@ fn push(text: &mut String, more: &[u8]) {
 }
 
 fn close(open: &mut Option<Open>, case: &mut Case) {
-    let Some(o) = open.take() else { return };
+    let Some(mut o) = open.take() else { return };
+    // A line that a person quoted whole: the mark before it went with the time stamp.
+    if o.text.matches('`').count() == 1
+        && let Some(whole) = o.text.strip_suffix('`')
+    {
+        o.text.truncate(whole.len());
+    }
     let shown = o.text.chars().take(LONGEST).collect();
     let mut evidence = Evidence { text: shown, ..o.evidence };
     // A person's sentence quotes a message: it may be anybody's.

@@ -230,6 +230,8 @@ pub fn take(text: &str, evidence: Evidence, case: &mut Case) {
     } else if let Some(rest) = message.strip_prefix("Failed to create device link ") {
         // 6.12 on: the flags in brackets.
         let Some((_, supplier)) = rest.rsplit_once("with ") else { return };
+        // 6.13 on: `with supplier DEV for NODE`.
+        let supplier = supplier.strip_prefix("supplier ").unwrap_or(supplier);
         let (consumer, supplier) = (device.to_string(), first_word(supplier).to_string());
         if !supplier.is_empty() {
             case.unlinked.push(Unlinked { consumer, supplier, evidence });

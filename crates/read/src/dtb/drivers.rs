@@ -1,7 +1,10 @@
 //! Which drivers a kernel has for nodes: `modules.alias` (written by depmod) and
 //! `modules.builtin.modinfo` of its folder of modules. Aliases of device trees are
 //! `of:N<name>T<type>C<compatible>`, with stars (scripts/mod/file2alias.c:do_of_entry).
+//! Drivers that are built in have aliases there in late kernels alone; before, the
+//! tables of the kernel's image say which there are.
 
+use super::image;
 use dormouse_domains::fw_devlink::boot::{Driver, Drivers};
 use dormouse_domains::fw_devlink::early::Early;
 use dormouse_domains::fw_devlink::machine::Machine;
@@ -15,6 +18,8 @@ pub struct Modules {
     compatible: HashMap<String, String>,
     /// By the name of a client: `i2c:lm75`.
     client: HashMap<String, String>,
+    /// What is built in is known too.
+    whole: bool,
 }
 
 impl Modules {
@@ -34,10 +39,28 @@ impl Modules {
             if let Some(("alias", a)) =
                 entry.split_once('.').and_then(|(_, rest)| rest.split_once('='))
             {
+                m.whole |= a.starts_with("of:");
                 m.add(a, "");
             }
         }
         m
+    }
+
+    /// Adds the drivers that are built into an image that is not compressed. Whether it
+    /// has tables of drivers.
+    pub fn add_image(&mut self, image: &[u8]) -> bool {
+        let found = image::compatibles(image);
+        for c in &found {
+            self.compatible.entry((*c).into()).or_default().clear();
+        }
+        self.whole |= !found.is_empty();
+        !found.is_empty()
+    }
+
+    /// Whether it is known what is built in. If not, nobody can say that a driver is
+    /// missing.
+    pub fn is_whole(&self) -> bool {
+        self.whole
     }
 
     fn add(&mut self, alias: &str, module: &str) {
@@ -111,9 +134,42 @@ impl Drivers for Described<'_> {
             None if self.early.is_timer(node) => Driver::None,
             None => binds,
             Some(m) => match m.of(machine, device) {
-                Some(module) if !self.without.iter().any(|w| w == module) => binds,
-                _ => Driver::None,
+                Some(module) if self.without.iter().any(|w| w == module) => Driver::None,
+                Some(module) if module.is_empty() && self.early.is_timer(node) => Driver::None,
+                None if m.is_whole() || self.early.is_timer(node) => Driver::None,
+                _ => binds,
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An entry of `struct of_device_id`.
+    fn entry(compatible: &str) -> Vec<u8> {
+        let mut e = vec![0; 64];
+        e.extend_from_slice(compatible.as_bytes());
+        e.resize(192, 0);
+        e.extend_from_slice(&[8, 7, 6, 5, 4, 3, 2, 1]);
+        e
+    }
+
+    #[test]
+    fn what_is_built_in_is_read_from_an_image() {
+        let alias = b"alias of:N*T*Ca,modC* a_mod\nalias of:N*T*Ca,both b_mod\n";
+        let mut m = Modules::read(alias, b"x.license=GPL\0");
+        assert!(!m.is_whole() && !m.is_empty());
+        assert!(!m.add_image(b"\x7fELF of nothing, a,fake"), "a word alone is no table");
+        let image = [vec![1; 40], entry("a,built-in"), entry("a,both"), vec![0; 200]].concat();
+        assert!(m.add_image(&image) && m.is_whole());
+        let of = |c: &str| m.compatible.get(c).map(String::as_str);
+        assert_eq!(
+            (of("a,mod"), of("a,both"), of("a,built-in")),
+            (Some("a_mod"), Some(""), Some(""))
+        );
+        assert_eq!(of("a,fake"), None);
+        assert!(Modules::read(b"", b"y.alias=of:N*T*Cb,c\0").is_whole());
     }
 }

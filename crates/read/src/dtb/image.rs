@@ -20,6 +20,22 @@ pub fn early(image: &[u8]) -> Option<Early> {
     })
 }
 
+/// All compatibles of tables of an image, each as often as there are entries for it.
+pub fn compatibles(image: &[u8]) -> Vec<&str> {
+    let (mut out, mut at) = (Vec::new(), 0);
+    while let Some(zeros) = image[at..].iter().position(|&b| b != 0) {
+        at += zeros;
+        // Name and type of an entry of a driver are empty.
+        if zeros >= COMPATIBLE
+            && let Some(name) = entry(image, at - COMPATIBLE)
+        {
+            out.extend(std::str::from_utf8(name));
+        }
+        at += memchr::memchr(0, &image[at..]).unwrap_or(image.len() - at);
+    }
+    out
+}
+
 /// The compatible of the entry at `at`, if there is one.
 fn entry(image: &[u8], at: usize) -> Option<&[u8]> {
     let e = image.get(at..at.checked_add(DATA)?)?;

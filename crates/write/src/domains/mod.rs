@@ -2,15 +2,20 @@
 
 mod chip;
 
+pub use dormouse_domains::cost::Cost;
+
 use crate::finding::{evidence, left_out, lost, not_checked, shown, word};
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
-use crate::wording::domains::{advice, cause, held, sentence, status, unchecked};
+use crate::wording::costs::paid;
+use crate::wording::domains::{advice, cause, failure, held, sentence, status, unchecked};
 use crate::wording::next;
 use crate::wording::number::{names, plural};
+use dormouse_domains::cost;
 use dormouse_domains::domain::Status;
 use dormouse_domains::fact::{Finding, Unchecked};
 use dormouse_domains::pending::Fate;
+use dormouse_domains::probe::Outcome;
 use dormouse_domains::{Case, Confidence, Level, Report};
 use dormouse_model::loss::Losses;
 use serde_json::{Value, json};
@@ -24,8 +29,18 @@ pub struct Subject<'a> {
     pub case: &'a Case,
     /// What was found.
     pub report: &'a Report,
+    /// What a sleep pays for its domains.
+    pub costs: &'a [Cost],
     /// What could not be read.
     pub losses: &'a Losses,
+}
+
+/// What a sleep pays for each domain of a text; of a domain that it does not have, whose
+/// watts are of another text, nothing.
+pub fn costs_of(case: &Case, microwatts: &[(String, u64)]) -> Vec<Cost> {
+    let here = |(name, _): &&(String, u64)| cost::names(case).any(|n| n == name);
+    let mine: Vec<_> = microwatts.iter().filter(here).cloned().collect();
+    cost::costs(case, &mine)
 }
 
 /// The first line: the worst finding, or how things stand.
@@ -156,6 +171,8 @@ fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
             format!("Domains (line {}): {on} of {} on{cut}", dump.line, dump.domains.len());
         list(page, &heading, &rows, top.max(8) * 4);
     }
+    let rows: Vec<String> = s.costs.iter().map(paid).collect();
+    list(page, "What each sleep pays for domains", &rows, top);
     for t in &s.case.clocks {
         let row = |&i: &usize| {
             let c = &t.clocks[i];
@@ -213,6 +230,8 @@ fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
         format!("{} ({waits})", cause(&r.cause))
     };
     let rows: Vec<String> = s.report.roots.iter().map(row).collect();
+    let failed: Vec<String> = failed(s).into_iter().map(|(d, e)| failure(d, e)).collect();
+    list(page, "Probes that failed", &failed, top);
     if rows.len() > 1 {
         list(page, "What devices wait for in the end", &rows, top);
     }
@@ -250,6 +269,23 @@ fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
         })
         .collect();
     list(page, "waiting_for_supplier", &rows, top);
+}
+
+/// Devices whose last attempt failed, with the error. Not all are a fault: a part that is
+/// not fitted does not answer.
+fn failed<'a>(s: &Subject<'a>) -> Vec<(&'a str, i32)> {
+    let mut out: Vec<(&str, i32)> = Vec::new();
+    for p in &s.case.probes {
+        match p.outcome {
+            Outcome::Failed(e) => match out.iter_mut().find(|f| f.0 == p.device) {
+                Some(f) => f.1 = e,
+                None => out.push((&p.device, e)),
+            },
+            Outcome::Bound => out.retain(|f| f.0 != p.device),
+            _ => {}
+        }
+    }
+    out
 }
 
 pub(crate) fn times(n: u64) -> String {
@@ -346,6 +382,20 @@ pub fn json(s: &Subject<'_>) -> Value {
         "rails": chip::rails(s),
         "holders": chip::holders(s).into_iter().map(|(device, holds)| json!({
             "device": device, "holds": holds,
+        })).collect::<Vec<_>>(),
+        "failed": failed(s).into_iter().map(|(device, error)| json!({
+            "device": device, "error": error,
+        })).collect::<Vec<_>>(),
+        "costs": s.costs.iter().map(|c| json!({
+            "domain": c.domain,
+            "time_ns": c.time.0,
+            "sleeps": c.recorded.as_ref().map(|r| r.sleeps),
+            "on_ns": c.recorded.as_ref().and_then(|r| r.on).map(|t| t.0),
+            "off_ns": c.recorded.as_ref().and_then(|r| r.off).map(|t| t.0),
+            "microwatts": c.microwatts,
+            "switches_nj": c.switches_nj(),
+            "hour_asleep_on_uj": c.hour_uj(),
+            "since_boot_uj": c.since_boot_uj(),
         })).collect::<Vec<_>>(),
         "cycles": s.report.pairs.list.iter().map(|(a, b, _)| json!([a, b])).collect::<Vec<_>>(),
         "not_checked": not_checked(&not_looked_at(s)),

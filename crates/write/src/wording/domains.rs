@@ -27,6 +27,11 @@ fn error(n: i32) -> String {
     format!("{n} ({name})")
 }
 
+/// A probe that failed.
+pub fn failure(device: &str, n: i32) -> String {
+    format!("{device}: error {}", error(n))
+}
+
 /// `a domain`, as users say it.
 fn resource(r: Resource) -> &'static str {
     match r {
@@ -213,6 +218,14 @@ pub fn sentence(f: &Fact) -> String {
         }
         Fact::SyncPending { supplier: s } => {
             let names: Vec<String> = s.consumers.iter().map(|c| c.name.clone()).collect();
+            if s.forced {
+                return format!(
+                    "The kernel stopped waiting for {}: what {} had kept on since boot, and nobody \
+                     had asked for, may be off.",
+                    self::names(&names),
+                    s.name
+                );
+            }
             format!(
                 "{} keeps on what was on at boot until {} {} probed.",
                 s.name,
@@ -333,12 +346,13 @@ pub fn advice(f: &Fact) -> Vec<String> {
         Fact::RailWakesOff { .. } => {
             one("Let the rail stay on in that mode, or see whether another rail feeds what wakes.")
         }
-        Fact::SyncPending { supplier } => sync_advice(&supplier.consumers),
+        Fact::SyncPending { supplier } => sync_advice(supplier),
         _ => Vec::new(),
     }
 }
 
-fn sync_advice(consumers: &[pending::Consumer]) -> Vec<String> {
+fn sync_advice(supplier: &pending::Supplier) -> Vec<String> {
+    let consumers = &supplier.consumers;
     let mut out = Vec::new();
     let has = |f: fn(pending::Fate) -> bool| consumers.iter().any(|c| f(c.fate));
     if has(|f| matches!(f, pending::Fate::Failed(_))) {
@@ -346,6 +360,9 @@ fn sync_advice(consumers: &[pending::Consumer]) -> Vec<String> {
     }
     if has(|f| f == pending::Fate::Silent) {
         out.push("A consumer that nobody uses: status = \"disabled\" in the device tree. One without its driver: put its module into the image. A parent of the real user: bind the parent's driver.".into());
+    }
+    if supplier.forced {
+        return out;
     }
     out.push("Last resort: fw_devlink.sync_state=timeout, or write 1 to the supplier's state_synced; what a missing consumer needs may then switch off.".into());
     out

@@ -10,6 +10,7 @@ pub mod assumed;
 pub mod bottleneck;
 pub mod common;
 pub mod comparison;
+pub mod costs;
 pub mod device;
 pub mod doctor;
 pub mod domains;

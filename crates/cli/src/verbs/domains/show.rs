@@ -4,7 +4,7 @@ use crate::terminal;
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::domains;
-use dormouse_write::domains::{Subject, json, next, text};
+use dormouse_write::domains::{Cost, Subject, costs_of, json, next, text};
 use std::path::PathBuf;
 
 /// Show what keeps power domains on and devices from probing.
@@ -22,6 +22,10 @@ pub struct ShowArgs {
     /// Texts, or folders of them; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     inputs: Vec<PathBuf>,
+    /// What a domain draws while it is on, such as gpu=0.12: what that costs; may be
+    /// repeated.
+    #[arg(long, value_name = "NAME=W")]
+    watts: Vec<String>,
     /// At most N entries per list.
     #[arg(long, value_name = "N", default_value_t = 8, conflicts_with = "json")]
     top: usize,
@@ -32,15 +36,24 @@ pub struct ShowArgs {
 
 /// Runs the verb.
 pub fn run(args: &ShowArgs) -> Result<()> {
-    texts(&args.inputs, args.top, args.json)
+    texts(&args.inputs, &args.watts, args.top, args.json)
 }
 
 /// Judges texts and prints what was found.
-pub fn texts(inputs: &[PathBuf], top: usize, as_json: bool) -> Result<()> {
+pub fn texts(inputs: &[PathBuf], watts: &[String], top: usize, as_json: bool) -> Result<()> {
     let all = domains::show(inputs)?;
+    let watts = domains::watts(watts, &all)?;
+    let costs: Vec<Vec<Cost>> = all.iter().map(|(t, _)| costs_of(&t.case, &watts)).collect();
     let subjects: Vec<Subject<'_>> = all
         .iter()
-        .map(|(t, report)| Subject { name: &t.name, case: &t.case, report, losses: &t.losses })
+        .zip(&costs)
+        .map(|((t, report), costs)| Subject {
+            name: &t.name,
+            case: &t.case,
+            report,
+            costs,
+            losses: &t.losses,
+        })
         .collect();
     if as_json {
         let texts: Vec<_> = subjects.iter().map(json).collect();
