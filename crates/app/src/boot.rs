@@ -7,11 +7,14 @@ use dormouse_domains::fw_devlink::verdict::{Contrast, Verdict, contrast, judge};
 use dormouse_domains::fw_devlink::version::{Mode, Rules};
 use dormouse_domains::tree::Tree;
 use dormouse_model::loss::{Losses, Severity};
+use dormouse_read::container::for_each;
 use dormouse_read::dtb::drivers::{Described, Modules};
 use dormouse_read::dtb::{fdt, losses};
+use dormouse_read::{Input, Limits};
 use dormouse_write::boot::{Boot, Needed};
+use std::collections::HashMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -20,8 +23,8 @@ pub struct Question {
     pub wish: Wish,
     /// A kernel or a mode to compare with.
     pub against: Option<Wish>,
-    /// The modules of a kernel; none stands for a driver for every device.
-    pub modules: Option<Modules>,
+    /// The modules of a kernel, and their folder; none stands for a driver for every device.
+    pub modules: Option<(Modules, PathBuf)>,
     /// Devices, compatibles or modules without a driver.
     pub without: Vec<String>,
 }
@@ -40,7 +43,7 @@ pub fn against(wish: &Wish, word: &str) -> Option<Wish> {
 ///
 /// # Errors
 /// When the folder has no aliases, or the image no tables.
-pub fn modules(dir: &Path, image: Option<&Path>) -> Result<Modules> {
+pub fn modules(dir: &Path, image: Option<&Path>) -> Result<(Modules, PathBuf)> {
     let read = |name: &str| fs::read(dir.join(name));
     let alias = read("modules.alias").map_err(|e| {
         anyhow::anyhow!(
@@ -64,7 +67,33 @@ pub fn modules(dir: &Path, image: Option<&Path>) -> Result<Modules> {
          that was not stripped of its modules",
         dir.display()
     );
-    Ok(modules)
+    Ok((modules, dir.into()))
+}
+
+/// `modules` with the tables of those that the kernel loads for `tree`: msm alone drives
+/// displays, their links and their PHYs, and has an alias for the first. A file that
+/// cannot be read adds nothing.
+fn with_tables(modules: &Modules, dir: &Path, tree: &Tree<'_>) -> Modules {
+    let order = fs::read_to_string(dir.join("modules.order")).unwrap_or_default();
+    let stem = |path: &str| {
+        let file = path.rsplit('/').next().unwrap_or(path);
+        file.trim_end_matches(".ko").replace('-', "_")
+    };
+    let paths: HashMap<String, &str> = order.lines().map(|l| (stem(l), l)).collect();
+    let mut out = modules.clone();
+    for module in modules.loaded_for(tree) {
+        let Some(path) = paths.get(&module.replace('-', "_")) else { continue };
+        for packed in ["", ".xz", ".zst", ".gz"] {
+            let path = dir.join(format!("{path}{packed}"));
+            if path.is_file() {
+                let input = Input::Path(path);
+                let _ =
+                    for_each(&input, &Limits::default(), &mut |s| out.add_tables(module, s.bytes));
+                break;
+            }
+        }
+    }
+    out
 }
 
 /// Whether bytes are a device tree.
@@ -82,12 +111,10 @@ pub fn check<T>(
     say: impl FnOnce(&Boot<'_, '_, '_>) -> T,
 ) -> Result<T> {
     let tree: Tree<'_> = fdt::tree(blob).context("cannot read the device tree")?;
+    let modules = question.modules.as_ref().map(|(m, dir)| with_tables(m, dir, &tree));
     let boot = |wish: &Wish| -> Verdict<'_, '_> {
-        let drivers = Described {
-            modules: question.modules.as_ref(),
-            without: &question.without,
-            early: &wish.early,
-        };
+        let drivers =
+            Described { modules: modules.as_ref(), without: &question.without, early: &wish.early };
         judge(&tree, wish, &drivers)
     };
     let verdict = boot(&question.wish);
@@ -97,7 +124,7 @@ pub fn check<T>(
     });
     let mut lost = Losses::default();
     losses(&verdict.machine, &mut lost);
-    if question.modules.as_ref().is_some_and(|m| !m.is_whole()) {
+    if modules.as_ref().is_some_and(|m| !m.is_whole()) {
         lost.add(
             "built_in_unknown",
             1,
@@ -112,7 +139,7 @@ pub fn check<T>(
         .iter()
         .map(|&(device, consumers)| {
             let node = verdict.machine.devices[device].node;
-            let modules = question.modules.as_ref();
+            let modules = modules.as_ref();
             Needed {
                 device,
                 consumers,

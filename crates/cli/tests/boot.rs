@@ -60,3 +60,47 @@ fn a_board_has_the_links_of_the_kernel_that_is_named() {
     let (code, text) = said(&["board", "from", SAMPLE, "--kernel", "x"], "");
     assert!(code == Some(2) && text.contains("write a release"), "{text}");
 }
+
+/// An arm64 image has tables of drivers; this one has one for the clock of the sample.
+fn table(compatible: &str) -> Vec<u8> {
+    let mut e = vec![0; 64];
+    e.extend_from_slice(compatible.as_bytes());
+    e.resize(400, 0);
+    e
+}
+
+#[test]
+fn a_folder_of_modules_says_which_drivers_are_missing() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    let check = |modules: &str| {
+        let args = ["boot", "check", SAMPLE, "--kernel", "6.12", "--modules", modules, "--json"];
+        let (code, text) = said(&args, "");
+        (code, text.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let folder = dir.path().display().to_string();
+    // A package that was only unpacked.
+    let (code, text) = check(&folder);
+    assert!(code != Some(0) && text.contains("depmod -b"), "{text}");
+    std::fs::write(at("modules.alias"), "alias of:N*T*Cdormouse,uart uart_mod\n").unwrap();
+    // What is built in is not known: nothing is missing, and a caution says why.
+    let (_, text) = check(&folder);
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(json["driverless"].as_array().unwrap().len(), 0, "{text}");
+    assert!(text.contains("\"built_in_unknown\""), "{text}");
+    std::fs::write(at("modules.builtin.modinfo"), "x.alias=of:N*T*Cother,x\0").unwrap();
+    let (_, text) = check(&folder);
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    let without = |json: &Value| -> Vec<String> {
+        let all = json["driverless"].as_array().unwrap().iter();
+        all.map(|d| d["compatible"].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(without(&json).contains(&"dormouse,clock".into()), "{text}");
+    // A module that is loaded anyway drives it too, and has no alias for it.
+    std::fs::write(at("modules.order"), "kernel/uart-mod.ko\n").unwrap();
+    std::fs::create_dir(at("kernel")).unwrap();
+    std::fs::write(at("kernel/uart-mod.ko"), table("dormouse,clock")).unwrap();
+    let (_, text) = check(&folder);
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    assert!(!without(&json).contains(&"dormouse,clock".into()), "{text}");
+}

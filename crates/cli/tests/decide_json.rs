@@ -309,9 +309,15 @@ fn tune_is_as_its_page_says() {
     let careful = output(&["tune", AM335X, "--kernel", "7.3"]);
     let folder = tempfile::tempdir().expect("a folder");
     let log = output(&["tune", &unexplained(folder.path()), "--force"]);
+    let chip = folder.path().join("chip.board");
+    let text = "board 1\ndomain gpu on=8ms off=3ms\n\
+        device dev2 domain=gpu runtime_suspended noirq=0.2ms resume_noirq=0.2ms\n";
+    std::fs::write(&chip, text).expect("written");
+    let chip = output(&["tune", chip.to_str().expect("a path"), "--kernel", "6.12"]);
+    assert_eq!(chip["domains"][0]["change"], "unbind", "{chip}");
     agree(
         &page.whole(""),
-        &[careful.clone(), log, output(&["tune", LAPTOP, "--bold", "--simulations", "40"])],
+        &[careful.clone(), log, chip, output(&["tune", LAPTOP, "--bold", "--simulations", "40"])],
     );
     use dormouse_sleep::tune::evidence::Evidence::*;
     for e in [AlreadyAsync, NothingRuns, DeclaredLinks, LikeOthers, GraphSaysFree, Hope] {

@@ -221,6 +221,9 @@ fn the_json_is_what_the_page_says() {
         assert_eq!(dormouse(&args).1, out);
         paths::add(&out, &mut seen);
     }
+    let path = file(dir.path(), STATES);
+    let args = ["domains", "show", "--json", "--watts", "gpu=0.12", &path];
+    paths::add(&dormouse(&args).1, &mut seen);
     assert_eq!(seen, paths::of_page(include_str!("../../../docs/domains-json.md")));
 }
 
@@ -231,4 +234,79 @@ fn a_log_that_ends_in_a_crash_says_so_first() {
     let text = super::words::words(&["domains", "show", "-"], log);
     let first = "The kernel crashed in line 2; nothing of power domains and probing is shown to be its reason.";
     assert!(text.starts_with(first), "{text}");
+}
+
+/// A domain with two states, and a probe that failed.
+const STATES: &str = "==> /sys/kernel/debug/pm_genpd/gpu/idle_states_desc <==
+State          Latency(us)  Residency(us)  Name
+S0             3000         0              retention
+S1             13000        20000          off
+
+[    1.000000] adc 4.adc: probe with driver adc failed with error -5
+";
+
+#[test]
+fn a_sleep_pays_for_domains_in_time_and_energy() {
+    let text = super::words::words(&["domains", "show", "-", "--watts", "gpu=0.12"], STATES);
+    for part in [
+        "What each sleep pays for domains gpu: at most 13.00 ms off and on together",
+        "at 0.12 W its switches draw at most 1.56 mJ, staying on draws 432 J an hour",
+        "Probes that failed 4.adc: error -5 (EIO)",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = file(dir.path(), STATES);
+    for (watts, said) in [("gpv=1", "called gpv"), ("gpu", "NAME=WATTS"), ("gpu=much", "factor")] {
+        let (code, _, error) = dormouse(&["domains", "show", &path, "--watts", watts]);
+        assert_eq!(code, 2, "{error}");
+        assert!(error.split_whitespace().collect::<Vec<_>>().join(" ").contains(said), "{error}");
+    }
+}
+
+/// A trace of one sleep, with the probes of `record --with domains`.
+const SWITCHED: &str = "sh-1 [000] ..... 1.000000: suspend_resume: suspend_enter[3] begin
+sh-1 [000] ..... 1.010000: suspend_resume: dpm_suspend_noirq[2] begin
+sh-1 [000] ..... 1.011000: device_pm_callback_start: gpu 2.gpu, parent: soc, noirq power domain [suspend]
+sh-1 [000] ..... 1.011200: device_pm_callback_end: gpu 2.gpu, err=0
+sh-1 [000] ..... 1.012000: suspend_resume: dpm_suspend_noirq[2] end
+sh-1 [000] ..... 1.013000: suspend_resume: machine_suspend[3] begin
+sh-1 [000] ..... 1.113000: suspend_resume: machine_suspend[3] end
+sh-1 [000] ..... 1.120000: suspend_resume: dpm_resume_noirq[16] begin
+sh-1 [000] ..... 1.120100: device_pm_callback_start: gpu 2.gpu, parent: soc, noirq power domain [resume]
+sh-1 [000] ..... 1.120200: genpd_on: (_genpd_power_on+0x4/0x2c0) name=\"gpu\"
+sh-1 [000] ..... 1.128210: genpd_on_end: (genpd_power_on+0x4/0x2c0 <- _genpd_power_on) ret=0
+sh-1 [000] ..... 1.128300: device_pm_callback_end: gpu 2.gpu, err=0
+sh-1 [000] ..... 1.129000: suspend_resume: dpm_resume_noirq[16] end
+sh-1 [000] ..... 1.140000: suspend_resume: thaw_processes[0] begin
+sh-1 [000] ..... 1.141000: suspend_resume: thaw_processes[0] end
+";
+
+#[test]
+fn a_switched_domain_is_in_show_and_its_json_and_has_a_price() {
+    let text = super::words::words(&["show", "-"], SWITCHED);
+    for part in [
+        "8.01 gpu on, noirq resume; first of it: 2.gpu; nobody used it before",
+        "Slow: Power domain gpu switched on: 8.01 ms, first of it 2.gpu",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = file(dir.path(), SWITCHED);
+    let (code, out, error) = dormouse(&["show", "--json", &path]);
+    assert_eq!(code, 0, "{error}");
+    let value: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let cause = &value["cycles"][0]["domains"][0];
+    assert_eq!(cause["domain"], "gpu");
+    assert_eq!((&cause["unused"], &cause["inferred"]), (&true.into(), &false.into()));
+    assert_eq!(cause["time_ns"], 8_010_000);
+    let findings = value["findings"].as_array().expect("a list");
+    assert!(
+        findings.iter().any(|f| f["id"] == "phase-domain" && f["row"] == "noirq"),
+        "{findings:?}"
+    );
+    // The same file says what the sleep paid.
+    let (code, out, error) = dormouse(&["domains", "show", &path]);
+    assert_eq!(code, 0, "{error}");
+    assert!(out.contains("gpu: 8.01 ms to switch on (1 recorded sleep)"), "{out}");
 }

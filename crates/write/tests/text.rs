@@ -36,7 +36,7 @@ fn a_domain_is_a_cause_of_its_own() {
     let all = example::explained(example::with_domain());
     let text = page(&all, &Selection { cycle: Some(2), ..Selection::default() });
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let said = "ms Power domains switched in callbacks 7.97 gpu on, resume noirq; first of it: \
+    let said = "ms Power domains switched in callbacks 7.97 gpu on, noirq resume; first of it: \
                 4a100000.ethernet; nobody used it before or after; 0:0:0:0 waited meanwhile";
     assert!(text.contains(said), "{text}");
 }

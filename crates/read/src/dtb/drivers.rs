@@ -8,8 +8,8 @@ use super::image;
 use dormouse_domains::fw_devlink::boot::{Driver, Drivers};
 use dormouse_domains::fw_devlink::early::Early;
 use dormouse_domains::fw_devlink::machine::Machine;
-use dormouse_domains::tree::text;
-use std::collections::HashMap;
+use dormouse_domains::tree::{Tree, text};
+use std::collections::{BTreeSet, HashMap};
 
 /// Modules by what they match.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +55,21 @@ impl Modules {
         }
         self.whole |= !found.is_empty();
         !found.is_empty()
+    }
+
+    /// The modules that a kernel loads for the nodes of a tree.
+    pub fn loaded_for<'m>(&'m self, tree: &Tree<'_>) -> BTreeSet<&'m str> {
+        let names = tree.nodes.iter().flat_map(|n| n.strings("compatible"));
+        let of = |c: &[u8]| self.compatible.get(&text(c)).map(String::as_str);
+        names.filter_map(of).filter(|m| !m.is_empty()).collect()
+    }
+
+    /// Adds what a module drives and has no alias for: a driver that comes along with
+    /// another one of its module, and would not have the module loaded.
+    pub fn add_tables(&mut self, module: &str, file: &[u8]) {
+        for c in image::compatibles(file) {
+            self.compatible.entry(c.into()).or_insert_with(|| module.into());
+        }
     }
 
     /// Whether it is known what is built in. If not, nobody can say that a driver is
@@ -170,6 +185,9 @@ mod tests {
             (Some("a_mod"), Some(""), Some(""))
         );
         assert_eq!(of("a,fake"), None);
+        m.add_tables("a_mod", &[entry("a,inside"), entry("a,built-in"), vec![0; 200]].concat());
+        let of = |c: &str| m.compatible.get(c).map(String::as_str);
+        assert_eq!((of("a,inside"), of("a,built-in")), (Some("a_mod"), Some("")));
         assert!(Modules::read(b"", b"y.alias=of:N*T*Cb,c\0").is_whole());
     }
 }

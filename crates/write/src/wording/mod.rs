@@ -23,6 +23,7 @@ pub mod next;
 pub mod note;
 pub mod now;
 pub mod number;
+pub mod offer;
 pub mod phase;
 pub mod phases;
 pub mod printing;

@@ -1,0 +1,80 @@
+//! What `dormouse tune` offers of power domains.
+
+use super::device;
+use crate::text::page::Page;
+use crate::text::safe;
+use crate::wording::offer as wording;
+use dormouse_board::Board;
+use dormouse_model::device::DeviceId;
+use dormouse_model::time::Ns;
+use dormouse_sleep::tune::Cost;
+use serde_json::{Value, json};
+
+/// A change of one domain, which stands alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer<'a> {
+    /// The domain.
+    pub domain: &'a str,
+    /// Its devices.
+    pub devices: &'a [DeviceId],
+    /// They are unbound; else the domain stays on.
+    pub unbind: bool,
+    /// The sleep then.
+    pub after: Cost,
+    /// Less than before.
+    pub saves: Ns,
+}
+
+/// Each with what it saves and how to do it, for a terminal.
+pub fn text(board: &Board, now: Cost, offers: &[Offer<'_>]) -> String {
+    if offers.is_empty() {
+        return String::new();
+    }
+    let mut page = Page::new(false);
+    page.heading(wording::HEADING);
+    for o in offers.iter().take(8) {
+        let users: Vec<String> = o.devices.iter().map(|d| device(board, *d)).collect();
+        let (suspend, resume) = ((now.suspend, o.after.suspend), (now.resume, o.after.resume));
+        let unbound = o.unbind.then_some(&users[..]);
+        let text = wording::sentence(o.domain, unbound, o.saves, suspend, resume);
+        page.entry("  ", &safe(&text));
+        for line in how(board, o) {
+            page.entry("    Do: ", &safe(&line));
+        }
+    }
+    format!("\n{}", page.finish())
+}
+
+/// How to do it, one line each.
+fn how(board: &Board, o: &Offer<'_>) -> Vec<String> {
+    if !o.unbind {
+        return vec![wording::stay_on(o.domain)];
+    }
+    let unbind = |d: &DeviceId| {
+        let d = board.graph.get(*d);
+        let (name, bus) = (board.names.get(d.name), board.names.get(d.subsystem));
+        let bus = if bus.is_empty() { "platform" } else { bus };
+        format!("echo {name} > /sys/bus/{bus}/devices/{name}/driver/unbind")
+    };
+    let mut out: Vec<String> = o.devices.iter().take(8).map(unbind).collect();
+    if o.devices.len() > 8 {
+        out.push(wording::more(o.devices.len() - 8));
+    }
+    out
+}
+
+/// The same as JSON.
+pub fn json(board: &Board, offers: &[Offer<'_>]) -> Value {
+    let one = |o: &Offer<'_>| {
+        json!({
+            "domain": o.domain,
+            "change": if o.unbind { "unbind" } else { "always_on" },
+            "devices": o.devices.iter().map(|d| board.names.get(board.graph.get(*d).name)).collect::<Vec<_>>(),
+            "suspend_ns": o.after.suspend.0,
+            "resume_ns": o.after.resume.0,
+            "saves_ns": o.saves.0,
+            "how": how(board, o),
+        })
+    };
+    offers.iter().map(one).collect()
+}
