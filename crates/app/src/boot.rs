@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use dormouse_domains::fw_devlink::Wish;
+use dormouse_domains::fw_devlink::boot::{Driver, Drivers};
 use dormouse_domains::fw_devlink::early::Early;
 use dormouse_domains::fw_devlink::verdict::{Contrast, Verdict, contrast, judge};
 use dormouse_domains::fw_devlink::version::{Mode, Rules};
@@ -112,10 +113,11 @@ pub fn check<T>(
 ) -> Result<T> {
     let tree: Tree<'_> = fdt::tree(blob).context("cannot read the device tree")?;
     let modules = question.modules.as_ref().map(|(m, dir)| with_tables(m, dir, &tree));
+    fn described<'w>(q: &'w Question, m: Option<&'w Modules>, wish: &'w Wish) -> Described<'w> {
+        Described { modules: m, without: &q.without, early: &wish.early }
+    }
     let boot = |wish: &Wish| -> Verdict<'_, '_> {
-        let drivers =
-            Described { modules: modules.as_ref(), without: &question.without, early: &wish.early };
-        judge(&tree, wish, &drivers)
+        judge(&tree, wish, &described(question, modules.as_ref(), wish))
     };
     let verdict = boot(&question.wish);
     let other: Option<(Wish, Contrast)> = question.against.clone().map(|w| {
@@ -134,30 +136,41 @@ pub fn check<T>(
             None,
         );
     }
-    let needed: Vec<Needed> = verdict
-        .driverless
-        .iter()
-        .map(|&(device, consumers)| {
-            let node = verdict.machine.devices[device].node;
-            let modules = modules.as_ref();
-            Needed {
-                device,
-                consumers,
-                compatible: node
-                    .and_then(|n| tree.nodes[n].strings("compatible").next())
-                    .map(|c| String::from_utf8_lossy(c).into_owned())
-                    .unwrap_or_default(),
-                module: modules
-                    .and_then(|m| m.of(&verdict.machine, device))
-                    .filter(|m| !m.is_empty())
-                    .map(str::to_owned),
-            }
-        })
+    let needed = |device: usize, consumers: usize| {
+        let node = verdict.machine.devices[device].node;
+        Needed {
+            device,
+            consumers,
+            compatible: node
+                .and_then(|n| tree.nodes[n].strings("compatible").next())
+                .map(|c| String::from_utf8_lossy(c).into_owned())
+                .unwrap_or_default(),
+            module: modules
+                .as_ref()
+                .and_then(|m| m.of(&verdict.machine, device))
+                .filter(|m| !m.is_empty())
+                .map(str::to_owned),
+        }
+    };
+    // Timers are a kernel's own and become no devices.
+    let drivers = described(question, modules.as_ref(), &question.wish);
+    let missing = |&i: &usize| {
+        let node = verdict.machine.devices[i].node;
+        let timer = node.is_some_and(|n| question.wish.early.is_timer(&tree.nodes[n]));
+        !timer && matches!(drivers.of(&verdict.machine, i), Driver::None)
+    };
+    let missing: Vec<Needed> = (0..verdict.machine.devices.len())
+        .filter(|_| modules.is_some())
+        .filter(missing)
+        .map(|i| needed(i, 0))
+        .filter(|n| !n.compatible.is_empty())
         .collect();
+    let needed: Vec<Needed> = verdict.driverless.iter().map(|&(d, n)| needed(d, n)).collect();
     Ok(say(&Boot {
         verdict: &verdict,
         wish: &question.wish,
         needed: &needed,
+        missing: &missing,
         described: question.modules.is_some(),
         other: other.as_ref(),
         losses: &lost,

@@ -96,6 +96,9 @@ fn a_folder_of_modules_says_which_drivers_are_missing() {
         all.map(|d| d["compatible"].as_str().unwrap().to_owned()).collect()
     };
     assert!(without(&json).contains(&"dormouse,clock".into()), "{text}");
+    let missing = json["without_driver"].as_array().unwrap();
+    assert!(missing.iter().any(|d| d["compatible"] == "dormouse,phy"), "{text}");
+    assert!(missing.iter().all(|d| d["compatible"] != "dormouse,uart"), "{text}");
     // A module that is loaded anyway drives it too, and has no alias for it.
     std::fs::write(at("modules.order"), "kernel/uart-mod.ko\n").unwrap();
     std::fs::create_dir(at("kernel")).unwrap();

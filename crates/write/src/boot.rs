@@ -32,6 +32,8 @@ pub struct Boot<'b, 't, 'a> {
     pub wish: &'b Wish,
     /// Devices without a driver that others need, most needed first.
     pub needed: &'b [Needed],
+    /// All devices for which the kernel that is described has none.
+    pub missing: &'b [Needed],
     /// The drivers are those of a kernel; else every device is taken to have one.
     pub described: bool,
     /// Another kernel or mode, and what it changes.
@@ -194,6 +196,18 @@ pub fn text(b: &Boot<'_, '_, '_>, tree: &str, top: usize) -> String {
              fw_devlink.sync_state=timeout (6.12 and later).",
         );
     }
+    if !b.missing.is_empty() {
+        out += &format!(
+            "\nWithout a driver in this kernel: {} (what others read, such as a syscon, needs none)\n",
+            plural(b.missing.len(), "device")
+        );
+        for n in b.missing.iter().take(top) {
+            out += &wrapped(&format!("  {}: \"{}\"", b.name(n.device), safe(&n.compatible)));
+        }
+        if b.missing.len() > top {
+            out += &format!("  … and {} more.\n", b.missing.len() - top);
+        }
+    }
     out += "\nAttempts\n";
     let [first, last] = v.attempts;
     let range = |a: usize, b: usize| match a == b {
@@ -325,6 +339,10 @@ pub fn json(b: &Boot<'_, '_, '_>) -> Value {
         "never": waits(&v.never),
         "late": waits(&v.late),
         "driverless": driverless.collect::<Vec<_>>(),
+        "without_driver": b.missing.iter().map(|n| json!({
+            "device": b.name(n.device),
+            "compatible": n.compatible,
+        })).collect::<Vec<_>>(),
         "sync_state": held.collect::<Vec<_>>(),
         "links": links.collect::<Vec<_>>(),
         "cycles": v.cycles.iter().map(|&(a, c)| [m.tree.path(a), m.tree.path(c)]).collect::<Vec<_>>(),

@@ -304,11 +304,11 @@ fn is_tail(text: &[u8]) -> bool {
         || text.starts_with(b"PM domain")
 }
 
-/// Whether the quoted line `at`, from 1, stands among lines of a log: two of its four
-/// neighbours in the same quote name a driver and a device.
+/// Whether the quoted line `at`, from 1, stands among lines of a log: two of the three
+/// before it and the three after it, in the same quote, name a driver and a device.
 fn is_in_log(lines: &Lines<'_>, at: u64, quotes: usize) -> bool {
     let at = usize::try_from(at).unwrap_or(usize::MAX);
-    let near = (at.saturating_sub(3)..at.saturating_add(2)).filter(|&i| i + 1 != at);
+    let near = (at.saturating_sub(4)..at.saturating_add(3)).filter(|&i| i + 1 != at);
     let said = |&i: &usize| {
         let line = lines.get(i);
         let driver = said::head(&line.text).map_or("", |(driver, ..)| driver);
