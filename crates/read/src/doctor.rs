@@ -146,6 +146,9 @@ pub fn read_bytes(name: &str, bytes: &[u8]) -> Text<Case> {
             return;
         }
         let trust = if record.fresh { Trust::Logged } else { trust(raw) };
+        // Another program's line in the log of the system is no word of a writer.
+        let dated = trust == Trust::Prose && text::has_date(raw);
+        let trust = if dated { Trust::Shown } else { trust };
         // A diff or a patch program marks new lines with a plus.
         let text = record.text.strip_prefix(b"+").unwrap_or(record.text);
         let text = if record.fresh { text } else { text::without_clock(text) };

@@ -22,6 +22,7 @@ mod oracle;
 mod perfetto_oracle;
 #[path = "../../../fuzz/readers.rs"]
 mod readers;
+mod reports;
 mod robustness;
 mod same_events;
 mod storage;

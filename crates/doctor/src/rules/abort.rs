@@ -6,6 +6,8 @@ use crate::attempt::{Attempt, TWICE};
 use crate::fact::{Device, Fact};
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
+use crate::phases::Misplaced;
+use crate::stack;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -82,6 +84,7 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     unknown(case, out);
     retries(case, out);
     stuck(case, out);
+    timed_out(case, out);
     unpowered(case, out);
     processors(case, out);
     no_way_back(case, out);
@@ -193,6 +196,22 @@ fn stuck(case: &Case, out: &mut Vec<Finding>) {
         Confidence::Certain,
         Fact::CallbackHung { device: device.to_string() },
         lines(said),
+    ));
+}
+
+/// `**** Suspend timeout` of Android's kernels before 3.10, and the stack that follows.
+fn timed_out(case: &Case, out: &mut Vec<Finding>) {
+    let is = |m: &Message| m.trust.is_of_a_kernel() && m.text.starts_with("***");
+    let said = |m: &Message| is(m) && m.text.trim_end().ends_with(" Suspend timeout");
+    let Some(at) = case.messages.iter().position(said) else { return };
+    let waits = ["__schedule", "schedule", "__mutex", "mutex_", "wait_", "__wait", "down"];
+    let frames = stack::frames(&case.messages, at, 20);
+    let place = frames.iter().find(|f| !waits.iter().any(|w| f.starts_with(w)));
+    out.push(found(
+        ("suspend-timeout", Area::Abort, Level::Broken),
+        Confidence::Certain,
+        Fact::Misplaced(Misplaced::SuspendTimeout(place.map(ToString::to_string))),
+        lines([&case.messages[at]]),
     ));
 }
 

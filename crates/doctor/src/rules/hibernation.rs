@@ -5,6 +5,7 @@ use crate::Case;
 use crate::fact::{Device, Fact};
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
+use crate::phases::Misplaced;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
@@ -35,7 +36,12 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     let swap: Vec<&Message> = case
         .messages
         .iter()
-        .filter(|m| m.says("Cannot find swap device") || m.says("Not enough free swap"))
+        .filter(|m| {
+            // systemd says it with `suitable` or without (src/shared/sleep-config.c).
+            let systemd = m.has("systemd") && m.has("Not enough ");
+            let systemd = systemd && m.has("swap space for hibernation");
+            m.says("Cannot find swap device") || m.says("Not enough free swap") || systemd
+        })
         .collect();
     if !swap.is_empty() {
         out.push(found(
@@ -83,6 +89,7 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
             lines(load),
         ));
     }
+    faults(case, out);
     // A crash between the image's making and the end of the hibernation.
     for a in case.attempts.iter().filter(|a| a.mode == "hibernation") {
         let messages = case.of(a);
@@ -97,5 +104,37 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
             ));
             break;
         }
+    }
+}
+
+/// A kernel that is locked down (security/lockdown/lockdown.c:lockdown_is_locked_down,
+/// 6.12), and a disk that failed with the image (kernel/power/swap.c:hib_end_io).
+fn faults(case: &Case, out: &mut Vec<Finding>) {
+    let of = |word: &str| -> Vec<&Message> {
+        let is = |m: &&Message| m.trust.is_of_a_kernel() && m.has(word);
+        case.messages.iter().filter(is).collect()
+    };
+    let locked = of(": hibernation is restricted; see man kernel_lockdown");
+    if !locked.is_empty() {
+        out.push(found(
+            ("hib-locked", Area::Hibernation, Level::Note),
+            Confidence::Certain,
+            Fact::Misplaced(Misplaced::LockedDown),
+            lines(locked),
+        ));
+    }
+    let failed = of("-error on swap-device (");
+    if let Some(m) = failed.first() {
+        let numbers = m.after("swap-device (").unwrap_or("");
+        let disk: Vec<&str> = numbers.split(':').take(2).collect();
+        out.push(found(
+            ("hib-disk-error", Area::Hibernation, Level::Broken),
+            Confidence::Certain,
+            Fact::Misplaced(Misplaced::ImageDisk {
+                disk: disk.join(":"),
+                write: m.has("Write-error"),
+            }),
+            lines(failed),
+        ));
     }
 }

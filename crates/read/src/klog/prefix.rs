@@ -147,7 +147,8 @@ fn monotonic(text: &[u8], time: Option<Ns>) -> &[u8] {
         Some(at) if time.is_some() && !head[..at].contains(&b' ') => {
             text[at + b" kernel: ".len()..].trim_ascii_start()
         }
-        _ => text,
+        // A person left the host out.
+        _ => text.strip_prefix(b"kernel: ").filter(|_| time.is_some()).unwrap_or(text),
     }
 }
 
@@ -543,6 +544,7 @@ mod tests {
             (None, None, "usb 1-1: took [12] of [3.5]".into())
         );
         assert_eq!(text("[   12.345678] box kernel: PM: x"), (t, None, m()));
+        assert_eq!(text("[   12.345678] kernel: PM: x"), (t, None, m()));
         assert_eq!(
             text("Sep 01 10:11:12.5 box kernel: PM: x"),
             (Some(968_148_672_500_000_000), None, m())
