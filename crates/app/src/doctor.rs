@@ -1,5 +1,6 @@
 //! What is wrong with the sleep of a machine, by what its kernel said.
 
+use crate::confirm::confirm;
 use crate::failure::{Nothing, is_binary, what_is_there};
 use anyhow::Result;
 use dormouse_doctor::depth::{self, Depth, Measured};
@@ -83,10 +84,10 @@ fn recordings(source: Source<'_>) -> Vec<Judged> {
     // A log that says nothing of sleep in words was judged.
     let told = (format == Format::CaptureFile).then(|| heard(format, &source)).flatten();
     let slept = read_source(source).captures.into_iter().filter(|c| !c.cycles.is_empty());
-    let judged = slept.map(|mut c| Judged {
-        name: name.clone(),
-        report: recording(&c, told.as_ref()),
-        losses: core::mem::take(&mut c.losses),
+    let judged = slept.map(|mut c| {
+        let mut report = recording(&c, told.as_ref());
+        confirm(&c, &mut report.findings);
+        Judged { name: name.clone(), report, losses: core::mem::take(&mut c.losses) }
     });
     judged.collect()
 }

@@ -23,6 +23,8 @@ pub mod clocks;
 #[cfg(feature = "host")]
 pub mod compare;
 #[cfg(feature = "host")]
+mod confirm;
+#[cfg(feature = "host")]
 pub mod doctor;
 #[cfg(feature = "host")]
 pub mod domains;

@@ -165,6 +165,7 @@ pub fn judge(all: &[Measured]) -> Vec<Finding> {
             fact: Fact::SleptAs { depth: some[0].1, times: some.len(), of: list.len() },
             evidence: some.iter().take(LINES).map(|(m, _)| shown(m)).collect(),
             costs: None,
+            saves: None,
             confidence: Confidence::Certain,
         });
     }

@@ -69,6 +69,9 @@ pub struct Finding {
     pub evidence: Vec<Evidence>,
     /// Time of one sleep that it costs, if the text says.
     pub costs: Option<Ns>,
+    /// What its remedy takes off one sleep, by simulation of the recording; nobody asked
+    /// the simulator, or it does not reproduce that phase, if nothing.
+    pub saves: Option<Ns>,
     /// How sure.
     pub confidence: Confidence,
 }

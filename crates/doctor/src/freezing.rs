@@ -267,6 +267,7 @@ pub(crate) fn judge(capture: &Capture, out: &mut Vec<Finding>) {
         level: Level::Note,
         evidence: polling.iter().take(3).map(text).collect(),
         costs: None,
+        saves: None,
         confidence: Confidence::Certain,
         fact: Fact::FreezePolling { worst },
     });
@@ -300,6 +301,7 @@ fn blocker(
         level: if b.gap >= SLOW { Level::Slow } else { Level::Note },
         evidence,
         costs: Some(b.gap),
+        saves: None,
         confidence: Confidence::Likely,
         fact: Fact::FreezeBlocker {
             task: Named { name, pid: u32::try_from(b.pid).unwrap_or(0) },

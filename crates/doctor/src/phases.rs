@@ -125,6 +125,7 @@ pub(crate) fn frozen(worst: Ns, evidence: Vec<Evidence>) -> Finding {
         fact: Fact::Misplaced(Misplaced::FilesFrozen(worst)),
         evidence,
         costs: Some(worst),
+        saves: None,
         confidence: Confidence::Likely,
     }
 }
@@ -202,6 +203,7 @@ fn unordered(capture: &Capture, out: &mut Vec<Finding>) {
                 fact: Fact::Misplaced(fact),
                 evidence: Vec::from([seen(capture, at, x.end, &text)]),
                 costs: None,
+                saves: None,
                 confidence: Confidence::Likely,
             });
         }
@@ -271,6 +273,7 @@ fn noirq(capture: &Capture, out: &mut Vec<Finding>) {
                 fact: Fact::Misplaced(fact),
                 evidence: Vec::from([seen(capture, at, x.end, &what)]),
                 costs: None,
+                saves: None,
                 confidence,
             });
         }
@@ -302,6 +305,7 @@ fn aborted(capture: &Capture, out: &mut Vec<Finding>) {
             .map(|(at, c)| seen(capture, *at, c.start, text))
             .collect(),
         costs: None,
+        saves: None,
         confidence: Confidence::Likely,
     });
 }
@@ -329,6 +333,7 @@ pub(crate) fn cannot(kernel: &str, worst: Ns, evidence: Vec<Evidence>) -> Findin
         fact: Fact::Misplaced(Misplaced::NotAbortable(kernel.into(), worst)),
         evidence,
         costs: None,
+        saves: None,
         confidence: Confidence::Certain,
     }
 }

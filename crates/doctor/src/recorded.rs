@@ -114,6 +114,7 @@ fn failed(capture: &Capture, out: &mut Vec<Finding>) {
             level: Level::Broken,
             evidence: times.iter().take(LINES).map(text).collect(),
             costs: None,
+            saves: None,
             confidence: Confidence::Certain,
             fact: Fact::DeviceFailed {
                 usb: capture.names.get(capture.graph.get(d).subsystem) == "usb",
@@ -153,6 +154,7 @@ fn not_resumed(capture: &Capture, out: &mut Vec<Finding>) {
             level: Level::Broken,
             evidence,
             costs: None,
+            saves: None,
             confidence: Confidence::Certain,
             fact: Fact::DevicesNotResumed {
                 devices: devices.into_iter().map(|d| device(capture, d)).collect(),
@@ -177,6 +179,7 @@ fn woken(capture: &Capture, out: &mut Vec<Finding>) {
         level: Level::Risk,
         evidence,
         costs: None,
+        saves: None,
         confidence: Confidence::Likely,
         fact: Fact::WakeupPending { sources: Vec::new(), in_callback: false },
     });
@@ -219,6 +222,7 @@ fn sync(capture: &Capture, out: &mut Vec<Finding>) {
         level: Level::Slow,
         evidence: spent(capture, &list, "sync_filesystems"),
         costs: Some(typical),
+        saves: None,
         confidence: Confidence::Certain,
         fact: Fact::SyncLong { median: typical, of: list.len(), worst },
     });
@@ -237,6 +241,7 @@ fn freezing(capture: &Capture, out: &mut Vec<Finding>) {
         level: Level::Slow,
         evidence: spent(capture, &list[..slow], "freeze_processes"),
         costs: Some(list[0].0),
+        saves: None,
         confidence: Confidence::Certain,
         fact: Fact::FreezingSlow { worst: list[0].0, slow, of: list.len() },
     });
@@ -256,6 +261,7 @@ fn turns(capture: &Capture, out: &mut Vec<Finding>) {
         level: Level::Note,
         evidence: Vec::from([seen(capture, at, c.start, &text)]),
         costs: None,
+        saves: None,
         confidence: Confidence::Certain,
         fact: Fact::Turns { interruptions: count(c) - 1 },
     });
@@ -325,6 +331,7 @@ fn noirq(capture: &Capture, out: &mut Vec<Finding>) {
         level: Level::Note,
         evidence: evidence.collect(),
         costs: None,
+        saves: None,
         // Without the switches of its thread it may as well compute.
         confidence: Confidence::Guess,
         fact,
@@ -357,6 +364,7 @@ fn stepped(capture: &Capture, out: &mut Vec<Finding>) {
         level: Level::Note,
         evidence,
         costs: None,
+        saves: None,
         confidence: Confidence::Certain,
         fact: Fact::ClockStepped { times, of: capture.cycles.len() },
     });

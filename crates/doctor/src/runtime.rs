@@ -284,6 +284,7 @@ fn twin(capture: &Capture, twins: Vec<Pair>, out: &mut Vec<Finding>) {
             level: Level::Note,
             evidence,
             costs: None,
+            saves: None,
             confidence: if named { Confidence::Likely } else { Confidence::Guess },
             fact: Fact::Misplaced(Misplaced::Twin(own, first.system.duration(), first.runtime)),
         });
@@ -354,6 +355,7 @@ fn missed(capture: &Capture, c: &Cycle, calls: &[Call], woken: &[Found], out: &m
         level: Level::Note,
         evidence: list.iter().take(LINES).map(text).collect(),
         costs: Some(list.iter().map(|l| spared(c, l.0)).max().unwrap_or_default()),
+        saves: None,
         confidence: Confidence::Likely,
         fact: Fact::DirectMissed {
             devices: list.iter().map(|l| device(capture, l.0)).collect(),
@@ -412,6 +414,7 @@ fn report(
             level,
             evidence: all.iter().take(LINES).map(text).collect(),
             costs: Some(saving).filter(|s| *s > Ns::ZERO),
+            saves: None,
             confidence,
             fact,
         });

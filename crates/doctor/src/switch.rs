@@ -204,6 +204,7 @@ pub(crate) fn judge(capture: &Capture, out: &mut Vec<Finding>) {
             level,
             evidence: all.iter().take(LINES).map(line).collect(),
             costs: Some(x.time),
+            saves: None,
             confidence,
             fact: Fact::DomainSwitched {
                 domain: x.domain.map(|d| capture.names.get(d).to_string()),

@@ -5,6 +5,7 @@ use crate::text::page::{Ink, Page};
 use crate::text::safe;
 use crate::wording::doctor::{Advice, advice, below, sentence};
 use crate::wording::next::{self, typed};
+use crate::wording::number::ms;
 use crate::wording::row::row;
 use crate::wording::sleeps::{attempts, sleeps, whole};
 use crate::wording::unchecked::unchecked;
@@ -164,6 +165,9 @@ fn finding(page: &mut Page, f: &Finding, with_sentence: bool) {
     for e in &f.evidence {
         page.entry("    ", &shown(e));
     }
+    if let Some(saves) = f.saves {
+        page.entry("  ", &saved(saves));
+    }
     for a in advice(&f.fact) {
         page.entry("  Do: ", &safe(&a.text));
         if !a.undo.is_empty() {
@@ -173,6 +177,16 @@ fn finding(page: &mut Page, f: &Finding, with_sentence: bool) {
             page.entry("      ", &format!("Risk: {}", a.risk));
         }
     }
+}
+
+/// What the remedy of a finding takes off a sleep, where the simulator was asked.
+fn saved(by: Ns) -> String {
+    let said = if by < Ns(50_000) {
+        "nothing: other devices take as long beside it".into()
+    } else {
+        format!("{} ms of a sleep", ms(by))
+    };
+    format!("By simulation of this recording its remedy saves {said}.")
 }
 
 /// What was not looked at, and why.
@@ -235,6 +249,7 @@ pub fn json(s: &Subject<'_>) -> Value {
             "confidence": f.confidence.name(),
             "sentence": sentence(&f.fact),
             "costs_ns": f.costs.map(|t| t.0),
+            "saves_ns": f.saves.map(|t| t.0),
             "evidence": evidence(&f.evidence),
             "advice": advice(&f.fact).iter().map(|a| json!({
                 "text": a.text, "undo": a.undo, "risk": a.risk,

@@ -49,7 +49,7 @@ fn found(
     fact: Fact,
     evidence: Vec<Evidence>,
 ) -> Finding {
-    Finding { id, area, level, fact, evidence, costs: None, confidence }
+    Finding { id, area, level, fact, evidence, costs: None, saves: None, confidence }
 }
 
 /// Evidence of `messages`, at most three of them.

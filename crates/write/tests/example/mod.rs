@@ -35,6 +35,7 @@ pub fn slow_sync() -> Finding {
             ..Evidence::default()
         }],
         costs: None,
+        saves: None,
         confidence: Confidence::Certain,
     }
 }
