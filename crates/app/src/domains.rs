@@ -88,10 +88,10 @@ pub fn watts(words: &[String], all: &[(Text<Case>, Report)]) -> Result<Vec<(Stri
     let one = |word: &String| {
         let (name, watts) = word
             .rsplit_once('=')
-            .ok_or_else(|| Usage(format!("--watts {word}: write NAME=WATTS, such as gpu=0.12")))?;
-        let ratio = Ratio::parse(watts).map_err(|e| Usage(format!("--watts {word}: {e}")))?;
+            .ok_or_else(|| Usage(format!("--draws {word}: write NAME=WATTS, such as gpu=0.12")))?;
+        let ratio = Ratio::parse(watts).map_err(|e| Usage(format!("--draws {word}: {e}")))?;
         if !all.iter().any(|(t, _)| cost::names(&t.case).any(|n| n == name)) {
-            return Err(Usage(format!("--watts {word}: no domain of the texts is called {name}")));
+            return Err(Usage(format!("--draws {word}: no domain of the texts is called {name}")));
         }
         Ok((name.to_owned(), ratio.of(1_000_000).unsigned_abs()))
     };

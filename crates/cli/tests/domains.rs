@@ -222,7 +222,7 @@ fn the_json_is_what_the_page_says() {
         paths::add(&out, &mut seen);
     }
     let path = file(dir.path(), STATES);
-    let args = ["domains", "show", "--json", "--watts", "gpu=0.12", &path];
+    let args = ["domains", "show", "--json", "--draws", "gpu=0.12", &path];
     paths::add(&dormouse(&args).1, &mut seen);
     assert_eq!(seen, paths::of_page(include_str!("../../../docs/domains-json.md")));
 }
@@ -247,7 +247,7 @@ S1             13000        20000          off
 
 #[test]
 fn a_sleep_pays_for_domains_in_time_and_energy() {
-    let text = super::words::words(&["domains", "show", "-", "--watts", "gpu=0.12"], STATES);
+    let text = super::words::words(&["domains", "show", "-", "--draws", "gpu=0.12"], STATES);
     for part in [
         "What each sleep pays for domains gpu: at most 13.00 ms off and on together",
         "at 0.12 W its switches draw at most 1.56 mJ, staying on draws 432 J an hour",
@@ -258,7 +258,7 @@ fn a_sleep_pays_for_domains_in_time_and_energy() {
     let dir = tempfile::tempdir().expect("a folder");
     let path = file(dir.path(), STATES);
     for (watts, said) in [("gpv=1", "called gpv"), ("gpu", "NAME=WATTS"), ("gpu=much", "factor")] {
-        let (code, _, error) = dormouse(&["domains", "show", &path, "--watts", watts]);
+        let (code, _, error) = dormouse(&["domains", "show", &path, "--draws", watts]);
         assert_eq!(code, 2, "{error}");
         assert!(error.split_whitespace().collect::<Vec<_>>().join(" ").contains(said), "{error}");
     }

@@ -25,7 +25,7 @@ pub struct ShowArgs {
     /// What a domain draws while it is on, such as gpu=0.12: what that costs; may be
     /// repeated.
     #[arg(long, value_name = "NAME=W")]
-    watts: Vec<String>,
+    draws: Vec<String>,
     /// At most N entries per list.
     #[arg(long, value_name = "N", default_value_t = 8, conflicts_with = "json")]
     top: usize,
@@ -36,7 +36,7 @@ pub struct ShowArgs {
 
 /// Runs the verb.
 pub fn run(args: &ShowArgs) -> Result<()> {
-    texts(&args.inputs, &args.watts, args.top, args.json)
+    texts(&args.inputs, &args.draws, args.top, args.json)
 }
 
 /// Judges texts and prints what was found.
