@@ -43,8 +43,6 @@ pub mod machine;
 #[cfg(feature = "host")]
 pub mod modes;
 #[cfg(feature = "host")]
-pub mod offer;
-#[cfg(feature = "host")]
 pub mod plan;
 #[cfg(feature = "host")]
 pub mod replay;

@@ -10,14 +10,14 @@ use clap::Args;
 use dormouse_app::apply::{can_be_of_a_machine, is_of_this_machine};
 use dormouse_app::failure::Usage;
 use dormouse_app::machine::{Machine, certain};
-use dormouse_app::offer::offers;
 use dormouse_app::tune::{Ask, Found, as_predicted, by_livepatch, changes, rules, tune};
 use dormouse_board::Board;
 use dormouse_model::phase::Direction;
 use dormouse_sleep::plan::handover::pm_async_at_start;
 use dormouse_sleep::tune::Tuned;
+use dormouse_sleep::tune::offer::offers;
 use dormouse_write::decision::apply::undo;
-use dormouse_write::decision::domains::{self, Offer};
+use dormouse_write::decision::domains;
 use dormouse_write::decision::livepatch;
 use dormouse_write::decision::tune as written;
 use dormouse_write::fidelity;
@@ -111,16 +111,6 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         None => None,
     };
     let (as_is, list) = offers(board, now.by, settings);
-    let list: Vec<Offer<'_>> = list
-        .iter()
-        .map(|o| Offer {
-            domain: &o.domain,
-            devices: &o.devices,
-            unbind: o.unbind,
-            after: o.after,
-            saves: o.saves,
-        })
-        .collect();
     if args.json {
         let mut value = written::json(board, &tuned, bound);
         value["domains"] = domains::json(board, &list);

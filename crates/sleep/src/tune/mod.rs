@@ -3,9 +3,11 @@
 //!
 //! [`evidence`] says for which devices the flag may be proposed and why;
 //! `search::flags` finds the setting; [`tune`] takes away every flip that is
-//! not worth making and puts the rest in the order in which they help.
+//! not worth making and puts the rest in the order in which they help. [`offer`] says
+//! what power domains would save beside that.
 
 pub mod evidence;
+pub mod offer;
 
 use crate::simulate::{Floor, Policy, Settings, Stuck, Topology, run_within};
 use alloc::vec;

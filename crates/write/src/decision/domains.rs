@@ -6,27 +6,12 @@ use crate::text::safe;
 use crate::wording::offer as wording;
 use dormouse_board::Board;
 use dormouse_model::device::DeviceId;
-use dormouse_model::time::Ns;
 use dormouse_sleep::tune::Cost;
+use dormouse_sleep::tune::offer::Offer;
 use serde_json::{Value, json};
 
-/// A change of one domain, which stands alone.
-#[derive(Clone, Copy, Debug)]
-pub struct Offer<'a> {
-    /// The domain.
-    pub domain: &'a str,
-    /// Its devices.
-    pub devices: &'a [DeviceId],
-    /// They are unbound; else the domain stays on.
-    pub unbind: bool,
-    /// The sleep then.
-    pub after: Cost,
-    /// Less than before.
-    pub saves: Ns,
-}
-
 /// Each with what it saves and how to do it, for a terminal.
-pub fn text(board: &Board, now: Cost, offers: &[Offer<'_>]) -> String {
+pub fn text(board: &Board, now: Cost, offers: &[Offer]) -> String {
     if offers.is_empty() {
         return String::new();
     }
@@ -36,7 +21,7 @@ pub fn text(board: &Board, now: Cost, offers: &[Offer<'_>]) -> String {
         let users: Vec<String> = o.devices.iter().map(|d| device(board, *d)).collect();
         let (suspend, resume) = ((now.suspend, o.after.suspend), (now.resume, o.after.resume));
         let unbound = o.unbind.then_some(&users[..]);
-        let text = wording::sentence(o.domain, unbound, o.saves, suspend, resume);
+        let text = wording::sentence(&o.domain, unbound, o.saves, suspend, resume);
         page.entry("  ", &safe(&text));
         for line in how(board, o) {
             page.entry("    Do: ", &safe(&line));
@@ -46,9 +31,9 @@ pub fn text(board: &Board, now: Cost, offers: &[Offer<'_>]) -> String {
 }
 
 /// How to do it, one line each.
-fn how(board: &Board, o: &Offer<'_>) -> Vec<String> {
+fn how(board: &Board, o: &Offer) -> Vec<String> {
     if !o.unbind {
-        return vec![wording::stay_on(o.domain)];
+        return vec![wording::stay_on(&o.domain)];
     }
     let unbind = |d: &DeviceId| {
         let d = board.graph.get(*d);
@@ -64,8 +49,8 @@ fn how(board: &Board, o: &Offer<'_>) -> Vec<String> {
 }
 
 /// The same as JSON.
-pub fn json(board: &Board, offers: &[Offer<'_>]) -> Value {
-    let one = |o: &Offer<'_>| {
+pub fn json(board: &Board, offers: &[Offer]) -> Value {
+    let one = |o: &Offer| {
         json!({
             "domain": o.domain,
             "change": if o.unbind { "unbind" } else { "always_on" },

@@ -1,14 +1,17 @@
 //! What a sleep would be without switching a power domain: nobody uses it, or it stays
 //! on. Beside the flags that `tune` chooses.
 
+use super::Cost;
+use crate::simulate::Settings;
+use crate::simulate::change::{Change, apply, dependents};
+use crate::simulate::predict::{Scheduler, outlook};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 use dormouse_board::Board;
 use dormouse_model::device::DeviceId;
 use dormouse_model::phase::Direction;
 use dormouse_model::time::Ns;
-use dormouse_sleep::simulate::Settings;
-use dormouse_sleep::simulate::change::{Change, apply, dependents};
-use dormouse_sleep::simulate::predict::{Scheduler, outlook};
-use dormouse_sleep::tune::Cost;
 
 /// Domains that are tried: those that take longest.
 const MOST: usize = 32;
@@ -66,9 +69,8 @@ pub fn offers(board: &Board, by: Scheduler, settings: &Settings) -> (Cost, Vec<O
             }
             let mut changed = board.clone();
             if unbind {
-                let names: Vec<Change> =
-                    vec![Change::Without(format!("domain:{}", name(board, n)))];
-                let Ok(c) = apply(board, &names) else { continue };
+                let without = Change::Without(format!("domain:{}", name(board, n)));
+                let Ok(c) = apply(board, &[without]) else { continue };
                 changed = c.board;
             } else {
                 let domain = &mut changed.domains[n];
@@ -98,8 +100,9 @@ fn name(board: &Board, n: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulate::Policy;
+    use alloc::string::ToString;
     use dormouse_board::parse;
-    use dormouse_sleep::simulate::Policy;
 
     /// Nobody uses `gpu`; `io` is in use.
     const BOARD: &str = "board 1\ncpus 4\npm_async 0\n\
