@@ -10,6 +10,9 @@ use dormouse_sleep::tune::Cost;
 use dormouse_sleep::tune::offer::Offer;
 use serde_json::{Value, json};
 
+/// So many are shown, and so many devices of each.
+const SHOWN: usize = 8;
+
 /// Each with what it saves and how to do it, for a terminal.
 pub fn text(board: &Board, now: Cost, offers: &[Offer]) -> String {
     if offers.is_empty() {
@@ -17,7 +20,7 @@ pub fn text(board: &Board, now: Cost, offers: &[Offer]) -> String {
     }
     let mut page = Page::new(false);
     page.heading(wording::HEADING);
-    for o in offers.iter().take(8) {
+    for o in offers.iter().take(SHOWN) {
         let users: Vec<String> = o.devices.iter().map(|d| device(board, *d)).collect();
         let (suspend, resume) = ((now.suspend, o.after.suspend), (now.resume, o.after.resume));
         let unbound = o.unbind.then_some(&users[..]);
@@ -26,6 +29,9 @@ pub fn text(board: &Board, now: Cost, offers: &[Offer]) -> String {
         for line in how(board, o) {
             page.entry("    Do: ", &safe(&line));
         }
+    }
+    if offers.len() > SHOWN {
+        page.entry("  ", &wording::rest(offers.len() - SHOWN));
     }
     format!("\n{}", page.finish())
 }
@@ -41,9 +47,9 @@ fn how(board: &Board, o: &Offer) -> Vec<String> {
         let bus = if bus.is_empty() { "platform" } else { bus };
         format!("echo {name} > /sys/bus/{bus}/devices/{name}/driver/unbind")
     };
-    let mut out: Vec<String> = o.devices.iter().take(8).map(unbind).collect();
-    if o.devices.len() > 8 {
-        out.push(wording::more(o.devices.len() - 8));
+    let mut out: Vec<String> = o.devices.iter().take(SHOWN).map(unbind).collect();
+    if o.devices.len() > SHOWN {
+        out.push(wording::more(o.devices.len() - SHOWN));
     }
     out
 }

@@ -28,8 +28,13 @@ pub fn sentence(
 pub fn stay_on(domain: &str) -> String {
     format!(
         "give {domain} GENPD_FLAG_ALWAYS_ON in its provider; it then draws its power through every \
-         sleep (domains show --watts says what that is)"
+         sleep (dormouse domains show --draws says what that is)"
     )
+}
+
+/// Offers that are left out.
+pub fn rest(n: usize) -> String {
+    format!("… and {n} more that save less (--json has all)")
 }
 
 /// Devices whose lines are left out.
