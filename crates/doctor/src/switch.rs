@@ -8,6 +8,7 @@ use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::median;
 use crate::recorded::{cycles, device, seen};
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -67,13 +68,14 @@ pub fn causes(capture: &Capture, cycle: &Cycle) -> Vec<Cause> {
     } else {
         let long = |s: &&Switch| s.complete && s.duration() >= LEAST;
         let list = cycle.switches.iter().filter(long);
-        list.filter_map(|s| cause(capture, cycle, &calls, s)).collect()
+        let resumes = resumes(capture, cycle, &calls);
+        list.filter_map(|s| cause(cycle, &calls, resumes.as_deref(), s)).collect()
     };
     out.sort_by_key(|c| core::cmp::Reverse(c.time));
     out
 }
 
-fn cause(capture: &Capture, cycle: &Cycle, calls: &[&Callback], s: &Switch) -> Option<Cause> {
+fn cause(cycle: &Cycle, calls: &[&Callback], resumes: Option<&[Ns]>, s: &Switch) -> Option<Cause> {
     let phase = s.phase?;
     let stood_still = |c: &&&Callback| {
         c.phase == phase
@@ -98,30 +100,35 @@ fn cause(capture: &Capture, cycle: &Cycle, calls: &[&Callback], s: &Switch) -> O
         device: s.device,
         start: s.start,
         unused,
-        idle_after: if unused { idle_after(capture, cycle, calls, s) } else { None },
+        idle_after: resumes.filter(|_| unused).and_then(|r| idle_after(cycle, r, s)),
         waited,
     })
 }
 
-/// How long after `on` the domain was off again, unused.
-fn idle_after(capture: &Capture, cycle: &Cycle, calls: &[&Callback], on: &Switch) -> Option<Ns> {
-    let off = |x: &&Switch| x.domain == on.domain && !x.on && x.start >= on.end;
-    let off = cycle.switches.iter().find(off)?;
+/// When runtime PM resumed devices in domains, in order; `None` if it was not recorded.
+fn resumes(capture: &Capture, cycle: &Cycle, calls: &[&Callback]) -> Option<Vec<Ns>> {
+    let name = |c: &&Callback| capture.names.get(capture.graph.get(c.device).name);
+    let devices: BTreeSet<&str> = calls.iter().map(name).collect();
     let mut recorded = false;
+    let mut times = Vec::new();
     for e in &cycle.events {
         let event = capture.names.get(e.name);
         recorded |= event.starts_with("rpm_");
-        let meanwhile = e.time >= on.end && e.time <= off.start;
-        if event == "rpm_resume" && meanwhile {
-            let text = capture.names.get(e.text);
-            let name = text.split(' ').next().unwrap_or("");
-            let of = |c: &&Callback| capture.names.get(capture.graph.get(c.device).name) == name;
-            if calls.iter().any(of) {
-                return None;
-            }
+        let of = || capture.names.get(e.text).split(' ').next().unwrap_or("");
+        if event == "rpm_resume" && devices.contains(of()) {
+            times.push(e.time);
         }
     }
-    recorded.then(|| off.start - on.end)
+    times.sort_unstable();
+    recorded.then_some(times)
+}
+
+/// How long after `on` the domain was off again, unused.
+fn idle_after(cycle: &Cycle, resumes: &[Ns], on: &Switch) -> Option<Ns> {
+    let off = |x: &&Switch| x.domain == on.domain && !x.on && x.start >= on.end;
+    let off = cycle.switches.iter().find(off)?;
+    let next = resumes.get(resumes.partition_point(|t| *t < on.end));
+    next.is_none_or(|t| *t > off.start).then(|| off.start - on.end)
 }
 
 fn inferred(calls: &[&Callback]) -> Vec<Cause> {
