@@ -4,7 +4,7 @@
 use crate::capture_file::schema::{CaptureFile, CycleMembers};
 use crate::container::Source;
 use crate::detect::Format;
-use crate::klog::{Item, NEWEST_FIRST, order_of, records};
+use crate::klog::{Item, MARKS, NEWEST_FIRST, order_of, records};
 use crate::text::{self, LONGEST, Text};
 use crate::{Input, Options, ReadError};
 use dormouse_doctor::Case;
@@ -173,19 +173,9 @@ pub fn read_bytes(name: &str, bytes: &[u8]) -> Text<Case> {
     Text { name: name.into(), case: Case::new(messages), losses }
 }
 
-/// What the core prints once a sleep: lines that nobody types one below the other.
-const MARKS: [&str; 7] = [
-    "suspend entry (",
-    "Filesystems sync: ",
-    "Freezing user space processes",
-    "Freezing remaining freezable tasks",
-    "OOM killer",
-    "Restarting tasks",
-    "suspend exit",
-];
-
 /// Lines without a time that stand close together count as a log if enough of them are
-/// what the core says one after another: `dmesg --notime`, `journalctl -o cat`.
+/// what the core says once a sleep, which nobody types one below the other:
+/// `dmesg --notime`, `journalctl -o cat`.
 fn whole_logs(messages: &mut [Message]) {
     let bare = |m: &Message| m.trust == Trust::Prose;
     for run in messages.chunk_by_mut(|a, b| bare(a) && bare(b) && a.line.abs_diff(b.line) == 1) {

@@ -8,7 +8,6 @@ use dormouse_domains::link::{Link, Synced, Wait};
 use dormouse_domains::state::{State, Table};
 use dormouse_model::time::Ns;
 
-/// A line as evidence; a tab is a blank.
 /// A line as evidence, with blanks for tabs.
 pub fn evidence(line: &Line<'_>, at: usize) -> Evidence {
     let text = line.text.chars().take(400).map(|c| if c == '\t' { ' ' } else { c }).collect();

@@ -21,6 +21,7 @@ use dormouse_model::complete::LostKind;
 use dormouse_model::loss::Severity;
 use dormouse_model::time::Ns;
 use journal::{Collector, Step};
+pub(crate) use order::MARKS;
 pub use prefix::{Record, order_of};
 use state::Log;
 pub use tick::tick;

@@ -19,14 +19,14 @@ enum When {
 }
 
 /// What the core prints once a sleep, in this order.
-const MARKS: [&[u8]; 7] = [
-    b"suspend entry",
-    b"Filesystems sync: ",
-    b"Freezing user space processes",
-    b"Freezing remaining freezable tasks",
-    b"Suspending console(s)",
-    b"Restarting tasks",
-    b"suspend exit",
+pub(crate) const MARKS: [&str; 7] = [
+    "suspend entry",
+    "Filesystems sync: ",
+    "Freezing user space processes",
+    "Freezing remaining freezable tasks",
+    "Suspending console(s)",
+    "Restarting tasks",
+    "suspend exit",
 ];
 
 /// The time of an entry of a journal, in whole.
@@ -53,7 +53,7 @@ pub fn newest_first(bytes: &[u8]) -> bool {
     let mut last_mark: Option<usize> = None;
     for line in bytes.split(|&b| b == b'\n').take(LINES) {
         let record = prefix::strip(&line[..line.len().min(super::MAX_LINE)]);
-        let mark = MARKS.iter().position(|m| memmem::find(record.text, m).is_some());
+        let mark = MARKS.iter().position(|m| memmem::find(record.text, m.as_bytes()).is_some());
         if let Some(mark) = mark {
             marks_on += u32::from(last_mark.is_some_and(|l| l < mark));
             marks_back += u32::from(last_mark.is_some_and(|l| l > mark));
