@@ -72,9 +72,9 @@ pub fn modules(dir: &Path, image: Option<&Path>) -> Result<(Modules, PathBuf)> {
 }
 
 /// `modules` with the tables of those that the kernel loads for `tree`: msm alone drives
-/// displays, their links and their PHYs, and has an alias for the first. A file that
-/// cannot be read adds nothing.
-fn with_tables(modules: &Modules, dir: &Path, tree: &Tree<'_>) -> Modules {
+/// displays, their links and their PHYs, and has an alias for the first. Files that cannot
+/// be read are counted.
+fn with_tables(modules: &Modules, dir: &Path, tree: &Tree<'_>, lost: &mut Losses) -> Modules {
     let order = fs::read_to_string(dir.join("modules.order")).unwrap_or_default();
     let stem = |path: &str| {
         let file = path.rsplit('/').next().unwrap_or(path);
@@ -82,18 +82,25 @@ fn with_tables(modules: &Modules, dir: &Path, tree: &Tree<'_>) -> Modules {
     };
     let paths: HashMap<String, &str> = order.lines().map(|l| (stem(l), l)).collect();
     let mut out = modules.clone();
+    let mut unread = 0;
     for module in modules.loaded_for(tree) {
         let Some(path) = paths.get(&module.replace('-', "_")) else { continue };
         for packed in ["", ".xz", ".zst", ".gz"] {
             let path = dir.join(format!("{path}{packed}"));
             if path.is_file() {
-                let input = Input::Path(path);
-                let _ =
-                    for_each(&input, &Limits::default(), &mut |s| out.add_tables(module, s.bytes));
+                let mut damaged = false;
+                let read = for_each(&Input::Path(path), &Limits::default(), &mut |s| {
+                    damaged |= s.damage.is_some();
+                    out.add_tables(module, s.bytes);
+                });
+                unread += u64::from(damaged || read.is_err());
                 break;
             }
         }
     }
+    let advice = "modules that cannot be read: what they drive beside their aliases may be called missing; \
+                  install the kernel's package again";
+    lost.add("unread_module", unread, Severity::Warning, advice, None);
     out
 }
 
@@ -112,7 +119,8 @@ pub fn check<T>(
     say: impl FnOnce(&Boot<'_, '_, '_>) -> T,
 ) -> Result<T> {
     let tree: Tree<'_> = fdt::tree(blob).context("cannot read the device tree")?;
-    let modules = question.modules.as_ref().map(|(m, dir)| with_tables(m, dir, &tree));
+    let mut lost = Losses::default();
+    let modules = question.modules.as_ref().map(|(m, dir)| with_tables(m, dir, &tree, &mut lost));
     fn described<'w>(q: &'w Question, m: Option<&'w Modules>, wish: &'w Wish) -> Described<'w> {
         Described { modules: m, without: &q.without, early: &wish.early }
     }
@@ -124,7 +132,6 @@ pub fn check<T>(
         let c = contrast(&verdict, &boot(&w));
         (w, c)
     });
-    let mut lost = Losses::default();
     losses(&verdict.machine, &mut lost);
     if modules.as_ref().is_some_and(|m| !m.is_whole()) {
         lost.add(

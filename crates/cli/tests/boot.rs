@@ -106,4 +106,9 @@ fn a_folder_of_modules_says_which_drivers_are_missing() {
     let (_, text) = check(&folder);
     let json: Value = serde_json::from_str(&text).expect("JSON");
     assert!(!without(&json).contains(&"dormouse,clock".into()), "{text}");
+    // One that is damaged is counted.
+    std::fs::remove_file(at("kernel/uart-mod.ko")).unwrap();
+    std::fs::write(at("kernel/uart-mod.ko.xz"), b"\xfd7zXZ\0 no such stream").unwrap();
+    let (_, text) = check(&folder);
+    assert!(text.contains("\"unread_module\""), "{text}");
 }
