@@ -153,6 +153,14 @@ pub enum Fact {
     ImageRefused { device: Device, error: i32 },
     /// The image could not be read.
     ImageUnread,
+    /// The kernel is locked down and lets nobody hibernate.
+    LockedDown,
+    /// The disk with the image failed: of this number, such as `8:0`, while the image was
+    /// written or read.
+    ImageDisk { disk: String, write: bool },
+    /// An old kernel of Android gave up a sleep that did not get on; where its thread
+    /// stood, if the text shows it.
+    SuspendTimeout { place: Option<String> },
     /// A crash after the image was made.
     HibernationCrash,
     /// The kernel crashed while devices went down, or came back; in which function, if

@@ -48,18 +48,6 @@ pub enum Misplaced {
     Twin(Device, Ns, Ns),
     /// A kernel of this release cannot give up a sync that took this long at most.
     NotAbortable(String, Ns),
-    /// The kernel is locked down and lets nobody hibernate.
-    LockedDown,
-    /// The disk with the image failed: of this number, while it was written or read.
-    ImageDisk {
-        /// `8:0`.
-        disk: String,
-        /// It was written.
-        write: bool,
-    },
-    /// An old kernel of Android gave up a sleep that did not get on; where its thread
-    /// stood, if the text shows it.
-    SuspendTimeout(Option<String>),
 }
 
 /// Errors of a device whose bus does not answer.

@@ -6,7 +6,6 @@ use crate::attempt::{Attempt, TWICE};
 use crate::fact::{Device, Fact};
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
-use crate::phases::Misplaced;
 use crate::stack;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
@@ -210,7 +209,7 @@ fn timed_out(case: &Case, out: &mut Vec<Finding>) {
     out.push(found(
         ("suspend-timeout", Area::Abort, Level::Broken),
         Confidence::Certain,
-        Fact::Misplaced(Misplaced::SuspendTimeout(place.map(ToString::to_string))),
+        Fact::SuspendTimeout { place: place.map(ToString::to_string) },
         lines([&case.messages[at]]),
     ));
 }

@@ -5,7 +5,6 @@ use crate::Case;
 use crate::fact::{Device, Fact};
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
-use crate::phases::Misplaced;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
@@ -119,7 +118,7 @@ fn faults(case: &Case, out: &mut Vec<Finding>) {
         out.push(found(
             ("hib-locked", Area::Hibernation, Level::Note),
             Confidence::Certain,
-            Fact::Misplaced(Misplaced::LockedDown),
+            Fact::LockedDown,
             lines(locked),
         ));
     }
@@ -130,10 +129,7 @@ fn faults(case: &Case, out: &mut Vec<Finding>) {
         out.push(found(
             ("hib-disk-error", Area::Hibernation, Level::Broken),
             Confidence::Certain,
-            Fact::Misplaced(Misplaced::ImageDisk {
-                disk: disk.join(":"),
-                write: m.has("Write-error"),
-            }),
+            Fact::ImageDisk { disk: disk.join(":"), write: m.has("Write-error") },
             lines(failed),
         ));
     }

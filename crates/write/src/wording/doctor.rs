@@ -307,6 +307,17 @@ pub fn sentence(f: &Fact) -> String {
         Fact::ImageUnread => {
             "The image was found and could not be read back, so the machine booted afresh.".into()
         }
+        Fact::LockedDown => {
+            "The kernel is locked down, as Secure Boot asks, and lets nobody hibernate.".into()
+        }
+        Fact::ImageDisk { disk, write } => format!(
+            "The disk {disk} failed while the image of the memory was {}.",
+            if *write { "written to it" } else { "read from it" }
+        ),
+        Fact::SuspendTimeout { place } => format!(
+            "A sleep did not get on until the kernel's timer ended it{}.",
+            place.as_ref().map_or(String::new(), |f| format!(": its thread stood in {f}"))
+        ),
         Fact::HibernationCrash => {
             "The kernel crashed on the way back from hibernation, after the image was made.".into()
         }
@@ -635,6 +646,15 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
         }
         Fact::ImageUnread => {
             "Look at the error before that line: -84 is damaged data, -1 a check that failed. Whatever lies between swap and disk must pass the image on unchanged."
+        }
+        Fact::LockedDown => {
+            "Sleep in another mode; hibernation needs a kernel that is not locked down (cat /sys/kernel/security/lockdown)."
+        }
+        Fact::ImageDisk { .. } => {
+            "Look at that disk before the next hibernation: dmesg --level=err,warn, smartctl -a, and what lies there: lsblk -o NAME,MAJ:MIN."
+        }
+        Fact::SuspendTimeout { .. } => {
+            "Look at what that function waits for; of a lock, who holds it: echo w > /proc/sysrq-trigger shows all that wait."
         }
         Fact::HibernationCrash => {
             "Check that both kernels see the same memory map (the e820 lines of the two boots)."

@@ -58,32 +58,12 @@ pub fn sentence(m: &Misplaced) -> String {
             "Nothing can end a sync before a sleep on {kernel}, and one took {}: a wakeup meanwhile waits.",
             span(*worst)
         ),
-        Misplaced::LockedDown => {
-            "The kernel is locked down, as Secure Boot asks, and lets nobody hibernate.".into()
-        }
-        Misplaced::ImageDisk { disk, write } => format!(
-            "The disk {disk} failed while the image of the memory was {}.",
-            if *write { "written to it" } else { "read from it" }
-        ),
-        Misplaced::SuspendTimeout(place) => format!(
-            "A sleep did not get on until the kernel's timer ended it{}.",
-            place.as_ref().map_or(String::new(), |f| format!(": its thread stood in {f}"))
-        ),
     }
 }
 
 /// What to do.
 pub fn advice(m: &Misplaced) -> Vec<Advice> {
     let one = match m {
-        Misplaced::LockedDown => {
-            "Sleep in another mode; hibernation needs a kernel that is not locked down (cat /sys/kernel/security/lockdown)."
-        }
-        Misplaced::ImageDisk { .. } => {
-            "Look at that disk before the next hibernation: dmesg --level=err,warn, smartctl -a, and what lies there: lsblk -o NAME,MAJ:MIN."
-        }
-        Misplaced::SuspendTimeout(_) => {
-            "Look at what that function waits for; of a lock, who holds it: echo w > /proc/sysrq-trigger shows all that wait."
-        }
         Misplaced::FilesFrozen(_) => {
             return vec![
                 look(
