@@ -2,16 +2,13 @@
 
 use crate::failure::{Nothing, Usage, what_is_there};
 use anyhow::Result;
-use dormouse_domains::cost::{self, Switched};
+use dormouse_domains::cost;
 use dormouse_domains::{Case, Report, judge};
-use dormouse_model::capture::Capture;
-use dormouse_model::time::Ns;
-use dormouse_read::domains::read;
+use dormouse_read::domains::{read, switched};
 use dormouse_read::text::Text;
 use dormouse_read::{Input, Options};
 use dormouse_sleep::simulate::change::Ratio;
 use dormouse_write::text::safe;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Judges every text behind `inputs`.
@@ -51,33 +48,6 @@ pub fn show(inputs: &[PathBuf]) -> Result<Vec<(Text<Case>, Report)>> {
             (t, r)
         })
         .collect())
-}
-
-/// What the sleeps of a recording paid for domains: medians.
-fn switched(capture: &Capture) -> Vec<Switched> {
-    let mut by: BTreeMap<&str, [Vec<Ns>; 2]> = BTreeMap::new();
-    for cycle in &capture.cycles {
-        let mut sums: BTreeMap<(&str, bool), Ns> = BTreeMap::new();
-        // At run time nobody waits for the sleep.
-        for s in cycle.switches.iter().filter(|s| s.complete && s.phase.is_some()) {
-            *sums.entry((capture.names.get(s.domain), s.on)).or_default() += s.duration();
-        }
-        for ((name, on), t) in sums {
-            by.entry(name).or_default()[usize::from(on)].push(t);
-        }
-    }
-    let one = |(name, mut times): (&str, [Vec<Ns>; 2])| {
-        let sleeps = times[0].len().max(times[1].len());
-        let [off, on] = times.each_mut().map(|t| median(t));
-        Switched { domain: name.into(), on, off, sleeps }
-    };
-    by.into_iter().map(one).collect()
-}
-
-fn median(times: &mut [Ns]) -> Option<Ns> {
-    times.sort_unstable();
-    let last = times.len().checked_sub(1)?;
-    Some(Ns::mean(times[last / 2], times[times.len() / 2]))
 }
 
 /// `NAME=WATTS` of every name: millionths of a watt.

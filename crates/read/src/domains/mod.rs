@@ -8,6 +8,7 @@
 //! | small files of debugfs and sysfs | `files`, `acpi` |
 //! | folders of such files, capture files, device trees | `whole` |
 //! | one message of the kernel | `said` |
+//! | what recorded sleeps switched | `switched` |
 //!
 //! Places where a table or a message may begin are found with searches over the
 //! whole text; what is read is read once.
@@ -19,6 +20,7 @@ mod genpd;
 mod lines;
 mod regulator;
 mod said;
+mod switched;
 mod whole;
 
 use crate::klog::{Item, Record, records};
@@ -32,6 +34,7 @@ use dormouse_model::loss::Severity;
 use lines::{Lines, unquoted};
 use memchr::memmem;
 use std::collections::{HashMap, HashSet};
+pub use switched::switched;
 
 /// Mail programs wrap lines of this length and more.
 const WRAPPED: usize = 50;
