@@ -64,7 +64,7 @@ pub struct Cause {
 pub fn causes(capture: &Capture, cycle: &Cycle) -> Vec<Cause> {
     let calls = in_domains(capture, cycle);
     let mut out = if cycle.switches.is_empty() {
-        inferred(&calls)
+        if has_acpi(capture) { Vec::new() } else { inferred(&calls) }
     } else {
         let long = |s: &&Switch| s.complete && s.duration() >= LEAST;
         let list = cycle.switches.iter().filter(long);
@@ -129,6 +129,14 @@ fn idle_after(cycle: &Cycle, resumes: &[Ns], on: &Switch) -> Option<Ns> {
     let off = cycle.switches.iter().find(off)?;
     let next = resumes.get(resumes.partition_point(|t| *t < on.end));
     next.is_none_or(|t| *t > off.start).then(|| off.start - on.end)
+}
+
+/// Whether ACPI describes the machine. Traces call the callbacks of its own PM domain the
+/// same (drivers/acpi/device_pm.c:acpi_general_pm_domain, 6.12), and drivers such as mei_me
+/// bring another; neither shares a switch with siblings.
+fn has_acpi(capture: &Capture) -> bool {
+    let of_acpi = |name: &str| ["PNP0", "ACPI0", "LNX"].iter().any(|p| name.starts_with(p));
+    capture.graph.devices.iter().any(|d| of_acpi(capture.names.get(d.name)))
 }
 
 fn inferred(calls: &[&Callback]) -> Vec<Cause> {
@@ -336,6 +344,10 @@ mod tests {
         let [c] = &list[..] else { panic!("{list:?}") };
         assert_eq!((c.domain, c.device), (None, Some(DeviceId(1))));
         assert_eq!(c.time, Ns(8_200_000 - 205_000));
+        // A PC has callbacks of that name too, and no such domains.
+        let fan = Known { name: capture.names.add("PNP0C0B:09"), ..Known::default() };
+        capture.graph.push(fan);
+        assert!(causes(&capture, &capture.cycles[0]).is_empty());
     }
 
     #[test]
