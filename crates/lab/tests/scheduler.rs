@@ -14,7 +14,12 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::Duration;
 
-const LIMIT: Duration = Duration::from_secs(900);
+/// Kernels that check themselves are slow.
+const LIMIT: Duration = Duration::from_secs(3_600);
+
+/// Words of a kernel's log that stand for a fault.
+const FAULTS: [&str; 7] =
+    ["WARNING:", "BUG:", "Oops", "Call Trace", "INFO: task", "INFO: possible", "suspicious"];
 
 /// Devices 0 to 11: two trees, synchronous and asynchronous, a link between them.
 /// `fails` is a number and its callback.
@@ -60,11 +65,8 @@ fn boot_with(series: &str, cpus: u32, parameters: &str, jobs: &[Job<'_>]) -> Boo
     let mut machine = Machine::new(Arch::Amd64, Accel::Icount, cpus, &kernel.release);
     machine.scheduler = Some(parameters.into());
     let boot = run(&kernel, &machine, jobs, LIMIT).unwrap_or_else(|e| panic!("{e}"));
-    let bad: Vec<&str> = boot
-        .log
-        .lines()
-        .filter(|l| ["WARNING:", "BUG:", "Oops", "Call Trace"].iter().any(|w| l.contains(w)))
-        .collect();
+    let bad: Vec<&str> =
+        boot.log.lines().filter(|l| FAULTS.iter().any(|w| l.contains(w))).collect();
     assert!(bad.is_empty(), "{bad:#?}");
     println!("{}: {} boards in {:.1} s", kernel.release, jobs.len(), boot.took.as_secs_f64());
     boot
@@ -321,4 +323,20 @@ fn odd_orders_are_kept_on_6_12() {
 #[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
 fn odd_orders_are_kept_on_7_3() {
     knows_odd_orders("7.3");
+}
+
+#[test]
+#[ignore = "boots kernels of one's own: `make prove SUBJECT=soak` runs it"]
+fn kernels_that_check_themselves_go_through_all_of_it() {
+    let kernels = std::env::var("DORMOUSE_KERNELS").unwrap_or_default();
+    if kernels.is_empty() {
+        println!("SKIPPED: DORMOUSE_KERNELS names no kernel with checks of itself");
+    }
+    for series in kernels.split_whitespace() {
+        unwinds(series);
+        obeys_pm_async(series);
+        knows_odd_orders(series);
+        goes_without_threads(series);
+        really_sleeps(series);
+    }
 }
