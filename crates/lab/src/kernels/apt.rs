@@ -6,7 +6,7 @@ use super::mirror::{Mirrors, mirrors};
 use crate::error::tail;
 use crate::qemu::Arch;
 use crate::{Error, Result};
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -58,6 +58,11 @@ impl Apt {
             let d = dir.join(sub);
             fs::create_dir_all(&d).map_err(Error::file(&d))?;
         }
+        // apt-get gives up at once where another holds its lists: wait for that one.
+        let lock = dir.join("one-at-a-time");
+        let lock =
+            File::create(&lock).and_then(|f| f.lock().map(|()| f)).map_err(Error::file(&lock));
+        let _held = lock?;
         let list = dir.join("sources.list");
         let wanted = sources(&mirrors()?, &SUITES);
         let changed = fs::read_to_string(&list).ok().as_deref() != Some(&wanted);
