@@ -166,7 +166,12 @@ pub(crate) fn findings(captures: &[Capture], told: &[Heard]) -> Vec<Vec<Finding>
         }
         report.findings
     };
-    captures.iter().map(of).collect()
+    let confirmed = |c: &Capture| {
+        let mut found = of(c);
+        confirm(c, &mut found);
+        found
+    };
+    captures.iter().map(confirmed).collect()
 }
 
 /// Looks at the tasks of a running machine, and how far apart: two seconds in all.

@@ -572,6 +572,17 @@ fn a_device_that_is_left_suspended_gains_what_predict_says() {
     };
     assert!(found(&before).contains(&"rpm-woken".to_string()), "{:?}", found(&before));
     assert!(!found(&after).contains(&"rpm-woken".to_string()), "{:?}", found(&after));
+    // What leaving it alone saves, by simulation, is said by the doctor, and beside the cycle.
+    let woken = |list: &serde_json::Value| {
+        let list = list.as_array().expect("a list");
+        list.iter().find(|f| f["id"] == "rpm-woken").expect("found")["saves_ns"].as_i64()
+    };
+    let saves = woken(&json(&["doctor", "--json", &before])["texts"][0]["findings"]);
+    let gain = (was[1] - is[1]) + (was[6] - is[6]);
+    let off = (saves.expect("the simulator knows") - gain).abs();
+    assert!(off <= (gain / 50).max(200_000), "{saves:?} foretold, {gain} ns gained");
+    assert_eq!(woken(&shown["findings"]), saves);
+    assert!(text(&dormouse(&["show", &before])).contains("its remedy saves"));
 }
 
 #[test]

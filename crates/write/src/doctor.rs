@@ -47,6 +47,10 @@ pub struct Worded {
     pub evidence: Vec<String>,
     /// What to do, how to undo it, and what it may cost; these two may be empty.
     pub advice: Vec<[String; 3]>,
+    /// What the first advice takes off a sleep, where the simulator was asked.
+    pub saves: Option<Ns>,
+    /// The same as a sentence, or nothing.
+    pub saved: String,
 }
 
 /// `f` in words.
@@ -60,6 +64,8 @@ pub fn worded(f: &Finding) -> Worded {
         sentence: sentence(&f.fact),
         evidence: f.evidence.iter().map(shown).collect(),
         advice: advice(&f.fact).into_iter().map(of).collect(),
+        saves: f.saves,
+        saved: f.saves.map_or_else(String::new, saved),
     }
 }
 
@@ -72,7 +78,8 @@ pub(crate) fn beside(page: &mut Page, list: &[&Finding], typed: &[String]) {
     page.heading("Findings");
     for f in list.iter().take(BESIDE) {
         let guess = if f.confidence == Confidence::Guess { " (a guess)" } else { "" };
-        let text = format!("{}{guess}: {}", word(f.level), sentence(&f.fact));
+        let saved = f.saves.map_or_else(String::new, |by| format!(" {}", saved(by)));
+        let text = format!("{}{guess}: {}{saved}", word(f.level), sentence(&f.fact));
         page.entry(&format!("  {:<10}", row(f)), &safe(&text));
     }
     let left = list.len().saturating_sub(BESIDE);

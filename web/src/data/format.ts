@@ -43,6 +43,8 @@ export interface FindingData {
   level: "broken" | "slow" | "risk" | "note";
   confidence: "certain" | "likely" | "guess";
   sentence: string;
+  /** What its remedy saves, as a sentence; empty where nobody knows. */
+  saved: string;
   evidence: string[];
   /** What to do, how to undo it, what it may cost. */
   advice: [string, string, string][];

@@ -30,7 +30,7 @@ function item(f: FindingData): HTMLElement {
     "li",
     { class: LEVEL[f.level], "data-rule": f.id },
     h("b", {}, `${f.level[0]?.toUpperCase()}${f.level.slice(1)}, ${f.row}: `),
-    reveal(f.sentence),
+    reveal(f.saved ? `${f.sentence} ${f.saved}` : f.sentence),
     h(
       "details",
       {},

@@ -274,6 +274,7 @@ fn finding(f: &Worded) -> FindingData {
         level: f.level,
         confidence: f.confidence,
         sentence: f.sentence.clone(),
+        saved: f.saved.clone(),
         evidence: f.evidence.clone(),
         advice: f.advice.clone(),
     }

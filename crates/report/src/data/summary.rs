@@ -101,6 +101,8 @@ pub struct FindingData {
     pub confidence: &'static str,
     /// In words.
     pub sentence: String,
+    /// What its remedy saves, as a sentence; empty where nobody knows.
+    pub saved: String,
     /// What shows it.
     pub evidence: Vec<String>,
     /// What to do, undo, risk.

@@ -75,6 +75,7 @@ pub fn show(all: &[Explained], selection: &Selection, out: &mut dyn io::Write) -
             w.field("level", f.level);
             w.field("confidence", f.confidence);
             w.field("sentence", &*f.sentence);
+            w.field("saves_ns", f.saves.map(|t| t.0));
             w.values("evidence", f.evidence.iter().map(|e| &**e));
             w.objects("advice", &f.advice, |w, [text, undo, risk]| {
                 w.field("text", &**text);

@@ -35,7 +35,7 @@ pub fn slow_sync() -> Finding {
             ..Evidence::default()
         }],
         costs: None,
-        saves: None,
+        saves: Some(Ns::from_ms(3)),
         confidence: Confidence::Certain,
     }
 }
