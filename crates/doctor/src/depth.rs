@@ -74,6 +74,14 @@ impl Depth {
     }
 }
 
+/// What the counter of the hardware says of a sleep of this `length`: nothing of one that is
+/// longer than it counts, because it wraps. `most` is `suspend_stats/max_hw_sleep`, us; AMD's
+/// is the largest number there is (kernel/power/main.c:max_hw_sleep_show, 6.12).
+pub fn in_range(counted: Option<Ns>, length: Ns, most: Option<u64>) -> Option<Ns> {
+    let most = most.filter(|us| *us > 0).unwrap_or(u64::MAX).saturating_mul(1_000);
+    counted.filter(|_| u64::try_from(length.0).unwrap_or(0) <= most)
+}
+
 /// `part` of `all`, per cent.
 fn share(part: Ns, all: Ns) -> i64 {
     let percent = i128::from(part.0) * 100 / i128::from(all.0.max(1));
@@ -124,12 +132,14 @@ pub fn said(case: &Case) -> Option<Depth> {
         return None;
     }
     let works = of("total_hw_sleep").is_some_and(|t| t > Ns::ZERO);
+    let most = case.values.iter().rev().find(|v| v.name() == "max_hw_sleep");
+    let most = most.and_then(|v| v.value.parse().ok());
     let m = Measured {
         s2idle: true,
         slept: true,
         length: stood,
         stood,
-        hardware: Some(hardware),
+        hardware: in_range(Some(hardware), stood, most),
         ..Measured::default()
     };
     depth(&m, works)
@@ -226,6 +236,24 @@ mod tests {
         assert_eq!(d(Measured { slept: false, ..sleep(0, None, None) }, false), None);
         let short = Measured { length: Ns(9 * S), ..sleep(89, Some(0), None) };
         assert_eq!(d(short, true), Some(Depth::NotKnown), "too short for a counter of 0");
+    }
+
+    #[test]
+    fn a_counter_that_wraps_says_nothing_of_a_longer_sleep() {
+        // 32 bits of 30.5 us: a day and a half.
+        let most = Some(131_000_000_000);
+        let hour = Ns(3_600 * S);
+        assert_eq!(in_range(Some(Ns(S)), hour, most), Some(Ns(S)));
+        assert_eq!(in_range(Some(Ns(S)), Ns(40 * hour.0), most), None);
+        assert_eq!(in_range(Some(Ns(S)), Ns(40 * hour.0), Some(u64::MAX)), Some(Ns(S)));
+        assert_eq!(in_range(Some(Ns(S)), Ns(40 * hour.0), None), Some(Ns(S)), "not said");
+        let long = Measured {
+            length: Ns(40 * hour.0),
+            stood: Ns(40 * hour.0),
+            hardware: in_range(Some(Ns(S)), Ns(40 * hour.0), most),
+            ..sleep(0, None, None)
+        };
+        assert_eq!(depth(&long, true), Some(Depth::NotKnown));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::klog::{Item, MARKS, NEWEST_FIRST, order_of, records};
 use crate::text::{self, LONGEST, Text};
 use crate::{Input, Options, ReadError};
 use dormouse_doctor::Case;
-use dormouse_doctor::depth::Measured;
+use dormouse_doctor::depth::{Measured, in_range};
 use dormouse_doctor::message::{Message, Trust};
 use dormouse_doctor::value::Value;
 use dormouse_model::loss::{Losses, Severity};
@@ -96,6 +96,9 @@ fn measured(file: &CaptureFile) -> Vec<Measured> {
     let known = |stats: &BTreeMap<String, String>| stats.contains_key("last_hw_sleep");
     let exists =
         known(&file.document.suspend_stats_before) || known(&file.document.suspend_stats_after);
+    let most = |stats: &BTreeMap<String, String>| stats.get("max_hw_sleep")?.parse().ok();
+    let most =
+        most(&file.document.suspend_stats_after).or(most(&file.document.suspend_stats_before));
     let of = |c: &CycleMembers| {
         let s = &c.stats;
         let number = |name: &str| s.suspend_stats_changed.get(name)?.parse::<i64>().ok();
@@ -114,7 +117,7 @@ fn measured(file: &CaptureFile) -> Vec<Measured> {
             slept: s.result == 0,
             length: Ns(boot.max(0)),
             stood: Ns(s.clocks.monotonic_stood_still()),
-            hardware,
+            hardware: in_range(hardware, Ns(boot.max(0)), most),
             in_states: s.s2idle_us.and_then(|n| i64::try_from(n).ok()).map(us),
         }
     };
