@@ -254,7 +254,9 @@ impl<C: CpuModel> Engine<'_, C> {
         if t == MAIN {
             self.livepatch.chains[t as usize].todo = NONE;
         }
-        self.go(t, Step::PassOn, Ns::ZERO)
+        // What the device cost is computed before anybody hears that it is done.
+        let owed = core::mem::take(&mut self.threads[t as usize].owed);
+        self.go(t, Step::PassOn, owed)
     }
 
     /// `finish()`: counts `d` off at its dependents, then `count_off()`, and what
