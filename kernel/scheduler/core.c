@@ -443,6 +443,21 @@ static void stream(struct ready_figures *f)
 }
 
 /*
+ * A device that was registered since the others were prepared takes no part in
+ * this cycle. Its parent waits for it in each phase on the way down all the same,
+ * and 7.3 lets only one of those waits pass (device_pm_sleep_init() completes it
+ * once, where 6.12 does so for good).
+ */
+static void let_new_devices_be(void)
+{
+	struct device *dev;
+
+	lockdep_assert_held(host_list_mtx);
+	list_for_each_entry(dev, host_new_devices, power.entry)
+		complete_all(&dev->power.completion);
+}
+
+/*
  * One device after another, in list order, as the kernel does it where nothing
  * is asynchronous.
  */
@@ -487,6 +502,7 @@ void ready_run_phase(const struct ready_step *step, pm_message_t state)
 	} else if (ready_graph_know(step->from)) {
 		f->serial = true;
 	}
+	let_new_devices_be();
 	if (f->serial) {
 		walks++;
 		walk(step, state);

@@ -26,6 +26,7 @@
 
 struct ready_host {
 	struct mutex *list_mtx;
+	struct list_head *new_devices;
 	struct srcu_struct *links_srcu;
 	const int *async_enabled;
 	/* NULL where the kernel has no pm_trace. */
@@ -36,6 +37,8 @@ struct ready_host {
 extern struct ready_host ready_host;
 
 #define host_list_mtx	(ready_host.list_mtx)
+/* All that are not in a cycle: in it, those that came since it began. */
+#define host_new_devices	(ready_host.new_devices)
 
 /* Whether asynchronous devices may overlap. */
 static inline bool host_async(void)

@@ -358,6 +358,7 @@ static int find_symbols(void)
 	if (ret)
 		return ret;
 	FIND(ready_host.list_mtx, "dpm_list_mtx");
+	FIND(ready_host.new_devices, "dpm_list");
 	FIND(ready_host.links_srcu, "device_links_srcu");
 	FIND(ready_host.async_enabled, "pm_async_enabled");
 	if (IS_ENABLED(CONFIG_PM_TRACE))

@@ -18,6 +18,8 @@
 #define host_kobj	power_kobj
 #define host_new(type, gfp)	kzalloc_obj(type, gfp)
 #define host_list_mtx	(&dpm_list_mtx)
+/* All that are not in a cycle: in it, those that came since it began. */
+#define host_new_devices	(&dpm_list)
 
 /* Whether asynchronous devices may overlap. */
 static inline bool host_async(void)
