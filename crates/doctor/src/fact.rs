@@ -145,8 +145,8 @@ pub enum Fact {
     FreezingSlow { worst: Ns, slow: usize, of: usize },
     /// Memory could not hold the image; empty if the text does not say how much.
     ImageShort { pages: String },
-    /// No swap at all, or no room in it.
-    NoSwap { none: bool },
+    /// No swap at all, or no room in it; or only a program says so.
+    NoSwap { none: bool, program: bool },
     /// The image is another kernel's, or of another map of memory.
     ImageOfOther { memory: bool },
     /// The image was read, and a device of the kernel that read it did not stop.
@@ -168,6 +168,9 @@ pub enum Fact {
     SleepCrash { function: Option<String>, back: bool },
     /// The platform said that it stayed awake; or already the processor did.
     NotDeepest { times: usize, processor: bool },
+    /// A driver says that the machine is not set up for s2idle: its firmware, else the kernel
+    /// (without the driver of the power management unit).
+    NotPrepared { firmware: bool },
     /// Seconds in hardware sleep of those that it lasted, and per cent.
     DeepShare { deep_s: i64, of_s: i64, percent: i64 },
     /// The processor slept, and the platform never did.

@@ -57,7 +57,8 @@ pub fn frame(text: &str) -> Option<&str> {
         return None;
     }
     // 32-bit Arm: `[<c1049bec>] (__schedule) from [<c104a0d4>] (schedule+0x48/0xd0)`.
-    if let Some((_, rest)) = text.split_once("] (")
+    // A page of the web takes the blank for its own.
+    if let Some((_, rest)) = text.split_once("] (").or_else(|| text.split_once("]("))
         && rest.contains(" from ")
     {
         return rest.split(')').next()?.split('+').next();
@@ -178,6 +179,10 @@ mod tests {
         assert_eq!(frame("  ? wait_woken+0x80/0x80"), None);
         assert_eq!(
             frame("[<c1049bec>] (__schedule) from [<c104a0d4>] (schedule+0x48/0xd0)"),
+            Some("__schedule")
+        );
+        assert_eq!(
+            frame("[<c1049bec>](__schedule+0x840/0x928) from [<c104a0d4>](schedule+0x48/0xd0)"),
             Some("__schedule")
         );
         assert_eq!(frame("a sentence with +0x in it"), None);

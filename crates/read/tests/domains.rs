@@ -310,6 +310,10 @@ fn messages_of_every_form() {
     // Quoted without a time stamp it may be anybody's.
     let quoted = report("> clk 1.clk: sync_state() pending due to 2.gpu\n");
     assert_eq!(quoted.findings[0].confidence, Confidence::Guess);
+    // Names of nodes have commas.
+    let comma = "[    1.000000] camcc 3.clk: sync_state() pending due to 4.qcom,cci0:qcom,cam1\n";
+    let case = read_bytes("text", comma.as_bytes()).case;
+    assert_eq!(case.pending[0].consumer, "4.qcom,cci0:qcom,cam1");
     // A driver that spoke later has the device.
     let later = "[    1.000000] platform 1.usb: probe deferral - supplier 2.phy not ready\n\
         [    2.000000] xhci 1.usb: new bus\n";

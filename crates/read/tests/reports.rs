@@ -7,9 +7,10 @@ use dormouse_read::doctor::read_bytes;
 use std::path::Path;
 
 /// What a text proves: nothing else may be claimed of it.
-const REPORTS: [(&str, &[&str]); 38] = [
+const REPORTS: [(&str, &[&str]); 44] = [
     ("aborted-freeze-sof", &["abort-wakeup"]),
     ("amd-framework", &["mode-name-only"]),
+    ("amdgpu-without-pmc", &["mode-name-only"]),
     ("android-alarmtimer", &["clock-alarm-abort"]),
     ("android-pending", &["abort-wakeup"]),
     ("android-timeout-3", &["suspend-timeout"]),
@@ -17,19 +18,23 @@ const REPORTS: [(&str, &[&str]); 38] = [
     ("btrfs-scrub", &["freeze-failed"]),
     ("chromebook-powerd", &["device-failed"]),
     ("cifs-away", &["freeze-failed"]),
+    ("copied-late", &["freeze-failed"]),
     ("cpu-hotplug", &["cpu-not-off"]),
     ("freeze-aborted-armed", &["abort-wakeup"]),
     ("hib-lockdown", &["hib-locked", "hib-no-swap"]),
+    ("hib-lockdown-old", &["hib-locked"]),
     ("hib-write-fails", &["hib-disk-error"]),
     ("i2c-hid-wake", &["mode-wake-source"]),
     ("kthread-refuses", &["freeze-failed"]),
     ("late-fails", &["device-failed"]),
+    ("logind-swap", &["hib-no-swap"]),
     ("mt7921-gone", &["device-not-resumed", "device-not-powered"]),
     ("nfs-away", &["freeze-failed"]),
     ("noirq-fails", &["device-failed"]),
     ("nouveau-4.15", &["device-failed"]),
     ("nvidia-preserve", &["device-failed"]),
     ("nvme-down", &["device-not-powered", "phase-device-lost"]),
+    ("nvme-not-ready", &["phase-device-lost"]),
     ("pmc-core-slp-s0", &["mode-name-only"]),
     ("pnfs-server-stop", &["freeze-failed"]),
     ("prepare-refuses", &["device-failed"]),
@@ -38,6 +43,7 @@ const REPORTS: [(&str, &[&str]); 38] = [
     ("sof-no-cause", &["abort-unknown"]),
     ("sync-hang-fuse", &["sync-hung"]),
     ("sync-hang-wq-7", &["sync-hung"]),
+    ("systemd-239-no-room", &["write-refused"]),
     ("systemd-slice", &["freeze-retry-loop", "freeze-user-slice", "sync-retry-s2idle"]),
     ("tegra-returns-1", &["device-failed"]),
     ("tpm-fails", &["device-failed"]),

@@ -120,7 +120,9 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
     };
     let mut said: Vec<(&Message, i32)> = Vec::new();
     for (i, m) in case.messages.iter().enumerate() {
-        let errno = if let Some(why) = m.after("System resumed again: ") {
+        // systemd before 240 names the file.
+        let systemd = || m.after("Failed to write /sys/power/state: ");
+        let errno = if let Some(why) = m.after("System resumed again: ").or_else(systemd) {
             said_by_libc(why)
         } else if m.has("Failed to suspend") {
             case.messages[i + 1..].iter().take(2).find_map(python)
@@ -170,7 +172,9 @@ fn no_way_back(case: &Case, out: &mut Vec<Finding>) {
             is(m, &words) || m.says("resume devices took")
         });
         let thawed = said.iter().any(|m| is(m, &["OOM killer enabled", "Restarting tasks"]));
-        if let (Some(up), false) = (up, thawed) {
+        // Lines that somebody searched for (`grep PM:`) have neither freezing nor thawing.
+        let whole = said[..down].iter().any(|m| m.says("Freezing "));
+        if let (Some(up), false, true) = (up, thawed, whole) {
             let end = said[said.len() - 1];
             let evidence =
                 lines([said[0], up].into_iter().chain((up.line != end.line).then_some(end)));

@@ -32,24 +32,7 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
             lines([*m]),
         ));
     }
-    let swap: Vec<&Message> = case
-        .messages
-        .iter()
-        .filter(|m| {
-            // systemd says it with `suitable` or without (src/shared/sleep-config.c).
-            let systemd = m.has("systemd") && m.has("Not enough ");
-            let systemd = systemd && m.has("swap space for hibernation");
-            m.says("Cannot find swap device") || m.says("Not enough free swap") || systemd
-        })
-        .collect();
-    if !swap.is_empty() {
-        out.push(found(
-            ("hib-no-swap", Area::Hibernation, Level::Broken),
-            Confidence::Certain,
-            Fact::NoSwap { none: swap[0].says("Cannot") },
-            lines(swap),
-        ));
-    }
+    no_swap(case, out);
     let mut other = all("Image mismatch: ");
     // systemd compares what /etc/os-release says (src/hibernate-resume of systemd 258).
     other.extend(all("HibernateLocation system identifier doesn't match"));
@@ -106,14 +89,35 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     }
 }
 
+/// The kernel without swap for the image (kernel/power/swap.c:swsusp_swap_check,
+/// swsusp_write, 6.12); or systemd that does not even ask it, with the same words if
+/// `resume=` names another swap than it looks at (src/shared/sleep-config.c).
+fn no_swap(case: &Case, out: &mut Vec<Finding>) {
+    let kernel = |m: &Message| m.says("Cannot find swap device") || m.says("Not enough free swap");
+    let systemd = |m: &Message| {
+        (m.has("systemd") || m.has("via logind"))
+            && m.has("Not enough ")
+            && m.has("swap space for hibernation")
+    };
+    let swap: Vec<&Message> = case.messages.iter().filter(|m| kernel(m) || systemd(m)).collect();
+    let Some(first) = swap.iter().find(|m| kernel(m)).or(swap.first()) else { return };
+    let program = !kernel(first);
+    out.push(found(
+        ("hib-no-swap", Area::Hibernation, Level::Broken),
+        if program { Confidence::Likely } else { Confidence::Certain },
+        Fact::NoSwap { none: first.says("Cannot"), program },
+        lines(swap),
+    ));
+}
+
 /// A kernel that is locked down (security/lockdown/lockdown.c:lockdown_is_locked_down,
-/// 6.12), and a disk that failed with the image (kernel/power/swap.c:hib_end_io).
+/// 6.12; patches of distributions before 5.4 wrote `Hibernation`), and a disk that failed with the image (kernel/power/swap.c:hib_end_io).
 fn faults(case: &Case, out: &mut Vec<Finding>) {
     let of = |word: &str| -> Vec<&Message> {
         let is = |m: &&Message| m.trust.is_of_a_kernel() && m.has(word);
         case.messages.iter().filter(is).collect()
     };
-    let locked = of(": hibernation is restricted; see man kernel_lockdown");
+    let locked = of("ibernation is restricted; see man kernel_lockdown");
     if !locked.is_empty() {
         out.push(found(
             ("hib-locked", Area::Hibernation, Level::Note),

@@ -41,6 +41,7 @@ pub fn has_counters(case: &Case) -> bool {
 
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     printed(case, out);
+    unprepared(case, out);
     deepest(case, out);
     counted(case, out);
     selftest(case, out);
@@ -72,6 +73,20 @@ fn printed(case: &Case, out: &mut Vec<Finding>) {
         Confidence::Certain,
         Fact::NotDeepest { times: said.len(), processor },
         lines(said),
+    ));
+}
+
+/// What the driver of an AMD GPU says of an s2idle sleep in which it may not go to its own
+/// idle state (drivers/gpu/drm/amd/amdgpu/amdgpu_acpi.c:amdgpu_acpi_is_s0ix_active, 6.12).
+fn unprepared(case: &Case, out: &mut Vec<Finding>) {
+    let words = "Power consumption will be higher as ";
+    let said: Vec<&Message> = case.messages.iter().filter(|m| m.has(words)).collect();
+    let Some(m) = said.iter().find(|m| m.trust.is_of_a_kernel()).or(said.first()) else { return };
+    out.push(found(
+        ("mode-name-only", Area::Mode, Level::Risk),
+        Confidence::Likely,
+        Fact::NotPrepared { firmware: m.has("higher as BIOS") },
+        lines([*m]),
     ));
 }
 

@@ -191,18 +191,19 @@ fn unfinished(case: &Case, out: &mut Vec<Finding>) {
 }
 
 /// What the driver of a drive prints that cannot be pulled out
-/// (drivers/nvme/host/pci.c:nvme_warn_reset, 6.12). A USB controller of Thunderbolt dies in
-/// a sleep whenever nothing is plugged in.
-const DEAD: &str = "controller is down; will reset";
+/// (drivers/nvme/host/pci.c:nvme_warn_reset, drivers/nvme/host/core.c:nvme_wait_ready, 6.12).
+/// A USB controller of Thunderbolt dies in a sleep whenever nothing is plugged in.
+const DEAD: [&str; 2] = ["controller is down; will reset", "Device not ready; aborting "];
 
 /// Messages that say that a device or its driver is gone.
-const GONE: [&str; 8] = [
+const GONE: [&str; 9] = [
     "detected stalls on CPUs",
     "I/O error, dev",
     "rejecting I/O to offline device",
     "HC died",
     "not responding, assume dead",
-    "controller is down; will reset",
+    DEAD[0],
+    DEAD[1],
     "Host not accessible, reset failed",
     "blocked for more than",
 ];
@@ -219,7 +220,7 @@ fn lost(case: &Case, out: &mut Vec<Finding>) {
         // come back; a drive's controller does not.
         let messages = case.of(a);
         let down = messages.iter().position(|m| m.has("Suspending console(s)"));
-        let dead = case.messages[first].has(DEAD);
+        let dead = DEAD.iter().any(|w| case.messages[first].has(w));
         let inside = down.filter(|d| dead && a.first + d < first && first < a.end);
         if inside.is_some() && case.messages[first].trust.is_of_a_kernel() {
             out.push(found(

@@ -85,8 +85,9 @@ pub fn head(text: &str) -> Option<(&str, &str, &str)> {
 }
 
 fn first_word(text: &str) -> &str {
-    // A page of the web may have marks of its own behind a name.
-    text.split([' ', ',', ';', '<']).next().unwrap_or("")
+    // A page of the web may have marks of its own behind a name. Names of nodes have
+    // commas inside: `ac13000.qcom,cci0`.
+    text.split([' ', ';', '<']).next().unwrap_or("").trim_end_matches(',')
 }
 
 fn number(text: &str) -> Option<i32> {

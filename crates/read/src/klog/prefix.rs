@@ -291,7 +291,8 @@ fn unix(line: &[u8]) -> Option<Ns> {
 /// One bracket, if it is part of the prefix.
 fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
     let line = line.trim_ascii_start();
-    let inside = line.strip_prefix(b"[")?;
+    let begins_late = || (!r.fresh && is_cut(line)).then_some(line);
+    let inside = line.strip_prefix(b"[").or_else(begins_late)?;
     let end = memchr::memchr(b']', &inside[..inside.len().min(64)])?;
     let (inside, rest) = (inside[..end].trim_ascii(), &inside[end + 1..]);
     // `dmesg --show-delta` and `journalctl -o short-delta` add the time since
@@ -322,6 +323,18 @@ fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
         return None;
     }
     Some(rest)
+}
+
+/// `12.345678] ` or `+0.000012] `: the kernel's stamp in a copy that begins one letter late.
+fn is_cut(line: &[u8]) -> bool {
+    let head = &line[..line.len().min(24)];
+    let Some(end) = memchr::memchr(b']', head).filter(|&end| end >= 8) else { return false };
+    let stamp = line[..end].strip_prefix(b"+").unwrap_or(&line[..end]);
+    let dot = stamp.len().saturating_sub(7);
+    let fits = |(i, b): (usize, &u8)| {
+        if i == dot { matches!(b, b'.' | b',') } else { b.is_ascii_digit() }
+    };
+    dot > 0 && stamp.iter().enumerate().all(fits)
 }
 
 /// `5653.044803,0` of Qualcomm's kernels and `5653.044803@0` of Amlogic's: time and CPU.
@@ -360,9 +373,11 @@ fn is_calendar(text: &[u8]) -> bool {
     text.len() >= 20 && end.is_some_and(|end| form.iter().zip(end).all(fits))
 }
 
-/// `Jan 1 00:00` and `  +0.000012` of `dmesg --reltime`: no time to count from.
+/// `Jan 1 00:00` and `  +0.000012` of `dmesg --reltime`, in some languages with a comma: no
+/// time to count from.
 fn is_relative(text: &[u8]) -> bool {
-    let rest = text.strip_prefix(b"+").map(|t| t.iter().all(|b| b.is_ascii_digit() || *b == b'.'));
+    let is_number = |b: &u8| b.is_ascii_digit() || matches!(b, b'.' | b',');
+    let rest = text.strip_prefix(b"+").map(|t| t.iter().all(is_number));
     let minute = || {
         (10..=12).contains(&text.len())
             && text[..3].iter().all(u8::is_ascii_alphabetic)
@@ -521,6 +536,10 @@ mod tests {
         let epoch = Some(1_741_597_298_803_000_000);
         assert_eq!(text("1741597298.803     0     0 kernel: PM: x"), (epoch, None, m()));
         assert_eq!(text("[  +0.000012] PM: x"), (None, None, m()));
+        assert_eq!(text("[  +0,000012] PM: x"), (None, None, m()));
+        assert_eq!(text("  +0,000012] PM: x"), (None, None, m()));
+        assert_eq!(text("   12.345678] PM: x"), (t, None, m()));
+        assert_eq!(text("12.3] PM: x").2, "12.3] PM: x", "no stamp of the kernel's");
         assert_eq!(text("[   12.345678] <1>.(1)[2047:kworker/u4:3]PM: x"), (t, Some(2047), m()));
         assert_eq!(text("[   12.345678]  (0)[1:init]PM: x"), (t, Some(1), m()));
         assert_eq!(text("6,812,12345678,-;PM: x"), (t, None, m()));

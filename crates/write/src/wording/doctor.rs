@@ -286,10 +286,14 @@ pub fn sentence(f: &Fact) -> String {
             "Hibernation failed: memory could not hold the image, {} pages were missing.",
             if pages.is_empty() { "some" } else { pages }
         ),
-        Fact::NoSwap { none: true } => {
+        Fact::NoSwap { program: true, .. } => {
+            "Hibernation was refused before the kernel tried it: no swap that systemd looked at was large enough, or `resume=` names another."
+                .into()
+        }
+        Fact::NoSwap { none: true, .. } => {
             "Hibernation failed: the kernel found no swap to write the image to.".into()
         }
-        Fact::NoSwap { none: false } => {
+        Fact::NoSwap { none: false, .. } => {
             "Hibernation failed: swap had no room for the image.".into()
         }
         Fact::ImageOfOther { memory: true } => {
@@ -346,6 +350,14 @@ pub fn sentence(f: &Fact) -> String {
             "The hardware slept {}: {deep_s} s of {of_s} s ({percent} %).",
             how_deep(*percent >= 5)
         ),
+        Fact::NotPrepared { firmware: true } => {
+            "The firmware is not set up for s2idle, says the GPU's driver: such a sleep is one in name only."
+                .into()
+        }
+        Fact::NotPrepared { firmware: false } => {
+            "The kernel has no driver for the power management unit (CONFIG_AMD_PMC), says the GPU's driver: s2idle is a sleep in name only."
+                .into()
+        }
         Fact::PlatformAwake => {
             "The machine sleeps in name only: the processor reaches its deepest package state, and the platform never counted any sleep."
                 .into()
@@ -670,6 +682,12 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
         }
         Fact::DeepShare { .. } => {
             "Each further `Timekeeping suspended` line is a wake-up inside the sleep: find what interrupts it (the lines between name IRQs and GPEs)."
+        }
+        Fact::NotPrepared { firmware: true } => {
+            "Change the mode of sleep in the firmware's setup (Windows/S0ix or Linux/S3), or use deep."
+        }
+        Fact::NotPrepared { firmware: false } => {
+            "Build amd_pmc, or load it: /sys/bus/platform/drivers/amd_pmc has a device then."
         }
         Fact::PlatformAwake => {
             "The fault is outside the processor: firmware, or a device that keeps its part on (pmc_core: ltr_show, slp_s0_debug_status)."

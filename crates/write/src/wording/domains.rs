@@ -195,11 +195,16 @@ pub fn sentence(f: &Fact) -> String {
             verb(devices.len(), "was", "were"),
             verb(devices.len(), "was", "were"),
         ),
-        Fact::GaveUp { devices, failed } => format!(
-            "{} gave up on a provider that never came, most likely of a power domain; {failed} of these probes failed with {}.",
-            plural(devices.len(), "device"),
-            error(-110)
-        ),
+        Fact::GaveUp { devices, failed } => {
+            let failed = match failed {
+                0 => String::new(),
+                n => format!("; {n} of these probes failed with {}", error(-110)),
+            };
+            format!(
+                "{} gave up on a provider that never came, most likely of a power domain{failed}.",
+                plural(devices.len(), "device")
+            )
+        }
         Fact::BothWait { one, other } => {
             format!("{one} and {other} stand in one dependency cycle, and both still wait.")
         }
