@@ -172,8 +172,9 @@ fn no_way_back(case: &Case, out: &mut Vec<Finding>) {
             is(m, &words) || m.says("resume devices took")
         });
         let thawed = said.iter().any(|m| is(m, &["OOM killer enabled", "Restarting tasks"]));
-        // Lines that somebody searched for (`grep PM:`) have neither freezing nor thawing.
-        let whole = said[..down].iter().any(|m| m.says("Freezing "));
+        // Lines that somebody searched for (`grep PM:`) are none of the thawing.
+        let sought = ["PM:", "suspend", "Suspend", "resume", "wake"];
+        let whole = said.iter().any(|m| !is(m, &sought));
         if let (Some(up), false, true) = (up, thawed, whole) {
             let end = said[said.len() - 1];
             let evidence =
