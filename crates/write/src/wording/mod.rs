@@ -15,6 +15,7 @@ pub mod device;
 pub mod doctor;
 pub mod domains;
 pub mod doubt;
+pub mod errno;
 pub mod freezing;
 pub mod livepatch;
 pub mod losses;

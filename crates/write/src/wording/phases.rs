@@ -1,6 +1,7 @@
 //! Callbacks in the wrong phase and syncs that were given up, in words.
 
-use super::doctor::{Advice, device, look, told};
+use super::doctor::{Advice, device, look};
+use super::errno::told;
 use super::modes::span;
 use super::now::OLD;
 use dormouse_doctor::phases::Misplaced;
