@@ -24,6 +24,9 @@ pub enum Assumed {
     Vanished(u32),
     /// The order of devices is that in which the main thread ran them.
     Order,
+    /// So many power domains have devices, and what switching them takes was not
+    /// recorded: it is part of the devices' times.
+    DomainsUnknown(usize),
     /// Links are not listed; only parents are waited for.
     Links,
     /// So many devices name a parent that the source does not list.

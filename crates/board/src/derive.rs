@@ -3,6 +3,7 @@
 use super::assumed::Assumed;
 use super::parents;
 use super::printing::lines;
+use super::switched::Switched;
 use super::threads::main_threads;
 use super::walk::{observed_order, order_is_known, prepared_order};
 use super::{Board, BoardDevice, Work};
@@ -148,9 +149,10 @@ pub fn derive(capture: &Capture) -> Result<Derived, String> {
 
     let mut in_worker = vec![false; n];
     let mut on_main = vec![false; n];
+    let switched = Switched::of(capture, &cycles);
     for cycle in &cycles {
         let lines = lines(cycle);
-        let mut times = times(cycle, &place, n, &mut in_worker, &mut on_main);
+        let mut times = times(cycle, &place, n, switched.as_ref(), &mut in_worker, &mut on_main);
         for t in &mut times {
             for (t, line) in t.iter_mut().zip(lines) {
                 *t = t.map(|t| t + line);
@@ -166,6 +168,12 @@ pub fn derive(capture: &Capture) -> Result<Derived, String> {
         derived.observed[index] = median(&mut seen);
     }
     fill_facts(&mut derived, capture, &in_worker, &on_main);
+    let users = capture.domains.iter().filter(|d| !d.users.is_empty()).count();
+    match switched {
+        Some(s) => s.put(&mut derived.board, &place),
+        None if users > 0 => derived.assumptions.push(Assumed::DomainsUnknown(users)),
+        None => {}
+    }
     take_vanished(&mut derived, &cycles, &place);
     say_rest(&mut derived, capture, &cycles);
     derived.place = place;
@@ -282,6 +290,7 @@ fn times(
     cycle: &Cycle,
     place: &[u32],
     n: usize,
+    switched: Option<&Switched>,
     in_worker: &mut [bool],
     on_main: &mut [bool],
 ) -> Times {
@@ -290,6 +299,7 @@ fn times(
     let (trip, one) = (trip::first(cycle), trip::count(cycle) == 1);
     let mains = main_threads(cycle);
     let threads = mains.contains(&true);
+    let switched = switched.map(|s| (s, s.times(cycle)));
     for c in &cycle.callbacks {
         let Some(index) = c.phase.device_index() else { continue };
         let Some(&d) = place.get(c.device.index()) else { continue };
@@ -298,7 +308,8 @@ fn times(
         }
         let d = d as usize;
         let slot: &mut Option<Ns> = &mut times[d][index];
-        *slot = Some(slot.unwrap_or(Ns::ZERO) + c.duration());
+        let others = switched.as_ref().map_or(Ns::ZERO, |(s, times)| s.part(c, times));
+        *slot = Some(slot.unwrap_or(Ns::ZERO) + (c.duration() - others));
         if c.phase.may_be_async() {
             match mains.get(usize::from(c.thread.0)) {
                 Some(true) => on_main[d] = true,

@@ -18,6 +18,7 @@ pub mod printing;
 mod read;
 pub mod soc;
 pub mod summary;
+mod switched;
 pub mod threads;
 pub mod trips;
 pub mod walk;

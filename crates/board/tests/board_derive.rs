@@ -1,11 +1,13 @@
 //! What several cycles say together of one machine.
 
+use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::derive;
 use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Callback, Cycle, Outcome, Thread, ThreadId};
+use dormouse_model::cycle::{Callback, Cycle, Outcome, Switch, Thread, ThreadId};
 use dormouse_model::device::{Device, DeviceId};
 use dormouse_model::names::Sym;
 use dormouse_model::phase::{Phase, PmEvent};
+use dormouse_model::power_domain::{PowerDomain, User};
 use dormouse_model::time::Ns;
 
 /// A cycle in which the devices were prepared in this order, and then each ran a
@@ -87,4 +89,117 @@ fn what_half_of_the_cycles_ran_counts_half() {
     assert_eq!(late(&[&[(1, 12)], &[]]), Some(Ns::from_ms(6)));
     assert_eq!(late(&[&[(1, 12)], &[], &[]]), None);
     assert_eq!(late(&[&[(1, 12)], &[(1, 12)], &[]]), Some(Ns::from_ms(12)));
+}
+
+/// Power domains gpu in top, aon, and one that is off: gpu's devices a and b run noirq
+/// at the same time, a switches.
+fn switched_capture() -> Capture {
+    let mut c = capture(&["a", "b", "c"], Vec::new());
+    let mut domain = |name: &str, on, inside: &[&str], users: &[(u32, bool)]| {
+        let users = users
+            .iter()
+            .map(|&(device, unsupported)| User { device: DeviceId(device), unsupported });
+        let domain = PowerDomain {
+            name: c.names.add(name),
+            on,
+            inside: inside.iter().map(|n| c.names.add(n)).collect(),
+            users: users.collect(),
+        };
+        c.domains.push(domain);
+    };
+    // The newest first, as in debugfs.
+    domain("gpu", false, &[], &[(0, false), (1, true)]);
+    domain("aon", true, &[], &[(2, false)]);
+    domain("spare", false, &[], &[]);
+    domain("top", true, &["gpu"], &[]);
+    let name = |n: &str| c.names.find(n).unwrap();
+    let us = |us: i64| Ns(us * 1_000);
+    let call = |device: u32, phase, thread: u16, start: i64, end: i64| Callback {
+        device: DeviceId(device),
+        phase,
+        event: PmEvent::Suspend,
+        thread: ThreadId(thread),
+        function: Sym::EMPTY,
+        start: us(start),
+        end: us(end),
+        error: 0,
+        complete: true,
+    };
+    let switch = |domain: &str, on, thread: u16, start: i64, end: i64| Switch {
+        domain: name(domain),
+        on,
+        phase: Some(if on { Phase::ResumeNoirq } else { Phase::Noirq }),
+        device: None,
+        thread: ThreadId(thread),
+        start: us(start),
+        end: us(end),
+        complete: true,
+    };
+    let cycle = Cycle {
+        outcome: Outcome::Slept,
+        callbacks: vec![
+            call(0, Phase::Noirq, 1, 1_000, 5_200),
+            call(1, Phase::Noirq, 2, 1_000, 1_500),
+            call(2, Phase::Noirq, 0, 1_000, 1_300),
+            call(0, Phase::ResumeNoirq, 1, 10_000, 19_700),
+            call(1, Phase::ResumeNoirq, 2, 10_100, 19_600),
+            call(2, Phase::ResumeNoirq, 0, 10_000, 10_400),
+        ],
+        switches: vec![
+            switch("gpu", false, 1, 1_200, 4_200),
+            switch("top", false, 1, 4_200, 5_200),
+            switch("top", true, 1, 10_000, 11_000),
+            switch("gpu", true, 1, 11_000, 19_000),
+        ],
+        threads: vec![Thread { is_main: Some(true), ..Thread::default() }; 1],
+        ..Cycle::default()
+    };
+    c.cycles = vec![cycle];
+    c
+}
+
+#[test]
+fn what_a_domain_takes_is_no_time_of_its_devices() {
+    let derived = derive(&switched_capture()).unwrap();
+    let board = &derived.board;
+    let domains: Vec<(&str, i64, i64, bool, &[u32])> = board
+        .domains
+        .iter()
+        .map(|d| {
+            let s = d.states[0];
+            let name = board.names.get(d.name);
+            (name, s.off.0 / 1_000, s.on.0 / 1_000, d.always_on, &d.parents[..])
+        })
+        .collect();
+    assert_eq!(
+        domains,
+        [
+            ("top", 1_000, 1_000, false, &[][..]),
+            ("gpu", 3_000, 8_000, false, &[0][..]),
+            ("aon", 0, 0, true, &[][..]),
+        ]
+    );
+    assert!(board.domains.iter().all(|d| d.always_on || d.start == Some(None)));
+    let of = |name: &str| {
+        let at = board.graph.devices.iter().position(|d| board.names.get(d.name) == name).unwrap();
+        let b = &board.devices[at];
+        let time = |index: usize| b.work[index].map_or(0, |w| w.sleep.0 / 1_000);
+        let domain = b.domain.map(|n| board.names.get(board.domains[n as usize].name));
+        (domain, b.rpm_disabled, time(3), time(4))
+    };
+    // a switched, b waited on the way up and not on the way down.
+    assert_eq!(of("a"), (Some("gpu"), false, 200, 700));
+    assert_eq!(of("b"), (Some("gpu"), true, 500, 600));
+    assert_eq!(of("c"), (Some("aon"), false, 300, 400));
+}
+
+#[test]
+fn domains_without_switches_stay_in_the_times_and_it_is_said() {
+    let mut c = switched_capture();
+    c.cycles[0].switches.clear();
+    let derived = derive(&c).unwrap();
+    assert!(derived.board.domains.is_empty());
+    assert!(derived.assumptions.contains(&Assumed::DomainsUnknown(2)), "{derived:?}");
+    let longest = derived.board.devices.iter().filter_map(|d| d.work[4]).map(|w| w.sleep).max();
+    assert_eq!(longest, Some(Ns(9_700_000)));
 }

@@ -4,6 +4,7 @@ use crate::cycle::Cycle;
 use crate::device::DeviceGraph;
 use crate::loss::Losses;
 use crate::names::{Names, Sym};
+use crate::power_domain::PowerDomain;
 use crate::ranked::Ranking;
 use crate::time::Ns;
 use alloc::collections::BTreeMap;
@@ -35,6 +36,8 @@ pub struct Capture {
     pub machine: Machine,
     /// The devices of all cycles.
     pub graph: DeviceGraph,
+    /// Power domains, where the source lists them.
+    pub domains: Vec<PowerDomain>,
     /// Cycles in order of the input.
     pub cycles: Vec<Cycle>,
     /// Durations without a schedule, which belong to no cycle.

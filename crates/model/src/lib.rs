@@ -19,6 +19,7 @@ pub mod image;
 pub mod loss;
 pub mod names;
 pub mod phase;
+pub mod power_domain;
 pub mod ranked;
 pub mod time;
 pub mod trip;

@@ -169,6 +169,42 @@ fn what_nodes_name_and_the_line_that_woke_are_kept() {
     assert_eq!(line.map(|v| v.value.as_str()), Some("45"));
 }
 
+/// Domains by the tables of 6.9, which print whole paths, and of 6.10, which print names.
+#[test]
+fn power_domains_know_their_devices() {
+    for (a, late) in [("/devices/platform/soc/a", "/devices/hidden/late"), ("a", "late")] {
+        let text = format!(
+            "/proc/cmdline:quiet\n==> /sys/kernel/debug/pm_genpd/pm_genpd_summary <==\n\
+             domain                          status          children        performance\n    \
+             /device                         runtime status\n\
+             ----------------------------------------------------------------------------\n\
+             gpu                             off-0                           0\n    \
+             {a:<50}  suspended                  0\n    \
+             {late:<50}  unsupported                0\n    \
+             {:<50}  active                     0\n\
+             top                             on                              0\n                                                \
+             gpu\n",
+            "stranger"
+        );
+        let bytes = whole(&[("domains.txt", &text)]);
+        let reading = read_bytes("x.tar.gz", &bytes, &Options::default()).unwrap();
+        let c = &reading.captures[0];
+        let n = |s| c.names.get(s);
+        let domains: Vec<_> = c
+            .domains
+            .iter()
+            .map(|d| {
+                let users = d.users.iter().map(|u| (n(c.graph.get(u.device).name), u.unsupported));
+                let inside: Vec<_> = d.inside.iter().map(|&i| n(i)).collect();
+                (n(d.name), d.on, inside, users.collect::<Vec<_>>())
+            })
+            .collect();
+        let gpu = ("gpu", false, vec![], vec![("a", false), ("late", true)]);
+        assert_eq!(domains, [gpu, ("top", true, vec!["gpu"], vec![])]);
+        assert_eq!(c.losses.count("domain_user_unknown"), 1);
+    }
+}
+
 #[test]
 fn tables_and_trace_become_one_capture() {
     let reading = read_bytes("x.tar.gz", &whole(&[]), &Options::default()).unwrap();

@@ -5,6 +5,7 @@
 //! the word that a trace prints for its driver (driver, else bus, else class),
 //! because names alone repeat on different buses.
 
+use super::domains;
 use super::schema::{CaptureFile, CycleStats, DeviceRow, LinkRow};
 use crate::dtb::named::suppliers;
 use crate::track::Tracker;
@@ -23,6 +24,8 @@ pub fn merge(file: &CaptureFile, capture: &mut Capture) {
     machine(file, capture);
     let place = join(file, capture);
     links(file, capture, &place);
+    // By the names that the kernel has.
+    domains::add(file, capture);
     rename(file, capture);
     // Each cycle has the kernel's own answer, so nothing is left to guess.
     capture.losses.list.retain(|l| l.kind != "abort_cause_unproven");

@@ -6,6 +6,7 @@
 mod assemble;
 pub mod container;
 mod count;
+mod domains;
 pub mod merge;
 pub mod schema;
 pub mod table;

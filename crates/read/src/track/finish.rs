@@ -319,7 +319,16 @@ pub fn capture(mut t: Tracker) -> Capture {
     quoted_ends(&mut t);
     let Tracker { names, machine, graph, done, ranked, losses, unused, .. } = t;
     let unused_events = unused.kinds().map(|(kind, count)| (kind.name(), count)).collect();
-    Capture { names, machine, graph, cycles: done, ranked, losses, unused_events }
+    Capture {
+        names,
+        machine,
+        graph,
+        domains: Vec::new(),
+        cycles: done,
+        ranked,
+        losses,
+        unused_events,
+    }
 }
 
 /// One end alone is a line that somebody quotes, and no list, where the input has

@@ -101,6 +101,13 @@ pub fn assumed(a: &Assumed) -> String {
         Assumed::Links => "The capture does not list device links; only parents are waited for \
                            (dormouse record lists them)."
             .into(),
+        Assumed::DomainsUnknown(n) => format!(
+            "{} {} devices; what switching {} takes was not recorded, and is part of the \
+             devices' times (dormouse record --with domains records it).",
+            plural(*n, "power domain"),
+            if *n == 1 { "has" } else { "have" },
+            if *n == 1 { "it" } else { "them" }
+        ),
         Assumed::Orphans(n) => format!(
             "{} {} a parent without callbacks that the log does not list; {} taken as {}.",
             plural(*n, "device"),
