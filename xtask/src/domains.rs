@@ -6,26 +6,29 @@
 //!
 //! `domains [--short] [SERIES…]`: of every board (in short: of the small SoC) the noirq phases with `pm_async` 0 and
 //! 1, and what it changes that nobody uses its slowest domain. A prediction is right
-//! within 2 % of what was measured or 100 us.
+//! within 2 % of what was measured or 100 us. Then the same from recordings with
+//! switches alone (`record --with domains`): nothing but they says what a domain takes.
 
 use crate::MISSED;
-use crate::accuracy::recorded;
+use crate::accuracy::recorded::{self, Machine};
 use anyhow::{Context, Result, anyhow};
+use dormouse_board::derive::derive;
 use dormouse_board::generate::{Durations, Options as PlainOptions, generate};
 use dormouse_board::soc::{Options, soc};
 use dormouse_board::{Board, parse};
 use dormouse_lab::capture::{Wish, captures};
 use dormouse_lab::kernels;
 use dormouse_lab::plan::Sleep;
-use dormouse_lab::qemu::{Accel, Arch, Machine};
+use dormouse_lab::qemu::{Accel, Arch, Machine as Guest};
 use dormouse_model::capture::Capture;
 use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
 use dormouse_read::Options as ReadOptions;
+use dormouse_record::options::Detail;
 use dormouse_sleep::simulate::Profile;
 use dormouse_sleep::simulate::calibrate::calibrate;
 use dormouse_sleep::simulate::change::{Change, apply};
-use dormouse_sleep::simulate::planned::{Plan, apply_domains, plan};
+use dormouse_sleep::simulate::planned::{Plan, apply as planned, apply_domains, guest, plan};
 use dormouse_sleep::simulate::predict::draws;
 use dormouse_stats::describe::middle;
 use std::collections::BTreeMap;
@@ -146,58 +149,82 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
             trials.push(Trial::draw(seed, n)?);
         }
     }
-    let (mut phases, mut changes) = (Score::default(), Score::default());
+    let mut scores = Scores::default();
     for series in series {
-        kernel(series, &trials, &mut phases, &mut changes)?;
+        kernel(series, &trials, &mut scores)?;
     }
+    let Scores { phases, changes, itself, alone } = scores;
     println!("\n{}", phases.line("noirq phases"));
     println!("{}", changes.line("changes of both phases without users of the slowest domain"));
-    let all = phases.right == phases.all && changes.right == changes.all;
+    println!("{}", itself.line("noirq phases of a recording, from itself"));
+    println!("{}", alone.line("the same changes, from a recording"));
+    let all = [phases, changes, itself, alone].iter().all(|s| s.right == s.all);
     Ok(if all { ExitCode::SUCCESS } else { ExitCode::from(MISSED) })
 }
 
-fn kernel(series: &str, trials: &[Trial], phases: &mut Score, changes: &mut Score) -> Result<()> {
+/// What is counted over all kernels.
+#[derive(Default)]
+struct Scores {
+    phases: Score,
+    changes: Score,
+    itself: Score,
+    alone: Score,
+}
+
+fn kernel(series: &str, trials: &[Trial], scores: &mut Scores) -> Result<()> {
     let kernel = kernels::get(Arch::Amd64, series)?;
-    let machine = Machine::new(Arch::Amd64, Accel::Icount, 4, &kernel.release);
-    let wish = |board, pm_async| Wish {
+    let machine = Guest::new(Arch::Amd64, Accel::Icount, 4, &kernel.release);
+    let wish = |board, pm_async, detail| Wish {
         board: Some(board),
         waits: &[],
         sleep: Sleep::Platform,
         pm_async,
         cycles: CYCLES,
-        detail: Vec::new(),
+        detail,
         samples: 1,
         limit: Duration::from_secs(900),
     };
     // What the kernel's machinery costs, from a board without power domains.
     let plain = plain();
-    let mut wishes: Vec<Wish<'_>> = [false, true].map(|pm_async| wish(&plain, pm_async)).into();
+    let mut wishes: Vec<Wish<'_>> =
+        [false, true].map(|pm_async| wish(&plain, pm_async, Vec::new())).into();
     for trial in trials {
         for board in [Some(&trial.board), trial.without.as_ref().map(|w| &w.1)] {
-            wishes.extend(board.into_iter().flat_map(|b| [wish(b, false), wish(b, true)]));
+            let both = |b| [wish(b, false, Vec::new()), wish(b, true, Vec::new())];
+            wishes.extend(board.into_iter().flat_map(both));
         }
+    }
+    let plainly = wishes.len();
+    for trial in trials {
+        let switches = |pm_async| wish(&trial.board, pm_async, vec![Detail::Domains]);
+        wishes.extend([switches(false), switches(true)]);
     }
     let made = captures(&kernel, &machine, &wishes, 1)?;
     let all: Vec<Capture> = made.recordings.iter().map(read).collect::<Result<_>>()?;
+    let (all, recorded) = all.split_at(plainly);
     let (fitted_on, judged) = all.split_at(2);
     let boards = [plain.clone(), plain.clone()];
     let fitted = calibrate(fitted_on, &boards, &Profile::x86(), "without power domains")
         .map_err(anyhow::Error::msg)?;
-    let seen: Vec<Measured> = wishes[2..]
+    let seen: Vec<Measured> = wishes[2..plainly]
         .iter()
         .zip(judged)
         .map(|(w, c)| measured(c, w.board.context("a board")?, w.pm_async, &fitted.profile))
         .collect::<Result<_>>()?;
     println!("\n{}: ms, predicted and measured", kernel.release);
     println!("{:<24}{:>6}{:>16}{:>18}   right", "board", "async", "noirq suspend", "noirq resume");
+    let mut changed: Vec<Option<[(Measured, Measured); 2]>> = Vec::new();
     let mut seen = seen.into_iter();
     for trial in trials {
         let before: Vec<Measured> = seen.by_ref().take(2).collect();
         for (n, m) in before.iter().enumerate() {
-            let words = PHASES.map(|p| phases.count(m[&p], m[&p].measured));
+            let words = PHASES.map(|p| scores.phases.count(m[&p], m[&p].measured));
             row(&trial.name, n, m, words);
         }
-        let Some((domain, _)) = &trial.without else { continue };
+        let Some((domain, _)) = &trial.without else {
+            changed.push(None);
+            continue;
+        };
         let after: Vec<Measured> = seen.by_ref().take(2).collect();
         for (n, (a, b)) in before.iter().zip(&after).enumerate() {
             let change = |p: Phase| Pair {
@@ -205,11 +232,70 @@ fn kernel(series: &str, trials: &[Trial], phases: &mut Score, changes: &mut Scor
                 measured: b[&p].measured - a[&p].measured,
             };
             let diff: Measured = PHASES.into_iter().map(|p| (p, change(p))).collect();
-            let words = PHASES.map(|p| changes.count(diff[&p], a[&p].measured));
+            let words = PHASES.map(|p| scores.changes.count(diff[&p], a[&p].measured));
+            row(&format!("  change without {domain}"), n, &diff, words);
+        }
+        let [a, b]: [Measured; 2] = before.try_into().map_err(|_| anyhow!("not two"))?;
+        let [c, d]: [Measured; 2] = after.try_into().map_err(|_| anyhow!("not two"))?;
+        changed.push(Some([(a, c), (b, d)]));
+    }
+    println!("\nfrom recordings with switches alone, of {}:", kernel.release);
+    for ((trial, captures), kernels) in trials.iter().zip(recorded.chunks(2)).zip(changed) {
+        for (n, capture) in captures.iter().enumerate() {
+            let machine = alone(capture, &trial.board, n == 1, &fitted.profile)?;
+            let own = foretold(&machine, &machine.derived.board)?;
+            let cycle = capture.cycles.last().context("no cycle")?;
+            let pair = |p: Phase| -> Result<(Phase, Pair)> {
+                let measured = cycle.phase(p).context("a phase is missing")?.measured().0;
+                Ok((p, Pair { predicted: own[&p], measured }))
+            };
+            let itself: Measured = PHASES.into_iter().map(pair).collect::<Result<_>>()?;
+            let words = PHASES.map(|p| scores.itself.count(itself[&p], itself[&p].measured));
+            row(&trial.name, n, &itself, words);
+            let (Some((domain, _)), Some(kernels)) = (&trial.without, &kernels) else { continue };
+            let change = Change::Without(format!("domain:{domain}"));
+            let board = apply(&machine.derived.board, &[change]).map_err(anyhow::Error::msg)?.board;
+            let then = foretold(&machine, &board)?;
+            let (before, after) = &kernels[n];
+            let diff: Measured = PHASES
+                .into_iter()
+                .map(|p| {
+                    let measured = after[&p].measured - before[&p].measured;
+                    (p, Pair { predicted: then[&p] - own[&p], measured })
+                })
+                .collect();
+            let words = PHASES.map(|p| scores.alone.count(diff[&p], before[&p].measured));
             row(&format!("  change without {domain}"), n, &diff, words);
         }
     }
     Ok(())
+}
+
+/// The machine as a recording alone says it. What the guest's own devices do is
+/// computing.
+fn alone(capture: &Capture, board: &Board, pm_async: bool, costs: &Profile) -> Result<Machine> {
+    let cycle = capture.cycles.last().context("no cycle")?;
+    let known = plan(board);
+    let mut machine = recorded::machine(capture, cycle, &known, &Plan::new(), costs, 2)?;
+    let one = Capture { cycles: vec![cycle.clone()], ..capture.clone() };
+    let derived = derive(&one).map_err(anyhow::Error::msg)?;
+    let own = guest(&derived.board, &known);
+    machine.derived = derived;
+    planned(&mut machine.derived.board, &[&own]);
+    machine.derived.board.pm_async = pm_async;
+    Ok(machine)
+}
+
+/// The noirq phases of a board.
+fn foretold(machine: &Machine, board: &Board) -> Result<BTreeMap<Phase, Ns>> {
+    let drawn = draws(board, machine.by, &machine.settings).map_err(|e| anyhow!("{e}"))?;
+    PHASES
+        .into_iter()
+        .map(|p| {
+            let mut times: Vec<Ns> = drawn.iter().map(|d| d.phase(p)).collect();
+            Ok((p, middle(&mut times, Ns::mean).context("nothing was drawn")?))
+        })
+        .collect()
 }
 
 type Measured = BTreeMap<Phase, Pair>;
@@ -238,15 +324,12 @@ fn measured(capture: &Capture, board: &Board, pm_async: bool, costs: &Profile) -
     let mut machine = recorded::machine(capture, cycle, &plan(board), &Plan::new(), costs, 2)?;
     apply_domains(&mut machine.derived.board, board);
     machine.derived.board.pm_async = pm_async;
-    let drawn =
-        draws(&machine.derived.board, machine.by, &machine.settings).map_err(|e| anyhow!("{e}"))?;
+    let predicted = foretold(&machine, &machine.derived.board)?;
     PHASES
         .into_iter()
         .map(|p| {
             let measured = cycle.phase(p).context("a phase is missing")?.measured().0;
-            let mut times: Vec<Ns> = drawn.iter().map(|d| d.phase(p)).collect();
-            let predicted = middle(&mut times, Ns::mean).context("nothing was drawn")?;
-            Ok((p, Pair { predicted, measured }))
+            Ok((p, Pair { predicted: predicted[&p], measured }))
         })
         .collect()
 }
