@@ -10,6 +10,7 @@ mod governor;
 mod guests;
 mod hibernate;
 mod idle;
+mod probes;
 mod published;
 mod reality;
 mod replayed;
@@ -47,6 +48,7 @@ fn main() -> Result<ExitCode> {
         Some("hibernate") => return hibernate::run(&args.collect::<Vec<_>>()),
         Some("replay") => return replayed::run(&args.collect::<Vec<_>>()),
         Some("idle") => return idle::run(&args.collect::<Vec<_>>()),
+        Some("probes") => return probes::run(&args.collect::<Vec<_>>()),
         Some("published-storage") => published::run(&args.collect::<Vec<_>>())?,
         Some("schedulers") => return schedulers::run(&args.collect::<Vec<_>>()),
         Some("series") => return series::run(&args.collect::<Vec<_>>()),
@@ -63,7 +65,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => {
             bail!(
-                "give a task: accuracy, cuts, decide, domains, governor, guest, hibernate, idle, published-storage, reality, replay, schedulers, series, soc9000, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, cuts, decide, domains, governor, guest, hibernate, idle, probes, published-storage, reality, replay, schedulers, series, soc9000, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
             )
         }
     }

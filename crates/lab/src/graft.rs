@@ -2,6 +2,7 @@
 //! devices, links and cycles without the board. No driver matches any of them, as
 //! every compatible but those of buses has a prefix.
 
+use crate::initramfs::Initramfs;
 use crate::kernels::Kernel;
 use crate::plan::Plan;
 use crate::qemu::{Machine, own_tree};
@@ -48,10 +49,25 @@ pub fn tree(machine: &Machine, board: &[u8]) -> Result<Vec<u8>> {
 /// As [`crate::run::run`].
 pub fn graft(kernel: &Kernel, machine: &Machine, board: &[u8], limit: Duration) -> Result<Grafted> {
     let tree = tree(machine, board)?;
+    boot(kernel, machine, tree, base(machine.arch)?, Plan::default(), limit)
+}
+
+/// Boots `kernel` with a grafted tree, and has the guest say what came of it.
+///
+/// # Errors
+/// As [`crate::run::run`].
+pub fn boot(
+    kernel: &Kernel,
+    machine: &Machine,
+    tree: Vec<u8>,
+    archive: Initramfs,
+    plan: Plan,
+    limit: Duration,
+) -> Result<Grafted> {
     let mut machine = Machine { tree: tree.clone(), ..machine.clone() };
     machine.words = format!("log_buf_len=8M initcall_debug {}", machine.words).trim_end().into();
-    let plan = Plan { results: machine.arch.results().into(), links: true, ..Plan::default() };
-    let (answer, output) = play(kernel, &machine, base(machine.arch)?, &plan, limit)?;
+    let plan = Plan { results: machine.arch.results().into(), links: true, ..plan };
+    let (answer, output) = play(kernel, &machine, archive, &plan, limit)?;
     let log = messages(&answer.text("log"));
     let inside = |node: &str| {
         node.strip_prefix(&format!("/{GRAFT}")).is_some_and(|r| r.is_empty() || r.starts_with('/'))

@@ -146,6 +146,28 @@ const SOC9000: Source = Source {
     ],
 };
 
+const PROBES: Source = Source {
+    name: "dormouse_probes",
+    without: "drivers in an order are a module; name another series with --kernel",
+    files: &[
+        ("Kbuild", include_str!("../../../kernel/probes/Kbuild")),
+        ("Makefile", include_str!("../../../kernel/Makefile")),
+        ("main.c", include_str!("../../../kernel/probes/main.c")),
+        ("COPYING", include_str!("../../../kernel/COPYING")),
+    ],
+};
+
+const DEEP: Source = Source {
+    name: "dormouse_deep",
+    without: "suspend to memory without firmware needs a module; name another series with --kernel",
+    files: &[
+        ("Kbuild", include_str!("../../../kernel/deep/Kbuild")),
+        ("Makefile", include_str!("../../../kernel/Makefile")),
+        ("main.c", include_str!("../../../kernel/deep/main.c")),
+        ("COPYING", include_str!("../../../kernel/COPYING")),
+    ],
+};
+
 /// The board module for `kernel`; built if it is not in the cache.
 ///
 /// # Errors
@@ -213,6 +235,24 @@ pub fn count(kernel: &Kernel) -> Result<PathBuf> {
 /// As [`idle`].
 pub fn soc9000(kernel: &Kernel) -> Result<PathBuf> {
     build(&SOC9000, kernel)
+}
+
+/// Drivers in an order that the device tree tells, for `kernel`; built if they are not in
+/// the cache.
+///
+/// # Errors
+/// As [`idle`].
+pub fn probes(kernel: &Kernel) -> Result<PathBuf> {
+    build(&PROBES, kernel)
+}
+
+/// Suspend to memory for `kernel` where no firmware has it; built if it is not in the
+/// cache.
+///
+/// # Errors
+/// As [`idle`].
+pub fn deep(kernel: &Kernel) -> Result<PathBuf> {
+    build(&DEEP, kernel)
 }
 
 fn build(source: &Source, kernel: &Kernel) -> Result<PathBuf> {

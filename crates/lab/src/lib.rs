@@ -22,6 +22,7 @@ pub mod kmod;
 pub mod lockstep;
 pub mod modprobe;
 pub mod plan;
+pub mod probes;
 pub mod programs;
 pub mod qemu;
 pub mod repeat;

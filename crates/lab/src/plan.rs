@@ -19,6 +19,10 @@ pub const IDLE_MODULE: &str = "dormouse_idle.ko";
 pub const GOVERNOR_MODULE: &str = "dormouse_governor.ko";
 /// The drivers of SoC-9000, in [`DIRECTORY`].
 pub const SOC_MODULE: &str = "soc9000.ko";
+/// Suspend to memory where no firmware has it, in [`DIRECTORY`].
+pub const DEEP_MODULE: &str = "dormouse_deep.ko";
+/// Drivers in an order that the device tree tells, in [`DIRECTORY`].
+pub const PROBES_MODULE: &str = "dormouse_probes.ko";
 /// The readiness scheduler, in [`DIRECTORY`].
 pub const SCHEDULER_MODULE: &str = "dormouse_scheduler.ko";
 /// The disk whose power states cost what they are told to, in [`DIRECTORY`].
@@ -402,6 +406,10 @@ pub struct Plan {
     /// Disks of chosen power states, and loads on them, before the first step.
     #[serde(default)]
     pub storage: Vec<Storage>,
+    /// For how many seconds the drivers of the device tree are watched once they are
+    /// registered, if they are.
+    #[serde(default)]
+    pub drivers: Option<u64>,
     /// Whether the device links are sent, and what devices say of them.
     #[serde(default)]
     pub links: bool,

@@ -6,7 +6,7 @@ use crate::error::tail;
 use crate::initramfs::Initramfs;
 use crate::kernels::{self, Kernel};
 use crate::plan::{
-    DIRECTORY, DISK_MODULES, GOVERNOR_MODULE, IDLE_MODULE, MODULE, PLAN, Plan, Record,
+    DEEP_MODULE, DIRECTORY, DISK_MODULES, GOVERNOR_MODULE, IDLE_MODULE, MODULE, PLAN, Plan, Record,
     SCHEDULER_MODULE, Sleep, Step, Turn,
 };
 use crate::qemu::{Accel, Arch, Attend, Machine, Output, boot};
@@ -225,12 +225,19 @@ pub(crate) fn play(
         let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
         archive.file(&format!("{DIRECTORY}/{GOVERNOR_MODULE}"), 0o644, &bytes);
     }
+    let deep = plan.steps.iter().any(|s| s.sleep == Sleep::Deep);
+    // That of QEMU's arm64 machine has no suspend to memory, and wakes nobody.
+    let firmware = deep && machine.arch != Arch::Arm64;
+    if deep && !firmware {
+        let ko = kmod::deep(kernel)?;
+        let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
+        archive.file(&format!("{DIRECTORY}/{DEEP_MODULE}"), 0o644, &bytes);
+    }
     let json = serde_json::to_vec(plan).map_err(|e| Error::other(e.to_string()))?;
     archive.file(&format!("{DIRECTORY}/{PLAN}"), 0o644, &json);
-    let deep = plan.steps.iter().any(|s| s.sleep == Sleep::Deep);
     // Twice the memory: no image is larger, and the disk is a sparse file.
     let disk_mb = (plan.swap || reads).then_some(2 * machine.memory_mb);
-    let attend = Attend { wake: deep, cut: None, disk_mb, drives: &[], limit };
+    let attend = Attend { wake: firmware, cut: None, disk_mb, drives: &[], limit };
     let output = boot(machine, &kernel.image, &archive.finish(), attend)?;
     Ok((understand(&output)?, output))
 }

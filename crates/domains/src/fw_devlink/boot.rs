@@ -104,6 +104,11 @@ impl<'m, 't, 'a> Boot<'m, 't, 'a> {
         }
     }
 
+    /// From now on the worker runs whenever it has something to do, or not.
+    pub fn works_at_once(&mut self, eager: bool) {
+        self.eager = eager;
+    }
+
     /// A driver comes: the devices that it matches are tried in order.
     pub fn register(&mut self, devices: &[usize]) {
         for &d in devices {

@@ -20,7 +20,9 @@ mod swap;
 mod system;
 mod udev;
 
-use crate::plan::{DIRECTORY, GOVERNOR_MODULE, MARKER, MODULE, PLAN, Plan, Record};
+use crate::plan::{
+    DEEP_MODULE, DIRECTORY, GOVERNOR_MODULE, MARKER, MODULE, PLAN, PROBES_MODULE, Plan, Record,
+};
 use out::Out;
 use std::fs;
 use std::path::Path;
@@ -75,6 +77,10 @@ fn run() -> Result<()> {
 }
 
 fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
+    if let Some(seconds) = plan.drivers {
+        system::load_module(&dir.join(PROBES_MODULE))?;
+        std::thread::sleep(Duration::from_secs(seconds));
+    }
     if plan.links {
         out.send("links", links::links().as_bytes())?;
         out.send("devices", links::devices().as_bytes())?;
@@ -82,6 +88,11 @@ fn do_plan(plan: &Plan, dir: &Path, out: &mut Out) -> Result<()> {
     kmod::run(&plan.loads, dir, out)?;
     if plan.module {
         system::load_module(&dir.join(MODULE))?;
+    }
+    // It is there where the machine's firmware cannot do it.
+    let deep = dir.join(DEEP_MODULE);
+    if deep.exists() && !system::read_text("/sys/power/mem_sleep").contains("deep") {
+        system::load_module(&deep)?;
     }
     if let Some(parameters) = &plan.scheduler {
         scheduler::on(dir, parameters)?;

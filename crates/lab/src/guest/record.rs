@@ -7,12 +7,17 @@ use dormouse_record::guard::NoObserver;
 use dormouse_record::options::{Options, State, Wake};
 use dormouse_record::recorder::{NoWatch, record};
 use dormouse_record::root::Root;
+use std::path::Path;
 use std::time::Duration;
 
 /// How long suspend-to-idle lasts before the board module ends it; armed, it also
 /// undoes a hibernation that is about to power off.
 const WAKE: &str = "/sys/kernel/debug/dormouse/wake_ns";
 const WAKE_NS: &str = "200000000";
+
+/// How long the machine sleeps where a module of ours is its firmware (kernel/deep).
+const DEEP: &str = "/sys/module/dormouse_deep/parameters/sleep_ms";
+const DEEP_MS: &str = "50";
 
 /// Seconds to the alarm that the recorder wants before suspend-to-RAM. QEMU
 /// wakes the guest before (`crate::qemu`); later than the way down of any board
@@ -38,6 +43,9 @@ pub fn capture(step: &Step) -> Result<Vec<u8>> {
         wake: match step.sleep {
             Sleep::S2idle | Sleep::Rollback => {
                 Wake::Timer { path: WAKE.into(), value: WAKE_NS.into(), armed: WAKE_NS.into() }
+            }
+            Sleep::Deep if Path::new(DEEP).exists() => {
+                Wake::Timer { path: DEEP.into(), value: DEEP_MS.into(), armed: DEEP_MS.into() }
             }
             _ => Wake::Rtc { seconds: ALARM_S },
         },

@@ -1,0 +1,31 @@
+//! Drivers for the devices of a grafted tree, registered in the order that the tree
+//! tells (kernel/probes): a kernel tries to bind them.
+
+use crate::graft::{self, Grafted};
+use crate::kernels::Kernel;
+use crate::plan::{DIRECTORY, PROBES_MODULE, Plan};
+use crate::qemu::Machine;
+use crate::run::base;
+use crate::{Error, Result, kmod};
+use std::fs;
+use std::time::Duration;
+
+/// Boots `kernel` with `tree`, registers its drivers, and leaves the kernel alone for
+/// `seconds` before the guest says what came of it.
+///
+/// # Errors
+/// When the module cannot be built, or the guest fails.
+pub fn run(
+    kernel: &Kernel,
+    machine: &Machine,
+    tree: Vec<u8>,
+    seconds: u64,
+    limit: Duration,
+) -> Result<Grafted> {
+    let mut archive = base(machine.arch)?;
+    let ko = kmod::probes(kernel)?;
+    let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
+    archive.file(&format!("{DIRECTORY}/{PROBES_MODULE}"), 0o644, &bytes);
+    let plan = Plan { drivers: Some(seconds), ..Plan::default() };
+    graft::boot(kernel, machine, tree, archive, plan, limit)
+}
