@@ -75,7 +75,7 @@ pub fn tree(machine: &Machine, board: &[u8], rules: Rules, set: &Set) -> Result<
         Order::Seed(seed) => shuffle(&mut drivers, seed),
     }
     let after = |d: &Vec<&[u8]>| {
-        let late = set.late.iter().find(|(c, _)| d.iter().any(|own| *own == c.as_bytes()));
+        let late = set.late.iter().find(|(c, _)| d.contains(&c.as_bytes()));
         late.map_or(0, |&(_, seconds)| seconds)
     };
     drivers.sort_by_key(after);
