@@ -4,7 +4,6 @@
 
 use super::Board;
 use super::domain::{Domain, State};
-use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use dormouse_model::capture::Capture;
@@ -20,15 +19,22 @@ const DEEPEST: usize = 64;
 /// A callback that waited for a domain to go off ends so soon after it.
 const AT_ONCE: Ns = Ns(100_000);
 
+/// No place.
+const NONE: u32 = u32::MAX;
+
 /// Domains of a recording, parents first.
 pub(super) struct Switched {
     domains: Vec<Domain>,
-    /// Domain of each device of the capture, and whether it has no runtime PM.
-    users: BTreeMap<u32, (u32, bool)>,
+    /// Place of a domain by its name, or [`NONE`].
+    place: Vec<u32>,
+    /// Domain of each device of the capture, or [`NONE`].
+    domain: Vec<u32>,
+    /// Whether a device has no runtime PM.
+    unsupported: Vec<bool>,
 }
 
-/// Switches of one cycle, by domain, in order of time.
-pub(super) type Times<'a> = BTreeMap<Sym, Vec<&'a Switch>>;
+/// Switches of one cycle, by place of the domain, in order of time.
+pub(super) type Times<'a> = Vec<Vec<&'a Switch>>;
 
 /// Whether a switch counts: one of a sleep's noirq phases, begin and end seen.
 fn counts(s: &&Switch) -> bool {
@@ -40,80 +46,94 @@ impl Switched {
     /// The domains that `cycles` of `capture` switch, and those that stay on. None if
     /// the recording does not list domains, or does not say when they are switched.
     pub(super) fn of(capture: &Capture, cycles: &[&Cycle]) -> Option<Switched> {
-        let mut seen: BTreeMap<Sym, [Vec<Ns>; 2]> = BTreeMap::new();
-        for s in cycles.iter().flat_map(|c| &c.switches).filter(counts) {
-            seen.entry(s.domain).or_default()[usize::from(s.on)].push(s.duration());
-        }
-        if seen.is_empty() || capture.domains.is_empty() {
-            return None;
-        }
         let listed = &capture.domains;
-        // One that is off and is not switched has no user: nothing depends on it.
-        let kept: Vec<usize> = (0..listed.len())
-            .filter(|&n| listed[n].on || seen.contains_key(&listed[n].name))
-            .collect();
-        let number: BTreeMap<Sym, usize> =
-            kept.iter().enumerate().map(|(n, &at)| (listed[at].name, n)).collect();
-        let mut parents = vec![Vec::new(); kept.len()];
-        for (n, &at) in kept.iter().enumerate() {
-            for inside in listed[at].inside.iter().filter_map(|name| number.get(name)) {
-                parents[*inside].push(n);
+        let mut number = vec![NONE; capture.names.len()];
+        for (d, n) in listed.iter().zip(0..) {
+            *number.get_mut(d.name.0 as usize)? = n;
+        }
+        let find = |name: Sym| number.get(name.0 as usize).copied().filter(|&n| n != NONE);
+        let mut seen = vec![[const { Vec::new() }; 2]; listed.len()];
+        for s in cycles.iter().flat_map(|c| &c.switches).filter(counts) {
+            if let Some(n) = find(s.domain) {
+                seen[n as usize][usize::from(s.on)].push(s.duration());
             }
         }
-        let order = parents_first(&parents);
-        let mut new = vec![0u32; kept.len()];
-        for (to, &from) in order.iter().enumerate() {
-            new[from] = to as u32;
+        let switched: Vec<bool> =
+            seen.iter().map(|t| t.iter().any(|times| !times.is_empty())).collect();
+        if !switched.contains(&true) {
+            return None;
         }
-        let domains = order.iter().map(|&n| {
-            let name = listed[kept[n]].name;
-            let mut times = seen.remove(&name);
-            let mut time = |on: usize| -> Ns {
-                times.as_mut().and_then(|t| middle(&mut t[on], Ns::mean)).unwrap_or_default()
-            };
-            let (off, on) = (time(0), time(1));
-            let went_off = times.as_ref().map_or(0, |t| t[0].len());
+        let mut parents = vec![Vec::new(); listed.len()];
+        for (n, d) in listed.iter().enumerate() {
+            for inside in d.inside.iter().filter_map(|&name| find(name)) {
+                parents[inside as usize].push(n);
+            }
+        }
+        // One that is off and is not switched has no user: nothing depends on it.
+        let mut order = parents_first(&parents);
+        order.retain(|&n| listed[n].on || switched[n]);
+        let mut new = vec![NONE; listed.len()];
+        for (&from, to) in order.iter().zip(0..) {
+            new[from] = to;
+        }
+        let mut domains = Vec::with_capacity(order.len());
+        for &n in &order {
+            let known = switched[n];
+            let times = &mut seen[n];
+            let went_off = times[0].len();
+            let [off, on] = [0, 1].map(|i| middle(&mut times[i], Ns::mean).unwrap_or_default());
             let mut above: Vec<u32> =
                 parents[n].iter().map(|&p| new[p]).filter(|&p| p < new[n]).collect();
             above.sort_unstable();
             above.dedup();
-            Domain {
-                name,
+            domains.push(Domain {
+                name: listed[n].name,
                 parents: above,
                 states: vec![State { off, on, residency: Ns::ZERO }],
-                always_on: times.is_none(),
+                always_on: !known,
                 // It is on when a sleep begins if most sleeps switch it off.
-                start: times.is_some().then_some((went_off * 2 < cycles.len()).then_some(0)),
+                start: known.then_some((went_off * 2 < cycles.len()).then_some(0)),
                 ..Domain::default()
+            });
+        }
+        let devices = capture.graph.devices.len();
+        let (mut domain, mut unsupported) = (vec![NONE; devices], vec![false; devices]);
+        for (d, &to) in listed.iter().zip(&new) {
+            for u in d.users.iter().filter(|u| u.device.index() < devices) {
+                domain[u.device.index()] = to;
+                unsupported[u.device.index()] = u.unsupported;
             }
-        });
-        let domains: Vec<Domain> = domains.collect();
-        let users = kept.iter().enumerate().flat_map(|(n, &at)| {
-            let to = new[n];
-            listed[at].users.iter().map(move |u| (u.device.0, (to, u.unsupported)))
-        });
-        Some(Switched { domains, users: users.collect() })
+        }
+        let mut place = number;
+        place.iter_mut().filter(|p| **p != NONE).for_each(|p| *p = new[*p as usize]);
+        Some(Switched { domains, place, domain, unsupported })
     }
 
     /// The switches of a cycle.
     pub(super) fn times<'a>(&self, cycle: &'a Cycle) -> Times<'a> {
-        let mut times = Times::new();
+        let mut times = vec![Vec::new(); self.domains.len()];
         for s in cycle.switches.iter().filter(counts) {
-            times.entry(s.domain).or_default().push(s);
+            let place = self.place.get(s.domain.0 as usize).copied().unwrap_or(NONE);
+            if let Some(list) = times.get_mut(place as usize) {
+                list.push(s);
+            }
         }
         times
     }
 
     /// How much of the time of a callback domains were switched in it, or it waited for
     /// another device that switched one.
-    pub(super) fn part(&self, c: &Callback, times: &Times<'_>) -> Ns {
+    pub(super) fn part(&self, c: &Callback, times: &[Vec<&Switch>]) -> Ns {
         if !matches!(c.phase, Phase::Noirq | Phase::ResumeNoirq) {
             return Ns::ZERO;
         }
-        let Some(&(domain, _)) = self.users.get(&c.device.0) else { return Ns::ZERO };
+        let domain = self.domain.get(c.device.index()).copied().unwrap_or(NONE);
+        if domain == NONE {
+            return Ns::ZERO;
+        }
         let mut sum = Ns::ZERO;
         for n in self.upward(domain) {
-            let list = times.get(&self.domains[n as usize].name).map_or(&[][..], |l| l);
+            let list = &times[n as usize];
             // A domain is switched once at a time: ends are in order too.
             let from = list.partition_point(|s| s.end <= c.start);
             for s in list[from..].iter().take_while(|s| s.start < c.end) {
@@ -149,8 +169,11 @@ impl Switched {
     /// Gives the board its domains; `place` says where each device of the capture is.
     pub(super) fn put(self, board: &mut Board, place: &[u32]) {
         board.domains = self.domains;
-        for (device, (domain, unsupported)) in self.users {
-            let Some(&at) = place.get(device as usize) else { continue };
+        let users = self.domain.iter().zip(&self.unsupported).zip(place);
+        for ((&domain, &unsupported), &at) in users {
+            if domain == NONE {
+                continue;
+            }
             let Some(b) = board.devices.get_mut(at as usize) else { continue };
             b.domain = Some(domain);
             b.rpm_disabled = unsupported;

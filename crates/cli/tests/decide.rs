@@ -495,36 +495,32 @@ fn a_device_that_is_left_suspended_gains_what_predict_says() {
              device x parent=root late=5ms noirq=3ms async\n"
         )
     };
-    let recorded = |name: &str, text: &str| {
-        std::fs::write(path(name), text).expect("written");
-        let board = path(name);
-        let capture = board.replace(".board", ".tar.gz");
-        let ran = dormouse(&[
-            "lab",
-            "run",
-            "--kernel",
-            "6.12",
-            "--sleep",
-            "core",
-            "--with",
-            "rpm",
-            "--warm-up",
-            "1",
-            "--board",
-            &board,
-            "-o",
-            &capture,
-        ]);
-        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-        capture
-    };
-    let before = recorded("before.board", &board("rpm_first"));
-    let after = recorded("after.board", &board("direct_complete"));
     let json = |args: &[&str]| -> serde_json::Value {
         let out = dormouse(args);
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
         serde_json::from_slice(&out.stdout).expect("JSON")
     };
+    // The guest's clock chip resumes in 0.1 ms, or in 400 ms if it is just then counting a
+    // second on. That is no matter of the board: another cycle is taken then.
+    let recorded = |name: &str, text: &str| {
+        std::fs::write(path(name), text).expect("written");
+        let board = path(name);
+        for warm_up in ["1", "2", "3", "4"] {
+            let capture = board.replace(".board", &format!("-{warm_up}.tar.gz"));
+            let how =
+                ["--kernel", "6.12", "--sleep", "core", "--with", "rpm", "--warm-up", warm_up];
+            let files = ["--board", &board, "-o", &capture];
+            let ran = dormouse(&[&["lab", "run"], &how[..], &files[..]].concat());
+            assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+            let seen = json(&["predict", &capture, "--json"])["observed_ns"][6].as_i64();
+            if seen.expect("a time") < 100_000_000 {
+                return capture;
+            }
+        }
+        panic!("the clock chip counts a second on in every cycle");
+    };
+    let before = recorded("before.board", &board("rpm_first"));
+    let after = recorded("after.board", &board("direct_complete"));
     let times = |v: &serde_json::Value| -> Vec<i64> {
         let list = v.as_array().expect("a list").iter();
         list.map(|t| t.as_i64().or(t["duration_ns"].as_i64()).expect("a time")).collect()

@@ -7,34 +7,40 @@ use dormouse_model::capture::Capture;
 use dormouse_model::device::DeviceId;
 use dormouse_model::loss::Severity;
 use dormouse_model::power_domain::{PowerDomain, User};
-use std::collections::HashMap;
+
+/// Names of no device, and of several.
+const NOBODY: u32 = u32::MAX;
+const SEVERAL: u32 = u32::MAX - 1;
 
 /// Adds the domains of `file` to `capture`, which has its devices.
 pub fn add(file: &CaptureFile, capture: &mut Capture) {
     let case = read_bytes("domains.txt", &file.domains).case;
     let Some(dump) = case.dumps.first().filter(|d| !d.domains.is_empty()) else { return };
     // From 6.10 on a device is listed by its name alone, which may be that of others.
-    let mut by_name: HashMap<String, Option<DeviceId>> = HashMap::new();
-    let mut by_path: HashMap<String, DeviceId> = HashMap::new();
+    let mut by_name = vec![NOBODY; capture.names.len()];
     for (device, n) in capture.graph.devices.iter().zip(0..) {
-        let path = capture.names.get(device.facts.devpath);
-        let name = path.rsplit('/').next().unwrap_or(path).to_owned();
-        by_name.entry(name).and_modify(|d| *d = None).or_insert(Some(DeviceId(n)));
-        by_path.insert(path.to_owned(), DeviceId(n));
+        let name = &mut by_name[device.name.0 as usize];
+        *name = if *name == NOBODY { n } else { SEVERAL };
+        by_name[device.facts.devpath.0 as usize] = n;
     }
+    by_name[0] = NOBODY;
+    let names = &mut capture.names;
     let mut unknown = 0;
     for d in &dump.domains {
         let mut domain = PowerDomain {
-            name: capture.names.add(&d.name),
+            name: names.add(&d.name),
             on: d.status == Status::On,
-            inside: d.children.iter().map(|c| capture.names.add(c)).collect(),
+            inside: d.children.iter().map(|c| names.add(c)).collect(),
             users: Vec::new(),
         };
         for user in &d.devices {
-            let named = by_name.get(user.name()).copied().flatten();
-            let device = by_path.get(&user.path).copied().or(named);
+            let of = |text: &str| {
+                by_name.get(names.find(text)?.0 as usize).copied().filter(|&n| n != NOBODY)
+            };
+            let device = of(&user.path).or_else(|| of(user.name())).filter(|&n| n != SEVERAL);
             match device {
-                Some(device) => {
+                Some(n) => {
+                    let device = DeviceId(n);
                     let unsupported = user.runtime == Runtime::Unsupported;
                     domain.users.push(User { device, unsupported });
                 }
