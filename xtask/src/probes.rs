@@ -231,7 +231,7 @@ fn orders(
                     wrong.push(format!("{} {name} {} {word}", kernel.release, mode.name()));
                 }
                 if verbose {
-                    explain(&made.grafted, &made.compared);
+                    explain(&made.compared);
                 }
             }
         }
@@ -240,14 +240,8 @@ fn orders(
 }
 
 /// What differs, for whoever looks into it.
-fn explain(grafted: &Grafted, compared: &Comparison) {
+fn explain(compared: &Comparison) {
     for (what, kernel, predicted) in compared.differences.iter().take(20) {
         println!("    {what}: {kernel}; predicted: {predicted}");
-    }
-    let path = std::env::temp_dir().join("dormouse-probes.txt");
-    let lines: Vec<String> =
-        grafted.attempts.iter().map(|(name, code)| format!("{name} {code}\n")).collect();
-    if fs::write(&path, lines.concat()).is_ok() {
-        println!("    attempts of the kernel: {}", path.display());
     }
 }

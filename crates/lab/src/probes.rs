@@ -3,11 +3,10 @@
 
 use crate::graft::{self, Grafted};
 use crate::kernels::Kernel;
-use crate::plan::{DIRECTORY, PROBES_MODULE, Plan};
+use crate::plan::{PROBES_MODULE, Plan};
 use crate::qemu::Machine;
-use crate::run::base;
-use crate::{Error, Result, kmod};
-use std::fs;
+use crate::run::{base, pack};
+use crate::{Result, kmod};
 use std::time::Duration;
 
 /// Boots `kernel` with `tree`, registers its drivers, and leaves the kernel alone for
@@ -23,9 +22,7 @@ pub fn run(
     limit: Duration,
 ) -> Result<Grafted> {
     let mut archive = base(machine.arch)?;
-    let ko = kmod::probes(kernel)?;
-    let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
-    archive.file(&format!("{DIRECTORY}/{PROBES_MODULE}"), 0o644, &bytes);
+    pack(&mut archive, &kmod::probes(kernel)?, PROBES_MODULE)?;
     let plan = Plan { drivers: Some(seconds), ..Plan::default() };
     graft::boot(kernel, machine, tree, archive, plan, limit)
 }

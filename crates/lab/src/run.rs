@@ -15,7 +15,7 @@ use dormouse_board::Board;
 use dormouse_model::device::DeviceId;
 use dormouse_record::options::Detail;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A board and what is to be done with it.
@@ -196,14 +196,10 @@ pub(crate) fn play(
     limit: Duration,
 ) -> Result<(Answer, Output)> {
     if plan.module {
-        let ko = kmod::module(kernel)?;
-        let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
-        archive.file(&format!("{DIRECTORY}/{MODULE}"), 0o644, &bytes);
+        pack(&mut archive, &kmod::module(kernel)?, MODULE)?;
     }
     if needs_idle(plan) {
-        let ko = kmod::idle(kernel)?;
-        let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
-        archive.file(&format!("{DIRECTORY}/{IDLE_MODULE}"), 0o644, &bytes);
+        pack(&mut archive, &kmod::idle(kernel)?, IDLE_MODULE)?;
     }
     let reads = !plan.idle.is_empty() || plan.loops.iter().any(|l| l.reads_disk());
     if plan.swap || reads {
@@ -216,22 +212,16 @@ pub(crate) fn play(
     }
     let turns = plan.steps.iter().filter_map(|s| s.turn.as_ref());
     if plan.scheduler.is_some() || turns.filter(|t| t.scheduler.is_some()).count() > 0 {
-        let ko = kmod::scheduler(kernel)?;
-        let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
-        archive.file(&format!("{DIRECTORY}/{SCHEDULER_MODULE}"), 0o644, &bytes);
+        pack(&mut archive, &kmod::scheduler(kernel)?, SCHEDULER_MODULE)?;
     }
     if !plan.governor.is_empty() {
-        let ko = kmod::governor(kernel)?;
-        let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
-        archive.file(&format!("{DIRECTORY}/{GOVERNOR_MODULE}"), 0o644, &bytes);
+        pack(&mut archive, &kmod::governor(kernel)?, GOVERNOR_MODULE)?;
     }
     let deep = plan.steps.iter().any(|s| s.sleep == Sleep::Deep);
     // That of QEMU's arm64 machine has no suspend to memory, and wakes nobody.
     let firmware = deep && machine.arch != Arch::Arm64;
     if deep && !firmware {
-        let ko = kmod::deep(kernel)?;
-        let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
-        archive.file(&format!("{DIRECTORY}/{DEEP_MODULE}"), 0o644, &bytes);
+        pack(&mut archive, &kmod::deep(kernel)?, DEEP_MODULE)?;
     }
     let json = serde_json::to_vec(plan).map_err(|e| Error::other(e.to_string()))?;
     archive.file(&format!("{DIRECTORY}/{PLAN}"), 0o644, &json);
@@ -240,6 +230,13 @@ pub(crate) fn play(
     let attend = Attend { wake: firmware, cut: None, disk_mb, drives: &[], limit };
     let output = boot(machine, &kernel.image, &archive.finish(), attend)?;
     Ok((understand(&output)?, output))
+}
+
+/// Puts a module where the guest looks for it.
+pub(crate) fn pack(archive: &mut Initramfs, ko: &Path, name: &str) -> Result<()> {
+    let bytes = fs::read(ko).map_err(Error::file(ko))?;
+    archive.file(&format!("{DIRECTORY}/{name}"), 0o644, &bytes);
+    Ok(())
 }
 
 /// Whether anything of the plan wants idle states.

@@ -2,9 +2,9 @@
 //! beside the nodes of QEMU's arm64 machine.
 
 use crate::kernels::Kernel;
-use crate::plan::{DIRECTORY, Plan, SOC_MODULE};
+use crate::plan::{Plan, SOC_MODULE};
 use crate::qemu::{Machine, own_tree};
-use crate::run::{base, play};
+use crate::run::{base, pack, play};
 use crate::{Error, Result, kmod};
 use dormouse_read::dtb::blob;
 use dormouse_read::dtb::fdt;
@@ -42,9 +42,7 @@ pub fn run(kernel: &Kernel, machine: &Machine, parameters: &str, limit: Duration
     let mut machine = Machine { tree, ..machine.clone() };
     machine.words = format!("log_buf_len=8M initcall_debug {}", machine.words).trim_end().into();
     let mut archive = base(machine.arch)?;
-    let ko = kmod::soc9000(kernel)?;
-    let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
-    archive.file(&format!("{DIRECTORY}/{SOC_MODULE}"), 0o644, &bytes);
+    pack(&mut archive, &kmod::soc9000(kernel)?, SOC_MODULE)?;
     let plan = Plan {
         results: machine.arch.results().into(),
         soc: Some(parameters.to_owned()),

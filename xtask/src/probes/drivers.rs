@@ -5,7 +5,7 @@
 use dormouse_domains::fw_devlink::boot::{Boot, Driver, Drivers};
 use dormouse_domains::fw_devlink::machine::{Machine, Status};
 use dormouse_domains::fw_devlink::version::Rules;
-use dormouse_domains::fw_devlink::{Booted, BusesAlone, Wish, property};
+use dormouse_domains::fw_devlink::{BUSES, Booted, BusesAlone, Wish, property};
 use dormouse_domains::tree::{Tree, cells};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,11 +25,6 @@ pub const AFTER: &str = "after";
 pub const NEEDS: &str = "dormouse,needs";
 /// Property of a device's node: its driver makes devices of the nodes below.
 pub const CHILDREN: &str = "dormouse,children";
-
-/// Compatibles of devices that the kernel's driver of transparent buses takes.
-fn is_bus(compatible: &[u8]) -> bool {
-    matches!(compatible, b"simple-bus" | b"simple-mfd" | b"isa" | b"arm,amba-bus")
-}
 
 /// Drivers for the nodes below `below`: compatibles that stand in one node belong to one
 /// driver, so that no device has two. Buses that the kernel itself has a driver for have
@@ -57,7 +52,7 @@ pub fn drivers<'a>(tree: &Tree<'a>, below: usize) -> Vec<Vec<&'a [u8]>> {
             }
         }
     }
-    groups.retain(|g| !g.is_empty() && !g.iter().any(|c| is_bus(c)));
+    groups.retain(|g| !g.is_empty() && !g.iter().any(|c| BUSES.iter().any(|b| b.as_bytes() == *c)));
     groups
 }
 

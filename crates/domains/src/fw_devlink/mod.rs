@@ -36,6 +36,7 @@ use alloc::vec::Vec;
 use boot::{Attempt, Boot, Driver, Drivers};
 use early::Early;
 use machine::Machine;
+pub use populate::BUSES;
 use version::{Mode, Rules};
 
 /// What is asked.
@@ -129,7 +130,7 @@ pub struct BusesAlone;
 impl Drivers for BusesAlone {
     fn of(&self, machine: &Machine<'_, '_>, device: usize) -> Driver {
         let Some(n) = machine.devices[device].node else { return Driver::None };
-        let bus = |c: &[u8]| matches!(c, b"simple-bus" | b"simple-mfd" | b"isa" | b"arm,amba-bus");
+        let bus = |c: &[u8]| BUSES.iter().any(|b| b.as_bytes() == c);
         let mut names = machine.tree.nodes[n].strings("compatible");
         match names.next() {
             Some(first) if bus(first) => Driver::Binds { children: false },

@@ -19,8 +19,8 @@ const RESERVED: [&str; 7] = [
     "google,open-dice",
 ];
 
-/// Buses whose children become devices with them.
-const BUSES: [&str; 4] = ["simple-bus", "simple-mfd", "isa", "arm,amba-bus"];
+/// Buses whose children become devices with them (of_default_bus_match_table).
+pub const BUSES: [&str; 4] = ["simple-bus", "simple-mfd", "isa", "arm,amba-bus"];
 
 impl Machine<'_, '_> {
     /// Makes the devices that are there before any driver.

@@ -14,7 +14,9 @@ const SEVERAL: u32 = u32::MAX - 1;
 
 /// Adds the domains of `file` to `capture`, which has its devices.
 pub fn add(file: &CaptureFile, capture: &mut Capture) {
-    let case = read_bytes("domains.txt", &file.domains).case;
+    let text = read_bytes("domains.txt", &file.domains);
+    capture.losses.merge(text.losses);
+    let case = text.case;
     let Some(dump) = case.dumps.first().filter(|d| !d.domains.is_empty()) else { return };
     // From 6.10 on a device is listed by its name alone, which may be that of others.
     let mut by_name = vec![NOBODY; capture.names.len()];
