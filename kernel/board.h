@@ -10,6 +10,7 @@
 #include <linux/device.h>
 #include <linux/mutex.h>
 #include <linux/pm_domain.h>
+#include <linux/pm_qos.h>
 #include <linux/types.h>
 
 #define BOARD_MAX_DEVICES	65536
@@ -63,6 +64,9 @@ struct board_device {
 	bool no_pm;
 	bool no_direct_complete;
 	bool runtime;		/* runtime PM is enabled */
+	s32 qos_us;		/* may take so long to wake; -1: any time */
+	bool has_qos;
+	struct dev_pm_qos_request qos;
 	bool rpm;		/* it has runtime callbacks, and no domain */
 	bool began;		/* it is now */
 	bool rpm_first;		/* resumes itself before it suspends */
@@ -85,10 +89,17 @@ struct board_domain {
 	unsigned int n_parents;
 	unsigned int linked;	/* parents that know of it */
 	struct genpd_power_state states[BOARD_MAX_STATES];
+	/*
+	 * What switching takes. With a governor the kernel puts what it
+	 * measures into states[], which is a little longer every time.
+	 */
+	u64 off_ns[BOARD_MAX_STATES];
+	u64 on_ns[BOARD_MAX_STATES];
 	unsigned int n_states;
 	unsigned int start_state;
 	bool added;
 	bool starts_off;
+	bool governed;		/* by simple_qos_governor */
 	bool always_on;
 	bool rpm_always_on;
 	bool active_wakeup;
@@ -146,6 +157,7 @@ int board_driver_register(struct device_driver *drv);
 
 /* domains.c */
 int board_domains_add(struct board *board, struct board_error *err);
+void board_domains_settle(struct board *board);
 void board_domains_remove(struct board *board);
 void board_domains_exit(void);
 bool board_domain_match(struct board_device *d,

@@ -281,7 +281,9 @@ int board_add(struct board *b, struct board_error *err)
 			ret = add_link(b, &b->links[next_link++], err);
 		cond_resched();
 	}
-	if (!ret)
+	if (!ret) {
+		board_domains_settle(b);
 		board_shake_board(b);
+	}
 	return ret;
 }

@@ -14,18 +14,24 @@
 #include <linux/slab.h>
 
 #include "board.h"
+#include "stock.h"
 
 static struct device_driver *drivers[1 << PHASE_COUNT];
+static struct dev_power_governor *simple_qos;
 
 static int domain_power_on(struct generic_pm_domain *genpd)
 {
-	board_sleep(genpd->states[genpd->state_idx].power_on_latency_ns);
+	struct board_domain *d = container_of(genpd, struct board_domain, genpd);
+
+	board_sleep(d->on_ns[genpd->state_idx]);
 	return 0;
 }
 
 static int domain_power_off(struct generic_pm_domain *genpd)
 {
-	board_sleep(genpd->states[genpd->state_idx].power_off_latency_ns);
+	struct board_domain *d = container_of(genpd, struct board_domain, genpd);
+
+	board_sleep(d->off_ns[genpd->state_idx]);
 	return 0;
 }
 
@@ -71,15 +77,30 @@ int board_domain_attach(struct board_device *d)
 
 	ret = pm_genpd_add_device(&d->board->domains[d->domain]->genpd,
 				  &d->dev);
-	if (!ret && d->runtime)
+	if (ret)
+		return ret;
+	if (d->qos_us >= 0) {
+		ret = dev_pm_qos_add_request(&d->dev, &d->qos,
+					     DEV_PM_QOS_RESUME_LATENCY,
+					     d->qos_us);
+		if (ret < 0) {
+			pm_genpd_remove_device(&d->dev);
+			return ret;
+		}
+		d->has_qos = true;
+	}
+	if (d->runtime)
 		pm_runtime_enable(&d->dev);
-	return ret;
+	return 0;
 }
 
 void board_domain_detach(struct board_device *d)
 {
 	if (d->runtime)
 		pm_runtime_disable(&d->dev);
+	if (d->has_qos)
+		dev_pm_qos_remove_request(&d->qos);
+	d->has_qos = false;
 	pm_genpd_remove_device(&d->dev);
 }
 
@@ -104,7 +125,17 @@ static int add_domain(struct board *b, struct board_domain *d,
 	/* Nobody would ever end it: no node of a device tree provides these. */
 	d->genpd.flags |= GENPD_FLAG_NO_STAY_ON;
 #endif
-	ret = pm_genpd_init(&d->genpd, NULL, d->starts_off);
+	if (d->governed && !simple_qos) {
+		struct dev_power_governor *found = find_simple_qos();
+
+		if (IS_ERR(found))
+			return board_refuse(err, d->line,
+					    "no simple_qos_governor: %ld",
+					    PTR_ERR(found));
+		simple_qos = found;
+	}
+	ret = pm_genpd_init(&d->genpd, d->governed ? simple_qos : NULL,
+			    d->starts_off);
 	if (ret)
 		return board_refuse(err, d->line, "domain %s: %d", d->name,
 				    ret);
@@ -136,6 +167,30 @@ int board_domains_add(struct board *b, struct board_error *err)
 		if (b->devices[i]->domain >= 0)
 			ret = PTR_ERR_OR_ZERO(domain_driver(b->devices[i]->present));
 	return ret;
+}
+
+/* Whether somebody is asked before @d is suspended. */
+static bool is_asked(struct board_device *d)
+{
+	return d->runtime && d->domain >= 0 &&
+	       (d->qos_us >= 0 || d->board->domains[d->domain]->governed);
+}
+
+/*
+ * Every device exists. Those that somebody is asked about were needed and are
+ * not any more: the kernel decides whether they are suspended, and how deep
+ * their domains go. What is needed by another comes first up and last down.
+ */
+void board_domains_settle(struct board *b)
+{
+	unsigned int i;
+
+	for (i = 0; i < b->n_devices; i++)
+		if (is_asked(b->devices[i]))
+			pm_runtime_get_sync(&b->devices[i]->dev);
+	for (i = b->n_devices; i--;)
+		if (is_asked(b->devices[i]))
+			pm_runtime_put_sync_suspend(&b->devices[i]->dev);
 }
 
 /* After the last device. */

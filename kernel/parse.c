@@ -199,6 +199,12 @@ static int parse_device_word(struct parser *p, struct board_device *d,
 			d->waits = n;
 			return 0;
 		}
+		if (!strcmp(word, "qos")) {
+			if (kstrtos32(value, 10, &d->qos_us) || d->qos_us < 0)
+				return board_refuse(p->err, p->line,
+						    "qos is microseconds");
+			return 0;
+		}
 		if (!strcmp(word, "rpm_suspend"))
 			return parse_run_time(p, d, 0, value);
 		if (!strcmp(word, "rpm_resume"))
@@ -279,6 +285,7 @@ static int parse_device(struct parser *p, char *rest)
 	d->parent = -1;
 	d->waits = -1;
 	d->domain = -1;
+	d->qos_us = -1;
 	b->devices[b->n_devices++] = d;
 
 	ret = parse_name(p, d->name, next_word(&rest));
@@ -292,6 +299,9 @@ static int parse_device(struct parser *p, char *rest)
 	if (d->is_class && d->domain >= 0)
 		return board_refuse(p->err, p->line,
 				    "a class device cannot be in a domain");
+	if (d->qos_us >= 0 && d->domain < 0)
+		return board_refuse(p->err, p->line,
+				    "qos is for devices in a domain");
 	if (d->runtime && d->domain < 0)
 		return board_refuse(p->err, p->line,
 				    "runtime is for devices in a domain");
@@ -327,6 +337,8 @@ static int parse_state(struct parser *p, struct board_domain *d, char *value)
 	    s->power_on_latency_ns > BOARD_MAX_NS)
 		return board_refuse(p->err, p->line,
 				    "state: longer than an hour");
+	d->off_ns[d->n_states] = s->power_off_latency_ns;
+	d->on_ns[d->n_states] = s->power_on_latency_ns;
 	d->n_states++;
 	return 0;
 }
@@ -363,6 +375,9 @@ static int parse_domain_word(struct parser *p, struct board_domain *d,
 		return 0;
 	} else if (!strcmp(word, "rpm_always_on")) {
 		d->rpm_always_on = true;
+		return 0;
+	} else if (!strcmp(word, "simple_qos")) {
+		d->governed = true;
 		return 0;
 	} else if (!strcmp(word, "active_wakeup")) {
 		d->active_wakeup = true;

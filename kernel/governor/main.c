@@ -10,7 +10,6 @@
 #include <linux/debugfs.h>
 #include <linux/err.h>
 #include <linux/fs.h>
-#include <linux/kprobes.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -21,7 +20,8 @@
 #include <linux/pm_runtime.h>
 #include <linux/prandom.h>
 #include <linux/slab.h>
-#include <linux/static_call.h>
+
+#include "stock.h"
 
 #define DOMAINS		6
 #define DEVICES		14
@@ -51,13 +51,6 @@ struct consumer {
 	bool runtime;
 	bool held;
 };
-
-static unsigned long no_address(const char *name)
-{
-	return 0;
-}
-
-DEFINE_STATIC_CALL(find_symbol, no_address);
 
 static struct dev_power_governor *stock;
 static struct domain *domains;
@@ -167,22 +160,6 @@ static struct dev_power_governor told = {
 static int domain_switch(struct generic_pm_domain *genpd)
 {
 	return 0;
-}
-
-static int find_governor(void)
-{
-	struct kprobe probe = { .symbol_name = "kallsyms_lookup_name" };
-	unsigned long address;
-	int ret = register_kprobe(&probe);
-
-	if (ret)
-		return ret;
-	/* Behind the landing pad, where functions begin with one. */
-	address = (unsigned long)probe.addr & ~15UL;
-	unregister_kprobe(&probe);
-	static_call_update(find_symbol, (typeof(&no_address))address);
-	stock = (void *)static_call(find_symbol)("simple_qos_governor");
-	return stock ? 0 : -ENOENT;
 }
 
 static int add_domains(void)
@@ -335,8 +312,9 @@ static int __init governor_init(void)
 	unsigned int i;
 	int ret;
 
-	ret = find_governor();
-	if (ret) {
+	stock = find_simple_qos();
+	if (IS_ERR(stock)) {
+		ret = PTR_ERR(stock);
 		pr_err("dormouse_governor: no simple_qos_governor: %d\n", ret);
 		return ret;
 	}

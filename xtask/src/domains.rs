@@ -59,6 +59,22 @@ device dev{0..1} parent=soc domain=io async noirq=0.18ms resume_noirq=0.18ms
 device dev{2..3} parent=soc domain=gpu async runtime_suspended noirq=0.18ms resume_noirq=0.18ms
 device dev4 parent=soc domain=aon async noirq=0.18ms resume_noirq=0.18ms
 ";
+/// Whether and how deep `gpu` goes at run time, and `top` with it, follows from how long
+/// `dev2` may take to wake: the kernel's own governor decides it.
+const GOVERNED: &str = "board 1
+cpus 4
+domain top on=20ms off=12ms governor=simple_qos
+domain gpu parent=top state=1ms/2ms state=15ms/18ms governor=simple_qos
+device soc
+device dev2 parent=soc domain=gpu async runtime_suspended QOS noirq=0.18ms resume_noirq=0.18ms
+device dev3 parent=soc domain=gpu async runtime_suspended noirq=0.18ms resume_noirq=0.18ms
+";
+
+/// What `dev2` tolerates: everything; a deep `gpu` and its parent; a deep one alone; a
+/// shallow one; none; not even its own. All are well off the borders, since a kernel
+/// counts the longest latencies that it has ever measured.
+const TOLERANCES: [&str; 6] = ["", "qos=80ms", "qos=49ms", "qos=20ms", "qos=2ms", "qos=0"];
+
 /// Cycles of each boot and board; all but the first are judged.
 const CYCLES: u32 = 2;
 const FLOOR: Ns = Ns(100_000);
@@ -144,6 +160,13 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
         series = if short { vec!["6.12"] } else { vec!["6.12", "7.3"] };
     }
     let mut trials = vec![Trial::of("small SoC".into(), parse(SMALL)?)?];
+    let tolerances = if short { &TOLERANCES[2..4] } else { &TOLERANCES[..] };
+    let mut governed = Vec::new();
+    for qos in tolerances {
+        let board = parse(&GOVERNED.replace("QOS", qos))?;
+        let name = if qos.is_empty() { "no qos" } else { qos };
+        governed.push(Trial { name: format!("governed, {name}"), board, without: None });
+    }
     if !short {
         for (seed, &n) in (1..).zip(&DOMAINS) {
             trials.push(Trial::draw(seed, n)?);
@@ -152,6 +175,7 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
     let mut scores = Scores::default();
     for series in series {
         kernel(series, &trials, &mut scores)?;
+        kernel(series, &governed, &mut scores)?;
     }
     let Scores { phases, changes, itself, alone } = scores;
     println!("\n{}", phases.line("noirq phases"));

@@ -41,7 +41,7 @@ fn is_text(p: &Path) -> bool {
 const ARROWS: [(&str, &[&str]); 17] = [
     ("model", &[]),
     ("stats", &[]),
-    ("board", &["model", "stats"]),
+    ("board", &["domains", "model", "stats"]),
     ("sleep", &["board", "model", "stats"]),
     ("idle", &[]),
     ("doctor", &["model"]),

@@ -22,6 +22,8 @@ pub struct Changes {
     pub moves: Vec<String>,
     /// Power domains that are otherwise, as `DOMAIN=WORDS`.
     pub domains: Vec<String>,
+    /// How long devices may take to wake, as `PATTERN=TIME` or `PATTERN=none`.
+    pub qos: Vec<String>,
     /// Patterns of devices that stay suspended as they are.
     pub leave_suspended: Vec<String>,
     /// Number of CPUs.
@@ -48,6 +50,7 @@ impl Changes {
             scale: &self.scale,
             moves: &self.moves,
             domains: &self.domains,
+            qos: &self.qos,
             leave_suspended: &self.leave_suspended,
             cpus: self.cpus,
         }

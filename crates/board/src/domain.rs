@@ -256,51 +256,6 @@ pub(super) fn print(board: &Board, d: &Domain, out: &mut String) {
     out.push('\n');
 }
 
-/// How a domain begins a cycle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Start {
-    /// It is on.
-    pub on: bool,
-    /// The state that it is off in, or goes to.
-    pub state: u32,
-}
-
-/// How each domain of `board` begins a cycle: as its line says, else as
-/// `genpd_power_off()` (drivers/pmdomain/core.c) leaves it at run time. A parent is on
-/// for a child that is off in any but its deepest state.
-pub fn starts(board: &Board) -> Vec<Start> {
-    let mut unused = alloc::vec![true; board.domains.len()];
-    for (b, d) in board.devices.iter().zip(&board.graph.devices) {
-        let domain = b.domain.filter(|_| !d.facts.no_pm);
-        if let Some(unused) = domain.and_then(|n| unused.get_mut(n as usize)) {
-            *unused &= b.runtime_suspended && !b.rpm_disabled;
-        }
-    }
-    let mut out = alloc::vec![Start::default(); board.domains.len()];
-    // Of the domains inside one: some are on, or are off but not deep.
-    let mut inside = alloc::vec![(false, false); board.domains.len()];
-    for (n, d) in board.domains.iter().enumerate().rev() {
-        let (on_inside, shallow) = inside[n];
-        let deepest = d.states.len().saturating_sub(1) as u32;
-        let kept = d.always_on || d.rpm_always_on || d.governor == Governor::AlwaysOn;
-        // Without constraints a governor takes the deepest state.
-        let asked = matches!(d.governor, Governor::SimpleQos | Governor::Cpu);
-        let usual = if asked { deepest } else { 0 };
-        let (on, state) = match d.start {
-            Some(None) => (true, usual),
-            Some(Some(state)) => (on_inside, state),
-            None => (kept || on_inside || shallow || !unused[n], usual),
-        };
-        out[n] = Start { on, state };
-        for &p in d.parents.iter().filter(|p| (**p as usize) < n) {
-            let above = &mut inside[p as usize];
-            above.0 |= on;
-            above.1 |= !on && state < deepest;
-        }
-    }
-    out
-}
-
 impl Domain {
     /// Changes it as `words` of its line say; `state=` replaces all states, and a flag
     /// with `no_` in front takes it away.

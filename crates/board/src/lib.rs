@@ -16,6 +16,7 @@ pub mod order;
 mod parents;
 pub mod printing;
 mod read;
+pub mod rest;
 pub mod soc;
 pub mod summary;
 mod switched;
@@ -70,6 +71,10 @@ pub struct BoardDevice {
     /// Its driver never enabled runtime power management, so at run time its domain
     /// stays on (debugfs says `unsupported`).
     pub rpm_disabled: bool,
+    /// Resume latency QoS: how long its users may wait until it works again
+    /// (`power/pm_qos_resume_latency_us`); 0 forbids that it is suspended at run time,
+    /// and without there is no limit.
+    pub qos: Option<Ns>,
     /// Runtime power management, of devices that have it.
     pub runtime: Runtime,
 }

@@ -220,6 +220,7 @@ impl Reader {
             match key {
                 "usage" => work.runtime.usage = number()?,
                 "autosuspend_ms" => work.runtime.autosuspend_ms = Some(number()?),
+                "qos" => work.qos = Some(parse_duration(text)?),
                 "parent" => parent = Some(reference(&w.value, self.line)),
                 "domain" => {
                     let Some(&place) = self.domains.get(text) else {
@@ -391,9 +392,10 @@ impl Reader {
 }
 
 /// The keys of a device line that are not callbacks.
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "usage",
     "autosuspend_ms",
+    "qos",
     "parent",
     "domain",
     "parent_name",

@@ -109,6 +109,10 @@ fn device(board: &Board, id: DeviceId, ordinals: &[u32], out: &mut String) {
             out.push_str(&format!("{key}{n}"));
         }
     }
+    if let Some(qos) = b.qos {
+        out.push_str(" qos=");
+        print_duration(qos, out);
+    }
     let all = CALLBACKS.iter().zip(&b.work).chain(RUNTIME.iter().zip(&b.runtime.work));
     for (key, work) in all {
         if let Some(w) = work {

@@ -38,6 +38,11 @@ pub struct ChangeArgs {
     /// 'gpu=always_on', 'gpu=on=2ms' or 'gpu=governor=simple_qos'.
     #[arg(long = "domain", value_name = "DOMAIN=WORDS")]
     domains: Vec<String>,
+    /// Let matching devices take so long to wake, such as 'gpu*=20ms' (0: never suspend
+    /// them; none: any time). Governors of power domains decide by it how deep their
+    /// domain goes at run time, and so what a sleep must switch.
+    #[arg(long, value_name = "PATTERN=TIME")]
+    qos: Vec<String>,
     /// Leave matching devices suspended, as they are at run time: direct-complete, as
     /// far as what depends on them allows it.
     #[arg(long, value_name = "PATTERN")]
@@ -59,6 +64,7 @@ impl ChangeArgs {
             scale: self.scale.clone(),
             moves: self.moves.clone(),
             domains: self.domains.clone(),
+            qos: self.qos.clone(),
             leave_suspended: self.leave_suspended.clone(),
             cpus: self.cpus,
         }

@@ -2,7 +2,8 @@
 
 use crate::{Error, Result};
 use dormouse_board::Board;
-use dormouse_board::domain::{Domain, Governor, starts};
+use dormouse_board::domain::{Domain, Governor};
+use dormouse_board::rest::rest;
 use dormouse_model::device::{DeviceId, LinkKind};
 use dormouse_model::phase::Phase;
 use std::fmt::Write;
@@ -97,8 +98,12 @@ pub fn describe(board: &Board, waits: &[(DeviceId, DeviceId)]) -> Result<Descrip
         ),
         (untied, "devices of a class stand on a bus, because a managed link wants them bound"),
         (
-            board.domains.iter().filter(|d| governed(d)).count(),
-            "domains have no governor: modules cannot use those of the kernel",
+            board.domains.iter().filter(|d| d.governor == Governor::Cpu).count(),
+            "domains have no governor: that of CPUs wants CPUs in them",
+        ),
+        (
+            board.devices.iter().filter(|d| d.qos.is_some() && d.domain.is_none()).count(),
+            "devices have no latency QoS: it is given to devices in a power domain",
         ),
         (late, "links move their consumer to the end of the list: it stood before its supplier"),
     ] {
@@ -172,9 +177,29 @@ fn bound_devices(board: &Board) -> Vec<bool> {
     bound
 }
 
-/// Whether a domain asks for a governor that the guest's domains do not have.
-fn governed(d: &Domain) -> bool {
-    matches!(d.governor, Governor::SimpleQos | Governor::Cpu)
+/// Whether the kernel's governor of `d` decides how it begins the sleep; not where the
+/// board says it.
+fn is_asked(d: &Domain) -> bool {
+    d.governor == Governor::SimpleQos && d.start.is_none()
+}
+
+/// Domains that start on because the kernel itself is to decide how they begin the
+/// sleep: those with a governor and devices that may be suspended, and those around them.
+fn decided(board: &Board) -> Vec<bool> {
+    let mut out = vec![false; board.domains.len()];
+    for b in board.devices.iter().filter(|b| b.runtime_suspended && !b.rpm_disabled) {
+        let domain = b.domain.map(|n| n as usize);
+        let Some((n, domain)) = domain.and_then(|n| Some((n, board.domains.get(n)?))) else {
+            continue;
+        };
+        out[n] |= is_asked(domain) || b.qos.is_some();
+    }
+    for (n, d) in board.domains.iter().enumerate().rev() {
+        if out[n] {
+            d.parents.iter().for_each(|&p| out[p as usize] = true);
+        }
+    }
+    out
 }
 
 /// The name in the guest of the power domain with number `n`: its own, if the module
@@ -189,7 +214,8 @@ fn guest_domain(n: usize, name: &str) -> String {
 
 /// Power domains, parents first.
 fn domains(text: &mut String, board: &Board) {
-    for (n, (domain, start)) in board.domains.iter().zip(starts(board)).enumerate() {
+    let decided = decided(board);
+    for (n, (domain, start)) in board.domains.iter().zip(rest(board).domains).enumerate() {
         let _ = write!(text, "domain {}", guest_domain(n, board.names.get(domain.name)));
         for p in &domain.parents {
             let _ = write!(text, " parent={p}");
@@ -197,13 +223,14 @@ fn domains(text: &mut String, board: &Board) {
         for s in &domain.states {
             let _ = write!(text, " state={},{}", s.off.0.max(0), s.on.0.max(0));
         }
-        if !start.on {
+        if !start.on && !(decided[n] && domain.start.is_none()) {
             let _ = write!(text, " off={}", start.state);
         }
         let flags = [
             (domain.always_on, "always_on"),
             (domain.rpm_always_on || domain.governor == Governor::AlwaysOn, "rpm_always_on"),
             (domain.active_wakeup, "active_wakeup"),
+            (is_asked(domain), "simple_qos"),
         ];
         for (_, word) in flags.iter().filter(|f| f.0) {
             let _ = write!(text, " {word}");
@@ -236,6 +263,9 @@ fn device_line(
         let _ = write!(text, " domain={domain}");
         if more.runtime_suspended && !more.rpm_disabled {
             text.push_str(" runtime");
+        }
+        if let Some(qos) = more.qos.filter(|_| board.domains[domain as usize].start.is_none()) {
+            let _ = write!(text, " qos={}", qos.0.max(0) / 1_000);
         }
     }
     // `runtime active` matters where prepare asks for direct-complete, and to runtime PM.
@@ -285,6 +315,26 @@ fn device_line(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_a_governor_decides_domains_start_on() {
+        let text = "board 1\ndomain top on=4ms off=2ms\n\
+            domain d parent=top on=2ms governor=simple_qos\n\
+            domain e on=1ms start=off-0 governor=simple_qos\n\
+            device a domain=d runtime_suspended qos=8ms\ndevice b domain=e qos=1ms\n";
+        let d = describe(&dormouse_board::parse(text).unwrap(), &[]).unwrap();
+        let lines: Vec<&str> = d.text.lines().collect();
+        assert_eq!(
+            lines[1..6],
+            [
+                "domain top state=2000000,4000000",
+                "domain d parent=0 state=0,2000000 simple_qos",
+                "domain e state=0,1000000 off=0",
+                "device d00000 domain=1 runtime qos=8000",
+                "device d00001 domain=2"
+            ]
+        );
+    }
 
     #[test]
     fn a_class_device_stays_one_unless_a_managed_link_wants_it_bound() {

@@ -31,6 +31,7 @@ const BOARD: Source = Source {
         ("main.c", include_str!("../../../kernel/main.c")),
         ("parse.c", include_str!("../../../kernel/parse.c")),
         ("shake.c", include_str!("../../../kernel/shake.c")),
+        ("stock.h", include_str!("../../../kernel/stock.h")),
         ("wake.c", include_str!("../../../kernel/wake.c")),
         ("COPYING", include_str!("../../../kernel/COPYING")),
     ],
@@ -93,6 +94,7 @@ const GOVERNOR: Source = Source {
         ("Kbuild", include_str!("../../../kernel/governor/Kbuild")),
         ("Makefile", include_str!("../../../kernel/Makefile")),
         ("main.c", include_str!("../../../kernel/governor/main.c")),
+        ("stock.h", include_str!("../../../kernel/stock.h")),
         ("COPYING", include_str!("../../../kernel/COPYING")),
     ],
 };

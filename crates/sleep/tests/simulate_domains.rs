@@ -124,6 +124,26 @@ fn a_shallow_child_keeps_its_parent_on_and_a_deep_one_is_switched_by_its_state()
 }
 
 #[test]
+fn what_devices_tolerate_decides_what_a_sleep_switches() {
+    let up = |qos: &str| {
+        let board = parse(&format!(
+            "board 1\ndomain top on=4ms off=2ms governor=simple_qos\n\
+             domain d parent=top state=1ms/2ms state=5ms/8ms governor=simple_qos\n\
+             device a domain=d runtime_suspended {qos}\n"
+        ));
+        let cycle = run(&board.unwrap(), false);
+        (phase(&cycle, Phase::Noirq), phase(&cycle, Phase::ResumeNoirq))
+    };
+    let ms = Ns::from_ms;
+    assert_eq!(up(""), (ms(0), ms(4 + 8)));
+    // Nobody of top's own is there to switch it off in the sleep.
+    assert_eq!(up("qos=13.5ms"), (ms(0), ms(8)));
+    assert_eq!(up("qos=8ms"), (ms(0), ms(2)));
+    assert_eq!(up("qos=2ms"), (ms(5 + 2), ms(4 + 8)));
+    assert_eq!(up("qos=0"), (ms(5 + 2), ms(4 + 8)));
+}
+
+#[test]
 fn a_driver_that_fails_switches_nothing_more() {
     let board = parse(
         "board 1\ndomain d on=2ms off=1ms\ndevice a domain=d noirq=1us resume_noirq=1us\n\

@@ -111,6 +111,7 @@ impl Asked {
             // The page has no control for it.
             moves: Vec::new(),
             domains: Vec::new(),
+            qos: Vec::new(),
             leave_suspended: Vec::new(),
             cpus: self.cpus,
         }

@@ -5,10 +5,12 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
-use dormouse_board::domain::Domain;
-use dormouse_board::{Board, BoardDevice};
+use dormouse_board::domain::{Domain, Governor};
+use dormouse_board::rest::rest;
+use dormouse_board::{Board, BoardDevice, parse_duration, print_duration};
 use dormouse_model::device::{DeviceId, LinkKind};
 use dormouse_model::phase::{Direction, Phase};
+use dormouse_model::time::Ns;
 
 /// A factor as a ratio of integers, so that the same text gives the same bits
 /// everywhere.
@@ -141,6 +143,8 @@ pub struct Wishes<'a> {
     pub moves: &'a [String],
     /// `DOMAIN=WORDS`: words of the line of a power domain.
     pub domains: &'a [String],
+    /// `PATTERN=TIME` or `PATTERN=none`: how long devices may take to wake.
+    pub qos: &'a [String],
     /// Patterns of devices that stay suspended as they are.
     pub leave_suspended: &'a [String],
     /// Number of CPUs.
@@ -178,6 +182,15 @@ impl Wishes<'_> {
                 .ok_or_else(|| format!("{d}: write DOMAIN=WORDS, such as 'gpu=always_on'"))?;
             list.push(Change::Domain(pattern.into(), words.into()));
         }
+        for q in self.qos {
+            let bad = || format!("{q}: write PATTERN=TIME, such as 'gpu*=20ms', or PATTERN=none");
+            let (pattern, time) = q.rsplit_once('=').ok_or_else(bad)?;
+            let time = match time {
+                "none" => None,
+                time => Some(parse_duration(time).map_err(|e| format!("{q}: {e}"))?),
+            };
+            list.push(Change::Qos(pattern.into(), time));
+        }
         list.extend(self.leave_suspended.iter().cloned().map(Change::LeaveSuspended));
         list.extend(self.cpus.map(Change::Cpus));
         Ok(list)
@@ -201,6 +214,8 @@ pub enum Change {
     Move(String, Way),
     /// Power domains are as these words of their line say.
     Domain(String, String),
+    /// Devices may take so long to wake, or any time.
+    Qos(String, Option<Ns>),
     /// Devices are suspended at run time when the sleep begins, and are left so.
     LeaveSuspended(String),
     /// Number of CPUs.
@@ -218,6 +233,12 @@ impl Change {
             Change::Scale(p, r) => format!("--scale {p}={}", r.text()),
             Change::Move(p, w) => format!("--move {p}={}", w.text()),
             Change::Domain(p, w) => format!("--domain {p}={w}"),
+            Change::Qos(p, None) => format!("--qos {p}=none"),
+            Change::Qos(p, Some(t)) => {
+                let mut text = format!("--qos {p}=");
+                print_duration(*t, &mut text);
+                text
+            }
             Change::LeaveSuspended(p) => format!("--leave-suspended {p}"),
             Change::Cpus(n) => format!("--cpus {n}"),
         }
@@ -256,6 +277,7 @@ pub fn apply(board: &Board, changes: &[Change]) -> Result<Changed, String> {
             Change::Sync(p) => set_async(&mut c, p, false)?,
             Change::Scale(p, r) => scale(&mut c, p, *r)?,
             Change::Move(p, w) => move_to(&mut c, p, *w)?,
+            Change::Qos(p, t) => set_qos(&mut c, p, *t)?,
             Change::LeaveSuspended(p) => leave_suspended(&mut c, p)?,
             Change::Without(p) => without(&mut c, p)?,
             Change::Domain(p, w) => set_domain(&mut c, p, w)?,
@@ -395,6 +417,38 @@ fn move_to(c: &mut Changed, pattern: &str, way: Way) -> Result<(), String> {
     }
     c.notes.push(Note::Moved { devices: names(&c.board, &moved), way });
     Ok(())
+}
+
+/// What governors then decide is in the note, as it is seldom what one expects.
+fn set_qos(c: &mut Changed, pattern: &str, tolerance: Option<Ns>) -> Result<(), String> {
+    let found = matching(&c.board, pattern)?;
+    let before = rest(&c.board);
+    for &i in &found {
+        c.board.devices[i].qos = tolerance;
+    }
+    let after = rest(&c.board);
+    let held: Vec<usize> =
+        (0..after.held.len()).filter(|&i| after.held[i] && !before.held[i]).collect();
+    let domains = (0..after.domains.len())
+        .filter(|&n| before.domains[n] != after.domains[n])
+        .map(|n| {
+            let name = c.board.names.get(c.board.domains[n].name).to_string();
+            (name, before.domains[n], after.domains[n])
+        })
+        .collect();
+    c.notes.push(Note::Qos {
+        devices: names(&c.board, &found),
+        tolerance,
+        held: names(&c.board, &held),
+        domains,
+        governed: found.iter().any(|&i| governed(&c.board, c.board.devices[i].domain)),
+    });
+    Ok(())
+}
+
+/// Whether domain `n` has a governor.
+fn governed(board: &Board, n: Option<u32>) -> bool {
+    n.and_then(|n| board.domains.get(n as usize)).is_some_and(|d| d.governor != Governor::None)
 }
 
 /// As if `->prepare` asked for direct-complete. Whether a device is really left alone
@@ -573,6 +627,45 @@ mod tests {
         let c = apply(&board, &[Change::LeaveSuspended("b".into())]).expect("matches");
         let b = c.board.devices[2];
         assert!(b.work[0].is_some_and(|w| w.ret == 1) && !b.no_direct_complete);
+    }
+
+    #[test]
+    fn a_tolerance_says_what_governors_make_of_it() {
+        let board = parse(
+            "board 1\ndomain top on=4ms off=2ms governor=simple_qos\n\
+             domain gpu parent=top state=1ms/2ms state=5ms/8ms governor=simple_qos\n\
+             device soc runtime_suspended\n\
+             device dev2 parent=soc domain=gpu runtime_suspended\n\
+             device pad runtime_suspended\n",
+        )
+        .expect("a board");
+        let change = |q: &str| {
+            let qos = [q.to_string()];
+            let list = Wishes { qos: &qos, ..Wishes::default() }.list()?;
+            assert_eq!(list[0].text(), format!("--qos {q}"));
+            apply(&board, &list)
+        };
+        let note = |q: &str| {
+            let c = change(q).expect("a tolerance");
+            match c.notes.into_iter().next() {
+                Some(Note::Qos { held, domains, governed, .. }) => {
+                    let now = |(d, _, is): (String, _, dormouse_board::rest::Start)| {
+                        format!("{d} {}", if is.on { "on".into() } else { is.state.to_string() })
+                    };
+                    (held, domains.into_iter().map(now).collect::<Vec<_>>(), governed)
+                }
+                other => panic!("{other:?}"),
+            }
+        };
+        let words = |list: &[&str]| list.iter().map(|w| w.to_string()).collect::<Vec<_>>();
+        assert_eq!(note("dev2=8ms"), (vec![], words(&["top on", "gpu 0"]), true));
+        let forbidden = (words(&["soc", "dev2"]), words(&["top on", "gpu on"]), true);
+        assert_eq!(note("dev2=0"), forbidden);
+        assert_eq!(note("dev2=none"), (vec![], vec![], true));
+        assert_eq!(note("pad=1ms"), (vec![], vec![], false));
+        for bad in ["dev2", "dev2=", "dev2=soon", "nobody=1ms"] {
+            assert!(change(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::Policy;
 use super::change::{Ratio, Way};
 use alloc::string::String;
 use alloc::vec::Vec;
+use dormouse_board::rest::Start;
 use dormouse_model::phase::Direction;
 use dormouse_model::time::Ns;
 
@@ -47,6 +48,19 @@ pub enum Note {
         domains: Vec<String>,
         /// How.
         words: String,
+    },
+    /// Devices may take so long to wake, or any time.
+    Qos {
+        /// Which.
+        devices: Vec<String>,
+        /// How long, if there is a limit; 0 keeps them awake.
+        tolerance: Option<Ns>,
+        /// Devices that are awake for it before the sleep, and were not.
+        held: Vec<String>,
+        /// Power domains that begin the sleep otherwise: now and then.
+        domains: Vec<(String, Start, Start)>,
+        /// A domain of theirs has a governor; without one nobody asks.
+        governed: bool,
     },
     /// Devices that are suspended at run time are left so.
     LeftSuspended {

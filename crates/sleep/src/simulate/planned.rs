@@ -101,6 +101,7 @@ pub fn apply_domains(board: &mut Board, from: &Board) {
         b.wakeup = planned.wakeup;
         b.runtime_suspended = planned.runtime_suspended;
         b.rpm_disabled = planned.rpm_disabled;
+        b.qos = planned.qos;
     }
 }
 

@@ -4,7 +4,7 @@ use super::Stuck;
 use super::emulator::gives_turn_away;
 use alloc::vec;
 use alloc::vec::Vec;
-use dormouse_board::domain::starts;
+use dormouse_board::rest::{Rest, rest};
 use dormouse_board::{Board, Work};
 use dormouse_model::device::{DeviceId, LinkKind};
 use dormouse_model::names::Sym;
@@ -174,6 +174,7 @@ impl Topology {
             trip: board.trip,
             ..Topology::default()
         };
+        let rest = rest(board);
         let mut up = Vec::with_capacity(n + board.graph.links.len());
         let mut down = Vec::with_capacity(n + board.graph.links.len());
         for (i, d) in devices.iter().enumerate() {
@@ -206,7 +207,7 @@ impl Topology {
             if b.wakeup {
                 f |= fact::WAKEUP | fact::HAS_CHILD;
             }
-            if b.runtime_suspended {
+            if rest.suspended[i] {
                 f |= fact::RUNTIME_SUSPENDED;
             }
             if b.no_direct_complete {
@@ -259,8 +260,8 @@ impl Topology {
             }
             t.work[index] = work;
         }
-        t.add_domains(board)?;
-        t.resume_first(board);
+        t.add_domains(board, &rest)?;
+        t.resume_first(board, &rest);
         // Lock numbers are used as indices: a board that names lock 4000000000
         // must not cost memory.
         if t.locks > 0 {
@@ -270,7 +271,7 @@ impl Topology {
     }
 
     /// Compiles the power domains.
-    fn add_domains(&mut self, board: &Board) -> Result<(), Stuck> {
+    fn add_domains(&mut self, board: &Board, rest: &Rest) -> Result<(), Stuck> {
         if board.domains.is_empty() {
             return Ok(());
         }
@@ -298,7 +299,7 @@ impl Topology {
             self.domain[i] = n;
             self.has[i] |= GENPD;
         }
-        for (n, start) in starts(board).into_iter().enumerate() {
+        for (n, start) in rest.domains.iter().enumerate() {
             let d = &mut self.domains[n];
             (d.starts_on, d.start_index) = (start.on, start.state);
             if d.states.is_empty() || d.parents.iter().any(|&p| p as usize >= n) {
@@ -320,14 +321,15 @@ impl Topology {
     /// and that of every suspended device above, which the first of its children to
     /// suspend resumes with it (drivers/base/power/runtime.c:rpm_resume, 6.1 to 7.3). A
     /// device that is left alone (direct-complete) has no callback, and none of this.
-    fn resume_first(&mut self, board: &Board) {
+    fn resume_first(&mut self, board: &Board, rest: &Rest) {
         if self.trip.hibernates() {
             return;
         }
         let mut asleep: Vec<bool> = board
             .devices
             .iter()
-            .map(|d| d.runtime_suspended && d.runtime.enabled() && d.runtime.usage == 0)
+            .zip(&rest.suspended)
+            .map(|(d, suspended)| *suspended && d.runtime.enabled() && d.runtime.usage == 0)
             .collect();
         let suspend = Phase::Suspend.device_index().unwrap_or(1);
         for i in (0..board.devices.len()).rev() {

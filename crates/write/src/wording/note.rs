@@ -1,5 +1,6 @@
 //! What was changed on a machine and what that changes, as sentences.
 
+use dormouse_board::rest::Start;
 use dormouse_model::time::Ns;
 use dormouse_sleep::simulate::note::{Limit, Note};
 
@@ -38,6 +39,9 @@ pub fn note(n: &Note) -> String {
         ),
         Note::Domains { domains, words } => {
             format!("Power domain {}: {words}.", names(domains))
+        }
+        Note::Qos { devices, tolerance, held, domains, governed } => {
+            qos(devices, *tolerance, held, domains, *governed)
         }
         Note::LeftSuspended { devices } => format!(
             "{}: suspended at run time, and left so where what depends on {} allows it. Whether the \
@@ -87,6 +91,43 @@ pub fn note(n: &Note) -> String {
             if *by < Ns::ZERO { "earlier" } else { "later" }
         ),
     }
+}
+
+/// How long devices may take to wake, and what governors make of it before the sleep.
+fn qos(
+    devices: &[String],
+    tolerance: Option<Ns>,
+    held: &[String],
+    domains: &[(String, Start, Start)],
+    governed: bool,
+) -> String {
+    let mut out = match tolerance {
+        None => format!("{} may take any time to wake.", names(devices)),
+        Some(Ns(0)) => format!("{} may take no time to wake.", names(devices)),
+        Some(t) => format!("{} may take {t} to wake.", names(devices)),
+    };
+    if !held.is_empty() {
+        let word = if held.len() == 1 { "stays" } else { "stay" };
+        out.push_str(&format!(" So {} {word} awake at run time.", names(held)));
+    }
+    let state = |s: &Start| match s.on {
+        true => String::from("on"),
+        false => format!("off in state {}", s.state),
+    };
+    for (name, was, is) in domains {
+        out.push_str(&format!(
+            " Power domain {name} is {} when the sleep begins, not {}.",
+            state(is),
+            state(was)
+        ));
+    }
+    if domains.is_empty() {
+        out.push_str(match governed {
+            true => " No power domain begins the sleep otherwise.",
+            false => " No domain of theirs has a governor, so none begins the sleep otherwise.",
+        });
+    }
+    out
 }
 
 /// `usb1 leaves it (109.0 ms)`.
