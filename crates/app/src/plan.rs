@@ -15,7 +15,7 @@ use dormouse_sleep::plan::{Goal, Plan, Reached, WORTH_MAKING, lesser, plan as se
 use dormouse_sleep::simulate::Settings;
 use dormouse_sleep::simulate::change::{Change, Ratio};
 use dormouse_sleep::simulate::predict::{Scheduler, hang};
-use dormouse_write::decision::plan::Limits;
+use dormouse_write::decision::plan::{Limits, domain_of};
 use std::fs;
 use std::path::Path;
 
@@ -117,7 +117,8 @@ pub fn plan(
     let worth = energy
         .map(|u| Worth::of(u, &plan).map_err(|e| Usage(format!("--energy: {e}"))))
         .transpose()?;
-    let takes_away = ask.kinds.iter().any(|k| matches!(k, Kind::Remove | Kind::Defer));
+    let takes_away =
+        ask.kinds.iter().any(|k| matches!(k, Kind::Remove | Kind::Domain | Kind::Defer));
     let mut left_out = if takes_away {
         withheld(board, &stay, &goal.directions(), board.devices.len())
     } else {
@@ -302,6 +303,7 @@ pub fn asked_of(board: &Board, found: &Plan) -> Vec<Change> {
         let name = board.names.get(board.graph.get(c.device).name).to_owned();
         match c.kind {
             Kind::Remove => Change::Without(name),
+            Kind::Domain => Change::Without(format!("domain:{}", domain_of(board, c.device))),
             Kind::Async => Change::Async(name),
             Kind::Defer => Change::Scale(name, Ratio { part: 0, whole: 1 }),
             Kind::SpeedUp => Change::Scale(name, Ratio { part: 1, whole: 2 }),

@@ -214,7 +214,7 @@ fn not_possible_is_said_only_where_nothing_was_left_out() {
     let path = folder.path().join("one.board");
     std::fs::write(&path, "board 1\ncpus 2\ndevice screen resume=300ms\n").expect("written");
     let ask = ["plan", path.to_str().expect("a path"), "--kernel", "6.12"];
-    let kinds = ["--ready", "screen=100ms", "--change", "remove,async,defer,speedup"];
+    let kinds = ["--ready", "screen=100ms", "--change", "remove,domain,async,defer,speedup"];
     let said = text(&dormouse(&[&ask[..], &kinds[..2]].concat()));
     assert!(said.starts_with("Not met") && !said.contains("best case"), "{said}");
     let said = text(&dormouse(&[&ask[..], &kinds[..]].concat()));
@@ -613,4 +613,58 @@ fn tune_without_a_free_flag_comforts_nobody() {
     let said = text(&out);
     assert!(said.starts_with("Cannot tune: no async flag is free to change here."), "{said}");
     assert!(!said.contains("as good as"), "{said}");
+}
+
+/// A SoC whose `gpu` takes most of the noirq resume, and what a device in it tolerates.
+const GOVERNED: &str = "board 1\ncpus 4\n\
+    domain top on=20ms off=12ms governor=simple_qos\n\
+    domain gpu parent=top state=1ms/2ms state=15ms/18ms governor=simple_qos\ndevice soc\n\
+    device dev2 parent=soc domain=gpu runtime_suspended module=gpu noirq=0.2ms\n\
+    device dev3 parent=soc domain=gpu runtime_suspended module=gpu noirq=0.2ms\n";
+
+#[test]
+fn plan_uses_nothing_in_a_domain_and_writes_how() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let board = folder.path().join("soc.board");
+    std::fs::write(&board, GOVERNED).expect("written");
+    let (board, plan) = (board.display().to_string(), folder.path().join("plan"));
+    let out = plan.display().to_string();
+    let said = text(&dormouse(&["plan", &board, "--resume", "5ms", "-o", &out]));
+    assert!(said.contains("1 change would meet the budget"), "{said}");
+    assert!(said.contains("use nothing in power domain gpu"), "{said}");
+    assert!(said.contains("You lose what 2 devices do: dev2, dev3."), "{said}");
+    let files: String = std::fs::read_dir(&plan)
+        .expect("files")
+        .map(|f| std::fs::read_to_string(f.expect("a file").path()).expect("text"))
+        .collect();
+    assert!(files.contains("blacklist gpu"), "{files}");
+    let kept = text(&dormouse(&["plan", &board, "--resume", "5ms", "--keep", "dev3"]));
+    assert!(!kept.contains("use nothing"), "{kept}");
+}
+
+#[test]
+fn predict_says_what_governors_make_of_a_tolerance() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let board = folder.path().join("soc.board");
+    std::fs::write(&board, GOVERNED).expect("written");
+    let board = board.display().to_string();
+    let said = |qos: &str| {
+        let out = text(&dormouse(&["predict", &board, "--qos", qos]));
+        out.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let shallow = said("dev2=20ms");
+    for sentence in [
+        "dev2 may take 20.0 ms to wake.",
+        "Power domain top is on when the sleep begins, not off in state 0.",
+        "Power domain gpu is off in state 0 when the sleep begins, not off in state 1.",
+        "(-36.0 ms)",
+    ] {
+        assert!(shallow.contains(sentence), "{sentence}: {shallow}");
+    }
+    assert!(said("dev2=0").contains("So dev2 stays awake at run time."));
+    assert!(said("soc=1ms").contains("No domain of theirs has a governor"));
+    let bad = dormouse(&["predict", &board, "--qos", "dev2"]);
+    let error = String::from_utf8_lossy(&bad.stderr);
+    assert_eq!(bad.status.code(), Some(2), "{error}");
+    assert!(error.contains("write PATTERN=TIME, such as 'gpu*=20ms', or PATTERN=none"), "{error}");
 }

@@ -160,7 +160,11 @@ impl Bench<'_> {
         let goal = Goal { resume: Some(Ns(now.0 * BUDGET / 100)), ..Goal::default() };
         // Nobody takes a whole bus with most of the machine away.
         let n = board.devices.len();
-        let keep = board.graph.ids().map(|d| goes_with(board, d).len() * 4 > n).collect();
+        let keep = board
+            .graph
+            .ids()
+            .map(|d| goes_with(board, Candidate::removal(d)).len() * 4 > n)
+            .collect();
         let stay = essential(board, &Wishes { keep, ..Wishes::default() });
         let kinds = [Kind::Remove, Kind::Async];
         let long = candidates(board, &kinds, &stay, &goal.directions(), 40);

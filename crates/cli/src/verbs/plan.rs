@@ -50,10 +50,11 @@ pub struct PlanArgs {
     /// carry the console or the root file system; may be repeated.
     #[arg(long, value_name = "PATTERN")]
     offer: Vec<String>,
-    /// Kinds of change: remove (a device and what depends on it), async, defer
+    /// Kinds of change: remove (a device and what depends on it), domain (every device
+    /// of a power domain, so that no sleep switches it), async, defer
     /// (resume it after the rest), speedup (assume half its time).
     #[arg(long, value_name = "KINDS", value_delimiter = ',', value_parser = kind,
-          default_value = "remove,async")]
+          default_value = "remove,domain,async")]
     change: Vec<Kind>,
     /// Search at most N candidates. Up to 12, the result is proven minimal;
     /// often up to 20.
@@ -89,7 +90,7 @@ fn kind(text: &str) -> Result<Kind, String> {
     Kind::ALL
         .into_iter()
         .find(|k| k.name() == text)
-        .ok_or_else(|| format!("`{text}` is not one of remove, async, defer, speedup"))
+        .ok_or_else(|| format!("`{text}` is not one of {}", Kind::ALL.map(Kind::name).join(", ")))
 }
 
 /// Runs the verb.
@@ -200,7 +201,7 @@ fn next_command(
         let (option, value) = match *way {
             Help::Candidates(n) => ("--candidates", n.to_string()),
             Help::Offer(d) => ("--offer", word(board.names.get(board.graph.get(d).name))),
-            Help::Kinds => ("--change", "remove,async,defer,speedup".into()),
+            Help::Kinds => ("--change", Kind::ALL.map(Kind::name).join(",")),
         };
         // An offer is one more; of the others the last is what counts.
         if !matches!(way, Help::Offer(_)) {

@@ -14,6 +14,9 @@ use dormouse_model::time::Ns;
 pub enum Kind {
     /// The device is not there (driver or node disabled), nor what needs it.
     Remove,
+    /// Nobody uses the power domain of the device any more: every device in it is removed,
+    /// with what needs them, so no sleep switches it.
+    Domain,
     /// `power/async` is set.
     Async,
     /// Its way up happens after the resume (a work item, first use).
@@ -24,12 +27,14 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order of the command line.
-    pub const ALL: [Kind; 4] = [Kind::Remove, Kind::Async, Kind::Defer, Kind::SpeedUp];
+    pub const ALL: [Kind; 5] =
+        [Kind::Remove, Kind::Domain, Kind::Async, Kind::Defer, Kind::SpeedUp];
 
     /// The word of `--change`.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Remove => "remove",
+            Kind::Domain => "domain",
             Kind::Async => "async",
             Kind::Defer => "defer",
             Kind::SpeedUp => "speedup",
@@ -49,11 +54,67 @@ pub struct Candidate {
     pub kind: Kind,
 }
 
-/// Every device that goes when `device` goes: itself, its children and the
+impl Candidate {
+    /// The removal of `device`.
+    pub fn removal(device: DeviceId) -> Candidate {
+        Candidate { device, kind: Kind::Remove }
+    }
+
+    /// What it removes itself, as places on the `board`; not what goes along.
+    pub fn removes(self, board: &Board) -> Vec<usize> {
+        match self.kind {
+            Kind::Remove => alloc::vec![self.device.index()],
+            Kind::Domain => board.devices[self.device.index()]
+                .domain
+                .map(|n| users(board, n))
+                .unwrap_or_default(),
+            Kind::Async | Kind::Defer | Kind::SpeedUp => Vec::new(),
+        }
+    }
+}
+
+/// What a sleep takes to switch power domain `n` in `directions`.
+fn switching(board: &Board, n: usize, directions: &[Direction]) -> Ns {
+    let Some(domain) = board.domains.get(n).filter(|d| !d.always_on) else { return Ns::ZERO };
+    let deep = domain.deepest();
+    let time = |way: &Direction| if *way == Direction::Resume { deep.on } else { deep.off };
+    directions.iter().map(time).sum()
+}
+
+/// The devices in power domain `n`, as places on the board.
+fn users(board: &Board, n: u32) -> Vec<usize> {
+    (0..board.devices.len()).filter(|&i| board.devices[i].domain == Some(n)).collect()
+}
+
+/// Every device that goes with `change`: what it removes, the children of that and the
 /// consumers of live links, in list order.
-pub fn goes_with(board: &Board, device: DeviceId) -> Vec<DeviceId> {
-    let gone = dependents(board, &[device.index()]);
+pub fn goes_with(board: &Board, change: Candidate) -> Vec<DeviceId> {
+    let gone = dependents(board, &change.removes(board));
     board.graph.ids().filter(|d| gone[d.index()]).collect()
+}
+
+/// Power domains that nobody may need: the first of their devices, and what a sleep takes
+/// for them in `directions`. One with a single device is that device's own.
+fn domains(
+    board: &Board,
+    stay: &[Option<Stays>],
+    directions: &[Direction],
+) -> Vec<(Ns, Candidate)> {
+    let mut out = Vec::new();
+    for n in (0..board.domains.len()).filter(|&n| !board.domains[n].always_on) {
+        let users = users(board, n as u32);
+        let guest = |&i: &usize| board.graph.devices[i].facts.guest;
+        if users.len() < 2 || users.iter().any(|&i| stay[i].is_some()) || users.iter().any(guest) {
+            continue;
+        }
+        let own = |i: &usize| spent(board, DeviceId(*i as u32), directions);
+        let time = users.iter().map(own).sum::<Ns>() + switching(board, n, directions);
+        if time >= WORTH_LOOKING {
+            let device = DeviceId(users[0] as u32);
+            out.push((time, Candidate { device, kind: Kind::Domain }));
+        }
+    }
+    out
 }
 
 /// The changes worth looking at, at most `most`, of the kinds allowed: those of
@@ -69,18 +130,29 @@ pub fn candidates(
 ) -> Vec<Candidate> {
     let support = evidence(board);
     let mut list: Vec<(Ns, Candidate)> = Vec::new();
+    if allow.contains(&Kind::Domain) {
+        list = domains(board, stay, directions);
+    }
+    let mut used = alloc::vec![0u32; board.domains.len()];
+    for n in board.devices.iter().filter_map(|d| d.domain) {
+        used[n as usize] += 1;
+    }
     for device in board.graph.ids() {
         let i = device.index();
         let time = spent(board, device, directions);
+        // Without it nobody uses its domain.
+        let alone = board.devices[i].domain.filter(|&n| used[n as usize] == 1);
+        let domain = alone.map_or(Ns::ZERO, |n| switching(board, n as usize, directions));
         // What belongs to the guest of a recording is not the machine's.
-        if time < WORTH_LOOKING || board.graph.get(device).facts.guest {
+        if time + domain < WORTH_LOOKING || board.graph.get(device).facts.guest {
             continue;
         }
         let on_resume = directions.contains(&Direction::Resume);
         let up = if on_resume { spent(board, device, &[Direction::Resume]) } else { Ns::ZERO };
         for &kind in allow {
             let worth = match kind {
-                Kind::Remove if stay[i].is_none() => time,
+                Kind::Remove if stay[i].is_none() => time + domain,
+                _ if time < WORTH_LOOKING => continue,
                 Kind::Async
                     if board.graph.get(device).async_flag != Some(true)
                         && support[i].is_some_and(|e| e.is_careful()) =>
@@ -102,12 +174,11 @@ pub fn candidates(
 /// The board with `changes` made, and where each old device is in it.
 pub fn apply(board: &Board, changes: &[Candidate]) -> (Board, Vec<Option<DeviceId>>) {
     let mut out = board.clone();
-    let removed: Vec<usize> =
-        changes.iter().filter(|c| c.kind == Kind::Remove).map(|c| c.device.index()).collect();
+    let removed: Vec<usize> = changes.iter().flat_map(|c| c.removes(board)).collect();
     for c in changes {
         let i = c.device.index();
         match c.kind {
-            Kind::Remove => {}
+            Kind::Remove | Kind::Domain => {}
             Kind::Async => out.graph.devices[i].async_flag = Some(true),
             Kind::Defer => {
                 for p in [Phase::ResumeNoirq, Phase::ResumeEarly, Phase::Resume] {
@@ -161,8 +232,8 @@ mod tests {
     fn a_removal_takes_children_and_consumers_along() {
         let board = parse(BOARD).unwrap();
         let wlan = find(&board, "wlan");
-        assert_eq!(goes_with(&board, wlan), [wlan, find(&board, "antenna")]);
-        let (less, place) = apply(&board, &[Candidate { device: wlan, kind: Kind::Remove }]);
+        assert_eq!(goes_with(&board, Candidate::removal(wlan)), [wlan, find(&board, "antenna")]);
+        let (less, place) = apply(&board, &[Candidate::removal(wlan)]);
         assert_eq!(less.devices.len(), 3);
         assert!(less.graph.links.is_empty());
         assert_eq!(place[wlan.index()], None);
@@ -187,6 +258,33 @@ mod tests {
         let stay = essential(&board, &wishes);
         let list = candidates(&board, &[Kind::Remove], &stay, &[Direction::Resume], 20);
         assert_eq!(list.len(), 4, "the user may offer it all the same");
+    }
+
+    #[test]
+    fn a_domain_goes_as_a_whole_or_not_at_all() {
+        let text = "board 1\ncpus 4\ndomain gpu on=8ms off=3ms\ndomain io on=1ms\n\
+            device soc\ndevice a parent=soc domain=gpu\ndevice b parent=soc domain=gpu\n\
+            device c parent=soc resume=1us\ndevice d parent=soc domain=io\nlink c b stateless\n";
+        let offered = |text: &str, way: Direction| {
+            let board = parse(text).unwrap();
+            let stay = essential(&board, &Wishes::default());
+            candidates(&board, &[Kind::Domain], &stay, &[way], 9)
+        };
+        let gpu = Candidate { device: DeviceId(1), kind: Kind::Domain };
+        assert_eq!(offered(text, Direction::Resume), [gpu], "io has one device alone");
+        let board = parse(text).unwrap();
+        assert_eq!(goes_with(&board, gpu), [DeviceId(1), DeviceId(2), DeviceId(3)]);
+        assert_eq!(apply(&board, &[gpu]).0.devices.len(), 2);
+        // Somebody needs one of them; it is never switched; it takes nothing that way.
+        let needed = text.replace("resume=1us", "essential=root");
+        for text in [needed, text.replace("off=3ms", "off=3ms always_on")] {
+            assert_eq!(offered(&text, Direction::Resume), []);
+        }
+        assert_eq!(offered(&text.replace("off=3ms", ""), Direction::Suspend), []);
+        // One device alone pays for its domain, though it does nothing itself.
+        let stay = essential(&board, &Wishes::default());
+        let list = candidates(&board, &[Kind::Remove], &stay, &[Direction::Resume], 9);
+        assert_eq!(list, [Candidate::removal(DeviceId(4))]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a plan does not offer to remove, and why.
 
-use super::candidate::{WORTH_LOOKING, goes_with};
+use super::candidate::{Candidate, WORTH_LOOKING, goes_with};
 use crate::simulate::change::is_needed;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -83,7 +83,7 @@ pub fn essential(board: &Board, wishes: &Wishes) -> Vec<Option<Stays>> {
 pub fn to_offer(board: &Board, device: DeviceId) -> Vec<DeviceId> {
     let stay = essential(board, &Wishes::default());
     let asks = |d: &DeviceId| matches!(stay[d.index()], Some(Stays::Essential | Stays::WakeSource));
-    goes_with(board, device).into_iter().filter(asks).collect()
+    goes_with(board, Candidate::removal(device)).into_iter().filter(asks).collect()
 }
 
 /// Time of all callbacks of a device in `directions`.

@@ -28,8 +28,10 @@ pub fn files(board: &Board, changes: &[Candidate]) -> (Vec<File>, Vec<DeviceId>)
     let of = |kind: Kind| -> Vec<DeviceId> {
         changes.iter().filter(|c| c.kind == kind).map(|c| c.device).collect()
     };
-    let removed = of(Kind::Remove);
-    let places: Vec<usize> = removed.iter().map(|d| d.index()).collect();
+    let mut places: Vec<usize> = changes.iter().flat_map(|c| c.removes(board)).collect();
+    places.sort_unstable();
+    places.dedup();
+    let removed: Vec<DeviceId> = places.iter().map(|&i| DeviceId(i as u32)).collect();
     let gone = dependents(board, &places);
     let modules = modules(board, &removed, &gone);
     let unbound: Vec<DeviceId> = removed

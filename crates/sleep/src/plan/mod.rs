@@ -295,10 +295,10 @@ impl<'a> Trial<'a> {
         if self.candidates[removed].kind != Kind::Remove {
             return Ok(None);
         }
-        let all = goes_with(self.board, self.candidates[removed].device);
+        let all = goes_with(self.board, self.candidates[removed]);
         let mut below: Vec<(usize, usize)> = Vec::new();
         for (i, c) in self.candidates.iter().enumerate() {
-            let taken = goes_with(self.board, c.device).len();
+            let taken = goes_with(self.board, *c).len();
             if c.kind == Kind::Remove && all.contains(&c.device) && taken < all.len() {
                 below.push((taken, i));
             }
@@ -488,7 +488,7 @@ impl<'a, 'b> Asked<'a, 'b> {
         let gone = candidates
             .iter()
             .map(|c| match c.kind {
-                Kind::Remove => dependents(trial.board, &[c.device.index()]),
+                Kind::Remove | Kind::Domain => dependents(trial.board, &c.removes(trial.board)),
                 _ => Vec::new(),
             })
             .collect();

@@ -110,7 +110,7 @@ fn relief_of(c: Candidate, gone: &[bool], phase: Phase, chain: &[Link], ends: &[
                 (false, false) => 0,
             }
         }
-        Kind::Remove => {
+        Kind::Remove | Kind::Domain => {
             let is_gone = |l: &Link| gone.get(l.device.index()).copied().unwrap_or(false);
             let mut sum = 0i64;
             let mut i = 0;

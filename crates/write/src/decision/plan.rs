@@ -50,11 +50,19 @@ fn reason(board: &Board, id: DeviceId, why: Stays) -> String {
     }
 }
 
+/// The power domain that a device is in; empty if it is in none.
+pub fn domain_of(board: &Board, device: DeviceId) -> &str {
+    let domain = board.devices[device.index()].domain;
+    let domain = domain.and_then(|n| board.domains.get(n as usize));
+    domain.map_or("", |d| board.names.get(d.name))
+}
+
 /// The change in words.
 pub(super) fn change(board: &Board, c: Candidate) -> String {
     let name = device(board, c.device);
     match c.kind {
         Kind::Remove => format!("remove {name}"),
+        Kind::Domain => format!("use nothing in power domain {}", safe(domain_of(board, c.device))),
         Kind::Async => format!("make {name} async"),
         Kind::Defer => format!("defer the resume of {name}"),
         Kind::SpeedUp => format!("halve the time of {name}"),
@@ -191,12 +199,8 @@ const NAMED: usize = 4;
 /// What the machine no longer does without the devices that the plan removes. What a
 /// name does not tell is not known here, so it is said to be the least.
 fn losses(board: &Board, p: &Plan) -> Vec<String> {
-    let mut gone: Vec<DeviceId> = p
-        .steps
-        .iter()
-        .filter(|s| s.candidate.kind == Kind::Remove)
-        .flat_map(|s| goes_with(board, s.candidate.device))
-        .collect();
+    let mut gone: Vec<DeviceId> =
+        p.steps.iter().flat_map(|s| goes_with(board, s.candidate)).collect();
     gone.sort_unstable();
     gone.dedup();
     let name = |d: DeviceId| board.names.get(board.graph.get(d).name);
@@ -241,10 +245,14 @@ fn losses(board: &Board, p: &Plan) -> Vec<String> {
         ([], _) => {}
         ([one], []) => out.push(format!("You lose what {} does.", safe(name(*one)))),
         (all, []) => {
-            let step = |d: DeviceId| p.steps.iter().any(|s| s.candidate.device == d);
-            let names = list(&step).unwrap_or_default();
+            let mut asked: Vec<usize> =
+                p.steps.iter().flat_map(|s| s.candidate.removes(board)).collect();
+            asked.sort_unstable();
+            asked.dedup();
+            let names = list(&|d| asked.binary_search(&d.index()).is_ok()).unwrap_or_default();
+            let more = if all.len() > asked.len() { " and what needs them" } else { "" };
             let all = plural(all.len(), "device");
-            out.push(format!("You lose what {all} do: {names} and what needs them."));
+            out.push(format!("You lose what {all} do: {names}{more}."));
         }
         (all, _) => {
             let go = if all.len() == 1 { "goes" } else { "go" };
@@ -340,16 +348,16 @@ fn steps(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
             ms(s.now),
             cells(&s.reached)
         );
-        if s.candidate.kind != Kind::Remove {
-            continue;
+        let mut along = goes_with(board, s.candidate);
+        let with = if s.candidate.kind == Kind::Domain { "" } else { " with it" };
+        if s.candidate.kind == Kind::Remove {
+            along.retain(|&d| d != s.candidate.device);
         }
-        let along = goes_with(board, s.candidate.device);
-        if along.len() > 1 {
-            let others = along.iter().filter(|&&d| d != s.candidate.device);
-            let names: Vec<String> = others.take(4).map(|&d| device(board, d)).collect();
-            let more = along.len() - 1 - names.len();
+        if !along.is_empty() {
+            let names: Vec<String> = along.iter().take(4).map(|&d| device(board, d)).collect();
+            let more = along.len() - names.len();
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            say(&format!("removes with it {}{more}", names.join(", ")), &mut out);
+            say(&format!("removes{with} {}{more}", names.join(", ")), &mut out);
         }
         if let Some(l) = limits.lesser.iter().find(|l| l.removed == s.candidate.device) {
             let reached: Vec<String> =
@@ -492,15 +500,12 @@ pub fn json(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> Value {
             "change": c.kind.name(),
             "device": name(c.device),
             "index": c.device.0,
-            "takes_along": if c.kind == Kind::Remove {
-                goes_with(board, c.device)
-                    .into_iter()
-                    .filter(|&d| d != c.device)
-                    .map(name)
-                    .collect()
-            } else {
-                Vec::new()
-            },
+            "domain": (c.kind == Kind::Domain).then(|| domain_of(board, c.device)),
+            "takes_along": goes_with(board, c)
+                .into_iter()
+                .filter(|&d| d != c.device)
+                .map(name)
+                .collect::<Vec<_>>(),
         })
     };
     let open = |half| limits.open.iter().find(|o| o.0 == half).map(|o| o.1);
