@@ -52,6 +52,12 @@ fn main() -> Result<ExitCode> {
         Some("published-storage") => published::run(&args.collect::<Vec<_>>())?,
         Some("schedulers") => return schedulers::run(&args.collect::<Vec<_>>()),
         Some("series") => return series::run(&args.collect::<Vec<_>>()),
+        // Where a kernel's source is; it is fetched if need be.
+        Some("source") => {
+            let series = args.next().unwrap_or_default();
+            let say = |what: &str| eprintln!("{what}");
+            println!("{}", dormouse_lab::kernels::build::source(&series, say)?.display());
+        }
         Some("soc9000") => return soc9000::run(&args.collect::<Vec<_>>()),
         Some("storage") => storage::run(&args.collect::<Vec<_>>())?,
         Some("truth") => return truth::run(&args.collect::<Vec<_>>()),
@@ -65,7 +71,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => {
             bail!(
-                "give a task: accuracy, cuts, decide, domains, governor, guest, hibernate, idle, probes, published-storage, reality, replay, schedulers, series, soc9000, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, cuts, decide, domains, governor, guest, hibernate, idle, probes, published-storage, reality, replay, schedulers, series, soc9000, source, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
             )
         }
     }

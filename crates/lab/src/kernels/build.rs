@@ -126,6 +126,18 @@ pub fn build_each(order: &Order<'_>, mut say: impl FnMut(&str)) -> Result<Vec<Bu
     Ok(out)
 }
 
+/// Where the source of `asked` ([`Order::source`]) is: a package, which is fetched if it
+/// is not there, or the folder itself. `say` hears of a download.
+///
+/// # Errors
+/// If the archive has none, or the folder holds none.
+pub fn source(asked: &str, mut say: impl FnMut(&str)) -> Result<PathBuf> {
+    Ok(match Source::find(asked, &mut say)? {
+        Source::Package { file, .. } => file,
+        Source::Tree(path) => path,
+    })
+}
+
 /// A patch: its file, and what it holds.
 struct Patch {
     path: String,
