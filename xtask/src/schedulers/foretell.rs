@@ -11,7 +11,7 @@ use dormouse_lab::trace::Intervals;
 use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
 use dormouse_sleep::simulate::kernel::{Kernel, Livepatch};
-use dormouse_sleep::simulate::planned::{Key, keys, plan};
+use dormouse_sleep::simulate::planned::{Key, apply_states, keys, plan};
 use dormouse_sleep::simulate::policy::{DC, DCW, Policy};
 use dormouse_sleep::simulate::predict::{Scheduler, draws};
 use dormouse_stats::describe::middle;
@@ -50,7 +50,7 @@ pub fn foretell(board: &Named, played: &Played, way: &str, costs: &Known) -> Res
     let mut idle = 2;
     let mut out = Vec::new();
     for cycle in played.capture.cycles.iter().take(2) {
-        let m = recorded::machine(
+        let mut m = recorded::machine(
             &played.capture,
             cycle,
             &planned,
@@ -58,6 +58,7 @@ pub fn foretell(board: &Named, played: &Played, way: &str, costs: &Known) -> Res
             &costs.profile,
             idle,
         )?;
+        apply_states(&mut m.derived.board, &board.1);
         let kernel = m.by.kernel.context("no kernel")?;
         let by = rules(way, kernel)?;
         let all = draws(&m.derived.board, by, &m.settings).map_err(anyhow::Error::msg)?;

@@ -4,7 +4,7 @@ use super::boards::Named;
 use super::costs::Known;
 use super::foretell::{Foretold, foretell, order as foretold_order};
 use super::guest::{Done, Played, Way};
-use super::{Args, WAYS, booted, boots, costs_of, folder, order};
+use super::{Args, WAYS, booted, costs_of, order};
 use anyhow::{Result, anyhow};
 use dormouse_lab::kernels::Kernel;
 use dormouse_lab::trace::Intervals;
@@ -279,10 +279,10 @@ pub fn compare(a: &Args, kernels: &[(&str, Kernel)]) -> Result<bool> {
         "foretold"
     );
     let mut told = Vec::new();
-    for ((series, kernel), costs) in kernels.iter().zip(&costs) {
-        for boards in boots(&a.boards) {
-            let done = booted(series, kernel, boards, &WAYS, &folder())?;
-            score.checked.faults(series, &done);
+    let all = booted(kernels, &a.boards, |_| &WAYS)?;
+    for (((series, _), costs), boots) in kernels.iter().zip(&costs).zip(&all) {
+        for (boards, done) in boots {
+            score.checked.faults(series, done);
             for (board, played) in boards.iter().zip(&done.boards) {
                 let title = format!("{} {series}", board.0);
                 judge(&title, board, played, costs, &mut score)?;

@@ -101,20 +101,40 @@ fn boots(boards: &[Named]) -> Vec<&[Named]> {
     out
 }
 
-/// A boot of `boards`, with a word on how long it took.
-fn booted(
-    series: &str,
-    kernel: &Kernel,
-    boards: &[Named],
-    ways: &[Way],
-    folder: &Path,
-) -> Result<Done> {
-    let done = play(kernel, boards, ways, CYCLES, folder).with_context(|| series.to_owned())?;
-    eprintln!("schedulers: {series}: {} boards in {} s", boards.len(), done.took.as_secs());
-    Ok(done)
+/// What `boards` did on one kernel, boot by boot.
+type Boots<'a> = Vec<(&'a [Named], Done)>;
+
+/// Boots all `boards` on each of `kernels`, the kernels at the same time, in the ways that
+/// each has. The modules that the guests load are built before: [`costs_of`] does that.
+fn booted<'a>(
+    kernels: &[(&str, Kernel)],
+    boards: &'a [Named],
+    ways: impl Fn(&Kernel) -> &'static [Way] + Sync,
+) -> Result<Vec<Boots<'a>>> {
+    let all = |series: &str, kernel: &Kernel| -> Result<Boots<'a>> {
+        let folder = folder().join(series);
+        boots(boards)
+            .into_iter()
+            .map(|some| {
+                let done = play(kernel, some, ways(kernel), CYCLES, &folder)
+                    .with_context(|| series.to_owned())?;
+                let took = done.took.as_secs();
+                eprintln!("schedulers: {series}: {} boards in {took} s", some.len());
+                Ok((some, done))
+            })
+            .collect()
+    };
+    std::thread::scope(|s| {
+        let all = &all;
+        let threads: Vec<_> = kernels.iter().map(|(n, k)| s.spawn(move || all(n, k))).collect();
+        let ended = |t: std::thread::ScopedJoinHandle<'_, Result<Boots<'a>>>| {
+            t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(ended).collect()
+    })
 }
 
-/// The folder of recordings.
+/// The folder of recordings and costs.
 fn folder() -> PathBuf {
     PathBuf::from(FOLDER)
 }

@@ -1,10 +1,11 @@
 //! Variants of the kernel's rules, each in the kernel beside the simulator: what all
 //! boards together take.
 
+use super::costs::Known;
 use super::foretell::foretell;
 use super::guest::{Played, Way};
 use super::judge::{Checked, SHOWN, ms, near, phase};
-use super::{Args, booted, boots, costs_of, folder};
+use super::{Args, booted, costs_of};
 use crate::decide::read_board;
 use anyhow::{Result, anyhow};
 use dormouse_lab::kernels::Kernel;
@@ -62,23 +63,29 @@ fn half(p: Phase) -> usize {
     usize::from(p.direction() == Direction::Resume)
 }
 
+/// The ways that differ on `kernel`.
+fn ways_of(kernel: &Kernel) -> &'static [Way] {
+    let old = dormouse_sleep::simulate::Kernel::parse(&kernel.release)
+        .is_some_and(|k| (k.major, k.minor) < (6, 16));
+    if old { &BEFORE } else { &AFTER }
+}
+
 /// Prints a table a kernel; true if no order is wrong.
 pub fn compare(a: &Args, kernels: &[(&str, Kernel)]) -> Result<bool> {
     let mut checked = Checked::default();
-    for (series, kernel) in kernels {
-        let costs = costs_of(kernel, a.seed)?;
-        let old = dormouse_sleep::simulate::Kernel::parse(&kernel.release)
-            .is_some_and(|k| (k.major, k.minor) < (6, 16));
-        let ways: &[Way] = if old { &BEFORE } else { &AFTER };
+    let costs: Vec<Known> =
+        kernels.iter().map(|(_, kernel)| costs_of(kernel, a.seed)).collect::<Result<_>>()?;
+    let all = booted(kernels, &a.boards, ways_of)?;
+    for (((series, kernel), costs), boots) in kernels.iter().zip(&costs).zip(&all) {
+        let ways = ways_of(kernel);
         let mut sums = vec![Sum::default(); ways.len() + SIMULATED.len()];
-        for boards in boots(&a.boards) {
-            let done = booted(series, kernel, boards, ways, &folder())?;
-            checked.faults(series, &done);
+        for (boards, done) in boots {
+            checked.faults(series, done);
             for (board, played) in boards.iter().zip(&done.boards) {
                 checked.check(&format!("{} {series}", board.0), board, played, ways);
                 let names = ways.iter().map(|w| w.name).chain(SIMULATED);
                 for (n, name) in names.enumerate() {
-                    let model = &foretell(board, played, name, &costs)?[1];
+                    let model = &foretell(board, played, name, costs)?[1];
                     add(&mut sums[n], played, n, |p| model.phase(p));
                 }
             }

@@ -93,16 +93,35 @@ pub fn apply_domains(board: &mut Board, from: &Board) {
     for d in &mut board.domains {
         d.name = board.names.add(from.names.get(d.name));
     }
-    let devices = keys(&from.names, &from.graph).into_iter().zip(&from.devices);
-    let devices: BTreeMap<Key, &BoardDevice> = devices.collect();
-    for (key, b) in keys(&board.names, &board.graph).iter().zip(&mut board.devices) {
-        let Some(planned) = devices.get(key) else { continue };
+    apply_states(board, from);
+    for (b, planned) in alike(board, from) {
         b.domain = planned.domain;
         b.wakeup = planned.wakeup;
-        b.runtime_suspended = planned.runtime_suspended;
         b.rpm_disabled = planned.rpm_disabled;
         b.qos = planned.qos;
     }
+}
+
+/// Gives the devices of `board`, which was derived from a recording, what they are at run
+/// time on the board `from` that the laboratory built: suspended, and free to be left so
+/// (direct-complete). Where runtime PM is not enabled sysfs says neither.
+pub fn apply_states(board: &mut Board, from: &Board) {
+    for (b, planned) in alike(board, from) {
+        b.runtime_suspended = planned.runtime_suspended;
+        b.no_direct_complete = planned.no_direct_complete;
+    }
+}
+
+/// Devices of `board` beside those of the same key on the board `from`.
+fn alike<'a>(
+    board: &'a mut Board,
+    from: &'a Board,
+) -> impl Iterator<Item = (&'a mut BoardDevice, &'a BoardDevice)> {
+    let devices = keys(&from.names, &from.graph).into_iter().zip(&from.devices);
+    let devices: BTreeMap<Key, &BoardDevice> = devices.collect();
+    let keys = keys(&board.names, &board.graph);
+    let both = keys.into_iter().zip(&mut board.devices);
+    both.filter_map(move |(key, b)| Some((b, *devices.get(&key)?)))
 }
 
 /// Whether `work` only sleeps.
