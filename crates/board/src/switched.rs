@@ -10,6 +10,7 @@ use dormouse_model::capture::Capture;
 use dormouse_model::cycle::{Callback, Cycle, Switch};
 use dormouse_model::names::Sym;
 use dormouse_model::phase::Phase;
+use dormouse_model::power_domain::{PowerDomain, User};
 use dormouse_model::time::Ns;
 use dormouse_stats::describe::middle;
 
@@ -69,6 +70,7 @@ impl Switched {
                 parents[inside as usize].push(n);
             }
         }
+        order_parents(&mut parents, cycles, find);
         // One that is off and is not switched has no user: nothing depends on it.
         let mut order = parents_first(&parents);
         order.retain(|&n| listed[n].on || switched[n]);
@@ -82,17 +84,21 @@ impl Switched {
             let times = &mut seen[n];
             let went_off = times[0].len();
             let [off, on] = [0, 1].map(|i| middle(&mut times[i], Ns::mean).unwrap_or_default());
-            let mut above: Vec<u32> =
-                parents[n].iter().map(|&p| new[p]).filter(|&p| p < new[n]).collect();
-            above.sort_unstable();
-            above.dedup();
+            let mut above: Vec<u32> = Vec::new();
+            for p in parents[n].iter().map(|&p| new[p]).filter(|&p| p < new[n]) {
+                if !above.contains(&p) {
+                    above.push(p);
+                }
+            }
+            let starts_on = went_off * 2 >= cycles.len();
             domains.push(Domain {
                 name: listed[n].name,
                 parents: above,
                 states: vec![State { off, on, residency: Ns::ZERO }],
                 always_on: !known,
+                rpm_always_on: known && starts_on && is_kept_on(capture, &listed[n]),
                 // It is on when a sleep begins if most sleeps switch it off.
-                start: known.then_some((went_off * 2 < cycles.len()).then_some(0)),
+                start: known.then_some((!starts_on).then_some(0)),
                 ..Domain::default()
             });
         }
@@ -178,6 +184,59 @@ impl Switched {
             b.domain = Some(domain);
             b.rpm_disabled = unsupported;
         }
+    }
+}
+
+/// Whether something that no file tells keeps a domain on at run time: all that is in it
+/// is suspended. That is mostly GENPD_FLAG_RPM_ALWAYS_ON, or from 6.17 on a wait for
+/// sync_state; a governor that has to obey a QoS would do the same.
+fn is_kept_on(capture: &Capture, domain: &PowerDomain) -> bool {
+    let asleep = |u: &User| {
+        let device = capture.graph.devices.get(u.device.index());
+        let status = device.map_or("", |d| capture.names.get(d.facts.runtime_status));
+        !u.unsupported && status == "suspended"
+    };
+    domain.on
+        && domain.inside.is_empty()
+        && !domain.users.is_empty()
+        && domain.users.iter().all(asleep)
+}
+
+/// Puts the parents of each domain in the order in which a kernel switches them on, which
+/// no file tells: genpd_power_on() takes them one after the other, so a thread that has
+/// waited for one parent, or switched it, before it switched another shows it
+/// (drivers/pmdomain/core.c, 6.12 and 7.3). What nothing shows stays as it was.
+fn order_parents(parents: &mut [Vec<usize>], cycles: &[&Cycle], find: impl Fn(Sym) -> Option<u32>) {
+    let several: Vec<usize> = (0..parents.len()).filter(|&n| parents[n].len() > 1).collect();
+    if several.is_empty() {
+        return;
+    }
+    // For each of them and each of its parents: how many others came before.
+    let mut after: Vec<Vec<usize>> = several.iter().map(|&n| vec![0; parents[n].len()]).collect();
+    for cycle in cycles {
+        let mut on: Vec<Option<&Switch>> = vec![None; parents.len()];
+        for s in cycle.switches.iter().filter(counts).filter(|s| s.on) {
+            if let Some(n) = find(s.domain) {
+                on[n as usize] = Some(s);
+            }
+        }
+        for (&n, after) in several.iter().zip(&mut after) {
+            let Some(own) = on[n] else { continue };
+            for (b, count) in parents[n].iter().zip(after) {
+                let switched = on[*b].filter(|s| s.thread == own.thread && s.end <= own.start);
+                let Some(b) = switched else { continue };
+                let before = |a: &Switch| {
+                    let wait = b.start.since(a.end);
+                    a.end <= b.start && (a.thread == b.thread || wait < AT_ONCE)
+                };
+                *count += parents[n].iter().filter(|&&a| on[a].is_some_and(before)).count();
+            }
+        }
+    }
+    for (n, after) in several.into_iter().zip(after) {
+        let mut order: Vec<(usize, usize)> = after.into_iter().zip(parents[n].clone()).collect();
+        order.sort_by_key(|&(after, _)| after);
+        parents[n] = order.into_iter().map(|(_, p)| p).collect();
     }
 }
 

@@ -194,6 +194,48 @@ fn what_a_domain_takes_is_no_time_of_its_devices() {
 }
 
 #[test]
+fn what_keeps_a_domain_on_that_nobody_uses_is_no_device() {
+    let kept = |status: &str, on: bool| {
+        let mut c = switched_capture();
+        let status = c.names.add(status);
+        c.graph.devices.iter_mut().for_each(|d| d.facts.runtime_status = status);
+        let gpu = &mut c.domains[0];
+        gpu.on = on;
+        gpu.users.iter_mut().for_each(|u| u.unsupported = false);
+        derive(&c).unwrap().board.domains[1].rpm_always_on
+    };
+    assert!(kept("suspended", true));
+    assert!(!kept("active", true), "a user keeps it on");
+    assert!(!kept("suspended", false), "it is off");
+}
+
+/// gpu has a second parent, `rail`, that another thread switches until `until`.
+fn second_parent(until: i64, start: i64) -> Vec<String> {
+    let mut c = switched_capture();
+    let gpu = c.names.find("gpu").unwrap();
+    let rail =
+        PowerDomain { name: c.names.add("rail"), on: true, inside: vec![gpu], users: vec![] };
+    c.domains.push(rail.clone());
+    let us = |us: i64| Ns(us * 1_000);
+    let switches = &mut c.cycles[0].switches;
+    let rail = Switch { domain: rail.name, thread: ThreadId(3), ..switches[2].clone() };
+    switches.insert(2, Switch { start: us(9_500), end: us(until), ..rail });
+    (switches[3].start, switches[3].end) = (us(start), us(start + 500));
+    let board = derive(&c).unwrap().board;
+    let gpu = board.domains.iter().find(|d| board.names.get(d.name) == "gpu").unwrap();
+    let name = |&p: &u32| board.names.get(board.domains[p as usize].name).to_string();
+    gpu.parents.iter().map(name).collect()
+}
+
+#[test]
+fn the_order_of_parents_is_what_a_thread_shows_that_waited() {
+    // top is switched right after the wait for rail, or long after rail was on, or first.
+    assert_eq!(second_parent(10_450, 10_470), ["rail", "top"]);
+    assert_eq!(second_parent(9_800, 10_020), ["top", "rail"]);
+    assert_eq!(second_parent(10_900, 10_020), ["top", "rail"]);
+}
+
+#[test]
 fn domains_without_switches_stay_in_the_times_and_it_is_said() {
     let mut c = switched_capture();
     c.cycles[0].switches.clear();

@@ -184,6 +184,7 @@ fn build(
             no_direct_complete: flags[5],
             domain: (!domains.is_empty() && p % 3 > 0).then(|| (p % domains.len()) as u32),
             rpm_disabled: flags[6],
+            qos: (p % 5 > 2).then_some(Ns((p % 7 * 1_001) as i64)),
             runtime: runtime(p, flags[6]),
         });
     }

@@ -12,6 +12,10 @@ const PROBES: [(&str, &str, &str); 2] = [
     ("_genpd_power_off", "genpd_off", "genpd_off_end"),
 ];
 
+/// Domains that may be switched at once, each by a thread of its own: as many as a
+/// workqueue runs work items (WQ_DFL_ACTIVE, include/linux/workqueue.h, 6.12: 1024).
+const THREADS: &str = "1024";
+
 /// Probes that are announced and not made.
 #[derive(Debug, Default)]
 pub struct Planned {
@@ -57,13 +61,19 @@ pub fn probes(
     for (function, begin, end) in PROBES {
         let function = symbol(&symbols, function);
         let made = [
-            (begin, format!("{function} name=genpd->name:string")),
-            (end, format!("{function}%return ret=$retval:s32")),
+            (begin, "", format!("{function} name=genpd->name:string")),
+            (end, THREADS, format!("{function}%return ret=$retval:s32")),
         ];
-        for (name, what) in made {
-            match guard.probe(&plan.list, &format!("{GROUP}/{name}"), &what) {
-                Ok(()) => events.push(format!("{GROUP}/{name}")),
-                Err(e @ Error::Journal { .. }) => return Err(e),
+        for (name, threads, what) in made {
+            let name = format!("{GROUP}/{name}");
+            let mut made = guard.probe_many(&plan.list, &name, &what, threads);
+            // A kernel that takes no number follows what it can.
+            if !threads.is_empty() && made.as_ref().is_err_and(|e| !is_journal(e)) {
+                made = guard.probe(&plan.list, &name, &what);
+            }
+            match made {
+                Ok(()) => events.push(name),
+                Err(e) if is_journal(&e) => return Err(e),
                 Err(_) => {
                     missing.push(format!("probe of {function}"));
                     break;
@@ -72,6 +82,10 @@ pub fn probes(
         }
     }
     Ok((events, missing))
+}
+
+fn is_journal(e: &Error) -> bool {
+    matches!(e, Error::Journal { .. })
 }
 
 /// The kernel's name of `function`: compilers append `.isra.0` and the like.

@@ -227,8 +227,21 @@ impl<'o> Guard<'o> {
     /// Makes a trace event that is removed at the end: `name` is its group and
     /// name, `what` what it traces (Documentation/trace/fprobetrace.rst).
     pub fn probe(&mut self, list: &str, name: &str, what: &str) -> Result<(), Error> {
+        self.probe_many(list, name, what, "")
+    }
+
+    /// The same for the end of a function that so many threads may be in at once. Without
+    /// a number a kernel follows two for each CPU and misses the ends of others
+    /// (kernel/trace/fprobe.c, 6.12).
+    pub fn probe_many(
+        &mut self,
+        list: &str,
+        name: &str,
+        what: &str,
+        threads: &str,
+    ) -> Result<(), Error> {
         self.announce_probe(list, name)?;
-        let value = format!("f:{name} {what}");
+        let value = format!("f{threads}:{name} {what}");
         let step = Step::Write { path: list.into(), value: value.clone() };
         let root = self.root.clone();
         self.act(&step, || root.append(list, &value)).map_err(|source| Error::Write {

@@ -41,6 +41,7 @@ pub fn cycle(current: Current, losses: &mut Losses) -> Cycle {
     }
     close_spans(&mut cycle);
     close_callbacks(&mut cycle, losses);
+    count_switches(&cycle, losses);
     name_threads(&mut cycle);
     sleep_bracket(&mut cycle);
     if disk {
@@ -251,6 +252,20 @@ fn close_callbacks(cycle: &mut Cycle, losses: &mut Losses) {
     if !cycle.callbacks.is_sorted_by_key(|c| c.start) {
         cycle.callbacks.sort_by_key(|c| c.start);
     }
+}
+
+/// Power domains that a sleep switched, by when nobody knows. Others may still be on
+/// their way when a cycle ends.
+fn count_switches(cycle: &Cycle, losses: &mut Losses) {
+    let slept = |p: Option<Phase>| matches!(p, Some(Phase::Noirq | Phase::ResumeNoirq));
+    let open = cycle.switches.iter().filter(|s| !s.complete && slept(s.phase)).count();
+    losses.add(
+        "switch_without_end",
+        open as u64,
+        Severity::Warning,
+        "power domains began to be switched and the end is missing; their time is in that of their device",
+        None,
+    );
 }
 
 /// Whoever is not the main thread is known not to be, once that one is known.
