@@ -218,7 +218,7 @@ fn second_parent(until: i64, start: i64) -> Vec<String> {
     c.domains.push(rail.clone());
     let us = |us: i64| Ns(us * 1_000);
     let switches = &mut c.cycles[0].switches;
-    let rail = Switch { domain: rail.name, thread: ThreadId(3), ..switches[2].clone() };
+    let rail = Switch { domain: rail.name, thread: ThreadId(3), ..switches[2] };
     switches.insert(2, Switch { start: us(9_500), end: us(until), ..rail });
     (switches[3].start, switches[3].end) = (us(start), us(start + 500));
     let board = derive(&c).unwrap().board;

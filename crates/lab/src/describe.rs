@@ -223,7 +223,8 @@ fn domains(text: &mut String, board: &Board) {
         for s in &domain.states {
             let _ = write!(text, " state={},{}", s.off.0.max(0), s.on.0.max(0));
         }
-        if !start.on && !(decided[n] && domain.start.is_none()) {
+        let decides = decided[n] && domain.start.is_none();
+        if !start.on && !decides {
             let _ = write!(text, " off={}", start.state);
         }
         let flags = [
