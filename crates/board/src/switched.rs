@@ -203,8 +203,8 @@ fn is_kept_on(capture: &Capture, domain: &PowerDomain) -> bool {
 }
 
 /// Puts the parents of each domain in the order in which a kernel switches them on, which
-/// no file tells: genpd_power_on() takes them one after the other, so a thread that has
-/// waited for one parent, or switched it, before it switched another shows it
+/// no file tells: genpd_power_on() takes them one after the other, so a thread shows it
+/// that has waited for one parent before it switched another, or has not waited
 /// (drivers/pmdomain/core.c, 6.12 and 7.3). What nothing shows stays as it was.
 fn order_parents(parents: &mut [Vec<usize>], cycles: &[&Cycle], find: impl Fn(Sym) -> Option<u32>) {
     let several: Vec<usize> = (0..parents.len()).filter(|&n| parents[n].len() > 1).collect();
@@ -222,14 +222,18 @@ fn order_parents(parents: &mut [Vec<usize>], cycles: &[&Cycle], find: impl Fn(Sy
         }
         for (&n, after) in several.iter().zip(&mut after) {
             let Some(own) = on[n] else { continue };
-            for (b, count) in parents[n].iter().zip(after) {
-                let switched = on[*b].filter(|s| s.thread == own.thread && s.end <= own.start);
+            for (at, &b) in parents[n].iter().enumerate() {
+                let switched = on[b].filter(|s| s.thread == own.thread && s.end <= own.start);
                 let Some(b) = switched else { continue };
-                let before = |a: &Switch| {
-                    let wait = b.start.since(a.end);
-                    a.end <= b.start && (a.thread == b.thread || wait < AT_ONCE)
-                };
-                *count += parents[n].iter().filter(|&&a| on[a].is_some_and(before)).count();
+                for (other, &a) in parents[n].iter().enumerate().filter(|(i, _)| *i != at) {
+                    let Some(a) = on[a] else { continue };
+                    if a.end > b.start {
+                        // Had it come before, the thread had waited until it was on.
+                        after[other] += 1;
+                    } else if a.thread == b.thread || b.start.since(a.end) < AT_ONCE {
+                        after[at] += 1;
+                    }
+                }
             }
         }
     }

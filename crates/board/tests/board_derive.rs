@@ -229,7 +229,8 @@ fn second_parent(until: i64, start: i64) -> Vec<String> {
 
 #[test]
 fn the_order_of_parents_is_what_a_thread_shows_that_waited() {
-    // top is switched right after the wait for rail, or long after rail was on, or first.
+    // top is switched right after the wait for rail; long after rail was on, which tells
+    // nothing; and while rail is not on yet.
     assert_eq!(second_parent(10_450, 10_470), ["rail", "top"]);
     assert_eq!(second_parent(9_800, 10_020), ["top", "rail"]);
     assert_eq!(second_parent(10_900, 10_020), ["top", "rail"]);
