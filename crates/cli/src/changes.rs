@@ -41,7 +41,7 @@ pub struct ChangeArgs {
     /// Let matching devices take so long to wake, such as 'gpu*=20ms' (0: never suspend
     /// them; none: any time). Governors of power domains decide by it how deep their
     /// domain goes at run time, and so what a sleep must switch.
-    #[arg(long, value_name = "PATTERN=TIME")]
+    #[arg(long = "resume-latency", value_name = "PATTERN=TIME")]
     qos: Vec<String>,
     /// Leave matching devices suspended, as they are at run time: direct-complete, as
     /// far as what depends on them allows it.

@@ -649,7 +649,7 @@ fn predict_says_what_governors_make_of_a_tolerance() {
     std::fs::write(&board, GOVERNED).expect("written");
     let board = board.display().to_string();
     let said = |qos: &str| {
-        let out = text(&dormouse(&["predict", &board, "--qos", qos]));
+        let out = text(&dormouse(&["predict", &board, "--resume-latency", qos]));
         out.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let shallow = said("dev2=20ms");
@@ -663,7 +663,7 @@ fn predict_says_what_governors_make_of_a_tolerance() {
     }
     assert!(said("dev2=0").contains("So dev2 stays awake at run time."));
     assert!(said("soc=1ms").contains("No domain of theirs has a governor"));
-    let bad = dormouse(&["predict", &board, "--qos", "dev2"]);
+    let bad = dormouse(&["predict", &board, "--resume-latency", "dev2"]);
     let error = String::from_utf8_lossy(&bad.stderr);
     assert_eq!(bad.status.code(), Some(2), "{error}");
     assert!(error.contains("write PATTERN=TIME, such as 'gpu*=20ms', or PATTERN=none"), "{error}");

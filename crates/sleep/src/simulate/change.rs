@@ -233,9 +233,9 @@ impl Change {
             Change::Scale(p, r) => format!("--scale {p}={}", r.text()),
             Change::Move(p, w) => format!("--move {p}={}", w.text()),
             Change::Domain(p, w) => format!("--domain {p}={w}"),
-            Change::Qos(p, None) => format!("--qos {p}=none"),
+            Change::Qos(p, None) => format!("--resume-latency {p}=none"),
             Change::Qos(p, Some(t)) => {
-                let mut text = format!("--qos {p}=");
+                let mut text = format!("--resume-latency {p}=");
                 print_duration(*t, &mut text);
                 text
             }
@@ -642,7 +642,7 @@ mod tests {
         let change = |q: &str| {
             let qos = [q.to_string()];
             let list = Wishes { qos: &qos, ..Wishes::default() }.list()?;
-            assert_eq!(list[0].text(), format!("--qos {q}"));
+            assert_eq!(list[0].text(), format!("--resume-latency {q}"));
             apply(&board, &list)
         };
         let note = |q: &str| {
