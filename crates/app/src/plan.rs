@@ -131,7 +131,7 @@ pub fn plan(
     let kept = |d: DeviceId| stay[d.index()] == Some(Stays::Kept);
     let asked = |d, why| kept(d) || matches!(why, Stays::NeededBy(by) if kept(by));
     left_out.retain(|&(d, why, t)| !asked(d, why) && !changed(d) && t.0 * 100 >= whole.0);
-    let every_kind = Kind::ALL.iter().all(|k| ask.kinds.contains(k));
+    let every_kind = Kind::of(board).all(|k| ask.kinds.contains(&k));
     let help = if plan.met {
         None
     } else {
@@ -220,7 +220,7 @@ fn helpful(
             match *way {
                 Help::Candidates(n) => wider.candidates = n,
                 Help::Offer(d) => wider.offer.push(board.names.get(board.graph.get(d).name).into()),
-                Help::Kinds => wider.kinds = Kind::ALL.to_vec(),
+                Help::Kinds => wider.kinds = Kind::of(board).collect(),
             }
         }
         // A glance: a tenth of what the search itself may take.

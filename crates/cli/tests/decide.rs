@@ -214,7 +214,7 @@ fn not_possible_is_said_only_where_nothing_was_left_out() {
     let path = folder.path().join("one.board");
     std::fs::write(&path, "board 1\ncpus 2\ndevice screen resume=300ms\n").expect("written");
     let ask = ["plan", path.to_str().expect("a path"), "--kernel", "6.12"];
-    let kinds = ["--ready", "screen=100ms", "--change", "remove,domain,async,defer,speedup"];
+    let kinds = ["--ready", "screen=100ms", "--change", "remove,async,defer,speedup"];
     let said = text(&dormouse(&[&ask[..], &kinds[..2]].concat()));
     assert!(said.starts_with("Not met") && !said.contains("best case"), "{said}");
     let said = text(&dormouse(&[&ask[..], &kinds[..]].concat()));

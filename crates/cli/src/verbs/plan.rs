@@ -201,7 +201,10 @@ fn next_command(
         let (option, value) = match *way {
             Help::Candidates(n) => ("--candidates", n.to_string()),
             Help::Offer(d) => ("--offer", word(board.names.get(board.graph.get(d).name))),
-            Help::Kinds => ("--change", Kind::ALL.map(Kind::name).join(",")),
+            Help::Kinds => {
+                let kinds: Vec<&str> = Kind::of(board).map(Kind::name).collect();
+                ("--change", kinds.join(","))
+            }
         };
         // An offer is one more; of the others the last is what counts.
         if !matches!(way, Help::Offer(_)) {

@@ -30,6 +30,12 @@ impl Kind {
     pub const ALL: [Kind; 5] =
         [Kind::Remove, Kind::Domain, Kind::Async, Kind::Defer, Kind::SpeedUp];
 
+    /// Those that `board` can have: without power domains none of theirs.
+    pub fn of(board: &Board) -> impl Iterator<Item = Kind> {
+        let domains = !board.domains.is_empty();
+        Kind::ALL.into_iter().filter(move |k| domains || *k != Kind::Domain)
+    }
+
     /// The word of `--change`.
     pub fn name(self) -> &'static str {
         match self {
