@@ -80,7 +80,7 @@ truth: guest ## Hold what is inferred of kernel logs against machines that are k
 
 .PHONY: schedulers
 schedulers: guest ## The readiness scheduler beside the kernel's own walk, on real kernels
-	@tools/schedulers
+	@kept=0; tools/schedulers || kept=$$?; echo; tools/schedulers --variants || kept=$$?; exit $$kept
 
 .PHONY: counts
 counts: guest ## Workers, waits and wake-ups: the kernel's own count beside the predicted one
