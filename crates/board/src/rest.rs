@@ -63,15 +63,17 @@ fn constraint(device: &BoardDevice) -> i64 {
     device.qos.map_or(NO_CONSTRAINT, us)
 }
 
-/// What governors know of each device, and whether a tolerance keeps it awake. What needs
-/// a device comes before it; devices that need each other in a circle are left as they are.
+/// What governors know of each device, which is nothing where no device has a tolerance,
+/// and whether a tolerance keeps it awake. What needs a device comes before it; devices
+/// that need each other in a circle are left as they are.
 fn devices(board: &Board) -> (Vec<governor::Device>, Vec<bool>) {
     let n = board.devices.len();
-    let mut timing = vec![governor::Device::default(); n];
     let mut held = vec![false; n];
+    // Searches ask for thousands of boards, and few have any.
     if board.devices.iter().all(|d| d.qos.is_none()) {
-        return (timing, held);
+        return (Vec::new(), held);
     }
+    let mut timing = vec![governor::Device::default(); n];
     let parent = |i: usize| board.graph.devices[i].parent.map(|p| p.index()).filter(|&p| p < n);
     let mut suppliers: Vec<Vec<u32>> = vec![Vec::new(); n];
     // Children and consumers that are still to come.
@@ -133,7 +135,7 @@ fn domains(board: &Board, suspended: &[bool], timing: &[governor::Device]) -> Ve
         let Some(n) = b.domain.map(|n| n as usize).filter(|_| !d.facts.no_pm) else { continue };
         let (Some(unused), Some(users)) = (unused.get_mut(n), users.get_mut(n)) else { continue };
         *unused &= suspended[i] && !b.rpm_disabled;
-        users.push(timing[i]);
+        users.extend(timing.get(i));
     }
     let mut out = vec![Start::default(); board.domains.len()];
     let mut inside = vec![Inside::default(); board.domains.len()];

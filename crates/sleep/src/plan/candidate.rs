@@ -70,10 +70,10 @@ impl Candidate {
     pub fn removes(self, board: &Board) -> Vec<usize> {
         match self.kind {
             Kind::Remove => alloc::vec![self.device.index()],
-            Kind::Domain => board.devices[self.device.index()]
-                .domain
-                .map(|n| users(board, n))
-                .unwrap_or_default(),
+            Kind::Domain => match board.devices[self.device.index()].domain {
+                None => Vec::new(),
+                of => (0..board.devices.len()).filter(|&i| board.devices[i].domain == of).collect(),
+            },
             Kind::Async | Kind::Defer | Kind::SpeedUp => Vec::new(),
         }
     }
@@ -87,9 +87,15 @@ fn switching(board: &Board, n: usize, directions: &[Direction]) -> Ns {
     directions.iter().map(time).sum()
 }
 
-/// The devices in power domain `n`, as places on the board.
-fn users(board: &Board, n: u32) -> Vec<usize> {
-    (0..board.devices.len()).filter(|&i| board.devices[i].domain == Some(n)).collect()
+/// The devices in each power domain, as places on the board.
+fn users(board: &Board) -> Vec<Vec<usize>> {
+    let mut out = alloc::vec![Vec::new(); board.domains.len()];
+    for (i, d) in board.devices.iter().enumerate() {
+        if let Some(users) = d.domain.and_then(|n| out.get_mut(n as usize)) {
+            users.push(i);
+        }
+    }
+    out
 }
 
 /// Every device that goes with `change`: what it removes, the children of that and the
@@ -99,16 +105,18 @@ pub fn goes_with(board: &Board, change: Candidate) -> Vec<DeviceId> {
     board.graph.ids().filter(|d| gone[d.index()]).collect()
 }
 
-/// Power domains that nobody may need: the first of their devices, and what a sleep takes
-/// for them in `directions`. One with a single device is that device's own.
+/// Power domains that nobody may need, of whose devices `users` tells: the first of them,
+/// and what a sleep takes for them in `directions`. One with a single device is that
+/// device's own.
 fn domains(
     board: &Board,
+    users: &[Vec<usize>],
     stay: &[Option<Stays>],
     directions: &[Direction],
 ) -> Vec<(Ns, Candidate)> {
     let mut out = Vec::new();
     for n in (0..board.domains.len()).filter(|&n| !board.domains[n].always_on) {
-        let users = users(board, n as u32);
+        let users = &users[n];
         let guest = |&i: &usize| board.graph.devices[i].facts.guest;
         if users.len() < 2 || users.iter().any(|&i| stay[i].is_some()) || users.iter().any(guest) {
             continue;
@@ -136,19 +144,17 @@ pub fn candidates(
 ) -> Vec<Candidate> {
     let support = evidence(board);
     let mut list: Vec<(Ns, Candidate)> = Vec::new();
+    let users = users(board);
     if allow.contains(&Kind::Domain) {
-        list = domains(board, stay, directions);
-    }
-    let mut used = alloc::vec![0u32; board.domains.len()];
-    for n in board.devices.iter().filter_map(|d| d.domain) {
-        used[n as usize] += 1;
+        list = domains(board, &users, stay, directions);
     }
     for device in board.graph.ids() {
         let i = device.index();
         let time = spent(board, device, directions);
         // Without it nobody uses its domain.
-        let alone = board.devices[i].domain.filter(|&n| used[n as usize] == 1);
-        let domain = alone.map_or(Ns::ZERO, |n| switching(board, n as usize, directions));
+        let alone = |&n: &usize| users.get(n).is_some_and(|all| all.len() == 1);
+        let domain = board.devices[i].domain.map(|n| n as usize).filter(alone);
+        let domain = domain.map_or(Ns::ZERO, |n| switching(board, n, directions));
         // What belongs to the guest of a recording is not the machine's.
         if time + domain < WORTH_LOOKING || board.graph.get(device).facts.guest {
             continue;

@@ -359,7 +359,8 @@ fn steps(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             say(&format!("removes{with} {}{more}", names.join(", ")), &mut out);
         }
-        if let Some(l) = limits.lesser.iter().find(|l| l.removed == s.candidate.device) {
+        let removed = |l: &&Lesser| s.candidate == Candidate::removal(l.removed);
+        if let Some(l) = limits.lesser.iter().find(removed) {
             let reached: Vec<String> =
                 after(goal, &l.reached).iter().map(|(what, t)| format!("{what} {t}")).collect();
             // What it needs is kept with it.
