@@ -3,171 +3,88 @@
 use crate::error::tail;
 use crate::kernels::{Kernel, cache, chroot};
 use crate::{Error, Result};
+use flate2::read::GzDecoder;
+use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A module with its sources, so that an installed `dormouse` needs no
-/// repository.
-#[derive(Hash)]
+/// The sources of all modules (`kernel/`, as build.rs packs them), so that an installed
+/// `dormouse` needs no repository.
+const SOURCES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kernel.tar.gz"));
+
+/// What modules share: it lies in `kernel/` itself.
+const SHARED: [&str; 3] = ["Makefile", "COPYING", "stock.h"];
+
+/// A module.
 struct Source {
     name: &'static str,
     /// What is left to do on a kernel that it cannot be built for.
     without: &'static str,
-    files: &'static [(&'static str, &'static str)],
+    /// Where its sources lie in `kernel/`.
+    folder: &'static str,
 }
 
 const BOARD: Source = Source {
     name: "dormouse_board",
     without: "it runs with the guest's own devices only (leave out --board)",
-    files: &[
-        ("Kbuild", include_str!("../../../kernel/Kbuild")),
-        ("Makefile", include_str!("../../../kernel/Makefile")),
-        ("board.h", include_str!("../../../kernel/board.h")),
-        ("callbacks.c", include_str!("../../../kernel/callbacks.c")),
-        ("devices.c", include_str!("../../../kernel/devices.c")),
-        ("domains.c", include_str!("../../../kernel/domains.c")),
-        ("main.c", include_str!("../../../kernel/main.c")),
-        ("parse.c", include_str!("../../../kernel/parse.c")),
-        ("shake.c", include_str!("../../../kernel/shake.c")),
-        ("stock.h", include_str!("../../../kernel/stock.h")),
-        ("wake.c", include_str!("../../../kernel/wake.c")),
-        ("COPYING", include_str!("../../../kernel/COPYING")),
-    ],
+    folder: "",
 };
 
 const IDLE: Source = Source {
     name: "dormouse_idle",
     without: "idle states need a module; name another series with --kernel",
-    files: &[
-        ("Kbuild", include_str!("../../../kernel/idle/Kbuild")),
-        ("Makefile", include_str!("../../../kernel/Makefile")),
-        ("main.c", include_str!("../../../kernel/idle/main.c")),
-        ("inputs.c", include_str!("../../../kernel/idle/inputs.c")),
-        ("inputs.h", include_str!("../../../kernel/idle/inputs.h")),
-        ("inputs_trace.h", include_str!("../../../kernel/idle/inputs_trace.h")),
-        ("COPYING", include_str!("../../../kernel/COPYING")),
-    ],
+    folder: "idle",
 };
 
 const SCHEDULER: Source = Source {
     name: "dormouse_scheduler",
     without: "the scheduler needs a module; name another series with --kernel",
-    files: &[
-        ("Kbuild", include_str!("../../../kernel/scheduler/Kbuild")),
-        ("Makefile", include_str!("../../../kernel/Makefile")),
-        ("core.h", include_str!("../../../kernel/scheduler/core.h")),
-        ("host.h", include_str!("../../../kernel/scheduler/host.h")),
-        ("core.c", include_str!("../../../kernel/scheduler/core.c")),
-        ("graph.h", include_str!("../../../kernel/scheduler/graph.h")),
-        ("graph.c", include_str!("../../../kernel/scheduler/graph.c")),
-        ("pool.h", include_str!("../../../kernel/scheduler/pool.h")),
-        ("pool.c", include_str!("../../../kernel/scheduler/pool.c")),
-        ("livepatch.c", include_str!("../../../kernel/scheduler/livepatch.c")),
-        ("statistics.c", include_str!("../../../kernel/scheduler/statistics.c")),
-        ("variants.h", include_str!("../../../kernel/scheduler/variants.h")),
-        ("variants.c", include_str!("../../../kernel/scheduler/variants.c")),
-        ("COPYING", include_str!("../../../kernel/COPYING")),
-    ],
+    folder: "scheduler",
 };
 
 const PDISK: Source = Source {
     name: "dormouse_pdisk",
     without: "a disk of chosen power states needs a module; name another series with --kernel",
-    files: &[
-        ("Kbuild", include_str!("../../../kernel/pdisk/Kbuild")),
-        ("Makefile", include_str!("../../../kernel/Makefile")),
-        ("pdisk.h", include_str!("../../../kernel/pdisk/pdisk.h")),
-        ("main.c", include_str!("../../../kernel/pdisk/main.c")),
-        ("lun.c", include_str!("../../../kernel/pdisk/lun.c")),
-        ("serve.c", include_str!("../../../kernel/pdisk/serve.c")),
-        ("clock.c", include_str!("../../../kernel/pdisk/clock.c")),
-        ("COPYING", include_str!("../../../kernel/COPYING")),
-    ],
+    folder: "pdisk",
 };
 
 const GOVERNOR: Source = Source {
     name: "dormouse_governor",
     without: "decisions of its governor need a module; name another series with --kernel",
-    files: &[
-        ("Kbuild", include_str!("../../../kernel/governor/Kbuild")),
-        ("Makefile", include_str!("../../../kernel/Makefile")),
-        ("main.c", include_str!("../../../kernel/governor/main.c")),
-        ("stock.h", include_str!("../../../kernel/stock.h")),
-        ("COPYING", include_str!("../../../kernel/COPYING")),
-    ],
+    folder: "governor",
 };
 
 const FQOS: Source = Source {
     name: "dormouse_fqos",
     without: "raising a disk's clock needs a module; name another series with --kernel",
-    files: &[
-        ("Kbuild", include_str!("../../../kernel/fqos/Kbuild")),
-        ("Makefile", include_str!("../../../kernel/Makefile")),
-        ("fqos.h", include_str!("../../../kernel/fqos/fqos.h")),
-        ("main.c", include_str!("../../../kernel/fqos/main.c")),
-        ("disk.c", include_str!("../../../kernel/fqos/disk.c")),
-        ("hook.c", include_str!("../../../kernel/fqos/hook.c")),
-        ("gaps.c", include_str!("../../../kernel/fqos/gaps.c")),
-        ("statistics.c", include_str!("../../../kernel/fqos/statistics.c")),
-        ("COPYING", include_str!("../../../kernel/COPYING")),
-    ],
+    folder: "fqos",
 };
 
 const COUNT: Source = Source {
     name: "dormouse_count",
     without: "counting what a request costs needs a module; name another series with --kernel",
-    files: &[
-        ("Kbuild", include_str!("../../../kernel/count/Kbuild")),
-        ("Makefile", include_str!("../../../kernel/Makefile")),
-        ("main.c", include_str!("../../../kernel/count/main.c")),
-        ("COPYING", include_str!("../../../kernel/COPYING")),
-    ],
+    folder: "count",
 };
 
 const SOC9000: Source = Source {
     name: "soc9000",
     without: "its drivers are a module; name another series with --kernel",
-    files: &[
-        ("Kbuild", include_str!("../../../kernel/soc9000/Kbuild")),
-        ("Makefile", include_str!("../../../kernel/Makefile")),
-        ("soc9000.h", include_str!("../../../kernel/soc9000/soc9000.h")),
-        ("soc9000_trace.h", include_str!("../../../kernel/soc9000/soc9000_trace.h")),
-        ("main.c", include_str!("../../../kernel/soc9000/main.c")),
-        ("soc.c", include_str!("../../../kernel/soc9000/soc.c")),
-        ("domain.c", include_str!("../../../kernel/soc9000/domain.c")),
-        ("resources.c", include_str!("../../../kernel/soc9000/resources.c")),
-        ("consumer.c", include_str!("../../../kernel/soc9000/consumer.c")),
-        ("power.c", include_str!("../../../kernel/soc9000/power.c")),
-        ("clock.c", include_str!("../../../kernel/soc9000/clock.c")),
-        ("reset.c", include_str!("../../../kernel/soc9000/reset.c")),
-        ("supply.c", include_str!("../../../kernel/soc9000/supply.c")),
-        ("sleep.c", include_str!("../../../kernel/soc9000/sleep.c")),
-        ("COPYING", include_str!("../../../kernel/COPYING")),
-    ],
+    folder: "soc9000",
 };
 
 const PROBES: Source = Source {
     name: "dormouse_probes",
     without: "drivers in an order are a module; name another series with --kernel",
-    files: &[
-        ("Kbuild", include_str!("../../../kernel/probes/Kbuild")),
-        ("Makefile", include_str!("../../../kernel/Makefile")),
-        ("main.c", include_str!("../../../kernel/probes/main.c")),
-        ("COPYING", include_str!("../../../kernel/COPYING")),
-    ],
+    folder: "probes",
 };
 
 const DEEP: Source = Source {
     name: "dormouse_deep",
     without: "suspend to memory without firmware needs a module; name another series with --kernel",
-    files: &[
-        ("Kbuild", include_str!("../../../kernel/deep/Kbuild")),
-        ("Makefile", include_str!("../../../kernel/Makefile")),
-        ("main.c", include_str!("../../../kernel/deep/main.c")),
-        ("COPYING", include_str!("../../../kernel/COPYING")),
-    ],
+    folder: "deep",
 };
 
 /// The board module for `kernel`; built if it is not in the cache.
@@ -257,6 +174,31 @@ pub fn deep(kernel: &Kernel) -> Result<PathBuf> {
     build(&DEEP, kernel)
 }
 
+impl Source {
+    /// Its files by name: those of its folder, and what it shares.
+    fn files(&self) -> Result<BTreeMap<String, Vec<u8>>> {
+        let damaged = Error::file("the sources of the modules in this program");
+        let read = || {
+            let mut files = BTreeMap::new();
+            let mut archive = tar::Archive::new(GzDecoder::new(SOURCES));
+            for entry in archive.entries()? {
+                let mut entry = entry?;
+                let path = entry.path()?.into_owned();
+                let folder = path.parent().unwrap_or(Path::new(""));
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let shared = SHARED.contains(&name.as_str());
+                if folder == Path::new(if shared { "" } else { self.folder }) {
+                    let mut text = Vec::new();
+                    entry.read_to_end(&mut text)?;
+                    files.insert(name, text);
+                }
+            }
+            Ok(files)
+        };
+        read().map_err(damaged)
+    }
+}
+
 fn build(source: &Source, kernel: &Kernel) -> Result<PathBuf> {
     let Some(headers) = &kernel.headers else {
         return Err(Error::other(format!(
@@ -264,8 +206,9 @@ fn build(source: &Source, kernel: &Kernel) -> Result<PathBuf> {
             kernel.release, source.without
         )));
     };
+    let files = source.files()?;
     let mut hash = DefaultHasher::new();
-    source.hash(&mut hash);
+    (source.name, &files).hash(&mut hash);
     let dir = cache()?.join("modules").join(format!(
         "{}-{}-{:016x}",
         kernel.arch.name(),
@@ -278,7 +221,7 @@ fn build(source: &Source, kernel: &Kernel) -> Result<PathBuf> {
         let work = cache()?.join("modules").join(format!("building-{}", std::process::id()));
         let _ = fs::remove_dir_all(&work);
         fs::create_dir_all(&work).map_err(Error::file(&work))?;
-        for (name, text) in source.files {
+        for (name, text) in &files {
             fs::write(work.join(name), text).map_err(Error::file(work.join(name)))?;
         }
         make(kernel, headers, &work)?;
@@ -319,5 +262,33 @@ fn make(kernel: &Kernel, headers: &Path, work: &Path) -> Result<()> {
             what: format!("building a module for {}", kernel.release),
             output: tail(&said, 40),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kbuild names each object by its source; a source that was not packed would fail
+    /// in the laboratory only.
+    #[test]
+    fn every_module_has_what_its_kbuild_names() {
+        let all =
+            [&BOARD, &IDLE, &SCHEDULER, &PDISK, &GOVERNOR, &FQOS, &COUNT, &SOC9000, &PROBES, &DEEP];
+        for source in all {
+            let files = source.files().unwrap();
+            for name in ["Kbuild", "Makefile", "COPYING"] {
+                assert!(files.contains_key(name), "{}: {name}", source.name);
+            }
+            let kbuild = String::from_utf8_lossy(&files["Kbuild"]);
+            assert!(kbuild.contains(source.name), "{}: {kbuild}", source.name);
+            let objects = kbuild.split_whitespace().filter_map(|w| w.strip_suffix(".o"));
+            let own: Vec<&str> =
+                objects.filter(|o| *o != source.name && !o.starts_with("CFLAGS_")).collect();
+            assert!(!own.is_empty(), "{}", source.name);
+            for object in own {
+                assert!(files.contains_key(&format!("{object}.c")), "{}: {object}", source.name);
+            }
+        }
     }
 }
