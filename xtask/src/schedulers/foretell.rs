@@ -87,7 +87,8 @@ pub fn foretell(board: &Named, played: &Played, way: &str, costs: &Known) -> Res
     out.try_into().ok().context("two cycles were recorded")
 }
 
-fn median(mut values: Vec<Ns>) -> Ns {
+/// The middle one; between two, their mean.
+pub fn median(mut values: Vec<Ns>) -> Ns {
     middle(&mut values, Ns::mean).unwrap_or_default()
 }
 

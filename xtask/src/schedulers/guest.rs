@@ -101,7 +101,8 @@ pub fn play(
     let mut turns = Vec::new();
     for board in boards {
         for (n, way) in ways.iter().enumerate() {
-            let name = format!("{}-{}", board.0, way.name);
+            // By number too: a way may be taken several times.
+            let name = format!("{}-{n}-{}", board.0, way.name);
             jobs.push(job(name, board, board.1.pm_async, cycles_of_each, n == 0));
             turns.push(turn(way.parameters, REST));
         }

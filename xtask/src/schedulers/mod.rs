@@ -2,14 +2,17 @@
 //! `kernel/scheduler`, on the same boards and kernels, and beside what the simulator
 //! foretells of both.
 //!
-//! `schedulers [--kernels LIST] [--drawn N] [--seed S] [--variants] [BOARD…]`: each board
-//! on each kernel, in one boot with others: the kernel alone, the livepatch, and the
-//! livepatch that takes the next ready synchronous device (`conserve`). The first cycle
-//! of each is cold, the second warm. Every cycle's order is checked by `order`, which
-//! knows nothing of schedulers.
+//! `schedulers [--kernels LIST] [--drawn N] [--seed S] [--only NAMES] [--variants]
+//! [BOARD…]`: each board on each kernel, in one boot with others: the kernel alone, the
+//! livepatch, and the livepatch that takes the next ready synchronous device
+//! (`conserve`). The first cycle of each is cold, the second warm. Every cycle's order
+//! is checked by `order`, which knows nothing of schedulers. A phase that was longer with
+//! the livepatch is measured again (`again`).
+//! `--only` leaves those of the boards named and drawn whose name begins so.
 //! With `--variants` it compares the policies of `kernel/scheduler/variants.c` instead.
 //! `schedulers roots RECORDING…` says why a test for roots helps little there.
 
+mod again;
 mod boards;
 mod costs;
 mod foretell;
@@ -49,6 +52,7 @@ struct Args {
     drawn: usize,
     seed: u64,
     variants: bool,
+    only: Vec<String>,
     boards: Vec<Named>,
 }
 
@@ -58,6 +62,7 @@ fn parse(args: &[String]) -> Result<Args> {
         drawn: 0,
         seed: 1,
         variants: false,
+        only: Vec::new(),
         boards: Vec::new(),
     };
     let mut args = args.iter();
@@ -67,9 +72,10 @@ fn parse(args: &[String]) -> Result<Args> {
             "--kernels" => a.kernels = value()?.split(',').map(str::to_owned).collect(),
             "--drawn" => a.drawn = value()?.parse().context("--drawn takes a number")?,
             "--seed" => a.seed = value()?.parse().context("--seed takes a number")?,
+            "--only" => a.only = value()?.split(',').map(str::to_owned).collect(),
             "--variants" => a.variants = true,
             _ if word.starts_with('-') => {
-                bail!("{word}: write --kernels, --drawn, --seed, --variants or a board")
+                bail!("{word}: write --kernels, --drawn, --seed, --only, --variants or a board")
             }
             _ => a.boards.push(read_board(Path::new(word))?),
         }
@@ -79,6 +85,12 @@ fn parse(args: &[String]) -> Result<Args> {
         a.boards = extremes()?;
         for name in ["am335x", "phone", "laptop", "server"] {
             a.boards.push(read_board(Path::new(&format!("boards/{name}.board")))?);
+        }
+    }
+    if !a.only.is_empty() {
+        a.boards.retain(|(name, _)| a.only.iter().any(|o| name.starts_with(o.as_str())));
+        if a.boards.is_empty() {
+            bail!("--only {}: no board is called so", a.only.join(","));
         }
     }
     Ok(a)
