@@ -92,6 +92,7 @@ fn parse(args: &[String]) -> Result<Args> {
         if a.boards.is_empty() {
             bail!("--only {}: no board is called so", a.only.join(","));
         }
+        a.drawn = a.boards.iter().filter(|(name, _)| name.starts_with("drawn")).count();
     }
     Ok(a)
 }
