@@ -377,6 +377,27 @@ static void walk(struct list_head *from, struct list_head *to)
 	}
 }
 
+/*
+ * After an error: nobody will run the devices that the walk did not reach, yet one
+ * that was queued may wait for them. What was queued may be suspended, and the way
+ * back must find it. From 6.16 on it passes over whatever is not; before, it takes
+ * only what somebody began.
+ */
+static void leave_rest(const struct ready_step *step)
+{
+	struct device *dev, *next;
+
+	lockdep_assert_held(host_list_mtx);
+	list_for_each_entry_safe_reverse(dev, next, step->from, power.entry) {
+		bool begun = dev->power.in_progress;
+
+		if (!begun)
+			complete_all(&dev->power.completion);
+		if (begun || NEW_KERNEL)
+			list_move(&dev->power.entry, step->to);
+	}
+}
+
 void variants_run_phase(const struct ready_step *step, pm_message_t state,
 			const int *error)
 {
@@ -400,13 +421,9 @@ void variants_run_phase(const struct ready_step *step, pm_message_t state,
 	if (run.rules->first == FIRST_READY)
 		start_ready(step->from);
 	walk(step->from, step->to);
-	if (NEW_KERNEL && !list_empty(step->from)) {
-		/* An error: the way back sees who is suspended. */
-		list_for_each_entry(dev, step->from, power.entry)
-			if (!dev->power.in_progress)
-				complete_all(&dev->power.completion);
-		list_splice_init(step->from, step->to);
-	}
+	/* Where completions are begun late, those that the walk did not reach stand. */
+	if (!list_empty(step->from) && !run.rules->late_init)
+		leave_rest(step);
 	mutex_unlock(host_list_mtx);
 	async_synchronize_full();
 }

@@ -3,11 +3,11 @@
 //! default: `make prove` runs it, and on 6.12 `make test`.
 
 use dormouse_board::{Board, parse, print};
-use dormouse_lab::kernels;
+use dormouse_lab::kernels::{self, Kernel};
 use dormouse_lab::kmod;
-use dormouse_lab::plan::{Record, Sleep};
+use dormouse_lab::plan::{Record, Sleep, Turn};
 use dormouse_lab::qemu::{Accel, Arch, Machine};
-use dormouse_lab::run::{Boot, Job, run};
+use dormouse_lab::run::{Boot, Job, run, run_in_turn};
 use dormouse_lab::trace::{Intervals, cycles};
 use dormouse_model::phase::Phase;
 use std::collections::BTreeSet;
@@ -64,7 +64,11 @@ fn boot_with(series: &str, cpus: u32, parameters: &str, jobs: &[Job<'_>]) -> Boo
     let kernel = kernels::get(Arch::Amd64, series).unwrap_or_else(|e| panic!("{e}"));
     let mut machine = Machine::new(Arch::Amd64, Accel::Icount, cpus, &kernel.release);
     machine.scheduler = Some(parameters.into());
-    let boot = run(&kernel, &machine, jobs, LIMIT).unwrap_or_else(|e| panic!("{e}"));
+    silent(&kernel, jobs, run(&kernel, &machine, jobs, LIMIT).unwrap_or_else(|e| panic!("{e}")))
+}
+
+/// The boot, whose kernel complained of nothing.
+fn silent(kernel: &Kernel, jobs: &[Job<'_>], boot: Boot) -> Boot {
     let bad: Vec<&str> =
         boot.log.lines().filter(|l| FAULTS.iter().any(|w| l.contains(w))).collect();
     assert!(bad.is_empty(), "{bad:#?}");
@@ -85,50 +89,73 @@ fn ran(cycle: &Intervals, phase: Phase) -> BTreeSet<&str> {
     of.map(|(_, n)| n.as_str()).collect()
 }
 
-/// What went down comes up again in the phase that answers it, and nothing else.
-fn unwinds(series: &str) {
-    let fails = [
-        None,
-        Some((8, "suspend")),
-        Some((9, "suspend")),
-        Some((4, "late")),
-        Some((6, "late")),
-        Some((5, "noirq")),
-        Some((0, "noirq")),
-        Some((7, "resume")),
-        Some((3, "early")),
-    ];
-    let boards: Vec<Board> = fails.iter().map(|f| board(*f)).collect();
+/// No failure, and one in each phase: a device's number and its callback.
+const FAILS: [Option<(usize, &str)>; 9] = [
+    None,
+    Some((8, "suspend")),
+    Some((9, "suspend")),
+    Some((4, "late")),
+    Some((6, "late")),
+    Some((5, "noirq")),
+    Some((0, "noirq")),
+    Some((7, "resume")),
+    Some((3, "early")),
+];
+
+/// With each of `rules`, which are parameters of the module, what went down comes up
+/// again.
+fn unwinds(series: &str, rules: &[&str]) -> Boot {
+    let boards = FAILS.map(board);
     let name = |f: &Option<(usize, &str)>| f.map_or("none".into(), |(i, c)| format!("{c}{i}"));
-    let jobs: Vec<Job<'_>> =
-        fails.iter().zip(&boards).map(|(f, b)| job(&name(f), b, Sleep::Platform, true)).collect();
-    let boot = boot(series, 4, &jobs);
+    let mut jobs = Vec::new();
+    let mut turns = Vec::new();
+    for rule in rules {
+        for (fails, board) in FAILS.iter().zip(&boards) {
+            jobs.push(job(&format!("{rule}-{}", name(fails)), board, Sleep::Platform, true));
+            turns.push(Turn { scheduler: Some((*rule).into()), rest: 0 });
+        }
+    }
+    let kernel = kernels::get(Arch::Amd64, series).unwrap_or_else(|e| panic!("{e}"));
+    let machine = Machine::new(Arch::Amd64, Accel::Icount, 4, &kernel.release);
+    let boot = run_in_turn(&kernel, &machine, &jobs, &turns, LIMIT);
+    let boot = silent(&kernel, &jobs, boot.unwrap_or_else(|e| panic!("{e}")));
+    for (n, outcome) in boot.outcomes.iter().enumerate() {
+        let all = cycles(&outcome.trace);
+        assert_eq!(all.len(), 2, "{}", jobs[n].name);
+        for cycle in &all {
+            unwound(cycle, FAILS[n % FAILS.len()], &jobs[n].name);
+        }
+    }
+    boot
+}
+
+/// What went down in `cycle` came up again in the phase that answers it, and nothing else.
+fn unwound(cycle: &Intervals, fails: Option<(usize, &str)>, title: &str) {
     let pairs = [
         (Phase::Suspend, Phase::Resume, "suspend"),
         (Phase::Late, Phase::ResumeEarly, "late"),
         (Phase::Noirq, Phase::ResumeNoirq, "noirq"),
     ];
-    for (f, outcome) in fails.iter().zip(&boot.outcomes) {
-        let all = cycles(&outcome.trace);
-        assert_eq!(all.len(), 2, "{f:?}");
-        for cycle in &all {
-            let mut stopped = false;
-            for (down, up, word) in pairs {
-                let mut expected = ran(cycle, down);
-                // Nothing goes on down after a phase that failed.
-                assert!(!stopped || expected.is_empty(), "{f:?}: {down:?} after a failure");
-                assert!(stopped || f.is_some() || expected.len() == 12, "{expected:?}");
-                if let Some((i, c)) = f
-                    && *c == word
-                {
-                    let failed = format!("d{i:05}");
-                    assert!(expected.remove(failed.as_str()), "{f:?}: {failed} did not run");
-                    stopped = true;
-                }
-                assert_eq!(ran(cycle, up), expected, "{f:?}: {up:?}");
-            }
+    let mut stopped = false;
+    for (down, up, word) in pairs {
+        let mut expected = ran(cycle, down);
+        // Nothing goes on down after a phase that failed.
+        assert!(!stopped || expected.is_empty(), "{title}: {down:?} after a failure");
+        assert!(stopped || fails.is_some() || expected.len() == 12, "{title}: {expected:?}");
+        if let Some((i, c)) = fails
+            && c == word
+        {
+            let failed = format!("d{i:05}");
+            assert!(expected.remove(failed.as_str()), "{title}: {failed} did not run");
+            stopped = true;
         }
+        assert_eq!(ran(cycle, up), expected, "{title}: {up:?}");
     }
+}
+
+/// The scheduler unwinds, and makes its graph once a cycle.
+fn unwinds_when_ready(series: &str) {
+    let boot = unwinds(series, &[""]);
     assert!(said(&boot, 0, "reuses") > 0, "the graph is made once a cycle");
 }
 
@@ -280,13 +307,29 @@ fn it_goes_without_threads_on_7_3() {
 #[test]
 #[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
 fn what_fails_is_unwound_on_6_12() {
-    unwinds("6.12");
+    unwinds_when_ready("6.12");
 }
 
 #[test]
 #[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
 fn what_fails_is_unwound_on_7_3() {
-    unwinds("7.3");
+    unwinds_when_ready("7.3");
+}
+
+#[test]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+fn what_fails_is_unwound_by_other_rules_on_6_12() {
+    let rules = ["G1", "G1w", "G2", "G3", "G4", "GS"].map(|r| format!("policy={r}"));
+    unwinds("6.12", &rules.each_ref().map(String::as_str));
+}
+
+#[test]
+#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+fn what_fails_is_unwound_by_other_rules_on_7_3() {
+    let rules =
+        ["G4", "leaves-only", "roots-and-children", "no-leaf-wait", "root-test", "no-repeat"];
+    let rules = rules.map(|r| format!("policy={r}"));
+    unwinds("7.3", &rules.each_ref().map(String::as_str));
 }
 
 #[test]
@@ -333,7 +376,7 @@ fn kernels_that_check_themselves_go_through_all_of_it() {
         println!("SKIPPED: DORMOUSE_KERNELS names no kernel with checks of itself");
     }
     for series in kernels.split_whitespace() {
-        unwinds(series);
+        unwinds_when_ready(series);
         obeys_pm_async(series);
         knows_odd_orders(series);
         goes_without_threads(series);
