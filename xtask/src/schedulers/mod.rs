@@ -2,12 +2,13 @@
 //! `kernel/scheduler`, on the same boards and kernels, and beside what the simulator
 //! foretells of both.
 //!
-//! `schedulers [--kernels LIST] [--drawn N] [--seed S] [--only NAMES] [--variants]
-//! [BOARD…]`: each board on each kernel, in one boot with others: the kernel alone, the
+//! `schedulers [--kernels LIST] [--drawn N] [--seed S] [--cycles N] [--only NAMES]
+//! [--variants] [BOARD…]`: each board on each kernel, in one boot with others: the kernel alone, the
 //! livepatch, and the livepatch that takes the next ready synchronous device
-//! (`conserve`). The first cycle of each is cold, the second warm. Every cycle's order
-//! is checked by `order`, which knows nothing of schedulers. A phase that was longer with
-//! the livepatch is measured again (`again`).
+//! (`conserve`). The first of `--cycles` (2) cycles of each is cold, the others are warm:
+//! of those medians are compared, and an order that not all of them have is none. Every
+//! cycle's order is checked by `order`, which knows nothing of schedulers. A phase that
+//! was longer with the livepatch is measured again (`again`).
 //! `--only` leaves those of the boards named and drawn whose name begins so.
 //! With `--variants` it compares the policies of `kernel/scheduler/variants.c` instead.
 //! `schedulers roots RECORDING…` says why a test for roots helps little there.
@@ -39,11 +40,12 @@ const WAYS: [Way; 3] = [
     Way { name: "ready", parameters: Some("") },
     Way { name: "conserve", parameters: Some("conserve=1") },
 ];
-/// Cold and warm.
+/// Cycles of each way, unless asked otherwise: cold and warm.
 const CYCLES: u32 = 2;
-/// Boards of one boot, and their devices: the guest's memory holds the results.
+/// Boards of one boot, and their devices, each in so many cycles: the guest's memory holds
+/// the results.
 const PER_BOOT: usize = 16;
-const DEVICES_PER_BOOT: usize = 6_000;
+const DEVICE_CYCLES_PER_BOOT: usize = 12_000;
 /// Where recordings and costs are kept.
 const FOLDER: &str = "target/schedulers";
 
@@ -51,6 +53,7 @@ struct Args {
     kernels: Vec<String>,
     drawn: usize,
     seed: u64,
+    cycles: u32,
     variants: bool,
     only: Vec<String>,
     boards: Vec<Named>,
@@ -61,6 +64,7 @@ fn parse(args: &[String]) -> Result<Args> {
         kernels: vec!["6.12".into(), "7.3".into()],
         drawn: 0,
         seed: 1,
+        cycles: CYCLES,
         variants: false,
         only: Vec::new(),
         boards: Vec::new(),
@@ -72,10 +76,21 @@ fn parse(args: &[String]) -> Result<Args> {
             "--kernels" => a.kernels = value()?.split(',').map(str::to_owned).collect(),
             "--drawn" => a.drawn = value()?.parse().context("--drawn takes a number")?,
             "--seed" => a.seed = value()?.parse().context("--seed takes a number")?,
+            "--cycles" => {
+                a.cycles = value()?.parse().context("--cycles takes a number")?;
+                if a.cycles < CYCLES {
+                    bail!(
+                        "--cycles {}: {CYCLES} are the least, a cold one and a warm one",
+                        a.cycles
+                    );
+                }
+            }
             "--only" => a.only = value()?.split(',').map(str::to_owned).collect(),
             "--variants" => a.variants = true,
             _ if word.starts_with('-') => {
-                bail!("{word}: write --kernels, --drawn, --seed, --only, --variants or a board")
+                bail!(
+                    "{word}: write --kernels, --drawn, --seed, --cycles, --only, --variants or a board"
+                )
             }
             _ => a.boards.push(read_board(Path::new(word))?),
         }
@@ -98,14 +113,15 @@ fn parse(args: &[String]) -> Result<Args> {
 }
 
 /// Boards that fit in one boot each.
-fn boots(boards: &[Named]) -> Vec<&[Named]> {
+fn boots(boards: &[Named], cycles: u32) -> Vec<&[Named]> {
+    let most = DEVICE_CYCLES_PER_BOOT / cycles as usize;
     let mut out = Vec::new();
     let mut rest = boards;
     while !rest.is_empty() {
         let mut devices = 0;
         let fits = |b: &&Named| {
             devices += b.1.devices.len();
-            devices <= DEVICES_PER_BOOT
+            devices <= most
         };
         let n = rest.iter().take(PER_BOOT).take_while(fits).count().max(1);
         out.push(&rest[..n]);
@@ -117,19 +133,20 @@ fn boots(boards: &[Named]) -> Vec<&[Named]> {
 /// What `boards` did on one kernel, boot by boot.
 type Boots<'a> = Vec<(&'a [Named], Done)>;
 
-/// Boots all `boards` on each of `kernels`, the kernels at the same time, in the ways that
-/// each has. The modules that the guests load are built before: [`costs_of`] does that.
+/// Boots all `boards` on each of `kernels`, the kernels at the same time, for `cycles` in
+/// each of the ways that it has. The modules that the guests load are built before: [`costs_of`] does that.
 fn booted<'a>(
     kernels: &[(&str, Kernel)],
     boards: &'a [Named],
+    cycles: u32,
     ways: impl Fn(&Kernel) -> &'static [Way] + Sync,
 ) -> Result<Vec<Boots<'a>>> {
     let all = |series: &str, kernel: &Kernel| -> Result<Boots<'a>> {
         let folder = folder().join(series);
-        boots(boards)
+        boots(boards, cycles)
             .into_iter()
             .map(|some| {
-                let done = play(kernel, some, ways(kernel), CYCLES, &folder)
+                let done = play(kernel, some, ways(kernel), cycles, &folder)
                     .with_context(|| series.to_owned())?;
                 let took = done.took.as_secs();
                 eprintln!("schedulers: {series}: {} boards in {took} s", some.len());

@@ -75,7 +75,7 @@ pub fn compare(a: &Args, kernels: &[(&str, Kernel)]) -> Result<bool> {
     let mut checked = Checked::default();
     let costs: Vec<Known> =
         kernels.iter().map(|(_, kernel)| costs_of(kernel, a.seed)).collect::<Result<_>>()?;
-    let all = booted(kernels, &a.boards, ways_of)?;
+    let all = booted(kernels, &a.boards, a.cycles, ways_of)?;
     for (((series, kernel), costs), boots) in kernels.iter().zip(&costs).zip(&all) {
         let ways = ways_of(kernel);
         let mut sums = vec![Sum::default(); ways.len() + SIMULATED.len()];
