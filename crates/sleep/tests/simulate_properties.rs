@@ -275,12 +275,40 @@ fn dependencies_against_the_list_order() {
     };
     assert_eq!(suspend("DC"), Ok(Some(Ns::from_ms(10))));
     for policy in ["G2", "G3", "G4"] {
-        let Err(Stuck::Deadlock { phase, devices }) = suspend(policy) else {
+        let Err(Stuck::Deadlock { phase, devices, limit }) = suspend(policy) else {
             panic!("{policy} does not hang");
         };
-        assert_eq!((phase, devices.len()), (Phase::Suspend, 2), "{policy}");
+        assert_eq!((phase, devices.len(), limit), (Phase::Suspend, 2, None), "{policy}");
     }
     // G1 survives suspend and hangs in resume, where all are marked first.
     let Err(Stuck::Deadlock { phase, .. }) = suspend("G1") else { panic!("G1 does not hang") };
     assert_eq!(phase, Phase::ResumeNoirq);
+}
+
+/// A kernel runs only so many asynchronous devices at once. Rules that start leaves first,
+/// whoever consumes them, may fill all places with suppliers, while their consumers are
+/// queued behind. A kernel of 6.12 hangs so with 1,722 devices and 256 places.
+#[test]
+fn suppliers_in_all_places_wait_for_consumers_behind_them() {
+    let board = parse(
+        "board 1\ndevice s1 async suspend=1ms\ndevice s2 async suspend=1ms\n\
+         device c1 async suspend=1ms\ndevice k1 parent=c1 async suspend=1ms\n\
+         device c2 async suspend=1ms\ndevice k2 parent=c2 async suspend=1ms\n\
+         link c1 s1 active\nlink c2 s2 active\n",
+    )
+    .expect("a board");
+    let with = |policy: &str, places: u32| {
+        let mut settings = Settings::zero_cost();
+        settings.profile.max_active = Some(places);
+        simulate(&board, named(policy), &settings)
+    };
+    let stuck = with("G2", 2).expect_err("two places are too few");
+    let Stuck::Deadlock { phase, limit, .. } = &stuck else { panic!("{stuck}") };
+    assert_eq!((*phase, *limit), (Phase::Suspend, Some(2)));
+    let told = dormouse_sleep::simulate::predict::hang(&board, &stuck);
+    assert!(told.contains("All 2 asynchronous devices"), "{told}");
+    assert!(with("G2", 3).is_ok());
+    // Whoever starts only what is ready fills no place with a wait.
+    assert!(with("GS", 2).is_ok());
+    assert!(with("DC", 2).is_ok());
 }

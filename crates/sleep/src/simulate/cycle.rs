@@ -171,7 +171,8 @@ fn middle<C: CpuModel>(
             Ok(())
         }
         Err(Ended::Deadlock) => {
-            Err(NoRun::Stuck(Stuck::Deadlock { phase, devices: e.not_done(20) }))
+            let limit = e.queued_above();
+            Err(NoRun::Stuck(Stuck::Deadlock { phase, devices: e.not_done(20), limit }))
         }
         Err(Ended::Late) => Err(NoRun::Late),
     }

@@ -99,6 +99,8 @@ pub enum Stuck {
         phase: Phase,
         /// Devices that were not done, in list order (the first twenty).
         devices: Vec<DeviceId>,
+        /// How many asynchronous devices the kernel runs at once, if more were queued.
+        limit: Option<u32>,
     },
 }
 
@@ -109,7 +111,7 @@ impl fmt::Display for Stuck {
             Stuck::BadBoard { device: Some(d) } => {
                 write!(f, "device number {} has a parent or link that cannot be", d.0)
             }
-            Stuck::Deadlock { phase, devices } => write!(
+            Stuck::Deadlock { phase, devices, .. } => write!(
                 f,
                 "the {} phase would hang: {} or more devices wait for one another",
                 phase,

@@ -368,18 +368,24 @@ pub fn draws(board: &Board, by: Scheduler, settings: &Settings) -> Result<Vec<Ou
 /// Why `board` has no schedule, with the names of the devices and what to do.
 pub fn hang(board: &Board, stuck: &Stuck) -> String {
     match stuck {
-        Stuck::Deadlock { devices, .. } => {
+        Stuck::Deadlock { devices, limit, .. } => {
             let names: Vec<&str> = devices
                 .iter()
                 .take(6)
                 .filter_map(|d| board.graph.devices.get(d.index()))
                 .map(|d| board.names.get(d.name))
                 .collect();
-            format!(
-                "{stuck}: {}. A dependency against the device order does this; see \
-                 `dormouse board check`",
-                names.join(", ")
-            )
+            let names = names.join(", ");
+            match limit {
+                Some(n) => format!(
+                    "{stuck}: {names}. All {n} asynchronous devices that the kernel runs at once \
+                     wait for others that are queued behind them; let fewer be asynchronous"
+                ),
+                None => format!(
+                    "{stuck}: {names}. A dependency against the device order does this; see \
+                     `dormouse board check`"
+                ),
+            }
         }
         _ => stuck.to_string(),
     }

@@ -88,6 +88,11 @@ impl<C: CpuModel> Engine<'_, C> {
         t
     }
 
+    /// The limit of active items, if items are queued above it.
+    pub(crate) fn queued_above(&self) -> Option<u32> {
+        (!self.pool.inactive.is_empty()).then_some(self.pool.max_active)
+    }
+
     /// Queues the routine of `d` for a worker.
     #[inline]
     pub(super) fn queue_work(&mut self, d: u32) {
