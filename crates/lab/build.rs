@@ -1,5 +1,5 @@
 //! Packs the sources of the kernel's modules into the crate, so that an installed
-//! `dormouse` needs no repository: one compressed archive, a fifth of the text.
+//! `dormouse` needs no repository: one compressed archive, a third of the text.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;

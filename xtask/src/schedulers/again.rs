@@ -2,17 +2,15 @@
 //! cycle of a guest may have an interrupt or a timer in it that another has not.
 
 use super::boards::Named;
-use super::folder;
 use super::foretell::median;
 use super::guest::{Done, Played, Way, play};
 use super::judge::{Checked, most, ms};
+use super::{KERNEL, READY, at_once, folder};
 use anyhow::{Context, Result};
 use dormouse_lab::kernels::Kernel;
 use dormouse_model::phase::Phase;
 use dormouse_model::time::Ns;
 
-const KERNEL: Way = Way { name: "kernel", parameters: None };
-const READY: Way = Way { name: "ready", parameters: Some("") };
 /// In turns, so that what the guest does over time meets both.
 const TURNS: [Way; 8] = [KERNEL, READY, KERNEL, READY, KERNEL, READY, KERNEL, READY];
 /// Cycles of each turn; the first is cold.
@@ -71,9 +69,9 @@ pub fn again(
     Ok(still)
 }
 
-/// A boot for each of `longer`, the kernels at the same time.
+/// A boot for each of `longer`, in their order.
 fn booted(kernels: &[(&str, Kernel)], longer: &[Longer]) -> Result<Vec<Done>> {
-    let boots = |k: usize| -> Result<Vec<(usize, Done)>> {
+    let boots = at_once(kernels, |k| {
         let (series, kernel) = &kernels[k];
         let of_kernel = longer.iter().enumerate().filter(|(_, l)| l.kernel == k);
         of_kernel
@@ -84,17 +82,9 @@ fn booted(kernels: &[(&str, Kernel)], longer: &[Longer]) -> Result<Vec<Done>> {
                 eprintln!("schedulers: {series}: {} again in {} s", l.board.0, done.took.as_secs());
                 Ok((n, done))
             })
-            .collect()
-    };
-    let mut all: Vec<(usize, Done)> = Vec::new();
-    std::thread::scope(|s| {
-        let boots = &boots;
-        let threads: Vec<_> = (0..kernels.len()).map(|k| s.spawn(move || boots(k))).collect();
-        for thread in threads {
-            all.extend(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-        }
-        Ok::<(), anyhow::Error>(())
+            .collect::<Result<Vec<_>>>()
     })?;
+    let mut all: Vec<(usize, Done)> = boots.into_iter().flatten().collect();
     all.sort_by_key(|(n, _)| *n);
     Ok(all.into_iter().map(|(_, done)| done).collect())
 }

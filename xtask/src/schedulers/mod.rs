@@ -3,13 +3,13 @@
 //! foretells of both.
 //!
 //! `schedulers [--kernels LIST] [--drawn N] [--seed S] [--cycles N] [--only NAMES]
-//! [--variants] [BOARD…]`: each board on each kernel, in one boot with others: the kernel alone, the
-//! livepatch, and the livepatch that takes the next ready synchronous device
-//! (`conserve`). The first of `--cycles` (2) cycles of each is cold, the others are warm:
-//! of those medians are compared, and an order that not all of them have is none. Every
-//! cycle's order is checked by `order`, which knows nothing of schedulers. A phase that
-//! was longer with the livepatch is measured again (`again`).
-//! `--only` leaves those of the boards named and drawn whose name begins so.
+//! [--variants] [BOARD…]`: each board on each kernel, in one boot with others: the
+//! kernel alone, the livepatch, and the livepatch that takes the next ready synchronous
+//! device (`conserve`). The first of `--cycles` (2) cycles of each is cold, the others
+//! are warm: of those medians are compared, and an order that not all of them have is
+//! none. Every cycle's order is checked by `order`, which knows nothing of schedulers. A
+//! phase that was longer with the livepatch is measured again (`again`). `--only` leaves
+//! those of the boards named and drawn whose name begins so.
 //! With `--variants` it compares the policies of `kernel/scheduler/variants.c` instead.
 //! `schedulers roots RECORDING…` says why a test for roots helps little there.
 
@@ -34,12 +34,10 @@ use guest::{Done, Way, play};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+const KERNEL: Way = Way { name: "kernel", parameters: None };
+const READY: Way = Way { name: "ready", parameters: Some("") };
 /// The kernel, the livepatch, and the same without list order.
-const WAYS: [Way; 3] = [
-    Way { name: "kernel", parameters: None },
-    Way { name: "ready", parameters: Some("") },
-    Way { name: "conserve", parameters: Some("conserve=1") },
-];
+const WAYS: [Way; 3] = [KERNEL, READY, Way { name: "conserve", parameters: Some("conserve=1") }];
 /// Cycles of each way, unless asked otherwise: cold and warm.
 const CYCLES: u32 = 2;
 /// Boards of one boot, and their devices, each in so many cycles: the guest's memory holds
@@ -133,34 +131,42 @@ fn boots(boards: &[Named], cycles: u32) -> Vec<&[Named]> {
 /// What `boards` did on one kernel, boot by boot.
 type Boots<'a> = Vec<(&'a [Named], Done)>;
 
-/// Boots all `boards` on each of `kernels`, the kernels at the same time, for `cycles` in
-/// each of the ways that it has. The modules that the guests load are built before: [`costs_of`] does that.
+/// Does `work` for each of `kernels`, by number, for all at the same time.
+fn at_once<T: Send>(
+    kernels: &[(&str, Kernel)],
+    work: impl Fn(usize) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    std::thread::scope(|s| {
+        let work = &work;
+        let threads: Vec<_> = (0..kernels.len()).map(|k| s.spawn(move || work(k))).collect();
+        let ended = |t: std::thread::ScopedJoinHandle<'_, Result<T>>| {
+            t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(ended).collect()
+    })
+}
+
+/// Boots all `boards` on each of `kernels`, for `cycles` in each of the ways that it has.
+/// The modules that the guests load are built before: [`costs_of`] does that.
 fn booted<'a>(
     kernels: &[(&str, Kernel)],
     boards: &'a [Named],
     cycles: u32,
     ways: impl Fn(&Kernel) -> &'static [Way] + Sync,
 ) -> Result<Vec<Boots<'a>>> {
-    let all = |series: &str, kernel: &Kernel| -> Result<Boots<'a>> {
+    at_once(kernels, |k| {
+        let (series, kernel) = &kernels[k];
         let folder = folder().join(series);
         boots(boards, cycles)
             .into_iter()
             .map(|some| {
                 let done = play(kernel, some, ways(kernel), cycles, &folder)
-                    .with_context(|| series.to_owned())?;
+                    .with_context(|| (*series).to_owned())?;
                 let took = done.took.as_secs();
                 eprintln!("schedulers: {series}: {} boards in {took} s", some.len());
                 Ok((some, done))
             })
             .collect()
-    };
-    std::thread::scope(|s| {
-        let all = &all;
-        let threads: Vec<_> = kernels.iter().map(|(n, k)| s.spawn(move || all(n, k))).collect();
-        let ended = |t: std::thread::ScopedJoinHandle<'_, Result<Boots<'a>>>| {
-            t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        threads.into_iter().map(ended).collect()
     })
 }
 

@@ -6,7 +6,7 @@ use super::costs::Known;
 use super::foretell::{foretell, rules};
 use super::guest::{Played, Way};
 use super::judge::{Checked, SHOWN, ms, near, phase};
-use super::{Args, booted, costs_of};
+use super::{Args, KERNEL, READY, booted, costs_of};
 use crate::decide::read_board;
 use anyhow::{Context, Result, anyhow};
 use dormouse_lab::kernels::Kernel;
@@ -21,8 +21,6 @@ const fn way(name: &'static str, parameters: &'static str) -> Way {
     Way { name, parameters: Some(parameters) }
 }
 
-const KERNEL: Way = Way { name: "kernel", parameters: None };
-
 /// In a kernel before 6.16, whose devices start no neighbours.
 const BEFORE: [Way; 9] = [
     KERNEL,
@@ -32,7 +30,7 @@ const BEFORE: [Way; 9] = [
     way("G3", "policy=G3"),
     way("G4", "policy=G4"),
     way("GS", "policy=GS"),
-    way("ready", ""),
+    READY,
     way("conserve", "conserve=1"),
 ];
 /// In a newer one: what differs from it in one thing.
@@ -44,7 +42,7 @@ const AFTER: [Way; 9] = [
     way("no-leaf-wait", "policy=no-leaf-wait"),
     way("root-test", "policy=root-test"),
     way("no-repeat", "policy=no-repeat"),
-    way("ready", ""),
+    READY,
     way("conserve", "conserve=1"),
 ];
 /// Of these the simulator alone has a form.
