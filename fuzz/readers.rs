@@ -3,8 +3,8 @@
 //! (crates/read/tests/corpus.rs) run these.
 #![allow(dead_code, reason = "every target uses one")]
 
-use dormouse_model::capture::Capture;
-use dormouse_model::loss::Losses;
+use dormouse_base::capture::Capture;
+use dormouse_base::loss::Losses;
 use dormouse_read::event::{EventSink, Stamp, TraceEvent};
 use dormouse_read::perfetto::PerfettoTrace;
 use dormouse_read::tracedat::TraceDat;
@@ -73,7 +73,7 @@ pub fn idle(data: &[u8]) {
         assert!(!run.intervals.is_empty());
         let _ = dormouse_idle::turbostat::watts(run);
     }
-    let mut losses = dormouse_model::loss::Losses::default();
+    let mut losses = dormouse_base::loss::Losses::default();
     let cells = dormouse_read::idle::fio::cells("fuzz", data, &mut losses);
     assert!(cells.iter().all(|c| c.work <= c.read && c.wait(0) >= 0));
     dormouse_idle::reads::line(&cells.iter().map(|c| (c.block, c.read)).collect::<Vec<_>>());
@@ -84,9 +84,9 @@ pub fn idle(data: &[u8]) {
 
 /// Device trees: blobs, and what kernels make of them.
 pub fn dtb(data: &[u8]) {
-    use dormouse_domains::fw_devlink::machine::Status::Bound;
-    use dormouse_domains::fw_devlink::version::{Mode, Rules};
-    use dormouse_domains::fw_devlink::{Wish, verdict};
+    use dormouse_power::fw_devlink::machine::Status::Bound;
+    use dormouse_power::fw_devlink::version::{Mode, Rules};
+    use dormouse_power::fw_devlink::{Wish, verdict};
     use dormouse_read::dtb::{blob, drivers, fdt};
     let Ok(tree) = fdt::tree(data) else { return };
     let written = blob::Owned::of(&tree, 0).blob();
@@ -150,7 +150,7 @@ pub fn storage(data: &[u8]) {
 /// Power domains and probing: tables, small files, messages.
 pub fn domains(data: &[u8]) {
     let text = dormouse_read::domains::read_bytes("fuzz", data);
-    let report = dormouse_domains::judge(&text.case);
+    let report = dormouse_power::judge(&text.case);
     assert!(report.findings.iter().all(|f| !f.evidence.is_empty()), "no evidence, no finding");
     for (dump, held) in text.case.dumps.iter().zip(&report.held) {
         assert_eq!(dump.domains.len(), held.len());

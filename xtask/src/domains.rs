@@ -12,6 +12,10 @@
 use crate::MISSED;
 use crate::accuracy::recorded::{self, Machine};
 use anyhow::{Context, Result, anyhow};
+use dormouse_base::capture::Capture;
+use dormouse_base::phase::Phase;
+use dormouse_base::stats::describe::middle;
+use dormouse_base::time::Ns;
 use dormouse_board::derive::derive;
 use dormouse_board::generate::{Durations, Options as PlainOptions, generate};
 use dormouse_board::soc::{Options, soc};
@@ -20,17 +24,13 @@ use dormouse_lab::capture::{Wish, captures};
 use dormouse_lab::kernels;
 use dormouse_lab::plan::Sleep;
 use dormouse_lab::qemu::{Accel, Arch, Machine as Guest};
-use dormouse_model::capture::Capture;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_machine::options::Detail;
 use dormouse_read::Options as ReadOptions;
-use dormouse_record::options::Detail;
 use dormouse_sleep::simulate::Profile;
 use dormouse_sleep::simulate::calibrate::calibrate;
 use dormouse_sleep::simulate::change::{Change, apply};
 use dormouse_sleep::simulate::planned::{Plan, apply as planned, apply_domains, guest, plan};
 use dormouse_sleep::simulate::predict::draws;
-use dormouse_stats::describe::middle;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -336,8 +336,8 @@ fn row(name: &str, pm_async: usize, m: &Measured, right: [&str; 2]) {
     );
 }
 
-fn read(recording: &dormouse_record::recording::Recording) -> Result<Capture> {
-    let bytes = dormouse_record::file::encode(recording, Vec::new())?;
+fn read(recording: &dormouse_machine::recording::Recording) -> Result<Capture> {
+    let bytes = dormouse_machine::file::encode(recording, Vec::new())?;
     let reading = dormouse_read::read_bytes("recording", &bytes, &ReadOptions::default())?;
     reading.captures.into_iter().next().ok_or_else(|| anyhow!("the recording is empty"))
 }

@@ -1,14 +1,14 @@
 //! Decisions of a kernel's governor of power domains, each made again by
-//! `crates/domains/src/governor.rs` from what the governor was told.
+//! `crates/power/src/governor.rs` from what the governor was told.
 //!
 //! `governor [SERIES…]`
 
 use crate::MISSED;
 use anyhow::{Context, Result, bail, ensure};
-use dormouse_domains::governor::{Child, Device, Domain, PowerDown, State, Suspend};
 use dormouse_lab::governor::decisions;
 use dormouse_lab::kernels;
 use dormouse_lab::qemu::{Accel, Arch, Machine};
+use dormouse_power::governor::{Child, Device, Domain, PowerDown, State, Suspend};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -179,7 +179,7 @@ fn judge<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dormouse_domains::governor::NO_CONSTRAINT;
+    use dormouse_power::governor::NO_CONSTRAINT;
 
     #[test]
     fn a_wrong_answer_is_seen() {

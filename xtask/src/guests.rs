@@ -1,6 +1,6 @@
 //! Guests in which the recorder itself is tried: `guest apply`, `guest idle`,
 //! `guest restore`, `guest sync`; and `guest doctor`, where the doctor is.
-//! Their process 1 is an example of `crates/record`, which says what it found.
+//! Their process 1 is an example of `crates/machine`, which says what it found.
 //! Their time is counted in instructions, so the load of the host decides
 //! nothing.
 

@@ -9,14 +9,14 @@ mod tree;
 
 use crate::MISSED;
 use anyhow::{Context, Result, ensure};
-use dormouse_domains::fw_devlink::Wish;
-use dormouse_domains::fw_devlink::compare::{Comparison, Count, Observed, compare};
-use dormouse_domains::fw_devlink::early::Early;
-use dormouse_domains::fw_devlink::version::{Mode, Rules};
 use dormouse_lab::graft::Grafted;
 use dormouse_lab::kernels::{self, Kernel};
 use dormouse_lab::probes;
 use dormouse_lab::qemu::{Accel, Arch, Machine};
+use dormouse_power::fw_devlink::Wish;
+use dormouse_power::fw_devlink::compare::{Comparison, Count, Observed, compare};
+use dormouse_power::fw_devlink::early::Early;
+use dormouse_power::fw_devlink::version::{Mode, Rules};
 use dormouse_read::dtb::blob::GRAFT;
 use dormouse_read::dtb::fdt;
 use drivers::{Registered, boot_in_order};

@@ -7,15 +7,15 @@
 
 use crate::MISSED;
 use anyhow::{Context, Result, anyhow, ensure};
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
 use dormouse_lab::capture::{Wish, capture};
 use dormouse_lab::kernels::{self, Kernel};
 use dormouse_lab::plan::Sleep;
 use dormouse_lab::qemu::{Accel, Arch, Machine, usual_cpus};
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 use dormouse_sleep::evidence;
 use dormouse_sleep::simulate::kernel::Kernel as Release;
 use dormouse_sleep::simulate::planned::{Key, keys};

@@ -2,7 +2,7 @@
 //! alone.
 
 use anyhow::{Context, Result};
-use dormouse_stats::random::Random;
+use dormouse_base::stats::random::Random;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;

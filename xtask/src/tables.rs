@@ -4,16 +4,16 @@
 //! predicted number below is computed when this runs.
 
 use anyhow::{Context, Result};
+use dormouse_base::device::{Device, DeviceId};
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::stats::random::Random;
+use dormouse_base::time::Ns;
 use dormouse_board::generate::{Options, generate};
 use dormouse_board::{Board, Work, parse};
-use dormouse_model::device::{Device, DeviceId};
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
 use dormouse_sleep::simulate::cost::Costs;
 use dormouse_sleep::simulate::policy::Policy;
 use dormouse_sleep::simulate::predict::{Outlook, Scheduler, outlook};
 use dormouse_sleep::simulate::{Cpus, Profile, Settings};
-use dormouse_stats::random::Random;
 use std::fmt::Write as _;
 use std::fs;
 

@@ -6,15 +6,15 @@
 
 use crate::decide::Bench;
 use anyhow::{Context, Result, anyhow};
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::Phase;
+use dormouse_base::stats::describe::middle;
+use dormouse_base::time::Ns;
 use dormouse_board::assumed::Assumed;
 use dormouse_board::{Board, parse};
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 use dormouse_read::Reading;
 use dormouse_sleep::simulate::infer;
 use dormouse_sleep::tune::{Cost, Options, Tuned};
-use dormouse_stats::describe::middle;
 
 /// A machine, and what of it is in no recording.
 struct Case {

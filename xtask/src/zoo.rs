@@ -3,11 +3,11 @@
 
 use crate::decide::read_board;
 use anyhow::{Context, Result, bail};
+use dormouse_base::cycle::Outcome;
+use dormouse_base::phase::Direction;
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
 use dormouse_board::generate::{Options as BoardOptions, SHARES, generate};
-use dormouse_model::cycle::Outcome;
-use dormouse_model::phase::Direction;
-use dormouse_model::time::Ns;
 use dormouse_sleep::simulate::kernel::choose;
 use dormouse_sleep::simulate::predict::{Scheduler, outlook};
 use dormouse_sleep::simulate::{Profile, Settings};

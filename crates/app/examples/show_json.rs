@@ -6,7 +6,7 @@
 
 use dormouse_app::explain;
 use dormouse_read::{Input, container};
-use dormouse_write::{Selection, json};
+use dormouse_words::{Selection, json};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;

@@ -3,19 +3,19 @@
 use crate::compare::refused;
 use crate::failure::Usage;
 use anyhow::{Context, Result, bail, ensure};
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Outcome;
+use dormouse_base::device::Device;
+use dormouse_base::phase::Direction;
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Outcome;
-use dormouse_model::device::Device;
-use dormouse_model::phase::Direction;
-use dormouse_model::time::Ns;
+use dormouse_machine::apply::{Flags, Measured, keep, measure};
+use dormouse_machine::guard::{NotRestored, Observer};
+use dormouse_machine::options::Options;
+use dormouse_machine::recorder::Watch;
+use dormouse_machine::recording::Recording;
+use dormouse_machine::root::Root;
 use dormouse_read::{Options as Reader, read_bytes};
-use dormouse_record::apply::{Flags, Measured, keep, measure};
-use dormouse_record::guard::{NotRestored, Observer};
-use dormouse_record::options::Options;
-use dormouse_record::recorder::Watch;
-use dormouse_record::recording::Recording;
-use dormouse_record::root::Root;
 use dormouse_sleep::acceptance::{Judgement, Pair, Slept, judge};
 use dormouse_sleep::analyse::explain;
 use dormouse_sleep::compare::{Comparison, Subject, compare};
@@ -165,7 +165,7 @@ fn saved(folder: &Path, measured: &Measured) -> Result<Vec<PathBuf>> {
 const SIDES: [(&str, bool); 2] = [("without", false), ("with", true)];
 
 fn captures(label: &str, recording: &Recording) -> Result<Vec<Capture>> {
-    let bytes = dormouse_record::file::encode(recording, Vec::new())?;
+    let bytes = dormouse_machine::file::encode(recording, Vec::new())?;
     Ok(read_bytes(label, &bytes, &Reader::default())?.captures)
 }
 

@@ -1,18 +1,18 @@
 //! What becomes of the devices of a tree at boot.
 
 use anyhow::{Context, Result};
-use dormouse_domains::fw_devlink::Wish;
-use dormouse_domains::fw_devlink::boot::{Driver, Drivers};
-use dormouse_domains::fw_devlink::early::Early;
-use dormouse_domains::fw_devlink::verdict::{Contrast, Verdict, contrast, judge};
-use dormouse_domains::fw_devlink::version::{Mode, Rules};
-use dormouse_domains::tree::Tree;
-use dormouse_model::loss::{Losses, Severity};
+use dormouse_base::loss::{Losses, Severity};
+use dormouse_power::fw_devlink::Wish;
+use dormouse_power::fw_devlink::boot::{Driver, Drivers};
+use dormouse_power::fw_devlink::early::Early;
+use dormouse_power::fw_devlink::verdict::{Contrast, Verdict, contrast, judge};
+use dormouse_power::fw_devlink::version::{Mode, Rules};
+use dormouse_power::tree::Tree;
 use dormouse_read::container::for_each;
 use dormouse_read::dtb::drivers::{Described, Modules};
 use dormouse_read::dtb::{fdt, losses};
 use dormouse_read::{Input, Limits};
-use dormouse_write::boot::{Boot, Needed};
+use dormouse_words::boot::{Boot, Needed};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};

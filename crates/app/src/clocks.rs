@@ -5,9 +5,9 @@ use crate::doctor::{looked, measured_of};
 use crate::failure::{Nothing, nothing_in};
 use anyhow::Result;
 use dormouse_doctor::timer::in_s2idle;
+use dormouse_machine::root::Root;
 use dormouse_read::{Input, Options, read_heard};
-use dormouse_record::root::Root;
-use dormouse_write::clocks::{Ahead, Past};
+use dormouse_words::clocks::{Ahead, Past};
 use std::path::PathBuf;
 
 /// Of the machine below `root`, before it sleeps.

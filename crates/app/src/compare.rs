@@ -2,9 +2,9 @@
 
 use crate::failure::{Nothing, Usage};
 use anyhow::Result;
-use dormouse_model::capture::Capture;
+use dormouse_base::capture::Capture;
+use dormouse_machine::recording::Recording;
 use dormouse_read::{Input, Options, read, read_bytes};
-use dormouse_record::recording::Recording;
 use dormouse_sleep::analyse::{CycleView, explain};
 use dormouse_sleep::compare::contrast::Verdict;
 use dormouse_sleep::compare::figure::Figure;
@@ -45,7 +45,7 @@ impl Side {
     pub fn of_recordings(label: &str, recordings: &[Recording]) -> Result<Side> {
         let mut captures = Vec::new();
         for r in recordings {
-            let bytes = dormouse_record::file::encode(r, Vec::new())?;
+            let bytes = dormouse_machine::file::encode(r, Vec::new())?;
             captures.extend(read_bytes(label, &bytes, &Options::default())?.captures);
         }
         Ok(Side::new(label, captures))

@@ -2,11 +2,11 @@
 //! of callbacks is no time of a sleep where other devices take as long beside them.
 
 use crate::predict::settings;
+use dormouse_base::capture::Capture;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_doctor::fact::Fact;
 use dormouse_doctor::finding::Finding;
-use dormouse_model::capture::Capture;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 use dormouse_sleep::evidence;
 use dormouse_sleep::simulate::Profile;
 use dormouse_sleep::simulate::change::{Change, Way, apply};

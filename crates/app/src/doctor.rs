@@ -3,6 +3,10 @@
 use crate::confirm::confirm;
 use crate::failure::{Nothing, is_binary, what_is_there};
 use anyhow::Result;
+use dormouse_base::capture::Capture;
+use dormouse_base::loss::Losses;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_doctor::depth::{self, Depth, Measured};
 use dormouse_doctor::finding::{Area, Finding, Unchecked};
 use dormouse_doctor::now::{Waiting, Writer};
@@ -10,18 +14,14 @@ use dormouse_doctor::phases;
 use dormouse_doctor::timer::{Clock, Timer};
 use dormouse_doctor::value::Value;
 use dormouse_doctor::{Case, Report, judge, recorded};
-use dormouse_model::capture::Capture;
-use dormouse_model::loss::Losses;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_machine::look::look;
+use dormouse_machine::root::Root;
 use dormouse_read::container::Source;
 use dormouse_read::detect::{Format, detect};
 use dormouse_read::doctor::{Heard, for_each, heard, read_bytes};
 use dormouse_read::text::Text;
 use dormouse_read::{Input, Options, read_source};
-use dormouse_record::look::look;
-use dormouse_record::root::Root;
-use dormouse_write::text::safe;
+use dormouse_words::text::safe;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -87,7 +87,7 @@ fn recordings(source: Source<'_>) -> Vec<Judged> {
     let judged = slept.map(|mut c| {
         let mut report = recording(&c, told.as_ref());
         confirm(&c, &mut report.findings);
-        Judged { name: name.clone(), report, losses: core::mem::take(&mut c.losses) }
+        Judged { name: name.clone(), report, losses: std::mem::take(&mut c.losses) }
     });
     judged.collect()
 }
@@ -107,7 +107,7 @@ fn recording(c: &Capture, told: Option<&Heard>) -> Report {
         e.line = 0;
     }
     report.join(findings);
-    let measured = measured_of(c, core::slice::from_ref(told));
+    let measured = measured_of(c, std::slice::from_ref(told));
     let depths = depth::depths(&measured);
     if !depths.is_empty() && depths.iter().all(|d| d.1 != Depth::NotKnown) {
         report.unchecked.retain(|u| *u != Unchecked::Hardware);

@@ -2,13 +2,13 @@
 
 use crate::failure::{Nothing, Usage, what_is_there};
 use anyhow::Result;
-use dormouse_domains::cost;
-use dormouse_domains::{Case, Report, judge};
+use dormouse_power::cost;
+use dormouse_power::{Case, Report, judge};
 use dormouse_read::domains::{read, switched};
 use dormouse_read::text::Text;
 use dormouse_read::{Input, Options};
 use dormouse_sleep::simulate::change::Ratio;
-use dormouse_write::text::safe;
+use dormouse_words::text::safe;
 use std::path::PathBuf;
 
 /// Judges every text behind `inputs`.

@@ -5,13 +5,13 @@ use crate::kernels::Now;
 use crate::machine::recordings;
 use crate::predict::settings;
 use anyhow::Result;
+use dormouse_base::trip::Trip;
 use dormouse_board::assumed::Assumed;
-use dormouse_model::trip::Trip;
 use dormouse_sleep::evaluate::{Evaluation, evaluate as judge};
 use dormouse_sleep::simulate::Profile;
 use dormouse_sleep::simulate::infer;
-use dormouse_write::wording::next::file_of;
-use dormouse_write::wording::trust::guest;
+use dormouse_words::wording::next::file_of;
+use dormouse_words::wording::trust::guest;
 use std::path::PathBuf;
 
 /// The answer for one machine.

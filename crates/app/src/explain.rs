@@ -3,11 +3,11 @@
 use crate::doctor;
 use crate::failure::nothing_in;
 use anyhow::Result;
+use dormouse_base::capture::Capture;
 use dormouse_doctor::finding::Finding;
-use dormouse_model::capture::Capture;
 use dormouse_read::{Input, Options, read_heard};
 use dormouse_sleep::analyse::Explainer;
-use dormouse_write::Explained;
+use dormouse_words::Explained;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 

@@ -2,9 +2,9 @@
 //! of these types (`docs/exit-codes.md`).
 
 use crate::machine;
-use dormouse_model::capture::Capture;
-use dormouse_model::loss::{Loss, Severity};
-use dormouse_write::text::safe;
+use dormouse_base::capture::Capture;
+use dormouse_base::loss::{Loss, Severity};
+use dormouse_words::text::safe;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};

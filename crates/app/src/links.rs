@@ -2,15 +2,15 @@
 //! agrees.
 
 use anyhow::{Context, Result, anyhow};
-pub use dormouse_domains::fw_devlink::Wish as TreeWish;
-pub use dormouse_domains::fw_devlink::compare::Comparison;
-use dormouse_domains::fw_devlink::compare::{self, Observed};
-use dormouse_domains::fw_devlink::early::Early;
-pub use dormouse_domains::fw_devlink::version::{Mode, Rules};
-use dormouse_domains::fw_devlink::{BusesAlone, Wish, boot, boot_with};
 use dormouse_lab::graft::{Grafted, graft};
 use dormouse_lab::kernels::Kernel;
 use dormouse_lab::qemu::Machine;
+pub use dormouse_power::fw_devlink::Wish as TreeWish;
+pub use dormouse_power::fw_devlink::compare::Comparison;
+use dormouse_power::fw_devlink::compare::{self, Observed};
+use dormouse_power::fw_devlink::early::Early;
+pub use dormouse_power::fw_devlink::version::{Mode, Rules};
+use dormouse_power::fw_devlink::{BusesAlone, Wish, boot, boot_with};
 use dormouse_read::dtb::blob::GRAFT;
 use dormouse_read::dtb::fdt;
 use std::time::Duration;

@@ -3,18 +3,18 @@
 use crate::doctor::{Looked, is_about_modes, looked, measured_of};
 use crate::failure::nothing_in;
 use anyhow::Result;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Mode;
+use dormouse_base::time::Ns;
 use dormouse_doctor::depth::{self, Depth, Measured};
 use dormouse_doctor::message::Message;
 use dormouse_doctor::offered::{needs, offered};
 use dormouse_doctor::value::Value;
 use dormouse_doctor::{Case, judge};
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Mode;
-use dormouse_model::time::Ns;
+use dormouse_machine::root::Root;
 use dormouse_read::{Input, Options, read_bytes, read_heard};
-use dormouse_record::root::Root;
 use dormouse_sleep::modes::{Powers, Way, cost, cpus, days, trips};
-use dormouse_write::modes::{Image, Modes};
+use dormouse_words::modes::{Image, Modes};
 use std::path::PathBuf;
 
 /// The modes of the machine below `root`. Its cycles are those that its log still has.

@@ -3,9 +3,9 @@
 use crate::failure::Usage;
 use crate::machine::matching;
 use anyhow::{Context, Result};
+use dormouse_base::device::DeviceId;
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
-use dormouse_model::device::DeviceId;
-use dormouse_model::time::Ns;
 use dormouse_sleep::energy::{Usage as Energy, Worth};
 use dormouse_sleep::plan::candidate::{Candidate, Kind, apply, candidates};
 use dormouse_sleep::plan::essential::{Stays, Wishes, essential, withheld};
@@ -15,7 +15,7 @@ use dormouse_sleep::plan::{Goal, Plan, Reached, WORTH_MAKING, lesser, plan as se
 use dormouse_sleep::simulate::Settings;
 use dormouse_sleep::simulate::change::{Change, Ratio};
 use dormouse_sleep::simulate::predict::{Scheduler, hang};
-use dormouse_write::decision::plan::{Limits, domain_of};
+use dormouse_words::decision::plan::{Limits, domain_of};
 use std::fs;
 use std::path::Path;
 

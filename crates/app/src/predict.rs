@@ -2,9 +2,9 @@
 
 use crate::changes::Changes;
 use crate::kernels::{Now, scheduler};
+use dormouse_base::capture::Capture;
 use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::Derived;
-use dormouse_model::capture::Capture;
 use dormouse_sleep::evidence::{self, Doubt, Fidelity, Witness, doubt};
 use dormouse_sleep::simulate::change::{Change, apply};
 use dormouse_sleep::simulate::note::Note;

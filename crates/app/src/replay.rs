@@ -1,10 +1,10 @@
 //! A recorded machine on another kernel: what is compared.
 
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
-pub use dormouse_write::lab::Row;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
+pub use dormouse_words::lab::Row;
 
 /// Every device phase that either side has.
 pub fn rows(recorded: &Capture, replayed: &Capture) -> Vec<Row> {

@@ -1,10 +1,8 @@
 //! What is taken for granted of a machine, because its source does not say it,
 //! and what was inferred from times: facts. Whoever shows them words them.
 
-use alloc::string::String;
-use alloc::vec::Vec;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 
 /// One assumption or inference. Devices are named, so that it can be told
 /// without the board.

@@ -9,8 +9,8 @@
 
 use super::generate::Durations;
 use super::{BoardDevice, Work};
-use dormouse_model::time::Ns;
-use dormouse_stats::random::Random;
+use dormouse_base::stats::random::Random;
+use dormouse_base::time::Ns;
 
 /// What is known of a device.
 #[derive(Clone, Copy, Debug, Default)]
@@ -169,8 +169,8 @@ pub(super) fn work(durations: Durations, random: &mut Random) -> Work {
 }
 
 /// What a file says about times that were drawn this way.
-pub fn assumption(seed: u64) -> alloc::string::String {
-    alloc::format!(
+pub fn assumption(seed: u64) -> std::string::String {
+    std::format!(
         "ASSUMED, NOT MEASURED: every time below, which callbacks exist, and which devices are\n\
          async. Drawn by class with seed {seed}; the classes are those of a Dell XPS 13 9360\n\
          (kernel 5.3) and estimates, see docs/board-format.md. Use a recording for real times."

@@ -7,17 +7,14 @@ use super::switched::Switched;
 use super::threads::main_threads;
 use super::walk::{observed_order, order_is_known, prepared_order};
 use super::{Board, BoardDevice, Work};
-use alloc::string::String;
-use alloc::vec;
-use alloc::vec::Vec;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Cycle, Outcome};
-use dormouse_model::device::{DeviceGraph, DeviceId};
-use dormouse_model::image::ImageStep;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
-use dormouse_model::trip;
-use dormouse_stats::describe::middle;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Cycle, Outcome};
+use dormouse_base::device::{DeviceGraph, DeviceId};
+use dormouse_base::image::ImageStep;
+use dormouse_base::phase::Phase;
+use dormouse_base::stats::describe::middle;
+use dormouse_base::time::Ns;
+use dormouse_base::trip;
 
 /// Times of the eight callbacks of every device in one cycle.
 pub type Times = Vec<[Option<Ns>; 8]>;

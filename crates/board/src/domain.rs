@@ -2,11 +2,8 @@
 
 use super::Board;
 use super::words::{Word, parse_duration, print_duration, quote};
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-use dormouse_model::names::{Names, Sym};
-use dormouse_model::time::Ns;
+use dormouse_base::names::{Names, Sym};
+use dormouse_base::time::Ns;
 
 /// One way to be off (`struct genpd_power_state`). Switching takes the latencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -153,13 +150,13 @@ pub(super) fn parse(
                 return Err(unknown(key, "key", &known));
             }
             (None, "always_on") if !w.value.quoted => {
-                twice(core::mem::replace(&mut d.always_on, true))?;
+                twice(std::mem::replace(&mut d.always_on, true))?;
             }
             (None, "rpm_always_on") if !w.value.quoted => {
-                twice(core::mem::replace(&mut d.rpm_always_on, true))?;
+                twice(std::mem::replace(&mut d.rpm_always_on, true))?;
             }
             (None, "active_wakeup") if !w.value.quoted => {
-                twice(core::mem::replace(&mut d.active_wakeup, true))?;
+                twice(std::mem::replace(&mut d.active_wakeup, true))?;
             }
             (None, _) => return Err(unknown(text, "word", &FLAGS)),
         }

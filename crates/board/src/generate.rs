@@ -1,13 +1,10 @@
 //! Random boards: the same options and seed give the same board everywhere.
 
 use super::{Board, BoardDevice, Work};
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-use dormouse_model::device::{Device, DeviceId, Link, LinkKind};
-use dormouse_model::names::Sym;
-use dormouse_model::time::Ns;
-use dormouse_stats::random::Random;
+use dormouse_base::device::{Device, DeviceId, Link, LinkKind};
+use dormouse_base::names::Sym;
+use dormouse_base::stats::random::Random;
+use dormouse_base::time::Ns;
 
 /// A range of durations, drawn log-uniformly: each factor of ten is as likely
 /// as the next, as with the callbacks of real machines.
@@ -249,8 +246,7 @@ impl Maker {
 
     fn is_ancestor(&self, ancestor: DeviceId, of: DeviceId) -> bool {
         let graph = &self.board.graph;
-        core::iter::successors(graph.get(of).parent, |&d| graph.get(d).parent)
-            .any(|d| d == ancestor)
+        std::iter::successors(graph.get(of).parent, |&d| graph.get(d).parent).any(|d| d == ancestor)
     }
 }
 

@@ -1,10 +1,7 @@
 //! A board: devices with the work of each callback. What the simulator runs,
 //! what the lab builds in a guest, and what a board file describes.
-#![no_std]
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
-
-extern crate alloc;
 
 pub mod assumed;
 pub mod classes;
@@ -30,12 +27,11 @@ pub use read::{BoardError, CALLBACKS, VERSION, parse};
 pub use words::{parse_duration, print_duration};
 pub use write::print;
 
-use alloc::vec::Vec;
-use dormouse_model::device::DeviceGraph;
-use dormouse_model::names::Names;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
-use dormouse_model::trip::Trip;
+use dormouse_base::device::DeviceGraph;
+use dormouse_base::names::Names;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
+use dormouse_base::trip::Trip;
 
 /// What one callback does. Absent callbacks are `None` in [`BoardDevice::work`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

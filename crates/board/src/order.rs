@@ -1,18 +1,16 @@
 //! A list order for devices whose real one is not known.
 
 use super::Board;
-use alloc::collections::BinaryHeap;
-use alloc::vec;
-use alloc::vec::Vec;
-use core::cmp::Reverse;
-use dormouse_model::device::{DeviceId, LinkKind};
+use dormouse_base::device::{DeviceId, LinkKind};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Puts superiors before subordinates and otherwise keeps the order, as the
 /// kernel does when it moves the consumer of a new link to the tail of the list.
 /// A ring of links is broken where the kernel would break it too: the link that
 /// closes the ring becomes sync_state_only. Returns how many did.
 ///
-/// Parents must not form a ring ([`dormouse_model::device::DeviceGraph::parent_cycle`]).
+/// Parents must not form a ring ([`dormouse_base::device::DeviceGraph::parent_cycle`]).
 pub fn superiors_first(board: &mut Board) -> u32 {
     let count = board.graph.devices.len();
     // Subordinates of each device, and how many superiors each still waits for.
@@ -162,7 +160,7 @@ pub fn in_order(board: &mut Board, order: &[u32]) {
 fn rearrange(board: &mut Board, order: &[u32], place: &[Option<u32>]) {
     let new = |id: DeviceId| DeviceId(place[id.index()].unwrap_or(id.0));
     let graph = &mut board.graph;
-    let mut old: Vec<_> = core::mem::take(&mut graph.devices).into_iter().map(Some).collect();
+    let mut old: Vec<_> = std::mem::take(&mut graph.devices).into_iter().map(Some).collect();
     graph.devices = order.iter().filter_map(|&i| old[i as usize].take()).collect();
     for d in &mut graph.devices {
         d.parent = d.parent.map(new);
@@ -179,7 +177,7 @@ mod tests {
     use super::*;
     use crate::{parse, print};
 
-    fn ordered(text: &str) -> (alloc::string::String, u32) {
+    fn ordered(text: &str) -> (std::string::String, u32) {
         let mut b = parse(text).unwrap();
         let broken = superiors_first(&mut b);
         let out = print(&b, "");

@@ -5,13 +5,12 @@
 //! them (`dpm_wait_for_subordinate`, `dpm_wait_for_superior`,
 //! drivers/base/power/main.c), so one that was seen to do otherwise is another's.
 
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
-use dormouse_model::cycle::{Callback, Cycle};
-use dormouse_model::device::{DeviceGraph, DeviceId};
-use dormouse_model::names::Sym;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::cycle::{Callback, Cycle};
+use dormouse_base::device::{DeviceGraph, DeviceId};
+use dormouse_base::names::Sym;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
+use std::collections::BTreeMap;
 
 /// Time stamps of two threads may be apart by this.
 const APART: Ns = Ns(50_000);
@@ -67,10 +66,10 @@ pub fn settle(graph: &mut DeviceGraph, cycles: &[&Cycle]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dormouse_model::cycle::ThreadId;
-    use dormouse_model::device::Device;
-    use dormouse_model::names::Names;
-    use dormouse_model::phase::PmEvent;
+    use dormouse_base::cycle::ThreadId;
+    use dormouse_base::device::Device;
+    use dormouse_base::names::Names;
+    use dormouse_base::phase::PmEvent;
 
     #[test]
     fn the_parent_is_the_one_that_resumed_before() {
@@ -93,7 +92,7 @@ mod tests {
             error: 0,
             complete: true,
         };
-        let callbacks = alloc::vec![call(first, 0, 1), call(led, 1, 2), call(button, 2, 3)];
+        let callbacks = std::vec![call(first, 0, 1), call(led, 1, 2), call(button, 2, 3)];
         let mut cycle = Cycle { callbacks, ..Cycle::default() };
         settle(&mut graph, &[&cycle]);
         assert_eq!(graph.get(led).parent, Some(first));

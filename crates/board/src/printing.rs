@@ -8,10 +8,9 @@
 //! the other lie one line of each, and little else.
 
 use super::threads::main_threads;
-use alloc::vec::Vec;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 
 /// Fewer pairs of callbacks say nothing of a phase.
 const PAIRS: usize = 6;

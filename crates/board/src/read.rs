@@ -2,14 +2,11 @@
 
 use super::words::{Atom, Word, parse_duration, split};
 use super::{Board, BoardDevice, Work};
-use alloc::borrow::Cow;
-use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-use core::fmt;
-use dormouse_model::device::{Device, DeviceId, Link, LinkKind};
-use dormouse_model::names::Sym;
+use dormouse_base::device::{Device, DeviceId, Link, LinkKind};
+use dormouse_base::names::Sym;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
 
 /// What is wrong with a board file, where, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,9 +23,9 @@ impl fmt::Display for BoardError {
     }
 }
 
-impl core::error::Error for BoardError {}
+impl std::error::Error for BoardError {}
 
-/// The keys of the eight callbacks by [`dormouse_model::phase::Phase::device_index`].
+/// The keys of the eight callbacks by [`dormouse_base::phase::Phase::device_index`].
 /// `noirq` occurs in both directions, so the way up has its own word.
 pub const CALLBACKS: [&str; 8] =
     ["prepare", "suspend", "late", "noirq", "resume_noirq", "early", "resume", "complete"];
@@ -324,7 +321,7 @@ impl Reader {
     }
 
     fn finish(mut self) -> Result<Board, BoardError> {
-        for (i, parent) in core::mem::take(&mut self.parents).into_iter().enumerate() {
+        for (i, parent) in std::mem::take(&mut self.parents).into_iter().enumerate() {
             let mut name = Sym::EMPTY;
             if let Some(p) = &parent {
                 let id = self.resolve(p)?;
@@ -347,7 +344,7 @@ impl Reader {
             let message = format!("`{name}` is its own ancestor; change one `parent=` of the ring");
             return Err(BoardError { line, message });
         }
-        for (consumer, supplier, kind, pm_runtime) in core::mem::take(&mut self.links) {
+        for (consumer, supplier, kind, pm_runtime) in std::mem::take(&mut self.links) {
             let link = Link {
                 consumer: self.resolve(&consumer)?,
                 supplier: self.resolve(&supplier)?,

@@ -3,7 +3,7 @@
 //!
 //! The board says which devices nobody uses. Whether they may be suspended then, and
 //! their domains off, is what resume latency QoS ([`BoardDevice::qos`]) and governors
-//! decide: the arithmetic is that of [`dormouse_domains::governor`]. A kernel counts the
+//! decide: the arithmetic is that of [`dormouse_power::governor`]. A kernel counts the
 //! longest latencies that it has measured, which no board says: so a tolerance that is
 //! hardly met here may be missed there.
 //!
@@ -16,10 +16,8 @@
 
 use super::domain::{Domain, Governor};
 use super::{Board, BoardDevice};
-use alloc::vec;
-use alloc::vec::Vec;
-use dormouse_domains::governor::{self, Child, NEVER, NO_CONSTRAINT};
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
+use dormouse_power::governor::{self, Child, NEVER, NO_CONSTRAINT};
 
 /// How a domain begins a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -140,7 +138,7 @@ fn domains(board: &Board, suspended: &[bool], timing: &[governor::Device]) -> Ve
     let mut out = vec![Start::default(); board.domains.len()];
     let mut inside = vec![Inside::default(); board.domains.len()];
     for (n, d) in board.domains.iter().enumerate().rev() {
-        let Inside { on: on_inside, shallow, children } = core::mem::take(&mut inside[n]);
+        let Inside { on: on_inside, shallow, children } = std::mem::take(&mut inside[n]);
         let deepest = d.states.len().saturating_sub(1) as u32;
         let kept = d.always_on || d.rpm_always_on || d.governor == Governor::AlwaysOn;
         let asked = matches!(d.governor, Governor::SimpleQos | Governor::Cpu);
@@ -177,8 +175,6 @@ fn as_read(s: &super::domain::State) -> governor::State {
 mod tests {
     use super::*;
     use crate::parse;
-    use alloc::format;
-    use alloc::string::String;
 
     /// The settings of a recorded guest: `gpu` in `top`, both with a governor.
     fn soc(qos: &str) -> Rest {
@@ -243,6 +239,6 @@ mod tests {
         assert!(!rest(&board("8.001ms")).domains[0].on, "2 ms of bus and 6 of d");
         assert!(rest(&board("8ms")).domains[0].on);
         let slow = rest(&board("2ms"));
-        assert_eq!((slow.held, slow.domains[0].on), (alloc::vec![true, false], true));
+        assert_eq!((slow.held, slow.domains[0].on), (std::vec![true, false], true));
     }
 }

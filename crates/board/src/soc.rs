@@ -4,12 +4,10 @@
 use super::domain::{Domain, State};
 use super::generate::Durations;
 use super::{Board, BoardDevice, Work};
-use alloc::format;
-use alloc::vec::Vec;
-use dormouse_model::device::{Device, DeviceId};
-use dormouse_model::names::Sym;
-use dormouse_model::time::Ns;
-use dormouse_stats::random::Random;
+use dormouse_base::device::{Device, DeviceId};
+use dormouse_base::names::Sym;
+use dormouse_base::stats::random::Random;
+use dormouse_base::time::Ns;
 
 /// What [`soc`] makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,9 @@
 //! What a board contains, in numbers: for `dormouse board check`.
 
 use super::Board;
-use alloc::vec;
-use alloc::vec::Vec;
-use dormouse_model::device::{DeviceId, LinkKind};
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::device::{DeviceId, LinkKind};
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 
 /// The callbacks of one phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,7 +38,7 @@ pub struct Summary {
     pub roots: u32,
     /// Devices in the longest chain of parents.
     pub depth: u32,
-    /// Links by kind, in the order of [`LinkKind::ALL`](dormouse_model::device::LinkKind::ALL).
+    /// Links by kind, in the order of [`LinkKind::ALL`](dormouse_base::device::LinkKind::ALL).
     pub links: [u32; 6],
     /// Devices that stand before their parent.
     pub early_children: Vec<DeviceId>,

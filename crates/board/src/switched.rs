@@ -4,15 +4,13 @@
 
 use super::Board;
 use super::domain::{Domain, State};
-use alloc::vec;
-use alloc::vec::Vec;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Callback, Cycle, Switch};
-use dormouse_model::names::Sym;
-use dormouse_model::phase::Phase;
-use dormouse_model::power_domain::{PowerDomain, User};
-use dormouse_model::time::Ns;
-use dormouse_stats::describe::middle;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Callback, Cycle, Switch};
+use dormouse_base::names::Sym;
+use dormouse_base::phase::Phase;
+use dormouse_base::power_domain::{PowerDomain, User};
+use dormouse_base::stats::describe::middle;
+use dormouse_base::time::Ns;
 
 /// Domains inside each other, at most: more than any chip has.
 const DEEPEST: usize = 64;

@@ -6,9 +6,7 @@
 //! kernel/async.c). A trace says which one wrote; a kernel log only names the
 //! thread of each callback (`@ 1234`).
 
-use alloc::vec;
-use alloc::vec::Vec;
-use dormouse_model::cycle::Cycle;
+use dormouse_base::cycle::Cycle;
 
 /// Which threads are the main thread: as the reader proved, or else the one
 /// that ran most callbacks. A cycle whose source names no threads has none.
@@ -18,7 +16,7 @@ pub fn main_threads(cycle: &Cycle) -> Vec<bool> {
         let load = load(cycle);
         let most = (0..load.len())
             .filter(|&i| cycle.threads[i].is_main.is_none())
-            .max_by_key(|&i| (load[i], core::cmp::Reverse(i)));
+            .max_by_key(|&i| (load[i], std::cmp::Reverse(i)));
         if let Some(i) = most {
             mains[i] = true;
         }

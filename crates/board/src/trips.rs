@@ -1,11 +1,9 @@
 //! A recording with hibernations taken apart: each kind of trip is a machine of
 //! its own, with the same devices and other callbacks.
 
-use alloc::vec;
-use alloc::vec::Vec;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::trip::{Trip, split};
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::trip::{Trip, split};
 
 /// The trips of all cycles, kind by kind in the order in which they first occur.
 /// A recording of suspends is one kind, and unchanged.

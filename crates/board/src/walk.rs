@@ -9,14 +9,12 @@
 //! stands behind that one. Parents stand before their children.
 
 use super::threads::main_threads;
-use alloc::collections::BinaryHeap;
-use alloc::vec;
-use alloc::vec::Vec;
-use core::cmp::Reverse;
-use dormouse_model::cycle::{Callback, Cycle};
-use dormouse_model::device::{DeviceGraph, DeviceId};
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::cycle::{Callback, Cycle};
+use dormouse_base::device::{DeviceGraph, DeviceId};
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// The devices of `graph` in the order that `cycles` show; devices of which
 /// they show nothing follow their parent, or stand at the end. Always a
@@ -57,7 +55,7 @@ pub fn observed_order(graph: &DeviceGraph, cycles: &[&Cycle]) -> Vec<u32> {
     while order.len() < n {
         // Where what was seen contradicts itself, the next by rank goes first.
         let Some(Reverse((_, d))) = ready.pop().or_else(|| rest.pop()) else { break };
-        if core::mem::replace(&mut placed[d as usize], true) {
+        if std::mem::replace(&mut placed[d as usize], true) {
             continue;
         }
         order.push(d);
@@ -100,7 +98,7 @@ pub fn prepared_order(graph: &DeviceGraph, cycles: &[&Cycle]) -> Vec<u32> {
         let mut seen = vec![false; n];
         let list = c.callbacks.iter().filter(|b| b.phase == Phase::Prepare);
         let list = list.map(|b| b.device.0).filter(|&d| (d as usize) < n);
-        list.filter(|&d| !core::mem::replace(&mut seen[d as usize], true)).collect()
+        list.filter(|&d| !std::mem::replace(&mut seen[d as usize], true)).collect()
     };
     let all = cycles.iter().rev().map(|c| listed(c));
     let best = all.max_by_key(Vec::len).unwrap_or_default();

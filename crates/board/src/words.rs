@@ -1,11 +1,8 @@
 //! The words of a board file: splitting a line, quoting a name, durations as
 //! exact integers.
 
-use alloc::borrow::Cow;
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
+use std::borrow::Cow;
 
 /// A name or value as written: bare, or between double quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]

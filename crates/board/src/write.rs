@@ -3,13 +3,9 @@
 use super::read::{CALLBACKS, RUNTIME, VERSION};
 use super::words::{print_duration, quote};
 use super::{Board, Work};
-use alloc::format;
-use alloc::string::String;
-use alloc::vec;
-use alloc::vec::Vec;
-use dormouse_model::device::DeviceId;
-use dormouse_model::names::Sym;
-use dormouse_model::time::Ns;
+use dormouse_base::device::DeviceId;
+use dormouse_base::names::Sym;
+use dormouse_base::time::Ns;
 
 /// Writes `board` so that [`super::parse`] gives the same board. `comment`
 /// stands at the top, a `#` before each of its lines.

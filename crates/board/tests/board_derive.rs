@@ -1,14 +1,14 @@
 //! What several cycles say together of one machine.
 
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Callback, Cycle, Outcome, Switch, Thread, ThreadId};
+use dormouse_base::device::{Device, DeviceId};
+use dormouse_base::names::Sym;
+use dormouse_base::phase::{Phase, PmEvent};
+use dormouse_base::power_domain::{PowerDomain, User};
+use dormouse_base::time::Ns;
 use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::derive;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Callback, Cycle, Outcome, Switch, Thread, ThreadId};
-use dormouse_model::device::{Device, DeviceId};
-use dormouse_model::names::Sym;
-use dormouse_model::phase::{Phase, PmEvent};
-use dormouse_model::power_domain::{PowerDomain, User};
-use dormouse_model::time::Ns;
 
 /// A cycle in which the devices were prepared in this order, and then each ran a
 /// late callback of so many milliseconds, if one is given.

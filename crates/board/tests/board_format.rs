@@ -1,10 +1,10 @@
 //! The board file: what is written is read back, and errors name the line.
 
+use dormouse_base::device::{Device, DeviceId, Facts, Link, LinkKind};
+use dormouse_base::names::Sym;
+use dormouse_base::time::Ns;
 use dormouse_board::domain::{Domain, Governor, State};
 use dormouse_board::{Board, BoardDevice, Runtime, Work, parse, print};
-use dormouse_model::device::{Device, DeviceId, Facts, Link, LinkKind};
-use dormouse_model::names::Sym;
-use dormouse_model::time::Ns;
 use proptest::prelude::*;
 
 /// Everything of a board with names as text, so that two boards with different

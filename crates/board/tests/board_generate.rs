@@ -1,9 +1,9 @@
 //! Generated boards have the shape that was asked for.
 
+use dormouse_base::time::Ns;
 use dormouse_board::generate::{Durations, Options, generate};
 use dormouse_board::summary::{depths, summarize};
 use dormouse_board::{Board, parse, print};
-use dormouse_model::time::Ns;
 use proptest::prelude::*;
 
 fn any_options() -> impl Strategy<Value = Options> {

@@ -5,7 +5,7 @@ use anyhow::Result;
 use clap::Args;
 use dormouse_app::failure::Usage;
 use dormouse_app::machine::{self, Machine};
-use dormouse_write::wording::next::word;
+use dormouse_words::wording::next::word;
 use std::path::{Path, PathBuf};
 
 /// A machine, the kernel it runs and what that costs.

@@ -3,8 +3,8 @@
 
 use dormouse_app::failure::{Damaged, NotMet, NotReproduced, Nothing, Usage};
 use dormouse_lab::Error as LabError;
+use dormouse_machine::presync::Error as SyncError;
 use dormouse_read::ReadError;
-use dormouse_record::presync::Error as SyncError;
 use std::process::ExitCode;
 
 /// Done.

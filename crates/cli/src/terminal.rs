@@ -1,7 +1,7 @@
 //! Standard output: broken pipes and colour.
 
 use anyhow::{Context, Result};
-use dormouse_write::text::page::{Ink, Page};
+use dormouse_words::text::page::{Ink, Page};
 use std::io::{self, IsTerminal, Write};
 
 /// Prints a line. A terminal that has gone or a pipe that was closed must not
@@ -41,7 +41,7 @@ pub fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resul
 /// A sentence in lines of at most 80 columns.
 pub fn wrapped(text: &str) -> String {
     let mut page = Page::new(false);
-    page.wrapped(Ink::Plain, 0, 0, &dormouse_write::text::safe(text));
+    page.wrapped(Ink::Plain, 0, 0, &dormouse_words::text::safe(text));
     page.finish()
 }
 
@@ -71,7 +71,7 @@ pub fn complain(error: &anyhow::Error) {
     }
     let mut page = Page::new(false);
     for (i, line) in format!("dormouse: {whole}").lines().enumerate() {
-        let line = dormouse_write::text::safe(line);
+        let line = dormouse_words::text::safe(line);
         let indent = line.len() - line.trim_start().len();
         page.wrapped(Ink::Plain, indent, if i == 0 { 2 } else { indent + 2 }, &line);
     }
@@ -92,7 +92,7 @@ pub fn misused(error: &clap::Error) -> ! {
             continue;
         }
         let indent = line.len() - line.trim_start().len();
-        page.wrapped(Ink::Plain, indent, indent + 2, &dormouse_write::text::safe(line));
+        page.wrapped(Ink::Plain, indent, indent + 2, &dormouse_words::text::safe(line));
     }
     // Nobody is left to be told if this fails.
     let _ = io::stderr().lock().write_all(page.finish().as_bytes());

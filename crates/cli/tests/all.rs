@@ -32,5 +32,5 @@ mod sums;
 mod words;
 
 /// Shared with the tests of the writer.
-#[path = "../../write/tests/rows.rs"]
+#[path = "../../words/tests/rows.rs"]
 mod rows;

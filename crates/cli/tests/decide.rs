@@ -59,9 +59,9 @@ fn the_json_of_compare_is_documented() {
 /// were recorded; a guest's own clock says nothing.
 #[test]
 fn sides_that_were_recorded_in_blocks_are_said() {
-    use dormouse_model::time::Ns;
+    use dormouse_base::time::Ns;
     use dormouse_sleep::compare::{Subject, compare};
-    use dormouse_write::wording::comparison as say;
+    use dormouse_words::wording::comparison as say;
     let path = root().join("crates/read/tests/fixtures/capture-v1.tar.gz");
     let bytes = std::fs::read(path).unwrap();
     let read = |seconds: [i64; 2]| {

@@ -1,13 +1,13 @@
 //! The files that `plan` and `tune` hand over, given to the programs that
 //! read them on a machine.
 
+use dormouse_base::device::DeviceId;
 use dormouse_board::Board;
 use dormouse_lab::modprobe::{Booted, try_loads};
 use dormouse_lab::plan::{Record, Sleep};
 use dormouse_lab::qemu::{Accel, Arch, Machine};
 use dormouse_lab::run::{Job, run as run_in_guest};
 use dormouse_lab::udev::{Flags, try_rules};
-use dormouse_model::device::DeviceId;
 use dormouse_read::{Options, read_bytes};
 use dormouse_sleep::plan::candidate::{Candidate, Kind};
 use dormouse_sleep::plan::handover::{files, pm_async_at_start, udev_rules};

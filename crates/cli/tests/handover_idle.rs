@@ -3,7 +3,7 @@
 
 use dormouse_lab::qemu::{Accel, Arch, Machine};
 use dormouse_lab::script::{self, Wish};
-use dormouse_write::idle::handover::Change;
+use dormouse_words::idle::handover::Change;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -3,12 +3,12 @@
 
 use super::record::{A, apply, dormouse, tree};
 use assert_cmd::Command;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_sleep::acceptance::{Pair, Slept, judge};
-use dormouse_write::decision::apply as applied;
-use dormouse_write::lab::{self, Offer, Ran, Repeated, Replayed, Rerun, Row};
-use dormouse_write::recorded::{self, Failed, Recorded, Restored, Watched};
+use dormouse_words::decision::apply as applied;
+use dormouse_words::lab::{self, Offer, Ran, Repeated, Replayed, Rerun, Row};
+use dormouse_words::recorded::{self, Failed, Recorded, Restored, Watched};
 use std::fs;
 
 /// What the command printed, its temporary folder as `DIR`.

@@ -5,7 +5,7 @@
 
 use crate::rows::{device, expanded};
 use dormouse_read::{Options, read_bytes};
-use dormouse_write::text::{WIDTH, width};
+use dormouse_words::text::{WIDTH, width};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

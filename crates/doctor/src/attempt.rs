@@ -6,9 +6,7 @@
 
 use crate::message::{Message, seconds};
 use crate::{Case, is_another};
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 
 /// One attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,9 +6,7 @@ use crate::Case;
 use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::rules::mode;
-use alloc::format;
-use alloc::vec::Vec;
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 
 /// Per cent of the time asleep from which a counter says that it was slept.
 const WHOLE: i64 = 90;

@@ -1,13 +1,11 @@
 //! What a rule found, as facts. The sentences and the advice are made of them
-//! where all words are (`crates/write/src/wording/doctor.rs`).
+//! where all words are (`crates/words/src/wording/doctor.rs`).
 
 use crate::depth::Depth;
 use crate::freezing::Why;
 use crate::now::Now;
 use crate::phases::Misplaced;
-use alloc::string::String;
-use alloc::vec::Vec;
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 
 /// A device, as a message names it.
 #[derive(Clone, Debug, PartialEq, Eq)]

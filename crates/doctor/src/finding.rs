@@ -2,9 +2,8 @@
 
 use crate::fact::Fact;
 use crate::message::Message;
-use alloc::vec::Vec;
-pub use dormouse_model::finding::{Confidence, Evidence, Level};
-use dormouse_model::time::Ns;
+pub use dormouse_base::finding::{Confidence, Evidence, Level};
+use dormouse_base::time::Ns;
 
 /// Where in a sleep it belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,14 +10,11 @@
 use crate::fact::{Fact, Named};
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::recorded::{cycles, seen};
-use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
+use std::collections::BTreeMap;
 
 /// A task that everybody else waited for by this much is a finding.
 const LAST_BY: Ns = Ns(10_000_000);
@@ -211,7 +208,7 @@ pub(crate) fn judge(capture: &Capture, out: &mut Vec<Finding>) {
     let mut polling: Vec<(Ns, usize, Ns)> = Vec::new();
     for (at, c) in cycles(capture) {
         let Some((begin, end)) = interval(c) else { continue };
-        let switches = |e: &dormouse_model::cycle::SideEvent| {
+        let switches = |e: &dormouse_base::cycle::SideEvent| {
             e.time >= begin && e.time <= end && capture.names.get(e.name) == "sched_switch"
         };
         if !c.events.iter().any(switches) {
@@ -316,7 +313,7 @@ fn blocker(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dormouse_model::cycle::{PhaseSpan, SideEvent, Thread as Known, ThreadId, Waiting};
+    use dormouse_base::cycle::{PhaseSpan, SideEvent, Thread as Known, ThreadId, Waiting};
 
     const US: i64 = 1_000;
 
@@ -331,7 +328,7 @@ mod tests {
         }
         cycle.phases.push(PhaseSpan {
             phase: Phase::Freeze,
-            event: dormouse_model::phase::PmEvent::Suspend,
+            event: dormouse_base::phase::PmEvent::Suspend,
             start: Ns(0),
             end: Ns(100_000 * US),
             cpu: 0,

@@ -21,10 +21,7 @@
 //!
 //! No evidence, no finding. What cannot be checked is listed with the reason.
 //! Times are nanoseconds. Nothing here does I/O.
-#![no_std]
 #![forbid(unsafe_code)]
-
-extern crate alloc;
 
 pub mod attempt;
 pub mod depth;
@@ -43,10 +40,8 @@ pub mod switch;
 pub mod timer;
 pub mod value;
 
-use alloc::string::String;
-use alloc::vec::Vec;
 use attempt::Attempt;
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 use finding::{Finding, Unchecked};
 use message::{Message, Trust};
 use now::{Waiting, Writer};
@@ -168,7 +163,7 @@ fn complains(text: &str) -> bool {
 /// The worst first; of what costs time the dearest comes first.
 fn sorted(findings: &mut [Finding]) {
     let cost = |f: &Finding| f.costs.filter(|_| f.level == finding::Level::Slow);
-    findings.sort_by_key(|f| (f.level, f.confidence, core::cmp::Reverse(cost(f))));
+    findings.sort_by_key(|f| (f.level, f.confidence, std::cmp::Reverse(cost(f))));
 }
 
 /// The middle of times, the longest first; of an even count half way between the two

@@ -1,7 +1,6 @@
 //! One message of a kernel, as a log, a mail or a ticket shows it.
 
-use alloc::string::String;
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 
 /// How sure it is that a kernel printed it here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,5 @@
 //! What the files of a machine say of its next sleep, without words.
 
-use alloc::string::String;
-use alloc::vec::Vec;
-
 /// A task that waited where it cannot be frozen, in several looks at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {

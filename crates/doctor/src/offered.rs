@@ -2,8 +2,6 @@
 //! of `/sys/power` (kernel/power/main.c and hibernate.c, 6.12).
 
 use crate::value::Value;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 
 /// Modes of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,14 +4,11 @@ use crate::fact::{Device, Fact};
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::recorded::{cycles, device, seen};
 use crate::value::Value;
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Callback, Cycle};
-use dormouse_model::device::{DeviceId, Link, LinkKind};
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Callback, Cycle};
+use dormouse_base::device::{DeviceId, Link, LinkKind};
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 
 /// What was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -329,10 +326,9 @@ pub(crate) fn cannot(kernel: &str, worst: Ns, evidence: Vec<Evidence>) -> Findin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec;
-    use dormouse_model::cycle::{PhaseSpan, ThreadId};
-    use dormouse_model::device::Device as Known;
-    use dormouse_model::phase::PmEvent;
+    use dormouse_base::cycle::{PhaseSpan, ThreadId};
+    use dormouse_base::device::Device as Known;
+    use dormouse_base::phase::PmEvent;
 
     const MS: i64 = 1_000_000;
 

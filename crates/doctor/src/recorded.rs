@@ -4,14 +4,11 @@
 use crate::fact::{Device, Fact};
 use crate::finding::{Area, Confidence, Evidence, Finding, Level, Unchecked};
 use crate::{Report, Sleep, median, sorted};
-use alloc::format;
-use alloc::string::ToString;
-use alloc::vec::Vec;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Callback, Cycle, Mode, Outcome};
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Callback, Cycle, Mode, Outcome};
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 
 /// A sync this long, or this share of going to sleep and not nothing, is a finding.
 const SYNC: (Ns, i64) = (Ns(500_000_000), 10);
@@ -193,7 +190,7 @@ fn spans(capture: &Capture, phases: &[Phase]) -> Vec<(Ns, usize)> {
         (t > Ns::ZERO).then_some((t, at))
     };
     let mut list: Vec<(Ns, usize)> = cycles(capture).filter_map(time).collect();
-    list.sort_by_key(|s| core::cmp::Reverse(s.0));
+    list.sort_by_key(|s| std::cmp::Reverse(s.0));
     list
 }
 
@@ -305,9 +302,9 @@ fn noirq(capture: &Capture, out: &mut Vec<Finding>) {
     // Once may be chance.
     by.retain(|b| b.2.len() * 2 > capture.cycles.len());
     for b in &mut by {
-        b.2.sort_by_key(|t| core::cmp::Reverse(t.0));
+        b.2.sort_by_key(|t| std::cmp::Reverse(t.0));
     }
-    by.sort_by_key(|b| core::cmp::Reverse(b.2[0].0));
+    by.sort_by_key(|b| std::cmp::Reverse(b.2[0].0));
     let Some(first) = by.first() else { return };
     let evidence = by.iter().take(LINES).map(|(d, phase, times)| {
         let (t, at, start) = times[0];
@@ -373,10 +370,10 @@ fn stepped(capture: &Capture, out: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dormouse_model::cycle::PhaseSpan;
-    use dormouse_model::cycle::ThreadId;
-    use dormouse_model::device::Device as Known;
-    use dormouse_model::phase::PmEvent;
+    use dormouse_base::cycle::PhaseSpan;
+    use dormouse_base::cycle::ThreadId;
+    use dormouse_base::device::Device as Known;
+    use dormouse_base::phase::PmEvent;
 
     const MS: i64 = 1_000_000;
 
@@ -403,7 +400,7 @@ mod tests {
             end: Ns(3_000 * MS),
             ..Cycle::default()
         };
-        c.cycles = alloc::vec![cycle.clone(), cycle];
+        c.cycles = std::vec![cycle.clone(), cycle];
         c
     }
 

@@ -8,16 +8,12 @@ use crate::fact::{Device, Fact};
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::phases::Misplaced;
 use crate::recorded::{cycles, device, seen};
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
-use alloc::string::ToString;
-use alloc::vec;
-use alloc::vec::Vec;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Callback, Cycle};
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Callback, Cycle};
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So much to save is worth a line of its own.
 const WORTH: Ns = Ns(1_000_000);
@@ -340,7 +336,7 @@ fn missed(capture: &Capture, c: &Cycle, calls: &[Call], woken: &[Found], out: &m
     if list.is_empty() {
         return;
     }
-    list.sort_by_key(|l| core::cmp::Reverse(spared(c, l.0)));
+    list.sort_by_key(|l| std::cmp::Reverse(spared(c, l.0)));
     let text = |&(d, by): &(DeviceId, Option<DeviceId>)| -> Evidence {
         let (name, took) = (device(capture, d).name, spared(c, d).0 / 1_000);
         let who =
@@ -424,9 +420,9 @@ fn report(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dormouse_model::cycle::{SideEvent, ThreadId};
-    use dormouse_model::device::Device as Known;
-    use dormouse_model::phase::PmEvent;
+    use dormouse_base::cycle::{SideEvent, ThreadId};
+    use dormouse_base::device::Device as Known;
+    use dormouse_base::phase::PmEvent;
 
     const MS: i64 = 1_000_000;
 

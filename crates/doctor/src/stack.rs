@@ -2,8 +2,6 @@
 //! print them.
 
 use crate::message::Message;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 
 /// A task of a dump.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,16 +8,13 @@ use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::median;
 use crate::recorded::{cycles, device, seen};
-use alloc::collections::BTreeSet;
-use alloc::format;
-use alloc::string::ToString;
-use alloc::vec::Vec;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Callback, Cycle, Switch};
-use dormouse_model::device::DeviceId;
-use dormouse_model::names::Sym;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Callback, Cycle, Switch};
+use dormouse_base::device::DeviceId;
+use dormouse_base::names::Sym;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
+use std::collections::BTreeSet;
 
 /// How traces call the callbacks of devices in a domain; logs have the function,
 /// `genpd_resume_noirq` or `pm_genpd_resume_noirq`.
@@ -71,7 +68,7 @@ pub fn causes(capture: &Capture, cycle: &Cycle) -> Vec<Cause> {
         let resumes = resumes(capture, cycle, &calls);
         list.filter_map(|s| cause(cycle, &calls, resumes.as_deref(), s)).collect()
     };
-    out.sort_by_key(|c| core::cmp::Reverse(c.time));
+    out.sort_by_key(|c| std::cmp::Reverse(c.time));
     out
 }
 
@@ -144,7 +141,7 @@ fn inferred(calls: &[&Callback]) -> Vec<Cause> {
     for phase in [Phase::Noirq, Phase::ResumeNoirq] {
         let of: Vec<&&Callback> = calls.iter().filter(|c| c.phase == phase).collect();
         let mut times: Vec<(Ns, ())> = of.iter().map(|c| (c.duration(), ())).collect();
-        times.sort_by_key(|t| core::cmp::Reverse(t.0));
+        times.sort_by_key(|t| std::cmp::Reverse(t.0));
         // Of fewer there is no usual time.
         if of.len() < 3 {
             continue;
@@ -198,7 +195,7 @@ pub(crate) fn judge(capture: &Capture, out: &mut Vec<Finding>) {
         }
     }
     for mut all in by {
-        all.sort_by_key(|(_, x)| core::cmp::Reverse(x.time));
+        all.sort_by_key(|(_, x)| std::cmp::Reverse(x.time));
         let name = |d: DeviceId| device(capture, d).name;
         let line = |(at, x): &(usize, Cause)| -> Evidence {
             let of = x.domain.map_or("a callback of".into(), |d| {
@@ -237,10 +234,9 @@ pub(crate) fn judge(capture: &Capture, out: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec;
-    use dormouse_model::cycle::{PhaseSpan, SideEvent, ThreadId};
-    use dormouse_model::device::Device as Known;
-    use dormouse_model::phase::PmEvent;
+    use dormouse_base::cycle::{PhaseSpan, SideEvent, ThreadId};
+    use dormouse_base::device::Device as Known;
+    use dormouse_base::phase::PmEvent;
 
     /// Devices 0 to 3 resume noirq in threads of their own; 1 switches for 8 ms, and a
     /// worker switches off 20 ms later.

@@ -5,9 +5,7 @@
 use crate::Case;
 use crate::now::Shallow;
 use crate::rules::ready;
-use alloc::string::String;
-use alloc::vec::Vec;
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 
 /// An alarm due this soon makes an attempt to sleep fail
 /// (kernel/time/alarmtimer.c:alarmtimer_suspend, 6.12).

@@ -3,8 +3,6 @@
 //! them (`cat /sys/…`, and the value in the next line).
 
 use crate::message::Message;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 
 /// A value.
 #[derive(Clone, Debug, PartialEq, Eq)]

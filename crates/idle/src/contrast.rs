@@ -2,8 +2,6 @@
 //! deeper states.
 
 use crate::snapshot::Snapshot;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 
 /// What the counters of one run come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,10 +1,7 @@
 //! Lists of CPUs as the kernel reads and prints them (`bitmap_parselist`,
 //! lib/bitmap-str.c, 6.12).
 
-use alloc::collections::BTreeSet;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
+use std::collections::BTreeSet;
 
 /// More CPUs than any kernel is built for (`CONFIG_NR_CPUS`).
 const MOST: u32 = 8_192;

@@ -4,8 +4,7 @@ use crate::governors::{
     Carried, Decision, Governor, Kind, Outcome, Question, SleepLength, Version,
 };
 use crate::state::{StateSet, Table};
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
+use std::collections::BTreeMap;
 
 /// Something that a governor was told or did, on one CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +91,7 @@ pub fn candidates(
         long,
         Carried { poll_limit: true, ..long },
     ];
-    let cases = before.as_ref().map_or(&any[..], core::slice::from_ref);
+    let cases = before.as_ref().map_or(&any[..], std::slice::from_ref);
     let one = |before: &Carried| {
         let mut new = Governor::new(kind, version, table);
         new.carry(before);
@@ -178,7 +177,7 @@ mod tests {
     #[test]
     fn only_what_follows_an_empty_history_is_judged() {
         let state = |latency, residency| State { latency, residency, ..State::default() };
-        let table = Table::new(alloc::vec![state(0, 0), state(100_000, 400_000)]).expect("two");
+        let table = Table::new(std::vec![state(0, 0), state(100_000, 400_000)]).expect("two");
         let tables = BTreeMap::from([(0, (table, StateSet::NONE))]);
         let rules =
             Rules { kind: Kind::Menu, version: Version::V6_12, tick: 4_000_000, tables: &tables };
@@ -206,7 +205,7 @@ mod tests {
     fn what_came_before_the_recording_is_left_open() {
         let state =
             |latency, residency, polls| State { latency, residency, polls, ..State::default() };
-        let states = alloc::vec![state(0, 0, true), state(5_000, 20_000, false)];
+        let states = std::vec![state(0, 0, true), state(5_000, 20_000, false)];
         let table = Table::new(states).expect("two");
         let tables = BTreeMap::from([(0, (table.clone(), StateSet::NONE))]);
         let rules =
@@ -214,7 +213,7 @@ mod tests {
         for slept in [0, 300_000] {
             let mut kernel = Governor::new(Kind::Menu, Version::V6_12, &table);
             kernel.carry(&Carried { residency: slept, ..Carried::default() });
-            let mut steps = alloc::vec![(0, Step::Forgets)];
+            let mut steps = std::vec![(0, Step::Forgets)];
             for residency in
                 [409_000, 68_000, 21_000, 21_000, 19_000, 22_000, 20_000, 21_000, 22_000]
             {

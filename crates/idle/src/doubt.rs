@@ -1,8 +1,7 @@
 //! What cannot be right in a table of idle states, or is not a measurement.
 
 use crate::snapshot::StateSeen;
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
+use std::collections::BTreeMap;
 
 /// Something about a table that spoils what is derived from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

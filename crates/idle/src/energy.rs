@@ -2,7 +2,6 @@
 //! into a state and back follows from its target residency.
 
 use crate::state::Table;
-use alloc::vec::Vec;
 
 /// Power of each state, in a unit of the caller's (mW, or thousandths of the
 /// power of state 0).
@@ -23,7 +22,7 @@ impl Powers {
         }
         // Two neighbours break even exactly at the target residency of the
         // deeper one: E_i = E_(i-1) + (P_(i-1) - P_i) * residency_i.
-        let mut transition = alloc::vec![0i128];
+        let mut transition = std::vec![0i128];
         for (i, s) in table.states().iter().enumerate().skip(1) {
             let saved = i128::from(power[i - 1] - power[i]);
             transition.push(transition[i - 1] + saved * i128::from(s.residency));

@@ -9,7 +9,6 @@
 use crate::predict::CAUSES;
 use crate::state::Table;
 use crate::wake::Wakes;
-use alloc::vec::Vec;
 
 /// Fewer measured exits than this say nothing of a state.
 pub const FEW: usize = 8;
@@ -147,7 +146,7 @@ mod tests {
             all.sort_unstable();
             all
         };
-        let exits = alloc::vec![Vec::new(), sums(2_000, 400), sums(10_000, 2_000)];
+        let exits = std::vec![Vec::new(), sums(2_000, 400), sums(10_000, 2_000)];
         let wakes = Wakes { exits, ..Wakes::default() };
         let mut drawn = Exits::new(&wakes, &table, 1);
         let mut list: Vec<i64> = (0..400).map(|_| drawn.draw(3, 100_000, false)).collect();
@@ -165,8 +164,8 @@ mod tests {
     #[test]
     fn no_table_is_too_large() {
         let state = |us: i64| State { latency: us, ..State::default() };
-        let table = Table::new(alloc::vec![state(0), state(1), state(i64::MAX / 2)]);
-        let exits = alloc::vec![Vec::new(), alloc::vec![i64::MAX / 4; 4].repeat(4)];
+        let table = Table::new(std::vec![state(0), state(1), state(i64::MAX / 2)]);
+        let exits = std::vec![Vec::new(), std::vec![i64::MAX / 4; 4].repeat(4)];
         let mut wide = exits.clone();
         wide[1][..8].fill(0);
         for exits in [exits, wide] {

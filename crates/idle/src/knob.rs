@@ -1,8 +1,5 @@
 //! How settings of CPU idle are written, with the traps of each file.
 
-use alloc::format;
-use alloc::string::String;
-
 /// What the kernel hands a governor when nobody asks for less
 /// (`PM_QOS_CPU_LATENCY_DEFAULT_VALUE`, 2,000 s), ns.
 pub const UNLIMITED: i64 = 2_000_000_000_000;
@@ -54,7 +51,7 @@ pub fn read_dma_latency(written: &[u8]) -> Option<i64> {
     if let Ok(bytes) = <[u8; 4]>::try_from(written) {
         return Some(i64::from(i32::from_ne_bytes(bytes)));
     }
-    let text = core::str::from_utf8(written).ok()?;
+    let text = std::str::from_utf8(written).ok()?;
     // One line break at the end is left out (`kstrtoint_from_user`).
     let text = text.strip_suffix('\n').unwrap_or(text);
     let (sign, text) = match text.strip_prefix('-') {

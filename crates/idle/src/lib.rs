@@ -3,10 +3,7 @@
 //!
 //! Times are integer nanoseconds (`i64`, as the kernel's `s64`), unless a name
 //! says otherwise. Nothing here does I/O.
-#![no_std]
 #![forbid(unsafe_code)]
-
-extern crate alloc;
 
 pub mod contrast;
 pub mod cpulist;

@@ -9,7 +9,6 @@
 
 use crate::energy::Powers;
 use crate::state::{StateSet, Table};
-use alloc::vec::Vec;
 
 /// What a way to choose costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

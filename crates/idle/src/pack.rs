@@ -6,7 +6,6 @@
 //! cores asleep for good, and delays what used to run side by side.
 
 use crate::wake::Wakes;
-use alloc::vec::Vec;
 
 /// The work of all CPUs on some of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +45,7 @@ pub fn pack(all: &[Wakes], cpus: usize, pays: i64) -> Packed {
         pieces.extend(inside.map(|p| (p.at, p.work, i % cpus)));
     }
     pieces.sort_unstable();
-    let mut free: Vec<i64> = alloc::vec![begin; cpus];
+    let mut free: Vec<i64> = std::vec![begin; cpus];
     // Until when some CPU is at work.
     let mut busy = begin;
     let mut asleep = |from: i64, to: i64| {

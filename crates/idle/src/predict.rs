@@ -19,8 +19,7 @@ use crate::oracle::Oracles;
 use crate::state::{StateSet, Table};
 use crate::turns::Turns;
 use crate::wake::Wakes;
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::vec::Vec;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What decides.
 #[derive(Clone, Copy, Debug)]
@@ -163,7 +162,7 @@ pub fn replay(wakes: &Wakes, setup: &Setup, timers: Timers, powers: &Powers) -> 
         wakes,
         mode: timers,
         governor: Governor::new(setup.kind, setup.version, setup.table),
-        account: Account { states: alloc::vec![Spent::default(); n], ..Account::default() },
+        account: Account { states: std::vec![Spent::default(); n], ..Account::default() },
         queue: Queue::new(wakes),
         exits: Exits::new(wakes, setup.table, setup.draw),
         now: wakes.start,
@@ -218,8 +217,8 @@ impl Queue<'_> {
             others: BTreeSet::new(),
             deferred: BTreeSet::new(),
             stray: i64::MAX,
-            first: alloc::vec![NONE; n],
-            next: alloc::vec![NONE; n],
+            first: std::vec![NONE; n],
+            next: std::vec![NONE; n],
             pending: BTreeSet::new(),
             seen: 0,
         };
@@ -461,7 +460,7 @@ impl Run<'_> {
         let (table, tick) = (self.setup.table, self.setup.tick.max(1));
         let (disabled, limit) = (self.setup.disabled, self.setup.limit);
         let mut slept: i64 = 0;
-        if core::mem::take(&mut self.fresh) {
+        if std::mem::take(&mut self.fresh) {
             self.entered = self.now;
         }
         loop {
@@ -547,7 +546,7 @@ impl Run<'_> {
     /// Takes what ends a sleep at `end`, and what its interrupt serves there if that
     /// is handled before the exit; how many timers it serves beyond one.
     fn catch(&mut self, by: End, end: i64, tick: bool) -> i64 {
-        let mut served = core::mem::take(&mut self.served);
+        let mut served = std::mem::take(&mut self.served);
         served.clear();
         if let End::Event(at, i) | End::Early(at, i) = by {
             self.queue.remove((at, i));
@@ -576,7 +575,7 @@ impl Run<'_> {
     fn woken(&mut self, by: End, end: i64, tick: bool) -> Option<bool> {
         let awake = self.now;
         let clock = self.by_clock(by);
-        let mut served = core::mem::take(&mut self.served);
+        let mut served = std::mem::take(&mut self.served);
         let at_once = CAUSES && self.wakes.handles_first;
         let before = at_once && !served.is_empty();
         let due = self.queue.timers.first().is_some_and(|t| t.0 <= awake);

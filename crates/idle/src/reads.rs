@@ -7,8 +7,6 @@
 
 use crate::governors::{Governor, Kind, Outcome, Question, SleepLength, Version};
 use crate::state::{State, StateSet, Table};
-use alloc::vec;
-use alloc::vec::Vec;
 
 /// Reads of one size, as measured: means of many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,10 +4,7 @@
 use crate::cpulist::{parse, parse_mask};
 use crate::knob::{UNLIMITED, read_resume_latency};
 use crate::state::ONLY_S2IDLE;
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Files of `/proc` and `/sys` with what they hold.
 pub type Files = BTreeMap<String, String>;
@@ -183,7 +180,7 @@ pub fn check(files: &Files, asked: Option<&BTreeSet<u32>>, budget: i64) -> Repor
     }
     faults.extend(look.states(&cpus, budget));
     faults.extend(look.kernel());
-    faults.sort_by_key(|f| core::cmp::Reverse(f.worst()));
+    faults.sort_by_key(|f| std::cmp::Reverse(f.worst()));
     look.report.faults = faults;
     look.report
 }

@@ -4,9 +4,7 @@
 use crate::doubt::Doubt;
 use crate::snapshot::{Class, Snapshot};
 use crate::tally::{CpuTally, Histogram, Quantile, Sleeps};
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
+use std::collections::BTreeMap;
 
 /// Less than this part of idle time, in thousandths, is not worth a finding.
 pub const LITTLE: u64 = 10;

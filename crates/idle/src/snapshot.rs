@@ -2,9 +2,7 @@
 //! as sysfs, cpupower and others print them. Any figure may be missing.
 
 use crate::doubt::{Doubt, doubts};
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
+use std::collections::BTreeMap;
 
 /// One state of one CPU. Times are in microseconds, as the kernel prints them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

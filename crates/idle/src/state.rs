@@ -1,8 +1,5 @@
 //! An idle state, and the table of them that a driver registers for a CPU.
 
-use alloc::string::String;
-use alloc::vec::Vec;
-
 /// Most states a driver can register (`CPUIDLE_STATE_MAX`, include/linux/cpuidle.h).
 pub const STATES_MAX: usize = 10;
 

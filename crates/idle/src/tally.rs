@@ -8,9 +8,7 @@ use crate::state::{StateSet, Table};
 use crate::ticks::Ticks;
 use crate::together::Together;
 use crate::wake::{Episode, Wakes};
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
+use std::collections::BTreeMap;
 
 /// Sleeps counted in one trace.
 #[derive(Clone, Debug, Default)]
@@ -77,7 +75,7 @@ impl Sleeps {
     /// What woke CPUs: what cost most energy first, where tables are known; else what
     /// came most often.
     pub fn wakers(&self) -> Vec<Waker<'_>> {
-        let mut sums = alloc::vec![Woken::default(); self.wakers.len()];
+        let mut sums = std::vec![Woken::default(); self.wakers.len()];
         let mut unexplained = Woken::default();
         for c in self.tally.cpus.values() {
             unexplained.add(c.unexplained);
@@ -147,9 +145,9 @@ impl Histogram {
 
     fn use_steps(&mut self) {
         if self.counts.is_empty() {
-            self.counts = alloc::vec![0; BUCKETS];
+            self.counts = std::vec![0; BUCKETS];
         }
-        for ns in core::mem::take(&mut self.values) {
+        for ns in std::mem::take(&mut self.values) {
             self.counts[step(ns)] += 1;
         }
     }
@@ -399,7 +397,7 @@ impl Tally {
         self.ticks.enter(cpu, time);
         let c = self.cpus.entry(cpu).or_default();
         c.overlaps += u64::from(c.open.is_some());
-        if core::mem::take(&mut c.woken) {
+        if std::mem::take(&mut c.woken) {
             c.unexplained.add(c.cost);
         }
         c.open = Some((state, time));
@@ -474,8 +472,8 @@ impl Tally {
     /// end of the sleep. `cause` is the caller's number for it.
     pub fn woken_by(&mut self, cpu: u32, cause: u32) -> Woke {
         let Some(c) = self.cpus.get_mut(&cpu) else { return Woke::No };
-        let inside = c.open.is_some() && !core::mem::replace(&mut c.explained, true);
-        let after = core::mem::take(&mut c.woken);
+        let inside = c.open.is_some() && !std::mem::replace(&mut c.explained, true);
+        let after = std::mem::take(&mut c.woken);
         if !(inside || after) {
             return Woke::No;
         }

@@ -9,7 +9,7 @@
 //! kernel/time/tick-sched.c, 6.12); the kernel says `tick_stop` once.
 
 use crate::wake::TASK;
-use alloc::collections::BTreeMap;
+use std::collections::BTreeMap;
 
 /// Lengths that kernels are built with, ns (CONFIG_HZ of 1000, 300, 250 and 100).
 const LENGTHS: [i64; 4] = [1_000_000, 3_333_333, 4_000_000, 10_000_000];

@@ -1,6 +1,6 @@
 //! When all CPUs sleep at once: only then can their package sleep.
 
-use alloc::collections::BTreeMap;
+use std::collections::BTreeMap;
 
 /// Time that CPUs slept together. Covers what came after the last of them was
 /// first seen; before that nobody knows what it did.
@@ -32,7 +32,7 @@ impl Together {
                 self.sleeping += usize::from(sleeps);
                 // What was counted without this CPU is worth nothing.
                 *self = Together {
-                    asleep: core::mem::take(&mut self.asleep),
+                    asleep: std::mem::take(&mut self.asleep),
                     sleeping: self.sleeping,
                     span: Some((time, time)),
                     ..Together::default()
@@ -84,7 +84,7 @@ impl Together {
 
     /// The CPU that was alone awake longest, and how long, ns.
     pub fn preventer(&self) -> Option<(u32, i64)> {
-        self.alone.iter().map(|(&c, &t)| (c, t)).max_by_key(|&(c, t)| (t, core::cmp::Reverse(c)))
+        self.alone.iter().map(|(&c, &t)| (c, t)).max_by_key(|&(c, t)| (t, std::cmp::Reverse(c)))
     }
 }
 

@@ -1,7 +1,5 @@
 //! The cheapest setting of every CPU under one budget for all: an exact search.
 
-use alloc::vec::Vec;
-
 /// What one setting of one CPU leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
@@ -32,7 +30,7 @@ pub enum NoAnswer {
 /// the budget.
 pub fn cheapest(groups: &[Vec<Choice>]) -> Result<Vec<usize>, NoAnswer> {
     // What the groups from here on save at best.
-    let mut relief = alloc::vec![0i64; groups.len() + 1];
+    let mut relief = std::vec![0i64; groups.len() + 1];
     for (i, g) in groups.iter().enumerate().rev() {
         let best = g.iter().map(|c| c.over).min().ok_or(NoAnswer::NotPossible)?;
         relief[i] = relief[i + 1].saturating_add(best);

@@ -1,9 +1,7 @@
 //! What turbostat measured, interval by interval, and what power of states can
 //! be told from it.
 
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
+use std::collections::BTreeMap;
 
 /// Values of one line by column, thousandths.
 pub type Row = BTreeMap<String, i64>;
@@ -59,7 +57,7 @@ impl Run {
         }
         let mean =
             |(cpu, (sum, n)): (i64, (i64, i64))| Some((u32::try_from(cpu / 1_000).ok()?, sum / n));
-        sums.into_iter().filter_map(mean).max_by_key(|&(cpu, busy)| (busy, core::cmp::Reverse(cpu)))
+        sums.into_iter().filter_map(mean).max_by_key(|&(cpu, busy)| (busy, std::cmp::Reverse(cpu)))
     }
 
     /// Share of time in any package state, by its mean, thousandths of a per cent;
@@ -154,7 +152,7 @@ pub fn watts(run: &Run) -> Result<Told, NotTold> {
         return Err(NotTold::NoVariation);
     }
     let design = |r: &(Vec<f64>, f64)| -> Vec<f64> {
-        core::iter::once(1.0).chain(used.iter().map(|&k| r.0[k])).collect()
+        std::iter::once(1.0).chain(used.iter().map(|&k| r.0[k])).collect()
     };
     let table: Vec<(Vec<f64>, f64)> = rows.iter().map(|r| (design(r), r.1)).collect();
     let all: Vec<&(Vec<f64>, f64)> = table.iter().collect();
@@ -206,7 +204,7 @@ fn root(x: f64) -> f64 {
 /// depend on each other.
 fn solve(rows: &[&(Vec<f64>, f64)]) -> Option<Vec<f64>> {
     let n = rows.first()?.0.len();
-    let mut a = alloc::vec![alloc::vec![0.0f64; n + 1]; n];
+    let mut a = std::vec![std::vec![0.0f64; n + 1]; n];
     for (x, y) in rows.iter().map(|r| (&r.0, r.1)) {
         for i in 0..n {
             for j in 0..n {

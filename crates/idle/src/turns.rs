@@ -8,8 +8,7 @@
 //! | who leaves with less than nothing waits until the others caught up | `dequeue_entity` (`DELAY_DEQUEUE`) |
 //! | and has no lag then | `clear_delayed`, `DELAY_ZERO` |
 
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
+use std::collections::BTreeMap;
 
 /// A task that is to run.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,5 @@
 //! A prediction of a change beside what was measured after it.
 
-use alloc::string::String;
-use alloc::vec::Vec;
-
 /// How CPUs slept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
@@ -158,7 +155,7 @@ mod tests {
     use super::*;
 
     fn figures(p99: i64, energy: i64, share: i64) -> Figures {
-        let shares = alloc::vec![share, 10_000 - share];
+        let shares = std::vec![share, 10_000 - share];
         Figures { shares, p50: 1_000, p99, energy, sleeps: 100 }
     }
 

@@ -2,7 +2,6 @@
 //! the idle state that was chosen.
 
 use crate::state::{STATES_MAX, Table};
-use alloc::vec::Vec;
 
 /// One sleep as recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

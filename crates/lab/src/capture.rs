@@ -7,12 +7,12 @@ use crate::plan::{Record, Sleep};
 use crate::qemu::Machine;
 use crate::run::{Job, Outcome, run};
 use crate::{Error, Result};
+use dormouse_base::device::DeviceId;
 use dormouse_board::Board;
-use dormouse_model::device::DeviceId;
+use dormouse_machine::options::Detail;
+use dormouse_machine::recording::Recording;
 use dormouse_read::capture_file;
 use dormouse_read::capture_file::schema::{CaptureFile, NameRow};
-use dormouse_record::options::Detail;
-use dormouse_record::recording::Recording;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 

@@ -1,11 +1,11 @@
 //! From a board to the text that the board module reads (kernel/README.md).
 
 use crate::{Error, Result};
+use dormouse_base::device::{DeviceId, LinkKind};
+use dormouse_base::phase::Phase;
 use dormouse_board::Board;
 use dormouse_board::domain::{Domain, Governor};
 use dormouse_board::rest::rest;
-use dormouse_model::device::{DeviceId, LinkKind};
-use dormouse_model::phase::Phase;
 use std::fmt::Write;
 
 /// A description and what it could not say.

@@ -1,6 +1,6 @@
 //! What the host asks of the guest: written as JSON into the initramfs.
 
-use dormouse_record::options::Detail;
+use dormouse_machine::options::Detail;
 use serde::{Deserialize, Serialize};
 
 /// Word on the kernel command line without which the guest does nothing.

@@ -5,9 +5,9 @@ use crate::capture::{Captures, Wish, captures};
 use crate::kernels::Kernel;
 use crate::qemu::{Disturbance, Machine};
 use crate::{Error, Result};
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
 use dormouse_board::generate::{Durations, Options, generate};
-use dormouse_model::time::Ns;
 
 /// What the boots showed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -112,7 +112,7 @@ fn look(captures: Captures) -> Result<Seen> {
     let failed = |e: std::io::Error| Error::other(e.to_string());
     let (mut bytes, mut text) = (Vec::new(), String::new());
     for recording in &captures.recordings {
-        bytes.extend(dormouse_record::file::encode(recording, Vec::new()).map_err(failed)?);
+        bytes.extend(dormouse_machine::file::encode(recording, Vec::new()).map_err(failed)?);
         for c in recording.cycles() {
             let c = c.map_err(failed)?;
             text.push_str(&String::from_utf8_lossy(&c.trace));

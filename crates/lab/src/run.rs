@@ -11,9 +11,9 @@ use crate::plan::{
 };
 use crate::qemu::{Accel, Arch, Attend, Machine, Output, boot};
 use crate::{Error, Result, kmod, storage};
+use dormouse_base::device::DeviceId;
 use dormouse_board::Board;
-use dormouse_model::device::DeviceId;
-use dormouse_record::options::Detail;
+use dormouse_machine::options::Detail;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -6,7 +6,7 @@ use crate::programs::pack_for_scripts;
 use crate::qemu::Machine;
 use crate::run::{base, play};
 use crate::{Result, storage};
-use dormouse_record::options::Detail;
+use dormouse_machine::options::Detail;
 use std::time::Duration;
 
 /// What is run, and what it is given.

@@ -2,8 +2,8 @@
 //! checks. Everything a user sees goes through the readers of `dormouse show`;
 //! this one knows nothing but the three events and is independent of them.
 
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use std::collections::BTreeMap;
 
 /// Callback of one device, relative to the begin of its phase.

@@ -3,14 +3,14 @@
 //! 320 ms). Boots guests, so the tests are ignored by default:
 //! `make lab-cases`, or `cargo test -p dormouse-lab cases:: -- --ignored`.
 
+use dormouse_base::cycle::{Mode, Outcome as Ended};
+use dormouse_base::phase::Phase;
 use dormouse_lab::capture::{Wish, captures};
 use dormouse_lab::cases::{Cases, Pair, Verdict, board, fails, job};
 use dormouse_lab::kernels::{self, Kernel};
 use dormouse_lab::plan::Sleep;
 use dormouse_lab::qemu::{Accel, Arch, Machine};
 use dormouse_lab::run::{Outcome, run};
-use dormouse_model::cycle::{Mode, Outcome as Ended};
-use dormouse_model::phase::Phase;
 use dormouse_sleep::simulate::kernel::rules;
 use std::time::Duration;
 
@@ -153,7 +153,7 @@ fn arm64_sleeps_deep() {
             limit: LIMIT,
         };
         let made = captures(&kernel, &machine, &[wish], 1).unwrap_or_else(|e| panic!("{e}"));
-        let bytes = dormouse_record::file::encode(&made.recordings[0], Vec::new()).unwrap();
+        let bytes = dormouse_machine::file::encode(&made.recordings[0], Vec::new()).unwrap();
         let read = dormouse_read::read_bytes("deep", &bytes, &Default::default()).unwrap();
         let cycles = &read.captures[0].cycles;
         assert_eq!(cycles.len(), 2, "{series}");

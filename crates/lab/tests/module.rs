@@ -1,6 +1,9 @@
 //! The board module in a real kernel: what it refuses, and how large it can
 //! go. Boots guests, so ignored by default: `make lab-cases` runs it too.
 
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_board::generate::{Durations, Options, generate};
 use dormouse_board::parse;
 use dormouse_lab::describe::guest_number;
@@ -9,9 +12,6 @@ use dormouse_lab::plan::{Record, Sleep};
 use dormouse_lab::qemu::{Accel, Arch, Machine};
 use dormouse_lab::run::{Job, probe, run};
 use dormouse_lab::trace;
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(900);

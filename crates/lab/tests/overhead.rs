@@ -8,6 +8,8 @@
 //! nothing but announce every device, so there the price is that of two events
 //! a device, and only this price is held.
 
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
 use dormouse_board::generate::{Durations, Options, generate};
 use dormouse_lab::kernels;
@@ -16,8 +18,6 @@ use dormouse_lab::qemu::{Accel, Arch, Machine};
 use dormouse_lab::repeat;
 use dormouse_lab::run::{Job, run};
 use dormouse_lab::trace::{Intervals, cycles};
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use dormouse_lab::plan::Sleep;
 use dormouse_lab::qemu::{Accel, Arch, Disturbance, Machine};
 use dormouse_lab::repeat::repeat;
 use dormouse_lab::trace::{Intervals, cycles};
-use dormouse_record::recording::Recording;
+use dormouse_machine::recording::Recording;
 use std::time::Duration;
 
 /// Four CPUs, because their turns are what chance changes first.
@@ -92,10 +92,10 @@ fn a_board_in_a_shared_boot_does_what_it_does_alone_and_can_be_made_again() {
         println!("{phase:?}: {t} alone, {} shared", b.phases[phase]);
         assert!(off <= (t.0 / 50).max(50_000), "{phase:?}");
     }
-    let bytes = dormouse_record::file::encode(&shared, Vec::new()).unwrap();
+    let bytes = dormouse_machine::file::encode(&shared, Vec::new()).unwrap();
     let how = recipe(&bytes).unwrap();
     assert!(!how.out_of_step, "QEMU's threads are in step");
     let again = rerun(&kernel, &how, Duration::from_secs(900)).unwrap_or_else(|e| panic!("{e}"));
-    let again = dormouse_record::file::encode(&again, Vec::new()).unwrap();
+    let again = dormouse_machine::file::encode(&again, Vec::new()).unwrap();
     assert!(again == bytes, "made again it is another capture");
 }

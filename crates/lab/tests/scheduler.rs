@@ -2,6 +2,7 @@
 //! back, `pm_async` 0 is obeyed, and it unloads. Boots guests, so ignored by
 //! default: `make prove` runs it, and on 6.12 `make test`.
 
+use dormouse_base::phase::Phase;
 use dormouse_board::{Board, parse, print};
 use dormouse_lab::kernels::{self, Kernel};
 use dormouse_lab::kmod;
@@ -9,7 +10,6 @@ use dormouse_lab::plan::{Record, Sleep, Turn};
 use dormouse_lab::qemu::{Accel, Arch, Machine};
 use dormouse_lab::run::{Boot, Job, run, run_in_turn};
 use dormouse_lab::trace::{Intervals, cycles};
-use dormouse_model::phase::Phase;
 use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::Duration;
@@ -229,7 +229,7 @@ fn knows_odd_orders(series: &str) {
     }
     for cycle in cycles(&boot.outcomes[0].trace) {
         for (waiter, awaited) in hidden {
-            let of = |id: dormouse_model::device::DeviceId| {
+            let of = |id: dormouse_base::device::DeviceId| {
                 cycle.of[&(Phase::Resume, format!("d{:05}", id.index()))]
             };
             // That function is called within the callback.

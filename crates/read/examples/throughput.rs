@@ -5,7 +5,7 @@
 //!
 //! `throughput [-n REPEATS] [-j THREADS] FILE…`
 
-use dormouse_model::capture::Capture;
+use dormouse_base::capture::Capture;
 use dormouse_read::{Input, Options, read};
 use dormouse_sleep::analyse::Explainer;
 use std::path::Path;

@@ -2,8 +2,8 @@
 //! `[TIME] (+DELTA) HOST EVENT: { cpu_id = 3 }, { state = 1, cpu_id = 3 }`.
 
 use crate::event::{EventSink, Kind, Stamp, TraceEvent};
-use dormouse_model::loss::{Losses, Severity};
-use dormouse_model::time::Ns;
+use dormouse_base::loss::{Losses, Severity};
+use dormouse_base::time::Ns;
 
 /// LTTng puts the subsystem before some names of the kernel's events.
 const SUBSYSTEMS: [&[u8]; 2] = [b"power_", b"timer_"];

@@ -7,12 +7,12 @@ use crate::detect::Format;
 use crate::klog::{Item, MARKS, NEWEST_FIRST, order_of, records};
 use crate::text::{self, LONGEST, Text};
 use crate::{Input, Options, ReadError};
+use dormouse_base::loss::{Losses, Severity};
+use dormouse_base::time::Ns;
 use dormouse_doctor::Case;
 use dormouse_doctor::depth::{Measured, in_range};
 use dormouse_doctor::message::{Message, Trust};
 use dormouse_doctor::value::Value;
-use dormouse_model::loss::{Losses, Severity};
-use dormouse_model::time::Ns;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// What was wrong, where, and what to do. Damage *inside* an input is never an
-/// error: it is a [`dormouse_model::loss::Loss`].
+/// error: it is a [`dormouse_base::loss::Loss`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {

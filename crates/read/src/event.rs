@@ -7,8 +7,8 @@
 //! Nothing here owns text: the hot path allocates nothing.
 
 use crate::track::switches::is_switch;
-use dormouse_model::phase::PmEvent;
-use dormouse_model::time::Ns;
+use dormouse_base::phase::PmEvent;
+use dormouse_base::time::Ns;
 
 /// Who recorded an event, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

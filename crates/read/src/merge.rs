@@ -5,11 +5,11 @@
 //! that kept running, who would not freeze, why a cycle was given up.
 
 use crate::track::{CycleNote, Kind};
-use dormouse_model::cycle::{Cycle, Mode, Outcome, ThreadId};
-use dormouse_model::device::DeviceId;
-use dormouse_model::names::Sym;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_base::cycle::{Cycle, Mode, Outcome, ThreadId};
+use dormouse_base::device::DeviceId;
+use dormouse_base::names::Sym;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use std::collections::HashMap;
 
 /// Joins what belongs together; `notes` is parallel to `cycles`. Gives the sources of

@@ -9,8 +9,8 @@ use crate::event::EventSink;
 use crate::perfetto::PerfettoTrace;
 use crate::tracedat::TraceDat;
 use crate::track::Tracker;
-use dormouse_model::capture::Capture;
-use dormouse_model::loss::{Losses, Severity};
+use dormouse_base::capture::Capture;
+use dormouse_base::loss::{Losses, Severity};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

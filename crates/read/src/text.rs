@@ -3,7 +3,7 @@
 
 use crate::container::{self, Source};
 use crate::{Input, Options, ReadError};
-use dormouse_model::loss::{Losses, Severity};
+use dormouse_base::loss::{Losses, Severity};
 
 /// One text.
 #[derive(Clone, Debug, Default)]
@@ -74,7 +74,7 @@ pub(crate) fn none<C: Default>(name: &str, bytes: &[u8]) -> Option<Text<C>> {
 /// Whether a line begins with the date of a log of the system: `Apr 28 14:21:35`,
 /// `2021-04-28T14:21:35`. It is no rest of the line before it.
 pub(crate) fn has_date(line: &[u8]) -> bool {
-    let digits = |at: core::ops::Range<usize>| {
+    let digits = |at: std::ops::Range<usize>| {
         line.get(at).is_some_and(|d| d.iter().all(|b| b.is_ascii_digit() || *b == b' '))
     };
     let month = line.get(..3).is_some_and(|m| m.iter().all(u8::is_ascii_alphabetic));

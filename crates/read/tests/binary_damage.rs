@@ -6,7 +6,7 @@ use crate::support;
 use crate::support::perfetto::{Layout, shared};
 use crate::support::tracedat::{Shape, cycle, write};
 use crate::support::{Lines, Random};
-use dormouse_model::loss::Losses;
+use dormouse_base::loss::Losses;
 use dormouse_read::perfetto::{self, PerfettoTrace};
 use dormouse_read::tracedat::{TraceDat, TraceDatError};
 use std::collections::HashSet;

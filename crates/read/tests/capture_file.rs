@@ -2,10 +2,10 @@
 //! reader is not only held against the project's own writer, and one kept file
 //! that every later version must read.
 
-use dormouse_model::cycle::{Mode, Outcome, PmTestLevel};
-use dormouse_model::device::LinkKind;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_base::cycle::{Mode, Outcome, PmTestLevel};
+use dormouse_base::device::LinkKind;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_read::container::Source;
 use dormouse_read::detect::Format;
 use dormouse_read::doctor::heard;

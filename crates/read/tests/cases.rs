@@ -1,8 +1,8 @@
 //! The worked cases in the zoo say the same as the table they come from. The
 //! table is read here a second time, without the reader under test.
 
+use dormouse_base::time::Ns;
 use dormouse_board::{Board, Work, parse};
-use dormouse_model::time::Ns;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
 //! What a kernel log says of when something was, and where it does not.
 
-use dormouse_model::capture::Capture;
-use dormouse_model::complete::LostKind;
-use dormouse_model::cycle::Began;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::complete::LostKind;
+use dormouse_base::cycle::Began;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use dormouse_read::{Options, read_bytes};
 
 fn capture(log: &str) -> Capture {

@@ -1,10 +1,10 @@
 //! A device tree becomes a board.
 
+use dormouse_base::device::LinkKind;
 use dormouse_board::Board;
 use dormouse_board::{parse, print};
-use dormouse_domains::fw_devlink::Wish;
-use dormouse_domains::fw_devlink::version::Rules;
-use dormouse_model::device::LinkKind;
+use dormouse_power::fw_devlink::Wish;
+use dormouse_power::fw_devlink::version::Rules;
 use dormouse_read::dtb;
 use std::path::{Path, PathBuf};
 use std::process::Command;

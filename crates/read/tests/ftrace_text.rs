@@ -3,10 +3,10 @@
 use crate::invariants;
 use crate::synthetic;
 
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Cycle, Mode, Outcome, PmTestLevel};
-use dormouse_model::phase::{Phase, PmEvent};
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Cycle, Mode, Outcome, PmTestLevel};
+use dormouse_base::phase::{Phase, PmEvent};
+use dormouse_base::time::Ns;
 use dormouse_read::{Input, Options, read, read_bytes};
 
 fn capture(text: &str) -> Capture {

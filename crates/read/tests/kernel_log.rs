@@ -4,10 +4,10 @@ use crate::invariants;
 use crate::synthetic;
 
 use crate::synthetic::{Generation, stamped};
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Cycle, Mode, Outcome, PmTestLevel};
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Cycle, Mode, Outcome, PmTestLevel};
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use dormouse_read::{Options, read_bytes};
 
 fn capture(log: &str) -> Capture {
@@ -57,7 +57,7 @@ fn check_whole(capture: &Capture, generation: Generation) {
     let usb = capture.graph.devices.iter().find(|d| name(d.name) == "1-1").unwrap();
     assert_eq!(name(capture.graph.get(usb.parent.unwrap()).name), "usb1");
     let led = capture.graph.devices.iter().find(|d| name(d.name) == "mmc1::").unwrap();
-    assert_eq!(led.parent_name, dormouse_model::names::Sym::EMPTY);
+    assert_eq!(led.parent_name, dormouse_base::names::Sym::EMPTY);
     assert_eq!(c.asleep_elsewhere, Some(Ns::from_ms(9_000)));
 }
 
@@ -328,7 +328,7 @@ fn halves_are_timed_by_the_lines_of_suspend_test() {
     assert_eq!(down, [Ns(10_433_010_000)]);
 }
 
-fn name_of(c: &Capture, s: dormouse_model::names::Sym) -> &str {
+fn name_of(c: &Capture, s: dormouse_base::names::Sym) -> &str {
     c.names.get(s)
 }
 
@@ -679,7 +679,7 @@ fn hibernation_is_one_cycle_with_its_own_verbs() {
     assert_eq!(c.cycles.len(), 1);
     let k = &c.cycles[0];
     assert_eq!((k.mode, k.outcome), (Mode::Disk, Outcome::Slept));
-    use dormouse_model::phase::PmEvent;
+    use dormouse_base::phase::PmEvent;
     let of = |p: Phase| k.callbacks.iter().find(|b| b.phase == p).map(|b| b.event);
     assert_eq!(of(Phase::Suspend), Some(PmEvent::Freeze));
     assert_eq!(of(Phase::Resume), Some(PmEvent::Thaw));
@@ -689,8 +689,8 @@ fn hibernation_is_one_cycle_with_its_own_verbs() {
 
 #[test]
 fn every_event_of_a_hibernation_has_phases_of_its_own() {
-    use dormouse_model::image::ImageWork;
-    use dormouse_model::phase::PmEvent;
+    use dormouse_base::image::ImageWork;
+    use dormouse_base::phase::PmEvent;
     let mut log = String::from("[   10.000000] PM: hibernation: hibernation entry\n");
     let mut us = 10_100_000;
     let mut say = |text: &str| {
@@ -740,7 +740,7 @@ fn every_event_of_a_hibernation_has_phases_of_its_own() {
         for phase in phases {
             let span = k.phases.iter().filter(|p| (p.phase, p.event) == (phase, event));
             assert_eq!(span.count(), 1, "{event:?} {phase}");
-            let named = |b: &&dormouse_model::cycle::Callback| {
+            let named = |b: &&dormouse_base::cycle::Callback| {
                 c.names.get(b.function).starts_with("pci") && (b.phase, b.event) == (phase, event)
             };
             assert_eq!(k.callbacks.iter().filter(named).count(), 2, "{event:?} {phase}");
@@ -767,7 +767,7 @@ fn the_sync_of_an_attempt_that_was_given_up_is_not_that_of_the_next() {
         dormouse_read::read_bytes("log", log.as_bytes(), &dormouse_read::Options::default())
             .expect("a log");
     let cycles = &reading.captures[0].cycles;
-    let sync = |c: &dormouse_model::cycle::Cycle| -> i64 {
+    let sync = |c: &dormouse_base::cycle::Cycle| -> i64 {
         let of = c.phases.iter().filter(|p| p.phase.name() == "sync");
         of.map(|p| p.duration().0 / 1_000).sum()
     };

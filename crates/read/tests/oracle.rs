@@ -3,11 +3,11 @@
 
 use crate::invariants;
 
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Cycle, Mode, Outcome};
-use dormouse_model::image::ImageWork;
-use dormouse_model::phase::{Direction, Phase, PmEvent};
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Cycle, Mode, Outcome};
+use dormouse_base::image::ImageWork;
+use dormouse_base::phase::{Direction, Phase, PmEvent};
+use dormouse_base::time::Ns;
 use dormouse_read::{Input, Options, Reading, read};
 use std::collections::BTreeMap;
 use std::io::Read;

@@ -7,7 +7,7 @@ use crate::support;
 use crate::support::Lines;
 use crate::support::perfetto::{Layout, shared, threads, write};
 use crate::support::tracedat::{Ev, What, cycle, expected};
-use dormouse_model::loss::Losses;
+use dormouse_base::loss::Losses;
 use dormouse_read::perfetto::PerfettoTrace;
 use serde_json::json;
 use std::io::Write;

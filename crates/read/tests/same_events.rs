@@ -7,7 +7,7 @@ use crate::support::tracedat::{
     BLANK_NAME, Ev, Shape, What, cycle, cycle_without_blanks, from_text, trace_text,
     trace_text_named, write, write_named,
 };
-use dormouse_model::capture::Capture;
+use dormouse_base::capture::Capture;
 use dormouse_read::{Options, read_bytes};
 use std::io::Read;
 

@@ -4,8 +4,8 @@
 use crate::support::perfetto::{self, Layout, shared};
 use crate::support::real_data;
 use crate::support::tracedat::{Ev, Shape, What, cycle, trace_text, write};
-use dormouse_model::capture::Capture;
-use dormouse_model::loss::Losses;
+use dormouse_base::capture::Capture;
+use dormouse_base::loss::Losses;
 use dormouse_read::event::{EventSink, Fan, Kind, Stamp, TraceEvent};
 use dormouse_read::{Input, Options, events, read, read_bytes, read_with};
 use std::collections::BTreeMap;

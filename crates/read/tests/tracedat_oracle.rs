@@ -4,7 +4,7 @@ use crate::support;
 
 use crate::support::Lines;
 use crate::support::tracedat::{Shape, cycle};
-use dormouse_model::loss::Losses;
+use dormouse_base::loss::Losses;
 use dormouse_read::tracedat::TraceDat;
 use std::path::Path;
 use std::process::Command;

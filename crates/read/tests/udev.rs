@@ -1,9 +1,9 @@
 //! Device lists become boards: by a sample made by hand, and by the dumps of 20
 //! real machines where those are at hand.
 
+use dormouse_base::device::LinkKind;
+use dormouse_base::loss::Severity;
 use dormouse_board::{parse, print, summary::summarize};
-use dormouse_model::device::LinkKind;
-use dormouse_model::loss::Severity;
 use dormouse_read::udev;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,14 +1,14 @@
 //! Writes a report of a made-up capture, to see how the page copes with size:
 //! `large [CYCLES] [DEVICES] [FILE]`, by default 100 cycles of 5,000 devices.
 
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Callback, Cycle, Mode, Outcome, PhaseSpan, Thread, ThreadId};
-use dormouse_model::device::{Device, DeviceId};
-use dormouse_model::phase::{Direction, Phase, PmEvent};
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Callback, Cycle, Mode, Outcome, PhaseSpan, Thread, ThreadId};
+use dormouse_base::device::{Device, DeviceId};
+use dormouse_base::phase::{Direction, Phase, PmEvent};
+use dormouse_base::stats::random::Random;
+use dormouse_base::time::Ns;
 use dormouse_report::{Labelled, Options, render};
 use dormouse_sleep::analyse::explain;
-use dormouse_stats::random::Random;
 
 /// Worker threads beside the main thread.
 const WORKERS: u16 = 16;

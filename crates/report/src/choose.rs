@@ -1,9 +1,9 @@
 //! What goes into the page when not all of it can.
 
 use crate::Options;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Cycle, Outcome};
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Cycle, Outcome};
+use dormouse_base::time::Ns;
 use dormouse_sleep::analyse::CycleView;
 use dormouse_sleep::analyse::spread::Group;
 

@@ -6,7 +6,7 @@ use crate::{Error, page};
 use dormouse_idle::state::{StateSet, Table};
 use dormouse_idle::tally::Sleeps;
 use dormouse_idle::wake::Episode;
-use dormouse_write::idle::{Page, json, show};
+use dormouse_words::idle::{Page, json, show};
 use serde::Serialize;
 use serde_json::Value;
 

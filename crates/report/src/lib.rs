@@ -12,9 +12,9 @@ pub mod idle;
 mod letters;
 pub mod page;
 
-use dormouse_model::capture::Capture;
+use dormouse_base::capture::Capture;
 use dormouse_sleep::analyse::CycleView;
-use dormouse_write::doctor::Worded;
+use dormouse_words::doctor::Worded;
 use thiserror::Error;
 
 /// A capture as it is called in the report.

@@ -4,6 +4,8 @@
 //! `cargo bench -p dormouse-sleep --bench decide [SIMULATIONS [BOARD [POLICY]]]`
 //! prints seconds of computing; nothing is asserted, because machines differ.
 //! BOARD is the begin of a name in the first column.
+// Tests and benches read files and clocks; the crate itself does not.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use dormouse_board::generate::{Options as BoardOptions, SHARES, generate};
 use dormouse_board::{Board, parse};

@@ -5,12 +5,14 @@
 //! `cargo bench -p dormouse-sleep --bench simulator` for times on this machine;
 //! under `valgrind --tool=callgrind --toggle-collect='*simulate::run*'` for
 //! instruction counts. Arguments: DEVICES [POLICY [REPEATS]].
+// Tests and benches read files and clocks; the crate itself does not.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+use dormouse_base::device::{Device, DeviceId};
+use dormouse_base::stats::random::Random;
+use dormouse_base::time::Ns;
 use dormouse_board::{Board, BoardDevice, Work};
-use dormouse_model::device::{Device, DeviceId};
-use dormouse_model::time::Ns;
 use dormouse_sleep::simulate::{Cpus, Policy, Profile, Settings, Topology, run};
-use dormouse_stats::random::Random;
 use std::time::Instant;
 
 fn board(n: usize) -> Board {

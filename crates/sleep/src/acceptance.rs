@@ -6,12 +6,11 @@
 //! the test of the differences ([`signed_rank`]) is exact without knowing how
 //! the machine drifts.
 
-use alloc::vec::Vec;
-use dormouse_model::phase::Direction;
-use dormouse_model::time::Ns;
-use dormouse_stats::describe::median;
-use dormouse_stats::paired::{SignedRank, interval, signed_rank};
-use dormouse_stats::random::Random;
+use dormouse_base::phase::Direction;
+use dormouse_base::stats::describe::median;
+use dormouse_base::stats::paired::{SignedRank, interval, signed_rank};
+use dormouse_base::stats::random::Random;
+use dormouse_base::time::Ns;
 
 /// Fewest pairs: seven fair coins fall alike once in 128 times on a given
 /// side, eight once in 256, which is below half of [`LEVEL`].

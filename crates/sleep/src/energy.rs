@@ -7,11 +7,8 @@
 
 use super::plan::{Plan, Reached};
 use crate::simulate::change::Ratio;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
+use dormouse_base::time::Ns;
 use dormouse_board::parse_duration;
-use dormouse_model::time::Ns;
 
 /// Power.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -314,9 +311,9 @@ impl Worth {
     }
 }
 
-impl core::fmt::Display for Nanojoules {
+impl std::fmt::Display for Nanojoules {
     /// Four figures, rounded half up: `53.21 J`, `152.3 mJ`.
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let units =
             [(1_000_000_000_000, "kJ"), (1_000_000_000, "J"), (1_000_000, "mJ"), (1_000, "uJ")];
         let Some((scale, unit)) = units.into_iter().find(|(s, _)| self.0 >= *s) else {

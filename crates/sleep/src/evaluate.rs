@@ -8,16 +8,13 @@
 use crate::evidence::fidelity::refused;
 use crate::simulate::Settings;
 use crate::simulate::predict::{Outlook, Scheduler, outlook};
-use alloc::string::{String, ToString};
-use alloc::vec;
-use alloc::vec::Vec;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Cycle, PhaseSpan};
+use dormouse_base::phase::Phase;
+use dormouse_base::stats::describe::middle;
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
 use dormouse_board::derive::{Derived, chosen_cycles};
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Cycle, PhaseSpan};
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
-use dormouse_stats::describe::middle;
 
 /// A phase is right if it is apart by at most so many percent …
 pub const PERCENT: i64 = 3;

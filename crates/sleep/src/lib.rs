@@ -5,11 +5,8 @@
 //! decide. Like all pure crates this one does no I/O, spawns no thread, reads
 //! no clock and has no unsafe code, so it compiles to WebAssembly and gives the
 //! same bits there.
-#![no_std]
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
-
-extern crate alloc;
 
 pub mod acceptance;
 pub mod analyse;

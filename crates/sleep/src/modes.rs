@@ -3,13 +3,10 @@
 //! times of recorded cycles and powers that somebody measured.
 
 use crate::energy::{Microwatts, Nanojoules, power_of, time_of};
-use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
-use dormouse_model::cycle::{Cycle, Mode, Outcome};
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_base::cycle::{Cycle, Mode, Outcome};
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
+use std::collections::BTreeMap;
 
 /// The keys of [`Powers`].
 const KEYS: [&str; 8] =

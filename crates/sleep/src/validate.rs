@@ -20,12 +20,10 @@ use super::compare::Comparison;
 use super::compare::contrast::{Contrast, Verdict};
 use super::compare::figure::Figure;
 use crate::simulate::predict::Outlook;
-use alloc::vec;
-use alloc::vec::Vec;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
-use dormouse_stats::describe::{median, variance};
-use dormouse_stats::random::Random;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::stats::describe::{median, variance};
+use dormouse_base::stats::random::Random;
+use dormouse_base::time::Ns;
 use libm::{fabs, sqrt};
 
 /// A change is judged where more than this share of its time is predicted to
@@ -307,7 +305,7 @@ mod tests {
     fn size_and_direction_are_judged_beyond_two_percent() {
         let good = row((100, 70), (110.0, 81.0));
         assert!(good.is_judged() && good.held());
-        assert_eq!(outcome(core::slice::from_ref(&good)), Outcome::Held);
+        assert_eq!(outcome(std::slice::from_ref(&good)), Outcome::Held);
         let small = row((100, 70), (110.0, 88.0));
         assert_eq!(outcome(&[good.clone(), small]), Outcome::OtherSize);
         let other = row((100, 97), (110.0, 110.5));

@@ -1,10 +1,10 @@
 //! Simulated machines: what is kept wrongly, and what is found.
 
-use dormouse_model::phase::Direction;
-use dormouse_model::time::Ns;
+use dormouse_base::phase::Direction;
+use dormouse_base::stats::random::Random;
+use dormouse_base::stats::test::{mann_whitney, welch};
+use dormouse_base::time::Ns;
 use dormouse_sleep::acceptance::{LEVEL, Pair, Reason, Slept, judge, order};
-use dormouse_stats::random::Random;
-use dormouse_stats::test::{mann_whitney, welch};
 
 /// A machine whose time changes for reasons of its own. It answers one sleep
 /// after the other.

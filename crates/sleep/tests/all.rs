@@ -1,5 +1,7 @@
 //! System sleep. One binary, because linking is most of the cost of a small
 //! test; each file is a module of it.
+// Tests and benches read files and clocks; the crate itself does not.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod acceptance;
 mod analyse_simulated;

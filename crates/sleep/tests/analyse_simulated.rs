@@ -4,11 +4,11 @@
 
 use crate::common;
 
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::path::Reason;
 use dormouse_sleep::analyse::{CycleView, explain};
 use dormouse_sleep::simulate::{Policy, Settings, simulate};

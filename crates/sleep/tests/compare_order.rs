@@ -1,9 +1,9 @@
 //! Starts that change their order between two recordings.
 
+use dormouse_base::capture::{Capture, Machine};
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_board::parse;
-use dormouse_model::capture::{Capture, Machine};
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 use dormouse_sleep::analyse::path::Reason;
 use dormouse_sleep::analyse::{CycleView, explain};
 use dormouse_sleep::compare::Subject;

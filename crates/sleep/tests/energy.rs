@@ -1,6 +1,6 @@
 //! Laws of the energy account.
 
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 use dormouse_sleep::energy::{Microwatts, Nanojoules, Rhythm, Usage};
 use proptest::prelude::*;
 

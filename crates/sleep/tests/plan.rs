@@ -1,11 +1,11 @@
 //! Plans against every subset, judged by simulation.
 
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
 use dormouse_board::generate::{Options as BoardOptions, generate};
 use dormouse_board::soc::{Options as SocOptions, soc};
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
 use dormouse_sleep::plan::candidate::{Candidate, Kind, apply, candidates};
 use dormouse_sleep::plan::essential::{Wishes, essential};
 use dormouse_sleep::plan::obstacle::{Obstacle, obstacles};

@@ -1,9 +1,9 @@
 //! What runs after an error, what is resumed, and what competes for what.
 
+use dormouse_base::cycle::{Cycle, Outcome};
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_board::{Board, parse};
-use dormouse_model::cycle::{Cycle, Outcome};
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 use dormouse_sleep::simulate::policy::Policy;
 use dormouse_sleep::simulate::{Cpus, Profile, Run, Settings, simulate};
 
@@ -20,7 +20,7 @@ fn zero(board: &Board, policy: &str) -> Run {
 }
 
 fn ran(board: &Board, cycle: &Cycle, phase: Phase) -> Vec<String> {
-    let name = |c: &dormouse_model::cycle::Callback| {
+    let name = |c: &dormouse_base::cycle::Callback| {
         board.names.get(board.graph.get(c.device).name).to_string()
     };
     let mut list: Vec<String> =

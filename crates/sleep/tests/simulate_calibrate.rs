@@ -1,8 +1,8 @@
 //! Costs are found again from recordings made with known ones.
 
+use dormouse_base::capture::{Capture, Machine};
+use dormouse_base::time::Ns;
 use dormouse_board::generate::{Durations, Options, generate};
-use dormouse_model::capture::{Capture, Machine};
-use dormouse_model::time::Ns;
 use dormouse_sleep::simulate::calibrate::calibrate;
 use dormouse_sleep::simulate::policy::Policy;
 use dormouse_sleep::simulate::{Costs, Cpus, Emulator, Profile, Settings, simulate};

@@ -4,8 +4,8 @@
 
 use crate::common;
 
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use dormouse_sleep::simulate::{Policy, Settings, simulate};
 use serde_json::{Map, Value, json};
 

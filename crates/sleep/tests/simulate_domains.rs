@@ -1,10 +1,10 @@
 //! Power domains in the noirq phases, by hand: costs are zero, so every time is a
 //! sum of those of the board.
 
+use dormouse_base::cycle::{Cycle, Switch};
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_board::{Board, parse};
-use dormouse_model::cycle::{Cycle, Switch};
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 use dormouse_sleep::simulate::{Policy, Settings, simulate};
 
 fn run(board: &Board, pm_async: bool) -> Cycle {

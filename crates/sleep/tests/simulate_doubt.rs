@@ -1,11 +1,11 @@
 //! Machines that explain a recording alike answer differently.
 
+use dormouse_base::capture::{Capture, Machine};
+use dormouse_base::cycle::PhaseSpan;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use dormouse_board::derive::Derived;
 use dormouse_board::parse;
-use dormouse_model::capture::{Capture, Machine};
-use dormouse_model::cycle::PhaseSpan;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
 use dormouse_sleep::evidence::{Doubt, Fidelity, Missing, machine};
 use dormouse_sleep::simulate::change::Change;
 use dormouse_sleep::simulate::kernel::choose;

@@ -1,17 +1,17 @@
 //! What a recording shows without saying so.
 
+use dormouse_base::capture::{Capture, Machine};
+use dormouse_base::phase::Phase;
+use dormouse_base::stats::random::Random;
+use dormouse_base::time::Ns;
 use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::derive;
 use dormouse_board::generate::{Durations, Options as BoardOptions, generate};
 use dormouse_board::{Board, parse};
-use dormouse_model::capture::{Capture, Machine};
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 use dormouse_sleep::simulate::policy::{G4, Policy};
 use dormouse_sleep::simulate::predict::Scheduler;
 use dormouse_sleep::simulate::{Cpus, Profile, Settings, infer, simulate};
 use dormouse_sleep::tune::{Options, Tuned, tune};
-use dormouse_stats::random::Random;
 
 /// Recordings of a machine whose device links the log does not list: the times
 /// of `slow` differ from cycle to cycle.
@@ -288,7 +288,7 @@ fn companions(cycles: usize) -> Capture {
         profile.max_active = Some(1024);
         let settings = Settings { profile, pm_async: None, wakeup_at: None };
         let mut run = simulate(&board, &G4, &settings).expect("a schedule");
-        let named = |c: &dormouse_model::cycle::Callback, n| {
+        let named = |c: &dormouse_base::cycle::Callback, n| {
             c.phase == Phase::Resume && board.names.get(board.graph.get(c.device).name) == n
         };
         let callbacks = &mut run.cycle.callbacks;

@@ -1,9 +1,9 @@
 //! The worker pool against figures measured on kernels.
 
+use dormouse_base::device::{Device, DeviceId};
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_board::{Board, BoardDevice, Work};
-use dormouse_model::device::{Device, DeviceId};
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 use dormouse_sleep::simulate::{Costs, Policy, Profile, Settings, simulate};
 
 /// 20 chains of 10 asynchronous devices, 2 ms each: critical path 20 ms.

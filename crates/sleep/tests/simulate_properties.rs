@@ -1,11 +1,11 @@
 //! Properties that every schedule must have, on generated boards.
 
+use dormouse_base::cycle::{Callback, Cycle};
+use dormouse_base::device::LinkKind;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use dormouse_board::generate::{Durations, Options, generate};
 use dormouse_board::{Board, parse};
-use dormouse_model::cycle::{Callback, Cycle};
-use dormouse_model::device::LinkKind;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
 use dormouse_sleep::simulate::bounds::bounds;
 use dormouse_sleep::simulate::change::{Change, apply};
 use dormouse_sleep::simulate::policy::{ALL, Policy};

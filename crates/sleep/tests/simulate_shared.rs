@@ -1,11 +1,11 @@
 //! One computing thread for all CPUs: what an emulator that counts instructions
 //! does to a schedule.
 
+use dormouse_base::device::Device;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_board::generate::{Durations, Options, generate};
 use dormouse_board::{Board, BoardDevice, Work};
-use dormouse_model::device::Device;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 use dormouse_sleep::simulate::policy::{ALL, Policy};
 use dormouse_sleep::simulate::{Costs, Cpus, Emulator, Profile, Run, Settings, simulate};
 

@@ -1,9 +1,9 @@
 //! The trips of a hibernation: other callbacks, no direct-complete, and one that
 //! ends below.
 
+use dormouse_base::phase::{Phase, PmEvent};
+use dormouse_base::trip::Trip;
 use dormouse_board::{Board, parse};
-use dormouse_model::phase::{Phase, PmEvent};
-use dormouse_model::trip::Trip;
 use dormouse_sleep::simulate::policy::Policy;
 use dormouse_sleep::simulate::{Run, Settings, simulate};
 

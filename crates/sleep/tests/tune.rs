@@ -1,8 +1,8 @@
 //! Tuning against looking at every setting, and against simpler choices.
 
+use dormouse_base::time::Ns;
 use dormouse_board::generate::{Options as BoardOptions, generate};
 use dormouse_board::{Board, parse};
-use dormouse_model::time::Ns;
 use dormouse_sleep::simulate::policy::{G1, G4};
 use dormouse_sleep::simulate::{Policy, Profile, Settings, simulate};
 use dormouse_sleep::tune::{Options, tune};

@@ -3,8 +3,6 @@
 
 use crate::knobs::Knobs;
 use crate::runtime::{Device, Runtime};
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 
 /// Why a device stays awake.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -177,7 +175,6 @@ pub fn short(runtime: &Runtime, even: Option<i64>) -> Vec<Short> {
 mod tests {
     use super::*;
     use crate::runtime::Function;
-    use alloc::vec;
 
     #[test]
     fn settings_say_who_holds_whom() {
@@ -194,7 +191,7 @@ mod tests {
             ("/ata1/host0", "runtime_usage", "2"),
             ("/ata2", "runtime_status", "suspended"),
         ] {
-            k.take(&alloc::format!("{host}{device}/power/{file}"), value);
+            k.take(&std::format!("{host}{device}/power/{file}"), value);
         }
         let children = |names: &[&str]| Why::Children {
             count: 1,

@@ -1,8 +1,6 @@
 //! Settings of storage as sysfs says them, and which of them contradict each other.
 
-use alloc::collections::BTreeMap;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
+use std::collections::BTreeMap;
 
 /// Runtime power management of a device, from its folder `power`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -294,7 +292,6 @@ impl Knobs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec;
 
     fn knobs(lines: &[(&str, &str)]) -> Knobs {
         let mut k = Knobs::default();
@@ -308,8 +305,8 @@ mod tests {
 
     #[test]
     fn settings_that_contradict_each_other() {
-        let delay = alloc::format!("{DISK}/autosuspend_delay_ms");
-        let control = alloc::format!("{DISK}/control");
+        let delay = std::format!("{DISK}/autosuspend_delay_ms");
+        let control = std::format!("{DISK}/control");
         let k = knobs(&[
             (&control, "auto"),
             (&delay, "50"),

@@ -5,9 +5,8 @@
 //! admission, insertion) is taken where it is there.
 
 use crate::request::{Disk, Operation, Request};
-use alloc::collections::BTreeSet;
-use alloc::collections::btree_map::{BTreeMap, Entry};
-use alloc::vec::Vec;
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 
 /// What an event of the block layer says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,7 +210,7 @@ impl Ledger {
             (r.issues > 0 && r.taken <= Some(e.time), r.issues > 0, r.sectors == e.sectors)
         };
         let best = |list: &[Request]| {
-            (0..list.len()).max_by_key(|&i| (fits(&list[i]), core::cmp::Reverse(i)))
+            (0..list.len()).max_by_key(|&i| (fits(&list[i]), std::cmp::Reverse(i)))
         };
         let mut r = self.open.take(place(&e), best).unwrap_or_else(|| blank(&e));
         self.unissued += u64::from(r.issues == 0);

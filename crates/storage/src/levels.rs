@@ -1,9 +1,6 @@
 //! Levels at which storage can be: power states of NVMe drives, and what
 //! devfreq counted for the clocks of a device.
 
-use alloc::string::String;
-use alloc::vec::Vec;
-
 /// A power state of an NVMe drive, as `nvme id-ctrl` prints it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PowerState {
@@ -172,7 +169,7 @@ mod tests {
     fn a_table_that_is_not_monotonic_is_named() {
         let d = Drive {
             name: "x".into(),
-            states: alloc::vec![
+            states: std::vec![
                 state(0, 8_490_000, true, 0, 0),
                 state(1, 4_480_000, true, 0, 200),
                 state(3, 40_000, false, 2_000, 1_200),
@@ -192,7 +189,7 @@ mod tests {
             |frequency, to: &[u64], time| Level { frequency, to: to.to_vec(), time, now: false };
         let t = Transitions {
             name: "x".into(),
-            levels: alloc::vec![level(100, &[0, 3], 10), level(400, &[2, 0], 0)],
+            levels: std::vec![level(100, &[0, 3], 10), level(400, &[2, 0], 0)],
             total: Some(5),
         };
         assert_eq!((t.counted(), t.time()), (5, 10));

@@ -20,10 +20,7 @@
 //! | `verdict` | a simulated load beside what a kernel measured of it |
 //!
 //! Times are integer nanoseconds (`i64`), unless a name says otherwise.
-#![no_std]
 #![forbid(unsafe_code)]
-
-extern crate alloc;
 
 pub mod held;
 pub mod knobs;

@@ -1,7 +1,5 @@
 //! What a load measured by itself: a job of fio.
 
-use alloc::string::String;
-
 /// One direction of one job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Job {

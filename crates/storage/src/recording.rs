@@ -3,9 +3,7 @@
 use crate::request::Request;
 use crate::runtime::Runtime;
 use crate::wait::{Span, Watched};
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
+use std::collections::BTreeMap;
 
 /// A change of a device's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! A request to a disk, and the moments of its life.
 
-use core::fmt;
+use std::fmt;
 
 /// A disk by its device number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

@@ -2,9 +2,7 @@
 //! (include/trace/events/rpm.h, drivers/base/power/runtime.c of 6.12).
 
 use crate::wait::{Cause, Family, Span};
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
+use std::collections::BTreeMap;
 
 /// `RPM_ASYNC` of include/linux/pm_runtime.h: a worker is asked to do it.
 const ASYNC: u32 = 1;
@@ -255,7 +253,7 @@ impl Runtime {
         for d in &mut self.devices {
             if d.resumes.is_empty() && d.already_awake == 0 {
                 d.suspends = d.by_status.iter().filter(|r| r.asleep.is_some()).count() as u64;
-                d.resumes = core::mem::take(&mut d.by_status);
+                d.resumes = std::mem::take(&mut d.by_status);
             }
         }
     }

@@ -6,8 +6,6 @@ use crate::simulate::energy::{BreakEven, Powers, State, states};
 use crate::simulate::load::Load;
 use crate::simulate::ondemand::Thresholds;
 use crate::simulate::settings::{Drive, Governor, Qos, Settings};
-use alloc::vec;
-use alloc::vec::Vec;
 
 const MS: i64 = 1_000_000;
 
@@ -227,7 +225,7 @@ struct Search<'a> {
     price: Price<'a>,
     p99: Option<i64>,
     space: &'a Space,
-    seen: alloc::collections::BTreeMap<Point, Rank>,
+    seen: std::collections::BTreeMap<Point, Rank>,
 }
 
 impl Search<'_> {

@@ -1,7 +1,7 @@
 //! What service takes at which clock, from requests that were served at several.
 
 use crate::simulate::settings::Law;
-use alloc::collections::BTreeMap;
+use std::collections::BTreeMap;
 
 /// Requests that a clock must have served to be known.
 pub const ENOUGH: u64 = 20;
@@ -65,7 +65,6 @@ pub fn law(samples: &[Sample], most: u64) -> Result<Law, Unknown> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
 
     #[test]
     fn the_law_of_two_clocks_is_found_and_one_clock_says_nothing() {

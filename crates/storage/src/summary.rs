@@ -3,8 +3,7 @@
 use crate::recording::Woken;
 use crate::request::{Disk, Operation, Request};
 use crate::wait::{CAUSES, Cause, Family, Slices, Span, Timeline, Watched, slices};
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
+use std::collections::BTreeMap;
 
 /// A disk that had no request for so long was idle, ns: five times the shortest
 /// delay after which UFS gates its clock (10 ms, drivers/ufs/core/ufshcd.c).
@@ -173,7 +172,7 @@ pub fn summarise(
         }
         out.push(one(disk, &list, family.and_then(|f| lines.get(&f)), watched, cpus));
     }
-    out.sort_by_key(|d| (core::cmp::Reverse(d.total()), d.disk));
+    out.sort_by_key(|d| (std::cmp::Reverse(d.total()), d.disk));
     out
 }
 
@@ -296,7 +295,7 @@ fn one(
         }
     }
     shares.retain(|s| s.total > 0);
-    shares.sort_by_key(|s| (core::cmp::Reverse(s.total), s.cause));
+    shares.sort_by_key(|s| (std::cmp::Reverse(s.total), s.cause));
     let mut operations = BTreeMap::new();
     for r in &requests {
         let op = r.request.operation;

@@ -4,7 +4,6 @@
 //! its break-even time, the time asleep that saves as much as waking costs.
 
 use crate::simulate::again::{Again, Arrival, again};
-use alloc::vec::Vec;
 
 /// Delays are set in whole milliseconds (`autosuspend_delay_ms`, drivers/base/power/
 /// sysfs.c; `clkgate_delay_ms`, drivers/ufs/core/ufshcd.c; 6.12), ns.
@@ -26,7 +25,7 @@ pub struct Found {
 /// the next shorter of these, and is awake longer. At most `most` of them; the
 /// flag says that these are all.
 pub fn delays(arrivals: &[Arrival], wake: i64, most: usize) -> (Vec<Option<i64>>, bool) {
-    let mut out: Vec<i64> = alloc::vec![0];
+    let mut out: Vec<i64> = std::vec![0];
     let mut busy: Option<i64> = None;
     for a in arrivals {
         let rest = busy.map_or(0, |end| a.begin.saturating_sub(end));
@@ -225,7 +224,7 @@ mod tests {
         assert!(!all && list.len() <= 52, "{}", list.len());
         assert_eq!(list[0], Some(0));
         assert_eq!(list[list.len() - 2], Some((499 * 499 - 498 * 498 - 1) * MS));
-        assert_eq!(delays(&[], MS, 50), (alloc::vec![Some(0), None], true));
+        assert_eq!(delays(&[], MS, 50), (std::vec![Some(0), None], true));
         let terms = Terms { wake: 1, break_even: 1, until: 0 };
         assert_eq!(cheapest(&[], &[], terms, None), None);
     }

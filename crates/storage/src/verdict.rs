@@ -2,8 +2,6 @@
 
 use crate::simulate::disk::Outcome;
 use crate::summary::Latency;
-use alloc::string::String;
-use alloc::vec::Vec;
 
 /// A mean or a 99th percentile is right within so many percent of the kernel's.
 pub const RELATIVE: i64 = 5;
@@ -111,7 +109,6 @@ impl Row {
 mod tests {
     use super::*;
     use crate::simulate::disk::Times;
-    use alloc::vec;
 
     fn both() -> (Outcome, Measured) {
         let times = Times { busy: vec![0, 40], idle: vec![40, 0], ..Times::default() };

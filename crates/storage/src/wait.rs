@@ -4,7 +4,6 @@
 //! add up to the request's latency.
 
 use crate::request::{Disk, Operation, Request};
-use alloc::vec::Vec;
 
 /// Why a request was not being served, or that it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

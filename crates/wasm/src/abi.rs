@@ -24,7 +24,7 @@ pub extern "C" fn alloc(length: usize) -> *mut u8 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn free(at: *mut u8, length: usize) {
     // SAFETY: the caller's promise; alloc and call make boxed slices.
-    drop(unsafe { Box::from_raw(core::ptr::slice_from_raw_parts_mut(at, length)) });
+    drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(at, length)) });
 }
 
 /// Answers the JSON request in the `length` bytes at `at`. The result points to
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn free(at: *mut u8, length: usize) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn call(at: *const u8, length: usize) -> *mut u8 {
     // SAFETY: the caller's promise.
-    let request = unsafe { core::slice::from_raw_parts(at, length) };
+    let request = unsafe { std::slice::from_raw_parts(at, length) };
     let answer = STATE.with_borrow_mut(|state| answer::answer(state, request));
     let mut bytes = Vec::with_capacity(answer.len() + 4);
     bytes.extend_from_slice(&u32::try_from(answer.len()).unwrap_or(0).to_le_bytes());

@@ -1,10 +1,10 @@
 //! The callbacks of one cycle as columns.
 
 use crate::names::NameTable;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::device::DeviceId;
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::device::DeviceId;
+use dormouse_base::time::Ns;
 use dormouse_sleep::analyse::CycleView;
 use dormouse_sleep::analyse::path::Reason;
 use serde::Serialize;

@@ -2,8 +2,8 @@
 //! and what other machines that explain it are made of.
 
 use crate::columns::gcd;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_sleep::evidence::{
     Check, Fidelity, Missing, Recorded, Seen, Tick, Verdict, Witness as Full,
 };

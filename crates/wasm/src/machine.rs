@@ -2,10 +2,10 @@
 //! how the page calls the devices.
 
 use crate::evidence::{SelfCheck, Witness};
+use dormouse_base::time::Ns;
 use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::{Derived, Times};
 use dormouse_board::{parse, print};
-use dormouse_model::time::Ns;
 use serde::{Deserialize, Serialize};
 
 /// What [`Derived`] holds, in a form that packs well.

@@ -1,9 +1,9 @@
 //! A machine that a report kept predicts what the capture predicts.
 
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_board::derive::Derived;
 use dormouse_board::generate::{Options, generate};
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 use dormouse_sleep::evidence::{Recorded, Seen, Tick, Witness as Full};
 use dormouse_sleep::simulate::policy;
 use dormouse_sleep::simulate::predict::Scheduler;

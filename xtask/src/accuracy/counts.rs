@@ -4,7 +4,7 @@
 use super::recorded::{self, Machine};
 use crate::decide::read_board;
 use anyhow::{Context, Result, bail};
-use dormouse_model::cycle::Counts;
+use dormouse_base::cycle::Counts;
 use dormouse_sleep::simulate::planned::{Plan, alone, plan};
 use dormouse_sleep::simulate::predict::outlook;
 use dormouse_sleep::simulate::{Profile, profile};

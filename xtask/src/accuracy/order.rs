@@ -7,7 +7,7 @@
 //! until no pair is wrong, those with most wrong pairs first: one device that
 //! comes late counts once, not with every device it should have come before.
 
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 use dormouse_sleep::evaluate::TIE;
 
 /// A start of one device in one phase, relative to the phase.

@@ -1,9 +1,9 @@
 //! A recording of the laboratory beside the board file it was made from.
 
 use anyhow::{Context, Result};
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Cycle;
 use dormouse_board::derive::{Derived, derive};
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Cycle;
 use dormouse_read::{Input, Options};
 use dormouse_sleep::simulate::kernel::Kernel;
 use dormouse_sleep::simulate::planned::{Plan, apply, guest};

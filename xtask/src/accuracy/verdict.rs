@@ -5,8 +5,8 @@
 //! deviation over the warm cycles of that board) is allowed; less than 100 us
 //! is never asked. One start in a thousand may be out of order.
 
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

@@ -3,18 +3,18 @@
 
 use crate::accuracy::recorded;
 use anyhow::{Context, Result, anyhow};
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::Direction;
+use dormouse_base::time::Ns;
 use dormouse_board::{self, Board};
 use dormouse_lab::capture::{Wish, captures};
 use dormouse_lab::kernels::{self, Kernel};
 use dormouse_lab::plan::Sleep;
 use dormouse_lab::qemu::{Accel, Arch, Machine};
 use dormouse_lab::run::program_checksum;
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::Direction;
-use dormouse_model::time::Ns;
+use dormouse_machine::file::encode;
+use dormouse_machine::recording::Recording;
 use dormouse_read::{Reading, read_bytes};
-use dormouse_record::file::encode;
-use dormouse_record::recording::Recording;
 use dormouse_sleep::analyse::explain;
 use dormouse_sleep::compare::{Subject, compare};
 use dormouse_sleep::plan::candidate::{Candidate, Kind, candidates, goes_with};

@@ -8,10 +8,10 @@ pub use bench::Bench;
 
 use anyhow::{Context, Result, anyhow, bail};
 use bench::{Holds, Measuring, ProfileFile};
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::Direction;
+use dormouse_base::time::Ns;
 use dormouse_board::{self, Board};
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::Direction;
-use dormouse_model::time::Ns;
 use dormouse_read::Reading;
 use dormouse_sleep::plan::candidate::{Candidate, apply};
 use dormouse_sleep::tune::evidence::evidence;

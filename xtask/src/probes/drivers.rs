@@ -2,11 +2,11 @@
 //! is over, as modules are. The tree itself says which, so that a kernel can be given
 //! the same (kernel/probes).
 
-use dormouse_domains::fw_devlink::boot::{Boot, Driver, Drivers};
-use dormouse_domains::fw_devlink::machine::{Machine, Status};
-use dormouse_domains::fw_devlink::version::Rules;
-use dormouse_domains::fw_devlink::{BUSES, Booted, BusesAlone, Wish, property};
-use dormouse_domains::tree::{Tree, cells};
+use dormouse_power::fw_devlink::boot::{Boot, Driver, Drivers};
+use dormouse_power::fw_devlink::machine::{Machine, Status};
+use dormouse_power::fw_devlink::version::Rules;
+use dormouse_power::fw_devlink::{BUSES, Booted, BusesAlone, Wish, property};
+use dormouse_power::tree::{Tree, cells};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 

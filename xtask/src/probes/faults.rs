@@ -6,11 +6,11 @@ use super::drivers::Registered;
 use super::tree::{self, Order, Set};
 use super::{Boot, boot, machine};
 use anyhow::{Context, Result};
-use dormouse_domains::fw_devlink::Wish;
-use dormouse_domains::fw_devlink::early::Early;
-use dormouse_domains::fw_devlink::verdict::{Root, Verdict, Wait, judge};
-use dormouse_domains::fw_devlink::version::{Mode, Rules};
 use dormouse_lab::kernels::Kernel;
+use dormouse_power::fw_devlink::Wish;
+use dormouse_power::fw_devlink::early::Early;
+use dormouse_power::fw_devlink::verdict::{Root, Verdict, Wait, judge};
+use dormouse_power::fw_devlink::version::{Mode, Rules};
 use dormouse_read::dtb::fdt;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,10 +2,10 @@
 
 use super::drivers::{self, AFTER, CHILDREN, DRIVERS, MATCH, NEEDS, PINS};
 use anyhow::{Context, Result};
-use dormouse_domains::fw_devlink::version::Rules;
-use dormouse_domains::tree::{Tree, cells};
 use dormouse_lab::graft;
 use dormouse_lab::qemu::Machine;
+use dormouse_power::fw_devlink::version::Rules;
+use dormouse_power::tree::{Tree, cells};
 use dormouse_read::dtb::blob::{GRAFT, Owned};
 use dormouse_read::dtb::fdt;
 use std::collections::{HashMap, HashSet};

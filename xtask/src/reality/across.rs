@@ -2,10 +2,10 @@
 //! must hold where it was not inferred from.
 
 use super::{Judged, settings};
+use dormouse_base::names::Names;
+use dormouse_base::phase::Phase;
 use dormouse_board::derive::chosen_cycles;
 use dormouse_board::{Board, Work};
-use dormouse_model::names::Names;
-use dormouse_model::phase::Phase;
 use dormouse_sleep::evidence::Verdict;
 use dormouse_sleep::simulate::predict::outlook;
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ type Key = (String, String, String, usize);
 fn keys(board: &Board) -> Vec<Key> {
     let mut seen: HashMap<(String, String, String), usize> = HashMap::new();
     let text = |names: &Names, s| names.get(s).to_owned();
-    let device = |d: &dormouse_model::device::Device| {
+    let device = |d: &dormouse_base::device::Device| {
         let names = &board.names;
         let key = (text(names, d.name), text(names, d.driver), text(names, d.parent_name));
         let n = seen.entry(key.clone()).or_default();

@@ -4,15 +4,15 @@
 use super::settings;
 use crate::accuracy::recorded;
 use crate::truth::log::log;
-use dormouse_model::capture::Capture;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::stats::random::Random;
+use dormouse_base::time::Ns;
 use dormouse_read::Options;
 use dormouse_sleep::evidence::machine;
 use dormouse_sleep::simulate::change::{Change, Ratio};
 use dormouse_sleep::simulate::kernel::choose;
 use dormouse_sleep::simulate::predict::{Prediction, Question, Scheduler, predict};
-use dormouse_stats::random::Random;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

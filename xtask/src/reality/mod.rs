@@ -13,9 +13,9 @@ mod pixel;
 mod printing;
 
 use anyhow::{Context, Result};
+use dormouse_base::capture::Capture;
+use dormouse_base::time::Ns;
 use dormouse_board::trips::trips;
-use dormouse_model::capture::Capture;
-use dormouse_model::time::Ns;
 use dormouse_read::{Input, Options};
 use dormouse_sleep::evidence::{self, Check, Machine};
 use dormouse_sleep::simulate::{Profile, Settings};

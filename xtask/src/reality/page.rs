@@ -2,7 +2,7 @@
 
 use super::across::cross;
 use super::{Judged, ms};
-use dormouse_model::phase::{Direction, Phase};
+use dormouse_base::phase::{Direction, Phase};
 use dormouse_sleep::evidence::{Check, Missing, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

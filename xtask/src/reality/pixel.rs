@@ -3,11 +3,11 @@
 //! not part of the project; without it the test says so.
 
 use super::{printing, settings};
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Callback, Cycle, Outcome};
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_board::threads::main_threads;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Callback, Cycle, Outcome};
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 use dormouse_read::{Input, Options};
 use dormouse_sleep::evidence::{Verdict, machine};
 use std::path::PathBuf;

@@ -2,9 +2,9 @@
 //! phase that is reproduced with its own lines may only have been fitted.
 
 use super::{Judged, ms, settings};
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_board::derive::{Derived, chosen_cycles};
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 use dormouse_sleep::evidence::Verdict;
 use dormouse_sleep::simulate::predict::{Scheduler, outlook};
 use std::fmt::Write as _;

@@ -7,9 +7,9 @@ use super::guest::{Done, Played, Way, play};
 use super::judge::{Checked, most, ms};
 use super::{KERNEL, READY, at_once, folder};
 use anyhow::{Context, Result};
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_lab::kernels::Kernel;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 
 /// In turns, so that what the guest does over time meets both.
 const TURNS: [Way; 8] = [KERNEL, READY, KERNEL, READY, KERNEL, READY, KERNEL, READY];

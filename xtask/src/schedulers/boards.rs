@@ -1,10 +1,10 @@
 //! Boards that schedulers are compared on.
 
 use anyhow::{Result, anyhow};
+use dormouse_base::stats::random::Random;
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
 use dormouse_board::generate::{Durations, Options, generate};
-use dormouse_model::time::Ns;
-use dormouse_stats::random::Random;
 
 /// A board and its name.
 pub type Named = (String, Board);

@@ -6,15 +6,15 @@ use super::guest::Played;
 use crate::accuracy::order::{Start, out_of_order};
 use crate::accuracy::recorded;
 use anyhow::{Context, Result};
+use dormouse_base::phase::Phase;
+use dormouse_base::stats::describe::middle;
+use dormouse_base::time::Ns;
 use dormouse_lab::describe::{Description, guest_name};
 use dormouse_lab::trace::Intervals;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 use dormouse_sleep::simulate::kernel::{Kernel, Livepatch};
 use dormouse_sleep::simulate::planned::{Key, apply_states, keys, plan};
 use dormouse_sleep::simulate::policy::{DC, DCW, Policy};
 use dormouse_sleep::simulate::predict::{Scheduler, draws};
-use dormouse_stats::describe::middle;
 use std::collections::BTreeMap;
 
 /// A cycle as foretold.

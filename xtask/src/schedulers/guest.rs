@@ -3,6 +3,7 @@
 use super::boards::Named;
 use crate::accuracy::recorded;
 use anyhow::{Context, Result, bail};
+use dormouse_base::capture::Capture;
 use dormouse_lab::capture::of_outcome;
 use dormouse_lab::describe::Description;
 use dormouse_lab::kernels::Kernel;
@@ -10,7 +11,6 @@ use dormouse_lab::plan::{Record, Sleep, Turn};
 use dormouse_lab::qemu::{Accel, Arch, Machine, usual_cpus};
 use dormouse_lab::run::{Job, Outcome, run_in_turn};
 use dormouse_lab::trace::{Intervals, cycles};
-use dormouse_model::capture::Capture;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;

@@ -1,11 +1,11 @@
 //! Whether callbacks ran in an order that the devices of a board allow. It reads
 //! the board and the times alone and knows nothing of how they were scheduled.
 
+use dormouse_base::device::{DeviceId, LinkKind};
+use dormouse_base::phase::{Direction, Phase};
 use dormouse_board::Board;
 use dormouse_lab::describe::{Description, guest_name};
 use dormouse_lab::trace::Intervals;
-use dormouse_model::device::{DeviceId, LinkKind};
-use dormouse_model::phase::{Direction, Phase};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What was held against each other.
@@ -77,9 +77,9 @@ pub fn called(cycle: &Intervals) -> BTreeSet<(Phase, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dormouse_base::time::Ns;
     use dormouse_board::parse;
     use dormouse_lab::trace::Interval;
-    use dormouse_model::time::Ns;
 
     /// A parent, a silent child and its child, all but the middle with a callback.
     fn cycle(start: i64) -> Checked {

@@ -29,7 +29,7 @@ pub fn explain(files: &[&str]) -> Result<()> {
         }
         let r = without.run.tally.roots;
         let up = |o: &dormouse_sleep::simulate::predict::Outlook| {
-            o.half(dormouse_model::phase::Direction::Resume)
+            o.half(dormouse_base::phase::Direction::Resume)
         };
         let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
         println!(

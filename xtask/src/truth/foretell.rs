@@ -4,11 +4,11 @@
 use super::graph::{Key, key};
 use super::log::log;
 use anyhow::{Context, Result, bail};
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_read::Options;
 use dormouse_sleep::evidence::fidelity::{Fidelity, Verdict};
 use dormouse_sleep::evidence::{Doubt, machine};

@@ -1,9 +1,9 @@
 //! The machine as the laboratory knows it: who waits for whom.
 
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::device::{Device, DeviceId, LinkKind};
-use dormouse_model::names::Names;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::device::{Device, DeviceId, LinkKind};
+use dormouse_base::names::Names;
 use dormouse_sleep::simulate::kernel::Kernel;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,12 +1,12 @@
 //! What was inferred of a reduced recording, held against the board.
 
 use super::graph::{Truth, key};
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A callback that begins so soon after another has ended may have waited for it.

@@ -7,10 +7,10 @@
 //! device without callbacks but as the name of a parent. Times are cut to
 //! microseconds, as printk and the callback timer do.
 
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Callback, Cycle};
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Callback, Cycle};
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use std::fmt::Write as _;
 
 /// Where the clock of the log stands when the first cycle begins: a kernel does
@@ -152,7 +152,7 @@ fn phases(cycle: &Cycle, lines: &mut Lines) {
             format!("PM: {what} of devices complete after {took} msecs"),
         );
     }
-    let up = |p: &&dormouse_model::cycle::PhaseSpan| p.phase.direction() == Direction::Resume;
+    let up = |p: &&dormouse_base::cycle::PhaseSpan| p.phase.direction() == Direction::Resume;
     let end = cycle.phases.iter().filter(up).map(|p| p.end).max().unwrap_or(cycle.end);
     lines.add(end, Phase::Thaw, "OOM killer enabled.");
     lines.add(end, Phase::Thaw, "Restarting tasks ... done.");

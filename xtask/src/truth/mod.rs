@@ -15,8 +15,8 @@ mod tally;
 
 use crate::accuracy::recorded;
 use anyhow::{Context, Result, bail};
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Cycle;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Cycle;
 use dormouse_sleep::simulate::infer::machine;
 use dormouse_sleep::simulate::{Profile, profile};
 use foretell::reduced;
@@ -186,10 +186,10 @@ fn share(part: u64, of: u64) -> String {
 mod tests {
     use super::foretell::{Question, Row};
     use super::*;
+    use dormouse_base::device::DeviceId;
+    use dormouse_base::phase::Phase;
     use dormouse_board::Board;
     use dormouse_board::derive::derive;
-    use dormouse_model::device::DeviceId;
-    use dormouse_model::phase::Phase;
     use std::collections::BTreeSet;
 
     fn captures() -> Vec<Capture> {

@@ -2,9 +2,9 @@
 //! kernel can say what comes of it.
 
 use anyhow::{Context, Result, anyhow, bail};
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_board::{Board, parse, print};
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 use dormouse_sleep::simulate::change::{dependents, remove};
 use dormouse_sleep::simulate::kernel::choose;
 use dormouse_sleep::simulate::predict::{Outlook, Scheduler, outlook};

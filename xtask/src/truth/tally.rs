@@ -256,8 +256,8 @@ fn verdict(out: &mut String, blind: &Tally, all: &Tally) {
 mod tests {
     use super::*;
     use crate::truth::foretell::Told;
-    use dormouse_model::phase::Phase;
-    use dormouse_model::time::Ns;
+    use dormouse_base::phase::Phase;
+    use dormouse_base::time::Ns;
 
     fn row(foretold: i64, came: i64, refused: Option<Refusal>) -> Row {
         let [now, foretold, then] = [100, foretold, came].map(Ns::from_ms);

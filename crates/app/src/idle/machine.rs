@@ -3,13 +3,13 @@
 use super::verify::version_of;
 use crate::failure::{Nothing, Usage};
 use anyhow::Result;
+use dormouse_base::loss::Losses;
 use dormouse_idle::decided::{Again, Rules, again};
 use dormouse_idle::exits::FEW;
 use dormouse_idle::governors::{Kind, Version};
 use dormouse_idle::predict::Spent;
 use dormouse_idle::state::{StateSet, Table};
 use dormouse_idle::wake::{Wakes, wakes};
-use dormouse_model::loss::Losses;
 use dormouse_read::idle::{Keep, read};
 use dormouse_read::{Input, Options};
 use std::path::PathBuf;

@@ -9,7 +9,7 @@ use dormouse_idle::tally::Sleeps;
 use dormouse_idle::wake::{Wakes, wakes};
 use dormouse_read::idle::{IdleReading, Keep, read};
 use dormouse_read::{Input, Options};
-use dormouse_write::text::safe;
+use dormouse_words::text::safe;
 use std::path::PathBuf;
 
 /// Inputs, read.

@@ -16,7 +16,7 @@ use dormouse_storage::simulate::settings::{
 };
 use dormouse_storage::summary::{DiskSummary, Latency};
 use dormouse_storage::wait::{Cause, Family};
-use dormouse_write::wording::storage::time;
+use dormouse_words::wording::storage::time;
 
 /// Thresholds that drivers have: the kernel's own, those of UFS, those of MediaTek's UFS
 /// (drivers/ufs, 6.12).

@@ -133,7 +133,7 @@ fn seek(
         Err(state) => {
             let why = format!(
                 "no power of {} is given, in which this disk is now",
-                dormouse_write::storage::model::state_text(&drive, state)
+                dormouse_words::storage::model::state_text(&drive, state)
             );
             return Err(Usage(why).into());
         }
@@ -170,7 +170,7 @@ fn seek(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dormouse_write::storage::disk::describe;
+    use dormouse_words::storage::disk::describe;
 
     const DISK: &str = include_str!("../../../cli/tests/fixtures/laboratory.disk");
 

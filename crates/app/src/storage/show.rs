@@ -6,7 +6,7 @@ use dormouse_read::storage::{StorageReading, read};
 use dormouse_read::{Input, Options};
 use dormouse_storage::recording::Trace;
 use dormouse_storage::summary::{Cpus, DiskSummary, summarise};
-use dormouse_write::text::safe;
+use dormouse_words::text::safe;
 use std::path::PathBuf;
 
 /// Inputs, read.

@@ -8,7 +8,7 @@ use dormouse_storage::request::Disk;
 use dormouse_storage::simulate::again::{Again, Arrival, again};
 use dormouse_storage::summary::{DiskSummary, Latency};
 use dormouse_storage::wait::{Cause, Span};
-use dormouse_write::wording::storage::time;
+use dormouse_words::wording::storage::time;
 use std::path::PathBuf;
 
 /// Mean latencies that agree so well are reproduced: parts of a hundred, and ns.

@@ -3,8 +3,7 @@
 
 use super::pc::{self, Roots};
 use super::{Machine, bound, on};
-use alloc::format;
-use dormouse_model::device::DeviceId;
+use dormouse_base::device::DeviceId;
 
 pub(super) fn build(m: &mut Machine) {
     let r = pc::roots(m, 8, 128);

@@ -9,11 +9,9 @@ mod server;
 
 use super::classes::{self, Described};
 use super::{Board, BoardDevice};
-use alloc::format;
-use alloc::string::String;
-use dormouse_model::device::{Device, DeviceId, Link, LinkKind};
-use dormouse_model::names::Sym;
-use dormouse_stats::random::Random;
+use dormouse_base::device::{Device, DeviceId, Link, LinkKind};
+use dormouse_base::names::Sym;
+use dormouse_base::stats::random::Random;
 
 /// A kind of machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,7 @@
 
 use super::{Machine, Model, bound, on};
 use crate::BoardDevice;
-use alloc::format;
-use dormouse_model::device::DeviceId;
+use dormouse_base::device::DeviceId;
 
 /// The roots that every PC has.
 pub(super) struct Roots {

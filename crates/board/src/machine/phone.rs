@@ -3,9 +3,7 @@
 //! power domain, regulator or interrupt controller.
 
 use super::{Machine, Model, bound, on};
-use alloc::format;
-use alloc::vec::Vec;
-use dormouse_model::device::DeviceId;
+use dormouse_base::device::DeviceId;
 
 pub(super) fn build(m: &mut Machine) {
     m.board.cpus = 8;
@@ -24,7 +22,7 @@ pub(super) fn build(m: &mut Machine) {
 }
 
 /// A name such as `17400000.timer`.
-fn at(index: u32, what: &str) -> alloc::string::String {
+fn at(index: u32, what: &str) -> std::string::String {
     format!("{:x}.{what}", 0x1000_0000 + index * 0x1_0000)
 }
 

@@ -3,8 +3,7 @@
 
 use super::pc;
 use super::{Machine, bound, on};
-use alloc::format;
-use dormouse_model::device::DeviceId;
+use dormouse_base::device::DeviceId;
 
 /// CPUs of the machine.
 const CPUS: u32 = 128;

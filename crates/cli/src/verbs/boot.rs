@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use dormouse_app::boot::{Question, against, check, is_tree, modules};
 use dormouse_app::failure::Usage;
-use dormouse_write::boot::{json, text};
+use dormouse_words::boot::{json, text};
 use std::fs;
 use std::path::PathBuf;
 

@@ -6,10 +6,10 @@ use clap::Args;
 use dormouse_app::calibrate::{Ask, better, calibrate};
 use dormouse_sleep::simulate::Costs;
 use dormouse_sleep::simulate::profile;
-use dormouse_write::text::page::Page;
-use dormouse_write::text::safe;
-use dormouse_write::wording::next::{next, word};
-use dormouse_write::wording::plural;
+use dormouse_words::text::page::Page;
+use dormouse_words::text::safe;
+use dormouse_words::wording::next::{next, word};
+use dormouse_words::wording::plural;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::fs;
@@ -84,7 +84,7 @@ pub fn run(args: CalibrateArgs) -> Result<()> {
         c.after.phase, c.before.phase, c.after.start, c.before.start
     );
     // What a prediction calls not reproduced is further off.
-    let far = c.after.phase > dormouse_model::time::Ns::from_ms(3);
+    let far = c.after.phase > dormouse_base::time::Ns::from_ms(3);
     let verdict = match far {
         true => format!(
             "Do not use: better than {}, but still far off, on {of}: {fit}. Lines that the \

@@ -5,7 +5,7 @@ use anyhow::Result;
 use clap::Args;
 use dormouse_app::compare::{Side, is_slower, short_labels, sides};
 use dormouse_app::failure::{NotMet, Usage, nothing_in};
-use dormouse_write::comparison::{json, lists, text};
+use dormouse_words::comparison::{json, lists, text};
 use std::path::PathBuf;
 
 /// Compare recordings: is there a difference, how sure, and why.

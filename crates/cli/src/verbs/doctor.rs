@@ -6,11 +6,11 @@ use clap::Args;
 use dormouse_app::clocks;
 use dormouse_app::doctor::{doctor, live};
 use dormouse_app::modes::{live as live_modes, of_inputs};
-use dormouse_record::root::Root;
+use dormouse_machine::root::Root;
 use dormouse_sleep::modes::Powers;
-use dormouse_write::clocks::{ahead as ahead_text, ahead_json, past as past_text, past_json};
-use dormouse_write::doctor::{Subject, json, next, text};
-use dormouse_write::modes::{json as modes_json, text as modes_text};
+use dormouse_words::clocks::{ahead as ahead_text, ahead_json, past as past_text, past_json};
+use dormouse_words::doctor::{Subject, json, next, text};
+use dormouse_words::modes::{json as modes_json, text as modes_text};
 use std::path::PathBuf;
 
 /// Say what is wrong with the sleep of this machine, or of a log.

@@ -7,8 +7,8 @@ use clap::Args;
 use dormouse_app::evaluate::evaluate;
 use dormouse_app::failure::NotMet;
 use dormouse_app::machine;
-use dormouse_write::evaluation::{Subject, json, text};
-use dormouse_write::wording::next::{file_of, next, typed};
+use dormouse_words::evaluation::{Subject, json, text};
+use dormouse_words::wording::next::{file_of, next, typed};
 use std::path::PathBuf;
 
 /// Predict recorded cycles and say how far off that is.

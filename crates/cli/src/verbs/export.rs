@@ -10,8 +10,8 @@ use dormouse_app::failure::Usage;
 use dormouse_app::predict::predicted_capture;
 use dormouse_sleep::analyse::explain as analyse;
 use dormouse_sleep::analyse::start::{Start, starts};
-use dormouse_write::perfetto::{self, Group};
-use dormouse_write::{Explained, Selection};
+use dormouse_words::perfetto::{self, Group};
+use dormouse_words::{Explained, Selection};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::PathBuf;
@@ -98,10 +98,10 @@ pub fn run(args: ExportArgs) -> Result<()> {
     let selection = Selection { cycle: args.cycle, ..Selection::default() };
     let write = |out: &mut (dyn Write + Send)| -> io::Result<()> {
         match args.to {
-            Form::Json => dormouse_write::json::show(&all, &selection, &mut &mut *out),
-            Form::Csv => dormouse_write::csv::show(&all, &selection, &mut &mut *out),
+            Form::Json => dormouse_words::json::show(&all, &selection, &mut &mut *out),
+            Form::Csv => dormouse_words::csv::show(&all, &selection, &mut &mut *out),
             Form::Markdown => {
-                out.write_all(dormouse_write::markdown::show(&all, &selection).as_bytes())
+                out.write_all(dormouse_words::markdown::show(&all, &selection).as_bytes())
             }
             Form::Perfetto => trace(&all, &selection, predicted.as_ref(), &mut &mut *out),
             Form::Parquet => table(&labels, &all, args.table.unwrap_or(Table::Callbacks), out),
@@ -164,7 +164,7 @@ fn table(
     table: Table,
     out: &mut (dyn Write + Send),
 ) -> io::Result<()> {
-    use dormouse_write::parquet::{Source, Table as Which, write};
+    use dormouse_words::parquet::{Source, Table as Which, write};
     let which = match table {
         Table::Callbacks => Which::Callbacks,
         Table::Phases => Which::Phases,

@@ -20,8 +20,8 @@ use dormouse_lab::qemu::{Accel, Arch, Disturbance, Machine, usual_cpus};
 use dormouse_lab::repeat;
 use dormouse_lab::run::program_checksum;
 use dormouse_lab::script;
-use dormouse_record::options::Detail;
-use dormouse_write::lab as written;
+use dormouse_machine::options::Detail;
+use dormouse_words::lab as written;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -605,7 +605,7 @@ fn rerun(a: &RerunArgs) -> Result<()> {
     let other_program = program_checksum(r.machine.arch)? != r.program;
     let recording =
         capture::rerun(&kernel, &r, Duration::from_secs(900)).with_context(|| path.to_string())?;
-    let new = dormouse_record::file::encode(&recording, Vec::new())?;
+    let new = dormouse_machine::file::encode(&recording, Vec::new())?;
     if let Some(to) = &a.output {
         recording.save(to).with_context(|| format!("cannot write {}", to.display()))?;
     }

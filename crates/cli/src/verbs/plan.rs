@@ -11,16 +11,16 @@ use dormouse_app::machine::{Machine, certain};
 use dormouse_app::plan::{
     Ask, Found, Handed, Help, Helped, asked_of, changed, energy as energy_of, hand_over, plan,
 };
+use dormouse_base::phase::Direction;
+use dormouse_base::time::Ns;
 use dormouse_board::{Board, parse_duration};
-use dormouse_model::phase::Direction;
-use dormouse_model::time::Ns;
 use dormouse_sleep::plan::candidate::Kind;
 use dormouse_sleep::plan::{Goal, Plan};
-use dormouse_write::decision::{energy, plan as written};
-use dormouse_write::fidelity;
-use dormouse_write::text::safe;
-use dormouse_write::wording::assumed::section;
-use dormouse_write::wording::next::{next, typed, word};
+use dormouse_words::decision::{energy, plan as written};
+use dormouse_words::fidelity;
+use dormouse_words::text::safe;
+use dormouse_words::wording::assumed::section;
+use dormouse_words::wording::next::{next, typed, word};
 use std::path::{Path, PathBuf};
 
 /// Find the smallest set of changes that meets a budget.

@@ -12,10 +12,10 @@ use dormouse_app::machine;
 use dormouse_app::predict::{Ask, all_kernels, predict};
 use dormouse_board::Board;
 use dormouse_sleep::plan::essential;
-use dormouse_write::fidelity;
-use dormouse_write::prediction::{json, text as written};
-use dormouse_write::wording::next::{next, typed};
-use dormouse_write::wording::trust::guest;
+use dormouse_words::fidelity;
+use dormouse_words::prediction::{json, text as written};
+use dormouse_words::wording::next::{next, typed};
+use dormouse_words::wording::trust::guest;
 use std::path::PathBuf;
 
 /// Predict suspend and resume times under changes.

@@ -8,16 +8,16 @@ use clap::Args;
 use dormouse_app::failure::{Usage, nothing_in, nothing_of};
 use dormouse_app::machine::{reproduced, settings};
 use dormouse_app::replay::rows;
+use dormouse_base::capture::Capture;
+use dormouse_base::time::Ns;
 use dormouse_lab::capture::{Wish, capture};
 use dormouse_lab::plan::Sleep;
-use dormouse_model::capture::Capture;
-use dormouse_model::time::Ns;
 use dormouse_read::{Input, Options, read, read_bytes};
 use dormouse_sleep::evidence::machine;
-use dormouse_write::fidelity;
-use dormouse_write::lab;
-use dormouse_write::wording::assumed::sentences;
-use dormouse_write::wording::next::{next, typed, word};
+use dormouse_words::fidelity;
+use dormouse_words::lab;
+use dormouse_words::wording::assumed::sentences;
+use dormouse_words::wording::next::{next, typed, word};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::slice::from_ref;
@@ -98,7 +98,7 @@ pub fn run(a: ReplayArgs) -> Result<()> {
         recording.save(to).with_context(|| format!("cannot write {}", to.display()))?;
         wrote(to, "");
     }
-    let bytes = dormouse_record::file::encode(&recording, Vec::new())?;
+    let bytes = dormouse_machine::file::encode(&recording, Vec::new())?;
     let reading = read_bytes("replay", &bytes, &Options::default())?;
     let Some(replayed) = reading.captures.into_iter().find(|c| !c.cycles.is_empty()) else {
         bail!("the kernel was run, but its recording holds no cycle");

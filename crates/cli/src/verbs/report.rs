@@ -7,8 +7,8 @@ use dormouse_app::explain::labelled;
 use dormouse_app::failure::Nothing;
 use dormouse_app::idle;
 use dormouse_report::{Labelled, Options, idle as page_of, render};
-use dormouse_write::doctor::worded;
-use dormouse_write::idle::Page;
+use dormouse_words::doctor::worded;
+use dormouse_words::idle::Page;
 use std::fs;
 use std::path::PathBuf;
 

@@ -3,10 +3,10 @@
 use crate::terminal::print;
 use anyhow::{Result, bail};
 use clap::Args;
-use dormouse_record::guard::{self, NoObserver, Restored};
-use dormouse_record::journal;
-use dormouse_record::root::Root;
-use dormouse_write::recorded as written;
+use dormouse_machine::guard::{self, NoObserver, Restored};
+use dormouse_machine::journal;
+use dormouse_machine::root::Root;
+use dormouse_words::recorded as written;
 use std::path::PathBuf;
 
 /// Put back the settings that a killed recording left changed.

@@ -5,7 +5,7 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use dormouse_app::storage::rpm;
 use dormouse_read::storage::described::time;
-use dormouse_write::storage::rpm::{Answer, Seen, json, rpm as page};
+use dormouse_words::storage::rpm::{Answer, Seen, json, rpm as page};
 use std::path::PathBuf;
 
 /// Show what keeps devices awake at run time.

@@ -6,9 +6,9 @@ use anyhow::{Result, bail};
 use clap::Args;
 use dormouse_app::explain;
 use dormouse_app::failure::{Nothing, Usage};
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
-use dormouse_write::{Selection, text};
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
+use dormouse_words::{Selection, text};
 use std::path::PathBuf;
 
 /// Show where the time went, and why.
@@ -86,11 +86,11 @@ pub fn run(args: ShowArgs) -> Result<()> {
         return Err(dormouse_app::failure::nothing_in(&args.input, captures));
     }
     if args.json {
-        terminal::print_with(|out| dormouse_write::json::show(&all, &selection, out))
+        terminal::print_with(|out| dormouse_words::json::show(&all, &selection, out))
     } else if args.csv {
-        terminal::print_with(|out| dormouse_write::csv::show(&all, &selection, out))
+        terminal::print_with(|out| dormouse_words::csv::show(&all, &selection, out))
     } else if args.markdown {
-        terminal::print(&dormouse_write::markdown::show(&all, &selection))
+        terminal::print(&dormouse_words::markdown::show(&all, &selection))
     } else {
         terminal::print(&text::show(&all, &selection, terminal::wants_colour()))?;
         if count > 0 && all.iter().flat_map(|e| &e.views).all(|v| v.rows.total == Ns::ZERO) {

@@ -7,10 +7,8 @@ use crate::fact::{Device, Fact};
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
 use crate::stack;
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A device that failed (drivers/base/power/main.c:pm_dev_err):
 /// `DRIVER DEVICE: PM: failed to suspend async: error -16`, before 5.10

@@ -8,8 +8,6 @@ use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::Message;
 use crate::now::Now;
 use crate::timer::{SOON, Timer};
-use alloc::format;
-use alloc::vec::Vec;
 
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     soon(case, out);

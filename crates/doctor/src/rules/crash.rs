@@ -7,8 +7,6 @@ use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
 use crate::stack;
-use alloc::string::ToString;
-use alloc::vec::Vec;
 
 /// Where the sleep stands whose part `messages` are: nothing if none is under way there;
 /// else whether devices come back.

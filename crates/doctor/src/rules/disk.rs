@@ -7,8 +7,6 @@ use crate::Case;
 use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::now::{Now, Writer};
-use alloc::format;
-use alloc::vec::Vec;
 
 /// A disk has nearly all of the time if it has so many per cent of it.
 const SHARE: u64 = 80;
@@ -58,7 +56,7 @@ fn slow(case: &Case, out: &mut Vec<Finding>) {
         Fact::Now(Now::SlowDisk(d.clone())),
         Vec::from([seen(d)]),
     );
-    f.costs = d.rate.map(|_| dormouse_model::time::Ns(ms(d).min(1 << 40) as i64 * 1_000_000));
+    f.costs = d.rate.map(|_| dormouse_base::time::Ns(ms(d).min(1 << 40) as i64 * 1_000_000));
     out.push(f);
 }
 
@@ -83,7 +81,6 @@ fn limit(case: &Case, out: &mut Vec<Finding>) {
 mod tests {
     use super::*;
     use crate::value::Value;
-    use alloc::vec;
 
     fn disk(name: &str, left: u64, rate: Option<u64>, removable: bool) -> Writer {
         Writer { name: name.into(), number: "8:16".into(), left, rate, removable }

@@ -6,12 +6,8 @@ use crate::fact::{Fact, Named, Wait};
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::{Message, seconds};
 use crate::stack::{self, Task};
-use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec;
-use alloc::vec::Vec;
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
+use std::collections::BTreeMap;
 
 /// A freezing that failed.
 struct Failure {
@@ -167,7 +163,7 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
         evidence.extend(lines(behind.iter().map(|r| &case.messages[r.task.at])));
         evidence.extend(hung(case, &first.task));
         let id = if first.times > 1 { "freeze-retry-loop" } else { "freeze-failed" };
-        let all = core::iter::once(&first).chain(&same);
+        let all = std::iter::once(&first).chain(&same);
         let named = |r: &Refusal| Named { name: r.task.name.clone(), pid: r.task.pid };
         let tasks = all.map(named).collect();
         let behind = behind.iter().map(named).collect();

@@ -5,8 +5,6 @@ use crate::Case;
 use crate::fact::{Device, Fact};
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
-use alloc::string::ToString;
-use alloc::vec::Vec;
 
 /// `nvidia 0000:01:00.0: PM: failed to quiesce async: error -5`
 /// (drivers/base/power/main.c:pm_dev_err, for PM_EVENT_QUIESCE).

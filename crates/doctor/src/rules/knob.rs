@@ -9,7 +9,6 @@ use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::now::{Knob, Now};
 use crate::value::Value;
-use alloc::vec::Vec;
 
 /// `pm_freeze_timeout` of a kernel that nobody changed, ms.
 const FREEZE_TIMEOUT: u64 = 20_000;

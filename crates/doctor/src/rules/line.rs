@@ -9,9 +9,6 @@ use crate::now::Now;
 use crate::phases::Misplaced;
 use crate::stack;
 use crate::value::Value;
-use alloc::format;
-use alloc::string::ToString;
-use alloc::vec::Vec;
 
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     window(case, out);

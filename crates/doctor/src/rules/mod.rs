@@ -19,8 +19,6 @@ use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level, Unchecked};
 use crate::message::Message;
 use crate::value::Value;
-use alloc::format;
-use alloc::vec::Vec;
 
 /// A rule reads the case and adds what it finds.
 type Rule = fn(&Case, &mut Vec<Finding>);

@@ -11,10 +11,7 @@ use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::{Message, Trust, seconds, thousandths};
 use crate::value::Value;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 
 /// Files that count time asleep in hardware, of the whole system.
 const SYSTEM: [&str; 3] =

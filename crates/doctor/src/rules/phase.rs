@@ -7,9 +7,7 @@ use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
 use crate::phases::Misplaced;
 use crate::stack;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     transfers(case, out);

@@ -9,10 +9,7 @@ use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::now::{Now, Shallow, Waiting};
 use crate::value::Value;
-use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
+use std::collections::BTreeMap;
 
 /// Looks in which a task must be in state D: fewer are a read of a disk.
 const LOOKS: u32 = 5;

@@ -10,8 +10,6 @@ use crate::now::Now;
 use crate::phases::Misplaced;
 use crate::stack;
 use crate::value::Value;
-use alloc::string::ToString;
-use alloc::vec::Vec;
 
 /// The values of one dump of one folder.
 struct Folder<'a> {

@@ -9,9 +9,7 @@ use crate::now::Now;
 use crate::phases::{self, ABORTABLE, Misplaced, cannot, release};
 use crate::value::Value;
 use crate::{Case, median, stack};
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 
 /// From here on the median sync is worth a finding.
 const LONG: Ns = Ns(500_000_000);
@@ -99,7 +97,7 @@ fn write_errors(case: &Case, out: &mut Vec<Finding>) {
             return add(Misplaced::WriteError(named(&first.text)), lines(list));
         }
     }
-    // crates/write/src/presync.rs words it so.
+    // crates/words/src/presync.rs words it so.
     let said = |m: &Message| {
         let front = m.text.split_once(" cannot be written: ")?.0;
         let at = front.rsplit(' ').next().filter(|at| at.starts_with('/'))?;
@@ -177,7 +175,7 @@ fn hung(case: &Case, out: &mut Vec<Finding>) {
 /// A sync that takes long.
 fn long(case: &Case, out: &mut Vec<Finding>) {
     let mut syncs: Vec<(Ns, usize)> = case.attempts.iter().filter_map(|a| a.sync).collect();
-    syncs.sort_by_key(|s| core::cmp::Reverse(s.0));
+    syncs.sort_by_key(|s| std::cmp::Reverse(s.0));
     let Some(&(worst, _)) = syncs.first() else { return };
     let median = median(&syncs);
     if median < LONG {
@@ -243,7 +241,6 @@ fn aborted(case: &Case, out: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec;
 
     fn armed(kernel: &str, hook: bool) -> usize {
         let value =

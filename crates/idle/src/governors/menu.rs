@@ -297,7 +297,7 @@ impl Menu {
     }
 
     fn remember(&mut self, us: u32) {
-        let forgotten = core::mem::replace(&mut self.intervals[self.place], us);
+        let forgotten = std::mem::replace(&mut self.intervals[self.place], us);
         self.place = (self.place + 1) % INTERVALS;
         let longest = self.longest();
         if forgotten <= longest {

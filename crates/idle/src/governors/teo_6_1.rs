@@ -31,7 +31,7 @@ impl Default for Recent {
 impl Recent {
     /// The newest in place of the oldest.
     fn push(&mut self, intercepted: Option<usize>) {
-        if let Some(old) = core::mem::replace(&mut self.list[self.next], intercepted) {
+        if let Some(old) = std::mem::replace(&mut self.list[self.next], intercepted) {
             self.count[old] -= 1;
         }
         if let Some(new) = intercepted {

@@ -236,7 +236,7 @@ fn menu_of_6_1_is_not_held_back_by_typical_sleeps_without_a_tick() {
 fn teo_of_6_1_steps_back_after_five_early_wakeups_of_nine() {
     let t = table();
     let mut g = Governor::new(Kind::Teo, Version::V6_1, &t);
-    let clock = core::cell::Cell::new(0);
+    let clock = std::cell::Cell::new(0);
     let sleep = |g: &mut Governor, residency: i64| {
         let d = g.select(&Question { now: clock.get(), ..ask(&t, 10_000_000, 2_000_000) });
         clock.set(clock.get() + residency);

@@ -6,11 +6,11 @@ use super::idle::set;
 use super::out::Out;
 use super::system::{DISK, disk, load_module_with, unload_module, write};
 use crate::plan::{IDLE_MODULE, IdleSetting, Loops, Work};
-use dormouse_record::guard::NoObserver;
-use dormouse_record::options::Detail;
-use dormouse_record::recorder::NoWatch;
-use dormouse_record::root::Root;
-use dormouse_record::watch::{Ask, Until, record};
+use dormouse_machine::guard::NoObserver;
+use dormouse_machine::options::Detail;
+use dormouse_machine::recorder::NoWatch;
+use dormouse_machine::root::Root;
+use dormouse_machine::watch::{Ask, Until, record};
 use rustix::thread::CpuSet;
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -75,7 +75,7 @@ fn one(wish: &Loops, work: Work, setting: &IdleSetting) -> Result<Vec<u8>> {
     if let Some(f) = outcome.restored.failed.first() {
         return Err(format!("{} was not put back: {}", f.path, f.reason));
     }
-    dormouse_record::file::encode(&outcome.recording, Vec::new()).map_err(|e| e.to_string())
+    dormouse_machine::file::encode(&outcome.recording, Vec::new()).map_err(|e| e.to_string())
 }
 
 /// Keeps the calling thread on one CPU, so that what it does wakes that one.

@@ -3,10 +3,10 @@
 use super::Result;
 use super::system::read_text;
 use crate::plan::{Record, Sleep, Step};
-use dormouse_record::guard::NoObserver;
-use dormouse_record::options::{Options, State, Wake};
-use dormouse_record::recorder::{NoWatch, record};
-use dormouse_record::root::Root;
+use dormouse_machine::guard::NoObserver;
+use dormouse_machine::options::{Options, State, Wake};
+use dormouse_machine::recorder::{NoWatch, record};
+use dormouse_machine::root::Root;
 use std::path::Path;
 use std::time::Duration;
 
@@ -61,5 +61,5 @@ pub fn capture(step: &Step) -> Result<Vec<u8>> {
     if let Some(e) = outcome.error {
         return Err(e.to_string());
     }
-    dormouse_record::file::encode(&outcome.recording, Vec::new()).map_err(|e| e.to_string())
+    dormouse_machine::file::encode(&outcome.recording, Vec::new()).map_err(|e| e.to_string())
 }

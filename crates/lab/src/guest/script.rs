@@ -5,11 +5,11 @@ use super::out::Out;
 use super::system::{load_module_with, program, unload_module};
 use crate::error::tail;
 use crate::plan::{IDLE_MODULE, KEPT, Script};
-use dormouse_record::guard::NoObserver;
-use dormouse_record::options::Detail;
-use dormouse_record::recorder::NoWatch;
-use dormouse_record::root::Root;
-use dormouse_record::watch::{Ask, Until, record};
+use dormouse_machine::guard::NoObserver;
+use dormouse_machine::options::Detail;
+use dormouse_machine::recorder::NoWatch;
+use dormouse_machine::root::Root;
+use dormouse_machine::watch::{Ask, Until, record};
 use std::path::Path;
 
 /// Trace buffer of each CPU in KiB.
@@ -51,7 +51,7 @@ fn recorded(file: &str, with: &[Detail]) -> Result<Vec<u8>> {
     if let Some(f) = outcome.restored.failed.first() {
         return Err(format!("{} was not put back: {}", f.path, f.reason));
     }
-    dormouse_record::file::encode(&outcome.recording, Vec::new()).map_err(|e| e.to_string())
+    dormouse_machine::file::encode(&outcome.recording, Vec::new()).map_err(|e| e.to_string())
 }
 
 fn first(script: &Script, dir: &Path) -> Result<String> {

@@ -6,9 +6,9 @@ use super::merge;
 use super::schema::CaptureFile;
 use crate::merge::place_sleep;
 use crate::track::Tracker;
-use dormouse_model::capture::Capture;
-use dormouse_model::loss::{Losses, Severity};
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::loss::{Losses, Severity};
+use dormouse_base::time::Ns;
 use std::borrow::Cow;
 use std::collections::HashMap;
 

@@ -3,7 +3,7 @@
 use super::schema::{CaptureFile, CycleMembers, DeviceRow, Document, LinkRow, NameRow};
 use super::schema::{FORMAT, VERSION};
 use super::table::Table;
-use dormouse_model::loss::{Losses, Severity};
+use dormouse_base::loss::{Losses, Severity};
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 

@@ -113,7 +113,7 @@ impl Counter {
 
     fn begin_item(&mut self, pid: i32) {
         let thread = self.threads.entry(pid).or_default();
-        if !core::mem::replace(&mut thread.item, true) {
+        if !std::mem::replace(&mut thread.item, true) {
             self.with_item += 1;
             self.at_once = self.at_once.max(self.with_item);
         }
@@ -123,14 +123,14 @@ impl Counter {
         self.unpark(pid);
         let Some(thread) = self.threads.get_mut(&pid) else { return };
         thread.callback = false;
-        if core::mem::take(&mut thread.item) {
+        if std::mem::take(&mut thread.item) {
             self.with_item -= 1;
         }
     }
 
     fn unpark(&mut self, pid: i32) {
         if let Some(thread) = self.threads.get_mut(&pid)
-            && core::mem::take(&mut thread.parked)
+            && std::mem::take(&mut thread.parked)
         {
             self.parked -= 1;
         }
@@ -159,7 +159,7 @@ impl Counter {
         let thread = self.threads.entry(pid).or_default();
         if state == Some(&b'D') && !thread.callback && (main || thread.item) {
             self.waits += 1;
-            if !main && !core::mem::replace(&mut thread.parked, true) {
+            if !main && !std::mem::replace(&mut thread.parked, true) {
                 self.parked += 1;
                 self.parked_at_once = self.parked_at_once.max(self.parked);
             }

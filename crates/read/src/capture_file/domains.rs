@@ -2,11 +2,11 @@
 
 use super::schema::CaptureFile;
 use crate::domains::read_bytes;
-use dormouse_domains::domain::{Runtime, Status};
-use dormouse_model::capture::Capture;
-use dormouse_model::device::DeviceId;
-use dormouse_model::loss::Severity;
-use dormouse_model::power_domain::{PowerDomain, User};
+use dormouse_base::capture::Capture;
+use dormouse_base::device::DeviceId;
+use dormouse_base::loss::Severity;
+use dormouse_base::power_domain::{PowerDomain, User};
+use dormouse_power::domain::{Runtime, Status};
 
 /// Names of no device, and of several.
 const NOBODY: u32 = u32::MAX;

@@ -9,12 +9,12 @@ use super::domains;
 use super::schema::{CaptureFile, CycleStats, DeviceRow, LinkRow};
 use crate::dtb::named::suppliers;
 use crate::track::Tracker;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Cycle, Mode, Outcome, PmTestLevel, SideEvent, Waiting};
-use dormouse_model::device::{Device, DeviceGraph, DeviceId, Facts, Link, LinkKind};
-use dormouse_model::loss::{Losses, Severity};
-use dormouse_model::names::{Names, Sym};
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Cycle, Mode, Outcome, PmTestLevel, SideEvent, Waiting};
+use dormouse_base::device::{Device, DeviceGraph, DeviceId, Facts, Link, LinkKind};
+use dormouse_base::loss::{Losses, Severity};
+use dormouse_base::names::{Names, Sym};
+use dormouse_base::time::Ns;
 use std::collections::{HashMap, HashSet};
 
 /// Adds the tables and the document of `file` to `capture`, whose cycles were

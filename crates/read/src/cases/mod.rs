@@ -7,10 +7,10 @@
 //! link to it is not dormant), `w` has a wakeup source. Kinds: `s` stateless,
 //! `d` dormant, `y` sync_state_only.
 
+use dormouse_base::device::{Device, DeviceId, Link, LinkKind};
+use dormouse_base::names::Sym;
+use dormouse_base::time::Ns;
 use dormouse_board::{Board, BoardDevice, Work};
-use dormouse_model::device::{Device, DeviceId, Link, LinkKind};
-use dormouse_model::names::Sym;
-use dormouse_model::time::Ns;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use thiserror::Error;

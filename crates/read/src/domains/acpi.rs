@@ -4,7 +4,7 @@
 
 use super::files::evidence;
 use super::lines::{Line, Lines};
-use dormouse_domains::acpi::{Resource, Table};
+use dormouse_power::acpi::{Resource, Table};
 
 /// Names of power resources begin so (ACPI_POWER_HID, include/acpi/acpi_drivers.h).
 const RESOURCE: &str = "LNXPOWER:";

@@ -2,7 +2,7 @@
 //! whether the hardware lets the clock run (5.16 on) and consumers (6.6 on).
 
 use super::lines::{Line, Lines, number};
-use dormouse_domains::clock::{Clock, Table};
+use dormouse_power::clock::{Clock, Table};
 
 /// Whether a line is the one of the head that names the column of clocks.
 pub fn is_head(line: &Line<'_>) -> bool {

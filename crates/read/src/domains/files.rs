@@ -2,11 +2,11 @@
 //! printed them, or as `grep` does.
 
 use super::lines::{Line, Lines, number};
-use dormouse_domains::Evidence;
-use dormouse_domains::deferral::{Deferral, Source};
-use dormouse_domains::link::{Link, Synced, Wait};
-use dormouse_domains::state::{State, Table};
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
+use dormouse_power::Evidence;
+use dormouse_power::deferral::{Deferral, Source};
+use dormouse_power::link::{Link, Synced, Wait};
+use dormouse_power::state::{State, Table};
 
 /// A line as evidence, with blanks for tabs.
 pub fn evidence(line: &Line<'_>, at: usize) -> Evidence {

@@ -5,7 +5,7 @@
 //! than a column, and mail programs eat blanks.
 
 use super::lines::{Line, Lines, cells, number};
-use dormouse_domains::domain::{Device, Domain, Dump, Runtime, Status};
+use dormouse_power::domain::{Device, Domain, Dump, Runtime, Status};
 
 /// Whether a line is the head of a table.
 pub fn is_head(line: &Line<'_>) -> bool {

@@ -103,7 +103,7 @@ pub fn number(word: &str) -> Option<u64> {
 /// Pieces of a row: what two blanks or a tab keep apart.
 pub fn cells(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
-    core::iter::from_fn(move || {
+    std::iter::from_fn(move || {
         let rest = &text[at..];
         let begin = at + rest.find(|c| c != ' ' && c != '\t')?;
         let rest = &text[begin..];

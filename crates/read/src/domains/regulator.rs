@@ -1,7 +1,7 @@
 //! `regulator_summary`: regulators under their supplies, consumers under them.
 
 use super::lines::{Line, Lines, number};
-use dormouse_domains::regulator::{Regulator, Table};
+use dormouse_power::regulator::{Regulator, Table};
 
 /// Whether a line is the head of a table.
 pub fn is_head(line: &Line<'_>) -> bool {

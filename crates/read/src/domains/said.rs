@@ -1,15 +1,15 @@
 //! One message of the kernel on probing, links, domains: what it says.
 
-use dormouse_domains::cycle::Cycle;
-use dormouse_domains::deferral::{Deferral, Source};
-use dormouse_domains::domain::{AttachFailed, Unswitched};
-use dormouse_domains::fact::Resource;
-use dormouse_domains::latency::Exceeded;
-use dormouse_domains::link::Unlinked;
-use dormouse_domains::pending::Pending;
-use dormouse_domains::probe::{Outcome, Probe};
-use dormouse_domains::{Case, Evidence};
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
+use dormouse_power::cycle::Cycle;
+use dormouse_power::deferral::{Deferral, Source};
+use dormouse_power::domain::{AttachFailed, Unswitched};
+use dormouse_power::fact::Resource;
+use dormouse_power::latency::Exceeded;
+use dormouse_power::link::Unlinked;
+use dormouse_power::pending::Pending;
+use dormouse_power::probe::{Outcome, Probe};
+use dormouse_power::{Case, Evidence};
 
 /// Words of which each such message has one; lines without are not looked at.
 pub const STEMS: [&[u8]; 19] = [

@@ -1,9 +1,9 @@
 //! What recorded sleeps paid for power domains.
 
-use dormouse_domains::cost::Switched;
-use dormouse_model::capture::Capture;
-use dormouse_model::time::Ns;
-use dormouse_stats::describe::middle;
+use dormouse_base::capture::Capture;
+use dormouse_base::stats::describe::middle;
+use dormouse_base::time::Ns;
+use dormouse_power::cost::Switched;
 use std::collections::BTreeMap;
 
 /// What the sleeps of a recording paid for domains: medians.

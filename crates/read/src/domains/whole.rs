@@ -6,9 +6,9 @@ use crate::capture_file::{self, is_capture_tar};
 use crate::container::Source;
 use crate::dtb::fdt;
 use crate::text::Text;
-use dormouse_domains::link::Link;
-use dormouse_domains::{Case, rail};
-use dormouse_model::loss::Severity;
+use dormouse_base::loss::Severity;
+use dormouse_power::link::Link;
+use dormouse_power::{Case, rail};
 
 /// Larger files are no attributes.
 const LARGEST: usize = 256 << 10;

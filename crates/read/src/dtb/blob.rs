@@ -1,7 +1,7 @@
 //! Writes a flattened device tree (Devicetree Specification 0.4, chapter 5, version
 //! 17 of the format), and puts one tree below a node of another.
 
-use dormouse_domains::tree::{Tree, text};
+use dormouse_power::tree::{Tree, text};
 use std::collections::HashMap;
 
 /// A node that owns what it holds.

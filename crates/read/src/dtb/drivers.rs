@@ -5,10 +5,10 @@
 //! tables of the kernel's image say which there are.
 
 use super::image;
-use dormouse_domains::fw_devlink::boot::{Driver, Drivers};
-use dormouse_domains::fw_devlink::early::Early;
-use dormouse_domains::fw_devlink::machine::Machine;
-use dormouse_domains::tree::{Tree, text};
+use dormouse_power::fw_devlink::boot::{Driver, Drivers};
+use dormouse_power::fw_devlink::early::Early;
+use dormouse_power::fw_devlink::machine::Machine;
+use dormouse_power::tree::{Tree, text};
 use std::collections::{BTreeSet, HashMap};
 
 /// Modules by what they match.

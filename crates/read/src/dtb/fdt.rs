@@ -1,7 +1,7 @@
 //! The flattened device tree: a blob becomes a list of nodes (Devicetree
 //! Specification 0.4, chapter 5; versions 16 and 17 of the format).
 
-pub use dormouse_domains::tree::{Node, Tree};
+pub use dormouse_power::tree::{Node, Tree};
 use thiserror::Error;
 
 /// Why a blob cannot be read.

@@ -3,7 +3,7 @@
 //! compatible, data) that end in an empty one (include/asm-generic/vmlinux.lds.h:
 //! OF_TABLE).
 
-use dormouse_domains::fw_devlink::early::Early;
+use dormouse_power::fw_devlink::early::Early;
 
 const ENTRY: usize = 200;
 const COMPATIBLE: usize = 64;

@@ -1,6 +1,6 @@
 //! Reads a device tree blob: the devices and links that a kernel makes from it, as a
 //! board. Times, async flags and drivers are assumed, as the notes say. What a kernel
-//! makes is decided in `dormouse_domains::fw_devlink`.
+//! makes is decided in `dormouse_power::fw_devlink`.
 
 pub mod blob;
 pub mod drivers;
@@ -9,19 +9,19 @@ pub mod image;
 pub mod named;
 
 use crate::udev::Imported;
+use dormouse_base::device::{self, DeviceId, LinkKind};
+use dormouse_base::loss::{Losses, Severity};
+use dormouse_base::names::Sym;
+use dormouse_base::stats::random::Random;
 use dormouse_board::classes::{self, Described};
 use dormouse_board::order::superiors_first;
 use dormouse_board::{Board, BoardDevice};
-use dormouse_domains::fw_devlink::machine::{Machine, Status};
-use dormouse_domains::fw_devlink::{AllDrivers, Wish, boot};
-use dormouse_domains::tree::text;
-use dormouse_model::device::{self, DeviceId, LinkKind};
-use dormouse_model::loss::{Losses, Severity};
-use dormouse_model::names::Sym;
-use dormouse_stats::random::Random;
+use dormouse_power::fw_devlink::machine::{Machine, Status};
+use dormouse_power::fw_devlink::{AllDrivers, Wish, boot};
+use dormouse_power::tree::text;
 use fdt::{DtbError, Node};
 
-pub use dormouse_domains::fw_devlink::compare::{Device, Link};
+pub use dormouse_power::fw_devlink::compare::{Device, Link};
 pub use fdt::recognise;
 
 /// Reads a blob as the kernel of a wish boots it; `seed` chooses among the times that

@@ -1,8 +1,8 @@
 //! What the nodes of a device tree name: clocks, regulators, pins, domains.
 
 use super::fdt::{self, DtbError};
-use dormouse_domains::fw_devlink::property::references;
-use dormouse_domains::fw_devlink::version::Rules;
+use dormouse_power::fw_devlink::property::references;
+use dormouse_power::fw_devlink::version::Rules;
 use std::collections::BTreeSet;
 
 /// Paths of nodes that need, and of those they need, by the rules of a kernel's release.

@@ -1,7 +1,7 @@
 //! The text of the three events that make a cycle.
 
 use crate::event::TraceEvent;
-use dormouse_model::phase::PmEvent;
+use dormouse_base::phase::PmEvent;
 
 /// `DRIVER DEVICE, parent: PARENT, OPS[EVENT]`. Driver and device may contain
 /// blanks; they are split at the last one here and put right at the end, when

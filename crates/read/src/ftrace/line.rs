@@ -1,6 +1,6 @@
 //! The columns of one line.
 
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 
 /// What the time column counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

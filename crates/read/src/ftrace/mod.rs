@@ -11,9 +11,9 @@ mod uses;
 
 use crate::event::{EventSink, Fan, Kind, Stamp, TraceEvent, Unused, is_kept};
 use crate::track::Tracker;
-use dormouse_model::complete::LostKind;
-use dormouse_model::loss::{Losses, Severity};
-use dormouse_model::time::Ns;
+use dormouse_base::complete::LostKind;
+use dormouse_base::loss::{Losses, Severity};
+use dormouse_base::time::Ns;
 use line::{Columns, HEAD, Line, Raw, Task, Unit};
 use uses::{Use, Uses};
 

@@ -287,7 +287,7 @@ impl Causes {
         // A sleep that nothing explains: its interrupt was not recorded.
         if let Some(c) = self.cpus.get_mut(&n).filter(|c| c.slept.is_some_and(|s| !s.explained)) {
             // No task ran: the clock's event of a cancelled HRTICK, where there was one.
-            let stray = !c.ran && core::mem::take(&mut c.turns);
+            let stray = !c.ran && std::mem::take(&mut c.turns);
             if !stray {
                 self.unknown(n, time);
             }

@@ -1,8 +1,8 @@
 //! The table of idle states that CoreFreq prints: a row a figure, a column a
 //! state, with bars or blanks between.
 
+use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::snapshot::{Snapshot, StateSeen};
-use dormouse_model::loss::{Losses, Severity};
 
 /// The head of a row and its cells: `Latency   |      0|      2`,
 /// `   |- Latency:        0       2`.

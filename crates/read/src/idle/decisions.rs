@@ -1,5 +1,5 @@
 //! What an idle governor was told and decided, from the function probes of
-//! `dormouse record --with idle` (crates/record/src/idle.rs).
+//! `dormouse record --with idle` (crates/machine/src/idle.rs).
 //!
 //! | event | of |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! `fio --output-format=json`: reads by size.
 
+use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::reads::Cell;
-use dormouse_model::loss::{Losses, Severity};
 use serde_json::Value;
 
 /// Broken documents before a text is given up: each is looked at to its end.

@@ -29,11 +29,11 @@ mod turbostat;
 use crate::capture_file::{self, container::is_capture_tar};
 use crate::container::{self, Source};
 use crate::{Input, Options, ReadError};
+use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::snapshot::Snapshot;
 use dormouse_idle::state::{ONLY_S2IDLE, State, StateSet, Table};
 use dormouse_idle::tally::Sleeps;
 use dormouse_idle::turbostat::Run;
-use dormouse_model::loss::{Losses, Severity};
 use std::collections::BTreeMap;
 
 /// What inputs say of idle states.

@@ -3,8 +3,8 @@
 //! `PATH:` with the value below, `==> PATH <==` (head), several values a line, any
 //! folder in front, quoted by a mail.
 
+use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::snapshot::{Snapshot, StateSeen};
-use dormouse_model::loss::{Losses, Severity};
 use std::collections::BTreeMap;
 
 /// Attributes of a state that are read or known to be of no use.

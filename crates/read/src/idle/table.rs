@@ -1,7 +1,7 @@
 //! Tables of idle states that programs print.
 
+use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::snapshot::{Counters, Snapshot, StateSeen};
-use dormouse_model::loss::{Losses, Severity};
 
 /// Whether a text has lines of `cpupower idle-info`.
 pub fn is_idle_info(text: &str) -> bool {
@@ -60,7 +60,7 @@ pub fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut L
                 continue;
             }
             if !snapshot.cpus.is_empty() {
-                out.push(core::mem::take(&mut snapshot));
+                out.push(std::mem::take(&mut snapshot));
             }
             apart = false;
             snapshot = Snapshot {
@@ -78,7 +78,7 @@ pub fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut L
             // The same CPU again: another moment.
             if cpu.is_some_and(|cpu| snapshot.cpus.contains_key(&cpu)) {
                 let next = Snapshot { cpus: Default::default(), ..snapshot.clone() };
-                out.push(core::mem::replace(&mut snapshot, next));
+                out.push(std::mem::replace(&mut snapshot, next));
             }
         } else if let Some(s) = old_state(line) {
             keep(&mut snapshot, cpu, state.take());

@@ -5,10 +5,10 @@ use super::causes::Causes;
 use super::decisions::Decisions;
 use crate::babeltrace;
 use crate::event::{EventSink, Kind, Stamp, TraceEvent, number, word};
+use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::state::{StateSet, Table};
 use dormouse_idle::tally::{Sleeps, Tally, Woke};
 use dormouse_idle::wake::Episode;
-use dormouse_model::loss::{Losses, Severity};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// State of `cpu_idle` that says a CPU is awake (`PWR_EVENT_EXIT`, -1 as u32, which
@@ -170,7 +170,7 @@ impl Sink<'_> {
 
     /// What follows is another trace.
     fn next(&mut self) {
-        let part = core::mem::replace(&mut self.part, Part::new(self.name, self.tables));
+        let part = std::mem::replace(&mut self.part, Part::new(self.name, self.tables));
         self.damaged += part.decisions.damaged;
         let sleeps = part.finish();
         if sleeps.tally.cpus.is_empty() {
@@ -183,7 +183,7 @@ impl Sink<'_> {
 
     /// Every trace; those that are the CPUs of one machine are joined.
     fn finish(mut self) -> Vec<Sleeps> {
-        let rest = core::mem::take(&mut self.part).finish();
+        let rest = std::mem::take(&mut self.part).finish();
         let mut out: Vec<Sleeps> = Vec::new();
         for s in self.done.into_iter().chain([rest]) {
             if s.tally.cpus.is_empty() && !out.is_empty() {
@@ -272,7 +272,7 @@ fn join(a: &mut Sleeps, mut b: Sleeps) {
     let offset = a.wakers.len() as u32;
     for c in b.tally.cpus.values_mut() {
         c.wakers =
-            core::mem::take(&mut c.wakers).into_iter().map(|(n, k)| (n + offset, k)).collect();
+            std::mem::take(&mut c.wakers).into_iter().map(|(n, k)| (n + offset, k)).collect();
     }
     a.wakers.append(&mut b.wakers);
     a.episodes.append(&mut b.episodes);

@@ -1,8 +1,8 @@
 //! Tables of turbostat: a head, a line for the machine, lines for CPUs, again
 //! and again. Also what `cpupower monitor` prints, whose shares are the same.
 
+use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::turbostat::{Interval, Row, Run};
-use dormouse_model::loss::{Losses, Severity};
 
 /// Columns of which a head has some, beside shares of hardware states.
 const KNOWN: [&str; 8] =
@@ -329,7 +329,7 @@ pub fn monitor(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Losses) 
             (c.clone(), sum / n)
         };
         let machine = columns.iter().map(mean).collect();
-        let interval = Interval { machine, cpus: core::mem::take(cpus) };
+        let interval = Interval { machine, cpus: std::mem::take(cpus) };
         match out.last_mut().filter(|r| r.label == name && r.columns == columns) {
             Some(run) => run.intervals.push(interval),
             None => out.push(Run {

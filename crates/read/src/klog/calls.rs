@@ -12,7 +12,7 @@
 //! Real logs agree: printed numbers over time stamps are 0.976 on 3.15, 5.4 and
 //! 5.9, and 1.000 on 5.15, 6.1 and 6.3.
 
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 use memchr::memmem;
 
 /// A line of either kind.

@@ -4,7 +4,7 @@
 //! The fields are those of systemd.journal-fields(7). A kernel message keeps the
 //! kernel's own time in `_SOURCE_MONOTONIC_TIMESTAMP`.
 
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 use serde_json::{Map, Value};
 
 /// Longest entry that is looked at; a kernel message has at most 1 KiB.

@@ -17,9 +17,9 @@ mod steps;
 mod tick;
 
 use crate::track::{Kind, Tracker};
-use dormouse_model::complete::LostKind;
-use dormouse_model::loss::Severity;
-use dormouse_model::time::Ns;
+use dormouse_base::complete::LostKind;
+use dormouse_base::loss::Severity;
+use dormouse_base::time::Ns;
 use journal::{Collector, Step};
 pub(crate) use order::MARKS;
 pub use prefix::{Record, order_of};

@@ -2,7 +2,7 @@
 //! line first.
 
 use super::prefix::{self, Record};
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 use memchr::memmem;
 
 /// So many lines are looked at, and so many steps of their times.
@@ -63,7 +63,7 @@ pub fn newest_first(bytes: &[u8]) -> bool {
         let step = match (&last, &now) {
             (Some(When::Exact(a)), When::Exact(b)) => b.cmp(a),
             (Some(When::Second(a)), When::Second(b)) => b.cmp(a),
-            _ => core::cmp::Ordering::Equal,
+            _ => std::cmp::Ordering::Equal,
         };
         on += u32::from(step.is_gt());
         back += u32::from(step.is_lt());

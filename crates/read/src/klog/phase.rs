@@ -1,7 +1,7 @@
 //! Which phase a callback line belongs to, while the line that would prove it
 //! has not come yet.
 
-use dormouse_model::phase::{Direction, Phase, PmEvent};
+use dormouse_base::phase::{Direction, Phase, PmEvent};
 
 /// What a function's name says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

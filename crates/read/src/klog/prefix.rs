@@ -6,7 +6,7 @@
 //! A dress that is not known comes off too if the kernel's own time stamp
 //! stands behind it.
 
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 use memchr::memmem;
 
 /// One line without its prefix.

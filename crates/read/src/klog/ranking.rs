@@ -3,10 +3,10 @@
 use super::phase;
 use super::state::Log;
 use crate::track::{DeviceKey, END_ALONE};
-use dormouse_model::loss::Severity;
-use dormouse_model::phase::Direction;
-use dormouse_model::ranked::{Ranked, Ranking};
-use dormouse_model::time::Ns;
+use dormouse_base::loss::Severity;
+use dormouse_base::phase::Direction;
+use dormouse_base::ranked::{Ranked, Ranking};
+use dormouse_base::time::Ns;
 use std::collections::HashSet;
 
 /// Most such ends kept of one input; more are counted as lost.

@@ -6,11 +6,11 @@ use super::prefix::{self, Record};
 use super::ranking::Loose;
 use crate::event::Stamp;
 use crate::track::{Call, CallRef, DeviceKey, Tracker};
-use dormouse_model::complete::LostKind;
-use dormouse_model::cycle::{Began, Complaint, Cycle, Mode, PhaseSpan};
-use dormouse_model::loss::Severity;
-use dormouse_model::phase::{Direction, Phase, PmEvent};
-use dormouse_model::time::Ns;
+use dormouse_base::complete::LostKind;
+use dormouse_base::cycle::{Began, Complaint, Cycle, Mode, PhaseSpan};
+use dormouse_base::loss::Severity;
+use dormouse_base::phase::{Direction, Phase, PmEvent};
+use dormouse_base::time::Ns;
 use std::collections::HashMap;
 
 /// So many messages of failures are kept of a cycle.

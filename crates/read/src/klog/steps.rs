@@ -6,12 +6,12 @@ use super::prefix::Record;
 use super::state::Log;
 use crate::event::Stamp;
 use crate::track::DeviceKey;
-use dormouse_model::complete::LostKind;
-use dormouse_model::cycle::Mode;
-use dormouse_model::image::{ImageStep, ImageWork};
-use dormouse_model::loss::Severity;
-use dormouse_model::phase::{Phase, PmEvent};
-use dormouse_model::time::Ns;
+use dormouse_base::complete::LostKind;
+use dormouse_base::cycle::Mode;
+use dormouse_base::image::{ImageStep, ImageWork};
+use dormouse_base::loss::Severity;
+use dormouse_base::phase::{Phase, PmEvent};
+use dormouse_base::time::Ns;
 use memchr::memmem;
 
 /// What an elapsed time that is cut to milliseconds may lack.

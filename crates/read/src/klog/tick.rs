@@ -1,6 +1,6 @@
 //! The length of a tick (CONFIG_HZ), which kernels print in passing while they boot.
 
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 use memchr::memmem;
 
 /// The clock source of jiffies is given up after so many ticks, in thousandths:

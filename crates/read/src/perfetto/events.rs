@@ -6,13 +6,13 @@ use super::scan::{
 use super::text;
 use super::wire::{Fields, Value};
 use crate::event::{EventSink, Stamp, TraceEvent};
-use dormouse_model::loss::{Losses, Severity};
-use dormouse_model::phase::PmEvent;
-use dormouse_model::time::Ns;
+use dormouse_base::loss::{Losses, Severity};
+use dormouse_base::phase::PmEvent;
+use dormouse_base::time::Ns;
 
 /// Hands all of `found` to `sink`.
 pub fn emit(found: &mut Found, file: &[u8], sink: &mut dyn EventSink, losses: &mut Losses) {
-    let mut items = core::mem::take(&mut found.items);
+    let mut items = std::mem::take(&mut found.items);
     // Stable: events of equal time stay in the order of the file.
     items.sort_by_key(|i| i.time);
     let mut text = Vec::new();

@@ -17,7 +17,7 @@ mod wire;
 
 use crate::event::{EventSink, Fan, is_kept};
 use crate::track::Tracker;
-use dormouse_model::loss::Losses;
+use dormouse_base::loss::Losses;
 
 /// Whether a file that begins with `head` is a Perfetto trace.
 ///

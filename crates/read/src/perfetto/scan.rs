@@ -8,7 +8,7 @@
 use super::text;
 use super::wire::{Fields, Value, packed, put_bytes, put_number};
 use crate::event::Unused;
-use dormouse_model::loss::{Losses, Severity};
+use dormouse_base::loss::{Losses, Severity};
 use std::collections::HashMap;
 use std::io::Read;
 use std::ops::RangeInclusive;
@@ -249,7 +249,7 @@ fn bundle(b: &[u8], place: Place<'_>, look: &Look, found: &mut Found, losses: &m
         match n {
             2 => {
                 if let Some(time) = event(v.bytes(), cpu, place, look, found, losses)
-                    && core::mem::take(&mut lost)
+                    && std::mem::take(&mut lost)
                     && matches!(look, Look::Power)
                 {
                     // Before the event just listed, if it was.

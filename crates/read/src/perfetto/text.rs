@@ -231,7 +231,7 @@ mod tests {
         let (_, t) = find(4).unwrap();
         fill(t, &m, &HashMap::new(), &mut out);
         assert_eq!(
-            core::str::from_utf8(&out).unwrap(),
+            std::str::from_utf8(&out).unwrap(),
             "prev_comm=a b prev_pid=7 prev_prio=-1 prev_state=D+ ==> \
              next_comm=swapper/1 next_pid=0 next_prio=0"
         );

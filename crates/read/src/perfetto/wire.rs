@@ -133,7 +133,7 @@ pub fn begins_message(begin: &[u8], size: usize) -> bool {
 /// The numbers of a packed field.
 pub fn packed(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
     let mut f = Fields::new(bytes);
-    core::iter::from_fn(move || if f.at < bytes.len() { f.varint() } else { None })
+    std::iter::from_fn(move || if f.at < bytes.len() { f.varint() } else { None })
 }
 
 /// Writes a number field.

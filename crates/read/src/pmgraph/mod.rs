@@ -3,8 +3,8 @@
 
 use crate::track::Tracker;
 use base64::Engine as _;
-use dormouse_model::cycle::Mode;
-use dormouse_model::loss::Severity;
+use dormouse_base::cycle::Mode;
+use dormouse_base::loss::Severity;
 use std::io::Read;
 
 /// Most lines looked at for the header.

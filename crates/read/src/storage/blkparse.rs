@@ -1,7 +1,7 @@
 //! What blkparse prints: a line a record, and a summary below.
 
 use super::block::{disk_of, number, origin, word};
-use dormouse_model::loss::{Losses, Severity};
+use dormouse_base::loss::{Losses, Severity};
 use dormouse_storage::ledger::{Event, Ledger};
 use dormouse_storage::recording::Trace;
 use dormouse_storage::request::{Operation, asks_for_a_flush};

@@ -1,7 +1,7 @@
 //! Binary files of blktrace: one for each CPU, records of 48 bytes and what
 //! follows them (include/uapi/linux/blktrace_api.h).
 
-use dormouse_model::loss::{Losses, Severity};
+use dormouse_base::loss::{Losses, Severity};
 use dormouse_storage::ledger::{Event, Ledger};
 use dormouse_storage::recording::Trace;
 use dormouse_storage::request::{Disk, Operation};

@@ -1,6 +1,6 @@
 //! `trans_stat` of devfreq devices: a table of changes from clock to clock.
 
-use dormouse_model::loss::{Losses, Severity};
+use dormouse_base::loss::{Losses, Severity};
 use dormouse_storage::levels::{Level, Transitions};
 
 /// Reads every table of a text.

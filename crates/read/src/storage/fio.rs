@@ -1,6 +1,6 @@
 //! JSON of fio: what a load measured by itself.
 
-use dormouse_model::loss::{Losses, Severity};
+use dormouse_base::loss::{Losses, Severity};
 use dormouse_storage::load::Job;
 use serde_json::Value;
 

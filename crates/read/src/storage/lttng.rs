@@ -3,7 +3,7 @@
 
 use crate::babeltrace;
 use crate::event::{EventSink, Kind, Stamp, TraceEvent, number, word};
-use dormouse_model::loss::Losses;
+use dormouse_base::loss::Losses;
 
 /// Bits of `rwbs` in LTTng's block probes.
 const WRITE: u64 = 1;

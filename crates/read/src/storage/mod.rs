@@ -33,7 +33,7 @@ mod wrapped;
 
 use crate::container;
 use crate::{Input, Options, ReadError};
-use dormouse_model::loss::{Losses, Severity};
+use dormouse_base::loss::{Losses, Severity};
 use dormouse_storage::knobs::Knobs;
 use dormouse_storage::levels::{Drive, Transitions};
 use dormouse_storage::load::Job;

@@ -1,7 +1,7 @@
 //! Power states of NVMe drives, as `nvme id-ctrl` and `smartctl` print them, and what
 //! `nvme get-feature` says of autonomous transitions.
 
-use dormouse_model::loss::{Losses, Severity};
+use dormouse_base::loss::{Losses, Severity};
 use dormouse_storage::levels::{Drive, Fall, PowerState};
 use serde_json::Value;
 

@@ -4,7 +4,7 @@ use super::commands::Commands;
 use super::{block, lttng, wrapped};
 use crate::babeltrace;
 use crate::event::{EventSink, Kind, Stamp, TraceEvent, number, word};
-use dormouse_model::loss::{Losses, Severity};
+use dormouse_base::loss::{Losses, Severity};
 use dormouse_storage::ledger::Ledger;
 use dormouse_storage::recording::{ClockChange, Trace, Woken};
 use dormouse_storage::runtime::{Function, Runtime};
@@ -359,7 +359,7 @@ impl Sink {
         match self.looked.get_mut(device) {
             Some(at) => {
                 // The kernel counts in ticks, so looks come later than asked for.
-                let gap = time - core::mem::replace(at, time);
+                let gap = time - std::mem::replace(at, time);
                 let name = String::from_utf8_lossy(device);
                 if let Some(l) = self.looks.get_mut(name.as_ref()) {
                     let least = if l.2 { l.1.min(gap) } else { gap };

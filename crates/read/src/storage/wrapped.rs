@@ -3,7 +3,7 @@
 //! until a bracket closes it.
 
 use crate::event::{EventSink, Kind, Stamp, TraceEvent};
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 
 /// Longest text of an event, in lines.
 const MOST_LINES: usize = 3;

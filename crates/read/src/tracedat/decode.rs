@@ -7,9 +7,9 @@ use super::sections::unpacked;
 use super::symbols::Symbols;
 use super::unpack::Budget;
 use crate::event::{self, EventSink, Stamp, TraceEvent};
-use dormouse_model::loss::{Losses, Severity};
-use dormouse_model::phase::PmEvent;
-use dormouse_model::time::Ns;
+use dormouse_base::loss::{Losses, Severity};
+use dormouse_base::phase::PmEvent;
+use dormouse_base::time::Ns;
 use std::collections::HashMap;
 
 /// What to do with one kind of record.
@@ -74,7 +74,7 @@ impl<'a> Decoder<'a> {
         let machine = Machine { endian: header.endian, long: header.page.long };
         let mut plans = Vec::new();
         let mut functions = false;
-        for event in core::mem::take(&mut header.events) {
+        for event in std::mem::take(&mut header.events) {
             let id = usize::from(event.id);
             let Some(plan) = plan(&event, machine) else {
                 let advice = "an event of this kernel lacks a field that all known kernels have; \
@@ -102,9 +102,9 @@ impl<'a> Decoder<'a> {
             common_pid: header.common_pid.clone(),
             offset: header.offset,
             plans,
-            unwanted: core::mem::take(&mut header.unwanted),
-            comms: core::mem::take(&mut header.comms),
-            names: NameTables { texts: core::mem::take(&mut header.texts), symbols },
+            unwanted: std::mem::take(&mut header.unwanted),
+            comms: std::mem::take(&mut header.comms),
+            names: NameTables { texts: std::mem::take(&mut header.texts), symbols },
             text: Vec::new(),
         }
     }

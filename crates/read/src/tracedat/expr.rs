@@ -175,7 +175,7 @@ impl<'a> Parser<'a> {
         self.blanks();
         let n = self.rest.iter().take_while(|b| b.is_ascii_alphanumeric()).count();
         let (w, r) = self.rest.split_at(n);
-        let w = core::str::from_utf8(w).ok()?;
+        let w = std::str::from_utf8(w).ok()?;
         let digits = w.trim_end_matches(['u', 'U', 'l', 'L']);
         let lower = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
         let n = match lower {
@@ -285,7 +285,7 @@ impl<'a> Parser<'a> {
                 Some(w) => {
                     let w = w.strip_prefix(b"__").unwrap_or(w);
                     let sized = w.split_first().and_then(|(s, n)| {
-                        let n = core::str::from_utf8(n).ok()?.parse::<u32>().ok()?;
+                        let n = std::str::from_utf8(n).ok()?.parse::<u32>().ok()?;
                         (matches!(s, b'u' | b's') && matches!(n, 8 | 16 | 32 | 64))
                             .then_some((n, *s == b'u'))
                     });

@@ -118,7 +118,7 @@ pub fn name_of(text: &[u8]) -> Option<&[u8]> {
 /// The number in a format text, without reading the rest.
 pub fn id_of(text: &[u8]) -> Option<u16> {
     let line = text.split(|&b| b == b'\n').find_map(|l| l.strip_prefix(b"ID:"))?;
-    core::str::from_utf8(line).ok()?.trim().parse().ok()
+    std::str::from_utf8(line).ok()?.trim().parse().ok()
 }
 
 /// Reads a format text; `None` if it has no name or no number.
@@ -157,10 +157,10 @@ fn text_of(bytes: &[u8]) -> String {
 /// Reads `DECLARATION; offset:N; size:N; signed:N;`.
 pub fn parse_field(line: &[u8]) -> Option<Field> {
     let mut parts = line.split(|&b| b == b';').map(<[u8]>::trim_ascii);
-    let declaration = core::str::from_utf8(parts.next()?).ok()?;
+    let declaration = std::str::from_utf8(parts.next()?).ok()?;
     let (mut offset, mut size, mut signed) = (None, None, false);
     for p in parts {
-        let p = core::str::from_utf8(p).ok()?;
+        let p = std::str::from_utf8(p).ok()?;
         if let Some(n) = p.strip_prefix("offset:") {
             offset = n.trim().parse().ok();
         } else if let Some(n) = p.strip_prefix("size:") {

@@ -9,7 +9,7 @@ use super::format::{self, EventFormat, Field, Kind};
 use super::unpack::{Codec, UnpackError};
 use super::{TraceDatError, sections};
 use crate::event;
-use dormouse_model::loss::{Losses, Severity};
+use dormouse_base::loss::{Losses, Severity};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -131,7 +131,7 @@ pub fn read<'a>(
     }
     let cut = |what| TraceDatError::Truncated { what, at: data.len() as u64 };
     let version = c.c_str().ok_or(cut("version"))?;
-    let version = core::str::from_utf8(version).ok().and_then(|v| v.parse::<u32>().ok());
+    let version = std::str::from_utf8(version).ok().and_then(|v| v.parse::<u32>().ok());
     let Some(version @ 6..=7) = version else {
         return Err(TraceDatError::Version(version.unwrap_or(0)));
     };
@@ -445,7 +445,7 @@ fn take_common(text: &[u8], header: &mut Header<'_>) {
 pub fn read_texts(text: &[u8], header: &mut Header<'_>) {
     for line in text.split(|&b| b == b'\n') {
         let Some(colon) = memchr::memchr(b':', line) else { continue };
-        let address = core::str::from_utf8(&line[..colon]).unwrap_or_default().trim();
+        let address = std::str::from_utf8(&line[..colon]).unwrap_or_default().trim();
         let digits = address.strip_prefix("0x").unwrap_or(address);
         let Ok(address) = u64::from_str_radix(digits, 16) else { continue };
         let quoted = line[colon + 1..].trim_ascii();
@@ -458,7 +458,7 @@ pub fn read_texts(text: &[u8], header: &mut Header<'_>) {
 pub fn read_comms(text: &[u8], header: &mut Header<'_>) {
     for line in text.split(|&b| b == b'\n') {
         let Some(blank) = memchr::memchr(b' ', line) else { continue };
-        let pid = core::str::from_utf8(&line[..blank]).ok().and_then(|p| p.parse().ok());
+        let pid = std::str::from_utf8(&line[..blank]).ok().and_then(|p| p.parse().ok());
         if let Some(pid) = pid {
             header.comms.insert(pid, super::bytes::until_nul(&line[blank + 1..]).into());
         }

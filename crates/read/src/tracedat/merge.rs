@@ -2,7 +2,7 @@
 
 use super::ring::CpuReader;
 use super::unpack::Budget;
-use dormouse_model::loss::Losses;
+use dormouse_base::loss::Losses;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

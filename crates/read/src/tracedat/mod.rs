@@ -28,7 +28,7 @@ mod unpack;
 
 use crate::event::{EventSink, Fan, of_system_sleep};
 use crate::track::Tracker;
-use dormouse_model::loss::{Losses, Severity};
+use dormouse_base::loss::{Losses, Severity};
 use std::borrow::Cow;
 
 /// Why a file cannot be read at all.

@@ -175,7 +175,7 @@ fn compile(event: &EventFormat, machine: Machine) -> Option<Vec<Part>> {
             continue;
         }
         if !text.is_empty() {
-            parts.push(Part::Text(core::mem::take(&mut text)));
+            parts.push(Part::Text(std::mem::take(&mut text)));
         }
         parts.push(Part::Print(conversion(&mut rest, &mut args, machine)?));
     }
@@ -187,7 +187,7 @@ fn compile(event: &EventFormat, machine: Machine) -> Option<Vec<Part>> {
 
 /// Reads what follows a `%`.
 fn conversion(
-    rest: &mut core::iter::Peekable<impl Iterator<Item = u8>>,
+    rest: &mut std::iter::Peekable<impl Iterator<Item = u8>>,
     args: &mut impl Iterator<Item = Expr>,
     machine: Machine,
 ) -> Option<Conversion> {
@@ -203,7 +203,7 @@ fn conversion(
         }
         rest.next();
     }
-    let mut count = |rest: &mut core::iter::Peekable<_>| -> Option<Option<Expr>> {
+    let mut count = |rest: &mut std::iter::Peekable<_>| -> Option<Option<Expr>> {
         if rest.next_if_eq(&b'*').is_some() {
             return Some(Some(args.next()?));
         }

@@ -14,7 +14,7 @@
 use super::bytes::Endian;
 use super::header::{CpuData, PageFormat, Tsc, count_unpack_error};
 use super::unpack::{Budget, Codec, UnpackError, unpack};
-use dormouse_model::loss::{Losses, Severity};
+use dormouse_base::loss::{Losses, Severity};
 
 /// Top bit of `commit`: events were lost before this page.
 const MISSED: u64 = 1 << 31;
@@ -199,9 +199,9 @@ impl<'a> CpuReader<'a> {
         };
         self.skip(8);
         let n = (packed as usize).min(self.rest.len());
-        let mut out = core::mem::take(&mut self.chunk);
+        let mut out = std::mem::take(&mut self.chunk);
         out.clear();
-        let old = core::mem::replace(&mut self.held, size);
+        let old = std::mem::replace(&mut self.held, size);
         let result = if budget.swap_chunk(old as usize, size.into()) {
             out.shrink_to(size as usize);
             unpack(self.codec, &self.rest[..n], size.into(), budget, &mut out)

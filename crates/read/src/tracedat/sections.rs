@@ -4,7 +4,7 @@ use super::TraceDatError;
 use super::bytes::{Cursor, until_nul};
 use super::header::{self, Header, Packed, add_cpu, count_unpack_error, plausible_page};
 use super::unpack::{Budget, Codec, unpack};
-use dormouse_model::loss::Losses;
+use dormouse_base::loss::Losses;
 use std::borrow::Cow;
 
 /// A file has one option section and one more for every instance.

@@ -19,7 +19,7 @@ impl<'a> Symbols<'a> {
             let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |n| at + n);
             let line = &text[at..end];
             let mut words = line.splitn(3, |&b| b == b' ');
-            let address = words.next().and_then(|w| core::str::from_utf8(w).ok());
+            let address = words.next().and_then(|w| std::str::from_utf8(w).ok());
             let address = address.and_then(|w| u64::from_str_radix(w, 16).ok());
             // Addresses are zero where the reader had no right to see them.
             if let (Some(address @ 1..), Some([b't' | b'T' | b'w' | b'W']), Some(name)) =

@@ -2,11 +2,11 @@
 //! two machines, and what is found out about one of them is no fact of the other.
 
 use super::{Tracker, finish};
-use dormouse_model::capture::{Capture, Machine};
-use dormouse_model::cycle::Outcome;
-use dormouse_model::device::{DeviceGraph, DeviceId};
-use dormouse_model::loss::Losses;
-use dormouse_model::names::Sym;
+use dormouse_base::capture::{Capture, Machine};
+use dormouse_base::cycle::Outcome;
+use dormouse_base::device::{DeviceGraph, DeviceId};
+use dormouse_base::loss::Losses;
+use dormouse_base::names::Sym;
 use std::collections::BTreeMap;
 
 /// What one source alone says.

@@ -2,8 +2,8 @@
 //! image was made.
 
 use super::Tracker;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 
 /// Clocks of CPUs disagree by less.
 const FALL: Ns = Ns(1_000_000);

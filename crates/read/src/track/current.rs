@@ -5,13 +5,13 @@ use super::early::Early;
 use super::threads::{MAX_OPEN, Threads};
 use super::{CycleNote, Kind, MAX_CYCLES, Tracker, finish, rules};
 use crate::event::{self, Stamp};
-use dormouse_model::complete::LostKind;
-use dormouse_model::cycle::{Callback, Cycle, Mode, PhaseSpan, SideEvent};
-use dormouse_model::device::DeviceId;
-use dormouse_model::loss::Severity;
-use dormouse_model::names::Sym;
-use dormouse_model::phase::{Direction, Phase, PmEvent};
-use dormouse_model::time::Ns;
+use dormouse_base::complete::LostKind;
+use dormouse_base::cycle::{Callback, Cycle, Mode, PhaseSpan, SideEvent};
+use dormouse_base::device::DeviceId;
+use dormouse_base::loss::Severity;
+use dormouse_base::names::Sym;
+use dormouse_base::phase::{Direction, Phase, PmEvent};
+use dormouse_base::time::Ns;
 
 /// A callback that begins.
 #[derive(Clone, Copy, Debug)]

@@ -6,9 +6,9 @@
 //! phase is the k-th in every forward walk and the k-th from the end in every
 //! backward walk.
 
-use dormouse_model::device::{Device, DeviceGraph, DeviceId};
-use dormouse_model::names::{Names, Sym};
-use dormouse_model::phase::{Direction, Phase};
+use dormouse_base::device::{Device, DeviceGraph, DeviceId};
+use dormouse_base::names::{Names, Sym};
+use dormouse_base::phase::{Direction, Phase};
 use std::collections::HashSet;
 
 /// How an event names a device.

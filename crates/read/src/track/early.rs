@@ -7,12 +7,12 @@ use super::Tracker;
 use super::current::Current;
 use super::devices::{DeviceKey, same_text};
 use crate::event::Stamp;
-use dormouse_model::complete::LostKind;
-use dormouse_model::cycle::ThreadId;
-use dormouse_model::loss::Severity;
-use dormouse_model::names::Sym;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_base::complete::LostKind;
+use dormouse_base::cycle::ThreadId;
+use dormouse_base::loss::Severity;
+use dormouse_base::names::Sym;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 
 /// Clocks of CPUs differ by less.
 const APART: Ns = Ns::from_us(100);

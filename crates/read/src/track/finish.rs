@@ -4,13 +4,13 @@ use super::current::Current;
 use super::rules;
 use super::{END_ALONE, Tracker};
 use crate::merge::UNPROVEN;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Callback, Cycle, Mode, Outcome, PhaseSpan, PmTestLevel, ThreadId};
-use dormouse_model::device::{Device, DeviceId};
-use dormouse_model::loss::{Losses, Severity};
-use dormouse_model::names::Sym;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Callback, Cycle, Mode, Outcome, PhaseSpan, PmTestLevel, ThreadId};
+use dormouse_base::device::{Device, DeviceId};
+use dormouse_base::loss::{Losses, Severity};
+use dormouse_base::names::Sym;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use std::collections::{HashMap, HashSet};
 
 /// `pm_test` waits 5 seconds by default where it turns round; an abort turns

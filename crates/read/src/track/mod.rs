@@ -22,14 +22,14 @@ pub use devices::DeviceKey;
 use crate::event::{self, EventSink, Stamp, TraceEvent, Unused};
 use current::Current;
 use devices::Devices;
-use dormouse_model::capture::{Capture, Machine};
-use dormouse_model::cycle::Cycle;
-use dormouse_model::device::{Device, DeviceGraph, DeviceId};
-use dormouse_model::loss::{Losses, Severity};
-use dormouse_model::names::{Names, Sym};
-use dormouse_model::phase::Phase;
-use dormouse_model::ranked::Ranking;
-use dormouse_model::time::Ns;
+use dormouse_base::capture::{Capture, Machine};
+use dormouse_base::cycle::Cycle;
+use dormouse_base::device::{Device, DeviceGraph, DeviceId};
+use dormouse_base::loss::{Losses, Severity};
+use dormouse_base::names::{Names, Sym};
+use dormouse_base::phase::Phase;
+use dormouse_base::ranked::Ranking;
+use dormouse_base::time::Ns;
 
 /// What kind of source a cycle came from; decides which of two descriptions of
 /// the same cycle is the base when they are merged.
@@ -87,7 +87,7 @@ pub struct Tracker {
     folder: Sym,
     stamp: Sym,
     kernel: Sym,
-    mode_hint: Option<dormouse_model::cycle::Mode>,
+    mode_hint: Option<dormouse_base::cycle::Mode>,
     kind: Kind,
     split_seen: bool,
     listed: Vec<Sym>,
@@ -263,7 +263,7 @@ impl Tracker {
     }
 
     /// What the source says of the sleep state in its header; events win.
-    pub fn set_mode_hint(&mut self, mode: dormouse_model::cycle::Mode) {
+    pub fn set_mode_hint(&mut self, mode: dormouse_base::cycle::Mode) {
         self.mode_hint = Some(mode);
     }
 

@@ -1,7 +1,7 @@
 //! What the words of `suspend_resume` and of the ops column mean.
 
-use dormouse_model::cycle::Mode;
-use dormouse_model::phase::{Direction, Phase, PmEvent};
+use dormouse_base::cycle::Mode;
+use dormouse_base::phase::{Direction, Phase, PmEvent};
 
 /// What a `suspend_resume` action brackets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use super::current::Call;
 use super::switches::is_switch;
 use super::{DeviceKey, Tracker, rules};
 use crate::event::{Stamp, TraceEvent};
-use dormouse_model::complete::LostKind;
-use dormouse_model::loss::Severity;
-use dormouse_model::phase::{Phase, PmEvent};
+use dormouse_base::complete::LostKind;
+use dormouse_base::loss::Severity;
+use dormouse_base::phase::{Phase, PmEvent};
 use rules::Step;
 
 pub fn event(t: &mut Tracker, stamp: Stamp<'_>, event: TraceEvent<'_>) {

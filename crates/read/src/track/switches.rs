@@ -1,10 +1,10 @@
 //! Power domains that are switched in a cycle, from the probes of
-//! `record --with domains` (crates/record/src/domains.rs).
+//! `record --with domains` (crates/machine/src/domains.rs).
 
 use super::Tracker;
 use crate::event::{self, Stamp};
-use dormouse_model::cycle::Switch;
-use dormouse_model::loss::Severity;
+use dormouse_base::cycle::Switch;
+use dormouse_base::loss::Severity;
 
 /// What events of these probes are called: a domain begins to be switched on or off,
 /// and the end of that.

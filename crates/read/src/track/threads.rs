@@ -1,7 +1,7 @@
 //! Threads of a cycle and what each of them is doing.
 
-use dormouse_model::cycle::{Thread, ThreadId};
-use dormouse_model::names::{Names, Sym};
+use dormouse_base::cycle::{Thread, ThreadId};
+use dormouse_base::names::{Names, Sym};
 use std::collections::HashMap;
 
 /// A thread nests at most this many callbacks that have not ended; a deeper

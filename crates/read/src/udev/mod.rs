@@ -7,13 +7,13 @@
 //! roots `platform`, `pci0000:00`, ATA ports), the list order, the state of links, the
 //! async flags, and what the callbacks do.
 
+use dormouse_base::device::{Device, DeviceId, Link, LinkKind};
+use dormouse_base::loss::{Losses, Severity};
+use dormouse_base::names::Sym;
+use dormouse_base::stats::random::Random;
 use dormouse_board::classes::{self, Described};
 use dormouse_board::order::superiors_first;
 use dormouse_board::{Board, BoardDevice};
-use dormouse_model::device::{Device, DeviceId, Link, LinkKind};
-use dormouse_model::loss::{Losses, Severity};
-use dormouse_model::names::Sym;
-use dormouse_stats::random::Random;
 use std::collections::HashMap;
 
 /// A board made from a list of devices without times.

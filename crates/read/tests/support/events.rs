@@ -1,6 +1,6 @@
 //! Events of sleep as tests make them, and the `trace` text of them.
 
-use dormouse_model::phase::PmEvent;
+use dormouse_base::phase::PmEvent;
 
 /// What happened.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! What must hold of every capture, however broken its input was.
 
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Outcome;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Outcome;
 
 /// Panics if `capture` contradicts itself.
 pub fn check(capture: &Capture, what: &str) {

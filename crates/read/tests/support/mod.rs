@@ -85,7 +85,7 @@ impl Random {
 /// Bytes from hexadecimal digits.
 pub fn hex(digits: &str) -> Vec<u8> {
     let digits: Vec<u8> = digits.bytes().filter(u8::is_ascii_hexdigit).collect();
-    let pair = |p: &[u8]| u8::from_str_radix(core::str::from_utf8(p).unwrap(), 16).unwrap();
+    let pair = |p: &[u8]| u8::from_str_radix(std::str::from_utf8(p).unwrap(), 16).unwrap();
     digits.chunks(2).map(pair).collect()
 }
 

@@ -2,13 +2,13 @@
 
 use super::summary::{CompareRow, Comparison};
 use crate::Labelled;
-use dormouse_model::time::Ns;
+use dormouse_base::stats::describe::median;
+use dormouse_base::time::Ns;
 use dormouse_sleep::compare::contrast::{Contrast, Verdict};
 use dormouse_sleep::compare::figure::Figure;
 use dormouse_sleep::compare::{Refusal, Subject, compare as core_compare};
-use dormouse_stats::describe::median;
-use dormouse_write::wording::comparison::{cautions, sentences};
-use dormouse_write::wording::{self, number};
+use dormouse_words::wording::comparison::{cautions, sentences};
+use dormouse_words::wording::{self, number};
 
 /// Compares every further capture with the first.
 pub fn compare(captures: &[Labelled<'_>]) -> Comparison {

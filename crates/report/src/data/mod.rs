@@ -7,11 +7,11 @@ pub mod summary;
 use crate::block::Blocks;
 use crate::choose::{self, Kept};
 use crate::{Labelled, Options};
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Cycle, Outcome};
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Cycle, Outcome};
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use dormouse_sleep::analyse::CycleView;
 use dormouse_sleep::analyse::answer::Half;
 use dormouse_sleep::analyse::decode::decode;
@@ -24,11 +24,11 @@ use dormouse_wasm::columns;
 use dormouse_wasm::evidence::{SelfCheck, Witness};
 use dormouse_wasm::machine;
 use dormouse_wasm::names::NameTable;
-use dormouse_write::doctor::Worded;
-use dormouse_write::fidelity;
-use dormouse_write::wording::assumed;
-use dormouse_write::wording::reason::stem as reason;
-use dormouse_write::wording::{self, bottleneck, common, losses as warnings, trust};
+use dormouse_words::doctor::Worded;
+use dormouse_words::fidelity;
+use dormouse_words::wording::assumed;
+use dormouse_words::wording::reason::stem as reason;
+use dormouse_words::wording::{self, bottleneck, common, losses as warnings, trust};
 use summary::*;
 
 /// All blocks of a report over `captures`.
@@ -360,7 +360,7 @@ fn outliers(groups: &[Group<'_>], n: usize) -> Vec<String> {
 }
 
 fn losses(capture: &Capture) -> Vec<LossData> {
-    let loss = |l: &dormouse_model::loss::Loss| LossData {
+    let loss = |l: &dormouse_base::loss::Loss| LossData {
         kind: l.kind,
         count: l.count,
         severity: l.severity.name(),

@@ -2,13 +2,13 @@
 
 use super::summary::{DeviceStats, PhaseStats};
 use crate::choose::Kept;
-use dormouse_model::capture::Capture;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_sleep::analyse::CycleView;
 use dormouse_sleep::analyse::rows::What;
 use dormouse_sleep::analyse::spread::Spread;
-use dormouse_write::wording;
+use dormouse_words::wording;
 use serde::Serialize;
 
 /// Distribution of each phase over the cycles `counted`; without those of which it is not

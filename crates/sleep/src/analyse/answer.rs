@@ -9,12 +9,11 @@ use super::path::{Reason, Segment};
 use super::rank::{DeviceTime, Ranking};
 use super::rows::{Rows, What};
 use super::{is_below, per_mille};
-use alloc::vec::Vec;
-use dormouse_model::complete::LostKind;
-use dormouse_model::cycle::{Began, Cycle, Mode, Outcome, PhaseSpan};
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::complete::LostKind;
+use dormouse_base::cycle::{Began, Cycle, Mode, Outcome, PhaseSpan};
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 
 /// A saving below this share of its half, in tenths of a percent, is no help:
 /// two cycles of one machine differ by as much.
@@ -210,12 +209,11 @@ fn half(
     let thinned = cycle.lost.iter().any(|l| l.kind == LostKind::Places);
     let rests = open.iter().copied().filter(|&c| {
         let cb = &cycle.callbacks[c as usize];
-        let unseen = |(span, _): (&dormouse_model::cycle::PhaseSpan, &PhaseView)| {
+        let unseen = |(span, _): (&dormouse_base::cycle::PhaseSpan, &PhaseView)| {
             span.phase == cb.phase && !span.complete
         };
         // A log that ends in a callback was cut there, or the machine hung there.
-        let is_last =
-            |o: &dormouse_model::cycle::Callback| o.start <= cb.start && o.end <= cb.start;
+        let is_last = |o: &dormouse_base::cycle::Callback| o.start <= cb.start && o.end <= cb.start;
         let others = cycle.callbacks.iter().enumerate().filter(|o| o.0 != c as usize);
         (per_mille(cb.duration(), total) >= RESTS || { others }.all(|o| is_last(o.1)))
             && of_phases().any(unseen)

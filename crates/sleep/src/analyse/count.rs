@@ -2,13 +2,12 @@
 
 use super::PhaseView;
 use super::local::Local;
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Cycle, ThreadId};
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Cycle, ThreadId};
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
+use std::collections::BTreeMap;
 
 /// Which device phases each device of a capture ever had a callback in, as
 /// bits by [`Phase::device_index`].
@@ -18,7 +17,7 @@ pub struct Known {
 
 /// Looks through all cycles.
 pub fn known_callbacks(capture: &Capture) -> Known {
-    let mut bits = alloc::vec![0u8; capture.graph.devices.len()];
+    let mut bits = std::vec![0u8; capture.graph.devices.len()];
     for cycle in &capture.cycles {
         for cb in &cycle.callbacks {
             if let (Some(b), Some(i)) = (bits.get_mut(cb.device.index()), cb.phase.device_index()) {
@@ -102,7 +101,7 @@ impl Tally {
             }
         }
         threads.retain(|t| t.callbacks > 0);
-        threads.sort_by_key(|t| (core::cmp::Reverse(t.callbacks), t.thread));
+        threads.sort_by_key(|t| (std::cmp::Reverse(t.callbacks), t.thread));
         tally.workers = threads.iter().filter(|t| !t.main).count() as u32;
         tally.threads = threads;
         tally.workers_at_once = phases.iter().map(|p| p.workers_at_once).max().unwrap_or(0);

@@ -1,10 +1,10 @@
 //! Cycles that fit on a screen, for tests.
 
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::*;
-use dormouse_model::device::*;
-use dormouse_model::phase::{Phase, PmEvent};
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::*;
+use dormouse_base::device::*;
+use dormouse_base::phase::{Phase, PmEvent};
+use dormouse_base::time::Ns;
 
 pub const MAIN: u16 = 0;
 
@@ -21,7 +21,7 @@ pub fn capture(devices: &[(&str, Option<usize>)], workers: u16) -> Capture {
     c.graph.order_known = true;
     let mut cycle = Cycle { outcome: Outcome::Slept, ..Cycle::default() };
     for i in 0..=workers {
-        let name = c.names.add(&alloc::format!("t{i}"));
+        let name = c.names.add(&std::format!("t{i}"));
         cycle.threads.push(Thread { pid: i.into(), name, is_main: Some(i == 0) });
     }
     cycle.kernel = c.names.add("6.12.0");

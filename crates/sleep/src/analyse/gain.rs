@@ -15,8 +15,7 @@
 //! together.
 
 use super::structure::Structure;
-use alloc::vec::Vec;
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 
 /// What [`gains`] found.
 #[derive(Clone, Debug, Default)]
@@ -99,7 +98,7 @@ pub fn gains(s: &Structure, critical: &[u32], end: Ns, room: &mut Room) -> Gains
     }
     let last = s.nodes.iter().map(|x| x.end).max().unwrap_or(Ns::ZERO);
     let after = end.since(last);
-    let mut next_on = core::mem::take(&mut room.next);
+    let mut next_on = std::mem::take(&mut room.next);
     fill(&mut next_on, n, NONE);
     fill(&mut room.tail, n, after);
     fill(&mut room.rank, n + 1, 0);
@@ -136,7 +135,7 @@ pub fn gains(s: &Structure, critical: &[u32], end: Ns, room: &mut Room) -> Gains
             bids.push(((way, e.from, e.to), from, to));
         }
     }
-    bids.sort_unstable_by_key(|&((way, ..), ..)| core::cmp::Reverse(way));
+    bids.sort_unstable_by_key(|&((way, ..), ..)| std::cmp::Reverse(way));
     free.clear();
     free.extend(0..=critical.len() as u32);
     for &(way, from, to) in &*bids {

@@ -5,10 +5,9 @@
 //! that occur in it and on what lies above them; on all, if it shows no prepare
 //! phase and there are not many more devices than callbacks.
 
-use alloc::vec::Vec;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::device::{DeviceGraph, DeviceId, LinkKind};
-use dormouse_model::phase::Phase;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::device::{DeviceGraph, DeviceId, LinkKind};
+use dormouse_base::phase::Phase;
 
 const NONE: u32 = u32::MAX;
 
@@ -29,12 +28,12 @@ impl Scratch {
     fn prepare(&mut self, graph: &DeviceGraph) {
         let n = graph.devices.len();
         if self.slot.len() != n || self.offset.len() != n + 1 {
-            self.slot = alloc::vec![NONE; n];
-            self.epoch = alloc::vec![0; n];
+            self.slot = std::vec![NONE; n];
+            self.epoch = std::vec![0; n];
             self.now = 0;
-            self.offset = alloc::vec![0; n + 1];
+            self.offset = std::vec![0; n + 1];
             let valid =
-                |l: &dormouse_model::device::Link| l.consumer.index() < n && l.supplier.index() < n;
+                |l: &dormouse_base::device::Link| l.consumer.index() < n && l.supplier.index() < n;
             for l in graph.links.iter().filter(|l| valid(l)) {
                 self.offset[l.consumer.index() + 1] += 1;
             }
@@ -42,7 +41,7 @@ impl Scratch {
                 self.offset[i + 1] += self.offset[i];
             }
             let mut at = self.offset.clone();
-            self.links = alloc::vec![0; self.offset[n] as usize];
+            self.links = std::vec![0; self.offset[n] as usize];
             for (i, l) in graph.links.iter().enumerate().filter(|(_, l)| valid(l)) {
                 let a = &mut at[l.consumer.index()];
                 self.links[*a as usize] = i as u32;
@@ -160,7 +159,7 @@ impl Local {
     fn connect(&mut self, graph: &DeviceGraph, scratch: &Scratch) {
         let n = self.ids.len();
         self.up_at.push(0);
-        self.down_at = alloc::vec![0; n + 1];
+        self.down_at = std::vec![0; n + 1];
         for (i, &id) in self.ids.iter().enumerate() {
             let mut edge = |to: Option<u32>, bond| {
                 if let Some(to) = to.filter(|&t| t != i as u32) {
@@ -179,7 +178,7 @@ impl Local {
             self.down_at[i + 1] += self.down_at[i];
         }
         let mut at = self.down_at.clone();
-        self.down = alloc::vec![Edge { to: 0, bond: Bond::Parent }; self.up.len()];
+        self.down = std::vec![Edge { to: 0, bond: Bond::Parent }; self.up.len()];
         for i in 0..n {
             for k in self.up_at[i]..self.up_at[i + 1] {
                 let e = self.up[k as usize];
@@ -192,8 +191,8 @@ impl Local {
 
     fn mark(&mut self, cycle: &Cycle, scratch: &Scratch) {
         let n = self.ids.len();
-        self.seen = alloc::vec![0; n];
-        self.active = alloc::vec![false; n];
+        self.seen = std::vec![0; n];
+        self.active = std::vec![false; n];
         let mut stack: Vec<u32> = Vec::new();
         self.of_callback.reserve(cycle.callbacks.len());
         for cb in &cycle.callbacks {

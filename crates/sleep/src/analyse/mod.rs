@@ -25,12 +25,11 @@ pub mod structure;
 
 use crate::simulate::Policy;
 use crate::simulate::kernel::rules;
-use alloc::vec::Vec;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Callback, Cycle};
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Callback, Cycle};
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 
 /// Everything there is to say about one cycle.
 #[derive(Clone, Debug)]
@@ -166,7 +165,7 @@ fn rival(
 ) -> Option<(DeviceId, DeviceId)> {
     let saving = |i: &usize| {
         let node = &s.nodes[critical[*i] as usize];
-        (gains.each.get(*i).copied(), node.end.since(node.start), core::cmp::Reverse(*i))
+        (gains.each.get(*i).copied(), node.end.since(node.start), std::cmp::Reverse(*i))
     };
     let place = (0..critical.len()).max_by_key(saving)?;
     let device = s.nodes[critical[place] as usize].device?;

@@ -2,10 +2,9 @@
 //! how long it took.
 
 use super::structure::{JUST, Relation, Structure};
-use alloc::vec::Vec;
-use dormouse_model::cycle::{Cycle, PhaseSpan, ThreadId};
-use dormouse_model::device::DeviceId;
-use dormouse_model::time::Ns;
+use dormouse_base::cycle::{Cycle, PhaseSpan, ThreadId};
+use dormouse_base::device::DeviceId;
+use dormouse_base::time::Ns;
 
 /// Why a segment did not start earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -247,7 +246,7 @@ fn held_by(s: &Structure, mut i: u32) -> Option<u32> {
 
 /// A phase without devices: one segment that says nothing more.
 pub fn whole(span: &PhaseSpan) -> Vec<Segment> {
-    alloc::vec![Segment {
+    std::vec![Segment {
         device: None,
         callback: None,
         thread: None,

@@ -6,11 +6,10 @@
 use super::PhaseView;
 use super::local::Local;
 use super::structure::Structure;
-use alloc::vec::Vec;
-use dormouse_model::cycle::{Cycle, PhaseSpan};
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_base::cycle::{Cycle, PhaseSpan};
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 
 /// One device in one cycle. Arrays are indexed by `Direction as usize`:
 /// suspend, resume.
@@ -80,7 +79,7 @@ pub struct Builder<'a> {
 impl<'a> Builder<'a> {
     /// Nothing collected yet.
     pub fn new(local: &'a Local) -> Builder<'a> {
-        Builder { local, slots: alloc::vec![None; local.ids.len()] }
+        Builder { local, slots: std::vec![None; local.ids.len()] }
     }
 
     /// Adds one phase.
@@ -94,7 +93,7 @@ impl<'a> Builder<'a> {
         gains: &super::gain::Gains,
     ) {
         let half = span.phase.direction() as usize;
-        let mut on_path = alloc::vec![false; view.callbacks.len()];
+        let mut on_path = std::vec![false; view.callbacks.len()];
         // Callbacks of a view ascend, mostly without a gap.
         let from = view.callbacks.first().copied().unwrap_or(0);
         let place = |c: u32| {
@@ -153,12 +152,12 @@ impl<'a> Builder<'a> {
     pub fn finish(self, _cycle: &Cycle) -> Ranking {
         let devices: Vec<DeviceTime> = self.slots.into_iter().flatten().collect();
         let mut by_time: Vec<u32> = (0..devices.len() as u32).collect();
-        let key = |i: &u32| core::cmp::Reverse(devices[*i as usize].total_busy());
+        let key = |i: &u32| std::cmp::Reverse(devices[*i as usize].total_busy());
         by_time.sort_by_key(key);
         let mut by_path: Vec<u32> = (0..devices.len() as u32)
             .filter(|&i| devices[i as usize].total_on_path() > Ns::ZERO)
             .collect();
-        by_path.sort_by_key(|&i| core::cmp::Reverse(devices[i as usize].total_on_path()));
+        by_path.sort_by_key(|&i| std::cmp::Reverse(devices[i as usize].total_on_path()));
         Ranking { devices, by_time, by_path }
     }
 }
@@ -183,7 +182,7 @@ impl Longest {
         let starts = (0..path.len() / BLOCK).map(|b| b * BLOCK);
         let blocks: Vec<u32> = starts.map(|b| among(&path, b, b + BLOCK)).collect();
         let n = blocks.len();
-        let mut table = alloc::vec![blocks];
+        let mut table = std::vec![blocks];
         let mut width = 1;
         while width * 2 <= n {
             let below = &table[table.len() - 1];

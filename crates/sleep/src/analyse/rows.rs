@@ -5,11 +5,10 @@
 //! Every moment is counted once, in the innermost bracket that holds it, or in
 //! a gap if none does.
 
-use alloc::vec::Vec;
-use dormouse_model::cycle::{Cycle, Mode, Outcome};
-use dormouse_model::image::ImageWork;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::cycle::{Cycle, Mode, Outcome};
+use dormouse_base::image::ImageWork;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 
 /// What a row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +109,7 @@ impl Rows {
             counted: Ns::ZERO,
             nested: false,
         }));
-        list.sort_by_key(|r| (r.start, core::cmp::Reverse(r.end)));
+        list.sort_by_key(|r| (r.start, std::cmp::Reverse(r.end)));
         let mut gaps = count(&mut list, cycle, begin, end, hole);
         let rest = take_rest(cycle, &mut gaps);
         list.extend(gaps);
@@ -124,7 +123,7 @@ impl Rows {
                 nested: false,
             });
         }
-        list.sort_by_key(|r| (r.start, order(r), core::cmp::Reverse(r.end)));
+        list.sort_by_key(|r| (r.start, order(r), std::cmp::Reverse(r.end)));
         let clock_jump = take_clock_jump(cycle, &mut list);
         let not_counted = hole.map_or(Ns::ZERO, |h| h.end.since(h.start)) + rest + clock_jump;
         Rows { list, total: end.since(begin) - not_counted, not_counted, clock_jump }
@@ -247,7 +246,7 @@ fn count(list: &mut [Row], cycle: &Cycle, begin: Ns, end: Ns, hole: Option<Hole>
         _ => None,
     };
     let mut open: Vec<u32> = Vec::new();
-    let mut closed = alloc::vec![false; list.len()];
+    let mut closed = std::vec![false; list.len()];
     let mut in_hole = false;
     let mut past_hole = false;
     let mut last: Option<Phase> = None;

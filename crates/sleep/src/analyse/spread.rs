@@ -2,14 +2,13 @@
 
 use super::CycleView;
 use super::answer::is_comparable;
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Mode;
-use dormouse_model::names::Sym;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
-use dormouse_stats::describe::middle;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Mode;
+use dormouse_base::names::Sym;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::stats::describe::middle;
+use dormouse_base::time::Ns;
+use std::collections::BTreeMap;
 
 /// Order statistics of one quantity over cycles, exact in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -229,7 +228,7 @@ fn group<'a>(
     let mut phases: Vec<[Ns; Phase::ALL.len()]> = Vec::with_capacity(n);
     // A device is looked up by its texts once a capture, not once a cycle.
     let mut places: BTreeMap<&DeviceKey<'a>, usize> = BTreeMap::new();
-    let mut place_of: Vec<Vec<usize>> = alloc::vec![Vec::new(); all.len()];
+    let mut place_of: Vec<Vec<usize>> = std::vec![Vec::new(); all.len()];
     let mut series: Vec<Series> = Vec::new();
     for c in &cycles {
         let place_of = &mut place_of[c.0 as usize];
@@ -272,7 +271,7 @@ fn group<'a>(
     // In order of the keys, so that an outlier can look its devices up.
     let mut devices: Vec<DeviceSpread<'a>> = places
         .into_iter()
-        .map(|(key, place)| (key, core::mem::take(&mut series[place])))
+        .map(|(key, place)| (key, std::mem::take(&mut series[place])))
         .filter(|(_, s)| !s.busy.is_empty())
         .map(|(key, s)| DeviceSpread {
             key: key.clone(),
@@ -322,11 +321,11 @@ fn group<'a>(
                 .filter(|p| p.direction() == direction)
                 .map(over)
                 .chain([between])
-                .max_by_key(|&(p, over)| (over, core::cmp::Reverse(p)))
+                .max_by_key(|&(p, over)| (over, std::cmp::Reverse(p)))
                 .filter(|&(_, over)| over > Ns::ZERO);
             let over = time.since([suspend, resume][half].median);
             let shows = |c: &CycleIndex| {
-                let of_half = |p: &dormouse_model::cycle::PhaseSpan| {
+                let of_half = |p: &dormouse_base::cycle::PhaseSpan| {
                     p.phase.has_devices() && p.phase.direction() == direction
                 };
                 cycle(c).phases.iter().any(of_half)
@@ -347,7 +346,7 @@ fn group<'a>(
 
     devices.sort_by_key(|d| {
         let gain = d.gain[0].median + d.gain[1].median;
-        core::cmp::Reverse((gain, d.on_path[0].median + d.on_path[1].median, d.busy.median))
+        std::cmp::Reverse((gain, d.on_path[0].median + d.on_path[1].median, d.busy.median))
     });
     let phases = Phase::ALL
         .into_iter()
@@ -357,7 +356,7 @@ fn group<'a>(
     Group { kernel, mode, log, cycles, first, suspend, resume, phases, devices, outliers }
 }
 
-fn phase_times(cycle: &dormouse_model::cycle::Cycle, view: &CycleView) -> [Ns; Phase::ALL.len()] {
+fn phase_times(cycle: &dormouse_base::cycle::Cycle, view: &CycleView) -> [Ns; Phase::ALL.len()] {
     let mut out = [Ns::ZERO; Phase::ALL.len()];
     for r in &view.rows.list {
         if let super::rows::What::Phase(i) = r.what {

@@ -4,11 +4,10 @@
 use super::PhaseView;
 use super::path::Reason;
 use super::rows::{Rows, What};
-use alloc::vec::Vec;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 
 /// Shorter ones are not worth a line.
 pub const AT_LEAST: Ns = Ns(1_000_000);
@@ -105,7 +104,7 @@ pub fn find(cycle: &Cycle, rows: &Rows, phases: &[PhaseView], mains: &[bool]) ->
         }
         main_thread(cycle, view, mains, span.phase, span.start, &mut out);
     }
-    out.sort_by_key(|s| (core::cmp::Reverse(s.duration()), s.start));
+    out.sort_by_key(|s| (std::cmp::Reverse(s.duration()), s.start));
     out
 }
 

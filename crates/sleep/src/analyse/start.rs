@@ -6,9 +6,8 @@ use super::local::{Local, Scratch};
 use super::path::Reason;
 use super::structure::{JUST, Relation, Room, Seen, Structure, main_threads};
 use crate::simulate::kernel::rules;
-use alloc::vec::Vec;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Cycle;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Cycle;
 
 /// Why a callback started when it did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +21,7 @@ pub struct Start {
 /// One entry a callback of `cycle`. What `view` says of the critical path is
 /// said here in the same words.
 pub fn starts(capture: &Capture, cycle: &Cycle, view: &CycleView) -> Vec<Start> {
-    let mut out = alloc::vec![Start::default(); cycle.callbacks.len()];
+    let mut out = std::vec![Start::default(); cycle.callbacks.len()];
     let local = Local::of(&capture.graph, cycle, &mut Scratch::default());
     let mains = main_threads(cycle);
     let rules = rules(capture.names.get(cycle.kernel));

@@ -13,15 +13,14 @@
 
 use super::local::{Bond, Local};
 use crate::simulate::Policy;
-use alloc::vec::Vec;
-use core::cmp::Ordering;
+use dormouse_base::capture::Capture;
+use dormouse_base::complete::LostKind;
+use dormouse_base::cycle::{Cycle, PhaseSpan};
+use dormouse_base::device::{DeviceId, LinkKind};
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 pub use dormouse_board::threads::main_threads;
-use dormouse_model::capture::Capture;
-use dormouse_model::complete::LostKind;
-use dormouse_model::cycle::{Cycle, PhaseSpan};
-use dormouse_model::device::{DeviceId, LinkKind};
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use std::cmp::Ordering;
 
 /// "Just before": a start that follows the end of what it waited for within
 /// this time was caused by it. A wake-up takes 5 to 50 us on an idle CPU; with
@@ -175,8 +174,8 @@ impl Structure {
     pub fn of(seen: &Seen<'_>, span: &PhaseSpan, callbacks: &[u32], room: &mut Room) -> Structure {
         let Seen { cycle, local, mains, .. } = *seen;
         let mut out = Structure {
-            nodes: core::mem::take(&mut room.nodes[0]),
-            edges: core::mem::take(&mut room.edges[0]),
+            nodes: std::mem::take(&mut room.nodes[0]),
+            edges: std::mem::take(&mut room.edges[0]),
             last: cycle.phases.iter().all(|p| p.start <= span.start)
                 && cycle.lost.iter().all(|l| l.kind != LostKind::Places),
             ..Structure::default()
@@ -448,7 +447,7 @@ fn queue_by_time(b: &mut Build<'_>) {
 
 /// When the last thing that each node waits for had ended, by the edges so far.
 fn ready(b: &mut Build<'_>) -> Vec<Ns> {
-    let mut ready = core::mem::take(&mut b.room.ready);
+    let mut ready = std::mem::take(&mut b.room.ready);
     ready.clear();
     ready.resize(b.out.nodes.len(), b.span.start);
     for e in &b.out.edges {
@@ -509,7 +508,7 @@ struct Main {
 
 /// `list` with so many times [`NONE`].
 fn none(list: &mut Vec<u32>, count: usize) -> Vec<u32> {
-    let mut list = core::mem::take(list);
+    let mut list = std::mem::take(list);
     list.clear();
     list.resize(count, NONE);
     list
@@ -527,7 +526,7 @@ impl Build<'_> {
         // known.
         if !self.out.edges.is_sorted_by_key(|e| e.to) {
             by_later_node(&self.out.edges, n, &mut self.room.place, &mut self.room.edges[1]);
-            core::mem::swap(&mut self.out.edges, &mut self.room.edges[1]);
+            std::mem::swap(&mut self.out.edges, &mut self.room.edges[1]);
         }
         for node in &mut self.out.nodes {
             node.lag = node.start.since(self.span.start);
@@ -576,7 +575,7 @@ impl Build<'_> {
         }
         nodes.clear();
         nodes.extend(order.iter().map(|&i| self.out.nodes[i as usize]));
-        core::mem::swap(&mut self.out.nodes, nodes);
+        std::mem::swap(&mut self.out.nodes, nodes);
         for e in &mut self.out.edges {
             e.from = place[e.from as usize];
             e.to = place[e.to as usize];

@@ -5,13 +5,11 @@ use super::fixture::{MAIN, callback, capture, phase};
 use super::path::{Reason, Segment};
 use super::rows::What;
 use super::*;
-use alloc::string::{String, ToString};
-use alloc::vec;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::*;
-use dormouse_model::device::*;
-use dormouse_model::image::{ImageStep, ImageWork};
-use dormouse_model::phase::{Direction, Phase};
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::*;
+use dormouse_base::device::*;
+use dormouse_base::image::{ImageStep, ImageWork};
+use dormouse_base::phase::{Direction, Phase};
 use proptest::prelude::*;
 
 const MS: i64 = 1_000_000;
@@ -221,7 +219,7 @@ fn any_capture() -> impl Strategy<Value = Capture> {
             let mut c = capture(&[], 3);
             let n = devices.len();
             for (i, (parent, has, is_async)) in devices.into_iter().enumerate() {
-                let name = c.names.add(&alloc::format!("d{}", i / 2));
+                let name = c.names.add(&std::format!("d{}", i / 2));
                 // Parents may even lie later in the list, or be the device.
                 let parent = (has > 0).then_some(DeviceId(u32::from(parent) % n as u32));
                 c.graph.push(Device { name, parent, async_flag: is_async, ..Device::default() });
@@ -309,7 +307,7 @@ proptest! {
 /// End of the phase if node `without` took no time.
 fn retimed(s: &structure::Structure, span: &PhaseSpan, without: u32) -> Ns {
     let last = s.nodes.iter().map(|n| n.end).max().unwrap();
-    let mut end = alloc::vec![Ns::ZERO; s.nodes.len()];
+    let mut end = std::vec![Ns::ZERO; s.nodes.len()];
     for (i, n) in s.nodes.iter().enumerate() {
         let before = s.edges.iter().filter(|e| e.to as usize == i).map(|e| end[e.from as usize]);
         let ready = before.max().unwrap_or(span.start);

@@ -1,9 +1,9 @@
 //! One figure (a phase, a total, a device) of two recordings.
 
-use dormouse_stats::describe::{mean, median, variance};
-use dormouse_stats::random::Random;
-use dormouse_stats::resample::difference_interval;
-use dormouse_stats::test::{MannWhitney, Welch, cohens_d, mann_whitney, welch};
+use dormouse_base::stats::describe::{mean, median, variance};
+use dormouse_base::stats::random::Random;
+use dormouse_base::stats::resample::difference_interval;
+use dormouse_base::stats::test::{MannWhitney, Welch, cohens_d, mann_whitney, welch};
 use libm::{ceil, fabs, sqrt};
 
 /// Resamples of every bootstrap interval.
@@ -152,7 +152,6 @@ pub fn cycles_needed(a: &[f64], b: &[f64], fraction: f64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
 
     fn noisy(random: &mut Random, n: usize, mean: f64) -> Vec<f64> {
         // Sum of twelve uniforms: near normal, sd 1.

@@ -2,11 +2,9 @@
 
 use super::{Seen, device_names};
 use crate::analyse::rows::{Row, What};
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::vec;
-use alloc::vec::Vec;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A count that says what a patch did where times cannot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

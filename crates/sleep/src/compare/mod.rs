@@ -15,16 +15,14 @@ pub mod why;
 
 use crate::analyse::CycleView;
 use crate::analyse::answer::is_comparable;
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
-use alloc::vec::Vec;
 use contrast::{Contrast, cycles_needed};
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Cycle, Mode};
-use dormouse_model::phase::Direction;
-use dormouse_stats::random::Random;
-use dormouse_stats::test::holm;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Cycle, Mode};
+use dormouse_base::phase::Direction;
+use dormouse_base::stats::random::Random;
+use dormouse_base::stats::test::holm;
 use figure::{DeviceFigure, DeviceName, Figure};
+use std::collections::{BTreeMap, BTreeSet};
 use steady::{Steadiness, steadiness};
 use why::Why;
 
@@ -161,7 +159,7 @@ pub fn compare<'a>(
     if !across_modes && sides.iter().any(|s| s.modes != sides[0].modes) {
         let modes = sides
             .iter()
-            .flat_map(|s| s.modes.iter().map(|m| alloc::format!("{}: {}", s.label, m.name())))
+            .flat_map(|s| s.modes.iter().map(|m| std::format!("{}: {}", s.label, m.name())))
             .collect();
         return Err(Refusal::DifferentModes { modes });
     }
@@ -283,7 +281,7 @@ fn devices<'a>(cycles: &[Vec<Seen<'a>>], random: &mut Random) -> (Vec<DeviceRow<
             .collect();
         let p: Vec<f64> = pairs
             .iter()
-            .map(|(_, a, b)| dormouse_stats::test::welch(a, b).map_or(1.0, |w| w.p))
+            .map(|(_, a, b)| dormouse_base::stats::test::welch(a, b).map_or(1.0, |w| w.p))
             .collect();
         tested += p.len();
         for ((key, a, b), p) in pairs.iter().zip(holm(&p)) {

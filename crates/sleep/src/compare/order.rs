@@ -5,11 +5,9 @@ use super::figure::{DeviceFigure, DeviceName};
 use super::{Seen, Subject, device_names, gather};
 use crate::analyse::path::Reason;
 use crate::analyse::start::starts;
-use alloc::collections::BTreeMap;
-use alloc::vec;
-use alloc::vec::Vec;
-use dormouse_model::time::Ns;
-use dormouse_stats::describe::middle;
+use dormouse_base::stats::describe::middle;
+use dormouse_base::time::Ns;
+use std::collections::BTreeMap;
 
 /// Starts that moved by less are not worth a line.
 pub const AT_LEAST: Ns = Ns(100_000);
@@ -73,7 +71,7 @@ pub fn moved<'a>(a: &Subject<'a>, b: &Subject<'a>) -> Vec<Moved<'a>> {
             }
         }
     }
-    out.sort_by_key(|m| (core::cmp::Reverse(m.passes + m.passed_by), -m.later().0.abs(), m.figure));
+    out.sort_by_key(|m| (std::cmp::Reverse(m.passes + m.passed_by), -m.later().0.abs(), m.figure));
     out
 }
 
@@ -158,7 +156,7 @@ mod tests {
         // Places on the other side, in the order of the first: the last comes first.
         assert_eq!(passed(&[1, 2, 3, 0]), (vec![0, 0, 0, 3], vec![1, 1, 1, 0]));
         assert_eq!(passed(&[0, 1, 2]), (vec![0; 3], vec![0; 3]));
-        let mut random = dormouse_stats::random::Random::new(7);
+        let mut random = dormouse_base::stats::random::Random::new(7);
         for n in 1..60usize {
             let mut place: Vec<u32> = (0..n as u32).collect();
             for i in (1..n).rev() {

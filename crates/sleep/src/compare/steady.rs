@@ -1,7 +1,7 @@
 //! Whether a recording is steady: cycles that warm up, and drift.
 
-use dormouse_stats::describe::{median, median_absolute_deviation};
-use dormouse_stats::distribution::normal_upper;
+use dormouse_base::stats::describe::{median, median_absolute_deviation};
+use dormouse_base::stats::distribution::normal_upper;
 use libm::{fabs, sqrt};
 
 /// What is not steady about the cycles of one recording.
@@ -53,7 +53,7 @@ fn drift(sample: &[f64]) -> Option<f64> {
     if tied_pairs as f64 == pairs {
         return None;
     }
-    let mut sorted = dormouse_stats::describe::sorted(sample);
+    let mut sorted = dormouse_base::stats::describe::sorted(sample);
     let mut ties = 0.0;
     while let Some(&x) = sorted.last() {
         let t = sorted.iter().rev().take_while(|&&y| y == x).count();
@@ -70,7 +70,6 @@ fn drift(sample: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
 
     #[test]
     fn a_cold_first_cycle_is_warm_up() {

@@ -1,6 +1,6 @@
 //! In which order the cycles of two sides were recorded.
 
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 
 /// Up to so many runs the two sides are blocks: one after the other makes two,
 /// one in the middle of the other three. A coin for each of six pairs, which the
@@ -14,7 +14,7 @@ pub fn in_blocks(a: &[Option<Ns>], b: &[Option<Ns>]) -> Option<bool> {
     if a.len() < 2 || b.len() < 2 {
         return None;
     }
-    let mut all = alloc::vec::Vec::with_capacity(a.len() + b.len());
+    let mut all = std::vec::Vec::with_capacity(a.len() + b.len());
     for (side, began) in [(false, a), (true, b)] {
         for t in began {
             all.push(((*t)?, side));
@@ -29,7 +29,7 @@ pub fn in_blocks(a: &[Option<Ns>], b: &[Option<Ns>]) -> Option<bool> {
 mod tests {
     use super::*;
 
-    fn at(times: &[i64]) -> alloc::vec::Vec<Option<Ns>> {
+    fn at(times: &[i64]) -> std::vec::Vec<Option<Ns>> {
         times.iter().map(|t| Some(Ns(*t))).collect()
     }
 

@@ -10,12 +10,11 @@ use super::figure::DeviceName;
 use super::{Seen, device_names};
 use crate::analyse::path::Reason;
 use crate::analyse::rows::What;
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::vec::Vec;
-use dormouse_model::cycle::Mode;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
-use dormouse_stats::describe::middle;
+use dormouse_base::cycle::Mode;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::stats::describe::middle;
+use dormouse_base::time::Ns;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A kind of time on the way down or up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -14,12 +14,11 @@ use crate::simulate::Settings;
 use crate::simulate::change::{Change, apply};
 use crate::simulate::cost::{Costs, Profile};
 use crate::simulate::predict::{Outlook, Scheduler, outlook};
-use alloc::vec::Vec;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::stats::random::Random;
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
 use dormouse_board::derive::Derived;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
-use dormouse_stats::random::Random;
 
 /// So many machines beside the claimed one, and at most as many again of which
 /// each callback begins when it did.
@@ -219,7 +218,7 @@ fn others(
         list.extend(by_chance(derived, witness, settings).filter(|other| explains(&other.before)));
         return list;
     }
-    let mut gone = alloc::vec![false; derived.board.devices.len()];
+    let mut gone = std::vec![false; derived.board.devices.len()];
     if let Ok(changed) = apply(&derived.board, changes) {
         gone.fill(true);
         changed.origin.iter().for_each(|d| gone[d.index()] = false);

@@ -10,14 +10,12 @@
 use crate::simulate::Topology;
 use crate::simulate::policy::{FirstPass, Policy};
 use crate::simulate::topology::{Edge, Edges, fact, kind_number};
-use alloc::vec;
-use alloc::vec::Vec;
+use dormouse_base::cycle::{Cycle, PhaseSpan};
+use dormouse_base::device::LinkKind;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use dormouse_board::derive::Derived;
 use dormouse_board::threads::main_threads;
-use dormouse_model::cycle::{Cycle, PhaseSpan};
-use dormouse_model::device::LinkKind;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
 
 /// No device.
 pub(super) const NONE: u32 = u32::MAX;

@@ -8,14 +8,13 @@
 use super::late::{Late, late};
 use crate::simulate::Settings;
 use crate::simulate::predict::{Scheduler, outlook};
-use alloc::vec::Vec;
+use dormouse_base::complete::Edge;
+use dormouse_base::cycle::{Cycle, Mode};
+use dormouse_base::device::Device;
+use dormouse_base::phase::{Direction, Phase, PmEvent};
+use dormouse_base::time::Ns;
 use dormouse_board::BoardDevice;
 use dormouse_board::derive::Derived;
-use dormouse_model::complete::Edge;
-use dormouse_model::cycle::{Cycle, Mode};
-use dormouse_model::device::Device;
-use dormouse_model::phase::{Direction, Phase, PmEvent};
-use dormouse_model::time::Ns;
 
 /// A phase that is shorter is always within the tolerance, and says nothing.
 pub const WORTH: Ns = Ns(2_000_000);
@@ -165,7 +164,7 @@ impl Fidelity {
 
     /// Whether this check of [`Fidelity::phase`] is of the medians.
     pub fn is_pooled(&self, check: &Check) -> bool {
-        self.pooled.iter().any(|p| core::ptr::eq(p, check))
+        self.pooled.iter().any(|p| std::ptr::eq(p, check))
     }
 
     /// The same of prepare and complete.
@@ -256,7 +255,7 @@ pub fn check(cycles: &[&Cycle], derived: &Derived, by: Scheduler, settings: &Set
                 let all = found
                     .get_or_insert_with(|| late(cycle, derived, by.policy, &line, Ns(300_000)));
                 waits.extend(all.iter().filter(|l| l.phase == span.phase && l.by > Ns::ZERO));
-                waits.sort_by_key(|l: &Late| (core::cmp::Reverse(l.by), l.device));
+                waits.sort_by_key(|l: &Late| (std::cmp::Reverse(l.by), l.device));
                 waits.truncate(WAITS);
             }
             let callbacks = cycle.callbacks.iter().filter(|c| c.phase == span.phase);

@@ -10,11 +10,9 @@ use super::expected::{NONE, Recorded, active, expected};
 use super::subsystem;
 use crate::simulate::policy::Policy;
 use crate::simulate::{Kernel, Topology};
-use alloc::vec;
-use alloc::vec::Vec;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::time::Ns;
 use dormouse_board::derive::Derived;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::time::Ns;
 
 /// The main thread went on this much before something was done: more than two
 /// threads' time stamps can be apart.

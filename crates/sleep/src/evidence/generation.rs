@@ -3,10 +3,9 @@
 
 use super::late::late;
 use crate::simulate::policy::{G1, G1W, G2, G3, G4, Policy};
-use alloc::vec::Vec;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::time::Ns;
 use dormouse_board::derive::Derived;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::time::Ns;
 
 /// A begin that is earlier or later than a generation explains by less than
 /// this says nothing.

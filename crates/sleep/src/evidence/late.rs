@@ -3,11 +3,10 @@
 use super::expected::{Expected, Recorded, active, expected};
 use crate::simulate::Topology;
 use crate::simulate::policy::Policy;
-use alloc::vec::Vec;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_board::derive::Derived;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 
 /// One of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

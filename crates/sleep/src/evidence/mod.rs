@@ -39,10 +39,8 @@ use crate::simulate::infer::links;
 use crate::simulate::kernel::choose;
 use crate::simulate::policy::{self, Policy};
 use crate::simulate::predict::Scheduler;
-use alloc::string::String;
-use alloc::vec::Vec;
+use dormouse_base::capture::Capture;
 use dormouse_board::derive::{Derived, chosen_cycles, derive};
-use dormouse_model::capture::Capture;
 
 /// The machine that a recording shows.
 #[derive(Clone, Debug)]

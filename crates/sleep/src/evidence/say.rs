@@ -1,12 +1,10 @@
 //! What was inferred, as facts under an answer.
 
 use super::{Flag, FlagProof, Supported, Wait};
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec::Vec;
+use dormouse_base::time::Ns;
 use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::Derived;
-use dormouse_model::time::Ns;
+use std::collections::BTreeMap;
 
 /// Printing that costs less is not worth a word.
 const PRINTING: Ns = Ns(100_000);

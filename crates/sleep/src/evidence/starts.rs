@@ -2,14 +2,13 @@
 //! in another order can so be held against one recording.
 
 use super::expected::Recorded;
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::device::Device;
+use dormouse_base::names::Sym;
+use dormouse_base::stats::describe::middle;
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::device::Device;
-use dormouse_model::names::Sym;
-use dormouse_model::time::Ns;
-use dormouse_stats::describe::middle;
+use std::collections::BTreeMap;
 
 /// Driver, name and parent of a device, and the phase by its index.
 type Key = (Sym, Sym, Sym, usize);

@@ -8,14 +8,13 @@
 //! it. The main thread comes up on the first CPU, which never went.
 
 use super::expected::{Recorded, Seen};
-use alloc::vec::Vec;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::Phase;
+use dormouse_base::stats::random::Random;
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
 use dormouse_board::threads::main_threads;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
-use dormouse_stats::random::Random;
 
 /// CONFIG_HZ=250.
 const DEBIAN: Ns = Ns(4_000_000);

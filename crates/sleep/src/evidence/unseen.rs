@@ -10,15 +10,13 @@ use super::expected::Seen;
 use super::{Witness, tick};
 use crate::simulate::change::is_needed;
 use crate::simulate::policy::{FirstPass, Policy};
-use alloc::vec;
-use alloc::vec::Vec;
+use dormouse_base::device::{Device, DeviceId, Link, LinkKind};
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::stats::random::Random;
+use dormouse_base::time::Ns;
 use dormouse_board::derive::Derived;
 use dormouse_board::order::{in_order, superiors_first};
 use dormouse_board::{Board, BoardDevice, Work};
-use dormouse_model::device::{Device, DeviceId, Link, LinkKind};
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
-use dormouse_stats::random::Random;
 
 /// Time stamps of two threads may be apart by this.
 const APART: Ns = Ns(50_000);
@@ -183,7 +181,7 @@ impl<'a> Unseen<'a> {
                 Some(work.sleep.0.saturating_mul(1_000) / phase.0.max(1))
             };
             let most = work.iter().zip(observed).filter_map(part).max().unwrap_or(0);
-            list.push((core::cmp::Reverse(most), (c as u32, s)));
+            list.push((std::cmp::Reverse(most), (c as u32, s)));
         }
         list.sort_unstable();
         list.into_iter().map(|(_, pair)| pair).collect()

@@ -12,14 +12,13 @@ use super::late::{each_phase, late};
 use crate::simulate::policy::Policy;
 use crate::simulate::predict::{Scheduler, outlook};
 use crate::simulate::{Profile, Settings};
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::device::{DeviceId, Link, LinkKind};
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
 use dormouse_board::derive::Derived;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::device::{DeviceId, Link, LinkKind};
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use std::collections::BTreeMap;
 
 /// A start is unexplained if it is this much later than explained.
 const LATE: Ns = Ns(500_000);

@@ -7,12 +7,11 @@
 use super::expected::Recorded;
 use super::{Flag, FlagProof, Tick, tick};
 use crate::simulate::predict::Scheduler;
-use alloc::vec::Vec;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::names::Sym;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_board::derive::Derived;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::names::Sym;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 
 /// More cycles add little.
 const CYCLES_AT_MOST: usize = 6;
@@ -92,7 +91,7 @@ fn orphans(derived: &Derived) -> Vec<Vec<u32>> {
         }
         match orphans.iter_mut().find(|(n, _)| *n == name) {
             Some((_, list)) => list.push(d as u32),
-            None => orphans.push((name, alloc::vec![d as u32])),
+            None => orphans.push((name, std::vec![d as u32])),
         }
     }
     orphans.into_iter().map(|(_, list)| list).collect()

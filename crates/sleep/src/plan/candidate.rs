@@ -3,11 +3,10 @@
 use super::essential::{Stays, spent};
 use crate::simulate::change::{dependents, remove};
 use crate::tune::evidence::evidence;
-use alloc::vec::Vec;
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
 
 /// Kind of change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -69,7 +68,7 @@ impl Candidate {
     /// What it removes itself, as places on the `board`; not what goes along.
     pub fn removes(self, board: &Board) -> Vec<usize> {
         match self.kind {
-            Kind::Remove => alloc::vec![self.device.index()],
+            Kind::Remove => std::vec![self.device.index()],
             Kind::Domain => match board.devices[self.device.index()].domain {
                 None => Vec::new(),
                 of => (0..board.devices.len()).filter(|&i| board.devices[i].domain == of).collect(),
@@ -89,7 +88,7 @@ fn switching(board: &Board, n: usize, directions: &[Direction]) -> Ns {
 
 /// The devices in each power domain, as places on the board.
 fn users(board: &Board) -> Vec<Vec<usize>> {
-    let mut out = alloc::vec![Vec::new(); board.domains.len()];
+    let mut out = std::vec![Vec::new(); board.domains.len()];
     for (i, d) in board.devices.iter().enumerate() {
         if let Some(users) = d.domain.and_then(|n| out.get_mut(n as usize)) {
             users.push(i);
@@ -214,7 +213,7 @@ pub fn apply(board: &Board, changes: &[Candidate]) -> (Board, Vec<Option<DeviceI
 /// Where each of the `count` devices of a changed board was before, from the
 /// places that [`apply`] gives.
 pub(super) fn origins(place: &[Option<DeviceId>], count: usize) -> Vec<DeviceId> {
-    let mut origin = alloc::vec![DeviceId(0); count];
+    let mut origin = std::vec![DeviceId(0); count];
     for (old, new) in place.iter().enumerate() {
         if let Some(new) = new {
             origin[new.index()] = DeviceId(old as u32);
@@ -265,7 +264,7 @@ mod tests {
         let longest = withheld(&board, &stay, &[Direction::Resume], 1);
         assert_eq!(longest, [(disk, Stays::Essential, Ns::from_ms(50))]);
 
-        let mut wishes = Wishes { keep: Vec::new(), offer: alloc::vec![false; 5] };
+        let mut wishes = Wishes { keep: Vec::new(), offer: std::vec![false; 5] };
         wishes.offer[disk.index()] = true;
         let stay = essential(&board, &wishes);
         let list = candidates(&board, &[Kind::Remove], &stay, &[Direction::Resume], 20);

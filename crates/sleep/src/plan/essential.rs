@@ -2,17 +2,15 @@
 
 use super::candidate::{Candidate, WORTH_LOOKING, goes_with};
 use crate::simulate::change::is_needed;
-use alloc::vec;
-use alloc::vec::Vec;
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
 
 /// Why a device must stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stays {
-    /// It carries something essential: [`dormouse_model::device::Facts::essential`] says
+    /// It carries something essential: [`dormouse_base::device::Facts::essential`] says
     /// what (the root file system, a console, …).
     Essential,
     /// It wakes the machine.

@@ -3,11 +3,8 @@
 
 use super::candidate::{Candidate, Kind};
 use crate::simulate::change::dependents;
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
+use dormouse_base::device::{Device, DeviceId};
 use dormouse_board::Board;
-use dormouse_model::device::{Device, DeviceId};
 
 /// A file to hand over.
 #[derive(Clone, Debug, PartialEq, Eq)]

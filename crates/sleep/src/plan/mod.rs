@@ -17,17 +17,15 @@ use crate::simulate::bounds::{bounds, chains};
 use crate::simulate::change::dependents;
 use crate::simulate::policy::KERNELS;
 use crate::simulate::{Cpus, Policy, Run, Settings, Stuck, Topology, run};
-use alloc::collections::BTreeMap;
-use alloc::vec;
-use alloc::vec::Vec;
 use candidate::{Candidate, Kind, apply, goes_with, origins};
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::stats::search::smallest::{Budget, Found, smallest};
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
-use dormouse_stats::search::smallest::{Budget, Found, smallest};
 use handover::files;
 use relief::Chains;
+use std::collections::BTreeMap;
 
 /// What must be met. At least one should be given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,11 +5,10 @@ use super::essential::DECIDES;
 use super::{Goal, Plan, ready};
 use crate::simulate::predict::{Outlook, Scheduler, critical_path, outlook};
 use crate::simulate::{Settings, Stuck};
-use alloc::vec::Vec;
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
 
 /// A device that decides how long a phase takes, whatever the plan does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

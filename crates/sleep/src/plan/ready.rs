@@ -6,13 +6,11 @@
 //! hardware: it is ready when everything that it needs is.
 
 use crate::simulate::change::is_needed;
-use alloc::vec;
-use alloc::vec::Vec;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
 
 /// Phases after which a device is ready: `complete` only lets it sleep again.
 pub(super) fn counts(phase: Phase) -> bool {
@@ -31,7 +29,7 @@ pub fn needs(board: &Board, device: DeviceId) -> Vec<DeviceId> {
         let suppliers = graph.links.iter().filter(|l| l.consumer == d && is_needed(l.kind));
         let above = graph.get(d).parent.into_iter().chain(suppliers.map(|l| l.supplier));
         for a in above.filter(|a| a.index() < graph.devices.len()) {
-            if !core::mem::replace(&mut seen[a.index()], true) {
+            if !std::mem::replace(&mut seen[a.index()], true) {
                 list.push(a);
             }
         }
@@ -89,7 +87,7 @@ mod tests {
         let [eth, mac, led] = ["eth0", "mac", "led"].map(|n| find(&board, n));
         let ms = Ns::from_ms;
         let goal = Goal {
-            ready: alloc::vec![(eth, ms(10)), (mac, ms(10)), (led, ms(10))],
+            ready: std::vec![(eth, ms(10)), (mac, ms(10)), (led, ms(10))],
             ..Goal::default()
         };
         for policy in KERNELS {

@@ -13,11 +13,9 @@
 
 use super::candidate::{Candidate, Kind};
 use crate::simulate::bounds::Link;
-use alloc::vec;
-use alloc::vec::Vec;
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 
 /// What one schedule cannot be shorter than, and what changes can do about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,12 +7,10 @@
 
 use super::cost::Cpus;
 use super::topology::{NONE, Topology, fact, kind_number};
-use alloc::vec;
-use alloc::vec::Vec;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::device::{DeviceId, LinkKind};
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::device::{DeviceId, LinkKind};
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 
 /// Bounds of one phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,20 +18,16 @@ use super::kernel::Kernel;
 use super::planned::{self, Plan};
 use super::policy::{G0, Policy};
 use super::{Settings, Topology, run};
-use alloc::collections::BTreeSet;
-use alloc::format;
-use alloc::string::String;
-use alloc::vec;
-use alloc::vec::Vec;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::{Callback, Cycle, Outcome};
+use dormouse_base::phase::Phase;
+use dormouse_base::stats::describe::middle;
+use dormouse_base::stats::random::Random;
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
 use dormouse_board::derive::derive;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::{Callback, Cycle, Outcome};
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
-use dormouse_stats::describe::middle;
-use dormouse_stats::random::Random;
 use gaps::Gap;
+use std::collections::BTreeSet;
 
 /// One recorded cycle, ready to be simulated.
 #[derive(Clone, Debug)]
@@ -559,7 +555,7 @@ fn uncertainty(profile: &Profile, samples: &[Sample]) -> [Option<Ns>; 28] {
     let fits: Vec<[Ns; 28]> = (0..used)
         .map(|i| {
             let mut p = profile.clone();
-            let one = core::slice::from_ref(&samples[i * step]);
+            let one = std::slice::from_ref(&samples[i * step]);
             let read = gaps::read(&mut p, one);
             let searched: Vec<&str> =
                 FITTED.iter().copied().filter(|n| !read.contains(n)).collect();
@@ -573,7 +569,7 @@ fn uncertainty(profile: &Profile, samples: &[Sample]) -> [Option<Ns>; 28] {
             continue;
         }
         let values: Vec<f64> = fits.iter().map(|f| f[i].0 as f64).collect();
-        let deviation = libm::sqrt(dormouse_stats::describe::variance(&values) / used as f64);
+        let deviation = libm::sqrt(dormouse_base::stats::describe::variance(&values) / used as f64);
         spread[i] = Some(Ns(deviation as i64));
     }
     spread

@@ -4,13 +4,12 @@
 use super::note::Note;
 use super::predict::Piece;
 use crate::analyse::path::Reason;
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
-use core::cmp::Reverse;
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::Direction;
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::Direction;
-use dormouse_model::time::Ns;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// Parts of a path that differ by less, or by less than a twentieth of what the
 /// half changes by, are not worth a word.
@@ -107,7 +106,7 @@ fn wait(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dormouse_model::phase::Phase;
+    use dormouse_base::phase::Phase;
 
     fn piece(device: u32, start: i64, time: i64, waited_for: Option<u32>) -> Piece {
         Piece {

@@ -1,16 +1,12 @@
 //! Changes to a board: what `predict` asks "what if" about.
 
 use super::note::Note;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec;
-use alloc::vec::Vec;
+use dormouse_base::device::{DeviceId, LinkKind};
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use dormouse_board::domain::{Domain, Governor};
 use dormouse_board::rest::rest;
 use dormouse_board::{Board, BoardDevice, parse_duration, print_duration};
-use dormouse_model::device::{DeviceId, LinkKind};
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
 
 /// A factor as a ratio of integers, so that the same text gives the same bits
 /// everywhere.
@@ -502,7 +498,7 @@ pub fn dependents(board: &Board, devices: &[usize]) -> Vec<bool> {
     let mut marked = vec![false; n];
     let mut stack = devices.to_vec();
     while let Some(i) = stack.pop() {
-        if !core::mem::replace(&mut marked[i], true) {
+        if !std::mem::replace(&mut marked[i], true) {
             stack.extend(below[i].iter().map(|&x| x as usize));
         }
     }

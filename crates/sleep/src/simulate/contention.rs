@@ -14,16 +14,14 @@
 //! it began first, when a lock would still have been free. Such a device is
 //! given a link, because with a lock a simulation would let it go first.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::vec;
-use alloc::vec::Vec;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::device::{DeviceId, Link, LinkKind};
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::{Derived, chosen_cycles};
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::device::{DeviceId, Link, LinkKind};
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Longer than alone by less than this, and by less than a quarter, says
 /// nothing.
@@ -194,7 +192,7 @@ fn look(cycles: &[&Cycle], place: &[u32], phase: Phase) -> Found {
         // As few as explain it, those first that explain most or wait
         // themselves: another device may end at the same moment by chance.
         holders.sort_by_key(|(o, times)| {
-            (core::cmp::Reverse(times.len()), !longer.contains_key(o), **o)
+            (std::cmp::Reverse(times.len()), !longer.contains_key(o), **o)
         });
         let mut explained: BTreeSet<usize> = BTreeSet::new();
         let mut found = Vec::new();

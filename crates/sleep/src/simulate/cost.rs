@@ -1,8 +1,7 @@
 //! What the machinery around the callbacks costs.
 
 use super::Emulator;
-use alloc::vec::Vec;
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 
 /// Times of the mechanism, for a CPU of speed 1000. Everything but
 /// `create`, `wake` and `reap_after` is computing time of the thread that does
@@ -291,7 +290,7 @@ pub enum Cpus {
 impl Cpus {
     /// `n` equal CPUs; 0 means unlimited.
     pub fn equal(n: u32) -> Cpus {
-        if n == 0 { Cpus::Unlimited } else { Cpus::List(alloc::vec![1000; n as usize]) }
+        if n == 0 { Cpus::Unlimited } else { Cpus::List(std::vec![1000; n as usize]) }
     }
 }
 
@@ -299,7 +298,7 @@ impl Cpus {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// What it was fitted on, or `default: …`. Profiles name their machine.
-    pub name: alloc::string::String,
+    pub name: std::string::String,
     /// Times.
     pub costs: Costs,
     /// CPUs; `None` takes the board's number.
@@ -354,7 +353,7 @@ impl Profile {
         Profile {
             name: "default: a phone's, little CPUs first (estimated, not fitted); this machine's is not known".into(),
             costs: Costs::PHONE,
-            cpus: Some(Cpus::List(alloc::vec![350, 350, 350, 350, 750, 750, 1000, 1000])),
+            cpus: Some(Cpus::List(std::vec![350, 350, 350, 350, 750, 750, 1000, 1000])),
             ..Profile::x86()
         }
     }

@@ -1,6 +1,6 @@
 //! Counts of what the machinery did: only they tell some generations apart.
 
-use dormouse_model::cycle::Counts;
+use dormouse_base::cycle::Counts;
 
 /// Devices that a phase passed without a callback, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,12 +5,12 @@ use super::engine::cpu::{CpuModel, Icount, Smp, Unlimited};
 use super::engine::{Ended, Engine, Failure, MAIN, state};
 use super::floor::FlagsFloor;
 use super::{Policy, Run, Settings, Stuck, Topology};
-use dormouse_model::cycle::{Cycle, Mode, Outcome, PhaseSpan, Thread};
-use dormouse_model::device::DeviceId;
-use dormouse_model::names::Sym;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
-use dormouse_model::trip::Trip;
+use dormouse_base::cycle::{Cycle, Mode, Outcome, PhaseSpan, Thread};
+use dormouse_base::device::DeviceId;
+use dormouse_base::names::Sym;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
+use dormouse_base::trip::Trip;
 
 /// How far down the cycle got.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,7 +79,7 @@ fn run_on<'a, C: CpuModel>(
     let mut cycle = Cycle {
         mode: Mode::Simulated,
         outcome: Outcome::Slept,
-        phases: alloc::vec::Vec::with_capacity(9),
+        phases: std::vec::Vec::with_capacity(9),
         ..Cycle::default()
     };
 
@@ -154,8 +154,8 @@ fn finish<C: CpuModel>(mut e: Engine<'_, C>, mut cycle: Cycle) -> Run {
         cycle.threads = (0..e.threads().min(usize::from(u16::MAX) + 1))
             .map(|i| Thread { pid: 0, name: Sym::EMPTY, is_main: Some(i == MAIN as usize) })
             .collect();
-        cycle.callbacks = core::mem::take(&mut e.callbacks);
-        cycle.switches = core::mem::take(&mut e.switches);
+        cycle.callbacks = std::mem::take(&mut e.callbacks);
+        cycle.switches = std::mem::take(&mut e.switches);
     }
     Run { cycle, tally: e.tally }
 }
@@ -193,7 +193,7 @@ fn span(cycle: &mut Cycle, trip: Trip, phase: Phase, start: Ns, end: Ns) {
 
 impl<C: CpuModel> Engine<'_, C> {
     /// Devices of the current phase that are not done, at most `limit`.
-    fn not_done(&self, limit: usize) -> alloc::vec::Vec<DeviceId> {
+    fn not_done(&self, limit: usize) -> std::vec::Vec<DeviceId> {
         self.pending()
             .filter(|&(_, flags)| flags & state::DONE == 0)
             .map(|(d, _)| DeviceId(d))

@@ -4,9 +4,9 @@
 //! (`engine/cpu/icount.rs`) reads it.
 
 use super::Kernel;
-use dormouse_model::device::Device;
-use dormouse_model::names::Names;
-use dormouse_model::time::Ns;
+use dormouse_base::device::Device;
+use dormouse_base::names::Names;
+use dormouse_base::time::Ns;
 
 /// All CPUs share one computing thread: sleeps overlap, computing does not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,11 +5,9 @@
 use super::cost::Cpus;
 use super::topology::{Edges, TREE, Topology, fact, kind_number};
 use super::{Costs, Settings};
-use alloc::vec;
-use alloc::vec::Vec;
-use dormouse_model::device::LinkKind;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use dormouse_base::device::LinkKind;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 
 /// What is left of a cycle at least, wherever it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,17 +8,14 @@
 
 use super::predict::{Scheduler, outlook};
 use super::{Profile, Settings};
-use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec;
-use alloc::vec::Vec;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::device::{DeviceId, Link, LinkKind};
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::{Derived, chosen_cycles};
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::device::{DeviceId, Link, LinkKind};
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
+use std::collections::BTreeMap;
 
 /// A start is unexplained if it is this much later than predicted.
 const LATE: Ns = Ns(500_000);
@@ -135,7 +132,7 @@ fn round(
                     .links
                     .iter()
                     .any(|l| l.supplier == supplier && l.consumer == consumer);
-            if known || core::mem::replace(&mut taken[x as usize], true) {
+            if known || std::mem::replace(&mut taken[x as usize], true) {
                 continue;
             }
             let phase = match direction {

@@ -4,7 +4,7 @@ use super::policy::{
     CONSERVE, CONSERVE_BEFORE_6_16, G0, G1, G1_BEFORE_5_6, G1W, G2, G3, G4, Policy, READY,
     READY_BEFORE_6_16,
 };
-use core::fmt;
+use std::fmt;
 
 /// A kernel release, as far as scheduling needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -200,12 +200,11 @@ impl fmt::Display for UnknownKernel<'_> {
     }
 }
 
-impl core::error::Error for UnknownKernel<'_> {}
+impl std::error::Error for UnknownKernel<'_> {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::string::ToString;
 
     #[test]
     fn releases_map_to_generations() {
@@ -269,7 +268,7 @@ mod tests {
 
     #[test]
     fn rules_say_what_queues_in_the_walk() {
-        use dormouse_model::phase::Direction::{Resume, Suspend};
+        use dormouse_base::phase::Direction::{Resume, Suspend};
         for (release, suspend, resume) in [
             ("5.3.0+", true, false),
             ("6.1.44", true, false),

@@ -36,13 +36,12 @@ pub use kernel::Kernel;
 pub use policy::Policy;
 pub use topology::Topology;
 
-use alloc::vec::Vec;
-use core::fmt;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use std::fmt;
 
 /// How to run a board.
 #[derive(Clone, Debug)]
@@ -121,7 +120,7 @@ impl fmt::Display for Stuck {
     }
 }
 
-impl core::error::Error for Stuck {}
+impl std::error::Error for Stuck {}
 
 /// Runs a whole cycle of `board`.
 ///

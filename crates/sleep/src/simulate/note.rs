@@ -4,11 +4,9 @@
 
 use super::Policy;
 use super::change::{Ratio, Way};
-use alloc::string::String;
-use alloc::vec::Vec;
+use dormouse_base::phase::Direction;
+use dormouse_base::time::Ns;
 use dormouse_board::rest::Start;
-use dormouse_model::phase::Direction;
-use dormouse_model::time::Ns;
 
 /// One fact.
 #[derive(Clone, Debug)]

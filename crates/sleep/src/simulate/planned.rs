@@ -2,14 +2,12 @@
 //! them.
 
 use crate::simulate::emulator::gives_turn_away;
-use alloc::collections::BTreeMap;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
+use dormouse_base::capture::Capture;
+use dormouse_base::device::DeviceGraph;
+use dormouse_base::names::Names;
+use dormouse_base::time::Ns;
 use dormouse_board::{Board, BoardDevice, Work};
-use dormouse_model::capture::Capture;
-use dormouse_model::device::DeviceGraph;
-use dormouse_model::names::Names;
-use dormouse_model::time::Ns;
+use std::collections::BTreeMap;
 
 /// Which device: whether it is the guest's own, its name, and which one it is of
 /// that name, because names are not unique.
@@ -67,7 +65,7 @@ pub fn guest(recorded: &Board, board: &Plan) -> Plan {
         .map(|(key, b)| {
             let mut work = b.work;
             for work in work.iter_mut().flatten() {
-                work.compute += core::mem::take(&mut work.sleep);
+                work.compute += std::mem::take(&mut work.sleep);
             }
             (key, work)
         })
@@ -133,8 +131,8 @@ pub fn only_sleeps(work: &Work) -> bool {
 mod tests {
     use super::*;
     use crate::analyse::fixture;
+    use dormouse_base::phase::Phase;
     use dormouse_board::parse;
-    use dormouse_model::phase::Phase;
 
     #[test]
     fn all_that_the_guests_own_devices_do_is_computing() {
@@ -164,7 +162,7 @@ mod tests {
                 fixture::callback(&mut capture, device, Phase::Resume, 0, start, start + took);
             }
         }
-        let alone = alone(core::slice::from_ref(&capture));
+        let alone = alone(std::slice::from_ref(&capture));
         assert_eq!(alone.len(), 1, "no board's device");
         let index = Phase::Resume.device_index().unwrap();
         let work = alone[&(true, "port".to_string(), 1)];

@@ -11,18 +11,14 @@ use super::{Policy, Run, Settings, Stuck, Topology, run};
 use crate::analyse::explain_by;
 use crate::analyse::path::Reason;
 use crate::evidence::{Doubt, Fidelity};
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec;
-use alloc::vec::Vec;
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
 use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::Derived;
-use dormouse_model::capture::Capture;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::{Direction, Phase};
-use dormouse_model::time::Ns;
 
 /// A policy and the kernel that was asked for, if it was one.
 #[derive(Clone, Copy, Debug)]

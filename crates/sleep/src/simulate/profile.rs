@@ -14,12 +14,9 @@
 
 use super::Emulator;
 use super::cost::{Costs, Cpus, Profile};
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
-use core::fmt;
+use dormouse_base::time::Ns;
 use dormouse_board::{parse_duration, print_duration};
-use dormouse_model::time::Ns;
+use std::fmt;
 
 /// What is wrong with a profile, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +33,7 @@ impl fmt::Display for ProfileError {
     }
 }
 
-impl core::error::Error for ProfileError {}
+impl std::error::Error for ProfileError {}
 
 /// Reads a profile. Times that are not named keep the x86 default.
 ///
@@ -249,7 +246,7 @@ mod tests {
         for (i, (name, _)) in Costs::NAMES.iter().enumerate() {
             *costs.field(name).expect("a field") = Ns(i as i64 + 1);
         }
-        let expected: [Ns; 28] = core::array::from_fn(|i| Ns(i as i64 + 1));
+        let expected: [Ns; 28] = std::array::from_fn(|i| Ns(i as i64 + 1));
         assert_eq!(costs.values(), expected);
     }
 

@@ -5,12 +5,10 @@
 use super::Settings;
 use super::change::{Change, apply};
 use super::predict::{Scheduler, hang, outlook};
-use alloc::string::String;
-use alloc::vec::Vec;
+use dormouse_base::phase::Direction;
+use dormouse_base::stats::random::Random;
+use dormouse_base::time::Ns;
 use dormouse_board::derive::Derived;
-use dormouse_model::phase::Direction;
-use dormouse_model::time::Ns;
-use dormouse_stats::random::Random;
 
 /// Resampled cycles so far. The same seed and number of steps give the same
 /// range.

@@ -2,15 +2,13 @@
 
 use super::Stuck;
 use super::emulator::gives_turn_away;
-use alloc::vec;
-use alloc::vec::Vec;
+use dormouse_base::device::{DeviceId, LinkKind};
+use dormouse_base::names::Sym;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
+use dormouse_base::trip::Trip;
 use dormouse_board::rest::{Rest, rest};
 use dormouse_board::{Board, Work};
-use dormouse_model::device::{DeviceId, LinkKind};
-use dormouse_model::names::Sym;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
-use dormouse_model::trip::Trip;
 
 /// No device, no thread.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -337,7 +335,7 @@ impl Topology {
                 continue;
             }
             let mut at = i;
-            while core::mem::replace(&mut asleep[at], false) {
+            while std::mem::replace(&mut asleep[at], false) {
                 let work = board.devices[at].runtime.work[1].unwrap_or_default();
                 self.work[suspend][i].sleep += work.sleep;
                 self.work[suspend][i].compute += work.compute;
@@ -376,7 +374,7 @@ impl Topology {
 
     /// Sets `/sys/power/pm_async` and returns what it was.
     pub fn set_pm_async(&mut self, on: bool) -> bool {
-        core::mem::replace(&mut self.pm_async, on)
+        std::mem::replace(&mut self.pm_async, on)
     }
 
     /// Number of devices, `no_pm` ones included.

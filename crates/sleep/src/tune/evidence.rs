@@ -4,11 +4,10 @@
 //! not. Made async it waits for its parent, children and links only. So the
 //! question is always the same: is every order that it needs declared?
 
-use alloc::collections::BTreeSet;
-use alloc::vec::Vec;
+use dormouse_base::device::{Device, DeviceId};
+use dormouse_base::names::Sym;
 use dormouse_board::Board;
-use dormouse_model::device::{Device, DeviceId};
-use dormouse_model::names::Sym;
+use std::collections::BTreeSet;
 
 /// Why the flag of a device may be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -10,14 +10,12 @@ pub mod evidence;
 pub mod offer;
 
 use crate::simulate::{Floor, Policy, Settings, Stuck, Topology, run_within};
-use alloc::vec;
-use alloc::vec::Vec;
+use dormouse_base::device::{DeviceId, Link, LinkKind};
+use dormouse_base::phase::Phase;
+use dormouse_base::stats::random::Random;
+use dormouse_base::stats::search::flags;
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
-use dormouse_model::device::{DeviceId, Link, LinkKind};
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
-use dormouse_stats::random::Random;
-use dormouse_stats::search::flags;
 use evidence::{Evidence, evidence};
 
 /// What may be changed, and how long to search.

@@ -5,13 +5,10 @@ use super::Cost;
 use crate::simulate::Settings;
 use crate::simulate::change::{Change, apply, dependents};
 use crate::simulate::predict::{Scheduler, outlook};
-use alloc::format;
-use alloc::string::String;
-use alloc::vec::Vec;
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::Direction;
+use dormouse_base::time::Ns;
 use dormouse_board::Board;
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::Direction;
-use dormouse_model::time::Ns;
 
 /// Domains that are tried: those that take longest.
 const MOST: usize = 32;
@@ -51,7 +48,7 @@ pub fn offers(board: &Board, by: Scheduler, settings: &Settings) -> (Cost, Vec<O
         deep.on + deep.off
     };
     domains.retain(|&n| time(n) >= LEAST && !board.domains[n].always_on);
-    domains.sort_by_key(|&n| core::cmp::Reverse(time(n)));
+    domains.sort_by_key(|&n| std::cmp::Reverse(time(n)));
     let mut out = Vec::new();
     for n in domains.into_iter().take(MOST) {
         let users: Vec<usize> = (0..board.devices.len())
@@ -89,7 +86,7 @@ pub fn offers(board: &Board, by: Scheduler, settings: &Settings) -> (Cost, Vec<O
             }
         }
     }
-    out.sort_by_key(|o| core::cmp::Reverse(o.saves));
+    out.sort_by_key(|o| std::cmp::Reverse(o.saves));
     (now, out)
 }
 
@@ -101,7 +98,6 @@ fn name(board: &Board, n: usize) -> &str {
 mod tests {
     use super::*;
     use crate::simulate::Policy;
-    use alloc::string::ToString;
     use dormouse_board::parse;
 
     /// Nobody uses `gpu`; `io` is in use.

@@ -1,9 +1,9 @@
 //! The worked cases of the scheduling rules as boards.
 
+use dormouse_base::device::{Device, DeviceId, Link, LinkKind};
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
 use dormouse_board::{Board, BoardDevice, Work};
-use dormouse_model::device::{Device, DeviceId, Link, LinkKind};
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
 use serde_json::Value;
 
 /// `tests/fixtures/dpm-cases.json`.

@@ -8,7 +8,6 @@
 
 use crate::request::Request;
 use crate::wait::Slices;
-use alloc::vec::Vec;
 
 /// A request as it was: when it began, what it took without the wait for a
 /// sleeping storage, and that wait, ns.

@@ -7,9 +7,7 @@ use super::nap::{Sleeper, State};
 use super::qos::Raise;
 use super::settings::{Drive, Settings};
 use crate::summary::Latency;
-use alloc::collections::VecDeque;
-use alloc::vec;
-use alloc::vec::Vec;
+use std::collections::VecDeque;
 
 /// Time in each state, ns: every moment is in one of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

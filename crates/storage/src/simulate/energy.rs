@@ -2,8 +2,6 @@
 
 use super::disk::Outcome;
 use super::settings::Drive;
-use alloc::vec;
-use alloc::vec::Vec;
 
 /// A state of a disk. Clocks are indices of [`Drive::levels`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

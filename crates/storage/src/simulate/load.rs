@@ -1,7 +1,6 @@
 //! Who asks for requests.
 
-use alloc::collections::VecDeque;
-use alloc::vec::Vec;
+use std::collections::VecDeque;
 
 /// When the next burst begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

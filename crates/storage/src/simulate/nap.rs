@@ -136,7 +136,7 @@ impl Sleeper {
             State::Entering => {
                 self.state = State::Asleep;
                 self.at = NEVER;
-                if core::mem::take(&mut self.wanted) {
+                if std::mem::take(&mut self.wanted) {
                     self.wake(now);
                 }
             }

@@ -24,7 +24,7 @@ pub fn oracle(
     (awake.devfreq.least, awake.devfreq.most) = (0, u64::MAX);
     (awake.qos, awake.gate, awake.autosuspend) = (Qos::Off, None, None);
     let mut o = simulate(&fast, &awake, load);
-    let gaps = core::mem::take(&mut o.gaps);
+    let gaps = std::mem::take(&mut o.gaps);
     for &gap in &gaps {
         let choice = match rests {
             Some(r) => cheapest(r, gap),
@@ -98,7 +98,6 @@ mod tests {
     use super::*;
     use crate::simulate::energy::{Powers, rests};
     use crate::simulate::settings::{Nap, laboratory};
-    use alloc::vec;
     use proptest::prelude::*;
 
     fn disk() -> (Drive, Settings, Powers) {
@@ -142,7 +141,7 @@ mod tests {
         ) {
             let (d, mut s, p) = disk();
             let mut t = 0;
-            let load: vec::Vec<_> = gaps.iter().map(|g| { t += g + 20_000_000; (t, 65_536) }).collect();
+            let load: Vec<_> = gaps.iter().map(|g| { t += g + 20_000_000; (t, 65_536) }).collect();
             let load = Load::Open(load);
             let r = rests(&d, &p).unwrap();
             let even = BreakEven::of(&r);

@@ -1,7 +1,6 @@
 //! What a disk is like, and what can be set.
 
 use super::ondemand::Thresholds;
-use alloc::vec::Vec;
 
 /// How long the drive needs for a request at its fastest clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,7 +161,7 @@ pub struct Settings {
 pub fn laboratory() -> (Drive, Settings) {
     let drive = Drive {
         law: Law { base: 60_000, transfer: 96_000, software: 74_000 },
-        levels: alloc::vec![100_000_000, 400_000_000],
+        levels: std::vec![100_000_000, 400_000_000],
         start: 0,
         change: 500_000,
         waits: false,

@@ -4,7 +4,7 @@ use crate::terminal;
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::domains;
-use dormouse_write::domains::{Cost, Subject, costs_of, json, next, text};
+use dormouse_words::domains::{Cost, Subject, costs_of, json, next, text};
 use std::path::PathBuf;
 
 /// Show what keeps power domains on and devices from probing.

@@ -6,7 +6,7 @@ use clap::Args;
 use dormouse_app::idle::{Limit, Present, Watts};
 use dormouse_idle::cpulist;
 use dormouse_idle::governors::{Kind, Version};
-use dormouse_write::wording::next::typed;
+use dormouse_words::wording::next::typed;
 use std::path::PathBuf;
 
 /// How the input was recorded.

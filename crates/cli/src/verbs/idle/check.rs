@@ -7,8 +7,8 @@ use clap::Args;
 use dormouse_app::failure::{NotMet, Nothing};
 use dormouse_idle::realtime::check;
 use dormouse_read::idle::files;
-use dormouse_write::idle::check as written;
-use dormouse_write::wording::next::word;
+use dormouse_words::idle::check as written;
+use dormouse_words::wording::next::word;
 use std::path::{Path, PathBuf};
 
 /// Check whether settings let CPUs answer in time.

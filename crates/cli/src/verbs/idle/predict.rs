@@ -10,7 +10,7 @@ use dormouse_app::failure::NotReproduced;
 use dormouse_app::idle::{self, Asked, Limit, Prediction, Setting};
 use dormouse_idle::governors::{Kind, Version};
 use dormouse_idle::predict::Account;
-use dormouse_write::idle::{Measured, Outlook, json, predict, setting_words};
+use dormouse_words::idle::{Measured, Outlook, json, predict, setting_words};
 use std::path::PathBuf;
 
 /// Predict sleeps under another governor, latency limit or set of states.

@@ -7,8 +7,8 @@ use anyhow::Result;
 use clap::Args;
 use dormouse_app::idle::{self, Wait};
 use dormouse_idle::knob::UNLIMITED;
-use dormouse_write::idle::json::losses;
-use dormouse_write::idle::reads as written;
+use dormouse_words::idle::json::losses;
+use dormouse_words::idle::reads as written;
 use std::path::PathBuf;
 
 /// Foretell what idle states cost reads of a disk.

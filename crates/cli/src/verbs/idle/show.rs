@@ -6,7 +6,7 @@ use crate::terminal;
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::idle;
-use dormouse_write::idle::{Page, json, show};
+use dormouse_words::idle::{Page, json, show};
 use std::path::PathBuf;
 
 /// Show which idle states served badly, and who woke CPUs.

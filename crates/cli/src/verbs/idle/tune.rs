@@ -10,8 +10,8 @@ use clap::{ArgGroup, Args};
 use dormouse_app::failure::{NotMet, NotReproduced};
 use dormouse_app::idle::{self, Budget, Tuned, Wish, microwatts};
 use dormouse_idle::governors::Kind;
-use dormouse_write::idle::handover::Change;
-use dormouse_write::idle::tune as written;
+use dormouse_words::idle::handover::Change;
+use dormouse_words::idle::tune as written;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -76,7 +76,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     };
     let t = idle::tune(&args.input, &wish)?;
     let error = t.error.map_or(1_000, |e| e.1);
-    let trusted = error <= dormouse_write::idle::TRUSTED;
+    let trusted = error <= dormouse_words::idle::TRUSTED;
     let stays = t.setting == idle::Setting::present(&t.machine);
     let files = match &args.output {
         Some(folder) if trusted && t.met && !stays => write_files(folder, &t)?,
@@ -116,7 +116,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         if applies {
             value["applied"] = apply()?.1;
         }
-        value["losses"] = dormouse_write::idle::json::losses(&t.machine.losses);
+        value["losses"] = dormouse_words::idle::json::losses(&t.machine.losses);
         terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
     } else {
         terminal::print(&written::text(&advice))?;

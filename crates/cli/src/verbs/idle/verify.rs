@@ -5,7 +5,7 @@ use anyhow::Result;
 use clap::Args;
 use dormouse_app::failure::NotMet;
 use dormouse_app::idle::verify::{Verified, verify};
-use dormouse_write::idle::verdicts;
+use dormouse_words::idle::verdicts;
 use std::path::PathBuf;
 
 /// Check predictions of a changed setting by recordings of it.

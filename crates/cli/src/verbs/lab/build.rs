@@ -5,7 +5,7 @@ use crate::terminal::print;
 use anyhow::Result;
 use clap::Args;
 use dormouse_lab::kernels::build::{Built, Config, Order, build, build_each};
-use dormouse_write::lab as written;
+use dormouse_words::lab as written;
 use std::path::PathBuf;
 
 /// A kernel, and what becomes of it.

@@ -8,7 +8,7 @@ use dormouse_app::failure::Usage;
 use dormouse_app::links::{Comparison, Mode, Rules, check};
 use dormouse_lab::graft;
 use dormouse_lab::qemu::Arch;
-use dormouse_write::links::{Grafted, grafted, heading, row};
+use dormouse_words::links::{Grafted, grafted, heading, row};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;

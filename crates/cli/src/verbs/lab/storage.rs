@@ -8,7 +8,7 @@ use dormouse_app::failure::Usage;
 use dormouse_lab::qemu::Machine;
 use dormouse_lab::storage::{Trial, run as measure};
 use dormouse_lab::{kernels::Kernel, script};
-use dormouse_record::options::Detail;
+use dormouse_machine::options::Detail;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -13,8 +13,8 @@ use dormouse_storage::simulate::disk::Outcome;
 use dormouse_storage::simulate::ondemand::Thresholds;
 use dormouse_storage::simulate::settings::{Governor, Settings};
 use dormouse_storage::summary::Latency;
-use dormouse_write::storage::model;
-use dormouse_write::storage::predict::{Answer, Side, json, predict as page};
+use dormouse_words::storage::model;
+use dormouse_words::storage::predict::{Answer, Side, json, predict as page};
 use std::path::PathBuf;
 
 /// Predict requests if storage slept later or ran at another clock.

@@ -4,7 +4,7 @@ use crate::terminal;
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::storage;
-use dormouse_write::storage::{Page, json, show};
+use dormouse_words::storage::{Page, json, show};
 use std::path::PathBuf;
 
 /// Show which wait made requests slow.

@@ -15,11 +15,11 @@ use dormouse_storage::simulate::load::{Load, Loop, Next};
 use dormouse_storage::simulate::settings::{Governor, Settings};
 use dormouse_storage::summary::Latency;
 use dormouse_storage::tune::Found;
-use dormouse_write::storage::disk::describe;
-use dormouse_write::storage::handover::{LOAD, NAME, OPTIONS, Set, Whose, options, rules};
-use dormouse_write::storage::seek;
-use dormouse_write::storage::tune::{Advice, Side, json, text};
-use dormouse_write::wording::next::word;
+use dormouse_words::storage::disk::describe;
+use dormouse_words::storage::handover::{LOAD, NAME, OPTIONS, Set, Whose, options, rules};
+use dormouse_words::storage::seek;
+use dormouse_words::storage::tune::{Advice, Side, json, text};
+use dormouse_words::wording::next::word;
 use std::fs;
 use std::path::{Path, PathBuf};
 

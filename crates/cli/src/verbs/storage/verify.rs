@@ -6,7 +6,7 @@ use clap::Args;
 use dormouse_app::failure::NotMet;
 use dormouse_app::storage::verify;
 use dormouse_storage::verdict::Row;
-use dormouse_write::storage::verdict::verdicts;
+use dormouse_words::storage::verdict::verdicts;
 use std::path::PathBuf;
 
 /// Hold simulated loads against what kernels measured.

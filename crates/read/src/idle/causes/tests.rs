@@ -1,7 +1,7 @@
 //! What traces say of causes.
 
 use super::*;
-use dormouse_model::loss::Losses;
+use dormouse_base::loss::Losses;
 
 /// A task sleeps 1 ms after its work; the exit latency is 100 us, and the
 /// handler runs at the begin of it, as in the laboratory's guests.

@@ -7,9 +7,6 @@
 
 mod acpi;
 
-use alloc::format;
-use alloc::string::{String, ToString};
-
 /// What a device name says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meaning {

@@ -9,12 +9,11 @@
 use super::{Sample, settings};
 use crate::simulate::cost::Profile;
 use crate::simulate::run;
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
-use dormouse_model::cycle::Cycle;
-use dormouse_model::device::DeviceId;
-use dormouse_model::phase::Phase;
-use dormouse_model::time::Ns;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::device::DeviceId;
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
+use std::collections::BTreeMap;
 
 /// Costs that gaps tell.
 const READ: [&str; N] = [
@@ -57,7 +56,7 @@ pub(super) struct Gap {
 pub(super) fn gaps(cycle: &Cycle, place: impl Fn(DeviceId) -> Option<u32>) -> Vec<Gap> {
     let mut gaps = Vec::new();
     for span in cycle.phases.iter().filter(|s| s.phase.may_be_async() && s.complete) {
-        let inside = |c: &&dormouse_model::cycle::Callback| {
+        let inside = |c: &&dormouse_base::cycle::Callback| {
             c.phase == span.phase && c.start >= span.start && c.end <= span.end
         };
         let mut callbacks: Vec<_> = cycle.callbacks.iter().filter(inside).collect();

@@ -131,7 +131,7 @@ impl<C: CpuModel> Engine<'_, C> {
         if waiters.0 == NONE {
             return 0;
         }
-        let mut list = core::mem::replace(waiters, (NONE, NONE));
+        let mut list = std::mem::replace(waiters, (NONE, NONE));
         let mut woken = 0;
         loop {
             let t = pop_waiter(&mut list, &self.threads);

@@ -299,7 +299,7 @@ impl<C: CpuModel> Engine<'_, C> {
 
     /// Wakes the main thread if it waits for a device to become ready.
     pub(super) fn call_main(&mut self) {
-        if core::mem::take(&mut self.main_waits) {
+        if std::mem::take(&mut self.main_waits) {
             self.wake(MAIN);
         }
     }

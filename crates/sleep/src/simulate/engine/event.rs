@@ -1,8 +1,7 @@
 //! Moments at which threads go on.
 
 use super::MAIN;
-use alloc::vec::Vec;
-use dormouse_model::time::Ns;
+use dormouse_base::time::Ns;
 
 /// A queue of moments: by time, at equal time the main thread's first, then in
 /// the order in which they were made.
@@ -175,8 +174,7 @@ fn thread(key: u128) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
-    use dormouse_stats::random::Random;
+    use dormouse_base::stats::random::Random;
 
     #[test]
     fn moments_come_by_time_then_the_main_thread_then_in_order() {
@@ -199,7 +197,7 @@ mod tests {
             all.push((time, t != MAIN, i, t));
         }
         all.sort();
-        let taken: Vec<(Ns, u32)> = core::iter::from_fn(|| events.pop()).collect();
+        let taken: Vec<(Ns, u32)> = std::iter::from_fn(|| events.pop()).collect();
         let expected: Vec<(Ns, u32)> = all.iter().map(|a| (a.0, a.3)).collect();
         assert_eq!(taken, expected);
     }

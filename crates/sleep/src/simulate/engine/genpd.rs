@@ -7,7 +7,7 @@
 //! a parent is switched with it, under both. So its siblings queue up behind it.
 
 use super::*;
-use dormouse_model::cycle::Switch;
+use dormouse_base::cycle::Switch;
 
 /// Power domains of a machine on their way through a cycle.
 pub(super) struct Genpd {

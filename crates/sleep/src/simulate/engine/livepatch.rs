@@ -129,7 +129,7 @@ impl<C: CpuModel> Engine<'_, C> {
             }
         }
         self.livepatch.left = self.order.len() as u32;
-        let one = match core::mem::take(&mut self.livepatch.unknown) {
+        let one = match std::mem::take(&mut self.livepatch.unknown) {
             true => self.costs.graph + self.costs.verify,
             false => self.costs.verify,
         };
@@ -196,7 +196,7 @@ impl<C: CpuModel> Engine<'_, C> {
             return;
         }
         pool.queue.push_back(d);
-        if core::mem::take(&mut pool.manager_sleeps) {
+        if std::mem::take(&mut pool.manager_sleeps) {
             let manager = pool.manager;
             self.owe(t, self.costs.wake_one);
             self.wake(manager);
@@ -205,7 +205,7 @@ impl<C: CpuModel> Engine<'_, C> {
 
     /// A thread of the pool takes what it was handed, or the first of the queue.
     pub(super) fn pool_next(&mut self, t: u32) -> Flow {
-        let handed = core::mem::replace(&mut self.livepatch.job[t as usize], NONE);
+        let handed = std::mem::replace(&mut self.livepatch.job[t as usize], NONE);
         let job = if handed == NONE { self.livepatch.queue.pop_front() } else { Some(handed) };
         let Some(d) = job else {
             self.livepatch.idle.push(t);
@@ -255,7 +255,7 @@ impl<C: CpuModel> Engine<'_, C> {
             self.livepatch.chains[t as usize].todo = NONE;
         }
         // What the device cost is computed before anybody hears that it is done.
-        let owed = core::mem::take(&mut self.threads[t as usize].owed);
+        let owed = std::mem::take(&mut self.threads[t as usize].owed);
         self.go(t, Step::PassOn, owed)
     }
 
@@ -292,7 +292,7 @@ impl<C: CpuModel> Engine<'_, C> {
                 }
                 Class::Main => {
                     self.livepatch.ready += 1;
-                    let any = core::mem::take(&mut self.livepatch.main_wants_any);
+                    let any = std::mem::take(&mut self.livepatch.main_wants_any);
                     if any || self.has(x, state::AWAITED) {
                         self.clear(x, state::AWAITED);
                         self.owe(t, self.costs.wake_one);
@@ -303,18 +303,18 @@ impl<C: CpuModel> Engine<'_, C> {
             }
         }
         let chain = &mut self.livepatch.chains[t as usize];
-        let mine = core::mem::replace(&mut chain.mine, NONE);
+        let mine = std::mem::replace(&mut chain.mine, NONE);
         if mine != NONE && chain.todo == NONE {
             chain.todo = mine;
         } else if mine != NONE {
             self.submit(t, mine);
         }
         self.livepatch.left -= 1;
-        if self.livepatch.left == 0 && core::mem::take(&mut self.livepatch.main_at_end) {
+        if self.livepatch.left == 0 && std::mem::take(&mut self.livepatch.main_at_end) {
             self.owe(t, self.costs.wake_one);
             self.wake(MAIN);
         }
-        let todo = core::mem::replace(&mut self.livepatch.chains[t as usize].todo, NONE);
+        let todo = std::mem::replace(&mut self.livepatch.chains[t as usize].todo, NONE);
         if t == MAIN {
             if todo != NONE {
                 self.submit(t, todo);

@@ -58,20 +58,18 @@ use super::counts::Tally;
 use super::floor::Left;
 use super::policy::{G0, Policy, Rest, Walk};
 use super::topology::{Edges, NONE, Topology, fact};
-use alloc::collections::{BinaryHeap, VecDeque};
-use alloc::vec;
-use alloc::vec::Vec;
-use core::cmp::Reverse;
 use cpu::CpuModel;
+use dormouse_base::cycle::{Callback, Switch, ThreadId};
+use dormouse_base::device::{DeviceId, LinkKind};
+use dormouse_base::names::Sym;
+use dormouse_base::phase::{Direction, Phase, PmEvent};
+use dormouse_base::time::Ns;
 use dormouse_board::Work;
-use dormouse_model::cycle::{Callback, Switch, ThreadId};
-use dormouse_model::device::{DeviceId, LinkKind};
-use dormouse_model::names::Sym;
-use dormouse_model::phase::{Direction, Phase, PmEvent};
-use dormouse_model::time::Ns;
 use event::Events;
 use genpd::Genpd;
 use mutex::{Mutex, pop_waiter, push_waiter};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use workqueue::WorkerPool;
 
 /// The main thread's number.
@@ -461,7 +459,7 @@ impl<'a, C: CpuModel> Engine<'a, C> {
             match self.step(t) {
                 Flow::Go(Ns::ZERO) => {}
                 Flow::Go(cost) => {
-                    let owed = core::mem::take(&mut self.threads[t as usize].owed);
+                    let owed = std::mem::take(&mut self.threads[t as usize].owed);
                     if !C::compute(self, t, cost + owed) {
                         return;
                     }

@@ -66,7 +66,7 @@ impl<C: CpuModel> Engine<'_, C> {
 
     #[inline]
     pub(super) fn unpark(&mut self, t: u32) {
-        if core::mem::take(&mut self.threads[t as usize].parked) {
+        if std::mem::take(&mut self.threads[t as usize].parked) {
             self.tally.parked -= 1;
         }
     }

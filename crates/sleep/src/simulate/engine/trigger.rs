@@ -168,7 +168,7 @@ impl<C: CpuModel> Engine<'_, C> {
             return self.pass_on_begin(t, d);
         }
         if self.walk.finished == Finished::StartReady {
-            let caller = core::mem::replace(&mut self.devices[d as usize].caller, NONE);
+            let caller = std::mem::replace(&mut self.devices[d as usize].caller, NONE);
             if caller != NONE {
                 self.threads[t as usize].device = caller;
                 return self.go(t, Step::StartReady, Ns::ZERO);

@@ -27,8 +27,8 @@ pub use ideas::{LEAVES_ONLY, NO_LEAF_WAIT, NO_REPEAT, ROOT_TEST, ROOTS_AND_CHILD
 pub use livepatch::{CONSERVE, CONSERVE_BEFORE_6_16, READY, READY_BEFORE_6_16};
 pub use readiness::{DC, DCW};
 
-use dormouse_model::device::LinkKind;
-use dormouse_model::phase::Direction;
+use dormouse_base::device::LinkKind;
+use dormouse_base::phase::Direction;
 
 /// How far the predictions of a policy were compared with running kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,7 +22,7 @@
 use super::sched::{Cfs, Eevdf, Sched};
 use super::*;
 use crate::simulate::cost::Cpus;
-use dormouse_stats::random::Random;
+use dormouse_base::stats::random::Random;
 
 /// One turn of a spinning loop.
 const SPIN: Ns = Ns(50);
@@ -172,7 +172,7 @@ impl Icount {
         }
         let target = if self.wanted(waker) + 1 < self.wanted(last) { waker } else { last };
         if let Some(recent) = self.recent.get_mut(t as usize) {
-            let recent = core::mem::replace(recent, last as u32);
+            let recent = std::mem::replace(recent, last as u32);
             if recent != NONE && self.on[recent as usize] == NONE {
                 return (recent as usize, true);
             }
@@ -296,7 +296,7 @@ impl CpuModel for Icount {
     }
 
     fn block(e: &mut Engine<'_, Self>, t: u32) {
-        let cpu = core::mem::replace(&mut e.threads[t as usize].cpu, NONE);
+        let cpu = std::mem::replace(&mut e.threads[t as usize].cpu, NONE);
         e.threads[t as usize].last_cpu = cpu;
         let next = e.cpus.next_on(cpu, t, e.now);
         if let Some(next) = next {
@@ -329,7 +329,7 @@ impl CpuModel for Icount {
         let part = thread.left.min(PIECE);
         thread.left -= part;
         let cpu = thread.cpu as usize;
-        if !core::mem::replace(&mut thread.slice_over, true) {
+        if !std::mem::replace(&mut thread.slice_over, true) {
             return Flow::Go(part);
         }
         e.cpus.pass(cpu, part);
@@ -393,7 +393,7 @@ impl CpuModel for Icount {
         if next == NONE {
             return;
         }
-        if core::mem::take(&mut mutex.hand_off) {
+        if std::mem::take(&mut mutex.hand_off) {
             mutex.owner = next;
         }
         e.unpark(next);
@@ -440,7 +440,7 @@ impl CpuModel for Icount {
         let t = e.cpus.on[cpu];
         // Who is about to sleep leaves the CPU anyway.
         let dozes = e.threads[t as usize].step == Step::CallbackDozes;
-        if t == MAIN && !dozes && core::mem::take(&mut e.cpus.interrupted) {
+        if t == MAIN && !dozes && std::mem::take(&mut e.cpus.interrupted) {
             if !e.cpus.queues[cpu].is_empty() {
                 e.cpus.main_last = cpu as u32;
                 e.block(MAIN);
@@ -628,7 +628,7 @@ mod tests {
         s.wait_for_cpu(3, 0);
         assert!(!s.interrupted);
         s.wait_for_cpu(2, 0);
-        assert!(core::mem::take(&mut s.interrupted), "it was there before the cycle");
+        assert!(std::mem::take(&mut s.interrupted), "it was there before the cycle");
         s.computed += Ns(1);
         s.wait_for_cpu(3, 0);
         assert!(s.interrupted);

@@ -143,7 +143,7 @@ impl<C: CpuModel> Engine<'_, C> {
         if self.slice <= Ns::ZERO {
             return self.compute_rest(t);
         }
-        if core::mem::take(&mut self.threads[t as usize].slice_over) && wanted(self) {
+        if std::mem::take(&mut self.threads[t as usize].slice_over) && wanted(self) {
             give_way(self);
             return Flow::Stop;
         }
@@ -156,7 +156,7 @@ impl<C: CpuModel> Engine<'_, C> {
 
     /// The callback of `t` computes all that is left of it.
     fn compute_rest(&mut self, t: u32) -> Flow {
-        Flow::Go(core::mem::take(&mut self.threads[t as usize].left))
+        Flow::Go(std::mem::take(&mut self.threads[t as usize].left))
     }
 }
 

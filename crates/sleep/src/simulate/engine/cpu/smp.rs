@@ -112,7 +112,7 @@ impl CpuModel for Smp {
 
     #[inline]
     fn block(e: &mut Engine<'_, Self>, t: u32) {
-        let cpu = core::mem::replace(&mut e.threads[t as usize].cpu, NONE);
+        let cpu = std::mem::replace(&mut e.threads[t as usize].cpu, NONE);
         match e.cpus.next_on(cpu) {
             Some(next) => {
                 e.threads[next as usize].cpu = cpu;

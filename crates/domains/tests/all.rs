@@ -1,2 +1,0 @@
-//! One test binary.
-mod fw_devlink;

@@ -1,0 +1,67 @@
+//! A clock as `clk_summary` of debugfs lists it (drivers/clk/clk.c:clk_summary_show_one).
+
+/// A clock.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Clock {
+    /// Line of the text, from 1.
+    pub line: u64,
+    /// Its name.
+    pub name: String,
+    /// Place of its parent in the table.
+    pub parent: Option<usize>,
+    /// How often it is enabled.
+    pub enabled: u64,
+    /// How often it is prepared.
+    pub prepared: u64,
+    /// Its rate in Hz, if the text has it.
+    pub rate: Option<u64>,
+    /// Whether the hardware lets it run; known from 5.16 on.
+    pub runs: Option<bool>,
+    /// Devices that hold it, with their name for it; known from 6.6 on.
+    pub consumers: Vec<(String, String)>,
+}
+
+/// One table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    /// Line of its head, from 1.
+    pub line: u64,
+    /// Clocks, parents before children.
+    pub clocks: Vec<Clock>,
+}
+
+impl Table {
+    /// How many children of each clock are enabled.
+    fn children_on(&self) -> Vec<usize> {
+        let mut out = std::vec![0; self.clocks.len()];
+        for c in self.clocks.iter().filter(|c| c.enabled > 0) {
+            if let Some(p) = c.parent {
+                out[p] += 1;
+            }
+        }
+        out
+    }
+
+    /// How many are enabled.
+    pub fn on(&self) -> usize {
+        self.clocks.iter().filter(|c| c.enabled > 0).count()
+    }
+
+    /// Places of enabled clocks with more holders than enabled children: somebody
+    /// other than a clock holds them.
+    pub fn holders(&self) -> Vec<usize> {
+        let on = self.children_on();
+        let held = |&i: &usize| self.clocks[i].enabled > on[i] as u64;
+        (0..self.clocks.len()).filter(held).collect()
+    }
+
+    /// Places of clocks that run though nobody enabled them or a clock below them.
+    pub fn unasked(&self) -> Vec<usize> {
+        let on = self.children_on();
+        let runs = |&i: &usize| {
+            let c = &self.clocks[i];
+            c.enabled == 0 && c.runs == Some(true) && on[i] == 0
+        };
+        (0..self.clocks.len()).filter(runs).collect()
+    }
+}

@@ -1,0 +1,443 @@
+//! A device that waits to probe, and what it waits for in the end
+//! (drivers/base/dd.c: deferred_devs_show, deferred_probe_timeout_work_func;
+//! drivers/base/core.c:device_links_check_suppliers).
+
+use crate::Case;
+use crate::name::{key, keys_upward, stem};
+use crate::probe::Outcome;
+use dormouse_base::finding::Evidence;
+use std::collections::BTreeMap;
+
+/// Who says that it waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// One attempt ended so; the next one may not.
+    Attempt,
+    /// The kernel, when it stopped waiting for more drivers.
+    Pending,
+    /// `devices_deferred` of debugfs.
+    Listed,
+    /// A person counted equal lines; the device is not known.
+    Counted,
+}
+
+/// A device that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deferral {
+    /// The device; empty if counted.
+    pub device: String,
+    /// Its driver, or its bus as long as none was asked; empty if the text does not say.
+    pub driver: String,
+    /// The reason; empty if the kernel gave none.
+    pub reason: String,
+    /// Who says so.
+    pub source: Source,
+    /// How often.
+    pub times: u64,
+    /// The line.
+    pub evidence: Evidence,
+}
+
+/// What a reason names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need<'a> {
+    /// A device that has no driver yet.
+    Device(&'a str),
+    /// A node that is no device yet.
+    Node(&'a str),
+}
+
+impl Deferral {
+    /// The supplier that the reason names.
+    pub fn need(&self) -> Option<Need<'_>> {
+        let word = |text: &'_ str| text.split(' ').next().unwrap_or("").len();
+        if let Some((_, rest)) = self.reason.split_once("wait for supplier ") {
+            let name = &rest[..word(rest)];
+            return (!name.is_empty()).then_some(Need::Node(name));
+        }
+        let (_, rest) = self.reason.split_once("supplier ")?;
+        let name = &rest[..word(rest)];
+        (rest[name.len()..].starts_with(" not ready") && !name.is_empty())
+            .then_some(Need::Device(name))
+    }
+}
+
+/// What the text says of a supplier that does not wait itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Its probe failed.
+    Failed(i32),
+    /// Its driver had begun before it was asked for: it probes and is not ready.
+    Probing(String),
+    /// A driver spoke for it later.
+    Later(String),
+    /// No line of it.
+    Silent,
+}
+
+/// What holds devices up in the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A device without a working driver.
+    Device {
+        /// Its name.
+        name: String,
+        /// What became of it.
+        fate: Fate,
+    },
+    /// A node that never became a device.
+    Node {
+        /// Its path, or its name alone.
+        path: String,
+    },
+    /// What a driver said.
+    Own {
+        /// The reason.
+        reason: String,
+    },
+    /// A card that is made of other devices waits for them: a consequence.
+    Parts {
+        /// The reason.
+        reason: String,
+    },
+    /// Nothing is said; perhaps a message of a failure stands nearby.
+    Unsaid {
+        /// That message.
+        hint: Option<String>,
+    },
+    /// They wait for each other.
+    Loop,
+}
+
+/// A cause with all that it holds up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// What it is.
+    pub cause: Cause,
+    /// Devices that it stops itself.
+    pub at: Vec<String>,
+    /// Devices that wait for those.
+    pub behind: Vec<String>,
+    /// How many waits were counted, where devices are not known.
+    pub times: u64,
+    /// The text only shows attempts, not that they were still waiting at its end.
+    pub attempts_only: bool,
+    /// Lines that show it, at most five.
+    pub evidence: Vec<Evidence>,
+}
+
+impl Root {
+    /// How much it explains.
+    pub fn weight(&self) -> u64 {
+        ((self.at.len() + self.behind.len()) as u64).saturating_add(self.times)
+    }
+}
+
+/// A sound card asks for its parts and says so in words of its own.
+fn is_of_parts(reason: &str) -> bool {
+    const WORDS: [&str; 6] = [
+        "parse error",
+        "snd_soc_register_card",
+        "register card",
+        "register the card",
+        "cpu dai info",
+        "failed to register sound",
+    ];
+    WORDS.iter().any(|w| reason.contains(w))
+}
+
+/// One waiting device with all that is said of it.
+struct Waiter<'a> {
+    device: &'a str,
+    /// The most telling reason.
+    best: &'a Deferral,
+    /// Line of the last word on its waiting.
+    last: u64,
+}
+
+/// The waiting devices, in order of the text. What only attempts show counts where
+/// no list says who still waited, and no driver spoke afterwards.
+fn waiters(case: &Case) -> (Vec<Waiter<'_>>, bool) {
+    let listed = case
+        .deferrals
+        .iter()
+        .any(|d| matches!(d.source, Source::Pending | Source::Listed) && !d.device.is_empty());
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut out: Vec<Waiter> = Vec::new();
+    let named = |d: &&Deferral| !d.device.is_empty();
+    for d in case.deferrals.iter().filter(named) {
+        if !(listed && d.source == Source::Attempt) {
+            let at = *places.entry(&d.device).or_insert_with(|| {
+                out.push(Waiter { device: &d.device, best: d, last: d.evidence.line });
+                out.len() - 1
+            });
+            out[at].last = d.evidence.line;
+        }
+    }
+    // Kernels before 6.7 print no reason in the end; the attempts had it.
+    let telling = |d: &Deferral| (d.need().is_some(), !d.reason.is_empty());
+    for d in case.deferrals.iter().filter(named) {
+        if let Some(&at) = places.get(d.device.as_str())
+            && telling(d) > telling(out[at].best)
+        {
+            out[at].best = d;
+        }
+    }
+    let mut last: BTreeMap<&str, u64> = case.lives.iter().map(|l| (&*l.device, l.last)).collect();
+    for p in case.probes.iter().filter(|p| p.outcome == Outcome::Bound) {
+        let at = last.entry(&p.device).or_default();
+        *at = p.evidence.line.max(*at);
+    }
+    out.retain(|w| last.get(w.device).is_none_or(|&l| l <= w.last));
+    (out, !listed)
+}
+
+/// What is known of names that are asked for.
+struct Known<'a> {
+    failed: BTreeMap<&'a str, i32>,
+    lives: BTreeMap<&'a str, usize>,
+    hints: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> Known<'a> {
+    fn of(case: &'a Case) -> Known<'a> {
+        let mut failed = BTreeMap::new();
+        for p in &case.probes {
+            match p.outcome {
+                Outcome::Failed(e) => failed.insert(p.device.as_str(), e),
+                Outcome::GaveUp => failed.insert(p.device.as_str(), -110),
+                Outcome::Bound => failed.remove(p.device.as_str()),
+                Outcome::Blocked | Outcome::Deferred => None,
+            };
+        }
+        let lives = case.lives.iter().enumerate().map(|(i, l)| (l.device.as_str(), i)).collect();
+        let mut hints = BTreeMap::new();
+        for l in &case.lives {
+            if let Some(e) = &l.failure {
+                hints.entry(l.device.as_str()).or_insert(e.text.as_str());
+                hints.entry(stem(&l.device)).or_insert(e.text.as_str());
+            }
+        }
+        Known { failed, lives, hints }
+    }
+
+    fn fate(&self, case: &Case, name: &str, asked: u64) -> Fate {
+        if let Some(&error) = self.failed.get(name) {
+            return Fate::Failed(error);
+        }
+        match self.lives.get(name).map(|&i| &case.lives[i]) {
+            Some(l) if l.first < asked => Fate::Probing(l.driver.clone()),
+            Some(l) => Fate::Later(l.driver.clone()),
+            None => Fate::Silent,
+        }
+    }
+
+    /// Another device that the driver of a waiting one names in its reason, or in what it
+    /// failed with, and that waits too or whose probe failed.
+    fn named<'n>(
+        &self,
+        case: &'n Case,
+        w: &Waiter<'n>,
+        waiters: &BTreeMap<&'n str, usize>,
+    ) -> Option<&'n str> {
+        let life = self.lives.get(w.device).and_then(|&i| case.lives[i].failure.as_ref());
+        let said = life.map_or("", |e| e.text.split_once(": ").map_or("", |(_, said)| said));
+        let word = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | '\'' | '"');
+        let words = w.best.reason.split(word).chain(said.split(word));
+        // A bare word may mean anything.
+        let names = words
+            .map(|x| x.trim_end_matches(['.', ':']))
+            .filter(|x| x.len() > 4 && *x != w.device && x.bytes().any(|b| b.is_ascii_digit()));
+        names.into_iter().find(|x| self.failed.contains_key(x) || waiters.contains_key(x))
+    }
+
+    /// What the device or a brother of its name failed with.
+    fn hint(&self, device: &str) -> Option<String> {
+        let text = self.hints.get(device).or_else(|| {
+            let stem = stem(device);
+            // A bare word is shared by chance.
+            self.hints.get(stem).filter(|_| stem.len() > 3 && stem.len() < device.len())
+        })?;
+        // The message without its device: brothers fail alike.
+        let text = text.split_once(": ").map_or(*text, |(_, t)| t);
+        Some(text.to_string())
+    }
+}
+
+/// Whom a waiter waits for.
+enum Next {
+    /// Another waiter.
+    Waiter(usize),
+    /// Nobody who waits.
+    End(Cause),
+}
+
+/// What holds each waiting device up, those that explain most first.
+pub fn roots(case: &Case) -> Vec<Root> {
+    let (waiters, attempts_only) = waiters(case);
+    let known = Known::of(case);
+    let keys: BTreeMap<String, usize> =
+        waiters.iter().enumerate().map(|(i, w)| (key(w.device), i)).collect();
+    let names: BTreeMap<&str, usize> =
+        waiters.iter().enumerate().map(|(i, w)| (w.device, i)).collect();
+    // Devices of the text, by key: a node is looked for among them.
+    let mut devices: BTreeMap<String, &str> = BTreeMap::new();
+    for p in &case.probes {
+        devices.insert(key(&p.device), &p.device);
+    }
+    for l in &case.lives {
+        devices.entry(key(&l.device)).or_insert(&l.device);
+    }
+    let next: Vec<Next> = waiters
+        .iter()
+        .enumerate()
+        .map(|(i, w)| match w.best.need() {
+            Some(Need::Device(name)) => match names.get(name) {
+                Some(&j) if j != i => Next::Waiter(j),
+                _ => Next::End(Cause::Device {
+                    name: name.to_string(),
+                    fate: known.fate(case, name, w.best.evidence.line),
+                }),
+            },
+            Some(Need::Node(path)) => {
+                // A node below a device is filled in by that device's driver.
+                let waiter = keys_upward(path).find_map(|k| keys.get(&k).filter(|&&j| j != i));
+                let device = || keys_upward(path).find_map(|k| devices.get(&k).copied());
+                match waiter {
+                    Some(&j) => Next::Waiter(j),
+                    None => match device().filter(|d| known.failed.contains_key(d)) {
+                        Some(name) => Next::End(Cause::Device {
+                            name: name.to_string(),
+                            fate: known.fate(case, name, w.best.evidence.line),
+                        }),
+                        None => Next::End(Cause::Node { path: path.to_string() }),
+                    },
+                }
+            }
+            None if w.best.reason.is_empty() => {
+                Next::End(Cause::Unsaid { hint: known.hint(w.device) })
+            }
+            None if is_of_parts(&w.best.reason) => {
+                Next::End(Cause::Parts { reason: w.best.reason.clone() })
+            }
+            None => match known.named(case, w, &names) {
+                Some(name) => match names.get(name) {
+                    Some(&j) => Next::Waiter(j),
+                    None => Next::End(Cause::Device {
+                        name: name.to_string(),
+                        fate: known.fate(case, name, w.best.evidence.line),
+                    }),
+                },
+                None => Next::End(Cause::Own { reason: w.best.reason.clone() }),
+            },
+        })
+        .collect();
+    let mut out = grouped(&waiters, &next);
+    for r in &mut out {
+        r.attempts_only = attempts_only;
+        if let Cause::Device { name, fate: Fate::Failed(_) } = &r.cause {
+            let failed = |p: &&crate::probe::Probe| {
+                p.device == *name && matches!(p.outcome, Outcome::Failed(_) | Outcome::GaveUp)
+            };
+            r.evidence.extend(case.probes.iter().rev().find(failed).map(|p| p.evidence.clone()));
+        }
+    }
+    counted(case, &mut out);
+    // A card waits because its parts do: it never comes first.
+    out.sort_by_key(|r| (matches!(r.cause, Cause::Parts { .. }), std::cmp::Reverse(r.weight())));
+    out
+}
+
+/// Where each chain of waiters ends: the last waiter, or one of a circle. And who
+/// stands on a circle.
+fn ends(next: &[Next]) -> (Vec<usize>, Vec<bool>) {
+    const NEW: usize = usize::MAX;
+    let mut end = std::vec![NEW; next.len()];
+    let mut walked = std::vec![NEW; next.len()];
+    let mut circle = std::vec![false; next.len()];
+    for start in 0..next.len() {
+        let (mut at, mut path) = (start, Vec::new());
+        let last = loop {
+            if end[at] != NEW {
+                break end[at];
+            }
+            if walked[at] == start {
+                // All of a circle have one end, the first that was met.
+                path.iter().skip_while(|&&p| p != at).for_each(|&p| circle[p] = true);
+                break at;
+            }
+            walked[at] = start;
+            path.push(at);
+            match next[at] {
+                Next::Waiter(j) => at = j,
+                Next::End(_) => break at,
+            }
+        };
+        for p in path {
+            end[p] = last;
+        }
+    }
+    (end, circle)
+}
+
+fn root(cause: Cause) -> Root {
+    Root {
+        cause,
+        at: Vec::new(),
+        behind: Vec::new(),
+        times: 0,
+        attempts_only: false,
+        evidence: Vec::new(),
+    }
+}
+
+fn grouped(waiters: &[Waiter<'_>], next: &[Next]) -> Vec<Root> {
+    let (ends, circle) = ends(next);
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut out: Vec<Root> = Vec::new();
+    // Whoever is stopped by the cause itself comes before those behind it.
+    for direct in [true, false] {
+        for (i, w) in waiters.iter().enumerate() {
+            let end = ends[i];
+            if (circle[i] || end == i) != direct {
+                continue;
+            }
+            let (name, cause) = match &next[end] {
+                Next::End(cause) => (format!("{cause:?}"), cause.clone()),
+                Next::Waiter(_) => (format!("loop {end}"), Cause::Loop),
+            };
+            let at = *places.entry(name).or_insert_with(|| {
+                out.push(root(cause));
+                out.len() - 1
+            });
+            let r = &mut out[at];
+            if direct { &mut r.at } else { &mut r.behind }.push(w.device.to_string());
+            if r.evidence.len() < if direct { 3 } else { 4 } {
+                r.evidence.push(w.best.evidence.clone());
+            }
+        }
+    }
+    out
+}
+
+/// Adds what a person counted.
+fn counted(case: &Case, out: &mut Vec<Root>) {
+    let places = out.iter().enumerate().map(|(i, r)| (format!("{:?}", r.cause), i));
+    let mut places: BTreeMap<String, usize> = places.collect();
+    for d in case.deferrals.iter().filter(|d| d.device.is_empty()) {
+        let Some(need) = d.need() else { continue };
+        let cause = match need {
+            Need::Device(name) => Cause::Device { name: name.to_string(), fate: Fate::Silent },
+            Need::Node(path) => Cause::Node { path: path.to_string() },
+        };
+        let at = *places.entry(format!("{cause:?}")).or_insert_with(|| {
+            out.push(Root { attempts_only: true, ..root(cause) });
+            out.len() - 1
+        });
+        let r = &mut out[at];
+        r.times = r.times.saturating_add(d.times);
+        if r.evidence.len() < 4 {
+            r.evidence.push(d.evidence.clone());
+        }
+    }
+}

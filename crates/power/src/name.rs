@@ -1,0 +1,82 @@
+//! Names of devices and of nodes of the device tree: `fe2c0000.mmc` is the device
+//! of `/soc/mmc@fe2c0000` (drivers/of/device.c:of_device_make_bus_id).
+
+/// `fe2c0000.mmc` as its node is called: `mmc@fe2c0000`; other names as they are.
+fn as_node(name: &str) -> String {
+    match name.split_once('.') {
+        Some((address, rest))
+            if !rest.is_empty()
+                && !address.is_empty()
+                && address.bytes().all(|b| b.is_ascii_hexdigit()) =>
+        {
+            format!("{rest}@{address}")
+        }
+        _ => name.to_string(),
+    }
+}
+
+/// Parts of a graph below a node, which are no devices.
+fn is_graph(part: &str) -> bool {
+    let word = part.split('@').next().unwrap_or(part);
+    matches!(word, "endpoint" | "port" | "ports" | "in-ports" | "out-ports")
+}
+
+/// What a device and its node have in common.
+pub fn key(name: &str) -> String {
+    if !name.contains('/') {
+        let mut parts = name.rsplit(':').filter(|p| !p.is_empty());
+        let last = as_node(parts.next().unwrap_or(name));
+        // A node without an address is called after its parent too.
+        return match parts.next() {
+            Some(p) if !last.contains('@') => format!("{}/{last}", as_node(p)),
+            _ => last,
+        };
+    }
+    let mut parts = name.rsplit('/').filter(|p| !p.is_empty()).skip_while(|p| is_graph(p));
+    let last = parts.next().unwrap_or(name);
+    match parts.next() {
+        Some(p) if !last.contains('@') => format!("{p}/{last}"),
+        _ => last.to_string(),
+    }
+}
+
+/// Keys of a node and of the nodes above it, nearest first.
+pub fn keys_upward(path: &str) -> impl Iterator<Item = String> + '_ {
+    let mut rest = Some(path);
+    std::iter::from_fn(move || {
+        let here = rest.filter(|r| !r.is_empty())?;
+        rest = here.rsplit_once('/').map(|(up, _)| up);
+        Some(key(here))
+    })
+}
+
+/// A name without its numbers, by which brothers are known: `imx-pgc-domain.8`.
+pub fn stem(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches(['.', '-', ':'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_and_its_node_have_one_key() {
+        assert_eq!(key("fea80000.csi2"), key("/soc/csi2@fea80000/ports/port@1/endpoint@0"));
+        assert_eq!(key("17a0.rsc:regulators-0"), key("/soc@0/rsc@17a0/regulators-0"));
+        assert_eq!(key("hdmi0-out"), key("/hdmi0-out"));
+        assert_eq!(key("dpaux@155e0000"), key("155e0000.dpaux"));
+        assert_ne!(key("/a/phy@1/regulators/buck1"), key("/a/phy@1"));
+        assert_eq!(key("2-0010"), "2-0010");
+        for odd in ["", "/", ":", "//port", "a:", ".x", "@"] {
+            let _ = key(odd);
+        }
+    }
+
+    #[test]
+    fn upward_ends() {
+        let all: std::vec::Vec<String> = keys_upward("/phy@ff7c0000/usb3-port").collect();
+        assert_eq!(all, ["phy@ff7c0000/usb3-port", "phy@ff7c0000"]);
+        assert_eq!(keys_upward("sd1").count(), 1);
+        assert_eq!(stem("imx-pgc-domain.11"), "imx-pgc-domain");
+    }
+}

@@ -1,0 +1,286 @@
+//! What `dormouse doctor` prints.
+
+use crate::finding::{evidence, left_out, lost, not_checked, shown, word};
+use crate::text::page::{Ink, Page};
+use crate::text::safe;
+use crate::wording::doctor::{Advice, advice, below, sentence};
+use crate::wording::next::{self, typed};
+use crate::wording::number::ms;
+use crate::wording::row::row;
+use crate::wording::sleeps::{attempts, sleeps, whole};
+use crate::wording::unchecked::unchecked;
+use dormouse_base::loss::Losses;
+use dormouse_base::time::Ns;
+use dormouse_doctor::Report;
+use dormouse_doctor::fact::Fact;
+use dormouse_doctor::finding::{Confidence, Finding, Level, Unchecked};
+use dormouse_doctor::now::Now;
+use serde_json::{Value, json};
+
+/// One judged text.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// As the user named it.
+    pub name: &'a str,
+    /// What was found.
+    pub report: &'a Report,
+    /// What could not be read.
+    pub losses: &'a Losses,
+    /// It is the running machine, not a text.
+    pub live: bool,
+}
+
+/// A finding in words, for pages that are about something else.
+#[derive(Clone, Debug)]
+pub struct Worded {
+    /// Its rule.
+    pub id: &'static str,
+    /// The row of a cycle that it concerns, as `show` calls it.
+    pub row: &'static str,
+    /// How bad.
+    pub level: &'static str,
+    /// How sure.
+    pub confidence: &'static str,
+    /// What is wrong.
+    pub sentence: String,
+    /// What shows it.
+    pub evidence: Vec<String>,
+    /// What to do, how to undo it, and what it may cost; these two may be empty.
+    pub advice: Vec<[String; 3]>,
+    /// What the first advice takes off a sleep, where the simulator was asked.
+    pub saves: Option<Ns>,
+    /// The same as a sentence, or nothing.
+    pub saved: String,
+}
+
+/// `f` in words.
+pub fn worded(f: &Finding) -> Worded {
+    let of = |a: Advice| [a.text, a.undo.into(), a.risk.into()];
+    Worded {
+        id: f.id,
+        row: row(f),
+        level: f.level.name(),
+        confidence: f.confidence.name(),
+        sentence: sentence(&f.fact),
+        evidence: f.evidence.iter().map(shown).collect(),
+        advice: advice(&f.fact).into_iter().map(of).collect(),
+        saves: f.saves,
+        saved: f.saves.map_or_else(String::new, saved),
+    }
+}
+
+/// The findings of a page about cycles: one line each, with the row that it concerns,
+/// and where to read more. Of one cycle only what has a time inside it, or none.
+pub(crate) fn beside(page: &mut Page, list: &[&Finding], typed: &[String]) {
+    if list.is_empty() {
+        return;
+    }
+    page.heading("Findings");
+    for f in list.iter().take(BESIDE) {
+        let guess = if f.confidence == Confidence::Guess { " (a guess)" } else { "" };
+        let saved = f.saves.map_or_else(String::new, |by| format!(" {}", saved(by)));
+        let text = format!("{}{guess}: {}{saved}", word(f.level), sentence(&f.fact));
+        page.entry(&format!("  {:<10}", row(f)), &safe(&text));
+    }
+    let left = list.len().saturating_sub(BESIDE);
+    let more = if left > 0 { format!("{left} more, evidence") } else { "Evidence".into() };
+    // What came through a pipe is gone.
+    let input = match typed {
+        [one] if one != "-" => next::typed(one),
+        _ => "FILE".into(),
+    };
+    page.paragraph(2, &format!("{more} and what to do: dormouse doctor {input}"));
+}
+
+/// So many findings stand beside a cycle.
+const BESIDE: usize = 5;
+
+/// Whether `f` may be of the cycle between these times: it shows a line of then, or none
+/// with a time.
+pub(crate) fn is_of(f: &Finding, from: Ns, to: Ns) -> bool {
+    let mut times = f.evidence.iter().filter_map(|e| e.time).peekable();
+    times.peek().is_none() || times.any(|t| from <= t && t <= to)
+}
+
+/// The first line: the worst finding, or that there is none.
+fn answer(report: &Report, live: bool) -> String {
+    match report.findings.first() {
+        None if live => match report.sleeps.len() {
+            0 => "Nothing wrong found: this machine has not slept since it was started.".into(),
+            n => format!("Nothing wrong found: {} since this machine was started.", attempts(n)),
+        },
+        None if report.recorded => {
+            format!("Nothing wrong found: the recording has {}.", attempts(report.sleeps.len()))
+        }
+        None if report.sleeps.is_empty() && report.logged == 0 => {
+            "No rule found a fault in the values that the text shows; it has no kernel log.".into()
+        }
+        None if report.sleeps.is_empty() => "Nothing wrong found, and no sleep in the text.".into(),
+        None => format!(
+            "{}: the text has {}.",
+            if report.errors.is_empty() { "Nothing wrong found" } else { "No rule found a fault" },
+            sleeps(&report.sleeps)
+        ),
+        Some(f) if f.level == Level::Note => {
+            format!("Nothing wrong found. {}", sentence(&f.fact))
+        }
+        Some(f) => format!("{}: {}", word(f.level), sentence(&f.fact)),
+    }
+}
+
+/// The second line: how sure that is, and what else there is.
+fn trust(report: &Report, live: bool) -> String {
+    let sure = match report.findings.first().map(|f| f.confidence) {
+        None => return "That proves no health: see what was not checked.".to_string(),
+        Some(Confidence::Certain) if live => "The files below say so.",
+        Some(Confidence::Likely) if live => "That is the one reading that fits what is below.",
+        Some(Confidence::Guess) if live => "That is a suspicion: these files do not prove it.",
+        Some(Confidence::Certain) if report.recorded => "The times below say so.",
+        Some(Confidence::Guess) if report.recorded => {
+            "That is a suspicion: a recording shows when a callback ran, not what it did."
+        }
+        Some(Confidence::Certain) => "The lines below say so.",
+        Some(Confidence::Likely) => "That is the one reading that fits the lines below.",
+        Some(Confidence::Guess) => {
+            "That is a suspicion: the lines may be about another machine, or not prove it."
+        }
+    };
+    let rest = report.findings.len() - 1;
+    let in_text = match report.sleeps.len() {
+        0 => String::new(),
+        n if live => format!(" The log since boot has {}.", attempts(n)),
+        n if report.recorded => format!(" The recording has {}.", attempts(n)),
+        n => format!(" The text has {}.{}", attempts(n), whole(&report.sleeps, &report.logs)),
+    };
+    match rest {
+        0 => format!("{sure}{in_text}"),
+        n => format!("{sure}{in_text} {}", below(n)),
+    }
+}
+
+fn finding(page: &mut Page, f: &Finding, with_sentence: bool) {
+    if with_sentence {
+        page.blank();
+        page.wrapped(
+            Ink::Strong,
+            0,
+            2,
+            &safe(&format!("{}: {}", word(f.level), sentence(&f.fact))),
+        );
+    }
+    page.paragraph(2, &format!("rule {}, {}", f.id, f.confidence.name()));
+    for e in &f.evidence {
+        page.entry("    ", &shown(e));
+    }
+    if let Some(saves) = f.saves {
+        page.entry("  ", &saved(saves));
+    }
+    for a in advice(&f.fact) {
+        page.entry("  Do: ", &safe(&a.text));
+        if !a.undo.is_empty() {
+            page.entry("      ", &format!("Undo: {}", a.undo));
+        }
+        if !a.risk.is_empty() {
+            page.entry("      ", &format!("Risk: {}", a.risk));
+        }
+    }
+}
+
+/// What the remedy of a finding takes off a sleep, where the simulator was asked.
+fn saved(by: Ns) -> String {
+    let said = if by < Ns(50_000) {
+        "nothing: other devices take as long beside it".into()
+    } else {
+        format!("{} ms of a sleep", ms(by))
+    };
+    format!("By simulation of this recording its remedy saves {said}.")
+}
+
+/// What was not looked at, and why.
+fn not_looked_at(s: &Subject<'_>) -> Vec<(String, String)> {
+    let words = |u: &_| {
+        let (what, why) = unchecked(*u);
+        (what.into(), why.into())
+    };
+    let errors = &s.report.errors;
+    let unjudged = errors.first().map(|first| {
+        let read = |what: &str| format!("no rule knows what {what}");
+        match errors.len() {
+            1 => (format!("line {first}, which tells of an error"), read("it says: read it")),
+            n => (
+                format!("{n} lines that tell of errors (the first is line {first})"),
+                read("they say: read them"),
+            ),
+        }
+    });
+    unjudged.into_iter().chain(s.report.unchecked.iter().map(words)).collect()
+}
+
+/// The page of one text. `named` where there are several.
+pub fn text(s: &Subject<'_>, named: bool, colour: bool) -> String {
+    let mut page = Page::new(colour);
+    if named {
+        page.line(&[(Ink::Faint, &safe(s.name))]);
+    }
+    page.wrapped(Ink::Strong, 0, 2, &safe(&answer(s.report, s.live)));
+    page.wrapped(Ink::Plain, 0, 2, &trust(s.report, s.live));
+    for (i, f) in s.report.findings.iter().enumerate() {
+        finding(&mut page, f, i > 0);
+    }
+    left_out(&mut page, &not_looked_at(s), s.losses);
+    page.finish()
+}
+
+/// The last line of the screen: what the one text that was read says of times,
+/// if it shows a sleep; else a recording, where the kernel can sleep at all.
+pub fn next(name: Option<&str>, reports: &[&Report]) -> String {
+    let none = |f: &Finding| f.fact == Fact::Now(Now::NoState);
+    let never = reports
+        .iter()
+        .any(|r| r.unchecked.contains(&Unchecked::NoSleep) || r.findings.iter().any(none));
+    let command = match name {
+        Some(name) => format!("show {}", typed(name)),
+        None if never => "doctor LOG".into(),
+        None => "record --yes -o recording.tar.gz".into(),
+    };
+    format!("\n{}", next::next(&command))
+}
+
+/// The same as JSON (docs/doctor-json.md).
+pub fn json(s: &Subject<'_>) -> Value {
+    let finding = |f: &Finding| {
+        json!({
+            "id": f.id,
+            "area": f.area.name(),
+            "level": f.level.name(),
+            "confidence": f.confidence.name(),
+            "sentence": sentence(&f.fact),
+            "costs_ns": f.costs.map(|t| t.0),
+            "saves_ns": f.saves.map(|t| t.0),
+            "evidence": evidence(&f.evidence),
+            "advice": advice(&f.fact).iter().map(|a| json!({
+                "text": a.text, "undo": a.undo, "risk": a.risk,
+            })).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "name": s.name,
+        "sleeps": s.report.sleeps.len(),
+        "findings": s.report.findings.iter().map(finding).collect::<Vec<_>>(),
+        "not_checked": not_checked(&not_looked_at(s)),
+        "losses": lost(s.losses),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_cannot_sleep_is_not_to_be_recorded() {
+        let able = Report::default();
+        assert!(super::next(None, &[&able]).contains("record --yes"));
+        let never = Report { unchecked: vec![Unchecked::NoSleep], ..Report::default() };
+        assert!(!super::next(None, &[&never]).contains("record"));
+    }
+}

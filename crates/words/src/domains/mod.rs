@@ -1,0 +1,404 @@
+//! What `dormouse domains show` prints.
+
+mod chip;
+
+pub use dormouse_power::cost::Cost;
+
+use crate::finding::{evidence, left_out, lost, not_checked, shown, word};
+use crate::text::page::{Ink, Page};
+use crate::text::safe;
+use crate::wording::costs::paid;
+use crate::wording::domains::{advice, cause, failure, held, sentence, status, unchecked};
+use crate::wording::next;
+use crate::wording::number::{names, plural};
+use dormouse_base::loss::Losses;
+use dormouse_power::cost;
+use dormouse_power::domain::Status;
+use dormouse_power::fact::{Finding, Unchecked};
+use dormouse_power::pending::Fate;
+use dormouse_power::probe::Outcome;
+use dormouse_power::{Case, Confidence, Level, Report};
+use serde_json::{Value, json};
+
+/// One judged text.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// As the user named it.
+    pub name: &'a str,
+    /// What it says.
+    pub case: &'a Case,
+    /// What was found.
+    pub report: &'a Report,
+    /// What a sleep pays for its domains.
+    pub costs: &'a [Cost],
+    /// What could not be read.
+    pub losses: &'a Losses,
+}
+
+/// What a sleep pays for each domain of a text; of a domain that it does not have, whose
+/// watts are of another text, nothing.
+pub fn costs_of(case: &Case, microwatts: &[(String, u64)]) -> Vec<Cost> {
+    let here = |(name, _): &&(String, u64)| cost::names(case).any(|n| n == name);
+    let mine: Vec<_> = microwatts.iter().filter(here).cloned().collect();
+    cost::costs(case, &mine)
+}
+
+/// The first line: the worst finding, or how things stand.
+fn answer(s: &Subject<'_>) -> String {
+    match s.report.findings.first() {
+        Some(f) if f.level != Level::Note => format!("{}: {}", word(f.level), sentence(&f.fact)),
+        first => match (crashed(s).or_else(|| stands(s)), first) {
+            (Some(stands), _) => stands,
+            (None, Some(f)) => format!("Nothing wrong found. {}", sentence(&f.fact)),
+            (None, None) => "Nothing wrong found in what the text shows.".into(),
+        },
+    }
+}
+
+/// Of a log that ends in a crash, where nothing was found that is worse than a note.
+fn crashed(s: &Subject<'_>) -> Option<String> {
+    s.report.unchecked.iter().find_map(|u| match u {
+        Unchecked::Crash { line } => Some(format!(
+            "The kernel crashed in line {line}; nothing of power domains and probing is shown to be \
+             its reason."
+        )),
+        _ => None,
+    })
+}
+
+/// Of a healthy table: how many are on, and for whom.
+fn stands(s: &Subject<'_>) -> Option<String> {
+    if let (Some(dump), Some(reasons)) = (s.case.dumps.last(), s.report.held.last()) {
+        let all = dump.domains.iter().zip(reasons).filter(|(d, _)| d.status == Status::On);
+        let on: Vec<String> =
+            all.map(|(d, h)| format!("{} ({})", d.name, held(dump, d, h))).collect();
+        let of = plural(dump.domains.len(), "domain");
+        return Some(match on.as_slice() {
+            [] => format!("Nothing wrong found: none of {of} is on."),
+            on => format!("Nothing wrong found: of {of} {} on: {}.", on.len(), names(on)),
+        });
+    }
+    if let Some(t) = s.case.clocks.last() {
+        return Some(format!("{} of {} are on.", t.on(), plural(t.clocks.len(), "clock")));
+    }
+    let rails = &s.case.rails;
+    if !rails.is_empty() {
+        let with = |on| rails.iter().filter(|r| r.asked[0].on == Some(on)).count();
+        return Some(format!(
+            "Of {} the device tree asks {} to stay on in mem and {} to go off.",
+            plural(rails.len(), "regulator"),
+            with(true),
+            with(false)
+        ));
+    }
+    let resources = &s.case.acpi.resources;
+    if resources.values().any(|r| r.in_use.is_some()) {
+        let on = resources.values().filter(|r| r.in_use == Some(true)).count();
+        return Some(format!(
+            "{on} of {} of ACPI are on.",
+            plural(resources.len(), "power resource")
+        ));
+    }
+    let t = s.case.regulators.last()?;
+    Some(format!("{} of {} are on.", t.on(), plural(t.regulators.len(), "regulator")))
+}
+
+/// The second line: how sure that is.
+fn trust(report: &Report) -> String {
+    let Some(f) = report.findings.first() else {
+        return "That is what the tables show; they prove no health.".into();
+    };
+    let sure = match f.confidence {
+        Confidence::Certain => {
+            "The lines below say so; they do not say that it is the cause of anything else."
+        }
+        Confidence::Likely => "That is the one reading that fits the lines below.",
+        Confidence::Guess => "That is a suspicion: the lines below do not prove it.",
+    };
+    match report.findings.len() - 1 {
+        0 => sure.into(),
+        n => format!("{sure} {} below.", plural(n, "further finding")),
+    }
+}
+
+fn finding(page: &mut Page, f: &Finding, first: bool) {
+    if !first {
+        page.blank();
+        page.wrapped(
+            Ink::Strong,
+            0,
+            2,
+            &safe(&format!("{}: {}", word(f.level), sentence(&f.fact))),
+        );
+    }
+    page.paragraph(2, &format!("rule {}, {}", f.id, f.confidence.name()));
+    for e in &f.evidence {
+        page.entry("    ", &shown(e));
+    }
+    for a in advice(&f.fact) {
+        page.entry("  Do: ", &safe(&a));
+    }
+}
+
+/// A list that says how much it leaves out.
+pub(crate) fn list(page: &mut Page, heading: &str, rows: &[String], top: usize) {
+    if rows.is_empty() {
+        return;
+    }
+    page.heading(&safe(heading));
+    for row in rows.iter().take(top) {
+        page.entry("  ", &safe(row));
+    }
+    if rows.len() > top {
+        page.entry("  ", &format!("and {} more (--top)", rows.len() - top));
+    }
+}
+
+fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
+    list(page, "The whole chip", &chip::counts(s), usize::MAX);
+    for (dump, reasons) in s.case.dumps.iter().zip(&s.report.held) {
+        let row = |(i, depth): (usize, usize)| {
+            let d = &dump.domains[i];
+            let why = held(dump, d, &reasons[i]);
+            let indent = "- ".repeat(depth.min(8));
+            let why = if why.is_empty() { why } else { format!(": {why}") };
+            format!("{indent}{} {}{why}", d.name, status(d.status))
+        };
+        let rows: Vec<String> = dump.tree().into_iter().map(row).collect();
+        let on = dump.domains.iter().filter(|d| d.status == Status::On).count();
+        let cut = if dump.cut { ", with lines left out" } else { "" };
+        let heading =
+            format!("Domains (line {}): {on} of {} on{cut}", dump.line, dump.domains.len());
+        list(page, &heading, &rows, top.max(8) * 4);
+    }
+    let rows: Vec<String> = s.costs.iter().map(paid).collect();
+    list(page, "What each sleep pays for domains", &rows, top);
+    for t in &s.case.clocks {
+        let row = |&i: &usize| {
+            let c = &t.clocks[i];
+            let by: Vec<String> = c.consumers.iter().map(|(d, _)| d.clone()).collect();
+            let by = if by.is_empty() { String::new() } else { format!(", for {}", names(&by)) };
+            format!("{} held {}{by}", c.name, times(c.enabled))
+        };
+        let rows: Vec<String> = t.holders().iter().map(row).collect();
+        let heading = format!(
+            "Clocks (line {}): {} of {} on, {} that nobody asked for run in hardware",
+            t.line,
+            t.on(),
+            t.clocks.len(),
+            t.unasked().len()
+        );
+        list(page, &heading, &rows, top);
+        let unasked: Vec<String> = t.unasked().iter().map(|&i| t.clocks[i].name.clone()).collect();
+        if !unasked.is_empty() {
+            page.entry("  ", &safe(&format!("nobody asked for {}", names(&unasked))));
+        }
+    }
+    for t in &s.case.regulators {
+        let row = |(i, feeds): (usize, Vec<usize>)| {
+            let r = &t.regulators[i];
+            let by = chip::users(t, i, &feeds);
+            let open: Vec<String> = r.consumers.iter().map(|(c, _)| c.clone()).collect();
+            if r.consumers.iter().any(|(_, n)| n.is_none()) && by.is_empty() {
+                format!("{} held {}, by some of {}", r.name, times(r.used), names(&open))
+            } else if by.is_empty() {
+                format!("{} held {}, by nobody that the table shows", r.name, times(r.used))
+            } else {
+                format!("{} held {}, by {}", r.name, times(r.used), names(&by))
+            }
+        };
+        let rows: Vec<String> = t.held().into_iter().map(row).collect();
+        let unused: Vec<String> =
+            t.unused().iter().map(|&i| t.regulators[i].name.clone()).collect();
+        let cut = if t.cut { ", with lines left out" } else { "" };
+        let heading =
+            format!("Regulators (line {}): {} of {} on{cut}", t.line, t.on(), t.regulators.len());
+        list(page, &heading, &rows, top);
+        if !unused.is_empty() {
+            page.entry("  ", &safe(&format!("nobody enabled {}", names(&unused))));
+        }
+        // Who has it open may still enable it; whoever is missing never asked for it.
+        for r in t.unused().iter().map(|&i| &t.regulators[i]).filter(|r| !r.consumers.is_empty()) {
+            let who: Vec<String> = r.consumers.iter().map(|(c, _)| c.clone()).collect();
+            page.entry("  ", &safe(&format!("{} is open for {}", r.name, names(&who))));
+        }
+    }
+    chip::sections(page, s, top);
+    let row = |r: &dormouse_power::deferral::Root| {
+        // First the number would read like a verb: "2 waits for".
+        let waits = plural(usize::try_from(r.weight()).unwrap_or(usize::MAX), "wait");
+        format!("{} ({waits})", cause(&r.cause))
+    };
+    let rows: Vec<String> = s.report.roots.iter().map(row).collect();
+    let failed: Vec<String> = failed(s).into_iter().map(|(d, e)| failure(d, e)).collect();
+    list(page, "Probes that failed", &failed, top);
+    if rows.len() > 1 {
+        list(page, "What devices wait for in the end", &rows, top);
+    }
+    for p in &s.report.suppliers {
+        let row = |c: &dormouse_power::pending::Consumer| match c.fate {
+            Fate::Failed(e) => format!("{}: its probe failed with {e}", c.name),
+            Fate::Waits => format!("{}: it waits to probe itself", c.name),
+            Fate::Spoke => format!("{}: a driver speaks of it", c.name),
+            Fate::Silent => format!("{}: no line of a driver", c.name),
+        };
+        let rows: Vec<String> = p.consumers.iter().map(row).collect();
+        list(page, &format!("{} waits for", p.name), &rows, top);
+    }
+    let pair = |(a, b, _): &(String, String, usize)| format!("{a} and {b}");
+    let rows: Vec<String> = s.report.pairs.list.iter().map(pair).collect();
+    list(page, "Dependency cycles, as pairs", &rows, top);
+    let rows: Vec<String> = s
+        .case
+        .links
+        .iter()
+        .map(|l| {
+            let status =
+                if l.status.is_empty() { String::new() } else { format!(" ({})", l.status) };
+            format!("{} needs {}{status}", l.consumer, l.supplier)
+        })
+        .collect();
+    list(page, "Device links", &rows, top);
+    let rows: Vec<String> = s
+        .case
+        .waits
+        .iter()
+        .map(|w| match w.waits {
+            true => format!("{} waits for a node that is no device yet", w.device),
+            false => format!("{} waits for no node", w.device),
+        })
+        .collect();
+    list(page, "waiting_for_supplier", &rows, top);
+}
+
+/// Devices whose last attempt failed, with the error. Not all are a fault: a part that is
+/// not fitted does not answer.
+fn failed<'a>(s: &Subject<'a>) -> Vec<(&'a str, i32)> {
+    let mut out: Vec<(&str, i32)> = Vec::new();
+    for p in &s.case.probes {
+        match p.outcome {
+            Outcome::Failed(e) => match out.iter_mut().find(|f| f.0 == p.device) {
+                Some(f) => f.1 = e,
+                None => out.push((&p.device, e)),
+            },
+            Outcome::Bound => out.retain(|f| f.0 != p.device),
+            _ => {}
+        }
+    }
+    out
+}
+
+pub(crate) fn times(n: u64) -> String {
+    if n == 1 { "once".into() } else { format!("{n} times") }
+}
+
+/// What was not looked at, and why.
+fn not_looked_at(s: &Subject<'_>) -> Vec<(String, String)> {
+    let words = |u: &_| {
+        let (what, why) = unchecked(*u);
+        (what.into(), why)
+    };
+    s.report.unchecked.iter().map(words).collect()
+}
+
+/// The page of one text. `named` where there are several.
+pub fn text(s: &Subject<'_>, top: usize, named: bool, colour: bool) -> String {
+    let mut page = Page::new(colour);
+    if named {
+        page.line(&[(Ink::Faint, &safe(s.name))]);
+    }
+    page.wrapped(Ink::Strong, 0, 2, &safe(&answer(s)));
+    page.wrapped(Ink::Plain, 0, 2, &trust(s.report));
+    let worst = s.report.findings.first().is_some_and(|f| f.level != Level::Note);
+    for (i, f) in s.report.findings.iter().enumerate() {
+        finding(&mut page, f, i == 0 && worst);
+    }
+    sections(&mut page, s, top);
+    left_out(&mut page, &not_looked_at(s), s.losses);
+    page.finish()
+}
+
+/// The last line of the screen: what shows most of what the texts lack.
+pub fn next(all: &[Subject<'_>]) -> String {
+    let lacks = |u: Unchecked| all.iter().all(|s| s.report.unchecked.contains(&u));
+    let command = if lacks(Unchecked::Domains) {
+        "cat /sys/kernel/debug/pm_genpd/pm_genpd_summary"
+    } else if lacks(Unchecked::Probing) {
+        "cat /sys/kernel/debug/devices_deferred"
+    } else {
+        "grep . /sys/class/devlink/*/status"
+    };
+    format!("\n{}", next::run(command))
+}
+
+/// The same as JSON (docs/domains-json.md).
+pub fn json(s: &Subject<'_>) -> Value {
+    let finding = |f: &Finding| {
+        json!({
+            "id": f.id,
+            "level": f.level.name(),
+            "confidence": f.confidence.name(),
+            "sentence": sentence(&f.fact),
+            "evidence": evidence(&f.evidence),
+            "advice": advice(&f.fact),
+        })
+    };
+    let tables = s.case.dumps.iter().zip(&s.report.held).map(|(dump, reasons)| {
+        let domain = |(d, h): (&dormouse_power::domain::Domain, _)| {
+            json!({
+                "line": d.line,
+                "name": d.name,
+                "status": status(d.status),
+                "performance": d.performance,
+                "children": d.children,
+                "why": held(dump, d, h),
+                "devices": d.devices.iter().map(|x| json!({
+                    "name": x.path,
+                    "runtime": x.runtime.name(),
+                    "performance": x.performance,
+                    "hardware": x.hardware,
+                })).collect::<Vec<_>>(),
+            })
+        };
+        json!({
+            "line": dump.line,
+            "cut": dump.cut,
+            "domains": dump.domains.iter().zip(reasons).map(domain).collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "name": s.name,
+        "findings": s.report.findings.iter().map(finding).collect::<Vec<_>>(),
+        "tables": tables.collect::<Vec<_>>(),
+        "waits": s.report.roots.iter().map(|r| json!({
+            "cause": cause(&r.cause),
+            "at": r.at,
+            "behind": r.behind,
+            "times": r.times,
+        })).collect::<Vec<_>>(),
+        "clocks": chip::clocks(s),
+        "regulators": chip::regulators(s),
+        "power_resources": chip::resources(s),
+        "rails": chip::rails(s),
+        "holders": chip::holders(s).into_iter().map(|(device, holds)| json!({
+            "device": device, "holds": holds,
+        })).collect::<Vec<_>>(),
+        "failed": failed(s).into_iter().map(|(device, error)| json!({
+            "device": device, "error": error,
+        })).collect::<Vec<_>>(),
+        "costs": s.costs.iter().map(|c| json!({
+            "domain": c.domain,
+            "time_ns": c.time.0,
+            "sleeps": c.recorded.as_ref().map(|r| r.sleeps),
+            "on_ns": c.recorded.as_ref().and_then(|r| r.on).map(|t| t.0),
+            "off_ns": c.recorded.as_ref().and_then(|r| r.off).map(|t| t.0),
+            "microwatts": c.microwatts,
+            "switches_nj": c.switches_nj(),
+            "hour_asleep_on_uj": c.hour_uj(),
+            "since_boot_uj": c.since_boot_uj(),
+        })).collect::<Vec<_>>(),
+        "cycles": s.report.pairs.list.iter().map(|(a, b, _)| json!([a, b])).collect::<Vec<_>>(),
+        "not_checked": not_checked(&not_looked_at(s)),
+        "losses": lost(s.losses),
+    })
+}

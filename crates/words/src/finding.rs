@@ -1,0 +1,69 @@
+//! What the screens and the JSON of `doctor` and `domains` have in common: how a
+//! finding begins, its evidence, what was not checked and what could not be read.
+
+use crate::text::page::{Ink, Page};
+use crate::text::safe;
+use dormouse_base::finding::{Evidence, Level};
+use dormouse_base::loss::{Loss, Losses, Severity};
+use serde_json::{Value, json};
+
+/// How a level begins a sentence.
+pub(crate) fn word(level: Level) -> &'static str {
+    match level {
+        Level::Broken => "Broken",
+        Level::Slow => "Slow",
+        Level::Risk => "Risk",
+        Level::Note => "Note",
+    }
+}
+
+/// `line 123, at 45.678901 s: text`.
+pub(crate) fn shown(e: &Evidence) -> String {
+    let time = e.time.map_or(String::new(), |t| {
+        format!(" at {}.{:06} s", t.0 / 1_000_000_000, t.0 % 1_000_000_000 / 1_000)
+    });
+    match e.line {
+        // A file of the machine, or its log, which has no lines to count.
+        0 if time.is_empty() => safe(&e.text).into_owned(),
+        0 => format!("{}: {}", time.trim_start(), safe(&e.text)),
+        line => format!("line {line}{time}: {}", safe(&e.text)),
+    }
+}
+
+/// The end of a screen: what was not checked and why, and what could not be read.
+pub(crate) fn left_out(page: &mut Page, unchecked: &[(String, String)], losses: &Losses) {
+    if !unchecked.is_empty() {
+        page.blank();
+        page.line(&[(Ink::Plain, "Not checked")]);
+        for (what, why) in unchecked {
+            page.entry("  - ", &format!("{what}: {why}"));
+        }
+    }
+    for l in losses.list.iter().filter(|l| l.severity > Severity::Info) {
+        page.entry("Caution: ", &safe(&l.advice));
+    }
+}
+
+/// Evidence as JSON. A file of the machine has no line.
+pub(crate) fn evidence(list: &[Evidence]) -> Value {
+    let one = |e: &Evidence| {
+        json!({
+            "line": (e.line > 0).then_some(e.line),
+            "time_ns": e.time.map(|t| t.0),
+            "text": e.text,
+            "doubtful": e.doubtful,
+        })
+    };
+    list.iter().map(one).collect()
+}
+
+/// What was not checked, as JSON.
+pub(crate) fn not_checked(unchecked: &[(String, String)]) -> Value {
+    unchecked.iter().map(|(what, why)| json!({ "what": what, "why": why })).collect()
+}
+
+/// What could not be read, as JSON.
+pub(crate) fn lost(losses: &Losses) -> Value {
+    let one = |l: &Loss| json!({ "kind": l.kind, "count": l.count, "advice": l.advice });
+    losses.list.iter().map(one).collect()
+}

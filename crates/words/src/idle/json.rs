@@ -1,0 +1,308 @@
+//! `dormouse idle show --json` and `idle predict --json`, documented in
+//! `docs/idle-json.md`.
+
+use super::{Outlook, Page};
+use dormouse_base::loss::Losses;
+use dormouse_idle::contrast::{Contrast, contrast, pairs};
+use dormouse_idle::doubt::Doubt;
+use dormouse_idle::oracle::{Bound, Oracles};
+use dormouse_idle::pack::Packed;
+use dormouse_idle::predict::Account;
+use dormouse_idle::section::{Finding, Section, finding, of_snapshot, of_trace, totals};
+use dormouse_idle::snapshot::Snapshot;
+use dormouse_idle::tally::{Sleeps, Waker};
+use dormouse_idle::turbostat::{Run, watts};
+use serde_json::{Value, json};
+
+/// Name and version of the schema of `idle show`.
+pub const SHOW: &str = "dormouse-idle-show/1";
+
+/// Name and version of the schema of `idle predict`.
+pub const PREDICT: &str = "dormouse-idle-predict/1";
+
+/// Everything that `idle show` knows.
+pub fn show(page: &Page) -> Value {
+    json!({
+        "schema": SHOW,
+        "snapshots": page.snapshots.iter().map(snapshot).collect::<Vec<_>>(),
+        "difference": page.difference.map(snapshot),
+        "contrast": contrast(&pairs(page.snapshots)).map(|c| both(&c)),
+        "traces": page.traces.iter().map(trace).collect::<Vec<_>>(),
+        "packed": page.packed.iter().map(|t| t.iter().map(packed).collect()).collect::<Vec<Vec<_>>>(),
+        "turbostat": page.runs.iter().map(run).collect::<Vec<_>>(),
+        "losses": losses(page.losses),
+    })
+}
+
+fn packed(p: &Packed) -> Value {
+    json!({
+        "cpus": p.cpus,
+        "wakeups": p.wakes,
+        "all_asleep_ns": p.asleep,
+        "deep_ns": p.deep,
+        "longest_ns": p.longest,
+        "pieces": p.pieces,
+        "delayed": p.delayed,
+        "waited_ns": i64::try_from(p.waited).ok(),
+        "longest_wait_ns": p.most,
+    })
+}
+
+fn both(c: &Contrast) -> Value {
+    let workload = |w: &dormouse_idle::contrast::Workload| {
+        let sums = w.sums.iter().map(|s| {
+            json!({
+                "sleeps": s.sleeps,
+                "in_deepest": s.deepest,
+                "too_deep": s.too_deep,
+                "too_shallow": s.too_shallow,
+                "mean_exit_latency_ns": s.mean_latency(),
+            })
+        });
+        json!({ "name": w.name, "sides": sums.collect::<Vec<_>>() })
+    };
+    json!({
+        "sides": c.sides,
+        "slower": c.slower().map(|s| &c.sides[s]),
+        "workloads": c.workloads.iter().map(workload).collect::<Vec<_>>(),
+    })
+}
+
+fn run(r: &Run) -> Value {
+    let means = r.columns.iter().filter_map(|c| Some((c.clone(), Value::from(r.mean(c)?))));
+    json!({
+        "label": r.label,
+        "intervals": r.intervals.len(),
+        "mean_thousandths": means.collect::<serde_json::Map<_, _>>(),
+        "watts": watts(r).ok().map(|t| t.watts.into_iter().collect::<std::collections::BTreeMap<_, _>>()),
+    })
+}
+
+/// What could not be read.
+pub fn losses(all: &Losses) -> Value {
+    let one = |l: &dormouse_base::loss::Loss| {
+        json!({
+            "kind": l.kind,
+            "count": l.count,
+            "severity": l.severity.name(),
+            "advice": l.advice,
+            "first_at": l.first_at,
+        })
+    };
+    all.list.iter().map(one).collect()
+}
+
+fn snapshot(s: &Snapshot) -> Value {
+    let sections = of_snapshot(s);
+    json!({
+        "label": s.label,
+        "driver": s.driver,
+        "governor": s.governor,
+        "available_governors": s.governors,
+        "sum_of_cpus": s.sum_of,
+        "answer": answer(&sections),
+        "sections": sections.iter().map(section).collect::<Vec<_>>(),
+    })
+}
+
+fn trace(t: &Sleeps) -> Value {
+    let sections = of_trace(t);
+    let paid = t.tally.latency_paid();
+    let cpu = |(n, c): (&u32, &dormouse_idle::tally::CpuTally)| {
+        let states = c.states.iter().map(|(state, s)| {
+            json!({
+                "state": state,
+                "sleeps": s.entries,
+                "time_ns": s.time,
+                "longest_ns": s.longest,
+                "said_too_deep": s.said_above,
+                "said_too_shallow": s.said_below,
+                "computed_too_deep": s.above,
+                "computed_too_shallow": s.below,
+                "energy_too_deep": s.too_deep,
+                "energy_too_shallow": s.too_shallow,
+                "residency_ns": {
+                    "p50": s.residencies.quantile(500).map(|q| q.ns),
+                    "p99": s.residencies.quantile(990).map(|q| q.ns),
+                    "exact": s.residencies.quantile(990).is_none_or(|q| q.exact),
+                },
+            })
+        });
+        json!({
+            "cpu": n,
+            "states": states.collect::<Vec<_>>(),
+            "began_before_trace": c.unbegun,
+            "open_at_end": c.open.map(|o| o.0),
+            "without_end": c.overlaps,
+            "torn_by_lost_events": c.torn,
+        })
+    };
+    json!({
+        "name": t.name,
+        "events": t.events,
+        "span_ns": t.tally.span.map_or(0, |(a, b)| b.saturating_sub(a)),
+        "sleeps": t.tally.sleeps(),
+        "has_misses": t.has_misses,
+        "has_wakers": t.has_wakers,
+        "answer": answer(&sections),
+        "sections": sections.iter().map(section).collect::<Vec<_>>(),
+        "cpus": t.tally.cpus.iter().map(cpu).collect::<Vec<_>>(),
+        "together": {
+            "cpus": t.tally.together.cpus(),
+            "span_ns": t.tally.together.span(),
+            "all_asleep_ns": t.tally.together.all,
+            "times": t.tally.together.times,
+            "longest_ns": t.tally.together.longest,
+            "alone_awake_ns": t.tally.together.alone,
+        },
+        "exit_latency_ns": paid.map(|(p50, p99, max)| json!({ "p50": p50, "p99": p99, "max": max })),
+        "ticks": {
+            "recorded": t.tally.ticks.known,
+            "length_ns": t.tally.ticks.stopped_wrongly().map(|s| s.0),
+            "kept_wrongly": t.tally.ticks.kept_wrongly,
+            "stopped": t.tally.ticks.stopped,
+            "stopped_wrongly": t.tally.ticks.stopped_wrongly().map(|s| s.1),
+        },
+        "wakers": t.wakers().iter().map(waker).collect::<Vec<_>>(),
+    })
+}
+
+fn waker(w: &Waker) -> Value {
+    json!({
+        "name": w.name,
+        "wakeups": w.woken.count,
+        "exit_latency_ns": w.woken.delay,
+        "energy": energy(false, w.woken.energy),
+    })
+}
+
+fn section(s: &Section) -> Value {
+    let row = |r: &dormouse_idle::section::Row| {
+        json!({
+            "state": r.state,
+            "name": r.name,
+            "exit_latency_us": r.latency,
+            "target_residency_us": r.residency,
+            "sleeps": r.sleeps,
+            "time_ns": r.time,
+            "too_deep": r.too_deep,
+            "too_shallow": r.too_shallow,
+            "rejected": r.rejected,
+            "disabled_on_cpus": r.disabled_on,
+        })
+    };
+    json!({
+        "cpus": s.cpus,
+        "states": s.rows.iter().map(row).collect::<Vec<_>>(),
+        "doubts": s.doubts.iter().map(doubt).collect::<Vec<_>>(),
+    })
+}
+
+fn doubt(d: &Doubt) -> Value {
+    let pair = |kind: &str, shallow: u32, deep: u32| json!({ "kind": kind, "shallow": shallow, "deep": deep });
+    match *d {
+        Doubt::ResidencyBelowLatency { state } => {
+            json!({ "kind": "residency_below_latency", "state": state })
+        }
+        Doubt::LatencyOrder { shallow, deep } => pair("latency_order", shallow, deep),
+        Doubt::ResidencyOrder { shallow, deep } => pair("residency_order", shallow, deep),
+        Doubt::Same { shallow, deep } => pair("same_figures", shallow, deep),
+        Doubt::Multiple { factor } => json!({ "kind": "residency_is_multiple", "factor": factor }),
+    }
+}
+
+fn answer(sections: &[Section]) -> Value {
+    let all = totals(sections);
+    let at = |kind: &str, (section, row): (usize, usize), count: u64, of: u64| {
+        let r = &sections[section].rows[row];
+        json!({ "kind": kind, "cpus": sections[section].cpus, "state": r.state, "name": r.name,
+                "count": count, "of": of })
+    };
+    match finding(sections) {
+        Finding::TooDeep { at: place, count, of, .. } => at("too_deep", place, count, of),
+        Finding::TooShallow { at: place, count, of, .. } => at("too_shallow", place, count, of),
+        Finding::Rejected { at: place, count, of, .. } => at("rejected", place, count, of),
+        Finding::Fits => {
+            json!({ "kind": "fits", "count": all.too_deep + all.too_shallow, "of": all.sleeps })
+        }
+        Finding::Unknown => json!({ "kind": "unknown" }),
+    }
+}
+
+/// Everything that `idle predict` knows.
+pub fn predict(o: &Outlook) -> Value {
+    let side = |i: usize| {
+        json!({
+            "governor": o.governors[i].0.name(),
+            "governor_kernel": o.governors[i].1.name(),
+            "model": account(o, &o.accounts[i]),
+            "every_wakeup_foreseen": account(o, &o.bounds[i][0]),
+            "no_wakeup_foreseen": account(o, &o.bounds[i][1]),
+        })
+    };
+    let recorded =
+        o.recorded.iter().enumerate().map(
+            |(i, s)| json!({ "state": o.states.get(i), "sleeps": s.sleeps, "time_ns": s.time }),
+        );
+    let sweep = o.sweep.iter().map(|(limit, a)| {
+        let limit = (*limit < dormouse_idle::knob::UNLIMITED).then_some(limit);
+        json!({ "limit_ns": limit, "model": account(o, a) })
+    });
+    json!({
+        "schema": PREDICT,
+        "trusted": o.trusted(),
+        "model_error": o.error.map(|(state, thousandths)| json!({
+            "state": o.states.get(state), "thousandths_of_idle_time": thousandths,
+        })),
+        "measured": o.measured.map(|m| json!({
+            "delay_p99_ns": m.p99, "energy": energy(o.power.is_some(), m.energy), "span_ns": m.span,
+        })),
+        "changed": o.changed,
+        "cpus": o.cpus,
+        "wakeups": o.wakes.0,
+        "wakeups_by_timer": o.wakes.1,
+        "energy_unit": if o.power.is_some() { "nJ" } else { "ns of the shallowest state" },
+        "power_from": o.power,
+        "recorded": recorded.collect::<Vec<_>>(),
+        "now": side(0),
+        "then": side(1),
+        "best_static": { "setting": o.best.0, "model": account(o, o.best.1) },
+        "sweep": sweep.collect::<Vec<_>>(),
+    })
+}
+
+/// An energy as a whole number of the unit that is named beside it.
+pub fn energy(given: bool, e: i128) -> Value {
+    let e = e / if given { 1_000_000 } else { 1_000 };
+    i64::try_from(e).map_or(Value::Null, Value::from)
+}
+
+fn account(o: &Outlook, a: &Account) -> Value {
+    let whole = |n: i128| i64::try_from(n).map_or(Value::Null, Value::from);
+    let given = o.power.is_some();
+    let bound =
+        |b: Bound| json!({ "energy": energy(given, b.energy), "waited_ns": whole(b.waited) });
+    let states =
+        a.states.iter().enumerate().map(
+            |(i, s)| json!({ "state": o.states.get(i), "sleeps": s.sleeps, "time_ns": s.time }),
+        );
+    json!({
+        "states": states.collect::<Vec<_>>(),
+        "too_deep": a.too_deep,
+        "too_shallow": a.too_shallow,
+        "ended_by_tick": a.ticks,
+        "wakeups_while_awake": a.awake,
+        "delay_ns": {
+            "p50": a.delay(500), "p99": a.delay(990), "p99.9": a.delay(999), "max": a.delay(1_000),
+        },
+        "waited_ns": whole(a.waited()),
+        "energy": energy(given, a.energy),
+        // Not computed for settings that were only tried.
+        "bounds": (a.oracles != Oracles::default()).then(|| json!({
+            "clairvoyant": bound(a.oracles.select),
+            "clairvoyant_prewake": bound(a.oracles.prewake),
+            "shallowest": bound(a.oracles.shallowest),
+            "front": a.oracles.pareto().into_iter().map(bound).collect::<Vec<_>>(),
+        })),
+    })
+}

@@ -1,0 +1,97 @@
+//! Writers of every output format. They compute nothing. All wording lives in
+//! [`wording`].
+//!
+//! [`text`] is for a terminal, [`json`] and [`csv`] for programs, [`markdown`]
+//! for a report; [`perfetto`] and `parquet` (a feature) for other tools. All take
+//! what [`dormouse_sleep::analyse`] found.
+
+pub mod board;
+pub mod boot;
+pub mod clocks;
+pub mod comparison;
+pub mod csv;
+pub mod decision;
+pub mod doctor;
+pub mod domains;
+pub mod evaluation;
+pub mod fidelity;
+mod finding;
+pub mod idle;
+pub mod json;
+pub mod lab;
+pub mod links;
+pub mod markdown;
+pub mod modes;
+#[cfg(feature = "parquet")]
+pub mod parquet;
+pub mod perfetto;
+pub mod prediction;
+pub mod presync;
+pub mod recorded;
+pub mod storage;
+pub mod text;
+pub mod wording;
+
+use dormouse_base::capture::Capture;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_doctor::finding::Finding;
+use dormouse_sleep::analyse::CycleView;
+
+/// A capture with what was understood of it.
+#[derive(Clone, Debug)]
+pub struct Explained {
+    /// What was read.
+    pub capture: Capture,
+    /// One view a cycle.
+    pub views: Vec<CycleView>,
+    /// What is wrong, worst first: what the doctor says of the same input.
+    pub findings: Vec<Finding>,
+}
+
+/// What to write.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// Most entries in a list.
+    pub top: usize,
+    /// Only these phases in detail; empty for those that matter.
+    pub phases: Vec<Phase>,
+    /// Only this cycle, counted from 1 over all captures.
+    pub cycle: Option<usize>,
+    /// The inputs as they were typed, for the next command; none if nobody did.
+    pub typed: Vec<String>,
+}
+
+impl Default for Selection {
+    fn default() -> Selection {
+        Selection { top: 8, phases: Vec::new(), cycle: None, typed: Vec::new() }
+    }
+}
+
+impl Selection {
+    /// The phases called `text`: a name such as `resume`, which may stand for
+    /// both directions (`noirq`), or with one (`resume:noirq`).
+    pub fn phases_called(text: &str) -> Vec<Phase> {
+        let (direction, name) = match text.split_once(':') {
+            Some((d, name)) => (Some(d), name),
+            None => (None, text),
+        };
+        [Direction::Suspend, Direction::Resume]
+            .into_iter()
+            .filter(|d| direction.is_none_or(|text| d.name() == text))
+            .filter_map(|d| Phase::find(name, d))
+            .collect()
+    }
+
+    /// The chosen cycles with their numbers, from 1 over all captures.
+    pub fn cycles<'a>(
+        &self,
+        all: &'a [Explained],
+    ) -> impl Iterator<Item = (usize, &'a Explained, usize)> + use<'a> {
+        let only = self.cycle;
+        all.iter()
+            .flat_map(|e| (0..e.views.len()).map(move |i| (e, i)))
+            .enumerate()
+            .map(|(n, (e, i))| (n + 1, e, i))
+            .filter(move |(n, ..)| only.is_none_or(|o| o == *n))
+    }
+}

@@ -1,0 +1,174 @@
+//! Callbacks or cycles as a Parquet table, for fleets of captures. The schema
+//! is documented in `docs/parquet-schema.md`; a test holds the two together.
+//!
+//! Column by column through `parquet`'s own writer: the columnar types of
+//! Arrow would cost minutes of build time and give nothing here.
+
+mod callbacks;
+mod cycles;
+
+use dormouse_base::capture::Capture;
+use dormouse_sleep::analyse::CycleView;
+use parquet::basic::Compression;
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
+use parquet::errors::Result;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use std::io::Write;
+use std::sync::Arc;
+
+/// Name and version of the schema, kept in the file's metadata. A new column
+/// does not change it; a column that goes or changes its meaning does.
+pub const SCHEMA: &str = "dormouse-fleet/1";
+
+/// Which table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    /// A row a callback.
+    Callbacks,
+    /// A row a phase of a cycle.
+    Phases,
+}
+
+/// A capture with its views and what to call it.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// Name of the capture in the table.
+    pub label: &'a str,
+    /// The capture.
+    pub capture: &'a Capture,
+    /// One view a cycle.
+    pub views: &'a [CycleView],
+}
+
+/// Writes `table` over all cycles of `sources`.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write(sources: &[Source<'_>], table: Table, out: impl Write + Send) -> Result<()> {
+    let columns = match table {
+        Table::Callbacks => callbacks::COLUMNS,
+        Table::Phases => cycles::COLUMNS,
+    };
+    let schema = Arc::new(parse_message_type(&message(columns))?);
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_created_by(format!("dormouse {}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata(Some(vec![KeyValue::new("schema".into(), SCHEMA.to_string())]));
+    let mut file = SerializedFileWriter::new(out, schema, Arc::new(properties.build()))?;
+    // A row group a capture, so memory holds one capture's columns.
+    for source in sources {
+        let rows = match table {
+            Table::Callbacks => callbacks::rows(source),
+            Table::Phases => cycles::rows(source),
+        };
+        let mut group = file.next_row_group()?;
+        for column in rows {
+            let Some(mut writer) = group.next_column()? else { break };
+            match (writer.untyped(), column) {
+                (ColumnWriter::ByteArrayColumnWriter(w), Values::Text(c)) => {
+                    w.write_batch(&c.values, Some(&c.levels), None)?;
+                }
+                (ColumnWriter::Int64ColumnWriter(w), Values::Whole(c)) => {
+                    w.write_batch(&c.values, Some(&c.levels), None)?;
+                }
+                (ColumnWriter::BoolColumnWriter(w), Values::Flag(c)) => {
+                    w.write_batch(&c.values, Some(&c.levels), None)?;
+                }
+                _ => unreachable!("a column has the type that COLUMNS gives it"),
+            }
+            writer.close()?;
+        }
+        group.close()?;
+    }
+    file.close()?;
+    Ok(())
+}
+
+/// Type of a column. Every column may be null, which is "not known".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Whole,
+    Flag,
+}
+
+type Columns = &'static [(&'static str, Kind)];
+
+fn message(columns: Columns) -> String {
+    let mut text = String::from("message dormouse {\n");
+    for (name, kind) in columns {
+        let kind = match kind {
+            Kind::Text => "optional binary NAME (UTF8);\n",
+            Kind::Whole => "optional int64 NAME;\n",
+            Kind::Flag => "optional boolean NAME;\n",
+        };
+        text.push_str(&kind.replace("NAME", name));
+    }
+    text.push('}');
+    text
+}
+
+/// Values of a column that are not null, and for each row whether there is one.
+#[derive(Default)]
+struct Column<T> {
+    values: Vec<T>,
+    levels: Vec<i16>,
+}
+
+impl<T> Column<T> {
+    fn push(&mut self, value: Option<T>) {
+        self.levels.push(i16::from(value.is_some()));
+        self.values.extend(value);
+    }
+}
+
+/// A column of any type.
+enum Values {
+    Text(Column<ByteArray>),
+    Whole(Column<i64>),
+    Flag(Column<bool>),
+}
+
+/// A value of a row.
+enum Cell<'a> {
+    Text(Option<&'a str>),
+    Whole(Option<i64>),
+    Flag(Option<bool>),
+}
+
+impl Cell<'_> {
+    /// Text, where empty means not known.
+    fn text(t: &str) -> Cell<'_> {
+        Cell::Text((!t.is_empty()).then_some(t))
+    }
+}
+
+/// A table in the making.
+struct Rows(Vec<Values>);
+
+impl Rows {
+    fn new(columns: Columns) -> Rows {
+        let empty = |(_, kind): &(&str, Kind)| match kind {
+            Kind::Text => Values::Text(Column::default()),
+            Kind::Whole => Values::Whole(Column::default()),
+            Kind::Flag => Values::Flag(Column::default()),
+        };
+        Rows(columns.iter().map(empty).collect())
+    }
+
+    /// Adds a row, its cells in the order of the columns.
+    fn push<'a>(&mut self, cells: impl IntoIterator<Item = Cell<'a>>) {
+        for (column, cell) in self.0.iter_mut().zip(cells) {
+            match (column, cell) {
+                (Values::Text(c), Cell::Text(v)) => c.push(v.map(ByteArray::from)),
+                (Values::Whole(c), Cell::Whole(v)) => c.push(v),
+                (Values::Flag(c), Cell::Flag(v)) => c.push(v),
+                _ => unreachable!("a cell has the type of its column"),
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! What `record` and `restore` say when they are done: as functions of facts,
+//! because a machine must sleep for them.
+
+use crate::text::page::{Ink, Page};
+use crate::text::safe;
+use crate::wording::next::{next, word};
+use crate::wording::number::{grouped, plural};
+use dormouse_base::time::Ns;
+
+/// A cycle that did not sleep.
+#[derive(Clone, Copy, Debug)]
+pub struct Failed<'a> {
+    /// Its number, from 1.
+    pub cycle: u32,
+    /// What the kernel returned, in words.
+    pub why: &'a str,
+    /// The device that refused, if the kernel names one.
+    pub device: Option<&'a str>,
+}
+
+/// A recording that was written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Recorded<'a> {
+    /// To which file.
+    pub path: &'a str,
+    /// Cycles in it.
+    pub cycles: usize,
+    /// Devices in it.
+    pub devices: usize,
+    /// Device links in it.
+    pub links: usize,
+    /// Size of the file.
+    pub bytes: u64,
+    /// Cycles that did not sleep.
+    pub failed: &'a [Failed<'a>],
+    /// Trace events that were lost.
+    pub lost_events: u64,
+    /// Cycles in which `CLOCK_MONOTONIC` stood still.
+    pub stood_still: usize,
+    /// What else went wrong: kind and advice.
+    pub losses: &'a [(&'a str, &'a str)],
+}
+
+/// A recording of a machine that sleeps.
+pub fn recorded(r: &Recorded<'_>) -> String {
+    let mut page = Page::new(false);
+    let first = format!(
+        "Wrote {}: {}, {}, {}, {} KB.",
+        r.path,
+        plural(r.cycles, "cycle"),
+        plural(r.devices, "device"),
+        plural(r.links, "link"),
+        grouped(r.bytes.div_ceil(1_024))
+    );
+    page.wrapped(Ink::Strong, 0, 2, &safe(&first));
+    let lost = match r.lost_events {
+        0 => "no trace event was lost.".into(),
+        n => lost_events(n),
+    };
+    let slept = match (r.failed.len(), r.cycles) {
+        (0, 1) => "The cycle ran to its end".into(),
+        (0, _) => "All cycles ran to their end".to_string(),
+        (n, all) => format!("{n} of {} failed", plural(all, "cycle")),
+    };
+    page.wrapped(Ink::Plain, 0, 2, &format!("{slept}; {lost}"));
+    for f in r.failed {
+        let by = f.device.map_or(String::new(), |d| format!(" (device {d})"));
+        page.wrapped(Ink::Plain, 0, 2, &safe(&format!("Cycle {} failed: {}{by}.", f.cycle, f.why)));
+    }
+    let still = format!(
+        "CLOCK_MONOTONIC stood still in {} of {} (the trace uses the boot clock).",
+        r.stood_still,
+        plural(r.cycles, "cycle")
+    );
+    page.wrapped(Ink::Plain, 0, 2, &still);
+    losses(&mut page, r.losses);
+    page.finish() + "\n" + &next(&format!("show {}", word(r.path)))
+}
+
+/// A recording of a machine that stayed awake.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Watched<'a> {
+    /// To which file.
+    pub path: &'a str,
+    /// How long it was watched.
+    pub time: Ns,
+    /// Exit code of the command, if there was one and it had one.
+    pub exit: Option<i32>,
+    /// Trace events that were lost.
+    pub lost_events: u64,
+    /// What else went wrong: kind and advice.
+    pub losses: &'a [(&'a str, &'a str)],
+    /// Sleeps of CPUs were recorded.
+    pub idle: bool,
+    /// What it cost, if that was measured.
+    pub cost: Option<Cost>,
+}
+
+/// What a recording cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Part of the time of all CPUs, in ten thousandths.
+    pub share: u64,
+    /// Events of the kernel, and ns that one took.
+    pub events: (u64, u64),
+    /// Function probes, and ns that one took.
+    pub probes: (u64, u64),
+}
+
+/// What was watched.
+pub fn watched(w: &Watched<'_>) -> String {
+    let mut page = Page::new(false);
+    let first = format!("Wrote {}: {}, the machine stayed awake.", w.path, w.time);
+    page.wrapped(Ink::Strong, 0, 2, &safe(&first));
+    let lost = match w.lost_events {
+        0 => "No trace event was lost.".into(),
+        n => capital(&lost_events(n)),
+    };
+    page.wrapped(Ink::Plain, 0, 2, &lost);
+    if let Some(code) = w.exit.filter(|&c| c != 0) {
+        page.wrapped(Ink::Plain, 0, 2, &format!("The command ended with exit code {code}."));
+    }
+    if let Some(c) = w.cost {
+        let of =
+            |(n, ns): (u64, u64), what: &str| format!("{} at {ns} ns", plural(n as usize, what));
+        let text = format!(
+            "Recording took about {}.{:02} % of the CPUs' time: {}, {}, as measured before.",
+            c.share / 100,
+            c.share % 100,
+            of(c.events, "event"),
+            of(c.probes, "probe")
+        );
+        page.wrapped(Ink::Plain, 0, 2, &text);
+    }
+    losses(&mut page, w.losses);
+    let verb = if w.idle { "idle show" } else { "show" };
+    page.finish() + "\n" + &next(&format!("{verb} {}", word(w.path)))
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |c| c.to_uppercase().collect::<String>()) + chars.as_str()
+}
+
+fn lost_events(n: u64) -> String {
+    let were = match n {
+        1 => "1 trace event was".into(),
+        n => format!("{} trace events were", grouped(n)),
+    };
+    format!("{were} lost: record again with a larger --buffer.")
+}
+
+fn losses(page: &mut Page, list: &[(&str, &str)]) {
+    for (kind, advice) in list {
+        let kind = kind.replace('_', " ");
+        page.wrapped(Ink::Plain, 0, 2, &safe(&format!("{}: {advice}", capital(&kind))));
+    }
+}
+
+/// Settings that were put back, and those that `tune --apply` kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Restored<'a> {
+    /// Path and value of each.
+    pub done: &'a [(String, String)],
+    /// How many could not be put back.
+    pub failed: usize,
+    /// The machine has been restarted since.
+    pub earlier_boot: bool,
+    /// How many are kept.
+    pub kept: usize,
+}
+
+/// What `restore` did.
+pub fn restored(r: &Restored<'_>) -> String {
+    let mut page = Page::new(false);
+    let first = match (r.earlier_boot, r.done.len(), r.failed) {
+        (true, ..) => "Nothing to put back: the machine has been restarted since, which reset \
+                       everything."
+            .into(),
+        (false, 0, 0) => "Nothing to put back: no recorder was killed here.".into(),
+        (false, n, 0) => format!(
+            "{} put back; everything is as it was.",
+            if n == 1 { "1 setting was".into() } else { format!("{n} settings were") }
+        ),
+        (false, n, bad) => format!("{n} of {} were put back.", plural(n + bad, "setting")),
+    };
+    page.wrapped(Ink::Strong, 0, 2, &first);
+    let mut out = page.finish();
+    for (path, value) in r.done {
+        out += &format!("  {} = {}\n", safe(path), safe(value));
+    }
+    if r.kept > 0 {
+        let kept = format!(
+            "{} that `tune --apply` kept {} set.",
+            plural(r.kept, "setting"),
+            if r.kept == 1 { "stays" } else { "stay" }
+        );
+        let mut page = Page::new(false);
+        page.wrapped(Ink::Plain, 0, 2, &kept);
+        out += &page.finish();
+        out += "\n";
+        out += &next("restore --kept");
+    } else if r.failed == 0 {
+        out += "\n";
+        out += &next("record --yes -o recording.tar.gz");
+    }
+    out
+}

@@ -1,0 +1,768 @@
+//! What `dormouse storage show` prints.
+
+use super::Page as Shown;
+use crate::idle::numbers::percent;
+use crate::text::page::{Ink, Page, WIDTH};
+use crate::text::{fit, safe};
+use crate::wording::next;
+use crate::wording::number::{grouped, plural};
+use crate::wording::storage::{conflict, cure, doubt, error, ms3, row, time, waited_for};
+use dormouse_base::loss::Severity;
+use dormouse_storage::knobs::Knobs;
+use dormouse_storage::levels::{Drive, Transitions};
+use dormouse_storage::load::Job;
+use dormouse_storage::recording::Trace;
+use dormouse_storage::request::Operation;
+use dormouse_storage::runtime::harmless;
+use dormouse_storage::summary::{DiskSummary, IDLE_GAP, Latency, Taken};
+use dormouse_storage::wait::{CAUSES, Cause};
+
+/// With more drives or tables than this each has one line.
+const FEW: usize = 3;
+
+/// With fewer requests each is told by itself.
+const MANY: usize = 20;
+
+/// How a trace with every moment of a request is recorded.
+const RECORD: &str = "record --with storage --for 10s -o storage.tar.gz";
+
+/// The page: an answer, how far to trust it, tables, what to do next.
+pub fn show(shown: &Shown<'_>, colour: bool) -> String {
+    let mut p = Page::new(colour);
+    let mut first = true;
+    if let Some(text) = overview(shown) {
+        p.wrapped(Ink::Strong, 0, 2, &text);
+        first = false;
+    }
+    let mut part = |p: &mut Page| {
+        if !std::mem::take(&mut first) {
+            p.blank();
+        }
+    };
+    for (t, disks) in shown.traces.iter().zip(shown.disks).filter(|(t, _)| t.speaks()) {
+        part(&mut p);
+        trace(&mut p, t, disks, shown.top);
+    }
+    if !shown.drives.is_empty() {
+        part(&mut p);
+        drives(&mut p, shown.drives);
+    }
+    if !shown.transitions.is_empty() {
+        part(&mut p);
+        tables(&mut p, shown.transitions);
+    }
+    if !shown.jobs.is_empty() {
+        part(&mut p);
+        jobs(&mut p, shown.jobs);
+    }
+    if shown.knobs.any() {
+        part(&mut p);
+        contradictions(&mut p, shown.knobs);
+    }
+    for l in shown.losses.list.iter().filter(|l| l.severity > Severity::Info) {
+        // What holds nothing is named by one example; other losses are counted things.
+        let text = match (l.kind, l.count) {
+            (_, 1) => format!("{}.", safe(&l.advice)),
+            ("no_storage_data", n) => {
+                format!("{}. {} like it.", safe(&l.advice), plural(n as usize - 1, "other file"))
+            }
+            ("damaged_line" | "damaged_table", n) => {
+                format!("{} {}.", grouped(n), safe(&l.advice))
+            }
+            (_, n) => format!("{} ({} times).", safe(&l.advice), grouped(n)),
+        };
+        p.entry("Caution: ", &text);
+    }
+    p.blank();
+    p.verbatim(Ink::Plain, &next_command(shown));
+    p.finish()
+}
+
+/// Of several inputs: which wait cost most of all, and where.
+fn overview(shown: &Shown<'_>) -> Option<String> {
+    let traces = shown.traces.iter().zip(shown.disks).filter(|(t, _)| t.speaks());
+    let traces: Vec<_> = traces.collect();
+    if traces.len() < 2 {
+        return None;
+    }
+    let all = traces.iter().flat_map(|(t, disks)| disks.iter().map(move |d| (t, d)));
+    let sleeps = all.filter_map(|(t, d)| Some((t, d, d.worst().filter(|w| w.cause.is_sleep())?)));
+    let short = |name: &str| safe(name.rsplit('/').next().unwrap_or(name)).into_owned();
+    Some(match sleeps.max_by_key(|(_, _, w)| w.total) {
+        Some((t, d, w)) => format!(
+            "Of {} traces {} lost most to a sleep: {} of {} {}, {} in all.",
+            traces.len(),
+            short(&t.name),
+            grouped(w.requests),
+            plural(d.all.count as usize, "request"),
+            waited_for(w.cause),
+            time(w.total)
+        ),
+        None => format!("{} traces; in none did requests lose most to a sleep.", traces.len()),
+    })
+}
+
+/// The last line: a prediction where a sleep costs most, else a better recording.
+fn next_command(shown: &Shown<'_>) -> String {
+    let all =
+        shown.traces.iter().zip(shown.disks).filter_map(|(t, d)| Some((t, d.first()?.worst()?)));
+    let option = |cause: Cause| match cause {
+        Cause::Ungate | Cause::UngateWorker => Some("--gate-delay never"),
+        Cause::Resume
+        | Cause::ResumeWorker
+        | Cause::ResumeSuspend
+        | Cause::ResumeGrace
+        | Cause::ResumeParents => Some("--autosuspend never"),
+        _ => None,
+    };
+    let found = all.filter_map(|(t, w)| Some((t, option(w.cause)?))).next();
+    match found {
+        Some((t, option)) if t.name != "-" => {
+            next::next(&format!("storage predict {} {option}", next::word(&t.name)))
+        }
+        _ => next::next(RECORD),
+    }
+}
+
+fn trace(p: &mut Page, t: &Trace, disks: &[DiskSummary], top: usize) {
+    let name = safe(t.name.rsplit('/').next().unwrap_or(&t.name)).into_owned();
+    let busy: Vec<&DiskSummary> = disks.iter().filter(|d| d.all.count > 0).collect();
+    match busy.first() {
+        Some(d) => {
+            p.wrapped(Ink::Strong, 0, 2, &answer(d, busy.len() > 1));
+            p.wrapped(Ink::Plain, 0, 2, &trust(t, disks, &name));
+            for d in &busy {
+                disk(p, d, top);
+            }
+        }
+        None if !t.requests.is_empty() => {
+            p.wrapped(Ink::Strong, 0, 2, &incomplete(t));
+            p.wrapped(Ink::Plain, 0, 2, &trust(t, disks, &name));
+        }
+        None => {
+            p.wrapped(Ink::Strong, 0, 2, &sleeper(t));
+            p.wrapped(Ink::Plain, 0, 2, &format!("From {name}; it has no requests of disks."));
+        }
+    }
+    runtime(p, t, top);
+    clocks(p, t);
+}
+
+/// The first line of a trace with complete requests.
+fn answer(d: &DiskSummary, several: bool) -> String {
+    let of = if several { format!(" of disk {}", d.disk) } else { String::new() };
+    let Some(worst) = d.worst() else {
+        let service = d.shares.iter().filter(|s| s.cause.is_service());
+        let served: i64 = service.map(|s| s.total).sum();
+        return format!(
+            "{}{of} took {} on average; {} of that is the drive's own service.",
+            plural(d.all.count as usize, "request"),
+            time(d.all.mean),
+            percent(served.unsigned_abs(), d.total().unsigned_abs()),
+        );
+    };
+    if worst.cause == Cause::Slow {
+        // They would have been served faster, and not in no time.
+        return format!(
+            "{} of {}{of} {}, {} at most; requests took {} on average.",
+            grouped(worst.requests),
+            plural(d.all.count as usize, "request"),
+            waited_for(worst.cause),
+            time(worst.longest),
+            time(d.all.mean)
+        );
+    }
+    let without = (d.total() - worst.total) / (d.all.count.max(1) as i64);
+    format!(
+        "{} of {}{of} {}, {} at most. Without that wait requests would take {} on average, not {}.",
+        grouped(worst.requests),
+        plural(d.all.count as usize, "request"),
+        waited_for(worst.cause),
+        time(worst.longest),
+        time(without),
+        time(d.all.mean)
+    )
+}
+
+fn incomplete(t: &Trace) -> String {
+    if t.completions == 0 {
+        return format!(
+            "{} issued and no completion is in this trace, so no latency is known.",
+            were(t.issues)
+        );
+    }
+    format!(
+        "{} completed and none of them was issued in this trace, so no latency is known.",
+        were(t.completions)
+    )
+}
+
+/// `1 request was`, `26 requests were`.
+fn were(n: u64) -> String {
+    let verb = if n == 1 { "was" } else { "were" };
+    format!("{} {verb}", plural(n as usize, "request"))
+}
+
+/// The first line of a trace with runtime power management alone.
+fn sleeper(t: &Trace) -> String {
+    // A child waits for its parent: the one that takes the time itself is named.
+    let own = |r: &dormouse_storage::runtime::Resume| r.end - r.asked - r.parents;
+    let worst = t
+        .runtime
+        .devices
+        .iter()
+        .filter_map(|d| d.resumes.iter().max_by_key(|r| own(r)).map(|r| (r, d)))
+        .max_by_key(|(r, _)| own(r));
+    match worst {
+        Some((r, d)) => {
+            let others = t.runtime.devices.iter().filter(|d| !d.resumes.is_empty()).count() > 1;
+            format!(
+                "{} took {} to resume at run time{}.",
+                safe(&d.name),
+                time(own(r)),
+                if others { ", longer than any other device by itself" } else { "" }
+            )
+        }
+        None if t.runtime.devices.is_empty() => {
+            "Clocks changed, and no request was recorded.".into()
+        }
+        None => "No device was resumed in this trace: none of them slept.".into(),
+    }
+}
+
+/// The second line: what the first rests on.
+fn trust(t: &Trace, disks: &[DiskSummary], name: &str) -> String {
+    let open: u64 = disks.iter().map(|d| d.open).sum();
+    let has =
+        |moment: fn(&dormouse_storage::request::Request) -> bool| t.requests.iter().any(moment);
+    let mut text = format!("From {name}");
+    if has(|r| r.queued.is_some()) {
+        text += ", from the bio to the completion";
+    } else if has(|r| r.issued.is_some()) {
+        text += ", from the first issue to the completion: what came before is not recorded";
+    }
+    text.push('.');
+    if open > 0 {
+        let their = if open == 1 { "has" } else { "have" };
+        text += &format!(
+            " {} {their} no completion and no part in it.",
+            plural(open as usize, "request")
+        );
+    }
+    if t.unissued > 0 && !has(|r| r.queued.is_some()) {
+        text += &format!(
+            " {} no start in the trace.",
+            if t.unissued == 1 {
+                "1 completion has".to_string()
+            } else {
+                format!("{} completions have", grouped(t.unissued))
+            }
+        );
+    }
+    if !t.watched.gating && !t.watched.runtime {
+        text += " Events of clocks and runtime suspend are not in it: such waits are part of the \
+                 other rows.";
+    }
+    text
+}
+
+/// The head of a table of latencies.
+fn latency_head(p: &mut Page, title: &str) {
+    p.line(&[(
+        Ink::Strong,
+        &format!(
+            "{title:<34}{:>9}{:>9}{:>9}{:>9}{:>9}",
+            "requests", "mean ms", "p50", "p99", "max"
+        ),
+    )]);
+}
+
+fn latency(p: &mut Page, name: &str, l: &Latency) {
+    // A p99 of fewer than 100 is the largest.
+    let p99 = if l.count < 100 { "-".into() } else { ms3(l.p99) };
+    p.line(&[(
+        Ink::Plain,
+        &format!(
+            "  {:<32}{:>9}{:>9}{:>9}{:>9}{:>9}",
+            fit(name, 31),
+            grouped(l.count),
+            ms3(l.mean),
+            ms3(l.p50),
+            p99,
+            ms3(l.max)
+        ),
+    )]);
+}
+
+fn disk(p: &mut Page, d: &DiskSummary, top: usize) {
+    p.blank();
+    latency_head(p, &format!("Disk {}", d.disk));
+    latency(p, "all requests", &d.all);
+    if d.after_sleep.count > 0 && d.after_sleep.count < d.all.count {
+        latency(p, "waited for a sleeping storage", &d.after_sleep);
+    }
+    if d.after_idle.count > 0 && d.busy.count > 0 {
+        let gap = IDLE_GAP / 1_000_000;
+        latency(p, &format!("first after {gap} ms without any"), &d.after_idle);
+        latency(p, "others", &d.busy);
+    }
+    if d.operations.len() > 1 {
+        for (op, l) in &d.operations {
+            latency(p, op.name(), l);
+        }
+    }
+    if d.beside.count > 0 {
+        p.paragraph(
+            2,
+            &format!(
+                "{} of the block layer's own, {} on average, {} part of the requests that asked for \
+                 them and not counted again.",
+                match d.beside.count {
+                    1 => "1 flush".to_string(),
+                    n => format!("{} flushes", grouped(n)),
+                },
+                time(d.beside.mean),
+                if d.beside.count == 1 { "is" } else { "are" }
+            ),
+        );
+    }
+    if d.errors > 0 {
+        p.paragraph(2, &format!("{} with an error.", ended(d.errors)));
+    }
+    p.blank();
+    p.line(&[(
+        Ink::Strong,
+        &format!(
+            "{:<38}{:>12}{:>7}{:>12}{:>10}",
+            "Where the time went", "ms", "share", "requests", "max ms"
+        ),
+    )]);
+    for s in &d.shares {
+        p.line(&[(
+            Ink::Plain,
+            &format!(
+                "  {:<36}{:>12}{:>7}{:>12}{:>10}",
+                row(s.cause),
+                ms3(s.total),
+                percent(s.total.unsigned_abs(), d.total().unsigned_abs()),
+                grouped(s.requests),
+                ms3(s.longest)
+            ),
+        )]);
+    }
+    // Moments that no event of the trace tells of.
+    let unknown: Vec<Cause> = CAUSES
+        .into_iter()
+        // Who asks for a flush is known where requests are.
+        .filter(|c| *c != Cause::Flush)
+        .filter(|c| d.requests.iter().all(|t| t.slices.get(*c).is_none()))
+        .collect();
+    let resume = |c: &Cause| *c <= Cause::Resume;
+    // All parts of a resume have one name where none of them was recorded.
+    let whole = unknown.contains(&Cause::Resume);
+    let parts = unknown.iter().filter(|c| !whole || !resume(c)).map(|c| row(*c));
+    let unknown: Vec<&str> = whole.then_some("runtime resume").into_iter().chain(parts).collect();
+    if !unknown.is_empty() {
+        p.paragraph(2, &format!("Not recorded: {}.", unknown.join("; ")));
+    }
+    let woke = d.requests.iter().filter(|t| t.slices.get(Cause::Cpu).is_none()).count();
+    if woke > 0 && woke < d.requests.len() {
+        p.paragraph(
+            2,
+            &format!(
+                "{} woke a CPU from an idle state of unknown exit latency: that wait is part of the \
+                 drive's row.",
+                if woke == 1 { "1 completion".into() } else { format!("{woke} completions") }
+            ),
+        );
+    }
+    histogram(p, d);
+    slowest(p, d, top);
+    if let Some(text) = d.worst().and_then(|w| cure(w.cause)) {
+        p.blank();
+        p.entry("Do: ", text);
+    }
+}
+
+/// Ends of the classes of a histogram, ns, and their names.
+const CLASSES: [(i64, &str); 7] = [
+    (100_000, "<0.1"),
+    (300_000, "<0.3"),
+    (1_000_000, "<1"),
+    (3_000_000, "<3"),
+    (10_000_000, "<10"),
+    (100_000_000, "<100"),
+    (i64::MAX, "more"),
+];
+
+/// How many requests waited how long for each cause; of many requests alone.
+fn histogram(p: &mut Page, d: &DiskSummary) {
+    if d.requests.len() < MANY {
+        return;
+    }
+    p.blank();
+    let cells = |of: &dyn Fn(usize) -> String| -> String {
+        (0..CLASSES.len()).map(|n| format!("{:>7}", of(n))).collect()
+    };
+    let head = cells(&|n| CLASSES[n].1.to_string());
+    p.line(&[(Ink::Strong, &format!("{:<31}{head}", "Requests by time of a wait, ms"))]);
+    let mut line = |name: &str, times: &mut dyn Iterator<Item = i64>| {
+        let mut counts = [0_u64; CLASSES.len()];
+        for t in times.filter(|t| *t > 0) {
+            counts[CLASSES.iter().position(|c| t < c.0).unwrap_or(CLASSES.len() - 1)] += 1;
+        }
+        let counts = cells(&|n| if counts[n] == 0 { "-".into() } else { grouped(counts[n]) });
+        p.line(&[(Ink::Plain, &format!("  {:<29}{counts}", fit(name, 28)))]);
+    };
+    for s in &d.shares {
+        line(row(s.cause), &mut d.requests.iter().filter_map(|t| t.slices.get(s.cause)));
+    }
+    line("whole latency", &mut d.requests.iter().map(|t| t.slices.total()));
+}
+
+/// Settings that contradict each other.
+fn contradictions(p: &mut Page, knobs: &Knobs) {
+    let list = knobs.conflicts();
+    let text = match list.len() {
+        0 => "No setting of storage here contradicts another.".to_string(),
+        1 => "1 setting of storage does not do what it says.".into(),
+        n => format!("{n} settings of storage do not do what they say."),
+    };
+    p.wrapped(Ink::Strong, 0, 2, &text);
+    let of = format!(
+        "From sysfs: {} with runtime power management, {}.",
+        plural(knobs.power.len(), "device"),
+        plural(knobs.devfreq.len(), "devfreq device")
+    );
+    p.wrapped(Ink::Plain, 0, 2, &of);
+    for c in &list {
+        p.paragraph(2, &safe(&conflict(c)));
+    }
+    for (disk, s) in &knobs.counters {
+        let mean = |n: u64, ms: u64| {
+            let ns = ms.saturating_mul(1_000_000).checked_div(n).unwrap_or(0);
+            time(i64::try_from(ns).unwrap_or(i64::MAX))
+        };
+        let scheduler =
+            knobs.schedulers.get(disk).map_or(String::new(), |s| format!("; scheduler {s}"));
+        let text = format!(
+            "{disk} since it exists: {} of {} on average, {} of {}{scheduler}.",
+            plural(s.reads as usize, "read"),
+            mean(s.reads, s.read_ms),
+            plural(s.writes as usize, "write"),
+            mean(s.writes, s.write_ms)
+        );
+        p.paragraph(2, &safe(&text));
+    }
+}
+
+/// `3 requests ended`.
+fn ended(n: u64) -> String {
+    format!("{} ended", plural(n as usize, "request"))
+}
+
+/// `read of 72 KiB at 5345064`.
+fn what(t: &Taken) -> String {
+    let r = &t.request;
+    let size = u64::from(r.sectors) * 512;
+    let size = match size {
+        0 => String::new(),
+        n if n % 1024 == 0 => format!(" of {} KiB", grouped(n / 1024)),
+        n => format!(" of {} bytes", grouped(n)),
+    };
+    let place = match r.sector {
+        Some(s) if r.operation != Operation::Flush && r.sectors > 0 => format!(" at {s}"),
+        _ => String::new(),
+    };
+    format!("{}{size}{place}", r.operation.name())
+}
+
+fn slowest(p: &mut Page, d: &DiskSummary, top: usize) {
+    let mut list: Vec<&Taken> = d.requests.iter().collect();
+    list.sort_by_key(|t| (std::cmp::Reverse(t.slices.total()), t.request.begin()));
+    if list.len() < 2 || top == 0 {
+        return;
+    }
+    p.heading("Slowest requests");
+    for t in list.iter().take(top) {
+        let mut parts: Vec<(i64, Cause)> = CAUSES
+            .iter()
+            .filter_map(|c| Some((t.slices.get(*c)?, *c)))
+            .filter(|(n, _)| *n * 100 >= t.slices.total())
+            .collect();
+        parts.sort_by_key(|(n, c)| (std::cmp::Reverse(*n), *c));
+        let why: Vec<String> =
+            parts.iter().map(|(n, c)| format!("{} {}", ms3(*n), row(*c))).collect();
+        let again = match t.request.issues {
+            0 | 1 => String::new(),
+            n => format!(" (issued {n} times)"),
+        };
+        let begin = t.request.begin().unwrap_or(0);
+        let at = format!("{}.{:06}", begin / 1_000_000_000, begin % 1_000_000_000 / 1_000);
+        p.entry(
+            &format!("  {:>8} ms  ", ms3(t.slices.total())),
+            &format!("{}, at {at} s{again}: {}", what(t), why.join(", ")),
+        );
+    }
+}
+
+fn runtime(p: &mut Page, t: &Trace, top: usize) {
+    let mut list: Vec<_> = t
+        .runtime
+        .devices
+        .iter()
+        .filter(|d| !d.resumes.is_empty() || d.errors.keys().any(|(f, e)| !harmless(*f, *e)))
+        .collect();
+    let longest = |d: &dormouse_storage::runtime::Device| {
+        d.resumes.iter().map(|r| r.end - r.asked).max().unwrap_or(0)
+    };
+    list.sort_by_key(|d| (std::cmp::Reverse(longest(d)), d.name.clone()));
+    let held: Vec<&str> = t
+        .runtime
+        .devices
+        .iter()
+        .filter(|d| d.always_used && d.usage.is_some() && d.events() > 2)
+        .map(|d| d.name.as_str())
+        .collect();
+    if list.is_empty() && held.is_empty() {
+        return;
+    }
+    p.blank();
+    p.line(&[(
+        Ink::Strong,
+        &format!(
+            "{:<34}{:>9}{:>9}{:>9}{:>9}{:>10}",
+            "Runtime power management", "resumes", "mean ms", "max ms", "parents", "slept s"
+        ),
+    )]);
+    for d in list.iter().take(top.max(1)) {
+        let n = d.resumes.len() as i64;
+        let sum: i64 = d.resumes.iter().map(|r| r.end - r.asked).sum();
+        let parents = d.resumes.iter().map(|r| r.parents).max().unwrap_or(0);
+        let slept: i64 = d.resumes.iter().filter_map(|r| r.asleep).sum();
+        let known = d.resumes.iter().any(|r| r.asleep.is_some());
+        let cell = |t: i64| if n == 0 { "-".into() } else { ms3(t) };
+        p.line(&[(
+            Ink::Plain,
+            &format!(
+                "  {:<32}{n:>9}{:>9}{:>9}{:>9}{:>10}",
+                fit(&safe(&d.name), 31),
+                cell(if n == 0 { 0 } else { sum / n }),
+                cell(longest(d)),
+                cell(parents),
+                if known {
+                    crate::idle::numbers::seconds(slept.max(0).unsigned_abs())
+                } else {
+                    "-".into()
+                }
+            ),
+        )]);
+        for ((f, e), n) in d.errors.iter().filter(|((f, e), _)| !harmless(*f, *e)) {
+            let times = if *n == 1 { String::new() } else { format!(", {} times", grouped(*n)) };
+            p.paragraph(4, &format!("{}{times}", error(*f, *e)));
+        }
+    }
+    if list.len() > top.max(1) {
+        p.paragraph(
+            2,
+            &format!(
+                "and {} (all: --top {})",
+                plural(list.len() - top.max(1), "other device"),
+                list.len()
+            ),
+        );
+    }
+    if !held.is_empty() {
+        let names: Vec<String> = held.iter().take(FEW).map(|n| safe(n).into_owned()).collect();
+        let more = held.len().saturating_sub(FEW);
+        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+        p.paragraph(
+            2,
+            &format!("In use throughout, so never suspended: {}{rest}.", names.join(", ")),
+        );
+    }
+}
+
+fn clocks(p: &mut Page, t: &Trace) {
+    let mut seen: std::collections::BTreeMap<&str, (u64, u64, u64)> = Default::default();
+    for c in &t.changes {
+        let e = seen.entry(&c.device).or_insert((0, u64::MAX, 0));
+        e.0 += 1;
+        e.1 = e.1.min(c.frequency.min(c.before));
+        e.2 = e.2.max(c.frequency.max(c.before));
+    }
+    for (device, (n, least, most)) in seen.iter().take(FEW) {
+        p.paragraph(
+            0,
+            &format!(
+                "devfreq changed the clock of {} {}, between {} and {} MHz.",
+                safe(device),
+                if *n == 1 { "once".into() } else { format!("{} times", grouped(*n)) },
+                least / 1_000_000,
+                most / 1_000_000
+            ),
+        );
+    }
+}
+
+/// uW as W with the digits that it has.
+fn watts(uw: Option<u64>) -> String {
+    match uw {
+        None => "-".into(),
+        Some(n) => format!("{}.{:03}", n / 1_000_000, n % 1_000_000 / 1_000),
+    }
+}
+
+fn drives(p: &mut Page, drives: &[Drive]) {
+    let odd: Vec<&Drive> = drives.iter().filter(|d| !d.doubts().is_empty()).collect();
+    let worst =
+        drives.iter().filter_map(|d| Some((d.deepest(u64::MAX)?, d))).max_by_key(|(s, _)| s.exit);
+    let text = match worst {
+        Some((s, d)) => format!(
+            "Waking takes up to {} by the drive's own table: from state {} of {}.",
+            time(i64::try_from(s.exit.saturating_mul(1_000)).unwrap_or(i64::MAX)),
+            s.number,
+            safe(&d.name)
+        ),
+        None if drives.iter().all(|d| d.states.is_empty()) => {
+            "The text says what drives do by themselves, and not how long their states take.".into()
+        }
+        None => "No drive here has a state that saves power without serving.".into(),
+    };
+    p.wrapped(Ink::Strong, 0, 2, &text);
+    let says = if odd.is_empty() {
+        "The drives' own figures; the kernel takes them as they are.".to_string()
+    } else {
+        format!(
+            "The drives' own figures; the kernel takes them as they are. {} in an order that cannot \
+             be right.",
+            if odd.len() == 1 { "1 table is".into() } else { format!("{} tables are", odd.len()) }
+        )
+    };
+    p.wrapped(Ink::Plain, 0, 2, &says);
+    for d in drives {
+        p.blank();
+        p.line(&[(Ink::Strong, &fit(&safe(&d.name), WIDTH))]);
+        for f in &d.falls {
+            let text = format!("From state {} into {} after {} ms idle.", f.from, f.to, f.after_ms);
+            p.paragraph(2, &text);
+        }
+        if let Some(now) = d.now {
+            p.paragraph(2, &format!("It was in state {now}."));
+        }
+        if d.states.is_empty() {
+            continue;
+        }
+        p.line(&[(
+            Ink::Plain,
+            &format!(
+                "  {:<10}{:>10}{:>12}{:>12}{:>12}  {}",
+                "State", "most W", "entry us", "exit us", "idle W", "operational"
+            ),
+        )]);
+        for s in &d.states {
+            p.line(&[(
+                Ink::Plain,
+                &format!(
+                    "  {:<10}{:>10}{:>12}{:>12}{:>12}  {}",
+                    s.number,
+                    watts(s.most),
+                    grouped(s.entry),
+                    grouped(s.exit),
+                    watts(s.idle),
+                    if s.operational { "yes" } else { "no" }
+                ),
+            )]);
+        }
+        for x in d.doubts() {
+            p.paragraph(2, &format!("Doubtful: {}.", doubt(x)));
+        }
+    }
+}
+
+fn tables(p: &mut Page, list: &[Transitions]) {
+    let stuck = list.iter().filter(|t| t.stuck().is_some()).count();
+    let text = match stuck {
+        0 => "Every clock here was changed by devfreq.".to_string(),
+        n if n == list.len() && n == 1 => "The clock was never changed by devfreq.".into(),
+        n => format!("{n} of {} were never changed by devfreq.", plural(list.len(), "clock")),
+    };
+    p.wrapped(Ink::Strong, 0, 2, &text);
+    p.wrapped(Ink::Plain, 0, 2, "Counted by the kernel since the device exists (trans_stat).");
+    for t in list {
+        let all = t.time();
+        p.blank();
+        let total = t.total.unwrap_or_else(|| t.counted());
+        let counted = if t.counted() == total {
+            String::new()
+        } else {
+            format!("; the table shows {} of them", grouped(t.counted()))
+        };
+        p.wrapped(
+            Ink::Strong,
+            0,
+            2,
+            &format!("{}: {}{counted}", safe(&t.name), plural(total as usize, "change")),
+        );
+        for l in t.levels.iter().filter(|l| l.time > 0) {
+            p.line(&[(
+                Ink::Plain,
+                &format!(
+                    "  {:>12} MHz{:>14} s{:>9}{}",
+                    format!("{}.{}", l.frequency / 1_000_000, l.frequency % 1_000_000 / 100_000),
+                    format!("{}.{}", grouped(l.time / 1_000), l.time % 1_000 / 100),
+                    percent(l.time, all),
+                    if l.now { "  now" } else { "" }
+                ),
+            )]);
+        }
+    }
+}
+
+fn jobs(p: &mut Page, jobs: &[Job]) {
+    let slowest = jobs.iter().max_by_key(|j| j.mean).expect("there is one");
+    let ns = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    p.wrapped(
+        Ink::Strong,
+        0,
+        2,
+        &format!(
+            "{}, {}: {} on average over {}.",
+            safe(&slowest.name),
+            slowest.direction,
+            time(ns(slowest.mean)),
+            plural(slowest.requests as usize, "request")
+        ),
+    );
+    p.wrapped(
+        Ink::Plain,
+        0,
+        2,
+        "As fio measured it; it does not know what the drive or the clock did.",
+    );
+    p.blank();
+    p.line(&[(
+        Ink::Strong,
+        &format!(
+            "{:<26}{:>10}{:>9}{:>11}{:>11}{:>12}",
+            "Completion latency of", "requests", "MB/s", "mean ms", "p99 ms", "max ms"
+        ),
+    )]);
+    for j in jobs {
+        p.line(&[(
+            Ink::Plain,
+            &format!(
+                "{:<26}{:>10}{:>9}{:>11}{:>11}{:>12}",
+                fit(&format!("{} {}", safe(&j.name), j.direction), 25),
+                grouped(j.requests),
+                match j.bandwidth {
+                    0 => "-".into(),
+                    b => format!("{}.{}", b / 1_000_000, b % 1_000_000 / 100_000),
+                },
+                ms3(ns(j.mean)),
+                j.quantiles[1].map_or("-".into(), |n| ms3(ns(n))),
+                ms3(ns(j.most))
+            ),
+        )]);
+    }
+}

@@ -1,0 +1,90 @@
+//! What a person reads in a terminal: 80 columns, the answer first.
+
+mod cycle;
+mod many;
+pub mod page;
+mod ranked;
+mod safe;
+mod silent;
+mod switches;
+
+pub use page::WIDTH;
+pub use safe::{fit, fit_end, safe, width};
+
+use crate::doctor::{beside, is_of};
+use crate::wording::{losses, next, trust};
+use crate::{Explained, Selection};
+use dormouse_base::capture::Capture;
+use dormouse_base::cycle::Cycle;
+use dormouse_base::loss::Loss;
+use page::{Ink, Page};
+
+/// Everything about the selected cycles. With several cycles: what they have in
+/// common; with one: all of it. The last line is the next command.
+pub fn show(all: &[Explained], selection: &Selection, colour: bool) -> String {
+    let mut page = Page::new(colour);
+    let cycles: Vec<_> = selection.cycles(all).collect();
+    if cycles.is_empty() {
+        let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
+        ranked::show(&mut page, all, selection);
+        warnings(&mut page, &trust::warnings(&captures), &captures, None);
+        // Ends alone: what is missing are the starts.
+        last(&mut page, Some(next::next("record --yes -o recording.tar.gz")));
+    } else if let [(number, e, i)] = cycles[..] {
+        let total: usize = all.iter().map(|e| e.views.len()).sum();
+        cycle::show(&mut page, e, i, selection, (number, total));
+        ranked::show(&mut page, all, selection);
+        let list = trust::warnings_of(&e.capture, i);
+        warnings(&mut page, &list, &[&e.capture], e.capture.cycles.get(i));
+        let c = &e.capture.cycles[i];
+        let end = c.exit.unwrap_or(c.end).max(c.end);
+        let of = e.findings.iter().filter(|f| total == 1 || is_of(f, c.start, end));
+        beside(&mut page, &of.collect::<Vec<_>>(), &selection.typed);
+        last(&mut page, cycle::next_command(e, i, selection));
+    } else {
+        let list = many::warnings(all);
+        many::show(&mut page, all, &cycles, selection, list.len());
+        ranked::show(&mut page, all, selection);
+        texts(&mut page, list);
+        let mut found: Vec<_> = all.iter().flat_map(|e| &e.findings).collect();
+        found.sort_by_key(|f| f.level);
+        beside(&mut page, &found, &selection.typed);
+        last(&mut page, Some(many::next_command(all, &cycles, selection)));
+    }
+    page.finish()
+}
+
+/// The next command.
+fn last(page: &mut Page, command: Option<String>) {
+    if let Some(command) = command {
+        page.blank();
+        page.verbatim(Ink::Strong, &command);
+    }
+}
+
+/// What is wrong, what it spoils, and what cures it; worst first.
+fn warnings(page: &mut Page, list: &[Loss], captures: &[&Capture], cycle: Option<&Cycle>) {
+    texts(page, sentences(list, captures, cycle));
+}
+
+/// One sentence a warning; none twice.
+fn sentences(list: &[Loss], captures: &[&Capture], cycle: Option<&Cycle>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for l in list {
+        let text = losses::warning(l, captures, cycle);
+        if !out.contains(&text) {
+            out.push(text);
+        }
+    }
+    out
+}
+
+fn texts(page: &mut Page, list: Vec<String>) {
+    if list.is_empty() {
+        return;
+    }
+    page.heading("Warnings");
+    for text in list {
+        page.paragraph(2, &safe(&text));
+    }
+}

@@ -1,0 +1,89 @@
+//! Modes of sleep in words.
+
+use super::number::grouped;
+use dormouse_base::image::ImageWork;
+use dormouse_base::time::Ns;
+use dormouse_doctor::offered::Need;
+use dormouse_sleep::modes::Way;
+
+/// A length that a person reads: `0 s`, `450 ms`, `12.3 s`, `3 min 20 s`, `14 h 5 min`,
+/// `3 d 2 h`.
+pub fn span(t: Ns) -> String {
+    let s = t.0.saturating_add(500_000_000) / 1_000_000_000;
+    match t.0 {
+        0 => "0 s".into(),
+        1..1_000_000 => "< 1 ms".into(),
+        1_000_000..999_500_000 => format!("{} ms", t.0.saturating_add(500_000) / 1_000_000),
+        999_500_000..59_950_000_000 => {
+            let tenths = t.0.saturating_add(50_000_000) / 100_000_000;
+            format!("{}.{} s", tenths / 10, tenths % 10)
+        }
+        _ if s < 3_600 => format!("{} min {} s", s / 60, s % 60),
+        _ if s < 86_400 => format!("{} h {} min", s / 3_600, s % 3_600 / 60),
+        _ => format!("{} d {} h", s / 86_400, s % 86_400 / 3_600),
+    }
+}
+
+/// What may go wrong with a way to rest.
+pub fn trap(way: Way) -> Option<&'static str> {
+    Some(match way {
+        Way::S2idle => {
+            "s2idle pays only if the hardware sleeps in it. It is the quickest: no CPU is switched \
+             off and no firmware is called. CLOCK_MONOTONIC may run on."
+        }
+        Way::Standby => {
+            "standby calls firmware and switches CPUs off, and rarely draws less than s2idle."
+        }
+        Way::Deep => {
+            "deep needs firmware that resumes; each CPU but the first is switched off and on again, \
+             one after another."
+        }
+        Way::Disk => {
+            "hibernation writes and reads the image; it needs swap and a device to resume from. It \
+             is safe against an empty battery."
+        }
+        Way::Off => return None,
+    })
+}
+
+/// What hibernation needs, and whether it is there.
+pub fn need(n: &Need) -> String {
+    let mb = |b: u64| grouped(b.saturating_add(500_000) / 1_000_000);
+    match n {
+        Need::Way(Some(way)) => format!("the kernel allows it (disk is {way})"),
+        Need::Way(None) => "the kernel forbids it (disk is disabled)".into(),
+        Need::Forbidden(why) => format!("it is forbidden: {why}"),
+        Need::Resume(d) if d == "0:0" => {
+            "no device to resume from: resume= on the command line, unless systemd keeps it in an EFI variable"
+                .into()
+        }
+        Need::Resume(d) => format!("a device to resume from: {d}"),
+        Need::Room { free: 0, .. } => "there is no free swap".into(),
+        Need::Room { free, image } => {
+            format!("{} MB of swap are free; the image is at most {} MB", mb(*free), mb(*image))
+        }
+        Need::Compressor(c) => format!("the image is compressed with {c}"),
+    }
+}
+
+/// A step of the image, as the begin of a sentence.
+pub fn image(w: ImageWork) -> &'static str {
+    match w {
+        ImageWork::Allocate => "Making room",
+        ImageWork::Write => "Writing",
+        ImageWork::Read => "Reading",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_rounded_half_up() {
+        let of = |ms: i64| span(Ns(ms * 1_000_000));
+        assert_eq!([of(0), of(450), of(12_250)], ["0 s", "450 ms", "12.3 s"]);
+        assert_eq!([of(200_000), of(50_700_000)], ["3 min 20 s", "14 h 5 min"]);
+        assert_eq!([of(59_960), of(266_400_000)], ["1 min 0 s", "3 d 2 h"]);
+    }
+}

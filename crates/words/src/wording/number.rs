@@ -1,0 +1,120 @@
+//! Numbers. Times in sentences print by themselves ([`Ns`]'s `Display`); tables
+//! have one unit, ms, in their head and two decimals in every cell.
+
+use dormouse_base::time::Ns;
+use dormouse_sleep::analyse::per_mille;
+
+/// `113.72`: a cell of a table in ms, rounded half up.
+pub fn ms(t: Ns) -> String {
+    let c = t.hundredths_of_ms();
+    let sign = if c < 0 { "-" } else { "" };
+    let c = c.unsigned_abs();
+    format!("{sign}{}.{:02}", c / 100, c % 100)
+}
+
+/// `113.7`: a cell with one decimal, as the tables on kernel lists have.
+pub fn tenths(t: Ns) -> String {
+    let n = (t.0.unsigned_abs() + 50_000) / 100_000;
+    let sign = if t < Ns::ZERO && n > 0 { "-" } else { "" };
+    format!("{sign}{}.{}", n / 10, n % 10)
+}
+
+/// `+0.07`, `-34.55`, `+0.00`: a change in a table in ms, of computed ns.
+pub fn signed_ms(ns: f64) -> String {
+    let text = ms(Ns(ns.round() as i64));
+    if text.starts_with('-') { text } else { format!("+{text}") }
+}
+
+/// `-34.55`, `+0.07`, `=`: a change in a table in ms.
+pub fn ms_change(was: Ns, is: Ns) -> String {
+    // Cells that read alike are alike.
+    if (is - was).hundredths_of_ms() == 0 || ms(is) == ms(was) {
+        return "=".into();
+    }
+    let sign = if is > was { "+" } else { "" };
+    format!("{sign}{}", ms(is - was))
+}
+
+/// `-34.6 ms`, `+0.1 ms`, `no change`: a change in a sentence.
+pub fn change(was: Ns, is: Ns) -> String {
+    if was == is {
+        return "no change".into();
+    }
+    if (is - was).hundredths_of_ms() == 0 {
+        return "less than 0.01 ms".into();
+    }
+    let sign = if is > was { "+" } else { "-" };
+    format!("{sign}{}", Ns((is - was).0.abs()))
+}
+
+/// `12.3 %`: a cell of a table.
+pub fn percent(part: Ns, whole: Ns) -> String {
+    let p = per_mille(part, whole);
+    format!("{}.{} %", p / 10, p % 10)
+}
+
+/// `96 %`, `7.2 %`: in a sentence.
+pub fn share(part: Ns, whole: Ns) -> String {
+    match per_mille(part, whole) {
+        p @ 0..=99 => format!("{}.{} %", p / 10, p % 10),
+        p => format!("{} %", (p + 5) / 10),
+    }
+}
+
+/// `1 device`, `2 devices`, `1,814 messages`.
+pub fn plural(n: usize, one: &str) -> String {
+    match (n, one.strip_suffix('y')) {
+        (1, _) => format!("1 {one}"),
+        (_, Some(stem)) => format!("{} {stem}ies", grouped(n as u64)),
+        _ => format!("{} {one}s", grouped(n as u64)),
+    }
+}
+
+/// `1,814`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// `a`, `a and b`, `a, b and 3 others`.
+pub fn names(all: &[String]) -> String {
+    match all {
+        [] => String::new(),
+        [one] => one.clone(),
+        [one, two] => format!("{one} and {two}"),
+        [one, two, three] => format!("{one}, {two} and {three}"),
+        [one, two, rest @ ..] => format!("{one}, {two} and {} others", rest.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_and_words() {
+        assert_eq!(ms(Ns(113_722_000)), "113.72");
+        assert_eq!(ms(Ns(112_495_000)), "112.50");
+        assert_eq!(ms(Ns(-4_000)), "0.00");
+        assert_eq!(tenths(Ns(158_750_000)), "158.8");
+        assert_eq!(tenths(Ns(-49_999)), "0.0");
+        assert_eq!(signed_ms(-34_545_000.4), "-34.55");
+        assert_eq!(signed_ms(71_000.0), "+0.07");
+        assert_eq!(ms_change(Ns(100), Ns(200)), "=");
+        assert_eq!(ms_change(Ns(0), Ns(71_000)), "+0.07");
+        assert_eq!(change(Ns::from_ms(100), Ns::from_ms(90)), "-10.0 ms");
+        assert_eq!(share(Ns(959), Ns(1000)), "96 %");
+        assert_eq!(share(Ns(72), Ns(1000)), "7.2 %");
+        assert_eq!(plural(1, "dependency"), "1 dependency");
+        assert_eq!(plural(2, "dependency"), "2 dependencies");
+        assert_eq!(plural(1814, "message"), "1,814 messages");
+        assert_eq!((grouped(0), grouped(1_234_567)), ("0".into(), "1,234,567".into()));
+    }
+}

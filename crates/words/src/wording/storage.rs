@@ -1,0 +1,174 @@
+//! Storage: causes of waits, and doubts about tables.
+
+use super::number::grouped;
+use dormouse_base::time::Ns;
+use dormouse_storage::knobs::Conflict;
+use dormouse_storage::levels::Doubt;
+use dormouse_storage::runtime::Function;
+use dormouse_storage::wait::Cause;
+
+/// A cause as a row of a table.
+pub fn row(cause: Cause) -> &'static str {
+    match cause {
+        Cause::ResumeWorker => "runtime resume, worker not started",
+        Cause::ResumeSuspend => "runtime resume, suspend before it",
+        Cause::ResumeGrace => "runtime resume, grace period of RCU",
+        Cause::ResumeParents => "runtime resume of parents",
+        Cause::Resume => "runtime resume by the driver",
+        Cause::UngateWorker => "UFS clock off, worker not started",
+        Cause::Ungate => "UFS clock being switched on",
+        Cause::Switch => "clock being changed",
+        Cause::Entry => "no free request",
+        Cause::Queue => "plug and scheduler",
+        Cause::Refused => "put back by the driver",
+        Cause::Flush => "its flush, in the drive",
+        Cause::Cpu => "CPU leaving its idle state",
+        Cause::Slow => "low clock until devfreq looked",
+        Cause::Served => "served by the drive",
+    }
+}
+
+/// What requests waited for: `… waited for the UFS clock to be switched on`.
+pub fn waited_for(cause: Cause) -> &'static str {
+    match cause {
+        Cause::ResumeWorker => "waited for a worker to begin the runtime resume",
+        Cause::ResumeSuspend => "waited for a runtime suspend to end before the resume",
+        Cause::ResumeGrace => "waited for a grace period of RCU before the resume",
+        Cause::ResumeParents => "waited for the runtime resume of the storage's parents",
+        Cause::Resume => "waited for the runtime resume of the storage",
+        Cause::UngateWorker => {
+            "waited for the worker that switches the UFS clock on (ufshcd_ungate_work)"
+        }
+        Cause::Ungate => "waited for the UFS clock to be switched on (ufshcd_ungate_work)",
+        Cause::Switch => "waited for a change of the clock",
+        Cause::Entry => "waited for a free request",
+        Cause::Queue => "waited in the plug or the scheduler",
+        Cause::Refused => "were put back by the driver and issued again",
+        Cause::Flush => "waited for the flush that they asked for",
+        Cause::Cpu => "waited for a CPU to leave its idle state",
+        Cause::Slow => "were served at a low clock until devfreq looked again",
+        Cause::Served => "were served",
+    }
+}
+
+/// Wake-ups that no request waited for, which the model of requests does not have.
+pub fn unasked(n: u64) -> Option<String> {
+    (n > 0).then(|| {
+        format!(
+            "{} for no request of the recording, such as a query: the model has none of them.",
+            match n {
+                1 => "Once it woke".into(),
+                n => format!("{} times it woke", grouped(n)),
+            }
+        )
+    })
+}
+
+/// What can be done about a cause.
+pub fn cure(cause: Cause) -> Option<&'static str> {
+    Some(match cause {
+        Cause::ResumeWorker
+        | Cause::ResumeSuspend
+        | Cause::ResumeGrace
+        | Cause::ResumeParents
+        | Cause::Resume => {
+            "Let the storage sleep later (power/autosuspend_delay_ms of the device): fewer requests \
+             wait, and it costs energy. dormouse storage tune finds the delay for a limit."
+        }
+        Cause::UngateWorker | Cause::Ungate => {
+            "Gate the clock later (clkgate_delay_ms of the UFS host): fewer requests wait, and it \
+             costs energy. dormouse storage tune finds the delay for a limit."
+        }
+        Cause::Switch => {
+            "Change the clock less often: raise min_freq or polling_interval of the devfreq device."
+        }
+        Cause::Cpu => {
+            "Let CPUs sleep less deeply while requests are under way: power/pm_qos_resume_latency_us \
+             of the CPUs. dormouse idle show says what that costs."
+        }
+        Cause::Slow => {
+            "Let devfreq look sooner (polling_interval), or raise min_freq of its device. A request of \
+             quality of service helps on the device that devfreq listens to, not on the disk."
+        }
+        Cause::Entry => "Allow more requests: raise queue/nr_requests of the disk.",
+        Cause::Queue => "Compare with another scheduler: queue/scheduler of the disk.",
+        Cause::Refused => {
+            "Find out why the driver put them back: its clock was off, or it had no room. The events \
+             ufs and workqueue tell."
+        }
+        Cause::Flush | Cause::Served => return None,
+    })
+}
+
+/// Settings that contradict each other, as a sentence.
+pub fn conflict(c: &Conflict) -> String {
+    match c {
+        Conflict::AutosuspendBelowPoll { device, delay, devfreq, poll } => format!(
+            "{device} is suspended {delay} ms after a request, and {devfreq} looks every {poll} ms, \
+             anew after each resume: rare requests are never served at a high clock \
+             (autosuspend_delay_ms, polling_interval)."
+        ),
+        Conflict::ControlOn { device, delay } => format!(
+            "{device} has an autosuspend_delay_ms of {delay}, and its power/control is on: it is never \
+             suspended."
+        ),
+        Conflict::NeverSleeps { device, latency: true } => format!(
+            "{device} may be suspended by power/control, and pm_qos_resume_latency_us is n/a, which \
+             forbids it."
+        ),
+        Conflict::NeverSleeps { device, latency: false } => format!(
+            "{device} may be suspended by power/control, and autosuspend_delay_ms is below zero, which \
+             means never."
+        ),
+        Conflict::OneClock { devfreq, clock } => format!(
+            "{devfreq} has the governor simple_ondemand, and min_freq and max_freq leave it {} MHz alone.",
+            clock / 1_000_000
+        ),
+        Conflict::LimitUnreached { devfreq, upper, limit } => format!(
+            "{devfreq} has a {} of {} MHz, which none of its clocks reaches.",
+            if *upper { "max_freq" } else { "min_freq" },
+            limit / 1_000_000
+        ),
+        Conflict::QosUnheard { disk, timeout } => format!(
+            "{disk} asks for its fastest clock until {timeout} ms after a request \
+             (dev_freq_timeout_ms), and devfreq listens to the host: it acts at the next look, too late \
+             for a short burst."
+        ),
+        Conflict::GateAfterSuspend { host, gate, delay } => format!(
+            "{host} gates its clock {gate} ms after a request, and is suspended after {delay} ms: the \
+             clock is never gated by itself."
+        ),
+    }
+}
+
+/// A doubt about the power states of a drive.
+pub fn doubt(d: Doubt) -> String {
+    match d {
+        Doubt::Power { shallow, deep } => {
+            format!("state {deep} takes more power than state {shallow}")
+        }
+        Doubt::Entry { shallow, deep } => {
+            format!("state {deep} is said to be quicker to enter than state {shallow}")
+        }
+        Doubt::Exit { shallow, deep } => {
+            format!("state {deep} is said to be quicker to leave than state {shallow}")
+        }
+        Doubt::Gap { number } => format!("state {number} is missing"),
+    }
+}
+
+/// An error of runtime power management: `rpm_resume returned -5`.
+pub fn error(function: Function, error: i32) -> String {
+    format!("{} returned {error}", function.name())
+}
+
+/// `1.47`: us with two decimals would be noise; ms with three.
+pub fn ms3(ns: i64) -> String {
+    let us = (ns.max(0).unsigned_abs() + 500) / 1_000;
+    format!("{}.{:03}", us / 1_000, us % 1_000)
+}
+
+/// In a sentence.
+pub fn time(ns: i64) -> String {
+    Ns(ns).to_string()
+}
