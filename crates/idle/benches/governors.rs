@@ -4,6 +4,8 @@
 //! `cargo bench -p dormouse-idle` prints times; nothing is asserted, because
 //! machines differ. With arguments GOVERNOR VERSION DECISIONS it does that and
 //! nothing more, to be counted by callgrind.
+// A benchmark reads clocks and its own arguments; the crate itself does not.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use dormouse_idle::governors::{Governor, Kind, Outcome, Question, SleepLength, Version};
 use dormouse_idle::state::{State, StateSet, Table};

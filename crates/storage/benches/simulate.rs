@@ -3,6 +3,8 @@
 //! `cargo bench -p dormouse-storage` prints times; nothing is asserted, because
 //! machines differ. With a number of a load and of requests it simulates those once, so
 //! that another program can count instructions (tools/bench-storage).
+// A benchmark reads clocks and its own arguments; the crate itself does not.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use dormouse_storage::simulate::disk::simulate;
 use dormouse_storage::simulate::load::{Load, Loop, Next};

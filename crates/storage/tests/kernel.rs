@@ -1,5 +1,7 @@
 //! The simulator against kernels: decisions of devfreq's governor, and loads on
 //! the disk of a virtual machine.
+// Tests read files; the crate itself does not.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use dormouse_storage::simulate::disk::simulate;
 use dormouse_storage::simulate::load::Load;
