@@ -1,5 +1,6 @@
 //! The machine that `plan` and `tune` are asked about.
 
+use crate::terminal;
 use crate::verify::VerifyArgs;
 use anyhow::Result;
 use clap::Args;
@@ -70,7 +71,7 @@ impl AskedArgs {
 
 /// This command line, quoted as a shell needs it.
 pub fn again() -> Vec<String> {
-    std::env::args().skip(1).map(|a| word(&a)).collect()
+    terminal::arguments().iter().map(|a| word(&a.to_string_lossy())).collect()
 }
 
 /// The command line without `option` and its value, however often it is given.

@@ -5,7 +5,6 @@ use dormouse_app::failure::{Damaged, NotMet, NotReproduced, Nothing, Usage};
 use dormouse_lab::Error as LabError;
 use dormouse_machine::presync::Error as SyncError;
 use dormouse_read::ReadError;
-use std::process::ExitCode;
 
 /// Done.
 pub const SUCCESS: u8 = 0;
@@ -49,9 +48,17 @@ pub fn table() -> String {
     format!("Exit codes:{}", ALL.into_iter().map(line).collect::<String>())
 }
 
+/// A verb ended with a code of its own, and has said why.
+#[derive(Debug, thiserror::Error)]
+#[error("ended with exit code {0}")]
+pub struct Ended(pub u8);
+
 /// The code for an error of a verb.
-pub fn code(error: &anyhow::Error) -> ExitCode {
-    let code = error
+pub fn code(error: &anyhow::Error) -> u8 {
+    if let Some(Ended(code)) = error.downcast_ref() {
+        return *code;
+    }
+    error
         .chain()
         .find_map(|e| {
             if e.is::<Nothing>() {
@@ -72,8 +79,7 @@ pub fn code(error: &anyhow::Error) -> ExitCode {
                 None
             }
         })
-        .unwrap_or(INPUT);
-    ExitCode::from(code)
+        .unwrap_or(INPUT)
 }
 
 #[cfg(test)]

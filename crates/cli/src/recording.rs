@@ -2,6 +2,7 @@
 //! what is said meanwhile, and the ways out.
 
 use crate::number::{any, number};
+use crate::terminal;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use dormouse_machine::guard::{self, NoObserver, Observer, Step};
@@ -12,7 +13,7 @@ use dormouse_machine::recorder::{Progress, Watch};
 use dormouse_machine::root::Root;
 use dormouse_words::text::page::Page;
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -259,7 +260,7 @@ impl Terminal {
     /// # Errors
     /// If signals cannot be watched.
     pub fn new(cycles: u32) -> Result<Terminal> {
-        let bar = if io::stderr().is_terminal() {
+        let bar = if terminal::shows_progress() {
             ProgressBar::new(u64::from(cycles)).with_style(
                 ProgressStyle::with_template("{bar:24} {pos}/{len} cycles  {msg}")
                     .unwrap_or_else(|_| ProgressStyle::default_bar()),

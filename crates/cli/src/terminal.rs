@@ -1,16 +1,85 @@
-//! Standard output: broken pipes and colour.
+//! Where a command is told what to do and says what came of it: the streams of
+//! this process, or what a caller of [`crate::run`] gave. It is a thread's, so that
+//! tests run side by side; a thread that was given none has the process's.
 
 use anyhow::{Context, Result};
 use dormouse_words::text::page::{Ink, Page};
+use std::cell::RefCell;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
+
+/// Where a command is told what to do, and says what came of it.
+pub struct Terminal {
+    arguments: Vec<OsString>,
+    out: Box<dyn Write>,
+    err: Box<dyn Write>,
+    /// Whether these are the streams of the process, which may be a real terminal.
+    of_process: bool,
+}
+
+impl Terminal {
+    /// The command line and the streams of this process.
+    pub fn of_process() -> Terminal {
+        Terminal {
+            arguments: std::env::args_os().skip(1).collect(),
+            out: Box::new(io::stdout()),
+            err: Box::new(io::stderr()),
+            of_process: true,
+        }
+    }
+
+    /// A command line, without the name of the program, and where it prints.
+    pub fn of(arguments: Vec<OsString>, out: Box<dyn Write>, err: Box<dyn Write>) -> Terminal {
+        Terminal { arguments, out, err, of_process: false }
+    }
+}
+
+thread_local! {
+    static NOW: RefCell<Terminal> = RefCell::new(Terminal::of_process());
+}
+
+/// Does `what` on `terminal`, and puts back what was there.
+pub fn with<T>(terminal: Terminal, what: impl FnOnce() -> T) -> T {
+    let before = NOW.replace(terminal);
+    let done = what();
+    NOW.set(before);
+    done
+}
+
+/// The command line, without the name of the program.
+pub fn arguments() -> Vec<OsString> {
+    NOW.with_borrow(|t| t.arguments.clone())
+}
+
+/// Whether a person watches standard output.
+pub fn is_watched() -> bool {
+    NOW.with_borrow(|t| t.of_process) && io::stdout().is_terminal()
+}
+
+/// Whether a person watches standard error, where progress is shown.
+pub fn shows_progress() -> bool {
+    NOW.with_borrow(|t| t.of_process) && io::stderr().is_terminal()
+}
 
 /// Prints a line. A terminal that has gone or a pipe that was closed must not
 /// end a recording, so nobody is told if it fails.
 macro_rules! say {
-    ($($text:tt)*) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stdout(), $($text)*);
-    }};
+    ($($text:tt)*) => { $crate::terminal::spoken(&format!($($text)*)) };
+}
+
+/// Writes a line to standard error, where progress and remarks go.
+macro_rules! remark {
+    ($($text:tt)*) => { $crate::terminal::remarked(&(format!($($text)*) + "\n")) };
+}
+
+/// As `say!`.
+pub fn spoken(line: &str) {
+    let _ = NOW.with_borrow_mut(|t| writeln!(t.out, "{line}"));
+}
+
+/// Writes text to standard error. Nobody is left to be told if this fails.
+pub fn remarked(text: &str) {
+    let _ = NOW.with_borrow_mut(|t| t.err.write_all(text.as_bytes()));
 }
 
 /// Writes `text` to standard output. A reader that has had enough, as with
@@ -27,13 +96,15 @@ pub fn print(text: &str) -> Result<()> {
 /// # Errors
 /// As [`print`].
 pub fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    match write(&mut out).and_then(|()| out.flush()) {
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {
-            // What is left in the buffer cannot be written either.
-            let _ = out.into_parts();
-            Ok(())
-        }
+    // Taken out meanwhile: who writes may remark something.
+    let to = NOW.with_borrow_mut(|t| std::mem::replace(&mut t.out, Box::new(io::sink())));
+    let mut out = io::BufWriter::with_capacity(1 << 16, to);
+    let wrote = write(&mut out).and_then(|()| out.flush());
+    // What a failure leaves in the buffer cannot be written either.
+    let (to, _) = out.into_parts();
+    NOW.with_borrow_mut(|t| t.out = to);
+    match wrote {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other.context("cannot write to standard output"),
     }
 }
@@ -53,8 +124,7 @@ pub fn wrote(path: &std::path::Path, more: &str) {
         path.display(),
         if more.is_empty() { "." } else { "" }
     ));
-    // Nobody is left to be told if this fails.
-    let _ = io::stderr().lock().write_all(text.as_bytes());
+    remarked(&text);
 }
 
 /// Says on standard error what went wrong. Names in it may come from anywhere.
@@ -75,15 +145,21 @@ pub fn complain(error: &anyhow::Error) {
         let indent = line.len() - line.trim_start().len();
         page.wrapped(Ink::Plain, indent, if i == 0 { 2 } else { indent + 2 }, &line);
     }
-    // Nobody is left to be told if this fails.
-    let _ = io::stderr().lock().write_all(page.finish().as_bytes());
+    remarked(&page.finish());
 }
 
-/// Ends the program after words that cannot be understood, or after help. An error
-/// keeps 80 columns: only help is broken by its library.
-pub fn misused(error: &clap::Error) -> ! {
+/// Says what is wrong with words that cannot be understood, or gives help, and gives
+/// the exit code. An error keeps 80 columns: only help is broken by its library.
+pub fn misused(error: &clap::Error) -> u8 {
+    let code = u8::try_from(error.exit_code()).unwrap_or(crate::exit::USAGE);
     if !error.use_stderr() {
-        error.exit();
+        let help = error.render();
+        let ink = wants_colour();
+        let text = if ink { help.ansi().to_string() } else { help.to_string() };
+        return match print(&text) {
+            Ok(()) => code,
+            Err(_) => crate::exit::INPUT,
+        };
     }
     let mut page = Page::new(false);
     for line in error.to_string().lines() {
@@ -94,9 +170,8 @@ pub fn misused(error: &clap::Error) -> ! {
         let indent = line.len() - line.trim_start().len();
         page.wrapped(Ink::Plain, indent, indent + 2, &dormouse_words::text::safe(line));
     }
-    // Nobody is left to be told if this fails.
-    let _ = io::stderr().lock().write_all(page.finish().as_bytes());
-    std::process::exit(error.exit_code())
+    remarked(&page.finish());
+    code
 }
 
 /// Colour only on a terminal that wants it: not if `NO_COLOR` is set to
@@ -104,5 +179,5 @@ pub fn misused(error: &clap::Error) -> ! {
 pub fn wants_colour() -> bool {
     let no = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     let dumb = std::env::var_os("TERM").is_none_or(|t| t == "dumb");
-    !no && !dumb && io::stdout().is_terminal()
+    !no && !dumb && is_watched()
 }

@@ -1,6 +1,7 @@
 //! `--verify lab` as options, and what it says meanwhile and at the end.
 
 use crate::number::number;
+use crate::terminal;
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::failure::NotMet;
@@ -9,7 +10,6 @@ use dormouse_sleep::validate::{Held, Outcome};
 use dormouse_words::comparison::text as written;
 use dormouse_words::decision::hold as held_text;
 use serde_json::Value;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// How to verify.
@@ -65,8 +65,8 @@ impl VerifyArgs {
 
 /// Says on a terminal which side runs.
 pub fn progress(label: &str, boots: u32, release: &str) {
-    if std::io::stderr().is_terminal() {
-        eprintln!("dormouse: {label}: {boots} boots of {release}");
+    if terminal::shows_progress() {
+        remark!("dormouse: {label}: {boots} boots of {release}");
     }
 }
 

@@ -343,10 +343,10 @@ fn imported(a: &FromArgs, made: &Imported, source: &str) -> Result<()> {
         let times = plural(l.count as usize, "time");
         let kind = l.kind.replace('_', " ");
         let text = format!("{}: {kind}, {times}{at}: {}", l.severity.name(), l.advice);
-        eprintln!("dormouse: {text}");
+        remark!("dormouse: {text}");
         comment += &format!("{text}\n");
     }
-    eprintln!("dormouse: the times in this board are assumed, not measured; see its first lines");
+    remark!("dormouse: the times in this board are assumed, not measured; see its first lines");
     write(a.output.as_deref(), &print(&made.board, &comment))
 }
 

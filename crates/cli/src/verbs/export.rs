@@ -13,7 +13,7 @@ use dormouse_sleep::analyse::start::{Start, starts};
 use dormouse_words::perfetto::{self, Group};
 use dormouse_words::{Explained, Selection};
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
 /// Write captures in a form that other tools read.
@@ -85,7 +85,7 @@ pub fn run(args: ExportArgs) -> Result<()> {
         ));
     }
     let binary = matches!(args.to, Form::Perfetto | Form::Parquet);
-    if binary && args.output.as_os_str() == "-" && io::stdout().is_terminal() {
+    if binary && args.output.as_os_str() == "-" && terminal::is_watched() {
         bail!(Usage("the output is binary: use -o FILE or a pipe".into()));
     }
     let predicted = match all.iter().find(|e| !e.views.is_empty()) {

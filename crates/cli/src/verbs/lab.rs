@@ -7,7 +7,7 @@ mod storage;
 
 use crate::number::{any, number};
 use crate::recording::detail;
-use crate::terminal::print;
+use crate::terminal::{self, print};
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
 use dormouse_app::failure::Usage;
@@ -372,7 +372,7 @@ fn describe(k: &Kernel) -> String {
 pub fn find_kernel(a: &MachineArgs) -> Result<Kernel> {
     match &a.image {
         None => {
-            eprintln!("dormouse: kernel {} for {}", a.kernel, a.arch.name());
+            remark!("dormouse: kernel {} for {}", a.kernel, a.arch.name());
             Ok(kernels::get(a.arch, &a.kernel)?)
         }
         Some(image) => Ok(kernels::own(a.arch, image, a.headers.as_deref())?),
@@ -503,7 +503,7 @@ fn run_boot(a: &RunArgs, kernel: &Kernel, machine: &Machine, orders: &[&Order]) 
             cpus: machine.cpus,
         };
         let (out_of_step, differences) = of_guest(&recording.file.document.lab);
-        eprint!("{}", written::ran(&what, out_of_step, &differences, orders.len() == 1));
+        terminal::remarked(&written::ran(&what, out_of_step, &differences, orders.len() == 1));
     }
     Ok(())
 }
@@ -531,10 +531,7 @@ fn run_idle(a: &IdleArgs) -> Result<()> {
     let to = a.output.display();
     fs::write(&a.output, text).with_context(|| format!("cannot write {to}"))?;
     let decisions = text.lines().filter(|l| l.starts_with("d ")).count();
-    eprintln!(
-        "dormouse: {to}: {decisions} decisions of {} on {} CPUs",
-        kernel.release, machine.cpus
-    );
+    remark!("dormouse: {to}: {decisions} decisions of {} on {} CPUs", kernel.release, machine.cpus);
     Ok(())
 }
 
@@ -577,7 +574,7 @@ fn run_script(a: &IdleArgs, path: &Path, kernel: &Kernel, machine: Machine) -> R
 /// not be the same again.
 pub fn note_differences(lab: &Option<serde_json::Value>) {
     let (out_of_step, differences) = of_guest(lab);
-    eprint!("{}", written::as_asked(out_of_step, &differences));
+    terminal::remarked(&written::as_asked(out_of_step, &differences));
 }
 
 /// Whether QEMU was out of step, and how the guest differs from the board.
@@ -637,7 +634,7 @@ fn run_repeat(a: &RepeatArgs) -> Result<()> {
             let _ = print(&parting(p));
         }
         shown.store(so_far.partings.len(), Ordering::Relaxed);
-        eprintln!("dormouse: boot {boot} of {}: {} differ", a.boots, so_far.different);
+        remark!("dormouse: boot {boot} of {}: {} differ", a.boots, so_far.different);
     })?;
     print(&written::repeated(&written::Repeated {
         release: &kernel.release,

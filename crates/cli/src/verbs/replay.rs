@@ -2,7 +2,7 @@
 
 use super::lab::{MachineArgs, find_kernel, make_machine, note_differences};
 use crate::number::number;
-use crate::terminal::{print, wrapped, wrote};
+use crate::terminal::{self, print, wrapped, wrote};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use dormouse_app::failure::{Usage, nothing_in, nothing_of};
@@ -75,7 +75,7 @@ pub fn run(a: ReplayArgs) -> Result<()> {
     let shown = machine(&original, None)
         .map_err(|e| nothing_of(from_ref(&a.input), from_ref(&original), &e))?;
     for text in sentences(&shown.derived.assumptions) {
-        eprint!("{}", wrapped(&format!("dormouse: assumed: {text}")));
+        terminal::remarked(&wrapped(&format!("dormouse: assumed: {text}")));
     }
     let fidelity = shown.check(&original, &settings("x86", None)?);
     let board = shown.derived.board;

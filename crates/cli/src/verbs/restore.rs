@@ -52,7 +52,7 @@ pub fn complain(restored: &Restored) -> Result<()> {
         return Ok(());
     }
     for f in &restored.failed {
-        eprintln!("dormouse: {} could not be set back to {:?}: {}", f.path, f.value, f.reason);
+        remark!("dormouse: {} could not be set back to {:?}: {}", f.path, f.value, f.reason);
     }
     bail!(
         "{} not put back: run `dormouse restore` again as root, or restart the machine",

@@ -1,7 +1,7 @@
 //! `dormouse sync`: write what sleep would sync, before it.
 
 use super::restore;
-use crate::exit;
+use crate::exit::{self, Ended};
 use crate::recording::{observer, restore_on_panic};
 use crate::terminal::{print, wrote};
 use anyhow::{Context, Result};
@@ -80,10 +80,14 @@ fn until(text: &str) -> Result<Until, String> {
         .ok_or_else(|| "write a time such as 200ms, or bytes such as 4MiB".into())
 }
 
-/// Runs the verb; does not return if something ended it.
+/// Runs the verb.
 pub fn run(args: &SyncArgs) -> Result<()> {
     if args.child {
-        std::process::exit(flush::child());
+        // The number of an error, all of which fit (errno(3)).
+        return match u8::try_from(flush::child()).unwrap_or(u8::MAX) {
+            0 => Ok(()),
+            code => Err(Ended(code).into()),
+        };
     }
     if let Some(dir) = &args.hook {
         return hook(dir);
@@ -109,7 +113,7 @@ pub fn run(args: &SyncArgs) -> Result<()> {
     restore::complain(&outcome.restored)?;
     match code(&outcome) {
         exit::SUCCESS => Ok(()),
-        code => std::process::exit(code.into()),
+        code => Err(Ended(code).into()),
     }
 }
 

@@ -22,7 +22,7 @@ use dormouse_words::decision::livepatch;
 use dormouse_words::decision::tune as written;
 use dormouse_words::fidelity;
 use dormouse_words::wording::assumed::{is_kernel_guessed, section};
-use dormouse_words::wording::next::{next, typed, word};
+use dormouse_words::wording::next::{next, typed};
 use dormouse_words::wording::phase::kernel as kernel_name;
 use dormouse_words::wording::trust::guest;
 use serde_json::Value;
@@ -168,7 +168,7 @@ fn next_command(args: &TuneArgs, tuned: &Tuned, worth_it: bool) -> String {
         Some(path) => format!("\nWrote {}.\n", path.display()),
         None => String::new(),
     };
-    let again: Vec<String> = std::env::args().skip(1).map(|a| word(&a)).collect();
+    let again = crate::asked::again();
     let file = typed(&args.asked.input().display().to_string());
     let command = match (!worth_it, args.udev.is_some()) {
         // What was forbidden comes first: with it, nothing is left to be bold about.

@@ -8,7 +8,6 @@ use dormouse_app::failure::{NotMet, Nothing};
 use dormouse_idle::realtime::check;
 use dormouse_read::idle::files;
 use dormouse_words::idle::check as written;
-use dormouse_words::wording::next::word;
 use std::path::{Path, PathBuf};
 
 /// Check whether settings let CPUs answer in time.
@@ -70,7 +69,7 @@ pub fn run(args: &CheckArgs) -> Result<()> {
         let value = written::json(&report, args.latency);
         terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
     } else {
-        let again: Vec<String> = std::env::args().skip(1).map(|a| word(&a)).collect();
+        let again = crate::asked::again();
         let again = format!("{} -o mend.sh", again.join(" "));
         let path = args.output.as_ref().map(|p| p.display().to_string());
         terminal::print(&written::text(

@@ -1,6 +1,7 @@
 //! `dormouse idle hold`: a limit while a command runs.
 
 use super::asked::{cpus, time};
+use crate::exit::Ended;
 use crate::verbs::restore;
 use anyhow::Result;
 use clap::Args;
@@ -42,7 +43,7 @@ pub struct HoldArgs {
     root: PathBuf,
 }
 
-/// Runs the verb; does not return if the command failed.
+/// Runs the verb, which ends as its command did.
 pub fn run(args: &HoldArgs) -> Result<()> {
     let what = match &args.cpus {
         None => Hold::Machine(dma_latency(args.latency)),
@@ -60,14 +61,15 @@ pub fn run(args: &HoldArgs) -> Result<()> {
     }
     match exit_code(status) {
         0 => Ok(()),
-        code => std::process::exit(code),
+        code => Err(Ended(code).into()),
     }
 }
 
 /// As a shell says how a command ended: its exit code, or 128 and the signal
 /// that ended it (POSIX, shell command language, 2.8.2).
-fn exit_code(status: ExitStatus) -> i32 {
-    status.code().or_else(|| status.signal().map(|s| 128 + s)).unwrap_or(1)
+fn exit_code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|s| 128 + s));
+    code.and_then(|c| u8::try_from(c).ok()).unwrap_or(1)
 }
 
 #[cfg(test)]

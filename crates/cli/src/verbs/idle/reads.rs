@@ -114,7 +114,7 @@ pub fn run(args: &ReadsArgs) -> Result<()> {
     }
     terminal::print(&written::text(&page))?;
     for loss in &r.losses.list {
-        eprintln!("dormouse: {} ({} times)", loss.advice, loss.count);
+        remark!("dormouse: {} ({} times)", loss.advice, loss.count);
     }
     Ok(())
 }

@@ -64,7 +64,7 @@ pub fn run(a: &BuildArgs) -> Result<()> {
         patches: &a.patch,
         jobs: a.jobs,
     };
-    let say = |step: &str| eprintln!("dormouse: {}: {step}", a.name);
+    let say = |step: &str| remark!("dormouse: {}: {step}", a.name);
     let all = if a.each { build_each(&order, say)? } else { vec![build(&order, say)?] };
     let facts: Vec<written::Built<'_>> = all.iter().map(fact).collect();
     print(&written::built(&facts))

@@ -98,7 +98,7 @@ impl Contender {
     fn find(asked: &str) -> Result<Contender> {
         let (name, by) = asked.split_once(':').unwrap_or((asked, "kernel"));
         let scheduler = scheduler(by).map_err(|e| Usage(format!("{asked}: {e}")))?;
-        eprintln!("dormouse: kernel {name}");
+        remark!("dormouse: kernel {name}");
         Ok(Contender { label: asked.into(), kernel: kernels::get(Arch::Amd64, name)?, scheduler })
     }
 
@@ -135,7 +135,7 @@ pub fn run(a: &CompareArgs) -> Result<()> {
         let board = read_board(path)?;
         let mut made = Vec::new();
         for one in &both {
-            eprintln!("dormouse: {name}: {} boots of {}", a.samples, one.kernel.release);
+            remark!("dormouse: {name}: {} boots of {}", a.samples, one.kernel.release);
             let recording = one
                 .run(a, &board)
                 .with_context(|| format!("{} on {}", path.display(), one.label))?;
