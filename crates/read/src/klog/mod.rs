@@ -12,6 +12,7 @@ mod order;
 mod phase;
 mod prefix;
 mod ranking;
+mod refusal;
 mod state;
 mod steps;
 mod tick;

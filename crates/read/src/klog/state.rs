@@ -4,6 +4,7 @@ use super::calls::{self, Form, Line};
 use super::phase;
 use super::prefix::{self, Record};
 use super::ranking::Loose;
+use super::refusal::Refusal;
 use crate::event::Stamp;
 use crate::track::{Call, CallRef, DeviceKey, Tracker};
 use dormouse_base::complete::LostKind;
@@ -112,6 +113,8 @@ pub struct PerCycle {
     pub lasting: Option<Phase>,
     /// But not longer than this, if its line says how long.
     pub at_most: Ns,
+    /// The line that told of the begin of a sync told of its end too, but not when.
+    pub sync_done: Option<Ns>,
     /// Where the CPU step that comes next begins.
     pub cpu_from: Option<Ns>,
     /// First and last `Calling FN` of the system core.
@@ -127,9 +130,18 @@ pub struct PerCycle {
     pub quiet: (Option<Ns>, Option<Ns>),
     /// Tasks that would not freeze are being listed.
     pub listing: bool,
+    /// The way down was given up.
+    pub refusal: Option<Refusal>,
+    /// The last line that only the way down prints.
+    pub down: Option<Ns>,
 }
 
 impl PerCycle {
+    /// The number of its cycle.
+    pub fn serial(&self) -> u64 {
+        self.serial
+    }
+
     /// All its times move by `by`: see [`Tracker::shift_open`].
     fn shift(&mut self, by: Ns) {
         let one = [&mut self.base, &mut self.covered, &mut self.last_call];
@@ -140,11 +152,14 @@ impl PerCycle {
             &mut self.woke,
             &mut self.quiet.0,
             &mut self.quiet.1,
+            &mut self.down,
         ];
+        let refused = self.refusal.as_mut().map(|r| &mut r.at);
         let pair = self.syscore.iter_mut().flat_map(|(a, b)| [a, b]);
         let open = self.open.values_mut().flatten().map(|o| &mut o.2);
         let times = one.into_iter().chain(maybe.into_iter().flatten());
-        for t in times.chain(pair).chain(open).chain(self.cursors.values_mut()) {
+        let times = times.chain(pair).chain(open).chain(refused);
+        for t in times.chain(self.cursors.values_mut()) {
             *t += by;
         }
         if self.at_most != Ns::MAX {
@@ -382,13 +397,25 @@ impl<'t> Log<'t> {
                 Some(at),
             );
         }
-        self.t.close_cycle();
+        self.close();
         self.settle_loose();
+    }
+
+    /// The open cycle ends as it stands.
+    fn close(&mut self) {
+        self.lay_out();
+        self.t.close_cycle();
+    }
+
+    /// A cycle begins; an open one ends as it stands.
+    pub fn open(&mut self, stamp: &Stamp<'_>, whole: bool) {
+        self.lay_out();
+        self.t.open_cycle(stamp, whole);
     }
 
     /// Another boot begins.
     pub fn boot(&mut self) {
-        self.t.close_cycle();
+        self.close();
         self.settle_loose();
         self.t.set_kernel(b"");
         self.t.begin_boot();
@@ -482,7 +509,7 @@ impl<'t> Log<'t> {
             && phase.direction() == Direction::Suspend;
         if up_then_down && self.t.current().is_some_and(|c| c.cycle.mode != Mode::Disk) {
             // The lines between two cycles are missing.
-            self.t.open_cycle(&stamp, false);
+            self.open(&stamp, false);
             self.sync();
         }
         if self.c.phase != Some(phase) {
@@ -521,7 +548,7 @@ impl<'t> Log<'t> {
             |m: Mode| matches!(m, Mode::S2idle | Mode::Disk) && phase != Phase::Suspend;
         let ran = self.t.ran_before(key, function, phase);
         if ran && !self.t.current().is_some_and(|c| goes_round(c.cycle.mode)) {
-            self.t.open_cycle(stamp, false);
+            self.open(stamp, false);
             self.sync();
         }
     }
@@ -631,10 +658,21 @@ impl<'t> Log<'t> {
 
     /// A "complete after" line: the phase ends now and took `took`.
     pub fn phase_over(&mut self, phase: Phase, event: PmEvent, took: Ns, aborted: bool, at: u64) {
+        if self.c.refusal.is_some_and(|r| r.phase == phase) {
+            // Its own line says how long the phase was.
+            self.c.refusal = None;
+        }
+        if phase.direction() == Direction::Resume {
+            self.turn();
+        }
         let start = if self.timed {
             (self.now - took).max(self.c.covered)
         } else {
             self.count_untimed(at);
+            if self.c.phase.is_none() {
+                // What was printed before is no part of the phase.
+                self.c.base = self.now;
+            }
             self.now = self.now.max(self.c.base + took);
             self.c.base
         };
@@ -727,6 +765,7 @@ impl<'t> Log<'t> {
 
     /// The log ends. Gives the place of each log of the source in order of time.
     pub fn finish(mut self) -> Vec<u32> {
+        self.lay_out();
         self.settle_loose();
         let (kind, advice) = if self.ever_timed {
             (

@@ -26,7 +26,7 @@ pub fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
         return true;
     }
     if text.ends_with(b"resume from hibernation") {
-        log.t.open_cycle(&stamp, false);
+        log.open(&stamp, false);
         log.t.set_mode(Mode::Disk);
         log.reads_image = true;
         return true;
@@ -79,23 +79,24 @@ fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     }
     if let Some(rest) = entry {
         log.settle_loose();
-        log.t.open_cycle(stamp, true);
+        log.open(stamp, true);
         log.t.note_main(stamp);
         let word = rest.split(|&b| b == b')').next().unwrap_or(rest);
         log.t.set_mode(mode(word));
     } else if text.ends_with(b"hibernation entry") {
         log.settle_loose();
-        log.t.open_cycle(stamp, true);
+        log.open(stamp, true);
         log.t.note_main(stamp);
         log.t.set_mode(Mode::Disk);
     } else if text.starts_with(b"Syncing filesystems") {
         // Before 4.12 nothing else announces a suspend.
         if log.t.open_serial() == 0 || log.c.phase.is_some() {
-            log.t.open_cycle(stamp, true);
+            log.open(stamp, true);
             log.t.note_main(stamp);
         }
         log.sync();
         lasting(log, Phase::Sync, stamp);
+        log.c.sync_done = text.ends_with(b"done.").then_some(log.now);
     } else if let Some(rest) = text.strip_prefix(b"Filesystems sync: ") {
         let took = seconds(rest).unwrap_or(Ns::ZERO);
         advance(log, took);
@@ -145,7 +146,7 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
             let took = elapsed(rest);
             advance(log, took.unwrap_or(Ns::ZERO));
             end(log, phase, stamp);
-        } else if failed(log, rest) {
+        } else if failed(log, rest, stamp) {
             end(log, phase, stamp);
         } else {
             settle(log, stamp);
@@ -159,8 +160,7 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         return true;
     }
     if let Some(rest) = text.strip_prefix(b"Freezing of tasks ") {
-        settle(log, stamp);
-        return failed(log, rest);
+        return failed(log, rest, stamp);
     }
     if log.c.listing
         && let Some(name) = freeze::task(text)
@@ -193,6 +193,7 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         settle(log, stamp);
         log.c.listing = false;
         if log.t.open_serial() != 0 {
+            log.up();
             quiet_sleep(log);
             lasting(log, Phase::Thaw, stamp);
         }
@@ -201,6 +202,7 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         if log.t.open_serial() != 0 {
             if log.c.lasting != Some(Phase::Thaw) {
                 settle(log, stamp);
+                log.up();
                 quiet_sleep(log);
                 lasting(log, Phase::Thaw, stamp);
             }
@@ -216,6 +218,7 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
             return true;
         }
         settle(log, stamp);
+        log.up();
         let exit = (text.ends_with(b" exit") && log.timed).then_some(log.now);
         if let Some(c) = log.t.current() {
             c.over = true;
@@ -227,12 +230,15 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     true
 }
 
-/// Freezing did not succeed; whether `rest` says so.
-fn failed(log: &mut Log<'_>, rest: &[u8]) -> bool {
-    let aborted = rest.starts_with(b"aborted after");
-    if !aborted && !rest.starts_with(b"failed after") {
+/// Freezing did not succeed; whether `rest` says so, and with it how long it was tried.
+fn failed(log: &mut Log<'_>, rest: &[u8], stamp: &Stamp<'_>) -> bool {
+    let aborted = rest.starts_with(b"aborted after ");
+    let Some(took) = rest.strip_prefix(b"aborted after ").or(rest.strip_prefix(b"failed after "))
+    else {
         return false;
-    }
+    };
+    advance(log, seconds(took).unwrap_or(Ns::ZERO));
+    settle(log, stamp);
     if let Some(c) = log.t.current() {
         if aborted {
             c.told.wakeup = true;
@@ -263,6 +269,9 @@ fn devices(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         {
             c.told.aborted = true;
         }
+        if rest.starts_with(b"failed") {
+            log.refuse(phase);
+        }
         return true;
     }
     if let Some(took) = half_took(text) {
@@ -279,6 +288,7 @@ fn devices(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         if let Some(c) = log.t.current() {
             c.told.aborted = true;
         }
+        log.refuse(Phase::Suspend);
     } else if text.starts_with(b"Wakeup pending") || text.starts_with(b"last active wakeup source")
     {
         if let Some(c) = log.t.current()
@@ -286,6 +296,7 @@ fn devices(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         {
             c.told.wakeup = true;
         }
+        log.interrupt();
     } else if text.starts_with(b"suspend debug: Waiting for ") {
         let wait = number(&text[b"suspend debug: Waiting for ".len()..]).unwrap_or(0);
         if let Some(c) = log.t.current() {
@@ -312,7 +323,16 @@ fn half_took(text: &[u8]) -> Option<(Phase, Ns)> {
 fn half(log: &mut Log<'_>, (phase, took): (Phase, Ns), stamp: &Stamp<'_>) {
     let phases = log.t.current().map(|c| &c.cycle.phases);
     if phases.is_none_or(|list| list.iter().any(|p| p.phase == phase)) {
+        // Its own line ended the phase; what came since is dpm_complete
+        // (drivers/base/power/main.c:dpm_resume_end, 6.12).
+        if phase == Phase::Resume && log.timed && log.c.phase == Some(Phase::Complete) {
+            log.plain(Phase::Complete, log.c.covered, log.now, 0);
+            log.c.covered = log.now;
+        }
         return;
+    }
+    if phase == Phase::Resume {
+        log.turn();
     }
     advance(log, took);
     let event = if phase == Phase::Suspend { PmEvent::Suspend } else { PmEvent::Resume };
@@ -353,6 +373,7 @@ fn failure(log: &mut Log<'_>, text: &[u8]) -> bool {
     {
         return false;
     }
+    let way = &verb[..sign - b"failed to ".len()];
     let owner = text[..at].trim_ascii_end();
     let (driver, device, driver_known) = if let Some(device) = owner.strip_prefix(b"Device ") {
         (&b""[..], device, false)
@@ -363,6 +384,13 @@ fn failure(log: &mut Log<'_>, text: &[u8]) -> bool {
     };
     let at = log.now;
     log.t.note_failure(&DeviceKey { driver, device, parent: b"", driver_known }, errno, at);
+    let has = |word: &[u8]| memmem::find(way, word).is_some();
+    log.refuse(match () {
+        () if has(b" noirq") => Phase::Noirq,
+        () if has(b" late") => Phase::Late,
+        () if has(b"prepare") => Phase::Prepare,
+        () => Phase::Suspend,
+    });
     true
 }
 
@@ -373,6 +401,7 @@ fn machine(log: &mut Log<'_>, text: &[u8]) -> bool {
         return false;
     }
     if text.starts_with(b"Disabling non-boot CPUs") {
+        log.c.down = Some(now);
         log.c.cpu_from = Some(now);
         log.c.sleep_from = Some(now);
     } else if text.starts_with(b"Enabling non-boot CPUs") {
@@ -403,6 +432,7 @@ fn machine(log: &mut Log<'_>, text: &[u8]) -> bool {
             log.c.sleep_from = Some(now);
         }
     } else if text == b"suspend-to-idle" {
+        log.c.down = Some(now);
         log.c.idle_from = Some(now);
         // `mem` means this where `mem_sleep` says so, and old kernels print `mem`.
         log.t.set_mode(Mode::S2idle);
@@ -427,6 +457,7 @@ fn machine(log: &mut Log<'_>, text: &[u8]) -> bool {
         log.wake(now);
     } else if text.ends_with(b"EC: interrupt blocked") {
         log.c.quiet.0 = Some(now);
+        log.c.down = Some(now);
     } else if text.ends_with(b"EC: interrupt unblocked") {
         log.c.quiet.1 = Some(now);
     } else {
@@ -586,16 +617,21 @@ fn settle(log: &mut Log<'_>, stamp: &Stamp<'_>) {
 }
 
 fn end(log: &mut Log<'_>, phase: Phase, stamp: &Stamp<'_>) {
-    let event = if phase == Phase::Thaw { PmEvent::Resume } else { PmEvent::Suspend };
     if log.c.lasting == Some(phase) {
-        log.c.lasting = None;
-        // A next line within that tells the rest of a millisecond; a later one does not.
-        let time = match log.c.at_most {
-            most if log.now <= most => log.now,
-            most => most - CUT_OFF,
-        };
-        log.t.end_phase(&Stamp { time, ..*stamp }, phase, event, 0);
+        end_lasting(log, phase, &log_stamp(log, stamp));
     }
+}
+
+/// The step that lasts ended at the time of `stamp`, or earlier if its line says so.
+pub(super) fn end_lasting(log: &mut Log<'_>, phase: Phase, stamp: &Stamp<'_>) {
+    let event = if phase == Phase::Thaw { PmEvent::Resume } else { PmEvent::Suspend };
+    log.c.lasting = None;
+    // A next line within that tells the rest of a millisecond; a later one does not.
+    let time = match log.c.at_most {
+        most if stamp.time <= most => stamp.time,
+        most => most - CUT_OFF,
+    };
+    log.t.end_phase(&Stamp { time, ..*stamp }, phase, event, 0);
 }
 
 /// Without time stamps, durations move the clock.

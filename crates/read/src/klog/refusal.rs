@@ -1,0 +1,119 @@
+//! Ways down that were given up or break off, and what their lines do not say.
+//!
+//! Few kernels print when a phase began and ended. A device that refuses, a wakeup or
+//! a timeout ends the way down with a line of its own (drivers/base/power/main.c:
+//! pm_dev_err; kernel/power/suspend.c:suspend_devices_and_enter, suspend_enter, 6.12):
+//! what lies before it is the way down, what follows is the way up.
+
+use super::state::Log;
+use crate::event::Stamp;
+use dormouse_base::cycle::PhaseSpan;
+use dormouse_base::phase::{Direction, Phase, PmEvent};
+use dormouse_base::time::Ns;
+
+/// Where the way down was given up.
+#[derive(Clone, Copy)]
+pub struct Refusal {
+    /// The phase that the first line of the refusal names.
+    pub phase: Phase,
+    /// When its last line came.
+    pub at: Ns,
+    /// What lies before it was laid out.
+    laid_out: bool,
+}
+
+impl Log<'_> {
+    /// A wakeup ended the way down, wherever it was: while tasks freeze, the freezer says so.
+    pub(super) fn interrupt(&mut self) {
+        let step = self.c.lasting.is_some_and(|l| l != Phase::Sync) && self.c.at_most == Ns::MAX;
+        if !step {
+            self.refuse(self.c.phase.unwrap_or(Phase::Suspend));
+        }
+    }
+
+    /// A line says that the way down was given up in `phase`.
+    pub(super) fn refuse(&mut self, phase: Phase) {
+        let now = self.now;
+        if self.t.open_serial() == 0 || self.c.woke.is_some() || self.came_up() {
+            return;
+        }
+        match &mut self.c.refusal {
+            Some(r) if !r.laid_out => r.at = now,
+            Some(_) => {}
+            None => self.c.refusal = Some(Refusal { phase, at: now, laid_out: false }),
+        }
+    }
+
+    /// Whether a phase of the way up is known.
+    fn came_up(&mut self) -> bool {
+        let up = |p: &PhaseSpan| p.phase.direction() == Direction::Resume && p.phase.has_devices();
+        self.t.current().is_some_and(|c| c.cycle.phases.iter().any(up))
+    }
+
+    /// The way up begins: what lies between the last step and the refusal is the phase
+    /// that refused.
+    pub(super) fn turn(&mut self) {
+        let Some(r) = self.c.refusal.as_mut().filter(|r| !r.laid_out) else { return };
+        r.laid_out = true;
+        let Refusal { phase, at, .. } = *r;
+        self.end_lasting(at);
+        let Some(c) = self.t.current() else { return };
+        let down = |p: &&PhaseSpan| p.phase.direction() == Direction::Suspend;
+        let from = c.cycle.phases.iter().filter(down).map(|p| p.end).max();
+        let from = from.unwrap_or(c.cycle.start);
+        c.last = c.last.max(at);
+        if c.cycle.callbacks.iter().any(|b| b.phase == phase) {
+            self.t.reach(phase, at, at);
+        } else if from < at {
+            self.unprinted(phase, PmEvent::Suspend, from, at);
+        }
+    }
+
+    /// Tasks run again: if no line tells of devices on the way up after a refusal, they
+    /// came up since.
+    pub(super) fn up(&mut self) {
+        self.turn();
+        let Some(r) = self.c.refusal else { return };
+        let now = self.now;
+        let called = |p: Phase| p.direction() == Direction::Resume;
+        let ran =
+            self.t.current().is_some_and(|c| c.cycle.callbacks.iter().any(|b| called(b.phase)));
+        if !self.came_up() && !ran && r.at < now {
+            self.unprinted(Phase::Resume, PmEvent::Resume, r.at, now);
+        }
+    }
+
+    /// The cycle is over, or its log: a way down that breaks off reaches as far as its
+    /// last line.
+    pub(super) fn lay_out(&mut self) {
+        if self.t.open_serial() == 0 || self.c.serial() != self.t.open_serial() {
+            return;
+        }
+        self.turn();
+        let Some(at) = self.c.down.filter(|_| self.c.woke.is_none() && !self.came_up()) else {
+            return;
+        };
+        let Some(c) = self.t.current() else { return };
+        let after = |p: &PhaseSpan| p.start >= at || p.phase == Phase::Thaw;
+        if c.cycle.phases.iter().any(after) {
+            return;
+        }
+        let phase = if self.c.cpu_from.is_some() { Phase::CpuOff } else { Phase::Noirq };
+        self.unprinted(phase, PmEvent::Suspend, at, at);
+    }
+
+    /// A phase whose ends no line prints.
+    fn unprinted(&mut self, phase: Phase, event: PmEvent, start: Ns, end: Ns) {
+        let span = PhaseSpan { phase, event, start, end, cpu: 0, complete: false, printed: None };
+        self.t.push_span(span);
+    }
+
+    /// A step without an end of its own ends where the refusal of a later one came, at
+    /// most; a sync that says that it is done ended then.
+    fn end_lasting(&mut self, at: Ns) {
+        let Some(phase) = self.c.lasting.filter(|l| *l != Phase::Thaw) else { return };
+        let done = self.c.sync_done.filter(|_| phase == Phase::Sync);
+        let stamp = Stamp { time: done.unwrap_or(at), pid: 0, comm: b"", cpu: u32::MAX, at: 0 };
+        super::steps::end_lasting(self, phase, &stamp);
+    }
+}
