@@ -6,6 +6,7 @@ mod cuts;
 mod decide;
 mod disks;
 mod domains;
+mod formats;
 mod governor;
 mod guests;
 mod hibernate;
@@ -44,6 +45,7 @@ fn main() -> Result<ExitCode> {
         }
         Some("accuracy") => return accuracy::run(&args.collect::<Vec<_>>()),
         Some("domains") => return domains::run(&args.collect::<Vec<_>>()),
+        Some("formats") => formats::run(&args.collect::<Vec<_>>())?,
         Some("governor") => return governor::run(&args.collect::<Vec<_>>()),
         Some("hibernate") => return hibernate::run(&args.collect::<Vec<_>>()),
         Some("replay") => return replayed::run(&args.collect::<Vec<_>>()),
@@ -71,7 +73,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => {
             bail!(
-                "give a task: accuracy, cuts, decide, domains, governor, guest, hibernate, idle, probes, published-storage, reality, replay, schedulers, series, soc9000, source, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, cuts, decide, domains, formats, governor, guest, hibernate, idle, probes, published-storage, reality, replay, schedulers, series, soc9000, source, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
             )
         }
     }

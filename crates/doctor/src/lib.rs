@@ -3,6 +3,7 @@
 //! | step | file |
 //! |---|---|
 //! | what a kernel log says, message by message | `message` |
+//! | each message that kernels print around sleep, by its format | `formats` |
 //! | which messages belong to which attempt to sleep | `attempt` |
 //! | tasks and what they wait in, as a dump shows them | `stack` |
 //! | values of sysfs and debugfs files that a text shows | `value` |
@@ -27,6 +28,7 @@ pub mod attempt;
 pub mod depth;
 pub mod fact;
 pub mod finding;
+pub mod formats;
 pub mod freezing;
 pub mod message;
 pub mod now;

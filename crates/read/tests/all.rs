@@ -11,6 +11,7 @@ mod doctor;
 mod domains;
 mod dresses;
 mod dtb;
+mod formats;
 mod ftrace_text;
 mod idle;
 mod idle_oracle;
