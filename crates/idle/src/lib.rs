@@ -5,6 +5,7 @@
 //! says otherwise. Nothing here does I/O.
 #![forbid(unsafe_code)]
 
+pub mod beside;
 pub mod contrast;
 pub mod cpulist;
 pub mod decided;

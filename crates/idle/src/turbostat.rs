@@ -20,11 +20,31 @@ pub struct Interval {
 pub struct Run {
     /// As the user named it.
     pub label: String,
+    /// The words above it, where a text has several.
+    pub caption: Option<String>,
     /// Names of columns, in their order.
     pub columns: Vec<String>,
     /// In order of time.
     pub intervals: Vec<Interval>,
+    /// Lines that could not be read, or whose shares cannot be.
+    pub lost: u64,
+    /// The text says that lines were left out.
+    pub cut: bool,
+    /// Columns with the share of time in a state that the kernel asked for, which the
+    /// head sets apart; without any they are told by their names.
+    pub kernel: Vec<String>,
+    /// Columns with a share that cannot be, and the largest of them, thousandths of
+    /// a per cent; their figures are left out.
+    pub cannot: BTreeMap<String, i64>,
 }
+
+/// How far the mean of CPUs may lie from the line of the machine, thousandths of a per
+/// cent: turbostat prints two digits of each, and reads CPUs one after another.
+const SAME: i64 = 100;
+
+/// Columns of power that a running machine cannot have at zero: a counter that the
+/// firmware or a guest does not offer reads as nothing.
+const POWERED: [&str; 3] = ["PkgWatt", "CorWatt", "RAMWatt"];
 
 impl Run {
     /// Columns with the share of time in a state that the kernel asked for.
@@ -36,7 +56,8 @@ impl Run {
                     || (n.starts_with('C') && n[1..].starts_with(|d: char| d.is_ascii_digit()))
             })
         };
-        self.columns.iter().filter(state).map(String::as_str).collect()
+        let named = self.columns.iter().filter(|c| self.kernel.is_empty() && state(c));
+        named.chain(&self.kernel).map(String::as_str).collect()
     }
 
     /// Columns with the share of time in a package state, measured by hardware.
@@ -45,9 +66,26 @@ impl Run {
         self.columns.iter().filter(package).map(String::as_str).collect()
     }
 
-    /// The CPU that worked most and its share of time, by its mean over intervals,
-    /// thousandths of a per cent: the package can sleep only for the rest.
+    /// Whether lines of all CPUs are here: none was lost or left out, and their mean is
+    /// what the line of the machine says.
+    pub fn shows_all_cpus(&self) -> bool {
+        let near = |i: &Interval| {
+            let of = |r: &Row| r.get("Busy%").copied();
+            let all: Vec<i64> = i.cpus.iter().filter_map(of).collect();
+            let n = i64::try_from(all.len()).unwrap_or(0);
+            let sum = all.iter().fold(0i64, |a, b| a.saturating_add(*b));
+            n > 0 && of(&i.machine).is_some_and(|m| (sum / n).abs_diff(m) <= SAME.unsigned_abs())
+        };
+        self.lost == 0 && !self.cut && self.intervals.iter().all(near)
+    }
+
+    /// The CPU that was awake most and its share of time, by its mean over intervals,
+    /// thousandths of a per cent: the package can sleep only for the rest. Nothing if a
+    /// CPU may be missing.
     pub fn busiest(&self) -> Option<(u32, i64)> {
+        if !self.shows_all_cpus() {
+            return None;
+        }
         let mut sums: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
         for row in self.intervals.iter().flat_map(|i| &i.cpus) {
             if let (Some(&cpu), Some(&busy)) = (row.get("CPU"), row.get("Busy%")) {
@@ -55,9 +93,42 @@ impl Run {
                 *s = (s.0.saturating_add(busy), s.1 + 1);
             }
         }
-        let mean =
-            |(cpu, (sum, n)): (i64, (i64, i64))| Some((u32::try_from(cpu / 1_000).ok()?, sum / n));
+        let mean = |(cpu, (sum, n)): (i64, (i64, i64))| {
+            Some((u32::try_from(cpu / 1_000).ok()?, rounded(sum, n)))
+        };
         sums.into_iter().filter_map(mean).max_by_key(|&(cpu, busy)| (busy, std::cmp::Reverse(cpu)))
+    }
+
+    /// Time in the polling state, by its mean, thousandths of a per cent, where the share
+    /// of work counts it too: it runs a loop, and is a state of idleness. Some tables
+    /// have it beside the work; then all shares together add up to the whole.
+    pub fn polled(&self) -> Option<i64> {
+        let (poll, busy) = (self.mean("POLL%")?, self.mean("Busy%")?);
+        let others: Vec<i64> =
+            self.states().iter().filter(|c| **c != "POLL%").filter_map(|c| self.mean(c)).collect();
+        let sum = others.iter().fold(busy, |a, b| a.saturating_add(*b));
+        let beside = (sum + poll).abs_diff(100_000) < sum.abs_diff(100_000);
+        Some(poll.min(busy)).filter(|_| others.is_empty() || !beside)
+    }
+
+    /// Share of time at work, polling left out, thousandths of a per cent.
+    pub fn work(&self) -> Option<i64> {
+        Some(self.mean("Busy%")? - self.polled().unwrap_or(0))
+    }
+
+    /// Columns of power that say nothing: zero all the time.
+    pub fn not_reported(&self) -> Vec<&str> {
+        let zero = |c: &&String| {
+            let mut all = self.intervals.iter().filter_map(|i| i.machine.get(*c)).peekable();
+            POWERED.contains(&c.as_str()) && all.peek().is_some() && all.all(|w| *w == 0)
+        };
+        self.columns.iter().filter(zero).map(String::as_str).collect()
+    }
+
+    /// Power of the package, by its mean, thousandths of a watt, where it was reported.
+    pub fn power(&self) -> Option<i64> {
+        let said = !self.not_reported().contains(&"PkgWatt");
+        self.mean("PkgWatt").filter(|_| said)
     }
 
     /// Share of time in any package state, by its mean, thousandths of a per cent;
@@ -73,7 +144,7 @@ impl Run {
         let all: Vec<i64> =
             self.intervals.iter().filter_map(|i| i.machine.get(column).copied()).collect();
         let n = i64::try_from(all.len()).ok().filter(|n| *n > 0)?;
-        Some(all.iter().sum::<i64>() / n)
+        Some(rounded(all.iter().fold(0, |a, b| a.saturating_add(*b)), n))
     }
 
     /// Sum of a column of the machine, whole.
@@ -82,6 +153,11 @@ impl Run {
         all.peek()?;
         Some(all.sum::<i64>() / 1_000)
     }
+}
+
+/// `sum / n`, rounded to the nearest.
+fn rounded(sum: i64, n: i64) -> i64 {
+    sum.saturating_mul(2).saturating_add(n).div_euclid(n.saturating_mul(2).max(1))
 }
 
 /// Why no power is told.
@@ -126,13 +202,18 @@ const FEWEST: usize = 4;
 pub fn watts(run: &Run) -> Result<Told, NotTold> {
     let mut columns: Vec<&str> = Vec::from(["Busy%"]);
     columns.extend(run.states());
-    if run.states().is_empty() || !run.columns.iter().any(|c| c == "PkgWatt") {
+    if run.states().is_empty() || run.power().is_none() {
         return Err(NotTold::NoColumns);
     }
+    let polls = run.polled().is_some();
     let of = |row: &Row, c: &str| row.get(c).map(|v| *v as f64 / 1_000.0);
     let mut rows: Vec<(Vec<f64>, f64)> = Vec::new();
     for i in &run.intervals {
-        let shares: Option<Vec<f64>> = columns.iter().map(|c| of(&i.machine, c)).collect();
+        let mut shares: Option<Vec<f64>> = columns.iter().map(|c| of(&i.machine, c)).collect();
+        // Work without the polling that it counts.
+        if let (Some(s), Some(poll)) = (&mut shares, of(&i.machine, "POLL%").filter(|_| polls)) {
+            s[0] -= poll;
+        }
         if let (Some(shares), Some(w)) = (shares, of(&i.machine, "PkgWatt")) {
             rows.push((shares, w));
         }
@@ -157,7 +238,7 @@ pub fn watts(run: &Run) -> Result<Told, NotTold> {
     let table: Vec<(Vec<f64>, f64)> = rows.iter().map(|r| (design(r), r.1)).collect();
     let all: Vec<&(Vec<f64>, f64)> = table.iter().collect();
     // Shares that go together stay so, however many intervals follow.
-    if table.len() > used.len() && solve(&all).is_none() {
+    if table.len() > used.len() && (solve(&all).is_none() || go_together(&table)) {
         return Err(NotTold::NoVariation);
     }
     if rows.len() < 2 * (used.len() + 1) {
@@ -189,6 +270,32 @@ pub fn watts(run: &Run) -> Result<Told, NotTold> {
     }
     let (error, error_of_mean) = (root(model / n), root(plain / n));
     Ok(Told { watts: told, error, error_of_mean, intervals: table.len() })
+}
+
+/// Largest inflation of a variance: of a column of which the others tell more than
+/// nine tenths, no effect of its own can be told (Kutner, Nachtsheim, Neter and Li,
+/// Applied Linear Statistical Models, 5th edition, 10.5).
+const INFLATION: f64 = 10.0;
+
+/// Whether some column of `table`, whose first is constant, follows from the others.
+fn go_together(table: &[(Vec<f64>, f64)]) -> bool {
+    let n = table.first().map_or(0, |r| r.0.len());
+    (1..n).filter(|_| n > 2).any(|k| {
+        let rows: Vec<(Vec<f64>, f64)> = table
+            .iter()
+            .map(|(x, _)| {
+                (x.iter().enumerate().filter(|(i, _)| *i != k).map(|(_, v)| *v).collect(), x[k])
+            })
+            .collect();
+        let mean = rows.iter().map(|r| r.1).sum::<f64>() / rows.len() as f64;
+        let all: f64 = rows.iter().map(|r| (r.1 - mean) * (r.1 - mean)).sum();
+        let Some(fit) = solve(&rows.iter().collect::<Vec<_>>()) else { return true };
+        let left = rows.iter().map(|(x, y)| {
+            let told: f64 = x.iter().zip(&fit).map(|(a, b)| a * b).sum();
+            (y - told) * (y - told)
+        });
+        left.sum::<f64>() * INFLATION < all
+    })
 }
 
 /// Square root by Newton's rule: the same on every machine.

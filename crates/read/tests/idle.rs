@@ -421,13 +421,83 @@ fn turbostat_is_read_and_what_does_not_fit_is_counted() {
     let r = read_bytes("w", wrapped.as_bytes());
     assert_eq!((r.runs.len(), r.runs[0].intervals.len()), (1, 1));
     assert_eq!(r.runs[0].mean("PkgWatt"), Some(6_080));
-    // Shares that exceed the whole are left out aloud.
+    // A share that cannot be is named and left out; several are columns that moved.
     let odd = text.replace("2.25\t90.00", "2.25\t190.00");
     let r = read_bytes("o", odd.as_bytes());
+    assert_eq!(r.losses.count("impossible_column"), 1, "{:?}", r.losses);
+    assert_eq!((r.runs[0].mean("CPU%c6"), r.runs[0].mean("PkgWatt")), (None, Some(6_080)));
+    assert_eq!(r.runs[0].cannot.get("CPU%c6"), Some(&190_000));
+    let moved = odd.replace("44.10", "659.00");
+    let r = read_bytes("o", moved.as_bytes());
     assert_eq!((r.runs.len(), r.losses.count("impossible_line")), (0, 3));
     // Words about it are no table.
     let r = read_bytes("n", b"Busy% and PkgWatt and CPU%c6 are columns.\nThey matter.\n");
     assert_eq!(r.runs.len(), 0);
+}
+
+/// Kinds of damage that mails do to tables, each on a table of its own.
+#[test]
+fn tables_of_mails_are_joined_parted_and_told_apart() {
+    let read = |text: &str| read_bytes("m", text.as_bytes());
+    let means = |text: &str, column: &str| -> Vec<Option<i64>> {
+        read(text).runs.iter().map(|r| r.mean(column)).collect()
+    };
+    // Broken at another column than the head, CPUs that end early.
+    let broken = "| Mail:\n> > Core CPU Avg_MHz Busy% Bzy_MHz IRQ C1 C6\n> > CPU%c1 CPU%c6 Pkg%pc6 PkgWatt\n\
+        > > - - 21 1.75 1200 90 4 80 3.25\n> > 95.00 70.00 1.50\n> > 0 0 30 2.50 1200 50 2 40 4.50\n\
+        > > 93.00 70.00 1.50\n> > 1 1 12 1.00 1200 40 2 40 2.00\n> > 97.00\n";
+    let r = read(broken);
+    assert_eq!((r.runs.len(), r.losses.list.len()), (1, 0), "{:?}", r.losses);
+    let run = &r.runs[0];
+    assert_eq!((run.intervals.len(), run.intervals[0].cpus.len()), (1, 2));
+    assert_eq!((run.mean("CPU%c6"), run.busiest()), (Some(95_000), Some((0, 2_500))));
+    assert_eq!(run.intervals[0].cpus[1].get("CPU%c6"), Some(&97_000));
+    // Words part measurements, with the same head or without one; a message does not.
+    let table = "Busy% Bzy_MHz PkgWatt CPU%c6\n";
+    let two = format!("On battery\n\n{table}1.00 900 2.00 95.00\nOn mains:\n3.00 900 4.00 90.00\n");
+    assert_eq!(means(&two, "PkgWatt"), [Some(2_000), Some(4_000)]);
+    let captions: Vec<_> = read(&two).runs.iter().map(|r| r.caption.clone()).collect();
+    assert_eq!(captions, [Some("On battery".into()), Some("On mains".into())]);
+    for between in ["\n", "[  31.5] usb 2-1: reset\n", "", table] {
+        let one = format!("{table}1.00 900 2.00 95.00\n{between}3.00 900 4.00 90.00\n");
+        assert_eq!(means(&one, "PkgWatt"), [Some(3_000)], "{between}");
+    }
+    let prompt = format!("{table}1.00 900 2.00 95.00\n$ turbostat\n{table}3.00 900 4.00 90.00\n");
+    assert_eq!(means(&prompt, "PkgWatt").len(), 2);
+    // A reply in the middle of a table does not end it.
+    let cpus =
+        "CPU Busy% Bzy_MHz PkgWatt\n- 2.00 900 3.00\n0 1.00 900 3.00\nWhy so much?\n1 3.00 900\n";
+    let r = read(cpus);
+    assert_eq!((r.runs.len(), r.runs[0].intervals[0].cpus.len()), (1, 2));
+    assert_eq!(r.runs[0].busiest(), Some((1, 3_000)));
+    // No bound is told over lines that were lost, left out or not shown.
+    for damage in ["1 3.00 900\n", "1 3.00900 2\n", "...\n"] {
+        let r = read(&cpus.replace("Why so much?\n1 3.00 900\n", damage));
+        assert_eq!(r.runs[0].busiest().is_some(), damage.starts_with("1 3.00 "), "{damage}");
+    }
+    // Means are rounded: 1.005 and 1.00 and 1.00.
+    let r = read("Busy% Bzy_MHz PkgWatt\n1.00 9 1.01\n1.00 9 1.00\n1.00 9 1.00\n");
+    assert_eq!(r.runs[0].mean("PkgWatt"), Some(1_003));
+    // Tables of cpupower monitor with words between them, in a locale with commas.
+    let monitor = "Idle:\n    || Idle_Stats\n CPU|| WFI  | ret  \n   0||  1,25| 97,50\n\
+        Playing:\n    || Idle_Stats\n CPU|| WFI  | ret  \n   0||  9,75| 80,00\n   1|| 10,25|  x\n";
+    assert_eq!(means(monitor, "WFI%"), [Some(1_250), Some(9_750)]);
+    assert_eq!(read(monitor).runs[1].lost, 1);
+    assert_eq!(read(monitor).runs[0].states(), ["WFI%", "ret%"]);
+}
+
+#[test]
+fn polling_is_no_work_and_a_counter_at_zero_says_nothing() {
+    let run = |text: &str| read_bytes("p", text.as_bytes()).runs.remove(0);
+    let r =
+        run("Busy% POLL% C1% C6% CPU%c1 PkgWatt RAMWatt\n80.00 75.00 5.00 14.00 9.00 0.00 1.00\n");
+    assert_eq!((r.polled(), r.work()), (Some(75_000), Some(5_000)));
+    assert_eq!((r.power(), r.not_reported()), (None, vec!["PkgWatt"]));
+    // A table whose shares add up with polling beside the work.
+    let r = run(
+        "    || Mperf || Idle_Stats\n CPU| C0 | Cx || POLL | C1\n 0| 30.00| 70.00|| 20.00| 50.00\n",
+    );
+    assert_eq!((r.polled(), r.work()), (None, Some(30_000)));
 }
 
 #[test]

@@ -3,24 +3,30 @@
 //! | file | reads |
 //! |---|---|
 //! | `corefreq` | CoreFreq's table of states |
+//! | `between` | what stands between lines of tables: words part measurements |
 //! | `causes` | what woke CPUs and what they did for it: timers, interrupts, task switches |
+//! | `column` | columns of turbostat's tables, and cells |
 //! | `decisions` | what a governor was told and decided, from function probes |
 //! | `files` | single files of /proc and /sys, for the check of real-time settings |
 //! | `fio` | what fio measured of a disk, by size of a read |
+//! | `monitor` | tables of `cpupower monitor` |
 //! | `sysfs` | `grep -r . /sys/devices/system/cpu/cpu*/cpuidle` in its dresses, and bare values |
 //! | `table` | `cpupower idle-info`, and tables with a line for each state |
-//! | `turbostat` | tables of turbostat, and of `cpupower monitor` |
+//! | `turbostat` | tables of turbostat |
 //! | `trace` | ftrace text, `trace.dat` and Perfetto: `cpu_idle`, `cpu_idle_miss`, what woke the CPU |
 //!
 //! Snapshots are read before traces, because a trace says no target residencies:
 //! with a snapshot of the machine beside it the choice of each state can be
 //! judged. Only a trace on standard input is read in its place.
 
+mod between;
 mod causes;
+mod column;
 mod corefreq;
 mod decisions;
 pub mod files;
 pub mod fio;
+mod monitor;
 mod sysfs;
 mod table;
 mod trace;
@@ -220,8 +226,8 @@ impl IdleReading {
             table::csv(&text, &mut self.snapshots, &mut self.losses);
         }
         let runs = self.runs.len();
-        if turbostat::is_monitor(&text) {
-            turbostat::monitor(name, &text, &mut self.runs, &mut self.losses);
+        if monitor::is_monitor(&text) {
+            monitor::read(name, &text, &mut self.runs, &mut self.losses);
         }
         if turbostat::is_turbostat(&text) {
             turbostat::read(name, &text, &mut self.runs, &mut self.losses);

@@ -1,67 +1,19 @@
 //! Tables of turbostat: a head, a line for the machine, lines for CPUs, again
-//! and again. Also what `cpupower monitor` prints, whose shares are the same.
+//! and again.
+//!
+//! Mail clients break heads and lines, at the same column or not. A head goes on while
+//! lines are names of columns; a line goes on where what follows can stand in the
+//! columns that are left and cannot begin a line. Tables with words, a command or
+//! another caption between them are measurements of their own.
 
+use super::between::{Between, between, plain};
+use super::column::{Cell, Kind, PLACES, cells, fits, head, kind, rest_of_head};
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::turbostat::{Interval, Row, Run};
 
-/// Columns of which a head has some, beside shares of hardware states.
-const KNOWN: [&str; 8] =
-    ["Avg_MHz", "Busy%", "Bzy_MHz", "TSC_MHz", "CoreTmp", "PkgTmp", "PkgWatt", "CorWatt"];
-
-fn is_known(word: &str) -> bool {
-    KNOWN.contains(&word) || ["CPU%c", "Pkg%pc", "Pk%pc"].iter().any(|p| word.starts_with(p))
-}
-
-/// Fewest of them that make a line a head.
-const FEWEST: usize = 3;
-
-/// Columns that say which CPU a line is of. Versions before 4 leave them blank in
-/// the line of the machine.
-const PLACES: [&str; 8] = ["pk", "cor", "CPU", "Package", "Node", "Die", "Core", "APIC"];
-
-/// What versions before 17 call a column, in today's words.
-fn today(word: &str) -> &str {
-    match word {
-        "%c0" | "%Busy" => "Busy%",
-        "%c1" => "CPU%c1",
-        "%c3" => "CPU%c3",
-        "%c6" => "CPU%c6",
-        "%c7" => "CPU%c7",
-        "%pc2" => "Pkg%pc2",
-        "%pc3" => "Pkg%pc3",
-        "%pc6" => "Pkg%pc6",
-        "%pc7" => "Pkg%pc7",
-        "%pc8" => "Pkg%pc8",
-        "%pc9" => "Pkg%pc9",
-        "%pc10" => "Pk%pc10",
-        "Pkg_W" => "PkgWatt",
-        "Cor_W" => "CorWatt",
-        other => other,
-    }
-}
-
-/// The words of a head; some versions print two names without a blank between.
-fn names(line: &str) -> Vec<&str> {
-    let mut out = Vec::new();
-    for word in line.split_whitespace() {
-        match word.strip_suffix("Pk%pc10").filter(|rest| !rest.is_empty()) {
-            Some(rest) => out.extend([rest, "Pk%pc10"]),
-            None => out.push(today(word)),
-        }
-    }
-    out
-}
-
-/// Names of columns, if a line is a head.
-fn head(line: &str) -> Option<Vec<&str>> {
-    // A list of columns, as an option has it.
-    if line.contains(',') {
-        return None;
-    }
-    let words = names(line);
-    let known = words.iter().filter(|w| is_known(w)).count();
-    (known >= FEWEST).then_some(words)
-}
+/// Most that shares of one CPU can add up to, thousandths of a per cent: counters
+/// are not read at one instant.
+const WHOLE: i64 = 105_000;
 
 /// Whether a text has a head with a line of numbers below it.
 pub fn is_turbostat(text: &str) -> bool {
@@ -70,84 +22,210 @@ pub fn is_turbostat(text: &str) -> bool {
         let Some(mut columns) = head(line) else { continue };
         let mut below = lines.clone();
         let mut next = below.next();
-        while let Some(more) = next.and_then(rest_of_head) {
+        while let Some(more) = next.and_then(|l| rest_of_head(&columns, l)) {
             columns.extend(more);
             next = below.next();
         }
-        if next.is_some_and(|l| row(&columns, l).is_some()) {
+        let blank = next.is_some_and(|l| l.trim().is_empty());
+        let next = if blank { below.next() } else { next };
+        if next.and_then(cells).is_some() {
             return true;
         }
     }
     false
 }
 
-/// A line without the marks of a mail that quotes it.
-fn plain(line: &str) -> &str {
-    line.trim_start_matches(['>', ' '])
+/// A head.
+#[derive(Default)]
+struct Head<'a> {
+    columns: Vec<&'a str>,
+    /// Names on its first line, and cells on that of the line below it, if a mail client
+    /// broke them.
+    broken: [Option<usize>; 2],
+    /// Columns that name the CPU of a line.
+    places: usize,
+    /// Lines are told apart by a column with the number of the CPU.
+    cpus: bool,
 }
 
-/// Names of columns that a mail client moved to the line below.
-fn rest_of_head(line: &str) -> Option<Vec<&str>> {
-    let words = names(line);
-    let name = |w: &&str| {
-        w.len() > 1 && w.chars().any(|c| c.is_ascii_alphabetic()) && !w.starts_with("0x")
-    };
-    // A sentence ends with a full stop and has small words.
-    let table = words.iter().any(|w| w.ends_with('%') || w.contains('%') || w.ends_with("Watt"));
-    (!words.is_empty() && table && words.iter().all(name)).then_some(words)
+impl<'a> Head<'a> {
+    fn new(columns: Vec<&'a str>, broken: [Option<usize>; 2]) -> Head<'a> {
+        let places = columns.iter().filter(|c| PLACES.contains(c)).count();
+        let cpus = columns.contains(&"CPU");
+        Head { columns, broken, places, cpus }
+    }
+
+    /// Old versions leave the places of the machine's line blank.
+    fn is_blank(&self, cells: &[Cell]) -> bool {
+        self.places > 0
+            && cells.len() + self.places == self.columns.len()
+            && self.columns.contains(&"GHz")
+    }
+
+    /// Whether a line of `cells` is complete, or the one below goes on with it.
+    fn goes_on(&self, cells: &[Cell], next: &str, first: bool) -> bool {
+        let Some(more) = super::column::cells(next) else { return false };
+        let n = cells.len();
+        if n >= self.columns.len()
+            || self.is_blank(cells)
+            || !fits(&self.columns[n..], &more, false)
+        {
+            return false;
+        }
+        let alone = fits(&self.columns, &more, true)
+            && (!self.cpus || more.len() >= self.places)
+            && self.columns.iter().zip(&more).all(|(c, m)| *m != Cell::Dash || PLACES.contains(c));
+        if !alone && fits(&self.columns[n..], &more, true) {
+            return true;
+        }
+        // The line of the machine has every column.
+        let machine = if self.cpus { cells.contains(&Cell::Dash) } else { first };
+        machine || self.broken.contains(&Some(n))
+    }
 }
 
-/// A decimal number in thousandths.
-fn thousandths(word: &str) -> Option<i64> {
-    if let Some(rest) = word.strip_prefix('-') {
-        return thousandths(rest).map(|n| -n);
-    }
-    let (whole, part) = word.split_once('.').unwrap_or((word, ""));
-    let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
-    if whole.is_empty() || !digits(whole) || !digits(part) {
-        return None;
-    }
-    let part: i64 = format!("{part:0<3}").get(..3)?.parse().ok()?;
-    whole.parse::<i64>().ok()?.checked_mul(1_000)?.checked_add(part)
+/// One text as it is read.
+struct Reading<'a> {
+    name: &'a str,
+    head: Head<'a>,
+    /// Where the table of this head began.
+    begin: usize,
+    /// A line ended early, as those of later threads and cores do.
+    short: bool,
+    /// The last line belongs to a table.
+    inside: bool,
+    /// Words, a command or another caption since the last line of a table.
+    apart: bool,
+    caption: Option<String>,
+    /// The line of the machine was left out, so its CPUs are too.
+    headless: bool,
+    impossible: u64,
+    unread: u64,
+    unread_at: Option<u64>,
 }
 
-/// One line: values by column, and whether it is of the whole machine. Later
-/// threads of a core and later cores of a package end early.
-fn row(columns: &[&str], line: &str) -> Option<(Row, bool)> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    if words.is_empty() || words.len() > columns.len() {
-        return None;
-    }
-    let mut out = Row::new();
-    let mut dashes = 0;
-    // Blank places: the line of the machine in old versions.
-    let places = columns.iter().take_while(|c| PLACES.contains(c)).count();
-    let blank = places > 0 && words.len() + places == columns.len() && columns.contains(&"GHz");
-    if blank {
-        dashes = 1;
-    }
-    let columns = if blank { &columns[places..] } else { columns };
-    for (column, word) in columns.iter().zip(&words) {
-        match thousandths(word) {
-            Some(n) => {
-                out.insert((*column).to_owned(), n);
-            }
-            None if *word == "-" => dashes += 1,
-            // A register that the caller added.
-            None if word.starts_with("0x") => {}
-            // A counter that could not be read.
-            None if word.bytes().all(|b| b == b'*') || word.ends_with("nan") => {}
-            None => return None,
+/// What a line says of its columns.
+struct Line {
+    row: Row,
+    /// Of the whole machine.
+    machine: bool,
+    /// Columns whose figure cannot be, though the line is whole.
+    cannot: Vec<(String, i64)>,
+}
+
+impl Reading<'_> {
+    /// Without a column that names CPUs, lines are those of the machine and of its
+    /// CPUs if one ended early; else each is an interval of its own.
+    fn end_block(&mut self, run: Option<&mut Run>) {
+        let Some(run) = run.filter(|_| !self.head.cpus && std::mem::take(&mut self.short)) else {
+            return;
+        };
+        if self.begin < run.intervals.len() {
+            let cpus = run.intervals.split_off(self.begin + 1);
+            run.intervals[self.begin].cpus.extend(cpus.into_iter().map(|i| i.machine));
         }
     }
-    // A line of dashes says nothing.
-    let names_cpu = blank || columns.contains(&"CPU");
-    (!out.is_empty()).then_some((out, if names_cpu { dashes > 0 } else { true }))
-}
 
-/// Most that shares of one CPU can add up to, thousandths of a per cent: counters
-/// are not read at one instant.
-const WHOLE: i64 = 105_000;
+    fn begin_run(&mut self, out: &mut Vec<Run>) {
+        out.push(Run {
+            label: self.name.to_owned(),
+            caption: self.caption.take(),
+            columns: self.head.columns.iter().map(|c| (*c).to_owned()).collect(),
+            ..Run::default()
+        });
+        self.apart = false;
+    }
+
+    fn line(&self, cells: &[Cell]) -> Option<Line> {
+        let head = &self.head;
+        let blank = head.is_blank(cells);
+        let columns = &head.columns[if blank { head.places } else { 0 }..];
+        if !fits(columns, cells, false) {
+            return None;
+        }
+        let mut row = Row::new();
+        let mut cannot = Vec::new();
+        for (column, cell) in columns.iter().zip(cells) {
+            let Cell::Number(n, _) = *cell else { continue };
+            let share = kind(column) == Kind::Share && *column != "Totl%C0";
+            if share && n > WHOLE && cells.len() == head.columns.len() {
+                cannot.push(((*column).to_owned(), n));
+            } else {
+                row.insert((*column).to_owned(), n);
+            }
+        }
+        let machine = blank || cells.contains(&Cell::Dash) || !head.cpus;
+        (!row.is_empty()).then_some(Line { row, machine, cannot })
+    }
+
+    /// Takes a line of numbers into the last run.
+    fn take(&mut self, cells: &[Cell], at: u64, out: &mut Vec<Run>) {
+        let line = self.line(cells).filter(|l| !self.head.cpus || l.row.len() > self.head.places);
+        let Some(line) = line else {
+            self.lost(cells.len(), at, out);
+            return;
+        };
+        self.inside = true;
+        if self.apart && !self.is_next_cpu(cells, out) {
+            // The same columns, measured anew.
+            self.end_block(out.last_mut());
+            self.begin_run(out);
+            self.begin = 0;
+        }
+        (self.apart, self.caption) = (false, None);
+        let Some(run) = out.last_mut() else { return };
+        // One figure that cannot be is a counter's, several are columns that moved.
+        let moved = is_impossible(&line.row) || line.cannot.len() > 1;
+        if moved || !line.machine && self.headless {
+            self.impossible += 1;
+            run.lost += 1;
+            self.headless |= line.machine;
+            return;
+        }
+        for (column, n) in line.cannot {
+            let most = run.cannot.entry(column).or_insert(n);
+            *most = n.max(*most);
+        }
+        if line.machine {
+            self.headless = false;
+            self.short |= cells.len() < self.head.columns.len() && !self.head.is_blank(cells);
+            run.intervals.push(Interval { machine: line.row, cpus: Vec::new() });
+            return;
+        }
+        match run.intervals.last_mut() {
+            Some(interval) => interval.cpus.push(line.row),
+            // One CPU has no line for the machine.
+            None => {
+                run.intervals.push(Interval { machine: line.row.clone(), cpus: vec![line.row] })
+            }
+        }
+    }
+
+    /// Whether a line is of a CPU behind those of the last interval: a reply in the
+    /// middle of a table does not end it.
+    fn is_next_cpu(&self, cells: &[Cell], out: &[Run]) -> bool {
+        if cells.len() < 3 || !fits(&self.head.columns, cells, true) {
+            return false;
+        }
+        let Some(line) = self.line(cells).filter(|l| !l.machine) else { return false };
+        let last = out.last().and_then(|r| r.intervals.last()).and_then(|i| i.cpus.last());
+        let place = |r: &Row| ["Package", "Core", "CPU"].map(|c| r.get(c).copied());
+        last.is_none_or(|last| place(&line.row) > place(last))
+    }
+
+    fn lost(&mut self, cells: usize, at: u64, out: &mut [Run]) {
+        // A number alone is a sentence's.
+        if cells < 3 {
+            self.inside = false;
+            return;
+        }
+        self.unread += 1;
+        self.unread_at.get_or_insert(at);
+        if let Some(run) = out.last_mut() {
+            run.lost += 1;
+        }
+    }
+}
 
 /// Shares of hardware states that exceed the whole: columns are misplaced.
 fn is_impossible(row: &Row) -> bool {
@@ -159,211 +237,104 @@ fn is_impossible(row: &Row) -> bool {
     sum(&mut { shares }) > WHOLE || sum(&mut { package }) > WHOLE
 }
 
-/// A line with a value in every column.
-fn full(columns: &[&str], line: &str) -> bool {
-    line.split_whitespace().count() == columns.len() && row(columns, line).is_some()
-}
-
-/// What stands between two heads.
-#[derive(Clone, Copy, Debug, Default)]
-struct Block {
-    /// Intervals before it.
-    begin: usize,
-    /// A column names the CPU.
-    places: bool,
-    /// A line ended early, as those of later threads and cores do.
-    short: bool,
-}
-
-impl Block {
-    /// Without a column that names CPUs, lines are those of the machine and of its
-    /// CPUs if one ended early; else each is an interval of its own.
-    fn end(&mut self, run: Option<&mut Run>) {
-        let Some(run) = run.filter(|_| !self.places && self.short) else { return };
-        self.short = false;
-        if self.begin < run.intervals.len() {
-            let cpus = run.intervals.split_off(self.begin + 1);
-            run.intervals[self.begin].cpus.extend(cpus.into_iter().map(|i| i.machine));
-        }
-    }
-}
-
-/// Reads the tables of a text as one run; a head with other columns begins
-/// another.
+/// Reads the tables of a text, each measurement as a run.
 pub fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Losses) {
     let first = out.len();
-    let mut columns: Vec<&str> = Vec::new();
-    let (mut unread, mut at) = (0, None);
-    let mut impossible = 0;
-    let mut headless = false;
-    let mut inside = false;
-    let mut wrapped = false;
-    let mut block = Block::default();
-    let mut lines = text.lines().map(plain).enumerate().peekable();
-    while let Some((i, line)) = lines.next() {
-        if let Some(mut found) = head(line) {
-            block.end(out.last_mut());
-            wrapped = false;
-            while let Some(more) = lines.peek().and_then(|l| rest_of_head(l.1)) {
-                found.extend(more);
-                wrapped = true;
+    let mut r = Reading {
+        name,
+        head: Head::default(),
+        begin: 0,
+        short: false,
+        inside: false,
+        apart: false,
+        caption: None,
+        headless: false,
+        impossible: 0,
+        unread: 0,
+        unread_at: None,
+    };
+    let mut lines = (1..).zip(text.lines().map(plain)).peekable();
+    while let Some((at, line)) = lines.next() {
+        if let Some(mut columns) = head(line) {
+            r.end_block(out.last_mut());
+            let mut broken = None;
+            while let Some(more) = lines.peek().and_then(|l| rest_of_head(&columns, l.1)) {
+                broken.get_or_insert(columns.len());
+                columns.extend(more);
                 lines.next();
             }
-            if out.len() == first || columns != found {
-                let columns = found.iter().map(|c| (*c).to_owned()).collect();
-                out.push(Run { label: name.to_owned(), columns, intervals: Vec::new() });
+            let same = out.len() > first && !r.apart && columns == r.head.columns;
+            r.head = Head::new(columns, [broken, None]);
+            if !same {
+                r.begin_run(out);
             }
-            columns = found;
-            inside = true;
-            block = Block { begin: out.last().map_or(0, |r| r.intervals.len()), ..block };
-            block.places = columns.contains(&"CPU");
+            r.begin = out.last().map_or(0, |r| r.intervals.len());
+            (r.inside, r.headless, r.caption) = (true, false, None);
             continue;
         }
-        // A message of the kernel may stand between the lines of a table.
-        if !inside {
-            let whole = !wrapped && !columns.is_empty() && full(&columns, line);
-            if !whole {
-                continue;
-            }
-            inside = true;
+        if r.head.columns.is_empty() {
+            r.note(line, out);
+            continue;
         }
-        let Some(run) = out.last_mut() else { continue };
-        let mut whole = line.to_owned();
-        // The line of the machine has every column, so its pieces can be joined;
-        // those of CPUs may end early, so theirs cannot.
-        while wrapped
-            && row(&columns, &whole).is_some()
-            && whole.split_whitespace().count() < columns.len()
-            && let Some((_, more)) = lines.next_if(|l| !l.1.trim().is_empty())
-        {
-            whole = format!("{whole} {more}");
+        let Some(mut row) = cells(line) else {
+            r.note(line, out);
+            continue;
+        };
+        let first = out.last().is_some_and(|run| run.intervals.len() == r.begin);
+        while let Some((_, next)) = lines.next_if(|l| r.head.goes_on(&row, l.1, first)) {
+            if first {
+                r.head.broken[1].get_or_insert(row.len());
+            }
+            row.extend(cells(next).unwrap_or_default());
         }
-        match row(&columns, &whole) {
-            Some((row, machine)) if is_impossible(&row) => {
-                impossible += 1;
-                headless |= machine;
-            }
-            // What belongs to a line of the machine that was left out.
-            Some((_, false)) if headless => impossible += 1,
-            Some((machine, true)) => {
-                headless = false;
-                block.short |= whole.split_whitespace().count() < columns.len();
-                run.intervals.push(Interval { machine, cpus: Vec::new() });
-                inside = !wrapped;
-            }
-            Some((cpu, false)) => match run.intervals.last_mut() {
-                Some(interval) => interval.cpus.push(cpu),
-                // One CPU has no line for the machine.
-                None => run.intervals.push(Interval { machine: cpu.clone(), cpus: vec![cpu] }),
-            },
-            None => {
-                inside = false;
-                // Text after a table is no damage; numbers that do not fit are.
-                if line.split_whitespace().take(3).filter(|w| thousandths(w).is_some()).count() == 3
-                {
-                    unread += 1;
-                    at.get_or_insert(i as u64 + 1);
-                }
-            }
+        // After words only a whole line is sure to be of a table.
+        let whole = row.len() == r.head.columns.len();
+        let goes_on = r.head.cpus && (!r.apart || r.is_next_cpu(&row, out));
+        if r.inside || whole || goes_on {
+            r.take(&row, at, out);
+        } else if row.len() >= 3 {
+            r.lost(row.len(), at, out);
         }
     }
-    block.end(out.last_mut());
+    r.end_block(out.last_mut());
     let mut i = 0;
     out.retain(|r| {
         i += 1;
         i <= first || !r.intervals.is_empty()
     });
-    let advice = "lines of a turbostat table that do not fit its head (wrapped by a mail client?): \
-                  the table is read up to there";
+    for run in &out[first.min(out.len())..] {
+        for (column, most) in &run.cannot {
+            let advice = format!(
+                "{column} says {}.{:02} %, which no share of time can be: the column is left out of this table",
+                most / 1_000,
+                most % 1_000 / 10
+            );
+            losses.add("impossible_column", 1, Severity::Warning, advice, None);
+        }
+    }
     let misplaced = "lines of a turbostat table whose shares exceed the whole (columns misplaced?): they \
                      are left out";
-    losses.add("impossible_line", impossible, Severity::Warning, misplaced, None);
-    losses.add("unread_line", unread, Severity::Warning, advice, at);
+    losses.add("impossible_line", r.impossible, Severity::Warning, misplaced, None);
+    let advice = "lines of a turbostat table that do not fit its head (glued or moved cells?): they are \
+                  left out";
+    losses.add("unread_line", r.unread, Severity::Warning, advice, r.unread_at);
 }
 
-/// Whether a text has a table of `cpupower monitor`.
-pub fn is_monitor(text: &str) -> bool {
-    text.lines().any(|l| monitor_head(plain(l)).is_some())
-}
-
-/// Cells of a line with groups: `0| 1|| 2`.
-fn cells(line: &str) -> Vec<&str> {
-    line.split('|').map(str::trim).filter(|c| !c.is_empty()).collect()
-}
-
-/// Columns of `PKG|CORE| CPU| C3 || C0 | Cx | Freq || POLL | C1`, in turbostat's
-/// words: the first names are the hardware's, those of the last group the kernel's.
-fn monitor_head(line: &str) -> Option<Vec<String>> {
-    let names = cells(line);
-    let at = names.iter().position(|n| *n == "CPU")?;
-    if !line.contains("||") || at > 2 {
-        return None;
-    }
-    let groups: Vec<&str> = line.split("||").collect();
-    let kernel = cells(groups.last()?);
-    let hardware = names.len() - kernel.len();
-    let one = |(i, n): (usize, &&str)| match *n {
-        _ if i <= at => (*n).to_owned(),
-        _ if i >= hardware => format!("{n}%"),
-        "C0" => "Busy%".into(),
-        "Freq" => "Bzy_MHz".into(),
-        n if n.starts_with("PC") => format!("Pkg%pc{}", &n[2..]),
-        n if n.starts_with('C') && n != "Cx" => format!("CPU%{}", n.to_lowercase()),
-        n => n.to_owned(),
-    };
-    Some(names.iter().enumerate().map(one).collect())
-}
-
-/// Reads such tables; the line of the machine is the mean of its CPUs.
-pub fn monitor(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Losses) {
-    let mut columns: Vec<String> = Vec::new();
-    let mut cpus: Vec<Row> = Vec::new();
-    let mut unread = 0;
-    let mut keep = |columns: &[String], cpus: &mut Vec<Row>| {
-        if cpus.is_empty() {
-            return;
-        }
-        let n = cpus.len() as i64;
-        let mean = |c: &String| {
-            let sum: i64 = cpus.iter().filter_map(|r| r.get(c)).sum();
-            (c.clone(), sum / n)
-        };
-        let machine = columns.iter().map(mean).collect();
-        let interval = Interval { machine, cpus: std::mem::take(cpus) };
-        match out.last_mut().filter(|r| r.label == name && r.columns == columns) {
-            Some(run) => run.intervals.push(interval),
-            None => out.push(Run {
-                label: name.to_owned(),
-                columns: columns.to_vec(),
-                intervals: vec![interval],
-            }),
-        }
-    };
-    for line in text.lines().map(plain) {
-        if let Some(found) = monitor_head(line) {
-            keep(&columns, &mut cpus);
-            columns = found;
-            continue;
-        }
-        let values = cells(line);
-        if !line.contains('|') {
-            // What follows is no line of this table.
-            keep(&columns, &mut cpus);
-            columns.clear();
-            continue;
-        }
-        if columns.is_empty() || line.contains("*is offline") {
-            continue;
-        }
-        let row: Option<Row> = (values.len() == columns.len())
-            .then(|| columns.iter().cloned().zip(&values).map(|(c, v)| Some((c, thousandths(v)?))))
-            .and_then(Iterator::collect);
-        match row {
-            Some(row) => cpus.push(row),
-            None => unread += 1,
+impl Reading<'_> {
+    /// A line that is none of a table.
+    fn note(&mut self, line: &str, out: &mut [Run]) {
+        match between(line) {
+            Between::Nothing => {}
+            Between::Message => self.inside = false,
+            Between::Gap => {
+                if let Some(run) = out.last_mut() {
+                    run.cut = true;
+                }
+            }
+            Between::Apart(caption) => {
+                (self.inside, self.apart) = (false, true);
+                self.caption = caption.or(self.caption.take());
+            }
         }
     }
-    keep(&columns, &mut cpus);
-    let advice = "lines of a cpupower monitor table that do not fit its head: they are left out";
-    losses.add("unread_line", unread, Severity::Warning, advice, None);
 }

@@ -3,6 +3,7 @@
 
 use super::{Outlook, Page};
 use dormouse_base::loss::Losses;
+use dormouse_idle::beside::Beside;
 use dormouse_idle::contrast::{Contrast, contrast, pairs};
 use dormouse_idle::doubt::Doubt;
 use dormouse_idle::oracle::{Bound, Oracles};
@@ -30,7 +31,18 @@ pub fn show(page: &Page) -> Value {
         "traces": page.traces.iter().map(trace).collect::<Vec<_>>(),
         "packed": page.packed.iter().map(|t| t.iter().map(packed).collect()).collect::<Vec<Vec<_>>>(),
         "turbostat": page.runs.iter().map(run).collect::<Vec<_>>(),
+        "beside": super::show::side_by_side(page).map(|b| beside(&b)),
         "losses": losses(page.losses),
+    })
+}
+
+fn beside(b: &Beside) -> Value {
+    let moved = b.moved.iter().map(|m| json!({ "name": m.name, "thousandths": m.shares }));
+    json!({
+        "labels": b.labels,
+        "moved": moved.collect::<Vec<_>>(),
+        "power_thousandths": b.power,
+        "alone": b.alone,
     })
 }
 
@@ -72,7 +84,13 @@ fn run(r: &Run) -> Value {
     let means = r.columns.iter().filter_map(|c| Some((c.clone(), Value::from(r.mean(c)?))));
     json!({
         "label": r.label,
+        "caption": r.caption,
         "intervals": r.intervals.len(),
+        "lines_lost": r.lost,
+        "lines_left_out": r.cut,
+        "work_thousandths": r.work(),
+        "not_reported": r.not_reported(),
+        "impossible": r.cannot,
         "mean_thousandths": means.collect::<serde_json::Map<_, _>>(),
         "watts": watts(r).ok().map(|t| t.watts.into_iter().collect::<std::collections::BTreeMap<_, _>>()),
     })

@@ -7,14 +7,14 @@ pub fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".into();
     }
-    let tenths = (u128::from(part) * 2_000 + u128::from(whole)) / (2 * u128::from(whole));
-    if tenths == 0 && part > 0 {
-        return "<0.1 %".into();
+    // Rounded once: 16.46 is 16, though 16.5 would be 17.
+    let of =
+        |steps: u128| (u128::from(part) * 2 * steps + u128::from(whole)) / (2 * u128::from(whole));
+    match of(1_000) {
+        0 if part > 0 => "<0.1 %".into(),
+        tenths @ 1..10 => format!("0.{tenths} %"),
+        _ => format!("{} %", of(100)),
     }
-    if tenths < 10 && part > 0 {
-        return format!("0.{tenths} %");
-    }
-    format!("{} %", (tenths + 5) / 10)
 }
 
 /// Nanoseconds as seconds with two places, rounded; none from 10,000 s on.
@@ -42,6 +42,10 @@ mod tests {
             ("33 %".into(), "0.2 %".into(), "0 %".into())
         );
         assert_eq!((percent(199, 200), percent(1, 9_999)), ("100 %".into(), "<0.1 %".into()));
+        assert_eq!(
+            (percent(1_646, 10_000), percent(9_949, 10_000)),
+            ("16 %".into(), "99 %".into())
+        );
         assert_eq!(seconds(1_995_000_000), "2.00");
         assert_eq!(seconds(3_380_649_413_108_000), "3,380,649");
         assert_eq!(us(1_499), "1");

@@ -6,6 +6,7 @@ use crate::text::{fit, safe};
 use crate::wording::next::{next as next_line, run};
 use crate::wording::number::grouped;
 use dormouse_base::loss::{Losses, Severity};
+use dormouse_idle::beside::{Beside, Measurement, beside};
 use dormouse_idle::contrast::{contrast, pairs};
 use dormouse_idle::cpulist;
 use dormouse_idle::doubt::Doubt;
@@ -74,6 +75,7 @@ pub fn show(page: &Page) -> String {
         }
     }
     parts.extend(page.runs.iter().map(super::turbostat::text));
+    parts.extend(side_by_side(page).map(|b| super::turbostat::beside(&b)));
     out += &parts.join("\n");
     for s in page.snapshots.iter().take(FEW).filter(|_| !page.traces.is_empty()) {
         out += &doubts(&of_snapshot(s));
@@ -85,6 +87,20 @@ pub fn show(page: &Page) -> String {
     }
     out += &follow(page);
     out
+}
+
+/// Two measurements of one kind, where there are just two: tables of turbostat,
+/// traces, or dumps that are no pair.
+pub(super) fn side_by_side(page: &Page) -> Option<Beside> {
+    let of: Vec<Measurement> = match (page.runs, page.traces, page.snapshots) {
+        (runs @ [_, _], ..) => runs.iter().map(Measurement::of_run).collect(),
+        (_, traces @ [_, _], _) => traces.iter().map(Measurement::of_trace).collect(),
+        (_, [], dumps @ [_, _]) if page.difference.is_none() => {
+            dumps.iter().map(Measurement::of_snapshot).collect()
+        }
+        _ => return None,
+    };
+    beside(&of[0], &of[1])
 }
 
 /// Words in lines of at most 80 columns, further ones set in by two; a number stays

@@ -3,6 +3,7 @@
 use super::show::wrap;
 use crate::text::{fit, safe};
 use crate::wording::number::grouped;
+use dormouse_idle::beside::Beside;
 use dormouse_idle::turbostat::{NotTold, Run, watts};
 use std::fmt::Write as _;
 
@@ -15,42 +16,105 @@ pub(super) fn percent(thousandths: i64) -> String {
     format!("{}.{} %", tenths / 10, tenths % 10)
 }
 
+/// The first line: how deep the package slept, or how much CPUs worked.
+fn answer(r: &Run) -> String {
+    let package: Vec<(&str, i64)> =
+        r.package_states().into_iter().filter_map(|c| Some((c, r.mean(c)?))).collect();
+    let at = r.power().map_or(String::new(), |w| format!(", at {} W", two(w)));
+    match (package.iter().rfind(|p| p.1 > 0), package.is_empty()) {
+        (Some((name, share)), _) => format!(
+            "The deepest package state reached is {name}, for {} of the time{at}.",
+            percent(*share)
+        ),
+        (None, false) => format!(
+            "No package state that this table has was reached{at}: some core was always awake, or \
+             firmware forbids it."
+        ),
+        (None, true) => match r.work() {
+            Some(work) => format!(
+                "CPUs worked for {} of the time{at}; no package states are measured.",
+                percent(work)
+            ),
+            None => {
+                let shares = r.states().into_iter().filter_map(|c| Some((c, r.mean(c)?)));
+                match shares.max_by_key(|s| s.1) {
+                    Some((c, share)) => format!(
+                        "CPUs were in {} for {} of the time; neither work nor package states are \
+                         measured.",
+                        safe(c.trim_end_matches('%')),
+                        percent(share)
+                    ),
+                    None => "This table says neither work nor package states.".into(),
+                }
+            }
+        },
+    }
+}
+
+/// What of the table could not be read, or cannot be.
+fn doubts(r: &Run) -> String {
+    let mut out = String::new();
+    let left_out = match (r.lost, r.cut) {
+        (0, false) => None,
+        (0, true) => Some("Lines of this table were left out".into()),
+        (n, cut) => Some(format!(
+            "{} line{} of this table could not be read{}",
+            grouped(n),
+            if n == 1 { "" } else { "s" },
+            if cut { ", and others were left out" } else { "" }
+        )),
+    };
+    if let Some(text) = left_out {
+        out += &wrap(&format!("{text}, so nothing is claimed of the CPU that was awake most."));
+    }
+    for (column, most) in &r.cannot {
+        out += &wrap(&format!(
+            "{} says {}, which no share of time can be: the column is left out.",
+            safe(column),
+            percent(*most)
+        ));
+    }
+    let silent = r.not_reported();
+    if !silent.is_empty() {
+        out += &wrap(&format!(
+            "{} never counted anything: such power is not reported here, and is not known.",
+            silent.join(", ")
+        ));
+    }
+    out
+}
+
 /// One run.
 pub fn text(r: &Run) -> String {
     let n = r.intervals.len();
     let package: Vec<(&str, i64)> =
         r.package_states().into_iter().filter_map(|c| Some((c, r.mean(c)?))).collect();
-    let deepest = package.iter().rfind(|p| p.1 > 0);
-    let mut out = wrap(&match (deepest, package.is_empty()) {
-        (Some((name, share)), _) => format!(
-            "The deepest package state reached is {name}, for {} of the time{}.",
-            percent(*share),
-            r.mean("PkgWatt").map_or(String::new(), |w| format!(", at {} W", two(w)))
-        ),
-        (None, false) => {
-            "The package never slept: some core was always awake, or firmware forbids it.".into()
-        }
-        (None, true) => match r.mean("Busy%") {
-            Some(busy) => format!(
-                "CPUs worked for {} of the time; no package states are measured.",
-                percent(busy)
-            ),
-            None => "This table says neither work nor package states.".into(),
-        },
-    });
+    let mut out = wrap(&answer(r));
     out += &wrap(&format!(
-        "{n} interval{} of turbostat, {}; shares are means over all CPUs, measured by hardware where a \
-         name has %c or %pc.",
+        "{n} interval{} of {}, {}{}; shares are means over {}, measured by hardware where a name \
+         has %c or %pc.",
         if n == 1 { "" } else { "s" },
-        safe(r.label.rsplit('/').next().unwrap_or(&r.label))
+        if r.kernel.is_empty() { "turbostat" } else { "cpupower monitor" },
+        safe(r.label.rsplit('/').next().unwrap_or(&r.label)),
+        r.caption.as_ref().map_or(String::new(), |c| format!(", \"{}\"", safe(c))),
+        // turbostat says the machine's mean itself.
+        if r.kernel.is_empty() || r.lost == 0 && !r.cut { "all CPUs" } else { "the CPUs shown" }
     ));
+    out += &doubts(r);
     if let (Some(slept), Some((cpu, busy))) = (r.package_asleep(), r.busiest()) {
         out += &wrap(&format!(
-            "CPU {cpu} worked most, for {}: the package could sleep for {} of the time at most, and \
-             did for {}.",
+            "CPU {cpu} was awake most, for {}: the package could sleep for {} of the time at most, \
+             and did for {}.",
             percent(busy),
             percent(100_000 - busy),
             percent(slept)
+        ));
+    }
+    if let Some(poll) = r.polled().filter(|p| *p > 0) {
+        out += &wrap(&format!(
+            "CPUs polled for {} of the time, which Busy% counts: they waited in a loop, ready at \
+             once, and did no work.",
+            percent(poll)
         ));
     }
     let _ = writeln!(out, "\n{:<14}{:>10}{:>14}", "State", "share", "entries");
@@ -58,8 +122,8 @@ pub fn text(r: &Run) -> String {
         let entries = entries.map_or("-".into(), |e| grouped(e.max(0).unsigned_abs()));
         let _ = writeln!(out, "{:<14}{:>10}{entries:>14}", fit(name, 13), percent(share));
     };
-    if let Some(busy) = r.mean("Busy%") {
-        row("work", busy, None);
+    if let Some(work) = r.work() {
+        row("work", work, None);
     }
     for c in r.states() {
         if let Some(share) = r.mean(c) {
@@ -115,4 +179,47 @@ fn power(r: &Run) -> String {
         Err(NotTold::Nonsense) => "a deeper state would need more than a shallower one",
     };
     wrap(&format!("Watts per state cannot be told from this recording: {why}."))
+}
+
+/// Two measurements, and what changed most.
+pub fn beside(b: &Beside) -> String {
+    let mut out = String::new();
+    let file = |l: &str| safe(l.rsplit('/').next().unwrap_or(l)).into_owned();
+    let points = |n: i64| {
+        let sign = if n < 0 { "-" } else { "+" };
+        let hundredths = (n.unsigned_abs() + 5) / 10;
+        format!("{sign}{}.{:02} points", hundredths / 100, hundredths % 100)
+    };
+    let cell = |n: i64| format!("{} %", two(n));
+    let first = b.moved.first().filter(|m| m.change() != 0);
+    let power = b.power.map_or(String::new(), |[was, is]| {
+        format!(" Power of the package: {} -> {} W.", two(was), two(is))
+    });
+    out += &wrap(&match first {
+        Some(m) => format!(
+            "What changed most is {}: {} -> {} of the time ({}).{power}",
+            safe(&m.name),
+            cell(m.shares[0]),
+            cell(m.shares[1]),
+            points(m.change())
+        ),
+        None => format!("No share of time changed.{power}"),
+    });
+    out += &wrap(&format!(
+        "\"{}\" beside \"{}\": two measurements, each once; whether they differ by chance they \
+         do not say.",
+        file(&b.labels[0]),
+        file(&b.labels[1])
+    ));
+    let _ = writeln!(out, "\n{:<14}{:>12}{:>12}{:>16}", "State", "first", "second", "change");
+    for m in &b.moved {
+        let name = fit(&m.name, 13);
+        let [was, is] = m.shares.map(cell);
+        let _ = writeln!(out, "{name:<14}{was:>12}{is:>12}{:>16}", points(m.change()));
+    }
+    if !b.alone.is_empty() {
+        let names: Vec<String> = b.alone.iter().map(|n| safe(n).into_owned()).collect();
+        out += &wrap(&format!("In one of them alone: {}.", names.join(", ")));
+    }
+    out
 }

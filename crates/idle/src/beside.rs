@@ -1,0 +1,147 @@
+//! Two measurements of one kind beside each other, and what changed most.
+
+use crate::section::of_snapshot;
+use crate::snapshot::Snapshot;
+use crate::tally::Sleeps;
+use crate::turbostat::Run;
+
+/// How a machine spent its time, whatever counted it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Measurement {
+    /// What it is called.
+    pub label: String,
+    /// Parts of the time by name, thousandths of a per cent.
+    pub shares: Vec<(String, i64)>,
+    /// Mean power of the package, thousandths of a watt.
+    pub power: Option<i64>,
+}
+
+/// A part of the time that two measurements have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// What: `work`, a state.
+    pub name: String,
+    /// In the first and in the second, thousandths of a per cent.
+    pub shares: [i64; 2],
+}
+
+impl Moved {
+    /// The second less the first.
+    pub fn change(&self) -> i64 {
+        self.shares[1] - self.shares[0]
+    }
+}
+
+/// Two measurements.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// What they are called.
+    pub labels: [String; 2],
+    /// Parts of the time that both have, what changed most first.
+    pub moved: Vec<Moved>,
+    /// Mean power of the package, thousandths of a watt, where both report it.
+    pub power: Option<[i64; 2]>,
+    /// Parts of the time that one of them alone has.
+    pub alone: Vec<String>,
+}
+
+/// What `a` and `b` say, what changed most first; nothing if they have no share in
+/// common.
+pub fn beside(a: &Measurement, b: &Measurement) -> Option<Beside> {
+    let of = |m: &Measurement, name: &str| m.shares.iter().find(|s| s.0 == name).map(|s| s.1);
+    let both = |(name, was): &(String, i64)| {
+        Some(Moved { name: name.clone(), shares: [*was, of(b, name)?] })
+    };
+    let mut moved: Vec<Moved> = a.shares.iter().filter_map(both).collect();
+    if moved.is_empty() {
+        return None;
+    }
+    // Between equals the order of the table stays.
+    moved.sort_by_key(|m| std::cmp::Reverse(m.change().abs()));
+    let lacks = |m: &Measurement, s: &&(String, i64)| of(m, &s.0).is_none();
+    let alone = a.shares.iter().filter(|s| lacks(b, s));
+    let alone = alone.chain(b.shares.iter().filter(|s| lacks(a, s))).map(|s| s.0.clone());
+    Some(Beside {
+        labels: [a.label.clone(), b.label.clone()],
+        moved,
+        power: a.power.zip(b.power).map(|(a, b)| [a, b]),
+        alone: alone.collect(),
+    })
+}
+
+/// A part of the whole, thousandths of a per cent, rounded.
+fn share(part: i128, whole: i128) -> i64 {
+    let n = (part * 200_000 + whole) / (2 * whole.max(1));
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+impl Measurement {
+    /// Means of a table of turbostat.
+    pub fn of_run(run: &Run) -> Measurement {
+        let mut shares: Vec<(String, i64)> = Vec::new();
+        shares.extend(run.work().map(|w| ("work".into(), w)));
+        let hardware = run.columns.iter().filter(|c| c.starts_with("CPU%c")).map(String::as_str);
+        let kernel = run.states();
+        for c in kernel.iter().copied().chain(hardware).chain(run.package_states()) {
+            let name = if kernel.contains(&c) { c.trim_end_matches('%') } else { c };
+            shares.extend(run.mean(c).map(|m| (name.into(), m)));
+        }
+        let label = run.caption.as_ref().unwrap_or(&run.label).clone();
+        Measurement { label, shares, power: run.power() }
+    }
+
+    /// Shares of idle time that counters say.
+    pub fn of_snapshot(s: &Snapshot) -> Measurement {
+        let sections = of_snapshot(s);
+        let rows = || sections.iter().flat_map(|s| &s.rows);
+        let all: i128 = rows().filter_map(|r| r.time).map(i128::from).sum();
+        let mut shares: Vec<(String, i64)> = Vec::new();
+        for r in rows().filter(|_| all > 0) {
+            let (Some(name), Some(time)) = (&r.name, r.time) else { continue };
+            let part = share(i128::from(time), all);
+            match shares.iter_mut().find(|s| s.0 == *name) {
+                Some(s) => s.1 += part,
+                None => shares.push((name.clone(), part)),
+            }
+        }
+        Measurement { label: s.label.clone(), shares, power: None }
+    }
+
+    /// Shares of the time of all CPUs of a trace.
+    pub fn of_trace(t: &Sleeps) -> Measurement {
+        let span = t.tally.span.map_or(0, |(a, b)| i128::from(b) - i128::from(a));
+        let all = span * t.tally.cpus.len() as i128;
+        let mut shares: Vec<(String, i64)> = Vec::new();
+        for s in crate::section::of_trace(t).iter().flat_map(|s| &s.rows) {
+            let name = s.name.clone().unwrap_or_else(|| format!("state {}", s.state));
+            let part = share(i128::from(s.time.unwrap_or(0)), all);
+            match shares.iter_mut().find(|s| s.0 == name) {
+                Some(s) => s.1 += part,
+                None => shares.push((name, part)),
+            }
+        }
+        let shares = if all > 0 { shares } else { Vec::new() };
+        Measurement { label: t.name.clone(), shares, power: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changed_most_comes_first() {
+        let m = |label: &str, shares: &[(&str, i64)], power| Measurement {
+            label: label.into(),
+            shares: shares.iter().map(|s| (s.0.into(), s.1)).collect(),
+            power,
+        };
+        let a = m("a", &[("work", 2_000), ("C1", 30_000), ("C6", 68_000)], Some(900));
+        let b = m("b", &[("work", 3_000), ("C6", 60_000), ("C8", 37_000)], None);
+        let found = beside(&a, &b).expect("two shares in common");
+        let order: Vec<_> = found.moved.iter().map(|m| (m.name.as_str(), m.change())).collect();
+        assert_eq!(order, [("C6", -8_000), ("work", 1_000)]);
+        assert_eq!((found.power, found.alone), (None, vec!["C1".into(), "C8".to_owned()]));
+        assert_eq!(beside(&a, &m("c", &[("C9", 1)], Some(1))), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! What stands between the lines of tables that people post: nothing, a message, what
+//! says that lines were left out, or words, which make what follows another
+//! measurement.
+
+/// A line that is no line of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Between {
+    /// A blank line, a rule.
+    Nothing,
+    /// A message of the kernel or of the program itself.
+    Message,
+    /// Lines were left out.
+    Gap,
+    /// A command, a fence, or words, with the words if they can be a caption: what
+    /// follows was measured apart from what stands above.
+    Apart(Option<String>),
+}
+
+/// A line without the marks of a mail that quotes it.
+pub fn plain(line: &str) -> &str {
+    line.trim_start_matches(['>', ' '])
+}
+
+/// What people write for lines that they left out.
+const LEFT_OUT: [&str; 8] =
+    ["snip", "cut", "skipped", "truncated", "trimmed", "omitted", "deleted", "8<"];
+
+fn is_gap(line: &str) -> bool {
+    let inside = line.trim_matches(|c: char| "[](){}<>-*=~".contains(c) || c.is_whitespace());
+    let dots =
+        |s: &str| s.chars().count() >= 2 && s.chars().all(|c| c == '.' || c == '…') || s == "…";
+    dots(inside)
+        || (inside.len() < line.len() && LEFT_OUT.contains(&inside.to_lowercase().as_str()))
+}
+
+fn is_message(line: &str) -> bool {
+    let stamp = line.strip_prefix('[').map(|l| l.trim_start());
+    stamp.is_some_and(|l| l.starts_with(|c: char| c.is_ascii_digit()))
+        || line.contains(" kernel: ")
+        || line.starts_with("turbostat: ")
+        || line == "^C"
+}
+
+/// What may introduce a table: a few words, no command, no value.
+fn caption(line: &str) -> Option<String> {
+    let line = line.trim_matches(|c: char| "*=_# \t".contains(c));
+    let words = line.trim_end_matches([':', '.', ',']);
+    let is_words = line.starts_with(|c: char| c.is_alphanumeric())
+        && words.contains(' ')
+        && !words.contains([':', '\t', '=', '/'])
+        && words.chars().count() <= 100;
+    is_words.then(|| words.to_owned())
+}
+
+/// What `line` is, which is no line of a table.
+pub fn between(line: &str) -> Between {
+    let line = line.trim();
+    if is_gap(line) {
+        return Between::Gap;
+    }
+    if line.starts_with("```") || line.starts_with("~~~") {
+        return Between::Apart(None);
+    }
+    if !line.chars().any(char::is_alphanumeric) {
+        return Between::Nothing;
+    }
+    if is_message(line) {
+        return Between::Message;
+    }
+    // A prompt before a command, with or without user, host and folder.
+    let command = line.starts_with(['$', '#', '%'])
+        || line.split_whitespace().next().is_some_and(|w| w.ends_with(['$', '#']));
+    if command && !line.starts_with("##") {
+        return Between::Apart(None);
+    }
+    Between::Apart(caption(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_part_tables_and_messages_do_not() {
+        let apart = |s: &str| Between::Apart(Some(s.into()));
+        for (line, what) in [
+            ("", Between::Nothing),
+            ("-----", Between::Nothing),
+            ("[ ... ]", Between::Gap),
+            ("<snip>", Between::Gap),
+            ("....", Between::Gap),
+            ("[  312.5] usb 1-2: new device", Between::Message),
+            ("host kernel: usb 1-2: new device", Between::Message),
+            ("user@box:~$ turbostat -S", Between::Apart(None)),
+            ("# turbostat -S", Between::Apart(None)),
+            ("```", Between::Apart(None)),
+            ("With the new firmware:", apart("With the new firmware")),
+            ("## On battery", apart("On battery")),
+            ("10.004 sec", apart("10.004 sec")),
+            ("current_driver: acpi_idle", Between::Apart(None)),
+        ] {
+            assert_eq!(between(line), what, "{line}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Tables of `cpupower monitor`: groups of columns, a line for each CPU. Their shares
+//! are those of turbostat's tables.
+
+use super::between::{Between, between, plain};
+use super::column::thousandths;
+use dormouse_base::loss::{Losses, Severity};
+use dormouse_idle::turbostat::{Interval, Row, Run};
+
+/// Whether a text has such a table.
+pub fn is_monitor(text: &str) -> bool {
+    text.lines().any(|l| head(plain(l)).is_some())
+}
+
+/// Cells of a line with groups: `0| 1|| 2`.
+fn cells(line: &str) -> Vec<&str> {
+    line.split('|').map(str::trim).filter(|c| !c.is_empty()).collect()
+}
+
+/// Columns of `PKG|CORE| CPU| C3 || C0 | Cx | Freq || POLL | C1`, in turbostat's
+/// words: the first names are the hardware's, those of the last group the kernel's.
+fn head(line: &str) -> Option<Vec<String>> {
+    if !line.contains("||") {
+        return None;
+    }
+    let names = cells(line);
+    let at = names.iter().position(|n| *n == "CPU")?;
+    if at > 2 {
+        return None;
+    }
+    let groups: Vec<&str> = line.split("||").collect();
+    let kernel = cells(groups.last()?);
+    let hardware = names.len() - kernel.len();
+    let one = |(i, n): (usize, &&str)| match *n {
+        _ if i <= at => (*n).to_owned(),
+        _ if i >= hardware => format!("{n}%"),
+        "C0" => "Busy%".into(),
+        "Freq" => "Bzy_MHz".into(),
+        n if n.starts_with("PC") => format!("Pkg%pc{}", &n[2..]),
+        n if n.starts_with('C') && n != "Cx" => format!("CPU%{}", n.to_lowercase()),
+        n => n.to_owned(),
+    };
+    Some(names.iter().enumerate().map(one).collect())
+}
+
+/// The columns of the last group: those of hardware bear no `%` at their end but the
+/// share of work.
+fn kernel_states(columns: &[String]) -> Vec<String> {
+    columns.iter().filter(|c| c.ends_with('%') && *c != "Busy%").cloned().collect()
+}
+
+/// The line of the machine: means of its CPUs.
+fn machine(columns: &[String], cpus: &[Row]) -> Row {
+    let n = cpus.len() as i64;
+    let mean = |c: &String| {
+        let sum: i64 = cpus.iter().filter_map(|r| r.get(c)).sum();
+        (c.clone(), (2 * sum + n).div_euclid(2 * n))
+    };
+    columns.iter().map(mean).collect()
+}
+
+/// What is read of one text.
+struct Reading<'a> {
+    name: &'a str,
+    columns: Vec<String>,
+    cpus: Vec<Row>,
+    /// Prose, a command or another caption since the last line of a table.
+    apart: bool,
+    caption: Option<String>,
+    cut: bool,
+    /// Lines of this table that do not fit its head.
+    lost: u64,
+}
+
+impl Reading<'_> {
+    /// A table is over: an interval of the run before it, or a run of its own.
+    fn keep(&mut self, out: &mut Vec<Run>, first: usize) {
+        if !self.cpus.is_empty() {
+            let cpus = std::mem::take(&mut self.cpus);
+            let interval = Interval { machine: machine(&self.columns, &cpus), cpus };
+            let same = out.len() > first && !self.apart;
+            match out.last_mut().filter(|r| same && r.columns == self.columns) {
+                Some(run) => {
+                    run.intervals.push(interval);
+                    run.lost += self.lost;
+                    run.cut |= self.cut;
+                }
+                None => out.push(Run {
+                    label: self.name.to_owned(),
+                    caption: self.caption.take(),
+                    columns: self.columns.clone(),
+                    intervals: vec![interval],
+                    lost: self.lost,
+                    cut: self.cut,
+                    kernel: kernel_states(&self.columns),
+                    ..Run::default()
+                }),
+            }
+            (self.apart, self.caption) = (false, None);
+        }
+        (self.lost, self.cut) = (0, false);
+    }
+}
+
+/// Reads such tables. Tables with words between them are measurements of their own.
+pub fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Losses) {
+    let first = out.len();
+    let mut unread = 0;
+    let mut r = Reading {
+        name,
+        columns: Vec::new(),
+        cpus: Vec::new(),
+        apart: false,
+        caption: None,
+        cut: false,
+        lost: 0,
+    };
+    for line in text.lines().map(plain) {
+        if let Some(found) = head(line) {
+            r.keep(out, first);
+            r.columns = found;
+            continue;
+        }
+        if !line.contains('|') {
+            match between(line) {
+                Between::Nothing | Between::Message => continue,
+                Between::Gap => r.cut = true,
+                Between::Apart(caption) => {
+                    r.keep(out, first);
+                    r.columns.clear();
+                    r.apart = true;
+                    r.caption = caption.or(r.caption.take());
+                }
+            }
+            continue;
+        }
+        let values = cells(line);
+        if r.columns.is_empty() || line.contains("*is offline") || values.is_empty() {
+            continue;
+        }
+        let row: Option<Row> = (values.len() == r.columns.len())
+            .then(|| {
+                r.columns.iter().cloned().zip(&values).map(|(c, v)| Some((c, thousandths(v)?)))
+            })
+            .and_then(Iterator::collect);
+        match row {
+            Some(row) => r.cpus.push(row),
+            // The names of groups above the next head are no line of a CPU.
+            None if values.iter().all(|v| thousandths(v).is_none()) => {}
+            None => {
+                unread += 1;
+                r.lost += 1;
+            }
+        }
+    }
+    r.keep(out, first);
+    let advice = "lines of a cpupower monitor table that do not fit its head: they are left out";
+    losses.add("unread_line", unread, Severity::Warning, advice, None);
+}
