@@ -1,5 +1,6 @@
 //! What becomes of the devices of a tree at boot.
 
+use crate::failure::Usage;
 use anyhow::{Context, Result};
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_power::fw_devlink::Wish;
@@ -104,6 +105,37 @@ fn with_tables(modules: &Modules, dir: &Path, tree: &Tree<'_>, lost: &mut Losses
     out
 }
 
+/// Refuses names of `--without` that no device, compatible or module of the tree has: the
+/// answer would be that of another question.
+fn all_known(verdict: &Verdict<'_, '_>, every: &Described<'_>, question: &Question) -> Result<()> {
+    if question.without.is_empty() {
+        return Ok(());
+    }
+    let tree = verdict.machine.tree;
+    // A device below one that is left out is made by no driver of this boot.
+    let all = judge(tree, &question.wish, every);
+    let module = |d: usize| every.modules.and_then(|m| m.of(&all.machine, d));
+    let devices = || all.machine.devices.iter().enumerate();
+    let known = |w: &String| {
+        devices().any(|(i, d)| {
+            *w == d.name || d.node.is_some_and(|n| tree.nodes[n].is(w)) || module(i) == Some(w)
+        })
+    };
+    let unknown: Vec<&str> =
+        question.without.iter().filter(|w| !known(w)).map(String::as_str).collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let names = devices().filter(|(_, d)| d.node.is_some()).map(|(_, d)| d.name.as_str());
+    let near = names.take(4).collect::<Vec<_>>().join(", ");
+    let modules = if every.modules.is_some() { ", compatible or module" } else { " or compatible" };
+    Err(Usage(format!(
+        "--without {}: no device{modules} of the tree is called so; devices are called {near}, …",
+        unknown.join(", ")
+    ))
+    .into())
+}
+
 /// Whether bytes are a device tree.
 pub fn is_tree(bytes: &[u8]) -> bool {
     dormouse_read::dtb::recognise(bytes)
@@ -128,6 +160,8 @@ pub fn check<T>(
         judge(&tree, wish, &described(question, modules.as_ref(), wish))
     };
     let verdict = boot(&question.wish);
+    let every = Described { modules: modules.as_ref(), without: &[], early: &question.wish.early };
+    all_known(&verdict, &every, question)?;
     let other: Option<(Wish, Contrast)> = question.against.clone().map(|w| {
         let c = contrast(&verdict, &boot(&w));
         (w, c)

@@ -40,6 +40,15 @@ fn a_missing_driver_is_named_with_what_waits_for_it() {
 }
 
 #[test]
+fn a_name_that_nothing_has_is_no_question() {
+    let ask = |words: &[&str]| said(&[&["boot", "check", SAMPLE][..], words].concat(), "");
+    let (code, text) = ask(&["--without", "dormouse,clock", "--without", "dormouse,clok"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("--without dormouse,clok:") && !text.contains("probes"), "{text}");
+    assert_eq!(ask(&["--without", "40002000.clocks"]).0, Some(0));
+}
+
+#[test]
 fn a_log_in_the_place_of_a_tree_is_read_as_text() {
     let log = "[   12.3] platform a.dev: deferred probe pending: wait for supplier /b\n";
     let (code, text) = said(&["boot", "check", "-"], log);

@@ -28,6 +28,8 @@ pub struct Table {
     pub line: u64,
     /// Clocks, parents before children.
     pub clocks: Vec<Clock>,
+    /// Rows are left out in the text, or the text leaves the table before its end.
+    pub cut: bool,
 }
 
 impl Table {
@@ -43,8 +45,14 @@ impl Table {
     }
 
     /// How many are enabled.
-    pub fn on(&self) -> usize {
+    pub fn enabled(&self) -> usize {
         self.clocks.iter().filter(|c| c.enabled > 0).count()
+    }
+
+    /// How many run, where the table says so of any (5.16 on).
+    pub fn running(&self) -> Option<usize> {
+        let known = self.clocks.iter().any(|c| c.runs.is_some());
+        known.then(|| self.clocks.iter().filter(|c| c.runs == Some(true)).count())
     }
 
     /// Places of enabled clocks with more holders than enabled children: somebody

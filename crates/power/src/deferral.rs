@@ -3,7 +3,7 @@
 //! drivers/base/core.c:device_links_check_suppliers).
 
 use crate::Case;
-use crate::name::{key, keys_upward, stem};
+use crate::name::{key, keys_upward, kind, on_bus, stem};
 use crate::probe::Outcome;
 use dormouse_base::finding::Evidence;
 use std::collections::BTreeMap;
@@ -45,20 +45,28 @@ pub enum Need<'a> {
     Device(&'a str),
     /// A node that is no device yet.
     Node(&'a str),
+    /// A supplier whose name the text lost.
+    Lost,
 }
 
 impl Deferral {
-    /// The supplier that the reason names.
+    /// The supplier that the core names as the reason (drivers/base/core.c:
+    /// device_links_check_suppliers), or that its words lost to a line that was cut.
     pub fn need(&self) -> Option<Need<'_>> {
         let word = |text: &'_ str| text.split(' ').next().unwrap_or("").len();
-        if let Some((_, rest)) = self.reason.split_once("wait for supplier ") {
+        if let Some((_, rest)) = self.reason.split_once("wait for supplier") {
+            let rest = rest.trim_start();
             let name = &rest[..word(rest)];
-            return (!name.is_empty()).then_some(Need::Node(name));
+            return Some(if name.is_empty() { Need::Lost } else { Need::Node(name) });
         }
-        let (_, rest) = self.reason.split_once("supplier ")?;
+        if matches!(self.reason.as_str(), "wait for" | "supplier" | "supplier not ready") {
+            return Some(Need::Lost);
+        }
+        let (before, rest) = self.reason.split_once("supplier ")?;
         let name = &rest[..word(rest)];
-        (rest[name.len()..].starts_with(" not ready") && !name.is_empty())
-            .then_some(Need::Device(name))
+        let rest = &rest[name.len()..];
+        let cut = before.is_empty() && matches!(rest, "" | " not");
+        ((cut || rest.starts_with(" not ready")) && !name.is_empty()).then_some(Need::Device(name))
     }
 }
 
@@ -90,6 +98,8 @@ pub enum Cause {
         /// Its path, or its name alone.
         path: String,
     },
+    /// A supplier whose name the text lost.
+    Lost,
     /// What a driver said.
     Own {
         /// The reason.
@@ -100,6 +110,13 @@ pub enum Cause {
         /// The reason.
         reason: String,
     },
+    /// Nothing is said; the probe of a device of the same kind failed.
+    Brother {
+        /// That device.
+        name: String,
+        /// Its error.
+        error: i32,
+    },
     /// Nothing is said; perhaps a message of a failure stands nearby.
     Unsaid {
         /// That message.
@@ -107,6 +124,16 @@ pub enum Cause {
     },
     /// They wait for each other.
     Loop,
+    /// They wait for each other, if what a driver says of a part of its own means that it
+    /// waits: others need what is inside that part.
+    Part {
+        /// The device that cannot make its part.
+        of: String,
+        /// The part.
+        part: String,
+        /// The device that needs what is inside.
+        by: String,
+    },
 }
 
 /// A cause with all that it holds up.
@@ -197,6 +224,8 @@ struct Known<'a> {
     failed: BTreeMap<&'a str, i32>,
     lives: BTreeMap<&'a str, usize>,
     hints: BTreeMap<&'a str, &'a str>,
+    /// Devices whose probe failed, by their kind: the first of each.
+    kinds: BTreeMap<&'a str, (&'a str, i32)>,
 }
 
 impl<'a> Known<'a> {
@@ -218,7 +247,14 @@ impl<'a> Known<'a> {
                 hints.entry(stem(&l.device)).or_insert(e.text.as_str());
             }
         }
-        Known { failed, lives, hints }
+        let mut kinds = BTreeMap::new();
+        for p in &case.probes {
+            if let (Outcome::Failed(e), Some(_)) = (p.outcome, failed.get(p.device.as_str())) {
+                kinds.entry(kind(&p.device)).or_insert((p.device.as_str(), e));
+            }
+        }
+        kinds.remove("");
+        Known { failed, lives, hints, kinds }
     }
 
     fn fate(&self, case: &Case, name: &str, asked: u64) -> Fate {
@@ -288,7 +324,15 @@ pub fn roots(case: &Case) -> Vec<Root> {
     for l in &case.lives {
         devices.entry(key(&l.device)).or_insert(&l.device);
     }
-    let next: Vec<Next> = waiters
+    // Devices of buses are called by bus and address, which a node does not show: two of
+    // one address are none.
+    let mut on_buses: BTreeMap<(&str, u64), Option<&str>> = BTreeMap::new();
+    for name in known.failed.keys() {
+        if let Some(place) = on_bus(name) {
+            on_buses.entry(place).and_modify(|n| *n = None).or_insert(Some(name));
+        }
+    }
+    let mut next: Vec<Next> = waiters
         .iter()
         .enumerate()
         .map(|(i, w)| match w.best.need() {
@@ -302,7 +346,16 @@ pub fn roots(case: &Case) -> Vec<Root> {
             Some(Need::Node(path)) => {
                 // A node below a device is filled in by that device's driver.
                 let waiter = keys_upward(path).find_map(|k| keys.get(&k).filter(|&&j| j != i));
-                let device = || keys_upward(path).find_map(|k| devices.get(&k).copied());
+                let device = || {
+                    let upward = || {
+                        path.match_indices('/').rev().filter_map(|(at, _)| {
+                            let end = path[at + 1..].find('/').map_or(path.len(), |n| at + 1 + n);
+                            on_bus(&path[..end])
+                        })
+                    };
+                    let known = keys_upward(path).find_map(|k| devices.get(&k).copied());
+                    known.or_else(|| upward().find_map(|place| *on_buses.get(&place)?))
+                };
                 match waiter {
                     Some(&j) => Next::Waiter(j),
                     None => match device().filter(|d| known.failed.contains_key(d)) {
@@ -314,8 +367,15 @@ pub fn roots(case: &Case) -> Vec<Root> {
                     },
                 }
             }
+            Some(Need::Lost) => Next::End(Cause::Lost),
             None if w.best.reason.is_empty() => {
-                Next::End(Cause::Unsaid { hint: known.hint(w.device) })
+                let brother = known.kinds.get(kind(w.device)).filter(|(d, _)| *d != w.device);
+                Next::End(match brother {
+                    Some((name, error)) => {
+                        Cause::Brother { name: (*name).to_string(), error: *error }
+                    }
+                    None => Cause::Unsaid { hint: known.hint(w.device) },
+                })
             }
             None if is_of_parts(&w.best.reason) => {
                 Next::End(Cause::Parts { reason: w.best.reason.clone() })
@@ -332,10 +392,13 @@ pub fn roots(case: &Case) -> Vec<Root> {
             },
         })
         .collect();
+    parts(&waiters, &mut next);
     let mut out = grouped(&waiters, &next);
     for r in &mut out {
         r.attempts_only = attempts_only;
-        if let Cause::Device { name, fate: Fate::Failed(_) } = &r.cause {
+        if let Cause::Device { name, fate: Fate::Failed(_) } | Cause::Brother { name, .. } =
+            &r.cause
+        {
             let failed = |p: &&crate::probe::Probe| {
                 p.device == *name && matches!(p.outcome, Outcome::Failed(_) | Outcome::GaveUp)
             };
@@ -346,6 +409,26 @@ pub fn roots(case: &Case) -> Vec<Root> {
     // A card waits because its parts do: it never comes first.
     out.sort_by_key(|r| (matches!(r.cause, Cause::Parts { .. }), std::cmp::Reverse(r.weight())));
     out
+}
+
+/// Finds drivers that cannot make a part of their own while another device waits for what
+/// is inside it: most likely the part needs, over others, that device.
+fn parts(waiters: &[Waiter<'_>], next: &mut [Next]) {
+    for (j, by) in waiters.iter().enumerate() {
+        let (Some(Need::Node(path)), &Next::Waiter(i)) = (by.best.need(), &next[j]) else {
+            continue;
+        };
+        let (of, Next::End(Cause::Own { reason })) = (waiters[i].device, &next[i]) else {
+            continue;
+        };
+        let mut inside = path.split('/').skip_while(|p| key(p) != key(of)).skip(1);
+        let bare = |p: &&str| p.split('@').next().unwrap_or(p).len() > 3;
+        let part = inside.find(|p| bare(p) && reason.contains(p.split('@').next().unwrap_or(p)));
+        if let Some(part) = part {
+            let [of, part, by] = [of, part, by.device].map(str::to_string);
+            next[i] = Next::End(Cause::Part { of, part, by });
+        }
+    }
 }
 
 /// Where each chain of waiters ends: the last waiter, or one of a circle. And who
@@ -429,6 +512,7 @@ fn counted(case: &Case, out: &mut Vec<Root>) {
         let cause = match need {
             Need::Device(name) => Cause::Device { name: name.to_string(), fate: Fate::Silent },
             Need::Node(path) => Cause::Node { path: path.to_string() },
+            Need::Lost => Cause::Lost,
         };
         let at = *places.entry(format!("{cause:?}")).or_insert_with(|| {
             out.push(Root { attempts_only: true, ..root(cause) });

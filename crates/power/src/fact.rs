@@ -1,8 +1,9 @@
 //! What a rule found, as facts. The sentences and the advice are made of them
 //! where all words are (`crates/words/src/wording/domains.rs`).
 
-use crate::deferral::Root;
+use crate::deferral::{Cause, Fate, Root};
 use crate::pending::Supplier;
+use crate::probe::Provider;
 use dormouse_base::finding::{Confidence, Evidence, Level};
 use dormouse_base::time::Ns;
 
@@ -46,8 +47,18 @@ pub enum Fact {
     /// Devices were turned away once for a supplier that came later, and were never
     /// seen again.
     OneTry { devices: Vec<String>, supplier: String },
-    /// Devices gave up on a provider that never came.
-    GaveUp { devices: Vec<String>, failed: usize },
+    /// Devices gave up on a provider that never came; what the stack says that it is, with
+    /// the function that asked.
+    GaveUp { devices: Vec<String>, failed: usize, on: Option<(Provider, String)> },
+    /// The probe of a device failed, and more than that device may suffer: how many devices
+    /// wait after it without a reason that the kernel gives.
+    ProbeFailed {
+        device: String,
+        driver: String,
+        error: i32,
+        part_of: Option<String>,
+        waiting: usize,
+    },
     /// Both ends of a cycle still wait, each with its driver's own reason.
     BothWait { one: String, other: String },
     /// Dependency cycles, which the kernel broke.
@@ -83,8 +94,23 @@ impl Fact {
         match self {
             Fact::Waits { root, .. } => root.weight(),
             Fact::GaveUp { devices, .. } => devices.len() as u64,
+            Fact::ProbeFailed { waiting, .. } => 1 + *waiting as u64,
             Fact::SyncPending { supplier } => supplier.consumers.len() as u64,
             _ => 0,
+        }
+    }
+
+    /// Whether it is a probe that failed: of facts that are equally bad it comes first,
+    /// since what waits may do so because of it.
+    pub fn is_failure(&self) -> bool {
+        match self {
+            Fact::ProbeFailed { .. } => true,
+            Fact::GaveUp { failed, .. } => *failed > 0,
+            Fact::Waits { root, .. } => matches!(
+                root.cause,
+                Cause::Device { fate: Fate::Failed(_), .. } | Cause::Brother { .. }
+            ),
+            _ => false,
         }
     }
 }

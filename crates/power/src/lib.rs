@@ -122,7 +122,7 @@ impl Case {
 /// What is said of a text.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Worst first; of equal ones, what explains most.
+    /// Worst first; of equal ones probes that failed, then what explains most.
     pub findings: Vec<Finding>,
     /// What the text cannot show.
     pub unchecked: Vec<Unchecked>,
@@ -156,7 +156,10 @@ pub fn judge(case: &Case) -> Report {
             f.confidence = Confidence::Guess;
         }
     }
-    findings.sort_by_key(|f| (f.level, f.confidence, std::cmp::Reverse(f.fact.weight())));
+    findings.sort_by_key(|f| {
+        let weight = std::cmp::Reverse(f.fact.weight());
+        (f.level, !f.fact.is_failure(), f.confidence, weight)
+    });
     report.findings = findings;
     report
 }

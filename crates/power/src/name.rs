@@ -50,6 +50,70 @@ pub fn keys_upward(path: &str) -> impl Iterator<Item = String> + '_ {
     })
 }
 
+/// What devices of one kind have in common: the name of their node behind the address, or
+/// the name without its numbers. Empty for names that say too little.
+pub fn kind(name: &str) -> &str {
+    let address = |a: &str| a.len() > 2 && a.bytes().all(|b| b.is_ascii_hexdigit());
+    match name.split_once('.') {
+        Some((a, rest)) if address(a) && !rest.is_empty() => rest,
+        _ => Some(stem(name)).filter(|s| s.len() > 3 && s.len() < name.len()).unwrap_or(""),
+    }
+}
+
+/// The address of a node on a bus whose devices are called `BUS-ADDRESS` or
+/// `spiBUS.SELECT`: what their name has in common with the node (`pmic@8` below `i2c@…` is
+/// `0-0008`).
+pub fn on_bus(name: &str) -> Option<(&'static str, u64)> {
+    let hex = |a: &str| u64::from_str_radix(a, 16).ok();
+    if let Some((up, last)) = name.rsplit_once('/') {
+        let bus = up.rsplit('/').next().unwrap_or(up).split('@').next().unwrap_or("");
+        let (_, address) = last.split_once('@')?;
+        return match bus {
+            b if b.starts_with("i2c") => Some(("i2c", hex(address)?)),
+            b if b.starts_with("spi") => Some(("spi", hex(address)?)),
+            _ => None,
+        };
+    }
+    let digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
+    if let Some((bus, select)) = name.strip_prefix("spi").and_then(|r| r.split_once('.')) {
+        return digits(bus).then(|| hex(select)).flatten().map(|a| ("spi", a));
+    }
+    let (bus, address) = name.split_once('-')?;
+    (digits(bus) && address.len() == 4).then(|| hex(address)).flatten().map(|a| ("i2c", a))
+}
+
+/// Kinds of nodes that others need before they can probe, as the bindings of device trees
+/// name them.
+const PROVIDERS: [&str; 19] = [
+    "clock",
+    "pinctrl",
+    "iommu",
+    "smmu",
+    "power-controller",
+    "power-domain",
+    "interrupt",
+    "interconnect",
+    "regulator",
+    "pmic",
+    "gpio",
+    "phy",
+    "mailbox",
+    "dma-controller",
+    "reset",
+    "syscon",
+    "system-controller",
+    "blk-ctrl",
+    "rsc",
+];
+
+/// Whether a device is of a kind that others need before they can probe.
+pub fn provides(name: &str) -> bool {
+    let node = as_node(name);
+    let node = node.rsplit([':', '/']).next().unwrap_or(&node);
+    let node = node.split('@').next().unwrap_or(node);
+    PROVIDERS.iter().any(|p| node.contains(p))
+}
+
 /// A name without its numbers, by which brothers are known: `imx-pgc-domain.8`.
 pub fn stem(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches(['.', '-', ':'])
@@ -70,6 +134,18 @@ mod tests {
         for odd in ["", "/", ":", "//port", "a:", ".x", "@"] {
             let _ = key(odd);
         }
+    }
+
+    #[test]
+    fn kinds_and_buses() {
+        assert_eq!((kind("15700000.phy"), kind("imx-pgc-domain.8")), ("phy", "imx-pgc-domain"));
+        assert_eq!((kind("sound"), kind("sd1"), kind("")), ("", "", ""));
+        assert_eq!(on_bus("0-0048"), on_bus("/soc/i2c@7000/pmic@48"));
+        assert_eq!(on_bus("spi2.1"), on_bus("/soc/spi@ff00/flash@1"));
+        assert_eq!(on_bus("/soc/clock@48"), None);
+        assert_eq!((on_bus("sound-card"), on_bus("4-1.2"), on_bus("a/b@")), (None, None, None));
+        assert!(provides("5a4c0000.clock-controller") && provides("10005000.pinctrl"));
+        assert!(!provides("fe8c0000.mmc") && !provides("sound"));
     }
 
     #[test]

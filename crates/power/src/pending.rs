@@ -27,8 +27,11 @@ pub enum Fate {
     Failed(i32),
     /// It waits to probe.
     Waits,
-    /// A driver spoke for it.
+    /// A driver spoke for it before.
     Spoke,
+    /// A driver took it, or spoke for it, after the kernel said that it waits: nothing waits
+    /// for it any more.
+    Came,
     /// No line of a driver for it.
     Silent,
 }
@@ -76,6 +79,13 @@ pub fn suppliers(case: &Case) -> Vec<Supplier> {
         };
         fates.insert(&p.device, fate);
     }
+    let bound = case.probes.iter().filter(|p| p.outcome == Outcome::Bound);
+    let spoke: BTreeMap<&str, u64> = case
+        .lives
+        .iter()
+        .map(|l| (l.device.as_str(), l.last))
+        .chain(bound.map(|p| (p.device.as_str(), p.evidence.line)))
+        .collect();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut seen = std::collections::BTreeSet::new();
     let mut out: Vec<Supplier> = Vec::new();
@@ -97,6 +107,8 @@ pub fn suppliers(case: &Case) -> Vec<Supplier> {
         }
         if !p.consumer.is_empty() && seen.insert((at, p.consumer.as_str())) {
             let fate = fates.get(p.consumer.as_str()).copied().unwrap_or(Fate::Silent);
+            let came = fate == Fate::Spoke && spoke.get(&*p.consumer) > Some(&p.evidence.line);
+            let fate = if came { Fate::Came } else { fate };
             s.consumers.push(Consumer { name: p.consumer.clone(), fate });
         }
     }

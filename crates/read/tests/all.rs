@@ -21,6 +21,7 @@ mod invariants;
 mod kernel_log;
 mod oracle;
 mod perfetto_oracle;
+mod probing;
 #[path = "../../../fuzz/readers.rs"]
 mod readers;
 mod reports;

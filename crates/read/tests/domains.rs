@@ -349,7 +349,7 @@ fn clocks_and_regulators() {
         \x20   left                             0       0        0        48000000    0          0     50000      Y      deviceless                      no_connection_id\n";
     let case = read_bytes("text", clocks.as_bytes()).case;
     let t = &case.clocks[0];
-    assert_eq!((t.clocks.len(), t.on(), t.unasked()), (3, 2, vec![2]));
+    assert_eq!((t.clocks.len(), t.enabled(), t.unasked()), (3, 2, vec![2]));
     assert_eq!(t.clocks[1].rate, Some(48_000_000));
     assert_eq!(t.clocks[1].parent, Some(0));
     assert_eq!(

@@ -242,8 +242,7 @@ pub fn text(b: &Boot<'_, '_, '_>, tree: &str, top: usize) -> String {
 fn changes(wish: &Wish, c: &Contrast, top: usize) -> String {
     let mut out = format!("\nWith {}\n", setting(wish));
     let [gone, new, other] = &c.links;
-    if gone.is_empty() && new.is_empty() && other.is_empty() && c.in_time.iter().all(Vec::is_empty)
-    {
+    if c.is_empty() {
         return out + "  nothing changes.\n";
     }
     for (list, what) in
@@ -256,10 +255,22 @@ fn changes(wish: &Wish, c: &Contrast, top: usize) -> String {
             out += &format!("  … and {} more.\n", list.len() - top);
         }
     }
+    let [gone, new] = &c.cycles;
+    for (list, what) in [(gone, "need each other no more"), (new, "need each other")] {
+        for (one, other) in list.iter().take(top) {
+            out += &wrapped(&format!("  {} and {} {what}.", safe(one), safe(other)));
+        }
+        if list.len() > top {
+            out += &format!("  … and {} more.\n", list.len() - top);
+        }
+    }
     let [worse, better] = &c.in_time;
     for (list, what) in [(worse, "no longer probes in time"), (better, "probes in time")] {
         for device in list.iter().take(top) {
             out += &wrapped(&format!("  {} {what}.", safe(device)));
+        }
+        if list.len() > top {
+            out += &format!("  … and {} more.\n", list.len() - top);
         }
     }
     out
@@ -323,6 +334,8 @@ pub fn json(b: &Boot<'_, '_, '_>) -> Value {
             "links_gone": c.links[0],
             "links_new": c.links[1],
             "links_changed": c.links[2],
+            "cycles_gone": c.cycles[0],
+            "cycles_new": c.cycles[1],
             "no_longer_in_time": c.in_time[0],
             "now_in_time": c.in_time[1],
         })

@@ -203,6 +203,17 @@ pub struct Contrast {
     pub links: [Vec<(String, String)>; 3],
     /// Devices that are bound in time in the first alone, and in the second alone.
     pub in_time: [Vec<String>; 2],
+    /// Pairs of nodes that need each other, by path, in the first alone and in the second
+    /// alone.
+    pub cycles: [Vec<(String, String)>; 2],
+}
+
+impl Contrast {
+    /// Whether nothing differs.
+    pub fn is_empty(&self) -> bool {
+        self.links.iter().chain(&self.cycles).all(Vec::is_empty)
+            && self.in_time.iter().all(Vec::is_empty)
+    }
 }
 
 /// Compares two boots by the names of devices.
@@ -224,6 +235,12 @@ pub fn contrast(a: &Verdict<'_, '_>, b: &Verdict<'_, '_>) -> Contrast {
         }
     }
     out.links[1] = lb.keys().filter(|k| !la.contains_key(*k)).cloned().collect();
+    let pairs = |v: &Verdict<'_, '_>| -> BTreeSet<(String, String)> {
+        let path = |n: usize| v.machine.tree.path(n);
+        v.cycles.iter().map(|&(a, b)| (path(a), path(b))).collect()
+    };
+    let (ca, cb) = (pairs(a), pairs(b));
+    out.cycles = [ca.difference(&cb).cloned().collect(), cb.difference(&ca).cloned().collect()];
     let slow = |v: &Verdict<'_, '_>| -> BTreeSet<String> {
         let all = v.never.iter().chain(&v.late);
         all.map(|w| v.machine.devices[w.device].name.clone()).collect()

@@ -17,16 +17,23 @@ pub fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
             Cause::Device { fate: Fate::Failed(_), .. } => ("supplier-failed", Confidence::Certain),
             Cause::Device { .. } => ("supplier-missing", Confidence::Certain),
             Cause::Node { .. } => ("supplier-no-device", Confidence::Certain),
+            Cause::Lost => ("supplier-unnamed", Confidence::Certain),
             Cause::Own { .. } => ("probe-waits", Confidence::Certain),
             Cause::Parts { .. } => ("card-waits", Confidence::Likely),
+            Cause::Brother { .. } => ("brother-failed", Confidence::Likely),
             Cause::Unsaid { hint: Some(_) } => ("probe-failure-near", Confidence::Likely),
             Cause::Unsaid { hint: None } => ("probe-waits-unsaid", Confidence::Certain),
             Cause::Loop => ("probe-loop", Confidence::Certain),
+            Cause::Part { .. } => ("probe-loop", Confidence::Likely),
         };
         let mut level = Level::Broken;
         if r.attempts_only && r.times == 0 {
-            // The log may end, or be cut, before the attempt that succeeded.
-            (level, confidence) = (Level::Risk, Confidence::Guess);
+            // The log may end, or be cut, before the attempt that succeeded. What a driver
+            // says once or twice in words of its own is part of every boot.
+            let tries = |d: &String| case.deferrals.iter().filter(|x| x.device == *d).count();
+            let usual = matches!(r.cause, Cause::Own { .. }) && r.at.iter().all(|d| tries(d) < 3);
+            level = if usual { Level::Note } else { Level::Risk };
+            confidence = Confidence::Guess;
         } else if r.times > 0 {
             confidence = Confidence::Likely;
             // Beside one that explains ten times as much, it is one of its victims.

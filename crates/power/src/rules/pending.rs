@@ -13,7 +13,9 @@ fn bare(name: &str) -> &str {
 
 pub fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
     for s in &report.suppliers {
-        let level = if s.forced { Level::Note } else { Level::Risk };
+        // Whether anything is held on is the provider's choice (GENPD_FLAG_NO_SYNC_STATE),
+        // and costs energy alone; a consumer whose probe failed has a finding of its own.
+        let level = Level::Note;
         let fact = Fact::SyncPending { supplier: s.clone() };
         out.push(found("sync-state", level, Confidence::Certain, fact, s.evidence.clone()));
     }

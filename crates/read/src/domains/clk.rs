@@ -4,6 +4,10 @@
 use super::lines::{Line, Lines, number};
 use dormouse_power::clock::{Clock, Table};
 
+/// Children stand three columns further in (drivers/clk/clk.c:clk_summary_show_one). One
+/// less than two is a blank that a row lost on its way.
+const STEP: usize = 2;
+
 /// Whether a line is the one of the head that names the column of clocks.
 pub fn is_head(line: &Line<'_>) -> bool {
     line.text.starts_with("clock ")
@@ -39,13 +43,22 @@ pub fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
     let mut usual = None;
     while at < lines.len() {
         let line = lines.get(at);
-        if line.quotes != head.quotes || line.text.is_empty() {
+        if line.quotes == head.quotes && line.elided() {
+            // Whose child the next row is, only the rows left out would tell.
+            stack.clear();
+            table.cut = true;
+            at += 1;
+            continue;
+        }
+        if line.quotes != head.quotes || line.text.is_empty() || line.fence() {
+            if let Some(next) = goes_on(lines, at, head.quotes) {
+                stack.clear();
+                (table.cut, at) = (true, next);
+                continue;
+            }
             break;
         }
         at += 1;
-        if line.elided() {
-            continue;
-        }
         let words = line.words();
         let begin = (1..words.len().saturating_sub(1))
             .find(|&i| number(words[i]).is_some() && number(words[i + 1]).is_some());
@@ -55,7 +68,7 @@ pub fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
         });
         let rest = match begin {
             Some(begin) if number(words[0]).is_none() => {
-                while stack.last().is_some_and(|(indent, _)| *indent >= line.indent) {
+                while stack.last().is_some_and(|(indent, _)| indent + STEP > line.indent) {
                     stack.pop();
                 }
                 let parent = stack.last().map(|(_, i)| *i);
@@ -78,7 +91,12 @@ pub fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
             _ if !table.clocks.is_empty() && is_rest(&line, &words) => &words[..],
             _ => {
                 at -= 1;
-                break;
+                let next = goes_on(lines, at, head.quotes);
+                table.cut |= next.is_some() || !line.prompt();
+                let Some(next) = next else { break };
+                stack.clear();
+                at = next;
+                continue;
             }
         };
         if let Some(clock) = table.clocks.last_mut() {
@@ -86,6 +104,18 @@ pub fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
         }
     }
     (!table.clocks.is_empty()).then_some((table, at))
+}
+
+/// Where the table goes on that stopped before line `at`: a name, and the counts and the
+/// rate of a clock behind it.
+fn goes_on(lines: &Lines<'_>, at: usize, quotes: usize) -> Option<usize> {
+    let is_row = |line: &Line<'_>, _: usize| {
+        let words = line.words();
+        words.len() > 4
+            && number(words[0]).is_none()
+            && words[1..5].iter().all(|w| number(w).is_some())
+    };
+    lines.resumes(at, quotes, is_row, is_head)
 }
 
 fn is_rest(line: &Line<'_>, words: &[&str]) -> bool {

@@ -2,9 +2,10 @@
 //! printed them, or as `grep` does.
 
 use super::lines::{Line, Lines, number};
+use super::said::is_bus;
 use dormouse_base::time::Ns;
 use dormouse_power::Evidence;
-use dormouse_power::deferral::{Deferral, Source};
+use dormouse_power::deferral::{Deferral, Need, Source};
 use dormouse_power::link::{Link, Synced, Wait};
 use dormouse_power::state::{State, Table};
 
@@ -45,6 +46,7 @@ fn deferred(line: &Line<'_>, at: usize) -> Option<Deferral> {
         c.is_whitespace() || matches!(c, '#' | '$' | '[' | ']' | '"' | '?' | '>' | '`' | '~')
     };
     if SCRIPT.contains(&device)
+        || line.elided()
         || device.is_empty()
         || device.contains(odd)
         || device.ends_with([':', ',', ';'])
@@ -61,28 +63,106 @@ fn deferred(line: &Line<'_>, at: usize) -> Option<Deferral> {
     })
 }
 
-/// `devices_deferred` after the command in line `from`; where it ends.
+/// Whether a line says that a list of deferred devices follows: a caption of a person or
+/// a script (`Deferred devices:`).
+pub fn captions(lines: &Lines<'_>, line: &Line<'_>, at: usize) -> bool {
+    let words = line.text.to_ascii_lowercase();
+    words.trim_end_matches(['*', '=', ' ']).ends_with(':')
+        && words.contains("deferred")
+        && ["device", "probe", "list"].iter().any(|w| words.contains(w))
+        && (at + 1..at + 4).any(|i| lines.get(i).quotes == line.quotes && is_row(&lines.get(i), i))
+}
+
+/// Whether a name is of a form that only devices have: `fe8c0000.phy`, `4-0068`, `spi0.1`,
+/// `0000:01:00.0`.
+fn is_address(name: &str) -> bool {
+    let hex = |t: &str, least: usize| t.len() >= least && t.bytes().all(|b| b.is_ascii_hexdigit());
+    let digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
+    let platform = name
+        .split_once('.')
+        .is_some_and(|(a, rest)| hex(a, 3) && rest.starts_with(|c: char| c.is_ascii_alphabetic()));
+    let i2c = name.split_once('-').is_some_and(|(bus, a)| digits(bus) && hex(a, 4));
+    let spi = name.strip_prefix("spi").and_then(|r| r.split_once('.'));
+    let pci = name.len() == 12 && name.as_bytes()[4] == b':' && name.as_bytes()[7] == b':';
+    platform || i2c || pci || spi.is_some_and(|(bus, cs)| digits(bus) && digits(cs))
+}
+
+/// A row beyond doubt, wherever it stands: a device with what its driver or the core said,
+/// or the bare name of one that only devices have.
+fn is_row(line: &Line<'_>, at: usize) -> bool {
+    deferred(line, at).is_some_and(|d| {
+        is_address(&d.device)
+            || !d.driver.is_empty()
+                && !d.reason.is_empty()
+                && !is_address(&d.driver)
+                && (d.need().is_some() || line.text.contains(['\t']) || line.text.contains("  "))
+    })
+}
+
+/// Reasons of the core that cannot end so: a mail program put the rest into the next line.
+fn is_torn(reason: &str) -> bool {
+    ["supplier", "wait for", "wait", " not"].iter().any(|w| reason.ends_with(w))
+        || reason.starts_with("supplier ") && !reason.ends_with("not ready")
+}
+
+/// The row in line `at` with what a mail program put into the line after it, and how many
+/// lines that are.
+fn joined(lines: &Lines<'_>, at: usize, quotes: usize) -> Option<(Deferral, usize)> {
+    let line = lines.get(at);
+    let next = lines.get(at + 1);
+    let next_is_rest = next.quotes == quotes
+        && !next.text.is_empty()
+        && !next.prompt()
+        && !next.fence()
+        && !next.elided();
+    let whole = |n| {
+        let text = format!("{} {}", line.text, next.text);
+        deferred(&Line { text: text.into(), ..line.clone() }, at).map(|d| (d, n))
+    };
+    match deferred(&line, at) {
+        // The driver and its colon alone: the reason is in the next line.
+        None if line.text.ends_with(':') && next_is_rest => whole(2),
+        None => None,
+        Some(d) if is_torn(&d.reason) && next_is_rest && !is_row(&next, at + 1) => {
+            whole(2).filter(|(d, _)| d.need().is_some_and(|n| n != Need::Lost)).or(Some((d, 1)))
+        }
+        Some(d) => Some((d, 1)),
+    }
+}
+
+/// `devices_deferred` after the command or caption in line `from`; where it ends.
 pub fn list(lines: &Lines<'_>, from: usize, out: &mut Vec<Deferral>) -> usize {
     let quotes = lines.get(from).quotes;
     let mut at = from + 1;
-    while at < lines.len() {
+    // Whether tabs, or the blanks that a program made of them, stand behind the names.
+    let mut columns = false;
+    loop {
         let line = lines.get(at);
         if line.text.starts_with("[sudo]") {
             at += 1;
             continue;
         }
-        let mut found = deferred(&line, at).filter(|_| line.quotes == quotes);
-        // A mail program may put the reason into the next line.
-        if found.is_none() && line.text.ends_with(':') && line.quotes == quotes {
-            let text = format!("{} {}", line.text, lines.get(at + 1).text);
-            found = deferred(&Line { text: text.into(), ..line }, at);
-            at += usize::from(found.is_some());
+        let wide = line.text.contains('\t') || line.text.contains("  ");
+        let fits = |d: &Deferral| {
+            // One blank is left of a tab behind seven letters.
+            let one = d.driver.is_empty() || d.device.len() % 8 == 7;
+            !is_bus(&d.device)
+                && !is_address(&d.driver)
+                && (wide || one || !columns || is_address(&d.device))
+        };
+        let row = joined(lines, at, quotes).filter(|(d, _)| line.quotes == quotes && fits(d));
+        match row {
+            Some((d, taken)) => {
+                columns |= wide;
+                out.push(d);
+                at += taken;
+            }
+            None => match lines.resumes(at, quotes, is_row, |_| false) {
+                Some(next) => at = next,
+                None => return at,
+            },
         }
-        let Some(d) = found else { break };
-        out.push(d);
-        at += 1;
     }
-    at
 }
 
 /// Whether a line is a row of such a file without a command: a tab stands between

@@ -7,11 +7,14 @@
 use super::lines::{Line, Lines, cells, number};
 use dormouse_power::domain::{Device, Domain, Dump, Runtime, Status};
 
-/// Whether a line is the head of a table.
-pub fn is_head(line: &Line<'_>) -> bool {
+/// Whether line `at` is the head of a table; a mail program may have wrapped it.
+pub fn is_head(lines: &Lines<'_>, at: usize) -> bool {
+    let line = lines.get(at);
+    let more =
+        |line: &Line<'_>| ["children", "slaves", "/device"].iter().any(|w| line.text.contains(w));
     line.text.starts_with("domain ")
         && line.text.contains(" status")
-        && ["children", "slaves", "/device"].iter().any(|w| line.text.contains(w))
+        && (more(&line) || (at + 1..at + 3).map(|i| lines.get(i)).any(|l| is_more_of_head(&l)))
 }
 
 /// The rest of a head that a mail program wrapped, or its second line.
@@ -88,6 +91,33 @@ fn add_children(domain: &mut Domain, text: &str) {
     domain.children.extend(names.map(str::to_string));
 }
 
+/// Whether a line is a row beyond doubt, wherever it stands.
+fn is_row(line: &Line<'_>) -> bool {
+    let sure = cells(&line.text).nth(1).is_some_and(|(_, c)| {
+        let word = c.split(' ').next().unwrap_or(c);
+        Status::of(word).is_some() || Runtime::of(word).is_some()
+    });
+    sure && row(line, 0, false).is_some()
+}
+
+/// The row in line `at`, and how many lines it takes: a mail program may have put the
+/// status into the next.
+fn joined(lines: &Lines<'_>, at: usize, quotes: usize, squeezed: bool) -> Option<(Row, usize)> {
+    let line = lines.get(at);
+    let number = at as u64 + 1;
+    if let Some(row) = row(&line, number, squeezed) {
+        return Some((row, 1));
+    }
+    let next = lines.get(at + 1);
+    let first = next.text.split_ascii_whitespace().next().unwrap_or("");
+    let status = Status::of(first).is_some() || Runtime::of(first).is_some();
+    if next.quotes != quotes || !status || line.text.contains("  ") || line.text.contains(',') {
+        return None;
+    }
+    let text = format!("{}  {}", line.text, next.text);
+    Some((row(&Line { text: text.into(), ..line }, number, squeezed)?, 2))
+}
+
 /// Reads the table whose head is line `from`, or that the command in line `from`
 /// printed, and says where it ends. `unread` counts rows that are none.
 pub fn read(lines: &Lines<'_>, from: usize, unread: &mut u64) -> Option<(Dump, usize)> {
@@ -97,15 +127,22 @@ pub fn read(lines: &Lines<'_>, from: usize, unread: &mut u64) -> Option<(Dump, u
     let mut at = from;
     // `grep -A9` ends somewhere.
     let grep = first.text.contains("grep ");
-    let squeezed = |i: usize| is_head(&lines.get(i)) && !lines.get(i).text.contains("  ");
+    let squeezed = |i: usize| is_head(lines, i) && !lines.get(i).text.contains("  ");
     let squeezed = (from..from + 2).any(squeezed);
-    if is_head(&first) {
+    if is_head(lines, from) {
         at += 1;
     } else {
-        at = (from + 1..from + 4).find(|&i| {
+        // The command and what it printed may stand in a fence each.
+        let skipped = |&i: &usize| {
+            let line = lines.get(i);
+            line.text.is_empty() || line.fence() || line.elided()
+        };
+        let blank = (from + 1..lines.len()).take(6).take_while(skipped).count();
+        at = (from + 1..from + 4 + blank).find(|&i| {
             let line = lines.get(i);
             line.quotes == first.quotes
-                && (is_head(&line) || matches!(row(&line, 0, false), Some(Row::Domain(_))))
+                && (is_head(lines, i)
+                    || matches!(joined(lines, i, first.quotes, false), Some((Row::Domain(_), _))))
         })?;
         dump.cut |= (from + 1..at).any(|i| lines.get(i).elided());
     }
@@ -113,76 +150,87 @@ pub fn read(lines: &Lines<'_>, from: usize, unread: &mut u64) -> Option<(Dump, u
     let mut strange = 0;
     while at < lines.len() {
         let line = lines.get(at);
-        if line.quotes != first.quotes {
-            break;
-        }
-        at += 1;
-        if line.text.is_empty() {
-            if dump.domains.is_empty() {
-                continue;
-            }
-            break;
-        }
-        if line.elided() {
+        if line.quotes == first.quotes && line.elided() {
             dump.cut = true;
             if let Some(d) = dump.domains.last_mut() {
                 d.cut = true;
             }
+            at += 1;
             continue;
         }
-        if is_more_of_head(&line) || (is_head(&line) && dump.domains.is_empty()) {
+        let ends = line.quotes != first.quotes || line.text.is_empty() || line.fence();
+        if !ends && (is_more_of_head(&line) || (is_head(lines, at) && dump.domains.is_empty())) {
+            at += 1;
             continue;
         }
-        let last = dump.domains.last_mut();
-        if std::mem::take(&mut in_list)
-            && let Some(d) = last
+        if !ends
+            && std::mem::take(&mut in_list)
+            && let Some(d) = dump.domains.last_mut()
         {
             in_list = line.text.ends_with(',');
             add_children(d, &line.text);
+            at += 1;
             continue;
         }
         // The path of a device that a page of the web broke.
         if squeezed && line.text == "/devices/" {
+            at += 1;
             continue;
         }
-        match row(&line, at as u64, squeezed) {
-            Some(Row::Domain(d)) => {
+        let found = (!ends).then(|| joined(lines, at, first.quotes, squeezed)).flatten();
+        let last = dump.domains.last_mut();
+        match found {
+            Some((Row::Domain(d), taken)) => {
                 in_list = line.text.ends_with(',');
                 dump.domains.push(d);
+                at += taken;
                 continue;
             }
-            Some(Row::Device(device)) => {
+            Some((Row::Device(device), taken)) => {
                 if let Some(d) = last {
                     d.devices.push(device);
                 } else {
                     // The line of its domain is left out.
                     dump.cut = true;
                 }
+                at += taken;
                 continue;
             }
             None => {}
         }
-        let Some(d) = last else {
-            at -= 1;
-            break;
+        if let Some(d) = last.filter(|_| !ends) {
+            let children = line.indent >= 16 || line.indent >= 8 && line.text.contains(',');
+            let damaged = !children && line.indent >= 4 && strange < 20;
+            let taken = rest_of_row(d, &line);
+            if !taken && children {
+                in_list = line.text.ends_with(',');
+                add_children(d, &line.text);
+            } else if !taken && damaged {
+                strange += 1;
+                d.cut = true;
+            }
+            if taken || children || damaged {
+                at += 1;
+                continue;
+            }
+        }
+        // A line that is neither a row nor the end of the command's output: who knows
+        // what the domain had.
+        let end = ends || line.prompt() || line.text.contains(['$', '#']);
+        let known = |name: &str| dump.domains.iter().any(|d| d.name == name);
+        let is_next = |line: &Line<'_>, _: usize| {
+            is_row(line)
+                && match row(line, 0, false) {
+                    Some(Row::Domain(d)) => !known(&d.name),
+                    row => row.is_some(),
+                }
         };
-        if rest_of_row(d, &line) {
-            continue;
-        }
-        if line.indent >= 16 || (line.indent >= 8 && line.text.contains(',')) {
-            in_list = line.text.ends_with(',');
-            add_children(d, &line.text);
-        } else if line.indent >= 4 && strange < 20 {
-            strange += 1;
+        let next = lines.resumes(at, first.quotes, is_next, |l| l.text.starts_with("domain "));
+        if let (true, Some(d)) = (!end || next.is_some(), dump.domains.last_mut()) {
             d.cut = true;
-        } else {
-            // A line that is neither a row nor the end of the command's output: who
-            // knows what the domain had.
-            let ends = ["```", "$", "#", "~~~"].iter().any(|w| line.text.contains(w));
-            d.cut |= !ends;
-            at -= 1;
-            break;
         }
+        let Some(next) = next else { break };
+        at = next;
     }
     if let Some(d) = dump.domains.last_mut().filter(|_| grep) {
         (d.cut, dump.cut) = (true, true);
@@ -191,9 +239,23 @@ pub fn read(lines: &Lines<'_>, from: usize, unread: &mut u64) -> Option<(Dump, u
     (!dump.domains.is_empty()).then_some((dump, at))
 }
 
-/// What a mail program wrapped: a performance state, or who switches.
+/// What a mail program wrapped: the children of a domain, a performance state, or who
+/// switches.
 fn rest_of_row(domain: &mut Domain, line: &Line<'_>) -> bool {
     let words = line.words();
+    // `a, b, c   0`, behind a row of 5.13 to 6.9 that ended with the status.
+    if let Some((state, names)) = words.split_last()
+        && let Some(state) = number(state)
+        && domain.devices.is_empty()
+        && domain.performance.is_none()
+        && let Some((last, others)) = names.split_last()
+        && !last.ends_with(',')
+        && others.iter().all(|n| n.ends_with(','))
+    {
+        add_children(domain, &names.join(" "));
+        domain.performance = Some(state);
+        return true;
+    }
     let ok = words.iter().all(|w| number(w).is_some() || *w == "SW" || *w == "HW");
     if !ok || words.len() > 2 {
         return false;

@@ -7,6 +7,9 @@ use std::borrow::Cow;
 /// Longest line that is looked at in full.
 const LONGEST: usize = 8 << 10;
 
+/// What interrupts a list is at most as long as a reply that people still read.
+const INTERRUPTION: usize = 40;
+
 /// A line without its quote marks.
 #[derive(Clone, Debug)]
 pub struct Line<'a> {
@@ -19,13 +22,45 @@ pub struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Whether a person left lines out here.
+    /// Whether a person left lines out here: `...`, `[...]`, `....... (40 more)`, `<snip>`.
     pub fn elided(&self) -> bool {
         // Two dashes stand between the places that `grep -A` found.
-        matches!(
-            &*self.text,
-            "..." | "[...]" | "...." | "[....]" | "<snip>" | "[snip]" | "[…]" | "…" | "--"
-        )
+        if &*self.text == "--" {
+            return true;
+        }
+        let bare = self.text.trim_start_matches(['[', '(', '<', '{', '-', ' ']);
+        bare.starts_with("..")
+            || bare.starts_with('…')
+            || ["snip", "cut here", "skipped", "left out", "omitted"].iter().any(|w| {
+                bare.len() < self.text.len()
+                    && bare.get(..w.len()).is_some_and(|b| b.eq_ignore_ascii_case(w))
+            })
+    }
+
+    /// Whether it is a fence of Markdown, alone or with the name of a language.
+    pub fn fence(&self) -> bool {
+        self.text.starts_with("```") || self.text.starts_with("~~~")
+    }
+
+    /// Whether a command stands here: what it printed follows, and what stood before it ends.
+    pub fn prompt(&self) -> bool {
+        let typed = |rest: &str| {
+            rest.strip_prefix(' ').is_some_and(|r| r.starts_with(|c: char| c.is_ascii_lowercase()))
+        };
+        let root = |c| self.text.strip_prefix(c).is_some_and(typed);
+        let host = |mark: &str| {
+            self.text
+                .split_once(mark)
+                .is_some_and(|(who, _)| who.contains('@') && !who.contains(char::is_whitespace))
+        };
+        // Nothing need be typed yet.
+        let waits = self.text.ends_with(['#', '$']) && host(&self.text[self.text.len() - 1..]);
+        root('#')
+            || root('$')
+            || self.text.starts_with("cat /")
+            || host("# ")
+            || host("$ ")
+            || waits
     }
 
     /// Whether it is a rule under the head of a table.
@@ -71,6 +106,28 @@ impl<'a> Lines<'a> {
         let begin = if i == 0 { 0 } else { self.ends[i - 1] + 1 };
         let line = &self.bytes[begin..end];
         line[..line.len().min(LONGEST)].trim_ascii_end()
+    }
+
+    /// Where a table or list goes on that stopped before line `from`: a reply, a fence or a
+    /// remark may stand in it. `is_row` knows its rows beyond doubt; a command ends it, as
+    /// does a line that `ends` knows.
+    pub fn resumes(
+        &self,
+        from: usize,
+        quotes: usize,
+        is_row: impl Fn(&Line<'_>, usize) -> bool,
+        ends: impl Fn(&Line<'_>) -> bool,
+    ) -> Option<usize> {
+        for at in from..self.len().min(from + INTERRUPTION) {
+            let line = self.get(at);
+            if line.quotes == quotes && is_row(&line, at) {
+                return Some(at);
+            }
+            if line.prompt() || ends(&line) {
+                return None;
+            }
+        }
+        None
     }
 
     /// Line `i` without its quote marks and the stamp of a console.
@@ -131,6 +188,28 @@ mod tests {
         assert_eq!(text.raw(9), b"");
         assert_eq!((text.place(0), text.place(20), text.place(27)), (0, 1, 3));
         assert_eq!(Lines::new(b"").len(), 0);
+    }
+
+    #[test]
+    fn what_is_left_out_and_what_is_typed() {
+        let line = |text: &str| Lines::new(text.as_bytes()).get(0).text.into_owned();
+        let of = |text: &str| Line { quotes: 0, indent: 0, text: line(text).into() };
+        for gap in ["...", "..........", "[...]", "[....]", "[ ... ]", "…", "[…]", "<snip>"] {
+            assert!(of(gap).elided(), "{gap}");
+        }
+        for gap in ["[Snip 20 lines]", "... and so on", "(... more of these)", "--", "--- snip ---"]
+        {
+            assert!(of(gap).elided(), "{gap}");
+        }
+        for row in [".hidden on", "snips the rest", "-", "-----------", "10.mmc  on", "<4>x", ""] {
+            assert!(!of(row).elided(), "{row}");
+        }
+        for typed in ["# cat x", "$ ls", "root@board:~# grep . x", "me@pc:/sys$ cat x", "a@b:~#"] {
+            assert!(of(typed).prompt(), "{typed}");
+        }
+        for other in ["#", "# ", "#define", "$PATH is", "10.mmc  on", "see a@b, 5 $ each"] {
+            assert!(!of(other).prompt(), "{other}");
+        }
     }
 
     #[test]

@@ -29,7 +29,7 @@ use crate::{Input, Options, ReadError};
 use dormouse_base::loss::Severity;
 use dormouse_power::deferral::Need;
 use dormouse_power::name::{key, keys_upward, stem};
-use dormouse_power::probe::Life;
+use dormouse_power::probe::{Life, Outcome, Provider};
 use dormouse_power::{Case, Evidence};
 use lines::{Lines, unquoted};
 use memchr::memmem;
@@ -42,8 +42,11 @@ const WRAPPED: usize = 50;
 /// A message goes on over at most this many further lines.
 const JOINS: usize = 2;
 
+/// A warning has registers and a stack; what it is about stands within so many lines.
+const STACK: usize = 60;
+
 /// Words by which places of tables and files are found.
-const PLACES: [&[u8]; 21] = [
+const PLACES: [&[u8]; 23] = [
     b"pm_genpd_summary",
     b"domain  ",
     b"domain status",
@@ -51,6 +54,8 @@ const PLACES: [&[u8]; 21] = [
     b"regulator   ",
     b"regulator use open",
     b"devices_deferred",
+    b"eferred ",
+    b"eferred:",
     b"Rejected",
     b"pm_genpd/",
     b"class/devlink",
@@ -139,7 +144,7 @@ fn tables(bytes: &[u8], text: &mut Text<Case>) {
             continue;
         }
         let line = lines.get(at);
-        if genpd::is_head(&line) || files::prints(&line, "pm_genpd_summary") {
+        if genpd::is_head(&lines, at) || files::prints(&line, "pm_genpd_summary") {
             if let Some((dump, end)) = genpd::read(&lines, at, &mut unread) {
                 case.dumps.push(dump);
                 after = end;
@@ -169,7 +174,7 @@ fn tables(bytes: &[u8], text: &mut Text<Case>) {
             }
         } else if line.text.starts_with("State ") && line.text.contains("Residency(us)") {
             after = files::described(&lines, at, &mut case.states);
-        } else if files::prints(&line, "devices_deferred") {
+        } else if files::prints(&line, "devices_deferred") || files::captions(&lines, &line, at) {
             after = files::list(&lines, at, &mut case.deferrals);
         } else if files::prints_folder(&line, "class/devlink") {
             after = files::listing(&lines, at, &mut case.links);
@@ -229,8 +234,16 @@ fn messages(bytes: &[u8], case: &mut Case) {
     let mut open: Option<Open> = None;
     // The line before, which may hold the device of a wrapped message.
     let (mut before, mut before_at, mut before_quotes) = (Vec::new(), 0, 0);
+    // Lines of a stack that may follow an attempt that gave up.
+    let mut stack = 0;
     records(bytes, &mut |item, at| {
         let Item::Record(r) = item else { return };
+        if stack > 0 {
+            stack -= 1;
+            if !asks(r.text, case) {
+                stack = 0;
+            }
+        }
         let raw = lines.raw(usize::try_from(at).map_or(0, |i| i.saturating_sub(1)));
         let (quotes, _) = unquoted(raw);
         let told = present.iter().any(|f| f.find(r.text).is_some());
@@ -261,7 +274,11 @@ fn messages(bytes: &[u8], case: &mut Case) {
             let whole = said::is_whole(&text) || (raw.len() < WRAPPED && !is_torn(&text));
             open = Some(Open { text, evidence, last: at, joins: 0, quotes });
             if whole {
+                let before = case.probes.len();
                 close(&mut open, case);
+                if case.probes.len() > before {
+                    stack = STACK;
+                }
             }
         }
         before.clear();
@@ -271,6 +288,27 @@ fn messages(bytes: &[u8], case: &mut Case) {
         (before_at, before_quotes) = (at, quotes);
     });
     close(&mut open, case);
+}
+
+/// Takes a line of the stack behind an attempt that gave up: the first function that asks
+/// for a provider names it (drivers/base/dd.c:driver_deferred_probe_check_state). Whether
+/// more may follow.
+fn asks(text: &[u8], case: &mut Case) -> bool {
+    let Some(probe) = case.probes.last_mut() else { return false };
+    if probe.asked.is_some()
+        || probe.outcome != Outcome::GaveUp
+        || memmem::find(text, b"end trace").is_some()
+    {
+        return false;
+    }
+    let word = text.trim_ascii().rsplit(|b| *b == b' ').find(|w| w.contains(&b'+'));
+    let function = word.and_then(|w| std::str::from_utf8(w).ok()).and_then(|w| w.split_once("+0x"));
+    if let Some((function, _)) = function
+        && let Some(provider) = Provider::asked_by(function)
+    {
+        probe.asked = Some((provider, function.to_string()));
+    }
+    true
 }
 
 /// Words that a mail program may have torn apart.
@@ -366,6 +404,7 @@ fn lives(bytes: &[u8], case: &mut Case) {
         match d.need() {
             Some(Need::Device(name)) => drop(names.insert(name.to_string())),
             Some(Need::Node(path)) => keys.extend(keys_upward(path)),
+            Some(Need::Lost) => {}
             None if d.reason.is_empty() && stem(&d.device).len() > 3 => {
                 stems.insert(stem(&d.device).to_string());
             }
@@ -374,6 +413,8 @@ fn lives(bytes: &[u8], case: &mut Case) {
         names.insert(d.device.clone());
     }
     names.extend(case.pending.iter().map(|p| p.consumer.clone()));
+    let failed = case.probes.iter().filter(|p| matches!(p.outcome, Outcome::Failed(_)));
+    names.extend(failed.map(|p| p.device.clone()));
     names.remove("");
     if names.is_empty() && keys.is_empty() {
         return;

@@ -3,6 +3,30 @@
 use super::lines::{Line, Lines, number};
 use dormouse_power::regulator::{Regulator, Table};
 
+/// What a regulator feeds stands three columns further in
+/// (drivers/regulator/core.c:regulator_summary_show_subtree). One less than two is a blank
+/// that a row lost on its way.
+const STEP: usize = 2;
+
+/// Leaves on the stack what may feed the row in `line`.
+fn pop(stack: &mut Vec<(usize, usize)>, line: &Line<'_>) {
+    while stack.last().is_some_and(|(indent, _)| indent + STEP > line.indent) {
+        stack.pop();
+    }
+}
+
+/// Where the table goes on that stopped before line `at`: a name, three counts, and a
+/// voltage behind the mode.
+fn goes_on(lines: &Lines<'_>, at: usize, quotes: usize) -> Option<usize> {
+    let is_row = |line: &Line<'_>, _: usize| {
+        let words = line.words();
+        words.len() > 4
+            && words[1..4].iter().all(|w| number(w).is_some())
+            && words[4..].iter().any(|w| with_unit(w).is_some())
+    };
+    lines.resumes(at, quotes, is_row, is_head)
+}
+
 /// Whether a line is the head of a table.
 pub fn is_head(line: &Line<'_>) -> bool {
     line.text.starts_with("regulator ") && line.text.contains(" use open")
@@ -24,14 +48,20 @@ pub fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
     let mut at = from + 1;
     while at < lines.len() {
         let line = lines.get(at);
-        if line.quotes != head.quotes || line.text.is_empty() {
-            break;
-        }
-        at += 1;
-        if line.elided() {
+        if line.quotes == head.quotes && line.elided() {
+            // Who feeds the next row, only the rows left out would tell.
+            stack.clear();
             table.cut = true;
+            at += 1;
             continue;
         }
+        if line.quotes != head.quotes || line.text.is_empty() || line.fence() {
+            let Some(next) = goes_on(lines, at, head.quotes) else { break };
+            stack.clear();
+            (table.cut, at) = (true, next);
+            continue;
+        }
+        at += 1;
         let words = line.words();
         // The rest of a row or of the head that a mail program wrapped.
         let units = words.iter().filter(|w| with_unit(w).is_some()).count();
@@ -40,9 +70,7 @@ pub fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
         }
         let Some(begin) = (1..words.len()).find(|&i| number(words[i]).is_some()) else {
             // A consumer of a kernel that does not count its uses: voltages alone.
-            while stack.last().is_some_and(|(indent, _)| *indent >= line.indent) {
-                stack.pop();
-            }
+            pop(&mut stack, &line);
             let parent = match stack.last() {
                 Some((_, p)) => Some(*p),
                 None if squeezed => table.regulators.len().checked_sub(1),
@@ -54,13 +82,16 @@ pub fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
                 continue;
             }
             at -= 1;
-            break;
+            let next = goes_on(lines, at, head.quotes);
+            table.cut |= next.is_some() || !line.prompt();
+            let Some(next) = next else { break };
+            stack.clear();
+            at = next;
+            continue;
         };
         let run = words[begin..].iter().take_while(|w| number(w).is_some()).count();
         let value = |i: usize| words.get(i).and_then(|w| number(w)).unwrap_or(0);
-        while stack.last().is_some_and(|(indent, _)| *indent >= line.indent) {
-            stack.pop();
-        }
+        pop(&mut stack, &line);
         let parent = stack.last().map(|(_, i)| *i);
         if run >= 3 {
             // A name may end with a number.

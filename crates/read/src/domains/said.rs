@@ -12,10 +12,13 @@ use dormouse_power::probe::{Outcome, Probe};
 use dormouse_power::{Case, Evidence};
 
 /// Words of which each such message has one; lines without are not looked at.
-pub const STEMS: [&[u8]; 19] = [
+pub const STEMS: [&[u8]; 22] = [
     b"deferred probe",
     b"probe deferral",
-    b"EPROBE_DEFER: ",
+    b"EPROBE_DEFER",
+    b"-517",
+    b"attach",
+    b"ailed to bind ",
     b"dependency cycle",
     b"cyclic dependency",
     b"sync_state()",
@@ -185,14 +188,17 @@ pub fn take(text: &str, evidence: Evidence, case: &mut Case) {
                 driver: driver.to_string(),
                 outcome: Outcome::GaveUp,
                 took_us: None,
+                asked: None,
+                part_of: None,
                 evidence,
             };
             case.probes.push(probe);
         }
     } else if let Some(rest) = message.strip_prefix("probe deferral - ") {
         case.deferrals.push(deferral(driver, rest.trim(), Source::Attempt, evidence));
-    } else if let Some(rest) = message.strip_prefix("error -EPROBE_DEFER: ") {
-        case.deferrals.push(deferral(driver, rest.trim(), Source::Attempt, evidence));
+    } else if let Some(rest) = message.strip_prefix("error -EPROBE_DEFER") {
+        let reason = rest.trim_start_matches([':', ',', ' ']);
+        case.deferrals.push(deferral(driver, reason, Source::Attempt, evidence));
     } else if let Some(rest) = message.strip_prefix("Driver ") {
         if let Some((by, _)) = rest.split_once(" requests probe deferral") {
             case.deferrals.push(deferral(by, "", Source::Attempt, evidence));
@@ -205,6 +211,8 @@ pub fn take(text: &str, evidence: Evidence, case: &mut Case) {
                 driver: by.to_string(),
                 outcome: Outcome::Failed(error),
                 took_us: None,
+                asked: None,
+                part_of: None,
                 evidence,
             });
         }
@@ -241,6 +249,15 @@ pub fn take(text: &str, evidence: Evidence, case: &mut Case) {
         let Some((domain, _)) = rest.split_once(" will not be powered off") else { return };
         let (device, domain) = (device.to_string(), domain.trim().to_string());
         case.unswitched.push(Unswitched { device, domain, evidence });
+    } else if let Some(rest) = after_failed_to(message, "bind ") {
+        component(device, driver, rest, evidence, case);
+    } else if let Some((error, domain)) = attachment(message) {
+        if matches!(error, "-EPROBE_DEFER" | "-517") {
+            case.deferrals.push(deferral(driver, message, Source::Attempt, evidence));
+        } else {
+            let (device, domain) = (device.to_string(), domain.to_string());
+            case.attachments.push(AttachFailed { device, domain, error: error.into(), evidence });
+        }
     } else if let Some((error, domain)) = message.split_once("failed to add to PM domain ") {
         let (domain, code) = domain.split_once(": ").unwrap_or((domain, ""));
         let said = error.trim().trim_start_matches("error ").trim_end_matches(':');
@@ -251,7 +268,55 @@ pub fn take(text: &str, evidence: Evidence, case: &mut Case) {
             error: first_word(error).to_string(),
             evidence,
         });
+    } else if !driver.is_empty() && deferred_in_own_words(message) {
+        case.deferrals.push(deferral(driver, message, Source::Attempt, evidence));
     }
+}
+
+/// What stands behind `failed to` and `what`, in the words of a driver.
+fn after_failed_to<'t>(message: &'t str, what: &str) -> Option<&'t str> {
+    let (_, rest) = message.split_once("ailed to ")?;
+    rest.strip_prefix(what)
+}
+
+/// `error -ENODEV: failed to attach power domain "bus"`, `Failed to attach PM domain core:
+/// -2`: the error, and the domain if it is named.
+fn attachment(message: &str) -> Option<(&str, &str)> {
+    let rest = after_failed_to(message, "attach ")?;
+    let rest = ["the ", "to ", "to the "].iter().find_map(|w| rest.strip_prefix(w)).unwrap_or(rest);
+    let kind = ["power domain", "power-domain", "PM domain", "pm domain", "pm_domain", "genpd"];
+    let domain = kind.iter().find_map(|k| rest.strip_prefix(k))?;
+    let (domain, code) = domain.rsplit_once([':', '(', ',']).unwrap_or((domain, ""));
+    let before = message.strip_prefix("error ").and_then(|r| r.split_once(':')).map(|(e, _)| e);
+    let code = code.trim().trim_start_matches("error ").trim_start_matches("ret=");
+    let error = before.unwrap_or(code.trim_end_matches(')'));
+    let domain = domain.trim_start_matches('s').trim();
+    Some((error, domain.trim_matches(['"', '\'', '`', '<', '>', '.', ' '])))
+}
+
+/// `failed to bind DEV (ops OPS): ERROR`, of a device made of parts
+/// (drivers/base/component.c:component_bind).
+fn component(whole: &str, driver: &str, rest: &str, evidence: Evidence, case: &mut Case) {
+    let Some((part, rest)) = rest.split_once(" (ops ") else { return };
+    let Some((ops, error)) = rest.rsplit_once("): ") else { return };
+    let Some(error) = number(error) else { return };
+    let outcome = if error == -517 { Outcome::Deferred } else { Outcome::Failed(error) };
+    case.probes.push(Probe {
+        device: part.to_string(),
+        driver: ops.split(' ').next().filter(|o| !o.starts_with("0x")).unwrap_or(driver).into(),
+        outcome,
+        took_us: None,
+        asked: None,
+        part_of: Some(whole.to_string()),
+        evidence,
+    });
+}
+
+/// A driver that prints the error by which the core is asked to try again.
+fn deferred_in_own_words(message: &str) -> bool {
+    let end = message.trim_end_matches([')', '.', ']']);
+    message.contains("EPROBE_DEFER")
+        || end.strip_suffix("-517").is_some_and(|b| b.ends_with([' ', '=', '(', ':', '[']))
 }
 
 /// `PROBE of DEV returned R after N usecs` (initcall_debug), `DRIVER: probe of DEV
@@ -280,7 +345,9 @@ fn probe(before: &str, rest: &str, evidence: &Evidence, case: &mut Case) -> bool
         return false;
     };
     let (device, driver) = (device.to_string(), driver.to_string());
-    case.probes.push(Probe { device, driver, outcome, took_us, evidence: evidence.clone() });
+    let evidence = evidence.clone();
+    let (asked, part_of) = (None, None);
+    case.probes.push(Probe { device, driver, outcome, took_us, asked, part_of, evidence });
     true
 }
 

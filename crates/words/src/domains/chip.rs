@@ -25,12 +25,11 @@ pub fn counts(s: &Subject<'_>) -> Vec<String> {
         ));
     }
     if let Some(t) = case.clocks.last() {
-        out.push(format!(
-            "{} of {} on, {} more run that nobody asked for",
-            t.on(),
-            plural(t.clocks.len(), "clock"),
-            t.unasked().len()
-        ));
+        let unasked = match t.running() {
+            Some(_) => format!("; nobody asked for {} of these", t.unasked().len()),
+            None => String::new(),
+        };
+        out.push(format!("{}{unasked}", clocks_on(t)));
     }
     if let Some(t) = case.regulators.last() {
         let held = t.held();
@@ -38,11 +37,12 @@ pub fn counts(s: &Subject<'_>) -> Vec<String> {
         let nobody =
             |(i, feeds): &&(usize, Vec<usize>)| users(t, *i, feeds).is_empty() && !unsaid(i);
         let nobody = held.iter().filter(nobody).count();
-        out.push(format!(
-            "{} of {} on, {nobody} without a user in the table",
-            held.len(),
-            plural(t.regulators.len(), "regulator")
-        ));
+        let nobody = match t.cut {
+            true => " (rows are left out)".to_string(),
+            false => format!(", {nobody} without a user in the table"),
+        };
+        let of = plural(t.regulators.len(), "regulator");
+        out.push(format!("{} of {of} enabled{nobody}", held.len()));
     }
     if case.acpi.resources.values().any(|r| r.in_use.is_some()) {
         let on = case.acpi.resources.values().filter(|r| r.in_use == Some(true)).count();
@@ -60,6 +60,24 @@ pub fn counts(s: &Subject<'_>) -> Vec<String> {
         }
     }
     if out.len() < 2 { Vec::new() } else { out }
+}
+
+/// ` that the text shows`, of a table with rows left out.
+pub fn left_out(cut: bool) -> &'static str {
+    if cut { " that the text shows (rows are left out)" } else { "" }
+}
+
+/// `2 of 6 clocks are enabled and 4 run in hardware`.
+pub fn clocks_on(t: &dormouse_power::clock::Table) -> String {
+    let of = plural(t.clocks.len(), "clock");
+    let cut = left_out(t.cut);
+    match t.running() {
+        Some(n) => {
+            let run = if n == 1 { "runs" } else { "run" };
+            format!("{} of {of}{cut} are enabled and {n} {run} in hardware", t.enabled())
+        }
+        None => format!("{} of {of}{cut} are enabled", t.enabled()),
+    }
 }
 
 /// Who has a regulator enabled: consumers, and regulators that it feeds.
@@ -191,6 +209,7 @@ pub fn clocks(s: &Subject<'_>) -> Value {
         });
         json!({
             "line": t.line,
+            "cut": t.cut,
             "clocks": rows.collect::<Vec<_>>(),
             "unasked": unasked.iter().map(|&i| &t.clocks[i].name).collect::<Vec<_>>(),
         })

@@ -79,7 +79,7 @@ fn stands(s: &Subject<'_>) -> Option<String> {
         });
     }
     if let Some(t) = s.case.clocks.last() {
-        return Some(format!("{} of {} are on.", t.on(), plural(t.clocks.len(), "clock")));
+        return Some(format!("{}.", chip::clocks_on(t)));
     }
     let rails = &s.case.rails;
     if !rails.is_empty() {
@@ -100,7 +100,12 @@ fn stands(s: &Subject<'_>) -> Option<String> {
         ));
     }
     let t = s.case.regulators.last()?;
-    Some(format!("{} of {} are on.", t.on(), plural(t.regulators.len(), "regulator")))
+    Some(format!(
+        "{} of {} are enabled{}.",
+        t.on(),
+        plural(t.regulators.len(), "regulator"),
+        chip::left_out(t.cut)
+    ))
 }
 
 /// The second line: how sure that is.
@@ -181,12 +186,17 @@ fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
             format!("{} held {}{by}", c.name, times(c.enabled))
         };
         let rows: Vec<String> = t.holders().iter().map(row).collect();
+        let running = t.running().map_or(String::new(), |n| format!(", {n} run in hardware"));
+        let unasked = match (t.unasked().len(), t.running()) {
+            (0, _) | (_, None) => String::new(),
+            (n, _) => format!(", {n} of them unasked"),
+        };
         let heading = format!(
-            "Clocks (line {}): {} of {} on, {} that nobody asked for run in hardware",
+            "Clocks (line {}): {} of {} enabled{running}{unasked}{}",
             t.line,
-            t.on(),
+            t.enabled(),
             t.clocks.len(),
-            t.unasked().len()
+            if t.cut { ", with lines left out" } else { "" }
         );
         list(page, &heading, &rows, top);
         let unasked: Vec<String> = t.unasked().iter().map(|&i| t.clocks[i].name.clone()).collect();
@@ -201,6 +211,8 @@ fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
             let open: Vec<String> = r.consumers.iter().map(|(c, _)| c.clone()).collect();
             if r.consumers.iter().any(|(_, n)| n.is_none()) && by.is_empty() {
                 format!("{} held {}, by some of {}", r.name, times(r.used), names(&open))
+            } else if by.is_empty() && t.cut {
+                format!("{} held {}; the text leaves out by whom", r.name, times(r.used))
             } else if by.is_empty() {
                 format!("{} held {}, by nobody that the table shows", r.name, times(r.used))
             } else {
@@ -211,8 +223,12 @@ fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
         let unused: Vec<String> =
             t.unused().iter().map(|&i| t.regulators[i].name.clone()).collect();
         let cut = if t.cut { ", with lines left out" } else { "" };
-        let heading =
-            format!("Regulators (line {}): {} of {} on{cut}", t.line, t.on(), t.regulators.len());
+        let heading = format!(
+            "Regulators (line {}): {} of {} enabled{cut}",
+            t.line,
+            t.on(),
+            t.regulators.len()
+        );
         list(page, &heading, &rows, top);
         if !unused.is_empty() {
             page.entry("  ", &safe(&format!("nobody enabled {}", names(&unused))));
@@ -240,6 +256,7 @@ fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
             Fate::Failed(e) => format!("{}: its probe failed with {e}", c.name),
             Fate::Waits => format!("{}: it waits to probe itself", c.name),
             Fate::Spoke => format!("{}: a driver speaks of it", c.name),
+            Fate::Came => format!("{}: a driver speaks of it later", c.name),
             Fate::Silent => format!("{}: no line of a driver", c.name),
         };
         let rows: Vec<String> = p.consumers.iter().map(row).collect();

@@ -60,13 +60,22 @@ pub fn cause(c: &Cause) -> String {
         }
         Cause::Device { name, fate: Fate::Silent } => format!("{name}, which has no driver yet"),
         Cause::Node { path } => format!("the node {path}, which is no device yet"),
+        Cause::Lost => "a supplier whose name the text lost".into(),
         Cause::Own { reason } => format!("what the driver says: {reason}"),
         Cause::Parts { reason } => format!("the parts of a sound card ({reason})"),
+        Cause::Brother { name, error: e } => format!(
+            "something that the kernel does not say; {name}, of the same kind, failed with error {}",
+            error(*e)
+        ),
         Cause::Unsaid { hint: Some(hint) } => {
             format!("something that the kernel does not say; nearby stands: {hint}")
         }
         Cause::Unsaid { hint: None } => "something that the kernel does not say".into(),
         Cause::Loop => "each other".into(),
+        Cause::Part { of, part, by } => format!(
+            "each other, most likely: {of} cannot make its part {part}, and {by} waits for what is \
+             inside"
+        ),
     }
 }
 
@@ -195,15 +204,39 @@ pub fn sentence(f: &Fact) -> String {
             verb(devices.len(), "was", "were"),
             verb(devices.len(), "was", "were"),
         ),
-        Fact::GaveUp { devices, failed } => {
-            let failed = match failed {
-                0 => String::new(),
-                n => format!("; {n} of these probes failed with {}", error(-110)),
+        Fact::GaveUp { devices, failed, on } => {
+            let failed = match (*failed, devices.len()) {
+                (0, _) => String::new(),
+                (1, 1) => format!("; its probe failed with {}", error(-110)),
+                (n, _) => format!("; {n} of these probes failed with {}", error(-110)),
             };
-            format!(
-                "{} gave up on a provider that never came, most likely of a power domain{failed}.",
-                plural(devices.len(), "device")
-            )
+            let on = match on {
+                Some((provider, by)) => {
+                    format!("{} that never came ({by} in the stack asked for it)", provider.name())
+                }
+                None => {
+                    "a provider that never came; which, the text does not say (a power domain, \
+                         an IOMMU, a pin controller)"
+                        .into()
+                }
+            };
+            format!("{} gave up on {on}{failed}.", names(devices))
+        }
+        Fact::ProbeFailed { device, driver, error: e, part_of, waiting } => {
+            let what = match part_of {
+                Some(whole) => format!("{device} could not be bound as a part of {whole}"),
+                None if driver.is_empty() => format!("The probe of {device} failed"),
+                None => format!("The probe of {device} by {driver} failed"),
+            };
+            let waiting = match waiting {
+                0 => String::new(),
+                n => format!(
+                    " {} {} too, and the kernel does not say for what.",
+                    plural(*n, "device"),
+                    verb(*n, "waits", "wait")
+                ),
+            };
+            format!("{what} with error {}.{waiting}", error(*e))
         }
         Fact::BothWait { one, other } => {
             format!("{one} and {other} stand in one dependency cycle, and both still wait.")
@@ -231,8 +264,20 @@ pub fn sentence(f: &Fact) -> String {
                     s.name
                 );
             }
+            let came = s.consumers.iter().filter(|c| c.fate == pending::Fate::Came).count();
+            if came == names.len() {
+                return format!(
+                    "{} waited for {}, which came later: nothing is held up.",
+                    s.name,
+                    self::names(&names)
+                );
+            }
+            let late = match came {
+                0 => String::new(),
+                n => format!(" {n} of them came later."),
+            };
             format!(
-                "{} keeps on what was on at boot until {} {} probed.",
+                "{} may keep on what was on at boot until {} {} probed.{late}",
                 s.name,
                 self::names(&names),
                 verb(names.len(), "has", "have"),
@@ -321,12 +366,18 @@ pub fn advice(f: &Fact) -> Vec<String> {
             Cause::Node { .. } => one(
                 "See which driver should make a device of that node, and whether one should: a part of another device (a partition, a group of pins) never becomes one.",
             ),
+            Cause::Lost => one(
+                "Give /sys/kernel/debug/devices_deferred as it is: the line ends before the name.",
+            ),
             Cause::Own { .. } => {
                 one("Search the driver for that text: the line before it asks for what is missing.")
             }
             Cause::Parts { .. } => one("Look at the parts first: this is a consequence."),
+            Cause::Brother { name, .. } => vec![format!(
+                "See why {name} failed: its error stands in the log, and its brothers ask for the same."
+            )],
             Cause::Unsaid { .. } => one("cat /sys/kernel/debug/devices_deferred says more."),
-            Cause::Loop => {
+            Cause::Loop | Cause::Part { .. } => {
                 one("No kernel parameter helps: make one need optional, or split a provider.")
             }
         },
@@ -336,9 +387,17 @@ pub fn advice(f: &Fact) -> Vec<String> {
         Fact::OneTry { .. } => one(
             "See whether its driver is registered with builtin_platform_driver_probe or __init probe: such a driver cannot wait.",
         ),
-        Fact::GaveUp { .. } => one(
-            "See what power-domains (or iommus, pinctrl-0) of these devices name, and build that provider's driver in.",
-        ),
+        Fact::GaveUp { on, .. } => {
+            let property =
+                on.as_ref().map_or("power-domains, iommus or pinctrl-0", |(p, _)| p.property());
+            vec![format!(
+                "See what {property} of these devices {}, and build that provider's driver in.",
+                if on.is_some() { "names" } else { "name" }
+            )]
+        }
+        Fact::ProbeFailed { device, .. } => vec![format!(
+            "Look for the first message about {device} in the kernel log: what stands before the failure is its reason."
+        )],
         Fact::BothWait { .. } => one(
             "No kernel parameter helps: make one need optional, split a provider, or name it in post-init-providers.",
         ),

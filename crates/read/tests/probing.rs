@@ -1,0 +1,224 @@
+//! Probing and tables as people post them: interrupted, cut, wrapped, and what explains
+//! several waits at once.
+
+use dormouse_power::deferral::Cause;
+use dormouse_power::domain::Status;
+use dormouse_power::fact::{Fact, Finding};
+use dormouse_power::pending::Fate;
+use dormouse_power::probe::Provider;
+use dormouse_power::{Case, Confidence, Level, judge};
+use dormouse_read::domains::read_bytes;
+
+fn case(text: &str) -> Case {
+    read_bytes("text", text.as_bytes()).case
+}
+
+fn findings(text: &str) -> Vec<Finding> {
+    judge(&case(text)).findings
+}
+
+fn waiting(text: &str) -> Vec<String> {
+    case(text).deferrals.into_iter().map(|d| d.device).collect()
+}
+
+#[test]
+fn a_list_goes_on_behind_what_interrupts_it() {
+    let devices = ["7000.dsi", "1-0051", "leds"];
+    let rows = [
+        "7000.dsi\tplatform: supplier 6000.hub not ready",
+        "1-0051\trtc: no clock",
+        "leds\tleds-gpio: no line",
+    ];
+    let reply = format!(
+        "> $ cat /sys/kernel/debug/devices_deferred\n> {}\n\nThat is odd: why?\n\n> {}\n> {}\n",
+        rows[0], rows[1], rows[2]
+    );
+    assert_eq!(waiting(&reply), devices);
+    let fences = format!(
+        "```\nroot@box:~# cat /sys/kernel/debug/devices_deferred\n```\n\nshows\n\n```text\n{}\n...\n{}\n```\n\
+         later also\n```\n{}\n```\nand that is all of it\n",
+        rows[0], rows[1], rows[2]
+    );
+    assert_eq!(waiting(&fences), devices);
+    // Another command ends it; a log is no list, and neither is prose.
+    let other = format!(
+        "# cat /sys/kernel/debug/devices_deferred\n{}\nThe rest: is fine.\n# dmesg | tail\n{}\n\
+         imx 5000.clk: error: none\n",
+        rows[0], rows[1]
+    );
+    assert_eq!(waiting(&other)[..1], devices[..1]);
+    assert!(!waiting(&other).iter().any(|d| d == "imx" || d == "The"), "{:?}", waiting(&other));
+    let captioned = format!("Devices still deferred:\n{}\n{}\n", rows[0], rows[2]);
+    assert_eq!(waiting(&captioned), ["7000.dsi", "leds"]);
+}
+
+#[test]
+fn the_words_of_the_core_are_known_though_cut() {
+    let text = "# cat /sys/kernel/debug/devices_deferred\n12340000.gpu    platform: wait for\n\
+                supplier /soc/power@5600\n56780000.vpu    platform: wait for supplier\n\
+                9abc0000.jpu    platform: supplier 4444.iommu not\nready\n";
+    let roots = judge(&case(text)).roots;
+    let at = |cause: &Cause| {
+        roots.iter().find(|r| r.cause == *cause).map(|r| r.at.join(" ")).unwrap_or_default()
+    };
+    assert_eq!(at(&Cause::Node { path: "/soc/power@5600".into() }), "12340000.gpu");
+    assert_eq!(at(&Cause::Lost), "56780000.vpu");
+    let named = roots
+        .iter()
+        .any(|r| matches!(&r.cause, Cause::Device { name, .. } if name == "4444.iommu"));
+    assert!(named, "{roots:?}");
+}
+
+#[test]
+fn tables_of_domains_that_were_wrapped_or_interrupted() {
+    let text = "domain                          status\nchildren                           performance\n\
+        \x20   /device                                             runtime status\n\
+        --------------------------------------------------\n\
+        soc_top                         on\nisp_island, npu_island             0\n\
+        npu_island                      on\n128\n\
+        \x20   /devices/platform/soc/77000.npu\nactive                  128\n\
+        isp_island                      off-1\n0\n";
+    let c = case(text);
+    let d = &c.dumps[0];
+    let names: Vec<&str> = d.domains.iter().map(|d| d.name.as_str()).collect();
+    assert_eq!(names, ["soc_top", "npu_island", "isp_island"]);
+    assert_eq!(d.domains[0].children, ["isp_island", "npu_island"]);
+    assert_eq!((d.domains[0].performance, d.domains[1].performance), (Some(0), Some(128)));
+    assert_eq!(d.domains[1].devices[0].name(), "77000.npu");
+    assert_eq!(d.domains[2].status, Status::Off(Some(1)));
+
+    let text = "> domain                          status          children        performance\n\
+        >     /device                         runtime status                  managed by\n\
+        > --------------------------------------------------\n\
+        > cam                             on              0\n\nThat one?\n\n\
+        >     88000.cam                       active                      0           SW\n\
+        > aud                             off-0           0\n";
+    let d = &case(text).dumps[0];
+    assert_eq!((d.domains.len(), d.domains[0].devices.len()), (2, 1));
+}
+
+#[test]
+fn rows_that_are_left_out_leave_parents_and_totals_open() {
+    let head = "                                 enable  prepare  protect\n\
+        \x20  clock                          count    count    count        rate   accuracy phase  cycle\n\
+        ------------------------------------------------------------\n";
+    for gap in ["....", "[...]", "[ many more ]\n...", "(... 20 rows ...)", "…"] {
+        let text = format!(
+            "{head} xtal                2 2 0 24000000 0 0 50000\n    pll1             1 1 0 900000000 0 0 50000\n\
+             {gap}\n       bus0          1 1 0 100000000 0 0 50000\n"
+        );
+        let t = &case(&text).clocks[0];
+        let rows: Vec<(&str, Option<usize>)> =
+            t.clocks.iter().map(|c| (c.name.as_str(), c.parent)).collect();
+        assert_eq!(rows, [("xtal", None), ("pll1", Some(0)), ("bus0", None)], "{gap}");
+        assert!(t.cut, "{gap}");
+    }
+    let text = format!("{head} xtal                2 2 0 24000000 0 0 50000\n");
+    assert!(!case(&text).clocks[0].cut);
+}
+
+#[test]
+fn a_row_that_lost_a_blank_is_no_parent() {
+    let text = " regulator                      use open bypass  opmode voltage current     min     max\n\
+        ----------------------------------------------------------------\n\
+        sw1                              1    1      0 unknown  3300mV     0mA  3300mV  3300mV\n\
+        \x20sw2                              1    2      0 unknown  1100mV     0mA   900mV  1300mV\n\
+        \x20   ldo_cam                       0    1      0 unknown  1800mV     0mA  1800mV  1800mV\n";
+    let t = &case(text).regulators[0];
+    let parents: Vec<Option<usize>> = t.regulators.iter().map(|r| r.parent).collect();
+    assert_eq!(parents, [None, None, Some(1)]);
+}
+
+#[test]
+fn the_stack_says_which_provider_is_missing() {
+    for (function, provider) in [
+        ("of_iommu_configure", Some(Provider::Iommu)),
+        ("pinctrl_bind_pins", Some(Provider::Pins)),
+        ("genpd_dev_pm_attach", Some(Provider::Domain)),
+        ("devm_clk_get", Some(Provider::Clock)),
+        ("really_probe", None),
+    ] {
+        let text = format!(
+            "[   10.000001] abc-dma 4400.dma: deferred probe timeout, ignoring dependency\n\
+             [   10.000002] WARNING: CPU: 0 PID: 9 at drivers/base/dd.c:290 driver_deferred_probe_check_state+0x1c/0x60\n\
+             [   10.000003] Call trace:\n[   10.000004]  driver_deferred_probe_check_state+0x1c/0x60\n\
+             [   10.000005]  {function}+0x10/0x20\n[   10.000006] ---[ end trace 12 ]---\n\
+             [   10.000007]  of_iommu_late+0x1/0x2\n"
+        );
+        let found = findings(&text);
+        let Fact::GaveUp { on, .. } = &found[0].fact else { panic!("{found:?}") };
+        assert_eq!(on.as_ref().map(|(p, _)| *p), provider, "{function}");
+    }
+}
+
+#[test]
+fn probes_that_failed_come_first_and_explain() {
+    let unsaid = "[   12.000000] platform 5100.spi: deferred probe pending: (reason unknown)\n\
+                  [   12.000001] platform 5200.can: deferred probe pending: (reason unknown)\n";
+    let provider =
+        "[    2.000000] abc-pins 5000.pinctrl: probe with driver abc-pins failed with error -22\n";
+    let found = findings(&format!("{provider}{unsaid}"));
+    assert_eq!((found[0].id, found[0].level), ("probe-failed", Level::Broken));
+    assert!(matches!(&found[0].fact, Fact::ProbeFailed { waiting: 2, .. }), "{found:?}");
+    // A part that is not fitted explains nothing.
+    let sensor = "[    2.000000] abc-als: probe of 1-0039 failed with error -121\n";
+    assert!(findings(&format!("{sensor}{unsaid}")).iter().all(|f| f.id != "probe-failed"));
+
+    let part = "[    3.000000] abc-drm 6000.display: failed to bind 6100.hdmi (ops abc_hdmi_ops [abcdrm]): -19\n\
+                [    3.000001] abc-drm 6000.display: adev bind failed: -19\n";
+    let found = findings(part);
+    assert!(matches!(&found[0].fact, Fact::ProbeFailed { device, part_of: Some(whole), .. }
+        if device == "6100.hdmi" && whole == "6000.display"));
+    let later = part.replace("-19", "-517");
+    assert!(findings(&later).iter().all(|f| f.level == Level::Note));
+
+    let brother = "[    2.000000] abc-usb: probe of 7100.usb failed with error -110\n\
+                   [   12.000000] platform 7200.usb: deferred probe pending\n";
+    let found = findings(brother);
+    assert_eq!((found[0].id, found[0].confidence), ("brother-failed", Confidence::Likely));
+
+    let on_bus = "[    2.000000] abc-pmic: probe of 2-0060 failed with error -5\n\
+        [   12.000000] platform 8000.gpu: deferred probe pending: platform: wait for supplier /soc/i2c@900/pmic@60/regulators/buck2\n";
+    let found = findings(on_bus);
+    assert_eq!(found[0].id, "supplier-failed");
+}
+
+#[test]
+fn a_driver_that_cannot_make_a_part_may_wait_for_who_needs_it() {
+    let text = "[   12.000000] platform 9000.dsp: deferred probe pending: abc-dsp: could not add apr-bus\n\
+        [   12.000001] platform 9100.codec: deferred probe pending: platform: wait for supplier /soc/dsp@9000/apr-bus/clocks\n\
+        [   12.000002] platform 9200.mbox: deferred probe pending: platform: supplier 9100.codec not ready\n";
+    let found = findings(text);
+    assert_eq!((found[0].id, found[0].confidence), ("probe-loop", Confidence::Likely));
+    // What it says of something else is its own reason.
+    let other = text.replace("apr-bus\n", "a rail\n");
+    assert!(findings(&other).iter().all(|f| f.id != "probe-loop"));
+}
+
+#[test]
+fn a_power_domain_that_cannot_be_attached_has_one_finding() {
+    for (message, domain, error) in [
+        ("error -ENOENT: failed to attach power domain \"core\"", "core", "-ENOENT"),
+        ("Failed to attach PM domain mx: -2", "mx", "-2"),
+        ("failed to attach power domains (-22)", "", "-22"),
+    ] {
+        let text = format!("[    2.500000] abc-vpu a000.vpu: {message}\n");
+        let c = case(&text);
+        assert_eq!(c.attachments.len(), 1, "{message}");
+        let a = &c.attachments[0];
+        assert_eq!((&*a.device, &*a.domain, &*a.error), ("a000.vpu", domain, error));
+    }
+    let text =
+        "[    2.500000] abc-vpu a000.vpu: error -EPROBE_DEFER: failed to attach power domain\n";
+    assert_eq!((case(text).attachments.len(), case(text).deferrals.len()), (0, 1));
+}
+
+#[test]
+fn a_consumer_that_comes_later_is_seen() {
+    let pending = "[   10.000000] genpd_provider isp0: sync_state() pending due to b000.cam\n";
+    let of = |text: &str| judge(&case(text)).suppliers[0].consumers[0].fate;
+    assert_eq!(of(pending), Fate::Silent);
+    assert_eq!(of(&format!("{pending}[   30.000000] abc-cam b000.cam: ready\n")), Fate::Came);
+    assert_eq!(of(&format!("[    2.000000] abc-cam b000.cam: hello\n{pending}")), Fate::Spoke);
+    assert!(findings(pending).iter().all(|f| f.level == Level::Note));
+}
