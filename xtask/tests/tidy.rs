@@ -38,7 +38,7 @@ fn is_text(p: &Path) -> bool {
 /// Every crate with the crates of the project that it may depend on. An arrow
 /// that is not here does not compile, because Cargo does not know of it; a new
 /// one belongs into ARCHITECTURE.md too.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("base", &[]),
     ("power", &["base"]),
     ("board", &["base", "power"]),
@@ -57,6 +57,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "storage", "words",
         ],
     ),
+    ("dress", &["base"]),
     ("wasm", &["app", "base", "board", "idle", "sleep"]),
     ("report", &["base", "idle", "sleep", "wasm", "words"]),
     (
@@ -66,7 +67,13 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "words",
         ],
     ),
-    ("xtask", &["base", "board", "idle", "lab", "machine", "power", "read", "sleep", "storage"]),
+    (
+        "xtask",
+        &[
+            "base", "board", "doctor", "dress", "idle", "lab", "machine", "power", "read", "sleep",
+            "storage",
+        ],
+    ),
 ];
 
 /// Crates that only think: no I/O, no threads, no clock, no unsafe code, and
