@@ -69,6 +69,8 @@ pub fn doctor(inputs: &[PathBuf]) -> Result<Vec<Judged>> {
         let what = what_is_there(inputs, missing);
         if crate::domains::speaks(inputs) {
             why += "\n  it speaks of power domains or probing: dormouse domains show";
+        } else if crate::storage::speaks(inputs) {
+            why += "\n  it speaks of storage: dormouse storage show";
         }
         why += "\n  give a kernel log (dmesg > FILE, journalctl -k) or the mail that quotes it";
         return Err(Nothing(what + &why).into());

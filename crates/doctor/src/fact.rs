@@ -79,6 +79,7 @@ pub enum User {
 
 /// What drivers/base/power/runtime.c complains of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names of the fields say it, with their variant's comment")]
 pub enum RpmFault {
     /// Put more often than got.
     Underflow,
@@ -88,6 +89,12 @@ pub enum RpmFault {
     Unbalanced,
     /// The kernel crashed in a callback; the device is the function.
     Crash,
+    /// A callback failed with this error; whether a later one did not.
+    Failed { resume: bool, error: i32, again: bool },
+    /// `runtime_status` is `error`.
+    Error,
+    /// `runtime_status` stays at `resuming`, or else at `suspending`.
+    Stuck { resuming: bool },
 }
 
 /// What was found. Counts are of the text; times are ns.

@@ -42,6 +42,8 @@ fn folders(case: &Case) -> Vec<Folder<'_>> {
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     faults(case, out);
     crash(case, out);
+    failures(case, out);
+    states(case, out);
     self_waits(case, out);
     held(case, out);
 }
@@ -99,21 +101,36 @@ struct Event<'a> {
     device: &'a str,
     /// Flags of the call; `None` of a return.
     flags: Option<u32>,
+    /// What a return says.
+    ret: i32,
+    /// A CPU and a time stand before it, so that no person typed it.
+    traced: bool,
 }
 
 /// `kworker/0:0-5 [000] d..1 144.830189: rpm_resume: NAME flags-2 cnt-1 …`, and
-/// `…: rpm_return_int: rpm_resume+0x114/0x758:NAME ret=0` (include/trace/events/rpm.h).
-fn event(at: usize, text: &str) -> Option<Event<'_>> {
-    let (front, rest) = text.split_once(": rpm_")?;
+/// `…: rpm_return_int: rpm_resume+0x114/0x758:NAME ret=0` (include/trace/events/rpm.h);
+/// printk writes the event alone behind its own time (`tp_printk`), function_graph as a
+/// comment.
+fn event(at: usize, m: &Message) -> Option<Event<'_>> {
+    let text = m.text.as_str();
+    let begin = text.find("rpm_").filter(|b| *b == 0 || text[..*b].ends_with([' ', ':']))?;
+    let (front, rest) = (text[..begin].trim_end().trim_end_matches(':'), &text[begin + 4..]);
     let thread = front.split('[').next()?.trim();
-    let digits = front.rsplit(' ').next()?.split_once('.')?;
-    let micros: u64 = digits.1.get(..6)?.parse().ok()?;
-    let time = digits.0.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(micros)?;
+    let stamp = || {
+        let digits = front.rsplit(' ').next()?.split_once('.')?;
+        let micros: u64 = digits.1.get(..6)?.parse().ok()?;
+        digits.0.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(micros)
+    };
+    let own = || u64::try_from(m.time?.0 / 1_000).ok();
+    let time = stamp().or_else(own).unwrap_or(at as u64);
+    let traced = front.contains('[') && stamp().is_some();
     let (word, rest) = rest.split_once(": ")?;
+    let rest = rest.trim_end().trim_end_matches("*/").trim_end();
     if word == "return_int" {
         let (function, rest) = rest.split_once('+')?;
-        let device = rest.split_once(':')?.1.split(" ret=").next()?;
-        return Some(Event { at, time, thread, function, device, flags: None });
+        let (device, ret) = rest.split_once(':')?.1.split_once(" ret=")?;
+        let ret = ret.split_whitespace().next()?.parse().ok()?;
+        return Some(Event { at, time, thread, function, device, flags: None, ret, traced });
     }
     let function = match word {
         "resume" => "rpm_resume",
@@ -122,7 +139,132 @@ fn event(at: usize, text: &str) -> Option<Event<'_>> {
     };
     let (device, rest) = rest.split_once(" flags-")?;
     let flags = u32::from_str_radix(rest.split(' ').next()?, 16).ok()?;
-    Some(Event { at, time, thread, function, device, flags: Some(flags) })
+    Some(Event { at, time, thread, function, device, flags: Some(flags), ret: 0, traced })
+}
+
+/// Events of runtime PM in the text, in order of time. What has a trace's columns is
+/// one even where a person quotes it.
+fn events(case: &Case) -> Vec<Event<'_>> {
+    let all = case.messages.iter().enumerate().filter(|(_, m)| m.has("rpm_"));
+    let read = all.filter_map(|(at, m)| {
+        let e = event(at, m)?;
+        (e.traced || m.trust.is_of_a_kernel()).then_some(e)
+    });
+    let mut out: Vec<Event<'_>> = read.collect();
+    out.sort_by_key(|e| e.time);
+    out
+}
+
+/// Errors that mean "not now": `EAGAIN`, `EACCES`, `EBUSY`, `EINPROGRESS`.
+const NOT_NOW: [i32; 4] = [-11, -13, -16, -115];
+/// What the core answers for a device of which a callback failed before (`EINVAL`,
+/// `rpm_resume`, drivers/base/power/runtime.c, 6.12).
+const REFUSED: i32 = -22;
+
+/// Devices whose runtime resume or suspend failed, by events and by messages.
+fn failures(case: &Case, out: &mut Vec<Finding>) {
+    let all = events(case);
+    let mut named: Vec<&str> = Vec::new();
+    let returns = || all.iter().filter(|e| e.flags.is_none() && e.function != "rpm_idle");
+    for e in returns() {
+        let failed = e.ret < 0 && !NOT_NOW.contains(&e.ret);
+        if !failed || named.contains(&e.device) {
+            continue;
+        }
+        named.push(e.device);
+        let own = || returns().filter(|o| o.device == e.device);
+        let again = own().any(|o| o.time > e.time && o.ret >= 0 && o.function == e.function);
+        let bad = own().filter(|o| o.ret < 0 && !NOT_NOW.contains(&o.ret));
+        let evidence = super::lines(bad.map(|o| &case.messages[o.at]));
+        fail(e.device, e.function == "rpm_resume", e.ret, again, evidence, out);
+    }
+    for m in case.messages.iter().filter(|m| m.trust.is_of_a_kernel()) {
+        let Some((device, resume, error)) = said(m) else { continue };
+        if named.contains(&device) || NOT_NOW.contains(&error) {
+            continue;
+        }
+        named.push(device);
+        let same = |o: &&Message| said(o).is_some_and(|(d, ..)| d == device);
+        let own = case.messages.iter().filter(|o| o.trust.is_of_a_kernel()).filter(same);
+        fail(device, resume, error, false, super::lines(own), out);
+    }
+}
+
+fn fail(
+    device: &str,
+    resume: bool,
+    error: i32,
+    again: bool,
+    evidence: Vec<Evidence>,
+    out: &mut Vec<Finding>,
+) {
+    // An answer of the core alone says that something failed before.
+    let sure = if error == REFUSED { Confidence::Likely } else { Confidence::Certain };
+    out.push(found(
+        ("rpm-failed", Area::Rpm, if again { Level::Risk } else { Level::Broken }),
+        sure,
+        Fact::RpmFault {
+            device: device.to_string(),
+            fault: RpmFault::Failed { resume, error, again },
+        },
+        evidence,
+    ));
+}
+
+/// A driver's own words for a failed runtime resume or suspend, with its device and the
+/// error: `ufs_device_wlun 0:0:0:49488: ufshcd_wl_runtime_resume failed: -110`.
+fn said(m: &Message) -> Option<(&str, bool, i32)> {
+    let text = m.text.as_str();
+    let (prefix, what) = text.split_once(": ")?;
+    let device = prefix.rsplit(' ').next()?;
+    let words = [
+        "runtime_resume",
+        "runtime resume",
+        "pm_runtime_get",
+        "runtime_suspend",
+        "runtime suspend",
+    ];
+    let at = words.iter().position(|w| what.contains(w))?;
+    if !what.contains("fail") && !what.contains("error") {
+        return None;
+    }
+    // The last number below zero.
+    let dash = what.match_indices('-').rev().find_map(|(n, _)| {
+        let before = n == 0 || what[..n].ends_with([' ', '=', '(', ':']);
+        let digits = what[n + 1..].split(|c: char| !c.is_ascii_digit()).next()?;
+        let error: i32 = digits.parse().ok()?;
+        (before && (1..4_096).contains(&error)).then_some(-error)
+    })?;
+    (!device.is_empty()).then_some((device, at < 3, dash))
+}
+
+/// Devices that sysfs says are broken, or never come out of a call.
+fn states(case: &Case, out: &mut Vec<Finding>) {
+    let mut seen: Vec<(&str, Vec<&Value>)> = Vec::new();
+    for v in case.values.iter().filter(|v| v.name() == "runtime_status") {
+        match seen.iter_mut().find(|s| s.0 == v.folder()) {
+            Some(s) => s.1.push(v),
+            None => seen.push((v.folder(), Vec::from([v]))),
+        }
+    }
+    for (folder, values) in seen {
+        let all = |word: &str| values.iter().all(|v| v.value == word);
+        // One look may fall into a call; of two the call does not end.
+        let fault = if values.last().is_some_and(|v| v.value == "error") {
+            RpmFault::Error
+        } else if values.len() > 1 && (all("resuming") || all("suspending")) {
+            RpmFault::Stuck { resuming: all("resuming") }
+        } else {
+            continue;
+        };
+        let device = folder.trim_end_matches("/power").rsplit('/').next().unwrap_or(folder);
+        out.push(found(
+            ("rpm-status", Area::Rpm, Level::Broken),
+            Confidence::Certain,
+            Fact::RpmFault { device: device.to_string(), fault },
+            values.into_iter().take(3).map(value).collect(),
+        ));
+    }
 }
 
 /// `RPM_ASYNC` and `RPM_NOWAIT`: such a call waits for nobody (include/linux/pm_runtime.h).
@@ -132,13 +274,7 @@ const NO_WAIT: u32 = 3;
 /// for what it does itself (drivers/base/power/runtime.c:rpm_resume: RPM_RESUMING).
 /// Proof is that returns are traced, and that the thread is never seen again.
 fn self_waits(case: &Case, out: &mut Vec<Finding>) {
-    let of_a_trace = |(at, m): (usize, &'_ Message)| {
-        m.has(": rpm_").then_some(at).filter(|_| m.trust.is_of_a_kernel())
-    };
-    let places = case.messages.iter().enumerate().filter_map(of_a_trace);
-    let mut events: Vec<Event<'_>> =
-        places.filter_map(|at| event(at, &case.messages[at].text)).collect();
-    events.sort_by_key(|e| e.time);
+    let events: Vec<Event<'_>> = events(case).into_iter().filter(|e| e.traced).collect();
     let Some(last) = events.last().map(|e| e.time) else { return };
     // Calls that did not return, in order.
     let mut open: Vec<&Event<'_>> = Vec::new();

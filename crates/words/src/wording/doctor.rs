@@ -395,6 +395,15 @@ pub fn sentence(f: &Fact) -> String {
                 "A device did not survive the sleep: {when} the kernel reports trouble that it had not before.{near}"
             )
         }
+        Fact::RpmFault { device, fault: RpmFault::Failed { resume, error, again } } => format!(
+            "{device} failed to {} at run time, with error {error}{}.",
+            if *resume { "resume" } else { "suspend" },
+            match again {
+                true => "; later it did",
+                false => "; until somebody clears that, the core answers -22 (EINVAL) to every other \
+                          call",
+            }
+        ),
         Fact::RpmFault { device, fault } => format!("{device} {}.", complaint(*fault)),
         Fact::RpmForbidden { device, awake_percent, .. } => format!(
             "Device {device} may not suspend at run time: its control is on. It was awake {awake_percent} % of its time."
@@ -529,6 +538,16 @@ fn complaint(f: RpmFault) -> &'static str {
         }
         RpmFault::Crash => "crashed the kernel as a callback of runtime power management",
         RpmFault::Unbalanced => "had runtime power management enabled twice",
+        RpmFault::Failed { .. } => "failed at run time",
+        RpmFault::Error => {
+            "has runtime_status error: a callback failed, and the core calls none until that is cleared"
+        }
+        RpmFault::Stuck { resuming: true } => {
+            "was resuming at run time each time it was looked at: its resume does not end"
+        }
+        RpmFault::Stuck { resuming: false } => {
+            "was suspending at run time each time it was looked at: its suspend does not end"
+        }
     }
 }
 
@@ -705,6 +724,12 @@ pub fn advice(f: &Fact) -> Vec<Advice> {
                 "Look whether its device was being removed: remove must end runtime power management (pm_runtime_disable, a get without a put) before it takes away what the callback uses."
             }
             RpmFault::Unbalanced => "Look for a probe or resume that enables it a second time.",
+            RpmFault::Failed { .. } | RpmFault::Error => {
+                "Look at what its driver's callback says just before; unbind and bind the driver to clear the error."
+            }
+            RpmFault::Stuck { .. } => {
+                "Look where its thread waits: echo w > /proc/sysrq-trigger, then dmesg."
+            }
         },
         Fact::RpmForbidden { folder, .. } => {
             return vec![Advice {
