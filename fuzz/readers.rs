@@ -129,7 +129,9 @@ pub fn storage(data: &[u8]) {
     let exits = Some(&r.knobs.exits);
     for t in &r.traces {
         let cpus = dormouse_storage::summary::Cpus { woken: &t.woken, exits };
-        for d in dormouse_storage::summary::summarise(&t.requests, &t.spans, t.watched, cpus) {
+        for d in
+            dormouse_storage::summary::summarise(&t.requests, &t.spans, t.watched, cpus, t.begin)
+        {
             let shares: i64 = d.shares.iter().map(|s| s.total).sum();
             assert_eq!(shares, d.total(), "the causes add up");
             for x in &d.requests {

@@ -262,6 +262,12 @@ pub trait EventSink {
     /// One event that is wanted, or a loss.
     fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>);
 
+    /// A line of text that is no event: prose, a prompt, the head of a trace, or a rest
+    /// that a mail program put below. Whether it was of use after all.
+    fn text(&mut self, _line: &[u8], _at: u64) -> bool {
+        false
+    }
+
     /// So many events were passed because nobody wants them, in a pass for
     /// several sinks none of these: no loss.
     fn unused(&mut self, _kind: Kind, _count: u64) {}
@@ -285,6 +291,14 @@ impl EventSink for Fan<'_, '_> {
         for sink in self.0.iter_mut().filter(|s| name.is_empty() || s.wants(name)) {
             sink.event(stamp, event);
         }
+    }
+
+    fn text(&mut self, line: &[u8], at: u64) -> bool {
+        let mut used = false;
+        for sink in &mut *self.0 {
+            used |= sink.text(line, at);
+        }
+        used
     }
 
     fn unused(&mut self, kind: Kind, count: u64) {

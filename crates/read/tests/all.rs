@@ -28,6 +28,7 @@ mod reports;
 mod robustness;
 mod same_events;
 mod storage;
+mod storage_damage;
 mod subjects;
 #[allow(dead_code, reason = "each module uses its own part")]
 mod support;

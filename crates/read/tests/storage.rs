@@ -118,7 +118,7 @@ fn reads_that_waited_for_gated_clocks_are_named_one_by_one() {
         .map(|n| n.as_f64().unwrap() as i64)
         .collect();
     assert_eq!(ungates, theirs);
-    let disks = summarise(&t.requests, &t.spans, t.watched, Cpus::default());
+    let disks = summarise(&t.requests, &t.spans, t.watched, Cpus::default(), t.begin);
     let [disk] = &disks[..] else { panic!("{disks:?}") };
     for q in want["requests"].as_array().expect("list") {
         let key = q["req"].as_str().expect("key");
@@ -145,7 +145,7 @@ fn reads_that_waited_for_gated_clocks_are_named_one_by_one() {
 fn without_events_of_the_gate_clocks_say_which_writes_waited_for_it() {
     let Some(path) = data_file("storage/real/s-pixel-flutter.txt.gz") else { return };
     let t = &load(&path).traces[0];
-    let disks = summarise(&t.requests, &t.spans, t.watched, Cpus::default());
+    let disks = summarise(&t.requests, &t.spans, t.watched, Cpus::default(), t.begin);
     let [disk] = &disks[..] else { panic!("{disks:?}") };
     let mut waits = 0;
     for x in &disk.requests {
@@ -255,7 +255,7 @@ fn causes(r: &StorageReading, exits: &[((u32, u32), i64)]) -> Vec<(Cause, i64)> 
     let t = &r.traces[0];
     let exits = exits.iter().copied().collect();
     let cpus = Cpus { woken: &t.woken, exits: Some(&exits) };
-    let disks = summarise(&t.requests, &t.spans, t.watched, cpus);
+    let disks = summarise(&t.requests, &t.spans, t.watched, cpus, t.begin);
     let slices = disks[0].requests[0].slices;
     let all = dormouse_storage::wait::CAUSES;
     all.iter().filter_map(|c| Some((*c, slices.get(*c)? / 1_000))).filter(|c| c.1 > 0).collect()
@@ -309,7 +309,7 @@ fn service_at_a_low_clock_until_devfreq_looked_and_a_cpu_that_slept_are_apart() 
     assert_eq!(causes(&r, &[]), [(Cause::Queue, 500), slow, (Cause::Served, 3_000)]);
     let t = &r.traces[0];
     let cpus = Cpus { woken: &t.woken, exits: None };
-    let disks = summarise(&t.requests, &[], t.watched, cpus);
+    let disks = summarise(&t.requests, &[], t.watched, cpus, t.begin);
     assert_eq!(disks[0].requests[0].slices.get(Cause::Cpu), None);
 }
 
@@ -356,7 +356,7 @@ fn slices_agree_with_btt() {
     let text = String::from_utf8_lossy(&out.stdout);
     let r = load(&path);
     let t = &r.traces[0];
-    let disks = summarise(&t.requests, &t.spans, t.watched, Cpus::default());
+    let disks = summarise(&t.requests, &t.spans, t.watched, Cpus::default(), t.begin);
     let slice = |of: &[Cause]| -> Vec<i64> {
         let one = |x: &dormouse_storage::summary::Taken| {
             of.iter().map(|c| x.slices.get(*c).unwrap_or(0)).sum()

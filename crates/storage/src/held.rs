@@ -1,8 +1,8 @@
 //! What keeps devices awake at run time, and what wakes them for nothing: from
 //! events of a trace, and from settings of sysfs.
 
-use crate::knobs::Knobs;
-use crate::runtime::{Device, Runtime};
+use crate::knobs::{Knobs, Power, Status};
+use crate::runtime::{Device, Function, Runtime};
 
 /// Why a device stays awake.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,6 +29,61 @@ pub enum Why {
         /// Names of those that are known, themselves held.
         names: Vec<String>,
     },
+    /// It is awake, and what was read says nothing that keeps it so.
+    Unexplained {
+        /// It has never slept.
+        never: bool,
+        /// `runtime_active_time`, ms.
+        active_ms: Option<u64>,
+        /// `runtime_usage` and `runtime_active_kids` were read too, and are 0.
+        unused: bool,
+    },
+}
+
+/// What is wrong with the runtime power management of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wrong {
+    /// Its status is `error`.
+    Error,
+    /// A call failed, and the device has not run since.
+    Failed {
+        /// What failed first.
+        function: Function,
+        /// Its error, a negative errno.
+        error: i32,
+        /// Calls that failed since, with it.
+        times: u64,
+    },
+    /// Something does not end.
+    Stuck {
+        /// A resume or a suspend.
+        function: Function,
+        /// So long, ns, if the source has times.
+        since: Option<i64>,
+        /// So often it was read like that.
+        seen: u32,
+    },
+}
+
+/// A device whose runtime power management is broken: it is neither held awake nor at
+/// rest by anybody's choice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Its name.
+    pub name: String,
+    /// How.
+    pub wrong: Wrong,
+}
+
+/// A device that would not be suspended, for a reason that passes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Its name.
+    pub name: String,
+    /// The answer, a negative errno.
+    pub error: i32,
+    /// So often.
+    pub times: u64,
 }
 
 /// A device that is held awake.
@@ -75,7 +130,9 @@ fn below(path: &str, parent: &str) -> bool {
 /// Devices that settings say are awake, and why: those that hold themselves first.
 pub fn by_settings(knobs: &Knobs) -> Vec<Held> {
     let mut out = Vec::new();
-    for p in knobs.power.values().filter(|p| p.active != Some(false)) {
+    // What is asleep, broken or not managed is not held awake.
+    let awake = |p: &&Power| p.status.is_none_or(|s| s == Status::Active);
+    for p in knobs.power.values().filter(awake) {
         let usage = p.usage.unwrap_or(0);
         let why = if p.allowed == Some(false) {
             Why::Forbidden
@@ -84,13 +141,16 @@ pub fn by_settings(knobs: &Knobs) -> Vec<Held> {
         } else if usage > 0 {
             Why::Used { count: usage, by: Vec::new() }
         } else if let Some(count) = p.children.filter(|n| *n > 0) {
-            let awake =
-                |q: &&crate::knobs::Power| below(&q.path, &p.path) && q.active == Some(true);
+            let awake = |q: &&Power| below(&q.path, &p.path) && q.is_active() == Some(true);
             let list: Vec<_> = knobs.power.values().filter(awake).collect();
             // Children alone, and not theirs.
-            let own = |q: &&&crate::knobs::Power| !list.iter().any(|r| below(&q.path, &r.path));
+            let own = |q: &&&Power| !list.iter().any(|r| below(&q.path, &r.path));
             let names = list.iter().filter(own).map(|q| q.name().to_string()).collect();
             Why::Children { count, names }
+        } else if p.is_active() == Some(true) {
+            let never = p.times[1] == Some(0);
+            let unused = p.usage.is_some() && p.children.is_some();
+            Why::Unexplained { never, active_ms: p.times[0], unused }
         } else {
             continue;
         };
@@ -100,18 +160,67 @@ pub fn by_settings(knobs: &Knobs) -> Vec<Held> {
     out
 }
 
+/// Devices that settings say are broken, or were found in the middle of a call.
+pub fn broken_by_settings(knobs: &Knobs) -> Vec<Broken> {
+    let one = |p: &Power| {
+        let stuck = |function| Wrong::Stuck { function, since: None, seen: p.status_seen };
+        let wrong = match p.status? {
+            Status::Error => Wrong::Error,
+            Status::Resuming => stuck(Function::Resume),
+            Status::Suspending => stuck(Function::Suspend),
+            Status::Active | Status::Suspended | Status::Unsupported => return None,
+        };
+        Some(Broken { name: p.name().to_string(), wrong })
+    };
+    knobs.power.values().filter_map(one).collect()
+}
+
+/// Devices of a trace whose last call failed, or does not return.
+pub fn broken_by_events(runtime: &Runtime, until: i64) -> Vec<Broken> {
+    let failed = runtime.devices.iter().filter_map(|d| {
+        let f = d.failed?;
+        let wrong = Wrong::Failed { function: f.function, error: f.error, times: f.times };
+        Some(Broken { name: d.name.clone(), wrong })
+    });
+    let mut out: Vec<Broken> = failed.collect();
+    for s in runtime.stuck(until) {
+        let since = Some(until.saturating_sub(s.since));
+        let wrong = Wrong::Stuck { function: s.function, since, seen: 1 };
+        if !out.iter().any(|b| b.name == s.device) {
+            out.push(Broken { name: s.device, wrong });
+        }
+    }
+    out
+}
+
+/// Devices that would not be suspended and were not later, in the order of their names.
+pub fn refused(runtime: &Runtime) -> Vec<Refused> {
+    let one = |d: &Device| {
+        let (error, times) = d.refused().filter(|_| d.suspends == 0 && d.failed.is_none())?;
+        Some(Refused { name: d.name.clone(), error, times })
+    };
+    let mut out: Vec<Refused> = runtime.devices.iter().filter_map(one).collect();
+    out.sort_by(|a, b| a.name.cmp(&b.name));
+    out
+}
+
 fn rank(why: &Why) -> u8 {
     match why {
         Why::Used { .. } => 0,
         Why::Forbidden => 1,
         Why::Never { .. } => 2,
         Why::Children { .. } => 3,
+        Why::Unexplained { .. } => 4,
     }
 }
 
+/// Events of a device that say how it is used: a call and its return alone do not.
+pub const ENOUGH: u64 = 2;
+
 /// Devices that every event of a trace found in use, or with a child awake.
 pub fn by_events(runtime: &Runtime) -> Vec<Held> {
-    let seen = |d: &&Device| d.events() > 2 && d.usage.is_some();
+    // One that a failed call left where it was is not held awake by its users.
+    let seen = |d: &&Device| d.events() > ENOUGH && d.usage.is_some() && d.failed.is_none();
     let held = |d: &Device| {
         let positive = |n: Option<i32>| n.and_then(|n| u64::try_from(n).ok()).filter(|n| *n > 0);
         let why = if let (true, Some(count)) = (d.always_used, positive(d.usage)) {
@@ -143,7 +252,7 @@ pub fn pointless(runtime: &Runtime) -> Vec<Pointless> {
             name: d.name.clone(),
             times: brief().count() as u64,
             of: d.awake.len() as u64,
-            cost: brief().map(|a| a.0).sum(),
+            cost: brief().map(|a| a.0).fold(0, i64::saturating_add),
         }
     };
     let mut out: Vec<Pointless> = runtime.devices.iter().map(one).filter(|p| p.times > 0).collect();
@@ -156,7 +265,8 @@ pub fn pointless(runtime: &Runtime) -> Vec<Pointless> {
 pub fn short(runtime: &Runtime, even: Option<i64>) -> Vec<Short> {
     let one = |d: &Device| {
         let n = d.resumes.len() as i64;
-        let waking = d.resumes.iter().map(|r| r.end - r.asked).sum::<i64>() / n.max(1);
+        let waking =
+            d.resumes.iter().map(|r| r.end - r.asked).fold(0, i64::saturating_add) / n.max(1);
         let even = even.unwrap_or(waking);
         let sleeps = || d.resumes.iter().filter_map(|r| r.asleep);
         Short {
@@ -206,6 +316,53 @@ mod tests {
                 held("ata1", children(&["host0"])),
             ]
         );
+    }
+
+    #[test]
+    fn what_is_broken_or_awake_for_no_reason_is_not_held_awake() {
+        let mut k = Knobs::default();
+        for (device, file, value) in [
+            ("a", "runtime_status", "error"),
+            ("b", "runtime_status", "resuming"),
+            ("b", "runtime_status", "resuming"),
+            ("b", "runtime_usage", "1"),
+            ("c", "runtime_status", "active"),
+            ("c", "runtime_usage", "0"),
+            ("c", "runtime_active_kids", "0"),
+            ("c", "runtime_suspended_time", "0"),
+            ("d", "runtime_status", "unsupported"),
+        ] {
+            k.take(&std::format!("/sys/devices/{device}/power/{file}"), value);
+        }
+        let why = Why::Unexplained { never: true, active_ms: None, unused: true };
+        assert_eq!(by_settings(&k), [Held { name: "c".into(), why }]);
+        let stuck = Wrong::Stuck { function: Function::Resume, since: None, seen: 2 };
+        let broken = |name: &str, wrong| Broken { name: name.into(), wrong };
+        assert_eq!(broken_by_settings(&k), [broken("a", Wrong::Error), broken("b", stuck)]);
+    }
+
+    #[test]
+    fn a_failed_resume_is_told_by_its_first_error() {
+        let mut r = Runtime::default();
+        let mut call = |t, device: &str, error: Option<i32>| {
+            r.call(t, 7, Function::Resume, device, 4, Some(1));
+            if let Some(error) = error {
+                r.returned(t + 1, 7, Function::Resume, device, error);
+            }
+        };
+        call(10, "1-0042", Some(-121));
+        call(20, "1-0042", Some(-22));
+        call(30, "1-0042", Some(-22));
+        call(40, "2-0001", Some(-5));
+        call(50, "2-0001", Some(0));
+        call(60, "dp", None);
+        let failed = Wrong::Failed { function: Function::Resume, error: -121, times: 3 };
+        let stuck =
+            Wrong::Stuck { function: Function::Resume, since: Some(2_000_000_000), seen: 1 };
+        let broken = |name: &str, wrong| Broken { name: name.into(), wrong };
+        let all = broken_by_events(&r, 2_000_000_060);
+        assert_eq!(all, [broken("1-0042", failed), broken("dp", stuck)]);
+        assert!(by_events(&r).iter().all(|h| h.name != "1-0042"));
     }
 
     #[test]

@@ -9,8 +9,10 @@ pub struct Power {
     pub path: String,
     /// `control`: `on` forbids.
     pub allowed: Option<bool>,
-    /// `runtime_status` is `active`.
-    pub active: Option<bool>,
+    /// `runtime_status`.
+    pub status: Option<Status>,
+    /// How often in a row it was read with that status.
+    pub status_seen: u32,
     /// `runtime_usage`.
     pub usage: Option<u64>,
     /// `runtime_active_kids`.
@@ -23,7 +25,56 @@ pub struct Power {
     pub times: [Option<u64>; 2],
 }
 
+/// `runtime_status` (`runtime_status_show`, drivers/base/power/sysfs.c, 6.12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// `active`.
+    Active,
+    /// `suspended`.
+    Suspended,
+    /// `suspending`.
+    Suspending,
+    /// `resuming`.
+    Resuming,
+    /// `error`: a callback failed, and the core calls none until it is cleared.
+    Error,
+    /// `unsupported`: runtime PM of the device is off.
+    Unsupported,
+}
+
+impl Status {
+    /// By the kernel's word.
+    pub fn of(word: &str) -> Option<Status> {
+        Some(match word {
+            "active" => Status::Active,
+            "suspended" => Status::Suspended,
+            "suspending" => Status::Suspending,
+            "resuming" => Status::Resuming,
+            "error" => Status::Error,
+            "unsupported" => Status::Unsupported,
+            _ => return None,
+        })
+    }
+
+    /// The kernel's word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Active => "active",
+            Status::Suspended => "suspended",
+            Status::Suspending => "suspending",
+            Status::Resuming => "resuming",
+            Status::Error => "error",
+            Status::Unsupported => "unsupported",
+        }
+    }
+}
+
 impl Power {
+    /// Whether it is awake, as far as its status was read.
+    pub fn is_active(&self) -> Option<bool> {
+        self.status.map(|s| s == Status::Active)
+    }
+
     /// The last part of its path.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
@@ -161,14 +212,20 @@ impl Knobs {
             }
             let p = self.power.entry(above.into()).or_default();
             match file {
-                "control" => p.allowed = Some(value != "on"),
-                "runtime_status" => p.active = Some(value == "active"),
-                "runtime_usage" => p.usage = number(),
-                "runtime_active_kids" => p.children = number(),
-                "autosuspend_delay_ms" => p.autosuspend = value.parse().ok(),
+                "control" if value == "on" || value == "auto" => p.allowed = Some(value == "auto"),
+                "runtime_status" if Status::of(value).is_some() => {
+                    let status = Status::of(value);
+                    p.status_seen = if p.status == status { p.status_seen + 1 } else { 1 };
+                    p.status = status;
+                }
+                "runtime_usage" if number().is_some() => p.usage = number(),
+                "runtime_active_kids" if number().is_some() => p.children = number(),
+                "autosuspend_delay_ms" if value.parse::<i64>().is_ok() => {
+                    p.autosuspend = value.parse().ok();
+                }
                 "pm_qos_resume_latency_us" => p.forbidden = value == "n/a",
-                "runtime_active_time" => p.times[0] = number(),
-                "runtime_suspended_time" => p.times[1] = number(),
+                "runtime_active_time" if number().is_some() => p.times[0] = number(),
+                "runtime_suspended_time" if number().is_some() => p.times[1] = number(),
                 _ => {
                     if *p == Power::default() {
                         self.power.remove(above);

@@ -25,8 +25,16 @@ pub struct Event {
     pub flush: bool,
 }
 
-/// Sectors of a request that has none: -1 as the kernel prints it.
-const NO_SECTOR: u64 = u64::MAX;
+/// Sector of a request that has none: -1 as the kernel prints it.
+pub const NO_SECTOR: u64 = u64::MAX;
+
+/// An error comes right behind its completion (`blk_update_request`, block/blk-mq.c,
+/// 6.12): at most so much later, ns.
+const BESIDE: i64 = 50_000;
+
+/// Bios that were split and are remembered: of a trace that never ends them there are
+/// as many as it has splits.
+const MOST_WHOLES: usize = 4_096;
 
 /// What carries data, what carries none (the request that asked for a flush),
 /// flushes and commands of the driver, which have no sector: found apart from
@@ -78,6 +86,13 @@ fn waits(r: &Request) -> bool {
     r.admitted.is_none() && r.issues == 0
 }
 
+/// Whether `e` lies in the bio `w`.
+fn part_of(e: &Event, w: &Request) -> bool {
+    let Some(begin) = w.sector else { return false };
+    let end = begin.saturating_add(u64::from(w.sectors));
+    w.disk == e.disk && (begin..end).contains(&e.sector)
+}
+
 fn place(e: &Event) -> Place {
     match e.operation {
         Operation::Flush => (e.disk, Load::Flush, NO_SECTOR),
@@ -93,6 +108,13 @@ pub struct Ledger {
     open: Open,
     /// Bios that came from a volume or a partition and were not admitted yet.
     moved: BTreeSet<Place>,
+    /// Bios that were split, as they were asked for: a device that makes no requests
+    /// ends the whole by itself (`bio_chain_endio`, block/bio.c, 6.12).
+    wholes: Vec<Request>,
+    /// Requests that the driver put back and that were not issued since.
+    put_back: Vec<Place>,
+    /// Whether requests are seen from their begin on.
+    admits: bool,
     done: Vec<Request>,
     /// `block_rq_issue` events.
     pub issues: u64,
@@ -123,7 +145,7 @@ impl Ledger {
         // where this ends.
         let end = e.sector.saturating_add(u64::from(e.sectors));
         if let Some(r) = self.open.take((e.disk, Load::Data, end), |_| Some(0)) {
-            let (sectors, merged) = (r.sectors + e.sectors, r.merged + 1);
+            let (sectors, merged) = (r.sectors.saturating_add(e.sectors), r.merged + 1);
             let r = Request { sector: Some(e.sector), sectors, merged, ..r };
             self.open.list((e.disk, Load::Data, e.sector)).push(r);
             return;
@@ -132,10 +154,11 @@ impl Ledger {
             self.open.at.range_mut((e.disk, Load::Data, 0)..(e.disk, Load::Data, e.sector)).rev();
         for (_, list) in before.take(8) {
             let grows = |r: &&mut Request| {
-                r.sector.is_some_and(|s| s + u64::from(r.sectors) == e.sector) && r.issues == 0
+                r.sector.is_some_and(|s| s.checked_add(u64::from(r.sectors)) == Some(e.sector))
+                    && r.issues == 0
             };
             if let Some(r) = list.iter_mut().find(grows) {
-                r.sectors += e.sectors;
+                r.sectors = r.sectors.saturating_add(e.sectors);
                 r.merged += 1;
                 return;
             }
@@ -162,6 +185,9 @@ impl Ledger {
             return;
         };
         let rest = r.sectors.saturating_sub(first);
+        if rest > 0 && self.wholes.len() < MOST_WHOLES {
+            self.wholes.push(*r);
+        }
         r.sectors = first;
         if rest > 0 {
             let r = Request { sector: Some(at), sectors: rest, ..*r };
@@ -171,26 +197,63 @@ impl Ledger {
 
     /// `block_getrq`.
     pub fn admit(&mut self, e: Event) {
+        self.admits = true;
         self.moved.remove(&place(&e));
+        // Its parts are requests of their own.
+        if !self.wholes.is_empty() {
+            self.wholes.retain(|w| !part_of(&e, w));
+        }
         self.step(e, |r| &mut r.admitted);
     }
 
     /// `block_rq_insert`.
     pub fn insert(&mut self, e: Event) {
+        let at = place(&e);
+        // One that was put back goes through the scheduler again and stays the same
+        // request (`blk_mq_requeue_work`, block/blk-mq.c, 6.12).
+        if self.put_back.contains(&at) {
+            return;
+        }
+        // Without that event: where requests are seen from their begin on, what was
+        // issued and has no other begin was put back.
+        if self.admits
+            && let Some(list) = self.open.at.get(&at)
+            && !list.iter().any(|r| r.issues == 0 && r.inserted.is_none())
+            && list.iter().any(|r| r.issues > 0 && r.sectors == e.sectors)
+        {
+            return;
+        }
         self.step(e, |r| &mut r.inserted);
+    }
+
+    /// `block_rq_requeue`: the driver put it back, and it will be issued again.
+    pub fn requeue(&mut self, e: Event) {
+        let at = place(&e);
+        let known = self.open.at.get(&at).is_some_and(|l| l.iter().any(|r| r.issues > 0));
+        if known && !self.put_back.contains(&at) {
+            self.put_back.push(at);
+        }
     }
 
     /// `block_rq_issue`.
     pub fn issue(&mut self, e: Event) {
         self.issues += 1;
-        let list = self.open.list(place(&e));
-        // One that waits to be issued, else one that the driver put back. What
-        // is issued again at the same or an earlier time is of another
-        // recording, as in a mail that quotes two.
-        let at = list
-            .iter()
-            .position(|r| r.issues == 0)
-            .or_else(|| list.iter().position(|r| r.sectors == e.sectors && r.taken < Some(e.time)));
+        let at = place(&e);
+        if !self.wholes.is_empty() {
+            self.wholes.retain(|w| !part_of(&e, w));
+        }
+        let back = self.put_back.iter().position(|p| *p == at).map(|n| self.put_back.remove(n));
+        let list = self.open.list(at);
+        // One that the driver put back, else one that waits to be issued. What is issued
+        // again at the same or an earlier time is of another recording, as in a mail
+        // that quotes two.
+        let again = |r: &Request| r.issues > 0 && r.sectors == e.sectors && r.taken < Some(e.time);
+        let fresh = |r: &Request| r.issues == 0 && r.sectors == e.sectors;
+        let at = back
+            .and_then(|_| list.iter().position(again))
+            .or_else(|| list.iter().position(fresh))
+            .or_else(|| list.iter().position(|r| r.issues == 0))
+            .or_else(|| list.iter().position(again));
         let at = at.unwrap_or_else(|| {
             list.push(blank(&e));
             list.len() - 1
@@ -205,25 +268,147 @@ impl Ledger {
     /// `block_rq_complete` with its error (a negative errno, or 0), on a CPU.
     pub fn complete(&mut self, e: Event, error: i32, cpu: u32) {
         self.completions += 1;
-        // Several at one sector: the one of the same size that the driver has.
-        let fits = |r: &Request| {
-            (r.issues > 0 && r.taken <= Some(e.time), r.issues > 0, r.sectors == e.sectors)
+        let Some(mut r) = self.ended(&e) else {
+            // A part of a bio that goes on, or what began before the trace.
+            if self.part(&e) {
+                return;
+            }
+            self.unissued += 1;
+            self.done.push(Request { completed: Some(e.time), error, cpu, ..blank(&e) });
+            return;
         };
-        let best = |list: &[Request]| {
-            (0..list.len()).max_by_key(|&i| (fits(&list[i]), std::cmp::Reverse(i)))
-        };
-        let mut r = self.open.take(place(&e), best).unwrap_or_else(|| blank(&e));
+        // A part of a bio: the whole ends with its own end, or with the last of its parts.
+        if waits(&r)
+            && let Some(w) = self
+                .wholes
+                .iter_mut()
+                .find(|w| part_of(&e, w) && w.queued == r.queued && w.sectors != e.sectors)
+        {
+            w.ended = w.ended.saturating_add(e.sectors);
+            (w.completed, w.cpu) = (w.completed.max(Some(e.time)), cpu);
+            w.error = if error == 0 { w.error } else { error };
+            return;
+        }
         self.unissued += u64::from(r.issues == 0);
-        r.completed = Some(e.time);
-        r.error = error;
-        r.cpu = cpu;
+        (r.completed, r.error, r.cpu) = (Some(e.time), error, cpu);
         self.done.push(r);
     }
 
+    /// `block_rq_error` (since 5.18): beside the completion, if that is recorded too.
+    pub fn fail(&mut self, e: Event, error: i32, cpu: u32) {
+        let same = |r: &&Request| {
+            let place = r.disk == e.disk && r.sector.unwrap_or(NO_SECTOR) == e.sector;
+            place && r.sectors == e.sectors && r.error != 0
+        };
+        let soon = |r: &&Request| r.completed.is_some_and(|t| e.time - t <= BESIDE);
+        if !self.done.iter().rev().take(8).any(|r| same(&r) && soon(&r)) {
+            self.complete(e, error, cpu);
+        }
+    }
+
+    /// The open request that ends with `e`: of its own range alone.
+    fn ended(&mut self, e: &Event) -> Option<Request> {
+        let at = place(e);
+        let data = at.1 == Load::Data;
+        let best = |list: &[Request]| {
+            let fits = |i: &usize| {
+                let r = &list[*i];
+                !data || r.sectors == e.sectors || r.issues == 0 && r.sectors < e.sectors
+            };
+            let key = |&i: &usize| {
+                let r = &list[i];
+                let taken = r.issues > 0 && r.taken <= Some(e.time);
+                (taken, r.issues > 0, r.sectors == e.sectors, std::cmp::Reverse(i))
+            };
+            (0..list.len()).filter(fits).max_by_key(key)
+        };
+        if let Some(r) = self.open.take(at, best) {
+            if r.issues > 1 {
+                self.put_back.retain(|p| *p != at);
+            }
+            return Some(r);
+        }
+        if !data {
+            return None;
+        }
+        // A bio that was split ends as a whole when all its parts have.
+        let whole =
+            |w: &Request| (w.disk, w.sector, w.sectors) == (e.disk, Some(e.sector), e.sectors);
+        if let Some(n) = self.wholes.iter().position(whole) {
+            let w = self.wholes.remove(n);
+            self.drop_parts(&w);
+            return Some(Request { ended: 0, ..w });
+        }
+        // Discards are merged into one request that says where its last range ends
+        // (`blk_discard_mergable`, include/linux/blk-mq.h, 6.12).
+        if e.operation == Operation::Discard {
+            let end = e.sector.saturating_add(u64::from(e.sectors));
+            let ends = |r: &Request| {
+                let to = r.sector.map(|s| s.saturating_add(u64::from(r.sectors)));
+                r.operation == Operation::Discard && r.issues > 0 && to == Some(end)
+            };
+            let all = (e.disk, Load::Data, 0)..=(e.disk, Load::Data, u64::MAX);
+            let found = self.open.at.range(all).find(|(_, l)| l.iter().any(ends))?;
+            let there = *found.0;
+            return self.open.take(there, |list| list.iter().position(ends));
+        }
+        None
+    }
+
+    /// Whether `e` ends a part of something: of a request that goes on with the rest
+    /// (`blk_update_request`, block/blk-mq.c, 6.12), or of a bio that was split.
+    fn part(&mut self, e: &Event) -> bool {
+        let at = place(e);
+        if at.1 != Load::Data {
+            return false;
+        }
+        let longer = |r: &Request| r.sectors > e.sectors;
+        let Some(mut r) = self.open.take(at, |list| list.iter().position(longer)) else {
+            return false;
+        };
+        if r.issues == 0 {
+            self.open.list(at).push(r);
+            return true;
+        }
+        // What is left is found where it begins; its own begin is kept beside it.
+        r.sectors -= e.sectors;
+        let begin = e.sector.saturating_add(u64::from(e.sectors));
+        r.ended = r.ended.saturating_add(e.sectors);
+        self.open.list((e.disk, at.1, begin)).push(r);
+        true
+    }
+
+    /// Parts of a bio that ended as a whole and were no requests themselves.
+    fn drop_parts(&mut self, whole: &Request) {
+        let begin = whole.sector.unwrap_or(0);
+        let end = begin.saturating_add(u64::from(whole.sectors));
+        let range = (whole.disk, Load::Data, begin)..(whole.disk, Load::Data, end);
+        let places: Vec<Place> = self.open.at.range(range).map(|(p, _)| *p).collect();
+        let own = |r: &Request| waits(r) && r.queued == whole.queued;
+        for p in places {
+            while self.open.take(p, |list| list.iter().position(own)).is_some() {}
+        }
+        self.wholes.retain(|w| w.queued != whole.queued || w.disk != whole.disk);
+    }
+
     /// Requests in the order of their completion, then those that are open.
-    pub fn finish(self) -> Vec<Request> {
+    pub fn finish(mut self) -> Vec<Request> {
+        // A bio whose parts are open is open once.
+        for w in std::mem::take(&mut self.wholes) {
+            let whole = w.ended >= w.sectors;
+            let w = Request { ended: 0, completed: w.completed.filter(|_| whole), ..w };
+            self.drop_parts(&w);
+            match whole {
+                true => self.done.push(w),
+                false => self.open.list((w.disk, Load::Data, w.sector.unwrap_or(0))).push(w),
+            }
+        }
         let mut out = self.done;
         out.extend(self.open.at.into_values().flatten());
+        // As it was issued.
+        for r in out.iter_mut().filter(|r| r.ended > 0) {
+            r.sectors = r.sectors.saturating_add(std::mem::take(&mut r.ended));
+        }
         out
     }
 
@@ -256,6 +441,7 @@ fn blank(e: &Event) -> Request {
         completed: None,
         error: 0,
         merged: 0,
+        ended: 0,
         cpu: u32::MAX,
     }
 }

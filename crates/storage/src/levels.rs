@@ -61,9 +61,47 @@ pub struct Drive {
     /// What the host set it to do by itself: from each state, after so many ms of
     /// idleness, into another (`nvme get-feature -f 0xc -H`).
     pub falls: Vec<Fall>,
+    /// Whether it goes by that table (`APSTE`, feature 0xc), if the text says so.
+    pub apst: Option<bool>,
+    /// Entries of that table that the text shows.
+    pub entries: u32,
     /// The state that it was in (`nvme get-feature -f 2`).
     pub now: Option<u32>,
+    /// What it takes to switch it off at run time and on again (`rtd3e`, `rtd3r`), us; 0 is
+    /// "not reported".
+    pub off: [Option<u64>; 2],
 }
+
+/// What a drive does by itself when nobody asks it for anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ByItself {
+    /// It goes into other states by its table.
+    Falls,
+    /// It is to go by its table, and that is empty: it enters nothing by itself.
+    EmptyTable,
+    /// Autonomous transitions are off: it enters nothing by itself.
+    Off,
+}
+
+/// What the kernel's own setting would do with a state that saves power
+/// (`nvme_configure_apst`, drivers/nvme/host/core.c, 6.12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entered {
+    /// It serves requests: the drive is never sent there.
+    Serves,
+    /// Entered after so many ms without a request.
+    After(u64),
+    /// Leaving it takes longer than `default_ps_max_latency_us`.
+    TooSlow,
+    /// Another of the same class of latency, or a quicker one, is entered instead.
+    Passed,
+}
+
+/// Defaults of nvme_core's parameters: the longest exit latency, and two classes of
+/// entry and exit together, us, each with its time without requests, ms (6.12).
+pub const MOST_EXIT: u64 = 100_000;
+const PRIMARY: (u64, u64) = (15_000, 100);
+const SECONDARY: (u64, u64) = (100_000, 2_000);
 
 /// An entry of the table of autonomous transitions (APST).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,6 +115,43 @@ pub struct Fall {
 }
 
 impl Drive {
+    /// What it does by itself, as far as the text says.
+    pub fn by_itself(&self) -> Option<ByItself> {
+        match self.apst {
+            Some(false) => Some(ByItself::Off),
+            _ if !self.falls.is_empty() => Some(ByItself::Falls),
+            Some(true) if self.entries > 0 => Some(ByItself::EmptyTable),
+            _ => None,
+        }
+    }
+
+    /// What the kernel's own setting would do with each state, if no exit may take longer
+    /// than `limit` us; in the order of the states.
+    pub fn by_kernel(&self, limit: u64) -> Vec<Entered> {
+        // From the deepest up, as the kernel fills its table; a class is used once.
+        let mut class = u32::MAX;
+        let mut out: Vec<Entered> = Vec::new();
+        for s in self.states.iter().rev() {
+            let both = s.entry.saturating_add(s.exit);
+            let entered = if s.operational {
+                Entered::Serves
+            } else if s.exit > limit {
+                Entered::TooSlow
+            } else if both <= PRIMARY.0 && class != 1 {
+                class = 1;
+                Entered::After(PRIMARY.1)
+            } else if both > PRIMARY.0 && both <= SECONDARY.0 && class > 2 {
+                class = 2;
+                Entered::After(SECONDARY.1)
+            } else {
+                Entered::Passed
+            };
+            out.push(entered);
+        }
+        out.reverse();
+        out
+    }
+
     /// Neighbours whose figures are in the wrong order.
     pub fn doubts(&self) -> Vec<Doubt> {
         let mut out = Vec::new();
@@ -141,12 +216,12 @@ pub struct Transitions {
 impl Transitions {
     /// Changes that the table counts.
     pub fn counted(&self) -> u64 {
-        self.levels.iter().flat_map(|l| &l.to).sum()
+        self.levels.iter().flat_map(|l| &l.to).fold(0, |n, t| n.saturating_add(*t))
     }
 
     /// Time of all levels, ms.
     pub fn time(&self) -> u64 {
-        self.levels.iter().map(|l| l.time).sum()
+        self.levels.iter().map(|l| l.time).fold(0, u64::saturating_add)
     }
 
     /// Whether the device never left one level.
@@ -181,6 +256,29 @@ mod tests {
         assert_eq!(d.deepest(100_000).map(|s| s.number), Some(4));
         assert_eq!(d.deepest(5_000).map(|s| s.number), Some(3));
         assert_eq!(d.deepest(100), None);
+    }
+
+    #[test]
+    fn what_a_drive_does_by_itself_and_what_the_kernel_would_have_it_do() {
+        let mut d = Drive { apst: Some(true), ..Drive::default() };
+        assert_eq!(d.by_itself(), None, "no entry was shown");
+        d.entries = 32;
+        assert_eq!(d.by_itself(), Some(ByItself::EmptyTable));
+        d.falls.push(Fall { from: 0, after_ms: 200, to: 3 });
+        assert_eq!(d.by_itself(), Some(ByItself::Falls));
+        d.apst = Some(false);
+        assert_eq!(d.by_itself(), Some(ByItself::Off));
+        d.states = std::vec![
+            state(0, 7_000_000, true, 0, 0),
+            state(1, 90_000, false, 300, 900),
+            state(2, 60_000, false, 4_000, 9_000),
+            state(3, 4_000, false, 6_000, 41_000),
+            state(4, 3_000, false, 6_000, 141_000),
+        ];
+        let (passed, slow) = (Entered::Passed, Entered::TooSlow);
+        let (soon, late) = (Entered::After(100), Entered::After(2_000));
+        assert_eq!(d.by_kernel(MOST_EXIT), [Entered::Serves, passed, soon, late, slow]);
+        assert_eq!(d.by_kernel(1_000), [Entered::Serves, soon, slow, slow, slow]);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! What a load measured by itself: a job of fio.
+//! What a load measured by itself: a job of fio, and whether its queue explains what it
+//! measured.
 
 /// One direction of one job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,6 +12,12 @@ pub struct Job {
     pub requests: u64,
     /// Bytes a second.
     pub bandwidth: u64,
+    /// Requests in a thousand seconds, if it says so.
+    pub rate: Option<u64>,
+    /// Requests that each of its threads keeps under way.
+    pub depth: Option<u64>,
+    /// Its threads.
+    pub threads: Option<u64>,
     /// Mean latency of completion, ns.
     pub mean: u64,
     /// Least, ns.
@@ -19,4 +26,95 @@ pub struct Job {
     pub most: u64,
     /// Latency of completion that 50, 99 and 99.9 % do not exceed, ns.
     pub quantiles: [Option<u64>; 3],
+}
+
+/// A queue explains a latency that is so near to what it makes of it: percent.
+const EXPLAINS: u128 = 15;
+
+/// What the number of requests under way makes of a latency (Little's law: requests under
+/// way = requests a second * time of each).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// Requests under way on average, in thousandths: from rate and mean.
+    pub under_way: u64,
+    /// Requests that the job wants under way: depth times threads.
+    pub wanted: Option<u64>,
+    /// What a request takes if that many are under way all the time, ns.
+    pub expected: Option<u64>,
+    /// That is what was measured: the queue explains the latency, and a request alone was
+    /// not measured.
+    pub explains: bool,
+}
+
+impl Job {
+    /// What its queue makes of its latency; `None` if its rate is not known.
+    pub fn queue(&self) -> Option<Queue> {
+        let rate = u128::from(self.rate.filter(|r| *r > 0)?);
+        let narrow = |n: u128| u64::try_from(n).unwrap_or(u64::MAX);
+        let under_way = narrow(rate * u128::from(self.mean) / 1_000_000_000);
+        let wanted = self.depth.map(|d| d.saturating_mul(self.threads.unwrap_or(1)));
+        let expected = wanted.map(|n| narrow(u128::from(n) * 1_000_000_000_000 / rate));
+        let near = |e: u64| {
+            let (e, m) = (u128::from(e), u128::from(self.mean));
+            e.abs_diff(m) * 100 <= m.max(1) * EXPLAINS
+        };
+        let explains = wanted.is_some_and(|n| n > 1) && expected.is_some_and(near);
+        Some(Queue { under_way, wanted, expected, explains })
+    }
+}
+
+/// Two jobs of one direction, measured one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Mean latency of the second as thousandths of that of the first.
+    pub mean: Option<u64>,
+    /// The same of what 99 % do not exceed.
+    pub p99: Option<u64>,
+    /// Of the rate; of bytes a second, if that is not known.
+    pub rate: Option<u64>,
+}
+
+/// What changed from `a` to `b`.
+pub fn change(a: &Job, b: &Job) -> Change {
+    let ratio = |a: u64, b: u64| {
+        let n = u128::from(b) * 1_000 / u128::from(a).max(1);
+        (a > 0).then(|| u64::try_from(n).unwrap_or(u64::MAX))
+    };
+    let both = |x: Option<u64>, y: Option<u64>| x.zip(y).and_then(|(x, y)| ratio(x, y));
+    Change {
+        mean: ratio(a.mean, b.mean),
+        p99: both(a.quantiles[1], b.quantiles[1]),
+        rate: both(a.rate, b.rate).or_else(|| ratio(a.bandwidth, b.bandwidth)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_explains_a_latency_or_does_not() {
+        let job = Job {
+            rate: Some(20_000_000),
+            depth: Some(16),
+            threads: Some(4),
+            mean: 3_150_000,
+            ..Job::default()
+        };
+        let q = job.queue().unwrap();
+        assert_eq!((q.under_way, q.wanted, q.expected), (63_000, Some(64), Some(3_200_000)));
+        assert!(q.explains);
+        let idle = Job { mean: 500_000, ..job.clone() };
+        assert!(!idle.queue().unwrap().explains, "it did not keep so many under way");
+        let alone = Job { depth: Some(1), threads: Some(1), ..job.clone() };
+        assert!(!alone.queue().unwrap().explains, "there is no queue");
+        assert_eq!(Job::default().queue(), None);
+    }
+
+    #[test]
+    fn two_jobs_side_by_side() {
+        let a = Job { mean: 200, bandwidth: 10, ..Job::default() };
+        let b = Job { mean: 150, bandwidth: 12, rate: Some(1), ..Job::default() };
+        assert_eq!(change(&a, &b), Change { mean: Some(750), p99: None, rate: Some(1_200) });
+    }
 }

@@ -18,6 +18,10 @@ pub struct ClockChange {
     pub before: u64,
 }
 
+/// A completion so soon after its CPU left an idle state is what woke it, ns: an
+/// interrupt's entry takes a few us, and the next idle state begins behind it.
+pub const WOKEN: i64 = 20_000;
+
 /// A completion that woke its CPU from an idle state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Woken {
@@ -36,6 +40,12 @@ pub struct Woken {
 pub struct Trace {
     /// As the user named it.
     pub name: String,
+    /// Which of several traces in one input, from 1; 0 if it is the only one.
+    pub part: u32,
+    /// Its events have no times: their order alone is known.
+    pub timeless: bool,
+    /// Time stamp of its first event of any kind, ns.
+    pub begin: Option<i64>,
     /// Requests, complete ones first.
     pub requests: Vec<Request>,
     /// Times in which disks could not serve.
@@ -59,7 +69,8 @@ pub struct Trace {
     /// Times that UFS clocks were switched on, and how long that took, ns.
     pub ungates: Vec<i64>,
     /// When the delay before gating UFS clocks had passed, ns: the work item that
-    /// gates them was queued.
+    /// gates them was queued, or where that is not recorded, the last of them was
+    /// switched off.
     pub gates: Vec<i64>,
     /// Of each devfreq device, a look and the time between two, ns.
     pub looks: BTreeMap<String, (i64, i64)>,

@@ -133,11 +133,41 @@ pub struct Request {
     pub error: i32,
     /// Bios that were merged into it.
     pub merged: u32,
+    /// Of its sectors those that ended before the last part did.
+    pub(crate) ended: u32,
     /// CPU of the completion; `u32::MAX` if the trace does not say.
     pub cpu: u32,
 }
 
 impl Request {
+    /// A command of a driver, sent at `time`.
+    pub fn command(
+        disk: Disk,
+        operation: Operation,
+        sector: Option<u64>,
+        sectors: u32,
+        time: i64,
+    ) -> Request {
+        Request {
+            disk,
+            operation,
+            sector,
+            sectors,
+            flush: false,
+            queued: None,
+            admitted: None,
+            inserted: None,
+            issued: Some(time),
+            taken: Some(time),
+            issues: 1,
+            completed: None,
+            error: 0,
+            merged: 0,
+            ended: 0,
+            cpu: u32::MAX,
+        }
+    }
+
     /// When its life begins: the first moment that was recorded.
     pub fn begin(&self) -> Option<i64> {
         self.queued.or(self.admitted).or(self.inserted).or(self.issued)
@@ -145,7 +175,7 @@ impl Request {
 
     /// From its first recorded moment to its completion, ns.
     pub fn latency(&self) -> Option<i64> {
-        Some((self.completed? - self.begin()?).max(0))
+        Some(self.completed?.saturating_sub(self.begin()?).max(0))
     }
 }
 

@@ -49,6 +49,36 @@ pub struct Resume {
     pub asleep: Option<i64>,
 }
 
+/// A device whose last call failed. Since then the core refuses every other with
+/// `EINVAL` until somebody clears it (`runtime_error`, drivers/base/power/runtime.c, 6.12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Failure {
+    /// What failed first.
+    pub function: Function,
+    /// Its error, a negative errno.
+    pub error: i32,
+    /// When, ns.
+    pub time: i64,
+    /// Calls that failed since, with it.
+    pub times: u64,
+}
+
+/// A call that had not returned when the trace ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// The device.
+    pub device: String,
+    /// What does not end.
+    pub function: Function,
+    /// Since then, ns.
+    pub since: i64,
+}
+
+/// A call that lasts so long at the end of a trace is stuck, ns: the longest delay that
+/// drivers allow themselves for a device that starts up is of seconds, and nearly all
+/// take less than one.
+pub const STUCK: i64 = 1_000_000_000;
+
 /// One device.
 #[derive(Clone, Debug, Default)]
 pub struct Device {
@@ -76,6 +106,8 @@ pub struct Device {
     /// Threads that took the device (`RPM_GET_PUT` of a resume) and gave it back (of an
     /// idle or suspend), and how often.
     pub takers: BTreeMap<String, (u64, u64)>,
+    /// Its last resume or suspend failed: which, how, and since when its calls fail.
+    pub failed: Option<Failure>,
     events: u64,
     pending: Option<i64>,
     /// `rpm_suspend` is at work on it, and since then a resume was asked for.
@@ -94,6 +126,31 @@ impl Device {
     /// `rpm_*` events of it.
     pub fn events(&self) -> u64 {
         self.events
+    }
+
+    /// Whether it is known to be broken now, or not any more.
+    fn judge(&mut self, time: i64, function: Function, error: i32) {
+        match (&mut self.failed, function) {
+            (Some(f), Function::Resume | Function::Suspend) if error < 0 => {
+                f.times += u64::from(!harmless(function, error));
+            }
+            (None, Function::Resume | Function::Suspend)
+                if error < 0 && !harmless(function, error) =>
+            {
+                self.failed = Some(Failure { function, error, time, times: 1 });
+            }
+            (Some(_), Function::Resume) => self.failed = None,
+            (Some(f), Function::Suspend) if f.function == Function::Suspend => self.failed = None,
+            _ => {}
+        }
+    }
+
+    /// Suspends that were refused, which is no error: how often, and how.
+    pub fn refused(&self) -> Option<(i32, u64)> {
+        const EBUSY: i32 = -16;
+        const EAGAIN: i32 = -11;
+        let count = |e| self.errors.get(&(Function::Suspend, e)).map(|n| (e, *n));
+        count(EBUSY).or_else(|| count(EAGAIN))
     }
 }
 
@@ -128,6 +185,8 @@ pub struct Runtime {
     pub devices: Vec<Device>,
     /// Returns without a call, as at the begin of a trace.
     pub uncalled: u64,
+    /// Returns.
+    returns: u64,
     /// Times in which a device was resumed because one below it was: whose work it
     /// lengthened, from, to.
     nested: Vec<(u32, i64, i64)>,
@@ -229,10 +288,10 @@ impl Runtime {
         d.events += 1;
         match status {
             "RPM_RESUMING" => d.resuming_at = Some(time),
-            "RPM_SUSPENDED" => d.slept_at = Some(time),
+            "RPM_SUSPENDED" => (d.slept_at, d.resuming_at) = (Some(time), None),
             "RPM_ACTIVE" => {
                 if let Some(begin) = d.resuming_at.take() {
-                    let asleep = d.slept_at.take().map(|t| begin - t);
+                    let asleep = d.slept_at.take().map(|t| begin.saturating_sub(t));
                     d.by_status.push(Resume {
                         asked: begin,
                         begin,
@@ -260,6 +319,7 @@ impl Runtime {
 
     /// The function returned `error`.
     pub fn returned(&mut self, time: i64, pid: i32, function: Function, device: &str, error: i32) {
+        self.returns += 1;
         let n = self.number(device);
         let calls = self.calls.entry(pid).or_default();
         let at = calls.iter().rposition(|c| c.device == n && c.function == function);
@@ -272,7 +332,7 @@ impl Runtime {
             && above.device != n
             && call.function == Function::Resume
         {
-            above.nested += time - call.begin;
+            above.nested = above.nested.saturating_add(time.saturating_sub(call.begin));
             if error == 0 && call.flags & ASYNC == 0 {
                 self.nested.push((above.device, call.begin, time));
             }
@@ -288,6 +348,7 @@ impl Runtime {
         if error < 0 {
             *d.errors.entry((function, error)).or_default() += 1;
         }
+        d.judge(time, function, error);
         let Some(call) = call else {
             self.uncalled += 1;
             return;
@@ -297,19 +358,19 @@ impl Runtime {
                 d.pending.get_or_insert(call.begin);
             }
             (Function::Resume, 0) => {
-                let asleep = d.suspended_at.take().map(|t| call.begin - t);
+                let asleep = d.suspended_at.take().map(|t| call.begin.saturating_sub(t));
                 d.suspends += u64::from(asleep.is_some());
                 d.resumes.push(Resume {
                     asked: d.pending.take().unwrap_or(call.begin).min(call.begin),
                     begin: call.begin,
                     end: time,
                     suspending: d.deferred_end.take(),
-                    parents: call.nested.min(time - call.begin),
+                    parents: call.nested.min(time.saturating_sub(call.begin)).max(0),
                     asleep,
                 });
                 d.deferred = false;
                 d.resumed_at = Some(time);
-                d.resume_took = time - call.begin;
+                d.resume_took = time.saturating_sub(call.begin);
             }
             (Function::Resume, 1) => {
                 d.already_awake += 1;
@@ -322,11 +383,48 @@ impl Runtime {
                 if call.parent_idle
                     && let Some(t) = d.resumed_at.take()
                 {
-                    d.awake.push((d.resume_took, call.begin - t));
+                    d.awake.push((d.resume_took, call.begin.saturating_sub(t)));
                 }
             }
             _ => {}
         }
+    }
+
+    /// Keeps what the order of events says, and nothing that times say.
+    pub fn forget_times(&mut self) {
+        for d in &mut self.devices {
+            d.resumes.clear();
+            d.by_status.clear();
+            d.awake.clear();
+        }
+        self.nested.clear();
+        self.calls.clear();
+    }
+
+    /// Calls that had not returned at `until`, where a trace has returns.
+    pub fn stuck(&self, until: i64) -> Vec<Stuck> {
+        let long = |since: i64| until.saturating_sub(since) >= STUCK;
+        let mut out: Vec<Stuck> = Vec::new();
+        let calls = self.calls.values().flat_map(|stack| stack.last());
+        let outermost = calls.filter(|c| {
+            self.returns > 0
+                && c.flags & ASYNC == 0
+                && c.function != Function::Idle
+                && long(c.begin)
+        });
+        for c in outermost {
+            let device = self.devices.get(c.device as usize).map_or("", |d| &d.name);
+            out.push(Stuck { device: device.into(), function: c.function, since: c.begin });
+        }
+        for d in &self.devices {
+            if let Some(since) = d.resuming_at.filter(|t| long(*t))
+                && !out.iter().any(|s| s.device == d.name)
+            {
+                out.push(Stuck { device: d.name.clone(), function: Function::Resume, since });
+            }
+        }
+        out.sort_by(|a, b| (a.since, &a.device).cmp(&(b.since, &b.device)));
+        out
     }
 
     /// Times in which disks and their hosts were being resumed.

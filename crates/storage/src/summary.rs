@@ -9,6 +9,15 @@ use std::collections::BTreeMap;
 /// delay after which UFS gates its clock (10 ms, drivers/ufs/core/ufshcd.c).
 pub const IDLE_GAP: i64 = 50_000_000;
 
+/// Ends of the classes of [`DiskSummary::spread`], ns: a decade has two.
+pub const CLASSES: [i64; 7] =
+    [100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, 100_000_000, i64::MAX];
+
+/// The class of a time.
+fn class(time: i64) -> usize {
+    CLASSES.iter().position(|end| time < *end).unwrap_or(CLASSES.len() - 1)
+}
+
 /// Percent of all latency that a wait must cost to be named before the drive.
 const WORTH: i128 = 10;
 
@@ -75,8 +84,11 @@ pub struct Taken {
     pub request: Request,
     /// Its latency by cause.
     pub slices: Slices,
-    /// It came after the disk had been idle for [`IDLE_GAP`].
-    pub after_idle: bool,
+    /// Its latency, ns: the sum of its slices.
+    pub total: i64,
+    /// It came after the disk had been idle for [`IDLE_GAP`]; `None` for the first of a
+    /// trace that says nothing of the time before it.
+    pub after_idle: Option<bool>,
 }
 
 /// What happened on one disk.
@@ -93,12 +105,17 @@ pub struct DiskSummary {
     pub open: u64,
     /// Completions without anything before them.
     pub unbegun: u64,
-    /// Requests that ended with an error.
+    /// Requests that ended with an error, those among them of which the trace has the end
+    /// alone.
     pub errors: u64,
     /// Requests that the driver put back at least once.
     pub refused: u64,
     /// By cause, those that cost most first; without those that cost nothing.
     pub shares: Vec<Share>,
+    /// Requests of which it is known whether they waited, in the order of [`CAUSES`].
+    pub known: [u64; CAUSES.len()],
+    /// How many waited how long for each cause, by [`CLASSES`]; the whole latency last.
+    pub spread: [[u64; CLASSES.len()]; CAUSES.len() + 1],
     /// Of all complete requests.
     pub all: Latency,
     /// Of those after an idle gap.
@@ -106,7 +123,7 @@ pub struct DiskSummary {
     /// Of those that waited for a resume or an ungated clock: the first ones after each
     /// sleep.
     pub after_sleep: Latency,
-    /// Of those that did not come after an idle gap.
+    /// Of those that are known not to have come after an idle gap.
     pub busy: Latency,
     /// By operation.
     pub operations: BTreeMap<Operation, Latency>,
@@ -127,7 +144,7 @@ impl DiskSummary {
 
     /// Of all latency, ns: slices of a request add up to its latency.
     pub fn total(&self) -> i64 {
-        self.shares.iter().map(|s| s.total).sum()
+        self.shares.iter().map(|s| s.total).fold(0, i64::saturating_add)
     }
 }
 
@@ -152,17 +169,28 @@ impl Cpus<'_> {
     }
 }
 
-/// Sums up the requests of each disk; disks with most latency first.
+/// Sums up the requests of each disk; disks with most latency first. `begin` is when the
+/// trace began: until the first request of a disk it had none.
 pub fn summarise(
     requests: &[Request],
     spans: &[Span],
     watched: Watched,
     cpus: Cpus<'_>,
+    begin: Option<i64>,
 ) -> Vec<DiskSummary> {
-    let mut disks: BTreeMap<Disk, Vec<&Request>> = BTreeMap::new();
+    // Disks are few, and neighbours mostly of one.
+    let mut disks: Vec<(Disk, Vec<&Request>)> = Vec::new();
+    let mut last = 0;
     for r in requests {
-        disks.entry(r.disk).or_default().push(r);
+        if disks.get(last).is_none_or(|d| d.0 != r.disk) {
+            last = disks.iter().position(|d| d.0 == r.disk).unwrap_or_else(|| {
+                disks.push((r.disk, Vec::new()));
+                disks.len() - 1
+            });
+        }
+        disks[last].1.push(r);
     }
+    disks.sort_by_key(|d| d.0);
     let mut lines: BTreeMap<Family, Timeline> = BTreeMap::new();
     let mut out: Vec<DiskSummary> = Vec::new();
     for (disk, list) in disks {
@@ -170,7 +198,7 @@ pub fn summarise(
         if let Some(f) = family {
             lines.entry(f).or_insert_with(|| Timeline::of(spans, f));
         }
-        out.push(one(disk, &list, family.and_then(|f| lines.get(&f)), watched, cpus));
+        out.push(one(disk, &list, family.and_then(|f| lines.get(&f)), watched, cpus, begin));
     }
     out.sort_by_key(|d| (std::cmp::Reverse(d.total()), d.disk));
     out
@@ -223,15 +251,23 @@ fn one(
     timeline: Option<&Timeline>,
     watched: Watched,
     cpus: Cpus<'_>,
+    trace: Option<i64>,
 ) -> DiskSummary {
     let mut begun: Vec<(i64, i64)> =
         list.iter().filter_map(|r| Some((r.begin()?, r.completed?))).collect();
     begun.sort_unstable();
     // Begins of requests before which no request was under way for long.
     let mut rested = Vec::new();
-    let mut busy_until: Option<i64> = None;
+    let first = begun.first().map(|b| b.0);
+    // What was recorded before the first request shows the rest before it.
+    let mut busy_until: Option<i64> = trace.filter(|t| first.is_some_and(|f| *t < f));
+    let unknown = if busy_until.is_some_and(|t| first.is_some_and(|f| f - t >= IDLE_GAP)) {
+        None
+    } else {
+        first
+    };
     for &(begin, end) in &begun {
-        if busy_until.is_some_and(|t| begin - t >= IDLE_GAP) {
+        if busy_until.is_some_and(|t| begin.saturating_sub(t) >= IDLE_GAP) {
             rested.push(begin);
         }
         busy_until = Some(busy_until.map_or(end, |t| t.max(end)));
@@ -244,10 +280,12 @@ fn one(
         let before = waited_for.partition_point(|w| w.0 <= begin);
         waited_for[..before].iter().rev().take(64).any(|w| w.1 >= end)
     };
-    let mut requests = Vec::new();
+    let mut requests = Vec::with_capacity(list.len());
     let mut beside = Vec::new();
-    let (mut open, mut unbegun) = (0, 0);
+    let (mut open, mut unbegun, mut errors) = (0, 0, 0);
+    let mut sums = Sums::default();
     for r in list {
+        errors += u64::from(r.completed.is_some() && r.error != 0);
         match (r.begin(), r.completed) {
             (Some(begin), Some(end)) => {
                 if r.operation == Operation::Flush
@@ -268,57 +306,135 @@ fn one(
                     slices.none_of(Cause::Cpu);
                     slices.shift(Cause::Served, Cause::Cpu, wait);
                 }
-                let after_idle = rested.binary_search(&begin).is_ok();
-                requests.push(Taken { request: **r, slices, after_idle });
+                let after_idle =
+                    (unknown != Some(begin)).then(|| rested.binary_search(&begin).is_ok());
+                let total = sums.add(r, &slices, after_idle);
+                requests.push(Taken { request: **r, slices, total, after_idle });
             }
             (Some(_), None) => open += 1,
             _ => unbegun += 1,
         }
     }
-    // Sorted once: what is kept of it is in order.
-    let mut totals: Vec<(i64, usize)> =
-        requests.iter().enumerate().map(|(i, t)| (t.slices.total(), i)).collect();
-    totals.sort_unstable();
-    let latency = |keep: &dyn Fn(&Taken) -> bool| {
-        let kept = totals.iter().filter(|(_, i)| keep(&requests[*i]));
-        Latency::of_sorted(&kept.map(|(total, _)| *total).collect::<Vec<i64>>())
-    };
-    let none = |cause| Share { cause, requests: 0, known: 0, total: 0, longest: 0 };
-    let mut shares = CAUSES.map(none).to_vec();
-    for t in &requests {
-        for s in &mut shares {
-            let Some(time) = t.slices.get(s.cause) else { continue };
-            s.known += 1;
-            s.requests += u64::from(time > 0);
-            s.total += time;
-            s.longest = s.longest.max(time);
-        }
-    }
-    shares.retain(|s| s.total > 0);
-    shares.sort_by_key(|s| (std::cmp::Reverse(s.total), s.cause));
-    let mut operations = BTreeMap::new();
-    for r in &requests {
-        let op = r.request.operation;
-        operations.entry(op).or_insert_with(|| latency(&|t: &Taken| t.request.operation == op));
-    }
     let first = begun.first().map_or(0, |b| b.0);
     let last = begun.iter().map(|b| b.1).max().unwrap_or(first);
+    let [all, after_idle, busy, after_sleep, operations @ ..] = sums.latencies();
+    let operations = OPERATIONS.into_iter().zip(operations).filter(|(_, l)| l.count > 0).collect();
+    let mut shares = sums.shares.to_vec();
+    shares.retain(|s| s.total > 0);
+    shares.sort_by_key(|s| (std::cmp::Reverse(s.total), s.cause));
     DiskSummary {
         disk,
         beside: Latency::of(&mut beside),
         open,
         unbegun,
-        errors: requests.iter().filter(|t| t.request.error != 0).count() as u64,
-        refused: requests.iter().filter(|t| t.request.issues > 1).count() as u64,
+        errors,
+        refused: sums.refused,
         shares,
-        all: latency(&|_| true),
-        after_idle: latency(&|t| t.after_idle),
-        after_sleep: latency(&|t| t.slices.woke()),
-        busy: latency(&|t| !t.after_idle),
+        known: sums.shares.map(|s| s.known),
+        spread: sums.spread,
+        all,
+        after_idle,
+        after_sleep,
+        busy,
         operations,
-        bytes: requests.iter().map(|t| u64::from(t.request.sectors) * 512).sum(),
-        span: last - first,
+        bytes: sums.bytes,
+        span: last.saturating_sub(first),
         requests,
+    }
+}
+
+/// Every operation, in the order of their numbers.
+const OPERATIONS: [Operation; 5] =
+    [Operation::Read, Operation::Write, Operation::Discard, Operation::Flush, Operation::Other];
+
+/// Groups of requests whose latencies are told: all, after a rest, without one, after a
+/// sleep, and each operation.
+const GROUPS: usize = 4 + OPERATIONS.len();
+
+/// What is summed up while requests are taken apart: a trace has millions of them, and
+/// each pass over all costs as much as reading them.
+struct Sums {
+    shares: [Share; CAUSES.len()],
+    spread: [[u64; CLASSES.len()]; CAUSES.len() + 1],
+    /// Latency of each, and the groups that it is of, a bit each.
+    totals: Vec<(i64, u16)>,
+    bytes: u64,
+    refused: u64,
+}
+
+impl Default for Sums {
+    fn default() -> Sums {
+        let none = |cause| Share { cause, requests: 0, known: 0, total: 0, longest: 0 };
+        Sums {
+            shares: CAUSES.map(none),
+            spread: Default::default(),
+            totals: Vec::new(),
+            bytes: 0,
+            refused: 0,
+        }
+    }
+}
+
+impl Sums {
+    /// Adds a request, and says what it took.
+    fn add(&mut self, r: &Request, slices: &Slices, after_idle: Option<bool>) -> i64 {
+        let mut total = 0_i64;
+        for (s, spread) in self.shares.iter_mut().zip(&mut self.spread) {
+            let Some(time) = slices.get(s.cause) else { continue };
+            s.known += 1;
+            total = total.saturating_add(time);
+            if time > 0 {
+                s.requests += 1;
+                s.total = s.total.saturating_add(time);
+                s.longest = s.longest.max(time);
+                spread[class(time)] += 1;
+            }
+        }
+        if total > 0 {
+            self.spread[CAUSES.len()][class(total)] += 1;
+        }
+        let bit = |n: usize, set: bool| u16::from(set) << n;
+        let groups = bit(0, true)
+            | bit(1, after_idle == Some(true))
+            | bit(2, after_idle == Some(false))
+            | bit(3, slices.woke())
+            | bit(4 + r.operation as usize, true);
+        self.totals.push((total, groups));
+        self.bytes += u64::from(r.sectors) * 512;
+        self.refused += u64::from(r.issues > 1);
+        total
+    }
+
+    /// Latencies of each group: sorted once, and passed twice.
+    fn latencies(&mut self) -> [Latency; GROUPS] {
+        self.totals.sort_unstable();
+        let mut out = [Latency::default(); GROUPS];
+        let mut sums = [0_i128; GROUPS];
+        let each = |groups: u16| (0..GROUPS).filter(move |n| groups >> n & 1 == 1);
+        for &(total, groups) in &self.totals {
+            for n in each(groups) {
+                out[n].count += 1;
+                sums[n] += i128::from(total);
+                out[n].max = total;
+            }
+        }
+        let mut passed = [0_u64; GROUPS];
+        let at = |count: u64, percent: u64| (count * percent).div_ceil(100).max(1);
+        for &(total, groups) in &self.totals {
+            for n in each(groups) {
+                passed[n] += 1;
+                if passed[n] == at(out[n].count, 50) {
+                    out[n].p50 = total;
+                }
+                if passed[n] == at(out[n].count, 99) {
+                    out[n].p99 = total;
+                }
+            }
+        }
+        for (l, sum) in out.iter_mut().zip(sums) {
+            l.mean = i64::try_from(sum / i128::from(l.count.max(1))).unwrap_or(i64::MAX);
+        }
+        out
     }
 }
 
@@ -354,11 +470,11 @@ mod tests {
             cause: Cause::Ungate,
         };
         let watched = Watched { gating: true, ..Watched::default() };
-        let all = summarise(&l.finish(), &[span], watched, Cpus::default());
+        let all = summarise(&l.finish(), &[span], watched, Cpus::default(), None);
         let [d] = &all[..] else { panic!() };
         assert_eq!((d.after_idle.count, d.after_idle.mean), (1, 1_000));
         assert_eq!((d.after_sleep.count, d.after_sleep.max), (1, 1_000));
-        assert_eq!((d.busy.count, d.busy.max), (3, 100));
+        assert_eq!((d.busy.count, d.busy.max), (2, 100), "of the first nothing is known");
         let worst = d.worst().unwrap();
         assert_eq!((worst.cause, worst.requests, worst.total), (Cause::Ungate, 1, 900));
         let sum: i64 = d.shares.iter().map(|s| s.total).sum();
@@ -395,7 +511,7 @@ mod tests {
         // A flush that nobody asked for here.
         l.issue(flush(1_000));
         l.complete(flush(1_400), 0, 0);
-        let all = summarise(&l.finish(), &[], Watched::default(), Cpus::default());
+        let all = summarise(&l.finish(), &[], Watched::default(), Cpus::default(), None);
         let [d] = &all[..] else { panic!() };
         assert_eq!((d.beside.count, d.beside.max), (1, 200));
         assert_eq!((d.all.count, d.total()), (2, 300 + 400), "what users waited for, once");
@@ -405,6 +521,32 @@ mod tests {
             (of(Cause::Queue), of(Cause::Flush), of(Cause::Served)),
             (Some(10), Some(200), Some(90))
         );
+    }
+
+    #[test]
+    fn the_first_request_came_after_a_rest_if_the_trace_shows_one() {
+        let disk = Disk { major: 8, minor: 0 };
+        let mut l = Ledger::default();
+        let e = |time, sector| Event {
+            time,
+            disk,
+            operation: Operation::Read,
+            sector,
+            sectors: 8,
+            flush: false,
+        };
+        for at in [100_000_000, 101_000_000, 190_000_000] {
+            l.issue(e(at, at as u64));
+            l.complete(e(at + 500, at as u64), 0, 0);
+        }
+        let list = l.finish();
+        let of = |begin| {
+            let all = summarise(&list, &[], Watched::default(), Cpus::default(), begin);
+            (all[0].after_idle.count, all[0].busy.count)
+        };
+        assert_eq!(of(Some(20_000_000)), (2, 1));
+        assert_eq!(of(Some(90_000_000)), (1, 1), "a trace that began just before says nothing");
+        assert_eq!(of(None), (1, 1));
     }
 
     #[test]
@@ -428,7 +570,7 @@ mod tests {
         let exits = [((1, 2), 120)].into_iter().collect();
         let watched = Watched { cpus: true, ..Watched::default() };
         let of = |exits, watched| -> Vec<_> {
-            let all = summarise(&list, &[], watched, Cpus { woken: &woken, exits });
+            let all = summarise(&list, &[], watched, Cpus { woken: &woken, exits }, None);
             all[0].requests.iter().map(|t| t.slices.get(Cause::Cpu)).collect()
         };
         assert_eq!(of(Some(&exits), watched), [Some(120), Some(0)]);

@@ -256,19 +256,19 @@ impl Slices {
 
     /// Sum of what is known, ns: the latency of the request.
     pub fn total(&self) -> i64 {
-        self.of.iter().filter(|t| **t != UNKNOWN).sum()
+        self.of.iter().filter(|t| **t != UNKNOWN).fold(0, |n, t| n.saturating_add(*t))
     }
 
     /// So much more of `cause`, which is known then.
     fn add(&mut self, cause: Cause, time: i64) {
         let slot = &mut self.of[cause.index()];
-        *slot = if *slot == UNKNOWN { time } else { *slot + time };
+        *slot = if *slot == UNKNOWN { time } else { slot.saturating_add(time) };
     }
 
     /// `time` of `from` is `to`'s instead, or as much of it as there is.
     pub fn shift(&mut self, from: Cause, to: Cause, time: i64) {
         let Some(own) = self.get(from) else { return };
-        let time = time.clamp(0, own);
+        let time = time.min(own).max(0);
         self.of[from.index()] = own - time;
         self.add(to, time);
     }
@@ -285,7 +285,11 @@ impl Slices {
 
     /// Time in which the storage slept or changed its speed, ns.
     pub fn asleep(&self) -> i64 {
-        CAUSES.iter().filter(|c| c.is_sleep()).filter_map(|c| self.get(*c)).sum()
+        CAUSES
+            .iter()
+            .filter(|c| c.is_sleep())
+            .filter_map(|c| self.get(*c))
+            .fold(0, i64::saturating_add)
     }
 }
 
@@ -313,8 +317,9 @@ pub fn slices(r: &Request, timeline: Option<&Timeline>, watched: Watched) -> Opt
     // Where one moment is missing, the stage before it reaches to the next.
     let mut at = r.begin()?;
     let mut stage = |cause: Cause, to: i64, out: &mut Slices| {
-        let to = to.clamp(at, end);
-        let mut own = to - at;
+        // Lines out of order may put the end before the begin.
+        let to = to.min(end).max(at);
+        let mut own = to.saturating_sub(at);
         for s in timeline.into_iter().flat_map(|t| t.within(at, to)) {
             // What the driver takes while clocks are being switched on finds
             // them on: the work item itself sends the requests that waited
@@ -369,6 +374,7 @@ mod tests {
             completed,
             error: 0,
             merged: 0,
+            ended: 0,
             cpu: 0,
         }
     }

@@ -4,7 +4,10 @@ use crate::failure::Nothing;
 use anyhow::Result;
 use dormouse_read::storage::{StorageReading, read};
 use dormouse_read::{Input, Options};
-use dormouse_storage::held::{Held, Pointless, Short, by_events, by_settings, pointless, short};
+use dormouse_storage::held::{
+    Broken, Held, Pointless, Refused, Short, broken_by_events, broken_by_settings, by_events,
+    by_settings, pointless, refused, short,
+};
 use std::path::PathBuf;
 
 /// What keeps devices awake, and what wakes them for nothing.
@@ -14,9 +17,25 @@ pub struct Rpm {
     pub reading: StorageReading,
     /// Devices that settings hold awake.
     pub held: Vec<Held>,
-    /// Of each trace: devices that its events found held, resumed for nothing, and
-    /// asleep for too short.
-    pub traces: Vec<(Vec<Held>, Vec<Pointless>, Vec<Short>)>,
+    /// Devices whose runtime power management settings say is broken.
+    pub broken: Vec<Broken>,
+    /// What each trace says.
+    pub traces: Vec<Traced>,
+}
+
+/// What the events of a trace say.
+#[derive(Clone, Debug)]
+pub struct Traced {
+    /// Devices that every event found held.
+    pub held: Vec<Held>,
+    /// Devices whose calls failed, or do not end.
+    pub broken: Vec<Broken>,
+    /// Devices that would not be suspended.
+    pub refused: Vec<Refused>,
+    /// Devices resumed only to be suspended.
+    pub pointless: Vec<Pointless>,
+    /// Devices asleep for too short.
+    pub short: Vec<Short>,
 }
 
 /// Reads it. `even` is the break-even time of a sleep, ns.
@@ -38,7 +57,14 @@ pub fn rpm(inputs: &[PathBuf], even: Option<i64>) -> Result<Rpm> {
     let traces = reading
         .traces
         .iter()
-        .map(|t| (by_events(&t.runtime), pointless(&t.runtime), short(&t.runtime, even)))
+        .map(|t| Traced {
+            held: by_events(&t.runtime),
+            broken: broken_by_events(&t.runtime, t.until),
+            refused: refused(&t.runtime),
+            pointless: pointless(&t.runtime),
+            short: short(&t.runtime, even),
+        })
         .collect();
-    Ok(Rpm { reading, held, traces })
+    let broken = broken_by_settings(&reading.knobs);
+    Ok(Rpm { reading, held, broken, traces })
 }

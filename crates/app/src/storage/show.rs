@@ -41,8 +41,10 @@ pub fn show(inputs: &[PathBuf]) -> Result<Shown> {
         return Err(Nothing(why).into());
     }
     let exits = Some(&reading.knobs.exits).filter(|e| !e.is_empty());
-    let one =
-        |t: &Trace| summarise(&t.requests, &t.spans, t.watched, Cpus { woken: &t.woken, exits });
+    let one = |t: &Trace| {
+        let cpus = Cpus { woken: &t.woken, exits };
+        summarise(&t.requests, &t.spans, t.watched, cpus, t.begin)
+    };
     let disks = reading.traces.iter().map(one).collect();
     Ok(Shown { reading, disks })
 }

@@ -60,6 +60,9 @@ pub struct Sleeper {
     /// The delay that the model takes, ns: the middle of those that were seen, if
     /// any was, else the longest that explains the recording.
     pub taken: i64,
+    /// That delay was seen. Else it is a bound alone: no request was served otherwise
+    /// with any delay between the two, and the time asleep is not known.
+    pub known: bool,
     /// What one wait for the sleeping storage took, ns.
     pub wake: i64,
     /// Times that requests waited in the recording.
@@ -139,9 +142,8 @@ impl Sleeper {
         let gates = if asked == Asked::Gate { &trace.gates[..] } else { &[] };
         let all = trace.requests.iter().filter_map(|r| Some((r.begin()?, r.completed?)));
         let (woken, unasked) = woken(&trace.spans, asked, &all.collect::<Vec<_>>());
-        let taken = passed(&arrivals, gates, &woken)?
-            .filter(|d| *d > present.0 && *d < present.1)
-            .unwrap_or(present.1 - 1);
+        let seen = passed(&arrivals, gates, &woken)?.filter(|d| *d > present.0 && *d < present.1);
+        let taken = seen.unwrap_or(present.1 - 1);
         let was = again(&arrivals, Some(taken), wake);
         let recorded = d.all;
         let model = latency(&was);
@@ -163,6 +165,7 @@ impl Sleeper {
             asked,
             present,
             taken,
+            known: seen.is_some(),
             wake,
             wakes: waits.len() as u64,
             recorded,

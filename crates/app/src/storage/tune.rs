@@ -42,6 +42,8 @@ pub struct Tuned {
     pub given: bool,
     /// The delay in force, as the model takes it.
     pub now: (Latency, Found),
+    /// What it costs at least with a delay that may be in force.
+    pub least: i128,
     /// The delay chosen: the cheapest that meets the budget, or the nearest.
     pub chosen: (Latency, Found),
     /// The budget is met.
@@ -85,12 +87,19 @@ pub fn tune(shown: &Shown, wish: &Wish) -> Result<Tuned> {
     let now = with(of(a, Some(sleeper.taken), terms));
     let chosen = with(chosen);
     // What is in force is kept unless another is better beyond the model's error.
+    // Against a bound nothing is saved: of the delays that may be in force the cheapest
+    // counts.
+    let least = match sleeper.known {
+        true => now.1.cost,
+        false => now.1.cost.min(of(a, Some(sleeper.present.0.saturating_add(1)), terms).cost),
+    };
     let in_budget = met && p99.is_none_or(|ns| now.0.p99 <= ns);
-    let close = (now.1.cost - chosen.1.cost) * WORTH <= now.1.cost;
+    let close = (least - chosen.1.cost) * WORTH <= least;
     let chosen = if in_budget && close { now.clone() } else { chosen };
     Ok(Tuned {
         best: foresight(a, even),
         now,
+        least,
         chosen,
         met,
         rule: with(of(a, Some(even), terms)),

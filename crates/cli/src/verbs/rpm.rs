@@ -53,8 +53,16 @@ pub fn run(args: &RpmArgs) -> Result<()> {
         knobs: &r.reading.knobs,
         held: &r.held,
         traces: seen
-            .map(|(trace, (held, pointless, short))| Seen { trace, held, pointless, short })
+            .map(|(trace, t)| Seen {
+                trace,
+                held: &t.held,
+                broken: &t.broken,
+                refused: &t.refused,
+                pointless: &t.pointless,
+                short: &t.short,
+            })
             .collect(),
+        broken: &r.broken,
         given: args.break_even.is_some(),
         top: args.top,
     };

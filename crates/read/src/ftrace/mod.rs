@@ -84,6 +84,10 @@ trait Take<'a> {
     fn platform(&mut self, rest: &'a [u8], at: u64);
     /// An event that cannot be understood; `cut` if the input ends in it.
     fn damaged(&mut self, cut: bool, at: u64);
+    /// A line that is no event. Whether it was of use.
+    fn text(&mut self, _line: &'a [u8], _at: u64) -> bool {
+        false
+    }
 }
 
 impl<'a> Take<'a> for Vec<Item<'a>> {
@@ -155,24 +159,28 @@ fn scan<'a>(bytes: &'a [u8], out: &mut impl Take<'a>) -> Unread {
                 continue;
             }
             let raw = columns.cut(line, name_end);
-            take(&raw, named, at, end.is_none(), &mut task, &mut unread, out);
+            take(&raw, named, line, at, end.is_none(), &mut task, &mut unread, out);
             continue;
         }
         if line.first() == Some(&b'#') {
-            if let Some(rest) = line.strip_prefix(b"# platform-") {
-                out.platform(rest, at);
+            match line.strip_prefix(b"# platform-") {
+                Some(rest) => out.platform(rest, at),
+                None => _ = out.text(line, at),
             }
             continue;
         }
         match columns.search(line) {
             Some(raw) => {
                 let named = use_of(raw.event, out);
-                take(&raw, named, at, end.is_none(), &mut task, &mut unread, out);
+                take(&raw, named, line, at, end.is_none(), &mut task, &mut unread, out);
             }
             None => {
                 if let Some((cpu, count)) = line::lost(line) {
                     out.lost(cpu, count, at);
-                } else if !line.trim_ascii().is_empty() && !line.starts_with(b"cpus=") {
+                } else if !line.trim_ascii().is_empty()
+                    && !line.starts_with(b"cpus=")
+                    && !out.text(line, at)
+                {
                     unread.add(at);
                 }
             }
@@ -193,9 +201,11 @@ fn use_of<'a>(name: &[u8], out: &impl Take<'a>) -> Use {
 }
 
 /// Hands one line to `out`; `cut` if the input ends in it.
+#[allow(clippy::too_many_arguments)]
 fn take<'a>(
     raw: &Raw<'a>,
     named: Use,
+    whole: &'a [u8],
     at: u64,
     cut: bool,
     task: &mut Task<'a>,
@@ -212,6 +222,7 @@ fn take<'a>(
     let Some(event) = event else { return out.damaged(cut, at) };
     match raw.line(task) {
         Some(line) => out.event(&line, at, event),
+        None if out.text(whole, at) => {}
         None => {
             unread.add(at);
             unread.columns += 1;
@@ -366,6 +377,10 @@ impl<'a> Take<'a> for Plain<'_> {
     }
 
     fn platform(&mut self, _: &'a [u8], _: u64) {}
+
+    fn text(&mut self, line: &'a [u8], at: u64) -> bool {
+        self.sink.text(line, at)
+    }
 
     fn damaged(&mut self, _: bool, _: u64) {
         self.damaged += 1;

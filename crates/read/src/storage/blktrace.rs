@@ -109,7 +109,9 @@ impl Records {
             };
             let pdu = at + RECORD;
             self.seen += 1;
-            if let Ok(time) = i64::try_from(time) {
+            // What is below zero is wrapped; what is out of reach is no time.
+            let time = time.cast_signed();
+            if time.unsigned_abs() <= MOST_TIME {
                 self.list.push(Record {
                     sequence,
                     action: action & 0xffff,
@@ -148,6 +150,7 @@ impl Records {
                 1 => ledger.queue(r.event),
                 2 | 3 => ledger.merge(r.event),
                 4 => ledger.admit(r.event),
+                6 => ledger.requeue(r.event),
                 7 => ledger.issue(r.event),
                 8 => ledger.complete(r.event, r.error, r.cpu),
                 12 => ledger.insert(r.event),
@@ -174,6 +177,9 @@ impl Records {
         }
     }
 }
+
+/// Longest time from zero that is one, ns: differences of two are numbers too.
+const MOST_TIME: u64 = 1 << 62;
 
 /// Categories of a record (`enum blktrace_cat`, include/uapi/linux/blktrace_api.h, 6.12).
 const WRITE: u32 = 1 << 1;

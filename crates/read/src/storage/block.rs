@@ -4,7 +4,7 @@
 //! sector (bytes, a command in brackets), and in a priority after the sectors:
 //! `8,0 RA 16384 () 6500840 + 32 be,0,6 [name]`.
 
-use dormouse_storage::ledger::Event;
+use dormouse_storage::ledger::{Event, NO_SECTOR};
 use dormouse_storage::request::{Disk, Operation, asks_for_a_flush};
 
 /// A block event's text, read.
@@ -64,9 +64,16 @@ fn digits(text: &[u8]) -> Option<(u64, &[u8])> {
     matches!(length, 1..20).then(|| (n, &text[length..]))
 }
 
-/// The number in the brackets at the end, or 0: a task's name may stand there.
+/// The number in the brackets at the end, or 0: a task's name may stand there, and a
+/// remark of somebody behind them.
 fn error(after: &[u8]) -> i32 {
-    let Some(inside) = after.strip_suffix(b"]") else { return 0 };
+    let inside = match after {
+        [inside @ .., b']'] => inside,
+        _ => match after.iter().rposition(|b| *b == b']') {
+            Some(end) => &after[..end],
+            None => return 0,
+        },
+    };
     let Some(at) = inside.iter().rposition(|b| *b == b'[') else { return 0 };
     let inside = inside[at + 1..].trim_ascii();
     if inside == b"0" {
@@ -84,13 +91,14 @@ fn any(time: i64, text: &[u8]) -> Option<Text> {
     if letters.is_empty() || !letters.iter().all(u8::is_ascii_uppercase) {
         return None;
     }
-    let operation = Operation::of(letters);
-    // The command in brackets may hold anything.
-    let rest = match memchr::memchr(b')', rest) {
-        Some(close) if memchr::memchr(b'(', &rest[..close]).is_some() && !arrow(&rest[..close]) => {
-            &rest[close + 1..]
-        }
-        _ => rest,
+    // The command in brackets may hold anything. One with bytes is passed through to the
+    // device and is no read or write, whatever its letters say.
+    let (command, rest) = match memchr::memchr(b')', rest) {
+        Some(close) if !arrow(&rest[..close]) => match memchr::memchr(b'(', &rest[..close]) {
+            Some(open) => (!rest[open + 1..close].trim_ascii().is_empty(), &rest[close + 1..]),
+            None => (false, rest),
+        },
+        _ => (false, rest),
     };
     let alone = |&at: &usize| at > 0 && rest[at - 1] == b' ' && rest.get(at + 1) == Some(&b' ');
     let sign = memchr::memchr2_iter(b'+', b'/', rest).find(alone)? - 1;
@@ -100,12 +108,14 @@ fn any(time: i64, text: &[u8]) -> Option<Text> {
     let second = number(second)?;
     let splits = rest[sign + 1] == b'/';
     let sectors = if splits { 0 } else { u32::try_from(second).ok()? };
-    Some(Text {
-        event: Event { time, disk, operation, sector, sectors, flush: asks_for_a_flush(letters) },
-        error: error(after),
-        split: splits.then_some(second),
-        from: origin(after),
-    })
+    let event = if command {
+        let (sector, operation) = (NO_SECTOR, Operation::Other);
+        Event { time, disk, operation, sector, sectors: 0, flush: false }
+    } else {
+        let operation = Operation::of(letters);
+        Event { time, disk, operation, sector, sectors, flush: asks_for_a_flush(letters) }
+    };
+    Some(Text { event, error: error(after), split: splits.then_some(second), from: origin(after) })
 }
 
 /// `<- (8,1) 252`.
@@ -160,7 +170,7 @@ mod tests {
             ("8,0 WS () 0 + 0 [-5]", 0, 0, -5, None),
             ("8,0 FF () 18446744073709551615 + 0 [0]", u64::MAX, 0, 0, None),
             ("8,0 FWS 0 + 0 [rep]", 0, 0, 0, None),
-            ("259,0 N 36 (12 01 00 00 24 00 ..) 0 + 0 [a + b]", 0, 0, 0, None),
+            ("259,0 N 36 (12 01 00 00 24 00 ..) 0 + 0 [a + b]", u64::MAX, 0, 0, None),
             ("8,0 R 100 / 116 [x]", 100, 0, 0, Some(116)),
         ];
         for (text, sector, sectors, error, split) in cases {

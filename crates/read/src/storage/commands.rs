@@ -148,23 +148,9 @@ impl Commands {
 
     fn begin(&mut self, time: i64, key: Vec<u8>, disk: Disk, c: &Command) {
         self.sent += 1;
-        let r = Request {
-            disk,
-            operation: c.operation,
-            sector: c.sector.filter(|s| *s != u64::MAX && c.operation != Operation::Flush),
-            sectors: u32::try_from(c.bytes / 512).unwrap_or(u32::MAX),
-            flush: false,
-            queued: None,
-            admitted: None,
-            inserted: None,
-            issued: Some(time),
-            taken: Some(time),
-            issues: 1,
-            completed: None,
-            error: 0,
-            merged: 0,
-            cpu: u32::MAX,
-        };
+        let sector = c.sector.filter(|s| *s != u64::MAX && c.operation != Operation::Flush);
+        let sectors = u32::try_from(c.bytes / 512).unwrap_or(u32::MAX);
+        let r = Request::command(disk, c.operation, sector, sectors, time);
         // A key that is used again: the end of the one before was lost.
         self.done.extend(self.open.insert(key, r));
     }

@@ -11,21 +11,26 @@ pub fn read(name: &str, bytes: &[u8], out: &mut Vec<Transitions>, losses: &mut L
     let text = String::from_utf8_lossy(bytes);
     let short = name.rsplit('/').next().unwrap_or(name);
     let mut damaged = 0;
-    let mut said: Option<String> = None;
+    // A path names the device, or a line of one word right above the table.
+    let (mut said, mut above): (Option<String>, Option<String>) = (None, None);
     let mut open: Option<(Vec<u64>, Transitions)> = None;
     let first = out.len();
     for line in joined(&text) {
         let line = line.as_str();
-        if let Some(at) = line.find("/trans_stat") {
-            let device = line[..at].rsplit(['/', ' ']).next().unwrap_or("");
-            said = (!device.is_empty()).then(|| device.into());
+        if let Some(device) = named(line) {
+            said = Some(device.into());
+        } else if line.starts_with("From") || line.is_empty() {
+            // The head of a table, and what stands right above it.
+        } else if open.is_none() && !line.starts_with(':') {
+            above = alone(line).map(String::from);
         }
         if let Some(head) = line.strip_prefix(':').filter(|l| l.ends_with("time(ms)")) {
             finish(&mut open, out, &mut damaged);
             let words = head.split_whitespace().filter(|w| *w != "time(ms)");
             let clocks: Option<Vec<u64>> = words.map(|w| w.parse().ok()).collect();
             let count = out.len() - first + 1;
-            let name = said.take().unwrap_or_else(|| match count {
+            let said = said.take().or(above.take());
+            let name = said.unwrap_or_else(|| match count {
                 1 => short.into(),
                 n => format!("{short}, table {n}"),
             });
@@ -51,6 +56,32 @@ pub fn read(name: &str, bytes: &[u8], out: &mut Vec<Transitions>, losses: &mut L
     finish(&mut open, out, &mut damaged);
     let advice = "tables of devfreq that are not whole: compare them with the original";
     losses.add("damaged_table", damaged, Severity::Warning, advice, None);
+}
+
+/// The device of a path in a line: `/sys/class/devfreq/NAME`, `NAME/trans_stat`.
+fn named(line: &str) -> Option<&str> {
+    let mut words = line.split(|c: char| c.is_whitespace() || "\"';()".contains(c));
+    let found = words.rfind(|w| w.contains("/devfreq/") || w.contains("/trans_stat"))?;
+    let path = found.trim_end_matches([':', ',']);
+    let device = match path.split_once("/devfreq/") {
+        Some((_, rest)) => rest.split('/').next().unwrap_or(rest),
+        None => path.split("/trans_stat").next()?.rsplit('/').next()?,
+    };
+    is_name(device).then_some(device)
+}
+
+/// A line of one word that can be the name of a device.
+fn alone(line: &str) -> Option<&str> {
+    let word = line.trim_matches(['=', '-', '<', '>', ' ', '\t']).trim_end_matches(':');
+    // One word of a person's is none: devices have an address or a part of a name.
+    let parts = |c: char| c.is_ascii_digit() || ".:@_-".contains(c);
+    (is_name(word) && word.contains(parts)).then_some(word)
+}
+
+/// No variable of a shell, no pattern, no prompt.
+fn is_name(word: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || ".:@_,+-".contains(c);
+    word.len() > 2 && word.chars().all(plain) && word.contains(|c: char| c.is_ascii_alphabetic())
 }
 
 /// Lines without marks of mail, stamps of consoles and the path that `grep` puts
@@ -139,6 +170,26 @@ Total transition : 2
         assert!(out[0].levels[0].now && !out[0].levels[1].now);
         assert_eq!((out[1].name.as_str(), out[1].time()), ("mail.txt, table 2", 57_780));
         assert_eq!(losses.count("damaged_table"), 1, "the second lacks a line");
+    }
+
+    #[test]
+    fn the_line_above_a_table_names_its_device() {
+        let table = "From : To\n: 5 9 time(ms)\n* 5: 0 1 70\n9: 1 0 30\nTotal transition : 2\n";
+        let heads = [
+            "for i in /sys/class/devfreq/*; do echo $i; cat $i/trans_stat; done\n\
+             /sys/class/devfreq/soc@0:bus",
+            "$ tail /sys/class/devfreq/soc@0:bus/trans_stat\n==> x/soc@0:bus/trans_stat <==",
+            "soc@0:bus:",
+            "--- soc@0:bus ---",
+        ];
+        for head in heads {
+            let (mut out, mut losses) = (Vec::new(), Losses::default());
+            read("m.txt", format!("{head}\n{table}").as_bytes(), &mut out, &mut losses);
+            assert_eq!(out[0].name, "soc@0:bus", "{head}");
+        }
+        let (mut out, mut losses) = (Vec::new(), Losses::default());
+        read("m.txt", format!("the clocks:\n{table}").as_bytes(), &mut out, &mut losses);
+        assert_eq!(out[0].name, "m.txt", "prose is no name");
     }
 
     #[test]

@@ -36,6 +36,16 @@ pub fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>, losses: &mut Losses) 
                 ns => (ns, 1),
             };
             let figure = |v: &Value| v.as_f64().unwrap_or(0.0) * unit as f64;
+            let option = |key: &str| {
+                let own = job["job options"][key].as_str().or(all["global options"][key].as_str());
+                own.and_then(|n| n.parse().ok())
+            };
+            let rate = d["iops"].as_f64().filter(|r| *r > 0.0).map(|r| (r * 1_000.0) as u64);
+            // Groups are summed up; without that each thread is a job of its own.
+            let summed = [&job["job options"], &all["global options"]]
+                .iter()
+                .any(|o| o["group_reporting"].is_string());
+            let threads = if summed { option("numjobs").or(Some(1)) } else { Some(1) };
             let quantile =
                 |key: &str| completion["percentile"][key].as_u64().map(|n| n.saturating_mul(unit));
             jobs.push(Job {
@@ -46,6 +56,9 @@ pub fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>, losses: &mut Losses) 
                     .as_u64()
                     .or_else(|| d["bw"].as_u64().map(|k| k.saturating_mul(1024)))
                     .unwrap_or(0),
+                rate,
+                depth: option("iodepth"),
+                threads,
                 mean: figure(&completion["mean"]).round() as u64,
                 least: figure(&completion["min"]) as u64,
                 most: figure(&completion["max"]) as u64,
@@ -109,6 +122,7 @@ pub fn read_log(name: &str, bytes: &[u8], jobs: &mut Vec<Job>, losses: &mut Loss
             least,
             most,
             quantiles: [at(5_000), at(9_900), at(9_990)],
+            ..Job::default()
         });
     }
 }

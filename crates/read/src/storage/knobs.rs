@@ -1,28 +1,72 @@
-//! Settings of sysfs as text: a line a file, `PATH:VALUE`, as `grep -r . PATH`
-//! prints them.
+//! Settings of sysfs as text: `PATH:VALUE` as `grep -r . PATH` prints them, or a path in
+//! a command or between arrows, and its value in the line below.
 
 use dormouse_storage::knobs::Knobs;
 
 /// Longest line that can be one.
 const LONGEST: usize = 4_096;
 
-/// Takes every such line; how many there were.
+/// Takes every setting of a text, quoted or not; how many there were.
 pub fn read(bytes: &[u8], out: &mut Knobs) -> u64 {
     let mut seen = 0;
+    // The path whose value stands in the next line.
+    let mut named: Option<&str> = None;
     for line in bytes.split(|b| *b == b'\n') {
-        if line.len() > LONGEST || !line.starts_with(b"/sys/") {
+        let asked = named.take();
+        if line.len() > LONGEST {
             continue;
         }
+        let line = super::loose::unquoted(line);
         let Ok(line) = std::str::from_utf8(line) else { continue };
+        if !line.starts_with("/sys/") {
+            named = command(line);
+            if let (Some(path), None, false) = (asked, named, line.is_empty()) {
+                out.take(path, line);
+                seen += 1;
+            }
+            continue;
+        }
         // Paths have colons (`0:0:0:0`): the value begins after the first one behind
         // the last slash, and values of these files have none.
         let Some(slash) = line.rfind('/') else { continue };
         // `n/a` is a value with a slash.
-        let slash = if line.ends_with(":n/a") { line[..slash].rfind('/') } else { Some(slash) };
+        let slash = if line.ends_with("n/a") { line[..slash].rfind('/') } else { Some(slash) };
         let Some(slash) = slash else { continue };
         let Some(colon) = line[slash..].find(':') else { continue };
         out.take(&line[..slash + colon], &line[slash + colon + 1..]);
         seen += 1;
     }
     seen
+}
+
+/// The one file that `cat` prints below, or that `head` names: `==> PATH <==`.
+fn command(line: &str) -> Option<&str> {
+    let path = match line.strip_prefix("==> ") {
+        Some(rest) => rest.strip_suffix(" <==")?,
+        None => line[line.find("cat /sys/")? + 4..].trim_end(),
+    };
+    let one = path.starts_with("/sys/") && !path.contains([' ', '*', '{', '|', ';']);
+    one.then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_below_prose_quoted_and_by_cat() {
+        let text = "The reader:\n\n> > /sys/devices/a/1:2/power/control:on\n\
+            /sys/devices/a/1:2/power/pm_qos_resume_latency_us:n/a\n\
+            # cat /sys/devices/b/power/runtime_usage\n3\n\
+            ==> /sys/devices/b/power/runtime_status <==\nactive\n\
+            echo auto > /sys/devices/c/power/control\nauto\n\
+            see /sys/devices/d/power/control: it is on\n";
+        let mut k = Knobs::default();
+        assert_eq!(read(text.as_bytes(), &mut k), 4);
+        assert_eq!(k.power.len(), 2);
+        let a = &k.power["/sys/devices/a/1:2"];
+        assert_eq!((a.allowed, a.forbidden), (Some(false), true));
+        let b = &k.power["/sys/devices/b"];
+        assert_eq!((b.usage, b.is_active()), (Some(3), Some(true)));
+    }
 }

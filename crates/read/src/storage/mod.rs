@@ -8,11 +8,13 @@
 //! | `trace` | ftrace text, `trace.dat`, Perfetto: block, rpm, ufs, devfreq and clk events |
 //! | `blktrace` | blktrace's binary files, one a CPU |
 //! | `blkparse` | what blkparse prints |
-//! | `wrapped` | traces whose lines a mail client broke |
+//! | `parts` | several traces in one text, and lines that are quoted twice or broken |
+//! | `loose` | events in lines without the columns of a trace |
 //! | `lttng` | LTTng's events as babeltrace prints them |
 //! | `nvme` | power states as `nvme id-ctrl` prints them |
 //! | `devfreq` | `trans_stat` of devfreq devices |
 //! | `fio` | JSON of fio, and its logs of latencies |
+//! | `fiotext` | what fio prints for people |
 //! | `knobs` | settings of sysfs |
 //! | `described` | disks and loads that somebody described |
 //! | `measured` | what a guest measured of such a load |
@@ -24,12 +26,14 @@ mod commands;
 pub mod described;
 mod devfreq;
 mod fio;
+mod fiotext;
 mod knobs;
+mod loose;
 mod lttng;
 pub mod measured;
 mod nvme;
+mod parts;
 mod trace;
-mod wrapped;
 
 use crate::container;
 use crate::{Input, Options, ReadError};
@@ -39,6 +43,10 @@ use dormouse_storage::levels::{Drive, Transitions};
 use dormouse_storage::load::Job;
 use dormouse_storage::recording::Trace;
 use std::collections::BTreeMap;
+
+/// A text that quotes settings or tables somewhere has at most so many bytes; a longer
+/// one is a trace, or begins with them.
+const QUOTED: usize = 4 << 20;
 
 /// What inputs say of storage.
 #[derive(Clone, Debug, Default)]
@@ -116,10 +124,10 @@ impl StorageReading {
     fn add(&mut self, name: &str, bytes: &[u8]) {
         let before =
             (self.traces.len(), self.drives.len(), self.transitions.len(), self.jobs.len());
-        if bytes.starts_with(b"/sys/") && knobs::read(bytes, &mut self.knobs) > 0 {
-            devfreq::read(name, bytes, &mut self.transitions, &mut self.losses);
-            return;
-        }
+        let dump = bytes.starts_with(b"/sys/");
+        let small = bytes.len() <= QUOTED;
+        let quotes = small && memchr::memmem::find(bytes, b"/sys/").is_some();
+        let settings = (dump || quotes) && knobs::read(bytes, &mut self.knobs) > 0;
         if fio::is_fio(bytes) {
             fio::read(name, bytes, &mut self.jobs, &mut self.losses);
         } else if fio::is_log(name, bytes) {
@@ -129,25 +137,30 @@ impl StorageReading {
         {
             self.trace(name, bytes);
         } else {
-            // A mail may quote a trace and a table.
-            nvme::read(name, bytes, &mut self.drives, &mut self.losses);
-            devfreq::read(name, bytes, &mut self.transitions, &mut self.losses);
-            if blkparse::is_blkparse(bytes) {
-                self.traces.push(blkparse::read(name, bytes, &mut self.losses));
-            } else {
+            // A mail may quote a trace and a table; what is longer is one or the other.
+            if small || dump {
+                nvme::read(name, bytes, &mut self.drives, &mut self.losses);
+                devfreq::read(name, bytes, &mut self.transitions, &mut self.losses);
+            }
+            if small && fiotext::is_fio_text(bytes) {
+                fiotext::read(name, bytes, &mut self.jobs);
+            }
+            let blkparse = blkparse::is_blkparse(bytes);
+            if blkparse {
+                self.traces.extend(blkparse::read(name, bytes, &mut self.losses));
+            }
+            if !blkparse || small {
                 self.trace(name, bytes);
             }
         }
         let after = (self.traces.len(), self.drives.len(), self.transitions.len(), self.jobs.len());
-        if before == after {
+        if before == after && !settings {
             let has = |word: &str| memchr::memmem::find(bytes, word.as_bytes()).is_some();
             let advice = if has("r_await") || has("avgqu-sz") {
                 format!(
                     "{name} is of iostat, which prints averages alone: no wait can be seen in them. \
                      A trace with the events block shows each request"
                 )
-            } else if has("clat (") {
-                format!("{name} is fio's text, not its JSON: run it with --output-format=json")
             } else {
                 format!(
                     "{name} holds nothing about storage that is known here; known are traces with the \
@@ -208,9 +221,9 @@ impl StorageReading {
 
     fn trace(&mut self, name: &str, bytes: &[u8]) {
         let mut losses = Losses::default();
-        let trace = trace::read(name, bytes, &mut losses);
-        if trace.speaks() {
-            self.traces.push(trace);
+        let traces = trace::read(name, bytes, &mut losses);
+        if !traces.is_empty() {
+            self.traces.extend(traces);
             self.losses.merge(losses);
         }
     }

@@ -5,6 +5,23 @@ use dormouse_base::loss::{Losses, Severity};
 use dormouse_storage::levels::{Drive, Fall, PowerState};
 use serde_json::Value;
 
+/// What is known of the text so far.
+#[derive(Default)]
+struct State {
+    /// What a heading calls the next drive, and the device that a command was given.
+    heading: Option<String>,
+    device: Option<String>,
+    /// The device of the last drive.
+    of: Option<String>,
+    /// Inside the table of smartctl.
+    smart: bool,
+    /// The entry of APST whose lines follow, and how many it stands for.
+    entry: Option<(Fall, u32)>,
+    /// Bytes of the table of APST, if it is printed in hex.
+    hex: Option<Vec<u8>>,
+    damaged: u64,
+}
+
 /// Reads every table of a text: mails may quote several.
 pub fn read(name: &str, bytes: &[u8], drives: &mut Vec<Drive>, losses: &mut Losses) {
     let has = |word: &str| memchr::memmem::find(bytes, word.as_bytes()).is_some();
@@ -17,62 +34,50 @@ pub fn read(name: &str, bytes: &[u8], drives: &mut Vec<Drive>, losses: &mut Loss
     }
     let text = String::from_utf8_lossy(bytes);
     let short = name.rsplit('/').next().unwrap_or(name);
-    let mut heading: Option<String> = None;
-    let mut damaged = 0;
     let first = drives.len();
-    // Inside the table of smartctl, and the entry of APST whose lines follow.
-    let mut smart = false;
-    let mut entry: Option<Fall> = None;
+    let mut now = State::default();
     for line in text.lines() {
         let line = plain(line);
-        smart = line.starts_with("St Op ") || smart && smart_state(line).is_some();
-        if let Some(model) = line.strip_prefix("Model Number:") {
-            heading = Some(model.trim().into());
+        if now.hex.is_some() && !now.hex_line(line, drives) {
+            now.hex = None;
         }
-        let power = line.starts_with("get-feature:0x2 ");
-        if power {
-            entry = None;
+        now.smart = line.starts_with("St Op ") || now.smart && smart_state(line).is_some();
+        let named = ["Model Number:", "mn "].iter().find_map(|w| line.strip_prefix(w));
+        if let Some(model) = named {
+            now.heading = Some(model.trim_start_matches([' ', ':']).trim().into());
+            continue;
         }
-        if feature(line, &mut entry) || power {
-            if drives.len() == first {
-                let name = heading.take().unwrap_or_else(|| short.into());
-                drives.push(Drive { name, ..Drive::default() });
+        if let Some(title) = line.strip_prefix("== ") {
+            now.heading = Some(title.trim().into());
+        } else if let Some(device) = device(line) {
+            now.device = Some(device.into());
+        }
+        for (word, place) in [("rtd3e", 0), ("rtd3r", 1)] {
+            if let (Some(us), Some(d)) = (hex_value(line, word), drives[first..].last_mut()) {
+                d.off[place] = Some(us);
             }
-            let drive = drives.last_mut().expect("one is there");
-            if let Some(f) = entry.filter(|f| f.to > 0 && f.after_ms > 0) {
-                drive.falls.push(f);
-                entry = None;
-            } else if power {
-                drive.now = current(line).or(drive.now);
+        }
+        if line.starts_with("get-feature:") {
+            now.feature_head(line, first, short, drives);
+            continue;
+        }
+        if feature(line, &mut now.entry) {
+            now.take_entry(drives);
+            continue;
+        }
+        if let Some(on) = line.split_once("(APSTE)").map(|(_, v)| v.contains("Enabled")) {
+            if let Some(d) = drives[first..].last_mut() {
+                d.apst = Some(on);
             }
             continue;
         }
-        if let Some(model) = line.strip_prefix("mn ").map(|m| m.trim_start_matches([' ', ':'])) {
-            heading = Some(model.trim().into());
-        } else if let Some(title) = line.strip_prefix("== ") {
-            heading = Some(title.trim().into());
-        }
-        if let Some(s) = state(line).or(smart.then(|| smart_state(line)).flatten()) {
-            let Some(s) = s else {
-                damaged += 1;
-                continue;
-            };
-            // A number that does not grow begins another table.
-            let begins = match drives[first..].last().and_then(|d| d.states.last()) {
-                Some(last) => s.number <= last.number,
-                None => true,
-            };
-            if begins {
-                let count = drives.len() - first + 1;
-                let name = heading.take().unwrap_or_else(|| match count {
-                    1 => short.into(),
-                    n => format!("{short}, table {n}"),
-                });
-                drives.push(Drive { name, ..Drive::default() });
+        if let Some(s) = state(line).or(now.smart.then(|| smart_state(line)).flatten()) {
+            match s {
+                Some(s) => now.add_state(s, first, short, drives),
+                None => now.damaged += 1,
             }
-            drives.last_mut().expect("one was just pushed").states.push(s);
         }
-        if smart {
+        if now.smart {
             continue;
         }
         if let Some(s) = drives[first..].last_mut().and_then(|d| d.states.last_mut()) {
@@ -87,7 +92,134 @@ pub fn read(name: &str, bytes: &[u8], drives: &mut Vec<Drive>, losses: &mut Loss
         }
     }
     let advice = "lines of power states that cannot be understood: compare them with the original";
-    losses.add("damaged_line", damaged, Severity::Warning, advice, None);
+    losses.add("damaged_line", now.damaged, Severity::Warning, advice, None);
+}
+
+impl State {
+    /// Whether what comes next is of another drive than the last.
+    fn is_other(&self) -> bool {
+        self.device.is_some() && self.of.is_some() && self.device != self.of
+    }
+
+    fn begin(&mut self, first: usize, short: &str, drives: &mut Vec<Drive>) {
+        let count = drives.len() - first + 1;
+        let name = self.heading.take().or(self.device.clone()).unwrap_or_else(|| match count {
+            1 => short.into(),
+            n => format!("{short}, table {n}"),
+        });
+        self.of.clone_from(&self.device);
+        drives.push(Drive { name, ..Drive::default() });
+    }
+
+    fn add_state(&mut self, s: PowerState, first: usize, short: &str, drives: &mut Vec<Drive>) {
+        // A number that does not grow begins another table.
+        let begins = match drives[first..].last() {
+            Some(d) => match d.states.last() {
+                Some(last) => s.number <= last.number,
+                None => self.is_other(),
+            },
+            None => true,
+        };
+        if begins {
+            self.begin(first, short, drives);
+        } else if let (Some(model), Some(d)) = (self.heading.take(), drives.last_mut()) {
+            // What it was called until now is its device.
+            if d.states.is_empty() {
+                d.name = model;
+            } else {
+                self.heading = Some(model);
+            }
+        }
+        drives.last_mut().expect("one is there").states.push(s);
+    }
+
+    /// `get-feature:0xc (Autonomous Power State Transition), Current value:0x000001`.
+    fn feature_head(&mut self, line: &str, first: usize, short: &str, drives: &mut Vec<Drive>) {
+        self.entry = None;
+        let power = line.contains("(Power Management)");
+        if !power && !line.contains("Autonomous Power State") {
+            return;
+        }
+        let last = drives[first..].last();
+        if last.is_none_or(|d| !power && d.apst.is_some()) || self.is_other() {
+            self.begin(first, short, drives);
+        }
+        let drive = drives.last_mut().expect("one is there");
+        if power {
+            drive.now = value(line).map(|v| v & 31).or(drive.now);
+        } else {
+            drive.apst = value(line).map(|v| v & 1 == 1).or(drive.apst);
+            self.hex = Some(Vec::new());
+        }
+    }
+
+    fn take_entry(&mut self, drives: &mut [Drive]) {
+        let Some((f, of)) = self.entry else { return };
+        let Some(drive) = drives.last_mut() else { return };
+        // Both values are there when the second is.
+        if f.to == u32::MAX {
+            return;
+        }
+        drive.entries += of;
+        if f.to > 0 && f.after_ms > 0 {
+            drive.falls.push(f);
+        }
+        self.entry = None;
+    }
+
+    /// `0010: 00 00 18 …`: the table as bytes, an entry of eight each; whether the line
+    /// may be of one.
+    fn hex_line(&mut self, line: &str, drives: &mut [Drive]) -> bool {
+        let (Some(bytes), Some(drive)) = (&mut self.hex, drives.last_mut()) else { return false };
+        let Some((at, rest)) = line.split_once(": ") else {
+            // The head of the columns.
+            return line.split_whitespace().all(|w| w.len() == 1);
+        };
+        let Ok(at) = usize::from_str_radix(at, 16) else { return false };
+        if at != bytes.len() || at >= APST_BYTES {
+            return false;
+        }
+        let cells = rest.split_whitespace().take(16);
+        bytes.extend(cells.map_while(|w| u8::from_str_radix(w, 16).ok().filter(|_| w.len() == 2)));
+        while bytes.len() / 8 > drive.entries as usize {
+            let from = drive.entries;
+            let at = from as usize * 8;
+            let word = bytes[at..at + 8].try_into().map_or(0, u64::from_le_bytes);
+            // Bits 3 to 7 are the state, 8 to 31 the time (NVM Express base specification,
+            // autonomous power state transition).
+            let fall = Fall { from, after_ms: word >> 8 & 0xff_ffff, to: (word >> 3 & 31) as u32 };
+            if fall.to > 0 && fall.after_ms > 0 {
+                drive.falls.push(fall);
+            }
+            drive.entries += 1;
+        }
+        true
+    }
+}
+
+/// Bytes of the table of APST: 32 entries.
+const APST_BYTES: usize = 256;
+
+/// `nvme0` of a command of nvme-cli or smartctl.
+fn device(line: &str) -> Option<&str> {
+    if !line.contains("nvme ") && !line.contains("smartctl ") {
+        return None;
+    }
+    let at = line.find("/dev/nvme")? + 5;
+    let end = line[at..].find(|c: char| !c.is_ascii_alphanumeric()).map_or(line.len(), |n| at + n);
+    let name = &line[at..end];
+    // A namespace is of its controller.
+    let digits = name[4..].find(|c: char| !c.is_ascii_digit()).map_or(name.len(), |n| n + 4);
+    Some(&name[..digits])
+}
+
+/// `rtd3r : 0x7a120`.
+fn hex_value(line: &str, word: &str) -> Option<u64> {
+    let rest = line.strip_prefix(word)?.trim_start_matches([' ', ':']);
+    match rest.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex.trim(), 16).ok(),
+        None => rest.trim().parse().ok(),
+    }
 }
 
 /// `ps    3 : mp:0.0700W non-operational enlat:500 exlat:5000 …`: `None` if a
@@ -143,19 +275,23 @@ fn smart_state(line: &str) -> Option<Option<PowerState>> {
     Some(read())
 }
 
-/// Whether a line is of the table of APST: `Entry[ 3]`, and the two values below it
-/// (nvme-cli's show of feature 0xc).
-fn feature(line: &str, entry: &mut Option<Fall>) -> bool {
+/// Whether a line is of the table of APST: `Entry[ 3]`, or `Entry [4-31] are:` of many,
+/// and the two values below it (nvme-cli's show of feature 0xc).
+fn feature(line: &str, entry: &mut Option<(Fall, u32)>) -> bool {
     let value = |key: &str| {
         let rest = &line[line.find(key)? + key.len()..];
         rest.trim_start_matches([':', ' ']).split(' ').next()?.parse().ok()
     };
-    if let Some(from) = line.strip_prefix("Entry[") {
-        let from = from.split(']').next().and_then(|n| n.trim().parse().ok());
-        *entry = from.map(|from| Fall { from, ..Fall::default() });
+    if let Some(from) = line.strip_prefix("Entry").and_then(|l| l.trim_start().strip_prefix('[')) {
+        let mut numbers = from.split(']').next().unwrap_or("").split('-').map(str::trim);
+        let mut number = || numbers.next().and_then(|n| n.parse::<u32>().ok());
+        *entry = number().map(|from| {
+            let last = number().unwrap_or(from).clamp(from, from.saturating_add(31));
+            (Fall { from, after_ms: 0, to: u32::MAX }, last - from + 1)
+        });
         return false;
     }
-    let Some(open) = entry else { return false };
+    let Some((open, _)) = entry else { return false };
     if let Some(ms) = value("(ITPT)") {
         open.after_ms = ms;
     } else if let Some(to) = value("(ITPS)") {
@@ -166,11 +302,11 @@ fn feature(line: &str, entry: &mut Option<Fall>) -> bool {
     true
 }
 
-/// The state of `get-feature:0x2 (Power Management), Current value:0x00000004`: its
-/// lowest five bits.
-fn current(line: &str) -> Option<u32> {
-    let (_, value) = line.strip_prefix("get-feature:0x2 ")?.rsplit_once("0x")?;
-    u32::from_str_radix(value.trim(), 16).ok().map(|v| v & 31)
+/// The number behind `value:` at the end of a feature's head.
+fn value(line: &str) -> Option<u32> {
+    let (_, value) = line.rsplit_once("value:")?;
+    let value = value.trim();
+    u32::from_str_radix(value.strip_prefix("0x").unwrap_or(value), 16).ok()
 }
 
 /// `nvme id-ctrl -o json`. Powers are in hundredths of a watt, or in ten-thousandths if
@@ -268,6 +404,23 @@ ps      1 : mp:broken operational rrt:0
             get-feature:0x2 (Power Management), Current value:0x00000004\n");
         assert_eq!(d.falls, [Fall { from: 0, after_ms: 750, to: 3 }]);
         assert_eq!((d.name.as_str(), d.now), ("b.txt", Some(4)));
+        assert_eq!((d.apst, d.entries), (Some(true), 2));
+        // In hex, and then the states of the same drive.
+        let d = one("$ nvme get-feature -f 0xc /dev/nvme2n1\n\
+            get-feature:0x0c (Autonomous Power State Transition), Current value:0x00000001\n\
+            \x20      0  1  2  3  4  5  6  7  8  9  a  b  c  d  e  f\n\
+            0000: 18 2c 01 00 00 00 00 00 00 00 00 00 00 00 00 00 \".,..............\"\n\
+            $ nvme id-ctrl /dev/nvme2\nrtd3r     : 0x7a120\nmn : Z 2\n\
+            ps 0 : mp:7.60W operational enlat:0 exlat:0\n");
+        assert_eq!(d.falls, [Fall { from: 0, after_ms: 300, to: 3 }]);
+        assert_eq!((d.name.as_str(), d.entries, d.off[1]), ("Z 2", 2, Some(500_000)));
+        // In words.
+        let d = one("get-feature:0xc (Autonomous Power State Transition), Current value:0x1\n\
+            Entry[ 0]\nIdle Time Prior to Transition (ITPT): 0 ms\n\
+            Idle Transition Power State   (ITPS): 0\nEntry [1-31] are:\n\
+            Idle Time Prior to Transition (ITPT): 0 ms\n\
+            Idle Transition Power State   (ITPS): 0\n");
+        assert_eq!((d.apst, d.entries, d.falls.len()), (Some(true), 32, 0));
         let d = one(
             "{\"mn\":\"X 1TB  \",\"npss\":1,\"psds\":[{\"max_power\":849,\"max_power_scale\":0,\
             \"non-operational_state\":0,\"entry_lat\":0,\"exit_lat\":0},{\"max_power\":500,\"flags\":3,\

@@ -1,12 +1,13 @@
 //! Traces: requests, and what disks did while they waited.
 
 use super::commands::Commands;
-use super::{block, lttng, wrapped};
+use super::parts::Parts;
+use super::{block, lttng};
 use crate::babeltrace;
 use crate::event::{EventSink, Kind, Stamp, TraceEvent, number, word};
-use dormouse_base::loss::{Losses, Severity};
+use dormouse_base::loss::Losses;
 use dormouse_storage::ledger::Ledger;
-use dormouse_storage::recording::{ClockChange, Trace, Woken};
+use dormouse_storage::recording::{ClockChange, Trace, WOKEN, Woken};
 use dormouse_storage::runtime::{Function, Runtime};
 use dormouse_storage::wait::{Cause, Family, Span, Watched};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -16,50 +17,43 @@ const UNGATE: &[u8] = b"ufshcd_ungate_work";
 /// The one that switches them off, queued when the delay has passed.
 const GATE: &[u8] = b"=ufshcd_gate_work";
 
-/// A completion so soon after its CPU left an idle state is what woke it, ns.
-const WOKEN: i64 = 20_000;
-
-/// Reads a trace of any format.
-pub fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Trace {
-    let mut sink = Sink::default();
-    crate::events(bytes, &mut sink, losses);
-    if !sink.found() || sink.damaged > 0 {
-        // A mail client may have broken the lines, or another tracer made them.
-        let mut other = Sink::default();
-        if babeltrace::begins_as_babeltrace(bytes) {
-            lttng::read(bytes, &mut other, losses);
-        } else {
-            wrapped::read(bytes, &mut other);
-        }
-        if other.found() && other.damaged < sink.damaged.max(1) {
-            sink = other;
-        }
+/// Reads the traces of an input of any format.
+pub fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Vec<Trace> {
+    let mut parts = Parts::of(name, bytes);
+    let is_text = !bytes[..bytes.len().min(4_096)].contains(&0);
+    if crate::tracedat::is_trace_dat(bytes) || !is_text {
+        crate::events(bytes, &mut parts, losses);
+    } else if babeltrace::begins_as_babeltrace(bytes) {
+        lttng::read(bytes, &mut parts, losses);
+    } else if crate::perfetto::is_perfetto(&bytes[..bytes.len().min(64 << 10)]) {
+        crate::events(bytes, &mut parts, losses);
+    } else {
+        crate::ftrace::events(bytes, &mut parts, losses);
     }
-    let advice =
-        "lines of storage events that cannot be understood: compare them with the original";
-    losses.add("damaged_line", sink.damaged, Severity::Warning, advice, None);
-    let advice =
-        "the trace buffer was too small: enlarge it (buffer_size_kb), or record fewer events";
-    losses.add("lost_events", sink.lost, Severity::Error, advice, None);
-    sink.finish(name)
+    parts.finish(losses)
 }
 
 #[derive(Default)]
-struct Sink {
+pub(super) struct Sink {
     ledger: Ledger,
     commands: Commands,
-    /// Clocks of UFS that are on, and when one was switched on.
+    /// Clocks of UFS that are on, when one was switched on, and when the last was
+    /// switched off.
     clocks: HashSet<Vec<u8>>,
     enabled: Vec<i64>,
+    disabled: Vec<i64>,
+    /// The state of the gate became `CLKS_OFF`.
+    gated: Vec<i64>,
     runtime: Runtime,
     spans: Vec<Span>,
     changes: Vec<ClockChange>,
     /// How often each event came, with what its name says.
-    events: BTreeMap<Vec<u8>, Named>,
+    events: Names,
     /// When the work item of each address was queued, and when it began.
     ungating: HashMap<Vec<u8>, (i64, Option<i64>)>,
     ungates: Vec<i64>,
     gates: Vec<i64>,
+    begin: Option<i64>,
     until: i64,
     /// When the clocks of a device were asked for.
     clocks_asked: HashMap<Vec<u8>, i64>,
@@ -78,15 +72,105 @@ struct Sink {
     woken: Vec<Woken>,
     watched: Watched,
     unused: u64,
-    damaged: u64,
-    lost: u64,
+    /// Its events have no times.
+    pub(super) timeless: bool,
+    pub(super) damaged: u64,
+    pub(super) lost: u64,
 }
 
-/// An event's name, looked at once.
-struct Named {
-    kind: Kind,
-    command: bool,
-    count: u64,
+/// What an event of the block layer does with a request.
+#[derive(Clone, Copy)]
+enum Step {
+    Queue,
+    Merge,
+    Split,
+    Remap,
+    Admit,
+    Insert,
+    Issue,
+    Requeue,
+    Complete,
+    Error,
+}
+
+/// What an event is to storage.
+#[derive(Clone, Copy)]
+enum What {
+    Block(Step),
+    Rpm,
+    Ufs,
+    Clock,
+    Frequency,
+    Look,
+    Workqueue,
+    Idle,
+    Grace,
+    Command,
+    /// Counted alone.
+    Other,
+}
+
+impl What {
+    fn of(name: &[u8]) -> What {
+        match name {
+            b"block_bio_queue" => What::Block(Step::Queue),
+            b"block_bio_backmerge" | b"block_bio_frontmerge" => What::Block(Step::Merge),
+            b"block_split" => What::Block(Step::Split),
+            b"block_bio_remap" => What::Block(Step::Remap),
+            b"block_getrq" => What::Block(Step::Admit),
+            b"block_rq_insert" => What::Block(Step::Insert),
+            b"block_rq_issue" => What::Block(Step::Issue),
+            b"block_rq_requeue" => What::Block(Step::Requeue),
+            b"block_rq_complete" => What::Block(Step::Complete),
+            b"block_rq_error" => What::Block(Step::Error),
+            b"rcu_grace_period" => What::Grace,
+            b"devfreq_frequency" => What::Frequency,
+            b"devfreq_monitor" => What::Look,
+            _ if Commands::wants(name) => What::Command,
+            _ => match Kind::of(name) {
+                Kind::Rpm => What::Rpm,
+                Kind::Ufs => What::Ufs,
+                Kind::Clk => What::Clock,
+                Kind::Workqueue => What::Workqueue,
+                Kind::Idle => What::Idle,
+                _ => What::Other,
+            },
+        }
+    }
+
+    /// Work items, idle states and grace periods are no events of storage.
+    fn is_storage(self) -> bool {
+        !matches!(self, What::Workqueue | What::Idle | What::Grace)
+    }
+}
+
+/// Names of events that came, and how often each did: there are few.
+#[derive(Default)]
+struct Names {
+    list: Vec<(Vec<u8>, What, u64)>,
+    /// The place in the list of the last name of each length.
+    guess: [u8; 32],
+}
+
+impl Names {
+    /// Counts an event.
+    fn what(&mut self, name: &[u8]) -> What {
+        let slot = name.len() & 31;
+        let guess = usize::from(self.guess[slot]);
+        if let Some(n) = self.list.get_mut(guess)
+            && n.0 == name
+        {
+            n.2 += 1;
+            return n.1;
+        }
+        let at = self.list.iter().position(|n| n.0 == name).unwrap_or_else(|| {
+            self.list.push((name.to_vec(), What::of(name), 0));
+            self.list.len() - 1
+        });
+        self.guess[slot] = u8::try_from(at).unwrap_or(0);
+        self.list[at].2 += 1;
+        self.list[at].1
+    }
 }
 
 /// The word after `words`, without what ends it.
@@ -103,77 +187,45 @@ fn work(text: &[u8]) -> Option<&[u8]> {
 }
 
 impl Sink {
-    /// Counts an event, and says what its name does.
-    fn named(&mut self, name: &[u8]) -> (Kind, bool) {
-        let n = match self.events.get_mut(name) {
-            Some(n) => n,
-            None => {
-                let new = Named { kind: Kind::of(name), command: Commands::wants(name), count: 0 };
-                self.events.entry(name.to_vec()).or_insert(new)
-            }
-        };
-        n.count += 1;
-        (n.kind, n.command)
-    }
-
-    /// Whether anything was understood.
-    fn found(&self) -> bool {
-        self.ledger.issues + self.ledger.completions > 0
-            || self.commands.sent + self.commands.ended > 0
-            || !self.runtime.devices.is_empty()
-            || !self.changes.is_empty()
-    }
-
-    fn block(&mut self, stamp: &Stamp<'_>, name: &[u8], text: &[u8]) {
-        let known = matches!(
-            name,
-            b"block_bio_queue"
-                | b"block_bio_backmerge"
-                | b"block_bio_frontmerge"
-                | b"block_split"
-                | b"block_bio_remap"
-                | b"block_getrq"
-                | b"block_rq_insert"
-                | b"block_rq_issue"
-                | b"block_rq_complete"
-        );
-        if !known {
-            return;
-        }
-        let Some(t) = block::read(stamp.time.0, text) else {
-            self.damaged += 1;
-            return;
-        };
+    fn block(&mut self, stamp: &Stamp<'_>, step: Step, text: &[u8]) -> Option<()> {
+        let t = block::read(stamp.time.0, text)?;
         let l = &mut self.ledger;
-        match name {
-            b"block_bio_queue" => l.queue(t.event),
-            b"block_bio_backmerge" | b"block_bio_frontmerge" => l.merge(t.event),
-            b"block_split" => {
+        match step {
+            Step::Queue => l.queue(t.event),
+            Step::Merge => l.merge(t.event),
+            Step::Split => {
                 if let Some(at) = t.split {
                     l.split(t.event, at);
                 }
             }
-            b"block_bio_remap" => {
+            Step::Remap => {
                 if let Some((disk, sector)) = t.from {
                     l.remap(t.event, disk, sector);
                 }
             }
-            b"block_getrq" => l.admit(t.event),
-            b"block_rq_insert" => l.insert(t.event),
-            b"block_rq_issue" => l.issue(t.event),
-            _ => {
+            Step::Admit => l.admit(t.event),
+            Step::Insert => l.insert(t.event),
+            Step::Issue => l.issue(t.event),
+            Step::Requeue => l.requeue(t.event),
+            Step::Error => l.fail(t.event, t.error, stamp.cpu),
+            Step::Complete => {
                 l.complete(t.event, t.error, stamp.cpu);
-                if let Some(&(state, since, Some(left))) = self.cpus.get(&stamp.cpu)
-                    && stamp.time.0 - left <= WOKEN
-                {
-                    self.woken.push(Woken {
-                        completed: stamp.time.0,
-                        cpu: stamp.cpu,
-                        state,
-                        slept: left - since,
-                    });
+                if !self.cpus.is_empty() {
+                    self.woke(stamp);
                 }
             }
+        }
+        Some(())
+    }
+
+    /// Whether a completion woke its CPU: it came right behind the exit of an idle state,
+    /// or inside of one, where a driver lets interrupts in before the exit is recorded.
+    fn woke(&mut self, stamp: &Stamp<'_>) {
+        let time = stamp.time.0;
+        let Some(&(state, since, left)) = self.cpus.get(&stamp.cpu) else { return };
+        if left.is_none_or(|l| time.saturating_sub(l) <= WOKEN) {
+            let slept = left.unwrap_or(time).saturating_sub(since);
+            self.woken.push(Woken { completed: time, cpu: stamp.cpu, state, slept });
         }
     }
 
@@ -270,7 +322,7 @@ impl Sink {
                     return;
                 };
                 let begun = begun.unwrap_or(time);
-                self.ungates.push(time - begun);
+                self.ungates.push(time.saturating_sub(begun));
                 self.span(queued, begun, Cause::UngateWorker);
                 self.span(begun, time, Cause::Ungate);
             }
@@ -297,6 +349,9 @@ impl Sink {
             }
             b"clk_disable" | b"clock_disable" => {
                 self.clocks.remove(clock);
+                if self.clocks.is_empty() {
+                    self.disabled.push(time);
+                }
             }
             _ => {}
         }
@@ -313,12 +368,14 @@ impl Sink {
                 let state = after(text, b"changed to ")?;
                 if state == b"REQ_CLKS_ON" {
                     self.clocks_asked.insert(device.to_vec(), time);
+                } else if state == b"CLKS_OFF" {
+                    self.gated.push(time);
                 } else if state == b"CLKS_ON"
                     && let Some(asked) = self.clocks_asked.remove(device)
                 {
                     // The work item's own events say more.
                     if self.ungating.is_empty() {
-                        self.ungates.push(time - asked);
+                        self.ungates.push(time.saturating_sub(asked));
                         self.span(asked, time, Cause::Ungate);
                     }
                 }
@@ -359,7 +416,7 @@ impl Sink {
         match self.looked.get_mut(device) {
             Some(at) => {
                 // The kernel counts in ticks, so looks come later than asked for.
-                let gap = time - std::mem::replace(at, time);
+                let gap = time.saturating_sub(std::mem::replace(at, time));
                 let name = String::from_utf8_lossy(device);
                 if let Some(l) = self.looks.get_mut(name.as_ref()) {
                     let least = if l.2 { l.1.min(gap) } else { gap };
@@ -378,8 +435,11 @@ impl Sink {
         Some(())
     }
 
-    fn finish(mut self, name: &str) -> Trace {
+    pub(super) fn finish(mut self, name: &str) -> Trace {
         self.runtime.settle();
+        if self.timeless {
+            self.forget_times();
+        }
         self.woken.sort_by_key(|w| w.completed);
         let mut spans = self.spans;
         let runtime = self.runtime.spans();
@@ -420,13 +480,16 @@ impl Sink {
                 }
             }
         }
-        // Work items, idle states and grace periods are no events of storage.
-        let counted = self.events.into_iter().filter(|(name, n)| {
-            !matches!(n.kind, Kind::Workqueue | Kind::Idle) && name != b"rcu_grace_period"
-        });
+        let counted = self.events.list.into_iter().filter(|n| n.1.is_storage());
+        // What the driver says itself is better than what it did to its clocks.
+        let gates = [self.gates, self.gated, self.disabled];
+        let gates = gates.into_iter().find(|g| !g.is_empty()).unwrap_or_default();
         let text = |b: Vec<u8>| String::from_utf8_lossy(&b).into_owned();
         Trace {
             name: name.into(),
+            part: 0,
+            timeless: self.timeless,
+            begin: self.begin,
             requests,
             spans,
             watched,
@@ -435,14 +498,26 @@ impl Sink {
             issues,
             completions,
             unissued,
-            events: counted.map(|(name, n)| (text(name), n.count)).collect(),
+            events: counted.map(|(name, _, n)| (text(name), n)).collect(),
             unused: self.unused,
             ungates: self.ungates,
-            gates: self.gates,
+            gates,
             looks: self.looks.into_iter().map(|(d, l)| (d, (l.0, l.1))).collect(),
             woken: self.woken,
             until: self.until,
         }
+    }
+}
+
+impl Sink {
+    /// Nothing that was told by times: the order of events alone is known.
+    fn forget_times(&mut self) {
+        self.ledger = Ledger::default();
+        self.commands = Commands::default();
+        self.runtime.forget_times();
+        (self.spans, self.changes) = (Vec::new(), Vec::new());
+        (self.gates, self.gated, self.disabled) = (Vec::new(), Vec::new(), Vec::new());
+        (self.looks, self.woken) = (BTreeMap::new(), Vec::new());
     }
 }
 
@@ -479,39 +554,26 @@ impl EventSink for Sink {
             _ => return,
         };
         let time = stamp.time.0;
+        self.begin.get_or_insert(time);
         self.until = self.until.max(time);
-        let (kind, command) = self.named(name);
-        if kind == Kind::Workqueue {
-            self.workqueue(time, name, text);
-            return;
-        }
-        if kind == Kind::Idle || name == b"rcu_grace_period" {
-            let read = match kind {
-                Kind::Idle => self.cpu(time, text),
-                _ => self.grace(time, text),
-            };
-            self.damaged += u64::from(read.is_none());
-            return;
-        }
-        if command {
-            let read = self.commands.take(time, stamp.cpu, name, text);
-            self.damaged += u64::from(read.is_none());
-            return;
-        }
-        let read = match kind {
-            Kind::Clk => {
+        let read = match self.events.what(name) {
+            What::Block(step) => self.block(&stamp, step, text),
+            What::Rpm => self.rpm(&stamp, name, text),
+            What::Ufs => self.ufs(time, name, text),
+            What::Frequency => self.devfreq(time, text),
+            What::Look => self.look(time, text),
+            What::Idle => self.cpu(time, text),
+            What::Grace => self.grace(time, text),
+            What::Command => self.commands.take(time, stamp.cpu, name, text),
+            What::Workqueue => {
+                self.workqueue(time, name, text);
+                Some(())
+            }
+            What::Clock => {
                 self.clock(time, name, text);
                 Some(())
             }
-            Kind::Block => {
-                self.block(&stamp, name, text);
-                Some(())
-            }
-            Kind::Rpm => self.rpm(&stamp, name, text),
-            Kind::Ufs => self.ufs(time, name, text),
-            Kind::Devfreq if name == b"devfreq_frequency" => self.devfreq(time, text),
-            Kind::Devfreq if name == b"devfreq_monitor" => self.look(time, text),
-            _ => Some(()),
+            What::Other => Some(()),
         };
         self.damaged += u64::from(read.is_none());
     }

@@ -2,6 +2,7 @@
 //! otherwise.
 
 use super::Page;
+use dormouse_storage::levels::{ByItself, Entered, MOST_EXIT};
 use dormouse_storage::recording::Trace;
 use dormouse_storage::summary::{DiskSummary, Latency};
 use dormouse_storage::wait::{CAUSES, Cause};
@@ -107,6 +108,8 @@ fn trace(t: &Trace, disks: &[DiskSummary]) -> Value {
         .collect();
     json!({
         "source": t.name,
+        "part": t.part,
+        "timeless": t.timeless,
         "issued": t.issues,
         "completed": t.completions,
         "completed_without_issue": t.unissued,
@@ -128,14 +131,28 @@ pub fn json(page: &Page<'_>) -> Value {
         "traces": page.traces.iter().zip(page.disks).map(|(t, d)| trace(t, d)).collect::<Vec<_>>(),
         "drives": page.drives.iter().map(|d| json!({
             "name": d.name,
-            "states": d.states.iter().map(|s| json!({
+            "states": d.states.iter().zip(d.by_kernel(MOST_EXIT)).map(|(s, e)| (s, match e {
+                Entered::Serves => ("serves", None),
+                Entered::After(ms) => ("entered", Some(ms)),
+                Entered::TooSlow => ("too_slow", None),
+                Entered::Passed => ("passed", None),
+            })).map(|(s, e)| json!({
                 "number": s.number, "most_uw": s.most, "operational": s.operational,
                 "entry_us": s.entry, "exit_us": s.exit, "idle_uw": s.idle, "active_uw": s.active,
+                "by_kernel": e.0, "by_kernel_after_ms": e.1,
             })).collect::<Vec<_>>(),
             "falls": d.falls.iter().map(|f| json!({
                 "from": f.from, "after_ms": f.after_ms, "to": f.to,
             })).collect::<Vec<_>>(),
             "now": d.now,
+            "apst": d.apst,
+            "apst_entries": d.entries,
+            "by_itself": d.by_itself().map(|b| match b {
+                ByItself::Falls => "falls",
+                ByItself::EmptyTable => "empty_table",
+                ByItself::Off => "off",
+            }),
+            "off_us": d.off[0], "on_us": d.off[1],
             "doubts": d.doubts().into_iter().map(crate::wording::storage::doubt).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "devfreq": page.transitions.iter().map(|t| json!({
@@ -150,6 +167,12 @@ pub fn json(page: &Page<'_>) -> Value {
             "name": j.name, "direction": j.direction, "requests": j.requests,
             "bytes_per_second": j.bandwidth, "mean": j.mean, "min": j.least, "max": j.most,
             "p50": j.quantiles[0], "p99": j.quantiles[1], "p999": j.quantiles[2],
+            "iops": j.rate.map(|r| (r + 500) / 1_000),
+            "depth": j.depth, "threads": j.threads,
+            "queue": j.queue().map(|q| json!({
+                "under_way_thousandths": q.under_way, "wanted": q.wanted, "expected": q.expected,
+                "explains": q.explains,
+            })),
         })).collect::<Vec<_>>(),
         "contradictions": page.knobs.conflicts().iter().map(crate::wording::storage::conflict)
             .collect::<Vec<_>>(),

@@ -32,6 +32,8 @@ pub struct Answer<'a> {
     pub present: (i64, i64),
     /// The delay that the model takes, ns.
     pub taken: i64,
+    /// It was seen; else it is a bound.
+    pub known: bool,
     /// One wait, ns.
     pub wake: i64,
     /// Wake-ups in the recording that no request waited for.
@@ -81,12 +83,15 @@ pub fn predict(a: &Answer<'_>, colour: bool) -> String {
         2,
         &format!(
             "Model against the recording: {} on average, recorded {}. The delay in force was between \
-             {} and {}; the model takes {}. One wait takes {}.",
+             {} and {}; {}. One wait takes {}.",
             time(was),
             time(a.recorded.latency.mean),
             time(a.present.0),
             time(a.present.1),
-            time(a.taken),
+            match a.known {
+                true => format!("the model takes {}, which was seen", time(a.taken)),
+                false => "which one is not known, so neither is what another saves".into(),
+            },
             time(a.wake)
         ),
     );
@@ -158,6 +163,7 @@ pub fn json(a: &Answer<'_>) -> Value {
         "present_above": a.present.0,
         "present_at_most": a.present.1,
         "taken": a.taken,
+        "taken_known": a.known,
         "wake": a.wake,
         "span": a.span,
         "recorded": side(&a.recorded),

@@ -4,8 +4,8 @@ use crate::text::page::{Ink, Page};
 use crate::text::{fit, safe};
 use crate::wording::next;
 use crate::wording::number::{grouped, plural};
-use crate::wording::storage::{ms3, time};
-use dormouse_storage::held::{Held, Pointless, Short, Why};
+use crate::wording::storage::{errno, function, ms3, time, wrong};
+use dormouse_storage::held::{Broken, Held, Pointless, Refused, Short, Why, Wrong};
 use dormouse_storage::knobs::Knobs;
 use dormouse_storage::recording::Trace;
 use serde_json::{Value, json};
@@ -18,6 +18,10 @@ pub struct Seen<'a> {
     pub trace: &'a Trace,
     /// Devices that every event found in use.
     pub held: &'a [Held],
+    /// Devices whose calls failed, or do not end.
+    pub broken: &'a [Broken],
+    /// Devices that would not be suspended.
+    pub refused: &'a [Refused],
     /// Devices resumed only to be suspended.
     pub pointless: &'a [Pointless],
     /// Devices whose sleeps were too short.
@@ -31,6 +35,8 @@ pub struct Answer<'a> {
     pub knobs: &'a Knobs,
     /// Devices that settings hold awake.
     pub held: &'a [Held],
+    /// Devices that settings say are broken.
+    pub broken: &'a [Broken],
     /// Traces.
     pub traces: Vec<Seen<'a>>,
     /// A break-even time was given.
@@ -64,46 +70,122 @@ fn why(w: &Why) -> String {
             let children = if *count == 1 { "child is" } else { "children are" };
             format!("{} {children} awake{of}", grouped(*count))
         }
+        Why::Unexplained { never, active_ms, unused } => {
+            let long = active_ms.filter(|ms| *ms > 0).map_or(String::new(), |ms| {
+                let ns = ms.saturating_mul(1_000_000);
+                format!(" for {}", time(i64::try_from(ns).unwrap_or(i64::MAX)))
+            });
+            let slept = if *never { ", and never suspended" } else { "" };
+            match unused {
+                true => format!("active{long}{slept}; nothing uses it, forbids it or is below it"),
+                false => format!("active{long}{slept}; what keeps it so was not read"),
+            }
+        }
     }
 }
 
 /// The device to look at first: one that holds itself.
 fn root(list: &[Held]) -> Option<&Held> {
-    list.iter().find(|h| !matches!(h.why, Why::Children { .. })).or(list.first())
+    let own = |h: &&Held| !matches!(h.why, Why::Children { .. } | Why::Unexplained { .. });
+    list.iter().find(own).or(list.first())
 }
 
-fn holders(p: &mut Page, title: &str, list: &[Held], top: usize) {
-    if list.is_empty() {
+/// A list with a title, cut at `top`.
+fn list<'n>(
+    p: &mut Page,
+    title: &str,
+    rows: impl ExactSizeIterator<Item = (&'n str, String)>,
+    top: usize,
+) {
+    let all = rows.len();
+    if all == 0 {
         return;
     }
     p.blank();
     p.line(&[(Ink::Strong, title)]);
-    for h in list.iter().take(top.max(1)) {
-        p.entry(&format!("  {:<30} ", fit(&safe(&h.name), 30)), &why(&h.why));
+    for (name, text) in rows.take(top.max(1)) {
+        p.entry(&format!("  {:<30} ", fit(&safe(name), 30)), &text);
     }
-    let more = list.len().saturating_sub(top.max(1));
+    let more = all.saturating_sub(top.max(1));
     if more > 0 {
-        let text = format!("and {} (all: --top {})", plural(more, "other device"), list.len());
+        let text = format!("and {} (all: --top {all})", plural(more, "other device"));
         p.paragraph(2, &text);
     }
 }
 
-/// The page.
-pub fn rpm(a: &Answer<'_>, colour: bool) -> String {
-    let mut p = Page::new(colour);
-    let pointless: u64 = a.traces.iter().flat_map(|t| t.pointless).map(|x| x.times).sum();
-    let events = a.traces.iter().flat_map(|t| t.held);
+fn holders(p: &mut Page, title: &str, all: &[Held], top: usize) {
+    list(p, title, all.iter().map(|h| (h.name.as_str(), why(&h.why))), top);
+}
+
+fn broken(p: &mut Page, all: &[Broken], top: usize) {
+    let rows = all.iter().map(|b| (b.name.as_str(), wrong(&b.wrong)));
+    list(p, "Runtime power management is broken", rows, top);
+}
+
+/// `1 device is`, `3 devices are`.
+fn are(n: usize) -> String {
+    if n == 1 { "1 device is".into() } else { format!("{n} devices are") }
+}
+
+/// The first line.
+fn answer(a: &Answer<'_>) -> String {
+    let held: Vec<&Held> = a.held.iter().chain(a.traces.iter().flat_map(|t| t.held)).collect();
+    let unexplained = |h: &Held| matches!(h.why, Why::Unexplained { .. });
     // One that settings and events name is one.
-    let names: BTreeSet<&str> = a.held.iter().chain(events).map(|h| h.name.as_str()).collect();
-    let all = names.len();
+    let names = |keep: &dyn Fn(&Held) -> bool| {
+        let kept = held.iter().filter(|h| keep(h));
+        kept.map(|h| h.name.as_str()).collect::<BTreeSet<&str>>()
+    };
+    let broken: Vec<&Broken> =
+        a.broken.iter().chain(a.traces.iter().flat_map(|t| t.broken)).collect();
+    let refused: Vec<&Refused> = a.traces.iter().flat_map(|t| t.refused).collect();
+    let pointless: u64 = a.traces.iter().flat_map(|t| t.pointless).map(|x| x.times).sum();
+    if let Some(first) = broken.first() {
+        let all: BTreeSet<&str> = broken.iter().map(|b| b.name.as_str()).collect();
+        let what = match first.wrong {
+            Wrong::Stuck { .. } if all.len() == 1 => "hangs in a call",
+            _ if all.len() == 1 => "has an error",
+            _ => "have errors or hang in a call",
+        };
+        let subject =
+            if all.len() == 1 { "1 device".into() } else { format!("{} devices", all.len()) };
+        return format!(
+            "Runtime power management of {subject} {what}, {} first: {}.",
+            safe(&first.name),
+            wrong(&first.wrong)
+        );
+    }
+    let known = names(&|h| !unexplained(h));
     let first = root(a.held).or_else(|| a.traces.iter().find_map(|t| root(t.held)));
-    let text = match first {
+    match first {
+        Some(h) if !unexplained(h) => {
+            format!(
+                "{} held awake at run time, {} first: {}.",
+                are(known.len()),
+                safe(&h.name),
+                why(&h.why)
+            )
+        }
         Some(h) => format!(
-            "{} held awake at run time, {} first: {}.",
-            if all == 1 { "1 device is".into() } else { format!("{all} devices are") },
+            "{} awake and the text shows no reason, {} first: {}.",
+            are(held.len()),
             safe(&h.name),
             why(&h.why)
         ),
+        None if !refused.is_empty() => {
+            let r = refused[0];
+            format!(
+                "{} would not be suspended, {} first: {} returned {}{}.",
+                plural(refused.len(), "device"),
+                safe(&r.name),
+                "rpm_suspend",
+                errno(r.error),
+                match r.times {
+                    1 => String::new(),
+                    n => format!(", {} times", grouped(n)),
+                }
+            )
+        }
         None if pointless > 0 => format!(
             "No device is held awake, and {} only to be suspended again.",
             if pointless == 1 {
@@ -112,8 +194,23 @@ pub fn rpm(a: &Answer<'_>, colour: bool) -> String {
                 format!("{pointless} resumes were")
             }
         ),
-        None => "No device is held awake, and none was resumed for nothing.".into(),
-    };
+        None => {
+            let asleep = a.knobs.power.values().filter(|p| p.is_active() == Some(false)).count();
+            let seen =
+                a.traces.iter().any(|t| t.trace.runtime.devices.iter().any(|d| d.suspends > 0));
+            match asleep > 0 || seen {
+                true => "No device is held awake, and none was resumed for nothing.".into(),
+                // Nothing was seen asleep either.
+                false => "Nothing here says whether a device is held awake.".into(),
+            }
+        }
+    }
+}
+
+/// The page.
+pub fn rpm(a: &Answer<'_>, colour: bool) -> String {
+    let mut p = Page::new(colour);
+    let text = answer(a);
     p.wrapped(Ink::Strong, 0, 2, &text);
     let mut from = Vec::new();
     if !a.knobs.power.is_empty() {
@@ -128,9 +225,19 @@ pub fn rpm(a: &Answer<'_>, colour: bool) -> String {
     if !a.traces.is_empty() {
         trust += " A trace knows who took a device after it began, not before.";
     }
+    if a.traces.iter().any(|t| t.trace.timeless) {
+        trust += " Its events have no times, so nothing is said of how long anything took.";
+    }
     p.wrapped(Ink::Plain, 0, 2, &trust);
-    holders(&mut p, "Held awake by settings", a.held, a.top);
+    broken(&mut p, a.broken, a.top);
+    holders(&mut p, "Awake by settings", a.held, a.top);
     for t in &a.traces {
+        broken(&mut p, t.broken, a.top);
+        let rows = t.refused.iter().map(|r| {
+            let times = plural(usize::try_from(r.times).unwrap_or(usize::MAX), "time");
+            (r.name.as_str(), format!("{} {}", errno(r.error), times))
+        });
+        list(&mut p, "Would not be suspended", rows, a.top);
         holders(&mut p, "In use in every event of the trace", t.held, a.top);
         if !t.pointless.is_empty() {
             p.blank();
@@ -186,10 +293,27 @@ fn held(h: &Held) -> Value {
         Why::Never { latency: false } => ("delay_below_zero", None, None, None),
         Why::Used { count, by } => ("usage", Some(*count), Some(by), None),
         Why::Children { count, names } => ("children", Some(*count), None, Some(names)),
+        Why::Unexplained { .. } => ("unexplained", None, None, None),
     };
     json!({
         "device": h.name, "reason": reason, "count": count, "children": children,
         "by": by.map(|l| l.iter().map(|(c, n)| json!({ "thread": c, "times": n })).collect::<Vec<_>>()),
+    })
+}
+
+fn broken_json(b: &Broken) -> Value {
+    let (reason, of, error, count, since) = match b.wrong {
+        Wrong::Error => ("error", None, None, None, None),
+        Wrong::Failed { function: f, error, times } => {
+            ("failed", Some(function(f)), Some(error), Some(times), None)
+        }
+        Wrong::Stuck { function: f, since, seen } => {
+            ("stuck", Some(function(f)), None, Some(u64::from(seen)), since)
+        }
+    };
+    json!({
+        "device": b.name, "reason": reason, "function": of, "error": error, "count": count,
+        "since": since,
     })
 }
 
@@ -199,10 +323,15 @@ pub fn json(a: &Answer<'_>) -> Value {
         "schema": "dormouse-rpm/1",
         "devices": a.knobs.power.len(),
         "held": a.held.iter().map(held).collect::<Vec<_>>(),
+        "broken": a.broken.iter().map(broken_json).collect::<Vec<_>>(),
         "traces": a.traces.iter().map(|t| json!({
             "source": t.trace.name,
             "devices": t.trace.runtime.devices.len(),
             "held": t.held.iter().map(held).collect::<Vec<_>>(),
+            "broken": t.broken.iter().map(broken_json).collect::<Vec<_>>(),
+            "refused": t.refused.iter().map(|r| json!({
+                "device": r.name, "error": r.error, "times": r.times,
+            })).collect::<Vec<_>>(),
             "pointless": t.pointless.iter().map(|x| json!({
                 "device": x.name, "times": x.times, "of": x.of, "cost": x.cost,
             })).collect::<Vec<_>>(),

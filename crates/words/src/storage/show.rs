@@ -6,16 +6,20 @@ use crate::text::page::{Ink, Page, WIDTH};
 use crate::text::{fit, safe};
 use crate::wording::next;
 use crate::wording::number::{grouped, plural};
-use crate::wording::storage::{conflict, cure, doubt, error, ms3, row, time, waited_for};
+use crate::wording::storage::{
+    by_itself, conflict, cure, doubt, entered, error, ms3, row, time, waited_for,
+};
 use dormouse_base::loss::Severity;
 use dormouse_storage::knobs::Knobs;
-use dormouse_storage::levels::{Drive, Transitions};
-use dormouse_storage::load::Job;
+use dormouse_storage::levels::{ByItself, Drive, MOST_EXIT, Transitions};
+use dormouse_storage::load::{Job, change};
 use dormouse_storage::recording::Trace;
 use dormouse_storage::request::Operation;
 use dormouse_storage::runtime::harmless;
-use dormouse_storage::summary::{DiskSummary, IDLE_GAP, Latency, Taken};
+use dormouse_storage::summary::{CLASSES, DiskSummary, IDLE_GAP, Latency, Taken};
 use dormouse_storage::wait::{CAUSES, Cause};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// With more drives or tables than this each has one line.
 const FEW: usize = 3;
@@ -153,7 +157,7 @@ fn answer(d: &DiskSummary, several: bool) -> String {
     let of = if several { format!(" of disk {}", d.disk) } else { String::new() };
     let Some(worst) = d.worst() else {
         let service = d.shares.iter().filter(|s| s.cause.is_service());
-        let served: i64 = service.map(|s| s.total).sum();
+        let served = service.map(|s| s.total).fold(0, i64::saturating_add);
         return format!(
             "{}{of} took {} on average; {} of that is the drive's own service.",
             plural(d.all.count as usize, "request"),
@@ -355,7 +359,7 @@ fn disk(p: &mut Page, d: &DiskSummary, top: usize) {
         .into_iter()
         // Who asks for a flush is known where requests are.
         .filter(|c| *c != Cause::Flush)
-        .filter(|c| d.requests.iter().all(|t| t.slices.get(*c).is_none()))
+        .filter(|c| d.known[c.index()] == 0)
         .collect();
     let resume = |c: &Cause| *c <= Cause::Resume;
     // All parts of a resume have one name where none of them was recorded.
@@ -365,8 +369,8 @@ fn disk(p: &mut Page, d: &DiskSummary, top: usize) {
     if !unknown.is_empty() {
         p.paragraph(2, &format!("Not recorded: {}.", unknown.join("; ")));
     }
-    let woke = d.requests.iter().filter(|t| t.slices.get(Cause::Cpu).is_none()).count();
-    if woke > 0 && woke < d.requests.len() {
+    let woke = d.requests.len() as u64 - d.known[Cause::Cpu.index()];
+    if woke > 0 && d.known[Cause::Cpu.index()] > 0 {
         p.paragraph(
             2,
             &format!(
@@ -384,16 +388,8 @@ fn disk(p: &mut Page, d: &DiskSummary, top: usize) {
     }
 }
 
-/// Ends of the classes of a histogram, ns, and their names.
-const CLASSES: [(i64, &str); 7] = [
-    (100_000, "<0.1"),
-    (300_000, "<0.3"),
-    (1_000_000, "<1"),
-    (3_000_000, "<3"),
-    (10_000_000, "<10"),
-    (100_000_000, "<100"),
-    (i64::MAX, "more"),
-];
+/// Names of the classes of a histogram ([`CLASSES`]).
+const NAMES: [&str; CLASSES.len()] = ["<0.1", "<0.3", "<1", "<3", "<10", "<100", "more"];
 
 /// How many requests waited how long for each cause; of many requests alone.
 fn histogram(p: &mut Page, d: &DiskSummary) {
@@ -402,22 +398,18 @@ fn histogram(p: &mut Page, d: &DiskSummary) {
     }
     p.blank();
     let cells = |of: &dyn Fn(usize) -> String| -> String {
-        (0..CLASSES.len()).map(|n| format!("{:>7}", of(n))).collect()
+        (0..NAMES.len()).map(|n| format!("{:>7}", of(n))).collect()
     };
-    let head = cells(&|n| CLASSES[n].1.to_string());
+    let head = cells(&|n| NAMES[n].to_string());
     p.line(&[(Ink::Strong, &format!("{:<31}{head}", "Requests by time of a wait, ms"))]);
-    let mut line = |name: &str, times: &mut dyn Iterator<Item = i64>| {
-        let mut counts = [0_u64; CLASSES.len()];
-        for t in times.filter(|t| *t > 0) {
-            counts[CLASSES.iter().position(|c| t < c.0).unwrap_or(CLASSES.len() - 1)] += 1;
-        }
+    let mut line = |name: &str, counts: &[u64; CLASSES.len()]| {
         let counts = cells(&|n| if counts[n] == 0 { "-".into() } else { grouped(counts[n]) });
         p.line(&[(Ink::Plain, &format!("  {:<29}{counts}", fit(name, 28)))]);
     };
     for s in &d.shares {
-        line(row(s.cause), &mut d.requests.iter().filter_map(|t| t.slices.get(s.cause)));
+        line(row(s.cause), &d.spread[s.cause.index()]);
     }
-    line("whole latency", &mut d.requests.iter().map(|t| t.slices.total()));
+    line("whole latency", &d.spread[CAUSES.len()]);
 }
 
 /// Settings that contradict each other.
@@ -478,17 +470,28 @@ fn what(t: &Taken) -> String {
 }
 
 fn slowest(p: &mut Page, d: &DiskSummary, top: usize) {
-    let mut list: Vec<&Taken> = d.requests.iter().collect();
-    list.sort_by_key(|t| (std::cmp::Reverse(t.slices.total()), t.request.begin()));
-    if list.len() < 2 || top == 0 {
+    if d.requests.len() < 2 || top == 0 {
         return;
     }
+    // The few that are shown, of a list that is not sorted: it may have millions.
+    let mut best: BinaryHeap<Reverse<(i64, Reverse<Option<i64>>, Reverse<usize>)>> =
+        BinaryHeap::new();
+    for (at, t) in d.requests.iter().enumerate() {
+        if best.len() == top && best.peek().is_some_and(|least| t.total < least.0.0) {
+            continue;
+        }
+        best.push(Reverse((t.total, Reverse(t.request.begin()), Reverse(at))));
+        if best.len() > top {
+            best.pop();
+        }
+    }
     p.heading("Slowest requests");
-    for t in list.iter().take(top) {
+    for Reverse((.., Reverse(at))) in best.into_sorted_vec() {
+        let t = &d.requests[at];
         let mut parts: Vec<(i64, Cause)> = CAUSES
             .iter()
             .filter_map(|c| Some((t.slices.get(*c)?, *c)))
-            .filter(|(n, _)| *n * 100 >= t.slices.total())
+            .filter(|(n, _)| n.saturating_mul(100) >= t.total)
             .collect();
         parts.sort_by_key(|(n, c)| (std::cmp::Reverse(*n), *c));
         let why: Vec<String> =
@@ -500,7 +503,7 @@ fn slowest(p: &mut Page, d: &DiskSummary, top: usize) {
         let begin = t.request.begin().unwrap_or(0);
         let at = format!("{}.{:06}", begin / 1_000_000_000, begin % 1_000_000_000 / 1_000);
         p.entry(
-            &format!("  {:>8} ms  ", ms3(t.slices.total())),
+            &format!("  {:>8} ms  ", ms3(t.total)),
             &format!("{}, at {at} s{again}: {}", what(t), why.join(", ")),
         );
     }
@@ -537,9 +540,9 @@ fn runtime(p: &mut Page, t: &Trace, top: usize) {
     )]);
     for d in list.iter().take(top.max(1)) {
         let n = d.resumes.len() as i64;
-        let sum: i64 = d.resumes.iter().map(|r| r.end - r.asked).sum();
+        let sum = d.resumes.iter().map(|r| r.end - r.asked).fold(0, i64::saturating_add);
         let parents = d.resumes.iter().map(|r| r.parents).max().unwrap_or(0);
-        let slept: i64 = d.resumes.iter().filter_map(|r| r.asleep).sum();
+        let slept = d.resumes.iter().filter_map(|r| r.asleep).fold(0, i64::saturating_add);
         let known = d.resumes.iter().any(|r| r.asleep.is_some());
         let cell = |t: i64| if n == 0 { "-".into() } else { ms3(t) };
         p.line(&[(
@@ -615,6 +618,9 @@ fn watts(uw: Option<u64>) -> String {
 
 fn drives(p: &mut Page, drives: &[Drive]) {
     let odd: Vec<&Drive> = drives.iter().filter(|d| !d.doubts().is_empty()).collect();
+    // Whoever enters nothing by itself never has to wake.
+    let still = |d: &&Drive| matches!(d.by_itself(), Some(ByItself::EmptyTable | ByItself::Off));
+    let asleep = drives.iter().find(still).and_then(Drive::by_itself);
     let worst =
         drives.iter().filter_map(|d| Some((d.deepest(u64::MAX)?, d))).max_by_key(|(s, _)| s.exit);
     let text = match worst {
@@ -624,6 +630,9 @@ fn drives(p: &mut Page, drives: &[Drive]) {
             s.number,
             safe(&d.name)
         ),
+        None if drives.iter().all(|d| d.states.is_empty()) && asleep.is_some() => {
+            by_itself(asleep.expect("it was just seen")).into()
+        }
         None if drives.iter().all(|d| d.states.is_empty()) => {
             "The text says what drives do by themselves, and not how long their states take.".into()
         }
@@ -643,6 +652,9 @@ fn drives(p: &mut Page, drives: &[Drive]) {
     for d in drives {
         p.blank();
         p.line(&[(Ink::Strong, &fit(&safe(&d.name), WIDTH))]);
+        if let Some(b) = d.by_itself().filter(|b| *b != ByItself::Falls) {
+            p.paragraph(2, by_itself(b));
+        }
         for f in &d.falls {
             let text = format!("From state {} into {} after {} ms idle.", f.from, f.to, f.after_ms);
             p.paragraph(2, &text);
@@ -657,10 +669,10 @@ fn drives(p: &mut Page, drives: &[Drive]) {
             Ink::Plain,
             &format!(
                 "  {:<10}{:>10}{:>12}{:>12}{:>12}  {}",
-                "State", "most W", "entry us", "exit us", "idle W", "operational"
+                "State", "most W", "entry us", "exit us", "idle W", "by the kernel's APST"
             ),
         )]);
-        for s in &d.states {
+        for (s, e) in d.states.iter().zip(d.by_kernel(MOST_EXIT)) {
             p.line(&[(
                 Ink::Plain,
                 &format!(
@@ -670,9 +682,20 @@ fn drives(p: &mut Page, drives: &[Drive]) {
                     grouped(s.entry),
                     grouped(s.exit),
                     watts(s.idle),
-                    if s.operational { "yes" } else { "no" }
+                    entered(e)
                 ),
             )]);
+        }
+        let off = [d.off[0], d.off[1]].map(|t| t.filter(|us| *us > 0));
+        if let [Some(down), Some(up)] = off {
+            let ns = |us: u64| time(i64::try_from(us.saturating_mul(1_000)).unwrap_or(i64::MAX));
+            let text = format!(
+                "Switched off at run time (RTD3) every state is left: {} to go, {} to come back, by \
+                 the drive's own word.",
+                ns(down),
+                ns(up)
+            );
+            p.paragraph(2, &text);
         }
         for x in d.doubts() {
             p.paragraph(2, &format!("Doubtful: {}.", doubt(x)));
@@ -764,5 +787,57 @@ fn jobs(p: &mut Page, jobs: &[Job]) {
                 ms3(ns(j.most))
             ),
         )]);
+    }
+    for j in jobs {
+        let Some(q) = j.queue() else { continue };
+        let name = format!("{} {}", safe(&j.name), j.direction);
+        let rate = j.rate.map_or(String::new(), |r| grouped((r + 500) / 1_000));
+        let tenths = (q.under_way + 50) / 100;
+        let under_way = format!("{}.{}", grouped(tenths / 10), tenths % 10);
+        let text = match (q.wanted, q.expected) {
+            (Some(n), Some(e)) if q.explains => format!(
+                "{name}: {} under way at {rate} IOPS make {} of each, so its queue explains its \
+                 latency; one request alone was not measured.",
+                plural(n as usize, "request"),
+                time(ns(e))
+            ),
+            (Some(n), _) => format!(
+                "{name}: {rate} IOPS and this latency are {under_way} requests under way, of {} that \
+                 it wants.",
+                grouped(n)
+            ),
+            (None, _) => format!(
+                "{name}: {rate} IOPS and this latency are {under_way} requests under way on average."
+            ),
+        };
+        p.paragraph(2, &text);
+    }
+    beside(p, jobs);
+}
+
+/// Jobs of one direction, each against the one before it.
+fn beside(p: &mut Page, jobs: &[Job]) {
+    let part = |n: Option<u64>| match n {
+        None => "-".to_string(),
+        Some(n) => {
+            let diff = i64::try_from(n).unwrap_or(i64::MAX) - 1_000;
+            let (sign, diff) = if diff < 0 { ('-', -diff) } else { ('+', diff) };
+            format!("{sign}{}.{} %", diff / 10, diff % 10)
+        }
+    };
+    for direction in ["read", "write", "trim"] {
+        let list: Vec<&Job> = jobs.iter().filter(|j| j.direction == direction).collect();
+        for pair in list.windows(2).take(FEW) {
+            let c = change(pair[0], pair[1]);
+            let text = format!(
+                "{direction}: from {} to {} the mean changed by {}, p99 by {}, the rate by {}.",
+                safe(&pair[0].name),
+                safe(&pair[1].name),
+                part(c.mean),
+                part(c.p99),
+                part(c.rate)
+            );
+            p.paragraph(2, &text);
+        }
     }
 }

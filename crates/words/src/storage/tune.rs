@@ -40,6 +40,10 @@ pub struct Advice<'a> {
     pub stays: bool,
     /// The delay in force is longer than the first, at most the second, ns.
     pub present: (i64, i64),
+    /// It was seen which; else what is saved is told against the cheapest of them.
+    pub known: bool,
+    /// What the delay in force costs at least, ns.
+    pub least: i128,
     /// Mean latency as recorded, ns.
     pub recorded: i64,
     /// What one wake-up takes, ns.
@@ -120,14 +124,15 @@ pub fn text(a: &Advice, colour: bool) -> String {
         format!("Leave {} as it is:{budget} no other delay costs 1 % less energy.", a.setting)
     } else {
         format!(
-            "Set {} to {}: {tail} {} -> {}, asleep {} -> {}, energy {}.",
+            "Set {} to {}: {tail} {} -> {}, asleep {} -> {}, energy {}{}.",
             a.setting,
             delay(a.chosen.delay),
             time(a.now.latency.p99),
             time(a.chosen.latency.p99),
-            asleep(a, &a.now),
+            if a.known { asleep(a, &a.now) } else { "unknown".into() },
             asleep(a, &a.chosen),
-            cost(a.now.cost, a.chosen.cost),
+            if a.known { "" } else { "at least " },
+            cost(a.least, a.chosen.cost),
         )
     };
     p.wrapped(Ink::Strong, 0, 2, &line);
@@ -167,8 +172,13 @@ pub fn text(a: &Advice, colour: bool) -> String {
     }
     row("longest", &|s| ms3(s.latency.max));
     row("requests that woke it", &|s| grouped(s.wakes));
-    row("asleep, share", &|s| asleep(a, s));
-    row("energy, as time awake", &|s| ms3(i64::try_from(s.cost).unwrap_or(i64::MAX)));
+    // Of a delay that is a bound neither is known.
+    let known = |s: &Side| a.known || !std::ptr::eq(s, &a.now);
+    row("asleep, share", &|s| if known(s) { asleep(a, s) } else { "-".into() });
+    row("energy, as time awake", &|s| match known(s) {
+        true => ms3(i64::try_from(s.cost).unwrap_or(i64::MAX)),
+        false => "-".into(),
+    });
     p.blank();
     let even = if a.given {
         format!("A wake-up costs what {} awake do, as given.", time(a.break_even))
@@ -226,10 +236,12 @@ pub fn text(a: &Advice, colour: bool) -> String {
 /// The same for programs (docs/storage-json.md).
 pub fn json(a: &Advice) -> Value {
     let side = |s: &Side| {
+        let known = a.known || !std::ptr::eq(s, &a.now);
         json!({
             "delay": s.delay, "mean": s.latency.mean, "p50": s.latency.p50, "p99": s.latency.p99,
             "max": s.latency.max, "requests": s.latency.count, "wakes": s.wakes,
-            "asleep": s.asleep, "cost": i64::try_from(s.cost).ok(),
+            "asleep": known.then_some(s.asleep),
+            "cost": i64::try_from(s.cost).ok().filter(|_| known),
         })
     };
     json!({
@@ -240,6 +252,7 @@ pub fn json(a: &Advice) -> Value {
         "changed": !a.stays,
         "present_above": a.present.0,
         "present_at_most": a.present.1,
+        "present_known": a.known,
         "recorded_mean": a.recorded,
         "wake": a.wake,
         "waited": a.woken,

@@ -1,9 +1,10 @@
 //! Storage: causes of waits, and doubts about tables.
 
-use super::number::grouped;
+use super::number::{grouped, plural};
 use dormouse_base::time::Ns;
+use dormouse_storage::held::Wrong;
 use dormouse_storage::knobs::Conflict;
-use dormouse_storage::levels::Doubt;
+use dormouse_storage::levels::{ByItself, Doubt, Entered};
 use dormouse_storage::runtime::Function;
 use dormouse_storage::wait::Cause;
 
@@ -24,7 +25,7 @@ pub fn row(cause: Cause) -> &'static str {
         Cause::Flush => "its flush, in the drive",
         Cause::Cpu => "CPU leaving its idle state",
         Cause::Slow => "low clock until devfreq looked",
-        Cause::Served => "served by the drive",
+        Cause::Served => "the drive's own service",
     }
 }
 
@@ -157,9 +158,91 @@ pub fn doubt(d: Doubt) -> String {
     }
 }
 
-/// An error of runtime power management: `rpm_resume returned -5`.
+/// An error of runtime power management: `rpm_resume returned -5 (EIO)`.
 pub fn error(function: Function, error: i32) -> String {
-    format!("{} returned {error}", function.name())
+    format!("{} returned {}", function.name(), errno(error))
+}
+
+/// `-5 (EIO)`: the names of include/uapi/asm-generic/errno*.h that drivers answer.
+pub fn errno(error: i32) -> String {
+    let name = match error {
+        -1 => "EPERM",
+        -5 => "EIO",
+        -6 => "ENXIO",
+        -11 => "EAGAIN",
+        -12 => "ENOMEM",
+        -13 => "EACCES",
+        -16 => "EBUSY",
+        -19 => "ENODEV",
+        -22 => "EINVAL",
+        -38 => "ENOSYS",
+        -62 => "ETIME",
+        -71 => "EPROTO",
+        -95 => "EOPNOTSUPP",
+        -108 => "ESHUTDOWN",
+        -110 => "ETIMEDOUT",
+        -115 => "EINPROGRESS",
+        -121 => "EREMOTEIO",
+        -517 => "EPROBE_DEFER",
+        _ => return error.to_string(),
+    };
+    format!("{error} ({name})")
+}
+
+/// What a drive does by itself, as a sentence.
+pub fn by_itself(b: ByItself) -> &'static str {
+    match b {
+        ByItself::Falls => "It goes into states that save power by itself (APST).",
+        ByItself::EmptyTable => {
+            "APST is on and every entry of its table is empty: the drive enters no state that \
+             saves power by itself."
+        }
+        ByItself::Off => "APST is off: the drive enters no state that saves power by itself.",
+    }
+}
+
+/// What the kernel's own setting would do with a state, as a cell.
+pub fn entered(e: Entered) -> String {
+    match e {
+        Entered::Serves => "serves".into(),
+        Entered::After(ms) => format!("after {} ms", grouped(ms)),
+        Entered::TooSlow => "exit too slow".into(),
+        Entered::Passed => "passed over".into(),
+    }
+}
+
+/// `resume`, as a key and in a sentence.
+pub fn function(function: Function) -> &'static str {
+    match function {
+        Function::Idle => "idle",
+        Function::Suspend => "suspend",
+        Function::Resume => "resume",
+    }
+}
+
+/// What is wrong with a device.
+pub fn wrong(w: &Wrong) -> String {
+    match *w {
+        Wrong::Error => "runtime_status is error: a callback failed, and the core calls none \
+                         until that is cleared"
+            .into(),
+        Wrong::Failed { function: f, error: e, times } => {
+            let more = times.saturating_sub(1);
+            let again = match more {
+                0 => String::new(),
+                n => format!(", and {} after it failed too", plural(n as usize, "call")),
+            };
+            format!("{}{again}", error(f, e))
+        }
+        Wrong::Stuck { function: f, since, seen } => {
+            let doing = if f == Function::Suspend { "suspending" } else { "resuming" };
+            match (since, seen) {
+                (Some(ns), _) => format!("{doing} for {} when the trace ended", time(ns)),
+                (None, 1) => format!("runtime_status was {doing} when it was read"),
+                (None, n) => format!("runtime_status was {doing} each of {n} times it was read"),
+            }
+        }
+    }
 }
 
 /// `1.47`: us with two decimals would be noise; ms with three.

@@ -158,6 +158,8 @@ pub fn run(args: &TuneArgs) -> Result<()> {
         met: t.met,
         stays,
         present: t.sleeper.present,
+        known: t.sleeper.known,
+        least: t.least,
         recorded: t.sleeper.recorded.mean,
         wake: t.sleeper.wake,
         woken: t.sleeper.wakes,

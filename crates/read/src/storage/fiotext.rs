@@ -1,0 +1,226 @@
+//! What fio prints when it is not asked for JSON (`show_thread_status_normal`, stat.c,
+//! 3.36, and the forms of 2.x).
+
+use dormouse_storage::load::Job;
+
+/// Whether a text holds a job of fio.
+pub(crate) fn is_fio_text(bytes: &[u8]) -> bool {
+    let has = |word: &[u8]| memchr::memmem::find(bytes, word).is_some();
+    has(b"clat (") && (has(b"IOPS=") || has(b"iops="))
+}
+
+/// The job whose lines are being read.
+#[derive(Default)]
+struct Group {
+    name: String,
+    threads: Option<u64>,
+    depth: Option<u64>,
+    first: usize,
+}
+
+/// Unit of percentiles that follow, ns, while they follow.
+type Percentiles = Option<u64>;
+
+/// Reads the jobs of a text.
+pub(crate) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>) {
+    let text = String::from_utf8_lossy(bytes);
+    let short = name.rsplit('/').next().unwrap_or(name);
+    // Depths of the heads that stand above all results, by name.
+    let mut depths: Vec<(String, u64)> = Vec::new();
+    let mut group = Group::default();
+    let mut percentiles: Percentiles = None;
+    for line in text.lines() {
+        let line = line.trim_start_matches(['>', ' ', '\t']).trim_end();
+        if let Some((job, rest)) = line.split_once(": (g=") {
+            if let Some(depth) = value(rest, "iodepth=") {
+                depths.push((job.trim().into(), depth));
+            }
+        } else if let Some((job, rest)) = line.split_once(": (groupid=") {
+            group = Group {
+                name: format!("{} ({short})", job.trim()),
+                threads: value(rest, "jobs="),
+                depth: depths.iter().find(|d| d.0 == job.trim()).map(|d| d.1),
+                first: jobs.len(),
+            };
+            percentiles = None;
+        } else if let Some((direction, rest)) = direction(line) {
+            jobs.push(Job {
+                name: if group.name.is_empty() { short.into() } else { group.name.clone() },
+                direction: direction.into(),
+                bandwidth: bandwidth(rest).unwrap_or(0),
+                rate: rate(rest),
+                depth: group.depth,
+                threads: group.threads,
+                ..Job::default()
+            });
+            percentiles = None;
+        } else {
+            let own = &mut jobs[group.first..];
+            if let Some(counts) = issued(line) {
+                for j in own {
+                    let place = ["read", "write", "trim"].iter().position(|d| *d == j.direction);
+                    j.requests = place.and_then(|n| counts[n]).unwrap_or(j.requests);
+                }
+                percentiles = None;
+            } else if let Some(j) = own.last_mut() {
+                latency(line, j, &mut percentiles);
+            }
+        }
+    }
+    // What was cut before its latency says nothing.
+    jobs.retain(|j| j.requests > 0 || j.most > 0 || j.mean > 0);
+}
+
+/// `read: IOPS=7012, BW=27.4MiB/s …`, `write: io=1.2GB, bw=…`: of older versions there
+/// is a blank before the colon.
+fn direction(line: &str) -> Option<(&'static str, &str)> {
+    let (word, rest) = line.split_once(':')?;
+    let direction = ["read", "write", "trim"].into_iter().find(|d| *d == word.trim_end())?;
+    let has = ["IOPS=", "iops=", "BW=", "bw="].iter().any(|w| rest.contains(w));
+    has.then_some((direction, rest))
+}
+
+/// `7012`, `70.1k`, `1.2M` in thousandths.
+fn scaled(text: &str) -> Option<u64> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (whole, part) = text[..end].split_once('.').unwrap_or((&text[..end], ""));
+    let part: String = format!("{part:0<3}").chars().take(3).collect();
+    let n = whole.parse::<u64>().ok()?.checked_mul(1_000)?.checked_add(part.parse().ok()?)?;
+    let unit = match text[end..].chars().next() {
+        Some('k' | 'K') => 1_000,
+        Some('M' | 'm') => 1_000_000,
+        Some('G' | 'g') => 1_000_000_000,
+        _ => 1,
+    };
+    n.checked_mul(unit)
+}
+
+/// The number behind a key, up to what ends it.
+fn word<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    let rest = line[line.find(key)? + key.len()..].trim_start();
+    let end = rest.find([',', ' ', ')', ']', ';']).unwrap_or(rest.len());
+    Some(&rest[..end])
+}
+
+fn value(line: &str, key: &str) -> Option<u64> {
+    word(line, key)?.parse().ok()
+}
+
+/// Requests in a thousand seconds.
+fn rate(line: &str) -> Option<u64> {
+    scaled(word(line, "IOPS=").or_else(|| word(line, "iops="))?)
+}
+
+/// Bytes a second: those in brackets are powers of ten.
+fn bandwidth(line: &str) -> Option<u64> {
+    let text = word(line, "BW=").or_else(|| word(line, "bw="))?;
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let unit: u128 = match &text[end..] {
+        u if u.starts_with("KiB") || u.starts_with("KB") => 1 << 10,
+        u if u.starts_with("MiB") || u.starts_with("MB") => 1 << 20,
+        u if u.starts_with("GiB") || u.starts_with("GB") => 1 << 30,
+        _ => 1,
+    };
+    u64::try_from(u128::from(scaled(&text[..end])?) * unit / 1_000).ok()
+}
+
+/// `issued rwts: total=420720,180310,0,0 short=…`; `issued : total=r=10/w=0/d=0, …`.
+fn issued(line: &str) -> Option<[Option<u64>; 3]> {
+    let rest = line.strip_prefix("issued")?;
+    let total = &rest[rest.find("total=")? + 6..];
+    let end = total.find(' ').unwrap_or(total.len());
+    let mut numbers = total[..end].split([',', '/']).map(|n| {
+        let digits = n.trim_start_matches(|c: char| !c.is_ascii_digit());
+        digits.parse::<u64>().ok()
+    });
+    Some([numbers.next().flatten(), numbers.next().flatten(), numbers.next().flatten()])
+}
+
+/// ns of the unit in `clat (usec): …`.
+fn unit(line: &str) -> Option<u64> {
+    let inside = line.split_once('(')?.1.split_once(')')?.0;
+    Some(match inside {
+        "nsec" => 1,
+        "usec" => 1_000,
+        "msec" => 1_000_000,
+        "sec" => 1_000_000_000,
+        _ => return None,
+    })
+}
+
+/// Lines of the time to completion: of `slat` and `lat` nothing is taken.
+fn latency(line: &str, job: &mut Job, percentiles: &mut Percentiles) {
+    if line.starts_with("clat percentiles (") {
+        *percentiles = unit(line);
+    } else if line.starts_with('|')
+        && let Some(unit) = *percentiles
+    {
+        for (key, place) in [("50.00th=[", 0), ("99.00th=[", 1), ("99.90th=[", 2)] {
+            if let Some(n) = word(line, key).and_then(|n| n.parse::<u64>().ok()) {
+                job.quantiles[place] = Some(n.saturating_mul(unit));
+            }
+        }
+    } else if line.starts_with("clat (")
+        && let Some(unit) = unit(line)
+    {
+        // Thousandths of the unit.
+        let figure = |key: &str| {
+            let n = u128::from(scaled(word(line, key)?)?) * u128::from(unit);
+            u64::try_from((n + 500) / 1_000).ok()
+        };
+        job.least = figure("min=").unwrap_or(0);
+        job.most = figure("max=").unwrap_or(0);
+        job.mean = figure("avg=").unwrap_or(0);
+        *percentiles = None;
+    } else if !line.starts_with('|') {
+        *percentiles = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_two_versions() {
+        let new = "\
+j: (g=0): rw=randrw, bs=(R) 8192B-8192B, ioengine=io_uring, iodepth=8
+j: (groupid=0, jobs=2): err= 0: pid=77: Mon Jun  2 08:00:00 2025
+>   read: IOPS=10.5k, BW=82.0MiB/s (86.0MB/s)(820MiB/10001msec)
+>     slat (nsec): min=900, max=8000, avg=1500.10, stdev=1.00
+>     clat (usec): min=40, max=9.2k, avg=1520.25, stdev=60.22
+>      lat (usec): min=41, max=9300, avg=1521.00, stdev=60.30
+>     clat percentiles (usec):
+>      |  1.00th=[   73], 50.00th=[ 1450], 99.00th=[ 3200],
+>      | 99.90th=[ 8800]
+>     lat percentiles (usec):
+>      | 50.00th=[ 9999]
+  write: IOPS=12, BW=96.0KiB/s (98.3kB/s)(960KiB/10001msec); 0 zone resets
+    clat (msec): min=1, max=3, avg= 2.00, stdev= 0.10
+     issued rwts: total=105000,120,0,0 short=0,0,0,0 dropped=0,0,0,0
+";
+        let mut jobs = Vec::new();
+        assert!(is_fio_text(new.as_bytes()));
+        read("a/f.txt", new.as_bytes(), &mut jobs);
+        let [r, w] = &jobs[..] else { panic!("{jobs:?}") };
+        assert_eq!(
+            (r.name.as_str(), r.direction.as_str(), r.requests),
+            ("j (f.txt)", "read", 105_000)
+        );
+        assert_eq!((r.least, r.most, r.mean), (40_000, 9_200_000, 1_520_250));
+        assert_eq!(r.quantiles, [Some(1_450_000), Some(3_200_000), Some(8_800_000)]);
+        assert_eq!((r.rate, r.depth, r.threads), (Some(10_500_000), Some(8), Some(2)));
+        assert_eq!(r.bandwidth, 82 << 20);
+        assert!(r.queue().unwrap().explains);
+        assert_eq!((w.requests, w.mean, w.most), (120, 2_000_000, 3_000_000));
+        let old = "t: (groupid=0, jobs=1): err= 0: pid=5\n\
+            read : io=512000KB, bw=25600KB/s, iops=6400, runt= 20000msec\n\
+            clat (usec): min=90, max=4000, avg=150.50, stdev=9.00\n\
+            issued    : total=r=128000/w=0/d=0, short=r=0/w=0/d=0\n";
+        let mut jobs = Vec::new();
+        read("o.txt", old.as_bytes(), &mut jobs);
+        let [j] = &jobs[..] else { panic!("{jobs:?}") };
+        assert_eq!((j.requests, j.mean, j.rate), (128_000, 150_500, Some(6_400_000)));
+        assert_eq!(j.bandwidth, 25_600 << 10);
+    }
+}
