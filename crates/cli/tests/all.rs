@@ -21,6 +21,7 @@ mod machine;
 mod manual;
 mod modes;
 mod paths;
+mod ran;
 mod readme;
 mod reality;
 mod record;

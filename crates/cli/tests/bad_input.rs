@@ -1,7 +1,8 @@
 //! What every verb says of an input that it cannot use: what, where, and what to
 //! do, and the code that scripts see.
 
-use assert_cmd::Command;
+use crate::ran::output;
+use std::ffi::OsStr;
 use std::path::Path;
 
 /// How each verb takes an input.
@@ -18,8 +19,7 @@ const VERBS: [&[&str]; 9] = [
 ];
 
 fn said(verb: &[&str], input: &Path) -> (Option<i32>, String) {
-    let out = Command::cargo_bin("dormouse").expect("built").args(verb).arg(input).output();
-    let out = out.expect("it runs");
+    let out = output(verb.iter().map(OsStr::new).chain([input.as_os_str()]));
     (out.status.code(), String::from_utf8(out.stderr).expect("text"))
 }
 

@@ -1,15 +1,12 @@
 //! `dormouse board` as a person uses it.
 
-use assert_cmd::Command;
+use crate::ran::{output, root};
+use assert_cmd::assert::OutputAssertExt as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 fn dormouse(args: &[&str]) -> assert_cmd::assert::Assert {
-    Command::cargo_bin("dormouse").unwrap().current_dir(root()).args(args).assert()
+    output(args).assert()
 }
 
 fn stdout(args: &[&str]) -> String {

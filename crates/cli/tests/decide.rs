@@ -1,19 +1,11 @@
 //! The verbs that decide, as a user runs them.
 
+use crate::ran::{output, root};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 fn dormouse(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_dormouse"))
-        .args(args)
-        .current_dir(root())
-        .output()
-        .expect("dormouse runs")
+    output(args)
 }
 
 fn text(out: &Output) -> String {
@@ -376,9 +368,9 @@ fn verifying_needs_a_kernel_and_an_emulator_and_says_so_at_once() {
 }
 
 /// One boot a side: direction and size must be right. Boots guests, so it is
-/// ignored by default: `make lab-verify`.
+/// ignored by default: `make prove SUBJECT=verify`.
 #[test]
-#[ignore = "boots guests: `make lab-verify` runs it, and `make test` with it"]
+#[ignore = "boots guests: `make prove SUBJECT=verify` runs it"]
 fn tuning_is_verified_on_a_kernel() {
     let case = "boards/cases/c25.board";
     let folder = tempfile::tempdir().expect("a folder");
@@ -423,7 +415,7 @@ fn tuning_is_verified_on_a_kernel() {
 /// A host that writes its registers in noirq, and one that could do it in late: what
 /// `--move` foretells from the recording is what the kernel then takes.
 #[test]
-#[ignore = "boots guests: `make lab-verify` runs it, and `make test` with it"]
+#[ignore = "boots guests: `make prove SUBJECT=verify` runs it"]
 fn callbacks_that_move_take_what_predict_says() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).display().to_string();
@@ -482,7 +474,7 @@ fn callbacks_that_move_take_what_predict_says() {
 /// cycle that is judged is the second: the first after a boot pays for workers and caches
 /// that nobody foretells.
 #[test]
-#[ignore = "boots guests: `make lab-verify` runs it, and `make test` with it"]
+#[ignore = "boots guests: `make prove SUBJECT=verify` runs it"]
 fn a_device_that_is_left_suspended_gains_what_predict_says() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).display().to_string();

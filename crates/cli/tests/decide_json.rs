@@ -2,20 +2,15 @@
 //! every field of real output is on its page with its type, and every field of
 //! the page occurs.
 
+use crate::ran::{self, root};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 type Types = BTreeMap<String, BTreeSet<String>>;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 fn output(args: &[&str]) -> Value {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
-    let out = command.args(args).arg("--json").current_dir(root()).output().expect("it runs");
+    let out = ran::output([args, &["--json"]].concat());
     let value: Value = serde_json::from_slice(&out.stdout).expect("JSON");
     // A plan that is not met exits 4, and its JSON is whole all the same.
     let expected = if value["met"] == Value::Bool(false) { 4 } else { 0 };
@@ -128,8 +123,7 @@ fn refused(log: &str) {
         &["plan", log, "--suspend", "1ms"],
         &["replay", log, "--kernel", "6.12", "-o", "never"],
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
-        let out = command.args(args).output().expect("it runs");
+        let out = ran::output(args.iter());
         let said = String::from_utf8_lossy(&out.stderr);
         assert_eq!(out.status.code(), Some(5), "{args:?}: {said}");
         assert!(said.contains("--force"), "{said}");
@@ -186,8 +180,7 @@ fn a_log_with_lines_missing_is_not_decided() {
 fn what_is_not_reproduced_is_not_decided() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = unexplained(folder.path());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
-    let out = command.args(["tune", &log]).output().expect("it runs");
+    let out = ran::output(["tune", &log]);
     assert_eq!(out.status.code(), Some(5));
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(said.contains("suspend: 180.00 ms were recorded"), "{said}");
@@ -240,14 +233,11 @@ fn evaluate_is_as_its_page_says() {
 fn evaluate_says_by_its_code_whether_what_was_asked_is_met() {
     let run = |ask: &str| {
         let args = ["evaluate", "crates/cli/tests/fixtures/hibernate.dmesg", "--ask", ask];
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
-        command.args(args).current_dir(root()).output().expect("it runs")
+        ran::output(args)
     };
     // Its schedule is a chain, which every kernel runs alike.
     assert_eq!(run("100").status.code(), Some(0));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
-    let args = ["evaluate", LAPTOP, "--ask", "100"];
-    let out = command.args(args).current_dir(root()).output().expect("it runs");
+    let out = ran::output(["evaluate", LAPTOP, "--ask", "100"]);
     assert_eq!(out.status.code(), Some(4), "the guest's prepare takes longer than predicted");
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(said.contains("were asked for"), "{said}");
@@ -337,8 +327,7 @@ fn nothing_is_said_of_a_half_that_is_not_in_the_log() {
     let text = printed(20).replace(&format!("{call}7"), &format!("{call}9"));
     std::fs::write(&file, text).expect("written");
     let plan = |half: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
-        let out = command.args(["plan", log, half, "1s"]).output().expect("it runs");
+        let out = ran::output(["plan", log, half, "1s"]);
         (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned())
     };
     let (code, said) = plan("--suspend");

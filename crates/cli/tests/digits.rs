@@ -1,6 +1,7 @@
 //! Figures have the digits that their source has, and mean what it says.
 
-use super::words::{CLOCK, root, words};
+use super::words::{CLOCK, words};
+use crate::ran::root;
 use std::process::Command;
 
 #[test]

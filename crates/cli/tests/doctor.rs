@@ -1,6 +1,7 @@
 //! `dormouse doctor`: the screen, the JSON and the exit codes.
 
 use super::paths;
+use crate::ran::{ended as dormouse, output};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -50,12 +51,6 @@ The lines below say so. The text has 2 attempts to sleep. 2 further findings
 Risk: The sleep as deep failed, and 0.06 ms later the machine was put to sleep
   as s2idle instead.
 ";
-
-fn dormouse(args: &[&str]) -> (i32, String, String) {
-    let out = Command::new(env!("CARGO_BIN_EXE_dormouse")).args(args).output().expect("it runs");
-    let text = |b: Vec<u8>| String::from_utf8(b).expect("text");
-    (out.status.code().expect("a code"), text(out.stdout), text(out.stderr))
-}
 
 fn log(dir: &Path, text: &str) -> String {
     let path = dir.join("dmesg.txt");
@@ -339,12 +334,7 @@ fn a_sum_is_rounded_and_all_its_lines_are_there() {
 
 #[test]
 fn recordings_of_healthy_machines_are_silent_and_say_what_was_not_checked() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let out = Command::new(env!("CARGO_BIN_EXE_dormouse"))
-        .args(["doctor", "--json", "captures"])
-        .current_dir(root)
-        .output()
-        .expect("dormouse runs");
+    let out = output(["doctor", "--json", "captures"]);
     let value: Value = serde_json::from_slice(&out.stdout).expect("JSON");
     let texts = value["texts"].as_array().expect("texts");
     let recorded: Vec<&Value> = texts.iter().filter(|t| t["sleeps"] == 4).collect();

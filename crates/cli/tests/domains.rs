@@ -1,9 +1,9 @@
 //! `dormouse domains show`: the screen, the JSON and the exit codes.
 
 use super::paths;
+use crate::ran::ended as dormouse;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 
 /// Tables and messages of one machine.
 pub const TEXT: &str = "\
@@ -35,12 +35,6 @@ The lines below say so; they do not say that it is the cause of anything else. 3
   Do: Search the driver for that text: the line before it asks for what is
       missing.
 ";
-
-fn dormouse(args: &[&str]) -> (i32, String, String) {
-    let out = Command::new(env!("CARGO_BIN_EXE_dormouse")).args(args).output().expect("dormouse");
-    let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
-    (out.status.code().unwrap_or(-1), text(&out.stdout), text(&out.stderr))
-}
 
 fn file(dir: &Path, text: &str) -> String {
     let path = dir.join("mail.txt");

@@ -1,6 +1,7 @@
 //! The files that `plan` and `tune` hand over, given to the programs that
 //! read them on a machine.
 
+use crate::ran::{output, root};
 use dormouse_base::device::DeviceId;
 use dormouse_board::Board;
 use dormouse_lab::modprobe::{Booted, try_loads};
@@ -16,13 +17,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 fn dormouse(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
-    let out = command.args(args).current_dir(root()).output().expect("dormouse runs");
+    let out = output(args);
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     out
 }
@@ -164,9 +160,9 @@ fn udev_rules_pass_udevadm_verify() {
     }
     let verify = |args: &[&str]| Command::new("udevadm").arg("verify").args(args).output();
     match verify(&["--help"]) {
-        Err(e) => println!("SKIPPED: udevadm: {e} (make lab-verify brings its own)"),
+        Err(e) => println!("SKIPPED: udevadm: {e} (make prove SUBJECT=verify brings its own)"),
         Ok(out) if !out.status.success() => println!(
-            "SKIPPED: udevadm here cannot verify, it can from systemd 254 on (make lab-verify \
+            "SKIPPED: udevadm here cannot verify, it can from systemd 254 on (make prove SUBJECT=verify \
              brings its own)"
         ),
         Ok(_) => {
@@ -176,9 +172,9 @@ fn udev_rules_pass_udevadm_verify() {
     }
 }
 
-/// With Debian 13's udev, whatever this machine has: `make lab-verify`.
+/// With Debian 13's udev, whatever this machine has: `make prove SUBJECT=verify`.
 #[test]
-#[ignore = "fetches udev and needs chroot: `make lab-verify` runs it, and `make test` with it"]
+#[ignore = "fetches udev and needs chroot: `make prove SUBJECT=verify` runs it"]
 fn udev_rules_pass_udevadm_verify_of_debian_13() {
     let udev = dormouse_lab::programs::root().expect("udev");
     let folder = tempfile::tempdir().expect("a folder");
@@ -202,7 +198,7 @@ fn udev_rules_pass_udevadm_verify_of_debian_13() {
 /// rules name must have the flag that was chosen, and no other device another
 /// one. Rules for names and for the guest's own devices beside that.
 #[test]
-#[ignore = "boots guests: `make lab-verify` runs it, and `make test` with it"]
+#[ignore = "boots guests: `make prove SUBJECT=verify` runs it"]
 fn udev_rules_set_the_flags_in_a_guest() {
     for series in ["6.12", "7"] {
         rules_at_work(series);
@@ -359,7 +355,7 @@ fn removing(board: &Board, devices: &[DeviceId]) -> (Vec<(&'static str, String)>
 /// modprobe, and words for the kernel command line. The module is the only one
 /// that the guest has, the laboratory's own.
 #[test]
-#[ignore = "boots guests: `make lab-verify` runs it, and `make test` with it"]
+#[ignore = "boots guests: `make prove SUBJECT=verify` runs it"]
 fn modules_do_not_load_with_what_is_handed_over() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("a path").to_owned();

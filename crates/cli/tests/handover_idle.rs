@@ -89,7 +89,7 @@ fn all_of_them(c: &Change) -> String {
 }
 
 #[test]
-#[ignore = "boots guests: `make lab-verify` runs it, and `make test` with it"]
+#[ignore = "boots guests: `make prove SUBJECT=verify` runs it"]
 fn idle_settings_are_those_of_the_files_in_a_guest() {
     let c = change();
     for series in ["6.12", "7"] {

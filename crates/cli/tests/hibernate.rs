@@ -1,12 +1,12 @@
 //! Hibernations: each trip with its own callbacks, in its own phases and order.
 
+use crate::ran::output;
 use serde_json::Value;
 use std::path::PathBuf;
-use std::process::Command;
 
 fn predict(file: &str, more: &[&str]) -> String {
     let args = [&["predict", file, "--kernel", "6.12", "--resamples", "0"][..], more].concat();
-    let out = Command::new(env!("CARGO_BIN_EXE_dormouse")).args(&args).output().unwrap();
+    let out = output(&args);
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(out.status.success(), "dormouse {args:?}: {said}");
     String::from_utf8(out.stdout).unwrap()

@@ -2,7 +2,8 @@
 
 use super::reality::data;
 use super::screens::{SLEEPS, STATES};
-use super::words::{root, said, words};
+use super::words::{said, words};
+use crate::ran::root;
 
 /// The number in the column that ends at `end`, of the line that begins with `title`.
 fn cell(text: &str, title: &str, end: usize) -> f64 {

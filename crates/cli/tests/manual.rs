@@ -1,10 +1,10 @@
 //! Completions and manual pages name every verb.
 
-use assert_cmd::Command;
+use crate::ran::output;
 use std::fs;
 
 fn stdout(args: &[&str]) -> String {
-    let out = Command::cargo_bin("dormouse").unwrap().args(args).output().unwrap();
+    let out = output(args);
     assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
     String::from_utf8(out.stdout).unwrap()
 }

@@ -1,11 +1,11 @@
 //! `dormouse doctor --modes` and `--clocks`: screens, JSON, exit codes.
 
 use super::paths;
+use crate::ran::ended as dormouse;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Command;
 
 /// Three attempts as deep, one of which fails, and one s2idle sleep that hardware counts.
 const LOG: &str = "\
@@ -52,12 +52,6 @@ const POWER: &str = "suspending=5W,s2idle=900mW,deep=300mW";
 
 fn capture() -> String {
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/laptop-6.12.tar.gz").into()
-}
-
-fn dormouse(args: &[&str]) -> (i32, String, String) {
-    let out = Command::new(env!("CARGO_BIN_EXE_dormouse")).args(args).output().expect("it runs");
-    let text = |b: Vec<u8>| String::from_utf8(b).expect("text");
-    (out.status.code().expect("a code"), text(out.stdout), text(out.stderr))
 }
 
 fn log(dir: &Path) -> String {

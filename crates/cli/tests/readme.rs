@@ -1,12 +1,10 @@
 //! What the pages show is what the command prints.
 
-use std::path::Path;
-use std::process::Command;
+use crate::ran::{output, root};
 
 /// Runs the command shown in `page`, between its two marks, and compares.
 fn is_real(page: &str) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = std::fs::read_to_string(root.join(page)).expect(page);
+    let text = std::fs::read_to_string(root().join(page)).expect(page);
     let (_, rest) = text.split_once("<!-- demo begin -->\n").expect("a place for the demo");
     let (shown, _) = rest.split_once("<!-- demo end -->").expect("its end");
     let body: Vec<&str> =
@@ -15,11 +13,7 @@ fn is_real(page: &str) {
     let lines = 1 + body.iter().take_while(|l| l.ends_with('\\')).count();
     let command = body[..lines].join(" ").replace('\\', "");
     let words = command.strip_prefix("$ dormouse ").expect("a command").split_whitespace();
-    let out = Command::new(env!("CARGO_BIN_EXE_dormouse"))
-        .args(words)
-        .current_dir(&root)
-        .output()
-        .expect("the command runs");
+    let out = output(words);
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let printed = String::from_utf8(out.stdout).expect("text");
     let want = body[lines..].join("\n");

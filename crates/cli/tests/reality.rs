@@ -4,9 +4,10 @@
 //! The recordings are not part of the project: `DORMOUSE_DATA` names their folder
 //! (by default `../shared/data`).
 
+use crate::ran::output;
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// A file or folder of the recordings, or `None` after saying so.
 pub fn data(name: &str) -> Option<PathBuf> {
@@ -27,7 +28,7 @@ pub fn said(args: &[&str], input: &Path) -> String {
 }
 
 pub fn printed(args: &[&str], input: &Path) -> String {
-    let out = Command::new(env!("CARGO_BIN_EXE_dormouse")).args(args).arg(input).output().unwrap();
+    let out = output(args.iter().map(OsStr::new).chain([input.as_os_str()]));
     String::from_utf8(out.stdout).unwrap() + &String::from_utf8(out.stderr).unwrap()
 }
 

@@ -1,10 +1,10 @@
 //! Real laptops' logs replayed on other kernels: each run completes, resembles
 //! the original, and stands beside it. Boots guests, so ignored by default:
-//! `make lab-cases` runs it, and `make test` with it. Six boots take about 90 s
+//! `make prove SUBJECT=cases` runs it. Six boots take about 90 s
 //! of processor time.
 
+use crate::ran::output;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Logs by the kernel they were recorded on.
 const LOGS: [&str; 3] = ["devtest-3.15", "i915-4.6", "multitest-5.3"];
@@ -19,7 +19,7 @@ fn data() -> PathBuf {
 }
 
 fn dormouse(args: &[&str]) -> String {
-    let out = Command::new(env!("CARGO_BIN_EXE_dormouse")).args(args).output().unwrap();
+    let out = output(args);
     let said = String::from_utf8_lossy(&out.stderr);
     assert!(out.status.success(), "dormouse {args:?}: {said}");
     String::from_utf8(out.stdout).unwrap()
@@ -35,7 +35,7 @@ fn row(table: &str, name: &str) -> Option<[f64; 4]> {
 }
 
 #[test]
-#[ignore = "boots guests: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots guests: `make prove` runs it"]
 fn recorded_laptops_replay_on_other_kernels_and_stand_beside_the_original() {
     let logs = data().join("logs/pm-graph");
     if !logs.is_dir() {
@@ -43,22 +43,15 @@ fn recorded_laptops_replay_on_other_kernels_and_stand_beside_the_original() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    // `make test` boots one series, `make prove` all.
-    let only = std::env::var("DORMOUSE_SERIES").ok();
-    let kernels: Vec<&str> =
-        KERNELS.into_iter().filter(|k| only.as_deref().is_none_or(|o| o == *k)).collect();
-    assert!(!kernels.is_empty(), "DORMOUSE_SERIES is none of {KERNELS:?}");
-    println!("on {kernels:?} of {KERNELS:?}");
     for log in LOGS {
         let original = logs.join(log);
         let original = original.to_str().unwrap();
-        for &kernel in &kernels {
+        for kernel in KERNELS {
             let capture = folder.path().join(format!("{log}-on-{kernel}.tar.gz"));
             let capture = capture.to_str().unwrap();
             let mut args = vec!["replay", original, "--kernel", kernel, "-o", capture];
             if log == NOT_REPRODUCED {
-                let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
-                assert_eq!(command.args(&args).output().unwrap().status.code(), Some(5));
+                assert_eq!(output(&args).status.code(), Some(5));
                 args.push("--force");
             }
             let table = dormouse(&args);

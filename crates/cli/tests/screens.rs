@@ -3,10 +3,10 @@
 use super::doctor::{SICK, WELL};
 use super::domains::TEXT as DOMAINS;
 use super::sums;
-use super::words::{AM335X, CLOCK, HANG, LAPTOP, root, said, silent};
+use super::words::{AM335X, CLOCK, HANG, LAPTOP, said, silent};
+use crate::ran::{output, root};
 use std::collections::HashMap;
 use std::fs;
-use std::process::Command;
 
 pub const SMALL: &str = "captures/am335x-6.12.tar.gz";
 
@@ -551,8 +551,7 @@ fn the_saving_of_a_headline_is_the_simulators() {
 #[test]
 fn the_rules_hold_in_help() {
     let help = |args: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
-        let out = command.args(args).arg("--help").env("COLUMNS", "80").output().expect("it runs");
+        let out = output([args, &["--help"]].concat());
         String::from_utf8(out.stdout).expect("text")
     };
     let verbs = |text: &str| -> Vec<String> {

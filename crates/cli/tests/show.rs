@@ -1,4 +1,4 @@
-//! `dormouse show` as a user runs it.
+//! `dormouse show` as a user runs it: a process, with a standard input and a pipe.
 
 use crate::rows::{device, expanded};
 use assert_cmd::Command;

@@ -3,13 +3,14 @@
 //! The logs are not part of the project: `DORMOUSE_DATA` names their folder
 //! (by default `../shared/data`).
 
+use crate::ran::output;
 use crate::rows::{device, expanded};
 use dormouse_read::{Options, read_bytes};
 use dormouse_words::text::{WIDTH, width};
 use serde_json::Value;
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// The folder of logs, or `None` after saying so.
 fn logs() -> Option<PathBuf> {
@@ -34,12 +35,8 @@ fn files(dir: &Path) -> Vec<PathBuf> {
 }
 
 fn show(args: &[&str], input: &Path) -> (Option<i32>, String) {
-    let out = Command::new(env!("CARGO_BIN_EXE_dormouse"))
-        .arg("show")
-        .args(args)
-        .arg(input)
-        .output()
-        .unwrap();
+    let args = ["show"].iter().chain(args).map(OsStr::new);
+    let out = output(args.chain([input.as_os_str()]));
     (out.status.code(), String::from_utf8(out.stdout).unwrap())
 }
 

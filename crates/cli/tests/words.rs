@@ -1,28 +1,12 @@
 //! What a screen says is true: a test for each sentence that once was not.
 
 use super::screens::{NO_TIMES, SMALL, STANDS_STILL};
+use crate::ran;
 use crate::rows::expanded;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
-pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 /// What `dormouse` prints, and its exit code; `input` is its standard input.
 pub fn said(args: &[&str], input: &str) -> (Option<i32>, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_dormouse"))
-        .args(args)
-        .current_dir(root())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it runs");
-    // Whoever refuses its arguments does not read.
-    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
-    let out = child.wait_with_output().expect("it ends");
+    let out = if args.contains(&"-") { ran::piped(args, input) } else { ran::output(args) };
     let text = [out.stdout, out.stderr].map(|b| String::from_utf8(b).expect("text")).concat();
     (out.status.code(), text)
 }
