@@ -49,6 +49,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("read", &["base", "board", "doctor", "idle", "power", "storage"]),
     ("words", &["base", "board", "doctor", "idle", "power", "sleep", "storage"]),
     ("machine", &["read"]),
+    ("record", &["base", "board", "idle", "machine", "read", "words"]),
     ("lab", &["base", "board", "machine", "read", "storage"]),
     (
         "app",
@@ -63,8 +64,8 @@ const ARROWS: [(&str, &[&str]); 17] = [
     (
         "cli",
         &[
-            "app", "base", "board", "idle", "lab", "machine", "read", "report", "sleep", "storage",
-            "words",
+            "app", "base", "board", "idle", "lab", "machine", "read", "record", "report", "sleep",
+            "storage", "words",
         ],
     ),
     (

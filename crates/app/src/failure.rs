@@ -3,6 +3,7 @@
 
 use crate::machine;
 use dormouse_base::capture::Capture;
+pub use dormouse_base::failure::Usage;
 use dormouse_base::loss::{Loss, Severity};
 use dormouse_words::text::safe;
 use std::fs::File;
@@ -146,11 +147,6 @@ fn losses_of<'a>(captures: impl IntoIterator<Item = &'a Capture>, least: Severit
     };
     all.take(8).map(line).collect()
 }
-
-/// An option is well-formed but cannot be followed.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct Usage(pub String);
 
 /// The simulation of a recording is too far from it to decide anything.
 #[derive(Debug, thiserror::Error)]

@@ -34,6 +34,8 @@ pub struct How {
     pub jobs: u32,
     /// Keep the two recordings in this folder.
     pub keep: Option<PathBuf>,
+    /// Says that the kernel of this series is about to be fetched.
+    pub fetches: fn(Arch, &str),
 }
 
 /// A laboratory that is ready: its kernel is there.
@@ -86,7 +88,11 @@ impl Lab {
         installed(Arch::Amd64).with_context(cannot)?;
         let kernel = match kernels::cached(Arch::Amd64, &series).with_context(cannot)? {
             Some(k) => k,
-            None => kernels::get(Arch::Amd64, &series).map_err(|e| {
+            None => {
+                (how.fetches)(Arch::Amd64, &series);
+                kernels::get(Arch::Amd64, &series)
+            }
+            .map_err(|e| {
                 // Of apt's many lines the first says what and the next why.
                 let why: Vec<String> = e.to_string().lines().take(2).map(String::from).collect();
                 anyhow!(

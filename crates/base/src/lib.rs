@@ -11,6 +11,7 @@ pub mod capture;
 pub mod complete;
 pub mod cycle;
 pub mod device;
+pub mod failure;
 pub mod finding;
 pub mod image;
 pub mod loss;

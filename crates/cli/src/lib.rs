@@ -1,21 +1,20 @@
 //! The `dormouse` command as a function: [`run`] parses a command line and calls
 //! one verb.
 
-use crate::terminal::Terminal;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
+use dormouse_record::terminal::Terminal;
+use dormouse_record::{number, recording, terminal};
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-#[macro_use]
-mod terminal;
+#[macro_use(say, remark)]
+extern crate dormouse_record;
 mod apply;
 mod asked;
 mod changes;
 mod exit;
-mod number;
-mod recording;
 mod verbs;
 mod verify;
 #[cfg(test)]
@@ -64,7 +63,7 @@ pub fn main() -> ExitCode {
     if dormouse_lab::guest::is_init() {
         return dormouse_lab::guest::main();
     }
-    ExitCode::from(terminal::with(Terminal::of_process(), ended))
+    ExitCode::from(terminal::with(Terminal::of_process("dormouse"), ended))
 }
 
 /// Runs one command line, given without the name of the program, and gives its
@@ -89,16 +88,7 @@ fn ended() -> u8 {
         Ok(args) => args,
         Err(e) => return terminal::misused(&e),
     };
-    match answered(args) {
-        Ok(()) => exit::SUCCESS,
-        Err(e) => {
-            // Who ends with a code of its own has said why.
-            if !e.is::<exit::Ended>() {
-                terminal::complain(&e);
-            }
-            exit::code(&e)
-        }
-    }
+    terminal::said(answered(args), exit::code)
 }
 
 fn answered(args: Args) -> Result<()> {

@@ -6,6 +6,8 @@ use anyhow::Result;
 use clap::Args;
 use dormouse_app::failure::NotMet;
 use dormouse_app::verify::{How, Verified};
+use dormouse_lab::kernels;
+use dormouse_lab::qemu::Arch;
 use dormouse_sleep::validate::{Held, Outcome};
 use dormouse_words::comparison::text as written;
 use dormouse_words::decision::hold as held_text;
@@ -59,8 +61,19 @@ impl VerifyArgs {
             cpus: self.cpus,
             jobs: self.jobs,
             keep: self.keep_recordings.clone(),
+            fetches,
         })
     }
+}
+
+/// Says what will be fetched.
+pub fn fetches(arch: Arch, series: &str) {
+    let name = arch.name();
+    let into = kernels::cache().map(|c| c.display().to_string()).unwrap_or_default();
+    terminal::remarked(&terminal::wrapped(&format!(
+        "dormouse: fetching kernel {series} for {name} into {into}: Debian's packages of its image \
+         and headers, by apt, this once"
+    )));
 }
 
 /// Says on a terminal which side runs.

@@ -305,7 +305,7 @@ fn init_program(arch: Arch) -> Result<PathBuf> {
         return Ok(me);
     }
     // `target/debug/dormouse`, `target/debug/deps/test`: look for what
-    // `make guest` built.
+    // `tools/guest` built.
     let target = format!("{}-unknown-linux-musl", arch.machine());
     me.ancestors()
         .flat_map(|dir| {
@@ -317,7 +317,7 @@ fn init_program(arch: Arch) -> Result<PathBuf> {
         .find(|p| p.is_file())
         .ok_or_else(|| {
             Error::other(format!(
-                "no static dormouse-guest for {} is beside {}; build it with \"make guest\" or name one in DORMOUSE_INIT",
+                "no static dormouse-guest-{0} is beside {1}: unpack it from the archive that dormouse came in, build it with \"tools/guest {0}\", or name one in DORMOUSE_INIT",
                 arch.machine(),
                 me.display()
             ))

@@ -8,6 +8,7 @@ mod storage;
 use crate::number::{any, number};
 use crate::recording::detail;
 use crate::terminal::{self, print};
+use crate::verify::fetches;
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, Subcommand};
 use dormouse_app::failure::Usage;
@@ -368,12 +369,20 @@ fn describe(k: &Kernel) -> String {
     out
 }
 
+/// The kernel of `series`. What it fetches is said before.
+pub fn kernel_of(arch: Arch, series: &str) -> Result<Kernel> {
+    if kernels::cached(arch, series)?.is_none() {
+        fetches(arch, series);
+    }
+    Ok(kernels::get(arch, series)?)
+}
+
 /// The kernel that the arguments name.
 pub fn find_kernel(a: &MachineArgs) -> Result<Kernel> {
     match &a.image {
         None => {
             remark!("dormouse: kernel {} for {}", a.kernel, a.arch.name());
-            Ok(kernels::get(a.arch, &a.kernel)?)
+            kernel_of(a.arch, &a.kernel)
         }
         Some(image) => Ok(kernels::own(a.arch, image, a.headers.as_deref())?),
     }
@@ -597,7 +606,7 @@ fn rerun(a: &RerunArgs) -> Result<()> {
             ))
             .into());
         }
-        None => kernels::get(r.machine.arch, &r.series)?,
+        None => kernel_of(r.machine.arch, &r.series)?,
     };
     let other_program = program_checksum(r.machine.arch)? != r.program;
     let recording =

@@ -14,12 +14,11 @@ pub mod lab;
 pub mod man;
 pub mod plan;
 pub mod predict;
-pub mod record;
 pub mod replay;
 pub mod report;
-pub mod restore;
 pub mod rpm;
 pub mod show;
 pub mod storage;
-pub mod sync;
 pub mod tune;
+
+pub use dormouse_record::verbs::{record, restore, sync};

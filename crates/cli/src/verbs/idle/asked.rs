@@ -1,10 +1,10 @@
 //! Options of `dormouse idle` that several verbs have, and their values.
 
 use crate::number::number;
+pub use crate::number::{cpus, time};
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::idle::{Limit, Present, Watts};
-use dormouse_idle::cpulist;
 use dormouse_idle::governors::{Kind, Version};
 use dormouse_words::wording::next::typed;
 use std::path::PathBuf;
@@ -83,24 +83,11 @@ pub fn version(text: &str) -> Result<Version, String> {
     })
 }
 
-/// `50us`, `1ms`, `300ns`, `0`: in ns.
-pub fn time(text: &str) -> Result<i64, String> {
-    dormouse_board::parse_duration(text).map(|time| time.0)
-}
-
 /// `50us`, `50us@2-3`: a limit and the CPUs that it holds for.
 pub fn limit(text: &str) -> Result<Limit, String> {
     let (ns, list) = text.split_once('@').map_or((text, None), |(a, b)| (a, Some(b)));
     let cpus = list.map(cpus).transpose()?.unwrap_or_default();
     Ok(Limit { ns: time(ns)?, cpus })
-}
-
-/// `0-3,8`, `0-15:1/4`. `all` and `N` ask for a machine, which is not known here.
-pub fn cpus(text: &str) -> Result<Vec<u32>, String> {
-    let odd = || format!("CPUs are listed as 0-3,8: {text}");
-    let named = text.chars().any(char::is_alphabetic) || text.split(',').any(str::is_empty);
-    let list = if named { None } else { cpulist::parse(text, 0) };
-    Ok(list.ok_or_else(odd)?.into_iter().collect())
 }
 
 #[cfg(test)]

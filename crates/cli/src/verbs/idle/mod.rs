@@ -3,7 +3,6 @@
 mod apply;
 pub(super) mod asked;
 mod check;
-mod hold;
 mod predict;
 mod reads;
 mod show;
@@ -12,6 +11,7 @@ mod verify;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
+use dormouse_record::verbs::hold;
 
 /// Show and predict the idle states of CPUs.
 #[derive(Args)]

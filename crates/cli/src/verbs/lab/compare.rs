@@ -99,7 +99,11 @@ impl Contender {
         let (name, by) = asked.split_once(':').unwrap_or((asked, "kernel"));
         let scheduler = scheduler(by).map_err(|e| Usage(format!("{asked}: {e}")))?;
         remark!("dormouse: kernel {name}");
-        Ok(Contender { label: asked.into(), kernel: kernels::get(Arch::Amd64, name)?, scheduler })
+        Ok(Contender {
+            label: asked.into(),
+            kernel: super::kernel_of(Arch::Amd64, name)?,
+            scheduler,
+        })
     }
 
     fn run(&self, a: &CompareArgs, board: &Board) -> Result<Recording> {

@@ -1,5 +1,6 @@
-//! Numbers as values of options: what is wrong with one is said in words.
+//! Numbers, times and CPUs as values of options: what is wrong with one is said in words.
 
+use dormouse_idle::cpulist;
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -21,8 +22,30 @@ where
 }
 
 /// Any number.
+///
+/// # Errors
+/// How a number is written.
 pub fn any(text: &str) -> Result<u64, String> {
     number(0, u64::MAX)(text)
+}
+
+/// `50us`, `1ms`, `300ns`, `0`: in ns.
+///
+/// # Errors
+/// How a time is written.
+pub fn time(text: &str) -> Result<i64, String> {
+    dormouse_board::parse_duration(text).map(|time| time.0)
+}
+
+/// `0-3,8`, `0-15:1/4`. `all` and `N` ask for a machine, which is not known here.
+///
+/// # Errors
+/// How such a list is written.
+pub fn cpus(text: &str) -> Result<Vec<u32>, String> {
+    let odd = || format!("CPUs are listed as 0-3,8: {text}");
+    let named = text.chars().any(char::is_alphabetic) || text.split(',').any(str::is_empty);
+    let list = if named { None } else { cpulist::parse(text, 0) };
+    Ok(list.ok_or_else(odd)?.into_iter().collect())
 }
 
 /// A type with a largest number, which is no limit that anybody has set.

@@ -1,8 +1,8 @@
 //! `dormouse idle hold`: a limit while a command runs.
 
-use super::asked::{cpus, time};
+use super::restore;
 use crate::exit::Ended;
-use crate::verbs::restore;
+use crate::number::{cpus, time};
 use anyhow::Result;
 use clap::Args;
 use dormouse_idle::knob::{dma_latency, resume_latency};
@@ -44,11 +44,14 @@ pub struct HoldArgs {
 }
 
 /// Runs the verb, which ends as its command did.
+///
+/// # Errors
+/// If the limit cannot be held or put back, or the command failed.
 pub fn run(args: &HoldArgs) -> Result<()> {
     let what = match &args.cpus {
         None => Hold::Machine(dma_latency(args.latency)),
         Some(list) => {
-            let usage = dormouse_app::failure::Usage;
+            let usage = dormouse_base::failure::Usage;
             Hold::Cpus(cpus(list).map_err(usage)?, resume_latency(args.latency))
         }
     };

@@ -1,5 +1,5 @@
 //! Where a command is told what to do and says what came of it: the streams of
-//! this process, or what a caller of [`crate::run`] gave. It is a thread's, so that
+//! this process, or what a caller gave. It is a thread's, so that
 //! tests run side by side; a thread that was given none has the process's.
 
 use anyhow::{Context, Result};
@@ -10,6 +10,7 @@ use std::io::{self, IsTerminal, Write};
 
 /// Where a command is told what to do, and says what came of it.
 pub struct Terminal {
+    program: &'static str,
     arguments: Vec<OsString>,
     out: Box<dyn Write>,
     err: Box<dyn Write>,
@@ -18,9 +19,11 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// The command line and the streams of this process.
-    pub fn of_process() -> Terminal {
+    /// The command line and the streams of this process, which runs `program`.
+    #[must_use]
+    pub fn of_process(program: &'static str) -> Terminal {
         Terminal {
+            program,
             arguments: std::env::args_os().skip(1).collect(),
             out: Box::new(io::stdout()),
             err: Box::new(io::stderr()),
@@ -28,14 +31,15 @@ impl Terminal {
         }
     }
 
-    /// A command line, without the name of the program, and where it prints.
+    /// A command line of `dormouse`, without that word, and where it prints.
+    #[must_use]
     pub fn of(arguments: Vec<OsString>, out: Box<dyn Write>, err: Box<dyn Write>) -> Terminal {
-        Terminal { arguments, out, err, of_process: false }
+        Terminal { program: "dormouse", arguments, out, err, of_process: false }
     }
 }
 
 thread_local! {
-    static NOW: RefCell<Terminal> = RefCell::new(Terminal::of_process());
+    static NOW: RefCell<Terminal> = RefCell::new(Terminal::of_process("dormouse"));
 }
 
 /// Does `what` on `terminal`, and puts back what was there.
@@ -46,28 +50,39 @@ pub fn with<T>(terminal: Terminal, what: impl FnOnce() -> T) -> T {
     done
 }
 
+/// The name of the program, as commands are typed.
+#[must_use]
+pub fn program() -> &'static str {
+    NOW.with_borrow(|t| t.program)
+}
+
 /// The command line, without the name of the program.
+#[must_use]
 pub fn arguments() -> Vec<OsString> {
     NOW.with_borrow(|t| t.arguments.clone())
 }
 
 /// Whether a person watches standard output.
+#[must_use]
 pub fn is_watched() -> bool {
     NOW.with_borrow(|t| t.of_process) && io::stdout().is_terminal()
 }
 
 /// Whether a person watches standard error, where progress is shown.
+#[must_use]
 pub fn shows_progress() -> bool {
     NOW.with_borrow(|t| t.of_process) && io::stderr().is_terminal()
 }
 
 /// Prints a line. A terminal that has gone or a pipe that was closed must not
 /// end a recording, so nobody is told if it fails.
+#[macro_export]
 macro_rules! say {
     ($($text:tt)*) => { $crate::terminal::spoken(&format!($($text)*)) };
 }
 
 /// Writes a line to standard error, where progress and remarks go.
+#[macro_export]
 macro_rules! remark {
     ($($text:tt)*) => { $crate::terminal::remarked(&(format!($($text)*) + "\n")) };
 }
@@ -110,6 +125,7 @@ pub fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resul
 }
 
 /// A sentence in lines of at most 80 columns.
+#[must_use]
 pub fn wrapped(text: &str) -> String {
     let mut page = Page::new(false);
     page.wrapped(Ink::Plain, 0, 0, &dormouse_words::text::safe(text));
@@ -140,12 +156,26 @@ pub fn complain(error: &anyhow::Error) {
         }
     }
     let mut page = Page::new(false);
-    for (i, line) in format!("dormouse: {whole}").lines().enumerate() {
+    for (i, line) in format!("{}: {whole}", program()).lines().enumerate() {
         let line = dormouse_words::text::safe(line);
         let indent = line.len() - line.trim_start().len();
         page.wrapped(Ink::Plain, indent, if i == 0 { 2 } else { indent + 2 }, &line);
     }
     remarked(&page.finish());
+}
+
+/// The exit code of what a verb gave, after saying on standard error what went wrong.
+pub fn said(given: Result<()>, code: impl FnOnce(&anyhow::Error) -> u8) -> u8 {
+    match given {
+        Ok(()) => crate::exit::SUCCESS,
+        Err(e) => {
+            // Who ends with a code of its own has said why.
+            if !e.is::<crate::exit::Ended>() {
+                complain(&e);
+            }
+            code(&e)
+        }
+    }
 }
 
 /// Says what is wrong with words that cannot be understood, or gives help, and gives
@@ -176,6 +206,7 @@ pub fn misused(error: &clap::Error) -> u8 {
 
 /// Colour only on a terminal that wants it: not if `NO_COLOR` is set to
 /// anything (no-color.org), nor on `TERM=dumb`.
+#[must_use]
 pub fn wants_colour() -> bool {
     let no = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     let dumb = std::env::var_os("TERM").is_none_or(|t| t == "dumb");

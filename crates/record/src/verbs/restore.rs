@@ -1,6 +1,6 @@
 //! `dormouse restore`: put back what a killed recording left changed.
 
-use crate::terminal::print;
+use crate::terminal::{print, program};
 use anyhow::{Result, bail};
 use clap::Args;
 use dormouse_machine::guard::{self, NoObserver, Restored};
@@ -28,6 +28,9 @@ pub struct RestoreArgs {
 }
 
 /// Runs the verb.
+///
+/// # Errors
+/// What went wrong, which has a code of [`crate::exit`].
 pub fn run(args: RestoreArgs) -> Result<()> {
     let root = Root::below(&args.root);
     let mut restored = guard::restore(&root, &args.journal, &mut NoObserver)?;
@@ -55,10 +58,11 @@ pub fn complain(restored: &Restored) -> Result<()> {
         remark!("dormouse: {} could not be set back to {:?}: {}", f.path, f.value, f.reason);
     }
     bail!(
-        "{} not put back: run `dormouse restore` again as root, or restart the machine",
+        "{} not put back: run `{} restore` again as root, or restart the machine",
         match restored.failed.len() {
             1 => "one setting was".to_string(),
             n => format!("{n} settings were"),
-        }
+        },
+        program()
     )
 }

@@ -5,10 +5,10 @@ use crate::number::number;
 use crate::recording::{
     Print, SleepArgs, Terminal, bit, detail, observer, restore_on_panic, what_it_does,
 };
-use crate::terminal::print;
+use crate::terminal::{print, program};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use dormouse_app::failure::Usage;
+use dormouse_base::failure::Usage;
 use dormouse_base::time::Ns;
 use dormouse_machine::options::{Detail, Options};
 use dormouse_machine::recorder::{self, Outcome};
@@ -94,6 +94,9 @@ fn device_async(text: &str) -> Result<(String, bool), String> {
 }
 
 /// Runs the verb.
+///
+/// # Errors
+/// What went wrong, which has a code of [`crate::exit`].
 pub fn run(args: RecordArgs) -> Result<()> {
     let root = args.sleep.root();
     if let Some(until) = until(&args)? {
@@ -110,8 +113,7 @@ pub fn run(args: RecordArgs) -> Result<()> {
         return rehearse(&root, &options, args.sleep.dry_run);
     }
     if !args.sleep.may_write() {
-        let advice = "recording writes to /sys: run it as root (sudo dormouse record …)";
-        return Err(Usage(advice.into()).into());
+        return Err(needs_root("/sys"));
     }
     let path = output(&root, args.output)?;
     restore_on_panic(&root, &options.journal);
@@ -119,6 +121,11 @@ pub fn run(args: RecordArgs) -> Result<()> {
     let outcome = recorder::record(&root, &options, &mut *observer()?, &mut watch)?;
     watch.bar.finish_and_clear();
     finish(outcome, &path)
+}
+
+fn needs_root(place: &str) -> anyhow::Error {
+    let program = program();
+    Usage(format!("recording writes to {place}: run it as root (sudo {program} record …)")).into()
 }
 
 /// When a recording without sleep ends; `None` if the machine is to sleep.
@@ -165,8 +172,7 @@ fn watched(args: &RecordArgs, root: &Root, until: Until) -> Result<()> {
         return Ok(());
     }
     if !args.sleep.may_write() {
-        let advice = "recording writes to tracefs: run it as root (sudo dormouse record …)";
-        return Err(Usage(advice.into()).into());
+        return Err(needs_root("tracefs"));
     }
     let path = output(root, args.output.clone())?;
     restore_on_panic(root, &ask.journal);

@@ -81,6 +81,9 @@ fn until(text: &str) -> Result<Until, String> {
 }
 
 /// Runs the verb.
+///
+/// # Errors
+/// What went wrong, which has a code of [`crate::exit`].
 pub fn run(args: &SyncArgs) -> Result<()> {
     if args.child {
         // The number of an error, all of which fit (errno(3)).

@@ -1,0 +1,5 @@
+//! The recorder alone.
+
+fn main() -> std::process::ExitCode {
+    dormouse_record::main()
+}

@@ -1,0 +1,6 @@
+//! One file per verb that touches this machine.
+
+pub mod hold;
+pub mod record;
+pub mod restore;
+pub mod sync;
