@@ -1,5 +1,5 @@
 // Builds dist/page.html and dist/idle.html, whole pages but for their data and the
-// simulator, and dist/simulator.z: the simulator, packed as small as deflate can. Usage:
+// simulator, and dist/simulator.z: the simulator, deflated. Usage:
 //   node build.mjs [simulator.wasm]
 // The two placeholders left, <!--dormouse:simulator--> and <!--dormouse:data-->, are
 // filled by crates/report.
@@ -8,8 +8,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import zopfli from "@gfx/zopfli";
-import binaryen from "binaryen";
+import { deflateSync } from "node:zlib";
 import esbuild from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -46,17 +45,7 @@ const policy = (script) =>
 
 mkdirSync(join(here, "dist"), { recursive: true });
 const wasm = process.argv[2];
-// Equal functions become one. Stronger passes make the module smaller and what is packed
-// of it larger.
-function merged(bytes) {
-  const module = binaryen.readBinary(bytes);
-  module.setFeatures(binaryen.Features.All);
-  module.runPasses(["duplicate-function-elimination"]);
-  return module.emitBinary();
-}
-const simulator = wasm
-  ? await zopfli.zlibAsync(merged(readFileSync(wasm)), { numiterations: 15 })
-  : new Uint8Array();
+const simulator = wasm ? deflateSync(readFileSync(wasm), { level: 9 }) : new Uint8Array();
 writeFileSync(join(here, "dist/simulator.z"), simulator);
 // Five letters for four bytes (crates/report/src/letters.rs).
 const letters = Math.ceil((simulator.length * 5) / 4);

@@ -1,4 +1,4 @@
-//! What `make accuracy`, `make decide` and `make tables` call. Checks of the source tree live
+//! What `make prove SUBJECT=accuracy`, `make prove SUBJECT=decide` and `make tables` call. Checks of the source tree live
 //! in `tests/tidy.rs`.
 
 mod accuracy;

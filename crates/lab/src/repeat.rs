@@ -47,7 +47,7 @@ pub struct Difference {
     pub is: String,
 }
 
-/// The board that `make lab-repeat` uses: 200 devices with links, short
+/// The board that `make prove SUBJECT=repeat` uses: 200 devices with links, short
 /// callbacks in all phases, some of them computing.
 pub fn board() -> Board {
     generate(&Options {

@@ -1,7 +1,7 @@
 //! Real kernels against worked cases: every start and end of a callback must
 //! be within 2 ms of the table of the kernel's generation (durations are 20 to
 //! 320 ms). Boots guests, so the tests are ignored by default:
-//! `make lab-cases`, or `cargo test -p dormouse-lab cases:: -- --ignored`.
+//! `make prove SUBJECT=cases`, or `cargo test -p dormouse-lab cases:: -- --ignored`.
 
 use dormouse_base::cycle::{Mode, Outcome as Ended};
 use dormouse_base::phase::Phase;
@@ -99,7 +99,7 @@ fn check(arch: Arch, series: &str) -> usize {
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn linux_6_1_does_what_the_table_says() {
     assert_eq!(check(Arch::Amd64, "6.1"), 0);
 }
@@ -107,7 +107,7 @@ fn linux_6_1_does_what_the_table_says() {
 /// Also the negative control: were the comparison blind, 6.12 would agree with
 /// the table of 6.18 and later as well.
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make test` runs it"]
 fn linux_6_12_does_what_the_table_says_and_not_what_that_of_7_x_says() {
     let cases = Cases::parse(CASES).unwrap();
     let kernel = kernel(Arch::Amd64, "6.12");
@@ -119,14 +119,14 @@ fn linux_6_12_does_what_the_table_says_and_not_what_that_of_7_x_says() {
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn the_last_known_good_series_does_what_the_table_says() {
     assert_eq!(check(Arch::Amd64, LAST_KNOWN_GOOD), 0);
 }
 
-/// The walk is the same code on every architecture. `make lab-arm64`.
+/// The walk is the same code on every architecture. `make prove SUBJECT=arm64`.
 #[test]
-#[ignore = "boots an arm64 guest, which takes a cross compiler: `make lab-arm64` runs it"]
+#[ignore = "boots an arm64 guest, which takes a cross compiler: `make prove SUBJECT=arm64` runs it"]
 fn arm64_linux_6_12_does_what_the_table_says() {
     assert_eq!(check(Arch::Arm64, "6.12"), 0);
 }
@@ -134,7 +134,7 @@ fn arm64_linux_6_12_does_what_the_table_says() {
 /// Suspend to memory, which the firmware of this machine (`virt`) lacks and a module of
 /// ours has (kernel/deep): all phases, CPUs too, and a power domain on the way.
 #[test]
-#[ignore = "boots arm64 guests, which takes a cross compiler: `make lab-arm64` runs it"]
+#[ignore = "boots arm64 guests, which takes a cross compiler: `make prove SUBJECT=arm64` runs it"]
 fn arm64_sleeps_deep() {
     let text = "board 1\ncpus 2\ndomain gpu on=8ms off=3ms\ndevice soc\n\
         device a parent=soc domain=gpu async suspend=20ms noirq=1ms resume_noirq=1ms resume=30ms\n";
@@ -172,7 +172,7 @@ fn arm64_sleeps_deep() {
 
 /// Reported, never an error: the archive may bring a kernel with new rules.
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn a_newer_series_is_reported() {
     let offers = match kernels::fetch::offers(Arch::Amd64) {
         Ok(offers) => offers,

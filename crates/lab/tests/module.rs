@@ -1,5 +1,5 @@
 //! The board module in a real kernel: what it refuses, and how large it can
-//! go. Boots guests, so ignored by default: `make lab-cases` runs it too.
+//! go. Boots guests, so ignored by default: `make prove SUBJECT=cases` runs it too.
 
 use dormouse_base::device::DeviceId;
 use dormouse_base::phase::Phase;
@@ -104,26 +104,26 @@ fn refuses_with_the_line(series: &str) {
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn bad_descriptions_are_refused_with_the_line_on_6_1() {
     refuses_with_the_line("6.1");
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn bad_descriptions_are_refused_with_the_line_on_6_12() {
     refuses_with_the_line("6.12");
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn bad_descriptions_are_refused_with_the_line_on_7_3() {
     refuses_with_the_line("7.3");
 }
 
 /// Ten thousand devices suspend and resume, and the module unloads.
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn ten_thousand_devices_sleep_and_wake() {
     let (kernel, machine) = kernel("6.12");
     let board = generate(&Options {
@@ -197,13 +197,13 @@ fn zoo(series: &str) {
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn the_zoo_sleeps_and_wakes_on_6_12() {
     zoo("6.12");
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn the_zoo_sleeps_and_wakes_on_7_3() {
     zoo("7.3");
 }

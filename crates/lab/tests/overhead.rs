@@ -1,7 +1,7 @@
 //! What recording costs: how long each phase takes without it, with `record
 //! --phases` and with `record`, with the same board in the same boot, by the
 //! clock of the kernel under instruction counting. Boots guests, so ignored by
-//! default: `make lab-cases` runs it too.
+//! default: `make prove SUBJECT=cases` runs it too.
 //!
 //! A phase may differ by 1 % or 20 us, in all eight phases of `record --phases`
 //! and in six of `record`. In prepare and complete the kernel does next to
@@ -140,19 +140,19 @@ fn check(series: &str) {
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn recording_changes_no_phase_by_more_than_one_per_cent_on_6_12() {
     check("6.12");
 }
 
 #[test]
-#[ignore = "boots a guest: `make lab-cases` runs it"]
+#[ignore = "boots a guest: `make prove SUBJECT=cases` runs it"]
 fn recording_changes_no_phase_by_more_than_one_per_cent_on_6_1() {
     check("6.1");
 }
 
 #[test]
-#[ignore = "boots a guest: `make lab-cases` runs it"]
+#[ignore = "boots a guest: `make prove SUBJECT=cases` runs it"]
 fn recording_changes_no_phase_by_more_than_one_per_cent_on_7_3() {
     check("7.3");
 }

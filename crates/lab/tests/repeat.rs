@@ -1,5 +1,5 @@
 //! Boots repeat byte for byte, whatever the host does meanwhile. Boots guests,
-//! so ignored by default: `make lab-cases` runs it too, and `make lab-repeat`
+//! so ignored by default: `make prove SUBJECT=cases` runs it too, and `make prove SUBJECT=repeat`
 //! does the same on every kernel with ten boots each.
 
 use dormouse_board::generate::{Options, generate};
@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// Four CPUs, because their turns are what chance changes first.
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn boots_are_the_same_on_a_disturbed_host_and_another_seed_is_another_sample() {
     let kernel = kernels::get(Arch::Amd64, "6.12").unwrap_or_else(|e| panic!("{e}"));
     let machine = Machine::new(Arch::Amd64, Accel::Icount, 4, &kernel.release);
@@ -52,7 +52,7 @@ fn boots_are_the_same_on_a_disturbed_host_and_another_seed_is_another_sample() {
 /// A board that shares its boot with others gives what it gives alone, and its
 /// capture says enough to make it again.
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn a_board_in_a_shared_boot_does_what_it_does_alone_and_can_be_made_again() {
     let kernel = kernels::get(Arch::Amd64, "6.12").unwrap_or_else(|e| panic!("{e}"));
     let machine = Machine::new(Arch::Amd64, Accel::Icount, 4, &kernel.release);

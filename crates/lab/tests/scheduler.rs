@@ -1,6 +1,6 @@
 //! The readiness scheduler in real kernels: what fails is unwound, real sleeps come
 //! back, `pm_async` 0 is obeyed, and it unloads. Boots guests, so ignored by
-//! default: `make prove` runs it, and on 6.12 `make test`.
+//! default: `make prove` runs it.
 
 use dormouse_base::phase::Phase;
 use dormouse_board::{Board, parse, print};
@@ -287,44 +287,44 @@ fn calls_through_pointers(series: &str) {
 }
 
 #[test]
-#[ignore = "builds for a kernel: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "builds for a kernel: `make prove` runs it"]
 fn no_call_lands_on_a_sealed_function_on_6_12() {
     calls_through_pointers("6.12");
 }
 
 #[test]
-#[ignore = "builds for a kernel: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "builds for a kernel: `make prove` runs it"]
 fn no_call_lands_on_a_sealed_function_on_7_3() {
     calls_through_pointers("7.3");
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn it_goes_without_threads_on_7_3() {
     goes_without_threads("7.3");
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn what_fails_is_unwound_on_6_12() {
     unwinds_when_ready("6.12");
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn what_fails_is_unwound_on_7_3() {
     unwinds_when_ready("7.3");
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn what_fails_is_unwound_by_other_rules_on_6_12() {
     let rules = ["G1", "G1w", "G2", "G3", "G4", "GS"].map(|r| format!("policy={r}"));
     unwinds("6.12", &rules.each_ref().map(String::as_str));
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn what_fails_is_unwound_by_other_rules_on_7_3() {
     let rules =
         ["G4", "leaves-only", "roots-and-children", "no-leaf-wait", "root-test", "no-repeat"];
@@ -333,37 +333,37 @@ fn what_fails_is_unwound_by_other_rules_on_7_3() {
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn pm_async_is_obeyed_on_6_12() {
     obeys_pm_async("6.12");
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn pm_async_is_obeyed_on_7_3() {
     obeys_pm_async("7.3");
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn real_sleeps_come_back_on_6_12() {
     really_sleeps("6.12");
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn real_sleeps_come_back_on_7_3() {
     really_sleeps("7.3");
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn odd_orders_are_kept_on_6_12() {
     knows_odd_orders("6.12");
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn odd_orders_are_kept_on_7_3() {
     knows_odd_orders("7.3");
 }

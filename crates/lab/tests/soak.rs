@@ -1,7 +1,6 @@
 //! The readiness scheduler under trouble: callbacks that fail, wake-up events, devices
 //! that come and go, flags that change, links of every kind, memory that is not there.
-//! Boots guests, so ignored by default: `make prove` runs it, and a short form on 6.12
-//! `make test`.
+//! Boots guests, so ignored by default: `make prove` runs it.
 //!
 //! `DORMOUSE_SOAK` is how many cycles the long form has; `DORMOUSE_KERNELS` names
 //! kernels of one's own that are tried too, `DORMOUSE_PATCHED` one with the first patch
@@ -87,7 +86,7 @@ fn long() -> u32 {
 }
 
 #[test]
-#[ignore = "boots a guest: `make prove` runs it, and on 6.12 `make test`"]
+#[ignore = "boots a guest: `make prove` runs it"]
 fn a_hundred_sleeps_with_trouble_on_6_12() {
     survives("6.12", 100);
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 fn data_file(name: &str) -> Option<PathBuf> {
     let path = real_data()?.join(name);
     if !path.exists() {
-        println!("SKIPPED: {} is not here", path.display());
+        println!("SKIPPED: {} is not here; DORMOUSE_DATA names the folder", path.display());
         return None;
     }
     Some(path)

@@ -10,7 +10,7 @@
 //! its cycles, so a boot is one value: the median of its cycles. The size of a
 //! change is right within [`TOLERANCE`] of the time before, or [`FLOOR`]; where
 //! boots of the same thing are further apart than that, within twice their
-//! spread. That is the rule of `make accuracy`, and asks more than a test would:
+//! spread. That is the rule of `make prove SUBJECT=accuracy`, and asks more than a test would:
 //! of three boots a side the means of one and the same thing are further apart
 //! than 2.3 times the spread (0.82 times, for the mean of three on both sides,
 //! times t of 2.78) once in twenty. A direction is wrong if the kernel went the

@@ -52,7 +52,7 @@ fn answers(requests: &str) -> Option<Vec<String>> {
         return None;
     }
     assert!(built.status.success(), "{stderr}");
-    let module = root.join("target/wasm32-unknown-unknown/wasm/dormouse_wasm.wasm");
+    let module = root.join("target/wasm32-unknown-unknown/small/dormouse_wasm.wasm");
     let mut node = Command::new("node")
         .args(["-e", SCRIPT])
         .arg(&module)

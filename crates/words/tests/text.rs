@@ -124,7 +124,6 @@ fn all_named(names: &[String], slow: i64) -> Vec<Explained> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
     fn no_name_breaks_the_page(

@@ -1,4 +1,4 @@
-//! What `make decide` prints: tune and plan on boards, predicted and then run
+//! What `make prove SUBJECT=decide` prints: tune and plan on boards, predicted and then run
 //! on a real kernel.
 
 mod bench;

@@ -1,4 +1,4 @@
-//! `make reality`: every log with callbacks, and every recording of the
+//! `make prove SUBJECT=reality`: every log with callbacks, and every recording of the
 //! project, simulated as it was, and what came out beside what was recorded.
 //!
 //! The logs lie outside of the project (`DORMOUSE_DATA`); without them only the

@@ -1,4 +1,4 @@
-//! What `make reality` prints: docs/validation/reality.md.
+//! What `make prove SUBJECT=reality` prints: docs/validation/reality.md.
 
 use super::across::cross;
 use super::{Judged, ms};
@@ -15,7 +15,7 @@ const SERIES: usize = 5;
 pub fn page(judged: &[Judged], without: &[(String, String)], there: bool) -> String {
     let mut out = String::from(
         "# Reality\n\n\
-         `make reality` prints this page. Every log with callbacks is simulated as it was: from \
+         `make prove SUBJECT=reality` prints this page. Every log with callbacks is simulated as it was: from \
          its own callback times, on the rules of its own kernel, with what is inferred of it. A \
          phase is `reproduced` if the simulation is within 3 % or 1 ms of the recording, `partly` \
          within 10 % or 3 ms, and else `not reproduced`; then no gain is claimed in it. Phases \

@@ -249,7 +249,6 @@ fn callback_at(c: &mut Capture, d: DeviceId, p: Phase, thread: u16, start: i64, 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
     fn segments_partition_every_phase(c in any_capture()) {
