@@ -9,7 +9,7 @@ use dormouse_app::compare::{Side, is_slower, moved, sides};
 use dormouse_app::failure::{NotMet, Usage};
 use dormouse_board::Board;
 use dormouse_lab::capture::{Wish, capture};
-use dormouse_lab::kernels::{self, Kernel};
+use dormouse_lab::kernels::Kernel;
 use dormouse_lab::plan::Sleep;
 use dormouse_lab::qemu::{Accel, Arch, Machine, usual_cpus};
 use dormouse_machine::recording::Recording;
