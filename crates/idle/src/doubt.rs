@@ -1,6 +1,7 @@
 //! What cannot be right in a table of idle states, or is not a measurement.
 
 use crate::snapshot::StateSeen;
+use crate::state::ONLY_S2IDLE;
 use std::collections::BTreeMap;
 
 /// Something about a table that spoils what is derived from it.
@@ -35,6 +36,14 @@ pub enum Doubt {
         /// The deeper state.
         deep: u32,
     },
+    /// Deeper, slower to leave, and said to pay from the same time on: the table does not
+    /// say when the shallower one is the better choice.
+    SameResidency {
+        /// The shallower state.
+        shallow: u32,
+        /// The deeper state.
+        deep: u32,
+    },
     /// Residencies are a multiple of the latencies, not measured: acpi_idle
     /// doubles them (`acpi_processor_setup_cstates`, drivers/acpi/processor_idle.c),
     /// intel_idle takes them three times below C1 for tables of ACPI
@@ -58,6 +67,10 @@ pub fn doubts(states: &BTreeMap<u32, StateSeen>) -> Vec<Doubt> {
         let deep = state;
         if (l, r) == (latency, residency) {
             out.push(Doubt::Same { shallow, deep });
+        }
+        // States for suspend-to-idle alone have the largest number there is.
+        if r == residency && l != latency && r > 0 && r < ONLY_S2IDLE {
+            out.push(Doubt::SameResidency { shallow, deep });
         }
         if latency < l {
             out.push(Doubt::LatencyOrder { shallow, deep });

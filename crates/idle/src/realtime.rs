@@ -47,8 +47,9 @@ pub enum Fault {
         state: String,
         /// What it takes to leave that, ns.
         latency: i64,
-        /// Its own limit, ns; [`UNLIMITED`] if none.
-        limit: i64,
+        /// Its own limit, ns; [`UNLIMITED`] if it has none, nothing if the files do not
+        /// say.
+        limit: Option<i64>,
     },
     /// ladder never holds its first rung to a limit but zero
     /// (`ladder_select_state`).
@@ -133,7 +134,9 @@ pub fn check(files: &Files, asked: Option<&BTreeSet<u32>>, budget: i64) -> Repor
         files.keys().filter_map(|path| number_after(path, &format!("{CPUS}/cpu"))).collect();
     let online = look.list(&format!("{CPUS}/online")).unwrap_or(present);
     look.last = online.last().copied().unwrap_or(look.last);
-    let line = look.text("/proc/cmdline").map(ToString::to_string).unwrap_or_default();
+    // Without it nobody knows what the kernel was told.
+    let said = look.text("/proc/cmdline").map(ToString::to_string);
+    let line = said.clone().unwrap_or_default();
     let option = |look: &mut Look, key: &str| -> BTreeSet<u32> {
         word(&line, key).map_or_else(BTreeSet::new, |text| look.option(key, text, text))
     };
@@ -163,10 +166,10 @@ pub fn check(files: &Files, asked: Option<&BTreeSet<u32>>, budget: i64) -> Repor
         |have: &BTreeSet<u32>| -> BTreeSet<u32> { cpus.difference(have).copied().collect() };
     let mut faults = Vec::new();
     if none {
-        faults.push(Fault::NoneIsolated);
+        faults.extend(said.map(|_| Fault::NoneIsolated));
     } else {
         let mut add = |left: BTreeSet<u32>, make: fn(BTreeSet<u32>) -> Fault| {
-            if !left.is_empty() {
+            if !left.is_empty() && said.is_some() {
                 faults.push(make(left));
             }
         };
@@ -293,7 +296,8 @@ impl Look<'_> {
             self.text(&format!("{CPUS}/cpuidle/current_governor")).map(ToString::to_string);
         for &cpu in cpus {
             let path = format!("{CPUS}/cpu{cpu}/power/pm_qos_resume_latency_us");
-            let limit = self.value(&path, read_resume_latency).unwrap_or(UNLIMITED);
+            let known = self.value(&path, read_resume_latency);
+            let limit = known.unwrap_or(UNLIMITED);
             let mut allowed: Option<(String, i64)> = None;
             for i in 0.. {
                 let folder = format!("{CPUS}/cpu{cpu}/cpuidle/state{i}");
@@ -306,8 +310,18 @@ impl Look<'_> {
                 let only_s2idle = residency
                     .and_then(|t| t.trim().parse().ok())
                     .is_some_and(|us: u64| us >= ONLY_S2IDLE);
-                let off =
-                    self.files.get(&format!("{folder}/disable")).is_some_and(|t| t.trim() != "0");
+                // A kernel without the file lets nobody disable a state; a dump without
+                // it says nothing.
+                let disable = format!("{folder}/disable");
+                let off = match self.files.get(&disable) {
+                    Some(t) => t.trim() != "0",
+                    None => {
+                        if i > 0 {
+                            self.report.missing.push(disable);
+                        }
+                        i > 0
+                    }
+                };
                 if off || only_s2idle {
                     continue;
                 }
@@ -322,7 +336,7 @@ impl Look<'_> {
                 }
             }
             if let Some((state, latency)) = allowed.filter(|a| a.1 > budget) {
-                out.push(Fault::DeepState { cpu, state, latency, limit });
+                out.push(Fault::DeepState { cpu, state, latency, limit: known });
             }
         }
         out

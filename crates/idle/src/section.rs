@@ -28,12 +28,25 @@ pub struct Row {
     pub too_deep: Option<u64>,
     /// Sleeps in which the next deeper state would have paid (`below`).
     pub too_shallow: Option<u64>,
+    /// How long the sleeps were that were too deep, too shallow, ns, where each was
+    /// measured; counters only say how many they were.
+    pub missed_time: Option<[u64; 2]>,
     /// Entries that the driver or firmware refused.
     pub rejected: Option<u64>,
     /// CPUs on which it is disabled.
     pub disabled_on: u32,
     /// Median and 99th percentile of residencies in a trace.
     pub residencies: Option<(Quantile, Quantile)>,
+}
+
+impl Row {
+    /// Adds the length of sleeps that were too deep, too shallow, ns.
+    fn measured(&mut self, times: [i64; 2]) {
+        let sum = self.missed_time.get_or_insert([0; 2]);
+        for (sum, ns) in sum.iter_mut().zip(times) {
+            *sum = sum.saturating_add(ns.max(0).unsigned_abs());
+        }
+    }
 }
 
 /// CPUs with one table.
@@ -117,6 +130,7 @@ fn of_class(class: &Class) -> Section {
         time: s.counters.time.map(|us| us.saturating_mul(1_000)),
         too_deep: s.counters.above,
         too_shallow: s.counters.below,
+        missed_time: None,
         rejected: s.counters.rejected,
         disabled_on: class.disabled_on[state as usize % 64],
         residencies: None,
@@ -157,9 +171,11 @@ fn of_cpus(sleeps: &Sleeps, cpus: Vec<u32>, tallies: &[&CpuTally]) -> Section {
         if sleeps.has_misses {
             add(&mut row.too_deep, s.said_above);
             add(&mut row.too_shallow, s.said_below);
+            row.measured(s.said_time);
         } else if table.is_some() {
             add(&mut row.too_deep, s.above);
             add(&mut row.too_shallow, s.below);
+            row.measured(s.time_of);
         }
         residencies.merge(&s.residencies);
     }
@@ -195,9 +211,9 @@ pub fn totals(sections: &[Section]) -> Totals {
 /// What to attack first: the state whose misses lasted longest, or where some are
 /// refused more often than entered, the one refused most often for each of its CPUs.
 ///
-/// A sleep that was too deep was shorter than the target residency. Sleeps that
-/// were too shallow are taken to last as long as the others in the state, which
-/// is too little.
+/// Sleeps of a trace are taken by their own lengths. Counters do not say them: a sleep
+/// that was too deep was shorter than the target residency, and those that were too
+/// shallow are taken to last as long as the others in the state, which is too little.
 pub fn finding(sections: &[Section]) -> Finding {
     let all = totals(sections).time;
     let rows = || {
@@ -229,11 +245,14 @@ pub fn finding(sections: &[Section]) -> Finding {
         };
         let (deep, shallow) = (r.too_deep.unwrap_or(0), r.too_shallow.unwrap_or(0));
         let short = r.residency.map_or(u64::MAX, |us| us.saturating_mul(1_000));
-        let time = short.saturating_mul(deep).min(part(deep));
+        let time = match r.missed_time {
+            Some([time, _]) => time,
+            None => short.saturating_mul(deep).min(part(deep)),
+        };
         if time > best.0 {
             best = (time, Finding::TooDeep { at, count: deep, of, time });
         }
-        let time = part(shallow);
+        let time = r.missed_time.map_or_else(|| part(shallow), |t| t[1]);
         if time > best.0 {
             best = (time, Finding::TooShallow { at, count: shallow, of, time });
         }

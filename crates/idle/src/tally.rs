@@ -33,6 +33,20 @@ pub struct Sleeps {
     pub has_misses: bool,
     /// Kinds of event that say what woke a CPU were recorded.
     pub has_wakers: bool,
+    /// How many CPUs the machine has, as far as the head of the trace or a dump beside
+    /// it tells.
+    pub machine_cpus: Option<u32>,
+}
+
+/// Whether the CPUs of a trace are all of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coverage {
+    /// They are.
+    Machine,
+    /// It has so many; the trace shows fewer.
+    Part(u32),
+    /// The input does not say.
+    Unknown,
 }
 
 /// What wake-ups of one cause came to.
@@ -72,6 +86,21 @@ pub struct Waker<'a> {
 }
 
 impl Sleeps {
+    /// Whether all CPUs of the machine are here. An excerpt of some of them says nothing
+    /// of the package.
+    pub fn coverage(&self) -> Coverage {
+        let seen = self.tally.cpus.len() as u32;
+        // CPUs are numbered from 0, so a higher number tells of more.
+        let least = self.tally.cpus.keys().next_back().map_or(0, |last| last.saturating_add(1));
+        match self.machine_cpus {
+            Some(n) if seen >= n => Coverage::Machine,
+            known if known.unwrap_or(0).max(least) > seen => {
+                Coverage::Part(known.unwrap_or(0).max(least))
+            }
+            _ => Coverage::Unknown,
+        }
+    }
+
     /// What woke CPUs: what cost most energy first, where tables are known; else what
     /// came most often.
     pub fn wakers(&self) -> Vec<Waker<'_>> {
@@ -275,6 +304,10 @@ pub struct StateTally {
     pub longest: i64,
     /// Residencies.
     pub residencies: Histogram,
+    /// How long sleeps were that the kernel calls too deep, too shallow, ns.
+    pub said_time: [i64; 2],
+    /// The same of those that were computed again.
+    pub time_of: [i64; 2],
     /// `cpu_idle_miss` of type above: the kernel says too deep.
     pub said_above: u64,
     /// `cpu_idle_miss` of type below: the kernel says too shallow.
@@ -315,6 +348,14 @@ pub struct CpuTally {
     pub torn: u64,
     /// The sleep that is open: state, and when it began (ns).
     pub open: Option<(u32, i64)>,
+    /// Events that stand in the trace twice, or again later, and count once.
+    pub repeated: u64,
+    /// The last of its events, ns.
+    at: Option<i64>,
+    /// That was the end of a sleep.
+    over: bool,
+    /// How long its last sleep was, ns.
+    slept: i64,
     /// Wake-ups by what woke the CPU.
     pub wakers: BTreeMap<u32, Woken>,
     /// Wake-ups of which nothing was seen on this CPU.
@@ -348,7 +389,8 @@ impl Tally {
     /// A tally that knows the table, and what is disabled, of some CPUs: only
     /// for those it says whether a state was right.
     pub fn with_tables(tables: BTreeMap<u32, (Table, StateSet)>) -> Tally {
-        let powers = tables.iter().map(|(&cpu, (t, _))| (cpu, Powers::assumed(t))).collect();
+        let powers =
+            tables.iter().map(|(&cpu, (t, off))| (cpu, Powers::assumed(t, *off))).collect();
         Tally { tables, powers, ..Tally::default() }
     }
 
@@ -391,6 +433,17 @@ impl Tally {
         self.span = Some((first.min(time), last.max(time)));
     }
 
+    /// Whether an event of `cpu` stands in the trace already: a line that was quoted
+    /// twice, or lines that come again in a reply. Events of one CPU are in order.
+    pub fn repeats(&mut self, cpu: u32, time: i64, state: Option<u32>) -> bool {
+        let Some(c) = self.cpus.get_mut(&cpu) else { return false };
+        let again = c.at.is_some_and(|at| {
+            time < at || time == at && c.open.map(|o| o.0) == state && (state.is_some() || c.over)
+        });
+        c.repeated += u64::from(again);
+        again
+    }
+
     /// `cpu_idle` with a state: `cpu` goes to sleep.
     pub fn enter(&mut self, cpu: u32, time: i64, state: u32) {
         self.together.change(cpu, time, true);
@@ -401,6 +454,7 @@ impl Tally {
             c.unexplained.add(c.cost);
         }
         c.open = Some((state, time));
+        (c.at, c.over) = (Some(time), false);
         (c.explained, c.cause) = (false, None);
     }
 
@@ -410,6 +464,7 @@ impl Tally {
         self.together.change(cpu, time, false);
         self.ticks.exit(cpu, time);
         let c = self.cpus.entry(cpu).or_default();
+        (c.at, c.over) = (Some(time), true);
         let Some((state, begin)) = c.open.take() else {
             c.unbegun += 1;
             return None;
@@ -432,6 +487,7 @@ impl Tally {
         s.time = s.time.saturating_add(slept);
         s.longest = s.longest.max(slept);
         s.residencies.add(slept);
+        c.slept = slept;
         if let Some((table, disabled)) = self.tables.get(&cpu) {
             judge(s, table, *disabled, state as usize, slept);
         }
@@ -463,8 +519,11 @@ impl Tally {
     /// `cpu_idle_miss`: the kernel says that the last sleep was too deep
     /// (`above`) or too shallow.
     pub fn miss(&mut self, cpu: u32, state: u32, above: bool) {
-        let s = self.cpus.entry(cpu).or_default().states.entry(state).or_default();
+        let c = self.cpus.entry(cpu).or_default();
+        let s = c.states.entry(state).or_default();
         *(if above { &mut s.said_above } else { &mut s.said_below }) += 1;
+        let time = &mut s.said_time[usize::from(!above)];
+        *time = time.saturating_add(c.slept);
     }
 
     /// Something that `cpu` does, which woke it if it is the first thing after
@@ -509,11 +568,16 @@ fn judge(s: &mut StateTally, table: &Table, disabled: StateSet, state: usize, sl
     let enabled = |&i: &usize| !disabled.has(i);
     // The kernel's rule (`cpuidle_enter_state`, drivers/cpuidle/cpuidle.c, 6.12).
     if slept < entered.residency {
-        s.above += u64::from((0..state).any(|i| enabled(&i)));
+        if (0..state).any(|i| enabled(&i)) {
+            s.above += 1;
+            s.time_of[0] = s.time_of[0].saturating_add(slept);
+        }
     } else if slept > entered.latency
         && let Some(next) = (state + 1..states.len()).find(enabled)
+        && slept - entered.latency >= states[next].residency
     {
-        s.below += u64::from(slept - entered.latency >= states[next].residency);
+        s.below += 1;
+        s.time_of[1] = s.time_of[1].saturating_add(slept);
     }
     // Without its exit latency: the time from falling asleep to the wake-up,
     // which the best state would have been chosen for.

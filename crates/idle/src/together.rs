@@ -1,15 +1,18 @@
 //! When all CPUs sleep at once: only then can their package sleep.
+//!
+//! The first event of a CPU tells what it did before: who falls asleep was awake, and
+//! who wakes slept since the trace began. So all of the trace is covered, for the CPUs
+//! that have an event.
 
 use std::collections::BTreeMap;
 
-/// Time that CPUs slept together. Covers what came after the last of them was
-/// first seen; before that nobody knows what it did.
+/// Time that CPUs slept together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Together {
     asleep: BTreeMap<u32, bool>,
     /// Number of CPUs that are asleep.
     sleeping: usize,
-    /// Where the covered span begins, and the last event in it, ns.
+    /// First and last event, ns.
     span: Option<(i64, i64)>,
     /// Time with all CPUs asleep, ns.
     pub all: i64,
@@ -30,13 +33,12 @@ impl Together {
         match self.asleep.insert(cpu, sleeps) {
             None => {
                 self.sleeping += usize::from(sleeps);
-                // What was counted without this CPU is worth nothing.
-                *self = Together {
-                    asleep: std::mem::take(&mut self.asleep),
-                    sleeping: self.sleeping,
-                    span: Some((time, time)),
-                    ..Together::default()
-                };
+                // It was awake all the while, alone where the others slept.
+                if sleeps && self.asleep.len() > 1 {
+                    self.alone = BTreeMap::from([(cpu, self.all)]);
+                    (self.all, self.times, self.longest, self.piece) = (0, 0, 0, 0);
+                }
+                self.span.get_or_insert((time, time));
             }
             Some(was) if was != sleeps => {
                 self.sleeping = if sleeps { self.sleeping + 1 } else { self.sleeping - 1 };
@@ -95,7 +97,8 @@ mod tests {
     #[test]
     fn the_package_sleeps_while_both_cpus_do() {
         let mut t = Together::default();
-        // CPU 1 is first seen at 100; what was before it does not count.
+        // CPU 1 falls asleep first at 100, so it was awake before; CPU 2 wakes first at
+        // 335, so it slept all the while.
         for (cpu, at, sleeps) in [
             (0, 0, true),
             (1, 100, true),
@@ -105,14 +108,15 @@ mod tests {
             (0, 260, false),
             (0, 300, true),
             (1, 330, true),
+            (2, 335, false),
         ] {
             t.change(cpu, at, sleeps);
         }
-        assert_eq!((t.cpus(), t.span()), (2, 230));
-        // 100 to 150, 180 to 250; the piece that begins at 330 has no length.
-        assert_eq!((t.all, t.longest, t.times), (120, 70, 3));
-        // CPU 0 alone from 150 to 180; CPU 1 from 250 to 260 and 300 to 330.
-        assert_eq!(t.alone, BTreeMap::from([(0, 30), (1, 40)]));
-        assert_eq!(t.preventer(), Some((1, 40)));
+        assert_eq!((t.cpus(), t.span()), (3, 335));
+        // 100 to 150, 180 to 250, 330 to 335.
+        assert_eq!((t.all, t.longest, t.times), (125, 70, 3));
+        // CPU 0 alone from 150 to 180; CPU 1 from 0 to 100, 250 to 260 and 300 to 330.
+        assert_eq!(t.alone, BTreeMap::from([(0, 30), (1, 140)]));
+        assert_eq!(t.preventer(), Some((1, 140)));
     }
 }

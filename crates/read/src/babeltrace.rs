@@ -48,7 +48,7 @@ pub fn events(bytes: &[u8], sink: &mut dyn EventSink, losses: &mut Losses) {
             continue;
         }
         text.clear();
-        fields(found.fields, &mut text);
+        fields(found.fields, name.starts_with(b"sched_"), &mut text);
         let stamp = Stamp { time: Ns(time), pid: 0, comm: b"", cpu: found.cpu, at };
         sink.event(stamp, TraceEvent::Other { name, text: &text });
     }
@@ -103,8 +103,9 @@ fn kernel_name(name: &[u8]) -> &[u8] {
     SUBSYSTEMS.iter().find_map(|s| name.strip_prefix(*s)).unwrap_or(name)
 }
 
-/// `{ state = 1, name = "eth0" }` as `state=1 name=eth0`.
-fn fields(text: &[u8], out: &mut Vec<u8>) {
+/// `{ state = 1, name = "eth0" }` as `state=1 name=eth0`. Of tasks LTTng gives `tid`
+/// what the kernel's events call `pid`.
+fn fields(text: &[u8], of_tasks: bool, out: &mut Vec<u8>) {
     let text = text.trim_ascii();
     let text = text.strip_prefix(b"{").unwrap_or(text);
     let text = text.strip_suffix(b"}").unwrap_or(text);
@@ -116,7 +117,10 @@ fn fields(text: &[u8], out: &mut Vec<u8>) {
         if !out.is_empty() {
             out.push(b' ');
         }
-        out.extend_from_slice(key);
+        match key.strip_suffix(b"tid") {
+            Some(start) if of_tasks => out.extend_from_slice(&[start, b"pid"].concat()),
+            _ => out.extend_from_slice(key),
+        }
         out.push(b'=');
         out.extend_from_slice(value);
     }

@@ -486,6 +486,101 @@ fn tables_of_mails_are_joined_parted_and_told_apart() {
     assert_eq!(read(monitor).runs[0].states(), ["WFI%", "ret%"]);
 }
 
+/// Traces as people cut, quote and put them together.
+#[test]
+fn traces_of_mails_are_read_parted_and_counted_once() {
+    let event = |cpu: u32, time: &str, state: &str| {
+        format!("[{cpu:03}] d..1.  {time}: cpu_idle: state={state} cpu_id={cpu}\n")
+    };
+    let awake = "4294967295";
+    let sleeps = |text: &str| -> Vec<u64> {
+        read_bytes("t", text.as_bytes()).traces.iter().map(|t| t.tally.sleeps()).collect()
+    };
+    let one = event(5, "80.100000", "2") + &event(5, "80.103000", awake);
+    // Without the column of the task; in the kernel's log, with and without a caller.
+    assert_eq!(sleeps(&one), [1]);
+    for caller in ["", "[    C5]", "[  T812]"] {
+        let log = format!(
+            "[   80.100000]{caller} cpu_idle: state=2 cpu_id=5\n[   80.103000]{caller} cpu_idle: state={awake} cpu_id=5\n\
+             [   80.104000]{caller} usb 1-1: new device: a=b\n"
+        );
+        assert_eq!(sleeps(&log), [1], "{caller}");
+    }
+    // A line twice, and lines again in a reply.
+    let t = &read_bytes("t", format!("{one}{one}").as_bytes()).traces[0].tally;
+    assert_eq!(
+        (t.sleeps(), t.cpus[&5].overlaps, t.cpus[&5].unbegun, t.cpus[&5].repeated),
+        (1, 0, 0, 2)
+    );
+    // Another recording: a prompt, or words and a long pause; words alone part nothing.
+    let later = event(5, "80.104000", "2") + &event(5, "80.109000", awake);
+    let much_later = event(5, "3680.0000", "2") + &event(5, "3680.001000", awake);
+    assert_eq!(sleeps(&format!("{one}Here it goes on:\n{later}")), [2]);
+    assert_eq!(sleeps(&format!("{one}$ cat trace\n{later}")), [1, 1]);
+    assert_eq!(sleeps(&format!("{one}root@box:~# cat trace\n{later}")), [1, 1]);
+    assert_eq!(sleeps(&format!("{one}# cat trace\n{later}")), [1, 1]);
+    assert_eq!(sleeps(&format!("{one}An hour later:\n{much_later}")), [1, 1]);
+    assert_eq!(sleeps(&format!("{one}{much_later}")), [2]);
+    // States behind the trace are those of its CPUs, quoted or not.
+    let table = "/sys/devices/system/cpu/cpu5/cpuidle/state";
+    let states: String = [(0, 0, 0), (1, 2, 2), (2, 300, 4_000)]
+        .iter()
+        .map(|(i, l, r)| format!("> {table}{i}/latency:{l}\n> {table}{i}/residency:{r}\n"))
+        .collect();
+    let r = read_bytes("t", format!("{one}\n{states}").as_bytes());
+    let s = &r.traces[0].tally.cpus[&5].states[&2];
+    assert_eq!((s.above, s.time_of), (1, [3_000_000, 0]));
+}
+
+#[test]
+fn an_excerpt_is_not_the_machine() {
+    use dormouse_idle::tally::Coverage;
+    let event = |cpu: u32, at: u32| {
+        format!("<idle>-0 [{cpu:03}] d..1. 5.{at:06}: cpu_idle: state=1 cpu_id={cpu}\n")
+    };
+    let coverage = |head: &str, cpus: &[u32]| {
+        let text: String = cpus.iter().map(|c| event(*c, *c)).collect();
+        let exits = text.replace("state=1", "state=4294967295").replace(" 5.", " 6.");
+        read_bytes("t", format!("{head}{text}{exits}").as_bytes()).traces[0].coverage()
+    };
+    assert_eq!(coverage("", &[0, 1]), Coverage::Unknown);
+    assert_eq!(coverage("", &[0, 2]), Coverage::Part(3));
+    assert_eq!(
+        coverage("# entries-in-buffer/entries-written: 4/4   #P:2\n", &[0, 1]),
+        Coverage::Machine
+    );
+    assert_eq!(
+        coverage("# entries-in-buffer/entries-written: 4/4   #P:48\n", &[0, 1]),
+        Coverage::Part(48)
+    );
+    assert_eq!(coverage("cpus=2\n", &[0, 1]), Coverage::Machine);
+}
+
+#[test]
+fn listings_in_halves_are_one_table_and_counters_that_come_again_two() {
+    let line = |state: u32, what: &str, value: &str| {
+        format!("/sys/devices/system/cpu/cpu9/cpuidle/state{state}/{what}:{value}\n")
+    };
+    let names = line(0, "name", "WFI") + &line(1, "name", "ret");
+    let usage = line(0, "usage", "7") + &line(1, "usage", "9");
+    let time = line(0, "time", "70") + &line(1, "time", "900");
+    let halves = text(&format!("{names}{usage}and then\n{names}{time}"));
+    assert_eq!(halves.len(), 1);
+    let ret = &halves[0].cpus[&9][&1];
+    assert_eq!((ret.counters.usage, ret.counters.time), (Some(9), Some(900)));
+    // The counters come again: another moment, whose names are those above.
+    let moments =
+        text(&format!("{names}{usage}{time}later\n{names}{}", usage.replace(":9", ":12")));
+    assert_eq!(moments.len(), 2);
+    let ret = &moments[1].cpus[&9][&1];
+    assert_eq!(
+        (ret.name.as_deref(), ret.counters.usage, ret.counters.time),
+        (Some("ret"), Some(12), None)
+    );
+    // Another name: another machine.
+    assert_eq!(text(&format!("{names}{usage}{}{time}", names.replace("ret", "off"))).len(), 2);
+}
+
 #[test]
 fn polling_is_no_work_and_a_counter_at_zero_says_nothing() {
     let run = |text: &str| read_bytes("p", text.as_bytes()).runs.remove(0);
@@ -624,7 +719,7 @@ fn a_state_for_suspend_to_idle_alone_misleads_teo_of_6_12() {
                 oracles: true,
                 draw: 0,
             };
-            let powers = Powers::assumed(table);
+            let powers = Powers::assumed(table, disabled);
             all.add(&replay(&wakes(episodes, table), &setup, Timers::Recorded, &powers));
         }
         all.states[0].time * 1_000 / all.time()

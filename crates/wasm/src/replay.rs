@@ -86,7 +86,8 @@ impl Ask {
                 draw: 0,
             };
             let wakes = wakes(&cpu.episodes(), &table);
-            sum.add(&replay(&wakes, &setup, Timers::Recorded, &Powers::assumed(&table)));
+            let powers = Powers::assumed(&table, StateSet(cpu.disabled));
+            sum.add(&replay(&wakes, &setup, Timers::Recorded, &powers));
         }
         Ok(Answer {
             states: sum.states.iter().map(|s| (s.sleeps, s.time)).collect(),

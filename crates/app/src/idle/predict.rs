@@ -131,7 +131,7 @@ fn run_machine(
 pub fn powers(m: &Machine, watts: Option<&Watts>) -> Result<Vec<Powers>> {
     let one = |cpu: &Cpu| match watts {
         Some(w) => w.of(cpu.number, &cpu.table),
-        None => Ok(Powers::assumed(&cpu.table)),
+        None => Ok(Powers::assumed(&cpu.table, cpu.disabled)),
     };
     m.cpus.iter().map(one).collect()
 }

@@ -35,7 +35,7 @@ fn setup(table: &Table, kind: Kind) -> Setup<'_> {
 }
 
 fn run(wakes: &Wakes, setup: &Setup) -> Account {
-    replay(wakes, setup, Timers::Foreseen, &Powers::assumed(setup.table))
+    replay(wakes, setup, Timers::Foreseen, &Powers::assumed(setup.table, StateSet::NONE))
 }
 
 /// A timer every `period`, 50 us of work after each.
@@ -182,7 +182,7 @@ fn a_handler_alone_does_not_start_the_tick_again() {
 fn bounds_of_one_sleep_by_hand() {
     // 100 us: C1 pays (2 us, from 10 us on), C6 does not. Power 1,000, 500, 0.
     let t = table();
-    let powers = Powers::assumed(&t);
+    let powers = Powers::assumed(&t, StateSet::NONE);
     let mut o = Oracles::default();
     o.see(&powers, &t, StateSet::NONE, FREE, 100_000);
     // 500 * 10 us to go into C1, then 500 * 100 us.
@@ -293,12 +293,12 @@ proptest! {
     #[test]
     fn bounds_hold_for_every_governor(w in any_wakes(), off in 0u16..4, limit in 0usize..4) {
         let t = table();
-        let powers = Powers::assumed(&t);
+        let powers = Powers::assumed(&t, StateSet::NONE);
         for kind in Kind::ALL {
             // haltpoll knows two states only.
             let t2 = Table::new(t.states()[..2].to_vec()).expect("two states");
             let t = if kind == Kind::Haltpoll { &t2 } else { &t };
-            let powers = if kind == Kind::Haltpoll { Powers::assumed(t) } else { powers.clone() };
+            let powers = if kind == Kind::Haltpoll { Powers::assumed(t, StateSet::NONE) } else { powers.clone() };
             for version in Version::ALL {
                 for timers in [Timers::Recorded, Timers::Foreseen, Timers::Unforeseen] {
                     let s = Setup {

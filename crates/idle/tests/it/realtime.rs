@@ -114,7 +114,12 @@ fn only_some_flags_of_isolcpus_keep_tasks_away() {
 
 #[test]
 fn a_limit_of_0_is_none_and_the_deepest_state_counts() {
-    let deep = |limit| Fault::DeepState { cpu: 2, state: "C6".into(), latency: 133_000, limit };
+    let deep = |limit| Fault::DeepState {
+        cpu: 2,
+        state: "C6".into(),
+        latency: 133_000,
+        limit: Some(limit),
+    };
     assert_eq!(faults(&[("CPU/cpu2/power/pm_qos_resume_latency_us", "0")]), [deep(UNLIMITED)]);
     assert_eq!(faults(&[("CPU/cpu2/power/pm_qos_resume_latency_us", "200")]), [deep(200_000)]);
     // A limit of nothing leaves POLL, and a state that is disabled is no danger.

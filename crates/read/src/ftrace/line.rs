@@ -1,5 +1,6 @@
 //! The columns of one line.
 
+use crate::event::Kind;
 use dormouse_base::time::Ns;
 
 /// What the time column counts.
@@ -143,7 +144,12 @@ impl Columns {
         let open = place(raw.task) + raw.task.len();
         // A line that begins with `>` has its columns where they may not be, and
         // before perf's names stands the subsystem.
-        if name >= HEAD || place(raw.task) != 0 || line[0] == b'>' || line[name - 1] != b' ' {
+        if name >= HEAD
+            || open == 0
+            || place(raw.task) != 0
+            || line[0] == b'>'
+            || line[name - 1] != b' '
+        {
             return;
         }
         let Some(close) = line[open..name].iter().position(|&b| b == b']') else { return };
@@ -197,9 +203,9 @@ pub fn scan(line: &[u8]) -> Option<Raw<'_>> {
     while let Some(quoted) = line.strip_prefix(b">") {
         line = quoted.trim_ascii_start();
     }
-    let (open, mut at, cpu) = match cpu_column(line) {
-        Some((open, close, cpu)) => (open, close + 1, cpu),
-        None => latency_columns(line)?,
+    let columns = cpu_column(line).map(|(open, close, cpu)| (open, close + 1, cpu));
+    let Some((open, mut at, cpu)) = columns.or_else(|| latency_columns(line)) else {
+        return printed(line);
     };
     // At most three words may stand between CPU and time (flags, latency
     // columns); the time is the first that is a number with a colon.
@@ -245,6 +251,38 @@ pub fn scan(line: &[u8]) -> Option<Raw<'_>> {
         return Some(Raw { task: &line[..open], cpu, time, event: &line[name..at], text });
     }
     None
+}
+
+/// An event in the kernel's log, where `tp_printk` puts it: `[   27.100000] NAME: TEXT`,
+/// with the caller `[   T27]` or `[    C3]` behind the stamp (`output_printk`,
+/// kernel/trace/trace.c; `print_caller`, kernel/printk/printk.c, 6.12). The log has
+/// other lines of that form, so the name has to be an event's.
+fn printed(line: &[u8]) -> Option<Raw<'_>> {
+    let open = memchr::memchr(b'[', line)?;
+    // A journal has its own columns in front, and no stamp of the kernel behind them.
+    let close = open + memchr::memchr(b']', &line[open..])?;
+    let time = line[open + 1..close].trim_ascii();
+    let is_stamp = time.contains(&b'.') && time.iter().all(|b| b.is_ascii_digit() || *b == b'.');
+    let mut rest = line.get(close + 1..).filter(|_| is_stamp)?;
+    let (mut task, mut cpu) = (&line[..0], u32::MAX);
+    if let Some(caller) = rest.strip_prefix(b"[") {
+        let end = memchr::memchr(b']', caller)?;
+        let word = caller[..end].trim_ascii();
+        match word.first()? {
+            b'T' => task = &word[1..],
+            b'C' => cpu = u32::try_from(number(&word[1..])?).ok()?,
+            _ => return None,
+        }
+        rest = &caller[end + 1..];
+    }
+    let rest = rest.trim_ascii_start();
+    let end = name_end(rest)?;
+    let event = &rest[..end];
+    if !event.iter().all(|&b| is_name(b)) || Kind::of(event) == Kind::Unknown {
+        return None;
+    }
+    let text = rest.get(end + 1..).unwrap_or(b"").trim_ascii_start();
+    Some(Raw { task, cpu, time, event, text })
 }
 
 /// A byte of an event's name.
@@ -327,7 +365,8 @@ fn cpu_column(line: &[u8]) -> Option<(usize, usize, u32)> {
             cpu = cpu.saturating_mul(10).saturating_add(u32::from(d - b'0'));
             at += 1;
         }
-        let blank = open > 0 && line[open - 1] == b' ';
+        // Somebody may have cut off what stands before it.
+        let blank = open == 0 || line[open - 1] == b' ';
         if blank && at > open + 2 && line.get(at) == Some(&b']') && line.get(at + 1) == Some(&b' ')
         {
             return Some((open, at, cpu));
@@ -339,10 +378,17 @@ fn cpu_column(line: &[u8]) -> Option<(usize, usize, u32)> {
     }
 }
 
+/// The id of a task that the text does not tell; 0 is the idle task's.
+const UNKNOWN: i32 = -1;
+
 /// `COMM-PID`, with or without a `(TGID)` column behind it; perf's `COMM PID` and
 /// `COMM PID/TID`.
 fn task(column: &[u8]) -> Option<(&[u8], i32)> {
     let mut column = column.trim_ascii();
+    // Somebody cut the column off.
+    if column.is_empty() {
+        return Some((column, UNKNOWN));
+    }
     if column.last() == Some(&b')') {
         let open = memchr::memrchr(b'(', column)?;
         column = column[..open].trim_ascii_end();
@@ -352,6 +398,10 @@ fn task(column: &[u8]) -> Option<(&[u8], i32)> {
     let (end, pid) = match found {
         Some(found) => found,
         None => {
+            // The caller of a line of the kernel's log, a number alone.
+            if let Some(pid) = number(column) {
+                return Some((b"", i32::try_from(pid).ok()?));
+            }
             let blank = column.iter().rposition(|&b| b == b' ')?;
             let word = &column[blank + 1..];
             let tid = word.iter().position(|&b| b == b'/').map_or(word, |s| &word[s + 1..]);

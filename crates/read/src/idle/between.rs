@@ -41,6 +41,44 @@ fn is_message(line: &str) -> bool {
         || line == "^C"
 }
 
+/// Programs that print traces and tables, or that people run before them.
+const PROGRAMS: [&str; 16] = [
+    "cat",
+    "cpupower",
+    "dmesg",
+    "echo",
+    "grep",
+    "head",
+    "less",
+    "perf",
+    "sleep",
+    "sudo",
+    "tail",
+    "time",
+    "trace-cmd",
+    "turbostat",
+    "watch",
+    "zcat",
+];
+
+/// Whether a line is a prompt with a command, with or without user, host and folder
+/// before it: `$ cat trace`, `user@host:~# ...`, `~ # cat trace`.
+pub fn is_command(line: &str) -> bool {
+    let line = plain(line).trim();
+    let Some(at) = line.find(['$', '#', '%']) else { return false };
+    let (before, rest) = (&line[..at], line[at + 1..].trim_start());
+    let program = rest.split_whitespace().next().unwrap_or("");
+    let program = program.rsplit('/').next().unwrap_or(program);
+    let known = PROGRAMS.contains(&program) || rest.starts_with("./");
+    let gap = line[at + 1..].starts_with(' ');
+    match before.trim_end() {
+        "" => gap && (known || line.starts_with('$')),
+        // A folder, or user and host.
+        b if !b.contains(' ') => gap && (known || b.contains('@') || b.contains(['~', ':'])),
+        _ => false,
+    }
+}
+
 /// What may introduce a table: a few words, no command, no value.
 fn caption(line: &str) -> Option<String> {
     let line = line.trim_matches(|c: char| "*=_# \t".contains(c));
@@ -67,10 +105,7 @@ pub fn between(line: &str) -> Between {
     if is_message(line) {
         return Between::Message;
     }
-    // A prompt before a command, with or without user, host and folder.
-    let command = line.starts_with(['$', '#', '%'])
-        || line.split_whitespace().next().is_some_and(|w| w.ends_with(['$', '#']));
-    if command && !line.starts_with("##") {
+    if is_command(line) {
         return Between::Apart(None);
     }
     Between::Apart(caption(line))
@@ -93,6 +128,7 @@ mod tests {
             ("host kernel: usb 1-2: new device", Between::Message),
             ("user@box:~$ turbostat -S", Between::Apart(None)),
             ("# turbostat -S", Between::Apart(None)),
+            ("~ # cat /sys/kernel/tracing/trace", Between::Apart(None)),
             ("```", Between::Apart(None)),
             ("With the new firmware:", apart("With the new firmware")),
             ("## On battery", apart("On battery")),

@@ -456,6 +456,7 @@ impl Causes {
             return;
         }
         c.ran = true;
+        let unexplained = prev == 0 && c.slept.is_some_and(|s| s.exit.is_some() && !s.explained);
         let here = |o: Option<(u32, u32)>| o.filter(|o| o.0 == n);
         let own = match self.woken.remove(&next) {
             // Woken from here.
@@ -465,6 +466,8 @@ impl Causes {
                 let at = at.min(time);
                 Some((n, self.cause(n, time, Wake { at, ..Wake::default() }, true)))
             }
+            // What it worked for before the last sleep is no cause of its end.
+            None if unexplained => None,
             None => here(self.owner.get(&next).copied()),
         };
         let own = own.unwrap_or_else(|| (n, self.unknown(n, time)));

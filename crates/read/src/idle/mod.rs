@@ -92,6 +92,10 @@ pub fn read(inputs: &[Input], options: &Options, keep: Keep) -> Result<IdleReadi
             } else if container::is_tar(source.bytes) {
                 traces |= out.archive(&source, false);
             } else if is_trace(source.bytes) {
+                // A mail may hold a trace and the states of its CPUs.
+                if has_states(source.bytes) {
+                    out.snapshot(source.name, source.bytes);
+                }
                 // Standard input comes once, so what follows it is not known.
                 if *input == Input::Stdin {
                     let tables = each(&out.snapshots);
@@ -126,7 +130,11 @@ pub fn read_bytes(name: &str, bytes: &[u8]) -> IdleReading {
     if container::is_tar(bytes) {
         out.archive(&Source { name, group: "", bytes, damage: None }, true);
     } else if is_trace(bytes) {
-        out.trace(name, bytes, &[]);
+        if has_states(bytes) {
+            out.snapshot(name, bytes);
+        }
+        let tables = each(&out.snapshots);
+        out.trace(name, bytes, &tables);
     } else {
         out.snapshot(name, bytes);
     }
@@ -375,6 +383,15 @@ impl IdleReading {
         }
         found
     }
+}
+
+/// Whether a text says states or tables too; traces are long and mostly do not.
+fn has_states(bytes: &[u8]) -> bool {
+    let binary = crate::tracedat::is_trace_dat(bytes)
+        || crate::perfetto::is_perfetto(&bytes[..bytes.len().min(64 << 10)]);
+    let any = |words: &[&[u8]]| words.iter().any(|w| memchr::memmem::find(bytes, w).is_some());
+    !binary
+        && any(&[b"/latency", b"/residency", b"/usage", b"Flags/Description:", b"Busy%", b"CPU%c"])
 }
 
 fn is_trace(bytes: &[u8]) -> bool {

@@ -4,7 +4,7 @@
 //! folder in front, quoted by a mail.
 
 use dormouse_base::loss::{Losses, Severity};
-use dormouse_idle::snapshot::{Snapshot, StateSeen};
+use dormouse_idle::snapshot::{Counters, Snapshot, StateSeen};
 use std::collections::BTreeMap;
 
 /// Attributes of a state that are read or known to be of no use.
@@ -156,8 +156,21 @@ fn prefix(path: &str) -> &str {
     path[..end].trim_end_matches('/')
 }
 
+/// Whether a value that comes again is of another moment: what never changes says so
+/// only where it differs, because people list names beside each counter in turn.
+fn is_another(s: &Snapshot, cpu: u32, state: u32, attribute: &str, value: &str) -> bool {
+    let Some(known) = s.cpus.get(&cpu).and_then(|c| c.get(&state)) else { return false };
+    let is_counter = !matches!(
+        attribute,
+        "name" | "desc" | "latency" | "residency" | "disable" | "power" | "default_status"
+    );
+    let mut same = known.clone();
+    set(&mut same, attribute, value);
+    is_counter || same != *known
+}
+
 /// Reads a text of paths and values into one snapshot for each folder that the
-/// paths stand in; a value that comes a second time begins a new one.
+/// paths stand in; a counter that comes a second time begins a new one.
 pub fn parse(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
     let plain = without_colours(text);
     let text = plain.as_deref().unwrap_or(text);
@@ -170,6 +183,8 @@ pub fn parse(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losse
     let (mut nameless, mut unread) = (0, 0);
     let mut lines = text.lines().peekable();
     let mut seen: BTreeMap<(usize, u32, u32), u32> = BTreeMap::new();
+    // The snapshot of the moment before, by number.
+    let mut earlier: BTreeMap<usize, usize> = BTreeMap::new();
     while let Some(line) = lines.next() {
         let mut rest = line;
         while let Some(found) = find(rest) {
@@ -200,14 +215,25 @@ pub fn parse(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losse
                     nameless += u64::from(cpu.is_none());
                     let cpu = cpu.unwrap_or(0);
                     let bit = 1u32 << ATTRIBUTES.iter().position(|a| *a == attribute).unwrap_or(0);
-                    if seen.get(&(at, cpu, state)).is_some_and(|s| s & bit != 0) {
-                        // The same value again: another moment.
+                    let again = seen.get(&(at, cpu, state)).is_some_and(|s| s & bit != 0);
+                    if again && is_another(&out[at], cpu, state, attribute, value) {
+                        // What does not change stays known where the values go on.
+                        let before = at;
                         let cpus = BTreeMap::new();
                         out.push(Snapshot { cpus, ..out[at].clone() });
                         at = out.len() - 1;
                         by_prefix.insert(found.prefix.to_owned(), at);
+                        earlier.insert(at, before);
                     }
                     *seen.entry((at, cpu, state)).or_default() |= bit;
+                    if !out[at].cpus.get(&cpu).is_some_and(|c| c.contains_key(&state)) {
+                        let known =
+                            earlier.get(&at).and_then(|b| out[*b].cpus.get(&cpu)?.get(&state));
+                        let kept =
+                            known.map(|s| StateSeen { counters: Counters::default(), ..s.clone() });
+                        let states = out[at].cpus.entry(cpu).or_default();
+                        states.insert(state, kept.unwrap_or_default());
+                    }
                     let s = out[at].cpus.entry(cpu).or_default().entry(state).or_default();
                     unread += u64::from(!set(s, attribute, value));
                 }

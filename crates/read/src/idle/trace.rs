@@ -1,6 +1,7 @@
 //! Sleeps in a trace.
 
 use super::Keep;
+use super::between::is_command;
 use super::causes::Causes;
 use super::decisions::Decisions;
 use crate::babeltrace;
@@ -40,6 +41,9 @@ pub fn read(
         done: Vec::new(),
         damaged: 0,
         lost: 0,
+        repeated: 0,
+        apart: None,
+        machine: machine_cpus(bytes),
     };
     let unescaped = inside_json(bytes);
     let bytes = unescaped.as_deref().unwrap_or(bytes);
@@ -58,7 +62,23 @@ pub fn read(
     let advice =
         "the trace buffer was too small: enlarge it (buffer_size_kb), or record fewer events";
     losses.add("lost_events", sink.lost, Severity::Error, advice, None);
+    let advice = "lines of idle events that stand in the text twice: each counts once";
+    losses.add("repeated_line", sink.repeated, Severity::Info, advice, None);
     sink.finish()
+}
+
+/// How many CPUs the machine has: `#P:8` in the head of a trace
+/// (`print_event_info`, kernel/trace/trace.c, 6.12), or trace-cmd's `cpus=8`.
+fn machine_cpus(bytes: &[u8]) -> Option<u32> {
+    let head = head(bytes);
+    let number = |at: usize| {
+        let digits = head[at..].iter().take_while(|b| b.is_ascii_digit()).count();
+        std::str::from_utf8(&head[at..at + digits]).ok()?.parse().ok()
+    };
+    let processors = memchr::memmem::find(head, b"#P:").and_then(|at| number(at + 3));
+    let begin = |at: usize| at == 0 || head[at - 1] == b'\n';
+    let cpus = memchr::memmem::find_iter(head, b"cpus=").find(|at| begin(*at));
+    processors.or_else(|| cpus.and_then(|at| number(at + 5)))
 }
 
 /// As much as formats are told apart by.
@@ -153,14 +173,34 @@ struct Sink<'a> {
     done: Vec<Sleeps>,
     damaged: u64,
     lost: u64,
+    /// Events that stand in the trace twice.
+    repeated: u64,
+    /// Lines that are no events since the last event.
+    apart: Option<Apart>,
+    /// How many CPUs the machine has.
+    machine: Option<u32>,
 }
+
+/// What stands between events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Apart {
+    /// Words: another recording follows if the clock says so too.
+    Words,
+    /// A command: what follows is its output.
+    Command,
+}
+
+/// No machine sleeps on all CPUs for so long between two events while somebody
+/// writes words into its trace, ns: timers of the kernel itself come every few
+/// seconds (`vmstat_update`, mm/vmstat.c; `wb_workfn`, fs/fs-writeback.c).
+const PAUSE: i64 = 10_000_000_000;
 
 impl Sink<'_> {
     /// Anything on a CPU while `pid` is its current task: if that is not the
     /// idle task, the CPU left the idle loop after its last sleep.
     fn task(&mut self, cpu: u32, pid: i32, event: &[u8]) {
         self.part.switches |= event == b"sched_switch";
-        if pid == 0 {
+        if pid <= 0 {
             return;
         }
         if let Some(e) = self.part.out.episodes.get_mut(&cpu).and_then(|l| l.last_mut()) {
@@ -185,6 +225,7 @@ impl Sink<'_> {
     fn finish(mut self) -> Vec<Sleeps> {
         let rest = std::mem::take(&mut self.part).finish();
         let mut out: Vec<Sleeps> = Vec::new();
+        let machine = self.machine;
         for s in self.done.into_iter().chain([rest]) {
             if s.tally.cpus.is_empty() && !out.is_empty() {
                 out[0].events += s.events;
@@ -196,6 +237,11 @@ impl Sink<'_> {
             }
         }
         let count = out.len();
+        for s in &mut out {
+            // A table of more CPUs than the trace shows tells of them.
+            let table = s.tally.tables().len() as u32;
+            s.machine_cpus = machine.max(Some(table).filter(|n| *n > s.tally.cpus.len() as u32));
+        }
         if count > 1 {
             for (i, s) in out.iter_mut().enumerate() {
                 s.name = format!("{} ({} of {count})", s.name, i + 1);
@@ -259,6 +305,19 @@ fn cpus_of(mask: &[u8]) -> impl Iterator<Item = u32> + '_ {
 /// A timer that wakes the task which sleeps for it: the task says more.
 const SLEEPER: &[u8] = b"timer hrtimer_wakeup";
 
+/// CPU and state of a `cpu_idle`; no state if the CPU is awake. The kernel has room for
+/// ten states; a driver numbers them.
+fn idle_of(event: &TraceEvent<'_>) -> Option<(u32, Option<u32>)> {
+    let TraceEvent::Other { name: b"cpu_idle", text } = *event else { return None };
+    let text = text.strip_suffix(b"\\n\\").unwrap_or(text);
+    let cpu = u32::try_from(number(text, b"cpu_id")?).ok()?;
+    if word(text, b"state").is_some_and(is_awake) {
+        return Some((cpu, None));
+    }
+    let state = number(text, b"state").filter(|s| *s < 64)?;
+    Some((cpu, Some(state as u32)))
+}
+
 /// Whether `b` is of other CPUs than `a`, at the same time: the buffers of one
 /// machine, written one behind another.
 fn is_other_cpu(a: &Sleeps, b: &Sleeps) -> bool {
@@ -314,6 +373,21 @@ impl EventSink for Sink<'_> {
         self.part.out.events += count;
     }
 
+    fn text(&mut self, line: &[u8], _: u64) -> bool {
+        let line = line.trim_ascii_start();
+        let tracer = line.starts_with(b"# tracer:");
+        let command = tracer || is_command(&String::from_utf8_lossy(line));
+        // Lines of a head are comments; a prompt of the root looks like one.
+        if line.starts_with(b"#") && !command {
+            return false;
+        }
+        let found = if command { Apart::Command } else { Apart::Words };
+        if self.apart != Some(Apart::Command) {
+            self.apart = Some(found);
+        }
+        false
+    }
+
     fn event(&mut self, stamp: Stamp<'_>, event: TraceEvent<'_>) {
         if let TraceEvent::Lost { count } = event {
             self.lost += count.unwrap_or(1);
@@ -321,8 +395,20 @@ impl EventSink for Sink<'_> {
             return;
         }
         let now = stamp.time.0;
-        if self.part.last.is_some_and(|last| now.saturating_add(BACKWARDS) < last) {
+        let apart = match self.apart.take() {
+            Some(Apart::Command) => self.part.last.is_some(),
+            Some(Apart::Words) => self.part.last.is_some_and(|l| now < l || now - l > PAUSE),
+            None => false,
+        };
+        if apart || self.part.last.is_some_and(|last| now.saturating_add(BACKWARDS) < last) {
             self.next();
+        }
+        let sleep = idle_of(&event);
+        if let Some((cpu, state)) = sleep
+            && self.part.out.tally.repeats(cpu, now, state)
+        {
+            self.repeated += 1;
+            return;
         }
         self.part.last = Some(self.part.last.map_or(now, |last| last.max(now)));
         self.part.out.events += 1;
@@ -338,23 +424,22 @@ impl EventSink for Sink<'_> {
         // Lines of a string of a script, as early systraces have them.
         let text = text.strip_suffix(b"\\n\\").unwrap_or(text);
         match name {
-            b"cpu_idle" => match (number(text, b"state"), number(text, b"cpu_id")) {
-                (_, Some(cpu)) if word(text, b"state").is_some_and(is_awake) => {
+            b"cpu_idle" => match sleep {
+                Some((cpu, None)) => {
                     self.part.out.tally.seen(time);
-                    let slept = self.part.out.tally.exit(cpu as u32, time);
+                    let slept = self.part.out.tally.exit(cpu, time);
                     if let Some((state, enter)) = slept.filter(|_| self.keep) {
-                        let timer = self.part.timer_in.remove(&(cpu as u32));
+                        let timer = self.part.timer_in.remove(&cpu);
                         let e = Episode { enter, exit: time, state, timer, ran: None };
-                        self.part.out.episodes.entry(cpu as u32).or_default().push(e);
+                        self.part.out.episodes.entry(cpu).or_default().push(e);
                     }
                 }
-                // The kernel has room for ten states; a driver numbers them.
-                (Some(state), Some(cpu)) if state < 64 => {
+                Some((cpu, Some(state))) => {
                     self.part.out.tally.seen(time);
-                    self.part.for_task.remove(&(cpu as u32));
-                    self.part.out.tally.enter(cpu as u32, time, state as u32);
+                    self.part.for_task.remove(&cpu);
+                    self.part.out.tally.enter(cpu, time, state);
                 }
-                _ => self.damaged += 1,
+                None => self.damaged += 1,
             },
             // While a governor is exchanged CPUs sleep without one.
             b"idle_en" => self.part.out.episodes.clear(),

@@ -18,6 +18,15 @@ pub fn text(r: &Report, budget: i64, files: usize, written: Option<&str>, again:
     let mut out = String::new();
     let deepest = r.faults.iter().find(|f| f.worst().is_some());
     out += &wrap(&match (r.faults.len(), deepest) {
+        (0, _) if !r.missing.is_empty() => format!(
+            "No setting that the input holds may delay {}; {} that may are not in it, so this is no \
+             all-clear.",
+            named(&r.cpus),
+            match r.missing.len() {
+                1 => "1 other".into(),
+                n => format!("{n} others"),
+            }
+        ),
         (0, _) => format!("No setting was found that may delay {}.", named(&r.cpus)),
         (n, Some(f)) => format!(
             "{n} setting{} may delay {}; the worst that is known is {}: {}",
@@ -157,7 +166,7 @@ mod tests {
                 cpu: 2,
                 state: "C6".into(),
                 latency: 133_000,
-                limit: dormouse_idle::knob::UNLIMITED,
+                limit: Some(dormouse_idle::knob::UNLIMITED),
             },
             Fault::Tick(two.clone()),
             Fault::Interrupt { irq: 24, cpus: two },

@@ -11,7 +11,7 @@ use dormouse_idle::pack::Packed;
 use dormouse_idle::predict::Account;
 use dormouse_idle::section::{Finding, Section, finding, of_snapshot, of_trace, totals};
 use dormouse_idle::snapshot::Snapshot;
-use dormouse_idle::tally::{Sleeps, Waker};
+use dormouse_idle::tally::{Coverage, Sleeps, Waker};
 use dormouse_idle::turbostat::{Run, watts};
 use serde_json::{Value, json};
 
@@ -152,6 +152,7 @@ fn trace(t: &Sleeps) -> Value {
             "began_before_trace": c.unbegun,
             "open_at_end": c.open.map(|o| o.0),
             "without_end": c.overlaps,
+            "repeated": c.repeated,
             "torn_by_lost_events": c.torn,
         })
     };
@@ -167,6 +168,11 @@ fn trace(t: &Sleeps) -> Value {
         "cpus": t.tally.cpus.iter().map(cpu).collect::<Vec<_>>(),
         "together": {
             "cpus": t.tally.together.cpus(),
+            "whole_machine": match t.coverage() {
+                Coverage::Machine => Some(true),
+                Coverage::Part(_) => Some(false),
+                Coverage::Unknown => None,
+            },
             "span_ns": t.tally.together.span(),
             "all_asleep_ns": t.tally.together.all,
             "times": t.tally.together.times,
@@ -225,6 +231,7 @@ fn doubt(d: &Doubt) -> Value {
         Doubt::LatencyOrder { shallow, deep } => pair("latency_order", shallow, deep),
         Doubt::ResidencyOrder { shallow, deep } => pair("residency_order", shallow, deep),
         Doubt::Same { shallow, deep } => pair("same_figures", shallow, deep),
+        Doubt::SameResidency { shallow, deep } => pair("same_residency", shallow, deep),
         Doubt::Multiple { factor } => json!({ "kind": "residency_is_multiple", "factor": factor }),
     }
 }

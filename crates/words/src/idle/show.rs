@@ -15,7 +15,7 @@ use dormouse_idle::pack::Packed;
 use dormouse_idle::section::{Finding, Row, Section, finding, of_snapshot, of_trace, totals};
 use dormouse_idle::snapshot::{NotAPair, Snapshot};
 use dormouse_idle::state::ONLY_S2IDLE;
-use dormouse_idle::tally::{Quantile, Sleeps, Waker, Woken};
+use dormouse_idle::tally::{Coverage, Quantile, Sleeps, Waker, Woken};
 use dormouse_idle::ticks::Ticks;
 use dormouse_idle::turbostat::Run;
 use std::fmt::Write as _;
@@ -344,6 +344,14 @@ fn doubts(sections: &[Section]) -> String {
                     name(shallow),
                     name(deep)
                 ),
+                Doubt::SameResidency { shallow, deep } => format!(
+                    "{} and {} are said to pay from the same time on, though {} takes longer to \
+                     leave: that is no measurement, and {} is never the better choice.",
+                    name(shallow),
+                    name(deep),
+                    name(deep),
+                    name(shallow)
+                ),
                 Doubt::Multiple { factor } => format!(
                     "Target residencies are {factor} times the exit latencies: ACPI's rule, not measured. \
                      Too deep and too shallow are nominal."
@@ -386,10 +394,9 @@ fn list(snapshots: &[Snapshot]) -> String {
     for (i, s) in snapshots.iter().enumerate() {
         let t = sums[i];
         let doubtful = all[i].iter().flat_map(|s| &s.doubts).count();
-        let impossible = all[i]
-            .iter()
-            .flat_map(|s| &s.doubts)
-            .any(|d| !matches!(d, Doubt::Multiple { .. } | Doubt::Same { .. }));
+        let impossible = all[i].iter().flat_map(|s| &s.doubts).any(|d| {
+            !matches!(d, Doubt::Multiple { .. } | Doubt::Same { .. } | Doubt::SameResidency { .. })
+        });
         let word = match (impossible, doubtful) {
             (true, _) => "impossible",
             (false, 0) => "",
@@ -577,12 +584,13 @@ fn wakers(t: &Sleeps, top: usize) -> String {
 fn measured(t: &Sleeps, runs: &[Run]) -> String {
     let all = &t.tally.together;
     let [run] = runs else { return String::new() };
-    let Some(slept) = run.package_asleep().filter(|_| all.cpus() > 1 && all.span() > 0) else {
+    let whole = !matches!(t.coverage(), Coverage::Part(_)) && all.cpus() > 1 && all.span() > 0;
+    let Some(slept) = run.package_asleep().filter(|_| whole) else {
         return String::new();
     };
     let ns = |n: i64| n.max(0).unsigned_abs();
     wrap(&format!(
-        "All CPUs slept at once for {} of the trace; turbostat counted {} in package states{}.",
+        "The CPUs of the trace slept at once for {} of it; turbostat counted {} in package states{}.",
         percent(ns(all.all), ns(all.span())),
         super::turbostat::percent(slept),
         if i128::from(slept) * i128::from(all.span()) < i128::from(all.all) * 90_000 {
@@ -600,10 +608,28 @@ fn together(t: &Sleeps) -> String {
         return String::new();
     }
     let ns = |n: i64| n.max(0).unsigned_abs();
+    let (who, what_follows, of) = match t.coverage() {
+        Coverage::Machine => (
+            format!("All {} CPUs", all.cpus()),
+            ": only then can the package sleep.".to_owned(),
+            "most of all CPUs",
+        ),
+        Coverage::Part(n) => (
+            format!("The {} CPUs of this excerpt", all.cpus()),
+            format!(". The machine has {n} or more, so this says nothing of its package."),
+            "most of these",
+        ),
+        Coverage::Unknown => (
+            format!("The {} CPUs that are seen here", all.cpus()),
+            ". Whether the machine has others the input does not say; a package sleeps only while \
+             all its CPUs do."
+                .into(),
+            "most of these",
+        ),
+    };
     let mut text = format!(
-        "All {} CPUs slept at once for {} s of the {} s in which all of them were seen ({}), {} \
-         times, {} us at most: only then can the package sleep.",
-        all.cpus(),
+        "{who} slept at once for {} s of the {} s of the trace ({}), {} times, {} us at \
+         most{what_follows}",
         seconds(ns(all.all)),
         seconds(ns(all.span())),
         percent(ns(all.all), ns(all.span())),
@@ -611,8 +637,7 @@ fn together(t: &Sleeps) -> String {
         us(all.longest)
     );
     if let Some((cpu, time)) = all.preventer().filter(|p| p.1 > 0) {
-        text +=
-            &format!(" CPU {cpu} alone was awake for {} s, most of all CPUs.", seconds(ns(time)));
+        text += &format!(" CPU {cpu} alone was awake for {} s, {of}.", seconds(ns(time)));
     }
     wrap(&text)
 }

@@ -49,8 +49,11 @@ pub fn fault(f: &Fault) -> String {
         ),
         Fault::DeepState { cpu, state, limit, .. } => {
             let limit = match *limit {
-                UNLIMITED.. => "it has no limit (0 in pm_qos_resume_latency_us means none)".into(),
-                ns => format!("its limit of {} us allows that", us(ns)),
+                None => "what limits it is not in the input".into(),
+                Some(UNLIMITED..) => {
+                    "it has no limit (0 in pm_qos_resume_latency_us means none)".into()
+                }
+                Some(ns) => format!("its limit of {} us allows that", us(ns)),
             };
             format!("CPU {cpu} may sleep in {}: {limit}.", safe(state))
         }
