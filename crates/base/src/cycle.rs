@@ -325,6 +325,19 @@ pub struct Waiting {
     pub function: Sym,
 }
 
+/// Where an attempt to sleep stands in its log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    /// Its first line, from 1; 0 if the source has no lines.
+    pub first: u64,
+    /// Its last line.
+    pub last: u64,
+    /// The source has its beginning.
+    pub begun: bool,
+    /// The source has its end.
+    pub closed: bool,
+}
+
 /// One trip to sleep and back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cycle {
@@ -332,6 +345,11 @@ pub struct Cycle {
     pub source: Sym,
     /// Kernel release; empty if unknown.
     pub kernel: Sym,
+    /// Its place in a log.
+    pub lines: Lines,
+    /// It is no attempt to sleep: a kernel that has just booted reads the image of a
+    /// hibernation.
+    pub reads_image: bool,
     /// Sleep state.
     pub mode: Mode,
     /// How it ended.

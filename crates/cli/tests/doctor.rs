@@ -283,7 +283,7 @@ fn a_second_writer_who_is_refused_is_no_third_attempt() {
 2022-01-10T18:12:50.361701  <3>[   18.342589] PM: suspend exit
 ";
     let text = said_of(log);
-    assert!(text.contains("The text has 3 attempts to sleep."), "{text}");
+    assert!(text.contains("The text has 2 attempts to sleep."), "{text}");
     assert!(text.contains("That of line 2 has no end there."), "{text}");
     assert!(text.contains("The clock goes back at line 9:"), "{text}");
     let show = super::words::words(&["show", "-"], log);

@@ -293,7 +293,7 @@ fn what_a_kernel_freezes_to_read_an_image_is_no_suspend() {
     assert!(!text.contains("Suspend") && !text.contains("freeze_"), "{text}");
     assert!(!text.contains(": no phase in this log"), "{text}");
     let doctor = words(&["doctor", "-"], READS_IMAGE);
-    assert!(doctor.contains("1 attempt to sleep (hibernation; line 1)"), "{doctor}");
+    assert!(!doctor.contains("attempt to sleep"), "{doctor}");
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub mod switch;
 pub mod timer;
 pub mod value;
 
-use attempt::Attempt;
+use attempt::{Attempt, Place};
 use dormouse_base::time::Ns;
 use finding::{Finding, Unchecked};
 use message::{Message, Trust};
@@ -59,6 +59,9 @@ pub struct Case {
     pub values: Vec<Value>,
     /// Attempts to sleep, in order of the text.
     pub attempts: Vec<Attempt>,
+    /// Parts of attempts whose beginning is not in the text: the first message of each,
+    /// and whether its end is there.
+    pub parts: Vec<(usize, bool)>,
     /// Tasks that waited while the machine was looked at; none of a text.
     pub waiting: Vec<Waiting>,
     /// Tasks that ran under a real-time policy meanwhile; none of a text.
@@ -104,11 +107,11 @@ pub struct Sleep {
 }
 
 impl Case {
-    /// Takes messages apart.
-    pub fn new(messages: Vec<Message>) -> Case {
+    /// Takes messages apart; attempts to sleep are at `places`.
+    pub fn new(messages: Vec<Message>, places: &[Place]) -> Case {
         let values = value::shown(&messages);
-        let attempts = attempt::split(&messages);
-        Case { messages, values, attempts, ..Case::default() }
+        let (attempts, parts) = attempt::attempts(&messages, places);
+        Case { messages, values, attempts, parts, ..Case::default() }
     }
 
     /// The messages of an attempt.
@@ -207,13 +210,15 @@ pub fn judge(case: &Case) -> Report {
         begun: true,
         closed: a.closed,
     };
-    let parts = attempt::parts(case).map(|(first, closed)| Sleep {
+    let parts = case.parts.iter().map(|&(first, closed)| Sleep {
         mode: String::new(),
         line: case.messages[first].line,
         begun: false,
         closed,
     });
-    let mut sleeps: Vec<Sleep> = case.attempts.iter().map(sleep).chain(parts).collect();
+    // An attempt that was refused because another was under way is none.
+    let whole = case.attempts.iter().filter(|a| !a.inside).map(sleep);
+    let mut sleeps: Vec<Sleep> = whole.chain(parts).collect();
     sleeps.sort_by_key(|s| s.line);
     let cited = |line| findings.iter().flat_map(|f| &f.evidence).any(|e| e.line == line);
     let errors = case

@@ -4,23 +4,20 @@
 use crate::capture_file::schema::{CaptureFile, CycleMembers};
 use crate::container::Source;
 use crate::detect::Format;
-use crate::klog::{Item, MARKS, NEWEST_FIRST, order_of, records};
+use crate::klog::{self, Item, MARKS, NEWEST_FIRST, order_of};
 use crate::text::{self, LONGEST, Text};
+use crate::track::Tracker;
 use crate::{Input, Options, ReadError};
+use dormouse_base::cycle::{Cycle, Mode};
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_base::time::Ns;
 use dormouse_doctor::Case;
+use dormouse_doctor::attempt::Place;
 use dormouse_doctor::depth::{Measured, in_range};
 use dormouse_doctor::message::{Message, Trust};
 use dormouse_doctor::value::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-
-/// Mail programs wrap lines of this length and more.
-const WRAPPED: usize = 56;
-
-/// A message goes on over at most this many further lines.
-const JOINS: usize = 2;
 
 /// Reads `inputs`, a text each.
 ///
@@ -56,14 +53,10 @@ pub struct Heard {
     pub measured: Vec<Measured>,
 }
 
-/// What `source` says besides times: nothing if it is a bare trace.
+/// What `source` says besides times, if it is no log: nothing of a bare trace.
 pub fn heard(format: Format, source: &Source<'_>) -> Option<Heard> {
     let name = source.name.to_string();
     match format {
-        Format::KernelLog => {
-            let case = read_bytes(source.name, source.bytes).case;
-            Some(Heard { name, case, ..Heard::default() })
-        }
         Format::CaptureFile => {
             // Damage is told where its traces are read.
             let (file, _) = crate::capture_file::read(source.bytes).ok()?;
@@ -126,54 +119,95 @@ fn measured(file: &CaptureFile) -> Vec<Measured> {
 
 /// Reads bytes that are in memory and shown as `name`.
 pub fn read_bytes(name: &str, bytes: &[u8]) -> Text<Case> {
+    read_beside(name, bytes, &mut Tracker::new())
+}
+
+/// Reads a log for its cycles, which go to `tracker`, and for its messages: both have
+/// the same attempts to sleep.
+pub(crate) fn read_beside(name: &str, bytes: &[u8], tracker: &mut Tracker) -> Text<Case> {
     if let Some(none) = text::none(name, bytes) {
         return none;
     }
+    let first = tracker.cycles();
+    let mut listener = Listener { lines: Lines::new(bytes), messages: Vec::new(), damaged: 0 };
+    let refused = klog::parse_heard(bytes, tracker, &mut |item, at| listener.item(item, at));
+    tracker.close_cycle();
     let mut losses = Losses::default();
-    let mut messages = Vec::new();
-    let mut damaged = 0u64;
-    let mut joining = Joining::default();
-    let lines = Lines::new(bytes);
-    let backwards = records(bytes, &mut |item, at| {
+    let told = |kind: &str| kind == "newest_first";
+    if tracker.losses().list.iter().any(|l| told(l.kind)) {
+        losses.add("newest_first", 1, Severity::Info, NEWEST_FIRST, None);
+    }
+    if listener.damaged > 0 {
+        losses.add(
+            "unread_entry",
+            listener.damaged,
+            Severity::Warning,
+            "entries of the journal are damaged or kept as bytes: use journalctl -k -o short-monotonic",
+            None,
+        );
+    }
+    let mut messages = listener.messages;
+    whole_logs(&mut messages);
+    let attempts = tracker.cycles_from(first).iter().filter(|c| !c.reads_image).map(place);
+    let second = |&(first, last): &(u64, u64)| Place {
+        first,
+        last,
+        begun: true,
+        closed: true,
+        inside: true,
+        ..Place::default()
+    };
+    let places: Vec<Place> = attempts.chain(refused.iter().map(second)).collect();
+    Text { name: name.into(), case: Case::new(messages, &places), losses }
+}
+
+/// Where the attempt of a cycle is.
+fn place(cycle: &Cycle) -> Place {
+    let lines = cycle.lines;
+    Place {
+        mode: match cycle.mode {
+            Mode::S2idle => "s2idle",
+            Mode::Deep => "deep",
+            Mode::Standby => "standby",
+            Mode::Disk => "hibernation",
+            Mode::PmTest(_) | Mode::Simulated | Mode::Unknown => "",
+        },
+        first: lines.first,
+        last: lines.last,
+        begun: lines.begun,
+        closed: lines.closed,
+        inside: false,
+    }
+}
+
+/// Keeps the messages of a log.
+struct Listener<'a> {
+    lines: Lines<'a>,
+    messages: Vec<Message>,
+    damaged: u64,
+}
+
+impl Listener<'_> {
+    fn item(&mut self, item: Item<'_>, at: u64) {
         let record = match item {
             Item::Record(r) => r,
             Item::Damaged => {
-                damaged += 1;
+                self.damaged += 1;
                 return;
             }
             Item::Boot | Item::LeftOut | Item::Doubled(_) => return,
         };
-        let raw = lines.at(at);
-        let rest = !record.fresh && !text::has_date(raw);
-        if rest && joining.take(&mut messages, record.text, at, raw) {
-            return;
-        }
+        let raw = self.lines.at(at);
         let trust = if record.fresh { Trust::Logged } else { trust(raw) };
         // Another program's line in the log of the system is no word of a writer.
         let dated = trust == Trust::Prose && text::has_date(raw);
         let trust = if dated { Trust::Shown } else { trust };
         // A diff or a patch program marks new lines with a plus.
         let text = record.text.strip_prefix(b"+").unwrap_or(record.text);
-        let text = if record.fresh { text } else { text::without_clock(text) };
         let text = readable(&text[..text.len().min(LONGEST)]).into_owned();
-        joining.begin(record.fresh, at, raw);
         let second = order_of(record.said).map(|s| s.1);
-        messages.push(Message { line: at, time: record.time, second, text, trust });
-    });
-    whole_logs(&mut messages);
-    if backwards {
-        losses.add("newest_first", 1, Severity::Info, NEWEST_FIRST, None);
+        self.messages.push(Message { line: at, time: record.time, second, text, trust });
     }
-    if damaged > 0 {
-        losses.add(
-            "unread_entry",
-            damaged,
-            Severity::Warning,
-            "entries of the journal are damaged or kept as bytes: use journalctl -k -o short-monotonic",
-            None,
-        );
-    }
-    Text { name: name.into(), case: Case::new(messages), losses }
 }
 
 /// Lines without a time that stand close together count as a log if enough of them are
@@ -227,51 +261,6 @@ impl<'a> Lines<'a> {
         };
         let end = self.ends.get(i - 1).copied().unwrap_or(self.bytes.len());
         &self.bytes[begin..end]
-    }
-}
-
-/// Puts lines that a mail program wrapped together again.
-#[derive(Default)]
-struct Joining {
-    /// The message may go on.
-    open: bool,
-    /// How its line is marked off: quoted, set off, or neither.
-    mark: Option<Trust>,
-    last: u64,
-    joined: usize,
-}
-
-impl Joining {
-    fn begin(&mut self, fresh: bool, at: u64, raw: &[u8]) {
-        let open = fresh && raw.len() >= WRAPPED;
-        *self = Joining { open, mark: Some(trust(raw)), last: at, joined: 0 };
-    }
-
-    /// Whether the line was the rest of the last message.
-    fn take(&mut self, messages: &mut [Message], text: &[u8], at: u64, raw: &[u8]) -> bool {
-        let next = self.open && at == self.last + 1 && self.joined < JOINS;
-        // Quoted lines go on with quoted ones. A line that is set off is no rest
-        // of one that is not; the other way round mail programs wrap so.
-        let rest = match (self.mark, trust(raw)) {
-            (Some(a), b) if a == b => true,
-            (Some(Trust::Shown), Trust::Prose) => true,
-            _ => false,
-        };
-        let fence = text.iter().all(|b| b"`~".contains(b));
-        let fits = next && !fence && rest;
-        let Some(m) = messages.last_mut().filter(|_| fits && raw.len() < 120) else {
-            self.open = false;
-            return false;
-        };
-        if m.text.len() + text.len() < LONGEST {
-            m.text.push(' ');
-            m.text.push_str(&readable(text));
-        }
-        self.last = at;
-        self.joined += 1;
-        // Only a full line is wrapped once more.
-        self.open = raw.len() >= WRAPPED;
-        true
     }
 }
 

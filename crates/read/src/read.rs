@@ -220,8 +220,12 @@ impl Machines {
         if let Some(damage) = source.damage {
             tracker.losses().add("damaged_input", 1, Severity::Error, damage, None);
         }
-        match content {
-            Content::Trace(lines) => crate::ftrace::assemble(source.bytes, lines, tracker),
+        match (content, &mut self.heard) {
+            (Content::Trace(lines), _) => crate::ftrace::assemble(source.bytes, lines, tracker),
+            (_, Some(list)) if format == Format::KernelLog => {
+                let case = crate::doctor::read_beside(source.name, source.bytes, tracker).case;
+                list.push(Heard { name: source.name.to_string(), case, ..Heard::default() });
+            }
             _ => parse_one(format, source.bytes, tracker, others),
         }
         tracker.end_source();

@@ -518,7 +518,7 @@ fn attempts_are_counted_by_what_each_has_once() {
         [    3.100000] PM: Finishing wakeup.\n";
     let sleeps = report(old).sleeps;
     let [s] = &sleeps[..] else { panic!("{sleeps:?}") };
-    assert_eq!((s.mode.as_str(), s.begun, s.closed, s.line), ("s2idle", true, true, 2));
+    assert_eq!((s.mode.as_str(), s.begun, s.closed, s.line), ("s2idle", true, true, 1));
     // Newer kernels say both, and it is one attempt.
     let new = "[    1.000000] PM: suspend entry (deep)\n\
         [    1.100000] PM: Preparing system for sleep (deep)\n\
@@ -562,10 +562,11 @@ fn logs_of_telephones_are_read() {
     assert_eq!(report.sleeps.len(), 1, "{:?}", report.sleeps);
     assert!(report.sleeps[0].closed && report.sleeps[0].mode == "deep");
     assert_eq!(report.findings.len(), 1, "no second writer: {:?}", report.findings);
+    // An exit alone shows nothing of a sleep.
     let two = "[  1.000000][ T3638] PM: suspend exit 2023-12-10 11:20:46.356796641 UTC\n\
         [  1.000100][ T3638] modem: Resume done\n\
         [  1.000200][ T3638] PM: suspend exit\n";
-    assert_eq!(judge(&read_bytes("text", two.as_bytes()).case).sleeps.len(), 1);
+    assert!(judge(&read_bytes("text", two.as_bytes()).case).sleeps.is_empty());
 }
 
 /// The fence of a quoted log is no part of its last line.

@@ -231,7 +231,7 @@ fn unpowered(case: &Case, out: &mut Vec<Finding>) {
     let said: Vec<&Message> = case.messages.iter().filter(is).collect();
     let Some(from) = said.first().and_then(|m| state(m)) else { return };
     // What is pulled out is gone too; only inside a sleep nobody pulls.
-    if case.attempts.is_empty() && crate::attempt::parts(case).next().is_none() {
+    if case.attempts.is_empty() && case.parts.is_empty() {
         return;
     }
     let mut devices: Vec<Device> = Vec::new();
@@ -481,7 +481,7 @@ fn retries(case: &Case, out: &mut Vec<Finding>) {
         // A log of whole seconds has both in one, and nothing between them.
         let (gap, confidence) = match (a.exit, b.entry) {
             (Some(exit), Some(entry)) => (Ns(entry.0 - exit.0), Confidence::Certain),
-            _ if b.first - a.end > TWICE || last.second.is_none() => continue,
+            _ if b.first.saturating_sub(a.end) > TWICE || last.second.is_none() => continue,
             _ if last.second == first.second => (Ns::ZERO, Confidence::Likely),
             _ => continue,
         };

@@ -2,7 +2,6 @@
 
 use super::{found, lines};
 use crate::Case;
-use crate::attempt;
 use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
@@ -40,7 +39,7 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     if out.iter().any(|f| matches!(f.id, "hib-crash" | "rpm-crash")) {
         return;
     }
-    let parts: Vec<usize> = attempt::parts(case).map(|p| p.0).collect();
+    let parts: Vec<usize> = case.parts.iter().map(|p| p.0).collect();
     let mut from = 0;
     for (at, m) in case.messages.iter().enumerate().filter(|(_, m)| m.is_crash()) {
         // A panic ends what an earlier line of the same crash began.

@@ -5,6 +5,7 @@
 //! only suggests is replaced as soon as a later line proves it.
 
 mod calls;
+mod clock;
 mod dress;
 mod freeze;
 mod journal;
@@ -13,9 +14,11 @@ mod phase;
 mod prefix;
 mod ranking;
 mod refusal;
+mod restore;
 mod state;
 mod steps;
 mod tick;
+mod wrap;
 
 use crate::track::{Kind, Tracker};
 use dormouse_base::complete::LostKind;
@@ -26,15 +29,23 @@ pub(crate) use order::MARKS;
 pub use prefix::{Record, order_of};
 use state::Log;
 pub use tick::tick;
-
-/// A line is joined with at most this many that follow.
-const MAX_JOINS: usize = 3;
+pub use wrap::may_go_on;
 
 /// Longest line that is looked at in full.
 const MAX_LINE: usize = 8 << 10;
 
 /// Reads a kernel log.
 pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
+    parse_heard(bytes, tracker, &mut |_, _| {});
+}
+
+/// Reads a kernel log, and hands on all that stands in it. Gives the attempts to sleep
+/// that were refused because another was under way: lines of begin and end.
+pub(crate) fn parse_heard(
+    bytes: &[u8],
+    tracker: &mut Tracker,
+    hear: &mut dyn FnMut(Item<'_>, u64),
+) -> Vec<(u64, u64)> {
     tracker.set_kind(Kind::Log);
     tracker.set_split_by_blank();
     let release = crate::pmgraph::header(bytes, tracker);
@@ -43,12 +54,18 @@ pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
     if let Some(release) = release {
         log.set_version(release);
     }
-    let mut joiner = Joiner { log, pending: None, cut: [0; 2], first_cut: [0; 2] };
-    if records(bytes, &mut |item, at| joiner.item(item, at)) {
-        joiner.log.t.losses().add("newest_first", 1, Severity::Info, NEWEST_FIRST, None);
+    let mut reader = Reader { log, cut: None, torn: [0; 2], first_torn: [0; 2] };
+    let newest_first = records(bytes, &mut |item, at| {
+        hear(item, at);
+        reader.item(item, at);
+    });
+    if newest_first {
+        reader.log.t.losses().add("newest_first", 1, Severity::Info, NEWEST_FIRST, None);
     }
-    let order = joiner.finish();
+    let refused = std::mem::take(&mut reader.log.refusals);
+    let order = reader.finish();
     tracker.sort_logs(first, &order);
+    refused
 }
 
 /// What stands in a kernel log.
@@ -73,16 +90,9 @@ pub fn records(bytes: &[u8], take: &mut dyn FnMut(Item<'_>, u64)) -> bool {
     let mut lines = Splitter::default();
     let newest_first = order::newest_first(bytes);
     if newest_first {
-        order::backwards(bytes, &mut |line, at| lines.line(line, at, take));
+        order::backwards(bytes, &mut |text, at| lines.text(text, at, take));
     } else {
-        let (mut at, mut rest) = (0, bytes);
-        while !rest.is_empty() {
-            let end = memchr::memchr(b'\n', rest);
-            let line = &rest[..end.unwrap_or(rest.len())];
-            rest = end.map_or(&[][..], |e| &rest[e + 1..]);
-            at += 1;
-            lines.line(line, at, take);
-        }
+        lines.text(bytes, 1, take);
     }
     let last = lines.journal.finish();
     lines.entry(last, lines.at, take);
@@ -93,10 +103,17 @@ pub fn records(bytes: &[u8], take: &mut dyn FnMut(Item<'_>, u64)) -> bool {
 pub(crate) const NEWEST_FIRST: &str =
     "the newest line stands first (journalctl --reverse): the log was read from its end";
 
+/// A line that stands out of order by more is of another log, or was put there late.
+const OUT_OF_ORDER: Ns = Ns(1_000_000_000);
+
 /// Takes lines apart.
 #[derive(Default)]
 struct Splitter {
     journal: Collector,
+    joiner: wrap::Joiner,
+    /// The time of the last line, and the times that `dmesg --reltime` counts on from.
+    last: Option<Ns>,
+    relative: Option<Ns>,
     boot: String,
     recent: Recent,
     /// A separator counts between two records of the kernel: mails end with one.
@@ -126,7 +143,33 @@ impl Splitter {
         true
     }
 
-    fn line(&mut self, line: &[u8], at: u64, take: &mut dyn FnMut(Item<'_>, u64)) {
+    /// Lines of a text, the first of which has the number `first`.
+    fn text(&mut self, text: &[u8], first: u64, take: &mut dyn FnMut(Item<'_>, u64)) {
+        let (mut at, mut rest) = (first, text);
+        let after = |rest: &[u8]| memchr::memchr(b'\n', rest).map_or(rest.len(), |e| e + 1);
+        let mut joiner = std::mem::take(&mut self.joiner);
+        while !rest.is_empty() {
+            let end = after(rest);
+            let line = rest[..end].strip_suffix(b"\n").unwrap_or(&rest[..end]);
+            rest = &rest[end..];
+            match joiner.whole(line, rest) {
+                Some((whole, count)) => {
+                    for _ in 0..count {
+                        rest = &rest[after(rest)..];
+                    }
+                    self.line(whole, at, rest, take);
+                    at += count + 1;
+                }
+                None => {
+                    self.line(line, at, rest, take);
+                    at += 1;
+                }
+            }
+        }
+        self.joiner = joiner;
+    }
+
+    fn line(&mut self, line: &[u8], at: u64, rest: &[u8], take: &mut dyn FnMut(Item<'_>, u64)) {
         self.at = at;
         if line.first() == Some(&b'#') {
             return;
@@ -145,10 +188,32 @@ impl Splitter {
             l if l.starts_with(b"-- Boot ") || l == b"-- Reboot --" => take(Item::Boot, at),
             _ => {
                 for piece in Pieces(Some(line)) {
-                    self.piece(prefix::strip(piece), at, take);
+                    let record = self.timed(prefix::strip(piece), rest);
+                    self.piece(record, at, take);
                 }
             }
         }
+    }
+
+    /// `record` with the time that it has only beside others: what `dmesg --reltime`
+    /// counts from line to line, and a line that stands out of order among its neighbours
+    /// has theirs.
+    fn timed<'a>(&mut self, mut record: Record<'a>, rest: &[u8]) -> Record<'a> {
+        if let Some(since) = record.since {
+            // Nobody knows how long a minute that begins anew is since the last line.
+            let time = self.relative.map_or(OUT_OF_ORDER, |t| t + since);
+            (self.relative, record.time) = (Some(time), Some(time));
+        }
+        if let (Some(time), Some(last)) = (record.time, self.last)
+            && time + OUT_OF_ORDER < last
+        {
+            let next = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len()).min(MAX_LINE)];
+            if prefix::strip(next).time.is_some_and(|t| t >= last) {
+                record.time = Some(last);
+            }
+        }
+        self.last = record.time.or(self.last);
+        record
     }
 
     fn piece(&mut self, record: Record<'_>, at: u64, take: &mut dyn FnMut(Item<'_>, u64)) {
@@ -226,17 +291,18 @@ impl Recent {
     }
 }
 
-/// Joins lines that were torn apart, and hands them to the state machine.
-struct Joiner<'t> {
+/// Hands what stands in a log to the state machine.
+struct Reader<'t> {
     log: Log<'t>,
-    pending: Option<Pending>,
+    /// The line of a callback that breaks off.
+    cut: Option<u64>,
     /// Lines whose rest is missing: wrapped ones, and those that go on in the middle
     /// of a later one. The first line of each.
-    cut: [u64; 2],
-    first_cut: [u64; 2],
+    torn: [u64; 2],
+    first_torn: [u64; 2],
 }
 
-impl Joiner<'_> {
+impl Reader<'_> {
     fn item(&mut self, item: Item<'_>, at: u64) {
         let record = match item {
             Item::Record(record) => record,
@@ -273,109 +339,45 @@ impl Joiner<'_> {
                 );
             }
         };
-        if let Some(mut p) = self.pending.take() {
-            if p.take(&record) {
-                match calls::parse(&p.text) {
-                    Some(calls::Line::Cut) if p.joined < MAX_JOINS => {
-                        self.pending = Some(p);
-                        return;
-                    }
-                    // If they make no sense together, the line stands alone.
-                    _ if self.log.line(&p.record(), p.at) => return,
-                    _ => {}
-                }
-            }
-            // Bytes are missing here: the line goes on with a later record.
-            let hole = p.at == at && record.fresh;
-            self.count(&p, hole);
-        }
-        if !self.log.line(&record, at) && calls::parse(record.text) == Some(calls::Line::Cut) {
-            self.pending = Some(Pending::new(&record, at));
+        // Bytes are missing where another record stands in the same line.
+        let hole = self.cut == Some(at) && record.fresh;
+        self.count(hole);
+        let known = self.log.line(&record, at);
+        let has = |word: &[u8]| memchr::memmem::find(record.text, word).is_some();
+        let is_call = || has(b"calling ") || has(b" returned ");
+        if !known && calls::parse(record.text) == Some(calls::Line::Cut) && is_call() {
+            self.cut = Some(at);
         }
     }
 
-    /// A line whose rest never came.
-    fn count(&mut self, p: &Pending, hole: bool) {
-        if p.certain {
-            let kind = usize::from(hole);
-            self.cut[kind] += 1;
-            if self.first_cut[kind] == 0 {
-                self.first_cut[kind] = p.at;
-            }
-            self.log.lose(if hole { LostKind::Holes } else { LostKind::Lines }, 1);
+    /// The rest of a line never came.
+    fn count(&mut self, hole: bool) {
+        let Some(at) = self.cut.take() else { return };
+        let kind = usize::from(hole);
+        self.torn[kind] += 1;
+        if self.first_torn[kind] == 0 {
+            self.first_torn[kind] = at;
         }
+        self.log.lose(if hole { LostKind::Holes } else { LostKind::Lines }, 1);
     }
 
     fn finish(mut self) -> Vec<u32> {
-        if let Some(p) = self.pending.take() {
-            self.count(&p, false);
-        }
+        self.count(false);
         let losses = self.log.t.losses();
         losses.add(
             "cut_line",
-            self.cut[0],
+            self.torn[0],
             Severity::Warning,
             "callback lines are cut off or torn apart: save the log with dmesg > FILE and attach it",
-            Some(self.first_cut[0]),
+            Some(self.first_torn[0]),
         );
         losses.add(
             "log_hole",
-            self.cut[1],
+            self.torn[1],
             Severity::Warning,
             "a line breaks off and goes on in the middle of a later one; what lay between is lost: record again",
-            Some(self.first_cut[1]),
+            Some(self.first_torn[1]),
         );
         self.log.finish()
     }
-}
-
-/// A line that breaks off, waiting for the rest.
-struct Pending {
-    time: Option<Ns>,
-    pid: Option<i32>,
-    text: Vec<u8>,
-    at: u64,
-    joined: usize,
-    /// It certainly is a callback line.
-    certain: bool,
-}
-
-impl Pending {
-    fn new(record: &Record<'_>, at: u64) -> Pending {
-        let has = |word: &[u8]| memchr::memmem::find(record.text, word).is_some();
-        Pending {
-            time: record.time,
-            pid: record.pid,
-            text: record.text.to_vec(),
-            at,
-            joined: 0,
-            certain: has(b"calling ") || has(b" returned "),
-        }
-    }
-
-    /// Appends `next` if it can be the rest: it has no prefix of its own, and
-    /// is no callback line itself.
-    fn take(&mut self, next: &Record<'_>) -> bool {
-        let own = matches!(
-            calls::parse(next.text),
-            Some(calls::Line::Call { .. } | calls::Line::Return { .. })
-        ) && !starts_as_rest(next.text);
-        if next.fresh || next.text.is_empty() || own {
-            return false;
-        }
-        self.text.push(b' ');
-        self.text.extend_from_slice(next.text);
-        self.joined += 1;
-        true
-    }
-
-    fn record(&self) -> Record<'_> {
-        Record { time: self.time, pid: self.pid, text: &self.text, ..Record::default() }
-    }
-}
-
-/// `FN+0x0/0x10 returned …` without an owner is the rest of a line.
-fn starts_as_rest(text: &[u8]) -> bool {
-    let word = text.split(|&b| b == b' ').next().unwrap_or(text);
-    !word.ends_with(b":") && memchr::memmem::find(text, b": ").is_none()
 }

@@ -77,7 +77,7 @@ pub fn newest_first(bytes: &[u8]) -> bool {
 }
 
 /// Hands on the lines from the last to the first, with their numbers from 1. What has no
-/// stamp goes on from the line above it, and keeps its place behind that one.
+/// stamp goes on from the line above it, and comes with that one.
 pub fn backwards<'a>(bytes: &'a [u8], take: &mut dyn FnMut(&'a [u8], u64)) {
     let mut blocks: Vec<(usize, u64)> = Vec::new();
     let (mut begin, mut at) = (0, 0u64);
@@ -97,9 +97,7 @@ pub fn backwards<'a>(bytes: &'a [u8], take: &mut dyn FnMut(&'a [u8], u64)) {
     for &(begin, first) in blocks.iter().rev() {
         let text = bytes.get(begin..end).unwrap_or_default();
         let text = text.strip_suffix(b"\n").unwrap_or(text);
-        for (number, line) in (first..).zip(text.split(|&b| b == b'\n')) {
-            take(line, number);
-        }
+        take(text, first);
         end = begin;
     }
 }
@@ -119,8 +117,9 @@ mod tests {
 
     fn backward(text: &str) -> Vec<(String, u64)> {
         let mut out = Vec::new();
-        backwards(text.as_bytes(), &mut |line, at| {
-            out.push((String::from_utf8_lossy(line).into_owned(), at));
+        backwards(text.as_bytes(), &mut |block, first| {
+            let lines = block.split(|&b| b == b'\n').map(String::from_utf8_lossy);
+            out.extend(lines.map(String::from).zip(first..));
         });
         out
     }

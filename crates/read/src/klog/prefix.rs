@@ -6,6 +6,7 @@
 //! A dress that is not known comes off too if the kernel's own time stamp
 //! stands behind it.
 
+use crate::text;
 use dormouse_base::time::Ns;
 use memchr::memmem;
 
@@ -23,6 +24,8 @@ pub struct Record<'a> {
     /// The time that whoever kept the log wrote, in his own words, where the line
     /// has no `time`: a script's stamp, syslog's, `dmesg -T`'s.
     pub said: &'a [u8],
+    /// The time since the line before, where the line carries only that.
+    pub since: Option<Ns>,
     /// The message.
     pub text: &'a [u8],
     /// Some prefix was found, so this line is no continuation of another.
@@ -43,6 +46,9 @@ pub fn strip(line: &[u8]) -> Record<'_> {
     let mut rest = priority(line, &mut r);
     if rest.first() != Some(&b'[') {
         rest = keeper(rest, &mut r);
+    }
+    if !r.fresh {
+        rest = by_hand(rest, &mut r);
     }
     // The kernel's own time is finer than that of whoever kept the log.
     let kept = r.time.take();
@@ -72,6 +78,22 @@ fn priority<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
         return &line[end + 1..];
     }
     line
+}
+
+/// `22:41:07  PM: …`, `11:02:07 kernel | PM: …`: the time of day alone, as people and
+/// programs of serial consoles write it.
+fn by_hand<'a>(line: &'a [u8], r: &mut Record<'a>) -> &'a [u8] {
+    let rest = text::without_clock(line);
+    let stamp = line[..line.len() - rest.len()].trim_ascii_end();
+    if rest.is_empty() || !(8..=18).contains(&stamp.len()) {
+        return line;
+    }
+    (r.fresh, r.said) = (true, &stamp[..8]);
+    // Some day in 2000, so that nobody takes it for a time of the kernel.
+    r.time = some_year(1, 1, stamp);
+    let Some(named) = rest.strip_prefix(b"kernel") else { return rest };
+    let marks = named.iter().take_while(|b| b" |:-".contains(b)).count();
+    if marks > 0 { &named[marks..] } else { rest }
 }
 
 /// All brackets that are part of the prefix.
@@ -224,6 +246,7 @@ fn date(line: &[u8]) -> Option<&[u8]> {
     let fits = |(f, b): (&u8, &u8)| match f {
         b'd' => b.is_ascii_digit(),
         b' ' => matches!(b, b' ' | b'T'),
+        b'-' => matches!(b, b'-' | b'.' | b'/'),
         f => f == b,
     };
     let text = line.get(..form.len())?;
@@ -252,6 +275,9 @@ pub fn order_of(said: &[u8]) -> Option<(bool, i64)> {
         Some(field(at, at + 2)? * 3600 + field(at + 3, at + 5)? * 60 + field(at + 6, at + 8)?)
     };
     let day = |y: i64, m: i64, d: i64| ((y * 12 + m) * 31 + d) * 86_400;
+    if said.get(2) == Some(&b':') {
+        return Some((false, clock(0)?));
+    }
     if is_calendar(said) {
         // English names have fixed places.
         (said.len() == 24).then_some(())?;
@@ -319,7 +345,9 @@ fn bracket<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
         r.comm = fields.next().unwrap_or(b"");
     } else if is_calendar(inside) {
         r.said = inside;
-    } else if !is_date(inside) && !is_relative(inside) {
+    } else if is_relative(inside) {
+        r.since = inside.strip_prefix(b"+").and_then(since).or(Some(Ns::ZERO));
+    } else if !is_date(inside) {
         return None;
     }
     Some(rest)
@@ -387,6 +415,13 @@ fn is_relative(text: &[u8]) -> bool {
     rest.unwrap_or_else(minute)
 }
 
+/// `0.000012` or `0,000012`.
+fn since(text: &[u8]) -> Option<Ns> {
+    let dot = memchr::memchr2(b'.', b',', text)?;
+    let whole = decimal(&text[..dot])?.checked_mul(1_000_000_000)?;
+    Some(Ns(whole.checked_add(scaled(&text[dot + 1..])?)?))
+}
+
 /// `2024-02-06T04:26:01.376714Z`, as time since 1970; only with a fraction.
 fn rfc3339(line: &[u8]) -> Option<Ns> {
     let field = |from: usize, to: usize| line.get(from..to).and_then(decimal);
@@ -401,8 +436,20 @@ fn rfc3339(line: &[u8]) -> Option<Ns> {
     let y = if m <= 2 { y - 1 } else { y };
     let day = (153 * (if m > 2 { m - 3 } else { m + 9 }) + 2) / 5 + d - 1;
     let days = y * 365 + y / 4 - y / 100 + y / 400 + day - 719_468;
-    let seconds = ((days * 24 + h) * 60 + min) * 60 + s;
+    let seconds = ((days * 24 + h) * 60 + min) * 60 + s - zone(&line[20 + digits..]);
     Some(Ns(seconds.checked_mul(1_000_000_000)?.checked_add(fraction)?))
+}
+
+/// `+01:00` or `+0100` behind a time, in seconds.
+fn zone(text: &[u8]) -> i64 {
+    let (sign, rest) = match text.first() {
+        Some(b'+') => (1, &text[1..]),
+        Some(b'-') => (-1, &text[1..]),
+        _ => return 0,
+    };
+    let field = |from: usize| rest.get(from..from + 2).and_then(decimal);
+    let minutes = field(if rest.get(2) == Some(&b':') { 3 } else { 2 });
+    sign * (field(0).unwrap_or(0) * 3_600 + minutes.unwrap_or(0) * 60)
 }
 
 /// `Sep 01 10:11:12.123456` of `journalctl -o short-precise`, in [`some_year`]; only with
@@ -527,7 +574,7 @@ mod tests {
         assert_eq!(text("<6>Mar 10 09:01:38 fw13 kernel: PM: x"), (None, None, m()));
         assert_eq!(
             text("<6>1 1970-01-02T00:00:01.5+01:00 fw13 kernel - - - \u{feff}PM: x"),
-            (Some(86_401_500_000_000), None, m())
+            (Some(82_801_500_000_000), None, m())
         );
         assert_eq!(text("1970-01-02T00:00:01.5Z 00O [   12.345678] PM: x"), (t, None, m()));
         let android = Some(968_148_672_500_000_000);

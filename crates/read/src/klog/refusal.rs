@@ -44,8 +44,21 @@ impl Log<'_> {
         }
     }
 
+    /// Where the last step that is known ended.
+    pub(super) fn done_until(&mut self) -> Ns {
+        let covered = self.c.covered;
+        let ends = self.t.current().map(|c| c.cycle.phases.iter().filter(|p| p.complete));
+        ends.into_iter().flatten().map(|p| p.end).fold(covered, Ns::max)
+    }
+
+    /// Whether the open cycle has frozen tasks, so that it does not begin with that.
+    pub(super) fn is_beyond_freezing(&mut self) -> bool {
+        let frozen = |p: &PhaseSpan| p.phase == Phase::FreezeUser || p.phase.has_devices();
+        self.t.current().is_some_and(|c| c.cycle.phases.iter().any(frozen))
+    }
+
     /// Whether a phase of the way up is known.
-    fn came_up(&mut self) -> bool {
+    pub(super) fn came_up(&mut self) -> bool {
         let up = |p: &PhaseSpan| p.phase.direction() == Direction::Resume && p.phase.has_devices();
         self.t.current().is_some_and(|c| c.cycle.phases.iter().any(up))
     }

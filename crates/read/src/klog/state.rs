@@ -5,6 +5,7 @@ use super::phase;
 use super::prefix::{self, Record};
 use super::ranking::Loose;
 use super::refusal::Refusal;
+use super::restore::Restore;
 use crate::event::Stamp;
 use crate::track::{Call, CallRef, DeviceKey, Tracker};
 use dormouse_base::complete::LostKind;
@@ -25,11 +26,7 @@ const MAX_OPEN: usize = 8;
 
 /// Where the same device runs the same callback again after a pause of this
 /// length, or time jumps back by it, the lines between two cycles are missing.
-const PAUSE: Ns = Ns(1_000_000_000);
-
-/// Later than this is a time of the calendar, not of the kernel's clock: three years
-/// after a boot.
-const CALENDAR: Ns = Ns(100_000_000_000_000_000);
+pub(super) const PAUSE: Ns = Ns(1_000_000_000);
 
 /// State while a log is read.
 pub struct Log<'t> {
@@ -47,13 +44,22 @@ pub struct Log<'t> {
     /// Some line of the log had a time.
     ever_timed: bool,
     /// The line before had a time.
-    was_timed: bool,
+    pub(super) was_timed: bool,
+    /// What stamps of the open cycle are wrong by.
+    pub(super) skew: Ns,
     /// The last time of the kernel's clock and of the calendar: programs that print
     /// between kernel lines may have the other one.
-    clocks: [Option<Ns>; 2],
+    pub(super) clocks: [Option<Ns>; 2],
     /// A second writer's attempt is refused while the first one goes on
     /// (kernel/power/suspend.c:enter_state).
     pub refused: bool,
+    /// Lines of begin and end of such attempts.
+    pub refusals: Vec<(u64, u64)>,
+    /// When an attempt began that was given up while its data was written: the sync goes
+    /// on.
+    pub unsynced: Option<Ns>,
+    /// Another kernel reads the image of the open cycle.
+    pub(super) restore: Option<Restore>,
     /// The logs of the source so far: how each says when its first cycle began.
     logs: Vec<When>,
     /// How the cycle before this one said it, and the line of the first log but one.
@@ -89,6 +95,15 @@ pub struct PerCycle {
     serial: u64,
     /// Some line of this cycle had a time.
     timed: bool,
+    /// So many of its lines meant something, and whether one stood in a log.
+    known: u32,
+    logged: bool,
+    /// When the image of a hibernation was made.
+    pub image_made: Option<Ns>,
+    /// When the step began that lasts.
+    pub lasting_from: Ns,
+    /// It was all but over ("Finishing wakeup").
+    pub finishing: bool,
     /// The device phase that callbacks are in.
     pub phase: Option<Phase>,
     /// "complete after" lines name the phases of this cycle.
@@ -142,9 +157,19 @@ impl PerCycle {
         self.serial
     }
 
+    /// Whether some line of it had a time.
+    pub fn timed(&self) -> bool {
+        self.timed
+    }
+
+    /// Whether a person may just have quoted a line or two.
+    pub fn is_quote(&self) -> bool {
+        !self.logged && self.known < 3
+    }
+
     /// All its times move by `by`: see [`Tracker::shift_open`].
-    fn shift(&mut self, by: Ns) {
-        let one = [&mut self.base, &mut self.covered, &mut self.last_call];
+    pub(super) fn shift(&mut self, by: Ns) {
+        let one = [&mut self.base, &mut self.covered, &mut self.last_call, &mut self.lasting_from];
         let maybe = [
             &mut self.cpu_from,
             &mut self.sleep_from,
@@ -153,6 +178,8 @@ impl PerCycle {
             &mut self.quiet.0,
             &mut self.quiet.1,
             &mut self.down,
+            &mut self.image_made,
+            &mut self.sync_done,
         ];
         let refused = self.refusal.as_mut().map(|r| &mut r.at);
         let pair = self.syscore.iter_mut().flat_map(|(a, b)| [a, b]);
@@ -181,8 +208,12 @@ impl<'t> Log<'t> {
             ever_timed: false,
             prose: None,
             was_timed: false,
+            skew: Ns::ZERO,
             clocks: [None; 2],
             refused: false,
+            refusals: Vec::new(),
+            unsynced: None,
+            restore: None,
             logs: Vec::new(),
             when: None,
             second_log: 0,
@@ -204,46 +235,51 @@ impl<'t> Log<'t> {
 
     /// One line; whether it meant anything.
     pub fn line(&mut self, r: &Record<'_>, at: u64) -> bool {
+        if let Some(known) = self.restoring(r) {
+            return known;
+        }
         self.timed = r.time.is_some();
         if let Some(time) = r.time {
-            let open = self.t.open_serial() != 0 && self.c.serial == self.t.open_serial();
-            let calendar = time > CALENDAR;
-            let last = match self.clocks[usize::from(calendar)] {
-                Some(_) if (self.now > CALENDAR) == calendar => Some(self.now),
-                last => last,
-            };
-            // What a program prints by the calendar between lines of the kernel.
-            let beside = calendar && self.clocks[0].is_some();
-            if open && !self.c.timed && !beside {
-                // Where its first lines stand on the clock nobody knew until now.
-                let by = time - self.now;
-                self.t.shift_open(by);
-                self.c.shift(by);
-            } else if self.was_timed && last.is_some_and(|last| time + PAUSE < last) {
-                self.jump_back(at);
-                self.clocks = [None; 2];
-            }
-            self.clocks[usize::from(calendar)] = Some(time);
-            if !beside {
-                self.now = time;
-            }
+            self.stamped(time, r.text, at);
         }
         // Prose between two excerpts has no time either.
         self.was_timed |= self.timed;
         self.ever_timed |= self.timed;
         let before = self.t.open_serial();
         let known = self.meaning(r, at);
+        let open = self.t.open_serial();
+        if known && before.max(open) != 0 {
+            self.place(r, at);
+        }
         self.sync();
         self.c.timed |= self.timed;
-        if self.t.open_serial() != before && self.t.open_serial() != 0 {
+        if open != before && open != 0 {
             self.began(r, at);
         }
         known
     }
 
+    /// A line of the cycle that is open, or was until now.
+    fn place(&mut self, r: &Record<'_>, at: u64) {
+        let Some(c) = self.t.current() else { return };
+        let lines = &mut c.cycle.lines;
+        lines.first = if lines.first == 0 { at } else { lines.first };
+        lines.last = at;
+        let (over, empty, serial) = (c.over, c.cycle.callbacks.is_empty(), c.serial);
+        if self.c.serial != serial {
+            self.sync();
+        }
+        self.c.known += 1;
+        self.c.logged |= r.fresh;
+        if over && empty && self.c.is_quote() {
+            self.t.drop_cycle();
+        }
+    }
+
     /// A cycle began with `r`: how does it say when, and is that another log?
     fn began(&mut self, r: &Record<'_>, at: u64) {
         let when = match (r.time, prefix::order_of(r.said)) {
+            (Some(_), _) if r.since.is_some() => When::Nothing,
             (Some(_), _) => When::Stamp,
             (None, Some((year, order))) => When::Words(year, order),
             (None, None) => When::Nothing,
@@ -379,7 +415,7 @@ impl<'t> Log<'t> {
 
     /// Time runs backwards: another excerpt of a log, or another boot. A
     /// hibernation comes back with the clock of its image.
-    fn jump_back(&mut self, at: u64) {
+    pub(super) fn jump_back(&mut self, at: u64) {
         let disk = self.t.current().is_some_and(|c| c.cycle.mode == Mode::Disk && !c.over);
         if disk {
             return;
@@ -403,18 +439,47 @@ impl<'t> Log<'t> {
 
     /// The open cycle ends as it stands.
     fn close(&mut self) {
-        self.lay_out();
+        self.settle_cycle();
         self.t.close_cycle();
     }
 
     /// A cycle begins; an open one ends as it stands.
     pub fn open(&mut self, stamp: &Stamp<'_>, whole: bool) {
-        self.lay_out();
+        self.settle_cycle();
+        let beyond = |p: &PhaseSpan| p.phase != Phase::Thaw;
+        let given_up = self.t.current().filter(|c| !c.cycle.phases.iter().any(beyond));
+        self.unsynced = given_up.map(|c| c.cycle.start);
         self.t.open_cycle(stamp, whole);
+    }
+
+    /// What is known of the open cycle when no more of it comes.
+    fn settle_cycle(&mut self) {
+        if self.c.serial == 0 || self.t.current().is_none_or(|c| c.serial != self.c.serial) {
+            return;
+        }
+        let empty = |c: &Cycle| c.callbacks.is_empty();
+        let quote = self.c.is_quote() && self.t.current().is_some_and(|c| empty(&c.cycle));
+        let reader = |c: &Cycle| c.reads_image && c.image.is_empty();
+        if quote || self.t.current().is_some_and(|c| reader(&c.cycle)) {
+            return self.t.drop_cycle();
+        }
+        self.lay_out();
+        let finishing = self.c.finishing;
+        if let Some(c) = self.t.current() {
+            c.over |= finishing;
+        }
     }
 
     /// Another boot begins.
     pub fn boot(&mut self) {
+        self.boot_of(b"");
+    }
+
+    /// Another boot begins, of the kernel `release`, or one that reads an image.
+    pub(super) fn boot_of(&mut self, release: &[u8]) {
+        if self.reads_its_image(release) {
+            return;
+        }
         self.close();
         self.settle_loose();
         self.t.set_kernel(b"");
@@ -422,6 +487,11 @@ impl<'t> Log<'t> {
         self.version = None;
         self.was_timed = false;
         self.reads_image = false;
+        if !release.is_empty() {
+            self.t.set_kernel(release);
+            self.set_version(release);
+            self.t.set_after_boot();
+        }
     }
 
     /// A line was torn or dropped, or lines were left out.
@@ -666,6 +736,8 @@ impl<'t> Log<'t> {
             self.turn();
         }
         let start = if self.timed {
+            let from = self.done_until();
+            self.make_room(from, took, Ns::ZERO);
             (self.now - took).max(self.c.covered)
         } else {
             self.count_untimed(at);
@@ -720,7 +792,8 @@ impl<'t> Log<'t> {
         let mark = self.c.mark;
         if let Some(c) = self.t.current() {
             for b in c.cycle.callbacks.iter_mut().skip(mark) {
-                if b.phase.direction() == phase.direction() {
+                // A callback without a function is of the half whose line follows.
+                if b.phase.direction() == phase.direction() || b.function.is_empty() {
                     b.phase = phase;
                     b.event = event;
                 }
@@ -765,7 +838,7 @@ impl<'t> Log<'t> {
 
     /// The log ends. Gives the place of each log of the source in order of time.
     pub fn finish(mut self) -> Vec<u32> {
-        self.lay_out();
+        self.settle_cycle();
         self.settle_loose();
         let (kind, advice) = if self.ever_timed {
             (

@@ -1,9 +1,10 @@
 //! Lines of the steps of a cycle, from 3.15 to 7.3.
 
+use super::clock::TICK;
 use super::freeze;
 use super::phase;
 use super::prefix::Record;
-use super::state::Log;
+use super::state::{Log, PAUSE};
 use crate::event::Stamp;
 use crate::track::DeviceKey;
 use dormouse_base::complete::LostKind;
@@ -22,14 +23,22 @@ pub fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
     let text = r.text.strip_prefix(b"PM: ").unwrap_or(r.text);
     let stamp = log.stamp(r, at);
     if text.starts_with(b"Linux version ") {
-        boot(log, text);
+        log.boot_of(text.split(|&b| b == b' ').nth(2).unwrap_or(b""));
         return true;
     }
-    if text.ends_with(b"resume from hibernation") {
-        log.open(&stamp, false);
-        log.t.set_mode(Mode::Disk);
-        log.reads_image = true;
+    if message(r.text) == b"resume from hibernation" && said(r) {
+        if !log.reads_its_image(b"") {
+            log.open(&stamp, false);
+            log.t.set_mode(Mode::Disk);
+            log.reads_image = true;
+            if let Some(c) = log.t.current() {
+                c.cycle.reads_image = true;
+            }
+        }
         return true;
+    }
+    if !said(r) && (entry(text).is_some() || message(r.text) == b"hibernation entry") {
+        return false;
     }
     if begin(log, text, &stamp) || tasks(log, text, &stamp) || devices(log, text, &stamp) {
         only_main(log, text, &stamp);
@@ -58,23 +67,33 @@ fn only_main(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) {
     }
 }
 
-/// The banner.
-fn boot(log: &mut Log<'_>, text: &[u8]) {
-    log.boot();
-    let release = text.split(|&b| b == b' ').nth(2).unwrap_or(b"");
-    log.t.set_kernel(release);
-    log.set_version(release);
-    log.t.set_after_boot();
+/// A message of the core without its marks: `PM: `, `PM: hibernation: `.
+pub(super) fn message(text: &[u8]) -> &[u8] {
+    let text = text.strip_prefix(b"PM: ").unwrap_or(text);
+    text.strip_prefix(b"hibernation: ").unwrap_or(text)
+}
+
+/// Whether a kernel says it: in a log, or at least with its mark, which nobody types in
+/// a sentence.
+fn said(r: &Record<'_>) -> bool {
+    r.fresh || r.text.starts_with(b"PM: ")
+}
+
+/// `suspend entry (deep)`: the mode and what follows.
+fn entry(text: &[u8]) -> Option<&[u8]> {
+    text.strip_prefix(b"suspend entry (")
 }
 
 /// The entry of a cycle and its file-system sync.
 fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
-    if text.starts_with(b"suspend entry (") || text.ends_with(b"hibernation entry") {
+    let hibernates = message(text) == b"hibernation entry";
+    let entry = entry(text);
+    if entry.is_some() || hibernates {
         log.reads_image = false;
     }
-    let entry = text.strip_prefix(b"suspend entry (");
     if entry.is_some() && log.is_just_entered() {
         log.refused = true;
+        log.refusals.push((stamp.at, stamp.at));
         return true;
     }
     if let Some(rest) = entry {
@@ -83,7 +102,7 @@ fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         log.t.note_main(stamp);
         let word = rest.split(|&b| b == b')').next().unwrap_or(rest);
         log.t.set_mode(mode(word));
-    } else if text.ends_with(b"hibernation entry") {
+    } else if hibernates {
         log.settle_loose();
         log.open(stamp, true);
         log.t.note_main(stamp);
@@ -104,14 +123,21 @@ fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         // A sync that began long before this attempt is that of one which was given up: the
         // work went on, and this attempt waited for it (kernel/power/main.c:
         // pm_sleep_fs_sync, 7.3). Stamps of some logs are whole seconds.
-        let entered = log.t.entered().unwrap_or(Ns::ZERO);
-        let earlier = entered.since(log.now - took) > Ns(1_000_000_000);
+        let entered = log.t.entered().unwrap_or(log.now - took);
+        let earlier = log.unsynced.is_some() && entered.since(log.now - took) > PAUSE;
+        if !earlier {
+            log.make_room(entered, took, Ns::ZERO);
+        }
         let start = if earlier { entered } else { log.now - took };
         log.plain(Phase::Sync, start, log.now, 0);
     } else if let Some(rest) = text.strip_prefix(b"Preparing system for ") {
         settle(log, stamp);
         let word = rest.strip_prefix(b"sleep (").unwrap_or(rest);
         log.t.set_mode(mode(word.split(|&b| matches!(b, b' ' | b')')).next().unwrap_or(word)));
+    } else if text.starts_with(b"Finishing wakeup") {
+        settle(log, stamp);
+        log.t.touch(&log_stamp(log, stamp));
+        log.c.finishing = log.t.open_serial() != 0;
     } else if text.starts_with(b"Suspending system (")
         || (text.starts_with(b"Entering ") && text.ends_with(b" sleep"))
     {
@@ -142,14 +168,31 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
     if let Some(rest) = user.or(kernel) {
         let phase = if user.is_some() { Phase::FreezeUser } else { Phase::FreezeKernel };
         let rest = rest.trim_ascii();
+        const FORMS: [&[u8]; 5] =
+            [b"...", b"(elapsed", b"completed", b"failed after", b"aborted after"];
+        if !rest.is_empty() && !FORMS.iter().any(|f| rest.starts_with(f)) {
+            // A sentence.
+            return false;
+        }
         if rest.starts_with(b"completed") {
-            let took = elapsed(rest);
-            advance(log, took.unwrap_or(Ns::ZERO));
+            if let Some(took) = elapsed(rest) {
+                advance(log, took);
+                if log.c.lasting == Some(phase) {
+                    log.close_up(log.c.lasting_from, took);
+                }
+            }
             end(log, phase, stamp);
         } else if failed(log, rest, stamp) {
             end(log, phase, stamp);
         } else {
             settle(log, stamp);
+            let again = user.is_some() && log.t.open_serial() != 0 && log.is_beyond_freezing();
+            if log.t.open_serial() == 0 || again {
+                log.open(stamp, false);
+                if let Some(c) = log.t.current() {
+                    c.cycle.lines.begun = user.is_some();
+                }
+            }
             lasting(log, phase, stamp);
             if let Some(took) = elapsed(rest) {
                 // Printed in whole milliseconds, cut off.
@@ -212,9 +255,12 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         }
     } else if (text == b"done." && log.c.lasting == Some(Phase::Thaw))
         || text == b"suspend exit"
-        || text.ends_with(b"hibernation exit")
+        || message(text) == b"hibernation exit"
     {
         if std::mem::take(&mut log.refused) && text == b"suspend exit" {
+            if let Some(r) = log.refusals.last_mut() {
+                r.1 = stamp.at;
+            }
             return true;
         }
         settle(log, stamp);
@@ -222,6 +268,8 @@ fn tasks(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         let exit = (text.ends_with(b" exit") && log.timed).then_some(log.now);
         if let Some(c) = log.t.current() {
             c.over = true;
+            let first = c.cycle.exit.is_none() && c.cycle.lines.first != 0;
+            c.cycle.lines.last = if first { stamp.at } else { c.cycle.lines.last };
             c.cycle.exit = exit.or(c.cycle.exit);
         }
     } else {
@@ -237,7 +285,12 @@ fn failed(log: &mut Log<'_>, rest: &[u8], stamp: &Stamp<'_>) -> bool {
     else {
         return false;
     };
-    advance(log, seconds(took).unwrap_or(Ns::ZERO));
+    if let Some(took) = seconds(took) {
+        advance(log, took);
+        if matches!(log.c.lasting, Some(Phase::FreezeUser | Phase::FreezeKernel)) {
+            log.close_up(log.c.lasting_from, took);
+        }
+    }
     settle(log, stamp);
     if let Some(c) = log.t.current() {
         if aborted {
@@ -333,6 +386,10 @@ fn half(log: &mut Log<'_>, (phase, took): (Phase, Ns), stamp: &Stamp<'_>) {
     }
     if phase == Phase::Resume {
         log.turn();
+    }
+    if log.timed {
+        let from = log.done_until();
+        log.make_room(from, took, TICK);
     }
     advance(log, took);
     let event = if phase == Phase::Suspend { PmEvent::Suspend } else { PmEvent::Resume };
@@ -572,27 +629,24 @@ fn is_release(word: &[u8]) -> bool {
             .is_some_and(|p| p.first().is_some_and(u8::is_ascii_digit) && p.iter().all(tail))
 }
 
-/// What a hibernation says of its image, with `PM: ` before and, since 5.4,
-/// `hibernation: `.
+/// What a hibernation says of its image.
 fn image(log: &mut Log<'_>, text: &[u8]) -> bool {
-    let text = text.strip_prefix(b"hibernation: ").unwrap_or(text);
-    let works = [
-        (&b"Allocated "[..], ImageWork::Allocate),
-        (b"Wrote ", ImageWork::Write),
-        (b"Read ", ImageWork::Read),
-    ];
-    let found = works.iter().find_map(|(word, work)| Some((text.strip_prefix(*word)?, *work)));
-    let Some((rest, work)) = found else { return false };
-    let Some(at) = memmem::find(rest, b" kbytes in ") else { return false };
-    let (Some(kbytes), Some(took)) = (number(&rest[..at]), seconds(&rest[at + 11..])) else {
-        return false;
-    };
-    let (Ok(kbytes), now) = (u64::try_from(kbytes), log.now) else { return false };
+    let text = message(text);
+    let now = log.now;
     if log.t.open_serial() == 0 {
         return false;
     }
+    if text.starts_with(b"Creating image") || text.starts_with(b"Need to copy ") {
+        log.t.set_mode(Mode::Disk);
+        log.t.touch(&Stamp { time: now, pid: 0, comm: b"", cpu: u32::MAX, at: 0 });
+        log.c.image_made = Some(now);
+        return true;
+    }
+    let Some((work, bytes, took)) = image_step(text) else { return false };
+    if work == ImageWork::Write {
+        log.c.image_made = Some(now);
+    }
     if let Some(c) = log.t.current() {
-        let bytes = kbytes.saturating_mul(1_024);
         c.cycle.image.push(ImageStep { work, start: now - took, end: now, bytes });
         c.cycle.mode = Mode::Disk;
         c.last = c.last.max(now);
@@ -600,11 +654,27 @@ fn image(log: &mut Log<'_>, text: &[u8]) -> bool {
     true
 }
 
+/// `Wrote 1600452 kbytes in 20.06 seconds (77.91 MB/s)`: what was done, how much and for
+/// how long.
+pub(super) fn image_step(text: &[u8]) -> Option<(ImageWork, u64, Ns)> {
+    let works = [
+        (&b"Allocated "[..], ImageWork::Allocate),
+        (b"Wrote ", ImageWork::Write),
+        (b"Read ", ImageWork::Read),
+    ];
+    let (rest, work) =
+        works.iter().find_map(|(word, work)| Some((text.strip_prefix(*word)?, *work)))?;
+    let at = memmem::find(rest, b" kbytes in ")?;
+    let kbytes = u64::try_from(number(&rest[..at])?).ok()?;
+    Some((work, kbytes.saturating_mul(1_024), seconds(&rest[at + 11..])?))
+}
+
 /// A step without its own end begins.
 fn lasting(log: &mut Log<'_>, phase: Phase, stamp: &Stamp<'_>) {
     let event = if phase == Phase::Thaw { PmEvent::Resume } else { PmEvent::Suspend };
     log.t.begin_phase(&log_stamp(log, stamp), phase, event, 0);
     log.sync();
+    log.c.lasting_from = log.now;
     log.c.lasting = Some(phase);
     log.c.at_most = Ns::MAX;
 }

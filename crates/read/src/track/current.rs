@@ -474,6 +474,11 @@ impl Tracker {
         }
     }
 
+    /// Forgets the open cycle: there was none.
+    pub(crate) fn drop_cycle(&mut self) {
+        self.current = None;
+    }
+
     /// Closes the open cycle as it stands.
     pub fn close_cycle(&mut self) {
         let Some(mut current) = self.current.take() else { return };

@@ -22,6 +22,8 @@ pub fn cycle(current: Current, losses: &mut Losses) -> Cycle {
     let Current { mut cycle, threads, whole, over, last, failed, disk, told, reaches, .. } =
         current;
     cycle.threads = threads.list;
+    cycle.lines.begun |= whole;
+    cycle.lines.closed = over;
     if threads.overflow > 0 {
         losses.add(
             "too_many_threads",

@@ -308,6 +308,11 @@ impl Tracker {
         self.done.len()
     }
 
+    /// The cycles since there were `first`.
+    pub(crate) fn cycles_from(&self, first: usize) -> &[Cycle] {
+        self.done.get(first..).unwrap_or_default()
+    }
+
     /// The one cycle since there were `first` slept so long, by clocks that were read before
     /// and after it.
     pub(crate) fn slept(&mut self, first: usize, asleep: Ns) {

@@ -81,15 +81,11 @@ fn answer(page: &mut Page, capture: &Capture, i: usize, view: &CycleView) {
         let open = bottleneck::Open { cycle, known: h.known };
         let [first, rest] = bottleneck::half(capture, cycle.mode, view, h, open);
         page.wrapped(Ink::Strong, 0, 2, &safe(&first));
-        let mut rest = rest;
+        page.wrapped(Ink::Plain, 2, 2, &safe(&rest));
+        // What is said of a half is said to its end.
         if let Some(c) = caution.take() {
             page.wrapped(Ink::Hot, 0, 2, &safe(&c));
-            // What stands behind the caution names its device again.
-            if let (Some(b), Some(on)) = (h.bottleneck(), rest.strip_prefix("Without it")) {
-                rest = format!("Without {}{on}", wording::device::name(capture, b.device));
-            }
         }
-        page.wrapped(Ink::Plain, 2, 2, &safe(&rest));
     }
     if let Some(c) = caution {
         page.wrapped(Ink::Hot, 0, 2, &safe(&c));

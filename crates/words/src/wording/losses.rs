@@ -74,6 +74,11 @@ pub fn warning(l: &Loss, captures: &[&Capture], cycle: Option<&Cycle>) -> String
             if n == 1 { "1 event is".into() } else { format!("{} events are", grouped(n as u64)) },
             cure("Record with the boot clock: echo boot > /sys/kernel/tracing/trace_clock"),
         ),
+        "no_timestamps" if dated(captures) => format!(
+            "The lines have the time of whoever kept the log, in whole seconds: gaps are left \
+             out. {}",
+            stamps(captures)
+        ),
         "no_timestamps" => {
             format!("No time stamps: order is guessed, gaps are left out. {}", stamps(captures))
         }

@@ -1,0 +1,134 @@
+//! The clock of a log inside an attempt: stamps that jump, stand or leave no room for
+//! what the kernel measured.
+//!
+//! A duration that the kernel prints is a measurement. A stamp may be that of a keeper
+//! who was frozen himself, or of a wall clock that somebody set (journald,
+//! src/journal/journald-kmsg.c: what was printed while it was frozen has the time of its
+//! thaw). So a stamp that contradicts a measurement is moved, with all that follow it
+//! in the attempt.
+
+use super::state::{Log, PAUSE};
+use dormouse_base::phase::Phase;
+use dormouse_base::time::Ns;
+use memchr::memmem;
+
+/// Later than this is a time of the calendar, not of the kernel's clock: three years
+/// after a boot.
+const CALENDAR: Ns = Ns(100_000_000_000_000_000);
+
+const HOUR: i64 = 3_600_000_000_000;
+
+/// Beside whole hours so much time may have passed between two lines of an attempt.
+const BESIDE: i64 = 60_000_000_000;
+
+/// Printing a line, and ticks of 100 Hz in which `suspend devices took` counts, may make
+/// a measurement longer than its stamps.
+const PRINTING: Ns = Ns::from_ms(2);
+pub(super) const TICK: Ns = Ns::from_ms(15);
+
+/// A keeper who was not frozen wrote each line within this time.
+const KEEPING: Ns = Ns::from_ms(50);
+
+/// Whole hours that a clock was set on or back by `step`: summer time, or another zone.
+fn hours(step: Ns) -> Option<Ns> {
+    let count = (step.0 + HOUR / 2).div_euclid(HOUR);
+    let beside = step.0 - count * HOUR;
+    let set = count != 0 && count.abs() <= 26 && (0..=BESIDE).contains(&beside);
+    set.then_some(Ns(count * HOUR))
+}
+
+impl Log<'_> {
+    /// A line has the stamp `time`.
+    pub(super) fn stamped(&mut self, time: Ns, text: &[u8], at: u64) {
+        let open = self.t.open_serial() != 0 && self.c.serial() == self.t.open_serial();
+        if !open && self.skew != Ns::ZERO {
+            // Another attempt goes by the stamps again.
+            let by = std::mem::take(&mut self.skew);
+            self.now -= by;
+            self.clocks.iter_mut().flatten().for_each(|c| *c -= by);
+        }
+        let calendar = time > CALENDAR;
+        let mut time = time + self.skew;
+        let last = match self.clocks[usize::from(calendar)] {
+            Some(_) if (self.now > CALENDAR) == calendar => Some(self.now),
+            last => last,
+        };
+        // What a program prints by the calendar between lines of the kernel.
+        let beside = calendar && self.clocks[0].is_some();
+        if open && !self.c.timed() && !beside {
+            // Where its first lines stand on the clock nobody knew until now.
+            let by = time - self.now;
+            self.t.shift_open(by);
+            self.c.shift(by);
+        } else if let Some(last) = last.filter(|_| self.was_timed) {
+            let set = hours(time - last).filter(|_| open && calendar && !beside);
+            if let Some(by) = set.filter(|by| *by < Ns::ZERO || self.is_awake(text)) {
+                self.skew -= by;
+                time -= by;
+            } else if time + PAUSE < last {
+                self.jump_back(at);
+                self.clocks = [None; 2];
+            }
+        }
+        self.clocks[usize::from(calendar)] = Some(time);
+        if !beside {
+            self.now = time;
+        }
+    }
+
+    /// Whether the machine was awake all the time before a line: only the way down prints
+    /// it, or the way up has begun.
+    fn is_awake(&mut self, text: &[u8]) -> bool {
+        const DOWN: [&[u8]; 8] = [
+            b"Filesystems sync: ",
+            b"Freezing ",
+            b"OOM killer disabled",
+            b"Suspending console",
+            b"suspend of devices ",
+            b"suspend devices took ",
+            b"Disabling non-boot CPUs",
+            b"EC: interrupt blocked",
+        ];
+        let is_down = DOWN.iter().any(|d| memmem::find(text, d).is_some());
+        is_down || self.c.lasting == Some(Phase::Thaw) || self.came_up()
+    }
+
+    /// What began at `from` and ends now took `took`, says the kernel: if the stamps leave
+    /// less room, they are early.
+    pub(super) fn make_room(&mut self, from: Ns, took: Ns, within: Ns) {
+        let by = from + took - self.now;
+        if self.timed && by > within.max(PRINTING) {
+            self.skew += by;
+            self.now += by;
+        }
+    }
+
+    /// What began at `from` and ends now took `took`: if the stamps of a keeper say more,
+    /// he was frozen meanwhile.
+    pub(super) fn close_up(&mut self, from: Ns, took: Ns) {
+        self.make_room(from, took, PRINTING);
+        let by = self.now - from - took;
+        if self.timed && self.now > CALENDAR && by > KEEPING {
+            self.skew -= by;
+            self.now -= by;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_are_set_by_whole_hours() {
+        let s = |n: i64| Ns(n * 1_000_000_000);
+        assert_eq!(hours(s(3_600)), Some(s(3_600)));
+        assert_eq!(hours(s(3_603)), Some(s(3_600)));
+        assert_eq!(hours(s(-3_599)), Some(s(-3_600)));
+        assert_eq!(hours(s(-7_150)), Some(s(-7_200)));
+        assert_eq!(hours(s(59)), None);
+        assert_eq!(hours(s(1_800)), None);
+        assert_eq!(hours(s(-1_500)), None);
+        assert_eq!(hours(s(40 * 3_600)), None);
+    }
+}

@@ -1,0 +1,85 @@
+//! The kernel that reads the image of a hibernation (kernel/power/hibernate.c:
+//! software_resume, 6.12): it freezes tasks and stops devices too, and that is no way
+//! down. It has a clock of its own, and is gone when the image runs.
+
+use super::prefix::Record;
+use super::state::{Log, PAUSE};
+use super::steps;
+use dormouse_base::image::ImageStep;
+use dormouse_base::time::Ns;
+
+/// The image's clock goes on within this time of when it was made.
+const SOON: Ns = Ns(600_000_000_000);
+
+/// Reading the image of the open cycle.
+pub struct Restore {
+    /// When the image was made, by its clock as the log shows it and as the cycle counts.
+    made: Ns,
+    made_at: Ns,
+    /// When the kernel that reads began with it, and its last word, by its own clock.
+    begun: Option<Ns>,
+    last: Option<Ns>,
+    /// Its release, if the log tells.
+    release: Vec<u8>,
+}
+
+impl Log<'_> {
+    /// The open cycle has made an image, and another kernel begins: whether it is taken
+    /// for the one that reads it.
+    pub(super) fn reads_its_image(&mut self, release: &[u8]) -> bool {
+        if self.restore.is_none() {
+            let open = self.t.open_serial() != 0 && self.c.serial() == self.t.open_serial();
+            let Some(made_at) = self.c.image_made.filter(|_| open) else { return false };
+            let made = made_at - self.skew;
+            self.restore =
+                Some(Restore { made, made_at, begun: None, last: None, release: Vec::new() });
+        }
+        if let Some(restore) = self.restore.as_mut().filter(|_| !release.is_empty()) {
+            restore.release = release.to_vec();
+        }
+        true
+    }
+
+    /// Whether a line of the kernel that reads an image meant anything; nothing if it is
+    /// of another.
+    pub(super) fn restoring(&mut self, r: &Record<'_>) -> Option<bool> {
+        let restore = self.restore.as_mut()?;
+        let text = steps::message(r.text);
+        let entry = text.starts_with(b"suspend entry (") || text == b"hibernation entry";
+        if entry || text.starts_with(b"Syncing filesystems") {
+            let release = std::mem::take(&mut restore.release);
+            self.restore = None;
+            self.boot_of(&release);
+            return None;
+        }
+        let jumped = |t: Ns| restore.last.is_none_or(|l| (t - l).0.abs() > PAUSE.0);
+        let goes_on = |t: Ns| t + PAUSE > restore.made && t < restore.made + SOON && jumped(t);
+        let image_runs = [&b"Enabling non-boot CPUs"[..], b"Basic memory bitmaps freed"];
+        let back = image_runs.iter().any(|w| text.starts_with(w)) || text == b"hibernation exit";
+        if back || r.time.is_some_and(goes_on) && !text.starts_with(b"Linux version ") {
+            let took = restore.begun.zip(restore.last).map_or(Ns::ZERO, |(a, b)| b - a);
+            let now = restore.made_at + took;
+            match r.time {
+                Some(time) => self.skew = now - time,
+                None => self.now = now,
+            }
+            let made_at = restore.made_at;
+            self.restore = None;
+            // The image sleeps no longer than it is not read.
+            self.wake(made_at);
+            return None;
+        }
+        if text == b"resume from hibernation" {
+            restore.begun = r.time;
+        }
+        restore.last = r.time.or(restore.last);
+        let elapsed = restore.begun.zip(restore.last).map_or(Ns::ZERO, |(a, b)| b - a);
+        let end = restore.made_at + elapsed;
+        let Some((work, bytes, took)) = steps::image_step(text) else { return Some(false) };
+        if let Some(c) = self.t.current() {
+            c.cycle.image.push(ImageStep { work, start: end - took, end, bytes });
+            c.last = c.last.max(end);
+        }
+        Some(true)
+    }
+}

@@ -1,0 +1,178 @@
+//! Lines that a mail program or a terminal wrapped, put together again: the one place
+//! that does so for kernel messages.
+
+use super::{MAX_LINE, calls, dress, prefix};
+use crate::text;
+
+/// A line is joined with at most this many that follow.
+const MAX_JOINS: usize = 3;
+
+/// A line that would have been shorter with the next word is not wrapped there: mail
+/// programs wrap at 70 to 80 letters, and quote marks may have come or gone since.
+const NARROWEST: usize = 66;
+
+/// No word of a message is so long that a wrapped line is shorter.
+const SHORTEST: usize = 40;
+
+/// Whether `next` may be the rest of `line`, which was too long for one more word: both
+/// are quoted as deep, and neither is set off from the other. Of any text, not of a log
+/// alone.
+pub fn may_go_on(line: &[u8], next: &[u8]) -> bool {
+    let (marks, text) = unquoted(line);
+    let (next_marks, rest) = unquoted(next);
+    let word = rest.trim_ascii_start();
+    let word = &word[..memchr::memchr(b' ', word).unwrap_or(word.len())];
+    let set_off = |t: &[u8]| t.starts_with(b"  ") || t.starts_with(b"\t");
+    let length = text.trim_ascii_end().len();
+    marks == next_marks
+        && !word.is_empty()
+        && !word.starts_with(b"/")
+        && length >= SHORTEST
+        && length + 1 + word.len() > NARROWEST
+        && (set_off(text) || !set_off(rest))
+}
+
+/// Marks of mail, and what stands behind them.
+fn unquoted(mut line: &[u8]) -> (usize, &[u8]) {
+    let mut marks = 0;
+    loop {
+        let rest = line.strip_prefix(b" ").unwrap_or(line);
+        match rest.strip_prefix(b">") {
+            Some(rest) => (marks, line) = (marks + 1, rest),
+            None if marks == 0 => return (0, line),
+            None => return (marks, rest),
+        }
+    }
+}
+
+/// Joins lines of one text.
+#[derive(Default)]
+pub struct Joiner {
+    whole: Vec<u8>,
+}
+
+impl Joiner {
+    /// The line that `line` is with its rest at the begin of `rest`, and how many lines
+    /// that took; nothing if it stands alone.
+    pub fn whole(&mut self, line: &[u8], rest: &[u8]) -> Option<(&[u8], u64)> {
+        let first = rest.iter().find(|b| **b != b' ')?;
+        // Most lines of a log are followed by one with a stamp.
+        if matches!(first, b'\n' | b'\r' | b'{') || is_stamped(rest) || line.len() > MAX_LINE {
+            return None;
+        }
+        let record = prefix::strip(line);
+        let cut = calls::parse(record.text) == Some(calls::Line::Cut);
+        if !record.fresh && !cut {
+            return None;
+        }
+        self.whole.clear();
+        self.whole.extend_from_slice(line.trim_ascii_end());
+        let (mut rest, mut last, mut count) = (rest, line, 0);
+        let mut told = None;
+        while count < MAX_JOINS && !rest.is_empty() {
+            let end = memchr::memchr(b'\n', rest);
+            let next = &rest[..end.unwrap_or(rest.len())];
+            let wide = may_go_on(last, next);
+            if !(wide || cut) || !is_rest(next) {
+                break;
+            }
+            count += 1;
+            self.whole.push(b' ');
+            self.whole.extend_from_slice(unquoted(next).1.trim_ascii());
+            if record.fresh && wide && (count == 1 || told.is_some()) {
+                told = Some((count, self.whole.len()));
+            }
+            let text = prefix::strip(&self.whole).text;
+            if cut
+                && matches!(
+                    calls::parse(text),
+                    Some(calls::Line::Call { .. } | calls::Line::Return { .. })
+                )
+            {
+                told = Some((count, self.whole.len()));
+                break;
+            }
+            last = next;
+            rest = end.map_or(&[][..], |e| &rest[e + 1..]);
+        }
+        let (count, length) = told?;
+        Some((&self.whole[..length], count as u64))
+    }
+}
+
+/// Whether the text begins with the stamp of a kernel or the date of a log.
+fn is_stamped(text: &[u8]) -> bool {
+    matches!(text, [b'[', b' ' | b'0'..=b'9', ..]) || text::has_date(text)
+}
+
+/// Whether a line may be the rest of another: it has no prefix of its own, is neither
+/// code fence nor mark of something left out, and no callback of its own.
+fn is_rest(next: &[u8]) -> bool {
+    let text = unquoted(next).1.trim_ascii();
+    let mark = text.is_empty()
+        || text.iter().all(|b| b"`~".contains(b))
+        || super::elided(text)
+        || [&b"--"[..], b"**", b"=="].iter().any(|m| text.starts_with(m))
+        || text.starts_with(b"#");
+    // `Begin: Waiting for root file system`: what another program says on a console.
+    let word = text.split(|&b| b == b' ').next().unwrap_or(text);
+    let speaks = word.first().is_some_and(u8::is_ascii_uppercase) && word.ends_with(b":");
+    let known = dress::plain(next);
+    let own = |t: &[u8]| {
+        let word = t.split(|&b| b == b' ').next().unwrap_or(t);
+        let owner = word.ends_with(b":") || memchr::memmem::find(t, b": ").is_some();
+        let call =
+            matches!(calls::parse(t), Some(calls::Line::Call { .. } | calls::Line::Return { .. }));
+        call && owner
+    };
+    !mark
+        && !speaks
+        && next.len() < 120
+        && !text::has_date(next)
+        && !prefix::strip(known.as_deref().unwrap_or(next)).fresh
+        && !own(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(text: &str) -> (String, u64) {
+        let (line, rest) = text.split_once('\n').expect("two lines");
+        let mut joiner = Joiner::default();
+        let found = joiner.whole(line.as_bytes(), rest.as_bytes());
+        found.map_or((line.into(), 0), |(l, n)| (String::from_utf8_lossy(l).into_owned(), n))
+    }
+
+    #[test]
+    fn only_what_did_not_fit_is_a_rest() {
+        let long = "[ 2310.530213] snd_soc_x 0000:00:1f.3: PM: dpm_run_callback():";
+        let (whole, count) =
+            joined(&format!("{long}\npci_pm_suspend_noirq returns -110\n[ 1.0] x"));
+        assert_eq!((whole, count), (format!("{long} pci_pm_suspend_noirq returns -110"), 1));
+        assert_eq!(
+            joined("[ 2310.530213] PM: suspend exit\nand then it hung\n").1,
+            0,
+            "it had room"
+        );
+        assert_eq!(
+            joined(&format!("> {long}\npci_pm_suspend_noirq returns -110\n")).1,
+            0,
+            "a reply"
+        );
+        let quoted = joined(&format!("> > {long}\n> > pci_pm_suspend_noirq returns -110\n"));
+        assert_eq!(quoted, (format!("> > {long} pci_pm_suspend_noirq returns -110"), 1));
+        assert_eq!(joined(&format!("{long}\n...\n")).1, 0);
+        assert_eq!(joined(&format!("{long}\n   indented by hand\n")).1, 0);
+    }
+
+    #[test]
+    fn a_callback_that_breaks_off_takes_what_makes_it_whole() {
+        let (whole, count) = joined("drv 1-1: calling f_s+0x0/0x248 @\n96, parent:\nusb1\nnext");
+        assert_eq!(
+            (whole.as_str(), count),
+            ("drv 1-1: calling f_s+0x0/0x248 @ 96, parent: usb1", 2)
+        );
+        assert_eq!(joined("drv 1-1: calling f_s+0x0/0x248 @\nno idea\n").1, 0);
+    }
+}
