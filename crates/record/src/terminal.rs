@@ -89,6 +89,7 @@ macro_rules! remark {
 
 /// As `say!`.
 pub fn spoken(line: &str) {
+    let line = named(line, program());
     let _ = NOW.with_borrow_mut(|t| writeln!(t.out, "{line}"));
 }
 
@@ -103,7 +104,17 @@ pub fn remarked(text: &str) {
 /// # Errors
 /// If it cannot be written for another reason.
 pub fn print(text: &str) -> Result<()> {
+    let text = named(text, program());
     print_with(|out| out.write_all(text.as_bytes()))
+}
+
+/// The text, whose next command is of this program if that has its verb. The recorder
+/// alone cannot show what it recorded: that stays a command of `dormouse`.
+fn named(text: &str, program: &str) -> String {
+    let verbs = ["record", "restore", "hold", "sync"];
+    verbs.iter().fold(text.to_string(), |text, verb| {
+        text.replace(&format!("Next: dormouse {verb}"), &format!("Next: {program} {verb}"))
+    })
 }
 
 /// As [`print`], for output that is written in pieces.
@@ -211,4 +222,18 @@ pub fn wants_colour() -> bool {
     let no = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     let dumb = std::env::var_os("TERM").is_none_or(|t| t == "dumb");
     !no && !dumb && is_watched()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_command_is_one_of_this_program_if_it_has_it() {
+        let text = "Nothing to put back.\n\nNext: dormouse record --yes\n";
+        assert_eq!(named(text, "dormouse"), text);
+        assert!(named(text, "dormouse-record").ends_with("\nNext: dormouse-record record --yes\n"));
+        let shown = "Wrote a.tar.gz.\n\nNext: dormouse show a.tar.gz\n";
+        assert_eq!(named(shown, "dormouse-record"), shown);
+    }
 }
