@@ -8,8 +8,8 @@ use anyhow::Result;
 use dormouse_base::trip::Trip;
 use dormouse_board::assumed::Assumed;
 use dormouse_sleep::evaluate::{Evaluation, evaluate as judge};
+use dormouse_sleep::evidence::{self, Machine};
 use dormouse_sleep::simulate::Profile;
-use dormouse_sleep::simulate::infer;
 use dormouse_words::wording::next::file_of;
 use dormouse_words::wording::trust::guest;
 use std::path::PathBuf;
@@ -44,8 +44,8 @@ pub fn evaluate(
     let mut all = Vec::new();
     for capture in recordings(inputs)? {
         for (trip, part) in dormouse_board::trips::trips(&capture) {
-            let machine = infer::machine(&part);
-            let (derived, release) =
+            let machine = evidence::machine(&part, None);
+            let Machine { derived, release, .. } =
                 machine.map_err(|e| nothing_of(inputs, std::slice::from_ref(&part), &e))?;
             let now = Now::of(from_kernel, &release).map_err(Usage)?;
             let settings = settings(profile.clone(), None);

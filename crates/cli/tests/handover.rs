@@ -10,9 +10,9 @@ use dormouse_lab::qemu::{Accel, Arch, Machine};
 use dormouse_lab::run::{Job, run as run_in_guest};
 use dormouse_lab::udev::{Flags, try_rules};
 use dormouse_read::{Options, read_bytes};
+use dormouse_sleep::evidence::machine;
 use dormouse_sleep::plan::candidate::{Candidate, Kind};
 use dormouse_sleep::plan::handover::{files, pm_async_at_start, udev_rules};
-use dormouse_sleep::simulate::infer::machine;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -308,7 +308,7 @@ fn rules_at_work(series: &str) {
 /// Rules that turn the flag of every device in a capture.
 fn every_flag(capture: &[u8]) -> String {
     let reading = read_bytes("guest", capture, &Options::default()).expect("a capture");
-    let (derived, _) = machine(&reading.captures[0]).expect("a board");
+    let derived = machine(&reading.captures[0], None).expect("a board").derived;
     let board = &derived.board;
     let all: Vec<(DeviceId, bool)> =
         board.graph.ids().filter_map(|d| Some((d, !board.graph.get(d).async_flag?))).collect();
@@ -324,7 +324,7 @@ const STAYS: [&str; 3] = ["i8042 kbd", "i8042 aux", "dormouse"];
 /// that should lose theirs.
 fn unbind_own(capture: &[u8]) -> (String, Vec<String>) {
     let reading = read_bytes("guest", capture, &Options::default()).expect("a capture");
-    let (derived, _) = machine(&reading.captures[0]).expect("a board");
+    let derived = machine(&reading.captures[0], None).expect("a board").derived;
     let board = &derived.board;
     let device = |d: DeviceId| board.graph.get(d);
     let driver = |d: DeviceId| board.names.get(device(d).driver);

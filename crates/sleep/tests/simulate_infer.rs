@@ -8,9 +8,10 @@ use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::derive;
 use dormouse_board::generate::{Durations, Options as BoardOptions, generate};
 use dormouse_board::{Board, parse};
+use dormouse_sleep::evidence::{self, links};
 use dormouse_sleep::simulate::policy::{G4, Policy};
 use dormouse_sleep::simulate::predict::Scheduler;
-use dormouse_sleep::simulate::{Cpus, Profile, Settings, infer, simulate};
+use dormouse_sleep::simulate::{Cpus, Profile, Settings, simulate};
 use dormouse_sleep::tune::{Options, Tuned, tune};
 
 /// Recordings of a machine whose device links the log does not list: the times
@@ -47,7 +48,7 @@ fn recordings(link: &str) -> Capture {
 fn names(capture: &Capture) -> Vec<(String, String)> {
     let mut derived = derive(capture).expect("cycles");
     let policy: &'static Policy = Policy::find("G4").expect("policy");
-    let n = infer::links(capture, &mut derived, Scheduler { policy, kernel: None });
+    let n = links::links(capture, &mut derived, Scheduler { policy, kernel: None });
     let board = &derived.board;
     assert_eq!(board.graph.links.len(), n);
     let name = |d| board.names.get(board.graph.get(d).name).to_string();
@@ -155,7 +156,7 @@ fn tuned(board: &Board) -> Tuned {
 #[test]
 fn a_lock_that_a_recording_cannot_show_is_said_as_a_risk() {
     let (real, capture) = sensors(1, &[true; 4]);
-    let (derived, _) = infer::machine(&capture).expect("cycles");
+    let derived = evidence::machine(&capture, None).expect("cycles").derived;
     assert!(derived.board.devices.iter().flat_map(|d| d.work).flatten().all(|w| w.lock == 0));
     let t = tuned(&derived.board);
     let claimed = t.before.total() - t.after.total();
@@ -171,7 +172,7 @@ fn a_lock_that_a_recording_cannot_show_is_said_as_a_risk() {
 fn a_lock_that_a_recording_shows_is_found_and_nothing_is_claimed() {
     let modes = [true, false, true, false, true, false];
     let (real, capture) = sensors(1, &modes);
-    let (derived, _) = infer::machine(&capture).expect("cycles");
+    let derived = evidence::machine(&capture, None).expect("cycles").derived;
     let board = &derived.board;
     let holders: Vec<&str> = board
         .graph
@@ -213,7 +214,7 @@ fn a_lock_that_a_recording_shows_is_found_and_nothing_is_claimed() {
 fn without_a_lock_none_is_found() {
     let modes = [true, false, true, false, true, false];
     let (_, capture) = sensors(0, &modes);
-    let (derived, _) = infer::machine(&capture).expect("cycles");
+    let derived = evidence::machine(&capture, None).expect("cycles").derived;
     assert!(derived.board.devices.iter().flat_map(|d| d.work).flatten().all(|w| w.lock == 0));
 }
 
@@ -248,7 +249,7 @@ fn locks_are_not_invented_on_busy_boards() {
                 run.cycle.kernel = kernel;
                 capture.cycles.push(run.cycle);
             }
-            let (derived, _) = infer::machine(&capture).expect("cycles");
+            let derived = evidence::machine(&capture, None).expect("cycles").derived;
             let (mut found, mut wrong) = (0, 0);
             let groups = derived.board.devices.iter().zip(&original.devices);
             for (d, o) in groups {
@@ -308,7 +309,7 @@ fn companions(cycles: usize) -> Capture {
 
 #[test]
 fn a_wait_inside_a_callback_is_an_order_and_not_a_lock() {
-    let (derived, _) = infer::machine(&companions(6)).expect("cycles");
+    let derived = evidence::machine(&companions(6), None).expect("cycles").derived;
     let board = &derived.board;
     let name = |d| board.names.get(board.graph.get(d).name);
     let links: Vec<(&str, &str)> =
@@ -326,6 +327,6 @@ fn a_wait_inside_a_callback_is_an_order_and_not_a_lock() {
     free.graph.links.clear();
     assert!(total(&free) < Ns::from_ms(32), "without the link: {}", total(&free));
     // One cycle that shows it proves nothing.
-    let (derived, _) = infer::machine(&companions(2)).expect("cycles");
+    let derived = evidence::machine(&companions(2), None).expect("cycles").derived;
     assert!(derived.board.graph.links.is_empty());
 }

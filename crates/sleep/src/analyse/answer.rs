@@ -8,7 +8,7 @@ use super::PhaseView;
 use super::path::{Reason, Segment};
 use super::rank::{DeviceTime, Ranking};
 use super::rows::{Rows, What};
-use super::{is_below, per_mille};
+use super::share::{is_below, per_mille};
 use dormouse_base::complete::LostKind;
 use dormouse_base::cycle::{Began, Cycle, Mode, Outcome, PhaseSpan};
 use dormouse_base::device::DeviceId;

@@ -16,12 +16,17 @@ pub mod decode;
 pub mod gain;
 pub mod local;
 pub mod path;
+mod phase_view;
 pub mod rank;
 pub mod rows;
+mod share;
 pub mod spread;
 pub mod stall;
 pub mod start;
 pub mod structure;
+
+pub use phase_view::PhaseView;
+pub use share::per_mille;
 
 use crate::simulate::Policy;
 use crate::simulate::kernel::rules;
@@ -29,7 +34,6 @@ use dormouse_base::capture::Capture;
 use dormouse_base::cycle::{Callback, Cycle};
 use dormouse_base::device::DeviceId;
 use dormouse_base::phase::Phase;
-use dormouse_base::time::Ns;
 
 /// Everything there is to say about one cycle.
 #[derive(Clone, Debug)]
@@ -46,28 +50,6 @@ pub struct CycleView {
     pub counts: count::Tally,
     /// What would shorten each half.
     pub answer: answer::Answer,
-}
-
-/// One phase of one cycle.
-#[derive(Clone, Debug, Default)]
-pub struct PhaseView {
-    /// Indices into [`Cycle::callbacks`], in order of start.
-    pub callbacks: Vec<u32>,
-    /// How many of them ended inside the log.
-    pub completed: u32,
-    /// The critical path in order of time; its segments partition the phase.
-    pub path: Vec<path::Segment>,
-    /// Most worker threads that ran callbacks at the same moment.
-    pub workers_at_once: u32,
-    /// Known edges that the times contradict (a child that ended after its
-    /// parent had started, for example); they were not used.
-    pub contradictions: u32,
-    /// The device of the path whose callback saves most, and the one that would
-    /// be the bottleneck in its stead.
-    pub rival: Option<(DeviceId, DeviceId)>,
-    /// Callbacks that started within [`structure::JUST`] of the end of a
-    /// device they depend on: waits that very likely blocked.
-    pub waits: u32,
 }
 
 /// Explains every cycle of `capture` by the rules of the kernel that it names.
@@ -200,21 +182,6 @@ fn assign(cycle: &Cycle) -> Vec<PhaseView> {
 
 fn starts_by(cycle: &Cycle, span: u32, cb: &Callback) -> bool {
     cycle.phases[span as usize].start <= cb.start
-}
-
-/// `part` of `whole` in tenths of a percent, rounded.
-pub fn per_mille(part: Ns, whole: Ns) -> u32 {
-    if whole.0 <= 0 {
-        return 0;
-    }
-    let p = i128::from(part.0.max(0)) * 1000 + i128::from(whole.0) / 2;
-    u32::try_from(p / i128::from(whole.0)).unwrap_or(u32::MAX)
-}
-
-/// Whether [`per_mille`] is below `limit`, without a division.
-fn is_below(part: Ns, whole: Ns, limit: u32) -> bool {
-    let p = i128::from(part.0.max(0)) * 1000 + i128::from(whole.0) / 2;
-    whole.0 > 0 && p < i128::from(limit) * i128::from(whole.0)
 }
 
 #[cfg(test)]

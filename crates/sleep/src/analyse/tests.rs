@@ -10,6 +10,7 @@ use dormouse_base::cycle::*;
 use dormouse_base::device::*;
 use dormouse_base::image::{ImageStep, ImageWork};
 use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
 use proptest::prelude::*;
 
 const MS: i64 = 1_000_000;

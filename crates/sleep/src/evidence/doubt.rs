@@ -13,7 +13,7 @@ use super::{Verdict, Witness, tick};
 use crate::simulate::Settings;
 use crate::simulate::change::{Change, apply};
 use crate::simulate::cost::{Costs, Profile};
-use crate::simulate::predict::{Outlook, Scheduler, outlook};
+use crate::simulate::outlook::{Outlook, Scheduler, outlook};
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::stats::random::Random;
 use dormouse_base::time::Ns;

@@ -7,7 +7,7 @@
 
 use super::late::{Late, late};
 use crate::simulate::Settings;
-use crate::simulate::predict::{Scheduler, outlook};
+use crate::simulate::outlook::{Scheduler, outlook};
 use dormouse_base::complete::Edge;
 use dormouse_base::cycle::{Cycle, Mode};
 use dormouse_base::device::Device;

@@ -14,6 +14,7 @@ pub mod fidelity;
 pub mod flags;
 pub mod generation;
 pub mod late;
+pub mod links;
 mod say;
 mod starts;
 pub mod subsystem;
@@ -35,10 +36,9 @@ pub use witness::Witness;
 use crate::simulate::Settings;
 use crate::simulate::change::Change;
 use crate::simulate::contention::locks;
-use crate::simulate::infer::links;
 use crate::simulate::kernel::choose;
+use crate::simulate::outlook::Scheduler;
 use crate::simulate::policy::{self, Policy};
-use crate::simulate::predict::Scheduler;
 use dormouse_base::capture::Capture;
 use dormouse_board::derive::{Derived, chosen_cycles, derive};
 
@@ -122,7 +122,7 @@ pub fn machine_among(
     let flags = flags::decide(&cycles, &mut derived, rules, scheduler.kernel.as_ref());
     let inferred = waits::infer(&cycles, &mut derived, rules);
     let inferred = waits::confirmed(inferred, &mut derived, scheduler);
-    links(capture, &mut derived, scheduler);
+    links::links(capture, &mut derived, scheduler);
     locks(capture, &mut derived);
     say::say(&mut derived, supported.as_ref(), &flags, &inferred);
     Ok(Machine { derived, release, scheduler, supported, flags, waits: inferred })

@@ -9,8 +9,8 @@
 
 use super::expected::Recorded;
 use super::late::{each_phase, late};
+use crate::simulate::outlook::{Scheduler, outlook};
 use crate::simulate::policy::Policy;
-use crate::simulate::predict::{Scheduler, outlook};
 use crate::simulate::{Profile, Settings};
 use dormouse_base::cycle::Cycle;
 use dormouse_base::device::{DeviceId, Link, LinkKind};

@@ -6,7 +6,7 @@
 
 use super::expected::Recorded;
 use super::{Flag, FlagProof, Tick, tick};
-use crate::simulate::predict::Scheduler;
+use crate::simulate::outlook::Scheduler;
 use dormouse_base::cycle::Cycle;
 use dormouse_base::names::Sym;
 use dormouse_base::phase::Phase;

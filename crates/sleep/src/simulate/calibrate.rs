@@ -12,12 +12,13 @@
 //! to the machinery too.
 
 mod gaps;
+mod sample;
 
 use super::cost::{Costs, Cpus, Profile};
 use super::kernel::Kernel;
 use super::planned::{self, Plan};
-use super::policy::{G0, Policy};
-use super::{Settings, Topology, run};
+use super::policy::G0;
+use super::{Topology, run};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::{Callback, Cycle, Outcome};
 use dormouse_base::phase::Phase;
@@ -26,29 +27,8 @@ use dormouse_base::stats::random::Random;
 use dormouse_base::time::Ns;
 use dormouse_board::Board;
 use dormouse_board::derive::derive;
-use gaps::Gap;
+use sample::{Sample, settings};
 use std::collections::BTreeSet;
-
-/// One recorded cycle, ready to be simulated.
-#[derive(Clone, Debug)]
-struct Sample {
-    topology: Topology,
-    policy: &'static Policy,
-    kernel: Option<Kernel>,
-    cpus: u32,
-    /// Idle workers at its begin.
-    idle: u32,
-    /// Which CPUs threads ran on before is chance: every cycle is another draw,
-    /// or the fit would follow a single one.
-    draw: u64,
-    /// Phase, its time, and the start of each callback after its begin, by
-    /// device.
-    phases: Vec<(Phase, i64, Vec<Option<i64>>)>,
-    prepare: Option<i64>,
-    finish: Option<i64>,
-    /// Between callbacks, where everything ran on the main thread.
-    gaps: Vec<Gap>,
-}
 
 /// How well a profile fits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -390,17 +370,6 @@ fn read_serial(profile: &mut Profile, samples: &[Sample]) {
 
 fn median(mut values: Vec<i64>) -> Option<i64> {
     middle(&mut values, |low, high| low + (high - low) / 2)
-}
-
-fn settings(profile: &Profile, s: &Sample) -> Settings {
-    let mut profile = profile.clone();
-    profile.idle_workers = s.idle;
-    if let Some(emulator) = &mut profile.emulator {
-        emulator.draw = s.draw;
-    }
-    let mut settings = Settings { profile, pm_async: None, wakeup_at: None };
-    settings.complete(s.cpus, s.kernel.as_ref());
-    settings
 }
 
 /// Whether which CPU each worker happened to run on last decides resume noirq:

@@ -2,7 +2,7 @@
 //! what entered it, and who no longer waits for whom.
 
 use super::note::Note;
-use super::predict::Piece;
+use super::piece::Piece;
 use crate::analyse::path::Reason;
 use dormouse_base::device::DeviceId;
 use dormouse_base::phase::Direction;

@@ -1,125 +1,14 @@
 //! Changes to a board: what `predict` asks "what if" about.
 
 use super::note::Note;
+pub use super::ratio::Ratio;
+pub use super::way::Way;
 use dormouse_base::device::{DeviceId, LinkKind};
-use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
 use dormouse_board::domain::{Domain, Governor};
 use dormouse_board::rest::rest;
 use dormouse_board::{Board, BoardDevice, parse_duration, print_duration};
-
-/// A factor as a ratio of integers, so that the same text gives the same bits
-/// everywhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ratio {
-    /// Numerator.
-    pub part: u64,
-    /// Denominator, never 0.
-    pub whole: u64,
-}
-
-impl Ratio {
-    /// Reads `2`, `0.5`, `1/3` or `50%`.
-    ///
-    /// # Errors
-    /// A sentence saying what is accepted.
-    pub fn parse(text: &str) -> Result<Ratio, String> {
-        let bad = || format!("`{text}` is not a factor; write for example 0.5, 1/3 or 50%");
-        let decimal = |s: &str| -> Option<(u64, u64)> {
-            let (whole, fraction) = s.split_once('.').unwrap_or((s, ""));
-            let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
-            if s.is_empty() || fraction.len() > 9 || !digits(whole) || !digits(fraction) {
-                return None;
-            }
-            let scale = 10u64.pow(fraction.len() as u32);
-            let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-            let fraction: u64 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
-            Some((whole.checked_mul(scale)?.checked_add(fraction)?, scale))
-        };
-        let (part, whole) = if let Some((a, b)) = text.split_once('/') {
-            let ((a, as_), (b, bs)) = (decimal(a).ok_or_else(bad)?, decimal(b).ok_or_else(bad)?);
-            (a.checked_mul(bs).ok_or_else(bad)?, b.checked_mul(as_).ok_or_else(bad)?)
-        } else if let Some(p) = text.strip_suffix('%') {
-            let (p, s) = decimal(p).ok_or_else(bad)?;
-            (p, s.checked_mul(100).ok_or_else(bad)?)
-        } else {
-            decimal(text).ok_or_else(bad)?
-        };
-        if whole == 0 || u128::from(part) > u128::from(whole) * 1_000_000 {
-            return Err(bad());
-        }
-        Ok(Ratio { part, whole })
-    }
-
-    /// In its lowest terms: `2`, `1/3`.
-    pub fn text(self) -> String {
-        let (mut a, mut b) = (self.part, self.whole);
-        while b != 0 {
-            (a, b) = (b, a % b);
-        }
-        let (part, whole) = (self.part / a.max(1), self.whole / a.max(1));
-        if whole == 1 { part.to_string() } else { format!("{part}/{whole}") }
-    }
-
-    /// `value` times this, rounded down.
-    pub fn of(self, value: i64) -> i64 {
-        let product = i128::from(value) * i128::from(self.part) / i128::from(self.whole);
-        i64::try_from(product).unwrap_or(i64::MAX)
-    }
-}
-
-/// From which phase to which callbacks move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Way {
-    /// Where they are.
-    pub from: Phase,
-    /// Where they will be.
-    pub to: Phase,
-}
-
-impl Way {
-    /// Reads `noirq:late`. With `suspend` or `late` it is a way down, and callbacks of
-    /// the way up move with it; with `early` or `resume` only these move.
-    ///
-    /// # Errors
-    /// A sentence saying what is accepted.
-    pub fn parse(text: &str) -> Result<Way, String> {
-        const DOWN: [Phase; 3] = [Phase::Suspend, Phase::Late, Phase::Noirq];
-        const UP: [Phase; 3] = [Phase::Resume, Phase::ResumeEarly, Phase::ResumeNoirq];
-        let (from, to) = text.split_once(':').unwrap_or((text, ""));
-        let find = |all: [Phase; 3]| {
-            let named = |name: &str| all.into_iter().find(|p| p.name() == name);
-            Some(Way { from: named(from)?, to: named(to)? }).filter(|w| w.from != w.to)
-        };
-        find(DOWN).or(find(UP)).ok_or_else(|| {
-            format!(
-                "`{text}` is no move; write FROM:TO with two of suspend, late and noirq, or, for \
-                 the way up alone, of noirq, early and resume"
-            )
-        })
-    }
-
-    /// The same on the way up: what is done last is undone first.
-    fn mirrored(self) -> Option<Way> {
-        let up = |p| match p {
-            Phase::Suspend => Some(Phase::Resume),
-            Phase::Late => Some(Phase::ResumeEarly),
-            Phase::Noirq => Some(Phase::ResumeNoirq),
-            _ => None,
-        };
-        Some(Way { from: up(self.from)?, to: up(self.to)? })
-    }
-
-    /// As it is written.
-    pub fn text(self) -> String {
-        format!("{}:{}", self.from.name(), self.to.name())
-    }
-
-    /// Callbacks of both halves move.
-    pub fn is_down(self) -> bool {
-        self.from.direction() == Direction::Suspend
-    }
-}
 
 /// What is asked to change, as a person writes it. Command line and page fill
 /// it in, so that the same words mean the same machine.

@@ -3,7 +3,8 @@
 //! board.
 
 use super::Policy;
-use super::change::{Ratio, Way};
+use super::ratio::Ratio;
+use super::way::Way;
 use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
 use dormouse_board::rest::Start;

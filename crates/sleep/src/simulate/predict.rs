@@ -1,17 +1,13 @@
 //! Before and after: a board, the same board changed, both simulated.
 
-use super::bounds::{Bounds, bounds};
 use super::cause;
 use super::change::{Change, Changed, apply};
-use super::cost::Cpus;
-use super::kernel::Kernel;
 use super::note::{Limit, Note};
+pub use super::outlook::{Outlook, Scheduler, hang, outlook};
+pub use super::piece::{Piece, critical_path};
 use super::resample::Resampling;
-use super::{Policy, Run, Settings, Stuck, Topology, run};
-use crate::analyse::explain_by;
-use crate::analyse::path::Reason;
+use super::{Settings, Stuck};
 use crate::evidence::{Doubt, Fidelity};
-use dormouse_base::capture::Capture;
 use dormouse_base::cycle::Cycle;
 use dormouse_base::device::DeviceId;
 use dormouse_base::phase::{Direction, Phase};
@@ -19,62 +15,6 @@ use dormouse_base::time::Ns;
 use dormouse_board::Board;
 use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::Derived;
-
-/// A policy and the kernel that was asked for, if it was one.
-#[derive(Clone, Copy, Debug)]
-pub struct Scheduler {
-    /// The rules.
-    pub policy: &'static Policy,
-    /// The release.
-    pub kernel: Option<Kernel>,
-}
-
-impl Scheduler {
-    /// What a reader should know of rules that were verified on no kernel.
-    pub fn cautions(&self) -> Vec<Assumed> {
-        let mut list = Vec::new();
-        if self.kernel.is_some_and(|k| k.is_beyond_knowledge()) {
-            list.push(Assumed::BeyondKnowledge);
-        }
-        let policy = self.policy;
-        if !policy.is_verified() {
-            list.push(Assumed::Unverified(policy.name, policy.kernels));
-        }
-        list
-    }
-}
-
-/// What is predicted of one machine under one scheduler.
-#[derive(Clone, Debug)]
-pub struct Outlook {
-    /// The rules.
-    pub scheduler: Scheduler,
-    /// The schedule.
-    pub run: Run,
-    /// What no schedule can beat.
-    pub bounds: Bounds,
-    /// `pm_async` was on.
-    pub pm_async: bool,
-    /// Range of the way down and up over resampled cycles: nine of ten fall
-    /// inside. `None` with less than two cycles.
-    pub range: Option<[(Ns, Ns); 2]>,
-}
-
-impl Outlook {
-    /// Time of one phase; zero if it did not run.
-    pub fn phase(&self, phase: Phase) -> Ns {
-        self.run.cycle.phase(phase).map_or(Ns::ZERO, |p| p.duration())
-    }
-
-    /// Time of the device phases of one direction.
-    pub fn half(&self, direction: Direction) -> Ns {
-        half(&self.run.cycle, direction)
-    }
-}
-
-fn half(cycle: &Cycle, direction: Direction) -> Ns {
-    cycle.phases.iter().filter(|p| p.phase.direction() == direction).map(|p| p.duration()).sum()
-}
 
 /// A device whose part in a phase changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,50 +27,6 @@ pub struct Moved {
     pub before: (Ns, Ns),
     /// And after.
     pub after: (Ns, Ns),
-}
-
-/// A piece of a critical path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// Which phase it belongs to.
-    pub phase: Phase,
-    /// Whose callback, by number on the board it was simulated on; `None` for
-    /// a gap in which no callback of the path ran.
-    pub device: Option<DeviceId>,
-    /// How long.
-    pub time: Ns,
-    /// Why it did not start earlier.
-    pub reason: Reason,
-    /// When it started, from the start of its phase.
-    pub start: Ns,
-    /// What was waited for, if the reason is a device.
-    pub waited_for: Option<DeviceId>,
-}
-
-/// The critical path of the simulated cycle, phase by phase in order of time.
-/// It is found as for a recorded one, from times and dependencies alone.
-pub fn critical_path(board: &Board, outlook: &Outlook) -> Vec<Piece> {
-    let capture = Capture {
-        names: board.names.clone(),
-        graph: board.graph.clone(),
-        cycles: vec![outlook.run.cycle.clone()],
-        ..Capture::default()
-    };
-    let Some(view) = explain_by(&capture, outlook.scheduler.policy).pop() else {
-        return Vec::new();
-    };
-    let mut pieces = Vec::new();
-    for (span, phase) in capture.cycles[0].phases.iter().zip(&view.phases) {
-        pieces.extend(phase.path.iter().map(|s| Piece {
-            phase: span.phase,
-            device: s.device,
-            time: s.duration(),
-            reason: s.reason,
-            start: s.start.since(span.start),
-            waited_for: s.waited_for,
-        }));
-    }
-    pieces
 }
 
 /// The answer to a what-if.
@@ -322,21 +218,6 @@ fn quiet(q: &Question<'_>) -> Option<Quiet> {
     Some(Quiet { before: halves(&board, q.now)?, after: halves(&changed, q.then)? })
 }
 
-/// Runs `board` once.
-///
-/// # Errors
-/// [`Stuck`].
-pub fn outlook(board: &Board, by: Scheduler, settings: &Settings) -> Result<Outlook, Stuck> {
-    let mut settings = settings.clone();
-    settings.complete(board.cpus, by.kernel.as_ref());
-    let topology = Topology::new(board)?;
-    let run = run(&topology, by.policy, &settings)?;
-    let pm_async = by.policy.workers && settings.pm_async.unwrap_or(board.pm_async);
-    let cpus = settings.profile.cpus.as_ref().unwrap_or(&Cpus::Unlimited);
-    let bounds = bounds(&topology, &run.cycle, cpus, pm_async);
-    Ok(Outlook { scheduler: by, run, bounds, pm_async, range: None })
-}
-
 /// Cycles simulated for one prediction where chance decides a part of it.
 const DRAWS: u64 = 31;
 
@@ -359,32 +240,6 @@ pub fn draws(board: &Board, by: Scheduler, settings: &Settings) -> Result<Vec<Ou
             outlook(board, by, &settings)
         })
         .collect()
-}
-
-/// Why `board` has no schedule, with the names of the devices and what to do.
-pub fn hang(board: &Board, stuck: &Stuck) -> String {
-    match stuck {
-        Stuck::Deadlock { devices, limit, .. } => {
-            let names: Vec<&str> = devices
-                .iter()
-                .take(6)
-                .filter_map(|d| board.graph.devices.get(d.index()))
-                .map(|d| board.names.get(d.name))
-                .collect();
-            let names = names.join(", ");
-            match limit {
-                Some(n) => format!(
-                    "{stuck}: {names}. All {n} asynchronous devices that the kernel runs at once \
-                     wait for others that are queued behind them; let fewer be asynchronous"
-                ),
-                None => format!(
-                    "{stuck}: {names}. A dependency against the device order does this; see \
-                     `dormouse board check`"
-                ),
-            }
-        }
-        _ => stuck.to_string(),
-    }
 }
 
 fn range(q: &Question<'_>, by: Scheduler, changes: &[Change]) -> Result<[(Ns, Ns); 2], String> {

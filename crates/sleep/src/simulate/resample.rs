@@ -4,7 +4,7 @@
 
 use super::Settings;
 use super::change::{Change, apply};
-use super::predict::{Scheduler, hang, outlook};
+use super::outlook::{Scheduler, hang, outlook};
 use dormouse_base::phase::Direction;
 use dormouse_base::stats::random::Random;
 use dormouse_base::time::Ns;

@@ -4,7 +4,7 @@
 //! the ACPI specification, and `LNX` ones are the kernel's own; the others are
 //! what the drivers that bind to them are for.
 
-use super::Meaning;
+use super::meaning::Meaning;
 
 /// `ID:NN`, where `ID` is three or four letters and hexadecimal digits.
 pub fn decode(name: &str) -> Option<Meaning> {

@@ -6,7 +6,7 @@
 //! make its gaps closest to all recorded ones (least squares, gaps that are far
 //! off counting less, because something else ran in them).
 
-use super::{Sample, settings};
+use super::sample::{Gap, Sample, settings};
 use crate::simulate::cost::Profile;
 use crate::simulate::run;
 use dormouse_base::cycle::Cycle;
@@ -40,16 +40,6 @@ const ENOUGH: usize = 50;
 /// An error of a gap that counts in full, in nanoseconds: traces have
 /// microseconds.
 const USUAL: f64 = 2_000.0;
-
-/// The time without callbacks between two callbacks of a phase, or between its
-/// begin or end and a callback.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Gap {
-    phase: Phase,
-    after: Option<u32>,
-    before: Option<u32>,
-    time: i64,
-}
 
 /// The gaps of a cycle in which one thread did everything; `place` gives a
 /// device's number.

@@ -1,7 +1,9 @@
 //! Moments at which threads go on.
 
-use super::MAIN;
 use dormouse_base::time::Ns;
+
+/// The main thread's number.
+pub(in crate::simulate) const MAIN: u32 = 0;
 
 /// A queue of moments: by time, at equal time the main thread's first, then in
 /// the order in which they were made.

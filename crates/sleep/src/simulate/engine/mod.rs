@@ -66,14 +66,13 @@ use dormouse_base::phase::{Direction, Phase, PmEvent};
 use dormouse_base::time::Ns;
 use dormouse_board::Work;
 use event::Events;
+pub(super) use event::MAIN;
 use genpd::Genpd;
 use mutex::{Mutex, pop_waiter, push_waiter};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use workqueue::WorkerPool;
 
-/// The main thread's number.
-pub(super) const MAIN: u32 = 0;
 /// `dpm_list_mtx`; the board's own locks follow.
 const DPM_LIST_MTX: u32 = 0;
 

@@ -6,8 +6,8 @@
 //! audio controller that holds the graphics device, say). Such links are added
 //! to the board and said to be inferred.
 
-use super::predict::{Scheduler, outlook};
-use super::{Profile, Settings};
+use crate::simulate::outlook::{Scheduler, outlook};
+use crate::simulate::{Profile, Settings};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::Cycle;
 use dormouse_base::device::{DeviceId, Link, LinkKind};
@@ -39,17 +39,6 @@ struct Late {
     late: usize,
     /// Devices that ended just before its start, with how often.
     ended: BTreeMap<u32, usize>,
-}
-
-/// The machine that `capture` shows: its board, with the links and locks that
-/// its cycles show, and the kernel release that it names, empty if it names none. What
-/// every prediction starts from.
-///
-/// # Errors
-/// As [`dormouse_board::derive::derive`].
-pub fn machine(capture: &Capture) -> Result<(Derived, String), String> {
-    let machine = crate::evidence::machine(capture, None)?;
-    Ok((machine.derived, machine.release))
 }
 
 /// Adds the links that the cycles of `capture` show to the board derived from
