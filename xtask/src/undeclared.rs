@@ -13,7 +13,7 @@ use dormouse_base::time::Ns;
 use dormouse_board::assumed::Assumed;
 use dormouse_board::{Board, parse};
 use dormouse_read::Reading;
-use dormouse_sleep::simulate::infer;
+use dormouse_sleep::evidence;
 use dormouse_sleep::tune::{Cost, Options, Tuned};
 
 /// A machine, and what of it is in no recording.
@@ -133,7 +133,7 @@ fn one(bench: &Bench<'_>, case: &Case) -> Result<bool> {
 fn as_seen(recorded: &Reading) -> Result<(Board, Vec<String>)> {
     let capture =
         recorded.captures.iter().find(|c| !c.cycles.is_empty()).context("a recorded cycle")?;
-    let (derived, _) = infer::machine(capture).map_err(|e| anyhow!("{e}"))?;
+    let derived = evidence::machine(capture, None).map_err(|e| anyhow!("{e}"))?.derived;
     let said = derived
         .assumptions
         .iter()

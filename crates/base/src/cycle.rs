@@ -1,9 +1,9 @@
 //! One sleep cycle: observed in a log or made by the simulator. The same type,
 //! so that everything which explains, draws or compares one does it for both.
 
-use crate::complete::Lost;
 use crate::device::DeviceId;
 use crate::image::ImageStep;
+use crate::lost::Lost;
 use crate::names::Sym;
 use crate::phase::{Direction, Phase, PmEvent};
 use crate::time::Ns;

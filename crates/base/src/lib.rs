@@ -15,6 +15,7 @@ pub mod failure;
 pub mod finding;
 pub mod image;
 pub mod loss;
+pub mod lost;
 pub mod names;
 pub mod phase;
 pub mod power_domain;

@@ -1,7 +1,6 @@
 //! Power domains of a board: parts of a chip that are switched as a whole.
 
-use super::Board;
-use super::words::{Word, parse_duration, print_duration, quote};
+use super::words::{Word, parse_duration};
 use dormouse_base::names::{Names, Sym};
 use dormouse_base::time::Ns;
 
@@ -83,7 +82,7 @@ impl Domain {
 const MAX_STATES: usize = 64;
 
 /// What stands alone on a line.
-const FLAGS: [&str; 3] = ["always_on", "rpm_always_on", "active_wakeup"];
+pub(super) const FLAGS: [&str; 3] = ["always_on", "rpm_always_on", "active_wakeup"];
 
 /// Reads the words after `domain`; `find` gives the place of a domain above.
 pub(super) fn parse(
@@ -201,56 +200,6 @@ fn start(text: &str) -> Result<Option<u32>, String> {
         None if text == "on" => Ok(None),
         None => Err(format!("`start={text}`: write `on` or `off-N`, N being a state from 0")),
     }
-}
-
-/// Writes the line of domain `d` of `board`.
-pub(super) fn print(board: &Board, d: &Domain, out: &mut String) {
-    out.push_str("domain ");
-    quote(board.names.get(d.name), out);
-    for &p in &d.parents {
-        out.push_str(" parent=");
-        if let Some(p) = board.domains.get(p as usize) {
-            quote(board.names.get(p.name), out);
-        }
-    }
-    match &d.states[..] {
-        [s] if s.residency == Ns::ZERO => {
-            for (word, time) in [(" on=", s.on), (" off=", s.off)] {
-                if time > Ns::ZERO {
-                    out.push_str(word);
-                    print_duration(time, out);
-                }
-            }
-        }
-        states => {
-            for s in states {
-                out.push_str(" state=");
-                print_duration(s.off, out);
-                out.push('/');
-                print_duration(s.on, out);
-                if s.residency > Ns::ZERO {
-                    out.push('/');
-                    print_duration(s.residency, out);
-                }
-            }
-        }
-    }
-    if d.governor != Governor::None {
-        out.push_str(" governor=");
-        out.push_str(d.governor.name());
-    }
-    match d.start {
-        None => {}
-        Some(None) => out.push_str(" start=on"),
-        Some(Some(n)) => out.push_str(&format!(" start=off-{n}")),
-    }
-    for (flag, set) in FLAGS.iter().zip([d.always_on, d.rpm_always_on, d.active_wakeup]) {
-        if set {
-            out.push(' ');
-            out.push_str(flag);
-        }
-    }
-    out.push('\n');
 }
 
 impl Domain {

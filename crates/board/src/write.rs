@@ -1,5 +1,6 @@
 //! Writes a board file (docs/board-format.md).
 
+use super::domain::{Domain, FLAGS, Governor};
 use super::read::{CALLBACKS, RUNTIME, VERSION};
 use super::words::{print_duration, quote};
 use super::{Board, Work};
@@ -22,7 +23,7 @@ pub fn print(board: &Board, comment: &str) -> String {
     out.push_str(&format!("order {}\n", word(board.graph.order_known)));
     out.push_str(&format!("links {}\n", word(board.graph.links_known)));
     for d in &board.domains {
-        super::domain::print(board, d, &mut out);
+        domain(board, d, &mut out);
     }
     let ordinals = ordinals(board);
     for id in board.graph.ids() {
@@ -164,4 +165,54 @@ fn ordinals(board: &Board) -> Vec<u32> {
         }
     }
     out
+}
+
+/// Writes the line of domain `d` of `board`.
+fn domain(board: &Board, d: &Domain, out: &mut String) {
+    out.push_str("domain ");
+    quote(board.names.get(d.name), out);
+    for &p in &d.parents {
+        out.push_str(" parent=");
+        if let Some(p) = board.domains.get(p as usize) {
+            quote(board.names.get(p.name), out);
+        }
+    }
+    match &d.states[..] {
+        [s] if s.residency == Ns::ZERO => {
+            for (word, time) in [(" on=", s.on), (" off=", s.off)] {
+                if time > Ns::ZERO {
+                    out.push_str(word);
+                    print_duration(time, out);
+                }
+            }
+        }
+        states => {
+            for s in states {
+                out.push_str(" state=");
+                print_duration(s.off, out);
+                out.push('/');
+                print_duration(s.on, out);
+                if s.residency > Ns::ZERO {
+                    out.push('/');
+                    print_duration(s.residency, out);
+                }
+            }
+        }
+    }
+    if d.governor != Governor::None {
+        out.push_str(" governor=");
+        out.push_str(d.governor.name());
+    }
+    match d.start {
+        None => {}
+        Some(None) => out.push_str(" start=on"),
+        Some(Some(n)) => out.push_str(&format!(" start=off-{n}")),
+    }
+    for (flag, set) in FLAGS.iter().zip([d.always_on, d.rpm_always_on, d.active_wakeup]) {
+        if set {
+            out.push(' ');
+            out.push_str(flag);
+        }
+    }
+    out.push('\n');
 }

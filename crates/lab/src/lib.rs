@@ -8,9 +8,11 @@
 //! capture file like any other.
 
 pub mod answer;
+mod arch;
 pub mod capture;
 pub mod cases;
 pub mod describe;
+mod disks;
 pub mod error;
 pub mod governor;
 pub mod graft;

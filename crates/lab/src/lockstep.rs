@@ -2,7 +2,7 @@
 //! at hand; the board module needs one as well.
 
 use crate::error::tail;
-use crate::kernels::cache;
+use crate::kernels::cache::cache;
 use crate::{Error, Result};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -10,7 +10,7 @@ use crate::plan::{
     SCHEDULER_MODULE, Sleep, Step, Turn,
 };
 use crate::qemu::{Accel, Arch, Attend, Machine, Output, boot};
-use crate::{Error, Result, kmod, storage};
+use crate::{Error, Result, disks, kmod};
 use dormouse_base::device::DeviceId;
 use dormouse_board::Board;
 use dormouse_machine::options::Detail;
@@ -208,7 +208,7 @@ pub(crate) fn play(
         }
     }
     if !plan.storage.is_empty() {
-        storage::pack(kernel, &mut archive)?;
+        disks::pack(kernel, &mut archive)?;
     }
     let turns = plan.steps.iter().filter_map(|s| s.turn.as_ref());
     if plan.scheduler.is_some() || turns.filter(|t| t.scheduler.is_some()).count() > 0 {

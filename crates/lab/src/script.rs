@@ -5,7 +5,7 @@ use crate::plan::{DIRECTORY, Plan, Script};
 use crate::programs::pack_for_scripts;
 use crate::qemu::Machine;
 use crate::run::{base, play};
-use crate::{Result, storage};
+use crate::{Result, disks};
 use dormouse_machine::options::Detail;
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ pub fn run(kernel: &Kernel, machine: &Machine, wish: &Wish, limit: Duration) -> 
     }
     put("drivers", order.as_bytes());
     if wish.disks {
-        storage::pack(kernel, &mut archive)?;
+        disks::pack(kernel, &mut archive)?;
     }
     let script = Script { file: "script".into(), idle: wish.idle.clone(), recorded };
     let plan =

@@ -2,17 +2,13 @@
 //! (`dormouse_read::storage::described`) becomes there, and what loads on them measured.
 
 use crate::answer::Answer;
-use crate::initramfs::Initramfs;
-use crate::kernels::{Kernel, modules};
-use crate::plan::{
-    COUNT_MODULE, DIRECTORY, FQOS_MODULE, ONDEMAND_MODULE, PDISK_MODULE, Plan, Storage,
-};
+use crate::kernels::Kernel;
+use crate::plan::{Plan, Storage};
 use crate::qemu::Machine;
 use crate::run::{base, play};
-use crate::{Error, Result, kmod};
+use crate::{Error, Result};
 use dormouse_read::storage::described::{Described, Draft};
 use dormouse_storage::simulate::settings::{Governor, IdleStop, Qos};
-use std::fs;
 use std::time::Duration;
 
 /// A description and its name.
@@ -55,23 +51,6 @@ pub fn run(
     let plan = Plan { results: machine.arch.results().into(), storage, ..Plan::default() };
     let (answer, _): (Answer, _) = play(kernel, machine, base(machine.arch)?, &plan, limit)?;
     Ok(trials.iter().map(|t| answer.text(&format!("storage {}", t.name))).collect())
-}
-
-/// Puts our modules for storage into the archive, and the governor they need.
-pub(crate) fn pack(kernel: &Kernel, archive: &mut Initramfs) -> Result<()> {
-    for (name, ko) in [
-        (PDISK_MODULE, kmod::pdisk(kernel)?),
-        (FQOS_MODULE, kmod::fqos(kernel)?),
-        (COUNT_MODULE, kmod::count(kernel)?),
-    ] {
-        let bytes = fs::read(&ko).map_err(Error::file(&ko))?;
-        archive.file(&format!("{DIRECTORY}/{name}"), 0o644, &bytes);
-    }
-    let name = ONDEMAND_MODULE.trim_end_matches(".ko");
-    if let Some(bytes) = modules::module(kernel, name)? {
-        archive.file(&format!("{DIRECTORY}/{ONDEMAND_MODULE}"), 0o644, &bytes);
-    }
-    Ok(())
 }
 
 /// The description as parameters of our modules.

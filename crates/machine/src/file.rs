@@ -38,6 +38,13 @@ pub fn save(recording: &Recording, path: &Path) -> io::Result<()> {
     written
 }
 
+impl Recording {
+    /// Writes the capture file, all of it or nothing.
+    pub fn save(&self, path: &Path) -> io::Result<()> {
+        save(self, path)
+    }
+}
+
 /// Writes `recording` to `out` and gives `out` back.
 pub fn encode<W: Write>(recording: &Recording, out: W) -> io::Result<W> {
     // Text as regular as a trace gains little above level 6.

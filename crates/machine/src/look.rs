@@ -3,15 +3,13 @@
 //! (drivers/base/power/wakeup.c:pm_get_wakeup_count, 6.12).
 
 use crate::kmsg::Kmsg;
+pub use crate::root::File;
 use crate::root::Root;
 use crate::wakers;
 use crate::writers::{Writer, Writers};
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
-
-/// A file, or a line of one, and its content.
-pub type File = (String, String);
 
 /// A task that was in state D.
 #[derive(Clone, Debug, PartialEq, Eq)]

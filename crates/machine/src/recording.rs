@@ -6,7 +6,6 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use std::io::{self, Read, Write};
-use std::path::Path;
 
 /// What was recorded. `file.cycles` is empty; the cycles are in
 /// [`Recording::cycles`].
@@ -92,10 +91,5 @@ impl Recording {
                 sysfs: unpack(&p.sysfs)?,
             })
         })
-    }
-
-    /// Writes the capture file, all of it or nothing.
-    pub fn save(&self, path: &Path) -> io::Result<()> {
-        crate::file::save(self, path)
     }
 }

@@ -5,6 +5,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// A file, or a line of one, and its content.
+pub type File = (String, String);
+
 /// The place below which `/sys`, `/proc`, `/dev` and `/run` are looked for.
 ///
 /// Everything else in this crate names files by their usual absolute path;

@@ -1,7 +1,6 @@
 //! Who arms sleep, and which line woke the machine last.
 
-use crate::look::File;
-use crate::root::Root;
+use crate::root::{File, Root};
 
 /// Where systemd and elogind look for programs to run around a sleep.
 const HOOKS: [&str; 4] = [

@@ -17,7 +17,7 @@ use crate::accuracy::recorded;
 use anyhow::{Context, Result, bail};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::Cycle;
-use dormouse_sleep::simulate::infer::machine;
+use dormouse_sleep::evidence::machine;
 use dormouse_sleep::simulate::{Profile, profile};
 use foretell::reduced;
 use hold::{Held, Score, hold};
@@ -168,7 +168,7 @@ fn held_tables(args: &Args, out: &mut String) -> Result<()> {
 /// What is inferred of the log of the cycles `keep`, held against the machine.
 fn held(capture: &Capture, keep: &[usize]) -> Result<Held> {
     let seen = reduced(capture, |i| keep.contains(&i))?;
-    let (derived, _) = machine(&seen).map_err(anyhow::Error::msg)?;
+    let derived = machine(&seen, None).map_err(anyhow::Error::msg)?.derived;
     let used: Vec<&Cycle> = keep.iter().filter_map(|&i| capture.cycles.get(i)).collect();
     Ok(hold(capture, &used, &derived.board))
 }

@@ -1,8 +1,8 @@
 //! A laptop of about 900 devices. The counts by bus are round numbers near
 //! those of a Dell XPS 13 9360 (229 ACPI, 128 memory, 100 tty devices, …).
 
+use super::drawn::{Machine, bound, on};
 use super::pc::{self, Roots};
-use super::{Machine, bound, on};
 use dormouse_base::device::DeviceId;
 
 pub(super) fn build(m: &mut Machine) {

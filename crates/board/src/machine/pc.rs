@@ -1,6 +1,6 @@
 //! What a laptop and a server have in common: the parts of a PC.
 
-use super::{Machine, Model, bound, on};
+use super::drawn::{Machine, Model, bound, on};
 use crate::BoardDevice;
 use dormouse_base::device::DeviceId;
 

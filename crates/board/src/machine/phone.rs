@@ -2,7 +2,7 @@
 //! callbacks, and a link from nearly each of them to its clock controller,
 //! power domain, regulator or interrupt controller.
 
-use super::{Machine, Model, bound, on};
+use super::drawn::{Machine, Model, bound, on};
 use dormouse_base::device::DeviceId;
 
 pub(super) fn build(m: &mut Machine) {

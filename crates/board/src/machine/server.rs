@@ -1,8 +1,8 @@
 //! A server of about 4,000 devices: two sockets, 128 CPUs, 768 GiB of memory
 //! in blocks of 512 MiB, eight NVMe disks, four network cards, a SAS shelf.
 
+use super::drawn::{Machine, Model, bound, on};
 use super::pc;
-use super::{Machine, bound, on};
 use dormouse_base::device::DeviceId;
 
 /// CPUs of the machine.
@@ -108,7 +108,7 @@ fn shelf(m: &mut Machine, root: DeviceId, base: u32) {
     for i in 0..24 {
         let end = m.add(host, on("sas_end_device"), &format!("end_device-0:{i}"));
         let target = m.add(end, on("scsi"), &format!("target0:0:{i}"));
-        let model = super::Model { bus: "scsi", driver: "sd", devtype: "scsi_device" };
+        let model = Model { bus: "scsi", driver: "sd", devtype: "scsi_device" };
         let disk = m.add(target, model, &format!("0:0:{i}:0"));
         let letter = char::from(b'a' + i as u8);
         m.disk(disk, &format!("sd{letter}"), "", 2);

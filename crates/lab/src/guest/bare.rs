@@ -2,7 +2,7 @@
 //! one boot, where describing the machine each time would take longest. Also
 //! the times of phases beside a recording, to see what recording costs.
 
-use super::Result;
+use super::system::Result;
 use super::system::{read, read_text, write};
 use crate::plan::Step;
 use std::fs;

@@ -2,8 +2,9 @@
 //! what each governor was told and decided, from function probes of a stock
 //! kernel.
 
-use super::Result;
 use super::loops::{Kind, wake};
+use super::states::{cpus, set, states};
+use super::system::Result;
 use super::system::{disk, load_module_with, read_text, unload_module, write};
 use crate::plan::{IDLE_MODULE, Idle};
 use std::collections::BTreeMap;
@@ -17,7 +18,6 @@ use std::time::Duration;
 
 const TRACING: &str = "/sys/kernel/tracing";
 const INSTANCE: &str = "/sys/kernel/tracing/instances/idle";
-const CPUS: &str = "/sys/devices/system/cpu";
 const GOVERNOR: &str = "/sys/devices/system/cpu/cpuidle/current_governor";
 
 /// Probes that every governor needs.
@@ -115,18 +115,6 @@ fn hz() -> Result<u64> {
         .ok_or_else(|| "no tick".into())
 }
 
-/// Folders of the states of the first CPU.
-fn states() -> Vec<String> {
-    (0..)
-        .map(|i| format!("{CPUS}/cpu0/cpuidle/state{i}"))
-        .take_while(|p| Path::new(p).exists())
-        .collect()
-}
-
-fn cpus() -> Vec<String> {
-    (0..).map(|n| format!("{CPUS}/cpu{n}")).take_while(|p| Path::new(p).exists()).collect()
-}
-
 /// All settings under one governor; gives how many events were lost.
 fn by(governor: &Governor, wish: &Idle, text: &mut String) -> Result<u64> {
     // Our module brings the events where the kernel cannot make them.
@@ -172,18 +160,6 @@ fn probes(governor: &Governor) -> Result<()> {
         format!("f:idle/en {enable}"),
     ] {
         write(&format!("{TRACING}/dynamic_events"), &probe)?;
-    }
-    Ok(())
-}
-
-/// Sets a limit (us; 0 is none) and disables a state, or none, on every CPU.
-pub fn set(limit_us: u32, disabled: Option<u32>) -> Result<()> {
-    for cpu in cpus() {
-        write(&format!("{cpu}/power/pm_qos_resume_latency_us"), &limit_us.to_string())?;
-        for (i, _) in states().iter().enumerate() {
-            let off = disabled == Some(i as u32);
-            write(&format!("{cpu}/cpuidle/state{i}/disable"), if off { "1" } else { "0" })?;
-        }
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! modprobe at work on the board module: what loads, and what may not.
 
-use super::Result;
 use super::out::Out;
+use super::system::Result;
 use super::system::{self, program};
 use super::udev::drivers;
 use crate::plan::{Load, MODULE};

@@ -1,9 +1,9 @@
 //! Recordings before and after a change of an idle setting, of CPUs that the
 //! same work wakes each time, as `dormouse record --with idle` makes them.
 
-use super::Result;
-use super::idle::set;
 use super::out::Out;
+use super::states::set;
+use super::system::Result;
 use super::system::{DISK, disk, load_module_with, unload_module, write};
 use crate::plan::{IDLE_MODULE, IdleSetting, Loops, Work};
 use dormouse_machine::guard::NoObserver;

@@ -15,6 +15,7 @@ mod scheduler;
 mod script;
 mod soak;
 mod soc;
+mod states;
 mod storage;
 mod swap;
 mod system;
@@ -28,8 +29,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
-
-type Result<T> = std::result::Result<T, String>;
+use system::Result;
 
 /// Whether this process may put the machine to sleep: it is process 1 and the
 /// kernel was started by the laboratory. `/proc` must be mounted.

@@ -3,7 +3,7 @@
 //! A block is one line `dormouse LENGTH NAME`, then LENGTH bytes (deflate),
 //! then a line end. [`crate::answer`] reads it.
 
-use super::Result;
+use super::system::Result;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};

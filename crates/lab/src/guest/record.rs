@@ -1,6 +1,6 @@
 //! Cycles recorded as on any machine, with the recorder's own library.
 
-use super::Result;
+use super::system::Result;
 use super::system::read_text;
 use crate::plan::{Record, Sleep, Step};
 use dormouse_machine::guard::NoObserver;

@@ -1,6 +1,6 @@
 //! The readiness scheduler in the place of the kernel's own walk of devices.
 
-use super::Result;
+use super::system::Result;
 use super::system::{load_module_with, read_text, unload_module, write};
 use crate::plan::SCHEDULER_MODULE;
 use std::path::Path;

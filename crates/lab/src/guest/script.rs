@@ -1,7 +1,7 @@
 //! Scripts of the shell.
 
-use super::Result;
 use super::out::Out;
+use super::system::Result;
 use super::system::{load_module_with, program, unload_module};
 use crate::error::tail;
 use crate::plan::{IDLE_MODULE, KEPT, Script};

@@ -1,7 +1,8 @@
 //! Many short sleeps in one boot, with trouble at random (`kernel/shake.c`).
 
+use super::scheduler;
+use super::system::Result;
 use super::system::{build_board, read, read_text, write};
-use super::{Result, scheduler};
 use crate::plan::Soak;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;

@@ -1,7 +1,7 @@
 //! The drivers of SoC-9000 (kernel/soc9000): how its devices probe, and some sleeps.
 
-use super::Result;
 use super::out::Out;
+use super::system::Result;
 use super::system::{load_module_with, read, read_text, write};
 use crate::plan::SOC_MODULE;
 use std::path::Path;

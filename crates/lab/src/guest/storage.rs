@@ -1,6 +1,6 @@
 //! Loads on a disk of chosen power states, request by request.
 
-use super::Result;
+use super::system::Result;
 use super::system::{load_module, load_module_with, read_text, unload_module, write};
 use crate::plan::{FQOS_MODULE, ONDEMAND_MODULE, PDISK_MODULE, Storage};
 use dormouse_read::storage::described::Draft;

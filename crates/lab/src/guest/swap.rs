@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "no crate in use wraps swapon()")]
 
-use super::Result;
+use super::system::Result;
 use super::system::{DISK, disk};
 use std::ffi::{CString, c_char, c_int};
 use std::fs::OpenOptions;

@@ -1,6 +1,5 @@
 //! Small dealings with the guest's kernel.
 
-use super::Result;
 use crate::plan::DISK_MODULES;
 use rustix::mount::{MountFlags, mount};
 use std::ffi::CString;
@@ -10,6 +9,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
+
+/// What went wrong in the guest, in words.
+pub(super) type Result<T> = std::result::Result<T, String>;
 
 const BOARD: &str = "/sys/kernel/debug/dormouse/board";
 

@@ -1,7 +1,7 @@
 //! udev at work: rules, the daemon, and what they make of `power/async`.
 
-use super::Result;
 use super::out::Out;
+use super::system::Result;
 use super::system::{self, program};
 use crate::plan::Trial;
 use std::fs;

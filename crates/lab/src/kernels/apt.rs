@@ -1,10 +1,10 @@
 //! apt with sources, lists and status of its own: nothing of the machine's is
 //! read or changed, and signatures are checked by apt as always.
 
-use super::cache;
+use super::cache::cache;
 use super::mirror::{Mirrors, mirrors};
+use crate::arch::Arch;
 use crate::error::tail;
-use crate::qemu::Arch;
 use crate::{Error, Result};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -2,10 +2,11 @@
 //! run them under.
 
 use super::apt::Apt;
+use super::cache::cache;
 use super::chroot::Chroot;
-use super::{Kernel, RECORD, cache, cached, directory, own};
+use super::kernel::{Kernel, OWN, RECORD, cached, directory, own};
+use crate::arch::Arch;
 use crate::error::tail;
-use crate::qemu::Arch;
 use crate::{Error, Result};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -291,7 +292,7 @@ impl Drop for Site {
 fn check_name(name: &str) -> Result<()> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let begins = name.starts_with(|c: char| c.is_ascii_alphabetic());
-    if begins && name.len() <= 32 && name.chars().all(plain) && name != super::OWN {
+    if begins && name.len() <= 32 && name.chars().all(plain) && name != OWN {
         return Ok(());
     }
     Err(Error::other(format!(

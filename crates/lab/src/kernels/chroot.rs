@@ -2,10 +2,11 @@
 //! small chroot of the suite the kernel was built in.
 
 use super::apt::sources;
+use super::cache::cache;
+use super::kernel::Kernel;
 use super::mirror::mirrors;
-use super::{Kernel, cache};
+use crate::arch::Arch;
 use crate::error::tail;
-use crate::qemu::Arch;
 use crate::{Error, Result};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
 //! Brings a kernel and its headers into the cache, without installing them.
 
 use super::apt::Apt;
+use super::kernel::{Kernel, RECORD, cached, directory};
 use super::release::Release;
-use super::{Kernel, RECORD, cached, directory};
+use crate::arch::Arch;
 use crate::error::tail;
-use crate::qemu::Arch;
 use crate::{Error, Result};
 use std::collections::BTreeMap;
 use std::fs;

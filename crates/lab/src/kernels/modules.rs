@@ -2,7 +2,8 @@
 //! needs is taken out when it is first asked for.
 
 use super::apt::Apt;
-use super::{Kernel, OWN, cache};
+use super::cache::cache;
+use super::kernel::{Kernel, OWN};
 use crate::error::tail;
 use crate::{Error, Result};
 use std::fs;

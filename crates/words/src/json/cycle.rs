@@ -1,7 +1,7 @@
 //! One cycle of `show --json`.
 
 use super::emit::Emit;
-use super::{Devices, text};
+use super::table::{Devices, text};
 use crate::wording::{bottleneck, trust};
 use crate::{Explained, Selection};
 use dormouse_base::capture::Capture;

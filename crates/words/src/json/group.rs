@@ -1,7 +1,7 @@
 //! Cycles of one kernel and mode taken together, in `show --json`.
 
 use super::emit::Emit;
-use super::some;
+use super::table::some;
 use crate::Explained;
 use dormouse_base::capture::Capture;
 use dormouse_sleep::analyse::CycleView;

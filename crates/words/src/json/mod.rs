@@ -11,17 +11,17 @@ mod cycle;
 mod emit;
 mod group;
 mod ranked;
+mod table;
 
 use crate::doctor::worded;
 use crate::{Explained, Selection, wording};
-use dormouse_base::capture::Capture;
 use dormouse_base::device::DeviceId;
 use dormouse_base::loss::Losses;
-use dormouse_base::names::Sym;
 use dormouse_sleep::analyse::path::Reason;
 use emit::Emit;
 use std::collections::BTreeMap;
 use std::io;
+use table::{Devices, tables, text};
 
 /// The schema's name and version. A new field or column does not change it; one
 /// that goes or changes its meaning does.
@@ -92,38 +92,6 @@ pub fn show(all: &[Explained], selection: &Selection, out: &mut dyn io::Write) -
     w.finish()
 }
 
-/// The devices of one capture, as the output numbers them.
-#[derive(Clone, Copy)]
-struct Devices<'a> {
-    capture: &'a Capture,
-    /// Devices of the captures before it.
-    before: u32,
-}
-
-/// One for each capture.
-fn tables(all: &[Explained]) -> Vec<Devices<'_>> {
-    let mut before = 0;
-    let mut tables = Vec::with_capacity(all.len());
-    for Explained { capture, .. } in all {
-        tables.push(Devices { capture, before });
-        before += capture.graph.devices.len() as u32;
-    }
-    tables
-}
-
-impl<'a> Devices<'a> {
-    /// Its place in `devices` of the output; `None` for a device that is not in
-    /// the list.
-    fn place(&self, id: DeviceId) -> Option<u32> {
-        (id.index() < self.capture.graph.devices.len()).then_some(self.before + id.0)
-    }
-
-    fn all(&self) -> impl Iterator<Item = (Devices<'a>, DeviceId)> + use<'a> {
-        let table = *self;
-        (0..table.capture.graph.devices.len() as u32).map(move |i| (table, DeviceId(i)))
-    }
-}
-
 fn device(w: &mut Emit<'_>, (table, id): (Devices<'_>, DeviceId)) {
     let capture = table.capture;
     let device = capture.graph.get(id);
@@ -134,16 +102,6 @@ fn device(w: &mut Emit<'_>, (table, id): (Devices<'_>, DeviceId)) {
     w.value(text(capture, device.parent_name).filter(|_| parent.is_none()));
     w.value(wording::meaning(capture, id).as_ref());
     w.value(device.async_flag);
-}
-
-/// `None` for an empty name.
-fn text(capture: &Capture, s: Sym) -> Option<&str> {
-    some(capture.names.get(s))
-}
-
-/// `None` for an empty text.
-fn some(s: &str) -> Option<&str> {
-    Some(s).filter(|s| !s.is_empty())
 }
 
 /// Events of other subjects, of all inputs together.

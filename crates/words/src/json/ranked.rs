@@ -1,7 +1,7 @@
 //! `ranked` of `show --json`: durations without a schedule.
 
 use super::emit::Emit;
-use super::{Devices, text};
+use super::table::{Devices, text};
 use dormouse_base::ranked::Ranking;
 
 /// Columns of a callback.

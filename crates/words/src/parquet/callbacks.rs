@@ -1,7 +1,7 @@
 //! One row a callback.
 
-use super::Kind::{Flag, Text, Whole};
-use super::{Cell, Columns, Rows, Source, Values};
+use super::column::Kind::{Flag, Text, Whole};
+use super::column::{Cell, Columns, Rows, Source, Values};
 use dormouse_sleep::analyse::decode::decode;
 use dormouse_sleep::analyse::start::starts;
 

@@ -1,7 +1,7 @@
 //! One row a phase, gap or time asleep of a cycle: they add up to the cycle.
 
-use super::Kind::{Flag, Text, Whole};
-use super::{Cell, Columns, Rows, Source, Values};
+use super::column::Kind::{Flag, Text, Whole};
+use super::column::{Cell, Columns, Rows, Source, Values};
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_sleep::analyse::rows::{What, gap_content};
 

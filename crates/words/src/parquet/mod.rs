@@ -5,13 +5,14 @@
 //! Arrow would cost minutes of build time and give nothing here.
 
 mod callbacks;
+mod column;
 mod cycles;
 
-use dormouse_base::capture::Capture;
-use dormouse_sleep::analyse::CycleView;
+pub use column::Source;
+
+use column::{Columns, Kind, Values};
 use parquet::basic::Compression;
 use parquet::column::writer::ColumnWriter;
-use parquet::data_type::ByteArray;
 use parquet::errors::Result;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
@@ -31,17 +32,6 @@ pub enum Table {
     Callbacks,
     /// A row a phase of a cycle.
     Phases,
-}
-
-/// A capture with its views and what to call it.
-#[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
-    /// Name of the capture in the table.
-    pub label: &'a str,
-    /// The capture.
-    pub capture: &'a Capture,
-    /// One view a cycle.
-    pub views: &'a [CycleView],
 }
 
 /// Writes `table` over all cycles of `sources`.
@@ -88,16 +78,6 @@ pub fn write(sources: &[Source<'_>], table: Table, out: impl Write + Send) -> Re
     Ok(())
 }
 
-/// Type of a column. Every column may be null, which is "not known".
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Text,
-    Whole,
-    Flag,
-}
-
-type Columns = &'static [(&'static str, Kind)];
-
 fn message(columns: Columns) -> String {
     let mut text = String::from("message dormouse {\n");
     for (name, kind) in columns {
@@ -110,65 +90,4 @@ fn message(columns: Columns) -> String {
     }
     text.push('}');
     text
-}
-
-/// Values of a column that are not null, and for each row whether there is one.
-#[derive(Default)]
-struct Column<T> {
-    values: Vec<T>,
-    levels: Vec<i16>,
-}
-
-impl<T> Column<T> {
-    fn push(&mut self, value: Option<T>) {
-        self.levels.push(i16::from(value.is_some()));
-        self.values.extend(value);
-    }
-}
-
-/// A column of any type.
-enum Values {
-    Text(Column<ByteArray>),
-    Whole(Column<i64>),
-    Flag(Column<bool>),
-}
-
-/// A value of a row.
-enum Cell<'a> {
-    Text(Option<&'a str>),
-    Whole(Option<i64>),
-    Flag(Option<bool>),
-}
-
-impl Cell<'_> {
-    /// Text, where empty means not known.
-    fn text(t: &str) -> Cell<'_> {
-        Cell::Text((!t.is_empty()).then_some(t))
-    }
-}
-
-/// A table in the making.
-struct Rows(Vec<Values>);
-
-impl Rows {
-    fn new(columns: Columns) -> Rows {
-        let empty = |(_, kind): &(&str, Kind)| match kind {
-            Kind::Text => Values::Text(Column::default()),
-            Kind::Whole => Values::Whole(Column::default()),
-            Kind::Flag => Values::Flag(Column::default()),
-        };
-        Rows(columns.iter().map(empty).collect())
-    }
-
-    /// Adds a row, its cells in the order of the columns.
-    fn push<'a>(&mut self, cells: impl IntoIterator<Item = Cell<'a>>) {
-        for (column, cell) in self.0.iter_mut().zip(cells) {
-            match (column, cell) {
-                (Values::Text(c), Cell::Text(v)) => c.push(v.map(ByteArray::from)),
-                (Values::Whole(c), Cell::Whole(v)) => c.push(v),
-                (Values::Flag(c), Cell::Flag(v)) => c.push(v),
-                _ => unreachable!("a cell has the type of its column"),
-            }
-        }
-    }
 }
