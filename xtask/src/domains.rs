@@ -9,8 +9,8 @@
 //! within 2 % of what was measured or 100 us. Then the same from recordings with
 //! switches alone (`record --with domains`): nothing but they says what a domain takes.
 
-use crate::MISSED;
 use crate::accuracy::recorded::{self, Machine};
+use crate::missed::MISSED;
 use anyhow::{Context, Result, anyhow};
 use dormouse_base::capture::Capture;
 use dormouse_base::phase::Phase;

@@ -3,7 +3,7 @@
 //!
 //! `governor [SERIES…]`
 
-use crate::MISSED;
+use crate::missed::MISSED;
 use anyhow::{Context, Result, bail, ensure};
 use dormouse_lab::governor::decisions;
 use dormouse_lab::kernels;

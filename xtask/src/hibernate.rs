@@ -6,10 +6,10 @@
 //! devices do what they did in a suspend, recorded in CAPTURE. The clock jumps in
 //! the callback of the guest's RTC when it was off.
 
-use crate::MISSED;
 use crate::accuracy::order::{Start, out_of_order};
 use crate::accuracy::recorded;
 use crate::decide::read_board;
+use crate::missed::MISSED;
 use anyhow::{Context, Result, bail, ensure};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::{Cycle, PhaseSpan};

@@ -3,7 +3,7 @@
 //! `idle FILE…` reads recordings of `dormouse lab idle` (their lines are
 //! described in `dormouse_lab::idle`).
 
-use crate::MISSED;
+use crate::missed::MISSED;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use dormouse_idle::decided::candidates;
 use dormouse_idle::governors::{

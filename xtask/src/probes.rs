@@ -7,7 +7,7 @@ mod drivers;
 mod faults;
 mod tree;
 
-use crate::MISSED;
+use crate::missed::MISSED;
 use anyhow::{Context, Result, ensure};
 use dormouse_lab::graft::Grafted;
 use dormouse_lab::kernels::{self, Kernel};

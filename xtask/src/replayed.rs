@@ -5,7 +5,7 @@
 //! `replay KERNELS LOG…`: KERNELS is `6.12,7.3`; recordings are kept in
 //! target/replay.
 
-use crate::MISSED;
+use crate::missed::MISSED;
 use anyhow::{Context, Result, anyhow, ensure};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::Cycle;

@@ -5,8 +5,8 @@
 //! the one without. With `--tables` the rows of kernel N are kept in DIR, in the file
 //! that begins with `N-` and ends in `.table`.
 
-use crate::MISSED;
 use crate::decide::read_board;
+use crate::missed::MISSED;
 use crate::schedulers::order;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use dormouse_base::phase::Phase;

@@ -6,7 +6,7 @@
 
 mod seen;
 
-use crate::MISSED;
+use crate::missed::MISSED;
 use anyhow::{Result, ensure};
 use dormouse_lab::kernels::{self, Kernel};
 use dormouse_lab::qemu::{Accel, Arch, Machine};

@@ -6,7 +6,8 @@
 
 use crate::container::File;
 use crate::error::ReadError;
-use crate::read::{Limits, Machines, look};
+use crate::input::Limits;
+use crate::read::{Machines, look};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

@@ -37,11 +37,10 @@ pub mod udev;
 mod ahead;
 mod babeltrace;
 mod error;
+mod input;
 mod merge;
 mod read;
 
 pub use error::ReadError;
-pub use read::{
-    Input, Limits, MOST_THREADS, Options, Reading, events, read, read_bytes, read_heard,
-    read_source, read_with,
-};
+pub use input::{Input, Limits, MOST_THREADS, Options};
+pub use read::{Reading, events, read, read_bytes, read_heard, read_source, read_with};

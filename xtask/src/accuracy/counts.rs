@@ -102,7 +102,7 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
     row("3 or 10 % apart", |s| s.near);
     // A callback of a few microseconds gives up no CPU: switches are shown only.
     let met = scores[..5].iter().all(|s| s.near == s.cycles);
-    Ok(if met { ExitCode::SUCCESS } else { ExitCode::from(super::MISSED) })
+    Ok(if met { ExitCode::SUCCESS } else { ExitCode::from(crate::missed::MISSED) })
 }
 
 fn both(planned: &Plan, capture: &str, costs: &Profile) -> Result<Vec<(Counts, Counts)>> {

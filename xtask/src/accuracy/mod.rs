@@ -13,7 +13,7 @@ pub mod order;
 pub mod recorded;
 mod verdict;
 
-use crate::MISSED;
+use crate::missed::MISSED;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::process::ExitCode;

@@ -23,8 +23,8 @@ pub mod order;
 mod roots;
 mod variants;
 
-use crate::MISSED;
 use crate::decide::read_board;
+use crate::missed::MISSED;
 use anyhow::{Context, Result, bail};
 use boards::{Named, drawn, extremes};
 use costs::Known;

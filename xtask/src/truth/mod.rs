@@ -92,7 +92,7 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
     out.clear();
     let met = tally::foretold(&args, &mut out)?;
     print!("{out}");
-    Ok(if met { ExitCode::SUCCESS } else { ExitCode::from(crate::MISSED) })
+    Ok(if met { ExitCode::SUCCESS } else { ExitCode::from(crate::missed::MISSED) })
 }
 
 /// What is done here, before the tables.

@@ -3,7 +3,7 @@
 use super::dictionary;
 use super::frames::Frames;
 use crate::error::ReadError;
-use crate::read::Limits;
+use crate::input::Limits;
 use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;

@@ -8,7 +8,7 @@ mod map;
 mod unpacked;
 
 use crate::error::ReadError;
-use crate::read::{Input, Limits};
+use crate::input::{Input, Limits};
 use std::borrow::Cow;
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! A capture file that somebody unpacked: the folder is read as the file was.
 
 use crate::capture_file::schema::FORMAT;
-use crate::read::Limits;
+use crate::input::Limits;
 use std::fs;
 use std::io::{Error, Read};
 use std::path::{Path, PathBuf};

@@ -2,10 +2,11 @@
 
 use super::format::{EventFormat, Field, Kind};
 use super::header::Header;
-use super::printfmt::{self, Lookup, Machine, Printer};
+use super::printfmt::{self, Lookup, Printer};
 use super::sections::unpacked;
 use super::symbols::Symbols;
 use super::unpack::Budget;
+use super::word::Machine;
 use crate::event::{self, EventSink, Stamp, TraceEvent};
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_base::phase::PmEvent;

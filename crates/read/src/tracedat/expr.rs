@@ -3,7 +3,7 @@
 
 use super::bytes::Endian;
 use super::format::{EventFormat, Kind};
-use super::printfmt::Machine;
+use super::word::Machine;
 use std::borrow::Cow;
 
 /// An expression.

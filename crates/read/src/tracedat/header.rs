@@ -5,9 +5,10 @@
 //! the same blocks in sections that options point to; see [`super::sections`].
 
 use super::bytes::{Cursor, Endian};
+use super::error::TraceDatError;
 use super::format::{self, EventFormat, Field, Kind};
+use super::sections;
 use super::unpack::{Codec, UnpackError};
-use super::{TraceDatError, sections};
 use crate::event;
 use dormouse_base::loss::{Losses, Severity};
 use std::borrow::Cow;

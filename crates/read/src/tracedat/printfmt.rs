@@ -5,9 +5,9 @@
 //! the part of C that kernels use there. What it cannot read is printed as
 //! `name=value` of every field.
 
-use super::bytes::Endian;
 use super::expr::{self, Expr, Parser, Value};
 use super::format::{EventFormat, Kind};
+use super::word::Machine;
 
 /// What printing needs to know beside the record.
 pub trait Lookup {
@@ -15,15 +15,6 @@ pub trait Lookup {
     fn text(&self, address: u64) -> Option<&[u8]>;
     /// Writes the function at an address, with the offset into it if asked.
     fn function(&self, address: u64, with_offset: bool, out: &mut Vec<u8>);
-}
-
-/// Byte order and word size of the machine that was traced.
-#[derive(Clone, Copy, Debug)]
-pub struct Machine {
-    /// Byte order.
-    pub endian: Endian,
-    /// Bytes of a `long`.
-    pub long: usize,
 }
 
 /// A compiled print format.

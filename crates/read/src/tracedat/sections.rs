@@ -1,7 +1,7 @@
 //! Version 7: a chain of option sections says where everything else is.
 
-use super::TraceDatError;
 use super::bytes::{Cursor, until_nul};
+use super::error::TraceDatError;
 use super::header::{self, Header, Packed, add_cpu, count_unpack_error, plausible_page};
 use super::unpack::{Budget, Codec, unpack};
 use dormouse_base::loss::Losses;
