@@ -61,7 +61,7 @@ impl Cell<'_> {
 }
 
 /// A table in the making.
-pub(super) struct Rows(Vec<Values>);
+pub(super) struct Rows(pub(super) Vec<Values>);
 
 impl Rows {
     pub(super) fn new(columns: Columns) -> Rows {
