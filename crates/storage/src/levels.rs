@@ -232,6 +232,29 @@ impl Transitions {
     }
 }
 
+/// The level whose share of the time changed most from one table to another of the same
+/// levels: its place, and its shares before and after in thousandths.
+pub fn shift(a: &Transitions, b: &Transitions) -> Option<(usize, u64, u64)> {
+    let same = a.levels.len() == b.levels.len()
+        && a.levels.iter().zip(&b.levels).all(|(x, y)| x.frequency == y.frequency);
+    let (all_a, all_b) = (a.time(), b.time());
+    if !same || all_a == 0 || all_b == 0 {
+        return None;
+    }
+    let share = |time: u64, all: u64| (u128::from(time) * 1_000 / u128::from(all)) as u64;
+    let shares =
+        a.levels.iter().zip(&b.levels).map(|(x, y)| (share(x.time, all_a), share(y.time, all_b)));
+    let most = shares.enumerate().max_by_key(|(n, (x, y))| (x.abs_diff(*y), std::cmp::Reverse(*n)));
+    most.map(|(n, (x, y))| (n, x, y))
+}
+
+/// The first state in which two drives differ, by number: both tables name it, and not
+/// with the same figures.
+pub fn differs(a: &Drive, b: &Drive) -> Option<u32> {
+    let other = |s: &&PowerState| b.states.iter().any(|t| t.number == s.number && *t != **s);
+    a.states.iter().find(other).map(|s| s.number)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,6 +302,24 @@ mod tests {
         let (soon, late) = (Entered::After(100), Entered::After(2_000));
         assert_eq!(d.by_kernel(MOST_EXIT), [Entered::Serves, passed, soon, late, slow]);
         assert_eq!(d.by_kernel(1_000), [Entered::Serves, soon, slow, slow, slow]);
+    }
+
+    #[test]
+    fn two_tables_side_by_side() {
+        let table = |times: [u64; 2]| Transitions {
+            levels: std::vec![
+                Level { frequency: 100, time: times[0], ..Level::default() },
+                Level { frequency: 400, time: times[1], ..Level::default() },
+            ],
+            ..Transitions::default()
+        };
+        assert_eq!(shift(&table([90, 10]), &table([30, 70])), Some((0, 900, 300)));
+        assert_eq!(shift(&table([0, 0]), &table([30, 70])), None);
+        let drive = |exit| Drive {
+            states: std::vec![state(0, 5, true, 0, 0), state(3, 1, false, 9, exit)],
+            ..Drive::default()
+        };
+        assert_eq!((differs(&drive(7), &drive(8)), differs(&drive(7), &drive(7))), (Some(3), None));
     }
 
     #[test]

@@ -15,6 +15,7 @@
 //! | `load` | what a load measured by itself |
 //! | `service` | what a request takes at which clock, from a recording |
 //! | `simulate` | devfreq, UFS clocks, autosuspend and service as integer arithmetic |
+//! | `trust` | when a model is near enough to what was recorded, and a saving large enough |
 //! | `tune` | the delay before the sleep that meets a budget at least cost |
 //! | `search` | the settings of a disk that meet a budget at least cost |
 //! | `verdict` | a simulated load beside what a kernel measured of it |
@@ -34,6 +35,7 @@ pub mod search;
 pub mod service;
 pub mod simulate;
 pub mod summary;
+pub mod trust;
 pub mod tune;
 pub mod verdict;
 pub mod wait;

@@ -51,7 +51,15 @@ pub struct Latency {
     pub max: i64,
 }
 
+/// With fewer requests 99 of 100 are all of them, and `p99` is the longest.
+const ENOUGH_FOR_P99: u64 = 100;
+
 impl Latency {
+    /// What 99 of 100 do not exceed, ns, where that is not the longest of them.
+    pub fn tail(&self) -> Option<i64> {
+        (self.count >= ENOUGH_FOR_P99).then_some(self.p99)
+    }
+
     /// Of a sample, which is sorted on the way. Quantiles are values of the
     /// sample: the smallest that at least that share does not exceed.
     pub fn of(sample: &mut [i64]) -> Latency {

@@ -3,6 +3,7 @@
 use super::change::Change;
 use super::observed::{Observed, observed};
 use super::show::show;
+use crate::failure::NotReproduced;
 use crate::failure::Nothing;
 use anyhow::Result;
 use dormouse_storage::request::Disk;
@@ -35,7 +36,10 @@ pub struct Clocked {
 /// # Errors
 /// As [`observed`], and [`Nothing`] if a delay is asked for and the sleep does not show.
 pub fn clocked(inputs: &[PathBuf], change: &Change, disk: Option<Disk>) -> Result<Clocked> {
-    let o = observed(&show(inputs)?, disk)?;
+    let o = observed(&show(inputs)?, disk).map_err(|e| match e.downcast::<NotReproduced>() {
+        Ok(n) => NotReproduced(format!("{}, so no other clock is predicted", n.0)).into(),
+        Err(e) => e,
+    })?;
     for (asked, nap) in [(change.gate, o.drive.gate), (change.autosuspend, o.drive.suspend)] {
         if asked.is_some() && nap.wake == 0 {
             let why = "no request waited for that sleep in this recording, so what waking costs is \
@@ -59,7 +63,6 @@ pub fn clocked(inputs: &[PathBuf], change: &Change, disk: Option<Disk>) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::NotReproduced;
     use dormouse_storage::simulate::load::Load;
     use dormouse_storage::simulate::settings::{Governor, laboratory};
     use std::collections::BTreeMap as Map;

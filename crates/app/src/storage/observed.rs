@@ -10,24 +10,14 @@ use dormouse_storage::request::Disk;
 use dormouse_storage::service::{ENOUGH, Sample, Unknown, law};
 use dormouse_storage::simulate::disk::{Outcome, simulate};
 use dormouse_storage::simulate::load::Load;
-use dormouse_storage::simulate::ondemand::Thresholds;
+use dormouse_storage::simulate::ondemand::DRIVERS;
 use dormouse_storage::simulate::settings::{
     Devfreq, Drive, Governor, IdleStop, Nap, Qos, Settings,
 };
 use dormouse_storage::summary::{DiskSummary, Latency};
+use dormouse_storage::trust::reproduced;
 use dormouse_storage::wait::{Cause, Family};
 use dormouse_words::wording::storage::time;
-
-/// Thresholds that drivers have: the kernel's own, those of UFS, those of MediaTek's UFS
-/// (drivers/ufs, 6.12).
-const THRESHOLDS: [Thresholds; 3] = [
-    Thresholds { up: 90, down: 5 },
-    Thresholds { up: 70, down: 5 },
-    Thresholds { up: 50, down: 20 },
-];
-
-/// Mean latencies that agree so well are reproduced: parts of a hundred, and ns.
-const REPRODUCED: (i64, i64) = (3, 20_000);
 
 /// A disk as it was recorded.
 #[derive(Clone, Debug)]
@@ -51,7 +41,7 @@ pub struct Observed {
 }
 
 fn refuse<T>(why: String) -> Result<T> {
-    Err(NotReproduced(format!("{why}, so no other clock is predicted")).into())
+    Err(NotReproduced(why).into())
 }
 
 /// Clocks of the disk's family over time: the first, and each change.
@@ -94,7 +84,7 @@ fn samples(d: &DiskSummary, first: u64, changes: &[(i64, u64)]) -> Vec<Sample> {
 /// Takes it from what was read. Without `disk` the one that served most requests.
 ///
 /// # Errors
-/// [`NotReproduced`] if the recording does not show what a clock costs, or is not what
+/// [`NotReproduced`], with the reason alone, if the recording does not show what a clock costs, or is not what
 /// devfreq's rules would make of it.
 pub fn observed(shown: &Shown, disk: Option<Disk>) -> Result<Observed> {
     let all = shown.reading.traces.iter().zip(&shown.disks);
@@ -192,13 +182,12 @@ pub fn observed(shown: &Shown, disk: Option<Disk>) -> Result<Observed> {
         slack: 0,
     };
     let stops = [IdleStop::Never, IdleStop::UnlessRaised, IdleStop::Always];
-    let tries = THRESHOLDS.iter().flat_map(|t| stops.iter().map(|s| with(*t, *s)));
+    let tries = DRIVERS.iter().flat_map(|t| stops.iter().map(|s| with(*t, *s)));
     let (settings, before) = tries
         .map(|s| (s, simulate(&drive, &s, &load)))
         .min_by_key(|(_, o)| (o.latency().mean - d.all.mean).abs())
         .expect("there are tries");
-    let off = (before.latency().mean - d.all.mean).abs();
-    if off * 100 > d.all.mean * REPRODUCED.0 && off > REPRODUCED.1 {
+    if !reproduced(before.latency().mean, d.all.mean) {
         return refuse(format!(
             "the recording has {} on average, and devfreq's rules with any usual thresholds make it \
              {} at best",

@@ -7,12 +7,10 @@ use anyhow::Result;
 use dormouse_storage::request::Disk;
 use dormouse_storage::simulate::again::{Again, Arrival, again};
 use dormouse_storage::summary::{DiskSummary, Latency};
+use dormouse_storage::trust::{is_one_delay, reproduced};
 use dormouse_storage::wait::{Cause, Span};
 use dormouse_words::wording::storage::time;
 use std::path::PathBuf;
-
-/// Mean latencies that agree so well are reproduced: parts of a hundred, and ns.
-const REPRODUCED: (i64, i64) = (3, 20_000);
 
 /// Which sleep is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,8 +145,7 @@ impl Sleeper {
         let was = again(&arrivals, Some(taken), wake);
         let recorded = d.all;
         let model = latency(&was);
-        let off = (model.mean - recorded.mean).abs();
-        if off * 100 > recorded.mean * REPRODUCED.0 && off > REPRODUCED.1 {
+        if !reproduced(model.mean, recorded.mean) {
             return Err(NotReproduced(format!(
             "the recording has {} us on average and the model {}: the storage did not wake in one \
              way here, so no change is predicted",
@@ -212,10 +209,6 @@ fn bounds(arrivals: &[Arrival]) -> Result<(i64, i64)> {
     Ok((least, most))
 }
 
-/// Delays of one setting are apart by at most this, ns: the work item waits for a tick
-/// of the timer, which is 10 ms at most.
-const TICK: i64 = 10_000_000;
-
 /// The middle of the rests after which the storage was gated, ns; of those alone that
 /// nothing but requests ended before, as far as `woken` says.
 ///
@@ -233,7 +226,7 @@ fn passed(arrivals: &[Arrival], gates: &[i64], woken: &[i64]) -> Result<Option<i
     let mut rests: Vec<i64> = gates.iter().filter_map(rest).collect();
     rests.sort_unstable();
     let (Some(&least), Some(&most)) = (rests.first(), rests.last()) else { return Ok(None) };
-    if most - least > TICK && most > 2 * least {
+    if !is_one_delay(least, most) {
         let list: Vec<String> = rests.iter().take(4).map(|r| time(*r)).collect();
         let more = if rests.len() > 4 { ", ..." } else { "" };
         return Err(NotReproduced(format!(

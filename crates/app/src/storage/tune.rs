@@ -6,6 +6,7 @@ use crate::failure::Nothing;
 use anyhow::Result;
 use dormouse_storage::request::Disk;
 use dormouse_storage::summary::Latency;
+use dormouse_storage::trust::is_worth;
 use dormouse_storage::tune::{Found, Terms, cheapest, delays, foresight, of};
 
 /// What must be met.
@@ -59,9 +60,6 @@ pub struct Tuned {
 /// Steps of the model that a search may make.
 const MOST_STEPS: usize = 400_000_000;
 
-/// A saving of less than one part of so many is none.
-const WORTH: i128 = 100;
-
 /// Searches.
 ///
 /// # Errors
@@ -94,8 +92,7 @@ pub fn tune(shown: &Shown, wish: &Wish) -> Result<Tuned> {
         false => now.1.cost.min(of(a, Some(sleeper.present.0.saturating_add(1)), terms).cost),
     };
     let in_budget = met && p99.is_none_or(|ns| now.0.p99 <= ns);
-    let close = (least - chosen.1.cost) * WORTH <= least;
-    let chosen = if in_budget && close { now.clone() } else { chosen };
+    let chosen = if in_budget && !is_worth(least, chosen.1.cost) { now.clone() } else { chosen };
     Ok(Tuned {
         best: foresight(a, even),
         now,

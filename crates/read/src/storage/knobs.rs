@@ -10,7 +10,9 @@ const LONGEST: usize = 4_096;
 pub fn read(bytes: &[u8], out: &mut Knobs) -> u64 {
     let mut seen = 0;
     // The path whose value stands in the next line.
-    let mut named: Option<&str> = None;
+    let mut named: Option<String> = None;
+    // A path that a mail program broke at one of its slashes.
+    let mut broken = String::new();
     for line in bytes.split(|b| *b == b'\n') {
         let asked = named.take();
         if line.len() > LONGEST {
@@ -18,10 +20,18 @@ pub fn read(bytes: &[u8], out: &mut Knobs) -> u64 {
         }
         let line = super::loose::unquoted(line);
         let Ok(line) = std::str::from_utf8(line) else { continue };
+        let joined = std::mem::take(&mut broken);
+        let whole = joined.is_empty() || line.starts_with("/sys/") || line.contains(' ');
+        let joined = if whole { String::new() } else { joined + line };
+        let line = if joined.is_empty() { line } else { &joined };
+        if line.starts_with("/sys/") && line.ends_with('/') {
+            broken.push_str(line);
+            continue;
+        }
         if !line.starts_with("/sys/") {
-            named = command(line);
-            if let (Some(path), None, false) = (asked, named, line.is_empty()) {
-                out.take(path, line);
+            named = command(line).map(String::from);
+            if let (Some(path), None, false) = (asked, &named, line.is_empty()) {
+                out.take(&path, line);
                 seen += 1;
             }
             continue;
@@ -57,15 +67,16 @@ mod tests {
     fn settings_below_prose_quoted_and_by_cat() {
         let text = "The reader:\n\n> > /sys/devices/a/1:2/power/control:on\n\
             /sys/devices/a/1:2/power/pm_qos_resume_latency_us:n/a\n\
+            > /sys/devices/a/1:2/power/\n> runtime_usage:0\n\
             # cat /sys/devices/b/power/runtime_usage\n3\n\
             ==> /sys/devices/b/power/runtime_status <==\nactive\n\
             echo auto > /sys/devices/c/power/control\nauto\n\
             see /sys/devices/d/power/control: it is on\n";
         let mut k = Knobs::default();
-        assert_eq!(read(text.as_bytes(), &mut k), 4);
+        assert_eq!(read(text.as_bytes(), &mut k), 6);
         assert_eq!(k.power.len(), 2);
         let a = &k.power["/sys/devices/a/1:2"];
-        assert_eq!((a.allowed, a.forbidden), (Some(false), true));
+        assert_eq!((a.allowed, a.forbidden, a.usage), (Some(false), true, Some(0)));
         let b = &k.power["/sys/devices/b"];
         assert_eq!((b.usage, b.is_active()), (Some(3), Some(true)));
     }

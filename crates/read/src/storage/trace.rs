@@ -273,7 +273,8 @@ impl Sink {
         if name == b"rpm_return_int" {
             let (head, ret) = text.rsplit_once(" ret=")?;
             let (call, device) = head.split_once(':')?;
-            let ret = ret.trim().parse().ok()?;
+            // Somebody may have remarked on it behind the number.
+            let ret = ret.split_whitespace().next()?.parse().ok()?;
             // Without symbols the kernel prints an address.
             match function(call.split('+').next()?) {
                 Some(f) => self.runtime.returned(time, pid, f, device, ret),
@@ -283,7 +284,7 @@ impl Sink {
         }
         if name == b"rpm_status" {
             let (device, status) = text.split_once(" status=")?;
-            self.runtime.status(time, device, status.trim());
+            self.runtime.status(time, device, status.split_whitespace().next()?);
             return Some(());
         }
         let Some(f) = function(std::str::from_utf8(name).ok()?) else { return Some(()) };
@@ -343,7 +344,10 @@ impl Sink {
         let state = number(text, b"state");
         match name {
             b"clk_enable" | b"clock_enable"
-                if state != Some(0) && self.clocks.insert(clock.to_vec()) =>
+                // The event is of a clock that was off. Where nobody recorded that it was
+                // switched off again, all of them count.
+                if state != Some(0)
+                    && (self.clocks.insert(clock.to_vec()) || self.disabled.is_empty()) =>
             {
                 self.enabled.push(time);
             }

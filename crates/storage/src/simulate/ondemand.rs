@@ -19,6 +19,14 @@ impl Default for Thresholds {
     }
 }
 
+/// Thresholds that drivers have: the kernel's own, those of UFS, those of MediaTek's UFS
+/// (drivers/ufs, 6.12).
+pub const DRIVERS: [Thresholds; 3] = [
+    Thresholds { up: 90, down: 5 },
+    Thresholds { up: 70, down: 5 },
+    Thresholds { up: 50, down: 20 },
+];
+
 /// What the driver reports of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {

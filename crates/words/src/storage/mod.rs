@@ -8,6 +8,7 @@ pub mod predict;
 pub mod rpm;
 pub mod seek;
 mod show;
+mod tables;
 pub mod tune;
 pub mod verdict;
 
@@ -20,6 +21,9 @@ use dormouse_storage::levels::{Drive, Transitions};
 use dormouse_storage::load::Job;
 use dormouse_storage::recording::Trace;
 use dormouse_storage::summary::DiskSummary;
+
+/// Of so many things each is told by itself.
+const FEW: usize = 3;
 
 /// What is shown.
 #[derive(Clone, Copy, Debug)]

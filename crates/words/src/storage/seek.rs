@@ -90,7 +90,7 @@ fn named(a: &Advice<'_>) -> &'static str {
 fn answer(a: &Advice<'_>) -> String {
     let (now, then) = (&a.found.now, &a.found.chosen);
     let (was, is) = (now.outcome.latency(), then.outcome.latency());
-    let tail = if was.count < 100 { "longest" } else { "p99" };
+    let tail = if was.tail().is_some() { "p99" } else { "longest" };
     if !a.found.met {
         return match a.p99 {
             Some(ns) => format!(
@@ -181,7 +181,7 @@ pub fn text(a: &Advice<'_>, colour: bool) -> String {
     };
     line("mean latency", &|c| ms3(c.outcome.latency().mean));
     line("p50", &|c| ms3(c.outcome.latency().p50));
-    if was.count >= 100 {
+    if was.tail().is_some() {
         line("p99", &|c| ms3(c.outcome.latency().p99));
     }
     line("longest", &|c| ms3(c.outcome.latency().max));

@@ -1,18 +1,15 @@
 //! What `dormouse storage show` prints.
 
-use super::Page as Shown;
+use super::tables::{drives, jobs, tables};
+use super::{FEW, Page as Shown};
 use crate::idle::numbers::percent;
-use crate::text::page::{Ink, Page, WIDTH};
+use crate::text::page::{Ink, Page};
 use crate::text::{fit, safe};
 use crate::wording::next;
 use crate::wording::number::{grouped, plural};
-use crate::wording::storage::{
-    by_itself, conflict, cure, doubt, entered, error, ms3, row, time, waited_for,
-};
+use crate::wording::storage::{conflict, cure, error, ms3, row, time, waited_for};
 use dormouse_base::loss::Severity;
 use dormouse_storage::knobs::Knobs;
-use dormouse_storage::levels::{ByItself, Drive, MOST_EXIT, Transitions};
-use dormouse_storage::load::{Job, change};
 use dormouse_storage::recording::Trace;
 use dormouse_storage::request::Operation;
 use dormouse_storage::runtime::harmless;
@@ -20,9 +17,6 @@ use dormouse_storage::summary::{CLASSES, DiskSummary, IDLE_GAP, Latency, Taken};
 use dormouse_storage::wait::{CAUSES, Cause};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// With more drives or tables than this each has one line.
-const FEW: usize = 3;
 
 /// With fewer requests each is told by itself.
 const MANY: usize = 20;
@@ -282,8 +276,7 @@ fn latency_head(p: &mut Page, title: &str) {
 }
 
 fn latency(p: &mut Page, name: &str, l: &Latency) {
-    // A p99 of fewer than 100 is the largest.
-    let p99 = if l.count < 100 { "-".into() } else { ms3(l.p99) };
+    let p99 = l.tail().map_or("-".into(), ms3);
     p.line(&[(
         Ink::Plain,
         &format!(
@@ -605,239 +598,5 @@ fn clocks(p: &mut Page, t: &Trace) {
                 most / 1_000_000
             ),
         );
-    }
-}
-
-/// uW as W with the digits that it has.
-fn watts(uw: Option<u64>) -> String {
-    match uw {
-        None => "-".into(),
-        Some(n) => format!("{}.{:03}", n / 1_000_000, n % 1_000_000 / 1_000),
-    }
-}
-
-fn drives(p: &mut Page, drives: &[Drive]) {
-    let odd: Vec<&Drive> = drives.iter().filter(|d| !d.doubts().is_empty()).collect();
-    // Whoever enters nothing by itself never has to wake.
-    let still = |d: &&Drive| matches!(d.by_itself(), Some(ByItself::EmptyTable | ByItself::Off));
-    let asleep = drives.iter().find(still).and_then(Drive::by_itself);
-    let worst =
-        drives.iter().filter_map(|d| Some((d.deepest(u64::MAX)?, d))).max_by_key(|(s, _)| s.exit);
-    let text = match worst {
-        Some((s, d)) => format!(
-            "Waking takes up to {} by the drive's own table: from state {} of {}.",
-            time(i64::try_from(s.exit.saturating_mul(1_000)).unwrap_or(i64::MAX)),
-            s.number,
-            safe(&d.name)
-        ),
-        None if drives.iter().all(|d| d.states.is_empty()) && asleep.is_some() => {
-            by_itself(asleep.expect("it was just seen")).into()
-        }
-        None if drives.iter().all(|d| d.states.is_empty()) => {
-            "The text says what drives do by themselves, and not how long their states take.".into()
-        }
-        None => "No drive here has a state that saves power without serving.".into(),
-    };
-    p.wrapped(Ink::Strong, 0, 2, &text);
-    let says = if odd.is_empty() {
-        "The drives' own figures; the kernel takes them as they are.".to_string()
-    } else {
-        format!(
-            "The drives' own figures; the kernel takes them as they are. {} in an order that cannot \
-             be right.",
-            if odd.len() == 1 { "1 table is".into() } else { format!("{} tables are", odd.len()) }
-        )
-    };
-    p.wrapped(Ink::Plain, 0, 2, &says);
-    for d in drives {
-        p.blank();
-        p.line(&[(Ink::Strong, &fit(&safe(&d.name), WIDTH))]);
-        if let Some(b) = d.by_itself().filter(|b| *b != ByItself::Falls) {
-            p.paragraph(2, by_itself(b));
-        }
-        for f in &d.falls {
-            let text = format!("From state {} into {} after {} ms idle.", f.from, f.to, f.after_ms);
-            p.paragraph(2, &text);
-        }
-        if let Some(now) = d.now {
-            p.paragraph(2, &format!("It was in state {now}."));
-        }
-        if d.states.is_empty() {
-            continue;
-        }
-        p.line(&[(
-            Ink::Plain,
-            &format!(
-                "  {:<10}{:>10}{:>12}{:>12}{:>12}  {}",
-                "State", "most W", "entry us", "exit us", "idle W", "by the kernel's APST"
-            ),
-        )]);
-        for (s, e) in d.states.iter().zip(d.by_kernel(MOST_EXIT)) {
-            p.line(&[(
-                Ink::Plain,
-                &format!(
-                    "  {:<10}{:>10}{:>12}{:>12}{:>12}  {}",
-                    s.number,
-                    watts(s.most),
-                    grouped(s.entry),
-                    grouped(s.exit),
-                    watts(s.idle),
-                    entered(e)
-                ),
-            )]);
-        }
-        let off = [d.off[0], d.off[1]].map(|t| t.filter(|us| *us > 0));
-        if let [Some(down), Some(up)] = off {
-            let ns = |us: u64| time(i64::try_from(us.saturating_mul(1_000)).unwrap_or(i64::MAX));
-            let text = format!(
-                "Switched off at run time (RTD3) every state is left: {} to go, {} to come back, by \
-                 the drive's own word.",
-                ns(down),
-                ns(up)
-            );
-            p.paragraph(2, &text);
-        }
-        for x in d.doubts() {
-            p.paragraph(2, &format!("Doubtful: {}.", doubt(x)));
-        }
-    }
-}
-
-fn tables(p: &mut Page, list: &[Transitions]) {
-    let stuck = list.iter().filter(|t| t.stuck().is_some()).count();
-    let text = match stuck {
-        0 => "Every clock here was changed by devfreq.".to_string(),
-        n if n == list.len() && n == 1 => "The clock was never changed by devfreq.".into(),
-        n => format!("{n} of {} were never changed by devfreq.", plural(list.len(), "clock")),
-    };
-    p.wrapped(Ink::Strong, 0, 2, &text);
-    p.wrapped(Ink::Plain, 0, 2, "Counted by the kernel since the device exists (trans_stat).");
-    for t in list {
-        let all = t.time();
-        p.blank();
-        let total = t.total.unwrap_or_else(|| t.counted());
-        let counted = if t.counted() == total {
-            String::new()
-        } else {
-            format!("; the table shows {} of them", grouped(t.counted()))
-        };
-        p.wrapped(
-            Ink::Strong,
-            0,
-            2,
-            &format!("{}: {}{counted}", safe(&t.name), plural(total as usize, "change")),
-        );
-        for l in t.levels.iter().filter(|l| l.time > 0) {
-            p.line(&[(
-                Ink::Plain,
-                &format!(
-                    "  {:>12} MHz{:>14} s{:>9}{}",
-                    format!("{}.{}", l.frequency / 1_000_000, l.frequency % 1_000_000 / 100_000),
-                    format!("{}.{}", grouped(l.time / 1_000), l.time % 1_000 / 100),
-                    percent(l.time, all),
-                    if l.now { "  now" } else { "" }
-                ),
-            )]);
-        }
-    }
-}
-
-fn jobs(p: &mut Page, jobs: &[Job]) {
-    let slowest = jobs.iter().max_by_key(|j| j.mean).expect("there is one");
-    let ns = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-    p.wrapped(
-        Ink::Strong,
-        0,
-        2,
-        &format!(
-            "{}, {}: {} on average over {}.",
-            safe(&slowest.name),
-            slowest.direction,
-            time(ns(slowest.mean)),
-            plural(slowest.requests as usize, "request")
-        ),
-    );
-    p.wrapped(
-        Ink::Plain,
-        0,
-        2,
-        "As fio measured it; it does not know what the drive or the clock did.",
-    );
-    p.blank();
-    p.line(&[(
-        Ink::Strong,
-        &format!(
-            "{:<26}{:>10}{:>9}{:>11}{:>11}{:>12}",
-            "Completion latency of", "requests", "MB/s", "mean ms", "p99 ms", "max ms"
-        ),
-    )]);
-    for j in jobs {
-        p.line(&[(
-            Ink::Plain,
-            &format!(
-                "{:<26}{:>10}{:>9}{:>11}{:>11}{:>12}",
-                fit(&format!("{} {}", safe(&j.name), j.direction), 25),
-                grouped(j.requests),
-                match j.bandwidth {
-                    0 => "-".into(),
-                    b => format!("{}.{}", b / 1_000_000, b % 1_000_000 / 100_000),
-                },
-                ms3(ns(j.mean)),
-                j.quantiles[1].map_or("-".into(), |n| ms3(ns(n))),
-                ms3(ns(j.most))
-            ),
-        )]);
-    }
-    for j in jobs {
-        let Some(q) = j.queue() else { continue };
-        let name = format!("{} {}", safe(&j.name), j.direction);
-        let rate = j.rate.map_or(String::new(), |r| grouped((r + 500) / 1_000));
-        let tenths = (q.under_way + 50) / 100;
-        let under_way = format!("{}.{}", grouped(tenths / 10), tenths % 10);
-        let text = match (q.wanted, q.expected) {
-            (Some(n), Some(e)) if q.explains => format!(
-                "{name}: {} under way at {rate} IOPS make {} of each, so its queue explains its \
-                 latency; one request alone was not measured.",
-                plural(n as usize, "request"),
-                time(ns(e))
-            ),
-            (Some(n), _) => format!(
-                "{name}: {rate} IOPS and this latency are {under_way} requests under way, of {} that \
-                 it wants.",
-                grouped(n)
-            ),
-            (None, _) => format!(
-                "{name}: {rate} IOPS and this latency are {under_way} requests under way on average."
-            ),
-        };
-        p.paragraph(2, &text);
-    }
-    beside(p, jobs);
-}
-
-/// Jobs of one direction, each against the one before it.
-fn beside(p: &mut Page, jobs: &[Job]) {
-    let part = |n: Option<u64>| match n {
-        None => "-".to_string(),
-        Some(n) => {
-            let diff = i64::try_from(n).unwrap_or(i64::MAX) - 1_000;
-            let (sign, diff) = if diff < 0 { ('-', -diff) } else { ('+', diff) };
-            format!("{sign}{}.{} %", diff / 10, diff % 10)
-        }
-    };
-    for direction in ["read", "write", "trim"] {
-        let list: Vec<&Job> = jobs.iter().filter(|j| j.direction == direction).collect();
-        for pair in list.windows(2).take(FEW) {
-            let c = change(pair[0], pair[1]);
-            let text = format!(
-                "{direction}: from {} to {} the mean changed by {}, p99 by {}, the rate by {}.",
-                safe(&pair[0].name),
-                safe(&pair[1].name),
-                part(c.mean),
-                part(c.p99),
-                part(c.rate)
-            );
-            p.paragraph(2, &text);
-        }
     }
 }

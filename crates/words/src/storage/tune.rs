@@ -81,7 +81,7 @@ pub struct Advice<'a> {
 impl Advice<'_> {
     /// `p99`, or the longest of fewer than 100 requests, which is the same.
     fn tail(&self) -> &'static str {
-        if self.now.latency.count < 100 { "longest" } else { "p99" }
+        if self.now.latency.tail().is_some() { "p99" } else { "longest" }
     }
 }
 
@@ -167,7 +167,7 @@ pub fn text(a: &Advice, colour: bool) -> String {
     row("delay", &|s| s.delay.map_or("never".into(), ms3));
     row("mean latency", &|s| ms3(s.latency.mean));
     row("p50", &|s| ms3(s.latency.p50));
-    if a.now.latency.count >= 100 {
+    if a.now.latency.tail().is_some() {
         row("p99", &|s| ms3(s.latency.p99));
     }
     row("longest", &|s| ms3(s.latency.max));

@@ -14,6 +14,7 @@ use dormouse_storage::simulate::energy::BreakEven;
 use dormouse_storage::simulate::load::{Load, Loop, Next};
 use dormouse_storage::simulate::settings::{Governor, Settings};
 use dormouse_storage::summary::Latency;
+use dormouse_storage::trust::FITTED_FROM;
 use dormouse_storage::tune::Found;
 use dormouse_words::storage::disk::describe;
 use dormouse_words::storage::handover::{LOAD, NAME, OPTIONS, Set, Whose, options, rules};
@@ -143,7 +144,6 @@ pub fn run(args: &TuneArgs) -> Result<()> {
             Err(e) => e.to_string(),
         }
     };
-    let clocks = clocks.replace(", so no other clock is predicted", "");
     let t = tune(&shown, &wish)?;
     let stays = t.chosen.1.delay == t.now.1.delay;
     let written = match &args.output {
@@ -255,9 +255,6 @@ fn sought(args: &TuneArgs, s: &Sought) -> Result<()> {
     Ok(())
 }
 
-/// Requests from which the kernel's own part is fitted.
-const FITTED: u32 = 2_000;
-
 /// Writes rules, options and, for the laboratory, the disk as it is and as chosen, and
 /// the load from which the kernel's own part is fitted.
 fn hand_over(args: &TuneArgs, folder: &Path, s: &Sought, sets: &[Set]) -> Result<Vec<String>> {
@@ -282,7 +279,7 @@ fn hand_over(args: &TuneArgs, folder: &Path, s: &Sought, sets: &[Set]) -> Result
     let mut still = *now;
     (still.gate, still.autosuspend) = (None, None);
     still.devfreq.governor = Governor::Performance;
-    let (count, next) = (FITTED, Next::After(0));
+    let (count, next) = (FITTED_FROM, Next::After(0));
     let steady = Loop { count, bytes: 65_536, depth: 1, think: 0, burst: count, next };
     for (name, text) in [
         ("lab/software.disk", disk(&still, &Load::Loop(steady))),
