@@ -5,8 +5,7 @@ use crate::predict::settings;
 use dormouse_base::capture::Capture;
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
-use dormouse_doctor::fact::Fact;
-use dormouse_doctor::finding::Finding;
+use dormouse_doctor::finding::{Finding, Remedy};
 use dormouse_sleep::evidence;
 use dormouse_sleep::simulate::Profile;
 use dormouse_sleep::simulate::change::{Change, Way, apply};
@@ -15,31 +14,23 @@ use dormouse_sleep::simulate::predict::outlook;
 /// So many findings are asked about, and so many devices of one.
 const MOST: usize = 8;
 
-/// The change that a finding's advice names.
-fn remedy(f: &Fact) -> Option<Vec<Change>> {
+/// The changes that a finding's remedy is, or nothing if the simulator knows none.
+fn changes(f: &Finding) -> Option<Vec<Change>> {
     // Such a name would be a pattern.
     let plain = |name: &str| !name.is_empty() && !name.contains(['*', '?', '[']);
-    match f {
-        Fact::WokenToSuspend { device, .. } => {
-            plain(&device.name).then(|| vec![Change::LeaveSuspended(device.name.clone())])
+    let one = |r: &Remedy| match r {
+        Remedy::LeaveSuspended(name) => plain(name).then(|| Change::LeaveSuspended(name.clone())),
+        Remedy::Move(name, from, to) => {
+            plain(name).then(|| Change::Move(name.clone(), Way { from: *from, to: *to }))
         }
-        Fact::DirectMissed { devices, by: None } => {
-            let first = devices.first().filter(|d| plain(&d.name))?;
-            Some(vec![Change::LeaveSuspended(first.name.clone())])
-        }
-        Fact::WaitsInNoirq { devices, .. } => {
-            let way = Way { from: Phase::Noirq, to: Phase::Late };
-            let of = |name: &String| Change::Move(name.clone(), way);
-            let names = devices.iter().map(|d| &d.name).filter(|n| plain(n)).take(MOST);
-            Some(names.map(of).collect()).filter(|l: &Vec<Change>| !l.is_empty())
-        }
-        _ => None,
-    }
+    };
+    let all: Vec<Change> = f.remedies.iter().filter_map(one).take(MOST).collect();
+    (!all.is_empty()).then_some(all)
 }
 
 /// Asks the simulator what the remedies of `findings` save.
 pub(crate) fn confirm(capture: &Capture, findings: &mut [Finding]) {
-    let asked = findings.iter_mut().filter_map(|f| Some((remedy(&f.fact)?, f)));
+    let asked = findings.iter_mut().filter_map(|f| Some((changes(f)?, f)));
     let mut asked = asked.take(MOST).peekable();
     if asked.peek().is_none() {
         return;
@@ -69,7 +60,6 @@ pub(crate) fn confirm(capture: &Capture, findings: &mut [Finding]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dormouse_doctor::fact::Device;
     use dormouse_doctor::finding::{Area, Confidence, Level};
     use dormouse_sleep::simulate::policy;
     use dormouse_sleep::simulate::predict::Scheduler;
@@ -86,17 +76,8 @@ mod tests {
             cycles: vec![run.cycle],
             ..Capture::default()
         };
-        let device = Device { name: name.into(), driver: String::new() };
-        let mut found = [Finding {
-            id: "rpm-woken",
-            area: Area::Rpm,
-            level: Level::Slow,
-            fact: Fact::WokenToSuspend { device, saving: Ns(15_000_000) },
-            evidence: Vec::new(),
-            costs: None,
-            saves: None,
-            confidence: Confidence::Likely,
-        }];
+        let mut found = [Finding::new(("rpm-woken", Area::Rpm, Level::Slow), Confidence::Likely)
+            .remedy([Remedy::LeaveSuspended(name.into())])];
         confirm(&capture, &mut found);
         found[0].saves
     }

@@ -20,6 +20,7 @@ pub mod names;
 pub mod phase;
 pub mod power_domain;
 pub mod ranked;
+pub mod say;
 pub mod stats;
 pub mod time;
 pub mod trip;

@@ -1,5 +1,6 @@
 //! Time as integer nanoseconds.
 
+use serde::Serialize;
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Neg, Sub, SubAssign};
@@ -10,7 +11,8 @@ use std::ops::{Add, AddAssign, Neg, Sub, SubAssign};
 /// trace clocks, the start of the phase in a simulation). One type serves both,
 /// as in the kernel's `ktime_t`; it is signed so that differences of clocks and
 /// timestamps running backwards are representable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
 pub struct Ns(pub i64);
 
 impl Ns {

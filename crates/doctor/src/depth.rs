@@ -3,7 +3,6 @@
 //! which one stands while every CPU sleeps.
 
 use crate::Case;
-use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::rules::mode;
 use dormouse_base::time::Ns;
@@ -166,18 +165,40 @@ pub fn judge(all: &[Measured]) -> Vec<Finding> {
             Depth::CpusOnly => ("mode-cpus-only", Area::Mode, Level::Note),
             _ => ("mode-hardware", Area::Mode, Level::Note),
         };
-        out.push(Finding {
-            id,
-            area,
-            level,
-            fact: Fact::SleptAs { depth: some[0].1, times: some.len(), of: list.len() },
-            evidence: some.iter().take(LINES).map(|(m, _)| shown(m)).collect(),
-            costs: None,
-            saves: None,
-            confidence: Confidence::Certain,
+        let f = Finding::new((id, area, level), Confidence::Certain)
+            .says(slept_as(some[0].1, some.len(), list.len()))
+            .shown_by(some.iter().take(LINES).map(|(m, _)| shown(m)));
+        out.push(match like {
+            Depth::Hardware | Depth::CpusOnly | Depth::NotKnown => f,
+            Depth::NotEvenCpus => f.look("See which CPU has no idle state for s2idle: dormouse doctor on that machine; a state that somebody switched off (disable) counts as none."),
+            Depth::NameOnly | Depth::Partial(_) => f.look(crate::rules::mode::CONSTRAINTS),
         });
     }
     out
+}
+
+/// So deep were so many s2idle sleeps of all, as a sentence.
+fn slept_as(d: Depth, times: usize, of: usize) -> String {
+    let sleeps = match of {
+        1 => "In the one s2idle sleep".into(),
+        _ => format!("In {times} of {of} s2idle sleeps"),
+    };
+    match d {
+        Depth::Hardware => format!("{sleeps} the hardware slept, by its own counter."),
+        Depth::Partial(share) => {
+            format!("{sleeps} the hardware slept only a part of the time ({share} %).")
+        }
+        Depth::NameOnly => format!(
+            "{sleeps} the machine slept in name only: the counter of the hardware, which works, counted nothing."
+        ),
+        Depth::CpusOnly => format!(
+            "{sleeps} all CPUs slept; no counter tells whether the rest of the hardware did."
+        ),
+        Depth::NotEvenCpus => format!(
+            "{sleeps} not even the CPUs slept: CLOCK_MONOTONIC ran on, so a CPU idled as usual. Its timers fire and end idle states, and time-outs run while the machine seems asleep."
+        ),
+        Depth::NotKnown => format!("{sleeps} no counter tells how deep it was."),
+    }
 }
 
 fn shown(m: &Measured) -> Evidence {

@@ -7,12 +7,12 @@
 //! time of freezing is what a task took to get there, and what is left of the sleep
 //! that it got there in, which is the kernel's own.
 
-use crate::fact::{Fact, Named};
-use crate::finding::{Area, Confidence, Finding, Level};
+use crate::finding::{Area, Confidence, Finding, Level, Task as Named};
 use crate::recorded::{cycles, seen};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::Cycle;
 use dormouse_base::phase::Phase;
+use dormouse_base::say;
 use dormouse_base::time::Ns;
 use std::collections::BTreeMap;
 
@@ -258,16 +258,14 @@ pub(crate) fn judge(capture: &Capture, out: &mut Vec<Finding>) {
         let text = format!("everything was frozen {} us before the kernel looked", t.0 / 1_000);
         seen(capture, at, time, &text)
     };
-    out.push(Finding {
-        id: "freeze-polling",
-        area: Area::Freezer,
-        level: Level::Note,
-        evidence: polling.iter().take(3).map(text).collect(),
-        costs: None,
-        saves: None,
-        confidence: Confidence::Certain,
-        fact: Fact::FreezePolling { worst },
-    });
+    let f = Finding::new(("freeze-polling", Area::Freezer, Level::Note), Confidence::Certain)
+        .says(format!(
+            "Everything was frozen up to {} ms before the kernel looked again: it sleeps up to 8 ms between two looks.",
+            say::ms(worst)
+        ))
+        .look("Nothing: no setting changes how often the kernel looks.")
+        .shown_by(polling.iter().take(3).map(text));
+    out.push(f);
 }
 
 fn blocker(
@@ -292,21 +290,65 @@ fn blocker(
     if let Some(f) = &function {
         evidence.push(seen(capture, at, c.start, &format!("before, it waited in {f}")));
     }
-    Finding {
-        id: "freeze-blocker",
-        area: Area::Freezer,
-        level: if b.gap >= SLOW { Level::Slow } else { Level::Note },
-        evidence,
-        costs: Some(b.gap),
-        saves: None,
-        confidence: Confidence::Likely,
-        fact: Fact::FreezeBlocker {
-            task: Named { name, pid: u32::try_from(b.pid).unwrap_or(0) },
-            cost: b.gap,
-            polling: after,
-            why: b.why.clone(),
-            function,
-        },
+    let task = Named { name, pid: u32::try_from(b.pid).unwrap_or(0) };
+    let level = if b.gap >= SLOW { Level::Slow } else { Level::Note };
+    let f = Finding::new(("freeze-blocker", Area::Freezer, level), Confidence::Likely)
+        .says(format!(
+            "{} was last to freeze, {} ms after everybody else: {}. The kernel looked {} ms later.",
+            say::task(&task),
+            say::ms(b.gap),
+            b.why.words(function.as_deref()),
+            say::ms(after)
+        ))
+        .costs(b.gap)
+        .of_function(function.as_deref())
+        .shown_by(evidence);
+    advised(f, &task, &b.why, function.as_deref()).of_tasks([task])
+}
+
+/// What to do about a task that was last to freeze.
+fn advised(f: Finding, task: &Named, why: &Why, function: Option<&str>) -> Finding {
+    let name = say::task(task);
+    let fuse = function.is_some_and(|f| f.starts_with("request_wait_answer"));
+    match why {
+        Why::Waited { .. } if fuse => f.look(format!(
+            "Find the server of the FUSE file system that {name} uses; run it outside user.slice, or stop its users before sleep."
+        )),
+        Why::Waited { .. } => f.change(
+            format!(
+                "Stop {name} before sleep, in a hook: kill -STOP {}. Or see what makes its disk slow.",
+                task.pid
+            ),
+            "kill -CONT with the same number, in the hook after sleep",
+            "what it does stands still a little longer",
+        ),
+        Why::LongWay | Why::Computed => {
+            f.look(format!("See what {name} does in the kernel: perf record -g -p {}.", task.pid))
+        }
+        Why::Starved { by } => f.look(format!(
+            "Look at {}: a priority in real time, or too many tasks that compute on that CPU.",
+            say::task(by)
+        )),
+    }
+}
+
+impl Why {
+    /// Ends the sentence "TASK was last to freeze: …", of a task that waited in this
+    /// function before.
+    fn words(&self, function: Option<&str>) -> String {
+        let place = function.map_or(String::new(), |f| format!(" in {f}"));
+        match self {
+            Why::Waited { waker } => {
+                let waker = if waker.is_empty() { "an interrupt" } else { waker };
+                format!("it waited{place} for I/O or a lock, until {waker} woke it")
+            }
+            Why::LongWay => "it was told to freeze and took long to leave the kernel".into(),
+            Why::Computed => "it computed in the kernel; it did not wait for I/O".into(),
+            Why::Starved { by } => format!(
+                "it wanted to run and got no CPU, which {} had; it did not wait for I/O",
+                say::task(by)
+            ),
+        }
     }
 }
 
@@ -382,14 +424,14 @@ mod tests {
         ]);
         let all = found(&c);
         let [f] = &all[..] else { panic!("{all:?}") };
-        let Fact::FreezeBlocker { task, cost, polling, why, function } = &f.fact else {
-            panic!("{f:?}")
-        };
         assert_eq!((f.id, f.level), ("freeze-blocker", Level::Slow));
-        assert_eq!((task.name.as_str(), task.pid), ("a b", 7));
-        assert_eq!((cost.0, polling.0), (60_020 * US, 5_980 * US));
-        assert_eq!(*why, Why::Waited { waker: String::new() });
-        assert_eq!(function.as_deref(), Some("folio_wait_bit"));
+        assert_eq!((f.about.tasks[0].name.as_str(), f.about.tasks[0].pid), ("a b", 7));
+        assert_eq!(f.costs, Some(Ns(60_020 * US)));
+        assert_eq!(f.about.function.as_deref(), Some("folio_wait_bit"));
+        assert_eq!(
+            f.sentence,
+            "a b (pid 7) was last to freeze, 60.02 ms after everybody else: it waited in folio_wait_bit for I/O or a lock, until an interrupt woke it. The kernel looked 5.98 ms later."
+        );
     }
 
     #[test]
@@ -400,7 +442,7 @@ mod tests {
             (50_100, 0, "sched_switch", &wakes),
         ]);
         let all = found(&c);
-        assert!(matches!(&all[0].fact, Fact::FreezeBlocker { why: Why::Computed, .. }), "{all:?}");
+        assert!(all[0].sentence.contains("it computed in the kernel"), "{all:?}");
         // Told at once, the CPU is another's for 40 ms.
         let to_reader = "prev_comm=hog prev_pid=9 prev_prio=9 prev_state=R ==> next_comm=reader \
                          next_pid=7 next_prio=120";
@@ -409,10 +451,8 @@ mod tests {
             (40_000, 0, "sched_switch", to_reader),
             (40_010, 2, "sched_switch", &to_idle(7, "reader", "D")),
         ]);
-        let by = Named { name: "hog".into(), pid: 9 };
         let all = found(&c);
-        let starved = Why::Starved { by };
-        assert!(matches!(&all[0].fact, Fact::FreezeBlocker { why, .. } if *why == starved));
+        assert!(all[0].sentence.contains("got no CPU, which hog (pid 9) had"), "{all:?}");
         let c = recording(&[
             (10, 1, "sched_switch", &to_idle(1, "sh", "D")),
             (20, 0, "sched_switch", &to_idle(7, "reader", "D")),

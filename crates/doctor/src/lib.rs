@@ -17,8 +17,7 @@
 //! | who was last to freeze, by scheduler events | `freezing` |
 //! | what runtime PM did around a sleep | `runtime` |
 //! | power domains that were switched in callbacks | `switch` |
-//! | what a rule found, without words | `fact` |
-//! | the result | `finding` |
+//! | what findings are made of | `finding`, of `dormouse_base::finding` |
 //!
 //! No evidence, no finding. What cannot be checked is listed with the reason.
 //! Times are nanoseconds. Nothing here does I/O.
@@ -26,7 +25,6 @@
 
 pub mod attempt;
 pub mod depth;
-pub mod fact;
 pub mod finding;
 pub mod formats;
 pub mod freezing;
@@ -41,6 +39,8 @@ pub mod stack;
 pub mod switch;
 pub mod timer;
 pub mod value;
+
+pub use rules::ready::NO_STATE;
 
 use attempt::{Attempt, Place};
 use dormouse_base::time::Ns;

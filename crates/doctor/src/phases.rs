@@ -1,51 +1,15 @@
 //! Callbacks in the wrong phase and syncs that were given up, as a recording shows them.
 
-use crate::fact::{Device, Fact};
-use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::finding::{Area, Confidence, Evidence, Finding, Level, OLD};
 use crate::recorded::{cycles, device, seen};
+use crate::rules::phase::{BUS_GONE, supplier_off};
 use crate::value::Value;
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::{Callback, Cycle};
 use dormouse_base::device::{DeviceId, Link, LinkKind};
 use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::say;
 use dormouse_base::time::Ns;
-
-/// What was seen.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Misplaced {
-    /// A device behind a bus failed in noirq with this error: its bus was suspended, or
-    /// could not do without interrupts.
-    BusGone(Device, i32),
-    /// A device timed out in noirq after a round time.
-    WaitedForInterrupt(Device, Ns),
-    /// Syncs that were given up so often.
-    SyncAborted(usize),
-    /// A line of interrupts that one of its owners wants never suspended, and another does
-    /// not know of; the function that asked for it, if the text says.
-    NeverSuspended(Device),
-    /// File systems were frozen after the sync and before the tasks, for at most so long.
-    FilesFrozen(Ns),
-    /// The kernel lost data that it was to write: of this disk or file system.
-    WriteError(String),
-    /// `dormouse sync` was told of a write error by this file system.
-    SyncError(String),
-    /// A device failed while another that its node names was suspended, and no device
-    /// link puts them in order.
-    SupplierOff {
-        /// Whose callback failed.
-        device: Device,
-        /// What it needs.
-        supplier: Device,
-        /// What the callback returned.
-        error: i32,
-    },
-    /// A callback of runtime PM asks for its own device, and waits for itself.
-    SelfWait(String),
-    /// A suspend callback takes as long as the runtime one of the same device does.
-    Twin(Device, Ns, Ns),
-    /// A kernel of this release cannot give up a sync that took this long at most.
-    NotAbortable(String, Ns),
-}
 
 /// Errors of a device whose bus does not answer.
 const GONE: [i32; 3] = [-108, -121, -110];
@@ -103,16 +67,19 @@ pub(crate) const FREEZE_FILES: &str = "/sys/power/freeze_filesystems";
 
 /// The finding of file systems that were frozen for so long.
 pub(crate) fn frozen(worst: Ns, evidence: Vec<Evidence>) -> Finding {
-    Finding {
-        id: "sync-freeze-fs",
-        area: Area::Sync,
-        level: Level::Slow,
-        fact: Fact::Misplaced(Misplaced::FilesFrozen(worst)),
-        evidence,
-        costs: Some(worst),
-        saves: None,
-        confidence: Confidence::Likely,
-    }
+    Finding::new(("sync-freeze-fs", Area::Sync, Level::Slow), Confidence::Likely)
+        .says(format!(
+            "Freezing file systems (freeze_filesystems) took up to {} between the sync and the tasks. It writes dirty data too, and no wakeup can end it.",
+            say::span(worst)
+        ))
+        .look("Write the data before, while a wakeup can still end it: dormouse sync --hook DIR makes the unit.")
+        .change(
+            "Or do not freeze them: echo 0 > /sys/power/freeze_filesystems",
+            OLD,
+            "What writes by itself in a sleep, such as a loop device, meets a file system that is not frozen.",
+        )
+        .costs(worst)
+        .shown_by(evidence)
 }
 
 /// `EBUSY`: mostly a wakeup, no supplier.
@@ -180,17 +147,10 @@ fn unordered(capture: &Capture, out: &mut Vec<Finding>) {
                 x.error,
                 supplier.name
             );
-            let fact = Misplaced::SupplierOff { device, supplier, error: x.error };
-            out.push(Finding {
-                id: "phase-supplier-order",
-                area: Area::Phase,
-                level: Level::Broken,
-                fact: Fact::Misplaced(fact),
-                evidence: Vec::from([seen(capture, at, x.end, &text)]),
-                costs: None,
-                saves: None,
-                confidence: Confidence::Likely,
-            });
+            let f = supplier_off(device, supplier, x.error)
+                .when(Some(x.phase.direction()), Some(x.phase))
+                .shown_by([seen(capture, at, x.end, &text)]);
+            out.push(f);
         }
     }
 }
@@ -243,24 +203,32 @@ fn noirq(capture: &Capture, out: &mut Vec<Finding>) {
                 x.error,
                 took.0 / 1_000
             );
-            let (id, confidence, fact) = if is_behind_a_bus(capture, x.device) {
-                ("phase-noirq-bus-gone", Confidence::Certain, Misplaced::BusGone(d, x.error))
+            let who = say::device(&d);
+            let f = if is_behind_a_bus(capture, x.device) {
+                Finding::new(BUS_GONE, Confidence::Certain)
+                    .says(format!(
+                        "{who} failed in noirq behind a bus: {}. Its bus was suspended already, or needs interrupts, which are off there.",
+                        say::told(x.error)
+                    ))
+                    .look("Suspend the bus's host in noirq, or the device in suspend, and add the device link from the device to the host.")
             } else if x.error == TIMED_OUT && is_round(took) {
-                let fact = Misplaced::WaitedForInterrupt(d, took);
-                ("phase-noirq-needs-irq", Confidence::Likely, fact)
+                let rule = ("phase-noirq-needs-irq", Area::Phase, Level::Broken);
+                Finding::new(rule, Confidence::Likely)
+                    .says(format!(
+                        "{who} timed out in noirq after {}: it most likely waited for its own interrupt, and interrupts of devices are off there.",
+                        say::span(took)
+                    ))
+                    .look("Poll there, or do that work in suspend or late, where interrupts are on.")
             } else {
                 continue;
             };
-            out.push(Finding {
-                id,
-                area: Area::Phase,
-                level: Level::Broken,
-                fact: Fact::Misplaced(fact),
-                evidence: Vec::from([seen(capture, at, x.end, &what)]),
-                costs: None,
-                saves: None,
-                confidence,
-            });
+            let f = f
+                .of_devices([d])
+                .of_error(x.error)
+                .when(Some(x.phase.direction()), Some(x.phase))
+                .at("noirq")
+                .shown_by([seen(capture, at, x.end, &what)]);
+            out.push(f);
         }
     }
 }
@@ -279,20 +247,19 @@ fn aborted(capture: &Capture, out: &mut Vec<Finding>) {
         return;
     }
     let text = "sync_filesystems began and has no end, and the next attempt follows";
-    out.push(Finding {
-        id: "sync-aborted",
-        area: Area::Sync,
-        level: Level::Note,
-        fact: Fact::Misplaced(Misplaced::SyncAborted(list.len())),
-        evidence: list
-            .iter()
-            .take(LINES)
-            .map(|(at, c)| seen(capture, *at, c.start, text))
-            .collect(),
-        costs: None,
-        saves: None,
-        confidence: Confidence::Likely,
-    });
+    let evidence = list.iter().take(LINES).map(|(at, c)| seen(capture, *at, c.start, text));
+    out.push(given_up(list.len(), Confidence::Likely).shown_by(evidence));
+}
+
+/// Sleeps whose sync was given up.
+pub(crate) fn given_up(n: usize, confidence: Confidence) -> Finding {
+    let times = if n == 1 { "A sleep".into() } else { format!("{n} sleeps") };
+    Finding::new(("sync-aborted", Area::Sync, Level::Note), confidence)
+        .says(format!(
+            "{times} ended before any task was frozen: most likely a wakeup ended the waiting for the sync (from 6.19 on). The sync itself went on."
+        ))
+        .look("See which source woke: the difference of /sys/kernel/debug/wakeup_sources. The next attempt waits for the rest of that sync.")
+        .times(n)
 }
 
 /// A long sync on a kernel that cannot give it up.
@@ -311,16 +278,13 @@ fn not_abortable(capture: &Capture, out: &mut Vec<Finding>) {
 
 /// The finding of a sync that nobody can end.
 pub(crate) fn cannot(kernel: &str, worst: Ns, evidence: Vec<Evidence>) -> Finding {
-    Finding {
-        id: "sync-not-abortable",
-        area: Area::Sync,
-        level: Level::Note,
-        fact: Fact::Misplaced(Misplaced::NotAbortable(kernel.into(), worst)),
-        evidence,
-        costs: None,
-        saves: None,
-        confidence: Confidence::Certain,
-    }
+    Finding::new(("sync-not-abortable", Area::Sync, Level::Note), Confidence::Certain)
+        .says(format!(
+            "Nothing can end a sync before a sleep on {kernel}, and one took {}: a wakeup meanwhile waits.",
+            say::span(worst)
+        ))
+        .look("Write the data before, with dormouse sync, which can be ended; or take 6.19 and arm wakeup_count.")
+        .shown_by(evidence)
 }
 
 #[cfg(test)]

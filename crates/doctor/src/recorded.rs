@@ -1,13 +1,14 @@
 //! What a recording shows by its phases and callbacks: a trace or a capture, which has
 //! no messages to read.
 
-use crate::fact::{Device, Fact};
-use crate::finding::{Area, Confidence, Evidence, Finding, Level, Unchecked};
+use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level, Remedy, Unchecked};
+use crate::rules::{abort, freezer, mode, sync};
 use crate::{Report, Sleep, median, sorted};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::{Callback, Cycle, Mode, Outcome};
 use dormouse_base::device::DeviceId;
 use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::say;
 use dormouse_base::time::Ns;
 
 /// A sync this long, or this share of going to sleep and not nothing, is a finding.
@@ -105,22 +106,9 @@ fn failed(capture: &Capture, out: &mut Vec<Finding>) {
             let name = device(capture, d).name;
             seen(capture, at, t, &format!("a callback of {name} returned {error}"))
         };
-        out.push(Finding {
-            id: "device-failed",
-            area: Area::Abort,
-            level: Level::Broken,
-            evidence: times.iter().take(LINES).map(text).collect(),
-            costs: None,
-            saves: None,
-            confidence: Confidence::Certain,
-            fact: Fact::DeviceFailed {
-                usb: capture.names.get(capture.graph.get(d).subsystem) == "usb",
-                device: device(capture, d),
-                error,
-                times: times.len(),
-                awake: None,
-            },
-        });
+        let usb = capture.names.get(capture.graph.get(d).subsystem) == "usb";
+        let f = abort::device_failed(device(capture, d), error, times.len(), usb, None);
+        out.push(f.shown_by(times.iter().take(LINES).map(text)));
     }
 }
 
@@ -145,19 +133,8 @@ fn not_resumed(capture: &Capture, out: &mut Vec<Finding>) {
         }
     }
     for (error, devices, evidence) in by {
-        out.push(Finding {
-            id: "device-not-resumed",
-            area: Area::Abort,
-            level: Level::Broken,
-            evidence,
-            costs: None,
-            saves: None,
-            confidence: Confidence::Certain,
-            fact: Fact::DevicesNotResumed {
-                devices: devices.into_iter().map(|d| device(capture, d)).collect(),
-                error,
-            },
-        });
+        let devices = devices.into_iter().map(|d| device(capture, d)).collect();
+        out.push(abort::not_resumed(devices, error).shown_by(evidence));
     }
 }
 
@@ -170,16 +147,7 @@ fn woken(capture: &Capture, out: &mut Vec<Finding>) {
     if evidence.is_empty() {
         return;
     }
-    out.push(Finding {
-        id: "abort-wakeup",
-        area: Area::Abort,
-        level: Level::Risk,
-        evidence,
-        costs: None,
-        saves: None,
-        confidence: Confidence::Likely,
-        fact: Fact::WakeupPending { sources: Vec::new(), in_callback: false },
-    });
+    out.push(abort::woken(&[], false, Confidence::Likely).shown_by(evidence));
 }
 
 /// The time of `phases` of each cycle that has one, the longest first.
@@ -213,16 +181,8 @@ fn sync(capture: &Capture, out: &mut Vec<Finding>) {
     if typical < SYNC.0 && !(often && typical >= SOME) {
         return;
     }
-    out.push(Finding {
-        id: "sync-share",
-        area: Area::Sync,
-        level: Level::Slow,
-        evidence: spent(capture, &list, "sync_filesystems"),
-        costs: Some(typical),
-        saves: None,
-        confidence: Confidence::Certain,
-        fact: Fact::SyncLong { median: typical, of: list.len(), worst },
-    });
+    let evidence = spent(capture, &list, "sync_filesystems");
+    out.push(sync::took_long(typical, list.len(), worst).shown_by(evidence));
 }
 
 /// Tasks that take long to freeze.
@@ -232,16 +192,8 @@ fn freezing(capture: &Capture, out: &mut Vec<Finding>) {
     if slow == 0 {
         return;
     }
-    out.push(Finding {
-        id: "freeze-slow",
-        area: Area::Freezer,
-        level: Level::Slow,
-        evidence: spent(capture, &list[..slow], "freeze_processes"),
-        costs: Some(list[0].0),
-        saves: None,
-        confidence: Confidence::Certain,
-        fact: Fact::FreezingSlow { worst: list[0].0, slow, of: list.len() },
-    });
+    let evidence = spent(capture, &list[..slow], "freeze_processes");
+    out.push(freezer::took_long(list[0].0, slow, list.len()).shown_by(evidence));
 }
 
 /// An s2idle sleep that was interrupted again and again (kernel/power/suspend.c:
@@ -252,16 +204,7 @@ fn turns(capture: &Capture, out: &mut Vec<Finding>) {
         cycles(capture).filter(|(_, c)| c.mode == Mode::S2idle).max_by_key(|(_, c)| count(c));
     let Some((at, c)) = most.filter(|(_, c)| count(c) >= TURNS) else { return };
     let text = format!("machine_suspend began {} times", count(c));
-    out.push(Finding {
-        id: "mode-turns",
-        area: Area::Mode,
-        level: Level::Note,
-        evidence: Vec::from([seen(capture, at, c.start, &text)]),
-        costs: None,
-        saves: None,
-        confidence: Confidence::Certain,
-        fact: Fact::Turns { interruptions: count(c) - 1 },
-    });
+    out.push(mode::interrupted(count(c) - 1).shown_by([seen(capture, at, c.start, &text)]));
 }
 
 /// Whether the bus itself runs this callback, as PCI saves and restores its devices'
@@ -318,21 +261,27 @@ fn noirq(capture: &Capture, out: &mut Vec<Finding>) {
             names.push(b.0);
         }
     }
-    let fact = Fact::WaitsInNoirq {
-        devices: names.into_iter().map(|d| device(capture, d)).collect(),
-        worst: first.2[0].0,
-    };
-    out.push(Finding {
-        id: "phase-noirq-sleeps",
-        area: Area::Phase,
-        level: Level::Note,
-        evidence: evidence.collect(),
-        costs: None,
-        saves: None,
-        // Without the switches of its thread it may as well compute.
-        confidence: Confidence::Guess,
-        fact,
-    });
+    let devices: Vec<Device> = names.into_iter().map(|d| device(capture, d)).collect();
+    let earlier = |d: &Device| Remedy::Move(d.name.clone(), Phase::Noirq, Phase::Late);
+    let remedies: Vec<Remedy> = devices.iter().map(earlier).collect();
+    let runs = if devices.len() == 1 { "runs" } else { "run" };
+    // Without the switches of its thread it may as well compute.
+    let rule = ("phase-noirq-sleeps", Area::Phase, Level::Note);
+    let f = Finding::new(rule, Confidence::Guess)
+        .says(format!(
+            "{} {runs} up to {} ms in noirq, where interrupts of devices are off.",
+            say::devices(&devices),
+            say::ms(first.2[0].0)
+        ))
+        .look(format!(
+            "If it needs no more than its own registers there, it may wait earlier: dormouse predict RECORDING --move '{}=noirq:late' says what that gains.",
+            devices.first().map_or("DEVICE", |d| &d.name)
+        ))
+        .of_devices(devices)
+        .remedy(remedies)
+        .at("noirq")
+        .shown_by(evidence);
+    out.push(f);
 }
 
 /// A phase in which the boot clock took in the time asleep (drivers/rtc/class.c:
@@ -355,16 +304,15 @@ fn stepped(capture: &Capture, out: &mut Vec<Finding>) {
         return;
     }
     let times = capture.cycles.iter().filter(jumped).count();
-    out.push(Finding {
-        id: "clock-rtc-step",
-        area: Area::Clock,
-        level: Level::Note,
-        evidence,
-        costs: None,
-        saves: None,
-        confidence: Confidence::Certain,
-        fact: Fact::ClockStepped { times, of: capture.cycles.len() },
-    });
+    let f = Finding::new(("clock-rtc-step", Area::Clock, Level::Note), Confidence::Certain)
+        .says(format!(
+            "In {times} of {} cycles the clock of the recording took in the time asleep inside a resume phase: that phase is no slower for it.",
+            capture.cycles.len()
+        ))
+        .look("Compare medians, and do not blame the clock's device (rtc) for that time.")
+        .at("resume")
+        .shown_by(evidence);
+    out.push(f);
 }
 
 #[cfg(test)]
@@ -456,8 +404,8 @@ mod tests {
             cycle.outcome = Outcome::AbortedByDevice { device, errno: -16 };
         }
         let report = judge(&c);
-        let Fact::DeviceFailed { times, error, .. } = &report.findings[0].fact else { panic!() };
-        assert_eq!((*times, *error), (2, -16));
+        let about = &report.findings[0].about;
+        assert_eq!((about.times, about.error), (Some(2), Some(-16)));
         assert!(report.findings[0].evidence[0].text.contains("a callback of host returned -16"));
     }
 }

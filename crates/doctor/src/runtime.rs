@@ -4,14 +4,13 @@
 //! A device that is suspended at run time can be left so (direct-complete). Many are
 //! woken instead, only to be suspended again by other means.
 
-use crate::fact::{Device, Fact};
-use crate::finding::{Area, Confidence, Evidence, Finding, Level};
-use crate::phases::Misplaced;
+use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level, Remedy};
 use crate::recorded::{cycles, device, seen};
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::{Callback, Cycle};
 use dormouse_base::device::DeviceId;
 use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::say;
 use dormouse_base::time::Ns;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -271,19 +270,21 @@ fn twin(capture: &Capture, twins: Vec<Pair>, out: &mut Vec<Finding>) {
             let text = format!("{} took {a} us to suspend, and {b} us at run time", own.name);
             seen(capture, p.at, p.system.start, &text)
         };
-        let evidence = all.iter().take(LINES).map(text).collect();
+        let evidence: Vec<Evidence> = all.iter().take(LINES).map(text).collect();
         // A trace names kinds of callbacks, a kernel log functions.
         let named = function.contains('_');
-        out.push(Finding {
-            id: "rpm-twin",
-            area: Area::Rpm,
-            level: Level::Note,
-            evidence,
-            costs: None,
-            saves: None,
-            confidence: if named { Confidence::Likely } else { Confidence::Guess },
-            fact: Fact::Misplaced(Misplaced::Twin(own, first.system.duration(), first.runtime)),
-        });
+        let confidence = if named { Confidence::Likely } else { Confidence::Guess };
+        let f = Finding::new(("rpm-twin", Area::Rpm, Level::Note), confidence)
+            .says(format!(
+                "{} takes {} to suspend for a sleep and {} at run time: most likely both do the same work.",
+                say::device(&own),
+                say::span(first.system.duration()),
+                say::span(first.runtime)
+            ))
+            .look("One pair does for both: pm_runtime_force_suspend() and pm_runtime_force_resume() as callbacks of system sleep, or DPM_FLAG_SMART_SUSPEND, which spares the second suspend of a device that is suspended.")
+            .of_devices([own])
+            .shown_by(evidence);
+        out.push(f);
     }
 }
 
@@ -345,19 +346,42 @@ fn missed(capture: &Capture, c: &Cycle, calls: &[Call], woken: &[Found], out: &m
             format!("{name} was suspended at run time, and its callbacks took {took} us{who}");
         seen(capture, 0, callback(c, d, Phase::Suspend).map_or(c.start, |s| s.start), &text)
     };
-    out.push(Finding {
-        id: "rpm-direct-missed",
-        area: Area::Rpm,
-        level: Level::Note,
-        evidence: list.iter().take(LINES).map(text).collect(),
-        costs: Some(list.iter().map(|l| spared(c, l.0)).max().unwrap_or_default()),
-        saves: None,
-        confidence: Confidence::Likely,
-        fact: Fact::DirectMissed {
-            devices: list.iter().map(|l| device(capture, l.0)).collect(),
-            by: list[0].1.map(|b| device(capture, b)),
-        },
-    });
+    let devices: Vec<Device> = list.iter().map(|l| device(capture, l.0)).collect();
+    let by = list[0].1.map(|b| device(capture, b));
+    let f = direct_missed(devices, by.as_ref())
+        .costs(list.iter().map(|l| spared(c, l.0)).max().unwrap_or_default())
+        .shown_by(list.iter().take(LINES).map(text));
+    out.push(f);
+}
+
+/// Devices that were suspended at run time and not left alone, and who below the first ran.
+fn direct_missed(devices: Vec<Device>, by: Option<&Device>) -> Finding {
+    let (verb, own) = if devices.len() == 1 { ("was", "its") } else { ("were", "their") };
+    let first = devices.first().map_or("NAME", |d| &d.name).to_string();
+    let who = match by {
+        Some(b) if devices.len() == 1 => {
+            format!(" {} below it ran, which forbids that.", say::device(b))
+        }
+        Some(b) => format!(" Below the first {} ran, which forbids that.", say::device(b)),
+        None => " Nothing below ran: the driver does not ask for it, or forbids it.".into(),
+    };
+    let rule = ("rpm-direct-missed", Area::Rpm, Level::Note);
+    let f = Finding::new(rule, Confidence::Likely).says(format!(
+        "{} {verb} suspended at run time and could have been left so; {own} callbacks ran.{who}",
+        say::devices(&devices)
+    ));
+    let f = match by {
+        Some(b) => f.look(format!(
+            "Look at {} first: what it does on the way down keeps all above it from being left alone.",
+            b.name
+        )),
+        None => f
+            .look(format!(
+                "In its driver: prepare returns 1 where the state at run time fits the sleep. What it gains: dormouse predict FILE --leave-suspended {first}."
+            ))
+            .remedy([Remedy::LeaveSuspended(first)]),
+    };
+    f.of_devices(devices)
 }
 
 /// One finding of each device, with its cycles as evidence; the dearest first.
@@ -387,33 +411,45 @@ fn report(
             seen(capture, f.at, f.time, &format!("{} {what}{other}{rest}", own.name))
         };
         let other = all[0].by.map(|b| device(capture, b));
-        let (level, confidence, fact) = match id {
-            "rpm-woken" => {
-                let level = if saving >= WORTH { Level::Slow } else { Level::Note };
-                (level, Confidence::Likely, Fact::WokenToSuspend { device: own.clone(), saving })
-            }
+        let (who, took) = (say::device(&own), say::ms(saving));
+        let worth = if saving >= WORTH { Level::Slow } else { Level::Note };
+        let rule = |level, confidence| Finding::new((id, Area::Rpm, level), confidence);
+        let mut f = match id {
+            "rpm-woken" => rule(worth, Confidence::Likely)
+                .says(format!(
+                    "{who} was suspended at run time and was resumed, only to be suspended for the sleep: {took} ms of callbacks."
+                ))
+                .look(format!(
+                    "In its driver: DPM_FLAG_SMART_SUSPEND, or a prepare that returns 1; see first whether its power/wakeup differs from what it needs at run time. What it gains: dormouse predict FILE --leave-suspended {}.",
+                    own.name
+                ))
+                .remedy([Remedy::LeaveSuspended(own.name.clone())]),
             "rpm-parent-held" => {
-                let child =
-                    other.unwrap_or(Device { name: "".to_string(), driver: "".to_string() });
-                let fact = Fact::WokenWithChild { device: own.clone(), child, saving };
-                (Level::Note, Confidence::Certain, fact)
+                let child = other.unwrap_or_default();
+                rule(Level::Note, Confidence::Certain)
+                    .says(format!(
+                        "{who} was resumed at run time only because {} below it was: {took} ms.",
+                        say::device(&child)
+                    ))
+                    .look(format!(
+                        "Let {} stay suspended; this is gained once, whoever of its children wakes it.",
+                        child.name
+                    ))
             }
-            "rpm-after" => {
-                let fact = Fact::SuspendedAfter { device: own.clone(), saving };
-                (Level::Note, Confidence::Likely, fact)
-            }
-            _ => (Level::Risk, Confidence::Certain, Fact::LateUse { device: own.clone() }),
+            "rpm-after" => rule(Level::Note, Confidence::Likely)
+                .says(format!(
+                    "{who} was resumed from the sleep and suspended again at once, unused: its resume took {took} ms."
+                ))
+                .look("In its driver: DPM_FLAG_MAY_SKIP_RESUME, so that it stays suspended."),
+            _ => rule(Level::Risk, Confidence::Certain)
+                .says(format!(
+                    "{who} was asked for when runtime power management was off, between late and early: it could not be resumed."
+                ))
+                .look("Let its user resume it in its suspend callback and hold it until its resume, or make a device link with DL_FLAG_PM_RUNTIME."),
         };
-        out.push(Finding {
-            id,
-            area: Area::Rpm,
-            level,
-            evidence: all.iter().take(LINES).map(text).collect(),
-            costs: Some(saving).filter(|s| *s > Ns::ZERO),
-            saves: None,
-            confidence,
-            fact,
-        });
+        f.costs = Some(saving).filter(|s| *s > Ns::ZERO);
+        let evidence: Vec<Evidence> = all.iter().take(LINES).map(text).collect();
+        out.push(f.of_devices([own.clone()]).shown_by(evidence));
     }
 }
 

@@ -4,8 +4,7 @@
 //! its time belongs to no driver, and where devices run at the same time it is chance
 //! which of them pays.
 
-use crate::fact::Fact;
-use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use crate::median;
 use crate::recorded::{cycles, device, seen};
 use dormouse_base::capture::Capture;
@@ -13,6 +12,7 @@ use dormouse_base::cycle::{Callback, Cycle, Switch};
 use dormouse_base::device::DeviceId;
 use dormouse_base::names::Sym;
 use dormouse_base::phase::Phase;
+use dormouse_base::say;
 use dormouse_base::time::Ns;
 use std::collections::BTreeSet;
 
@@ -210,24 +210,87 @@ pub(crate) fn judge(capture: &Capture, out: &mut Vec<Finding>) {
             Some(_) => (Level::Slow, Confidence::Certain),
             None => (Level::Note, Confidence::Guess),
         };
-        out.push(Finding {
-            id: "phase-domain",
-            area: Area::Phase,
-            level,
-            evidence: all.iter().take(LINES).map(line).collect(),
-            costs: Some(x.time),
-            saves: None,
-            confidence,
-            fact: Fact::DomainSwitched {
-                domain: x.domain.map(|d| capture.names.get(d).to_string()),
-                on: x.on,
-                time: x.time,
-                device: x.device.map(|d| device(capture, d)),
-                unused: x.unused,
-                idle_after: x.idle_after,
-                waited: x.waited.iter().map(|d| name(*d)).collect(),
-            },
-        });
+        let own = x.device.map(|d| device(capture, d));
+        let waited: Vec<String> = x.waited.iter().map(|d| name(*d)).collect();
+        let domain = x.domain.map(|d| capture.names.get(d));
+        let f = Finding::new(("phase-domain", Area::Phase, level), confidence)
+            .costs(x.time)
+            .at("noirq")
+            .shown_by(all.iter().take(LINES).map(line));
+        out.push(told(f, x, domain, own.as_ref(), &waited).of_devices(own));
+    }
+}
+
+/// The words of a power domain that was switched in the callback of this device. Without a
+/// name it is inferred of that callback. `waited` are devices that waited meanwhile.
+fn told(
+    f: Finding,
+    x: &Cause,
+    domain: Option<&str>,
+    own: Option<&Device>,
+    waited: &[String],
+) -> Finding {
+    let (way, took) = (x.way(), say::ms(x.time));
+    let device = own.map_or("", |d| d.name.as_str());
+    let Some(domain) = domain else {
+        return f
+            .says(format!(
+                "The power domain of {device} most likely switched {way} in its noirq callback, which took {took} ms longer than those of other devices with a domain."
+            ))
+            .look(RECORD);
+    };
+    let first = if device.is_empty() { String::new() } else { format!(", {} {device}", x.place()) };
+    let f = f.says(format!(
+        "Power domain {domain} switched {way}: {took} ms{first}{}{}.",
+        x.used(),
+        others(waited)
+    ));
+    let f = if x.unused {
+        f.change(
+            format!(
+                "If no device of {domain} is needed, unbind the drivers of all of them: a domain without bound devices is not switched in a sleep."
+            ),
+            "bind them again",
+            "One device that stays bound keeps the domain in the cycle, and nothing is gained.",
+        )
+    } else {
+        f
+    };
+    f.look(format!(
+        "The time is that of the domain's own switch, not of a driver: look at what its provider waits for when it switches {domain} {way} (a regulator's ramp, a reset, firmware)."
+    ))
+}
+
+/// How to record it.
+pub const RECORD: &str = "Domains were not recorded: --with domains names them.";
+
+impl Cause {
+    /// `on` or `off`.
+    pub fn way(&self) -> &'static str {
+        if self.on { "on" } else { "off" }
+    }
+
+    /// Where its device stands among those of the domain.
+    pub fn place(&self) -> &'static str {
+        if self.on { "first of it" } else { "last of it" }
+    }
+
+    /// Whether anybody used it, as the end of a sentence.
+    pub fn used(&self) -> &'static str {
+        match (self.unused, self.idle_after.is_some()) {
+            (true, true) => "; nobody used it before or after",
+            (true, false) => "; nobody used it before",
+            (false, _) => "",
+        }
+    }
+}
+
+/// Devices that waited meanwhile, as the end of a sentence.
+pub fn others(waited: &[String]) -> String {
+    match waited {
+        [] => String::new(),
+        [one] => format!("; {one} waited meanwhile"),
+        [one, rest @ ..] => format!("; {one} and {} more waited meanwhile", rest.len()),
     }
 }
 

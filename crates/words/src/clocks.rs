@@ -2,10 +2,10 @@
 
 use crate::text::page::{Ink, Page};
 use crate::text::{fit, safe};
-use crate::wording::modes::span;
 use crate::wording::next;
-use crate::wording::now::which_cpus;
 use crate::wording::number::{ms, plural};
+use dormouse_base::say::cpus as which_cpus;
+use dormouse_base::say::span;
 use dormouse_base::time::Ns;
 use dormouse_doctor::depth::Measured;
 use dormouse_doctor::now::Shallow;

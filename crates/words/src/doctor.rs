@@ -1,20 +1,17 @@
 //! What `dormouse doctor` prints.
 
-use crate::finding::{evidence, left_out, lost, not_checked, shown, word};
+use crate::finding::{below, left_out, lost, not_checked, shown, word};
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
-use crate::wording::doctor::{Advice, advice, below, sentence};
 use crate::wording::next::{self, typed};
 use crate::wording::number::ms;
-use crate::wording::row::row;
 use crate::wording::sleeps::{attempts, sleeps, whole};
 use crate::wording::unchecked::unchecked;
 use dormouse_base::loss::Losses;
 use dormouse_base::time::Ns;
+use dormouse_doctor::NO_STATE;
 use dormouse_doctor::Report;
-use dormouse_doctor::fact::Fact;
-use dormouse_doctor::finding::{Confidence, Finding, Level, Unchecked};
-use dormouse_doctor::now::Now;
+use dormouse_doctor::finding::{Advice, Confidence, Finding, Level, Unchecked};
 use serde_json::{Value, json};
 
 /// One judged text.
@@ -55,15 +52,15 @@ pub struct Worded {
 
 /// `f` in words.
 pub fn worded(f: &Finding) -> Worded {
-    let of = |a: Advice| [a.text, a.undo.into(), a.risk.into()];
+    let of = |a: &Advice| [a.text.clone(), a.undo.clone(), a.risk.clone()];
     Worded {
         id: f.id,
-        row: row(f),
+        row: f.row,
         level: f.level.name(),
         confidence: f.confidence.name(),
-        sentence: sentence(&f.fact),
+        sentence: f.sentence.clone(),
         evidence: f.evidence.iter().map(shown).collect(),
-        advice: advice(&f.fact).into_iter().map(of).collect(),
+        advice: f.advice.iter().map(of).collect(),
         saves: f.saves,
         saved: f.saves.map_or_else(String::new, saved),
     }
@@ -79,8 +76,8 @@ pub(crate) fn beside(page: &mut Page, list: &[&Finding], typed: &[String]) {
     for f in list.iter().take(BESIDE) {
         let guess = if f.confidence == Confidence::Guess { " (a guess)" } else { "" };
         let saved = f.saves.map_or_else(String::new, |by| format!(" {}", saved(by)));
-        let text = format!("{}{guess}: {}{saved}", word(f.level), sentence(&f.fact));
-        page.entry(&format!("  {:<10}", row(f)), &safe(&text));
+        let text = format!("{}{guess}: {}{saved}", word(f.level), f.sentence);
+        page.entry(&format!("  {:<10}", f.row), &safe(&text));
     }
     let left = list.len().saturating_sub(BESIDE);
     let more = if left > 0 { format!("{left} more, evidence") } else { "Evidence".into() };
@@ -122,9 +119,9 @@ fn answer(report: &Report, live: bool) -> String {
             sleeps(&report.sleeps)
         ),
         Some(f) if f.level == Level::Note => {
-            format!("Nothing wrong found. {}", sentence(&f.fact))
+            format!("Nothing wrong found. {}", f.sentence)
         }
-        Some(f) => format!("{}: {}", word(f.level), sentence(&f.fact)),
+        Some(f) => format!("{}: {}", word(f.level), f.sentence),
     }
 }
 
@@ -161,12 +158,10 @@ fn trust(report: &Report, live: bool) -> String {
 fn finding(page: &mut Page, f: &Finding, with_sentence: bool) {
     if with_sentence {
         page.blank();
-        page.wrapped(
-            Ink::Strong,
-            0,
-            2,
-            &safe(&format!("{}: {}", word(f.level), sentence(&f.fact))),
-        );
+        page.wrapped(Ink::Strong, 0, 2, &safe(&format!("{}: {}", word(f.level), f.sentence)));
+    }
+    if !f.why.is_empty() {
+        page.paragraph(2, &safe(&f.why));
     }
     page.paragraph(2, &format!("rule {}, {}", f.id, f.confidence.name()));
     for e in &f.evidence {
@@ -175,7 +170,7 @@ fn finding(page: &mut Page, f: &Finding, with_sentence: bool) {
     if let Some(saves) = f.saves {
         page.entry("  ", &saved(saves));
     }
-    for a in advice(&f.fact) {
+    for a in &f.advice {
         page.entry("  Do: ", &safe(&a.text));
         if !a.undo.is_empty() {
             page.entry("      ", &format!("Undo: {}", a.undo));
@@ -234,7 +229,7 @@ pub fn text(s: &Subject<'_>, named: bool, colour: bool) -> String {
 /// The last line of the screen: what the one text that was read says of times,
 /// if it shows a sleep; else a recording, where the kernel can sleep at all.
 pub fn next(name: Option<&str>, reports: &[&Report]) -> String {
-    let none = |f: &Finding| f.fact == Fact::Now(Now::NoState);
+    let none = |f: &Finding| f.id == NO_STATE;
     let never = reports
         .iter()
         .any(|r| r.unchecked.contains(&Unchecked::NoSleep) || r.findings.iter().any(none));
@@ -248,25 +243,10 @@ pub fn next(name: Option<&str>, reports: &[&Report]) -> String {
 
 /// The same as JSON (docs/doctor-json.md).
 pub fn json(s: &Subject<'_>) -> Value {
-    let finding = |f: &Finding| {
-        json!({
-            "id": f.id,
-            "area": f.area.name(),
-            "level": f.level.name(),
-            "confidence": f.confidence.name(),
-            "sentence": sentence(&f.fact),
-            "costs_ns": f.costs.map(|t| t.0),
-            "saves_ns": f.saves.map(|t| t.0),
-            "evidence": evidence(&f.evidence),
-            "advice": advice(&f.fact).iter().map(|a| json!({
-                "text": a.text, "undo": a.undo, "risk": a.risk,
-            })).collect::<Vec<_>>(),
-        })
-    };
     json!({
         "name": s.name,
         "sleeps": s.report.sleeps.len(),
-        "findings": s.report.findings.iter().map(finding).collect::<Vec<_>>(),
+        "findings": s.report.findings,
         "not_checked": not_checked(&not_looked_at(s)),
         "losses": lost(s.losses),
     })

@@ -3,6 +3,7 @@
 
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
+use crate::wording::plural;
 use dormouse_base::finding::{Evidence, Level};
 use dormouse_base::loss::{Loss, Losses, Severity};
 use serde_json::{Value, json};
@@ -28,6 +29,11 @@ pub(crate) fn shown(e: &Evidence) -> String {
         0 => format!("{}: {}", time.trim_start(), safe(&e.text)),
         line => format!("line {line}{time}: {}", safe(&e.text)),
     }
+}
+
+/// How many findings stand below the first.
+pub(crate) fn below(rest: usize) -> String {
+    format!("{} below.", plural(rest, "further finding"))
 }
 
 /// The end of a screen: what was not checked and why, and what could not be read.

@@ -2,11 +2,11 @@
 
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
-use crate::wording::doctor::sentence;
-use crate::wording::modes::{need, span, trap};
+use crate::wording::modes::{need, trap};
 use crate::wording::next;
 use crate::wording::number::{grouped, ms, names, plural};
 use dormouse_base::image::ImageWork;
+use dormouse_base::say::span;
 use dormouse_base::time::Ns;
 use dormouse_doctor::depth::Depth;
 use dormouse_doctor::finding::Finding;
@@ -304,7 +304,7 @@ pub fn text(m: &Modes, typed: Option<&str>, colour: bool) -> String {
     page.wrapped(Ink::Strong, 0, 2, &safe(&answer(m)));
     page.wrapped(Ink::Plain, 0, 2, &really(m));
     for f in m.why.iter().take(4) {
-        page.entry("  - ", &safe(&format!("{} ({})", sentence(&f.fact), f.id)));
+        page.entry("  - ", &safe(&format!("{} ({})", f.sentence, f.id)));
     }
     table(&mut page, m);
     choose(&mut page, m);
@@ -379,7 +379,7 @@ pub fn json(m: &Modes) -> Value {
         "schema": "dormouse-modes/1",
         "modes": Way::ALL.map(mode),
         "depths": m.depths().iter().map(|(n, k)| json!({ "depth": n, "sleeps": k })).collect::<Vec<_>>(),
-        "why": m.why.iter().map(|f| json!({ "id": f.id, "sentence": sentence(&f.fact) })).collect::<Vec<_>>(),
+        "why": m.why.iter().map(|f| json!({ "id": f.id, "sentence": f.sentence })).collect::<Vec<_>>(),
         "break_even": pairs(m).iter().map(even).collect::<Vec<_>>(),
         "days": days.map(|(way, d)| json!({
             "mode": way.name(),

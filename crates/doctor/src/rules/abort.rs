@@ -1,12 +1,13 @@
 //! What ended an attempt: a device, a wakeup, or it cannot be told.
 
-use super::{found, lines};
+use super::lines;
 use crate::Case;
 use crate::attempt::{Attempt, TWICE};
-use crate::fact::{Device, Fact};
-use crate::finding::{Area, Confidence, Finding, Level};
+use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::Message;
 use crate::stack;
+use dormouse_base::phase::Direction;
+use dormouse_base::say;
 use dormouse_base::time::Ns;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -130,12 +131,19 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
         said.extend(errno.map(|e| (m, e)));
     }
     let Some(&(_, errno)) = said.first() else { return };
-    out.push(found(
-        ("write-refused", Area::Abort, Level::Broken),
-        Confidence::Likely,
-        Fact::WriteRefused { error: -errno, times: said.len() },
-        lines(said.iter().map(|s| s.0)),
-    ));
+    let text = format!(
+        "A program could not put the machine to sleep{}: {}. The text has no line of the kernel that says why.",
+        say::and_times(said.len()),
+        say::told(-errno)
+    );
+    let rule = ("write-refused", Area::Abort, Level::Broken);
+    let f = Finding::new(rule, Confidence::Likely)
+        .says(text)
+        .look("Take the kernel's own log of that moment: journalctl -k -o short-monotonic. A pending wakeup gives EBUSY too.")
+        .of_error(-errno)
+        .times(said.len())
+        .shown_by(lines(said.iter().map(|s| s.0)));
+    out.push(f);
 }
 
 /// Errno 16.
@@ -177,12 +185,17 @@ fn no_way_back(case: &Case, out: &mut Vec<Finding>) {
             let end = said[said.len() - 1];
             let evidence =
                 lines([said[0], up].into_iter().chain((up.line != end.line).then_some(end)));
-            out.push(found(
-                ("resume-no-end", Area::Abort, Level::Broken),
-                Confidence::Guess,
-                Fact::NoWayBack { line: said[0].line },
-                evidence,
-            ));
+            let text = format!(
+                "The sleep of line {} has no end in the text: devices came back, and no line says that tasks were started again. The machine hung there, or the text was cut.",
+                said[0].line
+            );
+            let rule = ("resume-no-end", Area::Abort, Level::Broken);
+            let f = Finding::new(rule, Confidence::Guess)
+                .says(text)
+                .look("If it hung: boot with no_console_suspend and a serial or net console, repeat it, and send SysRq-W: it lists the tasks that wait and where.")
+                .when(Some(Direction::Resume), None)
+                .shown_by(evidence);
+            out.push(f);
         }
     }
 }
@@ -193,12 +206,16 @@ fn stuck(case: &Case, out: &mut Vec<Finding>) {
         case.messages.iter().filter(|m| m.has("**** DPM device timeout")).collect();
     let Some(m) = said.first() else { return };
     let device = m.text.split(": ").next().unwrap_or("").rsplit(' ').next().unwrap_or("");
-    out.push(found(
-        ("device-hang", Area::Abort, Level::Broken),
-        Confidence::Certain,
-        Fact::CallbackHung { device: device.to_string() },
-        lines(said),
-    ));
+    let rule = ("device-hang", Area::Abort, Level::Broken);
+    let text = format!(
+        "A callback of {device} never returned, so the watchdog of device sleep stopped the kernel."
+    );
+    let f = Finding::new(rule, Confidence::Certain)
+        .says(text)
+        .look("The functions after that line show where the callback waits.")
+        .of_devices([Device { name: device.to_string(), driver: String::new() }])
+        .shown_by(lines(said));
+    out.push(f);
 }
 
 /// `**** Suspend timeout` of Android's kernels before 3.10, and the stack that follows.
@@ -209,12 +226,15 @@ fn timed_out(case: &Case, out: &mut Vec<Finding>) {
     let waits = ["__schedule", "schedule", "__mutex", "mutex_", "wait_", "__wait", "down"];
     let frames = stack::frames(&case.messages, at, 20);
     let place = frames.iter().find(|f| !waits.iter().any(|w| f.starts_with(w)));
-    out.push(found(
-        ("suspend-timeout", Area::Abort, Level::Broken),
-        Confidence::Certain,
-        Fact::SuspendTimeout { place: place.map(ToString::to_string) },
-        lines([&case.messages[at]]),
-    ));
+    let stood = place.map_or(String::new(), |f| format!(": its thread stood in {f}"));
+    let rule = ("suspend-timeout", Area::Abort, Level::Broken);
+    let f = Finding::new(rule, Confidence::Certain)
+        .says(format!("A sleep did not get on until the kernel's timer ended it{stood}."))
+        .look("Look at what that function waits for; of a lock, who holds it: echo w > /proc/sysrq-trigger shows all that wait.")
+        .of_function(place.copied())
+        .when(Some(Direction::Suspend), None)
+        .shown_by(lines([&case.messages[at]]));
+    out.push(f);
 }
 
 /// `mt7921e 0000:01:00.0: Unable to change power state from D3hot to D0, device
@@ -243,12 +263,19 @@ fn unpowered(case: &Case, out: &mut Vec<Finding>) {
             devices.push(device);
         }
     }
-    out.push(found(
-        ("device-not-powered", Area::Abort, Level::Broken),
-        Confidence::Likely,
-        Fact::NotPowered { devices, from },
-        lines(said),
-    ));
+    let text = format!(
+        "{} could not be brought back from {from}: it did not answer.",
+        say::devices(&devices)
+    );
+    let rule = ("device-not-powered", Area::Abort, Level::Broken);
+    let f = Finding::new(rule, Confidence::Likely)
+        .says(text)
+        .look("Look what cuts its power: the port above it, a regulator, a reset line. As a test keep that port in D0: write 0 to its d3cold_allowed, or boot with pcie_port_pm=off.")
+        .of_devices(devices)
+        .when(Some(Direction::Resume), None)
+        .at("resume")
+        .shown_by(lines(said));
+    out.push(f);
 }
 
 /// A CPU that could not be switched off (kernel/cpu.c:freeze_secondary_cpus).
@@ -259,12 +286,15 @@ fn processors(case: &Case, out: &mut Vec<Finding>) {
         case.messages.iter().filter(is).filter(|m| !m.has("down: -16")).collect();
     let Some(m) = said.first() else { return };
     let cpu = m.after("taking ").and_then(|r| r.split(' ').next()).unwrap_or("");
-    out.push(found(
-        ("cpu-not-off", Area::Abort, Level::Broken),
-        Confidence::Certain,
-        Fact::CpuStayedOn { cpu: cpu.to_string() },
-        lines(said),
-    ));
+    let cpu = if cpu.is_empty() { "a CPU" } else { cpu };
+    let rule = ("cpu-not-off", Area::Abort, Level::Broken);
+    let f = Finding::new(rule, Confidence::Certain)
+        .says(format!("{cpu} could not be switched off, so the machine did not sleep."))
+        .look("Try it awake: echo 0 > /sys/devices/system/cpu/cpuN/online. Pinned real-time or deadline tasks and faulty CPU hotplug drivers do this.")
+        .at("CPUs off")
+        .when(Some(Direction::Suspend), None)
+        .shown_by(lines(said));
+    out.push(f);
 }
 
 /// Failures of one device with one error.
@@ -327,18 +357,47 @@ fn ended(case: &Case, g: &Group<'_>) -> Finding {
     let awake = if is_usb(g) { awake(case, g) } else { None };
     let mut evidence = lines(awake.map(|a| a.0));
     evidence.extend(lines(g.messages.iter().copied()));
-    found(
-        ("device-failed", Area::Abort, Level::Broken),
-        Confidence::Certain,
-        Fact::DeviceFailed {
-            device: device(g),
-            error: g.error,
-            times: g.messages.len(),
-            usb: is_usb(g),
-            awake: awake.map(|a| a.1.to_string()),
-        },
-        evidence,
-    )
+    let awake = awake.map(|a| a.1);
+    device_failed(device(g), g.error, g.messages.len(), is_usb(g), awake).shown_by(evidence)
+}
+
+/// A device that ended attempts to sleep; a hub said just before that the device `awake`
+/// below it was not suspended.
+pub(crate) fn device_failed(
+    device: Device,
+    error: i32,
+    times: usize,
+    usb: bool,
+    awake: Option<&str>,
+) -> Finding {
+    let (who, often, told) = (say::device(&device), say::times(times), say::told(error));
+    let rule = ("device-failed", Area::Abort, Level::Broken);
+    let f = Finding::new(rule, Confidence::Certain)
+        .of_error(error)
+        .times(times)
+        .when(Some(Direction::Suspend), None);
+    let f = match awake {
+        Some(below) => f
+            .says(format!("{who} ended the sleep{often}: {told}. Just before, a hub said that {below} below it was not suspended yet."))
+            .look(format!("Unplug {below}, or unbind its driver, and try again: a driver that does not suspend it, or a wakeup of it, keeps the controller awake.")),
+        None if error > 0 => f
+            .says(format!("{who} ended the sleep{often}: its callback returned {error}. Only 0 is success, so the kernel takes a positive value as an error."))
+            .look("The driver must return 0; pm_runtime_resume() as a callback of system sleep returns 1."),
+        None if error == -EBUSY && usb => f
+            .says(format!("{who} ended the sleep{often}: error {error} (EBUSY). The usual cause is a wakeup pending at a USB port below it; the text does not say which."))
+            .look(format!("Find the device that wakes: switch its power/wakeup off, one device at a time, beginning with {}.", device.name)),
+        None => f
+            .says(format!("{who} ended the sleep{often}: {told}."))
+            .look(format!("Look at the messages of {}'s driver before that line.", device.name)),
+    };
+    // Only the error is proven; that its bus went first is one reading.
+    let f = match error {
+        -6 | -108 | -121 if awake.is_none() => f.look(
+            "One reading: what it is behind was suspended before it. Check the order (device link, parent).",
+        ),
+        _ => f,
+    };
+    f.of_devices([device])
 }
 
 /// So many messages before a failure a hub may have told of a device below it.
@@ -362,13 +421,21 @@ fn lost(groups: &[Group<'_>], out: &mut Vec<Finding>) {
     errors.dedup();
     for error in errors {
         let same: Vec<&Group<'_>> = groups.iter().filter(|g| g.up && g.error == error).collect();
-        out.push(found(
-            ("device-not-resumed", Area::Abort, Level::Broken),
-            Confidence::Certain,
-            Fact::DevicesNotResumed { devices: same.iter().map(|g| device(g)).collect(), error },
-            lines(same.iter().flat_map(|g| g.messages.iter().copied())),
-        ));
+        let devices = same.iter().map(|g| device(g)).collect();
+        let evidence = lines(same.iter().flat_map(|g| g.messages.iter().copied()));
+        out.push(not_resumed(devices, error).shown_by(evidence));
     }
+}
+
+/// Devices that failed on the way up, all with one error.
+pub(crate) fn not_resumed(devices: Vec<Device>, error: i32) -> Finding {
+    Finding::new(("device-not-resumed", Area::Abort, Level::Broken), Confidence::Certain)
+        .says(format!("{} failed to resume: {}.", say::devices(&devices), say::told(error)))
+        .look("Look at the messages of their drivers before those lines; a device that was found anew afterwards works again.")
+        .of_devices(devices)
+        .of_error(error)
+        .when(Some(Direction::Resume), None)
+        .at("resume")
 }
 
 /// `PM: Wakeup pending, aborting suspend` and the sources that were active
@@ -430,13 +497,29 @@ fn wakeups(case: &Case, out: &mut Vec<Finding>) {
         case.messages.iter().any(|m| m.has("pm_wakeup_ws_event") || m.has("pm_wakeup_dev_event"));
     let in_callback =
         own && case.messages.iter().any(|m| m.has("device_suspend") || m.has("dpm_run_callback"));
-    let sources = sources.iter().map(ToString::to_string).collect();
-    out.push(found(
-        ("abort-wakeup", Area::Abort, Level::Risk),
-        Confidence::Certain,
-        Fact::WakeupPending { sources, in_callback },
-        evidence,
-    ));
+    out.push(woken(&sources, in_callback, Confidence::Certain).shown_by(evidence));
+}
+
+/// A wakeup that ended a sleep on its way, perhaps set off inside a suspend callback.
+pub(crate) fn woken(sources: &[&str], in_callback: bool, confidence: Confidence) -> Finding {
+    let which = match sources {
+        [] => "the text does not name its source (switch pm_debug_messages on).".to_string(),
+        [one] => format!("wakeup source {one}."),
+        many => format!("wakeup sources {}.", many.join(", ")),
+    };
+    let whose = if in_callback {
+        " The functions listed show that it was set off inside a driver's suspend callback."
+    } else {
+        ""
+    };
+    let source = |s: &&str| Device { name: s.to_string(), driver: String::new() };
+    Finding::new(("abort-wakeup", Area::Abort, Level::Risk), confidence)
+        .says(format!(
+            "A wakeup ended the sleep on its way (wakeup_count was armed, or the event was one that ends any sleep): {which}{whose}"
+        ))
+        .look("If nobody touched the machine: look at that source's driver, or switch its power/wakeup off.")
+        .of_devices(sources.iter().map(source))
+        .when(Some(Direction::Suspend), None)
 }
 
 /// `Some devices failed to suspend, or early wake event detected`, and nothing
@@ -452,12 +535,18 @@ fn unknown(case: &Case, out: &mut Vec<Finding>) {
         said = case.messages.iter().filter(|m| m.trust.is_of_a_kernel()).filter(blind).collect();
     }
     if !said.is_empty() {
-        out.push(found(
-            ("abort-unknown", Area::Abort, Level::Broken),
-            Confidence::Certain,
-            Fact::EndedUnknown { sleeps: said.len() },
-            lines(said),
-        ));
+        let which = match said.len() {
+            1 => "A sleep was".to_string(),
+            n => format!("{n} sleeps were"),
+        };
+        let rule = ("abort-unknown", Area::Abort, Level::Broken);
+        let f = Finding::new(rule, Confidence::Certain)
+            .says(format!("{which} ended by a device or a wakeup; the text does not say which."))
+            .look("Switch on what names it: echo 1 > /sys/power/pm_debug_messages.")
+            .times(said.len())
+            .when(Some(Direction::Suspend), None)
+            .shown_by(lines(said));
+        out.push(f);
     }
 }
 
@@ -491,21 +580,33 @@ fn retries(case: &Case, out: &mut Vec<Finding>) {
         }
         let slept = !ended_early(case, b);
         let evidence = lines([last, first]);
-        out.push(found(
-            ("sync-retry-s2idle", Area::Abort, Level::Risk),
-            confidence,
-            Fact::OtherMode { failed: a.mode.clone(), gap, instead: b.mode.clone(), slept },
-            evidence,
-        ));
+        let text = format!(
+            "The sleep as {} failed, and {} the machine was put to sleep as {} instead{}.",
+            a.mode,
+            if gap > Ns::ZERO { format!("{} ms later", say::ms(gap)) } else { "at once".into() },
+            b.mode,
+            if slept { "" } else { ", which failed too" }
+        );
+        let f = Finding::new(("sync-retry-s2idle", Area::Abort, Level::Risk), confidence);
+        // systemd's list of states is for suspend alone.
+        let f = if a.mode == "hibernation" {
+            f.look("See who asked for the second sleep: the lines before it, and the journal of systemd and the desktop.")
+        } else {
+            f.change(
+                "If it shall only sleep as deep: SuspendState=mem in sleep.conf of systemd.",
+                "Remove the line again.",
+                "A failed attempt then leaves the machine awake.",
+            )
+        };
+        out.push(f.says(text).shown_by(evidence));
         break;
     }
     let twice: Vec<&Attempt> = case.attempts.iter().filter(|a| a.inside).collect();
     if !twice.is_empty() {
-        out.push(found(
-            ("two-writers", Area::Abort, Level::Risk),
-            Confidence::Certain,
-            Fact::TwoWriters,
-            lines(twice.iter().map(|a| &case.messages[a.first])),
-        ));
+        let f = Finding::new(("two-writers", Area::Abort, Level::Risk), Confidence::Certain)
+            .says("A second sleep was asked for while one was under way: two programs write to /sys/power/state.")
+            .look("Let one program decide: logind, or the script, not both.")
+            .shown_by(lines(twice.iter().map(|a| &case.messages[a.first])));
+        out.push(f);
     }
 }

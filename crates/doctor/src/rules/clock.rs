@@ -1,13 +1,12 @@
 //! Alarms and clocks (kernel/time/alarmtimer.c:alarmtimer_suspend).
 
 use super::abort::failed;
-use super::{found, lines};
+use super::lines;
 use crate::Case;
-use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::Message;
-use crate::now::Now;
 use crate::timer::{SOON, Timer};
+use dormouse_base::say;
 
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     soon(case, out);
@@ -19,23 +18,31 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     };
     let busy = of(-16);
     if !busy.is_empty() {
-        out.push(found(
-            ("clock-alarm-abort", Area::Clock, Level::Note),
-            Confidence::Certain,
-            Fact::AlarmDue,
-            lines(busy),
-        ));
+        let f = Finding::new(("clock-alarm-abort", Area::Clock, Level::Note), Confidence::Certain)
+            .says("An alarm was due within 2 s, so the alarm timer refused the sleep (EBUSY). No driver is at fault.")
+            .look("Find who holds it (clockid 8 or 9 in /proc/*/fdinfo), or try again after it.")
+            .of_error(-16)
+            .shown_by(lines(busy));
+        out.push(f);
     }
     let invalid = of(-22);
     if !invalid.is_empty() {
         let limit: Vec<&Message> =
             case.messages.iter().filter(|m| m.has("Alarms can be up to")).collect();
-        out.push(found(
-            ("clock-alarm-refused", Area::Clock, Level::Broken),
-            Confidence::Certain,
-            Fact::AlarmRefused { too_far: !limit.is_empty() },
-            lines(invalid.into_iter().chain(limit)),
-        ));
+        let why = if limit.is_empty() {
+            "Why it takes none is not in the text."
+        } else {
+            "The RTC says that the alarm lies too far ahead for it."
+        };
+        let rule = ("clock-alarm-refused", Area::Clock, Level::Broken);
+        let f = Finding::new(rule, Confidence::Certain)
+            .says(format!(
+                "The alarm timer refused the sleep: the RTC took no alarm for the time asked (EINVAL). {why}"
+            ))
+            .look("Look for a far alarm (timerfd with an ALARM clock), and whether the RTC has an alarm at all: /sys/class/rtc/rtc0/wakealarm.")
+            .of_error(-22)
+            .shown_by(lines(invalid.into_iter().chain(limit)));
+        out.push(f);
     }
 }
 
@@ -58,10 +65,13 @@ fn soon(case: &Case, out: &mut Vec<Finding>) {
         ),
         doubtful: false,
     };
-    out.push(found(
-        ("clock-alarm-abort", Area::Clock, Level::Note),
-        Confidence::Likely,
-        Fact::Now(Now::AlarmSoon { holders: soon.iter().map(|t| t.name.clone()).collect() }),
-        soon.iter().take(3).map(line).collect(),
-    ));
+    let holders: Vec<String> = soon.iter().map(|t| t.name.clone()).collect();
+    let f = Finding::new(("clock-alarm-abort", Area::Clock, Level::Note), Confidence::Likely)
+        .says(format!(
+            "An alarm of {} is due within 2 s: a sleep now would fail, and no driver would be at fault.",
+            say::names(&holders)
+        ))
+        .look("Sleep after it, or stop that program.")
+        .shown_by(soon.iter().take(3).map(line));
+    out.push(f);
 }

@@ -1,11 +1,11 @@
 //! A kernel that crashes while devices go down or come back.
 
-use super::{found, lines};
+use super::lines;
 use crate::Case;
-use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Finding, Level};
 use crate::message::Message;
 use crate::stack;
+use dormouse_base::phase::Direction;
 
 /// Where the sleep stands whose part `messages` are: nothing if none is under way there;
 /// else whether devices come back.
@@ -53,13 +53,17 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
         let Some(first) = whole.map(|a| a.first).or_else(part) else { continue };
         let Some(back) = way_back(&case.messages[first..at]) else { continue };
         let frames = stack::frames(&case.messages, at, 80);
-        let function = frames.iter().find(|f| !stack::is_of_a_report(f)).map(|f| f.to_string());
-        out.push(found(
-            ("phase-crash", Area::Phase, Level::Broken),
-            Confidence::Certain,
-            Fact::SleepCrash { function, back },
-            lines([m]),
-        ));
+        let function = frames.iter().find(|f| !stack::is_of_a_report(f));
+        let (way, half) =
+            if back { ("resumed", Direction::Resume) } else { ("suspended", Direction::Suspend) };
+        let place = function.map_or(String::new(), |f| format!(", in {f}"));
+        let f = Finding::new(("phase-crash", Area::Phase, Level::Broken), Confidence::Certain)
+            .says(format!("The kernel crashed while devices {way}{place}."))
+            .look("Report it to the maintainer of the driver that the function belongs to, with the whole crash; until then keep that driver unloaded across a sleep.")
+            .of_function(function.copied())
+            .when(Some(half), None)
+            .shown_by(lines([m]));
+        out.push(f);
         return;
     }
 }

@@ -2,11 +2,11 @@
 //! after another, and all disks write meanwhile, so the slowest counts
 //! (fs/sync.c:ksys_sync, 6.12).
 
-use super::found;
 use crate::Case;
-use crate::fact::Fact;
-use crate::finding::{Area, Confidence, Evidence, Finding, Level};
-use crate::now::{Now, Writer};
+use crate::finding::{Area, Confidence, Evidence, Finding, Level, OLD};
+use crate::now::Writer;
+use dormouse_base::say;
+use dormouse_base::time::Ns;
 
 /// A disk has nearly all of the time if it has so many per cent of it.
 const SHARE: u64 = 80;
@@ -50,13 +50,32 @@ fn slow(case: &Case, out: &mut Vec<Finding>) {
     if !(most && long && (d.removable || d.rate.is_some_and(|r| r < SLOW))) {
         return;
     }
-    let mut f = found(
-        ("sync-slow-device", Area::Sync, Level::Slow),
-        Confidence::Likely,
-        Fact::Now(Now::SlowDisk(d.clone())),
-        Vec::from([seen(d)]),
-    );
-    f.costs = d.rate.map(|_| dormouse_base::time::Ns(ms(d).min(1 << 40) as i64 * 1_000_000));
+    let rate =
+        d.rate.map_or(", and nobody saw yet how fast it writes; it can be taken out".into(), |r| {
+            format!(" at {}", per_second(r))
+        });
+    let mut f = Finding::new(("sync-slow-device", Area::Sync, Level::Slow), Confidence::Likely)
+        .says(format!(
+            "{} has nearly all of what a sync before sleep would wait for: {}{rate}.",
+            d.name,
+            say::megabytes(d.left)
+        ))
+        .look(if d.removable {
+            "Unmount it before sleep, or mount it with the option sync, so that little is left to write."
+        } else {
+            "Write it before: dormouse sync --hook DIR makes the unit."
+        })
+        .change(
+            format!(
+                "Let less wait for it (from 6.2 on): echo {} > /sys/class/bdi/{}/max_bytes",
+                d.rate.unwrap_or(8_000_000),
+                d.number
+            ),
+            OLD,
+            "Programs that write to it wait sooner.",
+        )
+        .shown_by([seen(d)]);
+    f.costs = d.rate.map(|_| Ns(ms(d).min(1 << 40) as i64 * 1_000_000));
     out.push(f);
 }
 
@@ -68,13 +87,27 @@ fn limit(case: &Case, out: &mut Vec<Finding>) {
     };
     let Some(limit) = v.value.parse::<u64>().ok().and_then(|n| n.checked_mul(PAGE)) else { return };
     let slowest = case.disks.iter().filter_map(|d| Some((d.rate?, d))).min_by_key(|d| d.0);
-    let Some((_, d)) = slowest.filter(|d| limit > d.0.saturating_mul(LIMIT)) else { return };
-    out.push(found(
-        ("sync-dirty-limit", Area::Sync, Level::Slow),
-        Confidence::Likely,
-        Fact::Now(Now::DirtyLimit { limit, disk: d.clone() }),
-        Vec::from([super::value(v), seen(d)]),
-    ));
+    let Some((rate, d)) = slowest.filter(|d| limit > d.0.saturating_mul(LIMIT)) else { return };
+    let f = Finding::new(("sync-dirty-limit", Area::Sync, Level::Slow), Confidence::Likely)
+        .says(format!(
+            "Up to {} may wait to be written, and {} writes {}: a sync before sleep may take {} s.",
+            say::megabytes(limit),
+            d.name,
+            per_second(rate),
+            limit / rate.max(1)
+        ))
+        .change(
+            format!("Let no more wait than it writes in a second: sysctl vm.dirty_bytes={rate}"),
+            "Write the old value of vm.dirty_bytes back, or of vm.dirty_ratio if it was 0.",
+            "Programs that write wait sooner, those that write to fast disks too.",
+        )
+        .shown_by([super::value(v), seen(d)]);
+    out.push(f);
+}
+
+/// `8.2 MB/s`.
+fn per_second(rate: u64) -> String {
+    format!("{}.{} MB/s", rate / 1_000_000, rate / 100_000 % 10)
 }
 
 #[cfg(test)]

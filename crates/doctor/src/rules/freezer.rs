@@ -1,11 +1,11 @@
 //! Who would not freeze, and why (kernel/power/process.c:try_to_freeze_tasks).
 
-use super::{found, lines};
+use super::lines;
 use crate::Case;
-use crate::fact::{Fact, Named, Wait};
-use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::finding::{Area, Confidence, Evidence, Finding, Level, Task as Named};
 use crate::message::{Message, seconds};
 use crate::stack::{self, Task};
+use dormouse_base::say;
 use dormouse_base::time::Ns;
 use std::collections::BTreeMap;
 
@@ -36,6 +36,121 @@ fn failure(case: &Case, at: usize) -> Option<Failure> {
     let count = usize::try_from(refusing).unwrap_or(0).min(64);
     let tasks = stack::tasks(&case.messages, at + 1, count);
     Some(Failure { at, after, refusing, workqueue: rest.contains("wq_busy=1"), kernel, tasks })
+}
+
+/// What a task that did not freeze was doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    /// A request to the server of a FUSE file system.
+    Fuse,
+    /// A request to the server of a network file system.
+    NetworkFiles,
+    /// Trimming of a file system.
+    Trim,
+    /// A fast commit of ext4.
+    FastCommit,
+    /// An automatic mount.
+    Automount,
+    /// A page of a file, in a page fault.
+    PageFault,
+    /// A device that a module looks for (`async_synchronize_full`).
+    ModuleLoad,
+    /// A device that answers a probe.
+    Probe,
+    /// The lock of a device that is being probed.
+    DeviceLock,
+    /// Dirty data.
+    Writeback,
+    /// A file system that somebody froze.
+    FrozenFiles,
+    /// A disk.
+    Disk,
+    /// Nothing: a thread of the kernel that never asks to be frozen.
+    KernelLoop,
+    /// State D, and the text does not show why.
+    Uninterruptible,
+    /// It ran in the kernel.
+    Running,
+    /// A thread of the kernel; nothing more is known.
+    KernelThread,
+    /// Nothing is known.
+    Unknown,
+}
+
+impl Wait {
+    /// Ends the sentence "NAME …".
+    fn words(self) -> &'static str {
+        match self {
+            Wait::Fuse => {
+                "waited for the server of a FUSE file system; if that server was frozen first, nobody answers"
+            }
+            Wait::NetworkFiles => "waited for the server of a network file system",
+            Wait::Trim => "was trimming a file system (fstrim), which did not look at the freezer",
+            Wait::FastCommit => "waited for a fast commit of ext4 that never ended",
+            Wait::Automount => "waited for an automatic mount",
+            Wait::PageFault => "was in a page fault and waited for a page of a file",
+            Wait::ModuleLoad => {
+                "loaded a module and waited for a device to be found (async_synchronize), which did not end"
+            }
+            Wait::Probe => "loaded a driver whose probe waited for a device",
+            Wait::DeviceLock => {
+                "read an attribute of a device and waited for its lock, which a probe holds"
+            }
+            Wait::Writeback => "waited until dirty data was written",
+            Wait::FrozenFiles => "waited for a frozen file system",
+            Wait::Disk => "waited for a disk that did not answer in time",
+            Wait::KernelLoop => {
+                "is a thread of the kernel that never asks to be frozen: a fault of its driver"
+            }
+            Wait::Uninterruptible => {
+                "waited where it cannot be frozen (state D); the text does not show for what"
+            }
+            Wait::Running => "ran and did not leave the kernel in time",
+            Wait::KernelThread => "is a thread of the kernel that did not reach the freezer",
+            Wait::Unknown => "did not reach the freezer",
+        }
+    }
+
+    /// What to do about such a task.
+    fn advice(self) -> &'static str {
+        match self {
+            Wait::Fuse => {
+                "Stop the server or its user before sleep, or run the server as a system service outside user.slice."
+            }
+            Wait::NetworkFiles => {
+                "Unmount the share before sleep, or see that the network goes down after the freezing."
+            }
+            Wait::Trim => {
+                "Take a kernel in which trimming can be interrupted (ext4: 6.7 on), or do not sleep while fstrim runs."
+            }
+            Wait::FastCommit => "Switch the feature off: tune2fs -O ^fast_commit DEVICE.",
+            Wait::Automount => "Mount the file system before sleep, or not automatically.",
+            Wait::PageFault => {
+                "Find the file's server or disk: an AppImage, a FUSE mount or a network share whose server is frozen never answers."
+            }
+            Wait::ModuleLoad => {
+                "Look for the device that does not answer in the lines before (resets, timeouts); unplug it before sleep."
+            }
+            Wait::Probe => {
+                "Look for the device that does not answer in the lines before; unplug it before sleep."
+            }
+            Wait::DeviceLock => "Look for the device whose probe does not end.",
+            Wait::Writeback => "Write it before sleep: dormouse sync --hook DIR makes the unit.",
+            Wait::FrozenFiles => "Thaw the file system before sleep (fsfreeze -u).",
+            Wait::Disk => "Look for errors, resets or timeouts of the disk in the lines before.",
+            Wait::KernelLoop => {
+                "The driver must call try_to_freeze in its loop, or not be freezable; unload it before sleep."
+            }
+            Wait::Uninterruptible => {
+                "Give the whole log: the functions under the task's name say what it waits for."
+            }
+            Wait::Running => {
+                "See what it does: perf record -g -p PID, or echo l > /proc/sysrq-trigger."
+            }
+            Wait::KernelThread => "Find the driver that owns the thread; unload it before sleep.",
+            Wait::Unknown => "Stop it before sleep.",
+        }
+    }
 }
 
 /// Functions that tell what a task waited for; the first row that matches
@@ -165,21 +280,15 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
         let id = if first.times > 1 { "freeze-retry-loop" } else { "freeze-failed" };
         let all = std::iter::once(&first).chain(&same);
         let named = |r: &Refusal| Named { name: r.task.name.clone(), pid: r.task.pid };
-        let tasks = all.map(named).collect();
-        let behind = behind.iter().map(named).collect();
-        out.push(found(
-            (id, Area::Freezer, Level::Broken),
-            confidence(why),
-            Fact::TasksRefused {
-                tasks,
-                after: first.after,
-                times: first.times,
-                wait: why,
-                behind,
-                unnamed,
-            },
-            evidence,
-        ));
+        let tasks: Vec<Named> = all.map(named).collect();
+        let behind: Vec<Named> = behind.iter().map(named).collect();
+        let f = Finding::new((id, Area::Freezer, Level::Broken), confidence(why))
+            .says(refused(&first, &tasks, why, &behind, unnamed))
+            .look(why.advice())
+            .of_tasks(tasks)
+            .times(first.times)
+            .shown_by(evidence);
+        out.push(f);
     }
     for f in failures.iter().filter(|f| f.workqueue) {
         out.push(workqueue(case, f));
@@ -188,15 +297,44 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     let bare: Vec<&Failure> =
         failures.iter().filter(|f| f.tasks.is_empty() && !f.workqueue).collect();
     if let Some(f) = bare.first() {
-        out.push(found(
-            ("freeze-failed", Area::Freezer, Level::Broken),
-            Confidence::Certain,
-            Fact::TasksUnnamed { tasks: f.refusing, after: f.after, times: bare.len() },
-            lines(bare.iter().map(|f| &case.messages[f.at])),
-        ));
+        let (what, which) =
+            if f.refusing == 1 { ("task", "which") } else { ("tasks", "which ones") };
+        let text = format!(
+            "{} {what} did not freeze in {}{}; the text does not show {which}.",
+            f.refusing,
+            say::seconds(f.after),
+            say::and_times(bare.len())
+        );
+        let f = Finding::new(("freeze-failed", Area::Freezer, Level::Broken), Confidence::Certain)
+            .says(text)
+            .look("Give the whole log: the tasks and what they wait for follow that line.")
+            .times(bare.len())
+            .shown_by(lines(bare.iter().map(|f| &case.messages[f.at])));
+        out.push(f);
     }
     user_slice(case, out);
     slow(case, out);
+}
+
+/// The sentence of tasks that refused together for one reason; of those that waited
+/// `behind` them for the lock of a device, and how many more the text does not show.
+fn refused(first: &Refusal, tasks: &[Named], why: Wait, behind: &[Named], unnamed: u64) -> String {
+    let each = if tasks.len() == 1 { ": it" } else { "; each" };
+    let (after, times) = (say::seconds(first.after), say::and_times(first.times));
+    let behind = match behind.len() {
+        0 => String::new(),
+        _ => format!(
+            " {} waited for the lock of a device, most likely the one that is being probed.",
+            say::tasks(behind)
+        ),
+    };
+    let unnamed = match unnamed {
+        0 => String::new(),
+        1 => " 1 more task refused, which the text does not show.".into(),
+        n => format!(" {n} more tasks refused, which the text does not show."),
+    };
+    let (who, did) = (say::tasks(tasks), why.words());
+    format!("{who} did not freeze in {after}{times}{each} {did}.{behind}{unnamed}")
 }
 
 /// The same task was reported as hung before.
@@ -233,12 +371,15 @@ fn workqueue(case: &Case, f: &Failure) -> Finding {
     evidence.extend(timeout.map(Evidence::from));
     let timed_out = timeout.map(|m| m.text.split(':').next().unwrap_or("a device").to_string());
     let confidence = if timed_out.is_some() { Confidence::Likely } else { Confidence::Certain };
-    found(
-        ("freeze-failed", Area::Freezer, Level::Broken),
-        confidence,
-        Fact::WorkqueueBusy { name: named.map(|(_, n)| n), after: f.after, timed_out },
-        evidence,
-    )
+    let which = named.as_ref().map_or("A workqueue".into(), |(_, n)| format!("Workqueue {n}"));
+    let meanwhile = timed_out.map_or(String::new(), |d| format!("; meanwhile {d} timed out"));
+    Finding::new(("freeze-failed", Area::Freezer, Level::Broken), confidence)
+        .says(format!(
+            "{which} was still busy after {}, so its work could not be frozen{meanwhile}.",
+            say::seconds(f.after)
+        ))
+        .look("Look at the device whose work it is: unplug it, or fix its timeout.")
+        .shown_by(evidence)
 }
 
 /// systemd's own freezing of the session (systemd 256 on).
@@ -246,12 +387,12 @@ fn user_slice(case: &Case, out: &mut Vec<Finding>) {
     let said: Vec<&Message> =
         case.messages.iter().filter(|m| m.has("Failed to freeze unit")).collect();
     if !said.is_empty() {
-        out.push(found(
-            ("freeze-user-slice", Area::Freezer, Level::Broken),
-            Confidence::Certain,
-            Fact::SessionNotFrozen,
-            lines(said),
-        ));
+        let rule = ("freeze-user-slice", Area::Freezer, Level::Broken);
+        let f = Finding::new(rule, Confidence::Certain)
+            .says("systemd could not freeze the user's session before sleep.")
+            .look("After such a sleep look whether the session is still frozen: systemctl thaw user.slice.")
+            .shown_by(lines(said));
+        out.push(f);
     }
 }
 
@@ -273,13 +414,17 @@ fn slow(case: &Case, out: &mut Vec<Finding>) {
         }
     }
     if let Some((took, m)) = worst {
-        let mut f = found(
-            ("freeze-slow", Area::Freezer, Level::Slow),
-            Confidence::Certain,
-            Fact::FreezingSlow { worst: took, slow: n, of: case.attempts.len().max(n) },
-            vec![Evidence::from(m)],
-        );
-        f.costs = Some(took);
-        out.push(f);
+        out.push(took_long(took, n, case.attempts.len().max(n)).shown_by([Evidence::from(m)]));
     }
+}
+
+/// Freezing that took long: at most so long, in how many sleeps of how many.
+pub(crate) fn took_long(worst: Ns, slow: usize, of: usize) -> Finding {
+    Finding::new(("freeze-slow", Area::Freezer, Level::Slow), Confidence::Certain)
+        .says(format!(
+            "Freezing took up to {} ({slow} of {of} sleeps over 1 s); the text does not say which task was last.",
+            say::seconds(worst)
+        ))
+        .look("Record sched:sched_switch during one freezing: the last task to switch out is the one.")
+        .costs(worst)
 }

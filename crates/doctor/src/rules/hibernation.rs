@@ -1,10 +1,10 @@
 //! Hibernation (kernel/power/hibernate.c, snapshot.c, swap.c).
 
-use super::{found, lines};
+use super::lines;
 use crate::Case;
-use crate::fact::{Device, Fact};
-use crate::finding::{Area, Confidence, Finding, Level};
+use crate::finding::{Area, Confidence, Device, Finding, Level, OLD};
 use crate::message::Message;
+use dormouse_base::say;
 
 /// `nvidia 0000:01:00.0: PM: failed to quiesce async: error -5`
 /// (drivers/base/power/main.c:pm_dev_err, for PM_EVENT_QUIESCE).
@@ -23,12 +23,19 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     let short = all(" pages short");
     if let Some(m) = short.iter().find(|m| m.says("Image allocation is ")) {
         let pages = m.after("Image allocation is ").and_then(|r| r.split(' ').next());
-        out.push(found(
-            ("hib-image-short", Area::Hibernation, Level::Broken),
-            Confidence::Certain,
-            Fact::ImageShort { pages: pages.unwrap_or("").to_string() },
-            lines([*m]),
-        ));
+        let f = broken("hib-image-short")
+            .says(format!(
+                "Hibernation failed: memory could not hold the image, {} pages were missing.",
+                pages.filter(|p| !p.is_empty()).unwrap_or("some")
+            ))
+            .look("Free memory first: close programs, empty tmpfs (shared memory cannot be dropped), check that swap has room for it.")
+            .change(
+                "Or ask for a smaller image: echo 0 > /sys/power/image_size.",
+                OLD,
+                "More is written to swap before, and read back after.",
+            )
+            .shown_by(lines([*m]));
+        out.push(f);
     }
     no_swap(case, out);
     let mut other = all("Image mismatch: ");
@@ -38,12 +45,15 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     let map = all("Hibernate inconsistent memory map detected");
     let mismatch = !other.is_empty();
     if mismatch {
-        out.push(found(
-            ("hib-other-kernel", Area::Hibernation, Level::Broken),
-            Confidence::Certain,
-            Fact::ImageOfOther { memory: !map.is_empty() },
-            lines(map.into_iter().chain(other)),
-        ));
+        let f = broken("hib-other-kernel");
+        let f = if map.is_empty() {
+            f.says("The image was made by another kernel or on another machine, so it was not read.")
+                .look("Boot the kernel that hibernated; after an update of the kernel, reboot before hibernating.")
+        } else {
+            f.says("The memory map that the firmware gave is another than when the image was made, so the image was not read.")
+                .look("The firmware must give the same map at each boot: update it, take away what changes it (docks, settings), and compare the e820 lines of the two boots.")
+        };
+        out.push(f.shown_by(lines(map.into_iter().chain(other))));
     }
     let load: Vec<&Message> = case
         .messages
@@ -55,19 +65,23 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     let loaded = case.messages.iter().position(|m| m.has("Image successfully loaded"));
     let refused = loaded.and_then(|at| case.messages[at..].iter().find_map(refuses));
     if let (Some((m, device, error)), false) = (refused, load.is_empty()) {
-        out.push(found(
-            ("hib-device-refused", Area::Hibernation, Level::Broken),
-            Confidence::Certain,
-            Fact::ImageRefused { device, error },
-            lines([m]),
-        ));
+        let f = broken("hib-device-refused")
+            .says(format!(
+                "The image was read whole, and then {} would not stop for it: {}. So the machine booted afresh.",
+                say::device(&device),
+                say::told(error)
+            ))
+            .look("The kernel that reads the image stops its own devices first: keep that driver out of the initrd, or set up what it asks for (nvidia: its suspend services, or its parameter for video memory).")
+            .of_devices([device])
+            .of_error(error)
+            .shown_by(lines([m]));
+        out.push(f);
     } else if !load.is_empty() && !mismatch {
-        out.push(found(
-            ("hib-load-failed", Area::Hibernation, Level::Broken),
-            Confidence::Certain,
-            Fact::ImageUnread,
-            lines(load),
-        ));
+        let f = broken("hib-load-failed")
+            .says("The image was found and could not be read back, so the machine booted afresh.")
+            .look("Look at the error before that line: -84 is damaged data, -1 a check that failed. Whatever lies between swap and disk must pass the image on unchanged.")
+            .shown_by(lines(load));
+        out.push(f);
     }
     faults(case, out);
     // A crash between the image's making and the end of the hibernation.
@@ -76,12 +90,12 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
         let made = messages.iter().position(|m| m.says("Creating image") || m.says("Need to copy"));
         let Some(made) = made else { continue };
         if let Some(m) = messages[made..].iter().find(|m| m.is_crash()) {
-            out.push(found(
-                ("hib-crash", Area::Hibernation, Level::Broken),
-                Confidence::Likely,
-                Fact::HibernationCrash,
-                lines([m]),
-            ));
+            let rule = ("hib-crash", Area::Hibernation, Level::Broken);
+            let f = Finding::new(rule, Confidence::Likely)
+                .says("The kernel crashed on the way back from hibernation, after the image was made.")
+                .look("Check that both kernels see the same memory map (the e820 lines of the two boots).")
+                .shown_by(lines([m]));
+            out.push(f);
             break;
         }
     }
@@ -100,12 +114,24 @@ fn no_swap(case: &Case, out: &mut Vec<Finding>) {
     let swap: Vec<&Message> = case.messages.iter().filter(|m| kernel(m) || systemd(m)).collect();
     let Some(first) = swap.iter().find(|m| kernel(m)).or(swap.first()) else { return };
     let program = !kernel(first);
-    out.push(found(
-        ("hib-no-swap", Area::Hibernation, Level::Broken),
-        if program { Confidence::Likely } else { Confidence::Certain },
-        Fact::NoSwap { none: first.says("Cannot"), program },
-        lines(swap),
-    ));
+    let text = match (program, first.says("Cannot")) {
+        (true, _) => {
+            "Hibernation was refused before the kernel tried it: no swap that systemd looked at was large enough, or `resume=` names another."
+        }
+        (false, true) => "Hibernation failed: the kernel found no swap to write the image to.",
+        (false, false) => "Hibernation failed: swap had no room for the image.",
+    };
+    let confidence = if program { Confidence::Likely } else { Confidence::Certain };
+    let f = Finding::new(("hib-no-swap", Area::Hibernation, Level::Broken), confidence)
+        .says(text)
+        .look("See swapon --show, and that resume= (and resume_offset= of a swap file) name that swap.")
+        .shown_by(lines(swap));
+    out.push(f);
+}
+
+/// A hibernation that failed, as the kernel says.
+fn broken(id: &'static str) -> Finding {
+    Finding::new((id, Area::Hibernation, Level::Broken), Confidence::Certain)
 }
 
 /// A kernel that is locked down (security/lockdown/lockdown.c:lockdown_is_locked_down,
@@ -117,22 +143,24 @@ fn faults(case: &Case, out: &mut Vec<Finding>) {
     };
     let locked = of("ibernation is restricted; see man kernel_lockdown");
     if !locked.is_empty() {
-        out.push(found(
-            ("hib-locked", Area::Hibernation, Level::Note),
-            Confidence::Certain,
-            Fact::LockedDown,
-            lines(locked),
-        ));
+        let f = Finding::new(("hib-locked", Area::Hibernation, Level::Note), Confidence::Certain)
+            .says("The kernel is locked down, as Secure Boot asks, and lets nobody hibernate.")
+            .look("Sleep in another mode; hibernation needs a kernel that is not locked down (cat /sys/kernel/security/lockdown).")
+            .shown_by(lines(locked));
+        out.push(f);
     }
     let failed = of("-error on swap-device (");
     if let Some(m) = failed.first() {
         let numbers = m.after("swap-device (").unwrap_or("");
         let disk: Vec<&str> = numbers.split(':').take(2).collect();
-        out.push(found(
-            ("hib-disk-error", Area::Hibernation, Level::Broken),
-            Confidence::Certain,
-            Fact::ImageDisk { disk: disk.join(":"), write: m.has("Write-error") },
-            lines(failed),
-        ));
+        let f = broken("hib-disk-error")
+            .says(format!(
+                "The disk {} failed while the image of the memory was {}.",
+                disk.join(":"),
+                if m.has("Write-error") { "written to it" } else { "read from it" }
+            ))
+            .look("Look at that disk before the next hibernation: dmesg --level=err,warn, smartctl -a, and what lies there: lsblk -o NAME,MAJ:MIN.")
+            .shown_by(lines(failed));
+        out.push(f);
     }
 }

@@ -1,12 +1,9 @@
 //! Interrupt lines that wake the machine (kernel/irq/pm.c, 6.12).
 
-use super::{found, lines, value};
+use super::{lines, value};
 use crate::Case;
-use crate::fact::{Device, Fact};
-use crate::finding::{Area, Confidence, Finding, Level};
+use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::Message;
-use crate::now::Now;
-use crate::phases::Misplaced;
 use crate::stack;
 use crate::value::Value;
 
@@ -47,12 +44,15 @@ fn window(case: &Case, out: &mut Vec<Finding>) {
     else {
         return;
     };
-    out.push(found(
-        ("phase-wake-window", Area::Phase, Level::Risk),
-        Confidence::Likely,
-        Fact::Now(Now::WakeNotCounted { device: name.to_string(), irq: woke.value.clone() }),
-        Vec::from([value(woke), value(action), value(enabled), value(count)]),
-    ));
+    let f = Finding::new(("phase-wake-window", Area::Phase, Level::Risk), Confidence::Likely)
+        .says(format!(
+            "IRQ {} of {name} woke the machine, and {name} never reported an event. Only the line wakes, which is watched from noirq on: what comes between the suspend of {name} and noirq is lost.",
+            woke.value
+        ))
+        .look("Its handler, or the callback that reads why it woke, must call pm_wakeup_event(). If the line is not armed in suspend: enable_irq_wake() there, or dev_pm_set_wake_irq() at probe.")
+        .of_devices([Device { name: name.to_string(), driver: String::new() }])
+        .shown_by([value(woke), value(action), value(enabled), value(count)]);
+    out.push(f);
 }
 
 /// The kernel warns when a line is shared by one that shall not be suspended
@@ -68,12 +68,14 @@ fn shared(case: &Case, out: &mut Vec<Finding>) {
     let of_the_core = ["irq_pm_", "__setup_irq", "request_", "devm_request_", "__warn", "warn_"];
     let other = ["report_bug", "handle_bug", "exc_", "asm_exc", "el1", "do_", "brk_", "bug_"];
     let is_core = |f: &&&str| of_the_core.iter().chain(&other).any(|w| f.starts_with(w));
-    let asked = frames.iter().find(|f| !is_core(f)).map_or("", |f| f);
-    let device = Device { name: asked.to_string(), driver: "".to_string() };
-    out.push(found(
-        ("phase-nosuspend-wake", Area::Phase, Level::Risk),
-        Confidence::Certain,
-        Fact::Misplaced(Misplaced::NeverSuspended(device)),
-        lines([&case.messages[at]]),
-    ));
+    let asked = frames.iter().find(|f| !is_core(f)).copied();
+    let f = Finding::new(("phase-nosuspend-wake", Area::Phase, Level::Risk), Confidence::Certain)
+        .says(format!(
+            "{} asked for an interrupt line that another driver shares, and one of the two wants it never suspended (IRQF_NO_SUSPEND): in a sleep both handlers run, and a wakeup by that line may not end it.",
+            asked.unwrap_or("A driver")
+        ))
+        .look("The other driver must say that it can stand it (IRQF_COND_SUSPEND), or each must have a line of its own. One device alone must not ask for both: IRQF_NO_SUSPEND and wakeup by the same line.")
+        .of_function(asked)
+        .shown_by(lines([&case.messages[at]]));
+    out.push(f);
 }

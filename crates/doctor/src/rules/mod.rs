@@ -1,22 +1,21 @@
 //! The rules, a file an area. Each names the messages it rests on.
 
-mod abort;
+pub(crate) mod abort;
 mod clock;
 mod crash;
 mod disk;
-mod freezer;
+pub(crate) mod freezer;
 mod hibernation;
 mod knob;
 mod line;
-pub mod mode;
-mod phase;
+pub(crate) mod mode;
+pub(crate) mod phase;
 pub mod ready;
 mod rpm;
-mod sync;
+pub(crate) mod sync;
 
 use crate::Case;
-use crate::fact::Fact;
-use crate::finding::{Area, Confidence, Evidence, Finding, Level, Unchecked};
+use crate::finding::{Evidence, Finding, Unchecked};
 use crate::message::Message;
 use crate::value::Value;
 
@@ -39,16 +38,6 @@ pub const ALL: [Rule; 13] = [
     knob::judge,
     ready::judge,
 ];
-
-/// A finding that names no cost.
-fn found(
-    (id, area, level): (&'static str, Area, Level),
-    confidence: Confidence,
-    fact: Fact,
-    evidence: Vec<Evidence>,
-) -> Finding {
-    Finding { id, area, level, fact, evidence, costs: None, saves: None, confidence }
-}
 
 /// Evidence of `messages`, at most three of them.
 fn lines<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<Evidence> {

@@ -4,13 +4,13 @@
 //! amd_pmc, `low_power_idle_*`), what those drivers print, and how long time
 //! stood still (kernel/time/timekeeping_debug.c).
 
-use super::{found, lines};
+use super::lines;
 use crate::Case;
 use crate::attempt::Attempt;
-use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::{Message, Trust, seconds, thousandths};
 use crate::value::Value;
+use dormouse_base::say;
 use dormouse_base::time::Ns;
 
 /// Files that count time asleep in hardware, of the whole system.
@@ -65,12 +65,39 @@ fn printed(case: &Case, out: &mut Vec<Finding>) {
         return;
     }
     let processor = said.iter().all(|m| refused(m) == Some(true));
-    out.push(found(
-        ("mode-name-only", Area::Mode, Level::Risk),
-        Confidence::Certain,
-        Fact::NotDeepest { times: said.len(), processor },
-        lines(said),
-    ));
+    let who = if processor {
+        "the processor never reached its deepest state, so the platform could not"
+    } else {
+        "its power management unit never reached the deepest state"
+    };
+    let f = name_only(Confidence::Certain)
+        .says(format!(
+            "The machine slept in name only{}: {who}. The text does not say what kept it.",
+            say::and_times(said.len())
+        ))
+        .look(CONSTRAINTS)
+        .times(said.len())
+        .shown_by(lines(said));
+    out.push(f);
+}
+
+/// What to look at where nothing tells what kept a machine awake.
+pub(crate) const CONSTRAINTS: &str = "Look for a CPU state that is switched off, a device that is not in D3, and events inside the sleep; pm_debug_messages lists the constraints that were not met.";
+
+/// A sleep in name only.
+fn name_only(confidence: Confidence) -> Finding {
+    Finding::new(("mode-name-only", Area::Mode, Level::Risk), confidence)
+}
+
+/// `in name only`, `only a part of the time`.
+fn how_deep(partly: bool) -> &'static str {
+    if partly { "only a part of the time" } else { "in name only" }
+}
+
+/// `1.19 %` of thousandths of a per cent.
+fn percent(thousandths: u64) -> String {
+    let hundredths = thousandths.saturating_add(5) / 10;
+    format!("{}.{:02} %", hundredths / 100, hundredths % 100)
 }
 
 /// What the driver of an AMD GPU says of an s2idle sleep in which it may not go to its own
@@ -79,12 +106,15 @@ fn unprepared(case: &Case, out: &mut Vec<Finding>) {
     let words = "Power consumption will be higher as ";
     let said: Vec<&Message> = case.messages.iter().filter(|m| m.has(words)).collect();
     let Some(m) = said.iter().find(|m| m.trust.is_of_a_kernel()).or(said.first()) else { return };
-    out.push(found(
-        ("mode-name-only", Area::Mode, Level::Risk),
-        Confidence::Likely,
-        Fact::NotPrepared { firmware: m.has("higher as BIOS") },
-        lines([*m]),
-    ));
+    let f = name_only(Confidence::Likely);
+    let f = if m.has("higher as BIOS") {
+        f.says("The firmware is not set up for s2idle, says the GPU's driver: such a sleep is one in name only.")
+            .look("Change the mode of sleep in the firmware's setup (Windows/S0ix or Linux/S3), or use deep.")
+    } else {
+        f.says("The kernel has no driver for the power management unit (CONFIG_AMD_PMC), says the GPU's driver: s2idle is a sleep in name only.")
+            .look("Build amd_pmc, or load it: /sys/bus/platform/drivers/amd_pmc has a device then.")
+    };
+    out.push(f.shown_by(lines([*m])));
 }
 
 /// `Last suspend in deepest state for 758373565us`, against how long it slept.
@@ -127,12 +157,16 @@ fn partial(messages: &[Message], out: &mut Vec<Finding>) {
         5.. => ("mode-partial", Level::Risk),
         _ => ("mode-name-only", Level::Risk),
     };
-    out.push(found(
-        (id, Area::Mode, level),
-        Confidence::Certain,
-        Fact::DeepShare { deep_s, of_s, percent: i64::try_from(share).unwrap_or(0) },
-        evidence,
-    ));
+    let f = Finding::new((id, Area::Mode, level), Confidence::Certain).shown_by(evidence);
+    out.push(if share >= 90 {
+        f.says(format!("The hardware slept: {deep_s} s of {of_s} s ({share} %)."))
+    } else {
+        f.says(format!(
+            "The hardware slept {}: {deep_s} s of {of_s} s ({share} %).",
+            how_deep(share >= 5)
+        ))
+        .look("Each further `Timekeeping suspended` line is a wake-up inside the sleep: find what interrupts it (the lines between name IRQs and GPEs).")
+    });
 }
 
 /// `Timekeeping suspended for 759.694 seconds`.
@@ -173,19 +207,18 @@ fn counted(case: &Case, out: &mut Vec<Finding>) {
     if processor.is_some() || package.is_some() {
         evidence.extend(processor.iter().map(shown));
         evidence.extend(lines(package));
-        out.push(found(
-            ("mode-name-only", Area::Mode, Level::Risk),
-            Confidence::Likely,
-            Fact::PlatformAwake,
-            evidence,
-        ));
+        let f = name_only(Confidence::Likely)
+            .says("The machine sleeps in name only: the processor reaches its deepest package state, and the platform never counted any sleep.")
+            .look("The fault is outside the processor: firmware, or a device that keeps its part on (pmc_core: ltr_show, slp_s0_debug_status).")
+            .shown_by(evidence);
+        out.push(f);
     } else if case.attempts.iter().any(|a| is_s2idle(&a)) {
-        out.push(found(
-            ("mode-not-counted", Area::Mode, Level::Risk),
-            Confidence::Likely,
-            Fact::NothingCounted,
-            evidence,
-        ));
+        let rule = ("mode-not-counted", Area::Mode, Level::Risk);
+        let f = Finding::new(rule, Confidence::Likely)
+            .says("The platform counted no sleep in hardware. Either it slept in name only, or this counter does not work here: the text has no sleep that it counted.")
+            .look("See whether the counter ever moves (other sleeps, other kernels), and whether package state C10 is reached.")
+            .shown_by(evidence);
+        out.push(f);
     }
 }
 
@@ -211,12 +244,20 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) {
         0..5_000 => ("mode-name-only", Level::Risk),
         _ => ("mode-partial", Level::Risk),
     };
-    out.push(found(
-        (id, Area::Mode, level),
-        Confidence::Certain,
-        Fact::SelfTest { s0ix, package: package.map(|p| p.1), slept },
-        evidence,
-    ));
+    let words = match package.map(|p| p.1) {
+        Some(0) if !slept => " The processor's package never reached C10, so the cause is on the processor's side or a device that asks for low latency.".to_string(),
+        Some(n) => format!(" The processor's package was in C10 for {}.", percent(n)),
+        None => String::new(),
+    };
+    let share = percent(s0ix);
+    let f = Finding::new((id, Area::Mode, level), Confidence::Certain).shown_by(evidence);
+    out.push(if slept {
+        f.says(format!("The machine reached S0ix, for {share} of the test.{words}"))
+    } else {
+        let how = how_deep(s0ix >= 5_000);
+        f.says(format!("The machine slept {how}: S0ix for {share} of the test.{words}"))
+            .look(CONSTRAINTS)
+    });
 }
 
 /// What woke an s2idle sleep: `PM: Triggering wakeup from IRQ 9`
@@ -251,13 +292,22 @@ fn wakes(case: &Case, out: &mut Vec<Finding>) {
         }
     }
     evidence.extend(lines(gpe));
-    let irqs = irqs.into_iter().map(|(irq, n, _)| (irq, n)).collect();
-    out.push(found(
-        ("mode-wake-source", Area::Mode, Level::Note),
-        Confidence::Certain,
-        Fact::WokenBy { irqs, acpi: non_ec.is_some(), gpes },
-        evidence,
-    ));
+    let often = |n: usize| if n == 1 { String::new() } else { format!(" ({n} times)") };
+    let all: Vec<String> =
+        irqs.iter().map(|(irq, n, _)| format!("IRQ {irq}{}", often(*n))).collect();
+    let acpi = non_ec.map_or("", |_| "; an ACPI event that is not the embedded controller's");
+    let gpes = match &gpes[..] {
+        [] => String::new(),
+        some => format!(" (GPE {})", some.join(", ")),
+    };
+    let f = Finding::new(("mode-wake-source", Area::Mode, Level::Note), Confidence::Certain)
+        .says(format!(
+            "Woken by {}{acpi}{gpes}. Which device raised it is not in the text.",
+            all.join(", ")
+        ))
+        .look("If nobody touched the machine: /proc/acpi/wakeup and the _PRW of the ACPI tables name the device of a GPE; switch its wakeup off to try.")
+        .shown_by(evidence);
+    out.push(f);
 }
 
 /// Many short turns of the s2idle loop in one sleep.
@@ -271,10 +321,14 @@ fn turns(case: &Case, out: &mut Vec<Finding>) {
     let Some(most) = spans.iter().max_by_key(|s| turns(s)).filter(|s| turns(s) >= 3) else {
         return;
     };
-    out.push(found(
-        ("mode-turns", Area::Mode, Level::Note),
-        Confidence::Certain,
-        Fact::Turns { interruptions: turns(most) - 1 },
-        lines(most.iter().filter(|m| timekeeping(m).is_some())),
-    ));
+    let evidence = lines(most.iter().filter(|m| timekeeping(m).is_some()));
+    out.push(interrupted(turns(most) - 1).shown_by(evidence));
+}
+
+/// One sleep was interrupted so often.
+pub(crate) fn interrupted(times: usize) -> Finding {
+    Finding::new(("mode-turns", Area::Mode, Level::Note), Confidence::Certain)
+        .says(format!("Something interrupted one sleep {times} times without waking the machine."))
+        .look("Each turn costs energy: compare /proc/interrupts before and after.")
+        .times(times)
 }

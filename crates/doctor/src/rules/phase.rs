@@ -1,12 +1,12 @@
 //! A bus that is used while it is suspended, and devices that do not come back.
 
-use super::{found, lines};
+use super::lines;
 use crate::Case;
-use crate::fact::{Device, Fact, User};
-use crate::finding::{Area, Confidence, Finding, Level};
+use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use crate::message::Message;
-use crate::phases::Misplaced;
 use crate::stack;
+use dormouse_base::phase::Direction;
+use dormouse_base::say;
 use dormouse_base::time::Ns;
 
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -22,14 +22,10 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
 /// what its node names (drivers/base/core.c:fw_devlink_create_devlink, 6.12): nothing puts
 /// the two in order then.
 fn unordered(case: &Case, out: &mut Vec<Finding>) {
-    let failed = |f: &Finding| match &f.fact {
-        Fact::DeviceFailed { device, error, .. } => {
-            Some((device.clone(), *error, f.evidence.clone()))
-        }
-        Fact::DevicesNotResumed { devices, error } => {
-            Some((devices.first()?.clone(), *error, f.evidence.clone()))
-        }
-        _ => None,
+    let failed = |f: &Finding| {
+        let is = matches!(f.id, "device-failed" | "device-not-resumed");
+        let first = f.about.devices.first().filter(|_| is)?;
+        Some((first.clone(), f.about.error?, f.evidence.clone()))
     };
     let list: Vec<_> = out.iter().filter_map(failed).filter(|f| f.1 < 0 && f.1 != -16).collect();
     for (device, error, mut evidence) in list {
@@ -44,13 +40,23 @@ fn unordered(case: &Case, out: &mut Vec<Finding>) {
         evidence.truncate(2);
         evidence.extend(lines([m]));
         let supplier = Device { name: supplier.to_string(), driver: "".to_string() };
-        out.push(found(
-            ("phase-supplier-order", Area::Phase, Level::Broken),
-            Confidence::Likely,
-            Fact::Misplaced(Misplaced::SupplierOff { device, supplier, error }),
-            evidence,
-        ));
+        out.push(supplier_off(device, supplier, error).shown_by(evidence));
     }
+}
+
+/// A device that failed while another that its node names was suspended, and no device
+/// link puts them in order.
+pub(crate) fn supplier_off(device: Device, supplier: Device, error: i32) -> Finding {
+    Finding::new(("phase-supplier-order", Area::Phase, Level::Broken), Confidence::Likely)
+        .says(format!(
+            "{} failed: {}. {}, which its node names, was suspended then or not yet back, and no device link puts the two in order.",
+            say::device(&device),
+            say::told(error),
+            say::device(&supplier)
+        ))
+        .look("Add the device link, not a later phase: the node must name the supplier so that fw_devlink makes it, or the driver calls device_link_add().")
+        .of_devices([device, supplier])
+        .of_error(error)
 }
 
 /// `pm_trace_notify`, drivers/base/power/trace.c, prints this after a sleep in which
@@ -60,12 +66,11 @@ fn traced(case: &Case, out: &mut Vec<Finding>) {
     let Some(m) = case.messages.iter().filter(said).find(|m| m.trust.is_of_a_kernel()) else {
         return;
     };
-    out.push(found(
-        ("phase-pm-trace", Area::Phase, Level::Slow),
-        Confidence::Certain,
-        Fact::TraceWasOn,
-        lines([m]),
-    ));
+    let f = Finding::new(("phase-pm-trace", Area::Phase, Level::Slow), Confidence::Certain)
+        .says("pm_trace was on: the kernel set the clock of the machine at every device, so the sleep took longer and the clock is wrong after it.")
+        .change("echo 0 > /sys/power/pm_trace", crate::finding::OLD, "")
+        .shown_by(lines([m]));
+    out.push(f);
 }
 
 /// Functions of a bus itself: the first one that is none of these used it.
@@ -105,27 +110,42 @@ fn transfers(case: &Case, out: &mut Vec<Finding>) {
         let frames = stack::frames(&case.messages, first, 80);
         let user = frames.iter().find(|f| !is_of_the_bus(f));
         let mut evidence = lines([&case.messages[first]]);
-        let user = match (worker, user) {
-            (Some((m, w)), _) => {
-                evidence.extend(lines([m]));
-                User::Work(w.split_whitespace().nth(1).unwrap_or(w).to_string())
+        let work = worker.map(|(_, w)| w.split_whitespace().nth(1).unwrap_or(w));
+        evidence.extend(worker.map(|(m, _)| Evidence::from(m)));
+        let who = match (work, user) {
+            (Some(name), _) => {
+                format!("work item {name} used it, not a callback of power management")
             }
-            _ if frames.contains(&"i2c_acpi_space_handler") => User::Firmware,
-            (None, Some(f)) => User::Function(f.to_string()),
-            (None, None) => User::Unknown,
+            _ if frames.contains(&"i2c_acpi_space_handler") => {
+                "ACPI code used it (an operation region of the firmware)".into()
+            }
+            (None, Some(f)) => format!("{f} used it"),
+            (None, None) => "the text does not say who used it".into(),
         };
         // Mails rarely have the whole sleep around a warning.
         let awake = !case.attempts.is_empty() && !inside(case, first)
             || case.attempts.is_empty()
                 && frames.iter().any(|f| f.starts_with("drm_mode") || f.ends_with("_shutdown"));
-        out.push(found(
-            ("phase-noirq-bus-gone", Area::Phase, Level::Broken),
-            Confidence::Certain,
-            Fact::BusUsed { bus: device.to_string(), user, awake },
-            evidence,
-        ));
+        let f = Finding::new(BUS_GONE, Confidence::Certain);
+        let f = if awake {
+            f.says(format!("Bus {device} was used while it was marked as suspended, outside any sleep: {who}."))
+                .look("Something marked the bus as suspended and did not take it back (a shutdown callback, or a failed resume).")
+        } else {
+            f.says(format!("Bus {device} was used while it was suspended: {who}.")).look(if work.is_some() {
+                "Put that work on a freezable workqueue (system_freezable_wq), or cancel it in the driver's suspend."
+            } else {
+                "Suspend the bus later (noirq) or its user earlier, and add the device link from the user to the bus."
+            })
+        };
+        let bus = Device { name: device.to_string(), driver: String::new() };
+        let f = f.of_devices([bus]).of_function(work.or(user.copied())).at("noirq");
+        out.push(f.shown_by(evidence));
     }
 }
+
+/// A bus that was suspended, or needs interrupts, where somebody used it.
+pub(crate) const BUS_GONE: (&str, Area, Level) =
+    ("phase-noirq-bus-gone", Area::Phase, Level::Broken);
 
 /// A bus that times out in noirq or while CPUs go or come back: interrupts of devices
 /// are off from the end of late until the end of noirq resume
@@ -150,12 +170,17 @@ fn timeouts(case: &Case, out: &mut Vec<Finding>) {
     }
     let Some(m) = late.first() else { return };
     let device = m.text.split(": ").next().unwrap_or("").rsplit(' ').next().unwrap_or("");
-    out.push(found(
-        ("phase-noirq-bus-gone", Area::Phase, Level::Broken),
-        Confidence::Likely,
-        Fact::BusTimedOut { device: device.to_string(), times: late.len() },
-        lines(late),
-    ));
+    let f = Finding::new(BUS_GONE, Confidence::Likely)
+        .says(format!(
+            "{device} timed out {} in noirq, or while CPUs were switched off or on. Interrupts of devices are off there, so whoever used it then could not be served; the text does not name the user.",
+            say::once(late.len())
+        ))
+        .look("Look for what uses that bus there: a noirq callback of a device behind it, or what sets voltages or clocks when a CPU comes up (cpufreq, regulators).")
+        .of_devices([Device { name: device.to_string(), driver: String::new() }])
+        .times(late.len())
+        .at("noirq")
+        .shown_by(lines(late));
+    out.push(f);
 }
 
 /// A sleep that begins before the disks of the last resume are back.
@@ -176,13 +201,18 @@ fn unfinished(case: &Case, out: &mut Vec<Finding>) {
             messages.iter().position(|m| m.has("suspend devices took")).unwrap_or(messages.len());
         let late = messages[..down].iter().find(|m| link(m).is_some_and(|n| !up.contains(&n)));
         if let Some(m) = late {
-            let disk = m.text.split(':').next().unwrap_or("a disk").to_string();
-            out.push(found(
-                ("phase-resume-unfinished", Area::Phase, Level::Risk),
-                Confidence::Likely,
-                Fact::DiskNotBack { gap: Ns(entry.0 - exit.0), disk },
-                lines([&case.messages[a.end - 1], &case.messages[b.first], m]),
-            ));
+            let disk = m.text.split(':').next().unwrap_or("a disk");
+            let rule = ("phase-resume-unfinished", Area::Phase, Level::Risk);
+            let f = Finding::new(rule, Confidence::Likely)
+                .says(format!(
+                    "The next sleep began {} ms after the last one ended, while {disk} was still coming back. Disks resume in the background after `suspend exit`.",
+                    Ns(entry.0 - exit.0).0 / 1_000_000
+                ))
+                .look("Wait for the disks between two sleeps (a test loop: 5 s), or look at the order of disk resume in this kernel.")
+                .of_devices([Device { name: disk.to_string(), driver: String::new() }])
+                .at("resume")
+                .shown_by(lines([&case.messages[a.end - 1], &case.messages[b.first], m]));
+            out.push(f);
             return;
         }
     }
@@ -221,12 +251,7 @@ fn lost(case: &Case, out: &mut Vec<Finding>) {
         let dead = DEAD.iter().any(|w| case.messages[first].has(w));
         let inside = down.filter(|d| dead && a.first + d < first && first < a.end);
         if inside.is_some() && case.messages[first].trust.is_of_a_kernel() {
-            out.push(found(
-                ("phase-device-lost", Area::Phase, Level::Broken),
-                Confidence::Likely,
-                Fact::DeviceLost { after_s: -1, reported: None },
-                lines([&case.messages[first]]),
-            ));
+            out.push(device_lost("before its end", None, &case.messages[first]));
             return;
         }
         let Some(exit) = a.exit else { continue };
@@ -244,14 +269,22 @@ fn lost(case: &Case, out: &mut Vec<Finding>) {
         // The last driver that reported errors before it.
         let driver =
             after[..at].iter().rev().take(30).find(|m| m.has("error handler") || m.has("reset"));
-        let mut evidence = lines([m]);
-        evidence.extend(lines(driver));
-        out.push(found(
-            ("phase-device-lost", Area::Phase, Level::Broken),
-            Confidence::Likely,
-            Fact::DeviceLost { after_s, reported: driver.map(|d| d.text.clone()) },
-            evidence,
-        ));
+        out.push(device_lost(&format!("{after_s} s after it"), driver, m));
         return;
     }
+}
+
+/// A device that is gone since a sleep; a driver may have reported errors before.
+fn device_lost(when: &str, reported: Option<&Message>, m: &Message) -> Finding {
+    let near = reported.map_or(String::new(), |d| {
+        format!(" Just before, this was reported: {}.", d.text.trim_end_matches('.'))
+    });
+    Finding::new(("phase-device-lost", Area::Phase, Level::Broken), Confidence::Likely)
+        .says(format!(
+            "A device did not survive the sleep: {when} the kernel reports trouble that it had not before.{near}"
+        ))
+        .look("Look whether its driver has suspend and resume callbacks; unload it before sleep to try.")
+        .when(Some(Direction::Resume), None)
+        .at("resume")
+        .shown_by(lines([m].into_iter().chain(reported)))
 }

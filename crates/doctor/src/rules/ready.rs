@@ -3,12 +3,12 @@
 //! for an image, tasks that freezing would wait for.
 
 use super::knob::chosen;
-use super::{found, value};
+use super::value;
 use crate::Case;
-use crate::fact::Fact;
-use crate::finding::{Area, Confidence, Evidence, Finding, Level};
-use crate::now::{Now, Shallow, Waiting};
+use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level, OLD, Task};
+use crate::now::{Shallow, Waiting};
 use crate::value::Value;
+use dormouse_base::say;
 use std::collections::BTreeMap;
 
 /// Looks in which a task must be in state D: fewer are a read of a disk.
@@ -39,14 +39,8 @@ fn of<'a>(case: &'a Case, path: &str) -> Option<&'a Value> {
     case.values.iter().find(|v| v.path == path)
 }
 
-fn now(
-    (id, area, level): (&'static str, Area, Level),
-    confidence: Confidence,
-    what: Now,
-    evidence: Vec<Evidence>,
-) -> Finding {
-    found((id, area, level), confidence, Fact::Now(what), evidence)
-}
+/// The rule of a kernel that offers no state at all.
+pub const NO_STATE: &str = "mode-none";
 
 /// `state` lists what the kernel offers (kernel/power/main.c:state_show, 6.12): in
 /// virtual machines and containers often nothing.
@@ -56,12 +50,11 @@ fn no_state(case: &Case, out: &mut Vec<Finding>) -> bool {
     };
     let mut evidence = value(state);
     evidence.text.push_str("(empty)");
-    out.push(now(
-        ("mode-none", Area::Mode, Level::Broken),
-        Confidence::Certain,
-        Now::NoState,
-        Vec::from([evidence]),
-    ));
+    let f = Finding::new((NO_STATE, Area::Mode, Level::Broken), Confidence::Certain)
+        .says("This machine cannot sleep: /sys/power/state is empty.")
+        .look("A kernel offers sleep if it was built for it (CONFIG_SUSPEND) and the platform has a way to do it; virtual machines and containers often have none.")
+        .shown_by([evidence]);
+    out.push(f);
     true
 }
 
@@ -148,13 +141,36 @@ fn s2idle(case: &Case, out: &mut Vec<Finding>) {
     let Some(l) = lacking(case).filter(|l| !l.cpus.is_empty()) else { return };
     let mut evidence = Vec::from([value(mode)]);
     evidence.extend(l.evidence);
-    out.push(now(
-        ("clock-mono-runs", Area::Mode, Level::Risk),
-        Confidence::Likely,
-        Now::NoS2idleState { cpus: l.cpus, of: l.of, why: l.why },
-        evidence,
-    ));
+    out.push(shallow(&l.cpus, l.of, &l.why).shown_by(evidence));
 }
+
+/// CPUs without an idle state for s2idle, of so many.
+fn shallow(cpus: &[u32], of: usize, why: &Shallow) -> Finding {
+    let (because, f) = match why {
+        Shallow::Disabled(state) => (
+            format!("its state {state} is switched off"),
+            Finding::new(MONO_RUNS, Confidence::Likely).change(
+                "echo 0 > the state's file disable, for s2idle obeys it too.",
+                OLD,
+                "Whoever switched it off for its latency gets that latency back.",
+            ),
+        ),
+        Shallow::Driver(d) => (
+            if d.is_empty() { "the driver has none".into() } else { format!("the driver {d} has none") },
+            Finding::new(MONO_RUNS, Confidence::Likely).look(
+                "See which driver could serve these CPUs (intel_idle, acpi_idle, psci_idle), and whether idle=, max_cstate= or the firmware forbids its states. Where there is no such state, choose deep.",
+            ),
+        ),
+    };
+    let verb = if cpus.len() == 1 { "has" } else { "have" };
+    f.says(format!(
+        "s2idle will be shallow: {} {verb} no idle state for it ({because}). The CPUs idle as usual and their clocks run on.",
+        say::cpus(cpus, of)
+    ))
+}
+
+/// The rule of CPUs whose clocks run on in s2idle.
+const MONO_RUNS: (&str, Area, Level) = ("clock-mono-runs", Area::Mode, Level::Risk);
 
 /// Numbers in a list such as `0-3,8`, at most as many as a kernel can have.
 fn count(list: &str) -> usize {
@@ -198,12 +214,31 @@ fn failed(case: &Case, out: &mut Vec<Finding>) {
     // A freezer names no device.
     let device = if step == "freeze" { String::new() } else { device };
     let error = text("last_failed_errno").parse().unwrap_or(0);
-    out.push(now(
-        ("attempts-failed", Area::Abort, if slept == 0 { Level::Broken } else { Level::Risk }),
-        Confidence::Certain,
-        Now::AttemptsFailed { failed, slept, device, error, step },
-        evidence,
-    ));
+    out.push(attempts_failed(failed, slept, &device, error, &step).shown_by(evidence));
+}
+
+/// Attempts that failed since boot; the last device, its error and the step, if the kernel
+/// tells.
+fn attempts_failed(failed: u64, slept: u64, device: &str, error: i32, step: &str) -> Finding {
+    let of = failed.saturating_add(slept);
+    let last = match (step.is_empty(), device.is_empty()) {
+        (true, _) => String::new(),
+        (false, true) => format!(" The last one failed in step {step}, error {error}."),
+        (false, false) => {
+            format!(" The last one failed in step {step}, at {device}, error {error}.")
+        }
+    };
+    let level = if slept == 0 { Level::Broken } else { Level::Risk };
+    let f = Finding::new(("attempts-failed", Area::Abort, level), Confidence::Certain)
+        .says(format!(
+            "{failed} of {} to sleep failed since boot.{last}",
+            say::plural(of as usize, "attempt")
+        ))
+        .look("Give the log of a failed attempt: journalctl -k > log.txt; dormouse doctor log.txt");
+    if device.is_empty() {
+        return f;
+    }
+    f.of_devices([Device { name: device.into(), driver: String::new() }]).of_error(error)
 }
 
 /// Wakeup sources whose activity is not over (drivers/base/power/wakeup_stats.c):
@@ -225,12 +260,16 @@ fn sources(case: &Case, out: &mut Vec<Finding>) {
             |n| n.value.clone(),
         )
     };
-    out.push(now(
-        ("abort-source-active", Area::Abort, Level::Note),
-        Confidence::Certain,
-        Now::SourcesActive { names: active.iter().map(name).collect() },
-        active.iter().take(3).map(|v| value(v)).collect(),
-    ));
+    let names: Vec<String> = active.iter().map(name).collect();
+    let (verb, noun) = if names.len() == 1 { ("is", "source") } else { ("are", "sources") };
+    let f = Finding::new(("abort-source-active", Area::Abort, Level::Note), Confidence::Certain)
+        .says(format!(
+            "Wakeup {noun} {} {verb} active now: an attempt to sleep that is armed would end at once.",
+            say::names(&names)
+        ))
+        .look("If it stays active: look at its device, or switch its power/wakeup off.")
+        .shown_by(active.iter().take(3).map(|v| value(v)));
+    out.push(f);
 }
 
 /// Real-time clocks whose `wakeup` is off: `rtcwake` refuses, an alarm does not end
@@ -247,12 +286,20 @@ fn alarms(case: &Case, out: &mut Vec<Finding>) {
         return;
     }
     let name = |v: &&Value| v.path.split('/').nth(4).unwrap_or("rtc").to_string();
-    out.push(now(
-        ("clock-no-wake", Area::Clock, Level::Note),
-        Confidence::Certain,
-        Now::NoAlarm { clocks: clocks.iter().map(name).collect() },
-        clocks.iter().map(|v| value(v)).collect(),
-    ));
+    let names: Vec<String> = clocks.iter().map(name).collect();
+    let first = names.first().map_or("rtc0", |n| n);
+    let f = Finding::new(("clock-no-wake", Area::Clock, Level::Note), Confidence::Certain)
+        .says(format!(
+            "No alarm can end a sleep: {} may not wake the machine (power/wakeup is disabled).",
+            say::names(&names)
+        ))
+        .change(
+            format!("echo enabled > /sys/class/rtc/{first}/device/power/wakeup"),
+            "echo disabled to the same file",
+            "",
+        )
+        .shown_by(clocks.iter().map(|v| value(v)));
+    out.push(f);
 }
 
 /// Room for an image of hibernation and a device to resume from
@@ -266,12 +313,11 @@ fn image(case: &Case, out: &mut Vec<Finding>) {
         return;
     }
     if let Some(v) = power("resume").filter(|v| v.value == "0:0") {
-        out.push(now(
-            ("hib-no-resume", Area::Hibernation, Level::Note),
-            Confidence::Likely,
-            Now::NoResumeDevice,
-            Vec::from([value(v)]),
-        ));
+        let f = Finding::new(("hib-no-resume", Area::Hibernation, Level::Note), Confidence::Likely)
+            .says("Hibernation may not come back: the kernel knows no device to resume from (resume is 0:0).")
+            .look("Put resume= (and resume_offset= of a swap file) on the kernel command line, unless systemd keeps the place in an EFI variable.")
+            .shown_by([value(v)]);
+        out.push(f);
     }
     let bytes = |name: &str| {
         let v = of(case, &format!("/proc/meminfo/{name}"))?;
@@ -287,12 +333,20 @@ fn image(case: &Case, out: &mut Vec<Finding>) {
     let Ok(most) = wish.value.parse::<u64>() else { return };
     let image = most.min(total.saturating_sub(spare));
     if free < image {
-        out.push(now(
-            ("hib-swap-small", Area::Hibernation, Level::Note),
-            Confidence::Likely,
-            Now::SwapSmall { free, image },
-            Vec::from([value(v), value(wish)]),
-        ));
+        let text = match free {
+            0 => "Hibernation has nowhere to write: there is no free swap.".into(),
+            _ => format!(
+                "Hibernation may not fit: {} of swap are free, and the image may be {} before it is compressed.",
+                say::megabytes(free),
+                say::megabytes(image)
+            ),
+        };
+        let rule = ("hib-swap-small", Area::Hibernation, Level::Note);
+        let f = Finding::new(rule, Confidence::Likely)
+            .says(text)
+            .look("Add swap as large as the memory in use, or ask for a smaller image_size.")
+            .shown_by([value(v), value(wish)]);
+        out.push(f);
     }
 }
 
@@ -300,12 +354,18 @@ fn image(case: &Case, out: &mut Vec<Finding>) {
 /// (kernel/power/process.c:try_to_freeze_tasks waits for them).
 fn waiting(case: &Case, out: &mut Vec<Finding>) {
     for w in case.waiting.iter().filter(|w| w.looks.0 >= LOOKS.min(w.looks.1)) {
-        out.push(now(
-            ("freeze-candidate", Area::Freezer, Level::Risk),
-            Confidence::Likely,
-            Now::TaskWaits(w.clone()),
-            Vec::from([seen(w)]),
-        ));
+        let place = w.function.as_ref().map_or(String::new(), |f| format!(", in {f}"));
+        let rule = ("freeze-candidate", Area::Freezer, Level::Risk);
+        let f = Finding::new(rule, Confidence::Likely)
+            .says(format!(
+                "{} (pid {}) waits where it cannot be frozen (state D, {} of {} looks{place}): a sleep now would wait for it.",
+                w.name, w.pid, w.looks.0, w.looks.1
+            ))
+            .look("See what it waits for: cat /proc/PID/stack as root; a disk, a network share or a FUSE server that does not answer.")
+            .of_tasks([Task { name: w.name.clone(), pid: w.pid }])
+            .of_function(w.function.as_deref())
+            .shown_by([seen(w)]);
+        out.push(f);
     }
 }
 
@@ -330,12 +390,15 @@ fn spinning(case: &Case, out: &mut Vec<Finding>) {
             "/proc/{}/stat: ({}) R in all of {} looks, real-time",
             w.pid, w.name, w.looks.1
         );
-        out.push(now(
-            ("freeze-starved", Area::Freezer, Level::Risk),
-            Confidence::Likely,
-            Now::Spins(w.clone()),
-            Vec::from([Evidence { line: 0, time: None, text, doubtful: false }]),
-        ));
+        let f = Finding::new(("freeze-starved", Area::Freezer, Level::Risk), Confidence::Likely)
+            .says(format!(
+                "{} (pid {}) runs without a pause under a real-time policy: a task that has to run on that CPU to be frozen may not get there.",
+                w.name, w.pid
+            ))
+            .look("Stop it before a sleep, or give it pauses.")
+            .of_tasks([Task { name: w.name.clone(), pid: w.pid }])
+            .shown_by([Evidence { line: 0, time: None, text, doubtful: false }]);
+        out.push(f);
     }
 }
 
@@ -352,14 +415,19 @@ fn servers(case: &Case, out: &mut Vec<Finding>) {
     let server = |v: &&Value| {
         let pid = v.path.split('/').nth(2)?.parse::<u32>().ok()?;
         let name = of(case, &format!("{}/comm", v.folder())).map_or("?", |n| n.value.as_str());
-        Some((name.to_string(), pid))
+        Some(Task { name: name.to_string(), pid })
     };
-    out.push(now(
-        ("freeze-fuse-server", Area::Freezer, Level::Note),
-        Confidence::Guess,
-        Now::FuseServers { servers: list.iter().filter_map(server).collect() },
-        list.iter().take(3).map(|v| value(v)).collect(),
-    ));
+    let servers: Vec<Task> = list.iter().filter_map(server).collect();
+    let (noun, verb) = if servers.len() == 1 { ("server", "is") } else { ("servers", "are") };
+    let f = Finding::new(("freeze-fuse-server", Area::Freezer, Level::Note), Confidence::Guess)
+        .says(format!(
+            "FUSE {noun} {} {verb} in the user's session. systemd 256 and later freezes that first; a task outside of it that waits for one cannot be frozen then.",
+            say::tasks(&servers)
+        ))
+        .look("If freezing ever fails at such a task: run the server as a system service outside user.slice, or unmount before sleep.")
+        .of_tasks(servers)
+        .shown_by(list.iter().take(3).map(|v| value(v)));
+    out.push(f);
 }
 
 fn dirty(case: &Case, out: &mut Vec<Finding>) {
@@ -369,12 +437,14 @@ fn dirty(case: &Case, out: &mut Vec<Finding>) {
     let bytes: u64 = both.iter().filter_map(|v| kb(v)).fold(0, u64::saturating_add);
     let bytes = bytes.saturating_mul(1_024);
     if bytes >= DIRTY {
-        out.push(now(
-            ("sync-dirty", Area::Sync, Level::Note),
-            Confidence::Certain,
-            Now::Dirty { bytes },
-            both.into_iter().map(value).collect(),
-        ));
+        let f = Finding::new(("sync-dirty", Area::Sync, Level::Note), Confidence::Certain)
+            .says(format!(
+                "{} wait to be written: a sleep now would write them first.",
+                say::megabytes(bytes)
+            ))
+            .look("Write it before: dormouse sync.")
+            .shown_by(both.into_iter().map(value));
+        out.push(f);
     }
 }
 
@@ -391,10 +461,13 @@ fn fuse(case: &Case, out: &mut Vec<Finding>) {
     }
     let mut evidence: Vec<Evidence> = mounts.iter().take(3).map(|v| value(v)).collect();
     evidence.push(value(release));
-    out.push(now(
-        ("sync-fuse-deadlock", Area::Sync, Level::Risk),
-        Confidence::Guess,
-        Now::FuseBlock { mounts: mounts.iter().map(|v| v.value.clone()).collect() },
-        evidence,
-    ));
+    let names: Vec<String> = mounts.iter().map(|v| v.value.clone()).collect();
+    let f = Finding::new(("sync-fuse-deadlock", Area::Sync, Level::Risk), Confidence::Guess)
+        .says(format!(
+            "The sync before sleep asks the server of {}. If that server is frozen with the user's session first, it never answers.",
+            say::names(&names)
+        ))
+        .look("Unmount it before sleep, or run its server as a system service outside user.slice.")
+        .shown_by(evidence);
+    out.push(f);
 }

@@ -1,15 +1,14 @@
 //! Runtime power management, from the `power/` folders that a text shows
 //! (Documentation/ABI/testing/sysfs-devices-power).
 
-use super::{found, value};
+use super::value;
 use crate::Case;
-use crate::fact::{Fact, RpmFault};
-use crate::finding::{Area, Confidence, Evidence, Finding, Level};
+use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
 use crate::message::Message;
-use crate::now::Now;
-use crate::phases::Misplaced;
 use crate::stack;
 use crate::value::Value;
+use dormouse_base::phase::Direction;
+use dormouse_base::say;
 
 /// The values of one dump of one folder.
 struct Folder<'a> {
@@ -48,15 +47,31 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     held(case, out);
 }
 
-/// What drivers/base/power/runtime.c complains of.
-const FAULTS: [(&str, &str, RpmFault); 3] = [
-    ("rpm-underflow", "Runtime PM usage count underflow!", RpmFault::Underflow),
-    ("rpm-parent-off", "runtime PM trying to activate child device", RpmFault::ParentOff),
-    ("rpm-unbalanced", "Unbalanced pm_runtime_enable!", RpmFault::Unbalanced),
+/// What drivers/base/power/runtime.c complains of: the rule, the kernel's words, the end of
+/// the sentence "DEVICE …", and what to do.
+const FAULTS: [(&str, &str, &str, &str); 3] = [
+    (
+        "rpm-underflow",
+        "Runtime PM usage count underflow!",
+        "was put more often than it was got: its driver calls pm_runtime_put once too often",
+        "Look for an error path of the driver that puts without a get.",
+    ),
+    (
+        "rpm-parent-off",
+        "runtime PM trying to activate child device",
+        "was called active while its parent was suspended, so its state is not what the core thinks",
+        "The driver must resume the parent first (pm_runtime_get_sync), then set the device active.",
+    ),
+    (
+        "rpm-unbalanced",
+        "Unbalanced pm_runtime_enable!",
+        "had runtime power management enabled twice",
+        "Look for a probe or resume that enables it a second time.",
+    ),
 ];
 
 fn faults(case: &Case, out: &mut Vec<Finding>) {
-    for (id, words, fault) in FAULTS {
+    for (id, words, fault, advice) in FAULTS {
         let said: Vec<_> = case.messages.iter().filter(|m| m.has(words)).collect();
         let Some(m) = said.first() else { continue };
         let owner = m.text.split(words).next().unwrap_or("").trim_end().trim_end_matches(':');
@@ -64,12 +79,12 @@ fn faults(case: &Case, out: &mut Vec<Finding>) {
         if device.is_empty() || !m.text.contains(": ") {
             continue;
         }
-        out.push(found(
-            (id, Area::Rpm, Level::Risk),
-            Confidence::Certain,
-            Fact::RpmFault { device: device.to_string(), fault },
-            super::lines(said),
-        ));
+        let f = Finding::new((id, Area::Rpm, Level::Risk), Confidence::Certain)
+            .says(format!("{device} {fault}."))
+            .look(advice)
+            .of_devices([Device { name: device.to_string(), driver: String::new() }])
+            .shown_by(super::lines(said));
+        out.push(f);
     }
 }
 
@@ -81,12 +96,12 @@ fn crash(case: &Case, out: &mut Vec<Finding>) {
         // What the core calls is the bus's or the driver's: the outermost that is not generic.
         let callback = frames[..core].iter().rev().find(|f| !f.starts_with("pm_generic"));
         let Some(name) = callback else { continue };
-        out.push(found(
-            ("rpm-crash", Area::Rpm, Level::Broken),
-            Confidence::Certain,
-            Fact::RpmFault { device: name.to_string(), fault: RpmFault::Crash },
-            super::lines([m]),
-        ));
+        let f = Finding::new(("rpm-crash", Area::Rpm, Level::Broken), Confidence::Certain)
+            .says(format!("{name} crashed the kernel as a callback of runtime power management."))
+            .look("Look whether its device was being removed: remove must end runtime power management (pm_runtime_disable, a get without a put) before it takes away what the callback uses.")
+            .of_function(Some(name))
+            .shown_by(super::lines([m]));
+        out.push(f);
         return;
     }
 }
@@ -200,16 +215,27 @@ fn fail(
 ) {
     // An answer of the core alone says that something failed before.
     let sure = if error == REFUSED { Confidence::Likely } else { Confidence::Certain };
-    out.push(found(
-        ("rpm-failed", Area::Rpm, if again { Level::Risk } else { Level::Broken }),
-        sure,
-        Fact::RpmFault {
-            device: device.to_string(),
-            fault: RpmFault::Failed { resume, error, again },
-        },
-        evidence,
-    ));
+    let (what, half) = match resume {
+        true => ("resume", Direction::Resume),
+        false => ("suspend", Direction::Suspend),
+    };
+    let end = match again {
+        true => "; later it did",
+        false => "; until somebody clears that, the core answers -22 (EINVAL) to every other call",
+    };
+    let level = if again { Level::Risk } else { Level::Broken };
+    let f = Finding::new(("rpm-failed", Area::Rpm, level), sure)
+        .says(format!("{device} failed to {what} at run time, with error {error}{end}."))
+        .look(CLEAR)
+        .of_devices([Device { name: device.to_string(), driver: String::new() }])
+        .of_error(error)
+        .when(Some(half), None)
+        .shown_by(evidence);
+    out.push(f);
 }
+
+/// What to do about a device whose callback failed.
+const CLEAR: &str = "Look at what its driver's callback says just before; unbind and bind the driver to clear the error.";
 
 /// A driver's own words for a failed runtime resume or suspend, with its device and the
 /// error: `ufs_device_wlun 0:0:0:49488: ufshcd_wl_runtime_resume failed: -110`.
@@ -250,20 +276,30 @@ fn states(case: &Case, out: &mut Vec<Finding>) {
     for (folder, values) in seen {
         let all = |word: &str| values.iter().all(|v| v.value == word);
         // One look may fall into a call; of two the call does not end.
-        let fault = if values.last().is_some_and(|v| v.value == "error") {
-            RpmFault::Error
-        } else if values.len() > 1 && (all("resuming") || all("suspending")) {
-            RpmFault::Stuck { resuming: all("resuming") }
+        const STUCK: &str =
+            "Look where its thread waits: echo w > /proc/sysrq-trigger, then dmesg.";
+        let (words, advice) = if values.last().is_some_and(|v| v.value == "error") {
+            (
+                "has runtime_status error: a callback failed, and the core calls none until that is cleared",
+                CLEAR,
+            )
+        } else if values.len() > 1 && all("resuming") {
+            ("was resuming at run time each time it was looked at: its resume does not end", STUCK)
+        } else if values.len() > 1 && all("suspending") {
+            (
+                "was suspending at run time each time it was looked at: its suspend does not end",
+                STUCK,
+            )
         } else {
             continue;
         };
         let device = folder.trim_end_matches("/power").rsplit('/').next().unwrap_or(folder);
-        out.push(found(
-            ("rpm-status", Area::Rpm, Level::Broken),
-            Confidence::Certain,
-            Fact::RpmFault { device: device.to_string(), fault },
-            values.into_iter().take(3).map(value).collect(),
-        ));
+        let f = Finding::new(("rpm-status", Area::Rpm, Level::Broken), Confidence::Certain)
+            .says(format!("{device} {words}."))
+            .look(advice)
+            .of_devices([Device { name: device.to_string(), driver: String::new() }])
+            .shown_by(values.into_iter().take(3).map(value));
+        out.push(f);
     }
 }
 
@@ -318,16 +354,23 @@ fn self_waits(case: &Case, out: &mut Vec<Finding>) {
     }
     let mut evidence = super::lines([&case.messages[outer.at], &case.messages[inner.at]]);
     evidence.extend(status.map(value));
-    out.push(found(
-        ("rpm-self-wait", Area::Rpm, Level::Broken),
-        if status.is_some() { Confidence::Certain } else { Confidence::Likely },
-        Fact::Misplaced(Misplaced::SelfWait(inner.device.to_string())),
-        evidence,
-    ));
+    let confidence = if status.is_some() { Confidence::Certain } else { Confidence::Likely };
+    let f = Finding::new(("rpm-self-wait", Area::Rpm, Level::Broken), confidence)
+        .says(format!(
+            "{} waits for itself: a callback of its runtime power management asks for the same device again, perhaps through one below it, and waits until that callback ends.",
+            inner.device
+        ))
+        .look("Do not wait there for a device below: ask for it without waiting (pm_request_resume), or resume it from outside the callback.")
+        .of_devices([Device { name: inner.device.to_string(), driver: String::new() }])
+        .shown_by(evidence);
+    out.push(f);
 }
 
 /// A trace that goes on so long after the call was not cut there, us.
 const CUT: u64 = 1_000_000;
+
+/// The risk of letting a device suspend at run time.
+const NOT_READY: &str = "A device whose driver is not ready for it may stop working.";
 
 /// So many devices are named one by one.
 const FEW: usize = 3;
@@ -357,41 +400,60 @@ fn held(case: &Case, out: &mut Vec<Finding>) {
             seen.map(value).collect()
         };
         let awake_percent = active * 100 / (active + suspended).max(1);
-        let device = device.to_string();
+        let named = Device { name: device.to_string(), driver: String::new() };
         if f.is("control", "on") {
-            forbidden.push(found(
-                ("rpm-forbidden", Area::Rpm, Level::Risk),
-                Confidence::Likely,
-                Fact::RpmForbidden { device, folder: f.path.to_string(), awake_percent },
-                evidence(&["control", "runtime_status", "runtime_active_time"]),
-            ));
+            let finding = Finding::new(("rpm-forbidden", Area::Rpm, Level::Risk), Confidence::Likely)
+                .says(format!(
+                    "Device {device} may not suspend at run time: its control is on. It was awake {awake_percent} % of its time."
+                ))
+                .change(
+                    format!("echo auto > {}/control", f.path),
+                    "echo on to the same file",
+                    NOT_READY,
+                )
+                .of_devices([named])
+                .shown_by(evidence(&["control", "runtime_status", "runtime_active_time"]));
+            forbidden.push(finding);
         } else if f.is("control", "auto") {
             let usage = f.value("runtime_usage").filter(|v| v.value != "0");
-            out.push(found(
-                ("rpm-usage-held", Area::Rpm, Level::Note),
-                Confidence::Guess,
-                Fact::RpmHeld { device, usage: usage.map(|v| v.value.clone()) },
-                evidence(&["control", "runtime_status", "runtime_usage", "runtime_active_time"]),
-            ));
+            let why = match usage {
+                Some(n) => format!("its usage count is {}: somebody holds it", n.value),
+                None => "nobody holds it (usage 0, no active children), so its driver or a quirk keeps it awake".into(),
+            };
+            let finding = Finding::new(("rpm-usage-held", Area::Rpm, Level::Note), Confidence::Guess)
+                .says(format!(
+                    "Device {device} does not suspend at run time though it may: {why}. That is not by itself a leak."
+                ))
+                .look("Look at the device's quirks file and its driver: USB devices with the RESET_RESUME quirk that must wake the machine never suspend.")
+                .of_devices([named])
+                .shown_by(evidence(&[
+                    "control",
+                    "runtime_status",
+                    "runtime_usage",
+                    "runtime_active_time",
+                ]));
+            out.push(finding);
         }
     }
     // A kernel forbids by default, so a whole machine has many: they are one matter.
     if forbidden.len() > FEW {
-        let mut devices = Vec::new();
-        let mut share = 0;
-        for f in forbidden.iter().rev() {
-            if let Fact::RpmForbidden { device, awake_percent, .. } = &f.fact {
-                devices.insert(0, device.clone());
-                share = *awake_percent;
-            }
-        }
+        let devices: Vec<Device> =
+            forbidden.iter().flat_map(|f| f.about.devices.iter().cloned()).collect();
         let first = forbidden.into_iter().take(3).filter_map(|f| f.evidence.into_iter().next());
-        out.push(found(
-            ("rpm-forbidden", Area::Rpm, Level::Note),
-            Confidence::Likely,
-            Fact::Now(Now::ManyForbidden { devices, awake_percent: share }),
-            first.collect(),
-        ));
+        let f = Finding::new(("rpm-forbidden", Area::Rpm, Level::Note), Confidence::Likely)
+            .says(format!(
+                "{} are awake and may not suspend at run time (control is on): {}.",
+                say::plural(devices.len(), "device"),
+                say::devices(&devices)
+            ))
+            .change(
+                "Allow it where a device is idle: echo auto > its power/control, best by a rule of udev.",
+                "echo on to the same file",
+                NOT_READY,
+            )
+            .of_devices(devices)
+            .shown_by(first);
+        out.push(f);
     } else {
         out.append(&mut forbidden);
     }

@@ -1,14 +1,13 @@
 //! Writing of dirty data before the sleep (kernel/power/main.c:ksys_sync_helper).
 
-use super::{found, lines};
+use super::lines;
 use crate::attempt::Attempt;
-use crate::fact::Fact;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
 use crate::message::Message;
-use crate::now::Now;
-use crate::phases::{self, ABORTABLE, Misplaced, cannot, release};
+use crate::phases::{self, ABORTABLE, cannot, release};
 use crate::value::Value;
 use crate::{Case, median, stack};
+use dormouse_base::say;
 use dormouse_base::time::Ns;
 
 /// From here on the median sync is worth a finding.
@@ -80,13 +79,12 @@ fn named(text: &str) -> String {
 /// Data that was lost while a sync before a sleep wrote it; and what `dormouse sync` says
 /// when `syncfs` returned an error.
 fn write_errors(case: &Case, out: &mut Vec<Finding>) {
-    let mut add = |fact, evidence| {
-        out.push(found(
-            ("sync-write-error", Area::Sync, Level::Broken),
-            Confidence::Certain,
-            Fact::Misplaced(fact),
-            evidence,
-        ));
+    let mut add = |text: String, evidence: Vec<Evidence>| {
+        let f = Finding::new(("sync-write-error", Area::Sync, Level::Broken), Confidence::Certain)
+            .says(text)
+            .look("Look at the disk before anything else: dmesg --level=err,warn, its cable, smartctl -a, free space. Copy what matters; write again, and see that sync reports no error.")
+            .shown_by(evidence);
+        out.push(f);
     };
     for a in &case.attempts {
         let messages = case.of(a);
@@ -94,7 +92,12 @@ fn write_errors(case: &Case, out: &mut Vec<Finding>) {
         let lost = |m: &&Message| m.trust.is_of_a_kernel() && LOST.iter().any(|w| m.has(w));
         let list: Vec<&Message> = messages[..frozen].iter().filter(lost).collect();
         if let Some(first) = list.first() {
-            return add(Misplaced::WriteError(named(&first.text)), lines(list));
+            let disk = named(&first.text);
+            let disk = if disk.is_empty() { "a disk" } else { &disk };
+            let text = format!(
+                "Data was lost while it was written before the sleep: {disk} did not take it. The kernel's sync reports no error, so the sleep went on."
+            );
+            return add(text, lines(list));
         }
     }
     // crates/words/src/presync.rs words it so.
@@ -105,7 +108,10 @@ fn write_errors(case: &Case, out: &mut Vec<Finding>) {
         alone.then(|| (at.to_string(), Evidence::from(m)))
     };
     if let Some((at, evidence)) = case.messages.iter().find_map(said) {
-        add(Misplaced::SyncError(at), Vec::from([evidence]));
+        let text = format!(
+            "Not all of {at} could be written: syncfs returned an error. That data is at risk, whatever the sleep does."
+        );
+        add(text, Vec::from([evidence]));
     }
 }
 
@@ -122,12 +128,17 @@ fn nobody_arms(case: &Case, out: &mut Vec<Finding>) {
     else {
         return;
     };
-    out.push(found(
-        ("sync-abort-unused", Area::Sync, Level::Note),
-        Confidence::Likely,
-        Fact::Now(Now::NobodyArms { kernel }),
-        Vec::from([v, super::value(systemd)]),
-    ));
+    let f = Finding::new(("sync-abort-unused", Area::Sync, Level::Note), Confidence::Likely)
+        .says(format!(
+            "{kernel} gives up its sync when a wakeup comes, if sleep is armed (wakeup_count), and nothing here arms it: systemd does not, and no hook does."
+        ))
+        .change(
+            "dormouse sync --hook DIR writes a hook that arms sleep at the last moment, and the setting that it needs.",
+            "Remove the files; each says how.",
+            "With several states in SuspendState= systemd answers each wakeup with a second sleep, not armed.",
+        )
+        .shown_by([v, super::value(systemd)]);
+    out.push(f);
 }
 
 /// Is there where systemd runs the machine.
@@ -162,12 +173,15 @@ fn hung(case: &Case, out: &mut Vec<Finding>) {
             continue;
         }
         let fuse = frames.iter().any(|f| f.starts_with("fuse_"));
-        out.push(found(
-            ("sync-hung", Area::Sync, Level::Broken),
-            Confidence::Certain,
-            Fact::SyncHung { fuse },
-            lines([&messages[at]]),
-        ));
+        let f = Finding::new(("sync-hung", Area::Sync, Level::Broken), Confidence::Certain);
+        let f = if fuse {
+            f.says("Writing dirty data before the sleep did not end in time. It waits for the server of a FUSE file system; a server that is frozen never answers.")
+                .look("Unmount it before sleep, or run its server as a system service outside user.slice.")
+        } else {
+            f.says("Writing dirty data before the sleep did not end in time.")
+                .look("Look for the disk or server that does not take the data (errors and resets in the lines around).")
+        };
+        out.push(f.shown_by(lines([&messages[at]])));
         return;
     }
 }
@@ -181,19 +195,29 @@ fn long(case: &Case, out: &mut Vec<Finding>) {
     if median < LONG {
         return;
     }
-    let mut f = found(
-        ("sync-share", Area::Sync, Level::Slow),
-        Confidence::Certain,
-        Fact::SyncLong { median, of: syncs.len(), worst },
-        lines(syncs.iter().map(|s| &case.messages[s.1])),
-    );
-    f.costs = Some(median);
-    out.push(f);
+    let evidence = lines(syncs.iter().map(|s| &case.messages[s.1]));
+    out.push(took_long(median, syncs.len(), worst).shown_by(evidence));
     if let Some((kernel, v)) = kernel(case).filter(|k| worst >= phases::LONG && k.0.1 < ABORTABLE) {
         let mut evidence = lines([&case.messages[syncs[0].1]]);
         evidence.push(v);
         out.push(cannot(&kernel.0, worst, evidence));
     }
+}
+
+/// A sync that takes long: the median of so many, and the longest.
+pub(crate) fn took_long(median: Ns, of: usize, worst: Ns) -> Finding {
+    let text = match of {
+        1 => format!("took {} before the sleep", say::seconds(median)),
+        _ => format!(
+            "took {} before a sleep in the median of {of} (at most {})",
+            say::seconds(median),
+            say::seconds(worst)
+        ),
+    };
+    Finding::new(("sync-share", Area::Sync, Level::Slow), Confidence::Certain)
+        .says(format!("Writing dirty data {text}; the text does not say which disk."))
+        .look("Write it before: dormouse sync --hook DIR makes the unit. The kernel's own sync stays on and is short then.")
+        .costs(median)
 }
 
 /// A release in words, and its first two numbers.
@@ -230,12 +254,7 @@ fn aborted(case: &Case, out: &mut Vec<Finding>) {
     }
     let mut evidence = lines(list.iter().map(|a| &case.messages[a.first]));
     evidence.push(v);
-    out.push(found(
-        ("sync-aborted", Area::Sync, Level::Note),
-        Confidence::Guess,
-        Fact::Misplaced(Misplaced::SyncAborted(list.len())),
-        evidence,
-    ));
+    out.push(phases::given_up(list.len(), Confidence::Guess).shown_by(evidence));
 }
 
 #[cfg(test)]

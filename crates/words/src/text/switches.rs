@@ -23,6 +23,6 @@ pub(super) fn show(page: &mut Page, capture: &Capture, cycle: &Cycle, selection:
         page.entry(&format!("{:>10}  ", ms(c.time)), &safe(&text));
     }
     if list.iter().any(|c| c.domain.is_none()) {
-        page.wrapped(Ink::Faint, 2, 2, wording::RECORD);
+        page.wrapped(Ink::Faint, 2, 2, dormouse_doctor::switch::RECORD);
     }
 }

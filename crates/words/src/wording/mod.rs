@@ -2,7 +2,7 @@
 //! numbers ([`number`]), devices ([`device`]), waits ([`reason`]), savings
 //! ([`bottleneck`], and [`common`] for many cycles), certainty ([`trust`]), damage ([`losses`]), and what to do
 //! next ([`next`]); what is assumed of a machine
-//! ([`assumed`]) and what changing it does ([`note`]); what the doctor found ([`doctor`]) and in which attempts ([`sleeps`]), and what keeps domains on ([`domains`]). The rules: line 1 answers, line 2 says how far to trust it,
+//! ([`assumed`]) and what changing it does ([`note`]); the attempts that the doctor tells of ([`sleeps`]), and what keeps domains on ([`domains`]). The rules: line 1 answers, line 2 says how far to trust it,
 //! the last line names the next command; the recording is told in the past, the
 //! model with "would"; the kernel's own words; one word for one act.
 
@@ -12,26 +12,19 @@ pub mod common;
 pub mod comparison;
 pub mod costs;
 pub mod device;
-pub mod doctor;
 pub mod domains;
 pub mod doubt;
-pub mod errno;
-pub mod freezing;
 pub mod livepatch;
 pub mod losses;
 pub mod modes;
 pub mod next;
 pub mod note;
-pub mod now;
 pub mod number;
 pub mod offer;
 pub mod phase;
-pub mod phases;
 pub mod printing;
 pub mod realtime;
 pub mod reason;
-pub mod row;
-pub mod runtime;
 pub mod sleeps;
 pub mod storage;
 pub mod switches;

@@ -2,27 +2,8 @@
 
 use super::number::grouped;
 use dormouse_base::image::ImageWork;
-use dormouse_base::time::Ns;
 use dormouse_doctor::offered::Need;
 use dormouse_sleep::modes::Way;
-
-/// A length that a person reads: `0 s`, `450 ms`, `12.3 s`, `3 min 20 s`, `14 h 5 min`,
-/// `3 d 2 h`.
-pub fn span(t: Ns) -> String {
-    let s = t.0.saturating_add(500_000_000) / 1_000_000_000;
-    match t.0 {
-        0 => "0 s".into(),
-        1..1_000_000 => "< 1 ms".into(),
-        1_000_000..999_500_000 => format!("{} ms", t.0.saturating_add(500_000) / 1_000_000),
-        999_500_000..59_950_000_000 => {
-            let tenths = t.0.saturating_add(50_000_000) / 100_000_000;
-            format!("{}.{} s", tenths / 10, tenths % 10)
-        }
-        _ if s < 3_600 => format!("{} min {} s", s / 60, s % 60),
-        _ if s < 86_400 => format!("{} h {} min", s / 3_600, s % 3_600 / 60),
-        _ => format!("{} d {} h", s / 86_400, s % 86_400 / 3_600),
-    }
-}
 
 /// What may go wrong with a way to rest.
 pub fn trap(way: Way) -> Option<&'static str> {
@@ -72,18 +53,5 @@ pub fn image(w: ImageWork) -> &'static str {
         ImageWork::Allocate => "Making room",
         ImageWork::Write => "Writing",
         ImageWork::Read => "Reading",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spans_are_rounded_half_up() {
-        let of = |ms: i64| span(Ns(ms * 1_000_000));
-        assert_eq!([of(0), of(450), of(12_250)], ["0 s", "450 ms", "12.3 s"]);
-        assert_eq!([of(200_000), of(50_700_000)], ["3 min 20 s", "14 h 5 min"]);
-        assert_eq!([of(59_960), of(266_400_000)], ["1 min 0 s", "3 d 2 h"]);
     }
 }

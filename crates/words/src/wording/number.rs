@@ -1,16 +1,9 @@
 //! Numbers. Times in sentences print by themselves ([`Ns`]'s `Display`); tables
 //! have one unit, ms, in their head and two decimals in every cell.
 
+pub use dormouse_base::say::{grouped, ms, names, plural};
 use dormouse_base::time::Ns;
 use dormouse_sleep::analyse::per_mille;
-
-/// `113.72`: a cell of a table in ms, rounded half up.
-pub fn ms(t: Ns) -> String {
-    let c = t.hundredths_of_ms();
-    let sign = if c < 0 { "-" } else { "" };
-    let c = c.unsigned_abs();
-    format!("{sign}{}.{:02}", c / 100, c % 100)
-}
 
 /// `113.7`: a cell with one decimal, as the tables on kernel lists have.
 pub fn tenths(t: Ns) -> String {
@@ -61,48 +54,12 @@ pub fn share(part: Ns, whole: Ns) -> String {
     }
 }
 
-/// `1 device`, `2 devices`, `1,814 messages`.
-pub fn plural(n: usize, one: &str) -> String {
-    match (n, one.strip_suffix('y')) {
-        (1, _) => format!("1 {one}"),
-        (_, Some(stem)) => format!("{} {stem}ies", grouped(n as u64)),
-        _ => format!("{} {one}s", grouped(n as u64)),
-    }
-}
-
-/// `1,814`.
-pub fn grouped(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
-}
-
-/// `a`, `a and b`, `a, b and 3 others`.
-pub fn names(all: &[String]) -> String {
-    match all {
-        [] => String::new(),
-        [one] => one.clone(),
-        [one, two] => format!("{one} and {two}"),
-        [one, two, three] => format!("{one}, {two} and {three}"),
-        [one, two, rest @ ..] => format!("{one}, {two} and {} others", rest.len()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn cells_and_words() {
-        assert_eq!(ms(Ns(113_722_000)), "113.72");
-        assert_eq!(ms(Ns(112_495_000)), "112.50");
-        assert_eq!(ms(Ns(-4_000)), "0.00");
         assert_eq!(tenths(Ns(158_750_000)), "158.8");
         assert_eq!(tenths(Ns(-49_999)), "0.0");
         assert_eq!(signed_ms(-34_545_000.4), "-34.55");
@@ -112,9 +69,5 @@ mod tests {
         assert_eq!(change(Ns::from_ms(100), Ns::from_ms(90)), "-10.0 ms");
         assert_eq!(share(Ns(959), Ns(1000)), "96 %");
         assert_eq!(share(Ns(72), Ns(1000)), "7.2 %");
-        assert_eq!(plural(1, "dependency"), "1 dependency");
-        assert_eq!(plural(2, "dependency"), "2 dependencies");
-        assert_eq!(plural(1814, "message"), "1,814 messages");
-        assert_eq!((grouped(0), grouped(1_234_567)), ("0".into(), "1,234,567".into()));
     }
 }

@@ -9,9 +9,7 @@ use dormouse_base::loss::Severity;
 use dormouse_base::phase::{Direction, Phase, PmEvent};
 use dormouse_base::ranked::{Ranked, Ranking};
 use dormouse_base::time::Ns;
-use dormouse_doctor::fact::Fact;
 use dormouse_doctor::finding::{Area, Confidence, Evidence, Finding, Level};
-use dormouse_doctor::now::{Knob, Now};
 use dormouse_sleep::analyse::explain;
 use dormouse_words::Explained;
 
@@ -24,20 +22,17 @@ pub fn explained(capture: Capture) -> Vec<Explained> {
 
 /// What the doctor says of a sync that is slow.
 pub fn slow_sync() -> Finding {
-    Finding {
-        id: "sync-share",
-        area: Area::Sync,
-        level: Level::Slow,
-        fact: Fact::Now(Now::Knob(Knob::SyncOff)),
-        evidence: vec![Evidence {
-            line: 7,
-            text: "sync_on_suspend: 0".into(),
-            ..Evidence::default()
-        }],
-        costs: None,
-        saves: Some(Ns::from_ms(3)),
-        confidence: Confidence::Certain,
-    }
+    let line = Evidence { line: 7, text: "sync_on_suspend: 0".into(), ..Evidence::default() };
+    let mut f = Finding::new(("sync-share", Area::Sync, Level::Slow), Confidence::Certain)
+        .says("Dirty data is not written before sleep: sync_on_suspend is 0. It is lost if power fails or the machine does not resume.")
+        .change(
+            "echo 1 > /sys/power/sync_on_suspend",
+            "Write the old value back.",
+            "With a block device that is suspended below its file system (luksSuspend) sync never ends.",
+        )
+        .shown_by([line]);
+    f.saves = Some(Ns::from_ms(3));
+    f
 }
 
 /// A cycle under construction. Times are microseconds.
