@@ -122,7 +122,11 @@ pub fn said(case: &Case) -> Option<Depth> {
         let v = case.values.iter().rev().find(|v| v.name() == name)?;
         v.value.parse::<i64>().ok().map(|us| Ns(us.saturating_mul(1_000)))
     };
-    let hardware = of("last_hw_sleep")?;
+    // Without a counter the drivers of power management units say it themselves.
+    let refused = || case.messages.iter().any(|m| mode::refused(m).is_some());
+    let Some(hardware) = of("last_hw_sleep") else {
+        return refused().then_some(Depth::NameOnly);
+    };
     let last = case.attempts.iter().rev().find(|a| a.closed)?;
     let stood: Ns = case.of(last).iter().filter_map(mode::timekeeping).sum();
     if last.mode != "s2idle" || stood == Ns::ZERO {

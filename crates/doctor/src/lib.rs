@@ -6,6 +6,8 @@
 //! | each message that kernels print around sleep, by its format | `formats` |
 //! | which messages belong to which attempt to sleep | `attempt` |
 //! | tasks and what they wait in, as a dump shows them | `stack` |
+//! | where in a sleep a message stands | `stage` |
+//! | crashes, warnings, stuck tasks and CPUs | `trouble` |
 //! | values of sysfs and debugfs files that a text shows | `value` |
 //! | what the files of a running machine say | `now` |
 //! | timers of tasks, and what becomes of clocks in a sleep | `timer` |
@@ -36,8 +38,10 @@ pub mod recorded;
 mod rules;
 mod runtime;
 pub mod stack;
+pub mod stage;
 pub mod switch;
 pub mod timer;
+pub mod trouble;
 pub mod value;
 
 pub use rules::ready::NO_STATE;

@@ -3,6 +3,25 @@
 
 use crate::message::Message;
 
+/// A function of a dump.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Frame {
+    /// Its name.
+    pub function: String,
+    /// The module that it is of; empty if it is of the kernel itself.
+    pub module: String,
+}
+
+impl Frame {
+    /// `sr_block_open (sr_mod)`.
+    pub fn words(&self) -> String {
+        match self.module.as_str() {
+            "" => self.function.clone(),
+            module => format!("{} ({module})", self.function),
+        }
+    }
+}
+
 /// A task of a dump.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Task {
@@ -13,13 +32,21 @@ pub struct Task {
     /// `D`, `S`, `R`…
     pub state: char,
     /// Functions, innermost first, without those that are only guessed (`?`).
-    pub frames: Vec<String>,
+    pub frames: Vec<Frame>,
     /// The message that names it.
     pub at: usize,
 }
 
+/// The state that a word is, and what stands glued to it.
+fn state_of(w: &str) -> Option<(char, &str)> {
+    let (first, rest) = (*w.as_bytes().first()?, w.get(1..)?);
+    let digits = rest.bytes().all(|b| b.is_ascii_digit());
+    (b"RSDTtXZPI".contains(&first) && digits).then_some((char::from(first), rest))
+}
+
 /// The task that a line names: `task:NAME state:D stack:0 pid:12 …` (5.11 on),
-/// `NAME D 0 1301 1273 0x00000004` before.
+/// `NAME D 0 1301 1273 0x00000004` before (kernel/sched/core.c:sched_show_task): stack,
+/// number, number of the parent, flags. A stack of five digits leaves no blank before it.
 pub fn task(text: &str) -> Option<Task> {
     if let Some(rest) = text.strip_prefix("task:") {
         let (name, rest) = rest.split_once(" state:")?;
@@ -29,41 +56,171 @@ pub fn task(text: &str) -> Option<Task> {
         let state = rest.chars().next()?;
         return Some(Task { name: name.trim().to_string(), pid, state, ..Task::default() });
     }
-    let mut words = text.split(' ').filter(|w| !w.is_empty());
-    let (name, state, stack) = (words.next()?, words.next()?, words.next()?);
-    let state = match state.as_bytes() {
-        [s] if b"RSDTtXZPI".contains(s) => char::from(*s),
-        _ => return None,
+    let words: Vec<&str> = text.split(' ').filter(|w| !w.is_empty()).collect();
+    let digits = |w: &str| w.bytes().all(|b| b.is_ascii_digit());
+    // A name has at most 15 characters, and may have blanks.
+    let at = (1..words.len()).find(|&i| state_of(words[i]).is_some())?;
+    let name = words[..at].join(" ");
+    let (state, glued) = state_of(words[at])?;
+    let rest = &words[at + 1..];
+    let rest = rest.strip_prefix(&["running", "task"][..]).unwrap_or(rest);
+    let flags = rest.iter().position(|w| w.starts_with("0x"));
+    let stack = *Some(glued).filter(|g| !g.is_empty()).as_ref().or(rest.first())?;
+    let is_stack = digits(stack) && (flags.is_some() || stack == "0")
+        || stack.len() >= 8 && stack.bytes().all(|b| b.is_ascii_hexdigit());
+    let numbers: Vec<&&str> =
+        rest[..flags.unwrap_or(rest.len())].iter().filter(|w| digits(w)).collect();
+    let pid = match numbers.len() {
+        0 | 1 => return None,
+        n if flags.is_some() => numbers[n - 2],
+        _ => numbers[usize::from(glued.is_empty())],
     };
-    let is_stack = stack == "0" || stack.len() >= 8 && stack.bytes().all(|b| b.is_ascii_hexdigit());
-    let mut numbers = words.filter_map(|w| w.parse::<u32>().ok());
-    // Older kernels print the free stack before the number of the task.
-    let (first, second) = (numbers.next()?, numbers.next());
-    let pid = if stack == "0" { first } else { second? };
-    (is_stack && name.len() <= 16).then(|| Task {
-        name: name.to_string(),
-        pid,
-        state,
-        ..Task::default()
+    let pid = pid.parse().ok()?;
+    (is_stack && name.len() <= 16).then(|| Task { name, pid, state, ..Task::default() })
+}
+
+/// The module behind a function: `[fuse]`, `[fuse 3c9a1e]` with what the build is called by.
+fn module(text: &str) -> &str {
+    let Some(rest) = text.trim_start().strip_prefix('[') else { return "" };
+    rest.split([']', ' ']).next().unwrap_or("")
+}
+
+fn is_name(text: &str) -> bool {
+    let byte = |b: u8| b.is_ascii_alphanumeric() || b"_.$".contains(&b);
+    !text.is_empty() && text.bytes().all(byte) && !text.as_bytes()[0].is_ascii_digit()
+}
+
+/// The last function with its place that a line names, wherever it stands in it: of
+/// `RIP: 0010:xe_pm_get+0x30/0x60 [xe]`, of `pc : `, of `PC is at `, of a WARNING.
+pub fn place(text: &str) -> Option<Frame> {
+    let at = text.rmatch_indices("+0x").map(|m| m.0).find(|&at| {
+        let rest = &text[at + 3..];
+        rest.split([' ', ',', ')', ']']).next().is_some_and(|w| w.contains("/0x"))
+    })?;
+    let begin = text[..at].rfind([' ', ':', '(', '\t']).map_or(0, |b| b + 1);
+    let function = &text[begin..at];
+    let rest = text[at..].split_once([' ', ')']).map_or("", |(_, r)| r);
+    is_name(function).then(|| Frame {
+        function: function.to_string(),
+        module: module(rest.trim_start_matches([',', ' '])).to_string(),
     })
 }
 
-/// The function of a frame: `schedule+0x2f/0x90`, `(schedule) from [<c0>]`.
-pub fn frame(text: &str) -> Option<&str> {
+/// The frame that a line is: `schedule+0x2f/0x90 [mod]`, `(schedule) from [<c0>]`.
+pub fn whole_frame(text: &str) -> Option<Frame> {
     let text = text.trim_start();
     if text.starts_with('?') {
         return None;
     }
-    // 32-bit Arm: `[<c1049bec>] (__schedule) from [<c104a0d4>] (schedule+0x48/0xd0)`.
+    // 32-bit Arm: `[<c1049bec>] (__schedule) from [<c104a0d4>] (schedule+0x48/0xd0)`;
+    // `__schedule from schedule+0x48/0xd0` from 5.16 on.
     // A page of the web takes the blank for its own.
+    let named = |text: &str| {
+        let end = text.find(['+', ' ', ')'])?;
+        let rest = text[end..].trim_start_matches(|c| c != '[');
+        is_name(&text[..end])
+            .then(|| Frame { function: text[..end].to_string(), module: module(rest).to_string() })
+    };
     if let Some((_, rest)) = text.split_once("] (").or_else(|| text.split_once("]("))
-        && rest.contains(" from ")
+        && let Some((own, _)) = rest.split_once(" from ")
     {
-        return rest.split(')').next()?.split('+').next();
+        return named(own);
     }
+    if let Some((own, from)) = text.split_once(" from ")
+        && is_name(own.split(' ').next()?)
+        && (own.split(' ').count() == 1 || own.contains('['))
+        && place(from).is_some()
+    {
+        return named(&format!("{own} "));
+    }
+    // `[<ffffffff81>] schedule+0x29/0x70`, as kernels before 4.9 print it.
+    let text = match text.strip_prefix("[<").and_then(|t| t.split_once(">]")) {
+        Some((_, rest)) => rest.trim_start(),
+        None => text,
+    };
     let (name, rest) = text.split_once("+0x")?;
-    let is_name = |b: u8| b.is_ascii_alphanumeric() || b"_.$".contains(&b);
-    (!name.is_empty() && name.bytes().all(is_name) && rest.contains("/0x")).then_some(name)
+    let (place, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+    (is_name(name) && place.contains("/0x"))
+        .then(|| Frame { function: name.to_string(), module: module(rest).to_string() })
+}
+
+/// The function of a frame: `schedule+0x2f/0x90`, `(schedule) from [<c0>]`.
+#[cfg(test)]
+fn frame(text: &str) -> Option<String> {
+    whole_frame(text).map(|f| f.function)
+}
+
+/// Functions of the scheduler, of locks and of waiting itself: who waits is the first that
+/// is none of these.
+pub fn is_of_waiting(f: &str) -> bool {
+    let front = [
+        "__schedule",
+        "schedule",
+        "__switch_to",
+        "context_switch",
+        "preempt_schedule",
+        "__cond_resched",
+        "_cond_resched",
+        "io_schedule",
+        "__mutex",
+        "mutex_",
+        "__down",
+        "down",
+        "rwsem_",
+        "__rwsem",
+        "rt_mutex",
+        "__rt_mutex",
+        "wait_for_",
+        "__wait_for",
+        "do_wait_for_common",
+        "wait_on_bit",
+        "__wait_on_bit",
+        "out_of_line_wait_on",
+        "bit_wait",
+        "msleep",
+        "usleep_range",
+        "do_nanosleep",
+        "hrtimer_nanosleep",
+        "_raw_spin",
+        "__raw_spin",
+        "native_queued_spin",
+        "queued_spin",
+        "__refrigerator",
+        "percpu_rwsem_wait",
+        "__percpu_down",
+        "prepare_to_wait",
+        "swait_",
+        "__swait",
+        "ww_mutex",
+        "__ww_mutex",
+    ];
+    front.iter().any(|w| f.starts_with(w))
+}
+
+/// Functions that lead from the outside to what is meant, or are of no use in a sentence.
+fn is_of_the_way_in(f: &str) -> bool {
+    let front = [
+        "ret_from",
+        "kthread",
+        "worker_thread",
+        "process_one_work",
+        "do_syscall",
+        "entry_",
+        "__x64_sys",
+        "__se_sys",
+        "__arm64_sys",
+        "el0",
+        "invoke_syscall",
+        "start_secondary",
+        "cpu_startup_entry",
+        "x64_sys_call",
+    ];
+    front.iter().any(|w| f.starts_with(w))
+}
+
+/// Who of these frames waits: the first that is none of the scheduler's.
+pub fn waits_in(frames: &[Frame]) -> Option<&Frame> {
+    frames.iter().find(|f| !is_of_waiting(&f.function) && !is_of_the_way_in(&f.function))
 }
 
 /// Whether a function tells of a crash or a warning, or leads to it, and is not the one
@@ -122,9 +279,9 @@ pub fn tasks(messages: &[Message], from: usize, count: usize) -> Vec<Task> {
             }
             out.push(Task { at: i, ..t });
             gap = 0;
-        } else if let Some(f) = frame(&m.text) {
+        } else if let Some(f) = whole_frame(&m.text) {
             if let Some(t) = out.last_mut() {
-                t.frames.push(f.to_string());
+                t.frames.push(f);
             }
             gap = 0;
         } else if m.text.trim_start().starts_with('?') {
@@ -141,16 +298,21 @@ pub fn tasks(messages: &[Message], from: usize, count: usize) -> Vec<Task> {
     out
 }
 
-/// Functions of the first dump at or after `from`, at most `within` messages on.
-pub fn frames(messages: &[Message], from: usize, within: usize) -> Vec<&str> {
+/// Frames of the first dump at or after `from`, at most `within` messages on.
+pub fn dump(messages: &[Message], from: usize, within: usize) -> Vec<Frame> {
     let mut out = Vec::new();
     for m in messages.iter().skip(from).take(within) {
         if m.has("end trace") || (!out.is_empty() && m.has("cut here")) {
             break;
         }
-        out.extend(frame(&m.text));
+        out.extend(whole_frame(&m.text));
     }
     out
+}
+
+/// Their functions alone.
+pub fn frames(messages: &[Message], from: usize, within: usize) -> Vec<String> {
+    dump(messages, from, within).into_iter().map(|f| f.function).collect()
 }
 
 #[cfg(test)]
@@ -169,20 +331,54 @@ mod tests {
         let t = task("mount.nfs       D ffff88007c1b2f10     0  1234      1 0x00000004").unwrap();
         assert_eq!((t.name.as_str(), t.pid), ("mount.nfs", 1234));
         assert_eq!(task("Freezing user space processes ... "), None);
+        let t = task("gvfsd-mtp       D14208  3377   2901 0x00000000").unwrap();
+        assert_eq!((t.name.as_str(), t.pid, t.state), ("gvfsd-mtp", 3377, 'D'));
+        let t = task("Web Content     S    0  4410   4107 0x00000000").unwrap();
+        assert_eq!((t.name.as_str(), t.pid, t.state), ("Web Content", 4410, 'S'));
+        let t = task("spi3            R  running task        0    97      2 0x00000028").unwrap();
+        assert_eq!((t.name.as_str(), t.pid, t.state), ("spi3", 97, 'R'));
+        assert_eq!(task("CPU2 is up"), None);
+        assert_eq!(task("a sentence with R in it and 12 or 13 more"), None);
     }
 
     #[test]
     fn frames_without_guesses() {
-        assert_eq!(frame("  request_wait_answer+0xaa/0x1f0 [fuse]"), Some("request_wait_answer"));
+        assert_eq!(
+            frame("  request_wait_answer+0xaa/0x1f0 [fuse]"),
+            Some("request_wait_answer".into())
+        );
         assert_eq!(frame("  ? wait_woken+0x80/0x80"), None);
         assert_eq!(
             frame("[<c1049bec>] (__schedule) from [<c104a0d4>] (schedule+0x48/0xd0)"),
-            Some("__schedule")
+            Some("__schedule".into())
         );
         assert_eq!(
             frame("[<c1049bec>](__schedule+0x840/0x928) from [<c104a0d4>](schedule+0x48/0xd0)"),
-            Some("__schedule")
+            Some("__schedule".into())
         );
         assert_eq!(frame("a sentence with +0x in it"), None);
+        assert_eq!(
+            frame(" dump_backtrace from show_stack+0x20/0x24"),
+            Some("dump_backtrace".into())
+        );
+        assert_eq!(frame("a mail from somebody"), None);
+        assert_eq!(frame(" [<ffffffff8168b3a9>] schedule+0x29/0x70"), Some("schedule".into()));
+    }
+
+    #[test]
+    fn the_place_of_a_crash_is_read_wherever_it_stands() {
+        let of = |text: &str| place(text).map(|f| (f.function, f.module));
+        let named = |f: &str, m: &str| Some((f.to_string(), m.to_string()));
+        assert_eq!(of("RIP: 0010:nv_get+0x30/0x60 [nouveau]"), named("nv_get", "nouveau"));
+        assert_eq!(
+            of("RIP: 0010:[<ffffffffa01>]  [<ffffffffa01>] nv_get+0x30/0x60 [nouveau]"),
+            named("nv_get", "nouveau")
+        );
+        assert_eq!(of("PC is at clk_core_disable+0x1c/0x90"), named("clk_core_disable", ""));
+        assert_eq!(
+            of("WARNING: drivers/a/b.c:7 at b_suspend+0x8/0xa0 [b], CPU#2: kworker/1:3/98"),
+            named("b_suspend", "b")
+        );
+        assert_eq!(of("a +0x sentence"), None);
     }
 }

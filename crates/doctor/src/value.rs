@@ -2,7 +2,7 @@
 //! `grep` prints them (`/sys/…/control:auto`) or after the command that read
 //! them (`cat /sys/…`, and the value in the next line).
 
-use crate::message::Message;
+use crate::message::{Message, Trust};
 
 /// A value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,14 +54,72 @@ fn parts(text: &str) -> Option<(&str, &str)> {
     Some((&text[..colon], &text[colon + 1..]))
 }
 
+/// A line that a program printed, without the marks of emphasis that a page of the web or a
+/// mail puts around words.
+fn plain(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.contains(['*', '`']) { text.replace(['*', '`'], "").into() } else { text.into() }
+}
+
+/// Whether a line is the next command of a terminal, not what the last one printed.
+fn is_prompt(text: &str) -> bool {
+    let text = text.trim_start();
+    text.starts_with(['#', '$'])
+        || text.contains(":~#")
+        || text.contains(":~$")
+        || text.contains("# cat /")
+        || text.contains("$ cat /")
+}
+
+/// Whether a line that follows a command is what its file says: any line but a message of a
+/// log, a further command and an error of the command.
+fn is_content(m: &Message, text: &str) -> bool {
+    let error = ["No such file", "Permission denied", "No data available", "command not found"];
+    !text.is_empty()
+        && m.trust != Trust::Logged
+        && !is_prompt(text)
+        && !error.iter().any(|e| text.contains(e))
+}
+
+/// Folder of the files that the table of debugfs sums up.
+const STATS: &str = "/sys/power/suspend_stats";
+
+/// A row of `suspend_stats` of debugfs (kernel/power/main.c:suspend_stats_show, 3.0 to 7.3):
+/// `failed_freeze: 0`, `  last_failed_dev:\talx`. Further lines below such a one are older.
+fn stat(text: &str) -> Option<(&str, &str)> {
+    let (name, value) = text.trim().split_once(':')?;
+    let known = name.starts_with("last_failed_") || name.starts_with("failed_");
+    let known = known && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    let value = value.trim();
+    let counts = matches!(name, "success" | "fail") && !value.is_empty();
+    let number = value.bytes().all(|b| b.is_ascii_digit());
+    (known || counts && number).then_some((name, value))
+}
+
 /// What `messages` show.
 pub fn shown(messages: &[Message]) -> Vec<Value> {
     let mut out = Vec::new();
     let mut waiting: Option<&str> = None;
     // Where a `grep` was run: it prints names of that folder.
     let mut folder: Option<&str> = None;
+    // The last row of the table of attempts, and so many rows in one piece: one is a word in
+    // a sentence.
+    let mut stats: Vec<Value> = Vec::new();
+    let mut quiet = 0;
     for m in messages {
         let text = m.text.trim();
+        let marked = plain(text);
+        if let Some((name, value)) = stat(&marked).filter(|_| m.trust != Trust::Logged) {
+            let path = [STATS, name].join("/");
+            stats.push(Value { line: m.line, path, value: value.to_string() });
+            (quiet, waiting) = (0, None);
+            continue;
+        }
+        // Older failures stand below the last one, and "failures:" above.
+        quiet += 1;
+        if quiet > 2 || m.trust == Trust::Logged {
+            let whole = stats.len() >= ROWS;
+            out.extend(stats.drain(..).filter(|_| whole));
+        }
         folder = grepped(text).or(folder.filter(|_| !text.is_empty()));
         if let (Some(at), Some((name, value))) = (folder, text.split_once(':'))
             && !name.is_empty()
@@ -73,13 +131,13 @@ pub fn shown(messages: &[Message]) -> Vec<Value> {
             continue;
         }
         if let Some(path) = waiting.take()
-            && !text.contains(' ')
+            && is_content(m, text)
         {
             out.push(Value { line: m.line, path: path.to_string(), value: text.to_string() });
             continue;
         }
-        if text.starts_with("/sys/") {
-            if let Some((path, value)) = parts(text)
+        if marked.starts_with("/sys/") {
+            if let Some((path, value)) = parts(&marked)
                 && !path.contains(' ')
             {
                 let (path, value) = (path.to_string(), value.trim().to_string());
@@ -89,13 +147,18 @@ pub fn shown(messages: &[Message]) -> Vec<Value> {
             waiting = read_by(text);
         }
     }
+    let whole = stats.len() >= ROWS;
+    out.extend(stats.into_iter().filter(|_| whole));
+    out.sort_by_key(|v| v.line);
     out
 }
+
+/// So many rows at least make a table of attempts.
+const ROWS: usize = 3;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Trust;
 
     #[test]
     fn both_forms_and_no_others() {

@@ -7,6 +7,7 @@ mod capture_file;
 mod cases;
 mod clocks;
 mod corpus;
+mod counters;
 mod doctor;
 mod domains;
 mod dresses;
@@ -36,4 +37,5 @@ mod support;
 #[path = "support/synthetic.rs"]
 mod synthetic;
 mod tracedat_oracle;
+mod trouble;
 mod udev;

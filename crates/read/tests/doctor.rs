@@ -253,7 +253,7 @@ fn each_rule_and_its_healthy_twin() {
         (
             "phase-crash",
             "[   66.452730] PM: Timekeeping suspended for 0.005 seconds\n[   66.597724] PM: noirq resume of devices complete after 13.979 msecs\n[   66.700577] Bad mode in Error handler detected on CPU3, code 0xbf000002 -- SError\n[   66.700647] Kernel panic - not syncing: bad mode\n[   66.743598] Call trace:\n[   66.746232]  dump_backtrace+0x0/0x348\n[   66.752306]  a_phy_init+0xa8/0x228\n",
-            "[   66.452730] PM: Timekeeping suspended for 0.005 seconds\n[   66.597724] PM: noirq resume of devices complete after 13.979 msecs\n[   66.800000] Restarting tasks ... done.\n[   66.810000] PM: suspend exit\n[   70.700647] Kernel panic - not syncing: bad mode\n",
+            "[   66.452730] PM: Timekeeping suspended for 0.005 seconds\n[   66.597724] PM: noirq resume of devices complete after 13.979 msecs\n[   66.800000] Restarting tasks ... done.\n[   66.810000] PM: suspend exit\n[  470.700647] Kernel panic - not syncing: bad mode\n",
         ),
         (
             "phase-crash",

@@ -4,8 +4,9 @@ use super::lines;
 use crate::Case;
 use crate::attempt::{Attempt, TWICE};
 use crate::finding::{Area, Confidence, Device, Finding, Level};
-use crate::message::Message;
+use crate::message::{Message, seconds};
 use crate::stack;
+use crate::stage::Stages;
 use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
@@ -200,22 +201,66 @@ fn no_way_back(case: &Case, out: &mut Vec<Finding>) {
     }
 }
 
-/// A callback that never returned (drivers/base/power/main.c:dpm_watchdog_handler).
+/// A callback that did not return in time (drivers/base/power/main.c:dpm_watchdog_handler).
+/// From 7.0 on the kernel warns first, `**** DPM device timeout after 12 seconds; 108 seconds
+/// until panic ****`, and panics if it still has not returned then.
 fn stuck(case: &Case, out: &mut Vec<Finding>) {
-    let said: Vec<&Message> =
-        case.messages.iter().filter(|m| m.has("**** DPM device timeout")).collect();
-    let Some(m) = said.first() else { return };
-    let device = m.text.split(": ").next().unwrap_or("").rsplit(' ').next().unwrap_or("");
-    let rule = ("device-hang", Area::Abort, Level::Broken);
-    let text = format!(
-        "A callback of {device} never returned, so the watchdog of device sleep stopped the kernel."
-    );
-    let f = Finding::new(rule, Confidence::Certain)
-        .says(text)
-        .look("The functions after that line show where the callback waits.")
-        .of_devices([Device { name: device.to_string(), driver: String::new() }])
-        .shown_by(lines(said));
-    out.push(f);
+    const WORDS: &str = "**** DPM device timeout";
+    let device = |m: &Message| {
+        let owner = m.text.split(WORDS).next().unwrap_or("").trim_end();
+        let owner = owner.trim_end_matches("PM:").trim_end().trim_end_matches(':');
+        let mut words = owner.rsplit(' ');
+        let name = words.next().unwrap_or("").to_string();
+        let driver = words.next().unwrap_or("").trim_end_matches(':').to_string();
+        Device { name, driver }
+    };
+    let mut told: Vec<(Device, bool)> = Vec::new();
+    let mut stages = None;
+    for (at, m) in case.messages.iter().enumerate().filter(|(_, m)| m.has(WORDS)) {
+        let warns = m.after(WORDS).and_then(|r| r.trim_start().strip_prefix("after "));
+        let (device, fatal) = (device(m), warns.is_none());
+        if told.contains(&(device.clone(), fatal)) {
+            continue;
+        }
+        told.push((device.clone(), fatal));
+        let frames = stack::dump(&case.messages, at + 1, 40);
+        let place = stack::waits_in(&frames);
+        let stood = place.map_or(String::new(), |f| format!(": it stood in {}", f.words()));
+        let half = stages.get_or_insert_with(|| Stages::new(&case.messages)).at(at, &frames);
+        let direction = half.map(|s| s.direction);
+        let row = if direction == Some(Direction::Resume) { "resume" } else { "suspend" };
+        let who = say::device(&device);
+        let f = match warns {
+            None => Finding::new(("device-hang", Area::Abort, Level::Broken), Confidence::Certain)
+                .says(format!(
+                    "A callback of {who} never returned, so the watchdog of device sleep stopped the kernel{stood}."
+                ))
+                .look("The functions after that line show where the callback waits."),
+            Some(rest) => {
+                let after = seconds(rest).map_or("its time".into(), say::seconds);
+                let rest = &case.messages[at..];
+                let came = rest.iter().any(|m| {
+                    m.has(" of devices complete") || m.has("devices took") || m.has("Restarting tasks")
+                });
+                let end = match came {
+                    true => " It came back later, and the kernel went on.",
+                    false => "",
+                };
+                Finding::new(("device-slow", Area::Abort, Level::Slow), Confidence::Certain)
+                    .says(format!(
+                        "A callback of {who} took longer than {after}, when the watchdog of device sleep warned{stood}.{end}"
+                    ))
+                    .look("The functions after that line show where the callback waits. The time until the panic is dpm_watchdog_timeout.")
+            }
+        };
+        let f = f
+            .of_devices([device])
+            .of_function(place.map(|f| f.function.as_str()))
+            .when(direction, half.and_then(|s| s.phase))
+            .at(row)
+            .shown_by(lines([m]));
+        out.push(f);
+    }
 }
 
 /// `**** Suspend timeout` of Android's kernels before 3.10, and the stack that follows.
@@ -225,57 +270,72 @@ fn timed_out(case: &Case, out: &mut Vec<Finding>) {
     let Some(at) = case.messages.iter().position(said) else { return };
     let waits = ["__schedule", "schedule", "__mutex", "mutex_", "wait_", "__wait", "down"];
     let frames = stack::frames(&case.messages, at, 20);
-    let place = frames.iter().find(|f| !waits.iter().any(|w| f.starts_with(w)));
+    let place = frames.iter().find(|f| !waits.iter().any(|w| f.starts_with(w))).map(String::as_str);
     let stood = place.map_or(String::new(), |f| format!(": its thread stood in {f}"));
     let rule = ("suspend-timeout", Area::Abort, Level::Broken);
     let f = Finding::new(rule, Confidence::Certain)
         .says(format!("A sleep did not get on until the kernel's timer ended it{stood}."))
         .look("Look at what that function waits for; of a lock, who holds it: echo w > /proc/sysrq-trigger shows all that wait.")
-        .of_function(place.copied())
+        .of_function(place)
         .when(Some(Direction::Suspend), None)
         .shown_by(lines([&case.messages[at]]));
     out.push(f);
 }
 
-/// `mt7921e 0000:01:00.0: Unable to change power state from D3hot to D0, device
-/// inaccessible` (drivers/pci/pci.c:pci_power_up, 6.12): reads of the device gave ones.
+/// `DRIVER DEVICE: Unable to change power state from D3hot to D0, device inaccessible`
+/// (drivers/pci/pci.c:pci_power_up, pci_set_low_power_state, 6.12): reads of the device gave
+/// ones. From D0 it goes down, to D0 it comes back.
 fn unpowered(case: &Case, out: &mut Vec<Finding>) {
-    let state = |m: &Message| -> Option<String> {
+    let states = |m: &Message| -> Option<(String, String)> {
         let rest = m.after(": Unable to change power state from ")?;
-        let from = rest.split(' ').next()?;
-        rest.contains("device inaccessible").then(|| from.to_string())
+        let (from, rest) = rest.split_once(" to ")?;
+        let to = rest.split([',', ' ']).next()?;
+        rest.contains("device inaccessible").then(|| (from.to_string(), to.to_string()))
     };
     // Ports of Thunderbolt go away whenever their plug does.
     let port = |m: &Message| m.text.starts_with("pcieport ");
-    let is = |m: &&Message| m.trust.is_of_a_kernel() && !port(m) && state(m).is_some();
-    let said: Vec<&Message> = case.messages.iter().filter(is).collect();
-    let Some(from) = said.first().and_then(|m| state(m)) else { return };
     // What is pulled out is gone too; only inside a sleep nobody pulls.
     if case.attempts.is_empty() && case.parts.is_empty() {
         return;
     }
-    let mut devices: Vec<Device> = Vec::new();
-    for m in &said {
-        let owner = m.text.split(": ").next().unwrap_or("");
-        let (driver, name) = owner.rsplit_once(' ').unwrap_or(("", owner));
-        let device = Device { name: name.to_string(), driver: driver.to_string() };
-        if !devices.contains(&device) {
-            devices.push(device);
+    for down in [true, false] {
+        let is = |m: &&Message| {
+            m.trust.is_of_a_kernel()
+                && !port(m)
+                && states(m).is_some_and(|(from, to)| (from == "D0" && to != "D0") == down)
+        };
+        let said: Vec<&Message> = case.messages.iter().filter(is).collect();
+        let Some((from, to)) = said.first().and_then(|m| states(m)) else { continue };
+        let mut devices: Vec<Device> = Vec::new();
+        for m in &said {
+            let device = owner(&m.text);
+            if !devices.contains(&device) {
+                devices.push(device);
+            }
         }
+        let (who, half) =
+            (say::devices(&devices), if down { Direction::Suspend } else { Direction::Resume });
+        let rule = ("device-not-powered", Area::Abort, Level::Broken);
+        let f = Finding::new(rule, Confidence::Likely).of_devices(devices);
+        let f = if down {
+            f.says(format!(
+                "{who} could not be put from {from} to {to} when the machine went to sleep: it did not answer, so it was gone before."
+            ))
+            .look("Look what took it away before that: errors of its driver, of the link or of the port above it in the lines before.")
+        } else {
+            f.says(format!("{who} could not be brought back from {from}: it did not answer."))
+                .look("Look what cuts its power: the port above it, a regulator, a reset line. As a test keep that port in D0: write 0 to its d3cold_allowed, or boot with pcie_port_pm=off.")
+        };
+        out.push(f.when(Some(half), None).at(half.name()).shown_by(lines(said)));
     }
-    let text = format!(
-        "{} could not be brought back from {from}: it did not answer.",
-        say::devices(&devices)
-    );
-    let rule = ("device-not-powered", Area::Abort, Level::Broken);
-    let f = Finding::new(rule, Confidence::Likely)
-        .says(text)
-        .look("Look what cuts its power: the port above it, a regulator, a reset line. As a test keep that port in D0: write 0 to its d3cold_allowed, or boot with pcie_port_pm=off.")
-        .of_devices(devices)
-        .when(Some(Direction::Resume), None)
-        .at("resume")
-        .shown_by(lines(said));
-    out.push(f);
+}
+
+/// The device that a line speaks of, and its driver: `DRIVER DEVICE: …`.
+pub(crate) fn owner(text: &str) -> Device {
+    let owner = text.split(": ").next().unwrap_or("");
+    let (driver, name) = owner.rsplit_once(' ').unwrap_or(("", owner));
+    let driver = driver.rsplit(' ').next().unwrap_or("");
+    Device { name: name.to_string(), driver: driver.to_string() }
 }
 
 /// A CPU that could not be switched off (kernel/cpu.c:freeze_secondary_cpus).
@@ -358,7 +418,33 @@ fn ended(case: &Case, g: &Group<'_>) -> Finding {
     let mut evidence = lines(awake.map(|a| a.0));
     evidence.extend(lines(g.messages.iter().copied()));
     let awake = awake.map(|a| a.1);
-    device_failed(device(g), g.error, g.messages.len(), is_usb(g), awake).shown_by(evidence)
+    let f = device_failed(device(g), g.error, g.messages.len(), is_usb(g), awake);
+    reasoned(case, f.shown_by(evidence), g.messages.first().copied())
+}
+
+/// Adds what the failed device or its driver said just before: that is the reason.
+fn reasoned(case: &Case, f: Finding, failure: Option<&Message>) -> Finding {
+    let Some(device) = f.about.devices.first().cloned() else { return f };
+    let Some(at) = failure.and_then(|m| case.messages.iter().position(|x| x.line == m.line)) else {
+        return f;
+    };
+    let own = |m: &&Message| {
+        let of = owner(&m.text);
+        m.trust.is_of_a_kernel()
+            && (of.name == device.name || !of.driver.is_empty() && of.driver == device.driver)
+            // What the core says of it is what is told already.
+            && !m.has("PM: ")
+            && failed(m).is_none()
+    };
+    let near = &case.messages[at.saturating_sub(NEAR)..at];
+    let said: Vec<&Message> = near.iter().filter(own).collect();
+    let last = &said[said.len().saturating_sub(2)..];
+    if last.is_empty() {
+        return f;
+    }
+    let words: Vec<String> = last.iter().map(|m| format!("\"{}\"", m.text.trim())).collect();
+    f.because(format!("Just before, its driver says: {}.", words.join(", ")))
+        .shown_by(lines(last.iter().copied()))
 }
 
 /// A device that ended attempts to sleep; a hub said just before that the device `awake`
@@ -459,9 +545,69 @@ const SOURCES: [&str; 4] = [
 ];
 
 fn wakeups(case: &Case, out: &mut Vec<Finding>) {
-    let said: Vec<&Message> = case.messages.iter().filter(|m| pending(m)).collect();
-    let frozen = case.messages.iter().filter(|m| m.says("Freezing ") && m.has("aborted after"));
-    let said: Vec<&Message> = said.into_iter().chain(frozen).collect();
+    let ends = |m: &Message| pending(m) || m.says("Freezing ") && m.has("aborted after");
+    // One that ends a restore ends no sleep.
+    let (mut restores, mut sleeps) = (Vec::new(), Vec::new());
+    let mut restoring = false;
+    for m in &case.messages {
+        restoring = restores_from(m).unwrap_or(restoring);
+        match ends(m) {
+            true if restoring => restores.push(m),
+            true => sleeps.push(m),
+            false => {}
+        }
+    }
+    wakeup(case, sleeps, woken, out);
+    let lost = |sources: &[&str], _, confidence| restore_woken(sources, confidence);
+    wakeup(case, restores, lost, out);
+}
+
+/// Whether from this message on the kernel that reads an image is at work
+/// (kernel/power/hibernate.c:software_resume), and not the one that made it; nothing if it
+/// does not tell.
+fn restores_from(m: &Message) -> Option<bool> {
+    let begins = [
+        "Image successfully loaded",
+        "Image loading done",
+        "resume from hibernation",
+        "Loading and decompressing image",
+        "Loading image data pages",
+        "Starting manual resume",
+        "Image signature found, resuming",
+    ];
+    let other = ["suspend entry", "hibernation entry", "suspend exit", "hibernation exit"];
+    if begins.iter().any(|w| m.says(w)) {
+        Some(true)
+    } else {
+        (other.iter().any(|w| m.says(w)) || m.text.starts_with("Linux version ")).then_some(false)
+    }
+}
+
+/// A wakeup that ended a restore: what the image held is lost
+/// (kernel/power/hibernate.c:load_image_and_restore frees it).
+fn restore_woken(sources: &[&str], confidence: Confidence) -> Finding {
+    let which = match sources {
+        [] => "The text does not name its source.".to_string(),
+        [one] => format!("Its source is {one}."),
+        many => format!("Its sources are {}.", many.join(", ")),
+    };
+    let source = |s: &&str| Device { name: s.to_string(), driver: String::new() };
+    Finding::new(("hib-restore-woken", Area::Hibernation, Level::Broken), confidence)
+        .says(format!(
+            "A wakeup cut the restore short: the image of the hibernation was read, and then not restored, so the machine booted afresh and what it held is lost. {which}"
+        ))
+        .look("Keep that source from waking while the image is restored: its power/wakeup off in the initrd, or a lid or button left alone until the desktop is back.")
+        .of_devices(sources.iter().map(source))
+        .when(Some(Direction::Resume), None)
+}
+
+/// What a wakeup did that these messages tell of.
+fn wakeup(
+    case: &Case,
+    said: Vec<&Message>,
+    words: impl Fn(&[&str], bool, Confidence) -> Finding,
+    out: &mut Vec<Finding>,
+) {
     if said.is_empty() {
         return;
     }
@@ -469,11 +615,12 @@ fn wakeups(case: &Case, out: &mut Vec<Finding>) {
     let mut evidence = lines(said.iter().copied());
     // Those that were active then follow at once; others held the machine awake at
     // another time.
+    let mine: BTreeSet<u64> = said.iter().map(|m| m.line).collect();
     let near: Vec<&Message> = case
         .messages
         .iter()
         .enumerate()
-        .filter(|(_, m)| pending(m))
+        .filter(|(_, m)| mine.contains(&m.line) && pending(m))
         .flat_map(|(i, _)| {
             case.messages[i..].iter().take(NEAR).take_while(|m| !m.says("suspend exit"))
         })
@@ -497,7 +644,7 @@ fn wakeups(case: &Case, out: &mut Vec<Finding>) {
         case.messages.iter().any(|m| m.has("pm_wakeup_ws_event") || m.has("pm_wakeup_dev_event"));
     let in_callback =
         own && case.messages.iter().any(|m| m.has("device_suspend") || m.has("dpm_run_callback"));
-    out.push(woken(&sources, in_callback, Confidence::Certain).shown_by(evidence));
+    out.push(words(&sources, in_callback, Confidence::Certain).shown_by(evidence));
 }
 
 /// A wakeup that ended a sleep on its way, perhaps set off inside a suspend callback.

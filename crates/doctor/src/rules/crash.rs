@@ -1,69 +1,221 @@
-//! A kernel that crashes while devices go down or come back.
+//! Trouble that a kernel reports of itself inside a sleep, or right after one.
 
-use super::lines;
 use crate::Case;
-use crate::finding::{Area, Confidence, Finding, Level};
+use crate::finding::{Area, Confidence, Evidence, Finding, Level, Task};
 use crate::message::Message;
-use crate::stack;
-use dormouse_base::phase::Direction;
+use crate::stage::{Stage, Stages, ends, is_over, passed};
+use crate::trouble::{Kind, Trouble, troubles};
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::say;
+use dormouse_base::time::Ns;
 
-/// Where the sleep stands whose part `messages` are: nothing if none is under way there;
-/// else whether devices come back.
-fn way_back(messages: &[Message]) -> Option<bool> {
-    let mut phases = false;
-    for m in messages.iter().rev() {
-        if m.says("suspend exit")
-            || m.says("hibernation exit")
-            || m.says("Restarting tasks")
-            || m.says("OOM killer enabled")
-            || m.text.starts_with("Linux version ")
-        {
-            break;
+/// How long after a sleep a report counts as of it: a crash or a warning at once, a CPU
+/// that does not get on after the 21 to 60 s of kernel/rcu/update.c, a task after the 120 s
+/// of kernel/hung_task.c.
+const SOON: Ns = Ns(60_000_000_000);
+const LATER: Ns = Ns(300_000_000_000);
+/// The same where lines have no times, by their number.
+const LINES: usize = 60;
+
+/// When a report came.
+#[derive(Clone, Copy)]
+enum When {
+    /// Inside a sleep.
+    Inside(Stage),
+    /// So long after one, if the lines tell.
+    After(Option<Ns>),
+}
+
+impl When {
+    fn words(self) -> String {
+        match self {
+            When::Inside(s) => s.words(),
+            When::After(Some(t)) => format!("{} after the sleep", say::span(t)),
+            When::After(None) => "right after the sleep".into(),
         }
-        let back = m.has("resume of devices complete")
-            || m.has("restore of devices complete")
-            || m.has("Waking up from system sleep state")
-            || m.says("Timekeeping suspended for ")
-            || m.says("resume from suspend-to-idle")
-            || m.says("Enabling non-boot CPUs");
-        if back {
-            return Some(true);
-        }
-        phases |= m.has("Suspending console(s)") || m.has("suspend of devices complete");
     }
-    phases.then_some(false)
+}
+
+fn when(case: &Case, stages: &Stages<'_>, over: &[usize], t: &Trouble<'_>) -> Option<When> {
+    let s = stages.at(t.at, &t.frames);
+    if let Some(s) = s.filter(|s| s.phase != Some(Phase::Thaw)) {
+        return Some(When::Inside(s));
+    }
+    let end = *over[..over.partition_point(|&i| i < t.at)].last()?;
+    if !is_over(&case.messages, end) {
+        return None;
+    }
+    let most = if matches!(t.kind, Kind::Hung | Kind::Stall) { LATER } else { SOON };
+    match passed(&case.messages[end], &case.messages[t.at]) {
+        Some(passed) => (Ns::ZERO..=most).contains(&passed).then_some(When::After(Some(passed))),
+        None => (t.at - end <= LINES).then_some(When::After(None)),
+    }
 }
 
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
-    // What an area of its own says better.
-    if out.iter().any(|f| matches!(f.id, "hib-crash" | "rpm-crash")) {
+    let all = troubles(&case.messages);
+    if all.is_empty() {
         return;
     }
-    let parts: Vec<usize> = case.parts.iter().map(|p| p.0).collect();
-    let mut from = 0;
-    for (at, m) in case.messages.iter().enumerate().filter(|(_, m)| m.is_crash()) {
-        // A panic ends what an earlier line of the same crash began.
-        if at < from {
+    let stages = Stages::new(&case.messages);
+    let is_end = |m: &Message| ends(m) || m.says("OOM killer enabled") || m.has("Restarting tasks");
+    let over: Vec<usize> = case
+        .messages
+        .iter()
+        .enumerate()
+        .filter(|(_, m)| m.trust.is_of_a_kernel() && is_end(m))
+        .map(|m| m.0)
+        .collect();
+    let told = |t: &Trouble<'_>, out: &[Finding]| {
+        // What an area of its own says better: its evidence, or the panic that ends it.
+        let mut lines = out.iter().flat_map(|f| &f.evidence).map(|e| e.line);
+        let own = case.messages[t.at..t.end].iter().map(|m| m.line);
+        // A driver's own words stand before the warning that they are of.
+        let first = reason(case, t).map_or(case.messages[t.at].line, |m| m.line);
+        let last = own.last().unwrap_or(0);
+        lines.any(|l| l > 0 && first <= l && l <= last)
+            || t.words.contains("unrecoverable failure")
+                && out.iter().any(|f| f.id == "device-hang")
+    };
+    // One finding of each kind and function, however often.
+    let mut groups: Vec<(When, Vec<&Trouble<'_>>)> = Vec::new();
+    let same = |a: &Trouble<'_>, b: &Trouble<'_>| {
+        a.kind == b.kind && a.culprit() == b.culprit() && a.task == b.task
+            || a.kind == b.kind && a.kind != Kind::Hung && a.culprit() == b.culprit()
+    };
+    // Reports of no sleep, by kind and function.
+    let mut elsewhere: Vec<&Trouble<'_>> = Vec::new();
+    for t in &all {
+        if told(t, out) {
             continue;
         }
-        from = at + 100;
-        // Of an attempt, or of a part whose beginning is not in the text.
-        let whole = case.attempts.iter().find(|a| (a.first..a.end).contains(&at));
-        let part = || parts[..parts.partition_point(|&first| first < at)].last().copied();
-        let Some(first) = whole.map(|a| a.first).or_else(part) else { continue };
-        let Some(back) = way_back(&case.messages[first..at]) else { continue };
-        let frames = stack::frames(&case.messages, at, 80);
-        let function = frames.iter().find(|f| !stack::is_of_a_report(f));
-        let (way, half) =
-            if back { ("resumed", Direction::Resume) } else { ("suspended", Direction::Suspend) };
-        let place = function.map_or(String::new(), |f| format!(", in {f}"));
-        let f = Finding::new(("phase-crash", Area::Phase, Level::Broken), Confidence::Certain)
-            .says(format!("The kernel crashed while devices {way}{place}."))
-            .look("Report it to the maintainer of the driver that the function belongs to, with the whole crash; until then keep that driver unloaded across a sleep.")
-            .of_function(function.copied())
-            .when(Some(half), None)
-            .shown_by(lines([m]));
-        out.push(f);
-        return;
+        let Some(w) = when(case, &stages, &over, t) else {
+            if !elsewhere.iter().any(|x| same(x, t)) {
+                elsewhere.push(t);
+            }
+            continue;
+        };
+        // A device that is gone makes tasks wait and CPUs stand.
+        let gone = out.iter().any(|f| f.id == "phase-device-lost");
+        if gone && matches!((w, t.kind), (When::After(_), Kind::Hung | Kind::Stall)) {
+            continue;
+        }
+        // A machine that had it before did not get it from sleeping.
+        if matches!(w, When::After(_)) && elsewhere.iter().any(|x| same(x, t)) {
+            continue;
+        }
+        match groups.iter_mut().find(|g| same(g.1[0], t)) {
+            Some(g) => g.1.push(t),
+            None => groups.push((w, Vec::from([t]))),
+        }
+    }
+    let hibernated = out.iter().any(|f| matches!(f.id, "hib-crash" | "rpm-crash"));
+    for (w, list) in groups {
+        if hibernated && list[0].kind == Kind::Crash {
+            continue;
+        }
+        out.push(found(case, w, &list));
+    }
+}
+
+fn found(case: &Case, w: When, list: &[&Trouble<'_>]) -> Finding {
+    let t = list[0];
+    let (id, level) = match t.kind {
+        Kind::Crash => ("phase-crash", Level::Broken),
+        Kind::Warning => ("phase-warning", Level::Risk),
+        Kind::Locks => ("phase-locks", Level::Risk),
+        Kind::Hung => ("phase-hung-task", Level::Broken),
+        Kind::Stall => ("phase-stall", Level::Broken),
+    };
+    let confidence = match w {
+        When::Inside(_) => Confidence::Certain,
+        When::After(_) => Confidence::Likely,
+    };
+    let place = match t.where_words() {
+        p if p.is_empty() => p,
+        p => format!(", {p}"),
+    };
+    let (at, often) = (w.words(), say::times(list.len()));
+    let text = match t.kind {
+        Kind::Crash => format!("The kernel crashed{often} {at}{place}."),
+        Kind::Warning => format!("The kernel warned{often} {at}{place}."),
+        Kind::Locks => {
+            let what = t.words.trim_start_matches("WARNING: ").trim_end_matches(" detected");
+            format!("The kernel's check of locks found a fault{often} {at}: {what}{place}.")
+        }
+        Kind::Hung => {
+            let who = t.task.as_ref().map_or("A task".into(), |(name, pid)| {
+                say::task(&Task { name: name.clone(), pid: *pid })
+            });
+            let long = t.words.split_once("blocked for more than ").map_or("", |(_, r)| r);
+            let long = long.split('.').next().unwrap_or("").replace("seconds", "s");
+            format!("{who} had waited for more than {long}{often} {at}{place}.")
+        }
+        Kind::Stall => {
+            let what = t.words.trim_end_matches([':', ' ', '{']);
+            format!("A CPU did not get on{often} {at}{place}: \"{what}\".")
+        }
+    };
+    let direction = match w {
+        When::Inside(s) => Some(s.direction),
+        When::After(_) => Some(Direction::Resume),
+    };
+    let phase = match w {
+        When::Inside(s) => s.phase,
+        When::After(_) => None,
+    };
+    let row = if direction == Some(Direction::Resume) { "resume" } else { "suspend" };
+    let mut evidence: Vec<Evidence> =
+        list.iter().take(3).map(|t| Evidence::from(&case.messages[t.at])).collect();
+    if let Some(m) = reason(case, t) {
+        evidence.insert(0, Evidence::from(m));
+    }
+    let culprit = t.culprit().map(|f| f.function.clone());
+    let f = Finding::new((id, Area::Phase, level), confidence)
+        .says(text)
+        .look(advice(t.kind))
+        .of_function(culprit.as_deref())
+        .of_tasks(
+            t.task
+                .iter()
+                .filter(|_| t.kind == Kind::Hung)
+                .map(|(name, pid)| Task { name: name.clone(), pid: *pid }),
+        )
+        .times(list.len())
+        .when(direction, phase)
+        .at(row)
+        .shown_by(evidence);
+    match reason(case, t) {
+        Some(m) => f.because(format!("It says: \"{}\"", m.text.trim())),
+        None => f,
+    }
+}
+
+/// The words that a driver gave its warning stand between the mark and the warning itself
+/// (kernel/panic.c:__warn_printk).
+fn reason<'a>(case: &'a Case, t: &Trouble<'_>) -> Option<&'a Message> {
+    let before = t.at.checked_sub(1)?;
+    let m = case.messages.get(before).filter(|_| t.kind == Kind::Warning)?;
+    let mark = case.messages.get(before.checked_sub(1)?)?;
+    (mark.has("[ cut here ]") && !m.has("[ cut here ]")).then_some(m)
+}
+
+fn advice(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Crash => {
+            "Report it to the maintainer of the driver that the function belongs to, with the whole crash; until then keep that driver unloaded across a sleep."
+        }
+        Kind::Warning => {
+            "The sleep goes on after it. Report it to the maintainer of the driver that the function belongs to, with all lines between the two marks."
+        }
+        Kind::Locks => {
+            "It is a deadlock that can happen, not one that did: report it to the maintainer of that driver, with the whole report."
+        }
+        Kind::Hung => {
+            "The functions below that line say what it waits for; a device or disk that did not come back is the usual cause (errors and resets in the lines before)."
+        }
+        Kind::Stall => {
+            "The backtrace of that CPU says what it does with interrupts off: look at the driver or firmware call of that function."
+        }
     }
 }

@@ -5,6 +5,7 @@ use crate::Case;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level, Task as Named};
 use crate::message::{Message, seconds};
 use crate::stack::{self, Task};
+use crate::trouble::{Kind, Trouble, troubles};
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 use std::collections::BTreeMap;
@@ -102,9 +103,7 @@ impl Wait {
             Wait::KernelLoop => {
                 "is a thread of the kernel that never asks to be frozen: a fault of its driver"
             }
-            Wait::Uninterruptible => {
-                "waited where it cannot be frozen (state D); the text does not show for what"
-            }
+            Wait::Uninterruptible => "waited where it cannot be frozen (state D)",
             Wait::Running => "ran and did not leave the kernel in time",
             Wait::KernelThread => "is a thread of the kernel that did not reach the freezer",
             Wait::Unknown => "did not reach the freezer",
@@ -196,10 +195,25 @@ const WAITS: [(&[&str], Wait); 13] = [
     (&["smpboot_thread_fn", "kthread_worker_fn"], Wait::KernelLoop),
 ];
 
+/// Modules of network file systems and of what carries them.
+const NETWORK: [&str; 10] =
+    ["nfs", "nfsv3", "nfsv4", "sunrpc", "cifs", "smbfs", "ceph", "9p", "9pnet", "afs"];
+
 fn wait(t: &Task, kernel: bool) -> Wait {
-    let has = |names: &&[&str]| t.frames.iter().any(|f| names.iter().any(|n| f.starts_with(n)));
-    if let Some((_, w)) = WAITS.iter().find(|(names, _)| has(names)) {
-        return *w;
+    let has =
+        |names: &&[&str]| t.frames.iter().any(|f| names.iter().any(|n| f.function.starts_with(n)));
+    let of = |modules: &[&str]| t.frames.iter().any(|f| modules.contains(&f.module.as_str()));
+    let known = WAITS.iter().find(|(names, _)| has(names)).map(|w| w.1);
+    match known {
+        // What waits for a page or a disk waits for the server that has it.
+        None | Some(Wait::Disk | Wait::PageFault | Wait::Writeback) if of(&NETWORK) => {
+            return Wait::NetworkFiles;
+        }
+        None | Some(Wait::Disk | Wait::PageFault | Wait::Writeback) if of(&["fuse"]) => {
+            return Wait::Fuse;
+        }
+        Some(w) => return w,
+        None => {}
     }
     match t.state {
         'D' => Wait::Uninterruptible,
@@ -207,6 +221,17 @@ fn wait(t: &Task, kernel: bool) -> Wait {
         _ if kernel => Wait::KernelThread,
         _ => Wait::Unknown,
     }
+}
+
+/// The function to name: the first of a module, which a driver or a file system is; else the
+/// one that tells what was waited for; else the first above the scheduler.
+fn place(t: &Task) -> Option<&stack::Frame> {
+    let waits = |f: &&stack::Frame| !stack::is_of_waiting(&f.function);
+    let known = |f: &&stack::Frame| {
+        WAITS.iter().any(|(names, _)| names.iter().any(|n| f.function.starts_with(n)))
+    };
+    let of_a_module = t.frames.iter().filter(waits).find(|f| !f.module.is_empty());
+    of_a_module.or_else(|| t.frames.iter().find(known)).or_else(|| stack::waits_in(&t.frames))
 }
 
 /// How sure the functions make it. A disk may be slow for a reason of somebody
@@ -256,6 +281,7 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     // Those in a probe before those that wait for one.
     let waits = |r: &Refusal| wait(&r.task, r.kernel) == Wait::DeviceLock;
     rest.sort_by_key(|r| (r.at, waits(r), r.task.at));
+    let reports = troubles(&case.messages);
     let mut told = None;
     while !rest.is_empty() {
         let first = rest.remove(0);
@@ -285,13 +311,16 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
         let f = Finding::new((id, Area::Freezer, Level::Broken), confidence(why))
             .says(refused(&first, &tasks, why, &behind, unnamed))
             .look(why.advice())
-            .of_tasks(tasks)
+            .of_function(place(&first.task).map(|f| f.function.as_str()))
             .times(first.times)
             .shown_by(evidence);
-        out.push(f);
+        let mine: Vec<Named> = tasks.iter().chain(&behind).cloned().collect();
+        let f = explained(f, stood_before(case, first.at, &mine, &reports));
+        out.push(f.of_tasks(tasks));
     }
     for f in failures.iter().filter(|f| f.workqueue) {
-        out.push(workqueue(case, f));
+        let found = workqueue(case, f);
+        out.push(explained(found, stood_before(case, f.at, &[], &reports)));
     }
     // Failures whose tasks the text does not list.
     let bare: Vec<&Failure> =
@@ -334,7 +363,48 @@ fn refused(first: &Refusal, tasks: &[Named], why: Wait, behind: &[Named], unname
         n => format!(" {n} more tasks refused, which the text does not show."),
     };
     let (who, did) = (say::tasks(tasks), why.words());
-    format!("{who} did not freeze in {after}{times}{each} {did}.{behind}{unnamed}")
+    // The function is named whether or not a rule knows it.
+    let place = match place(&first.task) {
+        Some(f) => format!(", in {}", f.words()),
+        None if why == Wait::Uninterruptible => "; its functions are not in the text".into(),
+        None => String::new(),
+    };
+    format!("{who} did not freeze in {after}{times}{each} {did}{place}.{behind}{unnamed}")
+}
+
+/// A task or a queue that stood still before, other than those that refused: what they wait
+/// for may be the same (kernel/hung_task.c:check_hung_task).
+fn stood_before<'a>(
+    case: &'a Case,
+    at: usize,
+    but: &[Named],
+    troubles: &'a [Trouble<'a>],
+) -> Option<(&'a Trouble<'a>, Evidence)> {
+    let hung = |t: &&Trouble<'_>| {
+        let named = t.task.as_ref().filter(|_| t.kind == Kind::Hung && t.at < at);
+        named.is_some_and(|(name, pid)| !but.iter().any(|b| b.name == *name && b.pid == *pid))
+    };
+    let t = troubles.iter().rev().find(hung)?;
+    // Another boot or a task that stood long ago says nothing of it.
+    let near = crate::stage::passed(&case.messages[t.at], &case.messages[at])
+        .is_none_or(|p| (Ns::ZERO..=STOOD).contains(&p));
+    near.then(|| (t, Evidence::from(&case.messages[t.at])))
+}
+
+/// A task that hung so long before a freezing may be why it failed: reports come every 120 s,
+/// ten of them in all.
+const STOOD: Ns = Ns(1_200_000_000_000);
+
+/// Says of a finding that a task stood still before.
+fn explained(f: Finding, by: Option<(&Trouble<'_>, Evidence)>) -> Finding {
+    let Some((t, evidence)) = by else { return f };
+    let Some((name, pid)) = &t.task else { return f };
+    let who = say::task(&Named { name: name.clone(), pid: *pid });
+    let place = stack::waits_in(&t.frames).map_or(String::new(), |p| format!(" in {}", p.words()));
+    f.because(format!(
+        "{who} had stood still{place} before that already: most likely both wait for the same."
+    ))
+    .shown_by([evidence])
 }
 
 /// The same task was reported as hung before.
@@ -343,42 +413,82 @@ fn hung(case: &Case, t: &Task) -> Option<Evidence> {
     case.messages.iter().find(|m| m.has(&name)).map(Evidence::from)
 }
 
-/// A workqueue that was busy (kernel/workqueue.c:show_freezable_workqueues).
-fn workqueue(case: &Case, f: &Failure) -> Finding {
-    let dump = &case.messages[f.at..case.messages.len().min(f.at + 200)];
-    let queue =
-        |m: &'_ Message| Some(m.text.strip_prefix("workqueue ")?.split(':').next()?.to_string());
-    // Of those listed, some have only work that is not due yet: one that runs comes first.
-    let runs = |m: &Message| {
-        m.text.trim_start().starts_with("in-flight: ")
-            || m.after("active=").is_some_and(|n| !n.starts_with('0'))
-    };
-    let mut last = None;
-    let mut running = None;
+/// A queue of the list that follows (kernel/workqueue.c:show_freezable_workqueues).
+struct Queue<'a> {
+    message: &'a Message,
+    name: &'a str,
+    /// Functions that run, with the number of their worker.
+    works: Vec<&'a str>,
+    /// It has work that runs.
+    runs: bool,
+}
+
+/// `in-flight: 230:disk_events_workfn, 99:other_fn BAR(7)`; the functions with the numbers
+/// of their workers.
+fn works(text: &str) -> Vec<&str> {
+    text.split(',').map(str::trim).filter(|w| !w.is_empty()).collect()
+}
+
+/// Queues that a dump lists, those with work that runs before those with work not yet due.
+fn queues(dump: &[Message]) -> Vec<Queue<'_>> {
+    let mut out: Vec<Queue<'_>> = Vec::new();
     for m in dump {
-        match queue(m) {
-            Some(name) => last = Some((m, name)),
-            None if running.is_none() && runs(m) => running = last.clone(),
-            None => {}
+        let text = m.text.trim_start();
+        if let Some(rest) = text.strip_prefix("workqueue ") {
+            let name = rest.split(':').next().unwrap_or(rest);
+            out.push(Queue { message: m, name, works: Vec::new(), runs: false });
+        } else if let Some(q) = out.last_mut() {
+            if let Some(list) = text.strip_prefix("in-flight: ") {
+                q.works.extend(works(list));
+                q.runs = true;
+            }
+            q.runs |= m.after("active=").is_some_and(|n| !n.starts_with('0'));
+        }
+        if m.says("Restarting tasks") || m.says("OOM killer enabled") {
+            break;
         }
     }
-    let named = running.or_else(|| dump.iter().find_map(|m| Some((m, queue(m)?))));
+    out.sort_by_key(|q| !q.runs);
+    out
+}
+
+/// A workqueue that was busy.
+fn workqueue(case: &Case, f: &Failure) -> Finding {
+    let dump = &case.messages[f.at..case.messages.len().min(f.at + 200)];
+    let list = queues(dump);
     let begin = case.messages[..f.at].iter().rposition(|m| m.says("Freezing "));
     let between = &case.messages[begin.map_or(f.at, |b| b + 1)..f.at];
     let timeout = between.iter().find(|m| m.has("error -110") || m.has("timed out"));
     let mut evidence = lines([&case.messages[f.at]]);
-    evidence.extend(named.iter().map(|(m, _)| Evidence::from(*m)));
+    evidence.extend(list.iter().take(3).map(|q| Evidence::from(q.message)));
     evidence.extend(timeout.map(Evidence::from));
-    let timed_out = timeout.map(|m| m.text.split(':').next().unwrap_or("a device").to_string());
+    let timed_out = timeout.map(|m| m.text.split(':').next().unwrap_or("a device"));
     let confidence = if timed_out.is_some() { Confidence::Likely } else { Confidence::Certain };
-    let which = named.as_ref().map_or("A workqueue".into(), |(_, n)| format!("Workqueue {n}"));
+    let function = |w: &&str| {
+        let rest = w.split_once(':').map_or(*w, |(_, r)| r);
+        rest.split([' ', '(']).next().unwrap_or(rest).to_string()
+    };
+    let first = list.first();
+    let which = first.map_or("A workqueue".into(), |q| format!("Workqueue {}", q.name));
+    let running: Vec<String> = first.map_or(Vec::new(), |q| q.works.iter().map(function).collect());
+    let with = match running.len() {
+        0 => String::new(),
+        _ => format!(" with {}", say::names(&running)),
+    };
+    let others: Vec<String> =
+        list.iter().skip(1).filter(|q| q.runs).map(|q| q.name.to_string()).collect();
+    let others = match others.len() {
+        0 => String::new(),
+        _ => format!(" {} had work that ran too.", say::names(&others)),
+    };
     let meanwhile = timed_out.map_or(String::new(), |d| format!("; meanwhile {d} timed out"));
     Finding::new(("freeze-failed", Area::Freezer, Level::Broken), confidence)
         .says(format!(
-            "{which} was still busy after {}, so its work could not be frozen{meanwhile}.",
+            "{which} was still busy{with} after {}, so its work could not be frozen{meanwhile}.{others}",
             say::seconds(f.after)
         ))
         .look("Look at the device whose work it is: unplug it, or fix its timeout.")
+        .of_function(running.first().map(String::as_str))
         .shown_by(evidence)
 }
 

@@ -76,7 +76,7 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
             .of_error(error)
             .shown_by(lines([m]));
         out.push(f);
-    } else if !load.is_empty() && !mismatch {
+    } else if !load.is_empty() && !mismatch && !out.iter().any(|f| f.id == "hib-restore-woken") {
         let f = broken("hib-load-failed")
             .says("The image was found and could not be read back, so the machine booted afresh.")
             .look("Look at the error before that line: -84 is damaged data, -1 a check that failed. Whatever lies between swap and disk must pass the image on unchanged.")

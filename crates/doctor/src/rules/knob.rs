@@ -6,12 +6,14 @@ pub use crate::offered::bracketed as chosen;
 use super::value;
 use crate::Case;
 use crate::finding::{Area, Confidence, Finding, Level, OLD};
+use crate::message::Message;
 use crate::value::Value;
 
 /// `pm_freeze_timeout` of a kernel that nobody changed, ms.
 const FREEZE_TIMEOUT: u64 = 20_000;
 
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+    tested(case, out);
     for v in case.values.iter().filter(|v| v.folder() == "/sys/power") {
         let Some(f) = unusual(v) else { continue };
         // What such a setting cost was told already.
@@ -20,6 +22,32 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
         }
         out.push(f.shown_by([value(v)]));
     }
+}
+
+/// `PM: suspend debug: Waiting for 5 second(s).` (kernel/power/suspend.c:suspend_test),
+/// `PM: hibernation debug: Waiting for 5 seconds.` (hibernate.c:hibernation_test): only a
+/// test says so.
+fn tested(case: &Case, out: &mut Vec<Finding>) {
+    let is = |m: &&Message| {
+        m.trust.is_of_a_kernel()
+            && (m.has("suspend debug: Waiting for ") || m.has("hibernation debug: Waiting for "))
+    };
+    let said: Vec<&Message> = case.messages.iter().filter(is).collect();
+    if said.is_empty() {
+        return;
+    }
+    let sleeps = match said.len() {
+        1 => "A sleep was".to_string(),
+        n => format!("{n} sleeps were"),
+    };
+    let f = Finding::new(("knob-pm-test", Area::Mode, Level::Risk), Confidence::Certain)
+        .says(format!(
+            "{sleeps} only a test: pm_test was on, so the machine waited awake in the middle of it and came back by itself."
+        ))
+        .change("If that was not meant: echo none > /sys/power/pm_test", OLD, "")
+        .times(said.len())
+        .shown_by(super::lines(said));
+    out.push(f);
 }
 
 fn unusual(v: &Value) -> Option<Finding> {

@@ -67,8 +67,8 @@ fn shared(case: &Case, out: &mut Vec<Finding>) {
     // The first that is none of the core's asked for the line.
     let of_the_core = ["irq_pm_", "__setup_irq", "request_", "devm_request_", "__warn", "warn_"];
     let other = ["report_bug", "handle_bug", "exc_", "asm_exc", "el1", "do_", "brk_", "bug_"];
-    let is_core = |f: &&&str| of_the_core.iter().chain(&other).any(|w| f.starts_with(w));
-    let asked = frames.iter().find(|f| !is_core(f)).copied();
+    let is_core = |f: &&str| of_the_core.iter().chain(&other).any(|w| f.starts_with(w));
+    let asked = frames.iter().map(String::as_str).find(|f| !is_core(f));
     let f = Finding::new(("phase-nosuspend-wake", Area::Phase, Level::Risk), Confidence::Certain)
         .says(format!(
             "{} asked for an interrupt line that another driver shares, and one of the two wants it never suspended (IRQF_NO_SUSPEND): in a sleep both handlers run, and a wakeup by that line may not end it.",

@@ -1,6 +1,7 @@
 //! The rules, a file an area. Each names the messages it rests on.
 
 pub(crate) mod abort;
+mod back;
 mod clock;
 mod crash;
 mod disk;
@@ -10,9 +11,12 @@ mod knob;
 mod line;
 pub(crate) mod mode;
 pub(crate) mod phase;
+mod platform;
 pub mod ready;
 mod rpm;
+mod source;
 pub(crate) mod sync;
+mod wake;
 
 use crate::Case;
 use crate::finding::{Evidence, Finding, Unchecked};
@@ -23,11 +27,13 @@ use crate::value::Value;
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub const ALL: [Rule; 13] = [
+pub const ALL: [Rule; 17] = [
     freezer::judge,
     abort::judge,
     clock::judge,
     mode::judge,
+    platform::judge,
+    wake::judge,
     phase::judge,
     hibernation::judge,
     sync::judge,
@@ -35,8 +41,10 @@ pub const ALL: [Rule; 13] = [
     line::judge,
     rpm::judge,
     crash::judge,
+    back::judge,
     knob::judge,
     ready::judge,
+    source::judge,
 ];
 
 /// Evidence of `messages`, at most three of them.

@@ -4,7 +4,7 @@
 //! amd_pmc, `low_power_idle_*`), what those drivers print, and how long time
 //! stood still (kernel/time/timekeeping_debug.c).
 
-use super::lines;
+use super::{lines, platform};
 use crate::Case;
 use crate::attempt::Attempt;
 use crate::finding::{Area, Confidence, Evidence, Finding, Level};
@@ -32,8 +32,8 @@ pub fn has_counters(case: &Case) -> bool {
             refused(m).is_some()
                 || m.has("in deepest state for")
                 || m.has("S0ix residency after S2idle")
-                || m.has("Time (in us) in S0i3")
         })
+        || platform::has_tables(case)
 }
 
 pub fn judge(case: &Case, out: &mut Vec<Finding>) {
@@ -42,7 +42,6 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     deepest(case, out);
     counted(case, out);
     selftest(case, out);
-    wakes(case, out);
     turns(case, out);
 }
 
@@ -50,7 +49,7 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
 /// (drivers/platform/x86/amd/pmc/pmc.c:amd_pmc_validate_deepest,
 /// drivers/platform/x86/intel/pmc/core.c:pmc_core_resume_common, 6.12): the platform
 /// stayed awake, or already the processor did.
-fn refused(m: &Message) -> Option<bool> {
+pub fn refused(m: &Message) -> Option<bool> {
     if m.has("Last suspend didn't reach deepest state") {
         return Some(false);
     }
@@ -70,15 +69,20 @@ fn printed(case: &Case, out: &mut Vec<Finding>) {
     } else {
         "its power management unit never reached the deepest state"
     };
+    let kept = platform::kept(case);
+    let unknown = if kept.is_some() { "" } else { " The text does not say what kept it." };
     let f = name_only(Confidence::Certain)
         .says(format!(
-            "The machine slept in name only{}: {who}. The text does not say what kept it.",
+            "The machine slept in name only{}: {who}.{unknown}",
             say::and_times(said.len())
         ))
         .look(CONSTRAINTS)
         .times(said.len())
         .shown_by(lines(said));
-    out.push(f);
+    out.push(match kept {
+        Some(k) => f.because(k.words).shown_by(k.evidence),
+        None => f,
+    });
 }
 
 /// What to look at where nothing tells what kept a machine awake.
@@ -95,7 +99,7 @@ fn how_deep(partly: bool) -> &'static str {
 }
 
 /// `1.19 %` of thousandths of a per cent.
-fn percent(thousandths: u64) -> String {
+pub(super) fn percent(thousandths: u64) -> String {
     let hundredths = thousandths.saturating_add(5) / 10;
     format!("{}.{:02} %", hundredths / 100, hundredths % 100)
 }
@@ -258,56 +262,6 @@ fn selftest(case: &Case, out: &mut Vec<Finding>) {
         f.says(format!("The machine slept {how}: S0ix for {share} of the test.{words}"))
             .look(CONSTRAINTS)
     });
-}
-
-/// What woke an s2idle sleep: `PM: Triggering wakeup from IRQ 9`
-/// (drivers/base/power/wakeup.c:pm_system_irq_wakeup) and the GPEs that follow.
-fn wakes(case: &Case, out: &mut Vec<Finding>) {
-    let mut irqs: Vec<(String, usize, &Message)> = Vec::new();
-    let mut gpe: Vec<&Message> = Vec::new();
-    for m in &case.messages {
-        let irq = m.after("Triggering wakeup from IRQ ").or_else(|| m.after("IRQ wakeup: IRQ "));
-        // A patch that is quoted has the format in place of the number.
-        let number = |irq: &&str| irq.bytes().all(|b| b.is_ascii_digit());
-        if let Some(irq) = irq.and_then(|r| r.split_whitespace().next()).filter(number) {
-            match irqs.iter_mut().find(|e| e.0 == irq) {
-                Some(e) => e.1 += 1,
-                None => irqs.push((irq.to_string(), 1, m)),
-            }
-        } else if !irqs.is_empty() && m.has("ACPI: GPE event 0x") {
-            gpe.push(m);
-        }
-    }
-    if irqs.is_empty() {
-        return;
-    }
-    let mut evidence = lines(irqs.iter().map(|e| e.2));
-    let non_ec = case.messages.iter().find(|m| m.has("non-EC GPE wakeup"));
-    evidence.extend(lines(non_ec));
-    let mut gpes: Vec<String> = Vec::new();
-    for m in &gpe {
-        let n = m.after("GPE event ").and_then(|r| r.split_whitespace().next()).unwrap_or("");
-        if !gpes.iter().any(|g| g == n) {
-            gpes.push(n.to_string());
-        }
-    }
-    evidence.extend(lines(gpe));
-    let often = |n: usize| if n == 1 { String::new() } else { format!(" ({n} times)") };
-    let all: Vec<String> =
-        irqs.iter().map(|(irq, n, _)| format!("IRQ {irq}{}", often(*n))).collect();
-    let acpi = non_ec.map_or("", |_| "; an ACPI event that is not the embedded controller's");
-    let gpes = match &gpes[..] {
-        [] => String::new(),
-        some => format!(" (GPE {})", some.join(", ")),
-    };
-    let f = Finding::new(("mode-wake-source", Area::Mode, Level::Note), Confidence::Certain)
-        .says(format!(
-            "Woken by {}{acpi}{gpes}. Which device raised it is not in the text.",
-            all.join(", ")
-        ))
-        .look("If nobody touched the machine: /proc/acpi/wakeup and the _PRW of the ACPI tables name the device of a GPE; switch its wakeup off to try.")
-        .shown_by(evidence);
-    out.push(f);
 }
 
 /// Many short turns of the s2idle loop in one sleep.

@@ -108,7 +108,7 @@ fn transfers(case: &Case, out: &mut Vec<Finding>) {
             .find_map(|m| m.text.strip_prefix("Workqueue: ").map(|w| (m, w)))
             .filter(|(_, w)| !w.contains("async_run_entry_fn"));
         let frames = stack::frames(&case.messages, first, 80);
-        let user = frames.iter().find(|f| !is_of_the_bus(f));
+        let user = frames.iter().map(String::as_str).find(|f| !is_of_the_bus(f));
         let mut evidence = lines([&case.messages[first]]);
         let work = worker.map(|(_, w)| w.split_whitespace().nth(1).unwrap_or(w));
         evidence.extend(worker.map(|(m, _)| Evidence::from(m)));
@@ -116,7 +116,7 @@ fn transfers(case: &Case, out: &mut Vec<Finding>) {
             (Some(name), _) => {
                 format!("work item {name} used it, not a callback of power management")
             }
-            _ if frames.contains(&"i2c_acpi_space_handler") => {
+            _ if frames.iter().any(|f| f == "i2c_acpi_space_handler") => {
                 "ACPI code used it (an operation region of the firmware)".into()
             }
             (None, Some(f)) => format!("{f} used it"),
@@ -138,7 +138,7 @@ fn transfers(case: &Case, out: &mut Vec<Finding>) {
             })
         };
         let bus = Device { name: device.to_string(), driver: String::new() };
-        let f = f.of_devices([bus]).of_function(work.or(user.copied())).at("noirq");
+        let f = f.of_devices([bus]).of_function(work.or(user)).at("noirq");
         out.push(f.shown_by(evidence));
     }
 }
@@ -224,8 +224,7 @@ fn unfinished(case: &Case, out: &mut Vec<Finding>) {
 const DEAD: [&str; 2] = ["controller is down; will reset", "Device not ready; aborting "];
 
 /// Messages that say that a device or its driver is gone.
-const GONE: [&str; 9] = [
-    "detected stalls on CPUs",
+const GONE: [&str; 7] = [
     "I/O error, dev",
     "rejecting I/O to offline device",
     "HC died",
@@ -233,7 +232,6 @@ const GONE: [&str; 9] = [
     DEAD[0],
     DEAD[1],
     "Host not accessible, reset failed",
-    "blocked for more than",
 ];
 
 /// How long after a sleep such a message counts as its consequence.

@@ -24,7 +24,6 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     }
     s2idle(case, out);
     failed(case, out);
-    sources(case, out);
     alarms(case, out);
     image(case, out);
     waiting(case, out);
@@ -37,6 +36,11 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
 /// The value of the file with this path.
 fn of<'a>(case: &'a Case, path: &str) -> Option<&'a Value> {
     case.values.iter().find(|v| v.path == path)
+}
+
+/// Its last value, of a text that shows it before and after.
+fn last_of<'a>(case: &'a Case, path: &str) -> Option<&'a Value> {
+    case.values.iter().rfind(|v| v.path == path)
 }
 
 /// The rule of a kernel that offers no state at all.
@@ -189,7 +193,7 @@ fn count(list: &str) -> usize {
 /// and a notifier leave them as they were, so they are told only if a phase of
 /// devices or the freezer failed at all.
 fn failed(case: &Case, out: &mut Vec<Finding>) {
-    let stat = |name: &str| of(case, &format!("/sys/power/suspend_stats/{name}"));
+    let stat = |name: &str| last_of(case, &format!("/sys/power/suspend_stats/{name}"));
     let number = |name: &str| stat(name).and_then(|v| v.value.parse::<u64>().ok());
     let (Some(fail), Some(failed)) = (stat("fail"), number("fail").filter(|&n| n > 0)) else {
         return;
@@ -239,37 +243,6 @@ fn attempts_failed(failed: u64, slept: u64, device: &str, error: i32, step: &str
         return f;
     }
     f.of_devices([Device { name: device.into(), driver: String::new() }]).of_error(error)
-}
-
-/// Wakeup sources whose activity is not over (drivers/base/power/wakeup_stats.c):
-/// reading wakeup_count would wait for them, and an armed attempt ends at once.
-fn sources(case: &Case, out: &mut Vec<Finding>) {
-    let active: Vec<&Value> = case
-        .values
-        .iter()
-        .filter(|v| v.path.starts_with("/sys/class/wakeup/") && v.name() == "active_time_ms")
-        .filter(|v| v.value.parse::<u64>().is_ok_and(|ms| ms > 0))
-        .collect();
-    if active.is_empty() {
-        return;
-    }
-    let name = |v: &&Value| {
-        let folder = v.folder();
-        of(case, &format!("{folder}/name")).map_or_else(
-            || folder.rsplit('/').next().unwrap_or(folder).to_string(),
-            |n| n.value.clone(),
-        )
-    };
-    let names: Vec<String> = active.iter().map(name).collect();
-    let (verb, noun) = if names.len() == 1 { ("is", "source") } else { ("are", "sources") };
-    let f = Finding::new(("abort-source-active", Area::Abort, Level::Note), Confidence::Certain)
-        .says(format!(
-            "Wakeup {noun} {} {verb} active now: an attempt to sleep that is armed would end at once.",
-            say::names(&names)
-        ))
-        .look("If it stays active: look at its device, or switch its power/wakeup off.")
-        .shown_by(active.iter().take(3).map(|v| value(v)));
-    out.push(f);
 }
 
 /// Real-time clocks whose `wakeup` is off: `rtcwake` refuses, an alarm does not end

@@ -147,7 +147,7 @@ const SYSTEMD: &str = "/run/systemd/system";
 /// A sync that does not end: the task that writes, or since 6.19 a worker of the
 /// queue `pm_fs_sync`, is reported as hung (kernel/hung_task.c).
 fn hung(case: &Case, out: &mut Vec<Finding>) {
-    let waits = |f: &&str| {
+    let waits = |f: &String| {
         [
             "ksys_sync",
             "sync_inodes_sb",
@@ -157,7 +157,7 @@ fn hung(case: &Case, out: &mut Vec<Finding>) {
             "wait_on_page_writeback",
             "filemap_fdatawait_keep_errors",
         ]
-        .contains(f)
+        .contains(&f.as_str())
     };
     for a in &case.attempts {
         let messages = case.of(a);

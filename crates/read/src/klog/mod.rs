@@ -122,6 +122,14 @@ struct Splitter {
     at: u64,
 }
 
+/// Whether a line that begins as a comment of a trace is the prompt of root, with a command
+/// that reads a file.
+fn is_prompt(line: &[u8]) -> bool {
+    let commands: [&[u8]; 6] =
+        [b"# cat /", b"# more /", b"# less /", b"# head /", b"# tail /", b"# grep "];
+    commands.iter().any(|c| line.starts_with(c))
+}
+
 impl Splitter {
     /// Whether `step` was of a journal.
     fn entry(&mut self, step: Step, at: u64, take: &mut dyn FnMut(Item<'_>, u64)) -> bool {
@@ -171,7 +179,7 @@ impl Splitter {
 
     fn line(&mut self, line: &[u8], at: u64, rest: &[u8], take: &mut dyn FnMut(Item<'_>, u64)) {
         self.at = at;
-        if line.first() == Some(&b'#') {
+        if line.first() == Some(&b'#') && !is_prompt(line) {
             return;
         }
         let step = self.journal.line(line);

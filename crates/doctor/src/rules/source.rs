@@ -1,0 +1,152 @@
+//! Wakeup sources: who is active now and so keeps a machine from sleeping, and who ended or
+//! prevented sleeps. Of sysfs (drivers/base/power/wakeup_stats.c) and of the table in debugfs
+//! (drivers/base/power/wakeup.c:wakeup_sources_stats_show, 3.0 to 7.3).
+
+use crate::Case;
+use crate::finding::{Area, Confidence, Device, Evidence, Finding, Level};
+use crate::value::Value;
+use dormouse_base::say;
+use dormouse_base::time::Ns;
+
+/// A source.
+struct Source {
+    /// Empty if the table gives none.
+    name: String,
+    /// How long it has been active, ms; 0 if it is not.
+    active: u64,
+    /// How often it ended a sleep, or may have.
+    woke: u64,
+    evidence: Evidence,
+}
+
+/// Longer than this no event is handled: somebody forgot to let go, or holds it by intent.
+const HOLDS: u64 = 10_000;
+
+pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+    let all: Vec<Source> = listed(case).into_iter().chain(table(case)).collect();
+    active(&all, out);
+    woke(&all, out);
+}
+
+/// Of `/sys/class/wakeup/wakeupN/`.
+fn listed(case: &Case) -> Vec<Source> {
+    let is = |v: &&Value| v.path.starts_with("/sys/class/wakeup/") && v.name() == "active_time_ms";
+    let source = |v: &Value| {
+        let folder = v.folder();
+        let of = |name: &str| {
+            let path = format!("{folder}/{name}");
+            case.values.iter().find(|v| v.path == path).map(|v| v.value.as_str())
+        };
+        let name = of("name").unwrap_or(folder.rsplit('/').next().unwrap_or(folder));
+        Some(Source {
+            name: name.to_string(),
+            active: v.value.parse().ok()?,
+            woke: of("wakeup_count").and_then(|n| n.parse().ok()).unwrap_or(0),
+            evidence: super::value(v),
+        })
+    };
+    case.values.iter().filter(is).filter_map(source).collect()
+}
+
+/// Of the table: a head that names its columns, a row a source. A name may be missing, be
+/// `(null)`, or have blanks, so columns are counted from the right.
+fn table(case: &Case) -> Vec<Source> {
+    let mut out: Vec<Source> = Vec::new();
+    let mut head: Option<Vec<&str>> = None;
+    for m in &case.messages {
+        let words: Vec<&str> = m.text.split_whitespace().collect();
+        let is_head = words.first() == Some(&"name") && words.contains(&"event_count");
+        if is_head {
+            // A table that comes again is of a later moment.
+            out.clear();
+            head = Some(words[1..].to_vec());
+            continue;
+        }
+        let Some(columns) = &head else { continue };
+        let numbers: Option<Vec<u64>> = words
+            .len()
+            .checked_sub(columns.len())
+            .and_then(|first| words[first..].iter().map(|w| w.parse().ok()).collect());
+        let Some(numbers) = numbers else {
+            // Behind the table comes something else; a line that was cut is of it.
+            if !m.text.trim().is_empty() && words.len() > columns.len() {
+                head = None;
+            }
+            continue;
+        };
+        let of = |name: &str| columns.iter().position(|c| *c == name).map_or(0, |at| numbers[at]);
+        let name = words[..words.len() - numbers.len()].join(" ");
+        out.push(Source {
+            name: if name == "(null)" { String::new() } else { name },
+            active: of("active_since"),
+            woke: of("wakeup_count"),
+            evidence: Evidence { doubtful: false, ..Evidence::from(m) },
+        });
+    }
+    out
+}
+
+/// A source as a sentence names it.
+fn named(s: &Source) -> String {
+    if s.name.is_empty() { "a source without a name".into() } else { s.name.clone() }
+}
+
+fn device(s: &Source) -> Device {
+    Device { name: s.name.clone(), driver: String::new() }
+}
+
+/// Sources whose activity is not over: reading wakeup_count would wait for them, and an
+/// armed attempt ends at once.
+fn active(all: &[Source], out: &mut Vec<Finding>) {
+    let mut active: Vec<&Source> = all.iter().filter(|s| s.active > 0).collect();
+    active.sort_by_key(|s| std::cmp::Reverse(s.active));
+    let Some(longest) = active.first().map(|s| s.active) else { return };
+    let names: Vec<String> = active.iter().map(|s| named(s)).collect();
+    let (verb, noun) = if names.len() == 1 { ("is", "source") } else { ("are", "sources") };
+    let long = match longest {
+        HOLDS.. => format!(
+            " {} has been so for {}.",
+            names[0],
+            say::span(Ns(i64::try_from(longest).unwrap_or(0).saturating_mul(1_000_000)))
+        ),
+        _ => String::new(),
+    };
+    let f = Finding::new(("abort-source-active", Area::Abort, Level::Note), Confidence::Certain)
+        .says(format!(
+            "Wakeup {noun} {} {verb} active now: an attempt to sleep that is armed would end at once.{long}",
+            say::names(&names)
+        ))
+        .look("If it stays active: look at its device, or switch its power/wakeup off.")
+        .of_devices(active.iter().map(|s| device(s)))
+        .shown_by(active.iter().take(3).map(|s| s.evidence.clone()));
+    out.push(f);
+}
+
+/// Sources that ended sleeps, or stood in their way, by what the kernel counted
+/// (wakeup_source_report_event: only while attempts are armed).
+fn woke(all: &[Source], out: &mut Vec<Finding>) {
+    let mut woke: Vec<&Source> = all.iter().filter(|s| s.woke > 0).collect();
+    woke.sort_by_key(|s| std::cmp::Reverse(s.woke));
+    if woke.is_empty() {
+        return;
+    }
+    let words: Vec<String> = woke
+        .iter()
+        .take(5)
+        .map(|s| format!("{} {}", named(s), say::once(s.woke as usize)))
+        .collect();
+    let nameless = if woke.iter().any(|s| s.name.is_empty()) {
+        " One without a name was made, or is gone, without the kernel keeping its name: its driver is to be found by what wakes."
+    } else {
+        ""
+    };
+    let f = Finding::new(("abort-source-woke", Area::Abort, Level::Note), Confidence::Certain)
+        .says(format!(
+            "Events that ended a sleep or kept the machine from one, by source: {}.{nameless}",
+            words.join(", ")
+        ))
+        .look("If nobody wanted that: switch the power/wakeup of that device off to try.")
+        .of_devices(woke.iter().map(|s| device(s)))
+        .shown_by(woke.iter().take(3).map(|s| s.evidence.clone()));
+    out.push(f);
+}

@@ -1,0 +1,269 @@
+//! Where in a sleep a message stands: the half and the phase, by the nearest line of the
+//! core before it (kernel/power/suspend.c, kernel/power/hibernate.c,
+//! drivers/base/power/main.c:dpm_show_time, 3.0 to 7.3).
+
+use crate::message::Message;
+use crate::stack::Frame;
+use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::time::Ns;
+
+/// Half and phase; the phase may be unknown where the lines of a kernel do not tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// Going down or coming back.
+    pub direction: Direction,
+    /// The phase, if the lines tell.
+    pub phase: Option<Phase>,
+}
+
+impl Stage {
+    fn new(direction: Direction, phase: Option<Phase>) -> Stage {
+        Stage { direction, phase }
+    }
+
+    /// `while devices suspended`, `while devices came back (noirq)`, `before tasks were frozen`.
+    pub fn words(self) -> String {
+        let down = self.direction == Direction::Suspend;
+        match self.phase {
+            Some(Phase::Sync) => "while data was written before the sleep".into(),
+            Some(Phase::Freeze | Phase::FreezeUser | Phase::FreezeKernel) => {
+                "while tasks were being frozen".into()
+            }
+            Some(Phase::CpuOff) => "while CPUs were switched off".into(),
+            Some(Phase::CpuOn) => "while CPUs came back".into(),
+            Some(Phase::Thaw | Phase::Console) => "while tasks were started again".into(),
+            Some(p @ (Phase::Late | Phase::Noirq)) => {
+                format!("while devices suspended ({})", p.name())
+            }
+            Some(p @ (Phase::ResumeNoirq | Phase::ResumeEarly)) => {
+                format!("while devices resumed ({})", p.name())
+            }
+            _ if down => "while devices suspended".into(),
+            _ => "while devices resumed".into(),
+        }
+    }
+}
+
+/// The stage that begins with a message; nothing if it tells of none.
+fn begins(m: &Message) -> Option<Stage> {
+    use Direction::{Resume, Suspend};
+    let says = |word: &str| m.says(word);
+    let devices = |word: &str| {
+        m.text.contains(word)
+            && ["suspend", "freeze", "quiesce", "poweroff", "hibernation"]
+                .iter()
+                .any(|w| m.text.contains(w))
+    };
+    let back = |word: &str| {
+        m.text.contains(word)
+            && ["resume", "thaw", "restore", "recover"].iter().any(|w| m.text.contains(w))
+    };
+    let complete = m.has(" of devices complete");
+    Some(if says("suspend entry") || says("hibernation entry") || says("Syncing filesystems") {
+        Stage::new(Suspend, Some(Phase::Sync))
+    } else if says("Filesystems sync") || says("Freezing user space") {
+        Stage::new(Suspend, Some(Phase::FreezeUser))
+    } else if says("Freezing remaining") {
+        let over = m.has("completed") || m.has("done.");
+        let phase = if over { Phase::Suspend } else { Phase::FreezeKernel };
+        Stage::new(Suspend, Some(phase))
+    } else if m.has("Suspending console(s)") || says("Entering ") && m.has(" sleep") {
+        Stage::new(Suspend, Some(Phase::Suspend))
+    } else if complete && back("early ") {
+        Stage::new(Resume, Some(Phase::Resume))
+    } else if complete && back("noirq ") {
+        Stage::new(Resume, Some(Phase::ResumeEarly))
+    } else if complete && back("") {
+        Stage::new(Resume, Some(Phase::Complete))
+    } else if complete && devices("noirq ") {
+        Stage::new(Suspend, None)
+    } else if complete && devices("late ") {
+        Stage::new(Suspend, Some(Phase::Noirq))
+    } else if complete && devices("") || says("suspend devices took") {
+        Stage::new(Suspend, Some(Phase::Late))
+    } else if m.has("EC: interrupt blocked") {
+        // drivers/acpi/ec.c:acpi_ec_block_transactions and acpi_ec_suspend_noirq.
+        Stage::new(Suspend, Some(Phase::Noirq))
+    } else if m.has("EC: interrupt unblocked") {
+        Stage::new(Resume, Some(Phase::ResumeNoirq))
+    } else if m.has("Disabling non-boot CPUs") || m.has("Disabling nonboot CPUs") {
+        Stage::new(Suspend, Some(Phase::CpuOff))
+    } else if m.has("Enabling non-boot CPUs") || m.has("Enabling nonboot CPUs") {
+        Stage::new(Resume, Some(Phase::CpuOn))
+    } else if says("resume from suspend-to-idle")
+        || m.has("Waking up from system sleep")
+        || says("Timekeeping suspended for")
+        || says("Suspended for ")
+    {
+        Stage::new(Resume, Some(Phase::ResumeNoirq))
+    } else if says("resume devices took") {
+        Stage::new(Resume, Some(Phase::Complete))
+    } else if says("Some devices failed to suspend") {
+        // Those that went down come back.
+        Stage::new(Resume, Some(Phase::Resume))
+    } else if says("OOM killer enabled") || m.has("Restarting tasks") {
+        Stage::new(Resume, Some(Phase::Thaw))
+    } else {
+        return None;
+    })
+}
+
+/// Whether the message ends a sleep, or what is known of one.
+pub fn ends(m: &Message) -> bool {
+    m.says("suspend exit")
+        || m.says("hibernation exit")
+        || m.says("Finishing wakeup")
+        || m.text.starts_with("Linux version ")
+        // The attempt ends here, whatever the text has of its end.
+        || m.says("Freezing ") && (m.has("failed after") || m.has("aborted"))
+}
+
+/// The stages of a text: what begins and ends them, found once.
+pub struct Stages<'a> {
+    messages: &'a [Message],
+    /// Places where something begins (or ends, if nothing), in order. A weak one tells only
+    /// where in a sleep a message stands, not that there is one.
+    marks: Vec<(usize, Option<Stage>, bool)>,
+}
+
+impl<'a> Stages<'a> {
+    /// Goes over `messages` once.
+    pub fn new(messages: &'a [Message]) -> Stages<'a> {
+        let mut marks = Vec::new();
+        let mut last = None;
+        for (at, m) in messages.iter().enumerate().filter(|(_, m)| m.trust.is_of_a_kernel()) {
+            if crate::is_another(last, m) {
+                marks.push((at, None, false));
+            }
+            last = m.time.or(last);
+            if ends(m) {
+                marks.push((at, None, false));
+            } else if let Some(s) = begins(m) {
+                // Boots print it too.
+                marks.push((at, Some(s), m.has("EC: interrupt ")));
+            }
+        }
+        Stages { messages, marks }
+    }
+
+    /// Where the message `at` stands; nothing if no sleep is under way there. Frames of a dump
+    /// tell more than lines: the core's own functions say whose callback runs.
+    pub fn at(&self, at: usize, frames: &[Frame]) -> Option<Stage> {
+        let lines = self.of_lines(at);
+        let Some(by) = of_frames(frames) else { return lines };
+        // A walk without a phase in its name is told by the lines.
+        Some(match lines {
+            Some(l) if by.phase.is_none() && l.direction == by.direction => l,
+            _ => by,
+        })
+    }
+
+    fn of_lines(&self, at: usize) -> Option<Stage> {
+        let before = &self.marks[..self.marks.partition_point(|m| m.0 < at)];
+        let mut near = None;
+        for &(mark, stage, weak) in before.iter().rev().take(NEAR) {
+            let s = stage?;
+            let gap = self.messages.get(at).and_then(|m| passed(&self.messages[mark], m));
+            // No phase takes so long; but a sleep may lie behind the last line of the way down.
+            let s = match (gap, s.direction, s.phase) {
+                (Some(gap), Direction::Suspend, None | Some(Phase::Noirq)) if gap > LONGEST => {
+                    Stage::new(Direction::Resume, Some(Phase::ResumeNoirq))
+                }
+                (Some(gap), ..) if gap > LONGEST || gap < -LONGEST => return None,
+                _ => s,
+            };
+            near = near.or(Some(s));
+            if !weak {
+                return near;
+            }
+        }
+        None
+    }
+}
+
+/// Between a line of the core and a report in the same phase no more time passes: tasks are
+/// reported as stuck every 120 s, and the watchdog of device sleep panics after that.
+const LONGEST: Ns = Ns(900_000_000_000);
+
+/// So many weak marks stand one behind the other at most.
+const NEAR: usize = 64;
+
+/// What passed between two messages, by their clock or by whole seconds.
+pub fn passed(from: &Message, to: &Message) -> Option<Ns> {
+    match (from.time, to.time) {
+        (Some(a), Some(b)) if !crate::is_another(Some(a.max(b)), to) => Some(Ns(b.0 - a.0)),
+        (Some(_), Some(_)) => None,
+        _ => Some(Ns(to.second?.checked_sub(from.second?)?.checked_mul(1_000_000_000)?)),
+    }
+}
+
+/// Whether a message is the end of a sleep, or one of the lines before it that tell that tasks
+/// run again, and devices had gone down in that sleep: no freezing failed in it.
+pub fn is_over(messages: &[Message], at: usize) -> bool {
+    let over = |m: &Message| {
+        m.says("suspend exit")
+            || m.says("hibernation exit")
+            || m.says("Finishing wakeup")
+            || m.says("OOM killer enabled")
+            || m.has("Restarting tasks")
+    };
+    if !over(&messages[at]) || !messages[at].trust.is_of_a_kernel() {
+        return false;
+    }
+    let before = messages[..at].iter().rev().take(FAR);
+    for m in before.filter(|m| m.trust.is_of_a_kernel()) {
+        if m.says("Freezing ") && (m.has("failed after") || m.has("aborted")) {
+            return false;
+        }
+        if m.says("suspend entry")
+            || m.says("hibernation entry")
+            || m.text.starts_with("Linux version ")
+        {
+            break;
+        }
+        if m.says("suspend exit") || m.says("hibernation exit") || m.has("of devices complete") {
+            break;
+        }
+    }
+    true
+}
+
+/// An attempt whose freezing failed has no more lines between that and its end.
+const FAR: usize = 2_000;
+
+/// What the functions of the core tell (drivers/base/power/main.c, 3.0 to 7.3).
+fn of_frames(frames: &[Frame]) -> Option<Stage> {
+    use Direction::{Resume, Suspend};
+    let known: [(&str, Direction, Option<Phase>); 26] = [
+        ("device_suspend_noirq", Suspend, Some(Phase::Noirq)),
+        ("__device_suspend_noirq", Suspend, Some(Phase::Noirq)),
+        ("dpm_suspend_noirq", Suspend, Some(Phase::Noirq)),
+        ("dpm_noirq_suspend_devices", Suspend, Some(Phase::Noirq)),
+        ("device_suspend_late", Suspend, Some(Phase::Late)),
+        ("__device_suspend_late", Suspend, Some(Phase::Late)),
+        ("dpm_suspend_late", Suspend, Some(Phase::Late)),
+        ("device_suspend", Suspend, Some(Phase::Suspend)),
+        ("__device_suspend", Suspend, Some(Phase::Suspend)),
+        ("dpm_suspend", Suspend, Some(Phase::Suspend)),
+        ("dpm_suspend_start", Suspend, Some(Phase::Suspend)),
+        ("device_prepare", Suspend, Some(Phase::Prepare)),
+        ("dpm_prepare", Suspend, Some(Phase::Prepare)),
+        ("device_resume_noirq", Resume, Some(Phase::ResumeNoirq)),
+        ("dpm_resume_noirq", Resume, Some(Phase::ResumeNoirq)),
+        ("dpm_noirq_resume_devices", Resume, Some(Phase::ResumeNoirq)),
+        ("device_resume_early", Resume, Some(Phase::ResumeEarly)),
+        ("dpm_resume_early", Resume, Some(Phase::ResumeEarly)),
+        ("device_resume", Resume, Some(Phase::Resume)),
+        ("dpm_resume", Resume, Some(Phase::Resume)),
+        ("dpm_resume_end", Resume, Some(Phase::Resume)),
+        ("device_complete", Resume, Some(Phase::Complete)),
+        ("dpm_complete", Resume, Some(Phase::Complete)),
+        ("freeze_secondary_cpus", Suspend, Some(Phase::CpuOff)),
+        ("thaw_secondary_cpus", Resume, Some(Phase::CpuOn)),
+        ("async_resume", Resume, None),
+    ];
+    frames.iter().find_map(|f| {
+        let k = known.iter().find(|k| k.0 == f.function)?;
+        Some(Stage::new(k.1, k.2))
+    })
+}
