@@ -84,7 +84,7 @@ fn attempt(messages: &[Message], first: usize, end: usize, place: &Place) -> Att
     // What was asked for: a test of a mode goes by its level.
     let asked = begin.says("suspend entry (").then(|| begin.after("suspend entry (")).flatten();
     let asked = asked.and_then(|r| r.split(')').next());
-    let entry = begin.says("Freezing ").then_some(None).unwrap_or(begin.time);
+    let entry = if begin.says("Freezing ") { None } else { begin.time };
     let is_exit = |m: &&Message| m.says("suspend exit") || m.says("hibernation exit");
     let inside = messages[first..end].iter();
     let sync = |(i, m): (usize, &Message)| {
@@ -99,7 +99,7 @@ fn attempt(messages: &[Message], first: usize, end: usize, place: &Place) -> Att
         exit: inside.clone().rev().find(is_exit).filter(|_| place.closed).and_then(|m| m.time),
         closed: place.closed,
         inside: place.inside,
-        sync: inside.clone().enumerate().filter_map(sync).last(),
+        sync: inside.clone().enumerate().filter_map(sync).next_back(),
         devices: inside.clone().any(down),
     }
 }

@@ -462,13 +462,15 @@ fn what(t: &Taken) -> String {
     format!("{}{size}{place}", r.operation.name())
 }
 
+/// A slow request: its time, then the earlier one, by when it began and its place.
+type Slow = (i64, Reverse<Option<i64>>, Reverse<usize>);
+
 fn slowest(p: &mut Page, d: &DiskSummary, top: usize) {
     if d.requests.len() < 2 || top == 0 {
         return;
     }
     // The few that are shown, of a list that is not sorted: it may have millions.
-    let mut best: BinaryHeap<Reverse<(i64, Reverse<Option<i64>>, Reverse<usize>)>> =
-        BinaryHeap::new();
+    let mut best: BinaryHeap<Reverse<Slow>> = BinaryHeap::new();
     for (at, t) in d.requests.iter().enumerate() {
         if best.len() == top && best.peek().is_some_and(|least| t.total < least.0.0) {
             continue;
