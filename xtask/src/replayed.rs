@@ -21,6 +21,7 @@ use dormouse_sleep::simulate::kernel::Kernel as Release;
 use dormouse_sleep::simulate::planned::{Key, keys};
 use dormouse_sleep::simulate::predict::{Scheduler, outlook};
 use dormouse_sleep::simulate::{Profile, Settings};
+use dormouse_sleep::tolerance::RIGHT;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -29,10 +30,6 @@ use std::time::Duration;
 
 /// The phases in which a machine spends its time.
 const PHASES: [Phase; 2] = [Phase::Suspend, Phase::Resume];
-/// A gain holds if it is this near, in percent of the phase as recorded, or in
-/// time: what a self-check calls reproduced.
-const PERCENT: i64 = 3;
-const NEAR: Ns = Ns(1_000_000);
 /// Devices with a shorter callback are counted, not listed.
 const LISTED: Ns = Ns(5_000_000);
 const KEPT: &str = "target/replay";
@@ -63,8 +60,9 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
         gains = (gains.0 + held, gains.1 + all);
     }
     println!(
-        "\nGains that hold within {PERCENT} % of the phase or {} ms: {} of {}.",
-        NEAR.0 / 1_000_000,
+        "\nGains that hold within {} % of the phase or {} ms: {} of {}.",
+        RIGHT.percent,
+        RIGHT.floor.0 / 1_000_000,
         gains.0,
         gains.1
     );
@@ -145,7 +143,7 @@ fn table(
         // What is claimed is a difference of two simulations; what is true, of
         // the recording and the kernel.
         let (claimed, true_gain) = (span(now) - predicted, was - replayed);
-        let near = Ns(was.0 * PERCENT / 100).max(NEAR);
+        let near = Ns(was.0 * RIGHT.percent / 100).max(RIGHT.floor);
         let holds = Ns((claimed - true_gain).0.abs()) <= near;
         held += usize::from(holds);
         println!(
@@ -184,7 +182,7 @@ fn devices(phase: Phase, recorded: &Times, columns: &[Column], at: usize) {
             .iter()
             .filter_map(|(k, p)| Some((k, p.0 - c.replayed[at].get(k)?.0)))
             .collect();
-        let near = both.iter().filter(|(_, apart)| apart.0.abs() <= NEAR.0).count();
+        let near = both.iter().filter(|(_, apart)| apart.0.abs() <= RIGHT.floor.0).count();
         let worst = both.iter().max_by_key(|(_, apart)| apart.0.abs());
         println!(
             "{}: {near} of {} devices start within 1 ms of what was predicted{}",

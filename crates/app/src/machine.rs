@@ -11,10 +11,10 @@ use dormouse_base::cycle::{Mode, Outcome};
 use dormouse_base::device::DeviceId;
 use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
-use dormouse_board::Board;
 use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::{Derived, chosen_cycles};
 use dormouse_board::trips::trips;
+use dormouse_board::{Board, Times};
 use dormouse_read::{Input, Options};
 use dormouse_sleep::analyse::rows::Rows;
 use dormouse_sleep::analyse::spread::Spread;
@@ -98,7 +98,8 @@ pub fn load_trips(input: &Path, asked: Option<&str>) -> Result<Vec<Loaded>> {
         let bytes = fs::read(input).with_context(|| format!("cannot read {path}"))?;
         if let Some(text) = board_text(&bytes) {
             let board = dormouse_board::parse(text).map_err(|e| anyhow!("{path}: {e}"))?;
-            let derived = Derived { board, ..Derived::default() };
+            let mut derived = Derived { board, ..Derived::default() };
+            derived.assumptions.extend(Assumed::times(derived.board.times));
             let release = String::new();
             return Ok(vec![Loaded { derived, release, shown: None, recorded: None }]);
         }
@@ -360,6 +361,24 @@ pub fn open(
     settings.complete(board.cpus, now.by.kernel.as_ref());
     sleeps(&board, now.by, &settings)?;
     Ok(Machine { board, lab, now, settings, fidelity, assumptions, recorded })
+}
+
+/// That the times of `board` were measured, so that a budget can be held against them, or
+/// that the user wants an answer all the same.
+///
+/// # Errors
+/// [`NotReproduced`], unless `force`.
+pub fn measured(board: &Board, force: bool) -> Result<()> {
+    if force || board.times != Times::Assumed {
+        return Ok(());
+    }
+    Err(NotReproduced(
+        "every time of this board is assumed, not measured (drawn by class), so whether a budget \
+         is met is not known; give a recording of the machine (dormouse record)\n  --force answers \
+         all the same, for the machine that is assumed"
+            .into(),
+    )
+    .into())
 }
 
 /// That the simulation reproduces the recording that `board` was made of, or

@@ -3,15 +3,21 @@
 use crate::failure::Usage;
 use crate::machine::matching;
 use anyhow::{Context, Result};
+use dormouse_base::capture::Capture;
 use dormouse_base::device::DeviceId;
 use dormouse_base::time::Ns;
 use dormouse_board::Board;
+use dormouse_board::derive::chosen_cycles;
 use dormouse_sleep::energy::{Usage as Energy, Worth};
+use dormouse_sleep::evidence::Machine as Shown;
 use dormouse_sleep::plan::candidate::{Candidate, Kind, apply, candidates};
 use dormouse_sleep::plan::essential::{Stays, Wishes, essential, withheld};
 use dormouse_sleep::plan::handover;
 use dormouse_sleep::plan::obstacle::obstacles;
-use dormouse_sleep::plan::{Goal, Plan, Reached, WORTH_MAKING, lesser, plan as search, shortlist};
+use dormouse_sleep::plan::recorded::Judged;
+use dormouse_sleep::plan::{
+    Goal, Plan, Reached, WORTH_MAKING, lesser, plan as search, shortlist, unchanged,
+};
 use dormouse_sleep::simulate::Settings;
 use dormouse_sleep::simulate::change::{Change, Ratio};
 use dormouse_sleep::simulate::predict::{Scheduler, hang};
@@ -80,9 +86,12 @@ pub enum Help {
 /// How many devices are named that stand in the way, or are not offered.
 const SHOWN: usize = 5;
 
-/// Simulations times devices of one search: a bound on work, not on time, so
-/// that the answer is the same everywhere. At most half a minute on one core.
-const WORK: u64 = 30_000_000;
+/// Simulations times devices of one plan: a bound on work, not on time, so that the
+/// answer is the same everywhere. With what is asked for help at most 10 s on one core.
+const WORK: u64 = 4_000_000;
+
+/// The part of it that each way which may help gets, for a glance.
+const GLANCE: u64 = 20;
 
 /// Power figures and pattern of use, given in the argument or in a file.
 ///
@@ -108,10 +117,15 @@ pub fn plan(
     board: &Board,
     by: Scheduler,
     settings: &Settings,
+    recorded: Option<&(Capture, Shown)>,
     ask: &Ask,
     energy: Option<&Energy>,
+    tell: &dyn Fn(&str),
 ) -> Result<Found> {
-    let goal = goal(board, ask)?;
+    let mut goal = goal(board, ask)?;
+    let judged = recorded.map(|r| judged(board, settings, r, &goal)).transpose()?.flatten();
+    goal.slower = judged.as_ref().map(Judged::slower).unwrap_or_default();
+    tell("looking for the smallest set of changes");
     let Searched { stay, plan, cut } = searched(board, by, settings, ask, &goal, WORK)?;
     let hangs = |e| Usage(hang(board, &e));
     let worth = energy
@@ -141,6 +155,7 @@ pub fn plan(
         ways.extend((cut > 0 && more > ask.candidates).then_some(Help::Candidates(more)));
         ways.extend(offers.map(|w| Help::Offer(w.0)));
         ways.extend((!every_kind).then_some(Help::Kinds));
+        tell("looking for what else to allow");
         helpful(board, by, settings, ask, &goal, &plan, &ways)?
     };
     let limits = Limits {
@@ -153,8 +168,22 @@ pub fn plan(
         withheld: left_out.into_iter().take(SHOWN).collect(),
         lesser: lesser(board, by.policy, settings, &goal, &plan).map_err(hangs)?,
         open: Vec::new(),
+        judged,
     };
     Ok(Found { goal, plan, limits, worth, help })
+}
+
+/// The recording beside what the model says of it, by the rules of the kernel that was
+/// recorded.
+fn judged(
+    board: &Board,
+    settings: &Settings,
+    (capture, shown): &(Capture, Shown),
+    goal: &Goal,
+) -> Result<Option<Judged>> {
+    let model = unchanged(board, shown.scheduler.policy, settings, goal)
+        .map_err(|e| Usage(hang(board, &e)))?;
+    Ok(Judged::of(board, &chosen_cycles(capture), &shown.derived.place, goal, model))
 }
 
 /// Most candidates that may be asked for.
@@ -193,9 +222,13 @@ fn searched(
     let hangs = |e| Usage(hang(board, &e));
     let most = usize::from(ask.candidates);
     let all = candidates(board, &ask.kinds, &stay, &goal.directions(), usize::MAX);
-    let long = &all[..all.len().min(8 * most)];
+    // A third of the work chooses what is offered.
+    let simulations = work / board.devices.len().max(1) as u64;
+    let third = usize::try_from(simulations / 3).unwrap_or(usize::MAX);
+    let long = &all[..all.len().min((8 * most).min(third.max(most)))];
     let offered = shortlist(board, by.policy, settings, goal, long, most).map_err(hangs)?;
-    let limit = work / board.devices.len().max(100) as u64;
+    // A set that is looked at or excluded costs up to two simulations.
+    let limit = (simulations - simulations / 3) / 2;
     let plan = search(board, by.policy, settings, goal, &offered, limit).map_err(hangs)?;
     Ok(Searched { stay, plan, cut: all.len() - offered.len() })
 }
@@ -223,8 +256,7 @@ fn helpful(
                 Help::Kinds => wider.kinds = Kind::of(board).collect(),
             }
         }
-        // A glance: a tenth of what the search itself may take.
-        let wider = searched(board, by, settings, &wider, goal, WORK / 10)?.plan;
+        let wider = searched(board, by, settings, &wider, goal, WORK / GLANCE)?.plan;
         let helped = Helped { ways, met: wider.met, reached: wider.after };
         if helped.met {
             return Ok(Some(helped));
@@ -238,7 +270,7 @@ fn helpful(
 }
 
 fn goal(board: &Board, ask: &Ask) -> Result<Goal> {
-    let mut goal = Goal { suspend: ask.suspend, resume: ask.resume, ready: Vec::new() };
+    let mut goal = Goal { suspend: ask.suspend, resume: ask.resume, ..Goal::default() };
     for (pattern, t) in &ask.ready {
         goal.ready.extend(matching(board, pattern)?.into_iter().map(|d| (d, *t)));
     }

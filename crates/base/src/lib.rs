@@ -23,4 +23,5 @@ pub mod ranked;
 pub mod say;
 pub mod stats;
 pub mod time;
+pub mod tolerance;
 pub mod trip;

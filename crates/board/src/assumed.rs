@@ -1,13 +1,30 @@
 //! What is taken for granted of a machine, because its source does not say it,
 //! and what was inferred from times: facts. Whoever shows them words them.
 
+use crate::Times;
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
+
+impl Assumed {
+    /// What is assumed of the times of a board.
+    pub fn times(of: Times) -> Option<Assumed> {
+        match of {
+            Times::Measured => None,
+            Times::Assumed => Some(Assumed::Times { invented: false }),
+            Times::Invented => Some(Assumed::Times { invented: true }),
+        }
+    }
+}
 
 /// One assumption or inference. Devices are named, so that it can be told
 /// without the board.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assumed {
+    /// Every time of the board: none was measured. The machine itself is invented.
+    Times {
+        /// It has no other times.
+        invented: bool,
+    },
     /// The number of CPUs is not recorded; so many are taken.
     Cpus(u32),
     /// `pm_async` is not recorded; it is this, by whether callbacks ran in

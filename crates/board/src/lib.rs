@@ -108,11 +108,26 @@ impl BoardDevice {
     }
 }
 
+/// Where the times of a board come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Times {
+    /// Recorded, or written by whoever wrote the board.
+    #[default]
+    Measured,
+    /// Drawn by class for a machine that only udev or a device tree describes: its real
+    /// times are others.
+    Assumed,
+    /// Drawn by class for an invented machine: it has no others.
+    Invented,
+}
+
 /// A machine as the simulator sees it. `graph.devices[i]` and `devices[i]` are
 /// the same device; `graph` is in `dpm_list` order. A device's
 /// `async_flag: None` counts as synchronous.
 #[derive(Clone, Debug, Default)]
 pub struct Board {
+    /// Where its times come from. Whatever is answered of the board says so.
+    pub times: Times,
     /// Names that `graph` refers to.
     pub names: Names,
     /// Devices and links.

@@ -1,7 +1,7 @@
 //! Reads a board file (docs/board-format.md).
 
 use super::words::{Atom, Word, parse_duration, split};
-use super::{Board, BoardDevice, Work};
+use super::{Board, BoardDevice, Times, Work};
 use dormouse_base::device::{Device, DeviceId, Link, LinkKind};
 use dormouse_base::names::Sym;
 use std::borrow::Cow;
@@ -29,6 +29,12 @@ impl std::error::Error for BoardError {}
 /// `noirq` occurs in both directions, so the way up has its own word.
 pub const CALLBACKS: [&str; 8] =
     ["prepare", "suspend", "late", "noirq", "resume_noirq", "early", "resume", "complete"];
+
+/// How the comment of a board begins whose times are assumed.
+const ASSUMED: &str = "# ASSUMED, NOT MEASURED: every time below";
+
+/// And what stands before that if no machine has others.
+const INVENTED: &str = "# An invented machine";
 
 /// The version that this reader understands.
 pub const VERSION: u32 = 1;
@@ -68,9 +74,15 @@ pub fn parse(text: &str) -> Result<Board, BoardError> {
     r.board.pm_async = true;
     r.board.graph.order_known = true;
     r.board.graph.links_known = true;
+    let mut invented = false;
     for line in text.lines() {
         r.line = r.line.saturating_add(1);
         let at = r.line;
+        // Files from before `times` said so in their comment alone.
+        invented |= line.starts_with(INVENTED);
+        if !r.versioned && line.starts_with(ASSUMED) {
+            r.board.times = if invented { Times::Invented } else { Times::Assumed };
+        }
         r.statement(line).map_err(|message| BoardError { line: at, message })?;
     }
     if !r.versioned {
@@ -106,12 +118,16 @@ impl Reader {
             "links" => {
                 self.board.graph.links_known = choose(rest, "links", ["guessed", "known"])?;
             }
+            "times" => {
+                self.board.times = times(rest)?;
+            }
             "device" => return self.each(rest, Reader::device),
             "domain" => return self.each(rest, Reader::domain),
             "link" => return self.each(rest, Reader::link),
             "board" => return Err("`board` may stand only once, at the top".into()),
             _ => {
-                let what = ["device", "domain", "link", "cpus", "pm_async", "order", "links"];
+                let what =
+                    ["device", "domain", "link", "cpus", "pm_async", "order", "links", "times"];
                 return Err(unknown(&first.value.text, "line", &what));
             }
         }
@@ -508,6 +524,16 @@ fn single<'a>(rest: &'a [Word<'_>], example: &str) -> Result<&'a str, String> {
     match rest {
         [w] if w.key.is_none() && !w.value.quoted => Ok(&w.value.text),
         _ => Err(format!("expected one word, as in `{example}`")),
+    }
+}
+
+/// Where the times come from: `times assumed`.
+fn times(rest: &[Word<'_>]) -> Result<Times, String> {
+    match &*single(rest, "times assumed")? {
+        "measured" => Ok(Times::Measured),
+        "assumed" => Ok(Times::Assumed),
+        "invented" => Ok(Times::Invented),
+        other => Err(format!("`times {other}` is not one of measured, assumed, invented")),
     }
 }
 

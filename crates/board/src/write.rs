@@ -3,7 +3,7 @@
 use super::domain::{Domain, FLAGS, Governor};
 use super::read::{CALLBACKS, RUNTIME, VERSION};
 use super::words::{print_duration, quote};
-use super::{Board, Work};
+use super::{Board, Times, Work};
 use dormouse_base::device::DeviceId;
 use dormouse_base::names::Sym;
 use dormouse_base::time::Ns;
@@ -22,6 +22,11 @@ pub fn print(board: &Board, comment: &str) -> String {
     out.push_str(&format!("pm_async {}\n", u8::from(board.pm_async)));
     out.push_str(&format!("order {}\n", word(board.graph.order_known)));
     out.push_str(&format!("links {}\n", word(board.graph.links_known)));
+    match board.times {
+        Times::Measured => {}
+        Times::Assumed => out.push_str("times assumed\n"),
+        Times::Invented => out.push_str("times invented\n"),
+    }
     for d in &board.domains {
         domain(board, d, &mut out);
     }

@@ -8,6 +8,7 @@
 use crate::evidence::fidelity::refused;
 use crate::simulate::Settings;
 use crate::simulate::predict::{Outlook, Scheduler, outlook};
+use crate::tolerance::RIGHT;
 use dormouse_base::capture::Capture;
 use dormouse_base::cycle::{Cycle, PhaseSpan};
 use dormouse_base::phase::Phase;
@@ -15,12 +16,6 @@ use dormouse_base::stats::describe::middle;
 use dormouse_base::time::Ns;
 use dormouse_board::Board;
 use dormouse_board::derive::{Derived, chosen_cycles};
-
-/// A phase is right if it is apart by at most so many percent …
-pub const PERCENT: i64 = 3;
-
-/// … or by at most this.
-pub const FLOOR: Ns = Ns(1_000_000);
 
 /// Starts closer than this have no order.
 pub const TIE: Ns = Ns(50_000);
@@ -32,8 +27,8 @@ pub struct Errors {
     pub apart: Vec<Ns>,
     /// The same in millionths of the recorded time, in ascending order.
     pub relative: Vec<i64>,
-    /// How many could be wrong: the phase, or the prediction, is longer than
-    /// [`FLOOR`].
+    /// How many could be wrong: the phase, or the prediction, is longer than the floor of
+    /// [`RIGHT`].
     pub judged: u64,
     /// How many of these are right.
     pub right: u64,
@@ -42,9 +37,9 @@ pub struct Errors {
 impl Errors {
     fn add(&mut self, predicted: Ns, recorded: Ns) {
         let apart = (predicted - recorded).0.abs();
-        if recorded > FLOOR || predicted > FLOOR {
+        if recorded > RIGHT.floor || predicted > RIGHT.floor {
             self.judged += 1;
-            self.right += u64::from(apart <= (recorded.0 / 100 * PERCENT).max(FLOOR.0));
+            self.right += u64::from(RIGHT.allows(Ns(apart), recorded));
         }
         self.apart.push(Ns(apart));
         self.relative.push(apart.saturating_mul(1_000_000) / recorded.0.max(1));

@@ -17,5 +17,6 @@ pub mod evidence;
 pub mod modes;
 pub mod plan;
 pub mod simulate;
+pub mod tolerance;
 pub mod tune;
 pub mod validate;

@@ -348,7 +348,7 @@ impl State {
         let witness = kept.witness.as_ref();
         p.prediction.doubt =
             app::doubt_of(&kept.derived, witness, [p.now, p.then], &p.changes, settings);
-        json(&claims(kept, &p.prediction))
+        json(&claims(&p.prediction))
     }
 
     fn resample(&mut self, steps: usize) -> Result<String, String> {
@@ -399,8 +399,8 @@ fn outlook(o: &Outlook) -> OutlookOut {
     }
 }
 
-fn claims(kept: &Kept, p: &Prediction) -> Claims {
-    let half = |d| (words::half(p, &kept.derived, d), p.claimed(d).map(|t| t.0));
+fn claims(p: &Prediction) -> Claims {
+    let half = |d| (words::half(p, d), p.claimed(d).map(|t| t.0));
     let phases = p.after.run.cycle.phases.iter().map(|s| s.phase);
     Claims {
         halves: [Direction::Suspend, Direction::Resume].map(half),

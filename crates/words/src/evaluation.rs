@@ -10,7 +10,8 @@ use crate::wording::trust::emulated;
 use dormouse_base::time::Ns;
 use dormouse_base::trip::Trip;
 use dormouse_board::assumed::Assumed;
-use dormouse_sleep::evaluate::{Errors, Evaluation, FLOOR, PERCENT};
+use dormouse_sleep::evaluate::{Errors, Evaluation};
+use dormouse_sleep::tolerance::RIGHT;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -82,7 +83,7 @@ fn answer(e: &Evaluation) -> String {
         n => format!(
             " {0} under {1} ms {2} not counted: {1} ms off is right, so none could be wrong.",
             plural(n as usize, "phase"),
-            FLOOR.0 / 1_000_000,
+            RIGHT.floor.0 / 1_000_000,
             if n == 1 { "is" } else { "are" }
         ),
     };
@@ -106,11 +107,12 @@ pub fn text(s: &Subject<'_>, e: &Evaluation) -> String {
     let mut page = Page::new(false);
     page.wrapped(Ink::Strong, 0, 2, &answer(e));
     let facts = format!(
-        "{}: {}{trip}, {}. Right: at most {PERCENT} % or {} ms off.",
+        "{}: {}{trip}, {}. Right: at most {} % or {} ms off.",
         safe(file_of(s.name)),
         safe(kernel),
         plural(e.cycles, "cycle"),
-        FLOOR.0 / 1_000_000
+        RIGHT.percent,
+        RIGHT.floor.0 / 1_000_000
     );
     page.wrapped(Ink::Plain, 0, 2, &facts);
     if let Some(guest) = s.guest {

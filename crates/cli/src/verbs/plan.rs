@@ -7,7 +7,7 @@ use crate::verify::{Said, progress, said};
 use anyhow::{Result, bail};
 use clap::Args;
 use dormouse_app::failure::NotMet;
-use dormouse_app::machine::{Machine, certain};
+use dormouse_app::machine::{Machine, certain, measured};
 use dormouse_app::plan::{
     Ask, Found, Handed, Help, Helped, asked_of, changed, energy as energy_of, hand_over, plan,
 };
@@ -19,7 +19,7 @@ use dormouse_sleep::plan::{Goal, Plan};
 use dormouse_words::decision::{energy, plan as written};
 use dormouse_words::fidelity;
 use dormouse_words::text::safe;
-use dormouse_words::wording::assumed::section;
+use dormouse_words::wording::assumed::{section, sentences};
 use dormouse_words::wording::next::{next, typed, word};
 use std::path::{Path, PathBuf};
 
@@ -100,6 +100,7 @@ pub fn run(args: &PlanArgs) -> Result<()> {
     let Machine { board, lab, now, settings, fidelity: checked, assumptions, recorded } =
         args.asked.open()?;
     let board = &board;
+    measured(board, args.asked.force())?;
     let ask = Ask {
         resume: args.resume,
         suspend: args.suspend,
@@ -110,16 +111,23 @@ pub fn run(args: &PlanArgs) -> Result<()> {
         candidates: args.candidates,
     };
     let Found { goal, plan: found, mut limits, worth, help } =
-        plan(board, now.by, &settings, &ask, usage.as_ref())?;
+        plan(board, now.by, &settings, recorded.as_ref(), &ask, usage.as_ref(), &stage)?;
     let mut halves = Vec::new();
-    halves.extend(args.suspend.map(|t| (Direction::Suspend, Some(t))));
+    // What the model leaves out is no part of what other machines say either.
+    let slower = [goal.slower.suspend, goal.slower.resume];
+    halves.extend(args.suspend.map(|t| (Direction::Suspend, Some(t - slower[0]))));
     if args.resume.is_some() || !args.ready.is_empty() {
         // When a device is ready no range of the whole half tells.
-        halves.push((Direction::Resume, args.resume.filter(|_| args.ready.is_empty())));
+        let budget = args.resume.filter(|_| args.ready.is_empty());
+        halves.push((Direction::Resume, budget.map(|t| t - slower[1])));
     }
     let (steps, how) = (asked_of(board, &found), (now.by, &settings));
     let force = args.asked.force();
     limits.open = certain(recorded.as_ref(), &checked, how, (&steps[..], &halves[..]), force)?;
+    for (half, (low, high)) in &mut limits.open {
+        let more = slower[usize::from(*half == Direction::Resume)];
+        (*low, *high) = (*low + more, *high + more);
+    }
     let verified = match &lab {
         Some(lab) => {
             let after = changed(board, &found);
@@ -140,6 +148,7 @@ pub fn run(args: &PlanArgs) -> Result<()> {
             value["verified"] = v.json.clone();
         }
         value["fidelity"] = fidelity::json(&checked, board);
+        value["assumptions"] = sentences(&assumptions).into();
         terminal::print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
         return is_met(&found, verified.as_ref());
     }
@@ -158,6 +167,13 @@ pub fn run(args: &PlanArgs) -> Result<()> {
     text.push_str(&next_command(args, board, (&goal, &found), help));
     terminal::print(&text)?;
     is_met(&found, verified.as_ref())
+}
+
+/// Says on a terminal what takes time.
+fn stage(what: &str) {
+    if terminal::shows_progress() {
+        remark!("dormouse: {what}");
+    }
 }
 
 /// An error if the budget is not met, or the kernel did not confirm the plan.

@@ -75,7 +75,10 @@ fn sleeps(args: &ReportArgs) -> Result<Option<String>> {
     if shown.reading.traces.iter().all(|t| t.episodes.is_empty()) {
         return Ok(None);
     }
-    let typed = typed_all(&args.input);
+    // A page is passed on: it names files, and not where they lie on this disk.
+    let names: Vec<PathBuf> =
+        args.input.iter().map(|p| p.file_name().map_or_else(|| p.clone(), Into::into)).collect();
+    let typed = typed_all(&names);
     let page = Page {
         snapshots: &shown.reading.snapshots,
         difference: None,

@@ -21,7 +21,7 @@ use dormouse_words::decision::domains;
 use dormouse_words::decision::livepatch;
 use dormouse_words::decision::tune as written;
 use dormouse_words::fidelity;
-use dormouse_words::wording::assumed::{is_kernel_guessed, section};
+use dormouse_words::wording::assumed::{is_kernel_guessed, section, sentences};
 use dormouse_words::wording::next::{next, typed};
 use dormouse_words::wording::phase::kernel as kernel_name;
 use dormouse_words::wording::trust::guest;
@@ -114,6 +114,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     if args.json {
         let mut value = written::json(board, &tuned, bound);
         value["domains"] = domains::json(board, &list);
+        value["assumptions"] = sentences(assumptions).into();
         if let Some(v) = &verified {
             value["verified"] = v.json.clone();
         }

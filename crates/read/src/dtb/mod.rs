@@ -15,7 +15,7 @@ use dormouse_base::names::Sym;
 use dormouse_base::stats::random::Random;
 use dormouse_board::classes::{self, Described};
 use dormouse_board::order::superiors_first;
-use dormouse_board::{Board, BoardDevice};
+use dormouse_board::{Board, BoardDevice, Times};
 use dormouse_power::fw_devlink::machine::{Machine, Status};
 use dormouse_power::fw_devlink::{AllDrivers, Wish, boot};
 use dormouse_power::tree::text;
@@ -30,6 +30,7 @@ pub fn read(bytes: &[u8], seed: u64, wish: &Wish) -> Result<Imported, DtbError> 
     let tree = fdt::tree(bytes)?;
     let booted = boot(&tree, wish, &AllDrivers(&wish.early));
     let mut out = Imported { board: board(&booted.machine, seed), ..Imported::default() };
+    out.board.times = Times::Assumed;
     losses(&booted.machine, &mut out.losses);
     let broken = superiors_first(&mut out.board);
     out.notes.push(format!(

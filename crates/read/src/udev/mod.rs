@@ -13,7 +13,7 @@ use dormouse_base::names::Sym;
 use dormouse_base::stats::random::Random;
 use dormouse_board::classes::{self, Described};
 use dormouse_board::order::superiors_first;
-use dormouse_board::{Board, BoardDevice};
+use dormouse_board::{Board, BoardDevice, Times};
 use std::collections::HashMap;
 
 /// A board made from a list of devices without times.
@@ -69,7 +69,7 @@ pub fn read(bytes: &[u8], seed: u64) -> Imported {
     );
     let mut maker = Maker {
         random: Random::new(seed),
-        board: Board { pm_async: true, ..Board::default() },
+        board: Board { pm_async: true, times: Times::Assumed, ..Board::default() },
         by_path: HashMap::new(),
         by_bus: HashMap::new(),
         cpus: 0,

@@ -360,11 +360,18 @@ fn outliers(groups: &[Group<'_>], n: usize) -> Vec<String> {
 }
 
 fn losses(capture: &Capture) -> Vec<LossData> {
+    // A page is passed on: where a file lay on this disk is nobody's business.
+    let first = capture.cycles.first().map_or("", |c| capture.names.get(c.source));
+    let folder = &first[..shared_folder(capture).min(first.len())];
+    let bare = |text: String| match folder.len() {
+        0 | 1 => text,
+        _ => text.replace(folder, ""),
+    };
     let loss = |l: &dormouse_base::loss::Loss| LossData {
         kind: l.kind,
         count: l.count,
         severity: l.severity.name(),
-        advice: warnings::warning(l, &[capture], None),
+        advice: bare(warnings::warning(l, &[capture], None)),
     };
     trust::warnings(&[capture]).iter().map(loss).collect()
 }

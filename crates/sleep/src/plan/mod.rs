@@ -11,6 +11,7 @@ pub mod essential;
 pub mod handover;
 pub mod obstacle;
 pub mod ready;
+pub mod recorded;
 mod relief;
 
 use crate::simulate::bounds::{bounds, chains};
@@ -24,6 +25,7 @@ use dormouse_base::stats::search::smallest::{Budget, Found, smallest};
 use dormouse_base::time::Ns;
 use dormouse_board::Board;
 use handover::files;
+use recorded::Slower;
 use relief::Chains;
 use std::collections::BTreeMap;
 
@@ -37,6 +39,9 @@ pub struct Goal {
     /// Devices that must be ready (their last resume callback done, and that of
     /// everything they need) this long after the begin of the way up.
     pub ready: Vec<(DeviceId, Ns)>,
+    /// By how much the machine as recorded is slower than its model: every figure of a plan
+    /// is the model's and this.
+    pub slower: Slower,
 }
 
 /// What one board does, as far as goals are concerned.
@@ -139,9 +144,6 @@ pub struct Plan {
     pub evaluated: u64,
 }
 
-/// Up to this many candidates every set is judged.
-pub const EXHAUSTIVE: usize = 12;
-
 /// Where the budget is out of reach, a step that closes less than this part of
 /// what was missing is not worth making.
 pub const WORTH_MAKING: i64 = 100;
@@ -173,6 +175,20 @@ pub fn shortlist(
     Ok(out)
 }
 
+/// What `board` does as it is, by the model and with what it leaves out.
+///
+/// # Errors
+///
+/// If the board cannot be simulated.
+pub fn unchanged(
+    board: &Board,
+    policy: &Policy,
+    settings: &Settings,
+    goal: &Goal,
+) -> Result<Reached, Stuck> {
+    Ok(Trial::new(board, policy, settings, goal, &[]).reach(&[])?.0)
+}
+
 /// Finds the smallest set of `candidates` that meets `goal`; the simulator may
 /// be asked `limit` times before it goes on best-first.
 ///
@@ -189,7 +205,6 @@ pub fn plan(
 ) -> Result<Plan, Stuck> {
     let trial = Trial::new(board, policy, settings, goal, candidates);
     let (before, _) = trial.reach(&[])?;
-    let limit = if candidates.len() <= EXHAUSTIVE { u64::MAX } else { limit };
     // The most helpful first: whatever leaves them out is soon excluded.
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by_cached_key(|&i| trial.reach(&[i]).map_or(i64::MAX, |(r, _)| r.excess(goal)));
@@ -364,9 +379,13 @@ impl<'a> Trial<'a> {
             }
         }
         let up = up.unwrap_or_default();
-        for needs in &self.needs {
+        let slower = &self.goal.slower;
+        r.suspend += slower.suspend;
+        r.resume += slower.resume;
+        for (i, needs) in self.needs.iter().enumerate() {
             let end = ready::last(&run.cycle, needs, place);
-            r.ready.push(end.map_or(Ns::ZERO, |(end, ..)| end.since(up)));
+            let more = slower.ready.get(i).copied().unwrap_or_default();
+            r.ready.push(end.map_or(Ns::ZERO, |(end, ..)| end.since(up) + more));
         }
         r
     }
@@ -507,6 +526,7 @@ impl<'a, 'b> Asked<'a, 'b> {
         let goal = self.trial.goal;
         // Chains say nothing of `ready`: it counts as met.
         let over = |floor: Ns, goal: Option<Ns>| goal.map_or(0, |t| (floor - t).0.max(0));
+        let (down, up) = (down + goal.slower.suspend, up + goal.slower.resume);
         over(down, goal.suspend).saturating_add(over(up, goal.resume))
     }
 
@@ -550,9 +570,11 @@ impl<'a, 'b> Asked<'a, 'b> {
                 let b = bounds(t, cycle, &trial.cpus(), trial.pm_async());
                 let way = |d| if self.in_order() { b.order(d) } else { b.path(d) };
                 let whole = self.over((way(Direction::Suspend), way(Direction::Resume)));
-                let goals = trial.goal.ready.iter().zip(&trial.needs);
-                goals.fold(whole, |sum, ((_, t), needs)| {
-                    sum.saturating_add((trial.ready_floor(&ran, needs) - *t).0.max(0))
+                let goals = trial.goal.ready.iter().zip(&trial.needs).enumerate();
+                goals.fold(whole, |sum, (i, ((_, t), needs))| {
+                    let more = trial.goal.slower.ready.get(i).copied().unwrap_or_default();
+                    let floor = trial.ready_floor(&ran, needs) + more;
+                    sum.saturating_add((floor - *t).0.max(0))
                 })
             }
             Err(_) => 0,

@@ -8,6 +8,7 @@ pub use super::piece::{Piece, critical_path};
 use super::resample::Resampling;
 use super::{Settings, Stuck};
 use crate::evidence::{Doubt, Fidelity};
+use crate::tolerance;
 use dormouse_base::cycle::Cycle;
 use dormouse_base::device::DeviceId;
 use dormouse_base::phase::{Direction, Phase};
@@ -52,6 +53,8 @@ pub struct Prediction {
     pub doubt: Doubt,
     /// The same without the lines of the kernel log, where they cost something.
     pub quiet: Option<Quiet>,
+    /// Median of each device phase as recorded, by [`Phase::device_index`].
+    pub observed: [Option<Ns>; 8],
 }
 
 /// A machine that prints nothing: the halves before and after the change.
@@ -67,6 +70,28 @@ pub struct Quiet {
 pub const PRINTING: Ns = Ns(5_000_000);
 
 impl Prediction {
+    /// The device phases of a half as recorded, medians; zero for a board file.
+    pub fn recorded(&self, direction: Direction) -> Ns {
+        let phases = Phase::DEVICE.iter().filter(|p| p.direction() == direction);
+        phases.filter_map(|p| p.device_index().and_then(|i| self.observed[i])).sum()
+    }
+
+    /// What the model takes for the device phases of a half that were recorded: others,
+    /// such as prepare in most logs, have nothing to be held against.
+    pub fn modelled(&self, direction: Direction) -> Ns {
+        let phases = Phase::DEVICE.iter().filter(|p| p.direction() == direction);
+        let seen = |x: &&Phase| x.device_index().is_some_and(|i| self.observed[i].is_some());
+        phases.filter(seen).map(|x| self.before.phase(*x)).sum()
+    }
+
+    /// By how much the model misses the recording of a half, if that is too much to
+    /// predict from: no figure of the half is claimed then.
+    pub fn missed(&self, direction: Direction) -> Option<Ns> {
+        let seen = self.recorded(direction);
+        let off = self.modelled(direction) - seen;
+        (seen > Ns::ZERO && !tolerance::TRUSTED.allows(off, seen)).then_some(off)
+    }
+
     /// Time of `phase` after the change: what is right for all machines that
     /// explain the recording, if one answer is.
     pub fn changed_to(&self, phase: Phase) -> Ns {
@@ -79,7 +104,8 @@ impl Prediction {
     pub fn claims(&self, phase: Phase) -> bool {
         let change = self.changed_to(phase) - self.before.phase(phase);
         let guess = self.fidelity.blind && self.after.pm_async != self.before.pm_async;
-        let sure = self.doubt.agrees(phase) && !self.fidelity.misses(phase);
+        let missed = self.fidelity.misses(phase) || self.missed(phase.direction()).is_some();
+        let sure = self.doubt.agrees(phase) && !missed;
         let beyond = || self.fidelity.allows(phase, change) && self.is_beyond_doubt(phase);
         sure && (change == Ns::ZERO || !guess && beyond())
     }
@@ -119,7 +145,7 @@ impl Prediction {
     /// model's error stay as they are, unless their sum would then be less than
     /// what no schedule beats.
     pub fn claimed(&self, direction: Direction) -> Option<Ns> {
-        let seen = self.fidelity.has(direction);
+        let seen = self.fidelity.has(direction) && self.missed(direction).is_none();
         if !seen || self.doubt.open(direction).is_some() || !self.open(direction).is_empty() {
             return None;
         }
@@ -199,6 +225,7 @@ pub fn predict(q: &Question<'_>) -> Result<Prediction, String> {
         fidelity,
         doubt,
         quiet,
+        observed: q.derived.observed,
     };
     Ok(told)
 }

@@ -3,16 +3,19 @@
 use super::{clip, device};
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
+use crate::wording::assumed::assumed;
 use crate::wording::next::word;
 use crate::wording::number::{ms, plural};
 use dormouse_base::device::DeviceId;
 use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
 use dormouse_board::Board;
+use dormouse_board::assumed::Assumed;
 use dormouse_sleep::plan::candidate::{Candidate, Kind, goes_with};
 use dormouse_sleep::plan::essential::Stays;
 use dormouse_sleep::plan::obstacle::Obstacle;
 use dormouse_sleep::plan::ready::stands_for;
+use dormouse_sleep::plan::recorded::Judged;
 use dormouse_sleep::plan::{Goal, Lesser, Plan, Reached};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -34,6 +37,40 @@ pub struct Limits {
     /// Halves that machines which explain the recording disagree about, from the
     /// shortest to the longest answer. All meet the budget.
     pub open: Vec<(Direction, (Ns, Ns))>,
+    /// The machine as it is, recorded and by the model; `None` for a board file.
+    pub judged: Option<Judged>,
+}
+
+/// What was recorded beside the model, and how many cycles meet the budgets as they are.
+fn judged(goal: &Goal, j: &Judged) -> String {
+    let halves = [
+        ("suspend", goal.suspend.is_some(), j.recorded.suspend, j.model.suspend),
+        ("resume", goal.resume.is_some(), j.recorded.resume, j.model.resume),
+    ];
+    let asked = halves.into_iter().filter(|(_, asked, recorded, _)| *asked && *recorded > Ns::ZERO);
+    let said: Vec<String> = asked
+        .map(|(what, _, recorded, model)| {
+            format!("{what} recorded {recorded}, by the model {model}")
+        })
+        .collect();
+    let larger = match said.is_empty() {
+        true => String::new(),
+        false => format!("{}; the larger is judged. ", sentence(&said.join("; "))),
+    };
+    let of = match j.cycles {
+        1 => format!(
+            "The recorded cycle {} as it is.",
+            if j.meet == 1 { "meets the budget" } else { "does not meet the budget" }
+        ),
+        n => format!("{} of {n} recorded cycles meet the budget as they are.", j.meet),
+    };
+    larger + &of
+}
+
+/// `text` with a capital at its begin.
+fn sentence(text: &str) -> String {
+    let begin = text.chars().next().map(|c| c.to_ascii_uppercase());
+    begin.into_iter().chain(text.chars().skip(1)).collect()
 }
 
 fn reason(board: &Board, id: DeviceId, why: Stays) -> String {
@@ -409,6 +446,12 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
         }
     };
     page.wrapped(Ink::Strong, 0, 2, &verdict);
+    if let Some(times) = Assumed::times(board.times) {
+        page.wrapped(Ink::Plain, 0, 2, &assumed(&times));
+    }
+    if let Some(j) = &limits.judged {
+        page.wrapped(Ink::Plain, 0, 2, &judged(goal, j));
+    }
     for (half, (low, high)) in &limits.open {
         let text = format!(
             "The recording leaves open how far: {} {low} to {high}, and every machine that \
@@ -420,12 +463,15 @@ pub fn text(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> String {
     for line in losses(board, p) {
         page.wrapped(Ink::Plain, 0, 2, &line);
     }
-    page.wrapped(
-        Ink::Plain,
-        0,
-        2,
-        "Figures of the model, device phases only: firmware, CPUs and tasks come on top.",
-    );
+    let slower = goal.slower.suspend + goal.slower.resume + goal.slower.ready.iter().copied().sum();
+    let whose = match slower > Ns::ZERO {
+        true => {
+            "Figures are as recorded, less what the model says of the changes; device phases only"
+        }
+        false => "Figures of the model, device phases only",
+    };
+    let trust = format!("{whose}: firmware, CPUs and tasks come on top.");
+    page.wrapped(Ink::Plain, 0, 2, &trust);
     let mut out = page.finish();
     out.push_str(&budgets(board, goal, p));
     if !p.steps.is_empty() {
@@ -496,6 +542,7 @@ pub fn json(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> Value {
             "ready_ns": r.ready.iter().map(|t| t.0).collect::<Vec<_>>(),
         })
     };
+    let halves = |r: Option<&Reached>| json!({ "suspend_ns": r.map(|r| r.suspend.0), "resume_ns": r.map(|r| r.resume.0) });
     let candidate = |c: Candidate| {
         json!({
             "change": c.kind.name(),
@@ -525,6 +572,10 @@ pub fn json(board: &Board, goal: &Goal, p: &Plan, limits: &Limits) -> Value {
         "least_changes": p.least,
         "gap_ns": p.gap.0,
         "before": reached(&p.before),
+        "model": halves(limits.judged.as_ref().map(|j| &j.model)),
+        "recorded": halves(limits.judged.as_ref().map(|j| &j.recorded)),
+        "recorded_cycles": limits.judged.as_ref().map(|j| j.cycles),
+        "recorded_cycles_that_meet": limits.judged.as_ref().map(|j| j.meet),
         "after": reached(&p.after),
         "steps": p.steps.iter().map(|s| json!({
             "candidate": candidate(s.candidate),

@@ -23,7 +23,7 @@ use dormouse_sleep::simulate::predict::{Outlook, Prediction, Scheduler};
 use std::fmt::Write as _;
 
 /// The answer: both halves, the one that changes more first.
-fn answer(p: &Prediction, derived: &Derived) -> String {
+fn answer(p: &Prediction) -> String {
     let half = |d: Direction| (p.before.half(d), p.claimed(d).unwrap_or(p.before.half(d)));
     let by = |d: Direction| (half(d).1 - half(d).0).0.abs();
     let mut order = [Direction::Resume, Direction::Suspend];
@@ -31,8 +31,8 @@ fn answer(p: &Prediction, derived: &Derived) -> String {
         order.reverse();
     }
     let shown = order.into_iter().filter(|d| half(*d) != (Ns::ZERO, Ns::ZERO));
-    let shown = shown.filter(|d| is_recorded(derived, *d));
-    let said = shown.map(|d| said_of(p, derived, d));
+    let shown = shown.filter(|d| is_recorded(p, *d));
+    let said = shown.map(|d| said_of(p, d));
     let said: Vec<String> = said.collect();
     const WITHIN: &str = ", within the model's error";
     const MISSED: &str = ": no change is claimed, the model misses the recording";
@@ -48,8 +48,8 @@ fn answer(p: &Prediction, derived: &Derived) -> String {
 }
 
 /// What is said of one half, as a sentence.
-pub fn half(p: &Prediction, derived: &Derived, d: Direction) -> String {
-    sentence(&said_of(p, derived, d))
+pub fn half(p: &Prediction, d: Direction) -> String {
+    sentence(&said_of(p, d))
 }
 
 /// `text` with a large letter at its begin and a full stop.
@@ -59,12 +59,12 @@ fn sentence(text: &str) -> String {
 }
 
 /// What is claimed of one half, or why nothing is.
-fn said_of(p: &Prediction, derived: &Derived, d: Direction) -> String {
+fn said_of(p: &Prediction, d: Direction) -> String {
     let was = p.before.half(d);
     let is = p.claimed(d).unwrap_or(was);
     let mut phases = Phase::DEVICE.iter().filter(|x| x.direction() == d && !p.claims(**x));
     let cut = cut(p, d);
-    if !cut.is_empty() && (missed(p, derived, d).is_some() || p.claimed(d).is_none()) {
+    if !cut.is_empty() && (missed(p, d).is_some() || p.claimed(d).is_none()) {
         let what = match &cut[..] {
             [one] => (*one).into(),
             [one, two] => format!("{one} and {two}"),
@@ -72,7 +72,7 @@ fn said_of(p: &Prediction, derived: &Derived, d: Direction) -> String {
         };
         return format!("{}: no figure, the recording lacks the start or end of {what}", d.name());
     }
-    if let Some(off) = missed(p, derived, d) {
+    if let Some(off) = missed(p, d) {
         return format!("{}: no figure, the model misses the recording by {off}", d.name());
     }
     if p.claimed(d).is_none() {
@@ -127,45 +127,24 @@ fn in_part(p: &Prediction, d: Direction) -> bool {
 }
 
 /// Whether anything of a half was recorded; true for a board file.
-fn is_recorded(derived: &Derived, d: Direction) -> bool {
-    derived.observed.iter().all(Option::is_none) || recorded(derived, d) > Ns::ZERO
+fn is_recorded(p: &Prediction, d: Direction) -> bool {
+    p.observed.iter().all(Option::is_none) || p.recorded(d) > Ns::ZERO
 }
 
 /// By how much the model misses the recording of a half, if that is too much to
 /// go by.
-fn missed(p: &Prediction, derived: &Derived, d: Direction) -> Option<String> {
-    let seen = recorded(derived, d);
-    let off = modelled(p, derived, d) - seen;
-    let wide = off.0.abs() * 100 > seen.0 * TRUSTED && off.0.abs() > 1_000_000;
-    (seen > Ns::ZERO && wide).then(|| {
-        percent(off.0 as f64 / seen.0 as f64 * 100.0).trim_start_matches(['+', '-']).into()
-    })
-}
-
-/// A model that is off by more percent of the recording is no help.
-const TRUSTED: i64 = 10;
-
-/// The device phases of a half as recorded, median.
-fn recorded(derived: &Derived, d: Direction) -> Ns {
-    let phases = Phase::DEVICE.iter().filter(|p| p.direction() == d);
-    phases.filter_map(|p| p.device_index().and_then(|i| derived.observed[i])).sum()
-}
-
-/// What the model takes for the device phases of a half that were recorded: others,
-/// such as prepare in most logs, have nothing to be held against.
-fn modelled(p: &Prediction, derived: &Derived, d: Direction) -> Ns {
-    let phases = Phase::DEVICE.iter().filter(|p| p.direction() == d);
-    let seen = |x: &&Phase| x.device_index().is_some_and(|i| derived.observed[i].is_some());
-    phases.filter(seen).map(|x| p.before.phase(*x)).sum()
+fn missed(p: &Prediction, d: Direction) -> Option<String> {
+    let off = p.missed(d)?.0 as f64 / p.recorded(d).0 as f64 * 100.0;
+    Some(percent(off).trim_start_matches(['+', '-']).into())
 }
 
 /// The second line: how far the model misses the recording as it was.
-fn trust(p: &Prediction, derived: &Derived, whole: [(Ns, bool); 2]) -> String {
+fn trust(p: &Prediction, whole: [(Ns, bool); 2]) -> String {
     let mut errors = Vec::new();
     for d in [Direction::Resume, Direction::Suspend] {
-        let seen = recorded(derived, d);
+        let seen = p.recorded(d);
         if seen > Ns::ZERO && cut(p, d).is_empty() {
-            let off = (modelled(p, derived, d) - seen).0 as f64 / seen.0 as f64 * 100.0;
+            let off = (p.modelled(d) - seen).0 as f64 / seen.0 as f64 * 100.0;
             errors.push(format!("{} {}", d.name(), percent(off)));
         } else if seen > Ns::ZERO {
             errors.push(format!("{} not known", d.name()));
@@ -175,8 +154,7 @@ fn trust(p: &Prediction, derived: &Derived, whole: [(Ns, bool); 2]) -> String {
         true => "Model, device phases only; there is no recording to check it against.".into(),
         false => {
             let halves = [Direction::Resume, Direction::Suspend];
-            let far =
-                halves.iter().any(|d| missed(p, derived, *d).is_some() && cut(p, *d).is_empty());
+            let far = halves.iter().any(|d| missed(p, *d).is_some() && cut(p, *d).is_empty());
             let far = if far { ": too far off to predict from" } else { "" };
             let errors = errors.join(", ");
             format!("Device phases only{}. Model error here: {errors}{far}.", of_all(p, whole))
@@ -264,11 +242,14 @@ pub fn text(p: &Prediction, derived: &Derived, q: &Question<'_>) -> String {
     let mut out = String::new();
     let mut page = Page::new(false);
     if q.asked {
-        page.wrapped(Ink::Strong, 0, 2, &answer(p, derived));
+        page.wrapped(Ink::Strong, 0, 2, &answer(p));
     } else {
         page.wrapped(Ink::Strong, 0, 2, NOTHING_ASKED);
     }
-    page.wrapped(Ink::Plain, 0, 2, &trust(p, derived, q.whole));
+    page.wrapped(Ink::Plain, 0, 2, &trust(p, q.whole));
+    if let Some(times) = Assumed::times(derived.board.times) {
+        page.wrapped(Ink::Plain, 0, 2, &assumed::assumed(&times));
+    }
     let recorded = |s: Scheduler| match s.kernel {
         Some(k) if q.release.starts_with(&k.to_string()) => {
             format!("{} ({})", safe(q.release), s.policy.name)
@@ -321,7 +302,7 @@ pub fn text(p: &Prediction, derived: &Derived, q: &Question<'_>) -> String {
     out.push_str(&page.finish());
     out.push_str(&crate::fidelity::text(&p.fidelity, &derived.board));
     section(&mut out, "What the recording leaves open", &doubt(&p.doubt, &p.fidelity));
-    path(&mut out, p, derived, if q.asked { " after the change" } else { "" });
+    path(&mut out, p, if q.asked { " after the change" } else { "" });
     section(&mut out, "What changed", &note::sentences(&p.notes));
     out.push_str(&assumed::section(&p.assumptions));
     out + "\n" + &next(&next_command(p, q))
@@ -363,11 +344,11 @@ fn legend(p: &Prediction, derived: &Derived, asked: bool) -> String {
     let text = "sync floor: the floor as long as synchronous devices run one after the other.";
     page.wrapped(Ink::Plain, 0, 2, text);
     let halves = [Direction::Suspend, Direction::Resume];
-    if halves.iter().any(|d| is_recorded(derived, *d) && in_part(p, *d)) {
+    if halves.iter().any(|d| is_recorded(p, *d) && in_part(p, *d)) {
         let text = ">: at least; a part of it is not in the recording.";
         page.wrapped(Ink::Plain, 0, 2, text);
     }
-    if halves.iter().any(|d| missed(p, derived, *d).is_some()) {
+    if halves.iter().any(|d| missed(p, *d).is_some()) {
         let text = "-: no figure, because the model misses the recording, or a part of it is \
                     missing (self-check below).";
         page.wrapped(Ink::Plain, 0, 2, text);
@@ -402,12 +383,12 @@ fn table(out: &mut String, p: &Prediction, derived: &Derived, asked: bool) {
         let (was, is) = (p.before.phase(phase), p.changed_to(phase));
         let bound = p.after.bounds.phase(phase);
         let seen = phase.device_index().and_then(|i| derived.observed[i]);
-        let missed = missed(p, derived, phase.direction()).is_some();
+        let missed = missed(p, phase.direction()).is_some();
         // A phase that was not recorded, of a half that comes out wrong.
-        if (missed || !is_recorded(derived, phase.direction())) && seen.is_none() {
+        if (missed || !is_recorded(p, phase.direction())) && seen.is_none() {
             continue;
         }
-        let claims = p.claims(phase) && !missed;
+        let claims = p.claims(phase);
         let dash = |text: String| if missed { "-".to_string() } else { text };
         let row = Row {
             name: phase.title().into(),
@@ -421,15 +402,15 @@ fn table(out: &mut String, p: &Prediction, derived: &Derived, asked: bool) {
         out.push_str(&row.line(asked));
     }
     let halves = [Direction::Suspend, Direction::Resume].into_iter();
-    for direction in halves.filter(|d| runs(*d) && is_recorded(derived, *d)) {
+    for direction in halves.filter(|d| runs(*d) && is_recorded(p, *d)) {
         let low = if in_part(p, direction) { ">" } else { "" };
         let ms = |t: Ns| format!("{low}{}", ms(t));
         let exact = crate::wording::number::ms;
         let (was, is) = (p.before.half(direction), p.claimed(direction));
         let known = |text: &dyn Fn(Ns) -> String| is.map_or("-".into(), text);
-        let seen = recorded(derived, direction);
+        let seen = p.recorded(direction);
         // A total of what the model misses is no figure.
-        let missed = missed(p, derived, direction).is_some();
+        let missed = missed(p, direction).is_some();
         let cell = |text: String| if missed { "-".to_string() } else { text };
         let row = Row {
             name: format!("total {}", direction.name()),
@@ -507,11 +488,11 @@ fn next_command(p: &Prediction, q: &Question<'_>) -> String {
 
 /// The critical path after the change: pieces of at least one hundredth of
 /// their half.
-fn path(out: &mut String, p: &Prediction, derived: &Derived, after: &str) {
+fn path(out: &mut String, p: &Prediction, after: &str) {
     let board = &p.changed.board;
     let halves = [Direction::Suspend, Direction::Resume];
     // Of a half that comes out wrong nobody knows the path.
-    let known = halves.into_iter().filter(|d| missed(p, derived, *d).is_none());
+    let known = halves.into_iter().filter(|d| missed(p, *d).is_none());
     let known: Vec<Direction> = known.filter(|d| p.after.half(*d) > Ns::ZERO).collect();
     if !known.is_empty() {
         let _ = writeln!(out, "\nCritical path{after}, ms");

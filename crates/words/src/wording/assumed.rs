@@ -70,6 +70,14 @@ pub fn self_check(verdict: Verdict) -> String {
 /// One as a sentence or two.
 pub fn assumed(a: &Assumed) -> String {
     match a {
+        Assumed::Times { invented: true } => "Every time of this board is assumed, not measured: \
+                                              the machine is invented."
+            .into(),
+        Assumed::Times { invented: false } => {
+            "Every time of this board is assumed, not measured: drawn by class. \
+                           Record the machine for real ones (dormouse record)."
+                .into()
+        }
         Assumed::Cpus(n) => {
             format!("The number of CPUs is not recorded; {n} are assumed (--cpus N).")
         }

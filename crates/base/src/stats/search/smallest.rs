@@ -70,6 +70,9 @@ pub fn smallest(problem: &mut impl Budget, count: usize, limit: u64) -> Found {
     best.found(true, count + 1, floor)
 }
 
+/// Rounds of the best-first search that are always made.
+const ROUNDS: usize = 10;
+
 struct Best {
     chosen: Vec<usize>,
     excess: i64,
@@ -147,7 +150,9 @@ impl Best {
     fn best_first(&mut self, problem: &mut impl Budget, count: usize) {
         let mut chosen: Vec<usize> = Vec::new();
         let mut excess = self.look(problem, &chosen);
-        while excess > 0 {
+        // Some rounds, and then no more work than the search before it.
+        let most = self.limit.saturating_mul(2).saturating_add((ROUNDS * count) as u64);
+        while excess > 0 && self.evaluated < most {
             let mut next: Option<(i64, Vec<usize>)> = None;
             for i in (0..count).filter(|i| !chosen.contains(i)).collect::<Vec<_>>() {
                 let mut with = chosen.clone();
