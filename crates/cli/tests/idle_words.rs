@@ -16,7 +16,7 @@ fn cell(text: &str, title: &str, end: usize) -> f64 {
 #[test]
 fn bounds_of_idle_energy_are_bounds_and_the_sleeps_add_up() {
     // Energy alone may go up: ticks end sleeps, so that one wish to sleep is many.
-    for limit in ["50us", "200us", "90us"] {
+    for limit in ["50us", "150us", "90us"] {
         let (_, text) = said(&["idle", "predict", SLEEPS, STATES, "--latency-limit", limit], "");
         let energy = |title| cell(&text, title, 62);
         let [run, knows, early] = [
@@ -221,4 +221,35 @@ fn a_little_of_a_package_state_is_not_nothing() {
     let said = "The deepest package state reached is Pkg%pc3, for <0.1 % of the time";
     assert!(text.contains(said), "{text}");
     assert!(text.contains("Pkg%pc3 <0.1 %") && text.contains("Pkg%pc6 0.0 %"), "{text}");
+}
+
+/// The energy of one thing is one number in every table.
+#[test]
+fn energy_is_the_same_in_all_tables() {
+    let (_, text) = said(&["idle", "predict", SLEEPS, STATES, "--latency-limit", "90us"], "");
+    assert_eq!(cell(&text, "energy, ms of P0", 77), cell(&text, "changed ", 62), "{text}");
+}
+
+#[test]
+fn two_tables_of_turbostat_are_compared_by_what_changed_most() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut paths = Vec::new();
+    for (name, row) in
+        [("a.txt", "2.00 900 8.00 90.00 3.10"), ("b.txt", "2.50 900 20.50 77.00 4.25")]
+    {
+        let path = dir.path().join(name);
+        let text = format!("Busy% Bzy_MHz CPU%c1 CPU%c6 PkgWatt\n{row}\n");
+        std::fs::write(&path, text).expect("written");
+        paths.push(path.to_str().expect("UTF-8").to_owned());
+    }
+    let text = words(&["compare", &paths[0], &paths[1]], "");
+    assert!(
+        text.starts_with("What changed most is CPU%c6: 90.00 % -> 77.00 % of the time"),
+        "{text}"
+    );
+    assert!(text.contains("(-13.00 points). Power of the package: 3.10 -> 4.25 W."), "{text}");
+    let (_, json) = said(&["compare", "--json", &paths[0], &paths[1]], "");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["beside"]["moved"][0]["name"], "CPU%c6");
+    assert_eq!(json["beside"]["power_thousandths"], serde_json::json!([3_100, 4_250]));
 }

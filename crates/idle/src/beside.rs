@@ -4,6 +4,7 @@ use crate::section::of_snapshot;
 use crate::snapshot::Snapshot;
 use crate::tally::Sleeps;
 use crate::turbostat::Run;
+use serde::Serialize;
 
 /// How a machine spent its time, whatever counted it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,11 +18,12 @@ pub struct Measurement {
 }
 
 /// A part of the time that two measurements have.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Moved {
     /// What: `work`, a state.
     pub name: String,
     /// In the first and in the second, thousandths of a per cent.
+    #[serde(rename = "thousandths")]
     pub shares: [i64; 2],
 }
 
@@ -33,13 +35,14 @@ impl Moved {
 }
 
 /// Two measurements.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Beside {
     /// What they are called.
     pub labels: [String; 2],
     /// Parts of the time that both have, what changed most first.
     pub moved: Vec<Moved>,
     /// Mean power of the package, thousandths of a watt, where both report it.
+    #[serde(rename = "power_thousandths")]
     pub power: Option<[i64; 2]>,
     /// Parts of the time that one of them alone has.
     pub alone: Vec<String>,
@@ -67,6 +70,18 @@ pub fn beside(a: &Measurement, b: &Measurement) -> Option<Beside> {
         power: a.power.zip(b.power).map(|(a, b)| [a, b]),
         alone: alone.collect(),
     })
+}
+
+/// Two measurements of one kind, where there are just two: tables of turbostat,
+/// traces, or dumps that are no pair.
+pub fn just_two(runs: &[Run], traces: &[Sleeps], dumps: &[Snapshot], pair: bool) -> Option<Beside> {
+    let of: Vec<Measurement> = match (runs, traces, dumps) {
+        ([_, _], ..) => runs.iter().map(Measurement::of_run).collect(),
+        (_, [_, _], _) => traces.iter().map(Measurement::of_trace).collect(),
+        (_, [], [_, _]) if !pair => dumps.iter().map(Measurement::of_snapshot).collect(),
+        _ => return None,
+    };
+    beside(&of[0], &of[1])
 }
 
 /// A part of the whole, thousandths of a per cent, rounded.

@@ -25,6 +25,7 @@ pub mod state;
 pub mod tally;
 pub mod ticks;
 pub mod together;
+pub mod trust;
 pub mod tune;
 pub mod turbostat;
 pub mod turns;

@@ -10,6 +10,7 @@ use dormouse_idle::governors::{Kind, Version};
 use dormouse_idle::knob::{MaxCstate, UNLIMITED, max_cstate};
 use dormouse_idle::predict::{Account, Setup, Timers, replay};
 use dormouse_idle::state::{StateSet, Table};
+use dormouse_idle::trust::Measured;
 use rayon::prelude::*;
 use std::path::PathBuf;
 
@@ -200,27 +201,17 @@ pub struct Prediction {
     pub watts: Option<Watts>,
 }
 
-/// What a recording says itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Measured {
-    /// 99th percentile of wake-up delays, ns.
-    pub p99: i64,
-    /// Energy, as [`Account::energy`].
-    pub energy: i128,
-    /// Time of it, ns, of all CPUs.
-    pub span: i64,
-}
-
 impl Prediction {
-    /// What the recording says itself; nothing where it does not tell when events came.
+    /// What the recording says itself.
     pub fn measured(&self) -> Option<Measured> {
         let m = &self.machine;
-        if m.cpus.iter().all(|c| c.wakes.delays.is_empty()) {
-            return None;
-        }
         let powers = powers(m, self.watts.as_ref()).ok()?;
-        let (energy, span) = (recorded_energy(m, &powers), span(m));
-        Some(Measured { p99: recorded(m, &powers).p99, energy, span })
+        let energy = recorded_energy(m, &powers);
+        // Delays, and how much of it is replayed, only where it tells when events came.
+        let delays = m.cpus.iter().any(|c| !c.wakes.delays.is_empty());
+        let span = if delays { span(m) } else { 0 };
+        let p99 = delays.then(|| recorded(m, &powers).p99);
+        Some(Measured { p99, energy, span })
     }
 
     /// Something was changed at all.

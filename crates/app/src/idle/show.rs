@@ -2,6 +2,7 @@
 
 use crate::failure::{Nothing, Usage};
 use anyhow::Result;
+use dormouse_idle::beside::{Beside, Measurement, beside, just_two};
 use dormouse_idle::pack::{Packed, pack, steps};
 use dormouse_idle::snapshot::Snapshot;
 use dormouse_idle::state::Table;
@@ -20,6 +21,8 @@ pub struct Shown {
     /// What was counted between the two snapshots, if there are two and the
     /// second is the later one of the same machine.
     pub difference: Option<Snapshot>,
+    /// Two measurements of one kind beside each other, if there are just two.
+    pub beside: Option<Beside>,
     /// What work comes to on fewer CPUs, by trace; empty if not asked for.
     pub packed: Vec<Vec<Packed>>,
 }
@@ -84,5 +87,27 @@ fn shown(inputs: &[PathBuf], packing: bool, keep: Keep) -> Result<Shown> {
     };
     let traces = reading.traces.iter().filter(|_| packing);
     let packed = traces.map(packed).collect();
-    Ok(Shown { reading, difference, packed })
+    let (runs, traces, dumps) = (&reading.runs, &reading.traces, &reading.snapshots);
+    let beside = just_two(runs, traces, dumps, difference.is_some());
+    Ok(Shown { reading, difference, beside, packed })
+}
+
+/// Measurements of idle states in two inputs beside each other: of tables of turbostat,
+/// else of traces, else of dumps, the first of each; nothing if they have none in common.
+///
+/// # Errors
+/// If an input cannot be read.
+pub fn compare(inputs: [&PathBuf; 2], labels: [&str; 2]) -> Result<Option<Beside>> {
+    let read = |p: &PathBuf| read(&[Input::from_arg(p)], &Options::default(), Keep::Counts);
+    let (a, b) = (read(inputs[0])?, read(inputs[1])?);
+    let first = |r: &IdleReading, kind: usize| -> Option<Measurement> {
+        match kind {
+            0 => r.runs.first().map(Measurement::of_run),
+            1 => r.traces.iter().find(|t| t.tally.sleeps() > 0).map(Measurement::of_trace),
+            _ => r.snapshots.first().map(Measurement::of_snapshot),
+        }
+    };
+    let both = (0..3).find_map(|kind| first(&a, kind).zip(first(&b, kind)));
+    let named = |m: Measurement, label: &str| Measurement { label: label.into(), ..m };
+    Ok(both.and_then(|(a, b)| beside(&named(a, labels[0]), &named(b, labels[1]))))
 }

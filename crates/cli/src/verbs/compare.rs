@@ -6,12 +6,15 @@ use clap::Args;
 use dormouse_app::compare::{Side, is_slower, short_labels, sides};
 use dormouse_app::failure::{NotMet, Usage, nothing_in};
 use dormouse_words::comparison::{json, lists, text};
+use dormouse_words::idle::beside;
+use dormouse_words::wording::next::{next as next_line, word};
 use std::path::PathBuf;
 
 /// Compare recordings: is there a difference, how sure, and why.
 ///
 /// Every further input is compared with the first. An input is a capture, a
-/// log, or a folder of either.
+/// log, or a folder of either. Two tables of turbostat, idle traces or dumps of idle
+/// states are put beside each other, what changed most first.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  dormouse compare before.tar.gz after.tar.gz\n  dormouse compare --fail-if-slower 3% before.tar.gz after.tar.gz"
@@ -59,10 +62,29 @@ pub fn run(args: &CompareArgs) -> Result<()> {
         return Err(Usage("both inputs are the same file".into()).into());
     }
     let labels = short_labels(&paths.iter().map(String::as_str).collect::<Vec<_>>());
-    let read: Vec<Side> =
-        labels.iter().zip(&args.inputs).map(|(l, p)| Side::read(l, p)).collect::<Result<_>>()?;
+    let read: Result<Vec<Side>> =
+        labels.iter().zip(&args.inputs).map(|(l, p)| Side::read(l, p)).collect();
+    let none = |s: &Side| s.captures().all(|c| c.cycles.is_empty());
+    // Without a cycle of sleep in either they may be measurements of idle states.
+    if read.as_ref().map_or(true, |sides| sides.iter().all(none))
+        && let ([a, b], [of_a, of_b]) = (&args.inputs[..], &labels[..])
+        && let Ok(Some(found)) = dormouse_app::idle::compare([a, b], [of_a, of_b])
+    {
+        return terminal::print(&match args.json {
+            true => {
+                let doc =
+                    serde_json::json!({ "schema": "dormouse-idle-compare/1", "beside": found });
+                serde_json::to_string_pretty(&doc)? + "\n"
+            }
+            false => {
+                let next = format!("idle show {} {}", word(&paths[0]), word(&paths[1]));
+                beside(&found) + "\n" + &next_line(&next)
+            }
+        });
+    }
+    let read = read?;
     for (input, side) in args.inputs.iter().zip(&read) {
-        if side.captures().all(|c| c.cycles.is_empty()) {
+        if none(side) {
             return Err(nothing_in(std::slice::from_ref(input), side.captures()));
         }
     }

@@ -84,6 +84,7 @@ fn sleeps(args: &ReportArgs) -> Result<Option<String>> {
         difference: None,
         traces: &shown.reading.traces,
         runs: &shown.reading.runs,
+        beside: shown.beside.as_ref(),
         losses: &shown.reading.losses,
         packed: &shown.packed,
         top: 20,

@@ -3,7 +3,6 @@
 
 use super::{Outlook, Page};
 use dormouse_base::loss::Losses;
-use dormouse_idle::beside::Beside;
 use dormouse_idle::contrast::{Contrast, contrast, pairs};
 use dormouse_idle::doubt::Doubt;
 use dormouse_idle::oracle::{Bound, Oracles};
@@ -31,18 +30,8 @@ pub fn show(page: &Page) -> Value {
         "traces": page.traces.iter().map(trace).collect::<Vec<_>>(),
         "packed": page.packed.iter().map(|t| t.iter().map(packed).collect()).collect::<Vec<Vec<_>>>(),
         "turbostat": page.runs.iter().map(run).collect::<Vec<_>>(),
-        "beside": super::show::side_by_side(page).map(|b| beside(&b)),
+        "beside": page.beside,
         "losses": losses(page.losses),
-    })
-}
-
-fn beside(b: &Beside) -> Value {
-    let moved = b.moved.iter().map(|m| json!({ "name": m.name, "thousandths": m.shares }));
-    json!({
-        "labels": b.labels,
-        "moved": moved.collect::<Vec<_>>(),
-        "power_thousandths": b.power,
-        "alone": b.alone,
     })
 }
 
@@ -276,6 +265,7 @@ pub fn predict(o: &Outlook) -> Value {
     json!({
         "schema": PREDICT,
         "trusted": o.trusted(),
+        "verdict": o.verdict().name(),
         "model_error": o.error.map(|(state, thousandths)| json!({
             "state": o.states.get(state), "thousandths_of_idle_time": thousandths,
         })),
@@ -305,8 +295,7 @@ pub fn energy(given: bool, e: i128) -> Value {
 fn account(o: &Outlook, a: &Account) -> Value {
     let whole = |n: i128| i64::try_from(n).map_or(Value::Null, Value::from);
     let given = o.power.is_some();
-    let bound =
-        |b: Bound| json!({ "energy": energy(given, b.energy), "waited_ns": whole(b.waited) });
+    let bound = |b: Bound| json!({ "energy": energy(given, o.energy_of(a, b.energy)), "waited_ns": whole(b.waited) });
     let states =
         a.states.iter().enumerate().map(
             |(i, s)| json!({ "state": o.states.get(i), "sleeps": s.sleeps, "time_ns": s.time }),
@@ -321,7 +310,7 @@ fn account(o: &Outlook, a: &Account) -> Value {
             "p50": a.delay(500), "p99": a.delay(990), "p99.9": a.delay(999), "max": a.delay(1_000),
         },
         "waited_ns": whole(a.waited()),
-        "energy": energy(given, a.energy),
+        "energy": energy(given, o.energy_of(a, a.energy)),
         // Not computed for settings that were only tried.
         "bounds": (a.oracles != Oracles::default()).then(|| json!({
             "clairvoyant": bound(a.oracles.select),

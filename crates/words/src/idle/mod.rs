@@ -15,7 +15,8 @@ pub mod tune;
 mod turbostat;
 mod verdict;
 
-pub use predict::{Measured, Outlook, TRUSTED, predict};
+pub use predict::{Outlook, predict};
 pub use setting::words as setting_words;
 pub use show::{Page, show};
+pub use turbostat::beside;
 pub use verdict::verdicts;

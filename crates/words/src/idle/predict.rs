@@ -8,11 +8,8 @@ use crate::wording::number::grouped;
 use dormouse_idle::governors::{Kind, Version};
 use dormouse_idle::knob::UNLIMITED;
 use dormouse_idle::predict::{Account, Spent};
+use dormouse_idle::trust::{Measured, Trust, Verdict, energy_over};
 use std::fmt::Write as _;
-
-/// A model that misses the recording by more than this part of idle time, in
-/// thousandths, predicts nothing.
-pub const TRUSTED: u64 = 100;
 
 /// What is printed.
 #[derive(Clone, Copy, Debug)]
@@ -52,51 +49,33 @@ pub struct Outlook<'a> {
     pub present: &'a str,
 }
 
-/// What a recording says of itself, and the model of now is held against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Measured {
-    /// 99th percentile of wake-up delays, ns.
-    pub p99: i64,
-    /// Energy, as [`Account::energy`].
-    pub energy: i128,
-    /// Time of it, ns, of all CPUs.
-    pub span: i64,
-}
-
-impl Measured {
-    /// By how much the model misses them: ns, and hundredths of a percent.
-    fn missed(&self, now: &Account) -> (i64, i128) {
-        let off = (energy_over(now, self.span) - self.energy).abs();
-        let p99 = (now.delay(990).unwrap_or(0) - self.p99).abs();
-        (p99, off * 10_000 / self.energy.abs().max(1))
-    }
-}
-
-/// Energy of a time as long as `span`: replays may end sooner than the recording.
-fn energy_over(a: &Account, span: i64) -> i128 {
-    if a.span > 0 && span > 0 { a.energy * i128::from(span) / i128::from(a.span) } else { a.energy }
-}
-
 impl Outlook<'_> {
-    /// By how much the model misses the recording: ns of the 99th percentile, and
-    /// hundredths of a percent of energy; nothing where that is not known.
-    fn missed(&self) -> (i64, i128) {
-        self.measured.map_or((-1, -1), |m| m.missed(&self.accounts[0]))
+    fn trust(&self) -> Trust<'_> {
+        Trust { error: self.error, measured: self.measured, now: &self.accounts[0] }
+    }
+
+    /// What becomes of the prediction.
+    pub fn verdict(&self) -> Verdict {
+        self.trust()
+            .verdict(Some(&self.accounts[1]).filter(|_| self.changed && self.sweep.is_empty()))
+    }
+
+    /// Energy of a time as long as the model of the present.
+    pub(super) fn energy_of(&self, a: &Account, energy: i128) -> i128 {
+        energy_over(energy, a, self.accounts[0].span)
     }
 
     /// The change, as far as it is more than what the model misses of the present.
     fn answer(&self) -> String {
         let [now, then] = self.accounts;
-        let (p99, part) = self.missed();
-        let changed = energy_over(then, now.span);
-        let energy = if (changed - now.energy).abs() * 10_000 > part * now.energy.abs() {
+        let changed = self.energy_of(then, then.energy);
+        let energy = if self.trust().tells_energy(then) {
             let assumed = if self.power.is_some() { "" } else { " (power assumed)" };
             format!("Energy {}{assumed}", change(now.energy, changed))
         } else {
             "Energy as now, as far as the model can tell".into()
         };
-        let apart = (now.delay(990).unwrap_or(0) - then.delay(990).unwrap_or(0)).abs();
-        let tail = if apart > p99 {
+        let tail = if self.trust().tells_delay(then) {
             format!("p99 {} -> {} us", delay(now, 990), delay(then, 990))
         } else {
             format!("p99 {} us as now", delay(now, 990))
@@ -109,18 +88,19 @@ impl Outlook<'_> {
     fn self_check(&self) -> Option<String> {
         let m = self.measured.as_ref()?;
         let now = &self.accounts[0];
+        let energy = change(m.energy, energy_over(now.energy, now, m.span));
+        let delays = m.p99.map_or(String::new(), |p99| {
+            format!("a wake-up delay p99 of {} us, measured {}, and ", delay(now, 990), us(p99))
+        });
         Some(format!(
-            "Self-check: replayed as it was, the recording has a wake-up delay p99 of {} us, \
-             measured {}, and energy {} of what was measured; no smaller change is claimed.",
-            delay(now, 990),
-            us(m.p99),
-            change(m.energy, energy_over(now, m.span))
+            "Self-check: replayed as it was, the recording has {delays}energy {energy} of what was \
+             measured; no smaller change is claimed."
         ))
     }
 
     /// The model reproduces the recording well enough to predict from.
     pub fn trusted(&self) -> bool {
-        self.error.is_some_and(|e| e.1 <= TRUSTED)
+        self.verdict() == Verdict::Trusted
     }
 }
 
@@ -134,7 +114,13 @@ pub fn predict(o: &Outlook) -> String {
     let trusted = o.trusted();
     // No figure of a change rests on a model that misses the present.
     let told = trusted && o.changed;
-    if !trusted {
+    let verdict = o.verdict();
+    if verdict == Verdict::Within {
+        out += &wrap(
+            "No prediction: energy and delay would change by less than the model misses of the \
+             recording itself.",
+        );
+    } else if !trusted {
         out += &wrap(&format!(
             "No prediction: the model of {} misses the recording by {} of idle time in {}.",
             name(o.governors[0]),
@@ -163,7 +149,7 @@ pub fn predict(o: &Outlook) -> String {
             grouped(was)
         ))
     ));
-    if let Some(text) = o.self_check().filter(|_| trusted) {
+    if let Some(text) = o.self_check().filter(|_| verdict != Verdict::Misses) {
         out += &wrap(&text);
     }
     if let Some(g) = o.governors.iter().find(|g| !g.1.is_verified(g.0)) {
@@ -224,7 +210,7 @@ pub fn predict(o: &Outlook) -> String {
     row("wake-up delay p99, us", &|a| delay(a, 990));
     row("wake-up delay p99.9, us", &|a| delay(a, 999));
     row("wake-up delay longest, us", &|a| delay(a, 1_000));
-    row(&format!("energy, {}", unit(o)), &|a| energy(o, energy_over(a, now.span)));
+    row(&format!("energy, {}", unit(o)), &|a| energy(o, o.energy_of(a, a.energy)));
     row("energy above the least possible", &|a| above(a));
     if trusted {
         out += &bounds_of(o, if o.changed { then } else { now });
@@ -242,7 +228,7 @@ pub fn predict(o: &Outlook) -> String {
             let _ = writeln!(
                 out,
                 "  {title:<24}energy {:>9}, delay p99 {:>8} -> {:>6} us",
-                change(n.energy, energy_over(t, n.span)),
+                change(n.energy, energy_over(t.energy, t, n.span)),
                 delay(n, 990),
                 delay(t, 990)
             );
@@ -258,11 +244,14 @@ pub fn predict(o: &Outlook) -> String {
             |p| format!("as given ({})", safe(p))
         )
     ));
-    if !trusted {
+    if verdict == Verdict::Misses {
         out += &wrap(NAME_WHAT_WAS);
     }
     out.push('\n');
     out + &next(&match (trusted, o.changed) {
+        _ if verdict == Verdict::Within => {
+            format!("idle predict {}{} --sweep limit", o.input, o.present)
+        }
         (false, _) => {
             format!("{} --from-governor {}", o.again, other(o.governors[0].0.name()))
         }
@@ -356,15 +345,17 @@ fn bounds_of(o: &Outlook, a: &Account) -> String {
     let head = format!("energy, {}", unit(o));
     let mut out =
         format!("\n{:<44}{head:>18}{:>16}\n", "Bounds on the same sleeps", "mean delay, us");
+    let best = o.best.1;
     let rows = [
-        (of.to_string(), a.energy, a.waited()),
-        ("knows the future, obeys the limit".into(), x.select.energy, x.select.waited),
-        ("the same, wakes before the event".into(), x.prewake.energy, x.prewake.waited),
-        ("always the shallowest state".into(), x.shallowest.energy, x.shallowest.waited),
-        (format!("best static: {}", safe(o.best.0)), o.best.1.energy, o.best.1.waited()),
+        (of.to_string(), a, a.energy, a.waited()),
+        ("knows the future, obeys the limit".into(), a, x.select.energy, x.select.waited),
+        ("the same, wakes before the event".into(), a, x.prewake.energy, x.prewake.waited),
+        ("always the shallowest state".into(), a, x.shallowest.energy, x.shallowest.waited),
+        (format!("best static: {}", safe(o.best.0)), best, best.energy, best.waited()),
     ];
-    for (title, e, waited) in rows {
-        let cell = energy(o, e);
+    // One length of time in all tables.
+    for (title, of, e, waited) in rows {
+        let cell = energy(o, o.energy_of(of, e));
         let _ = writeln!(out, "{:<44}{cell:>18}{:>16}", fit(&title, 43), mean(waited));
     }
     // Points that hardly differ from the one before say nothing.
@@ -375,7 +366,7 @@ fn bounds_of(o: &Outlook, a: &Account) -> String {
         }
         shown = p.waited;
         let title = "knows the future, trades energy for delay";
-        let cell = energy(o, p.energy);
+        let cell = energy(o, o.energy_of(a, p.energy));
         let _ = writeln!(out, "{title:<44}{cell:>18}{:>16}", mean(p.waited));
     }
     out
@@ -404,7 +395,7 @@ fn sweep(o: &Outlook) -> String {
         let bar = usize::try_from((a.energy * 14 / most).max(0)).unwrap_or(0);
         let line = format!(
             "{name:<18}{:>9}{:>8}{:>8}{:>9}{:>8}  {}",
-            change(free.energy, a.energy),
+            change(free.energy, energy_over(a.energy, a, free.span)),
             delay(a, 500),
             delay(a, 990),
             delay(a, 999),
@@ -483,18 +474,27 @@ mod tests {
     fn no_change_is_claimed_below_what_the_model_misses() {
         let flowing = |m| page_of(12, true, Some(m)).replace("\n  ", " ");
         // 200 modelled, 210 measured; 50 us, 51 measured.
-        let near = flowing(Measured { p99: 51_000, energy: 210, span: 0 });
+        let near = flowing(Measured { p99: Some(51_000), energy: 210, span: 0 });
         assert!(near.starts_with("Energy -25.0 % (power assumed), wake-up delay p99 50 -> 1 us"));
         assert!(
             near.contains("p99 of 50 us, measured 51, and energy -4.8 % of what was measured"),
             "{near}"
         );
-        let far = flowing(Measured { p99: 100_000, energy: 300, span: 0 });
+        let far = flowing(Measured { p99: Some(100_000), energy: 300, span: 0 });
         assert!(
             far.starts_with(
-                "Energy as now, as far as the model can tell, wake-up delay p99 50 us as now"
+                "No prediction: energy and delay would change by less than the model misses"
             ),
             "{far}"
+        );
+        assert!(!far.contains("changed"), "{far}");
+        // One of them is clear.
+        let one = flowing(Measured { p99: Some(50_000), energy: 300, span: 0 });
+        assert!(
+            one.starts_with(
+                "Energy as now, as far as the model can tell, wake-up delay p99 50 -> 1 us"
+            ),
+            "{one}"
         );
     }
 

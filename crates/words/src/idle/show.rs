@@ -6,7 +6,7 @@ use crate::text::{fit, safe};
 use crate::wording::next::{next as next_line, run};
 use crate::wording::number::grouped;
 use dormouse_base::loss::{Losses, Severity};
-use dormouse_idle::beside::{Beside, Measurement, beside};
+use dormouse_idle::beside::Beside;
 use dormouse_idle::contrast::{contrast, pairs};
 use dormouse_idle::cpulist;
 use dormouse_idle::doubt::Doubt;
@@ -34,6 +34,8 @@ pub struct Page<'a> {
     pub traces: &'a [Sleeps],
     /// Runs of turbostat.
     pub runs: &'a [Run],
+    /// Two measurements of one kind beside each other.
+    pub beside: Option<&'a Beside>,
     /// What could not be read.
     pub losses: &'a Losses,
     /// What the work of all CPUs would come to on fewer of them, by trace; none if
@@ -75,7 +77,7 @@ pub fn show(page: &Page) -> String {
         }
     }
     parts.extend(page.runs.iter().map(super::turbostat::text));
-    parts.extend(side_by_side(page).map(|b| super::turbostat::beside(&b)));
+    parts.extend(page.beside.map(super::turbostat::beside));
     out += &parts.join("\n");
     for s in page.snapshots.iter().take(FEW).filter(|_| !page.traces.is_empty()) {
         out += &doubts(&of_snapshot(s));
@@ -87,20 +89,6 @@ pub fn show(page: &Page) -> String {
     }
     out += &follow(page);
     out
-}
-
-/// Two measurements of one kind, where there are just two: tables of turbostat,
-/// traces, or dumps that are no pair.
-pub(super) fn side_by_side(page: &Page) -> Option<Beside> {
-    let of: Vec<Measurement> = match (page.runs, page.traces, page.snapshots) {
-        (runs @ [_, _], ..) => runs.iter().map(Measurement::of_run).collect(),
-        (_, traces @ [_, _], _) => traces.iter().map(Measurement::of_trace).collect(),
-        (_, [], dumps @ [_, _]) if page.difference.is_none() => {
-            dumps.iter().map(Measurement::of_snapshot).collect()
-        }
-        _ => return None,
-    };
-    beside(&of[0], &of[1])
 }
 
 /// Words in lines of at most 80 columns, further ones set in by two; a number stays
@@ -701,6 +689,7 @@ mod tests {
             difference: None,
             traces: &[],
             runs: &[],
+            beside: None,
             packed: &[],
             losses: &losses,
             top: 8,

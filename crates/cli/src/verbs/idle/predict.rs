@@ -10,7 +10,7 @@ use dormouse_app::failure::NotReproduced;
 use dormouse_app::idle::{self, Asked, Limit, Prediction, Setting};
 use dormouse_idle::governors::{Kind, Version};
 use dormouse_idle::predict::Account;
-use dormouse_words::idle::{Measured, Outlook, json, predict, setting_words};
+use dormouse_words::idle::{Outlook, json, predict, setting_words};
 use std::path::PathBuf;
 
 /// Predict sleeps under another governor, latency limit or set of states.
@@ -101,7 +101,7 @@ fn print(p: &Prediction, points: &[(i64, Account)], args: &PredictArgs) -> Resul
         wakes: (p.machine.wakes(), p.machine.timers()),
         cpus: p.machine.cpus.len(),
         error: p.error(),
-        measured: p.measured().map(|m| Measured { p99: m.p99, energy: m.energy, span: m.span }),
+        measured: p.measured(),
         changed: p.changed(),
         best: (&best, &p.best.account),
         power: p.watts.as_ref().map(|w| w.source()),

@@ -46,6 +46,7 @@ pub fn run(args: &ShowArgs) -> Result<()> {
         difference: shown.difference.as_ref(),
         traces: &shown.reading.traces,
         runs: &shown.reading.runs,
+        beside: shown.beside.as_ref(),
         losses: &shown.reading.losses,
         packed: &shown.packed,
         top: args.top,

@@ -76,7 +76,7 @@ pub fn run(args: &TuneArgs) -> Result<()> {
     };
     let t = idle::tune(&args.input, &wish)?;
     let error = t.error.map_or(1_000, |e| e.1);
-    let trusted = error <= dormouse_words::idle::TRUSTED;
+    let trusted = dormouse_idle::trust::reproduces(t.error);
     let stays = t.setting == idle::Setting::present(&t.machine);
     let files = match &args.output {
         Some(folder) if trusted && t.met && !stays => write_files(folder, &t)?,
