@@ -69,10 +69,9 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
     let told = |t: &Trouble<'_>, out: &[Finding]| {
         // What an area of its own says better: its evidence, or the panic that ends it.
         let mut lines = out.iter().flat_map(|f| &f.evidence).map(|e| e.line);
-        let own = case.messages[t.at..t.end].iter().map(|m| m.line);
         // A driver's own words stand before the warning that they are of.
         let first = reason(case, t).map_or(case.messages[t.at].line, |m| m.line);
-        let last = own.last().unwrap_or(0);
+        let last = case.messages[t.at..t.end].last().map_or(first, |m| m.line);
         lines.any(|l| l > 0 && first <= l && l <= last)
             || t.words.contains("unrecoverable failure")
                 && out.iter().any(|f| f.id == "device-hang")

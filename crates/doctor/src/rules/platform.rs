@@ -133,7 +133,7 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
 fn pair<'a>(case: &'a Case, name: &str) -> Option<(&'a Value, &'a Value)> {
     let mut of = case.values.iter().filter(|v| v.name() == name && number(v).is_some());
     let first = of.next()?;
-    let last = of.filter(|v| v.path == first.path).last()?;
+    let last = of.rfind(|v| v.path == first.path)?;
     Some((first, last))
 }
 
@@ -301,7 +301,7 @@ fn deepest(case: &Case) -> Option<&str> {
     };
     // A list of them goes from the shallowest to the deepest.
     let list = case.messages.iter().find(|m| names(m).len() > 1)?;
-    list.text.split_whitespace().filter(is).last()
+    list.text.split_whitespace().rfind(is)
 }
 
 /// The rows of `substate_residencies`: name and microseconds.

@@ -100,10 +100,11 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
         {
             others.push((rest.trim().to_string(), m));
         }
-        if let Some(h) = HOW.iter().find(|h| m.has(h.0)) {
-            if m.trust.is_of_a_kernel() && !how.iter().any(|x| x.0 == h.1) {
-                how.push((h.1, m));
-            }
+        if let Some(h) = HOW.iter().find(|h| m.has(h.0))
+            && m.trust.is_of_a_kernel()
+            && !how.iter().any(|x| x.0 == h.1)
+        {
+            how.push((h.1, m));
         }
     }
     reasons(case, &irqs, out);
