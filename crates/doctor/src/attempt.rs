@@ -22,6 +22,9 @@ pub struct Place {
     pub closed: bool,
     /// Another attempt was under way when this one began.
     pub inside: bool,
+    /// How long it synced: less than the kernel prints where that is the sync of an
+    /// earlier attempt, which went on (sync is abortable since 6.19).
+    pub sync: Ns,
 }
 
 /// One attempt.
@@ -88,7 +91,9 @@ fn attempt(messages: &[Message], first: usize, end: usize, place: &Place) -> Att
     let is_exit = |m: &&Message| m.says("suspend exit") || m.says("hibernation exit");
     let inside = messages[first..end].iter();
     let sync = |(i, m): (usize, &Message)| {
-        m.says("Filesystems sync: ").then(|| Some((took(m, entry)?, first + i))).flatten()
+        let value = m.says("Filesystems sync: ").then(|| m.after("Filesystems sync: "));
+        let value = value.flatten().and_then(seconds);
+        value.filter(|v| *v <= place.sync + LAST_DIGIT).map(|v| (v, first + i))
     };
     let down = |m: &Message| m.has("Suspending console(s)") || m.has("suspend of devices complete");
     Attempt {
@@ -107,12 +112,5 @@ fn attempt(messages: &[Message], first: usize, end: usize, place: &Place) -> Att
 /// So many messages at most between two lines of one entry or exit.
 pub(crate) const TWICE: usize = 3;
 
-/// What a sync took. A line whose value is longer than the attempt so far is of
-/// an earlier attempt (sync is abortable since 6.19 and goes on).
-fn took(m: &Message, entry: Option<Ns>) -> Option<Ns> {
-    let value = m.after("Filesystems sync: ").and_then(seconds)?;
-    match (entry, m.time) {
-        (Some(a), Some(b)) if b >= a && value.0 > b.0 - a.0 + 1_000_000 => None,
-        _ => Some(value),
-    }
-}
+/// Printed times of a sync have thousandths.
+const LAST_DIGIT: Ns = Ns::from_ms(1);

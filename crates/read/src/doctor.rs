@@ -10,6 +10,7 @@ use crate::track::Tracker;
 use crate::{Input, Options, ReadError};
 use dormouse_base::cycle::{Cycle, Mode};
 use dormouse_base::loss::{Losses, Severity};
+use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
 use dormouse_doctor::Case;
 use dormouse_doctor::attempt::Place;
@@ -177,6 +178,7 @@ fn place(cycle: &Cycle) -> Place {
         begun: lines.begun,
         closed: lines.closed,
         inside: false,
+        sync: cycle.phase(Phase::Sync).map_or(Ns::ZERO, |p| p.duration()),
     }
 }
 

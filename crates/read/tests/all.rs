@@ -36,6 +36,7 @@ mod support;
 #[allow(dead_code, reason = "each module uses its own part")]
 #[path = "support/synthetic.rs"]
 mod synthetic;
+mod timeline;
 mod tracedat_oracle;
 mod trouble;
 mod udev;

@@ -579,7 +579,9 @@ fn a_fence_is_no_rest_of_a_line() {
 
 #[test]
 fn a_sync_line_of_an_earlier_attempt_is_not_counted_twice() {
-    let text = "[    1.000000] PM: suspend entry (s2idle)\n\
+    let text = "[    0.100000] PM: suspend entry (s2idle)\n\
+        [    0.900000] PM: suspend exit\n\
+        [    1.000000] PM: suspend entry (s2idle)\n\
         [    1.500000] Filesystems sync: 6.899 seconds\n\
         [    9.000000] PM: suspend exit\n";
     assert!(!ids(text).contains(&"sync-share"));
