@@ -21,6 +21,7 @@ mod series;
 mod soc9000;
 mod storage;
 mod tables;
+mod texts;
 mod truth;
 mod undeclared;
 mod zoo;
@@ -61,6 +62,7 @@ fn main() -> Result<ExitCode> {
         }
         Some("soc9000") => return soc9000::run(&args.collect::<Vec<_>>()),
         Some("storage") => storage::run(&args.collect::<Vec<_>>())?,
+        Some("texts") => texts::run(&args.collect::<Vec<_>>())?,
         Some("truth") => return truth::run(&args.collect::<Vec<_>>()),
         Some("reality") => reality::run(&args.collect::<Vec<_>>())?,
         Some("tables") => tables::run(&args.collect::<Vec<_>>())?,
@@ -72,7 +74,7 @@ fn main() -> Result<ExitCode> {
         }
         _ => {
             bail!(
-                "give a task: accuracy, cuts, decide, domains, formats, governor, guest, hibernate, idle, probes, published-storage, reality, replay, schedulers, series, soc9000, source, storage, tables, truth, tune-zoo; checks of the tree: cargo test -p xtask"
+                "give a task: accuracy, cuts, decide, domains, formats, governor, guest, hibernate, idle, probes, published-storage, reality, replay, schedulers, series, soc9000, source, storage, tables, texts, truth, tune-zoo; checks of the tree: cargo test -p xtask"
             )
         }
     }

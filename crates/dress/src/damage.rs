@@ -1,6 +1,7 @@
 //! What mails, forums and hands do to a log.
 
-use crate::Row;
+use crate::dress::Dress;
+use crate::{Row, lines_of};
 use dormouse_base::stats::random::Random;
 
 /// One thing that is done to a text; the order is that in which they happen.
@@ -32,17 +33,17 @@ pub enum Damage {
     QuotedTwice,
 }
 
-const OLDER: [&str; 3] = [
-    "[    0.000000] Linux version 6.9.2-elm (build@yew) (gcc 13.2.0) #1 SMP",
-    "[   61.401183] usb 3-1: new high-speed USB device number 4 using xhci_hcd",
-    "[  412.118002] wlp1s0: associated",
-];
+const OLDER: &str = "\
+[    0.000000] Linux version 6.9.2-elm (build@yew) (gcc 13.2.0) #1 SMP
+[   11.401183] usb 3-1: new high-speed USB device number 4 using xhci_hcd
+[   22.118002] wlp1s0: associated
+";
 
-const OTHER: [&str; 3] = [
-    "[    0.000000] Linux version 5.4.0-yew (root@fir) (gcc 9.4.0) #2 SMP",
-    "[    1.203317] ata1: SATA link up 6.0 Gbps (SStatus 133 SControl 300)",
-    "[    8.700121] EXT4-fs (sda2): mounted filesystem with ordered data mode",
-];
+const OTHER: &str = "\
+[    0.000000] Linux version 5.4.0-yew (root@fir) (gcc 9.4.0) #2 SMP
+[    1.203317] ata1: SATA link up 6.0 Gbps (SStatus 133 SControl 300)
+[    8.700121] EXT4-fs (sda2): mounted filesystem with ordered data mode
+";
 
 const PROSE: [&str; 4] = [
     "Then I closed the lid and waited for a while.",
@@ -74,14 +75,19 @@ impl Damage {
         !matches!(self, Damage::Grepped | Damage::HeadCut | Damage::TailCut | Damage::LeftOut)
     }
 
-    pub(crate) fn apply(self, rows: &mut Vec<Row>, random: &mut Random) {
+    pub(crate) fn apply(self, rows: &mut Vec<Row>, dress: Dress, random: &mut Random) {
         let added = |text: &str| Row { of: None, text: text.to_string() };
+        // It was kept in the same way.
+        let another = |raw| {
+            let rows = dress.rows(&lines_of(raw)).into_iter();
+            rows.map(|r| Row { of: None, ..r })
+        };
         let len = rows.len() as u64;
         match self {
             Damage::OlderBoot => {
-                rows.splice(0..0, OLDER.iter().map(|t| added(t)));
+                rows.splice(0..0, another(OLDER));
             }
-            Damage::OtherMachine => rows.extend(OTHER.iter().map(|t| added(t))),
+            Damage::OtherMachine => rows.extend(another(OTHER)),
             Damage::Grepped => rows.retain(|r| r.text.contains("PM:")),
             Damage::HeadCut => {
                 rows.drain(..random.below(len / 2 + 1) as usize);

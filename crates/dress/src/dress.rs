@@ -133,7 +133,7 @@ impl Dress {
             Dress::Iso => format!("2025-03-10T{clock}+00:00 elm kernel: {text}"),
             Dress::Monotonic => format!("{stamp} elm kernel: {text}"),
             Dress::Export => format!(
-                "__REALTIME_TIMESTAMP={}\n__MONOTONIC_TIMESTAMP={us}\n_TRANSPORT=kernel\nPRIORITY={}\n_SOURCE_MONOTONIC_TIMESTAMP={us}\nMESSAGE={text}\n",
+                "__CURSOR=s=5e1f;i={us:x}\n__REALTIME_TIMESTAMP={}\n__MONOTONIC_TIMESTAMP={us}\n_TRANSPORT=kernel\nPRIORITY={}\n_SOURCE_MONOTONIC_TIMESTAMP={us}\nMESSAGE={text}\n",
                 START * 1_000_000 + us,
                 line.level
             ),

@@ -74,7 +74,7 @@ pub fn posted(log: &[Line], dress: Dress, damages: &[Damage], random: &mut Rando
     damages.dedup();
     let mut rows = dress.rows(log);
     for damage in &damages {
-        damage.apply(&mut rows, random);
+        damage.apply(&mut rows, dress, random);
     }
     let kept = (0..log.len()).map(|i| rows.iter().any(|r| r.of == Some(i))).collect();
     let mut bytes = String::new();

@@ -241,6 +241,7 @@ impl Teller<'_> {
             (fails("suspend"), fails("suspend late"), fails("suspend noirq"));
         if let Trouble::WakeupDevices { source } = a.trouble {
             self.time += self.random.between(2_000, 200_000) as i64;
+            self.say(9, "PM: Wakeup pending, aborting suspend");
             self.say(9, format!("PM: last active wakeup source: {source}"));
             self.say(9, "PM: Some devices failed to suspend, or early wake event detected");
             a.resume = Some(self.phase("resume", 20, 900));
@@ -276,7 +277,6 @@ impl Teller<'_> {
         let Trouble::Device { driver, device, phase, error } = &a.trouble else { return };
         self.time += self.random.between(1_000, 300_000) as i64;
         let function = format!("{}_suspend", driver.replace('-', "_"));
-        let phase = if *phase == "suspend" { "suspend" } else { phase };
         self.say(
             9,
             format!("{driver} {device}: PM: dpm_run_callback(): {function} returns {error}"),
