@@ -659,7 +659,10 @@ fn the_doctor_counts_errors_that_no_rule_knows() {
 ";
     let text = words(&["doctor", "-"], log);
     assert!(text.starts_with("No rule found a fault:"), "{text}");
-    assert!(text.contains("line 2, which tells of an error: no rule knows what it says"), "{text}");
+    assert!(
+        text.contains("line 2, which tells of an error of 1-1 (usb): no rule knows what it says"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -19,6 +19,7 @@
 //! | who was last to freeze, by scheduler events | `freezing` |
 //! | what runtime PM did around a sleep | `runtime` |
 //! | power domains that were switched in callbacks | `switch` |
+//! | errors that no rule knows, and which kernels print a text | `said` |
 //! | what findings are made of | `finding`, of `dormouse_base::finding` |
 //!
 //! No evidence, no finding. What cannot be checked is listed with the reason.
@@ -37,6 +38,7 @@ pub mod phases;
 pub mod recorded;
 mod rules;
 mod runtime;
+pub mod said;
 pub mod stack;
 pub mod stage;
 pub mod switch;
@@ -51,6 +53,7 @@ use dormouse_base::time::Ns;
 use finding::{Finding, Unchecked};
 use message::{Message, Trust};
 use now::{Waiting, Writer};
+use said::{Printed, Unjudged, printed, unjudged};
 use timer::Timer;
 use value::Value;
 
@@ -90,9 +93,11 @@ pub struct Report {
     /// Where a further log begins in the text, by its lines: of a later boot, or of
     /// another machine.
     pub logs: Vec<u64>,
-    /// Lines of attempts that tell of an error or a timeout and are evidence of no
+    /// Messages of attempts that tell of an error or a timeout and are evidence of no
     /// finding: what a driver complains of and no rule knows.
-    pub errors: Vec<u64>,
+    pub errors: Vec<Unjudged>,
+    /// Which kernels print what the text shows, where it names none.
+    pub printed: Option<Printed>,
     /// It is a recording, a trace or a capture, not a text.
     pub recorded: bool,
 }
@@ -157,18 +162,6 @@ fn further_logs(case: &Case) -> Vec<u64> {
     out
 }
 
-/// Whether a message tells of an error.
-fn complains(text: &str) -> bool {
-    let text = text.to_ascii_lowercase();
-    let says = |word: &str| text.contains(word);
-    (says(" error") || says("failed") || says("timed out") || says("timeout"))
-        && !says("error 0")
-        // It sums up what was told before.
-        && !says("some devices failed to suspend")
-        && !says("0 errors")
-        && !says("no error")
-}
-
 /// The worst first; of what costs time the dearest comes first.
 fn sorted(findings: &mut [Finding]) {
     let cost = |f: &Finding| f.costs.filter(|_| f.level == finding::Level::Slow);
@@ -229,11 +222,12 @@ pub fn judge(case: &Case) -> Report {
         .attempts
         .iter()
         .flat_map(|a| case.of(a))
-        .filter(|m| m.trust == Trust::Logged && complains(&m.text) && !cited(m.line))
-        .map(|m| m.line)
+        .filter(|m| !cited(m.line))
+        .filter_map(unjudged)
         .collect();
     Report {
         errors,
+        printed: printed(case),
         findings,
         unchecked: rules::unchecked(case),
         sleeps,

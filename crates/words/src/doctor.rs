@@ -12,6 +12,8 @@ use dormouse_base::time::Ns;
 use dormouse_doctor::NO_STATE;
 use dormouse_doctor::Report;
 use dormouse_doctor::finding::{Advice, Confidence, Finding, Level, Unchecked};
+use dormouse_doctor::formats;
+use dormouse_doctor::said::{Printed, Unjudged};
 use serde_json::{Value, json};
 
 /// One judged text.
@@ -191,6 +193,34 @@ fn saved(by: Ns) -> String {
     format!("By simulation of this recording its remedy saves {said}.")
 }
 
+/// Of whom an error is told, if its format is known.
+fn who(error: &Unjudged) -> String {
+    match (error.device.as_str(), error.subject) {
+        ("", "") => String::new(),
+        ("", subject) => format!(" of {subject}"),
+        (device, subject) => format!(" of {} ({subject})", safe(device)),
+    }
+}
+
+/// Which kernels print what the text shows.
+fn printed(p: &Printed) -> String {
+    format!(
+        "The text names no kernel. Of the kernels {} only {} print{} all that it says up to line {}.",
+        listed(&formats::all().kernels),
+        listed(&p.kernels),
+        if p.kernels.len() == 1 { "s" } else { "" },
+        p.line
+    )
+}
+
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).into(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
+
 /// What was not looked at, and why.
 fn not_looked_at(s: &Subject<'_>) -> Vec<(String, String)> {
     let words = |u: &_| {
@@ -200,10 +230,14 @@ fn not_looked_at(s: &Subject<'_>) -> Vec<(String, String)> {
     let errors = &s.report.errors;
     let unjudged = errors.first().map(|first| {
         let read = |what: &str| format!("no rule knows what {what}");
+        let who = who(first);
         match errors.len() {
-            1 => (format!("line {first}, which tells of an error"), read("it says: read it")),
+            1 => (
+                format!("line {}, which tells of an error{who}", first.line),
+                read("it says: read it"),
+            ),
             n => (
-                format!("{n} lines that tell of errors (the first is line {first})"),
+                format!("{n} lines that tell of errors (the first is line {}{who})", first.line),
                 read("they say: read them"),
             ),
         }
@@ -221,6 +255,10 @@ pub fn text(s: &Subject<'_>, named: bool, colour: bool) -> String {
     page.wrapped(Ink::Plain, 0, 2, &trust(s.report, s.live));
     for (i, f) in s.report.findings.iter().enumerate() {
         finding(&mut page, f, i > 0);
+    }
+    if let Some(p) = &s.report.printed {
+        page.blank();
+        page.wrapped(Ink::Plain, 0, 2, &printed(p));
     }
     left_out(&mut page, &not_looked_at(s), s.losses);
     page.finish()
@@ -246,6 +284,8 @@ pub fn json(s: &Subject<'_>) -> Value {
     json!({
         "name": s.name,
         "sleeps": s.report.sleeps.len(),
+        "printed_by": s.report.printed.as_ref().map(|p| p.kernels.join(", ")),
+        "printed_by_line": s.report.printed.as_ref().map(|p| p.line),
         "findings": s.report.findings,
         "not_checked": not_checked(&not_looked_at(s)),
         "losses": lost(s.losses),

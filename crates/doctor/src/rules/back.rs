@@ -4,9 +4,9 @@
 use super::abort::owner;
 use super::lines;
 use crate::Case;
-use crate::complains;
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::{Message, seconds, thousandths};
+use crate::said::complains;
 use crate::stage::{is_over, passed};
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say;
