@@ -8,7 +8,7 @@ use dormouse_base::loss::Losses;
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
 use dormouse_doctor::depth::{self, Depth, Measured};
-use dormouse_doctor::finding::{Area, Finding, Unchecked};
+use dormouse_doctor::finding::{Area, Confidence, Finding, Level, Unchecked};
 use dormouse_doctor::now::{Waiting, Writer};
 use dormouse_doctor::phases;
 use dormouse_doctor::timer::{Clock, Timer};
@@ -34,6 +34,15 @@ pub struct Judged {
     pub report: Report,
     /// What could not be read.
     pub losses: Losses,
+}
+
+impl Judged {
+    /// How many findings say that something is broken, and are no guesses: those fail a
+    /// check.
+    pub fn broken(&self) -> usize {
+        let broken = |f: &&Finding| f.level == Level::Broken && f.confidence != Confidence::Guess;
+        self.report.findings.iter().filter(broken).count()
+    }
 }
 
 /// Judges every text behind `inputs`.
@@ -68,9 +77,11 @@ pub fn doctor(inputs: &[PathBuf]) -> Result<Vec<Judged>> {
         let missing = if logged { "no kernel message about sleep" } else { "no kernel message" };
         let what = what_is_there(inputs, missing);
         if crate::domains::speaks(inputs) {
-            why += "\n  it speaks of power domains or probing: dormouse domains show";
+            why += "
+  it speaks of power domains or probing: dormouse show --only domains";
         } else if crate::storage::speaks(inputs) {
-            why += "\n  it speaks of storage: dormouse storage show";
+            why += "
+  it speaks of storage: dormouse show --only storage";
         }
         why += "\n  give a kernel log (dmesg > FILE, journalctl -k) or the mail that quotes it";
         return Err(Nothing(what + &why).into());

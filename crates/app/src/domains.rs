@@ -3,9 +3,10 @@
 use crate::failure::{Nothing, Usage, what_is_there};
 use anyhow::Result;
 use dormouse_power::cost;
-use dormouse_power::{Case, Report, judge};
+use dormouse_power::judge;
+pub use dormouse_power::{Case, Report};
 use dormouse_read::domains::{read, switched};
-use dormouse_read::text::Text;
+pub use dormouse_read::text::Text;
 use dormouse_read::{Input, Options};
 use dormouse_sleep::simulate::change::Ratio;
 use dormouse_words::text::safe;
@@ -50,6 +51,15 @@ pub fn show(inputs: &[PathBuf]) -> Result<Vec<(Text<Case>, Report)>> {
         .collect())
 }
 
+/// Whether a text says more than which links there are: a table, something that
+/// waits, or a finding. A page on other subjects has room for no less.
+pub fn says_more_than_links(text: &(Text<Case>, Report)) -> bool {
+    let (Text { case, .. }, report) = text;
+    let tables = case.dumps.len() + case.clocks.len() + case.regulators.len() + case.rails.len();
+    let more = case.states.len() + case.switched.len() + case.deferrals.len() + case.cycles.len();
+    tables + more + report.findings.len() + report.suppliers.len() > 0 || !case.acpi.is_empty()
+}
+
 /// `NAME=WATTS` of every name: millionths of a watt.
 ///
 /// # Errors
@@ -68,10 +78,9 @@ pub fn watts(words: &[String], all: &[(Text<Case>, Report)]) -> Result<Vec<(Stri
     Ok(words.iter().map(one).collect::<Result<_, Usage>>()?)
 }
 
-/// Whether one of `inputs` holds what `domains show` reads: another verb that found
+/// Whether one of `inputs` holds what `show --only domains` reads: another verb that found
 /// nothing can say so.
 pub fn speaks(inputs: &[PathBuf]) -> bool {
-    let list: Vec<Input> =
-        inputs.iter().filter(|p| p.as_os_str() != "-").map(Input::from_arg).collect();
+    let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
     read(&list, &Options::default()).is_ok_and(|all| all.iter().any(|t| t.case.speaks()))
 }

@@ -56,9 +56,9 @@ pub fn nothing_in<'a>(
              tune or lab run",
         );
     } else if crate::domains::speaks(inputs) {
-        out.push_str("\n  it speaks of power domains or probing: dormouse domains show");
+        out.push_str("\n  it speaks of power domains or probing: dormouse show --only domains");
     } else if crate::storage::speaks(inputs) {
-        out.push_str("\n  it speaks of storage: dormouse storage show");
+        out.push_str("\n  it speaks of storage: dormouse show --only storage");
     } else if losses.is_empty() {
         out.push_str(
             "\n  give a kernel log (pm_print_times helps), a trace with power events, a run of \

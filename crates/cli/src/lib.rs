@@ -1,8 +1,6 @@
 //! The `dormouse` command as a function: [`run`] parses a command line and calls
 //! one verb.
 
-use anyhow::Result;
-use clap::{CommandFactory, Parser, Subcommand};
 use dormouse_record::terminal::Terminal;
 use dormouse_record::{number, recording, terminal};
 use std::ffi::OsString;
@@ -15,46 +13,11 @@ mod apply;
 mod asked;
 mod changes;
 mod exit;
+mod surface;
 mod verbs;
 mod verify;
 #[cfg(test)]
 mod vocabulary;
-
-/// A laboratory for Linux sleep states: see, predict, prove and improve the
-/// latency of suspend and resume.
-#[derive(Parser)]
-#[command(name = "dormouse", version, max_term_width = 80, after_help = exit::table())]
-struct Args {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
-#[derive(Subcommand)]
-enum Verb {
-    Show(verbs::show::ShowArgs),
-    Board(verbs::board::BoardArgs),
-    Predict(Box<verbs::predict::PredictArgs>),
-    Calibrate(verbs::calibrate::CalibrateArgs),
-    Lab(verbs::lab::LabArgs),
-    Replay(Box<verbs::replay::ReplayArgs>),
-    Compare(verbs::compare::CompareArgs),
-    Plan(Box<verbs::plan::PlanArgs>),
-    Tune(Box<verbs::tune::TuneArgs>),
-    Record(Box<verbs::record::RecordArgs>),
-    Restore(verbs::restore::RestoreArgs),
-    Sync(verbs::sync::SyncArgs),
-    Report(verbs::report::ReportArgs),
-    Doctor(verbs::doctor::DoctorArgs),
-    Evaluate(verbs::evaluate::EvaluateArgs),
-    Export(verbs::export::ExportArgs),
-    Completions(verbs::completions::CompletionsArgs),
-    Man(verbs::man::ManArgs),
-    Idle(verbs::idle::IdleArgs),
-    Storage(verbs::storage::StorageArgs),
-    Rpm(verbs::rpm::RpmArgs),
-    Domains(verbs::domains::DomainsArgs),
-    Boot(verbs::boot::BootArgs),
-}
 
 /// Runs the command of this process, on its standard streams.
 #[must_use]
@@ -63,7 +26,7 @@ pub fn main() -> ExitCode {
     if dormouse_lab::guest::is_init() {
         return dormouse_lab::guest::main();
     }
-    ExitCode::from(terminal::with(Terminal::of_process("dormouse"), ended))
+    ExitCode::from(terminal::with(Terminal::of_process("dormouse"), surface::ended))
 }
 
 /// Runs one command line, given without the name of the program, and gives its
@@ -78,51 +41,12 @@ pub fn run<A: Into<OsString>>(
     err: impl Write + 'static,
 ) -> u8 {
     let arguments = arguments.into_iter().map(Into::into).collect();
-    terminal::with(Terminal::of(arguments, Box::new(out), Box::new(err)), ended)
-}
-
-/// The exit code of the command line of this terminal.
-fn ended() -> u8 {
-    let words = std::iter::once("dormouse".into()).chain(terminal::arguments());
-    let args = match Args::try_parse_from(words) {
-        Ok(args) => args,
-        Err(e) => return terminal::misused(&e),
-    };
-    terminal::said(answered(args), exit::code)
-}
-
-fn answered(args: Args) -> Result<()> {
-    match args.verb {
-        Verb::Show(args) => verbs::show::run(args),
-        Verb::Board(args) => verbs::board::run(args),
-        Verb::Predict(args) => verbs::predict::run(*args),
-        Verb::Calibrate(args) => verbs::calibrate::run(args),
-        Verb::Lab(args) => verbs::lab::run(args),
-        Verb::Replay(args) => verbs::replay::run(*args),
-        Verb::Compare(args) => verbs::compare::run(&args),
-        Verb::Plan(args) => verbs::plan::run(&args),
-        Verb::Tune(args) => verbs::tune::run(&args),
-        Verb::Record(args) => verbs::record::run(*args),
-        Verb::Restore(args) => verbs::restore::run(args),
-        Verb::Sync(args) => verbs::sync::run(&args),
-        Verb::Report(args) => verbs::report::run(args),
-        Verb::Doctor(args) => verbs::doctor::run(&args),
-        Verb::Evaluate(args) => verbs::evaluate::run(&args),
-        Verb::Export(args) => verbs::export::run(args),
-        Verb::Completions(args) => verbs::completions::run(&args, Args::command()),
-        Verb::Man(args) => verbs::man::run(&args, Args::command()),
-        Verb::Idle(args) => verbs::idle::run(&args),
-        Verb::Storage(args) => verbs::storage::run(&args),
-        Verb::Rpm(args) => verbs::rpm::run(&args),
-        Verb::Domains(args) => verbs::domains::run(&args),
-        Verb::Boot(args) => verbs::boot::run(&args),
-    }
+    terminal::with(Terminal::of(arguments, Box::new(out), Box::new(err)), surface::ended)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     /// The words of a command as a shell hands them over.
     fn shell(command: &str) -> Vec<String> {
@@ -177,7 +101,7 @@ mod tests {
                     assert!(others.iter().any(|o| command.starts_with(o)), "{name:?}: {command}");
                     continue;
                 }
-                if let Err(e) = Args::try_parse_from(shell(&command)) {
+                if let Err(e) = surface::parses(&shell(&command)) {
                     panic!("{name:?}: {command}: {e}");
                 }
             }
@@ -188,19 +112,13 @@ mod tests {
     /// Every verb that takes an input shows two commands, and these are valid.
     #[test]
     fn each_verb_has_two_examples_that_parse() {
-        let command = Args::command();
-        // Verbs with verbs of their own show none.
-        const GROUPS: [&str; 4] = ["domains", "idle", "rpm", "storage"];
-        let below = |name: &&str| command.find_subcommand(name).expect("a verb").get_subcommands();
-        let all = command.get_subcommands().chain(GROUPS.iter().flat_map(below));
-        for verb in all.filter(|v| v.get_name() != "help" && !GROUPS.contains(&v.get_name())) {
+        for verb in surface::VERBS.iter().map(|v| v.command()) {
             let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
             let lines: Vec<&str> = help.lines().filter(|l| l.starts_with("  dormouse ")).collect();
             assert!(lines.len() >= 2, "{}: {help}", verb.get_name());
             for line in lines {
                 assert!(line.len() <= 80, "{line}");
-                let words = line.split_whitespace().map(|w| w.trim_matches('\''));
-                if let Err(e) = Args::try_parse_from(words) {
+                if let Err(e) = surface::parses(&shell(line.trim())) {
                     panic!("{line}: {e}");
                 }
             }

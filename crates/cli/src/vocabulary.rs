@@ -48,7 +48,7 @@ fn collect(command: &Command, path: &str, all: &mut BTreeMap<String, Vec<(String
 
 #[test]
 fn an_option_takes_the_same_kind_of_value_in_every_verb() {
-    let mut command = <super::Args as clap::CommandFactory>::command();
+    let mut command = super::surface::command();
     command.build();
     let mut all = BTreeMap::new();
     collect(&command, "dormouse", &mut all);

@@ -1,4 +1,4 @@
-//! `dormouse boot check` and boards of device trees, as a person uses them.
+//! `dormouse check` and boards of device trees, as a person uses them.
 
 use super::words::said;
 use serde_json::Value;
@@ -7,16 +7,16 @@ const SAMPLE: &str = "crates/read/tests/dtb/sample.dtb";
 
 #[test]
 fn a_tree_with_all_drivers_probes_in_time() {
-    let (code, text) = said(&["boot", "check", SAMPLE, "--kernel", "6.12"], "");
+    let (code, text) = said(&["check", SAMPLE, "--kernel", "6.12"], "");
     assert_eq!(code, Some(0), "{text}");
     assert!(text.starts_with("Every device that has a driver probes in time.\n"), "{text}");
-    assert!(text.trim_end().lines().last().unwrap().starts_with("Next: dormouse boot check"));
+    assert!(text.trim_end().lines().last().unwrap().starts_with("Next: dormouse check"));
     assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
 }
 
 #[test]
 fn a_missing_driver_is_named_with_what_waits_for_it() {
-    let orphan = ["boot", "check", SAMPLE, "--kernel", "6.12", "--without", "dormouse,clock"];
+    let orphan = ["check", SAMPLE, "--kernel", "6.12", "--without", "dormouse,clock"];
     let (_, text) = said(&orphan, "");
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("only when the time for drivers is over"), "{text}");
@@ -51,7 +51,7 @@ fn a_name_that_nothing_has_is_no_question() {
 #[test]
 fn a_log_in_the_place_of_a_tree_is_read_as_text() {
     let log = "[   12.3] platform a.dev: deferred probe pending: wait for supplier /b\n";
-    let (code, text) = said(&["boot", "check", "-"], log);
+    let (code, text) = said(&["check", "-"], log);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("a.dev"), "{text}");
 }
@@ -83,7 +83,7 @@ fn a_folder_of_modules_says_which_drivers_are_missing() {
     let dir = tempfile::tempdir().expect("a folder");
     let at = |name: &str| dir.path().join(name).display().to_string();
     let check = |modules: &str| {
-        let args = ["boot", "check", SAMPLE, "--kernel", "6.12", "--modules", modules, "--json"];
+        let args = ["check", SAMPLE, "--kernel", "6.12", "--modules", modules, "--json"];
         let (code, text) = said(&args, "");
         (code, text.split_whitespace().collect::<Vec<_>>().join(" "))
     };

@@ -375,7 +375,7 @@ fn a_kernel_that_nobody_knows_is_refused() {
         let args = [&[verb, AM335X, "--kernel", "9.9"], budget].concat();
         let (code, text) = said(&args, "");
         assert_eq!(code, Some(2), "{text}");
-        assert!(text.starts_with("dormouse: nothing is known of kernel 9.9"), "{text}");
+        assert!(text.contains("dormouse: nothing is known of kernel 9.9"), "{text}");
     }
 }
 
@@ -597,7 +597,7 @@ fn the_next_command_of_a_plan_meets_its_budget() {
     let next = text.split("Next: dormouse ").nth(1).unwrap_or_default();
     let next = next.split(" dormouse: ").next().unwrap_or_default().replace("\\ ", "");
     let args: Vec<&str> = next.split_whitespace().chain(["--force"]).collect();
-    assert_eq!(args[0], "plan", "{text}");
+    assert_eq!(args[0], "tune", "{text}");
     let (code, after) = said(&args, "");
     assert_eq!(code, Some(0), "{next}: {after}");
 }

@@ -53,8 +53,7 @@ fn ended() -> u8 {
 fn command() -> clap::Command {
     Args::command().mut_subcommands(|verb| {
         let Some(help) = verb.get_after_help().map(ToString::to_string) else { return verb };
-        let examples =
-            ["dormouse idle hold", "dormouse record", "dormouse restore", "dormouse sync"];
+        let examples = ["dormouse hold", "dormouse record", "dormouse restore", "dormouse sync"];
         let named = examples.into_iter().fold(help, |help, of| {
             let verb = of.rsplit(' ').next().unwrap_or_default();
             help.replace(&format!("  {of}"), &format!("  dormouse-record {verb}"))

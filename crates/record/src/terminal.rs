@@ -7,6 +7,7 @@ use dormouse_words::text::page::{Ink, Page};
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
+use std::rc::Rc;
 
 /// Where a command is told what to do, and says what came of it.
 pub struct Terminal {
@@ -54,6 +55,43 @@ pub fn with<T>(terminal: Terminal, what: impl FnOnce() -> T) -> T {
 #[must_use]
 pub fn program() -> &'static str {
     NOW.with_borrow(|t| t.program)
+}
+
+/// Does `what` as if this command line had been typed.
+pub fn told<T>(arguments: Vec<OsString>, what: impl FnOnce() -> T) -> T {
+    let before = NOW.with_borrow_mut(|t| std::mem::replace(&mut t.arguments, arguments));
+    let done = what();
+    NOW.with_borrow_mut(|t| t.arguments = before);
+    done
+}
+
+/// What `what` prints, and what comes of it.
+pub fn captured<T>(what: impl FnOnce() -> T) -> (Vec<u8>, T) {
+    let kept = Kept::default();
+    let done = into(Box::new(kept.clone()), what);
+    (kept.0.take(), done)
+}
+
+/// Does `what` with its output going to `out`.
+pub fn into<T>(out: Box<dyn Write>, what: impl FnOnce() -> T) -> T {
+    let before = NOW.with_borrow_mut(|t| std::mem::replace(&mut t.out, out));
+    let done = what();
+    NOW.with_borrow_mut(|t| t.out = before);
+    done
+}
+
+/// Output in memory.
+#[derive(Clone, Default)]
+struct Kept(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The command line, without the name of the program.

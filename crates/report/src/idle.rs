@@ -15,7 +15,7 @@ use serde_json::Value;
 pub struct Input<'a> {
     /// Title of the page.
     pub title: &'a str,
-    /// What `idle show` prints; its first trace with sleeps is drawn.
+    /// What `show --only idle` prints; its first trace with sleeps is drawn.
     pub page: &'a Page<'a>,
     /// The governor of the recording, if the dump says it.
     pub governor: Option<&'a str>,
@@ -35,7 +35,7 @@ struct Summary<'a> {
     governor: Option<&'a str>,
     /// The answer, and how far to trust it.
     answer: [String; 2],
-    /// All that `idle show` prints.
+    /// All that `show --only idle` prints.
     text: String,
     figures: Value,
     begin_ns: i64,

@@ -54,7 +54,7 @@ pub struct Answer {
     ticks: u64,
     /// Median, 99th percentile and largest delay of a wake-up, ns.
     delay: [Option<i64>; 3],
-    /// Energy as `idle predict --json` has it without powers.
+    /// Energy as `predict --json` has it without powers.
     energy: Option<i64>,
 }
 

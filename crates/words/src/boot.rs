@@ -232,8 +232,8 @@ pub fn text(b: &Boot<'_, '_, '_>, tree: &str, top: usize) -> String {
     }
     let rules = if b.wish.rules == Rules::K6_12 { "7.3" } else { "6.12" };
     let command = match b.other {
-        None => format!("boot check {} --against {rules}", typed(tree)),
-        Some(_) => format!("lab graft {} --kernel {}", typed(tree), b.wish.rules.name()),
+        None => format!("check {} --against {rules}", typed(tree)),
+        Some(_) => format!("lab run --only graft {} --kernel {}", typed(tree), b.wish.rules.name()),
     };
     out + "\n" + &next(&command)
 }

@@ -1,4 +1,4 @@
-//! What `dormouse doctor --clocks` prints.
+//! What `dormouse show --only clocks` prints.
 
 use crate::text::page::{Ink, Page};
 use crate::text::{fit, safe};
@@ -134,7 +134,7 @@ pub fn ahead(a: &Ahead, colour: bool) -> String {
         "a limit held open on /dev/cpu_wakeup_latency (6.19 and newer): no file tells it.",
     );
     page.blank();
-    page.verbatim(Ink::Strong, &next::next("doctor --modes"));
+    page.verbatim(Ink::Strong, &next::next("show --only modes"));
     page.finish()
 }
 
@@ -180,7 +180,7 @@ pub fn past(p: &Past, typed: Option<&str>, colour: bool) -> String {
     }
     page.paragraph(2, "Traces are by the boot clock: align logs of other clocks by marks (show does), not by stamps.");
     page.blank();
-    let command = typed.map_or("doctor".into(), |t| format!("doctor {}", next::typed(t)));
+    let command = typed.map_or("check".into(), |t| format!("check {}", next::typed(t)));
     page.verbatim(Ink::Strong, &next::next(&command));
     page.finish()
 }

@@ -1,4 +1,4 @@
-//! What `dormouse doctor` prints.
+//! What `dormouse check` prints.
 
 use crate::finding::{below, left_out, lost, not_checked, shown, word};
 use crate::text::page::{Ink, Page};
@@ -88,7 +88,7 @@ pub(crate) fn beside(page: &mut Page, list: &[&Finding], typed: &[String]) {
         [one] if one != "-" => next::typed(one),
         _ => "FILE".into(),
     };
-    page.paragraph(2, &format!("{more} and what to do: dormouse doctor {input}"));
+    page.paragraph(2, &format!("{more} and what to do: dormouse check {input}"));
 }
 
 /// So many findings stand beside a cycle.
@@ -273,7 +273,7 @@ pub fn next(name: Option<&str>, reports: &[&Report]) -> String {
         .any(|r| r.unchecked.contains(&Unchecked::NoSleep) || r.findings.iter().any(none));
     let command = match name {
         Some(name) => format!("show {}", typed(name)),
-        None if never => "doctor LOG".into(),
+        None if never => "check LOG".into(),
         None => "record --yes -o recording.tar.gz".into(),
     };
     format!("\n{}", next::next(&command))

@@ -86,7 +86,7 @@ pub fn built(all: &[Built<'_>]) -> String {
     }
     let run = match all {
         [first, .., last] => {
-            format!("lab compare {} {} --board FILE", word(first.name), word(last.name))
+            format!("compare {} {} --board FILE", word(first.name), word(last.name))
         }
         [one] => format!("lab run --kernel {} --board FILE -o recording.tar.gz", word(one.name)),
         [] => return out,
@@ -177,7 +177,7 @@ pub fn rerun(r: &Rerun<'_>) -> String {
     let command = match (r.same, r.output) {
         (true, _) => format!("show {input}"),
         (false, Some(to)) => format!("compare {input} {}", word(to)),
-        (false, None) => format!("lab rerun {input} -o again.tar.gz"),
+        (false, None) => format!("lab run --only again {input} -o again.tar.gz"),
     };
     out + "\n" + &next(&command)
 }
@@ -220,7 +220,7 @@ pub fn repeated(r: &Repeated<'_>) -> String {
         + "\n"
         + &next(&match r.different {
             0 => format!("lab run --kernel {} --board FILE -o recording.tar.gz", series(r.release)),
-            _ => format!("lab repeat --kernel {}", series(r.release)),
+            _ => format!("lab run --only repeat --kernel {}", series(r.release)),
         })
 }
 

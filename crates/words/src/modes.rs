@@ -1,4 +1,4 @@
-//! What `dormouse doctor --modes` prints.
+//! What `dormouse show --only modes` prints.
 
 use crate::text::page::{Ink, Page};
 use crate::text::safe;
@@ -317,8 +317,8 @@ pub fn text(m: &Modes, typed: Option<&str>, colour: bool) -> String {
     }
     page.blank();
     let command = match typed {
-        Some(t) => format!("doctor {}", next::typed(t)),
-        None => "doctor".into(),
+        Some(t) => format!("check {}", next::typed(t)),
+        None => "check".into(),
     };
     page.verbatim(Ink::Strong, &next::next(&command));
     page.finish()

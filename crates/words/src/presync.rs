@@ -215,7 +215,7 @@ pub fn presynced(p: &Presynced<'_>) -> String {
         End::Spent => next(&format!("sync --budget {}s", (2 * p.budget.0 / 1_000_000_000).max(1))),
         End::Asked => next("sync"),
         End::Nothing if !p.armed => next("sync --arm"),
-        _ => next("doctor"),
+        _ => next("check"),
     };
     out
 }
@@ -369,7 +369,7 @@ mod tests {
         assert!(short.contains("Synced: / ("), "{short}");
         assert!(short.contains("Still at work: /usb."), "{short}");
         assert!(short.contains("/net (nfs4)"), "{short}");
-        assert!(short.ends_with("Next: dormouse doctor\n"), "{short}");
+        assert!(short.ends_with("Next: dormouse check\n"), "{short}");
         let who = ["lid".to_string()];
         let woken = page(End::Wakeup(&who), &disks);
         assert!(woken.starts_with("Not now: a wakeup came within 5"), "{woken}");

@@ -133,7 +133,7 @@ pub fn watched(w: &Watched<'_>) -> String {
         page.wrapped(Ink::Plain, 0, 2, &text);
     }
     losses(&mut page, w.losses);
-    let verb = if w.idle { "idle show" } else { "show" };
+    let verb = if w.idle { "show --only idle" } else { "show" };
     page.finish() + "\n" + &next(&format!("{verb} {}", word(w.path)))
 }
 

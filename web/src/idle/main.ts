@@ -68,9 +68,9 @@ function detail(summary: Summary, { cpu, sleep }: Picked): void {
   };
   const advice =
     v === "too deep"
-      ? `dormouse idle predict ${summary.input} --latency-limit ${Math.max(0, Math.ceil(latency / 1000) - 1)}us@${cpu.number}`
+      ? `dormouse predict ${summary.input} --latency-limit ${Math.max(0, Math.ceil(latency / 1000) - 1)}us@${cpu.number}`
       : v === "too shallow"
-        ? `dormouse idle predict ${summary.input} --governor menu`
+        ? `dormouse predict ${summary.input} --governor menu`
         : null;
   const woke = cpu.timer[sleep] === 1 ? "A timer ended it." : "No timer that was recorded ended it.";
   byId("detail").replaceChildren(

@@ -146,7 +146,7 @@ function table(list: Cpu[], now: Answer, then: Answer): HTMLElement[] {
 
 /** The same on the command line. */
 function command(summary: Summary, was: string, then: Setting, us: number | null): HTMLElement {
-  const words = [`dormouse idle predict ${summary.input} --from-governor ${was} --governor ${then.governor} --kernel ${then.kernel}`];
+  const words = [`dormouse predict ${summary.input} --from-governor ${was} --governor ${then.governor} --kernel ${then.kernel}`];
   if (us !== null) words.push(`--latency-limit ${us === 0 ? "0" : `${us}us`}`);
   for (const n of then.disable) words.push(`--disable ${shellQuote(n)}`);
   return h("code", { class: "command" }, reveal(words.join(" ")));

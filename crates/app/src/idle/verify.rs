@@ -82,7 +82,7 @@ pub fn verify(folders: &[PathBuf], first: &str) -> Result<Vec<Verified>> {
     Ok(out)
 }
 
-/// Recordings of `dormouse lab idle --work` in a folder: `WORK-SETTING.tar.gz`,
+/// Recordings of `dormouse lab run --only idle --work` in a folder: `WORK-SETTING.tar.gz`,
 /// by work, and `first` before the other settings.
 fn recordings(folder: &Path, first: &str) -> Result<Vec<Recorded>> {
     let mut out = Vec::new();
@@ -142,7 +142,8 @@ fn folder_of(folder: &Path, first: &str) -> Result<Verified> {
         });
     }
     if out.rows.is_empty() {
-        let why = format!("{}: no recordings of dormouse lab idle --work", folder.display());
+        let why =
+            format!("{}: no recordings of dormouse lab run --only idle --work", folder.display());
         return Err(Usage(why).into());
     }
     Ok(out)

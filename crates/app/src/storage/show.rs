@@ -18,7 +18,7 @@ pub struct Shown {
     pub disks: Vec<Vec<DiskSummary>>,
 }
 
-/// Whether one of `inputs` holds what `storage show` reads: another verb that found
+/// Whether one of `inputs` holds what `show --only storage` reads: another verb that found
 /// nothing can say so.
 pub fn speaks(inputs: &[PathBuf]) -> bool {
     let list: Vec<Input> =

@@ -25,7 +25,7 @@ pub struct Verified {
     pub rows: Vec<Row>,
 }
 
-/// Judges each folder that `dormouse lab storage` wrote.
+/// Judges each folder that `dormouse lab run --only storage` wrote.
 ///
 /// # Errors
 /// [`Usage`] if a file cannot be understood, [`Nothing`] if a folder has no load, or

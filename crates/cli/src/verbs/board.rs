@@ -3,7 +3,7 @@
 use crate::number::{any, number};
 use crate::terminal;
 use anyhow::{Context, Result};
-use clap::{Args, Subcommand};
+use clap::Args;
 use dormouse_app::failure::Usage;
 use dormouse_app::links::{self, Mode, Rules, TreeWish};
 use dormouse_app::machine;
@@ -23,35 +23,9 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-/// Make, convert and check board files (docs/board-format.md).
+/// Make a random board; the same options give the same bytes. Shares are percent.
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  dormouse board from recording.tar.gz -o my.board\n  dormouse board check my.board"
-)]
-pub struct BoardArgs {
-    #[command(subcommand)]
-    action: Action,
-}
-
-#[derive(Subcommand)]
-enum Action {
-    /// Make a random board; the same options give the same bytes.
-    Generate(Box<GenerateArgs>),
-    /// Make a machine that looks like a real one; times are drawn by class.
-    Machine(MachineArgs),
-    /// Make a board from a file, recognised by its content.
-    ///
-    /// Known are recordings and logs of sleep cycles (or a folder of them),
-    /// the output of `udevadm info --export-db`, device tree blobs, board
-    /// files, and the JSON of worked cases (then OUTPUT is a folder).
-    From(FromArgs),
-    /// Check a board file and say what is in it.
-    Check(CheckArgs),
-}
-
-/// Shares are percent.
-#[derive(Args)]
-struct GenerateArgs {
+pub struct GenerateArgs {
     /// Which of the boards with these properties.
     #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = any)]
     seed: u64,
@@ -115,8 +89,9 @@ struct GenerateArgs {
     output: Option<PathBuf>,
 }
 
+/// Make a machine that looks like a real one; times are drawn by class.
 #[derive(Args)]
-struct MachineArgs {
+pub struct MachineArgs {
     /// laptop (about 900 devices), phone (800) or server (4,000).
     #[arg(value_parser = kind)]
     kind: Kind,
@@ -128,8 +103,16 @@ struct MachineArgs {
     output: Option<PathBuf>,
 }
 
+/// Make a board from a file, recognised by its content.
+///
+/// Known are recordings and logs of sleep cycles (or a folder of them),
+/// the output of `udevadm info --export-db`, device tree blobs, board
+/// files, and the JSON of worked cases (then OUTPUT is a folder).
 #[derive(Args)]
-struct FromArgs {
+#[command(
+    after_help = "Examples:\n  dormouse board from recording.tar.gz -o my.board\n  dormouse board from board.dtb --kernel 6.12 -o my.board"
+)]
+pub struct FromArgs {
     /// What to make it from; `-` reads standard input.
     input: PathBuf,
     /// Where to write; the terminal if absent.
@@ -180,8 +163,12 @@ impl TreeArgs {
     }
 }
 
+/// Check a board file and say what is in it.
 #[derive(Args)]
-struct CheckArgs {
+#[command(
+    after_help = "Examples:\n  dormouse board check my.board\n  dormouse board check boards/laptop.board"
+)]
+pub struct CheckArgs {
     /// A board file; `-` reads standard input.
     file: PathBuf,
 }
@@ -204,32 +191,30 @@ fn durations(text: &str) -> Result<Durations, String> {
     Ok(durations)
 }
 
-/// Runs the verb.
-pub fn run(args: BoardArgs) -> Result<()> {
-    match args.action {
-        Action::Generate(a) => {
-            let options = options(&a);
-            let text = print(&generate(&options), &recipe(&options));
-            write(a.output.as_deref(), &text)
-        }
-        Action::Machine(a) => {
-            let comment = format!(
-                "dormouse board machine {} --seed {}\n\nAn invented machine with the shape of a real one.\n{}",
-                a.kind.name(),
-                a.seed,
-                classes::assumption(a.seed)
-            );
-            write(a.output.as_deref(), &print(&a.kind.make(a.seed), &comment))
-        }
-        Action::From(a) => from(&a),
-        Action::Check(a) => {
-            let board = read_board(&a.file, &read(&a.file)?)?;
-            let text = described(&board, &summarize(&board));
-            let file = typed(&a.file.display().to_string());
-            let command = next(&format!("predict {file} --all-kernels"));
-            write(None, &format!("{text}\n{command}"))
-        }
-    }
+/// Makes a random board.
+pub fn random(a: &GenerateArgs) -> Result<()> {
+    let options = options(a);
+    write(a.output.as_deref(), &print(&generate(&options), &recipe(&options)))
+}
+
+/// Makes a machine that looks like a real one.
+pub fn made(a: &MachineArgs) -> Result<()> {
+    let comment = format!(
+        "dormouse board make {} --seed {}\n\nAn invented machine with the shape of a real one.\n{}",
+        a.kind.name(),
+        a.seed,
+        classes::assumption(a.seed)
+    );
+    write(a.output.as_deref(), &print(&a.kind.make(a.seed), &comment))
+}
+
+/// Says what is in a board.
+pub fn checked(a: &CheckArgs) -> Result<()> {
+    let board = read_board(&a.file, &read(&a.file)?)?;
+    let text = described(&board, &summarize(&board));
+    let file = typed(&a.file.display().to_string());
+    let command = next(&format!("predict {file} --all-kernels"));
+    write(None, &format!("{text}\n{command}"))
 }
 
 fn options(a: &GenerateArgs) -> Options {
@@ -264,7 +249,7 @@ fn recipe(o: &Options) -> String {
         s
     };
     format!(
-        "dormouse board generate --seed {} --devices {} --cpus {} --depth {} --fan-out {} \\\n\
+        "dormouse board make --seed {} --devices {} --cpus {} --depth {} --fan-out {} \\\n\
          \x20 --links {} --dormant {} --sync-state-only {} --async-share {} --class-children {} \\\n\
          \x20 --computing {} --wakeup {} --late {} --noirq {} --prepare {} \\\n\
          \x20 --direct-complete {} --locked {} --locks {} --durations {}..{}",
@@ -291,7 +276,8 @@ fn recipe(o: &Options) -> String {
     )
 }
 
-fn from(a: &FromArgs) -> Result<()> {
+/// Makes a board from a file.
+pub fn from(a: &FromArgs) -> Result<()> {
     if a.input.is_dir() {
         return recorded(a);
     }

@@ -2,9 +2,9 @@
 
 use crate::terminal;
 use crate::verbs::board::TreeArgs;
-use crate::verbs::domains::show;
+use crate::verbs::domains;
 use anyhow::{Context, Result};
-use clap::{Args, Subcommand};
+use clap::Args;
 use dormouse_app::boot::{Question, against, check, is_tree, modules};
 use dormouse_app::failure::Usage;
 use dormouse_words::boot::{json, text};
@@ -12,29 +12,14 @@ use std::fs;
 use std::path::PathBuf;
 
 /// Check which devices will not probe, or late, and why.
-#[derive(Args)]
-#[command(
-    after_help = "Examples:\n  dormouse boot check board.dtb --kernel 6.12\n  dormouse boot check board.dtb --modules /lib/modules/6.12.9 --against off"
-)]
-pub struct BootArgs {
-    #[command(subcommand)]
-    verb: BootVerb,
-}
-
-#[derive(Subcommand)]
-enum BootVerb {
-    Check(Box<CheckArgs>),
-}
-
-/// Check which devices will not probe, or late, and why.
 ///
 /// From a device tree: by the rules of a kernel. From a kernel log, devices_deferred or
-/// links: what they say, as "dormouse domains show".
+/// links: what they say, as "dormouse show --only domains".
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse boot check board.dtb --kernel 6.12 --without gpu\n  dormouse boot check dmesg.txt"
+    after_help = "Examples:\n  dormouse check board.dtb --kernel 6.12 --without gpu\n  dormouse check dmesg.txt"
 )]
-struct CheckArgs {
+pub struct CheckArgs {
     /// A device tree blob, or a text that quotes a kernel.
     input: PathBuf,
     #[command(flatten)]
@@ -61,14 +46,13 @@ struct CheckArgs {
 }
 
 /// Runs the verb.
-pub fn run(args: &BootArgs) -> Result<()> {
-    let BootVerb::Check(a) = &args.verb;
+pub fn run(a: &CheckArgs) -> Result<()> {
     let blob = (a.input.as_os_str() != "-" && a.input.is_file())
         .then(|| fs::read(&a.input))
         .transpose()
         .with_context(|| format!("cannot read {}", a.input.display()))?;
     let Some(blob) = blob.filter(|b| is_tree(b)) else {
-        return show::texts(std::slice::from_ref(&a.input), &[], a.top, a.json);
+        return domains::texts(std::slice::from_ref(&a.input), &[], a.top, a.json);
     };
     let mut wish = a.tree.wish()?;
     wish.timed_out = !a.no_timeout;

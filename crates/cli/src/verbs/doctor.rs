@@ -1,10 +1,11 @@
-//! `dormouse doctor`: what is wrong with the sleep of a machine.
+//! What is wrong with the sleep of a machine: findings, modes of sleep, clocks.
 
 use crate::terminal;
 use anyhow::Result;
 use clap::Args;
-use dormouse_app::clocks;
-use dormouse_app::doctor::{doctor, live};
+use dormouse_app::clocks as use_clocks;
+use dormouse_app::doctor::{Judged, doctor, live};
+use dormouse_app::failure::{NotMet, Nothing};
 use dormouse_app::modes::{live as live_modes, of_inputs};
 use dormouse_machine::root::Root;
 use dormouse_sleep::modes::Powers;
@@ -15,33 +16,20 @@ use std::path::PathBuf;
 
 /// Say what is wrong with the sleep of this machine, or of a log.
 ///
-/// Without LOG it looks at this machine for two seconds: its settings, its
+/// Without an input it looks at this machine for two seconds: its settings, its
 /// failures since boot, what a sleep now would wait for, and its kernel's log. It
-/// changes nothing and needs no rights; what root would add is listed. With LOG
+/// changes nothing and needs no rights; what root would add is listed. With one
 /// it reads kernel logs, mails or tickets that quote them, and recordings, which it
 /// judges by their phases and callbacks. Finds sleeps that
 /// failed or were ended, tasks that would not freeze, sleep in name only,
 /// buses used while suspended, slow sync, failed hibernations. What is not
 /// proven is called a guess; what could not be checked is listed.
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  dormouse doctor\n  dormouse doctor dmesg.txt\n  dormouse doctor --json mail.txt\n  dormouse doctor --modes --power s2idle=900mW,deep=300mW rec.tar.gz\n  dormouse doctor --clocks"
-)]
-pub struct DoctorArgs {
+pub struct FindingsArgs {
     /// Texts or recordings, or folders of them; `-` is standard input. Without one: this machine.
-    #[arg(value_name = "LOG")]
+    #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// Which modes of sleep there are, what the last sleeps really were, which mode pays.
-    #[arg(long)]
-    modes: bool,
-    /// What becomes of clocks and timers in a sleep: before it, or after it in recordings.
-    #[arg(long, conflicts_with = "modes")]
-    clocks: bool,
-    /// What the machine draws, for `--modes`, such as
-    /// awake=6W,suspending=5W,s2idle=900mW,deep=300mW,boot=15s (docs/energy.md).
-    #[arg(long, value_name = "KEY=VALUE,…", requires = "modes", value_parser = Powers::parse)]
-    power: Option<Powers>,
-    /// Print JSON (docs/doctor-json.md).
+    /// Everything, for programs (docs/show-json.md).
     #[arg(long)]
     json: bool,
     /// Look for /sys, /proc and /dev below DIR (for tests).
@@ -49,16 +37,76 @@ pub struct DoctorArgs {
     root: PathBuf,
 }
 
-/// Runs the verb.
-pub fn run(args: &DoctorArgs) -> Result<()> {
+/// Which modes of sleep there are, what the last sleeps really were, which mode pays.
+#[derive(Args)]
+pub struct ModesArgs {
+    /// Recordings or logs; without one: this machine.
+    #[arg(value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    /// What the machine draws, such as
+    /// awake=6W,suspending=5W,s2idle=900mW,deep=300mW,boot=15s (docs/energy.md).
+    #[arg(long, value_name = "KEY=VALUE,…", value_parser = Powers::parse)]
+    power: Option<Powers>,
+    /// Everything, for programs (docs/show-json.md).
+    #[arg(long)]
+    json: bool,
+    /// Look for /sys, /proc and /dev below DIR (for tests).
+    #[arg(long, value_name = "DIR", hide = true, default_value = "/", conflicts_with = "inputs")]
+    root: PathBuf,
+}
+
+/// What becomes of clocks and timers in a sleep: before it, or after it in recordings.
+#[derive(Args)]
+pub struct ClocksArgs {
+    /// Recordings; without one: this machine.
+    #[arg(value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    /// Everything, for programs (docs/show-json.md).
+    #[arg(long)]
+    json: bool,
+    /// Look for /sys, /proc and /dev below DIR (for tests).
+    #[arg(long, value_name = "DIR", hide = true, default_value = "/", conflicts_with = "inputs")]
+    root: PathBuf,
+}
+
+/// Says what is wrong.
+pub fn findings(args: &FindingsArgs) -> Result<()> {
+    print(args, &judged(args)?)
+}
+
+/// The same as a section beside others: nothing if nothing is there to be said.
+pub fn found(args: &FindingsArgs) -> Result<()> {
+    let judged = judged(args)?;
+    if judged.iter().all(|j| j.report.findings.is_empty() && j.report.sleeps.is_empty()) {
+        return Err(Nothing("no attempt to sleep and no finding".into()).into());
+    }
+    print(args, &judged)
+}
+
+/// The same as a verdict.
+///
+/// # Errors
+/// [`NotMet`] if something is broken.
+pub fn verdict(args: &FindingsArgs) -> Result<()> {
+    let judged = judged(args)?;
+    print(args, &judged)?;
+    let broken: usize = judged.iter().map(Judged::broken).sum();
+    match broken {
+        0 => Ok(()),
+        1 => Err(NotMet("1 finding says that something is broken".into()).into()),
+        n => Err(NotMet(format!("{n} findings say that something is broken")).into()),
+    }
+}
+
+fn judged(args: &FindingsArgs) -> Result<Vec<Judged>> {
+    match args.inputs.is_empty() {
+        true => Ok(vec![live(&Root::below(&args.root))]),
+        false => doctor(&args.inputs),
+    }
+}
+
+fn print(args: &FindingsArgs, judged: &[Judged]) -> Result<()> {
     let here = args.inputs.is_empty();
-    if args.clocks {
-        return clocks(args, here);
-    }
-    if args.modes {
-        return modes(args, here);
-    }
-    let judged = if here { vec![live(&Root::below(&args.root))] } else { doctor(&args.inputs)? };
     let subjects = judged.iter().map(|j| Subject {
         name: &j.name,
         report: &j.report,
@@ -81,7 +129,9 @@ pub fn run(args: &DoctorArgs) -> Result<()> {
     terminal::print(&out)
 }
 
-fn modes(args: &DoctorArgs, here: bool) -> Result<()> {
+/// Says which modes of sleep there are.
+pub fn modes(args: &ModesArgs) -> Result<()> {
+    let here = args.inputs.is_empty();
     let powers = args.power.unwrap_or_default();
     let found = match here {
         true => live_modes(&Root::below(&args.root), powers),
@@ -95,13 +145,15 @@ fn modes(args: &DoctorArgs, here: bool) -> Result<()> {
     terminal::print(&modes_text(&found, one, terminal::wants_colour()))
 }
 
-fn clocks(args: &DoctorArgs, here: bool) -> Result<()> {
+/// Says what becomes of clocks.
+pub fn clocks(args: &ClocksArgs) -> Result<()> {
+    let here = args.inputs.is_empty();
     let colour = terminal::wants_colour();
     let page = if here {
-        let ahead = clocks::live(&Root::below(&args.root));
+        let ahead = use_clocks::live(&Root::below(&args.root));
         if args.json { format!("{:#}\n", ahead_json(&ahead)) } else { ahead_text(&ahead, colour) }
     } else {
-        let past = clocks::of_inputs(&args.inputs)?;
+        let past = use_clocks::of_inputs(&args.inputs)?;
         let one = args.inputs.first().filter(|_| args.inputs.len() == 1);
         let typed = one.map(|p| p.display().to_string());
         match args.json {

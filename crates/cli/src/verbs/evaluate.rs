@@ -1,4 +1,4 @@
-//! `dormouse evaluate`: how good is the model on this machine?
+//! `dormouse compare --only model`: how good is the model on this machine?
 
 use crate::number::number;
 use crate::terminal;
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 /// what a prediction starts from. A phase is right within 3 % or 1 ms.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse evaluate captures/laptop-6.12.tar.gz\n  dormouse evaluate dmesg.txt --ask 90"
+    after_help = "Examples:\n  dormouse compare --only model captures/laptop-6.12.tar.gz\n  dormouse compare --only model dmesg.txt --ask 90"
 )]
 pub struct EvaluateArgs {
     /// Captures or logs.

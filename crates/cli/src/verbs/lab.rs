@@ -1,16 +1,16 @@
 //! `dormouse lab`: real kernels suspend boards in QEMU.
 
-mod build;
-mod compare;
+pub mod build;
+pub mod compare;
 pub mod graft;
-mod storage;
+pub mod storage;
 
 use crate::number::{any, number};
 use crate::recording::detail;
 use crate::terminal::{self, print};
 use crate::verify::fetches;
 use anyhow::{Context, Result, anyhow};
-use clap::{Args, Subcommand};
+use clap::Args;
 use dormouse_app::failure::Usage;
 use dormouse_board::{Board, parse};
 use dormouse_lab::capture;
@@ -30,51 +30,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Run real kernels in QEMU, on any devices, repeatably.
+/// List the kernel series that Debian's archive has now.
 #[derive(Args)]
-#[command(
-    after_help = "Examples:\n  dormouse lab kernels\n  dormouse lab run --board my.board --kernel 6.12 -o recording.tar.gz"
-)]
-pub struct LabArgs {
-    #[command(subcommand)]
-    action: Action,
-}
-
-#[derive(Subcommand)]
-enum Action {
-    /// List the kernel series that Debian's archive has now.
-    Kernels(KernelsArgs),
-    /// Bring kernels, headers and programs for guests into the cache.
-    Fetch(FetchArgs),
-    /// Build a kernel of your own: a source, patches, a name to run it under.
-    Build(build::BuildArgs),
-    /// Run boards on two kernels, and compare: times, and who starts when.
-    Compare(Box<compare::CompareArgs>),
-    /// Let a kernel suspend and resume a board, and record it.
-    Run(Box<RunArgs>),
-    /// Record how the idle governors of a kernel decide on made-up states.
-    ///
-    /// The recording has what they were told and what they decided.
-    Idle(Box<IdleArgs>),
-    /// Measure loads on disks with chosen power states.
-    Storage(Box<storage::StorageArgs>),
-    /// Boot a board's device tree without the board: its links and cycles.
-    Graft(Box<graft::GraftArgs>),
-    /// Make a capture of the laboratory again, from what it says of itself.
-    Rerun(RerunArgs),
-    /// Boot the same thing many times and count different recordings.
-    Repeat(Box<RepeatArgs>),
-}
-
-#[derive(Args)]
-struct KernelsArgs {
+#[command(after_help = "Examples:\n  dormouse lab list\n  dormouse lab list --arch arm64")]
+pub struct KernelsArgs {
     /// Architecture of the guest.
     #[arg(long, value_parser = arch, default_value = "amd64")]
     arch: Arch,
 }
 
+/// Bring kernels, headers and programs for guests into the cache.
 #[derive(Args)]
-struct FetchArgs {
+#[command(after_help = "Examples:\n  dormouse lab fetch 6.12 7\n  dormouse lab fetch --programs")]
+pub struct FetchArgs {
     /// Series such as 6.12; 7 is the newest 7.x with headers.
     #[arg(required_unless_present = "programs")]
     series: Vec<String>,
@@ -178,8 +146,9 @@ fn scheduler(text: &str) -> Result<Scheduler, String> {
     }
 }
 
+/// Let a kernel suspend and resume a board, and record it.
 #[derive(Args)]
-struct RunArgs {
+pub struct RunArgs {
     #[command(flatten)]
     machine: MachineArgs,
     #[command(flatten)]
@@ -210,8 +179,9 @@ struct RunArgs {
     output: PathBuf,
 }
 
+/// Record how the idle governors of a kernel decide on made-up states.
 #[derive(Args)]
-struct IdleArgs {
+pub struct IdleArgs {
     #[command(flatten)]
     machine: MachineArgs,
     /// Idle states after polling: exit latency and target residency in
@@ -267,8 +237,9 @@ fn setting(text: &str) -> Result<IdleSetting, String> {
     IdleSetting::find(text).ok_or_else(|| advice.into())
 }
 
+/// Make a capture of the laboratory again, from what it says of itself.
 #[derive(Args)]
-struct RerunArgs {
+pub struct RerunArgs {
     /// A capture that dormouse lab made.
     capture: PathBuf,
     /// The kernel of your own (bzImage) that it was made on.
@@ -282,8 +253,9 @@ struct RerunArgs {
     output: Option<PathBuf>,
 }
 
+/// Boot the same thing many times and count different recordings.
 #[derive(Args)]
-struct RepeatArgs {
+pub struct RepeatArgs {
     #[command(flatten)]
     machine: MachineArgs,
     #[command(flatten)]
@@ -318,23 +290,8 @@ fn sleep(text: &str) -> Result<Sleep, String> {
     })
 }
 
-/// Runs the verb.
-pub fn run(args: LabArgs) -> Result<()> {
-    match args.action {
-        Action::Kernels(a) => kernels(&a),
-        Action::Fetch(a) => run_fetch(&a),
-        Action::Build(a) => build::run(&a),
-        Action::Compare(a) => compare::run(&a),
-        Action::Run(a) => run_boards(&a),
-        Action::Idle(a) => run_idle(&a),
-        Action::Storage(a) => storage::run(&a),
-        Action::Graft(a) => graft::run(&a),
-        Action::Rerun(a) => rerun(&a),
-        Action::Repeat(a) => run_repeat(&a),
-    }
-}
-
-fn run_fetch(a: &FetchArgs) -> Result<()> {
+/// Runs the form.
+pub fn run_fetch(a: &FetchArgs) -> Result<()> {
     for series in &a.series {
         print(&describe(&fetch::fetch(a.arch, series)?))?;
     }
@@ -344,7 +301,8 @@ fn run_fetch(a: &FetchArgs) -> Result<()> {
     Ok(())
 }
 
-fn kernels(a: &KernelsArgs) -> Result<()> {
+/// Runs the form.
+pub fn kernels(a: &KernelsArgs) -> Result<()> {
     let offers = fetch::offers(a.arch)?;
     let offers: Vec<written::Offer<'_>> = offers
         .iter()
@@ -457,7 +415,8 @@ fn orders(a: &RunArgs) -> Result<Vec<Order>> {
     Ok(out)
 }
 
-fn run_boards(a: &RunArgs) -> Result<()> {
+/// Runs the form.
+pub fn run_boards(a: &RunArgs) -> Result<()> {
     let kernel = find_kernel(&a.machine)?;
     let orders = orders(a)?;
     // Only boards that want the same machine can share a boot.
@@ -517,7 +476,8 @@ fn run_boot(a: &RunArgs, kernel: &Kernel, machine: &Machine, orders: &[&Order]) 
     Ok(())
 }
 
-fn run_idle(a: &IdleArgs) -> Result<()> {
+/// Runs the form.
+pub fn run_idle(a: &IdleArgs) -> Result<()> {
     let kernel = find_kernel(&a.machine)?;
     let machine = make_machine(&a.machine, &kernel, None);
     if !a.work.is_empty() {
@@ -593,7 +553,8 @@ fn of_guest(lab: &Option<serde_json::Value>) -> (bool, Vec<&str>) {
     (out_of_step, list.into_iter().flatten().filter_map(|d| d.as_str()).collect())
 }
 
-fn rerun(a: &RerunArgs) -> Result<()> {
+/// Runs the form.
+pub fn rerun(a: &RerunArgs) -> Result<()> {
     let path = a.capture.display();
     let old = fs::read(&a.capture).with_context(|| format!("cannot read {path}"))?;
     let r = recipe(&old).with_context(|| path.to_string())?;
@@ -626,7 +587,8 @@ fn rerun(a: &RerunArgs) -> Result<()> {
     }))
 }
 
-fn run_repeat(a: &RepeatArgs) -> Result<()> {
+/// Runs the form.
+pub fn run_repeat(a: &RepeatArgs) -> Result<()> {
     let board = match &a.board {
         Some(path) => read_board(path)?,
         None => repeat::board(),

@@ -1,4 +1,4 @@
-//! One file per verb. A verb reads its arguments, calls the rooms and prints.
+//! One file a form of a command. It reads its arguments, calls a use case and prints.
 
 pub mod board;
 pub mod boot;

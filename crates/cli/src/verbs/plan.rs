@@ -1,4 +1,4 @@
-//! `dormouse plan`: the smallest set of changes that meets a budget.
+//! `dormouse tune`: the smallest set of changes that meets a budget.
 
 use crate::asked::{AskedArgs, again, without};
 use crate::number::number;
@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 /// say so.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse plan recording.tar.gz --resume 250ms\n  dormouse plan recording.tar.gz --resume 250ms --keep usb1 -o files"
+    after_help = "Examples:\n  dormouse tune recording.tar.gz --resume 250ms\n  dormouse tune recording.tar.gz --resume 250ms --keep usb1 -o files"
 )]
 pub struct PlanArgs {
     /// Budget of all device phases of resume, such as 250ms.

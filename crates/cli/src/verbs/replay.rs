@@ -1,4 +1,4 @@
-//! `dormouse replay`: a recorded machine on another kernel.
+//! `dormouse lab run --only replay`: a recorded machine on another kernel.
 
 use super::lab::{MachineArgs, find_kernel, make_machine, note_differences};
 use crate::number::number;
@@ -30,7 +30,7 @@ use std::time::Duration;
 /// capture like any other, with the recorded names.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse replay recording.tar.gz --kernel 7.3 -o there.tar.gz\n  dormouse compare recording.tar.gz there.tar.gz"
+    after_help = "Examples:\n  dormouse lab run --only replay recording.tar.gz --kernel 7.3 -o there.tar.gz\n  dormouse compare recording.tar.gz there.tar.gz"
 )]
 pub struct ReplayArgs {
     /// The recording.

@@ -2,23 +2,11 @@
 
 use crate::terminal;
 use anyhow::Result;
-use clap::{Args, Subcommand};
+use clap::Args;
 use dormouse_app::storage::rpm;
 use dormouse_read::storage::described::time;
 use dormouse_words::storage::rpm::{Answer, Seen, json, rpm as page};
 use std::path::PathBuf;
-
-/// Show what keeps devices awake at run time.
-#[derive(Args)]
-pub struct RpmArgs {
-    #[command(subcommand)]
-    verb: RpmVerb,
-}
-
-#[derive(Subcommand)]
-enum RpmVerb {
-    Show(ShowArgs),
-}
 
 /// Show what keeps devices awake, and what wakes them for nothing.
 ///
@@ -27,9 +15,9 @@ enum RpmVerb {
 /// with rpm events, and settings of sysfs as `grep -r . PATH` prints them.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse rpm show trace.txt --break-even 100ms\n  dormouse rpm show power.txt\n\npower.txt is of: grep -r . /sys/devices/*/*/power"
+    after_help = "Examples:\n  dormouse show --only runtime trace.txt --break-even 100ms\n  dormouse show --only runtime power.txt\n\npower.txt is of: grep -r . /sys/devices/*/*/power"
 )]
-struct ShowArgs {
+pub struct ShowArgs {
     /// Traces, settings, or folders of them; `-` is standard input.
     #[arg(required = true)]
     input: Vec<PathBuf>,
@@ -45,8 +33,7 @@ struct ShowArgs {
 }
 
 /// Runs the verb.
-pub fn run(args: &RpmArgs) -> Result<()> {
-    let RpmVerb::Show(args) = &args.verb;
+pub fn run(args: &ShowArgs) -> Result<()> {
     let r = rpm(&args.input, args.break_even)?;
     let seen = r.reading.traces.iter().zip(&r.traces);
     let answer = Answer {

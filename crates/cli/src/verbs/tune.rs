@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 /// declare what they need.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse tune recording.tar.gz\n  dormouse tune recording.tar.gz --kernel 7.3 --udev 90-dormouse-async.rules"
+    after_help = "Examples:\n  dormouse tune recording.tar.gz\n  dormouse tune recording.tar.gz --kernel 7.3 -o 90-dormouse-async.rules"
 )]
 pub struct TuneArgs {
     /// Also propose async without proof: where nothing says that a device needs
@@ -44,7 +44,7 @@ pub struct TuneArgs {
     #[arg(long)]
     bold: bool,
     /// Only flags of matching devices may change (name, * and ?).
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(long = "among", value_name = "PATTERN")]
     only: Vec<String>,
     /// Flags of matching devices stay as they are.
     #[arg(long, value_name = "PATTERN")]
@@ -56,7 +56,7 @@ pub struct TuneArgs {
     #[arg(long, default_value_t = 1, value_parser = any)]
     seed: u64,
     /// Write the udev rule that makes it last.
-    #[arg(short = 'o', long, value_name = "FILE")]
+    #[arg(short = 'o', long = "output", alias = "udev", value_name = "FILE")]
     udev: Option<PathBuf>,
     #[command(flatten)]
     asked: AskedArgs,
@@ -176,7 +176,7 @@ fn next_command(args: &TuneArgs, tuned: &Tuned, worth_it: bool) -> String {
         (true, _) if tuned.free == 0 && tuned.kept > 0 => freely(&again),
         (true, _) if tuned.if_bold > 0 => format!("{} --bold", again.join(" ")),
         (true, _) => format!("predict {file} --all-kernels"),
-        (false, false) => format!("{} --udev 90-dormouse-async.rules", again.join(" ")),
+        (false, false) => format!("{} -o 90-dormouse-async.rules", again.join(" ")),
         // The rule is written; whether it holds, a recording tells.
         (false, true) => "record --yes -o after.tar.gz".into(),
     };
@@ -184,16 +184,16 @@ fn next_command(args: &TuneArgs, tuned: &Tuned, worth_it: bool) -> String {
     text
 }
 
-/// The command line without its `--deny` and `--only`.
+/// The command line without its `--deny` and `--among`.
 fn freely(again: &[String]) -> String {
     let mut out = Vec::new();
     let mut words = again.iter();
     while let Some(w) = words.next() {
         match w.as_str() {
-            "--deny" | "--only" => {
+            "--deny" | "--among" => {
                 words.next();
             }
-            w if w.starts_with("--deny=") || w.starts_with("--only=") => {}
+            w if w.starts_with("--deny=") || w.starts_with("--among=") => {}
             w => out.push(w),
         }
     }

@@ -12,6 +12,7 @@ use crate::input::{Input, Limits};
 use std::borrow::Cow;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 pub use compress::{Unpacked, unpack};
 
@@ -87,8 +88,8 @@ impl File {
         let path = self.path.as_path();
         let Some(folder) = &self.folder else {
             if path.as_os_str() == "-" {
-                let bytes = read_bounded(path, std::io::stdin().lock(), limits)?;
-                return hand_on(path, "stdin", "", &bytes, limits, each);
+                let bytes = standard_input(path, limits)?;
+                return hand_on(path, "stdin", "", bytes, limits, each);
             }
             return one(path, &path.display().to_string(), "", limits, each);
         };
@@ -168,6 +169,16 @@ fn hand_on(
     let mail = mail::unpacked(bytes);
     each(Source { name, group, bytes: mail.as_deref().unwrap_or(bytes), damage });
     Ok(())
+}
+
+/// All of standard input. It is read once and kept: several subjects may be asked of it.
+fn standard_input(path: &Path, limits: &Limits) -> Result<&'static [u8], ReadError> {
+    static KEPT: OnceLock<Vec<u8>> = OnceLock::new();
+    if let Some(bytes) = KEPT.get() {
+        return Ok(bytes);
+    }
+    let bytes = read_bounded(path, std::io::stdin().lock(), limits)?;
+    Ok(KEPT.get_or_init(|| bytes))
 }
 
 /// All of `reader`, at most the limit.

@@ -1,4 +1,4 @@
-//! `dormouse idle hold`: a limit while a command runs.
+//! `dormouse hold`: a limit while a command runs.
 
 use super::restore;
 use crate::exit::Ended;
@@ -23,7 +23,7 @@ use std::process::ExitStatus;
 /// command, or 128 and the signal that ended it.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse idle hold --latency 20us -- cyclictest -m -p 80 -D 60\n  dormouse idle hold --latency 0 --cpus 2-3 -- ./control"
+    after_help = "Examples:\n  dormouse hold --latency 20us -- cyclictest -m -p 80 -D 60\n  dormouse hold --latency 0 --cpus 2-3 -- ./control"
 )]
 pub struct HoldArgs {
     /// Largest exit latency; 0 leaves state 0 only, which on x86 spins.
@@ -36,7 +36,7 @@ pub struct HoldArgs {
     #[arg(required = true, last = true, value_name = "COMMAND")]
     command: Vec<String>,
     /// Folder of the journal.
-    #[arg(long, value_name = "DIR", default_value = journal::FOLDER)]
+    #[arg(long, value_name = "DIR", hide = true, default_value = journal::FOLDER)]
     journal: String,
     /// Look for /sys and /dev below DIR (for tests).
     #[arg(long, value_name = "DIR", hide = true, default_value = "/")]

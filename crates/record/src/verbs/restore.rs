@@ -20,7 +20,7 @@ pub struct RestoreArgs {
     #[arg(long)]
     kept: bool,
     /// Folder of the journal.
-    #[arg(long, value_name = "DIR", default_value = journal::FOLDER)]
+    #[arg(long, value_name = "DIR", hide = true, default_value = journal::FOLDER)]
     journal: String,
     /// Look for /sys and /proc below DIR (for tests).
     #[arg(long, value_name = "DIR", hide = true, default_value = "/")]

@@ -46,7 +46,7 @@ pub struct SyncArgs {
     #[arg(long)]
     dry_run: bool,
     /// Folder of the journal of changed settings; keep it off disks that sleep.
-    #[arg(long, value_name = "DIR", default_value = journal::FOLDER)]
+    #[arg(long, value_name = "DIR", hide = true, default_value = journal::FOLDER)]
     journal: String,
     /// Look for /sys and /proc below DIR (for tests).
     #[arg(long, value_name = "DIR", hide = true, default_value = "/")]

@@ -1,4 +1,4 @@
-//! What `dormouse plan` found.
+//! What `dormouse tune` found.
 
 use super::{clip, device};
 use crate::text::page::{Ink, Page};

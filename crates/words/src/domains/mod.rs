@@ -1,4 +1,4 @@
-//! What `dormouse domains show` prints.
+//! What `dormouse show --only domains` prints.
 
 mod chip;
 

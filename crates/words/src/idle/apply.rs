@@ -1,4 +1,4 @@
-//! What `dormouse idle tune --apply` found: does the setting help?
+//! What `dormouse tune --apply` found: does the setting help?
 
 use super::show::wrap;
 use crate::wording::comparison::p_number;
@@ -155,7 +155,7 @@ mod tests {
             p99: 60_000,
             span: 10,
             order: (&order, 7),
-            more: "idle tune x --p99 60us --apply --yes --pairs 20",
+            more: "tune x --p99 60us --apply --yes --pairs 20",
         })
     }
 

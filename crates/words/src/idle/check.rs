@@ -1,4 +1,4 @@
-//! What `dormouse idle check --realtime` prints, and the script that mends it.
+//! What `dormouse check --realtime` prints, and the script that mends it.
 
 use super::show::wrap;
 use crate::text::safe;
@@ -171,7 +171,7 @@ mod tests {
             Fault::Tick(two.clone()),
             Fault::Interrupt { irq: 24, cpus: two },
         ]);
-        let text = text(&r, 10_000, 40, None, "idle check --realtime -o mend.sh");
+        let text = text(&r, 10_000, 40, None, "check --realtime -o mend.sh");
         let flowing = text.replace("\n  ", " ");
         assert!(
             flowing.starts_with(
@@ -180,7 +180,7 @@ mod tests {
             "{text}"
         );
         assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
-        assert!(text.ends_with("Next: dormouse idle check --realtime -o mend.sh\n"), "{text}");
+        assert!(text.ends_with("Next: dormouse check --realtime -o mend.sh\n"), "{text}");
         let script = script(&r, 10_000);
         for line in [
             "put 10 /sys/devices/system/cpu/cpu2/power/pm_qos_resume_latency_us\n",

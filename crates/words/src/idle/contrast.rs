@@ -1,4 +1,4 @@
-//! What `dormouse idle show` prints of two sides under the same workloads.
+//! What `dormouse show --only idle` prints of two sides under the same workloads.
 
 use super::numbers::percent;
 use super::show::wrap;

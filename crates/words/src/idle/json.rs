@@ -1,4 +1,4 @@
-//! `dormouse idle show --json` and `idle predict --json`, documented in
+//! `dormouse show --only idle --json` and `predict --json`, documented in
 //! `docs/idle-json.md`.
 
 use super::{Outlook, Page};
@@ -14,13 +14,13 @@ use dormouse_idle::tally::{Coverage, Sleeps, Waker};
 use dormouse_idle::turbostat::{Run, watts};
 use serde_json::{Value, json};
 
-/// Name and version of the schema of `idle show`.
+/// Name and version of the schema of `show --only idle`.
 pub const SHOW: &str = "dormouse-idle-show/1";
 
-/// Name and version of the schema of `idle predict`.
+/// Name and version of the schema of `predict`.
 pub const PREDICT: &str = "dormouse-idle-predict/1";
 
-/// Everything that `idle show` knows.
+/// Everything that `show --only idle` knows.
 pub fn show(page: &Page) -> Value {
     json!({
         "schema": SHOW,
@@ -243,7 +243,7 @@ fn answer(sections: &[Section]) -> Value {
     }
 }
 
-/// Everything that `idle predict` knows.
+/// Everything that `predict` knows.
 pub fn predict(o: &Outlook) -> Value {
     let side = |i: usize| {
         json!({

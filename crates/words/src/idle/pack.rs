@@ -1,4 +1,4 @@
-//! What `dormouse idle show --pack` prints: the work of all CPUs on fewer of them.
+//! What `dormouse show --only idle --pack` prints: the work of all CPUs on fewer of them.
 
 use super::numbers::{percent, seconds, us};
 use super::show::wrap;

@@ -1,4 +1,4 @@
-//! What `dormouse idle predict` prints.
+//! What `dormouse predict` prints.
 
 use super::numbers::{percent, seconds, us};
 use super::show::wrap;
@@ -255,11 +255,11 @@ pub fn predict(o: &Outlook) -> String {
         (false, _) => {
             format!("{} --from-governor {}", o.again, other(o.governors[0].0.name()))
         }
-        (true, false) => format!("idle predict {}{} --latency-limit 50us", o.input, o.present),
+        (true, false) => format!("predict {}{} --latency-limit 50us", o.input, o.present),
         // What it reaches, as a budget: is there a cheaper way?
         (true, true) => {
             let p99 = then.delay(990).unwrap_or(0).max(0).unsigned_abs().div_ceil(1_000);
-            format!("idle tune {}{} --p99 {p99}us", o.input, o.present)
+            format!("tune {}{} --p99 {p99}us", o.input, o.present)
         }
     })
 }
@@ -447,7 +447,7 @@ mod tests {
             best: ("limit 100 us", &accounts[1]),
             power: None,
             sweep: &[],
-            again: "idle predict t.txt s.txt --hz 1000 --disable C6",
+            again: "predict t.txt s.txt --hz 1000 --disable C6",
             input: "t.txt s.txt",
             present: " --from-governor teo",
         })
@@ -463,9 +463,7 @@ mod tests {
         assert!(flowing.contains("at most 1.2 points"), "{text}");
         assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
         assert!(
-            text.ends_with(
-                "\n\nNext: dormouse idle tune t.txt s.txt --from-governor teo --p99 1us\n"
-            ),
+            text.ends_with("\n\nNext: dormouse tune t.txt s.txt --from-governor teo --p99 1us\n"),
             "{text}"
         );
     }
@@ -506,7 +504,7 @@ mod tests {
             assert!(!text.contains(word), "{word}: {text}");
         }
         // The next command asks the same of another governor.
-        let next = "Next: dormouse idle predict t.txt s.txt --hz 1000 --disable C6 \\\n  \
+        let next = "Next: dormouse predict t.txt s.txt --hz 1000 --disable C6 \\\n  \
                     --from-governor menu\n";
         assert!(text.ends_with(next), "{text}");
     }

@@ -1,4 +1,4 @@
-//! What `dormouse idle reads` prints.
+//! What `dormouse predict` prints.
 
 use super::show::wrap;
 use crate::text::safe;

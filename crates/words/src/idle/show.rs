@@ -1,4 +1,4 @@
-//! What `dormouse idle show` prints.
+//! What `dormouse show --only idle` prints.
 
 use super::numbers::{percent, seconds, us};
 use crate::text::page::{Ink, Page as Lines};
@@ -642,7 +642,7 @@ fn follow(page: &Page) -> String {
         let mut dumps = page.snapshots.iter().chain(page.difference);
         let said = dumps.any(|s| s.governor.as_deref().and_then(Kind::named).is_some());
         let from = if said { "" } else { " --from-governor menu" };
-        next_line(&format!("idle predict {} --sweep limit{from}", page.input))
+        next_line(&format!("predict {} --sweep limit{from}", page.input))
     };
     format!("\n{text}")
 }

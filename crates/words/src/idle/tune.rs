@@ -1,4 +1,4 @@
-//! What `dormouse idle tune` prints.
+//! What `dormouse tune` prints.
 
 use super::numbers::us;
 use super::predict::{NAME_WHAT_WAS, change, delay, other};
@@ -149,10 +149,10 @@ pub fn text(a: &Advice) -> String {
     out + &next(&match (a.trusted, a.met[0], a.stays, a.written.is_empty()) {
         (false, ..) => format!("{} --from-governor {}", a.again, other(a.governors[0])),
         (_, false, ..) if !a.boot => format!("{} --boot", a.again),
-        (_, false, ..) => format!("idle predict {}{} --sweep limit", a.input, a.present),
-        (_, _, true, _) => format!("idle show {}", a.input),
+        (_, false, ..) => format!("predict {}{} --sweep limit", a.input, a.present),
+        (_, _, true, _) => format!("show --only idle {}", a.input),
         (_, _, _, true) => format!("{} -o changes/", a.again),
-        _ => "idle show before.txt after.txt".into(),
+        _ => "show --only idle before.txt after.txt".into(),
     })
 }
 

@@ -1,4 +1,4 @@
-//! What `dormouse idle show` prints of turbostat's tables.
+//! What `dormouse show --only idle` prints of turbostat's tables.
 
 use super::show::wrap;
 use crate::text::{fit, safe};

@@ -1,4 +1,4 @@
-//! What `dormouse idle verify` prints: predictions beside recordings.
+//! What `dormouse compare --only idle` prints: predictions beside recordings.
 
 use super::numbers::us;
 use super::show::wrap;

@@ -442,7 +442,7 @@ fn table(out: &mut String, p: &Prediction, derived: &Derived, asked: bool) {
 fn next_command(p: &Prediction, q: &Question<'_>) -> String {
     let file = typed(q.input);
     if !p.fidelity.not_reproduced().is_empty() {
-        return format!("evaluate {file}");
+        return format!("compare --only model {file}");
     }
     let on = q.kernel.map_or(String::new(), |k| format!(" --kernel {}", word(k)));
     let board = &p.changed.board;
@@ -477,7 +477,7 @@ fn next_command(p: &Prediction, q: &Question<'_>) -> String {
             0..=4 => q.offer.iter().map(|d| format!(" --offer {}", word(d))).collect(),
             _ => format!(" --offer {}", word("*")),
         };
-        return format!("plan {file} --resume {budget}ms{on}{offer}");
+        return format!("tune {file} --resume {budget}ms{on}{offer}");
     }
     // Of a kernel that was not recorded a recording leaves more open than flags bring.
     match p.fidelity.verdict() == Verdict::NotApplicable {

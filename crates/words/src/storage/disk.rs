@@ -1,5 +1,5 @@
-//! A disk, its settings and its load as text that `storage predict --disk` and
-//! `lab storage` read (docs/storage.md).
+//! A disk, its settings and its load as text that `predict --disk` and
+//! `lab run --only storage` read (docs/storage.md).
 
 use dormouse_storage::simulate::energy::{BreakEven, Powers, State};
 use dormouse_storage::simulate::load::{Load, Next};

@@ -1,4 +1,4 @@
-//! What `dormouse storage predict` prints of a disk that somebody described.
+//! What `dormouse predict` prints of a disk that somebody described.
 
 use crate::idle::numbers::{percent, seconds};
 use crate::text::page::{Ink, Page};

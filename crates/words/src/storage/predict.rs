@@ -1,4 +1,4 @@
-//! What `dormouse storage predict` prints.
+//! What `dormouse predict` prints.
 
 use crate::idle::numbers::{percent, seconds};
 use crate::text::page::{Ink, Page};
@@ -142,7 +142,7 @@ pub fn predict(a: &Answer<'_>, colour: bool) -> String {
         ),
     );
     p.blank();
-    p.verbatim(Ink::Plain, &next::next(&format!("storage show {}", next::word(a.source))));
+    p.verbatim(Ink::Plain, &next::next(&format!("show --only storage {}", next::word(a.source))));
     p.finish()
 }
 

@@ -1,4 +1,4 @@
-//! What `dormouse rpm show` prints.
+//! What `dormouse show --only runtime` prints.
 
 use crate::text::page::{Ink, Page};
 use crate::text::{fit, safe};

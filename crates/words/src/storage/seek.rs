@@ -1,4 +1,4 @@
-//! What `dormouse storage tune` prints where clocks are known.
+//! What `dormouse tune` prints where clocks are known.
 
 use super::handover::Set;
 use super::model::{bandwidth, bounds_of, millijoules, settings};
@@ -245,9 +245,9 @@ pub fn text(a: &Advice<'_>, colour: bool) -> String {
     }
     p.blank();
     let command = match (a.found.met && !a.sets.is_empty(), a.lab) {
-        (false, _) if a.recorded.is_some() => format!("storage show {}", word(a.source)),
-        (false, _) => format!("storage predict --disk {}", word(a.source)),
-        (true, Some(lab)) => format!("lab storage {lab}/*.disk -o measured/"),
+        (false, _) if a.recorded.is_some() => format!("show --only storage {}", word(a.source)),
+        (false, _) => format!("predict --disk {}", word(a.source)),
+        (true, Some(lab)) => format!("lab run --only storage {lab}/*.disk -o measured/"),
         (true, None) if a.written.is_empty() => format!("{} -o changes/", a.again),
         (true, None) => "record --with storage --for 60s -o after.tar.gz".into(),
     };

@@ -1,4 +1,4 @@
-//! What `dormouse storage show` prints.
+//! What `dormouse show --only storage` prints.
 
 use super::tables::{drives, jobs, tables};
 use super::{FEW, Page as Shown};
@@ -116,7 +116,7 @@ fn next_command(shown: &Shown<'_>) -> String {
     let found = all.filter_map(|(t, w)| Some((t, option(w.cause)?))).next();
     match found {
         Some((t, option)) if t.name != "-" => {
-            next::next(&format!("storage predict {} {option}", next::word(&t.name)))
+            next::next(&format!("predict {} {option}", next::word(&t.name)))
         }
         _ => next::next(RECORD),
     }

@@ -1,4 +1,4 @@
-//! What `dormouse storage tune` prints.
+//! What `dormouse tune` prints.
 
 use crate::idle::numbers::percent;
 use crate::text::page::{Ink, Page};
@@ -225,7 +225,7 @@ pub fn text(a: &Advice, colour: bool) -> String {
     }
     p.blank();
     let command = match (a.met, a.stays, a.written.is_empty()) {
-        (false, ..) | (_, true, _) => format!("storage show {}", a.input),
+        (false, ..) | (_, true, _) => format!("show --only storage {}", a.input),
         (_, _, true) => format!("{} -o changes/", a.again),
         _ => "record --with storage --for 60s -o after.tar.gz".into(),
     };

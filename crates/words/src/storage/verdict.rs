@@ -1,4 +1,4 @@
-//! What `dormouse storage verify` prints: simulated loads beside measured ones.
+//! What `dormouse compare --only storage` prints: simulated loads beside measured ones.
 
 use crate::text::page::Page;
 use crate::text::safe;

@@ -28,7 +28,7 @@ pub fn sentence(
 pub fn stay_on(domain: &str) -> String {
     format!(
         "give {domain} GENPD_FLAG_ALWAYS_ON in its provider; it then draws its power through every \
-         sleep (dormouse domains show --draws says what that is)"
+         sleep (dormouse show --draws says what that is)"
     )
 }
 

@@ -74,18 +74,18 @@ pub fn cure(cause: Cause) -> Option<&'static str> {
         | Cause::ResumeParents
         | Cause::Resume => {
             "Let the storage sleep later (power/autosuspend_delay_ms of the device): fewer requests \
-             wait, and it costs energy. dormouse storage tune finds the delay for a limit."
+             wait, and it costs energy. dormouse tune finds the delay for a limit."
         }
         Cause::UngateWorker | Cause::Ungate => {
             "Gate the clock later (clkgate_delay_ms of the UFS host): fewer requests wait, and it \
-             costs energy. dormouse storage tune finds the delay for a limit."
+             costs energy. dormouse tune finds the delay for a limit."
         }
         Cause::Switch => {
             "Change the clock less often: raise min_freq or polling_interval of the devfreq device."
         }
         Cause::Cpu => {
             "Let CPUs sleep less deeply while requests are under way: power/pm_qos_resume_latency_us \
-             of the CPUs. dormouse idle show says what that costs."
+             of the CPUs. dormouse show --only idle says what that costs."
         }
         Cause::Slow => {
             "Let devfreq look sooner (polling_interval), or raise min_freq of its device. A request of \

@@ -1,4 +1,4 @@
-//! `idle tune --apply`: tries a setting on this machine and keeps it if it helps.
+//! `tune --apply`: tries a setting on this machine and keeps it if it helps.
 
 use super::asked::time;
 use crate::asked::{again, without_option};
@@ -82,7 +82,7 @@ impl ApplyArgs {
             return Err(Usage(advice.into()).into());
         }
         if self.yes && self.root == Path::new("/") && !is_root() {
-            let advice = "--apply writes to /sys: run it as root (sudo dormouse idle tune …)";
+            let advice = "--apply writes to /sys: run it as root (sudo dormouse tune …)";
             return Err(Usage(advice.into()).into());
         }
         Ok(())

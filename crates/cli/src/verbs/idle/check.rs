@@ -1,4 +1,4 @@
-//! `dormouse idle check`: settings compared with a recipe.
+//! `dormouse check`: settings compared with a recipe.
 
 use super::asked::{cpus, time};
 use crate::terminal;
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// prints. Exits 4 if something is wrong.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse idle check --realtime\n  dormouse idle check --realtime snapshot.txt --cpus 2-3 -o mend.sh"
+    after_help = "Examples:\n  dormouse check --realtime\n  dormouse check --realtime snapshot.txt --cpus 2-3 -o mend.sh"
 )]
 pub struct CheckArgs {
     /// Look for settings that may delay real-time CPUs (docs/idle.md).

@@ -1,4 +1,4 @@
-//! `dormouse idle predict`: sleeps under another governor, limit or table.
+//! `dormouse predict`: sleeps under another governor, limit or table.
 
 use super::asked::{PresentArgs, WattsArgs, kind, limit, typed_all, version};
 use crate::asked::{again, without_option};
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 /// cpu_idle and a dump of the machine's idle states.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse idle predict trace.txt states.txt --governor menu\n  dormouse idle predict trace.txt states.txt --latency-limit 50us@2-3"
+    after_help = "Examples:\n  dormouse predict trace.txt states.txt --governor menu\n  dormouse predict trace.txt states.txt --latency-limit 50us@2-3"
 )]
 pub struct PredictArgs {
     /// A trace with cpu_idle, and a dump of the machine.

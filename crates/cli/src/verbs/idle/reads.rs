@@ -1,4 +1,4 @@
-//! `dormouse idle reads`: what idle states cost reads of a disk.
+//! `dormouse predict`: what idle states cost reads of a disk.
 
 use super::asked::{PresentArgs, time};
 use crate::asked::again;
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 /// how much bandwidth that costs.
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  dormouse idle hold --latency 2us -- fio --filename=/dev/nvme0n1 --direct=1 \\\n    --readonly --rw=randread --runtime=5 --time_based --output-format=json \\\n    --output=shallow.json --name=4k --bs=4k --stonewall --name=32k --bs=32k\n  dormouse idle reads shallow.json states.txt"
+    after_help = "Example:\n  dormouse hold --latency 2us -- fio --filename=/dev/nvme0n1 --direct=1 \\\n    --readonly --rw=randread --runtime=5 --time_based --output-format=json \\\n    --output=shallow.json --name=4k --bs=4k --stonewall --name=32k --bs=32k\n  dormouse predict shallow.json states.txt"
 )]
 pub struct ReadsArgs {
     /// What fio --output-format=json printed.
@@ -96,7 +96,7 @@ pub fn run(args: &ReadsArgs) -> Result<()> {
     let next = if args.latency.is_none() && args.disable.is_empty() {
         format!("{} --latency {shallow}us", again().join(" "))
     } else {
-        format!("idle hold --latency {shallow}us -- COMMAND")
+        format!("hold --latency {shallow}us -- COMMAND")
     };
     let page = written::Page {
         rows: &rows,

@@ -1,4 +1,4 @@
-//! `dormouse idle show`: how idle states served, and who woke CPUs.
+//! `dormouse show --only idle`: how idle states served, and who woke CPUs.
 
 use super::asked::typed_all;
 use crate::number::number;
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 /// A trace and a dump together: each sleep is judged by the table.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse idle show before.txt after.txt\n  dormouse idle show trace.dat states.txt"
+    after_help = "Examples:\n  dormouse show --only idle before.txt after.txt\n  dormouse show --only idle trace.dat states.txt"
 )]
 pub struct ShowArgs {
     /// Dumps, tables, traces, or folders of them; `-` is standard input.

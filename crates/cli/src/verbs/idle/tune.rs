@@ -1,4 +1,4 @@
-//! `dormouse idle tune`: the setting that meets a budget at least cost.
+//! `dormouse tune`: the setting that meets a budget at least cost.
 
 use super::apply::ApplyArgs;
 use super::asked::{PresentArgs, WattsArgs, kind, time, typed_all};
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 #[command(
     group = ArgGroup::new("budget").required(true).args(["p99", "power"]),
-    after_help = "Examples:\n  dormouse idle tune trace.txt states.txt --p99 60us\n  dormouse idle tune trace.txt states.txt --p99 60us -o changes/\n  dormouse idle tune recording.tar.gz --p99 60us --apply --yes"
+    after_help = "Examples:\n  dormouse tune trace.txt states.txt --p99 60us\n  dormouse tune trace.txt states.txt --p99 60us -o changes/\n  dormouse tune recording.tar.gz --p99 60us --apply --yes"
 )]
 pub struct TuneArgs {
     /// A trace with cpu_idle, and a dump of the machine.

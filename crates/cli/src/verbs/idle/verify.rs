@@ -1,4 +1,4 @@
-//! `dormouse idle verify`: predictions of a change beside recordings of it.
+//! `dormouse compare --only idle`: predictions of a change beside recordings of it.
 
 use crate::terminal;
 use anyhow::Result;
@@ -10,16 +10,16 @@ use std::path::PathBuf;
 
 /// Check predictions of a changed setting by recordings of it.
 ///
-/// Reads what `dormouse lab idle --work` wrote: the same work recorded under
+/// Reads what `dormouse lab run --only idle --work` wrote: the same work recorded under
 /// several settings. Each is predicted from the recording under the first
 /// setting, which is predicted from its own wake-ups too.
 #[derive(Args)]
 #[command(
-    after_help = "Example:\n  dormouse lab idle --kernel 6.12 --cpus 2 --work bursts,mixed -o loops/\n  dormouse idle verify loops/"
+    after_help = "Example:\n  dormouse lab run --only idle --kernel 6.12 --cpus 2 --work bursts,mixed -o loops/\n  dormouse compare --only idle loops/"
 )]
 pub struct VerifyArgs {
     /// Folders of recordings; several of one kernel, each with another --seed of
-    /// lab idle, also say how far the kernel repeats itself.
+    /// lab run --only idle, also say how far the kernel repeats itself.
     #[arg(required = true)]
     folder: Vec<PathBuf>,
     /// Setting that the others are predicted from.

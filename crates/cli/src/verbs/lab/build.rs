@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// A kernel, and what becomes of it.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse lab build 6.12 --name plain\n  dormouse lab build 6.12 --name mine --patch 0001-*.patch\n  dormouse lab build 7 --name steps --patch *.patch --each\n  dormouse lab compare plain mine --board boards/laptop.board"
+    after_help = "Examples:\n  dormouse lab build 6.12 --name plain\n  dormouse lab build 6.12 --name mine --patch 0001-*.patch\n  dormouse lab build 7 --name steps --patch *.patch --each\n  dormouse compare plain mine --board boards/laptop.board"
 )]
 pub struct BuildArgs {
     /// Series whose newest source Debian's archive has, such as 7.3, or a folder

@@ -1,4 +1,4 @@
-//! `dormouse lab compare`: the same boards on two kernels.
+//! `dormouse compare`: the same boards on two kernels.
 
 use super::{Scheduler, any, read_board, scheduler, sleep};
 use crate::number::number;
@@ -23,7 +23,7 @@ use std::time::Duration;
 /// Two kernels, boards, and how they sleep.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse lab compare plain mine --board boards/laptop.board\n  dormouse lab compare 7.3 7.3:ready --board boards/*.board --sleep s2idle"
+    after_help = "Examples:\n  dormouse compare plain mine --board boards/laptop.board\n  dormouse compare 7.3 7.3:ready --board boards/*.board --sleep s2idle"
 )]
 pub struct CompareArgs {
     /// A series such as 7.3, or the name of a kernel that lab build made; with
@@ -76,7 +76,7 @@ impl CompareArgs {
                 let boards = self.board.iter().map(|b| word(&b.display().to_string()));
                 let boards = boards.collect::<Vec<_>>().join(" ");
                 let [a, b] = labels.map(word);
-                format!("lab compare {a} {b} --board {boards} --keep-recordings kept")
+                format!("compare {a} {b} --board {boards} --keep-recordings kept")
             }
         }
     }

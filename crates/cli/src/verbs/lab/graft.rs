@@ -1,4 +1,4 @@
-//! `dormouse lab graft`: a kernel's own answer to a device tree.
+//! `dormouse lab run --only graft`: a kernel's own answer to a device tree.
 
 use super::{MachineArgs, find_kernel, make_machine};
 use crate::terminal;
@@ -20,7 +20,7 @@ use std::time::Duration;
 /// devices. The answer is held against the prediction.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse lab graft rk3399-rock960.dtb --kernel 6.12\n  dormouse lab graft board.dtb --kernel 7 --fw-devlink permissive -o answer.txt"
+    after_help = "Examples:\n  dormouse lab run --only graft rk3399-rock960.dtb --kernel 6.12\n  dormouse lab run --only graft board.dtb --kernel 7 --fw-devlink permissive -o answer.txt"
 )]
 pub struct GraftArgs {
     /// Device tree blobs; several make a table.
@@ -32,7 +32,7 @@ pub struct GraftArgs {
     #[arg(long, value_name = "rpm|on|permissive|off", value_parser = mode)]
     fw_devlink: Option<Mode>,
     /// Also write the kernel's links, waiting devices and log here, for
-    /// "dormouse domains show".
+    /// "dormouse show --only domains".
     #[arg(short, long, value_name = "FILE", conflicts_with = "summary")]
     output: Option<PathBuf>,
     /// Print a table, a line a tree, and fail if anything differs.

@@ -1,4 +1,4 @@
-//! `dormouse lab storage`: loads on disks of chosen power states.
+//! `dormouse lab run --only storage`: loads on disks of chosen power states.
 
 use super::{MachineArgs, find_kernel, make_machine};
 use crate::terminal;
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// Disks, loads, and what becomes of the figures.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse lab storage ufs.disk --kernel 7.3 -o measured/\n  dormouse storage verify measured/"
+    after_help = "Examples:\n  dormouse lab run --only storage ufs.disk --kernel 7.3 -o measured/\n  dormouse compare --only storage measured/"
 )]
 pub struct StorageArgs {
     #[command(flatten)]

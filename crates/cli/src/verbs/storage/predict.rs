@@ -1,4 +1,4 @@
-//! `dormouse storage predict`: what other settings would have given.
+//! `dormouse predict`: what other settings would have given.
 
 use crate::asked::again;
 use crate::terminal;
@@ -26,8 +26,8 @@ use std::path::PathBuf;
 /// a load that somebody described (docs/storage.md).
 #[derive(Args)]
 #[command(
-    override_usage = "dormouse storage predict [OPTIONS] <INPUT>...\n       dormouse storage predict [OPTIONS] --disk <FILE> [--load <FILE>]",
-    after_help = "Examples:\n  dormouse storage predict trace.dat --gate-delay 200ms\n  dormouse storage predict trace.txt --autosuspend never\n  dormouse storage predict --disk ufs.disk --qos parent --timeout 30ms"
+    override_usage = "dormouse predict [OPTIONS] <INPUT>...\n       dormouse predict [OPTIONS] --disk <FILE> [--load <FILE>]",
+    after_help = "Examples:\n  dormouse predict trace.dat --gate-delay 200ms\n  dormouse predict trace.txt --autosuspend never\n  dormouse predict --disk ufs.disk --qos parent --timeout 30ms"
 )]
 pub struct PredictArgs {
     /// Traces, or folders of them; `-` is standard input.

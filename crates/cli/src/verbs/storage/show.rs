@@ -1,4 +1,4 @@
-//! `dormouse storage show`: which wait made requests slow.
+//! `dormouse show --only storage`: which wait made requests slow.
 
 use crate::terminal;
 use anyhow::Result;
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// of fio, power states of nvme id-ctrl, and trans_stat of devfreq devices.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse storage show trace.dat\n  dormouse storage show sda.blktrace.0 sda.blktrace.1"
+    after_help = "Examples:\n  dormouse show --only storage trace.dat\n  dormouse show --only storage sda.blktrace.0 sda.blktrace.1"
 )]
 pub struct ShowArgs {
     /// Traces, tables, or folders of them; `-` is standard input.

@@ -1,4 +1,4 @@
-//! `dormouse storage tune`: the settings that meet a budget at least cost.
+//! `dormouse tune`: the settings that meet a budget at least cost.
 
 use super::predict::{Delay, basis, delay, disk};
 use crate::asked::again;
@@ -34,8 +34,8 @@ use std::path::{Path, PathBuf};
 /// recording itself; exit code 4 means that nothing meets the budget.
 #[derive(Args)]
 #[command(
-    override_usage = "dormouse storage tune [OPTIONS] <INPUT>...\n       dormouse storage tune [OPTIONS] --disk <FILE> [--load <FILE>]",
-    after_help = "Examples:\n  dormouse storage tune trace.dat --p99 1ms\n  dormouse storage tune trace.dat --energy --break-even 400ms -o changes/\n  dormouse storage tune --disk ufs.disk --p99 1ms --device 1d84000.ufshc -o new",
+    override_usage = "dormouse tune [OPTIONS] <INPUT>...\n       dormouse tune [OPTIONS] --disk <FILE> [--load <FILE>]",
+    after_help = "Examples:\n  dormouse tune trace.dat --p99 1ms\n  dormouse tune trace.dat --least-energy --break-even 400ms -o changes/\n  dormouse tune --disk ufs.disk --p99 1ms --device 1d84000.ufshc -o new",
     group = ArgGroup::new("budget").required(true).args(["p99", "energy"])
 )]
 pub struct TuneArgs {
@@ -45,7 +45,7 @@ pub struct TuneArgs {
     #[arg(long, value_name = "TIME", value_parser = time)]
     p99: Option<i64>,
     /// Least energy, whatever requests take.
-    #[arg(long = "least-energy", visible_alias = "energy")]
+    #[arg(long = "least-energy", alias = "energy")]
     energy: bool,
     /// Only the delay before this sleep; without it all that is known.
     #[arg(long, value_name = "STATE")]

@@ -1,4 +1,4 @@
-//! `dormouse storage verify`: simulated loads beside what kernels measured.
+//! `dormouse compare --only storage`: simulated loads beside what kernels measured.
 
 use crate::terminal;
 use anyhow::Result;
@@ -11,12 +11,12 @@ use std::path::PathBuf;
 
 /// Hold simulated loads against what kernels measured.
 ///
-/// Takes folders that `dormouse lab storage` wrote, each of one kernel. A load called
+/// Takes folders that `dormouse lab run --only storage` wrote, each of one kernel. A load called
 /// `software` gives the one figure that is fitted: what the kernel adds to a request.
 /// Exit code 4: a load missed.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse lab storage software.disk ufs.disk -o measured/\n  dormouse storage verify measured/"
+    after_help = "Examples:\n  dormouse lab run --only storage software.disk ufs.disk -o measured/\n  dormouse compare --only storage measured/"
 )]
 pub struct VerifyArgs {
     /// Folders with what was measured.

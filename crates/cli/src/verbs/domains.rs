@@ -1,9 +1,10 @@
-//! `dormouse domains show`: who keeps domains on, and what devices wait for.
+//! `dormouse show --only domains`: who keeps domains on, and what devices wait for.
 
 use crate::terminal;
 use anyhow::Result;
 use clap::Args;
-use dormouse_app::domains;
+use dormouse_app::domains::{self, Case, Report, Text};
+use dormouse_app::failure::Nothing;
 use dormouse_words::domains::{Cost, Subject, costs_of, json, next, text};
 use std::path::PathBuf;
 
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 /// machine is looked at or changed.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  dormouse domains show pm_genpd_summary dmesg.txt\n  dormouse domains show --json mail.txt"
+    after_help = "Examples:\n  dormouse show --only domains pm_genpd_summary dmesg.txt\n  dormouse show --only domains --json mail.txt"
 )]
 pub struct ShowArgs {
     /// Texts, or folders of them; `-` is standard input.
@@ -34,15 +35,27 @@ pub struct ShowArgs {
     json: bool,
 }
 
-/// Runs the verb.
+/// Runs the form.
 pub fn run(args: &ShowArgs) -> Result<()> {
     texts(&args.inputs, &args.draws, args.top, args.json)
 }
 
+/// The same as a section beside others: nothing if links are all that there is.
+pub fn beside(args: &ShowArgs) -> Result<()> {
+    let all = domains::show(&args.inputs)?;
+    if !all.iter().any(domains::says_more_than_links) {
+        return Err(Nothing("no domain, and nothing waits".into()).into());
+    }
+    print(&all, &args.draws, args.top, args.json)
+}
+
 /// Judges texts and prints what was found.
 pub fn texts(inputs: &[PathBuf], watts: &[String], top: usize, as_json: bool) -> Result<()> {
-    let all = domains::show(inputs)?;
-    let watts = domains::watts(watts, &all)?;
+    print(&domains::show(inputs)?, watts, top, as_json)
+}
+
+fn print(all: &[(Text<Case>, Report)], watts: &[String], top: usize, as_json: bool) -> Result<()> {
+    let watts = domains::watts(watts, all)?;
     let costs: Vec<Vec<Cost>> = all.iter().map(|(t, _)| costs_of(&t.case, &watts)).collect();
     let subjects: Vec<Subject<'_>> = all
         .iter()

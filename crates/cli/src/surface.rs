@@ -1,0 +1,469 @@
+//! The surface: every command, what it takes in, and the words it had before.
+//!
+//! A command has one form for each subject that it takes in. A form is a set of
+//! options and a function; the command's help shows the options of all its forms.
+//! Which form answers is told by the options that are given, else by the input;
+//! `--only` chooses. The words of before 1.0 name a form and answer as they did.
+
+use crate::{exit, terminal};
+use anyhow::Result;
+use clap::builder::{PossibleValuesParser, ValueParser};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use dormouse_app::failure::Usage;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+mod all;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use table::VERBS;
+#[cfg(test)]
+pub use tests::parses;
+
+/// A command.
+pub struct Verb {
+    /// Its words: `show`, `lab run`.
+    pub words: &'static str,
+    /// What it is for.
+    pub group: Group,
+    /// What it answers, in one line of the list of commands.
+    pub does: &'static str,
+    /// The same at length, with examples; empty where the one form says it.
+    pub about: &'static str,
+    /// Two commands that can be typed.
+    pub examples: &'static str,
+    /// What it takes in.
+    pub forms: &'static [Form],
+    /// Whether all forms answer that find something, one section each.
+    pub all: bool,
+}
+
+/// What a command is for, as the README has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    See,
+    Predict,
+    Prove,
+    Improve,
+    Help,
+}
+
+impl Group {
+    const ALL: [(Group, &'static str); 5] = [
+        (Group::See, "See"),
+        (Group::Predict, "Predict"),
+        (Group::Prove, "Prove"),
+        (Group::Improve, "Improve"),
+        (Group::Help, "Help"),
+    ];
+}
+
+/// A command of one subject.
+pub struct Form {
+    /// The subject: what `--only` takes.
+    pub subject: &'static str,
+    /// The heading of its options and of its section.
+    pub heading: &'static str,
+    /// Words that named this form before; flags among them may stand anywhere.
+    pub before: &'static [&'static str],
+    /// Adds its options.
+    pub args: fn(Command) -> Command,
+    /// Answers.
+    pub run: fn(&ArgMatches) -> Result<()>,
+    /// What its section of several is.
+    pub section: Section,
+    /// Whether an input is of this form, if options do not tell.
+    pub holds: fn(&[PathBuf]) -> bool,
+}
+
+/// What a form's section of several is.
+#[derive(Clone, Copy)]
+pub enum Section {
+    /// Shown if there is something; its document is a member of this name.
+    Member(&'static str),
+    /// As [`Section::Member`], told by its own function whether there is something.
+    MemberIf(&'static str, fn(&ArgMatches) -> Result<()>),
+    /// The same, but its document's members stand at the top.
+    Top,
+    /// As [`Section::Top`], told by its own function whether there is something.
+    TopIf(fn(&ArgMatches) -> Result<()>),
+    /// Shown only if it is asked for.
+    Asked(&'static str),
+}
+
+/// The option that chooses a form.
+const ONLY: &str = "only";
+
+impl Verb {
+    /// The last of its words.
+    fn name(&self) -> &'static str {
+        self.words.rsplit(' ').next().unwrap_or(self.words)
+    }
+
+    /// Its options and help. Rare ones are hidden behind `--set`, as ssh hides its
+    /// own behind -o: the help lists them last.
+    pub fn command(&self) -> Command {
+        let mut command = self.with_all_options();
+        let (mut list, mut any) = (String::from("Rare settings; may be repeated:"), false);
+        for name in table::rare(self.words) {
+            let found = command.get_arguments().find(|a| a.get_long() == Some(name));
+            let Some(arg) = found.cloned() else { continue };
+            let value = arg.get_value_names().filter(|_| arg.get_action().takes_values());
+            let value = value.and_then(|v| v.first()).map_or(String::new(), |v| format!("={v}"));
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            list += &format!("\n- {name}{value}: {help}");
+            any = true;
+            command = command.mut_arg(arg.get_id().clone(), |a| a.hide(true));
+        }
+        if !any {
+            return command;
+        }
+        let set = Arg::new("set").long("set").value_name("NAME=VALUE").action(ArgAction::Append);
+        command.arg(set.help("A rare setting; --help lists them").long_help(list))
+    }
+
+    fn with_all_options(&self) -> Command {
+        let mut command = Command::new(self.name());
+        if let [form] = self.forms {
+            command = (form.args)(command);
+            return if self.examples.is_empty() {
+                command
+            } else {
+                command.after_help(self.examples)
+            };
+        }
+        command = command.about(self.does).long_about(self.about).after_help(self.examples).arg(
+            Arg::new("input")
+                .num_args(0..)
+                .value_name("INPUT")
+                .value_parser(ValueParser::os_string())
+                .help("Files or folders, recognised by what is in them; `-` is standard input"),
+        );
+        let subjects: Vec<&str> = self.forms.iter().map(|f| f.subject).collect();
+        let only = Arg::new(ONLY)
+            .long(ONLY)
+            .value_name("SUBJECT")
+            .value_parser(PossibleValuesParser::new(subjects))
+            .help("Only this subject, where options and input do not tell");
+        command = command.arg(if self.all {
+            only.value_delimiter(',').action(ArgAction::Append).help("Only these subjects")
+        } else {
+            only
+        });
+        let mut there: Vec<String> = vec![ONLY.into(), "help".into()];
+        for form in self.forms {
+            for arg in options(form) {
+                let long = arg.get_long().unwrap_or_default().to_string();
+                if there.contains(&long) {
+                    continue;
+                }
+                let shared = self.forms.iter().filter(|f| has(f, &long)).count() > 1;
+                let heading = if shared { None } else { Some(form.heading) };
+                command = command
+                    .arg(plain(&arg, heading, &|name| self.forms.iter().any(|f| has(f, name))));
+                there.push(long);
+            }
+        }
+        command
+    }
+
+    /// The form that answers these words, parsed by [`Verb::command`].
+    fn form(&self, given: &ArgMatches) -> Result<&'static Form> {
+        let fits = self.fitting(given)?;
+        let [first, rest @ ..] = &fits[..] else { unreachable!("fitting says which fit") };
+        if rest.is_empty() {
+            return Ok(first);
+        }
+        let inputs = inputs_of(given);
+        Ok(fits.iter().find(|f| (f.holds)(&inputs)).unwrap_or(first))
+    }
+
+    /// The forms that take all that is given.
+    fn fitting(&self, given: &ArgMatches) -> Result<Vec<&'static Form>> {
+        if self.forms.len() == 1 {
+            return Ok(vec![&self.forms[0]]);
+        }
+        let asked: Vec<&String> = given.get_many(ONLY).into_iter().flatten().collect();
+        let typed: Vec<&str> = given
+            .ids()
+            .map(clap::Id::as_str)
+            .filter(|id| given.value_source(id) == Some(ValueSource::CommandLine))
+            .filter(|id| *id != ONLY && *id != "input")
+            .collect();
+        let of = |f: &&'static Form| match asked.is_empty() {
+            true => true,
+            false => asked.iter().any(|a| *a == f.subject),
+        };
+        let forms: Vec<&'static Form> = self.forms.iter().filter(of).collect();
+        let takes = |f: &&'static Form| typed.iter().all(|t| has(f, t));
+        let fits: Vec<&'static Form> = forms.iter().copied().filter(takes).collect();
+        if !fits.is_empty() {
+            return Ok(fits);
+        }
+        let whose = |t: &&str| {
+            let of: Vec<&str> =
+                self.forms.iter().filter(|f| has(f, t)).map(|f| f.subject).collect();
+            format!("--{t} is for {}", of.join(", "))
+        };
+        let each: Vec<String> = typed.iter().map(whose).collect();
+        let each = each.join("; ");
+        Err(Usage(format!("dormouse {}: no subject takes these options: {each}", self.words))
+            .into())
+    }
+}
+
+/// The options of a form.
+fn options(form: &Form) -> Vec<Arg> {
+    let command = (form.args)(Command::new("form"));
+    command.get_arguments().filter(|a| a.get_long().is_some()).cloned().collect()
+}
+
+/// Whether a form has an option of this name.
+fn has(form: &Form, long: &str) -> bool {
+    options(form).iter().any(|a| a.get_long() == Some(long))
+}
+
+/// An option without its ties to others: the form that answers checks those.
+fn plain(arg: &Arg, heading: Option<&'static str>, taken: &dyn Fn(&str) -> bool) -> Arg {
+    let long = arg.get_long().unwrap_or_default().to_string();
+    let mut out = Arg::new(long.clone())
+        .long(long)
+        .action(arg.get_action().clone())
+        .hide(arg.is_hide_set())
+        .help_heading(heading);
+    if let Some(short) = arg.get_short() {
+        out = out.short(short);
+    }
+    if let Some(help) = arg.get_help() {
+        out = out.help(help.clone());
+    }
+    if let Some(help) = arg.get_long_help() {
+        out = out.long_help(help.clone());
+    }
+    if arg.get_action().takes_values() {
+        if let Some(names) = arg.get_value_names() {
+            out = out.value_names(names.to_vec());
+        }
+        if let Some(n) = arg.get_num_args() {
+            out = out.num_args(n);
+        }
+        out = out
+            .allow_hyphen_values(arg.is_allow_hyphen_values_set())
+            .value_parser(ValueParser::os_string());
+    }
+    // A name that another form has as its own is no other name here.
+    for name in arg.get_all_aliases().unwrap_or_default() {
+        if !taken(name) {
+            out = out.alias(name.to_string());
+        }
+    }
+    out
+}
+
+/// The inputs of words that [`Verb::command`] parsed.
+fn inputs_of(given: &ArgMatches) -> Vec<PathBuf> {
+    let all = given.try_get_many::<OsString>("input").ok().flatten();
+    all.into_iter().flatten().map(PathBuf::from).collect()
+}
+
+/// The whole command line.
+pub fn command() -> Command {
+    let mut root = Command::new("dormouse")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("A laboratory for Linux sleep states: see, predict, prove and improve them")
+        .max_term_width(80)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .help_template(
+            "{about}\n\nUsage: dormouse COMMAND …\n{before-help}\nOptions:\n{options}{after-help}",
+        )
+        .before_help(listed())
+        .after_help(exit::table());
+    let mut groups: Vec<Command> = Vec::new();
+    for verb in VERBS {
+        match verb.words.split_once(' ') {
+            None => root = root.subcommand(verb.command()),
+            Some((group, _)) => {
+                let at = groups.iter().position(|g| g.get_name() == group).unwrap_or_else(|| {
+                    groups.push(table::group(group));
+                    groups.len() - 1
+                });
+                let taken = std::mem::take(&mut groups[at]);
+                groups[at] = taken.subcommand(verb.command());
+            }
+        }
+    }
+    root.subcommands(groups)
+}
+
+/// The commands in their groups.
+fn listed() -> String {
+    let mut out = String::new();
+    for (group, title) in Group::ALL {
+        out += &format!("\n{title}:\n");
+        for verb in VERBS.iter().filter(|v| v.group == group) {
+            out += &format!("  {:<12} {}\n", verb.words, verb.does);
+        }
+    }
+    out + "\n`dormouse COMMAND --help` says more. Docs: docs/README.md\n"
+}
+
+/// Runs the command line of this terminal and gives its exit code.
+pub fn ended() -> u8 {
+    let words = terminal::arguments();
+    let result = match renewed(&words) {
+        Some((verb, form, rest)) => run_before(verb, form, rest),
+        None => run_now(words),
+    };
+    match result {
+        Ok(answered) => terminal::said(answered, exit::code),
+        Err(e) => terminal::misused(&e),
+    }
+}
+
+/// What came of words: of the verb, or that clap does not understand them.
+type Ran = std::result::Result<Result<()>, clap::Error>;
+
+fn run_now(words: Vec<OsString>) -> Ran {
+    let words = with_settings(words);
+    let mut all = vec![OsString::from("dormouse")];
+    all.extend(words.iter().cloned());
+    let matches = command().try_get_matches_from(all)?;
+    let (mut name, mut given) = matches.subcommand().expect("one is required");
+    let mut depth = 1;
+    let whole;
+    if let Some((below, inner)) = given.subcommand() {
+        whole = format!("{name} {below}");
+        (name, given, depth) = (&whole, inner, 2);
+    }
+    let verb = VERBS.iter().find(|v| v.words == name).expect("a verb of the table");
+    let rest: Vec<OsString> = words[depth..].to_vec();
+    if verb.all {
+        return understood(all::sections(verb, given, &without_only(rest)));
+    }
+    let form = match verb.form(given) {
+        Ok(form) => form,
+        Err(e) => return Ok(Err(e)),
+    };
+    run_form(verb, form, if verb.forms.len() > 1 { without_only(rest) } else { rest })
+}
+
+/// What a form cannot understand is no failure of its answer.
+fn understood(result: Result<()>) -> Ran {
+    match result.map_err(|e| e.downcast::<clap::Error>()) {
+        Ok(()) => Ok(Ok(())),
+        Err(Ok(misused)) => Err(misused),
+        Err(Err(e)) => Ok(Err(e)),
+    }
+}
+
+/// Answers old words as they were answered, and says the new ones.
+fn run_before(verb: &'static Verb, form: &'static Form, rest: Vec<OsString>) -> Ran {
+    let (old, new) = (terminal::arguments(), now(verb, form));
+    let said = old.len() - rest.len();
+    let old: Vec<_> = old.iter().take(said).map(|w| w.to_string_lossy()).collect();
+    let words = new.split(' ').map(OsString::from).chain(rest.iter().cloned()).collect();
+    terminal::remarked(&format!("dormouse: \"{}\" is now \"{new}\"\n", old.join(" ")));
+    terminal::told(words, || run_form(verb, form, rest))
+}
+
+fn run_form(verb: &Verb, form: &'static Form, rest: Vec<OsString>) -> Ran {
+    let matches = parsed(verb, form, &rest)?;
+    Ok((form.run)(&matches))
+}
+
+/// The words after a command as its form takes them.
+fn parsed(
+    verb: &Verb,
+    form: &Form,
+    rest: &[OsString],
+) -> std::result::Result<ArgMatches, clap::Error> {
+    let name = format!("dormouse {}", verb.words);
+    let command = (form.args)(Command::new("dormouse")).bin_name(name.clone()).max_term_width(80);
+    let words = std::iter::once(OsString::from(name)).chain(rest.iter().cloned());
+    command.try_get_matches_from(words)
+}
+
+/// The words that name a form now.
+pub fn now(verb: &Verb, form: &Form) -> String {
+    match verb.all {
+        true => format!("{} --{ONLY} {}", verb.words, form.subject),
+        false => verb.words.into(),
+    }
+}
+
+/// The form that old words name, and the words that are left.
+fn renewed(words: &[OsString]) -> Option<(&'static Verb, &'static Form, Vec<OsString>)> {
+    let mut best: Option<(usize, _)> = None;
+    for verb in VERBS {
+        for form in verb.forms {
+            for old in form.before {
+                let Some(rest) = after(words, old) else { continue };
+                let n = words.len() - rest.len();
+                if best.as_ref().is_none_or(|(m, _)| n > *m) {
+                    best = Some((n, (verb, form, rest)));
+                }
+            }
+        }
+    }
+    best.map(|(_, found)| found)
+}
+
+/// What is left of `words` after those of `old`, if it begins with them. A flag of
+/// `old` may stand anywhere.
+fn after(words: &[OsString], old: &str) -> Option<Vec<OsString>> {
+    let mut rest = words.to_vec();
+    for w in old.split(' ') {
+        let at = match w.starts_with('-') {
+            true => rest.iter().position(|r| r == w)?,
+            false => (rest.first()? == w).then_some(0)?,
+        };
+        rest.remove(at);
+    }
+    Some(rest)
+}
+
+/// Each `--set NAME=VALUE` as the option that it stands for.
+fn with_settings(words: Vec<OsString>) -> Vec<OsString> {
+    let mut out = Vec::new();
+    let mut words = words.into_iter();
+    while let Some(w) = words.next() {
+        let mut option = |setting: &str| out.push(OsString::from(format!("--{setting}")));
+        match w.to_str() {
+            Some("--") => {
+                out.push(w);
+                out.extend(words);
+                break;
+            }
+            Some("--set") => match words.next() {
+                Some(setting) => option(&setting.to_string_lossy()),
+                None => out.push(w),
+            },
+            Some(s) if s.starts_with("--set=") => option(&s["--set=".len()..]),
+            _ => out.push(w),
+        }
+    }
+    out
+}
+
+/// Words without `--only` and its value.
+fn without_only(words: Vec<OsString>) -> Vec<OsString> {
+    let mut out = Vec::new();
+    let mut words = words.into_iter();
+    while let Some(w) = words.next() {
+        match w.to_str() {
+            Some("--") => {
+                out.push(w);
+                out.extend(words);
+                break;
+            }
+            Some("--only") => _ = words.next(),
+            Some(s) if s.starts_with("--only=") => {}
+            _ => out.push(w),
+        }
+    }
+    out
+}

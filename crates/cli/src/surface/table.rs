@@ -1,0 +1,699 @@
+//! Every command, in the order of the list.
+
+use super::Section::{Asked, Member, MemberIf, Top, TopIf};
+use super::{Form, Group, Verb};
+use crate::verbs::{
+    board, boot, calibrate, compare, completions, doctor, domains, evaluate, export, idle, lab,
+    man, plan, predict, record, replay, report, restore, rpm, show, storage, sync, tune,
+};
+use anyhow::Result;
+use clap::{ArgMatches, Args, Command};
+use std::path::PathBuf;
+
+/// The arguments of a form.
+fn of<T: Args>(given: &ArgMatches) -> Result<T> {
+    Ok(T::from_arg_matches(given)?)
+}
+
+fn never(_: &[PathBuf]) -> bool {
+    false
+}
+
+fn sleeps(inputs: &[PathBuf]) -> bool {
+    dormouse_app::explain::inputs(inputs).is_ok()
+}
+
+fn idles(inputs: &[PathBuf]) -> bool {
+    dormouse_app::idle::show(inputs, false).is_ok()
+}
+
+fn stores(inputs: &[PathBuf]) -> bool {
+    dormouse_app::storage::show(inputs).is_ok()
+}
+
+/// fio's JSON and a dump of idle states.
+fn reads_of_fio(inputs: &[PathBuf]) -> bool {
+    let fio = |r: dormouse_app::storage::Shown| !r.reading.jobs.is_empty();
+    idles(inputs) && dormouse_app::storage::show(inputs).is_ok_and(fio)
+}
+
+fn is_tree(inputs: &[PathBuf]) -> bool {
+    let [one] = inputs else { return false };
+    one.is_file() && std::fs::read(one).is_ok_and(|b| dormouse_app::boot::is_tree(&b))
+}
+
+/// This machine, or a text that the doctor knows.
+fn speaks_of_sleep(inputs: &[PathBuf]) -> bool {
+    inputs.is_empty() || dormouse_app::doctor::doctor(inputs).is_ok()
+}
+
+/// A device tree, or a text that says what waits.
+fn speaks_of_probing(inputs: &[PathBuf]) -> bool {
+    is_tree(inputs) || dormouse_app::domains::speaks(inputs)
+}
+
+fn is_board(inputs: &[PathBuf]) -> bool {
+    inputs.iter().any(|i| dormouse_app::machine::is_board_file(i))
+}
+
+/// A form: subject, heading, words before, arguments, function.
+macro_rules! form {
+    ($subject:literal, $heading:literal, [$($before:literal),*], $args:ty, $run:expr) => {
+        form!($subject, $heading, [$($before),*], $args, $run, Asked(""), never)
+    };
+    ($subject:literal, $heading:literal, [$($before:literal),*], $args:ty, $run:expr,
+     $section:expr, $holds:expr) => {
+        Form {
+            subject: $subject,
+            heading: $heading,
+            before: &[$($before),*],
+            args: <$args as Args>::augment_args,
+            run: |m| {
+                let run: fn($args) -> Result<()> = $run;
+                run(of::<$args>(m)?)
+            },
+            section: $section,
+            holds: $holds,
+        }
+    };
+}
+
+/// A command of one form, which says itself what it does.
+macro_rules! verb {
+    ($words:literal, $group:expr, $does:literal, [$($before:literal),*], $args:ty, $run:expr) => {
+        Verb {
+            words: $words,
+            group: $group,
+            does: $does,
+            about: "",
+            examples: "",
+            forms: &[form!("sleep", "Options", [$($before),*], $args, $run)],
+            all: false,
+        }
+    };
+}
+
+/// The help of a group of commands.
+pub fn group(name: &'static str) -> Command {
+    let about = match name {
+        "lab" => "Run real kernels in QEMU, on any devices, repeatably",
+        _ => "Make, convert and check board files (docs/board-format.md)",
+    };
+    Command::new(name).about(about).subcommand_required(true).arg_required_else_help(true)
+}
+
+/// Options that few need: `--set` takes them.
+pub fn rare(words: &str) -> &'static [&'static str] {
+    match words {
+        "show" => &["csv", "markdown", "pack", "draws", "break-even"],
+        "check" => &["fw-devlink", "strict", "early-of", "no-timeout", "top"],
+        "export" => &[
+            "pm-async",
+            "async",
+            "sync",
+            "scale",
+            "move",
+            "domain",
+            "resume-latency",
+            "leave-suspended",
+            "cpus",
+            "table",
+        ],
+        "predict" => &[
+            "pm-async",
+            "move",
+            "domain",
+            "resume-latency",
+            "leave-suspended",
+            "cpus",
+            "resamples",
+            "seed",
+            "profile",
+            "max-cstate",
+            "tick",
+            "sweep",
+            "hz",
+            "from-governor",
+            "shallow",
+            "measured",
+            "seen",
+            "foreseen",
+            "poll",
+            "qos",
+            "timeout",
+            "load",
+            "min-freq",
+            "max-freq",
+            "watts",
+        ],
+        "calibrate" => &["name", "board"],
+        "record" => &[
+            "interval",
+            "sync-on-suspend",
+            "verbose-console",
+            "buffer",
+            "journal",
+            "pm-async",
+            "device-async",
+            "mem-sleep",
+        ],
+
+        "lab run" => &[
+            "headers",
+            "limit",
+            "pm-async",
+            "both-async",
+            "per-boot",
+            "warm-up",
+            "jobs",
+            "jitter",
+            "governors",
+            "decisions",
+            "setting",
+            "drivers",
+            "words",
+            "span",
+            "finds-timeout",
+            "recorded",
+            "hardware",
+            "fw-devlink",
+            "summary",
+            "cycle",
+            "force",
+            "boots",
+            "disturb",
+            "states",
+            "work",
+            "image",
+            "accel",
+            "seed",
+            "script",
+        ],
+        "board make" => &[
+            "depth",
+            "fan-out",
+            "links",
+            "dormant",
+            "sync-state-only",
+            "async-share",
+            "class-children",
+            "computing",
+            "wakeup",
+            "late",
+            "noirq",
+            "prepare",
+            "direct-complete",
+            "locked",
+            "locks",
+            "durations",
+        ],
+        "board from" => &["fw-devlink", "strict", "early-of", "seed"],
+        "compare" => &[
+            "lists",
+            "across-modes",
+            "samples",
+            "cycles",
+            "cpus",
+            "seed",
+            "keep-recordings",
+            "from-kernel",
+            "profile",
+            "baseline",
+            "sleep",
+        ],
+        "tune" => &[
+            "candidates",
+            "samples",
+            "lab-cycles",
+            "cpus",
+            "jobs",
+            "keep-recordings",
+            "simulations",
+            "seed",
+            "cycles",
+            "order-seed",
+            "mode",
+            "mem-sleep",
+            "wake",
+            "interval",
+            "sync-on-suspend",
+            "verbose-console",
+            "buffer",
+            "journal",
+            "from-kernel",
+            "hz",
+            "pairs",
+            "for",
+            "state",
+            "thresholds",
+            "profile",
+            "from-governor",
+            "boot",
+            "costs",
+            "load",
+            "break-even",
+            "governor",
+            "watts",
+            "among",
+            "deny",
+            "pm-test",
+            "device",
+        ],
+
+        _ => &[],
+    }
+}
+
+/// Every command.
+pub const VERBS: &[Verb] = &[
+    Verb {
+        words: "show",
+        group: Group::See,
+        does: "where the time went, who waited, what is wrong",
+        about: "Show everything that the input says about sleep.\n\nReads kernel logs, traces \
+                (text, trace.dat, Perfetto, LTTng), runs of pm-graph, dumps and tables of \
+                idle states, blktrace and fio, tables of power domains, settings of runtime \
+                power management, mails that quote any of these, and recordings of dormouse. \
+                Each subject that is there is a section; --only chooses.",
+        examples: "Examples:\n  dormouse show dmesg.txt\n  dormouse show --cycle 2 --top 20 recording.tar.gz\n  dormouse show --only idle before.txt after.txt",
+        forms: &[
+            form!("sleep", "System sleep", [], show::ShowArgs, show::run, Top, sleeps),
+            form!(
+                "findings",
+                "Findings",
+                ["doctor"],
+                doctor::FindingsArgs,
+                |a| doctor::findings(&a),
+                TopIf(|m| doctor::found(&of(m)?)),
+                never
+            ),
+            form!(
+                "idle",
+                "CPU idle",
+                ["idle show"],
+                idle::show::ShowArgs,
+                |a| idle::show::run(&a),
+                Member("idle"),
+                idles
+            ),
+            form!(
+                "storage",
+                "Storage",
+                ["storage show"],
+                storage::show::ShowArgs,
+                |a| storage::show::run(&a),
+                Member("storage"),
+                stores
+            ),
+            form!(
+                "runtime",
+                "Runtime power management",
+                ["rpm show"],
+                rpm::ShowArgs,
+                |a| rpm::run(&a),
+                Member("runtime"),
+                never
+            ),
+            form!(
+                "domains",
+                "Power domains and probing",
+                ["domains show"],
+                domains::ShowArgs,
+                |a| domains::run(&a),
+                MemberIf("domains", |m| domains::beside(&of(m)?)),
+                never
+            ),
+            form!(
+                "modes",
+                "Modes of sleep",
+                ["doctor --modes"],
+                doctor::ModesArgs,
+                |a| doctor::modes(&a),
+                Asked("modes"),
+                never
+            ),
+            form!(
+                "clocks",
+                "Clocks",
+                ["doctor --clocks"],
+                doctor::ClocksArgs,
+                |a| doctor::clocks(&a),
+                Asked("clocks"),
+                never
+            ),
+        ],
+        all: true,
+    },
+    Verb {
+        words: "check",
+        group: Group::See,
+        does: "a verdict on this machine, a log, a device tree",
+        about: "Give a verdict on this machine, a log, a recording, or a device tree.\n\n\
+                Without an input it looks at this machine for two seconds and changes nothing. \
+                Exit code 4 says that something is broken, that settings may delay real-time \
+                CPUs (--realtime), or 0 that nothing was found.",
+        examples: "Examples:\n  dormouse check\n  dormouse check dmesg.txt\n  dormouse check board.dtb --kernel 6.12\n  dormouse check --realtime --cpus 2-3 -o mend.sh",
+        forms: &[
+            form!(
+                "sleep",
+                "Sleep",
+                [],
+                doctor::FindingsArgs,
+                |a| doctor::verdict(&a),
+                Asked(""),
+                speaks_of_sleep
+            ),
+            form!("realtime", "Real-time CPUs", ["idle check"], idle::check::CheckArgs, |a| {
+                idle::check::run(&a)
+            }),
+            form!(
+                "boot",
+                "Device tree",
+                ["boot check"],
+                boot::CheckArgs,
+                |a| boot::run(&a),
+                Asked(""),
+                speaks_of_probing
+            ),
+        ],
+        all: false,
+    },
+    verb!(
+        "report",
+        Group::See,
+        "the same as one page to explore and attach to a bug",
+        [],
+        report::ReportArgs,
+        report::run
+    ),
+    verb!(
+        "export",
+        Group::See,
+        "for Perfetto, spreadsheets, Parquet, Markdown",
+        [],
+        export::ExportArgs,
+        export::run
+    ),
+    Verb {
+        words: "predict",
+        group: Group::Predict,
+        does: "what another kernel, driver, governor or delay would do",
+        about: "Predict what a change would do.\n\nOf a recording or log of system sleep: phases \
+                and devices under another kernel, other flags, without a driver. Of a trace with \
+                cpu_idle and a dump of idle states: another governor, limit or state. Of fio's \
+                results and a dump: what idle states cost reads. Of a trace of storage, or a \
+                described disk (--disk): other delays and clocks.",
+        examples: "Examples:\n  dormouse predict recording.tar.gz --without usb1\n  dormouse predict recording.tar.gz --kernel 7.3 --async 'usb*'\n  dormouse predict trace.txt states.txt --governor menu\n  dormouse predict trace.dat --gate-delay 200ms",
+        forms: &[
+            form!(
+                "sleep",
+                "System sleep",
+                [],
+                predict::PredictArgs,
+                predict::run,
+                Asked(""),
+                sleeps
+            ),
+            form!(
+                "reads",
+                "Reads of a disk",
+                ["idle reads"],
+                idle::reads::ReadsArgs,
+                |a| idle::reads::run(&a),
+                Asked(""),
+                reads_of_fio
+            ),
+            form!(
+                "idle",
+                "CPU idle",
+                ["idle predict"],
+                idle::predict::PredictArgs,
+                |a| idle::predict::run(&a),
+                Asked(""),
+                idles
+            ),
+            form!(
+                "storage",
+                "Storage",
+                ["storage predict"],
+                storage::predict::PredictArgs,
+                |a| storage::predict::run(&a),
+                Asked(""),
+                stores
+            ),
+        ],
+        all: false,
+    },
+    verb!(
+        "calibrate",
+        Group::Predict,
+        "what the kernel's own work costs on this machine",
+        [],
+        calibrate::CalibrateArgs,
+        calibrate::run
+    ),
+    verb!(
+        "record",
+        Group::Prove,
+        "records this machine, asleep or awake",
+        [],
+        record::RecordArgs,
+        record::run
+    ),
+    verb!(
+        "restore",
+        Group::Prove,
+        "puts every setting back after a recorder was killed",
+        [],
+        restore::RestoreArgs,
+        restore::run
+    ),
+    Verb {
+        words: "lab run",
+        group: Group::Prove,
+        does: "boards and recordings on a real kernel, in QEMU",
+        about: "Run a board, a recording or a load on a real kernel, in a virtual machine.\n\n\
+                Boards sleep and wake up (--board); a recording is run again on another kernel \
+                (replay); device trees are grafted; idle states and disks are made up. --only \
+                names what is run, where options and input do not tell.",
+        examples: "Examples:\n  dormouse lab run --board my.board --kernel 6.12 -o recording.tar.gz\n  dormouse lab run --only replay recording.tar.gz --kernel 7.3 -o there.tar.gz",
+        forms: &[
+            form!("board", "Boards", [], lab::RunArgs, |a| lab::run_boards(&a)),
+            form!(
+                "replay",
+                "A recording on another kernel",
+                ["replay"],
+                replay::ReplayArgs,
+                replay::run,
+                Asked(""),
+                sleeps
+            ),
+            form!(
+                "again",
+                "A recording of the laboratory again",
+                ["lab rerun"],
+                lab::RerunArgs,
+                |a| lab::rerun(&a)
+            ),
+            form!("idle", "Idle states", ["lab idle"], lab::IdleArgs, |a| lab::run_idle(&a)),
+            form!("storage", "Disks", ["lab storage"], lab::storage::StorageArgs, |a| {
+                lab::storage::run(&a)
+            }),
+            form!(
+                "graft",
+                "Device trees",
+                ["lab graft"],
+                lab::graft::GraftArgs,
+                |a| lab::graft::run(&a),
+                Asked(""),
+                is_tree
+            ),
+            form!("repeat", "The same boot many times", ["lab repeat"], lab::RepeatArgs, |a| {
+                lab::run_repeat(&a)
+            }),
+        ],
+        all: false,
+    },
+    verb!(
+        "lab build",
+        Group::Prove,
+        "a kernel of your own: a source, patches, a name",
+        [],
+        lab::build::BuildArgs,
+        |a| lab::build::run(&a)
+    ),
+    verb!(
+        "lab fetch",
+        Group::Prove,
+        "brings kernels and programs into the cache",
+        [],
+        lab::FetchArgs,
+        |a| lab::run_fetch(&a)
+    ),
+    verb!(
+        "lab list",
+        Group::Prove,
+        "the kernels that there are",
+        ["lab kernels"],
+        lab::KernelsArgs,
+        |a| lab::kernels(&a)
+    ),
+    Verb {
+        words: "board make",
+        group: Group::Prove,
+        does: "an invented machine, as a board file",
+        about: "Make an invented machine as a board file.\n\nWith laptop, phone or server it has \
+                the shape of a real one; without, its devices are drawn at random by the options. \
+                The same options give the same bytes.",
+        examples: "Examples:\n  dormouse board make laptop -o laptop.board\n  dormouse board make --devices 300 --seed 2 -o random.board",
+        forms: &[
+            form!("random", "Random devices", ["board generate"], board::GenerateArgs, |a| {
+                board::random(&a)
+            }),
+            form!(
+                "machine",
+                "Like a real machine",
+                ["board machine"],
+                board::MachineArgs,
+                |a| board::made(&a),
+                Asked(""),
+                |inputs| !inputs.is_empty()
+            ),
+        ],
+        all: false,
+    },
+    verb!(
+        "board from",
+        Group::Prove,
+        "a board file of a recording or a device tree",
+        [],
+        board::FromArgs,
+        |a| board::from(&a)
+    ),
+    verb!(
+        "board check",
+        Group::Prove,
+        "whether a board file is right, and what is in it",
+        [],
+        board::CheckArgs,
+        |a| board::checked(&a)
+    ),
+    Verb {
+        words: "compare",
+        group: Group::Improve,
+        does: "is there a difference, how sure is it, from where",
+        about: "Compare recordings, kernels, or recordings with the model.\n\nRecordings or logs: \
+                every further input with the first. Two kernels (--board): boards run on both. \
+                One recording (--only model): the model against its cycles. What `lab run` wrote \
+                of idle states or disks (--only idle, storage): predictions against it.",
+        examples: "Examples:\n  dormouse compare before.tar.gz after.tar.gz\n  dormouse compare --fail-if-slower 3% before.tar.gz after.tar.gz\n  dormouse compare 7.3 7.3:ready --board boards/laptop.board",
+        forms: &[
+            form!(
+                "recordings",
+                "Recordings",
+                [],
+                compare::CompareArgs,
+                |a| compare::run(&a),
+                Asked(""),
+                |inputs| inputs.len() > 1 && sleeps(inputs)
+            ),
+            form!("kernels", "Kernels", ["lab compare"], lab::compare::CompareArgs, |a| {
+                lab::compare::run(&a)
+            }),
+            form!(
+                "model",
+                "The model",
+                ["evaluate"],
+                evaluate::EvaluateArgs,
+                |a| evaluate::run(&a),
+                Asked(""),
+                |inputs| inputs.len() == 1 && sleeps(inputs)
+            ),
+            form!(
+                "idle",
+                "Idle states of the laboratory",
+                ["idle verify"],
+                idle::verify::VerifyArgs,
+                |a| idle::verify::run(&a)
+            ),
+            form!(
+                "storage",
+                "Disks of the laboratory",
+                ["storage verify"],
+                storage::verify::VerifyArgs,
+                |a| storage::verify::run(&a)
+            ),
+        ],
+        all: false,
+    },
+    Verb {
+        words: "tune",
+        group: Group::Improve,
+        does: "the changes or settings that are best, or meet a budget",
+        about: "Find what to change.\n\nOf system sleep: with a budget (--resume 250ms) the \
+                smallest set of changes that meets it; without, the async flags that make \
+                suspend and resume fastest. Of CPU idle or storage: the settings that meet a \
+                budget (--p99 60us) at least energy. --verify lab asks a real kernel, --apply \
+                tries the result on this machine and keeps it only if it helps.",
+        examples: "Examples:\n  dormouse tune recording.tar.gz --kernel 7.3\n  dormouse tune recording.tar.gz --resume 250ms -o files\n  dormouse tune trace.txt states.txt --p99 60us\n  dormouse tune trace.dat --p99 1ms",
+        forms: &[
+            form!(
+                "flags",
+                "Async flags",
+                [],
+                tune::TuneArgs,
+                |a| tune::run(&a),
+                Asked(""),
+                |inputs| is_board(inputs) || sleeps(inputs)
+            ),
+            form!("plan", "Changes for a budget", ["plan"], plan::PlanArgs, |a| plan::run(&a)),
+            form!(
+                "idle",
+                "CPU idle",
+                ["idle tune"],
+                idle::tune::TuneArgs,
+                |a| idle::tune::run(&a),
+                Asked(""),
+                idles
+            ),
+            form!(
+                "storage",
+                "Storage",
+                ["storage tune"],
+                storage::tune::TuneArgs,
+                |a| storage::tune::run(&a),
+                Asked(""),
+                stores
+            ),
+        ],
+        all: false,
+    },
+    verb!(
+        "hold",
+        Group::Improve,
+        "a limit on exit latencies while a command runs",
+        ["idle hold"],
+        idle::hold::HoldArgs,
+        |a| idle::hold::run(&a)
+    ),
+    verb!(
+        "sync",
+        Group::Improve,
+        "writes before a sleep what it would sync",
+        [],
+        sync::SyncArgs,
+        |a| sync::run(&a)
+    ),
+    verb!(
+        "completions",
+        Group::Help,
+        "what a shell needs to complete the command line",
+        [],
+        completions::CompletionsArgs,
+        |a| completions::run(&a, super::command())
+    ),
+    verb!("man", Group::Help, "the manual page", [], man::ManArgs, |a| man::run(
+        &a,
+        super::command()
+    )),
+];
