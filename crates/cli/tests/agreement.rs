@@ -1,0 +1,63 @@
+//! All views count the same attempts to sleep: the cycles of `show`, the attempts of its
+//! findings, and those of the modes of sleep.
+
+use super::ran::root;
+use super::reality::data;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a view of one input says, if it says anything.
+fn asked(only: &str, input: &Path) -> Option<Value> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dormouse"));
+    let out = command.args(["show", "--only", only, "--json"]).arg(input).output();
+    serde_json::from_slice(&out.expect("it runs").stdout).ok()
+}
+
+/// Attempts by view; `None` where a view has nothing to say.
+fn attempts(input: &Path) -> [Option<u64>; 3] {
+    let list = |v: &Value| v.as_array().cloned().unwrap_or_default();
+    let sum = |rows: &[Value], keys: &[&str]| {
+        rows.iter().flat_map(|r| keys.iter().map(|k| r[*k].as_u64().unwrap_or(0))).sum()
+    };
+    let cycles = asked("sleep", input).map(|v| list(&v["cycles"]).len() as u64);
+    let texts = asked("findings", input).map(|v| sum(&list(&v["texts"]), &["sleeps"]));
+    let modes = asked("modes", input);
+    let modes = modes.map(|v| sum(&list(&v["modes"]["modes"]), &["slept", "failed"]));
+    [cycles, texts, modes]
+}
+
+/// Inputs whose views differ, with what each says.
+fn apart(inputs: &[PathBuf]) -> Vec<String> {
+    let each = inputs.iter().map(|i| (i, attempts(i)));
+    let differ = each.filter(|(_, [cycles, texts, modes])| {
+        cycles.is_some() && (texts != cycles || modes.is_some_and(|m| Some(m) != *cycles))
+    });
+    differ.map(|(i, all)| format!("{}: {all:?}", i.display())).collect()
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(list) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut all: Vec<PathBuf> = list.flatten().map(|e| e.path()).filter(|p| p.is_file()).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn views_count_the_same_attempts_in_every_recording_of_the_tree() {
+    let captures = files(&root().join("captures"));
+    assert!(captures.len() >= 3);
+    let captures: Vec<_> =
+        captures.into_iter().filter(|p| p.extension().is_some_and(|e| e == "gz")).collect();
+    assert_eq!(apart(&captures), Vec::<String>::new());
+}
+
+/// Texts of real machines and mails: those that differ are listed, and are few.
+#[test]
+fn views_count_the_same_attempts_in_nearly_every_text() {
+    let (Some(made_up), Some(real)) = (data("field/inputs"), data("doctor")) else { return };
+    let texts = [files(&made_up), files(&real)].concat();
+    let apart = apart(&texts);
+    println!("{} of {} texts apart\n{}", apart.len(), texts.len(), apart.join("\n"));
+    assert!(apart.len() * 10 <= texts.len(), "{} of {}", apart.len(), texts.len());
+}
