@@ -1,6 +1,7 @@
 //! The command as a user runs it. One binary, because linking is most of the cost of a small
 //! test; each file is a module of it.
 
+mod agreement;
 mod apart;
 mod bad_input;
 mod board;
