@@ -174,7 +174,7 @@ pub fn judge(all: &[Measured]) -> Vec<Finding> {
             .shown_by(some.iter().take(LINES).map(|(m, _)| shown(m)));
         out.push(match like {
             Depth::Hardware | Depth::CpusOnly | Depth::NotKnown => f,
-            Depth::NotEvenCpus => f.look("See which CPU has no idle state for s2idle: dormouse doctor on that machine; a state that somebody switched off (disable) counts as none."),
+            Depth::NotEvenCpus => f.look("See which CPU has no idle state for s2idle: dormouse check on that machine; a state that somebody switched off (disable) counts as none."),
             Depth::NameOnly | Depth::Partial(_) => f.look(crate::rules::mode::CONSTRAINTS),
         });
     }

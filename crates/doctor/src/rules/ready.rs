@@ -238,7 +238,7 @@ fn attempts_failed(failed: u64, slept: u64, device: &str, error: i32, step: &str
             "{failed} of {} to sleep failed since boot.{last}",
             say::plural(of as usize, "attempt")
         ))
-        .look("Give the log of a failed attempt: journalctl -k > log.txt; dormouse doctor log.txt");
+        .look("Give the log of a failed attempt: journalctl -k > log.txt; dormouse check log.txt");
     if device.is_empty() {
         return f;
     }
