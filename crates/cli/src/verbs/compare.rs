@@ -77,7 +77,7 @@ pub fn run(args: &CompareArgs) -> Result<()> {
                 serde_json::to_string_pretty(&doc)? + "\n"
             }
             false => {
-                let next = format!("idle show {} {}", word(&paths[0]), word(&paths[1]));
+                let next = format!("show --only idle {} {}", word(&paths[0]), word(&paths[1]));
                 beside(&found) + "\n" + &next_line(&next)
             }
         });

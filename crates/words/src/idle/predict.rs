@@ -250,7 +250,7 @@ pub fn predict(o: &Outlook) -> String {
     out.push('\n');
     out + &next(&match (trusted, o.changed) {
         _ if verdict == Verdict::Within => {
-            format!("idle predict {}{} --sweep limit", o.input, o.present)
+            format!("predict {}{} --sweep limit", o.input, o.present)
         }
         (false, _) => {
             format!("{} --from-governor {}", o.again, other(o.governors[0].0.name()))
