@@ -1,5 +1,6 @@
 //! All views count the same attempts to sleep: the cycles of `show`, the attempts of its
-//! findings, and those of the modes of sleep.
+//! findings; the modes of sleep count those of them that slept or failed to, and no more:
+//! a test level is no sleep.
 
 use super::ran::root;
 use super::reality::data;
@@ -31,7 +32,7 @@ fn attempts(input: &Path) -> [Option<u64>; 3] {
 fn apart(inputs: &[PathBuf]) -> Vec<String> {
     let each = inputs.iter().map(|i| (i, attempts(i)));
     let differ = each.filter(|(_, [cycles, texts, modes])| {
-        cycles.is_some() && (texts != cycles || modes.is_some_and(|m| Some(m) != *cycles))
+        cycles.is_some() && (texts != cycles || modes.is_some_and(|m| Some(m) > *cycles))
     });
     differ.map(|(i, all)| format!("{}: {all:?}", i.display())).collect()
 }
@@ -59,5 +60,5 @@ fn views_count_the_same_attempts_in_nearly_every_text() {
     let texts = [files(&made_up), files(&real)].concat();
     let apart = apart(&texts);
     println!("{} of {} texts apart\n{}", apart.len(), texts.len(), apart.join("\n"));
-    assert!(apart.len() * 10 <= texts.len(), "{} of {}", apart.len(), texts.len());
+    assert!(apart.len() * 100 <= texts.len(), "{} of {}", apart.len(), texts.len());
 }
