@@ -529,7 +529,7 @@ fn single<'a>(rest: &'a [Word<'_>], example: &str) -> Result<&'a str, String> {
 
 /// Where the times come from: `times assumed`.
 fn times(rest: &[Word<'_>]) -> Result<Times, String> {
-    match &*single(rest, "times assumed")? {
+    match single(rest, "times assumed")? {
         "measured" => Ok(Times::Measured),
         "assumed" => Ok(Times::Assumed),
         "invented" => Ok(Times::Invented),

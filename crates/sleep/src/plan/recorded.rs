@@ -118,7 +118,7 @@ mod tests {
             .map(|more| {
                 let mut cycle = outlook(&board, by, &settings).unwrap().run.cycle;
                 let last = cycle.phases.iter_mut().find(|p| p.phase == Phase::Resume).unwrap();
-                last.end = last.end + Ns::from_ms(more);
+                last.end += Ns::from_ms(more);
                 cycle
             })
             .into();
