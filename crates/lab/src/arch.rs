@@ -32,14 +32,6 @@ impl Arch {
         }
     }
 
-    /// Name of the emulator.
-    pub fn qemu(self) -> &'static str {
-        match self {
-            Arch::Amd64 => "qemu-system-x86_64",
-            Arch::Arm64 => "qemu-system-aarch64",
-        }
-    }
-
     /// The terminal that takes the results.
     pub fn results(self) -> &'static str {
         match self {

@@ -15,6 +15,7 @@ mod dtb;
 mod formats;
 mod ftrace_text;
 mod idle;
+mod idle_mails;
 mod idle_oracle;
 #[allow(dead_code, reason = "each module uses its own part")]
 #[path = "support/invariants.rs"]

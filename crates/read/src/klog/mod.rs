@@ -10,6 +10,7 @@ mod dress;
 mod freeze;
 mod journal;
 mod order;
+mod per_cycle;
 mod phase;
 mod prefix;
 mod ranking;

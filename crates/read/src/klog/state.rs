@@ -1,25 +1,21 @@
 //! Where in a cycle the log is, and the callbacks it names.
 
 use super::calls::{self, Form, Line};
+use super::per_cycle::{OpenCall, PerCycle};
 use super::phase;
 use super::prefix::{self, Record};
 use super::ranking::Loose;
-use super::refusal::Refusal;
 use super::restore::Restore;
 use crate::event::Stamp;
-use crate::track::{Call, CallRef, DeviceKey, Tracker};
+use crate::track::{Call, DeviceKey, Tracker};
 use dormouse_base::complete::LostKind;
 use dormouse_base::cycle::{Began, Complaint, Cycle, Mode, PhaseSpan};
 use dormouse_base::loss::Severity;
 use dormouse_base::phase::{Direction, Phase, PmEvent};
 use dormouse_base::time::Ns;
-use std::collections::HashMap;
 
 /// So many messages of failures are kept of a cycle.
 const COMPLAINTS: usize = 32;
-
-/// A callback that has not ended: which, in what thread, since when.
-type OpenCall = (CallRef, i32, Ns);
 
 /// Callbacks of one device that have not ended; more are damage.
 const MAX_OPEN: usize = 8;
@@ -87,112 +83,6 @@ enum When {
     Words(bool, i64),
     /// Not at all.
     Nothing,
-}
-
-/// Reset with every cycle.
-#[derive(Default)]
-pub struct PerCycle {
-    serial: u64,
-    /// Some line of this cycle had a time.
-    timed: bool,
-    /// So many of its lines meant something, and whether one stood in a log.
-    known: u32,
-    logged: bool,
-    /// When the image of a hibernation was made.
-    pub image_made: Option<Ns>,
-    /// When the step began that lasts.
-    pub lasting_from: Ns,
-    /// It was all but over ("Finishing wakeup").
-    pub finishing: bool,
-    /// The device phase that callbacks are in.
-    pub phase: Option<Phase>,
-    /// "complete after" lines name the phases of this cycle.
-    pub proven: bool,
-    /// First callback whose phase no such line has confirmed.
-    mark: usize,
-    /// When the device phase began, as far as is known.
-    pub base: Ns,
-    /// End of the last span of a device phase.
-    pub covered: Ns,
-    /// Per thread, when its last callback ended: makes times where there are
-    /// none.
-    cursors: HashMap<i32, Ns>,
-    /// Callbacks that have not ended, by the text of their owner.
-    open: HashMap<Box<[u8]>, Vec<OpenCall>>,
-    /// Time of the last `calling` line.
-    last_call: Ns,
-    /// The event of the callbacks of this direction, where one of their names
-    /// told, and the first callback of the direction.
-    event: (Option<PmEvent>, usize),
-    /// A step that lasts until the next line of a step.
-    pub lasting: Option<Phase>,
-    /// But not longer than this, if its line says how long.
-    pub at_most: Ns,
-    /// The line that told of the begin of a sync told of its end too, but not when.
-    pub sync_done: Option<Ns>,
-    /// Where the CPU step that comes next begins.
-    pub cpu_from: Option<Ns>,
-    /// First and last `Calling FN` of the system core.
-    pub syscore: Option<(Ns, Ns)>,
-    /// Last thing that happened on the way down.
-    pub sleep_from: Option<Ns>,
-    /// `suspend-to-idle` was printed, its end was not.
-    pub idle_from: Option<Ns>,
-    /// When it woke up.
-    pub woke: Option<Ns>,
-    /// Where the embedded controller stopped and started: marks sleep in logs
-    /// that have nothing better.
-    pub quiet: (Option<Ns>, Option<Ns>),
-    /// Tasks that would not freeze are being listed.
-    pub listing: bool,
-    /// The way down was given up.
-    pub refusal: Option<Refusal>,
-    /// The last line that only the way down prints.
-    pub down: Option<Ns>,
-}
-
-impl PerCycle {
-    /// The number of its cycle.
-    pub fn serial(&self) -> u64 {
-        self.serial
-    }
-
-    /// Whether some line of it had a time.
-    pub fn timed(&self) -> bool {
-        self.timed
-    }
-
-    /// Whether a person may just have quoted a line or two.
-    pub fn is_quote(&self) -> bool {
-        !self.logged && self.known < 3
-    }
-
-    /// All its times move by `by`: see [`Tracker::shift_open`].
-    pub(super) fn shift(&mut self, by: Ns) {
-        let one = [&mut self.base, &mut self.covered, &mut self.last_call, &mut self.lasting_from];
-        let maybe = [
-            &mut self.cpu_from,
-            &mut self.sleep_from,
-            &mut self.idle_from,
-            &mut self.woke,
-            &mut self.quiet.0,
-            &mut self.quiet.1,
-            &mut self.down,
-            &mut self.image_made,
-            &mut self.sync_done,
-        ];
-        let refused = self.refusal.as_mut().map(|r| &mut r.at);
-        let pair = self.syscore.iter_mut().flat_map(|(a, b)| [a, b]);
-        let open = self.open.values_mut().flatten().map(|o| &mut o.2);
-        let times = one.into_iter().chain(maybe.into_iter().flatten());
-        let times = times.chain(pair).chain(open).chain(refused);
-        for t in times.chain(self.cursors.values_mut()) {
-            *t += by;
-        }
-        if self.at_most != Ns::MAX {
-            self.at_most += by;
-        }
-    }
 }
 
 impl<'t> Log<'t> {
