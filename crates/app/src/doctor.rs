@@ -59,8 +59,8 @@ pub fn doctor(inputs: &[PathBuf]) -> Result<Vec<Judged>> {
     for_each(&list, &Options::default(), &mut |t, source| {
         let report = judge(&t.case);
         logged |= report.logged > 0;
-        let speaks =
-            !report.sleeps.is_empty() || !report.findings.is_empty() || !t.case.values.is_empty();
+        let values = t.case.values.iter().any(|v| !is_table(&v.path));
+        let speaks = !report.sleeps.is_empty() || !report.findings.is_empty() || values;
         let recorded = if speaks { Vec::new() } else { recordings(source) };
         spoke |= speaks || !recorded.is_empty();
         if !recorded.is_empty() {
@@ -78,15 +78,22 @@ pub fn doctor(inputs: &[PathBuf]) -> Result<Vec<Judged>> {
         let what = what_is_there(inputs, missing);
         if crate::domains::speaks(inputs) {
             why += "
-  it speaks of power domains or probing: dormouse show --only domains";
+  it speaks of power domains or probing: dormouse show --only domains (before: domains show)";
         } else if crate::storage::speaks(inputs) {
             why += "
-  it speaks of storage: dormouse show --only storage";
+  it speaks of storage: dormouse show --only storage (before: storage show)";
         }
         why += "\n  give a kernel log (dmesg > FILE, journalctl -k) or the mail that quotes it";
         return Err(Nothing(what + &why).into());
     }
     Ok(out)
+}
+
+/// A listing of debugfs that `show --only domains` reads as a table, and no value.
+fn is_table(path: &str) -> bool {
+    ["pm_genpd_summary", "clk_summary", "regulator_summary", "devices_deferred"]
+        .iter()
+        .any(|name| path.ends_with(name))
 }
 
 /// What the cycles of a trace or a capture show: a file that speaks of sleep, and not in
@@ -96,7 +103,9 @@ fn recordings(source: Source<'_>) -> Vec<Judged> {
     let format = detect(source.bytes);
     // A log that says nothing of sleep in words was judged.
     let told = (format == Format::CaptureFile).then(|| heard(format, &source)).flatten();
-    let slept = read_source(source).captures.into_iter().filter(|c| !c.cycles.is_empty());
+    // A kernel that read an image did not sleep.
+    let slept = |c: &Capture| c.cycles.iter().any(|x| !x.reads_image);
+    let slept = read_source(source).captures.into_iter().filter(slept);
     let judged = slept.map(|mut c| {
         let mut report = recording(&c, told.as_ref());
         confirm(&c, &mut report.findings);

@@ -56,9 +56,11 @@ pub fn nothing_in<'a>(
              tune or lab run",
         );
     } else if crate::domains::speaks(inputs) {
-        out.push_str("\n  it speaks of power domains or probing: dormouse show --only domains");
+        out.push_str("\n  it speaks of power domains or probing: dormouse show --only domains (before: domains show)");
     } else if crate::storage::speaks(inputs) {
-        out.push_str("\n  it speaks of storage: dormouse show --only storage");
+        out.push_str(
+            "\n  it speaks of storage: dormouse show --only storage (before: storage show)",
+        );
     } else if losses.is_empty() {
         out.push_str(
             "\n  give a kernel log (pm_print_times helps), a trace with power events, a run of \

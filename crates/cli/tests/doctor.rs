@@ -37,7 +37,8 @@ pub const WELL: &str = "\
 
 const SCREEN: &str = "\
 Broken: syncthing (pid 474) did not freeze in 20.0 s: it waited for the server
-  of a FUSE file system; if that server was frozen first, nobody answers.
+  of a FUSE file system; if that server was frozen first, nobody answers. It
+  stood in request_wait_answer (fuse).
 The lines below say so. The text has 2 attempts to sleep. 2 further findings
   below.
   rule freeze-failed, certain
@@ -341,7 +342,8 @@ fn recordings_of_healthy_machines_are_silent_and_say_what_was_not_checked() {
     let recorded: Vec<&Value> = texts.iter().filter(|t| t["sleeps"] == 4).collect();
     assert_eq!(recorded.len(), 3, "{texts:#?}");
     for t in recorded {
-        let loud = |f: &&Value| f["level"] != "note";
+        // They were recorded at a test level, and that is said of them.
+        let loud = |f: &&Value| f["level"] != "note" && f["id"] != "knob-pm-test";
         let findings = t["findings"].as_array().expect("findings");
         assert_eq!(findings.iter().filter(loud).count(), 0, "{t:#}");
         assert!(t["not_checked"].as_array().is_some_and(|n| !n.is_empty()));

@@ -77,9 +77,13 @@ fn nothing_has_its_code_and_other_verbs_point_here() {
     let (code, _, error) = dormouse(&["doctor", &file]);
     assert_eq!(code, 1);
     assert!(error.contains("dormouse show --only domains"), "{error}");
-    // `show` says what there is.
+    // `show` says what there is, and how to ask for it alone.
     let (code, shown, _) = dormouse(&["show", &file]);
-    assert_eq!((code, shown), (0, dormouse(&["show", "--only", "domains", &file]).1));
+    let (itself, other): (Vec<&str>, Vec<&str>) =
+        shown.lines().partition(|l| l.starts_with("By itself: "));
+    assert_eq!((code, itself.len()), (0, 1), "{shown}");
+    let only = dormouse(&["show", "--only", "domains", &file]).1;
+    assert_eq!(other, only.lines().collect::<Vec<_>>());
 }
 
 /// Clocks, regulators and power resources beside the domains of `TEXT`.

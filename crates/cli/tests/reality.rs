@@ -240,7 +240,7 @@ fn tables_of_two_kernels_are_no_story_of_time() {
     let text = said(&["domains", "show"], &mail);
     assert!(text.contains("They may be of two moments, or of two kernels."), "{text}");
     assert!(!text.contains(", then off-0"), "{text}");
-    assert!(text.contains("Regulators (line 35): 5 of 6 on, with lines left out"), "{text}");
+    assert!(text.contains("Regulators (line 35): 5 of 6 enabled, with lines left out"), "{text}");
     // In the second alone the controller has the supply open.
     let (first, second) = text.split_once("Regulators (line 79)").unwrap();
     let open = "vdd_npu_s0 is open for fd8d8000.power-management:power-controller-domain";

@@ -262,7 +262,7 @@ fn settings_of_real_time_cpus_are_checked() {
              /proc/irq/9/smp_affinity_list:0-1\n\
              {cpu}/cpu1/power/pm_qos_resume_latency_us:0\n\
              {cpu}/cpu1/cpuidle/state0/latency:0\n{cpu}/cpu1/cpuidle/state1/latency:133\n\
-             {cpu}/cpu1/cpuidle/state1/name:C6\n"
+             {cpu}/cpu1/cpuidle/state1/name:C6\n{cpu}/cpu1/cpuidle/state1/disable:0\n"
         ),
     )
     .unwrap();

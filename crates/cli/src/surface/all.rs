@@ -107,10 +107,12 @@ fn screen(verb: &Verb, forms: &[&'static Form], rest: &[OsString], alone: bool) 
         let (body, last) = without_next(&text);
         if i == 0 {
             next = last.into();
-            match (below.is_empty(), body.split_once("\n\n")) {
+            let more = [list_of(&below), (!alone).then(|| by_itself(verb, section.form)).flatten()];
+            let more: Vec<String> = more.into_iter().flatten().collect();
+            match (more.is_empty(), body.split_once("\n\n")) {
                 (false, Some((head, body))) => {
-                    let more = format!("Below: {}.", below.join(", "));
-                    out += &format!("{head}\n{}\n{body}", terminal::wrapped(&more));
+                    let more = terminal::wrapped(&more.join(" "));
+                    out += &format!("{head}\n{more}\n{body}");
                 }
                 _ => out += body,
             }
@@ -121,6 +123,19 @@ fn screen(verb: &Verb, forms: &[&'static Form], rest: &[OsString], alone: bool) 
     }
     terminal::print(&(out + &next))?;
     failures.end(any)
+}
+
+/// The headings of what follows.
+fn list_of(below: &[&str]) -> Option<String> {
+    (!below.is_empty()).then(|| format!("Below: {}.", below.join(", ")))
+}
+
+/// How a section that is no sleep is asked for, for those who know its old words.
+fn by_itself(verb: &Verb, form: &Form) -> Option<String> {
+    let (Section::Member(_) | Section::MemberIf(..)) = form.section else { return None };
+    let before = form.before.first()?;
+    let (words, subject) = (verb.words, form.subject);
+    Some(format!("By itself: dormouse {words} --only {subject} (before: {before})."))
 }
 
 /// A screen and its last line, which names the next command.

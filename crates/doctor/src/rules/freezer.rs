@@ -365,7 +365,8 @@ fn refused(first: &Refusal, tasks: &[Named], why: Wait, behind: &[Named], unname
     let (who, did) = (say::tasks(tasks), why.words());
     // The function is named whether or not a rule knows it.
     let place = match place(&first.task) {
-        Some(f) => format!(", in {}", f.words()),
+        Some(f) if tasks.len() == 1 => format!(". It stood in {}", f.words()),
+        Some(f) => format!(". The first stood in {}", f.words()),
         None if why == Wait::Uninterruptible => "; its functions are not in the text".into(),
         None => String::new(),
     };

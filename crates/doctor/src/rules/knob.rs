@@ -42,7 +42,7 @@ fn tested(case: &Case, out: &mut Vec<Finding>) {
     };
     let f = Finding::new(("knob-pm-test", Area::Mode, Level::Risk), Confidence::Certain)
         .says(format!(
-            "{sleeps} only a test: pm_test was on, so the machine waited awake in the middle of it and came back by itself."
+            "{sleeps} only a test: pm_test was on, so the machine stopped half-way, stayed awake and came back by itself."
         ))
         .change("If that was not meant: echo none > /sys/power/pm_test", OLD, "")
         .times(said.len())

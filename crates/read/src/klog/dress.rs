@@ -9,8 +9,25 @@ const NO_BREAK_SPACE: &[u8] = b"\xc2\xa0";
 /// `line` without what hides its prefix; nothing if it is plain already.
 pub fn plain(line: &[u8]) -> Option<Vec<u8>> {
     let clean = memchr2(0xc2, 0x1b, line).map(|_| without_noise(line));
+    let clean = without_emphasis(clean.as_deref().unwrap_or(line)).or(clean);
     let told = logcat(clean.as_deref().unwrap_or(line));
     told.or(clean)
+}
+
+/// Without the marks that a mail or a tracker puts around what matters: `**…**`, `*…*`,
+/// `_…_`, `` `…` ``, `~~…~~`, around the line or around what follows its prefix.
+fn without_emphasis(line: &[u8]) -> Option<Vec<u8>> {
+    let body = line.trim_ascii_end();
+    let mark = *body.last().filter(|b| matches!(b, b'*' | b'_' | b'`' | b'~'))?;
+    let inner = body.len() - body.iter().rev().take_while(|b| **b == mark).count();
+    let (inner, close) = body.split_at(inner);
+    let open = memmem::find(inner, close).filter(|_| close.len() <= 3)?;
+    let (before, text) = (&inner[..open], &inner[open + close.len()..]);
+    let prefix = before.trim_ascii_end();
+    let quoted = prefix.iter().all(|b| matches!(b, b'>' | b'|' | b' ' | b'\t'));
+    let stamped = prefix.ends_with(b"]") || prefix.ends_with(b":");
+    let begins = text.first().is_some_and(|b| *b != mark && *b != b' ');
+    ((quoted || stamped) && begins).then(|| [before, text].concat())
 }
 
 /// Without the escape sequences of `dmesg --color=always`, and with blanks for blanks.
@@ -108,6 +125,21 @@ mod tests {
         let blank = of("[\u{a0}   1.000000] PM: \u{c4}");
         assert_eq!(blank.as_deref(), Some("[    1.000000] PM: \u{c4}"));
         assert_eq!(of("[    1.000000] PM: x"), None);
+    }
+
+    #[test]
+    fn emphasis_goes_around_a_line_and_around_its_text() {
+        for marked in
+            ["**[    1.000000] PM: x**", "> `[    1.000000] PM: x`", "_[    1.000000] PM: x_ "]
+        {
+            assert!(of(marked).unwrap().ends_with("[    1.000000] PM: x"), "{marked}");
+        }
+        assert_eq!(of("[    1.000000] *PM: x*").as_deref(), Some("[    1.000000] PM: x"));
+        for plain in
+            ["[    1.000000] PM: 2 * 3 *", "a *", "**", "*", "`", "x = y*z*", "[ 1.0] a_b_"]
+        {
+            assert_eq!(of(plain), None, "{plain}");
+        }
     }
 
     #[test]

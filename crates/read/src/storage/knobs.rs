@@ -73,7 +73,7 @@ mod tests {
             echo auto > /sys/devices/c/power/control\nauto\n\
             see /sys/devices/d/power/control: it is on\n";
         let mut k = Knobs::default();
-        assert_eq!(read(text.as_bytes(), &mut k), 6);
+        assert_eq!(read(text.as_bytes(), &mut k), 5);
         assert_eq!(k.power.len(), 2);
         let a = &k.power["/sys/devices/a/1:2"];
         assert_eq!((a.allowed, a.forbidden, a.usage), (Some(false), true, Some(0)));
