@@ -389,7 +389,9 @@ fn parsed(
 
 /// The words that name a form now.
 pub fn now(verb: &Verb, form: &Form) -> String {
-    match verb.all {
+    // The first form is what a command is mostly asked for; input and options choose it.
+    let first = verb.forms.first().is_some_and(|f| f.subject == form.subject);
+    match verb.all || !first {
         true => format!("{} --{ONLY} {}", verb.words, form.subject),
         false => verb.words.into(),
     }

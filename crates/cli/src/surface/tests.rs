@@ -108,7 +108,7 @@ fn old_words_name_a_form_wherever_their_flags_stand() {
     assert_eq!(of("idle show a b"), found("show --only idle", 2));
     assert_eq!(of("doctor a --modes --json"), found("show --only modes", 2));
     assert_eq!(of("doctor a"), found("show --only findings", 1));
-    assert_eq!(of("storage tune a --p99 1ms"), found("tune", 3));
+    assert_eq!(of("storage tune a --p99 1ms"), found("tune --only storage", 3));
     assert_eq!(of("show a"), None);
     assert_eq!(of("idle"), None);
 }
