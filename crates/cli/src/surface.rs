@@ -387,9 +387,17 @@ fn parsed(
     command.try_get_matches_from(words)
 }
 
-/// The words that name a form now.
+/// The words that name a form now, where options and input tell the rest.
 pub fn now(verb: &Verb, form: &Form) -> String {
-    // The first form is what a command is mostly asked for; input and options choose it.
+    match verb.all {
+        true => exactly(verb, form),
+        false => verb.words.into(),
+    }
+}
+
+/// The words that name a form whatever the input is.
+fn exactly(verb: &Verb, form: &Form) -> String {
+    // The first form is what a command of one subject is mostly asked for.
     let first = verb.forms.first().is_some_and(|f| f.subject == form.subject);
     match verb.all || !first {
         true => format!("{} --{ONLY} {}", verb.words, form.subject),
