@@ -41,7 +41,7 @@ fn answers(requests: &str) -> Option<Vec<String>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     // As tools/web builds it, so that nothing is built twice.
     let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--profile", "wasm", "-p", "dormouse-wasm"])
+        .args(["build", "--quiet", "--profile", "small", "-p", "dormouse-wasm"])
         .args(["--target", "wasm32-unknown-unknown", "--target-dir", "target"])
         .current_dir(&root)
         .output()

@@ -504,8 +504,8 @@ mod tests {
             assert!(!text.contains(word), "{word}: {text}");
         }
         // The next command asks the same of another governor.
-        let next = "Next: dormouse predict t.txt s.txt --hz 1000 --disable C6 \\\n  \
-                    --from-governor menu\n";
+        let next =
+            "Next: dormouse predict t.txt s.txt --hz 1000 --disable C6 --from-governor menu\n";
         assert!(text.ends_with(next), "{text}");
     }
 
