@@ -82,7 +82,7 @@ struct Judged {
 
 /// `cuts PROGRAMS SERIES CUTS`: false if something was lost that must not be, or nothing
 /// where something must.
-pub fn run(args: &[String]) -> Result<bool> {
+pub(crate) fn run(args: &[String]) -> Result<bool> {
     let [programs, series, cuts] = args else { bail!("use: cuts PROGRAMS SERIES CUTS") };
     let cuts: usize = cuts.parse().context("CUTS is a number")?;
     ensure!((4..=24).contains(&cuts), "CUTS is a number from 4 to 24");

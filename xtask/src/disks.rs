@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Files of a guest: where, and what.
-pub type Files = Vec<(String, Vec<u8>)>;
+pub(crate) type Files = Vec<(String, Vec<u8>)>;
 
 /// Modules of `kernel` as files of a guest's `/modules`, in the order in which they load.
-pub fn modules(kernel: &Kernel, names: &[&str]) -> Result<Files> {
+pub(crate) fn modules(kernel: &Kernel, names: &[&str]) -> Result<Files> {
     let mut names = names.to_vec();
     // ext4 asks for it by another name, so it is no dependency of its.
     if names.contains(&"ext4") && kernel.release.starts_with("6.") {
@@ -23,7 +23,7 @@ pub fn modules(kernel: &Kernel, names: &[&str]) -> Result<Files> {
 }
 
 /// An ext4 file system in a file.
-pub struct Image {
+pub(crate) struct Image {
     dir: tempfile::TempDir,
 }
 
@@ -32,7 +32,7 @@ const BLOCK: usize = 4_096;
 
 impl Image {
     /// Of so many MiB, with more words for `mke2fs`.
-    pub fn make(mb: u64, words: &[&str]) -> Result<Image> {
+    pub(crate) fn make(mb: u64, words: &[&str]) -> Result<Image> {
         let image = Image { dir: tempfile::tempdir().context("a folder for a disk")? };
         let file = fs::File::create(image.path()).context("a disk")?;
         file.set_len(mb << 20).context("a disk")?;
@@ -49,12 +49,12 @@ impl Image {
     }
 
     /// Where it lies.
-    pub fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.dir.path().join("disk")
     }
 
     /// Its blocks that are not empty, each behind its number.
-    pub fn blocks(&self) -> Result<Vec<u8>> {
+    pub(crate) fn blocks(&self) -> Result<Vec<u8>> {
         let bytes = fs::read(self.path()).context("the disk")?;
         let mut out = Vec::new();
         for (i, block) in bytes.chunks(BLOCK).enumerate() {
@@ -68,6 +68,6 @@ impl Image {
 }
 
 /// A copy of `image` at `place`.
-pub fn copy(image: &Image, place: &Path) -> Result<()> {
+pub(crate) fn copy(image: &Image, place: &Path) -> Result<()> {
     fs::copy(image.path(), place).map(drop).context("cannot copy a disk")
 }

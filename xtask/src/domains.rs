@@ -152,7 +152,7 @@ impl Trial {
 }
 
 /// Prints the table; [`MISSED`] if a prediction is not right.
-pub fn run(args: &[String]) -> Result<ExitCode> {
+pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     let short = args.iter().any(|a| a == "--short");
     let mut series: Vec<&str> =
         args.iter().filter(|a| !a.starts_with("--")).map(String::as_str).collect();

@@ -12,7 +12,7 @@ use std::fmt::Write;
 const SEEDS: u64 = 20;
 
 /// Prints the page, or writes it where `-o` says.
-pub fn run(args: &[String]) -> Result<()> {
+pub(crate) fn run(args: &[String]) -> Result<()> {
     let page = page()?;
     match args {
         [] => print!("{page}"),

@@ -35,7 +35,7 @@ struct Tally {
 }
 
 /// Prints the table; [`MISSED`] if a decision is not equal.
-pub fn run(args: &[String]) -> Result<ExitCode> {
+pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     let mut series: Vec<&str> = args.iter().map(String::as_str).collect();
     if series.is_empty() {
         series = vec!["6.12", "7.3"];

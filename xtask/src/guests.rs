@@ -21,7 +21,7 @@ const LIMIT: Duration = Duration::from_secs(3_000);
 
 /// `guest apply|doctor|hooks|idle|restore|sync PROGRAMS SERIES [TEST,…]`: PROGRAMS is the folder with the static
 /// `dormouse` and the examples. False if a guest found something wrong.
-pub fn run(args: &[String]) -> Result<bool> {
+pub(crate) fn run(args: &[String]) -> Result<bool> {
     let (args, only) = args.split_at(args.len().min(3));
     let [what, programs, series] = args else {
         bail!("use: guest apply|doctor|hooks|idle|restore|sync PROGRAMS SERIES [TEST,…]")

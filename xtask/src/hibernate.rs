@@ -43,7 +43,7 @@ struct Score {
 }
 
 /// Prints the table; [`MISSED`] if less than asked was met.
-pub fn run(args: &[String]) -> Result<ExitCode> {
+pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     let mut costs = Profile::x86();
     let mut own = Plan::new();
     let mut score = Score::default();

@@ -24,7 +24,7 @@ struct Score {
 }
 
 /// Prints how many decisions are equal; [`MISSED`] unless all are.
-pub fn run(args: &[String]) -> Result<ExitCode> {
+pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     ensure!(!args.is_empty(), "give recordings of dormouse lab idle");
     let mut all = (0, 0);
     println!("{:24} {:8} {:22} {:>10} {:>10}", "kernel", "governor", "set", "decisions", "equal");

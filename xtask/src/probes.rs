@@ -39,7 +39,7 @@ const ORDERS: [Order; 3] = [Order::Tree, Order::Reverse, Order::Seed(20)];
 const LIMIT: Duration = Duration::from_secs(1_200);
 
 /// Prints the tables; [`MISSED`] if a kernel does something else.
-pub fn run(args: &[String]) -> Result<ExitCode> {
+pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     let has = |word: &str| args.iter().any(|a| a == word);
     let (short, verbose) = (has("--short"), has("--verbose"));
     let mut series: Vec<&str> =

@@ -180,7 +180,7 @@ fn change(on: f64, off: f64) -> f64 {
 /// `xtask published-storage disks FOLDER` writes the fitted disk for guests;
 /// `xtask published-storage print [MEASURED]...` prints the tables, with what guests
 /// measured in these folders of `dormouse lab storage`.
-pub fn run(args: &[String]) -> Result<()> {
+pub(crate) fn run(args: &[String]) -> Result<()> {
     match args {
         [task, folder] if task == "disks" => disks(Path::new(folder)),
         [task, folders @ ..] if task == "print" => {

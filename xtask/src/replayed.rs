@@ -46,7 +46,7 @@ struct Column {
 }
 
 /// Prints all tables; [`MISSED`] if a gain does not hold.
-pub fn run(args: &[String]) -> Result<ExitCode> {
+pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     let (series, logs) = args.split_first().context("give KERNELS and logs")?;
     let kernels: Vec<Kernel> = series
         .split(',')

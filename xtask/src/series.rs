@@ -164,7 +164,7 @@ fn keep(dir: &Path, number: usize, text: &str) -> Result<()> {
 }
 
 /// Prints what each kernel changed; [`MISSED`] if one is wrong or complains.
-pub fn run(args: &[String]) -> Result<ExitCode> {
+pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     let (mut names, mut boards, mut tables, mut count) = (Vec::new(), Vec::new(), None, 3);
     let mut args = args.iter();
     while let Some(word) = args.next() {

@@ -25,7 +25,7 @@ const DEVICES: usize = 13;
 const CYCLES: usize = 4;
 
 /// Prints the tables; [`MISSED`] if a kernel does not do what must be true.
-pub fn run(args: &[String]) -> Result<ExitCode> {
+pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     let short = args.iter().any(|a| a == "--short");
     let mut series: Vec<&str> =
         args.iter().filter(|a| !a.starts_with("--")).map(String::as_str).collect();

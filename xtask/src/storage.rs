@@ -39,7 +39,7 @@ const ALONE: [(&str, &str, &str); 11] = [
 
 /// `xtask storage SEED COUNT REQUESTS FOLDER`: writes `software.disk`, a disk for each
 /// mechanism alone, and COUNT drawn ones.
-pub fn run(args: &[String]) -> Result<()> {
+pub(crate) fn run(args: &[String]) -> Result<()> {
     let [seed, count, requests, folder] = args else {
         anyhow::bail!("give SEED COUNT REQUESTS FOLDER");
     };

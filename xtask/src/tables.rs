@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 /// `tables [FILE]`.
-pub fn run(args: &[String]) -> Result<()> {
+pub(crate) fn run(args: &[String]) -> Result<()> {
     let file = args.first().map_or("docs/published-tables.md", String::as_str);
     fs::write(file, document()?).with_context(|| format!("cannot write {file}"))?;
     println!("{file} is written");

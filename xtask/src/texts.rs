@@ -47,7 +47,7 @@ const ASKED: [&str; 6] =
 type Scores = [Score; ASKED.len()];
 
 /// Prints how many of the made-up logs are read and judged right.
-pub fn run(args: &[String]) -> Result<()> {
+pub(crate) fn run(args: &[String]) -> Result<()> {
     let (mut number, mut first, mut wrong, mut file) = (2_000, 1, false, None);
     let mut args = args.iter();
     while let Some(arg) = args.next() {

@@ -84,7 +84,7 @@ impl Case {
 ///
 /// # Errors
 /// If a guest fails.
-pub fn run(bench: &Bench<'_>) -> Result<usize> {
+pub(crate) fn run(bench: &Bench<'_>) -> Result<usize> {
     let mut missed = 0;
     for case in [&LOCK, &ORDER] {
         missed += usize::from(!one(bench, case)?);

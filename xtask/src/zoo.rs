@@ -19,7 +19,7 @@ const KERNELS: [&str; 2] = ["6.12", "7.3"];
 
 /// `tune-zoo [--careful] [BOARD…]`: by default every file of `boards/` and
 /// four generated boards of 1,000 devices, with every flag free.
-pub fn run(args: &[String]) -> Result<()> {
+pub(crate) fn run(args: &[String]) -> Result<()> {
     let careful = args.iter().any(|a| a == "--careful");
     let names: Vec<&String> = args.iter().filter(|a| !a.starts_with("--")).collect();
     let boards = match names.as_slice() {

@@ -91,7 +91,7 @@ fn damaged(inputs: &[PathBuf], captures: &[&Capture]) -> Option<Damaged> {
 }
 
 /// What kind of nothing a single input is; else `missing` in all of them.
-pub fn what_is_there(inputs: &[PathBuf], missing: &str) -> String {
+pub(crate) fn what_is_there(inputs: &[PathBuf], missing: &str) -> String {
     let name = names(inputs);
     let [only] = inputs else { return format!("{missing} in {name}") };
     if let Ok(mut list) = std::fs::read_dir(only) {
@@ -119,7 +119,7 @@ pub fn what_is_there(inputs: &[PathBuf], missing: &str) -> String {
 const PACKED: [&[u8]; 3] = [b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd"];
 
 /// Whether a file begins with bytes that no text has.
-pub fn is_binary(path: &Path) -> bool {
+pub(crate) fn is_binary(path: &Path) -> bool {
     let mut head = [0; 4096];
     let read = File::open(path).and_then(|mut f| f.read(&mut head));
     let packed = PACKED.iter().any(|magic| head.starts_with(magic));

@@ -26,7 +26,7 @@ pub fn scheduler(text: &str) -> Result<Scheduler, String> {
 }
 
 /// Whether `kernel` can have the livepatch of kernel/scheduler.
-pub fn has_livepatch(kernel: Kernel) -> bool {
+pub(crate) fn has_livepatch(kernel: Kernel) -> bool {
     matches!((kernel.major, kernel.minor), (6, 12) | (7, 3))
 }
 

@@ -233,7 +233,7 @@ pub fn scheduler(text: &str) -> Result<Scheduler> {
 ///
 /// # Errors
 /// [`Usage`], if the kernel asked for is not known.
-pub fn kernel_now(asked: Option<&str>, release: &str) -> Result<Now> {
+pub(crate) fn kernel_now(asked: Option<&str>, release: &str) -> Result<Now> {
     Ok(Now::of(asked, release).map_err(Usage)?)
 }
 
@@ -257,7 +257,7 @@ pub struct Machine {
 }
 
 /// A budget of each half that has one.
-pub type Budgets<'a> = &'a [(Direction, Option<Ns>)];
+pub(crate) type Budgets<'a> = &'a [(Direction, Option<Ns>)];
 
 /// That all machines which explain the recording answer alike of `changes` in the
 /// halves `asked` about, or all meet its budget, or that the user wants an answer

@@ -109,7 +109,7 @@ pub fn doubt_of(
 }
 
 /// One generation of kernels and what the machine would take on it.
-pub type KernelRow = (&'static Policy, Result<Outlook, Stuck>);
+pub(crate) type KernelRow = (&'static Policy, Result<Outlook, Stuck>);
 
 /// The changed machine under the rules of every kernel generation and of the
 /// proposals, and what applying the changes had to note.

@@ -226,7 +226,7 @@ impl Lab {
 }
 
 /// Hears which side starts, how many boots it takes, and of which kernel.
-pub type Progress<'a> = &'a (dyn Fn(&str, u32, &str) + Sync);
+pub(crate) type Progress<'a> = &'a (dyn Fn(&str, u32, &str) + Sync);
 
 const LABELS: [&str; 2] = ["before", "after"];
 

@@ -19,7 +19,7 @@ use std::collections::BinaryHeap;
 /// The devices of `graph` in the order that `cycles` show; devices of which
 /// they show nothing follow their parent, or stand at the end. Always a
 /// permutation; where two cycles contradict each other, the earlier counts.
-pub fn observed_order(graph: &DeviceGraph, cycles: &[&Cycle]) -> Vec<u32> {
+pub(crate) fn observed_order(graph: &DeviceGraph, cycles: &[&Cycle]) -> Vec<u32> {
     let n = graph.devices.len();
     let rank = ranks(graph, cycles);
     let mut after: Vec<Vec<u32>> = vec![Vec::new(); n];
@@ -74,7 +74,7 @@ pub fn observed_order(graph: &DeviceGraph, cycles: &[&Cycle]) -> Vec<u32> {
 /// it if it shows every device; before 3.17 or so only those with a prepare
 /// callback had an event (`device_prepare`, drivers/base/power/main.c), and the
 /// others were then put behind them.
-pub fn order_is_known(graph: &DeviceGraph, cycles: &[&Cycle]) -> bool {
+pub(crate) fn order_is_known(graph: &DeviceGraph, cycles: &[&Cycle]) -> bool {
     let n = graph.devices.len();
     let (mut prepared, mut ran) = (vec![false; n], vec![false; n]);
     for c in cycles.iter().flat_map(|c| &c.callbacks) {
@@ -92,7 +92,7 @@ pub fn order_is_known(graph: &DeviceGraph, cycles: &[&Cycle]) -> bool {
 /// prepared most: a device that is unplugged and comes back stands at the end, so
 /// the order of `graph` can be that of a cycle which is left out. Those that it did
 /// not prepare follow the device before them. Always a permutation.
-pub fn prepared_order(graph: &DeviceGraph, cycles: &[&Cycle]) -> Vec<u32> {
+pub(crate) fn prepared_order(graph: &DeviceGraph, cycles: &[&Cycle]) -> Vec<u32> {
     let n = graph.devices.len();
     let listed = |c: &Cycle| -> Vec<u32> {
         let mut seen = vec![false; n];

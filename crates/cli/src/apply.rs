@@ -25,7 +25,7 @@ use std::path::Path;
 /// How to try the flags.
 #[derive(Args)]
 #[command(next_help_heading = "With --apply")]
-pub struct ApplyArgs {
+pub(crate) struct ApplyArgs {
     /// Set the flags on this machine, let it sleep with and without them, and
     /// keep them only if it is faster (p < 0.01); otherwise every flag is put
     /// back. Needs root and --yes, and a recording of this machine as input.
@@ -46,7 +46,7 @@ pub struct ApplyArgs {
 }
 
 /// What came of it.
-pub struct Applied {
+pub(crate) struct Applied {
     /// The flags stay.
     pub kept: bool,
     /// For a terminal.
@@ -60,7 +60,7 @@ impl ApplyArgs {
     ///
     /// # Errors
     /// If they shall, but that is not possible here.
-    pub fn is_asked(&self, json: bool) -> Result<bool> {
+    pub(crate) fn is_asked(&self, json: bool) -> Result<bool> {
         let sleep = &self.sleep;
         if !self.apply {
             if sleep.yes || sleep.dry_run {
@@ -144,7 +144,7 @@ impl ApplyArgs {
     }
 
     /// The same with twice as many pairs of sleeps, which show smaller differences.
-    pub fn more_pairs(&self) -> String {
+    pub(crate) fn more_pairs(&self) -> String {
         let again = without_option(&again(), "--cycles");
         next(&format!("{again} --cycles {}", self.cycles.saturating_mul(2).min(1_000)))
     }
@@ -168,7 +168,7 @@ impl ApplyArgs {
 }
 
 /// A number that nobody has chosen, short, so that it can be typed again.
-pub fn any_seed() -> u64 {
+pub(crate) fn any_seed() -> u64 {
     let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     u64::from(time.unwrap_or_default().subsec_micros())
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// A machine, the kernel it runs and what that costs.
 #[derive(Args)]
-pub struct AskedArgs {
+pub(crate) struct AskedArgs {
     /// A capture or log, or a board file.
     input: PathBuf,
     /// Kernel release such as 6.12.100, or a series such as 6.12, which stands for
@@ -75,7 +75,7 @@ pub fn again() -> Vec<String> {
 }
 
 /// The command line without `option` and its value, however often it is given.
-pub fn without_option(again: &[String], option: &str) -> String {
+pub(crate) fn without_option(again: &[String], option: &str) -> String {
     without(again, option).join(" ")
 }
 

@@ -6,7 +6,7 @@ use dormouse_app::changes::Changes;
 
 /// What may be asked to change; several changes combine.
 #[derive(Args)]
-pub struct ChangeArgs {
+pub(crate) struct ChangeArgs {
     /// Kernel release such as 6.12.100, or a series such as 6.12, which stands for
     /// its newest release. Or a way of scheduling by its name: G0 (pm_async off),
     /// G1 (up to 6.15), G1w (6.8 and its backports), G2 (6.16), G3 (6.17), G4 (from

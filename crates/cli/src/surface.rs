@@ -24,7 +24,7 @@ pub use table::VERBS;
 pub use tests::parses;
 
 /// A command.
-pub struct Verb {
+pub(crate) struct Verb {
     /// Its words: `show`, `lab run`.
     pub words: &'static str,
     /// What it is for.
@@ -43,7 +43,7 @@ pub struct Verb {
 
 /// What a command is for, as the README has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
+pub(crate) enum Group {
     See,
     Predict,
     Prove,
@@ -62,7 +62,7 @@ impl Group {
 }
 
 /// A command of one subject.
-pub struct Form {
+pub(crate) struct Form {
     /// The subject: what `--only` takes.
     pub subject: &'static str,
     /// The heading of its options and of its section.
@@ -81,7 +81,7 @@ pub struct Form {
 
 /// What a form's section of several is.
 #[derive(Clone, Copy)]
-pub enum Section {
+pub(crate) enum Section {
     /// Shown if there is something; its document is a member of this name.
     Member(&'static str),
     /// As [`Section::Member`], told by its own function whether there is something.

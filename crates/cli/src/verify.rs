@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// How to verify.
 #[derive(Args)]
-pub struct VerifyArgs {
+pub(crate) struct VerifyArgs {
     /// Let a real kernel run the machine before and after, and say whether the
     /// prediction held. Needs --kernel or a recording that names one.
     #[arg(long, value_name = "lab", value_parser = ["lab"])]
@@ -44,12 +44,12 @@ pub struct VerifyArgs {
 
 impl VerifyArgs {
     /// Where the recordings of both sides are kept.
-    pub fn keep_recordings(&self) -> Option<&Path> {
+    pub(crate) fn keep_recordings(&self) -> Option<&Path> {
         self.keep_recordings.as_deref()
     }
 
     /// Whether a kernel is asked.
-    pub fn is_asked(&self) -> bool {
+    pub(crate) fn is_asked(&self) -> bool {
         self.verify.is_some()
     }
 
@@ -77,14 +77,14 @@ pub fn fetches(arch: Arch, series: &str) {
 }
 
 /// Says on a terminal which side runs.
-pub fn progress(label: &str, boots: u32, release: &str) {
+pub(crate) fn progress(label: &str, boots: u32, release: &str) {
     if terminal::shows_progress() {
         remark!("dormouse: {label}: {boots} boots of {release}");
     }
 }
 
 /// What the kernel did, in words.
-pub struct Said {
+pub(crate) struct Said {
     /// For a terminal.
     pub text: String,
     /// For JSON.
@@ -97,7 +97,7 @@ impl Said {
     ///
     /// # Errors
     /// [`NotMet`].
-    pub fn must_hold(&self) -> Result<()> {
+    pub(crate) fn must_hold(&self) -> Result<()> {
         match self.held.outcome() {
             Outcome::Held | Outcome::NothingPredicted => Ok(()),
             Outcome::OtherDirection | Outcome::OtherSize => {

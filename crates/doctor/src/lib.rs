@@ -40,7 +40,7 @@ mod rules;
 mod runtime;
 pub mod said;
 pub mod stack;
-pub mod stage;
+mod stage;
 pub mod switch;
 pub mod timer;
 pub mod trouble;

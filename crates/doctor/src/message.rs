@@ -17,7 +17,7 @@ pub enum Trust {
 
 impl Trust {
     /// Whether it counts as the word of a kernel.
-    pub fn is_of_a_kernel(self) -> bool {
+    pub(crate) fn is_of_a_kernel(self) -> bool {
         matches!(self, Trust::Logged | Trust::Shown)
     }
 }
@@ -42,7 +42,7 @@ impl Message {
     /// Whether a kernel begins here to tell of its crash: lib/bug.c, kernel/panic.c, the
     /// faults of arch/x86, arch/arm and arch/arm64, asynchronous errors of arm64
     /// (arch/arm64/kernel/traps.c:do_serror; `Bad mode` before 5.12).
-    pub fn is_crash(&self) -> bool {
+    pub(crate) fn is_crash(&self) -> bool {
         let words = [
             "Oops: ",
             "BUG: unable to handle",

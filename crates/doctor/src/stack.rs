@@ -107,7 +107,7 @@ pub fn place(text: &str) -> Option<Frame> {
 }
 
 /// The frame that a line is: `schedule+0x2f/0x90 [mod]`, `(schedule) from [<c0>]`.
-pub fn whole_frame(text: &str) -> Option<Frame> {
+pub(crate) fn whole_frame(text: &str) -> Option<Frame> {
     let text = text.trim_start();
     if text.starts_with('?') {
         return None;
@@ -152,7 +152,7 @@ fn frame(text: &str) -> Option<String> {
 
 /// Functions of the scheduler, of locks and of waiting itself: who waits is the first that
 /// is none of these.
-pub fn is_of_waiting(f: &str) -> bool {
+pub(crate) fn is_of_waiting(f: &str) -> bool {
     let front = [
         "__schedule",
         "schedule",
@@ -219,13 +219,13 @@ fn is_of_the_way_in(f: &str) -> bool {
 }
 
 /// Who of these frames waits: the first that is none of the scheduler's.
-pub fn waits_in(frames: &[Frame]) -> Option<&Frame> {
+pub(crate) fn waits_in(frames: &[Frame]) -> Option<&Frame> {
     frames.iter().find(|f| !is_of_waiting(&f.function) && !is_of_the_way_in(&f.function))
 }
 
 /// Whether a function tells of a crash or a warning, or leads to it, and is not the one
 /// that is meant.
-pub fn is_of_a_report(f: &str) -> bool {
+pub(crate) fn is_of_a_report(f: &str) -> bool {
     let front = [
         "dump_",
         "show_",

@@ -9,7 +9,7 @@ use dormouse_base::time::Ns;
 
 /// Half and phase; the phase may be unknown where the lines of a kernel do not tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stage {
+pub(crate) struct Stage {
     /// Going down or coming back.
     pub direction: Direction,
     /// The phase, if the lines tell.
@@ -119,7 +119,7 @@ pub fn ends(m: &Message) -> bool {
 }
 
 /// The stages of a text: what begins and ends them, found once.
-pub struct Stages<'a> {
+pub(crate) struct Stages<'a> {
     messages: &'a [Message],
     /// Places where something begins (or ends, if nothing), in order. A weak one tells only
     /// where in a sleep a message stands, not that there is one.
@@ -199,7 +199,7 @@ pub fn passed(from: &Message, to: &Message) -> Option<Ns> {
 
 /// Whether a message is the end of a sleep, or one of the lines before it that tell that tasks
 /// run again, and devices had gone down in that sleep: no freezing failed in it.
-pub fn is_over(messages: &[Message], at: usize) -> bool {
+pub(crate) fn is_over(messages: &[Message], at: usize) -> bool {
     let over = |m: &Message| {
         m.says("suspend exit")
             || m.says("hibernation exit")

@@ -266,7 +266,7 @@ fn whose(text: &str) -> Option<(String, u32)> {
 }
 
 /// All reports of a text, in its order.
-pub fn troubles(messages: &[Message]) -> Vec<Trouble<'_>> {
+pub(crate) fn troubles(messages: &[Message]) -> Vec<Trouble<'_>> {
     let mut out: Vec<Trouble<'_>> = Vec::new();
     for (at, m) in messages.iter().enumerate() {
         // A panic ends what an earlier line of the same crash began.
@@ -290,7 +290,7 @@ pub fn troubles(messages: &[Message]) -> Vec<Trouble<'_>> {
 impl Trouble<'_> {
     /// `in vc4_hdmi_suspend (vc4)`, `in __list_del, called by foo (bar)`; empty if the report
     /// names no function.
-    pub fn where_words(&self) -> String {
+    pub(crate) fn where_words(&self) -> String {
         match (&self.place, &self.by) {
             (Some(p), Some(b)) => format!("in {}, called by {}", p.words(), b.words()),
             (Some(p), None) | (None, Some(p)) => format!("in {}", p.words()),

@@ -71,7 +71,8 @@ impl Damage {
 
     /// Whether all that the log said is still there: what it takes is taken, so that a
     /// figure may be missing or a bound.
-    pub fn keeps_all(self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn keeps_all(self) -> bool {
         !matches!(self, Damage::Grepped | Damage::HeadCut | Damage::TailCut | Damage::LeftOut)
     }
 

@@ -51,7 +51,7 @@ pub struct Text {
 }
 
 /// The messages of a raw log, `[   12.345678] text`; other lines are left out.
-pub fn lines_of(raw: &str) -> Vec<Line> {
+pub(crate) fn lines_of(raw: &str) -> Vec<Line> {
     let mut frozen = false;
     raw.lines()
         .filter_map(|line| {

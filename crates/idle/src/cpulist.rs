@@ -55,7 +55,7 @@ pub fn text<'a>(numbers: impl IntoIterator<Item = &'a u32>) -> String {
 
 /// A mask of hexadecimal words, `ff,00000003`, as `/proc/irq/default_smp_affinity`
 /// has it.
-pub fn parse_mask(text: &str) -> Option<BTreeSet<u32>> {
+pub(crate) fn parse_mask(text: &str) -> Option<BTreeSet<u32>> {
     let mut out = BTreeSet::new();
     for (i, word) in text.trim().split(',').rev().enumerate() {
         let bits = u32::from_str_radix(word, 16).ok()?;

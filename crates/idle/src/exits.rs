@@ -26,7 +26,7 @@ struct Source<'a> {
 const ONE: i64 = 1 << 16;
 
 /// Exits of the states of a CPU.
-pub struct Exits<'a> {
+pub(crate) struct Exits<'a> {
     /// By state, after events and after ticks, whose handler is longer.
     by_state: Vec<[Source<'a>; 2]>,
     turn: u64,

@@ -5,7 +5,7 @@
 pub const UNLIMITED: i64 = 2_000_000_000_000;
 
 /// Largest limit that the files take, us: they hold a signed 32-bit number.
-pub const LARGEST_US: i64 = i32::MAX as i64;
+pub(crate) const LARGEST_US: i64 = i32::MAX as i64;
 
 /// A limit of a CPU as `power/pm_qos_resume_latency_us` says it: `0` there means
 /// no limit at all and `n/a` a limit of nothing
@@ -22,7 +22,7 @@ pub fn resume_latency(limit: i64) -> String {
 
 /// What `pm_qos_resume_latency_us` says, as a limit in ns; `None` if it is
 /// neither a number of microseconds nor `n/a`.
-pub fn read_resume_latency(text: &str) -> Option<i64> {
+pub(crate) fn read_resume_latency(text: &str) -> Option<i64> {
     match text.trim() {
         "n/a" => Some(0),
         "0" => Some(UNLIMITED),
@@ -46,26 +46,6 @@ pub fn dma_latency_text(limit: i64) -> String {
     format!("0x{:08x}", (limit / 1_000).clamp(0, LARGEST_US))
 }
 
-/// What the kernel takes `written` for, us; `None` if it refuses it.
-pub fn read_dma_latency(written: &[u8]) -> Option<i64> {
-    if let Ok(bytes) = <[u8; 4]>::try_from(written) {
-        return Some(i64::from(i32::from_ne_bytes(bytes)));
-    }
-    let text = std::str::from_utf8(written).ok()?;
-    // One line break at the end is left out (`kstrtoint_from_user`).
-    let text = text.strip_suffix('\n').unwrap_or(text);
-    let (sign, text) = match text.strip_prefix('-') {
-        Some(rest) => (-1, rest),
-        None => (1, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
-    if digits.is_empty() || digits.starts_with(['+', '-']) {
-        return None;
-    }
-    let n = i64::from_str_radix(digits, 16).ok()? * sign;
-    i32::try_from(n).ok().map(i64::from)
-}
-
 /// What `intel_idle.max_cstate=N` leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaxCstate {
@@ -86,6 +66,26 @@ pub fn max_cstate(n: usize) -> MaxCstate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What the kernel takes `written` for, us; `None` if it refuses it.
+    fn read_dma_latency(written: &[u8]) -> Option<i64> {
+        if let Ok(bytes) = <[u8; 4]>::try_from(written) {
+            return Some(i64::from(i32::from_ne_bytes(bytes)));
+        }
+        let text = std::str::from_utf8(written).ok()?;
+        // One line break at the end is left out (`kstrtoint_from_user`).
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        let (sign, text) = match text.strip_prefix('-') {
+            Some(rest) => (-1, rest),
+            None => (1, text.strip_prefix('+').unwrap_or(text)),
+        };
+        let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
+        if digits.is_empty() || digits.starts_with(['+', '-']) {
+            return None;
+        }
+        let n = i64::from_str_radix(digits, 16).ok()? * sign;
+        i32::try_from(n).ok().map(i64::from)
+    }
 
     #[test]
     fn nothing_and_no_limit_are_not_confused() {

@@ -28,7 +28,7 @@ impl Bound {
 
 /// A nanosecond of delay is worth this many parts of one of state 0, in 64ths:
 /// what the points of [`Oracles::front`] weigh it with.
-pub const WEIGHTS: [i64; 10] = [0, 1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 1 << 20];
+pub(crate) const WEIGHTS: [i64; 10] = [0, 1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 1 << 20];
 
 /// Bounds on the same sleeps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use crate::tally::{CpuTally, Histogram, Quantile, Sleeps};
 use std::collections::BTreeMap;
 
 /// Less than this part of idle time, in thousandths, is not worth a finding.
-pub const LITTLE: u64 = 10;
+pub(crate) const LITTLE: u64 = 10;
 
 /// One state of CPUs with one table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

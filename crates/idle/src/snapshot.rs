@@ -204,9 +204,4 @@ impl Class {
     pub fn doubts(&self) -> Vec<Doubt> {
         doubts(&self.states)
     }
-
-    /// All time in idle states, us.
-    pub fn idle_time(&self) -> u64 {
-        self.states.values().filter_map(|s| s.counters.time).sum()
-    }
 }

@@ -1,7 +1,7 @@
 //! An idle state, and the table of them that a driver registers for a CPU.
 
 /// Most states a driver can register (`CPUIDLE_STATE_MAX`, include/linux/cpuidle.h).
-pub const STATES_MAX: usize = 10;
+pub(crate) const STATES_MAX: usize = 10;
 
 /// Target residency, in us, of a state that suspend-to-idle alone may enter:
 /// drivers give it the largest number there is, and no sleep pays.

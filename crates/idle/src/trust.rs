@@ -7,7 +7,7 @@ use crate::predict::Account;
 /// in thousandths, predicts nothing: a tenth of the time in another state than was
 /// recorded is more than most settings change (docs/validation/idle.md). Chosen, not
 /// measured.
-pub const TRUSTED: u64 = 100;
+pub(crate) const TRUSTED: u64 = 100;
 
 /// What a recording says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -68,7 +68,7 @@ impl Run {
 
     /// Whether lines of all CPUs are here: none was lost or left out, and their mean is
     /// what the line of the machine says.
-    pub fn shows_all_cpus(&self) -> bool {
+    pub(crate) fn shows_all_cpus(&self) -> bool {
         let near = |i: &Interval| {
             let of = |r: &Row| r.get("Busy%").copied();
             let all: Vec<i64> = i.cpus.iter().filter_map(of).collect();

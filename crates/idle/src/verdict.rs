@@ -70,7 +70,7 @@ pub const RELATIVE: i64 = 5;
 pub const DELAY: i64 = 2_000;
 /// A predicted change of energy by more than this, in hundredths, has to have
 /// the right direction.
-pub const CLEAR: i64 = 2;
+pub(crate) const CLEAR: i64 = 2;
 
 /// What is allowed where recordings are `spread` apart: twice that if it is more than
 /// `limit`, because no prediction is nearer than the machine repeats itself.

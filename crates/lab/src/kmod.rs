@@ -126,7 +126,7 @@ pub fn scheduler(kernel: &Kernel) -> Result<PathBuf> {
 ///
 /// # Errors
 /// As [`idle`].
-pub fn pdisk(kernel: &Kernel) -> Result<PathBuf> {
+pub(crate) fn pdisk(kernel: &Kernel) -> Result<PathBuf> {
     build(&PDISK, kernel)
 }
 
@@ -135,7 +135,7 @@ pub fn pdisk(kernel: &Kernel) -> Result<PathBuf> {
 ///
 /// # Errors
 /// As [`idle`].
-pub fn fqos(kernel: &Kernel) -> Result<PathBuf> {
+pub(crate) fn fqos(kernel: &Kernel) -> Result<PathBuf> {
     build(&FQOS, kernel)
 }
 

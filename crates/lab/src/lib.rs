@@ -21,7 +21,7 @@ pub mod idle;
 pub mod initramfs;
 pub mod kernels;
 pub mod kmod;
-pub mod lockstep;
+mod lockstep;
 pub mod modprobe;
 pub mod plan;
 pub mod probes;

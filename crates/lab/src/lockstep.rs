@@ -15,7 +15,7 @@ const SOURCE: &str = include_str!("lockstep.c");
 ///
 /// # Errors
 /// When there is no compiler, or it fails.
-pub fn library() -> Result<PathBuf> {
+pub(crate) fn library() -> Result<PathBuf> {
     let mut hash = DefaultHasher::new();
     SOURCE.hash(&mut hash);
     let dir = cache()?.join("lockstep");

@@ -4,38 +4,38 @@ use dormouse_machine::options::Detail;
 use serde::{Deserialize, Serialize};
 
 /// Word on the kernel command line without which the guest does nothing.
-pub const MARKER: &str = "dormouse.lab=1";
+pub(crate) const MARKER: &str = "dormouse.lab=1";
 /// How lines of the guest's program begin on the console.
-pub const GUEST_SPEAKS: &str = "dormouse guest: ";
+pub(crate) const GUEST_SPEAKS: &str = "dormouse guest: ";
 /// Directory of the guest that holds the plan, the module and the boards.
-pub const DIRECTORY: &str = "/lab";
+pub(crate) const DIRECTORY: &str = "/lab";
 /// The plan, in [`DIRECTORY`].
-pub const PLAN: &str = "plan.json";
+pub(crate) const PLAN: &str = "plan.json";
 /// The board module, in [`DIRECTORY`].
-pub const MODULE: &str = "dormouse_board.ko";
+pub(crate) const MODULE: &str = "dormouse_board.ko";
 /// The module with idle states, in [`DIRECTORY`].
-pub const IDLE_MODULE: &str = "dormouse_idle.ko";
+pub(crate) const IDLE_MODULE: &str = "dormouse_idle.ko";
 /// What writes decisions of the governor of power domains down, in [`DIRECTORY`].
-pub const GOVERNOR_MODULE: &str = "dormouse_governor.ko";
+pub(crate) const GOVERNOR_MODULE: &str = "dormouse_governor.ko";
 /// The drivers of SoC-9000, in [`DIRECTORY`].
-pub const SOC_MODULE: &str = "soc9000.ko";
+pub(crate) const SOC_MODULE: &str = "soc9000.ko";
 /// Suspend to memory where no firmware has it, in [`DIRECTORY`].
-pub const DEEP_MODULE: &str = "dormouse_deep.ko";
+pub(crate) const DEEP_MODULE: &str = "dormouse_deep.ko";
 /// Drivers in an order that the device tree tells, in [`DIRECTORY`].
-pub const PROBES_MODULE: &str = "dormouse_probes.ko";
+pub(crate) const PROBES_MODULE: &str = "dormouse_probes.ko";
 /// The readiness scheduler, in [`DIRECTORY`].
-pub const SCHEDULER_MODULE: &str = "dormouse_scheduler.ko";
+pub(crate) const SCHEDULER_MODULE: &str = "dormouse_scheduler.ko";
 /// The disk whose power states cost what they are told to, in [`DIRECTORY`].
-pub const PDISK_MODULE: &str = "dormouse_pdisk.ko";
+pub(crate) const PDISK_MODULE: &str = "dormouse_pdisk.ko";
 /// What raises a disk's clock while somebody waits, in [`DIRECTORY`].
-pub const FQOS_MODULE: &str = "dormouse_fqos.ko";
+pub(crate) const FQOS_MODULE: &str = "dormouse_fqos.ko";
 /// What counts the cycles of a request, in [`DIRECTORY`].
-pub const COUNT_MODULE: &str = "dormouse_count.ko";
+pub(crate) const COUNT_MODULE: &str = "dormouse_count.ko";
 /// The kernel's own governor of devfreq, in [`DIRECTORY`], where it is a module.
-pub const ONDEMAND_MODULE: &str = "governor_simpleondemand.ko";
+pub(crate) const ONDEMAND_MODULE: &str = "governor_simpleondemand.ko";
 /// The kernel's own driver of the disk, in [`DIRECTORY`]: with what it depends on, in
 /// the order of their names.
-pub const DISK_MODULES: &str = "disk-";
+pub(crate) const DISK_MODULES: &str = "disk-";
 
 /// How deep a cycle goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -310,7 +310,7 @@ impl Loops {
     }
 
     /// Whether a disk is read.
-    pub fn reads_disk(&self) -> bool {
+    pub(crate) fn reads_disk(&self) -> bool {
         self.works.contains(&Work::Disk)
     }
 }

@@ -376,7 +376,7 @@ const TREE: &str = "tree.dtb";
 ///
 /// # Errors
 /// When QEMU is not there or makes none.
-pub fn own_tree(machine: &Machine) -> Result<Vec<u8>> {
+pub(crate) fn own_tree(machine: &Machine) -> Result<Vec<u8>> {
     let dir = tempfile::tempdir().map_err(Error::file(std::env::temp_dir()))?;
     let path = dir.path().join(TREE);
     let mut arguments = machine.arguments(Path::new(""), Path::new(""), dir.path());

@@ -156,7 +156,7 @@ pub fn links(root: &Root) -> Vec<LinkRow> {
 
 /// Marks in `devices` what the running system stands on: the devices that
 /// carry the root file system, swap and the consoles, with all above them.
-pub fn mark_essential(root: &Root, devices: &mut [DeviceRow]) {
+pub(crate) fn mark_essential(root: &Root, devices: &mut [DeviceRow]) {
     let index: BTreeMap<String, usize> =
         devices.iter().enumerate().map(|(i, d)| (d.devpath.clone(), i)).collect();
     let mut reasons: Vec<(String, &str)> = Vec::new();

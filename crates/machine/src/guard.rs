@@ -173,7 +173,7 @@ impl<'o> Guard<'o> {
     }
 
     /// Whether nothing is really changed.
-    pub fn is_dry(&self) -> bool {
+    pub(crate) fn is_dry(&self) -> bool {
         self.dry
     }
 
@@ -197,7 +197,7 @@ impl<'o> Guard<'o> {
 
     /// [`Guard::set`] for a knob that not every kernel has; says whether this
     /// one has it.
-    pub fn set_if_there(&mut self, path: &str, new: &str) -> Result<bool, Error> {
+    pub(crate) fn set_if_there(&mut self, path: &str, new: &str) -> Result<bool, Error> {
         match self.set(path, new) {
             Ok(()) => Ok(true),
             Err(Error::Absent { .. }) => Ok(false),
@@ -206,7 +206,7 @@ impl<'o> Guard<'o> {
     }
 
     /// Makes a folder that is removed at the end.
-    pub fn make_dir(&mut self, path: &str) -> Result<(), Error> {
+    pub(crate) fn make_dir(&mut self, path: &str) -> Result<(), Error> {
         self.announce(Entry::MakeDir { path: path.into() })?;
         let step = Step::MakeDir(path.into());
         let place = self.root.resolve(path);
@@ -220,7 +220,7 @@ impl<'o> Guard<'o> {
 
     /// Announces a trace event before [`Guard::probe`] makes it: what is announced
     /// later is undone before it is removed.
-    pub fn announce_probe(&mut self, list: &str, name: &str) -> Result<(), Error> {
+    pub(crate) fn announce_probe(&mut self, list: &str, name: &str) -> Result<(), Error> {
         self.announce(Entry::Probe { list: list.into(), name: name.into() })
     }
 
@@ -233,7 +233,7 @@ impl<'o> Guard<'o> {
     /// The same for the end of a function that so many threads may be in at once. Without
     /// a number a kernel follows two for each CPU and misses the ends of others
     /// (kernel/trace/fprobe.c, 6.12).
-    pub fn probe_many(
+    pub(crate) fn probe_many(
         &mut self,
         list: &str,
         name: &str,

@@ -13,7 +13,7 @@ const CPUS: &str = "/sys/devices/system/cpu";
 const GOVERNOR: &str = "/sys/devices/system/cpu/cpuidle/current_governor";
 
 /// Group of the events that are made.
-pub const GROUP: &str = "dormouse";
+pub(crate) const GROUP: &str = "dormouse";
 
 /// What every governor is told (kernel/time/tick-sched.c,
 /// drivers/cpuidle/governor.c and cpuidle.c, 6.12): name, and what is traced.

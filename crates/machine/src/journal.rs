@@ -22,7 +22,7 @@ const KEPT: &str = "kept-";
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Head {
+pub(crate) struct Head {
     /// Version of the journal's format.
     pub dormouse_journal: u32,
     /// `/proc/sys/kernel/random/boot_id`.
@@ -60,7 +60,7 @@ pub enum Entry {
 
 /// A journal of this boot, open and locked.
 #[derive(Debug)]
-pub struct Journal {
+pub(crate) struct Journal {
     file: File,
     path: PathBuf,
 }
@@ -95,7 +95,7 @@ pub fn find(root: &Root, folder: &str) -> io::Result<Found> {
 }
 
 /// [`find`] in a process that is about to die and may hold the journal itself.
-pub fn find_own(root: &Root, folder: &str) -> io::Result<Found> {
+pub(crate) fn find_own(root: &Root, folder: &str) -> io::Result<Found> {
     look(root, &place(root, folder), true)
 }
 
@@ -109,12 +109,12 @@ pub fn kept(root: &Root, folder: &str) -> Vec<u32> {
 }
 
 /// [`find`] for a kept journal.
-pub fn find_kept(root: &Root, folder: &str, number: u32) -> io::Result<Found> {
+pub(crate) fn find_kept(root: &Root, folder: &str, number: u32) -> io::Result<Found> {
     look(root, &kept_place(root, folder, number), false)
 }
 
 /// Removes a kept journal that is void or carried out.
-pub fn remove_kept(root: &Root, folder: &str, number: u32) -> io::Result<()> {
+pub(crate) fn remove_kept(root: &Root, folder: &str, number: u32) -> io::Result<()> {
     gone(fs::remove_file(kept_place(root, folder, number)))
 }
 
@@ -193,7 +193,7 @@ impl Journal {
     }
 
     /// Announces a change. When it returns, the announcement is on disk.
-    pub fn announce(&mut self, entry: &Entry) -> io::Result<()> {
+    pub(crate) fn announce(&mut self, entry: &Entry) -> io::Result<()> {
         self.line(entry)
     }
 

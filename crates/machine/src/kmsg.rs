@@ -16,7 +16,7 @@ const LIMIT: usize = 16 << 20;
 
 /// An open kernel log, positioned after what is of no interest.
 #[derive(Debug)]
-pub struct Kmsg {
+pub(crate) struct Kmsg {
     file: File,
     next: Option<u64>,
 }

@@ -16,12 +16,12 @@ pub fn offers(text: &str, value: &str) -> bool {
 /// Whether `path` is an RTC's alarm, which has rules of its own: an empty text
 /// means no alarm, `0` clears it, and a set one must be cleared before it is
 /// set again (the kernel answers "busy" otherwise).
-pub fn is_alarm(path: &str) -> bool {
+pub(crate) fn is_alarm(path: &str) -> bool {
     path.ends_with("/wakealarm")
 }
 
 /// The writes that bring `path` from `now` to `old`; empty if nothing is to do.
-pub fn writes_back(path: &str, now: &str, old: &str) -> Vec<String> {
+pub(crate) fn writes_back(path: &str, now: &str, old: &str) -> Vec<String> {
     if now == old {
         return Vec::new();
     }

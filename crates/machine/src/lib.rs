@@ -35,6 +35,6 @@ pub mod storage;
 pub mod suppliers;
 pub mod tracing;
 pub mod wake;
-pub mod wakers;
+mod wakers;
 pub mod watch;
 pub mod writers;

@@ -32,7 +32,7 @@ pub fn machine(root: &Root) -> Machine {
 }
 
 /// Numbers in a CPU list such as `0-3,8`.
-pub fn cpu_numbers(list: &str) -> Vec<u32> {
+pub(crate) fn cpu_numbers(list: &str) -> Vec<u32> {
     let mut out = Vec::new();
     for part in list.trim().split(',') {
         let (a, b) = part.split_once('-').unwrap_or((part, part));
@@ -173,7 +173,7 @@ pub fn suspends(stats: &BTreeMap<String, String>) -> Option<u64> {
 }
 
 /// Count of each wakeup source, by its folder's name and its own.
-pub fn wakeup_counts(root: &Root) -> BTreeMap<(String, String), u64> {
+pub(crate) fn wakeup_counts(root: &Root) -> BTreeMap<(String, String), u64> {
     const FOLDER: &str = "/sys/class/wakeup";
     root.list(FOLDER)
         .into_iter()

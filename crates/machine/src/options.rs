@@ -297,7 +297,7 @@ impl Options {
     /// Whether it sleeps so that something has to wake it: neither a test nor a
     /// hibernation that restores its own image (`test_resume` in
     /// kernel/power/hibernate.c).
-    pub fn must_be_woken(&self) -> bool {
+    pub(crate) fn must_be_woken(&self) -> bool {
         let restores_itself = self.disk.as_deref() == Some("test_resume");
         self.really_sleeps() && !(self.state == State::Disk && restores_itself)
     }

@@ -50,7 +50,7 @@ impl Root {
     }
 
     /// The same as a number.
-    pub fn read_number<T: std::str::FromStr>(&self, path: &str) -> Option<T> {
+    pub(crate) fn read_number<T: std::str::FromStr>(&self, path: &str) -> Option<T> {
         self.read(path)?.parse().ok()
     }
 
@@ -86,14 +86,14 @@ impl Root {
     }
 
     /// Last part of what a link points to, such as the driver's name.
-    pub fn link_name(&self, path: &str) -> Option<String> {
+    pub(crate) fn link_name(&self, path: &str) -> Option<String> {
         let target = fs::read_link(self.resolve(path)).ok()?;
         Some(target.file_name()?.to_str()?.to_string())
     }
 
     /// Whether a device belongs to a class and not to a bus: where its link
     /// `subsystem` points. `None` if it has none.
-    pub fn is_class(&self, subsystem: &str) -> Option<bool> {
+    pub(crate) fn is_class(&self, subsystem: &str) -> Option<bool> {
         let target = fs::read_link(self.resolve(subsystem)).ok()?;
         match target.parent()?.file_name()?.to_str()? {
             "class" => Some(true),

@@ -39,7 +39,7 @@ pub const CLOCK: &str = "boot";
 
 /// A tracefs instance that records.
 #[derive(Debug)]
-pub struct Instance {
+pub(crate) struct Instance {
     path: String,
     /// Events that this kernel does not have.
     pub missing: Vec<String>,

@@ -21,7 +21,7 @@ pub struct Writer {
 }
 
 /// The first look.
-pub struct Writers {
+pub(crate) struct Writers {
     at: Instant,
     samples: Vec<(String, Sample)>,
 }

@@ -152,7 +152,7 @@ impl Held {
     }
 
     /// Whether only devices that can never suspend keep it on.
-    pub fn only_unsupported(&self) -> bool {
+    pub(crate) fn only_unsupported(&self) -> bool {
         !self.unsupported.is_empty()
             && self.active.is_empty()
             && self.failed.is_empty()
@@ -203,7 +203,7 @@ impl Dump {
     }
 
     /// Places of the domains that no other one names as its child.
-    pub fn tops(&self) -> Vec<usize> {
+    pub(crate) fn tops(&self) -> Vec<usize> {
         let places = self.places();
         let mut below = std::vec![false; self.domains.len()];
         for (at, d) in self.domains.iter().enumerate() {

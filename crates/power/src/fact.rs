@@ -102,7 +102,7 @@ impl Fact {
 
     /// Whether it is a probe that failed: of facts that are equally bad it comes first,
     /// since what waits may do so because of it.
-    pub fn is_failure(&self) -> bool {
+    pub(crate) fn is_failure(&self) -> bool {
         match self {
             Fact::ProbeFailed { .. } => true,
             Fact::GaveUp { failed, .. } => *failed > 0,

@@ -6,8 +6,6 @@
 //! | [`Device::suspend_ok`] | `default_suspend_ok()`, `dev_update_qos_constraint()` | drivers/pmdomain/governor.c | 6.1 to 7.3 |
 //! | [`Domain::power_down_ok`] | `_default_power_down_ok()`, `__default_power_down_ok()` | governor.c | 6.1 to 7.3 |
 //! | [`Domain::power_down_ok`], residency | `update_domain_next_wakeup()`, `next_wakeup_allows_state()` | governor.c | 6.1 to 7.3 |
-//! | [`cpu_power_down_ok`] | `cpu_power_down_ok()` | governor.c | 6.1 to 7.3 |
-//! | [`system_state`] | `cpu_system_power_down_ok()` | governor.c | 7.3, not 6.12 |
 //! | [`reflect`] | `genpd_reflect_residency()` | drivers/pmdomain/core.c | 7.3, not 6.12 |
 //!
 //! (drivers/base/power/domain_governor.c in 6.1.) Integers, nanoseconds. What a
@@ -274,37 +272,6 @@ impl Domain {
     }
 }
 
-/// What the CPUs of a domain say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cpus {
-    /// The least of the CPU latency QoS, the resume latency QoS of each online CPU
-    /// and, from 7.3 on, the CPU wake-up latency QoS.
-    pub limit: i64,
-    /// Time to the next timer of any of them.
-    pub idle: i64,
-    /// An interrupt from another CPU is pending, and the kernel looks (7.3).
-    pub interrupted: bool,
-}
-
-/// The state for a domain of CPUs that the general rules allow to go off in
-/// `domain.index`; `None` if it stays on.
-pub fn cpu_power_down_ok(domain: &mut Domain, cpus: &Cpus) -> Option<usize> {
-    if cpus.idle <= 0 {
-        return None;
-    }
-    let fits = |s: &State| cpus.idle >= s.residency + s.off && cpus.limit >= s.on + s.off;
-    let states = domain.states.get(..=domain.index)?;
-    let state = states.iter().rposition(fits).filter(|_| !cpus.interrupted)?;
-    domain.index = state;
-    Some(state)
-}
-
-/// The state of a domain of CPUs in suspend-to-idle under the CPU wake-up latency
-/// QoS `limit` (7.3); `None` if it stays on.
-pub fn system_state(states: &[State], limit: i64) -> Option<usize> {
-    states.iter().rposition(|s| s.off + s.on <= limit)
-}
-
 /// What a sleep of `slept` in state `index` of a domain of CPUs counts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reflected {
@@ -403,24 +370,11 @@ mod tests {
     }
 
     #[test]
-    fn cpus_want_residency_and_latency() {
-        let long = |off, on, residency| State { off, on, residency };
-        let states = vec![long(1, 1, 10), long(5, 5, 100)];
-        let mut d = Domain { index: 1, ..Domain::new(states.clone()) };
-        let cpus = |limit, idle, interrupted| Cpus { limit, idle, interrupted };
-        assert_eq!(cpu_power_down_ok(&mut d, &cpus(10, 104, false)), Some(0));
-        d.index = 1;
-        assert_eq!(cpu_power_down_ok(&mut d, &cpus(10, 105, true)), None);
-        assert_eq!(cpu_power_down_ok(&mut d, &cpus(9, 105, false)), Some(0));
-        d.index = 1;
-        assert_eq!(cpu_power_down_ok(&mut d, &cpus(10, 105, false)), Some(1));
-        assert_eq!(cpu_power_down_ok(&mut d, &cpus(NO_CONSTRAINT, 0, false)), None);
-        assert_eq!(
-            [1, 2, 9, 10].map(|l| system_state(&states, l)),
-            [None, Some(0), Some(0), Some(1)]
-        );
-        let kept = [10, 11, 104, 105].map(|slept| reflect(&states, 0, slept));
+    fn a_sleep_is_right_above_or_below() {
         use Reflected::{Above, Below, Right};
+        let long = |off, on, residency| State { off, on, residency };
+        let states = [long(1, 1, 10), long(5, 5, 100)];
+        let kept = [10, 11, 104, 105].map(|slept| reflect(&states, 0, slept));
         assert_eq!(kept, [Above, Right, Right, Below]);
         assert_eq!([104, 105].map(|slept| reflect(&states, 1, slept)), [Above, Right]);
     }

@@ -107,7 +107,7 @@ const PROVIDERS: [&str; 19] = [
 ];
 
 /// Whether a device is of a kind that others need before they can probe.
-pub fn provides(name: &str) -> bool {
+pub(crate) fn provides(name: &str) -> bool {
     let node = as_node(name);
     let node = node.rsplit([':', '/']).next().unwrap_or(&node);
     let node = node.split('@').next().unwrap_or(node);

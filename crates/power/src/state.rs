@@ -41,7 +41,7 @@ pub struct Table {
 
 impl Table {
     /// Whether it goes off and never deeper than its first state.
-    pub fn shallow_only(&self) -> bool {
+    pub(crate) fn shallow_only(&self) -> bool {
         match self.states.split_first() {
             Some((first, rest)) => {
                 first.usage > 0 && !rest.is_empty() && rest.iter().all(|s| s.usage == 0)

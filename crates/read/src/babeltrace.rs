@@ -11,12 +11,12 @@ const SUBSYSTEMS: [&[u8]; 2] = [b"power_", b"timer_"];
 const DAY: i64 = 86_400_000_000_000;
 
 /// Whether a text is such a trace with idle events.
-pub fn is_babeltrace(bytes: &[u8]) -> bool {
+pub(crate) fn is_babeltrace(bytes: &[u8]) -> bool {
     memchr::memmem::find(bytes, b"power_cpu_idle: { cpu_id = ").is_some()
 }
 
 /// Whether a text begins with a line of such a trace.
-pub fn begins_as_babeltrace(bytes: &[u8]) -> bool {
+pub(crate) fn begins_as_babeltrace(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(4096)];
     head.split(|&b| b == b'\n').take(8).any(|l| Found::of(l).is_some())
 }

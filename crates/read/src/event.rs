@@ -225,7 +225,7 @@ impl Kind {
 
 /// How many events nobody wanted, by the part of the kernel that they are of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Unused([u64; Kind::ALL.len()]);
+pub(crate) struct Unused([u64; Kind::ALL.len()]);
 
 impl Unused {
     /// So many more of that kind.
@@ -331,7 +331,7 @@ pub(crate) fn is_kept(name: &[u8]) -> bool {
 
 /// Whether the tracker keeps events of this name beside the callbacks, because
 /// they explain waits, worker counts or idle time; the same for every format.
-pub fn is_side_event(name: &[u8]) -> bool {
+pub(crate) fn is_side_event(name: &[u8]) -> bool {
     const PREFIXES: [&[u8]; 6] =
         [b"sched_", b"workqueue_", b"rpm_", b"cpu_idle", b"block_", b"wakeup_source_"];
     // Most names are told apart by their first letter.

@@ -6,7 +6,7 @@ use dormouse_machine::presync::Error as SyncError;
 use dormouse_read::ReadError;
 
 /// Done.
-pub const SUCCESS: u8 = 0;
+pub(crate) const SUCCESS: u8 = 0;
 /// The input was read and holds nothing to analyse.
 pub const NOTHING: u8 = 1;
 /// The command line makes no sense.
@@ -19,13 +19,13 @@ pub const NOT_MET: u8 = 4;
 /// `plan`, `tune`: the simulation does not reproduce the recording.
 pub const NOT_REPRODUCED: u8 = 5;
 /// `sync`: a wakeup or a signal ended it.
-pub const WOKEN: u8 = 6;
+pub(crate) const WOKEN: u8 = 6;
 /// `sync`: not all was written in the time given.
-pub const SPENT: u8 = 7;
+pub(crate) const SPENT: u8 = 7;
 /// `sync`: a file system reported an error.
-pub const NOT_WRITTEN: u8 = 8;
+pub(crate) const NOT_WRITTEN: u8 = 8;
 /// `sync`: it cannot work on this machine, or not by this user.
-pub const CANNOT: u8 = 9;
+pub(crate) const CANNOT: u8 = 9;
 
 /// Every code with its meaning, as documented.
 pub const ALL: [(u8, &str); 10] = [
@@ -51,7 +51,7 @@ pub fn table() -> String {
 /// A verb ended with a code of its own, and has said why.
 #[derive(Debug, thiserror::Error)]
 #[error("ended with exit code {0}")]
-pub struct Ended(pub u8);
+pub(crate) struct Ended(pub u8);
 
 /// The code for an error of the verbs of this crate.
 #[must_use]

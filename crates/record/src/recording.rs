@@ -100,7 +100,7 @@ pub fn detail(text: &str) -> Result<Detail, String> {
 }
 
 /// `0` or `1`.
-pub fn bit(text: &str) -> Result<bool, String> {
+pub(crate) fn bit(text: &str) -> Result<bool, String> {
     match text {
         "0" => Ok(false),
         "1" => Ok(true),

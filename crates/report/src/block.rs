@@ -8,7 +8,7 @@ use std::io::Write;
 
 /// The blocks of a report. Block 0 is the summary, read first.
 #[derive(Debug, Default)]
-pub struct Blocks {
+pub(crate) struct Blocks {
     list: Vec<String>,
 }
 
@@ -25,7 +25,7 @@ impl Blocks {
     }
 
     /// Sets block 0.
-    pub fn set_summary(&mut self, value: &impl Serialize) {
+    pub(crate) fn set_summary(&mut self, value: &impl Serialize) {
         self.list[0] = pack(value);
     }
 

@@ -27,7 +27,7 @@ pub fn counted(capture: &Capture, groups: &[Group<'_>]) -> Vec<usize> {
 }
 
 /// The cycle whose latency is nearest to the median; the first of equals.
-pub fn median_cycle(views: &[CycleView], counted: &[usize]) -> usize {
+pub(crate) fn median_cycle(views: &[CycleView], counted: &[usize]) -> usize {
     let time = |i: usize| views[i].rows.total;
     let mut sorted: Vec<Ns> = counted.iter().map(|&i| time(i)).collect();
     sorted.sort_unstable();
@@ -37,7 +37,7 @@ pub fn median_cycle(views: &[CycleView], counted: &[usize]) -> usize {
 
 /// Cycles whose callbacks are embedded, in order of input: the median cycle
 /// first, then outliers, then the others while there is room.
-pub fn embedded(
+pub(crate) fn embedded(
     capture: &Capture,
     median: usize,
     outliers: &[usize],

@@ -17,7 +17,7 @@ const LETTERS: [u8; 85] = {
 
 /// Five letters for four bytes, the first the highest; of the last group one letter more
 /// than it has bytes.
-pub fn letters(bytes: &[u8]) -> String {
+pub(crate) fn letters(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(4) * 5);
     for four in bytes.chunks(4) {
         let mut word = [0; 4];

@@ -6,7 +6,7 @@
 //! ([`page`]). Nothing is computed here that `show` does not print too.
 
 pub mod block;
-pub mod choose;
+mod choose;
 pub mod data;
 pub mod idle;
 mod labelled;

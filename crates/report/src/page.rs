@@ -12,18 +12,18 @@ const SIMULATOR_PLACE: &str = "<!--dormouse:simulator-->";
 const PLACE: &str = "<!--dormouse:data-->";
 
 /// Whether the crate was built with the page.
-pub fn is_built() -> bool {
+pub(crate) fn is_built() -> bool {
     cfg!(page_built) && PAGE.contains(PLACE)
 }
 
 /// The page with `blocks` in it. The title goes through the data, where it is
 /// text; here it would be markup.
-pub fn assemble(_title: &str, blocks: &Blocks) -> String {
+pub(crate) fn assemble(_title: &str, blocks: &Blocks) -> String {
     fill(PAGE, blocks)
 }
 
 /// The page of idle states with `blocks` in it.
-pub fn assemble_idle(blocks: &Blocks) -> String {
+pub(crate) fn assemble_idle(blocks: &Blocks) -> String {
     fill(IDLE, blocks)
 }
 

@@ -20,7 +20,7 @@ pub struct Nanojoules(pub u64);
 
 impl Nanojoules {
     /// One microwatt hour.
-    pub const MICROWATT_HOUR: Nanojoules = Nanojoules(3_600_000);
+    pub(crate) const MICROWATT_HOUR: Nanojoules = Nanojoules(3_600_000);
 
     /// Power times time, to the nearest nanojoule; saturates.
     pub fn of(power: Microwatts, time: Ns) -> Nanojoules {

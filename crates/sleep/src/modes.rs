@@ -229,7 +229,7 @@ pub fn cost(way: Way, trips: Option<&Trips>, powers: &Powers) -> Option<Cost> {
 }
 
 /// Minutes between uses.
-pub const INTERVALS: [u64; 7] = [1, 2, 5, 10, 15, 30, 60];
+pub(crate) const INTERVALS: [u64; 7] = [1, 2, 5, 10, 15, 30, 60];
 
 /// A day of a machine that wakes up every so many minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ pub use dormouse_base::tolerance::Tolerance;
 
 /// A half that the model misses by more is not predicted from. Recorded machines that are
 /// reproduced are within 3 %; at 10 % the error is of the size of what changes save.
-pub const TRUSTED: Tolerance = Tolerance { percent: 10, floor: Ns(1_000_000) };
+pub(crate) const TRUSTED: Tolerance = Tolerance { percent: 10, floor: Ns(1_000_000) };
 
 /// A phase that is predicted so near is right; the floor is what two cycles of one machine
 /// differ by themselves.

@@ -77,7 +77,7 @@ pub struct Stuck {
 /// A call that lasts so long at the end of a trace is stuck, ns: the longest delay that
 /// drivers allow themselves for a device that starts up is of seconds, and nearly all
 /// take less than one.
-pub const STUCK: i64 = 1_000_000_000;
+pub(crate) const STUCK: i64 = 1_000_000_000;
 
 /// One device.
 #[derive(Clone, Debug, Default)]

@@ -274,7 +274,7 @@ impl Slices {
     }
 
     /// It is known that nothing was waited for by `cause`, unless something was.
-    pub fn none_of(&mut self, cause: Cause) {
+    pub(crate) fn none_of(&mut self, cause: Cause) {
         self.add(cause, 0);
     }
 

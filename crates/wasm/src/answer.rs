@@ -86,7 +86,7 @@ struct Resample {
 /// The options of `dormouse predict`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Asked {
+pub(crate) struct Asked {
     kernel: Option<String>,
     from_kernel: Option<String>,
     pm_async: Option<u8>,
@@ -441,9 +441,4 @@ fn answered(kept: &Kept, p: &Prediction) -> Predicted {
         names: names.into_list(),
         cycle: block,
     }
-}
-
-/// Phases by number, for whoever reads an answer.
-pub fn phase_names() -> Vec<&'static str> {
-    Phase::ALL.iter().map(|p| p.name()).collect()
 }

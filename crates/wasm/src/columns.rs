@@ -170,7 +170,7 @@ pub fn block(
 }
 
 /// The greatest common divisor; `gcd(0, n)` is `n`.
-pub fn gcd(a: i64, b: i64) -> i64 {
+pub(crate) fn gcd(a: i64, b: i64) -> i64 {
     let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
     while b != 0 {
         (a, b) = (b, a % b);

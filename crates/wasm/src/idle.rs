@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// What a governor without memory is asked.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Ask {
+pub(crate) struct Ask {
     governor: String,
     kernel: String,
     /// Length of a tick, ns.
@@ -56,7 +56,7 @@ struct Episode {
 impl Ask {
     /// For each episode the state, whether the tick may stop, and whether the
     /// governor looked at the timers.
-    pub fn decide(&self) -> Result<Vec<(usize, bool, bool)>, String> {
+    pub(crate) fn decide(&self) -> Result<Vec<(usize, bool, bool)>, String> {
         let (kind, version) = rules(&self.governor, &self.kernel, self.tick)?;
         let state = |&(latency, residency, polls): &(i64, i64, bool)| State {
             latency,

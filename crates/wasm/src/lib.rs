@@ -13,4 +13,4 @@ pub mod evidence;
 pub mod idle;
 pub mod machine;
 pub mod names;
-pub mod replay;
+mod replay;

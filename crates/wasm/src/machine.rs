@@ -47,7 +47,7 @@ pub struct CycleTimes {
 }
 
 /// The number of a device that is not on the page.
-pub const NOWHERE: u32 = u32::MAX;
+pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// Saves at most `most` times of cycles, whole cycles only, and `assumptions` in
 /// words. `number` says how a device of the capture is called on the page. What the
@@ -121,7 +121,7 @@ fn steps(numbers: impl Iterator<Item = u32>) -> Vec<i64> {
 }
 
 /// Numbers of the board's devices on the page.
-pub fn on_page(m: &Machine) -> Vec<u32> {
+pub(crate) fn on_page(m: &Machine) -> Vec<u32> {
     let mut at = 0i64;
     let number = |step: &i64| {
         at = at.saturating_add(*step);

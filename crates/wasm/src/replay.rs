@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// What decides, and what happened.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Ask {
+pub(crate) struct Ask {
     governor: String,
     kernel: String,
     /// Length of a tick, ns.
@@ -46,7 +46,7 @@ struct Cpu {
 
 /// What follows.
 #[derive(Debug, Serialize)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// Sleeps and their time, ns, by state.
     states: Vec<(u64, i64)>,
     too_deep: u64,
@@ -60,7 +60,7 @@ pub struct Answer {
 
 impl Ask {
     /// All CPUs together.
-    pub fn replay(&self) -> Result<Answer, String> {
+    pub(crate) fn replay(&self) -> Result<Answer, String> {
         let (kind, version) = rules(&self.governor, &self.kernel, self.tick)?;
         let mut sum = Account::default();
         for cpu in &self.cpus {

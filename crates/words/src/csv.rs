@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::io;
 
 /// The columns, in order.
-pub const COLUMNS: [&str; 19] = [
+pub(crate) const COLUMNS: [&str; 19] = [
     "cycle",
     "source",
     "kernel",

@@ -45,7 +45,7 @@ struct Score {
 /// Recorded (`--with sched,workqueue`) beside predicted, for each
 /// `BOARD=CAPTURE`, cycle by cycle; of those after `--warm` only the cycles after
 /// the first.
-pub fn run(args: &[String]) -> Result<ExitCode> {
+pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     let mut costs = Profile::x86();
     let mut scores = [Score::default(); COLUMNS.len()];
     let mut skip = 0;

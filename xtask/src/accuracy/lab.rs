@@ -75,7 +75,7 @@ fn parse(args: &[String]) -> Result<Args> {
 }
 
 /// Predicts what is given and prints how far off that is.
-pub fn run(args: &[String]) -> Result<()> {
+pub(crate) fn run(args: &[String]) -> Result<()> {
     let args = parse(args)?;
     let mut table = Table { title: args.title.clone(), judged: !args.apart, ..Table::default() };
     println!("== {}, costs: {}", args.title, args.costs.name);

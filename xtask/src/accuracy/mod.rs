@@ -9,8 +9,8 @@
 
 mod counts;
 mod lab;
-pub mod order;
-pub mod recorded;
+pub(crate) mod order;
+pub(crate) mod recorded;
 mod verdict;
 
 use crate::missed::MISSED;
@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use verdict::Table;
 
 /// Runs the task.
-pub fn run(args: &[String]) -> Result<ExitCode> {
+pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     match args.first().map(String::as_str) {
         Some("counts") => counts::run(&args[1..]),
         Some("lab") => lab::run(&args[1..]).map(|()| ExitCode::SUCCESS),

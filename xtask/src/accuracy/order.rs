@@ -11,7 +11,7 @@ use dormouse_base::time::Ns;
 use dormouse_sleep::evaluate::TIE;
 
 /// A start of one device in one phase, relative to the phase.
-pub struct Start {
+pub(crate) struct Start {
     pub device: u32,
     /// In every warm cycle.
     pub seen: Vec<Ns>,
@@ -20,7 +20,7 @@ pub struct Start {
 
 impl Start {
     /// In the middle of the warm cycles.
-    pub fn usual(&self) -> Ns {
+    pub(crate) fn usual(&self) -> Ns {
         let mut seen = self.seen.clone();
         seen.sort_unstable();
         seen[seen.len() / 2]
@@ -33,7 +33,7 @@ impl Start {
 }
 
 /// The places in `starts` of the devices that are out of order.
-pub fn out_of_order(starts: &[Start]) -> Vec<usize> {
+pub(crate) fn out_of_order(starts: &[Start]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..starts.len()).collect();
     order.sort_by_key(|&i| starts[i].predicted);
     let mut wrong: Vec<Vec<usize>> = vec![Vec::new(); starts.len()];

@@ -11,13 +11,13 @@ use dormouse_sleep::simulate::predict::Scheduler;
 use dormouse_sleep::simulate::{Profile, Settings};
 
 /// The recording in a file.
-pub fn capture(file: &str) -> Result<Capture> {
+pub(crate) fn capture(file: &str) -> Result<Capture> {
     let reading = dormouse_read::read(&[Input::from_arg(file)], &Options::default())?;
     reading.captures.into_iter().next().context("the recording is empty")
 }
 
 /// What a prediction begins from.
-pub struct Machine {
+pub(crate) struct Machine {
     /// The devices, with the work that is to be predicted from.
     pub derived: Derived,
     /// The kernel that was recorded.
@@ -29,7 +29,7 @@ pub struct Machine {
 /// The machine that slept in `cycle` with `idle` workers left from before: its
 /// board does what was `planned`. The guest's own devices do what a recording of
 /// the guest `alone` says; what is not there, what this one says.
-pub fn machine(
+pub(crate) fn machine(
     capture: &Capture,
     cycle: &Cycle,
     planned: &Plan,

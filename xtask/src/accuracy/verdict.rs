@@ -15,7 +15,7 @@ const FLOOR: i64 = 100_000;
 
 /// One phase of one recorded cycle.
 #[derive(Clone, Copy)]
-pub struct Sample {
+pub(crate) struct Sample {
     pub predicted: Ns,
     pub observed: Ns,
     /// How well the phase repeats itself.
@@ -36,13 +36,13 @@ impl Sample {
     }
 
     /// Beyond what is allowed of 19 in 20.
-    pub fn beyond(self) -> bool {
+    pub(crate) fn beyond(self) -> bool {
         self.against(5) > 1000
     }
 }
 
 /// The standard deviation of repeats; zero of fewer than two.
-pub fn spread(repeats: &[Ns]) -> Ns {
+pub(crate) fn spread(repeats: &[Ns]) -> Ns {
     let n = repeats.len() as f64;
     if repeats.len() < 2 {
         return Ns::ZERO;
@@ -60,7 +60,7 @@ fn quantile(mut values: Vec<i64>, percent: usize) -> i64 {
 
 /// Everything of one kernel and mode: errors of phases, starts out of order.
 #[derive(Clone, Default)]
-pub struct Table {
+pub(crate) struct Table {
     pub title: String,
     /// Judged, or only shown (boards whose callbacks compute).
     pub judged: bool,
@@ -71,7 +71,7 @@ pub struct Table {
 
 impl Table {
     /// A line a phase, with the verdict; true if all passed.
-    pub fn show(&self, out: &mut String) -> bool {
+    pub(crate) fn show(&self, out: &mut String) -> bool {
         let mut all = true;
         let _ = writeln!(
             out,
@@ -127,7 +127,7 @@ impl Table {
     }
 
     /// Lines for [`Table::read`].
-    pub fn write(&self) -> String {
+    pub(crate) fn write(&self) -> String {
         let head = format!("{}\t{}\t", self.title, u8::from(self.judged));
         let mut out = String::new();
         for (phase, samples) in &self.phases {
@@ -142,7 +142,7 @@ impl Table {
     }
 
     /// The tables that were written, in the order of their first lines.
-    pub fn read(text: &str) -> Vec<Table> {
+    pub(crate) fn read(text: &str) -> Vec<Table> {
         let mut tables: Vec<Table> = Vec::new();
         for line in text.lines() {
             let words: Vec<&str> = line.split('\t').collect();

@@ -42,7 +42,7 @@ const BUDGET: i64 = 85;
 const LIMIT: Duration = Duration::from_secs(900);
 
 /// Costs that were fitted on guests of a kernel: `SERIES:CPUS=FILE`.
-pub struct ProfileFile {
+pub(crate) struct ProfileFile {
     series: String,
     cpus: u32,
     path: PathBuf,
@@ -53,7 +53,7 @@ impl ProfileFile {
     ///
     /// # Errors
     /// If it is none.
-    pub fn parse(text: &str) -> Result<ProfileFile> {
+    pub(crate) fn parse(text: &str) -> Result<ProfileFile> {
         let parts = text.split_once('=').and_then(|(k, f)| Some((k.split_once(':')?, f)));
         let ((series, cpus), path) = parts.context("--profile SERIES:CPUS=FILE")?;
         Ok(ProfileFile { series: series.into(), cpus: cpus.parse()?, path: path.into() })
@@ -61,7 +61,7 @@ impl ProfileFile {
 }
 
 /// How boards are measured.
-pub struct Measuring {
+pub(crate) struct Measuring {
     /// Boots of each side, each with the next seed; guests with one CPU, which
     /// repeat themselves from boot to boot within 0.03 ms a phase, get one.
     pub boots: u32,
@@ -85,7 +85,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// If one of them cannot be had.
-    pub fn open<'a>(
+    pub(crate) fn open<'a>(
         series: &str,
         files: &[ProfileFile],
         measuring: &'a Measuring,
@@ -106,22 +106,22 @@ impl Bench<'_> {
     }
 
     /// Names of the costs.
-    pub fn costs(&self) -> String {
+    pub(crate) fn costs(&self) -> String {
         self.profiles.iter().map(|(_, p)| p.name.as_str()).collect::<Vec<_>>().join("; ")
     }
 
     /// CPUs of the guest for `board`.
-    pub fn cpus(board: &Board) -> u32 {
+    pub(crate) fn cpus(board: &Board) -> u32 {
         board.cpus.clamp(1, 4)
     }
 
     /// How often `board` is booted on each side.
-    pub fn boots(&self, board: &Board) -> u32 {
+    pub(crate) fn boots(&self, board: &Board) -> u32 {
         if Self::cpus(board) == 1 { 1 } else { self.measuring.boots }
     }
 
     /// How `board` is simulated: as the guest runs it.
-    pub fn settings(&self, board: &Board) -> Settings {
+    pub(crate) fn settings(&self, board: &Board) -> Settings {
         let cpus = Self::cpus(board);
         let fits = self.profiles.iter().find(|(n, _)| *n == cpus);
         let mut profile = fits.unwrap_or(&self.profiles[0]).1.clone();
@@ -137,7 +137,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// If the kernel would hang.
-    pub fn outlook(&self, board: &Board) -> Result<Outlook> {
+    pub(crate) fn outlook(&self, board: &Board) -> Result<Outlook> {
         outlook(board, self.by, &self.settings(board)).map_err(|e| anyhow!("{e}"))
     }
 
@@ -145,7 +145,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// If it cannot be simulated.
-    pub fn tune(&self, board: &Board, options: &Options) -> Result<Tuned> {
+    pub(crate) fn tune(&self, board: &Board, options: &Options) -> Result<Tuned> {
         tune(board, self.by.policy, &self.settings(board), options).map_err(|e| anyhow!("{e}"))
     }
 
@@ -154,7 +154,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// If it cannot be simulated.
-    pub fn plan(&self, board: &Board) -> Result<Vec<Candidate>> {
+    pub(crate) fn plan(&self, board: &Board) -> Result<Vec<Candidate>> {
         let settings = self.settings(board);
         let now = self.outlook(board)?.half(Direction::Resume);
         let goal = Goal { resume: Some(Ns(now.0 * BUDGET / 100)), ..Goal::default() };
@@ -181,7 +181,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// If the guest fails.
-    pub fn record(
+    pub(crate) fn record(
         &self,
         boards: &[&Board],
         waits: &[(DeviceId, DeviceId)],
@@ -194,7 +194,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// If the guest fails.
-    pub fn record_as_one(
+    pub(crate) fn record_as_one(
         &self,
         boards: &[&Board],
         waits: &[(DeviceId, DeviceId)],
@@ -210,7 +210,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// If the guest fails, or a recording cannot be read or written.
-    pub fn record_boot(&self, boards: &[&Board], boot: u32) -> Result<Vec<Reading>> {
+    pub(crate) fn record_boot(&self, boards: &[&Board], boot: u32) -> Result<Vec<Reading>> {
         let seed = u64::from(boot);
         let Some(folder) = &self.measuring.kept else {
             return self.boot(boards, &[], seed)?.iter().map(reading).collect();
@@ -275,7 +275,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// If a recording has no cycle to compare.
-    pub fn hold(&self, boards: [&Board; 2], recorded: [&[&Reading]; 2]) -> Result<Holds> {
+    pub(crate) fn hold(&self, boards: [&Board; 2], recorded: [&[&Reading]; 2]) -> Result<Holds> {
         // After the change, the guest's own devices do what they did before.
         let before: Vec<_> = recorded[0].iter().flat_map(|r| &r.captures).cloned().collect();
         let now = machine(recorded[0], boards[0], &planned::alone(&before))?;
@@ -313,7 +313,7 @@ impl Bench<'_> {
 }
 
 /// A change predicted for two things, beside what one of them did.
-pub struct Holds {
+pub(crate) struct Holds {
     /// The machine that ran: the board in its guest.
     pub machine: Held,
     /// The board alone, of which tune and plan speak.

@@ -38,7 +38,7 @@ struct Change {
 /// `decide [--profile SERIES:CPUS=FILE]… --kernel SERIES… [--jobs N] [--boots N] [--keep FOLDER]
 /// [--exhaustive BOARD]… BOARD…`.
 /// True if everything held.
-pub fn run(args: &[String]) -> Result<bool> {
+pub(crate) fn run(args: &[String]) -> Result<bool> {
     let mut kernels: Vec<String> = Vec::new();
     let mut profiles: Vec<ProfileFile> = Vec::new();
     let mut small: Vec<PathBuf> = Vec::new();
@@ -83,7 +83,7 @@ pub fn run(args: &[String]) -> Result<bool> {
 }
 
 /// A board file with the name of the board.
-pub fn read_board(path: &Path) -> Result<(String, Board)> {
+pub(crate) fn read_board(path: &Path) -> Result<(String, Board)> {
     let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
     let board = dormouse_board::parse(&text).map_err(|e| anyhow!("{}: {e}", path.display()))?;
     Ok((path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), board))

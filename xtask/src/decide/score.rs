@@ -6,7 +6,7 @@ use std::fmt::{Display, Formatter, Result};
 
 /// Judgements of all boards and kernels.
 #[derive(Default)]
-pub struct Score {
+pub(crate) struct Score {
     /// Changes that were tried.
     pub changes: usize,
     /// Of which nothing is judged.
@@ -39,7 +39,7 @@ pub struct Score {
 
 impl Score {
     /// Counts the judgements of one change.
-    pub fn add(&mut self, holds: &Holds) {
+    pub(crate) fn add(&mut self, holds: &Holds) {
         let alone = || holds.alone.rows.iter().filter(|r| r.is_judged());
         self.alone += alone().count();
         self.alone_right += alone().filter(|r| r.held()).count();
@@ -61,7 +61,7 @@ impl Score {
     }
 
     /// Whether anything was.
-    pub fn missed(&self) -> bool {
+    pub(crate) fn missed(&self) -> bool {
         self.direction + self.size + self.not_optimal + self.undeclared + self.failed > 0
     }
 }

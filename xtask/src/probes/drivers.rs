@@ -11,25 +11,25 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The node with a child for each driver, in the order of their registration.
-pub const DRIVERS: &str = "dormouse-drivers";
+pub(crate) const DRIVERS: &str = "dormouse-drivers";
 /// Property of a device's node: it provides pins.
-pub const PINS: &str = "dormouse,pins";
+pub(crate) const PINS: &str = "dormouse,pins";
 /// For so many seconds after the last driver a kernel with modules waits for more
 /// (drivers/base/dd.c:driver_deferred_probe_timeout).
 const TIME_OUT: u32 = 10;
 /// Property of a driver: compatibles that it matches.
-pub const MATCH: &str = "match";
+pub(crate) const MATCH: &str = "match";
 /// Property of a driver: seconds that pass before it is registered.
-pub const AFTER: &str = "after";
+pub(crate) const AFTER: &str = "after";
 /// Property of a device's node: phandles of what its driver needs.
-pub const NEEDS: &str = "dormouse,needs";
+pub(crate) const NEEDS: &str = "dormouse,needs";
 /// Property of a device's node: its driver makes devices of the nodes below.
-pub const CHILDREN: &str = "dormouse,children";
+pub(crate) const CHILDREN: &str = "dormouse,children";
 
 /// Drivers for the nodes below `below`: compatibles that stand in one node belong to one
 /// driver, so that no device has two. Buses that the kernel itself has a driver for have
 /// none here.
-pub fn drivers<'a>(tree: &Tree<'a>, below: usize) -> Vec<Vec<&'a [u8]>> {
+pub(crate) fn drivers<'a>(tree: &Tree<'a>, below: usize) -> Vec<Vec<&'a [u8]>> {
     let mut groups: Vec<Vec<&'a [u8]>> = Vec::new();
     let mut group: BTreeMap<&'a [u8], usize> = BTreeMap::new();
     for (i, node) in tree.nodes.iter().enumerate() {
@@ -58,7 +58,7 @@ pub fn drivers<'a>(tree: &Tree<'a>, below: usize) -> Vec<Vec<&'a [u8]>> {
 
 /// What the driver of a node's device needs: all that the node refers to and that is not
 /// disabled.
-pub fn needs(tree: &Tree<'_>, node: usize, rules: Rules) -> Vec<usize> {
+pub(crate) fn needs(tree: &Tree<'_>, node: usize, rules: Rules) -> Vec<usize> {
     let mut all = Vec::new();
     for r in property::references(tree, node, rules, false, || {}) {
         let own = r.consumer == node && !r.ignored && r.supplier != node;
@@ -73,7 +73,7 @@ pub fn needs(tree: &Tree<'_>, node: usize, rules: Rules) -> Vec<usize> {
 
 /// The drivers that a tree says there are.
 #[derive(Clone, Debug)]
-pub struct Registered {
+pub(crate) struct Registered {
     /// Of each node: the place of its driver.
     driver: Vec<Option<usize>>,
     /// Of each node: what its driver needs.
@@ -88,7 +88,7 @@ pub struct Registered {
 
 impl Registered {
     /// Reads them.
-    pub fn of(tree: &Tree<'_>) -> Registered {
+    pub(crate) fn of(tree: &Tree<'_>) -> Registered {
         let mut place = BTreeMap::new();
         let all = tree.find(DRIVERS).map_or(&[][..], |n| &tree.children[n]);
         for (n, &driver) in all.iter().enumerate() {
@@ -113,18 +113,18 @@ impl Registered {
     }
 
     /// All are registered, or all but those that come later.
-    pub fn all_there(&self, late: bool) {
+    pub(crate) fn all_there(&self, late: bool) {
         let early = self.after.iter().position(|&s| s > 0).unwrap_or(self.after.len());
         self.there.set(if late { self.after.len() } else { early });
     }
 
     /// Whether a node has a driver.
-    pub fn drives(&self, node: usize) -> bool {
+    pub(crate) fn drives(&self, node: usize) -> bool {
         self.driver[node].is_some()
     }
 
     /// Nodes that the driver of a node needs.
-    pub fn needs_of(&self, node: usize) -> &[usize] {
+    pub(crate) fn needs_of(&self, node: usize) -> &[usize] {
         &self.needs[node]
     }
 
@@ -160,7 +160,7 @@ impl Drivers for Registered {
 /// Boots a tree: the kernel's own drivers come, then those of the tree, one at a time.
 /// What was put off is tried after each attempt (`eager`), or when the last driver is
 /// registered.
-pub fn boot_in_order<'t, 'a>(
+pub(crate) fn boot_in_order<'t, 'a>(
     tree: &'t Tree<'a>,
     wish: &Wish,
     drivers: &Registered,

@@ -29,7 +29,12 @@ struct Fault<'a> {
 }
 
 /// Prints the table of faults on one kernel.
-pub fn run(kernel: &Kernel, name: &str, board: &[u8], wrong: &mut Vec<String>) -> Result<()> {
+pub(crate) fn run(
+    kernel: &Kernel,
+    name: &str,
+    board: &[u8],
+    wrong: &mut Vec<String>,
+) -> Result<()> {
     let rules = Rules::of(&kernel.release).context("a kernel without a number")?;
     let plain = Set::new(Order::Tree);
     let machine = machine(kernel, "");

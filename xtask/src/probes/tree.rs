@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 /// In which order drivers are registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub(crate) enum Order {
     /// As their first devices stand in the tree.
     Tree,
     /// The other way round.
@@ -23,7 +23,7 @@ pub enum Order {
 
 /// What drivers a grafted board has.
 #[derive(Clone, Debug)]
-pub struct Set {
+pub(crate) struct Set {
     /// Order of registration.
     pub order: Order,
     /// Compatibles whose driver is missing.
@@ -36,7 +36,7 @@ pub struct Set {
 
 impl Set {
     /// All drivers in an order.
-    pub fn new(order: Order) -> Set {
+    pub(crate) fn new(order: Order) -> Set {
         Set { order, without: Vec::new(), late: Vec::new(), loops: Vec::new() }
     }
 }
@@ -45,7 +45,7 @@ impl Set {
 ///
 /// # Errors
 /// As [`graft::tree`], and where a loop names no node that others can refer to.
-pub fn tree(machine: &Machine, board: &[u8], rules: Rules, set: &Set) -> Result<Vec<u8>> {
+pub(crate) fn tree(machine: &Machine, board: &[u8], rules: Rules, set: &Set) -> Result<Vec<u8>> {
     let grafted = graft::tree(machine, board)?;
     let tree = fdt::tree(&grafted).context("cannot read the grafted tree")?;
     let below = tree.find(GRAFT).context("the tree has no graft")?;

@@ -11,7 +11,7 @@ use dormouse_sleep::simulate::predict::outlook;
 use std::collections::HashMap;
 
 /// A phase of `times`, simulated on the structure of another recording.
-pub struct Crossed {
+pub(crate) struct Crossed {
     /// Which phase.
     pub phase: Phase,
     /// Simulated less recorded, in thousandths of the recorded time.
@@ -39,7 +39,7 @@ fn keys(board: &Board) -> Vec<Key> {
 
 /// The phases over 2 ms of every cycle of `times`, simulated on the devices,
 /// order, flags and waits of `structure`.
-pub fn cross(structure: &Judged, times: &Judged) -> Vec<Crossed> {
+pub(crate) fn cross(structure: &Judged, times: &Judged) -> Vec<Crossed> {
     let theirs = &times.machine.derived;
     let place: HashMap<Key, usize> =
         keys(&theirs.board).into_iter().enumerate().map(|(i, k)| (k, i)).collect();

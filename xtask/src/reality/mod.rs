@@ -23,7 +23,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// One file, judged.
-pub struct Judged {
+pub(crate) struct Judged {
     /// Its name below the folder of logs, or of the project's recordings.
     pub name: String,
     /// What it holds.
@@ -35,7 +35,7 @@ pub struct Judged {
 }
 
 /// How everything is simulated: the built-in x86 costs.
-pub fn settings() -> Settings {
+pub(crate) fn settings() -> Settings {
     Settings { profile: Profile::x86(), pm_async: None, wakeup_at: None }
 }
 
@@ -43,7 +43,7 @@ pub fn settings() -> Settings {
 ///
 /// # Errors
 /// If a folder cannot be read or the page not be written.
-pub fn run(args: &[String]) -> Result<()> {
+pub(crate) fn run(args: &[String]) -> Result<()> {
     let mut files: Vec<(String, PathBuf)> = Vec::new();
     let data = std::env::var_os("DORMOUSE_DATA").map_or("../shared/data".into(), PathBuf::from);
     let logs = data.join("logs");
@@ -107,6 +107,6 @@ fn judge(name: &str, path: &Path) -> Result<Vec<Judged>> {
 }
 
 /// Milliseconds with three digits.
-pub fn ms(t: Ns) -> String {
+pub(crate) fn ms(t: Ns) -> String {
     format!("{:.3}", t.0 as f64 / 1e6)
 }

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 const SERIES: usize = 5;
 
 /// The whole page.
-pub fn page(judged: &[Judged], without: &[(String, String)], there: bool) -> String {
+pub(crate) fn page(judged: &[Judged], without: &[(String, String)], there: bool) -> String {
     let mut out = String::from(
         "# Reality\n\n\
          `make prove SUBJECT=reality` prints this page. Every log with callbacks is simulated as it was: from \

@@ -16,7 +16,7 @@ const WORTH: Ns = Ns(10_000_000);
 const CALLBACKS: usize = 20;
 
 /// The section; empty where no log was slow to print.
-pub fn section(judged: &[Judged]) -> String {
+pub(crate) fn section(judged: &[Judged]) -> String {
     let mut rows = String::new();
     for j in judged {
         let derived = &j.machine.derived;
@@ -60,7 +60,7 @@ pub fn section(judged: &[Judged]) -> String {
 }
 
 /// How long `phase` of a cycle takes if its lines cost what those of `other` cost.
-pub fn with_lines_of(
+pub(crate) fn with_lines_of(
     derived: &Derived,
     number: usize,
     phase: Phase,

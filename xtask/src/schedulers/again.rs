@@ -17,7 +17,7 @@ const TURNS: [Way; 8] = [KERNEL, READY, KERNEL, READY, KERNEL, READY, KERNEL, RE
 const CYCLES: u32 = 3;
 
 /// Phases that were longer with the livepatch.
-pub struct Longer<'a> {
+pub(crate) struct Longer<'a> {
     /// Which of the kernels.
     pub kernel: usize,
     pub board: &'a Named,
@@ -27,7 +27,7 @@ pub struct Longer<'a> {
 
 /// Boots each board of `longer` alone, prints the medians of its phases and adds its
 /// cycles to `checked`. Gives how many phases are still longer.
-pub fn again(
+pub(crate) fn again(
     kernels: &[(&str, Kernel)],
     longer: &[Longer],
     checked: &mut Checked,

@@ -7,10 +7,10 @@ use dormouse_board::Board;
 use dormouse_board::generate::{Durations, Options, generate};
 
 /// A board and its name.
-pub type Named = (String, Board);
+pub(crate) type Named = (String, Board);
 
 /// Board number `n` of `seed`: 20 to 4,000 devices of all shapes, links of every kind.
-pub fn drawn(seed: u64, n: u64) -> Named {
+pub(crate) fn drawn(seed: u64, n: u64) -> Named {
     let seed = seed.wrapping_mul(1_000) + n;
     let mut random = Random::new(seed);
     // Most boards are small: the size is drawn by its logarithm.
@@ -38,7 +38,7 @@ pub fn drawn(seed: u64, n: u64) -> Named {
 
 /// Boards on which schedulers differ most: many devices that wait for nobody,
 /// asynchronous ones behind children without callbacks, long chains.
-pub fn extremes() -> Result<Vec<Named>> {
+pub(crate) fn extremes() -> Result<Vec<Named>> {
     let mut flat = String::from("board 1\ncpus 4\n");
     let mut gated = String::from("board 1\ncpus 4\n");
     let mut chains = String::from("board 1\ncpus 4\n");
@@ -69,7 +69,7 @@ pub fn extremes() -> Result<Vec<Named>> {
 
 /// What costs are fitted to, and nothing is judged on. The last tells what devices
 /// without callbacks cost.
-pub fn calibration(seed: u64) -> Vec<Named> {
+pub(crate) fn calibration(seed: u64) -> Vec<Named> {
     let shapes =
         [(60, 50, 5_000, 20), (150, 100, 2_000, 20), (150, 80, 20, 20), (400, 60, 200, 85)];
     let board = |(i, (devices, async_share, us, class_children)): (usize, _)| {

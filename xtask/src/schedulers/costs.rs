@@ -16,7 +16,7 @@ use std::path::Path;
 const CYCLES: u32 = 2;
 
 /// The costs, and what the guest's own devices do.
-pub struct Known {
+pub(crate) struct Known {
     pub profile: Profile,
     pub alone: Plan,
     /// How the fit came out, for a person.
@@ -24,7 +24,7 @@ pub struct Known {
 }
 
 /// Of `kernel`, as they were fitted before, or fitted now.
-pub fn known(kernel: &Kernel, seed: u64, folder: &Path) -> Result<Known> {
+pub(crate) fn known(kernel: &Kernel, seed: u64, folder: &Path) -> Result<Known> {
     let boards = boards::calibration(seed);
     let folder = folder.join(format!("costs-{}-{seed}", kernel.release));
     let [kept, told] = ["profile", "fit"].map(|n| folder.join(n));

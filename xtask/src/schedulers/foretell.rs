@@ -26,13 +26,13 @@ pub struct Foretold {
 }
 
 impl Foretold {
-    pub fn phase(&self, phase: Phase) -> Ns {
+    pub(crate) fn phase(&self, phase: Phase) -> Ns {
         self.phases.get(&phase).copied().unwrap_or_default()
     }
 }
 
 /// The rules that `way` has on `kernel`; the proposals by their names.
-pub fn rules(way: &str, kernel: Kernel) -> Result<Scheduler> {
+pub(crate) fn rules(way: &str, kernel: Kernel) -> Result<Scheduler> {
     let policy: &'static Policy = match (way, Livepatch::parse(way)) {
         ("kernel", _) => kernel.policy(),
         ("DC", _) => &DC,
@@ -44,7 +44,12 @@ pub fn rules(way: &str, kernel: Kernel) -> Result<Scheduler> {
 }
 
 /// The cold cycle and the warm one of a board that was recorded without the livepatch.
-pub fn foretell(board: &Named, played: &Played, way: &str, costs: &Known) -> Result<[Foretold; 2]> {
+pub(crate) fn foretell(
+    board: &Named,
+    played: &Played,
+    way: &str,
+    costs: &Known,
+) -> Result<[Foretold; 2]> {
     let planned = plan(&board.1);
     let names = guest_names(board, &played.description);
     let mut idle = 2;
@@ -88,7 +93,7 @@ pub fn foretell(board: &Named, played: &Played, way: &str, costs: &Known) -> Res
 }
 
 /// The middle one; between two, their mean.
-pub fn median(mut values: Vec<Ns>) -> Ns {
+pub(crate) fn median(mut values: Vec<Ns>) -> Ns {
     middle(&mut values, Ns::mean).unwrap_or_default()
 }
 
@@ -100,7 +105,7 @@ fn guest_names(board: &Named, made: &Description) -> BTreeMap<Key, String> {
 
 /// How many starts of the warm cycles were compared with what was foretold, and how
 /// many devices are out of order.
-pub fn order(seen: &[Intervals], foretold: &Foretold) -> (usize, usize) {
+pub(crate) fn order(seen: &[Intervals], foretold: &Foretold) -> (usize, usize) {
     let (mut compared, mut wrong) = (0, 0);
     for phase in Phase::ALL.into_iter().filter(|p| p.may_be_async()) {
         let of_phase = foretold.starts.iter().filter(|((p, _), _)| *p == phase);

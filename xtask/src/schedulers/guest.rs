@@ -25,7 +25,7 @@ const FAULTS: [&str; 7] =
 
 /// A way to start devices.
 #[derive(Clone, Copy, Debug)]
-pub struct Way {
+pub(crate) struct Way {
     /// Its word in tables; the simulator's policy is called so.
     pub name: &'static str,
     /// Parameters of the livepatch; none is the kernel itself.
@@ -33,14 +33,14 @@ pub struct Way {
 }
 
 /// What a board did on a kernel in one way: the first cycle is cold.
-pub struct Seen {
+pub(crate) struct Seen {
     pub cycles: Vec<Intervals>,
     /// What the livepatch said of the last cycle.
     pub said: String,
 }
 
 /// What a board did in every way.
-pub struct Played {
+pub(crate) struct Played {
     /// The devices as the guest called them.
     pub description: Description,
     /// As the kernel's own walk was recorded.
@@ -49,7 +49,7 @@ pub struct Played {
 }
 
 /// What a boot gave.
-pub struct Done {
+pub(crate) struct Done {
     pub boards: Vec<Played>,
     /// Lines of the kernel log that stand for a fault.
     pub faults: Vec<String>,
@@ -89,7 +89,7 @@ fn read(outcome: &Outcome, board: &Named, folder: &Path) -> Result<Capture> {
 
 /// One boot of `kernel`: every board in every way, `cycles` of each. The first way is
 /// the kernel's own walk.
-pub fn play(
+pub(crate) fn play(
     kernel: &Kernel,
     boards: &[Named],
     ways: &[Way],
@@ -137,7 +137,7 @@ fn recorded_cycles(outcome: &Outcome) -> Result<Vec<Intervals>> {
 }
 
 /// Recordings for a fit: each board with `pm_async` off and on, and with the livepatch.
-pub fn recordings(
+pub(crate) fn recordings(
     kernel: &Kernel,
     boards: &[Named],
     cycles_of_each: u32,

@@ -16,7 +16,7 @@ use dormouse_sleep::simulate::{Settings, simulate};
 use std::collections::BTreeMap;
 
 /// Phases that the table shows.
-pub const SHOWN: [Phase; 6] = [
+pub(crate) const SHOWN: [Phase; 6] = [
     Phase::Suspend,
     Phase::Late,
     Phase::Noirq,
@@ -39,7 +39,7 @@ const LONG_EACH: Ns = Ns(1_000_000);
 
 /// What one question was asked of, and who missed it.
 #[derive(Default)]
-pub struct Asked {
+pub(crate) struct Asked {
     of: usize,
     missed: usize,
     /// Those that are off by more than [`FLOOR`].
@@ -87,7 +87,7 @@ impl Asked {
 
 /// Every cycle's order and callbacks, whoever started devices.
 #[derive(Default)]
-pub struct Checked {
+pub(crate) struct Checked {
     cycles: usize,
     relations: usize,
     wrong: usize,
@@ -97,7 +97,7 @@ pub struct Checked {
 
 impl Checked {
     /// Holds all cycles of a board against it and against the kernel's callbacks.
-    pub fn check(&mut self, title: &str, board: &Named, played: &Played, ways: &[Way]) {
+    pub(crate) fn check(&mut self, title: &str, board: &Named, played: &Played, ways: &[Way]) {
         let first = order::called(&played.ways[0].cycles[0]);
         // What still runs after a failure is a matter of time.
         let fails = board.1.devices.iter().flat_map(|d| d.work).flatten().any(|w| w.ret < 0);
@@ -118,7 +118,7 @@ impl Checked {
         }
     }
 
-    pub fn faults(&mut self, series: &str, done: &Done) {
+    pub(crate) fn faults(&mut self, series: &str, done: &Done) {
         for line in &done.faults {
             self.faults += 1;
             println!("KERNEL {series}: {line}");
@@ -126,7 +126,7 @@ impl Checked {
     }
 
     /// Prints it; true if nothing is wrong.
-    pub fn print(&self) -> bool {
+    pub(crate) fn print(&self) -> bool {
         println!(
             "Cycles: {}. Order relations: {}, wrong {}. Cycles with other callbacks than the \
              kernel's: {}. Faults in kernel logs: {}.",
@@ -148,24 +148,24 @@ struct Score {
 }
 
 /// `12.34`: milliseconds.
-pub fn ms(t: Ns) -> String {
+pub(crate) fn ms(t: Ns) -> String {
     format!("{:.2}", t.0 as f64 / 1e6)
 }
 
 /// Of cycles, a cold one and then warm ones: the median of these.
-pub fn phase(all: &[Intervals], cold: bool, phase: Phase) -> Ns {
+pub(crate) fn phase(all: &[Intervals], cold: bool, phase: Phase) -> Ns {
     let of = if cold { &all[..1] } else { &all[1..] };
     median(of.iter().map(|c| c.phases.get(&phase).copied().unwrap_or_default()).collect())
 }
 
 /// Whether the two are as near as times of a phase are asked to be.
-pub fn near(a: Ns, b: Ns) -> bool {
+pub(crate) fn near(a: Ns, b: Ns) -> bool {
     let off = (a - b).0.abs();
     off <= FLOOR.0 || off * 100 <= b.0 * PERCENT
 }
 
 /// The longest that a phase of the livepatch may be beside one of the kernel.
-pub fn most(kernel: Ns) -> Ns {
+pub(crate) fn most(kernel: Ns) -> Ns {
     Ns(kernel.0 + FLOOR.0.max(kernel.0 * PERCENT / 100))
 }
 
@@ -263,7 +263,7 @@ fn said(title: &str, played: &Played) -> String {
 }
 
 /// Prints the table and the answers; true if all is met.
-pub fn compare(a: &Args, kernels: &[(&str, Kernel)]) -> Result<bool> {
+pub(crate) fn compare(a: &Args, kernels: &[(&str, Kernel)]) -> Result<bool> {
     let mut score = Score::default();
     println!(
         "{} boards, {} of them drawn with seed {}; of each a cold cycle and {} warm.",

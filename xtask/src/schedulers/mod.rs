@@ -19,7 +19,7 @@ mod costs;
 mod foretell;
 mod guest;
 mod judge;
-pub mod order;
+pub(crate) mod order;
 mod roots;
 mod variants;
 
@@ -181,7 +181,7 @@ fn costs_of(kernel: &Kernel, seed: u64) -> Result<Known> {
 }
 
 /// Prints the tables; [`MISSED`] if anything asked for is missed.
-pub fn run(args: &[String]) -> Result<ExitCode> {
+pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     if let Some(("roots", files)) = args.split_first().map(|(f, rest)| (f.as_str(), rest)) {
         let files: Vec<&str> = files.iter().map(String::as_str).collect();
         roots::explain(&files)?;

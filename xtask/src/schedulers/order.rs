@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What was held against each other.
 #[derive(Clone, Debug, Default)]
-pub struct Checked {
+pub(crate) struct Checked {
     /// Pairs of devices that must not overlap.
     pub relations: usize,
     /// Those that ran in the wrong order, as `phase: superior, subordinate`.
@@ -37,7 +37,7 @@ fn superiors(board: &Board) -> Vec<Vec<DeviceId>> {
 
 /// Holds one cycle against the board: a superior and a subordinate, also through
 /// devices that have no callback in the phase, never overlap.
-pub fn check(board: &Board, made: &Description, cycle: &Intervals) -> Checked {
+pub(crate) fn check(board: &Board, made: &Description, cycle: &Intervals) -> Checked {
     let superiors = superiors(board);
     let names: BTreeMap<DeviceId, String> =
         made.devices.iter().enumerate().map(|(n, id)| (*id, guest_name(n))).collect();
@@ -70,7 +70,7 @@ pub fn check(board: &Board, made: &Description, cycle: &Intervals) -> Checked {
 }
 
 /// Devices whose callbacks ran, by phase: the same whoever schedules them.
-pub fn called(cycle: &Intervals) -> BTreeSet<(Phase, String)> {
+pub(crate) fn called(cycle: &Intervals) -> BTreeSet<(Phase, String)> {
     cycle.of.keys().cloned().collect()
 }
 

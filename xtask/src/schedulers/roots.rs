@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Prints how often the way up comes to that wait, how often a root does, and what
 /// roots do instead.
-pub fn explain(files: &[&str]) -> Result<()> {
+pub(crate) fn explain(files: &[&str]) -> Result<()> {
     for file in files {
         let capture = crate::accuracy::recorded::capture(file)?;
         let machine = evidence::machine(&capture, None).map_err(anyhow::Error::msg)?;

@@ -98,7 +98,7 @@ fn that_end(a: &Args, kernels: &[(&str, Kernel)], costs: &[Known]) -> Result<Vec
 }
 
 /// Prints a table a kernel; true if no order is wrong.
-pub fn compare(a: &Args, kernels: &[(&str, Kernel)]) -> Result<bool> {
+pub(crate) fn compare(a: &Args, kernels: &[(&str, Kernel)]) -> Result<bool> {
     let mut checked = Checked::default();
     let costs: Vec<Known> =
         kernels.iter().map(|(_, kernel)| costs_of(kernel, a.seed)).collect::<Result<_>>()?;

@@ -5,11 +5,11 @@ use dormouse_lab::soc9000;
 use std::collections::BTreeMap;
 
 /// Devices that people use.
-pub const CONSUMERS: [&str; 7] = ["gpu", "usb", "phy", "mmc", "spi", "uart", "i2c"];
+pub(crate) const CONSUMERS: [&str; 7] = ["gpu", "usb", "phy", "mmc", "spi", "uart", "i2c"];
 
 /// From the first driver to the last device that is bound.
 #[derive(Debug, Default)]
-pub struct Boot {
+pub(crate) struct Boot {
     pub attempts: usize,
     /// By the kernel: it does not ask the driver.
     pub blocked: usize,
@@ -27,7 +27,7 @@ pub struct Boot {
 
 /// One sleep; times in ms.
 #[derive(Debug, Default)]
-pub struct Sleep {
+pub(crate) struct Sleep {
     pub suspend: f64,
     pub suspend_noirq: f64,
     pub resume_noirq: f64,
@@ -43,14 +43,14 @@ pub struct Sleep {
 
 impl Sleep {
     /// All phases of devices.
-    pub fn total(&self) -> f64 {
+    pub(crate) fn total(&self) -> f64 {
         self.suspend + self.suspend_noirq + self.resume_noirq + self.resume + self.others
     }
 }
 
 /// A boot.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub(crate) struct Seen {
     pub boot: Boot,
     pub sleeps: Vec<Sleep>,
     /// Devices that waited for something at the end, by node.
@@ -71,7 +71,7 @@ enum Event<'a> {
 ///
 /// # Errors
 /// When the trace lost events, or has none.
-pub fn read(said: &soc9000::Seen) -> Result<Seen> {
+pub(crate) fn read(said: &soc9000::Seen) -> Result<Seen> {
     let mut out = Seen { waits: waits(&said.waits), ..Seen::default() };
     let mut states: BTreeMap<(String, String), i32> = BTreeMap::new();
     let (mut first, mut since) = (None, BTreeMap::new());

@@ -19,14 +19,14 @@ use dormouse_sleep::simulate::{Profile, Settings};
 use std::collections::BTreeSet;
 
 /// A prediction is right if it is apart by at most so many percent …
-pub const PERCENT: i64 = 5;
+pub(crate) const PERCENT: i64 = 5;
 
 /// … or by at most this.
-pub const FLOOR: Ns = Ns(100_000);
+pub(crate) const FLOOR: Ns = Ns(100_000);
 
 /// How the second recording differs from the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Question {
+pub(crate) enum Question {
     /// `/sys/power/pm_async` is now so.
     PmAsync(bool),
     /// Another release.
@@ -37,7 +37,7 @@ pub enum Question {
 
 impl Question {
     /// In words, for a table.
-    pub fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         match self {
             Question::PmAsync(on) => format!("pm_async {} to {}", i32::from(!on), i32::from(*on)),
             Question::Kernel(release) => format!("kernel {release}"),
@@ -48,7 +48,7 @@ impl Question {
 
 /// One phase foretold, and what came.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub(crate) struct Row {
     pub told: Told,
     /// What the kernel then did, and how far its cycles were apart.
     pub then: Ns,
@@ -57,25 +57,25 @@ pub struct Row {
 
 impl Row {
     /// How far the prediction is from what came.
-    pub fn apart(&self) -> Ns {
+    pub(crate) fn apart(&self) -> Ns {
         Ns((self.told.foretold - self.then).0.abs())
     }
 
     /// Right enough.
-    pub fn right(&self) -> bool {
+    pub(crate) fn right(&self) -> bool {
         self.apart() <= tolerance(self.then)
     }
 }
 
 /// Reads the kernel log of a recording as if it had come by mail.
-pub fn reduced(capture: &Capture, keep: impl Fn(usize) -> bool) -> Result<Capture> {
+pub(crate) fn reduced(capture: &Capture, keep: impl Fn(usize) -> bool) -> Result<Capture> {
     let text = log(capture, keep);
     let reading = dormouse_read::read_bytes("reduced.dmesg", text.as_bytes(), &Options::default())?;
     reading.captures.into_iter().next().context("the reduced log has no cycle")
 }
 
 /// What changed from `before` to `after`, found by comparing the recordings.
-pub fn question(before: &Capture, after: &Capture) -> Result<Question> {
+pub(crate) fn question(before: &Capture, after: &Capture) -> Result<Question> {
     let release = |c: &Capture| {
         c.cycles.first().map(|y| c.names.get(y.kernel).to_owned()).unwrap_or_default()
     };
@@ -113,7 +113,7 @@ pub fn question(before: &Capture, after: &Capture) -> Result<Question> {
 
 /// The cycles that both sides are judged by: all but the first after boot, if
 /// there are others.
-pub fn warm(capture: &Capture) -> Vec<&Cycle> {
+pub(crate) fn warm(capture: &Capture) -> Vec<&Cycle> {
     let warm: Vec<&Cycle> = capture.cycles.iter().filter(|c| !c.first_after_boot).collect();
     if warm.is_empty() { capture.cycles.iter().collect() } else { warm }
 }
@@ -129,7 +129,7 @@ fn times(cycles: &[&Cycle], phase: Phase) -> Option<(Ns, Ns)> {
 
 /// What the log of `before` alone says of one phase.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub(crate) struct Told {
     pub phase: Phase,
     pub now: Ns,
     pub simulated: Ns,
@@ -139,7 +139,7 @@ pub struct Told {
 
 /// Why nothing is claimed of a phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub(crate) enum Refusal {
     /// Without workers nothing says which devices are asynchronous. The shortest
     /// and the longest answer if none or all are.
     Flags(Ns, Ns),
@@ -158,7 +158,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// For the table.
-    pub fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         match self {
             Refusal::Flags(..) => {
                 "nothing in the log says which devices are asynchronous".to_owned()
@@ -171,7 +171,7 @@ impl Refusal {
     }
 
     /// The answers that the user is given in place of one.
-    pub fn range(&self) -> Option<(Ns, Ns)> {
+    pub(crate) fn range(&self) -> Option<(Ns, Ns)> {
         match self {
             Refusal::Machines { range, .. } => Some(*range),
             _ => None,
@@ -180,7 +180,7 @@ impl Refusal {
 
     /// Whether no answer can be right: machines of which the log is the same one
     /// do what no single figure is right for. `came` is what one of them does.
-    pub fn is_unanswerable(&self, came: Ns) -> bool {
+    pub(crate) fn is_unanswerable(&self, came: Ns) -> bool {
         let (low, high) = match *self {
             Refusal::Flags(low, high) => (low.min(came), high.max(came)),
             Refusal::Machines { witnessed: Some(all), .. } => all,
@@ -191,19 +191,19 @@ impl Refusal {
 }
 
 /// So far from `came` a prediction may be.
-pub fn tolerance(came: Ns) -> Ns {
+pub(crate) fn tolerance(came: Ns) -> Ns {
     Ns((came.0 * PERCENT / 100).max(FLOOR.0))
 }
 
 /// The rules of a release.
-pub fn scheduler(release: &str) -> Result<Scheduler> {
+pub(crate) fn scheduler(release: &str) -> Result<Scheduler> {
     let (policy, kernel): (_, Option<Kernel>) =
         choose(release).map_err(|e| anyhow::anyhow!("{e}"))?;
     Ok(Scheduler { policy, kernel })
 }
 
 /// The rules and changes that `question` asks about, of a machine that runs `now`.
-pub fn asked(question: &Question, now: Scheduler) -> Result<(Scheduler, Vec<Change>)> {
+pub(crate) fn asked(question: &Question, now: Scheduler) -> Result<(Scheduler, Vec<Change>)> {
     Ok(match question {
         Question::PmAsync(on) => (now, vec![Change::PmAsync(*on)]),
         Question::Kernel(release) => (scheduler(release)?, Vec::new()),
@@ -212,7 +212,7 @@ pub fn asked(question: &Question, now: Scheduler) -> Result<(Scheduler, Vec<Chan
 }
 
 /// Answers `question` from the log of `before` alone.
-pub fn tell(
+pub(crate) fn tell(
     before: &Capture,
     question: &Question,
     keep: impl Fn(usize) -> bool,
@@ -222,7 +222,7 @@ pub fn tell(
 }
 
 /// Answers `question` from `seen`.
-pub fn tell_of(seen: &Capture, question: &Question, costs: &Profile) -> Result<Vec<Told>> {
+pub(crate) fn tell_of(seen: &Capture, question: &Question, costs: &Profile) -> Result<Vec<Told>> {
     let machine = machine(seen, None).map_err(anyhow::Error::msg)?;
     let (derived, now) = (&machine.derived, scheduler(&machine.release)?);
     let (then, changes) = asked(question, now)?;
@@ -256,7 +256,7 @@ pub fn tell_of(seen: &Capture, question: &Question, costs: &Profile) -> Result<V
 
 /// The cycles `keep` of `before` with all that was recorded of them, as
 /// `dormouse record` does.
-pub fn whole(before: &Capture, keep: impl Fn(usize) -> bool) -> Capture {
+pub(crate) fn whole(before: &Capture, keep: impl Fn(usize) -> bool) -> Capture {
     let mut whole = before.clone();
     let mut number = 0..;
     whole.cycles.retain(|_| number.next().is_some_and(&keep));
@@ -264,7 +264,7 @@ pub fn whole(before: &Capture, keep: impl Fn(usize) -> bool) -> Capture {
 }
 
 /// The question that two recordings ask.
-pub struct Asked {
+pub(crate) struct Asked {
     pub question: Question,
     /// Answered from the log of the first alone.
     pub rows: Vec<Row>,
@@ -273,7 +273,7 @@ pub struct Asked {
 }
 
 /// Answers the question that the two recordings ask.
-pub fn foretell(
+pub(crate) fn foretell(
     before: &Capture,
     after: &Capture,
     keep: impl Fn(usize) -> bool,

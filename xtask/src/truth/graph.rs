@@ -8,10 +8,10 @@ use dormouse_sleep::simulate::kernel::Kernel;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a kernel log says of which device it means: driver, name, parent.
-pub type Key = (String, String, String);
+pub(crate) type Key = (String, String, String);
 
 /// The key of `device`.
-pub fn key(names: &Names, device: &Device) -> Key {
+pub(crate) fn key(names: &Names, device: &Device) -> Key {
     let text = |s| names.get(s).trim().to_owned();
     let parent = match names.get(device.parent_name) {
         "none" => String::new(),
@@ -21,7 +21,7 @@ pub fn key(names: &Names, device: &Device) -> Key {
 }
 
 /// Devices by their number in the recording.
-pub struct Truth {
+pub(crate) struct Truth {
     /// Where the device of a key is; `None` if it means several.
     pub place: BTreeMap<Key, Option<u32>>,
     /// Has a callback in the log.
@@ -36,7 +36,7 @@ pub struct Truth {
 
 impl Truth {
     /// The machine of `capture`, of which `used` are in the log.
-    pub fn new(capture: &Capture, used: &[&Cycle]) -> Truth {
+    pub(crate) fn new(capture: &Capture, used: &[&Cycle]) -> Truth {
         let graph = &capture.graph;
         let n = graph.devices.len();
         let mut logged = vec![false; n];
@@ -75,18 +75,18 @@ impl Truth {
     }
 
     /// Everything that `device` needs.
-    pub fn above(&self, device: u32) -> BTreeSet<u32> {
+    pub(crate) fn above(&self, device: u32) -> BTreeSet<u32> {
         walk(&self.superiors, device, |_| true)
     }
 
     /// Of what `device` needs those in the log that are nearest to it: the way to
     /// them leads over silent devices only.
-    pub fn nearest(&self, device: u32) -> BTreeSet<u32> {
+    pub(crate) fn nearest(&self, device: u32) -> BTreeSet<u32> {
         self.first_logged(&self.superiors, device)
     }
 
     /// The same of what needs `device`.
-    pub fn nearest_below(&self, device: u32) -> BTreeSet<u32> {
+    pub(crate) fn nearest_below(&self, device: u32) -> BTreeSet<u32> {
         self.first_logged(&self.inferiors, device)
     }
 

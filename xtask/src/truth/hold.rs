@@ -17,7 +17,7 @@ const LONG: Ns = Ns(500_000);
 
 /// How many were inferred, how many of these are so, and how many there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Score {
+pub(crate) struct Score {
     pub inferred: u64,
     pub right: u64,
     /// Of what is to be found.
@@ -27,7 +27,7 @@ pub struct Score {
 }
 
 impl Score {
-    pub fn add(&mut self, other: Score) {
+    pub(crate) fn add(&mut self, other: Score) {
         self.inferred += other.inferred;
         self.right += other.right;
         self.all += other.all;
@@ -37,7 +37,7 @@ impl Score {
 
 /// How an inferred board compares with the true one.
 #[derive(Clone, Debug, Default)]
-pub struct Held {
+pub(crate) struct Held {
     /// Devices that both know.
     pub devices: u64,
     /// Devices of the log whose name stands for several.
@@ -54,7 +54,7 @@ pub struct Held {
 
 /// Holds `inferred` against the machine that `capture` describes in full.
 /// `used` are the cycles that were left in the log.
-pub fn hold(capture: &Capture, used: &[&Cycle], inferred: &Board) -> Held {
+pub(crate) fn hold(capture: &Capture, used: &[&Cycle], inferred: &Board) -> Held {
     let truth = Truth::new(capture, used);
     let mut held = Held::default();
     let mut at: BTreeMap<u32, DeviceId> = BTreeMap::new();

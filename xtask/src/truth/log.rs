@@ -34,7 +34,7 @@ impl Lines {
 }
 
 /// The log of the cycles of `capture` that `keep` (asked for their number).
-pub fn log(capture: &Capture, keep: impl Fn(usize) -> bool) -> String {
+pub(crate) fn log(capture: &Capture, keep: impl Fn(usize) -> bool) -> String {
     let cycles = || capture.cycles.iter().enumerate().filter(|(i, _)| keep(*i)).map(|(_, c)| c);
     let Some(first) = cycles().next() else { return String::new() };
     let (from, release) = (first.start, capture.names.get(first.kernel));

@@ -9,7 +9,7 @@
 mod foretell;
 mod graph;
 mod hold;
-pub mod log;
+pub(crate) mod log;
 mod remove;
 mod tally;
 
@@ -71,7 +71,7 @@ fn print_log(path: &str) -> Result<()> {
 
 /// `truth [-v] [--profile FILE] CAPTURE… BEFORE=AFTER…`, or
 /// `truth remove KERNEL BOARD OUT`, or `truth log CAPTURE`, which prints the log itself.
-pub fn run(args: &[String]) -> Result<ExitCode> {
+pub(crate) fn run(args: &[String]) -> Result<ExitCode> {
     if let [word, rest @ ..] = args
         && word == "remove"
     {

@@ -13,7 +13,7 @@ use std::fs;
 
 /// `remove KERNEL BOARD OUT`: takes away the device that shortens the phases
 /// most (with what depends on it), says which, and writes what is left.
-pub fn run(args: &[String]) -> Result<()> {
+pub(crate) fn run(args: &[String]) -> Result<()> {
     let [kernel, file, to] = args else { bail!("write: truth remove KERNEL BOARD OUT") };
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
     let board = parse(&text).map_err(|e| anyhow!("{file}: {e}"))?;

@@ -102,7 +102,7 @@ impl Tally {
 
 /// Writes what is foretold of each pair, and what came of it; whether all that is
 /// asked was met.
-pub fn foretold(args: &Args, out: &mut String) -> Result<bool> {
+pub(crate) fn foretold(args: &Args, out: &mut String) -> Result<bool> {
     if args.pairs.is_empty() {
         return Ok(true);
     }

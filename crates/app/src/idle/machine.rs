@@ -189,7 +189,7 @@ impl Machine {
 
     /// # Errors
     /// [`Usage`] if `kind` cannot be asked about these states.
-    pub fn allows(&self, kind: Kind) -> Result<()> {
+    pub(crate) fn allows(&self, kind: Kind) -> Result<()> {
         if kind == Kind::Haltpoll && self.cpus.iter().any(|c| c.table.states().len() != 2) {
             let why = "haltpoll knows two states, to poll and to halt; this machine has others";
             return Err(Usage(why.into()).into());
@@ -199,7 +199,7 @@ impl Machine {
 
     /// # Errors
     /// [`Usage`] if no CPU has a state of this name.
-    pub fn has_state(&self, name: &str) -> Result<()> {
+    pub(crate) fn has_state(&self, name: &str) -> Result<()> {
         let mut states = self.cpus.iter().flat_map(|c| c.table.states());
         if states.any(|s| s.name == name) {
             return Ok(());

@@ -74,7 +74,13 @@ impl Setting {
 }
 
 /// What becomes of one CPU; without [`Account::oracles`].
-pub fn of_cpu(m: &Machine, cpu: &Cpu, s: &Setting, timers: Timers, powers: &Powers) -> Account {
+pub(crate) fn of_cpu(
+    m: &Machine,
+    cpu: &Cpu,
+    s: &Setting,
+    timers: Timers,
+    powers: &Powers,
+) -> Account {
     run_cpu(m, cpu, s, timers, powers, (false, 0))
 }
 
@@ -102,12 +108,12 @@ fn run_cpu(
 }
 
 /// What becomes of the machine; without [`Account::oracles`].
-pub fn of_machine(m: &Machine, s: &Setting, timers: Timers, powers: &[Powers]) -> Account {
+pub(crate) fn of_machine(m: &Machine, s: &Setting, timers: Timers, powers: &[Powers]) -> Account {
     run_machine(m, s, timers, powers, (false, 0))
 }
 
 /// The same, with exit latencies in another order for each `draw`.
-pub fn of_draw(m: &Machine, s: &Setting, powers: &[Powers], draw: u64) -> Account {
+pub(crate) fn of_draw(m: &Machine, s: &Setting, powers: &[Powers], draw: u64) -> Account {
     run_machine(m, s, Timers::Recorded, powers, (false, draw))
 }
 
@@ -268,11 +274,11 @@ fn setting(m: &Machine, asked: &Asked) -> Result<Setting> {
 }
 
 /// With more states than this only one of them is tried disabled.
-pub const FEW_STATES: usize = 7;
+pub(crate) const FEW_STATES: usize = 7;
 
 /// Sets of states that could be disabled, the empty one first; state 0 never is.
 /// All of them if there are few states.
-pub fn masks(names: &[String]) -> Vec<Vec<String>> {
+pub(crate) fn masks(names: &[String]) -> Vec<Vec<String>> {
     let deeper = names.get(1..).unwrap_or_default();
     let sets: Vec<u32> = if names.len() <= FEW_STATES {
         (0..1 << deeper.len()).collect()

@@ -143,7 +143,7 @@ pub fn tune(inputs: &[PathBuf], wish: &Wish) -> Result<Tuned> {
 
 /// Mean power over the recording, microwatts: idle states, work if its power is
 /// given, and what is no CPU.
-pub fn mean_power(m: &Machine, watts: &Watts, a: &Account) -> i64 {
+pub(crate) fn mean_power(m: &Machine, watts: &Watts, a: &Account) -> i64 {
     let active = i128::from(watts.active().unwrap_or(0)) * i128::from(a.work);
     let sum = (a.energy + active) / i128::from(m.span.max(1));
     watts.base().saturating_add(i64::try_from(sum).unwrap_or(i64::MAX))

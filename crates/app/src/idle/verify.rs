@@ -235,6 +235,6 @@ fn of_replays(m: &Machine, setting: &Setting, powers: &[Powers]) -> Figures {
 }
 
 /// The rules of a kernel, by its release; those of 6.12 for one that says none.
-pub fn version_of(release: Option<&str>) -> Version {
+pub(crate) fn version_of(release: Option<&str>) -> Version {
     Version::nearest(release.unwrap_or(""))
 }

@@ -8,7 +8,7 @@ pub fn normal_upper(z: f64) -> f64 {
 }
 
 /// P(|T| > |t|) for Student's t with `df` degrees of freedom (real, positive).
-pub fn student_two_sided(t: f64, df: f64) -> f64 {
+pub(crate) fn student_two_sided(t: f64, df: f64) -> f64 {
     if t.is_nan() || df.is_nan() || df <= 0.0 {
         return f64::NAN;
     }
@@ -19,7 +19,7 @@ pub fn student_two_sided(t: f64, df: f64) -> f64 {
 }
 
 /// The t with P(|T| > t) = `p`, by bisection.
-pub fn student_critical(p: f64, df: f64) -> f64 {
+pub(crate) fn student_critical(p: f64, df: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while student_two_sided(high, df) > p && high < 1e12 {
         high *= 2.0;
@@ -37,7 +37,7 @@ pub fn student_critical(p: f64, df: f64) -> f64 {
 
 /// The regularised incomplete beta function I_x(a, b), by the continued
 /// fraction (Abramowitz and Stegun 26.5.8) evaluated with Lentz's method.
-pub fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
+pub(crate) fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
     }
@@ -79,12 +79,12 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
 
 /// The degrees of freedom of Welch and Satterthwaite for two samples given as
 /// variance divided by size, and size.
-pub fn welch_df(va: f64, na: f64, vb: f64, nb: f64) -> f64 {
+pub(crate) fn welch_df(va: f64, na: f64, vb: f64, nb: f64) -> f64 {
     (va + vb) * (va + vb) / (va * va / (na - 1.0) + vb * vb / (nb - 1.0))
 }
 
 /// Standard error of a difference of means from the same inputs.
-pub fn standard_error(va: f64, vb: f64) -> f64 {
+pub(crate) fn standard_error(va: f64, vb: f64) -> f64 {
     sqrt(va + vb)
 }
 

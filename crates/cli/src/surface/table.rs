@@ -94,7 +94,7 @@ macro_rules! verb {
 }
 
 /// The help of a group of commands.
-pub fn group(name: &'static str) -> Command {
+pub(crate) fn group(name: &'static str) -> Command {
     let about = match name {
         "lab" => "Run real kernels in QEMU, on any devices, repeatably",
         _ => "Make, convert and check board files (docs/board-format.md)",
@@ -103,7 +103,7 @@ pub fn group(name: &'static str) -> Command {
 }
 
 /// Options that few need: `--set` takes them.
-pub fn rare(words: &str) -> &'static [&'static str] {
+pub(crate) fn rare(words: &str) -> &'static [&'static str] {
     match words {
         "show" => &["csv", "markdown", "pack", "draws", "break-even"],
         "check" => &["fw-devlink", "strict", "early-of", "no-timeout", "top"],

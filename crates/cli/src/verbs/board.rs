@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 /// Make a random board; the same options give the same bytes. Shares are percent.
 #[derive(Args)]
-pub struct GenerateArgs {
+pub(crate) struct GenerateArgs {
     /// Which of the boards with these properties.
     #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = any)]
     seed: u64,
@@ -91,7 +91,7 @@ pub struct GenerateArgs {
 
 /// Make a machine that looks like a real one; times are drawn by class.
 #[derive(Args)]
-pub struct MachineArgs {
+pub(crate) struct MachineArgs {
     /// laptop (about 900 devices), phone (800) or server (4,000).
     #[arg(value_parser = kind)]
     kind: Kind,
@@ -112,7 +112,7 @@ pub struct MachineArgs {
 #[command(
     after_help = "Examples:\n  dormouse board from recording.tar.gz -o my.board\n  dormouse board from board.dtb --kernel 6.12 -o my.board"
 )]
-pub struct FromArgs {
+pub(crate) struct FromArgs {
     /// What to make it from; `-` reads standard input.
     input: PathBuf,
     /// Where to write; the terminal if absent.
@@ -127,7 +127,7 @@ pub struct FromArgs {
 
 /// The kernel that a device tree is for.
 #[derive(Args, Clone)]
-pub struct TreeArgs {
+pub(crate) struct TreeArgs {
     /// For a device tree: kernel whose links are made (6.1, 6.12, 7.3; others have
     /// the rules of the one before).
     #[arg(long, value_name = "V", default_value = "7.3")]
@@ -168,7 +168,7 @@ impl TreeArgs {
 #[command(
     after_help = "Examples:\n  dormouse board check my.board\n  dormouse board check boards/laptop.board"
 )]
-pub struct CheckArgs {
+pub(crate) struct CheckArgs {
     /// A board file; `-` reads standard input.
     file: PathBuf,
 }

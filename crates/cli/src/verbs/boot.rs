@@ -19,7 +19,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  dormouse check board.dtb --kernel 6.12 --without gpu\n  dormouse check dmesg.txt"
 )]
-pub struct CheckArgs {
+pub(crate) struct CheckArgs {
     /// A device tree blob, or a text that quotes a kernel.
     input: PathBuf,
     #[command(flatten)]

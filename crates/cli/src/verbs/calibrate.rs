@@ -24,7 +24,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  dormouse calibrate recording.tar.gz -o my.profile\n  dormouse calibrate --from phone a.tar.gz b.tar.gz -o my.profile"
 )]
-pub struct CalibrateArgs {
+pub(crate) struct CalibrateArgs {
     /// Captures or logs; their cycles share one set of costs.
     #[arg(required = true)]
     inputs: Vec<PathBuf>,

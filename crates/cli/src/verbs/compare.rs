@@ -19,7 +19,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  dormouse compare before.tar.gz after.tar.gz\n  dormouse compare --fail-if-slower 3% before.tar.gz after.tar.gz"
 )]
-pub struct CompareArgs {
+pub(crate) struct CompareArgs {
     /// The recording to compare with, then those that are compared.
     #[arg(required = true, num_args = 2.., value_name = "INPUT")]
     inputs: Vec<PathBuf>,
@@ -42,7 +42,7 @@ pub struct CompareArgs {
 }
 
 /// A share such as `3%`.
-pub fn percent(text: &str) -> Result<f64, String> {
+pub(crate) fn percent(text: &str) -> Result<f64, String> {
     text.strip_suffix('%')
         .unwrap_or(text)
         .trim()

@@ -10,7 +10,7 @@ use clap_complete::{Shell, generate};
 /// bash reads it from ~/.local/share/bash-completion/completions/dormouse.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  dormouse completions bash\n  dormouse completions zsh")]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// The shell.
     #[arg(value_enum)]
     shell: Shell,

@@ -25,7 +25,7 @@ use std::path::PathBuf;
 /// buses used while suspended, slow sync, failed hibernations. What is not
 /// proven is called a guess; what could not be checked is listed.
 #[derive(Args)]
-pub struct FindingsArgs {
+pub(crate) struct FindingsArgs {
     /// Texts or recordings, or folders of them; `-` is standard input. Without one: this machine.
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
@@ -39,7 +39,7 @@ pub struct FindingsArgs {
 
 /// Which modes of sleep there are, what the last sleeps really were, which mode pays.
 #[derive(Args)]
-pub struct ModesArgs {
+pub(crate) struct ModesArgs {
     /// Recordings or logs; without one: this machine.
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,
@@ -57,7 +57,7 @@ pub struct ModesArgs {
 
 /// What becomes of clocks and timers in a sleep: before it, or after it in recordings.
 #[derive(Args)]
-pub struct ClocksArgs {
+pub(crate) struct ClocksArgs {
     /// Recordings; without one: this machine.
     #[arg(value_name = "INPUT")]
     inputs: Vec<PathBuf>,

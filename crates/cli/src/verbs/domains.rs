@@ -19,7 +19,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  dormouse show --only domains pm_genpd_summary dmesg.txt\n  dormouse show --only domains --json mail.txt"
 )]
-pub struct ShowArgs {
+pub(crate) struct ShowArgs {
     /// Texts, or folders of them; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     inputs: Vec<PathBuf>,

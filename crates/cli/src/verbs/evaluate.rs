@@ -20,7 +20,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  dormouse compare --only model captures/laptop-6.12.tar.gz\n  dormouse compare --only model dmesg.txt --ask 90"
 )]
-pub struct EvaluateArgs {
+pub(crate) struct EvaluateArgs {
     /// Captures or logs.
     #[arg(required = true, value_name = "CAPTURE")]
     inputs: Vec<PathBuf>,

@@ -25,7 +25,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  dormouse export recording.tar.gz --to perfetto -o trace.pb\n  dormouse export recording.tar.gz --to csv -o callbacks.csv"
 )]
-pub struct ExportArgs {
+pub(crate) struct ExportArgs {
     /// Logs, traces, folders of runs; `-` is standard input.
     #[arg(required = true)]
     input: Vec<PathBuf>,

@@ -1,8 +1,8 @@
 //! `dormouse lab`: real kernels suspend boards in QEMU.
 
-pub mod build;
+pub(crate) mod build;
 pub mod compare;
-pub mod graft;
+pub(crate) mod graft;
 pub mod storage;
 
 use crate::number::{any, number};
@@ -33,7 +33,7 @@ use std::time::Duration;
 /// List the kernel series that Debian's archive has now.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  dormouse lab list\n  dormouse lab list --arch arm64")]
-pub struct KernelsArgs {
+pub(crate) struct KernelsArgs {
     /// Architecture of the guest.
     #[arg(long, value_parser = arch, default_value = "amd64")]
     arch: Arch,
@@ -42,7 +42,7 @@ pub struct KernelsArgs {
 /// Bring kernels, headers and programs for guests into the cache.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  dormouse lab fetch 6.12 7\n  dormouse lab fetch --programs")]
-pub struct FetchArgs {
+pub(crate) struct FetchArgs {
     /// Series such as 6.12; 7 is the newest 7.x with headers.
     #[arg(required_unless_present = "programs")]
     series: Vec<String>,
@@ -57,7 +57,7 @@ pub struct FetchArgs {
 
 /// The kernel and the virtual machine.
 #[derive(Args, Clone)]
-pub struct MachineArgs {
+pub(crate) struct MachineArgs {
     /// Kernel series such as 6.12 (fetched if it is not in the cache); 7 is
     /// the newest 7.x with headers.
     #[arg(long, value_name = "K", default_value = "6.12")]
@@ -88,7 +88,7 @@ pub struct MachineArgs {
 
 /// How the board sleeps.
 #[derive(Args)]
-pub struct SleepArgs {
+pub(crate) struct SleepArgs {
     /// devices, platform and core are test levels (pm_test); s2idle and deep
     /// really sleep and wake up. hibernate writes an image to a swap disk and
     /// restores it; rollback is a hibernation undone by a wake-up at the end.
@@ -117,7 +117,7 @@ pub struct SleepArgs {
 
 /// Who starts devices.
 #[derive(Clone, Copy, Debug)]
-pub enum Scheduler {
+pub(crate) enum Scheduler {
     /// The kernel.
     Kernel,
     /// The livepatch of `kernel/scheduler`.
@@ -148,7 +148,7 @@ fn scheduler(text: &str) -> Result<Scheduler, String> {
 
 /// Let a kernel suspend and resume a board, and record it.
 #[derive(Args)]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     #[command(flatten)]
     machine: MachineArgs,
     #[command(flatten)]
@@ -181,7 +181,7 @@ pub struct RunArgs {
 
 /// Record how the idle governors of a kernel decide on made-up states.
 #[derive(Args)]
-pub struct IdleArgs {
+pub(crate) struct IdleArgs {
     #[command(flatten)]
     machine: MachineArgs,
     /// Idle states after polling: exit latency and target residency in
@@ -239,7 +239,7 @@ fn setting(text: &str) -> Result<IdleSetting, String> {
 
 /// Make a capture of the laboratory again, from what it says of itself.
 #[derive(Args)]
-pub struct RerunArgs {
+pub(crate) struct RerunArgs {
     /// A capture that dormouse lab made.
     capture: PathBuf,
     /// The kernel of your own (bzImage) that it was made on.
@@ -255,7 +255,7 @@ pub struct RerunArgs {
 
 /// Boot the same thing many times and count different recordings.
 #[derive(Args)]
-pub struct RepeatArgs {
+pub(crate) struct RepeatArgs {
     #[command(flatten)]
     machine: MachineArgs,
     #[command(flatten)]
@@ -291,7 +291,7 @@ fn sleep(text: &str) -> Result<Sleep, String> {
 }
 
 /// Runs the form.
-pub fn run_fetch(a: &FetchArgs) -> Result<()> {
+pub(crate) fn run_fetch(a: &FetchArgs) -> Result<()> {
     for series in &a.series {
         print(&describe(&fetch::fetch(a.arch, series)?))?;
     }
@@ -328,7 +328,7 @@ fn describe(k: &Kernel) -> String {
 }
 
 /// The kernel of `series`. What it fetches is said before.
-pub fn kernel_of(arch: Arch, series: &str) -> Result<Kernel> {
+pub(crate) fn kernel_of(arch: Arch, series: &str) -> Result<Kernel> {
     if kernels::cached(arch, series)?.is_none() {
         fetches(arch, series);
     }
@@ -336,7 +336,7 @@ pub fn kernel_of(arch: Arch, series: &str) -> Result<Kernel> {
 }
 
 /// The kernel that the arguments name.
-pub fn find_kernel(a: &MachineArgs) -> Result<Kernel> {
+pub(crate) fn find_kernel(a: &MachineArgs) -> Result<Kernel> {
     match &a.image {
         None => {
             remark!("dormouse: kernel {} for {}", a.kernel, a.arch.name());
@@ -347,7 +347,7 @@ pub fn find_kernel(a: &MachineArgs) -> Result<Kernel> {
 }
 
 /// The machine that the arguments name, for `board`.
-pub fn make_machine(a: &MachineArgs, kernel: &Kernel, board: Option<&Board>) -> Machine {
+pub(crate) fn make_machine(a: &MachineArgs, kernel: &Kernel, board: Option<&Board>) -> Machine {
     let cpus = a.cpus.unwrap_or_else(|| usual_cpus(a.accel, kernel, board));
     let mut m = Machine::new(a.arch, a.accel, cpus, &kernel.release);
     m.seed = a.seed;
@@ -355,7 +355,7 @@ pub fn make_machine(a: &MachineArgs, kernel: &Kernel, board: Option<&Board>) -> 
 }
 
 /// What the arguments wish for `board`.
-pub fn make_wish<'a>(m: &MachineArgs, s: &SleepArgs, board: Option<&'a Board>) -> Wish<'a> {
+pub(crate) fn make_wish<'a>(m: &MachineArgs, s: &SleepArgs, board: Option<&'a Board>) -> Wish<'a> {
     Wish {
         board,
         waits: &[],
@@ -416,7 +416,7 @@ fn orders(a: &RunArgs) -> Result<Vec<Order>> {
 }
 
 /// Runs the form.
-pub fn run_boards(a: &RunArgs) -> Result<()> {
+pub(crate) fn run_boards(a: &RunArgs) -> Result<()> {
     let kernel = find_kernel(&a.machine)?;
     let orders = orders(a)?;
     // Only boards that want the same machine can share a boot.
@@ -477,7 +477,7 @@ fn run_boot(a: &RunArgs, kernel: &Kernel, machine: &Machine, orders: &[&Order]) 
 }
 
 /// Runs the form.
-pub fn run_idle(a: &IdleArgs) -> Result<()> {
+pub(crate) fn run_idle(a: &IdleArgs) -> Result<()> {
     let kernel = find_kernel(&a.machine)?;
     let machine = make_machine(&a.machine, &kernel, None);
     if !a.work.is_empty() {
@@ -541,7 +541,7 @@ fn run_script(a: &IdleArgs, path: &Path, kernel: &Kernel, machine: Machine) -> R
 
 /// Says what the guest does differently from the board, and if its recording may
 /// not be the same again.
-pub fn note_differences(lab: &Option<serde_json::Value>) {
+pub(crate) fn note_differences(lab: &Option<serde_json::Value>) {
     let (out_of_step, differences) = of_guest(lab);
     terminal::remarked(&written::as_asked(out_of_step, &differences));
 }
@@ -588,7 +588,7 @@ pub fn rerun(a: &RerunArgs) -> Result<()> {
 }
 
 /// Runs the form.
-pub fn run_repeat(a: &RepeatArgs) -> Result<()> {
+pub(crate) fn run_repeat(a: &RepeatArgs) -> Result<()> {
     let board = match &a.board {
         Some(path) => read_board(path)?,
         None => repeat::board(),

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The page on standard output is for `man -l -`.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  dormouse man\n  dormouse man -o target/man")]
-pub struct ManArgs {
+pub(crate) struct ManArgs {
     /// Write dormouse.1 and a page for every verb into this folder.
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,

@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 #[command(
     after_help = "Examples:\n  dormouse tune recording.tar.gz --resume 250ms\n  dormouse tune recording.tar.gz --resume 250ms --keep usb1 -o files"
 )]
-pub struct PlanArgs {
+pub(crate) struct PlanArgs {
     /// Budget of all device phases of resume, such as 250ms.
     #[arg(long, value_name = "TIME", value_parser = time)]
     resume: Option<Ns>,

@@ -26,7 +26,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  dormouse predict recording.tar.gz --without usb1\n  dormouse predict recording.tar.gz --kernel 7.3 --async 'usb*'"
 )]
-pub struct PredictArgs {
+pub(crate) struct PredictArgs {
     /// A capture or log, or a board file.
     input: PathBuf,
     #[command(flatten)]

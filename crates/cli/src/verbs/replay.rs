@@ -32,7 +32,7 @@ use std::time::Duration;
 #[command(
     after_help = "Examples:\n  dormouse lab run --only replay recording.tar.gz --kernel 7.3 -o there.tar.gz\n  dormouse compare recording.tar.gz there.tar.gz"
 )]
-pub struct ReplayArgs {
+pub(crate) struct ReplayArgs {
     /// The recording.
     input: PathBuf,
     #[command(flatten)]

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  dormouse report recording.tar.gz -o report.html\n  dormouse report --compare before.tar.gz after.tar.gz -o report.html\n  dormouse report trace.txt states.txt -o report.html"
 )]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// Logs, traces, folders of runs; `-` is standard input.
     #[arg(required = true)]
     input: Vec<PathBuf>,

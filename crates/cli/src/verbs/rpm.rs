@@ -17,7 +17,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  dormouse show --only runtime trace.txt --break-even 100ms\n  dormouse show --only runtime power.txt\n\npower.txt is of: grep -r . /sys/devices/*/*/power"
 )]
-pub struct ShowArgs {
+pub(crate) struct ShowArgs {
     /// Traces, settings, or folders of them; `-` is standard input.
     #[arg(required = true)]
     input: Vec<PathBuf>,

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  dormouse show dmesg.txt\n  dormouse show --cycle 2 --top 20 recording.tar.gz"
 )]
-pub struct ShowArgs {
+pub(crate) struct ShowArgs {
     /// Logs, traces, or folders; `-` is standard input.
     #[arg(required = true)]
     input: Vec<PathBuf>,

@@ -38,7 +38,7 @@ use std::path::{Path, PathBuf};
 #[command(
     after_help = "Examples:\n  dormouse tune recording.tar.gz\n  dormouse tune recording.tar.gz --kernel 7.3 -o 90-dormouse-async.rules"
 )]
-pub struct TuneArgs {
+pub(crate) struct TuneArgs {
     /// Also propose async without proof: where nothing says that a device needs
     /// another.
     #[arg(long)]

@@ -59,7 +59,7 @@ pub struct Format {
 
 impl Format {
     /// Whether the two print the same, but for what is put in.
-    pub fn reads_as(&self, other: &Format) -> bool {
+    pub(crate) fn reads_as(&self, other: &Format) -> bool {
         self.fixed == other.fixed
             && self.pieces.iter().map(literal).eq(other.pieces.iter().map(literal))
     }
@@ -96,7 +96,7 @@ impl Format {
     }
 
     /// Whether it tells of something that went wrong.
-    pub fn is_error(&self) -> bool {
+    pub(crate) fn is_error(&self) -> bool {
         self.severity.is_some_and(|s| s <= 3)
     }
 }

@@ -26,7 +26,7 @@ fn is_s2idle(a: &&Attempt) -> bool {
 }
 
 /// Whether the text has any counter of sleep in hardware.
-pub fn has_counters(case: &Case) -> bool {
+pub(crate) fn has_counters(case: &Case) -> bool {
     case.values.iter().any(|v| SYSTEM.contains(&v.name()))
         || case.messages.iter().any(|m| {
             refused(m).is_some()

@@ -71,7 +71,7 @@ fn idle_file(path: &str) -> Option<(u32, u32, &str)> {
 }
 
 /// CPUs that have no idle state which s2idle can use.
-pub struct Lacking {
+pub(crate) struct Lacking {
     /// Their numbers; none if all have one.
     pub cpus: Vec<u32>,
     /// Of so many.

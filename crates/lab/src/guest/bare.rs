@@ -20,7 +20,7 @@ pub struct Seen {
 }
 
 /// The own trace instance, at work.
-pub struct Bare;
+pub(crate) struct Bare;
 
 impl Bare {
     /// Makes the instance, where it is not there yet, and starts it empty.

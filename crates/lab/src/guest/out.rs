@@ -11,7 +11,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 
 /// An open line.
-pub struct Out {
+pub(crate) struct Out {
     line: File,
 }
 

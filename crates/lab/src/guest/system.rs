@@ -16,7 +16,7 @@ pub(super) type Result<T> = std::result::Result<T, String>;
 const BOARD: &str = "/sys/kernel/debug/dormouse/board";
 
 /// Mounts what the guest needs. Mount points are in the initramfs or made.
-pub fn mount_all() -> Result<()> {
+pub(crate) fn mount_all() -> Result<()> {
     for (what, at, kind) in [
         ("proc", "/proc", "proc"),
         ("sysfs", "/sys", "sysfs"),
@@ -41,7 +41,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// Text of a small file without the line end; empty if it cannot be read.
-pub fn read_text(path: &str) -> String {
+pub(crate) fn read_text(path: &str) -> String {
     fs::read_to_string(path).map(|s| s.trim_end().to_owned()).unwrap_or_default()
 }
 
@@ -53,12 +53,12 @@ pub fn write(path: &str, text: &str) -> Result<()> {
 }
 
 /// Loads the module in `path`.
-pub fn load_module(path: &Path) -> Result<()> {
+pub(crate) fn load_module(path: &Path) -> Result<()> {
     load_module_with(path, "")
 }
 
 /// Loads the module in `path` with these parameters.
-pub fn load_module_with(path: &Path, parameters: &str) -> Result<()> {
+pub(crate) fn load_module_with(path: &Path, parameters: &str) -> Result<()> {
     let say = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
     let file = File::open(path).map_err(|e| say(&e))?;
     let parameters = CString::new(parameters).map_err(|e| say(&e))?;
@@ -89,14 +89,14 @@ pub fn disk(dir: &Path) -> Result<()> {
 }
 
 /// Unloads a module.
-pub fn unload_module(name: &str) -> Result<()> {
+pub(crate) fn unload_module(name: &str) -> Result<()> {
     let c = CString::new(name).map_err(|e| e.to_string())?;
     rustix::system::delete_module(&c, rustix::fs::OFlags::NONBLOCK.bits() as i32)
         .map_err(|e| format!("unload {name}: {e}"))
 }
 
 /// Gives a description to the module in one write, as it wants it.
-pub fn build_board(text: &[u8]) -> Result<()> {
+pub(crate) fn build_board(text: &[u8]) -> Result<()> {
     let mut f = OpenOptions::new().write(true).open(BOARD).map_err(|e| format!("{BOARD}: {e}"))?;
     match f.write(text) {
         Ok(n) if n == text.len() => Ok(()),
@@ -106,7 +106,7 @@ pub fn build_board(text: &[u8]) -> Result<()> {
 }
 
 /// Devices of the board module that sysfs shows now.
-pub fn board_devices() -> usize {
+pub(crate) fn board_devices() -> usize {
     ["/sys/bus/dormouse/devices", "/sys/class/dormouse"]
         .iter()
         .filter_map(|d| fs::read_dir(d).ok())
@@ -133,7 +133,7 @@ pub fn program(path: &str, args: &[&str]) -> Result<String> {
 }
 
 /// What the kernel has logged so far.
-pub fn kernel_log() -> Vec<u8> {
+pub(crate) fn kernel_log() -> Vec<u8> {
     let mut log = Vec::new();
     let file = OpenOptions::new()
         .read(true)
@@ -153,7 +153,7 @@ pub fn kernel_log() -> Vec<u8> {
 }
 
 /// Ends the guest.
-pub fn power_off() -> ! {
+pub(crate) fn power_off() -> ! {
     rustix::fs::sync();
     let e = rustix::system::reboot(rustix::system::RebootCommand::PowerOff);
     println!("dormouse guest: power off: {e:?}");

@@ -27,7 +27,7 @@ const SUITES: [(&str, bool); 5] = [
 ];
 
 /// apt for one architecture.
-pub struct Apt {
+pub(crate) struct Apt {
     dir: PathBuf,
     arch: Arch,
 }
@@ -127,7 +127,7 @@ impl Apt {
     }
 
     /// Fetches the package lists.
-    pub fn update(&self) -> Result<()> {
+    pub(crate) fn update(&self) -> Result<()> {
         let mut c = self.command("apt-get");
         // An unsigned or unreachable suite is an error, not a warning.
         c.args(["-o", "APT::Update::Error-Mode=any", "-q", "update"]);
@@ -158,7 +158,7 @@ impl Apt {
     }
 
     /// Downloads packages into `dir` and returns the files.
-    pub fn download(&self, names: &[String], dir: &Path) -> Result<Vec<PathBuf>> {
+    pub(crate) fn download(&self, names: &[String], dir: &Path) -> Result<Vec<PathBuf>> {
         fs::create_dir_all(dir).map_err(Error::file(dir))?;
         let mut c = self.command("apt-get");
         c.args(["-q", "download"]).args(names).current_dir(dir);

@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A chroot with make and a compiler.
-pub struct Chroot {
+pub(crate) struct Chroot {
     root: PathBuf,
 }
 
 /// What builds modules for a kernel.
-pub struct Toolchain {
+pub(crate) struct Toolchain {
     /// Where it lies; None if the machine itself can build.
     pub chroot: Option<Chroot>,
     /// The compiler to name to a build tree, which names none itself.
@@ -30,7 +30,7 @@ pub struct Toolchain {
 ///
 /// # Errors
 /// If a chroot is needed and cannot be made, or nothing here has that compiler.
-pub fn toolchain(kernel: &Kernel, headers: &Path) -> Result<Toolchain> {
+pub(crate) fn toolchain(kernel: &Kernel, headers: &Path) -> Result<Toolchain> {
     if !headers.join(PACKAGED).exists() {
         return of_tree(headers);
     }
@@ -136,12 +136,12 @@ impl Chroot {
     ///
     /// # Errors
     /// If it is not there and cannot be made.
-    pub fn for_kernels() -> Result<Chroot> {
+    pub(crate) fn for_kernels() -> Result<Chroot> {
         Chroot::open(KERNELS.0, "kernel", &TOOLS)
     }
 
     /// The compiler of [`Chroot::for_kernels`].
-    pub const COMPILER: &'static str = KERNELS.1;
+    pub(crate) const COMPILER: &'static str = KERNELS.1;
 
     fn open(suite: &str, name: &str, packages: &[&str]) -> Result<Chroot> {
         let root = cache()?.join("chroot").join(format!("{suite}-{name}"));

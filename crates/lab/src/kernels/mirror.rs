@@ -16,7 +16,7 @@ pub struct Mirrors {
 
 /// The mirrors in `DORMOUSE_MIRROR` (archive, blank, security) or in the
 /// sources of apt.
-pub fn mirrors() -> Result<Mirrors> {
+pub(crate) fn mirrors() -> Result<Mirrors> {
     if let Ok(text) = std::env::var("DORMOUSE_MIRROR") {
         let mut words = text.split_whitespace().map(str::to_owned);
         if let Some(main) = words.next() {

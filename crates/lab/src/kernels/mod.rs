@@ -6,7 +6,7 @@ pub(crate) mod cache;
 pub mod chroot;
 pub mod fetch;
 mod kernel;
-pub mod mirror;
+pub(crate) mod mirror;
 pub mod modules;
 pub mod release;
 

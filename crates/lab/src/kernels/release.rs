@@ -32,7 +32,7 @@ impl Release {
     }
 
     /// Series as numbers, for sorting.
-    pub fn series_numbers(&self) -> (u32, u32) {
+    pub(crate) fn series_numbers(&self) -> (u32, u32) {
         (self.numbers[0], self.numbers[1])
     }
 

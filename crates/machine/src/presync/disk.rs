@@ -30,7 +30,7 @@ impl Sample {
 
     /// The sum of all disks, of `/proc/meminfo` and `/proc/vmstat`, where debugfs is
     /// not to be had.
-    pub fn parse_whole(meminfo: &str, vmstat: &str, page: u64) -> Option<Sample> {
+    pub(crate) fn parse_whole(meminfo: &str, vmstat: &str, page: u64) -> Option<Sample> {
         let pages = |name: &str| {
             let line = vmstat.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' '))?;
             line.trim().parse::<u64>().ok()?.checked_mul(page)
@@ -144,7 +144,7 @@ impl Disk {
 /// Whether the kernel's name of a `backing_dev_info` is that of a disk, or of a file
 /// system that writes to disks by itself. The others ask a server, as `0:45` of NFS
 /// and FUSE and `8:1-fuseblk` do (super_setup_bdi_name, fs/super.c, 6.12).
-pub fn is_disk(bdi: &str) -> bool {
+pub(crate) fn is_disk(bdi: &str) -> bool {
     let number = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
     match bdi.split_once(':') {
         Some((major, minor)) => number(major) && major != "0" && number(minor),

@@ -83,7 +83,7 @@ impl Mount {
     }
 
     /// A server does its writing.
-    pub fn is_served(&self) -> bool {
+    pub(crate) fn is_served(&self) -> bool {
         SERVERS.contains(&self.kind.as_str()) || self.kind.starts_with("fuse.")
     }
 

@@ -70,7 +70,7 @@ impl Machine<'_, '_> {
 
     /// The time for drivers is over: links to what no driver ever matched order
     /// nothing any more.
-    pub fn drivers_done(&mut self) {
+    pub(crate) fn drivers_done(&mut self) {
         for l in 0..self.links.len() {
             if self.links[l].alive && !self.devices[self.links[l].supplier].matched {
                 self.links[l].relax();

@@ -17,7 +17,7 @@ struct Search {
 impl Machine<'_, '_> {
     /// Whether the supplier of a link depends on its consumer; what lies on the way
     /// is marked. The link is marked as well.
-    pub fn relax(&mut self, l: usize, supplier: usize) {
+    pub(crate) fn relax(&mut self, l: usize, supplier: usize) {
         let consumer = self.node_links[l].consumer;
         self.work.begin();
         self.searches += 1;

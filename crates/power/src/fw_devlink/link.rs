@@ -26,12 +26,12 @@ struct Flags {
 
 impl Link {
     /// Sync-state-only and nothing else (device_link_flag_is_sync_state_only).
-    pub fn orders_nothing(&self) -> bool {
+    pub(crate) fn orders_nothing(&self) -> bool {
         self.sync_state_only && !self.runtime_pm && !self.autoprobe
     }
 
     /// Lets it order nothing (fw_devlink_relax_link); every link here is inferred.
-    pub fn relax(&mut self) {
+    pub(crate) fn relax(&mut self) {
         if !self.orders_nothing() {
             self.sync_state_only = true;
             (self.runtime_pm, self.autoprobe, self.cycle) = (false, false, false);
@@ -41,7 +41,7 @@ impl Link {
 
 impl Machine<'_, '_> {
     /// Makes the links of a device that is the first of its node.
-    pub fn link_device(&mut self, device: usize) {
+    pub(crate) fn link_device(&mut self, device: usize) {
         let Some(node) = self.devices[device].node else { return };
         if self.mode == Mode::Off {
             return;
@@ -82,7 +82,7 @@ impl Machine<'_, '_> {
     }
 
     /// Links those that wait for the node of a new device.
-    pub fn link_to_consumers(&mut self, device: usize, node: usize) {
+    pub(crate) fn link_to_consumers(&mut self, device: usize, node: usize) {
         for l in self.consumers_of(node) {
             let consumer = self.node_links[l].consumer;
             let own = self.nodes[consumer].device;
@@ -190,7 +190,7 @@ impl Machine<'_, '_> {
     }
 
     /// Drops a link.
-    pub fn drop_link(&mut self, l: usize) {
+    pub(crate) fn drop_link(&mut self, l: usize) {
         let link = &mut self.links[l];
         link.alive = false;
         let (consumer, supplier) = (link.consumer, link.supplier);
@@ -229,7 +229,7 @@ impl Machine<'_, '_> {
     /// Moves a device and what depends on it to the tail of the list
     /// (device_reorder_to_tail): each after what moved it, the last time that it is
     /// moved counts.
-    pub fn to_tail(&mut self, device: usize) {
+    pub(crate) fn to_tail(&mut self, device: usize) {
         let mut todo = Vec::from([device]);
         let mut steps = 0;
         while let Some(d) = todo.pop() {

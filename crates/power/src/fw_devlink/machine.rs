@@ -174,7 +174,7 @@ impl<'t, 'a> Machine<'t, 'a> {
     }
 
     /// The device of the nearest node above that has one.
-    pub fn device_above(&self, node: usize) -> Option<usize> {
+    pub(crate) fn device_above(&self, node: usize) -> Option<usize> {
         self.tree.above(node).find_map(|n| self.nodes[n].device)
     }
 
@@ -187,12 +187,12 @@ impl<'t, 'a> Machine<'t, 'a> {
     }
 
     /// Links to suppliers of a node as the kernel walks them.
-    pub fn suppliers_of(&self, node: usize) -> Vec<usize> {
+    pub(crate) fn suppliers_of(&self, node: usize) -> Vec<usize> {
         self.walked(&self.nodes[node].suppliers)
     }
 
     /// Links to consumers of a node as the kernel walks them.
-    pub fn consumers_of(&self, node: usize) -> Vec<usize> {
+    pub(crate) fn consumers_of(&self, node: usize) -> Vec<usize> {
         self.walked(&self.nodes[node].consumers)
     }
 
@@ -202,7 +202,13 @@ impl<'t, 'a> Machine<'t, 'a> {
 
     /// Adds a link between nodes, or flags to the one that is there
     /// (core.c:__fwnode_link_add).
-    pub fn link_nodes(&mut self, consumer: usize, supplier: usize, cycle: bool, ignored: bool) {
+    pub(crate) fn link_nodes(
+        &mut self,
+        consumer: usize,
+        supplier: usize,
+        cycle: bool,
+        ignored: bool,
+    ) {
         if let Some(&l) = self.node_pairs.get(&(consumer, supplier)) {
             self.node_links[l].cycle |= cycle;
             self.node_links[l].ignored |= ignored;
@@ -216,7 +222,7 @@ impl<'t, 'a> Machine<'t, 'a> {
     }
 
     /// Drops a link between nodes.
-    pub fn unlink_nodes(&mut self, l: usize) {
+    pub(crate) fn unlink_nodes(&mut self, l: usize) {
         let link = &mut self.node_links[l];
         if !link.alive {
             return;
@@ -249,7 +255,7 @@ impl<'t, 'a> Machine<'t, 'a> {
 
     /// The first supplier that is not bound and that the device's links make it wait
     /// for (core.c:device_links_check_suppliers).
-    pub fn not_ready(&self, device: usize) -> Option<usize> {
+    pub(crate) fn not_ready(&self, device: usize) -> Option<usize> {
         let mut links = self.devices[device].suppliers.iter().map(|&l| &self.links[l]);
         let unbound = |d: usize| self.devices[d].status != Status::Bound;
         links.find(|l| l.alive && !l.sync_state_only && unbound(l.supplier)).map(|l| l.supplier)

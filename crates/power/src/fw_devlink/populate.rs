@@ -57,7 +57,7 @@ impl Machine<'_, '_> {
 
     /// A node becomes a device, and, if it is a bus, its children too
     /// (of_platform_bus_create).
-    pub fn create_bus(&mut self, i: usize, parent: usize) {
+    pub(crate) fn create_bus(&mut self, i: usize, parent: usize) {
         let node = &self.tree.nodes[i];
         if node.get("compatible").is_none() || node.is("operating-points-v2") {
             return;

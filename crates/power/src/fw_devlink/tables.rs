@@ -3,7 +3,7 @@
 //! A test of the laboratory reads the images again and compares.
 
 /// Interrupt controllers (`__irqchip_of_table`).
-pub const INTERRUPTS: [(&str, &str); 33] = [
+pub(crate) const INTERRUPTS: [(&str, &str); 33] = [
     ("allwinner,sun50i-h6-r-intc", "6.1 6.12 7.3"),
     ("allwinner,sun55i-a523-nmi", "7.3"),
     ("allwinner,sun6i-a31-r-intc", "6.1 6.12 7.3"),
@@ -40,7 +40,7 @@ pub const INTERRUPTS: [(&str, &str); 33] = [
 ];
 
 /// Clocks (`__clk_of_table`).
-pub const CLOCKS: [(&str, &str); 112] = [
+pub(crate) const CLOCKS: [(&str, &str); 112] = [
     ("allwinner,sun50i-h5-rtc", "6.1 6.12 7.3"),
     ("allwinner,sun50i-h6-rtc", "6.1 6.12 7.3"),
     ("allwinner,sun6i-a31-rtc", "6.1 6.12 7.3"),
@@ -157,7 +157,7 @@ pub const CLOCKS: [(&str, &str); 112] = [
 
 /// Of them, those whose device a driver takes (CLK_OF_DECLARE_DRIVER in drivers/clk and
 /// drivers/rtc/rtc-sun6i.c).
-pub const CLOCKS_WITH_DEVICE: [(&str, &str); 14] = [
+pub(crate) const CLOCKS_WITH_DEVICE: [(&str, &str); 14] = [
     ("allwinner,sun50i-h5-rtc", "6.1 6.12 7.3"),
     ("allwinner,sun50i-h6-rtc", "6.1 6.12 7.3"),
     ("allwinner,sun6i-a31-rtc", "6.1 6.12 7.3"),

@@ -68,7 +68,7 @@ fn offset(kind: Kind, address: &[u32], range: &[u32], up: usize, size: usize) ->
 
 /// The first address of a node as the CPU sees it; `None` where a bus on the way up
 /// does not map addresses (I2C, SPI, firmware).
-pub fn translate(tree: &Tree<'_>, i: usize) -> Option<u64> {
+pub(crate) fn translate(tree: &Tree<'_>, i: usize) -> Option<u64> {
     let mut at = tree.nodes[i].parent?;
     let reg: Vec<u32> = cells(tree.nodes[i].get("reg")?).take(MAX_CELLS).collect();
     let (mut kind, na, mut size) = bus(tree, at)?;
@@ -111,7 +111,7 @@ pub fn translate(tree: &Tree<'_>, i: usize) -> Option<u64> {
 
 /// The kernel's name of a platform device: its address as the CPU sees it and the
 /// node's name, or, without one, the path of names.
-pub fn bus_id(tree: &Tree<'_>, i: usize) -> String {
+pub(crate) fn bus_id(tree: &Tree<'_>, i: usize) -> String {
     let mut name = String::new();
     for at in tree.up(i).filter(|&i| tree.nodes[i].parent.is_some()) {
         let n = &tree.nodes[at];

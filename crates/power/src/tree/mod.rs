@@ -131,7 +131,7 @@ impl<'a> Tree<'a> {
     }
 
     /// A property of a node or of the nearest ancestor that has it as a number.
-    pub fn inherited(&self, i: usize, property: &str) -> Option<u32> {
+    pub(crate) fn inherited(&self, i: usize, property: &str) -> Option<u32> {
         self.up(i).find_map(|i| self.nodes[i].cell(property))
     }
 

@@ -12,7 +12,7 @@ const ITEM: &[u8] = b"async_run_entry_fn";
 /// `dpm_complete`. A count is `None` if the trace has none of the events it is
 /// made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Machinery {
+pub(crate) struct Machinery {
     /// Threads that became workers of an unbound pool.
     pub workers_created: Option<u64>,
     /// Most workers with an item at once.

@@ -46,7 +46,7 @@ fn machine(file: &CaptureFile, capture: &mut Capture) {
 
 /// Gives the tracker every device of the list, so that events find the right
 /// one. Each is known again by its `devpath`, which is unique.
-pub fn add_devices(file: &CaptureFile, tracker: &mut Tracker) {
+pub(crate) fn add_devices(file: &CaptureFile, tracker: &mut Tracker) {
     let by_path: HashMap<&str, usize> =
         file.devices.iter().enumerate().map(|(i, r)| (r.devpath.as_str(), i)).collect();
     for r in file.devices.iter().filter(|r| !r.no_pm) {
@@ -340,7 +340,7 @@ fn losses(file: &CaptureFile, losses: &mut Losses) {
 }
 
 /// Adds to a cycle what only `stats.json` knows.
-pub fn apply_stats(stats: &CycleStats, kernel: Sym, names: &mut Names, cycle: &mut Cycle) {
+pub(crate) fn apply_stats(stats: &CycleStats, kernel: Sym, names: &mut Names, cycle: &mut Cycle) {
     cycle.kernel = kernel;
     cycle.mode = mode(stats);
     cycle.first_after_boot = stats.suspends_before == Some(0);

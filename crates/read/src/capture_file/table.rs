@@ -83,7 +83,7 @@ impl<'a> Table<'a> {
     }
 
     /// The next line that is not empty.
-    pub fn next_row(&mut self) -> Option<Row<'a, '_>> {
+    pub(crate) fn next_row(&mut self) -> Option<Row<'a, '_>> {
         loop {
             let line = self.lines.next()?;
             self.number += 1;

@@ -11,7 +11,7 @@ const LARGEST: u8 = 28;
 ///
 /// Blocks begin at multiples of four bytes with a header that ends with its own
 /// CRC-32, so a header is recognised wherever it stands, in a cut file too.
-pub fn is_too_large(file: &[u8]) -> bool {
+pub(crate) fn is_too_large(file: &[u8]) -> bool {
     (0..file.len()).step_by(4).any(|at| block_dictionary(&file[at..]).is_some_and(|d| d > LARGEST))
 }
 

@@ -6,10 +6,10 @@ use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use std::io::{Error, ErrorKind, Read, Result};
 
 /// First bytes of every frame.
-pub const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+pub(crate) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// The largest window that zstd itself accepts without being asked (`--long=27`).
-pub const LARGEST_WINDOW: u64 = 128 << 20;
+pub(crate) const LARGEST_WINDOW: u64 = 128 << 20;
 
 /// How many bytes a decoder of the frame at the begin of `data` must keep. It
 /// gives nothing out before it has that many, so a frame of 60 bytes that asks
@@ -35,7 +35,7 @@ pub fn window(data: &[u8], magic: bool) -> Option<u64> {
 }
 
 /// Reads the content of all frames, one behind the other.
-pub struct Frames<'a> {
+pub(crate) struct Frames<'a> {
     state: State<'a>,
 }
 

@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 pub use compress::{Unpacked, unpack};
 
 /// Whether bytes are a tar archive.
-pub fn is_tar(bytes: &[u8]) -> bool {
+pub(crate) fn is_tar(bytes: &[u8]) -> bool {
     bytes.get(257..262) == Some(b"ustar")
 }
 

@@ -13,7 +13,7 @@ const FIRST: &str = "capture.json";
 const HEAD: u64 = 4096;
 
 /// Whether `folder` holds the members of a capture file.
-pub fn is_capture(folder: &Path) -> bool {
+pub(crate) fn is_capture(folder: &Path) -> bool {
     let mut head = Vec::new();
     let opened = fs::File::open(folder.join(FIRST)).ok();
     opened.is_some_and(|f| f.take(HEAD).read_to_end(&mut head).is_ok())

@@ -9,7 +9,7 @@ use dormouse_power::clock::{Clock, Table};
 const STEP: usize = 2;
 
 /// Whether a line is the one of the head that names the column of clocks.
-pub fn is_head(line: &Line<'_>) -> bool {
+pub(crate) fn is_head(line: &Line<'_>) -> bool {
     line.text.starts_with("clock ")
         && (line.text.contains(" count") || line.text.contains("enable_cnt"))
 }

@@ -167,7 +167,7 @@ pub fn list(lines: &Lines<'_>, from: usize, out: &mut Vec<Deferral>) -> usize {
 
 /// Whether a line is a row of such a file without a command: a tab stands between
 /// the device and what a driver or bus said.
-pub fn is_listed(lines: &Lines<'_>, at: usize) -> bool {
+pub(crate) fn is_listed(lines: &Lines<'_>, at: usize) -> bool {
     let raw = lines.raw(at);
     let Some(tab) = raw.iter().position(|&b| b == b'\t').filter(|&t| t > 0) else { return false };
     !raw[..tab].contains(&b' ')
@@ -182,7 +182,7 @@ pub fn marked(line: &Line<'_>, at: usize) -> Option<Deferral> {
 }
 
 /// The whole text is such a file: every line has its form.
-pub fn whole_list(lines: &Lines<'_>) -> bool {
+pub(crate) fn whole_list(lines: &Lines<'_>) -> bool {
     let mut tabs = 0;
     for at in 0..lines.len() {
         let line = lines.get(at);
@@ -198,13 +198,13 @@ pub fn whole_list(lines: &Lines<'_>) -> bool {
 }
 
 /// The row of such a file in line `at`.
-pub fn list_row(lines: &Lines<'_>, at: usize, out: &mut Vec<Deferral>) {
+pub(crate) fn list_row(lines: &Lines<'_>, at: usize, out: &mut Vec<Deferral>) {
     let line = lines.get(at);
     out.extend(deferred(&line, at).filter(|_| !line.text.is_empty()));
 }
 
 /// Whether a line lists a folder: `ls /sys/…/folder`.
-pub fn prints_folder(line: &Line<'_>, folder: &str) -> bool {
+pub(crate) fn prints_folder(line: &Line<'_>, folder: &str) -> bool {
     let Some((before, after)) = line.text.split_once(folder) else { return false };
     (before.contains("ls ") || before.starts_with('/'))
         && matches!(after.trim(), "" | "/" | ":" | "/:")
@@ -229,7 +229,7 @@ pub fn counted(line: &Line<'_>, at: usize) -> Option<Deferral> {
 }
 
 /// Whether a line is the head of `idle_states`.
-pub fn is_states_head(line: &Line<'_>) -> bool {
+pub(crate) fn is_states_head(line: &Line<'_>) -> bool {
     line.text.starts_with("State ")
         && line.text.contains(" Usage")
         && line.text.contains(" Rejected")
@@ -392,7 +392,7 @@ pub fn waiting(lines: &Lines<'_>, at: usize) -> Option<Wait> {
 }
 
 /// `state_synced` of a device.
-pub fn synced(lines: &Lines<'_>, at: usize) -> Option<Synced> {
+pub(crate) fn synced(lines: &Lines<'_>, at: usize) -> Option<Synced> {
     let (device, synced, evidence) = flag(lines, at, "/state_synced")?;
     Some(Synced { device, synced, evidence })
 }

@@ -8,7 +8,7 @@ use super::lines::{Line, Lines, cells, number};
 use dormouse_power::domain::{Device, Domain, Dump, Runtime, Status};
 
 /// Whether line `at` is the head of a table; a mail program may have wrapped it.
-pub fn is_head(lines: &Lines<'_>, at: usize) -> bool {
+pub(crate) fn is_head(lines: &Lines<'_>, at: usize) -> bool {
     let line = lines.get(at);
     let more =
         |line: &Line<'_>| ["children", "slaves", "/device"].iter().any(|w| line.text.contains(w));

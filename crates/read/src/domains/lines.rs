@@ -23,7 +23,7 @@ pub struct Line<'a> {
 
 impl Line<'_> {
     /// Whether a person left lines out here: `...`, `[...]`, `....... (40 more)`, `<snip>`.
-    pub fn elided(&self) -> bool {
+    pub(crate) fn elided(&self) -> bool {
         // Two dashes stand between the places that `grep -A` found.
         if &*self.text == "--" {
             return true;
@@ -38,7 +38,7 @@ impl Line<'_> {
     }
 
     /// Whether it is a fence of Markdown, alone or with the name of a language.
-    pub fn fence(&self) -> bool {
+    pub(crate) fn fence(&self) -> bool {
         self.text.starts_with("```") || self.text.starts_with("~~~")
     }
 
@@ -64,7 +64,7 @@ impl Line<'_> {
     }
 
     /// Whether it is a rule under the head of a table.
-    pub fn ruled(&self) -> bool {
+    pub(crate) fn ruled(&self) -> bool {
         self.text.len() > 20 && self.text.bytes().all(|b| b == b'-')
     }
 
@@ -142,7 +142,7 @@ impl<'a> Lines<'a> {
 }
 
 /// Marks of mail (`>`), and bars that people put before a log.
-pub fn unquoted(mut line: &[u8]) -> (usize, &[u8]) {
+pub(crate) fn unquoted(mut line: &[u8]) -> (usize, &[u8]) {
     let mut marks = 0;
     while let Some(rest) = line.strip_prefix(b">").or_else(|| line.strip_prefix(b"| ")) {
         marks += 1;

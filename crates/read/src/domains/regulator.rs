@@ -28,7 +28,7 @@ fn goes_on(lines: &Lines<'_>, at: usize, quotes: usize) -> Option<usize> {
 }
 
 /// Whether a line is the head of a table.
-pub fn is_head(line: &Line<'_>) -> bool {
+pub(crate) fn is_head(line: &Line<'_>) -> bool {
     line.text.starts_with("regulator ") && line.text.contains(" use open")
 }
 

@@ -12,7 +12,7 @@ use dormouse_power::probe::{Outcome, Probe};
 use dormouse_power::{Case, Evidence};
 
 /// Words of which each such message has one; lines without are not looked at.
-pub const STEMS: [&[u8]; 22] = [
+pub(crate) const STEMS: [&[u8]; 22] = [
     b"deferred probe",
     b"probe deferral",
     b"EPROBE_DEFER",
@@ -76,7 +76,7 @@ const BUSES: [&str; 34] = [
 ];
 
 /// Whether a word is a bus, not a driver.
-pub fn is_bus(word: &str) -> bool {
+pub(crate) fn is_bus(word: &str) -> bool {
     BUSES.contains(&word)
 }
 

@@ -108,7 +108,7 @@ const LEFT_OUT: [&str; 7] = ["aliases", "chosen", "cpus", "memory", "firmware", 
 const KEPT: [&[u8]; 3] = [b"simple-bus", b"simple-mfd", b"operating-points-v2"];
 
 /// What is put before the others, so that no driver matches.
-pub const PREFIX: &str = "graft,";
+pub(crate) const PREFIX: &str = "graft,";
 
 /// The tree of a machine with the nodes of another beside its own.
 ///

@@ -30,7 +30,7 @@ pub struct Line<'a> {
 /// A line of which only the event is known: most lines are of no interest, and
 /// their other columns are never looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Raw<'a> {
+pub(crate) struct Raw<'a> {
     task: &'a [u8],
     cpu: u32,
     time: &'a [u8],
@@ -103,7 +103,7 @@ impl Columns {
     /// Where the event name of a line with the same head ends; `None` if it must
     /// be searched: perf writes the subsystem, and the name behind it.
     #[inline(always)]
-    pub fn name_end(&self, line: &[u8]) -> Option<usize> {
+    pub(crate) fn name_end(&self, line: &[u8]) -> Option<usize> {
         let end = colon(line, self.name)?;
         (!line.get(end + 1).is_some_and(|&b| is_name(b))).then_some(end)
     }

@@ -28,7 +28,7 @@ pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
 }
 
 /// The same, and hands to `others` what they want.
-pub fn parse_with(bytes: &[u8], tracker: &mut Tracker, others: &mut dyn EventSink) {
+pub(crate) fn parse_with(bytes: &[u8], tracker: &mut Tracker, others: &mut dyn EventSink) {
     let mut assembler = Assembler::begin(bytes, tracker, Some(others));
     let unread = scan(bytes, &mut assembler);
     assembler.finish(&unread);
@@ -54,7 +54,7 @@ pub struct Scanned<'a> {
 }
 
 /// Finds the lines that matter.
-pub fn scanned(bytes: &[u8]) -> Scanned<'_> {
+pub(crate) fn scanned(bytes: &[u8]) -> Scanned<'_> {
     let mut items = Vec::new();
     let unread = scan(bytes, &mut items);
     Scanned { items, unread }

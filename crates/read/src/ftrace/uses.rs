@@ -5,7 +5,7 @@ use crate::event::Kind;
 
 /// What is done with an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
+pub(crate) enum Use {
     /// `device_pm_callback_start`.
     Start,
     /// `device_pm_callback_end`.
@@ -20,7 +20,7 @@ pub enum Use {
 
 /// Answers of one trace.
 #[derive(Debug)]
-pub struct Uses {
+pub(crate) struct Uses {
     slots: [Slot; SLOTS],
 }
 

@@ -4,7 +4,7 @@
 
 /// A line that is no line of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Between {
+pub(crate) enum Between {
     /// A blank line, a rule.
     Nothing,
     /// A message of the kernel or of the program itself.
@@ -63,7 +63,7 @@ const PROGRAMS: [&str; 16] = [
 
 /// Whether a line is a prompt with a command, with or without user, host and folder
 /// before it: `$ cat trace`, `user@host:~# ...`, `~ # cat trace`.
-pub fn is_command(line: &str) -> bool {
+pub(crate) fn is_command(line: &str) -> bool {
     let line = plain(line).trim();
     let Some(at) = line.find(['$', '#', '%']) else { return false };
     let (before, rest) = (&line[..at], line[at + 1..].trim_start());

@@ -173,7 +173,7 @@ impl Cpu {
 
 /// Takes a trace's events.
 #[derive(Debug, Default)]
-pub struct Causes {
+pub(crate) struct Causes {
     tables: BTreeMap<u32, (Table, StateSet)>,
     cpus: BTreeMap<u32, Cpu>,
     timers: HashMap<Vec<u8>, Armed>,

@@ -16,7 +16,7 @@ const SHORT: [&str; 7] = ["IRQ", "NMI", "SMI", "IPC", "POLL", "POLL%", "CPU"];
 
 /// Columns that say which CPU a line is of. Versions before 4 leave them blank in
 /// the line of the machine.
-pub const PLACES: [&str; 10] =
+pub(crate) const PLACES: [&str; 10] =
     ["pk", "cor", "CPU", "Package", "Node", "Die", "L3", "Core", "APIC", "X2APIC"];
 
 /// What the cells of a column are.
@@ -142,7 +142,7 @@ pub fn head(line: &str) -> Option<Vec<&str>> {
 }
 
 /// Names of columns that a mail client moved to the line below `before`.
-pub fn rest_of_head<'a>(before: &[&str], line: &'a str) -> Option<Vec<&'a str>> {
+pub(crate) fn rest_of_head<'a>(before: &[&str], line: &'a str) -> Option<Vec<&'a str>> {
     // The same names again are the next head.
     names(line).filter(|n| n.iter().all(|n| !before.contains(n)))
 }

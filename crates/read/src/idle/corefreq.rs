@@ -26,7 +26,7 @@ fn names(line: &str) -> Option<Vec<&str>> {
 }
 
 /// Whether a text has such a table.
-pub fn is_corefreq(text: &str) -> bool {
+pub(crate) fn is_corefreq(text: &str) -> bool {
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         if names(line).is_some() {

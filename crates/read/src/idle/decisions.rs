@@ -29,7 +29,7 @@ struct Open {
 
 /// Takes a trace's events.
 #[derive(Debug, Default)]
-pub struct Decisions {
+pub(crate) struct Decisions {
     open: BTreeMap<u32, Open>,
     /// CPU and step, in order of time.
     pub steps: Vec<(u32, Step)>,

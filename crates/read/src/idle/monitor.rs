@@ -7,7 +7,7 @@ use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::turbostat::{Interval, Row, Run};
 
 /// Whether a text has such a table.
-pub fn is_monitor(text: &str) -> bool {
+pub(crate) fn is_monitor(text: &str) -> bool {
     text.lines().any(|l| head(plain(l)).is_some())
 }
 

@@ -26,12 +26,12 @@ const ATTRIBUTES: [&str; 14] = [
 ];
 
 /// Whether a path ends in an attribute of cpuidle.
-pub fn names_attribute(path: &str) -> bool {
+pub(crate) fn names_attribute(path: &str) -> bool {
     find(path).is_some()
 }
 
 /// Whether a text has such paths.
-pub fn is_sysfs(text: &str) -> bool {
+pub(crate) fn is_sysfs(text: &str) -> bool {
     let plain = without_colours(text);
     plain
         .as_deref()
@@ -387,7 +387,7 @@ fn order(lines: &[&str]) -> Option<Vec<&'static str>> {
 }
 
 /// Whether a text is bare values, as `cat` of all attributes prints them.
-pub fn is_bare(text: &str) -> bool {
+pub(crate) fn is_bare(text: &str) -> bool {
     let lines: Vec<&str> = text.lines().take(2 * ATTRIBUTES.len()).collect();
     order(&lines).is_some()
 }

@@ -4,7 +4,7 @@ use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::snapshot::{Counters, Snapshot, StateSeen};
 
 /// Whether a text has lines of `cpupower idle-info`.
-pub fn is_idle_info(text: &str) -> bool {
+pub(crate) fn is_idle_info(text: &str) -> bool {
     text.lines().map(plain).any(|l| l.starts_with("Flags/Description:") || old_state(l).is_some())
 }
 
@@ -34,7 +34,7 @@ fn plain(line: &str) -> &str {
 }
 
 /// Reads `cpupower idle-info`; each `CPUidle driver:` begins a snapshot.
-pub fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
+pub(crate) fn idle_info(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
     let first = out.len();
     let mut snapshot = Snapshot { label: name.to_owned(), since_boot: true, ..Snapshot::default() };
     let mut cpu: Option<u32> = None;
@@ -138,7 +138,7 @@ fn is_posted_head(line: &str) -> bool {
 }
 
 /// Whether a text has such a table.
-pub fn is_posted(text: &str) -> bool {
+pub(crate) fn is_posted(text: &str) -> bool {
     text.lines().any(|l| is_posted_head(plain(l)))
 }
 
@@ -240,7 +240,7 @@ const COLUMNS: [&str; 15] = [
 ];
 
 /// Whether a text begins with those columns.
-pub fn is_csv(text: &str) -> bool {
+pub(crate) fn is_csv(text: &str) -> bool {
     text.lines().next().is_some_and(|l| l.trim_end().split(',').eq(COLUMNS))
 }
 

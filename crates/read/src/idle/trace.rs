@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// State of `cpu_idle` that says a CPU is awake (`PWR_EVENT_EXIT`, -1 as u32, which
 /// some programs print as they please).
-pub fn is_awake(state: &[u8]) -> bool {
+pub(crate) fn is_awake(state: &[u8]) -> bool {
     matches!(state, b"4294967295" | b"-1" | b"18446744073709551615" | b"0xffffffff")
 }
 

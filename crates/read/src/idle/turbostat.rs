@@ -16,7 +16,7 @@ use dormouse_idle::turbostat::{Interval, Row, Run};
 const WHOLE: i64 = 105_000;
 
 /// Whether a text has a head with a line of numbers below it.
-pub fn is_turbostat(text: &str) -> bool {
+pub(crate) fn is_turbostat(text: &str) -> bool {
     let mut lines = text.lines().map(plain);
     while let Some(line) = lines.next() {
         let Some(mut columns) = head(line) else { continue };

@@ -39,7 +39,7 @@ pub enum Step {
 
 /// Collects the lines of an entry.
 #[derive(Debug, Default)]
-pub struct Collector {
+pub(crate) struct Collector {
     object: Option<Vec<u8>>,
     export: Option<Entry>,
 }

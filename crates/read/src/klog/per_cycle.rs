@@ -11,7 +11,7 @@ pub(super) type OpenCall = (CallRef, i32, Ns);
 
 /// Reset with every cycle.
 #[derive(Default)]
-pub struct PerCycle {
+pub(crate) struct PerCycle {
     pub(super) serial: u64,
     /// Some line of this cycle had a time.
     pub(super) timed: bool,
@@ -83,7 +83,7 @@ impl PerCycle {
     }
 
     /// Whether a person may just have quoted a line or two.
-    pub fn is_quote(&self) -> bool {
+    pub(crate) fn is_quote(&self) -> bool {
         !self.logged && self.known < 3
     }
 

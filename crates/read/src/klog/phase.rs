@@ -64,7 +64,7 @@ pub fn event(function: &[u8]) -> Option<PmEvent> {
 
 /// Whether a bus or the core calls a function so, whose names for the events
 /// of hibernation mean just that.
-pub fn is_of_a_bus(function: &[u8]) -> bool {
+pub(crate) fn is_of_a_bus(function: &[u8]) -> bool {
     const PREFIXES: [&[u8]; 8] = [
         b"pci_pm_",
         b"usb_dev_",

@@ -148,7 +148,7 @@ fn device_file<'a>(line: &'a [u8], r: &mut Record<'a>) -> Option<&'a [u8]> {
 /// Where the kernel's own time stamp `[   12.345678]` begins at or after
 /// `from`, and what it says. Six digits, as `print_time` of
 /// kernel/printk/printk.c has them.
-pub fn next_stamp(line: &[u8], from: usize) -> Option<(usize, Ns)> {
+pub(crate) fn next_stamp(line: &[u8], from: usize) -> Option<(usize, Ns)> {
     let rest = line.get(from..)?;
     memchr::memchr_iter(b'[', rest).find_map(|at| {
         let inside = &rest[at + 1..];

@@ -16,7 +16,7 @@ const MAX_LOOSE: usize = 1_000_000;
 type Callback = (Box<[u8]>, Box<[u8]>);
 
 /// The end of a callback whose begin did not come.
-pub struct Loose {
+pub(crate) struct Loose {
     owner: Box<[u8]>,
     function: Box<[u8]>,
     error: i32,

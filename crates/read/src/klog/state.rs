@@ -115,7 +115,7 @@ impl<'t> Log<'t> {
     }
 
     /// The kernel release, such as `6.1.0-47-amd64`.
-    pub fn set_version(&mut self, release: &[u8]) {
+    pub(crate) fn set_version(&mut self, release: &[u8]) {
         let mut parts = release.split(|b| !b.is_ascii_digit());
         let mut next = || parts.next().and_then(|p| std::str::from_utf8(p).ok()?.parse().ok());
         if let (Some(major), Some(minor)) = (next(), next()) {
@@ -409,7 +409,7 @@ impl<'t> Log<'t> {
 
     /// A cycle was entered a moment ago and is not beyond its sync: nobody got out of it
     /// since.
-    pub fn is_just_entered(&mut self) -> bool {
+    pub(crate) fn is_just_entered(&mut self) -> bool {
         const MOMENT: Ns = Ns::from_ms(100);
         let (now, timed) = (self.now, self.timed);
         let open = self.t.in_whole_cycle() && timed;
@@ -617,7 +617,14 @@ impl<'t> Log<'t> {
     }
 
     /// A "complete after" line: the phase ends now and took `took`.
-    pub fn phase_over(&mut self, phase: Phase, event: PmEvent, took: Ns, aborted: bool, at: u64) {
+    pub(crate) fn phase_over(
+        &mut self,
+        phase: Phase,
+        event: PmEvent,
+        took: Ns,
+        aborted: bool,
+        at: u64,
+    ) {
         if self.c.refusal.is_some_and(|r| r.phase == phase) {
             // Its own line says how long the phase was.
             self.c.refusal = None;
@@ -660,7 +667,7 @@ impl<'t> Log<'t> {
     }
 
     /// `start suspend of devices complete after`: prepare and suspend together.
-    pub fn prepare_over(&mut self, event: PmEvent, took: Ns, suspend: Option<Ns>) {
+    pub(crate) fn prepare_over(&mut self, event: PmEvent, took: Ns, suspend: Option<Ns>) {
         let Some(end) = suspend else { return };
         if self.timed {
             let start = (self.now - took).min(end);

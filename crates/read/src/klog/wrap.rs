@@ -47,7 +47,7 @@ fn unquoted(mut line: &[u8]) -> (usize, &[u8]) {
 
 /// Joins lines of one text.
 #[derive(Default)]
-pub struct Joiner {
+pub(crate) struct Joiner {
     whole: Vec<u8>,
 }
 

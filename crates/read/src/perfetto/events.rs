@@ -11,7 +11,7 @@ use dormouse_base::phase::PmEvent;
 use dormouse_base::time::Ns;
 
 /// Hands all of `found` to `sink`.
-pub fn emit(found: &mut Found, file: &[u8], sink: &mut dyn EventSink, losses: &mut Losses) {
+pub(crate) fn emit(found: &mut Found, file: &[u8], sink: &mut dyn EventSink, losses: &mut Losses) {
     let mut items = std::mem::take(&mut found.items);
     // Stable: events of equal time stay in the order of the file.
     items.sort_by_key(|i| i.time);

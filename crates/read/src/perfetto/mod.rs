@@ -62,7 +62,7 @@ impl<'a> PerfettoTrace<'a> {
 
     /// Finds the events of power management and those beside it that somebody
     /// `wants`; between the first and the last of the former, or at `all_times`.
-    pub fn open_for(
+    pub(crate) fn open_for(
         file: &'a [u8],
         wants: &dyn Fn(&[u8]) -> bool,
         all_times: bool,
@@ -101,7 +101,7 @@ pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
 }
 
 /// The same, and hands to `others` what they want.
-pub fn parse_with(bytes: &[u8], tracker: &mut Tracker, others: &mut dyn EventSink) {
+pub(crate) fn parse_with(bytes: &[u8], tracker: &mut Tracker, others: &mut dyn EventSink) {
     whole(bytes, tracker, Some(others));
 }
 

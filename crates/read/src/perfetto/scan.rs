@@ -14,16 +14,16 @@ use std::io::Read;
 use std::ops::RangeInclusive;
 
 /// `FtraceEvent` fields of power management.
-pub const SUSPEND_RESUME: u32 = 113;
+pub(crate) const SUSPEND_RESUME: u32 = 113;
 /// The synthetic event that Perfetto derives from `timekeeping_freeze` and
 /// `syscore_resume`.
-pub const SUSPEND_RESUME_MINIMAL: u32 = 481;
+pub(crate) const SUSPEND_RESUME_MINIMAL: u32 = 481;
 /// `device_pm_callback_start`.
-pub const CALLBACK_START: u32 = 504;
+pub(crate) const CALLBACK_START: u32 = 504;
 /// `device_pm_callback_end`.
-pub const CALLBACK_END: u32 = 505;
+pub(crate) const CALLBACK_END: u32 = 505;
 /// An event that the recording Perfetto did not know by number.
-pub const GENERIC: u32 = 327;
+pub(crate) const GENERIC: u32 = 327;
 /// `sched_switch`, which compact scheduler events are rebuilt as.
 const SCHED_SWITCH: u32 = 4;
 

@@ -29,7 +29,7 @@ impl<'a> Value<'a> {
 
 /// The fields of a message, in their order. Stops at damage.
 #[derive(Clone, Debug)]
-pub struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     data: &'a [u8],
     /// Bytes read so far.
     pub at: usize,
@@ -99,7 +99,7 @@ impl<'a> Iterator for Fields<'a> {
 
 /// The first field of `data`, if it is `number` and has a length: as many of its
 /// bytes as there are, its length, and what follows.
-pub fn begin_of_field(data: &[u8], number: u32) -> Option<(&[u8], usize, &[u8])> {
+pub(crate) fn begin_of_field(data: &[u8], number: u32) -> Option<(&[u8], usize, &[u8])> {
     let mut f = Fields::new(data);
     if f.varint()? != u64::from(number) << 3 | 2 {
         return None;
@@ -112,7 +112,7 @@ pub fn begin_of_field(data: &[u8], number: u32) -> Option<(&[u8], usize, &[u8])>
 
 /// Whether the begin of a message of `size` bytes can be one: its fields follow
 /// each other, and the last one seen ends within the message.
-pub fn begins_message(begin: &[u8], size: usize) -> bool {
+pub(crate) fn begins_message(begin: &[u8], size: usize) -> bool {
     let mut f = Fields::new(begin);
     f.by_ref().for_each(drop);
     if !f.damaged {
@@ -137,13 +137,13 @@ pub fn packed(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
 }
 
 /// Writes a number field.
-pub fn put_number(out: &mut Vec<u8>, field: u32, value: u64) {
+pub(crate) fn put_number(out: &mut Vec<u8>, field: u32, value: u64) {
     put_varint(out, u64::from(field) << 3);
     put_varint(out, value);
 }
 
 /// Writes a field with a length.
-pub fn put_bytes(out: &mut Vec<u8>, field: u32, value: &[u8]) {
+pub(crate) fn put_bytes(out: &mut Vec<u8>, field: u32, value: &[u8]) {
     put_varint(out, u64::from(field) << 3 | 2);
     put_varint(out, value.len() as u64);
     out.extend_from_slice(value);

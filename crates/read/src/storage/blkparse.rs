@@ -11,7 +11,7 @@ use std::collections::HashMap;
 const HEAD: usize = 1 << 20;
 
 /// Whether a text holds lines of blkparse.
-pub fn is_blkparse(bytes: &[u8]) -> bool {
+pub(crate) fn is_blkparse(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(HEAD)];
     head.split(|b| *b == b'\n').any(|l| line(unquoted(l).0).is_some())
 }

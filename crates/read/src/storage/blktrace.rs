@@ -14,7 +14,7 @@ const VERSION: u32 = 7;
 const RECORD: usize = 48;
 
 /// Whether bytes begin with a record, in either byte order.
-pub fn is_blktrace(bytes: &[u8]) -> bool {
+pub(crate) fn is_blktrace(bytes: &[u8]) -> bool {
     order(bytes).is_some()
 }
 
@@ -58,7 +58,7 @@ struct Record {
 
 /// Records of all files of a series.
 #[derive(Clone, Debug, Default)]
-pub struct Records {
+pub(crate) struct Records {
     list: Vec<Record>,
     seen: u64,
 }

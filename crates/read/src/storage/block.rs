@@ -119,7 +119,7 @@ fn any(time: i64, text: &[u8]) -> Option<Text> {
 }
 
 /// `<- (8,1) 252`.
-pub fn origin(text: &[u8]) -> Option<(Disk, u64)> {
+pub(crate) fn origin(text: &[u8]) -> Option<(Disk, u64)> {
     let rest = text.trim_ascii_start().strip_prefix(b"<- (")?;
     let close = memchr::memchr(b')', rest)?;
     let (sector, _) = word(&rest[close + 1..])?;

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 /// Requests made of commands.
 #[derive(Default)]
-pub struct Commands {
+pub(crate) struct Commands {
     /// Commands under way, by the driver's own key.
     open: HashMap<Vec<u8>, Request>,
     done: Vec<Request>,

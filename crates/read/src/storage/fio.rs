@@ -5,7 +5,7 @@ use dormouse_storage::load::Job;
 use serde_json::Value;
 
 /// Whether bytes hold fio's JSON, perhaps with messages before it.
-pub fn is_fio(bytes: &[u8]) -> bool {
+pub(crate) fn is_fio(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(1 << 20)];
     memchr::memmem::find(head, b"\"fio version\"").is_some()
 }
@@ -81,7 +81,7 @@ fn entry(line: &[u8]) -> Option<(u64, usize)> {
 }
 
 /// Whether bytes are a log of latencies that fio wrote (`write_lat_log`).
-pub fn is_log(name: &str, bytes: &[u8]) -> bool {
+pub(crate) fn is_log(name: &str, bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(4_096)];
     let whole = if head.len() == bytes.len() { head } else { cut_last(head) };
     let lines: Vec<&[u8]> = whole.split(|b| *b == b'\n').filter(|l| !l.is_empty()).collect();
@@ -94,7 +94,7 @@ fn cut_last(head: &[u8]) -> &[u8] {
 }
 
 /// Latencies of each direction, ns: fio writes ns since 3.0.
-pub fn read_log(name: &str, bytes: &[u8], jobs: &mut Vec<Job>, losses: &mut Losses) {
+pub(crate) fn read_log(name: &str, bytes: &[u8], jobs: &mut Vec<Job>, losses: &mut Losses) {
     let short = name.rsplit('/').next().unwrap_or(name);
     let mut lists: [Vec<u64>; 3] = Default::default();
     let mut damaged = 0;

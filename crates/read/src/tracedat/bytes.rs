@@ -2,7 +2,7 @@
 
 /// Byte order of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Endian {
+pub(crate) enum Endian {
     /// Least significant byte first.
     Little,
     /// Most significant byte first.
@@ -25,14 +25,14 @@ impl Endian {
     }
 
     /// A 32-bit number at `at`.
-    pub fn u32_at(self, bytes: &[u8], at: usize) -> Option<u32> {
+    pub(crate) fn u32_at(self, bytes: &[u8], at: usize) -> Option<u32> {
         self.number(bytes.get(at..at.checked_add(4)?)?).map(|n| n as u32)
     }
 }
 
 /// A place in bytes that moves forward.
 #[derive(Clone, Copy, Debug)]
-pub struct Cursor<'a> {
+pub(crate) struct Cursor<'a> {
     /// All bytes.
     pub data: &'a [u8],
     /// The next one.
@@ -51,7 +51,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next `n` bytes, or as many as there are; the flag says which.
-    pub fn take_up_to(&mut self, n: u64) -> (&'a [u8], bool) {
+    pub(crate) fn take_up_to(&mut self, n: u64) -> (&'a [u8], bool) {
         match self.take(n) {
             Some(s) => (s, true),
             None => {
@@ -78,7 +78,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A string that ends with NUL, without it.
-    pub fn c_str(&mut self) -> Option<&'a [u8]> {
+    pub(crate) fn c_str(&mut self) -> Option<&'a [u8]> {
         let rest = self.data.get(self.at..)?;
         let n = memchr::memchr(0, rest)?;
         self.at += n + 1;
@@ -87,6 +87,6 @@ impl<'a> Cursor<'a> {
 }
 
 /// `bytes` up to the first NUL.
-pub fn until_nul(bytes: &[u8]) -> &[u8] {
+pub(crate) fn until_nul(bytes: &[u8]) -> &[u8] {
     &bytes[..memchr::memchr(0, bytes).unwrap_or(bytes.len())]
 }

@@ -39,7 +39,7 @@ enum Plan {
 }
 
 /// Turns records into events; owns the tables of the file.
-pub struct Decoder<'a> {
+pub(crate) struct Decoder<'a> {
     machine: Machine,
     common_type: Field,
     common_pid: Field,

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 /// An expression.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Expr {
+pub(crate) enum Expr {
     /// A constant.
     Number(i64),
     /// A string.
@@ -39,7 +39,7 @@ pub type Table = Vec<(i64, Box<[u8]>)>;
 /// Binary operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
-pub enum Op {
+pub(crate) enum Op {
     Mul,
     Div,
     Rem,
@@ -99,7 +99,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Whether nothing but blanks is left.
-    pub fn at_end(&mut self) -> bool {
+    pub(crate) fn at_end(&mut self) -> bool {
         self.blanks();
         self.rest.is_empty()
     }
@@ -440,7 +440,7 @@ impl Value<'_> {
 
 /// A record and how to read it.
 #[derive(Clone, Copy)]
-pub struct Scope<'r> {
+pub(crate) struct Scope<'r> {
     /// Its format.
     pub event: &'r EventFormat,
     /// Its bytes.
@@ -452,7 +452,7 @@ pub struct Scope<'r> {
 impl<'r> Scope<'r> {
     /// The value of `e`; `None` if a field lies outside the record, or if
     /// numbers and texts are mixed up.
-    pub fn eval(&self, e: &'r Expr) -> Option<Value<'r>> {
+    pub(crate) fn eval(&self, e: &'r Expr) -> Option<Value<'r>> {
         Some(match e {
             Expr::Number(n) => Value::Number(*n),
             Expr::Text(t) => Value::Text(Cow::Borrowed(t)),

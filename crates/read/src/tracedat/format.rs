@@ -35,7 +35,7 @@ pub enum Kind {
 
 /// One field of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Field {
+pub(crate) struct Field {
     /// Its name.
     pub name: Box<str>,
     /// Bytes from the begin of the record.
@@ -85,7 +85,7 @@ impl Field {
 
 /// One event of the kernel that was traced.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EventFormat {
+pub(crate) struct EventFormat {
     /// Its name, such as `suspend_resume`.
     pub name: Box<str>,
     /// Its number, the first field of every record.
@@ -100,7 +100,7 @@ pub struct EventFormat {
 
 /// No event of any kernel has half as many; the bound keeps the time for a
 /// record independent of what a hostile file claims.
-pub const MAX_FIELDS: usize = 128;
+pub(crate) const MAX_FIELDS: usize = 128;
 
 impl EventFormat {
     /// The field called `name`.
@@ -116,7 +116,7 @@ pub fn name_of(text: &[u8]) -> Option<&[u8]> {
 }
 
 /// The number in a format text, without reading the rest.
-pub fn id_of(text: &[u8]) -> Option<u16> {
+pub(crate) fn id_of(text: &[u8]) -> Option<u16> {
     let line = text.split(|&b| b == b'\n').find_map(|l| l.strip_prefix(b"ID:"))?;
     std::str::from_utf8(line).ok()?.trim().parse().ok()
 }
@@ -155,7 +155,7 @@ fn text_of(bytes: &[u8]) -> String {
 }
 
 /// Reads `DECLARATION; offset:N; size:N; signed:N;`.
-pub fn parse_field(line: &[u8]) -> Option<Field> {
+pub(crate) fn parse_field(line: &[u8]) -> Option<Field> {
     let mut parts = line.split(|&b| b == b';').map(<[u8]>::trim_ascii);
     let declaration = std::str::from_utf8(parts.next()?).ok()?;
     let (mut offset, mut size, mut signed) = (None, None, false);

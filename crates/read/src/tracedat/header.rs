@@ -15,14 +15,14 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Whether events of a name are of use to somebody.
-pub type Wants<'w> = &'w dyn Fn(&[u8]) -> bool;
+pub(crate) type Wants<'w> = &'w dyn Fn(&[u8]) -> bool;
 
 /// First bytes of every trace.dat.
-pub const MAGIC: &[u8] = b"\x17\x08\x44tracing";
+pub(crate) const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
 /// Where the parts of a ring buffer page lie (`events/header_page`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PageFormat {
+pub(crate) struct PageFormat {
     /// Offset of the 64-bit time stamp.
     pub timestamp: usize,
     /// Offset of `commit`: bytes used, and the flags for lost events.
@@ -37,7 +37,7 @@ pub struct PageFormat {
 
 /// The data of one CPU.
 #[derive(Clone, Copy, Debug)]
-pub struct CpuData<'a> {
+pub(crate) struct CpuData<'a> {
     /// Number of the CPU.
     pub cpu: u32,
     /// Pages, or compressed chunks of them.
@@ -52,7 +52,7 @@ pub struct CpuData<'a> {
 
 /// How counts of the time stamp counter become nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tsc {
+pub(crate) struct Tsc {
     /// Multiplied with,
     pub mult: u32,
     /// shifted right by,
@@ -106,7 +106,7 @@ pub struct Packed<'a> {
 }
 
 /// A damaged or missing part: counted where the rest is still useful.
-pub fn count_unpack_error(e: UnpackError, losses: &mut Losses, at: u64) {
+pub(crate) fn count_unpack_error(e: UnpackError, losses: &mut Losses, at: u64) {
     let (kind, advice) = match e {
         UnpackError::Damaged => (
             "tracedat_damaged_compression",
@@ -173,7 +173,7 @@ pub fn read<'a>(
 }
 
 /// A page of 4 GB would make us look for events in anything.
-pub fn plausible_page(size: u32) -> Result<usize, TraceDatError> {
+pub(crate) fn plausible_page(size: u32) -> Result<usize, TraceDatError> {
     match size {
         64..=0x100_0000 => Ok(size as usize),
         _ => Err(TraceDatError::Implausible { what: "page size", value: size.into() }),
@@ -266,7 +266,7 @@ fn read_v6_buffer<'a>(
 }
 
 /// Notes the data of one CPU, as far as the file has them.
-pub fn add_cpu<'a>(
+pub(crate) fn add_cpu<'a>(
     c: &Cursor<'a>,
     header: &mut Header<'a>,
     cpu: u32,
@@ -291,7 +291,7 @@ pub fn add_cpu<'a>(
 }
 
 /// Data that the file announces and does not have.
-pub fn count_truncated(losses: &mut Losses, at: u64) {
+pub(crate) fn count_truncated(losses: &mut Losses, at: u64) {
     let advice = "the file ends before the data it announces; it was cut while being written or \
                   copied: copy it again, or record again and let trace-cmd finish";
     losses.add("tracedat_truncated", 1, Severity::Error, advice, Some(at + 1));
@@ -313,7 +313,10 @@ fn limit_cpu_data(header: &mut Header<'_>, len: usize, losses: &mut Losses) {
 }
 
 /// `header_page` and `header_event`.
-pub fn read_header_info(c: &mut Cursor<'_>, header: &mut Header<'_>) -> Result<(), TraceDatError> {
+pub(crate) fn read_header_info(
+    c: &mut Cursor<'_>,
+    header: &mut Header<'_>,
+) -> Result<(), TraceDatError> {
     let end = c.data.len() as u64;
     let cut = |what| TraceDatError::Truncated { what, at: end };
     for (word, is_page) in [(&b"header_page\0"[..], true), (&b"header_event\0"[..], false)] {
@@ -367,7 +370,7 @@ fn read_page_format(text: &[u8], header: &mut Header<'_>) -> Result<(), TraceDat
 
 /// Formats of ftrace's own events. None is of interest, but they must be
 /// passed, and they too tell where the common fields are.
-pub fn read_ftrace_formats(
+pub(crate) fn read_ftrace_formats(
     c: &mut Cursor<'_>,
     header: &mut Header<'_>,
 ) -> Result<(), TraceDatError> {
@@ -385,7 +388,7 @@ pub fn read_ftrace_formats(
 }
 
 /// Formats of all systems' events; those that somebody wants are kept.
-pub fn read_event_formats(
+pub(crate) fn read_event_formats(
     c: &mut Cursor<'_>,
     header: &mut Header<'_>,
     wants: Wants<'_>,
@@ -443,7 +446,7 @@ fn take_common(text: &[u8], header: &mut Header<'_>) {
 }
 
 /// `0xADDRESS : "text"`, one a line.
-pub fn read_texts(text: &[u8], header: &mut Header<'_>) {
+pub(crate) fn read_texts(text: &[u8], header: &mut Header<'_>) {
     for line in text.split(|&b| b == b'\n') {
         let Some(colon) = memchr::memchr(b':', line) else { continue };
         let address = std::str::from_utf8(&line[..colon]).unwrap_or_default().trim();
@@ -456,7 +459,7 @@ pub fn read_texts(text: &[u8], header: &mut Header<'_>) {
 }
 
 /// `PID NAME`, one a line; the name may contain blanks.
-pub fn read_comms(text: &[u8], header: &mut Header<'_>) {
+pub(crate) fn read_comms(text: &[u8], header: &mut Header<'_>) {
     for line in text.split(|&b| b == b'\n') {
         let Some(blank) = memchr::memchr(b' ', line) else { continue };
         let pid = std::str::from_utf8(&line[..blank]).ok().and_then(|p| p.parse().ok());
@@ -474,7 +477,12 @@ fn chosen_clock(text: &[u8]) -> String {
 }
 
 /// Options that mean the same in both versions.
-pub fn read_option(id: u16, mut o: Cursor<'_>, header: &mut Header<'_>, losses: &mut Losses) {
+pub(crate) fn read_option(
+    id: u16,
+    mut o: Cursor<'_>,
+    header: &mut Header<'_>,
+    losses: &mut Losses,
+) {
     let text = |o: &Cursor<'_>| {
         String::from_utf8_lossy(super::bytes::until_nul(o.data)).trim().to_string()
     };

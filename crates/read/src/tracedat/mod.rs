@@ -47,7 +47,7 @@ pub struct TraceInfo<'a> {
 }
 
 /// Whether `head`, the begin of a file, is trace-cmd's.
-pub fn is_trace_dat(head: &[u8]) -> bool {
+pub(crate) fn is_trace_dat(head: &[u8]) -> bool {
     head.starts_with(header::MAGIC)
 }
 
@@ -58,7 +58,7 @@ pub fn parse(bytes: &[u8], tracker: &mut Tracker) {
 }
 
 /// The same, and hands to `others` what they want.
-pub fn parse_with(bytes: &[u8], tracker: &mut Tracker, others: &mut dyn EventSink) {
+pub(crate) fn parse_with(bytes: &[u8], tracker: &mut Tracker, others: &mut dyn EventSink) {
     whole(bytes, tracker, Some(others));
 }
 
@@ -111,7 +111,7 @@ impl<'a> TraceDat<'a> {
     ///
     /// # Errors
     /// As [`TraceDat::open`].
-    pub fn open_for(
+    pub(crate) fn open_for(
         data: &'a [u8],
         wants: &dyn Fn(&[u8]) -> bool,
         losses: &mut Losses,

@@ -10,7 +10,7 @@ use super::format::{EventFormat, Kind};
 use super::word::Machine;
 
 /// What printing needs to know beside the record.
-pub trait Lookup {
+pub(crate) trait Lookup {
     /// A text by its address in the kernel.
     fn text(&self, address: u64) -> Option<&[u8]>;
     /// Writes the function at an address, with the offset into it if asked.
@@ -19,7 +19,7 @@ pub trait Lookup {
 
 /// A compiled print format.
 #[derive(Debug)]
-pub struct Printer {
+pub(crate) struct Printer {
     /// `None`: print every field.
     parts: Option<Vec<Part>>,
 }

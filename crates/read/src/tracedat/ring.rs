@@ -38,7 +38,7 @@ pub struct Current {
 
 /// Reads the records of one CPU in order.
 #[derive(Debug)]
-pub struct CpuReader<'a> {
+pub(crate) struct CpuReader<'a> {
     /// Number of the CPU.
     pub cpu: u32,
     endian: Endian,
@@ -113,7 +113,7 @@ impl<'a> CpuReader<'a> {
     }
 
     /// Where in the file it is (for packed data: where its chunk is).
-    pub fn file_offset(&self) -> u64 {
+    pub(crate) fn file_offset(&self) -> u64 {
         let within = if self.codec == Codec::None { self.current.start as u64 } else { 0 };
         self.pages_at.saturating_add(within)
     }
@@ -128,7 +128,7 @@ impl<'a> CpuReader<'a> {
     }
 
     /// Goes to the next record; false at the end.
-    pub fn advance(&mut self, budget: &mut Budget, losses: &mut Losses) -> bool {
+    pub(crate) fn advance(&mut self, budget: &mut Budget, losses: &mut Losses) -> bool {
         loop {
             if self.index < self.limit {
                 if self.next_event(losses) {

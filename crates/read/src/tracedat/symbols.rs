@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// `/proc/kallsyms` and where its lines are, by address.
 #[derive(Debug, Default)]
-pub struct Symbols<'a> {
+pub(crate) struct Symbols<'a> {
     text: Cow<'a, [u8]>,
     /// Address, begin and end of the name.
     sorted: Vec<(u64, u32, u32)>,

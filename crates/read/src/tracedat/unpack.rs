@@ -5,7 +5,7 @@ use std::io::Read;
 
 /// How the sections and pages of a version 7 file are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Codec {
+pub(crate) enum Codec {
     /// Not at all.
     None,
     /// RFC 1950.
@@ -28,7 +28,7 @@ impl Codec {
 
 /// The most that one section or chunk may become. A kernel's whole symbol
 /// table is near 15 MB; trace-cmd makes chunks of a few pages.
-pub const PIECE_LIMIT: u64 = 64 << 20;
+pub(crate) const PIECE_LIMIT: u64 = 64 << 20;
 
 /// What may still be unpacked. The ring buffer of an idle machine compresses
 /// up to about a hundred times (empty pages), hence the factor.
@@ -42,13 +42,13 @@ pub struct Budget {
 
 impl Budget {
     /// For a file of `len` bytes.
-    pub fn for_file(len: usize) -> Budget {
+    pub(crate) fn for_file(len: usize) -> Budget {
         let total = (len as u64).saturating_mul(200).saturating_add(PIECE_LIMIT);
         Budget { total, held: 256 << 20 }
     }
 
     /// Gives back what a chunk held, and asks to hold another one.
-    pub fn swap_chunk(&mut self, old: usize, new: u64) -> bool {
+    pub(crate) fn swap_chunk(&mut self, old: usize, new: u64) -> bool {
         self.held = self.held.saturating_add(old as u64);
         let fits = new <= self.held && new <= PIECE_LIMIT;
         self.held -= if fits { new } else { 0 };
@@ -58,7 +58,7 @@ impl Budget {
 
 /// Why something could not be unpacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UnpackError {
+pub(crate) enum UnpackError {
     /// The compressed bytes are damaged.
     Damaged,
     /// It becomes larger than any real trace.

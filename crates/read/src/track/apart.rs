@@ -54,7 +54,7 @@ impl Tracker {
     /// Everything, when all sources were read: one capture for all of them if `one`
     /// says that they are of one machine, else one for each kernel, and for each source
     /// that names none.
-    pub fn finish_apart(mut self, one: bool) -> Vec<Capture> {
+    pub(crate) fn finish_apart(mut self, one: bool) -> Vec<Capture> {
         self.end_source();
         let joined = crate::merge::merge(&mut self.done, &mut self.notes, self.source_index);
         let part = parts(&self, &joined);

@@ -102,7 +102,7 @@ pub struct Told {
 impl Tracker {
     /// Begins a cycle; an open one is closed. `whole` says that this really is
     /// its first event.
-    pub fn open_cycle(&mut self, stamp: &Stamp<'_>, whole: bool) -> &mut Current {
+    pub(crate) fn open_cycle(&mut self, stamp: &Stamp<'_>, whole: bool) -> &mut Current {
         self.close_cycle();
         self.serial += 1;
         let mut current = Box::<Current>::default();
@@ -236,7 +236,13 @@ impl Tracker {
     /// A bracket begins. Phases never overlap: where the kernel undoes a failed
     /// phase inside its own bracket (`dpm_resume_early` inside
     /// `dpm_suspend_late`, before 4.18 also noirq), the outer one ends here.
-    pub fn begin_phase(&mut self, stamp: &Stamp<'_>, phase: Phase, event: PmEvent, cpu: u32) {
+    pub(crate) fn begin_phase(
+        &mut self,
+        stamp: &Stamp<'_>,
+        phase: Phase,
+        event: PmEvent,
+        cpu: u32,
+    ) {
         self.devices.begin_phase();
         let current = self.cycle_at(stamp);
         if rules::is_hibernation(event) {
@@ -285,7 +291,7 @@ impl Tracker {
 
     /// A bracket ends. Without its begin it reaches back to the last thing
     /// that is known, and is marked.
-    pub fn end_phase(&mut self, stamp: &Stamp<'_>, phase: Phase, event: PmEvent, cpu: u32) {
+    pub(crate) fn end_phase(&mut self, stamp: &Stamp<'_>, phase: Phase, event: PmEvent, cpu: u32) {
         if let Some(c) = &mut self.current {
             let found = c.stack.iter().rposition(|(index, _)| {
                 let span = &c.cycle.phases[*index as usize];
@@ -324,7 +330,7 @@ impl Tracker {
     }
 
     /// A callback begins.
-    pub fn start_callback(&mut self, stamp: &Stamp<'_>, call: &Call<'_>) -> CallRef {
+    pub(crate) fn start_callback(&mut self, stamp: &Stamp<'_>, call: &Call<'_>) -> CallRef {
         self.cycle_at(stamp);
         let Tracker { current, devices, graph, names, .. } = self;
         let current = current.as_mut().expect("opened above");
@@ -358,7 +364,13 @@ impl Tracker {
     }
 
     /// A callback ends: the innermost open one of the same thread and text.
-    pub fn end_callback(&mut self, stamp: &Stamp<'_>, driver: &[u8], device: &[u8], error: i32) {
+    pub(crate) fn end_callback(
+        &mut self,
+        stamp: &Stamp<'_>,
+        driver: &[u8],
+        device: &[u8],
+        error: i32,
+    ) {
         let key = DeviceKey { driver, device, parent: b"", driver_known: true };
         if let Some(c) = self.current.as_deref_mut() {
             let thread = c.threads.id(stamp.pid, stamp.comm, &mut self.names);
@@ -380,7 +392,13 @@ impl Tracker {
 
     /// Ends a callback that the caller matched itself. `start` replaces the
     /// begin where the source knows it better.
-    pub fn finish_callback(&mut self, call: CallRef, start: Option<Ns>, end: Ns, error: i32) {
+    pub(crate) fn finish_callback(
+        &mut self,
+        call: CallRef,
+        start: Option<Ns>,
+        end: Ns,
+        error: i32,
+    ) {
         let Some(c) = self.current.as_deref_mut().filter(|c| c.serial == call.cycle) else {
             return;
         };
@@ -399,7 +417,7 @@ impl Tracker {
     }
 
     /// Keeps an event beside the callbacks, as far as memory allows.
-    pub fn side_event(&mut self, stamp: &Stamp<'_>, name: &[u8], text: &[u8]) {
+    pub(crate) fn side_event(&mut self, stamp: &Stamp<'_>, name: &[u8], text: &[u8]) {
         // What runtime PM does right after a sleep belongs to it.
         let after = |c: &Current| name.starts_with(b"rpm_") && stamp.time.since(c.last) <= AFTER;
         let Some(c) = self.current.as_deref_mut().filter(|c| !c.over || after(c)) else {
@@ -480,7 +498,7 @@ impl Tracker {
     }
 
     /// Closes the open cycle as it stands.
-    pub fn close_cycle(&mut self) {
+    pub(crate) fn close_cycle(&mut self) {
         let Some(mut current) = self.current.take() else { return };
         self.settle_early(&mut current);
         if self.done.len() >= MAX_CYCLES {

@@ -86,7 +86,7 @@ impl Default for Devices {
 
 impl Devices {
     /// A phase begins: occurrences are counted from zero.
-    pub fn begin_phase(&mut self) {
+    pub(crate) fn begin_phase(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
     }
 
@@ -340,7 +340,7 @@ impl ByName {
 /// Whether the device `driver name` is printed as `key`. Sources that split a
 /// text with several blanks at different places still mean the same device.
 #[inline]
-pub fn same_text(driver: &[u8], name: &[u8], key: &DeviceKey<'_>) -> bool {
+pub(crate) fn same_text(driver: &[u8], name: &[u8], key: &DeviceKey<'_>) -> bool {
     if same(name, key.device) && same(driver, key.driver) {
         return true;
     }

@@ -212,24 +212,24 @@ impl Tracker {
     }
 
     /// The source is a kernel log, not a trace.
-    pub fn set_kind(&mut self, kind: Kind) {
+    pub(crate) fn set_kind(&mut self, kind: Kind) {
         self.kind = kind;
     }
 
     /// Device and driver names were told apart at the last blank of their
     /// text, so a name that contains blanks must be found at the end.
-    pub fn set_split_by_blank(&mut self) {
+    pub(crate) fn set_split_by_blank(&mut self) {
         self.split_seen = true;
     }
 
     /// A device of this name exists; helps to find names that contain blanks.
-    pub fn list_device_name(&mut self, name: &[u8]) {
+    pub(crate) fn list_device_name(&mut self, name: &[u8]) {
         let name = self.names.add_bytes(name);
         self.listed.push(name);
     }
 
     /// `power/async` of all devices of this name; contradictory ones cancel.
-    pub fn list_async(&mut self, name: &[u8], flag: bool) {
+    pub(crate) fn list_async(&mut self, name: &[u8], flag: bool) {
         let name = self.names.add_bytes(name);
         let at = name.0 as usize;
         if self.async_by_name.len() <= at {
@@ -253,23 +253,23 @@ impl Tracker {
     }
 
     /// The kernel release of the current source.
-    pub fn set_kernel(&mut self, release: &[u8]) {
+    pub(crate) fn set_kernel(&mut self, release: &[u8]) {
         self.kernel = self.names.add_bytes(release);
     }
 
     /// The run's own stamp, which the log and the trace of one run share.
-    pub fn set_stamp(&mut self, stamp: &[u8]) {
+    pub(crate) fn set_stamp(&mut self, stamp: &[u8]) {
         self.stamp = self.names.add_bytes(stamp);
     }
 
     /// What the source says of the sleep state in its header; events win.
-    pub fn set_mode_hint(&mut self, mode: dormouse_base::cycle::Mode) {
+    pub(crate) fn set_mode_hint(&mut self, mode: dormouse_base::cycle::Mode) {
         self.mode_hint = Some(mode);
     }
 
     /// The next cycle of this source is the first after boot, because the
     /// source shows the boot.
-    pub fn set_after_boot(&mut self) {
+    pub(crate) fn set_after_boot(&mut self) {
         self.after_boot = true;
     }
 
@@ -292,15 +292,10 @@ impl Tracker {
     /// topology, pm-graph's device table). Events that name the same driver,
     /// device and parent refer to it; if only the name is known, give the
     /// others empty: such a device is found by name if the name is unique.
-    pub fn add_device(&mut self, device: Device) -> DeviceId {
+    pub(crate) fn add_device(&mut self, device: Device) -> DeviceId {
         let id = self.graph.push(device);
         self.devices.register(id, &self.graph, &self.names);
         id
-    }
-
-    /// The graph, for links and facts of devices that were added.
-    pub fn graph_mut(&mut self) -> &mut DeviceGraph {
-        &mut self.graph
     }
 
     /// How many cycles are complete so far.

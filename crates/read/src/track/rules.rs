@@ -58,7 +58,7 @@ pub fn mode(value: i64) -> Mode {
 }
 
 /// Whether the number of a device phase belongs to hibernation.
-pub fn is_hibernation(event: PmEvent) -> bool {
+pub(crate) fn is_hibernation(event: PmEvent) -> bool {
     matches!(
         event,
         PmEvent::Freeze
@@ -73,7 +73,7 @@ pub fn is_hibernation(event: PmEvent) -> bool {
 /// The phase of a callback outside any bracket, from its ops text and event.
 /// Kernel 3.15 wrote `preparing bus ` and `completing bus `; later ones leave
 /// prepare and complete empty.
-pub fn phase_of(ops: &[u8], event: PmEvent) -> Phase {
+pub(crate) fn phase_of(ops: &[u8], event: PmEvent) -> Phase {
     let down = event.direction() == Direction::Suspend;
     if ops.starts_with(b"preparing ") {
         Phase::Prepare
@@ -116,7 +116,7 @@ pub fn operation(ops: &[u8]) -> &[u8] {
 }
 
 /// The event that a phase without devices is filed under.
-pub fn plain_event(phase: Phase) -> PmEvent {
+pub(crate) fn plain_event(phase: Phase) -> PmEvent {
     match phase.direction() {
         Direction::Suspend => PmEvent::Suspend,
         Direction::Resume => PmEvent::Resume,

@@ -6,11 +6,11 @@ use std::collections::HashMap;
 
 /// A thread nests at most this many callbacks that have not ended; a deeper
 /// one is damage, and the oldest is given up.
-pub const MAX_OPEN: usize = 16;
+pub(crate) const MAX_OPEN: usize = 16;
 
 /// Threads of the cycle being assembled.
 #[derive(Debug, Default)]
-pub struct Threads {
+pub(crate) struct Threads {
     pub list: Vec<Thread>,
     /// Per thread, callbacks that have not ended, and the driver that their end
     /// will name.

@@ -32,7 +32,7 @@ use dormouse_words::wording::{self, bottleneck, common, losses as warnings, trus
 use summary::*;
 
 /// All blocks of a report over `captures`.
-pub fn blocks(captures: &[Labelled<'_>], options: &Options) -> Blocks {
+pub(crate) fn blocks(captures: &[Labelled<'_>], options: &Options) -> Blocks {
     let mut blocks = Blocks::new();
     let mut names = NameTable::default();
     let mut left_out = Vec::new();

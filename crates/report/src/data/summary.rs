@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// Everything that the first screen needs.
 #[derive(Debug, Serialize)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// Version of this format.
     pub schema: &'static str,
     /// Version of dormouse.
@@ -27,7 +27,7 @@ pub struct Summary {
 
 /// A phase.
 #[derive(Debug, Serialize)]
-pub struct PhaseName {
+pub(crate) struct PhaseName {
     /// In the kernel's words.
     pub name: &'static str,
     /// With its direction where the name alone is not enough.
@@ -40,7 +40,7 @@ pub struct PhaseName {
 
 /// A reason.
 #[derive(Debug, Serialize)]
-pub struct ReasonName {
+pub(crate) struct ReasonName {
     /// As in `show --json`.
     pub name: &'static str,
     /// In words, to be followed by a device where there is one.
@@ -49,7 +49,7 @@ pub struct ReasonName {
 
 /// One capture.
 #[derive(Debug, Serialize)]
-pub struct CaptureData {
+pub(crate) struct CaptureData {
     /// What the user called it.
     pub label: String,
     /// Host name.
@@ -90,7 +90,7 @@ pub struct CaptureData {
 
 /// What is wrong with the sleep of a capture.
 #[derive(Debug, Serialize)]
-pub struct FindingData {
+pub(crate) struct FindingData {
     /// Rule.
     pub id: &'static str,
     /// Row of a cycle.
@@ -111,7 +111,7 @@ pub struct FindingData {
 
 /// Columns, one entry a device.
 #[derive(Debug, Default, Serialize)]
-pub struct DeviceColumns {
+pub(crate) struct DeviceColumns {
     /// Name.
     pub name: Vec<u32>,
     /// Driver.
@@ -127,7 +127,7 @@ pub struct DeviceColumns {
 
 /// Columns, one entry a link.
 #[derive(Debug, Default, Serialize)]
-pub struct LinkColumns {
+pub(crate) struct LinkColumns {
     /// Index of the consumer.
     pub consumer: Vec<u32>,
     /// Index of the supplier.
@@ -138,7 +138,7 @@ pub struct LinkColumns {
 
 /// One cycle without its callbacks. Times count from its start.
 #[derive(Debug, Serialize)]
-pub struct CycleData {
+pub(crate) struct CycleData {
     /// File.
     pub source: String,
     /// Kernel release.
@@ -175,7 +175,7 @@ pub struct CycleData {
 
 /// A phase or a gap.
 #[derive(Debug, Serialize)]
-pub struct RowData {
+pub(crate) struct RowData {
     /// Index of the phase; -1 for a gap.
     pub phase: i32,
     /// As it is called on the page.
@@ -238,7 +238,7 @@ pub struct DeviceStats {
 
 /// A loss.
 #[derive(Debug, Serialize)]
-pub struct LossData {
+pub(crate) struct LossData {
     /// A stable word.
     pub kind: &'static str,
     /// How often.

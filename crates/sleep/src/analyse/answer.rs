@@ -23,7 +23,7 @@ pub const HELPS: u32 = 10;
 pub const HELPS_MUCH: u32 = 50;
 
 /// A figure of which this share rests on a guessed end is not known.
-pub const RESTS: u32 = 100;
+pub(crate) const RESTS: u32 = 100;
 
 /// A callback below this share of its half is short.
 pub const SHORT: u32 = 20;
@@ -274,7 +274,7 @@ fn is_part(cycle: &Cycle, direction: Direction) -> bool {
 }
 
 /// Whether the totals of a cycle are figures that may be compared with another's.
-pub fn is_comparable(cycle: &Cycle) -> bool {
+pub(crate) fn is_comparable(cycle: &Cycle) -> bool {
     let hidden = |d: Direction| hides_devices(cycle, d);
     let whole = |d: Direction| !hidden(d) && !cycle.has_hole(d);
     cycle.outcome == Outcome::Slept && whole(Direction::Suspend) && whole(Direction::Resume)

@@ -16,7 +16,7 @@ pub struct Known {
 }
 
 /// Looks through all cycles.
-pub fn known_callbacks(capture: &Capture) -> Known {
+pub(crate) fn known_callbacks(capture: &Capture) -> Known {
     let mut bits = std::vec![0u8; capture.graph.devices.len()];
     for cycle in &capture.cycles {
         for cb in &cycle.callbacks {

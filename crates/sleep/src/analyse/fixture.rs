@@ -6,7 +6,7 @@ use dormouse_base::device::*;
 use dormouse_base::phase::{Phase, PmEvent};
 use dormouse_base::time::Ns;
 
-pub const MAIN: u16 = 0;
+pub(crate) const MAIN: u16 = 0;
 
 /// A capture with the devices `(name, parent)` in list order, a main thread and
 /// `workers` worker threads, and one cycle without phases.

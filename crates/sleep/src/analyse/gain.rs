@@ -35,7 +35,7 @@ impl Gains {
     /// The longest callback on the best way around the critical node at
     /// `place`: what would decide the phase in its stead. `None` if nothing
     /// would.
-    pub fn rival(&self, s: &Structure, critical: &[u32], place: usize) -> Option<u32> {
+    pub(crate) fn rival(&self, s: &Structure, critical: &[u32], place: usize) -> Option<u32> {
         let (from, to) = (*self.around.get(place)?)?;
         let mut best: Option<u32> = None;
         let mut offer = |i: u32| {
@@ -79,7 +79,7 @@ pub struct Room {
 
 impl Room {
     /// Takes back the memory of what was found here.
-    pub fn reuse(&mut self, gains: Gains) {
+    pub(crate) fn reuse(&mut self, gains: Gains) {
         self.next = gains.next;
     }
 }

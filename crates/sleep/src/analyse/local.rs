@@ -152,7 +152,7 @@ impl Local {
     }
 
     /// Edges to what the device waits for on suspend.
-    pub fn subordinates(&self, i: u32) -> &[Edge] {
+    pub(crate) fn subordinates(&self, i: u32) -> &[Edge] {
         &self.down[self.down_at[i as usize] as usize..self.down_at[i as usize + 1] as usize]
     }
 

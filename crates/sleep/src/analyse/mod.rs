@@ -58,7 +58,7 @@ pub fn explain(capture: &Capture) -> Vec<CycleView> {
 }
 
 /// Explains every cycle of `capture` by the rules of one kernel.
-pub fn explain_by(capture: &Capture, policy: &'static Policy) -> Vec<CycleView> {
+pub(crate) fn explain_by(capture: &Capture, policy: &'static Policy) -> Vec<CycleView> {
     Explainer { policy: Some(policy), ..Explainer::new(capture) }.all()
 }
 

@@ -131,7 +131,12 @@ fn walk_at_most(devices: usize) -> Ns {
 const EDGE_OF_PHASE: Ns = Ns(5_000_000);
 
 /// The path as segments that partition the phase to the nanosecond.
-pub fn segments(cycle: &Cycle, span: &PhaseSpan, s: &Structure, critical: &[u32]) -> Vec<Segment> {
+pub(crate) fn segments(
+    cycle: &Cycle,
+    span: &PhaseSpan,
+    s: &Structure,
+    critical: &[u32],
+) -> Vec<Segment> {
     let mut out: Vec<Segment> = Vec::with_capacity(critical.len() * 2 + 1);
     let workers = s.workers as usize;
     let walk = walk_at_most(s.nodes.len());

@@ -47,7 +47,7 @@ impl Spread {
     /// Far above the rest: more than 5.19 median distances over the median
     /// (3.5 standard deviations, if the values were normally distributed), and
     /// by more than 5 % and 1 ms, so that clocks and rounding name nobody.
-    pub fn is_outlier(&self, value: Ns) -> bool {
+    pub(crate) fn is_outlier(&self, value: Ns) -> bool {
         let over = value.since(self.median);
         self.count >= 4
             && over.0 > self.mad.0.saturating_mul(519) / 100
@@ -177,7 +177,7 @@ pub fn groups<'a>(all: &[(&'a Capture, &'a [CycleView])]) -> Vec<Group<'a>> {
 }
 
 /// Every device of a capture as it is recognised in others.
-pub fn device_keys(capture: &Capture) -> Vec<DeviceKey<'_>> {
+pub(crate) fn device_keys(capture: &Capture) -> Vec<DeviceKey<'_>> {
     // Equal names of a capture are one symbol.
     let mut seen: BTreeMap<[Sym; 3], u32> = BTreeMap::new();
     capture

@@ -25,7 +25,7 @@ use std::cmp::Ordering;
 /// "Just before": a start that follows the end of what it waited for within
 /// this time was caused by it. A wake-up takes 5 to 50 us on an idle CPU; with
 /// `pm_print_times` two printed lines lie between.
-pub const JUST: Ns = Ns(1_000_000);
+pub(crate) const JUST: Ns = Ns(1_000_000);
 
 const NONE: u32 = u32::MAX;
 
@@ -136,7 +136,7 @@ pub struct Room {
 
 impl Room {
     /// Takes back the memory of a structure that was built here.
-    pub fn reuse(&mut self, s: Structure) {
+    pub(crate) fn reuse(&mut self, s: Structure) {
         self.nodes[0] = s.nodes;
         self.edges[0] = s.edges;
     }
@@ -239,7 +239,7 @@ impl Structure {
 
     /// The nodes of the critical path in order of time: from the end of the
     /// phase back along the edge that held each node longest.
-    pub fn critical_nodes(&self) -> Vec<u32> {
+    pub(crate) fn critical_nodes(&self) -> Vec<u32> {
         let mut path = Vec::new();
         let Some(end) = self.nodes.iter().map(|n| n.end).max() else { return path };
         // Between nodes that end together, the one that began first says most. One
@@ -650,9 +650,4 @@ fn by_later_node(edges: &[Before], nodes: usize, at: &mut Vec<u32>, out: &mut Ve
 /// Order of a thread, not a wait for a device.
 fn is_order(r: Relation) -> bool {
     matches!(r, Relation::MainThread | Relation::Queue)
-}
-
-/// Phases whose callbacks all run on the main thread.
-pub fn is_serial(phase: Phase) -> bool {
-    phase.has_devices() && !phase.may_be_async()
 }

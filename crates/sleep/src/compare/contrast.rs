@@ -99,7 +99,7 @@ impl Contrast {
     }
 
     /// Sets the p-value after a correction and judges again.
-    pub fn correct(&mut self, p: f64) {
+    pub(crate) fn correct(&mut self, p: f64) {
         self.p_corrected = p;
         self.judge();
     }
@@ -137,7 +137,7 @@ impl Contrast {
 /// How many cycles a side are needed so that a true difference of `fraction`
 /// of the mean shows four times in five, given what was seen so far. `None`
 /// without two values a side.
-pub fn cycles_needed(a: &[f64], b: &[f64], fraction: f64) -> Option<u64> {
+pub(crate) fn cycles_needed(a: &[f64], b: &[f64], fraction: f64) -> Option<u64> {
     if a.len() < 2 || b.len() < 2 {
         return None;
     }

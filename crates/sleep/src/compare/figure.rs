@@ -169,7 +169,7 @@ pub struct DeviceFigure<'a> {
 
 /// The callback time of every device in every phase, a value a cycle in which
 /// it ran, in nanoseconds.
-pub fn device_samples<'a>(side: &[Seen<'a>]) -> BTreeMap<DeviceFigure<'a>, Vec<f64>> {
+pub(crate) fn device_samples<'a>(side: &[Seen<'a>]) -> BTreeMap<DeviceFigure<'a>, Vec<f64>> {
     let mut out: BTreeMap<DeviceFigure<'a>, Vec<f64>> = BTreeMap::new();
     let mut names: Vec<DeviceName<'a>> = Vec::new();
     let mut of_capture = usize::MAX;

@@ -6,7 +6,7 @@ use libm::{fabs, sqrt};
 
 /// What is not steady about the cycles of one recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Steadiness {
+pub(crate) struct Steadiness {
     /// How many cycles at the beginning are outside what the rest does: cold
     /// worker pools, late work after boot.
     pub warm_up: usize,
@@ -16,7 +16,7 @@ pub struct Steadiness {
 }
 
 /// Judges cycles in the order in which they were recorded.
-pub fn steadiness(sample: &[f64]) -> Steadiness {
+pub(crate) fn steadiness(sample: &[f64]) -> Steadiness {
     let warm_up = warm_up(sample);
     Steadiness { warm_up, drift: drift(&sample[warm_up..]) }
 }

@@ -58,7 +58,7 @@ impl Starts {
 
     /// Whether `other` is nowhere further from this than `claimed` is, by more
     /// than `slack` allows of each phase.
-    pub fn explained_alike(
+    pub(crate) fn explained_alike(
         &self,
         other: &Starts,
         claimed: &Starts,

@@ -38,7 +38,7 @@ const READ: (u32, u32) = (6, 1);
 /// The defaults; the first row that fits counts. A subsystem that is not listed
 /// leaves its devices synchronous, as the driver core does: platform, ACPI,
 /// PnP, serio and every class (input, net, block, sound, drm, leds, rtc).
-pub static DEFAULTS: [Default; 25] = [
+pub(crate) static DEFAULTS: [Default; 25] = [
     Default {
         bus: "PCI",
         class: "bus",

@@ -54,7 +54,7 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    pub const USUAL: Rates = Rates {
+    pub(crate) const USUAL: Rates = Rates {
         links: 25,
         together: 25,
         children: 25,
@@ -170,7 +170,7 @@ impl<'a> Unseen<'a> {
     /// For a change that takes `gone` away: the devices that may go with it though
     /// no line says so, with what they would need; those first whose callbacks are
     /// the largest part of a phase.
-    pub fn may_go(&self, gone: &[bool]) -> Vec<(u32, u32)> {
+    pub(crate) fn may_go(&self, gone: &[bool]) -> Vec<(u32, u32)> {
         let observed = &self.derived.observed;
         let mut list = Vec::new();
         for (c, suppliers) in self.suppliers.iter().enumerate().filter(|(c, _)| !gone[*c]) {

@@ -240,7 +240,7 @@ fn unbinding(board: &Board, device: DeviceId) -> Option<(String, String)> {
 
 /// udev rules that take each of `devices` from its driver, as soon as udev hears
 /// of it; devices that udev cannot name are left out. `None` if none is left.
-pub fn unbind_rules(board: &Board, devices: &[DeviceId]) -> Option<File> {
+pub(crate) fn unbind_rules(board: &Board, devices: &[DeviceId]) -> Option<File> {
     let mut text = String::from(
         "# Takes devices from their drivers, as chosen by dormouse: their callbacks run no\n\
          # more, and devices below them go. For drivers that are part of the kernel, or\n\

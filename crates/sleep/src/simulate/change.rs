@@ -364,7 +364,7 @@ fn without(c: &mut Changed, pattern: &str) -> Result<(), String> {
 }
 
 /// Whether a device needs the supplier of a link of this kind to be there.
-pub fn is_needed(kind: LinkKind) -> bool {
+pub(crate) fn is_needed(kind: LinkKind) -> bool {
     matches!(kind, LinkKind::Stateless | LinkKind::Active)
 }
 

@@ -244,7 +244,7 @@ impl Costs {
 
     /// Little in-order cores at low clock: computing costs three times as much,
     /// and idle states are deeper.
-    pub const PHONE: Costs = Costs {
+    pub(crate) const PHONE: Costs = Costs {
         walk: Ns(600),
         visit: Ns(0),
         leaf: Ns(0),

@@ -112,7 +112,7 @@ impl Kernel {
 
     /// A woken thread that slept for long takes the CPU of the one that woke it:
     /// CFS does so; EEVDF, since 6.6, lets that one finish its slice.
-    pub fn wakeups_preempt(&self) -> bool {
+    pub(crate) fn wakeups_preempt(&self) -> bool {
         (self.major, self.minor) < (6, 6)
     }
 
@@ -121,7 +121,7 @@ impl Kernel {
     /// has balanced there once, and CPUs that come up make it build its domains
     /// anew. Traces show that 6.12 does not search before the first tick, and
     /// that 7.3 does.
-    pub fn searches_new_domains(&self) -> bool {
+    pub(crate) fn searches_new_domains(&self) -> bool {
         self.major < 6 || self.major >= 7
     }
 

@@ -10,7 +10,7 @@ pub mod bounds;
 pub mod calibrate;
 mod cause;
 pub mod change;
-pub mod contention;
+pub(crate) mod contention;
 pub mod cost;
 pub mod counts;
 mod cycle;
@@ -73,7 +73,7 @@ pub fn run(topology: &Topology, policy: &Policy, settings: &Settings) -> Result<
 ///
 /// # Errors
 /// [`Stuck::Deadlock`], if it is met before that.
-pub fn run_within(
+pub(crate) fn run_within(
     topology: &Topology,
     policy: &Policy,
     settings: &Settings,

@@ -123,7 +123,7 @@ fn alike<'a>(
 }
 
 /// Whether `work` only sleeps.
-pub fn only_sleeps(work: &Work) -> bool {
+pub(crate) fn only_sleeps(work: &Work) -> bool {
     work.compute == Ns::ZERO && work.lock == 0 && work.sleep > Ns::ZERO
 }
 

@@ -364,7 +364,7 @@ impl Topology {
     /// Sets or clears `power/async` of a device, so that a search need not
     /// compile its board again and again. A device that is not on `dpm_list` or
     /// not there has no flag.
-    pub fn set_async(&mut self, device: DeviceId, on: bool) {
+    pub(crate) fn set_async(&mut self, device: DeviceId, on: bool) {
         match self.facts.get_mut(device.index()) {
             Some(f) if *f & fact::NO_PM == 0 && on => *f |= fact::ASYNC,
             Some(f) => *f &= !fact::ASYNC,
@@ -373,7 +373,7 @@ impl Topology {
     }
 
     /// Sets `/sys/power/pm_async` and returns what it was.
-    pub fn set_pm_async(&mut self, on: bool) -> bool {
+    pub(crate) fn set_pm_async(&mut self, on: bool) -> bool {
         std::mem::replace(&mut self.pm_async, on)
     }
 

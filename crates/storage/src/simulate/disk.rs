@@ -30,7 +30,7 @@ impl Times {
     }
 
     /// At each clock, serving or not.
-    pub fn at_clock(&self, level: usize) -> i64 {
+    pub(crate) fn at_clock(&self, level: usize) -> i64 {
         self.busy.get(level).unwrap_or(&0) + self.idle.get(level).unwrap_or(&0)
     }
 }

@@ -67,7 +67,7 @@ impl Sleeper {
     }
 
     /// Whether an interrupt of now sets off a timer that is not yet late.
-    pub fn goes_off(&self, now: i64) -> bool {
+    pub(crate) fn goes_off(&self, now: i64) -> bool {
         self.state == State::Awake && self.soft <= now
     }
 

@@ -37,7 +37,7 @@ impl Raise {
     }
 
     /// devfreq listens there.
-    pub fn on_host(&self) -> bool {
+    pub(crate) fn on_host(&self) -> bool {
         matches!(self.site, Qos::Host { .. })
     }
 

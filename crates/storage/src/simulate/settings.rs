@@ -100,7 +100,7 @@ pub struct Devfreq {
 impl Devfreq {
     /// When the look after one at `at` comes. A timer is counted in ticks, and one more
     /// so that it is never early (`calc_index`, kernel/time/timer.c, 6.12).
-    pub fn after_poll(&self, at: i64) -> i64 {
+    pub(crate) fn after_poll(&self, at: i64) -> i64 {
         if self.tick <= 0 {
             return at.saturating_add(self.poll);
         }

@@ -68,7 +68,7 @@ pub fn left_out(cut: bool) -> &'static str {
 }
 
 /// `2 of 6 clocks are enabled and 4 run in hardware`.
-pub fn clocks_on(t: &dormouse_power::clock::Table) -> String {
+pub(crate) fn clocks_on(t: &dormouse_power::clock::Table) -> String {
     let of = plural(t.clocks.len(), "clock");
     let cut = left_out(t.cut);
     match t.running() {
@@ -81,7 +81,11 @@ pub fn clocks_on(t: &dormouse_power::clock::Table) -> String {
 }
 
 /// Who has a regulator enabled: consumers, and regulators that it feeds.
-pub fn users(t: &dormouse_power::regulator::Table, i: usize, feeds: &[usize]) -> Vec<String> {
+pub(crate) fn users(
+    t: &dormouse_power::regulator::Table,
+    i: usize,
+    feeds: &[usize],
+) -> Vec<String> {
     let on = |n: &Option<u64>| n.is_some_and(|n| n > 0);
     let on = t.regulators[i].consumers.iter().filter(|(_, n)| on(n)).map(|(c, _)| c.clone());
     on.chain(feeds.iter().map(|&f| t.regulators[f].name.clone())).collect()
@@ -89,7 +93,7 @@ pub fn users(t: &dormouse_power::regulator::Table, i: usize, feeds: &[usize]) ->
 
 /// Devices of the last tables that hold more than one kind of thing, with what they
 /// hold.
-pub fn holders(s: &Subject<'_>) -> Vec<(String, Vec<String>)> {
+pub(crate) fn holders(s: &Subject<'_>) -> Vec<(String, Vec<String>)> {
     let mut by: BTreeMap<&str, [Vec<String>; 3]> = BTreeMap::new();
     for d in s.case.dumps.last().iter().flat_map(|d| &d.domains) {
         for x in &d.devices {
@@ -239,7 +243,7 @@ pub fn regulators(s: &Subject<'_>) -> Value {
 }
 
 /// Power resources of ACPI as JSON.
-pub fn resources(s: &Subject<'_>) -> Value {
+pub(crate) fn resources(s: &Subject<'_>) -> Value {
     let needed = s.case.acpi.needed();
     let none = Needed::default();
     let row = |(name, r): (&String, &dormouse_power::acpi::Resource)| {

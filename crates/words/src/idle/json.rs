@@ -15,10 +15,10 @@ use dormouse_idle::turbostat::{Run, watts};
 use serde_json::{Value, json};
 
 /// Name and version of the schema of `show --only idle`.
-pub const SHOW: &str = "dormouse-idle-show/1";
+pub(crate) const SHOW: &str = "dormouse-idle-show/1";
 
 /// Name and version of the schema of `predict`.
-pub const PREDICT: &str = "dormouse-idle-predict/1";
+pub(crate) const PREDICT: &str = "dormouse-idle-predict/1";
 
 /// Everything that `show --only idle` knows.
 pub fn show(page: &Page) -> Value {

@@ -18,7 +18,7 @@ use dormouse_sleep::analyse::stall::{Place, Stall};
 use dormouse_sleep::analyse::{CycleView, PhaseView};
 
 /// Columns of a segment of a critical path.
-pub const SEGMENT: [&str; 7] =
+pub(crate) const SEGMENT: [&str; 7] =
     ["device", "thread", "duration_ns", "reason", "proven", "waited_for", "through_silent"];
 
 /// Columns of what a device took.
@@ -37,7 +37,7 @@ pub const DEVICE: [&str; 11] = [
 ];
 
 /// Columns of a long wait.
-pub const STALL: [&str; 9] = [
+pub(crate) const STALL: [&str; 9] = [
     "place",
     "phase",
     "direction",

@@ -11,7 +11,7 @@ const LONGEST: usize = 24;
 
 /// Writes JSON to `out`. The methods stand for the brackets, so what comes out
 /// is always whole.
-pub struct Emit<'a> {
+pub(crate) struct Emit<'a> {
     room: Room<'a>,
     /// A value was written in this list or object, so the next needs a comma.
     comma: bool,
@@ -77,7 +77,7 @@ impl<'a> Emit<'a> {
     }
 
     /// A field with a list of objects.
-    pub fn objects<T>(
+    pub(crate) fn objects<T>(
         &mut self,
         name: &str,
         list: impl IntoIterator<Item = T>,
@@ -122,7 +122,7 @@ impl<'a> Emit<'a> {
 }
 
 /// Bytes on their way out.
-pub struct Room<'a> {
+pub(crate) struct Room<'a> {
     out: &'a mut dyn io::Write,
     bytes: Vec<u8>,
     /// How many of them are used.

@@ -5,7 +5,7 @@ use super::table::{Devices, text};
 use dormouse_base::ranked::Ranking;
 
 /// Columns of a callback.
-pub const CALLBACK: [&str; 6] =
+pub(crate) const CALLBACK: [&str; 6] =
     ["device", "function", "direction", "phase", "duration_ns", "error"];
 
 /// Columns of what a device saves at most.

@@ -6,7 +6,7 @@ use dormouse_sleep::analyse::decode::decode;
 use dormouse_sleep::analyse::start::starts;
 
 /// The columns in order; `docs/parquet-schema.md` says what they mean.
-pub const COLUMNS: Columns = &[
+pub(crate) const COLUMNS: Columns = &[
     ("capture", Text),
     ("host", Text),
     ("model", Text),

@@ -6,7 +6,7 @@ use dormouse_base::phase::{Direction, Phase};
 use dormouse_sleep::analyse::rows::{What, gap_content};
 
 /// The columns in order; `docs/parquet-schema.md` says what they mean.
-pub const COLUMNS: Columns = &[
+pub(crate) const COLUMNS: Columns = &[
     ("capture", Text),
     ("host", Text),
     ("model", Text),

@@ -91,7 +91,7 @@ impl Page {
     }
 
     /// Lines as they are, however wide: a command that is cut is another one.
-    pub fn verbatim(&mut self, ink: Ink, text: &str) {
+    pub(crate) fn verbatim(&mut self, ink: Ink, text: &str) {
         for line in text.lines() {
             self.put(ink, line);
             self.out.push('\n');
@@ -113,7 +113,7 @@ impl Page {
 
     /// Words wrapped at the width, all lines indented; lines after the first by
     /// two more.
-    pub fn paragraph(&mut self, indent: usize, text: &str) {
+    pub(crate) fn paragraph(&mut self, indent: usize, text: &str) {
         self.wrapped(Ink::Plain, indent, indent + 2, text);
     }
 

@@ -26,7 +26,7 @@ pub const MOST: u32 = 300;
 
 /// What the columns of a table of devices mean. `predict --without` says more:
 /// it also removes what depends on the device.
-pub const OWN_PATH_SAVING: &str = "own: its callbacks; path: on the critical path; saving: if its callbacks took no time \
+pub(crate) const OWN_PATH_SAVING: &str = "own: its callbacks; path: on the critical path; saving: if its callbacks took no time \
      (predict --without also removes what depends on it).";
 
 /// The first sentence of a half, and what follows from it.

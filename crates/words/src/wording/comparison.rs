@@ -19,7 +19,7 @@ const WORTH_SAYING: f64 = 0.005;
 const BOUNDS: f64 = 25.0;
 
 /// A difference below this is no news, whatever the test says.
-pub const NEWS: f64 = 100_000.0;
+pub(crate) const NEWS: f64 = 100_000.0;
 
 /// The answer of one further side (from 1) in sentences, most important first.
 pub fn sentences(c: &Comparison<'_>, side: usize) -> Vec<String> {
@@ -166,7 +166,7 @@ fn p_value(p: f64) -> String {
 }
 
 /// `0.0034`, `0.42`, `1`.
-pub fn p_number(p: f64) -> String {
+pub(crate) fn p_number(p: f64) -> String {
     match p {
         p if p < 0.0001 => "<0.0001".into(),
         p if p < 0.01 => format!("{p:.4}"),

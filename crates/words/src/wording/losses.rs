@@ -8,7 +8,7 @@ use dormouse_base::cycle::{Began, Cycle};
 use dormouse_base::loss::{Loss, Losses, Severity};
 
 /// Whether the figures of the first lines rest on what was lost.
-pub fn touches_the_answer(l: &Loss) -> bool {
+pub(crate) fn touches_the_answer(l: &Loss) -> bool {
     l.severity == Severity::Error
         || matches!(
             l.kind,
@@ -40,7 +40,7 @@ pub fn guessed(losses: &Losses) -> bool {
 }
 
 /// Whether a loss is one of time stamps.
-pub fn is_of_time(kind: &str) -> bool {
+pub(crate) fn is_of_time(kind: &str) -> bool {
     matches!(kind, "no_timestamps" | "times_missing")
 }
 
@@ -220,6 +220,6 @@ fn first_open<'a>(c: &'a Capture, cycle: Option<&Cycle>) -> Option<&'a str> {
 
 /// Made by `dormouse record` or in the laboratory: only these list the devices
 /// with their links.
-pub fn is_recording(c: &Capture) -> bool {
+pub(crate) fn is_recording(c: &Capture) -> bool {
     c.graph.order_known && c.graph.links_known
 }

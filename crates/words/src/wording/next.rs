@@ -143,7 +143,7 @@ pub fn word(text: &str) -> String {
 }
 
 /// How to get a log that names devices: as long as the log has no callbacks.
-pub const NO_CALLBACKS: &str =
+pub(crate) const NO_CALLBACKS: &str =
     "No device callbacks in this log, so no device can be named. Run these two as root:";
 
 /// The same where a message names the device that failed.
@@ -151,11 +151,11 @@ pub const NO_TIMES: &str =
     "No device callbacks in this log, so no device's time is known. Run these two as root:";
 
 /// The two commands.
-pub const PRINT_TIMES: [&str; 2] =
+pub(crate) const PRINT_TIMES: [&str; 2] =
     ["echo 1 > /sys/power/pm_print_times", "echo 1 > /sys/power/pm_debug_messages"];
 
 /// And then.
-pub const THEN_RECORD: &str = "Then suspend, wake up, and: dmesg > log; dormouse show log";
+pub(crate) const THEN_RECORD: &str = "Then suspend, wake up, and: dmesg > log; dormouse show log";
 
 #[cfg(test)]
 mod tests {

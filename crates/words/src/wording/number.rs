@@ -6,20 +6,20 @@ use dormouse_base::time::Ns;
 use dormouse_sleep::analyse::per_mille;
 
 /// `113.7`: a cell with one decimal, as the tables on kernel lists have.
-pub fn tenths(t: Ns) -> String {
+pub(crate) fn tenths(t: Ns) -> String {
     let n = (t.0.unsigned_abs() + 50_000) / 100_000;
     let sign = if t < Ns::ZERO && n > 0 { "-" } else { "" };
     format!("{sign}{}.{}", n / 10, n % 10)
 }
 
 /// `+0.07`, `-34.55`, `+0.00`: a change in a table in ms, of computed ns.
-pub fn signed_ms(ns: f64) -> String {
+pub(crate) fn signed_ms(ns: f64) -> String {
     let text = ms(Ns(ns.round() as i64));
     if text.starts_with('-') { text } else { format!("+{text}") }
 }
 
 /// `-34.55`, `+0.07`, `=`: a change in a table in ms.
-pub fn ms_change(was: Ns, is: Ns) -> String {
+pub(crate) fn ms_change(was: Ns, is: Ns) -> String {
     // Cells that read alike are alike.
     if (is - was).hundredths_of_ms() == 0 || ms(is) == ms(was) {
         return "=".into();

@@ -4,7 +4,7 @@ use super::number::names;
 use dormouse_base::time::Ns;
 
 /// The heading of the list.
-pub const HEADING: &str = "Power domains, each change alone, by the model";
+pub(crate) const HEADING: &str = "Power domains, each change alone, by the model";
 
 /// What is offered: `users` are unbound, or the domain stays on; before and after.
 pub fn sentence(
@@ -25,7 +25,7 @@ pub fn sentence(
 }
 
 /// How a domain stays on.
-pub fn stay_on(domain: &str) -> String {
+pub(crate) fn stay_on(domain: &str) -> String {
     format!(
         "give {domain} GENPD_FLAG_ALWAYS_ON in its provider; it then draws its power through every \
          sleep (dormouse show --draws says what that is)"

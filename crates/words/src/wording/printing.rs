@@ -23,7 +23,7 @@ const APART: i64 = 4;
 /// How long a printed line takes, where callbacks of the phase that most of the
 /// half goes into are apart by about the same time, whatever they do: for half of the
 /// phase and at least four times, or twice where they are very much alike.
-pub fn slow_console(cycle: &Cycle, view: &CycleView, h: &Half) -> Option<Ns> {
+pub(crate) fn slow_console(cycle: &Cycle, view: &CycleView, h: &Half) -> Option<Ns> {
     let of_half = |p: &PhaseSpan| p.phase.direction() == h.direction && p.phase.has_devices();
     let longest = cycle.phases.iter().enumerate().filter(|(_, p)| of_half(p));
     let (at, span) = longest.max_by_key(|(_, p)| p.duration())?;
@@ -50,7 +50,7 @@ pub fn slow_console(cycle: &Cycle, view: &CycleView, h: &Half) -> Option<Ns> {
 }
 
 /// The sentence of [`slow_console`].
-pub fn dominates(each: Ns) -> String {
+pub(crate) fn dominates(each: Ns) -> String {
     format!(
         "About {each} pass for each line: a slow console? Print no messages there (dmesg -n 1, or \
          boot without the serial console), suspend again, and: dmesg > log; dormouse show log"

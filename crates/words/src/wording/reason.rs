@@ -70,7 +70,7 @@ pub fn silence(capture: &Capture) -> &'static str {
 }
 
 /// Whether [`stem`] is followed by a device, where one is known.
-pub fn names_device(r: Reason) -> bool {
+pub(crate) fn names_device(r: Reason) -> bool {
     !no_device(r)
 }
 
@@ -80,12 +80,12 @@ fn no_device(r: Reason) -> bool {
 }
 
 /// A wait for a device, not for a turn.
-pub fn is_dependency(r: Reason) -> bool {
+pub(crate) fn is_dependency(r: Reason) -> bool {
     matches!(r, Reason::Child | Reason::Parent | Reason::Consumer | Reason::Supplier)
 }
 
 /// Why `name` started no earlier than `at` into its `phase`, as a sentence.
-pub fn late_start(
+pub(crate) fn late_start(
     capture: &Capture,
     s: &Segment,
     at: dormouse_base::time::Ns,

@@ -30,7 +30,7 @@ pub fn row(cause: Cause) -> &'static str {
 }
 
 /// What requests waited for: `… waited for the UFS clock to be switched on`.
-pub fn waited_for(cause: Cause) -> &'static str {
+pub(crate) fn waited_for(cause: Cause) -> &'static str {
     match cause {
         Cause::ResumeWorker => "waited for a worker to begin the runtime resume",
         Cause::ResumeSuspend => "waited for a runtime suspend to end before the resume",
@@ -66,7 +66,7 @@ pub fn unasked(n: u64) -> Option<String> {
 }
 
 /// What can be done about a cause.
-pub fn cure(cause: Cause) -> Option<&'static str> {
+pub(crate) fn cure(cause: Cause) -> Option<&'static str> {
     Some(match cause {
         Cause::ResumeWorker
         | Cause::ResumeSuspend
@@ -102,7 +102,7 @@ pub fn cure(cause: Cause) -> Option<&'static str> {
 }
 
 /// Settings that contradict each other, as a sentence.
-pub fn conflict(c: &Conflict) -> String {
+pub(crate) fn conflict(c: &Conflict) -> String {
     match c {
         Conflict::AutosuspendBelowPoll { device, delay, devfreq, poll } => format!(
             "{device} is suspended {delay} ms after a request, and {devfreq} looks every {poll} ms, \
@@ -246,7 +246,7 @@ pub fn wrong(w: &Wrong) -> String {
 }
 
 /// `1.47`: us with two decimals would be noise; ms with three.
-pub fn ms3(ns: i64) -> String {
+pub(crate) fn ms3(ns: i64) -> String {
     let us = (ns.max(0).unsigned_abs() + 500) / 1_000;
     format!("{}.{:03}", us / 1_000, us % 1_000)
 }

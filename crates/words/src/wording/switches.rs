@@ -5,7 +5,7 @@ use dormouse_base::device::DeviceId;
 use dormouse_doctor::switch::{Cause, others};
 
 /// The heading of the list.
-pub const HEADING: &str = "Power domains switched in callbacks";
+pub(crate) const HEADING: &str = "Power domains switched in callbacks";
 
 /// What is to be said of one; `name` names a device.
 pub fn cause(c: &Cause, domain: Option<&str>, name: impl Fn(DeviceId) -> String) -> String {

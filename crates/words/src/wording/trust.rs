@@ -15,7 +15,7 @@ use dormouse_sleep::analyse::CycleView;
 
 /// A real sleep is longer: the firmware alone takes more. A bracket that is
 /// shorter was timed by a clock that stops during sleep.
-pub const SHORTEST_SLEEP: Ns = Ns::from_ms(10);
+pub(crate) const SHORTEST_SLEEP: Ns = Ns::from_ms(10);
 
 /// How long the machine slept, where that is known.
 pub fn asleep(cycle: &Cycle, view: &CycleView) -> Option<Ns> {
@@ -34,7 +34,7 @@ pub fn asleep(cycle: &Cycle, view: &CycleView) -> Option<Ns> {
 
 /// Whether the log has a hole that holds the end of one way and the begin of the
 /// other: what is taken for sleep is the hole.
-pub fn hole_in_sleep(cycle: &Cycle) -> bool {
+pub(crate) fn hole_in_sleep(cycle: &Cycle) -> bool {
     let guessed = |p: &PhaseSpan| p.phase == Phase::Asleep && !p.complete;
     cycle.has_hole(Direction::Suspend)
         && cycle.has_hole(Direction::Resume)
@@ -78,7 +78,7 @@ const GUESTS: [(&str, &str); 6] = [
 ];
 
 /// The kind of guest that a machine of this vendor and model is; `None` for hardware.
-pub fn guest_of(model: &str) -> Option<&'static str> {
+pub(crate) fn guest_of(model: &str) -> Option<&'static str> {
     GUESTS.iter().find(|(vendor, _)| model.starts_with(vendor)).map(|g| g.1)
 }
 
@@ -127,7 +127,7 @@ pub fn state(mode: Mode) -> String {
 
 /// Devices whose callbacks failed on the way up: `usb1 (error -71) failed to resume.`
 /// The kernel goes on without them (drivers/base/power/main.c:pm_dev_err).
-pub fn not_resumed<'a>(
+pub(crate) fn not_resumed<'a>(
     cycles: impl IntoIterator<Item = (&'a Capture, &'a Cycle)>,
 ) -> Option<String> {
     // Each with how many cycles it failed in.
@@ -204,7 +204,7 @@ pub fn outcome(capture: &Capture, cycle: &Cycle) -> String {
 const SHIFTED: &str = "units_of_old_kernels";
 
 /// Why times differ from the numbers that the log prints, if they do.
-pub fn unit_of_log(captures: &[&Capture]) -> Option<String> {
+pub(crate) fn unit_of_log(captures: &[&Capture]) -> Option<String> {
     let filled = |c: &&&Capture| !c.cycles.is_empty() || !c.ranked.is_empty();
     let of: Vec<&Capture> =
         captures.iter().filter(|c| c.losses.count(SHIFTED) > 0).copied().collect();
@@ -256,12 +256,12 @@ pub fn warnings(captures: &[&Capture]) -> Vec<Loss> {
 
 /// What was wrong with the cycle of index `i`, worst first: what other cycles of
 /// the input lost is no matter of it. A loss that no cycle counts is one of all.
-pub fn warnings_of(capture: &Capture, i: usize) -> Vec<Loss> {
+pub(crate) fn warnings_of(capture: &Capture, i: usize) -> Vec<Loss> {
     warnings_in(capture, &[i])
 }
 
 /// The same of several cycles of one capture.
-pub fn warnings_in(capture: &Capture, cycles: &[usize]) -> Vec<Loss> {
+pub(crate) fn warnings_in(capture: &Capture, cycles: &[usize]) -> Vec<Loss> {
     let mut list = warnings(&[capture]);
     for l in &mut list {
         let each = each_of(l.kind, capture);
@@ -308,13 +308,15 @@ fn of_kind(kind: &str, cycle: &Cycle) -> u64 {
 
 /// Line 2 of what is said of some cycles of captures, where that rests on something
 /// uncertain.
-pub fn caution_in<'a>(of: impl IntoIterator<Item = (&'a Capture, Vec<usize>)>) -> Option<String> {
+pub(crate) fn caution_in<'a>(
+    of: impl IntoIterator<Item = (&'a Capture, Vec<usize>)>,
+) -> Option<String> {
     let list = of.into_iter().filter_map(|(c, cycles)| worst(&warnings_in(c, &cycles), c, None));
     list.max_by_key(|w| w.0).map(|w| w.1)
 }
 
 /// The same of one cycle.
-pub fn caution_of(capture: &Capture, i: usize) -> Option<String> {
+pub(crate) fn caution_of(capture: &Capture, i: usize) -> Option<String> {
     worst(&warnings_of(capture, i), capture, capture.cycles.get(i)).map(|w| w.1)
 }
 
@@ -324,7 +326,7 @@ fn worst(list: &[Loss], capture: &Capture, cycle: Option<&Cycle>) -> Option<(Sev
 }
 
 /// `No warnings.`, `2 warnings below.` A device that `failed` is one above.
-pub fn count_of_warnings(count: usize, failed: bool) -> String {
+pub(crate) fn count_of_warnings(count: usize, failed: bool) -> String {
     match count {
         0 if failed => String::new(),
         0 => "No warnings.".into(),

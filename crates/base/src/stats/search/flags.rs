@@ -3,7 +3,7 @@
 use crate::stats::random::Random;
 
 /// Up to this many free flags every setting is looked at.
-pub const EXHAUSTIVE: usize = 12;
+pub(crate) const EXHAUSTIVE: usize = 12;
 
 /// Result of [`best`].
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -24,7 +24,7 @@ use std::time::Duration;
 /// How to try the setting.
 #[derive(Args)]
 #[command(next_help_heading = "With --apply")]
-pub struct ApplyArgs {
+pub(crate) struct ApplyArgs {
     /// Set it on this machine, record the machine with and without it while it works
     /// as usual, and keep it only if that helps (p < 0.01); otherwise everything is
     /// put back. The machine stays awake. Needs root, --yes and --p99, and a recording
@@ -66,7 +66,7 @@ fn long(text: &str) -> Result<i64, String> {
 }
 
 /// What came of it, for a terminal and for JSON.
-pub type Applied = (String, Value);
+pub(crate) type Applied = (String, Value);
 
 impl ApplyArgs {
     /// Whether the setting can be tried; called before anything is computed.

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// How the input was recorded.
 #[derive(Args)]
-pub struct PresentArgs {
+pub(crate) struct PresentArgs {
     /// Governor of the recording, if the dump does not name it.
     #[arg(long, value_name = "GOVERNOR", value_parser = kind)]
     from_governor: Option<Kind>,
@@ -26,7 +26,7 @@ pub struct PresentArgs {
 
 impl PresentArgs {
     /// The options as they were typed, each behind a blank; defaults are left out.
-    pub fn typed(&self) -> String {
+    pub(crate) fn typed(&self) -> String {
         let mut out = String::new();
         if let Some(governor) = self.from_governor {
             out += &format!(" --from-governor {}", governor.name());
@@ -41,14 +41,14 @@ impl PresentArgs {
     }
 
     /// As the use cases take it.
-    pub fn present(&self) -> Present {
+    pub(crate) fn present(&self) -> Present {
         Present { governor: self.from_governor, version: self.from_kernel, hz: self.hz }
     }
 }
 
 /// The power of states.
 #[derive(Args)]
-pub struct WattsArgs {
+pub(crate) struct WattsArgs {
     /// Power of each state of a CPU (POLL=3W,C1=800mW; active= at work, base= of
     /// the rest), or one of Wattson's tables. Without it only ratios are known.
     #[arg(long, value_name = "LIST|FILE")]
@@ -66,7 +66,7 @@ impl WattsArgs {
 }
 
 /// Inputs as words of a next command.
-pub fn typed_all(paths: &[PathBuf]) -> String {
+pub(crate) fn typed_all(paths: &[PathBuf]) -> String {
     paths.iter().map(|p| typed(&p.display().to_string())).collect::<Vec<_>>().join(" ")
 }
 

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 #[command(
     after_help = "Examples:\n  dormouse check --realtime\n  dormouse check --realtime snapshot.txt --cpus 2-3 -o mend.sh"
 )]
-pub struct CheckArgs {
+pub(crate) struct CheckArgs {
     /// Look for settings that may delay real-time CPUs (docs/idle.md).
     #[arg(long, required = true)]
     realtime: bool,

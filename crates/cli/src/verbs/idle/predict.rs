@@ -22,7 +22,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  dormouse predict trace.txt states.txt --governor menu\n  dormouse predict trace.txt states.txt --latency-limit 50us@2-3"
 )]
-pub struct PredictArgs {
+pub(crate) struct PredictArgs {
     /// A trace with cpu_idle, and a dump of the machine.
     #[arg(required = true)]
     input: Vec<PathBuf>,

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Example:\n  dormouse hold --latency 2us -- fio --filename=/dev/nvme0n1 --direct=1 \\\n    --readonly --rw=randread --runtime=5 --time_based --output-format=json \\\n    --output=shallow.json --name=4k --bs=4k --stonewall --name=32k --bs=32k\n  dormouse predict shallow.json states.txt"
 )]
-pub struct ReadsArgs {
+pub(crate) struct ReadsArgs {
     /// What fio --output-format=json printed.
     #[arg(value_name = "FIO")]
     fio: PathBuf,

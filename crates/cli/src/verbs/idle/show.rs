@@ -22,7 +22,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  dormouse show --only idle before.txt after.txt\n  dormouse show --only idle trace.dat states.txt"
 )]
-pub struct ShowArgs {
+pub(crate) struct ShowArgs {
     /// Dumps, tables, traces, or folders of them; `-` is standard input.
     #[arg(required = true)]
     input: Vec<PathBuf>,

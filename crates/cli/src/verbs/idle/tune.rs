@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
     group = ArgGroup::new("budget").required(true).args(["p99", "power"]),
     after_help = "Examples:\n  dormouse tune trace.txt states.txt --p99 60us\n  dormouse tune trace.txt states.txt --p99 60us -o changes/\n  dormouse tune recording.tar.gz --p99 60us --apply --yes"
 )]
-pub struct TuneArgs {
+pub(crate) struct TuneArgs {
     /// A trace with cpu_idle, and a dump of the machine.
     #[arg(required = true)]
     input: Vec<PathBuf>,

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Example:\n  dormouse lab run --only idle --kernel 6.12 --cpus 2 --work bursts,mixed -o loops/\n  dormouse compare --only idle loops/"
 )]
-pub struct VerifyArgs {
+pub(crate) struct VerifyArgs {
     /// Folders of recordings; several of one kernel, each with another --seed of
     /// lab run --only idle, also say how far the kernel repeats itself.
     #[arg(required = true)]

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  dormouse lab build 6.12 --name plain\n  dormouse lab build 6.12 --name mine --patch 0001-*.patch\n  dormouse lab build 7 --name steps --patch *.patch --each\n  dormouse compare plain mine --board boards/laptop.board"
 )]
-pub struct BuildArgs {
+pub(crate) struct BuildArgs {
     /// Series whose newest source Debian's archive has, such as 7.3, or a folder
     /// with a kernel's source, which is copied.
     source: String,

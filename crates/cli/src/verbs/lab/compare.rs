@@ -25,7 +25,7 @@ use std::time::Duration;
 #[command(
     after_help = "Examples:\n  dormouse compare plain mine --board boards/laptop.board\n  dormouse compare 7.3 7.3:ready --board boards/*.board --sleep s2idle"
 )]
-pub struct CompareArgs {
+pub(crate) struct CompareArgs {
     /// A series such as 7.3, or the name of a kernel that lab build made; with
     /// :ready or :conserve after it the livepatch starts devices.
     first: String,

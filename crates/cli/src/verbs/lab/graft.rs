@@ -22,7 +22,7 @@ use std::time::Duration;
 #[command(
     after_help = "Examples:\n  dormouse lab run --only graft rk3399-rock960.dtb --kernel 6.12\n  dormouse lab run --only graft board.dtb --kernel 7 --fw-devlink permissive -o answer.txt"
 )]
-pub struct GraftArgs {
+pub(crate) struct GraftArgs {
     /// Device tree blobs; several make a table.
     #[arg(required = true, value_name = "TREE")]
     trees: Vec<PathBuf>,

@@ -18,7 +18,7 @@ use std::time::Duration;
 #[command(
     after_help = "Examples:\n  dormouse lab run --only storage ufs.disk --kernel 7.3 -o measured/\n  dormouse compare --only storage measured/"
 )]
-pub struct StorageArgs {
+pub(crate) struct StorageArgs {
     #[command(flatten)]
     machine: MachineArgs,
     /// Descriptions of a disk, its settings and a load (docs/storage.md).

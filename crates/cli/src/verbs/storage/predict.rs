@@ -29,7 +29,7 @@ use std::path::PathBuf;
     override_usage = "dormouse predict [OPTIONS] <INPUT>...\n       dormouse predict [OPTIONS] --disk <FILE> [--load <FILE>]",
     after_help = "Examples:\n  dormouse predict trace.dat --gate-delay 200ms\n  dormouse predict trace.txt --autosuspend never\n  dormouse predict --disk ufs.disk --qos parent --timeout 30ms"
 )]
-pub struct PredictArgs {
+pub(crate) struct PredictArgs {
     /// Traces, or folders of them; `-` is standard input.
     input: Vec<PathBuf>,
     /// Delay before UFS gates its clock (clkgate_delay_ms), or `never`.
@@ -86,7 +86,7 @@ enum Place {
 
 /// ns, or never.
 #[derive(Clone, Copy, Debug)]
-pub struct Delay(pub Option<i64>);
+pub(crate) struct Delay(pub Option<i64>);
 
 pub fn delay(text: &str) -> Result<Delay, String> {
     if text == "never" {
@@ -189,7 +189,7 @@ fn of_file(args: &PredictArgs, file: &str, change: &Change) -> Result<()> {
 }
 
 /// What break-even times are of, as the end of a sentence.
-pub fn basis(b: Basis) -> &'static str {
+pub(crate) fn basis(b: Basis) -> &'static str {
     match b {
         Basis::Powers => " of these powers",
         Basis::Given => " as given",

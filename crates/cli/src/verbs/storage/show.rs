@@ -18,7 +18,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  dormouse show --only storage trace.dat\n  dormouse show --only storage sda.blktrace.0 sda.blktrace.1"
 )]
-pub struct ShowArgs {
+pub(crate) struct ShowArgs {
     /// Traces, tables, or folders of them; `-` is standard input.
     #[arg(required = true)]
     input: Vec<PathBuf>,

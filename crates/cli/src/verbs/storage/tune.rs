@@ -38,7 +38,7 @@ use std::path::{Path, PathBuf};
     after_help = "Examples:\n  dormouse tune trace.dat --p99 1ms\n  dormouse tune trace.dat --least-energy --break-even 400ms -o changes/\n  dormouse tune --disk ufs.disk --p99 1ms --device 1d84000.ufshc -o new",
     group = ArgGroup::new("budget").required(true).args(["p99", "energy"])
 )]
-pub struct TuneArgs {
+pub(crate) struct TuneArgs {
     /// Traces, or folders of them; `-` is standard input.
     input: Vec<PathBuf>,
     /// 99 of 100 requests take at most this, at least energy.

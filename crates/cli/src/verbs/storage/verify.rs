@@ -18,7 +18,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  dormouse lab run --only storage software.disk ufs.disk -o measured/\n  dormouse compare --only storage measured/"
 )]
-pub struct VerifyArgs {
+pub(crate) struct VerifyArgs {
     /// Folders with what was measured.
     #[arg(required = true)]
     folder: Vec<PathBuf>,

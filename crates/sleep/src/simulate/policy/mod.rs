@@ -190,7 +190,7 @@ impl Policy {
     /// Whether an asynchronous device is queued only when the walk of the main
     /// thread reaches it, and therefore not before the synchronous devices ahead
     /// of it have returned.
-    pub fn queues_in_walk(&self, direction: Direction) -> bool {
+    pub(crate) fn queues_in_walk(&self, direction: Direction) -> bool {
         self.walk(direction).reached == Reached::InitAndQueue
     }
 
@@ -211,7 +211,7 @@ impl Policy {
     }
 
     /// Whether the livepatch of this project starts devices.
-    pub fn is_livepatch(&self) -> bool {
+    pub(crate) fn is_livepatch(&self) -> bool {
         self.suspend.first_pass == FirstPass::HandOut
     }
 
