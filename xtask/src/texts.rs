@@ -186,7 +186,7 @@ fn ended(a: &Attempt, c: &Cycle) -> bool {
 fn culprit(trouble: &Trouble) -> Option<(&'static str, &'static str)> {
     match *trouble {
         Trouble::Device { device, .. } => Some(("device-failed", device)),
-        Trouble::Task { .. } => Some(("freeze-", "refusing to freeze")),
+        Trouble::Task { task } => Some(("freeze-", task)),
         Trouble::WakeupDevices { source } => Some(("abort-wakeup", source)),
         Trouble::None | Trouble::WakeupFreezing => None,
     }

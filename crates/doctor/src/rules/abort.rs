@@ -6,8 +6,8 @@ use crate::attempt::{Attempt, TWICE};
 use crate::finding::{Area, Confidence, Device, Finding, Level};
 use crate::message::{Message, seconds};
 use crate::stack;
-use crate::stage::Stages;
-use dormouse_base::phase::Direction;
+use crate::stage::{self, Stages, passed};
+use dormouse_base::phase::{Direction, Phase};
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 use std::collections::{BTreeMap, BTreeSet};
@@ -150,6 +150,10 @@ fn refused(case: &Case, out: &mut Vec<Finding>) {
 /// Errno 16.
 const EBUSY: i32 = 16;
 
+/// Between the last device and the thawing of tasks lies `dpm_complete`, which takes
+/// milliseconds (drivers/base/power/main.c, 6.12).
+const THAWED_BY: Ns = Ns(1_000_000_000);
+
 /// Devices that came back, and no line of what kernel/power/suspend.c:suspend_finish
 /// does next (kernel/power/process.c:thaw_processes prints two lines).
 fn no_way_back(case: &Case, out: &mut Vec<Finding>) {
@@ -169,21 +173,23 @@ fn no_way_back(case: &Case, out: &mut Vec<Finding>) {
         else {
             continue;
         };
-        let up = said[down..].iter().find(|m| {
-            let words = [
-                "resume of devices complete",
-                "SATA link up",
-                " activated",
-                "Waking up from system sleep",
-            ];
-            is(m, &words) || m.says("resume devices took")
+        let up = said[down..].iter().position(|m| {
+            let says = m.says("resume of devices complete") || m.says("resume devices took");
+            says || is(m, &["SATA link up", " activated"])
         });
+        let Some(up) = up.map(|at| down + at) else { continue };
+        // What goes down again is of another sleep, whose beginning was left out.
+        let again =
+            |m: &&Message| stage::begins(m).is_some_and(|s| s.phase != Some(Phase::Complete));
+        let (again, up) = (said[up + 1..].iter().any(again), said[up]);
         let thawed = said.iter().any(|m| is(m, &["OOM killer enabled", "Restarting tasks"]));
         // Lines that somebody searched for (`grep PM:`) are none of the thawing.
         let sought = ["PM:", "suspend", "Suspend", "resume", "wake"];
         let whole = said.iter().any(|m| !is(m, &sought));
-        if let (Some(up), false, true) = (up, thawed, whole) {
-            let end = said[said.len() - 1];
+        let Some(&end) = said.last() else { continue };
+        // A text that ends sooner was cut.
+        let lasted = passed(up, end).is_some_and(|t| t >= THAWED_BY);
+        if !thawed && !again && whole && lasted {
             let evidence =
                 lines([said[0], up].into_iter().chain((up.line != end.line).then_some(end)));
             let text = format!(

@@ -23,7 +23,10 @@ const BESIDE: i64 = 60_000_000_000;
 
 /// Printing a line, and ticks of 100 Hz in which `suspend devices took` counts, may make
 /// a measurement longer than its stamps.
-const PRINTING: Ns = Ns::from_ms(2);
+pub(super) const PRINTING: Ns = Ns::from_ms(2);
+
+/// `complete after` has microseconds.
+pub(super) const LAST_DIGIT: Ns = Ns(1_000);
 pub(super) const TICK: Ns = Ns::from_ms(15);
 
 /// A keeper who was not frozen wrote each line within this time.
@@ -97,7 +100,7 @@ impl Log<'_> {
     /// less room, they are early.
     pub(super) fn make_room(&mut self, from: Ns, took: Ns, within: Ns) {
         let by = from + took - self.now;
-        if self.timed && by > within.max(PRINTING) {
+        if self.timed && by > within {
             self.skew += by;
             self.now += by;
         }

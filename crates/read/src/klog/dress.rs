@@ -1,6 +1,7 @@
 //! Lines that are written anew before they are read: colours of a terminal, blanks of mail
 //! programs, logs of Android.
 
+use super::prefix;
 use memchr::{memchr2, memmem};
 
 /// U+00A0: some mail programs put it for one of two blanks.
@@ -10,8 +11,14 @@ const NO_BREAK_SPACE: &[u8] = b"\xc2\xa0";
 pub fn plain(line: &[u8]) -> Option<Vec<u8>> {
     let clean = memchr2(0xc2, 0x1b, line).map(|_| without_noise(line));
     let clean = without_emphasis(clean.as_deref().unwrap_or(line)).or(clean);
-    let told = logcat(clean.as_deref().unwrap_or(line));
+    let told = logcat(prefix::quotes(clean.as_deref().unwrap_or(line)));
     told.or(clean)
+}
+
+/// Whether `line` is one of the kernel in a log of Android.
+pub fn is_of_android(line: &[u8]) -> bool {
+    let line = prefix::quotes(line);
+    brief(line).or_else(|| timed(line)).is_some()
 }
 
 /// Without the marks that a mail or a tracker puts around what matters: `**…**`, `*…*`,
@@ -154,6 +161,10 @@ mod tests {
             "03-10 09:01:38.803 root     0     0 kernel: x: y"
         );
         assert_eq!(told("I/        (    0): PM: x"), " kernel: PM: x");
+        assert_eq!(
+            told("> >   03-10 09:01:38.803     0     0 I PM      : x"),
+            "03-10 09:01:38.803     0     0 kernel: PM: x"
+        );
         assert_eq!(of("03-10 09:01:38.803  1234  1250 I Power   : Going to sleep"), None);
         assert_eq!(of("0 0 0"), None);
         assert_eq!(of("I/"), None);

@@ -10,6 +10,15 @@ use serde_json::{Map, Value};
 /// Longest entry that is looked at; a kernel message has at most 1 KiB.
 const MAX_ENTRY: usize = 64 << 10;
 
+/// How lines begin that only `export` writes.
+const FIELDS: [&[u8]; 5] = [
+    b"__REALTIME_TIMESTAMP=",
+    b"__MONOTONIC_TIMESTAMP=",
+    b"_SOURCE_MONOTONIC_TIMESTAMP=",
+    b"_TRANSPORT=",
+    b"MESSAGE=",
+];
+
 /// One entry, as far as it matters.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Entry {
@@ -42,6 +51,10 @@ pub enum Step {
 pub(crate) struct Collector {
     object: Option<Vec<u8>>,
     export: Option<Entry>,
+    /// An entry of `export` that broke off before its message.
+    torn: Option<Entry>,
+    /// The last field was the message.
+    in_message: bool,
 }
 
 impl Collector {
@@ -75,14 +88,19 @@ impl Collector {
         }
         if line.starts_with(b"__CURSOR=") {
             self.export = Some(Entry::default());
-            return Step::Taken;
+            return self.torn.take().map_or(Step::Taken, |_| Step::Damaged);
+        }
+        // Somebody wrote into the middle of an entry, or cut its beginning off.
+        if FIELDS.iter().any(|f| line.starts_with(f)) {
+            self.export = Some(self.torn.take().unwrap_or_default());
+            return self.field(line);
         }
         Step::NotMine
     }
 
     /// What is left when the input ends.
     pub fn finish(&mut self) -> Step {
-        match self.export.take() {
+        match self.export.take().or(self.torn.take()) {
             Some(entry) => entry.done(),
             None if self.object.take().is_some_and(|text| text.len() > 1) => Step::Damaged,
             None => Step::NotMine,
@@ -93,15 +111,31 @@ impl Collector {
     fn field(&mut self, line: &[u8]) -> Step {
         let Some(entry) = &mut self.export else { return Step::NotMine };
         if line.is_empty() {
-            return self.export.take().map_or(Step::Taken, Entry::done);
+            let Some(entry) = self.export.take() else { return Step::Taken };
+            if entry.message.is_none() && !entry.foreign {
+                self.torn = Some(entry);
+                return Step::Taken;
+            }
+            return entry.done();
         }
         // A value with a line break or control characters is kept behind its
         // length in binary; its key stands alone on the line.
-        if let Some(at) = memchr::memchr(b'=', line) {
+        let at = memchr::memchr(b'=', line).filter(|at| is_key(&line[..*at]));
+        if let Some(at) = at {
             entry.set(&line[..at], &line[at + 1..]);
+            self.in_message = line.starts_with(b"MESSAGE=");
+        } else if let Some(message) = entry.message.as_mut().filter(|_| self.in_message) {
+            // A mail program wrapped it.
+            message.push(b' ');
+            message.extend_from_slice(line.trim_ascii());
         }
         Step::Taken
     }
+}
+
+/// Whether a field may have this name (systemd.journal-fields(7)).
+fn is_key(name: &[u8]) -> bool {
+    name.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
 }
 
 /// An entry as one JSON object.
@@ -193,6 +227,19 @@ mod tests {
     fn export_ends_with_an_empty_line_or_the_input() {
         let entry = "__CURSOR=c\n_SOURCE_MONOTONIC_TIMESTAMP=7\n__MONOTONIC_TIMESTAMP=9\n_BOOT_ID=b1\n_TRANSPORT=kernel\nMESSAGE=PM: x=y";
         assert_eq!(all(&format!("{entry}\n\n{entry}")), [whole("PM: x=y", 7), whole("PM: x=y", 7)]);
+    }
+
+    #[test]
+    fn what_hands_and_mails_do_to_export_is_undone() {
+        let head = "__CURSOR=c\n_SOURCE_MONOTONIC_TIMESTAMP=7\n_BOOT_ID=b1";
+        let text = format!("{head}\n\nI wrote this.\n\n_TRANSPORT=kernel\nMESSAGE=PM: x\n\n");
+        assert_eq!(all(&text), [whole("PM: x", 7)], "prose inside");
+        let wrapped = format!("{head}\nMESSAGE=PM: x of\n(a=3) y\nPRIORITY=6\n\n");
+        let Some(Step::Whole(entry)) = all(&wrapped).pop() else { panic!("no entry") };
+        assert_eq!(entry.message.as_deref(), Some(&b"PM: x of (a=3) y"[..]));
+        let cut =
+            format!("_BOOT_ID=b1\n_TRANSPORT=kernel\nMESSAGE=PM: w\n\n{head}\nMESSAGE=PM: x\n");
+        assert_eq!(all(&cut).len(), 2, "its first lines are gone");
     }
 
     #[test]

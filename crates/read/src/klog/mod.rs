@@ -6,6 +6,7 @@
 
 mod calls;
 mod clock;
+mod doubled;
 mod dress;
 mod freeze;
 mod journal;
@@ -88,7 +89,8 @@ pub enum Item<'a> {
 /// its line from 1, the oldest first. Records that a slow console fused into one line
 /// come one by one. Says whether the newest line stands first.
 pub fn records(bytes: &[u8], take: &mut dyn FnMut(Item<'_>, u64)) -> bool {
-    let mut lines = Splitter::default();
+    let twice = doubled::is_doubled(bytes).then(doubled::Pair::default);
+    let mut lines = Splitter { twice, ..Splitter::default() };
     let newest_first = order::newest_first(bytes);
     if newest_first {
         order::backwards(bytes, &mut |text, at| lines.text(text, at, take));
@@ -120,6 +122,8 @@ struct Splitter {
     /// A separator counts between two records of the kernel: mails end with one.
     timed: bool,
     left_out: Option<u64>,
+    /// Every line stands there twice.
+    twice: Option<doubled::Pair>,
     at: u64,
 }
 
@@ -183,7 +187,7 @@ impl Splitter {
         if line.first() == Some(&b'#') && !is_prompt(line) {
             return;
         }
-        let step = self.journal.line(line);
+        let step = self.journal.line(prefix::quotes(line));
         if self.entry(step, at, take) {
             return;
         }
@@ -197,7 +201,12 @@ impl Splitter {
             l if l.starts_with(b"-- Boot ") || l == b"-- Reboot --" => take(Item::Boot, at),
             _ => {
                 for piece in Pieces(Some(line)) {
-                    let record = self.timed(prefix::strip(piece), rest);
+                    let record = prefix::strip(piece);
+                    if self.twice.as_mut().is_some_and(|pair| pair.had(&record)) {
+                        take(Item::Doubled(record), at);
+                        continue;
+                    }
+                    let record = self.timed(record, rest);
                     self.piece(record, at, take);
                 }
             }

@@ -1,6 +1,7 @@
 //! Where in a cycle the log is, and the callbacks it names.
 
 use super::calls::{self, Form, Line};
+use super::clock::LAST_DIGIT;
 use super::per_cycle::{OpenCall, PerCycle};
 use super::phase;
 use super::prefix::{self, Record};
@@ -634,7 +635,7 @@ impl<'t> Log<'t> {
         }
         let start = if self.timed {
             let from = self.done_until();
-            self.make_room(from, took, Ns::ZERO);
+            self.make_room(from, took, LAST_DIGIT);
             (self.now - took).max(self.c.covered)
         } else {
             self.count_untimed(at);

@@ -1,6 +1,6 @@
 //! Lines of the steps of a cycle, from 3.15 to 7.3.
 
-use super::clock::TICK;
+use super::clock::{PRINTING, TICK};
 use super::freeze;
 use super::phase;
 use super::prefix::Record;
@@ -126,7 +126,7 @@ fn begin(log: &mut Log<'_>, text: &[u8], stamp: &Stamp<'_>) -> bool {
         let entered = log.t.entered().unwrap_or(log.now - took);
         let earlier = log.unsynced.is_some() && entered.since(log.now - took) > PAUSE;
         if !earlier {
-            log.make_room(entered, took, Ns::ZERO);
+            log.make_room(entered, took, PRINTING);
         }
         let start = if earlier { entered } else { log.now - took };
         log.plain(Phase::Sync, start, log.now, 0);

@@ -62,7 +62,8 @@ impl Joiner {
         }
         let record = prefix::strip(line);
         let cut = calls::parse(record.text) == Some(calls::Line::Cut);
-        if !record.fresh && !cut {
+        let fresh = record.fresh || dress::is_of_android(line);
+        if !fresh && !cut {
             return None;
         }
         self.whole.clear();
@@ -79,7 +80,7 @@ impl Joiner {
             count += 1;
             self.whole.push(b' ');
             self.whole.extend_from_slice(unquoted(next).1.trim_ascii());
-            if record.fresh && wide && (count == 1 || told.is_some()) {
+            if fresh && wide && (count == 1 || told.is_some()) {
                 told = Some((count, self.whole.len()));
             }
             let text = prefix::strip(&self.whole).text;
