@@ -7,6 +7,7 @@ mod bad_input;
 mod board;
 mod boot;
 mod budgets;
+mod check;
 mod claims;
 mod decide;
 mod decide_json;

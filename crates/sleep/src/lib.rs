@@ -10,6 +10,7 @@
 
 pub mod acceptance;
 pub mod analyse;
+pub mod budget;
 pub mod compare;
 pub mod energy;
 pub mod evaluate;

@@ -11,6 +11,7 @@
 //! | `levels` | power states of NVMe drives and statistics of devfreq |
 //! | `held` | what keeps devices awake, and what wakes them for nothing |
 //! | `knobs` | settings as sysfs says them, and which contradict each other |
+//! | `beside` | requests of two traces beside each other |
 //! | `recording` | what a trace holds |
 //! | `load` | what a load measured by itself |
 //! | `service` | what a request takes at which clock, from a recording |
@@ -23,6 +24,7 @@
 //! Times are integer nanoseconds (`i64`), unless a name says otherwise.
 #![forbid(unsafe_code)]
 
+pub mod beside;
 pub mod held;
 pub mod knobs;
 pub mod ledger;

@@ -4,9 +4,11 @@
 //! add up to the request's latency.
 
 use crate::request::{Disk, Operation, Request};
+use serde::Serialize;
 
 /// Why a request was not being served, or that it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// Runtime resume of the disk or its host was asked for and a worker had not
     /// begun it.
@@ -28,6 +30,7 @@ pub enum Cause {
     Ungate,
     /// The clock was being changed; new requests wait meanwhile
     /// (`ufshcd_devfreq_scale`).
+    #[serde(rename = "clock_switch")]
     Switch,
     /// From `block_bio_queue` to `block_getrq`: no free request, or a queue that
     /// lets nobody in.

@@ -7,6 +7,7 @@
 
 pub mod board;
 pub mod boot;
+pub mod budget;
 pub mod clocks;
 pub mod comparison;
 pub mod csv;

@@ -4,6 +4,7 @@ use crate::failure::Nothing;
 use anyhow::Result;
 use dormouse_read::storage::{StorageReading, read};
 use dormouse_read::{Input, Options};
+use dormouse_storage::beside::{Beside, beside};
 use dormouse_storage::recording::Trace;
 use dormouse_storage::summary::{Cpus, DiskSummary, summarise};
 use dormouse_words::text::safe;
@@ -47,4 +48,14 @@ pub fn show(inputs: &[PathBuf]) -> Result<Shown> {
     };
     let disks = reading.traces.iter().map(one).collect();
     Ok(Shown { reading, disks })
+}
+
+/// Requests of two inputs beside each other; nothing if one of them has none.
+///
+/// # Errors
+/// If an input cannot be read.
+pub fn compare(inputs: [&PathBuf; 2], labels: [&str; 2]) -> Result<Option<Beside>> {
+    let (a, b) = (show(std::slice::from_ref(inputs[0]))?, show(std::slice::from_ref(inputs[1]))?);
+    let all = |s: Shown| -> Vec<DiskSummary> { s.disks.into_iter().flatten().collect() };
+    Ok(beside([&all(a), &all(b)], labels))
 }

@@ -3,8 +3,8 @@
 use super::Section::{Asked, Member, MemberIf, Top, TopIf};
 use super::{Form, Group, Verb};
 use crate::verbs::{
-    board, boot, calibrate, compare, completions, doctor, domains, evaluate, export, idle, lab,
-    man, plan, predict, record, replay, report, restore, rpm, show, storage, sync, tune,
+    board, boot, budget, calibrate, compare, completions, doctor, domains, evaluate, export, idle,
+    lab, man, plan, predict, record, replay, report, restore, rpm, show, storage, sync, tune,
 };
 use anyhow::Result;
 use clap::{ArgMatches, Args, Command};
@@ -350,9 +350,10 @@ pub const VERBS: &[Verb] = &[
         does: "a verdict on this machine, a log, a device tree",
         about: "Give a verdict on this machine, a log, a recording, or a device tree.\n\n\
                 Without an input it looks at this machine for two seconds and changes nothing. \
-                Exit code 4 says that something is broken, that settings may delay real-time \
-                CPUs (--realtime), or 0 that nothing was found.",
-        examples: "Examples:\n  dormouse check\n  dormouse check dmesg.txt\n  dormouse check board.dtb --kernel 6.12\n  dormouse check --realtime --cpus 2-3 -o mend.sh",
+                With a budget (--resume 1s) it judges the recorded cycles. Exit code 4 says that \
+                something is broken, that a cycle takes longer than its budget, or that settings \
+                may delay real-time CPUs (--realtime); 0 that nothing was found.",
+        examples: "Examples:\n  dormouse check\n  dormouse check dmesg.txt\n  dormouse check recording.tar.gz --resume 1s --suspend 2s\n  dormouse check board.dtb --kernel 6.12\n  dormouse check --realtime --cpus 2-3 -o mend.sh",
         forms: &[
             form!(
                 "sleep",
@@ -375,6 +376,7 @@ pub const VERBS: &[Verb] = &[
                 Asked(""),
                 speaks_of_probing
             ),
+            form!("budget", "Budgets", [], budget::BudgetArgs, |a| budget::run(&a)),
         ],
         all: false,
     },

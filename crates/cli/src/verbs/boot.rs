@@ -40,7 +40,7 @@ pub(crate) struct CheckArgs {
     /// At most N entries per list.
     #[arg(long, value_name = "N", default_value_t = 8, conflicts_with = "json")]
     top: usize,
-    /// Everything, for programs (docs/boot-json.md).
+    /// Everything, for programs (docs/check-json.md).
     #[arg(long)]
     json: bool,
 }

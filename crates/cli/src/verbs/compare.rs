@@ -5,16 +5,17 @@ use anyhow::Result;
 use clap::Args;
 use dormouse_app::compare::{Side, is_slower, short_labels, sides};
 use dormouse_app::failure::{NotMet, Usage, nothing_in};
-use dormouse_words::comparison::{json, lists, text};
-use dormouse_words::idle::beside;
+use dormouse_words::comparison::{self, lists, text};
 use dormouse_words::wording::next::{next as next_line, word};
+use dormouse_words::{idle, storage};
+use serde_json::json;
 use std::path::PathBuf;
 
 /// Compare recordings: is there a difference, how sure, and why.
 ///
 /// Every further input is compared with the first. An input is a capture, a
-/// log, or a folder of either. Two tables of turbostat, idle traces or dumps of idle
-/// states are put beside each other, what changed most first.
+/// log, or a folder of either. Two tables of turbostat, idle traces, dumps of idle
+/// states or traces of storage are put beside each other, what changed most first.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  dormouse compare before.tar.gz after.tar.gz\n  dormouse compare --fail-if-slower 3% before.tar.gz after.tar.gz"
@@ -65,22 +66,12 @@ pub fn run(args: &CompareArgs) -> Result<()> {
     let read: Result<Vec<Side>> =
         labels.iter().zip(&args.inputs).map(|(l, p)| Side::read(l, p)).collect();
     let none = |s: &Side| s.captures().all(|c| c.cycles.is_empty());
-    // Without a cycle of sleep in either they may be measurements of idle states.
+    // Without a cycle of sleep in either they may be measurements of something else.
     if read.as_ref().map_or(true, |sides| sides.iter().all(none))
         && let ([a, b], [of_a, of_b]) = (&args.inputs[..], &labels[..])
-        && let Ok(Some(found)) = dormouse_app::idle::compare([a, b], [of_a, of_b])
+        && let Some(said) = measurements([a, b], [of_a, of_b], args.json)?
     {
-        return terminal::print(&match args.json {
-            true => {
-                let doc =
-                    serde_json::json!({ "schema": "dormouse-idle-compare/1", "beside": found });
-                serde_json::to_string_pretty(&doc)? + "\n"
-            }
-            false => {
-                let next = format!("show --only idle {} {}", word(&paths[0]), word(&paths[1]));
-                beside(&found) + "\n" + &next_line(&next)
-            }
-        });
+        return terminal::print(&said);
     }
     let read = read?;
     for (input, side) in args.inputs.iter().zip(&read) {
@@ -90,7 +81,7 @@ pub fn run(args: &CompareArgs) -> Result<()> {
     }
     let comparison = sides(&read, args.across_modes)?;
     let out = if args.json {
-        serde_json::to_string_pretty(&json::json(&comparison))? + "\n"
+        serde_json::to_string_pretty(&comparison::json::json(&comparison))? + "\n"
     } else if args.markdown {
         text::markdown(&comparison)
     } else if args.lists {
@@ -106,6 +97,27 @@ pub fn run(args: &CompareArgs) -> Result<()> {
         .into()),
         _ => Ok(()),
     }
+}
+
+/// Two measurements of idle states, or two traces of storage, beside each other.
+fn measurements(inputs: [&PathBuf; 2], labels: [&str; 2], json: bool) -> Result<Option<String>> {
+    let typed = inputs.map(|p| word(&p.display().to_string()));
+    let said = |subject: &str, text: String, found: serde_json::Value| {
+        if json {
+            let doc =
+                json!({ "schema": "dormouse-compare/1", "subject": subject, "beside": found });
+            return format!("{doc:#}\n");
+        }
+        let next = format!("show --only {subject} {} {}", typed[0], typed[1]);
+        text + "\n" + &next_line(&next)
+    };
+    if let Ok(Some(found)) = dormouse_app::idle::compare(inputs, labels) {
+        return Ok(Some(said("idle", idle::beside(&found), serde_json::to_value(&found)?)));
+    }
+    if let Ok(Some(found)) = dormouse_app::storage::compare(inputs, labels) {
+        return Ok(Some(said("storage", storage::beside(&found), serde_json::to_value(&found)?)));
+    }
+    Ok(None)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 pub mod board;
 pub mod boot;
+pub mod budget;
 pub mod calibrate;
 pub mod compare;
 pub mod completions;

@@ -7,27 +7,7 @@ use dormouse_storage::recording::Trace;
 use dormouse_storage::summary::{DiskSummary, Latency};
 use dormouse_storage::wait::{CAUSES, Cause};
 use serde_json::{Map, Value, json};
-
-/// A cause as a key.
-fn key(cause: Cause) -> &'static str {
-    match cause {
-        Cause::ResumeWorker => "resume_worker",
-        Cause::ResumeSuspend => "resume_suspend",
-        Cause::ResumeGrace => "resume_grace",
-        Cause::ResumeParents => "resume_parents",
-        Cause::Resume => "resume",
-        Cause::UngateWorker => "ungate_worker",
-        Cause::Ungate => "ungate",
-        Cause::Switch => "clock_switch",
-        Cause::Entry => "entry",
-        Cause::Queue => "queue",
-        Cause::Refused => "refused",
-        Cause::Flush => "flush",
-        Cause::Cpu => "cpu",
-        Cause::Slow => "slow",
-        Cause::Served => "served",
-    }
-}
+use std::collections::BTreeMap;
 
 fn latency(l: &Latency) -> Value {
     json!({ "requests": l.count, "mean": l.mean, "p50": l.p50, "p99": l.p99, "max": l.max })
@@ -39,8 +19,8 @@ fn disk(d: &DiskSummary) -> Value {
         .iter()
         .map(|t| {
             let r = &t.request;
-            let slices: Map<String, Value> =
-                CAUSES.iter().map(|c| (key(*c).into(), json!(t.slices.get(*c)))).collect();
+            let slices: BTreeMap<Cause, _> =
+                CAUSES.iter().map(|c| (*c, t.slices.get(*c))).collect();
             json!({
                 "operation": r.operation.name(),
                 "sector": r.sector,
@@ -69,13 +49,13 @@ fn disk(d: &DiskSummary) -> Value {
         "operations": d.operations.iter().map(|(o, l)| (o.name().to_string(), latency(l)))
             .collect::<Map<String, Value>>(),
         "causes": d.shares.iter().map(|s| json!({
-            "cause": key(s.cause),
+            "cause": s.cause,
             "total": s.total,
             "requests": s.requests,
             "known": s.known,
             "longest": s.longest,
         })).collect::<Vec<_>>(),
-        "worst": d.worst().map(|s| key(s.cause)),
+        "worst": d.worst().map(|s| s.cause),
         "open": d.open,
         "unbegun": d.unbegun,
         "errors": d.errors,

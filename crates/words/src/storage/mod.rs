@@ -1,5 +1,6 @@
 //! Storage power states: pages, sentences and JSON.
 
+mod beside;
 pub mod disk;
 pub mod handover;
 mod json;
@@ -12,6 +13,7 @@ mod tables;
 pub mod tune;
 pub mod verdict;
 
+pub use beside::beside;
 pub use json::json;
 pub use show::show;
 
