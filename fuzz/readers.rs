@@ -14,10 +14,10 @@ use dormouse_sleep::analyse::explain;
 use std::path::Path;
 
 /// Name and function of a reader.
-pub type Reader = (&'static str, fn(&[u8]));
+pub(crate) type Reader = (&'static str, fn(&[u8]));
 
 /// Every reader.
-pub const ALL: [Reader; 14] = [
+pub(crate) const ALL: [Reader; 14] = [
     ("container", container),
     ("ftrace", ftrace),
     ("pmgraph", pmgraph),
@@ -39,7 +39,7 @@ pub const ALL: [Reader; 14] = [
 const LIMITS: Limits = Limits { unpacked: 4 << 20, ratio: 200 };
 
 /// gzip, xz, zstd.
-pub fn container(data: &[u8]) {
+pub(crate) fn container(data: &[u8]) {
     if let Ok(u) = dormouse_read::container::unpack(Path::new("fuzz"), data, &LIMITS)
         && let Some(bytes) = u.bytes
     {
@@ -56,7 +56,7 @@ fn track(read: impl FnOnce(&mut Tracker)) -> Capture {
 }
 
 /// Idle states: dumps, tables, turbostat, traces with idle events.
-pub fn idle(data: &[u8]) {
+pub(crate) fn idle(data: &[u8]) {
     let r = dormouse_read::idle::read_bytes("fuzz", data);
     for s in &r.snapshots {
         assert!(!s.cpus.is_empty());
@@ -83,7 +83,7 @@ pub fn idle(data: &[u8]) {
 }
 
 /// Device trees: blobs, and what kernels make of them.
-pub fn dtb(data: &[u8]) {
+pub(crate) fn dtb(data: &[u8]) {
     use dormouse_power::fw_devlink::machine::Status::Bound;
     use dormouse_power::fw_devlink::version::{Mode, Rules};
     use dormouse_power::fw_devlink::{Wish, verdict};
@@ -113,7 +113,7 @@ pub fn dtb(data: &[u8]) {
 
 /// Storage: traces, blktrace, blkparse, fio, tables of drives and clocks, settings of
 /// sysfs, disks that somebody described.
-pub fn storage(data: &[u8]) {
+pub(crate) fn storage(data: &[u8]) {
     let r = dormouse_read::storage::read_bytes("fuzz", data);
     r.knobs.conflicts();
     let mut draft = dormouse_read::storage::described::Draft::default();
@@ -150,7 +150,7 @@ pub fn storage(data: &[u8]) {
 }
 
 /// Power domains and probing: tables, small files, messages.
-pub fn domains(data: &[u8]) {
+pub(crate) fn domains(data: &[u8]) {
     let text = dormouse_read::domains::read_bytes("fuzz", data);
     let report = dormouse_power::judge(&text.case);
     assert!(report.findings.iter().all(|f| !f.evidence.is_empty()), "no evidence, no finding");
@@ -161,12 +161,12 @@ pub fn domains(data: &[u8]) {
 }
 
 /// Text of ftrace.
-pub fn ftrace(data: &[u8]) {
+pub(crate) fn ftrace(data: &[u8]) {
     check(&track(|t| dormouse_read::ftrace::parse(data, t)));
 }
 
 /// pm-graph's header before a trace or a log, and its footer.
-pub fn pmgraph(data: &[u8]) {
+pub(crate) fn pmgraph(data: &[u8]) {
     check(&track(|t| {
         dormouse_read::pmgraph::header(data, t);
         for (at, line) in data.split(|&b| b == b'\n').enumerate() {
@@ -177,7 +177,7 @@ pub fn pmgraph(data: &[u8]) {
 }
 
 /// Kernel logs.
-pub fn klog(data: &[u8]) {
+pub(crate) fn klog(data: &[u8]) {
     check(&track(|t| dormouse_read::klog::parse(data, t)));
 }
 
@@ -204,7 +204,7 @@ impl EventSink for Touch<'_> {
 }
 
 /// trace-cmd's trace.dat.
-pub fn tracedat(data: &[u8]) {
+pub(crate) fn tracedat(data: &[u8]) {
     check(&track(|tracker| {
         let mut losses = Losses::default();
         if let Ok(file) = TraceDat::open(data, &mut losses) {
@@ -214,7 +214,7 @@ pub fn tracedat(data: &[u8]) {
 }
 
 /// Perfetto.
-pub fn perfetto(data: &[u8]) {
+pub(crate) fn perfetto(data: &[u8]) {
     dormouse_read::perfetto::is_perfetto(data);
     check(&track(|tracker| {
         let mut losses = Losses::default();
@@ -224,18 +224,18 @@ pub fn perfetto(data: &[u8]) {
 }
 
 /// The capture file: a tar of texts.
-pub fn capture_file(data: &[u8]) {
+pub(crate) fn capture_file(data: &[u8]) {
     check(&dormouse_read::capture_file::capture("fuzz", data, None));
 }
 
 /// `udevadm info --export-db`.
-pub fn udev(data: &[u8]) {
+pub(crate) fn udev(data: &[u8]) {
     dormouse_read::udev::recognise(data);
     dormouse_read::udev::read(data, 1);
 }
 
 /// Board files: what is printed reads back as the same board.
-pub fn board(data: &[u8]) {
+pub(crate) fn board(data: &[u8]) {
     let Ok(text) = core::str::from_utf8(data) else { return };
     let Ok(board) = dormouse_board::parse(text) else { return };
     let printed = dormouse_board::print(&board, "");
@@ -244,7 +244,7 @@ pub fn board(data: &[u8]) {
 }
 
 /// The whole way: containers, detection, reading, and the explanation.
-pub fn any(data: &[u8]) {
+pub(crate) fn any(data: &[u8]) {
     let options = Options { limits: LIMITS, ..Options::default() };
     let Ok(reading) = dormouse_read::read_bytes("fuzz", data, &options) else { return };
     for capture in &reading.captures {

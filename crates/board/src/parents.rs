@@ -18,7 +18,7 @@ const APART: Ns = Ns(50_000);
 /// Gives each device of which the recorded order contradicts the parent the one
 /// other of that name which it does not contradict, or none. Only where several
 /// devices have the name of the parent.
-pub fn settle(graph: &mut DeviceGraph, cycles: &[&Cycle]) {
+pub(crate) fn settle(graph: &mut DeviceGraph, cycles: &[&Cycle]) {
     let mut named: BTreeMap<Sym, Vec<DeviceId>> = BTreeMap::new();
     for id in graph.ids() {
         named.entry(graph.get(id).name).or_default().push(id);

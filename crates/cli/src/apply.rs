@@ -85,7 +85,7 @@ impl ApplyArgs {
     /// # Errors
     /// If the flags are not those of this machine, or recording fails. Every
     /// flag is as it was then.
-    pub fn run(
+    pub(crate) fn run(
         &self,
         board: &Board,
         tuned: &Tuned,

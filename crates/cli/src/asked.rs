@@ -32,7 +32,7 @@ pub(crate) struct AskedArgs {
 
 impl AskedArgs {
     /// What was given.
-    pub fn input(&self) -> &Path {
+    pub(crate) fn input(&self) -> &Path {
         &self.input
     }
 
@@ -41,7 +41,7 @@ impl AskedArgs {
     ///
     /// # Errors
     /// If `--keep-recordings` would have no effect.
-    pub fn check(&self, records: bool) -> Result<()> {
+    pub(crate) fn check(&self, records: bool) -> Result<()> {
         if self.verify.keep_recordings().is_some() && !self.verify.is_asked() && !records {
             let text = "--keep-recordings has no effect: nothing is recorded without --verify lab";
             return Err(Usage(text.into()).into());
@@ -50,12 +50,12 @@ impl AskedArgs {
     }
 
     /// The kernel that was asked for.
-    pub fn kernel(&self) -> Option<&str> {
+    pub(crate) fn kernel(&self) -> Option<&str> {
         self.kernel.as_deref()
     }
 
     /// Whether an answer is wanted that the recording does not support.
-    pub fn force(&self) -> bool {
+    pub(crate) fn force(&self) -> bool {
         self.force
     }
 
@@ -63,14 +63,14 @@ impl AskedArgs {
     ///
     /// # Errors
     /// As [`machine::open`].
-    pub fn open(&self) -> Result<Machine> {
+    pub(crate) fn open(&self) -> Result<Machine> {
         let kernel = self.kernel.as_deref();
         machine::open(&self.input, kernel, &self.profile, self.force, self.verify.how())
     }
 }
 
 /// This command line, quoted as a shell needs it.
-pub fn again() -> Vec<String> {
+pub(crate) fn again() -> Vec<String> {
     terminal::arguments().iter().map(|a| word(&a.to_string_lossy())).collect()
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn without_option(again: &[String], option: &str) -> String {
 }
 
 /// The same in words.
-pub fn without(again: &[String], option: &str) -> Vec<String> {
+pub(crate) fn without(again: &[String], option: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut words = again.iter();
     while let Some(w) = words.next() {

@@ -54,7 +54,7 @@ pub(crate) struct ChangeArgs {
 
 impl ChangeArgs {
     /// What is asked to change.
-    pub fn changes(&self) -> Changes {
+    pub(crate) fn changes(&self) -> Changes {
         Changes {
             kernel: self.kernel.clone(),
             pm_async: self.pm_async.map(|on| on == 1),

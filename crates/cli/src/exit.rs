@@ -2,10 +2,10 @@
 
 use dormouse_app::failure::{Damaged, NotMet, NotReproduced, Nothing};
 use dormouse_lab::Error as LabError;
-pub use dormouse_record::exit::*;
+pub(crate) use dormouse_record::exit::*;
 
 /// The code for an error of a verb.
-pub fn code(error: &anyhow::Error) -> u8 {
+pub(crate) fn code(error: &anyhow::Error) -> u8 {
     let of_answers = error.chain().find_map(|e| {
         if e.is::<Nothing>() {
             Some(NOTHING)

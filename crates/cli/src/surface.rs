@@ -19,9 +19,9 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use table::VERBS;
+pub(crate) use table::VERBS;
 #[cfg(test)]
-pub use tests::parses;
+pub(crate) use tests::parses;
 
 /// A command.
 pub(crate) struct Verb {
@@ -105,7 +105,7 @@ impl Verb {
 
     /// Its options and help. Rare ones are hidden behind `--set`, as ssh hides its
     /// own behind -o: the help lists them last.
-    pub fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = self.with_all_options();
         let (mut list, mut any) = (String::from("Rare settings; may be repeated:"), false);
         for name in table::rare(self.words) {
@@ -270,7 +270,7 @@ fn inputs_of(given: &ArgMatches) -> Vec<PathBuf> {
 }
 
 /// The whole command line.
-pub fn command() -> Command {
+pub(crate) fn command() -> Command {
     let mut root = Command::new("dormouse")
         .version(env!("CARGO_PKG_VERSION"))
         .about("A laboratory for Linux sleep states: see, predict, prove and improve them")
@@ -312,7 +312,7 @@ fn listed() -> String {
 }
 
 /// Runs the command line of this terminal and gives its exit code.
-pub fn ended() -> u8 {
+pub(crate) fn ended() -> u8 {
     let words = terminal::arguments();
     let result = match renewed(&words) {
         Some((verb, form, rest)) => run_before(verb, form, rest),
@@ -388,7 +388,7 @@ fn parsed(
 }
 
 /// The words that name a form now, where options and input tell the rest.
-pub fn now(verb: &Verb, form: &Form) -> String {
+pub(crate) fn now(verb: &Verb, form: &Form) -> String {
     match verb.all {
         true => exactly(verb, form),
         false => verb.words.into(),

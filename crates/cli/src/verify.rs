@@ -54,7 +54,7 @@ impl VerifyArgs {
     }
 
     /// How to verify, if it was asked for.
-    pub fn how(&self) -> Option<How> {
+    pub(crate) fn how(&self) -> Option<How> {
         self.verify.as_ref().map(|_| How {
             boots: self.samples,
             cycles: self.lab_cycles,
@@ -67,7 +67,7 @@ impl VerifyArgs {
 }
 
 /// Says what will be fetched.
-pub fn fetches(arch: Arch, series: &str) {
+pub(crate) fn fetches(arch: Arch, series: &str) {
     let name = arch.name();
     let into = kernels::cache().map(|c| c.display().to_string()).unwrap_or_default();
     terminal::remarked(&terminal::wrapped(&format!(
@@ -111,7 +111,7 @@ impl Said {
 ///
 /// # Errors
 /// If a side has nothing to compare.
-pub fn said(verified: &Verified) -> Result<Said> {
+pub(crate) fn said(verified: &Verified) -> Result<Said> {
     let (comparison, held) = verified.judge()?;
     let place = &verified.place;
     let text = format!(

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// A log with three faults.
-pub const SICK: &str = "\
+pub(crate) const SICK: &str = "\
 [   98.803081] PM: suspend entry (deep)
 [   98.813999] Filesystems sync: 0.010 seconds
 [   98.819226] Freezing user space processes
@@ -27,7 +27,7 @@ pub const SICK: &str = "\
 ";
 
 /// A log of a machine that sleeps well.
-pub const WELL: &str = "\
+pub(crate) const WELL: &str = "\
 [   98.803081] PM: suspend entry (deep)
 [   98.813999] Filesystems sync: 0.010 seconds
 [   98.819226] Freezing user space processes

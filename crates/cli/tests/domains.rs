@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Tables and messages of one machine.
-pub const TEXT: &str = "\
+pub(crate) const TEXT: &str = "\
 # cat /sys/kernel/debug/pm_genpd/pm_genpd_summary
 domain                          status          children        performance
     /device                         runtime status                  managed by

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Adds the paths of the leaves of `json`, lists as `[]`.
-pub fn add(json: &str, out: &mut BTreeSet<String>) {
+pub(crate) fn add(json: &str, out: &mut BTreeSet<String>) {
     walk(&serde_json::from_str(json).expect("JSON"), "", out);
 }
 
@@ -24,7 +24,7 @@ fn walk(v: &Value, at: &str, out: &mut BTreeSet<String>) {
 }
 
 /// The paths that a page lists, a row each.
-pub fn of_page(page: &str) -> BTreeSet<String> {
+pub(crate) fn of_page(page: &str) -> BTreeSet<String> {
     let rows = page.lines().filter_map(|l| l.strip_prefix("| `")?.split('`').next());
     rows.map(str::to_string).collect()
 }

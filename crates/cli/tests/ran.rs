@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, Mutex, Once};
 
 /// The root of the tree, where commands are typed.
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
@@ -32,7 +32,7 @@ impl Kept {
 }
 
 /// What the command prints and its exit code.
-pub fn output<A: Into<OsString>>(args: impl IntoIterator<Item = A>) -> Output {
+pub(crate) fn output<A: Into<OsString>>(args: impl IntoIterator<Item = A>) -> Output {
     static AT_ROOT: Once = Once::new();
     AT_ROOT.call_once(|| std::env::set_current_dir(root()).expect("the tree"));
     let (out, err) = (Kept::default(), Kept::default());
@@ -42,7 +42,7 @@ pub fn output<A: Into<OsString>>(args: impl IntoIterator<Item = A>) -> Output {
 }
 
 /// The same of a process that reads `input`.
-pub fn piped(args: &[&str], input: &str) -> Output {
+pub(crate) fn piped(args: &[&str], input: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_dormouse"))
         .args(args)
         .current_dir(root())
@@ -57,7 +57,7 @@ pub fn piped(args: &[&str], input: &str) -> Output {
 }
 
 /// The exit code, what it prints, and what it complains of.
-pub fn ended(args: &[&str]) -> (i32, String, String) {
+pub(crate) fn ended(args: &[&str]) -> (i32, String, String) {
     let out = output(args);
     let text = |b: Vec<u8>| String::from_utf8(b).expect("text");
     (out.status.code().expect("a code"), text(out.stdout), text(out.stderr))

@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// A file or folder of the recordings, or `None` after saying so.
-pub fn data(name: &str) -> Option<PathBuf> {
+pub(crate) fn data(name: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let data = std::env::var_os("DORMOUSE_DATA").map_or(root.join("../shared/data"), PathBuf::from);
     let path = data.join(name);
@@ -22,12 +22,12 @@ pub fn data(name: &str) -> Option<PathBuf> {
 }
 
 /// What a verb prints of `input`, in one line of single blanks.
-pub fn said(args: &[&str], input: &Path) -> String {
+pub(crate) fn said(args: &[&str], input: &Path) -> String {
     let text = printed(args, input);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-pub fn printed(args: &[&str], input: &Path) -> String {
+pub(crate) fn printed(args: &[&str], input: &Path) -> String {
     let out = output(args.iter().map(OsStr::new).chain([input.as_os_str()]));
     String::from_utf8(out.stdout).unwrap() + &String::from_utf8(out.stderr).unwrap()
 }

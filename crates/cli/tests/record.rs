@@ -9,7 +9,7 @@ use std::path::Path;
 
 const DEVICE: &str = "sys/devices/platform/a";
 
-pub fn tree() -> tempfile::TempDir {
+pub(crate) fn tree() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (path, text) in [
         ("proc/sys/kernel/random/boot_id", "b1\n"),
@@ -51,7 +51,7 @@ fn files(dir: &tempfile::TempDir) -> BTreeMap<String, String> {
     out
 }
 
-pub fn dormouse(dir: &tempfile::TempDir, args: &[&str]) -> Command {
+pub(crate) fn dormouse(dir: &tempfile::TempDir, args: &[&str]) -> Command {
     let mut c = Command::cargo_bin("dormouse").unwrap();
     c.current_dir(dir.path()).args(args).arg("--root").arg(dir.path());
     c
@@ -225,7 +225,7 @@ fn board(dir: &tempfile::TempDir, devpath: &str) -> String {
 }
 
 /// `tune --apply` on the tree, whose device is made synchronous first.
-pub fn apply(dir: &tempfile::TempDir, devpath: &str, more: &[&str]) -> Command {
+pub(crate) fn apply(dir: &tempfile::TempDir, devpath: &str, more: &[&str]) -> Command {
     fs::write(dir.path().join(DEVICE).join("power/async"), "disabled\n").unwrap();
     let board = board(dir, devpath);
     let mut args = vec!["tune", &board, "--bold", "--deny", "b", "--kernel", "6.12", "--apply"];
@@ -233,7 +233,7 @@ pub fn apply(dir: &tempfile::TempDir, devpath: &str, more: &[&str]) -> Command {
     dormouse(dir, &args)
 }
 
-pub const A: &str = "/devices/platform/a";
+pub(crate) const A: &str = "/devices/platform/a";
 
 #[test]
 fn apply_shows_every_write_first() {

@@ -8,10 +8,10 @@ use crate::ran::{output, root};
 use std::collections::HashMap;
 use std::fs;
 
-pub const SMALL: &str = "captures/am335x-6.12.tar.gz";
+pub(crate) const SMALL: &str = "captures/am335x-6.12.tar.gz";
 
 /// A log whose main thread stands still for no reason that it names.
-pub const STANDS_STILL: &str = "\
+pub(crate) const STANDS_STILL: &str = "\
 [    1.000000] PM: suspend entry (deep)
 [    1.033000] PM: Filesystems sync: 0.033 seconds
 [    1.100000] drv a: PM: calling f_suspend+0x0/0x10 @ 7, parent: platform
@@ -25,7 +25,7 @@ pub const STANDS_STILL: &str = "\
 ";
 
 /// The lines of a log without any time, as mail clients leave them.
-pub const NO_TIMES: &str = "\
+pub(crate) const NO_TIMES: &str = "\
 PM: suspend entry (deep)
 calling  a+ @ 9, parent: platform
 call a+ returned 0 after 50 usecs
@@ -34,9 +34,9 @@ PM: suspend exit
 
 /// Idle states of two CPUs, and a trace in which one is woken by a timer and
 /// one by its network card.
-pub const STATES: &str = "crates/cli/tests/fixtures/idle-states.txt";
-pub const FIO: &str = "crates/cli/tests/fixtures/fio-shallow.json";
-pub const SLEEPS: &str = "crates/cli/tests/fixtures/idle-trace.txt";
+pub(crate) const STATES: &str = "crates/cli/tests/fixtures/idle-states.txt";
+pub(crate) const FIO: &str = "crates/cli/tests/fixtures/fio-shallow.json";
+pub(crate) const SLEEPS: &str = "crates/cli/tests/fixtures/idle-trace.txt";
 const DISK: &str = "crates/cli/tests/fixtures/laboratory.disk";
 const SYSFS: &str = "crates/cli/tests/fixtures/storage-sysfs.txt";
 const REQUESTS: &str = "crates/cli/tests/fixtures/storage-trace.txt";

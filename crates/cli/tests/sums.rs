@@ -22,7 +22,7 @@ fn flow(text: &str) -> String {
 }
 
 /// What was checked of idle, storage, doctor and domains.
-pub fn all(name: &str, text: &str) -> [usize; 4] {
+pub(crate) fn all(name: &str, text: &str) -> [usize; 4] {
     let (mut idle, mut storage) = (0, 0);
     if name.contains("__idle_") {
         idle = sleeps_of_states(name, text) + delays(name, text);

@@ -5,20 +5,20 @@ use crate::ran;
 use crate::rows::expanded;
 
 /// What `dormouse` prints, and its exit code; `input` is its standard input.
-pub fn said(args: &[&str], input: &str) -> (Option<i32>, String) {
+pub(crate) fn said(args: &[&str], input: &str) -> (Option<i32>, String) {
     let out = if args.contains(&"-") { ran::piped(args, input) } else { ran::output(args) };
     let text = [out.stdout, out.stderr].map(|b| String::from_utf8(b).expect("text")).concat();
     (out.status.code(), text)
 }
 
 /// The words of a screen without its line breaks.
-pub fn words(args: &[&str], input: &str) -> String {
+pub(crate) fn words(args: &[&str], input: &str) -> String {
     said(args, input).1.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-pub const LAPTOP: &str = "captures/laptop-7.3.tar.gz";
-pub const AM335X: &str = "boards/am335x.board";
-pub const CLOCK: &str = "captures/laptop-6.12.tar.gz";
+pub(crate) const LAPTOP: &str = "captures/laptop-7.3.tar.gz";
+pub(crate) const AM335X: &str = "boards/am335x.board";
+pub(crate) const CLOCK: &str = "captures/laptop-6.12.tar.gz";
 
 #[test]
 fn a_device_is_ranked_by_what_its_absence_saves() {
@@ -53,7 +53,7 @@ fn a_recording_of_its_own_gets_no_advice_on_how_to_record() {
 }
 
 /// A kernel log whose second callback never returns, and then another boot.
-pub const HANG: &str = "\
+pub(crate) const HANG: &str = "\
 [   50.000000] PM: suspend entry (deep)
 [   50.100000] calling  gpu+ @ 9, parent: soc
 [   53.900000] mxc 38000000.gpu: PM: calling pm_genpd_resume_noirq+0x0/0x10 @ 9, parent: soc
@@ -72,7 +72,7 @@ fn a_callback_without_an_end_is_no_bottleneck() {
 }
 
 /// A trace without callbacks, whose clock stops during sleep.
-pub fn silent() -> String {
+pub(crate) fn silent() -> String {
     let step = |t: &str, what: &str| format!("  sh-12 [000] .... {t}: suspend_resume: {what}\n");
     [
         step("100.000000", "suspend_enter[3] begin"),
@@ -448,7 +448,7 @@ fn a_model_that_misses_sleeps_says_how_many() {
 }
 
 /// A log that breaks off inside a line and goes on after the sleep.
-pub const HOLE: &str = "\
+pub(crate) const HOLE: &str = "\
 [    1.000000] PM: suspend entry (deep)
 [    1.100000] drv a: PM: calling f_suspend+0x0/0x10 @ 7, parent: platform
 [    1.110000] drv a: PM: f_suspend+0x0/0x10 returned 0 after 10000 usecs

@@ -22,7 +22,7 @@ impl Stage {
     }
 
     /// `while devices suspended`, `while devices came back (noirq)`, `before tasks were frozen`.
-    pub fn words(self) -> String {
+    pub(crate) fn words(self) -> String {
         let down = self.direction == Direction::Suspend;
         match self.phase {
             Some(Phase::Sync) => "while data was written before the sleep".into(),
@@ -109,7 +109,7 @@ pub fn begins(m: &Message) -> Option<Stage> {
 }
 
 /// Whether the message ends a sleep, or what is known of one.
-pub fn ends(m: &Message) -> bool {
+pub(crate) fn ends(m: &Message) -> bool {
     m.says("suspend exit")
         || m.says("hibernation exit")
         || m.says("Finishing wakeup")
@@ -128,7 +128,7 @@ pub(crate) struct Stages<'a> {
 
 impl<'a> Stages<'a> {
     /// Goes over `messages` once.
-    pub fn new(messages: &'a [Message]) -> Stages<'a> {
+    pub(crate) fn new(messages: &'a [Message]) -> Stages<'a> {
         let mut marks = Vec::new();
         let mut last = None;
         for (at, m) in messages.iter().enumerate().filter(|(_, m)| m.trust.is_of_a_kernel()) {
@@ -148,7 +148,7 @@ impl<'a> Stages<'a> {
 
     /// Where the message `at` stands; nothing if no sleep is under way there. Frames of a dump
     /// tell more than lines: the core's own functions say whose callback runs.
-    pub fn at(&self, at: usize, frames: &[Frame]) -> Option<Stage> {
+    pub(crate) fn at(&self, at: usize, frames: &[Frame]) -> Option<Stage> {
         let lines = self.of_lines(at);
         let Some(by) = of_frames(frames) else { return lines };
         // A walk without a phase in its name is told by the lines.
@@ -189,7 +189,7 @@ const LONGEST: Ns = Ns(900_000_000_000);
 const NEAR: usize = 64;
 
 /// What passed between two messages, by their clock or by whole seconds.
-pub fn passed(from: &Message, to: &Message) -> Option<Ns> {
+pub(crate) fn passed(from: &Message, to: &Message) -> Option<Ns> {
     match (from.time, to.time) {
         (Some(a), Some(b)) if !crate::is_another(Some(a.max(b)), to) => Some(Ns(b.0 - a.0)),
         (Some(_), Some(_)) => None,

@@ -70,7 +70,7 @@ fn like(list: &[i64], near: i64, latency: i64, handler: (i64, i128)) -> Source<'
 
 impl Exits<'_> {
     /// From what was measured. Each `draw` is another order, as likely.
-    pub fn new<'a>(wakes: &'a Wakes, table: &Table, draw: u64) -> Exits<'a> {
+    pub(crate) fn new<'a>(wakes: &'a Wakes, table: &Table, draw: u64) -> Exits<'a> {
         let states = table.states();
         let latency = |j: usize| states[j].latency;
         let [events, ticks] = [&wakes.exits, &wakes.tick_exits]
@@ -106,7 +106,7 @@ impl Exits<'_> {
     }
 
     /// The next exit latency of `state`, whose table says `latency`.
-    pub fn draw(&mut self, state: usize, latency: i64, tick: bool) -> i64 {
+    pub(crate) fn draw(&mut self, state: usize, latency: i64, tick: bool) -> i64 {
         if !CAUSES {
             return latency;
         }

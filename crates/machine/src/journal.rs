@@ -179,7 +179,7 @@ fn gone(result: io::Result<()>) -> io::Result<()> {
 
 impl Journal {
     /// Makes a new journal in `folder`, which must hold none.
-    pub fn create(root: &Root, folder: &str) -> io::Result<Journal> {
+    pub(crate) fn create(root: &Root, folder: &str) -> io::Result<Journal> {
         let path = place(root, folder);
         fs::create_dir_all(root.resolve(folder))?;
         let file = OpenOptions::new().append(true).create_new(true).open(&path)?;
@@ -198,13 +198,13 @@ impl Journal {
     }
 
     /// Ends the journal: everything in it was undone.
-    pub fn end(self) -> io::Result<()> {
+    pub(crate) fn end(self) -> io::Result<()> {
         fs::remove_file(&self.path)
     }
 
     /// Ends the journal: its changes stay until they are asked back. One rename,
     /// so that after a crash they are either all undone or all kept.
-    pub fn keep(&self, root: &Root, folder: &str) -> io::Result<()> {
+    pub(crate) fn keep(&self, root: &Root, folder: &str) -> io::Result<()> {
         let number = kept(root, folder).last().map_or(1, |n| n.saturating_add(1));
         fs::rename(&self.path, kept_place(root, folder, number))?;
         File::open(root.resolve(folder))?.sync_all()

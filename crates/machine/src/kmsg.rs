@@ -32,14 +32,14 @@ pub struct Log {
 
 impl Kmsg {
     /// Opens the log at its present end; `None` where there is none.
-    pub fn open(root: &Root) -> Option<Kmsg> {
+    pub(crate) fn open(root: &Root) -> Option<Kmsg> {
         let mut kmsg = Kmsg::at_its_start(root)?;
         kmsg.file.seek(SeekFrom::End(0)).ok()?;
         Some(kmsg)
     }
 
     /// All that the kernel still has; `None` where it may not be read.
-    pub fn whole(root: &Root) -> Option<Vec<u8>> {
+    pub(crate) fn whole(root: &Root) -> Option<Vec<u8>> {
         Some(Kmsg::at_its_start(root)?.drain().text)
     }
 
@@ -53,7 +53,7 @@ impl Kmsg {
     }
 
     /// Everything since the last call.
-    pub fn drain(&mut self) -> Log {
+    pub(crate) fn drain(&mut self) -> Log {
         let mut log = Log::default();
         let mut buffer = vec![0; RECORD];
         let mut overwritten = 0;

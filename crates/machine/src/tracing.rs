@@ -49,7 +49,7 @@ pub(crate) struct Instance {
 
 impl Instance {
     /// Makes and configures the instance. It does not record yet.
-    pub fn make(
+    pub(crate) fn make(
         guard: &mut Guard<'_>,
         root: &Root,
         options: &Options,
@@ -116,28 +116,28 @@ impl Instance {
     }
 
     /// Its folder.
-    pub fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         &self.path
     }
 
     /// Empties the buffer and starts recording.
-    pub fn start(&self, guard: &mut Guard<'_>) -> Result<(), Error> {
+    pub(crate) fn start(&self, guard: &mut Guard<'_>) -> Result<(), Error> {
         guard.write(&format!("{}/trace", self.path), "")?;
         guard.write(&format!("{}/tracing_on", self.path), "1")
     }
 
     /// Stops recording.
-    pub fn stop(&self, guard: &mut Guard<'_>) -> Result<(), Error> {
+    pub(crate) fn stop(&self, guard: &mut Guard<'_>) -> Result<(), Error> {
         guard.write(&format!("{}/tracing_on", self.path), "0")
     }
 
     /// The text of what was recorded.
-    pub fn text(&self, root: &Root) -> io::Result<Vec<u8>> {
+    pub(crate) fn text(&self, root: &Root) -> io::Result<Vec<u8>> {
         std::fs::read(root.resolve(&format!("{}/trace", self.path)))
     }
 
     /// Events that each CPU's buffer has lost since it was made.
-    pub fn lost(&self, root: &Root) -> BTreeMap<String, u64> {
+    pub(crate) fn lost(&self, root: &Root) -> BTreeMap<String, u64> {
         let folder = format!("{}/per_cpu", self.path);
         root.list(&folder)
             .into_iter()

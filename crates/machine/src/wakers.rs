@@ -12,7 +12,7 @@ const HOOKS: [&str; 4] = [
 
 /// Says that systemd runs the machine, and names the folders with a program that writes
 /// `wakeup_count`, by itself or through `dormouse sync --arm`.
-pub fn hooks(root: &Root, out: &mut Vec<File>) {
+pub(crate) fn hooks(root: &Root, out: &mut Vec<File>) {
     const SYSTEMD: &str = "/run/systemd/system";
     if !root.exists(SYSTEMD) {
         return;
@@ -29,7 +29,7 @@ pub fn hooks(root: &Root, out: &mut Vec<File>) {
 
 /// The number of the line that woke the machine last and the names of its owners. What
 /// the device of that name counted is read by [`counted`].
-pub fn line(root: &Root, out: &mut Vec<File>) {
+pub(crate) fn line(root: &Root, out: &mut Vec<File>) {
     const IRQ: &str = "/sys/power/pm_wakeup_irq";
     let Some(irq) = root.read(IRQ).filter(|n| !n.is_empty()) else { return };
     let path = format!("/sys/kernel/irq/{irq}/actions");

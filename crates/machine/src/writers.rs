@@ -39,12 +39,12 @@ fn samples(root: &Root) -> Vec<(String, Sample)> {
 
 impl Writers {
     /// Looks for the first time.
-    pub fn begin(root: &Root) -> Writers {
+    pub(crate) fn begin(root: &Root) -> Writers {
         Writers { at: Instant::now(), samples: samples(root) }
     }
 
     /// Looks again, and says which disks have data to write.
-    pub fn end(self, root: &Root) -> Vec<Writer> {
+    pub(crate) fn end(self, root: &Root) -> Vec<Writer> {
         let ms = u64::try_from(self.at.elapsed().as_millis()).unwrap_or(u64::MAX).max(1);
         let mut out = Vec::new();
         for (number, now) in samples(root) {

@@ -20,7 +20,7 @@ const LARGE: u64 = 64 << 20;
 ///
 /// # Errors
 /// The first, in order of the files.
-pub fn read(
+pub(crate) fn read(
     files: &[File],
     limits: &Limits,
     threads: usize,

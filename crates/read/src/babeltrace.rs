@@ -22,7 +22,7 @@ pub(crate) fn begins_as_babeltrace(bytes: &[u8]) -> bool {
 }
 
 /// Hands the events to `sink`.
-pub fn events(bytes: &[u8], sink: &mut dyn EventSink, losses: &mut Losses) {
+pub(crate) fn events(bytes: &[u8], sink: &mut dyn EventSink, losses: &mut Losses) {
     let (mut damaged, mut first) = (0, None);
     let (mut midnight, mut last) = (0, 0);
     let mut text = Vec::new();

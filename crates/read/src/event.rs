@@ -229,13 +229,13 @@ pub(crate) struct Unused([u64; Kind::ALL.len()]);
 
 impl Unused {
     /// So many more of that kind.
-    pub fn add(&mut self, kind: Kind, count: u64) {
+    pub(crate) fn add(&mut self, kind: Kind, count: u64) {
         let slot = &mut self.0[kind as usize];
         *slot = slot.saturating_add(count);
     }
 
     /// Those kinds of which there are some.
-    pub fn kinds(&self) -> impl Iterator<Item = (Kind, u64)> {
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = (Kind, u64)> {
         Kind::ALL.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
     }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// A file of the data beside the repository; `None`, said loudly, without it.
-pub fn data(name: &str) -> Option<PathBuf> {
+pub(crate) fn data(name: &str) -> Option<PathBuf> {
     let root = std::env::var_os("DORMOUSE_DATA").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
         PathBuf::from,
@@ -23,19 +23,19 @@ pub fn data(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-pub fn load(path: &Path) -> IdleReading {
+pub(crate) fn load(path: &Path) -> IdleReading {
     read(&[Input::from_arg(path)], &Options::default(), Keep::Counts).expect("a readable file")
 }
 
 /// A trace and the table of states of its machine, two files of one folder.
-pub fn with_table(trace: &str, table: &str) -> IdleReading {
+pub(crate) fn with_table(trace: &str, table: &str) -> IdleReading {
     let dir = tempfile::tempdir().expect("a folder");
     std::fs::write(dir.path().join("a.trace"), trace).expect("written");
     std::fs::write(dir.path().join("b.txt"), table).expect("written");
     load(dir.path())
 }
 
-pub fn text(text: &str) -> Vec<Snapshot> {
+pub(crate) fn text(text: &str) -> Vec<Snapshot> {
     read_bytes("text", text.as_bytes()).snapshots
 }
 

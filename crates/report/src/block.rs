@@ -14,12 +14,12 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     /// Room for the summary, which is known last.
-    pub fn new() -> Blocks {
+    pub(crate) fn new() -> Blocks {
         Blocks { list: vec![String::new()] }
     }
 
     /// Adds a block and returns its number.
-    pub fn add(&mut self, value: &impl Serialize) -> u32 {
+    pub(crate) fn add(&mut self, value: &impl Serialize) -> u32 {
         self.list.push(pack(value));
         (self.list.len() - 1) as u32
     }
@@ -30,7 +30,7 @@ impl Blocks {
     }
 
     /// The packed blocks in order.
-    pub fn list(&self) -> &[String] {
+    pub(crate) fn list(&self) -> &[String] {
         &self.list
     }
 }

@@ -10,7 +10,7 @@ use dormouse_sleep::analyse::spread::Group;
 /// Cycles that statistics are made of: those of the largest of `groups`, which the head of
 /// the page speaks of; without a group those that slept, without the first after boot; all
 /// of them if that leaves none.
-pub fn counted(capture: &Capture, groups: &[Group<'_>]) -> Vec<usize> {
+pub(crate) fn counted(capture: &Capture, groups: &[Group<'_>]) -> Vec<usize> {
     if let Some(g) = groups.iter().max_by_key(|g| g.cycles.len()) {
         return g.cycles.iter().map(|c| c.1 as usize).collect();
     }
@@ -78,7 +78,7 @@ impl Kept {
 
 /// Chooses devices: those that ran a callback, their ancestors, and both ends
 /// of their links; of too many, those that took longest.
-pub fn devices(capture: &Capture, options: &Options) -> Kept {
+pub(crate) fn devices(capture: &Capture, options: &Options) -> Kept {
     let graph = &capture.graph;
     let n = graph.devices.len();
     let mut time = vec![-1i64; n];
@@ -124,7 +124,7 @@ pub fn devices(capture: &Capture, options: &Options) -> Kept {
 
 /// Callbacks of a cycle that are embedded, in order: all of them, or those on
 /// the critical path and the longest.
-pub fn callbacks(cycle: &Cycle, on_path: &[bool], kept: &Kept, most: usize) -> Vec<u32> {
+pub(crate) fn callbacks(cycle: &Cycle, on_path: &[bool], kept: &Kept, most: usize) -> Vec<u32> {
     let mut list: Vec<u32> = (0..cycle.callbacks.len() as u32)
         .filter(|&i| kept.get(cycle.callbacks[i as usize].device.index()).is_some())
         .collect();

@@ -34,11 +34,11 @@ pub(crate) fn letters(bytes: &[u8]) -> String {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// As the page reads them.
-    pub fn read(text: &str) -> Vec<u8> {
+    pub(crate) fn read(text: &str) -> Vec<u8> {
         let place = |b: u8| LETTERS.iter().position(|l| *l == b).expect("a letter") as u64;
         let mut bytes = Vec::new();
         for group in text.as_bytes().chunks(5) {

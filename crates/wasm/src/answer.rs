@@ -11,7 +11,7 @@ use dormouse_app::predict as app;
 use dormouse_app::words;
 use dormouse_base::capture::Capture;
 use dormouse_base::device::DeviceId;
-use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
 use dormouse_board::derive::Derived;
 use dormouse_sleep::analyse::explain;

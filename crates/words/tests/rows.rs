@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// The document with every row as an object, by the columns of its head, which
 /// goes.
-pub fn expanded(mut document: Value) -> Value {
+pub(crate) fn expanded(mut document: Value) -> Value {
     let columns = document.as_object_mut().and_then(|d| d.remove("columns")).expect("columns");
     walk(&mut document, "", &columns);
     document
@@ -46,7 +46,7 @@ fn object(row: Value, names: &Value, columns: &Value) -> Value {
 }
 
 /// The name of the device at a place of `devices`.
-pub fn device<'a>(document: &'a Value, place: &Value) -> &'a str {
+pub(crate) fn device<'a>(document: &'a Value, place: &Value) -> &'a str {
     let place = place.as_u64().expect("the place of a device") as usize;
     document["devices"][place]["name"].as_str().expect("a name")
 }

@@ -71,7 +71,7 @@ pub(crate) struct Measuring {
 }
 
 /// A kernel of the laboratory, and how it is simulated.
-pub struct Bench<'a> {
+pub(crate) struct Bench<'a> {
     /// The kernel.
     pub kernel: Kernel,
     by: Scheduler,

@@ -4,7 +4,7 @@
 mod bench;
 mod score;
 
-pub use bench::Bench;
+pub(crate) use bench::Bench;
 
 use anyhow::{Context, Result, anyhow, bail};
 use bench::{Holds, Measuring, ProfileFile};

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 /// A cycle as foretold.
 #[derive(Default)]
-pub struct Foretold {
+pub(super) struct Foretold {
     pub phases: BTreeMap<Phase, Ns>,
     /// Starts of the board's devices, by the name that the guest gives them.
     pub starts: BTreeMap<(Phase, String), Ns>,

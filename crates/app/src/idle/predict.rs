@@ -135,7 +135,7 @@ fn run_machine(
 }
 
 /// Power of each CPU's states: as given, or assumed.
-pub fn powers(m: &Machine, watts: Option<&Watts>) -> Result<Vec<Powers>> {
+pub(super) fn powers(m: &Machine, watts: Option<&Watts>) -> Result<Vec<Powers>> {
     let one = |cpu: &Cpu| match watts {
         Some(w) => w.of(cpu.number, &cpu.table),
         None => Ok(Powers::assumed(&cpu.table, cpu.disabled)),
@@ -146,7 +146,7 @@ pub fn powers(m: &Machine, watts: Option<&Watts>) -> Result<Vec<Powers>> {
 /// Every limit that leads to something else than the one before it: exit
 /// latencies are compared with, and 7.5 us by teo of 7.2. Limits are whole
 /// microseconds.
-pub fn limits(m: &Machine, version: Version) -> Vec<i64> {
+pub(super) fn limits(m: &Machine, version: Version) -> Vec<i64> {
     let mut out: Vec<i64> = vec![0, 1_000, UNLIMITED];
     if version == Version::V7_2 {
         out.extend([7_000, 8_000]);
@@ -233,7 +233,7 @@ impl Prediction {
 
 /// How far a model of the present is from the recording: the state with the
 /// largest difference in its share of idle time, in thousandths.
-pub fn error(machine: &Machine, model: &Account) -> Option<(usize, u64)> {
+pub(super) fn error(machine: &Machine, model: &Account) -> Option<(usize, u64)> {
     use dormouse_idle::predict::Spent;
     let share = |s: &[Spent], i: usize| {
         let all: i128 = s.iter().map(|s| i128::from(s.time)).sum();
@@ -293,7 +293,7 @@ pub(crate) fn masks(names: &[String]) -> Vec<Vec<String>> {
 }
 
 /// Names of all states, shallowest first, each once.
-pub fn names(m: &Machine) -> Vec<String> {
+pub(super) fn names(m: &Machine) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let deepest = m.cpus.iter().map(|c| c.table.states().len()).max().unwrap_or(0);
     for i in 0..deepest {

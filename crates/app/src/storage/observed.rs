@@ -86,7 +86,7 @@ fn samples(d: &DiskSummary, first: u64, changes: &[(i64, u64)]) -> Vec<Sample> {
 /// # Errors
 /// [`NotReproduced`], with the reason alone, if the recording does not show what a clock costs, or is not what
 /// devfreq's rules would make of it.
-pub fn observed(shown: &Shown, disk: Option<Disk>) -> Result<Observed> {
+pub(super) fn observed(shown: &Shown, disk: Option<Disk>) -> Result<Observed> {
     let all = shown.reading.traces.iter().zip(&shown.disks);
     let found = all
         .flat_map(|(t, disks)| disks.iter().map(move |d| (t, d)))

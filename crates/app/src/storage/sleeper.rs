@@ -176,7 +176,7 @@ impl Sleeper {
 }
 
 /// Latencies of what was decided again.
-pub fn latency(a: &Again) -> Latency {
+pub(super) fn latency(a: &Again) -> Latency {
     Latency::of(&mut a.latencies.clone())
 }
 

@@ -21,7 +21,7 @@ struct Said {
 ///
 /// # Errors
 /// If none finds anything, that of the first; else what went wrong beside.
-pub fn sections(verb: &'static Verb, given: &ArgMatches, rest: &[OsString]) -> Result<()> {
+pub(super) fn sections(verb: &'static Verb, given: &ArgMatches, rest: &[OsString]) -> Result<()> {
     let mut forms = verb.fitting(given)?;
     let asked = given.get_many::<String>(super::ONLY).is_some();
     let one = forms.len() == 1;

@@ -265,7 +265,7 @@ pub(crate) fn rare(words: &str) -> &'static [&'static str] {
 }
 
 /// Every command.
-pub const VERBS: &[Verb] = &[
+pub(crate) const VERBS: &[Verb] = &[
     Verb {
         words: "show",
         group: Group::See,

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 /// Whether a command line, with the name of the program, can be understood: by the
 /// command and by one of its forms that takes these options.
-pub fn parses(words: &[String]) -> Result<(), String> {
+pub(crate) fn parses(words: &[String]) -> Result<(), String> {
     let words: Vec<OsString> = words.iter().map(OsString::from).collect();
     if let Some((verb, form, rest)) = renewed(&words[1..]) {
         return parsed(verb, form, &rest).map(|_| ()).map_err(|e| e.to_string());

@@ -149,7 +149,7 @@ impl TreeArgs {
     ///
     /// # Errors
     /// When the kernel has no number, or the image no tables.
-    pub fn wish(&self) -> Result<TreeWish> {
+    pub(crate) fn wish(&self) -> Result<TreeWish> {
         let unknown = || Usage(format!("--kernel {}: write a release such as 6.12", self.kernel));
         let rules = Rules::of(&self.kernel).ok_or_else(unknown)?;
         let mut wish = TreeWish::usual(rules);
@@ -192,13 +192,13 @@ fn durations(text: &str) -> Result<Durations, String> {
 }
 
 /// Makes a random board.
-pub fn random(a: &GenerateArgs) -> Result<()> {
+pub(crate) fn random(a: &GenerateArgs) -> Result<()> {
     let options = options(a);
     write(a.output.as_deref(), &print(&generate(&options), &recipe(&options)))
 }
 
 /// Makes a machine that looks like a real one.
-pub fn made(a: &MachineArgs) -> Result<()> {
+pub(crate) fn made(a: &MachineArgs) -> Result<()> {
     let comment = format!(
         "dormouse board make {} --seed {}\n\nAn invented machine with the shape of a real one.\n{}",
         a.kind.name(),
@@ -209,7 +209,7 @@ pub fn made(a: &MachineArgs) -> Result<()> {
 }
 
 /// Says what is in a board.
-pub fn checked(a: &CheckArgs) -> Result<()> {
+pub(crate) fn checked(a: &CheckArgs) -> Result<()> {
     let board = read_board(&a.file, &read(&a.file)?)?;
     let text = described(&board, &summarize(&board));
     let file = typed(&a.file.display().to_string());
@@ -277,7 +277,7 @@ fn recipe(o: &Options) -> String {
 }
 
 /// Makes a board from a file.
-pub fn from(a: &FromArgs) -> Result<()> {
+pub(crate) fn from(a: &FromArgs) -> Result<()> {
     if a.input.is_dir() {
         return recorded(a);
     }

@@ -46,7 +46,7 @@ pub(crate) struct CheckArgs {
 }
 
 /// Runs the verb.
-pub fn run(a: &CheckArgs) -> Result<()> {
+pub(crate) fn run(a: &CheckArgs) -> Result<()> {
     let blob = (a.input.as_os_str() != "-" && a.input.is_file())
         .then(|| fs::read(&a.input))
         .transpose()

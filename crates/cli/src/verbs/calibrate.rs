@@ -48,7 +48,7 @@ pub(crate) struct CalibrateArgs {
 }
 
 /// Runs the verb.
-pub fn run(args: CalibrateArgs) -> Result<()> {
+pub(crate) fn run(args: CalibrateArgs) -> Result<()> {
     let ask = Ask { inputs: args.inputs, from: args.from, boards: args.board, name: args.name };
     let c = calibrate(&ask)?;
     if args.json {

@@ -54,7 +54,7 @@ pub(crate) fn percent(text: &str) -> Result<f64, String> {
 }
 
 /// Runs the verb.
-pub fn run(args: &CompareArgs) -> Result<()> {
+pub(crate) fn run(args: &CompareArgs) -> Result<()> {
     let paths: Vec<String> = args.inputs.iter().map(|p| p.display().to_string()).collect();
     let real = |p: &PathBuf| p.canonicalize().ok();
     if let [a, b] = &args.inputs[..]

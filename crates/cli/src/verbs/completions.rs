@@ -20,7 +20,7 @@ pub(crate) struct CompletionsArgs {
 ///
 /// # Errors
 /// If standard output cannot be written.
-pub fn run(args: &CompletionsArgs, mut command: Command) -> Result<()> {
+pub(crate) fn run(args: &CompletionsArgs, mut command: Command) -> Result<()> {
     let mut script = Vec::new();
     generate(args.shell, &mut command, "dormouse", &mut script);
     terminal::print_with(|out| out.write_all(&script))

@@ -70,12 +70,12 @@ pub(crate) struct ClocksArgs {
 }
 
 /// Says what is wrong.
-pub fn findings(args: &FindingsArgs) -> Result<()> {
+pub(crate) fn findings(args: &FindingsArgs) -> Result<()> {
     print(args, &judged(args)?)
 }
 
 /// The same as a section beside others: nothing if nothing is there to be said.
-pub fn found(args: &FindingsArgs) -> Result<()> {
+pub(crate) fn found(args: &FindingsArgs) -> Result<()> {
     let judged = judged(args)?;
     if judged.iter().all(|j| j.report.findings.is_empty() && j.report.sleeps.is_empty()) {
         return Err(Nothing("no attempt to sleep and no finding".into()).into());
@@ -87,7 +87,7 @@ pub fn found(args: &FindingsArgs) -> Result<()> {
 ///
 /// # Errors
 /// [`NotMet`] if something is broken.
-pub fn verdict(args: &FindingsArgs) -> Result<()> {
+pub(crate) fn verdict(args: &FindingsArgs) -> Result<()> {
     let judged = judged(args)?;
     print(args, &judged)?;
     let broken: usize = judged.iter().map(Judged::broken).sum();
@@ -130,7 +130,7 @@ fn print(args: &FindingsArgs, judged: &[Judged]) -> Result<()> {
 }
 
 /// Says which modes of sleep there are.
-pub fn modes(args: &ModesArgs) -> Result<()> {
+pub(crate) fn modes(args: &ModesArgs) -> Result<()> {
     let here = args.inputs.is_empty();
     let powers = args.power.unwrap_or_default();
     let found = match here {
@@ -146,7 +146,7 @@ pub fn modes(args: &ModesArgs) -> Result<()> {
 }
 
 /// Says what becomes of clocks.
-pub fn clocks(args: &ClocksArgs) -> Result<()> {
+pub(crate) fn clocks(args: &ClocksArgs) -> Result<()> {
     let here = args.inputs.is_empty();
     let colour = terminal::wants_colour();
     let page = if here {

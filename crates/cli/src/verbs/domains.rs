@@ -36,12 +36,12 @@ pub(crate) struct ShowArgs {
 }
 
 /// Runs the form.
-pub fn run(args: &ShowArgs) -> Result<()> {
+pub(crate) fn run(args: &ShowArgs) -> Result<()> {
     texts(&args.inputs, &args.draws, args.top, args.json)
 }
 
 /// The same as a section beside others: nothing if links are all that there is.
-pub fn beside(args: &ShowArgs) -> Result<()> {
+pub(crate) fn beside(args: &ShowArgs) -> Result<()> {
     let all = domains::show(&args.inputs)?;
     if !all.iter().any(domains::says_more_than_links) {
         return Err(Nothing("no domain, and nothing waits".into()).into());
@@ -50,7 +50,7 @@ pub fn beside(args: &ShowArgs) -> Result<()> {
 }
 
 /// Judges texts and prints what was found.
-pub fn texts(inputs: &[PathBuf], watts: &[String], top: usize, as_json: bool) -> Result<()> {
+pub(crate) fn texts(inputs: &[PathBuf], watts: &[String], top: usize, as_json: bool) -> Result<()> {
     print(&domains::show(inputs)?, watts, top, as_json)
 }
 

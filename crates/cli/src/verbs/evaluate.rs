@@ -40,7 +40,7 @@ pub(crate) struct EvaluateArgs {
 }
 
 /// Runs the verb.
-pub fn run(args: &EvaluateArgs) -> Result<()> {
+pub(crate) fn run(args: &EvaluateArgs) -> Result<()> {
     let profile = machine::profile(&args.profile)?;
     let all = evaluate(&args.inputs, &profile, args.from_kernel.as_deref())?;
     let mut texts = Vec::new();

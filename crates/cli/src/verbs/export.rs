@@ -63,7 +63,7 @@ enum Table {
 }
 
 /// Runs the verb.
-pub fn run(args: ExportArgs) -> Result<()> {
+pub(crate) fn run(args: ExportArgs) -> Result<()> {
     let (labels, all): (Vec<String>, Vec<Explained>) =
         labelled(&args.input, false)?.into_iter().unzip();
     let count: usize = all.iter().map(|e| e.views.len()).sum();

@@ -1,9 +1,9 @@
 //! `dormouse lab`: real kernels suspend boards in QEMU.
 
 pub(crate) mod build;
-pub mod compare;
+pub(crate) mod compare;
 pub(crate) mod graft;
-pub mod storage;
+pub(crate) mod storage;
 
 use crate::number::{any, number};
 use crate::recording::detail;
@@ -302,7 +302,7 @@ pub(crate) fn run_fetch(a: &FetchArgs) -> Result<()> {
 }
 
 /// Runs the form.
-pub fn kernels(a: &KernelsArgs) -> Result<()> {
+pub(crate) fn kernels(a: &KernelsArgs) -> Result<()> {
     let offers = fetch::offers(a.arch)?;
     let offers: Vec<written::Offer<'_>> = offers
         .iter()
@@ -554,7 +554,7 @@ fn of_guest(lab: &Option<serde_json::Value>) -> (bool, Vec<&str>) {
 }
 
 /// Runs the form.
-pub fn rerun(a: &RerunArgs) -> Result<()> {
+pub(crate) fn rerun(a: &RerunArgs) -> Result<()> {
     let path = a.capture.display();
     let old = fs::read(&a.capture).with_context(|| format!("cannot read {path}"))?;
     let r = recipe(&old).with_context(|| path.to_string())?;

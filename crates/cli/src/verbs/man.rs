@@ -22,7 +22,7 @@ pub(crate) struct ManArgs {
 ///
 /// # Errors
 /// If a page cannot be written.
-pub fn run(args: &ManArgs, mut command: Command) -> Result<()> {
+pub(crate) fn run(args: &ManArgs, mut command: Command) -> Result<()> {
     // Gives every verb its whole name and what it inherits.
     command.build();
     let Some(folder) = &args.output else {

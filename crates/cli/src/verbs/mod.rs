@@ -22,4 +22,4 @@ pub mod show;
 pub mod storage;
 pub mod tune;
 
-pub use dormouse_record::verbs::{record, restore, sync};
+pub(crate) use dormouse_record::verbs::{record, restore, sync};

@@ -94,7 +94,7 @@ fn kind(text: &str) -> Result<Kind, String> {
 }
 
 /// Runs the verb.
-pub fn run(args: &PlanArgs) -> Result<()> {
+pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     args.asked.check(false)?;
     let usage = args.energy.as_deref().map(energy_of).transpose()?;
     let Machine { board, lab, now, settings, fidelity: checked, assumptions, recorded } =

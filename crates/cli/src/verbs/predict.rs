@@ -52,7 +52,7 @@ pub(crate) struct PredictArgs {
 }
 
 /// Runs the verb.
-pub fn run(args: PredictArgs) -> Result<()> {
+pub(crate) fn run(args: PredictArgs) -> Result<()> {
     let trips = machine::load_trips(&args.input, args.from_kernel.as_deref())?;
     let changes = args.changes.changes();
     let mut texts = Vec::new();

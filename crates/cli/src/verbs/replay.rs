@@ -70,7 +70,7 @@ fn sleep(text: &str) -> Result<Sleep, String> {
 }
 
 /// Runs the verb.
-pub fn run(a: ReplayArgs) -> Result<()> {
+pub(crate) fn run(a: ReplayArgs) -> Result<()> {
     let original = load(&a)?;
     let shown = machine(&original, None)
         .map_err(|e| nothing_of(from_ref(&a.input), from_ref(&original), &e))?;

@@ -39,7 +39,7 @@ pub(crate) struct ReportArgs {
 }
 
 /// Runs the verb.
-pub fn run(args: ReportArgs) -> Result<()> {
+pub(crate) fn run(args: ReportArgs) -> Result<()> {
     let all = match labelled(&args.input, args.compare) {
         Err(e) if e.is::<Nothing>() => {
             let Some(html) = sleeps(&args)? else { return Err(e) };

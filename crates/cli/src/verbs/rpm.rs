@@ -33,7 +33,7 @@ pub(crate) struct ShowArgs {
 }
 
 /// Runs the verb.
-pub fn run(args: &ShowArgs) -> Result<()> {
+pub(crate) fn run(args: &ShowArgs) -> Result<()> {
     let r = rpm(&args.input, args.break_even)?;
     let seen = r.reading.traces.iter().zip(&r.traces);
     let answer = Answer {

@@ -61,7 +61,7 @@ fn phases(text: &str) -> Result<Vec<Phase>, String> {
 }
 
 /// Runs the verb.
-pub fn run(args: ShowArgs) -> Result<()> {
+pub(crate) fn run(args: ShowArgs) -> Result<()> {
     let all = explain::inputs(&args.input)?;
     let count: usize = all.iter().map(|e| e.views.len()).sum();
     let selection = Selection {

@@ -68,7 +68,7 @@ pub(crate) struct TuneArgs {
 }
 
 /// Runs the verb.
-pub fn run(args: &TuneArgs) -> Result<()> {
+pub(crate) fn run(args: &TuneArgs) -> Result<()> {
     let on_this_machine = args.apply.is_asked(args.json)?;
     args.asked.check(on_this_machine)?;
     let machine = args.asked.open()?;

@@ -2,7 +2,7 @@
 
 /// What a conversion may have printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     /// `%d`, with blanks before it if it has a width.
     Int,
     /// `%u`.
@@ -19,7 +19,7 @@ pub enum Kind {
 
 /// One piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub(super) enum Piece {
     /// These bytes.
     Literal(Vec<u8>),
     /// What was put in.
@@ -28,7 +28,7 @@ pub enum Piece {
 
 /// Takes `format` apart. Two parameters side by side are one: nobody can tell where the
 /// first ends.
-pub fn pieces(format: &str) -> Vec<Piece> {
+pub(super) fn pieces(format: &str) -> Vec<Piece> {
     let mut out: Vec<Piece> = Vec::new();
     let bytes = format.as_bytes();
     let mut at = 0;
@@ -82,7 +82,11 @@ fn conversion(bytes: &[u8], mut at: usize) -> Option<(Kind, usize)> {
 }
 
 /// Where the parameters of `pieces` stand in `text`, from `start` to its end.
-pub fn parameters(pieces: &[Piece], text: &[u8], start: usize) -> Option<Vec<(usize, usize)>> {
+pub(super) fn parameters(
+    pieces: &[Piece],
+    text: &[u8],
+    start: usize,
+) -> Option<Vec<(usize, usize)>> {
     let mut search = Search { text, found: Vec::new(), tried: Vec::new() };
     search.fits(pieces, start).then_some(search.found)
 }

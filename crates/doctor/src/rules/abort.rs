@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A device that failed (drivers/base/power/main.c:pm_dev_err):
 /// `DRIVER DEVICE: PM: failed to suspend async: error -16`, before 5.10
 /// `PM: Device DEVICE failed to suspend async: error -16`.
-pub struct Failed<'a> {
+pub(crate) struct Failed<'a> {
     pub device: &'a str,
     /// Its driver; empty if the line does not say.
     driver: &'a str,
@@ -24,7 +24,7 @@ pub struct Failed<'a> {
     up: bool,
 }
 
-pub fn failed(m: &Message) -> Option<Failed<'_>> {
+pub(crate) fn failed(m: &Message) -> Option<Failed<'_>> {
     // drivers/base/power/main.c:dpm_prepare, 6.12.
     if let Some((owner, code)) = m.text.split_once(": not prepared for power transition: code ") {
         let owner = owner.strip_suffix(": PM").unwrap_or(owner);
@@ -77,7 +77,7 @@ fn is_usb(g: &Group<'_>) -> bool {
         || controllers.iter().any(|c| g.driver.starts_with(c))
 }
 
-pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     devices(case, out);
     wakeups(case, out);
     unknown(case, out);

@@ -22,7 +22,7 @@ const OFTEN: usize = 3;
 /// after 10 to 60 s.
 const SOON: Ns = Ns(90_000_000_000);
 
-pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     not_ready(case, out);
     long(case, out);
     since(case, out);

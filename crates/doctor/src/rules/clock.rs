@@ -8,7 +8,7 @@ use crate::message::Message;
 use crate::timer::{SOON, Timer};
 use dormouse_base::say;
 
-pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     soon(case, out);
     let of = |error: i32| -> Vec<&Message> {
         let is = |m: &&Message| {

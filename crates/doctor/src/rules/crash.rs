@@ -52,7 +52,7 @@ fn when(case: &Case, stages: &Stages<'_>, over: &[usize], t: &Trouble<'_>) -> Op
     }
 }
 
-pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let all = troubles(&case.messages);
     if all.is_empty() {
         return;

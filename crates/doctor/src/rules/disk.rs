@@ -21,7 +21,7 @@ const LIMIT: u64 = 5;
 /// Size of a page in `nr_dirty_threshold`, bytes. Larger ones make the limit larger.
 const PAGE: u64 = 4_096;
 
-pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     slow(case, out);
     limit(case, out);
 }

@@ -257,7 +257,7 @@ struct Refusal {
     unnamed: u64,
 }
 
-pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let failures: Vec<Failure> =
         (0..case.messages.len()).filter_map(|i| failure(case, i)).collect();
     // One finding a task, however often it refused.

@@ -17,7 +17,7 @@ fn refuses(m: &Message) -> Option<(&Message, Device, i32)> {
     Some((m, Device { name: name.to_string(), driver: driver.to_string() }, error))
 }
 
-pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let all =
         |word: &str| -> Vec<&Message> { case.messages.iter().filter(|m| m.has(word)).collect() };
     let short = all(" pages short");

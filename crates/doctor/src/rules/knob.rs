@@ -1,7 +1,7 @@
 //! Settings of `/sys/power` that change what a sleep is (kernel/power/main.c,
 //! Documentation/ABI/testing/sysfs-power, 6.12 and 7.3).
 
-pub use crate::offered::bracketed as chosen;
+pub(super) use crate::offered::bracketed as chosen;
 
 use super::value;
 use crate::Case;
@@ -12,7 +12,7 @@ use crate::value::Value;
 /// `pm_freeze_timeout` of a kernel that nobody changed, ms.
 const FREEZE_TIMEOUT: u64 = 20_000;
 
-pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     tested(case, out);
     for v in case.values.iter().filter(|v| v.folder() == "/sys/power") {
         let Some(f) = unusual(v) else { continue };

@@ -7,7 +7,7 @@ use crate::message::Message;
 use crate::stack;
 use crate::value::Value;
 
-pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     window(case, out);
     shared(case, out);
 }

@@ -12,7 +12,7 @@ mod line;
 pub(crate) mod mode;
 pub(crate) mod phase;
 mod platform;
-pub mod ready;
+pub(crate) mod ready;
 mod rpm;
 mod source;
 pub(crate) mod sync;
@@ -27,7 +27,7 @@ use crate::value::Value;
 type Rule = fn(&Case, &mut Vec<Finding>);
 
 /// All rules.
-pub const ALL: [Rule; 17] = [
+pub(crate) const ALL: [Rule; 17] = [
     freezer::judge,
     abort::judge,
     clock::judge,
@@ -58,7 +58,7 @@ pub(crate) fn value(v: &Value) -> Evidence {
 }
 
 /// Checks that this text cannot answer.
-pub fn unchecked(case: &Case) -> Vec<Unchecked> {
+pub(crate) fn unchecked(case: &Case) -> Vec<Unchecked> {
     let has = |word: &str| case.messages.iter().any(|m| m.has(word));
     let mut out = Vec::new();
     // The counter is of s2idle alone: firmware sleeps otherwise, or the power is off.

@@ -36,7 +36,7 @@ pub(crate) fn has_counters(case: &Case) -> bool {
         || platform::has_tables(case)
 }
 
-pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     printed(case, out);
     unprepared(case, out);
     deepest(case, out);
@@ -49,7 +49,7 @@ pub fn judge(case: &Case, out: &mut Vec<Finding>) {
 /// (drivers/platform/x86/amd/pmc/pmc.c:amd_pmc_validate_deepest,
 /// drivers/platform/x86/intel/pmc/core.c:pmc_core_resume_common, 6.12): the platform
 /// stayed awake, or already the processor did.
-pub fn refused(m: &Message) -> Option<bool> {
+pub(crate) fn refused(m: &Message) -> Option<bool> {
     if m.has("Last suspend didn't reach deepest state") {
         return Some(false);
     }
@@ -174,7 +174,7 @@ fn partial(messages: &[Message], out: &mut Vec<Finding>) {
 }
 
 /// `Timekeeping suspended for 759.694 seconds`.
-pub fn timekeeping(m: &Message) -> Option<Ns> {
+pub(crate) fn timekeeping(m: &Message) -> Option<Ns> {
     m.after("Timekeeping suspended for ").and_then(seconds)
 }
 

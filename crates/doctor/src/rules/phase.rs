@@ -9,7 +9,7 @@ use dormouse_base::phase::Direction;
 use dormouse_base::say;
 use dormouse_base::time::Ns;
 
-pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     transfers(case, out);
     timeouts(case, out);
     unfinished(case, out);

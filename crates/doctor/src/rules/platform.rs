@@ -115,7 +115,7 @@ pub(super) fn has_tables(case: &Case) -> bool {
     case.messages.iter().any(|m| words.iter().any(|w| m.has(w)))
 }
 
-pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     // What a driver says of a sleep outranks what its tables say.
     if out
         .iter()

@@ -17,7 +17,7 @@ const LOOKS: u32 = 5;
 /// From here on dirty data is worth a word: a second of a slow disk, bytes.
 const DIRTY: u64 = 64 << 20;
 
-pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     if no_state(case, out) {
         // What a sleep would wait for or find is of no interest.
         return;
@@ -86,7 +86,7 @@ pub(crate) struct Lacking {
 /// switched off (drivers/cpuidle/sysfs.c:cpuidle_add_s2idle_attr_group,
 /// drivers/cpuidle/cpuidle.c:cpuidle_find_deepest_state, 6.12). A CPU without one
 /// idles as usual, and its tick keeps every clock running. `None`: no file tells.
-pub fn lacking(case: &Case) -> Option<Lacking> {
+pub(crate) fn lacking(case: &Case) -> Option<Lacking> {
     #[derive(Default)]
     struct State<'a> {
         name: Option<&'a Value>,

@@ -38,7 +38,7 @@ fn folders(case: &Case) -> Vec<Folder<'_>> {
     out
 }
 
-pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     faults(case, out);
     crash(case, out);
     failures(case, out);

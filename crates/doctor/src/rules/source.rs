@@ -22,7 +22,7 @@ struct Source {
 /// Longer than this no event is handled: somebody forgot to let go, or holds it by intent.
 const HOLDS: u64 = 10_000;
 
-pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let all: Vec<Source> = listed(case).into_iter().chain(table(case)).collect();
     active(&all, out);
     woke(&all, out);

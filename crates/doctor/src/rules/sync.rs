@@ -13,7 +13,7 @@ use dormouse_base::time::Ns;
 /// From here on the median sync is worth a finding.
 const LONG: Ns = Ns(500_000_000);
 
-pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+pub(crate) fn judge(case: &Case, out: &mut Vec<Finding>) {
     hung(case, out);
     long(case, out);
     aborted(case, out);

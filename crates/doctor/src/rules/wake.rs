@@ -65,7 +65,7 @@ fn owner(case: &Case, number: &str) -> Option<(String, u64)> {
     })
 }
 
-pub fn judge(case: &Case, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, out: &mut Vec<Finding>) {
     let mut irqs: Vec<Irq<'_>> = Vec::new();
     let mut how: Vec<(&str, &Message)> = Vec::new();
     let mut gpes: Vec<(String, &Message)> = Vec::new();

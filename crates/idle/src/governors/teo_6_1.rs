@@ -14,7 +14,7 @@ const RECENT: usize = 9;
 
 /// The last wake-ups.
 #[derive(Clone, Debug)]
-pub struct Recent {
+pub(super) struct Recent {
     /// Intercepts among them, by state.
     count: [u32; STATES_MAX],
     /// The state that each was an intercept of.

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// A file or folder of the idle data; `None`, said loudly, where it is absent.
-pub fn idle(name: &str) -> Option<PathBuf> {
+pub(crate) fn idle(name: &str) -> Option<PathBuf> {
     let root = std::env::var_os("DORMOUSE_DATA").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
         PathBuf::from,
@@ -18,7 +18,7 @@ pub fn idle(name: &str) -> Option<PathBuf> {
 }
 
 /// Text of a file, unpacked if its name ends in `.gz`.
-pub fn text(path: &Path) -> String {
+pub(crate) fn text(path: &Path) -> String {
     let bytes = std::fs::read(path).expect("a readable file");
     if path.extension().is_some_and(|e| e == "gz") {
         let mut out = String::new();

@@ -12,7 +12,7 @@ const INSTANCE: &str = "/sys/kernel/tracing/instances/bare";
 const EVENTS: [&str; 3] = ["suspend_resume", "device_pm_callback_start", "device_pm_callback_end"];
 
 /// What one step gives.
-pub struct Seen {
+pub(super) struct Seen {
     /// The trace as text.
     pub trace: Vec<u8>,
     /// Lines `name value`.
@@ -24,7 +24,7 @@ pub(crate) struct Bare;
 
 impl Bare {
     /// Makes the instance, where it is not there yet, and starts it empty.
-    pub fn start(step: &Step) -> Result<Bare> {
+    pub(super) fn start(step: &Step) -> Result<Bare> {
         fs::create_dir_all(INSTANCE).map_err(|e| format!("{INSTANCE}: {e}"))?;
         // `mono` stands still while timekeeping is suspended.
         write(&format!("{INSTANCE}/trace_clock"), "boot")?;
@@ -40,14 +40,14 @@ impl Bare {
     }
 
     /// Stops it and gives the text.
-    pub fn stop(self) -> Result<Vec<u8>> {
+    pub(super) fn stop(self) -> Result<Vec<u8>> {
         write(&format!("{INSTANCE}/tracing_on"), "0")?;
         read(Path::new(&format!("{INSTANCE}/trace")))
     }
 }
 
 /// Runs the cycles of a step.
-pub fn cycles(step: &Step) -> Result<Seen> {
+pub(super) fn cycles(step: &Step) -> Result<Seen> {
     write("/sys/module/suspend/parameters/pm_test_delay", "0")?;
     write("/sys/power/pm_async", if step.pm_async { "1" } else { "0" })?;
     write("/sys/power/pm_test", step.sleep.pm_test())?;

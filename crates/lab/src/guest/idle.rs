@@ -70,7 +70,7 @@ const SETTINGS: [Setting; 3] = [
 ];
 
 /// Gives the recording as text (`crate::idle`).
-pub fn record(wish: &Idle, dir: &Path) -> Result<String> {
+pub(super) fn record(wish: &Idle, dir: &Path) -> Result<String> {
     let parameters = format!("states={} jitter={} seed={}", wish.states, wish.jitter, wish.seed);
     load_module_with(&dir.join(IDLE_MODULE), &parameters)?;
     disk(dir)?;

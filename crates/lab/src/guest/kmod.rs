@@ -13,7 +13,7 @@ const NAME: &str = "dormouse_board";
 
 /// Tries each of `loads`, and says what drives which device and what the kernel
 /// calls at its start.
-pub fn run(loads: &[Load], dir: &Path, out: &mut Out) -> Result<()> {
+pub(super) fn run(loads: &[Load], dir: &Path, out: &mut Out) -> Result<()> {
     if loads.is_empty() {
         return Ok(());
     }

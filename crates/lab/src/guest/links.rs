@@ -10,7 +10,7 @@ const TREE: &str = "/sys/firmware/devicetree/base";
 
 /// A line for each link: its name, the nodes of supplier and consumer, status,
 /// auto_remove_on, runtime_pm and sync_state_only, with tabs between.
-pub fn links() -> String {
+pub(super) fn links() -> String {
     let mut lines = Vec::new();
     for entry in fs::read_dir(LINKS).into_iter().flatten().flatten() {
         let dir = entry.path();
@@ -30,7 +30,7 @@ pub fn links() -> String {
 /// A line for each device of a node: the node, its bus, its name,
 /// waiting_for_supplier, driver and state_synced, with tabs between; a dash for what
 /// it has not.
-pub fn devices() -> String {
+pub(super) fn devices() -> String {
     let mut lines = Vec::new();
     for bus in fs::read_dir("/sys/bus").into_iter().flatten().flatten() {
         let devices = bus.path().join("devices");

@@ -22,7 +22,7 @@ use std::time::Duration;
 const GOVERNOR: &str = "/sys/devices/system/cpu/cpuidle/current_governor";
 
 /// Sends a recording for each kind of work and setting.
-pub fn run(wish: &Loops, dir: &Path, out: &mut Out) -> Result<()> {
+pub(super) fn run(wish: &Loops, dir: &Path, out: &mut Out) -> Result<()> {
     let parameters = format!("states={} jitter={} seed={}", wish.states, wish.jitter, wish.seed);
     load_module_with(&dir.join(IDLE_MODULE), &parameters)?;
     if wish.reads_disk() {

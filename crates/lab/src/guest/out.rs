@@ -17,7 +17,7 @@ pub(crate) struct Out {
 
 impl Out {
     /// Opens the terminal and lets bytes pass as they are.
-    pub fn open(path: &str) -> Result<Out> {
+    pub(super) fn open(path: &str) -> Result<Out> {
         let say = |e: &dyn std::fmt::Display| format!("{path}: {e}");
         let line = OpenOptions::new().read(true).write(true).open(path).map_err(|e| say(&e))?;
         let mut t = tcgetattr(&line).map_err(|e| say(&e))?;
@@ -28,7 +28,7 @@ impl Out {
 
     /// Sends one block. A byte costs the guest thousands of instructions (an
     /// interrupt for every 16), packing it far fewer.
-    pub fn send(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
+    pub(super) fn send(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
         let mut z = ZlibEncoder::new(Vec::new(), Compression::fast());
         let packed = z.write_all(bytes).and_then(|()| z.finish()).map_err(|e| e.to_string())?;
         let mut block = format!("dormouse {} {name}\n", packed.len()).into_bytes();

@@ -25,7 +25,7 @@ const DEEP_MS: &str = "50";
 const ALARM_S: u32 = 60;
 
 /// Runs the cycles of a step and gives the bytes of a capture file.
-pub fn capture(step: &Step) -> Result<Vec<u8>> {
+pub(super) fn capture(step: &Step) -> Result<Vec<u8>> {
     let deep = read_text("/sys/power/mem_sleep").contains("deep");
     let (state, mem_sleep) = match step.sleep {
         Sleep::Hibernate | Sleep::Rollback => (State::Disk, None),

@@ -33,20 +33,20 @@ fn settled(done: impl Fn() -> bool) -> Result<()> {
 }
 
 /// Loads it and waits until it is in force.
-pub fn on(dir: &Path, parameters: &str) -> Result<()> {
+pub(super) fn on(dir: &Path, parameters: &str) -> Result<()> {
     load_module_with(&dir.join(SCHEDULER_MODULE), parameters)?;
     settled(|| read_text(&format!("{PATCH}/transition")) == "0")
 }
 
 /// Takes it out of force and unloads it.
-pub fn off() -> Result<()> {
+pub(super) fn off() -> Result<()> {
     write(&format!("{PATCH}/enabled"), "0")?;
     settled(|| !Path::new(PATCH).exists())?;
     unload_module(NAME)
 }
 
 /// What it says of the last cycle, a line a figure.
-pub fn figures() -> String {
+pub(super) fn figures() -> String {
     let of_phase = PHASES.iter().flat_map(|p| OF_PHASE.iter().map(move |f| format!("{p}/{f}")));
     let all = of_phase.chain(OF_ALL.iter().map(|f| (*f).to_owned()));
     all.map(|f| format!("{f} {}\n", read_text(&format!("{FIGURES}/{f}")))).collect()

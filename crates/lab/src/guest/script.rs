@@ -17,7 +17,7 @@ const BUFFER_KIB: u64 = 64 * 1024;
 
 /// Runs it in the folder of the plan, sends what it printed, the recording of the second
 /// one, and the files that they kept.
-pub fn run(script: &Script, dir: &Path, out: &mut Out) -> Result<()> {
+pub(super) fn run(script: &Script, dir: &Path, out: &mut Out) -> Result<()> {
     let kept = dir.join(KEPT);
     std::fs::create_dir_all(&kept).map_err(|e| format!("{}: {e}", kept.display()))?;
     let said = first(script, dir)?;

@@ -35,7 +35,7 @@ impl Chance {
 }
 
 /// Does it, and gives what was counted, a line a figure.
-pub fn run(soak: &Soak, dir: &Path, by_readiness: bool) -> Result<String> {
+pub(super) fn run(soak: &Soak, dir: &Path, by_readiness: bool) -> Result<String> {
     build_board(&read(&dir.join(&soak.description))?)?;
     write("/sys/module/suspend/parameters/pm_test_delay", "0")?;
     write(SHAKE, &format!("{} {} {} {}", soak.seed, soak.fail, soak.wake, soak.plug))?;

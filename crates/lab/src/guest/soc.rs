@@ -13,7 +13,7 @@ const DEBUG: &str = "/sys/kernel/debug";
 
 /// Loads the module, registers its drivers under observation, sleeps twice with
 /// `pm_async` 0 and 1.
-pub fn run(parameters: &str, dir: &Path, out: &mut Out) -> Result<()> {
+pub(super) fn run(parameters: &str, dir: &Path, out: &mut Out) -> Result<()> {
     // Events exist once the module does, so its drivers come later.
     load_module_with(&dir.join(SOC_MODULE), &format!("start=0 {parameters}"))?;
     for event in ["soc9000", "power/suspend_resume"] {

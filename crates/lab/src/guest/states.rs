@@ -6,7 +6,7 @@ use std::path::Path;
 pub(super) const CPUS: &str = "/sys/devices/system/cpu";
 
 /// Sets a limit (us; 0 is none) and disables a state, or none, on every CPU.
-pub fn set(limit_us: u32, disabled: Option<u32>) -> Result<()> {
+pub(super) fn set(limit_us: u32, disabled: Option<u32>) -> Result<()> {
     for cpu in cpus() {
         write(&format!("{cpu}/power/pm_qos_resume_latency_us"), &limit_us.to_string())?;
         for (i, _) in states().iter().enumerate() {

@@ -26,7 +26,7 @@ const ASKERS: usize = 64;
 const ROOM: usize = 1 << 20;
 
 /// Gives the text (`crate::storage`).
-pub fn run(wish: &Storage, dir: &Path) -> Result<String> {
+pub(super) fn run(wish: &Storage, dir: &Path) -> Result<String> {
     let governor = dir.join(ONDEMAND_MODULE);
     let loaded = Path::new("/sys/module/governor_simpleondemand").exists();
     if governor.exists() && !loaded {

@@ -17,7 +17,7 @@ unsafe extern "C" {
 }
 
 /// Loads the driver of the disk, marks the disk as swap and takes it into use.
-pub fn on(dir: &Path) -> Result<()> {
+pub(super) fn on(dir: &Path) -> Result<()> {
     disk(dir)?;
     mark(Path::new(DISK)).map_err(|e| format!("{DISK}: {e}"))?;
     enable(Path::new(DISK)).map_err(|e| format!("{DISK}: swapon: {e}"))

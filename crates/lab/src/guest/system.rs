@@ -36,7 +36,7 @@ pub(crate) fn mount_all() -> Result<()> {
 }
 
 /// Whole file.
-pub fn read(path: &Path) -> Result<Vec<u8>> {
+pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn read_text(path: &str) -> String {
 }
 
 /// One write of the whole text.
-pub fn write(path: &str, text: &str) -> Result<()> {
+pub(super) fn write(path: &str, text: &str) -> Result<()> {
     let say = |e: std::io::Error| format!("{path}: {e} (writing {text})");
     let mut f = OpenOptions::new().write(true).open(path).map_err(say)?;
     f.write_all(text.as_bytes()).map_err(say)
@@ -66,11 +66,11 @@ pub(crate) fn load_module_with(path: &Path, parameters: &str) -> Result<()> {
 }
 
 /// The guest's only disk.
-pub const DISK: &str = "/dev/vda";
+pub(super) const DISK: &str = "/dev/vda";
 
 /// Loads the driver of the disk, where it is no part of the kernel, and waits for the
 /// disk.
-pub fn disk(dir: &Path) -> Result<()> {
+pub(super) fn disk(dir: &Path) -> Result<()> {
     for i in 0.. {
         let driver = dir.join(format!("{DISK_MODULES}{i}.ko"));
         if !driver.exists() {
@@ -115,7 +115,7 @@ pub(crate) fn board_devices() -> usize {
 }
 
 /// Runs a program to its end and gives what it printed.
-pub fn program(path: &str, args: &[&str]) -> Result<String> {
+pub(super) fn program(path: &str, args: &[&str]) -> Result<String> {
     let say = |e: &dyn std::fmt::Display| format!("{path} {args:?}: {e}");
     // To a file: the daemon would hold a pipe open for as long as it lives.
     let log = "/run/said";

@@ -14,7 +14,7 @@ const ANNOUNCE: &str = "/sys/kernel/debug/dormouse/uevents";
 
 /// Starts udev with the rules of `trial`, lets its board appear, triggers, and
 /// sends the flags after each; then ends udev and takes the board away.
-pub fn run(trial: &Trial, dir: &Path, out: &mut Out) -> Result<()> {
+pub(super) fn run(trial: &Trial, dir: &Path, out: &mut Out) -> Result<()> {
     let rules = system::read(&dir.join(&trial.rules))?;
     fs::write(RULES, rules).map_err(|e| format!("{RULES}: {e}"))?;
     let mut said = program(DAEMON, &["--daemon"])?;
@@ -40,7 +40,7 @@ fn flags() -> String {
 
 /// A line for each device that has a driver: its path below `/sys`, a tab, the
 /// driver.
-pub fn drivers() -> String {
+pub(super) fn drivers() -> String {
     of_devices(|dir| {
         let driver = fs::read_link(dir.join("driver")).ok()?;
         Some(driver.file_name()?.to_string_lossy().into_owned())

@@ -46,7 +46,7 @@ pub fn sources(mirrors: &Mirrors, suites: &[(&str, bool)]) -> String {
 
 impl Apt {
     /// Prepares the directory and brings the lists up to date.
-    pub fn open(arch: Arch) -> Result<Apt> {
+    pub(crate) fn open(arch: Arch) -> Result<Apt> {
         if !Path::new(KEYRING).exists() {
             return Err(Error::Missing {
                 program: "debian-archive-keyring",
@@ -136,7 +136,7 @@ impl Apt {
     }
 
     /// Names of packages that begin with `prefix`.
-    pub fn names(&self, prefix: &str) -> Result<Vec<String>> {
+    pub(crate) fn names(&self, prefix: &str) -> Result<Vec<String>> {
         let mut c = self.command("apt-cache");
         c.args(["pkgnames", prefix]);
         let mut names: Vec<String> =
@@ -147,7 +147,7 @@ impl Apt {
 
     /// Newest version of a package and its `Depends`; None if it is only
     /// mentioned by others.
-    pub fn show(&self, name: &str) -> Result<Option<(String, String)>> {
+    pub(crate) fn show(&self, name: &str) -> Result<Option<(String, String)>> {
         let mut c = self.command("apt-cache");
         c.args(["show", "--no-all-versions", name]);
         let Ok(text) = self.output(c, "apt-cache show") else { return Ok(None) };

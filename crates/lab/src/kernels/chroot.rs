@@ -184,7 +184,12 @@ impl Chroot {
     ///
     /// # Errors
     /// If a directory cannot be made in the chroot.
-    pub fn make(&self, headers: &Path, work: &Path, compiler: Option<&str>) -> Result<Command> {
+    pub(crate) fn make(
+        &self,
+        headers: &Path,
+        work: &Path,
+        compiler: Option<&str>,
+    ) -> Result<Command> {
         let kernel = headers.ancestors().nth(3).ok_or_else(|| {
             Error::other(format!("{} is no place for headers", headers.display()))
         })?;
@@ -204,7 +209,12 @@ impl Chroot {
     ///
     /// # Errors
     /// If a directory cannot be made in the chroot.
-    pub fn run(&self, directories: &[&Path], script: &str, words: &[&str]) -> Result<Command> {
+    pub(crate) fn run(
+        &self,
+        directories: &[&Path],
+        script: &str,
+        words: &[&str],
+    ) -> Result<Command> {
         for dir in directories {
             let inside = self.root.join(dir.strip_prefix("/").unwrap_or(dir));
             fs::create_dir_all(&inside).map_err(Error::file(&inside))?;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Loads the modules of `/modules` in their order: up to the one called `last`, or
 /// those that come after what was loaded before.
-pub fn insert(last: &str, words: &CStr) -> io::Result<()> {
+pub(crate) fn insert(last: &str, words: &CStr) -> io::Result<()> {
     let mut names: Vec<_> = fs::read_dir("/modules")?.flatten().map(|e| e.path()).collect();
     names.sort();
     for path in names {
@@ -27,7 +27,7 @@ pub fn insert(last: &str, words: &CStr) -> io::Result<()> {
 }
 
 /// Mounts.
-pub fn mount_at(kind: &str, what: &str, at: &str, data: Option<&str>) -> io::Result<()> {
+pub(crate) fn mount_at(kind: &str, what: &str, at: &str, data: Option<&str>) -> io::Result<()> {
     let data = data.map(CString::new).transpose()?;
     mount(what, at, kind, MountFlags::empty(), data.as_deref()).map_err(io::Error::from)
 }
@@ -37,7 +37,7 @@ const BLOCK: usize = 4_096;
 
 /// Writes what a file system's making leaves on a disk: blocks, each behind its number.
 #[allow(dead_code, reason = "one guest has a disk that is made outside")]
-pub fn lay_out(blocks: &Path, disk: &Path) -> io::Result<()> {
+pub(crate) fn lay_out(blocks: &Path, disk: &Path) -> io::Result<()> {
     let bytes = fs::read(blocks)?;
     let disk = File::options().write(true).open(disk)?;
     for one in bytes.chunks_exact(8 + BLOCK) {
@@ -50,7 +50,7 @@ pub fn lay_out(blocks: &Path, disk: &Path) -> io::Result<()> {
 
 /// The kernel's log.
 #[allow(dead_code, reason = "one guest does not read it")]
-pub fn log() -> String {
+pub(crate) fn log() -> String {
     let mut out = String::new();
     let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NONBLOCK;
     let Ok(fd) = rustix::fs::open("/dev/kmsg", flags, rustix::fs::Mode::empty()) else {
@@ -68,6 +68,6 @@ pub fn log() -> String {
 }
 
 /// Asks for a sleep; what comes of it depends on `pm_test`.
-pub fn suspend() -> io::Result<()> {
+pub(crate) fn suspend() -> io::Result<()> {
     File::options().write(true).open("/sys/power/state")?.write_all(b"freeze")
 }

@@ -12,12 +12,12 @@ use std::process::Command;
 const DORMOUSE: &str = "/dormouse";
 
 /// Values of knobs by their path.
-pub type Knobs = BTreeMap<PathBuf, String>;
+pub(crate) type Knobs = BTreeMap<PathBuf, String>;
 
 /// Runs `check`, which gives the number of findings, prints `PASSED` or
 /// `FAILED`, and powers off. Does nothing outside a guest that was started for
 /// it.
-pub fn run(check: fn() -> usize) -> ! {
+pub(crate) fn run(check: fn() -> usize) -> ! {
     only_process_1();
     mount_all();
     if fs::read_to_string("/proc/cmdline").is_ok_and(|l| l.contains("dormouse.lab=1")) {
@@ -28,7 +28,7 @@ pub fn run(check: fn() -> usize) -> ! {
 }
 
 /// Ends a program that is started elsewhere.
-pub fn only_process_1() {
+pub(crate) fn only_process_1() {
     if std::process::id() != 1 {
         eprintln!("this is process 1 of a guest and does nothing elsewhere");
         std::process::exit(1);
@@ -36,7 +36,7 @@ pub fn only_process_1() {
 }
 
 /// Mounts what every guest needs.
-pub fn mount_all() {
+pub(crate) fn mount_all() {
     for (kind, at) in [
         ("proc", "/proc"),
         ("sysfs", "/sys"),
@@ -52,7 +52,7 @@ pub fn mount_all() {
 }
 
 /// The end of a guest.
-pub fn power_off() -> ! {
+pub(crate) fn power_off() -> ! {
     let _ = std::io::stdout().flush();
     rustix::fs::sync();
     let _ = rustix::system::reboot(rustix::system::RebootCommand::PowerOff);
@@ -80,7 +80,7 @@ fn value(path: &Path) -> Option<String> {
 }
 
 /// Every knob that the recorder may touch, and many that it may not.
-pub fn knobs() -> Knobs {
+pub(crate) fn knobs() -> Knobs {
     let mut out = Knobs::new();
     let mut take = |path: PathBuf| {
         if let Some(text) = value(&path) {
@@ -138,7 +138,7 @@ fn changed(before: &Knobs) -> Vec<(&PathBuf, Option<String>)> {
 }
 
 /// Prints what differs; the number of differences.
-pub fn compare(what: &str, before: &Knobs) -> usize {
+pub(crate) fn compare(what: &str, before: &Knobs) -> usize {
     let changed = changed(before);
     for (path, is) in &changed {
         println!("{what}: {} was {:?} and is {is:?}", path.display(), before[*path]);
@@ -147,12 +147,12 @@ pub fn compare(what: &str, before: &Knobs) -> usize {
 }
 
 /// How many knobs differ.
-pub fn differences(before: &Knobs) -> usize {
+pub(crate) fn differences(before: &Knobs) -> usize {
     changed(before).len()
 }
 
 /// How a command ended.
-pub struct Ran {
+pub(crate) struct Ran {
     /// By SIGKILL.
     pub killed: bool,
     /// With status 0.
@@ -166,7 +166,7 @@ pub struct Ran {
 
 /// Runs dormouse, which kills itself before its step `crash_at`: `STEP`, or
 /// `JOURNAL.STEP`.
-pub fn dormouse(args: &[&str], crash_at: Option<&str>) -> Ran {
+pub(crate) fn dormouse(args: &[&str], crash_at: Option<&str>) -> Ran {
     let mut command = Command::new(DORMOUSE);
     command.args(args);
     if let Some(at) = crash_at {

@@ -9,14 +9,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where it is mounted.
-pub const MNT: &str = "/mnt";
+pub(crate) const MNT: &str = "/mnt";
 /// The knob that wakes the flushers.
-pub const KICK: &str = "/proc/sys/vm/dirty_writeback_centisecs";
+pub(crate) const KICK: &str = "/proc/sys/vm/dirty_writeback_centisecs";
 /// Bytes.
-pub const MIB: usize = 1 << 20;
+pub(crate) const MIB: usize = 1 << 20;
 
 /// A disk of 8 MB/s with the file system of `/fs.blocks` on it.
-pub fn prepare() -> std::io::Result<()> {
+pub(crate) fn prepare() -> std::io::Result<()> {
     insert("null_blk", c"nr_devices=0")?;
     insert("", c"")?;
     let nullb = "/sys/kernel/config/nullb";
@@ -37,7 +37,7 @@ pub fn prepare() -> std::io::Result<()> {
 }
 
 /// Makes so much dirty, in a file that is new.
-pub fn dirty(bytes: usize) {
+pub(crate) fn dirty(bytes: usize) {
     let path = format!("{MNT}/data");
     let _ = fs::remove_file(&path);
     let mut file = File::create(&path).unwrap();
@@ -47,7 +47,7 @@ pub fn dirty(bytes: usize) {
 }
 
 /// Bytes that are dirty or on their way.
-pub fn left() -> u64 {
+pub(crate) fn left() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let kib = |name: &str| {
         let line = text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':'));
@@ -57,19 +57,19 @@ pub fn left() -> u64 {
 }
 
 /// Nothing is dirty any more: the data is forgotten, and what is left written.
-pub fn forget() {
+pub(crate) fn forget() {
     let _ = fs::remove_file(format!("{MNT}/data"));
     settle();
 }
 
 /// Writes everything, so that the next question begins with nothing dirty.
-pub fn settle() {
+pub(crate) fn settle() {
     rustix::fs::syncfs(File::open(MNT).unwrap()).unwrap();
 }
 
 /// A wakeup source of ours: a pipe whose bytes keep the machine awake until they are
 /// fetched (fs/eventpoll.c:ep_create_wakeup_source, 6.12).
-pub struct Source {
+pub(crate) struct Source {
     poll: OwnedFd,
     input: PipeWriter,
     output: PipeReader,
@@ -77,7 +77,7 @@ pub struct Source {
 }
 
 impl Source {
-    pub fn new() -> Source {
+    pub(crate) fn new() -> Source {
         let (output, input) = std::io::pipe().unwrap();
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
         let flags = epoll::EventFlags::IN | epoll::EventFlags::WAKEUP;
@@ -86,13 +86,13 @@ impl Source {
     }
 
     /// An event that stays.
-    pub fn ring(&self) {
+    pub(crate) fn ring(&self) {
         (&self.input).write_all(b"x").unwrap();
         self.rings.store(true, Ordering::Relaxed);
     }
 
     /// Fetches it: the source is no longer active.
-    pub fn fetch(&self) {
+    pub(crate) fn fetch(&self) {
         let mut list = [epoll::Event {
             flags: epoll::EventFlags::empty(),
             data: epoll::EventData::new_u64(0),
@@ -109,7 +109,7 @@ impl Source {
 }
 
 /// Seconds of the kernel's own sync, from its log.
-pub fn kernel_sync() -> Option<f64> {
+pub(crate) fn kernel_sync() -> Option<f64> {
     let log = disk::log();
     let line = log.lines().rev().find(|l| l.contains("Filesystems sync: "))?;
     line.split("Filesystems sync: ").nth(1)?.split(' ').next()?.parse().ok()

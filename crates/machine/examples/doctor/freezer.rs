@@ -23,7 +23,7 @@ fn boot_clock() -> i64 {
 }
 
 /// Reads a disk again and again, past the cache.
-pub fn read(disk: &str) {
+pub(crate) fn read(disk: &str) {
     let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
     let disk = File::options().read(true).custom_flags(direct).open(disk).unwrap();
     let mut begun = File::options().append(true).create(true).open(BEGUN).unwrap();
@@ -35,7 +35,7 @@ pub fn read(disk: &str) {
 }
 
 /// Computes, and never asks the kernel for anything.
-pub fn spin() {
+pub(crate) fn spin() {
     loop {
         std::hint::spin_loop();
     }
@@ -44,7 +44,7 @@ pub fn spin() {
 /// Computes in the kernel, a long time in each call: a line of `pagemap` for each page of
 /// 32 GiB that are not there. It looks for no signal but a deadly one
 /// (fs/proc/task_mmu.c:pagemap_read, 6.12 and 7.3).
-pub fn compute() {
+pub(crate) fn compute() {
     let map = File::open("/proc/self/pagemap").unwrap();
     let mut buffer = vec![0; 64 << 20];
     loop {
@@ -53,11 +53,11 @@ pub fn compute() {
     }
 }
 
-pub fn start(args: &[&str]) -> Child {
+pub(crate) fn start(args: &[&str]) -> Child {
     Command::new("/init").args(args).spawn().unwrap()
 }
 
-pub fn stop(mut child: Child) {
+pub(crate) fn stop(mut child: Child) {
     let _ = child.kill();
     let _ = child.wait();
 }
@@ -95,7 +95,7 @@ fn read_before(time: i64) -> i64 {
 }
 
 /// A reader of a disk: named, with what it costs, and the kernel's own sleep apart.
-pub fn disks() -> usize {
+pub(crate) fn disks() -> usize {
     if let Err(e) = insert("null_blk", c"nr_devices=0")
         .and_then(|()| mount_at("configfs", "configfs", "/sys/kernel/config", None))
     {
@@ -210,7 +210,7 @@ fn fails(_: &[String]) -> usize {
 }
 
 /// Tasks that keep the CPU: no I/O is blamed.
-pub fn no_cpu() -> usize {
+pub(crate) fn no_cpu() -> usize {
     let twin = {
         let spinners: Vec<Child> = (0..4).map(|_| start(&["spin"])).collect();
         std::thread::sleep(Duration::from_millis(300));

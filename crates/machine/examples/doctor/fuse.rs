@@ -19,7 +19,7 @@ fn number(bytes: &[u8], at: usize) -> u32 {
 
 /// Mounts, says so, and answers: INIT with the kernel's own version, SYNCFS with success,
 /// and to everything else that it knows nothing of it.
-pub fn serve() {
+pub(crate) fn serve() {
     const INIT: u32 = 26;
     const SYNCFS: u32 = 50;
     let silent = [2, 36, 42]; // FORGET, INTERRUPT, BATCH_FORGET
@@ -65,7 +65,7 @@ fn series() -> (u32, u32) {
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
 }
 
-pub fn frozen_server() -> usize {
+pub(crate) fn frozen_server() -> usize {
     let id = "sync-fuse-deadlock";
     let healthy = doctor(&[]);
     let twin: Vec<String> = of(&healthy, id).iter().map(|f| f.id.clone()).collect();

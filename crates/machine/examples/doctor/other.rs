@@ -29,7 +29,7 @@ fn with_alarm(ms: i64) -> Vec<crate::told::Found> {
     doctor(&[&log_since(&from)])
 }
 
-pub fn alarm() -> usize {
+pub(crate) fn alarm() -> usize {
     fs::write("/sys/power/pm_test", "devices").unwrap();
     let found = with_alarm(1_500);
     let twin = above_note(&with_alarm(60_000), &["clock-", "device-", "abort-"]);
@@ -65,7 +65,7 @@ fn clocks_of_a_sleep() -> (i64, i64) {
 const LONG: i64 = 2_500;
 
 /// An idle state that s2idle can use, and the same switched off.
-pub fn clocks() -> usize {
+pub(crate) fn clocks() -> usize {
     let id = "clock-mono-runs";
     let module = match File::open("/idle.ko") {
         Ok(m) => m,
@@ -134,7 +134,7 @@ pub fn clocks() -> usize {
 
 /// What a table of the specification says: on 6.12 a sync goes on, from 6.19 on a wakeup
 /// ends the wait for it, and the next attempt waits for what is left.
-pub fn aborted_sync() -> usize {
+pub(crate) fn aborted_sync() -> usize {
     // The first test took the module and the configuration.
     let _ = insert("null_blk", c"nr_devices=0");
     let _ = rustix::mount::unmount("/sys/kernel/config", rustix::mount::UnmountFlags::DETACH);

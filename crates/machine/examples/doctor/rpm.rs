@@ -62,7 +62,7 @@ const CASES: [Case; 4] = [
     },
 ];
 
-pub fn all() -> usize {
+pub(crate) fn all() -> usize {
     let loaded = File::open("/board.ko")
         .map_err(|e| e.to_string())
         .and_then(|m| rustix::system::finit_module(&m, c"", 0).map_err(|e| e.to_string()));

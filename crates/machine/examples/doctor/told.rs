@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A finding.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub(crate) struct Found {
     pub id: String,
     pub level: String,
     pub sentence: String,
@@ -18,7 +18,7 @@ pub struct Found {
 }
 
 /// What `dormouse doctor` finds; nothing at all if it finds no sleep.
-pub fn doctor(args: &[&str]) -> Vec<Found> {
+pub(crate) fn doctor(args: &[&str]) -> Vec<Found> {
     let mut all = vec!["doctor", "--json"];
     all.extend_from_slice(args);
     let ran = dormouse(&all, None);
@@ -49,7 +49,7 @@ pub fn doctor(args: &[&str]) -> Vec<Found> {
 static RECORDING: AtomicU32 = AtomicU32::new(0);
 
 /// Records a test of a sleep and gives the file.
-pub fn record(more: &[&str]) -> String {
+pub(crate) fn record(more: &[&str]) -> String {
     let number = RECORDING.fetch_add(1, Ordering::Relaxed);
     let file = format!("/tmp/{number}.tar.gz");
     let mut args = vec!["record", "--yes", "-o", &file, "--mode", "freeze"];
@@ -62,7 +62,7 @@ pub fn record(more: &[&str]) -> String {
 }
 
 /// The kernel's log since `mark`, as `dmesg` prints it, in a file.
-pub fn log_since(mark: &str) -> String {
+pub(crate) fn log_since(mark: &str) -> String {
     let path = format!("/tmp/{}.log", RECORDING.fetch_add(1, Ordering::Relaxed));
     let mut out = String::new();
     let all = disk::log();
@@ -78,25 +78,25 @@ pub fn log_since(mark: &str) -> String {
 }
 
 /// A line of the kernel's log to begin at.
-pub fn mark(text: &str) -> String {
+pub(crate) fn mark(text: &str) -> String {
     let mark = format!("guest: {text} {}", RECORDING.fetch_add(1, Ordering::Relaxed));
     fs::write("/dev/kmsg", &mark).unwrap();
     mark
 }
 
 /// The findings of an id.
-pub fn of<'a>(found: &'a [Found], id: &str) -> Vec<&'a Found> {
+pub(crate) fn of<'a>(found: &'a [Found], id: &str) -> Vec<&'a Found> {
     found.iter().filter(|f| f.id == id).collect()
 }
 
 /// What is above a note, by id.
-pub fn above_note(found: &[Found], areas: &[&str]) -> Vec<String> {
+pub(crate) fn above_note(found: &[Found], areas: &[&str]) -> Vec<String> {
     let counts = |f: &&Found| f.level != "note" && areas.iter().any(|a| f.id.starts_with(a));
     found.iter().filter(counts).map(|f| f.id.clone()).collect()
 }
 
 /// Prints a row; the number of things that are not as they should be.
-pub fn row(
+pub(crate) fn row(
     test: &str,
     setup: &str,
     expected: &str,

@@ -9,16 +9,16 @@ use std::io::{self, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-pub const INSTANCE: &str = "/sys/kernel/tracing/instances/dormouse";
-pub const ALARM: &str = "/sys/class/rtc/rtc0/wakealarm";
+pub(crate) const INSTANCE: &str = "/sys/kernel/tracing/instances/dormouse";
+pub(crate) const ALARM: &str = "/sys/class/rtc/rtc0/wakealarm";
 
-pub struct Fake {
+pub(crate) struct Fake {
     pub dir: tempfile::TempDir,
     pub root: Root,
 }
 
 impl Fake {
-    pub fn new() -> Fake {
+    pub(crate) fn new() -> Fake {
         // In memory where there is such a place: every step of the recorder is
         // synced, and hundreds of trees are made.
         let memory = Path::new("/dev/shm");
@@ -98,23 +98,23 @@ impl Fake {
         fake
     }
 
-    pub fn at(&self, path: &str) -> PathBuf {
+    pub(crate) fn at(&self, path: &str) -> PathBuf {
         self.root.resolve(path)
     }
 
-    pub fn put(&self, path: &str, text: &str) {
+    pub(crate) fn put(&self, path: &str, text: &str) {
         let place = self.at(path);
         fs::create_dir_all(place.parent().unwrap()).unwrap();
         fs::write(place, text).unwrap();
     }
 
-    pub fn link(&self, path: &str, target: &str) {
+    pub(crate) fn link(&self, path: &str, target: &str) {
         let place = self.at(path);
         fs::create_dir_all(place.parent().unwrap()).unwrap();
         symlink(self.at(target), place).unwrap();
     }
 
-    pub fn device(&self, devpath: &str, subsystem: &str, driver: &str, async_flag: &str) {
+    pub(crate) fn device(&self, devpath: &str, subsystem: &str, driver: &str, async_flag: &str) {
         let at = |f: &str| format!("/sys{devpath}/{f}");
         self.put(
             &at("uevent"),
@@ -135,7 +135,7 @@ impl Fake {
     }
 
     /// Every file of the tree and what it holds, without what time changes.
-    pub fn snapshot(&self) -> BTreeMap<String, String> {
+    pub(crate) fn snapshot(&self) -> BTreeMap<String, String> {
         fn walk(top: &Path, at: &Path, out: &mut BTreeMap<String, String>) {
             for e in fs::read_dir(at).unwrap().flatten() {
                 let path = e.path();
@@ -170,7 +170,7 @@ impl Fake {
 
 /// What the kernel does when the recorder acts: fills a new tracefs instance,
 /// empties it before removal, turns `+20` into an alarm, and "sleeps".
-pub struct Kernel<'a> {
+pub(crate) struct Kernel<'a> {
     pub fake: &'a Fake,
     pub steps: Vec<Step>,
     /// Stop before this step (from 0), as if the process had been killed.
@@ -185,7 +185,7 @@ pub struct Kernel<'a> {
 }
 
 impl<'a> Kernel<'a> {
-    pub fn new(fake: &'a Fake) -> Kernel<'a> {
+    pub(crate) fn new(fake: &'a Fake) -> Kernel<'a> {
         Kernel {
             fake,
             steps: Vec::new(),
@@ -198,7 +198,7 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    pub fn empty_instance(fake: &Fake) {
+    pub(crate) fn empty_instance(fake: &Fake) {
         let _ = fs::remove_dir_all(fake.at(INSTANCE));
         fs::create_dir_all(fake.at(INSTANCE)).unwrap();
     }

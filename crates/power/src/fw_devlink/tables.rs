@@ -175,7 +175,7 @@ pub(crate) const CLOCKS_WITH_DEVICE: [(&str, &str); 14] = [
 ];
 
 /// Timers (`__timer_of_table`).
-pub const TIMERS: [(&str, &str); 22] = [
+pub(super) const TIMERS: [(&str, &str); 22] = [
     ("allwinner,sun4i-a10-timer", "6.1 6.12 7.3"),
     ("allwinner,sun8i-a23-timer", "6.1 6.12 7.3"),
     ("allwinner,sun8i-v3s-timer", "6.1 6.12 7.3"),

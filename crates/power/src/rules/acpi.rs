@@ -7,7 +7,7 @@ use crate::fact::{Fact, Finding};
 use crate::{Case, Report};
 use dormouse_base::finding::{Confidence, Evidence, Level};
 
-pub fn judge(case: &Case, _: &Report, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, _: &Report, out: &mut Vec<Finding>) {
     let needed = case.acpi.needed();
     for (name, r) in case.acpi.resources.iter().filter(|(_, r)| r.in_use == Some(true)) {
         let Some(n) = needed.get(name.as_str()) else { continue };

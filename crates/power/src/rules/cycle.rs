@@ -9,7 +9,7 @@ use crate::{Case, Report};
 use dormouse_base::finding::{Confidence, Level};
 use std::collections::BTreeMap;
 
-pub fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
     // Devices that still wait in the end and whose driver said why.
     let mut waits: BTreeMap<String, usize> = BTreeMap::new();
     let own = report.roots.iter().filter(|r| matches!(r.cause, Cause::Own { .. }));

@@ -7,7 +7,7 @@ use crate::{Case, Report};
 use dormouse_base::finding::{Confidence, Level};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
     let of = report.roots.iter().map(Root::weight).fold(0, u64::saturating_add);
     let pending = case.deferrals.iter().rev().find(|d| d.source == Source::Pending);
     let at = pending.and_then(|d| d.evidence.time);

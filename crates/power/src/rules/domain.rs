@@ -12,7 +12,7 @@ use crate::{Case, Report};
 use dormouse_base::finding::{Confidence, Evidence, Level};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
     on(case, report, out);
     differs(case, out);
     for a in &case.attachments {

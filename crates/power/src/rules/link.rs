@@ -6,7 +6,7 @@ use crate::{Case, Report};
 use dormouse_base::finding::{Confidence, Level};
 use std::collections::BTreeSet;
 
-pub fn judge(case: &Case, _: &Report, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, _: &Report, out: &mut Vec<Finding>) {
     let mut seen = BTreeSet::new();
     let (mut pairs, mut evidence) = (Vec::new(), Vec::new());
     for u in &case.unlinked {

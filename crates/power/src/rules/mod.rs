@@ -17,7 +17,7 @@ use dormouse_base::finding::{Confidence, Evidence, Level};
 type Rule = fn(&Case, &Report, &mut Vec<Finding>);
 
 /// All rules.
-pub const ALL: [Rule; 8] = [
+pub(crate) const ALL: [Rule; 8] = [
     domain::judge,
     deferral::judge,
     probe::judge,
@@ -39,7 +39,7 @@ fn found(
 }
 
 /// What this text cannot answer.
-pub fn unchecked(case: &Case) -> Vec<Unchecked> {
+pub(crate) fn unchecked(case: &Case) -> Vec<Unchecked> {
     let mut out = Vec::new();
     if let Some(e) = &case.crash {
         out.push(Unchecked::Crash { line: e.line });

@@ -11,7 +11,7 @@ fn bare(name: &str) -> &str {
     name.split_once(':').map_or(name, |(_, rest)| rest)
 }
 
-pub fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
     for s in &report.suppliers {
         // Whether anything is held on is the provider's choice (GENPD_FLAG_NO_SYNC_STATE),
         // and costs energy alone; a consumer whose probe failed has a finding of its own.

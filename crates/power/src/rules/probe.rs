@@ -16,7 +16,7 @@ const COSTLY_US: u64 = 1_000;
 /// `-ETIMEDOUT`: the device did not answer, or its provider never came.
 const TIMED_OUT: i32 = -110;
 
-pub fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, report: &Report, out: &mut Vec<Finding>) {
     gave_up(case, out);
     failed(case, report, out);
     costly(case, out);

@@ -14,7 +14,7 @@ fn at(path: &str, mode: usize) -> Evidence {
     Evidence { line: 0, time: None, text, doubtful: false }
 }
 
-pub fn judge(case: &Case, _: &Report, out: &mut Vec<Finding>) {
+pub(super) fn judge(case: &Case, _: &Report, out: &mut Vec<Finding>) {
     for r in &case.rails {
         for (m, (mode, _)) in MODES.iter().enumerate() {
             let supply = r.supply.map(|s| &case.rails[s]);

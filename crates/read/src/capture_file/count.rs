@@ -56,7 +56,7 @@ struct Counter {
 }
 
 /// Counts in the text of a trace.
-pub fn machinery(trace: &[u8]) -> Machinery {
+pub(super) fn machinery(trace: &[u8]) -> Machinery {
     let mut counter = Counter::default();
     let mut rest = trace;
     while !rest.is_empty() {

@@ -13,7 +13,7 @@ const NOBODY: u32 = u32::MAX;
 const SEVERAL: u32 = u32::MAX - 1;
 
 /// Adds the domains of `file` to `capture`, which has its devices.
-pub fn add(file: &CaptureFile, capture: &mut Capture) {
+pub(super) fn add(file: &CaptureFile, capture: &mut Capture) {
     let text = read_bytes("domains.txt", &file.domains);
     capture.losses.merge(text.losses);
     let case = text.case;

@@ -18,7 +18,7 @@ pub(crate) const LARGEST_WINDOW: u64 = 128 << 20;
 /// `None` if the header is cut. The header is: magic number (perhaps left out,
 /// see `magic`), descriptor, window (unless one segment), dictionary number,
 /// size of the content.
-pub fn window(data: &[u8], magic: bool) -> Option<u64> {
+pub(crate) fn window(data: &[u8], magic: bool) -> Option<u64> {
     let at = if magic { 4 } else { 0 };
     let descriptor = *data.get(at)?;
     if descriptor & 0x20 == 0 {
@@ -46,7 +46,7 @@ enum State<'a> {
 
 impl<'a> Frames<'a> {
     /// The frames in `data`.
-    pub fn new(data: &'a [u8]) -> Frames<'a> {
+    pub(crate) fn new(data: &'a [u8]) -> Frames<'a> {
         Frames { state: State::Between(data) }
     }
 }

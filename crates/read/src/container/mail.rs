@@ -23,7 +23,7 @@ enum Packed {
 /// The text of a mail or of several (mbox), with packed bodies unpacked; `None`
 /// if nothing is packed. A line of quoted-printable that was copied out of its
 /// mail is known by its soft breaks.
-pub fn unpacked(bytes: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn unpacked(bytes: &[u8]) -> Option<Vec<u8>> {
     let head = &bytes[..bytes.len().min(HEAD)];
     let mails = header(head, b"content-transfer-encoding:").is_some();
     if mails {

@@ -12,7 +12,7 @@ use std::fs::File;
 /// logs are not truncated in practice, and mapping is what keeps the memory for
 /// a trace of gigabytes at the size of its callbacks.
 #[allow(unsafe_code)]
-pub fn map(file: &File) -> std::io::Result<Mmap> {
+pub(super) fn map(file: &File) -> std::io::Result<Mmap> {
     // SAFETY: see above; the map is private to this process and read only.
     let map = unsafe { Mmap::map(file)? };
     let _ = map.advise(memmap2::Advice::Sequential);

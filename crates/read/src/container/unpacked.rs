@@ -21,7 +21,7 @@ pub(crate) fn is_capture(folder: &Path) -> bool {
 }
 
 /// The members of `folder` as the archive that they came from.
-pub fn packed(folder: &Path, limits: &Limits) -> Result<Vec<u8>, Error> {
+pub(super) fn packed(folder: &Path, limits: &Limits) -> Result<Vec<u8>, Error> {
     let mut archive = tar::Builder::new(Vec::new());
     archive.mode(tar::HeaderMode::Deterministic);
     let mut left = limits.unpacked;

@@ -16,7 +16,7 @@ const NEEDS: &str = "power_resources_";
 const STATES: [&str; 6] = ["D0", "D1", "D2", "D3hot", "D3cold", "wakeup"];
 
 /// Whether a line may be such a file.
-pub fn is_file(line: &Line<'_>) -> bool {
+pub(super) fn is_file(line: &Line<'_>) -> bool {
     line.text.contains(NEEDS) || line.text.contains("power_state") || line.text.contains(RESOURCE)
 }
 
@@ -55,7 +55,7 @@ fn note<'t>(table: &'t mut Table, name: &str, line: &Line<'_>, at: usize) -> &'t
 
 /// Takes line `at`, and where it names a folder what `ls` printed of it; where that
 /// ends.
-pub fn take(lines: &Lines<'_>, line: &Line<'_>, at: usize, table: &mut Table) -> usize {
+pub(super) fn take(lines: &Lines<'_>, line: &Line<'_>, at: usize, table: &mut Table) -> usize {
     let text = &*line.text;
     if let Some((before, rest)) = text.split_once(NEEDS) {
         let word = |c: char| !c.is_ascii_alphanumeric();

@@ -15,7 +15,7 @@ pub(crate) fn is_head(line: &Line<'_>) -> bool {
 }
 
 /// Reads the table whose head is line `from`, and says where it ends.
-pub fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
+pub(super) fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
     let head = lines.get(from);
     let above = if from > 0 { lines.get(from - 1).text } else { "".into() };
     // Words of the head may be wrapped onto the line above.

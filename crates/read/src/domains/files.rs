@@ -10,13 +10,13 @@ use dormouse_power::link::{Link, Synced, Wait};
 use dormouse_power::state::{State, Table};
 
 /// A line as evidence, with blanks for tabs.
-pub fn evidence(line: &Line<'_>, at: usize) -> Evidence {
+pub(super) fn evidence(line: &Line<'_>, at: usize) -> Evidence {
     let text = line.text.chars().take(400).map(|c| if c == '\t' { ' ' } else { c }).collect();
     Evidence { line: at as u64 + 1, time: None, text, doubtful: false }
 }
 
 /// Whether a line prints `file`: `cat …/file`, `==> …/file <==`, `…/file:`.
-pub fn prints(line: &Line<'_>, file: &str) -> bool {
+pub(super) fn prints(line: &Line<'_>, file: &str) -> bool {
     let Some((before, after)) = line.text.split_once(file) else { return false };
     let by = ["cat ", "more ", "less ", "head ", "tail ", "==", "# ", "$ "];
     let after = after.trim();
@@ -65,7 +65,7 @@ fn deferred(line: &Line<'_>, at: usize) -> Option<Deferral> {
 
 /// Whether a line says that a list of deferred devices follows: a caption of a person or
 /// a script (`Deferred devices:`).
-pub fn captions(lines: &Lines<'_>, line: &Line<'_>, at: usize) -> bool {
+pub(super) fn captions(lines: &Lines<'_>, line: &Line<'_>, at: usize) -> bool {
     let words = line.text.to_ascii_lowercase();
     words.trim_end_matches(['*', '=', ' ']).ends_with(':')
         && words.contains("deferred")
@@ -131,7 +131,7 @@ fn joined(lines: &Lines<'_>, at: usize, quotes: usize) -> Option<(Deferral, usiz
 }
 
 /// `devices_deferred` after the command or caption in line `from`; where it ends.
-pub fn list(lines: &Lines<'_>, from: usize, out: &mut Vec<Deferral>) -> usize {
+pub(super) fn list(lines: &Lines<'_>, from: usize, out: &mut Vec<Deferral>) -> usize {
     let quotes = lines.get(from).quotes;
     let mut at = from + 1;
     // Whether tabs, or the blanks that a program made of them, stand behind the names.
@@ -176,7 +176,7 @@ pub(crate) fn is_listed(lines: &Lines<'_>, at: usize) -> bool {
 }
 
 /// A row that a script of a test farm prints into its log: `… DEFERRED: DEV<tab>REASON`.
-pub fn marked(line: &Line<'_>, at: usize) -> Option<Deferral> {
+pub(super) fn marked(line: &Line<'_>, at: usize) -> Option<Deferral> {
     let (_, row) = line.text.split_once("DEFERRED: ")?;
     deferred(&Line { text: row.into(), ..line.clone() }, at)
 }
@@ -211,7 +211,7 @@ pub(crate) fn prints_folder(line: &Line<'_>, folder: &str) -> bool {
 }
 
 /// `255 supplier X not ready`: lines that a person counted.
-pub fn counted(line: &Line<'_>, at: usize) -> Option<Deferral> {
+pub(super) fn counted(line: &Line<'_>, at: usize) -> Option<Deferral> {
     let (count, rest) = line.text.split_once(' ')?;
     let rest = rest.trim_start();
     let told = rest.starts_with("supplier ") && rest.ends_with(" not ready");
@@ -244,7 +244,7 @@ fn domain_of(line: &Line<'_>) -> Option<String> {
 }
 
 /// Reads `idle_states` whose head is line `from`, and says where it ends.
-pub fn states(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
+pub(super) fn states(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
     let head = lines.get(from);
     let more = head.text.contains("Above");
     let mut table =
@@ -278,7 +278,7 @@ pub fn states(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
 /// Reads `idle_states_desc` whose head is line `from`, and says where it ends: state, off
 /// and on together in us, residency, name (drivers/pmdomain/core.c:idle_states_desc_show,
 /// 7.3).
-pub fn described(lines: &Lines<'_>, from: usize, tables: &mut Vec<Table>) -> usize {
+pub(super) fn described(lines: &Lines<'_>, from: usize, tables: &mut Vec<Table>) -> usize {
     let head = lines.get(from);
     let domain = (from.saturating_sub(2)..from).rev().find_map(|i| domain_of(&lines.get(i)));
     let mut latencies = Vec::new();
@@ -313,7 +313,7 @@ fn table_of<'t>(
 
 /// `active_time` or `total_idle_time` of a domain: `N ms` behind the path or in the
 /// next line.
-pub fn time(lines: &Lines<'_>, at: usize, file: &str, tables: &mut Vec<Table>) {
+pub(super) fn time(lines: &Lines<'_>, at: usize, file: &str, tables: &mut Vec<Table>) {
     let line = lines.get(at);
     let Some(domain) = domain_of(&line) else { return };
     let behind = line.text.split_once(file).map_or("", |(_, r)| r).trim_start_matches(':').trim();
@@ -330,7 +330,7 @@ pub fn time(lines: &Lines<'_>, at: usize, file: &str, tables: &mut Vec<Table>) {
 
 /// Links of a line: a path below `devlink/`, with `/status:` or
 /// `/sync_state_only:` and its value behind.
-pub fn links(line: &Line<'_>, at: usize, out: &mut Vec<Link>) {
+pub(super) fn links(line: &Line<'_>, at: usize, out: &mut Vec<Link>) {
     let Some((_, rest)) = line.text.rsplit_once("devlink/") else { return };
     let end = rest.find(|c: char| c == '/' || c.is_whitespace()).unwrap_or(rest.len());
     let Some(link) = Link::of(at as u64 + 1, &rest[..end]) else { return };
@@ -351,7 +351,7 @@ pub fn links(line: &Line<'_>, at: usize, out: &mut Vec<Link>) {
 }
 
 /// What `ls /sys/class/devlink` in line `from` printed; where it ends.
-pub fn listing(lines: &Lines<'_>, from: usize, out: &mut Vec<Link>) -> usize {
+pub(super) fn listing(lines: &Lines<'_>, from: usize, out: &mut Vec<Link>) -> usize {
     let mut at = from + 1;
     while at < lines.len() {
         let line = lines.get(at);
@@ -386,7 +386,7 @@ fn flag(lines: &Lines<'_>, at: usize, file: &str) -> Option<(String, bool, Evide
 }
 
 /// `waiting_for_supplier` of a device.
-pub fn waiting(lines: &Lines<'_>, at: usize) -> Option<Wait> {
+pub(super) fn waiting(lines: &Lines<'_>, at: usize) -> Option<Wait> {
     let (device, waits, evidence) = flag(lines, at, "/waiting_for_supplier")?;
     Some(Wait { device, waits, evidence })
 }

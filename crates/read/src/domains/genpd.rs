@@ -120,7 +120,7 @@ fn joined(lines: &Lines<'_>, at: usize, quotes: usize, squeezed: bool) -> Option
 
 /// Reads the table whose head is line `from`, or that the command in line `from`
 /// printed, and says where it ends. `unread` counts rows that are none.
-pub fn read(lines: &Lines<'_>, from: usize, unread: &mut u64) -> Option<(Dump, usize)> {
+pub(super) fn read(lines: &Lines<'_>, from: usize, unread: &mut u64) -> Option<(Dump, usize)> {
     let first = lines.get(from);
     let mut dump = Dump { line: from as u64 + 1, ..Dump::default() };
     // Without its head a table is known by the command before it.

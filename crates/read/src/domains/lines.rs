@@ -12,7 +12,7 @@ const INTERRUPTION: usize = 40;
 
 /// A line without its quote marks.
 #[derive(Clone, Debug)]
-pub struct Line<'a> {
+pub(super) struct Line<'a> {
     /// How many marks it had.
     pub quotes: usize,
     /// Blanks before its first word; a tab is as wide as eight.
@@ -43,7 +43,7 @@ impl Line<'_> {
     }
 
     /// Whether a command stands here: what it printed follows, and what stood before it ends.
-    pub fn prompt(&self) -> bool {
+    pub(super) fn prompt(&self) -> bool {
         let typed = |rest: &str| {
             rest.strip_prefix(' ').is_some_and(|r| r.starts_with(|c: char| c.is_ascii_lowercase()))
         };
@@ -69,20 +69,20 @@ impl Line<'_> {
     }
 
     /// Its words.
-    pub fn words(&self) -> Vec<&str> {
+    pub(super) fn words(&self) -> Vec<&str> {
         self.text.split_ascii_whitespace().collect()
     }
 }
 
 /// Lines by their place.
-pub struct Lines<'a> {
+pub(super) struct Lines<'a> {
     bytes: &'a [u8],
     ends: Vec<usize>,
 }
 
 impl<'a> Lines<'a> {
     /// Of a text.
-    pub fn new(bytes: &'a [u8]) -> Lines<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Lines<'a> {
         let mut ends: Vec<usize> = memchr::memchr_iter(b'\n', bytes).collect();
         if ends.last().map_or(0, |e| e + 1) < bytes.len() {
             ends.push(bytes.len());
@@ -91,17 +91,17 @@ impl<'a> Lines<'a> {
     }
 
     /// How many.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// The line that holds byte `at`.
-    pub fn place(&self, at: usize) -> usize {
+    pub(super) fn place(&self, at: usize) -> usize {
         self.ends.partition_point(|&e| e < at)
     }
 
     /// Line `i`, from 0, as it stands; empty if there is none.
-    pub fn raw(&self, i: usize) -> &'a [u8] {
+    pub(super) fn raw(&self, i: usize) -> &'a [u8] {
         let Some(&end) = self.ends.get(i) else { return b"" };
         let begin = if i == 0 { 0 } else { self.ends[i - 1] + 1 };
         let line = &self.bytes[begin..end];
@@ -111,7 +111,7 @@ impl<'a> Lines<'a> {
     /// Where a table or list goes on that stopped before line `from`: a reply, a fence or a
     /// remark may stand in it. `is_row` knows its rows beyond doubt; a command ends it, as
     /// does a line that `ends` knows.
-    pub fn resumes(
+    pub(super) fn resumes(
         &self,
         from: usize,
         quotes: usize,
@@ -131,7 +131,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Line `i` without its quote marks and the stamp of a console.
-    pub fn get(&self, i: usize) -> Line<'a> {
+    pub(super) fn get(&self, i: usize) -> Line<'a> {
         let (quotes, rest) = unquoted(self.raw(i));
         let rest = unstamped(rest);
         let words = rest.trim_ascii_start();
@@ -153,12 +153,12 @@ pub(crate) fn unquoted(mut line: &[u8]) -> (usize, &[u8]) {
 }
 
 /// A number, and nothing but.
-pub fn number(word: &str) -> Option<u64> {
+pub(super) fn number(word: &str) -> Option<u64> {
     word.bytes().all(|b| b.is_ascii_digit()).then(|| word.parse().ok()).flatten()
 }
 
 /// Pieces of a row: what two blanks or a tab keep apart.
-pub fn cells(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(super) fn cells(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let rest = &text[at..];

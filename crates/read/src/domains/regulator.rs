@@ -39,7 +39,7 @@ fn with_unit(word: &str) -> Option<(u64, &str)> {
 }
 
 /// Reads the table whose head is line `from`, and says where it ends.
-pub fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
+pub(super) fn read(lines: &Lines<'_>, from: usize) -> Option<(Table, usize)> {
     let head = lines.get(from);
     let mut table = Table { line: from as u64 + 1, ..Table::default() };
     let mut stack: Vec<(usize, usize)> = Vec::new();

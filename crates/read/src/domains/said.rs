@@ -81,7 +81,7 @@ pub(crate) fn is_bus(word: &str) -> bool {
 }
 
 /// `DRIVER DEVICE: message`; the driver may have blanks, the device has none.
-pub fn head(text: &str) -> Option<(&str, &str, &str)> {
+pub(super) fn head(text: &str) -> Option<(&str, &str, &str)> {
     let (head, message) = text.split_once(": ")?;
     let (driver, device) = head.rsplit_once(' ').unwrap_or(("", head));
     (!device.is_empty()).then_some((driver.trim(), device, message))
@@ -110,7 +110,7 @@ fn reason(text: &str) -> (&str, &str) {
 }
 
 /// Whether a message is whole, so that no further line can belong to it.
-pub fn is_whole(text: &str) -> bool {
+pub(super) fn is_whole(text: &str) -> bool {
     let names = |words: &str| text.split_once(words).is_some_and(|(_, r)| !r.trim().is_empty());
     names("pending due to ")
         || names("cycle(s) with ")
@@ -123,7 +123,7 @@ pub fn is_whole(text: &str) -> bool {
 }
 
 /// Takes what a message says into `case`.
-pub fn take(text: &str, evidence: Evidence, case: &mut Case) {
+pub(super) fn take(text: &str, evidence: Evidence, case: &mut Case) {
     let file = text.strip_prefix("/proc/cmdline:");
     if let Some(rest) = file.or(text.split_once("Kernel command line: ").map(|(_, r)| r)) {
         for (word, what) in [

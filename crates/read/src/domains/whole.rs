@@ -27,7 +27,7 @@ const NAMED: [&str; 9] = [
 ];
 
 /// A device tree or a capture file; `None` for anything else.
-pub fn read(name: &str, bytes: &[u8]) -> Option<Text<Case>> {
+pub(super) fn read(name: &str, bytes: &[u8]) -> Option<Text<Case>> {
     if fdt::recognise(bytes) {
         let mut text = Text { name: name.into(), ..Text::default() };
         tree(bytes, &mut text);
@@ -76,14 +76,14 @@ fn tree(bytes: &[u8], text: &mut Text<Case>) {
 
 /// Small files of folders, as one text.
 #[derive(Default)]
-pub struct Small {
+pub(super) struct Small {
     name: String,
     lines: Vec<u8>,
 }
 
 impl Small {
     /// Takes a file of a folder, if its path is needed to read it.
-    pub fn add(&mut self, source: &Source<'_>) -> bool {
+    pub(super) fn add(&mut self, source: &Source<'_>) -> bool {
         if source.group.is_empty()
             || source.bytes.len() > LARGEST
             || source.bytes.contains(&0)
@@ -108,7 +108,7 @@ impl Small {
     }
 
     /// What they say.
-    pub fn text(&self) -> Option<Text<Case>> {
+    pub(super) fn text(&self) -> Option<Text<Case>> {
         (!self.lines.is_empty()).then(|| read_bytes(&self.name, &self.lines))
     }
 }

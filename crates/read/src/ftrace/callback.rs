@@ -6,7 +6,7 @@ use dormouse_base::phase::PmEvent;
 /// `DRIVER DEVICE, parent: PARENT, OPS[EVENT]`. Driver and device may contain
 /// blanks; they are split at the last one here and put right at the end, when
 /// all names are known.
-pub fn start(text: &[u8]) -> Option<TraceEvent<'_>> {
+pub(super) fn start(text: &[u8]) -> Option<TraceEvent<'_>> {
     // From the end, because names may contain anything: `]`, `[EVENT`, `, OPS`.
     let rest = text.trim_ascii_end().strip_suffix(b"]")?;
     let open = rest.iter().rposition(|&b| b == b'[')?;
@@ -22,7 +22,7 @@ pub fn start(text: &[u8]) -> Option<TraceEvent<'_>> {
 }
 
 /// `DRIVER DEVICE, err=N`.
-pub fn end(text: &[u8]) -> Option<TraceEvent<'_>> {
+pub(super) fn end(text: &[u8]) -> Option<TraceEvent<'_>> {
     let text = text.trim_ascii_end();
     let comma = last(text, b", err=")?;
     let error = number(&text[comma + b", err=".len()..])?;
@@ -31,7 +31,7 @@ pub fn end(text: &[u8]) -> Option<TraceEvent<'_>> {
 }
 
 /// `ACTION[VALUE] begin` or `… end`.
-pub fn step(text: &[u8]) -> Option<TraceEvent<'_>> {
+pub(super) fn step(text: &[u8]) -> Option<TraceEvent<'_>> {
     let text = text.trim_ascii();
     let (rest, begin) = match text.strip_suffix(b"] begin") {
         Some(rest) => (rest, true),

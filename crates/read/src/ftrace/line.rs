@@ -5,7 +5,7 @@ use dormouse_base::time::Ns;
 
 /// What the time column counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub(crate) enum Unit {
     /// Seconds with a fraction.
     Seconds,
     /// A bare counter (`x86-tsc`, `counter`).
@@ -14,7 +14,7 @@ pub enum Unit {
 
 /// One line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// Thread name.
     pub comm: &'a [u8],
     /// Thread id.
@@ -41,13 +41,13 @@ pub(crate) struct Raw<'a> {
 }
 
 /// Bytes at the begin of a line that are compared with the line before.
-pub const HEAD: usize = 64;
+pub(crate) const HEAD: usize = 64;
 
 /// Where the columns of the line before stood. The next line has them at the
 /// same places nearly always; then comparing replaces searching. A line that
 /// differs is searched, so both ways find the same columns.
 #[derive(Clone, Debug)]
-pub struct Columns {
+pub(crate) struct Columns {
     /// The least byte that may stand at each place of the head, and how many
     /// more may: brackets, the colon behind the time and the blanks between
     /// columns are one byte, the CPU and the first of the time digits, inside a
@@ -88,7 +88,7 @@ impl Columns {
     /// Whether the line at the begin of `rest` is laid out like the one before,
     /// as far as its head shows. The head holds no end of line then.
     #[inline(always)]
-    pub fn same(&self, rest: &[u8]) -> bool {
+    pub(crate) fn same(&self, rest: &[u8]) -> bool {
         let Some(head) = rest.first_chunk::<HEAD>() else { return false };
         // Simple enough for the compiler to look at 16 bytes at once.
         let mut differs = 0;
@@ -110,7 +110,7 @@ impl Columns {
 
     /// The columns of a line with the same head, whose name ends at `end`.
     #[inline(always)]
-    pub fn cut<'a>(&self, line: &'a [u8], end: usize) -> Raw<'a> {
+    pub(crate) fn cut<'a>(&self, line: &'a [u8], end: usize) -> Raw<'a> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let mut cpu = 0u32;
         for &d in &line[self.open + 1..self.close] {
@@ -127,7 +127,7 @@ impl Columns {
     }
 
     /// [`scan`], and remembers where the columns stand.
-    pub fn search<'a>(&mut self, line: &'a [u8]) -> Option<Raw<'a>> {
+    pub(crate) fn search<'a>(&mut self, line: &'a [u8]) -> Option<Raw<'a>> {
         let found = scan(line);
         if let (Some(raw), true) = (&found, line.len() >= HEAD) {
             self.learn(line, raw);
@@ -197,7 +197,7 @@ fn colon(line: &[u8], mut at: usize) -> Option<usize> {
 }
 
 /// Finds the columns; `None` if the line has not the shape of an event.
-pub fn scan(line: &[u8]) -> Option<Raw<'_>> {
+pub(crate) fn scan(line: &[u8]) -> Option<Raw<'_>> {
     let mut line = line.strip_suffix(b"\r").unwrap_or(line);
     // A reply quotes a trace with `> `.
     while let Some(quoted) = line.strip_prefix(b">") {
@@ -334,7 +334,7 @@ fn latency_columns(line: &[u8]) -> Option<(usize, usize, u32)> {
 
 /// The task column of the line before: that of the next is mostly the same.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Task<'a> {
+pub(crate) struct Task<'a> {
     column: &'a [u8],
     comm: &'a [u8],
     pid: i32,
@@ -343,7 +343,7 @@ pub struct Task<'a> {
 impl<'a> Raw<'a> {
     /// All columns; `before` is what this said of the line before.
     #[inline(always)]
-    pub fn line(&self, before: &mut Task<'a>) -> Option<Line<'a>> {
+    pub(crate) fn line(&self, before: &mut Task<'a>) -> Option<Line<'a>> {
         if before.column != self.task {
             let (comm, pid) = task(self.task)?;
             *before = Task { column: self.task, comm, pid };
@@ -471,7 +471,7 @@ fn time(word: &[u8]) -> Option<(Ns, Unit)> {
 
 /// CPU, and how many events a loss line tells of: `CPU:2 [LOST 15 EVENTS]`, or
 /// trace-cmd's `CPU:2 [15 EVENTS DROPPED]` and `CPU:2 [EVENTS DROPPED]`.
-pub fn lost(line: &[u8]) -> Option<(u32, Option<u64>)> {
+pub(crate) fn lost(line: &[u8]) -> Option<(u32, Option<u64>)> {
     let line = line.trim_ascii();
     let open = memchr::memchr(b'[', line)?;
     let cpu = number(line.strip_prefix(b"CPU:")?.get(..open - 4)?.trim_ascii());

@@ -49,7 +49,7 @@ impl Default for Uses {
 impl Uses {
     /// The answer for `name`; `ask` gives it, always the same for one name.
     #[inline(always)]
-    pub fn of(&mut self, name: &[u8], ask: impl FnOnce(&[u8]) -> Use) -> Use {
+    pub(super) fn of(&mut self, name: &[u8], ask: impl FnOnce(&[u8]) -> Use) -> Use {
         let length = name.len();
         if !LENGTHS.contains(&length) {
             return ask(name);

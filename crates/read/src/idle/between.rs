@@ -17,7 +17,7 @@ pub(crate) enum Between {
 }
 
 /// A line without the marks of a mail that quotes it.
-pub fn plain(line: &str) -> &str {
+pub(super) fn plain(line: &str) -> &str {
     line.trim_start_matches(['>', ' '])
 }
 
@@ -91,7 +91,7 @@ fn caption(line: &str) -> Option<String> {
 }
 
 /// What `line` is, which is no line of a table.
-pub fn between(line: &str) -> Between {
+pub(super) fn between(line: &str) -> Between {
     let line = line.trim();
     if is_gap(line) {
         return Between::Gap;

@@ -197,13 +197,13 @@ pub(crate) struct Causes {
 
 impl Causes {
     /// Takes tables of CPUs, for what sleeps of unknown cause take to leave.
-    pub fn new(tables: BTreeMap<u32, (Table, StateSet)>) -> Causes {
+    pub(super) fn new(tables: BTreeMap<u32, (Table, StateSet)>) -> Causes {
         Causes { tables, ..Causes::default() }
     }
 
     /// Wake-ups by CPU, if the trace says enough to know them: timers as they
     /// are armed, and switches of tasks.
-    pub fn finish(mut self) -> BTreeMap<u32, Wakes> {
+    pub(super) fn finish(mut self) -> BTreeMap<u32, Wakes> {
         if !(self.has_timers && self.has_switches) {
             return BTreeMap::new();
         }

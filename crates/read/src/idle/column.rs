@@ -21,7 +21,7 @@ pub(crate) const PLACES: [&str; 10] =
 
 /// What the cells of a column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     /// Printed without a fraction: places, counts, MHz, degrees.
     Count,
     /// A share of the time, printed with a fraction.
@@ -33,7 +33,7 @@ pub enum Kind {
 }
 
 /// What the cells below `name` are.
-pub fn kind(name: &str) -> Kind {
+pub(super) fn kind(name: &str) -> Kind {
     let digits = |prefix: &str| {
         name.strip_prefix(prefix)
             .is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()))
@@ -131,7 +131,7 @@ fn names(line: &str) -> Option<Vec<&str>> {
 const FEWEST: usize = 3;
 
 /// Names of columns, if a line is a head.
-pub fn head(line: &str) -> Option<Vec<&str>> {
+pub(super) fn head(line: &str) -> Option<Vec<&str>> {
     // Every head has a share, a frequency or a power; nearly every line has not.
     if !(line.contains('%') || line.contains("MHz") || line.contains("Watt")) {
         return None;
@@ -149,7 +149,7 @@ pub(crate) fn rest_of_head<'a>(before: &[&str], line: &'a str) -> Option<Vec<&'a
 
 /// A cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cell {
+pub(super) enum Cell {
     /// A number in thousandths, and how many digits stand behind the point.
     Number(i64, usize),
     /// `-`: of the whole machine.
@@ -159,7 +159,7 @@ pub enum Cell {
 }
 
 /// A decimal number in thousandths; some locales have a comma for the point.
-pub fn thousandths(word: &str) -> Option<i64> {
+pub(super) fn thousandths(word: &str) -> Option<i64> {
     if let Some(rest) = word.strip_prefix('-') {
         return thousandths(rest).map(|n| -n);
     }
@@ -202,7 +202,7 @@ fn cells_of(word: &str, out: &mut Vec<Cell>) -> Option<()> {
 }
 
 /// The cells of a line; `None` if it is no line of numbers.
-pub fn cells(line: &str) -> Option<Vec<Cell>> {
+pub(super) fn cells(line: &str) -> Option<Vec<Cell>> {
     let mut out = Vec::new();
     for word in line.split_whitespace() {
         cells_of(word, &mut out)?;
@@ -212,7 +212,7 @@ pub fn cells(line: &str) -> Option<Vec<Cell>> {
 
 /// Whether `cells` can stand below `columns`. `strictly`: a share has a fraction too,
 /// as turbostat prints it; else somebody may have copied it without.
-pub fn fits(columns: &[&str], cells: &[Cell], strictly: bool) -> bool {
+pub(super) fn fits(columns: &[&str], cells: &[Cell], strictly: bool) -> bool {
     cells.len() <= columns.len()
         && columns.iter().zip(cells).all(|(name, cell)| match (kind(name), cell) {
             (Kind::Count, Cell::Number(_, digits)) => *digits == 0,

@@ -38,7 +38,7 @@ pub(crate) fn is_corefreq(text: &str) -> bool {
 }
 
 /// Reads every such table as a snapshot of one CPU: CoreFreq says no counters.
-pub fn read(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
+pub(super) fn read(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
     let mut driver = None;
     let mut unread = 0;
     let mut open = false;

@@ -102,7 +102,7 @@ impl Reading<'_> {
 }
 
 /// Reads such tables. Tables with words between them are measurements of their own.
-pub fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Losses) {
+pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Losses) {
     let first = out.len();
     let mut unread = 0;
     let mut r = Reading {

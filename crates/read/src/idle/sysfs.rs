@@ -171,7 +171,7 @@ fn is_another(s: &Snapshot, cpu: u32, state: u32, attribute: &str, value: &str) 
 
 /// Reads a text of paths and values into one snapshot for each folder that the
 /// paths stand in; a counter that comes a second time begins a new one.
-pub fn parse(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
+pub(super) fn parse(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
     let plain = without_colours(text);
     let text = plain.as_deref().unwrap_or(text);
     // Only where no path has a CPU the values are those of one.
@@ -394,7 +394,7 @@ pub(crate) fn is_bare(text: &str) -> bool {
 
 /// Reads bare values. CPUs are not named, so they are numbered in order; a CPU
 /// begins where the name of the first state comes again.
-pub fn bare(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
+pub(super) fn bare(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
     let lines: Vec<&str> = text.lines().collect();
     let Some(order) = order(&lines) else { return };
     let mut snapshot = Snapshot { label: name.to_owned(), since_boot: true, ..Snapshot::default() };

@@ -144,7 +144,7 @@ pub(crate) fn is_posted(text: &str) -> bool {
 
 /// Reads such tables, each a snapshot of one CPU; a share with a number in
 /// brackets is that number.
-pub fn posted(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
+pub(super) fn posted(name: &str, text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
     let first = out.len();
     let mut columns: Vec<&str> = Vec::new();
     let mut unread = 0;
@@ -246,7 +246,7 @@ pub(crate) fn is_csv(text: &str) -> bool {
 
 /// Reads such a table: a snapshot for each machine, whose figures are sums over
 /// its CPUs.
-pub fn csv(text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
+pub(super) fn csv(text: &str, out: &mut Vec<Snapshot>, losses: &mut Losses) {
     let (mut damaged, mut first) = (0, None);
     for (at, line) in text.lines().enumerate().skip(1) {
         let cells: Vec<&str> = line.trim_end().split(',').collect();

@@ -23,10 +23,10 @@ pub(crate) fn is_awake(state: &[u8]) -> bool {
 const BACKWARDS: i64 = 1_000_000_000;
 
 /// Tables by CPU, with the states that are disabled.
-pub type Tables = BTreeMap<u32, (Table, StateSet)>;
+pub(super) type Tables = BTreeMap<u32, (Table, StateSet)>;
 
 /// Counts the sleeps of a text or file: one trace, or several one after another.
-pub fn read(
+pub(super) fn read(
     name: &str,
     bytes: &[u8],
     tables: &Tables,

@@ -238,7 +238,7 @@ fn is_impossible(row: &Row) -> bool {
 }
 
 /// Reads the tables of a text, each measurement as a run.
-pub fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Losses) {
+pub(super) fn read(name: &str, text: &str, out: &mut Vec<Run>, losses: &mut Losses) {
     let first = out.len();
     let mut r = Reading {
         name,

@@ -17,7 +17,7 @@ use memchr::memmem;
 
 /// A line of either kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Line<'a> {
+pub(super) enum Line<'a> {
     /// A callback begins.
     Call {
         /// Driver; empty in the oldest form.
@@ -74,7 +74,7 @@ pub enum Line<'a> {
 
 /// Which generation a line belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub(super) enum Form {
     /// `calling  DEV+`.
     Device,
     /// `DRV DEV: FN`.
@@ -84,7 +84,7 @@ pub enum Form {
 }
 
 /// How long `usecs` of a line means. `version` is the kernel's, if known.
-pub fn duration(usecs: i64, form: Form, version: Option<(u32, u32)>) -> Ns {
+pub(super) fn duration(usecs: i64, form: Form, version: Option<(u32, u32)>) -> Ns {
     let shifted = match version {
         Some(v) => v < (5, 14),
         None => form != Form::FunctionPm,
@@ -93,7 +93,7 @@ pub fn duration(usecs: i64, form: Form, version: Option<(u32, u32)>) -> Ns {
 }
 
 /// Recognises `text`; `None` for any other line.
-pub fn parse(text: &[u8]) -> Option<Line<'_>> {
+pub(super) fn parse(text: &[u8]) -> Option<Line<'_>> {
     if let Some(at) = memmem::rfind(text, b"calling ") {
         let whole = at == 0 || text[..at].ends_with(b": ");
         return if whole { call(text, at) } else { None };
@@ -231,7 +231,7 @@ fn bare(function: &[u8]) -> &[u8] {
 }
 
 /// Driver and device at the last blank; see the tracker for names with blanks.
-pub fn split(owner: &[u8]) -> (&[u8], &[u8]) {
+pub(super) fn split(owner: &[u8]) -> (&[u8], &[u8]) {
     let owner = owner.trim_ascii();
     match memchr::memrchr(b' ', owner) {
         Some(blank) => (&owner[..blank], &owner[blank + 1..]),

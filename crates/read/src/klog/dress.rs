@@ -8,7 +8,7 @@ use memchr::{memchr2, memmem};
 const NO_BREAK_SPACE: &[u8] = b"\xc2\xa0";
 
 /// `line` without what hides its prefix; nothing if it is plain already.
-pub fn plain(line: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn plain(line: &[u8]) -> Option<Vec<u8>> {
     let clean = memchr2(0xc2, 0x1b, line).map(|_| without_noise(line));
     let clean = without_emphasis(clean.as_deref().unwrap_or(line)).or(clean);
     let told = logcat(prefix::quotes(clean.as_deref().unwrap_or(line)));

@@ -21,7 +21,7 @@ const FIELDS: [&[u8]; 5] = [
 
 /// One entry, as far as it matters.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub(super) struct Entry {
     /// The message; `None` if it was kept in a form that is not read.
     pub message: Option<Vec<u8>>,
     /// The kernel's time, else the journal's.
@@ -35,7 +35,7 @@ pub struct Entry {
 
 /// What a line did to the entry that is being collected.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Step {
+pub(super) enum Step {
     /// The line is no part of an entry.
     NotMine,
     /// More to come, or nothing of the kernel.
@@ -59,7 +59,7 @@ pub(crate) struct Collector {
 
 impl Collector {
     /// One line of the input.
-    pub fn line(&mut self, line: &[u8]) -> Step {
+    pub(super) fn line(&mut self, line: &[u8]) -> Step {
         // Text of other kinds has lone braces too.
         let key = line.trim_ascii().starts_with(b"\"");
         if !key && self.object.as_ref().is_some_and(|text| text.len() == 1) {

@@ -46,7 +46,7 @@ fn when(line: &[u8], record: &Record<'_>) -> Option<When> {
 
 /// Whether most steps from line to line go back in time; where no line has a time, most
 /// steps from one mark of a sleep to the next.
-pub fn newest_first(bytes: &[u8]) -> bool {
+pub(super) fn newest_first(bytes: &[u8]) -> bool {
     let (mut on, mut back) = (0u32, 0u32);
     let (mut marks_on, mut marks_back) = (0u32, 0u32);
     let mut last: Option<When> = None;
@@ -78,7 +78,7 @@ pub fn newest_first(bytes: &[u8]) -> bool {
 
 /// Hands on the lines from the last to the first, with their numbers from 1. What has no
 /// stamp goes on from the line above it, and comes with that one.
-pub fn backwards<'a>(bytes: &'a [u8], take: &mut dyn FnMut(&'a [u8], u64)) {
+pub(super) fn backwards<'a>(bytes: &'a [u8], take: &mut dyn FnMut(&'a [u8], u64)) {
     let mut blocks: Vec<(usize, u64)> = Vec::new();
     let (mut begin, mut at) = (0, 0u64);
     for line in bytes.split(|&b| b == b'\n') {

@@ -73,12 +73,12 @@ pub(crate) struct PerCycle {
 
 impl PerCycle {
     /// The number of its cycle.
-    pub fn serial(&self) -> u64 {
+    pub(super) fn serial(&self) -> u64 {
         self.serial
     }
 
     /// Whether some line of it had a time.
-    pub fn timed(&self) -> bool {
+    pub(super) fn timed(&self) -> bool {
         self.timed
     }
 

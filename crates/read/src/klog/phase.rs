@@ -31,7 +31,7 @@ fn hint(function: &[u8]) -> Hint {
 /// The phase of a callback of `function`, if `now` is where the cycle was so
 /// far. `proven` says that lines of this cycle name their phases, so that a
 /// plain name decides nothing (`pm_runtime_force_suspend` serves three phases).
-pub fn of(function: &[u8], now: Phase, proven: bool) -> Phase {
+pub(super) fn of(function: &[u8], now: Phase, proven: bool) -> Phase {
     let hint = hint(function);
     let direction = hint.direction.unwrap_or(now.direction());
     match (direction, hint.noirq, hint.middle) {
@@ -49,7 +49,7 @@ pub fn of(function: &[u8], now: Phase, proven: bool) -> Phase {
 
 /// The event of hibernation that a function's name tells; `None` for the plain
 /// words, which serve every event of their direction.
-pub fn event(function: &[u8]) -> Option<PmEvent> {
+pub(super) fn event(function: &[u8]) -> Option<PmEvent> {
     [
         (&b"freeze"[..], PmEvent::Freeze),
         (b"thaw", PmEvent::Thaw),
@@ -80,7 +80,7 @@ pub(crate) fn is_of_a_bus(function: &[u8]) -> bool {
 
 /// What a function's name alone says of direction and phase. A plain name says
 /// no phase: `pm_runtime_force_suspend` serves three.
-pub fn told(function: &[u8]) -> (Option<Direction>, Option<Phase>) {
+pub(super) fn told(function: &[u8]) -> (Option<Direction>, Option<Phase>) {
     let hint = hint(function);
     let phase = match (hint.direction, hint.noirq, hint.middle) {
         (Some(Direction::Suspend), true, _) => Some(Phase::Noirq),
@@ -93,7 +93,7 @@ pub fn told(function: &[u8]) -> (Option<Direction>, Option<Phase>) {
 }
 
 /// The phase that follows when `phase` is over, or was given up.
-pub fn after(phase: Phase, aborted: bool) -> Phase {
+pub(super) fn after(phase: Phase, aborted: bool) -> Phase {
     match (phase, aborted) {
         (Phase::Prepare, false) => Phase::Suspend,
         (Phase::Suspend, false) => Phase::Late,
@@ -107,7 +107,7 @@ pub fn after(phase: Phase, aborted: bool) -> Phase {
 
 /// `suspend`, `late suspend`, `noirq resume`, … of a "complete after" line.
 /// `start suspend` is prepare and suspend together and gives `Prepare`.
-pub fn named(words: &[u8]) -> Option<(Phase, PmEvent)> {
+pub(super) fn named(words: &[u8]) -> Option<(Phase, PmEvent)> {
     let (step, verb) = match memchr::memrchr(b' ', words) {
         Some(blank) => (&words[..blank], &words[blank + 1..]),
         None => (&b""[..], words),

@@ -36,7 +36,7 @@ pub struct Record<'a> {
 const MAX_DRESS: usize = 120;
 
 /// Takes the prefix off.
-pub fn strip(line: &[u8]) -> Record<'_> {
+pub(super) fn strip(line: &[u8]) -> Record<'_> {
     let mut r = Record::default();
     let line = quotes(line.trim_ascii_end());
     if let Some(text) = device_file(line, &mut r) {

@@ -13,7 +13,7 @@ use dormouse_base::time::Ns;
 
 /// Where the way down was given up.
 #[derive(Clone, Copy)]
-pub struct Refusal {
+pub(super) struct Refusal {
     /// The phase that the first line of the refusal names.
     pub phase: Phase,
     /// When its last line came.

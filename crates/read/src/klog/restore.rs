@@ -12,7 +12,7 @@ use dormouse_base::time::Ns;
 const SOON: Ns = Ns(600_000_000_000);
 
 /// Reading the image of the open cycle.
-pub struct Restore {
+pub(super) struct Restore {
     /// When the image was made, by its clock as the log shows it and as the cycle counts.
     made: Ns,
     made_at: Ns,

@@ -26,7 +26,7 @@ const MAX_OPEN: usize = 8;
 pub(super) const PAUSE: Ns = Ns(1_000_000_000);
 
 /// State while a log is read.
-pub struct Log<'t> {
+pub(super) struct Log<'t> {
     pub t: &'t mut Tracker,
     /// Kernel version, if known.
     version: Option<(u32, u32)>,
@@ -87,7 +87,7 @@ enum When {
 }
 
 impl<'t> Log<'t> {
-    pub fn new(t: &'t mut Tracker) -> Log<'t> {
+    pub(super) fn new(t: &'t mut Tracker) -> Log<'t> {
         Log {
             t,
             version: None,
@@ -125,7 +125,7 @@ impl<'t> Log<'t> {
     }
 
     /// One line; whether it meant anything.
-    pub fn line(&mut self, r: &Record<'_>, at: u64) -> bool {
+    pub(super) fn line(&mut self, r: &Record<'_>, at: u64) -> bool {
         if let Some(known) = self.restoring(r) {
             return known;
         }
@@ -335,7 +335,7 @@ impl<'t> Log<'t> {
     }
 
     /// A cycle begins; an open one ends as it stands.
-    pub fn open(&mut self, stamp: &Stamp<'_>, whole: bool) {
+    pub(super) fn open(&mut self, stamp: &Stamp<'_>, whole: bool) {
         self.settle_cycle();
         let beyond = |p: &PhaseSpan| p.phase != Phase::Thaw;
         let given_up = self.t.current().filter(|c| !c.cycle.phases.iter().any(beyond));
@@ -362,7 +362,7 @@ impl<'t> Log<'t> {
     }
 
     /// Another boot begins.
-    pub fn boot(&mut self) {
+    pub(super) fn boot(&mut self) {
         self.boot_of(b"");
     }
 
@@ -386,7 +386,7 @@ impl<'t> Log<'t> {
     }
 
     /// A line was torn or dropped, or lines were left out.
-    pub fn lose(&mut self, kind: LostKind, count: u64) {
+    pub(super) fn lose(&mut self, kind: LostKind, count: u64) {
         let phase = if kind == LostKind::Places { None } else { self.c.phase };
         self.lose_in(phase, kind, count);
     }
@@ -422,7 +422,7 @@ impl<'t> Log<'t> {
     }
 
     /// A loss of this kind is of the open cycle.
-    pub fn warn(&mut self, kind: &'static str) {
+    pub(super) fn warn(&mut self, kind: &'static str) {
         let open = self.t.open_serial() != 0 && self.c.serial == self.t.open_serial();
         if let Some(c) = self.t.current().filter(|_| open) {
             c.cycle.warn(kind);
@@ -439,7 +439,7 @@ impl<'t> Log<'t> {
         }
     }
 
-    pub fn stamp<'a>(&self, r: &Record<'a>, at: u64) -> Stamp<'a> {
+    pub(super) fn stamp<'a>(&self, r: &Record<'a>, at: u64) -> Stamp<'a> {
         Stamp {
             time: self.now,
             pid: r.pid.unwrap_or(0),
@@ -450,7 +450,7 @@ impl<'t> Log<'t> {
     }
 
     /// The cycle may have been opened by the line itself.
-    pub fn sync(&mut self) {
+    pub(super) fn sync(&mut self) {
         if self.c.serial != self.t.open_serial() {
             self.c =
                 PerCycle { serial: self.t.open_serial(), base: self.now, ..PerCycle::default() };
@@ -611,7 +611,7 @@ impl<'t> Log<'t> {
     }
 
     /// The device phase changes without a line that says when.
-    pub fn enter(&mut self, phase: Phase) {
+    pub(super) fn enter(&mut self, phase: Phase) {
         self.c.phase = Some(phase);
         self.c.base = self.now;
         self.c.cursors.clear();
@@ -701,7 +701,7 @@ impl<'t> Log<'t> {
     }
 
     /// The first sign of life after sleep, at `when`.
-    pub fn wake(&mut self, when: Ns) {
+    pub(super) fn wake(&mut self, when: Ns) {
         if self.c.woke.is_some() || self.c.idle_from.is_some() {
             return;
         }
@@ -718,7 +718,7 @@ impl<'t> Log<'t> {
     }
 
     /// A phase without devices, both ends known.
-    pub fn plain(&mut self, phase: Phase, start: Ns, end: Ns, cpu: u32) {
+    pub(super) fn plain(&mut self, phase: Phase, start: Ns, end: Ns, cpu: u32) {
         let event = match phase.direction() {
             Direction::Suspend => PmEvent::Suspend,
             Direction::Resume => PmEvent::Resume,
@@ -735,7 +735,7 @@ impl<'t> Log<'t> {
     }
 
     /// The log ends. Gives the place of each log of the source in order of time.
-    pub fn finish(mut self) -> Vec<u32> {
+    pub(super) fn finish(mut self) -> Vec<u32> {
         self.settle_cycle();
         self.settle_loose();
         let (kind, advice) = if self.ever_timed {

@@ -19,7 +19,7 @@ use memchr::memmem;
 const CUT_OFF: Ns = Ns::from_ms(1);
 
 /// Handles `r`; whether it is a step.
-pub fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
+pub(super) fn line(log: &mut Log<'_>, r: &Record<'_>, at: u64) -> bool {
     let text = r.text.strip_prefix(b"PM: ").unwrap_or(r.text);
     let stamp = log.stamp(r, at);
     if text.starts_with(b"Linux version ") {

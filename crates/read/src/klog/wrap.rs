@@ -54,7 +54,7 @@ pub(crate) struct Joiner {
 impl Joiner {
     /// The line that `line` is with its rest at the begin of `rest`, and how many lines
     /// that took; nothing if it stands alone.
-    pub fn whole(&mut self, line: &[u8], rest: &[u8]) -> Option<(&[u8], u64)> {
+    pub(super) fn whole(&mut self, line: &[u8], rest: &[u8]) -> Option<(&[u8], u64)> {
         let first = rest.iter().find(|b| **b != b' ')?;
         // Most lines of a log are followed by one with a stamp.
         if matches!(first, b'\n' | b'\r' | b'{') || is_stamped(rest) || line.len() > MAX_LINE {

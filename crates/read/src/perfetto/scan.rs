@@ -29,7 +29,7 @@ const SCHED_SWITCH: u32 = 4;
 
 /// What a pass over the trace looks for.
 #[derive(Clone, Debug)]
-pub enum Look {
+pub(super) enum Look {
     /// Power management, thread names, kernel release.
     Power,
     /// Other events.
@@ -45,7 +45,7 @@ pub enum Look {
 
 /// One event, by place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Item {
+pub(super) struct Item {
     /// Time stamp in nanoseconds.
     pub time: u64,
     /// Offset of the `FtraceEvent`, in the file or (with `ARENA`) in the arena.
@@ -75,7 +75,7 @@ const MAX_HELD: usize = 1 << 30;
 
 /// All that was found.
 #[derive(Debug, Default)]
-pub struct Found {
+pub(super) struct Found {
     /// Events in the order of the file.
     pub items: Vec<Item>,
     /// Events that are not in the file as such: from compressed packets, or
@@ -103,7 +103,7 @@ pub struct Found {
 
 impl Found {
     /// The bytes of an item; `None` if it stands for lost events.
-    pub fn event<'a>(&'a self, item: &Item, file: &'a [u8]) -> Option<&'a [u8]> {
+    pub(super) fn event<'a>(&'a self, item: &Item, file: &'a [u8]) -> Option<&'a [u8]> {
         if item.len == LOST {
             return None;
         }
@@ -116,7 +116,7 @@ impl Found {
     }
 
     /// Events that were passed because nobody wants them.
-    pub fn unused(&self) -> Unused {
+    pub(super) fn unused(&self) -> Unused {
         let mut unused = Unused::default();
         for (i, seen) in self.seen.iter().enumerate() {
             let taken = self.taken.get(i).copied().unwrap_or(0);
@@ -126,7 +126,7 @@ impl Found {
     }
 
     /// Where in the file an item is; 0 if it was compressed.
-    pub fn offset(item: &Item) -> u64 {
+    pub(super) fn offset(item: &Item) -> u64 {
         if item.at & ARENA == 0 { item.at } else { 0 }
     }
 }
@@ -140,7 +140,7 @@ struct Place<'a> {
 }
 
 /// Goes through the whole trace once.
-pub fn scan(file: &[u8], look: &Look, found: &mut Found, losses: &mut Losses) {
+pub(super) fn scan(file: &[u8], look: &Look, found: &mut Found, losses: &mut Losses) {
     found.running.clear();
     let mut packets = Fields::new(file);
     for (n, v) in packets.by_ref() {

@@ -73,25 +73,25 @@ const EVENTS: [(u32, &str, &str); 47] = [
 ];
 
 /// Name and text template of an event that is kept.
-pub fn find(number: u32) -> Option<(&'static str, &'static str)> {
+pub(super) fn find(number: u32) -> Option<(&'static str, &'static str)> {
     place(number).map(|i| (EVENTS[i].1, EVENTS[i].2))
 }
 
 /// The place after the last, for events that the list does not have.
-pub const OTHERS: usize = EVENTS.len();
+pub(super) const OTHERS: usize = EVENTS.len();
 
 /// The part of the kernel that the event at a place is of.
-pub fn kind(place: usize) -> Kind {
+pub(super) fn kind(place: usize) -> Kind {
     EVENTS.get(place).map_or(Kind::Unknown, |e| Kind::of(e.1.as_bytes()))
 }
 
 /// The place of an event in the list, by its number in `FtraceEvent`.
-pub fn place(number: u32) -> Option<usize> {
+pub(super) fn place(number: u32) -> Option<usize> {
     EVENTS.binary_search_by_key(&number, |e| e.0).ok()
 }
 
 /// Which events of the list somebody `wants`.
-pub fn wanted(wants: &dyn Fn(&[u8]) -> bool) -> Vec<bool> {
+pub(super) fn wanted(wants: &dyn Fn(&[u8]) -> bool) -> Vec<bool> {
     EVENTS.iter().map(|e| wants(e.1.as_bytes())).collect()
 }
 
@@ -99,7 +99,7 @@ pub fn wanted(wants: &dyn Fn(&[u8]) -> bool) -> Vec<bool> {
 ///
 /// Functions are numbers that `functions` names, if the trace has names; else
 /// they are addresses.
-pub fn fill(
+pub(super) fn fill(
     template: &str,
     message: &[u8],
     functions: &HashMap<u64, Box<[u8]>>,

@@ -2,7 +2,7 @@
 
 /// A field's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value<'a> {
+pub(crate) enum Value<'a> {
     /// Wire type 0, and the fixed sizes 1 and 5.
     Number(u64),
     /// Wire type 2: text, bytes, a message, or packed numbers.
@@ -11,7 +11,7 @@ pub enum Value<'a> {
 
 impl<'a> Value<'a> {
     /// As a number; 0 if it is not one.
-    pub fn number(self) -> u64 {
+    pub(super) fn number(self) -> u64 {
         match self {
             Value::Number(n) => n,
             Value::Bytes(_) => 0,
@@ -19,7 +19,7 @@ impl<'a> Value<'a> {
     }
 
     /// As bytes; none if it is a number.
-    pub fn bytes(self) -> &'a [u8] {
+    pub(super) fn bytes(self) -> &'a [u8] {
         match self {
             Value::Number(_) => b"",
             Value::Bytes(b) => b,
@@ -39,7 +39,7 @@ pub(crate) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// The fields of `data`.
-    pub fn new(data: &'a [u8]) -> Fields<'a> {
+    pub(super) fn new(data: &'a [u8]) -> Fields<'a> {
         Fields { data, at: 0, damaged: false }
     }
 
@@ -131,7 +131,7 @@ pub(crate) fn begins_message(begin: &[u8], size: usize) -> bool {
 }
 
 /// The numbers of a packed field.
-pub fn packed(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
+pub(super) fn packed(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
     let mut f = Fields::new(bytes);
     std::iter::from_fn(move || if f.at < bytes.len() { f.varint() } else { None })
 }

@@ -239,7 +239,7 @@ impl Run {
 }
 
 /// Reads the lines of a text: a trace for each run.
-pub fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Vec<Trace> {
+pub(super) fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Vec<Trace> {
     let mut runs = vec![Run::default()];
     let (mut damaged, mut flushes) = (0_u64, 0_u64);
     let (mut foreign, mut before) = (false, &b""[..]);

@@ -36,7 +36,7 @@ fn order(bytes: &[u8]) -> Option<Order> {
 }
 
 /// The name of a series of files: without the number of the CPU.
-pub fn series(name: &str) -> String {
+pub(super) fn series(name: &str) -> String {
     match name.rsplit_once(".blktrace.") {
         Some((base, cpu)) if cpu.bytes().all(|b| b.is_ascii_digit()) => format!("{base}.blktrace"),
         _ => name.into(),
@@ -65,7 +65,7 @@ pub(crate) struct Records {
 
 impl Records {
     /// Adds the records of one file.
-    pub fn read(&mut self, bytes: &[u8], losses: &mut Losses) {
+    pub(super) fn read(&mut self, bytes: &[u8], losses: &mut Losses) {
         let Some(order) = order(bytes) else { return };
         let word = |at: usize| -> Option<u32> {
             let b = bytes.get(at..at + 4)?.try_into().ok()?;
@@ -142,7 +142,7 @@ impl Records {
     }
 
     /// Requests of all records, in order of time.
-    pub fn trace(mut self, name: String) -> Trace {
+    pub(super) fn trace(mut self, name: String) -> Trace {
         self.list.sort_by_key(|r| (r.event.time, r.cpu, r.sequence));
         let mut ledger = Ledger::default();
         for r in &self.list {

@@ -9,7 +9,7 @@ use dormouse_storage::request::{Disk, Operation, asks_for_a_flush};
 
 /// A block event's text, read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Text {
+pub(super) struct Text {
     /// Disk, operation and place; the time is the caller's.
     pub event: Event,
     /// Number in the brackets at the end: an error.
@@ -21,7 +21,7 @@ pub struct Text {
 }
 
 /// Reads the text of an event at `time`; `None` if it is not understood.
-pub fn read(time: i64, text: &[u8]) -> Option<Text> {
+pub(super) fn read(time: i64, text: &[u8]) -> Option<Text> {
     plain(time, text).or_else(|| any(time, text))
 }
 
@@ -132,21 +132,21 @@ fn arrow(text: &[u8]) -> bool {
 }
 
 /// `8,0`.
-pub fn disk_of(text: &[u8]) -> Option<Disk> {
+pub(super) fn disk_of(text: &[u8]) -> Option<Disk> {
     let comma = memchr::memchr(b',', text)?;
     let part = |b: &[u8]| u32::try_from(number(b)?).ok();
     Some(Disk { major: part(&text[..comma])?, minor: part(&text[comma + 1..])? })
 }
 
 /// The first word, and what follows it.
-pub fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(super) fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let text = text.trim_ascii_start();
     let end = memchr::memchr(b' ', text).unwrap_or(text.len());
     (end > 0).then(|| (&text[..end], &text[end..]))
 }
 
 /// A decimal number and nothing else.
-pub fn number(text: &[u8]) -> Option<u64> {
+pub(super) fn number(text: &[u8]) -> Option<u64> {
     if text.is_empty() || text.len() > 20 {
         return None;
     }

@@ -30,7 +30,7 @@ struct Command {
 
 impl Commands {
     /// Whether an event is one of these.
-    pub fn wants(name: &[u8]) -> bool {
+    pub(super) fn wants(name: &[u8]) -> bool {
         matches!(
             name,
             b"scsi_dispatch_cmd_start"
@@ -44,7 +44,7 @@ impl Commands {
     }
 
     /// One of them; `None` if it cannot be understood.
-    pub fn take(&mut self, time: i64, cpu: u32, name: &[u8], text: &[u8]) -> Option<()> {
+    pub(super) fn take(&mut self, time: i64, cpu: u32, name: &[u8], text: &[u8]) -> Option<()> {
         match name {
             b"scsi_dispatch_cmd_start" => {
                 let (key, disk) = scsi(text)?;
@@ -170,7 +170,7 @@ impl Commands {
     }
 
     /// All of them, those without an end last.
-    pub fn finish(self) -> Vec<Request> {
+    pub(super) fn finish(self) -> Vec<Request> {
         let mut out = self.done;
         let mut open: Vec<Request> = self.open.into_values().collect();
         open.sort_by_key(|r| (r.issued, r.disk, r.sector));

@@ -4,7 +4,7 @@ use dormouse_base::loss::{Losses, Severity};
 use dormouse_storage::levels::{Level, Transitions};
 
 /// Reads every table of a text.
-pub fn read(name: &str, bytes: &[u8], out: &mut Vec<Transitions>, losses: &mut Losses) {
+pub(super) fn read(name: &str, bytes: &[u8], out: &mut Vec<Transitions>, losses: &mut Losses) {
     if memchr::memmem::find(bytes, b"time(ms)").is_none() {
         return;
     }

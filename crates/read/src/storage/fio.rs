@@ -11,7 +11,7 @@ pub(crate) fn is_fio(bytes: &[u8]) -> bool {
 }
 
 /// Reads the jobs of a text.
-pub fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>, losses: &mut Losses) {
+pub(super) fn read(name: &str, bytes: &[u8], jobs: &mut Vec<Job>, losses: &mut Losses) {
     let short = name.rsplit('/').next().unwrap_or(name);
     let begin = memchr::memchr(b'{', bytes).unwrap_or(0);
     let mut stream = serde_json::Deserializer::from_slice(&bytes[begin..]).into_iter::<Value>();

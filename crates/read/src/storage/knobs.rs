@@ -7,7 +7,7 @@ use dormouse_storage::knobs::Knobs;
 const LONGEST: usize = 4_096;
 
 /// Takes every setting of a text, quoted or not; how many there were.
-pub fn read(bytes: &[u8], out: &mut Knobs) -> u64 {
+pub(super) fn read(bytes: &[u8], out: &mut Knobs) -> u64 {
     let mut seen = 0;
     // The path whose value stands in the next line.
     let mut named: Option<String> = None;

@@ -12,7 +12,7 @@ const READ: u64 = 1 << 2;
 const FLUSH: u64 = 1 << 8;
 
 /// Hands the events of a trace to `sink`, as the kernel would print them.
-pub fn read(bytes: &[u8], sink: &mut dyn EventSink, losses: &mut Losses) {
+pub(super) fn read(bytes: &[u8], sink: &mut dyn EventSink, losses: &mut Losses) {
     babeltrace::events(bytes, &mut Translate(sink), losses);
 }
 

@@ -23,7 +23,7 @@ struct State {
 }
 
 /// Reads every table of a text: mails may quote several.
-pub fn read(name: &str, bytes: &[u8], drives: &mut Vec<Drive>, losses: &mut Losses) {
+pub(super) fn read(name: &str, bytes: &[u8], drives: &mut Vec<Drive>, losses: &mut Losses) {
     let has = |word: &str| memchr::memmem::find(bytes, word.as_bytes()).is_some();
     if has("\"psds\"") {
         json(name, bytes, drives);

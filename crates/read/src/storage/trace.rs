@@ -18,7 +18,7 @@ const UNGATE: &[u8] = b"ufshcd_ungate_work";
 const GATE: &[u8] = b"=ufshcd_gate_work";
 
 /// Reads the traces of an input of any format.
-pub fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Vec<Trace> {
+pub(super) fn read(name: &str, bytes: &[u8], losses: &mut Losses) -> Vec<Trace> {
     let mut parts = Parts::of(name, bytes);
     let is_text = !bytes[..bytes.len().min(4_096)].contains(&0);
     if crate::tracedat::is_trace_dat(bytes) || !is_text {

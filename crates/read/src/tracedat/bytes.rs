@@ -11,7 +11,7 @@ pub(crate) enum Endian {
 
 impl Endian {
     /// The unsigned number in `bytes`, which has 1, 2, 4 or 8 of them.
-    pub fn number(self, bytes: &[u8]) -> Option<u64> {
+    pub(super) fn number(self, bytes: &[u8]) -> Option<u64> {
         Some(match (bytes.len(), self) {
             (1, _) => u64::from(bytes[0]),
             (2, Endian::Little) => u64::from(u16::from_le_bytes(bytes.try_into().ok()?)),
@@ -43,7 +43,7 @@ pub(crate) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// The next `n` bytes.
-    pub fn take(&mut self, n: u64) -> Option<&'a [u8]> {
+    pub(super) fn take(&mut self, n: u64) -> Option<&'a [u8]> {
         let end = self.at.checked_add(usize::try_from(n).ok()?)?;
         let s = self.data.get(self.at..end)?;
         self.at = end;
@@ -63,17 +63,17 @@ impl<'a> Cursor<'a> {
     }
 
     /// A 16-bit number.
-    pub fn u16(&mut self) -> Option<u16> {
+    pub(super) fn u16(&mut self) -> Option<u16> {
         self.endian.number(self.take(2)?).map(|n| n as u16)
     }
 
     /// A 32-bit number.
-    pub fn u32(&mut self) -> Option<u32> {
+    pub(super) fn u32(&mut self) -> Option<u32> {
         self.endian.number(self.take(4)?).map(|n| n as u32)
     }
 
     /// A 64-bit number.
-    pub fn u64(&mut self) -> Option<u64> {
+    pub(super) fn u64(&mut self) -> Option<u64> {
         self.endian.number(self.take(8)?)
     }
 

@@ -71,7 +71,11 @@ impl Lookup for NameTables<'_> {
 
 impl<'a> Decoder<'a> {
     /// Takes the tables out of `header`.
-    pub fn new(header: &mut Header<'a>, budget: &mut Budget, losses: &mut Losses) -> Decoder<'a> {
+    pub(super) fn new(
+        header: &mut Header<'a>,
+        budget: &mut Budget,
+        losses: &mut Losses,
+    ) -> Decoder<'a> {
         let machine = Machine { endian: header.endian, long: header.page.long };
         let mut plans = Vec::new();
         let mut functions = false;
@@ -117,12 +121,19 @@ impl<'a> Decoder<'a> {
     }
 
     /// Tells that events are missing before the record that follows.
-    pub fn lost(&self, time: u64, cpu: u32, at: u64, count: Option<u64>, sink: &mut dyn EventSink) {
+    pub(super) fn lost(
+        &self,
+        time: u64,
+        cpu: u32,
+        at: u64,
+        count: Option<u64>,
+        sink: &mut dyn EventSink,
+    ) {
         sink.event(self.stamp(time, cpu, at), TraceEvent::Lost { count });
     }
 
     /// Decodes one record and hands it on.
-    pub fn record(
+    pub(super) fn record(
         &mut self,
         record: &[u8],
         (time, cpu, at): (u64, u32, u64),

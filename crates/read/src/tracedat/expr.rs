@@ -34,7 +34,7 @@ pub(crate) enum Expr {
 }
 
 /// Numbers and their names.
-pub type Table = Vec<(i64, Box<[u8]>)>;
+pub(super) type Table = Vec<(i64, Box<[u8]>)>;
 
 /// Binary operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ const OPERATORS: [(&[u8], Op, u8); 18] = [
 const MAX_DEPTH: u32 = 48;
 
 /// Reads expressions from a print format.
-pub struct Parser<'a> {
+pub(super) struct Parser<'a> {
     rest: &'a [u8],
     event: &'a EventFormat,
     depth: u32,
@@ -94,7 +94,7 @@ pub struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     /// At the begin of `text`.
-    pub fn new(text: &'a [u8], event: &'a EventFormat) -> Self {
+    pub(super) fn new(text: &'a [u8], event: &'a EventFormat) -> Self {
         Parser { rest: text, event, depth: 0 }
     }
 
@@ -105,7 +105,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Takes a comma if it is next.
-    pub fn comma(&mut self) -> bool {
+    pub(super) fn comma(&mut self) -> bool {
         self.eat(b",")
     }
 
@@ -141,7 +141,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A string; several in a row are one.
-    pub fn string(&mut self) -> Option<Box<[u8]>> {
+    pub(super) fn string(&mut self) -> Option<Box<[u8]>> {
         let mut out = Vec::new();
         let mut any = false;
         while self.eat(b"\"") {
@@ -188,7 +188,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A whole expression.
-    pub fn expression(&mut self) -> Option<Expr> {
+    pub(super) fn expression(&mut self) -> Option<Expr> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return None;
@@ -421,7 +421,7 @@ fn binary(op: Op, a: i64, b: i64) -> Option<i64> {
 
 /// What an expression came to.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value<'r> {
+pub(super) enum Value<'r> {
     /// A number or address.
     Number(i64),
     /// Bytes.
@@ -430,7 +430,7 @@ pub enum Value<'r> {
 
 impl Value<'_> {
     /// The number, if it is one.
-    pub fn number(&self) -> Option<i64> {
+    pub(super) fn number(&self) -> Option<i64> {
         match self {
             Value::Number(n) => Some(*n),
             Value::Text(_) => None,

@@ -16,7 +16,7 @@ use super::bytes::{Endian, until_nul};
 
 /// How the bytes of a field are to be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     /// A number (or an address) of 1, 2, 4 or 8 bytes.
     Number,
     /// `const char *`: the address of a text that only the kernel has; known
@@ -55,7 +55,7 @@ impl Field {
     }
 
     /// The number, sign extended.
-    pub fn number(&self, endian: Endian, record: &[u8]) -> Option<i64> {
+    pub(super) fn number(&self, endian: Endian, record: &[u8]) -> Option<i64> {
         let n = endian.number(self.raw(record)?)?;
         Some(match (self.signed, self.size) {
             (true, 1) => i64::from(n as i8),
@@ -66,7 +66,7 @@ impl Field {
     }
 
     /// The bytes of an array, wherever they lie.
-    pub fn bytes<'r>(&self, endian: Endian, record: &'r [u8]) -> Option<&'r [u8]> {
+    pub(super) fn bytes<'r>(&self, endian: Endian, record: &'r [u8]) -> Option<&'r [u8]> {
         let base = match self.kind {
             Kind::DataLoc => 0,
             Kind::RelLoc => self.offset.checked_add(self.size)?,
@@ -78,7 +78,7 @@ impl Field {
     }
 
     /// The text of a character field, without the NUL.
-    pub fn text<'r>(&self, endian: Endian, record: &'r [u8]) -> Option<&'r [u8]> {
+    pub(super) fn text<'r>(&self, endian: Endian, record: &'r [u8]) -> Option<&'r [u8]> {
         self.bytes(endian, record).map(until_nul)
     }
 }
@@ -104,13 +104,13 @@ pub(crate) const MAX_FIELDS: usize = 128;
 
 impl EventFormat {
     /// The field called `name`.
-    pub fn field(&self, name: &str) -> Option<&Field> {
+    pub(super) fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|f| &*f.name == name)
     }
 }
 
 /// The name in a format text, without reading the rest.
-pub fn name_of(text: &[u8]) -> Option<&[u8]> {
+pub(super) fn name_of(text: &[u8]) -> Option<&[u8]> {
     let line = text.split(|&b| b == b'\n').next()?;
     line.strip_prefix(b"name:").map(<[u8]>::trim_ascii)
 }
@@ -122,7 +122,7 @@ pub(crate) fn id_of(text: &[u8]) -> Option<u16> {
 }
 
 /// Reads a format text; `None` if it has no name or no number.
-pub fn parse(text: &[u8]) -> Option<EventFormat> {
+pub(super) fn parse(text: &[u8]) -> Option<EventFormat> {
     let (mut name, mut id, mut print) = (None, None, String::new());
     let (mut fields, mut dropped_fields) = (Vec::new(), 0);
     let mut rest = text;

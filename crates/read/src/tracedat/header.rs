@@ -61,7 +61,7 @@ pub(crate) struct Tsc {
 
 /// All of the file but the pages.
 #[derive(Debug)]
-pub struct Header<'a> {
+pub(super) struct Header<'a> {
     /// Byte order.
     pub endian: Endian,
     /// Page layout.
@@ -96,7 +96,7 @@ pub struct Header<'a> {
 
 /// A block that may be compressed and is unpacked only when needed.
 #[derive(Clone, Copy, Debug)]
-pub struct Packed<'a> {
+pub(super) struct Packed<'a> {
     /// Bytes in the file.
     pub data: &'a [u8],
     /// How they are compressed.
@@ -121,7 +121,7 @@ pub(crate) fn count_unpack_error(e: UnpackError, losses: &mut Losses, at: u64) {
 }
 
 /// Reads everything but the pages.
-pub fn read<'a>(
+pub(super) fn read<'a>(
     data: &'a [u8],
     wants: Wants<'_>,
     losses: &mut Losses,

@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 /// Hands every record to `take`, earliest first; of equal times the CPU that
 /// the file lists first. Only the record at hand of every CPU is looked at, so
 /// memory does not grow with the trace.
-pub fn merge<'a>(
+pub(super) fn merge<'a>(
     readers: &mut [CpuReader<'a>],
     budget: &mut Budget,
     losses: &mut Losses,

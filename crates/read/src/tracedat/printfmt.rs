@@ -55,12 +55,12 @@ const MAX_WIDTH: usize = 256;
 
 impl Printer {
     /// Compiles the print format of `event`.
-    pub fn new(event: &EventFormat, machine: Machine) -> Printer {
+    pub(super) fn new(event: &EventFormat, machine: Machine) -> Printer {
         Printer { parts: compile(event, machine) }
     }
 
     /// Writes the text of `record` to `out`, which is cleared.
-    pub fn print(
+    pub(super) fn print(
         &self,
         event: &EventFormat,
         record: &[u8],
@@ -134,7 +134,7 @@ fn parse(event: &EventFormat) -> Option<(Box<[u8]>, Vec<Expr>)> {
 }
 
 /// The names that the print format gives to the numbers of `field`.
-pub fn symbols(event: &EventFormat, field: &str) -> expr::Table {
+pub(super) fn symbols(event: &EventFormat, field: &str) -> expr::Table {
     let index = event.fields.iter().position(|f| &*f.name == field);
     let args = parse(event).map(|(_, args)| args).unwrap_or_default();
     args.into_iter()

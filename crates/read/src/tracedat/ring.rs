@@ -27,7 +27,7 @@ const TOP_BITS: u64 = 0xf8 << 56;
 
 /// One record, as [`CpuReader::advance`] left it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Current {
+pub(super) struct Current {
     /// Time stamp, converted to nanoseconds if the file says how.
     pub time: u64,
     /// Events lost before this one: `Some(None)` if their number is unknown.
@@ -71,7 +71,7 @@ pub(crate) struct CpuReader<'a> {
 
 impl<'a> CpuReader<'a> {
     /// For the data of one CPU.
-    pub fn new(d: &CpuData<'a>, endian: Endian, page: PageFormat, tsc: Option<Tsc>) -> Self {
+    pub(super) fn new(d: &CpuData<'a>, endian: Endian, page: PageFormat, tsc: Option<Tsc>) -> Self {
         let mut r = CpuReader {
             cpu: d.cpu,
             endian,
@@ -103,12 +103,12 @@ impl<'a> CpuReader<'a> {
     }
 
     /// The record that the last [`advance`](Self::advance) found.
-    pub fn current(&self) -> Current {
+    pub(super) fn current(&self) -> Current {
         self.current
     }
 
     /// Its bytes.
-    pub fn record(&self) -> &[u8] {
+    pub(super) fn record(&self) -> &[u8] {
         self.at_hand().get(self.current.start..self.current.end).unwrap_or_default()
     }
 

@@ -23,7 +23,7 @@ const PRINTK: u16 = 20;
 const CMDLINES: u16 = 21;
 
 /// Reads what follows the page size in a version 7 file.
-pub fn read<'a>(
+pub(super) fn read<'a>(
     c: &mut Cursor<'a>,
     header: &mut Header<'a>,
     wants: header::Wants<'_>,
@@ -132,7 +132,7 @@ fn open<'a>(c: &Cursor<'a>, at: u64, codec: Codec) -> Option<Packed<'a>> {
 }
 
 /// Unpacks a section; what is readable of a damaged one counts.
-pub fn unpacked<'a>(
+pub(super) fn unpacked<'a>(
     p: Packed<'a>,
     at: u64,
     budget: &mut Budget,

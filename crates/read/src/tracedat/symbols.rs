@@ -12,7 +12,7 @@ pub(crate) struct Symbols<'a> {
 
 impl<'a> Symbols<'a> {
     /// Reads lines `ADDRESS TYPE NAME`, with `\t[module]` for modules.
-    pub fn new(text: Cow<'a, [u8]>) -> Symbols<'a> {
+    pub(super) fn new(text: Cow<'a, [u8]>) -> Symbols<'a> {
         let mut sorted = Vec::new();
         let mut at = 0;
         while at < text.len() {
@@ -38,7 +38,7 @@ impl<'a> Symbols<'a> {
 
     /// Writes `function` or `function+0xOFFSET`, `[module]` behind it; the
     /// address itself if it is below all functions.
-    pub fn write(&self, address: u64, with_offset: bool, out: &mut Vec<u8>) {
+    pub(super) fn write(&self, address: u64, with_offset: bool, out: &mut Vec<u8>) {
         let i = self.sorted.partition_point(|s| s.0 <= address);
         let Some(&(start, b, e)) = i.checked_sub(1).and_then(|i| self.sorted.get(i)) else {
             out.extend_from_slice(format!("0x{address:x}").as_bytes());

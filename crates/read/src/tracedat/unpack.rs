@@ -16,7 +16,7 @@ pub(crate) enum Codec {
 
 impl Codec {
     /// From the name in the header of the file.
-    pub fn find(name: &[u8]) -> Option<Codec> {
+    pub(super) fn find(name: &[u8]) -> Option<Codec> {
         Some(match name {
             b"none" | b"" => Codec::None,
             b"zlib" => Codec::Zlib,
@@ -33,7 +33,7 @@ pub(crate) const PIECE_LIMIT: u64 = 64 << 20;
 /// What may still be unpacked. The ring buffer of an idle machine compresses
 /// up to about a hundred times (empty pages), hence the factor.
 #[derive(Clone, Copy, Debug)]
-pub struct Budget {
+pub(super) struct Budget {
     /// Bytes that may still be unpacked from this file.
     total: u64,
     /// Bytes that may be held at once, by all CPUs' chunks together.
@@ -67,7 +67,7 @@ pub(crate) enum UnpackError {
 
 /// Unpacks `input` into `out` (which is cleared); `claimed` is the size the
 /// file promises. On damage `out` keeps what was readable.
-pub fn unpack(
+pub(super) fn unpack(
     codec: Codec,
     input: &[u8],
     claimed: u64,

@@ -4,7 +4,7 @@ use super::bytes::Endian;
 
 /// Byte order and word size of the machine that was traced.
 #[derive(Clone, Copy, Debug)]
-pub struct Machine {
+pub(super) struct Machine {
     /// Byte order.
     pub endian: Endian,
     /// Bytes of a `long`.

@@ -52,7 +52,7 @@ const MAX_SIDE_TEXT: usize = 8 << 20;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub struct Current {
+pub(crate) struct Current {
     pub cycle: Cycle,
     pub threads: Threads,
     /// Distinguishes cycles for [`CallRef`].
@@ -83,7 +83,7 @@ pub struct Current {
 
 /// What only a kernel log says.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Told {
+pub(crate) struct Told {
     /// `suspend debug: Waiting for …`: this is `pm_test`.
     pub pm_test: bool,
     /// How long it says it waits.

@@ -47,7 +47,7 @@ impl Group {
 
 /// Finds devices by key.
 #[derive(Debug)]
-pub struct Devices {
+pub(super) struct Devices {
     /// From 1 on.
     groups: Vec<Group>,
     /// The first group with each name, by symbol; 0 if there is none.
@@ -91,7 +91,7 @@ impl Devices {
     }
 
     /// Makes a device of the graph findable.
-    pub fn register(&mut self, id: DeviceId, graph: &DeviceGraph, names: &Names) {
+    pub(super) fn register(&mut self, id: DeviceId, graph: &DeviceGraph, names: &Names) {
         let d = graph.get(id);
         self.by_name.add(d.name, id);
         if d.driver.is_empty() && d.parent_name.is_empty() {
@@ -112,7 +112,7 @@ impl Devices {
 
     /// The device that `key` means now, in `phase`; a new one if none does. Also
     /// the driver by which the source calls it.
-    pub fn resolve(
+    pub(super) fn resolve(
         &mut self,
         key: &DeviceKey<'_>,
         phase: Phase,

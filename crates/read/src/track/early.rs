@@ -22,7 +22,7 @@ const KEPT: usize = 64;
 
 /// An end whose start did not come yet.
 #[derive(Clone, Debug)]
-pub struct Early {
+pub(super) struct Early {
     thread: ThreadId,
     driver: Box<[u8]>,
     device: Box<[u8]>,

@@ -18,7 +18,7 @@ use std::collections::{HashMap, HashSet};
 const PM_TEST_WAIT: Ns = Ns(900_000_000);
 
 /// Turns the working state into a cycle.
-pub fn cycle(current: Current, losses: &mut Losses) -> Cycle {
+pub(super) fn cycle(current: Current, losses: &mut Losses) -> Cycle {
     let Current { mut cycle, threads, whole, over, last, failed, disk, told, reaches, .. } =
         current;
     cycle.threads = threads.list;
@@ -318,7 +318,7 @@ fn turning_wait(cycle: &Cycle) -> Option<(PmTestLevel, Ns)> {
 }
 
 /// Orders devices, finds parents, and hands everything over.
-pub fn capture(mut t: Tracker) -> Capture {
+pub(super) fn capture(mut t: Tracker) -> Capture {
     // The log of a cycle may have told why it was given up.
     let unproven = t.done.iter().flat_map(|c| &c.warned).filter(|w| w.0 == UNPROVEN);
     let left: u64 = unproven.map(|w| w.1).sum();

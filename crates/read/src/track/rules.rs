@@ -5,7 +5,7 @@ use dormouse_base::phase::{Direction, Phase, PmEvent};
 
 /// What a `suspend_resume` action brackets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(super) enum Step {
     /// `suspend_enter`: the cycle begins. Its end comes before any device work
     /// and means nothing more.
     Enter,
@@ -18,7 +18,7 @@ pub enum Step {
 }
 
 /// The meaning of `action`, in kernels 3.15 to 7.3.
-pub fn step(action: &[u8]) -> Step {
+pub(super) fn step(action: &[u8]) -> Step {
     Step::Phase(match action {
         b"suspend_enter" => return Step::Enter,
         b"sync_filesystems" => Phase::Sync,
@@ -47,7 +47,7 @@ pub fn step(action: &[u8]) -> Step {
 
 /// The sleep state of `suspend_enter[value]`. `mem` is the state after
 /// `mem_sleep` was applied, so 1 is suspend-to-idle whatever was written.
-pub fn mode(value: i64) -> Mode {
+pub(super) fn mode(value: i64) -> Mode {
     match value {
         1 => Mode::S2idle,
         2 => Mode::Standby,
@@ -97,7 +97,7 @@ pub(crate) fn phase_of(ops: &[u8], event: PmEvent) -> Phase {
 /// Whether a callback that says of itself that it is of phase `said` began a
 /// little before that phase, in the bracket of the one before: clocks of CPUs are
 /// not always alike, and the worker's may be ahead of the main thread's.
-pub fn early(bracket: Phase, said: Phase, ops: &[u8]) -> bool {
+pub(super) fn early(bracket: Phase, said: Phase, ops: &[u8]) -> bool {
     let next = |a: usize| matches!(said.device_index(), Some(b) if b == a + 1);
     // Without ops, or with those of a device that has none, it says nothing.
     !matches!(ops.trim_ascii(), b"" | b"none")
@@ -107,7 +107,7 @@ pub fn early(bracket: Phase, said: Phase, ops: &[u8]) -> bool {
 
 /// The ops text without the words that only repeat the phase, so that
 /// `noirq bus ` and `preparing bus ` are both `bus`.
-pub fn operation(ops: &[u8]) -> &[u8] {
+pub(super) fn operation(ops: &[u8]) -> &[u8] {
     let mut ops = ops;
     for word in [&b"preparing "[..], b"completing ", b"noirq ", b"late ", b"early "] {
         ops = ops.strip_prefix(word).unwrap_or(ops);

@@ -9,7 +9,7 @@ use dormouse_base::loss::Severity;
 use dormouse_base::phase::{Phase, PmEvent};
 use rules::Step;
 
-pub fn event(t: &mut Tracker, stamp: Stamp<'_>, event: TraceEvent<'_>) {
+pub(super) fn event(t: &mut Tracker, stamp: Stamp<'_>, event: TraceEvent<'_>) {
     match event {
         TraceEvent::SuspendResume { action, value, begin } => {
             step(t, &stamp, action, value, begin);

@@ -23,7 +23,7 @@ pub(crate) struct Threads {
 
 impl Threads {
     /// The id of the thread `pid`, named `comm`.
-    pub fn id(&mut self, pid: i32, comm: &[u8], names: &mut Names) -> ThreadId {
+    pub(crate) fn id(&mut self, pid: i32, comm: &[u8], names: &mut Names) -> ThreadId {
         if let Some((p, id)) = self.last
             && p == pid
         {

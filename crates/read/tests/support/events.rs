@@ -4,7 +4,7 @@ use dormouse_base::phase::PmEvent;
 
 /// What happened.
 #[derive(Clone, Debug)]
-pub enum What {
+pub(crate) enum What {
     SuspendResume { action: &'static str, val: i32, start: bool },
     Start { driver: String, device: String, parent: String, ops: String, event: i32 },
     End { driver: String, device: String, error: i32 },
@@ -18,7 +18,7 @@ pub enum What {
 
 /// One event.
 #[derive(Clone, Debug)]
-pub struct Ev {
+pub(crate) struct Ev {
     pub time: u64,
     pub cpu: u32,
     pub pid: i32,
@@ -26,7 +26,7 @@ pub struct Ev {
 }
 
 /// Every action that a kernel traces.
-pub const ACTIONS: [&str; 23] = [
+pub(crate) const ACTIONS: [&str; 23] = [
     "suspend_enter",
     "sync_filesystems",
     "freeze_processes",
@@ -52,7 +52,7 @@ pub const ACTIONS: [&str; 23] = [
     "thaw_filesystems",
 ];
 /// A device of a real machine whose name contains blanks.
-pub const BLANK_NAME: &str = "Fixed MDIO bus.0";
+pub(crate) const BLANK_NAME: &str = "Fixed MDIO bus.0";
 
 const THREADS: [(i32, &str); 5] = [
     (1, "systemd"),
@@ -63,7 +63,7 @@ const THREADS: [(i32, &str); 5] = [
 ];
 
 /// The name `saved_cmdlines` has for `pid`.
-pub fn comm(pid: i32) -> &'static str {
+pub(crate) fn comm(pid: i32) -> &'static str {
     match pid {
         0 => "<idle>",
         _ => THREADS.iter().find(|t| t.0 == pid).map_or("<...>", |t| t.1),
@@ -71,12 +71,12 @@ pub fn comm(pid: i32) -> &'static str {
 }
 
 /// The threads of [`cycle`].
-pub fn own_threads() -> Vec<(i32, String)> {
+pub(crate) fn own_threads() -> Vec<(i32, String)> {
     THREADS.iter().map(|t| (t.0, t.1.to_string())).collect()
 }
 
 /// What `trace` prints for an event: its name and its text.
-pub fn text_of(e: &Ev) -> (&'static str, String) {
+pub(crate) fn text_of(e: &Ev) -> (&'static str, String) {
     let pm = |n: i32| PmEvent::from_number(n.into()).expect("a known number").name();
     match &e.what {
         What::SuspendResume { action, val, start } => (
@@ -124,7 +124,7 @@ pub fn text_of(e: &Ev) -> (&'static str, String) {
 }
 
 /// The lines the reader must make of `events`, in order of time.
-pub fn expected(events: &[Ev]) -> Vec<String> {
+pub(crate) fn expected(events: &[Ev]) -> Vec<String> {
     let mut sorted: Vec<&Ev> = events.iter().collect();
     sorted.sort_by_key(|e| (e.time, e.cpu));
     sorted
@@ -139,7 +139,7 @@ pub fn expected(events: &[Ev]) -> Vec<String> {
 
 /// A deep sleep with `devices` devices: synchronous ones on the main thread,
 /// every third one on a worker, with side events between.
-pub fn cycle(devices: usize) -> Vec<Ev> {
+pub(crate) fn cycle(devices: usize) -> Vec<Ev> {
     let mut all: Vec<Ev> = Vec::new();
     let mut now = 5_000_000_000u64;
     let main = 77;
@@ -270,12 +270,12 @@ pub fn cycle(devices: usize) -> Vec<Ev> {
 }
 
 /// The same events as `trace` prints them, with nanoseconds.
-pub fn trace_text(events: &[Ev]) -> String {
+pub(crate) fn trace_text(events: &[Ev]) -> String {
     trace_text_named(events, &own_threads())
 }
 
 /// The same, with these thread names.
-pub fn trace_text_named(events: &[Ev], threads: &[(i32, String)]) -> String {
+pub(crate) fn trace_text_named(events: &[Ev], threads: &[(i32, String)]) -> String {
     let mut t = String::from("# tracer: nop\n#\n");
     let mut sorted: Vec<&Ev> = events.iter().collect();
     sorted.sort_by_key(|e| (e.time, e.cpu));
@@ -291,7 +291,7 @@ pub fn trace_text_named(events: &[Ev], threads: &[(i32, String)]) -> String {
 
 /// [`cycle`] without blanks in names, where text cannot tell driver and device
 /// apart.
-pub fn cycle_without_blanks(devices: usize) -> Vec<Ev> {
+pub(crate) fn cycle_without_blanks(devices: usize) -> Vec<Ev> {
     let mut events = cycle(devices);
     for e in &mut events {
         if let What::Start { device, .. } | What::End { device, .. } = &mut e.what
@@ -306,7 +306,7 @@ pub fn cycle_without_blanks(devices: usize) -> Vec<Ev> {
 /// The events of power management in a real `trace` text, and the first name
 /// of every thread. Times have microseconds; the order within one is kept by
 /// adding nanoseconds.
-pub fn from_text(text: &str) -> (Vec<Ev>, Vec<(i32, String)>) {
+pub(crate) fn from_text(text: &str) -> (Vec<Ev>, Vec<(i32, String)>) {
     let (mut events, mut threads): (Vec<Ev>, Vec<(i32, String)>) = Default::default();
     let mut last = 0;
     for line in text.lines() {

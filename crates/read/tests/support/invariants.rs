@@ -4,7 +4,7 @@ use dormouse_base::capture::Capture;
 use dormouse_base::cycle::Outcome;
 
 /// Panics if `capture` contradicts itself.
-pub fn check(capture: &Capture, what: &str) {
+pub(crate) fn check(capture: &Capture, what: &str) {
     let devices = capture.graph.devices.len();
     for (i, d) in capture.graph.devices.iter().enumerate() {
         if let Some(p) = d.parent {

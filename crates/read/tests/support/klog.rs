@@ -1,7 +1,7 @@
 //! Small kernel logs of every generation of lines.
 
 /// Name and text.
-pub fn logs() -> Vec<(&'static str, String)> {
+pub(crate) fn logs() -> Vec<(&'static str, String)> {
     let old = |p: &str| {
         format!(
             "{p}PM: Syncing filesystems ... done.\n\

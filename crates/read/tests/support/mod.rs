@@ -1,23 +1,23 @@
 //! What the tests of the binary readers share.
 
-pub mod events;
-pub mod klog;
-pub mod perfetto;
-pub mod tracedat;
+pub(crate) mod events;
+pub(crate) mod klog;
+pub(crate) mod perfetto;
+pub(crate) mod tracedat;
 
 use dormouse_read::event::{EventSink, Stamp, TraceEvent};
 use std::path::PathBuf;
 
 /// Keeps every event as one line of text.
 #[derive(Default)]
-pub struct Lines(pub Vec<String>);
+pub(crate) struct Lines(pub Vec<String>);
 
 fn s(b: &[u8]) -> String {
     String::from_utf8_lossy(b).into_owned()
 }
 
 /// `trace`'s text of an event: name and rest.
-pub fn text_of(event: TraceEvent<'_>) -> (String, String) {
+pub(crate) fn text_of(event: TraceEvent<'_>) -> (String, String) {
     match event {
         TraceEvent::SuspendResume { action, value, begin } => (
             "suspend_resume".into(),
@@ -57,7 +57,7 @@ impl EventSink for Lines {
 }
 
 /// The folder of real logs, or `None` with a loud word.
-pub fn real_data() -> Option<PathBuf> {
+pub(crate) fn real_data() -> Option<PathBuf> {
     let dir = std::env::var_os("DORMOUSE_DATA").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
         PathBuf::from,
@@ -70,11 +70,11 @@ pub fn real_data() -> Option<PathBuf> {
 }
 
 /// A pseudo-random sequence (xorshift64*), the same on every machine.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
     /// The next number below `n`.
-    pub fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
@@ -83,14 +83,14 @@ impl Random {
 }
 
 /// Bytes from hexadecimal digits.
-pub fn hex(digits: &str) -> Vec<u8> {
+pub(crate) fn hex(digits: &str) -> Vec<u8> {
     let digits: Vec<u8> = digits.bytes().filter(u8::is_ascii_hexdigit).collect();
     let pair = |p: &[u8]| u8::from_str_radix(std::str::from_utf8(p).unwrap(), 16).unwrap();
     digits.chunks(2).map(pair).collect()
 }
 
 /// All files under `dir`, in order of path.
-pub fn files_under(dir: &std::path::Path) -> Vec<PathBuf> {
+pub(crate) fn files_under(dir: &std::path::Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut open = vec![dir.to_path_buf()];
     while let Some(d) = open.pop() {

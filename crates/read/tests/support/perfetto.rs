@@ -6,13 +6,13 @@ use prost::Message;
 use std::io::Write;
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Trace {
+pub(crate) struct Trace {
     #[prost(message, repeated, tag = "1")]
     pub packet: Vec<TracePacket>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct TracePacket {
+pub(crate) struct TracePacket {
     #[prost(message, optional, tag = "1")]
     pub ftrace_events: Option<Bundle>,
     #[prost(message, optional, tag = "2")]
@@ -28,13 +28,13 @@ pub struct TracePacket {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Interned {
+pub(crate) struct Interned {
     #[prost(message, repeated, tag = "26")]
     pub kernel_symbols: Vec<Symbol>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Symbol {
+pub(crate) struct Symbol {
     #[prost(uint64, optional, tag = "1")]
     pub iid: Option<u64>,
     #[prost(bytes = "vec", optional, tag = "2")]
@@ -42,7 +42,7 @@ pub struct Symbol {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Execute {
+pub(crate) struct Execute {
     #[prost(uint64, optional, tag = "1")]
     pub work: Option<u64>,
     #[prost(uint64, optional, tag = "2")]
@@ -50,13 +50,13 @@ pub struct Execute {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct ProcessTree {
+pub(crate) struct ProcessTree {
     #[prost(message, repeated, tag = "2")]
     pub threads: Vec<Thread>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Thread {
+pub(crate) struct Thread {
     #[prost(int32, optional, tag = "1")]
     pub tid: Option<i32>,
     #[prost(string, optional, tag = "2")]
@@ -64,19 +64,19 @@ pub struct Thread {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct SystemInfo {
+pub(crate) struct SystemInfo {
     #[prost(message, optional, tag = "1")]
     pub utsname: Option<Utsname>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Utsname {
+pub(crate) struct Utsname {
     #[prost(string, optional, tag = "3")]
     pub release: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Bundle {
+pub(crate) struct Bundle {
     #[prost(uint32, optional, tag = "1")]
     pub cpu: Option<u32>,
     #[prost(message, repeated, tag = "2")]
@@ -88,7 +88,7 @@ pub struct Bundle {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct CompactSched {
+pub(crate) struct CompactSched {
     #[prost(uint64, repeated, tag = "1")]
     pub switch_timestamp: Vec<u64>,
     #[prost(int64, repeated, tag = "2")]
@@ -104,7 +104,7 @@ pub struct CompactSched {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Event {
+pub(crate) struct Event {
     #[prost(uint64, optional, tag = "1")]
     pub timestamp: Option<u64>,
     #[prost(uint32, optional, tag = "2")]
@@ -114,7 +114,7 @@ pub struct Event {
 }
 
 #[derive(Clone, PartialEq, prost::Oneof)]
-pub enum Kind {
+pub(crate) enum Kind {
     #[prost(message, tag = "4")]
     Switch(Switch),
     #[prost(message, tag = "13")]
@@ -132,7 +132,7 @@ pub enum Kind {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Switch {
+pub(crate) struct Switch {
     #[prost(string, optional, tag = "1")]
     pub prev_comm: Option<String>,
     #[prost(int32, optional, tag = "2")]
@@ -150,7 +150,7 @@ pub struct Switch {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Idle {
+pub(crate) struct Idle {
     #[prost(uint32, optional, tag = "1")]
     pub state: Option<u32>,
     #[prost(uint32, optional, tag = "2")]
@@ -158,7 +158,7 @@ pub struct Idle {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct SuspendResume {
+pub(crate) struct SuspendResume {
     #[prost(string, optional, tag = "1")]
     pub action: Option<String>,
     #[prost(int32, optional, tag = "2")]
@@ -168,13 +168,13 @@ pub struct SuspendResume {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Minimal {
+pub(crate) struct Minimal {
     #[prost(uint32, optional, tag = "1")]
     pub start: Option<u32>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Start {
+pub(crate) struct Start {
     #[prost(string, optional, tag = "1")]
     pub device: Option<String>,
     #[prost(string, optional, tag = "2")]
@@ -188,7 +188,7 @@ pub struct Start {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct End {
+pub(crate) struct End {
     #[prost(string, optional, tag = "1")]
     pub device: Option<String>,
     #[prost(string, optional, tag = "2")]
@@ -199,7 +199,7 @@ pub struct End {
 
 /// Events that Perfetto and the text form show alike: the others lack fields
 /// in one of them.
-pub fn shared(events: &[Ev]) -> Vec<Ev> {
+pub(crate) fn shared(events: &[Ev]) -> Vec<Ev> {
     let keep = |e: &&Ev| {
         !matches!(
             e.what,
@@ -241,7 +241,7 @@ fn kind(e: &Ev) -> Option<Kind> {
 }
 
 /// The names of all threads of `events`.
-pub fn threads(events: &[Ev]) -> Vec<(i32, &'static str)> {
+pub(crate) fn threads(events: &[Ev]) -> Vec<(i32, &'static str)> {
     let mut pids: Vec<i32> = events.iter().map(|e| e.pid).filter(|&p| p != 0).collect();
     pids.sort_unstable();
     pids.dedup();
@@ -250,7 +250,7 @@ pub fn threads(events: &[Ev]) -> Vec<(i32, &'static str)> {
 
 /// How to write a trace.
 #[derive(Clone, Copy, Debug)]
-pub struct Layout {
+pub(crate) struct Layout {
     /// Events of all CPUs between two rounds of bundles.
     pub bundle: usize,
     /// zlib.
@@ -268,7 +268,7 @@ impl Default for Layout {
 }
 
 /// Packets as traced writes them: a bundle a CPU and period.
-pub fn packets(events: &[Ev], layout: &Layout, names: &[(i32, String)]) -> Vec<TracePacket> {
+pub(crate) fn packets(events: &[Ev], layout: &Layout, names: &[(i32, String)]) -> Vec<TracePacket> {
     let mut all = vec![
         TracePacket {
             system_info: Some(SystemInfo {
@@ -318,13 +318,13 @@ pub fn packets(events: &[Ev], layout: &Layout, names: &[(i32, String)]) -> Vec<T
 }
 
 /// The whole trace.
-pub fn write(events: &[Ev], layout: &Layout) -> Vec<u8> {
+pub(crate) fn write(events: &[Ev], layout: &Layout) -> Vec<u8> {
     let names: Vec<_> = threads(events).iter().map(|t| (t.0, t.1.to_string())).collect();
     write_named(events, layout, &names)
 }
 
 /// The whole trace, with these thread names.
-pub fn write_named(events: &[Ev], layout: &Layout, names: &[(i32, String)]) -> Vec<u8> {
+pub(crate) fn write_named(events: &[Ev], layout: &Layout, names: &[(i32, String)]) -> Vec<u8> {
     let packets = packets(events, layout, names);
     if !layout.compress {
         return Trace { packet: packets }.encode_to_vec();
@@ -339,7 +339,7 @@ pub fn write_named(events: &[Ev], layout: &Layout, names: &[(i32, String)]) -> V
 }
 
 /// A sleep with compact scheduler events and the minimal event only.
-pub fn compact() -> Vec<u8> {
+pub(crate) fn compact() -> Vec<u8> {
     let event = |time: u64, start: u32| Event {
         timestamp: Some(time),
         pid: Some(77),

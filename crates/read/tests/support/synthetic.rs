@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 /// A text trace of one cycle of suspend-to-RAM with `devices` devices in a
 /// tree, every third async. Each has prepare, suspend, resume and complete.
-pub fn trace(devices: usize) -> String {
+pub(crate) fn trace(devices: usize) -> String {
     trace_at(devices, 100.0)
 }
 
 /// The same, beginning at `start` seconds.
-pub fn trace_at(devices: usize, start: f64) -> String {
+pub(crate) fn trace_at(devices: usize, start: f64) -> String {
     let mut t = Trace { out: String::new(), now: (start * 1e6) as u64 };
     t.out.push_str("# tracer: nop\n#\n");
     t.step("suspend_enter[3] begin");
@@ -77,7 +77,7 @@ impl Trace {
 
 /// Generation of the callback lines of a kernel log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Generation {
+pub(crate) enum Generation {
     /// `calling  DEV+ @ 1, parent: P`.
     Device,
     /// `DRV DEV: calling FN+0x0/0x10 @ 1, parent: P`.
@@ -89,13 +89,13 @@ pub enum Generation {
 }
 
 impl Generation {
-    pub const ALL: [Generation; 4] =
+    pub(crate) const ALL: [Generation; 4] =
         [Generation::Device, Generation::Function, Generation::FunctionPm, Generation::Bare];
 }
 
 /// A kernel log of one cycle with four devices, in one of four generations.
 /// `dress` makes a line of a time in microseconds and a message.
-pub fn log(generation: Generation, dress: impl Fn(u64, &str) -> String) -> String {
+pub(crate) fn log(generation: Generation, dress: impl Fn(u64, &str) -> String) -> String {
     let mut l = Log { out: String::new(), now: 50_000_000, dress };
     l.line(10, "PM: suspend entry (deep)");
     l.line(40_000, "Filesystems sync: 0.040 seconds");
@@ -204,16 +204,16 @@ impl<F: Fn(u64, &str) -> String> Log<F> {
 }
 
 /// `[   50.000010] text`.
-pub fn stamped(us: u64, text: &str) -> String {
+pub(crate) fn stamped(us: u64, text: &str) -> String {
     format!("[{:5}.{:06}] {text}", us / 1_000_000, us % 1_000_000)
 }
 
 /// A small generator of pseudo-random numbers, the same everywhere.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
     /// The next number below `n`.
-    pub fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -4,11 +4,11 @@
 
 use std::io::Write;
 
-pub use super::events::*;
+pub(crate) use super::events::*;
 
 /// How to write them.
 #[derive(Clone, Copy, Debug)]
-pub struct Shape {
+pub(crate) struct Shape {
     pub version: u8,
     pub big: bool,
     pub long: usize,
@@ -469,12 +469,12 @@ fn by_cpu<'a>(events: &'a [Ev], s: &Shape) -> Vec<(u32, Vec<&'a Ev>, bool)> {
 }
 
 /// The whole file.
-pub fn write(events: &[Ev], s: &Shape) -> Vec<u8> {
+pub(crate) fn write(events: &[Ev], s: &Shape) -> Vec<u8> {
     write_named(events, s, &own_threads())
 }
 
 /// The whole file, with these thread names.
-pub fn write_named(events: &[Ev], s: &Shape, threads: &[(i32, String)]) -> Vec<u8> {
+pub(crate) fn write_named(events: &[Ev], s: &Shape, threads: &[(i32, String)]) -> Vec<u8> {
     let mut o = Out { bytes: b"\x17\x08\x44tracing".to_vec(), big: s.big };
     o.z(if s.version == 6 { "6" } else { "7" });
     o.n(s.big.into(), 1).n(s.long as u64, 1).n(s.page as u64, 4);

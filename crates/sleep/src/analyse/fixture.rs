@@ -10,7 +10,7 @@ pub(crate) const MAIN: u16 = 0;
 
 /// A capture with the devices `(name, parent)` in list order, a main thread and
 /// `workers` worker threads, and one cycle without phases.
-pub fn capture(devices: &[(&str, Option<usize>)], workers: u16) -> Capture {
+pub(crate) fn capture(devices: &[(&str, Option<usize>)], workers: u16) -> Capture {
     let mut c = Capture::default();
     for (name, parent) in devices {
         let name = c.names.add(name);
@@ -29,7 +29,7 @@ pub fn capture(devices: &[(&str, Option<usize>)], workers: u16) -> Capture {
     c
 }
 
-pub fn phase(c: &mut Capture, phase: Phase, start: i64, end: i64) {
+pub(crate) fn phase(c: &mut Capture, phase: Phase, start: i64, end: i64) {
     let span = PhaseSpan {
         phase,
         event: PmEvent::Suspend,
@@ -45,7 +45,14 @@ pub fn phase(c: &mut Capture, phase: Phase, start: i64, end: i64) {
     cycle.end = cycle.end.max(Ns(end));
 }
 
-pub fn callback(c: &mut Capture, device: usize, phase: Phase, thread: u16, start: i64, end: i64) {
+pub(crate) fn callback(
+    c: &mut Capture,
+    device: usize,
+    phase: Phase,
+    thread: u16,
+    start: i64,
+    end: i64,
+) {
     let cb = Callback {
         device: DeviceId(device as u32),
         phase,

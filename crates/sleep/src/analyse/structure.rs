@@ -17,7 +17,7 @@ use dormouse_base::capture::Capture;
 use dormouse_base::complete::LostKind;
 use dormouse_base::cycle::{Cycle, PhaseSpan};
 use dormouse_base::device::{DeviceId, LinkKind};
-use dormouse_base::phase::{Direction, Phase};
+use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
 pub use dormouse_board::threads::main_threads;
 use std::cmp::Ordering;

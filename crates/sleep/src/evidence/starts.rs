@@ -31,7 +31,7 @@ impl Starts {
     }
 
     /// As simulated: `cycle` is a run of `board`.
-    pub fn simulated(board: &Board, cycle: &Cycle) -> Starts {
+    pub(super) fn simulated(board: &Board, cycle: &Cycle) -> Starts {
         let inside = cycle.callbacks.iter().filter(|c| c.phase.may_be_async());
         Starts::of(inside.filter_map(|c| {
             let (index, span) = (c.phase.device_index()?, cycle.phase(c.phase)?);
@@ -41,7 +41,7 @@ impl Starts {
 
     /// As recorded: the median where several cycles have the callback. `board` is
     /// what was derived of them.
-    pub fn recorded(board: &Board, phases: &[Recorded]) -> Starts {
+    pub(super) fn recorded(board: &Board, phases: &[Recorded]) -> Starts {
         let mut each: BTreeMap<(usize, usize), Vec<Ns>> = BTreeMap::new();
         for r in phases {
             let Some(index) = r.phase.device_index() else { continue };

@@ -67,7 +67,7 @@ impl Rates {
     };
 
     /// All of them times `part` by `whole`.
-    pub fn times(self, part: u64, whole: u64) -> Rates {
+    pub(super) fn times(self, part: u64, whole: u64) -> Rates {
         let of = |rate: u64| (rate * part / whole).min(100);
         Rates {
             links: of(self.links),
@@ -107,7 +107,7 @@ struct Silent {
 
 impl<'a> Unseen<'a> {
     /// Of the recording that `derived` and `witness` were made of.
-    pub fn new(derived: &'a Derived, witness: &'a Witness) -> Unseen<'a> {
+    pub(super) fn new(derived: &'a Derived, witness: &'a Witness) -> Unseen<'a> {
         let policy = witness.scheduler.policy;
         let mut all =
             Unseen { derived, policy, witness, suppliers: Vec::new(), together: Vec::new() };
@@ -237,7 +237,7 @@ impl<'a> Unseen<'a> {
     /// as order goes; its silent devices and links are drawn from `r`. In addition
     /// the `certain` pairs of consumer and supplier are linked; nothing else is to
     /// need what `gone` marks. The devices do the work of `devices`.
-    pub fn draw(
+    pub(super) fn draw(
         &self,
         rates: Rates,
         devices: &[BoardDevice],
@@ -308,7 +308,7 @@ impl<'a> Unseen<'a> {
 
     /// The work of all devices, some of the callbacks that ended together as short
     /// as they would be if they only waited: next time nothing may keep them.
-    pub fn apart(&self, rates: Rates, r: &mut Random) -> Vec<BoardDevice> {
+    pub(super) fn apart(&self, rates: Rates, r: &mut Random) -> Vec<BoardDevice> {
         let mut devices = self.derived.board.devices.clone();
         for &(d, index, time) in &self.together {
             if r.chance(rates.together, 100)

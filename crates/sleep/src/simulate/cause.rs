@@ -22,7 +22,7 @@ const MOVED: Ns = Ns(50_000);
 /// At most two facts about one half. `was` and `is` are the critical paths
 /// before and after; `origin` says for each device of the changed board which it
 /// was on `board`. Linear in the paths, but for sorting their devices.
-pub fn of(
+pub(super) fn of(
     direction: Direction,
     board: &Board,
     was: &[Piece],

@@ -65,7 +65,7 @@ struct Found {
 
 /// Adds the locks and orders that the cycles of `capture` show to the board
 /// derived from it, with the times that devices take alone. Returns how many.
-pub fn locks(capture: &Capture, derived: &mut Derived) -> usize {
+pub(crate) fn locks(capture: &Capture, derived: &mut Derived) -> usize {
     let cycles = chosen_cycles(capture);
     if derived.place.is_empty() || cycles.len() != derived.cycles.len() || cycles.len() <= CYCLES {
         return 0;

@@ -7,12 +7,12 @@ use dormouse_board::{Board, BoardDevice, Work};
 use serde_json::Value;
 
 /// `tests/fixtures/dpm-cases.json`.
-pub fn cases() -> Value {
+pub(crate) fn cases() -> Value {
     serde_json::from_str(include_str!("../fixtures/dpm-cases.json")).expect("fixture is JSON")
 }
 
 /// One case as a board with sleeping callbacks.
-pub fn board(case: &Value) -> Board {
+pub(crate) fn board(case: &Value) -> Board {
     let mut board = Board { cpus: 4, pm_async: true, ..Board::default() };
     let mut names: Vec<String> = Vec::new();
     for row in case["devices"].as_array().expect("devices") {

@@ -32,7 +32,7 @@ pub(super) struct Clock<'a> {
 }
 
 impl<'a> Clock<'a> {
-    pub fn new(drive: &'a Drive, set: Devfreq) -> Clock<'a> {
+    pub(super) fn new(drive: &'a Drive, set: Devfreq) -> Clock<'a> {
         let look = if set.poll > 0 && matches!(set.governor, Governor::SimpleOndemand(_)) {
             set.after_poll(0)
         } else {
@@ -63,12 +63,12 @@ impl<'a> Clock<'a> {
         c
     }
 
-    pub fn hz(&self) -> u64 {
+    pub(super) fn hz(&self) -> u64 {
         self.drive.levels[self.level]
     }
 
     /// Whether requests wait for a change.
-    pub fn blocks(&self) -> bool {
+    pub(super) fn blocks(&self) -> bool {
         self.drive.waits && (self.wanted || self.change != NEVER)
     }
 
@@ -111,26 +111,26 @@ impl<'a> Clock<'a> {
     }
 
     /// A change begins.
-    pub fn begin(&mut self, at: i64) {
+    pub(super) fn begin(&mut self, at: i64) {
         self.wanted = false;
         self.change = at.saturating_add(self.drive.change);
     }
 
     /// It ended.
-    pub fn changed(&mut self) {
+    pub(super) fn changed(&mut self) {
         self.change = NEVER;
         self.level = self.target;
     }
 
     /// The look that was due; `busy`: requests are under way.
-    pub fn looked(&mut self, at: i64, serving: bool, busy: bool) {
+    pub(super) fn looked(&mut self, at: i64, serving: bool, busy: bool) {
         self.look = self.set.after_poll(at);
         self.target(at, serving, busy);
     }
 
     /// A decision, whoever asked for it; one that finds no request under way may stop
     /// the looks (`ufshcd_devfreq_target`).
-    pub fn target(&mut self, at: i64, serving: bool, busy: bool) {
+    pub(super) fn target(&mut self, at: i64, serving: bool, busy: bool) {
         self.decide(at, serving);
         let stop = match self.set.idle_stop {
             IdleStop::Never => false,
@@ -143,13 +143,13 @@ impl<'a> Clock<'a> {
     }
 
     /// Looks stop.
-    pub fn stop(&mut self) {
+    pub(super) fn stop(&mut self) {
         self.look = NEVER;
     }
 
     /// Looks begin anew, one interval from now. After UFS stopped them the first
     /// only opens a window.
-    pub fn restart(&mut self, at: i64) {
+    pub(super) fn restart(&mut self, at: i64) {
         if self.look != NEVER || self.set.poll <= 0 {
             return;
         }
@@ -162,7 +162,7 @@ impl<'a> Clock<'a> {
     }
 
     /// Whether looks wait for the next request.
-    pub fn deferrable(&self) -> bool {
+    pub(super) fn deferrable(&self) -> bool {
         self.set.deferrable
     }
 }

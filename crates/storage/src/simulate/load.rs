@@ -74,7 +74,7 @@ pub(super) struct Arrivals<'a> {
 }
 
 impl<'a> Arrivals<'a> {
-    pub fn new(load: &'a Load) -> Arrivals<'a> {
+    pub(super) fn new(load: &'a Load) -> Arrivals<'a> {
         let mut a =
             Arrivals { load, came: 0, due: VecDeque::new(), left: 0, open: 0, later: 0, bursts: 0 };
         if let Load::Loop(l) = load {
@@ -98,7 +98,7 @@ impl<'a> Arrivals<'a> {
     }
 
     /// When the next request comes, as far as that is known.
-    pub fn at(&self) -> i64 {
+    pub(super) fn at(&self) -> i64 {
         match self.load {
             Load::Open(list) => list.get(self.came).map_or(i64::MAX, |r| r.0),
             Load::Loop(_) => self.due.front().copied().unwrap_or(i64::MAX),
@@ -106,7 +106,7 @@ impl<'a> Arrivals<'a> {
     }
 
     /// It comes: its bytes.
-    pub fn come(&mut self) -> u64 {
+    pub(super) fn come(&mut self) -> u64 {
         let bytes = match self.load {
             Load::Open(list) => list[self.came].1,
             Load::Loop(l) => {
@@ -119,7 +119,7 @@ impl<'a> Arrivals<'a> {
     }
 
     /// A request ended.
-    pub fn ended(&mut self, at: i64) {
+    pub(super) fn ended(&mut self, at: i64) {
         let Load::Loop(l) = self.load else { return };
         self.open = self.open.saturating_sub(1);
         if self.left > 0 {

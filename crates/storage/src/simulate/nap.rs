@@ -36,7 +36,7 @@ pub(super) struct Sleeper {
 
 impl Sleeper {
     /// The clock's gate.
-    pub fn gate(times: Nap, delay: Option<i64>) -> Sleeper {
+    pub(super) fn gate(times: Nap, delay: Option<i64>) -> Sleeper {
         Sleeper {
             times,
             delay,
@@ -53,7 +53,7 @@ impl Sleeper {
     /// Runtime suspend, whose timer may be late by so many percent of the delay. It is
     /// armed once and then left alone, whatever requests come; when it goes off it
     /// looks at the last of them, and is armed again if that was too lately.
-    pub fn autosuspend(times: Nap, delay: Option<i64>, percent: u8) -> Sleeper {
+    pub(super) fn autosuspend(times: Nap, delay: Option<i64>, percent: u8) -> Sleeper {
         let late = i128::from(delay.unwrap_or(0)) * i128::from(percent) / 100;
         let slack = Some(i64::try_from(late).unwrap_or(i64::MAX));
         Sleeper { slack, ..Sleeper::gate(times, delay) }
@@ -71,12 +71,12 @@ impl Sleeper {
         self.state == State::Awake && self.soft <= now
     }
 
-    pub fn awake(&self) -> bool {
+    pub(super) fn awake(&self) -> bool {
         self.state == State::Awake
     }
 
     /// The last request ended.
-    pub fn idle(&mut self, now: i64) {
+    pub(super) fn idle(&mut self, now: i64) {
         let State::Awake = self.state else { return };
         self.last_busy = now;
         match (self.delay, self.slack) {
@@ -87,7 +87,7 @@ impl Sleeper {
     }
 
     /// A request came: whether it finds it awake.
-    pub fn need(&mut self, now: i64) -> bool {
+    pub(super) fn need(&mut self, now: i64) -> bool {
         match self.state {
             State::Awake => {
                 if self.slack.is_none() {
@@ -109,7 +109,7 @@ impl Sleeper {
     }
 
     /// What was due happens; `busy`: requests are under way.
-    pub fn step(&mut self, now: i64, busy: bool) {
+    pub(super) fn step(&mut self, now: i64, busy: bool) {
         self.soft = NEVER;
         match self.state {
             State::Awake => {
@@ -151,7 +151,7 @@ impl Sleeper {
     }
 
     /// It sleeps deeper elsewhere: this one forgets, and is awake after that.
-    pub fn reset(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.state = State::Awake;
         self.at = NEVER;
         self.wanted = false;

@@ -19,12 +19,12 @@ pub(super) struct Raise {
 }
 
 impl Raise {
-    pub fn new(site: Qos, worker: i64) -> Raise {
+    pub(super) fn new(site: Qos, worker: i64) -> Raise {
         Raise { site, worker, held: false, ask: NEVER, drop: NEVER, raises: 0 }
     }
 
     /// A request came.
-    pub fn came(&mut self, now: i64) {
+    pub(super) fn came(&mut self, now: i64) {
         let Some(timeout) = self.site.timeout() else { return };
         if !self.held {
             self.held = true;
@@ -42,7 +42,7 @@ impl Raise {
     }
 
     /// It is dropped.
-    pub fn dropped(&mut self) {
+    pub(super) fn dropped(&mut self) {
         self.held = false;
         self.drop = NEVER;
         self.ask = NEVER;

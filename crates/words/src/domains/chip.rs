@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// A line for each kind, where there is more than one.
-pub fn counts(s: &Subject<'_>) -> Vec<String> {
+pub(super) fn counts(s: &Subject<'_>) -> Vec<String> {
     let case = s.case;
     let mut out = Vec::new();
     if let (Some(d), Some(held)) = (case.dumps.last(), s.report.held.last()) {
@@ -63,7 +63,7 @@ pub fn counts(s: &Subject<'_>) -> Vec<String> {
 }
 
 /// ` that the text shows`, of a table with rows left out.
-pub fn left_out(cut: bool) -> &'static str {
+pub(super) fn left_out(cut: bool) -> &'static str {
     if cut { " that the text shows (rows are left out)" } else { "" }
 }
 
@@ -151,7 +151,7 @@ fn rail(r: &Rail, with: &[usize]) -> String {
 }
 
 /// The sections of rails, power resources and holders.
-pub fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
+pub(super) fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
     let holders: Vec<String> =
         holders(s).iter().map(|(d, holds)| format!("{d}: {}", names(holds))).collect();
     list(page, "What devices hold", &holders, top);
@@ -196,7 +196,7 @@ pub fn sections(page: &mut Page, s: &Subject<'_>, top: usize) {
 }
 
 /// Tables of clocks as JSON.
-pub fn clocks(s: &Subject<'_>) -> Value {
+pub(super) fn clocks(s: &Subject<'_>) -> Value {
     let table = |t: &dormouse_power::clock::Table| {
         let unasked = t.unasked();
         let rows = t.clocks.iter().map(|c| {
@@ -222,7 +222,7 @@ pub fn clocks(s: &Subject<'_>) -> Value {
 }
 
 /// Tables of regulators as JSON.
-pub fn regulators(s: &Subject<'_>) -> Value {
+pub(super) fn regulators(s: &Subject<'_>) -> Value {
     let table = |t: &dormouse_power::regulator::Table| {
         let rows = t.regulators.iter().map(|r| {
             json!({
@@ -262,7 +262,7 @@ pub(crate) fn resources(s: &Subject<'_>) -> Value {
 }
 
 /// Regulators of a device tree as JSON.
-pub fn rails(s: &Subject<'_>) -> Value {
+pub(super) fn rails(s: &Subject<'_>) -> Value {
     let row = |r: &Rail| {
         let modes = MODES
             .iter()

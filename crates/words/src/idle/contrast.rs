@@ -27,7 +27,7 @@ fn paid(c: &Contrast, side: usize) -> String {
 }
 
 /// The page's part.
-pub fn text(c: &Contrast) -> String {
+pub(super) fn text(c: &Contrast) -> String {
     let [a, b] = [0, 1].map(|i| safe(&c.sides[i]).into_owned());
     let n = c.workloads.len();
     let mut out = wrap(&match c.slower() {

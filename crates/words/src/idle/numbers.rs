@@ -3,7 +3,7 @@
 use crate::wording::number::grouped;
 
 /// `57 %`, rounded; `0.4 %` below one.
-pub fn percent(part: u64, whole: u64) -> String {
+pub(crate) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".into();
     }
@@ -18,7 +18,7 @@ pub fn percent(part: u64, whole: u64) -> String {
 }
 
 /// Nanoseconds as seconds with two places, rounded; none from 10,000 s on.
-pub fn seconds(ns: u64) -> String {
+pub(crate) fn seconds(ns: u64) -> String {
     if ns >= 10_000_000_000_000 {
         return grouped(ns.saturating_add(500_000_000) / 1_000_000_000);
     }
@@ -27,7 +27,7 @@ pub fn seconds(ns: u64) -> String {
 }
 
 /// Nanoseconds as whole microseconds, rounded.
-pub fn us(ns: i64) -> String {
+pub(crate) fn us(ns: i64) -> String {
     grouped(ns.max(0).unsigned_abs().saturating_add(500) / 1_000)
 }
 

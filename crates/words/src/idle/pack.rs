@@ -7,7 +7,7 @@ use dormouse_idle::pack::Packed;
 use std::fmt::Write as _;
 
 /// The page's part; the first entry is as recorded.
-pub fn text(steps: &[Packed]) -> String {
+pub(super) fn text(steps: &[Packed]) -> String {
     let Some(now) = steps.first() else { return String::new() };
     let ns = |n: i64| n.max(0).unsigned_abs();
     let best = steps.iter().max_by_key(|p| (p.deep, p.cpus)).unwrap_or(now);

@@ -85,7 +85,7 @@ fn doubts(r: &Run) -> String {
 }
 
 /// One run.
-pub fn text(r: &Run) -> String {
+pub(super) fn text(r: &Run) -> String {
     let n = r.intervals.len();
     let package: Vec<(&str, i64)> =
         r.package_states().into_iter().filter_map(|c| Some((c, r.mean(c)?))).collect();

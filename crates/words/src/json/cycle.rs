@@ -22,7 +22,7 @@ pub(crate) const SEGMENT: [&str; 7] =
     ["device", "thread", "duration_ns", "reason", "proven", "waited_for", "through_silent"];
 
 /// Columns of what a device took.
-pub const DEVICE: [&str; 11] = [
+pub(super) const DEVICE: [&str; 11] = [
     "device",
     "suspend_time_ns",
     "suspend_critical_ns",
@@ -50,7 +50,7 @@ pub(crate) const STALL: [&str; 9] = [
 ];
 
 /// The cycle at place `at` of a capture, with the number that users see.
-pub fn fields(
+pub(super) fn fields(
     w: &mut Emit<'_>,
     devices: &Devices<'_>,
     number: usize,

@@ -19,7 +19,7 @@ pub(crate) struct Emit<'a> {
 
 impl<'a> Emit<'a> {
     /// Nothing written yet.
-    pub fn to(out: &'a mut dyn io::Write) -> Emit<'a> {
+    pub(super) fn to(out: &'a mut dyn io::Write) -> Emit<'a> {
         let room = Room { out, bytes: vec![0; FULL], at: 0, error: None };
         Emit { room, comma: false }
     }
@@ -28,29 +28,29 @@ impl<'a> Emit<'a> {
     ///
     /// # Errors
     /// If something could not be written.
-    pub fn finish(mut self) -> io::Result<()> {
+    pub(super) fn finish(mut self) -> io::Result<()> {
         self.room.byte(b'\n');
         self.room.spill();
         self.room.error.map_or(Ok(()), Err)
     }
 
     /// Whether writing failed, so that the rest need not be made.
-    pub fn failed(&self) -> bool {
+    pub(super) fn failed(&self) -> bool {
         self.room.error.is_some()
     }
 
     /// An object; `inner` writes its fields.
-    pub fn object(&mut self, inner: impl FnOnce(&mut Self)) {
+    pub(super) fn object(&mut self, inner: impl FnOnce(&mut Self)) {
         self.between(b'{', b'}', inner);
     }
 
     /// A list; `inner` writes its values.
-    pub fn array(&mut self, inner: impl FnOnce(&mut Self)) {
+    pub(super) fn array(&mut self, inner: impl FnOnce(&mut Self)) {
         self.between(b'[', b']', inner);
     }
 
     /// The name of a field; its value comes next.
-    pub fn key(&mut self, name: &str) {
+    pub(super) fn key(&mut self, name: &str) {
         self.next();
         self.room.text(name);
         self.room.byte(b':');
@@ -59,19 +59,19 @@ impl<'a> Emit<'a> {
 
     /// One value of a list.
     #[inline]
-    pub fn value(&mut self, value: impl Value) {
+    pub(super) fn value(&mut self, value: impl Value) {
         self.next();
         value.put(&mut self.room);
     }
 
     /// A field with a plain value.
-    pub fn field(&mut self, name: &str, value: impl Value) {
+    pub(super) fn field(&mut self, name: &str, value: impl Value) {
         self.key(name);
         self.value(value);
     }
 
     /// A field with a list of plain values.
-    pub fn values<T: Value>(&mut self, name: &str, list: impl IntoIterator<Item = T>) {
+    pub(super) fn values<T: Value>(&mut self, name: &str, list: impl IntoIterator<Item = T>) {
         self.key(name);
         self.array(|w| list.into_iter().for_each(|v| w.value(v)));
     }
@@ -90,7 +90,7 @@ impl<'a> Emit<'a> {
     }
 
     /// A field with a list of rows, each a list of values.
-    pub fn rows<T>(
+    pub(super) fn rows<T>(
         &mut self,
         name: &str,
         list: impl IntoIterator<Item = T>,
@@ -267,7 +267,7 @@ const TRUE: ([u8; LONGEST], usize) = word(b"true");
 const FALSE: ([u8; LONGEST], usize) = word(b"false");
 
 /// What has a plain JSON value.
-pub trait Value {
+pub(super) trait Value {
     /// Appends it.
     fn put(self, out: &mut Room<'_>);
 }

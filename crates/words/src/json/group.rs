@@ -8,7 +8,7 @@ use dormouse_sleep::analyse::CycleView;
 use dormouse_sleep::analyse::spread::{self, DeviceKey, Group, groups};
 
 /// Columns of a device; the last five are spreads.
-pub const DEVICE: [&str; 10] = [
+pub(super) const DEVICE: [&str; 10] = [
     "device",
     "driver",
     "parent",
@@ -22,10 +22,10 @@ pub const DEVICE: [&str; 10] = [
 ];
 
 /// Columns of a spread, where it is a row; elsewhere the names of its fields.
-pub const SPREAD: [&str; 6] = ["count", "min_ns", "median_ns", "p95_ns", "max_ns", "mad_ns"];
+pub(super) const SPREAD: [&str; 6] = ["count", "min_ns", "median_ns", "p95_ns", "max_ns", "mad_ns"];
 
 /// `groups` of the output.
-pub fn list(w: &mut Emit<'_>, all: &[Explained]) {
+pub(super) fn list(w: &mut Emit<'_>, all: &[Explained]) {
     let pairs: Vec<(&Capture, &[CycleView])> =
         all.iter().map(|e| (&e.capture, e.views.as_slice())).collect();
     let mut first = vec![1usize];

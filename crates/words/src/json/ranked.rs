@@ -9,10 +9,10 @@ pub(crate) const CALLBACK: [&str; 6] =
     ["device", "function", "direction", "phase", "duration_ns", "error"];
 
 /// Columns of what a device saves at most.
-pub const DEVICE: [&str; 2] = ["device", "saves_at_most_ns"];
+pub(super) const DEVICE: [&str; 2] = ["device", "saves_at_most_ns"];
 
 /// One list.
-pub fn fields(w: &mut Emit<'_>, devices: &Devices<'_>, list: &Ranking) {
+pub(super) fn fields(w: &mut Emit<'_>, devices: &Devices<'_>, list: &Ranking) {
     let capture = devices.capture;
     w.field("source", text(capture, list.source));
     w.field("kernel", text(capture, list.kernel));

@@ -36,7 +36,7 @@ pub(crate) const COLUMNS: Columns = &[
     ("after_device", Text),
 ];
 
-pub fn rows(source: &Source<'_>) -> Vec<Values> {
+pub(super) fn rows(source: &Source<'_>) -> Vec<Values> {
     let mut rows = Rows::new(COLUMNS);
     let c = source.capture;
     let name = |s| c.names.get(s);

@@ -29,7 +29,7 @@ pub(crate) const COLUMNS: Columns = &[
     ("callbacks", Whole),
 ];
 
-pub fn rows(source: &Source<'_>) -> Vec<Values> {
+pub(super) fn rows(source: &Source<'_>) -> Vec<Values> {
     let mut rows = Rows::new(COLUMNS);
     let c = source.capture;
     let name = |s| c.names.get(s);

@@ -23,7 +23,7 @@ use dormouse_sleep::analyse::{CycleView, per_mille};
 const SHORT_ROW: u32 = 10;
 
 /// Everything about one cycle: `number` of `of`, from 1.
-pub fn show(
+pub(super) fn show(
     page: &mut Page,
     e: &Explained,
     i: usize,
@@ -742,7 +742,7 @@ fn some(capture: &Capture, list: &[dormouse_base::device::DeviceId], top: usize)
 }
 
 /// The next command: what the best device is worth.
-pub fn next_command(e: &Explained, i: usize, selection: &Selection) -> Option<String> {
+pub(super) fn next_command(e: &Explained, i: usize, selection: &Selection) -> Option<String> {
     let view = &e.views[i];
     let cycle = &e.capture.cycles[i];
     // What a prediction would start from is a log of printing, or a part of one.

@@ -23,7 +23,7 @@ const ALL_CYCLES: usize = 10;
 const SLOWEST: usize = 5;
 
 /// All cycles: groups that may be compared, then one line a cycle.
-pub fn show(
+pub(super) fn show(
     page: &mut Page,
     all: &[Explained],
     cycles: &[(usize, &Explained, usize)],
@@ -85,7 +85,7 @@ fn captures_of<'a>(all: &'a [Explained], g: &Group<'_>) -> Vec<(&'a Capture, Vec
 
 /// What was wrong with every input, worst first: of several inputs with the name of each,
 /// and of several cycles with those that it is of.
-pub fn warnings(all: &[Explained]) -> Vec<String> {
+pub(super) fn warnings(all: &[Explained]) -> Vec<String> {
     let several = all.iter().filter(|e| !is_empty(e)).count() > 1;
     let mut list: Vec<((bool, Severity), String)> = Vec::new();
     let mut before = 0;
@@ -435,7 +435,7 @@ fn list(
 }
 
 /// The next command: the best device of the largest group, or one cycle.
-pub fn next_command(
+pub(super) fn next_command(
     all: &[Explained],
     cycles: &[(usize, &Explained, usize)],
     selection: &Selection,

@@ -11,7 +11,7 @@ use dormouse_base::ranked::Ranking;
 use dormouse_base::time::Ns;
 
 /// Every list of every capture.
-pub fn show(page: &mut Page, all: &[Explained], selection: &Selection) {
+pub(super) fn show(page: &mut Page, all: &[Explained], selection: &Selection) {
     let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
     for (n, (capture, list)) in lists(&captures).enumerate() {
         if n == 0 {
@@ -50,7 +50,7 @@ fn lists<'a>(captures: &[&'a Capture]) -> impl Iterator<Item = (&'a Capture, &'a
 
 /// The device that took longest in any list: it bounds what removing one saves.
 /// Nothing if there is no list.
-pub fn answer(page: &mut Page, captures: &[&Capture]) {
+pub(super) fn answer(page: &mut Page, captures: &[&Capture]) {
     let several = lists(captures).count() > 1;
     let mut longest: Option<(Ns, &Capture, &Ranking, DeviceId)> = None;
     for (capture, list) in lists(captures) {

@@ -8,7 +8,7 @@ use dormouse_base::capture::Capture;
 /// The device whose duration stands alone in the log, if one does; else how to
 /// get a log that names devices.
 /// `named` says that a line above names a device all the same.
-pub fn show(page: &mut Page, captures: &[&Capture], named: bool) {
+pub(super) fn show(page: &mut Page, captures: &[&Capture], named: bool) {
     if captures.iter().any(|c| !c.ranked.is_empty()) {
         return ranked::answer(page, captures);
     }

@@ -16,12 +16,12 @@ use dormouse_words::Explained;
 const MS: i64 = 1_000_000;
 
 /// Explains a capture.
-pub fn explained(capture: Capture) -> Vec<Explained> {
+pub(crate) fn explained(capture: Capture) -> Vec<Explained> {
     vec![Explained { views: explain(&capture), findings: Vec::new(), capture }]
 }
 
 /// What the doctor says of a sync that is slow.
-pub fn slow_sync() -> Finding {
+pub(crate) fn slow_sync() -> Finding {
     let line = Evidence { line: 7, text: "sync_on_suspend: 0".into(), ..Evidence::default() };
     let mut f = Finding::new(("sync-share", Area::Sync, Level::Slow), Confidence::Certain)
         .says("Dirty data is not written before sleep: sync_on_suspend is 0. It is lost if power fails or the machine does not resume.")
@@ -36,14 +36,14 @@ pub fn slow_sync() -> Finding {
 }
 
 /// A cycle under construction. Times are microseconds.
-pub struct Build {
+pub(crate) struct Build {
     pub capture: Capture,
     pub cycle: Cycle,
 }
 
 impl Build {
     /// A machine without devices and a cycle without phases.
-    pub fn new() -> Build {
+    pub(crate) fn new() -> Build {
         let mut capture = Capture::default();
         capture.graph.order_known = true;
         let cycle = Cycle {
@@ -56,7 +56,7 @@ impl Build {
         Build { capture, cycle }
     }
 
-    pub fn device(&mut self, name: &str, driver: &str, parent: Option<u32>) -> DeviceId {
+    pub(crate) fn device(&mut self, name: &str, driver: &str, parent: Option<u32>) -> DeviceId {
         let device = Device {
             name: self.capture.names.add(name),
             driver: self.capture.names.add(driver),
@@ -67,14 +67,14 @@ impl Build {
         self.capture.graph.push(device)
     }
 
-    pub fn thread(&mut self, name: &str, main: bool) -> ThreadId {
+    pub(crate) fn thread(&mut self, name: &str, main: bool) -> ThreadId {
         let name = self.capture.names.add(name);
         let pid = 100 + self.cycle.threads.len() as i32;
         self.cycle.threads.push(Thread { pid, name, is_main: Some(main) });
         ThreadId(self.cycle.threads.len() as u16 - 1)
     }
 
-    pub fn phase(&mut self, phase: Phase, start: i64, end: i64) {
+    pub(crate) fn phase(&mut self, phase: Phase, start: i64, end: i64) {
         let printed = phase.has_devices().then_some(Ns((end - start) * 1000));
         let event = if phase > Phase::Asleep { PmEvent::Resume } else { PmEvent::Suspend };
         let (start, end) = (Ns(start * 1000), Ns(end * 1000));
@@ -86,7 +86,14 @@ impl Build {
         self.cycle.end = self.cycle.end.max(end);
     }
 
-    pub fn callback(&mut self, d: DeviceId, phase: Phase, thread: ThreadId, start: i64, end: i64) {
+    pub(crate) fn callback(
+        &mut self,
+        d: DeviceId,
+        phase: Phase,
+        thread: ThreadId,
+        start: i64,
+        end: i64,
+    ) {
         self.cycle.callbacks.push(Callback {
             device: d,
             phase,
@@ -101,7 +108,7 @@ impl Build {
     }
 
     /// The capture with the cycle, whose callbacks are put in order.
-    pub fn finish(mut self) -> Capture {
+    pub(crate) fn finish(mut self) -> Capture {
         self.cycle.callbacks.sort_by_key(|c| c.start);
         self.capture.cycles.push(self.cycle);
         self.capture
@@ -116,7 +123,7 @@ impl Default for Build {
 
 /// A board: an Ethernet controller on the main thread, a disk behind its host
 /// in workers. `slow` is added to the disk.
-pub fn board(slow: i64) -> Build {
+pub(crate) fn board(slow: i64) -> Build {
     let mut b = Build::new();
     let root = b.device("platform", "sync", None);
     let host = b.device("0000:00:1f.2", "ahci", Some(root.0));
@@ -154,7 +161,7 @@ pub fn board(slow: i64) -> Build {
 
 /// Six cycles of the board: the first after boot, then alike, the last slow;
 /// every optional field is set in at least one of them.
-pub fn everything() -> Capture {
+pub(crate) fn everything() -> Capture {
     let mut all = board(0).finish();
     all.cycles[0].first_after_boot = true;
     for slow in [0, 10, 20, 30, 90_000] {
@@ -218,7 +225,7 @@ pub fn everything() -> Capture {
 
 /// [`everything`], whose second cycle has a power domain: nobody uses it, the Ethernet
 /// controller is the first of it on the way up, and the disk waits.
-pub fn with_domain() -> Capture {
+pub(crate) fn with_domain() -> Capture {
     let mut all = everything();
     let (domain, function) = (all.names.add("gpu"), all.names.add("noirq power domain"));
     let c = &mut all.cycles[1];

@@ -73,7 +73,7 @@ impl ApplyArgs {
     ///
     /// # Errors
     /// [`Usage`] if it shall be, and cannot.
-    pub fn check(&self, budget: Budget) -> Result<()> {
+    pub(super) fn check(&self, budget: Budget) -> Result<()> {
         if !self.apply {
             return Ok(());
         }
@@ -93,7 +93,7 @@ impl ApplyArgs {
     /// # Errors
     /// If it is not of this machine, or a recording fails. Everything is as it was
     /// then.
-    pub fn run(
+    pub(super) fn run(
         &self,
         t: &Tuned,
         change: &Change,

@@ -1,7 +1,7 @@
 //! Options of `dormouse idle` that several verbs have, and their values.
 
 use crate::number::number;
-pub use crate::number::{cpus, time};
+pub(crate) use crate::number::{cpus, time};
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::idle::{Limit, Present, Watts};
@@ -60,7 +60,7 @@ impl WattsArgs {
     ///
     /// # Errors
     /// If they cannot be understood or read.
-    pub fn read(&self) -> Result<Option<Watts>> {
+    pub(crate) fn read(&self) -> Result<Option<Watts>> {
         self.watts.as_deref().map(Watts::parse).transpose()
     }
 }
@@ -71,12 +71,12 @@ pub(crate) fn typed_all(paths: &[PathBuf]) -> String {
 }
 
 /// A governor by name.
-pub fn kind(text: &str) -> Result<Kind, String> {
+pub(crate) fn kind(text: &str) -> Result<Kind, String> {
     Kind::named(text).ok_or_else(|| "write menu, teo, ladder or haltpoll".into())
 }
 
 /// A kernel whose governors are known.
-pub fn version(text: &str) -> Result<Version, String> {
+pub(crate) fn version(text: &str) -> Result<Version, String> {
     Version::of(text).ok_or_else(|| {
         let names: Vec<&str> = Version::ALL.iter().map(|v| v.name()).collect();
         format!("the governors of these kernels are known: {}", names.join(", "))
@@ -84,7 +84,7 @@ pub fn version(text: &str) -> Result<Version, String> {
 }
 
 /// `50us`, `50us@2-3`: a limit and the CPUs that it holds for.
-pub fn limit(text: &str) -> Result<Limit, String> {
+pub(crate) fn limit(text: &str) -> Result<Limit, String> {
     let (ns, list) = text.split_once('@').map_or((text, None), |(a, b)| (a, Some(b)));
     let cpus = list.map(cpus).transpose()?.unwrap_or_default();
     Ok(Limit { ns: time(ns)?, cpus })

@@ -43,7 +43,7 @@ pub(crate) struct CheckArgs {
 }
 
 /// Runs the verb.
-pub fn run(args: &CheckArgs) -> Result<()> {
+pub(crate) fn run(args: &CheckArgs) -> Result<()> {
     let asked = match &args.cpus {
         Some(list) => Some(cpus(list).map_err(dormouse_app::failure::Usage)?.into_iter().collect()),
         None => None,

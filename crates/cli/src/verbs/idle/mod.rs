@@ -2,11 +2,11 @@
 
 mod apply;
 pub(super) mod asked;
-pub mod check;
-pub mod predict;
-pub mod reads;
-pub mod show;
-pub mod tune;
-pub mod verify;
+pub(crate) mod check;
+pub(crate) mod predict;
+pub(crate) mod reads;
+pub(crate) mod show;
+pub(crate) mod tune;
+pub(crate) mod verify;
 
-pub use dormouse_record::verbs::hold;
+pub(crate) use dormouse_record::verbs::hold;

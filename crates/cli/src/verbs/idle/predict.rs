@@ -69,7 +69,7 @@ enum Swept {
 }
 
 /// Runs the verb.
-pub fn run(args: &PredictArgs) -> Result<()> {
+pub(crate) fn run(args: &PredictArgs) -> Result<()> {
     let asked = Asked {
         present: args.present.present(),
         governor: args.governor,
@@ -125,7 +125,7 @@ fn print(p: &Prediction, points: &[(i64, Account)], args: &PredictArgs) -> Resul
 }
 
 /// A setting in words, without its governor.
-pub fn words(s: &Setting) -> String {
+pub(crate) fn words(s: &Setting) -> String {
     let limits: Vec<(i64, &[u32])> = s.limits.iter().map(|l| (l.ns, &l.cpus[..])).collect();
     setting_words(&limits, &s.disable, s.max_cstate, s.periodic)
 }

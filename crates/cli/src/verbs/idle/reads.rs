@@ -69,7 +69,7 @@ fn seen(text: &str) -> Result<(u64, i64), String> {
 }
 
 /// Runs the verb.
-pub fn run(args: &ReadsArgs) -> Result<()> {
+pub(crate) fn run(args: &ReadsArgs) -> Result<()> {
     let r = idle::reads(&Wait {
         fio: args.fio.clone(),
         states: args.states.clone(),

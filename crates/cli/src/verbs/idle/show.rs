@@ -39,7 +39,7 @@ pub(crate) struct ShowArgs {
 }
 
 /// Runs the verb.
-pub fn run(args: &ShowArgs) -> Result<()> {
+pub(crate) fn run(args: &ShowArgs) -> Result<()> {
     let shown = idle::show(&args.input, args.pack)?;
     let page = Page {
         snapshots: &shown.reading.snapshots,

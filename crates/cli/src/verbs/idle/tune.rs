@@ -60,7 +60,7 @@ fn power(text: &str) -> Result<i64, String> {
 }
 
 /// Runs the verb.
-pub fn run(args: &TuneArgs) -> Result<()> {
+pub(crate) fn run(args: &TuneArgs) -> Result<()> {
     let budget = match (args.p99, args.power) {
         (Some(ns), _) => Budget::P99(ns),
         (_, Some(uw)) => Budget::Power(uw),

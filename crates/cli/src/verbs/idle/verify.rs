@@ -28,7 +28,7 @@ pub(crate) struct VerifyArgs {
 }
 
 /// Runs the verb.
-pub fn run(args: &VerifyArgs) -> Result<()> {
+pub(crate) fn run(args: &VerifyArgs) -> Result<()> {
     let all = verify(&args.folder, &args.baseline)?;
     let kernels: Vec<_> =
         all.iter().map(|v| ((v.kernel.as_str(), v.cpus), &v.rows[..], v.again)).collect();

@@ -55,7 +55,7 @@ fn option(text: &str) -> Result<String, String> {
 }
 
 /// Runs the verb.
-pub fn run(a: &BuildArgs) -> Result<()> {
+pub(crate) fn run(a: &BuildArgs) -> Result<()> {
     let order = Order {
         name: &a.name,
         source: &a.source,

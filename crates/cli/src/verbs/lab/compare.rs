@@ -127,7 +127,7 @@ impl Contender {
 }
 
 /// Runs the verb.
-pub fn run(a: &CompareArgs) -> Result<()> {
+pub(crate) fn run(a: &CompareArgs) -> Result<()> {
     if a.first == a.second {
         return Err(Usage(format!("both kernels are {}", a.first)).into());
     }

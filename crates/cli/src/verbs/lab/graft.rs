@@ -41,12 +41,12 @@ pub(crate) struct GraftArgs {
 }
 
 /// A word of `fw_devlink=`.
-pub fn mode(text: &str) -> Result<Mode, String> {
+pub(crate) fn mode(text: &str) -> Result<Mode, String> {
     Mode::find(text).ok_or_else(|| "write rpm, on, permissive or off".into())
 }
 
 /// Runs the verb.
-pub fn run(a: &GraftArgs) -> Result<()> {
+pub(crate) fn run(a: &GraftArgs) -> Result<()> {
     if a.output.is_some() && a.trees.len() > 1 {
         return Err(Usage("-o takes the answer to one tree".into()).into());
     }

@@ -59,7 +59,7 @@ pub(crate) struct StorageArgs {
 }
 
 /// Runs the verb.
-pub fn run(a: &StorageArgs) -> Result<()> {
+pub(crate) fn run(a: &StorageArgs) -> Result<()> {
     let kernel = find_kernel(&a.machine)?;
     let machine = make_machine(&a.machine, &kernel, None);
     let hardware = a.hardware.as_deref().unwrap_or_default().split_whitespace();

@@ -1,6 +1,6 @@
 //! Verbs about the power states of storage.
 
-pub mod predict;
-pub mod show;
-pub mod tune;
-pub mod verify;
+pub(crate) mod predict;
+pub(crate) mod show;
+pub(crate) mod tune;
+pub(crate) mod verify;

@@ -88,7 +88,7 @@ enum Place {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delay(pub Option<i64>);
 
-pub fn delay(text: &str) -> Result<Delay, String> {
+pub(crate) fn delay(text: &str) -> Result<Delay, String> {
     if text == "never" {
         return Ok(Delay(None));
     }
@@ -96,7 +96,7 @@ pub fn delay(text: &str) -> Result<Delay, String> {
     Ok(Delay(Some(time.0)))
 }
 
-pub fn disk(text: &str) -> Result<Disk, String> {
+pub(crate) fn disk(text: &str) -> Result<Disk, String> {
     let odd = || "a disk by its numbers, such as 8,0".to_string();
     let (major, minor) = text.split_once(',').ok_or_else(odd)?;
     let number = |s: &str| s.parse().map_err(|_| odd());
@@ -127,7 +127,7 @@ impl PredictArgs {
 }
 
 /// Runs the verb.
-pub fn run(args: &PredictArgs) -> Result<()> {
+pub(crate) fn run(args: &PredictArgs) -> Result<()> {
     let change = args.change();
     let number = args.disk.as_deref().and_then(|d| disk(d).ok());
     if let (Some(file), None) = (&args.disk, number) {

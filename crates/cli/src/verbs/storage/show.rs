@@ -31,7 +31,7 @@ pub(crate) struct ShowArgs {
 }
 
 /// Runs the verb.
-pub fn run(args: &ShowArgs) -> Result<()> {
+pub(crate) fn run(args: &ShowArgs) -> Result<()> {
     let shown = storage::show(&args.input)?;
     let r = &shown.reading;
     let page = Page {

@@ -102,7 +102,7 @@ fn device(text: &str) -> Result<String, String> {
 }
 
 /// Runs the verb.
-pub fn run(args: &TuneArgs) -> Result<()> {
+pub(crate) fn run(args: &TuneArgs) -> Result<()> {
     let number = args.disk.as_deref().and_then(|d| disk(d).ok());
     let wish = Wish {
         asked: args.state.map(|s| match s {

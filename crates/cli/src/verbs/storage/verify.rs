@@ -25,7 +25,7 @@ pub(crate) struct VerifyArgs {
 }
 
 /// Runs the verb.
-pub fn run(args: &VerifyArgs) -> Result<()> {
+pub(crate) fn run(args: &VerifyArgs) -> Result<()> {
     let all = verify(&args.folder)?;
     let kernels: Vec<(&str, i64, &[Row])> =
         all.iter().map(|v| (v.kernel.as_str(), v.software, v.rows.as_slice())).collect();

@@ -7,7 +7,7 @@
 use super::meaning::Meaning;
 
 /// `ID:NN`, where `ID` is three or four letters and hexadecimal digits.
-pub fn decode(name: &str) -> Option<Meaning> {
+pub(super) fn decode(name: &str) -> Option<Meaning> {
     let (id, instance) = name.split_once(':')?;
     if !(2..=3).contains(&instance.len()) || !instance.bytes().all(|b| b.is_ascii_hexdigit()) {
         return None;
