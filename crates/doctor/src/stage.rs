@@ -45,7 +45,7 @@ impl Stage {
 }
 
 /// The stage that begins with a message; nothing if it tells of none.
-pub fn begins(m: &Message) -> Option<Stage> {
+pub(crate) fn begins(m: &Message) -> Option<Stage> {
     use Direction::{Resume, Suspend};
     let says = |word: &str| m.says(word);
     let devices = |word: &str| {

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 /// Judge the recorded cycles by budgets: exit code 4 if one takes longer.
 #[derive(Args)]
-pub struct BudgetArgs {
+pub(crate) struct BudgetArgs {
     /// Logs or recordings, or folders of them; `-` is standard input.
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
@@ -33,7 +33,7 @@ pub struct BudgetArgs {
 ///
 /// # Errors
 /// [`NotMet`] if a cycle takes longer, [`Nothing`] if none could be judged.
-pub fn run(args: &BudgetArgs) -> Result<()> {
+pub(crate) fn run(args: &BudgetArgs) -> Result<()> {
     let all = explain::inputs(&args.inputs)?;
     let cycles = all.iter().flat_map(|e| e.capture.cycles.iter().zip(&e.views));
     let numbered = cycles.enumerate().map(|(i, (cycle, view))| (i + 1, cycle, view));

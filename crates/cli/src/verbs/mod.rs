@@ -1,25 +1,25 @@
 //! One file a form of a command. It reads its arguments, calls a use case and prints.
 
-pub mod board;
-pub mod boot;
-pub mod budget;
-pub mod calibrate;
-pub mod compare;
-pub mod completions;
-pub mod doctor;
-pub mod domains;
-pub mod evaluate;
-pub mod export;
-pub mod idle;
-pub mod lab;
-pub mod man;
-pub mod plan;
-pub mod predict;
-pub mod replay;
-pub mod report;
-pub mod rpm;
-pub mod show;
-pub mod storage;
-pub mod tune;
+pub(crate) mod board;
+pub(crate) mod boot;
+pub(crate) mod budget;
+pub(crate) mod calibrate;
+pub(crate) mod compare;
+pub(crate) mod completions;
+pub(crate) mod doctor;
+pub(crate) mod domains;
+pub(crate) mod evaluate;
+pub(crate) mod export;
+pub(crate) mod idle;
+pub(crate) mod lab;
+pub(crate) mod man;
+pub(crate) mod plan;
+pub(crate) mod predict;
+pub(crate) mod replay;
+pub(crate) mod report;
+pub(crate) mod rpm;
+pub(crate) mod show;
+pub(crate) mod storage;
+pub(crate) mod tune;
 
 pub(crate) use dormouse_record::verbs::{record, restore, sync};

@@ -14,14 +14,14 @@ const FEW: u32 = 3;
 
 /// A record that may stand there once more.
 #[derive(Default)]
-pub struct Pair {
+pub(super) struct Pair {
     open: bool,
     key: Vec<u8>,
 }
 
 impl Pair {
     /// Whether `record` is the second of two that are alike.
-    pub fn had(&mut self, record: &Record<'_>) -> bool {
+    pub(super) fn had(&mut self, record: &Record<'_>) -> bool {
         let same = |key: &[u8]| {
             let said = key.strip_prefix(record.said).and_then(|k| k.strip_prefix(b"\n"));
             said == Some(record.text)
@@ -41,7 +41,7 @@ impl Pair {
 
 /// Whether three quarters of the records at the beginning stand there twice, and are not
 /// one and the same.
-pub fn is_doubled(bytes: &[u8]) -> bool {
+pub(super) fn is_doubled(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(BEGINNING)];
     let (mut records, mut pairs) = (0u32, 0u32);
     let (mut first, mut differ) = (Vec::new(), false);

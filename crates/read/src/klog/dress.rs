@@ -16,7 +16,7 @@ pub(super) fn plain(line: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Whether `line` is one of the kernel in a log of Android.
-pub fn is_of_android(line: &[u8]) -> bool {
+pub(super) fn is_of_android(line: &[u8]) -> bool {
     let line = prefix::quotes(line);
     brief(line).or_else(|| timed(line)).is_some()
 }

@@ -99,7 +99,7 @@ impl Collector {
     }
 
     /// What is left when the input ends.
-    pub fn finish(&mut self) -> Step {
+    pub(super) fn finish(&mut self) -> Step {
         match self.export.take().or(self.torn.take()) {
             Some(entry) => entry.done(),
             None if self.object.take().is_some_and(|text| text.len() > 1) => Step::Damaged,

@@ -175,7 +175,7 @@ fn monotonic(text: &[u8], time: Option<Ns>) -> &[u8] {
 }
 
 /// `> > ` of replies.
-pub fn quotes(mut line: &[u8]) -> &[u8] {
+pub(super) fn quotes(mut line: &[u8]) -> &[u8] {
     loop {
         let trimmed = line.trim_ascii_start();
         match trimmed.strip_prefix(b">") {
