@@ -225,7 +225,9 @@ pub(crate) fn perfetto(data: &[u8]) {
 
 /// The capture file: a tar of texts.
 pub(crate) fn capture_file(data: &[u8]) {
-    check(&dormouse_read::capture_file::capture("fuzz", data, None));
+    if let Ok((file, losses)) = dormouse_read::capture_file::read(data) {
+        check(&dormouse_read::capture_file::assemble("fuzz", &file, losses));
+    }
 }
 
 /// `udevadm info --export-db`.

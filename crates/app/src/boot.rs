@@ -9,10 +9,10 @@ use dormouse_power::fw_devlink::early::Early;
 use dormouse_power::fw_devlink::verdict::{Contrast, Verdict, contrast, judge};
 use dormouse_power::fw_devlink::version::{Mode, Rules};
 use dormouse_power::tree::Tree;
-use dormouse_read::container::for_each;
+use dormouse_read::Input;
+use dormouse_read::container::Door;
 use dormouse_read::dtb::drivers::{Described, Modules};
 use dormouse_read::dtb::{fdt, losses};
-use dormouse_read::{Input, Limits};
 use dormouse_words::boot::{Boot, Needed};
 use std::collections::HashMap;
 use std::fs;
@@ -90,7 +90,7 @@ fn with_tables(modules: &Modules, dir: &Path, tree: &Tree<'_>, lost: &mut Losses
             let path = dir.join(format!("{path}{packed}"));
             if path.is_file() {
                 let mut damaged = false;
-                let read = for_each(&Input::Path(path), &Limits::default(), &mut |s| {
+                let read = Door::default().for_each(&Input::Path(path), &mut |s| {
                     damaged |= s.damage.is_some();
                     out.add_tables(module, s.bytes);
                 });

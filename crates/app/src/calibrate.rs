@@ -4,7 +4,7 @@ use crate::failure::{NotMet, Usage, nothing_in, nothing_of};
 use crate::machine;
 use anyhow::{Context, Result, anyhow};
 use dormouse_board::Board;
-use dormouse_read::{Input, Options};
+use dormouse_read::Given;
 use dormouse_sleep::simulate::calibrate::{Calibration, calibrate as fit};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,6 @@ use std::path::{Path, PathBuf};
 /// What to fit, and on what.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// Captures or logs.
-    pub inputs: Vec<PathBuf>,
     /// Profile to begin with: a name or a file.
     pub from: String,
     /// Boards of the laboratory, one for each input, or none.
@@ -26,19 +24,19 @@ pub struct Ask {
 ///
 /// # Errors
 /// If an input cannot be read or holds no cycle, or [`Usage`].
-pub fn calibrate(ask: &Ask) -> Result<Calibration> {
+pub fn calibrate(given: &Given, ask: &Ask) -> Result<Calibration> {
     let from = machine::profile(&ask.from)?;
     let mut captures = Vec::new();
-    for input in &ask.inputs {
-        let reading = dormouse_read::read(&[Input::from_arg(input)], &Options::default())?;
-        captures.extend(reading.captures);
+    for input in given.paths() {
+        let read = given.only(std::slice::from_ref(input)).sleep()?;
+        captures.extend(read.captures.iter().map(|c| (**c).clone()));
     }
     if captures.iter().all(|c| c.cycles.is_empty()) {
-        return Err(nothing_in(&ask.inputs, &captures));
+        return Err(nothing_in(given, &captures));
     }
     let name = ask.name.clone().unwrap_or_else(|| {
         let name = |i: &PathBuf| i.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let names: Vec<String> = ask.inputs.iter().map(name).collect();
+        let names: Vec<String> = given.paths().iter().map(name).collect();
         format!("fitted on {}", names.join(", "))
     });
     if name.contains(['\n', '"']) {
@@ -49,7 +47,7 @@ pub fn calibrate(ask: &Ask) -> Result<Calibration> {
         return Err(Usage(message.into()).into());
     }
     let boards: Vec<Board> = ask.boards.iter().map(|f| board(f)).collect::<Result<_>>()?;
-    fit(&captures, &boards, &from, &name).map_err(|e| nothing_of(&ask.inputs, &captures, &e))
+    fit(&captures, &boards, &from, &name).map_err(|e| nothing_of(given.paths(), &captures, &e))
 }
 
 fn board(file: &Path) -> Result<Board> {

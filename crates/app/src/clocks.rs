@@ -6,9 +6,8 @@ use crate::failure::{Nothing, nothing_in};
 use anyhow::Result;
 use dormouse_doctor::timer::in_s2idle;
 use dormouse_machine::root::Root;
-use dormouse_read::{Input, Options, read_heard};
+use dormouse_read::Given;
 use dormouse_words::clocks::{Ahead, Past};
-use std::path::PathBuf;
 
 /// Of the machine below `root`, before it sleeps.
 pub fn live(root: &Root) -> Ahead {
@@ -27,16 +26,15 @@ pub fn live(root: &Root) -> Ahead {
 ///
 /// # Errors
 /// If an input cannot be read, or [`Nothing`] if none holds readings of two clocks.
-pub fn of_inputs(inputs: &[PathBuf]) -> Result<Past> {
-    let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
-    let (reading, told) = read_heard(&list, &Options::default())?;
-    let captures = &reading.captures;
-    let past = Past { cycles: captures.iter().flat_map(|c| measured_of(c, &told)).collect() };
+pub fn of_inputs(given: &Given) -> Result<Past> {
+    let read = given.heard()?;
+    let captures = &read.captures;
+    let past = Past { cycles: captures.iter().flat_map(|c| measured_of(c, &read.heard)).collect() };
     if !past.cycles.is_empty() {
         return Ok(past);
     }
     if captures.iter().all(|c| c.cycles.is_empty()) {
-        return Err(nothing_in(inputs, captures));
+        return Err(nothing_in(given, captures.iter().map(|c| &**c)));
     }
     let text = "no readings of two clocks: only recordings of dormouse record have them";
     Err(Nothing(text.into()).into())

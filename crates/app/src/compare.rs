@@ -4,38 +4,41 @@ use crate::failure::{Nothing, Usage};
 use anyhow::Result;
 use dormouse_base::capture::Capture;
 use dormouse_machine::recording::Recording;
-use dormouse_read::{Input, Options, read, read_bytes};
+use dormouse_read::{Given, Options, read_bytes};
 use dormouse_sleep::analyse::{CycleView, explain};
 use dormouse_sleep::compare::contrast::Verdict;
 use dormouse_sleep::compare::figure::Figure;
 use dormouse_sleep::compare::order::{self, Moved};
 use dormouse_sleep::compare::{Comparison, Refusal, Subject, compare};
-use std::path::Path;
+use std::sync::Arc;
 
 /// One side of a comparison: captures with what is said of their cycles.
 #[derive(Debug)]
 pub struct Side {
     label: String,
-    captures: Vec<(Capture, Vec<CycleView>)>,
+    captures: Vec<(Arc<Capture>, Vec<CycleView>)>,
 }
 
 impl Side {
     /// Captures that are in memory.
     pub fn new(label: &str, captures: Vec<Capture>) -> Side {
-        let captures = captures.into_iter().map(|c| {
-            let views = explain(&c);
-            (c, views)
-        });
-        Side { label: label.into(), captures: captures.collect() }
+        Side::of(label, captures.into_iter().map(Arc::new))
     }
 
     /// A capture, a log, or a folder of either.
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn read(label: &str, path: &Path) -> Result<Side> {
-        let reading = read(&[Input::from_arg(path)], &Options::default())?;
-        Ok(Side::new(label, reading.captures))
+    pub fn read(label: &str, given: &Given) -> Result<Side> {
+        Ok(Side::of(label, given.sleep()?.captures.iter().cloned()))
+    }
+
+    fn of(label: &str, captures: impl Iterator<Item = Arc<Capture>>) -> Side {
+        let captures = captures.map(|c| {
+            let views = explain(&c);
+            (c, views)
+        });
+        Side { label: label.into(), captures: captures.collect() }
     }
 
     /// What was just recorded.
@@ -53,13 +56,13 @@ impl Side {
 
     /// Its captures.
     pub fn captures(&self) -> impl Iterator<Item = &Capture> {
-        self.captures.iter().map(|c| &c.0)
+        self.captures.iter().map(|c| &*c.0)
     }
 
     fn subject(&self) -> Subject<'_> {
         Subject {
             label: self.label.clone(),
-            captures: self.captures.iter().map(|(c, v)| (c, v.as_slice())).collect(),
+            captures: self.captures.iter().map(|(c, v)| (&**c, v.as_slice())).collect(),
         }
     }
 }

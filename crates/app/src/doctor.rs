@@ -16,13 +16,11 @@ use dormouse_doctor::value::Value;
 use dormouse_doctor::{Case, Report, judge, recorded};
 use dormouse_machine::look::look;
 use dormouse_machine::root::Root;
-use dormouse_read::container::Source;
-use dormouse_read::detect::{Format, detect};
-use dormouse_read::doctor::{Heard, for_each, heard, read_bytes};
+use dormouse_read::Given;
+use dormouse_read::doctor::{Heard, read_bytes};
 use dormouse_read::text::Text;
-use dormouse_read::{Input, Options, read_source};
 use dormouse_words::text::safe;
-use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// One text, judged.
@@ -45,41 +43,41 @@ impl Judged {
     }
 }
 
-/// Judges every text behind `inputs`.
+/// Judges every text that is given.
 ///
 /// # Errors
 /// If an input cannot be read, or [`Nothing`] if none of them speaks of sleep.
-pub fn doctor(inputs: &[PathBuf]) -> Result<Vec<Judged>> {
-    let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
+pub fn doctor(given: &Given) -> Result<Vec<Judged>> {
+    let inputs = given.paths();
     let mut why = String::new();
     let mut out = Vec::new();
     let mut spoke = false;
     let mut logged = false;
-    let inputs_are_binary = matches!(inputs, [one] if is_binary(one));
-    for_each(&list, &Options::default(), &mut |t, source| {
+    let inputs_are_binary = matches!(inputs, [one] if is_binary(given, one));
+    for t in given.said()?.iter() {
         let report = judge(&t.case);
         logged |= report.logged > 0;
         let values = t.case.values.iter().any(|v| !is_table(&v.path));
         let speaks = !report.sleeps.is_empty() || !report.findings.is_empty() || values;
-        let recorded = if speaks { Vec::new() } else { recordings(source) };
+        let recorded = if speaks { Vec::new() } else { recordings(given, &t.name)? };
         spoke |= speaks || !recorded.is_empty();
         if !recorded.is_empty() {
             out.extend(recorded);
-            return;
+            continue;
         }
         // Of a single text that is none the first sentence says so.
         for l in t.losses.list.iter().filter(|_| !inputs_are_binary) {
             why += &format!("\n  {}", safe(&l.advice));
         }
-        out.push(Judged { name: t.name, report, losses: t.losses });
-    })?;
+        out.push(Judged { name: t.name.clone(), report, losses: t.losses.clone() });
+    }
     if !spoke {
         let missing = if logged { "no kernel message about sleep" } else { "no kernel message" };
-        let what = what_is_there(inputs, missing);
-        if crate::domains::speaks(inputs) {
+        let what = what_is_there(given, missing);
+        if crate::domains::speaks(given) {
             why += "
   it speaks of power domains or probing: dormouse show --only domains (before: domains show)";
-        } else if crate::storage::speaks(inputs) {
+        } else if crate::storage::speaks(given) {
             why += "
   it speaks of storage: dormouse show --only storage (before: storage show)";
         }
@@ -98,20 +96,20 @@ fn is_table(path: &str) -> bool {
 
 /// What the cycles of a trace or a capture show: a file that speaks of sleep, and not in
 /// words.
-fn recordings(source: Source<'_>) -> Vec<Judged> {
-    let name = source.name.to_string();
-    let format = detect(source.bytes);
-    // A log that says nothing of sleep in words was judged.
-    let told = (format == Format::CaptureFile).then(|| heard(format, &source)).flatten();
+fn recordings(given: &Given, name: &str) -> Result<Vec<Judged>> {
+    let alone = given.alone()?;
+    let captures = alone.get(name).map(Vec::as_slice).unwrap_or_default();
     // A kernel that read an image did not sleep.
-    let slept = |c: &Capture| c.cycles.iter().any(|x| !x.reads_image);
-    let slept = read_source(source).captures.into_iter().filter(slept);
-    let judged = slept.map(|mut c| {
-        let mut report = recording(&c, told.as_ref());
-        confirm(&c, &mut report.findings);
-        Judged { name: name.clone(), report, losses: std::mem::take(&mut c.losses) }
+    let slept = captures.iter().filter(|c| c.cycles.iter().any(|x| !x.reads_image));
+    let read = given.heard()?;
+    // A log that says nothing of sleep in words was judged.
+    let told = read.heard.iter().find(|h| h.name == name && !h.is_log);
+    let judged = slept.map(|c| {
+        let mut report = recording(c, told);
+        confirm(c, &mut report.findings);
+        Judged { name: name.to_string(), report, losses: c.losses.clone() }
     });
-    judged.collect()
+    Ok(judged.collect())
 }
 
 /// A recording, and what its file says besides its traces.
@@ -162,7 +160,7 @@ fn asleep(c: &Capture, m: Measured) -> Measured {
 
 /// What is wrong in each of `captures`, which were read together with what was `told` in
 /// words.
-pub(crate) fn findings(captures: &[Capture], told: &[Heard]) -> Vec<Vec<Finding>> {
+pub(crate) fn findings(captures: &[Arc<Capture>], told: &[Heard]) -> Vec<Vec<Finding>> {
     let names = |c: &Capture, h: &Heard| {
         c.cycles.iter().any(|x| {
             let source = c.names.get(x.source);
@@ -188,7 +186,7 @@ pub(crate) fn findings(captures: &[Capture], told: &[Heard]) -> Vec<Vec<Finding>
         }
         report.findings
     };
-    let confirmed = |c: &Capture| {
+    let confirmed = |c: &Arc<Capture>| {
         let mut found = of(c);
         confirm(c, &mut found);
         found

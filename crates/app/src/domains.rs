@@ -5,36 +5,20 @@ use anyhow::Result;
 use dormouse_power::cost;
 use dormouse_power::judge;
 pub use dormouse_power::{Case, Report};
-use dormouse_read::domains::{read, switched};
+use dormouse_read::Given;
 pub use dormouse_read::text::Text;
-use dormouse_read::{Input, Options};
 use dormouse_sleep::simulate::change::Ratio;
 use dormouse_words::text::safe;
-use std::path::PathBuf;
 
-/// Judges every text behind `inputs`.
+/// Judges every text that is given.
 ///
 /// # Errors
 /// If an input cannot be read, or [`Nothing`] if none of them speaks of domains,
 /// clocks, regulators or probing.
-pub fn show(inputs: &[PathBuf]) -> Result<Vec<(Text<Case>, Report)>> {
-    let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
-    let mut texts = read(&list, &Options::default())?;
-    let again: Vec<Input> =
-        inputs.iter().filter(|p| p.as_os_str() != "-").map(Input::from_arg).collect();
-    if let Ok(reading) = dormouse_read::read(&again, &Options::default()) {
-        for c in &reading.captures {
-            let of = |t: &&mut Text<Case>| {
-                let source = c.cycles.first().map_or("", |x| c.names.get(x.source));
-                source.strip_prefix(&*t.name).is_some_and(|r| r.is_empty() || r.starts_with('#'))
-            };
-            if let Some(t) = texts.iter_mut().find(of) {
-                t.case.switched = switched(c);
-            }
-        }
-    }
+pub fn show(given: &Given) -> Result<Vec<(Text<Case>, Report)>> {
+    let texts = given.power()?;
     if !texts.iter().any(|t| t.case.speaks()) {
-        let mut what = what_is_there(inputs, "no table of domains and no message on probing");
+        let mut what = what_is_there(given, "no table of domains and no message on probing");
         for l in texts.iter().flat_map(|t| &t.losses.list) {
             what += &format!("\n  {}", safe(&l.advice));
         }
@@ -42,13 +26,7 @@ pub fn show(inputs: &[PathBuf]) -> Result<Vec<(Text<Case>, Report)>> {
                  debugfs, a kernel log, or the mail that quotes them";
         return Err(Nothing(what).into());
     }
-    Ok(texts
-        .into_iter()
-        .map(|t| {
-            let r = judge(&t.case);
-            (t, r)
-        })
-        .collect())
+    Ok(texts.iter().map(|t| (t.clone(), judge(&t.case))).collect())
 }
 
 /// Whether a text says more than which links there are: a table, something that
@@ -78,9 +56,8 @@ pub fn watts(words: &[String], all: &[(Text<Case>, Report)]) -> Result<Vec<(Stri
     Ok(words.iter().map(one).collect::<Result<_, Usage>>()?)
 }
 
-/// Whether one of `inputs` holds what `show --only domains` reads: another verb that found
+/// Whether an input holds what `show --only domains` reads: another verb that found
 /// nothing can say so.
-pub fn speaks(inputs: &[PathBuf]) -> bool {
-    let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
-    read(&list, &Options::default()).is_ok_and(|all| all.iter().any(|t| t.case.speaks()))
+pub fn speaks(given: &Given) -> bool {
+    given.power().is_ok_and(|all| all.iter().any(|t| t.case.speaks()))
 }

@@ -7,12 +7,12 @@ use crate::predict::settings;
 use anyhow::Result;
 use dormouse_base::trip::Trip;
 use dormouse_board::assumed::Assumed;
+use dormouse_read::Given;
 use dormouse_sleep::evaluate::{Evaluation, evaluate as judge};
 use dormouse_sleep::evidence::{self, Machine};
 use dormouse_sleep::simulate::Profile;
 use dormouse_words::wording::next::file_of;
 use dormouse_words::wording::trust::guest;
-use std::path::PathBuf;
 
 /// The answer for one machine.
 #[derive(Debug)]
@@ -37,16 +37,16 @@ pub struct Evaluated {
 /// If an input cannot be read or holds no cycle with callbacks, or the kernel
 /// would hang on the board.
 pub fn evaluate(
-    inputs: &[PathBuf],
+    given: &Given,
     profile: &Profile,
     from_kernel: Option<&str>,
 ) -> Result<Vec<Evaluated>> {
     let mut all = Vec::new();
-    for capture in recordings(inputs)? {
+    for capture in recordings(given)? {
         for (trip, part) in dormouse_board::trips::trips(&capture) {
             let machine = evidence::machine(&part, None);
             let Machine { derived, release, .. } =
-                machine.map_err(|e| nothing_of(inputs, std::slice::from_ref(&part), &e))?;
+                machine.map_err(|e| nothing_of(given.paths(), [&part], &e))?;
             let now = Now::of(from_kernel, &release).map_err(Usage)?;
             let settings = settings(profile.clone(), None);
             let evaluation = judge(&part, &derived, now.by, &settings).map_err(Usage)?;

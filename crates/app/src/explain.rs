@@ -5,21 +5,22 @@ use crate::failure::nothing_in;
 use anyhow::Result;
 use dormouse_base::capture::Capture;
 use dormouse_doctor::finding::Finding;
-use dormouse_read::{Input, Options, read_heard};
+use dormouse_read::Given;
 use dormouse_sleep::analyse::Explainer;
 use dormouse_words::Explained;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The captures of `inputs`, explained. Inputs of one machine are joined.
 ///
 /// # Errors
 /// If an input cannot be read, or [`crate::failure::Nothing`] if there is no
 /// cycle in any, and no list of durations.
-pub fn inputs(inputs: &[PathBuf]) -> Result<Vec<Explained>> {
-    let all = explained(inputs)?;
+pub fn inputs(given: &Given) -> Result<Vec<Explained>> {
+    let all = explained(given)?;
     if all.iter().all(|e| e.views.is_empty() && e.capture.ranked.is_empty()) {
-        return Err(nothing_in(inputs, all.iter().map(|e| &e.capture)));
+        return Err(nothing_in(given, all.iter().map(|e| &*e.capture)));
     }
     Ok(all)
 }
@@ -29,11 +30,15 @@ pub fn inputs(inputs: &[PathBuf]) -> Result<Vec<Explained>> {
 ///
 /// # Errors
 /// As [`inputs`].
-pub fn labelled(paths: &[PathBuf], apart: bool) -> Result<Vec<(String, Explained)>> {
+pub fn labelled(given: &Given, apart: bool) -> Result<Vec<(String, Explained)>> {
+    let paths = given.paths();
     let groups: Vec<&[PathBuf]> = if apart { paths.chunks(1).collect() } else { vec![paths] };
     let mut out = Vec::new();
     for group in groups {
-        let captures = explained(group)?;
+        let captures = match apart {
+            true => explained(&given.only(group))?,
+            false => explained(given)?,
+        };
         let label = group.iter().map(|p| short(p)).collect::<Vec<_>>().join(", ");
         let several = captures.iter().filter(|e| !e.capture.cycles.is_empty()).count() > 1;
         for (i, e) in captures.into_iter().enumerate() {
@@ -47,23 +52,22 @@ pub fn labelled(paths: &[PathBuf], apart: bool) -> Result<Vec<(String, Explained
         }
     }
     if out.iter().all(|(_, e)| e.views.is_empty()) {
-        return Err(nothing_in(paths, out.iter().map(|(_, e)| &e.capture)));
+        return Err(nothing_in(given, out.iter().map(|(_, e)| &*e.capture)));
     }
     Ok(out)
 }
 
 /// The captures of `inputs`, explained, with or without cycles.
-fn explained(inputs: &[PathBuf]) -> Result<Vec<Explained>> {
-    let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
-    let (reading, told) = read_heard(&list, &Options::default())?;
-    let findings = doctor::findings(&reading.captures, &told);
-    let all = reading.captures.into_iter().zip(findings);
-    Ok(all.map(|(capture, findings)| on_every_cpu(capture, findings)).collect())
+fn explained(given: &Given) -> Result<Vec<Explained>> {
+    let read = given.heard()?;
+    let findings = doctor::findings(&read.captures, &read.heard);
+    let all = read.captures.iter().zip(findings);
+    Ok(all.map(|(capture, findings)| on_every_cpu(capture.clone(), findings)).collect())
 }
 
 /// `capture` with its views: a few parts for each CPU, because cycles are not
 /// equally long.
-fn on_every_cpu(capture: Capture, findings: Vec<Finding>) -> Explained {
+fn on_every_cpu(capture: Arc<Capture>, findings: Vec<Finding>) -> Explained {
     let explainer = Explainer::new(&capture);
     let part = capture.cycles.len().div_ceil(4 * rayon::current_num_threads()).max(1);
     let parts = capture.cycles.par_chunks(part);

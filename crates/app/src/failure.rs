@@ -5,9 +5,8 @@ use crate::machine;
 use dormouse_base::capture::Capture;
 pub use dormouse_base::failure::Usage;
 use dormouse_base::loss::{Loss, Severity};
+use dormouse_read::Given;
 use dormouse_words::text::safe;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The input holds nothing to analyse: says what was looked at.
@@ -34,15 +33,16 @@ const DAMAGE: [&str; 7] = [
 /// No sleep cycle is in `inputs`: [`Damaged`], or [`Nothing`] with what was
 /// looked at, what the readers say about it, and what would help.
 pub fn nothing_in<'a>(
-    inputs: &[PathBuf],
+    given: &Given,
     captures: impl IntoIterator<Item = &'a Capture>,
 ) -> anyhow::Error {
     let captures: Vec<&Capture> = captures.into_iter().collect();
+    let inputs = given.paths();
     if let Some(damaged) = damaged(inputs, &captures) {
         return damaged.into();
     }
     let ranked = captures.iter().any(|c| !c.ranked.is_empty());
-    let mut out = what_is_there(inputs, "no suspend or resume event");
+    let mut out = what_is_there(given, "no suspend or resume event");
     let losses = losses_of(captures, Severity::Info);
     out.push_str(&losses);
     if ranked {
@@ -50,14 +50,14 @@ pub fn nothing_in<'a>(
             "\n  it lists ends of callbacks alone: `dormouse show` ranks them, all else needs the \
              `calling` lines too",
         );
-    } else if inputs.iter().any(|p| machine::is_board_file(p)) {
+    } else if inputs.iter().any(|p| machine::is_board_file(given, p)) {
         out.push_str(
             "\n  a board file says what devices do, not what happened: give it to predict, plan, \
              tune or lab run",
         );
-    } else if crate::domains::speaks(inputs) {
+    } else if crate::domains::speaks(given) {
         out.push_str("\n  it speaks of power domains or probing: dormouse show --only domains (before: domains show)");
-    } else if crate::storage::speaks(inputs) {
+    } else if crate::storage::speaks(given) {
         out.push_str(
             "\n  it speaks of storage: dormouse show --only storage (before: storage show)",
         );
@@ -72,8 +72,13 @@ pub fn nothing_in<'a>(
 
 /// The inputs have cycles, but not what is asked for: why, and what the readers
 /// say that went wrong.
-pub fn nothing_of(inputs: &[PathBuf], captures: &[Capture], why: &str) -> anyhow::Error {
-    if let Some(damaged) = damaged(inputs, &captures.iter().collect::<Vec<_>>()) {
+pub fn nothing_of<'a>(
+    inputs: &[PathBuf],
+    captures: impl IntoIterator<Item = &'a Capture>,
+    why: &str,
+) -> anyhow::Error {
+    let captures: Vec<&Capture> = captures.into_iter().collect();
+    if let Some(damaged) = damaged(inputs, &captures) {
         return damaged.into();
     }
     Nothing(format!("{}: {why}{}", names(inputs), losses_of(captures, Severity::Error))).into()
@@ -91,7 +96,8 @@ fn damaged(inputs: &[PathBuf], captures: &[&Capture]) -> Option<Damaged> {
 }
 
 /// What kind of nothing a single input is; else `missing` in all of them.
-pub(crate) fn what_is_there(inputs: &[PathBuf], missing: &str) -> String {
+pub(crate) fn what_is_there(given: &Given, missing: &str) -> String {
+    let inputs = given.paths();
     let name = names(inputs);
     let [only] = inputs else { return format!("{missing} in {name}") };
     if let Ok(mut list) = std::fs::read_dir(only) {
@@ -106,24 +112,24 @@ pub(crate) fn what_is_there(inputs: &[PathBuf], missing: &str) -> String {
             return format!("{missing} in {name}; {were} not followed");
         }
     }
-    if std::fs::metadata(only).is_ok_and(|m| m.is_file() && m.len() == 0) {
+    if !only.is_dir() && given.raw(only).is_ok_and(|b| b.is_empty()) {
         return format!("{name} is empty");
     }
-    if is_binary(only) {
+    if is_binary(given, only) {
         return format!("{name} is no log and no trace: its bytes are no text and no known format");
     }
     format!("{missing} in {name}")
 }
 
-/// How compressed files begin (gzip, xz, zstd): what is in them was read.
-const PACKED: [&[u8]; 3] = [b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd"];
+/// How compressed files begin (gzip, xz, zstd, zip): what is in them was read.
+const PACKED: [&[u8]; 4] = [b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"];
 
 /// Whether a file begins with bytes that no text has.
-pub(crate) fn is_binary(path: &Path) -> bool {
-    let mut head = [0; 4096];
-    let read = File::open(path).and_then(|mut f| f.read(&mut head));
+pub(crate) fn is_binary(given: &Given, path: &Path) -> bool {
+    let Ok(bytes) = given.raw(path) else { return false };
+    let head = &bytes[..bytes.len().min(4096)];
     let packed = PACKED.iter().any(|magic| head.starts_with(magic));
-    !packed && read.is_ok_and(|n| head[..n].contains(&0))
+    !path.is_dir() && !packed && head.contains(&0)
 }
 
 /// The first of the inputs.

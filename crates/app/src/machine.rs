@@ -15,7 +15,7 @@ use dormouse_board::assumed::Assumed;
 use dormouse_board::derive::{Derived, chosen_cycles};
 use dormouse_board::trips::trips;
 use dormouse_board::{Board, Times};
-use dormouse_read::{Input, Options};
+use dormouse_read::Given;
 use dormouse_sleep::analyse::rows::Rows;
 use dormouse_sleep::analyse::spread::Spread;
 use dormouse_sleep::evidence::{self, Fidelity, Machine as Shown, generation};
@@ -28,8 +28,8 @@ use dormouse_words::wording::doubt::{doubt as doubts, open as open_half};
 use dormouse_words::wording::number::names;
 use dormouse_words::wording::trust::{emulated, guest};
 use std::fs;
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 /// The machine that an input shows.
 #[derive(Debug)]
@@ -80,9 +80,9 @@ impl Loaded {
 /// # Errors
 /// If the input cannot be read, holds no cycle, or holds several machines; if
 /// the kernel asked for is not known.
-pub fn load(input: &Path, asked: Option<&str>) -> Result<Loaded> {
+pub fn load(given: &Given, asked: Option<&str>) -> Result<Loaded> {
     // There is at least one.
-    Ok(load_trips(input, asked)?.swap_remove(0))
+    Ok(load_trips(given, asked)?.swap_remove(0))
 }
 
 /// The same for every trip that the recording shows: of a hibernation those that
@@ -90,12 +90,12 @@ pub fn load(input: &Path, asked: Option<&str>) -> Result<Loaded> {
 ///
 /// # Errors
 /// As [`load`].
-pub fn load_trips(input: &Path, asked: Option<&str>) -> Result<Vec<Loaded>> {
+pub fn load_trips(given: &Given, asked: Option<&str>) -> Result<Vec<Loaded>> {
     let asked = asked.map(scheduler).transpose()?;
+    let [input] = given.paths() else { bail!("give one recording or board file") };
     let path = input.display();
-    let inputs = [input.to_path_buf()];
-    if input.is_file() {
-        let bytes = fs::read(input).with_context(|| format!("cannot read {path}"))?;
+    if !input.is_dir() {
+        let bytes = given.raw(input)?;
         if let Some(text) = board_text(&bytes) {
             let board = dormouse_board::parse(text).map_err(|e| anyhow!("{path}: {e}"))?;
             let mut derived = Derived { board, ..Derived::default() };
@@ -104,9 +104,9 @@ pub fn load_trips(input: &Path, asked: Option<&str>) -> Result<Vec<Loaded>> {
             return Ok(vec![Loaded { derived, release, shown: None, recorded: None }]);
         }
     }
-    let reading = dormouse_read::read(&[Input::from_arg(input)], &Options::default())?;
-    let (mut captures, empty): (Vec<Capture>, Vec<Capture>) =
-        reading.captures.into_iter().partition(|c| !c.cycles.is_empty());
+    let read = given.sleep()?;
+    let mut captures: Vec<&Capture> =
+        read.captures.iter().map(|c| &**c).filter(|c| !c.cycles.is_empty()).collect();
     if captures.len() > 1 {
         let named = captures.iter().all(|c| !c.machine.host.is_empty());
         match (captures.len(), named) {
@@ -118,10 +118,10 @@ pub fn load_trips(input: &Path, asked: Option<&str>) -> Result<Vec<Loaded>> {
         }
     }
     let Some(capture) = captures.pop() else {
-        return Err(nothing_in(&inputs, &empty));
+        return Err(nothing_in(given, read.captures.iter().map(|c| &**c)));
     };
-    let parts = trips(&capture).into_iter().map(|(_, part)| part).collect();
-    let all = machines(parts, asked).map_err(|e| nothing_of(&inputs, &[capture], &e))?;
+    let parts = trips(capture).into_iter().map(|(_, part)| part).collect();
+    let all = machines(parts, asked).map_err(|e| nothing_of(given.paths(), [capture], &e))?;
     let loaded = |(part, m): (Capture, Shown)| Loaded {
         derived: m.derived.clone(),
         release: m.release.clone(),
@@ -151,17 +151,16 @@ fn machines(
     Ok(all)
 }
 
-/// The machines that are recorded in `inputs`: those with cycles.
+/// The machines that are recorded: those with cycles.
 ///
 /// # Errors
 /// If an input cannot be read, or none holds a cycle.
-pub fn recordings(inputs: &[PathBuf]) -> Result<Vec<Capture>> {
-    let all: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
-    let reading = dormouse_read::read(&all, &Options::default())?;
-    let (captures, empty): (Vec<Capture>, Vec<Capture>) =
-        reading.captures.into_iter().partition(|c| !c.cycles.is_empty());
+pub fn recordings(given: &Given) -> Result<Vec<Arc<Capture>>> {
+    let read = given.sleep()?;
+    let captures: Vec<Arc<Capture>> =
+        read.captures.iter().filter(|c| !c.cycles.is_empty()).cloned().collect();
     if captures.is_empty() {
-        return Err(nothing_in(inputs, &empty));
+        return Err(nothing_in(given, read.captures.iter().map(|c| &**c)));
     }
     Ok(captures)
 }
@@ -174,11 +173,11 @@ pub fn board_text(bytes: &[u8]) -> Option<&str> {
 }
 
 /// Whether a file can be read and is a board file.
-pub fn is_board_file(path: &Path) -> bool {
-    let mut begin = Vec::new();
-    let opened = path.is_file().then(|| fs::File::open(path).ok()).flatten();
-    opened.is_some_and(|f| f.take(4096).read_to_end(&mut begin).is_ok())
-        && board_text(String::from_utf8_lossy(&begin).as_bytes()).is_some()
+pub fn is_board_file(given: &Given, path: &Path) -> bool {
+    let opened = (!path.is_dir()).then(|| given.raw(path).ok()).flatten();
+    opened.is_some_and(|b| {
+        board_text(String::from_utf8_lossy(&b[..b.len().min(4096)]).as_bytes()).is_some()
+    })
 }
 
 /// That the machine sleeps at all: what comes after a failed suspend is short,
@@ -331,13 +330,13 @@ fn asked_for(changes: &[Change]) -> String {
 /// laboratory is asked for and not to be had, or the machine does not sleep;
 /// [`NotReproduced`], unless `force`.
 pub fn open(
-    input: &Path,
+    given: &Given,
     kernel: Option<&str>,
     profile_name: &str,
     force: bool,
     verify: Option<How>,
 ) -> Result<Machine> {
-    let loaded = load(input, None)?;
+    let loaded = load(given, None)?;
     let lab = verify.map(|how| Lab::open(how, kernel, &loaded.release)).transpose()?;
     let now = kernel_now(lab.as_ref().map(Lab::release).or(kernel), &loaded.release)?;
     let now = now.or(loaded.shown);

@@ -12,10 +12,10 @@ use dormouse_doctor::offered::{needs, offered};
 use dormouse_doctor::value::Value;
 use dormouse_doctor::{Case, judge};
 use dormouse_machine::root::Root;
-use dormouse_read::{Input, Options, read_bytes, read_heard};
+use dormouse_read::{Given, Options, read_bytes};
 use dormouse_sleep::modes::{Powers, Way, cost, cpus, days, trips};
 use dormouse_words::modes::{Image, Modes};
-use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The modes of the machine below `root`. Its cycles are those that its log still has.
 pub fn live(root: &Root, powers: Powers) -> Modes {
@@ -23,7 +23,7 @@ pub fn live(root: &Root, powers: Powers) -> Modes {
     let case = text.case;
     let captures = log.map_or_else(Vec::new, |log| {
         let reading = read_bytes("this machine", &log, &Options::default());
-        reading.map_or_else(|_| Vec::new(), |r| r.captures)
+        reading.map_or_else(|_| Vec::new(), |r| r.captures.into_iter().map(Arc::new).collect())
     });
     let values = case.values.clone();
     of(true, &captures, &[case], &values, Vec::new(), powers)
@@ -33,23 +33,22 @@ pub fn live(root: &Root, powers: Powers) -> Modes {
 ///
 /// # Errors
 /// If an input cannot be read, or [`crate::failure::Nothing`] if it has no sleep.
-pub fn of_inputs(inputs: &[PathBuf], powers: Powers) -> Result<Modes> {
-    let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
-    let (reading, told) = read_heard(&list, &Options::default())?;
-    let captures = reading.captures;
+pub fn of_inputs(given: &Given, powers: Powers) -> Result<Modes> {
+    let read = given.heard()?;
+    let (captures, told) = (&read.captures, &read.heard);
     let values: Vec<Value> =
         told.iter().flat_map(|h| h.knobs.iter().chain(&h.case.values)).cloned().collect();
     if captures.iter().all(|c| c.cycles.is_empty()) && offered(&values).is_none() {
-        return Err(nothing_in(inputs, &captures));
+        return Err(nothing_in(given, captures.iter().map(|c| &**c)));
     }
-    let measured = captures.iter().flat_map(|c| measured_of(c, &told)).collect();
-    let cases: Vec<Case> = told.into_iter().map(|h| h.case).collect();
-    Ok(of(false, &captures, &cases, &values, measured, powers))
+    let measured = captures.iter().flat_map(|c| measured_of(c, told)).collect();
+    let cases: Vec<Case> = told.iter().map(|h| h.case.clone()).collect();
+    Ok(of(false, captures, &cases, &values, measured, powers))
 }
 
 fn of(
     live: bool,
-    captures: &[Capture],
+    captures: &[Arc<Capture>],
     cases: &[Case],
     values: &[Value],
     measured: Vec<Measured>,

@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use dormouse_app::failure::Usage;
 use dormouse_app::machine::{self, Machine};
+use dormouse_read::Given;
 use dormouse_words::wording::next::word;
 use std::path::{Path, PathBuf};
 
@@ -63,9 +64,9 @@ impl AskedArgs {
     ///
     /// # Errors
     /// As [`machine::open`].
-    pub(crate) fn open(&self) -> Result<Machine> {
+    pub(crate) fn open(&self, given: &Given) -> Result<Machine> {
         let kernel = self.kernel.as_deref();
-        machine::open(&self.input, kernel, &self.profile, self.force, self.verify.how())
+        machine::open(given, kernel, &self.profile, self.force, self.verify.how())
     }
 }
 

@@ -11,6 +11,7 @@ use clap::builder::{PossibleValuesParser, ValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use dormouse_app::failure::Usage;
+use dormouse_read::Given;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -72,11 +73,11 @@ pub(crate) struct Form {
     /// Adds its options.
     pub args: fn(Command) -> Command,
     /// Answers.
-    pub run: fn(&ArgMatches) -> Result<()>,
+    pub run: fn(&ArgMatches, &Given) -> Result<()>,
     /// What its section of several is.
     pub section: Section,
     /// Whether an input is of this form, if options do not tell.
-    pub holds: fn(&[PathBuf]) -> bool,
+    pub holds: fn(&Given) -> bool,
 }
 
 /// What a form's section of several is.
@@ -85,11 +86,11 @@ pub(crate) enum Section {
     /// Shown if there is something; its document is a member of this name.
     Member(&'static str),
     /// As [`Section::Member`], told by its own function whether there is something.
-    MemberIf(&'static str, fn(&ArgMatches) -> Result<()>),
+    MemberIf(&'static str, fn(&ArgMatches, &Given) -> Result<()>),
     /// The same, but its document's members stand at the top.
     Top,
     /// As [`Section::Top`], told by its own function whether there is something.
-    TopIf(fn(&ArgMatches) -> Result<()>),
+    TopIf(fn(&ArgMatches, &Given) -> Result<()>),
     /// Shown only if it is asked for.
     Asked(&'static str),
 }
@@ -171,14 +172,13 @@ impl Verb {
     }
 
     /// The form that answers these words, parsed by [`Verb::command`].
-    fn form(&self, given: &ArgMatches) -> Result<&'static Form> {
-        let fits = self.fitting(given)?;
+    fn form(&self, matches: &ArgMatches, given: &Given) -> Result<&'static Form> {
+        let fits = self.fitting(matches)?;
         let [first, rest @ ..] = &fits[..] else { unreachable!("fitting says which fit") };
         if rest.is_empty() {
             return Ok(first);
         }
-        let inputs = inputs_of(given);
-        Ok(fits.iter().find(|f| (f.holds)(&inputs)).unwrap_or(first))
+        Ok(fits.iter().find(|f| (f.holds)(given)).unwrap_or(first))
     }
 
     /// The forms that take all that is given.
@@ -344,11 +344,13 @@ fn run_now(words: Vec<OsString>) -> Ran {
     if verb.all {
         return understood(all::sections(verb, given, &without_only(rest)));
     }
-    let form = match verb.form(given) {
+    let inputs = Given::new(&inputs_of(given));
+    let form = match verb.form(given, &inputs) {
         Ok(form) => form,
         Err(e) => return Ok(Err(e)),
     };
-    run_form(verb, form, if verb.forms.len() > 1 { without_only(rest) } else { rest })
+    let rest = if verb.forms.len() > 1 { without_only(rest) } else { rest };
+    run_form(verb, form, rest, &inputs)
 }
 
 /// What a form cannot understand is no failure of its answer.
@@ -367,12 +369,24 @@ fn run_before(verb: &'static Verb, form: &'static Form, rest: Vec<OsString>) -> 
     let old: Vec<_> = old.iter().take(said).map(|w| w.to_string_lossy()).collect();
     let words = new.split(' ').map(OsString::from).chain(rest.iter().cloned()).collect();
     terminal::remarked(&format!("dormouse: \"{}\" is now \"{new}\"\n", old.join(" ")));
-    terminal::told(words, || run_form(verb, form, rest))
+    terminal::told(words, || run_form(verb, form, rest, &Given::new(&[])))
 }
 
-fn run_form(verb: &Verb, form: &'static Form, rest: Vec<OsString>) -> Ran {
+/// Runs a form, with what was read already to know that it is the one.
+fn run_form(verb: &Verb, form: &'static Form, rest: Vec<OsString>, read: &Given) -> Ran {
     let matches = parsed(verb, form, &rest)?;
-    Ok((form.run)(&matches))
+    let paths = named(form, &matches);
+    if paths == read.paths() {
+        return Ok((form.run)(&matches, read));
+    }
+    Ok((form.run)(&matches, &read.only(&paths)))
+}
+
+/// The inputs of a form, as its own words name them.
+fn named(form: &Form, matches: &ArgMatches) -> Vec<PathBuf> {
+    let command = (form.args)(Command::new("form"));
+    let words = command.get_positionals().filter_map(|a| matches.get_raw(a.get_id().as_str()));
+    words.flatten().map(PathBuf::from).collect()
 }
 
 /// The words after a command as its form takes them.

@@ -1,36 +1,30 @@
 //! Several files at once, with the result of one after another.
 //!
 //! Each thread takes the next file, unpacks it and finds the lines that matter,
-//! which is most of the work. Then it waits for its turn and adds them to the
-//! machines, so that they come in order of the files whatever the threads do.
+//! which is most of the work. Then it waits for its turn and hands them on, so that they come in order of the files whatever the threads do.
 
-use crate::container::File;
+use crate::container::{Door, File};
+use crate::detect::Format;
 use crate::error::ReadError;
-use crate::input::Limits;
-use crate::read::{Machines, look};
+use crate::part::Part;
+use crate::read::Pass;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Files that are larger on disk are opened only in their turn, so that at most
 /// one of them is in memory. A smaller one that is packed may unpack to as much
-/// as [`Limits`] allow, on every thread at once.
+/// as [`crate::Limits`] allow, on every thread at once.
 const LARGE: u64 = 64 << 20;
 
 /// Reads `files` on so many threads.
 ///
 /// # Errors
 /// The first, in order of the files.
-pub(crate) fn read(
-    files: &[File],
-    limits: &Limits,
-    threads: usize,
-    machines: &mut Machines,
-) -> Result<(), ReadError> {
+pub(crate) fn read(files: &[File], door: &Door, threads: usize, pass: &mut Pass) -> Result<(), ReadError> {
+    let wants_lines = pass.wants_lines();
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let turns = Turns {
-        state: Mutex::new(State { turn: 0, failed: None, machines }),
-        moved: Condvar::new(),
-    };
+    let turns =
+        Turns { state: Mutex::new(State { turn: 0, failed: None, pass }), moved: Condvar::new() };
     let work = || {
         while let Some((at, file)) = next_of(files, &next) {
             let turn = Turn { turns: &turns, at };
@@ -43,11 +37,14 @@ pub(crate) fn read(
             if large {
                 drop(turn.wait());
             }
-            let result = file.open(limits, &mut |source| {
-                let found = (!large).then(|| look(&source));
+            let result = door.open(file, &mut |source| {
+                let part = Part::of(source);
+                let bytes = part.source.bytes;
+                let trace = wants_lines && !large && part.format == Format::Ftrace;
+                let lines = trace.then(|| crate::ftrace::scanned(bytes));
                 let mut state = turn.wait();
                 if state.failed.is_none() {
-                    state.machines.add(source, found);
+                    state.pass.add(part, lines);
                 }
             });
             if let Err(e) = result {
@@ -75,7 +72,7 @@ struct State<'a> {
     /// The file whose turn it is.
     turn: usize,
     failed: Option<ReadError>,
-    machines: &'a mut Machines,
+    pass: &'a mut Pass,
 }
 
 struct Turns<'a> {

@@ -16,8 +16,20 @@ pub enum Format {
     Perfetto,
     /// A capture file of `dormouse record` or `dormouse lab`.
     CaptureFile,
+    /// What blktrace writes, a file for each CPU.
+    Blktrace,
+    /// A device tree, as a blob.
+    DeviceTree,
     /// Nothing known.
     Unknown,
+}
+
+impl Format {
+    /// Whether it holds bytes that are no text.
+    #[must_use]
+    pub fn is_binary(self) -> bool {
+        !matches!(self, Format::Ftrace | Format::KernelLog)
+    }
 }
 
 /// How much of an input is looked at. Logs may carry pages of mail or boot
@@ -31,6 +43,12 @@ pub fn detect(bytes: &[u8]) -> Format {
     }
     if crate::capture_file::is_capture_tar(bytes) {
         return Format::CaptureFile;
+    }
+    if crate::storage::is_blktrace(bytes) {
+        return Format::Blktrace;
+    }
+    if crate::dtb::fdt::recognise(bytes) {
+        return Format::DeviceTree;
     }
     let head = &bytes[..bytes.len().min(HEAD)];
     if crate::perfetto::is_perfetto(head) {

@@ -2,12 +2,10 @@
 //! log, a part of one in a mail, a ticket with excerpts.
 
 use crate::capture_file::schema::{CaptureFile, CycleMembers};
-use crate::container::Source;
-use crate::detect::Format;
 use crate::klog::{self, Item, MARKS, NEWEST_FIRST, order_of};
+use crate::part::Part;
 use crate::text::{self, LONGEST, Text};
 use crate::track::Tracker;
-use crate::{Input, Options, ReadError};
 use dormouse_base::cycle::{Cycle, Mode};
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_base::phase::Phase;
@@ -20,27 +18,6 @@ use dormouse_doctor::value::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Reads `inputs`, a text each.
-///
-/// # Errors
-/// If an input that the caller named cannot be read or unpacked.
-pub fn read(inputs: &[Input], options: &Options) -> Result<Vec<Text<Case>>, ReadError> {
-    text::each(inputs, options, read_bytes)
-}
-
-/// Hands on every text behind `inputs` with what it was read of: one that says nothing
-/// in words may be a recording, for [`crate::read_source`].
-///
-/// # Errors
-/// As [`read`].
-pub fn for_each(
-    inputs: &[Input],
-    options: &Options,
-    each: &mut dyn FnMut(Text<Case>, Source<'_>),
-) -> Result<(), ReadError> {
-    text::for_each(inputs, options, read_bytes, each)
-}
-
 /// What a kernel log says in words, or a capture file besides its traces.
 #[derive(Clone, Debug, Default)]
 pub struct Heard {
@@ -50,37 +27,31 @@ pub struct Heard {
     pub case: Case,
     /// All settings that the recorder found; those that judge a cycle are in `case` too.
     pub knobs: Vec<Value>,
+    /// It is of a log, and of no capture file.
+    pub is_log: bool,
     /// What the recorder measured around each cycle; empty of a log.
     pub measured: Vec<Measured>,
 }
 
-/// What `source` says besides times, if it is no log: nothing of a bare trace.
-pub fn heard(format: Format, source: &Source<'_>) -> Option<Heard> {
-    let name = source.name.to_string();
-    match format {
-        Format::CaptureFile => {
-            // Damage is told where its traces are read.
-            let (file, _) = crate::capture_file::read(source.bytes).ok()?;
-            let log: Vec<u8> = file.cycles.iter().flat_map(|c| c.dmesg.iter().copied()).collect();
-            let mut case = read_bytes(source.name, &log).case;
-            let knob = |(path, value): (&String, &String)| Value {
-                line: 0,
-                path: path.clone(),
-                value: value.clone(),
-            };
-            // What a sleep of another kind needs is no matter of these cycles.
-            let other = ["state", "disk", "resume", "resume_offset", "image_size"];
-            let knobs: Vec<Value> = file.document.knobs_found.iter().map(knob).collect();
-            let of_cycles = knobs.iter().filter(|v| !other.contains(&v.name()));
-            case.values.extend(of_cycles.cloned());
-            // What a device counted is a sum: the last cycle has it all.
-            let lines = file.cycles.iter().map(|c| &c.stats.wake_line);
-            let last = lines.rev().find(|l| !l.is_empty());
-            case.values.extend(last.into_iter().flatten().map(knob));
-            Some(Heard { name, case, knobs, measured: measured(&file) })
-        }
-        _ => None,
-    }
+/// What a capture file says besides its traces.
+pub fn heard(name: &str, file: &CaptureFile) -> Heard {
+    let log: Vec<u8> = file.cycles.iter().flat_map(|c| c.dmesg.iter().copied()).collect();
+    let mut case = read_bytes(name, &log).case;
+    let knob = |(path, value): (&String, &String)| Value {
+        line: 0,
+        path: path.clone(),
+        value: value.clone(),
+    };
+    // What a sleep of another kind needs is no matter of these cycles.
+    let other = ["state", "disk", "resume", "resume_offset", "image_size"];
+    let knobs: Vec<Value> = file.document.knobs_found.iter().map(knob).collect();
+    let of_cycles = knobs.iter().filter(|v| !other.contains(&v.name()));
+    case.values.extend(of_cycles.cloned());
+    // What a device counted is a sum: the last cycle has it all.
+    let lines = file.cycles.iter().map(|c| &c.stats.wake_line);
+    let last = lines.rev().find(|l| !l.is_empty());
+    case.values.extend(last.into_iter().flatten().map(knob));
+    Heard { name: name.to_string(), case, knobs, is_log: false, measured: measured(file) }
 }
 
 /// What the recorder's clocks and counters say of each cycle.
@@ -116,6 +87,12 @@ fn measured(file: &CaptureFile) -> Vec<Measured> {
         }
     };
     file.cycles.iter().filter(|c| c.stats.watched.is_none()).map(of).collect()
+}
+
+/// Reads an input by itself.
+pub(crate) fn read_part(part: &Part<'_>) -> Text<Case> {
+    let source = &part.source;
+    read_bytes(source.name, source.bytes).of(source)
 }
 
 /// Reads bytes that are in memory and shown as `name`.

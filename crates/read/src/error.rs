@@ -1,10 +1,11 @@
 //! Why an input could not be read at all.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What was wrong, where, and what to do. Damage *inside* an input is never an
 /// error: it is a [`dormouse_base::loss::Loss`].
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// The file or folder could not be opened or read.
@@ -16,7 +17,7 @@ pub enum ReadError {
         /// Which path; `-` is standard input.
         path: PathBuf,
         /// What the operating system said.
-        source: std::io::Error,
+        source: Arc<std::io::Error>,
     },
     /// Compressed data is broken before anything useful came out of it.
     #[error(

@@ -37,10 +37,13 @@ pub mod udev;
 mod ahead;
 mod babeltrace;
 mod error;
+mod given;
 mod input;
 mod merge;
+mod part;
 mod read;
 
 pub use error::ReadError;
+pub use given::{Given, Recordings, Sleep};
 pub use input::{Input, Limits, MOST_THREADS, Options};
-pub use read::{Reading, events, read, read_bytes, read_heard, read_source, read_with};
+pub use read::{Reading, Wanted, events, read, read_bytes, read_source, read_through, read_with};

@@ -1,20 +1,59 @@
-//! From inputs to captures.
+//! From inputs to a reading: one walk, and of each input one look by every subject that
+//! is wanted.
 
 use crate::ahead;
-use crate::container::{self, Source};
+use crate::capture_file;
+use crate::container::{self, Door, Source};
 use crate::detect::{Format, detect};
 use crate::doctor::Heard;
+use crate::domains::{self, PowerPass};
 use crate::error::ReadError;
 use crate::event::EventSink;
+use crate::idle::{IdleReading, Keep};
 use crate::input::{Input, MOST_THREADS, Options};
+use crate::part::Part;
 use crate::perfetto::PerfettoTrace;
+use crate::storage::{StoragePass, StorageReading};
+use crate::text::Text;
 use crate::tracedat::TraceDat;
 use crate::track::Tracker;
 use dormouse_base::capture::Capture;
 use dormouse_base::loss::{Losses, Severity};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// All that was read.
+/// What a caller wants of its inputs: it pays for nothing else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Cycles of system sleep.
+    pub sleep: bool,
+    /// With them, what logs and capture files say besides times.
+    pub heard: bool,
+    /// What each text says by itself, as a kernel log.
+    pub said: bool,
+    /// CPU idle states, and what is kept of their traces.
+    pub idle: Option<Keep>,
+    /// Storage and runtime power management.
+    pub storage: bool,
+    /// Power domains and probing.
+    pub power: bool,
+}
+
+impl Wanted {
+    /// System sleep alone.
+    pub const SLEEP: Wanted =
+        Wanted { sleep: true, heard: false, said: false, idle: None, storage: false, power: false };
+
+    /// Everything that is in the inputs, but for what is said in words once more.
+    pub const ALL: Wanted = Wanted {
+        heard: true,
+        idle: Some(Keep::Counts),
+        storage: true,
+        power: true,
+        ..Wanted::SLEEP
+    };
+}
+
+/// All that was read: what was not wanted is empty.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
     /// One capture per machine; of inputs that do not name their host, one per kernel, and
@@ -23,6 +62,16 @@ pub struct Reading {
     /// of their first input. Inputs without anything to analyse leave a capture
     /// without cycles, so that their losses are not silent.
     pub captures: Vec<Capture>,
+    /// What logs and capture files say besides times.
+    pub heard: Vec<Heard>,
+    /// What each text says by itself.
+    pub said: Vec<Text<dormouse_doctor::Case>>,
+    /// CPU idle states.
+    pub idle: IdleReading,
+    /// Storage and runtime power management.
+    pub storage: StorageReading,
+    /// Power domains and probing, a text each.
+    pub power: Vec<Text<dormouse_power::Case>>,
 }
 
 impl Reading {
@@ -32,48 +81,55 @@ impl Reading {
     }
 }
 
-/// Reads `inputs` and assembles what belongs together.
+/// Reads system sleep from `inputs` and assembles what belongs together.
 ///
 /// # Errors
 /// If an input named by the caller cannot be read or unpacked. Files found
 /// inside a folder that cannot be read are counted as losses instead.
 pub fn read(inputs: &[Input], options: &Options) -> Result<Reading, ReadError> {
-    Ok(read_into(Machines::default(), inputs, options)?.finish())
+    read_through(&Door::new(options.limits), inputs, options, Wanted::SLEEP)
 }
 
-/// Reads `inputs`, and what kernel logs and capture files among them say in words, in
-/// one pass.
+/// Reads what is `wanted` of `inputs`, which are opened at `door`.
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_heard(inputs: &[Input], options: &Options) -> Result<(Reading, Vec<Heard>), ReadError> {
-    let listening = Machines { heard: Some(Vec::new()), ..Machines::default() };
-    let mut machines = read_into(listening, inputs, options)?;
-    let heard = machines.heard.take().unwrap_or_default();
-    Ok((machines.finish(), heard))
-}
-
-fn read_into(
-    mut machines: Machines,
+pub fn read_through(
+    door: &Door,
     inputs: &[Input],
     options: &Options,
-) -> Result<Machines, ReadError> {
+    wanted: Wanted,
+) -> Result<Reading, ReadError> {
     let mut files = Vec::new();
     for input in inputs {
-        files.extend(container::files(input)?);
+        files.extend(door.files(input)?);
     }
     let threads = match options.threads {
         0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
         n => n,
     };
+    let mut pass = Pass::of(wanted, files.len() == 1);
     if threads.min(files.len()) < 2 {
         for file in &files {
-            file.open(&options.limits, &mut |source| machines.add(source, None))?;
+            door.open(file, &mut |source| pass.add(Part::of(source), None))?;
         }
     } else {
-        ahead::read(&files, &options.limits, threads.min(MOST_THREADS), &mut machines)?;
+        ahead::read(&files, door, threads.min(MOST_THREADS), &mut pass)?;
     }
-    Ok(machines)
+    pass.out.idle.in_trees();
+    if !pass.idle_later.is_empty() {
+        // Tables of states may stand behind the traces that they are of.
+        let mut at = 0;
+        for file in &files {
+            door.open(file, &mut |source| {
+                if pass.idle_later.contains(&at) {
+                    pass.out.idle.traces_of(&Part::of(source));
+                }
+                at += 1;
+            })?;
+        }
+    }
+    Ok(pass.finish())
 }
 
 /// Reads `inputs`, one after another, and hands the events of every trace to
@@ -86,13 +142,14 @@ pub fn read_with(
     options: &Options,
     others: &mut dyn EventSink,
 ) -> Result<Reading, ReadError> {
+    let door = Door::new(options.limits);
     let mut machines = Machines::default();
     for input in inputs {
-        container::for_each(input, &options.limits, &mut |source| {
-            machines.add_with(source, None, Some(&mut *others));
+        door.for_each(input, &mut |source| {
+            machines.add(&Part::of(source), None, None, Some(&mut *others));
         })?;
     }
-    Ok(machines.finish())
+    Ok(Reading { captures: machines.finish(), ..Reading::default() })
 }
 
 /// Reads bytes that are already in memory, shown as `name`. They may be
@@ -113,8 +170,86 @@ pub fn read_bytes(name: &str, bytes: &[u8], options: &Options) -> Result<Reading
 /// Reads what a container handed on, by itself.
 pub fn read_source(source: Source<'_>) -> Reading {
     let mut machines = Machines::default();
-    machines.add(source, None);
-    machines.finish()
+    machines.add(&Part::of(source), None, None, None);
+    Reading { captures: machines.finish(), ..Reading::default() }
+}
+
+/// Every subject that is wanted, fed with one input after another.
+pub(crate) struct Pass {
+    wanted: Wanted,
+    /// Whether one file is all that there is.
+    alone: bool,
+    machines: Machines,
+    storage: StoragePass,
+    power: PowerPass,
+    /// How many inputs came, and those whose idle traces wait for tables.
+    count: usize,
+    idle_later: BTreeSet<usize>,
+    out: Reading,
+}
+
+impl Pass {
+    fn of(wanted: Wanted, alone: bool) -> Pass {
+        let idle = IdleReading::keeping(wanted.idle.unwrap_or_default());
+        Pass {
+            wanted,
+            alone,
+            machines: Machines::default(),
+            storage: StoragePass::default(),
+            power: PowerPass::default(),
+            count: 0,
+            idle_later: BTreeSet::new(),
+            out: Reading { idle, ..Reading::default() },
+        }
+    }
+
+    /// Whether the lines of text traces are of use before their turn.
+    pub(crate) fn wants_lines(&self) -> bool {
+        self.wanted.sleep
+    }
+
+    /// Shows `part` to every subject; `lines` are those of a text trace that matter for
+    /// system sleep, if they were found already.
+    pub(crate) fn add(&mut self, part: Part<'_>, lines: Option<crate::ftrace::Scanned<'_>>) {
+        let wanted = self.wanted;
+        if wanted.idle.is_some() {
+            // A member of an archive is not all that there is.
+            let alone = self.alone && part.source.group.is_empty();
+            if self.out.idle.add(&part, alone) {
+                self.idle_later.insert(self.count);
+            }
+        }
+        self.count += 1;
+        if wanted.storage {
+            self.storage.add(&part);
+        }
+        if wanted.power {
+            self.power.add(&part);
+        }
+        if wanted.said {
+            self.out.said.push(crate::doctor::read_part(&part));
+        }
+        if wanted.sleep {
+            let heard = wanted.heard.then_some(&mut self.out.heard);
+            self.machines.add(&part, lines, heard, None);
+        }
+    }
+
+    fn finish(mut self) -> Reading {
+        self.out.captures = self.machines.finish();
+        self.out.storage = self.storage.finish();
+        self.out.power = self.power.finish();
+        for c in &self.out.captures {
+            let source = c.cycles.first().map_or("", |x| c.names.get(x.source));
+            let of = |t: &&mut Text<dormouse_power::Case>| {
+                source.strip_prefix(&*t.name).is_some_and(|r| r.is_empty() || r.starts_with('#'))
+            };
+            if let Some(t) = self.out.power.iter_mut().find(of) {
+                t.case.switched = domains::switched(c);
+            }
+        }
+        self.out
+    }
 }
 
 /// A machine whose inputs are still coming, or one that came whole.
@@ -127,32 +262,28 @@ enum Slot {
 
 /// One slot per machine, in order of first appearance.
 #[derive(Default)]
-pub(crate) struct Machines {
+struct Machines {
     slots: Vec<Slot>,
     by_key: BTreeMap<String, usize>,
-    /// What was said in words, if somebody listens.
-    heard: Option<Vec<Heard>>,
 }
 
 impl Machines {
-    /// Adds what `source` says; `found` is what [`look`] found in it, if that
-    /// was done already.
-    pub(crate) fn add(&mut self, source: Source<'_>, found: Option<Found<'_>>) {
-        self.add_with(source, found, None);
-    }
-
-    fn add_with(
+    /// Adds what `part` says of system sleep, and what it says in words if somebody
+    /// listens.
+    fn add(
         &mut self,
-        source: Source<'_>,
-        found: Option<Found<'_>>,
+        part: &Part<'_>,
+        lines: Option<crate::ftrace::Scanned<'_>>,
+        heard: Option<&mut Vec<Heard>>,
         others: Option<&mut dyn EventSink>,
     ) {
-        let Found { format, content } = found.unwrap_or_else(|| recognise(&source));
-        if let Some(list) = &mut self.heard {
-            list.extend(crate::doctor::heard(format, &source));
-        }
-        if let Content::Whole(capture) = content {
-            self.slots.push(Slot::Whole(capture));
+        let source = &part.source;
+        if let Some(taken) = &part.taken {
+            if let (Some(list), Some(file)) = (heard, part.file()) {
+                list.push(crate::doctor::heard(source.name, file));
+            }
+            let capture = capture_file::capture(source.name, taken, source.damage.clone());
+            self.slots.push(Slot::Whole(Box::new(capture)));
             return;
         }
         let host = crate::detect::host(source.bytes);
@@ -170,63 +301,28 @@ impl Machines {
         });
         let Slot::Tracker(tracker, _) = &mut self.slots[at] else { return };
         tracker.begin_source(source.name);
-        if let Some(damage) = source.damage {
+        if let Some(damage) = source.damage.clone() {
             tracker.losses().add("damaged_input", 1, Severity::Error, damage, None);
         }
-        match (content, &mut self.heard) {
-            (Content::Trace(lines), _) => crate::ftrace::assemble(source.bytes, lines, tracker),
-            (_, Some(list)) if format == Format::KernelLog => {
+        match (lines, heard) {
+            (Some(lines), _) => crate::ftrace::assemble(source.bytes, lines, tracker),
+            (_, Some(list)) if part.format == Format::KernelLog => {
                 let case = crate::doctor::read_beside(source.name, source.bytes, tracker).case;
-                list.push(Heard { name: source.name.to_string(), case, ..Heard::default() });
+                let name = source.name.to_string();
+                list.push(Heard { name, case, is_log: true, ..Heard::default() });
             }
-            _ => parse_one(format, source.bytes, tracker, others),
+            _ => parse_one(part.format, source.bytes, tracker, others),
         }
         tracker.end_source();
     }
 
-    fn finish(self) -> Reading {
+    fn finish(self) -> Vec<Capture> {
         let finish = |slot| match slot {
             Slot::Tracker(t, known) => t.finish_apart(known),
             Slot::Whole(c) => vec![*c],
         };
-        Reading { captures: self.slots.into_iter().flat_map(finish).collect() }
+        self.slots.into_iter().flat_map(finish).collect()
     }
-}
-
-/// What can be said of a source without knowing the others.
-pub(crate) struct Found<'a> {
-    format: Format,
-    content: Content<'a>,
-}
-
-enum Content<'a> {
-    /// Nothing yet: its bytes are read in its turn.
-    Bytes,
-    /// The lines of a text trace that matter.
-    Trace(crate::ftrace::Scanned<'a>),
-    /// A capture file describes its machine alone.
-    Whole(Box<Capture>),
-}
-
-fn recognise<'a>(source: &Source<'a>) -> Found<'a> {
-    let format = detect(source.bytes);
-    let content = if format == Format::CaptureFile {
-        let damage = source.damage.clone();
-        let capture = crate::capture_file::capture(source.name, source.bytes, damage);
-        Content::Whole(Box::new(capture))
-    } else {
-        Content::Bytes
-    };
-    Found { format, content }
-}
-
-/// Does as much of the work on a source as needs no other source.
-pub(crate) fn look<'a>(source: &Source<'a>) -> Found<'a> {
-    let mut found = recognise(source);
-    if found.format == Format::Ftrace {
-        found.content = Content::Trace(crate::ftrace::scanned(source.bytes));
-    }
-    found
 }
 
 /// The one place that knows all formats.
@@ -245,7 +341,7 @@ fn parse_one(
         (Format::Perfetto, None) => crate::perfetto::parse(bytes, tracker),
         (Format::Perfetto, Some(o)) => crate::perfetto::parse_with(bytes, tracker, o),
         // A capture file has a tracker of its own, see above.
-        (Format::CaptureFile | Format::Unknown, _) => {}
+        (Format::CaptureFile | Format::Blktrace | Format::DeviceTree | Format::Unknown, _) => {}
     }
 }
 
@@ -270,6 +366,6 @@ pub fn events(bytes: &[u8], sink: &mut dyn EventSink, losses: &mut Losses) {
         }
         // Traces without system sleep look like any text.
         Format::Ftrace | Format::KernelLog => crate::ftrace::events(bytes, sink, losses),
-        Format::CaptureFile | Format::Unknown => {}
+        Format::CaptureFile | Format::Blktrace | Format::DeviceTree | Format::Unknown => {}
     }
 }

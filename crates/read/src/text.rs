@@ -1,8 +1,7 @@
 //! Texts of any kind, a mail or a log or a table of debugfs, and what was read of
 //! each: what the readers of [`crate::doctor`] and [`crate::domains`] share.
 
-use crate::container::{self, Source};
-use crate::{Input, Options, ReadError};
+use crate::container::Source;
 use dormouse_base::loss::{Losses, Severity};
 
 /// One text.
@@ -19,40 +18,16 @@ pub struct Text<C> {
 /// A message keeps this much of its text.
 pub(crate) const LONGEST: usize = 400;
 
-/// Reads `inputs`, a text each, with `bytes`.
-pub(crate) fn each<C>(
-    inputs: &[Input],
-    options: &Options,
-    bytes: fn(&str, &[u8]) -> Text<C>,
-) -> Result<Vec<Text<C>>, ReadError> {
-    let mut out = Vec::new();
-    for_each(inputs, options, bytes, &mut |text, _| out.push(text))?;
-    Ok(out)
-}
-
-/// Hands on every text behind `inputs`, read with `bytes`, with what it was read of.
-pub(crate) fn for_each<C>(
-    inputs: &[Input],
-    options: &Options,
-    bytes: fn(&str, &[u8]) -> Text<C>,
-    each: &mut dyn FnMut(Text<C>, Source<'_>),
-) -> Result<(), ReadError> {
-    for input in inputs {
-        container::for_each(input, &options.limits, &mut |source| {
-            let mut text = bytes(source.name, source.bytes);
-            if let Some(why) = &source.damage {
-                text.losses.add(
-                    "damaged_input",
-                    1,
-                    Severity::Warning,
-                    format!("{}: {why}; copy it again", source.name),
-                    None,
-                );
-            }
-            each(text, source);
-        })?;
+impl<C> Text<C> {
+    /// With what the container said of its bytes.
+    pub(crate) fn of(self, source: &Source<'_>) -> Text<C> {
+        let mut text = self;
+        if let Some(why) = &source.damage {
+            let advice = format!("{}: {why}; copy it again", source.name);
+            text.losses.add("damaged_input", 1, Severity::Warning, advice, None);
+        }
+        text
     }
-    Ok(())
 }
 
 /// The text without a word, if `bytes` are none: a zero byte stands near the begin.

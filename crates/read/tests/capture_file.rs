@@ -6,8 +6,6 @@ use dormouse_base::cycle::{Mode, Outcome, PmTestLevel};
 use dormouse_base::device::LinkKind;
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
-use dormouse_read::container::Source;
-use dormouse_read::detect::Format;
 use dormouse_read::doctor::heard;
 use dormouse_read::{Options, read_bytes};
 use flate2::Compression;
@@ -163,8 +161,8 @@ fn what_nodes_name_and_the_line_that_woke_are_kept() {
     let needs: Vec<_> = c.graph.needs.iter().map(|n| (name(n.0), name(n.1))).collect();
     // The controller of its pins has no device here.
     assert_eq!(needs, [("a", "late")]);
-    let source = Source { name: "x.tar.gz", group: "", bytes: &bytes, damage: None };
-    let heard = heard(Format::CaptureFile, &source).unwrap();
+    let (file, _) = dormouse_read::capture_file::read(&bytes).unwrap();
+    let heard = heard("x.tar.gz", &file);
     let line = heard.case.values.iter().find(|v| v.path == "/sys/power/pm_wakeup_irq");
     assert_eq!(line.map(|v| v.value.as_str()), Some("45"));
 }

@@ -3,8 +3,8 @@
 use dormouse_doctor::Report;
 use dormouse_doctor::finding::{Confidence, Level};
 use dormouse_doctor::judge;
-use dormouse_read::doctor::{read, read_bytes};
-use dormouse_read::{Input, Options};
+use dormouse_read::Given;
+use dormouse_read::doctor::read_bytes;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 
@@ -103,7 +103,7 @@ fn data() -> Option<PathBuf> {
 }
 
 fn of(path: &Path) -> Report {
-    let texts = read(&[Input::from_arg(path)], &Options::default()).expect("a readable file");
+    let texts = Given::new(&[path.into()]).said().expect("a readable file");
     judge(&texts[0].case)
 }
 

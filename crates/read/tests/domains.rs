@@ -5,8 +5,8 @@ use dormouse_power::deferral::Cause;
 use dormouse_power::domain::{Runtime, Status};
 use dormouse_power::fact::{Fact, Finding};
 use dormouse_power::{Confidence, Level, Report, judge};
-use dormouse_read::domains::{read, read_bytes};
-use dormouse_read::{Input, Options};
+use dormouse_read::Given;
+use dormouse_read::domains::read_bytes;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -110,7 +110,7 @@ fn cases_with_the_verdict_of_experts() {
     let (mut proven, mut missed) = (0, 0);
     for (name, verdict) in &CASES {
         let path = folder.join(format!("{name}.txt"));
-        let texts = read(&[Input::from_arg(&path)], &Options::default()).expect("a readable file");
+        let texts = Given::new(std::slice::from_ref(&path)).power().expect("a readable file");
         let report = judge(&texts[0].case);
         let claims = |f: &&Finding| f.level != Level::Note && f.confidence != Confidence::Guess;
         let only =
@@ -568,7 +568,7 @@ fn a_folder_of_small_files_is_one_text() {
     put("devices/platform/3.c/state_synced", "0\n");
     put("debug/devices_deferred", "4.d\tdrv: no clock\n");
     put("notes.txt", "[    1.000000] clk 1.clk: sync_state() pending due to 2.gpu\n");
-    let texts = read(&[Input::from_arg(dir.path())], &Options::default()).expect("readable");
+    let texts = Given::new(&[dir.path().into()]).power().expect("readable");
     assert_eq!(texts.len(), 2);
     let case = &texts[1].case;
     assert_eq!(case.states[0].domain, "gpu");

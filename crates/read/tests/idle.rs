@@ -4,10 +4,11 @@
 use dormouse_idle::doubt::Doubt;
 use dormouse_idle::snapshot::{Counters, Snapshot};
 use dormouse_idle::tally::{Sleeps, Waker};
-use dormouse_read::idle::{IdleReading, Keep, read, read_bytes};
-use dormouse_read::{Input, Options};
+use dormouse_read::Given;
+use dormouse_read::idle::{IdleReading, Keep, read_bytes};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// A file of the data beside the repository; `None`, said loudly, without it.
 pub(crate) fn data(name: &str) -> Option<PathBuf> {
@@ -23,12 +24,12 @@ pub(crate) fn data(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-pub(crate) fn load(path: &Path) -> IdleReading {
-    read(&[Input::from_arg(path)], &Options::default(), Keep::Counts).expect("a readable file")
+pub(crate) fn load(path: &Path) -> Rc<IdleReading> {
+    Given::new(&[path.into()]).idle(Keep::Counts).expect("a readable file")
 }
 
 /// A trace and the table of states of its machine, two files of one folder.
-pub(crate) fn with_table(trace: &str, table: &str) -> IdleReading {
+pub(crate) fn with_table(trace: &str, table: &str) -> Rc<IdleReading> {
     let dir = tempfile::tempdir().expect("a folder");
     std::fs::write(dir.path().join("a.trace"), trace).expect("written");
     std::fs::write(dir.path().join("b.txt"), table).expect("written");
@@ -270,9 +271,9 @@ fn the_trace_of_the_chromebook_agrees_with_its_counters() {
     for n in names {
         let dot = if n.starts_with("report") { "." } else { "-" };
         let Some(path) = data(&format!("real/mt8196-612sleep{dot}{n}")) else { return };
-        inputs.push(Input::from_arg(path));
+        inputs.push(path);
     }
-    let r = read(&inputs, &Options::default(), Keep::Counts).expect("readable files");
+    let r = Given::new(&inputs).idle(Keep::Counts).expect("readable files");
     let (grown, backwards) = r.snapshots[1].since(&r.snapshots[0]).expect("a pair");
     assert_eq!(backwards, 0);
     let tally = &r.traces[0].tally;
@@ -461,8 +462,8 @@ fn a_state_for_suspend_to_idle_alone_misleads_teo_of_6_12() {
     use dormouse_idle::wake::wakes;
     let Some(trace) = data("real/mt8196-612sleep.report.txt.gz") else { return };
     let Some(dump) = data("real/mt8196-612sleep-before.txt.gz") else { return };
-    let inputs = [Input::from_arg(trace), Input::from_arg(dump)];
-    let r = read(&inputs, &Options::default(), Keep::Episodes).expect("readable files");
+    let inputs = [trace, dump];
+    let r = Given::new(&inputs).idle(Keep::Episodes).expect("readable files");
     let tables = dormouse_read::idle::tables(&r.snapshots);
     // Thousandths of idle time in WFI, on the same wake-ups.
     let shallow = |version, s2idle_counts: bool| {

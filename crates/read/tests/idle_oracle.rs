@@ -2,8 +2,8 @@
 //! language counts them on its own and dresses them anew.
 
 use dormouse_idle::tally::Sleeps;
-use dormouse_read::idle::{IdleReading, Keep, read};
-use dormouse_read::{Input, Options};
+use dormouse_read::Given;
+use dormouse_read::idle::{IdleReading, Keep};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -126,8 +126,8 @@ fn recordings_in_every_dress_hold_the_same() {
     let mut failed = Vec::new();
     let files = expected.as_object().expect("files");
     for (name, want) in files {
-        let input = Input::from_arg(folder.path().join(name));
-        let r = read(&[input], &Options::default(), Keep::Counts).expect("a readable file");
+        let input = folder.path().join(name);
+        let r = Given::new(&[input]).idle(Keep::Counts).expect("a readable file");
         let wrong = match want["trace"].as_array() {
             Some(traces) if traces.len() != r.traces.len() => {
                 vec![format!("{} traces instead of {}", r.traces.len(), traces.len())]

@@ -2,14 +2,15 @@
 //! another program made of the same files.
 
 use crate::support::real_data;
-use dormouse_read::storage::{StorageReading, read};
-use dormouse_read::{Input, Options};
+use dormouse_read::Given;
+use dormouse_read::storage::StorageReading;
 use dormouse_storage::request::Request;
 use dormouse_storage::runtime::Function;
 use dormouse_storage::summary::{Cpus, Latency, summarise};
 use dormouse_storage::wait::Cause;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// A file of the data beside the repository; `None`, said loudly, without it.
 fn data_file(name: &str) -> Option<PathBuf> {
@@ -21,8 +22,8 @@ fn data_file(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-fn load(path: &Path) -> StorageReading {
-    read(&[Input::from_arg(path)], &Options::default()).expect("a readable file")
+fn load(path: &Path) -> Rc<StorageReading> {
+    Given::new(&[path.into()]).storage().expect("a readable file")
 }
 
 fn truth() -> Option<Value> {

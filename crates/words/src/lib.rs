@@ -37,12 +37,13 @@ use dormouse_base::capture::Capture;
 use dormouse_base::phase::{Direction, Phase};
 use dormouse_doctor::finding::Finding;
 use dormouse_sleep::analyse::CycleView;
+use std::sync::Arc;
 
 /// A capture with what was understood of it.
 #[derive(Clone, Debug)]
 pub struct Explained {
     /// What was read.
-    pub capture: Capture,
+    pub capture: Arc<Capture>,
     /// One view a cycle.
     pub views: Vec<CycleView>,
     /// What is wrong, worst first: what the doctor says of the same input.

@@ -13,6 +13,7 @@ use dormouse_machine::options::Detail;
 use dormouse_machine::recorder::Watch;
 use dormouse_machine::root::Root;
 use dormouse_machine::watch::{Ask, Until, record};
+use dormouse_read::Given;
 use dormouse_sleep::acceptance::{Effect, LEAST_PAIRS, effect};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -200,7 +201,7 @@ fn try_all(
 fn figures(path: &Path, trial: &Trial<'_>) -> Result<Option<Figures>> {
     // The governor may be another one than that of the input.
     let present = Present { governor: None, ..trial.present.clone() };
-    let machine = Machine::open(&[path.to_owned()], &present)?;
+    let machine = Machine::open(&Given::new(&[path.to_owned()]), &present)?;
     let measured = machine.cpus.iter().any(|c| !c.wakes.delays.is_empty());
     let figures = recorded(&machine, &powers(&machine, trial.watts)?);
     Ok(measured.then_some(figures))

@@ -10,9 +10,8 @@ use dormouse_idle::governors::{Kind, Version};
 use dormouse_idle::predict::Spent;
 use dormouse_idle::state::{StateSet, Table};
 use dormouse_idle::wake::{Wakes, wakes};
-use dormouse_read::idle::{Keep, read};
-use dormouse_read::{Input, Options};
-use std::path::PathBuf;
+use dormouse_read::Given;
+use dormouse_read::idle::Keep;
 
 /// How the machine was run when it was recorded, as far as the caller knows.
 #[derive(Clone, Debug)]
@@ -106,9 +105,8 @@ impl Machine {
     /// # Errors
     /// If an input cannot be read, [`Nothing`] without a trace and its table, or
     /// [`Usage`] if nobody says which governor decided.
-    pub fn open(inputs: &[PathBuf], present: &Present) -> Result<Machine> {
-        let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
-        let reading = read(&list, &Options::default(), Keep::Episodes)?;
+    pub fn open(given: &Given, present: &Present) -> Result<Machine> {
+        let reading = given.idle(Keep::Episodes)?;
         let Some(sleeps) = reading.traces.iter().find(|t| !t.episodes.is_empty()) else {
             let why = "no sleeps to replay: give a trace with the event cpu_idle";
             return Err(Nothing(why.into()).into());

@@ -11,8 +11,8 @@ use dormouse_idle::knob::{MaxCstate, UNLIMITED, max_cstate};
 use dormouse_idle::predict::{Account, Setup, Timers, replay};
 use dormouse_idle::state::{StateSet, Table};
 use dormouse_idle::trust::Measured;
+use dormouse_read::Given;
 use rayon::prelude::*;
-use std::path::PathBuf;
 
 /// A largest exit latency.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -310,16 +310,13 @@ pub(super) fn names(m: &Machine) -> Vec<String> {
 ///
 /// # Errors
 /// As [`Machine::open`], or [`Usage`] for what cannot be asked.
-pub fn predict(inputs: &[PathBuf], asked: &Asked) -> Result<Prediction> {
-    Ok(predict_and_limits(inputs, asked)?.0)
+pub fn predict(given: &Given, asked: &Asked) -> Result<Prediction> {
+    Ok(predict_and_limits(given, asked)?.0)
 }
 
 /// The same, with the account of every limit that makes a difference.
-fn predict_and_limits(
-    inputs: &[PathBuf],
-    asked: &Asked,
-) -> Result<(Prediction, Vec<(i64, Account)>)> {
-    let machine = Machine::open(inputs, &asked.present)?;
+fn predict_and_limits(given: &Given, asked: &Asked) -> Result<(Prediction, Vec<(i64, Account)>)> {
+    let machine = Machine::open(given, &asked.present)?;
     let then = setting(&machine, asked)?;
     let powers = powers(&machine, asked.watts.as_ref())?;
     let settings = [Setting::present(&machine), then];
@@ -375,8 +372,8 @@ pub struct Sweep {
 ///
 /// # Errors
 /// As [`predict`].
-pub fn sweep(inputs: &[PathBuf], asked: &Asked) -> Result<Sweep> {
-    let (prediction, by_limit) = predict_and_limits(inputs, asked)?;
+pub fn sweep(given: &Given, asked: &Asked) -> Result<Sweep> {
+    let (prediction, by_limit) = predict_and_limits(given, asked)?;
     let mut points: Vec<(i64, Account)> = Vec::new();
     for (ns, account) in by_limit {
         // Where nothing changes the looser of two limits says more.

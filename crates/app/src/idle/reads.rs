@@ -3,14 +3,13 @@
 use super::machine::Present;
 use super::verify::version_of;
 use crate::failure::{Nothing, Usage};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use dormouse_base::loss::Losses;
 use dormouse_idle::governors::{Kind, Version};
 use dormouse_idle::reads::{Cell, Line, Rules, Waited, exit_that_loses, line, waited};
 use dormouse_idle::state::Table;
-use dormouse_read::idle::{Keep, fio, read, tables};
-use dormouse_read::{Input, Options};
-use std::fs;
+use dormouse_read::Given;
+use dormouse_read::idle::{Keep, fio, tables};
 use std::path::{Path, PathBuf};
 
 /// What is asked.
@@ -76,9 +75,9 @@ pub struct Reads {
 /// # Errors
 /// If an input cannot be read, [`Nothing`] without reads or a table, [`Usage`] for
 /// states that are not there.
-pub fn reads(ask: &Wait) -> Result<Reads> {
+pub fn reads(given: &Given, ask: &Wait) -> Result<Reads> {
     let mut losses = Losses::default();
-    let cells = means(&cells(&ask.fio, &mut losses)?);
+    let cells = means(&cells(given, &ask.fio, &mut losses)?);
     if cells.is_empty() {
         let why = format!(
             "{} holds no reads of one block at a time (fio --output-format=json)",
@@ -86,9 +85,8 @@ pub fn reads(ask: &Wait) -> Result<Reads> {
         );
         return Err(Nothing(why).into());
     }
-    let inputs: Vec<Input> = ask.states.iter().map(Input::from_arg).collect();
-    let reading = read(&inputs, &Options::default(), Keep::Counts)?;
-    losses.merge(reading.losses);
+    let reading = given.only(&ask.states).idle(Keep::Counts)?;
+    losses.merge(reading.losses.clone());
     // A disk's interrupts go to any CPU; of kinds of CPUs the first stands for all.
     let Some((table, mut disabled)) = tables(&reading.snapshots).into_values().next() else {
         let why = "no table of idle states: give a dump of the machine \
@@ -125,7 +123,7 @@ pub fn reads(ask: &Wait) -> Result<Reads> {
         foreseen: ask.foreseen,
     };
     let others = match &ask.measured {
-        Some(path) => means(&self::cells(path, &mut losses)?),
+        Some(path) => means(&self::cells(given, path, &mut losses)?),
         None => Vec::new(),
     };
     let row = |cell: &Cell| {
@@ -152,8 +150,8 @@ pub fn reads(ask: &Wait) -> Result<Reads> {
     Ok(Reads { rows, shallow, governor: (kind, version), lines, seen, losses, table })
 }
 
-fn cells(path: &Path, losses: &mut Losses) -> Result<Vec<Cell>> {
-    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+fn cells(given: &Given, path: &Path, losses: &mut Losses) -> Result<Vec<Cell>> {
+    let bytes = given.raw(path)?;
     Ok(fio::cells(&path.display().to_string(), &bytes, losses))
 }
 

@@ -8,16 +8,16 @@ use dormouse_idle::snapshot::Snapshot;
 use dormouse_idle::state::Table;
 use dormouse_idle::tally::Sleeps;
 use dormouse_idle::wake::{Wakes, wakes};
-use dormouse_read::idle::{IdleReading, Keep, read};
-use dormouse_read::{Input, Options};
+use dormouse_read::Given;
+use dormouse_read::idle::{IdleReading, Keep};
 use dormouse_words::text::safe;
-use std::path::PathBuf;
+use std::rc::Rc;
 
 /// Inputs, read.
 #[derive(Clone, Debug)]
 pub struct Shown {
     /// All that was read.
-    pub reading: IdleReading,
+    pub reading: Rc<IdleReading>,
     /// What was counted between the two snapshots, if there are two and the
     /// second is the later one of the same machine.
     pub difference: Option<Snapshot>,
@@ -50,22 +50,21 @@ fn packed(t: &Sleeps) -> Vec<Packed> {
 ///
 /// # Errors
 /// If an input cannot be read, or [`Nothing`] if none speaks of idle states.
-pub fn show(inputs: &[PathBuf], packing: bool) -> Result<Shown> {
+pub fn show(given: &Given, packing: bool) -> Result<Shown> {
     let keep = if packing { Keep::Episodes } else { Keep::Counts };
-    shown(inputs, packing, keep)
+    shown(given, packing, keep)
 }
 
 /// The same with every sleep, for the page of the report.
 ///
 /// # Errors
 /// As [`show`].
-pub fn show_sleeps(inputs: &[PathBuf]) -> Result<Shown> {
-    shown(inputs, false, Keep::Episodes)
+pub fn show_sleeps(given: &Given) -> Result<Shown> {
+    shown(given, false, Keep::Episodes)
 }
 
-fn shown(inputs: &[PathBuf], packing: bool, keep: Keep) -> Result<Shown> {
-    let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
-    let reading = read(&list, &Options::default(), keep)?;
+fn shown(given: &Given, packing: bool, keep: Keep) -> Result<Shown> {
+    let reading = given.idle(keep)?;
     if packing && reading.traces.iter().all(|t| t.episodes.len() < 2) {
         let why = "--pack needs a trace with the sleeps of several CPUs";
         return Err(Usage(why.into()).into());
@@ -97,9 +96,8 @@ fn shown(inputs: &[PathBuf], packing: bool, keep: Keep) -> Result<Shown> {
 ///
 /// # Errors
 /// If an input cannot be read.
-pub fn compare(inputs: [&PathBuf; 2], labels: [&str; 2]) -> Result<Option<Beside>> {
-    let read = |p: &PathBuf| read(&[Input::from_arg(p)], &Options::default(), Keep::Counts);
-    let (a, b) = (read(inputs[0])?, read(inputs[1])?);
+pub fn compare(sides: [&Given; 2], labels: [&str; 2]) -> Result<Option<Beside>> {
+    let (a, b) = (sides[0].idle(Keep::Counts)?, sides[1].idle(Keep::Counts)?);
     let first = |r: &IdleReading, kind: usize| -> Option<Measurement> {
         match kind {
             0 => r.runs.first().map(Measurement::of_run),

@@ -12,8 +12,8 @@ use dormouse_idle::knob::UNLIMITED;
 use dormouse_idle::predict::{Account, Timers};
 use dormouse_idle::state::State;
 use dormouse_idle::tune::{Choice, NoAnswer, cheapest};
+use dormouse_read::Given;
 use rayon::prelude::*;
-use std::path::PathBuf;
 
 /// What must be met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,8 +79,8 @@ type Frame = Setting;
 ///
 /// # Errors
 /// As [`Machine::open`]; [`Usage`] for what cannot be asked.
-pub fn tune(inputs: &[PathBuf], wish: &Wish) -> Result<Tuned> {
-    let machine = Machine::open(inputs, &wish.present)?;
+pub fn tune(given: &Given, wish: &Wish) -> Result<Tuned> {
+    let machine = Machine::open(given, &wish.present)?;
     if matches!(wish.budget, Budget::Power(_)) {
         // Work without a power would count as none, and any budget be met.
         let why = match &wish.watts {

@@ -9,6 +9,7 @@ use dormouse_idle::energy::Powers;
 use dormouse_idle::governors::{Kind, Version};
 use dormouse_idle::predict::Account;
 use dormouse_idle::verdict::{Figures, Row};
+use dormouse_read::Given;
 use std::path::{Path, PathBuf};
 
 /// The same work recorded under one setting.
@@ -150,7 +151,10 @@ fn folder_of(folder: &Path, first: &str) -> Result<Verified> {
 }
 
 fn open(path: &Path) -> Result<Machine> {
-    Machine::open(&[path.to_owned()], &Present { governor: None, version: None, hz: 250 })
+    Machine::open(
+        &Given::new(&[path.to_owned()]),
+        &Present { governor: None, version: None, hz: 250 },
+    )
 }
 
 /// The setting of this name (`dormouse_lab::plan::IdleSetting`), as a change of a

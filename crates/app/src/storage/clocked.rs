@@ -6,12 +6,12 @@ use super::show::show;
 use crate::failure::NotReproduced;
 use crate::failure::Nothing;
 use anyhow::Result;
+use dormouse_read::Given;
 use dormouse_storage::request::Disk;
 use dormouse_storage::simulate::disk::{Outcome, simulate};
 use dormouse_storage::simulate::energy::{BreakEven, Powers};
 use dormouse_storage::simulate::oracle::{oracle, rule};
 use dormouse_storage::simulate::settings::Settings;
-use std::path::PathBuf;
 
 /// An answer.
 #[derive(Clone, Debug)]
@@ -35,8 +35,8 @@ pub struct Clocked {
 ///
 /// # Errors
 /// As [`observed`], and [`Nothing`] if a delay is asked for and the sleep does not show.
-pub fn clocked(inputs: &[PathBuf], change: &Change, disk: Option<Disk>) -> Result<Clocked> {
-    let o = observed(&show(inputs)?, disk).map_err(|e| match e.downcast::<NotReproduced>() {
+pub fn clocked(given: &Given, change: &Change, disk: Option<Disk>) -> Result<Clocked> {
+    let o = observed(&show(given)?, disk).map_err(|e| match e.downcast::<NotReproduced>() {
         Ok(n) => NotReproduced(format!("{}, so no other clock is predicted", n.0)).into(),
         Err(e) => e,
     })?;
@@ -144,7 +144,7 @@ mod tests {
         assert!(o.latencies.contains(&156_000) && o.latencies.contains(&444_000));
         let (_folder, inputs) = file(&text);
         let change = Change { governor: Some(Governor::Performance), ..Change::default() };
-        let c = clocked(&inputs, &change, None).unwrap();
+        let c = clocked(&Given::new(&inputs), &change, None).unwrap();
         let seen = &c.observed;
         assert_eq!((seen.device.as_str(), seen.disk.major), ("1d84000.ufshc", 8));
         assert!((seen.recorded.mean - o.latency().mean).abs() < 2_000);
@@ -159,7 +159,7 @@ mod tests {
         let (text, ..) = trace(false);
         let (_folder, inputs) = file(&text);
         let change = Change { governor: Some(Governor::Powersave), ..Change::default() };
-        let e = clocked(&inputs, &change, None).unwrap_err();
+        let e = clocked(&Given::new(&inputs), &change, None).unwrap_err();
         assert!(e.downcast_ref::<NotReproduced>().is_some(), "{e}");
         assert!(e.to_string().contains("devfreq_frequency"), "{e}");
     }

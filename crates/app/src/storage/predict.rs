@@ -2,10 +2,10 @@
 
 use super::sleeper::{Asked, Sleeper, latency};
 use anyhow::Result;
+use dormouse_read::Given;
 use dormouse_storage::request::Disk;
 use dormouse_storage::simulate::again::{Again, again, foreseen};
 use dormouse_storage::summary::Latency;
-use std::path::PathBuf;
 
 /// An answer.
 #[derive(Clone, Debug)]
@@ -28,12 +28,12 @@ pub struct Predicted {
 /// # Errors
 /// As [`Sleeper::open`].
 pub fn predict(
-    inputs: &[PathBuf],
+    given: &Given,
     asked: Asked,
     delay: Option<i64>,
     disk: Option<Disk>,
 ) -> Result<Predicted> {
-    let sleeper = Sleeper::open(inputs, asked, disk)?;
+    let sleeper = Sleeper::open(given, asked, disk)?;
     let then = again(&sleeper.arrivals, delay, sleeper.wake);
     let (arrivals, wake) = (&sleeper.arrivals, sleeper.wake);
     let with = |a: Again| (latency(&a), a);

@@ -2,38 +2,35 @@
 
 use crate::failure::Nothing;
 use anyhow::Result;
-use dormouse_read::storage::{StorageReading, read};
-use dormouse_read::{Input, Options};
+use dormouse_read::Given;
+use dormouse_read::storage::StorageReading;
 use dormouse_storage::beside::{Beside, beside};
 use dormouse_storage::recording::Trace;
 use dormouse_storage::summary::{Cpus, DiskSummary, summarise};
 use dormouse_words::text::safe;
-use std::path::PathBuf;
+use std::rc::Rc;
 
 /// Inputs, read.
 #[derive(Clone, Debug)]
 pub struct Shown {
     /// All that was read.
-    pub reading: StorageReading,
+    pub reading: Rc<StorageReading>,
     /// The disks of each trace, those with most latency first.
     pub disks: Vec<Vec<DiskSummary>>,
 }
 
-/// Whether one of `inputs` holds what `show --only storage` reads: another verb that found
+/// Whether an input holds what `show --only storage` reads: another verb that found
 /// nothing can say so.
-pub fn speaks(inputs: &[PathBuf]) -> bool {
-    let list: Vec<Input> =
-        inputs.iter().filter(|p| p.as_os_str() != "-").map(Input::from_arg).collect();
-    read(&list, &Options::default()).is_ok_and(|r| r.speaks())
+pub fn speaks(given: &Given) -> bool {
+    given.storage().is_ok_and(|r| r.speaks())
 }
 
 /// Reads what `inputs` say of storage.
 ///
 /// # Errors
 /// If an input cannot be read, or [`Nothing`] if none speaks of storage.
-pub fn show(inputs: &[PathBuf]) -> Result<Shown> {
-    let list: Vec<Input> = inputs.iter().map(Input::from_arg).collect();
-    let reading = read(&list, &Options::default())?;
+pub fn show(given: &Given) -> Result<Shown> {
+    let reading = given.storage()?;
     if !reading.speaks() {
         let mut why = String::from("no storage events or tables in the input");
         for l in &reading.losses.list {
@@ -54,8 +51,8 @@ pub fn show(inputs: &[PathBuf]) -> Result<Shown> {
 ///
 /// # Errors
 /// If an input cannot be read.
-pub fn compare(inputs: [&PathBuf; 2], labels: [&str; 2]) -> Result<Option<Beside>> {
-    let (a, b) = (show(std::slice::from_ref(inputs[0]))?, show(std::slice::from_ref(inputs[1]))?);
+pub fn compare(sides: [&Given; 2], labels: [&str; 2]) -> Result<Option<Beside>> {
+    let (a, b) = (show(sides[0])?, show(sides[1])?);
     let all = |s: Shown| -> Vec<DiskSummary> { s.disks.into_iter().flatten().collect() };
     Ok(beside([&all(a), &all(b)], labels))
 }

@@ -4,13 +4,13 @@
 use super::show::{Shown, show};
 use crate::failure::{NotReproduced, Nothing};
 use anyhow::Result;
+use dormouse_read::Given;
 use dormouse_storage::request::Disk;
 use dormouse_storage::simulate::again::{Again, Arrival, again};
 use dormouse_storage::summary::{DiskSummary, Latency};
 use dormouse_storage::trust::{is_one_delay, reproduced};
 use dormouse_storage::wait::{Cause, Span};
 use dormouse_words::wording::storage::time;
-use std::path::PathBuf;
 
 /// Which sleep is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,12 +80,12 @@ pub struct Sleeper {
 }
 
 impl Sleeper {
-    /// Reads `inputs` for it.
+    /// Reads what is given for it.
     ///
     /// # Errors
     /// As [`Sleeper::of`], or if there is no storage in the inputs.
-    pub fn open(inputs: &[PathBuf], asked: Asked, disk: Option<Disk>) -> Result<Sleeper> {
-        Sleeper::of(&show(inputs)?, asked, disk)
+    pub fn open(given: &Given, asked: Asked, disk: Option<Disk>) -> Result<Sleeper> {
+        Sleeper::of(&show(given)?, asked, disk)
     }
 
     /// Takes it from what was read. Without `disk` the one that waited most.

@@ -5,6 +5,7 @@ use crate::terminal;
 use anyhow::Result;
 use clap::ArgMatches;
 use dormouse_app::failure::{Nothing, Usage};
+use dormouse_read::Given;
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -21,13 +22,14 @@ struct Said {
 ///
 /// # Errors
 /// If none finds anything, that of the first; else what went wrong beside.
-pub(super) fn sections(verb: &'static Verb, given: &ArgMatches, rest: &[OsString]) -> Result<()> {
-    let mut forms = verb.fitting(given)?;
-    let asked = given.get_many::<String>(super::ONLY).is_some();
+pub(super) fn sections(verb: &'static Verb, matches: &ArgMatches, rest: &[OsString]) -> Result<()> {
+    let mut forms = verb.fitting(matches)?;
+    let given = Given::new(&super::inputs_of(matches));
+    let asked = matches.get_many::<String>(super::ONLY).is_some();
     let one = forms.len() == 1;
     if !asked && !one {
         forms.retain(|f| !matches!(f.section, Section::Asked(_)));
-        if super::inputs_of(given).is_empty() {
+        if given.paths().is_empty() {
             let why = format!(
                 "dormouse {}: give an input; without one, `dormouse check` looks at this machine",
                 verb.words
@@ -36,22 +38,39 @@ pub(super) fn sections(verb: &'static Verb, given: &ArgMatches, rest: &[OsString
         }
     }
     let alone = asked || one;
-    match given.get_flag("json") {
-        true => document(verb, &forms, rest, alone),
-        false => screen(verb, &forms, rest, alone),
+    if forms.len() > 2 {
+        given.read_all();
+    }
+    let question = Question { verb, rest, given: &given, alone };
+    match matches.get_flag("json") {
+        true => document(&question, &forms),
+        false => screen(&question, &forms),
     }
 }
 
-/// Runs a form; what it prints is kept.
-fn said(verb: &Verb, form: &'static Form, rest: &[OsString], alone: bool) -> (Vec<u8>, Result<()>) {
-    terminal::captured(|| answered(verb, form, rest, alone))
+/// What every section is asked.
+struct Question<'a> {
+    verb: &'static Verb,
+    rest: &'a [OsString],
+    given: &'a Given,
+    /// Whether one subject was asked for.
+    alone: bool,
 }
 
-fn answered(verb: &Verb, form: &'static Form, rest: &[OsString], alone: bool) -> Result<()> {
-    let matches = parsed(verb, form, rest)?;
-    match form.section {
-        Section::TopIf(run) | Section::MemberIf(_, run) if !alone => run(&matches),
-        _ => (form.run)(&matches),
+impl Question<'_> {
+    /// Runs a form; what it prints is kept.
+    fn said(&self, form: &'static Form) -> (Vec<u8>, Result<()>) {
+        terminal::captured(|| self.answered(form))
+    }
+
+    fn answered(&self, form: &'static Form) -> Result<()> {
+        let matches = parsed(self.verb, form, self.rest)?;
+        match form.section {
+            Section::TopIf(run) | Section::MemberIf(_, run) if !self.alone => {
+                run(&matches, self.given)
+            }
+            _ => (form.run)(&matches, self.given),
+        }
     }
 }
 
@@ -83,16 +102,16 @@ impl Failures {
 
 /// The sections below one another. The first has no heading: its first line is the
 /// answer. The last line is its next command.
-fn screen(verb: &Verb, forms: &[&'static Form], rest: &[OsString], alone: bool) -> Result<()> {
+fn screen(q: &Question<'_>, forms: &[&'static Form]) -> Result<()> {
     let mut failures = Failures::default();
     let mut all: Vec<Said> = Vec::new();
     for form in forms {
         // Findings stand beside the cycles that they concern.
-        let beside = !alone && matches!(form.section, Section::TopIf(_));
+        let beside = !q.alone && matches!(form.section, Section::TopIf(_));
         if beside && all.iter().any(|s| matches!(s.form.section, Section::Top)) {
             continue;
         }
-        let (text, result) = said(verb, form, rest, alone);
+        let (text, result) = q.said(form);
         if let Err(e) = result {
             failures.add(e);
         }
@@ -107,7 +126,8 @@ fn screen(verb: &Verb, forms: &[&'static Form], rest: &[OsString], alone: bool) 
         let (body, last) = without_next(&text);
         if i == 0 {
             next = last.into();
-            let more = [list_of(&below), (!alone).then(|| by_itself(verb, section.form)).flatten()];
+            let more =
+                [list_of(&below), (!q.alone).then(|| by_itself(q.verb, section.form)).flatten()];
             let more: Vec<String> = more.into_iter().flatten().collect();
             match (more.is_empty(), body.split_once("\n\n")) {
                 (false, Some((head, body))) => {
@@ -145,7 +165,7 @@ fn without_next(text: &str) -> (&str, &str) {
 }
 
 /// One document: what stands at the top, and a member for each other subject.
-fn document(verb: &Verb, forms: &[&'static Form], rest: &[OsString], alone: bool) -> Result<()> {
+fn document(q: &Question<'_>, forms: &[&'static Form]) -> Result<()> {
     let mut failures = Failures::default();
     let mut members = Map::new();
     let mut top: Option<&'static Form> = None;
@@ -158,7 +178,7 @@ fn document(verb: &Verb, forms: &[&'static Form], rest: &[OsString], alone: bool
             Section::TopIf(_) => None,
             Section::Member(name) | Section::MemberIf(name, _) | Section::Asked(name) => Some(name),
         };
-        let (text, result) = said(verb, form, rest, alone);
+        let (text, result) = q.said(form);
         if let Err(e) = result {
             failures.add(e);
         }
@@ -178,7 +198,7 @@ fn document(verb: &Verb, forms: &[&'static Form], rest: &[OsString], alone: bool
     let tail = Tail(Rc::new(RefCell::new(Vec::new())));
     let mut any = !members.is_empty();
     if let Some(form) = top {
-        let result = terminal::into(Box::new(tail.clone()), || answered(verb, form, rest, alone));
+        let result = terminal::into(Box::new(tail.clone()), || q.answered(form));
         if let Err(e) = result {
             failures.first = failures.first.take();
             match e.is::<Nothing>() {

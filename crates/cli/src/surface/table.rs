@@ -8,52 +8,53 @@ use crate::verbs::{
 };
 use anyhow::Result;
 use clap::{ArgMatches, Args, Command};
-use std::path::PathBuf;
+use dormouse_base::capture::Capture;
+use dormouse_read::Given;
 
 /// The arguments of a form.
 fn of<T: Args>(given: &ArgMatches) -> Result<T> {
     Ok(T::from_arg_matches(given)?)
 }
 
-fn never(_: &[PathBuf]) -> bool {
+fn never(_: &Given) -> bool {
     false
 }
 
-fn sleeps(inputs: &[PathBuf]) -> bool {
-    dormouse_app::explain::inputs(inputs).is_ok()
+fn sleeps(given: &Given) -> bool {
+    let any = |c: &Capture| !c.cycles.is_empty() || !c.ranked.is_empty();
+    given.heard().is_ok_and(|r| r.captures.iter().any(|c| any(c)))
 }
 
-fn idles(inputs: &[PathBuf]) -> bool {
-    dormouse_app::idle::show(inputs, false).is_ok()
+fn idles(given: &Given) -> bool {
+    dormouse_app::idle::show(given, false).is_ok()
 }
 
-fn stores(inputs: &[PathBuf]) -> bool {
-    dormouse_app::storage::show(inputs).is_ok()
+fn stores(given: &Given) -> bool {
+    dormouse_app::storage::speaks(given)
 }
 
 /// fio's JSON and a dump of idle states.
-fn reads_of_fio(inputs: &[PathBuf]) -> bool {
-    let fio = |r: dormouse_app::storage::Shown| !r.reading.jobs.is_empty();
-    idles(inputs) && dormouse_app::storage::show(inputs).is_ok_and(fio)
+fn reads_of_fio(given: &Given) -> bool {
+    idles(given) && given.storage().is_ok_and(|r| !r.jobs.is_empty())
 }
 
-fn is_tree(inputs: &[PathBuf]) -> bool {
-    let [one] = inputs else { return false };
-    one.is_file() && std::fs::read(one).is_ok_and(|b| dormouse_app::boot::is_tree(&b))
+fn is_tree(given: &Given) -> bool {
+    let [one] = given.paths() else { return false };
+    !one.is_dir() && given.raw(one).is_ok_and(|b| dormouse_app::boot::is_tree(&b))
 }
 
 /// This machine, or a text that the doctor knows.
-fn speaks_of_sleep(inputs: &[PathBuf]) -> bool {
-    inputs.is_empty() || dormouse_app::doctor::doctor(inputs).is_ok()
+fn speaks_of_sleep(given: &Given) -> bool {
+    given.paths().is_empty() || dormouse_app::doctor::doctor(given).is_ok()
 }
 
 /// A device tree, or a text that says what waits.
-fn speaks_of_probing(inputs: &[PathBuf]) -> bool {
-    is_tree(inputs) || dormouse_app::domains::speaks(inputs)
+fn speaks_of_probing(given: &Given) -> bool {
+    is_tree(given) || dormouse_app::domains::speaks(given)
 }
 
-fn is_board(inputs: &[PathBuf]) -> bool {
-    inputs.iter().any(|i| dormouse_app::machine::is_board_file(i))
+fn is_board(given: &Given) -> bool {
+    given.paths().iter().any(|i| dormouse_app::machine::is_board_file(given, i))
 }
 
 /// A form: subject, heading, words before, arguments, function.
@@ -68,9 +69,9 @@ macro_rules! form {
             heading: $heading,
             before: &[$($before),*],
             args: <$args as Args>::augment_args,
-            run: |m| {
-                let run: fn($args) -> Result<()> = $run;
-                run(of::<$args>(m)?)
+            run: |m, given| {
+                let run: fn($args, &Given) -> Result<()> = $run;
+                run(of::<$args>(m)?, given)
             },
             section: $section,
             holds: $holds,
@@ -283,8 +284,8 @@ pub(crate) const VERBS: &[Verb] = &[
                 "Findings",
                 ["doctor"],
                 doctor::FindingsArgs,
-                |a| doctor::findings(&a),
-                TopIf(|m| doctor::found(&of(m)?)),
+                |a, g| doctor::findings(&a, g),
+                TopIf(|m, given| doctor::found(&of(m)?, given)),
                 never
             ),
             form!(
@@ -292,7 +293,7 @@ pub(crate) const VERBS: &[Verb] = &[
                 "CPU idle",
                 ["idle show"],
                 idle::show::ShowArgs,
-                |a| idle::show::run(&a),
+                |a, g| idle::show::run(&a, g),
                 Member("idle"),
                 idles
             ),
@@ -301,7 +302,7 @@ pub(crate) const VERBS: &[Verb] = &[
                 "Storage",
                 ["storage show"],
                 storage::show::ShowArgs,
-                |a| storage::show::run(&a),
+                |a, g| storage::show::run(&a, g),
                 Member("storage"),
                 stores
             ),
@@ -310,7 +311,7 @@ pub(crate) const VERBS: &[Verb] = &[
                 "Runtime power management",
                 ["rpm show"],
                 rpm::ShowArgs,
-                |a| rpm::run(&a),
+                |a, g| rpm::run(&a, g),
                 Member("runtime"),
                 never
             ),
@@ -319,8 +320,8 @@ pub(crate) const VERBS: &[Verb] = &[
                 "Power domains and probing",
                 ["domains show"],
                 domains::ShowArgs,
-                |a| domains::run(&a),
-                MemberIf("domains", |m| domains::beside(&of(m)?)),
+                |a, g| domains::run(&a, g),
+                MemberIf("domains", |m, given| domains::beside(&of(m)?, given)),
                 never
             ),
             form!(
@@ -328,7 +329,7 @@ pub(crate) const VERBS: &[Verb] = &[
                 "Modes of sleep",
                 ["doctor --modes"],
                 doctor::ModesArgs,
-                |a| doctor::modes(&a),
+                |a, g| doctor::modes(&a, g),
                 Asked("modes"),
                 never
             ),
@@ -337,7 +338,7 @@ pub(crate) const VERBS: &[Verb] = &[
                 "Clocks",
                 ["doctor --clocks"],
                 doctor::ClocksArgs,
-                |a| doctor::clocks(&a),
+                |a, g| doctor::clocks(&a, g),
                 Asked("clocks"),
                 never
             ),
@@ -360,23 +361,23 @@ pub(crate) const VERBS: &[Verb] = &[
                 "Sleep",
                 [],
                 doctor::FindingsArgs,
-                |a| doctor::verdict(&a),
+                |a, g| doctor::verdict(&a, g),
                 Asked(""),
                 speaks_of_sleep
             ),
-            form!("realtime", "Real-time CPUs", ["idle check"], idle::check::CheckArgs, |a| {
-                idle::check::run(&a)
+            form!("realtime", "Real-time CPUs", ["idle check"], idle::check::CheckArgs, |a, g| {
+                idle::check::run(&a, g)
             }),
             form!(
                 "boot",
                 "Device tree",
                 ["boot check"],
                 boot::CheckArgs,
-                |a| boot::run(&a),
+                |a, g| boot::run(&a, g),
                 Asked(""),
                 speaks_of_probing
             ),
-            form!("budget", "Budgets", [], budget::BudgetArgs, |a| budget::run(&a)),
+            form!("budget", "Budgets", [], budget::BudgetArgs, |a, g| budget::run(&a, g)),
         ],
         all: false,
     },
@@ -421,7 +422,7 @@ pub(crate) const VERBS: &[Verb] = &[
                 "Reads of a disk",
                 ["idle reads"],
                 idle::reads::ReadsArgs,
-                |a| idle::reads::run(&a),
+                |a, g| idle::reads::run(&a, g),
                 Asked(""),
                 reads_of_fio
             ),
@@ -430,7 +431,7 @@ pub(crate) const VERBS: &[Verb] = &[
                 "CPU idle",
                 ["idle predict"],
                 idle::predict::PredictArgs,
-                |a| idle::predict::run(&a),
+                |a, g| idle::predict::run(&a, g),
                 Asked(""),
                 idles
             ),
@@ -439,7 +440,7 @@ pub(crate) const VERBS: &[Verb] = &[
                 "Storage",
                 ["storage predict"],
                 storage::predict::PredictArgs,
-                |a| storage::predict::run(&a),
+                |a, g| storage::predict::run(&a, g),
                 Asked(""),
                 stores
             ),
@@ -460,7 +461,7 @@ pub(crate) const VERBS: &[Verb] = &[
         "records this machine, asleep or awake",
         [],
         record::RecordArgs,
-        record::run
+        |a, _| record::run(a)
     ),
     verb!(
         "restore",
@@ -468,7 +469,7 @@ pub(crate) const VERBS: &[Verb] = &[
         "puts every setting back after a recorder was killed",
         [],
         restore::RestoreArgs,
-        restore::run
+        |a, _| restore::run(a)
     ),
     Verb {
         words: "lab run",
@@ -480,7 +481,7 @@ pub(crate) const VERBS: &[Verb] = &[
                 names what is run, where options and input do not tell.",
         examples: "Examples:\n  dormouse lab run --board my.board --kernel 6.12 -o recording.tar.gz\n  dormouse lab run --only replay recording.tar.gz --kernel 7.3 -o there.tar.gz",
         forms: &[
-            form!("board", "Boards", [], lab::RunArgs, |a| lab::run_boards(&a)),
+            form!("board", "Boards", [], lab::RunArgs, |a, _| lab::run_boards(&a)),
             form!(
                 "replay",
                 "A recording on another kernel",
@@ -495,10 +496,10 @@ pub(crate) const VERBS: &[Verb] = &[
                 "A recording of the laboratory again",
                 ["lab rerun"],
                 lab::RerunArgs,
-                |a| lab::rerun(&a)
+                |a, _| lab::rerun(&a)
             ),
-            form!("idle", "Idle states", ["lab idle"], lab::IdleArgs, |a| lab::run_idle(&a)),
-            form!("storage", "Disks", ["lab storage"], lab::storage::StorageArgs, |a| {
+            form!("idle", "Idle states", ["lab idle"], lab::IdleArgs, |a, _| lab::run_idle(&a)),
+            form!("storage", "Disks", ["lab storage"], lab::storage::StorageArgs, |a, _| {
                 lab::storage::run(&a)
             }),
             form!(
@@ -506,11 +507,11 @@ pub(crate) const VERBS: &[Verb] = &[
                 "Device trees",
                 ["lab graft"],
                 lab::graft::GraftArgs,
-                |a| lab::graft::run(&a),
+                |a, _| lab::graft::run(&a),
                 Asked(""),
                 is_tree
             ),
-            form!("repeat", "The same boot many times", ["lab repeat"], lab::RepeatArgs, |a| {
+            form!("repeat", "The same boot many times", ["lab repeat"], lab::RepeatArgs, |a, _| {
                 lab::run_repeat(&a)
             }),
         ],
@@ -522,7 +523,7 @@ pub(crate) const VERBS: &[Verb] = &[
         "a kernel of your own: a source, patches, a name",
         [],
         lab::build::BuildArgs,
-        |a| lab::build::run(&a)
+        |a, _| lab::build::run(&a)
     ),
     verb!(
         "lab fetch",
@@ -530,7 +531,7 @@ pub(crate) const VERBS: &[Verb] = &[
         "brings kernels and programs into the cache",
         [],
         lab::FetchArgs,
-        |a| lab::run_fetch(&a)
+        |a, _| lab::run_fetch(&a)
     ),
     verb!(
         "lab list",
@@ -538,7 +539,7 @@ pub(crate) const VERBS: &[Verb] = &[
         "the kernels that there are",
         ["lab kernels"],
         lab::KernelsArgs,
-        |a| lab::kernels(&a)
+        |a, _| lab::kernels(&a)
     ),
     Verb {
         words: "board make",
@@ -549,7 +550,7 @@ pub(crate) const VERBS: &[Verb] = &[
                 The same options give the same bytes.",
         examples: "Examples:\n  dormouse board make laptop -o laptop.board\n  dormouse board make --devices 300 --seed 2 -o random.board",
         forms: &[
-            form!("random", "Random devices", ["board generate"], board::GenerateArgs, |a| {
+            form!("random", "Random devices", ["board generate"], board::GenerateArgs, |a, _| {
                 board::random(&a)
             }),
             form!(
@@ -557,9 +558,9 @@ pub(crate) const VERBS: &[Verb] = &[
                 "Like a real machine",
                 ["board machine"],
                 board::MachineArgs,
-                |a| board::made(&a),
+                |a, _| board::made(&a),
                 Asked(""),
-                |inputs| !inputs.is_empty()
+                |given| !given.paths().is_empty()
             ),
         ],
         all: false,
@@ -570,7 +571,7 @@ pub(crate) const VERBS: &[Verb] = &[
         "a board file of a recording or a device tree",
         [],
         board::FromArgs,
-        |a| board::from(&a)
+        |a, g| board::from(&a, g)
     ),
     verb!(
         "board check",
@@ -578,7 +579,7 @@ pub(crate) const VERBS: &[Verb] = &[
         "whether a board file is right, and what is in it",
         [],
         board::CheckArgs,
-        |a| board::checked(&a)
+        |a, _| board::checked(&a)
     ),
     Verb {
         words: "compare",
@@ -595,11 +596,11 @@ pub(crate) const VERBS: &[Verb] = &[
                 "Recordings",
                 [],
                 compare::CompareArgs,
-                |a| compare::run(&a),
+                |a, g| compare::run(&a, g),
                 Asked(""),
-                |inputs| inputs.len() > 1 && sleeps(inputs)
+                |given| given.paths().len() > 1 && sleeps(given)
             ),
-            form!("kernels", "Kernels", ["lab compare"], lab::compare::CompareArgs, |a| {
+            form!("kernels", "Kernels", ["lab compare"], lab::compare::CompareArgs, |a, _| {
                 lab::compare::run(&a)
             }),
             form!(
@@ -607,23 +608,23 @@ pub(crate) const VERBS: &[Verb] = &[
                 "The model",
                 ["evaluate"],
                 evaluate::EvaluateArgs,
-                |a| evaluate::run(&a),
+                |a, g| evaluate::run(&a, g),
                 Asked(""),
-                |inputs| inputs.len() == 1 && sleeps(inputs)
+                |given| given.paths().len() == 1 && sleeps(given)
             ),
             form!(
                 "idle",
                 "Idle states of the laboratory",
                 ["idle verify"],
                 idle::verify::VerifyArgs,
-                |a| idle::verify::run(&a)
+                |a, _| idle::verify::run(&a)
             ),
             form!(
                 "storage",
                 "Disks of the laboratory",
                 ["storage verify"],
                 storage::verify::VerifyArgs,
-                |a| storage::verify::run(&a)
+                |a, _| storage::verify::run(&a)
             ),
         ],
         all: false,
@@ -644,17 +645,19 @@ pub(crate) const VERBS: &[Verb] = &[
                 "Async flags",
                 [],
                 tune::TuneArgs,
-                |a| tune::run(&a),
+                |a, g| tune::run(&a, g),
                 Asked(""),
-                |inputs| is_board(inputs) || sleeps(inputs)
+                |given| is_board(given) || sleeps(given)
             ),
-            form!("plan", "Changes for a budget", ["plan"], plan::PlanArgs, |a| plan::run(&a)),
+            form!("plan", "Changes for a budget", ["plan"], plan::PlanArgs, |a, g| plan::run(
+                &a, g
+            )),
             form!(
                 "idle",
                 "CPU idle",
                 ["idle tune"],
                 idle::tune::TuneArgs,
-                |a| idle::tune::run(&a),
+                |a, g| idle::tune::run(&a, g),
                 Asked(""),
                 idles
             ),
@@ -663,7 +666,7 @@ pub(crate) const VERBS: &[Verb] = &[
                 "Storage",
                 ["storage tune"],
                 storage::tune::TuneArgs,
-                |a| storage::tune::run(&a),
+                |a, g| storage::tune::run(&a, g),
                 Asked(""),
                 stores
             ),
@@ -676,7 +679,7 @@ pub(crate) const VERBS: &[Verb] = &[
         "a limit on exit latencies while a command runs",
         ["idle hold"],
         idle::hold::HoldArgs,
-        |a| idle::hold::run(&a)
+        |a, _| idle::hold::run(&a)
     ),
     verb!(
         "sync",
@@ -684,7 +687,7 @@ pub(crate) const VERBS: &[Verb] = &[
         "writes before a sleep what it would sync",
         [],
         sync::SyncArgs,
-        |a| sync::run(&a)
+        |a, _| sync::run(&a)
     ),
     verb!(
         "completions",
@@ -692,9 +695,9 @@ pub(crate) const VERBS: &[Verb] = &[
         "what a shell needs to complete the command line",
         [],
         completions::CompletionsArgs,
-        |a| completions::run(&a, super::command())
+        |a, _| completions::run(&a, super::command())
     ),
-    verb!("man", Group::Help, "the manual page", [], man::ManArgs, |a| man::run(
+    verb!("man", Group::Help, "the manual page", [], man::ManArgs, |a, _| man::run(
         &a,
         super::command()
     )),

@@ -13,6 +13,7 @@ use dormouse_board::generate::{Durations, Options, generate};
 use dormouse_board::machine::Kind;
 use dormouse_board::summary::summarize;
 use dormouse_board::{Board, parse, parse_duration, print};
+use dormouse_read::Given;
 use dormouse_read::udev::Imported;
 use dormouse_words::board::described;
 use dormouse_words::text::safe;
@@ -277,11 +278,11 @@ fn recipe(o: &Options) -> String {
 }
 
 /// Makes a board from a file.
-pub(crate) fn from(a: &FromArgs) -> Result<()> {
+pub(crate) fn from(a: &FromArgs, given: &Given) -> Result<()> {
     if a.input.is_dir() {
-        return recorded(a);
+        return recorded(a, given);
     }
-    let bytes = read(&a.input)?;
+    let bytes = given.raw(&a.input)?;
     if bytes.trim_ascii_start().starts_with(b"{") {
         return cases(a, &bytes);
     }
@@ -294,16 +295,16 @@ pub(crate) fn from(a: &FromArgs) -> Result<()> {
             .with_context(|| format!("cannot read {}", a.input.display()))?;
         return imported(a, &made, "a device tree blob");
     }
-    if machine::board_text(&bytes).is_none() && a.input != Path::new("-") {
-        return recorded(a);
+    if machine::board_text(&bytes).is_none() {
+        return recorded(a, given);
     }
     let board = read_board(&a.input, &bytes)?;
     write(a.output.as_deref(), &print(&board, ""))
 }
 
 /// Writes the board of a recording, with what it does not say.
-fn recorded(a: &FromArgs) -> Result<()> {
-    let machine::Loaded { derived, release, .. } = machine::load(&a.input, None)?;
+fn recorded(a: &FromArgs, given: &Given) -> Result<()> {
+    let machine::Loaded { derived, release, .. } = machine::load(given, None)?;
     let kernel = if release.is_empty() { "a kernel that it does not name".into() } else { release };
     let mut comment = format!(
         "Made from a recording of {kernel}: each time is the median of {}.\n",

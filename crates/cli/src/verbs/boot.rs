@@ -3,12 +3,12 @@
 use crate::terminal;
 use crate::verbs::board::TreeArgs;
 use crate::verbs::domains;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use dormouse_app::boot::{Question, against, check, is_tree, modules};
 use dormouse_app::failure::Usage;
+use dormouse_read::Given;
 use dormouse_words::boot::{json, text};
-use std::fs;
 use std::path::PathBuf;
 
 /// Check which devices will not probe, or late, and why.
@@ -46,13 +46,10 @@ pub(crate) struct CheckArgs {
 }
 
 /// Runs the verb.
-pub(crate) fn run(a: &CheckArgs) -> Result<()> {
-    let blob = (a.input.as_os_str() != "-" && a.input.is_file())
-        .then(|| fs::read(&a.input))
-        .transpose()
-        .with_context(|| format!("cannot read {}", a.input.display()))?;
+pub(crate) fn run(a: &CheckArgs, given: &Given) -> Result<()> {
+    let blob = (!a.input.is_dir()).then(|| given.raw(&a.input)).transpose()?;
     let Some(blob) = blob.filter(|b| is_tree(b)) else {
-        return domains::texts(std::slice::from_ref(&a.input), &[], a.top, a.json);
+        return domains::texts(given, &[], a.top, a.json);
     };
     let mut wish = a.tree.wish()?;
     wish.timed_out = !a.no_timeout;

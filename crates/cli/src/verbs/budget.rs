@@ -7,6 +7,7 @@ use dormouse_app::explain;
 use dormouse_app::failure::{NotMet, Nothing};
 use dormouse_base::time::Ns;
 use dormouse_board::parse_duration;
+use dormouse_read::Given;
 use dormouse_sleep::budget::{Budgets, Verdict, judge};
 use dormouse_words::budget::{not_met, text};
 use dormouse_words::wording::next::typed;
@@ -33,8 +34,8 @@ pub(crate) struct BudgetArgs {
 ///
 /// # Errors
 /// [`NotMet`] if a cycle takes longer, [`Nothing`] if none could be judged.
-pub(crate) fn run(args: &BudgetArgs) -> Result<()> {
-    let all = explain::inputs(&args.inputs)?;
+pub(crate) fn run(args: &BudgetArgs, given: &Given) -> Result<()> {
+    let all = explain::inputs(given)?;
     let cycles = all.iter().flat_map(|e| e.capture.cycles.iter().zip(&e.views));
     let numbered = cycles.enumerate().map(|(i, (cycle, view))| (i + 1, cycle, view));
     let budgets = Budgets { suspend: args.suspend, resume: args.resume };

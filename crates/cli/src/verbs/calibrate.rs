@@ -4,6 +4,7 @@ use crate::terminal;
 use anyhow::{Context, Result};
 use clap::Args;
 use dormouse_app::calibrate::{Ask, better, calibrate};
+use dormouse_read::Given;
 use dormouse_sleep::simulate::Costs;
 use dormouse_sleep::simulate::profile;
 use dormouse_words::text::page::Page;
@@ -48,9 +49,9 @@ pub(crate) struct CalibrateArgs {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: CalibrateArgs) -> Result<()> {
-    let ask = Ask { inputs: args.inputs, from: args.from, boards: args.board, name: args.name };
-    let c = calibrate(&ask)?;
+pub(crate) fn run(args: CalibrateArgs, given: &Given) -> Result<()> {
+    let ask = Ask { from: args.from, boards: args.board, name: args.name };
+    let c = calibrate(given, &ask)?;
     if args.json {
         let costs: Vec<_> = Costs::NAMES
             .iter()
@@ -105,14 +106,14 @@ pub(crate) fn run(args: CalibrateArgs) -> Result<()> {
         Some(path) => {
             fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
             let file = word(&path.display().to_string());
-            let input = word(&ask.inputs[0].display().to_string());
+            let input = word(&given.paths()[0].display().to_string());
             let said = [verdict, format!("Wrote {}.", path.display())];
             let command = next(&format!("predict {input} --profile {file}"));
             terminal::print(&(said.map(|s| terminal::wrapped(&s)).concat() + "\n" + &command))
         }
         None => {
             // The profile may go to a pipe, so what to do with it is a comment of it.
-            let files = ask.inputs.iter().map(|i| word(&i.display().to_string()));
+            let files = given.paths().iter().map(|i| word(&i.display().to_string()));
             let files: Vec<String> = files.collect();
             let command = next(&format!("calibrate {} -o my.profile", files.join(" ")));
             for line in command.lines() {

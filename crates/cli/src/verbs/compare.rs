@@ -5,11 +5,13 @@ use anyhow::Result;
 use clap::Args;
 use dormouse_app::compare::{Side, is_slower, short_labels, sides};
 use dormouse_app::failure::{NotMet, Usage, nothing_in};
+use dormouse_read::Given;
 use dormouse_words::comparison::{self, lists, text};
 use dormouse_words::wording::next::{next as next_line, word};
 use dormouse_words::{idle, storage};
 use serde_json::json;
 use std::path::PathBuf;
+use std::slice::from_ref;
 
 /// Compare recordings: is there a difference, how sure, and why.
 ///
@@ -54,7 +56,7 @@ pub(crate) fn percent(text: &str) -> Result<f64, String> {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &CompareArgs) -> Result<()> {
+pub(crate) fn run(args: &CompareArgs, given: &Given) -> Result<()> {
     let paths: Vec<String> = args.inputs.iter().map(|p| p.display().to_string()).collect();
     let real = |p: &PathBuf| p.canonicalize().ok();
     if let [a, b] = &args.inputs[..]
@@ -63,20 +65,20 @@ pub(crate) fn run(args: &CompareArgs) -> Result<()> {
         return Err(Usage("both inputs are the same file".into()).into());
     }
     let labels = short_labels(&paths.iter().map(String::as_str).collect::<Vec<_>>());
-    let read: Result<Vec<Side>> =
-        labels.iter().zip(&args.inputs).map(|(l, p)| Side::read(l, p)).collect();
+    let each: Vec<Given> = args.inputs.iter().map(|p| given.only(from_ref(p))).collect();
+    let read: Result<Vec<Side>> = labels.iter().zip(&each).map(|(l, g)| Side::read(l, g)).collect();
     let none = |s: &Side| s.captures().all(|c| c.cycles.is_empty());
     // Without a cycle of sleep in either they may be measurements of something else.
     if read.as_ref().map_or(true, |sides| sides.iter().all(none))
-        && let ([a, b], [of_a, of_b]) = (&args.inputs[..], &labels[..])
+        && let ([a, b], [of_a, of_b]) = (&each[..], &labels[..])
         && let Some(said) = measurements([a, b], [of_a, of_b], args.json)?
     {
         return terminal::print(&said);
     }
     let read = read?;
-    for (input, side) in args.inputs.iter().zip(&read) {
+    for (given, side) in each.iter().zip(&read) {
         if none(side) {
-            return Err(nothing_in(std::slice::from_ref(input), side.captures()));
+            return Err(nothing_in(given, side.captures()));
         }
     }
     let comparison = sides(&read, args.across_modes)?;
@@ -100,8 +102,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<()> {
 }
 
 /// Two measurements of idle states, or two traces of storage, beside each other.
-fn measurements(inputs: [&PathBuf; 2], labels: [&str; 2], json: bool) -> Result<Option<String>> {
-    let typed = inputs.map(|p| word(&p.display().to_string()));
+fn measurements(sides: [&Given; 2], labels: [&str; 2], json: bool) -> Result<Option<String>> {
+    let typed = sides.map(|g| word(&g.paths()[0].display().to_string()));
     let said = |subject: &str, text: String, found: serde_json::Value| {
         if json {
             let doc =
@@ -111,10 +113,10 @@ fn measurements(inputs: [&PathBuf; 2], labels: [&str; 2], json: bool) -> Result<
         let next = format!("show --only {subject} {} {}", typed[0], typed[1]);
         text + "\n" + &next_line(&next)
     };
-    if let Ok(Some(found)) = dormouse_app::idle::compare(inputs, labels) {
+    if let Ok(Some(found)) = dormouse_app::idle::compare(sides, labels) {
         return Ok(Some(said("idle", idle::beside(&found), serde_json::to_value(&found)?)));
     }
-    if let Ok(Some(found)) = dormouse_app::storage::compare(inputs, labels) {
+    if let Ok(Some(found)) = dormouse_app::storage::compare(sides, labels) {
         return Ok(Some(said("storage", storage::beside(&found), serde_json::to_value(&found)?)));
     }
     Ok(None)

@@ -8,6 +8,7 @@ use dormouse_app::doctor::{Judged, doctor, live};
 use dormouse_app::failure::{NotMet, Nothing};
 use dormouse_app::modes::{live as live_modes, of_inputs};
 use dormouse_machine::root::Root;
+use dormouse_read::Given;
 use dormouse_sleep::modes::Powers;
 use dormouse_words::clocks::{ahead as ahead_text, ahead_json, past as past_text, past_json};
 use dormouse_words::doctor::{Subject, json, next, text};
@@ -70,13 +71,13 @@ pub(crate) struct ClocksArgs {
 }
 
 /// Says what is wrong.
-pub(crate) fn findings(args: &FindingsArgs) -> Result<()> {
-    print(args, &judged(args)?)
+pub(crate) fn findings(args: &FindingsArgs, given: &Given) -> Result<()> {
+    print(args, &judged(args, given)?)
 }
 
 /// The same as a section beside others: nothing if nothing is there to be said.
-pub(crate) fn found(args: &FindingsArgs) -> Result<()> {
-    let judged = judged(args)?;
+pub(crate) fn found(args: &FindingsArgs, given: &Given) -> Result<()> {
+    let judged = judged(args, given)?;
     if judged.iter().all(|j| j.report.findings.is_empty() && j.report.sleeps.is_empty()) {
         return Err(Nothing("no attempt to sleep and no finding".into()).into());
     }
@@ -87,8 +88,8 @@ pub(crate) fn found(args: &FindingsArgs) -> Result<()> {
 ///
 /// # Errors
 /// [`NotMet`] if something is broken.
-pub(crate) fn verdict(args: &FindingsArgs) -> Result<()> {
-    let judged = judged(args)?;
+pub(crate) fn verdict(args: &FindingsArgs, given: &Given) -> Result<()> {
+    let judged = judged(args, given)?;
     print(args, &judged)?;
     let broken: usize = judged.iter().map(Judged::broken).sum();
     match broken {
@@ -98,10 +99,10 @@ pub(crate) fn verdict(args: &FindingsArgs) -> Result<()> {
     }
 }
 
-fn judged(args: &FindingsArgs) -> Result<Vec<Judged>> {
+fn judged(args: &FindingsArgs, given: &Given) -> Result<Vec<Judged>> {
     match args.inputs.is_empty() {
         true => Ok(vec![live(&Root::below(&args.root))]),
-        false => doctor(&args.inputs),
+        false => doctor(given),
     }
 }
 
@@ -130,12 +131,12 @@ fn print(args: &FindingsArgs, judged: &[Judged]) -> Result<()> {
 }
 
 /// Says which modes of sleep there are.
-pub(crate) fn modes(args: &ModesArgs) -> Result<()> {
+pub(crate) fn modes(args: &ModesArgs, given: &Given) -> Result<()> {
     let here = args.inputs.is_empty();
     let powers = args.power.unwrap_or_default();
     let found = match here {
         true => live_modes(&Root::below(&args.root), powers),
-        false => of_inputs(&args.inputs, powers)?,
+        false => of_inputs(given, powers)?,
     };
     if args.json {
         return terminal::print(&format!("{:#}\n", modes_json(&found)));
@@ -146,14 +147,14 @@ pub(crate) fn modes(args: &ModesArgs) -> Result<()> {
 }
 
 /// Says what becomes of clocks.
-pub(crate) fn clocks(args: &ClocksArgs) -> Result<()> {
+pub(crate) fn clocks(args: &ClocksArgs, given: &Given) -> Result<()> {
     let here = args.inputs.is_empty();
     let colour = terminal::wants_colour();
     let page = if here {
         let ahead = use_clocks::live(&Root::below(&args.root));
         if args.json { format!("{:#}\n", ahead_json(&ahead)) } else { ahead_text(&ahead, colour) }
     } else {
-        let past = use_clocks::of_inputs(&args.inputs)?;
+        let past = use_clocks::of_inputs(given)?;
         let one = args.inputs.first().filter(|_| args.inputs.len() == 1);
         let typed = one.map(|p| p.display().to_string());
         match args.json {

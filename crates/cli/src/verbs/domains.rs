@@ -5,6 +5,7 @@ use anyhow::Result;
 use clap::Args;
 use dormouse_app::domains::{self, Case, Report, Text};
 use dormouse_app::failure::Nothing;
+use dormouse_read::Given;
 use dormouse_words::domains::{Cost, Subject, costs_of, json, next, text};
 use std::path::PathBuf;
 
@@ -36,13 +37,13 @@ pub(crate) struct ShowArgs {
 }
 
 /// Runs the form.
-pub(crate) fn run(args: &ShowArgs) -> Result<()> {
-    texts(&args.inputs, &args.draws, args.top, args.json)
+pub(crate) fn run(args: &ShowArgs, given: &Given) -> Result<()> {
+    texts(given, &args.draws, args.top, args.json)
 }
 
 /// The same as a section beside others: nothing if links are all that there is.
-pub(crate) fn beside(args: &ShowArgs) -> Result<()> {
-    let all = domains::show(&args.inputs)?;
+pub(crate) fn beside(args: &ShowArgs, given: &Given) -> Result<()> {
+    let all = domains::show(given)?;
     if !all.iter().any(domains::says_more_than_links) {
         return Err(Nothing("no domain, and nothing waits".into()).into());
     }
@@ -50,8 +51,8 @@ pub(crate) fn beside(args: &ShowArgs) -> Result<()> {
 }
 
 /// Judges texts and prints what was found.
-pub(crate) fn texts(inputs: &[PathBuf], watts: &[String], top: usize, as_json: bool) -> Result<()> {
-    print(&domains::show(inputs)?, watts, top, as_json)
+pub(crate) fn texts(given: &Given, watts: &[String], top: usize, as_json: bool) -> Result<()> {
+    print(&domains::show(given)?, watts, top, as_json)
 }
 
 fn print(all: &[(Text<Case>, Report)], watts: &[String], top: usize, as_json: bool) -> Result<()> {

@@ -7,6 +7,7 @@ use clap::Args;
 use dormouse_app::evaluate::evaluate;
 use dormouse_app::failure::NotMet;
 use dormouse_app::machine;
+use dormouse_read::Given;
 use dormouse_words::evaluation::{Subject, json, text};
 use dormouse_words::wording::next::{file_of, next, typed};
 use std::path::PathBuf;
@@ -40,9 +41,9 @@ pub(crate) struct EvaluateArgs {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &EvaluateArgs) -> Result<()> {
+pub(crate) fn run(args: &EvaluateArgs, given: &Given) -> Result<()> {
     let profile = machine::profile(&args.profile)?;
-    let all = evaluate(&args.inputs, &profile, args.from_kernel.as_deref())?;
+    let all = evaluate(given, &profile, args.from_kernel.as_deref())?;
     let mut texts = Vec::new();
     let mut values = Vec::new();
     for e in &all {

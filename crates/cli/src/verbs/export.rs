@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use dormouse_app::explain::labelled;
 use dormouse_app::failure::Usage;
 use dormouse_app::predict::predicted_capture;
+use dormouse_read::Given;
 use dormouse_sleep::analyse::explain as analyse;
 use dormouse_sleep::analyse::start::{Start, starts};
 use dormouse_words::perfetto::{self, Group};
@@ -63,9 +64,8 @@ enum Table {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: ExportArgs) -> Result<()> {
-    let (labels, all): (Vec<String>, Vec<Explained>) =
-        labelled(&args.input, false)?.into_iter().unzip();
+pub(crate) fn run(args: ExportArgs, given: &Given) -> Result<()> {
+    let (labels, all): (Vec<String>, Vec<Explained>) = labelled(given, false)?.into_iter().unzip();
     let count: usize = all.iter().map(|e| e.views.len()).sum();
     if let Some(n) = args.cycle.filter(|n| !(1..=count).contains(n)) {
         bail!(Usage(format!("there is no cycle {n}; the input has {count}")));
@@ -91,7 +91,11 @@ pub(crate) fn run(args: ExportArgs) -> Result<()> {
     let predicted = match all.iter().find(|e| !e.views.is_empty()) {
         Some(e) if !changes.is_empty() => {
             let capture = predicted_capture(&e.capture, &changes).map_err(Usage)?;
-            Some(Explained { views: analyse(&capture), findings: Vec::new(), capture })
+            Some(Explained {
+                views: analyse(&capture),
+                findings: Vec::new(),
+                capture: capture.into(),
+            })
         }
         _ => None,
     };

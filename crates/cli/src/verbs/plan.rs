@@ -14,6 +14,7 @@ use dormouse_app::plan::{
 use dormouse_base::phase::Direction;
 use dormouse_base::time::Ns;
 use dormouse_board::{Board, parse_duration};
+use dormouse_read::Given;
 use dormouse_sleep::plan::candidate::Kind;
 use dormouse_sleep::plan::{Goal, Plan};
 use dormouse_words::decision::{energy, plan as written};
@@ -94,11 +95,11 @@ fn kind(text: &str) -> Result<Kind, String> {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &PlanArgs) -> Result<()> {
+pub(crate) fn run(args: &PlanArgs, given: &Given) -> Result<()> {
     args.asked.check(false)?;
     let usage = args.energy.as_deref().map(energy_of).transpose()?;
     let Machine { board, lab, now, settings, fidelity: checked, assumptions, recorded } =
-        args.asked.open()?;
+        args.asked.open(given)?;
     let board = &board;
     measured(board, args.asked.force())?;
     let ask = Ask {

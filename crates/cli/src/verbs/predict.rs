@@ -11,6 +11,7 @@ use dormouse_app::kernels::Now;
 use dormouse_app::machine;
 use dormouse_app::predict::{Ask, all_kernels, predict};
 use dormouse_board::Board;
+use dormouse_read::Given;
 use dormouse_sleep::plan::essential;
 use dormouse_words::fidelity;
 use dormouse_words::prediction::{json, text as written};
@@ -52,8 +53,8 @@ pub(crate) struct PredictArgs {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: PredictArgs) -> Result<()> {
-    let trips = machine::load_trips(&args.input, args.from_kernel.as_deref())?;
+pub(crate) fn run(args: PredictArgs, given: &Given) -> Result<()> {
+    let trips = machine::load_trips(given, args.from_kernel.as_deref())?;
     let changes = args.changes.changes();
     let mut texts = Vec::new();
     let cycles = |l: &machine::Loaded| l.recorded().map_or(0, |(capture, _)| capture.cycles.len());

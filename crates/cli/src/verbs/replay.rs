@@ -12,7 +12,7 @@ use dormouse_base::capture::Capture;
 use dormouse_base::time::Ns;
 use dormouse_lab::capture::{Wish, capture};
 use dormouse_lab::plan::Sleep;
-use dormouse_read::{Input, Options, read, read_bytes};
+use dormouse_read::{Given, Options, read_bytes};
 use dormouse_sleep::evidence::machine;
 use dormouse_words::fidelity;
 use dormouse_words::lab;
@@ -20,7 +20,6 @@ use dormouse_words::wording::assumed::sentences;
 use dormouse_words::wording::next::{next, typed, word};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::slice::from_ref;
 use std::time::Duration;
 
 /// Let another kernel suspend a recorded machine, in QEMU.
@@ -70,10 +69,9 @@ fn sleep(text: &str) -> Result<Sleep, String> {
 }
 
 /// Runs the verb.
-pub(crate) fn run(a: ReplayArgs) -> Result<()> {
-    let original = load(&a)?;
-    let shown = machine(&original, None)
-        .map_err(|e| nothing_of(from_ref(&a.input), from_ref(&original), &e))?;
+pub(crate) fn run(a: ReplayArgs, given: &Given) -> Result<()> {
+    let original = load(&a, given)?;
+    let shown = machine(&original, None).map_err(|e| nothing_of(given.paths(), [&original], &e))?;
     for text in sentences(&shown.derived.assumptions) {
         terminal::remarked(&wrapped(&format!("dormouse: assumed: {text}")));
     }
@@ -118,11 +116,11 @@ pub(crate) fn run(a: ReplayArgs) -> Result<()> {
     print(&(text + "\n" + &next(&command)))
 }
 
-fn load(a: &ReplayArgs) -> Result<Capture> {
+fn load(a: &ReplayArgs, given: &Given) -> Result<Capture> {
     let path = a.input.display();
-    let reading = read(&[Input::from_arg(a.input.clone())], &Options::default())?;
+    let read = given.sleep()?;
     let mut captures: Vec<Capture> =
-        reading.captures.into_iter().filter(|c| !c.cycles.is_empty()).collect();
+        read.captures.iter().filter(|c| !c.cycles.is_empty()).map(|c| (**c).clone()).collect();
     if captures.len() > 1 {
         return Err(Usage(format!(
             "{path} holds recordings of {} machines; replay takes one",
@@ -131,7 +129,7 @@ fn load(a: &ReplayArgs) -> Result<Capture> {
         .into());
     }
     let Some(mut capture) = captures.pop() else {
-        return Err(nothing_in(from_ref(&a.input), []));
+        return Err(nothing_in(given, []));
     };
     if a.cycle != "median" {
         let n: usize =

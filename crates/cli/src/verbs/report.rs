@@ -6,6 +6,7 @@ use clap::Args;
 use dormouse_app::explain::labelled;
 use dormouse_app::failure::Nothing;
 use dormouse_app::idle;
+use dormouse_read::Given;
 use dormouse_report::{Labelled, Options, idle as page_of, render};
 use dormouse_words::doctor::worded;
 use dormouse_words::idle::Page;
@@ -39,10 +40,10 @@ pub(crate) struct ReportArgs {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: ReportArgs) -> Result<()> {
-    let all = match labelled(&args.input, args.compare) {
+pub(crate) fn run(args: ReportArgs, given: &Given) -> Result<()> {
+    let all = match labelled(given, args.compare) {
         Err(e) if e.is::<Nothing>() => {
-            let Some(html) = sleeps(&args)? else { return Err(e) };
+            let Some(html) = sleeps(&args, given)? else { return Err(e) };
             return written(&args, &html);
         }
         all => all?,
@@ -67,8 +68,8 @@ pub(crate) fn run(args: ReportArgs) -> Result<()> {
 }
 
 /// The page of the sleeps of CPUs; none if the input has none.
-fn sleeps(args: &ReportArgs) -> Result<Option<String>> {
-    let shown = match idle::show_sleeps(&args.input) {
+fn sleeps(args: &ReportArgs, given: &Given) -> Result<Option<String>> {
+    let shown = match idle::show_sleeps(given) {
         Err(e) if e.is::<Nothing>() => return Ok(None),
         shown => shown?,
     };

@@ -4,6 +4,7 @@ use crate::terminal;
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::storage::rpm;
+use dormouse_read::Given;
 use dormouse_read::storage::described::time;
 use dormouse_words::storage::rpm::{Answer, Seen, json, rpm as page};
 use std::path::PathBuf;
@@ -33,9 +34,9 @@ pub(crate) struct ShowArgs {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &ShowArgs) -> Result<()> {
-    let r = rpm(&args.input, args.break_even)?;
-    let seen = r.reading.traces.iter().zip(&r.traces);
+pub(crate) fn run(args: &ShowArgs, given: &Given) -> Result<()> {
+    let r = rpm(given, args.break_even)?;
+    let seen = r.speaking().zip(&r.traces);
     let answer = Answer {
         knobs: &r.reading.knobs,
         held: &r.held,

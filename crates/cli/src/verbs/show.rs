@@ -8,6 +8,7 @@ use dormouse_app::explain;
 use dormouse_app::failure::{Nothing, Usage};
 use dormouse_base::phase::Phase;
 use dormouse_base::time::Ns;
+use dormouse_read::Given;
 use dormouse_words::{Selection, text};
 use std::path::PathBuf;
 
@@ -61,8 +62,8 @@ fn phases(text: &str) -> Result<Vec<Phase>, String> {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: ShowArgs) -> Result<()> {
-    let all = explain::inputs(&args.input)?;
+pub(crate) fn run(args: ShowArgs, given: &Given) -> Result<()> {
+    let all = explain::inputs(given)?;
     let count: usize = all.iter().map(|e| e.views.len()).sum();
     let selection = Selection {
         top: args.top.unwrap_or(Selection::default().top),
@@ -82,8 +83,8 @@ pub(crate) fn run(args: ShowArgs) -> Result<()> {
     }
     if args.csv && count == 0 {
         // A line of the table is a callback with its begin and end.
-        let captures = all.iter().map(|e| &e.capture);
-        return Err(dormouse_app::failure::nothing_in(&args.input, captures));
+        let captures = all.iter().map(|e| &*e.capture);
+        return Err(dormouse_app::failure::nothing_in(given, captures));
     }
     if args.json {
         terminal::print_with(|out| dormouse_words::json::show(&all, &selection, out))

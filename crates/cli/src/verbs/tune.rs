@@ -13,6 +13,7 @@ use dormouse_app::machine::{Machine, certain};
 use dormouse_app::tune::{Ask, Found, as_predicted, by_livepatch, changes, rules, tune};
 use dormouse_base::phase::Direction;
 use dormouse_board::Board;
+use dormouse_read::Given;
 use dormouse_sleep::plan::handover::pm_async_at_start;
 use dormouse_sleep::tune::Tuned;
 use dormouse_sleep::tune::offer::offers;
@@ -68,10 +69,10 @@ pub(crate) struct TuneArgs {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &TuneArgs) -> Result<()> {
+pub(crate) fn run(args: &TuneArgs, given: &Given) -> Result<()> {
     let on_this_machine = args.apply.is_asked(args.json)?;
     args.asked.check(on_this_machine)?;
-    let machine = args.asked.open()?;
+    let machine = args.asked.open(given)?;
     let Machine { board, lab, now, settings, fidelity: checked, assumptions, recorded } = &machine;
     if on_this_machine {
         let file = args.asked.input();

@@ -1,10 +1,10 @@
 //! From a capture file to a capture.
 
-use super::container::read;
 use super::count;
 use super::merge;
 use super::schema::CaptureFile;
 use crate::merge::place_sleep;
+use crate::part::Taken;
 use crate::track::Tracker;
 use dormouse_base::capture::Capture;
 use dormouse_base::loss::{Losses, Severity};
@@ -12,17 +12,17 @@ use dormouse_base::time::Ns;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Reads the bytes of a capture file, shown as `name`. A file that cannot be
+/// What a capture file that was taken apart shows, with `name`. A file that cannot be
 /// used gives a capture without cycles whose losses say why.
-pub fn capture(name: &str, bytes: &[u8], damage: Option<Cow<'static, str>>) -> Capture {
+pub(crate) fn capture(name: &str, taken: &Taken, damage: Option<Cow<'static, str>>) -> Capture {
     let mut losses = Losses::default();
     if let Some(damage) = damage {
         losses.add("damaged_input", 1, Severity::Error, damage, None);
     }
-    match read(bytes) {
+    match taken {
         Ok((file, found)) => {
-            losses.merge(found);
-            assemble(name, &file, losses)
+            losses.merge(found.clone());
+            assemble(name, file, losses)
         }
         Err(e) => {
             losses.add("capture_unreadable", 1, Severity::Error, e.to_string(), None);

@@ -11,5 +11,6 @@ pub mod merge;
 pub mod schema;
 pub mod table;
 
-pub use assemble::{assemble, capture};
+pub use assemble::assemble;
+pub(crate) use assemble::capture;
 pub use container::{Error, is_capture_tar, read};

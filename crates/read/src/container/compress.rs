@@ -57,7 +57,7 @@ pub fn unpack(path: &Path, bytes: &[u8], limits: &Limits) -> Result<Unpacked, Re
     Ok(out)
 }
 
-fn drain(
+pub(super) fn drain(
     path: &Path,
     format: &'static str,
     packed: usize,

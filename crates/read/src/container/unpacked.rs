@@ -1,34 +1,38 @@
 //! A capture file that somebody unpacked: the folder is read as the file was.
 
+use super::Door;
 use crate::capture_file::schema::FORMAT;
 use crate::input::Limits;
 use std::fs;
-use std::io::{Error, Read};
+use std::io::Error;
 use std::path::{Path, PathBuf};
 
 /// The member that every capture file begins with.
 const FIRST: &str = "capture.json";
 
 /// Its format stands at its begin.
-const HEAD: u64 = 4096;
+const HEAD: usize = 4096;
 
 /// Whether `folder` holds the members of a capture file.
-pub(crate) fn is_capture(folder: &Path) -> bool {
-    let mut head = Vec::new();
-    let opened = fs::File::open(folder.join(FIRST)).ok();
-    opened.is_some_and(|f| f.take(HEAD).read_to_end(&mut head).is_ok())
-        && memchr::memmem::find(&head, FORMAT.as_bytes()).is_some()
+pub fn is_capture(folder: &Path, door: &Door) -> bool {
+    let first = folder.join(FIRST);
+    let found = first.is_file().then(|| door.raw(&first).ok()).flatten();
+    found
+        .is_some_and(|b| memchr::memmem::find(&b[..b.len().min(HEAD)], FORMAT.as_bytes()).is_some())
 }
 
 /// The members of `folder` as the archive that they came from.
-pub(super) fn packed(folder: &Path, limits: &Limits) -> Result<Vec<u8>, Error> {
+pub(super) fn packed(folder: &Path, door: &Door, limits: &Limits) -> Result<Vec<u8>, Error> {
     let mut archive = tar::Builder::new(Vec::new());
-    archive.mode(tar::HeaderMode::Deterministic);
     let mut left = limits.unpacked;
     let mut add = |file: &Path, name: &Path| {
-        let size = fs::metadata(file)?.len();
+        let bytes = door.raw(file).map_err(Error::other)?;
+        let size = bytes.len() as u64;
         left = left.checked_sub(size).ok_or_else(|| Error::other("the folder is too large"))?;
-        archive.append_path_with_name(file, name)
+        let mut header = tar::Header::new_gnu();
+        header.set_size(size);
+        header.set_mode(0o644);
+        archive.append_data(&mut header, name, &bytes[..])
     };
     add(&folder.join(FIRST), Path::new(FIRST))?;
     for file in members(folder)? {

@@ -23,9 +23,11 @@ mod said;
 mod switched;
 mod whole;
 
+use crate::container::Source;
+use crate::detect::Format;
 use crate::klog::{Item, Record, records};
+use crate::part::Part;
 use crate::text::{self, LONGEST, Text};
-use crate::{Input, Options, ReadError};
 use dormouse_base::loss::Severity;
 use dormouse_power::deferral::Need;
 use dormouse_power::name::{key, keys_upward, stem};
@@ -72,27 +74,44 @@ const PLACES: [&[u8]; 23] = [
     b"Residency(us)",
 ];
 
-/// Reads `inputs`, a text each.
-///
-/// # Errors
-/// If an input that the caller named cannot be read or unpacked.
-pub fn read(inputs: &[Input], options: &Options) -> Result<Vec<Text<Case>>, ReadError> {
-    let (mut out, mut small) = (Vec::new(), whole::Small::default());
-    text::for_each(inputs, options, read_bytes, &mut |text, source| {
+/// Takes inputs one after another, a text each.
+#[derive(Default)]
+pub(crate) struct PowerPass {
+    texts: Vec<Text<Case>>,
+    small: whole::Small,
+}
+
+impl PowerPass {
+    /// Reads `part`.
+    pub fn add(&mut self, part: &Part<'_>) {
         // A file of debugfs without its name says little: those of a folder are one text.
-        if !small.add(&source) {
-            out.push(text);
+        if !self.small.add(&part.source) {
+            self.texts.push(read_part(part).of(&part.source));
         }
-    })?;
-    out.extend(small.text());
-    Ok(out)
+    }
+
+    pub fn finish(mut self) -> Vec<Text<Case>> {
+        self.texts.extend(self.small.text());
+        self.texts
+    }
+}
+
+fn read_part(part: &Part<'_>) -> Text<Case> {
+    let (name, bytes) = (part.source.name, part.source.bytes);
+    match (part.format, &part.taken) {
+        (Format::DeviceTree, _) => whole::of_tree(name, bytes),
+        (_, Some(taken)) => whole::of_capture(name, taken),
+        _ => text::none(name, bytes).unwrap_or_else(|| of_text(name, bytes)),
+    }
 }
 
 /// Reads bytes that are in memory and shown as `name`.
 pub fn read_bytes(name: &str, bytes: &[u8]) -> Text<Case> {
-    if let Some(text) = whole::read(name, bytes).or_else(|| text::none(name, bytes)) {
-        return text;
-    }
+    read_part(&Part::of(Source { name, group: "", bytes, damage: None }))
+}
+
+/// Reads a text.
+fn of_text(name: &str, bytes: &[u8]) -> Text<Case> {
     let mut text = Text { name: name.into(), ..Text::default() };
     let plain = without_no_break_spaces(bytes);
     let bytes = plain.as_deref().unwrap_or(bytes);

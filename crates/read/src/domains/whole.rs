@@ -1,10 +1,10 @@
 //! Files that are no text of their own: device trees, capture files, and folders
 //! with copies of debugfs and sysfs, whose names say what they are.
 
-use super::read_bytes;
-use crate::capture_file::{self, is_capture_tar};
+use super::of_text;
 use crate::container::Source;
 use crate::dtb::fdt;
+use crate::part::Taken;
 use crate::text::Text;
 use dormouse_base::loss::Severity;
 use dormouse_power::link::Link;
@@ -26,21 +26,20 @@ const NAMED: [&str; 9] = [
     "/power_resources_",
 ];
 
-/// A device tree or a capture file; `None` for anything else.
-pub(super) fn read(name: &str, bytes: &[u8]) -> Option<Text<Case>> {
-    if fdt::recognise(bytes) {
-        let mut text = Text { name: name.into(), ..Text::default() };
-        tree(bytes, &mut text);
-        return Some(text);
-    }
-    if !is_capture_tar(bytes) {
-        return None;
-    }
+/// A device tree.
+pub(super) fn of_tree(name: &str, bytes: &[u8]) -> Text<Case> {
     let mut text = Text { name: name.into(), ..Text::default() };
-    match capture_file::read(bytes) {
+    tree(bytes, &mut text);
+    text
+}
+
+/// A capture file.
+pub fn of_capture(name: &str, taken: &Taken) -> Text<Case> {
+    let mut text = Text { name: name.into(), ..Text::default() };
+    match taken {
         Ok((file, losses)) => {
-            text = read_bytes(name, &file.domains);
-            text.losses.list.extend(losses.list);
+            text = of_text(name, &file.domains);
+            text.losses.list.extend(losses.list.iter().cloned());
             let last = |p: &str| p.rsplit('/').next().unwrap_or(p).to_string();
             text.case.links.extend(file.links.iter().map(|l| Link {
                 line: 0,
@@ -53,18 +52,13 @@ pub(super) fn read(name: &str, bytes: &[u8]) -> Option<Text<Case>> {
                 tree(&file.tree, &mut text);
             }
             for l in &file.document.losses {
-                text.losses.add(
-                    "recorder_loss",
-                    l.count,
-                    Severity::Warning,
-                    l.advice.clone(),
-                    None,
-                );
+                let advice = l.advice.clone();
+                text.losses.add("recorder_loss", l.count, Severity::Warning, advice, None);
             }
         }
         Err(e) => text.losses.add("damaged_input", 1, Severity::Warning, e.to_string(), None),
     }
-    Some(text)
+    text
 }
 
 fn tree(bytes: &[u8], text: &mut Text<Case>) {
@@ -109,6 +103,6 @@ impl Small {
 
     /// What they say.
     pub(super) fn text(&self) -> Option<Text<Case>> {
-        (!self.lines.is_empty()).then(|| read_bytes(&self.name, &self.lines))
+        (!self.lines.is_empty()).then(|| of_text(&self.name, &self.lines))
     }
 }

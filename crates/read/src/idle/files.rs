@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
 
 /// Longest value that is read: no attribute of sysfs is longer than a page.
@@ -77,19 +77,6 @@ pub fn of_text(text: &str) -> (BTreeMap<String, String>, u64) {
         }
     }
     (out, unread)
-}
-
-/// The files that `input` tells of: a folder as [`of_tree`], a file as
-/// [`of_text`].
-///
-/// # Errors
-/// If it cannot be read.
-pub fn of(input: &Path) -> io::Result<(BTreeMap<String, String>, u64)> {
-    if fs::metadata(input)?.is_dir() {
-        return Ok((of_tree(input), 0));
-    }
-    let bytes = fs::read(input)?;
-    Ok(of_text(&String::from_utf8_lossy(&bytes)))
 }
 
 #[cfg(test)]

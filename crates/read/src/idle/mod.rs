@@ -17,7 +17,7 @@
 //!
 //! Snapshots are read before traces, because a trace says no target residencies:
 //! with a snapshot of the machine beside it the choice of each state can be
-//! judged. Only a trace on standard input is read in its place.
+//! judged. A trace that is the only input is read in its place.
 
 mod between;
 mod causes;
@@ -32,9 +32,10 @@ mod table;
 mod trace;
 mod turbostat;
 
-use crate::capture_file::{self, container::is_capture_tar};
-use crate::container::{self, Source};
-use crate::{Input, Options, ReadError};
+use crate::capture_file::schema::CaptureFile;
+use crate::container::Source;
+use crate::detect::Format;
+use crate::part::Part;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_idle::snapshot::Snapshot;
 use dormouse_idle::state::{ONLY_S2IDLE, State, StateSet, Table};
@@ -56,6 +57,8 @@ pub struct IdleReading {
     /// What could not be read, and what to do about it.
     pub losses: Losses,
     keep: Keep,
+    /// Copied trees of sysfs, as text, by the folder or archive that they are in.
+    trees: BTreeMap<String, String>,
 }
 
 /// What is kept of a trace.
@@ -71,73 +74,11 @@ pub enum Keep {
 /// Table and disabled states by CPU.
 type Tables = BTreeMap<u32, (Table, StateSet)>;
 
-/// Reads `inputs`.
-///
-/// # Errors
-/// If an input named by the caller cannot be read or unpacked.
-pub fn read(inputs: &[Input], options: &Options, keep: Keep) -> Result<IdleReading, ReadError> {
-    let mut out = IdleReading { keep, ..IdleReading::default() };
-    let mut traces = false;
-    for input in inputs {
-        container::for_each(input, &options.limits, &mut |source| {
-            out.damage(&source);
-            if is_capture_tar(source.bytes) {
-                out.capture(&source, &[], false);
-                if *input == Input::Stdin {
-                    let tables = each(&out.snapshots);
-                    out.capture(&source, &tables, true);
-                } else {
-                    traces = true;
-                }
-            } else if container::is_tar(source.bytes) {
-                traces |= out.archive(&source, false);
-            } else if is_trace(source.bytes) {
-                // A mail may hold a trace and the states of its CPUs.
-                if has_states(source.bytes) {
-                    out.snapshot(source.name, source.bytes);
-                }
-                // Standard input comes once, so what follows it is not known.
-                if *input == Input::Stdin {
-                    let tables = each(&out.snapshots);
-                    out.trace(source.name, source.bytes, &tables);
-                } else {
-                    traces = true;
-                }
-            } else {
-                out.snapshot(source.name, source.bytes);
-            }
-        })?;
-    }
-    if traces {
-        let tables = each(&out.snapshots);
-        for input in inputs.iter().filter(|i| **i != Input::Stdin) {
-            container::for_each(input, &options.limits, &mut |source| {
-                if is_capture_tar(source.bytes) {
-                    out.capture(&source, &tables, true);
-                } else if is_trace(source.bytes) {
-                    out.trace(source.name, source.bytes, &tables);
-                }
-            })?;
-        }
-    }
-    Ok(out)
-}
-
 /// Reads bytes that are in memory and shown as `name`: one snapshot text or one
 /// trace, unpacked.
 pub fn read_bytes(name: &str, bytes: &[u8]) -> IdleReading {
     let mut out = IdleReading::default();
-    if container::is_tar(bytes) {
-        out.archive(&Source { name, group: "", bytes, damage: None }, true);
-    } else if is_trace(bytes) {
-        if has_states(bytes) {
-            out.snapshot(name, bytes);
-        }
-        let tables = each(&out.snapshots);
-        out.trace(name, bytes, &tables);
-    } else {
-        out.snapshot(name, bytes);
-    }
+    out.add(&Part::of(Source { name, group: "", bytes, damage: None }), true);
     out
 }
 
@@ -209,9 +150,81 @@ pub fn tables(snapshots: &[Snapshot]) -> BTreeMap<u32, (Table, StateSet)> {
 }
 
 impl IdleReading {
-    fn damage(&mut self, source: &Source<'_>) {
+    pub(crate) fn keeping(keep: Keep) -> IdleReading {
+        IdleReading { keep, ..IdleReading::default() }
+    }
+
+    /// Reads what `part` says of states, and its traces if it is `alone` or says the states
+    /// of its machine itself. Whether its traces wait for what others say.
+    pub(crate) fn add(&mut self, part: &Part<'_>, alone: bool) -> bool {
+        let source = &part.source;
         if let Some(damage) = &source.damage {
             self.losses.add("damaged_input", 1, Severity::Error, damage.to_string(), None);
+        }
+        match &part.taken {
+            Some(Ok((file, losses))) => {
+                self.losses.merge(losses.clone());
+                self.recorded(source.name, file);
+            }
+            Some(Err(e)) => {
+                self.losses.add("damaged_input", 1, Severity::Error, e.to_string(), None);
+                return false;
+            }
+            None if !source.group.is_empty() && self.in_tree(source) => return false,
+            None if !is_trace(part) => {
+                self.snapshot(source.name, source.bytes);
+                return false;
+            }
+            None => {
+                // A mail may hold a trace and the states of its CPUs.
+                if !part.format.is_binary() && has_states(source.bytes) {
+                    self.snapshot(source.name, source.bytes);
+                }
+            }
+        }
+        if alone {
+            self.traces_of(part);
+        }
+        !alone
+    }
+
+    /// Reads the traces of `part`, with the tables that are known by now.
+    pub(crate) fn traces_of(&mut self, part: &Part<'_>) {
+        let name = part.source.name;
+        let tables = each(&self.snapshots);
+        let Some(file) = part.file() else { return self.trace(name, part.source.bytes, &tables) };
+        // What it says of its machine itself is of its machine.
+        let mut own = Vec::new();
+        for text in file.cycles.iter().flat_map(|c| &c.idle).filter(|t| !t.is_empty()) {
+            let text = String::from_utf8_lossy(text);
+            sysfs::parse(name, &text, &mut own, &mut Losses::default());
+        }
+        let own = each(&own);
+        let tables = if own.is_empty() { &tables } else { &own };
+        for cycle in &file.cycles {
+            self.trace(name, &cycle.trace, tables);
+        }
+    }
+
+    /// Takes a file of a copied tree of sysfs, which is one value; whether it is one.
+    fn in_tree(&mut self, source: &Source<'_>) -> bool {
+        let Some((tree, path)) = source.name.rsplit_once("/devices/system/cpu/") else {
+            return false;
+        };
+        if !path.contains("/cpuidle/") || !sysfs::names_attribute(path) {
+            return false;
+        }
+        let value = String::from_utf8_lossy(source.bytes);
+        let line = format!("/sys/devices/system/cpu/{path}:{}\n", value.trim_end());
+        let tree = tree.strip_suffix("sys").unwrap_or(tree).trim_end_matches(['/', ':']);
+        *self.trees.entry(tree.to_string()).or_default() += &line;
+        true
+    }
+
+    /// Reads copied trees of sysfs.
+    pub(crate) fn in_trees(&mut self) {
+        for (name, tree) in std::mem::take(&mut self.trees) {
+            sysfs::parse(&name, &tree, &mut self.snapshots, &mut self.losses);
         }
     }
 
@@ -302,101 +315,38 @@ impl IdleReading {
         self.traces.extend(traces);
     }
 
-    /// Reads a recording of dormouse: what sysfs said, or its traces.
-    fn capture(&mut self, source: &Source<'_>, tables: &[Tables], traces: bool) {
-        let (file, losses) = match capture_file::read(source.bytes) {
-            Ok(read) => read,
-            Err(e) => {
-                self.losses.add("damaged_input", 1, Severity::Error, e.to_string(), None);
-                return;
-            }
-        };
-        if traces {
-            // What it says of its machine itself is of its machine.
-            let mut own = Vec::new();
-            for text in file.cycles.iter().flat_map(|c| &c.idle).filter(|t| !t.is_empty()) {
-                let text = String::from_utf8_lossy(text);
-                sysfs::parse(source.name, &text, &mut own, &mut Losses::default());
-            }
-            let own = each(&own);
-            let tables = if own.is_empty() { tables } else { &own };
-            for cycle in &file.cycles {
-                self.trace(source.name, &cycle.trace, tables);
-            }
-            return;
-        }
-        self.losses.merge(losses);
+    /// What sysfs said in a recording of dormouse.
+    fn recorded(&mut self, name: &str, file: &CaptureFile) {
         let release = file.document.kernel.release.clone();
         self.release = Some(release).filter(|r| !r.is_empty()).or(self.release.take());
         for cycle in &file.cycles {
             for (when, text) in ["before", "after"].iter().zip(&cycle.idle) {
                 if !text.is_empty() {
                     let text = String::from_utf8_lossy(text);
-                    let name = format!("{} {when}", source.name);
+                    let name = format!("{name} {when}");
                     sysfs::parse(&name, &text, &mut self.snapshots, &mut self.losses);
                 }
             }
         }
     }
-
-    /// Reads the members of a tar; whether one of them is a trace.
-    fn archive(&mut self, source: &Source<'_>, with_traces: bool) -> bool {
-        let mut found = false;
-        let mut tree = String::new();
-        let mut archive = tar::Archive::new(source.bytes);
-        let Ok(entries) = archive.entries() else { return false };
-        for entry in entries {
-            let Ok(mut entry) = entry else {
-                let advice = "a tar archive that ends early: copy it again";
-                self.losses.add("damaged_input", 1, Severity::Error, advice, None);
-                break;
-            };
-            if !entry.header().entry_type().is_file() {
-                continue;
-            }
-            let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-            let mut bytes = Vec::new();
-            // A member is never longer than its archive.
-            let mut room = std::io::Read::take(&mut entry, source.bytes.len() as u64);
-            if std::io::Read::read_to_end(&mut room, &mut bytes).is_err() {
-                continue;
-            }
-            let name = format!("{}:{path}", source.name);
-            if path.contains("/cpuidle/") && sysfs::names_attribute(&path) {
-                // A copied tree: one file is one value.
-                let value = String::from_utf8_lossy(&bytes);
-                tree += &format!("{path}:{}\n", value.trim_end());
-            } else if is_trace(&bytes) {
-                found = true;
-                if with_traces {
-                    self.trace(&name, &bytes, &[]);
-                } else {
-                    let advice = "a trace inside a tar archive is not read here: unpack it first";
-                    self.losses.add("trace_in_tar", 1, Severity::Warning, advice, None);
-                }
-            } else {
-                self.snapshot(&name, &bytes);
-            }
-        }
-        if !tree.is_empty() {
-            sysfs::parse(source.name, &tree, &mut self.snapshots, &mut self.losses);
-        }
-        found
-    }
 }
 
 /// Whether a text says states or tables too; traces are long and mostly do not.
 fn has_states(bytes: &[u8]) -> bool {
-    let binary = crate::tracedat::is_trace_dat(bytes)
-        || crate::perfetto::is_perfetto(&bytes[..bytes.len().min(64 << 10)]);
-    let any = |words: &[&[u8]]| words.iter().any(|w| memchr::memmem::find(bytes, w).is_some());
-    !binary
-        && any(&[b"/latency", b"/residency", b"/usage", b"Flags/Description:", b"Busy%", b"CPU%c"])
+    [&b"/latency"[..], b"/residency", b"/usage", b"Flags/Description:", b"Busy%", b"CPU%c"]
+        .iter()
+        .any(|w| memchr::memmem::find(bytes, w).is_some())
 }
 
-fn is_trace(bytes: &[u8]) -> bool {
-    crate::tracedat::is_trace_dat(bytes)
-        || crate::perfetto::is_perfetto(&bytes[..bytes.len().min(64 << 10)])
-        || memchr::memmem::find(bytes, b"cpu_idle: ").is_some()
-        || memchr::memmem::find(&bytes[..bytes.len().min(64 << 10)], b"# tracer:").is_some()
+/// Whether an input may hold sleeps of CPUs.
+fn is_trace(part: &Part<'_>) -> bool {
+    let bytes = part.source.bytes;
+    match part.format {
+        Format::TraceDat | Format::Perfetto => true,
+        Format::CaptureFile | Format::Blktrace | Format::DeviceTree => false,
+        Format::Ftrace | Format::KernelLog | Format::Unknown => {
+            memchr::memmem::find(bytes, b"cpu_idle: ").is_some()
+                || memchr::memmem::find(&bytes[..bytes.len().min(64 << 10)], b"# tracer:").is_some()
+        }
+    }
 }

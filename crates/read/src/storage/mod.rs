@@ -35,8 +35,11 @@ mod nvme;
 mod parts;
 mod trace;
 
-use crate::container;
-use crate::{Input, Options, ReadError};
+use crate::capture_file::schema::CaptureFile;
+use crate::container::Source;
+use crate::detect::Format;
+use crate::part::Part;
+pub(crate) use blktrace::is_blktrace;
 use dormouse_base::loss::{Losses, Severity};
 use dormouse_storage::knobs::Knobs;
 use dormouse_storage::levels::{Drive, Transitions};
@@ -76,52 +79,52 @@ impl StorageReading {
     }
 }
 
-/// Reads `inputs`.
-///
-/// # Errors
-/// If an input named by the caller cannot be read or unpacked.
-pub fn read(inputs: &[Input], options: &Options) -> Result<StorageReading, ReadError> {
-    let mut out = StorageReading::default();
-    // blktrace writes a file a CPU: a request may end on another than it began.
-    let mut parts: BTreeMap<String, blktrace::Records> = BTreeMap::new();
-    for input in inputs {
-        container::for_each(input, &options.limits, &mut |source| {
-            if let Some(damage) = &source.damage {
-                out.losses.add("damaged_input", 1, Severity::Error, damage.to_string(), None);
+/// Takes inputs one after another.
+#[derive(Default)]
+pub(crate) struct StoragePass {
+    out: StorageReading,
+    /// blktrace writes a file a CPU: a request may end on another than it began.
+    series: BTreeMap<String, blktrace::Records>,
+}
+
+impl StoragePass {
+    /// Reads `part`.
+    pub fn add(&mut self, part: &Part<'_>) {
+        let (name, bytes) = (part.source.name, part.source.bytes);
+        let losses = &mut self.out.losses;
+        if let Some(damage) = &part.source.damage {
+            losses.add("damaged_input", 1, Severity::Error, damage.to_string(), None);
+        }
+        match (part.format, &part.taken) {
+            (Format::Blktrace, _) => {
+                let records = self.series.entry(blktrace::series(name)).or_default();
+                records.read(bytes, losses);
             }
-            if container::is_tar(source.bytes) {
-                out.archive(source.name, source.bytes);
-            } else if blktrace::is_blktrace(source.bytes) {
-                let part = parts.entry(blktrace::series(source.name)).or_default();
-                part.read(source.bytes, &mut out.losses);
-            } else {
-                out.add(source.name, source.bytes);
+            (_, Some(Ok((file, _)))) => self.out.capture(name, file),
+            (_, Some(Err(e))) => {
+                losses.add("damaged_input", 1, Severity::Error, e.to_string(), None);
             }
-        })?;
+            (format, None) => self.out.add(name, bytes, format),
+        }
     }
-    for (name, records) in parts {
-        out.traces.push(records.trace(name));
+
+    pub fn finish(mut self) -> StorageReading {
+        for (name, records) in self.series {
+            self.out.traces.push(records.trace(name));
+        }
+        self.out
     }
-    Ok(out)
 }
 
 /// Reads bytes that are in memory and shown as `name`.
 pub fn read_bytes(name: &str, bytes: &[u8]) -> StorageReading {
-    let mut out = StorageReading::default();
-    if container::is_tar(bytes) {
-        out.archive(name, bytes);
-    } else if blktrace::is_blktrace(bytes) {
-        let mut records = blktrace::Records::default();
-        records.read(bytes, &mut out.losses);
-        out.traces.push(records.trace(name.into()));
-    } else {
-        out.add(name, bytes);
-    }
-    out
+    let mut pass = StoragePass::default();
+    pass.add(&Part::of(Source { name, group: "", bytes, damage: None }));
+    pass.finish()
 }
 
 impl StorageReading {
-    fn add(&mut self, name: &str, bytes: &[u8]) {
+    fn add(&mut self, name: &str, bytes: &[u8], format: Format) {
         let before =
             (self.traces.len(), self.drives.len(), self.transitions.len(), self.jobs.len());
         let dump = bytes.starts_with(b"/sys/");
@@ -132,9 +135,7 @@ impl StorageReading {
             fio::read(name, bytes, &mut self.jobs, &mut self.losses);
         } else if fio::is_log(name, bytes) {
             fio::read_log(name, bytes, &mut self.jobs, &mut self.losses);
-        } else if crate::tracedat::is_trace_dat(bytes)
-            || crate::perfetto::is_perfetto(&bytes[..bytes.len().min(64 << 10)])
-        {
+        } else if matches!(format, Format::TraceDat | Format::Perfetto) {
             self.trace(name, bytes);
         } else {
             // A mail may quote a trace and a table; what is longer is one or the other.
@@ -161,6 +162,11 @@ impl StorageReading {
                     "{name} is of iostat, which prints averages alone: no wait can be seen in them. \
                      A trace with the events block shows each request"
                 )
+            } else if name.ends_with(":metadata") || name.ends_with("/metadata") {
+                format!(
+                    "{name} is of a trace of LTTng in CTF, which is not read: give the text that \
+                     babeltrace2 makes of it"
+                )
             } else {
                 format!(
                     "{name} holds nothing about storage that is known here; known are traces with the \
@@ -171,50 +177,21 @@ impl StorageReading {
         }
     }
 
-    /// The traces of a recording made by `dormouse record --with storage`, or of
-    /// another archive.
-    fn archive(&mut self, name: &str, bytes: &[u8]) {
+    /// The traces of a recording made by `dormouse record --with storage`, and what sysfs
+    /// said before and after.
+    fn capture(&mut self, name: &str, file: &CaptureFile) {
         let before = self.traces.len();
-        let mut ctf = false;
-        let mut archive = tar::Archive::new(bytes);
-        for entry in archive.entries().into_iter().flatten() {
-            let Ok(mut entry) = entry else {
-                let advice = "a tar archive that ends early: copy it again";
-                self.losses.add("damaged_input", 1, Severity::Error, advice, None);
-                break;
-            };
-            let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-            if !entry.header().entry_type().is_file() {
-                continue;
+        for cycle in &file.cycles {
+            for text in [&cycle.idle[0], &cycle.idle[1], &cycle.sysfs] {
+                knobs::read(text, &mut self.knobs);
             }
-            // A trace in CTF: streams of packets, and a file that describes them.
-            ctf |= path.rsplit('/').next() == Some("metadata");
-            // What sysfs said before and after.
-            let settings = path.ends_with("sysfs.txt") || path.contains("idle-");
-            if !path.contains("trace") && !settings {
-                continue;
-            }
-            let mut member = Vec::new();
-            // A member is never longer than its archive.
-            let mut room = std::io::Read::take(&mut entry, bytes.len() as u64);
-            if std::io::Read::read_to_end(&mut room, &mut member).is_ok() {
-                if settings {
-                    knobs::read(&member, &mut self.knobs);
-                } else {
-                    self.trace(&format!("{name}:{path}"), &member);
-                }
-            }
+            let number = cycle.stats.number;
+            self.trace(&format!("{name}:cycle-{number:04}/trace.txt"), &cycle.trace);
         }
         if self.traces.len() == before {
-            let advice = match ctf {
-                true => format!(
-                    "{name} is a trace of LTTng in CTF, which is not read: give the text that \
-                     babeltrace2 makes of it"
-                ),
-                false => format!(
-                    "{name} holds no trace with events of storage: dormouse record --with storage makes one"
-                ),
-            };
+            let advice = format!(
+                "{name} holds no trace with events of storage: dormouse record --with storage makes one"
+            );
             self.losses.add("no_storage_data", 1, Severity::Warning, advice, None);
         }
     }

@@ -27,7 +27,7 @@ pub(super) const SPREAD: [&str; 6] = ["count", "min_ns", "median_ns", "p95_ns", 
 /// `groups` of the output.
 pub(super) fn list(w: &mut Emit<'_>, all: &[Explained]) {
     let pairs: Vec<(&Capture, &[CycleView])> =
-        all.iter().map(|e| (&e.capture, e.views.as_slice())).collect();
+        all.iter().map(|e| (&*e.capture, e.views.as_slice())).collect();
     let mut first = vec![1usize];
     for e in all {
         first.push(first[first.len() - 1] + e.views.len());

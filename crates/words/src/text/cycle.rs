@@ -30,7 +30,7 @@ pub(super) fn show(
     selection: &Selection,
     (number, of): (usize, usize),
 ) {
-    let (capture, cycle, view) = (&e.capture, &e.capture.cycles[i], &e.views[i]);
+    let (capture, cycle, view) = (&*e.capture, &e.capture.cycles[i], &e.views[i]);
     answer(page, capture, i, view);
     let at = match cycle.when {
         // Its place on the clock of the log helps nobody; a date does.
@@ -759,7 +759,7 @@ pub(super) fn next_command(e: &Explained, i: usize, selection: &Selection) -> Op
         return Some(next::next("record --yes -o recording.tar.gz"));
     }
     let source = e.capture.names.get(cycle.source);
-    let file = next::input(&selection.typed, source, [&e.capture]);
+    let file = next::input(&selection.typed, source, [&*e.capture]);
     let named = view.answer.bottleneck().filter(|_| !losses::guessed(&e.capture.losses));
     Some(match named {
         Some((_, b)) => next::next(&format!(

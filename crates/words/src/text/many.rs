@@ -30,9 +30,9 @@ pub(super) fn show(
     selection: &Selection,
     warnings: usize,
 ) {
-    let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
+    let captures: Vec<&Capture> = all.iter().map(|e| &*e.capture).collect();
     let pairs: Vec<(&Capture, &[CycleView])> =
-        all.iter().map(|e| (&e.capture, e.views.as_slice())).collect();
+        all.iter().map(|e| (&*e.capture, e.views.as_slice())).collect();
     let mut groups = groups(&pairs);
     groups.sort_by_key(|g| std::cmp::Reverse(g.cycles.len()));
     let silent = captures.iter().all(|c| c.cycles.iter().all(|c| c.callbacks.is_empty()));
@@ -51,7 +51,7 @@ pub(super) fn show(
         }
         answer(page, all, g, trust::caution_in(captures_of(all, g)));
     }
-    let shown = cycles.iter().map(|(_, e, i)| (&e.capture, &e.capture.cycles[*i]));
+    let shown = cycles.iter().map(|(_, e, i)| (&*e.capture, &e.capture.cycles[*i]));
     let failed = trust::not_resumed(shown);
     if let Some(text) = &failed {
         page.wrapped(Ink::Hot, 0, 2, &safe(text));
@@ -440,9 +440,9 @@ pub(super) fn next_command(
     cycles: &[(usize, &Explained, usize)],
     selection: &Selection,
 ) -> String {
-    let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
+    let captures: Vec<&Capture> = all.iter().map(|e| &*e.capture).collect();
     let pairs: Vec<(&Capture, &[CycleView])> =
-        all.iter().map(|e| (&e.capture, e.views.as_slice())).collect();
+        all.iter().map(|e| (&*e.capture, e.views.as_slice())).collect();
     let groups = groups(&pairs);
     let largest = groups.iter().max_by_key(|g| g.cycles.len());
     let best = largest.and_then(|g| {

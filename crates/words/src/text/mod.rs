@@ -25,7 +25,7 @@ pub fn show(all: &[Explained], selection: &Selection, colour: bool) -> String {
     let mut page = Page::new(colour);
     let cycles: Vec<_> = selection.cycles(all).collect();
     if cycles.is_empty() {
-        let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
+        let captures: Vec<&Capture> = all.iter().map(|e| &*e.capture).collect();
         ranked::show(&mut page, all, selection);
         warnings(&mut page, &trust::warnings(&captures), &captures, None);
         // Ends alone: what is missing are the starts.
@@ -35,7 +35,7 @@ pub fn show(all: &[Explained], selection: &Selection, colour: bool) -> String {
         cycle::show(&mut page, e, i, selection, (number, total));
         ranked::show(&mut page, all, selection);
         let list = trust::warnings_of(&e.capture, i);
-        warnings(&mut page, &list, &[&e.capture], e.capture.cycles.get(i));
+        warnings(&mut page, &list, &[&*e.capture], e.capture.cycles.get(i));
         let c = &e.capture.cycles[i];
         let end = c.exit.unwrap_or(c.end).max(c.end);
         let of = e.findings.iter().filter(|f| total == 1 || is_of(f, c.start, end));

@@ -12,7 +12,7 @@ use dormouse_base::time::Ns;
 
 /// Every list of every capture.
 pub(super) fn show(page: &mut Page, all: &[Explained], selection: &Selection) {
-    let captures: Vec<&Capture> = all.iter().map(|e| &e.capture).collect();
+    let captures: Vec<&Capture> = all.iter().map(|e| &*e.capture).collect();
     for (n, (capture, list)) in lists(&captures).enumerate() {
         if n == 0 {
             let cycles = || captures.iter().flat_map(|c| &c.cycles);

@@ -17,7 +17,7 @@ const MS: i64 = 1_000_000;
 
 /// Explains a capture.
 pub(crate) fn explained(capture: Capture) -> Vec<Explained> {
-    vec![Explained { views: explain(&capture), findings: Vec::new(), capture }]
+    vec![Explained { views: explain(&capture), findings: Vec::new(), capture: capture.into() }]
 }
 
 /// What the doctor says of a sync that is slow.

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use dormouse_app::failure::{NotMet, Nothing};
 use dormouse_idle::realtime::check;
+use dormouse_read::Given;
 use dormouse_read::idle::files;
 use dormouse_words::idle::check as written;
 use std::path::{Path, PathBuf};
@@ -43,13 +44,14 @@ pub(crate) struct CheckArgs {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &CheckArgs) -> Result<()> {
+pub(crate) fn run(args: &CheckArgs, given: &Given) -> Result<()> {
     let asked = match &args.cpus {
         Some(list) => Some(cpus(list).map_err(dormouse_app::failure::Usage)?.into_iter().collect()),
         None => None,
     };
     let (found, unread) = match &args.snapshot {
-        Some(path) => files::of(path).with_context(|| format!("cannot read {}", path.display()))?,
+        Some(path) if path.is_dir() => (files::of_tree(path), 0),
+        Some(path) => files::of_text(&String::from_utf8_lossy(&given.raw(path)?)),
         None => (files::of_tree(Path::new("/")), 0),
     };
     if !found.contains_key("/proc/cmdline") && !found.keys().any(|p| p.contains("/cpuidle/")) {

@@ -10,6 +10,7 @@ use dormouse_app::failure::NotReproduced;
 use dormouse_app::idle::{self, Asked, Limit, Prediction, Setting};
 use dormouse_idle::governors::{Kind, Version};
 use dormouse_idle::predict::Account;
+use dormouse_read::Given;
 use dormouse_words::idle::{Outlook, json, predict, setting_words};
 use std::path::PathBuf;
 
@@ -69,7 +70,7 @@ enum Swept {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &PredictArgs) -> Result<()> {
+pub(crate) fn run(args: &PredictArgs, given: &Given) -> Result<()> {
     let asked = Asked {
         present: args.present.present(),
         governor: args.governor,
@@ -82,10 +83,10 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
     };
     let (p, points) = match args.sweep {
         Some(Swept::Limit) => {
-            let s = idle::sweep(&args.input, &asked)?;
+            let s = idle::sweep(given, &asked)?;
             (s.prediction, s.points)
         }
-        None => (idle::predict(&args.input, &asked)?, Vec::new()),
+        None => (idle::predict(given, &asked)?, Vec::new()),
     };
     print(&p, &points, args)
 }

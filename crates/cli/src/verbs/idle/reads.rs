@@ -7,6 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use dormouse_app::idle::{self, Wait};
 use dormouse_idle::knob::UNLIMITED;
+use dormouse_read::Given;
 use dormouse_words::idle::json::losses;
 use dormouse_words::idle::reads as written;
 use std::path::PathBuf;
@@ -69,18 +70,21 @@ fn seen(text: &str) -> Result<(u64, i64), String> {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &ReadsArgs) -> Result<()> {
-    let r = idle::reads(&Wait {
-        fio: args.fio.clone(),
-        states: args.states.clone(),
-        shallow: args.shallow.clone(),
-        present: args.present.present(),
-        disable: args.disable.clone(),
-        limit: args.latency.unwrap_or(UNLIMITED),
-        foreseen: args.foreseen,
-        measured: args.measured.clone(),
-        seen: args.seen,
-    })?;
+pub(crate) fn run(args: &ReadsArgs, given: &Given) -> Result<()> {
+    let r = idle::reads(
+        given,
+        &Wait {
+            fio: args.fio.clone(),
+            states: args.states.clone(),
+            shallow: args.shallow.clone(),
+            present: args.present.present(),
+            disable: args.disable.clone(),
+            limit: args.latency.unwrap_or(UNLIMITED),
+            foreseen: args.foreseen,
+            measured: args.measured.clone(),
+            seen: args.seen,
+        },
+    )?;
     let rows: Vec<written::Row<'_>> = r
         .rows
         .iter()

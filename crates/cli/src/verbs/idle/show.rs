@@ -6,6 +6,7 @@ use crate::terminal;
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::idle;
+use dormouse_read::Given;
 use dormouse_words::idle::{Page, json, show};
 use std::path::PathBuf;
 
@@ -39,8 +40,8 @@ pub(crate) struct ShowArgs {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &ShowArgs) -> Result<()> {
-    let shown = idle::show(&args.input, args.pack)?;
+pub(crate) fn run(args: &ShowArgs, given: &Given) -> Result<()> {
+    let shown = idle::show(given, args.pack)?;
     let page = Page {
         snapshots: &shown.reading.snapshots,
         difference: shown.difference.as_ref(),

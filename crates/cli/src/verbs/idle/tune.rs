@@ -10,6 +10,7 @@ use clap::{ArgGroup, Args};
 use dormouse_app::failure::{NotMet, NotReproduced};
 use dormouse_app::idle::{self, Budget, Tuned, Wish, microwatts};
 use dormouse_idle::governors::Kind;
+use dormouse_read::Given;
 use dormouse_words::idle::handover::Change;
 use dormouse_words::idle::tune as written;
 use std::fs;
@@ -60,7 +61,7 @@ fn power(text: &str) -> Result<i64, String> {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &TuneArgs) -> Result<()> {
+pub(crate) fn run(args: &TuneArgs, given: &Given) -> Result<()> {
     let budget = match (args.p99, args.power) {
         (Some(ns), _) => Budget::P99(ns),
         (_, Some(uw)) => Budget::Power(uw),
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<()> {
         boot: args.boot,
         watts: args.watts.read()?,
     };
-    let t = idle::tune(&args.input, &wish)?;
+    let t = idle::tune(given, &wish)?;
     let error = t.error.map_or(1_000, |e| e.1);
     let trusted = dormouse_idle::trust::reproduces(t.error);
     let stays = t.setting == idle::Setting::present(&t.machine);

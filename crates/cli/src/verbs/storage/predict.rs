@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use dormouse_app::failure::Usage;
 use dormouse_app::storage::{Asked, Basis, Change, Predicted, Site, clocked, described, predict};
+use dormouse_read::Given;
 use dormouse_read::storage::described::{clock, time};
 use dormouse_storage::request::Disk;
 use dormouse_storage::simulate::again::Again;
@@ -127,7 +128,7 @@ impl PredictArgs {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &PredictArgs) -> Result<()> {
+pub(crate) fn run(args: &PredictArgs, given: &Given) -> Result<()> {
     let change = args.change();
     let number = args.disk.as_deref().and_then(|d| disk(d).ok());
     if let (Some(file), None) = (&args.disk, number) {
@@ -146,7 +147,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
         return Err(Usage("a recording has its own load; --load needs --disk FILE".into()).into());
     }
     if change.of_clock() {
-        return of_clocks(args, &change, number);
+        return of_clocks(args, given, &change, number);
     }
     let (asked, Delay(delay)) = match (args.gate_delay, args.autosuspend) {
         (Some(_), Some(_)) => {
@@ -160,7 +161,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
             return Err(Usage("say what would change, such as --autosuspend 500ms".into()).into());
         }
     };
-    let p = predict(&args.input, asked, delay, number)?;
+    let p = predict(given, asked, delay, number)?;
     let answer = answer(&p);
     if args.json {
         return terminal::print(&(serde_json::to_string_pretty(&json(&answer))? + "\n"));
@@ -209,8 +210,13 @@ fn shown(args: &PredictArgs, answer: &model::Answer<'_>) -> Result<()> {
 }
 
 /// Another clock, of a recording that shows what clocks cost.
-fn of_clocks(args: &PredictArgs, change: &Change, number: Option<Disk>) -> Result<()> {
-    let c = clocked(&args.input, change, number)?;
+fn of_clocks(
+    args: &PredictArgs,
+    given: &Given,
+    change: &Change,
+    number: Option<Disk>,
+) -> Result<()> {
+    let c = clocked(given, change, number)?;
     let again = again().join(" ");
     let o = &c.observed;
     let answer = model::Answer {

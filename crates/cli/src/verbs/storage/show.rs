@@ -4,6 +4,7 @@ use crate::terminal;
 use anyhow::Result;
 use clap::Args;
 use dormouse_app::storage;
+use dormouse_read::Given;
 use dormouse_words::storage::{Page, json, show};
 use std::path::PathBuf;
 
@@ -31,8 +32,8 @@ pub(crate) struct ShowArgs {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &ShowArgs) -> Result<()> {
-    let shown = storage::show(&args.input)?;
+pub(crate) fn run(args: &ShowArgs, given: &Given) -> Result<()> {
+    let shown = storage::show(given)?;
     let r = &shown.reading;
     let page = Page {
         traces: &r.traces,

@@ -10,6 +10,7 @@ use dormouse_app::failure::{NotMet, Usage};
 use dormouse_app::storage::{
     Asked, Basis, Budget, Sought, Tuned, Wish, seek_described, seek_recorded, show, tune,
 };
+use dormouse_read::Given;
 use dormouse_storage::simulate::energy::BreakEven;
 use dormouse_storage::simulate::load::{Load, Loop, Next};
 use dormouse_storage::simulate::settings::{Governor, Settings};
@@ -102,7 +103,7 @@ fn device(text: &str) -> Result<String, String> {
 }
 
 /// Runs the verb.
-pub(crate) fn run(args: &TuneArgs) -> Result<()> {
+pub(crate) fn run(args: &TuneArgs, given: &Given) -> Result<()> {
     let number = args.disk.as_deref().and_then(|d| disk(d).ok());
     let wish = Wish {
         asked: args.state.map(|s| match s {
@@ -133,7 +134,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<()> {
     if args.load.is_some() {
         return Err(Usage("a recording has its own load; --load needs --disk FILE".into()).into());
     }
-    let shown = show(&args.input)?;
+    let shown = show(given)?;
     let one = wish.asked.is_some() || wish.break_even.is_some();
     let clocks = if one {
         "one delay was asked for".to_string()

@@ -1,0 +1,33 @@
+//! One input on its way to every subject that is wanted: its content, what it is, and,
+//! of a capture file, its members.
+
+use crate::capture_file::schema::CaptureFile;
+use crate::capture_file::{self, Error};
+use crate::container::Source;
+use crate::detect::{Format, detect};
+use dormouse_base::loss::Losses;
+
+/// A capture file taken apart, with what was lost on the way; or why it cannot be.
+pub(crate) type Taken = Result<(CaptureFile, Losses), Error>;
+
+/// An input, recognised.
+pub(crate) struct Part<'a> {
+    pub source: Source<'a>,
+    pub format: Format,
+    /// Of a capture file.
+    pub taken: Option<Taken>,
+}
+
+impl<'a> Part<'a> {
+    /// Recognises `source`, and takes it apart if it is a capture file.
+    pub fn of(source: Source<'a>) -> Part<'a> {
+        let format = detect(source.bytes);
+        let taken = (format == Format::CaptureFile).then(|| capture_file::read(source.bytes));
+        Part { source, format, taken }
+    }
+
+    /// The members of a capture file that can be read.
+    pub fn file(&self) -> Option<&CaptureFile> {
+        self.taken.as_ref()?.as_ref().ok().map(|t| &t.0)
+    }
+}
