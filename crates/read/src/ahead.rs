@@ -20,7 +20,12 @@ const LARGE: u64 = 64 << 20;
 ///
 /// # Errors
 /// The first, in order of the files.
-pub(crate) fn read(files: &[File], door: &Door, threads: usize, pass: &mut Pass) -> Result<(), ReadError> {
+pub(crate) fn read(
+    files: &[File],
+    door: &Door,
+    threads: usize,
+    pass: &mut Pass,
+) -> Result<(), ReadError> {
     let wants_lines = pass.wants_lines();
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let turns =

@@ -20,14 +20,14 @@ pub(crate) struct Part<'a> {
 
 impl<'a> Part<'a> {
     /// Recognises `source`, and takes it apart if it is a capture file.
-    pub fn of(source: Source<'a>) -> Part<'a> {
+    pub(crate) fn of(source: Source<'a>) -> Part<'a> {
         let format = detect(source.bytes);
         let taken = (format == Format::CaptureFile).then(|| capture_file::read(source.bytes));
         Part { source, format, taken }
     }
 
     /// The members of a capture file that can be read.
-    pub fn file(&self) -> Option<&CaptureFile> {
+    pub(crate) fn file(&self) -> Option<&CaptureFile> {
         self.taken.as_ref()?.as_ref().ok().map(|t| &t.0)
     }
 }

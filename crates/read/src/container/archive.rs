@@ -13,7 +13,7 @@ const DEPTH: usize = 3;
 
 /// Hands `source` to `each`, or its members if it is an archive. A capture file is one
 /// input: its members belong together.
-pub fn expand(source: Source<'_>, limits: &Limits, each: &mut dyn FnMut(Source<'_>)) {
+pub(super) fn expand(source: Source<'_>, limits: &Limits, each: &mut dyn FnMut(Source<'_>)) {
     below(source, 0, limits, each);
 }
 

@@ -14,7 +14,7 @@ const FIRST: &str = "capture.json";
 const HEAD: usize = 4096;
 
 /// Whether `folder` holds the members of a capture file.
-pub fn is_capture(folder: &Path, door: &Door) -> bool {
+pub(super) fn is_capture(folder: &Path, door: &Door) -> bool {
     let first = folder.join(FIRST);
     let found = first.is_file().then(|| door.raw(&first).ok()).flatten();
     found

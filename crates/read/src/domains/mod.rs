@@ -83,14 +83,14 @@ pub(crate) struct PowerPass {
 
 impl PowerPass {
     /// Reads `part`.
-    pub fn add(&mut self, part: &Part<'_>) {
+    pub(crate) fn add(&mut self, part: &Part<'_>) {
         // A file of debugfs without its name says little: those of a folder are one text.
         if !self.small.add(&part.source) {
             self.texts.push(read_part(part).of(&part.source));
         }
     }
 
-    pub fn finish(mut self) -> Vec<Text<Case>> {
+    pub(crate) fn finish(mut self) -> Vec<Text<Case>> {
         self.texts.extend(self.small.text());
         self.texts
     }

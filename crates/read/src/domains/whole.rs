@@ -34,7 +34,7 @@ pub(super) fn of_tree(name: &str, bytes: &[u8]) -> Text<Case> {
 }
 
 /// A capture file.
-pub fn of_capture(name: &str, taken: &Taken) -> Text<Case> {
+pub(super) fn of_capture(name: &str, taken: &Taken) -> Text<Case> {
     let mut text = Text { name: name.into(), ..Text::default() };
     match taken {
         Ok((file, losses)) => {

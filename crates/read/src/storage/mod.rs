@@ -89,7 +89,7 @@ pub(crate) struct StoragePass {
 
 impl StoragePass {
     /// Reads `part`.
-    pub fn add(&mut self, part: &Part<'_>) {
+    pub(crate) fn add(&mut self, part: &Part<'_>) {
         let (name, bytes) = (part.source.name, part.source.bytes);
         let losses = &mut self.out.losses;
         if let Some(damage) = &part.source.damage {
@@ -108,7 +108,7 @@ impl StoragePass {
         }
     }
 
-    pub fn finish(mut self) -> StorageReading {
+    pub(crate) fn finish(mut self) -> StorageReading {
         for (name, records) in self.series {
             self.out.traces.push(records.trace(name));
         }
